@@ -32,93 +32,69 @@ func benchmark(b *testing.B, tr mcp.Transport) {
 	}
 }
 
-func BenchmarkCallPipe(b *testing.B) {
-	benchmark(b, &transport.Pipe{Serve: func(_ context.Context, t mcp.Transport) error {
+// echoPipe answers each request on a line by write.
+func echoPipe(write func(w io.Writer, request []byte) error) *transport.Pipe {
+	return &transport.Pipe{Serve: func(_ context.Context, t mcp.Transport) error {
 		pipe := t.(*sdk.IOTransport)
-		lines := bufio.NewReader(pipe.Reader)
-		for {
+		for lines := bufio.NewReader(pipe.Reader); ; {
 			line, err := lines.ReadSlice('\n')
+			if err == nil {
+				err = write(pipe.Writer, line)
+			}
 			if err != nil {
 				return nil
 			}
-			if _, err := pipe.Writer.Write(append(echo(line), '\n')); err != nil {
-				return nil
-			}
 		}
-	}})
+	}}
 }
 
-func echo(request []byte) []byte {
-	m, err := jsonscan.Scan(request)
-	if err != nil {
-		return nil
-	}
-	out := append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...)
-	out = append(append(out, `,"result":`...), m.Params...)
-	return append(out, '}')
-}
-
-func BenchmarkCallCommand(b *testing.B) { benchmark(b, transporttest.Child("serve")) }
-
-func BenchmarkCallHTTP(b *testing.B) {
+// benchmarkHTTP measures calls to a server that answers by write.
+func benchmarkHTTP(b *testing.B, write func(w io.Writer, request []byte) error) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(echo(body))
+		if body, err := io.ReadAll(r.Body); err == nil {
+			_ = write(w, body)
+		}
 	}))
 	defer server.Close()
 	benchmark(b, &transport.HTTP{URL: server.URL})
 }
 
+// echo answers a request with its own params.
+func echo(w io.Writer, request []byte) error {
+	m, err := jsonscan.Scan(request)
+	if err != nil {
+		return err
+	}
+	out := append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...)
+	out = append(append(out, `,"result":`...), m.Params...)
+	_, err = w.Write(append(out, "}\n"...))
+	return err
+}
+
+func BenchmarkCallPipe(b *testing.B)    { benchmark(b, echoPipe(echo)) }
+func BenchmarkCallCommand(b *testing.B) { benchmark(b, transporttest.Child("serve")) }
+func BenchmarkCallHTTP(b *testing.B)    { benchmarkHTTP(b, echo) }
+
 // BenchmarkLargeResult gets a result of 15 MB. The servers are in this process, and
 // allocate next to nothing for it.
 func BenchmarkLargeResult(b *testing.B) {
 	text := bytes.Repeat([]byte("abcdefghi "), 15<<20/10)
-	result := func(id []byte) io.Reader {
-		return io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":`+string(id)+`,"result":{"text":"`), bytes.NewReader(text), strings.NewReader(`"}}`))
+	sized := true // HTTP answers have a Content-Length
+	large := func(w io.Writer, request []byte) error {
+		m, err := jsonscan.Scan(request)
+		if err != nil {
+			return err
+		}
+		head, tail := `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"text":"`, "\"}}\n"
+		if h, ok := w.(http.ResponseWriter); ok && sized {
+			h.Header().Set("Content-Length", strconv.Itoa(len(head)+len(text)+len(tail)))
+		}
+		_, err = io.Copy(w, io.MultiReader(strings.NewReader(head), bytes.NewReader(text), strings.NewReader(tail)))
+		return err
 	}
-	b.Run("line", func(b *testing.B) {
-		benchmark(b, &transport.Pipe{Serve: func(_ context.Context, t mcp.Transport) error {
-			pipe := t.(*sdk.IOTransport)
-			lines := bufio.NewReader(pipe.Reader)
-			for {
-				line, err := lines.ReadSlice('\n')
-				if err != nil {
-					return nil
-				}
-				m, err := jsonscan.Scan(line)
-				if err != nil {
-					return err
-				}
-				if _, err := io.Copy(pipe.Writer, io.MultiReader(result(m.ID), strings.NewReader("\n"))); err != nil {
-					return nil
-				}
-			}
-		}})
-	})
-	for name, sized := range map[string]bool{"HTTP with length": true, "HTTP without length": false} {
-		b.Run(name, func(b *testing.B) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, err := io.ReadAll(r.Body)
-				if err != nil {
-					return
-				}
-				m, err := jsonscan.Scan(body)
-				if err != nil {
-					return
-				}
-				w.Header().Set("Content-Type", "application/json")
-				if sized {
-					n := len(`{"jsonrpc":"2.0","id":,"result":{"text":""}}`) + len(m.ID) + len(text)
-					w.Header().Set("Content-Length", strconv.Itoa(n))
-				}
-				_, _ = io.Copy(w, result(m.ID))
-			}))
-			defer server.Close()
-			benchmark(b, &transport.HTTP{URL: server.URL})
-		})
-	}
+	b.Run("line", func(b *testing.B) { benchmark(b, echoPipe(large)) })
+	b.Run("HTTP with length", func(b *testing.B) { benchmarkHTTP(b, large) })
+	sized = false
+	b.Run("HTTP without length", func(b *testing.B) { benchmarkHTTP(b, large) })
 }

@@ -16,11 +16,19 @@ import (
 
 const smallLimit = 64 << 10
 
+// conforms tests a transport whose limit is smallLimit.
+func conforms(t *testing.T, progressApart bool, tr func(t *testing.T) mcp.Transport) {
+	t.Helper()
+	transporttest.TestTransport(t, func(t *testing.T) transporttest.Recipe {
+		return transporttest.Recipe{Transport: tr(t), MaxMessage: smallLimit, ProgressApart: progressApart}
+	})
+}
+
 func TestCommandConforms(t *testing.T) {
-	transporttest.TestTransport(t, func(*testing.T) transporttest.Recipe {
+	conforms(t, false, func(*testing.T) mcp.Transport {
 		c := child("sdk")
 		c.MaxMessage = smallLimit
-		return transporttest.Recipe{Transport: c, MaxMessage: smallLimit}
+		return c
 	})
 }
 
@@ -29,12 +37,7 @@ func servePipe(ctx context.Context, t mcp.Transport) error {
 }
 
 func TestPipeConforms(t *testing.T) {
-	transporttest.TestTransport(t, func(*testing.T) transporttest.Recipe {
-		return transporttest.Recipe{
-			Transport:  &transport.Pipe{Serve: servePipe, MaxMessage: smallLimit},
-			MaxMessage: smallLimit,
-		}
-	})
+	conforms(t, false, func(*testing.T) mcp.Transport { return &transport.Pipe{Serve: servePipe, MaxMessage: smallLimit} })
 }
 
 func streamable(opts *sdk.StreamableHTTPOptions) http.Handler {
@@ -48,36 +51,26 @@ func legacySSE() http.Handler {
 }
 
 func TestHTTPConforms(t *testing.T) {
-	for name, opts := range map[string]*sdk.StreamableHTTPOptions{
-		"event streams": nil,
-		"JSON answers":  {JSONResponse: true},
-	} {
+	for name, opts := range map[string]*sdk.StreamableHTTPOptions{"event streams": nil, "JSON answers": {JSONResponse: true}} {
 		t.Run(name, func(t *testing.T) {
-			transporttest.TestTransport(t, func(t *testing.T) transporttest.Recipe {
-				return transporttest.Recipe{
-					Transport:     &transport.HTTP{URL: listen(t, streamable(opts)), MaxMessage: smallLimit},
-					MaxMessage:    smallLimit,
-					ProgressApart: opts != nil, // it comes on the listening stream
-				}
+			conforms(t, opts != nil, func(t *testing.T) mcp.Transport { // progress comes on the listening stream then
+				return &transport.HTTP{URL: listen(t, streamable(opts)), MaxMessage: smallLimit}
 			})
 		})
 	}
 }
 
 func TestSSEConforms(t *testing.T) {
-	transporttest.TestTransport(t, func(t *testing.T) transporttest.Recipe {
-		return transporttest.Recipe{
-			Transport:  &transport.SSE{URL: listen(t, legacySSE()), MaxMessage: smallLimit},
-			MaxMessage: smallLimit,
-		}
+	conforms(t, false, func(t *testing.T) mcp.Transport {
+		return &transport.SSE{URL: listen(t, legacySSE()), MaxMessage: smallLimit}
 	})
 }
 
 func TestAutoConforms(t *testing.T) {
 	for name, h := range map[string]http.Handler{"streamable": streamable(nil), "SSE": legacySSE()} {
 		t.Run(name, func(t *testing.T) {
-			transporttest.TestTransport(t, func(t *testing.T) transporttest.Recipe {
-				return transporttest.Recipe{Transport: &transport.Auto{URL: listen(t, h)}}
+			conforms(t, false, func(t *testing.T) mcp.Transport {
+				return &transport.Auto{URL: listen(t, h), MaxMessage: smallLimit}
 			})
 		})
 	}

@@ -308,26 +308,6 @@ func TestHTTPModernCancellation(t *testing.T) {
 	}
 }
 
-// speaking makes a server negotiate another revision than 2025-11-25.
-func speaking(revision string, s *script) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.ServeHTTP(&translator{w, revision}, r)
-	})
-}
-
-type translator struct {
-	http.ResponseWriter
-	revision string
-}
-
-func (w *translator) Write(p []byte) (int, error) {
-	text := strings.Replace(string(p), `"protocolVersion":"2025-11-25"`, `"protocolVersion":"`+w.revision+`"`, 1)
-	_, err := w.ResponseWriter.Write([]byte(text))
-	return len(p), err
-}
-
-func (w *translator) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
-
 // All that follows the handshake says which revision was agreed upon: requests,
 // notifications, answers to the server, cancellations, both kinds of streams, and
 // the end of the session.
@@ -337,6 +317,7 @@ func TestHTTPVersionHeader(t *testing.T) {
 			running, answered, resumed := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			var calls atomic.Int32
 			s := &script{
+				revision: revision,
 				call: func(p *post) {
 					switch {
 					case p.Method == "":
@@ -361,7 +342,7 @@ func TestHTTPVersionHeader(t *testing.T) {
 					keepOpen(w, r)
 				},
 			}
-			c := newClient(t, &transport.HTTP{URL: listen(t, speaking(revision, s))}, mcp.ClientOptions{})
+			c := newClient(t, &transport.HTTP{URL: listen(t, s)}, mcp.ClientOptions{})
 			assert.OK(t, c.Ready(bounded(t)))
 			assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
 			_, err := c.CallTool(bounded(t), "x", nil, nil)
@@ -400,7 +381,7 @@ func TestHTTPBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answered := make(chan string, 1)
-			s := &script{call: func(p *post) {
+			s := &script{revision: "2025-03-26", call: func(p *post) {
 				switch p.Method {
 				case "":
 					answered <- string(p.ID)
@@ -416,7 +397,7 @@ func TestHTTPBatch(t *testing.T) {
 					p.json(200, unknown)
 				}
 			}}
-			c := newClient(t, &transport.HTTP{URL: listen(t, speaking("2025-03-26", s))}, mcp.ClientOptions{})
+			c := newClient(t, &transport.HTTP{URL: listen(t, s)}, mcp.ClientOptions{})
 			progress := 0.0
 			assert.Value(c.CallTool(bounded(t), "x", nil, &mcp.CallToolOptions{
 				Progress: func(p *mcp.ProgressParams) { progress = p.Progress },

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -256,6 +257,8 @@ type script struct {
 	remove http.HandlerFunc // DELETE; default: status 200
 	noted  func(*post)      // a notification other than initialized; default: status 202
 
+	revision string // default: 2025-11-25
+
 	mu   sync.Mutex
 	seen []*http.Request // in the order of arrival
 	note []string        // methods of notifications
@@ -278,7 +281,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 	case p.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", sessionID)
-		p.json(http.StatusOK, initialized)
+		p.json(http.StatusOK, strings.Replace(initialized, mcp.Revision20251125, cmp.Or(s.revision, mcp.Revision20251125), 1))
 	case p.ID == nil:
 		s.mu.Lock()
 		s.note = append(s.note, p.Method)

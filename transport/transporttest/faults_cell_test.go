@@ -5,6 +5,7 @@ package transporttest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -146,22 +147,27 @@ func (c *cell) options() *mcp.ClientOptions {
 	return opts
 }
 
+// until tries again and again until try returns nil, for healTime. A cell that it does not become
+// is unwell.
+func (c *cell) until(what string, try func() error) {
+	for limit := time.Now().Add(healTime); ; <-time.After(20 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(limit) {
+			c.fail(unwell, "%s: %v; state %+v", what, err, c.client.State())
+			return
+		}
+	}
+}
+
 // ready waits for the first connection, before there is a fault. A machine that stalls
 // may need more than one attempt.
 func (c *cell) ready() {
 	ctx, stop := context.WithTimeout(context.Background(), healTime)
 	defer stop()
-	for {
-		err := c.client.Ready(ctx)
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			c.fail(unwell, "not ready at first: %v", err)
-			return
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	c.until("not ready at first", func() error { return c.client.Ready(ctx) })
 }
 
 // together makes at least n calls, some of them at the same time.
@@ -185,17 +191,16 @@ func (c *cell) together(n int) {
 // untilHit calls until the fault has happened: some calls may not have reached
 // the server.
 func (c *cell) untilHit() {
-	limit := time.Now().Add(healTime)
-	for c.plan.Hit > 0 && !c.hit() && c.client.State().Phase != mcp.Closed {
-		if time.Now().After(limit) {
-			c.fail(unwell, "the fault did not happen; state %+v", c.client.State())
-			return
+	c.until("the fault did not happen", func() error {
+		if c.plan.Hit == 0 || c.hit() || c.client.State().Phase == mcp.Closed {
+			return nil
 		}
-		if a := c.call(); a.err != nil {
-			<-time.After(20 * time.Millisecond)
-		}
-	}
+		c.call()
+		return errNotYet
+	})
 }
+
+var errNotYet = errors.New("not yet")
 
 // hit reports whether the fault has happened.
 func (c *cell) hit() bool {
@@ -223,18 +228,7 @@ func (c *cell) notice() {
 // recover calls until a call succeeds. It is patient: a large message that is given up
 // in the middle, as on a machine that stalls, ends the connection once more.
 func (c *cell) recover() {
-	limit := time.Now().Add(healTime)
-	for {
-		a := c.callWithin(patientTime)
-		if a.err == nil {
-			return
-		}
-		if time.Now().After(limit) {
-			c.fail(unwell, "no call succeeds %v after the fault: %v; state %+v", healTime, a.err, c.client.State())
-			return
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	c.until("no call succeeds after the fault", func() error { return c.callWithin(patientTime).err })
 }
 
 // call makes one call.

@@ -35,7 +35,6 @@ type row struct {
 	unready  bool // the client need not become ready first
 	panics   bool // the caller's own panic comes back to him
 	events   bool // HTTP answers with event streams only
-	dark     bool // a black hole stands between
 	notices  bool // a shared connection is given up for want of a sign of life
 	heavy    bool // it takes much time of the machine
 	waits    bool // it takes much time and little of the machine's
@@ -184,8 +183,8 @@ func oversize() []row {
 
 func networks() []row {
 	return []row{
-		{id: "9.1", name: "network takes connections and carries nothing", deed: "mute", ambient: true, wires: web(), dark: true, unready: true},
-		{id: "9.2", name: "network stops to carry anything in a call", deed: "freeze", wires: web(), dark: true, notices: true, heals: true, expect: outcome(mcp.Unknown)},
+		{id: "9.1", name: "network takes connections and carries nothing", deed: "mute", ambient: true, wires: web(), unready: true},
+		{id: "9.2", name: "network stops to carry anything in a call", deed: "freeze", wires: web(), notices: true, heals: true, expect: outcome(mcp.Unknown)},
 		{id: "10", name: "connection is reset in an answer", deed: "reset", wires: web(), heals: true, expect: outcome(mcp.Unknown)},
 	}
 }
@@ -239,26 +238,20 @@ func orRepeatable(_ *cell, a *attempt) error {
 
 // readsAgain reads the list of tools until it is the newer one, as a whole.
 func readsAgain(c *cell) {
-	ctx, stop := context.WithTimeout(context.Background(), healTime)
-	defer stop()
-	for {
-		tools, err := c.client.Tools(ctx)
-		names := []string{}
-		for _, t := range tools {
-			names = append(names, t.Name)
-		}
-		if err == nil && slices.Equal(names, []string{"first-1", "second-1"}) {
-			return
-		}
-		if err == nil {
+	c.until("the tools", func() error {
+		var names []string
+		var failed error
+		reads(func(c *cell, tools []*mcp.Tool, err error) {
+			for _, t := range tools {
+				names = append(names, t.Name)
+			}
+			failed = err
+		})(c)
+		if newer := slices.Equal(names, []string{"first-1", "second-1"}); failed == nil && !newer {
 			c.fail(wrong, "pages of two lists: %q", names)
 		}
-		if ctx.Err() != nil {
-			c.fail(unwell, "the tools are %q, %v", names, err)
-			return
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+		return failed
+	})
 }
 
 // reads reads the list of tools beside the calls.

@@ -3,12 +3,12 @@
 package transporttest_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -47,19 +47,15 @@ func callsThroughHost(c *cell) {
 		return
 	}
 	defer func() { _ = h.Close() }()
-	for {
+	c.until("a tool whose change was announced and cannot be read is still called", func() error {
 		_, err := h.Registry().Call(ctx, "victim__do", json.RawMessage(`{"nonce":"host"}`))
 		var held *registry.QuarantinedError
 		switch {
-		case errors.As(err, &held):
-			if !c.hit() {
-				c.fail(wrong, "refused before the change: %v", err)
-			}
-			return
-		case ctx.Err() != nil:
-			c.fail(unwell, "a tool whose change was announced and cannot be read is still called: %v", err)
-			return
+		case !errors.As(err, &held):
+			return cmp.Or(err, errNotYet)
+		case !c.hit():
+			c.fail(wrong, "refused before the change: %v", err)
 		}
-		<-time.After(20 * time.Millisecond)
-	}
+		return nil
+	})
 }

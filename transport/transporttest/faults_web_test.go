@@ -21,14 +21,16 @@ import (
 // socketKey finds the socket in the context of a request.
 type socketKey struct{}
 
-// listen starts a server whose handlers can reach the socket.
-func listen(h http.Handler) *httptest.Server {
+// listen starts a server whose handlers can reach the socket, and whose connections can go dark.
+func listen(h http.Handler) (*httptest.Server, *darkListener) {
 	s := httptest.NewUnstartedServer(h)
+	l := &darkListener{Listener: s.Listener, dark: make(chan struct{})}
+	s.Listener = l
 	s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, socketKey{}, c)
+		return context.WithValue(ctx, socketKey{}, c.(*darkConn).Conn)
 	}
 	s.Start()
-	return s
+	return s, l
 }
 
 // A response is the outlet of one HTTP request.

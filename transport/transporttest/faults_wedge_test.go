@@ -18,7 +18,7 @@ func wedges() []row {
 	unknown := outcome(mcp.Unknown)
 	return []row{
 		{id: "31.1", name: "half a line, then silence, in use", deed: "partial", wires: everyWire(), waits: true, heals: true, tune: inUse, expect: unknown},
-		{id: "31.2", name: "stopped process in use", deed: "stop", wires: everyWire(), dark: true, waits: true, heals: true, tune: inUse, expect: unknown},
+		{id: "31.2", name: "stopped process in use", deed: "stop", wires: everyWire(), waits: true, heals: true, tune: inUse, expect: unknown},
 		{id: "34", name: "flood of questions", deed: "questions", hit: 1, wires: everyWire(), events: true, heavy: true, heals: true, harmless: true,
 			tune: func(c *cell, o *mcp.ClientOptions) {
 				o.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -30,7 +30,6 @@ type world struct {
 	transport mcp.Transport
 	victim    *victim // nil if it is a process
 	server    *httptest.Server
-	hole      *blackHole
 	stray     *httptest.Server // another origin
 	strayed   atomic.Int64     // requests that came there
 	login     *login
@@ -51,6 +50,7 @@ func newWorld(c *cell) (*world, error) {
 		w.stray = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.strayed.Add(1) }))
 		v.canary = w.stray.URL
 	}
+	var network *darkListener
 	switch c.wire {
 	case overHTTP:
 		s := &streamable{victim: v, sessions: map[string]bool{}}
@@ -60,22 +60,15 @@ func newWorld(c *cell) (*world, error) {
 			s.sessionsMu.Unlock()
 			s.lost(rw, r)
 		}
-		w.server = listen(s)
+		w.server, network = listen(s)
 	case overSSE:
-		w.server = listen(&sse{victim: v, streams: map[string]*stream{}})
+		w.server, network = listen(&sse{victim: v, streams: map[string]*stream{}})
 	}
-	address := strings.TrimPrefix(w.server.URL, "http://")
-	if c.row.dark {
-		if c.plan.Deed == "mute" {
-			address = ""
-		}
-		if w.hole, err = newBlackHole(address); err != nil {
-			return nil, err
-		}
-		v.freeze = w.hole.goDark
-		address = w.hole.listener.Addr().String()
+	v.freeze = network.goDark
+	if c.plan.Deed == "mute" {
+		close(network.dark)
 	}
-	w.dial(c, "http://"+address)
+	w.dial(c, w.server.URL)
 	return w, nil
 }
 
@@ -96,9 +89,6 @@ func (w *world) dial(c *cell, url string) {
 func (w *world) close() {
 	if w.login != nil {
 		w.login.unblock()
-	}
-	if w.hole != nil {
-		w.hole.close()
 	}
 	for _, s := range []*httptest.Server{w.server, w.stray} {
 		if s != nil {
