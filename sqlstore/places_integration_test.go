@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,19 +69,5 @@ func openPostgresBy(t testing.TB, driver, dsn string) *sql.DB {
 func awaitServer(t testing.TB, dsn string) {
 	t.Helper()
 	db := openPostgres(t, dsn)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		err := db.PingContext(ctx)
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil || !strings.Contains(err.Error(), "connect") && !strings.Contains(err.Error(), "starting up") {
-			t.Fatal(err)
-		}
-		select { // it says nowhere that it is ready but here
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
+	until(t, "an answer of the server", func() bool { return db.PingContext(t.Context()) == nil })
 }
