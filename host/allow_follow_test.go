@@ -88,6 +88,7 @@ func TestApprovalAndSwitches(t *testing.T) {
 // However decisions, changes and the end come together, the server is at last what was
 // decided last, and nothing is left.
 func TestDecideAllAtOnce(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	file := filepath.Join(t.TempDir(), "consents.json")
 	one, two := newApprovalHost(t, openBook(t, file)), newApprovalHost(t, openBook(t, file))

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,8 +38,7 @@ func newProject(t testing.TB) *project {
 // program writes a program that is found by its name in a folder.
 func (p *project) program(folder, name string) string {
 	p.Helper()
-	self, err := os.Executable()
-	assert.OK(p, err)
+	self := assert.Value(os.Executable())(p)
 	path := filepath.Join(p.dir, folder, name)
 	assert.OK(p, os.MkdirAll(filepath.Dir(path), 0o755))
 	script := fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> '%s'\nGORACE=atexit_sleep_ms=0 %s=stdio exec '%s'\n", p.trace, serverMode, self)
@@ -53,8 +51,7 @@ func (p *project) config(entry string) *config.Config {
 	p.Helper()
 	file := filepath.Join(p.dir, ".mcp.json")
 	assert.OK(p, os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+entry+`}}`), 0o600))
-	c, err := config.Load(context.Background(), file, &config.Options{Scope: config.ScopeProject})
-	assert.OK(p, err)
+	c := assert.Value(config.Load(context.Background(), file, &config.Options{Scope: config.ScopeProject}))(p)
 	return c
 }
 
@@ -89,17 +86,25 @@ func newApprovalHost(t testing.TB, book *consent.Book) *host.Host {
 	return h
 }
 
-func approvePending(t testing.TB, h *host.Host) *consent.Launch {
+// onlyPending returns the only launch that waits.
+func onlyPending(t testing.TB, h *host.Host) *consent.Launch {
 	t.Helper()
 	pending := h.PendingLaunches()
 	if len(pending) != 1 {
-		t.Fatalf("%d servers wait, want 1: %v", len(pending), h.Servers())
+		t.Fatalf("got the launches %v, want one: %v", pending, h.Servers())
 	}
-	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
 	return pending[0]
 }
 
+func approvePending(t testing.TB, h *host.Host) *consent.Launch {
+	t.Helper()
+	l := onlyPending(t, h)
+	assert.OK(t, h.AllowLaunch(t.Context(), "ann", l.Fingerprint()))
+	return l
+}
+
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"./bin/notes","args":["a b"],"cwd":".","env":{"KEY":"s3cret"}}`)
@@ -109,12 +114,9 @@ func TestApproval(t *testing.T) {
 	unapproved := assert.As[*host.LaunchNotAllowedError](t, status.Err, "the error")
 	assert.Equal(t, unapproved.Verdict, consent.Pending, "the error")
 	assert.Equal(t, mcp.OutcomeOf(unapproved), mcp.NotSent, "the error")
-	pending := h.PendingLaunches()
-	if len(pending) != 1 {
-		t.Fatalf("%d servers wait", len(pending))
-	}
+	pending := onlyPending(t, h)
 	program := filepath.Join(p.dir, "bin", "notes")
-	assert.Equal(t, pending[0].String(), fmt.Sprintf(`: 'server notes' && cd %s && KEY='****' %s 'a b'`, p.dir, program), "shown")
+	assert.Equal(t, pending.String(), fmt.Sprintf(`: 'server notes' && cd %s && KEY='****' %s 'a b'`, p.dir, program), "shown")
 	approvePending(t, h)
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(program + " a b")
@@ -127,6 +129,7 @@ func TestApproval(t *testing.T) {
 
 // Whatever changes of an entry, what was approved is not what is wanted now.
 func TestApprovalIsOfTheLaunch(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	p.program("other", "notes")
 	for name, entry := range map[string]string{
@@ -166,17 +169,14 @@ func TestApprovalAtReconnect(t *testing.T) {
 	evil := p.program("early", "notes")
 	assert.Fails(t, h.Restart(t.Context(), "notes"), "Restart with another program succeeded")
 	p.wantStarts(filepath.Join(second, "notes"))
-	for s := range h.Watch(t.Context()) {
-		if s[0].Stage == host.StageNotAllowed {
-			break
-		}
-	}
+	awaitStage(t, h, host.StageNotAllowed)
 	l := approvePending(t, h)
 	assert.Equal(t, l.Path, evil, "asked for")
 	p.wantStarts(filepath.Join(second, "notes"), evil)
 }
 
 func TestReject(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	book := consent.New()
 	h := newApprovalHost(t, book)
@@ -190,10 +190,9 @@ func TestReject(t *testing.T) {
 	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 0, "tools are listed, or somebody is asked again")
 	assert.Equal(t, len(h.PendingLaunches()), 0, "tools are listed, or somebody is asked again")
 	assert.Fails(t, h.Enable(t.Context(), "notes"), "Enable starts what was rejected")
-	records, err := book.Records(t.Context())
-	if err != nil || len(records) != 1 || records[0].By != "bob" || records[0].Verdict != consent.Rejected {
-		t.Errorf("recorded: %v, %v", records, err)
-	}
+	records := assert.Value(book.Records(t.Context()))(t)
+	assert.Equal(t, len(records), 1, "records")
+	assert.Equal(t, records[0].By+" "+string(records[0].Verdict), "bob rejected", "recorded")
 	assert.OK(t, h.AllowLaunch(t.Context(), "ann", l.Fingerprint()), "approving after all")
 	wantStage(t, h, host.StageReady)
 }
@@ -240,17 +239,15 @@ func TestUnsoundBook(t *testing.T) {
 
 	unsound := assert.As[*consent.Error](t, status.Err, "the error")
 	assert.Equal(t, unsound.File, file, "the error")
-	pending := h.PendingLaunches()
-	if len(pending) != 1 {
-		t.Fatalf("%d servers wait", len(pending))
-	}
-	assert.As[*consent.Error](t, h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()), "Approve")
+	pending := onlyPending(t, h)
+	assert.As[*consent.Error](t, h.AllowLaunch(t.Context(), "ann", pending.Fingerprint()), "Approve")
 	p.wantStarts()
 	assert.Equal(t, string(assert.Value(os.ReadFile(file))(t)), "{", "the file")
 }
 
 // The user's own servers need no approval.
 func TestNoApproval(t *testing.T) {
+	t.Parallel()
 	for _, scope := range []config.Scope{config.ScopeUser, config.ScopeProgram} {
 		p := newProject(t)
 		h := newApprovalHost(t, consent.New())
@@ -286,6 +283,7 @@ func TestCloseWhilePending(t *testing.T) {
 // Of a project's server the person who approves sees which of his secrets leave for
 // where, and nobody is asked for one before.
 func TestApprovalBeforeAnswers(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	file := filepath.Join(p.dir, "mcp.json")
 	text := `{"inputs":[{"id":"word","type":"promptString","description":"Word"}],
@@ -303,19 +301,16 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 	h := newApprovalHost(t, consent.New())
 	assert.Value(h.Apply(t.Context(), c))(t)
 	wantStage(t, h, host.StageNotAllowed)
-	pending := h.PendingLaunches()
-	if len(pending) != 1 || asked.Load() != 0 || looked.Load() != 0 {
-		t.Fatalf("%d wait, %d asked, %d looked up", len(pending), asked.Load(), looked.Load())
-	}
-	shown := pending[0].String()
+	pending := onlyPending(t, h)
+	assert.Equal(t, asked.Load(), 0, "questions")
+	assert.Equal(t, looked.Load(), 0, "secrets looked up")
+	shown := pending.String()
 	for _, want := range []string{"args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}"} {
 		assert.Contains(t, shown, want, "not shown")
 	}
-	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
+	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending.Fingerprint()))
 	wantStage(t, h, host.StageReady)
-	if got := p.starts(); len(got) != 1 || !strings.HasSuffix(got[0], "/bin/notes said") {
-		t.Errorf("started %q", got)
-	}
+	p.wantStarts(pending.Path + " said")
 	assert.OK(t, h.Restart(t.Context(), "notes"))
 	assert.Equal(t, len(p.starts()), 2, "started")
 	assert.Equal(t, asked.Load(), 1, "started")
@@ -341,13 +336,13 @@ func (p *project) applyFrom(h *host.Host, entry, file string, scope config.Scope
 	p.Helper()
 	c := p.config(entry)
 	c.Servers[0].Source.File, c.Servers[0].Source.Scope = file, scope
-	report, err := h.Apply(p.Context(), c)
-	assert.OK(p, err)
+	report := assert.Value(h.Apply(p.Context(), c))(p)
 	return report
 }
 
 // The same entry in another file is trusted as that file is.
 func TestApprovalFollowsTheFile(t *testing.T) {
+	t.Parallel()
 	const entry = `{"command":"./bin/notes","cwd":"."}`
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
@@ -363,9 +358,7 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 	wantStage(t, h, host.StageNotAllowed)
 	approvePending(t, h)
 	wantStage(t, h, host.StageReady)
-	if r := p.applyFrom(h, entry, filepath.Join(p.dir, ".mcprc"), config.ScopeRC); !slices.Equal(r.Kept, []string{"notes"}) {
-		t.Errorf("another file of the same folder: %+v", r)
-	}
+	assert.Equal(t, strings.Join(p.applyFrom(h, entry, filepath.Join(p.dir, ".mcprc"), config.ScopeRC).Kept, " "), "notes", "another file of the same folder")
 	assert.Equal(t, filepath.Base(h.Servers()[0].Source.File), ".mcprc", "it stands in")
 	p.applyFrom(h, entry, filepath.Join(t.TempDir(), ".mcp.json"), config.ScopeProject)
 	wantStage(t, h, host.StageNotAllowed)
@@ -397,8 +390,7 @@ func TestApplyWhileBookIsDown(t *testing.T) {
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	approvePending(t, h)
 	store.down.Store(true)
-	r, err := h.Apply(t.Context(), p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`))
-	assert.OK(t, err)
+	r := assert.Value(h.Apply(t.Context(), p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`)))(t)
 	assert.Is(t, r.Failed["notes"], errStoreDown)
 	assert.Equal(t, len(r.Stopped), 0)
 	wantStage(t, h, host.StageReady)
@@ -414,6 +406,7 @@ func TestApplyWhileBookIsDown(t *testing.T) {
 // TestCommittedLedgerIsSeenOnce: whoever is asked whether a server of a project may start
 // sees whose decisions about its tools the ledger of the project has, and is asked once.
 func TestCommittedLedgerIsSeenOnce(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	file, ledger := filepath.Join(p.dir, ".mcp.json"), filepath.Join(p.dir, "mcp.lock.json")
 	p.write(file, projectFile)
@@ -427,18 +420,15 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 	opts := &host.Options{StateDir: t.TempDir(), Ledger: ledger, OpenWait: -1}
 	user := assert.Value(host.Open(t.Context(), file, opts))(t)
 	p.opened(user, nil)
-	pending := user.PendingLaunches()
-	if len(pending) != 1 {
-		t.Fatalf("got %d servers that wait, want 1", len(pending))
-	}
-	shown := pending[0].String()
+	pending := onlyPending(t, user)
+	shown := pending.String()
 	for _, want := range []string{"1 by \"mallory\" until 2", ledger} {
 		assert.Contains(t, shown, want, "launch")
 	}
-	bare := *pending[0]
+	bare := *pending
 	bare.Accepted = ""
-	assert.Equal(t, bare.Fingerprint(), pending[0].Fingerprint(), "the fingerprint without what is accepted")
-	assert.OK(t, user.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
+	assert.Equal(t, bare.Fingerprint(), pending.Fingerprint(), "the fingerprint without what is accepted")
+	assert.OK(t, user.AllowLaunch(t.Context(), "ann", pending.Fingerprint()))
 	again := assert.Value(host.Open(t.Context(), file, opts))(t)
 	p.opened(again, nil)
 	assert.Equal(t, len(again.PendingLaunches()), 0)
@@ -452,9 +442,7 @@ func TestNoLedgerIsSeenWhereThereIsNone(t *testing.T) {
 	for _, ledger := range []string{"", filepath.Join(p.dir, "mcp.lock.json")} {
 		h, err := host.Open(t.Context(), file, &host.Options{StateDir: host.NoState, Consents: consent.New(), Ledger: ledger})
 		p.opened(h, err)
-		if pending := h.PendingLaunches(); len(pending) != 1 || pending[0].Accepted != "" {
-			t.Errorf("with the ledger %q: got %v, want a launch of which nothing is accepted", ledger, pending)
-		}
+		assert.Equal(t, onlyPending(t, h).Accepted, "", "accepted with the ledger %q", ledger)
 	}
 }
 
@@ -476,8 +464,7 @@ func TestReportOfUnapprovedServers(t *testing.T) {
 func TestErrorsNameTheirServerOnce(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
-	report, err := h.Apply(watchdog(t), p.config(`{"command": "./bin/notes"}`))
-	assert.OK(t, err)
+	report := assert.Value(h.Apply(watchdog(t), p.config(`{"command": "./bin/notes"}`)))(t)
 	errs := map[string]error{"unapproved": report.Failed["notes"]}
 	errs["refresh of an unapproved server"] = h.Refresh(watchdog(t), "notes")
 	report = assert.Value(h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{

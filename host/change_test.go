@@ -26,6 +26,7 @@ import (
 // Refresh of one server and of all, by many at one time, makes no tool vanish and no
 // call fail.
 func TestRefreshUnderLoad(t *testing.T) {
+	t.Parallel()
 	pipes := &pipeServers{}
 	var pairs []string
 	for i := range 10 {
@@ -222,8 +223,7 @@ func TestApplyReturnsWithItsContext(t *testing.T) {
 	cancel()
 	assert.Is(t, <-applied, context.Canceled, "Apply")
 	assert.Equal(t, status(t, h, "hung").Enabled, true, "the hung server")
-	report, err := h.Apply(watchdog(t), parseEntries(t, "other", `{"command": "x", "args": ["1"]}`))
-	assert.OK(t, err, "the next Apply")
+	report := assert.Value(h.Apply(watchdog(t), parseEntries(t, "other", `{"command": "x", "args": ["1"]}`)))(t)
 	assert.Equal(t, len(report.Kept), 1, "the next Apply")
 	assert.Equal(t, len(report.Stopped), 1, "the next Apply")
 	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 1 })

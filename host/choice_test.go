@@ -21,8 +21,7 @@ func (p *project) merged(theirs, own string) *config.Config {
 	p.Helper()
 	file := filepath.Join(p.dir, "user.json")
 	assert.OK(p, os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+own+`}}`), 0o600))
-	user, err := config.Load(context.Background(), file, &config.Options{Scope: config.ScopeUser})
-	assert.OK(p, err)
+	user := assert.Value(config.Load(context.Background(), file, &config.Options{Scope: config.ScopeUser}))(p)
 	return config.Merge(p.config(theirs), user)
 }
 
@@ -110,6 +109,7 @@ func TestChoiceLeavesADisabledServerAlone(t *testing.T) {
 // TestWhatComesToWaitHidesNothing: an entry that a project's file comes to have leaves
 // the user's own server as it is, and so does one of a program that is not there.
 func TestWhatComesToWaitHidesNothing(t *testing.T) {
+	t.Parallel()
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.reported(h.Apply(t.Context(), p.merged(`{"command":"mcpbelt-no-such-program"}`, ownEntry)))
@@ -120,8 +120,7 @@ func TestWhatComesToWaitHidesNothing(t *testing.T) {
 	p.wantStarts("./bin/notes own")
 	l := approvePending(t, h)
 	wantRuns(t, h, config.ScopeProject)
-	r, err = h.Apply(t.Context(), p.merged(theirEntry, ownEntry))
-	assert.OK(t, err)
+	r = assert.Value(h.Apply(t.Context(), p.merged(theirEntry, ownEntry)))(t)
 	assert.Equal(t, strings.Join(r.Kept, " "), "notes")
 	p.reported(h.Apply(t.Context(), p.merged(`{"command":"./bin/notes","cwd":".","args":["changed"]}`, ownEntry)))
 	wantRuns(t, h, config.ScopeUser)

@@ -80,52 +80,41 @@ func (p approver) Show(ctx context.Context, l *auth.Pending) (string, error) {
 // However a user logs in, the tools of the server are listed then, and can be called.
 func TestLoginMakesToolsAppear(t *testing.T) {
 	alice := session.Key{User: "alice", Server: "s"}
-	type world struct {
+	type parties struct {
 		as     *authtest.Server
 		host   *host.Host
 		logins *login.Logins
 	}
-	callback := func(ctx context.Context, w world) (string, error) {
-		login, err := w.host.Login(ctx, alice)
-		if err != nil {
-			return "", err
+	// through logs the user in, and has the callback completed.
+	through := func(complete func(ctx context.Context, w parties, back string) error) func(context.Context, parties) error {
+		return func(ctx context.Context, w parties) error {
+			login, err := w.host.Login(ctx, alice)
+			if err != nil {
+				return err
+			}
+			back, err := w.as.ApproveAs(ctx, "user alice", login.URL)
+			if err != nil {
+				return err
+			}
+			return complete(ctx, w, back)
 		}
-		return w.as.ApproveAs(ctx, "user alice", login.URL)
 	}
+	byHost := through(func(ctx context.Context, w parties, back string) error { return errOf(w.host.Complete(ctx, back, nil)) })
+	prompt := func(ctx context.Context, w parties) error { return errOf(w.host.Login(ctx, alice)) }
 	tests := map[string]struct {
 		identity string
 		header   string
 		prompt   bool
 		device   bool
 		token    bool // the server takes any
-		login    func(context.Context, world) error
+		login    func(context.Context, parties) error
 	}{
-		"Host.Complete": {login: func(ctx context.Context, w world) error {
-			back, err := callback(ctx, w)
-			if err == nil {
-				_, err = w.host.Complete(ctx, back, nil)
-			}
-			return err
-		}},
-		"Host.Complete, identity header": {identity: config.IdentityHeader, header: "X-User", login: func(ctx context.Context, w world) error {
-			back, err := callback(ctx, w)
-			if err == nil {
-				_, err = w.host.Complete(ctx, back, nil)
-			}
-			return err
-		}},
-		"Manager.Complete": {login: func(ctx context.Context, w world) error {
-			back, err := callback(ctx, w)
-			if err == nil {
-				_, err = w.logins.Sessions().Complete(ctx, back, nil)
-			}
-			return err
-		}},
-		"CallbackHandler": {login: func(ctx context.Context, w world) error {
-			back, err := callback(ctx, w)
-			if err != nil {
-				return err
-			}
+		"Host.Complete":                  {login: byHost},
+		"Host.Complete, identity header": {identity: config.IdentityHeader, header: "X-User", login: byHost},
+		"Manager.Complete": {login: through(func(ctx context.Context, w parties, back string) error {
+			return errOf(w.logins.Sessions().Complete(ctx, back, nil))
+		})},
+		"CallbackHandler": {login: through(func(ctx context.Context, w parties, back string) error {
 			h := w.logins.Sessions().CallbackHandler(&session.CallbackOptions{
 				User: func(*http.Request) (string, error) { return "alice", nil },
 			})
@@ -135,26 +124,20 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 				return errors.New(page.Body.String())
 			}
 			return nil
-		}},
-		"Prompt": {prompt: true, login: func(ctx context.Context, w world) error {
-			_, err := w.host.Login(ctx, alice)
-			return err
-		}},
-		"device code": {prompt: true, device: true, login: func(ctx context.Context, w world) error {
-			_, err := w.host.Login(ctx, alice)
-			return err
-		}},
-		"SetToken": {token: true, login: func(ctx context.Context, w world) error {
+		})},
+		"Prompt":      {prompt: true, login: prompt},
+		"device code": {prompt: true, device: true, login: prompt},
+		"SetToken": {token: true, login: func(ctx context.Context, w parties) error {
 			return w.logins.Sessions().SetToken(ctx, alice, "a token")
 		}},
-		"SetHeader": {token: true, login: func(ctx context.Context, w world) error {
+		"SetHeader": {token: true, login: func(ctx context.Context, w parties) error {
 			return w.logins.Sessions().SetHeader(ctx, alice, map[string]auth.Secret{"Authorization": "Bearer another"})
 		}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := world{as: authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}})}
+			w := parties{as: authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}})}
 			opts := &login.Options{}
 			if test.prompt {
 				opts.Session.Prompt = approver{w.as}
@@ -256,6 +239,7 @@ func TestStoredLoginMakesToolsAppear(t *testing.T) {
 // A server that does not answer delays neither Apply nor Close, and when it fails that is
 // told, tried again, and cured by itself.
 func TestStoredLoginAtAServerThatFails(t *testing.T) {
+	t.Parallel()
 	store := session.Memory()
 	as := authtest.NewServer(t, nil)
 	const good, hangs, fails = 0, 1, 2
@@ -279,11 +263,7 @@ func TestStoredLoginAtAServerThatFails(t *testing.T) {
 	mode.Store(hangs)
 	h, _, end = newLoginHost(t, store, nil)
 	applyServers(t, h, personal(rs))
-	select {
-	case <-asked:
-	case <-watchdog(t).Done():
-		t.Fatal("the server was not asked")
-	}
+	<-asked
 	end()
 
 	mode.Store(fails)
@@ -305,20 +285,15 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	h, _, _ := newLoginHost(t, session.Memory(), nil)
 	applyServers(t, h, personal(as.NewMCP(nil)))
-	diagnose := func() *doctor.Diagnosis {
-		t.Helper()
-		return assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
-	}
-	d := diagnose()
+	d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 	assert.Equal(t, d.Health.Level, doctor.LevelDegraded, "level")
 	assert.Equal(t, d.Health.Action, doctor.ActionLogin, "action")
-	if len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintLoginRequired {
-		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, doctor.HintLoginRequired)
-	}
+	assert.Equal(t, len(d.Hints), 1, "hints")
+	assert.Equal(t, d.Hints[0].Code, doctor.HintLoginRequired, "hint")
 	assert.Contains(t, d.Hints[0].Text, `server "s"`, "hint")
 	logInAt(t, h, as, "alice")
 	awaitTools(t, h)
-	d = diagnose()
+	d = assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 	assert.Equal(t, d.Health.Action, doctor.ActionNone, "action after the login")
 	assert.Equal(t, len(d.Hints), 0, "hints after the login")
 }
@@ -331,7 +306,6 @@ func TestDiagnoseWithoutLogins(t *testing.T) {
 	applyServers(t, h, personal(as.NewMCP(nil)))
 	d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 	assert.Equal(t, d.Health.Level, doctor.LevelHealthy, "level")
-	if len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintLoginRequired {
-		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, doctor.HintLoginRequired)
-	}
+	assert.Equal(t, len(d.Hints), 1, "hints")
+	assert.Equal(t, d.Hints[0].Code, doctor.HintLoginRequired, "hint")
 }

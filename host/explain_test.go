@@ -44,6 +44,7 @@ func wantNotReady(t *testing.T, ctx context.Context, r *registry.Registry, tool,
 // A file in which nothing is as it should be: whoever wants a tool learns why it is not
 // there.
 func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
+	t.Parallel()
 	wall := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no", http.StatusUnauthorized)
 	}))

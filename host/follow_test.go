@@ -135,8 +135,7 @@ func TestFollowABadFile(t *testing.T) {
 func TestFollowABadEntry(t *testing.T) {
 	f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
 	assert.Value(f.change(servers("a")))(t)
-	report, err := f.change(`{"mcpServers": {"a": {"command": 5}, "b": {"command": "x"}}}`)
-	assert.OK(t, err)
+	report := assert.Value(f.change(`{"mcpServers": {"a": {"command": 5}, "b": {"command": "x"}}}`))(t)
 	assert.Fails(t, report.Failed["a"])
 	assert.Equal(t, f.running(), "a b")
 }

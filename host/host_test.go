@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,7 +22,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
-	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -260,6 +260,7 @@ func newExitingServers() *pipeServers {
 
 // Whatever is done at one time, all of it returns, and the host is sound afterwards.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	pipes := newExitingServers()
 	r := rand.New(rand.NewPCG(2, 3))
 	var configs []*config.Config
@@ -269,8 +270,7 @@ func TestStorm(t *testing.T) {
 	h := newHost(t, pipes.options(), configs[0])
 	storm(t, h, configs, 16, assert.Cases(8, 30))
 	last := parseEntries(t, "s0", `{"command": "x", "args": ["last"]}`, "s1", `{"command": "x", "args": ["last"]}`)
-	report, err := h.Apply(watchdog(t), last)
-	assert.OK(t, err, "the last Apply")
+	report := assert.Value(h.Apply(watchdog(t), last))(t)
 	assert.Equal(t, len(report.Failed), 0, "the last Apply")
 	assert.Equal(t, names(h), "s0__echo s1__echo", "tools")
 	for _, name := range []string{"s0", "s1"} {
@@ -282,6 +282,7 @@ func TestStorm(t *testing.T) {
 // Shutdown in the middle of it leaves nothing, and everything afterwards says that
 // the host is closed.
 func TestShutdownInAStorm(t *testing.T) {
+	t.Parallel()
 	for round := range assert.Cases(4, 8) {
 		pipes := newExitingServers()
 		r := rand.New(rand.NewPCG(4, uint64(round)))
@@ -316,57 +317,68 @@ func wantClosed(t *testing.T, h *host.Host, c *config.Config) {
 	assert.OK(t, h.Close(), "a second Close")
 }
 
+// hostMethods calls the methods that need a host that runs, by their names.
+var hostMethods = map[string]func(ctx context.Context, h *host.Host, server string) error{
+	"Apply": func(ctx context.Context, h *host.Host, _ string) error { return errOf(h.Apply(ctx, &config.Config{})) },
+	"ApplyServers": func(ctx context.Context, h *host.Host, s string) error {
+		return errOf(h.ApplyServers(ctx, "remove", []string{s}, func(context.Context) (map[string]*config.Server, error) { return nil, nil }))
+	},
+	"Enable":      func(ctx context.Context, h *host.Host, s string) error { return h.Enable(ctx, s) },
+	"Disable":     func(ctx context.Context, h *host.Host, s string) error { return h.Disable(ctx, s) },
+	"Restart":     func(ctx context.Context, h *host.Host, s string) error { return h.Restart(ctx, s) },
+	"Refresh":     func(ctx context.Context, h *host.Host, s string) error { return h.Refresh(ctx, s) },
+	"Refresh all": func(ctx context.Context, h *host.Host, _ string) error { return h.Refresh(ctx) },
+	"Discover": func(ctx context.Context, h *host.Host, s string) error {
+		return h.Discover(ctx, session.Key{Server: s})
+	},
+	"Login": func(ctx context.Context, h *host.Host, s string) error {
+		return errOf(h.Login(ctx, session.Key{Server: s}))
+	},
+	"Logout": func(ctx context.Context, h *host.Host, s string) error { return h.Logout(ctx, session.Key{Server: s}) },
+	"Client": func(ctx context.Context, h *host.Host, s string) error {
+		return errOf(h.Client(ctx, session.Key{Server: s}))
+	},
+	"AllowLaunch": func(ctx context.Context, h *host.Host, s string) error { return h.AllowLaunch(ctx, "ann", s) },
+	"DenyLaunch":  func(ctx context.Context, h *host.Host, s string) error { return h.DenyLaunch(ctx, "ann", s) },
+	"Try": func(ctx context.Context, h *host.Host, s string) error {
+		return h.Try(ctx, &config.Server{Name: s, Command: "x", Transport: config.TransportStdio}, nil, nil)
+	},
+	"Follow": func(ctx context.Context, h *host.Host, _ string) error {
+		none := func(context.Context) iter.Seq[[]string] { return func(func([]string) bool) {} }
+		return h.Follow(ctx, none, func(context.Context) (*config.Config, error) { return nil, nil }, nil)
+	},
+	"WithClient": func(ctx context.Context, h *host.Host, s string) error {
+		return h.WithClient(ctx, session.Key{Server: s}, func(context.Context, *mcp.Client) error { return nil })
+	},
+}
+
 // What needs a host that runs says that it is closed, of servers that it had and of others.
 func TestMethodsOfAClosedHost(t *testing.T) {
 	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}}))(t)
 	t.Cleanup(func() { _ = logins.Close() })
 	h := open(t, write(t, "s", `{"command": "x"}`, "w", `{"url": "http://127.0.0.1:1"}`), fakes(&host.Options{Logins: logins}))
 	assert.OK(t, h.Close())
-	ctx := watchdog(t)
-	m := manage.New(h, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), nil)
-	methods := map[string]func(server string) error{
-		"Apply":       func(string) error { _, err := h.Apply(ctx, &config.Config{}); return err },
-		"Enable":      func(s string) error { return h.Enable(ctx, s) },
-		"Disable":     func(s string) error { return h.Disable(ctx, s) },
-		"Restart":     func(s string) error { return h.Restart(ctx, s) },
-		"Refresh":     func(s string) error { return h.Refresh(ctx, s) },
-		"Refresh all": func(string) error { return h.Refresh(ctx) },
-		"Discover":    func(s string) error { return h.Discover(ctx, session.Key{Server: s}) },
-		"Login":       func(s string) error { _, err := h.Login(ctx, session.Key{Server: s}); return err },
-		"Logout":      func(s string) error { return h.Logout(ctx, session.Key{Server: s}) },
-		"Client":      func(s string) error { _, err := h.Client(ctx, session.Key{Server: s}); return err },
-		"Approve":     func(s string) error { return h.AllowLaunch(ctx, "ann", s) },
-		"Reject":      func(s string) error { return h.DenyLaunch(ctx, "ann", s) },
-		"ReadResource": func(s string) error {
-			_, err := content.New(h).ReadResource(ctx, content.Address(s, "x://y"), nil)
-			return err
+	m, c := manage.New(h, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), nil), content.New(h)
+	methods := maps.Clone(hostMethods)
+	maps.Copy(methods, map[string]func(context.Context, *host.Host, string) error{
+		"ReadResource": func(ctx context.Context, _ *host.Host, s string) error {
+			return errOf(c.ReadResource(ctx, content.Address(s, "x://y"), nil))
 		},
-		"GetPrompt": func(s string) error { _, err := content.New(h).GetPrompt(ctx, s+"__x", nil, nil); return err },
-		"ApplyServers": func(s string) error {
-			_, err := h.ApplyServers(ctx, "remove", []string{s}, func(context.Context) (map[string]*config.Server, error) { return nil, nil })
-			return err
+		"GetPrompt": func(ctx context.Context, _ *host.Host, s string) error {
+			return errOf(c.GetPrompt(ctx, s+"__x", nil, nil))
 		},
-		"Add": func(s string) error {
-			_, err := m.Add(ctx, &record.Record{Name: s + "2", Command: "x"})
-			return err
+		"Add": func(ctx context.Context, _ *host.Host, s string) error {
+			return errOf(m.Add(ctx, &record.Record{Name: s + "2", Command: "x"}))
 		},
-		"Update":  func(s string) error { _, err := m.Update(ctx, s, patch(t, `{}`)); return err },
-		"Remove":  func(s string) error { _, err := m.Remove(ctx, s); return err },
-		"Restore": func(s string) error { _, err := m.Restore(ctx, s); return err },
-		"Test": func(s string) error {
-			_, err := doctor.Test(ctx, h, &config.Server{Name: s, Command: "x", Transport: config.TransportStdio}, nil)
-			return err
+		"Update": func(ctx context.Context, _ *host.Host, s string) error {
+			return errOf(m.Update(ctx, s, patch(t, `{}`)))
 		},
-		"Follow": func(string) error {
-			return h.Follow(ctx, func(context.Context) iter.Seq[[]string] { return func(func([]string) bool) {} }, nil, nil)
-		},
-		"WithClient": func(s string) error {
-			return h.WithClient(ctx, session.Key{Server: s}, func(context.Context, *mcp.Client) error { return nil })
-		},
-	}
+		"Remove":  func(ctx context.Context, _ *host.Host, s string) error { return errOf(m.Remove(ctx, s)) },
+		"Restore": func(ctx context.Context, _ *host.Host, s string) error { return errOf(m.Restore(ctx, s)) },
+	})
 	for name, method := range methods {
 		for _, server := range []string{"s", "w", "none"} {
-			assert.Is(t, method(server), host.ErrClosed, "%s(%q)", name, server)
+			assert.Is(t, method(watchdog(t), h, server), host.ErrClosed, "%s(%q)", name, server)
 		}
 	}
 }

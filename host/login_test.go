@@ -94,8 +94,7 @@ func (w *loginHost) logIn(as *authtest.Server, user, server string) {
 	if _, err := w.host.Complete(ctx, callback, &session.CompleteOptions{User: "mallory"}); !errors.As(err, &wrong) {
 		w.t.Fatalf("completed by another: %v", err)
 	}
-	key, err := w.host.Complete(ctx, callback, &session.CompleteOptions{User: user})
-	assert.OK(w.t, err)
+	key := assert.Value(w.host.Complete(ctx, callback, &session.CompleteOptions{User: user}))(w.t)
 	assert.Equal(w.t, key, (session.Key{User: user, Server: server}))
 }
 
@@ -124,6 +123,7 @@ func tokens(rs *authtest.Resource) []string {
 }
 
 func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
+	t.Parallel()
 	w := newLoginsHost(t, nil)
 	as := map[string]*authtest.Server{"one": authtest.NewServer(t, nil), "two": authtest.NewServer(t, nil)}
 	rs := map[string]*authtest.Resource{"one": as["one"].NewMCP(nil), "two": as["two"].NewMCP(nil)}
@@ -306,6 +306,7 @@ func TestConfigureLogins(t *testing.T) {
 // While a server is replaced by one at another address, which then fails, calls of the
 // old one go on, and its session is renewed afterwards.
 func TestLoginOutlivesAFailedReplacement(t *testing.T) {
+	t.Parallel()
 	w := newLoginsHost(t, nil)
 	as := authtest.NewServer(t, nil)
 	rs := as.NewMCP(nil)

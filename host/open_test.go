@@ -221,8 +221,7 @@ func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
 // What was started ends also if Open has not waited for that.
 func TestOpenLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.OK(t, err)
+	listener := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = listener.Close() }()
 	ctx, cancel := context.WithCancel(watchdog(t))
 	alive := make(chan net.Conn, 1)
@@ -234,7 +233,7 @@ func TestOpenLeavesNoProcess(t *testing.T) {
 		cancel()
 	}()
 	path := write(t, "hung", child(t, "hold", fmt.Sprintf(`"args": [%q]`, listener.Addr())))
-	_, err = host.Open(ctx, path, patient(&host.Options{Transport: killSoon("hung")}))
+	_, err := host.Open(ctx, path, patient(&host.Options{Transport: killSoon("hung")}))
 	assert.Is(t, err, context.Canceled)
 	conn := <-alive
 	defer func() { _ = conn.Close() }()

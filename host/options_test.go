@@ -34,25 +34,13 @@ import (
 func TestZeroHost(t *testing.T) {
 	const want = "host: the zero Host is not usable: make it with New, Open or OpenStore"
 	var h host.Host
-	ctx := watchdog(t)
-	_, applyErr := h.Apply(ctx, &config.Config{})
-	tryErr := h.Try(ctx, &config.Server{Name: "s"}, nil, nil)
-	_, clientErr := h.Client(ctx, session.Key{Server: "s"})
-	_, inspectErr := h.Inspect("s")
-	_, loginErr := h.Login(ctx, session.Key{Server: "s"})
-	for name, err := range map[string]error{
-		"Apply": applyErr, "Try": tryErr, "Client": clientErr, "Inspect": inspectErr, "Login": loginErr,
-		"Enable": h.Enable(ctx, "s"), "Refresh": h.Refresh(ctx), "Discover": h.Discover(ctx, session.Key{Server: "s"}),
-		"Follow": h.Follow(ctx, nil, nil, nil),
-	} {
-		assert.Contains(t, fmt.Sprint(err), want, "%s", name)
+	for name, method := range hostMethods {
+		assert.Contains(t, fmt.Sprint(method(watchdog(t), &h, "s")), want, "%s", name)
 	}
-	for name, err := range map[string]error{"Close": h.Close(), "Shutdown": h.Shutdown(ctx)} {
-		assert.OK(t, err, "%s", name)
-	}
-	defer func() {
-		assert.Equal(t, fmt.Sprint(recover()), want, "Servers: the panic")
-	}()
+	assert.Contains(t, fmt.Sprint(errOf(h.Inspect("s"))), want, "Inspect")
+	assert.OK(t, h.Close(), "Close")
+	assert.OK(t, h.Shutdown(watchdog(t)), "Shutdown")
+	defer func() { assert.Equal(t, fmt.Sprint(recover()), want, "Servers: the panic") }()
 	h.Servers()
 }
 
@@ -129,40 +117,16 @@ func TestNamesOfTheProgramPanic(t *testing.T) {
 
 // A context that is nil is missed on the goroutine of the caller.
 func TestNilContext(t *testing.T) {
-	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)})
-	h := host.New(&host.Options{
-		StateDir:  host.NoState,
-		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
-	})
-	defer func() { _ = h.Close() }()
-	entry := &config.Server{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true}
-	servers := &config.Config{Servers: []*config.Server{entry}}
+	h := open(t, write(t, "s", `{"command": "x"}`), fakes(&host.Options{}))
 	var none context.Context
-	assert.Value(h.Apply(watchdog(t), servers))(t)
-	for name, call := range map[string]func(context.Context){
-		"Apply": func(ctx context.Context) {
-			_, _ = h.Apply(ctx, &config.Config{Servers: []*config.Server{{Name: "other"}}})
-		},
-		"ApplyServers": func(ctx context.Context) {
-			_, _ = h.ApplyServers(ctx, "add", []string{"s"}, func(context.Context) (map[string]*config.Server, error) { return nil, nil })
-		},
-		"Enable":   func(ctx context.Context) { _ = h.Enable(ctx, "s") },
-		"Disable":  func(ctx context.Context) { _ = h.Disable(ctx, "s") },
-		"Restart":  func(ctx context.Context) { _ = h.Restart(ctx, "s") },
-		"Refresh":  func(ctx context.Context) { _ = h.Refresh(ctx) },
-		"Try":      func(ctx context.Context) { _ = h.Try(ctx, entry, nil, nil) },
-		"Approve":  func(ctx context.Context) { _ = h.AllowLaunch(ctx, "me", "x") },
-		"Reject":   func(ctx context.Context) { _ = h.DenyLaunch(ctx, "me", "x") },
-		"Shutdown": func(ctx context.Context) { _ = h.Shutdown(ctx) },
-	} {
+	for _, name := range []string{"Apply", "ApplyServers", "Enable", "Disable", "Restart", "Refresh", "Try", "AllowLaunch", "DenyLaunch"} {
 		func() {
-			defer func() {
-				assert.Equal(t, fmt.Sprint(recover()), "host: the context is nil", "%s: the panic", name)
-			}()
-			call(none)
+			defer func() { assert.Equal(t, fmt.Sprint(recover()), "host: the context is nil", "%s: the panic", name) }()
+			_ = hostMethods[name](none, h, "s")
 		}()
 	}
-	assert.Value(h.Apply(watchdog(t), servers))(t)
+	defer func() { assert.Equal(t, fmt.Sprint(recover()), "host: the context is nil", "Shutdown: the panic") }()
+	_ = h.Shutdown(none)
 }
 
 // A lockedBuffer collects what is logged.

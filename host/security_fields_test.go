@@ -192,6 +192,7 @@ func asksAgain(t *testing.T, change fieldChange) bool {
 // something else needs another decision. A new field of config.Server has to be decided
 // here.
 func TestAnAllowedEntryThatChangesIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	var decided []string
 	for _, change := range fieldChanges() {
 		decided = append(decided, change.field)

@@ -1,4 +1,4 @@
-// Tests of allow.go: nothing of a project runs before it was allowed.
+// Tests of allow.go and transport.go: nothing of a project runs, and nothing is made for it, before it was allowed.
 
 //go:build unix
 
@@ -24,6 +24,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -188,8 +189,7 @@ func readings() []reading {
 		}},
 		{"`Apply` of the file, read without scope", func(p *project, path string) *host.Host {
 			h := p.open(path, asProject())
-			c, err := config.Load(context.Background(), path, nil)
-			assert.OK(p, err)
+			c := assert.Value(config.Load(context.Background(), path, nil))(p)
 			p.reported(h.Apply(p.Context(), c))
 			return h
 		}},
@@ -246,6 +246,7 @@ func readings() []reading {
 
 // TestScopeStays: whichever way an entry of a project is read again, it waits as before.
 func TestScopeStays(t *testing.T) {
+	t.Parallel()
 	for _, way := range readings() {
 		t.Run(way.how, func(t *testing.T) {
 			p := newProject(t)
@@ -263,6 +264,7 @@ func TestScopeStays(t *testing.T) {
 // TestProjectFileWaits: a file with the name of a project's file is one, unless the
 // program says otherwise.
 func TestProjectFileWaits(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json", ".kode.json", ".mcprc",
 		".vs/mcp.json", ".github/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".roo/mcp.json", ".kilocode/mcp.json",
 		".amazonq/mcp.json", ".factory/mcp.json", ".warp/.mcp.json", "opencode.json", ".opencode/opencode.jsonc", "crush.json", ".crush.json"} {
@@ -378,4 +380,81 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 	assert.Equal(t, hits.Load(), 0, "requests")
 	assert.Equal(t, secrets.asked.Load(), 0, "questions for secrets")
 	program.wantNotAsked(t)
+}
+
+// A countingProgram program makes transports and headers for whatever server it is
+// asked about, and counts how often it is.
+type countingProgram struct{ transports, headers atomic.Int64 }
+
+func (c *countingProgram) options(book *consent.Book) *host.Options {
+	return &host.Options{
+		StateDir: host.NoState, Consents: book,
+		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+			c.transports.Add(1)
+			return nil, nil
+		},
+		UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) {
+			c.headers.Add(1)
+			return http.Header{"Authorization": {"Bearer of-the-user"}}, nil
+		},
+	}
+}
+
+func (c *countingProgram) wantNotAsked(t *testing.T) {
+	t.Helper()
+	assert.Equal(t, c.transports.Load(), 0, "calls of Transport")
+	assert.Equal(t, c.headers.Load(), 0, "calls of UserHeaders")
+}
+
+func (c *countingProgram) forget() {
+	c.transports.Store(0)
+	c.headers.Store(0)
+}
+
+// TestNothingIsMadeForWhatWasNotAllowed: the program's own functions, which may hand out
+// a user's secrets, are asked only about what was allowed at that moment.
+func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
+	remoteUsers := `"s":{"url":"http://127.0.0.1:1/mcp","type":"http","identity":"header"}`
+	apply := func(t *testing.T, h *host.Host, entries string) *config.Server {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), ".mcp.json")
+		c := assert.Value(config.Parse(t.Context(), file, []byte(`{"mcpServers":{`+entries+`}}`), nil))(t)
+		assert.Value(h.Apply(watchdog(t), c))(t)
+		return c.Servers[0]
+	}
+	newHost := func(t *testing.T, program *countingProgram, book *consent.Book) *host.Host {
+		t.Helper()
+		h := host.New(program.options(book))
+		t.Cleanup(func() { _ = h.Close() })
+		return h
+	}
+	t.Run("pending", func(t *testing.T) {
+		program := &countingProgram{}
+		h := newHost(t, program, consent.New())
+		apply(t, h, remoteUsers)
+		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
+
+		assert.As[*host.LaunchNotAllowedError](t, err)
+		program.wantNotAsked(t)
+	})
+	t.Run("a program that is not there", func(t *testing.T) {
+		program := &countingProgram{}
+		h := newHost(t, program, consent.New())
+		e := apply(t, h, `"s":{"command":"mcpbelt-no-such-program"}`)
+		assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
+		program.wantNotAsked(t)
+	})
+	t.Run("rejected a moment ago", func(t *testing.T) {
+		program, book := &countingProgram{}, consent.New()
+		h := newHost(t, program, book)
+		apply(t, h, remoteUsers)
+		l := h.PendingLaunches()[0]
+		assert.OK(t, h.AllowLaunch(watchdog(t), "ann", l.Fingerprint()))
+		assert.OK(t, book.Decide(watchdog(t), "bob", l, consent.Rejected))
+		program.forget()
+		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
+
+		assert.As[*host.LaunchNotAllowedError](t, err)
+		program.wantNotAsked(t)
+	})
 }

@@ -74,6 +74,7 @@ func callTogether(t *testing.T, h *host.Host, tool string, n int) map[string]int
 // All tools of 50 lazy servers are there when Open returns, and none of the servers
 // is; the first of many calls at one time starts one, once.
 func TestLazyServersAreListedAndNotStarted(t *testing.T) {
+	t.Parallel()
 	const servers = 50
 	var entries []string
 	for i := range servers {
@@ -197,8 +198,7 @@ func TestLongCallIsNotIdle(t *testing.T) {
 		cacheCatalogs(t, path, opts)
 		pipes.started.Store(0)
 		h := open(t, path, opts)
-		text, err := textOf(h.Registry().Call(t.Context(), "s__echo", nil))
-		assert.OK(t, err)
+		text := assert.Value(textOf(h.Registry().Call(t.Context(), "s__echo", nil)))(t)
 		assert.Equal(t, text, "late")
 		assert.Equal(t, pipes.started.Load(), 1, "servers were started")
 		time.Sleep(2 * time.Minute)
@@ -299,6 +299,7 @@ func TestStagesOfALazyServer(t *testing.T) {
 // A lazy server that cannot be started fails the call that wants it, with the reason,
 // keeps its tools, and serves again when it can.
 func TestLazyServerThatFailsKeepsItsTools(t *testing.T) {
+	t.Parallel()
 	path := writeLazy(t)
 	var down atomic.Bool
 	pipes := &pipeServers{}
@@ -351,6 +352,7 @@ func TestDisableAndEnableALazyServer(t *testing.T) {
 // A change of words in the entry of a lazy server leaves its tools listed all the
 // time, running or not.
 func TestLazyServersAreReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
 	pipes := &pipeServers{}
 	opts := pipes.options()
 	opts.StateDir = t.TempDir()

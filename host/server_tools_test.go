@@ -334,6 +334,7 @@ func TestNoState(t *testing.T) {
 
 // Two hosts in one state folder do not harm each other.
 func TestTwoHostsShareTheirState(t *testing.T) {
+	t.Parallel()
 	server := newChangingServer("tool", "does good")
 	path, opts, _ := writeCachedServer(t, server)
 	var wg sync.WaitGroup

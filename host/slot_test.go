@@ -48,8 +48,7 @@ func replaceUnderLoad(t *testing.T, h *host.Host, entry func(i int) string, then
 	load := callLoad{callers: loadCallers, calls: loadCalls, tool: "s__echo", args: `{"text":""}`}
 	return load.during(t, h, func() {
 		for i := 1; i <= replacements; i++ {
-			report, err := h.Apply(watchdog(t), parseEntries(t, "s", entry(i)))
-			assert.OK(t, err, "replacement %d", i)
+			report := assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", entry(i))))(t)
 			assert.Equal(t, fmt.Sprint(report), "{[] [] [s] [] [] [] map[]}", "replacement %d", i)
 			then(i)
 		}
@@ -57,6 +56,7 @@ func replaceUnderLoad(t *testing.T, h *host.Host, entry func(i int) string, then
 }
 
 func TestProcessesAreReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
 	entry := func(i int) string { return childEntry(t, "s", strconv.Itoa(i)) }
 	h := newHost(t, &host.Options{StateDir: host.NoState}, parseEntries(t, "s", entry(0)))
 	pids := []int{status(t, h, "s").State.PID}
@@ -71,8 +71,7 @@ func TestProcessesAreReplacedUnderLoad(t *testing.T) {
 		pids = append(pids, pid)
 	})
 	for text := range answers {
-		pid, err := strconv.Atoi(strings.TrimSpace(text))
-		assert.OK(t, err, "%q is the answer of a process that Apply did not start", text)
+		pid := assert.Value(strconv.Atoi(strings.TrimSpace(text)))(t)
 		assert.Equal(t, slices.Contains(pids, pid), true, "%q is the answer of a process that Apply did not start", text)
 	}
 	last := pids[len(pids)-1]
@@ -83,6 +82,7 @@ func TestProcessesAreReplacedUnderLoad(t *testing.T) {
 }
 
 func TestServersOverHTTPAreReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
 	handler := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		return newEcho("s", r.Header.Get("X-Generation"))
 	}, nil)
@@ -109,6 +109,7 @@ func TestServersOverHTTPAreReplacedUnderLoad(t *testing.T) {
 // The calls under way at a replacement, and at the next one, are finished by the
 // server that has them; what comes later does not wait for them.
 func TestCallsUnderWayStayWhereTheyAre(t *testing.T) {
+	t.Parallel()
 	entered, leave := make(chan string, 100), make(chan struct{})
 	slow := func(name string) func(context.Context, mcp.Transport) error {
 		s := sdk.NewServer(&sdk.Implementation{Name: "s"}, schemas)
@@ -160,6 +161,7 @@ func TestCallsUnderWayStayWhereTheyAre(t *testing.T) {
 
 // A replacement that does not come up changes nothing for anybody, and is said so.
 func TestFailedReplacementsUnderLoad(t *testing.T) {
+	t.Parallel()
 	bad := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""),
 		mcptest.Script{"tools/list": mcptest.Error(-32603, "no list today")})
 	garbage := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""),
@@ -201,8 +203,7 @@ func TestFailedReplacementsUnderLoad(t *testing.T) {
 	report, err := h.Apply(watchdog(t), parseEntries(t, "s", `{"command": "x", "args": ["good"]}`))
 	assert.OK(t, err, "the old entry again")
 	assert.Equal(t, strings.Join(report.Kept, " "), "s", "the old entry again")
-	report, err = h.Apply(watchdog(t), parseEntries(t, "s", `{"command": "x", "args": ["better"]}`))
-	assert.OK(t, err, "a good entry")
+	report = assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", `{"command": "x", "args": ["better"]}`)))(t)
 	assert.Equal(t, strings.Join(report.Replaced, " "), "s", "a good entry")
 }
 
@@ -216,8 +217,7 @@ func TestFailedReplacementLeavesNoProcess(t *testing.T) {
 	h := newHost(t, &host.Options{StateDir: host.NoState, Transport: killSoon("s")}, parseEntries(t, "s", marked("s")))
 	old := status(t, h, "s").State.PID
 	for _, entry := range []string{marked("exit"), marked("silent", `"connectTimeoutSeconds": 0.1`)} {
-		report, err := h.Apply(watchdog(t), parseEntries(t, "s", entry))
-		assert.OK(t, err)
+		report := assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", entry)))(t)
 		assert.Fails(t, report.Failed["s"])
 		assert.Equal(t, status(t, h, "s").State.PID, old, "the old process")
 		assert.Equal(t, alive(old), true, "the old process")
@@ -227,6 +227,7 @@ func TestFailedReplacementLeavesNoProcess(t *testing.T) {
 
 // Where the lists differ the old tools go and the new ones come in one step.
 func TestAnotherListComesInOneStep(t *testing.T) {
+	t.Parallel()
 	pipes := &pipeServers{serve: serveFuncs{
 		"even": newToolServer("both", "even", "even2").Run, "odd": newToolServer("both", "odd").Run,
 	}}
@@ -257,6 +258,7 @@ func TestAnotherListComesInOneStep(t *testing.T) {
 // Two programs that apply at one time do not undo each other: in the end one of the
 // two configurations runs, and the other leaves nothing behind.
 func TestTwoAppliesAtOneTime(t *testing.T) {
+	t.Parallel()
 	pipes := &pipeServers{}
 	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x", "args": ["0"]}`))
 	done := make(chan error, 2)
@@ -401,8 +403,7 @@ func TestToolsOutlastAFailedPredecessor(t *testing.T) {
 				pipes.down.Store(true)
 				_ = h.Restart(t.Context(), "s")
 				pipes.broken.Store(true)
-				report, err := h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "args": ["2"]}`))
-				assert.OK(t, err, "Apply")
+				report := assert.Value(h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "args": ["2"]}`)))(t)
 				assert.Is(t, report.Failed["s"], errOutOfOrder, "Apply")
 				assert.Equal(t, names(h), "s__echo", "tools")
 				pipes.broken.Store(false)

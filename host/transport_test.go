@@ -115,6 +115,7 @@ func outcomeOf(t *testing.T, e *config.Server) (host.Status, error) {
 }
 
 func TestPrivateCertificates(t *testing.T) {
+	t.Parallel()
 	ca := newTestCA(t)
 	ca.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	open, _ := ca.serve(tls.NoClientCert)

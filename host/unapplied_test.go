@@ -131,6 +131,7 @@ func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 
 // Hints are about the program that could not be started, and not about the one that runs.
 func TestHintsJudgeTheEntryThatFailed(t *testing.T) {
+	t.Parallel()
 	h := open(t, write(t, "s", child(t, "good")), &host.Options{StateDir: host.NoState})
 	c := load(t, "s", `{"command": "/no/such/folder/program-anywhere"}`)
 	for _, changed := range []bool{true, false} {

@@ -48,11 +48,7 @@ func TestHealthOfEachStage(t *testing.T) {
 	// Those that fail are tried again now and then, and are starting meanwhile.
 	var list []doctor.Health
 	got := ""
-	defer func() {
-		if t.Failed() {
-			t.Logf("the last was\n%s", got)
-		}
-	}()
+	defer func() { t.Logf("the last was\n%s", got) }()
 	eventually(t, "what is wrong with each", func() bool {
 		var lines []string
 		list = doctor.HealthOfAll(h)
@@ -63,8 +59,8 @@ func TestHealthOfEachStage(t *testing.T) {
 		return got == want
 	})
 	for _, s := range list {
-		if failed := s.Status.Stage == host.StageWaiting; failed && (s.LastError == "" || s.LastErrorAt.IsZero() || s.Failures == 0) {
-			t.Errorf("%s: %+v", s.Status.Name, s)
+		if s.Status.Stage == host.StageWaiting {
+			assert.Equal(t, s.LastError == "" || s.LastErrorAt.IsZero() || s.Failures == 0, false, "%s: no last error", s.Status.Name)
 		}
 		assert.Equal(t, (s.Status.Stage == host.StageWaiting || s.Status.Stage == host.StageInvalid), (s.Error != ""), "wrong")
 	}
@@ -78,28 +74,22 @@ func TestHealthOverTime(t *testing.T) {
 	for range 3 {
 		assert.Value(call(t, h, "family__echo", `{"text":"a"}`))(t)
 	}
-	s, err := doctor.HealthOf(h, "family")
-	assert.OK(t, err)
-	if s.Calls.Total.Done != 3 || s.Calls.Recent.Done != 3 || s.Calls.Latency == nil || s.Calls.Latency.Count != 3 ||
-		s.Calls.ErrorRate == nil || *s.Calls.ErrorRate != 0 || s.Status.Tools != 1 || s.Restarts != 0 || s.LastError != "" || s.Since.IsZero() {
-		t.Errorf("%+v", s)
-	}
+	s := assert.Value(doctor.HealthOf(h, "family"))(t)
+	assert.Equal(t, fmt.Sprint(s.Calls.Total.Done, s.Calls.Recent.Done, s.Calls.Latency.Count, *s.Calls.ErrorRate), "3 3 3 0", "calls")
+	assert.Equal(t, fmt.Sprintf("%d %d %q %t", s.Status.Tools, s.Restarts, s.LastError, s.Since.IsZero()), `1 0 "" false`, "tools, restarts, last error")
 	p := s.Process
-	if p == nil || p.PID != status(t, h, "family").State.PID {
-		t.Fatalf("process %+v", p)
-	}
+	assert.Equal(t, p.PID, status(t, h, "family").State.PID, "process")
 	if runtime.GOOS == "linux" && p.Memory < 1<<20 {
 		t.Errorf("got %d bytes of memory, want those of a program", p.Memory)
 	}
 	kill(t, p.PID)
 	until(t, h, "family", "connected again", func(s host.Status) bool { return s.Stage == host.StageReady && s.State.Connections == 2 })
-	if s, err = doctor.HealthOf(h, "family"); err != nil || s.Restarts != 1 || s.Process == nil || s.Process.PID == p.PID {
-		t.Errorf("after the restart: %+v, %v", s, err)
-	}
+	s = assert.Value(doctor.HealthOf(h, "family"))(t)
+	assert.Equal(t, s.Restarts, 1, "restarts")
+	assert.Equal(t, s.Process.PID == p.PID, false, "the former process")
 	assert.Equal(t, assert.Value(doctor.HealthOf(h, "web"))(t).Process == nil, true, "a remote server")
 
-	_, err = doctor.HealthOf(h, "nobody")
-	assert.As[*host.UnknownServerError](t, err, "an unknown server")
+	assert.As[*host.UnknownServerError](t, hosttest.ErrorOf(doctor.HealthOf(h, "nobody")), "an unknown server")
 	assert.OK(t, h.Close())
 	if list := doctor.HealthOfAll(h); len(list) > 2 {
 		t.Errorf("after the end: %+v", list)
@@ -121,8 +111,7 @@ func TestHealthAsJSON(t *testing.T) {
 		_, ok := list[0][key]
 		assert.Equal(t, ok, true, "no %q", key)
 	}
-	text, err = json.Marshal(doctor.Process{PID: 7})
-	assert.OK(t, err, "a process of which nothing is known")
+	text = assert.Value(json.Marshal(doctor.Process{PID: 7}))(t)
 	assert.Equal(t, string(text), `{"pid":7}`, "a process of which nothing is known")
 }
 
@@ -135,14 +124,12 @@ func TestHealthOfUsers(t *testing.T) {
 	for _, user := range []string{"bob", "ann"} {
 		assert.OK(t, h.Discover(watchdog(t), session.Key{User: user, Server: "s"}))
 	}
-	s, err := doctor.HealthOf(h, "s")
-	if err != nil || len(s.Users) != 2 || s.Users[0].User != "ann" || s.Users[1].User != "bob" || s.Users[0].Phase != "ready" || s.Level != doctor.LevelHealthy {
-		t.Errorf("%+v, %v", s, err)
-	}
-	d, err := doctor.Diagnose(session.WithUser(watchdog(t), "bob"), h, "s")
-	if err != nil || !d.Pinged || d.Ping <= 0 {
-		t.Errorf("of bob: %+v, %v", d, err)
-	}
+	s := assert.Value(doctor.HealthOf(h, "s"))(t)
+	assert.Equal(t, len(s.Users), 2, "users")
+	assert.Equal(t, s.Users[0].User+" "+s.Users[0].Phase+" "+s.Users[1].User, "ann ready bob", "users")
+	assert.Equal(t, s.Level, doctor.LevelHealthy, "level")
+	d := assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "bob"), h, "s"))(t)
+	assert.Equal(t, d.Pinged && d.Ping > 0, true, "a ping of bob's")
 	assert.Equal(t, assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "eve"), h, "s"))(t).Pinged, false, "of eve, who has none")
 }
 
@@ -168,9 +155,8 @@ func TestDiagnoseFewUserClients(t *testing.T) {
 	assert.Equal(t, len(hints()), 0)
 	come("ann", "bob", "cid", "dan")
 	got := hints()
-	if len(got) != 1 || got[0].Code != doctor.HintFewUserClients {
-		t.Fatalf("got %v, want a hint %s", got, doctor.HintFewUserClients)
-	}
+	assert.Equal(t, len(got), 1, "hints")
+	assert.Equal(t, got[0].Code, doctor.HintFewUserClients)
 	assert.Contains(t, got[0].Text, "to 4 or more")
 }
 
@@ -182,25 +168,24 @@ func TestDiagnose(t *testing.T) {
 		"off", child(t, "off", `"enabled": false`),
 		"broken", `{"comand": "x"}`,
 	), nil)
-	d, err := doctor.Diagnose(watchdog(t), h, "good")
-	assert.OK(t, err)
-	if !d.Pinged || d.Ping <= 0 || d.PingError != "" || d.Err != nil || len(d.Hints) > 0 || d.Program != "good" || d.Protocol == "" ||
-		len(d.Tools) != 1 || d.Tools[0].RegisteredName != "good__echo" || d.Health.Level != doctor.LevelHealthy {
-		t.Errorf("%+v", d)
+	diagnose := func(name, want string) *doctor.Diagnosis {
+		t.Helper()
+		d := assert.Value(doctor.Diagnose(watchdog(t), h, name))(t)
+		var codes []string
+		for _, hint := range d.Hints {
+			codes = append(codes, string(hint.Code))
+		}
+		assert.Equal(t, fmt.Sprintf("%s %v, pinged %t, %d tools, failed %t", d.Health.Level, codes, d.Pinged, len(d.Tools), d.Err != nil), want, "%s", name)
+		return d
 	}
-	d, err = doctor.Diagnose(watchdog(t), h, "exit")
-	if err != nil || d.Pinged || len(d.Hints) != 2 || d.Hints[0].Code != doctor.HintExited || d.Hints[1].Code != doctor.HintUnsetVariable || !strings.Contains(d.Doing, "next attempt") && !strings.Contains(d.Doing, "started") {
-		t.Errorf("%+v, %v", d, err)
-	}
-	if d, err = doctor.Diagnose(watchdog(t), h, "off"); err != nil || len(d.Hints) != 0 || d.Err != nil || d.Doing != "It is switched off." {
-		t.Errorf("%+v, %v", d, err)
-	}
-	if d, err = doctor.Diagnose(watchdog(t), h, "broken"); err != nil || len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintInvalidEntry {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := diagnose("good", "healthy [], pinged true, 1 tools, failed false")
+	assert.Equal(t, d.Program+" "+d.Tools[0].RegisteredName, "good good__echo")
+	assert.Equal(t, d.Ping > 0 && d.PingError == "" && d.Protocol != "", true, "an answer to the ping")
+	diagnose("exit", "unhealthy [exited unset_variable], pinged false, 0 tools, failed true")
+	assert.Equal(t, diagnose("off", "healthy [], pinged false, 0 tools, failed false").Doing, "It is switched off.")
+	d = diagnose("broken", "unhealthy [invalid_entry], pinged false, 0 tools, failed true")
 	assert.As[*host.UnknownServerError](t, hosttest.ErrorOf(doctor.Diagnose(watchdog(t), h, "nobody")), "an unknown server")
-	text, err := json.Marshal(d)
-	assert.OK(t, err)
+	text := assert.Value(json.Marshal(d))(t)
 	assert.Contains(t, string(text), `"health":{"server":"broken"`)
 }
 
@@ -210,10 +195,9 @@ func TestDiagnoseOfASilentServer(t *testing.T) {
 	pid := status(t, h, "s").State.PID
 	ctx, cancel := context.WithCancel(watchdog(t))
 	cancel()
-	d, err := doctor.Diagnose(ctx, h, "s")
-	if err != nil || !d.Pinged || d.PingError == "" || d.Ping != 0 || d.Err == nil {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := assert.Value(doctor.Diagnose(ctx, h, "s"))(t)
+	assert.Equal(t, d.Pinged && d.PingError != "" && d.Ping == 0, true, "a ping without an answer")
+	assert.Fails(t, d.Err)
 	s := status(t, h, "s")
 	assert.Equal(t, s.Stage, host.StageReady, "it was disturbed")
 	assert.Equal(t, s.State.PID, pid, "it was disturbed")
@@ -227,11 +211,8 @@ func TestDiagnoseStartsNothing(t *testing.T) {
 	until(t, first, "s", "known", func(s host.Status) bool { return s.Tools == 1 })
 	assert.OK(t, first.Close())
 	h := open(t, path, &host.Options{StateDir: dir})
-	d, err := doctor.Diagnose(watchdog(t), h, "s")
-	if err != nil || d.Pinged || len(d.Tools) != 1 || d.Health.Process != nil || d.Health.Status.Stage != host.StageCached {
-		t.Errorf("%+v, %v", d, err)
-	}
+	d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
+	assert.Equal(t, fmt.Sprint(d.Pinged, len(d.Tools), d.Health.Process == nil), "false 1 true", "pinged, tools, no process")
 	s := status(t, h, "s")
-	assert.Equal(t, s.Stage, host.StageCached, "it was started")
-	assert.Equal(t, s.State.Connections, 0, "it was started")
+	assert.Equal(t, fmt.Sprint(s.Stage, s.State.Connections), "cached0", "it was started")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,24 +29,18 @@ func TestTestOfALocalServer(t *testing.T) {
 	e := scripted(t, mark, "stderr:listening with hunter2secret", "sdk")
 	e.Env["API_KEY"] = "hunter2secret"
 	r := tested(t, newHost(t, nil), e)
-	if !r.Success || r.Err != nil || r.Error != "" || stagesOf(r) != allStages || r.Reached != doctor.TestListed || len(r.Hints) != 0 {
-		t.Errorf("report %+v", r)
-	}
-	if len(r.Tools) != 5 || r.Tools[0].Name == "" || r.Tools[0].RegisteredName != "s__"+r.Tools[0].Name || r.Tools[0].State != doctor.ToolListed {
-		t.Errorf("tools %+v", r.Tools)
-	}
+	assert.OK(t, r.Err)
+	assert.Equal(t, fmt.Sprintf("%t %q %s %s %d", r.Success, r.Error, stagesOf(r), r.Reached, len(r.Hints)), `true "" `+allStages+` listed 0`, "report")
+	assert.Equal(t, len(r.Tools), 5, "tools")
+	assert.Equal(t, r.Tools[0].RegisteredName+" "+r.Tools[0].State, "s__"+r.Tools[0].Name+" listed", "the first tool")
 	assert.Equal(t, r.Protocol == "", false, "server")
 	assert.Equal(t, r.Program == "", false, "server")
 	assert.Equal(t, r.Stderr, "listening with [redacted]\n", "stderr")
 	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
-	var shown map[string]any
-	text, err := json.Marshal(r)
-	if err == nil {
-		err = json.Unmarshal(text, &shown)
-	}
-	if err != nil || shown["success"] != true || shown["tookSeconds"] == nil || strings.Contains(string(text), "hunter2secret") {
-		t.Errorf("as JSON: %s, %v", text, err)
-	}
+	text := string(assert.Value(json.Marshal(r))(t))
+	assert.Contains(t, text, `"success":true`)
+	assert.Contains(t, text, `"tookSeconds":`)
+	assert.Lacks(t, text, "hunter2secret")
 }
 
 // Whenever the caller gives up, the test returns, says how far it came, and leaves
@@ -80,8 +73,7 @@ func TestTestTakesTooLong(t *testing.T) {
 	mark := rand.Text()
 	e := scripted(t, mark, "hang")
 	h := newHost(t, nil)
-	r, err := doctor.Test(watchdog(t), h, e, &doctor.TestOptions{Timeout: 1})
-	assert.OK(t, err, "report")
+	r := assert.Value(doctor.Test(watchdog(t), h, e, &doctor.TestOptions{Timeout: 1}))(t)
 	assert.Equal(t, r.Success, false, "report")
 	assert.Equal(t, hintsOf(r), "timeout", "report")
 	e.ConnectTimeout = 1
@@ -176,10 +168,8 @@ func TestTestNeedsApproval(t *testing.T) {
 	e := probed(t, fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 600, "readTimeoutSeconds": 600, "env": {%q: "until spawned", %q: %q}}`, os.Args[0], serverMode, probeReached, reached))
 	e.Source.Scope = config.ScopeProject
 	r := tested(t, newHost(t, nil), e)
-	var unapproved *host.LaunchNotAllowedError
-	if r.Success || r.Reached != "" || !errors.As(r.Err, &unapproved) || hintsOf(r) != "launch_not_allowed" {
-		t.Errorf("report %+v", r)
-	}
+	assert.As[*host.LaunchNotAllowedError](t, r.Err)
+	assert.Equal(t, fmt.Sprintf("%t %q %s", r.Success, r.Reached, hintsOf(r)), `false "" launch_not_allowed`, "report")
 	assert.Fails(t, hosttest.ErrorOf(os.Stat(reached)), "it was started")
 }
 

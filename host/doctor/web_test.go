@@ -68,9 +68,8 @@ func TestTestOfARemoteServer(t *testing.T) {
 	h := newHost(t, nil)
 	for _, e := range []*config.Server{remote(t, web.URL, "http"), remote(t, web.URL, "auto"), remote(t, old.URL, "sse"), remote(t, old.URL, "auto")} {
 		r := tested(t, h, e)
-		if !r.Success || r.Err != nil || stagesOf(r) != "resolved connected initialized listed" || len(r.Tools) != 1 || len(r.Hints) > 0 {
-			t.Errorf("%s at %s: %+v", e.Transport, e.URL, r)
-		}
+		assert.OK(t, r.Err, "%s at %s", e.Transport, e.URL)
+		assert.Equal(t, fmt.Sprint(stagesOf(r), len(r.Tools), len(r.Hints)), "resolved connected initialized listed1 0", "%s at %s", e.Transport, e.URL)
 	}
 }
 
@@ -297,8 +296,7 @@ func TestTestOfAUser(t *testing.T) {
 	}})
 	e := probed(t, `{"url": "http://127.0.0.1:1"}`)
 	e.Identity = config.IdentityUser
-	r, err := doctor.Test(session.WithUser(watchdog(t), "ann"), h, e, nil)
-	assert.OK(t, err, "report")
+	r := assert.Value(doctor.Test(session.WithUser(watchdog(t), "ann"), h, e, nil))(t)
 	assert.Equal(t, r.Success, true, "report")
 	assert.Equal(t, stagesOf(r), "resolved connected initialized listed", "report")
 	r = tested(t, h, e)
