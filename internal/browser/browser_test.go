@@ -1,10 +1,12 @@
 package browser
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,8 +20,6 @@ func TestOpener(t *testing.T) {
 		"windows": {"rundll32", "url.dll,FileProtocolHandler", page},
 	} {
 		name, args := opener(system, page)
-		if got := append([]string{name}, args...); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", system, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", append([]string{name}, args...)), fmt.Sprintf("%q", want), "%s", system)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -62,9 +63,7 @@ func hashesOf(t *testing.T, fsys fstest.MapFS, release string) hashes {
 
 func TestWhatChangesAModule(t *testing.T) {
 	before := hashesOf(t, newRepository(), "go1.26")
-	if got, want := slices.Sorted(maps.Keys(before)), []string{"heavy", "heavy/light"}; !slices.Equal(got, want) {
-		t.Fatalf("hashed the modules %q, want %q", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", slices.Sorted(maps.Keys(before))), `["heavy" "heavy/light"]`)
 	both, heavy, light := []string{"heavy", "heavy/light"}, []string{"heavy"}, []string{"heavy/light"}
 	for name, want := range map[string][]string{
 		"README.md":                nil,
@@ -104,13 +103,9 @@ func TestWhatChangesAModule(t *testing.T) {
 			text = string(old.Data) + "\n// changed\n"
 		}
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
-		if got := hashesOf(t, fsys, "go1.26").compare(before, false); !slices.Equal(got, want) {
-			t.Errorf("after a change of %s: got %q, want %q", name, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", hashesOf(t, fsys, "go1.26").compare(before, false)), fmt.Sprintf("%q", want), "after a change of %s", name)
 	}
-	if got := hashesOf(t, newRepository(), "go1.27").compare(before, false); !slices.Equal(got, both) {
-		t.Errorf("with another release of Go: got %q, want %q", got, both)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", hashesOf(t, newRepository(), "go1.27").compare(before, false)), fmt.Sprintf("%q", both), "with another release of Go")
 }
 
 func TestGoldenLinesChangeTheirModule(t *testing.T) {
@@ -126,9 +121,7 @@ func TestGoldenLinesChangeTheirModule(t *testing.T) {
 	} {
 		fsys := newRepository()
 		fsys[name] = &fstest.MapFile{Data: []byte(string(fsys[name].Data) + line + "\n")}
-		if got := hashesOf(t, fsys, "go1.26").compare(before, false); !slices.Equal(got, want) {
-			t.Errorf("with the line %q: got %q, want %q", line, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", hashesOf(t, fsys, "go1.26").compare(before, false)), fmt.Sprintf("%q", want), "with the line %q", line)
 	}
 }
 
@@ -140,31 +133,21 @@ func TestRemovedAndRenamedFilesChangeAModule(t *testing.T) {
 	renamed["brick/other.go"] = renamed["brick/brick.go"]
 	delete(renamed, "brick/brick.go")
 	for what, fsys := range map[string]fstest.MapFS{"removed": removed, "renamed": renamed} {
-		if got := hashesOf(t, fsys, "go1.26").compare(before, false); len(got) != 2 {
-			t.Errorf("after a file was %s: got %q, want both modules", what, got)
-		}
+		assert.Equal(t, len(hashesOf(t, fsys, "go1.26").compare(before, false)), 2, "after a file was %s", what)
 	}
 }
 
 func TestRecord(t *testing.T) {
 	now := hashesOf(t, newRepository(), "go1.26")
 	recorded := parseHashes(now.format())
-	if !maps.Equal(recorded, now) {
-		t.Errorf("read back %v, want %v", recorded, now)
-	}
+	assert.Equal(t, fmt.Sprint(recorded), fmt.Sprint(now))
 	if got := now.compare(recorded, false); len(got) > 0 {
 		t.Errorf("changed since the record: got %q, want none", got)
 	}
-	if got := now.compare(recorded, true); len(got) != 2 {
-		t.Errorf("the same since the record: got %q, want both", got)
-	}
-	if got := now.compare(parseHashes(nil), false); len(got) != 2 {
-		t.Errorf("changed without a record: got %q, want both", got)
-	}
+	assert.Equal(t, len(now.compare(recorded, true)), 2, "the same since the record")
+	assert.Equal(t, len(now.compare(parseHashes(nil), false)), 2, "changed without a record")
 	delete(recorded, "heavy")
-	if got, want := now.compare(recorded, false), []string{"heavy"}; !slices.Equal(got, want) {
-		t.Errorf("a module that was not recorded: got %q, want %q", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", now.compare(recorded, false)), `["heavy"]`, "a module that was not recorded")
 }
 
 func TestRelease(t *testing.T) {
@@ -176,7 +159,6 @@ func TestRelease(t *testing.T) {
 func TestModulesAreUnknown(t *testing.T) {
 	fsys := newRepository()
 	delete(fsys, "allmodules")
-	if _, err := hashModules(fsys, "go1.26"); err == nil {
-		t.Error("without the file allmodules: got no error")
-	}
+	_, err := hashModules(fsys, "go1.26")
+	assert.Fails(t, err, "without the file allmodules")
 }

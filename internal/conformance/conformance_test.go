@@ -5,20 +5,25 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"text/tabwriter"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -43,9 +48,7 @@ func loadTable(t *testing.T) *table {
 	var tab table
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&tab); err != nil {
-		t.Fatalf("scenarios.json: %v", err)
-	}
+	assert.OK(t, dec.Decode(&tab), "scenarios.json")
 	for _, s := range tab.Scenarios {
 		if (s.Checks > 0) == (s.Unsupported != "") {
 			t.Errorf("scenarios.json: %s needs either a number of checks or a reason for not running it", s.Name)
@@ -67,18 +70,14 @@ func TestScenarios(t *testing.T) {
 	tab := loadTable(t)
 	st := newSuite(t)
 
-	if v := st.version(t); v != tab.Suite {
-		t.Errorf("the suite is version %s, scenarios.json was written for %s", v, tab.Suite)
-	}
+	assert.Equal(t, st.version(t), tab.Suite)
 	inTable := make(map[string]bool)
 	for _, s := range tab.Scenarios {
 		inTable[s.Name] = true
 	}
 	listed := st.list(t)
 	for _, name := range listed {
-		if !inTable[name] {
-			t.Errorf("the suite has a scenario %s that scenarios.json does not list", name)
-		}
+		assert.Equal(t, inTable[name], true, "inTable[name]")
 		delete(inTable, name)
 	}
 	for name := range inTable {
@@ -109,9 +108,7 @@ func (s scenario) try(t *testing.T, st *suite, r *row) {
 	r.took = time.Since(start)
 	checks := res.checks(t, s.Name)
 	r.passed, r.total = checks.count()
-	if res.err != nil {
-		t.Errorf("the suite ended with: %v", res.err)
-	}
+	assert.OK(t, res.err, "the suite ended with")
 	for _, c := range checks.bad() {
 		t.Errorf("%s %s: %s: %s", c.Status, c.ID, c.Description, c.ErrorMessage)
 	}
@@ -131,9 +128,7 @@ func TestCore(t *testing.T) {
 	tab := loadTable(t)
 	st := newSuite(t)
 	res := st.run(t, "--suite", "core")
-	if res.err != nil {
-		t.Errorf("the suite ended with: %v\n%s", res.err, res.output)
-	}
+	assert.OK(t, res.err, "the suite ended with")
 	want := make(map[string]int)
 	for _, s := range tab.Scenarios {
 		if s.Core {
@@ -148,9 +143,9 @@ func TestCore(t *testing.T) {
 		}
 		delete(want, name)
 		checks := res.checks(t, name)
-		if n, _ := checks.count(); n < least || len(checks.bad()) > 0 {
-			t.Errorf("%s: %d checks succeeded, want at least %d and no other; client:\n%s", name, n, least, res.stderr(t, name))
-		}
+		n, _ := checks.count()
+		assert.Equal(t, n >= least, true, "%s: n >= least", name)
+		assert.Equal(t, len(checks.bad()), 0, "%s", name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		t.Errorf("scenarios.json has %s in core, the suite did not run it", name)
@@ -181,13 +176,11 @@ func TestRequirements(t *testing.T) {
 					continue
 				}
 				checks := res.checks(t, name)
-				if n, _ := checks.count(); n == 0 || len(checks.bad()) > 0 {
-					t.Errorf("%s: %d checks succeeded, %v; client:\n%s", name, n, checks.bad(), res.stderr(t, name))
-				}
+				n, _ := checks.count()
+				assert.Equal(t, n != 0, true, "%s: n != 0", name)
+				assert.Equal(t, len(checks.bad()), 0, "%s", name)
 			}
-			if res.err != nil {
-				t.Errorf("the suite ended with: %v\n%s", res.err, res.output)
-			}
+			assert.OK(t, res.err, "the suite ended with")
 			t.Logf("%d scenarios, %d of them not supported", len(names), excused)
 		})
 	}
@@ -200,10 +193,7 @@ func TestIdleClientFails(t *testing.T) {
 	st := newSuite(t)
 	st.client = "true"
 	res := st.run(t, "--suite", "all")
-	var exit *exec.ExitError
-	if !errors.As(res.err, &exit) {
-		t.Errorf("the suite ended with %v, want an exit status", res.err)
-	}
+	assert.As[*exec.ExitError](t, res.err)
 	for _, s := range tab.Scenarios {
 		if s.Unsupported != "" {
 			continue
@@ -268,12 +258,152 @@ func (l checkList) bad() []check {
 func (r *result) checks(t *testing.T, name string) checkList {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.folder(t, name), "checks.json"))
-	if err != nil {
-		t.Fatalf("%v; the suite said:\n%s", err, r.output)
-	}
+	assert.OK(t, err)
 	var l checkList
-	if err := json.Unmarshal(data, &l); err != nil {
-		t.Fatalf("%s: checks.json: %v", name, err)
-	}
+	assert.OK(t, json.Unmarshal(data, &l), "%s: checks.json", name)
 	return l
+}
+
+// everythingServer is the official SDK's server for this suite.
+const everythingServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+
+// explained are the checks that may end otherwise through a gateway than they do with the
+// server itself, as scenario/check, and why.
+var explained = map[string]string{
+	"server-sse-polling/incoming-sse-event": "the server ends the stream of the answer and keeps no events, so that its answer is lost: the gateway says so with an error, where the server's own client hears nothing",
+}
+
+// TestGateway runs what each revision requires of a server, with the official SDK's server and with the
+// same server through the gateway. What the server passes itself it has to pass through the gateway, and
+// nothing may fail there that does not fail here.
+func TestGateway(t *testing.T) {
+	st := newSuite(t)
+	program := build(t, t.TempDir(), everythingServer)
+	var mu sync.Mutex
+	used := map[string]bool{}
+	t.Run("revision", func(t *testing.T) { // returns when all are over
+		for revision, stateless := range map[string]bool{"2025-11-25": false, "2026-07-28": true} {
+			t.Run(revision, func(t *testing.T) {
+				t.Parallel()
+				flag := fmt.Sprintf("-stateless=%t", stateless)
+				var direct, through *result
+				// Each has a server of its own: some scenarios change its lists.
+				url := startServer(t, program, flag)
+				behind := startGateway(t, startServer(t, program, flag), revision)
+				var runs sync.WaitGroup
+				runs.Go(func() { direct = st.runServer(t, url, "--requirements", revision) })
+				runs.Go(func() { through = st.runServer(t, behind, "--requirements", revision) })
+				runs.Wait()
+				for kind, r := range map[string]*result{"directly": direct, "through the gateway": through} {
+					assert.OK(t, r.err, "%s, the suite ended with", kind)
+				}
+				names := direct.names(t)
+				assert.Equal(t, fmt.Sprintf("%q", through.names(t)), fmt.Sprintf("%q", names))
+				passed := 0
+				for _, name := range names {
+					before, after := direct.checks(t, name), through.checks(t, name)
+					n, _ := before.count()
+					passed += n
+					for _, id := range worse(before, after) {
+						key := strings.TrimPrefix(name, "server-") + "/" + id
+						if explained[key] == "" {
+							t.Errorf("%s: got %v through the gateway, want %v", key, after.of(id), before.of(id))
+							continue
+						}
+						mu.Lock()
+						used[key] = true
+						mu.Unlock()
+					}
+				}
+				if passed < len(names) {
+					t.Errorf("the server passes %d checks of %d scenarios, want more", passed, len(names))
+				}
+				t.Logf("%d scenarios, %d checks passed by the server and through the gateway", len(names), passed)
+			})
+		}
+	})
+	for key := range explained {
+		assert.Equal(t, used[key], true, "used[key]")
+	}
+}
+
+// worse returns the ids of the checks that succeed less often in after than in before, or fail
+// more often.
+func worse(before, after checkList) []string {
+	ids := map[string]bool{}
+	for _, c := range slices.Concat(before, after) {
+		ids[c.ID] = true
+	}
+	var bad []string
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		passed, judged := before.with(id).count()
+		passedAfter, judgedAfter := after.with(id).count()
+		if passedAfter < passed || judgedAfter-passedAfter > judged-passed {
+			bad = append(bad, id)
+		}
+	}
+	return bad
+}
+
+// with returns the checks of an id.
+func (l checkList) with(id string) checkList {
+	return slices.DeleteFunc(slices.Clone(l), func(c check) bool { return c.ID != id })
+}
+
+// of says how the checks of an id ended.
+func (l checkList) of(id string) []string {
+	var all []string
+	for _, c := range l.with(id) {
+		all = append(all, c.Status+" "+c.ErrorMessage)
+	}
+	return all
+}
+
+// startServer starts the everything server, and returns its URL when it accepts connections.
+func startServer(t *testing.T, program, flag string) string {
+	t.Helper()
+	l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	addr := l.Addr().String()
+	l.Close()
+	cmd := exec.Command(program, "-http", addr, flag)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	assert.OK(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait() // killed
+	})
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			return "http://" + addr
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("waited in vain for %s to listen", program)
+		case <-tick.C:
+		}
+	}
+}
+
+// startGateway starts a gateway to the server at a URL, and returns the URL of its view of that server.
+func startGateway(t *testing.T, url, revision string) string {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "mcp.json")
+	data := assert.Value(json.Marshal(map[string]any{"mcpServers": map[string]any{"everything": map[string]string{"type": "http", "url": url}}}))(t)
+	assert.OK(t, os.WriteFile(config, data, 0o600))
+	o := &host.Options{StateDir: host.NoState, OpenWait: -1}
+	gateway.Prepare(o)
+	h := assert.Value(host.Open(t.Context(), config, o))(t)
+	t.Cleanup(func() { h.Close() })
+	for _, s := range h.Servers() {
+		assert.OK(t, s.Err, "the server is not ready")
+		assert.Equal(t, s.State.ProtocolVersion, revision)
+	}
+	g := assert.Value(gateway.New(h, &gateway.Options{Anonymous: true}))(t)
+	t.Cleanup(func() { g.Close() })
+	front := httptest.NewServer(g)
+	t.Cleanup(front.Close)
+	return front.URL + "/s/everything/mcp"
 }

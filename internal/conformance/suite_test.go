@@ -58,9 +58,8 @@ func build(t *testing.T, dir, pkg string) string {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(t.Context(), "go", append(args, pkg)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	assert.OK(t, err, "go build %s: %s", pkg, out)
 	return program
 }
 
@@ -109,9 +108,7 @@ func (s *suite) version(t *testing.T) string {
 func (s *suite) list(t *testing.T) []string {
 	t.Helper()
 	out, err := s.command(t, "list", "--client").Output()
-	if err != nil {
-		t.Fatalf("list --client: %v", err)
-	}
+	assert.OK(t, err, "list --client")
 	var names []string
 	for _, m := range regexp.MustCompile(`(?m)^ +- (\S+)`).FindAllStringSubmatch(string(out), -1) {
 		names = append(names, m[1])

@@ -1,7 +1,7 @@
 package modulelist_test
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 	"testing/fstest"
 
@@ -16,12 +16,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRead(t *testing.T) {
 	text := "# folder, what it is for\n.\tthe core\n\na/b\tit has an SDK # a large one\n"
 	got, err := modulelist.Read(fstest.MapFS{"allmodules": {Data: []byte(text)}})
-	if want := []string{".", "a/b"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q and the error %v, want %q", got, err, want)
-	}
-	if _, err := modulelist.Read(fstest.MapFS{}); err == nil {
-		t.Error("without the file: got no error")
-	}
+	assert.OK(t, err)
+	assert.Equal(t, fmt.Sprintf("%q", got), `["." "a/b"]`)
+	_, err = modulelist.Read(fstest.MapFS{})
+	assert.Fails(t, err, "without the file")
 }
 
 func TestHolder(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -14,13 +16,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestIs(t *testing.T) {
 	var r io.Reader
 	for _, v := range []any{nil, r, (*bytes.Buffer)(nil), http.HandlerFunc(nil)} {
-		if !Is(v) {
-			t.Errorf("%T: got false, want true", v)
-		}
+		assert.Equal(t, Is(v), true, "Is(v)")
 	}
 	for _, v := range []any{&bytes.Buffer{}, bytes.Buffer{}, "", http.HandlerFunc(http.NotFound), []int(nil)} {
-		if Is(v) {
-			t.Errorf("%T: got true, want false", v)
-		}
+		assert.Equal(t, Is(v), false, "Is(v)")
 	}
 }

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -109,14 +110,9 @@ func TestForget(t *testing.T) {
 		module + "@v1.0.0/go.mod",
 		"github.com/other/other@v1.0.0-test/a",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got files %q, want %q", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 	list := assert.Value(os.ReadFile(filepath.Join(cache, filepath.FromSlash(downloads), "@v", "list")))(t)
-	if string(list) != "v1.0.0\n" {
-		t.Errorf("got list %q, want only v1.0.0", list)
-	}
-	if _, err := os.Stat(filepath.Join(cache, filepath.FromSlash(downloads), "host")); !os.IsNotExist(err) {
-		t.Errorf("got %v for a folder without files, want that it does not exist", err)
-	}
+	assert.Equal(t, string(list), "v1.0.0\n")
+	_, err := os.Stat(filepath.Join(cache, filepath.FromSlash(downloads), "host"))
+	assert.Equal(t, os.IsNotExist(err), true, "os.IsNotExist(err)")
 }

@@ -40,9 +40,7 @@ func (c command) output(t *testing.T, name string, args ...string) (stdout, stde
 func (c command) run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, errs, err := c.output(t, name, args...)
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s\n%s", name, strings.Join(args, " "), err, out, errs)
-	}
+	assert.OK(t, err, "%s %s: %s", name, strings.Join(args, " "), errs)
 	return out
 }
 

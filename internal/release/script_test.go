@@ -1,6 +1,7 @@
 package release
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,9 +77,7 @@ func (r repository) tags(t *testing.T) []string {
 func TestScriptBuildsAProxy(t *testing.T) {
 	r, proxy := newRepository(t), filepath.Join(t.TempDir(), "new")
 	out, errs, err := r.release(t, "-proxy", proxy, "v1.2.0")
-	if err != nil {
-		t.Fatalf("%v: %s", err, errs)
-	}
+	assert.OK(t, err, "%s", errs)
 	want := "tag v1.2.0\ntag a/v1.2.0\ntag c/v1.2.0\ntag b/v1.2.0\ntag d/v1.2.0\nproxy " + proxy
 	assert.Equal(t, out, want, "the output")
 	if tags := r.tags(t); len(tags) > 0 {
@@ -86,58 +85,45 @@ func TestScriptBuildsAProxy(t *testing.T) {
 	}
 	for _, folder := range []string{"", "/a", "/b", "/c", "/d"} {
 		for _, file := range []string{"list", "v1.2.0.info", "v1.2.0.mod", "v1.2.0.zip"} {
-			if _, err := os.Stat(filepath.Join(proxy, filepath.FromSlash(tiny+folder), "@v", file)); err != nil {
-				t.Error(err)
-			}
+			_, err := os.Stat(filepath.Join(proxy, filepath.FromSlash(tiny+folder), "@v", file))
+			assert.OK(t, err)
 		}
 	}
-	if tops, _ := filepath.Glob(filepath.Join(proxy, "*", "*", "*")); len(tops) != 1 {
-		t.Errorf("got folders %q, want that of the repository alone", tops)
-	}
+	tops, _ := filepath.Glob(filepath.Join(proxy, "*", "*", "*"))
+	assert.Equal(t, len(tops), 1)
 }
 
 func TestScriptMakesTags(t *testing.T) {
 	r := newRepository(t)
 	out, errs, err := r.release(t, "-tag", "v1.2.0")
-	if err != nil {
-		t.Fatalf("%v: %s", err, errs)
-	}
-	if push := "git push --atomic origin main v1.2.0 a/v1.2.0 c/v1.2.0 b/v1.2.0 d/v1.2.0"; !strings.HasSuffix(out, "\n"+push) {
-		t.Errorf("got the output %q, want that it ends in %q", out, push)
-	}
-	if got := r.tags(t); len(got) != 5 {
-		t.Errorf("got tags %q, want 5", got)
-	}
+	assert.OK(t, err, "%s", errs)
+	assert.Equal(t, strings.HasSuffix(out, "\ngit push --atomic origin main v1.2.0 a/v1.2.0 c/v1.2.0 b/v1.2.0 d/v1.2.0"), true)
+	assert.Equal(t, len(r.tags(t)), 5)
 	assert.Equal(t, r.run(t, "git", "cat-file", "-t", "refs/tags/d/v1.2.0"), "tag", "a")
 	// The program of the tags can be installed; the clone and its branch are as before.
 	mod, sums := r.run(t, "git", "show", "d/v1.2.0:d/go.mod"), r.run(t, "git", "show", "d/v1.2.0:d/go.sum")
-	if strings.Contains(mod, "replace") || strings.Count(mod, "v1.2.0") != 4 {
-		t.Errorf("got the go.mod file %s, want one that requires four modules and replaces none", mod)
-	}
+	assert.Lacks(t, mod, "replace")
+	assert.Equal(t, strings.Count(mod, "v1.2.0"), 4)
 	for _, m := range []string{tiny + " v1.2.0 h1:", tiny + "/a v1.2.0 h1:", tiny + "/c v1.2.0/go.mod h1:"} {
 		assert.Contains(t, sums, m, "the go.sum file")
 	}
 	assert.Equal(t, r.run(t, "git", "diff", "--name-only", "main", "d/v1.2.0"), "d/go.mod\nd/go.sum", "changes of in the tagged commit")
 	assert.Equal(t, r.run(t, "git", "rev-parse", "d/v1.2.0^{commit}^"), r.run(t, "git", "rev-parse", "HEAD"), "as the commit before that of the tags")
 	assert.Equal(t, r.run(t, "git", "status", "--porcelain"), "", "the status")
-	if _, errs, err = r.release(t, "-tag", "v1.2.0"); err == nil || !strings.Contains(errs, "the tag d/v1.2.0 exists: choose the next version") {
-		t.Errorf("got %v, %q for the second time, want that a tag exists", err, errs)
-	}
+	_, errs, err = r.release(t, "-tag", "v1.2.0")
+	assert.Fails(t, err)
+	assert.Contains(t, errs, "the tag d/v1.2.0 exists: choose the next version")
 }
 
 func TestScriptWritesRequirements(t *testing.T) {
 	r := newRepository(t)
-	if _, errs, err := r.release(t, "-require", "v1.3.0-rc.1"); err != nil {
-		t.Fatalf("%v: %s", err, errs)
-	}
+	_, errs, err := r.release(t, "-require", "v1.3.0-rc.1")
+	assert.OK(t, err, "%s", errs)
 	changed := strings.Fields(r.run(t, "git", "diff", "--name-only"))
-	if want := []string{"a/go.mod", "b/go.mod", "c/go.mod", "d/go.mod"}; !slices.Equal(changed, want) {
-		t.Errorf("got changes of %q, want of %q", changed, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", changed), `["a/go.mod" "b/go.mod" "c/go.mod" "d/go.mod"]`)
 	diff := r.run(t, "git", "diff", "-U0", "a/go.mod")
-	if want := "+require " + tiny + " v1.3.0-rc.1 // indirect"; !strings.HasSuffix(diff, want) {
-		t.Errorf("got %q, want that it ends in %q", diff, want)
-	}
+	want := "+require " + tiny + " v1.3.0-rc.1 // indirect"
+	assert.Equal(t, strings.HasSuffix(diff, want), true, "strings.HasSuffix(diff, want)")
 }
 
 // A trial takes the files as they stand, and leaves them and the clone as they are.
@@ -146,12 +132,9 @@ func TestScriptTries(t *testing.T) {
 	write(t, r.dir, map[string]string{"a/new.go": "package a\n"})
 	assert.OK(t, os.Remove(filepath.Join(r.dir, "d", "d.go")))
 	before := r.run(t, "git", "status", "--porcelain")
-	if _, errs, err := r.release(t, "-proxy", proxy, "-trial", "v1.9.0-test.x"); err != nil {
-		t.Fatalf("%v: %s", err, errs)
-	}
-	if after := r.run(t, "git", "status", "--porcelain"); after != before {
-		t.Errorf("got the status %q, want %q as before", after, before)
-	}
+	_, errs, err := r.release(t, "-proxy", proxy, "-trial", "v1.9.0-test.x")
+	assert.OK(t, err, "%s", errs)
+	assert.Equal(t, r.run(t, "git", "status", "--porcelain"), before)
 	if tags := r.tags(t); len(tags) > 0 {
 		t.Errorf("got tags %q in the clone, want none", tags)
 	}
@@ -252,13 +235,8 @@ func TestScriptRefuses(t *testing.T) {
 			}
 			before := r.tags(t)
 			out, errs, err := r.release(t, strings.Fields(tt.args)...)
-			assert.Fails(t, err, "got the output %q, want an error", out)
-			if errs != "FAILED: "+tt.want {
-				t.Errorf("got the error\n%s\nwant\nFAILED: %s", errs, tt.want)
-			}
-			if after := r.tags(t); !slices.Equal(after, before) {
-				t.Errorf("got tags %q, want %q as before", after, before)
-			}
+			assert.Fails(t, err, "the output %q", out)
+			assert.Equal(t, [...]string{errs, fmt.Sprintf("%q", r.tags(t))}, [...]string{"FAILED: " + tt.want, fmt.Sprintf("%q", before)})
 		})
 	}
 }

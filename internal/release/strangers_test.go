@@ -47,9 +47,7 @@ func TestStrangers(t *testing.T) {
 	}
 	cache := command{}.run(t, "go", "env", "GOMODCACHE")
 	t.Cleanup(func() {
-		if err := forget(cache, version); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, forget(cache, version))
 	})
 	for _, folder := range wanted {
 		t.Run(folder, func(t *testing.T) {
@@ -77,16 +75,13 @@ func newProxy(t *testing.T, all []string) (proxy, version string) {
 	proxy = t.TempDir()
 	out := command{}.run(t, root+"/.ci/release", "-proxy", proxy, "-trial", version)
 	for _, folder := range all {
-		if want := "tag " + path.Join(folder, version); !slices.Contains(strings.Split(out, "\n"), want) {
-			t.Errorf("the release lacks the line %q:\n%s", want, out)
-		}
+		want := "tag " + path.Join(folder, version)
+		assert.Equal(t, slices.Contains(strings.Split(out, "\n"), want), true)
 	}
 	c := command{t.TempDir(), []string{"GOPROXY=file://" + filepath.ToSlash(proxy), "GONOSUMDB=" + path.Dir(module) + "/*", "GOPRIVATE=", "GONOPROXY="}}
 	for _, folder := range all {
 		m := path.Join(module, folder)
-		if got := c.run(t, "go", "list", "-m", m+"@latest"); got != m+" "+version {
-			t.Errorf("got %s as the latest version, want %s", got, version)
-		}
+		assert.Equal(t, c.run(t, "go", "list", "-m", m+"@latest"), m+" "+version)
 	}
 	return proxy, version
 }
@@ -160,21 +155,16 @@ func (s *stranger) tryBinaries(t *testing.T) {
 		data := assert.Value(os.ReadFile(filepath.Join(dir, "SHA256SUMS")))(t)
 		sums[i] = string(data)
 	}
-	if sums[0] != sums[1] {
-		t.Errorf("got the checksums %s the second time, want %s", sums[1], sums[0])
-	}
+	assert.Equal(t, sums[0], sums[1])
 	archives, _ := filepath.Glob(filepath.Join(made[0], "mcpbelt_*"))
-	if len(archives) != 1 {
-		t.Fatalf("got the archives %q, want one", archives)
-	}
+	assert.Equal(t, len(archives), 1)
 	data := assert.Value(os.ReadFile(archives[0]))(t)
 	assert.Equal(t, sums[0], fmt.Sprintf("%x  %s\n", sha256.Sum256(data), filepath.Base(archives[0])), "the checksums")
 	s.run(t, "tar", "-xf", archives[0])
 	assert.Equal(t, s.start(t, "mcpbelt", "--version"), "mcpbelt version "+s.version, "the output")
 	for _, name := range []string{"LICENSE", "LICENSES-of-others"} {
-		if _, err := os.Stat(filepath.Join(s.dir, name)); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Stat(filepath.Join(s.dir, name))
+		assert.OK(t, err)
 	}
 }
 
@@ -198,9 +188,7 @@ func (s *stranger) checkGoMod(t *testing.T) {
 		required = required || r.Path == s.module
 		assert.Equal(t, r.Version, s.version, "go.mod requires %s", r.Path)
 	}
-	if !required {
-		t.Errorf("go.mod does not require %s", s.module)
-	}
+	assert.Equal(t, required, true, "go.mod does not require %s: required", s.module)
 }
 
 // allModules returns the folders that the file allmodules lists.

@@ -29,48 +29,15 @@ import (
 
 // The requests of the document, and its answers.
 const (
-	handsaiCreateIssue = `{
-    "name": "github-create-issue",
-    "arguments": {
-      "owner": "facebook",
-      "repo": "react",
-      "title": "Bug in useEffect",
-      "body": "Found an issue with..."
-    }
-  }`
+	handsaiCreateIssue = `{"name": "github-create-issue", "arguments": {"owner": "facebook", "repo": "react", "title": "Bug in useEffect",
+		"body": "Found an issue with..."}}`
 	handsaiIssue     = `{"id": 42, "number": 1234, "state": "open"}`
-	handsaiSendEmail = `{
-    "name": "resend-send-email",
-    "arguments": {
-      "from": "Acme <[email protected]>",
-      "to": "[email protected]",
-      "subject": "Welcome to Acme",
-      "html": "<h1>Welcome!</h1>"
-    }
-  }`
+	handsaiSendEmail = `{"name": "resend-send-email", "arguments": {"from": "Acme <[email protected]>", "to": "[email protected]", "subject": "Welcome to Acme",
+		"html": "<h1>Welcome!</h1>"}}`
 	handsaiEmail  = `{"id": "abc123", "from": "[email protected]", "to": ["[email protected]"], "created_at": "2024-01-15T10:00:00Z"}`
-	handsaiSchema = `{
-          "type": "object",
-          "properties": {
-            "owner": {
-              "type": "string",
-              "description": "Repository owner (user or organization)"
-            },
-            "repo": {
-              "type": "string",
-              "description": "Repository name"
-            },
-            "title": {
-              "type": "string",
-              "description": "Issue title"
-            },
-            "body": {
-              "type": "string",
-              "description": "Issue description (supports Markdown)"
-            }
-          },
-          "required": ["owner", "repo", "title"]
-        }`
+	handsaiSchema = `{"type": "object", "properties": {"owner": {"type": "string", "description": "Repository owner (user or organization)"},
+		"repo": {"type": "string", "description": "Repository name"}, "title": {"type": "string", "description": "Issue title"},
+		"body": {"type": "string", "description": "Issue description (supports Markdown)"}}, "required": ["owner", "repo", "title"]}`
 )
 
 // handsaiAPIs are the APIs behind the document's tools.
@@ -156,16 +123,13 @@ func TestHandsAI(t *testing.T) { t.Parallel(); run(t, handsai) }
 var handsai = []row{
 	{31, func(t *testing.T) {
 		for _, at := range []string{"https://169.254.169.254", "https://10.0.0.1"} {
-			apis, err := rest.Parse([]byte(strings.ReplaceAll(handsaiAPIs, "https://api.github.com", at)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			apis := assert.Value(rest.Parse([]byte(strings.ReplaceAll(handsaiAPIs, "https://api.github.com", at))))(t)
 			s, err := rest.New(apis[0], &rest.Options{Network: rest.Network{PublicOnly: true}})
 			if err != nil {
 				continue // refused at once
 			}
 			_, err = handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue)
-			equal(t, at, mcp.OutcomeOf(err), mcp.NotSent)
+			assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s", at)
 			_ = s.Close()
 		}
 		as := authtest.NewServer(t, nil)
@@ -174,35 +138,30 @@ var handsai = []row{
 			Session:   session.Options{RedirectURL: "http://127.0.0.1:1/callback"},
 			Configure: func(*config.Server, *auth.Config) error { return nil },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		t.Cleanup(func() { _ = logins.Close() })
 		h := open(t, "mcp.json", `{"mcpServers":{"s":{"url":"`+rs.URL+`"}}}`, &host.Options{Logins: logins})
 		_, err = h.Login(patience(t), session.Key{Server: "s"})
-		equal(t, "a login at an address of this network is refused", err != nil, true)
+		assert.Equal(t, err != nil, true, "a login at an address of this network is refused")
 	}},
 	{49, func(t *testing.T) {
 		var path, sent string
 		web := handsaiWeb(t, func(r *http.Request, body string) { path, sent = r.Method+" "+r.URL.Path, body })
 		r := handsaiRegistry(t, nil, handsaiService(t, 0, web, nil, nil), handsaiService(t, 1, web, nil, nil))
 		tool, _ := r.Snapshot().Lookup("github-create-issue")
-		equal(t, "description", tool.Definition().Description, "Creates a new issue in a GitHub repository.")
+		assert.Equal(t, tool.Definition().Description, "Creates a new issue in a GitHub repository.", "description")
 		got, want := decode[map[string]any](t, string(tool.Definition().InputSchema)), decode[map[string]any](t, handsaiSchema)
 		for key, value := range want {
-			equal(t, "schema: "+key, encode(t, got[key]), encode(t, value))
+			assert.Equal(t, encode(t, got[key]), encode(t, value), "schema: %s", key)
 		}
 		for params, want := range map[string][3]string{
 			handsaiCreateIssue: {"POST /repos/facebook/react/issues", `{"title":"Bug in useEffect","body":"Found an issue with..."}`, handsaiIssue},
 			handsaiSendEmail:   {"POST /emails", `{"from":"Acme <[email protected]>","to":"[email protected]","subject":"Welcome to Acme","html":"<h1>Welcome!</h1>"}`, handsaiEmail},
 		} {
-			res, err := handsaiCall(t, r, params)
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "request", path, want[0])
-			equal(t, "its body", encode(t, decode[map[string]any](t, sent)), encode(t, decode[map[string]any](t, want[1])))
-			equal(t, "result", result.Text(res), want[2])
+			res := assert.Value(handsaiCall(t, r, params))(t)
+			assert.Equal(t, path, want[0], "request")
+			assert.Equal(t, encode(t, decode[map[string]any](t, sent)), encode(t, decode[map[string]any](t, want[1])), "its body")
+			assert.Equal(t, result.Text(res), want[2], "result")
 		}
 	}},
 	{50, func(t *testing.T) {
@@ -224,75 +183,59 @@ var handsai = []row{
 		s := handsaiService(t, 0, web.URL, func(a *rest.API) {
 			a.Auth = rest.Auth{Type: rest.FetchToken, Token: &rest.TokenRequest{URL: web.URL + "/token", Extract: "data.access_token", Rejected: []string{"token_expired"}}}
 		}, nil)
-		res, err := handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "result", result.Text(res), handsaiIssue)
-		equal(t, "tokens fetched and calls made", fmt.Sprint(fetched.Load(), called.Load()), "2 2")
+		res := assert.Value(handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue))(t)
+		assert.Equal(t, result.Text(res), handsaiIssue, "result")
+		assert.Equal(t, fmt.Sprint(fetched.Load(), called.Load()), "2 2", "tokens fetched and calls made")
 
 		var header string
 		at := handsaiWeb(t, func(r *http.Request, _ string) { header = r.Header.Get("X-API-Key") })
 		s = handsaiService(t, 0, at, func(a *rest.API) {
 			a.Auth = rest.Auth{Type: rest.APIKey, In: rest.InHeader, Name: "X-API-Key", Value: "made-up"}
 		}, nil)
-		if _, err := handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "the key", header, "made-up")
+		assert.Value(handsaiCall(t, handsaiRegistry(t, nil, s), handsaiCreateIssue))(t)
+		assert.Equal(t, header, "made-up", "the key")
 	}},
 	{51, func(t *testing.T) {
 		s := handsaiService(t, 0, "http://127.0.0.1:1", nil, nil)
 		r := handsaiRegistry(t, nil, s)
 		_, err := r.Call(patience(t), "github-create-issue", json.RawMessage(`{"repo":"react","title":"Bug"}`))
-		equal(t, "a parameter that is missing", registry.ErrorCode(err), -32602)
-		contains(t, "its message", err.Error(), "owner")
+		assert.Equal(t, registry.ErrorCode(err), -32602, "a parameter that is missing")
+		assert.Contains(t, err.Error(), "owner", "its message")
 		// The document has -32603 for a tool that is not there. The specification of MCP has
 		// -32602, and a gateway for HandsAI's clients has to say which one it takes.
 		_, err = r.Call(patience(t), "invalid-tool", nil)
-		equal(t, "a tool that is not there", registry.ErrorCode(err), -32602)
+		assert.Equal(t, registry.ErrorCode(err), -32602, "a tool that is not there")
 		// MCP has failures of a tool in its result; the error beside it has the document's code.
 		failure := func(r *registry.Registry) error {
 			t.Helper()
-			res, err := handsaiCall(t, r, handsaiCreateIssue)
-			if err != nil || !res.IsError {
-				t.Fatalf("got the error %v, want a result that is one", err)
-			}
+			res := assert.Value(handsaiCall(t, r, handsaiCreateIssue))(t)
+			assert.Equal(t, res.IsError, true, "res.IsError")
 			return res.Err
 		}
-		equal(t, "a network error", registry.ErrorCode(failure(r)), -32603)
+		assert.Equal(t, registry.ErrorCode(failure(r)), -32603, "a network error")
 		refused := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 		t.Cleanup(refused.Close)
 		s = handsaiService(t, 0, refused.URL, func(a *rest.API) {
 			a.Auth = rest.Auth{Type: rest.FetchToken, Token: &rest.TokenRequest{URL: refused.URL}}
 		}, nil)
 		err = failure(handsaiRegistry(t, nil, s))
-		equal(t, "no token", registry.ErrorCode(err), -32603)
-		contains(t, "its message", err.Error(), "401")
+		assert.Equal(t, registry.ErrorCode(err), -32603, "no token")
+		assert.Contains(t, err.Error(), "401", "its message")
 	}},
 	{52, func(t *testing.T) {
 		s := handsaiService(t, 0, handsaiWeb(t, func(*http.Request, string) {}), nil, nil)
 		r := handsaiRegistry(t, nil, s)
-		if err := s.SetEnabled("github-create-issue", false); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Publish(r); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "tools after the only one was switched off", names(r), "")
+		assert.OK(t, s.SetEnabled("github-create-issue", false))
+		assert.Value(s.Publish(r))(t)
+		assert.Equal(t, names(r), "", "tools after the only one was switched off")
 		apis, err := rest.Parse([]byte(strings.Replace(handsaiAPIs, `"path": "/emails"`, `"path": 7`, 1)))
-		equal(t, "all or nothing", err != nil && apis == nil, true)
-		apis, err = rest.Parse([]byte(handsaiAPIs))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Equal(t, err != nil && apis == nil, true, "all or nothing")
+		apis = assert.Value(rest.Parse([]byte(handsaiAPIs)))(t)
 		apis[0].Auth = rest.Auth{Type: rest.Bearer, Value: "made-up-token"}
 		data, placeholders, err := rest.Export(apis...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "the token is exported", strings.Contains(string(data), "made-up-token"), false)
-		equal(t, "placeholders", len(placeholders), 1)
+		assert.OK(t, err)
+		assert.Equal(t, strings.Contains(string(data), "made-up-token"), false, "the token is exported")
+		assert.Equal(t, len(placeholders), 1, "placeholders")
 		t.Run("healthy", func(t *testing.T) {
 			var well atomic.Bool
 			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -317,9 +260,9 @@ var handsai = []row{
 					break
 				}
 			}
-			equal(t, "tools of an API that is healthy again", names(r), "github-create-issue")
+			assert.Equal(t, names(r), "github-create-issue", "tools of an API that is healthy again")
 			cancel()
-			equal(t, "why the watch ended", <-watched, context.Canceled)
+			assert.Equal(t, <-watched, context.Canceled, "why the watch ended")
 		})
 	}},
 	{53, func(t *testing.T) {
@@ -333,14 +276,11 @@ var handsai = []row{
 		r := handsaiRegistry(t, &registry.Options{
 			Arguments: registry.ArgumentOptions{Redact: true}, Results: &result.Options{Redact: true, Wrap: true},
 		}, handsaiService(t, 0, web.URL, nil, nil))
-		res, err := handsaiCall(t, r, strings.Replace(handsaiCreateIssue, "Found an issue with...", secret, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		contains(t, "wrapped", result.Text(res), "<untrusted-content nonce=")
-		equal(t, "the secret is in the result", strings.Contains(result.Text(res), secret), false)
-		contains(t, "what was sent", sent, "[redacted")
-		equal(t, "the secret was sent", strings.Contains(sent, secret), false)
+		res := assert.Value(handsaiCall(t, r, strings.Replace(handsaiCreateIssue, "Found an issue with...", secret, 1)))(t)
+		assert.Contains(t, result.Text(res), "<untrusted-content nonce=", "wrapped")
+		assert.Equal(t, strings.Contains(result.Text(res), secret), false, "the secret is in the result")
+		assert.Contains(t, sent, "[redacted", "what was sent")
+		assert.Equal(t, strings.Contains(sent, secret), false, "the secret was sent")
 	}},
 	{61, func(t *testing.T) {
 		const many = 100
@@ -364,6 +304,6 @@ var handsai = []row{
 			})
 		}
 		wg.Wait()
-		equal(t, "calls that failed", failed.Load(), 0)
+		assert.Equal(t, failed.Load(), 0, "calls that failed")
 	}},
 }

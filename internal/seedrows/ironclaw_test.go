@@ -38,64 +38,17 @@ import (
 
 // The messages of the document.
 const (
-	ironclawInitialize = `{
-    "protocolVersion": "2024-11-05",
-    "capabilities": {
-      "tools": { "listChanged": false }
-    },
-    "serverInfo": {
-      "name": "postgres-mcp-server",
-      "version": "1.0.0"
-    }
-  }`
-	ironclawList = `{
-    "tools": [
-      {
-        "name": "postgres_query",
-        "description": "Execute a SQL query",
-        "inputSchema": {
-          "type": "object",
-          "properties": {
-            "query": { "type": "string", "description": "SQL query to execute" }
-          },
-          "required": ["query"]
-        },
-        "annotations": {
-          "destructive_hint": false,
-          "read_only_hint": true
-        }
-      }
-    ]
-  }`
-	ironclawTool = `{
-  "name": "github-copilot_list_issues",
-  "description": "List issues for a repository",
-  "inputSchema": {
-    "type": "object",
-    "properties": {
-      "owner": { "type": "string", "description": "Repository owner" },
-      "repo": { "type": "string", "description": "Repository name" },
-      "state": { "type": "string", "enum": ["open", "closed", "all"] }
-    },
-    "required": ["owner", "repo"]
-  },
-  "annotations": {
-    "destructive_hint": false,
-    "read_only_hint": true
-  }
-}`
-	ironclawArguments = `{
-      "query": "SELECT * FROM users LIMIT 5"
-    }`
-	ironclawResult = `{
-    "content": [
-      {
-        "type": "text",
-        "text": "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com"
-      }
-    ],
-    "is_error": false
-  }`
+	ironclawInitialize = `{"protocolVersion": "2024-11-05", "capabilities": {"tools": {"listChanged": false}}, "serverInfo": {"name": "postgres-mcp-server",
+		"version": "1.0.0"}}`
+	ironclawList = `{"tools": [{"name": "postgres_query", "description": "Execute a SQL query", "inputSchema": {"type": "object",
+		"properties": {"query": {"type": "string", "description": "SQL query to execute"}}, "required": ["query"]},
+		"annotations": {"destructive_hint": false, "read_only_hint": true}}]}`
+	ironclawTool = `{"name": "github-copilot_list_issues", "description": "List issues for a repository", "inputSchema": {"type": "object",
+		"properties": {"owner": {"type": "string", "description": "Repository owner"}, "repo": {"type": "string",
+		"description": "Repository name"}, "state": {"type": "string", "enum": ["open", "closed", "all"]}}, "required": ["owner", "repo"]},
+		"annotations": {"destructive_hint": false, "read_only_hint": true}}`
+	ironclawArguments = `{"query": "SELECT * FROM users LIMIT 5"}`
+	ironclawResult    = `{"content": [{"type": "text", "text": "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com"}], "is_error": false}`
 )
 
 // ironclawServer is the server of the document's exchange, with further answers.
@@ -133,9 +86,7 @@ func ironclawLogins(t *testing.T, text string) *host.Host {
 	t.Helper()
 	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 	t.Cleanup(func() {
-		if err := logins.Close(); err != nil {
-			t.Errorf("got the error %v of Close, want none", err)
-		}
+		assert.OK(t, logins.Close())
 	})
 	return open(t, "mcp_servers.json", text, &host.Options{Logins: logins})
 }
@@ -167,18 +118,17 @@ func ironclawWhoami(t *testing.T, h *host.Host, user string) (string, error) {
 // and when that is refused it is needed again.
 func ironclawTokens(t *testing.T, h *host.Host, as *authtest.Server) {
 	t.Helper()
-	equal(t, "before", status(t, h, "github").Stage, host.StageLogin)
+	assert.Equal(t, status(t, h, "github").Stage, host.StageLogin, "before")
 	ironclawLogIn(t, h, as, session.Key{Server: "github"})
 	until(t, h, "github", func(s host.Status) bool { return s.Stage == host.StageReady })
 	for _, refreshes := range []int{0, 1} {
 		assert.Value(ironclawWhoami(t, h, ""))(t)
-		equal(t, "refreshes", as.Granted("refresh_token"), refreshes)
+		assert.Equal(t, as.Granted("refresh_token"), refreshes, "refreshes")
 		as.ExpireAll()
 	}
 	as.EndAll()
 	_, err := ironclawWhoami(t, h, "")
-	var needed *auth.LoginRequiredError
-	equal(t, "a new login is needed", errors.As(err, &needed), true)
+	assert.As[*auth.LoginRequiredError](t, err, "a new login is needed")
 }
 
 func TestIronClaw(t *testing.T) { t.Parallel(); run(t, ironclaw) }
@@ -186,14 +136,11 @@ func TestIronClaw(t *testing.T) { t.Parallel(); run(t, ironclaw) }
 var ironclaw = []row{
 	{1, func(t *testing.T) {
 		h := open(t, "mcp_servers.json", strings.ReplaceAll(`{"servers": {"postgres": {"url": "http://localhost:3000"}}}`, "http://localhost:3000", remote(t, "postgres_query").URL), nil)
-		equal(t, "the arguments at the server", call(t, h, "postgres__postgres_query", `{"query":"SELECT * FROM users LIMIT 10"}`), `{"query":"SELECT * FROM users LIMIT 10"}`)
+		assert.Equal(t, call(t, h, "postgres__postgres_query", `{"query":"SELECT * FROM users LIMIT 10"}`), `{"query":"SELECT * FROM users LIMIT 10"}`, "the arguments at the server")
 	}},
 	{2, func(t *testing.T) {
 		socket := filepath.Join(t.TempDir(), "s")
-		l, err := net.Listen("unix", socket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(net.Listen("unix", socket))(t)
 		var served sync.WaitGroup
 		served.Go(func() { // one JSON message a line
 			for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
@@ -204,28 +151,28 @@ var ironclaw = []row{
 		})
 		t.Cleanup(func() { _ = l.Close(); served.Wait() })
 		h := open(t, "mcp-servers.json", `{"schema_version": 1, "servers": [{"name": "socket", "url": "", "transport": {"transport": "unix", "socket_path": "`+socket+`"}}]}`, nil)
-		equal(t, "answer", call(t, h, "socket__look", `{"a":1}`), `{"a":1}`)
+		assert.Equal(t, call(t, h, "socket__look", `{"a":1}`), `{"a":1}`, "answer")
 	}},
 	{3, func(t *testing.T) {
 		h, server := ironclawHost(t, nil)
 		state := status(t, h, "postgres").State
-		equal(t, "version", state.ProtocolVersion, "2024-11-05")
-		equal(t, "serverInfo", state.Server.Name+" "+state.Server.Version, "postgres-mcp-server 1.0.0")
-		equal(t, "capabilities", encode(t, state.Capabilities), `{"tools":{}}`)
+		assert.Equal(t, state.ProtocolVersion, "2024-11-05", "version")
+		assert.Equal(t, state.Server.Name+" "+state.Server.Version, "postgres-mcp-server 1.0.0", "serverInfo")
+		assert.Equal(t, encode(t, state.Capabilities), `{"tools":{}}`, "capabilities")
 		request := decode[map[string]any](t, string(server.Received("initialize")[0].Params))
-		equal(t, "what a client sends", request["clientInfo"] != nil && request["capabilities"] != nil && request["protocolVersion"] != nil, true)
+		assert.Equal(t, request["clientInfo"] != nil && request["capabilities"] != nil && request["protocolVersion"] != nil, true, "what a client sends")
 	}},
 	{4, func(t *testing.T) {
 		h, server := ironclawHost(t, nil)
-		equal(t, "answer", call(t, h, "postgres__postgres_query", ironclawArguments), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com")
+		assert.Equal(t, call(t, h, "postgres__postgres_query", ironclawArguments), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com", "answer")
 		got := decode[struct {
 			Name      string
 			Arguments map[string]string
 		}](t, string(server.Received("tools/call")[0].Params))
-		equal(t, "request", got.Name+" "+got.Arguments["query"], "postgres_query SELECT * FROM users LIMIT 5")
+		assert.Equal(t, got.Name+" "+got.Arguments["query"], "postgres_query SELECT * FROM users LIMIT 5", "request")
 		h, _ = ironclawHost(t, mcptest.Script{"tools/list": mcptest.Sequence(
 			mcptest.Result(`{"tools":[`+ironclawTool+`],"nextCursor":"2"}`), mcptest.Result(`{"tools":[`+plain("second")+`]}`))})
-		equal(t, "pages", names(h.Registry()), "postgres__github-copilot_list_issues postgres__second")
+		assert.Equal(t, names(h.Registry()), "postgres__github-copilot_list_issues postgres__second", "pages")
 	}},
 	{6, func(t *testing.T) {
 		server := mcptest.NewServer(t, mcptest.Handshake("2025-06-18", `{"tools":{},"resources":{},"logging":{},"completions":{}}`), mcptest.Script{
@@ -273,76 +220,50 @@ var ironclaw = []row{
 		}
 		h := open(t, "mcp.json", `{"mcpServers":{"s":{"command":"x"}}}`, opts)
 		var progress atomic.Int32
-		res, err := h.Registry().Call(registry.WithProgress(patience(t), func(*mcp.ProgressParams) { progress.Add(1) }), "s__ask", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(h.Registry().Call(registry.WithProgress(patience(t), func(*mcp.ProgressParams) { progress.Add(1) }), "s__ask", nil))(t)
 		for _, want := range []string{"file:///home/ann/app", "sampled", "decline"} {
-			contains(t, "what the server was answered", result.Text(res), want)
+			assert.Contains(t, result.Text(res), want, "what the server was answered")
 		}
-		equal(t, "progress", progress.Load(), 1)
-		contains(t, "log", <-logged, "working")
+		assert.Equal(t, progress.Load(), 1, "progress")
+		assert.Contains(t, <-logged, "working", "log")
 		resources := content.New(h).Resources(patience(t), nil)
-		if len(resources.Items) != 1 {
-			t.Fatalf("got %d resources, want 1", len(resources.Items))
-		}
-		read, err := content.New(h).ReadResource(patience(t), resources.Items[0].Address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "resource", read.Contents[0].Text, "Alice")
-		err = h.WithClient(patience(t), session.Key{Server: "s"}, func(ctx context.Context, c *mcp.Client) error {
+		assert.Equal(t, len(resources.Items), 1)
+		read := assert.Value(content.New(h).ReadResource(patience(t), resources.Items[0].Address, nil))(t)
+		assert.Equal(t, read.Contents[0].Text, "Alice", "resource")
+		assert.OK(t, h.WithClient(patience(t), session.Key{Server: "s"}, func(ctx context.Context, c *mcp.Client) error {
 			res, err := c.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "p"}, Argument: mcp.CompleteArgument{Name: "a"}}, nil)
 			if err == nil {
-				equal(t, "completion", strings.Join(res.Completion.Values, " "), "users")
+				assert.Equal(t, strings.Join(res.Completion.Values, " "), "users", "completion")
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}},
 	{8, func(t *testing.T) {
-		c, err := config.Parse(t.Context(), "mcp_servers.json", []byte(ironclawFile(t)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(config.Parse(t.Context(), "mcp_servers.json", []byte(ironclawFile(t)), nil))(t)
 		var all []string
 		for _, s := range c.Servers {
 			all = append(all, s.Name+" "+s.URL)
 		}
-		equal(t, "servers", strings.Join(all, ", "), "github https://mcp.github.com, notion https://mcp.notion.so, postgres http://localhost:3000")
+		assert.Equal(t, strings.Join(all, ", "), "github https://mcp.github.com, notion https://mcp.notion.so, postgres http://localhost:3000", "servers")
 		path := filepath.Join(t.TempDir(), "mcp-servers.json")
 		text := `{"servers": [{"name": "bad", "url": 7}, {"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if c, err = config.Load(t.Context(), path, nil); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "a bad entry has an error", c.Servers[0].Err != nil, true)
-		equal(t, "a good one has none", c.Servers[1].Err, nil)
-		if err := edit.Change(patience(t), path, nil, func(f *edit.File) error { return f.Remove("bad") }); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "the rest stays", string(data), `{"servers": [{"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`)
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
+		c = assert.Value(config.Load(t.Context(), path, nil))(t)
+		assert.Equal(t, c.Servers[0].Err != nil, true, "a bad entry has an error")
+		assert.Equal(t, c.Servers[1].Err, nil, "a good one has none")
+		assert.OK(t, edit.Change(patience(t), path, nil, func(f *edit.File) error { return f.Remove("bad") }))
+		data := assert.Value(os.ReadFile(path))(t)
+		assert.Equal(t, string(data), `{"servers": [{"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`, "the rest stays")
 	}},
 	{11, func(t *testing.T) {
-		c, err := config.Parse(t.Context(), "mcp_servers.json", []byte(ironclawFile(t)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(config.Parse(t.Context(), "mcp_servers.json", []byte(ironclawFile(t)), nil))(t)
 		a := c.Servers[0].Auth
 		if a == nil {
 			t.Fatalf("got no login, want that of %s", c.Servers[0].Name)
 		}
-		equal(t, "client", a.ClientID+" "+a.ClientSecret.Reveal(), "made-up-client made-up-secret")
-		equal(t, "scopes", strings.Join(a.Scopes, " "), "repo read:org")
-		equal(t, "what is wrong with the file", fmt.Sprint(c.Warnings, c.Servers[0].Err, c.Servers[1].Err), "[] <nil> <nil>")
+		assert.Equal(t, a.ClientID+" "+a.ClientSecret.Reveal(), "made-up-client made-up-secret", "client")
+		assert.Equal(t, strings.Join(a.Scopes, " "), "repo read:org", "scopes")
+		assert.Equal(t, fmt.Sprint(c.Warnings, c.Servers[0].Err, c.Servers[1].Err), "[] <nil> <nil>", "what is wrong with the file")
 	}},
 	{26, func(t *testing.T) {
 		t.Run("found", func(t *testing.T) {
@@ -360,8 +281,8 @@ var ironclaw = []row{
 				"https://mcp.notion.so", "http://127.0.0.1:1", "http://localhost:3000", "http://127.0.0.1:1").Replace(ironclawFile(t))
 			ironclawTokens(t, ironclawLogins(t, text), as)
 			asked := as.Requests()[0]
-			equal(t, "the first request goes to", string(asked.Endpoint), string(authtest.AuthorizationEndpoint))
-			equal(t, "with the scopes", asked.Query.Get("scope"), "repo read:org")
+			assert.Equal(t, string(asked.Endpoint), string(authtest.AuthorizationEndpoint), "the first request goes to")
+			assert.Equal(t, asked.Query.Get("scope"), "repo read:org", "with the scopes")
 		})
 	}},
 	{27, func(t *testing.T) {
@@ -369,11 +290,11 @@ var ironclaw = []row{
 		rs := as.NewMCP(nil)
 		h := ironclawLogins(t, `{"servers": {"github": {"url": "`+rs.URL+`"}}}`)
 		ironclawLogIn(t, h, as, session.Key{Server: "github"})
-		equal(t, "metadata of the resource", rs.Count(authtest.ResourceMetadataEndpoint) > 0, true)
-		equal(t, "registrations", as.Count(authtest.RegistrationEndpoint), 1)
+		assert.Equal(t, rs.Count(authtest.ResourceMetadataEndpoint) > 0, true, "metadata of the resource")
+		assert.Equal(t, as.Count(authtest.RegistrationEndpoint), 1, "registrations")
 		for _, r := range as.Requests() {
 			if r.Endpoint == authtest.AuthorizationEndpoint {
-				equal(t, "PKCE and resource", r.Query.Get("code_challenge_method")+" "+r.Query.Get("resource"), "S256 "+rs.URL)
+				assert.Equal(t, r.Query.Get("code_challenge_method")+" "+r.Query.Get("resource"), "S256 "+rs.URL, "PKCE and resource")
 			}
 		}
 	}},
@@ -383,23 +304,16 @@ var ironclaw = []row{
 		for _, user := range []string{"alice", "bob"} {
 			ironclawLogIn(t, h, as, session.Key{User: user, Server: "github"})
 		}
-		if err := h.Discover(patience(t), session.Key{User: "alice", Server: "github"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Discover(patience(t), session.Key{User: "alice", Server: "github"}))
 		for _, user := range []string{"alice", "bob"} {
-			who, err := ironclawWhoami(t, h, user)
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "the user of "+user, strings.TrimSpace(who), "user "+user)
+			who := assert.Value(ironclawWhoami(t, h, user))(t)
+			assert.Equal(t, strings.TrimSpace(who), "user "+user, "the user of %s", user)
 		}
-		if err := h.Logout(patience(t), session.Key{User: "bob", Server: "github"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Logout(patience(t), session.Key{User: "bob", Server: "github"}))
 		_, err := ironclawWhoami(t, h, "bob")
-		equal(t, "a user who has logged out is known", err == nil, false)
+		assert.Equal(t, err == nil, false, "a user who has logged out is known")
 		_, err = ironclawWhoami(t, h, "alice")
-		equal(t, "the error of another", err, nil)
+		assert.Equal(t, err, nil, "the error of another")
 	}},
 	{29, func(t *testing.T) {
 		as := authtest.NewServer(t, nil)
@@ -417,27 +331,8 @@ var ironclaw = []row{
 			})
 		}
 		wg.Wait()
-		equal(t, "calls that failed", failed.Load(), 0)
-		equal(t, "refreshes", as.Granted("refresh_token"), 1)
-	}},
-	{34, func(t *testing.T) {
-		c := mcp.NewClient("postgres", &transport.Pipe{Serve: ironclawServer(t, nil).Serve}, nil)
-		t.Cleanup(func() { _ = c.Close() })
-		list, err := c.Tools(patience(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := registry.New(nil)
-		for _, tool := range list {
-			if err := r.Add(registry.Remote("postgres", tool, c.CallTool)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		res, err := r.Call(patience(t), "postgres__postgres_query", json.RawMessage(ironclawArguments))
-		if err != nil {
-			t.Fatal(err)
-		}
-		contains(t, "answer", result.Text(res), "Alice")
+		assert.Equal(t, failed.Load(), 0, "calls that failed")
+		assert.Equal(t, as.Granted("refresh_token"), 1, "refreshes")
 	}},
 	{37, func(t *testing.T) {
 		for hint, want := range map[string]bool{"true": true, "false": false} {
@@ -450,8 +345,8 @@ var ironclaw = []row{
 			h := open(t, "mcp.json", `{"mcpServers": {"postgres": {"command": "x", "trust": true}}}`, opts) // its hints are believed
 			_, err := h.Registry().Call(patience(t), "postgres__github-copilot_list_issues", json.RawMessage(`{"owner":"a","repo":"b"}`))
 			var required *registry.ApprovalRequiredError
-			equal(t, "destructive "+hint+" requires approval", errors.As(err, &required), want)
-			equal(t, "the call went to the server", len(server.Received("tools/call")) == 0, want)
+			assert.Equal(t, errors.As(err, &required), want, "%s", "destructive "+hint+" requires approval")
+			assert.Equal(t, len(server.Received("tools/call")) == 0, want, "the call went to the server")
 		}
 	}},
 	{41, func(t *testing.T) {
@@ -463,41 +358,33 @@ var ironclaw = []row{
 		h := open(t, "mcp.json", `{"mcpServers":{"s":{"command":"x","identity":"user"}}}`, &host.Options{Transport: func(key session.Key, _ *config.Server) (mcp.Transport, error) {
 			return &transport.Pipe{Serve: byUser[key.User].Serve}, nil
 		}})
-		if err := h.Discover(patience(t), session.Key{User: "alice", Server: "s"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Discover(patience(t), session.Key{User: "alice", Server: "s"}))
 		_, err := h.Registry().Call(session.WithUser(patience(t), "bob"), "s__look", nil)
 		var changed *host.ChangedError
-		equal(t, "another surface is refused", errors.As(err, &changed) && changed.User == "bob", true)
+		assert.Equal(t, errors.As(err, &changed) && changed.User == "bob", true, "another surface is refused")
 		_, err = h.Registry().Call(session.WithUser(patience(t), "carl"), "s__look", nil)
-		equal(t, "the error of the same surface", err, nil)
+		assert.Equal(t, err, nil, "the error of the same surface")
 	}},
 	{42, func(t *testing.T) {
 		h, _ := ironclawHost(t, mcptest.Script{"tools/list": tools(
 			ironclawTool, `{"name":"bidi","description":"safe \u202e evil","inputSchema":{"type":"object"}}`,
 			`{"name":"remote","inputSchema":{"$ref":"https://evil.example/s.json"}}`, `{"name":"`+strings.Repeat("n", 300)+`","inputSchema":{"type":"object"}}`)})
-		equal(t, "what is left", names(h.Registry()), "postgres__github-copilot_list_issues")
+		assert.Equal(t, names(h.Registry()), "postgres__github-copilot_list_issues", "what is left")
 		var tokens []string
 		for _, r := range status(t, h, "postgres").Rejected {
 			tokens = append(tokens, r.Err.Error())
 		}
 		for _, want := range []gate.Token{gate.TokenBidiCharacters, gate.TokenRemoteRef, gate.TokenNameTooLong} {
-			contains(t, "tokens", strings.Join(tokens, " "), string(want))
+			assert.Contains(t, strings.Join(tokens, " "), string(want), "tokens")
 		}
 	}},
 	{46, func(t *testing.T) {
-		res, err := ironclawAnswer(t, ironclawResult)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "text", result.Text(res), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com")
-		res, err = ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mimeType":"image/png"},{"type":"resource","resource":{"uri":"db://users","text":"Alice"}}]}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(ironclawAnswer(t, ironclawResult))(t)
+		assert.Equal(t, result.Text(res), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com", "text")
+		res = assert.Value(ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mimeType":"image/png"},{"type":"resource","resource":{"uri":"db://users","text":"Alice"}}]}`))(t)
 		image, _ := res.Content[0].(*mcp.ImageContent)
-		equal(t, "image", image != nil && image.MIMEType == "image/png" && string(image.Data) == "\x01\x02\x03", true)
-		contains(t, "resource", result.Text(res), "Alice")
+		assert.Equal(t, image != nil && image.MIMEType == "image/png" && string(image.Data) == "\x01\x02\x03", true, "image")
+		assert.Contains(t, result.Text(res), "Alice", "resource")
 	}},
 	{59, func(t *testing.T) {
 		dir := t.TempDir()
@@ -506,16 +393,14 @@ var ironclaw = []row{
 		first.StateDir = dir
 		h := open(t, "mcp.json", text, first)
 		until(t, h, "postgres", func(s host.Status) bool { return s.Tools == 1 })
-		if err := h.Close(); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Close())
 		server := ironclawServer(t, nil)
 		second := fakes(fakeServers{"postgres": server})
 		second.StateDir = dir
 		h = open(t, "mcp.json", text, second)
-		equal(t, "tools while the server does not run", names(h.Registry()), "postgres__postgres_query")
-		equal(t, "connections", server.Connections(), 0)
-		contains(t, "a call starts it", call(t, h, "postgres__postgres_query", ironclawArguments), "Alice")
+		assert.Equal(t, names(h.Registry()), "postgres__postgres_query", "tools while the server does not run")
+		assert.Equal(t, server.Connections(), 0, "connections")
+		assert.Contains(t, call(t, h, "postgres__postgres_query", ironclawArguments), "Alice", "a call starts it")
 	}},
 	{63, func(t *testing.T) {
 		h, _ := ironclawHost(t, mcptest.Script{"tools/list": tools(ironclawTool,
@@ -525,32 +410,23 @@ var ironclaw = []row{
 			"slow":                       `{"annotated":true,"readOnly":false,"destructive":true,"idempotent":false,"openWorld":true,"sideEffects":true,"executionTime":"slow"}`,
 		} {
 			tool, _ := h.Registry().Snapshot().Lookup("postgres__" + name)
-			equal(t, "hints of "+name, encode(t, tool.Definition().Hints()), want)
+			assert.Equal(t, encode(t, tool.Definition().Hints()), want, "hints of %s", name)
 		}
 		t.Run("is_error", func(t *testing.T) {
-			res, err := ironclawAnswer(t, strings.Replace(ironclawResult, `"is_error": false`, `"is_error": true`, 1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "it is an error", res.IsError, true)
+			res := assert.Value(ironclawAnswer(t, strings.Replace(ironclawResult, `"is_error": false`, `"is_error": true`, 1)))(t)
+			assert.Equal(t, res.IsError, true, "it is an error")
 		})
 		t.Run("mime_type", func(t *testing.T) {
-			res, err := ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mime_type":"image/png"},{"type":"resource","uri":"db://users","mime_type":"text/plain","text":"Alice"}],"is_error":false}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := assert.Value(ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mime_type":"image/png"},{"type":"resource","uri":"db://users","mime_type":"text/plain","text":"Alice"}],"is_error":false}`))(t)
 			image, _ := res.Content[0].(*mcp.ImageContent)
-			equal(t, "image", image != nil && image.MIMEType == "image/png", true)
+			assert.Equal(t, image != nil && image.MIMEType == "image/png", true, "image")
 			resource, _ := res.Content[1].(*mcp.EmbeddedResource)
-			equal(t, "resource", resource != nil && resource.Resource.URI == "db://users" && resource.Resource.MIMEType == "text/plain", true)
+			assert.Equal(t, resource != nil && resource.Resource.URI == "db://users" && resource.Resource.MIMEType == "text/plain", true, "resource")
 		})
 		t.Run("a block that cannot be read", func(t *testing.T) {
-			res, err := ironclawAnswer(t, `{"content":[{"type":"text","text":"Alice"},{"type":"hologram","data":"not base64!"}],"is_error":true}`)
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "it is an error", res.IsError, true)
-			contains(t, "the other block", result.Text(res), "Alice")
+			res := assert.Value(ironclawAnswer(t, `{"content":[{"type":"text","text":"Alice"},{"type":"hologram","data":"not base64!"}],"is_error":true}`))(t)
+			assert.Equal(t, res.IsError, true, "it is an error")
+			assert.Contains(t, result.Text(res), "Alice", "the other block")
 		})
 	}},
 }

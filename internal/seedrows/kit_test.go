@@ -167,9 +167,7 @@ func openStore(t *testing.T, store record.Store, opts *host.Options) *host.Host 
 	}
 	h := assert.Value(host.OpenStore(patience(t), store, &o))(t)
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Errorf("got the error %v of Close, want none", err)
-		}
+		assert.OK(t, h.Close())
 	})
 	return h
 }
@@ -218,22 +216,6 @@ func names(r *registry.Registry) string {
 		all = append(all, tool.Definition().Name)
 	}
 	return strings.Join(all, " ")
-}
-
-// equal reports what differs from what the document says.
-func equal[T comparable](t *testing.T, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %v, want %v", what, got, want)
-	}
-}
-
-// contains reports a text that does not have what the document says.
-func contains(t *testing.T, what, got, want string) {
-	t.Helper()
-	if !strings.Contains(got, want) {
-		t.Errorf("%s: got %q, want %q in it", what, got, want)
-	}
 }
 
 func decode[T any](t *testing.T, text string) T {

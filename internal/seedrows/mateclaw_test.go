@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -35,55 +36,20 @@ import (
 
 // The requests of the document.
 const (
-	mateclawFilesystem = `{
-    "name": "filesystem",
-    "description": "File system read/write tools",
-    "transport": "stdio",
-    "command": "npx",
-    "argsJson": "[\"-y\", \"@anthropic/mcp-filesystem\", \"/home/user/workspace\"]",
-    "enabled": true
-  }`
-	mateclawRemote = `{
-    "name": "remote-tools",
-    "description": "Remote tool service",
-    "transport": "streamable_http",
-    "url": "https://mcp.example.com/mcp",
-    "headersJson": "{\"Authorization\": \"Bearer your-api-key\"}",
-    "connectTimeoutSeconds": 15,
-    "readTimeoutSeconds": 60,
-    "enabled": true
-  }`
-	mateclawInternal = `{
-    "name": "internal-data-service",
-    "description": "Internal enterprise data query MCP service",
-    "transport": "streamable_http",
-    "url": "https://mcp-api.internal.example.com/mcp",
-    "headersJson": "{\"Authorization\": \"Bearer sk-your-api-key\", \"X-Team-Id\": \"engineering\"}",
-    "connectTimeoutSeconds": 10,
-    "readTimeoutSeconds": 120,
-    "enabled": true
-  }`
-	mateclawTavily = `{
-    "name": "tavily-search",
-    "description": "Tavily real-time web search",
-    "transport": "stdio",
-    "command": "npx",
-    "argsJson": "[\"-y\", \"@anthropic/mcp-tavily\"]",
-    "envJson": "{\"TAVILY_API_KEY\": \"${TAVILY_API_KEY}\"}",
-    "enabled": true
-  }`
-	mateclawLegacy = `{
-    "name": "legacy-mcp-server",
-    "description": "Legacy SSE transport MCP server",
-    "transport": "sse",
-    "url": "http://192.168.1.100:3001/sse",
-    "enabled": true
-  }`
-	mateclawUpdate = `{
-    "description": "Updated description",
-    "readTimeoutSeconds": 60
-  }`
-	mateclawTools = "filesystem__get_file_info filesystem__list_directory filesystem__read_file filesystem__search_files filesystem__write_file"
+	mateclawFilesystem = `{"name": "filesystem", "description": "File system read/write tools", "transport": "stdio", "command": "npx",
+		"argsJson": "[\"-y\", \"@anthropic/mcp-filesystem\", \"/home/user/workspace\"]", "enabled": true}`
+	mateclawRemote = `{"name": "remote-tools", "description": "Remote tool service", "transport": "streamable_http", "url": "https://mcp.example.com/mcp",
+		"headersJson": "{\"Authorization\": \"Bearer your-api-key\"}", "connectTimeoutSeconds": 15, "readTimeoutSeconds": 60, "enabled": true}`
+	mateclawInternal = `{"name": "internal-data-service", "description": "Internal enterprise data query MCP service", "transport": "streamable_http",
+		"url": "https://mcp-api.internal.example.com/mcp",
+		"headersJson": "{\"Authorization\": \"Bearer sk-your-api-key\", \"X-Team-Id\": \"engineering\"}", "connectTimeoutSeconds": 10,
+		"readTimeoutSeconds": 120, "enabled": true}`
+	mateclawTavily = `{"name": "tavily-search", "description": "Tavily real-time web search", "transport": "stdio", "command": "npx",
+		"argsJson": "[\"-y\", \"@anthropic/mcp-tavily\"]", "envJson": "{\"TAVILY_API_KEY\": \"${TAVILY_API_KEY}\"}", "enabled": true}`
+	mateclawLegacy = `{"name": "legacy-mcp-server", "description": "Legacy SSE transport MCP server", "transport": "sse", "url": "http://192.168.1.100:3001/sse",
+		"enabled": true}`
+	mateclawUpdate = `{"description": "Updated description", "readTimeoutSeconds": 60}`
+	mateclawTools  = "filesystem__get_file_info filesystem__list_directory filesystem__read_file filesystem__search_files filesystem__write_file"
 )
 
 // mateclawRecord reads a request. A door that speaks MateClaw's REST has to do the same:
@@ -128,191 +94,144 @@ var mateclaw = []row{
 		h := m.Host()
 		for name, want := range map[string]string{"filesystem": "stdio", "remote-tools": "http", "legacy-mcp-server": "sse"} {
 			s := status(t, h, name)
-			equal(t, name, string(s.Stage)+" over "+s.Transport, "ready over "+want)
+			assert.Equal(t, string(s.Stage)+" over "+s.Transport, "ready over "+want, "%s", name)
 		}
-		equal(t, "the header", call(t, h, "remote-tools__Authorization", `{}`), "Bearer your-api-key{}")
+		assert.Equal(t, call(t, h, "remote-tools__Authorization", `{}`), "Bearer your-api-key{}", "the header")
 	}},
 	{7, func(t *testing.T) {
 		r := mateclawRecord(t, mateclawFilesystem)
-		equal(t, "the record", strings.Join(append([]string{r.Name, r.Description, r.Transport, r.Command}, r.Args...), "|"),
-			"filesystem|File system read/write tools|stdio|npx|-y|@anthropic/mcp-filesystem|/home/user/workspace")
+		assert.Equal(t, strings.Join(append([]string{r.Name, r.Description, r.Transport, r.Command}, r.Args...), "|"), "filesystem|File system read/write tools|stdio|npx|-y|@anthropic/mcp-filesystem|/home/user/workspace", "the record")
 		for name, ok := range map[string]bool{"My server_1-a.b": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a/b": false, "": false} {
-			equal(t, "the name "+name, (&record.Record{Name: name, Command: "npx"}).Validate() == nil, ok)
+			assert.Equal(t, (&record.Record{Name: name, Command: "npx"}).Validate() == nil, ok, "the name %s", name)
 		}
-		equal(t, "enabled by default", mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, false)
+		assert.Equal(t, mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, false, "enabled by default")
 		store := record.NewMemoryStore(&record.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true})
 		m := manage.New(openStore(t, store, nil), store, nil)
 		_, err := m.Remove(patience(t), "own")
-		equal(t, "a builtin server is not deleted", errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), true)
+		assert.Equal(t, errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), true, "a builtin server is not deleted")
 		t.Run("id, times and logical delete", func(t *testing.T) {
 			m := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled": true`, `"enabled": false`, 1))
 			shown := func() struct{ Name, ID, CreateTime, UpdateTime string } {
-				all, err := m.Servers(patience(t))
-				if err != nil || len(all) != 1 {
-					t.Fatalf("got %d records and the error %v, want 1", len(all), err)
-				}
+				all := assert.Value(m.Servers(patience(t)))(t)
+				assert.Equal(t, len(all), 1)
 				return decode[struct{ Name, ID, CreateTime, UpdateTime string }](t, encode(t, all[0]))
 			}
 			before := shown()
-			if before.ID == "" || before.CreateTime == "" || before.UpdateTime == "" {
-				t.Errorf("got %+v, want an id and times", before)
-			}
-			if _, err := m.Update(patience(t), before.ID, mateclawPatch(t, `{"name":"files"}`)); err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "the id of a server with another name", shown().Name+" "+shown().ID, "files "+before.ID)
-			if _, err := m.Remove(patience(t), before.ID); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Restore(patience(t), before.ID); err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "the id after the deletion was undone", shown().ID, before.ID)
+			assert.Equal(t, [...]bool{before.ID != "", before.CreateTime != "", before.UpdateTime != ""}, [...]bool{true, true, true})
+			assert.Value(m.Update(patience(t), before.ID, mateclawPatch(t, `{"name":"files"}`)))(t)
+			assert.Equal(t, shown().Name+" "+shown().ID, "files "+before.ID, "the id of a server with another name")
+			assert.Value(m.Remove(patience(t), before.ID))(t)
+			assert.Value(m.Restore(patience(t), before.ID))(t)
+			assert.Equal(t, shown().ID, before.ID, "the id after the deletion was undone")
 		})
 	}},
 	{11, func(t *testing.T) {
 		m := mateclawHost(t, nil, mateclawTavily)
 		h := m.Host()
-		equal(t, "the variable", call(t, h, "tavily-search__TAVILY_API_KEY", ``), "tvly-made-up{}")
+		assert.Equal(t, call(t, h, "tavily-search__TAVILY_API_KEY", ``), "tvly-made-up{}", "the variable")
 		at := remote(t, "Authorization").URL
 		request := strings.NewReplacer("https://mcp.example.com", at, "Bearer your-api-key", "Bearer ${MCP_API_KEY}").Replace(mateclawRemote)
-		equal(t, "the header", call(t, mateclawHost(t, nil, request).Host(), "remote-tools__Authorization", ``), "Bearer made-up-key{}")
+		assert.Equal(t, call(t, mateclawHost(t, nil, request).Host(), "remote-tools__Authorization", ``), "Bearer made-up-key{}", "the header")
 		// The document has $VAR, too. Here it is read in the files of programs that do so.
-		c, err := config.Parse(t.Context(), ".gemini/settings.json", []byte(`{"mcpServers":{"s":{"command":"npx","env":{"K":"$MCP_API_KEY $MCP_API_KEY_ID"}}}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "variables of similar names", c.Servers[0].Env["K"].Reveal(), "made-up-key another")
+		c := assert.Value(config.Parse(t.Context(), ".gemini/settings.json", []byte(`{"mcpServers":{"s":{"command":"npx","env":{"K":"$MCP_API_KEY $MCP_API_KEY_ID"}}}}`), nil))(t)
+		assert.Equal(t, c.Servers[0].Env["K"].Reveal(), "made-up-key another", "variables of similar names")
 	}},
 	{13, func(t *testing.T) {
-		equal(t, "the form of masks", mask.String("sk-0123456789abcd"), "sk-****abcd")
+		assert.Equal(t, mask.String("sk-0123456789abcd"), "sk-****abcd", "the form of masks")
 		r := mateclawRecord(t, strings.ReplaceAll(mateclawInternal, "https://mcp-api.internal.example.com", "http://127.0.0.1:1"))
 		shown := encode(t, r)
-		equal(t, "the key is shown in "+shown, strings.Contains(shown, "sk-your-api-key"), false)
+		assert.Equal(t, strings.Contains(shown, "sk-your-api-key"), false, "the key is shown in %s", shown)
 		echo := decode[record.Patch](t, encode(t, map[string]any{"headers": decode[map[string]json.RawMessage](t, shown)["headers"]}))
-		kept, err := r.Apply(&echo)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "a masked value that comes back", kept.Headers["Authorization"].Reveal(), "Bearer sk-your-api-key")
-		contains(t, "arguments as they are", encode(t, mateclawRecord(t, mateclawFilesystem)), `"args":["-y","@anthropic/mcp-filesystem","/home/user/workspace"]`)
+		kept := assert.Value(r.Apply(&echo))(t)
+		assert.Equal(t, kept.Headers["Authorization"].Reveal(), "Bearer sk-your-api-key", "a masked value that comes back")
+		assert.Contains(t, encode(t, mateclawRecord(t, mateclawFilesystem)), `"args":["-y","@anthropic/mcp-filesystem","/home/user/workspace"]`, "arguments as they are")
 	}},
 	{14, func(t *testing.T) {
 		before := mateclawRecord(t, mateclawRemote)
-		after, err := before.Apply(mateclawPatch(t, mateclawUpdate))
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "description", after.Description, "Updated description")
-		equal(t, "read timeout", after.ReadTimeout, 60*time.Second)
-		equal(t, "what is not passed", after.URL+after.ConnectTimeout.String()+after.Headers["Authorization"].Reveal(), "https://mcp.example.com/mcp15sBearer your-api-key")
-		cleared, err := before.Apply(mateclawPatch(t, `{"description": ""}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "what is passed empty", cleared.Description, "")
+		after := assert.Value(before.Apply(mateclawPatch(t, mateclawUpdate)))(t)
+		assert.Equal(t, after.Description, "Updated description", "description")
+		assert.Equal(t, after.ReadTimeout, 60*time.Second, "read timeout")
+		assert.Equal(t, after.URL+after.ConnectTimeout.String()+after.Headers["Authorization"].Reveal(), "https://mcp.example.com/mcp15sBearer your-api-key", "what is not passed")
+		cleared := assert.Value(before.Apply(mateclawPatch(t, `{"description": ""}`)))(t)
+		assert.Equal(t, cleared.Description, "", "what is passed empty")
 	}},
 	{15, func(t *testing.T) {
 		r := mateclawRecord(t, mateclawInternal)
-		equal(t, "the limits", r.ConnectTimeout.String()+" "+r.ReadTimeout.String(), "10s 2m0s")
-		hung := script(t, mcptest.Script{"tools/list": tools(plain("look")), "tools/call": mcptest.Hang})
-		m := mateclawHost(t, fakes(fakeServers{"slow": hung}), `{"name":"slow","command":"x","readTimeoutSeconds":0.05}`)
-		h := m.Host()
-		_, err := h.Registry().Call(patience(t), "slow__look", nil)
-		var timeout *mcp.TimeoutError
-		equal(t, "a call that takes too long ends by the limit", errors.As(err, &timeout), true)
+		assert.Equal(t, r.ConnectTimeout.String()+" "+r.ReadTimeout.String(), "10s 2m0s", "the limits")
+		synctest.Test(t, func(t *testing.T) {
+			hung := script(t, mcptest.Script{"tools/list": tools(plain("look")), "tools/call": mcptest.Hang})
+			h := mateclawHost(t, fakes(fakeServers{"slow": hung}), `{"name":"slow","command":"x","readTimeoutSeconds":5}`).Host()
+			_, err := h.Registry().Call(patience(t), "slow__look", nil)
+			assert.As[*mcp.TimeoutError](t, err, "a call that takes too long")
+		})
 	}},
 	{16, func(t *testing.T) {
 		m := mateclawHost(t, nil, mateclawFilesystem)
 		h := m.Host()
 		before := status(t, h, "filesystem").State
-		entry, err := record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		report, err := doctor.Test(patience(t), h, entry, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "success", report.Success, true)
+		entry := assert.Value(record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil))(t)
+		report := assert.Value(doctor.Test(patience(t), h, entry, nil))(t)
+		assert.Equal(t, report.Success, true, "success")
 		var found []string
 		for _, tool := range report.Tools {
 			found = append(found, tool.Name)
 		}
 		for _, want := range []string{"read_file", "write_file", "list_directory", "search_files", "get_file_info"} {
-			contains(t, "discovered tools", strings.Join(found, " "), want)
+			assert.Contains(t, strings.Join(found, " "), want, "discovered tools")
 		}
-		equal(t, "the latency is told", report.Took > 0, true)
+		assert.Equal(t, report.Took > 0, true, "the latency is told")
 		after := status(t, h, "filesystem").State
-		equal(t, "the live process", after.PID, before.PID)
-		equal(t, "its connections", after.Connections, before.Connections)
+		assert.Equal(t, after.PID, before.PID, "the live process")
+		assert.Equal(t, after.Connections, before.Connections, "its connections")
 	}},
 	{17, func(t *testing.T) {
 		m := mateclawHost(t, nil, mateclawFilesystem)
 		h := m.Host()
 		before := status(t, h, "filesystem").State.PID
-		report, err := m.Update(patience(t), "filesystem", mateclawPatch(t, `{"args":["-y","@anthropic/mcp-filesystem","/elsewhere"]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "replaced", strings.Join(report.Replaced, " "), "filesystem")
+		report := assert.Value(m.Update(patience(t), "filesystem", mateclawPatch(t, `{"args":["-y","@anthropic/mcp-filesystem","/elsewhere"]}`)))(t)
+		assert.Equal(t, strings.Join(report.Replaced, " "), "filesystem", "replaced")
 		now := status(t, h, "filesystem").State.PID
-		equal(t, "the same process", now == before, false)
-		report, err = m.Update(patience(t), "filesystem", mateclawPatch(t, `{"command":"/no/such/program"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "the failure is told", report.Failed["filesystem"] != nil, true)
-		equal(t, "the old client", status(t, h, "filesystem").State.PID, now)
-		equal(t, "its tools", call(t, h, "filesystem__read_file", `{}`), `{}`)
+		assert.Equal(t, now == before, false, "the same process")
+		report = assert.Value(m.Update(patience(t), "filesystem", mateclawPatch(t, `{"command":"/no/such/program"}`)))(t)
+		assert.Equal(t, report.Failed["filesystem"] != nil, true, "the failure is told")
+		assert.Equal(t, status(t, h, "filesystem").State.PID, now, "the old client")
+		assert.Equal(t, call(t, h, "filesystem__read_file", `{}`), `{}`, "its tools")
 		t.Run("and says so", func(t *testing.T) {
-			health, err := doctor.HealthOf(h, "filesystem")
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "healthy", health.Level == doctor.LevelHealthy, false)
-			equal(t, "what helps", health.Action, doctor.ActionConfigure)
-			contains(t, "the status says why", encode(t, health), "/no/such/program")
+			health := assert.Value(doctor.HealthOf(h, "filesystem"))(t)
+			assert.Equal(t, health.Level == doctor.LevelHealthy, false, "healthy")
+			assert.Equal(t, health.Action, doctor.ActionConfigure, "what helps")
+			assert.Contains(t, encode(t, health), "/no/such/program", "the status says why")
 		})
 	}},
 	{18, func(t *testing.T) {
 		m := mateclawHost(t, nil, mateclawFilesystem, mateclawTavily)
 		h := m.Host()
 		before := status(t, h, "filesystem").State.PID
-		if err := h.Restart(patience(t), "filesystem"); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "the process after a restart is the old one", status(t, h, "filesystem").State.PID == before, false)
+		assert.OK(t, h.Restart(patience(t), "filesystem"))
+		assert.Equal(t, status(t, h, "filesystem").State.PID == before, false, "the process after a restart is the old one")
 		other := status(t, h, "tavily-search").State.PID
-		if err := h.Refresh(patience(t)); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "the process after refreshing all is the old one", status(t, h, "tavily-search").State.PID == other, false)
-		equal(t, "tools", names(h.Registry()), mateclawTools+" tavily-search__PARENT_SECRET tavily-search__TAVILY_API_KEY")
+		assert.OK(t, h.Refresh(patience(t)))
+		assert.Equal(t, status(t, h, "tavily-search").State.PID == other, false, "the process after refreshing all is the old one")
+		assert.Equal(t, names(h.Registry()), mateclawTools+" tavily-search__PARENT_SECRET tavily-search__TAVILY_API_KEY", "tools")
 	}},
 	{19, func(t *testing.T) {
 		broken := mateclawRecord(t, strings.ReplaceAll(mateclawRemote, "https://mcp.example.com", "http://127.0.0.1:1"))
 		h := openStore(t, record.NewMemoryStore(broken, mateclawRecord(t, mateclawFilesystem)), nil)
-		equal(t, "one that works", status(t, h, "filesystem").Stage, host.StageReady)
-		equal(t, "one that fails", status(t, h, "remote-tools").Stage, host.StageWaiting)
-		equal(t, "the failure is told", status(t, h, "remote-tools").Err != nil, true)
+		assert.Equal(t, status(t, h, "filesystem").Stage, host.StageReady, "one that works")
+		assert.Equal(t, status(t, h, "remote-tools").Stage, host.StageWaiting, "one that fails")
+		assert.Equal(t, status(t, h, "remote-tools").Err != nil, true, "the failure is told")
 	}},
 	{20, func(t *testing.T) {
 		statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 		store := record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem), mateclawRecord(t, `{"name":"broken","command":"/no/such/program"}`))
 		m := manage.New(openStore(t, store, nil), store, &manage.Options{Statuses: statuses})
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
-		kept, err := statuses.Statuses(patience(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "tool_count", kept["filesystem"].Tools, 5)
-		equal(t, "last_error of success", kept["filesystem"].Error, "")
-		equal(t, "last_connected_time is there", kept["filesystem"].Connected.IsZero(), false)
-		equal(t, "last_status of failure", kept["broken"].Status, record.StatusError)
-		contains(t, "last_error of failure", kept["broken"].Error, "/no/such/program")
+		assert.OK(t, m.Close())
+		kept := assert.Value(statuses.Statuses(patience(t)))(t)
+		assert.Equal(t, kept["filesystem"].Tools, 5, "tool_count")
+		assert.Equal(t, kept["filesystem"].Error, "", "last_error of success")
+		assert.Equal(t, kept["filesystem"].Connected.IsZero(), false, "last_connected_time is there")
+		assert.Equal(t, kept["broken"].Status, record.StatusError, "last_status of failure")
+		assert.Contains(t, kept["broken"].Error, "/no/such/program", "last_error of failure")
 		t.Run("of a server that cannot list", func(t *testing.T) {
 			statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 			opts := fakes(fakeServers{"s": script(t, mcptest.Script{"tools/list": mcptest.Error(-32603, "the index is locked")})})
@@ -320,36 +239,10 @@ var mateclaw = []row{
 			store := record.NewMemoryStore(&record.Record{Name: "s", Command: "x"})
 			m := manage.New(openStore(t, store, opts), store, &manage.Options{Statuses: statuses})
 			until(t, m.Host(), "s", func(s host.Status) bool { return s.Stage == host.StageWaiting && s.Err != nil })
-			if err := m.Close(); err != nil {
-				t.Fatal(err)
-			}
-			kept, err := statuses.Statuses(patience(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			contains(t, "last_error", kept["s"].Error, "the index is locked")
+			assert.OK(t, m.Close())
+			kept := assert.Value(statuses.Statuses(patience(t)))(t)
+			assert.Contains(t, kept["s"].Error, "the index is locked", "last_error")
 		})
-	}},
-	{21, func(t *testing.T) {
-		m := mateclawHost(t, nil, mateclawFilesystem)
-		h := m.Host()
-		state := func() string {
-			all, err := m.Servers(patience(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(all[0].Status.Stage)
-		}
-		equal(t, "connected", state(), string(host.StageReady))
-		if err := h.Disable(patience(t), "filesystem"); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "disconnected", state(), string(host.StageDisabled))
-		equal(t, "its tools", names(h.Registry()), "")
-		if err := h.Enable(patience(t), "filesystem"); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "connected again", names(h.Registry()), mateclawTools)
 	}},
 	{23, func(t *testing.T) {
 		for how, end := range map[string]func(m *manage.Manager) error{
@@ -358,18 +251,11 @@ var mateclaw = []row{
 			"replaced": func(m *manage.Manager) error { return m.Host().Restart(patience(t), "filesystem") },
 			"shutdown": func(m *manage.Manager) error { return m.Close() },
 		} {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 			m := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled"`, `"envJson": "{\"LIFELINE\": \"`+l.Addr().String()+`\"}", "enabled"`, 1))
 			process, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := end(m); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
+			assert.OK(t, end(m))
 			_ = process.SetDeadline(time.Now().Add(time.Minute)) // of a test that hangs
 			if _, err = process.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("%s: got %v of the process, want that it has ended", how, err)
@@ -383,67 +269,49 @@ var mateclaw = []row{
 		store := record.NewMemoryStore(&record.Record{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem))
 		h := openStore(t, store, opts)
 		m := manage.New(h, store, nil)
-		if _, err := m.Update(patience(t), "filesystem", mateclawPatch(t, mateclawUpdate)); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "another server is worked on meanwhile", status(t, h, "hung").Stage, host.StageStarting)
+		assert.Value(m.Update(patience(t), "filesystem", mateclawPatch(t, mateclawUpdate)))(t)
+		assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "another server is worked on meanwhile")
 	}},
 	{33, func(t *testing.T) {
 		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.BareTool}})}
 		m := mateclawHost(t, opts, mateclawFilesystem, strings.Replace(mateclawFilesystem, `"filesystem"`, `"second"`, 1))
 		h := m.Host()
 		all := strings.Fields(names(h.Registry()))
-		equal(t, "two servers with the same tools: names", len(slices.Compact(all)), 5)
+		assert.Equal(t, len(slices.Compact(all)), 5, "two servers with the same tools: names")
 		rejected := append(status(t, h, "filesystem").Rejected, status(t, h, "second").Rejected...)
-		equal(t, "names that are taken", len(rejected), 5)
+		assert.Equal(t, len(rejected), 5, "names that are taken")
 		for _, r := range rejected {
-			var duplicate *registry.DuplicateError
-			equal(t, "a name that is taken is refused with the reason", errors.As(r.Err, &duplicate), true)
+			assert.As[*registry.DuplicateError](t, r.Err, "a name that is taken is refused with the reason")
 		}
 		native := registry.MustFunc("read_file", "", func(context.Context, struct{}) (string, error) { return "", nil })
-		var duplicate *registry.DuplicateError
-		equal(t, "a name that is taken is refused", errors.As(h.Registry().Add(native), &duplicate), true)
+		assert.As[*registry.DuplicateError](t, h.Registry().Add(native), "a name that is taken is refused")
 	}},
 	{34, func(t *testing.T) {
 		m := mateclawHost(t, nil)
 		h := m.Host()
 		native := registry.MustFunc("native", "A tool of the program", func(context.Context, struct{}) (string, error) { return "done", nil })
-		if err := h.Registry().Add(native); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "before", names(h.Registry()), "native")
-		if _, err := m.Add(patience(t), mateclawRecord(t, mateclawFilesystem)); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "after", names(h.Registry()), mateclawTools+" native")
+		assert.OK(t, h.Registry().Add(native))
+		assert.Equal(t, names(h.Registry()), "native", "before")
+		assert.Value(m.Add(patience(t), mateclawRecord(t, mateclawFilesystem)))(t)
+		assert.Equal(t, names(h.Registry()), mateclawTools+" native", "after")
 	}},
 	{47, func(t *testing.T) {
 		r := registry.New(&registry.Options{Results: &result.Options{MaxBytes: 8000}})
 		long := strings.Repeat("0123456789", 2000)
-		if err := r.Add(registry.MustFunc("long", "", func(context.Context, struct{}) (string, error) { return long, nil })); err != nil {
-			t.Fatal(err)
-		}
-		res, err := r.Call(patience(t), "long", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "cut to the limit", len(result.Text(res)) <= 8000, true)
-		contains(t, "how to read on", result.Text(res), "read_result")
-		contains(t, "the tool for that", names(r), "read_result")
+		assert.OK(t, r.Add(registry.MustFunc("long", "", func(context.Context, struct{}) (string, error) { return long, nil })))
+		res := assert.Value(r.Call(patience(t), "long", nil))(t)
+		assert.Equal(t, len(result.Text(res)) <= 8000, true, "cut to the limit")
+		assert.Contains(t, result.Text(res), "read_result", "how to read on")
+		assert.Contains(t, names(r), "read_result", "the tool for that")
 	}},
 	{48, func(t *testing.T) {
-		tool, err := registry.With(registry.MustFunc("direct", "", func(context.Context, struct{}) (string, error) { return "for the user", nil }),
-			func(d *registry.Definition) { d.ReturnDirect = true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		tool := assert.Value(registry.With(registry.MustFunc("direct", "", func(context.Context, struct{}) (string, error) { return "for the user", nil }),
+			func(d *registry.Definition) { d.ReturnDirect = true }))(t)
 		r := registry.New(nil)
-		if err := r.Add(tool); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Add(tool))
 		listed, _ := r.Snapshot().Lookup("direct")
-		equal(t, "it is marked", listed.Definition().ReturnDirect, true)
-		contains(t, "what the model is told", result.Withheld, "The result was shown to the user")
+		assert.Equal(t, listed.Definition().ReturnDirect, true, "it is marked")
+		assert.Contains(t, result.Withheld, "The result was shown to the user", "what the model is told")
 	}},
 	{56, func(t *testing.T) {
 		secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -458,22 +326,16 @@ var mateclaw = []row{
 			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     doctor.HintConnectionRefused,
 			`{"name":"a","command":"npx","args":["unknown"]}`: doctor.HintExited,
 		} {
-			entry, err := record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, request)), "a", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			report, err := doctor.Test(patience(t), h, entry, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			contains(t, request, encode(t, report.Hints), string(want))
+			entry := assert.Value(record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, request)), "a", nil))(t)
+			report := assert.Value(doctor.Test(patience(t), h, entry, nil))(t)
+			assert.Contains(t, encode(t, report.Hints), string(want), "%s", request)
 		}
 	}},
 	{57, func(t *testing.T) {
 		deny := allowing(t, policy.Rule{Verdict: approval.Deny, User: "agent-2", Server: "filesystem"})
 		m := mateclawHost(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, mateclawFilesystem)
 		h := m.Host()
-		equal(t, "what one agent may call", len(h.Registry().Callable(session.WithUser(patience(t), "agent-1"))), 5)
-		equal(t, "what another may", len(h.Registry().Callable(session.WithUser(patience(t), "agent-2"))), 0)
+		assert.Equal(t, len(h.Registry().Callable(session.WithUser(patience(t), "agent-1"))), 5, "what one agent may call")
+		assert.Equal(t, len(h.Registry().Callable(session.WithUser(patience(t), "agent-2"))), 0, "what another may")
 	}},
 }

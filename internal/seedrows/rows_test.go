@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A row is what a document says of one capability.
@@ -101,9 +103,8 @@ func TestRowsAreComplete(t *testing.T) {
 		}
 	}
 	for n := range shown {
-		if n < 1 || n > len(capabilities) {
-			t.Errorf("got a row %d in%s, want 1 to %d", n, shown[n], len(capabilities))
-		}
+		assert.Equal(t, n >= 1, true, "n >= 1")
+		assert.Equal(t, n <= len(capabilities), true, "n <= len(capabilities)")
 	}
 	for i, name := range capabilities {
 		n := i + 1
@@ -111,7 +112,7 @@ func TestRowsAreComplete(t *testing.T) {
 			t.Errorf("row %d (%s): got it in the documents [%s] and pending for %q, want one of both", n, name, strings.TrimSpace(shown[n]), pending[n])
 		}
 	}
-	equal(t, "the number of rows", len(capabilities), 63)
+	assert.Equal(t, len(capabilities), 63, "the number of rows")
 }
 
 // run runs the rows of a document.
