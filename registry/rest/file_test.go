@@ -2,7 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -82,10 +81,7 @@ func TestExportWithoutSecrets(t *testing.T) {
 	} {
 		before := fmt.Sprintf("%+v %+v", test.api, test.api.Auth.Token)
 		data, left, err := Export(test.api)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+		assert.OK(t, err)
 		var got []string
 		for _, p := range left {
 			got = append(got, p.Place+" "+p.Name)
@@ -123,9 +119,9 @@ func TestExportRefuses(t *testing.T) {
 		assert.Contains(t, fmt.Sprint(err), test.want)
 		assert.Equal(t, len(data)+len(left), 0, "%s: what is written", test.want)
 	}
-	if data, _, err := Export(); err != nil || string(data) != "{\n  \"apis\": []\n}\n" {
-		t.Errorf("%s, %v", data, err)
-	}
+	data, _, err := Export()
+	assert.OK(t, err)
+	assert.Equal(t, string(data), "{\n  \"apis\": []\n}\n")
 }
 
 func TestParseTellsAllThatIsWrong(t *testing.T) {
@@ -145,9 +141,7 @@ func TestParseTellsAllThatIsWrong(t *testing.T) {
     17,
   ],
 }`))
-	if apis != nil || err == nil {
-		t.Fatal("it was read")
-	}
+	assert.Equal(t, len(apis), 0, "APIs")
 	noSecretIn(t, err)
 	want := []string{
 		"3:3: api: there is no such key",
@@ -172,12 +166,10 @@ func TestParseTellsAllThatIsWrong(t *testing.T) {
 		"14:5: apis[3]: must be an object, not a number",
 	}
 	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		if i >= len(want) || !strings.HasPrefix(line, "rest: apis:"+want[i]) {
-			t.Errorf("fault %d: %s", i, line)
-		}
-	}
 	assert.Equal(t, len(lines), len(want), "faults")
+	for i, line := range lines {
+		assert.Equal(t, strings.HasPrefix(line, "rest: apis:"+want[i]), true, "%q begins with %q", line, want[i])
+	}
 	fault := assert.As[*FileError](t, err)
 	assert.Equal(t, fault.Line, 3)
 	assert.Equal(t, fault.Column, 3)
@@ -196,10 +188,9 @@ func TestParseRefuses(t *testing.T) {
 		"{\"apis\":[\"s3cr3t/v=\n\"]}": "rest: apis:",
 	} {
 		apis, err := Parse([]byte(text))
-		var fault *FileError
-		if apis != nil || !errors.As(err, &fault) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		assert.Equal(t, len(apis), 0, "APIs")
+		assert.Contains(t, assert.As[*FileError](t, err, text).Error(), want)
+		assert.Lacks(t, err.Error(), "s3cr3t")
 	}
 	assert.Equal(t, len(assert.Value(Parse([]byte(`{"apis":[]}`)))(t)), 0)
 }

@@ -142,9 +142,9 @@ func TestTheTimeOfAnEndpointIsAResult(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}
 	res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", Timeout: Duration(time.Millisecond)}), `{}`))(t)
-	if got := result.Text(res); !res.IsError || !strings.Contains(got, "1ms") || mcp.OutcomeOf(res.Err) == mcp.Answered {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, res.IsError, true, "an error")
+	assert.Contains(t, result.Text(res), "1ms")
+	assert.Equal(t, mcp.OutcomeOf(res.Err) == mcp.Answered, false, "it was answered")
 }
 
 // Calls, switches and lists at one time.
@@ -158,15 +158,9 @@ func TestServiceIsSafeForConcurrentUse(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for range 10 {
-				if _, err := tool.Call(t.Context(), json.RawMessage(`{"x":"1"}`)); err != nil {
-					t.Error(err)
-				}
-				if err := s.SetEnabled("b", i%2 == 0); err != nil {
-					t.Error(err)
-				}
-				if _, err := s.Publish(r); err != nil {
-					t.Error(err)
-				}
+				assert.Equal(t, errorOf(tool.Call(t.Context(), json.RawMessage(`{"x":"1"}`))), nil, "a call")
+				assert.Equal(t, s.SetEnabled("b", i%2 == 0), nil, "SetEnabled")
+				assert.Equal(t, errorOf(s.Publish(r)), nil, "Publish")
 			}
 		})
 	}

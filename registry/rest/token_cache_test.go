@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,9 +48,8 @@ func (b *tokenStore) ask(ctx context.Context, key byte) (string, error) {
 
 func (b *tokenStore) want(t *testing.T, key byte, text string) {
 	t.Helper()
-	if got, err := b.ask(t.Context(), key); got != text || err != nil {
-		t.Errorf("token %q, %v, want %q", got, err, text)
-	}
+	got, err := b.ask(t.Context(), key)
+	assert.Equal(t, got, text, "the token (%v)", err)
 }
 
 func TestTokensAreOver(t *testing.T) {
@@ -68,9 +68,7 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &tokenStore{life: time.Minute, err: errors.New("down")}
 		for range 3 {
-			if _, err := b.ask(t.Context(), 1); err != b.err {
-				t.Error(err)
-			}
+			assert.Is(t, errorOf(b.ask(t.Context(), 1)), b.err)
 		}
 		assert.Equal(t, b.fetched, 1, "fetches")
 		b.err = nil
@@ -89,9 +87,8 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 		var callers sync.WaitGroup
 		callers.Go(func() {
 			began := time.Now()
-			if _, err := b.ask(first, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond {
-				t.Errorf("got %v after %v, want that the time is over after 100ms", err, time.Since(began))
-			}
+			assert.Is(t, errorOf(b.ask(first, 1)), context.DeadlineExceeded)
+			assert.Equal(t, time.Since(began), 100*time.Millisecond, "an error after")
 		})
 		synctest.Wait()
 		for range 3 {
@@ -175,14 +172,10 @@ func TestLifeOfTokens(t *testing.T) {
 		p := &problems{}
 		test.source.URL = "https://login.example/"
 		s := newSource(&test.source, p)
-		if len(p.list) > 0 {
-			t.Errorf("%+v: %v", test.source, p.list)
-			continue
-		}
-		got, err := s.read([]byte(test.body), began)
-		if err != nil || got.text != "abc" && got.text != "123" || got.until.Sub(began) != test.want {
-			t.Errorf("%s: %+v, %v; used for %v, want %v", test.body, got, err, got.until.Sub(began), test.want)
-		}
+		assert.Equal(t, fmt.Sprint(p.list), "[]", "the problems")
+		got := assert.Value(s.read([]byte(test.body), began))(t)
+		assert.Equal(t, got.text == "abc" || got.text == "123", true, "%s: %q is the token", test.body, got.text)
+		assert.Equal(t, got.until.Sub(began), test.want, "%s: used for", test.body)
 	}
 }
 
@@ -190,9 +183,7 @@ func TestLifeOfTokens(t *testing.T) {
 func TestTextsThatAreNoTokens(t *testing.T) {
 	s := &source{}
 	for _, text := range []string{"", "a b", "a\x7fb", "a\u00e9", "a\r\nb", "\x00", strings.Repeat("a", maxToken+1)} {
-		if got, err := s.token(text, time.Hour, time.Now()); err == nil {
-			t.Errorf("%.20q is the token %.20q", text, got.text)
-		}
+		assert.Fails(t, errorOf(s.token(text, time.Hour, time.Now())), "%.20q", text)
 	}
 	assert.Value(s.token("a~!", time.Hour, time.Now()))(t)
 }

@@ -155,14 +155,8 @@ func TestHostileSizes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, c.text, &openapi.Options{Exclude: []openapi.Filter{{Tag: "b"}}})
-			if len(api.Endpoints) != c.endpoints || len(problems) != c.problems {
-				t.Errorf("%d endpoints and %d problems, want %d and %d", len(api.Endpoints), len(problems), c.endpoints, c.problems)
-				for i, p := range problems {
-					if i < 3 {
-						t.Log(p)
-					}
-				}
-			}
+			assert.Equal(t, len(api.Endpoints), c.endpoints, "endpoints")
+			assert.Equal(t, len(problems), c.problems, "problems, such as %v", problems[:min(3, len(problems))])
 		})
 	}
 }
@@ -195,9 +189,8 @@ func TestReferencesToLargeThings(t *testing.T) {
 				`, "paths": {`+paths.String()[1:]+`}}`, nil)
 			assert.Equal(t, len(api.Endpoints), 0)
 			assert.Equal(t, len(problems), 1_001)
-			if first, last := problems[0].Reason, problems[999].Reason; strings.Contains(first, "take fewer") || !strings.Contains(last, "take fewer") {
-				t.Errorf("problems %q to %q", first, last)
-			}
+			assert.Lacks(t, problems[0].Reason, "take fewer")
+			assert.Contains(t, problems[999].Reason, "take fewer")
 		})
 	}
 }
@@ -215,8 +208,7 @@ func TestProblemsArePlain(t *testing.T) {
 	_, problems := parse(t, text, nil)
 	assert.Equal(t, len(problems) < 7, false, "%d are fewer than %d", len(problems), 7)
 	for _, p := range problems {
-		if text := p.String(); len(text) > 1_500 || strings.ContainsAny(text, "\x1b\u202e\u200b\r\n") {
-			t.Errorf("%d bytes: %q", len(text), text)
-		}
+		assert.Equal(t, len(p.String()) > 1_500, false, "%d bytes are too many", len(p.String()))
+		assert.Equal(t, strings.ContainsAny(p.String(), "\x1b\u202e\u200b\r\n"), false, "%q has control characters", p)
 	}
 }

@@ -33,10 +33,8 @@ func TestYAMLValues(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || len(problems) > 0 {
-			t.Errorf("%s: %v %v", c.yaml, err, problems)
-			continue
-		}
+		assert.OK(t, err, c.yaml)
+		assert.Equal(t, fmt.Sprint(problems), "[]", c.yaml)
 		assert.Equal(t, string(api.Endpoints[0].Params[0].Schema), `{"const":`+c.want+`}`, "%s", c.yaml)
 	}
 }
