@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -102,3 +105,12 @@ func (c *counter) String() string {
 }
 
 func userContext(t testing.TB) context.Context { return session.WithUser(t.Context(), "ann") }
+
+func TestMain(m *testing.M) {
+	codemode.Child()
+	if os.Getenv(doomedHost) != "" {
+		runDoomed()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/registry/codemode"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/codemodetest"
 )
 
 func TestScript(t *testing.T) {
@@ -28,4 +30,9 @@ func TestScript(t *testing.T) {
 		assert.Equal(t, run(t, c, test.code), test.want, "%s", test.code)
 	}
 	t.Log(c.Confinement())
+}
+
+func TestProcessEngine(t *testing.T) {
+	e := assert.Value(codemode.NewProcessEngine())(t)
+	codemodetest.TestEngine(t, e)
 }

@@ -64,7 +64,7 @@ func ignore(err error, good syscall.Errno) error {
 // Nothing that a script could do, had it taken over its process, reaches the world.
 func TestConfined(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{attempts + "=1"}
+	cmd.Env = []string{attempts + "=1", "GOCOVERDIR=" + t.TempDir()}
 	out, err := cmd.CombinedOutput()
 	assert.OK(t, err, "%s", out)
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
