@@ -64,15 +64,13 @@ var spellings = [][]string{
 }
 
 func TestSpellings(t *testing.T) {
-	seen := map[string]string{}
+	seen := map[string]bool{}
 	for _, row := range spellings {
 		for _, text := range row {
 			assert.Equal(t, canonical(t, text), row[0], "%s became", text)
 		}
-		if other, ok := seen[row[0]]; ok {
-			t.Errorf("%s is twice in the table, as %s", row[0], other)
-		}
-		seen[row[0]] = row[0]
+		assert.Equal(t, seen[row[0]], false, "%s is twice in the table", row[0])
+		seen[row[0]] = true
 	}
 }
 
@@ -136,12 +134,8 @@ func TestAppendIndented(t *testing.T) {
 // A number of a million digits costs no more than its length.
 func TestLongNumbers(t *testing.T) {
 	nines := strings.Repeat("9", 1<<20)
-	if got, want := canonical(t, "10e"+nines), "1e1"+strings.Repeat("0", 1<<20); got != want {
-		t.Errorf("%.20s... of %d bytes, want %.20s... of %d", got, len(got), want, len(want))
-	}
-	if got, want := canonical(t, "0.1e1"+strings.Repeat("0", 1<<20)), "1e"+nines; got != want {
-		t.Errorf("%.20s... of %d bytes, want %.20s... of %d", got, len(got), want, len(want))
-	}
+	assert.Equal(t, canonical(t, "10e"+nines) == "1e1"+strings.Repeat("0", 1<<20), true, "an exponent that grows is exact")
+	assert.Equal(t, canonical(t, "0.1e1"+strings.Repeat("0", 1<<20)) == "1e"+nines, true, "an exponent that shrinks is exact")
 	assert.Equal(t, len(canonical(t, nines+".5")), 1<<20+len(".5e1048575")-1+1)
 }
 
@@ -157,17 +151,15 @@ func FuzzAppend(f *testing.F) {
 			return
 		}
 		twice, err := Append(nil, once)
-		if err != nil || !bytes.Equal(once, twice) {
-			t.Fatalf("%q is not stable: %q, %v", once, twice, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, string(twice), string(once), "the form of the form")
 		back, err := Append(nil, AppendIndented(nil, once, "\t"))
-		if err != nil || !bytes.Equal(once, back) {
-			t.Fatalf("%q, indented and back, is %q, %v", once, back, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, string(back), string(once), "indented and back")
 		if huge.MatchString(text) {
 			return // too large for the other side
 		}
-		assert.Equal(t, same(t, []byte(text), once), true, "same(t, []byte(text), once)")
+		assert.Equal(t, same(t, []byte(text), once), true, "%q means the same as %q", once, text)
 	})
 }
 

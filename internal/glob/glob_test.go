@@ -44,13 +44,13 @@ func TestMatch(t *testing.T) {
 			sep = "\x00"
 		}
 		for _, name := range strings.Split(tt.fits, sep) {
-			assert.Equal(t, p.Match(name), true, "%q: p.Match(name)", tt.pattern)
+			assert.Equal(t, p.Match(name), true, "%q fits %q", tt.pattern, name)
 		}
 		if tt.not == "" {
 			continue
 		}
 		for _, name := range strings.Split(tt.not, "|") {
-			assert.Equal(t, p.Match(name), false, "%q: p.Match(name)", tt.pattern)
+			assert.Equal(t, p.Match(name), false, "%q fits %q", tt.pattern, name)
 		}
 	}
 	assert.Equal(t, (&Pattern{}).Match(""), false, "(&Pattern{}).Match(\"\")")
@@ -58,14 +58,13 @@ func TestMatch(t *testing.T) {
 
 func TestLiteral(t *testing.T) {
 	for pattern, want := range map[string]string{"a-b": "a-b", `\*a`: "*a", "": "", "世": "世"} {
-		if got, ok := compile(t, pattern).Literal(); !ok || got != want {
-			t.Errorf("%q: %q, %v", pattern, got, ok)
-		}
+		got, ok := compile(t, pattern).Literal()
+		assert.Equal(t, ok, true, "%q is literal", pattern)
+		assert.Equal(t, got, want, "%q", pattern)
 	}
 	for _, pattern := range []string{"*", "a*", "a?", "[a]", "{a}", "a[b]", "\ufffd"} {
-		if name, ok := compile(t, pattern).Literal(); ok {
-			t.Errorf("%q is literally %q", pattern, name)
-		}
+		_, ok := compile(t, pattern).Literal()
+		assert.Equal(t, ok, false, "%q is literal", pattern)
 	}
 }
 

@@ -2,7 +2,6 @@ package schemagate
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,26 +23,18 @@ func TestCache(t *testing.T) {
 		return s
 	}
 	a, b := compile(`{"type":"string"}`), compile(`{"type":"null"}`)
-	if a == b || compile(`{"type":"string"}`) != a || compile(`{"type":"null"}`) != b {
-		t.Error("a schema was compiled twice, or another returned")
-	}
+	assert.Equal(t, compile(`{"type":"string"}`), a, "the first schema")
+	assert.Equal(t, compile(`{"type":"null"}`), b, "the second schema")
 	compile(`{"type":"string"}`)
 	compile(`{}`) // for which the one that was not asked for has to go
-	if compile(`{"type":"string"}`) != a {
-		t.Error("the one last asked for was dropped")
-	}
-	if compile(`{"type":"null"}`) == b {
-		t.Error("more than two schemas are kept")
-	}
+	assert.Equal(t, compile(`{"type":"string"}`), a, "the one last asked for")
+	assert.Equal(t, compile(`{"type":"null"}`) == b, false, "more than two schemas are kept")
 	_, first := c.Compile(json.RawMessage(`{"$ref":"#"}`))
 	_, again := c.Compile(json.RawMessage(`{"$ref":"#"}`))
-	var refused *SchemaError
-	if !errors.As(first, &refused) || refused.Token != SchemaCycle || first != again {
-		t.Errorf("refusals %v, %v", first, again)
-	}
-	if _, err := c.Compile(json.RawMessage(`7`)); !errors.As(err, &refused) || refused.Token != Invalid {
-		t.Errorf("error %v", err)
-	}
+	assert.Equal(t, assert.As[*SchemaError](t, first).Token, SchemaCycle)
+	assert.Equal(t, first, again, "the refusal")
+	_, err := c.Compile(json.RawMessage(`7`))
+	assert.Equal(t, assert.As[*SchemaError](t, err).Token, Invalid)
 	assert.Equal(t, c.sizes(), [2]int{2, 1}, "sizes")
 }
 
@@ -65,21 +56,20 @@ func TestCacheWeight(t *testing.T) {
 	for i := range 8 {
 		compile(fmt.Sprintf(`{"title":"%d%s"}`, i, text))
 	}
-	if n, weight := held(); n != 5 || weight > maxWeight {
-		t.Errorf("%d large schemas are held, of %d", n, weight)
-	}
+	n, weight := held()
+	assert.Equal(t, n, 5, "large schemas")
+	assert.Equal(t, weight > maxWeight, false, "the weight %d is too much", weight)
 	for i := range 20 {
 		compile(fmt.Sprintf(`{"pattern":"^%d(a{1,99}){1,99}$"}`, i))
 	}
-	if n, weight := held(); n > 60 || n < 5 || weight > maxWeight {
-		t.Errorf("%d schemas with large patterns are held, of %d", n, weight)
-	}
+	n, weight = held()
+	assert.Equal(t, n >= 5 && n <= 60, true, "%d schemas with large patterns are some", n)
+	assert.Equal(t, weight > maxWeight, false, "the weight %d is too much", weight)
 	for i := range 20 {
 		compile(fmt.Sprintf(`{"const":%d}`, i))
 	}
-	if n, _ := held(); n < 20 {
-		t.Errorf("%d small schemas are held", n)
-	}
+	n, _ = held()
+	assert.Equal(t, n < 20, false, "%d small schemas are few", n)
 }
 
 func TestCacheConcurrent(t *testing.T) {

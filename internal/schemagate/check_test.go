@@ -66,9 +66,10 @@ func TestCheckLimits(t *testing.T) {
 		{Limits{Bytes: -1, Depth: -1, Nodes: -1}, ""},
 	} {
 		err := Check(schema, c.limits)
-		var refused *SchemaError
-		if errors.As(err, &refused) != (c.token != "") || refused != nil && refused.Token != c.token {
-			t.Errorf("%+v: %v, want %q", c.limits, err, c.token)
+		if c.token == "" {
+			assert.OK(t, err, "%+v", c.limits)
+		} else {
+			assert.Equal(t, assert.As[*SchemaError](t, err).Token, c.token, "%+v", c.limits)
 		}
 	}
 	large := json.RawMessage(`{"description":"` + strings.Repeat("x", MaxBytes) + `"}`)
@@ -135,7 +136,6 @@ func TestPatternsAreCompiledOnce(t *testing.T) {
 	p := newPatterns()
 	first := assert.Value(p.engine("^a+$"))(t)
 	left := p.left
-	if again, err := p.engine("^a+$"); err != nil || again != first || p.left != left {
-		t.Errorf("compiled again: %v, %d instructions left of %d", err, p.left, left)
-	}
+	assert.Equal(t, assert.Value(p.engine("^a+$"))(t), first)
+	assert.Equal(t, p.left, left, "instructions that are left")
 }

@@ -72,9 +72,7 @@ func TestHiddenLeavesWritingAlone(t *testing.T) {
 		"می\u200cخواهم", "क्\u200dष और श्र", "ക്\u200dഷ ന്\u200d", "عربي \u200fنص\u200e 12", "עברית \u200eABC\u200f טקסט",
 		"ᠠ\u180b", "葛\U000e0100", "a\u0301e\u0308", "∩\ufe00", "✋🏽", "\ufffd", "\u00a0 non\u2011breaking\u2003spaces",
 	} {
-		if got := Hidden(text); got != nil {
-			t.Errorf("%+q: %s", text, show(got))
-		}
+		assert.Equal(t, show(Hidden(text)), "", "%+q", text)
 	}
 }
 
@@ -86,15 +84,10 @@ func FuzzHidden(f *testing.F) {
 		total := 0
 		for _, s := range Hidden(text) {
 			total += s.Count
-			if s.Start < 0 || s.Start >= len(text) || s.Count < 1 {
-				t.Fatalf("%+q: %+v", text, s)
-			}
-			if r, _ := utf8.DecodeRuneInString(text[s.Start:]); r != s.First {
-				t.Fatalf("%+q: %U at %d, want %U", text, r, s.Start, s.First)
-			}
+			r, _ := utf8.DecodeRuneInString(text[s.Start:])
+			assert.Equal(t, r, s.First, "%+q: the character at %d", text, s.Start)
+			assert.Equal(t, s.Count < 1, false, "%+q: %d is no count", text, s.Count)
 		}
-		if total > utf8.RuneCountInString(text) {
-			t.Fatalf("%+q: %d hidden", text, total)
-		}
+		assert.Equal(t, total > utf8.RuneCountInString(text), false, "%+q: %d are more than there are", text, total)
 	})
 }

@@ -27,12 +27,8 @@ func FuzzStrip(f *testing.F) {
 	f.Add("a\u200b\u200d\U0001f468\u200d\u200b\U0001f4bb\u2028\xff\u05e9\u200f")
 	f.Fuzz(func(t *testing.T, text string) {
 		got := Strip(text)
-		if utf8.ValidString(text) && !utf8.ValidString(got) {
-			t.Fatalf("%q: got %q, want UTF-8", text, got)
-		}
-		if utf8.ValidString(got) && hides(got) {
-			t.Fatalf("%q: got %q, want nothing that hides", text, got)
-		}
+		assert.Equal(t, utf8.ValidString(text) && !utf8.ValidString(got), false, "%q: %q is not UTF-8", text, got)
+		assert.Equal(t, utf8.ValidString(got) && hides(got), false, "%q: %q hides something", text, got)
 	})
 }
 

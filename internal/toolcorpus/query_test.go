@@ -67,3 +67,58 @@ func TestUnseen(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 	assert.Equal(t, len(got) < 50, false, "%d are fewer than %d", len(got), 50)
 }
+
+func TestDocuments(t *testing.T) {
+	docs := toolcorpus.Documents()
+	tools := 0
+	for _, s := range toolcorpus.Servers() {
+		tools += len(s.Tools)
+	}
+	assert.Equal(t, len(docs), tools)
+	find := func(key string) toolcorpus.Document {
+		i := slices.IndexFunc(docs, func(d toolcorpus.Document) bool { return d.Key == key })
+		if i < 0 {
+			t.Fatalf("there is no %s", key)
+		}
+		return docs[i]
+	}
+	want := toolcorpus.Document{
+		Key: "stripe/create_refund", Server: "stripe", Name: "create_refund",
+		Parameters: "amount\nThe amount to refund in cents.\npayment_intent\nThe ID of the PaymentIntent to refund.",
+	}
+	got := find(want.Key)
+	assert.Contains(t, got.Description, "refund a payment intent", "the description")
+	got.Description = ""
+	assert.Equal(t, got, want)
+	// At the top, below items, below a property, below a union.
+	for key, line := range map[string]string{
+		"kubernetes/kubectl_get":               "labelSelector",
+		"memory/create_entities":               "entityType",
+		"hubspot/hubspot-batch-create-objects": "associationTypeId",
+		"github/create_pull_request_review":    "position",
+	} {
+		assert.Contains(t, "\n"+find(key).Parameters+"\n", "\n"+line+"\n", key)
+	}
+}
+
+func TestCountTerms(t *testing.T) {
+	search := toolcorpus.CountTerms([]toolcorpus.Document{
+		{Key: "s/z", Server: "s", Name: "delete_file", Description: "delete delete delete"},
+		{Key: "s/b", Title: "Delete a File"},
+		{Key: "s/a", Parameters: "path\nThe file to DELETE."},
+		{Key: "s/c", Description: "Creates files.", Name: "createFile"},
+	})
+	tests := map[string][]string{
+		"delete":             {"s/a", "s/b", "s/z"}, // often counts as once, ties go by key
+		"Delete A file, NOW": {"s/b", "s/a", "s/z"},
+		"path delete delete": {"s/a", "s/b", "s/z"},
+		"createfile":         {"s/c"}, // it knows nothing of capitals inside a word
+		"s":                  {"s/z"},
+		"remove":             {},
+		"":                   {},
+		"?!":                 {},
+	}
+	for query, want := range tests {
+		assert.Equal(t, fmt.Sprintf("%q", search(query)), fmt.Sprintf("%q", want), "%q", query)
+	}
+}

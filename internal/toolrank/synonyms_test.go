@@ -70,3 +70,13 @@ func TestStopWords(t *testing.T) {
 		assert.Equal(t, isStopWord(w), false, "isStopWord(w)")
 	}
 }
+
+func TestPhrases(t *testing.T) {
+	for text, want := range map[string]string{
+		"how many": "count", "How far": "distance", "sign in": "login", "roll back": "rollback",
+		"get it": "", "many how": "", "many": "",
+	} {
+		words := append(bm25.Words(text), "")
+		assert.Equal(t, phrase(words[0], words[1]), want, "%q means", text)
+	}
+}
