@@ -67,9 +67,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%.20s: got %v, want no error", field, err)
 			continue
 		}
-		if want := (&access.Caller{User: "ada", Credential: key.ID, Grant: grant}); !reflect.DeepEqual(caller, want) {
-			t.Errorf("%.20s: got %+v, want %+v", field, caller, want)
-		}
+		want := (&access.Caller{User: "ada", Credential: key.ID, Grant: grant})
+		assert.Equal(t, reflect.DeepEqual(caller, want), true, "%.20s: %+v", field, want)
 	}
 	last := secret[len(secret)-1]
 	if last++; last > 'Z' {
@@ -111,9 +110,7 @@ func TestNoSecretIsKept(t *testing.T) {
 	for _, text := range []string{string(kept.Data), err.Error()} {
 		assert.Lacks(t, text, random[:20], "the secret in")
 	}
-	if len(random) < 52 {
-		t.Errorf("got %d characters of 5 bits, want at least 52", len(random))
-	}
+	assert.Equal(t, len(random) >= 52, true, "%d characters of 5 bits, at least 52", len(random))
 }
 
 // A request whose client goes away at once does not keep a key good that another process has revoked.
@@ -162,9 +159,8 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 		user(two)
 		list := assert.Value(one.List(t.Context()))(t)
 		assert.Equal(t, len(list), 1)
-		if ago := time.Since(list[0].Used); ago > time.Hour+time.Minute {
-			t.Errorf("got a use %v ago, want one of the last hour", ago)
-		}
+		ago := time.Since(list[0].Used)
+		assert.Equal(t, ago <= time.Hour+time.Minute, true, "the last use, %v ago, is of the last hour", ago)
 		time.Sleep(24 * time.Hour)
 		assert.Equal(t, reason(t, one, request(field)), "the key has expired")
 		assert.OK(t, one.Revoke(t.Context(), key.ID))
@@ -215,9 +211,8 @@ func TestKeysWithoutTheirStore(t *testing.T) {
 			time.Sleep(c.after)
 			begun := time.Now()
 			_, err := k.Authenticate(r)
-			if took := time.Since(begun); took > 5*time.Second {
-				t.Errorf("after %v: got an answer in %v, want it in 5 s", c.after, took)
-			}
+			took := time.Since(begun)
+			assert.Equal(t, took <= 5*time.Second, true, "after %v: the answer in %v is within 5 s", c.after, took)
 			assert.Equal(t, err == nil, c.good, "after %v", c.after)
 			var refused *access.RefusedError
 			if !c.good && (!errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable) {

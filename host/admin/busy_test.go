@@ -3,7 +3,6 @@ package admin_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -67,10 +66,7 @@ func openBusy(t *testing.T) *site {
 	assert.Value(s.manager.Update(t.Context(), "gone", &record.Patch{Lazy: record.Some(false), Disabled: record.Some(false)}))(t)
 	assert.Value(s.manager.Remove(t.Context(), "gone"))(t)
 	_, err = h.Registry().Call(session.WithUser(t.Context(), "ann"), "lazy__echo", json.RawMessage(`{"text":"<b>12345678901234567890</b>"}`))
-	var waits *registry.ApprovalRequiredError
-	if !errors.As(err, &waits) {
-		t.Fatalf("call: got %v, want that it waits", err)
-	}
+	assert.As[*registry.ApprovalRequiredError](t, err, "call: it waits")
 	return s
 }
 
@@ -91,9 +87,7 @@ func (s *site) fill(text string) string {
 	})
 	put("{change}", func() string {
 		changes := h.Registry().Ledger().Pending("held")
-		if len(changes) == 0 {
-			s.t.Fatal("changes: got none, want some")
-		}
+		assert.Equal(s.t, len(changes) == 0, false, "changes: none")
 		c := changes[0]
 		data := assert.Value(json.Marshal(map[string]any{"server": c.Server, "tool": c.Tool, "kind": c.Kind, "hash": c.Hash}))(s.t)
 		return string(data)

@@ -3,7 +3,6 @@ package admin_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -55,10 +54,7 @@ func (s *site) wait(tool, text string, other *site) (path string) {
 	args, err := json.Marshal(map[string]string{"text": text})
 	assert.OK(s.t, err)
 	_, err = s.manager.Host().Registry().Call(s.t.Context(), tool, args)
-	var waits *registry.ApprovalRequiredError
-	if !errors.As(err, &waits) {
-		s.t.Fatalf("call: got %v, want that it waits", err)
-	}
+	waits := assert.As[*registry.ApprovalRequiredError](s.t, err, "call: it waits")
 	hosttest.Eventually(s.t, "the call is shown", func() bool {
 		for _, c := range other.get("viewer", "/api/v1/calls") {
 			if c["id"] == waits.Request.ID {
@@ -81,14 +77,10 @@ func TestCallsOfReplicas(t *testing.T) {
 		calls := s.get("viewer", "/api/v1/calls")
 		assert.Equal(t, len(calls), 2, "calls")
 		for _, c := range calls {
-			if c["replica"] != m.ID() {
-				t.Errorf("replica: got %v, want %s", c["replica"], m.ID())
-			}
+			assert.Equal[any](t, c["replica"], m.ID(), "replica")
 		}
 	}
-	if got := a.object("viewer", "GET", "/api/v1/me", ""); got["replica"] != m.ID() {
-		t.Errorf("me: got the replica %v, want %s", got["replica"], m.ID())
-	}
+	assert.Equal[any](t, a.object("viewer", "GET", "/api/v1/me", "")["replica"], m.ID(), "me: the replica")
 	assert.Equal(t, b.do("viewer", "POST", approved+"/approve", `{}`, nil).status, http.StatusForbidden, "approve as viewer")
 	got := b.do("operator", "POST", approved+"/approve", `{}`, nil)
 	assert.Equal(t, got.status, http.StatusOK, "approve")
@@ -167,10 +159,7 @@ func TestCallOfDeadReplica(t *testing.T) {
 				return w.Code, w.Body.String()
 			}
 			_, err = r.Call(t.Context(), "send", nil)
-			var waits *registry.ApprovalRequiredError
-			if !errors.As(err, &waits) {
-				t.Fatalf("call: got %v, want that it waits", err)
-			}
+			waits := assert.As[*registry.ApprovalRequiredError](t, err, "call: it waits")
 			<-time.After(6 * time.Second) // so that the members have seen each other
 			_, list := do("GET", "/api/v1/calls", "")
 			assert.Contains(t, list, waits.Request.ID, "calls")

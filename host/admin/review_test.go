@@ -3,6 +3,7 @@ package admin_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,9 +31,7 @@ func (s *site) get(key, path string) []map[string]any {
 func TestAcceptIsForWhatWasShown(t *testing.T) {
 	s := openBusy(t)
 	changes := s.get("viewer", "/api/v1/changes?server=held")
-	if len(changes) == 0 {
-		t.Fatal("changes: got none, want those of the held server")
-	}
+	assert.Equal(t, len(changes) == 0, false, "there are no changes")
 	for _, body := range []string{
 		`{"server":"held","kind":"server_quarantined","hash":"sha256:00"}`,
 		`{"server":"held","kind":"new","hash":"` + changes[0]["hash"].(string) + `"}`,
@@ -68,9 +67,8 @@ func TestLaunchesShowCommandsToOwners(t *testing.T) {
 	s := openBusy(t)
 	for key, shown := range map[string]bool{"viewer": false, "operator": false, "owner": true} {
 		launches := s.get(key, "/api/v1/launches")
-		if len(launches) != 1 || launches[0]["server"] != "proposed" {
-			t.Fatalf("launches as %s: got %v, want that of proposed", key, launches)
-		}
+		assert.Equal(t, len(launches), 1, "launches as %s", key)
+		assert.Equal[any](t, launches[0]["server"], "proposed", "launches as %s", key)
 		_, ok := launches[0]["command"]
 		assert.Equal(t, ok, shown, "launches as %s: a command", key)
 	}
@@ -106,9 +104,9 @@ func TestRestore(t *testing.T) {
 		t.Errorf("removed: got %v, want the server with its time", removed)
 	}
 	assert.Equal(t, s.do("operator", "POST", gone["restore"].(string), "", nil).status, http.StatusOK, "restore")
-	if got := s.data("GET", servers+"/a", ""); got["id"] != gone["id"] || got["description"] != "it was here" {
-		t.Errorf("restored: got %v, want what it was", got)
-	}
+	got := s.data("GET", servers+"/a", "")
+	assert.Equal[any](t, got["id"], gone["id"], "restored")
+	assert.Equal[any](t, got["description"], "it was here", "restored")
 	assert.Equal(t, s.do("operator", "POST", gone["restore"].(string), "", nil).status, http.StatusNotFound, "restore again")
 }
 
@@ -171,18 +169,12 @@ func TestUndo(t *testing.T) {
 	assert.Contains(t, got.body, "stale", "undo of another change")
 	for i := len(steps) - 1; i >= 0; i-- {
 		last := s.object("operator", "GET", "/api/v1/undo", "")
-		if got := s.object("operator", "POST", "/api/v1/undo?at="+last["at"].(string), ""); got["what"] != steps[i].what {
-			t.Errorf("undo: got %v, want that of %s", got, steps[i].what)
-		}
+		assert.Equal[any](t, s.object("operator", "POST", "/api/v1/undo?at="+last["at"].(string), "")["what"], steps[i].what, "undo")
 	}
-	if got := s.get("viewer", "/api/v1/removed"); len(got) != 1 || got[0]["name"] != "b" {
-		t.Errorf("removed: got %v, want b", got)
-	}
+	assert.Equal(t, fmt.Sprint(member(s.get("viewer", "/api/v1/removed"), "name")), "[b]", "removed")
 	is := s.data("GET", servers+"/a", "")
 	for _, name := range []string{"id", "description", "headersJson", "enabled", "lastStatus"} {
-		if is[name] != was[name] {
-			t.Errorf("%s: got %v after all was undone, want %v", name, is[name], was[name])
-		}
+		assert.Equal[any](t, is[name], was[name], "%s after all was undone", name)
 	}
 	assert.Equal(t, assert.Value(s.manager.Host().Inspect("a"))(t).Entry.Headers["Authorization"].Reveal(), "Bearer "+secret)
 	s.data("PUT", servers+"/a", `{"name":"c"}`)
@@ -220,9 +212,7 @@ func TestEditIsTried(t *testing.T) {
 		assert.Equal(t, got.status, c.status, "%s", c.body)
 		assert.Equal(t, strings.Contains(got.body, `"success":true`), c.status == 200, "%s", c.body)
 	}
-	if after := s.data("GET", servers+"/a", ""); after["revision"] != before["revision"] {
-		t.Errorf("got the revision %v, want %v", after["revision"], before["revision"])
-	}
+	assert.Equal[any](t, s.data("GET", servers+"/a", "")["revision"], before["revision"], "the revision")
 	assert.Equal(t, s.tried.Load().Headers["Authorization"].Reveal(), "Bearer sk-0123456789abcdef", "the header in the test")
 }
 

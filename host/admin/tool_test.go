@@ -72,9 +72,7 @@ func TestOverviews(t *testing.T) {
 	if all["proposed"]["error"] == nil || !strings.Contains(all["proposed"]["cure"].(string), "allow the launch") {
 		t.Errorf("proposed: got %v, want its error and cure", all["proposed"])
 	}
-	if all["remote"]["local"] != false {
-		t.Errorf("remote: got local = %v, want false", all["remote"]["local"])
-	}
+	assert.Equal[any](t, all["remote"]["local"], false, "remote: local")
 }
 
 // The latencies are those of the last calls of each server, in their order.
@@ -90,9 +88,9 @@ func TestLatencies(t *testing.T) {
 	}
 	assert.OK(t, feed.Write(t.Context(), events))
 	got := s.get("viewer", "/api/v1/servers")[0]["latencyMs"].([]any)
-	if len(got) != 30 || got[0] != 10.0 || got[29] != 39.0 {
-		t.Errorf("got %v, want 10 to 39", got)
-	}
+	assert.Equal(t, len(got), 30)
+	assert.Equal[any](t, got[0], 10.0)
+	assert.Equal[any](t, got[29], 39.0)
 }
 
 // Each tool is shown, also one that is held back or was not let in, and why.
@@ -104,15 +102,13 @@ func TestTools(t *testing.T) {
 		tools[one["name"]] = one
 	}
 	for name, state := range map[string]string{"lazy__echo": "listed", "held__echo": "quarantined"} {
-		if one := tools[name]; one["state"] != state || (one["reason"] == nil) != (state == "listed") {
-			t.Errorf("%s: got %v, want it %s", name, one, state)
-		}
+		one := tools[name]
+		assert.Equal[any](t, one["state"], state, "%s", name)
+		assert.Equal(t, one["reason"] == nil, state == "listed", "%s", name)
 	}
 	got := s.object("viewer", "GET", "/api/v1/tools/lazy__echo", "")
 	expectFields(t, "lazy__echo", got, `{"name":"lazy__echo","server":"lazy","tool":"echo","tokens":`+number(got["tokens"])+`,"state":"listed","hints":{},"inputSchema":"*"}`)
-	if got["tokens"] != tools["lazy__echo"]["tokens"] {
-		t.Errorf("tokens: got %v alone and %v in the list, want the same", got["tokens"], tools["lazy__echo"]["tokens"])
-	}
+	assert.Equal[any](t, got["tokens"], tools["lazy__echo"]["tokens"], "tokens, alone and in the list")
 	for path, status := range map[string]int{"held__echo": 200, "none": 404, url.PathEscape("../tools"): 404} {
 		assert.Equal(t, s.do("viewer", "GET", "/api/v1/tools/"+path, "", nil).status, status, "%s", path)
 	}
@@ -124,16 +120,15 @@ func TestCallTool(t *testing.T) {
 	call := func(body string) map[string]any {
 		return s.object("owner", "POST", "/api/v1/tools/lazy__echo/call", body)
 	}
-	if got := call(`{"arguments":{"text":"go"}}`); got["outcome"] != "ok" || !strings.Contains(fmt.Sprint(got["result"]), "go") {
-		t.Errorf("a call: got %v, want its result", got)
-	}
+	got := call(`{"arguments":{"text":"go"}}`)
+	assert.Equal[any](t, got["outcome"], "ok", "a call")
+	assert.Contains(t, fmt.Sprint(got["result"]), "go", "a call")
 	waits := call(`{"arguments":{"text":"stop"}}`)
 	if waits["outcome"] != "asked" || waits["result"] != nil {
 		t.Errorf("a call to approve: got %v, want that it waits", waits)
 	}
-	if ids := member(s.get("viewer", "/api/v1/calls"), "id"); !slices.Contains(ids, waits["waiting"]) {
-		t.Errorf("waiting calls: got %v, want %v among them", ids, waits["waiting"])
-	}
+	ids := member(s.get("viewer", "/api/v1/calls"), "id")
+	assert.Equal(t, slices.Contains(ids, waits["waiting"]), true, "waiting calls: %v among them", waits["waiting"])
 	for _, body := range []string{`{"arguments":{"text":5}}`, `{"arguments":[]}`} {
 		if got := call(body); got["outcome"] != "bad_arguments" || got["error"] == nil {
 			t.Errorf("%s: got %v, want bad_arguments and why", body, got)
@@ -155,9 +150,7 @@ func TestOperatorsCallRemoteTools(t *testing.T) {
 	for name, status := range map[string]int{"remote__echo": 200, "runs__echo": 403, "native": 403} {
 		assert.Equal(t, s.do("operator", "POST", "/api/v1/tools/"+name+"/call", `{"arguments":{}}`, nil).status, status, "%s", name)
 	}
-	if got := s.object("owner", "POST", "/api/v1/tools/native/call", `{}`); got["outcome"] != "ok" {
-		t.Errorf("native as owner: got %v, want ok", got)
-	}
+	assert.Equal[any](t, s.object("owner", "POST", "/api/v1/tools/native/call", `{}`)["outcome"], "ok", "native as owner")
 }
 
 // What keeps a tool back is named, and nothing is started for that.
@@ -190,9 +183,8 @@ func TestWhyOfDenied(t *testing.T) {
 	deny := assert.Value(policy.New(approval.Deny))(t)
 	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
 	got := s.object("viewer", "GET", "/api/v1/why?name=a__echo", "")
-	if got["offered"] != false || !strings.Contains(number(got["reasons"]), `"where":"policy"`) {
-		t.Errorf("got %v, want that the policy does not allow it", got)
-	}
+	assert.Equal[any](t, got["offered"], false)
+	assert.Contains(t, number(got["reasons"]), `"where":"policy"`)
 	if got := s.object("operator", "POST", "/api/v1/tools/a__echo/call", `{"arguments":{"text":"x"}}`); got["outcome"] != "denied" || got["result"] != nil {
 		t.Errorf("call: got %v, want denied", got)
 	}

@@ -78,39 +78,38 @@ func TestServersNeverStart(t *testing.T) {
 	}
 	const wait = "a person has to allow its launch first"
 	n, added := 0, 0
+	modes := []string{"direct", "search", "code"}
 	for _, key := range []string{"none", "use", "reads", "manager", "team"} {
 		for _, view := range []string{"", "/p/part", "/s/own"} {
-			for _, mode := range []string{"direct", "search", "code"} {
-				for i := range assert.Cases(1, 2) {
-					c := s.connectKey(t, key, view+"/mcp/"+mode, both[(n+i)%2])
-					may := (key == "manager" || key == "team") && view != "/s/own"
-					assert.Equal(t, c.tools(t)["upstream_servers"] != nil, may, "%s with the key %s: the tool listed", c.path, key)
-					name := fmt.Sprintf("canary%d", n)
-					for _, op := range []struct{ args, want string }{
-						{fmt.Sprintf(`{"operation":"add","name":%q,"server":%s}`, name, canary(n)), wait},
-						{fmt.Sprintf(`{"operation":"disable","name":%q}`, name), "was switched off"},
-						{fmt.Sprintf(`{"operation":"enable","name":%q}`, name), wait},
-						{fmt.Sprintf(`{"operation":"update","name":%q,"server":{"env":{"A":"1"}}}`, name), wait},
-						{fmt.Sprintf(`{"operation":"add","name":"u%s","server":{"url":%q}}`, name, s.url+"/canary"), wait},
-					} {
-						if !may {
-							m := c.want(t, -32602, "tools/call", toolParams("upstream_servers", op.args))
-							other := c.want(t, -32602, "tools/call", toolParams("upstream_server", op.args))
-							assert.Equal(t, strings.ReplaceAll(other.Error.Message, "upstream_server", "upstream_servers"), m.Error.Message, "%s: the answer to an unknown tool", op.args)
-							continue
-						}
-						if view == "/p/part" && strings.Contains(op.args, "/canary") {
-							op.want = "you may not add a server of the name"
-						}
-						c.wantText(t, "upstream_servers", op.args, op.want)
-						added++
+			for range assert.Cases(1, 6) {
+				n++
+				c := s.connectKey(t, key, view+"/mcp/"+modes[n%3], both[n%2])
+				may := (key == "manager" || key == "team") && view != "/s/own"
+				assert.Equal(t, c.tools(t)["upstream_servers"] != nil, may, "%s with the key %s: the tool listed", c.path, key)
+				name := fmt.Sprintf("canary%d", n)
+				for _, op := range []struct{ args, want string }{
+					{fmt.Sprintf(`{"operation":"add","name":%q,"server":%s}`, name, canary(n)), wait},
+					{fmt.Sprintf(`{"operation":"disable","name":%q}`, name), "was switched off"},
+					{fmt.Sprintf(`{"operation":"enable","name":%q}`, name), wait},
+					{fmt.Sprintf(`{"operation":"update","name":%q,"server":{"env":{"A":"1"}}}`, name), wait},
+					{fmt.Sprintf(`{"operation":"add","name":"u%s","server":{"url":%q}}`, name, s.url+"/canary"), wait},
+				} {
+					if !may {
+						m := c.want(t, -32602, "tools/call", toolParams("upstream_servers", op.args))
+						other := c.want(t, -32602, "tools/call", toolParams("upstream_server", op.args))
+						assert.Equal(t, strings.ReplaceAll(other.Error.Message, "upstream_server", "upstream_servers"), m.Error.Message, "%s: the answer to an unknown tool", op.args)
+						continue
 					}
-					n++
+					if view == "/p/part" && strings.Contains(op.args, "/canary") {
+						op.want = "you may not add a server of the name"
+					}
+					c.wantText(t, "upstream_servers", op.args, op.want)
+					added++
 				}
 			}
 		}
 	}
-	assert.Equal(t, added, n/5*2/3*2*5, "changes by those who may")
+	assert.Equal(t, added, 2*2*assert.Cases(1, 6)*5, "changes by those who may")
 	c := s.connectKey(t, "manager", "/mcp/search", both[0])
 	stage := func() host.Stage { return hosttest.Status(t, s.host, "own").Stage }
 	assert.Equal(t, stage(), host.StageReady, "the server of the user")

@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,29 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
+// join adds a member at a URL, which leaves at the end of the test.
+func join(t *testing.T, store storage.Store, url string) *replica.Member {
+	t.Helper()
+	m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: url}))(t)
+	t.Cleanup(func() {
+		assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil, "Close of the member")
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return m
+}
+
+// send sends a request with the fields of a header, and returns the body of the response.
+func send(t *testing.T, method, url string, header http.Header, body io.Reader) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req := assert.Value(http.NewRequestWithContext(ctx, method, url, body))(t)
+	req.Host, req.Header = "belt.example", header
+	res := assert.Value(http.DefaultClient.Do(req))(t)
+	defer res.Body.Close()
+	return string(assert.Value(io.ReadAll(res.Body))(t))
+}
+
 // Requests about another replica are passed on to it, whole, and others are not.
 func TestHandler(t *testing.T) {
 	store := storage.NewMemory()
@@ -22,71 +46,44 @@ func TestHandler(t *testing.T) {
 	servers := make([]*httptest.Server, 2)
 	for i := range members {
 		servers[i] = httptest.NewUnstartedServer(nil)
-		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: "http://" + servers[i].Listener.Addr().String()}))(t)
-		members[i] = m
-		servers[i].Config.Handler = m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
+		members[i] = join(t, store, "http://"+servers[i].Listener.Addr().String())
+		servers[i].Config.Handler = members[i].Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n, err := io.Copy(io.Discard, r.Body)
 			assert.Equal(t, err, nil)
-			fmt.Fprintf(w, "%d %s %s %s %s %d", i, r.Method, r.Host, r.URL.RequestURI(), r.Header.Get("Authorization"), len(body))
+			fmt.Fprintf(w, "%d %s %s %s %s %d", i, r.Method, r.Host, r.URL.RequestURI(), r.Header.Get("Authorization"), n)
 		}))
 		servers[i].Start()
-		t.Cleanup(func() {
-			servers[i].Close()
-			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
-		})
+		defer servers[i].Close()
 	}
-	if list, err := members[0].Approvals(t.Context()); err != nil || len(list) > 0 { // it looks for others
-		t.Fatal(list, err)
-	}
+	assert.Equal(t, len(assert.Value(members[0].Approvals(t.Context()))(t)), 0, "calls, when it has looked for others")
 	first, second := members[0].ID(), members[1].ID()
-	large := strings.Repeat("x", 20<<20)
+	large := strings.Repeat("x", 3<<20)
 	for _, test := range []struct {
 		name, method, path, session, cookie, body string
-		want                                      string
+		want                                      string // who serves it, and how many bytes
 	}{
-		{"nothing", "GET", "/mcp", "", "", "", "0 GET belt.example /mcp Bearer ada 0"},
-		{"its own", "GET", "/approve/" + first + "-X", "", "", "", "0 GET belt.example /approve/" + first + "-X Bearer ada 0"},
-		{"path", "GET", "/approve/" + second + "-X?a=b", "", "", "", "1 GET belt.example /approve/" + second + "-X?a=b Bearer ada 0"},
-		{"query", "GET", "/cb?state=" + second + "-X", "", "", "", "1 GET belt.example /cb?state=" + second + "-X Bearer ada 0"},
-		{"session", "DELETE", "/mcp", second + "-X", "", "", "1 DELETE belt.example /mcp Bearer ada 0"},
-		{"cookie", "GET", "/cb", "", "a=b; login-" + second + "-X=y", "", "1 GET belt.example /cb Bearer ada 0"},
-		{"body", "POST", "/mcp", "", "", `{"id":"` + second + `-X"}`, "1 POST belt.example /mcp Bearer ada 23"},
-		{"other body", "POST", "/mcp", "", "", `{"id":"` + first + `-X"}`, "0 POST belt.example /mcp Bearer ada 23"},
-		{"no mark", "POST", "/mcp", "", "", second, "0 POST belt.example /mcp Bearer ada 12"},
-		{"late", "POST", "/mcp", "", "", large[:2<<20] + second + "-X", "0 POST belt.example /mcp Bearer ada 2097166"},
-		{"large", "POST", "/mcp", "", "", large, "0 POST belt.example /mcp Bearer ada 20971520"},
+		{"nothing", "GET", "/mcp", "", "", "", "0 0"},
+		{"its own", "GET", "/approve/" + first + "-X", "", "", "", "0 0"},
+		{"path", "GET", "/approve/" + second + "-X?a=b", "", "", "", "1 0"},
+		{"query", "GET", "/cb?state=" + second + "-X", "", "", "", "1 0"},
+		{"session", "DELETE", "/mcp", second + "-X", "", "", "1 0"},
+		{"cookie", "GET", "/cb", "", "a=b; login-" + second + "-X=y", "", "1 0"},
+		{"body", "POST", "/mcp", "", "", `{"id":"` + second + `-X"}`, "1 23"},
+		{"other body", "POST", "/mcp", "", "", `{"id":"` + first + `-X"}`, "0 23"},
+		{"no mark", "POST", "/mcp", "", "", second, "0 12"},
+		{"late", "POST", "/mcp", "", "", large[:2<<20] + second + "-X", "0 2097166"},
+		{"large", "POST", "/mcp", "", "", large, "0 3145728"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			for _, chunked := range []bool{false, true} {
-				var body io.Reader = strings.NewReader(test.body)
-				if chunked {
-					body = io.MultiReader(body)
-				}
-				req := assert.Value(http.NewRequestWithContext(t.Context(), test.method, servers[0].URL+test.path, body))(t)
-				req.Host = "belt.example"
-				req.Header.Set("Authorization", "Bearer ada")
-				if test.session != "" {
-					req.Header.Set("Mcp-Session-Id", test.session)
-				}
-				if test.cookie != "" {
-					req.Header.Set("Cookie", test.cookie)
-				}
-				res := assert.Value(http.DefaultClient.Do(req))(t)
-				got, err := io.ReadAll(res.Body)
-				_ = res.Body.Close()
-				assert.OK(t, err)
-				assert.Equal(t, string(got), test.want)
-			}
-		})
+		for _, body := range []io.Reader{strings.NewReader(test.body), io.MultiReader(strings.NewReader(test.body))} { // which is chunked
+			header := http.Header{"Authorization": {"Bearer ada"}, "Mcp-Session-Id": {test.session}, "Cookie": {test.cookie}}
+			by, size, _ := strings.Cut(test.want, " ")
+			want := fmt.Sprintf("%s %s belt.example %s Bearer ada %s", by, test.method, test.path, size)
+			assert.Equal(t, send(t, test.method, servers[0].URL+test.path, header, body), want, "%s", test.name)
+		}
 	}
 	servers[1].Close()
-	res := assert.Value(http.Post(servers[0].URL+"/mcp", "text/plain", strings.NewReader(second+"-X")))(t)
-	got, err := io.ReadAll(res.Body)
-	_ = res.Body.Close()
-	if want := "0 POST"; err != nil || !strings.HasPrefix(string(got), want) {
-		t.Errorf("got %s, %v of one that cannot be reached, want %s", got, err, want)
-	}
-	http.DefaultClient.CloseIdleConnections()
+	got := send(t, "POST", servers[0].URL+"/mcp", http.Header{}, strings.NewReader(second+"-X"))
+	assert.Contains(t, got, "0 POST", "about one that cannot be reached")
 }
 
 // A request goes no further than to one other replica, whatever URLs they have.
@@ -94,25 +91,13 @@ func TestHandlerForwardsOnce(t *testing.T) {
 	store := storage.NewMemory()
 	server := httptest.NewUnstartedServer(nil)
 	address := "http://" + server.Listener.Addr().String()
-	join := func() *replica.Member {
-		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: address}))(t)
-		t.Cleanup(func() {
-			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
-		})
-		return m
-	}
-	other := join().ID()
+	other := join(t, store, address).ID()
 	served := 0
-	server.Config.Handler = join().Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+	server.Config.Handler = join(t, store, address).Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
 	server.Start()
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	req := assert.Value(http.NewRequestWithContext(ctx, "GET", server.URL+"/"+other+"-X", nil))(t)
-	res := assert.Value(http.DefaultClient.Do(req))(t)
-	_ = res.Body.Close()
-	assert.Equal(t, served, 1, "it served times")
-	http.DefaultClient.CloseIdleConnections()
+	send(t, "GET", server.URL+"/"+other+"-X", http.Header{}, nil)
+	assert.Equal(t, served, 1, "requests served")
 }
 
 // What a replica sends piece by piece arrives so.
@@ -127,15 +112,8 @@ func TestHandlerStreams(t *testing.T) {
 		}
 	}))
 	defer other.Close()
-	join := func(url string) *replica.Member {
-		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: url}))(t)
-		t.Cleanup(func() {
-			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
-		})
-		return m
-	}
-	there := join(other.URL)
-	server := httptest.NewServer(join("").Handler(http.NotFoundHandler()))
+	there := join(t, store, other.URL)
+	server := httptest.NewServer(join(t, store, "").Handler(http.NotFoundHandler()))
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -144,23 +122,17 @@ func TestHandlerStreams(t *testing.T) {
 	defer res.Body.Close()
 	line := make([]byte, len("data: x\n"))
 	for range 3 {
-		if _, err := io.ReadFull(res.Body, line); err != nil || string(line) != "data: x\n" {
-			t.Fatalf("got %q, %v", line, err)
-		}
+		assert.Value(io.ReadFull(res.Body, line))(t)
+		assert.Equal(t, string(line), "data: x\n")
 		next <- struct{}{}
 	}
-	if rest, err := io.ReadAll(res.Body); err != nil || len(rest) > 0 {
-		t.Errorf("got %q, %v after the end", rest, err)
-	}
-	http.DefaultClient.CloseIdleConnections()
+	assert.Equal(t, len(assert.Value(io.ReadAll(res.Body))(t)), 0, "bytes after the end")
 }
 
 func TestJoinRefuses(t *testing.T) {
 	for _, url := range []string{"10.0.0.7:8080", "ftp://a", "http://", "http://user@host", "::"} {
-		if m, err := replica.Join(t.Context(), storage.NewMemory(), &replica.Options{URL: url}); err == nil {
-			t.Errorf("%s: got no error, want one", url)
-			_ = m.Close(t.Context())
-		}
+		_, err := replica.Join(t.Context(), storage.NewMemory(), &replica.Options{URL: url})
+		assert.Fails(t, err, "%s", url)
 	}
 	_, err := replica.Join(t.Context(), nil, nil)
 	assert.Fails(t, err, "without a store")
@@ -170,26 +142,14 @@ func TestJoinRefuses(t *testing.T) {
 // replica cannot be reached.
 func TestHandlerBound(t *testing.T) {
 	store := storage.NewMemory()
-	join := func(url string) *replica.Member {
-		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: url}))(t)
-		t.Cleanup(func() {
-			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
-		})
-		return m
-	}
-	gone := join("http://127.0.0.1:1").ID() + "-X"
-	server := httptest.NewServer(join("").Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	gone := join(t, store, "http://127.0.0.1:1").ID() + "-X"
+	server := httptest.NewServer(join(t, store, "").Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprint(w, n, err)
 	})))
 	defer server.Close()
-	filler := strings.Repeat("x", 3<<20)
-	for _, body := range []string{gone, gone + filler, filler + gone, ""} {
-		res := assert.Value(http.Post(server.URL, "text/plain", strings.NewReader(body)))(t)
-		got, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		assert.OK(t, err)
-		assert.Equal(t, string(got), fmt.Sprint(len(body), " <nil>"))
+	filler := bytes.Repeat([]byte("x"), 3<<20)
+	for _, body := range []string{gone, gone + string(filler), string(filler) + gone, ""} {
+		assert.Equal(t, send(t, "POST", server.URL, http.Header{}, strings.NewReader(body)), fmt.Sprint(len(body), " <nil>"))
 	}
-	http.DefaultClient.CloseIdleConnections()
 }

@@ -70,13 +70,8 @@ func (s *site) call(t *testing.T, ctx context.Context, text string) string {
 	data, err := json.Marshal(args{text})
 	assert.OK(t, err)
 	_, err = s.registry.Call(ctx, "send", data)
-	var required *registry.ApprovalRequiredError
-	if !errors.As(err, &required) {
-		t.Fatalf("got %v, want that the call waits", err)
-	}
-	if !strings.HasPrefix(required.Request.ID, s.ID()+"-") {
-		t.Errorf("got the id %s, want one that begins with %s", required.Request.ID, s.ID())
-	}
+	required := assert.As[*registry.ApprovalRequiredError](t, err, "the call waits")
+	assert.Equal(t, strings.HasPrefix(required.Request.ID, s.ID()+"-"), true, "the id %s begins with %s", required.Request.ID, s.ID())
 	return required.Request.ID
 }
 
@@ -309,7 +304,7 @@ func TestRecordsGo(t *testing.T) {
 		settled()
 		assert.Value(b.Approve(t.Context(), id, nil))(t)
 		dying.dead.Store(true)
-		time.Sleep(2 * time.Hour)
+		time.Sleep(40 * time.Minute)
 		synctest.Wait()
 		assert.Equal(t, len(names()), 2, "the records")
 		dying.dead.Store(false)

@@ -101,9 +101,7 @@ func TestAssets(t *testing.T) {
 			wait = append(wait, path.Join(path.Dir(name), m[1]))
 		}
 	}
-	if got, want := len(seen), 20; got < want {
-		t.Errorf("assets that are used: got %d, want at least %d", got, want)
-	}
+	assert.Equal(t, len(seen) >= 20, true, "%d assets are used, at least 20", len(seen))
 }
 
 // No script makes elements, code or styles of a text.

@@ -113,9 +113,7 @@ func TestCookie(t *testing.T) {
 		assert.Equal(t, len(res.Cookies()), 1, "%s: cookies", c.origin)
 		got := res.Cookies()[0]
 		assert.Equal(t, got.Secure, c.secure, "%s: got Secure", c.origin)
-		if !got.HttpOnly {
-			t.Errorf("%s: got a cookie that scripts may read, want HttpOnly", c.origin)
-		}
+		assert.Equal(t, got.HttpOnly, true, "%s: HttpOnly", c.origin)
 		assert.Equal(t, got.SameSite, http.SameSiteStrictMode, "%s: got SameSite", c.origin)
 		assert.Equal(t, got.Name, "mcpbelt_admin8080", "%s: the name", c.origin)
 		if strings.Contains(got.Value, "good") || len(got.Value) < 26 {
@@ -196,9 +194,7 @@ func TestLink(t *testing.T) {
 		for range 2 * maxLinks {
 			p.Link("good")
 		}
-		if got := len(p.sessions.links); got > maxLinks {
-			t.Errorf("links that wait: got %d, want at most %d", got, maxLinks)
-		}
+		assert.Equal(t, len(p.sessions.links), maxLinks, "links that wait")
 	})
 }
 
@@ -291,7 +287,5 @@ func TestChangeOutlivesTheSession(t *testing.T) {
 		assert.Equal(t, ended.Err(), nil, "context of a change, after signing out")
 	})
 	do(p, "POST", "/api/v1/mcp/servers/refresh", "", cookie, nil)
-	if !inside {
-		t.Errorf("the API was not asked, want it to be")
-	}
+	assert.Equal(t, inside, true, "the API was asked")
 }
