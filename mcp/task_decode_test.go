@@ -39,7 +39,7 @@ func TestTaskInvalid(t *testing.T) {
 			}
 			bad := func(text string) string {
 				changed := strings.Replace(text, test.old, test.new, 1)
-				wantOther(t, changed, text, "%s: changed", test.name)
+				wantOther(t, changed, text, "%s: nothing to replace", test.name)
 				return changed
 			}
 			server, c := p.withClient(t, s.server(t, mcptest.Script{
@@ -55,11 +55,11 @@ func TestTaskInvalid(t *testing.T) {
 			wantOutcome(t, err, mcp.Answered)
 
 			_, err = call(t, c, "must")
-			taskError(t, err)
+			taskError(t, err, mcp.Unknown)
 			wantInvalid(t, err, "tasks/get", test.path, "%s", test.name)
-			wantBetween(t, len(err.Error()), 0, 300, "%s", test.name)
-			wantOutcome(t, err, mcp.Unknown)
-			assert.Equal(t, [...]any{textOf(t, mustCall(t, c, "must")), server.Connections()}, [...]any{"next", 1}, "%s", test.name)
+			wantBetween(t, len(err.Error()), 1, 300, "%s: bytes of the error", test.name)
+			assert.Equal(t, textOf(t, mustCall(t, c, "must")), "next", "%s: result", test.name)
+			assert.Equal(t, server.Connections(), 1, "%s: connections", test.name)
 		})
 	}
 }
@@ -67,60 +67,48 @@ func TestTaskInvalid(t *testing.T) {
 // So is what is wrong with its end.
 func TestTaskInvalidEnd(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		end      string // of the answer to tasks/get, behind the task
-		status   string
-		path     string
-		method   string
-		answered bool
+		name    string
+		end     string // of the answer to tasks/get, behind the task
+		status  string
+		path    string // "" if the error is the task's own
+		outcome mcp.Outcome
 	}{
-		{"no result", ``, "completed", "result", "tasks/get", true},
-		{"null result", `,"result":null`, "completed", "result", "tasks/get", true},
-		{"result of wrong type", `,"result":[]`, "completed", "result", "tasks/get", true},
-		{"bad result", `,"result":{"content":"text"}`, "completed", "result.content", "tasks/get", true},
-		{"result that needs input", `,"result":{"resultType":"input_required"}`, "completed", "result.resultType", "tasks/get", true},
-		{"result that is a task", `,"result":{"resultType":"task","taskId":"t2"}`, "completed", "result.resultType", "tasks/get", true},
-		{"error of wrong type", `,"error":"oops"`, "failed", "error", "tasks/get", false},
-		{"code of wrong type", `,"error":{"code":"1"}`, "failed", "error.code", "tasks/get", false},
-		{"requests of wrong type", `,"inputRequests":[]`, "input_required", "inputRequests", "tasks/get", false},
-		{"answer of wrong type", `,"resultType":"input_required"`, "working", "resultType", "tasks/get", false},
+		{"no result", ``, "completed", "result", mcp.Answered},
+		{"null result", `,"result":null`, "completed", "result", mcp.Answered},
+		{"result of wrong type", `,"result":[]`, "completed", "result", mcp.Answered},
+		{"bad result", `,"result":{"content":"text"}`, "completed", "result.content", mcp.Answered},
+		{"result that needs input", `,"result":{"resultType":"input_required"}`, "completed", "result.resultType", mcp.Answered},
+		{"result that is a task", `,"result":{"resultType":"task","taskId":"t2"}`, "completed", "result.resultType", mcp.Answered},
+		{"no error", ``, "failed", "", mcp.Answered},
+		{"error of wrong type", `,"error":"oops"`, "failed", "error", mcp.Unknown},
+		{"code of wrong type", `,"error":{"code":"1"}`, "failed", "error.code", mcp.Unknown},
+		{"requests of wrong type", `,"inputRequests":[]`, "input_required", "inputRequests", mcp.Unknown},
+		{"answer of wrong type", `,"resultType":"input_required"`, "working", "resultType", mcp.Unknown},
 	} {
-		everyNewTask(t, func(t *testing.T, p plane) {
-			s := modernTask.state("working")
-			server := modernTask.server(t, mcptest.Script{"tasks/get": mcptest.Result(`{` + strings.Replace(s, "working", test.status, 1) + test.end + `}`)})
-			c := newClient(t, p.to(server), withTasks())
+		end := mcptest.Result(`{` + strings.Replace(modernTask.state("working"), "working", test.status, 1) + test.end + `}`)
+		everyNewTask(t, mcptest.Script{"tasks/get": end}, func(t *testing.T, _ *mcptest.Server, c *mcp.Client, _ *int) {
 			_, err := call(t, c, "must")
-			taskError(t, err)
-			wantInvalid(t, err, test.method, test.path, "%s", test.name)
-			want := mcp.Unknown
-			if test.answered {
-				want = mcp.Answered
+			taskError(t, err, test.outcome)
+			if test.path != "" {
+				wantInvalid(t, err, "tasks/get", test.path, "%s", test.name)
 			}
-			wantOutcome(t, err, want)
 			wantPhase(t, c, mcp.Ready)
 		})
 	}
-	everyNewTask(t, func(t *testing.T, p plane) {
-		s := strings.Replace(modernTask.state("working"), "working", "failed", 1)
-		server := modernTask.server(t, mcptest.Script{"tasks/get": mcptest.Result(`{` + s + `}`)})
-		_, err := call(t, newClient(t, p.to(server), withTasks()), "must")
-		taskError(t, err)
-		wantOutcome(t, err, mcp.Answered)
-	})
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"completed"}
 		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":7}`)})
 		_, err := call(t, newClient(t, p.to(server), nil), "must")
-		taskError(t, err)
+		taskError(t, err, mcp.Answered)
 		wantInvalid(t, err, "tasks/result", "content")
 	})
 	// What comes to tasks/get without being an object at all.
 	for _, answer := range []string{`[]`, `null`, `7`, `"working"`} {
 		everyTask(t, func(t *testing.T, s taskScript, p plane) {
-			c := newClient(t, p.to(s.server(t, mcptest.Script{"tasks/get": mcptest.Result(answer)})), withTasks())
-			_, err := call(t, c, "must")
-			taskError(t, err)
-			wantInvalid(t, err, "", "result", "%s", answer)
+			server := s.server(t, mcptest.Script{"tasks/get": mcptest.Result(answer)})
+			_, err := call(t, newClient(t, p.to(server), withTasks()), "must")
+			taskError(t, err, mcp.Unknown)
+			wantInvalid(t, err, "tasks/get", "result", "%s", answer)
 		})
 	}
 }

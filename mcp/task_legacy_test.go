@@ -5,11 +5,8 @@ package mcp_test
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +16,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // everyOldTask runs a test of revision 2025-11-25 on every plane, in a bubble.
@@ -135,29 +131,19 @@ func TestTaskProgressOfEach(t *testing.T) {
 		s.states = []string{"completed"}
 		c := newClient(t, p.to(s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			c.Result(s.created())
-			mark := 1
-			if strings.Contains(string(c.Params), `"can"`) {
-				mark = 2
-			}
+			mark := map[string]int{`"must"`: 1, `"can"`: 2}[memberOf(t, c.Params, "name")]
 			c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, tokenOf(t, c), mark))
 		}})), nil)
-		ended := make(chan error, 2)
+		var all sync.WaitGroup
 		for tool, want := range map[string]float64{"must": 1, "can": 2} {
-			go func() {
+			all.Go(func() {
 				var got []float64
-				_, err := c.CallTool(t.Context(), tool, nil, &mcp.CallToolOptions{
-					Task:     &mcp.TaskOptions{},
-					Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
-				})
-				if err == nil && !slices.Equal(got, []float64{want}) {
-					err = fmt.Errorf("%s: progress %v", tool, got)
-				}
-				ended <- err
-			}()
+				opts := &mcp.CallToolOptions{Task: &mcp.TaskOptions{}, Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) }}
+				assert.Is(t, errOf(c.CallTool(t.Context(), tool, nil, opts)), nil, "%s", tool)
+				wantList(t, got, []float64{want}, "%s: progress", tool)
+			})
 		}
-		for range 2 {
-			assert.OK(t, <-ended)
-		}
+		all.Wait()
 	})
 }
 
@@ -216,7 +202,7 @@ func TestTaskAnnouncedTooOften(t *testing.T) {
 				}
 			}
 		}}), nil)
-		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Second})))
+		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Second})), mcp.Unknown)
 		wantBetween(t, len(server.Received("tasks/get")), 30, 63, "tasks/get")
 		_ = c.Close()
 	})
@@ -261,11 +247,8 @@ func TestTaskResultExpired(t *testing.T) {
 		s.states = []string{"completed"}
 		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Error(-32602, "expired")})
 		_, err := call(t, newClient(t, p.to(server), nil), "must")
-		var refused *mcp.ServerError
-		if taskError(t, err); !errors.As(err, &refused) || refused.Method != "tasks/result" {
-			t.Errorf("error %v", err)
-		}
-		wantOutcome(t, err, mcp.Answered)
+		taskError(t, err, mcp.Answered)
+		assert.Equal(t, assert.As[*mcp.ServerError](t, err).Method, "tasks/result", "method")
 	})
 }
 
@@ -277,11 +260,9 @@ func TestTaskServerReplaced(t *testing.T) {
 			mcptest.Handshake(mcp.Revision20251125, "")["initialize"]),
 		"tools/call": text("done"),
 	})
-	c := newClient(t, tripping(server, 1), nil)
-	assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")
-	if params := server.Received("tools/call")[0].Params; strings.Contains(string(params), `"task"`) || server.Connections() < 2 {
-		t.Errorf("the second server got %s", params)
-	}
+	assert.Equal(t, textOf(t, mustCall(t, newClient(t, tripping(server, 1), nil), "must")), "done", "result")
+	assert.Lacks(t, string(server.Received("tools/call")[0].Params), `"task"`)
+	wantBetween(t, server.Connections(), 2, 3, "connections")
 }
 
 func TestTasks(t *testing.T) {
@@ -293,12 +274,11 @@ func TestTasks(t *testing.T) {
 		return mcptest.Result(`{"tasks":[` + strings.Join(states, ",") + `]` + next + `}`)
 	}
 	everyPlane(t, func(t *testing.T, p plane) {
-		server := s.server(t, mcptest.Script{"tasks/list": mcptest.Sequence(
-			page(`,"nextCursor":"a\u0041"`, "working:1", "completed:2"), page(`,"nextCursor":"b"`), mcptest.Result(`{"tasks":[{"taskId":"t2"},{`+s.state("failed:3")+`},7],"nextCursor":""}`))})
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, s.server(t, mcptest.Script{"tasks/list": mcptest.Sequence(
+			page(`,"nextCursor":"a\u0041"`, "working:1", "completed:2"), page(`,"nextCursor":"b"`),
+			mcptest.Result(`{"tasks":[{"taskId":"t2"},{`+s.state("failed:3")+`},7],"nextCursor":""}`))}), nil)
 		var got []string
-		for task, err := range c.Tasks(t.Context()) {
-			assert.OK(t, err)
+		for _, task := range assert.Value(collect(c.Tasks(t.Context())))(t) {
 			got = append(got, task.StatusMessage)
 		}
 		wantList(t, got, []string{"1", "2", "3"})
@@ -317,138 +297,68 @@ func TestTasks(t *testing.T) {
 		"no object":  {mcptest.Result(`[]`), "tasks"},
 		"not a list": {mcptest.Result(`{"resultType":"task","tasks":[]}`), "resultType"},
 	} {
-		c := newClient(t, s.server(t, mcptest.Script{"tasks/list": test.answer}), nil)
-		var last error
-		for _, err := range c.Tasks(t.Context()) {
-			last = err
-		}
-		wantInvalid(t, last, "tasks/list", test.path, "%s", name)
+		_, err := collect(newClient(t, s.server(t, mcptest.Script{"tasks/list": test.answer}), nil).Tasks(t.Context()))
+		wantInvalid(t, err, "tasks/list", test.path, "%s", name)
 	}
 	for _, server := range []*mcptest.Server{legacy(t), modern(t)} {
-		c := newClient(t, server, withTasks())
-		n := 0
-		for task, err := range c.Tasks(t.Context()) {
-			if n++; task != nil || !errors.Is(err, errors.ErrUnsupported) || !mcp.SafeToRetry(err) {
-				t.Errorf("task %v, %v", task, err)
-			}
-		}
-		assert.Equal(t, n, 1, "yields")
+		tasks, err := collect(newClient(t, server, withTasks()).Tasks(t.Context()))
+		wantNotSent(t, err, errors.ErrUnsupported)
+		assert.Equal(t, len(tasks), 0, "tasks")
 	}
 	c := newClient(t, s.server(t, mcptest.Script{"tasks/list": page(`,"nextCursor":"a"`, "working")}), &mcp.ClientOptions{MaxPages: 1})
-	for _, err := range c.Tasks(t.Context()) {
-		var limit *mcp.LimitError
-		if err != nil && !errors.As(err, &limit) {
-			t.Errorf("error %v", err)
-		}
-	}
+	assert.As[*mcp.LimitError](t, errOf(collect(c.Tasks(t.Context()))))
 	for range c.Tasks(t.Context()) {
 		break
 	}
 }
 
-// A taskHost is a server with tasks behind HTTP that notes the header fields of
-// what it is asked.
-type taskHost struct {
-	t       *testing.T
-	answer  map[string]string // results by method
-	updated chan struct{}     // receives when the task was given input
-
-	mu     sync.Mutex
-	fields []string // method, Mcp-Method and Mcp-Name of each request about tasks
-}
-
-func (h *taskHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-	}
-	if r.Method != http.MethodPost {
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	assert.OK(h.t, json.NewDecoder(r.Body).Decode(&m))
-	if m.ID == nil {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	h.mu.Lock()
-	if m.Method != "server/discover" && m.Method != "initialize" && m.Method != "tools/list" {
-		h.fields = append(h.fields, fmt.Sprintf("%s %s %s", m.Method, r.Header.Get("Mcp-Method"), r.Header.Get("Mcp-Name")))
-	}
-	h.mu.Unlock()
-	if m.Method == "tasks/update" {
-		h.updated <- struct{}{}
-	}
-	result, known := h.answer[m.Method]
-	switch {
-	case !known:
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s"}}`, m.ID, m.Method)
-	case m.Method == "tasks/result":
-		// The progress of the call comes on whatever stream is open.
-		w.Header().Set("Content-Type", "text/event-stream")
-		for i := range 3 {
-			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":%d}}\n\n", i)
-		}
-		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", m.ID, result)
-	default:
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
-	}
-}
-
 // Over HTTP every request about a task names the task in its header.
 func TestTaskHTTP(t *testing.T) {
-	for _, id := range []string{"t1", "täsk 1"} {
-		quoted, _ := json.Marshal(id)
+	for id, name := range map[string]string{"t1": "t1", "täsk 1": "=?base64?" + base64.StdEncoding.EncodeToString([]byte("täsk 1")) + "?="} {
 		task := func(status, more string) string {
-			return fmt.Sprintf(`{"taskId":%s,"status":%q,"createdAt":"","lastUpdatedAt":"","ttlMs":null,"pollIntervalMs":1%s}`, quoted, status, more)
+			return fmt.Sprintf(`{"taskId":%q,"status":%q,"createdAt":"","lastUpdatedAt":"","ttlMs":null,"pollIntervalMs":1%s}`, id, status, more)
 		}
-		created := `{"resultType":"task",` + task("working", "")[1:]
-		host := &taskHost{t: t, updated: make(chan struct{}, 1), answer: map[string]string{
-			"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"host","version":"1"}}}`,
-			"tools/call":      created,
-			"tasks/get":       task("input_required", `,"inputRequests":{"a":`+inputRequest+`}`),
-			"tasks/update":    `{"resultType":"complete"}`,
-			"tasks/cancel":    `{"resultType":"complete"}`,
-		}}
-		listener := httptest.NewServer(host)
-		t.Cleanup(listener.Close)
-		ctx, stop := context.WithCancel(t.Context())
-		c := newClient(t, &transport.HTTP{URL: listener.URL}, &mcp.ClientOptions{Tasks: true, Elicit: annAnswers})
-		ended := inBackground(func() error {
-			return errOf(c.CallTool(ctx, "tool", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: true}}))
+		updated := make(chan struct{}, 100)
+		s := newSite(t, mcp.Revision20260728, map[string]func(*visit){
+			"server/discover": result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`),
+			"tools/call":      result(`{"resultType":"task",` + task("working", "")[1:]),
+			"tasks/get":       result(task("input_required", `,"inputRequests":{"a":`+inputRequest+`}`)),
+			"tasks/update":    func(v *visit) { result(`{"resultType":"complete"}`)(v); updated <- struct{}{} },
+			"tasks/cancel":    result(`{"resultType":"complete"}`),
 		})
-		<-host.updated
+		ctx, stop := context.WithCancel(t.Context())
+		c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tasks: true, Elicit: annAnswers})
+		keep := &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: true}}
+		ended := inBackground(func() error { return errOf(c.CallTool(ctx, "tool", nil, keep)) })
+		<-updated
 		stop()
-		taskError(t, <-ended)
+		taskError(t, <-ended, mcp.Unknown)
 		assert.OK(t, c.CancelTask(t.Context(), id))
-		name := id
-		if id != "t1" {
-			name = "=?base64?" + base64.StdEncoding.EncodeToString([]byte(id)) + "?="
+		for method, want := range map[string]string{"tools/call": "tool", "tasks/get": name, "tasks/update": name, "tasks/cancel": name} {
+			for _, v := range s.of(method) {
+				assert.Equal(t, v.Header.Get("Mcp-Method")+" "+v.Header.Get("Mcp-Name"), method+" "+want, "header fields")
+			}
 		}
-		host.mu.Lock()
-		fields := slices.Compact(slices.Sorted(slices.Values(host.fields)))
-		host.mu.Unlock()
-		want := []string{"tasks/cancel tasks/cancel " + name, "tasks/get tasks/get " + name, "tasks/update tasks/update " + name, "tools/call tools/call tool"}
-		wantList(t, fields, want)
 	}
 }
 
 // In 2025-11-25 progress comes on the stream of tasks/result, for one.
 func TestTaskHTTPProgress(t *testing.T) {
-	s := taskScript{revision: mcp.Revision20251125, interval: "50"}
-	listener := httptest.NewServer(&taskHost{t: t, answer: map[string]string{
-		"initialize":   `{"protocolVersion":"2025-11-25","capabilities":` + taskAbilities + `,"serverInfo":{"name":"host","version":"1"}}`,
-		"tools/list":   taskTools,
-		"tools/call":   s.created(),
-		"tasks/get":    `{` + s.state("completed") + `}`,
-		"tasks/result": taskResult,
-	}})
-	t.Cleanup(listener.Close)
-	c := newClient(t, &transport.HTTP{URL: listener.URL}, nil)
+	task := taskScript{revision: mcp.Revision20251125, interval: "50"}
+	s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
+		"initialize": result(`{"protocolVersion":"2025-11-25","capabilities":` + taskAbilities + `,"serverInfo":{"name":"host","version":"1"}}`),
+		"tools/list": result(taskTools),
+		"tools/call": result(task.created()),
+		"tasks/get":  result(`{` + task.state("completed") + `}`),
+		"tasks/result": func(v *visit) {
+			for i := range 3 { // the progress of the call comes on whatever stream is open
+				v.stream(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d}}`, i))
+			}
+			v.stream(`{"jsonrpc":"2.0","id":$ID,"result":` + taskResult + `}`)
+		},
+	})
 	var got []float64
-	res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) }}))(t)
+	opts := &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) }}
+	assert.Equal(t, assert.Value(newClient(t, &s.HTTP, nil).CallTool(t.Context(), "must", nil, opts))(t).Text(), "done")
 	wantList(t, got, []float64{0, 1, 2})
-	assert.Equal(t, textOf(t, res), "done")
 }

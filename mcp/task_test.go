@@ -106,11 +106,13 @@ func everyTask(t *testing.T, test func(t *testing.T, s taskScript, p plane)) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) { test(t, taskScript{revision: revision}, p) })
 }
 
-func taskError(t testing.TB, err error) *mcp.TaskError {
+// taskError checks the error of a task without a result, and what is known of its outcome.
+func taskError(t testing.TB, err error, outcome mcp.Outcome) *mcp.TaskError {
 	t.Helper()
 	lost := assert.As[*mcp.TaskError](t, err)
 	assert.Contains(t, err.Error(), `"scripted"`)
 	assert.Lacks(t, err.Error(), "t1")
+	wantOutcome(t, err, outcome)
 	return lost
 }
 
@@ -220,9 +222,8 @@ func TestTaskNotDeclared(t *testing.T) {
 func TestTaskForOtherRequest(t *testing.T) {
 	s := taskScript{revision: mcp.Revision20260728, states: []string{"working"}}
 	c := newClient(t, s.server(t, mcptest.Script{"tools/list": mcptest.Result(s.created()), "tasks/get": mcptest.Result(s.created())}), withTasks())
-	invalid := assert.As[*mcp.ProtocolError](t, errOf(c.Tools(t.Context())))
-	invalid = assert.As[*mcp.ProtocolError](t, errOf(c.Task(t.Context(), "t1")))
-	assert.Equal(t, invalid.Path, "resultType", "path")
+	assert.As[*mcp.ProtocolError](t, errOf(c.Tools(t.Context())))
+	wantInvalid(t, errOf(c.Task(t.Context(), "t1")), "", "resultType")
 }
 
 func TestTaskFails(t *testing.T) {
@@ -230,12 +231,9 @@ func TestTaskFails(t *testing.T) {
 		s.states = []string{"failed:no paper"}
 		server, c := p.withClient(t, s.server(t, mcptest.Script{"tasks/result": mcptest.Error(-32000, "out of paper")}), withTasks())
 		_, err := call(t, c, "must")
-		lost := taskError(t, err)
-		refused := assert.As[*mcp.ServerError](t, err)
-		assert.Equal(t, [...]any{refused.Err.Code, refused.Err.Message}, [...]any{int64(-32000), "out of paper"})
-		assert.Equal(t, [...]any{lost.Tool, lost.Task.Status, lost.Task.StatusMessage, lost.Task.ID},
-			[...]any{"must", mcp.TaskFailed, "no paper", "t1"})
-		wantOutcome(t, err, mcp.Answered)
+		lost, refused := taskError(t, err, mcp.Answered), assert.As[*mcp.ServerError](t, err)
+		assert.Equal(t, [...]any{refused.Err.Code, refused.Err.Message, lost.Tool, lost.Task.Status, lost.Task.StatusMessage, lost.Task.ID},
+			[...]any{int64(-32000), "out of paper", "must", mcp.TaskFailed, "no paper", "t1"})
 		wantCount(t, server, "tasks/cancel", 0)
 	})
 }
@@ -254,8 +252,7 @@ func TestTaskCancelled(t *testing.T) {
 		s.states = []string{"working", "cancelled"}
 		server, c := p.withClient(t, s.server(t), withTasks())
 		_, err := call(t, c, "must")
-		assert.Equal(t, taskError(t, err).Task.Status, mcp.TaskCancelled, "status")
-		wantOutcome(t, err, mcp.Answered)
+		assert.Equal(t, taskError(t, err, mcp.Answered).Task.Status, mcp.TaskCancelled, "status")
 		wantCount(t, server, "tasks/cancel", 0)
 		wantCount(t, server, "tasks/result", 0)
 	})
