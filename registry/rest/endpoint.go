@@ -31,9 +31,12 @@ const (
 	maxAnswer    = 64 << 20  // of an answer, at most
 	maxTimeout   = time.Hour // of a call, at most
 
-	callTimeout = 30 * time.Second
-	callBytes   = 1 << 20
+	callBytes = 1 << 20
 )
+
+// callTimeout is how long a call takes at most whose endpoint does not say. Tests have a
+// longer one.
+var callTimeout = 30 * time.Second
 
 // An operation is an [Endpoint] that was checked. All but the switch is immutable.
 type operation struct {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -23,7 +24,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	const patient = 10 * time.Minute // what a busy machine does not reach
+	callTimeout, defaultTimeout, fetchTimeout, failureTTL = patient, patient, patient, patient
+	goleak.VerifyTestMain(m)
+}
 
 // testSecret is the secret of all tests, which no error and no answer may show.
 const testSecret = "s3cr3t/v=lue+x"

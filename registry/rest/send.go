@@ -16,8 +16,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// defaultTimeout is how long a request takes at most that does not say.
-const defaultTimeout = 30 * time.Second
+// defaultTimeout is how long a request takes at most that does not say. Tests have a longer
+// one.
+var defaultTimeout = 30 * time.Second
 
 // A RequestError reports a request that got no answer, or none that could be read.
 // It shows nothing of the address but the host, and nothing of the answer.

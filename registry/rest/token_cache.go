@@ -15,12 +15,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 )
 
+// failureTTL is how long a failure stands for those who come after it. Tests have a longer
+// time.
+var failureTTL = 2 * time.Second
+
 const (
 	// maxTokens is how many tokens, and failures to get one, a Service keeps. The
 	// one that was not used for the longest time goes first.
 	maxTokens = 1000
-	// failureTTL is how long a failure stands for those who come after it.
-	failureTTL = 2 * time.Second
 
 	maxLife   = 24 * time.Hour
 	maxMargin = 30 * time.Second

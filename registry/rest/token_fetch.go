@@ -19,8 +19,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
+// fetchTimeout is how long a token is waited for at most. Tests wait longer.
+var fetchTimeout = 30 * time.Second
+
 const (
-	fetchTimeout   = 30 * time.Second
 	maxTokenAnswer = 256 << 10 // bytes
 	maxToken       = 16 << 10  // bytes
 )
