@@ -43,7 +43,7 @@ func TestChangesAtOnce(t *testing.T) {
 	file := newFile(t)
 	memory := storage.NewMemory()
 	for name, two := range map[string][2]Keeper{
-		"file":     {file, &File{Path: file.Path, Most: file.Most}},
+		"file":     {file, &File{Path: file.Path, Most: file.Most, Patience: file.Patience}},
 		"store":    {memory, memory},
 		"unlocked": {unlocked{memory}, unlocked{memory}},
 	} {

@@ -16,7 +16,7 @@ import (
 
 // newFile returns a file that does not exist, in a folder that does not either.
 func newFile(t *testing.T) *File {
-	return &File{Path: filepath.Join(t.TempDir(), "new", "document"), Most: 1 << 20}
+	return &File{Path: filepath.Join(t.TempDir(), "new", "document"), Most: 1 << 20, Patience: time.Hour}
 }
 
 // TestKeepers holds a File, and a store, to what a Keeper promises.
