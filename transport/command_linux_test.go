@@ -1,4 +1,4 @@
-// Tests of command.go, env.go and group_linux.go: the end of processes, and what they get and leave.
+// Tests of command.go, env.go, stderr.go, pipes.go, pipesize_linux.go, group_linux.go, group_unix.go, group_otherunix.go and group_windows.go: the end of processes, and what they get and leave.
 
 package transport_test
 

@@ -1,4 +1,4 @@
-// Tests of endpoint.go, challenge.go, callback.go and errors.go: addresses, redirects, and what HTTP says of failures.
+// Tests of endpoint.go, dial_linux.go, challenge.go, callback.go and errors.go: addresses, redirects, and what HTTP says of failures.
 
 package transport_test
 

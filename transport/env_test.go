@@ -1,3 +1,5 @@
+// Tests of env.go, system_other.go and system_notunix.go.
+
 package transport_test
 
 import (

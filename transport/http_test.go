@@ -1,3 +1,5 @@
+// Tests of http.go, httpcontrol.go and webconn.go.
+
 package transport_test
 
 import (

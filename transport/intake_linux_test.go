@@ -1,4 +1,4 @@
-// Tests of intake.go over pipes: who reads.
+// Tests of intake.go and read_unix.go over pipes: which goroutine reads.
 
 package transport
 
@@ -110,14 +110,6 @@ func (h *hookContext) Hook(f func()) context.Context {
 
 func (h *hookContext) Unhook() { h.unhook() }
 
-func TestIntakeHookedCallerLeaves(t *testing.T) {
-	f := overPipes(t)
-	ctx, leave := context.WithCancel(t.Context())
-	_, failed := f.lead(&hookContext{Context: ctx}, t, nil)
-	leave()
-	wantError(t, <-failed, context.Canceled, mcp.Unknown)
-}
-
 // What an ended process has left behind is read until its time is over, whoever
 // is interrupted meanwhile.
 func TestIntakeDrains(t *testing.T) {
@@ -131,10 +123,14 @@ func TestIntakeDrains(t *testing.T) {
 // A caller that reads leaves when its context ends, in the middle of a line as
 // well, and the next one reads on behind it.
 func TestIntakeCallerLeaves(t *testing.T) {
-	for _, begun := range []string{"", `{"jsonrpc":"2.0","method":"notif`, `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 2*lineRoom)} {
+	for i, begun := range []string{"", `{"jsonrpc":"2.0","method":"notif`, `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 2*lineRoom), ""} {
 		f := overPipes(t)
 		ctx, leave := context.WithCancel(t.Context())
-		_, failed := f.lead(ctx, t, nil)
+		caller := ctx
+		if i == 3 {
+			caller = &hookContext{Context: ctx}
+		}
+		_, failed := f.lead(caller, t, nil)
 		f.say(t, "%s", begun)
 		leave()
 		wantError(t, <-failed, context.Canceled, mcp.Unknown)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -69,52 +68,27 @@ func pid(t *testing.T, l mcp.Caller) int {
 	return id
 }
 
-// lines collects what a child writes to stderr.
-type lines struct {
-	mu   sync.Mutex
-	all  []string
-	more chan struct{}
-}
+// lines are what a child writes to stderr.
+type lines chan string
 
-func watch(c *transport.Command) *lines {
-	l := &lines{more: make(chan struct{}, 1)}
-	c.Stderr = func(line string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.all = append(l.all, line)
-		select {
-		case l.more <- struct{}{}:
-		default:
-		}
-	}
+func watch(c *transport.Command) lines {
+	l := make(lines, 1000)
+	c.Stderr = func(line string) { l <- line }
 	return l
 }
 
-// find returns what follows prefix on the first line that begins with it.
-func (l *lines) find(prefix string) (rest string, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range l.all {
-		if rest, ok = strings.CutPrefix(line, prefix); ok {
-			return rest, true
-		}
-	}
-	return "", false
-}
-
 // await waits until a line begins with prefix, and returns what follows.
-func (l *lines) await(t *testing.T, prefix string) string {
+func (l lines) await(t *testing.T, prefix string) string {
 	t.Helper()
 	for {
-		if rest, ok := l.find(prefix); ok {
+		if rest, ok := strings.CutPrefix(receive(t, l, "a line on stderr: "+prefix), prefix); ok {
 			return rest
 		}
-		receive(t, l.more, "a line on stderr: "+prefix)
 	}
 }
 
 // awaitPID waits for the id of a process that the child has started.
-func (l *lines) awaitPID(t *testing.T) int {
+func (l lines) awaitPID(t *testing.T) int {
 	t.Helper()
 	pid := assert.Value(strconv.Atoi(l.await(t, "pid ")))(t)
 	t.Cleanup(func() {
@@ -126,7 +100,7 @@ func (l *lines) awaitPID(t *testing.T) int {
 }
 
 // dialWatched connects, and collects what the child writes to stderr.
-func dialWatched(t *testing.T, recipe *transport.Command) (mcp.Caller, *lines) {
+func dialWatched(t *testing.T, recipe *transport.Command) (mcp.Caller, lines) {
 	t.Helper()
 	out := watch(recipe)
 	return dial(t, recipe), out

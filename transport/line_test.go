@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,22 +105,22 @@ func (r *interrupted) Read(p []byte) (int, error) {
 		r.begun = true
 		return copy(p, "{"), nil
 	}
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // sleep: on the bubble's clock
 	return 0, os.ErrDeadlineExceeded
 }
 
 // The wait for the rest of a message goes on while those who read it change.
 func TestLineReaderStallsWhileInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		over := 0
-		l := lineReader{r: &interrupted{}, limit: 1 << 10, stall: &stall.Watch{Over: func() { over++ }}}
+		var over atomic.Int32
+		l := lineReader{r: &interrupted{}, limit: 1 << 10, stall: &stall.Watch{Over: func() { over.Add(1) }}}
 		for range 29 {
 			_, err := l.next()
 			assert.Is(t, err, os.ErrDeadlineExceeded)
 		}
-		assert.Equal(t, over, 0, "ends of the wait within 29 s")
+		assert.Equal(t, over.Load(), 0, "ends of the wait within 29 s")
 		_, _ = l.next()
 		_, _ = l.next()
-		assert.Equal(t, over, 1, "ends of the wait")
+		assert.Equal(t, over.Load(), 1, "ends of the wait")
 	})
 }

@@ -1,4 +1,4 @@
-// Tests of outbox.go over pipes, and the kit for those of intake.go.
+// Tests of outbox.go and write_unix.go over pipes, and the kit for those of intake.go.
 
 package transport
 

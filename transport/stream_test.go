@@ -1,3 +1,5 @@
+// Tests of stream.go, inbox.go and tasks.go.
+
 package transport
 
 import (

@@ -31,8 +31,8 @@ const (
 )
 
 // runHost makes this process a host that starts servers as its role says, writes
-// a line about each, and waits for the end of its input. For each line there it
-// tells the process id of its watchdog.
+// a line about each with the process id of its watchdog, and waits for the end of its
+// input. For each line there it tells that id, too.
 func runHost() {
 	role := os.Getenv(hostRole)
 	if role == "" {
@@ -53,7 +53,7 @@ func runHost() {
 			fmt.Println(err)
 			os.Exit(1)
 		}
-		fmt.Println("started")
+		fmt.Println("started", w.PID())
 		servers = append(servers, conn)
 	}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
@@ -127,9 +127,8 @@ func (h *testHost) kill() {
 // with the time when each began.
 func (h *testHost) family() map[int]string {
 	h.t.Helper()
-	environs := assert.Value(filepath.Glob("/proc/[0-9]*/environ"))(h.t)
 	found := map[int]string{}
-	for _, path := range environs {
+	for _, path := range assert.Value(filepath.Glob("/proc/[0-9]*/environ"))(h.t) {
 		env, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(env, []byte(hostTag+"="+h.tag+"\x00")) {
 			continue
@@ -148,23 +147,6 @@ func (h *testHost) shell() int {
 	h.t.Helper()
 	assert.Value(io.WriteString(h.stdin, "shell\n"))(h.t)
 	return assert.Value(strconv.Atoi(h.await("shell ")))(h.t)
-}
-
-// child returns the process id of the host's child that has the argument, or 0.
-// It does not need the host's help.
-func (h *testHost) child(arg string) int {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", h.cmd.Process.Pid))
-	for _, path := range lists {
-		data, _ := os.ReadFile(path)
-		for _, f := range strings.Fields(string(data)) {
-			line, _ := os.ReadFile("/proc/" + f + "/cmdline")
-			if bytes.Contains(line, []byte("\x00"+arg+"\x00")) {
-				pid, _ := strconv.Atoi(f)
-				return pid
-			}
-		}
-	}
-	return 0
 }
 
 // wantEmpty waits until the host has left no process.
@@ -240,10 +222,10 @@ func TestWatchdogHostKilledWhileStarting(t *testing.T) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
 			h := startHost(t, "crowd")
-			for range 1 + i%3 {
-				h.await("started")
+			for range i % 3 {
+				h.await("started ")
 			}
-			shell := h.child("mcpbelt-watchdog")
+			shell := assert.Value(strconv.Atoi(h.await("started ")))(t)
 			start := began(shell)
 			h.kill()
 			h.wantEmpty()

@@ -1,4 +1,4 @@
-// Tests of watchdog.go and watchdog_unix.go: the shell, and what connections say of it.
+// Tests of watchdog.go, watchdog_unix.go and watchdog_windows.go: the shell, and what connections say of it.
 
 package transport_test
 

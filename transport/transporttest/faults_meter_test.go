@@ -93,40 +93,29 @@ func (m *lagMeter) lateness(from, to time.Time) time.Duration {
 	return min(sum, hops*worst)
 }
 
-// resources are what must be as before when all is closed.
-type resources struct {
-	descriptors map[string]int    // by what they lead to
-	goroutines  map[string]string // stacks by id
-	files       int               // in the folder for temporary files
-}
-
-func takeStock() resources {
-	descriptors := map[string]int{}
-	entries, _ := os.ReadDir("/proc/self/fd")
-	for _, e := range entries {
-		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
-			descriptors[to]++
-		}
-	}
+// takeStock counts what must not be more when all is closed.
+func takeStock() map[string]int {
+	descriptors, _ := os.ReadDir("/proc/self/fd")
 	files, _ := os.ReadDir(os.TempDir())
+	stock := map[string]int{"descriptors": len(descriptors), "temporary files": len(files)}
 	buf := make([]byte, 4<<20)
 	buf = buf[:runtime.Stack(buf, true)]
-	stacks := map[string]string{}
 	for stack := range strings.SplitSeq(string(buf), "\n\n") {
-		id, _, _ := strings.Cut(stack, " [")
-		stacks[id] = stack
+		_, maker, _ := strings.Cut(stack, "\ncreated by ")
+		maker, _, _ = strings.Cut(maker, " in goroutine")
+		stock["goroutines of "+maker]++
 	}
-	return resources{descriptors, stacks, len(files)}
+	return stock
 }
 
 // settledStock takes stock when nothing changes: what is just being closed, or made
 // anew by a neighbour, would be missed later or found too much.
-func settledStock() resources {
+func settledStock() map[string]int {
 	before := takeStock()
 	for range 50 {
 		<-time.After(20 * time.Millisecond)
 		now := takeStock()
-		if maps.Equal(now.descriptors, before.descriptors) && len(now.goroutines) == len(before.goroutines) {
+		if maps.Equal(now, before) {
 			return now
 		}
 		before = now
@@ -134,56 +123,15 @@ func settledStock() resources {
 	return before
 }
 
-// replaces reports whether a goroutine that was not there before is one of a
-// connection of net/http, of which there are no more than before: a neighbour's was
-// closed because an answer ended late, and another one made.
-func replaces(before, now resources, stack string) bool {
-	maker := makerOf(stack)
-	if !strings.HasPrefix(maker, "net/http.") {
-		return false
-	}
-	count := func(r resources) (n int) {
-		for _, other := range r.goroutines {
-			if makerOf(other) == maker {
-				n++
-			}
-		}
-		return n
-	}
-	return count(now) <= count(before)
-}
-
-// makerOf returns the function that a goroutine was started by.
-func makerOf(stack string) string {
-	_, maker, _ := strings.Cut(stack, "\ncreated by ")
-	maker, _, _ = strings.Cut(maker, " in goroutine")
-	return maker
-}
-
-func total(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
-
-// leaks returns what is there that was not there before, and the processes that
-// carry the cookie. What is only about to end gets some time.
-func leaks(before resources, cookie string) []string {
-	var left []string
-	for deadline := time.Now().Add(healTime); ; {
+// leaks returns what there is more than before, and the processes that carry the
+// cookie. What is only about to end gets some time.
+func leaks(before map[string]int, cookie string) (left []string) {
+	for deadline := time.Now().Add(healTime); ; <-time.After(10 * time.Millisecond) {
 		left = nil
-		now := takeStock()
-		for id, stack := range now.goroutines {
-			if _, old := before.goroutines[id]; !old && !replaces(before, now, stack) {
-				left = append(left, "goroutine: "+stack)
+		for what, n := range takeStock() {
+			if n > before[what] {
+				left = append(left, fmt.Sprintf("%s: %d, before %d", what, n, before[what]))
 			}
-		}
-		if total(now.descriptors) > total(before.descriptors) {
-			left = append(left, fmt.Sprintf("descriptors: %v, before %v", now.descriptors, before.descriptors))
-		}
-		if now.files > before.files {
-			left = append(left, fmt.Sprintf("temporary files: %d, before %d", now.files, before.files))
 		}
 		for _, pid := range processesWith(cookie) {
 			left = append(left, fmt.Sprintf("process %d", pid))
@@ -191,7 +139,6 @@ func leaks(before resources, cookie string) []string {
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}
-		<-time.After(10 * time.Millisecond)
 	}
 }
 
