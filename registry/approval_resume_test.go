@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,8 +25,7 @@ func TestApprovalArguments(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	args := []byte(spelled)
-	_, err := w.Call(ctx, "files__delete", args)
-	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
+	asked := wantError[*registry.ApprovalRequiredError](t, errorOf(w.Call(ctx, "files__delete", args))).Request
 	assert.Equal(t, string(asked.Args), spelled, "asked for")
 	spoil := func(b []byte) {
 		for i := range b {
@@ -51,9 +49,7 @@ func TestApprovalArguments(t *testing.T) {
 		}
 		return next(ctx, call)
 	}))
-	if _, err := w.Approve(ctx, asked.ID, nil); err == nil || err.Error() != "away" {
-		t.Fatal(err)
-	}
+	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(ctx, asked.ID, nil))), "away")
 	away = false
 	assert.Equal(t, textOf(t, assert.Value(w.Approve(ctx, asked.ID, nil))(t)), "delete done")
 	w.wantReached(t, spelled)
@@ -76,8 +72,7 @@ func TestApprovalResumesAsTheUser(t *testing.T) {
 	asked := w.mustAsk(t, inConversation(t.Context(), "ann", "c1"), "files__delete", `{}`)
 	conversation = ""
 	assert.Value(w.Approve(registry.WithConversation(t.Context(), "other"), asked.ID, nil))(t)
-	assert.Equal(t, user, "ann", "the call is made as")
-	assert.Equal(t, conversation, "c1", "the call is made as")
+	assert.Equal(t, user+" in "+conversation, "ann in c1", "the call is made as")
 }
 
 // Nobody sees, answers or awaits the calls of somebody else.
@@ -86,8 +81,8 @@ func TestApprovalOfAnotherUser(t *testing.T) {
 	asked := w.mustAsk(t, inConversation(t.Context(), "ann", "c"), "files__delete", `{}`)
 	bob := onbehalf.With(t.Context(), "bob")
 	assert.Equal(t, len(w.Approvals(bob)), 0, "calls that bob sees")
-	_, err := w.Approve(bob, asked.ID, nil)
-	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(bob, "made up", nil))), wantError[*approval.UnknownError](t, err).Error(), "what bob is told of a call")
+	unknown := wantError[*approval.UnknownError](t, errorOf(w.Approve(bob, asked.ID, nil)))
+	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(bob, "made up", nil))), unknown.Error(), "what bob is told of a call")
 	wantError[*approval.UnknownError](t, w.Deny(bob, asked.ID, ""))
 	wantError[*approval.UnknownError](t, errorOf(w.Await(bob, asked.ID)))
 	w.EndConversation(inConversation(t.Context(), "bob", "c"))
@@ -119,15 +114,13 @@ func TestApprovalRunsOnce(t *testing.T) {
 					return
 				}
 				var unknown *approval.UnknownError
-				if !errors.As(err, &unknown) || unknown.Reason == "" || unknown.ID != asked.ID || strings.Contains(err.Error(), asked.ID) {
-					t.Errorf("%v", err)
-				}
+				assert.Equal(t, errors.As(err, &unknown) && unknown.Reason != "" && unknown.ID == asked.ID, true, "an UnknownError with a reason")
+				assert.Lacks(t, err.Error(), asked.ID)
 			})
 			group.Go(func() {
 				<-start
-				if res, err := w.Await(t.Context(), asked.ID); err != nil || len(res.Content) != 1 {
-					t.Errorf("%v, %v", res, err)
-				}
+				res, err := w.Await(t.Context(), asked.ID)
+				assert.Equal(t, err == nil && len(res.Content) == 1, true, "what is awaited has a block")
 			})
 		}
 		close(start)
@@ -149,9 +142,7 @@ func TestApprovalResumeAgainstRefuse(t *testing.T) {
 		group.Go(func() { _, resumed = w.Approve(t.Context(), asked.ID, nil) })
 		group.Go(func() { refused = w.Deny(t.Context(), asked.ID, "") })
 		group.Wait()
-		if (resumed == nil) == (refused == nil) {
-			t.Fatalf("resumed: %v, refused: %v", resumed, refused)
-		}
+		assert.Equal(t, (resumed == nil) != (refused == nil), true, "one of them wins")
 		if resumed == nil {
 			want = append(want, `{}`)
 		}
@@ -167,10 +158,7 @@ func TestApprovalRefuse(t *testing.T) {
 	} {
 		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 		assert.OK(t, w.Deny(t.Context(), asked.ID, reason))
-		_, err := w.Await(t.Context(), asked.ID)
-		if wantError[*approval.DeniedError](t, err); err.Error() != want {
-			t.Errorf("%v", err)
-		}
+		assert.Equal(t, wantError[*approval.DeniedError](t, errorOf(w.Await(t.Context(), asked.ID))).Error(), want)
 		wantError[*approval.UnknownError](t, errorOf(w.Approve(t.Context(), asked.ID, nil)))
 		wantError[*approval.UnknownError](t, w.Deny(t.Context(), asked.ID, ""))
 	}
@@ -201,11 +189,9 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		assert.Equal(t, again.ID == asked.ID, false, "%s", name)
 		// And a call that waits is replaced by what the tool is now.
 		mustReplace(t, w.Registry, "files", tool)
-		if third := w.mustAsk(t, ctx, "files__delete", `{}`); third.ID == again.ID {
-			t.Errorf("%s: the request for another tool", name)
-		} else if err := w.Deny(ctx, third.ID, ""); err != nil {
-			t.Error(err)
-		}
+		third := w.mustAsk(t, ctx, "files__delete", `{}`)
+		assert.Equal(t, third.ID == again.ID, false, "%s: the request for another tool", name)
+		assert.OK(t, w.Deny(ctx, third.ID, ""))
 		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, again.ID, nil)))
 	}
 	w.wantReached(t)
@@ -216,14 +202,10 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	tools := w.Snapshot().Tools()
-	from := func(fingerprint string) {
-		t.Helper()
-		assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: fingerprint}, tools))(t)
-	}
-	from("one")
+	assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: "one"}, tools))(t)
 	w.allowForSession(t, ctx, "files__delete")
 	asked := w.mustAsk(t, ctx, "files__move", `{}`)
-	from("two")
+	assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: "two"}, tools))(t)
 	wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
 	assert.Equal(t, w.isAllowed(t, ctx, "files__delete"), false, "the grant holds for another server")
 	w.wantReached(t, `{"for":"session"}`)
@@ -235,8 +217,7 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(askAll)})
 	ctx := t.Context()
 	mustReplace(t, r, "files", serverTool("files", "delete", ""))
-	_, err := r.Call(ctx, "files__delete", nil)
-	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
+	asked := wantError[*registry.ApprovalRequiredError](t, errorOf(r.Call(ctx, "files__delete", nil))).Request
 	mustReplace(t, r, "files", serverTool("files", "delete", " everything"))
 	assert.Equal(t, wantError[*registry.QuarantinedError](t, errorOf(r.Approve(ctx, asked.ID, nil))).Name, "files__delete", "name")
 	mustReplace(t, r, "files", serverTool("files", "delete", ""))
@@ -248,45 +229,36 @@ func TestApprovalOutcomes(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
-	waits := func() {
+	// still approves in vain, and checks that the call goes on waiting.
+	still := func(ctx context.Context) error {
 		t.Helper()
-		if list := w.Approvals(ctx); len(list) != 1 || list[0].ID != asked.ID {
-			t.Fatalf("%d calls wait", len(list))
-		}
+		_, err := w.Approve(ctx, asked.ID, nil)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
+		assert.Equal(t, only(t, w.Approvals(t.Context())).ID, asked.ID, "the call that waits")
+		return err
 	}
-
 	// The server is away.
 	assert.OK(t, w.client.Close())
-	if _, err := w.Approve(ctx, asked.ID, nil); !errors.Is(err, mcp.ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Fatal(err)
-	}
-	waits()
+	assert.Is(t, still(ctx), mcp.ErrClosed)
 	// So are its tools.
 	mustReplace(t, w.Registry, "files")
-	wantError[*registry.UnknownToolError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
-	waits()
+	assert.As[*registry.UnknownToolError](t, still(ctx))
 	// Another one that the name could be taken for is none of them.
 	mustReplace(t, w.Registry, "files", serverTool("files", "Delete", ""))
-	wantError[*registry.UnknownToolError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
-	waits()
+	assert.As[*registry.UnknownToolError](t, still(ctx))
 	w.connect(t)
 	// The context has ended.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err := w.Approve(ended, asked.ID, nil)
-	assert.Is(t, err, context.Canceled)
-	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
-	waits()
-	// Nobody knows whether it is allowed.
+	assert.Is(t, still(ended), context.Canceled)
+	// Whether it is allowed is not known.
 	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Allow}, errors.New("the policy cannot be read")
 	})
-	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*approval.PolicyError](t, err)
-	waits()
+	assert.As[*approval.PolicyError](t, still(ctx))
 	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
 	assert.Equal(t, panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }), "oh", "the panic")
-	waits()
+	assert.Equal(t, only(t, w.Approvals(ctx)).ID, asked.ID, "the call that waits")
 	w.wantReached(t)
 
 	// Sent, but the caller goes before there is an answer.
@@ -300,9 +272,9 @@ func TestApprovalOutcomes(t *testing.T) {
 	}()
 	<-w.arrived
 	cancel()
-	if err := <-resumed; !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
-		t.Errorf("%v, outcome %v", err, mcp.OutcomeOf(err))
-	}
+	err := <-resumed
+	assert.Is(t, err, context.Canceled)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "the outcome")
 	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
 	assert.Is(t, errorOf(w.Await(ctx, asked.ID)), context.Canceled, "Await")
 	w.wantReached(t, `{}`)
@@ -352,12 +324,8 @@ func TestApprovalAskedAgain(t *testing.T) {
 		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
 	assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
-	assert.Equal(t, seen.ID, asked.ID, "id")
-	assert.Equal(t, seen.Approved, true, "approved")
-	assert.Equal(t, asked.Approved, false, "approved")
-	assert.Equal(t, seen.Reason, "because", "reason")
-	assert.Equal(t, seen.Asked, asked.Asked, "asked")
-	assert.Equal(t, seen.Expires, asked.Expires, "expires")
+	assert.Equal(t, fmt.Sprint(seen.ID, seen.Approved, seen.Reason, seen.Asked, seen.Expires), fmt.Sprint(asked.ID, true, "because", asked.Asked, asked.Expires), "the request")
+	assert.Equal(t, asked.Approved, false, "the former request is approved")
 	w.setVerdict(approval.Ask) // what the approver allowed for the session holds
 	assert.Value(w.Call(t.Context(), "files__delete", nil))(t)
 }

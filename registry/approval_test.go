@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -25,9 +26,7 @@ func TestApprovalVerdicts(t *testing.T) {
 
 	for _, v := range []approval.Verdict{approval.Deny, -1, 4, 1 << 20} {
 		w.setVerdict(v)
-		denied := wantError[*approval.DeniedError](t, call())
-		assert.Equal(t, denied.Tool, "files__delete", "%v: tool", v)
-		assert.Equal(t, denied.Reason, "because", "%v: reason", v)
+		assert.Equal(t, *wantError[*approval.DeniedError](t, call()), approval.DeniedError{Tool: "files__delete", Reason: "because"}, "%v", v)
 	}
 	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Allow}, errors.New("the policy cannot be read")
@@ -57,25 +56,12 @@ func TestApprovalOfAnUnlistedTool(t *testing.T) {
 	w.wantReached(t)
 }
 
-func TestApprovalWithoutAnApprover(t *testing.T) {
-	r := newRegistry(t, native("tool"))
-	assert.Value(r.Call(t.Context(), "tool", nil))(t)
-	assert.Fails(t, errorOf(r.Approve(t.Context(), "", nil)), "something was resumed")
-}
-
 // The approver sees who wants what, and cannot change it.
 func TestApprovalRequest(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-		assert.Equal(t, req.User, "ann", "request: user")
-		assert.Equal(t, req.Conversation, "c1", "request: conversation")
-		assert.Equal(t, string(req.Args), `{"path":"a"}`, "request: args")
-		assert.Equal(t, req.Tool.Origin, registry.Origin{Server: "files", Tool: "delete"}, "request: origin")
-		assert.Equal(t, req.ID, "", "request of a call that does not wait: id")
-		assert.Equal(t, req.Approved, false, "request of a call that does not wait: approved")
-		assert.Equal(t, req.Reason, "", "request of a call that does not wait: reason")
-		assert.Equal(t, req.Asked.IsZero(), true, "request of a call that does not wait: has no time")
-		assert.Equal(t, req.Expires.IsZero(), true, "request of a call that does not wait: does not expire")
+		assert.Equal(t, fmt.Sprintf("%s in %s: %s of %s, %s", req.User, req.Conversation, req.Tool.Origin.Tool, req.Tool.Origin.Server, req.Args), `ann in c1: delete of files, {"path":"a"}`)
+		assert.Equal(t, fmt.Sprintf("%q %t %q %t %t", req.ID, req.Approved, req.Reason, req.Asked.IsZero(), req.Expires.IsZero()), `"" false "" true true`, "what a request has that waits")
 		copy(req.Args, `{"path":"b"}`)
 		req.User, req.Conversation = "bob", "c2"
 		return approval.Decision{Verdict: approval.AllowForSession}, nil
@@ -86,8 +72,7 @@ func TestApprovalRequest(t *testing.T) {
 	w.mustAsk(t, inConversation(t.Context(), "bob", "c2"), "files__delete", `{}`)
 
 	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-		assert.Equal(t, req.Approved, true, "approved")
-		assert.Equal(t, req.ID, "", "request of a call that is allowed for the session: id")
+		assert.Equal(t, fmt.Sprint(req.Approved, req.ID), "true", "approved, without an id")
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	assert.Value(w.Call(inConversation(t.Context(), "ann", "c1"), "files__delete", nil))(t)
@@ -102,15 +87,9 @@ func TestApprovalContext(t *testing.T) {
 		<-ctx.Done()
 		return approval.Decision{}, ctx.Err()
 	})
-	_, err := w.Call(ctx, "files__delete", nil)
-	if wantError[*approval.PolicyError](t, err); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v is not the context's end", err)
-	}
+	assert.Is(t, wantError[*approval.PolicyError](t, errorOf(w.Call(ctx, "files__delete", nil))), context.Canceled)
 	w.setVerdict(approval.Ask)
-	_, err = w.Call(ctx, "files__delete", nil)
-	if wantError[*approval.PolicyError](t, err); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v is not the context's end", err)
-	}
+	assert.Is(t, wantError[*approval.PolicyError](t, errorOf(w.Call(ctx, "files__delete", nil))), context.Canceled)
 	assert.Equal(t, len(w.Approvals(t.Context())), 0, "calls wait")
 	w.wantReached(t)
 }
@@ -136,45 +115,28 @@ func deciding(ctx context.Context, d approval.Decision, err error) (context.Cont
 }
 
 func TestWithAsk(t *testing.T) {
-	gone := errors.New("gone")
 	for _, test := range []struct {
 		decision approval.Decision
 		err      error
-		wants    error // of this type; nil: none
+		want     string // type of the error
+		again    int    // requests after a second call
 	}{
-		{approval.Decision{Verdict: approval.Allow}, nil, nil},
-		{approval.Decision{Verdict: approval.AllowForSession}, nil, nil},
-		{approval.Decision{Verdict: approval.Deny, Reason: "no"}, nil, &approval.DeniedError{}},
-		{approval.Decision{Verdict: approval.Ask}, nil, &registry.ApprovalRequiredError{}},
-		{approval.Decision{}, gone, &approval.PolicyError{}},
+		{approval.Decision{Verdict: approval.Allow}, nil, "<nil>", 2},
+		{approval.Decision{Verdict: approval.AllowForSession}, nil, "<nil>", 1},
+		{approval.Decision{Verdict: approval.Deny, Reason: "no"}, nil, "*approval.DeniedError", 2},
+		{approval.Decision{Verdict: approval.Ask}, nil, "*registry.ApprovalRequiredError", 2},
+		{approval.Decision{}, errors.New("gone"), "*approval.PolicyError", 2},
 	} {
 		w := newApprovalServer(t, approval.Options{})
 		ctx, seen := deciding(inConversation(t.Context(), "ann", "c1"), test.decision, test.err)
 		_, err := w.Call(ctx, "files__delete", json.RawMessage(`{"path":"a"}`))
-		switch test.wants.(type) {
-		case nil:
-			assert.OK(t, err, "%v", test.decision)
-		case *approval.DeniedError:
-			wantError[*approval.DeniedError](t, err)
-		case *registry.ApprovalRequiredError:
-			wantError[*registry.ApprovalRequiredError](t, err)
-		case *approval.PolicyError:
-			wantError[*approval.PolicyError](t, err)
-		}
-		if len(*seen) != 1 {
-			t.Fatalf("%v: asked %d times, want 1", test.decision, len(*seen))
-		}
-		got := (*seen)[0]
-		assert.Equal(t, string(got.Args), `{"path":"a"}`, "args")
-		assert.Equal(t, got.User, "ann", "user")
-		assert.Equal(t, got.Reason == "", false, "reason")
+		assert.Equal(t, fmt.Sprintf("%T", err), test.want, "%v", test.decision)
+		got := only(t, *seen)
+		assert.Equal(t, got.User+string(got.Args), `ann{"path":"a"}`, "the request")
+		assert.Equal(t, got.Reason != "", true, "a request has a reason")
 		// What is allowed for the session is not asked about again.
 		_, _ = w.Call(ctx, "files__delete", json.RawMessage(`{"path":"b"}`))
-		want := 2
-		if test.decision.Verdict == approval.AllowForSession {
-			want = 1
-		}
-		assert.Equal(t, len(*seen), want, "%v: asked times after a second call", test.decision)
+		assert.Equal(t, len(*seen), test.again, "%v: asked times after a second call", test.decision)
 	}
 }
 
@@ -202,9 +164,7 @@ func TestWithAskDecidedElsewhere(t *testing.T) {
 	ctx := inConversation(t.Context(), "ann", "c1")
 	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 	elsewhere := registry.WithAsk(ctx, func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-		if _, err := w.Approve(ctx, asked.ID, nil); err != nil {
-			t.Error(err)
-		}
+		assert.Value(w.Approve(ctx, asked.ID, nil))(t)
 		return approval.Decision{Verdict: approval.Allow}, nil
 	})
 	_, err := w.Call(elsewhere, "files__delete", json.RawMessage(`{}`))

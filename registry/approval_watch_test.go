@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // The end of a conversation ends what waits in it, and does not disturb what
@@ -35,11 +36,10 @@ func TestEndConversation(t *testing.T) {
 
 	// A call that ran when the conversation ended does not wait again.
 	asked = w.mustAsk(t, ctx, "files__delete", `{}`)
-	away := errors.New("away")
-	var away1 bool
+	away, isAway := errors.New("away"), false
 	w.Use(around(func(_ context.Context, _ *registry.Call, _ registry.Handler) (*mcp.CallToolResult, error) {
 		w.EndConversation(ctx)
-		if away1 = !away1; away1 {
+		if isAway = !isAway; isAway {
 			return nil, mcp.WithOutcome(away, mcp.NotSent)
 		}
 		return textResult("done"), nil
@@ -64,9 +64,7 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 		w.mustAsk(t, inConversation(t.Context(), "bob", "c1"), "files__delete", `{"a":1}`),
 		w.mustAsk(t, inConversation(t.Context(), "ann", "c2"), "files__delete", `{"a":1}`),
 	} {
-		if slices.Contains(ids, other.ID) {
-			t.Errorf("%+v is taken for another call", other)
-		}
+		assert.Equal(t, slices.Contains(ids, other.ID), false, "%s is taken for another call", other.Args)
 		wantBetween(t, len(other.ID), 22, math.MaxInt, "bytes of the id")
 		assert.Equal(t, strings.Trim(other.ID, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), "", "id")
 		ids = append(ids, other.ID)
@@ -121,15 +119,12 @@ func TestApprovalExpires(t *testing.T) {
 		ctx := t.Context()
 		begun := time.Now()
 		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
-		assert.Equal(t, asked.Asked.Equal(begun), true)
-		assert.Equal(t, asked.Expires.Equal(begun.Add(time.Minute)), true)
+		assert.Equal(t, asked.Asked.Equal(begun) && asked.Expires.Equal(begun.Add(time.Minute)), true, "the times of the request")
 		var awaited sync.WaitGroup
 		for range 3 {
 			awaited.Go(func() {
-				_, err := w.Await(ctx, asked.ID)
-				if wantError[*approval.DeniedError](t, err); time.Since(begun) != time.Minute {
-					t.Errorf("after %v", time.Since(begun))
-				}
+				wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
+				assert.Equal(t, time.Since(begun), time.Minute, "the wait")
 			})
 		}
 		time.Sleep(time.Minute - time.Nanosecond)
@@ -164,13 +159,10 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 		other := w.mustAsk(t, ctx, "files__delete", `{"expires":"behind it"}`)
 		var group sync.WaitGroup
 		group.Go(func() {
-			if res, err := w.Await(ctx, asked.ID); err != nil || textOf(t, res) != "delete done" {
-				t.Errorf("%v, %v", res, err)
-			}
+			res, err := w.Await(ctx, asked.ID)
+			assert.Equal(t, fmt.Sprintln(result.Text(res), err), "delete done <nil>\n", "what is awaited")
 		})
-		group.Go(func() {
-			wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, other.ID)))
-		})
+		group.Go(func() { wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, other.ID))) })
 		assert.Value(w.Approve(ctx, asked.ID, nil))(t)
 		group.Wait()
 		w.wantReached(t, `{}`)
@@ -178,9 +170,7 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 		// It was not sent, and now it is too late to try again.
 		sent = false
 		asked = w.mustAsk(t, ctx, "files__delete", `{}`)
-		group.Go(func() {
-			wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
-		})
+		group.Go(func() { wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID))) })
 		assert.Equal(t, mcp.OutcomeOf(errorOf(w.Approve(ctx, asked.ID, nil))), mcp.NotSent, "outcome")
 		group.Wait()
 		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))

@@ -48,26 +48,6 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 	}), 0, "allocations")
 }
 
-func BenchmarkSnapshot(b *testing.B) {
-	r := thousandTools(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if len(r.Snapshot().Tools()) != 1000 {
-			b.Fatal("tools are missing")
-		}
-	}
-}
-
-func BenchmarkLookup(b *testing.B) {
-	r := thousandTools(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := r.Snapshot().Lookup("server__some_tool_500"); !ok {
-			b.Fatal("not found")
-		}
-	}
-}
-
 // BenchmarkCall is what the registry adds to a call.
 func BenchmarkCall(b *testing.B) {
 	args := json.RawMessage(`{"title":"Buy milk","tags":["home","shop"]}`)

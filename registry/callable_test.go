@@ -30,9 +30,7 @@ func claimingTools(t *testing.T, server, revision string) ([]registry.Tool, *ato
 			c.Result(`{"content":[]}`)
 		},
 	})
-	c := newClient(t, server, s)
-	tools := remotes(t, server, c)
-	return tools, &calls
+	return remotes(t, server, newClient(t, server, s)), &calls
 }
 
 // What a server that is not trusted says of its tools spares nobody an approval:
@@ -53,11 +51,7 @@ func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 				tools, calls := claimingTools(t, "files", revision)
 				r := registry.New(&registry.Options{Approver: policy})
 				mustReplace(t, r, "files", tools...)
-				if _, err := r.Call(t.Context(), "files__claims", nil); err == nil {
-					t.Error("the call was made")
-				} else {
-					wantError[*registry.ApprovalRequiredError](t, err)
-				}
+				wantError[*registry.ApprovalRequiredError](t, errorOf(r.Call(t.Context(), "files__claims", nil)))
 				assert.Equal(t, calls.Load(), 0, "calls reached the server")
 
 				// The same claims count if the owner vouches for the server.
@@ -90,16 +84,10 @@ func TestCallable(t *testing.T) {
 		for _, tool := range r.Callable(ctx) {
 			got = append(got, tool.Definition().Name)
 		}
-		wantList(t, got, want)
-		for _, tool := range r.Snapshot().Tools() {
-			name := tool.Definition().Name
-			if slices.Contains(want, name) {
-				continue
-			}
-			if _, err := r.Call(ctx, name, nil); err == nil {
-				t.Errorf("%s may be called for %q", name, user)
-			} else {
-				wantError[*approval.DeniedError](t, err)
+		wantList(t, got, want, "%q is shown", user)
+		for _, name := range listedNames(r.Snapshot()) {
+			if !slices.Contains(want, name) {
+				wantError[*approval.DeniedError](t, errorOf(r.Call(ctx, name, nil)))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"math/big"
@@ -48,10 +49,7 @@ type point struct {
 func TestFuncDefinition(t *testing.T) {
 	tool := assert.Value(registry.Func("find", "Find things", func(context.Context, search) (point, error) { return point{}, nil }))(t)
 	d := tool.Definition()
-	assert.Equal(t, d.Name, "find", "definition: name")
-	assert.Equal(t, d.Description, "Find things", "definition: description")
-	assert.Equal(t, d.Origin, registry.Origin{}, "definition: origin")
-	assert.Equal(t, d.Annotations == nil, true, "definition: annotations")
+	assert.Equal(t, fmt.Sprint(d.Name, ": ", d.Description, ", ", d.Origin, d.Annotations), "find: Find things, a native tool <nil>")
 	const input = `{"type":"object","properties":{` +
 		`"query":{"type":"string","description":"what to look for"},` +
 		`"limit":{"type":"integer","minimum":-128,"maximum":127},` +
@@ -61,7 +59,7 @@ func TestFuncDefinition(t *testing.T) {
 	assert.Equal(t, string(d.InputSchema), input, "input schema")
 	const output = `{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false}`
 	assert.Equal(t, string(d.OutputSchema), output, "output schema")
-	assert.Equal(t, tool.Definition(), d, "Definition returned another value")
+	assert.Equal(t, tool.Definition(), d, "the definition, again")
 }
 
 func TestFuncOutputSchemaOnlyForObjects(t *testing.T) {
@@ -79,7 +77,7 @@ func TestFuncOutputSchemaOnlyForObjects(t *testing.T) {
 		"raw":                 returns(t, json.RawMessage("1")),
 		"implements no error": returns[error](t, nil),
 	} {
-		assert.Equal(t, tool.Definition().OutputSchema != nil, false, "%s, output schema", what)
+		assert.Equal(t, tool.Definition().OutputSchema != nil, false, "%s: output schema", what)
 	}
 }
 
@@ -127,9 +125,8 @@ func TestFuncRefusesTypesAndNames(t *testing.T) {
 	}
 	assert.Value(registry.Func(strings.Repeat("x", 122)+"aZ0_-.", "", ok))(t)
 	defer func() {
-		if err, _ := recover().(error); !errors.As(err, new(*registry.DefinitionError)) {
-			t.Errorf("MustFunc panicked with %v, want a DefinitionError", err)
-		}
+		err, _ := recover().(error)
+		assert.As[*registry.DefinitionError](t, err, "the panic of MustFunc")
 	}()
 	registry.MustFunc("", "", ok)
 }
@@ -179,7 +176,7 @@ func TestFuncTypesWithFormsOfTheirOwn(t *testing.T) {
 		"Ptrs":   `{"type":"object","additionalProperties":true}`,
 		"Keyed":  `{"type":"object","additionalProperties":{"type":["null","array"],"items":true}}`,
 	} {
-		assert.Equal(t, string(schema.Properties[name]), want, "schema of %s =", name)
+		assert.Equal(t, string(schema.Properties[name]), want, "schema of %s", name)
 	}
 }
 
@@ -202,7 +199,7 @@ func TestFuncDefaults(t *testing.T) {
 		`{"size":3}`:   `{"size":3}`,
 		`{"size":"3"}`: `arguments of tool "tool": "size" must be an integer, not a string`,
 	} {
-		assert.Equal(t, outcome(t, tool, args), want, "Call(%s) =", args)
+		assert.Equal(t, outcome(t, tool, args), want, "Call(%s)", args)
 	}
 }
 
@@ -231,14 +228,14 @@ func TestFuncResults(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			res := assert.Value(test.tool.Call(t.Context(), nil))(t)
 			assert.Equal(t, textOf(t, res), test.text, "text")
-			assert.Equal(t, res.IsError, false, "text: isError")
+			assert.Equal(t, res.IsError, false, "isError")
 			structured, _ := res.StructuredContent.(json.RawMessage)
 			assert.Equal(t, string(structured), test.structured, "structured content")
 			assert.Equal(t, test.structured == "", res.StructuredContent == nil, "structured content")
 		})
 	}
 	res, _ := returns(t, whole).Call(t.Context(), nil)
-	assert.Equal(t, res, whole, "a CallToolResult was not returned as it is")
+	assert.Equal(t, res, whole, "a CallToolResult")
 }
 
 func TestFuncResultsThatAreNone(t *testing.T) {
@@ -258,8 +255,7 @@ func TestFuncResultsThatAreNone(t *testing.T) {
 }
 
 func TestFuncErrors(t *testing.T) {
-	failed := errors.New("disk full")
-	tool := makeFunc(t, func(context.Context, none) (string, error) { return "ignored", failed })
+	tool := makeFunc(t, func(context.Context, none) (string, error) { return "ignored", errors.New("disk full") })
 	res := assert.Value(tool.Call(t.Context(), nil))(t)
 	assert.Equal(t, textOf(t, res), "disk full", "result")
 	assert.Equal(t, res.IsError, true, "result: isError")
@@ -289,8 +285,9 @@ func TestFuncContext(t *testing.T) {
 		if test.want == nil {
 			assert.OK(t, err, "%s", what)
 			assert.Equal(t, res.IsError, true, "%s: isError", what)
-		} else if res != nil || !errors.Is(err, test.want) || !strings.Contains(err.Error(), `"tool"`) {
-			t.Errorf("%s: Call = %v, %v; want an error about %v", what, res, err, test.want)
+		} else {
+			assert.Is(t, err, test.want, "%s", what)
+			assert.Contains(t, fmt.Sprint(err), `"tool"`, "%s", what)
 		}
 	}
 }
@@ -302,7 +299,7 @@ func TestFuncDoesNotRunAfterTheEnd(t *testing.T) {
 	tool := makeFunc(t, func(context.Context, none) (none, error) { ran = true; return none{}, nil })
 	_, err := tool.Call(ctx, nil)
 	assert.Equal(t, ran, false, "ran")
-	assert.Is(t, err, context.Canceled, "ran")
+	assert.Is(t, err, context.Canceled)
 	assert.Equal(t, mcp.SafeToRetry(err), true, "safe to retry")
 }
 
@@ -312,19 +309,16 @@ func TestFuncPanics(t *testing.T) {
 	_, err := tool.Call(t.Context(), nil)
 	caught := assert.As[*registry.PanicError](t, err)
 	assert.Equal(t, caught.Tool, "tool", "tool")
-	assert.Equal(t, caught.Value, any(boom), "error: value")
+	assert.Equal(t, caught.Value, any(boom), "value")
 	assert.Is(t, err, boom, "error")
 	assert.Contains(t, string(caught.Stack), "TestFuncPanics", "the stack")
 	assert.Lacks(t, err.Error(), "func_test.go", "the text of the error")
-	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "outcome =")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "outcome")
 
 	_, err = makeFunc(t, func(context.Context, none) (none, error) { panic("text") }).Call(t.Context(), nil)
-	if !errors.As(err, &caught) || caught.Unwrap() != nil || err.Error() != `tool "tool" panicked: text` {
-		t.Errorf("Call = %v", err)
-	}
-	if _, err = returns[any](t, bomb{}).Call(t.Context(), nil); !errors.As(err, &caught) {
-		t.Errorf("a panic while encoding: %v", err)
-	}
+	assert.Equal(t, assert.As[*registry.PanicError](t, err).Unwrap(), nil, "the cause of a panic with a text")
+	assert.Equal(t, err.Error(), `tool "tool" panicked: text`)
+	assert.As[*registry.PanicError](t, errorOf(returns[any](t, bomb{}).Call(t.Context(), nil)), "a panic while encoding")
 }
 
 type bomb struct{}

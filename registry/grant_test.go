@@ -164,9 +164,7 @@ func TestApproverLearnsOfSessions(t *testing.T) {
 				_, err = w.Call(deciding, "files__delete", json.RawMessage(`{}`))
 			}
 			wantList(t, seen, []bool{false, true}, "asked %s", asked)
-			if len(subjects) != 1 || subjects[""] {
-				t.Errorf("asked %s: got the subjects %v, want one that is not empty", asked, subjects)
-			}
+			assert.Equal(t, len(subjects) == 1 && !subjects[""], true, "asked %s: there is one subject", asked)
 			assert.Equal(t, errors.As(err, new(*approval.DeniedError)), deny, "asked %s", asked)
 			assert.Equal(t, w.isAllowed(t, ctx, "files__delete") == deny, false, "asked %s: allowed later is not allowed now", asked)
 		}

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -236,34 +235,6 @@ func FuzzForgive(f *testing.F) {
 			}
 		}
 		t.Fatalf("%q is forgiven as %+v", name, e.def)
-	})
-}
-
-func BenchmarkForgive(b *testing.B) {
-	var tools []string
-	for i := range 10_000 {
-		tools = append(tools, fmt.Sprintf("server%d/some_tool_%d", i%100, i))
-	}
-	s := snapshotOf(b, names.Names{}, tools...)
-	for _, test := range []struct{ label, name string }{
-		{"found", "mcp_server7_some-tool-4207"},
-		{"unknown", "server7__some_tool_4208"},
-		{"cuts", strings.Repeat("a_", 256)},
-		{"long", strings.Repeat("a", 1<<20)},
-	} {
-		b.Run(test.label, func(b *testing.B) {
-			s.meant("") // the index is made once
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = s.meant(test.name)
-			}
-		})
-	}
-	b.Run("index", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_ = (&Snapshot{entries: s.entries}).meant("some_tool_42")
-		}
 	})
 }
 

@@ -3,16 +3,15 @@
 package registry_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -27,10 +26,8 @@ func TestCatalogueOfAServerInQuarantine(t *testing.T) {
 	s := registry.Server{Name: "github", Fingerprint: "one", Quarantined: true}
 	tool := serverTool("github", "x", "")
 	assert.Value(r.Replace(s, []registry.Tool{tool}))(t)
-	held := r.Snapshot().Quarantined()
-	if len(held) != 1 || held[0].Tool.Name != tool.def.Name || held[0].Change.Kind != ledger.ServerQuarantined {
-		t.Fatalf("got %+v in quarantine, want the tool for its server's sake", held)
-	}
+	held := only(t, r.Snapshot().Quarantined())
+	assert.Equal(t, held.Tool.Name+" "+string(held.Change.Kind), "github__x server_quarantined")
 	_, err := r.Call(t.Context(), tool.def.Name, nil)
 	assert.As[*registry.QuarantinedError](t, err)
 	assert.Contains(t, err.Error(), "All of server \"github\" is in quarantine")
@@ -76,16 +73,15 @@ func TestQuarantineText(t *testing.T) {
 	text := err.Error()
 	for _, want := range []string{`tool "github__a" was not called and nothing ran`, `Tool "a" of server "github" is not what was accepted`,
 		"quoted from the server", "not instructions", "/description", "more\n", "Ask the user to review this and to accept or reject the tool"} {
-		assert.Contains(t, text, want, "%q is missing in", want)
+		assert.Contains(t, text, want, "the error")
 	}
 	wantBetween(t, len(text), 0, 3000, "bytes")
-	assert.Lacks(t, text, "\x1b", "bytes")
-	assert.Lacks(t, text, "\u202e", "bytes")
-	wantBetween(t, strings.Count(text, "\n"), 0, textFields+3, "bytes")
-	assert.Equal(t, strings.Count(text, "\nEnd of the quotation."), 1, "the quotation ends times: %s", text)
+	assert.Equal(t, strings.ContainsAny(text, "\x1b\u202e"), false, "hidden characters")
+	wantBetween(t, strings.Count(text, "\n"), 0, textFields+3, "lines")
+	assert.Equal(t, strings.Count(text, "\nEnd of the quotation."), 1, "ends of the quotation")
 	res := err.Analysis()
-	assert.Equal(t, res.IsError, true, "result: isError")
-	assert.Equal(t, res.Content[0].(*mcp.TextContent).Text, text, "result: text")
+	assert.Equal(t, res.IsError, true, "isError")
+	assert.Equal(t, textOf(t, res), text, "the text of the result")
 	var got struct {
 		Status, Reason, Server, Tool, Hash, Action string
 		Ran                                        bool
@@ -93,26 +89,21 @@ func TestQuarantineText(t *testing.T) {
 		MoreChanges                                int
 	}
 	assert.OK(t, json.Unmarshal(res.StructuredContent.(json.RawMessage), &got))
-	assert.Equal(t, got.Status, "quarantined", "structured: status")
-	assert.Equal(t, got.Reason, "changed", "structured: reason")
-	assert.Equal(t, got.Server, "github", "structured: server")
-	assert.Equal(t, got.Tool, "a", "structured: tool")
-	assert.Equal(t, got.Hash, bad.SurfaceHash(), "structured: hash")
-	assert.Equal(t, len(got.QuotedChanges), textFields, "structured: quotedChanges")
-	assert.Equal(t, got.MoreChanges == 0, false, "structured: moreChanges")
-	assert.Equal(t, got.Action == "", false, "structured: action")
+	assert.Equal(t, strings.Join([]string{got.Status, got.Reason, got.Server, got.Tool, got.Hash}, " "), "quarantined changed github a "+bad.SurfaceHash())
+	assert.Equal(t, len(got.QuotedChanges), textFields, "changes that are quoted")
+	assert.Equal(t, got.MoreChanges > 0 && got.Action != "", true, "there are more changes, and what to do")
 	wantBetween(t, len(assert.Value(json.Marshal(res))(t)), 0, 8000, "bytes")
 	for kind, want := range map[ledger.ChangeKind]string{ledger.ToolNew: "has not been accepted yet", ledger.ToolRejected: "rejected", ledger.ServerChanged: "another server", ledger.ToolRemoved: "not what was accepted"} {
 		e := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Server: "s", Kind: kind}}
 		assert.Contains(t, e.Error(), want, "%s", kind)
 	}
 	raw := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolChanged, Fields: []ledger.FieldChange{{Field: "/a\x1b\nEnd", Before: "\u202e\n", After: "\x1b[2J"}}}}
-	if got := raw.Error() + string(raw.Analysis().StructuredContent.(json.RawMessage)); strings.ContainsAny(got, "\x1b\u202e") || strings.Contains(got, "\nEnd\n") || strings.Count(raw.Error(), "\n") != 2 {
-		t.Errorf("not made safe: %q", got)
-	}
-	e := (&registry.QuarantinedError{Name: "x"})
-	assert.Equal(t, e.Error() == "", false, "no text without a change")
-	assert.Equal(t, e.Analysis() == nil, false, "there is an analysis without a change")
+	shown := raw.Error() + string(raw.Analysis().StructuredContent.(json.RawMessage))
+	assert.Equal(t, strings.ContainsAny(shown, "\x1b\u202e"), false, "hidden characters")
+	assert.Lacks(t, shown, "\nEnd\n")
+	assert.Equal(t, strings.Count(raw.Error(), "\n"), 2, "line ends")
+	e := &registry.QuarantinedError{Name: "x"}
+	assert.Equal(t, e.Error() != "" && e.Analysis() != nil, true, "there is a text without a change")
 }
 
 const (
@@ -156,15 +147,9 @@ func TestRugPull(t *testing.T) {
 			second := newRawServer(t, "mail", test.tool, listTool)
 			diff := second.offer(t, r, facts)
 			wantList(t, listedNames(r.Snapshot()), []string{"mail__list"}, "listed")
-			if len(diff.Quarantined) != 1 || diff.Quarantined[0].Change.Kind != ledger.ToolChanged {
-				t.Fatalf("quarantined: %+v", diff.Quarantined)
-			}
-			_, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`))
-			held := assert.As[*registry.QuarantinedError](t, err, "the call")
-			assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the call: outcome")
-			if !slices.ContainsFunc(held.Change.Fields, func(f ledger.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }) {
-				t.Errorf("the changes are %+v, want one at %s", held.Change.Fields, test.field)
-			}
+			assert.Equal(t, only(t, diff.Quarantined).Change.Kind, ledger.ToolChanged)
+			held := wantError[*registry.QuarantinedError](t, errorOf(r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`))))
+			assert.Contains(t, fmt.Sprint(held.Change.Fields), "{"+test.field, "the changes")
 			assert.Equal(t, second.calls(), 0, "the call reached the server")
 			assert.Value(r.Call(t.Context(), "mail__list", nil))(t)
 			assert.Equal(t, second.calls(), 1, "the other tool")
@@ -179,17 +164,16 @@ func TestApprovalReleases(t *testing.T) {
 	facts := registry.Server{Name: "mail", Fingerprint: "one"}
 	newRawServer(t, "mail", listTool).offer(t, r, facts)
 	s := newRawServer(t, "mail", listTool, sendTool)
-	if diff := s.offer(t, r, facts); len(diff.Added) != 0 || len(diff.Quarantined) != 1 || diff.Quarantined[0].Change.Kind != ledger.ToolNew {
-		t.Fatalf("a new tool: %+v", diff)
-	}
+	diff := s.offer(t, r, facts)
+	assert.Equal(t, len(diff.Added), 0, "tools that are added")
+	assert.Equal(t, only(t, diff.Quarantined).Change.Kind, ledger.ToolNew)
 	before := r.Snapshot()
 	assert.As[*registry.QuarantinedError](t, errorOf(r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`))), "a call of the new tool")
 	assert.Equal(t, s.calls(), 0, "a call of the new tool: calls")
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("mail")...))
 	after := r.Snapshot()
-	if got := listedNames(after); !slices.Equal(got, []string{"mail__list", "mail__send"}) || after.Version() <= before.Version() {
-		t.Errorf("after the approval: %q, version %d after %d", got, after.Version(), before.Version())
-	}
+	wantList(t, listedNames(after), []string{"mail__list", "mail__send"}, "after the approval")
+	assert.Equal(t, after.Version() > before.Version(), true, "the approval makes a new version")
 	assert.Value(r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)))(t)
 	assert.Equal(t, s.calls(), 1, "after the approval")
 }
@@ -202,8 +186,8 @@ func TestSwappedServer(t *testing.T) {
 	s.offer(t, r, registry.Server{Name: "mail", Fingerprint: "two"})
 	assert.Equal(t, len(r.Snapshot().Tools()), 0, "listed")
 	_, err := r.Call(t.Context(), "mail__list", nil)
-	assert.Equal(t, assert.As[*registry.QuarantinedError](t, err, "the call").Change.Kind, ledger.ServerChanged, "the call: kind")
-	assert.Equal(t, s.calls(), 0, "the call: calls")
+	assert.Equal(t, assert.As[*registry.QuarantinedError](t, err, "the call").Change.Kind, ledger.ServerChanged, "kind")
+	assert.Equal(t, s.calls(), 0, "calls")
 	pending := accepted.Pending("mail")
 	assert.OK(t, accepted.Accept(t.Context(), "ann", pending...))
 	assert.Value(r.Call(t.Context(), "mail__list", nil))(t)
@@ -228,18 +212,14 @@ func TestApprovalElsewhere(t *testing.T) {
 
 // Calls that may not be made are not made, whatever the reason.
 func TestNothingReachesTheServer(t *testing.T) {
-	accepted := ledger.New(nil)
-	verdicts := map[string]approval.Verdict{"denied": approval.Deny, "asked": approval.Ask, "refused": approval.Ask}
+	verdicts := map[string]approval.Verdict{"denied": -1, "asked": approval.Ask, "refused": approval.Ask}
 	r := registry.New(&registry.Options{
-		Ledger: accepted,
+		Ledger: ledger.New(nil),
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-			if v, ok := verdicts[req.Tool.Origin.Tool]; ok {
-				return approval.Decision{Verdict: v}, nil
-			}
 			if req.Tool.Origin.Tool == "undecided" {
-				return approval.Decision{Verdict: approval.Allow}, errors.New("nobody knows")
+				return approval.Decision{Verdict: approval.Allow}, errors.New("it is not known")
 			}
-			return approval.Decision{Verdict: approval.Allow}, nil
+			return approval.Decision{Verdict: cmp.Or(verdicts[req.Tool.Origin.Tool], approval.Allow)}, nil
 		}),
 	})
 	tool := func(name string) string {
@@ -255,22 +235,19 @@ func TestNothingReachesTheServer(t *testing.T) {
 	args := json.RawMessage(`{"a":1,"b":1}`)
 	for name, test := range map[string]struct {
 		args json.RawMessage
-		want any
+		want string // type of the error
 	}{
-		"s__unlisted":  {args, new(*registry.UnknownToolError)},
-		"s__blocked":   {args, new(*registry.UnknownToolError)},
-		"s__denied":    {args, new(*approval.DeniedError)},
-		"s__asked":     {args, new(*registry.ApprovalRequiredError)},
-		"s__undecided": {args, new(*approval.PolicyError)},
-		"s__changed":   {args, new(*registry.QuarantinedError)},
-		"s__new":       {args, new(*registry.QuarantinedError)},
-		"s__fine":      {json.RawMessage(`{}`), new(*registry.ArgumentsError)},
+		"s__unlisted":  {args, "*registry.UnknownToolError"},
+		"s__blocked":   {args, "*registry.UnknownToolError"},
+		"s__denied":    {args, "*approval.DeniedError"},
+		"s__asked":     {args, "*registry.ApprovalRequiredError"},
+		"s__undecided": {args, "*approval.PolicyError"},
+		"s__changed":   {args, "*registry.QuarantinedError"},
+		"s__new":       {args, "*registry.QuarantinedError"},
+		"s__fine":      {json.RawMessage(`{}`), "*registry.ArgumentsError"},
 	} {
-		res, err := r.Call(t.Context(), name, test.args)
-		assert.Equal(t, res == nil, true, "%s", name)
-		if !errors.As(err, test.want) {
-			t.Errorf("%s: %v, %v (%v), want a %T that was not sent", name, res, err, mcp.OutcomeOf(err), test.want)
-		}
+		_, err := r.Call(t.Context(), name, test.args)
+		assert.Equal(t, fmt.Sprintf("%T", err), test.want, "%s", name)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: outcome", name)
 	}
 	_, err := r.Call(t.Context(), "s__refused", args)
@@ -297,9 +274,8 @@ func TestOneToolOfTwoSurfaces(t *testing.T) {
 	second := serverTool("s", "a", "two")
 	second.def.Name = "chosen"
 	diff := mustReplace(t, r, "s", serverTool("s", "a", "one"), second)
-	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"s__a"}) || len(diff.Rejected) != 1 || !errors.As(diff.Rejected[0].Err, new(*registry.DuplicateError)) {
-		t.Errorf("listed are %q, rejected %v", got, diff.Rejected)
-	}
+	wantList(t, listedNames(r.Snapshot()), []string{"s__a"}, "listed")
+	assert.As[*registry.DuplicateError](t, only(t, diff.Rejected).Err)
 	// The same under two names is fine.
 	second = serverTool("s", "a", "one")
 	second.def.Name = "chosen"
@@ -312,33 +288,16 @@ func TestOneToolOfTwoSurfaces(t *testing.T) {
 func TestListedToolChanges(t *testing.T) {
 	r, accepted := newLedgerRegistry()
 	facts := registry.Server{Name: "mail"}
-	versions := make(chan uint64)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		for s := range r.Watch(ctx) {
-			select {
-			case versions <- s.Version():
-			case <-ctx.Done():
-			}
-		}
-	})
-	defer watcher.Wait()
+	next, stop := iter.Pull(r.Watch(t.Context()))
 	defer stop()
-	last := <-versions
-	wake := func(what string) {
+	last := uint64(0)
+	wake := func(what string) { // waits for the next snapshot
 		t.Helper()
-		select {
-		case version := <-versions:
-			if version <= last {
-				t.Errorf("%s: version %d after %d", what, version, last)
-			}
-			last = version
-		case <-ctx.Done():
-			t.Fatalf("%s: who watches was not woken", what)
-		}
+		s, _ := next()
+		assert.Equal(t, s.Version() > last, true, "%s: a new version", what)
+		last = s.Version()
 	}
-
+	wake("nothing")
 	newRawServer(t, "mail", sendTool, listTool).offer(t, r, facts)
 	wake("two tools")
 	for i, description := range []string{"Sends more.", "Sends all."} {
@@ -362,11 +321,9 @@ func TestListedToolChanges(t *testing.T) {
 // described returns the tools that a server lists, with a description of ours.
 func (s *rawServer) described(t *testing.T, server, description string) []registry.Tool {
 	t.Helper()
-	listed := assert.Value(s.client.Tools(t.Context()))(t)
-	var tools []registry.Tool
-	for _, tool := range listed {
-		edited := assert.Value(registry.With(registry.Remote(server, tool, s.client.CallTool), func(d *registry.Definition) { d.Description = description }))(t)
-		tools = append(tools, edited)
+	tools := remotes(t, server, s.client)
+	for i, tool := range tools {
+		tools[i] = describe(t, tool, func(d *registry.Definition) { d.Description = description })
 	}
 	return tools
 }
@@ -405,30 +362,30 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 	for what, test := range map[string]struct {
 		accepted bool
 		change   func(t *testing.T, r *registry.Registry, s *rawServer)
-		want     func(error) bool
+		want     string // type of the error
 	}{
 		"quarantined": {true, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", changed).offer(t, r, registry.Server{Name: "mail"})
-		}, func(err error) bool { return errors.As(err, new(*registry.QuarantinedError)) }},
+		}, "*registry.QuarantinedError"},
 		"changed": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", changed).offer(t, r, registry.Server{Name: "mail", Trusted: true})
-		}, func(err error) bool { return errors.As(err, new(*approval.StaleError)) }},
+		}, "*approval.StaleError"},
 		"not listed": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", listTool).offer(t, r, registry.Server{Name: "mail"})
-		}, func(err error) bool { return errors.As(err, new(*registry.UnknownToolError)) }},
+		}, "*registry.UnknownToolError"},
 		"removed": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			r.Remove("mail__send")
-		}, func(err error) bool { return errors.As(err, new(*registry.UnknownToolError)) }},
+		}, "*registry.UnknownToolError"},
 		"another server of the name": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", harmless).offer(t, r, registry.Server{Name: "mail", Fingerprint: "other", Trusted: true})
-		}, func(err error) bool { return errors.As(err, new(*approval.StaleError)) }},
+		}, "*approval.StaleError"},
 		"not trusted any more": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			s.offer(t, r, registry.Server{Name: "mail"})
-		}, func(err error) bool { return errors.As(err, new(*approval.StaleError)) }},
+		}, "*approval.StaleError"},
 		"listed again": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			_ = s.client.Close()
 			newRawServer(t, "mail", harmless).offer(t, r, registry.Server{Name: "mail", Trusted: true})
-		}, nil},
+		}, ""},
 	} {
 		for _, where := range []string{"approver", "middleware"} {
 			t.Run(what+", "+where, func(t *testing.T) {
@@ -437,8 +394,7 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 				calls := func() { test.change(t, r, first) }
 				opts := &registry.Options{}
 				if test.accepted {
-					accepted := assert.Value(ledger.Open(filepath.Join(t.TempDir(), "mcp.lock.json"), nil))(t)
-					opts.Ledger = accepted
+					opts.Ledger = ledger.New(nil)
 				}
 				opts.Approver = registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 					if where == "approver" {
@@ -447,23 +403,20 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 					return approval.Decision{Verdict: approval.Allow}, nil
 				})
 				if where == "middleware" {
-					opts.Middleware = []registry.Middleware{func(next registry.Handler) registry.Handler {
-						return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-							calls()
-							return next(ctx, call)
-						}
-					}}
+					opts.Middleware = []registry.Middleware{around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+						calls()
+						return next(ctx, call)
+					})}
 				}
 				r = registry.New(opts)
 				first.offer(t, r, registry.Server{Name: "mail", Trusted: true})
 				_, err := r.Call(t.Context(), "mail__send", nil)
-				if test.want == nil {
+				if test.want == "" {
 					assert.OK(t, err, "not by the new client")
 					return
 				}
-				assert.Fails(t, err, "error")
-				assert.Equal(t, test.want(err), true, "error")
-				assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "error: outcome")
+				assert.Equal(t, fmt.Sprintf("%T", err), test.want)
+				assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
 				assert.Equal(t, first.calls(), 0, "the call reached the server")
 			})
 		}
@@ -472,8 +425,7 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 
 // What is known of a server outlives that it has no tools for a while.
 func TestServerWithoutToolsStaysKnown(t *testing.T) {
-	accepted := assert.Value(ledger.Open(filepath.Join(t.TempDir(), "mcp.lock.json"), nil))(t)
-	r := registry.New(&registry.Options{Ledger: accepted})
+	r, _ := newLedgerRegistry()
 	facts := registry.Server{Name: "mail", Mode: ledger.Review, Fingerprint: "one"}
 	assert.Value(r.Replace(facts, nil))(t)
 	mustAdd(t, r, serverTool("mail", "send", ""))
@@ -501,9 +453,7 @@ func TestAddKeepsTheNewestFacts(t *testing.T) {
 	})})
 	assert.Value(r.Replace(registry.Server{Name: "s", Trusted: true}, nil))(t)
 	mustAdd(t, r, &hookedTool{serverTool("s", "a", ""), func() {
-		if _, err := r.Replace(registry.Server{Name: "s"}, nil); err != nil {
-			t.Error(err)
-		}
+		mustReplace(t, r, "s")
 	}})
 	assert.Value(r.Call(t.Context(), "s__a", nil))(t)
 	assert.Equal(t, trusted, false)

@@ -55,13 +55,8 @@ func callWith(t *testing.T, opts registry.ArgumentOptions, schema, args string) 
 	tool := newSchemaTool(schema, "", nil)
 	mustAdd(t, r, tool)
 	_, err := r.Call(t.Context(), "tool", json.RawMessage(args))
-	switch {
-	case err != nil && len(tool.calls) > 0:
-		t.Errorf("the tool was called in spite of %v", err)
-	case err == nil:
-		return tool.calls[0], nil
-	}
-	return "", err
+	assert.Equal(t, len(tool.calls), map[bool]int{true: 1, false: 0}[err == nil], "calls, with the error %v", err)
+	return strings.Join(tool.calls, ""), err
 }
 
 func TestArgumentsAreChecked(t *testing.T) {
@@ -82,15 +77,9 @@ func TestArgumentsAreChecked(t *testing.T) {
 			assert.OK(t, err, "%s", args)
 			continue
 		}
-		var wrong *registry.ArgumentsError
-		if !errors.As(err, &wrong) || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("%s: %T %v", args, err, err)
-			continue
-		}
-		assert.Equal(t, err.Error(), `arguments of tool "tool": `+want)
-		if len(wrong.Problems) == 0 || wrong.Problems[0].Path == "" && !strings.Contains(want, "UTF-8") {
-			t.Errorf("%s: problems %+v", args, wrong.Problems)
-		}
+		wrong := wantError[*registry.ArgumentsError](t, err)
+		assert.Equal(t, err.Error(), `arguments of tool "tool": `+want, "%s", args)
+		assert.Equal(t, wrong.Problems[0].Path == "", strings.Contains(want, "UTF-8"), "%s: a problem without a path", args)
 	}
 }
 
@@ -122,9 +111,8 @@ func TestNativeProblems(t *testing.T) {
 	}
 	wantList(t, wrong.Problems, want, "problems")
 	// Two of a name reach no tool, for what was approved might not be what is run.
-	if _, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":1,"b":1,"a":2}`)); !errors.As(err, &wrong) || wrong.Problems[0].Path != "a" {
-		t.Errorf("two of a name: %v", err)
-	}
+	wrong = assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "add", json.RawMessage(`{"a":1,"b":1,"a":2}`))))
+	assert.Equal(t, wrong.Problems[0].Path, "a", "two of a name")
 }
 
 // Schemas that ask for nothing are not compiled, and nothing else is taken for one.
@@ -143,9 +131,9 @@ func TestSchemasThatAskForNothing(t *testing.T) {
 		`{"type":"object","$ref":"#"}`:                                                                  false,
 		`{}`:                                                                                            true,
 	} {
-		if got, err := callWith(t, registry.ArgumentOptions{}, schema, args); (err == nil) != fits || fits && got != args {
-			t.Errorf("%s: %s, %v", schema, got, err)
-		}
+		got, err := callWith(t, registry.ArgumentOptions{}, schema, args)
+		assert.Equal(t, err == nil, fits, "%s: %v", schema, err)
+		assert.Equal(t, got == args, fits, "%s: the arguments stay", schema)
 	}
 }
 
@@ -162,7 +150,7 @@ func TestArgumentOptions(t *testing.T) {
 		{registry.ArgumentOptions{}, args, ``},
 	} {
 		got, _ := callWith(t, test.opts, issueSchema, test.args)
-		assert.Equal(t, got, test.want, "%+v", test.opts)
+		assert.Equal(t, got, test.want, "%+v: %s becomes", test.opts, test.args)
 	}
 }
 
@@ -170,8 +158,7 @@ func TestArgumentOptions(t *testing.T) {
 func TestUnusableInputSchema(t *testing.T) {
 	_, err := callWith(t, registry.ArgumentOptions{}, `{"type":"object","properties":{"a":{"$ref":"http://localhost/a"}}}`, `{}`)
 	broken := assert.As[*registry.DefinitionError](t, err, "error")
-	assert.Equal(t, broken.Tool, "tool", "tool")
-	assert.Equal(t, broken.Field, "InputSchema", "error: field")
+	assert.Equal(t, broken.Tool+" "+broken.Field, "tool InputSchema")
 	assert.As[*schemagate.SchemaError](t, err, "error")
 }
 
@@ -204,13 +191,12 @@ func TestResultsAreChecked(t *testing.T) {
 			assert.Equal(t, res, tool.answer, "%v", test.structured)
 			continue
 		}
-		var wrong *registry.ResultError
-		if !errors.As(err, &wrong) || err.Error() != `result of tool "tool": `+test.want || wrong.Result != tool.answer || mcp.OutcomeOf(err) != mcp.Answered {
-			t.Errorf("%v:\ngot  %v\nwant %s", test.structured, err, test.want)
-			continue
-		}
-		if test.path != "" && (len(wrong.Problems) != 1 || wrong.Problems[0].Path != test.path) {
-			t.Errorf("problems %+v", wrong.Problems)
+		wrong := assert.As[*registry.ResultError](t, err)
+		assert.Equal(t, err.Error(), `result of tool "tool": `+test.want)
+		assert.Equal(t, wrong.Result, tool.answer, "the result")
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "outcome")
+		if test.path != "" {
+			assert.Equal(t, only(t, wrong.Problems).Path, test.path, "the problem")
 		}
 
 		// Neither errors of the tool are checked, nor anything when asked not to.
@@ -218,9 +204,7 @@ func TestResultsAreChecked(t *testing.T) {
 		mustAdd(t, r, tool)
 		assert.Value(r.Call(t.Context(), "tool", nil))(t)
 		tool.answer.IsError = true
-		r = registry.New(nil)
-		mustAdd(t, r, tool)
-		assert.Value(r.Call(t.Context(), "tool", nil))(t)
+		assert.Value(newRegistry(t, tool).Call(t.Context(), "tool", nil))(t)
 	}
 }
 
@@ -269,21 +253,18 @@ func TestBytesPassUnchanged(t *testing.T) {
 		} {
 			r := registry.New(&registry.Options{Arguments: test.opts})
 			mustReplace(t, r, "s", registry.Remote("s", listed[0], c.CallTool))
-			res, err := r.Call(t.Context(), "s__tool", json.RawMessage(test.args))
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
+			res := assert.Value(r.Call(t.Context(), "s__tool", json.RawMessage(test.args)))(t)
 			calls := server.Received("tools/call")
 			var params struct{ Arguments json.RawMessage }
 			assert.OK(t, json.Unmarshal(calls[len(calls)-1].Params, &params))
-			assert.Equal(t, string(params.Arguments), test.got, "%s, sent", name)
-			want := []byte(answer)
+			assert.Equal(t, string(params.Arguments), test.got, "%s: sent", name)
+			var want bytes.Buffer
+			want.WriteString(answer)
 			if name == "pipe" { // where the server itself writes no white space
-				want = compact(t, answer)
+				want.Reset()
+				assert.OK(t, json.Compact(&want, []byte(answer)))
 			}
-			raw, _ := res.StructuredContent.(json.RawMessage)
-			assert.Equal(t, string(raw), string(want), "%s, came back", name)
+			assert.Equal(t, string(res.StructuredContent.(json.RawMessage)), want.String(), "%s: came back", name)
 		}
 		// What does not fit never gets there.
 		before := len(server.Received("tools/call"))
@@ -292,12 +273,6 @@ func TestBytesPassUnchanged(t *testing.T) {
 		assert.Fails(t, errorOf(r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`))), "%s", name)
 		assert.Equal(t, len(server.Received("tools/call")), before, "%s", name)
 	}
-}
-
-func compact(t *testing.T, text string) []byte {
-	var out bytes.Buffer
-	assert.OK(t, json.Compact(&out, []byte(text)))
-	return out.Bytes()
 }
 
 func BenchmarkArguments(b *testing.B) {
@@ -339,7 +314,6 @@ func TestArgumentsErrorNamesTheListedTool(t *testing.T) {
 	r := registry.New(nil)
 	own := &registry.ArgumentsError{Tool: "create", Err: errors.New("no")}
 	mustReplace(t, r, "notes", failing(serverTool("notes", "create", ""), own))
-	_, err := r.Call(t.Context(), "notes__create", nil)
-	assert.Equal(t, assert.As[*registry.ArgumentsError](t, err).Tool, "notes__create", "tool")
-	assert.Equal(t, own.Tool, "create", "tool")
+	assert.Equal(t, assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "notes__create", nil))).Tool, "notes__create", "the tool")
+	assert.Equal(t, own.Tool, "create", "the tool of the tool's own error")
 }

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -317,31 +316,4 @@ func TestWhole(t *testing.T) {
 	res.StructuredContent = json.RawMessage(`{"a":1}`)
 	assert.Equal(t, r.Shape(WithWhole(t.Context()), stranger(), res), res)
 	assert.Equal(t, Text(r.Shape(WithWhole(t.Context()), stranger(), resultOf(textBlock(token)))), "[redacted: GitHub token]")
-}
-
-func BenchmarkShape(b *testing.B) {
-	large := strings.Repeat("The quick brown fox jumps over the lazy dog. \n", 1<<20/46)
-	image := base64.StdEncoding.EncodeToString([]byte(large))
-	for _, bench := range []struct {
-		name string
-		opts Options
-		text string
-	}{
-		{"nothing to do", Options{}, "fine"},
-		{"1MB", Options{}, large},
-		{"1MB/redact", Options{Redact: true}, large},
-		{"1MB/all", Options{Redact: true, Wrap: true, MaxTokens: 8000}, large},
-		{"1MB base64/redact", Options{Redact: true}, image},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			r := New(&bench.opts)
-			res := resultOf(textBlock(bench.text))
-			e, ctx := stranger(), b.Context()
-			b.SetBytes(int64(len(bench.text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				r.Shape(ctx, e, res)
-			}
-		})
-	}
 }

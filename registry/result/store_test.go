@@ -173,19 +173,6 @@ func TestKeptResultBeyondAShare(t *testing.T) {
 	assert.Equal(t, there("ben", ben), true, "the result of ben is still kept")
 }
 
-// What is kept is not walked for each result that comes.
-func BenchmarkPut(b *testing.B) {
-	const count = 10_000
-	s := newStore(1<<30, count, time.Hour)
-	for range count {
-		s.put(&keptResult{size: 1})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		s.put(&keptResult{size: 1})
-	}
-}
-
 // A negative limit means that there is none.
 func TestNegativeLimitsAreNone(t *testing.T) {
 	o := Options{KeepResults: -1, KeepFor: -1}.filled()

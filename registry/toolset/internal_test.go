@@ -433,20 +433,6 @@ func TestDefinitionText(t *testing.T) {
 	assert.Equal(t, string(appendDefinition(nil, def)), want)
 }
 
-func BenchmarkEstimate(b *testing.B) {
-	var text []byte
-	for _, s := range toolcorpus.Servers() {
-		for _, tool := range s.Tools {
-			text = appendDefinition(text, &registry.Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
-		}
-	}
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		estimateTokensIn(text)
-	}
-}
-
 // TestTokensOfServerNames: what search_tools says of servers counts like the rest of it.
 func TestTokensOfServerNames(t *testing.T) {
 	r, f := newFinder(t, nil)
