@@ -3,9 +3,7 @@ package auth
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
@@ -18,10 +16,8 @@ import (
 func TestBegin(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	f, a, c := flow(t, Config{}), as.authority(), as.public()
-	before := time.Now()
 	p := assert.Value(f.Begin(a, c, redirectURI, []string{"read", "files:write"}))(t)
-	u, err := url.Parse(p.URL)
-	assert.OK(t, err)
+	u := parsed(t, p.URL)
 	challenge := sha256.Sum256([]byte(p.Verifier.Reveal()))
 	want := url.Values{
 		"response_type":         {"code"},
@@ -33,21 +29,20 @@ func TestBegin(t *testing.T) {
 		"code_challenge_method": {"S256"},
 		"resource":              {a.Resource},
 	}
-	assert.Equal(t, [...]any{reflect.DeepEqual(u.Query(), want), u.Path}, [...]any{true, "/authorize"}, "%s", p.URL)
-	assert.Equal(t, [...]any{p.Server, p.Grant, p.RedirectURI, reflect.DeepEqual(p.Authority, *a), p.DPoPKey},
-		[...]any{"files", AuthorizationCode, redirectURI, true, Secret("")})
-	life := p.Expires.Sub(before)
-	assert.Equal(t, [...]any{life < pendingLife, life > pendingLife+time.Minute}, [...]any{false, false}, "lives")
+	assert.Equal(t, u.Query().Encode(), want.Encode(), "query")
+	assert.Equal(t, u.Path, "/authorize", "path")
+	assert.Equal(t, [...]any{p.Server, p.Grant, p.RedirectURI, p.DPoPKey}, [...]any{"files", AuthorizationCode, redirectURI, Secret("")})
+	assert.Equal(t, reflect.DeepEqual(p.Authority, *a), true, "the authority is kept")
+	assert.Equal(t, p.Expires.After(time.Now().Add(pendingLife)), false, "it lives longer")
 	seen := map[Secret]bool{}
 	for range 100 {
 		p := begin(t, f, a, c)
 		for _, s := range []Secret{p.State, p.Verifier} {
-			if seen[s] || len(s) < 43 || len(s) > 128 {
-				t.Fatalf("%q", s.Reveal())
-			}
+			assert.Equal(t, 43 <= len(s) && len(s) <= 128, true, "%d characters are enough", len(s))
 			seen[s] = true
 		}
 	}
+	assert.Equal(t, len(seen), 200, "different values")
 	p = assert.Value(f.Begin(a, c, redirectURI, nil))(t)
 	assert.Lacks(t, p.URL, "scope", "without scopes")
 	assert.Equal(t, len(as.requests()), 0)
@@ -60,20 +55,12 @@ func TestLoginThroughStorage(t *testing.T) {
 	data := assert.Value(p.MarshalBinary())(t)
 	var stored Pending
 	assert.OK(t, stored.UnmarshalBinary(data))
-	assert.Equal(t, reflect.DeepEqual(*p, stored), true, "reflect")
+	assert.Equal(t, reflect.DeepEqual(*p, stored), true, "what is stored is the same")
 	g := assert.Value(flow(t, Config{}).Complete(t.Context(), &stored, callback(p, "code", "CODE")))(t)
-	r := as.only(t)
-	want := url.Values{
-		"grant_type":    {"authorization_code"},
-		"code":          {"CODE"},
-		"redirect_uri":  {redirectURI},
-		"code_verifier": {p.Verifier.Reveal()},
-		"client_id":     {"client"},
-		"resource":      {p.Authority.Resource},
-	}
-	assert.Equal(t, [...]any{r.path, reflect.DeepEqual(r.form, want)}, [...]any{"/token", true})
-	assert.Equal(t, [...]any{reflect.DeepEqual(g.Scopes, []string{"read"}), reflect.DeepEqual(g.Requested, []string{"read"}), reflect.DeepEqual(g.Authority, p.Authority)},
-		[...]any{true, true, true}, "reflect")
+	wantPosted(t, as.only(t), "/token", "grant_type", "authorization_code", "code", "CODE", "redirect_uri", redirectURI,
+		"code_verifier", p.Verifier.Reveal(), "client_id", "client", "resource", p.Authority.Resource)
+	assert.Equal(t, fmt.Sprint(g.Scopes, g.Requested), "[read] [read]", "scopes")
+	assert.Equal(t, reflect.DeepEqual(g.Authority, p.Authority), true, "the authority is kept")
 }
 
 func TestEndpointHasItsOwnQuery(t *testing.T) {
@@ -91,8 +78,7 @@ func TestEndpointHasItsOwnQuery(t *testing.T) {
 		a.AuthorizationEndpoint = "https://as.example.com/authorize" + query
 		p, err := f.Begin(a, c, redirectURI, nil)
 		assert.OK(t, err, "%s", query)
-		u := assert.Value(url.Parse(p.URL))(t)
-		q := u.Query()
+		q := parsed(t, p.URL).Query()
 		assert.Equal(t, [...]any{q.Get("state"), q.Get("redirect_uri"), q.Get("code_challenge_method"), q.Get("resource")},
 			[...]any{p.State.Reveal(), redirectURI, "S256", a.Resource}, "%s: %s", query, p.URL)
 		for _, ours := range []string{"response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "resource"} {
@@ -144,9 +130,9 @@ func TestHostileAuthorizationEndpoints(t *testing.T) {
 	} {
 		p, err := f.Begin(&Authority{Issuer: c.Issuer, AuthorizationEndpoint: endpoint}, c, redirectURI, nil)
 		refused := assert.As[*URLError](t, err, "%.60q: %v", endpoint, p)
-		assert.Equal(t, [...]any{refused.Field, refused.Server}, [...]any{"authorization_endpoint", "files"}, "%.60q: %v", endpoint, p)
+		assert.Equal(t, refused.Field+" "+refused.Server, "authorization_endpoint files", "%.60q", endpoint)
 		keepsSecrets(t, err, "password", "CANARY")
-		assert.Equal(t, len(err.Error()) <= 500, true, "%.60q: an", endpoint)
+		assert.Equal(t, len(err.Error()) <= 500, true, "%.60q: the error is short", endpoint)
 	}
 	for _, endpoint := range []string{
 		"https://as.example.com/$(calc);x", "https://as.example.com", "http://localhost:1/a", "http://[::1]:1/a",
@@ -163,25 +149,16 @@ func TestRedirectURIs(t *testing.T) {
 	f := flow(t, Config{})
 	a := &Authority{Issuer: "https://as.example.com", AuthorizationEndpoint: "https://as.example.com/authorize"}
 	c := &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}
-	for redirect, ok := range map[string]bool{
-		"https://agent.example.com/cb":     true,
-		"https://agent.example.com/cb?x=y": true,
-		"http://127.0.0.1:1/cb":            true,
-		"http://[::1]:1/cb":                true,
-		"http://localhost/cb":              true,
-		"":                                 false,
-		"/cb":                              false,
-		"http://agent.example.com/cb":      false,
-		"http://10.0.0.1/cb":               false,
-		"com.example.agent:/cb":            false,
-		"javascript:x":                     false,
-		"https://agent.example.com/cb#x":   false,
-		"https://u@agent.example.com/cb":   false,
+	for _, redirect := range []string{
+		"https://agent.example.com/cb", "https://agent.example.com/cb?x=y", "http://127.0.0.1:1/cb", "http://[::1]:1/cb", "http://localhost/cb",
 	} {
-		_, err := f.Begin(a, c, redirect, nil)
-		if refused := (*URLError)(nil); ok != (err == nil) || err != nil && !errors.As(err, &refused) {
-			t.Errorf("%q: %v", redirect, err)
-		}
+		assert.OK(t, errOf(f.Begin(a, c, redirect, nil)), "%q", redirect)
+	}
+	for _, redirect := range []string{
+		"", "/cb", "http://agent.example.com/cb", "http://10.0.0.1/cb", "com.example.agent:/cb", "javascript:x",
+		"https://agent.example.com/cb#x", "https://u@agent.example.com/cb",
+	} {
+		assert.As[*URLError](t, errOf(f.Begin(a, c, redirect, nil)), "%q", redirect)
 	}
 }
 
@@ -207,9 +184,10 @@ func TestBoundLogin(t *testing.T) {
 			}
 			a.DPoPAlgorithms = []string{"RS256", "ES256"}
 			p := begin(t, f, a, as.public())
-			u := assert.Value(url.Parse(p.URL))(t)
+			u := parsed(t, p.URL)
 			g := assert.Value(f.Complete(t.Context(), p, callback(p, "code", "C")))(t)
-			assert.Equal(t, [...]any{g.Token.Type, g.DPoPKey == "", g.DPoPKey}, [...]any{"DPoP", false, p.DPoPKey})
+			assert.Equal(t, g.Token.Type, "DPoP", "type")
+			assert.Equal(t, g.DPoPKey, p.DPoPKey, "key")
 			assert.Value(f.Refresh(t.Context(), g))(t)
 			for _, r := range as.requests() {
 				claims, print := openProof(t, r.header.Get("DPoP"))
@@ -240,7 +218,7 @@ func TestBeginAsksForConsent(t *testing.T) {
 		f := &Flow{config: Config{Server: "notes", AskConsent: test.ask}}
 		a := &Authority{Issuer: "https://as.example", AuthorizationEndpoint: "https://as.example/authorize", PKCE: true}
 		p := assert.Value(f.Begin(a, &Client{Issuer: a.Issuer, ID: "1", Source: test.source}, "http://127.0.0.1:1/", test.scopes))(t)
-		assert.Equal(t, assert.Value(url.Parse(p.URL))(t).Query().Get("prompt"), test.want, "%+v: prompt", test)
+		assert.Equal(t, parsed(t, p.URL).Query().Get("prompt"), test.want, "%+v: prompt", test)
 	}
 }
 
@@ -283,26 +261,19 @@ func TestIssuerOfResponse(t *testing.T) {
 					members = append(members, "iss", iss)
 				}
 				g, err := f.Complete(t.Context(), p, callback(p, members...))
-				var mismatch *IssuerMismatchError
+				keepsSecrets(t, err, "sneaky_description", "CODE")
+				assert.Equal(t, len(as.requests()) > 0, row.ok && !refused, "the code is sent")
 				switch {
 				case row.ok && refused:
-					no := assert.As[*OAuthError](t, err)
-					assert.Equal(t, [...]any{no.Code, no.Request}, [...]any{"sneaky_error", "authorization"})
+					wantRefused(t, err, "authorization", 0, "sneaky_error")
 				case row.ok:
 					assert.OK(t, err)
 					assert.Equal(t, g.Token.Access, "AT")
-				case !errors.As(err, &mismatch) || mismatch.What != "response" || mismatch.Want != as.url:
-					t.Errorf("%v, want a mismatch", err)
-				}
-				if err != nil {
-					keepsSecrets(t, err, "sneaky_description", "CODE")
-				}
-				if !row.ok {
+				default:
+					mismatch := assert.As[*IssuerMismatchError](t, err)
+					assert.Equal(t, mismatch.What+" "+mismatch.Want, "response "+as.url)
 					keepsSecrets(t, err, "sneaky_error")
-					assert.Equal(t, len(err.Error()) <= 1000, true, "an")
-				}
-				if sent := len(as.requests()); sent > 0 != (row.ok && !refused) {
-					t.Errorf("%d requests", sent)
+					assert.Equal(t, len(err.Error()) <= 1000, true, "the error is short")
 				}
 			})
 		}
@@ -311,14 +282,10 @@ func TestIssuerOfResponse(t *testing.T) {
 
 func TestStateOfResponse(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
-	f, a := flow(t, Config{}), as.authority()
-	p, other := begin(t, f, a, as.public()), begin(t, f, a, as.public())
-	late := *p
-	late.Expires = time.Now().Add(-time.Second)
-	device := *p
-	device.Grant = DeviceCode
-	stateless := *p
-	stateless.State = ""
+	f, p := startLogin(t, as)
+	other := begin(t, f, as.authority(), as.public())
+	late, device, stateless := *p, *p, *p
+	late.Expires, device.Grant, stateless.State = time.Now().Add(-time.Second), DeviceCode, ""
 	state := p.State.Reveal()
 
 	for _, c := range []struct {
@@ -373,8 +340,7 @@ func TestCallbackForms(t *testing.T) {
 		func(s string) string { return strings.Replace(s, "http://", "HTTP://", 1) },
 	} {
 		as := newPeer(t, sends(200, tokenAnswer))
-		f := flow(t, Config{})
-		p := begin(t, f, as.authority(), as.public())
+		f, p := startLogin(t, as)
 		address := form(callback(p, "code", "a+b/c="))
 		_, err := f.Complete(t.Context(), p, address)
 		assert.OK(t, err, "%q", address)
@@ -387,13 +353,12 @@ func TestRedirectURIWithoutPort(t *testing.T) {
 	f := flow(t, Config{})
 	p := assert.Value(f.Begin(as.authority(), as.public(), "https://Agent.example.com", nil))(t)
 	assert.Value(f.Complete(t.Context(), p, "https://agent.example.com:443/?code=C&state="+p.State.Reveal()))(t)
-	assert.Equal(t, as.only(t).form.Get("redirect_uri"), "https://Agent.example.com", "redirect_uri, not as it")
+	assert.Equal(t, as.only(t).form.Get("redirect_uri"), "https://Agent.example.com", "redirect_uri")
 }
 
 func TestResponseSaysNo(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
-	f := flow(t, Config{})
-	p := begin(t, f, as.authority(), as.public())
+	f, p := startLogin(t, as)
 	for code, want := range map[string]string{
 		"access_denied":                 "access_denied",
 		"":                              "",
@@ -406,13 +371,10 @@ func TestResponseSaysNo(t *testing.T) {
 		"interaction_required":          "interaction_required",
 	} {
 		_, err := f.Complete(t.Context(), p, callback(p, "error", code, "error_description", "CANARY", "code", "CODE"))
-		no := assert.As[*OAuthError](t, err, "%q", code)
-		assert.Equal(t, [...]any{no.Code, no.Status}, [...]any{want, 0}, "%q", code)
+		wantRefused(t, err, "authorization", 0, want, "%q", code)
 		keepsSecrets(t, err, "CANARY", "CODE")
 	}
-	_, err := f.Complete(t.Context(), p, callback(p))
-	none := assert.As[*RequestError](t, err)
-	assert.Equal(t, [...]any{none.Request, none.Host == ""}, [...]any{"authorization", false}, "neither code nor")
+	wantFailed(t, errOf(f.Complete(t.Context(), p, callback(p))), "authorization", false, "neither code nor error")
 	assert.Equal(t, len(as.requests()), 0)
 }
 
@@ -430,17 +392,17 @@ func TestStateOf(t *testing.T) {
 	} {
 		state, err := StateOf(address)
 		assert.Equal(t, state, want, "%.60q", address)
-		if wrong := (*StateError)(nil); err != nil != (want == "") || err != nil && !errors.As(err, &wrong) {
-			t.Errorf("%.60q: %v", address, err)
+		if want != "" {
+			assert.OK(t, err, "%.60q", address)
+		} else {
+			assert.As[*StateError](t, err, "%.60q", address)
 		}
 	}
 }
 
 func TestIssuerOfConfigHasChanged(t *testing.T) {
-	as := newPeer(t, sends(200, tokenAnswer))
-	f := flow(t, Config{})
-	p := begin(t, f, as.authority(), as.public())
-	other := newPeer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+	as, other := newPeer(t, sends(200, tokenAnswer)), newPeer(t, sends(500, ""))
+	_, p := startLogin(t, as)
 	moved := flow(t, Config{Issuer: other.url})
 	assert.As[*IssuerMismatchError](t, errOf(moved.Complete(t.Context(), p, callback(p, "code", "CODE"))))
 	assert.As[*IssuerMismatchError](t, errOf(moved.Refresh(t.Context(), grantOf(as.authority(), as.public()))))

@@ -6,8 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
-	"net/url"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,30 +37,22 @@ func deviceAnswer(members map[string]any) string {
 		"expires_in":                1800,
 		"interval":                  7,
 	}
-	for name, value := range members {
-		all[name] = value
-		if value == nil {
-			delete(all, name)
-		}
-	}
+	maps.Copy(all, members)
+	maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
 	text, _ := json.Marshal(all)
 	return string(text)
 }
 
 func TestBeginDevice(t *testing.T) {
 	as := newPeer(t, sends(200, deviceAnswer(nil)))
-	begin := time.Now()
 	p := assert.Value(flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), []string{"read", "write"}))(t)
-	got := as.only(t)
-	want := url.Values{"client_id": {"client"}, "scope": {"read write"}, "resource": {"https://mcp.example.com/mcp"}}
-	assert.Equal(t, [...]any{got.path, got.form.Encode(), got.header.Get("Authorization")}, [...]any{"/device", want.Encode(), ""}, "asked")
-	assert.Equal(t, [...]any{p.Grant, p.Server, p.URL, p.DPoPKey, p.Client.ID, p.Authority.Issuer, strings.Join(p.Scopes, " ")},
-		[...]any{DeviceCode, "files", "https://as.example/device", Secret(""), "client", as.url, "read write"}, "login")
-	d := p.Device
-	assert.Equal(t, [...]any{d.UserCode, d.Code, d.Interval, d.CompleteURL},
-		[...]any{"WDJB-MJHT", Secret("dc-1"), 7 * time.Second, "https://as.example/device?user_code=WDJB-MJHT"}, "device %+v", p.Device)
-	life := p.Expires.Sub(begin)
-	assert.Equal(t, [...]any{life < 29*time.Minute, life > 31*time.Minute}, [...]any{false, false}, "expires in")
+	wantPosted(t, as.only(t), "/device", "client_id", "client", "scope", "read write", "resource", "https://mcp.example.com/mcp")
+	want := &Pending{
+		Grant: DeviceCode, Server: "files", URL: "https://as.example/device", Client: *as.public(), Authority: *deviceAuthority(as),
+		Scopes: []string{"read", "write"}, Expires: p.Expires,
+		Device: &Device{Code: "dc-1", UserCode: "WDJB-MJHT", CompleteURL: "https://as.example/device?user_code=WDJB-MJHT", Interval: 7 * time.Second},
+	}
+	assert.Equal(t, reflect.DeepEqual(p, want), true, "login %+v", p)
 }
 
 func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
@@ -67,10 +60,8 @@ func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
 	client := &Client{Issuer: as.url, ID: "c1", Secret: "s1"}
 	f := flow(t, Config{Grant: DeviceCode, Client: client, NoResource: true, DPoP: true})
 	p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), client, nil))(t)
-	got := as.only(t)
-	id, secret, ok := (&http.Request{Header: got.header}).BasicAuth()
-	assert.Equal(t, [...]any{ok, id, secret}, [...]any{true, "c1", "s1"}, "header %v", got.header)
-	assert.Equal(t, got.form.Encode(), (url.Values{"client_id": {"c1"}}).Encode(), "asked")
+	wantBasic(t, as.only(t), "c1", "s1")
+	wantPosted(t, as.only(t), "/device", "client_id", "c1")
 	assert.Equal(t, p.Client.Secret, "", "the secret of the configuration is kept with the login")
 	assert.Value(thumbprint(p.DPoPKey))(t)
 }
@@ -101,8 +92,8 @@ func TestBeginDeviceAnswers(t *testing.T) {
 			begin := time.Now()
 			p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil))(t)
 			assert.Equal(t, p.Device.Interval, test.interval, "interval")
-			assert.Equal(t, [...]any{p.Expires.Before(begin.Add(test.life).Round(0)), p.Expires.After(time.Now().Add(test.life))},
-				[...]any{false, false}, "expires in")
+			assert.Equal(t, p.Expires.Before(begin.Add(test.life).Round(0)), false, "expires too early")
+			assert.Equal(t, p.Expires.After(time.Now().Add(test.life)), false, "expires too late")
 		})
 	}
 }
@@ -149,29 +140,24 @@ func TestBeginDeviceRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			as := newPeer(t, sends(200, deviceAnswer(test.members)))
-			p, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
-			if p != nil || !errors.As(err, test.as) || !strings.Contains(err.Error(), test.text) {
-				t.Fatalf("error %v, want %T of %q", err, test.as, test.text)
-			}
+			_, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
+			assert.Equal(t, errors.As(err, test.as), true, "%v is a %T", err, test.as)
+			assert.Contains(t, err.Error(), test.text)
 			keepsSecrets(t, err, canary)
 		})
 	}
 	t.Run("refusal", func(t *testing.T) {
 		as := newPeer(t, sends(400, `{"error":"unauthorized_client","error_description":"`+canary+`"}`))
 		_, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
-		oauth := assert.As[*OAuthError](t, err)
-		assert.Equal(t, [...]any{oauth.Request, oauth.Code}, [...]any{"device authorization", "unauthorized_client"}, "oauth")
+		wantRefused(t, err, "device authorization", 400, "unauthorized_client")
 		keepsSecrets(t, err, canary)
 	})
 	t.Run("not offered", func(t *testing.T) {
 		as := newPeer(t, sends(200, deviceAnswer(nil)))
 		_, err := f.BeginDevice(t.Context(), as.authority(), as.public(), nil)
-		assert.Equal(t, [...]any{assert.As[*MetadataError](t, err).Field, len(as.requests())}, [...]any{"device_authorization_endpoint", 0}, "missing")
-	})
-	t.Run("client of another", func(t *testing.T) {
-		as := newPeer(t, sends(200, deviceAnswer(nil)))
-		_, err := f.BeginDevice(t.Context(), deviceAuthority(as), &Client{Issuer: "https://other.example", ID: "c1", Source: Dynamic}, nil)
-		assert.As[*IssuerMismatchError](t, err)
+		assert.Equal(t, assert.As[*MetadataError](t, err).Field, "device_authorization_endpoint", "missing")
+		other := &Client{Issuer: "https://other.example", ID: "c1", Source: Dynamic}
+		assert.As[*IssuerMismatchError](t, errOf(f.BeginDevice(t.Context(), deviceAuthority(as), other, nil)))
 		assert.Equal(t, len(as.requests()), 0)
 	})
 }
@@ -205,31 +191,18 @@ func TestPoll(t *testing.T) {
 	})
 	p := pollLogin(as)
 	g := assert.Value(flow(t, Config{Grant: DeviceCode}).Poll(t.Context(), p))(t)
-	want := url.Values{
-		"grant_type":  {"urn:ietf:params:oauth:grant-type:device_code"},
-		"device_code": {"dc-1"},
-		"client_id":   {"client"},
-		"resource":    {"https://mcp.example.com/mcp"},
-	}
 	assert.Equal(t, len(as.requests()), 4, "asked times")
 	for _, got := range as.requests() {
-		assert.Equal(t, [...]any{got.path, got.form.Encode()}, [...]any{"/token", want.Encode()}, "asked %s", got.path)
+		wantPosted(t, got, "/token", "grant_type", "urn:ietf:params:oauth:grant-type:device_code", "device_code", "dc-1",
+			"client_id", "client", "resource", "https://mcp.example.com/mcp")
 	}
-	assert.Equal(t, [...]any{g.Token.Access, g.Token.Refresh, strings.Join(g.Scopes, " "), strings.Join(g.Requested, " "), g.Client.ID, g.Authority.Issuer},
-		[...]any{Secret("at"), Secret("rt"), "read", "read write", "client", as.url}, "grant")
-	assert.Equal(t, [...]any{p.Device.Interval, p.Device.Code}, [...]any{time.Millisecond, Secret("dc-1")}, "the login was changed")
+	wantGrant(t, g, as, "client", "Bearer at")
+	assert.Equal(t, fmt.Sprint(g.Token.Refresh.Reveal(), g.Scopes, g.Requested), "rt[read] [read write]", "grant")
+	assert.Equal(t, *p.Device, Device{Code: "dc-1", Interval: time.Millisecond}, "the login stays as it was")
 }
 
 func TestPollBindsTheToken(t *testing.T) {
-	as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("DPoP-Nonce", "n1")
-		claims, _ := openProof(t, r.Header.Get("DPoP"))
-		if claims["nonce"] != "n1" {
-			sends(400, `{"error":"use_dpop_nonce"}`)(w, r)
-			return
-		}
-		sends(200, `{"access_token":"at","token_type":"DPoP"}`)(w, r)
-	})
+	as := newPeer(t, sendsWithNonce(t, `{"access_token":"at","token_type":"DPoP"}`))
 	p := pollLogin(as)
 	p.DPoPKey = dpopKey(t)
 	g := assert.Value(flow(t, Config{Grant: DeviceCode, DPoP: true}).Poll(t.Context(), p))(t)
@@ -253,16 +226,11 @@ func TestPollEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			as := newPeer(t, sends(test.status, test.body))
-			g, err := f.Poll(t.Context(), pollLogin(as))
-			var refused *OAuthError
-			var failed *RequestError
-			switch {
-			case g != nil || err == nil:
-				t.Fatal("a grant")
-			case test.code == "" && !errors.As(err, &failed):
-				t.Errorf("error %v", err)
-			case test.code != "" && (!errors.As(err, &refused) || refused.Code != test.code):
-				t.Errorf("error %v", err)
+			_, err := f.Poll(t.Context(), pollLogin(as))
+			if test.code == "" {
+				wantFailed(t, err, "token", false)
+			} else {
+				wantRefused(t, err, "token", test.status, test.code)
 			}
 			keepsSecrets(t, err, canary)
 			as.only(t)
@@ -273,15 +241,11 @@ func TestPollEnds(t *testing.T) {
 func TestPollSendsNothingForOtherLogins(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	f := flow(t, Config{Grant: DeviceCode})
-	p := pollLogin(as)
-	p.Device = nil
-	assert.As[*StateError](t, errOf(f.Poll(t.Context(), p)))
-	p = pollLogin(as)
-	p.Grant = AuthorizationCode
-	assert.As[*StateError](t, errOf(f.Poll(t.Context(), p)))
-	p = pollLogin(as)
-	p.Expires = time.Now().Add(-time.Second)
-	assert.Equal(t, assert.As[*OAuthError](t, errOf(f.Poll(t.Context(), p))).Code, "expired_token", "expired")
+	codeless, other, late := pollLogin(as), pollLogin(as), pollLogin(as)
+	codeless.Device, other.Grant, late.Expires = nil, AuthorizationCode, time.Now().Add(-time.Second)
+	assert.As[*StateError](t, errOf(f.Poll(t.Context(), codeless)))
+	assert.As[*StateError](t, errOf(f.Poll(t.Context(), other)))
+	assert.Equal(t, assert.As[*OAuthError](t, errOf(f.Poll(t.Context(), late))).Code, "expired_token", "expired")
 	moved := flow(t, Config{Grant: DeviceCode, Issuer: "https://other.example"})
 	assert.As[*IssuerMismatchError](t, errOf(moved.Poll(t.Context(), pollLogin(as))))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -343,7 +307,7 @@ func TestPollExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &asker{begin: time.Now()}
 		assert.OK(t, assert.As[*pollExpired](t, poll(t.Context(), 0, time.Now().Add(21*time.Second), a.ask)).last)
-		assert.Equal(t, [...]any{len(a.asked), a.asked[3]}, [...]any{4, 20 * time.Second}, "asked")
+		assert.Equal(t, fmt.Sprint(a.asked), "[5s 10s 15s 20s]", "asked")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		a := &asker{begin: time.Now(), answers: []error{broken, broken}}
@@ -356,7 +320,8 @@ func TestPollExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // more than the login lives
 		a := &asker{begin: time.Now(), answers: []error{&OAuthError{Status: 429, RetryAfter: 2 * time.Hour}}}
 		assert.As[*pollExpired](t, poll(t.Context(), 5*time.Second, time.Now().Add(time.Hour), a.ask))
-		assert.Equal(t, [...]any{len(a.asked), time.Since(a.begin) > time.Minute}, [...]any{1, false})
+		assert.Equal(t, len(a.asked), 1, "asked times")
+		assert.Equal(t, time.Since(a.begin) < time.Minute, true, "it gives up early")
 	})
 }
 
@@ -366,7 +331,8 @@ func TestPollEndsWithItsContext(t *testing.T) {
 		defer cancel()
 		a := &asker{begin: time.Now()}
 		assert.Is(t, poll(ctx, 5*time.Second, time.Now().Add(time.Hour), a.ask), context.DeadlineExceeded)
-		assert.Equal(t, [...]any{time.Since(a.begin), len(a.asked)}, [...]any{12 * time.Second, 2}, "time")
+		assert.Equal(t, time.Since(a.begin), 12*time.Second, "time")
+		assert.Equal(t, len(a.asked), 2, "asked times")
 	})
 	synctest.Test(t, func(t *testing.T) { // while it asks
 		ctx, cancel := context.WithCancel(t.Context())
@@ -403,9 +369,10 @@ func FuzzDeviceAnswer(f *testing.F) {
 			return
 		}
 		d := p.Device
-		assert.Equal(t, [...]any{life <= 0, life > maxDeviceLife, d.Interval < time.Second, d.Interval > maxDeviceLife},
-			[...]any{false, false, false, false}, "lives")
-		assert.Equal(t, [...]any{d.Code == "", d.UserCode == "", len(d.UserCode) > maxUserCode, p.URL == "", strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b")},
-			[...]any{false, false, false, false, false}, "device")
+		assert.Equal(t, 0 < life && life <= maxDeviceLife, true, "the life %v is within bounds", life)
+		assert.Equal(t, time.Second <= d.Interval && d.Interval <= maxDeviceLife, true, "the interval %v is within bounds", d.Interval)
+		assert.Equal(t, 0 < len(d.UserCode) && len(d.UserCode) <= maxUserCode, true, "%q is short", d.UserCode)
+		assert.Equal(t, strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b"), false, "%q has control characters", d.UserCode)
+		assert.Equal(t, d.Code != "" && p.URL != "", true, "there are a code and a page")
 	})
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -44,7 +43,7 @@ func TestDiscover(t *testing.T) {
 		Scopes: []string{"a", "offline_access"}, GrantTypes: []string{"authorization_code"}, AuthMethods: []string{"none"},
 		PKCE: true, NamesIssuer: true, MetadataDocuments: true, DPoPAlgorithms: []string{"ES256"},
 	}
-	assert.Equal(t, reflect.DeepEqual(got, want), true, "authority is\n")
+	assert.Equal(t, reflect.DeepEqual(got, want), true, "the authority %+v is as published", got)
 	server.wantAsked(t, "/custom")
 	as.wantAsked(t, rootAS)
 }
@@ -73,8 +72,9 @@ func TestResourcePlaces(t *testing.T) {
 			server, as := newSite(t), newSite(t)
 			server.resource(test.at, server.url+test.resource, as.url)
 			as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
-			a := assert.Value(flowOf(t, &Config{URL: server.url + test.path}).Discover(t.Context(), nil))(t)
-			assert.Equal(t, [...]any{a.Resource, a.HasMetadata}, [...]any{server.url + test.resource, true}, "resource")
+			a := assert.Value(server.discover(t, Config{URL: server.url + test.path}))(t)
+			assert.Equal(t, a.Resource, server.url+test.resource, "resource")
+			assert.Equal(t, a.HasMetadata, true, "it has metadata")
 			server.wantAsked(t, test.asked...)
 		})
 	}
@@ -111,7 +111,7 @@ func TestAuthorityPlaces(t *testing.T) {
 				}
 			}
 			as.put(test.at, jsonDoc(authorityDoc(as.url+test.path, nil)))
-			assert.Equal(t, assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t).Issuer, as.url+test.path, "issuer")
+			assert.Equal(t, assert.Value(server.discover(t, Config{}))(t).Issuer, as.url+test.path, "issuer")
 			as.wantAsked(t, test.asked...)
 		})
 	}
@@ -136,9 +136,8 @@ func TestIssuerHasToBeIdentical(t *testing.T) {
 			for _, p := range []string{rootAS, rootAS + "/t"} {
 				as.put(p, jsonDoc(doc))
 			}
-			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
-			e := wantAs[*IssuerMismatchError](t, err)
-			assert.Equal(t, [...]any{e.What, e.Want}, [...]any{"metadata", as.url + test.named})
+			e := wantAs[*IssuerMismatchError](t, errOf(server.discover(t, Config{})))
+			assert.Equal(t, e.What+" "+e.Want, "metadata "+as.url+test.named)
 			assert.Equal(t, len(as.asked()), 1, "after the wrong issuer it asked on")
 		})
 	}
@@ -154,8 +153,7 @@ func TestResourceHasToBeTheServer(t *testing.T) {
 			resource := strings.NewReplacer("SERVER", server.url, "HOST", strings.TrimPrefix(server.url, "http://")).Replace(resource)
 			server.resource(pathPRM, resource, server.url)
 			server.resource(rootPRM, server.url, server.url) // which is not asked for
-			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
-			wantAs[*ResourceMismatchError](t, err)
+			wantAs[*ResourceMismatchError](t, errOf(server.discover(t, Config{})))
 			server.wantAsked(t, pathPRM)
 		})
 	}
@@ -200,7 +198,7 @@ func TestChallengesAddressFails(t *testing.T) {
 	}
 }
 
-// What is kept with each session stays small, whatever somebody publishes.
+// What is kept with each session stays small, whatever is published.
 func TestLongListsSayNothing(t *testing.T) {
 	server, as := newSite(t), newSite(t)
 	var many []string
@@ -209,7 +207,7 @@ func TestLongListsSayNothing(t *testing.T) {
 	}
 	server.put(pathPRM, jsonDoc(members{"resource": server.url + "/mcp", "authorization_servers": []string{as.url}, "scopes_supported": many}))
 	as.put(rootAS, jsonDoc(authorityDoc(as.url, members{"scopes_supported": many, "grant_types_supported": many})))
-	a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
+	a := assert.Value(server.discover(t, Config{}))(t)
 	assert.Equal(t, len(a.ResourceScopes)+len(a.Scopes)+len(a.GrantTypes), 0)
 }
 
@@ -228,20 +226,17 @@ func TestPKCE(t *testing.T) {
 		{name: "assumed", config: Config{AssumePKCE: true}, ok: true},
 		{name: "device code", config: Config{Grant: DeviceCode}, ok: true},
 		{name: "client credentials", config: Config{Grant: ClientCredentials, Client: &Client{ID: "c", Secret: "s"}}, ok: true},
-		{name: "workload", config: Config{Grant: WorkloadIdentity, Assertion: func(context.Context, string, string) (Secret, error) { return "", nil }}, ok: true},
+		{name: "workload", config: Config{Grant: WorkloadIdentity, Assertion: noAssertion}, ok: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server, as := newSite(t), newSite(t)
-			server.resource(pathPRM, server.url+"/mcp", as.url)
-			as.put(rootAS, jsonDoc(authorityDoc(as.url, members{
+			server, as := newServer(t, members{
 				"code_challenge_methods_supported": test.methods,
-				"device_authorization_endpoint":    as.url + "/device",
-			})))
-			test.config.URL = server.url + "/mcp"
+				"device_authorization_endpoint":    "https://as.example/device",
+			})
 			if test.config.Client != nil {
 				test.config.Client.Issuer = as.url
 			}
-			_, err := flowOf(t, &test.config).Discover(t.Context(), nil)
+			_, err := server.discover(t, test.config)
 			if test.ok {
 				assert.OK(t, err)
 				return
@@ -267,12 +262,10 @@ func TestMissingEndpoints(t *testing.T) {
 		{"registration_endpoint", AuthorizationCode, []string{"x"}},
 	} {
 		t.Run(test.field, func(t *testing.T) {
-			server, as := newSite(t), newSite(t)
-			server.resource(pathPRM, server.url+"/mcp", as.url, "https://127.0.0.1:1")
-			as.put(rootAS, jsonDoc(authorityDoc(as.url, members{test.field: test.value})))
-			_, err := flowOf(t, &Config{URL: server.url + "/mcp", Grant: test.grant}).Discover(t.Context(), nil)
-			e := wantAs[*MetadataError](t, err)
-			assert.Equal(t, [...]any{e.Field, e.Issuer}, [...]any{test.field, as.url})
+			server, as := newServer(t, members{test.field: test.value})
+			server.resource(pathPRM, server.url+"/mcp", as.url, "https://127.0.0.1:1") // which is not asked
+			e := wantAs[*MetadataError](t, errOf(server.discover(t, Config{Grant: test.grant})))
+			assert.Equal(t, e.Field+" "+e.Issuer, test.field+" "+as.url)
 		})
 	}
 }
@@ -295,9 +288,8 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	server.put(rootPRM, nil)
 	_, err := f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
 	wantAs[*DiscoveryError](t, err)
-	host := parsed(t, server.url).Host
-	want := fmt.Sprintf("auth: server %q: no usable protected resource metadata: metadata request to %s: HTTP status 404, although the server had some before", host, host)
-	assert.Equal(t, err.Error(), want, "error\n")
+	want := strings.ReplaceAll(`auth: server "HOST": no usable protected resource metadata: metadata request to HOST: HTTP status 404, although the server had some before`, "HOST", parsed(t, server.url).Host)
+	assert.Equal(t, err.Error(), want)
 	server.put(pathPRM, status(503))
 	_, err = f.Discover(t.Context(), nil)
 	wantAs[*DiscoveryError](t, err)
@@ -312,9 +304,8 @@ func TestClientsIssuerIsTheOnlyOne(t *testing.T) {
 	a := assert.Value(f.Discover(t.Context(), nil))(t)
 	assert.Equal(t, [...]any{a.Issuer, a.HasMetadata}, [...]any{as.url, false})
 	server.resource(pathPRM, server.url+"/mcp", other.url)
-	_, err := f.Discover(t.Context(), nil)
-	e := wantAs[*IssuerMismatchError](t, err)
-	assert.Equal(t, [...]any{e.Want, e.Got}, [...]any{as.url, other.url})
+	e := wantAs[*IssuerMismatchError](t, errOf(f.Discover(t.Context(), nil)))
+	assert.Equal(t, e.Want+" "+e.Got, as.url+" "+other.url)
 	other.wantAsked(t)
 }
 
@@ -324,8 +315,7 @@ func TestLookUpIssuer(t *testing.T) {
 	f := flowOf(t, &Config{URL: "https://mcp.example", Issuer: idp.url})
 	a := assert.Value(f.lookUpIssuer(t.Context(), idp.url))(t)
 	assert.Equal(t, [...]any{a.TokenEndpoint, a.Issuer}, [...]any{idp.url + "/token", idp.url}, "authority")
-	_, err := f.lookUpIssuer(t.Context(), idp.url+"?x")
-	assert.Equal(t, wantAs[*URLError](t, err).Field, "issuer", "wantAs")
+	assert.Equal(t, wantAs[*URLError](t, errOf(f.lookUpIssuer(t.Context(), idp.url+"?x"))).Field, "issuer")
 }
 
 func TestDiscoverUntilTheContextEnds(t *testing.T) {
@@ -336,13 +326,12 @@ func TestDiscoverUntilTheContextEnds(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(ctx, nil)
-	if wantAs[*DiscoveryError](t, err); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v is not the context's end", err)
-	}
+	wantAs[*DiscoveryError](t, err)
+	assert.Is(t, err, context.Canceled)
 	server.wantAsked(t, pathPRM)
 }
 
-// O7: nobody can force the login of revision 2025-03-26.
+// O7: no one can force the login of revision 2025-03-26.
 func TestFallback(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -480,14 +469,11 @@ func TestIssuerWithASlashTooMuch(t *testing.T) {
 		as.put(rootAS, jsonDoc(authorityDoc(issuer, members{
 			"authorization_endpoint": as.url + "/authorize", "token_endpoint": as.url + "/token",
 		})))
-		_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
-		assert.Equal(t, wantAs[*IssuerMismatchError](t, err).What, "metadata")
-		assert.Contains(t, err.Error(), "set Issuer")
+		mismatch := wantAs[*IssuerMismatchError](t, errOf(server.discover(t, Config{})))
+		assert.Equal(t, mismatch.What, "metadata")
+		assert.Contains(t, mismatch.Error(), "set Issuer")
 		for _, c := range []Config{{Issuer: issuer}, {Client: &Client{ID: "c", Issuer: issuer}}} {
-			c.URL = server.url + "/mcp"
-			a, err := flowOf(t, &c).Discover(t.Context(), nil)
-			assert.OK(t, err, "issuer %q", issuer)
-			assert.Equal(t, a.Issuer, issuer, "issuer %q", issuer)
+			assert.Equal(t, assert.Value(server.discover(t, c))(t).Issuer, issuer, "issuer")
 		}
 	}
 }
@@ -500,8 +486,7 @@ func TestTooManyAuthorizationServers(t *testing.T) {
 		named = append(named, fmt.Sprintf("%s/%d", newSite(t).url, i))
 	}
 	server.resource(pathPRM, server.url+"/mcp", append(named, last.url)...)
-	_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
-	wantAs[*DiscoveryError](t, err)
+	wantAs[*DiscoveryError](t, errOf(server.discover(t, Config{})))
 	last.wantAsked(t)
 }
 
@@ -520,22 +505,17 @@ func TestGivenAuthority(t *testing.T) {
 	assert.Equal(t, a.Resource, as.url+"/mcp", "the resource")
 	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
 	p := begin(t, f, a, c)
-	page := assert.Value(url.Parse(p.URL))(t)
-	assert.Equal(t, strings.HasPrefix(p.URL, as.url+"/login/authorize?"), true, "got the page")
-	for name, want := range map[string]string{"code_challenge_method": "S256", "access_type": "offline", "client_id": "client"} {
-		assert.Equal(t, page.Query().Get(name), want, "%s", name)
+	assert.Contains(t, p.URL, as.url+"/login/authorize?", "page")
+	for _, want := range []string{"code_challenge_method=S256", "access_type=offline", "client_id=client"} {
+		assert.Contains(t, p.URL, want, "page")
 	}
 	wrong := "?code=c&state=" + p.State.Reveal() + "&iss=https%3A%2F%2Fevil.example"
-	if _, err := f.Complete(t.Context(), p, redirectURI+wrong); !errors.As(err, new(*IssuerMismatchError)) {
-		t.Errorf("got %v for the answer of another issuer, want an *IssuerMismatchError", err)
-	}
-	if _, err := f.Complete(t.Context(), p, redirectURI+"?code=c&state=other"); !errors.As(err, new(*StateError)) {
-		t.Errorf("got %v for another state, want a *StateError", err)
-	}
+	assert.As[*IssuerMismatchError](t, errOf(f.Complete(t.Context(), p, redirectURI+wrong)), "the answer of another issuer")
+	assert.As[*StateError](t, errOf(f.Complete(t.Context(), p, redirectURI+"?code=c&state=other")), "another state")
 	assert.Equal(t, len(as.requests()), 0, "requests for wrong answers")
 	assert.Value(f.Complete(t.Context(), p, redirectURI+"?code=c&state="+p.State.Reveal()))(t)
-	got := as.only(t)
-	assert.Equal(t, [...]any{got.path, got.form.Get("code_verifier") == ""}, [...]any{"/login/token", false}, "got")
+	assert.Equal(t, as.only(t).path, "/login/token", "path")
+	assert.Equal(t, as.only(t).form.Get("code_verifier"), p.Verifier.Reveal(), "verifier")
 }
 
 // What one token endpoint has issued is not sent to another that takes its place.
@@ -547,9 +527,7 @@ func TestGivenAuthorityThatMoves(t *testing.T) {
 	}
 	before := assert.Value(given("/token").Discover(t.Context(), nil))(t)
 	grant := &TokenSet{Authority: *before, Client: Client{ID: "client", Issuer: as.url}, Token: Token{Refresh: "R"}}
-	if _, err := given("/other").Refresh(t.Context(), grant); !errors.As(err, new(*IssuerMismatchError)) {
-		t.Errorf("got %v, want an *IssuerMismatchError", err)
-	}
+	assert.As[*IssuerMismatchError](t, errOf(given("/other").Refresh(t.Context(), grant)))
 	assert.Equal(t, len(as.requests()), 0, "requests")
 }
 
@@ -582,7 +560,7 @@ func TestShown(t *testing.T) {
 	} {
 		assert.Equal(t, shown(raw), want, "of %q is shown", raw)
 	}
-	assert.Equal(t, len(shown("https://as.example/"+strings.Repeat("x", 1<<20))) > maxShown+3, false)
+	assert.Equal(t, len(shown("https://as.example/"+strings.Repeat("x", 1<<20))) <= maxShown+3, true, "it is short")
 }
 
 // Whatever a document has in it, what comes out can be used.
@@ -603,8 +581,8 @@ func FuzzMetadata(f *testing.F) {
 			return
 		}
 		if m := newResourceMetadata(d); m != nil {
-			if flow.checkResource(server, m) == nil && !strings.Contains(strings.ToLower(m.resource), "mcp.example") {
-				t.Errorf("resource %q is taken for the server", m.resource)
+			if flow.checkResource(server, m) == nil {
+				assert.Contains(t, strings.ToLower(m.resource), "mcp.example", "resource that is taken for the server")
 			}
 			assert.Equal(t, len(m.issuers) <= maxIssuers, true)
 		}
@@ -617,9 +595,7 @@ func FuzzMetadata(f *testing.F) {
 			assert.Equal(t, validScope(scope), true, "scope %q", scope)
 		}
 		for _, e := range []string{a.AuthorizationEndpoint, a.TokenEndpoint, a.RegistrationEndpoint, a.RevocationEndpoint, a.DeviceEndpoint} {
-			if e != "" && !strings.HasPrefix(strings.ToLower(e), "https://") {
-				t.Errorf("endpoint %q", e)
-			}
+			assert.Equal(t, e == "" || strings.HasPrefix(strings.ToLower(e), "https://"), true, "endpoint %q", e)
 		}
 	})
 }

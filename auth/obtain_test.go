@@ -5,8 +5,8 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -24,24 +24,21 @@ func TestClientCredentials(t *testing.T) {
 		"basic": {
 			client: Client{ID: "a client:1", Secret: "s+1"},
 			check: func(t *testing.T, _ *peer, got posted) {
-				id, secret, ok := (&http.Request{Header: got.header}).BasicAuth()
-				assert.Equal(t, [...]any{ok, id, secret, got.form.Has("client_secret")}, [...]any{true, "a+client%3A1", "s%2B1", false}, "header")
+				wantBasic(t, got, "a+client%3A1", "s%2B1")
 			},
 		},
 		"post": {
 			client:  Client{ID: "c1", Secret: "s1"},
 			methods: []string{"client_secret_post"},
 			check: func(t *testing.T, _ *peer, got posted) {
-				assert.Equal(t, [...]any{got.form.Get("client_id"), got.form.Get("client_secret"), got.header.Get("Authorization")},
-					[...]any{"c1", "s1", ""}, "header")
+				assert.Equal(t, got.form.Get("client_id")+got.form.Get("client_secret"), "c1s1", "client")
 			},
 		},
 		"private_key_jwt": {
 			client: Client{ID: "c1"},
 			key:    &SigningKey{Signer: key, ID: "k1"},
 			check: func(t *testing.T, as *peer, got posted) {
-				assert.Equal(t, [...]any{got.form.Get("client_assertion_type"), got.header.Get("Authorization")},
-					[...]any{"urn:ietf:params:oauth:client-assertion-type:jwt-bearer", ""}, "header")
+				assert.Equal(t, got.form.Get("client_assertion_type"), "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", "type")
 				_, claims := openJWT(t, got.form.Get("client_assertion"), key.Public())
 				assert.Equal(t, [...]any{claims["iss"], claims["sub"], claims["aud"]}, [...]any{"c1", "c1", as.url}, "claims")
 			},
@@ -59,21 +56,14 @@ func TestClientCredentials(t *testing.T) {
 			assert.Equal(t, [...]any{got.path, got.form.Get("grant_type"), got.form.Get("scope"), got.form.Get("resource")},
 				[...]any{"/token", "client_credentials", "read write", a.Resource}, "asked")
 			test.check(t, as, got)
-			assert.Equal(t, [...]any{g.Token.Access, g.Token.Type, g.DPoPKey, g.Client.Secret, g.Client.ID, strings.Join(g.Scopes, " "), strings.Join(g.Requested, " "), g.Authority.Issuer},
-				[...]any{Secret("AT"), "Bearer", Secret(""), Secret(""), test.client.ID, "read", "read write", as.url}, "grant")
+			wantGrant(t, g, as, test.client.ID, "Bearer AT")
+			assert.Equal(t, fmt.Sprint(g.DPoPKey.Reveal(), g.Scopes, g.Requested), "[read] [read write]", "grant")
 		})
 	}
 }
 
 func TestObtainBindsTheToken(t *testing.T) {
-	as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("DPoP-Nonce", "n1")
-		if claims, _ := openProof(t, r.Header.Get("DPoP")); claims["nonce"] != "n1" {
-			sends(400, `{"error":"use_dpop_nonce"}`)(w, r)
-			return
-		}
-		sends(200, `{"access_token":"AT","token_type":"DPoP"}`)(w, r)
-	})
+	as := newPeer(t, sendsWithNonce(t, `{"access_token":"AT","token_type":"DPoP"}`))
 	client := &Client{Issuer: as.url, ID: "c1", Secret: "s1"}
 	f := flow(t, Config{Grant: ClientCredentials, Client: client, DPoP: true})
 	a := as.authority()
@@ -83,9 +73,8 @@ func TestObtainBindsTheToken(t *testing.T) {
 	g := assert.Value(f.Obtain(t.Context(), a, client, nil))(t)
 	assert.Equal(t, g.Token.Type, "DPoP", "grant")
 	got := as.requests()
-	if len(got) != 2 || got[0].form.Has("scope") {
-		t.Fatalf("requests %v", got)
-	}
+	assert.Equal(t, len(got), 2, "requests")
+	assert.Equal(t, got[0].form.Has("scope"), false, "scope")
 	want := assert.Value(thumbprint(g.DPoPKey))(t)
 	for _, r := range got {
 		claims, print := openProof(t, r.header.Get("DPoP"))
@@ -129,36 +118,19 @@ func TestEnterpriseManaged(t *testing.T) {
 	a := e.as.authority()
 	c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
 	g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read"}))(t)
-	first := e.idp.only(t)
-	want := url.Values{
-		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
-		"requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
-		"audience":             {e.as.url},
-		"resource":             {a.Resource},
-		"scope":                {"read"},
-		"subject_token":        {"id.token.1"},
-		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
-	}
-	assert.Equal(t, [...]any{first.path, first.form.Encode()}, [...]any{"/token", want.Encode()}, "the identity provider was asked")
-	id, secret, _ := (&http.Request{Header: first.header}).BasicAuth()
-	assert.Equal(t, [...]any{id, secret}, [...]any{"at-the-idp", "s-idp"}, "there it was")
-	second := e.as.only(t)
-	want = url.Values{
-		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
-		"assertion":  {"id.jag.1"},
-		"scope":      {"read"},
-		"resource":   {a.Resource},
-	}
-	assert.Equal(t, [...]any{second.path, second.form.Encode()}, [...]any{"/token", want.Encode()}, "the authorization server was asked")
-	if id, secret, _ := (&http.Request{Header: second.header}).BasicAuth(); id != "at+the+as" || secret != "s-as" {
-		t.Errorf("there it was %s with %s", id, secret)
-	}
+	first, second := e.idp.only(t), e.as.only(t)
+	wantPosted(t, first, "/token", "grant_type", "urn:ietf:params:oauth:grant-type:token-exchange",
+		"requested_token_type", "urn:ietf:params:oauth:token-type:id-jag", "audience", e.as.url, "resource", a.Resource, "scope", "read",
+		"subject_token", "id.token.1", "subject_token_type", "urn:ietf:params:oauth:token-type:id_token")
+	wantBasic(t, first, "at-the-idp", "s-idp")
+	wantPosted(t, second, "/token", "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer",
+		"assertion", "id.jag.1", "scope", "read", "resource", a.Resource)
+	wantBasic(t, second, "at+the+as", "s-as")
 	for _, text := range []string{first.body, second.body} {
 		assert.Lacks(t, text, "s-as", "a secret in %s", text)
 		assert.Lacks(t, text, "s-idp", "a secret in %s", text)
 	}
-	assert.Equal(t, [...]any{g.Token.Access, g.Authority.Issuer, g.Client.ID, g.Client.Secret},
-		[...]any{Secret("AT"), e.as.url, "at the as", Secret("")}, "grant")
+	wantGrant(t, g, e.as, "at the as", "Bearer AT")
 }
 
 func TestEnterpriseWithAKeyAndAnotherSubjectToken(t *testing.T) {
@@ -175,9 +147,8 @@ func TestEnterpriseWithAKeyAndAnotherSubjectToken(t *testing.T) {
 	first, second := e.idp.only(t), e.as.only(t)
 	_, claims := openJWT(t, first.form.Get("client_assertion"), atIDP.Public())
 	assert.Equal(t, [...]any{claims["aud"], claims["sub"]}, [...]any{e.idp.url, "at-the-idp"}, "claims")
-	if _, claims := openJWT(t, second.form.Get("client_assertion"), atAS.Public()); claims["aud"] != e.as.url || claims["sub"] != "c-as" {
-		t.Errorf("claims %v", claims)
-	}
+	_, claims = openJWT(t, second.form.Get("client_assertion"), atAS.Public())
+	assert.Equal(t, [...]any{claims["aud"], claims["sub"]}, [...]any{e.as.url, "c-as"}, "claims")
 	assert.Equal(t, [...]any{first.form.Get("subject_token_type"), first.form.Has("resource"), second.form.Has("resource")},
 		[...]any{"urn:ietf:params:oauth:token-type:saml2", true, false}, "asked")
 }
@@ -238,10 +209,9 @@ func TestEnterpriseRefused(t *testing.T) {
 			e.subject = Secret(canary)
 			c := e.config()
 			c.Enterprise.Client.Secret = Secret(canary)
-			g, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil)
-			if g != nil || !errors.As(err, test.as) || !strings.Contains(err.Error(), test.text) {
-				t.Fatalf("error %v, want %T of %q", err, test.as, test.text)
-			}
+			_, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil)
+			assert.Equal(t, errors.As(err, test.as), true, "%v is a %T", err, test.as)
+			assert.Contains(t, err.Error(), test.text)
 			keepsSecrets(t, err, canary)
 			e.idp.only(t)
 			assert.Equal(t, len(e.as.requests()), 0, "the authorization server was asked")
@@ -250,13 +220,13 @@ func TestEnterpriseRefused(t *testing.T) {
 }
 
 func TestEnterpriseSubjectToken(t *testing.T) {
-	away := errors.New("nobody is logged in at the identity provider")
+	away := errors.New("no login at the identity provider")
 	for name, test := range map[string]struct {
 		token Secret
 		err   error
 		text  string
 	}{
-		"none":  {"", away, "nobody is logged in"},
+		"none":  {"", away, "no login"},
 		"empty": {" \n", nil, "empty"},
 		"large": {Secret(strings.Repeat("x", maxToken+1)), nil, "longer"},
 	} {
@@ -268,9 +238,6 @@ func TestEnterpriseSubjectToken(t *testing.T) {
 			own := assert.As[*AssertionError](t, err)
 			assert.Equal(t, [...]any{own.Server, own.Field}, [...]any{"files", "Enterprise.SubjectToken"}, "own")
 			assert.Contains(t, err.Error(), test.text)
-			if test.err != nil && !errors.Is(err, test.err) {
-				t.Errorf("error %v", err)
-			}
 			assert.Equal(t, len(e.idp.requests())+len(e.as.requests()), 0, "something was asked")
 		})
 	}
@@ -291,18 +258,13 @@ func TestWorkloadIdentity(t *testing.T) {
 				}})
 			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
 			g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read"}))(t)
-			want := url.Values{
-				"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
-				"assertion":  {"workload.jwt.1"},
-				"scope":      {"read"},
-				"resource":   {a.Resource},
-			}
+			want := []string{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion", "workload.jwt.1", "scope", "read", "resource", a.Resource}
 			if client != nil {
-				want.Set("client_id", "c1")
+				want = append(want, "client_id", "c1")
 			}
-			got := as.only(t)
-			assert.Equal(t, [...]any{got.path, got.form.Encode(), got.header.Get("Authorization")}, [...]any{"/token", want.Encode(), ""}, "asked")
-			assert.Equal(t, [...]any{g.Token.Access, g.Authority.Issuer}, [...]any{Secret("AT"), as.url}, "grant")
+			wantPosted(t, as.only(t), "/token", want...)
+			assert.Equal(t, as.only(t).header.Get("Authorization"), "", "header")
+			wantGrant(t, g, as, c.ID, "Bearer AT")
 		})
 	}
 }
@@ -312,11 +274,8 @@ func TestWorkloadIdentityIsNotTriedAgain(t *testing.T) {
 	for _, code := range []string{"invalid_grant", "invalid_scope", "unauthorized_client"} {
 		as := newPeer(t, sends(400, `{"error":"`+code+`","error_description":"`+canary+`"}`))
 		f := flow(t, Config{Grant: WorkloadIdentity, Assertion: func(context.Context, string, string) (Secret, error) { return Secret(canary), nil }})
-		g, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil)
-		var refused *OAuthError
-		if g != nil || !errors.As(err, &refused) || refused.Code != code || refused.Request != "token" {
-			t.Fatalf("error %v", err)
-		}
+		_, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil)
+		wantRefused(t, err, "token", 400, code)
 		keepsSecrets(t, err, canary)
 		as.only(t)
 	}
@@ -338,12 +297,11 @@ func TestObtainSendsNothing(t *testing.T) {
 	assert.Equal(t, len(e.idp.requests()), 0, "client of another")
 	away := errors.New("no volume")
 	f = flow(t, Config{Grant: WorkloadIdentity, Assertion: func(context.Context, string, string) (Secret, error) { return "", away }})
-	var own *AssertionError
-	if _, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil); !errors.As(err, &own) || own.Field != "Assertion" || !errors.Is(err, away) {
-		t.Errorf("no assertion: %v", err)
-	}
+	_, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil)
+	assert.Equal(t, assert.As[*AssertionError](t, err).Field, "Assertion", "field")
+	assert.Is(t, err, away)
 	// A session of an earlier configuration.
-	f = flow(t, Config{Grant: WorkloadIdentity, Issuer: "https://other.example", Assertion: func(context.Context, string, string) (Secret, error) { return "x", nil }})
+	f = flow(t, Config{Grant: WorkloadIdentity, Issuer: "https://other.example", Assertion: noAssertion})
 	assert.As[*IssuerMismatchError](t, errOf(f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil)))
 	assert.Equal(t, len(as.requests()), 0, "asked")
 }

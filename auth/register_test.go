@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,10 +74,9 @@ func TestRegisterWithNothingOffered(t *testing.T) {
 	as := newPeer(t, sends(500, ""))
 	a := as.authority()
 	a.RegistrationEndpoint = ""
-	_, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
-	none := assert.As[*RegistrationError](t, err)
-	assert.Equal(t, [...]any{none.Issuer, none.Server}, [...]any{as.url, "files"}, "none")
-	assert.Contains(t, err.Error(), "set Client")
+	none := assert.As[*RegistrationError](t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)))
+	assert.Equal(t, none.Issuer+" "+none.Server, as.url+" files")
+	assert.Contains(t, none.Error(), "set Client")
 }
 
 // TestConfiguredClientOfAnotherIssuer: the server names another authorization
@@ -133,10 +131,11 @@ func TestRegistrationRequest(t *testing.T) {
 			a.AuthMethods, a.DPoPRequired = strings.Fields(c.methods), c.dpop
 			assert.Value(flow(t, c.config).Register(t.Context(), a, c.redirect, nil))(t)
 			r := as.only(t)
-			assert.Equal(t, [...]any{r.path, r.header.Get("Content-Type"), r.header.Get("Authorization")}, [...]any{"/register", "application/json", ""})
+			assert.Equal(t, r.path+" "+r.header.Get("Content-Type"), "/register application/json")
+			assert.Equal(t, r.header.Get("Authorization"), "")
 			var got, want any
 			assert.OK(t, errors.Join(json.Unmarshal([]byte(r.body), &got), json.Unmarshal([]byte(c.want), &want)))
-			assert.Equal(t, reflect.DeepEqual(got, want), true, "sends\n%s, want\n", r.body)
+			assert.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "sends")
 		})
 	}
 }
@@ -171,9 +170,8 @@ func TestRegistrationAnswers(t *testing.T) {
 			want.Issuer, want.Source, want.RedirectURIs = as.url, Dynamic, []string{redirectURI}
 			assert.Equal(t, reflect.DeepEqual(*got, want), true, "%s", c.body)
 			// It can be stored, found again and used for the next login.
-			if again, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, got); err != nil || again.ID != "id" || len(as.requests()) != 1 {
-				t.Errorf("%s: registers %d times, %v", c.body, len(as.requests()), err)
-			}
+			assert.Equal(t, assert.Value(flow(t, Config{}).Register(t.Context(), a, redirectURI, got))(t).ID, "id", "%s: again", c.body)
+			as.only(t)
 		}
 	}
 }
@@ -192,15 +190,10 @@ func TestRegistrationRefusals(t *testing.T) {
 	} {
 		as := newPeer(t, sends(c.status, c.body))
 		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
-		var none *RegistrationError
-		var no *OAuthError
-		if !errors.As(err, &none) || none.Issuer != as.url || !errors.As(err, &no) || no.Code != c.code || no.Request != "registration" {
-			t.Errorf("%d %s: %v", c.status, c.body, err)
-			continue
-		}
-		text := err.Error()
-		assert.Equal(t, strings.Count(text, "auth:"), 1, "says the same twice, or no cure")
-		assert.Contains(t, text, "set Client", "says the same twice, or no cure")
+		assert.Equal(t, assert.As[*RegistrationError](t, err, "%s", c.body).Issuer, as.url, "%s", c.body)
+		wantRefused(t, err, "registration", c.status, c.code, "%s", c.body)
+		assert.Equal(t, strings.Count(err.Error(), "auth:"), 1, "times that it is said")
+		assert.Contains(t, err.Error(), "set Client", "the cure")
 		keepsSecrets(t, err, "CANARY")
 	}
 	for _, body := range []string{
@@ -212,27 +205,19 @@ func TestRegistrationRefusals(t *testing.T) {
 	} {
 		as := newPeer(t, sends(201, body))
 		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
-		useless := assert.As[*RequestError](t, err, "%s", body)
-		assert.Equal(t, [...]any{useless.Request, useless.NotSent}, [...]any{"registration", false}, "%s", body)
+		wantFailed(t, err, "registration", false, "%s", body)
 		keepsSecrets(t, err, "CANARY")
 	}
 }
 
 func TestRegistrationIsNotRedirected(t *testing.T) {
 	canary := newPeer(t, sends(201, `{"client_id":"new"}`))
-	as := newPeer(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", canary.url)
-		w.WriteHeader(http.StatusTemporaryRedirect)
-	})
-	_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
-	assert.As[*RequestError](t, err)
+	a := newPeer(t, redirects(http.StatusTemporaryRedirect, canary.url)).authority()
+	wantFailed(t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)), "registration", false)
 	assert.Equal(t, len(canary.requests()), 0)
-	a := as.authority()
 	a.RegistrationEndpoint = "http://192.168.0.1/register"
-	_, err = flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
-	refused := (*URLError)(nil)
-	refused = assert.As[*URLError](t, err)
-	assert.Equal(t, refused.Field, "registration_endpoint", "refused")
+	err := errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil))
+	assert.Equal(t, assert.As[*URLError](t, err).Field, "registration_endpoint", "refused")
 }
 
 // TestRegisterSharesNothing: what Register returns can be changed.
@@ -249,29 +234,30 @@ func TestRegisterSharesNothing(t *testing.T) {
 // have to be encoded.
 func TestClientAuthentication(t *testing.T) {
 	const id, secret = "client:1 +ä%/", "se:cret &=+%ü~"
-	for _, method := range []string{authNone, authBasic, authPost, authKey} {
+	for method, want := range map[string]url.Values{
+		authNone:  {"client_id": {id}},
+		authBasic: {},
+		authPost:  {"client_id": {id}, "client_secret": {secret}},
+		authKey:   {"client_id": {id}, "client_assertion": {"3 parts"}, "client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"}},
+	} {
 		t.Run(method, func(t *testing.T) {
 			as := newPeer(t, sends(200, tokenAnswer))
 			c := &Client{Issuer: as.url, ID: id, Secret: secret, AuthMethod: method}
 			assert.Value(flow(t, Config{Client: c, SigningKey: signingKey(t)}).Refresh(t.Context(), grantOf(as.authority(), c)))(t)
 			r := as.only(t)
-			header := r.header.Get("Authorization")
-			assert.Equal(t, (header != ""), (method == authBasic), "Authorization")
-			assert.Equal(t, (r.form.Get("client_id") == id), (method != authBasic), "client_id")
-			if got := r.form.Get("client_secret"); (got == secret) != (method == authPost) || got != secret && got != "" {
-				t.Errorf("client_secret %q", got)
+			r.form.Del("grant_type")
+			r.form.Del("refresh_token")
+			r.form.Del("resource")
+			if jwt := r.form.Get("client_assertion"); jwt != "" {
+				r.form.Set("client_assertion", fmt.Sprint(strings.Count(jwt, ".")+1, " parts"))
 			}
+			header := ""
 			if method == authBasic {
-				pair, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(header, "Basic "))
-				gotID, gotSecret, _ := strings.Cut(string(pair), ":")
-				assert.OK(t, err, "%q", pair)
-				assert.Equal(t, [...]any{gotID, gotSecret}, [...]any{"client%3A1+%2B%C3%A4%25%2F", "se%3Acret+%26%3D%2B%25%C3%BC~"}, "%q", pair)
+				wantBasic(t, r, "client%3A1+%2B%C3%A4%25%2F", "se%3Acret+%26%3D%2B%25%C3%BC~")
+				header = r.header.Get("Authorization")
 			}
-			assert.Equal(t, [...]any{strings.Count(r.form.Get("client_assertion"), ".") != 2 == (method == authKey), r.form.Has("client_assertion_type")},
-				[...]any{false, (method == authKey)}, "client_assertion")
-			if method != authBasic && method != authPost && strings.Contains(r.body+header, "cret") {
-				t.Errorf("sends the secret: %s", r.body)
-			}
+			assert.Equal(t, r.header.Get("Authorization"), header, "Authorization")
+			assert.Equal(t, r.form.Encode(), want.Encode(), "the client in the form")
 		})
 	}
 }
@@ -327,10 +313,10 @@ func TestConfiguredClient(t *testing.T) {
 	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
 	p := begin(t, f, a, c)
 	given.Secret = "changed behind its back"
-	p.Client.Secret = "old CANARY" // as if it had been stored by somebody else
+	p.Client.Secret = "old CANARY" // as if another version had stored it
 	g, err := f.Complete(t.Context(), p, callback(p, "code", "C"))
 	assert.OK(t, err)
-	// Also if somebody hands over the Config's own, with its secret.
+	// Also if a caller hands over the Config's own, with its secret.
 	direct := begin(t, f, a, &Client{Issuer: as.url, ID: "id", Secret: "old CANARY"})
 	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{"Pending": direct, "Grant": g} {
 		data := assert.Value(v.MarshalBinary())(t)
@@ -343,12 +329,7 @@ func TestConfiguredClient(t *testing.T) {
 	g = assert.Value(rotated.Refresh(t.Context(), g))(t)
 	assert.OK(t, rotated.Revoke(t.Context(), g))
 	for i, r := range as.requests() {
-		want := "new"
-		if i == 0 {
-			want = "old CANARY"
-		}
-		pair := base64.StdEncoding.EncodeToString([]byte("id:" + url.QueryEscape(want)))
-		assert.Equal(t, r.header.Get("Authorization"), "Basic "+pair, "request %d: Authorization", i)
+		wantBasic(t, r, "id", []string{"old+CANARY", "new", "new", "new"}[i])
 	}
 
 	before := len(as.requests())
@@ -362,11 +343,10 @@ func TestConfiguredClient(t *testing.T) {
 		_, err1 := f.Complete(t.Context(), p, callback(p, "code", "C"))
 		_, err2 := f.Refresh(t.Context(), g)
 		for i, err := range []error{err1, err2, f.Revoke(t.Context(), g)} {
-			var gone *RegistrationError
 			if name == "another issuer" && i < 2 {
 				assert.Equal(t, assert.As[*IssuerMismatchError](t, err, "%s, step %d", name, i).Got, as.url, "%s, step %d", name, i)
-			} else if !errors.As(err, &gone) || gone.Issuer != as.url {
-				t.Errorf("%s, step %d: %v", name, i, err)
+			} else {
+				assert.Equal(t, assert.As[*RegistrationError](t, err, "%s, step %d", name, i).Issuer, as.url, "%s, step %d", name, i)
 			}
 		}
 	}
@@ -401,6 +381,6 @@ func TestWorkloadHasNoClient(t *testing.T) {
 	_, _, err := f.token(t.Context(), &tokenRequest{"token", a, c, url.Values{"assertion": {"JWT"}}, ""})
 	assert.OK(t, err)
 	r := as.only(t)
-	assert.Equal(t, [...]any{fmt.Sprint(r.form), r.header.Get("Authorization")},
-		[...]any{fmt.Sprint(url.Values{"assertion": {"JWT"}, "resource": {a.Resource}}), ""}, "sends")
+	wantPosted(t, r, "/token", "assertion", "JWT", "resource", a.Resource)
+	assert.Equal(t, r.header.Get("Authorization"), "")
 }

@@ -24,17 +24,14 @@ func TestFail(t *testing.T) {
 		status, answer := a.read(response, nil)
 		assert.Equal(t, [...]any{status, answer["error"], response.Header.Get("Retry-After")}, [...]any{503, "temporarily_unavailable", "7"}, "answer")
 	}
-	status, _ := a.refresh(refresh)
-	assert.Equal(t, status, 200, "status")
+	a.granted(a.refresh(refresh))
 
 	s.Fail(authtest.MetadataEndpoint, -1, authtest.Fault{Status: 200, Body: `{"issuer":"https://other.example"}`})
 	for range 3 {
 		assert.Equal(t, a.document(s.URL(authtest.MetadataEndpoint))["issuer"], any("https://other.example"), "metadata")
 	}
 	s.Fail(authtest.MetadataEndpoint, 0, authtest.Fault{})
-	if _, answer := a.get(s.URL(authtest.MetadataEndpoint)); answer["issuer"] != s.Issuer {
-		t.Errorf("metadata %v", answer)
-	}
+	assert.Equal(t, a.document(s.URL(authtest.MetadataEndpoint))["issuer"], any(s.Issuer), "metadata")
 
 	p.Fail(authtest.ResourceEndpoint, 1, authtest.Fault{Status: 500})
 	a.wantCall(access, 500)
@@ -44,8 +41,7 @@ func TestFail(t *testing.T) {
 // An answer that is lost after the tokens were issued, which is where sessions
 // die.
 func TestCutAfterCommit(t *testing.T) {
-	s := authtest.NewServer(t, nil)
-	a := newApp(t, s, s.Protect(echo(), nil))
+	s, a := newServer(t, nil)
 	_, refresh := a.login()
 	lost := func(f authtest.Fault) {
 		t.Helper()
@@ -62,9 +58,9 @@ func TestCutAfterCommit(t *testing.T) {
 	f, _ := s.Family(refresh)
 	assert.Equal(t, f.Refreshes, 0, "family")
 	lost(authtest.Fault{Commit: true, Cut: true})
-	if f, _ := s.Family(refresh); f.Refreshes != 1 || f.Refresh == refresh {
-		t.Errorf("family %+v", f)
-	}
+	f, _ = s.Family(refresh)
+	assert.Equal(t, f.Refreshes, 1, "refreshes")
+	assert.Equal(t, f.Refresh != refresh, true, "the refresh token is another one")
 	requests := s.Requests()
 	assert.Equal(t, requests[len(requests)-1].Status, 0, "request")
 	a.want("invalid_grant")(a.refresh(refresh))
@@ -72,8 +68,7 @@ func TestCutAfterCommit(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	s := authtest.NewServer(t, nil)
-	a := newApp(t, s, s.Protect(echo(), nil))
+	s, a := newServer(t, nil)
 	_, refresh := a.login()
 	gate := make(chan struct{})
 	s.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: gate})
@@ -96,7 +91,7 @@ func TestWait(t *testing.T) {
 	assert.Fails(t, s.Await(ctx, authtest.TokenEndpoint, 1000), "awaited what has not come")
 }
 
-// Close does not wait for a request that nobody releases.
+// Close does not wait for a request that is held for good.
 func TestCloseWhileWaiting(t *testing.T) {
 	s := assert.Value(authtest.New(nil))(t)
 	p := s.Protect(echo(), nil)
@@ -154,11 +149,10 @@ func TestTamper(t *testing.T) {
 		},
 	})
 	a := newApp(t, s, p)
-	if status, _ := a.token("grant_type", "tampered"); status != http.StatusTeapot {
-		t.Errorf("status %d", status)
-	}
-	status, answer := a.exchange(a.approve().Get("code"))
-	assert.Equal(t, [...]any{status, answer["expires_in"], answer["scope"], seen}, [...]any{200, "60", nil, "authorization_code"}, "answer")
+	status, _ := a.token("grant_type", "tampered")
+	assert.Equal(t, status, http.StatusTeapot, "status")
+	answer := a.granted(a.exchange(a.approve().Get("code")))
+	assert.Equal(t, [...]any{answer["expires_in"], answer["scope"], seen}, [...]any{"60", nil, "authorization_code"}, "answer")
 	a.wantCall("tampered", http.StatusTeapot)
 	a.wantCall(answer["access_token"].(string), 200)
 	assert.Equal(t, a.document(s.URL(authtest.MetadataEndpoint))["code_challenge_methods_supported"], any(nil), "metadata")

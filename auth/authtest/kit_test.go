@@ -55,6 +55,13 @@ func newApp(t *testing.T, s *authtest.Server, r *authtest.Resource) *app {
 	return a
 }
 
+// newServer returns a server, and a client of it and of a resource.
+func newServer(t *testing.T, o *authtest.Options) (*authtest.Server, *app) {
+	t.Helper()
+	s := authtest.NewServer(t, o)
+	return s, newApp(t, s, s.Protect(echo(), nil))
+}
+
 func (a *app) register(document string) (int, map[string]any) {
 	a.t.Helper()
 	response, err := a.server.Client().Post(a.server.URL(authtest.RegistrationEndpoint), "application/json", strings.NewReader(document))
