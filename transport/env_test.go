@@ -1,4 +1,4 @@
-// Tests of env.go, system_other.go and system_notunix.go.
+// Tests of env.go, system_other.go and system_notunix.go: what a server gets of the environment.
 
 package transport_test
 

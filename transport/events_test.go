@@ -112,13 +112,13 @@ func TestEventReaderSkips(t *testing.T) {
 // What is too large is dropped while it is read, in one line or in many, so that it costs
 // a few times the limit, however large it is.
 func TestRefusedEventCostsItsLimit(t *testing.T) {
-	const limit, size = 128 << 10, 12 * 128 << 10
+	const limit, size = 1 << 20, 12 << 20
 	repeated := func(text string) io.Reader { return &repeat{text: text, left: size} }
 	for name, data := range map[string]io.Reader{
-		"one line":    io.MultiReader(strings.NewReader("data: "), repeated("x")),
+		"one line":    io.MultiReader(strings.NewReader("data: "), repeated(strings.Repeat("x", 4<<10))),
 		"short lines": repeated("data: " + strings.Repeat("x", 250) + "\n"),
 		"long lines":  repeated("data: " + strings.Repeat("x", limit/2) + "\n"),
-		"other lines": io.MultiReader(strings.NewReader("data: x\n:"), repeated("x")),
+		"other lines": io.MultiReader(strings.NewReader("data: x\n:"), repeated(strings.Repeat("x", 4<<10))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantCost(t, limit, 9, func() {

@@ -1,4 +1,4 @@
-// Tests of stream.go, inbox.go and tasks.go.
+// Tests of stream.go, inbox.go and tasks.go: connections over bytes.
 
 package transport
 
