@@ -70,25 +70,23 @@ func TestAnnouncementsOfEachKindAreTheirOwn(t *testing.T) {
 // every quarter of a second, and the last announcement counts.
 func TestAnnouncementsAreGathered(t *testing.T) {
 	const every, storm = 250 * time.Millisecond, time.Second
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server, c := p.withClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}), nil)
-			ready(t, c)
-			before := c.State().ToolsVersion
-			for end := time.Now().Add(storm); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-				server.Notify("notifications/tools/list_changed", `{}`)
-			}
-			synctest.Wait()
-			wantBetween(t, c.State().ToolsVersion-before, 2, uint64(storm/every)+1)
-			pass(every)
-			assert.Value(c.Tools(t.Context()))(t)
-			before = c.State().ToolsVersion
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		server, c := p.withClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}), nil)
+		ready(t, c)
+		before := c.State().ToolsVersion
+		for end := time.Now().Add(storm); time.Now().Before(end); pause(10 * time.Millisecond) {
 			server.Notify("notifications/tools/list_changed", `{}`)
-			pass(every)
-			wantOther(t, c.State().ToolsVersion, before, "the last announcement is lost")
-			assert.Value(c.Tools(t.Context()))(t)
-			wantCount(t, server, "tools/list", 2)
-		})
+		}
+		synctest.Wait()
+		wantBetween(t, c.State().ToolsVersion-before, 2, uint64(storm/every)+1)
+		pass(every)
+		assert.Value(c.Tools(t.Context()))(t)
+		before = c.State().ToolsVersion
+		server.Notify("notifications/tools/list_changed", `{}`)
+		pass(every)
+		wantOther(t, c.State().ToolsVersion, before, "the last announcement is lost")
+		assert.Value(c.Tools(t.Context()))(t)
+		wantCount(t, server, "tools/list", 2)
 	})
 }
 

@@ -29,19 +29,10 @@ func TestCallToolByteForByte(t *testing.T) {
 		}), nil)
 		res := assert.Value(c.CallTool(t.Context(), "x \"y\"", json.RawMessage(value), nil))(t)
 		// The server's end of a pipe writes such characters in another way.
-		plain := strings.NewReplacer("<", `\u003c`, "&", `\u0026`, ">", `\u003e`)
-		same := func(got json.RawMessage) bool {
-			return string(got) == value || p.name == "own" && string(got) == plain.Replace(value)
-		}
-		if raw, ok := res.StructuredContent.(json.RawMessage); !ok || !same(raw) {
-			t.Errorf("structured content %T %s", res.StructuredContent, raw)
-		}
-		var params struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		}
-		assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params))
-		assert.Equal(t, [...]any{string(params.Arguments), params.Name}, [...]any{value, `x "y"`})
+		plain := strings.NewReplacer(`\u003c`, "<", `\u0026`, "&", `\u003e`, ">")
+		assert.Equal(t, plain.Replace(string(res.StructuredContent.(json.RawMessage))), value, "structured content")
+		params := server.Received("tools/call")[0].Params
+		assert.Equal(t, [...]any{memberOf(t, params, "arguments"), memberOf(t, params, "name")}, [...]any{value, `"x \"y\""`})
 	})
 }
 
@@ -76,27 +67,23 @@ func TestCallToolContent(t *testing.T) {
 		{"type":"resource","resource":{"uri":"u","mimeType":"m","text":"x","_meta":{"m":3}}},
 		{"type":"resource","resource":{"uri":"u","blob":"AQI="}},
 		{"type":"hologram","depth":3}]}`
+	size := int64(7)
+	want := []mcp.Content{
+		&mcp.TextContent{Text: "a", Annotations: &mcp.Annotations{Audience: []mcp.Role{"user"}}, Meta: mcp.Meta{"m": json.Number("2")}},
+		&mcp.ImageContent{Data: []byte{1, 2}, MIMEType: "image/png"},
+		&mcp.AudioContent{Data: []byte{}, MIMEType: "audio/wav"},
+		&mcp.ResourceLink{URI: "u", Name: "n", Title: "t", Description: "d", MIMEType: "m", Size: &size, Icons: []sdk.Icon{{Source: "https://a.example/i"}}},
+		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u", MIMEType: "m", Text: "x", Meta: mcp.Meta{"m": json.Number("3")}}},
+		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u", Blob: []byte{1, 2}}},
+		&mcp.TextContent{Text: `{"type":"hologram","depth":3}`},
+	}
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Result(raw)})
 		res := mustCall(t, newClient(t, p.to(server), nil), "x")
-		assert.Equal(t, [...]any{res.IsError, len(res.Content), res.Meta["m"]}, [...]any{true, 7, json.Number("1")})
-		b := res.Content[0].(*mcp.TextContent)
-		assert.Equal(t, [...]any{b.Text, b.Meta["m"], len(b.Annotations.Audience)}, [...]any{"a", json.Number("2"), 1})
-		if b := res.Content[1].(*mcp.ImageContent); string(b.Data) != "\x01\x02" || b.MIMEType != "image/png" {
-			t.Errorf("image %+v", b)
+		assert.Equal(t, [...]any{res.IsError, len(res.Content), res.Meta["m"]}, [...]any{true, len(want), json.Number("1")})
+		for i := range want {
+			wantDeep(t, res.Content[i], want[i], "block %d", i)
 		}
-		if b := res.Content[2].(*mcp.AudioContent); len(b.Data) != 0 || b.MIMEType != "audio/wav" {
-			t.Errorf("audio %+v", b)
-		}
-		if b := res.Content[3].(*mcp.ResourceLink); b.URI != "u" || b.Name != "n" || b.Title != "t" || b.Description != "d" ||
-			b.MIMEType != "m" || *b.Size != 7 || len(b.Icons) != 1 {
-			t.Errorf("link %+v", b)
-		}
-		if b := res.Content[4].(*mcp.EmbeddedResource).Resource; b.URI != "u" || b.MIMEType != "m" || b.Text != "x" || b.Meta["m"] != json.Number("3") {
-			t.Errorf("resource %+v", b)
-		}
-		assert.Equal(t, string(res.Content[5].(*mcp.EmbeddedResource).Resource.Blob), "\x01\x02", "blob")
-		assert.Equal(t, res.Content[6].(*mcp.TextContent).Text, `{"type":"hologram","depth":3}`, "text")
 	})
 }
 
@@ -190,96 +177,85 @@ func TestCancellation(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/call": func(c *mcptest.Call) {
-					for c.Context().Err() == nil {
-						time.Sleep(time.Second)
-						c.Progress(1)
-					}
-				},
-			}), &mcp.ClientOptions{IdleTimeout: 2 * time.Second, CallTimeout: time.Minute})
-			ready(t, c)
-			for _, test := range []struct {
-				opts *mcp.CallToolOptions
-				want mcp.TimeoutError
-			}{
-				{nil, mcp.TimeoutError{Limit: "total", After: time.Minute}},
-				{&mcp.CallToolOptions{CallTimeout: 30 * time.Second}, mcp.TimeoutError{Limit: "total", After: 30 * time.Second}},
-				{&mcp.CallToolOptions{IdleTimeout: 900 * time.Millisecond}, mcp.TimeoutError{Limit: "idle", After: 900 * time.Millisecond}},
-			} {
-				start := time.Now()
-				_, err := c.CallTool(t.Context(), "x", nil, test.opts)
-				timeout := assert.As[*mcp.TimeoutError](t, err)
-				assert.Is(t, err, context.DeadlineExceeded)
-				assert.Equal(t, *timeout, test.want, "timeout")
-				wantOutcome(t, err, mcp.Unknown)
-				assert.Equal(t, time.Since(start), test.want.After, "it took")
-				synctest.Wait()
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			for c.Context().Err() == nil {
+				pause(time.Second)
+				c.Progress(1)
 			}
-			wantCount(t, server, "notifications/cancelled", 3)
-			wantPhase(t, c, mcp.Ready)
-		})
+		}}), &mcp.ClientOptions{IdleTimeout: 2 * time.Second, CallTimeout: time.Minute})
+		ready(t, c)
+		for _, test := range []struct {
+			opts *mcp.CallToolOptions
+			want mcp.TimeoutError
+		}{
+			{nil, mcp.TimeoutError{Limit: "total", After: time.Minute}},
+			{&mcp.CallToolOptions{CallTimeout: 30 * time.Second}, mcp.TimeoutError{Limit: "total", After: 30 * time.Second}},
+			{&mcp.CallToolOptions{IdleTimeout: 900 * time.Millisecond}, mcp.TimeoutError{Limit: "idle", After: 900 * time.Millisecond}},
+		} {
+			start := time.Now()
+			_, err := c.CallTool(t.Context(), "x", nil, test.opts)
+			timeout := assert.As[*mcp.TimeoutError](t, err)
+			assert.Is(t, err, context.DeadlineExceeded)
+			assert.Equal(t, *timeout, test.want, "timeout")
+			wantOutcome(t, err, mcp.Unknown)
+			assert.Equal(t, time.Since(start), test.want.After, "it took")
+			synctest.Wait()
+		}
+		wantCount(t, server, "notifications/cancelled", 3)
+		wantPhase(t, c, mcp.Ready)
 	})
 }
 
 // Progress gives a call more time, but only so much.
 func TestIdleAfterProgress(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
-				time.Sleep(time.Second)
-				c.Progress(1)
-				mcptest.Hang(c)
-			}})), &mcp.ClientOptions{IdleTimeout: 2 * time.Second})
-			ready(t, c)
-			start := time.Now()
-			_, err := call(t, c, "x")
-			timeout := assert.As[*mcp.TimeoutError](t, err)
-			assert.Equal(t, [...]any{timeout.Limit, time.Since(start)}, [...]any{"idle", 3 * time.Second})
-		})
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			pause(time.Second)
+			c.Progress(1)
+			mcptest.Hang(c)
+		}})), &mcp.ClientOptions{IdleTimeout: 2 * time.Second})
+		ready(t, c)
+		start := time.Now()
+		_, err := call(t, c, "x")
+		timeout := assert.As[*mcp.TimeoutError](t, err)
+		assert.Equal(t, [...]any{timeout.Limit, time.Since(start)}, [...]any{"idle", 3 * time.Second})
 	})
 }
 
 func TestMaxInFlight(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang})
-		c := newClient(t, p.to(server), &mcp.ClientOptions{MaxInFlight: 2})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang}),
+			&mcp.ClientOptions{MaxInFlight: 2, IdleTimeout: time.Minute})
 		for range 5 {
-			go func() { _, _ = c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Minute}) }()
+			go func() { _, _ = call(t, c, "x") }()
 		}
 		synctest.Wait()
 		wantCount(t, server, "tools/call", 2)
-		early := within(t, time.Second)
-		wantOutcome(t, errOf(c.CallTool(early, "x", nil, nil)), mcp.NotSent)
+		wantOutcome(t, errOf(c.CallTool(within(t, time.Second), "x", nil, nil)), mcp.NotSent)
 		wantCount(t, server, "tools/call", 2)
 		pass(time.Minute - time.Second)
 		wantCount(t, server, "tools/call", 4)
-		cancel()
+		_ = c.Close()
 	})
 }
 
 // All progress arrives in order and before the call returns.
 func TestProgress(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
+		var got, want []float64
+		for i := range 100 {
+			want = append(want, float64(i))
+		}
 		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
-			for i := range 100 {
-				c.Progress(float64(i))
+			for _, n := range want {
+				c.Progress(n)
 			}
 			c.Notify("notifications/progress", `{"progressToken":"of nobody","progress":7}`)
 			c.Notify("notifications/progress", `[]`)
 			c.Result(`{}`)
 		}})), nil)
-		var got, want []float64
-		for i := range 100 {
-			want = append(want, float64(i))
-		}
-		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
-			Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
-		}))(t)
+		assert.Value(c.CallTool(t.Context(), "x", nil, progressInto(&got)))(t)
 		wantList(t, got, want)
 	})
 }
@@ -287,27 +263,18 @@ func TestProgress(t *testing.T) {
 // Of two calls at one time each gets its own.
 func TestProgressOfEach(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		meet := make(chan struct{})
+		var meet, calls sync.WaitGroup
+		meet.Add(2)
 		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
-			select {
-			case meet <- struct{}{}:
-			case <-meet:
-			}
-			if strings.Contains(string(c.Params), `"name":"one"`) {
-				c.Progress(1)
-			} else {
-				c.Progress(2)
-			}
+			meet.Done()
+			meet.Wait()
+			c.Progress(map[string]float64{`"one"`: 1, `"two"`: 2}[memberOf(t, c.Params, "name")])
 			c.Result(`{}`)
 		}})), nil)
-		var calls sync.WaitGroup
 		for want, tool := range map[float64]string{1: "one", 2: "two"} {
 			calls.Go(func() {
 				var got []float64
-				_, err := c.CallTool(t.Context(), tool, nil, &mcp.CallToolOptions{
-					Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
-				})
-				assert.Is(t, err, nil, "%s", tool)
+				assert.Is(t, errOf(c.CallTool(t.Context(), tool, nil, progressInto(&got))), nil, "%s", tool)
 				wantList(t, got, []float64{want}, "%s", tool)
 			})
 		}
@@ -320,12 +287,12 @@ func TestSlowProgressCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			c.Progress(1)
-			time.Sleep(time.Minute)
+			pause(time.Minute)
 			c.Result(`{}`)
 		}}), nil)
 		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
 			IdleTimeout: time.Second,
-			Progress:    func(*mcp.ProgressParams) { time.Sleep(2 * time.Minute) },
+			Progress:    func(*mcp.ProgressParams) { pause(2 * time.Minute) },
 		})
 		assert.OK(t, err)
 	})
@@ -353,20 +320,18 @@ func TestProgressIsTold(t *testing.T) {
 		c.Progress(1)
 		c.Result(`{"content":[]}`)
 	}})
-	told := false
-	_, err := newClient(t, server, nil).CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { told = true }})
-	assert.OK(t, err, "error %v, told", err)
-	assert.Equal(t, told, true, "error %v, told: told", err)
+	var told []float64
+	assert.Value(newClient(t, server, nil).CallTool(t.Context(), "x", nil, progressInto(&told)))(t)
+	wantList(t, told, []float64{1})
 
 	// The handler of a bare client returns after the call.
-	ctx := within(t, patience)
 	returned := make(chan struct{})
 	s := bare(t, server, &sdk.ClientOptions{
 		ProgressNotificationHandler: func(context.Context, *sdk.ProgressNotificationClientRequest) { <-returned },
 	})
 	params := &sdk.CallToolParams{Name: "x"}
 	params.SetProgressToken("x")
-	_, err = s.CallTool(ctx, params)
+	_, err := s.CallTool(within(t, patience), params)
 	close(returned)
 	if err != nil {
 		mended(t, "internal/inflight/table.go")

@@ -4,7 +4,6 @@ package mcp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -60,56 +59,48 @@ func TestElicitURL(t *testing.T) {
 }
 
 func TestElicitURLExamined(t *testing.T) {
-	for _, test := range []struct {
-		url  string
-		says string // of the error for the server, or of a warning
-	}{
-		{"https://example.com/a", ""},
-		{"http://localhost:8080/a", ""},
-		{"http://[::1]:8080/a", ""},
-		{"http://example.com/a", "not encrypted"},
-		{"https://10.0.0.1/", "a number"},
-		{"https://167772161/", "a number"},
-		{"https://0x7f.1/", "a number"},
-		{"https://10.1./", "a number"},
-		{"https://example.0x/", "a number"},
-		{"https://0xcafe.example/", ""},
-		{"https://7.example/", ""},
-		{"https://xn--80ak6aa92e.com/", "Punycode"},
-		{"https://exämple.com/", "other alphabets"},
-		{"javascript:alert(1)", "refused: scheme"},
-		{"file:///etc/passwd", "refused: scheme"},
-		{"data:text/html,x", "refused: scheme"},
-		{"https:///a", "refused: has no host"},
-		{"https://google.com@evil.example/", "refused: has a user name"},
-		{"https://exa mple.com/", "refused: has blanks"},
-		{"https://example.com/\\u0000", "refused: has blanks"},
-		{"https://example.com\\\\@evil.example/", "refused: has blanks"},
-		{"https://example.com/" + strings.Repeat("a", 9000), "refused: longer than"},
-		{"", "refused: scheme"},
-		{"://", "refused: not a URL"},
+	for url, says := range map[string]string{ // the error for the server, or a warning
+		"https://example.com/a":                             "",
+		"http://localhost:8080/a":                           "",
+		"http://[::1]:8080/a":                               "",
+		"https://0xcafe.example/":                           "",
+		"https://7.example/":                                "",
+		"http://example.com/a":                              "not encrypted",
+		"https://10.0.0.1/":                                 "a number",
+		"https://167772161/":                                "a number",
+		"https://0x7f.1/":                                   "a number",
+		"https://10.1./":                                    "a number",
+		"https://example.0x/":                               "a number",
+		"https://xn--80ak6aa92e.com/":                       "Punycode",
+		"https://exämple.com/":                              "other alphabets",
+		"javascript:alert(1)":                               "refused: scheme",
+		"file:///etc/passwd":                                "refused: scheme",
+		"data:text/html,x":                                  "refused: scheme",
+		"https:///a":                                        "refused: has no host",
+		"https://google.com@evil.example/":                  "refused: has a user name",
+		"https://exa mple.com/":                             "refused: has blanks",
+		"https://example.com/\\u0000":                       "refused: has blanks",
+		"https://example.com\\\\@evil.example/":             "refused: has blanks",
+		"https://example.com/" + strings.Repeat("a", 9_000): "refused: longer than",
+		"":    "refused: scheme",
+		"://": "refused: not a URL",
 	} {
-		t.Run(test.url[:min(len(test.url), 40)], func(t *testing.T) {
-			server := legacy(t, mcptest.Script{"tools/call": asking(`{"mode":"url","message":"","url":"` + test.url + `","elicitationId":"1"}`)})
-			var seen *mcp.ElicitURLRequest
-			c := newClient(t, server, &mcp.ClientOptions{ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-				seen = r
+		server := legacy(t, mcptest.Script{"tools/call": asking(`{"mode":"url","message":"","url":"` + url + `","elicitationId":"1"}`)})
+		warnings := "no request"
+		got := textOf(t, mustCall(t, newClient(t, server, &mcp.ClientOptions{
+			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+				warnings = strings.Join(r.Warnings, " ")
 				return accept(nil), nil
-			}})
-			got := textOf(t, mustCall(t, c, "x"))
-			if says, ok := strings.CutPrefix(test.says, "refused: "); ok {
-				assert.Contains(t, got, "-32602")
-				assert.Contains(t, got, "url: "+says)
-				assert.Equal(t, seen == nil, true, "seen")
-				return
-			}
-			if seen == nil {
-				t.Fatalf("nobody was asked; the server got %s", got)
-			}
-			if all := strings.Join(seen.Warnings, " "); !strings.Contains(all, test.says) || test.says == "" && all != "" {
-				t.Errorf("warnings %q, want %q", all, test.says)
-			}
-		})
+			},
+		}), "x"))
+		if refusal, ok := strings.CutPrefix(says, "refused: "); ok {
+			assert.Contains(t, got, "-32602", "%.40s", url)
+			assert.Contains(t, got, "url: "+refusal, "%.40s", url)
+			assert.Equal(t, warnings, "no request", "%.40s", url)
+			continue
+		}
+		assert.Contains(t, warnings, says, "%.40s", url)
+		assert.Equal(t, warnings == "", says == "", "%.40s: no warning", url)
 	}
 }
 
@@ -125,10 +116,8 @@ func TestElicitModes(t *testing.T) {
 		{"unknown mode", `{"mode":"voice","message":""}`, mcp.ClientOptions{Elicit: annAnswers, ElicitURL: agrees}, `mode \"voice\" was not declared`},
 		{"no handler", question, mcp.ClientOptions{}, `-32601`},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(test.params)}), &test.opts)
-			assert.Contains(t, textOf(t, mustCall(t, c, "x")), test.want, "the server")
-		})
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(test.params)}), &test.opts)
+		assert.Contains(t, textOf(t, mustCall(t, c, "x")), test.want, "%s: the server", test.name)
 	}
 }
 
@@ -142,83 +131,76 @@ const onePage = `{"elicitations":[{"mode":"url","message":"Log in","url":"https:
 // A call that needs a page to be visited is made again when the user is done,
 // as the server announces or as the user says.
 func TestURLElicitationRequired(t *testing.T) {
-	for _, how := range []string{"announced", "said"} {
-		for _, p := range planes() {
-			t.Run(how+"/"+p.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(
-						required(`{"elicitations":[{"mode":"url","message":"m","url":"https://a.example/1","elicitationId":"p1"},{"url":"https://a.example/2","elicitationId":"p2"}]}`),
-						text("done"))})
-					var asked []string
-					c := newClient(t, p.to(server), &mcp.ClientOptions{
-						ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-							asked = append(asked, r.URL)
-							go func() {
-								time.Sleep(2 * time.Minute) // beyond the idle time of a call
-								if how == "said" {
-									r.Done()
-									return
-								}
-								server.Notify("notifications/elicitation/complete", `{"elicitationId":"unknown"}`)
-								server.Notify("notifications/elicitation/complete", fmt.Sprintf(`{"elicitationId":"p%d"}`, len(asked)))
-								server.Notify("notifications/elicitation/complete", `{"elicitationId":7}`)
-							}()
-							<-time.After(time.Second) // the user thinks
-							if len(asked) == 1 && how == "announced" {
-								<-r.Completed
-							}
-							return accept(nil), nil
-						},
+	for _, announced := range []bool{true, false} {
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(
+				required(`{"elicitations":[{"mode":"url","message":"m","url":"https://a.example/1","elicitationId":"p1"},{"url":"https://a.example/2","elicitationId":"p2"}]}`),
+				text("done"))})
+			var asked []string
+			c := newClient(t, p.to(server), &mcp.ClientOptions{
+				ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+					asked = append(asked, r.URL)
+					time.AfterFunc(2*time.Minute, func() { // beyond the idle time of a call
+						if !announced {
+							r.Done()
+							return
+						}
+						for _, id := range []string{`"unknown"`, fmt.Sprintf(`"p%d"`, len(asked)), `7`} {
+							server.Notify("notifications/elicitation/complete", `{"elicitationId":`+id+`}`)
+						}
 					})
-					start := time.Now()
-					assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
-					wantBetween(t, time.Since(start), 2*time.Minute, 5*time.Minute, "time")
-					wantList(t, asked, []string{"https://a.example/1", "https://a.example/2"})
-					wantCount(t, server, "tools/call", 2)
-				})
+					pause(time.Second) // the user thinks
+					if len(asked) == 1 && announced {
+						<-r.Completed
+					}
+					return accept(nil), nil
+				},
 			})
-		}
+			start := time.Now()
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
+			wantBetween(t, time.Since(start), 2*time.Minute, 5*time.Minute, "time")
+			wantList(t, asked, []string{"https://a.example/1", "https://a.example/2"})
+			wantCount(t, server, "tools/call", 2)
+		})
 	}
 }
 
 // What comes of it when the user does not agree, or is never done.
 func TestURLElicitationNotDone(t *testing.T) {
+	declines := func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return nil, nil }
+	fails := func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return nil, errDown }
+	done := func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+		r.Done()
+		return accept(nil), nil
+	}
+	many := strings.Repeat(`{"url":"https://a.example"},`, 16) + `{"url":"https://a.example"}`
 	for _, test := range []struct {
 		name   string
-		answer mcptest.Handler
+		data   string
 		elicit func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error)
-		opts   *mcp.CallToolOptions
 		says   string
-		is     error
 		calls  int
 	}{
-		{"declined", required(onePage), func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "decline"}, nil
-		}, nil, "did not agree", nil, 1},
-		{"handler fails", required(onePage), func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-			return nil, errors.New("no screen")
-		}, nil, "no screen", nil, 1},
-		{"bad page", required(strings.Replace(onePage, "https:", "ftp:", 1)), agrees, nil, "neither https nor http", nil, 1},
-		{"never done", required(onePage), agrees, &mcp.CallToolOptions{CallTimeout: time.Minute}, "waiting for the user", context.DeadlineExceeded, 1},
-		{"again and again", required(onePage), func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-			r.Done()
-			return accept(nil), nil
-		}, nil, "visit (code -32042)", nil, 10},
-		{"nobody to ask", required(onePage), nil, nil, "visit (code -32042)", nil, 1},
-		{"no data", required(``), agrees, nil, "code -32042", nil, 1},
-		{"data of wrong type", required(`{"elicitations":{"a":1}}`), agrees, nil, "code -32042", nil, 1},
-		{"data without url", required(`{"elicitations":[{"elicitationId":"1"}]}`), agrees, nil, "neither https nor http", nil, 1},
-		{"pages without end", required(`{"elicitations":[` + strings.Repeat(`{"url":"https://a.example"},`, 16) + `{"url":"https://a.example"}]}`), agrees, nil, "code -32042", nil, 1},
+		{"declined", onePage, declines, "did not agree", 1},
+		{"handler fails", onePage, fails, errDown.Error(), 1},
+		{"bad page", strings.Replace(onePage, "https:", "ftp:", 1), agrees, "neither https nor http", 1},
+		{"never done", onePage, agrees, "waiting for the user", 1},
+		{"again and again", onePage, done, "visit (code -32042)", 10},
+		{"nobody to ask", onePage, nil, "visit (code -32042)", 1},
+		{"no data", ``, agrees, "code -32042", 1},
+		{"data of wrong type", `{"elicitations":{"a":1}}`, agrees, "code -32042", 1},
+		{"data without url", `{"elicitations":[{"elicitationId":"1"}]}`, agrees, "neither https nor http", 1},
+		{"pages without end", `{"elicitations":[` + many + `]}`, agrees, "code -32042", 1},
 	} {
 		runInBubble(t, test.name, func(t *testing.T) {
-			server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": test.answer}), &mcp.ClientOptions{ElicitURL: test.elicit})
-			_, err := c.CallTool(t.Context(), "x", nil, test.opts)
+			server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": required(test.data)}), &mcp.ClientOptions{ElicitURL: test.elicit})
+			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: time.Minute})
 			wantOutcome(t, err, mcp.Answered)
-			var refused *mcp.ServerError
 			assert.Contains(t, err.Error(), test.says)
 			assert.Contains(t, err.Error(), `"scripted"`)
-			if test.is == nil && !errors.As(err, &refused) || test.is != nil && !errors.Is(err, test.is) {
-				t.Errorf("error %v", err)
+			assert.Equal(t, errors.Is(err, context.DeadlineExceeded), test.name == "never done", "a deadline")
+			if test.name != "never done" {
+				assert.As[*mcp.ServerError](t, err)
 			}
 			wantCount(t, server, "tools/call", test.calls)
 			wantPhase(t, c, mcp.Ready)
@@ -228,34 +210,23 @@ func TestURLElicitationNotDone(t *testing.T) {
 
 // The code means nothing in revision 2026-07-28, which has other ways.
 func TestURLElicitationRequiredIsLegacy(t *testing.T) {
-	server := modern(t, mcptest.Script{"tools/call": required(onePage)})
-	c := newClient(t, server, &mcp.ClientOptions{ElicitURL: func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-		t.Error("the user was asked")
-		return nil, nil
-	}})
-	_, err := call(t, c, "x")
+	var asked requestLog
+	_, err := call(t, newClient(t, modern(t, mcptest.Script{"tools/call": required(onePage)}), asked.options()), "x")
 	refused := assert.As[*mcp.ServerError](t, err)
 	assert.Equal(t, refused.Err.Code, -32042, "code")
-	if !json.Valid(refused.Err.Data) {
-		t.Errorf("data %s", refused.Err.Data)
-	}
+	assert.Equal(t, string(refused.Err.Data), onePage, "data")
+	assert.Equal(t, asked.elicited.Load(), 0, "pages for the handler")
 }
 
 // A page that the user is done with is not the one that the server wants him to
 // visit next, though it may have the same id.
 func TestPageIsVisitedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(required(onePage), required(onePage), text("done"))}), &mcp.ClientOptions{
-			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-				select {
-				case <-r.Completed:
-					t.Error("the user is said to be done before he was asked")
-				default:
-				}
-				time.AfterFunc(time.Minute, r.Done)
-				return accept(nil), nil
-			},
-		})
+		server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(required(onePage), required(onePage), text("done"))})
+		c := newClient(t, server, &mcp.ClientOptions{ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			time.AfterFunc(time.Minute, r.Done)
+			return accept(nil), nil
+		}})
 		start := time.Now()
 		mustCall(t, c, "x")
 		assert.Equal(t, time.Since(start), 2*time.Minute, "the call took")
@@ -269,29 +240,19 @@ func TestTimeIsOverWhileUserIsAsked(t *testing.T) {
 		mcp.Revision20251125: required(onePage),
 		mcp.Revision20260728: needs(`{"a":{"method":"elicitation/create","params":`+visitQuestion("https://a.example/")+`}}`, ""),
 	} {
-		for name, ends := range map[string]struct {
-			timeout time.Duration
-			is      func(error) bool
-		}{
-			"total":  {time.Minute, func(err error) bool { var late *mcp.TimeoutError; return errors.As(err, &late) }},
-			"closed": {time.Hour, func(err error) bool { return errors.Is(err, mcp.ErrClosed) }},
-		} {
-			t.Run(revision+"/"+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": asks}), &mcp.ClientOptions{
-						ElicitURL: func(ctx context.Context, _ *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-							<-ctx.Done()
-							return nil, errors.New("no answer")
-						},
-					})
-					time.AfterFunc(2*time.Minute, func() { _ = c.Close() })
-					_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: ends.timeout})
-					wantOutcome(t, err, mcp.Answered)
-					if !ends.is(err) {
-						t.Errorf("error %v", err)
-					}
-					_ = c.Close()
+		for timeout, want := range map[time.Duration]error{time.Minute: context.DeadlineExceeded, time.Hour: mcp.ErrClosed} {
+			runInBubble(t, revision+"/"+want.Error(), func(t *testing.T) {
+				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": asks}), &mcp.ClientOptions{
+					ElicitURL: func(ctx context.Context, _ *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+						<-ctx.Done()
+						return nil, errors.New("no answer")
+					},
 				})
+				time.AfterFunc(2*time.Minute, func() { _ = c.Close() })
+				_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: timeout})
+				wantOutcome(t, err, mcp.Answered)
+				assert.Is(t, err, want)
+				_ = c.Close()
 			})
 		}
 	}

@@ -174,7 +174,7 @@ func TestShutdownWaitsForInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(needs(`{"a":`+inputRequest+`}`, ""), text("done"))})
 		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			time.Sleep(time.Minute)
+			pause(time.Minute)
 			return annAnswers(ctx, r)
 		}})
 		ended := inBackground(func() error { return errOf(call(t, c, "x")) })

@@ -31,11 +31,11 @@ func everyHandshake(t *testing.T, test func(t *testing.T, revision string, p pla
 // After the probe come initialize, which says who asks and for what revision,
 // then notifications/initialized, and only then anything else.
 func TestHandshakeOrder(t *testing.T) {
-	everyHandshake(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
+	for _, revision := range handshakeRevisions() {
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
 			initialize := mcptest.Handshake(revision, "")["initialize"]
 			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"initialize": func(c *mcptest.Call) { time.Sleep(time.Second); initialize(c) },
+				"initialize": slowly(time.Second, initialize),
 				"tools/call": text("done"),
 			}), &mcp.ClientOptions{Implementation: &mcp.Implementation{Name: "belt", Version: "7"}})
 			mustCall(t, c, "x") // it waits for the handshake
@@ -44,42 +44,36 @@ func TestHandshakeOrder(t *testing.T) {
 				methods = append(methods, r.Method)
 			}
 			assert.Equal(t, strings.Join(methods, " "), "server/discover initialize notifications/initialized tools/call", "the server received")
-			var params struct {
-				ProtocolVersion string          `json:"protocolVersion"`
-				Capabilities    json.RawMessage `json:"capabilities"`
-				ClientInfo      struct{ Name, Version string }
-			}
-			assert.OK(t, json.Unmarshal(server.Received("initialize")[0].Params, &params))
-			assert.Equal(t, [...]any{params.ProtocolVersion, params.ClientInfo.Name, params.ClientInfo.Version, params.Capabilities == nil},
-				[...]any{mcp.Revision20251125, "belt", "7", false})
+			params := server.Received("initialize")[0].Params
+			assert.Equal(t, memberOf(t, params, "protocolVersion"), `"2025-11-25"`, "revision")
+			assert.Equal(t, memberOf(t, params, "clientInfo"), `{"name":"belt","version":"7"}`, "client")
+			assert.Equal(t, memberOf(t, params, "capabilities"), `{}`, "capabilities")
 		})
-	})
+	}
 }
 
 // A server that wants a revision that nobody here knows is left, and hears
 // nothing more on that connection.
 func TestUnknownRevisionIsLeft(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			left := make(chan struct{}, 8)
-			initialize := mcptest.Handshake("1999-01-01", "")["initialize"]
-			server, c := p.withClient(t, legacy(t, mcptest.Script{"initialize": func(c *mcptest.Call) {
-				initialize(c)
-				<-c.Context().Done()
-				left <- struct{}{}
-			}}), nil)
-			err := c.Ready(t.Context())
-			assert.Contains(t, fmt.Sprint(err), "1999-01-01")
-			wantOutcome(t, err, mcp.NotSent)
-			select {
-			case <-left:
-			case <-time.After(time.Hour):
-				t.Fatal("the connection lives")
-			}
-			for _, method := range []string{"notifications/initialized", "notifications/cancelled", "tools/list"} {
-				wantCount(t, server, method, 0)
-			}
-		})
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		left := make(chan struct{}, 8)
+		initialize := mcptest.Handshake("1999-01-01", "")["initialize"]
+		server, c := p.withClient(t, legacy(t, mcptest.Script{"initialize": func(c *mcptest.Call) {
+			initialize(c)
+			<-c.Context().Done()
+			left <- struct{}{}
+		}}), nil)
+		err := c.Ready(t.Context())
+		assert.Contains(t, fmt.Sprint(err), "1999-01-01")
+		wantOutcome(t, err, mcp.NotSent)
+		select {
+		case <-left:
+		case <-time.After(time.Hour):
+			t.Fatal("the connection lives")
+		}
+		for _, method := range []string{"notifications/initialized", "notifications/cancelled", "tools/list"} {
+			wantCount(t, server, method, 0)
+		}
 	})
 }
 
@@ -104,7 +98,7 @@ func TestInitializeIsNotCancelled(t *testing.T) {
 type lingeringConn struct{ mcp.Conn }
 
 func (c lingeringConn) Close() error {
-	time.Sleep(time.Second) // sleep: on a fake clock
+	pause(time.Second)
 	return c.Conn.Close()
 }
 

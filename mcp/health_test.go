@@ -14,9 +14,19 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
-// mute returns a server that shakes hands and never says anything again.
-func mute(t testing.TB) *mcptest.Server {
+// newSilentServer returns a server that shakes hands and never says anything again.
+func newSilentServer(t testing.TB) *mcptest.Server {
 	return legacy(t, mcptest.Script{"ping": mcptest.Hang, "tools/call": mcptest.Hang})
+}
+
+// whyNotReady waits until a client is not ready, and returns the error that its state tells.
+func whyNotReady(t *testing.T, c *mcp.Client) error {
+	for s := range c.Watch(t.Context()) {
+		if s.Phase != mcp.Ready {
+			return s.Err
+		}
+	}
+	return nil
 }
 
 func TestMuteServerIsGivenUp(t *testing.T) {
@@ -28,15 +38,8 @@ func TestMuteServerIsGivenUp(t *testing.T) {
 		}
 		server, c := withClient(t, mcptest.NewServer(t, script), nil)
 		ready(t, c)
-		var why error
-		for s := range c.Watch(t.Context()) {
-			if s.Phase != mcp.Ready {
-				why = s.Err
-				break
-			}
-		}
-		mute := assert.As[*mcp.UnresponsiveError](t, why)
-		wantBetween(t, mute.For, 3*time.Minute, 5*time.Minute, "silence")
+		silent := assert.As[*mcp.UnresponsiveError](t, whyNotReady(t, c))
+		wantBetween(t, silent.For, 3*time.Minute, 5*time.Minute, "silence")
 		ready(t, c)
 		assert.Equal(t, server.Connections(), 2, "connections")
 	})
@@ -45,7 +48,7 @@ func TestMuteServerIsGivenUp(t *testing.T) {
 // What a server is asked keeps it busy, and so may what it was asked.
 func TestBusyServerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, mute(t), nil)
+		server, c := withClient(t, newSilentServer(t), nil)
 		ready(t, c)
 		ctx, giveUp := context.WithCancel(t.Context())
 		failed := inBackground(func() error {
@@ -62,26 +65,20 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 	})
 }
 
-// A worker is a connection to a process that works without saying anything.
-type worker struct {
-	to    mcp.Transport
-	works func() bool
+// working returns a transport to a process that works until a time without saying anything.
+func working(to mcp.Transport, until time.Time) mcp.Transport {
+	return wrapped(to, func(conn mcp.Conn) mcp.Conn { return &workingConn{Caller: mcp.CallerOf(conn), until: until} })
 }
 
-func (w worker) Connect(ctx context.Context) (mcp.Conn, error) {
-	conn, err := w.to.Connect(ctx)
-	return &workerConn{Caller: mcp.CallerOf(conn), works: w.works}, err
-}
-
-type workerConn struct {
+type workingConn struct {
 	mcp.Caller
-	works func() bool
+	until time.Time
 	signs atomic.Uint64
 }
 
-func (w *workerConn) Info() mcp.ConnInfo {
+func (w *workingConn) Info() mcp.ConnInfo {
 	info := w.Caller.Info()
-	if w.works() {
+	if time.Now().Before(w.until) {
 		w.signs.Add(1)
 	}
 	info.Signs += w.signs.Load()
@@ -90,81 +87,58 @@ func (w *workerConn) Info() mcp.ConnInfo {
 
 func TestWorkingServerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := mute(t)
-		end := time.Now().Add(10 * time.Minute)
-		c := newClient(t, worker{server, func() bool { return time.Now().Before(end) }}, nil)
+		server := newSilentServer(t)
+		c := newClient(t, working(server, time.Now().Add(10*time.Minute)), nil)
 		ready(t, c)
-		pass(time.Until(end))
-		assert.Equal(t, server.Connections(), 1, "a working server has connections")
 		pass(10 * time.Minute)
-		wantBetween(t, server.Connections(), 2, math.MaxInt, "connections")
+		assert.Equal(t, server.Connections(), 1, "connections while it works")
+		pass(10 * time.Minute)
+		wantBetween(t, server.Connections(), 2, 9, "connections afterwards")
 	})
 }
 
-// Only silence is asked about.
+// Only silence is asked about, and not where a connection has no state. A server that refuses
+// pings is not silent.
 func TestPings(t *testing.T) {
-	for _, test := range []struct {
-		name     string
+	stateless := func(to mcp.Transport) mcp.Transport {
+		return wrapped(to, func(conn mcp.Conn) mcp.Conn { return statelessConn{mcp.CallerOf(conn)} })
+	}
+	same := func(to mcp.Transport) mcp.Transport { return to }
+	for name, test := range map[string]struct {
 		interval time.Duration
-		talk     func(*mcptest.Server)
+		ping     mcptest.Handler
+		to       func(mcp.Transport) mcp.Transport
 		pings    int
 	}{
-		{"silent", 0, nil, 10},
-		{"talking", 0, func(s *mcptest.Server) { s.Notify("notifications/tools/list_changed", "") }, 0},
-		{"off", -1, nil, 0},
-		{"often", time.Second, nil, 600},
+		"silent":    {0, mcptest.Result(`{}`), same, 10},
+		"refused":   {0, mcptest.Error(-32601, "no such method"), same, 10},
+		"talking":   {0, mcptest.Result(`{}`), same, 0},
+		"off":       {-1, mcptest.Result(`{}`), same, 0},
+		"often":     {time.Second, mcptest.Result(`{}`), same, 600},
+		"stateless": {0, mcptest.Result(`{}`), stateless, 0},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server, c := withClient(t, legacy(t), &mcp.ClientOptions{HealthInterval: test.interval})
-				ready(t, c)
-				for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(30 * time.Second) {
-					if test.talk != nil {
-						test.talk(server)
-						synctest.Wait()
-					}
+		runInBubble(t, name, func(t *testing.T) {
+			server := legacy(t, mcptest.Script{"ping": test.ping})
+			c := newClient(t, test.to(server), &mcp.ClientOptions{HealthInterval: test.interval})
+			ready(t, c)
+			for range 20 {
+				if name == "talking" {
+					server.Notify("notifications/tools/list_changed", "")
 				}
-				wantBetween(t, len(server.Received("ping")), test.pings*9/10, test.pings, "ping")
-				assert.Equal(t, server.Connections(), 1, "connections")
-			})
+				pass(30 * time.Second)
+			}
+			wantBetween(t, len(server.Received("ping")), test.pings*9/10, test.pings, "ping")
+			assert.Equal(t, server.Connections(), 1, "connections")
 		})
 	}
-}
-
-// A server that refuses pings is not mute.
-func TestRefusedPing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, legacy(t, mcptest.Script{"ping": mcptest.Error(-32601, "no such method")}), nil)
-		ready(t, c)
-		pass(time.Hour)
-		assert.Equal(t, server.Connections(), 1, "connections")
-	})
-}
-
-// stateless is a transport whose connections hold no state.
-type stateless struct{ mcp.Transport }
-
-func (s stateless) Connect(ctx context.Context) (mcp.Conn, error) {
-	conn, err := s.Transport.Connect(ctx)
-	return statelessConn{mcp.CallerOf(conn)}, err
 }
 
 type statelessConn struct{ mcp.Caller }
 
 func (statelessConn) Info() mcp.ConnInfo { return mcp.ConnInfo{Stateless: true} }
 
-func TestStatelessIsNotPinged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t)
-		c := newClient(t, stateless{server}, nil)
-		ready(t, c)
-		pass(time.Hour)
-		wantCount(t, server, "ping", 0)
-	})
-}
-
-// wedges returns a handler that answers on no connection but the second.
-func wedges(answer mcptest.Handler) mcptest.Handler {
+// onSecond returns a handler that answers on no connection but the second.
+func onSecond(answer mcptest.Handler) mcptest.Handler {
 	return func(c *mcptest.Call) {
 		if c.Connection == 1 {
 			mcptest.Hang(c)
@@ -178,10 +152,10 @@ func wedges(answer mcptest.Handler) mcptest.Handler {
 // says anything again.
 func newWedgedServer(t testing.TB, revision string) *mcptest.Server {
 	script := mcptest.Handshake(revision, "")
-	script["ping"] = wedges(mcptest.Result("{}"))
-	script["tools/call"] = wedges(text("fine"))
+	script["ping"] = onSecond(mcptest.Result("{}"))
+	script["tools/call"] = onSecond(text("fine"))
 	if discover := script["server/discover"]; discover != nil {
-		script["server/discover"] = mcptest.Sequence(discover, wedges(discover))
+		script["server/discover"] = mcptest.Sequence(discover, onSecond(discover))
 	}
 	return mcptest.NewServer(t, script)
 }
@@ -190,77 +164,50 @@ func newWedgedServer(t testing.TB, revision string) *mcptest.Server {
 // one caller or by many.
 func TestWedgedServerInUse(t *testing.T) {
 	for _, callers := range []int{1, 10} {
-		everywhere(t, func(t *testing.T, revision string, p plane) {
-			synctest.Test(t, func(t *testing.T) {
-				server, c := p.withClient(t, newWedgedServer(t, revision), nil)
-				ready(t, c)
-				var all sync.WaitGroup
-				for i := range callers {
-					all.Go(func() {
-						time.Sleep(time.Duration(i) * 7 * time.Second)
-						for range 10 {
-							if _, err := call(t, c, "x"); err == nil {
-								return
-							}
-						}
-						t.Error("got ten calls that failed, want one of them to succeed")
-					})
-				}
-				all.Wait()
-				assert.Equal(t, server.Connections(), 2, "connections")
-			})
+		inBubbles(t, func(t *testing.T, revision string, p plane) {
+			server, c := p.withClient(t, newWedgedServer(t, revision), nil)
+			ready(t, c)
+			why := inBackground(func() error { return whyNotReady(t, c) })
+			var all sync.WaitGroup
+			for i := range callers {
+				all.Go(func() {
+					pause(time.Duration(i) * 7 * time.Second)
+					wantSuccess(t, c)
+				})
+			}
+			all.Wait()
+			assert.Equal(t, server.Connections(), 2, "connections")
+			assert.As[*mcp.UnresponsiveError](t, <-why)
 		})
 	}
 }
 
-// The state says why the connection ended.
-func TestWedgedServerIsUnresponsive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, newWedgedServer(t, mcp.Revision20251125), nil)
-		ready(t, c)
-		var calls sync.WaitGroup
-		calls.Go(func() {
-			for range 10 {
-				if _, err := call(t, c, "x"); err == nil {
-					return
-				}
-			}
-		})
-		var why error
-		for s := range c.Watch(t.Context()) {
-			if s.Phase != mcp.Ready {
-				why = s.Err
-				break
-			}
+// wantSuccess calls until a call succeeds.
+func wantSuccess(t *testing.T, c *mcp.Client) {
+	for range 10 {
+		if _, err := call(t, c, "x"); err == nil {
+			return
 		}
-		assert.As[*mcp.UnresponsiveError](t, why)
-		calls.Wait()
-	})
+	}
+	t.Error("got ten calls that failed, want one of them to succeed")
 }
 
 // A call that has not been given up is waited for, however many later ones were.
 func TestSlowCallIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const work = 9 * time.Minute // of one call, on the only thread
-		free := make(chan struct{})
-		waits := func(answer mcptest.Handler) mcptest.Handler {
-			return func(c *mcptest.Call) {
-				<-free
-				answer(c)
-			}
-		}
-		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": waits(text("fine")), "ping": waits(mcptest.Result("{}"))}), nil)
+		free := make(chan struct{}) // the only thread
+		server, c := withClient(t, legacy(t, mcptest.Script{
+			"tools/call": held(free, text("fine")), "ping": held(free, mcptest.Result("{}"))}), nil)
 		ready(t, c)
-		time.AfterFunc(work, func() { close(free) })
-		var all sync.WaitGroup
-		all.Go(func() {
-			assert.Is(t, errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour})), nil)
+		time.AfterFunc(9*time.Minute, func() { close(free) })
+		slow := inBackground(func() error {
+			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
 		})
 		synctest.Wait()
 		for range 8 {
-			assert.Fails(t, errOf(call(t, c, "x")), "a call beside the slow one succeeded")
+			assert.Fails(t, errOf(call(t, c, "x")), "a call beside the slow one")
 		}
-		all.Wait()
+		assert.OK(t, <-slow)
 		assert.Equal(t, server.Connections(), 1, "connections")
 	})
 }
@@ -270,18 +217,13 @@ func TestWorkingServerInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newWedgedServer(t, mcp.Revision20251125)
 		end := time.Now().Add(30 * time.Minute)
-		c := newClient(t, worker{server, func() bool { return time.Now().Before(end) }}, nil)
+		c := newClient(t, working(server, end), nil)
 		ready(t, c)
 		for time.Now().Before(end) {
-			assert.Fails(t, errOf(call(t, c, "x")), "a call of a wedged server succeeded")
+			assert.Fails(t, errOf(call(t, c, "x")), "a call of a server that says nothing")
 		}
-		assert.Equal(t, server.Connections(), 1)
-		for range 10 {
-			if _, err := call(t, c, "x"); err == nil {
-				return
-			}
-		}
-		t.Error("got ten calls that failed after the work, want one of them to succeed")
+		assert.Equal(t, server.Connections(), 1, "connections")
+		wantSuccess(t, c)
 	})
 }
 
@@ -291,9 +233,7 @@ func TestTooSlowServerIsNotReplaced(t *testing.T) {
 		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), nil)
 		ready(t, c)
 		for range 20 {
-			ctx, giveUp := context.WithTimeout(t.Context(), 20*time.Second)
-			assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)), "a call succeeded")
-			giveUp()
+			assert.Fails(t, errOf(c.CallTool(within(t, 20*time.Second), "x", nil, nil)))
 		}
 		assert.Equal(t, server.Connections(), 1, "connections")
 	})
@@ -302,26 +242,22 @@ func TestTooSlowServerIsNotReplaced(t *testing.T) {
 // A server with one thread that answers all, too late for those who asked, is not
 // replaced: it is at work.
 func TestLateServerIsNotReplaced(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			thread := make(chan struct{}, 1)
-			slowly := func(answer mcptest.Handler) mcptest.Handler {
-				return func(c *mcptest.Call) {
-					thread <- struct{}{}
-					defer func() { <-thread }()
-					time.Sleep(70 * time.Second)
-					answer(c)
-				}
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		thread := make(chan struct{}, 1)
+		late := func(answer mcptest.Handler) mcptest.Handler {
+			return func(c *mcptest.Call) {
+				thread <- struct{}{}
+				slowly(70*time.Second, answer)(c)
+				<-thread
 			}
-			server, c := p.withClient(t, legacy(t, mcptest.Script{"tools/call": slowly(text("fine")), "ping": slowly(mcptest.Result("{}"))}), nil)
-			ready(t, c)
-			for range 30 {
-				assert.Fails(t, errOf(call(t, c, "x")), "got an answer in time, want none")
-			}
-			assert.Equal(t, server.Connections(), 1, "connections")
-			synctest.Wait()
-			_ = c.Close()
-			pass(2 * time.Hour) // the handlers end
-		})
+		}
+		server, c := p.withClient(t, legacy(t, mcptest.Script{"tools/call": late(text("fine")), "ping": late(mcptest.Result("{}"))}), nil)
+		ready(t, c)
+		for range 30 {
+			assert.Fails(t, errOf(call(t, c, "x")), "an answer in time")
+		}
+		assert.Equal(t, server.Connections(), 1, "connections")
+		_ = c.Close()
+		pass(2 * time.Hour) // the handlers end
 	})
 }

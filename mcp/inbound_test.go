@@ -23,34 +23,24 @@ import (
 // A server that waits for the user is given time: neither the idle time of its
 // call runs nor that of another one, and both begin anew when the user is done.
 func TestNoImpatienceWhileUserIsAsked(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-				time.Sleep(30 * time.Second)
-				_, err := c.Ask("elicitation/create", question)
-				time.Sleep(50 * time.Second)
-				if err != nil {
-					answerText(c, err.Error())
-					return
-				}
-				answerText(c, "fine")
-			}})), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				time.Sleep(5 * time.Minute)
-				return accept(map[string]any{"name": "Ann"}), ctx.Err()
-			}})
-			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
-		})
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			pause(30 * time.Second)
+			_, err := c.Ask("elicitation/create", question)
+			pause(50 * time.Second)
+			answerText(c, fmt.Sprint(err))
+		}})), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			pause(5 * time.Minute)
+			return accept(map[string]any{"name": "Ann"}), ctx.Err()
+		}})
+		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "<nil>", "error for the server")
 	})
 }
 
 // But the call as a whole has its end.
 func TestTotalTimeWhileUserIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t, mcptest.Script{"tools/call": asking(question)})
-		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}})
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{Elicit: waits})
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Minute})
 		late := assert.As[*mcp.TimeoutError](t, err)
@@ -61,34 +51,38 @@ func TestTotalTimeWhileUserIsAsked(t *testing.T) {
 // A server hears nothing more of a question that it has withdrawn, and the
 // handler is told.
 func TestServerWithdrawsItsQuestion(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			shown, withdrawn := make(chan struct{}), make(chan struct{})
-			c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-				answered := make(chan struct{})
-				go func() {
-					defer close(answered)
-					if res, err := c.Ask("elicitation/create", question); c.Context().Err() == nil {
-						t.Errorf("the question was answered with %s, %v", res, err)
-					}
-				}()
-				<-shown
-				for _, params := range []string{`{"requestId":"never asked"}`, `{"requestId":{}}`, `{}`, ``, `7`, `{"requestId":"ask-1"}`} {
-					c.Notify("notifications/cancelled", params)
-				}
-				<-withdrawn
-				time.Sleep(time.Second)
-				answerText(c, "fine")
-				<-answered
-			}})), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				close(shown)
-				<-ctx.Done()
-				close(withdrawn)
-				return accept(map[string]any{"name": "Ann"}), nil
-			}})
-			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
-			_ = c.Close()
-		})
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		shown, withdrawn := make(chan struct{}), make(chan struct{})
+		c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			answered := askedInVain(t, c, "elicitation/create")
+			<-shown
+			for _, params := range []string{`{"requestId":"never asked"}`, `{"requestId":{}}`, `{}`, ``, `7`, `{"requestId":"ask-1"}`} {
+				c.Notify("notifications/cancelled", params)
+			}
+			<-withdrawn
+			pause(time.Second)
+			answerText(c, "fine")
+			<-answered
+		}})), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			close(shown)
+			<-ctx.Done()
+			close(withdrawn)
+			return accept(map[string]any{"name": "Ann"}), nil
+		}})
+		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
+		_ = c.Close()
+	})
+}
+
+// askedInVain asks the client, which is not to answer as long as the connection lives.
+func askedInVain(t *testing.T, c *mcptest.Call, methods ...string) <-chan error {
+	return inBackground(func() error {
+		for _, method := range methods {
+			if res, err := c.Ask(method, question); c.Context().Err() == nil {
+				t.Errorf("%s was answered with %s, %v", method, res, err)
+			}
+		}
+		return nil
 	})
 }
 
@@ -120,28 +114,16 @@ func TestUnaskedMessages(t *testing.T) {
 // Revision 2026-07-28 has no requests of the server's, and forbids to answer
 // them.
 func TestModernServerMayNotAsk(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, p.to(modern(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-				answered := make(chan struct{})
-				go func() {
-					defer close(answered)
-					for _, method := range []string{"ping", "elicitation/create", "roots/list"} {
-						if res, err := c.Ask(method, question); c.Context().Err() == nil {
-							t.Errorf("%s was answered with %s, %v", method, res, err)
-						}
-					}
-				}()
-				time.Sleep(time.Second)
-				answerText(c, "fine")
-				<-answered
-			}})), &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				t.Error("the user was asked")
-				return nil, nil
-			}})
-			mustCall(t, c, "x")
-			_ = c.Close()
-		})
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		asked, c := withRequestLog(t, p.to(modern(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			answered := askedInVain(t, c, "ping", "elicitation/create", "roots/list")
+			pause(time.Second)
+			answerText(c, "fine")
+			<-answered
+		}})))
+		mustCall(t, c, "x")
+		_ = c.Close()
+		assert.Equal(t, asked.elicited.Load(), 0, "questions for the handler")
 	})
 }
 
@@ -149,15 +131,14 @@ func TestModernServerMayNotAsk(t *testing.T) {
 func TestServerAsksWhatIsNotOffered(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		for method, want := range map[string]string{
-			"ping": "{}", "elicitation/create": "-32601", "sampling/createMessage": "-32601", "roots/list": "-32601", "tools/call": "-32601",
+			"ping": "{}<nil>", "elicitation/create": "-32601", "sampling/createMessage": "-32601", "roots/list": "-32601", "tools/call": "-32601",
 		} {
 			c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 				res, err := c.Ask(method, question)
-				var refused *mcp.JSONRPCError
-				if errors.As(err, &refused) {
-					res, _ = json.Marshal(refused)
+				if refused := new(mcp.JSONRPCError); errors.As(err, &refused) {
+					res = fmt.Append(res, refused.Code)
 				}
-				answerText(c, string(res))
+				answerText(c, fmt.Sprint(string(res), err))
 			}})), nil)
 			assert.Contains(t, textOf(t, mustCall(t, c, "x")), want, "%s was answered with", method)
 		}
@@ -203,14 +184,14 @@ func TestServerAsksAgainByTheSameID(t *testing.T) {
 						if err := conn.Write(ctx, m); err != nil {
 							return nil
 						}
-						time.Sleep(time.Second) // sleep: on the bubble's clock
+						pause(time.Second)
 					}
 				}
 			}
 		}
 		c := newClient(t, &transport.Pipe{Serve: serve}, &mcp.ClientOptions{
 			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				time.Sleep(time.Minute) // sleep: on the bubble's clock
+				pause(time.Minute)
 				return accept(map[string]any{"to": r.Params.Message}), nil
 			},
 		})

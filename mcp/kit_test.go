@@ -83,16 +83,46 @@ func inBubbles(t *testing.T, test func(t *testing.T, revision string, p plane)) 
 
 // pass lets time pass on the bubble's clock, until nothing happens any more.
 func pass(d time.Duration) {
-	time.Sleep(d) // sleep: on the bubble's clock, without which Wait panics
+	pause(d)
 	synctest.Wait()
 }
+
+// pause sleeps on the bubble's clock, in what runs beside the test.
+func pause(d time.Duration) {
+	if !inBubble() {
+		panic("a pause in real time")
+	}
+	time.Sleep(d) // sleep: on the bubble's clock
+}
+
+// inBubble reports whether time is that of a bubble, which begins in the year 2000.
+func inBubble() bool { return time.Now().Year() < 2020 }
 
 // slowly answers after a while on the bubble's clock.
 func slowly(d time.Duration, answer mcptest.Handler) mcptest.Handler {
 	return func(c *mcptest.Call) {
-		time.Sleep(d) // sleep: on the bubble's clock
+		pause(d)
 		answer(c)
 	}
+}
+
+// held answers when a channel is closed.
+func held(until <-chan struct{}, answer mcptest.Handler) mcptest.Handler {
+	return func(c *mcptest.Call) {
+		<-until
+		answer(c)
+	}
+}
+
+// waits is a handler whose user never answers.
+func waits(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// progressInto notes the progress of a call.
+func progressInto(got *[]float64) *mcp.CallToolOptions {
+	return &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { *got = append(*got, p.Progress) }}
 }
 
 // within is the test's context with an end.
@@ -109,15 +139,15 @@ func inBackground(f func() error) <-chan error {
 	return ended
 }
 
-// newClient returns a client that is closed in the end. Outside of a bubble, where the
-// clock does not begin in the year 2000, no limit of time ends anything by default.
+// newClient returns a client that is closed in the end. Outside of a bubble no limit of
+// time ends anything by default.
 func newClient(t testing.TB, to mcp.Transport, opts *mcp.ClientOptions) *mcp.Client {
 	t.Helper()
 	var o mcp.ClientOptions
 	if opts != nil {
 		o = *opts
 	}
-	if time.Now().Year() > 2000 {
+	if !inBubble() {
 		for _, limit := range []*time.Duration{&o.ConnectTimeout, &o.ProbeTimeout, &o.IdleTimeout, &o.CloseTimeout} {
 			*limit = cmp.Or(*limit, 10*time.Minute)
 		}

@@ -71,7 +71,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 		"dialing hangs":   {dialing(func(ctx context.Context) (mcp.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }), 0},
 		// One that does not care for its context is left behind in time.
 		"dialing goes on": {dialing(func(context.Context) (mcp.Conn, error) {
-			time.Sleep(time.Minute) // sleep: on the bubble's clock
+			pause(time.Minute)
 			return nil, errDown
 		}), 5 * time.Second},
 		// One whose connection is not ended by its Close too.
@@ -100,7 +100,7 @@ func TestLateConnectionIsClosed(t *testing.T) {
 		server := legacy(t)
 		made := make(chan mcp.Conn, 1)
 		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			time.Sleep(time.Minute)
+			pause(time.Minute)
 			conn, err := server.Connect(ctx)
 			made <- conn
 			return conn, err
@@ -144,7 +144,7 @@ type readsOn struct{ mcp.Conn }
 func (c readsOn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Conn.Read(context.WithoutCancel(ctx))
 	if err != nil {
-		time.Sleep(time.Minute) // sleep: on a fake clock
+		pause(time.Minute)
 	}
 	return m, err
 }
@@ -154,7 +154,7 @@ type slowConn struct{ mcp.Conn }
 
 func (c slowConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "subscriptions/listen" {
-		time.Sleep(31 * time.Second) // sleep: on a fake clock
+		pause(31 * time.Second)
 		return nil
 	}
 	return c.Conn.Write(ctx, m)

@@ -306,7 +306,7 @@ func TestToolsOfOneTime(t *testing.T) {
 func TestStaleToolsListedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			time.Sleep(time.Second)
+			pause(time.Second)
 			c.Result(`{"tools":[{"name":"a"}],"ttlMs":0}`)
 		}}), nil)
 		ready(t, c)

@@ -54,60 +54,58 @@ func TestSubscriptionIsRefused(t *testing.T) {
 // Subscriptions on one connection are told apart by their ids: what the server
 // says of an earlier one is not taken for the word about the present one.
 func TestSubscriptionsAreToldApart(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			listens := make(chan *mcptest.Call, 2)
-			server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
-				mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
-					listens <- c
-					<-c.Context().Done()
-				}})
-			c := newClient(t, p.to(server), nil)
-			ready(t, c)
-			next := func() *mcptest.Call {
-				select {
-				case listen := <-listens:
-					return listen
-				case <-time.After(time.Hour):
-					t.Fatal("no subscription is made")
-					return nil
-				}
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		listens := make(chan *mcptest.Call, 2)
+		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+			mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+				listens <- c
+				<-c.Context().Done()
+			}})
+		c := newClient(t, p.to(server), nil)
+		ready(t, c)
+		next := func() *mcptest.Call {
+			select {
+			case listen := <-listens:
+				return listen
+			case <-time.After(time.Hour):
+				t.Fatal("no subscription is made")
+				return nil
 			}
-			lists := next()
-			f := follow(t, c, "file:///a")
-			resources := next()
-			assert.Contains(t, string(resources.Params), "file:///a")
-			assert.Lacks(t, string(lists.Params), "file:///a")
-			wantOther(t, lists.ID(), resources.ID(), "ID")
-			agree := func(id string) {
-				resources.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
-					`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, id))
-			}
-			agree(lists.ID())
-			agree(`"of nobody"`)
-			agree(`7`)
-			resources.Notify("notifications/subscriptions/acknowledged", `{"notifications":{"resourceSubscriptions":["file:///a"]}}`)
-			f.want(t) // nobody has agreed to it yet
-			agree(resources.ID())
-			f.want(t, "file:///a")
+		}
+		lists := next()
+		f := follow(t, c, "file:///a")
+		resources := next()
+		assert.Contains(t, string(resources.Params), "file:///a")
+		assert.Lacks(t, string(lists.Params), "file:///a")
+		wantOther(t, lists.ID(), resources.ID(), "ID")
+		agree := func(id string) {
+			resources.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
+				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, id))
+		}
+		agree(lists.ID())
+		agree(`"of nobody"`)
+		agree(`7`)
+		resources.Notify("notifications/subscriptions/acknowledged", `{"notifications":{"resourceSubscriptions":["file:///a"]}}`)
+		f.want(t) // nobody has agreed to it yet
+		agree(resources.ID())
+		f.want(t, "file:///a")
 
-			// The end of the earlier one is not the end of the present one.
-			lists.Result(`{"resultType":"complete"}`)
-			pass(time.Minute)
-			wantCount(t, server, "subscriptions/listen", 2)
-			version := c.State().ToolsVersion
-			resources.Result(`{"resultType":"complete"}`)
-			again := next()
-			pass(time.Second)
-			if c.State().ToolsVersion == version || again.ID() == resources.ID() {
-				t.Error("what changed meanwhile is not looked for")
-			}
-			updated(server, "file:///a")
-			f.want(t, "file:///a")
-			wantCount(t, server, "subscriptions/listen", 3)
-			f.stop()
-			_ = c.Close()
-		})
+		// The end of the earlier one is not the end of the present one.
+		lists.Result(`{"resultType":"complete"}`)
+		pass(time.Minute)
+		wantCount(t, server, "subscriptions/listen", 2)
+		version := c.State().ToolsVersion
+		resources.Result(`{"resultType":"complete"}`)
+		again := next()
+		pass(time.Second)
+		if c.State().ToolsVersion == version || again.ID() == resources.ID() {
+			t.Error("what changed meanwhile is not looked for")
+		}
+		updated(server, "file:///a")
+		f.want(t, "file:///a")
+		wantCount(t, server, "subscriptions/listen", 3)
+		f.stop()
+		_ = c.Close()
 	})
 }
 
@@ -142,49 +140,47 @@ func TestSubscribesAgainAfterRestart(t *testing.T) {
 func TestListenIsReplaced(t *testing.T) {
 	for _, tells := range []bool{true, false} {
 		for _, p := range planes() {
-			t.Run(fmt.Sprint(p.name, tells), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var open atomic.Int64
-					server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
-						mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
-							if n := open.Add(1); n != 1 && tells {
-								t.Errorf("%d subscriptions at one time", n)
-							}
-							agreeing()(c)
-							time.Sleep(100 * time.Millisecond)
-							open.Add(-1)
-							if tells {
-								c.Error(-32800, "cancelled")
-							}
-						}})
-					c := newClient(t, p.to(server), nil)
-					ready(t, c)
-					want := func(n int, filter string) {
-						t.Helper()
-						pass(3 * time.Second)
-						all := server.Received("subscriptions/listen")
-						if len(all) != n || !strings.HasSuffix(string(all[len(all)-1].Params), `"notifications":`+filter+`}`) {
-							t.Errorf("%d subscriptions, at last for %s, want %d, %s", len(all), all[len(all)-1].Params, n, filter)
+			runInBubble(t, fmt.Sprint(p.name, tells), func(t *testing.T) {
+				var open atomic.Int64
+				server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+					mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+						if n := open.Add(1); n != 1 && tells {
+							t.Errorf("%d subscriptions at one time", n)
 						}
-						version := c.State().ToolsVersion
-						server.Notify("notifications/tools/list_changed", "")
-						pass(time.Second)
-						wantOther(t, c.State().ToolsVersion, version, "the announcement of other tools is lost")
+						agreeing()(c)
+						pause(100 * time.Millisecond)
+						open.Add(-1)
+						if tells {
+							c.Error(-32800, "cancelled")
+						}
+					}})
+				c := newClient(t, p.to(server), nil)
+				ready(t, c)
+				want := func(n int, filter string) {
+					t.Helper()
+					pass(3 * time.Second)
+					all := server.Received("subscriptions/listen")
+					if len(all) != n || !strings.HasSuffix(string(all[len(all)-1].Params), `"notifications":`+filter+`}`) {
+						t.Errorf("%d subscriptions, at last for %s, want %d, %s", len(all), all[len(all)-1].Params, n, filter)
 					}
-					want(1, `{"toolsListChanged":true}`)
-					a := follow(t, c, "a:a")
-					want(2, `{"toolsListChanged":true,"resourceSubscriptions":["a:a"]}`)
-					b := follow(t, c, "b:b")
-					want(3, `{"toolsListChanged":true,"resourceSubscriptions":["a:a","b:b"]}`)
-					a.stop()
-					want(4, `{"toolsListChanged":true,"resourceSubscriptions":["b:b"]}`)
-					if got := b.take(); len(got) == 0 {
-						t.Error("the server's agreement is not told")
-					}
-					b.stop()
-					want(5, `{"toolsListChanged":true}`)
-					_ = c.Close()
-				})
+					version := c.State().ToolsVersion
+					server.Notify("notifications/tools/list_changed", "")
+					pass(time.Second)
+					wantOther(t, c.State().ToolsVersion, version, "the announcement of other tools is lost")
+				}
+				want(1, `{"toolsListChanged":true}`)
+				a := follow(t, c, "a:a")
+				want(2, `{"toolsListChanged":true,"resourceSubscriptions":["a:a"]}`)
+				b := follow(t, c, "b:b")
+				want(3, `{"toolsListChanged":true,"resourceSubscriptions":["a:a","b:b"]}`)
+				a.stop()
+				want(4, `{"toolsListChanged":true,"resourceSubscriptions":["b:b"]}`)
+				if got := b.take(); len(got) == 0 {
+					t.Error("the server's agreement is not told")
+				}
+				b.stop()
+				want(5, `{"toolsListChanged":true}`)
+				_ = c.Close()
 			})
 		}
 	}
@@ -218,18 +214,16 @@ func TestListsAreAnnouncedWithoutResources(t *testing.T) {
 
 // A server that takes a subscription down, as it may, is asked again.
 func TestListenTornDown(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server, c := p.withClient(t, announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": mcptest.Sequence(
-				func(c *mcptest.Call) {
-					time.Sleep(time.Second)
-					c.Notify("notifications/cancelled", `{"requestId":`+c.ID()+`}`)
-				}, agreeing())}), nil)
-			f := follow(t, c, "a:a")
-			pass(time.Minute)
-			f.want(t, "a:a")
-			wantCount(t, server, "subscriptions/listen", 2)
-			_ = c.Close()
-		})
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		server, c := p.withClient(t, announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": mcptest.Sequence(
+			func(c *mcptest.Call) {
+				pause(time.Second)
+				c.Notify("notifications/cancelled", `{"requestId":`+c.ID()+`}`)
+			}, agreeing())}), nil)
+		f := follow(t, c, "a:a")
+		pass(time.Minute)
+		f.want(t, "a:a")
+		wantCount(t, server, "subscriptions/listen", 2)
+		_ = c.Close()
 	})
 }

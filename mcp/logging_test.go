@@ -333,7 +333,7 @@ func TestLogOutlivesConnection(t *testing.T) {
 		got := make(chan *mcp.LogMessage, 10)
 		stuck := make(chan struct{})
 		c := newClient(t, server, &mcp.ClientOptions{CloseTimeout: time.Second, Log: func(m *mcp.LogMessage) {
-			time.Sleep(time.Millisecond)
+			pause(time.Millisecond)
 			got <- m
 			if string(m.Data) == `"stuck"` {
 				<-stuck

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -204,18 +203,16 @@ func TestOutputWithoutList(t *testing.T) {
 // result is there already, so it passes.
 func TestOutputListHangs(t *testing.T) {
 	script := mcptest.Script{"tools/list": mcptest.Hang, "tools/call": mcptest.Result(structured(`{}`))}
-	t.Run("total", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			slow := mcptest.Script{"tools/call": func(c *mcptest.Call) {
-				time.Sleep(2 * time.Second)
-				c.Result(structured(`{}`))
-			}}
-			c := newClient(t, legacy(t, script, slow), &mcp.ClientOptions{CallTimeout: 5 * time.Second})
-			ready(t, c)
-			start := time.Now()
-			mustCall(t, c, "t")
-			assert.Equal(t, time.Since(start), 5*time.Second, "took")
-		})
+	runInBubble(t, "total", func(t *testing.T) {
+		slow := mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			pause(2 * time.Second)
+			c.Result(structured(`{}`))
+		}}
+		c := newClient(t, legacy(t, script, slow), &mcp.ClientOptions{CallTimeout: 5 * time.Second})
+		ready(t, c)
+		start := time.Now()
+		mustCall(t, c, "t")
+		assert.Equal(t, time.Since(start), 5*time.Second, "took")
 	})
 	t.Run("context", func(t *testing.T) {
 		server, c := withClient(t, legacy(t, script), nil)

@@ -200,23 +200,21 @@ func TestRetryAfter(t *testing.T) {
 		{100 * time.Millisecond, 200 * time.Millisecond}, // 2 in flight, 3 wait
 		{5 * time.Minute, time.Minute},
 	} {
-		t.Run(test.takes.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-					time.Sleep(test.takes) // sleep: on the bubble's clock
-					text("done")(c)
-				}}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: 3, IdleTimeout: time.Hour, CallTimeout: time.Hour, HealthInterval: -1})
-				mustCall(t, c, "slow")
-				var wg sync.WaitGroup
-				for range 5 {
-					wg.Go(func() { mustCall(t, c, "slow") })
-				}
-				synctest.Wait()
-				_, err := call(t, c, "slow")
-				busy := assert.As[*mcp.BusyError](t, err)
-				assert.Equal(t, busy.RetryAfter, test.want)
-				wg.Wait()
-			})
+		runInBubble(t, test.takes.String(), func(t *testing.T) {
+			c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+				pause(test.takes)
+				text("done")(c)
+			}}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: 3, IdleTimeout: time.Hour, CallTimeout: time.Hour, HealthInterval: -1})
+			mustCall(t, c, "slow")
+			var wg sync.WaitGroup
+			for range 5 {
+				wg.Go(func() { mustCall(t, c, "slow") })
+			}
+			synctest.Wait()
+			_, err := call(t, c, "slow")
+			busy := assert.As[*mcp.BusyError](t, err)
+			assert.Equal(t, busy.RetryAfter, test.want)
+			wg.Wait()
 		})
 	}
 }

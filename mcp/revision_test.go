@@ -343,7 +343,7 @@ func TestProbeUnanswered(t *testing.T) {
 	for _, answer := range []mcptest.Handler{
 		mcptest.Hang,
 		func(c *mcptest.Call) {
-			time.Sleep(11 * time.Second) // sleep: on a fake clock
+			pause(11 * time.Second)
 			c.Error(methodNotFound, "late")
 		},
 	} {
@@ -399,8 +399,8 @@ func TestProbeAnsweredLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		discover := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
 		server, c := withClient(t, modern(t, mcptest.Script{
-			"server/discover": func(c *mcptest.Call) { time.Sleep(12 * time.Second); discover(c) },
-			"initialize":      func(c *mcptest.Call) { time.Sleep(5 * time.Second); c.Error(methodNotFound, "initialize") },
+			"server/discover": func(c *mcptest.Call) { pause(12 * time.Second); discover(c) },
+			"initialize":      func(c *mcptest.Call) { pause(5 * time.Second); c.Error(methodNotFound, "initialize") },
 		}), nil)
 		assert.Contains(t, fmt.Sprint(c.Ready(t.Context())), "initialize")
 		for range 3 {

@@ -21,69 +21,67 @@ import (
 // TestStress uses a client in every way at once while its server dies again and
 // again. Whatever an error says about a call must be true of the server.
 func TestStress(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			var ran sync.Map // name of a call to *atomic.Int32, how often it ran
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/list": mcptest.Result(toolPages),
-				"tools/call": func(c *mcptest.Call) {
-					var params struct{ Arguments struct{ ID string } }
-					assert.Is(t, json.Unmarshal(c.Params, &params), nil)
-					n, _ := ran.LoadOrStore(params.Arguments.ID, &atomic.Int32{})
-					n.(*atomic.Int32).Add(1)
-					switch rand.N(30) {
-					case 0:
-						c.Disconnect()
-					case 1:
-						c.Notify("notifications/tools/list_changed", "")
-					case 2:
-						c.Progress(1)
-					case 3:
-						time.Sleep(rand.N(time.Second))
-					case 4:
-						return
-					}
-					c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, params.Arguments.ID))
-				},
-			})
-			c := mcp.NewClient("scripted", p.to(server), &mcp.ClientOptions{MaxInFlight: 8, IdleTimeout: 2 * time.Second})
-			watching, stop := context.WithCancel(t.Context())
-			var users sync.WaitGroup
-			for range 2 {
-				go func() {
-					for range c.Watch(watching) {
-					}
-				}()
-			}
-			for user := range assert.Cases(6, 16) {
-				users.Go(func() {
-					for i := range assert.Cases(15, 30) {
-						ctx, cancel := context.WithTimeout(t.Context(), rand.N(10*time.Second))
-						switch rand.N(20) {
-						case 0:
-							_, _ = c.Tools(ctx)
-						case 1:
-							_ = c.Ping(ctx)
-						case 2:
-							_ = c.Reconnect(ctx)
-						default:
-							stressCall(ctx, t, c, &ran, fmt.Sprintf("%d-%d", user, i))
-						}
-						cancel()
-					}
-				})
-			}
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		var ran sync.Map // name of a call to *atomic.Int32, how often it ran
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Result(toolPages),
+			"tools/call": func(c *mcptest.Call) {
+				var params struct{ Arguments struct{ ID string } }
+				assert.Is(t, json.Unmarshal(c.Params, &params), nil)
+				n, _ := ran.LoadOrStore(params.Arguments.ID, &atomic.Int32{})
+				n.(*atomic.Int32).Add(1)
+				switch rand.N(30) {
+				case 0:
+					c.Disconnect()
+				case 1:
+					c.Notify("notifications/tools/list_changed", "")
+				case 2:
+					c.Progress(1)
+				case 3:
+					pause(rand.N(time.Second))
+				case 4:
+					return
+				}
+				c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, params.Arguments.ID))
+			},
+		})
+		c := mcp.NewClient("scripted", p.to(server), &mcp.ClientOptions{MaxInFlight: 8, IdleTimeout: 2 * time.Second})
+		watching, stop := context.WithCancel(t.Context())
+		var users sync.WaitGroup
+		for range 2 {
+			go func() {
+				for range c.Watch(watching) {
+				}
+			}()
+		}
+		for user := range assert.Cases(6, 16) {
 			users.Go(func() {
-				for range 20 {
-					time.Sleep(rand.N(5 * time.Second))
-					server.Disconnect()
+				for i := range assert.Cases(15, 30) {
+					ctx, cancel := context.WithTimeout(t.Context(), rand.N(10*time.Second))
+					switch rand.N(20) {
+					case 0:
+						_, _ = c.Tools(ctx)
+					case 1:
+						_ = c.Ping(ctx)
+					case 2:
+						_ = c.Reconnect(ctx)
+					default:
+						stressCall(ctx, t, c, &ran, fmt.Sprintf("%d-%d", user, i))
+					}
+					cancel()
 				}
 			})
-			users.Wait()
-			assert.OK(t, c.Shutdown(t.Context()))
-			stop()
-			synctest.Wait()
+		}
+		users.Go(func() {
+			for range 20 {
+				pause(rand.N(5 * time.Second))
+				server.Disconnect()
+			}
 		})
+		users.Wait()
+		assert.OK(t, c.Shutdown(t.Context()))
+		stop()
+		synctest.Wait()
 	})
 }
 

@@ -57,7 +57,7 @@ func TestTaskProgress(t *testing.T) {
 			"tasks/result": func(c *mcptest.Call) {
 				report(c, 1)
 				// Longer than the server may be silent otherwise.
-				time.Sleep(5 * time.Minute) // sleep: on the bubble's clock
+				pause(5 * time.Minute)
 				report(c, 40)
 				c.Result(taskResult)
 			},
@@ -114,7 +114,7 @@ func TestTaskProgressFlood(t *testing.T) {
 		var got []float64
 		assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
 			if len(got) == 0 {
-				time.Sleep(time.Minute) // sleep: on the bubble's clock
+				pause(time.Minute)
 			}
 			got = append(got, p.Progress)
 		}}))(t)
@@ -154,7 +154,7 @@ func TestTaskProgressPanics(t *testing.T) {
 			"tools/call": mcptest.Sequence(func(c *mcptest.Call) {
 				c.Result(s.created())
 				// The first poll is on its way then.
-				time.Sleep(time.Second) // sleep: on the bubble's clock
+				pause(time.Second)
 				c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, tokenOf(t, c)))
 			}, text("next")),
 			"tasks/get": mcptest.Hang,
@@ -178,7 +178,7 @@ func TestTaskAnnounced(t *testing.T) {
 			for _, params := range []string{``, `[]`, `{}`, `{"taskId":7}`, `{"taskId":"t2","status":"completed"}`, `{"taskId":""}`} {
 				c.Notify("notifications/tasks/status", params)
 			}
-			time.Sleep(7 * time.Second) // sleep: on the bubble's clock
+			pause(7 * time.Second)
 			c.Notify("notifications/tasks/status", `{`+s.state("completed")+`}`)
 		}}), nil)
 		start := time.Now()
@@ -196,10 +196,7 @@ func TestTaskAnnouncedTooOften(t *testing.T) {
 			c.Result(s.created())
 			for c.Context().Err() == nil {
 				c.Notify("notifications/tasks/status", `{`+s.state("working")+`}`)
-				select {
-				case <-time.After(10 * time.Millisecond): // five of them between two polls
-				case <-c.Context().Done():
-				}
+				pause(10 * time.Millisecond) // five of them between two polls
 			}
 		}}), nil)
 		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Second})), mcp.Unknown)
@@ -219,10 +216,10 @@ func TestTaskElicits(t *testing.T) {
 			assert.Is(t, err, nil)
 			assert.Contains(t, string(answer), "Ann")
 			assert.Contains(t, string(answer), related)
-			time.Sleep(2 * time.Minute) // sleep: on the bubble's clock
+			pause(2 * time.Minute)
 			c.Result(taskResult)
 		}}), &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			time.Sleep(3 * time.Minute) // sleep: on the bubble's clock
+			pause(3 * time.Minute)
 			return annAnswers(ctx, r)
 		}})
 		assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")

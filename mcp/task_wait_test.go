@@ -200,7 +200,7 @@ func everyNewTask(t *testing.T, script mcptest.Script, test func(t *testing.T, s
 			Tasks: true,
 			Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				asked++
-				time.Sleep(3 * time.Minute) // sleep: on the bubble's clock
+				pause(3 * time.Minute)
 				return annAnswers(ctx, r)
 			},
 		})

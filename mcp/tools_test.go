@@ -227,7 +227,7 @@ func TestToolsChangeBetweenPages(t *testing.T) {
 func TestToolsChangeWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			time.Sleep(time.Second)
+			pause(time.Second)
 			c.Notify("notifications/tools/list_changed", "")
 			synctest.Wait()
 			c.Result(page("", "a"))
@@ -288,7 +288,7 @@ func TestToolsFailsAndRecovers(t *testing.T) {
 func TestToolsListedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			time.Sleep(time.Second)
+			pause(time.Second)
 			c.Result(page("", "a"))
 		}}), nil)
 		for range 10 {
