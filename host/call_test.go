@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
-	"runtime"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,7 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -26,66 +23,69 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// openBusyHost opens a host with a server s that has one call under way and lets no other
-// one wait. The approver allows what it is asked, and counts that.
-func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context, asked *atomic.Int64) {
+// A turnServer is a server with the tool a, which runs one call at a time, and that when it
+// gets a turn.
+type turnServer struct {
+	arrived chan string // gets the parameters of each call that is at the server
+	turns   chan struct{}
+}
+
+// openTurnHost opens a host with a turnServer s that lets so many calls wait.
+func openTurnHost(t *testing.T, queue int, more string, opts *host.Options) (*host.Host, *turnServer) {
 	t.Helper()
-	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	s := &turnServer{make(chan string), make(chan struct{})}
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
 		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`),
 		"tools/call": func(c *mcptest.Call) {
-			arrived <- struct{}{}
-			<-release
+			s.arrived <- string(c.Params)
+			<-s.turns
 			c.Result(`{"content":[]}`)
 		},
 	})
-	asked = new(atomic.Int64)
-	entry := `{"mcpServers":{"s":{"command":"x","limits":{"maxInFlight":1,"maxQueued":1}}}}`
-	ctx = session.WithUser(context.WithoutCancel(t.Context()), "ann")
-	if perUser {
-		entry = `{"mcpServers":{"s":{"url":"https://s.example/mcp","identity":"user","limits":{"maxInFlight":1,"maxQueued":1}}}}`
+	opts.StateDir = host.NoState
+	opts.Transport = func(session.Key, *config.Server) (mcp.Transport, error) {
+		return &transport.Pipe{Serve: server.Serve}, nil
 	}
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	assert.OK(t, os.WriteFile(path, []byte(entry), 0o600))
-	h = hosttest.Open(t, path, &host.Options{
-		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-			return &transport.Pipe{Serve: server.Serve}, nil
-		},
-		Registry: registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-			asked.Add(1)
-			return approval.Decision{Verdict: approval.Allow}, nil
-		})}),
-	})
-	done := make(chan error, 2)
-	call := func() {
-		_, err := h.Registry().Call(ctx, "s__a", nil)
-		done <- err
-	}
-	go call()
-	select {
-	case <-arrived:
-	case err := <-done:
-		t.Fatalf("the first call: got %v before it was at the server", err)
-	}
-	go call() // it waits for the first
-	for queued := false; !queued; runtime.Gosched() {
-		select {
-		case err := <-done:
-			t.Fatalf("the second call: got %v before there was room", err)
-		default:
-		}
+	entry := fmt.Sprintf(`{"url":"https://s.example/mcp","limits":{"maxInFlight":1,"maxQueued":%d}%s}`, queue, more)
+	return open(t, write(t, "s", entry), opts), s
+}
+
+// awaitQueue waits until the client of a user has so many calls that wait.
+func awaitQueue(t *testing.T, h *host.Host, user string, want int) {
+	t.Helper()
+	eventually(t, "calls in the queue", func() bool {
 		i := assert.Value(h.Inspect("s"))(t)
 		client := i.Client
-		if perUser {
-			client = i.Users["ann"]
+		if i.Users[user] != nil {
+			client = i.Users[user]
 		}
-		queued = client.Busy(ctx, 0) != nil
-	}
+		var busy *mcp.BusyError
+		return errors.As(client.Busy(session.WithUser(t.Context(), user), 64<<20), &busy) && busy.Queued == want
+	})
+}
+
+// openBusyHost opens a host with a server s that has one call of ann's under way and lets no
+// more wait. The approver allows what it is asked, and counts that.
+func openBusyHost(t *testing.T, more string) (h *host.Host, ctx context.Context, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	h, s := openTurnHost(t, 1, more, &host.Options{Registry: registry.New(&registry.Options{Approver: registry.ApproverFunc(
+		func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			asked.Add(1)
+			return approval.Decision{Verdict: approval.Allow}, nil
+		})})})
+	ctx = session.WithUser(context.WithoutCancel(t.Context()), "ann")
+	call := func() error { return errOf(h.Registry().Call(ctx, "s__a", nil)) }
+	first := background(call)
+	<-s.arrived
+	second := background(call) // it waits for the first
+	awaitQueue(t, h, "ann", 1)
 	t.Cleanup(func() {
-		close(release)
-		for range 2 {
-			assert.OK(t, <-done, "a call that had a place")
-		}
+		s.turns <- struct{}{}
+		<-s.arrived
+		s.turns <- struct{}{}
+		assert.OK(t, <-first, "a call that had a place")
+		assert.OK(t, <-second, "a call that waited")
 	})
 	asked.Store(0)
 	return h, ctx, asked
@@ -94,15 +94,13 @@ func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context
 // A call that the server's client would refuse costs neither a question nor much memory,
 // and is counted.
 func TestBusyServerRefusesBeforeApproval(t *testing.T) {
-	for name, perUser := range map[string]bool{"shared": false, "per user": true} {
+	for name, more := range map[string]string{"shared": "", "per user": `,"identity":"user"`} {
 		t.Run(name, func(t *testing.T) {
-			h, ctx, asked := openBusyHost(t, perUser)
+			h, ctx, asked := openBusyHost(t, more)
 			_, err := h.Registry().Call(ctx, "s__a", json.RawMessage(`no JSON`))
 
 			busy := assert.As[*mcp.BusyError](t, err)
-			if busy.RetryAfter <= 0 {
-				t.Errorf("RetryAfter: got %v, want more", busy.RetryAfter)
-			}
+			assert.Equal(t, busy.RetryAfter > 0, true, "RetryAfter")
 			assert.Equal(t, asked.Load(), 0, "the approver was asked times")
 			inspected := assert.Value(h.Inspect("s"))(t)
 			assert.Equal(t, inspected.Calls.Total.Refused, 1, "refused calls")
@@ -112,7 +110,7 @@ func TestBusyServerRefusesBeforeApproval(t *testing.T) {
 
 // TestRefusalDoesNotAllocate: the only allocation is the error itself.
 func TestRefusalDoesNotAllocate(t *testing.T) {
-	h, ctx, _ := openBusyHost(t, false)
+	h, ctx, _ := openBusyHost(t, "")
 	args := json.RawMessage(`{"path":"a"}`)
 	if n := testing.AllocsPerRun(100, func() {
 		assert.Fails(t, errOf(h.Registry().Call(ctx, "s__a", args)), "no error, want a BusyError")
@@ -124,59 +122,29 @@ func TestRefusalDoesNotAllocate(t *testing.T) {
 // The users of a shared server take turns: one who has many calls waiting does not keep
 // another one waiting for all of them.
 func TestUsersOfSharedServerTakeTurns(t *testing.T) {
-	arrived, turns := make(chan string), make(chan struct{})
-	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
-		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`),
-		"tools/call": func(c *mcptest.Call) {
-			arrived <- string(c.Params)
-			<-turns
-			c.Result(`{"content":[]}`)
-		},
-	})
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	assert.OK(t, os.WriteFile(path, []byte(`{"mcpServers":{"s":{"command":"x","limits":{"maxInFlight":1,"maxQueued":100}}}}`), 0o600))
-	h := hosttest.Open(t, path, &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: server.Serve}, nil
-	}})
+	h, s := openTurnHost(t, 100, "", &host.Options{})
 	const anns = 51 // one at the server, and half of those that may wait
 	ctx := session.WithUser(t.Context(), "ann")
 	done := make(chan error, anns+1)
 	for range anns {
-		go func() {
-			_, err := h.Registry().Call(ctx, "s__a", json.RawMessage(`{"of":"ann"}`))
-			done <- err
-		}()
+		go func() { done <- errOf(h.Registry().Call(ctx, "s__a", json.RawMessage(`{"of":"ann"}`))) }()
 	}
-	<-arrived
-	i := assert.Value(h.Inspect("s"))(t)
-	waits := func(user string, count int) { // until the client says so
-		t.Helper()
-		for {
-			var busy *mcp.BusyError
-			if err := i.Client.Busy(session.WithUser(t.Context(), user), 64<<20); errors.As(err, &busy) && busy.Queued == count {
-				return
-			}
-			runtime.Gosched()
-		}
-	}
-	waits("ann", anns-1)
-
-	_, err := h.Registry().Call(ctx, "s__a", nil)
-	busy := assert.As[*mcp.BusyError](t, err, "one more call of ann's")
+	<-s.arrived
+	awaitQueue(t, h, "ann", anns-1)
+	busy := assert.As[*mcp.BusyError](t, errOf(h.Registry().Call(ctx, "s__a", nil)), "one more call of ann's")
 	assert.Equal(t, busy.Bound, "user", "one more call of ann's")
 	go func() {
-		_, err := h.Registry().Call(session.WithUser(t.Context(), "ben"), "s__a", json.RawMessage(`{"of":"ben"}`))
-		done <- err
+		done <- errOf(h.Registry().Call(session.WithUser(t.Context(), "ben"), "s__a", json.RawMessage(`{"of":"ben"}`)))
 	}()
-	waits("ben", anns)
+	awaitQueue(t, h, "ben", anns)
 	var order []string
 	for range anns {
-		turns <- struct{}{}
-		order = append(order, <-arrived)
+		s.turns <- struct{}{}
+		order = append(order, <-s.arrived)
 	}
-	turns <- struct{}{}
+	s.turns <- struct{}{}
 	for range anns + 1 {
 		assert.OK(t, <-done)
 	}
-	assert.Equal(t, slices.IndexFunc(order, func(params string) bool { return strings.Contains(params, "ben") }), 1, "ben's call came after of those that waited")
+	assert.Equal(t, slices.IndexFunc(order, func(params string) bool { return strings.Contains(params, "ben") }), 1, "calls before ben's")
 }

@@ -89,8 +89,21 @@ type pipeServers struct {
 	started atomic.Int64 // connections that were made
 	living  atomic.Int64 // connections that there are
 
+	down atomic.Bool // new connections fail
+
 	mu     sync.Mutex
-	served map[string]int // connections that were made, by the name of the entry
+	served map[string]int  // connections that were made, by the name of the entry
+	cut    []chan struct{} // one for each connection, which ends when it is closed
+}
+
+// hangUp ends all connections at once, whatever their servers do at that moment.
+func (pipes *pipeServers) hangUp() {
+	pipes.mu.Lock()
+	defer pipes.mu.Unlock()
+	for _, cut := range pipes.cut {
+		close(cut)
+	}
+	pipes.cut = nil
 }
 
 func (pipes *pipeServers) transport(_ session.Key, e *config.Server) (mcp.Transport, error) {
@@ -100,6 +113,9 @@ func (pipes *pipeServers) transport(_ session.Key, e *config.Server) (mcp.Transp
 		serve = func(ctx context.Context, t mcp.Transport) error { return newEcho(e.Name, text).Run(ctx, t) }
 	}
 	return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error {
+		if pipes.down.Load() {
+			return errors.New("down for maintenance")
+		}
 		pipes.started.Add(1)
 		pipes.living.Add(1)
 		defer pipes.living.Add(-1)
@@ -108,8 +124,17 @@ func (pipes *pipeServers) transport(_ session.Key, e *config.Server) (mcp.Transp
 			pipes.served = map[string]int{}
 		}
 		pipes.served[e.Name]++
+		cut := make(chan struct{})
+		pipes.cut = append(pipes.cut, cut)
 		pipes.mu.Unlock()
-		return serve(ctx, t)
+		served := make(chan error, 1)
+		go func() { served <- serve(ctx, t) }()
+		select {
+		case err := <-served:
+			return err
+		case <-cut:
+			return errors.New("hung up")
+		}
 	}}, nil
 }
 
@@ -369,4 +394,17 @@ func needProc(t testing.TB) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
+}
+
+// callAs calls a tool without arguments on behalf of a user, and returns its text.
+func callAs(ctx context.Context, h *host.Host, user, tool string) (string, error) {
+	return textOf(h.Registry().Call(session.WithUser(ctx, user), tool, nil))
+}
+
+// answerOf returns the text of an answer, or that of its error.
+func answerOf(text string, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return text
 }

@@ -301,26 +301,17 @@ func TestStagesOfALazyServer(t *testing.T) {
 func TestLazyServerThatFailsKeepsItsTools(t *testing.T) {
 	t.Parallel()
 	path := writeLazy(t)
-	var down atomic.Bool
 	pipes := &pipeServers{}
-	pipes.serve = serveFuncs{
-		"x": func(ctx context.Context, tr mcp.Transport) error {
-			if down.Load() {
-				return fmt.Errorf("no licence")
-			}
-			return newEcho("s", "1").Run(ctx, tr)
-		},
-	}
 	opts := &host.Options{Transport: pipes.transport, StateDir: t.TempDir(), ToolGrace: -1}
 	cacheCatalogs(t, path, opts)
-	down.Store(true)
+	pipes.down.Store(true)
 	h := open(t, path, opts)
 	_, err := call(t, h, "s__echo", "{}")
-	assert.Contains(t, fmt.Sprint(err), "no licence", "the call")
+	assert.Contains(t, fmt.Sprint(err), "maintenance", "the call")
 	assert.Contains(t, fmt.Sprint(err), `"s"`, "the call")
-	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome is : %v", err)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
 	assert.Equal(t, names(h), "s__echo", "tools")
-	down.Store(false)
+	pipes.down.Store(false)
 	eventually(t, "the server", func() bool {
 		text, err := call(t, h, "s__echo", "{}")
 		return err == nil && text == "1"

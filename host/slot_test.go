@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -65,9 +66,7 @@ func TestProcessesAreReplacedUnderLoad(t *testing.T) {
 		assert.Equal(t, pid == 0, false, "replacement")
 		assert.Equal(t, slices.Contains(pids, pid), false, "replacement")
 		// What begins after Apply is answered by what it started.
-		if text, err := call(t, h, "s__echo", `{"text":"mine"}`); err != nil || text != fmt.Sprint("mine ", pid) {
-			t.Errorf("replacement %d: the next call: %q, %v; process %d", i, text, err, pid)
-		}
+		assert.Equal(t, assert.Value(call(t, h, "s__echo", `{"text":"mine"}`))(t), fmt.Sprint("mine ", pid), "the call after replacement %d", i)
 		pids = append(pids, pid)
 	})
 	for text := range answers {
@@ -99,9 +98,7 @@ func TestServersOverHTTPAreReplacedUnderLoad(t *testing.T) {
 	}
 	h := newHost(t, &host.Options{StateDir: host.NoState}, parseEntries(t, "s", entry(0)))
 	replaceUnderLoad(t, h, entry, func(i int) {
-		if text, err := call(t, h, "s__echo", "{}"); err != nil || text != strconv.Itoa(i) {
-			t.Errorf("replacement %d: the next call: %q, %v", i, text, err)
-		}
+		assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), strconv.Itoa(i), "the next call")
 	})
 	assert.Equal(t, wrong.Load(), 0)
 }
@@ -122,7 +119,6 @@ func TestCallsUnderWayStayWhereTheyAre(t *testing.T) {
 				return "", ctx.Err()
 			}
 		})
-		addTool(s, "now", func(context.Context) (string, error) { return name, nil })
 		return s.Run
 	}
 	pipes := &pipeServers{serve: serveFuncs{"a": slow("a"), "b": slow("b"), "c": slow("c")}}
@@ -132,11 +128,7 @@ func TestCallsUnderWayStayWhereTheyAre(t *testing.T) {
 	begin := func(on string) {
 		for range each {
 			go func() {
-				text, err := textOf(h.Registry().Call(watchdog(t), "s__wait", nil))
-				if err != nil {
-					text = err.Error()
-				}
-				answers <- on + " " + text
+				answers <- on + " " + answerOf(call(t, h, "s__wait", "{}"))
 			}()
 		}
 		for range each {
@@ -146,15 +138,13 @@ func TestCallsUnderWayStayWhereTheyAre(t *testing.T) {
 	begin("a")
 	for _, next := range []string{"b", "c"} {
 		assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", fmt.Sprintf(`{"command": %q}`, next))))(t)
-		assert.Equal(t, assert.Value(call(t, h, "s__now", "{}"))(t), next, "while the others wait")
 		begin(next)
 	}
 	assert.Equal(t, pipes.living.Load(), 3, "servers live, of which each has calls to finish")
 	close(leave)
 	for range 3 * each {
-		if got := <-answers; got != "a a" && got != "b b" && got != "c c" {
-			t.Errorf("a call: %s", got)
-		}
+		got := <-answers
+		assert.Equal(t, got[:1], got[2:], "the server of a call, and the one that answered")
 	}
 	eventually(t, "the end of the old servers", func() bool { return pipes.living.Load() == 1 })
 }
@@ -190,14 +180,10 @@ func TestFailedReplacementsUnderLoad(t *testing.T) {
 			assert.Is(t, err, nil, "%s", entry)
 			assert.Fails(t, report.Failed["s"], "%s", entry)
 			assert.Equal(t, len(report.Replaced)+len(report.Started)+len(report.Stopped), 0, "%s", entry)
-			if text, err := call(t, h, "s__echo", "{}"); err != nil || text != "good" {
-				t.Errorf("%s: the old server: %q, %v", entry, text, err)
-			}
+			assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), "good", "%s: the old server", entry)
 		}
 	})
-	if len(answers) != 1 || answers["good"] == 0 {
-		t.Errorf("answers: %v", answers)
-	}
+	assert.Equal(t, strings.Join(slices.Collect(maps.Keys(answers)), " "), "good", "answers")
 	assert.Equal(t, h.Registry().Snapshot().Version(), before, "the catalogue went from version")
 	eventually(t, "the end of what failed", func() bool { return pipes.living.Load() == 1 })
 	report, err := h.Apply(watchdog(t), parseEntries(t, "s", `{"command": "x", "args": ["good"]}`))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -30,9 +31,8 @@ func TestWhoAndWhen(t *testing.T) {
 	assert.Equal(t, e.ID, "call_1", "recorded")
 	assert.Equal(t, e.Parent, "turn 7", "recorded")
 	said := activity.Event{Time: time.Unix(1, 0), ID: "x", User: "bob"}
-	if e := one(t, ctx, nil, said); e.ID != "x" || e.User != "bob" || e.Parent != "" || e.Time.Unix() != 1 {
-		t.Errorf("recorded %+v", e)
-	}
+	e = one(t, ctx, nil, said)
+	assert.Equal(t, fmt.Sprintf("%s %s %q %d", e.ID, e.User, e.Parent, e.Time.Unix()), `x bob "" 1`, "recorded")
 	said.Time = time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if e := one(t, ctx, nil, said); e.Time.Before(before) || e.Time.Year() > 9999 {
 		t.Errorf("recorded %+v", e)

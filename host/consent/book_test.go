@@ -58,16 +58,12 @@ func TestBook(t *testing.T) {
 	decide(t, b, one, consent.Rejected)
 	again := open(t, path)
 	wantVerdict(t, again, one, consent.Rejected)
-	records, err := again.Records(t.Context())
-	if err != nil || len(records) != 1 {
-		t.Fatalf("%v, %v", records, err)
-	}
+	records := assert.Value(again.Records(t.Context()))(t)
+	assert.Equal(t, len(records), 1, "records")
 	r := records[0]
-	if r.By != "ann" || r.Fingerprint != one.Fingerprint() || r.Project != "/p" || r.Target != "/bin/notes" || r.Title != "Notes" || time.Since(r.At) > time.Hour {
-		t.Errorf("recorded is %+v", r)
-	}
-	data, err := os.ReadFile(path)
-	assert.OK(t, err, "the file holds arguments")
+	assert.Equal(t, strings.Join([]string{r.By, r.Fingerprint, r.Project, r.Target, r.Title}, " "), "ann "+one.Fingerprint()+" /p /bin/notes Notes", "recorded")
+	assert.Equal(t, r.At.IsZero(), false, "no time")
+	data := assert.Value(os.ReadFile(path))(t)
 	assert.Lacks(t, string(data), "s3cret", "the file holds arguments")
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v, %v", info.Mode(), err)
@@ -96,21 +92,18 @@ func TestBooksOfOnePlace(t *testing.T) {
 					wantVerdict(t, b, l, verdict)
 				}
 			}
-			records, err := books[0].Records(t.Context())
-			assert.OK(t, err)
+			records := assert.Value(books[0].Records(t.Context()))(t)
 			assert.Equal(t, len(records), 2)
 		})
 	}
 }
 
 func TestLoadNeedsStore(t *testing.T) {
-	var wrong *consent.Error
-	if _, err := consent.Load(t.Context(), nil, "consents", nil); !errors.As(err, &wrong) {
-		t.Errorf("got %v for no store, want a *consent.Error", err)
-	}
-	if _, err := consent.Load(t.Context(), storage.NewMemory(), "no name", nil); !errors.As(err, &wrong) || !errors.Is(err, storage.ErrName) {
-		t.Errorf("got %v for no name, want %v", err, storage.ErrName)
-	}
+	_, err := consent.Load(t.Context(), nil, "consents", nil)
+	assert.As[*consent.Error](t, err, "no store")
+	_, err = consent.Load(t.Context(), storage.NewMemory(), "no name", nil)
+	assert.As[*consent.Error](t, err, "no name")
+	assert.Is(t, err, storage.ErrName, "no name")
 }
 
 func TestDecideRefuses(t *testing.T) {
@@ -156,10 +149,8 @@ func TestUnsoundFile(t *testing.T) {
 		unsound := assert.As[*consent.Error](t, err, "%s", name)
 		assert.Equal(t, unsound.File, path, "%s", name)
 		_, err = consent.Open(path, nil)
-		unsound = assert.As[*consent.Error](t, err, "%s: Open", name)
-		if err := b.Decide(t.Context(), "ann", l, consent.Approved); !errors.As(err, &unsound) {
-			t.Errorf("%s: Decide: %v", name, err)
-		}
+		assert.As[*consent.Error](t, err, "%s: Open", name)
+		assert.As[*consent.Error](t, b.Decide(t.Context(), "ann", l, consent.Approved), "%s: Decide", name)
 		assert.Equal(t, string(assert.Value(os.ReadFile(path))(t)), bad, "%s: the file was changed to", name)
 	}
 	assert.OK(t, os.WriteFile(path, sound, 0o600))

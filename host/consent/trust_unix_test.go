@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,14 +57,10 @@ func TestBookOfOthers(t *testing.T) {
 			for what, err := range map[string]error{
 				"Verdict": verdictErr, "Open": openErr, "Decide": b.Decide(t.Context(), "ann", launch("y"), consent.Approved),
 			} {
-				var failed *consent.Error
-				if !errors.As(err, &failed) || failed.File != path || !strings.Contains(err.Error(), test.cure) {
-					t.Errorf("%s: got the error %v, want an *Error of the file with %q", what, err, test.cure)
-				}
+				assert.Equal(t, assert.As[*consent.Error](t, err, "%s", what).File, path, "%s: the file", what)
+				assert.Contains(t, err.Error(), test.cure, "%s: the cure", what)
 			}
-			if after, err := os.ReadFile(path); string(after) != string(before) {
-				t.Errorf("got the file %s, %v, want what it was", after, err)
-			}
+			assert.Equal(t, string(assert.Value(os.ReadFile(path))(t)), string(before), "the file")
 			assert.OK(t, test.cured(path))
 			wantVerdict(t, b, l, consent.Approved)
 		})
@@ -96,10 +91,8 @@ func TestNoBookInAFolderOfOthers(t *testing.T) {
 	assert.OK(t, os.Chmod(dir, 0o777))
 	path := filepath.Join(dir, "consents.json")
 	err := open(t, path).Decide(t.Context(), "ann", launch("x"), consent.Approved)
-	var failed *consent.Error
-	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "chmod 700") {
-		t.Errorf("got the error %v, want an *Error with the cure", err)
-	}
+	assert.As[*consent.Error](t, err)
+	assert.Contains(t, err.Error(), "chmod 700", "the cure")
 	_, err = os.Lstat(path)
 	assert.Is(t, err, os.ErrNotExist, "file")
 }

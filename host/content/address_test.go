@@ -27,9 +27,9 @@ func TestAddresses(t *testing.T) {
 		} {
 			address := content.Address(server, uri)
 			gotServer, gotURI, err := content.ParseAddress(address)
-			if err != nil || gotServer != server || gotURI != uri || !strings.HasPrefix(address, server+"://") {
-				t.Errorf("%q, %q: %q parsed as %q, %q, %v", server, uri, address, gotServer, gotURI, err)
-			}
+			assert.OK(t, err, "%q", address)
+			assert.Equal(t, gotServer, server)
+			assert.Equal(t, gotURI, uri)
 		}
 	}
 	for _, address := range []string{"", "x", "github:x", "github:/x", "://x", "github://", "git hub://x", "git.hub://x", "caf\u00e9://x", strings.Repeat("x", 65) + "://x"} {
@@ -59,15 +59,11 @@ func FuzzParseAddress(f *testing.F) {
 func TestUnknownAddress(t *testing.T) {
 	h := openContents(t, contents{"github": resource("file:///x")}, nil, "github")
 	_, err := content.New(h).ReadResource(watchdog(t), "Gitub://file:///x", nil)
-	var wrong *content.AddressError
-	var unknown *host.UnknownServerError
-	if !errors.As(err, &wrong) || !errors.As(err, &unknown) || len(wrong.Suggestions) != 1 || wrong.Suggestions[0] != "github://file:///x" {
-		t.Fatalf("%v", err)
-	}
+	assert.As[*host.UnknownServerError](t, err)
+	assert.Equal(t, fmt.Sprint(assert.As[*content.AddressError](t, err).Suggestions), "[github://file:///x]", "suggestions")
 	assert.Contains(t, fmt.Sprint(err), `did you mean "github://file:///x"?`)
-	if _, err = content.New(h).ReadResource(watchdog(t), "file:///x", nil); !errors.As(err, &wrong) || len(wrong.Suggestions) != 0 {
-		t.Errorf("%v", err)
-	}
+	wrong := assert.As[*content.AddressError](t, hosttest.ErrorOf(content.New(h).ReadResource(watchdog(t), "file:///x", nil)))
+	assert.Equal(t, len(wrong.Suggestions), 0, "suggestions")
 	assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(watchdog(t), "github://file:///y", nil)), mcp.ErrResourceNotFound)
 }
 
@@ -135,9 +131,8 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 	apply(`{"mcpServers": {"b": {"command": "x"}}}`)
 
 	assert.As[*host.UnknownServerError](t, (<-updates).err, "of a server that is gone")
-	if got, ok := <-updates; ok {
-		t.Fatalf("after the end: %+v", got)
-	}
+	_, ok := <-updates
+	assert.Equal(t, ok, false, "an update after the end")
 }
 
 func TestUpdatesEnd(t *testing.T) {
@@ -147,13 +142,11 @@ func TestUpdatesEnd(t *testing.T) {
 	<-withCtx
 	<-withHost
 	cancel()
-	if got, ok := <-withCtx; ok {
-		t.Errorf("after ctx: %+v", got)
-	}
+	_, ok := <-withCtx
+	assert.Equal(t, ok, false, "an update after the end")
 	assert.OK(t, h.Close())
-	if got, ok := <-withHost; ok {
-		t.Errorf("after the host: %+v", got)
-	}
+	_, ok = <-withHost
+	assert.Equal(t, ok, false, "an update after the end")
 }
 
 func TestUpdatesOfNothing(t *testing.T) {

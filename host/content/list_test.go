@@ -4,7 +4,6 @@ package content_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,15 +36,13 @@ func TestResourcesOfAllServers(t *testing.T) {
 	assert.OK(t, l.Err(), "listed")
 	assert.Equal(t, l.NotAsked == nil, true, "listed")
 	for _, r := range l.Items {
-		res, err := content.New(h).ReadResource(watchdog(t), r.Address, nil)
-		assert.OK(t, err)
+		res := assert.Value(content.New(h).ReadResource(watchdog(t), r.Address, nil))(t)
 		assert.Equal(t, res.Contents[0].Text, "it is "+r.Resource.URI)
 	}
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{Servers: []string{"a", "nobody", "a"}})
-	var unknown *host.UnknownServerError
-	if addresses(l) != "a://file:///x" || len(l.Errors) != 1 || !errors.As(l.Errors["nobody"], &unknown) {
-		t.Errorf("listed %q; %v", addresses(l), l.Errors)
-	}
+	assert.Equal(t, addresses(l), "a://file:///x", "listed")
+	assert.Equal(t, len(l.Errors), 1, "errors")
+	assert.As[*host.UnknownServerError](t, l.Errors["nobody"])
 }
 
 // Servers that never answer are reported when their time is up, and the others are
@@ -112,9 +109,7 @@ func TestLazyServersAreNotStarted(t *testing.T) {
 	}
 	assert.Equal(t, status(t, h, "later").State.Phase, mcp.Idle, "the lazy server")
 	l := content.New(h).Resources(watchdog(t), &content.ListOptions{Start: true})
-	if addresses(l) != "later://x:2 now://x:1" || l.NotAsked != nil {
-		t.Fatalf("listed %q, not asked %q", addresses(l), l.NotAsked)
-	}
+	assert.Equal(t, fmt.Sprintf("%s %v", addresses(l), l.NotAsked), "later://x:2 now://x:1 []", "listed, not asked")
 	// It runs now, so it is asked.
 	assert.Equal(t, addresses(content.New(h).Resources(watchdog(t), nil)), "later://x:2 now://x:1", "listed")
 }
@@ -128,16 +123,15 @@ func TestServersThatAreNotOfUse(t *testing.T) {
 	assert.Equal(t, strings.Join(l.NotAsked, " "), "bad", "listed")
 	assert.OK(t, l.Err(), "listed")
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{Servers: []string{"off", "now", "bad"}})
-	if addresses(l) != "now://x:1" || l.NotAsked != nil || len(l.Errors) != 2 || l.Errors["off"] == nil || l.Errors["bad"] == nil {
-		t.Errorf("listed %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
-	}
+	assert.Equal(t, fmt.Sprintf("%s %v %d", addresses(l), l.NotAsked, len(l.Errors)), "now://x:1 [] 2", "listed, not asked, errors")
+	assert.Fails(t, l.Errors["off"])
+	assert.Fails(t, l.Errors["bad"])
 }
 
 // Reading is a use: it starts a lazy server.
 func TestReadStartsALazyServer(t *testing.T) {
 	h := openContents(t, contents{"later": resource("x:2")}, map[string]string{"later": `"lazy": true`}, "later")
-	res, err := content.New(h).ReadResource(watchdog(t), "later://x:2", nil)
-	assert.OK(t, err)
+	res := assert.Value(content.New(h).ReadResource(watchdog(t), "later://x:2", nil))(t)
 	assert.Equal(t, res.Contents[0].Text, "it is x:2")
 }
 
@@ -149,10 +143,8 @@ func TestMoreItemsThanAllowed(t *testing.T) {
 	}
 	h := openContents(t, contents{"many": many, "few": resource("x:0")}, nil, "many", "few")
 	l := content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: 10})
-	var limit *mcp.LimitError
-	if len(l.Items) != 11 || len(l.Errors) != 1 || !errors.As(l.Errors["many"], &limit) || limit.Max != 10 {
-		t.Errorf("%d items, %v", len(l.Items), l.Errors)
-	}
+	assert.Equal(t, fmt.Sprint(len(l.Items), len(l.Errors)), "11 1", "items and errors")
+	assert.Equal(t, assert.As[*mcp.LimitError](t, l.Errors["many"]).Max, 10)
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: 50})
 	assert.Equal(t, len(l.Items), 51)
 	assert.OK(t, l.Err())
@@ -178,8 +170,7 @@ func TestResourceTemplatesOfAllServers(t *testing.T) {
 	if len(l.Items) != 2 || l.Items[1].Address != "b://file:///{path}" || l.Err() != nil {
 		t.Fatalf("%+v, %v", l.Items, l.Err())
 	}
-	res, err := content.New(h).ReadResource(watchdog(t), strings.Replace(l.Items[1].Address, "{path}", "z", 1), nil)
-	assert.OK(t, err)
+	res := assert.Value(content.New(h).ReadResource(watchdog(t), strings.Replace(l.Items[1].Address, "{path}", "z", 1), nil))(t)
 	assert.Equal(t, res.Contents[0].URI, "file:///z")
 	completed, err := content.New(h).CompleteTemplate(watchdog(t), l.Items[1].Address, mcp.CompleteArgument{Name: "path", Value: "z"}, map[string]string{"k": "v"}, nil)
 	assert.OK(t, err)
@@ -269,9 +260,7 @@ func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
 func TestListsOfUsers(t *testing.T) {
 	h := usersHost(t, nil)
 	l := content.New(h).Resources(watchdog(t), nil)
-	if addresses(l) != "ours://x:" || len(l.NotAsked) != 1 || l.NotAsked[0] != "mine" || l.Err() != nil {
-		t.Errorf("without user: %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
-	}
+	assert.Equal(t, fmt.Sprintf("%s %v %v", addresses(l), l.NotAsked, l.Err()), "ours://x: [mine] <nil>", "without user")
 	for _, user := range []string{"alice", "bob", "alice"} {
 		ctx := session.WithUser(watchdog(t), user)
 		l := content.New(h).Resources(ctx, nil)
@@ -281,12 +270,8 @@ func TestListsOfUsers(t *testing.T) {
 		assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(ctx, "mine://x:carol", nil)), mcp.ErrResourceNotFound, "%s reads what is carol's", user)
 		prompts := content.New(h).Prompts(ctx, nil)
 		for _, p := range prompts.Items {
-			res, err := content.New(h).GetPrompt(ctx, p.Name, nil, nil)
-			if err != nil {
-				t.Errorf("%s gets %s: %v", user, p.Name, err)
-			} else if got, want := res.Messages[0].Content.(*sdk.TextContent).Text, p.Prompt.Name+" for "; got != want {
-				t.Errorf("%s gets %q, want %q", user, got, want)
-			}
+			res := assert.Value(content.New(h).GetPrompt(ctx, p.Name, nil, nil))(t)
+			assert.Equal(t, res.Messages[0].Content.(*sdk.TextContent).Text, p.Prompt.Name+" for ", "%s gets", user)
 		}
 		assert.Equal(t, len(prompts.Items), 2, "%s sees", user)
 	}

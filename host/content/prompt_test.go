@@ -52,8 +52,7 @@ func TestPromptsOfAllServers(t *testing.T) {
 		}
 		seen[p.Name] = true
 		assert.Equal(t, assert.Value(promptText(t, h, p.Name))(t), p.Prompt.Name+" for me")
-		res, err := content.New(h).CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil)
-		assert.OK(t, err)
+		res := assert.Value(content.New(h).CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil))(t)
 		assert.Equal(t, res.Completion.Values[0], fmt.Sprintf("%s %s who=m ", p.Server, p.Prompt.Name))
 	}
 	assert.Equal(t, seen["a__review"], true, "plain names are missing in")
@@ -113,16 +112,11 @@ func TestUnknownPrompt(t *testing.T) {
 		{"\x1b__\u202e" + strings.Repeat("x", 1000), ""},
 	} {
 		_, err := promptText(t, h, test.name)
-		var unknown *content.UnknownPromptError
-		if !errors.As(err, &unknown) || unknown.Name != test.name {
-			t.Errorf("%q: %v", test.name, err)
-			continue
-		}
-		if mcp.OutcomeOf(err) == mcp.Unknown {
-			t.Errorf("%q: it is unknown whether it was sent", test.name)
-		}
-		if got := strings.Join(unknown.Suggestions, " "); test.suggestion != "" && got != test.suggestion {
-			t.Errorf("%q: suggested %q, want %q", test.name, got, test.suggestion)
+		unknown := assert.As[*content.UnknownPromptError](t, err, "%q", test.name)
+		assert.Equal(t, unknown.Name, test.name)
+		assert.Equal(t, mcp.OutcomeOf(err) == mcp.Unknown, false, "%q: it is unknown whether it was sent", test.name)
+		if test.suggestion != "" {
+			assert.Equal(t, strings.Join(unknown.Suggestions, " "), test.suggestion, "%q", test.name)
 		}
 		if len(err.Error()) > 3000 || strings.ContainsAny(err.Error(), "\x1b\u202e") {
 			t.Errorf("not to be shown: %q", err)

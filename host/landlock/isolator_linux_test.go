@@ -54,14 +54,11 @@ func start(t testing.TB, opts *landlock.Options, i config.Isolation) *child {
 // ask has the child do something, and returns its answer.
 func (c *child) ask(words ...string) string {
 	c.Helper()
-	params, err := json.Marshal(map[string][]string{"words": words})
-	assert.OK(c, err)
+	params := assert.Value(json.Marshal(map[string][]string{"words": words}))(c)
 	c.n++
-	id, err := jsonrpc.MakeID(float64(c.n))
-	assert.OK(c, err)
+	id := assert.Value(jsonrpc.MakeID(float64(c.n)))(c)
 	assert.OK(c, c.conn.Write(c.Context(), &jsonrpc.Request{ID: id, Method: "do", Params: params}))
-	m, err := c.conn.Read(c.Context())
-	assert.OK(c, err)
+	m := assert.Value(c.conn.Read(c.Context()))(c)
 	var result struct{ Text string }
 	assert.OK(c, json.Unmarshal(m.(*jsonrpc.Response).Result, &result))
 	return result.Text
@@ -333,8 +330,7 @@ func TestStartFails(t *testing.T) {
 	if _, err := c.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), mount) {
 		t.Errorf("Connect without the mount: %v", err)
 	}
-	left, err := os.ReadDir(temp)
-	assert.OK(t, err)
+	left := assert.Value(os.ReadDir(temp))(t)
 	assert.Equal(t, len(left), 0)
 }
 
@@ -384,8 +380,7 @@ func TestTerminal(t *testing.T) {
 	cmd.Env = append(os.Environ(), hostMode+"=1")
 	cmd.Stdin = slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	out, err := cmd.CombinedOutput()
-	assert.OK(t, err)
+	out := assert.Value(cmd.CombinedOutput())(t)
 	assert.Contains(t, string(out), "answer: failed: open /dev/tty: no such device or address", "opening the terminal")
 }
 

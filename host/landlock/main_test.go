@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -88,20 +89,12 @@ func do(words []string) (string, error) {
 		_, err = c.Write([]byte("hello"))
 		return "ok", errors.Join(err, c.Close())
 	case "listen":
-		l, err := net.Listen(words[1], words[2])
-		if err != nil {
-			return "", err
-		}
-		return "ok", l.Close()
+		return closed(net.Listen(words[1], words[2]))
 	case "pair":
 		_, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 		return "ok", err
 	case "open":
-		f, err := os.Open(words[1])
-		if err != nil {
-			return "", err
-		}
-		return "ok", f.Close()
+		return closed(os.Open(words[1]))
 	case "call":
 		return call(words[1:])
 	case "copy":
@@ -114,27 +107,15 @@ func do(words []string) (string, error) {
 	case "descriptors":
 		return descriptors()
 	case "ptrace":
-		pid, err := strconv.Atoi(words[1])
-		if err != nil {
-			return "", err
-		}
-		return "ok", syscall.PtraceAttach(pid)
+		return "ok", syscall.PtraceAttach(pidOf(words[1]))
 	case "memory":
-		f, err := os.OpenFile("/proc/"+words[1]+"/mem", os.O_RDWR, 0)
-		if err != nil {
-			return "", err
-		}
-		return "ok", f.Close()
+		return closed(os.OpenFile("/proc/"+words[1]+"/mem", os.O_RDWR, 0))
 	case "unshare":
 		return "ok", syscall.Unshare(syscall.CLONE_NEWNS)
 	case "mknod":
 		return "ok", syscall.Mknod(words[1], syscall.S_IFCHR|0o600, 1<<8|5)
 	case "signal":
-		pid, err := strconv.Atoi(words[1])
-		if err != nil {
-			return "", err
-		}
-		return "ok", syscall.Kill(pid, 0)
+		return "ok", syscall.Kill(pidOf(words[1]), 0)
 	case "shell":
 		out, err := exec.Command("/bin/sh", "-c", words[1]).CombinedOutput()
 		if err != nil {
@@ -178,28 +159,37 @@ func call(words []string) (string, error) {
 
 // copyMemory reads the first bytes of the test program from another process of it.
 func copyMemory(pid string) (string, error) {
-	n, err := strconv.Atoi(pid)
-	if err != nil {
-		return "", err
-	}
 	buf := make([]byte, 8)
 	ours := []unix.Iovec{{Base: &buf[0]}}
 	ours[0].SetLen(len(buf))
 	theirs := []unix.RemoteIovec{{Base: reflect.ValueOf(copyMemory).Pointer(), Len: len(buf)}}
-	_, err = unix.ProcessVMReadv(n, ours, theirs, 0)
+	_, err := unix.ProcessVMReadv(pidOf(pid), ours, theirs, 0)
 	return "ok", err
 }
 
 // takeDescriptor gets the standard output of another process.
 func takeDescriptor(pid string) (string, error) {
-	n, err := strconv.Atoi(pid)
-	if err != nil {
-		return "", err
-	}
-	process, err := unix.PidfdOpen(n, 0)
+	process, err := unix.PidfdOpen(pidOf(pid), 0)
 	if err != nil {
 		return "", err
 	}
 	_, err = unix.PidfdGetfd(process, 1, 0)
 	return "ok", err
+}
+
+// closed closes what was opened, and says that it could be.
+func closed(c io.Closer, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return "ok", c.Close()
+}
+
+// pidOf returns the process id that a test has written.
+func pidOf(text string) int {
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	return pid
 }

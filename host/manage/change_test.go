@@ -98,12 +98,12 @@ func TestManageRefuses(t *testing.T) {
 		assert.Equal(t, isCode(err, c.code), true, "%s", what)
 		assert.Lacks(t, fmt.Sprint(err), managedSecret, "%s", what)
 	}
-	if now, _ := store.Records(t.Context()); len(now) != 1 || now[0].Revision != was[0].Revision {
-		t.Errorf("the store changed: %v", now)
-	}
+	now, _ := store.Records(t.Context())
+	assert.Equal(t, len(now), 1, "records")
+	assert.Equal(t, now[0].Revision, was[0].Revision, "revision")
 	assert.OK(t, m.Close())
 	assert.Is(t, hosttest.ErrorOf(m.Add(t.Context(), &record.Record{Name: "late", Command: "x"})), host.ErrClosed, "after Close")
-	now, _ := store.Records(t.Context())
+	now, _ = store.Records(t.Context())
 	assert.Equal(t, len(now), 1, "after Close the store has")
 }
 
@@ -113,10 +113,10 @@ func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
 	report, err := m.Update(watchdog(t), "a", patch(t, `{"command": "broken"}`))
 	expectReport(t, "update", report, err, "started [] stopped [] replaced [] kept [] failed 1")
 	assert.Value(call(t, m.Host(), "a__echo", `{"text": "hi"}`))(t)
-	all, err := m.Servers(t.Context())
-	if err != nil || len(all) != 1 || all[0].Record.Command != "broken" || all[0].Status == nil {
-		t.Errorf("%v, %v", all, err)
-	}
+	all := assert.Value(m.Servers(t.Context()))(t)
+	assert.Equal(t, len(all), 1, "servers")
+	assert.Equal(t, all[0].Record.Command, "broken")
+	assert.Equal(t, all[0].Status == nil, false, "no status")
 	report, err = m.Update(watchdog(t), "a", patch(t, `{"command": "x", "description": "mended"}`))
 	expectReport(t, "mend", report, err, "started [] stopped [] replaced [a] kept [] failed 0")
 }
@@ -139,10 +139,9 @@ func TestManageByMany(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Equal(t, names(m.Host()), "shared__echo", "tools")
-	c, err := config.Load(t.Context(), path, nil)
-	if err != nil || len(c.Servers) != 1 || c.Servers[0].Description != status(t, m.Host(), "shared").Description {
-		t.Errorf("the file says %q, the host runs %q, %v", c.Servers[0].Description, status(t, m.Host(), "shared").Description, err)
-	}
+	c := assert.Value(config.Load(t.Context(), path, nil))(t)
+	assert.Equal(t, len(c.Servers), 1, "servers in the file")
+	assert.Equal(t, c.Servers[0].Description, status(t, m.Host(), "shared").Description, "the file, and what the host runs")
 }
 
 // slowStore saves, and ends the context of who asked.
@@ -177,10 +176,7 @@ func TestManagedServersAreMasked(t *testing.T) {
 	statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 	m := open(t, path, withStatuses(statuses))
 	assert.OK(t, m.Close())
-	all, err := m.Servers(t.Context())
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%v, %v", all, err)
-	}
+	all := assert.Value(m.Servers(t.Context()))(t)
 	data := assert.Value(json.Marshal(all))(t)
 	for _, want := range []string{`"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"sk-****abcd"`} {
 		assert.Contains(t, string(data), want)
@@ -285,9 +281,7 @@ func TestManageByID(t *testing.T) {
 	assert.Equal(t, strings.Count(string(data), `"id":`), 1)
 	assert.Lacks(t, string(data), "theirs")
 	assert.Value(m.Update(watchdog(t), a.ID, patch(t, `{"description": "new"}`)))(t)
-	if data, err = os.ReadFile(path); err != nil || !strings.Contains(string(data), `"id": "theirs"`) {
-		t.Errorf("got the file %s and %v, want that the key of another program stands there", data, err)
-	}
+	assert.Contains(t, string(assert.Value(os.ReadFile(path))(t)), `"id": "theirs"`, "the key of another program")
 }
 
 // A record as JSON has what the columns of MateClaw's table have.

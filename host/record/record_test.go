@@ -46,11 +46,8 @@ func localRecord() *record.Record {
 func TestRecordEncodes(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
 		data := assert.Value(r.Encode())(t)
-		again, err := record.Decode(data)
-		assert.OK(t, err)
-		if !reflect.DeepEqual(again, r) {
-			t.Errorf("%s was read as %#v", data, again)
-		}
+		again := assert.Value(record.Decode(data))(t)
+		assert.Equal(t, reflect.DeepEqual(again, r), true, "the same record from %s", data)
 	}
 }
 
@@ -99,9 +96,6 @@ func TestServerShowsNoSecret(t *testing.T) {
 // codes returns the codes and fields of an error's parts.
 func codes(err error) string {
 	var all []string
-	for _, part := range strings.Split(fmt.Sprint(err), "\n") {
-		_ = part
-	}
 	var walk func(error)
 	walk = func(err error) {
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -153,10 +147,7 @@ func TestRecordValidate(t *testing.T) {
 	}
 	for _, c := range cases {
 		var r record.Record
-		if err := json.Unmarshal([]byte(c.json), &r); err != nil {
-			t.Errorf("%s: %v", c.json, err)
-			continue
-		}
+		assert.OK(t, json.Unmarshal([]byte(c.json), &r), "%s", c.json)
 		assert.Equal(t, codes(r.Validate()), c.want, "%s", c.json)
 	}
 }

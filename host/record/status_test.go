@@ -117,8 +117,7 @@ func TestStatusFileOfManyProcesses(t *testing.T) {
 		wg.Go(process(t, fmt.Sprintf("status %s|p%d-", path, i)))
 	}
 	wg.Wait()
-	all, err := record.OpenStatusFile(path).Statuses(t.Context())
-	assert.OK(t, err)
+	all := assert.Value(record.OpenStatusFile(path).Statuses(t.Context()))(t)
 	assert.Equal(t, len(all), 60)
 }
 

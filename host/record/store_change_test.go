@@ -13,9 +13,8 @@ import (
 func TestAddRecord(t *testing.T) {
 	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"})
 	for name, want := range map[string]string{"a b": "name_taken name", "a_b": "name_taken name", "a.b": "name_taken name", "": "name_required name", "c": ""} {
-		if _, err := record.Add(t.Context(), s, &record.Record{Name: name, Command: "x"}); codes(err) != want && (err != nil || want != "") {
-			t.Errorf("%q: got %v, want %s", name, err, want)
-		}
+		_, err := record.Add(t.Context(), s, &record.Record{Name: name, Command: "x"})
+		assert.Equal(t, codes(err), want, "%q", name)
 	}
 	_, err := record.Add(t.Context(), s, &record.Record{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "sk-****abcd"}})
 	assert.Equal(t, codes(err), "mask_unmatched env.K")
@@ -26,22 +25,26 @@ func TestAddRecord(t *testing.T) {
 func TestUpdateRecord(t *testing.T) {
 	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"}, &record.Record{Name: "c", Command: "y"})
 	before, after, err := record.Update(t.Context(), s, "a_b", &record.Patch{Description: record.Some("new")})
-	if err != nil || before.Record.Description != "" || after.Record.Description != "new" || after.Revision == before.Revision {
-		t.Errorf("%v, %v, %v", before, after, err)
-	}
-	_, _, err = record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("newer"), Revision: before.Revision})
-	assert.Equal(t, codes(err), "conflict")
+	assert.OK(t, err)
+	assert.Equal(t, before.Record.Description+" then "+after.Record.Description, " then new")
+	assert.Equal(t, after.Revision == before.Revision, false, "the same revision")
 	_, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("new"), Revision: after.Revision})
-	assert.OK(t, err, "what changed nothing was saved")
-	assert.Equal(t, same.Revision, after.Revision, "what changed nothing was saved")
-	_, _, err = record.Update(t.Context(), s, "c", &record.Patch{Name: record.Some("a.b")})
-	assert.Equal(t, codes(err), "name_taken name")
-	_, _, err = record.Update(t.Context(), s, "a b", &record.Patch{Name: record.Some("a.b")})
 	assert.OK(t, err)
-	_, _, err = record.Update(t.Context(), s, "a_b", nil)
-	assert.OK(t, err)
-	_, _, err = record.Update(t.Context(), s, "none", nil)
-	assert.Equal(t, codes(err), "not_found")
+	assert.Equal(t, same.Revision, after.Revision, "what changed nothing")
+	for _, test := range []struct {
+		name  string
+		patch *record.Patch
+		want  string
+	}{
+		{"a b", &record.Patch{Description: record.Some("newer"), Revision: before.Revision}, "conflict"},
+		{"c", &record.Patch{Name: record.Some("a.b")}, "name_taken name"},
+		{"a b", &record.Patch{Name: record.Some("a.b")}, ""},
+		{"a_b", nil, ""},
+		{"none", nil, "not_found"},
+	} {
+		_, _, err := record.Update(t.Context(), s, test.name, test.patch)
+		assert.Equal(t, codes(err), test.want, "%s", test.name)
+	}
 }
 
 // racing is a store in which somebody else changes what is about to be saved.
@@ -89,7 +92,6 @@ func TestRemoveRecord(t *testing.T) {
 func TestLongestNameCanBeUsed(t *testing.T) {
 	r := &record.Record{Name: strings.Repeat("a", 128), Command: "x"}
 	assert.OK(t, r.Validate())
-	c, err := record.Read(t.Context(), record.NewMemoryStore(r), nil)
-	assert.OK(t, err)
+	c := assert.Value(record.Read(t.Context(), record.NewMemoryStore(r), nil))(t)
 	assert.OK(t, c.Servers[0].Err)
 }
