@@ -1,12 +1,9 @@
 package guardhttp
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +23,7 @@ import (
 
 func TestGet(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		assert.Equal(t, [...]any{r.Method, r.Header.Get("Accept"), r.Header.Get("MCP-Protocol-Version")},
-			[...]any{http.MethodGet, "application/json", "x"}, "received")
+		assert.Equal(t, r.Method+" "+r.Header.Get("Accept")+" "+r.Header.Get("MCP-Protocol-Version"), "GET application/json x", "received")
 		w.Header().Set("DPoP-Nonce", "n")
 		answerJSON(w, 200, `{"a":1}`)
 	})
@@ -50,15 +46,7 @@ func TestPost(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	big, _ := json.Marshal(strings.Repeat("x", maxBody))
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	_, _ = z.Write(bytes.Repeat([]byte(" "), 4*maxBody))
-	_ = z.Close()
-	var packed bytes.Buffer
-	z = gzip.NewWriter(&packed)
-	_, _ = io.WriteString(z, `{"b":2}`)
-	_ = z.Close()
+	big := []byte(`"` + strings.Repeat("x", maxBody) + `"`)
 	for _, test := range []struct {
 		name     string
 		status   int
@@ -70,7 +58,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{name: "json", status: 200, kind: "application/json; charset=utf-8", body: []byte(`{}`), want: `{}`},
 		{name: "suffix", status: 201, kind: "application/oauth+json", body: []byte(`{}`), want: `{}`},
-		{name: "gzip", status: 200, kind: "application/json", encoding: "gzip", body: packed.Bytes(), want: `{"b":2}`},
+		{name: "gzip", status: 200, kind: "application/json", encoding: "gzip", body: packed(`{"b":2}`), want: `{"b":2}`},
 		{name: "refusal", status: 401, kind: "application/json", body: []byte(`{"error":"x"}`), want: `{"error":"x"}`},
 		{name: "refusal in HTML", status: 403, kind: "text/html", body: []byte(`<secret>`)},
 		{name: "nothing", status: 200},
@@ -87,7 +75,7 @@ func TestAnswers(t *testing.T) {
 		{name: "encoding", status: 200, kind: "application/json", encoding: "br", body: []byte(`secret`), err: "compressed"},
 		{name: "large", status: 200, kind: "application/json", body: big, err: "1 MiB"},
 		{name: "large refusal", status: 400, kind: "application/json", body: big, err: "1 MiB"},
-		{name: "bomb", status: 200, kind: "application/json", encoding: "gzip", body: bomb.Bytes(), err: "1 MiB"},
+		{name: "bomb", status: 200, kind: "application/json", encoding: "gzip", body: packed(strings.Repeat(" ", 4*maxBody)), err: "1 MiB"},
 		{name: "broken gzip", status: 200, kind: "application/json", encoding: "gzip", body: []byte(`secret`), err: "hung up"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -95,21 +83,20 @@ func TestAnswers(t *testing.T) {
 				if test.kind != "" {
 					w.Header().Set("Content-Type", test.kind)
 				}
-				if test.encoding != "" {
-					w.Header().Set("Content-Encoding", test.encoding)
-				}
+				w.Header().Set("Content-Encoding", test.encoding)
 				w.WriteHeader(test.status)
 				_, _ = w.Write(test.body)
 			})
 			a, err := local(t, Options{}).PostForm(t.Context(), at+"/p?q=secret", nil, nil)
 			if test.err != "" {
 				f := wantFailure(t, err, test.err)
-				assert.Equal(t, [...]any{f.Status, f.NotSent}, [...]any{test.status, false}, "failure")
+				assert.Equal(t, f.Status, test.status, "status")
+				assert.Equal(t, f.NotSent, false, "it was sent")
 				assert.Lacks(t, err.Error(), "secret")
 				return
 			}
 			assert.OK(t, err)
-			assert.Equal(t, [...]any{a.Status, string(a.Body)}, [...]any{test.status, test.want}, "answer")
+			assert.Equal(t, fmt.Sprintf("%d %s", a.Status, a.Body), fmt.Sprint(test.status, " ", test.want), "answer")
 		})
 	}
 }
@@ -118,17 +105,11 @@ func TestAnswers(t *testing.T) {
 func TestEndlessAnswer(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		for block := bytes.Repeat([]byte(" "), 64<<10); ; {
-			if _, err := w.Write(block); err != nil {
-				return
-			}
-		}
+		sendEndlessly(w)
 	})
-	c := local(t, Options{})
-	_, err := c.Get(t.Context(), at, nil)
-	wantFailure(t, err, "1 MiB")
-	_, err = c.PostForm(t.Context(), at, nil, nil)
-	wantFailure(t, err, "1 MiB")
+	for _, err := range everything(t, local(t, Options{}), at) {
+		wantFailure(t, err, "1 MiB")
+	}
 }
 
 // What is of no use by its header is not waited for.
@@ -143,8 +124,9 @@ func TestUselessBodies(t *testing.T) {
 		a, err := local(t, Options{}).Get(t.Context(), at, nil)
 		if status == 200 {
 			wantFailure(t, err, "text/event-stream")
-		} else if err != nil || a.Status != status {
-			t.Errorf("%s: %+v, %v", kind, a, err)
+		} else {
+			assert.OK(t, err)
+			assert.Equal(t, a.Status, status, "%s", kind)
 		}
 	}
 }
@@ -161,11 +143,7 @@ func TestBrokenAnswersAreNotShown(t *testing.T) {
 		"",
 	} {
 		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			conn, _, err := w.(http.Hijacker).Hijack()
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			conn, _, _ := w.(http.Hijacker).Hijack()
 			_, _ = io.WriteString(conn, raw)
 			_ = conn.Close()
 		})
@@ -181,7 +159,7 @@ func TestNotSent(t *testing.T) {
 	closed := deadport.URL(t)
 	c := local(t, Options{})
 	_, err := c.PostForm(t.Context(), closed, nil, nil)
-	assert.Equal(t, wantFailure(t, err, "refused").NotSent, true, "nobody listens, but it was sent")
+	assert.Equal(t, wantFailure(t, err, "refused").NotSent, true, "nothing listens, but it was sent")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = c.PostForm(ctx, closed, nil, nil)
@@ -237,8 +215,8 @@ func TestTLS(t *testing.T) {
 	assert.Equal(t, wantFailure(t, err, "unknown authority").NotSent, true, "sent without a certificate")
 	_, err = local(t, Options{TLS: mine}).Get(t.Context(), newServer(tls.VersionTLS11).URL, nil)
 	assert.Equal(t, wantFailure(t, err, "TLS").NotSent, true, "sent by TLS 1.1")
-	assert.Equal(t, [...]any{mine.MinVersion, mine.NextProtos == nil},
-		[...]any{uint16(tls.VersionTLS10), true}, "the caller's TLS configuration was changed")
+	assert.Equal(t, mine.MinVersion, tls.VersionTLS10, "the caller's version")
+	assert.Equal(t, mine.NextProtos == nil, true, "the caller's protocols are as before")
 	_, err = local(t, Options{TLS: mine}).Get(t.Context(), "https://localhost:"+s.Listener.Addr().String()[len("127.0.0.1:"):], nil)
 	wantFailure(t, err, "another name")
 }
@@ -263,7 +241,8 @@ func TestProxy(t *testing.T) {
 	assert.Equal(t, string(a.Body), `{"host":"mcp.example"}`, "answer")
 	_, err := c.PostForm(t.Context(), "https://mcp.example/x", nil, nil)
 	assert.Equal(t, wantFailure(t, err, "proxy refuses the connection: HTTP status 403").NotSent, true, "sent, although the proxy refused")
-	assert.Equal(t, [...]any{asked.Load(), through.Load()}, [...]any{int32(2), int32(2)}, "asked")
+	assert.Equal(t, asked.Load(), 2, "questions for the proxy")
+	assert.Equal(t, through.Load(), 2, "requests by the proxy")
 	// Addresses that can be seen are checked all the same.
 	for _, to := range []string{"http://169.254.169.254/", "https://10.0.0.1/", "https://localhost/", proxy} {
 		assert.As[*Refusal](t, errOf(c.Get(t.Context(), to, nil)), "%s", to)
@@ -271,9 +250,8 @@ func TestProxy(t *testing.T) {
 	assert.Equal(t, through.Load(), 2, "a refused request went to the proxy")
 	broken := New(Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, errors.New("http://user:secret@proxy") }})
 	_, err = broken.Get(t.Context(), "https://mcp.example/", nil)
-	if wantFailure(t, err, "proxy"); strings.Contains(err.Error(), "secret") {
-		t.Errorf("%q shows the proxy's password", err)
-	}
+	wantFailure(t, err, "proxy")
+	assert.Lacks(t, err.Error(), "secret")
 }
 
 func TestConcurrentUse(t *testing.T) {
@@ -283,10 +261,8 @@ func TestConcurrentUse(t *testing.T) {
 	for i := range 16 {
 		users.Go(func() {
 			for range 8 {
-				for _, err := range everything(t, c, at) {
-					if err != nil {
-						t.Error(err)
-					}
+				if err := errors.Join(everything(t, c, at)...); err != nil {
+					t.Error(err)
 				}
 				if i == 0 {
 					c.Close()
@@ -329,13 +305,8 @@ func TestRedirectsToOtherOrigins(t *testing.T) {
 				c := New(o)
 				t.Cleanup(c.Close)
 				for _, err := range everything(t, c, "http://mcp.example:"+port+"/x") {
-					var r *Refusal
-					var f *Failure
-					if !errors.As(err, &r) && !errors.As(err, &f) {
-						t.Errorf("%v, want a *Refusal or a *Failure", err)
-					} else if strings.Contains(err.Error(), "secret") {
-						t.Errorf("%q shows the query", err)
-					}
+					assert.Equal(t, errors.As(err, new(*Refusal)) || errors.As(err, new(*Failure)), true, "%v is a *Refusal or a *Failure", err)
+					assert.Lacks(t, err.Error(), "secret")
 				}
 				assert.Equal(t, hits, 3, "requests")
 			})
@@ -359,22 +330,14 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 		var got []string
 		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get("X"))
-			switch r.URL.Path {
-			case "/3":
+			if r.URL.Path == "/3" {
 				answerJSON(w, 200, `{}`)
-			case "/0":
-				w.Header().Set("Location", "1")
-				w.WriteHeader(status)
-			case "/1":
-				w.Header().Set("Location", "http://"+r.Host+"/2#f")
-				w.WriteHeader(status)
-			case "/2":
-				w.Header().Set("Location", "//"+r.Host+"/3")
-				w.WriteHeader(status)
-			case "/long":
-				w.Header().Set("Location", "/0")
-				w.WriteHeader(status)
+				return
 			}
+			w.Header().Set("Location", map[string]string{
+				"/0": "1", "/1": "http://" + r.Host + "/2#f", "/2": "//" + r.Host + "/3", "/long": "/0",
+			}[r.URL.Path])
+			w.WriteHeader(status)
 		})
 		c := local(t, Options{})
 		assert.Value(c.Get(t.Context(), at+"/0", http.Header{"X": {"y"}}))(t)
@@ -386,7 +349,8 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 		got = nil
 		_, err = c.PostForm(t.Context(), at+"/0", nil, url.Values{"code": {"x"}})
 		f := wantFailure(t, err, "not followed")
-		assert.Equal(t, [...]any{f.Status, f.NotSent}, [...]any{status, false})
+		assert.Equal(t, f.Status, status, "status")
+		assert.Equal(t, f.NotSent, false, "it was sent")
 		assert.Equal(t, strings.Join(got, ","), "POST /0 ", "%d", status)
 	}
 }
@@ -398,5 +362,6 @@ func TestOtherStatusesOf300(t *testing.T) {
 		w.WriteHeader(http.StatusMultipleChoices)
 	})
 	a := assert.Value(local(t, Options{}).Get(t.Context(), at, nil))(t)
-	assert.Equal(t, [...]any{a.Status, a.Body == nil}, [...]any{300, true})
+	assert.Equal(t, a.Status, 300, "status")
+	assert.Equal(t, len(a.Body), 0, "bytes of the answer")
 }

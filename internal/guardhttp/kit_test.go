@@ -1,6 +1,8 @@
 package guardhttp
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"io"
@@ -33,18 +35,16 @@ type canary struct {
 
 func (c *canary) wantUntouched(t testing.TB) {
 	t.Helper()
-	assert.Equal(t, c.hits.Load(), 0, "the canary was hit times")
+	assert.Equal(t, c.hits.Load(), 0, "requests to the canary")
 }
 
 func newCanary(t testing.TB) *canary {
 	c := &canary{}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.url = serve(t, func(w http.ResponseWriter, r *http.Request) {
 		c.hits.Add(1)
 		answerJSON(w, 200, `{}`)
-	}))
-	t.Cleanup(s.Close)
-	c.url = s.URL
-	c.port = s.URL[strings.LastIndexByte(s.URL, ':')+1:]
+	})
+	c.port = parsePort(t, c.url)
 	return c
 }
 
@@ -77,6 +77,23 @@ func answerJSON(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body)
+}
+
+// packed returns a text as gzip packs it.
+func packed(text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// sendEndlessly sends blanks until the client hangs up.
+func sendEndlessly(w io.Writer) {
+	block := bytes.Repeat([]byte(" "), 64<<10)
+	for err := error(nil); err == nil; {
+		_, err = w.Write(block)
+	}
 }
 
 func wantFailure(t testing.TB, err error, text string) *Failure {
@@ -164,8 +181,7 @@ func hasIPv6() bool {
 }
 
 func parsePort(t testing.TB, raw string) string {
-	u := assert.Value(url.Parse(raw))(t)
-	return u.Port()
+	return assert.Value(url.Parse(raw))(t).Port()
 }
 
 var statuses = []int{301, 302, 303, 307, 308}

@@ -2,7 +2,6 @@ package guardhttp
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -31,11 +30,12 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		}})
 		assert.OK(t, err, "%s", test.method)
 		want := fmt.Sprintf("%s /p%%2Fq?r=%%26 %s|[1 2]|%s|gzip|%d", test.method, test.body, strings.TrimPrefix(at, "http://"), len(test.body))
-		assert.Equal(t, [...]any{a.Status, string(a.Body), a.Header.Get("Content-Type"), a.Truncated},
-			[...]any{http.StatusTeapot, want, "text/weird", false}, "%s", test.method)
+		assert.Equal(t, string(a.Body), want, "%s", test.method)
+		assert.Equal(t, a.Header.Get("Content-Type"), "text/weird", "%s", test.method)
+		assert.Equal(t, a.Truncated, false, "%s", test.method)
 	}
 	head := assert.Value(c.Do(t.Context(), &Request{Method: "HEAD", URL: at}))(t)
-	assert.Equal(t, [...]any{head.Status, len(head.Body)}, [...]any{http.StatusTeapot, 0}, "HEAD")
+	assert.Equal(t, head.Status, http.StatusTeapot, "HEAD")
 }
 
 func TestDoRefusesWhatCannotBeSent(t *testing.T) {
@@ -53,40 +53,28 @@ func TestDoRefusesWhatCannotBeSent(t *testing.T) {
 		{Method: "GET", URL: "https://10.0.0.1/secret"},
 	} {
 		_, err := c.Do(t.Context(), r)
-		var f *Failure
-		var refused *Refusal
-		if !errors.As(err, &refused) && (!errors.As(err, &f) || !f.NotSent) {
-			t.Errorf("%s %q: %v", r.Method, r.URL, err)
-		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q shows what was to be sent", err)
+		if !errors.As(err, new(*Refusal)) {
+			assert.Equal(t, assert.As[*Failure](t, err, "%s %q", r.Method, r.URL).NotSent, true, "%s %q", r.Method, r.URL)
 		}
+		assert.Lacks(t, err.Error(), "secret")
 	}
 	canary.wantUntouched(t)
 }
 
 func TestDoBoundsAnswers(t *testing.T) {
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	for range 4 {
-		_, _ = z.Write(make([]byte, 1<<20))
-	}
-	_ = z.Close()
+	bomb := packed(strings.Repeat(" ", 4<<20))
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/bomb":
 			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write(bomb.Bytes())
+			_, _ = w.Write(bomb)
 		case "/exact":
 			_, _ = w.Write(bytes.Repeat([]byte("x"), 1000))
 		case "/odd":
 			w.Header().Set("Content-Encoding", "br")
 			_, _ = io.WriteString(w, "secret")
 		case "/endless":
-			for {
-				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
-					return
-				}
-			}
+			sendEndlessly(w)
 		case "/headers":
 			for i := range 64 {
 				w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("secret", 1<<10))
@@ -119,7 +107,9 @@ func TestDoBoundsAnswers(t *testing.T) {
 			continue
 		}
 		assert.OK(t, err, "%s", test.path)
-		assert.Equal(t, [...]any{len(a.Body), cap(a.Body) > 2*test.want+1024, a.Truncated}, [...]any{test.want, false, test.truncated}, "%s", test.path)
+		assert.Equal(t, len(a.Body), test.want, "%s", test.path)
+		assert.Equal(t, a.Truncated, test.truncated, "%s", test.path)
+		assert.Equal(t, cap(a.Body) <= 2*test.want+1024, true, "%s: %d bytes of memory are few", test.path, cap(a.Body))
 	}
 }
 
@@ -129,21 +119,11 @@ func TestDoFollows(t *testing.T) {
 		var got []string
 		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			got = append(got, r.Method+" "+r.URL.Path+r.Header.Get("Authorization"))
-			to := ""
-			switch r.URL.Path {
-			case "/here":
-				to = "/there"
-			case "/away":
-				to = canary.url + "/secret"
-			case "/metadata":
-				to = "http://169.254.169.254/latest"
-			case "/loop":
-				to = "/loop"
-			case "/nowhere":
-				to = ""
-			default:
-				_, _ = io.WriteString(w, "arrived")
-				return
+			to, ok := map[string]string{
+				"/here": "/there", "/away": canary.url + "/secret", "/metadata": "http://169.254.169.254/latest", "/loop": "/loop", "/nowhere": "",
+			}[r.URL.Path]
+			if !ok {
+				return // arrived
 			}
 			w.Header().Set("Location", to)
 			w.WriteHeader(status)
@@ -169,7 +149,8 @@ func TestDoFollows(t *testing.T) {
 			got = nil
 			a, err := c.Do(t.Context(), &Request{Method: test.method, URL: at + test.path, Follow: test.follow, Header: http.Header{"authorization": {"A"}}})
 			assert.OK(t, err, "%d %s %s", status, test.method, test.path)
-			assert.Equal(t, [...]any{a.Status, strings.Join(got, ",")}, [...]any{test.want, test.requests}, "%d %s %s", status, test.method, test.path)
+			assert.Equal(t, a.Status, test.want, "%d %s %s", status, test.method, test.path)
+			assert.Equal(t, strings.Join(got, ","), test.requests, "%d", status)
 		}
 	}
 	canary.wantUntouched(t)
@@ -182,10 +163,10 @@ func TestDoChecksEachAddress(t *testing.T) {
 	t.Cleanup(c.Close)
 	for i := range 3 {
 		_, err := c.Do(t.Context(), &Request{Method: "DELETE", URL: "http://api.example:" + canary.port + "/secret"})
-		var refused *Refusal
-		var f *Failure
-		if i == 0 && (!errors.As(err, &f) || !f.NotSent) || i > 0 && !errors.As(err, &refused) {
-			t.Errorf("%d: %v", i, err)
+		if i == 0 {
+			assert.Equal(t, assert.As[*Failure](t, err).NotSent, true, "nothing listens there")
+		} else {
+			assert.As[*Refusal](t, err, "address %d", i)
 		}
 	}
 	canary.wantUntouched(t)
@@ -230,9 +211,9 @@ func TestSwitchedProtocols(t *testing.T) {
 	c := local(t, Options{})
 	_, err := c.Do(t.Context(), &Request{Method: "GET", URL: at})
 	f := wantFailure(t, err, "another protocol")
-	assert.Equal(t, [...]any{f.Status, f.NotSent}, [...]any{http.StatusSwitchingProtocols, false})
-	_, err = c.Get(t.Context(), at, nil)
-	wantFailure(t, err, "another protocol")
-	_, err = c.PostForm(t.Context(), at, nil, nil)
-	wantFailure(t, err, "another protocol")
+	assert.Equal(t, f.Status, http.StatusSwitchingProtocols, "status")
+	assert.Equal(t, f.NotSent, false, "it was sent")
+	for _, err := range everything(t, c, at) {
+		wantFailure(t, err, "another protocol")
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,40 +47,27 @@ func home(t *testing.T) {
 
 func expectKeyError(t *testing.T, err error) {
 	t.Helper()
-	var key *seal.KeyError
-	if !errors.As(err, &key) || !strings.Contains(key.Source, "keyring") {
-		t.Errorf("got %v, want a *seal.KeyError of the keyring", err)
-	}
+	assert.Contains(t, assert.As[*seal.KeyError](t, err).Source, "keyring", "source")
 }
 
 func keysOf(t *testing.T, source seal.KeySource) *seal.Keys {
 	t.Helper()
-	keys := assert.Value(source(t.Context(), nil))(t)
-	return keys
+	return assert.Value(source(t.Context(), nil))(t)
 }
 
 func TestKeyIsMadeOnce(t *testing.T) {
 	home(t)
 	shared := &slowRing{texts: map[string]string{}}
-	var mu sync.Mutex
-	made := map[auth.Secret]bool{}
-	var wg sync.WaitGroup
-	for range 8 { // each as a program of its own
+	answers := make(chan func(testing.TB) *seal.Keys, 8)
+	for range cap(answers) { // each as a program of its own
 		e := newEntry("test")
 		e.ring = shared
-		wg.Go(func() {
-			keys, err := e.ask(t.Context(), e.getOrMake)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			made[keys.Current] = true
-		})
+		go func() { answers <- assert.Value(e.ask(t.Context(), e.getOrMake)) }()
 	}
-	wg.Wait()
-	assert.Equal(t, len(made), 1, "8 programs keys")
+	first := (<-answers)(t).Current
+	for range cap(answers) - 1 {
+		assert.Equal(t, (<-answers)(t).Current == first, true, "all have the same key")
+	}
 }
 
 // A slowRing lets others in between all it does.
@@ -116,20 +104,16 @@ func TestRotation(t *testing.T) {
 	first := keysOf(t, Key(DefaultService))
 	assert.OK(t, NewKey(t.Context(), DefaultService))
 	both := keysOf(t, Key(DefaultService))
-	if both.Current == first.Current || len(both.Old) != 1 || both.Old[0] != first.Current {
-		t.Error("the new key does not stand before the old one")
-	}
+	assert.Equal(t, both.Current != first.Current, true, "there is a new key")
+	assert.Equal(t, slices.Equal(both.Old, []auth.Secret{first.Current}), true, "the other is the old one")
 	assert.Value(s.Rotate(t.Context()))(t)
 	assert.OK(t, DropOldKeys(t.Context(), DefaultService))
-	if now := keysOf(t, Key(DefaultService)); now.Current != both.Current || len(now.Old) != 0 {
-		t.Error("there is more than the new key")
-	}
+	now := keysOf(t, Key(DefaultService))
+	assert.Equal(t, now.Current == both.Current, true, "the new key stays")
+	assert.Equal(t, len(now.Old), 0, "old keys")
 	again := assert.Value(Open(t.Context(), dir, &Options{Service: DefaultService}))(t)
 	defer again.Close()
-	var key *seal.KeyError
-	if _, err := Open(t.Context(), dir, &Options{Service: "another"}); !errors.As(err, &key) {
-		t.Errorf("open with another entry: %v", err)
-	}
+	assert.As[*seal.KeyError](t, errOf(Open(t.Context(), dir, &Options{Service: "another"})))
 }
 
 func TestKeysDroppedTooEarly(t *testing.T) {
@@ -139,10 +123,7 @@ func TestKeysDroppedTooEarly(t *testing.T) {
 	s := assert.Value(Open(t.Context(), dir, nil))(t)
 	defer s.Close()
 	assert.OK(t, errors.Join(NewKey(t.Context(), DefaultService), DropOldKeys(t.Context(), DefaultService)))
-	var key *seal.KeyError
-	if _, err := Open(t.Context(), dir, nil); !errors.As(err, &key) {
-		t.Errorf("open without the key: %v", err)
-	}
+	assert.As[*seal.KeyError](t, errOf(Open(t.Context(), dir, nil)))
 }
 
 func TestNoKeyring(t *testing.T) {
@@ -152,9 +133,7 @@ func TestNoKeyring(t *testing.T) {
 	_, err := Open(t.Context(), dir, nil)
 	expectKeyError(t, err)
 	expectKeyError(t, NewKey(t.Context(), "test"))
-	if found, err := filepath.Glob(filepath.Join(dir, "key*")); err != nil || found != nil {
-		t.Errorf("a key was put into a file instead: %v, %v", found, err)
-	}
+	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "key*")))(t)), 0, "keys in files")
 }
 
 func TestSpoiltEntry(t *testing.T) {
@@ -163,13 +142,9 @@ func TestSpoiltEntry(t *testing.T) {
 	assert.OK(t, keyring.Set("test", account, "canary"))
 	_, err := Key("test")(t.Context(), nil)
 	expectKeyError(t, err)
-	if strings.Contains(fmt.Sprint(err), "canary") {
-		t.Errorf("the error shows the entry: %v", err)
-	}
+	assert.Lacks(t, err.Error(), "canary")
 	expectKeyError(t, NewKey(t.Context(), "test"))
-	if text, err := keyring.Get("test", account); text != "canary" || err != nil {
-		t.Errorf("the entry was overwritten: %q, %v", text, err)
-	}
+	assert.Equal(t, assert.Value(keyring.Get("test", account))(t), "canary", "the entry")
 }
 
 // A stuckRing answers when it is let go.
@@ -193,11 +168,7 @@ func TestKeyringThatDoesNotAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() {
-			if _, err := e.ask(ctx, e.getOrMake); !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v, want the end of the context", err)
-			}
-		})
+		wg.Go(func() { assert.Is(t, errOf(e.ask(ctx, e.getOrMake)), context.Canceled) })
 	}
 	<-r.asked
 	cancel()
@@ -206,15 +177,11 @@ func TestKeyringThatDoesNotAnswer(t *testing.T) {
 	e.wait = time.Millisecond
 	_, err := e.ask(t.Context(), e.getOrMake)
 	expectKeyError(t, err)
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the end of patience", err)
-	}
-	assert.Equal(t, len(r.asked), 0, "the keyring was asked times more while it did not answer")
-	e.wait = patience
+	assert.Is(t, err, context.DeadlineExceeded)
+	assert.Equal(t, len(r.asked), 0, "requests more while it did not answer")
+	e.wait = time.Hour
 	close(r.letGo)
-	if _, err := e.ask(t.Context(), e.getOrMake); err != nil {
-		t.Errorf("after the keyring was unlocked: %v", err)
-	}
+	assert.OK(t, errOf(e.ask(t.Context(), e.getOrMake)), "after it was unlocked")
 }
 
 // TestBusThatDoesNotAnswer asks the real keyring code, with a bus that takes
@@ -237,9 +204,7 @@ func TestBusThatDoesNotAnswer(t *testing.T) {
 	conn, err := l.Accept() // it waits for the bus now
 	assert.OK(t, err)
 	defer conn.Close()
-	if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, errors.Join(stdin.Close(), cmd.Wait()))
 	assert.Contains(t, out.String(), "did not answer", "the process said")
 }
 

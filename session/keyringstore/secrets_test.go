@@ -20,25 +20,22 @@ var _ config.SecretStore = (*SecretStore)(nil)
 func TestSecrets(t *testing.T) {
 	keyring.MockInit()
 	s := Secrets("")
+	wantSecret := func(s *SecretStore, name string, want config.Secret) {
+		t.Helper()
+		got, ok, err := s.Secret(t.Context(), name)
+		assert.OK(t, err)
+		assert.Equal(t, got.Reveal(), want.Reveal(), "%s", name)
+		assert.Equal(t, ok, want != "", "%s: there is one", name)
+	}
 	assert.OK(t, keyring.Set(DefaultService, "github", "from another program"))
-	if got, ok, err := s.Secret(t.Context(), "github"); got != "from another program" || !ok || err != nil {
-		t.Errorf("%v %v %v", got.Reveal(), ok, err)
-	}
-	if got, ok, err := s.Secret(t.Context(), "gitlab"); got != "" || ok || err != nil {
-		t.Errorf("%v %v %v", got.Reveal(), ok, err)
-	}
+	wantSecret(s, "github", "from another program")
+	wantSecret(s, "gitlab", "")
+	wantSecret(Secrets("other"), "github", "")
 	for _, value := range []config.Secret{"one", "two", ""} {
 		assert.OK(t, s.SetSecret(t.Context(), "a/b c", value))
-		if got, ok, err := s.Secret(t.Context(), "a/b c"); got != value || ok != (value != "") || err != nil {
-			t.Errorf("%v %v %v", got.Reveal(), ok, err)
-		}
+		wantSecret(s, "a/b c", value)
 	}
-	if err := s.SetSecret(t.Context(), "a/b c", ""); err != nil {
-		t.Errorf("a second removal: %v", err)
-	}
-	if _, ok, err := Secrets("other").Secret(t.Context(), "github"); ok || err != nil {
-		t.Errorf("another service: %v %v", ok, err)
-	}
+	assert.OK(t, s.SetSecret(t.Context(), "a/b c", ""), "a second removal")
 }
 
 // What sessions are sealed with is not to be had through a config file.
@@ -48,66 +45,59 @@ func TestSecretsAreNotKeys(t *testing.T) {
 	assert.OK(t, NewKey(t.Context(), DefaultService))
 	s := Secrets(DefaultService)
 	for _, name := range []string{account, "Session Keys", " session keys ", "", "a\nb", "a\x00", "\xff", strings.Repeat("a", 257)} {
-		got, ok, err := s.Secret(t.Context(), name)
-		var wrong *SecretError
-		if got != "" || ok || !errors.As(err, &wrong) || !errors.As(s.SetSecret(t.Context(), name, "x"), &wrong) {
-			t.Errorf("%q: %v, %v", name, ok, err)
-		}
+		_, _, err := s.Secret(t.Context(), name)
+		assert.As[*SecretError](t, err, "%q", name)
+		assert.As[*SecretError](t, s.SetSecret(t.Context(), name, "x"), "%q", name)
 	}
 }
 
 func TestSecretsWithoutKeyring(t *testing.T) {
 	keyring.MockInitWithError(errors.New("no such service"))
 	s := Secrets("")
-	var wrong *SecretError
-	if _, ok, err := s.Secret(t.Context(), "a"); ok || !errors.As(err, &wrong) || wrong.Name != "a" {
-		t.Errorf("%v, %v", ok, err)
-	}
-	if err := s.SetSecret(t.Context(), "a", "canary"); !errors.As(err, &wrong) || strings.Contains(err.Error(), "canary") {
-		t.Errorf("%v", err)
-	}
+	_, _, err := s.Secret(t.Context(), "a")
+	assert.Equal(t, assert.As[*SecretError](t, err).Name, "a", "name")
+	err = s.SetSecret(t.Context(), "a", "canary")
+	assert.As[*SecretError](t, err)
+	assert.Lacks(t, err.Error(), "canary")
 }
 
-// A mute ring answers when it is let go.
-type mute struct {
+// A silentRing answers when it is let go.
+type silentRing struct {
 	letGo chan struct{}
 	asked chan struct{}
 }
 
-func (m mute) Get(string, string) (string, error) {
+func (m silentRing) Get(string, string) (string, error) {
 	m.asked <- struct{}{}
 	<-m.letGo
 	return "secret", nil
 }
-func (m mute) Set(string, string, string) error { <-m.letGo; return nil }
-func (m mute) Delete(string, string) error      { <-m.letGo; return nil }
+func (m silentRing) Set(string, string, string) error { <-m.letGo; return nil }
+func (m silentRing) Delete(string, string) error      { <-m.letGo; return nil }
 
-func TestSecretsOfAMuteKeyring(t *testing.T) {
+func TestSecretsOfASilentKeyring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := mute{make(chan struct{}), make(chan struct{}, 100)}
+		m := silentRing{make(chan struct{}), make(chan struct{}, 100)}
 		s := Secrets("")
 		s.ring = m
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				if _, _, err := s.Secret(ctx, "a"); !errors.Is(err, context.Canceled) {
-					t.Errorf("%v", err)
-				}
+				_, _, err := s.Secret(ctx, "a")
+				assert.Is(t, err, context.Canceled)
 			})
 		}
 		synctest.Wait()
 		cancel()
 		wg.Wait()
-		if err := s.SetSecret(t.Context(), "a", "b"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
-		}
-		assert.Equal(t, len(m.asked), 1, "the keyring was asked times while it did not answer")
+		assert.Is(t, s.SetSecret(t.Context(), "a", "b"), context.DeadlineExceeded)
+		assert.Equal(t, len(m.asked), 1, "requests while it did not answer")
 		close(m.letGo)
 		time.Sleep(time.Second)
-		if got, ok, err := s.Secret(t.Context(), "a"); got != "secret" || !ok || err != nil {
-			t.Errorf("after it was unlocked: %v, %v", ok, err)
-		}
+		got, _, err := s.Secret(t.Context(), "a")
+		assert.OK(t, err, "after it was unlocked")
+		assert.Equal(t, got.Reveal(), "secret", "after it was unlocked")
 	})
 }
 
@@ -116,7 +106,6 @@ func TestSecretsAnswerReferences(t *testing.T) {
 	assert.OK(t, keyring.Set(DefaultService, "github", "s3cret"))
 	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"T": "${keyring:github}", "K": "${keyring:session keys}"}}}}`),
 		&config.Options{Secrets: Secrets("")}))(t)
-	if a := c.Servers[0]; a.Env["T"] != "s3cret" || a.Err == nil || !strings.Contains(a.Err.Error(), "session keys") {
-		t.Errorf("%v", a.Err)
-	}
+	assert.Equal(t, c.Servers[0].Env["T"], "s3cret", "T")
+	assert.Contains(t, c.Servers[0].Err.Error(), "session keys")
 }
