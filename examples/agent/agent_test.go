@@ -339,8 +339,7 @@ func TestEndpointErrors(t *testing.T) {
 
 func quote(t *testing.T, s string) string {
 	t.Helper()
-	data := assert.Value(json.Marshal(s))(t)
-	return string(data)
+	return string(assert.Value(json.Marshal(s))(t))
 }
 
 func TestToolsOfTheMoment(t *testing.T) {
@@ -374,8 +373,7 @@ func TestToolsOfTheMoment(t *testing.T) {
 // noTools are the tools of an agent that knows the names of the registry.
 func noTools(t *testing.T) *profile.Set {
 	t.Helper()
-	set := assert.Value(profile.Compile(profile.OpenAI, nil, nil))(t)
-	return set
+	return assert.Value(profile.Compile(profile.OpenAI, nil, nil))(t)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

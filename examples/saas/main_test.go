@@ -88,8 +88,7 @@ func (p *program) end() error {
 func TestDemo(t *testing.T) {
 	p := startProgram(t, "-demo")
 	var out bytes.Buffer
-	_, err := io.Copy(&out, p.stdout)
-	assert.OK(t, err)
+	assert.Value(io.Copy(&out, p.stdout))(t)
 	assert.OK(t, p.end(), "status")
 	want := `Open http://ADDRESS (two replicas, one PostgreSQL)
 - alice and bob sign in

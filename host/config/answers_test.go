@@ -75,22 +75,18 @@ func TestAnswered(t *testing.T) {
 	for name, text := range map[string]string{"f": "other", "e": "E=two"} {
 		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	full, err := all.Answered(t.Context())
-	assert.OK(t, err)
+	full := assert.Value(all.Answered(t.Context()))(t)
 	assert.Equal(t, [...]string{full.Command, strings.Join(full.Args, " ")}, [...]string{"a.example", "$A said from-file"})
 	assert.Equal(t, full.Env["K"], "key")
 	assert.Equal(t, full.Env["E"], "one")
 	assert.Equal(t, [...]string{full.Fingerprint(), full.Name}, [...]string{all.Fingerprint(), all.Name})
 	before := asked
-	again, err := all.Answered(t.Context())
-	assert.OK(t, err)
+	again := assert.Value(all.Answered(t.Context()))(t)
 	assert.Equal(t, [...]any{again.Hash(), asked}, [...]any{full.Hash(), before})
-	full, err = web.Answered(t.Context())
-	assert.OK(t, err)
+	full = assert.Value(web.Answered(t.Context()))(t)
 	assert.Equal(t, full.URL, "https://said/a.example")
 	assert.Equal(t, full.Headers["X"], "Bearer key")
-	off, err := servers["off"].Answered(t.Context())
-	assert.OK(t, err)
+	off := assert.Value(servers["off"].Answered(t.Context()))(t)
 	assert.Equal(t, off.Enabled, false, "off.Enabled")
 	assert.Equal(t, off.Args[0], "said")
 	renamed := *all // as Merge does
@@ -98,7 +94,7 @@ func TestAnswered(t *testing.T) {
 	full = assert.Value(renamed.Answered(t.Context()))(t)
 	assert.Equal(t, full.Name, "all_2")
 	assert.Equal(t, full.Enabled, false, "enabled")
-	_, err = servers["editor"].Answered(t.Context())
+	_, err := servers["editor"].Answered(t.Context())
 	assert.As[*InputError](t, err, "editor")
 }
 
@@ -125,8 +121,7 @@ func TestAnsweredAtOnce(t *testing.T) {
 	servers, _ := loadAsking(t, ScopeUser, Options{Secrets: secrets,
 		Input: func(context.Context, Input) (Secret, error) { return "said", nil }})
 	all := servers["all"]
-	full, err := all.Answered(t.Context())
-	assert.OK(t, err)
+	full := assert.Value(all.Answered(t.Context()))(t)
 	assert.Equal(t, [...]any{full, all.Args[1]}, [...]any{all, "said"})
 }
 
@@ -170,8 +165,7 @@ func (f looked) Secret(ctx context.Context, name string) (Secret, bool, error) {
 // No file takes the place of what the program itself has named.
 func TestMergeProgram(t *testing.T) {
 	one := func(file string, scope Scope) *Config {
-		c := assert.Value(Parse(t.Context(), file, []byte(`{"mcpServers":{"github":{"command":"x"}}}`), &Options{Scope: scope}))(t)
-		return c
+		return assert.Value(Parse(t.Context(), file, []byte(`{"mcpServers":{"github":{"command":"x"}}}`), &Options{Scope: scope}))(t)
 	}
 	m := Merge(one("project.json", ScopeProject), one("user.json", ScopeUser), one("odd.json", "odd"), one("program.json", ScopeProgram))
 	assert.Equal(t, len(m.Servers), 1)

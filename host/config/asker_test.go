@@ -66,8 +66,7 @@ func server(t *testing.T, c *config.Config, title string) *config.Server {
 
 func parseInputs(t *testing.T, file string, opts *config.Options) *config.Config {
 	t.Helper()
-	c := assert.Value(config.Parse(t.Context(), file, []byte(inputFile), opts))(t)
-	return c
+	return assert.Value(config.Parse(t.Context(), file, []byte(inputFile), opts))(t)
 }
 
 func TestInputsAreAskedOnce(t *testing.T) {
@@ -201,8 +200,7 @@ func TestKeyring(t *testing.T) {
 		"empty": {"command": "x", "env": {"K": "${keyring:}"}}
 	}}`
 	parse := func(s config.SecretStore) *config.Config {
-		c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Secrets: s}))(t)
-		return c
+		return assert.Value(config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Secrets: s}))(t)
 	}
 	c := parse(secrets)
 	good := server(t, c, "good")

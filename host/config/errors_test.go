@@ -190,8 +190,7 @@ func TestManyKeys(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&keys, `"%dcwd": 1, `, i%10+i*100)
 	}
-	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": {`+keys.String()+`"command": "x", "comand": 1}}}`), nil)
-	assert.OK(t, err)
+	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": {`+keys.String()+`"command": "x", "comand": 1}}}`), nil))(t)
 	assert.Equal(t, len(c.Servers[0].Extra), 1001)
 	assert.Equal(t, len(c.Warnings) <= 100, true, "len(c.Warnings) <= 100")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,18 +25,10 @@ func places(list []Location, clients ...string) []string {
 	return lines
 }
 
-// TestFindOnEachSystem has the places of the user on the three operating systems.
+// TestFindOnEachSystem has the places of the user on Linux, and how they differ on other
+// systems and with variables.
 func TestFindOnEachSystem(t *testing.T) {
-	all := []string{"Claude Desktop", "Claude Code", "Cursor", "Windsurf", "VS Code", "Cline", "Gemini CLI", "Zed", "Codex", "Goose", "Kode", "IronClaw",
-		"OpenCode", "Crush", "Kiro", "Junie", "Roo Code", "Kilo Code", "Amazon Q", "Factory", "Warp", "Continue"}
-	for _, test := range []struct {
-		name string
-		opts FindOptions
-		env  map[string]string
-		want string
-	}{
-		{"linux", FindOptions{GOOS: "linux", Home: "/home/ann"}, nil, `
-Claude Desktop mcpServers user /home/ann/.config/Claude/claude_desktop_config.json
+	const linux = `Claude Desktop mcpServers user /home/ann/.config/Claude/claude_desktop_config.json
 Claude Code mcpServers user /home/ann/.claude.json
 Cursor mcpServers user /home/ann/.cursor/mcp.json
 Windsurf mcpServers user /home/ann/.codeium/windsurf/mcp_config.json
@@ -60,89 +51,35 @@ Factory mcpServers user /home/ann/.factory/mcp.json
 Warp mcpServers user /home/ann/.warp/.mcp.json
 Continue continue user /home/ann/.continue/config.yaml
 Kode mcpServers user /home/ann/.kode.json
-IronClaw ironclaw user /home/ann/.ironclaw/mcp-servers.json`},
-		{"darwin", FindOptions{GOOS: "darwin"}, map[string]string{"HOME": "/Users/ann", "XDG_CONFIG_HOME": ""}, `
-Claude Desktop mcpServers user /Users/ann/Library/Application Support/Claude/claude_desktop_config.json
-Claude Code mcpServers user /Users/ann/.claude.json
-Cursor mcpServers user /Users/ann/.cursor/mcp.json
-Windsurf mcpServers user /Users/ann/.codeium/windsurf/mcp_config.json
-VS Code vscode user /Users/ann/Library/Application Support/Code/User/mcp.json
-VS Code vscode user /Users/ann/Library/Application Support/Code/User/settings.json
-Cline mcpServers user /Users/ann/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
-Gemini CLI mcpServers user /Users/ann/.gemini/settings.json
-Zed zed user /Users/ann/.config/zed/settings.json
-Codex codex user /Users/ann/.codex/config.toml
-Goose goose user /Users/ann/.config/goose/config.yaml
-OpenCode opencode user /Users/ann/.config/opencode/opencode.json
-OpenCode opencode user /Users/ann/.config/opencode/opencode.jsonc
-Crush crush user /Users/ann/.config/crush/crush.json
-Kiro mcpServers user /Users/ann/.kiro/settings/mcp.json
-Junie mcpServers user /Users/ann/.junie/mcp/mcp.json
-Roo Code mcpServers user /Users/ann/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json
-Kilo Code mcpServers user /Users/ann/Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json
-Amazon Q mcpServers user /Users/ann/.aws/amazonq/mcp.json
-Factory mcpServers user /Users/ann/.factory/mcp.json
-Warp mcpServers user /Users/ann/.warp/.mcp.json
-Continue continue user /Users/ann/.continue/config.yaml
-Kode mcpServers user /Users/ann/.kode.json
-IronClaw ironclaw user /Users/ann/.ironclaw/mcp-servers.json`},
-		{"windows", FindOptions{GOOS: "windows"}, map[string]string{"USERPROFILE": `C:\Users\Ann`, "APPDATA": `D:\Roaming`, "LOCALAPPDATA": `E:\Local`}, `
-Claude Desktop mcpServers user D:\Roaming\Claude\claude_desktop_config.json
-Claude Code mcpServers user C:\Users\Ann\.claude.json
-Cursor mcpServers user C:\Users\Ann\.cursor\mcp.json
-Windsurf mcpServers user C:\Users\Ann\.codeium\windsurf\mcp_config.json
-VS Code vscode user D:\Roaming\Code\User\mcp.json
-VS Code vscode user D:\Roaming\Code\User\settings.json
-Cline mcpServers user D:\Roaming\Code\User\globalStorage\saoudrizwan.claude-dev\settings\cline_mcp_settings.json
-Gemini CLI mcpServers user C:\Users\Ann\.gemini\settings.json
-Zed zed user D:\Roaming\Zed\settings.json
-Codex codex user C:\Users\Ann\.codex\config.toml
-Goose goose user D:\Roaming\Block\goose\config\config.yaml
-OpenCode opencode user C:\Users\Ann\.config\opencode\opencode.json
-OpenCode opencode user C:\Users\Ann\.config\opencode\opencode.jsonc
-Crush crush user E:\Local\crush\crush.json
-Kiro mcpServers user C:\Users\Ann\.kiro\settings\mcp.json
-Junie mcpServers user C:\Users\Ann\.junie\mcp\mcp.json
-Roo Code mcpServers user D:\Roaming\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json
-Kilo Code mcpServers user D:\Roaming\Code\User\globalStorage\kilocode.kilo-code\settings\mcp_settings.json
-Amazon Q mcpServers user C:\Users\Ann\.aws\amazonq\mcp.json
-Factory mcpServers user C:\Users\Ann\.factory\mcp.json
-Warp mcpServers user C:\Users\Ann\.warp\.mcp.json
-Continue continue user C:\Users\Ann\.continue\config.yaml
-Kode mcpServers user C:\Users\Ann\.kode.json
-IronClaw ironclaw user C:\Users\Ann\.ironclaw\mcp-servers.json`},
-		{"moved", FindOptions{GOOS: "linux", Home: "/h"}, map[string]string{"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "OPENCODE_CONFIG": "/o/my.json"}, `
-Claude Desktop mcpServers user /x/Claude/claude_desktop_config.json
-Claude Code mcpServers user /k/.claude.json
-Cursor mcpServers user /h/.cursor/mcp.json
-Windsurf mcpServers user /h/.codeium/windsurf/mcp_config.json
-VS Code vscode user /x/Code/User/mcp.json
-VS Code vscode user /x/Code/User/settings.json
-Cline mcpServers user /x/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
-Gemini CLI mcpServers user /h/.gemini/settings.json
-Zed zed user /x/zed/settings.json
-Codex codex user /c/config.toml
-Goose goose user /x/goose/config.yaml
-OpenCode opencode user /o/my.json
-OpenCode opencode user /x/opencode/opencode.json
-OpenCode opencode user /x/opencode/opencode.jsonc
-Crush crush user /x/crush/crush.json
-Kiro mcpServers user /h/.kiro/settings/mcp.json
-Junie mcpServers user /h/.junie/mcp/mcp.json
-Roo Code mcpServers user /x/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json
-Kilo Code mcpServers user /x/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json
-Amazon Q mcpServers user /h/.aws/amazonq/mcp.json
-Factory mcpServers user /h/.factory/mcp.json
-Warp mcpServers user /h/.warp/.mcp.json
-Continue continue user /h/.continue/config.yaml
-Kode mcpServers user /h/.kode.json
-IronClaw ironclaw user /h/.ironclaw/mcp-servers.json`},
-		{"nobody", FindOptions{GOOS: "linux"}, nil, ``},
+IronClaw ironclaw user /home/ann/.ironclaw/mcp-servers.json`
+	var clients []string
+	for line := range strings.Lines(linux) {
+		client, _, _ := strings.Cut(line, " user ")
+		clients = append(clients, client[:strings.LastIndexByte(client, ' ')])
+	}
+	for _, test := range []struct {
+		name    string
+		opts    FindOptions
+		env     map[string]string
+		differs []string // what replaces what
+	}{
+		{"linux", FindOptions{GOOS: "linux", Home: "/home/ann"}, nil, nil},
+		{"darwin", FindOptions{GOOS: "darwin"}, map[string]string{"HOME": "/Users/ann", "XDG_CONFIG_HOME": ""}, []string{
+			"/home/ann/.config/Claude", "/Users/ann/Library/Application Support/Claude", "/home/ann/.config/Code", "/Users/ann/Library/Application Support/Code",
+			"/home/ann", "/Users/ann"}},
+		{"windows", FindOptions{GOOS: "windows"}, map[string]string{"USERPROFILE": `C:\Users\Ann`, "APPDATA": `D:\Roaming`, "LOCALAPPDATA": `E:\Local`}, []string{
+			"/home/ann/.config/Claude", `D:\Roaming\Claude`, "/home/ann/.config/Code", `D:\Roaming\Code`, "/home/ann/.config/zed", `D:\Roaming\Zed`,
+			"/home/ann/.config/goose", `D:\Roaming\Block\goose\config`, "/home/ann/.config/crush", `E:\Local\crush`, "/home/ann", `C:\Users\Ann`, "/", `\`}},
+		{"moved", FindOptions{GOOS: "linux", Home: "/h"}, map[string]string{"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "OPENCODE_CONFIG": "/o/my.json"}, []string{
+			"OpenCode opencode user /home/ann/.config/opencode/opencode.json\n", "OpenCode opencode user /o/my.json\nOpenCode opencode user /x/opencode/opencode.json\n",
+			"/home/ann/.config", "/x", "/home/ann/.codex", "/c", "/home/ann/.claude.json", "/k/.claude.json", "/home/ann", "/h"}},
 	} {
 		test.opts.Lookup = func(name string) (string, bool) { value, ok := test.env[name]; return value, ok }
-		got := strings.Join(places(Find(&test.opts), all...), "\n")
-		assert.Equal(t, got, strings.TrimPrefix(test.want, "\n"), "%s", test.name)
+		got := strings.Join(places(Find(&test.opts), clients...), "\n")
+		assert.Equal(t, got, strings.NewReplacer(test.differs...).Replace(linux), "%s", test.name)
 	}
+	nobody := Find(&FindOptions{GOOS: "linux", Lookup: func(string) (string, bool) { return "", false }})
+	assert.Equal(t, len(places(nobody, clients...)), 0, "places of nobody")
 }
 
 // TestFindGoesUpToTheRepository and no further.
@@ -171,9 +108,7 @@ func TestFindGoesUpToTheRepository(t *testing.T) {
 				t.Errorf("%+v", l)
 			}
 		}
-		if !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%s: %q, want %q", test.project, got, test.want)
-		}
+		assert.Equal(t, fmt.Sprint(got), fmt.Sprint(test.want), "%s", test.project)
 	}
 	// A folder that is both: its file is the user's.
 	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/ann", Project: "/home/ann", Lookup: func(string) (string, bool) { return "", false }}) {
@@ -217,41 +152,30 @@ func TestLoadAll(t *testing.T) {
 		}
 		got = append(got, strings.Join([]string{s.Name, s.Title, filepath.ToSlash(command), filepath.ToSlash(rel), string(s.Source.Scope)}, ","))
 	}
-	want := []string{
-		"github,github,repo/sub/near,repo/sub/.mcp.json,project",
-		"a_b,a.b,root,repo/.mcp.json,project",
-		"trusted,trusted,x,repo/.mcp.json,project",
-		"rc,rc,rc,repo/sub/.mcprc,rc",
-		"mine,mine,user,home/.cursor/mcp.json,user",
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("servers:\n%s", strings.Join(got, "\n"))
-	}
+	assert.Equal(t, strings.Join(got, "\n"), `github,github,repo/sub/near,repo/sub/.mcp.json,project
+a_b,a.b,root,repo/.mcp.json,project
+trusted,trusted,x,repo/.mcp.json,project
+rc,rc,rc,repo/sub/.mcprc,rc
+mine,mine,user,home/.cursor/mcp.json,user`, "servers")
 	assert.Equal(t, merged.Servers[2].Trust, false, "merged.Servers[2].Trust")
 	assert.Equal(t, merged.Servers[3].Enabled, false, "merged.Servers[3].Enabled")
 	got = nil
 	for _, s := range merged.Shadowed {
 		got = append(got, strings.ReplaceAll(filepath.ToSlash(s.String()), filepath.ToSlash(dir)+"/", ""))
 	}
-	want = []string{
-		"github (repo/.mcp.json:1) is hidden by repo/sub/.mcp.json:1",
-		"github (repo/sub/.mcprc:1) is hidden by repo/sub/.mcp.json:1",
-		"github (home/.cursor/mcp.json:1) is hidden by repo/sub/.mcp.json:1",
-		"a_b (home/.cursor/mcp.json:1) is hidden by repo/.mcp.json:1",
-		"rc (home/.cursor/mcp.json:1) is hidden by repo/sub/.mcprc:1",
-		"mine (home/.gemini/settings.json:1) is hidden by home/.cursor/mcp.json:1",
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("shadowed:\n%s", strings.Join(got, "\n"))
-	}
+	assert.Equal(t, strings.Join(got, "\n"), `github (repo/.mcp.json:1) is hidden by repo/sub/.mcp.json:1
+github (repo/sub/.mcprc:1) is hidden by repo/sub/.mcp.json:1
+github (home/.cursor/mcp.json:1) is hidden by repo/sub/.mcp.json:1
+a_b (home/.cursor/mcp.json:1) is hidden by repo/.mcp.json:1
+rc (home/.cursor/mcp.json:1) is hidden by repo/sub/.mcprc:1
+mine (home/.gemini/settings.json:1) is hidden by home/.cursor/mcp.json:1`, "hidden")
 	assert.Equal(t, [...]any{len(merged.Warnings), merged.Path}, [...]any{1, ""})
 }
 
 // TestMergeKeepsFaultyNamesApart: what has no name of its own takes none from others.
 func TestMergeKeepsFaultyNamesApart(t *testing.T) {
 	parse := func(scope Scope, text string) *Config {
-		c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": `+text+`}`), &Options{Scope: scope}))(t)
-		return c
+		return assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": `+text+`}`), &Options{Scope: scope}))(t)
 	}
 	merged := Merge(parse(ScopeProject, `{"a b": {"command": "x"}, "a.b": {"command": "x"}, "": {"command": "x"}}`), nil,
 		parse(ScopeUser, `{"a_b_2": {"command": "good"}, "server_2": {"command": "good"}, "": {"command": "x"}}`))

@@ -74,8 +74,7 @@ func TestWhichFormat(t *testing.T) {
 	}
 	// What is named is not doubted.
 	for format, servers := range map[string]int{"vscode": 1, "ironclaw": 1, "kode": 1} {
-		c, err := Parse(t.Context(), "any.json", []byte(`{"servers": `+entry+`}`), &Options{Format: format})
-		assert.OK(t, err)
+		c := assert.Value(Parse(t.Context(), "any.json", []byte(`{"servers": `+entry+`}`), &Options{Format: format}))(t)
 		assert.Equal(t, [...]any{c.Format, len(c.Servers)}, [...]any{format, servers})
 	}
 	_, err := Parse(t.Context(), "f", []byte(`{}`), &Options{Format: "codex"})

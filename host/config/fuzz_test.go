@@ -11,12 +11,10 @@ import (
 )
 
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
-	assert.OK(f, err)
+	files := assert.Value(filepath.Glob(filepath.Join("testdata", "*.json*")))(f)
 	assert.Equal(f, len(files) != 0, true, "there are files")
 	for _, file := range files {
-		data := assert.Value(os.ReadFile(file))(f)
-		f.Add(data)
+		f.Add(assert.Value(os.ReadFile(file))(f))
 	}
 	for _, entry := range []string{
 		`"x": 1`, `"a b": {}, "a.b": {"url": "http://[::1"}, "": {"command": "$A${B:-c}${file:x}"}`,

@@ -189,13 +189,11 @@ func TestOAuthOfOthers(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", text, s.Auth, s.Err, c.Warnings)
 		}
 	}
-	c, err := Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c","callbackPort":0}},"b":{"command":"c","oauth":{"clientId":"c"}}}}`), nil)
-	assert.OK(t, err)
+	c := assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c","callbackPort":0}},"b":{"command":"c","oauth":{"clientId":"c"}}}}`), nil))(t)
 	assert.Fails(t, c.Servers[0].Err)
 	assert.Equal(t, c.Servers[1].Auth == nil, true, "c.Servers[1].Auth == nil")
 	// A record does not say it twice: it stays in Extra.
-	c, err = Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true})
-	assert.OK(t, err)
+	c = assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true}))(t)
 	assert.Equal(t, c.Servers[0].Auth == nil, true, "c.Servers[0].Auth == nil")
 	assert.Equal(t, c.Servers[0].Extra["oauth"] != nil, true)
 }

@@ -22,8 +22,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	doc := assert.Value(jsonschema.UnmarshalJSON(bytes.NewReader(Schema())))(t)
 	c := jsonschema.NewCompiler()
 	assert.OK(t, c.AddResource("mcpbelt.json", doc))
-	s := assert.Value(c.Compile("mcpbelt.json"))(t)
-	return s
+	return assert.Value(c.Compile("mcpbelt.json"))(t)
 }
 
 func validates(t *testing.T, s *jsonschema.Schema, data []byte) error {

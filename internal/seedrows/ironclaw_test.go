@@ -77,8 +77,7 @@ func ironclawAnswer(t *testing.T, result string) (*mcp.CallToolResult, error) {
 
 func ironclawFile(t *testing.T) string {
 	t.Helper()
-	data := assert.Value(os.ReadFile(filepath.Join("testdata", "ironclaw", "mcp_servers.json")))(t)
-	return string(data)
+	return string(assert.Value(os.ReadFile(filepath.Join("testdata", "ironclaw", "mcp_servers.json")))(t))
 }
 
 // ironclawLogins runs a file whose servers want logins.

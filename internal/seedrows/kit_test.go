@@ -227,15 +227,13 @@ func decode[T any](t *testing.T, text string) T {
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
-	data := assert.Value(json.Marshal(v))(t)
-	return string(data)
+	return string(assert.Value(json.Marshal(v))(t))
 }
 
 // allowing returns a policy that allows what no rule speaks of.
 func allowing(t *testing.T, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p := assert.Value(policy.New(approval.Allow, rules...))(t)
-	return p
+	return assert.Value(policy.New(approval.Allow, rules...))(t)
 }
 
 func body(r *http.Request) string {

@@ -46,9 +46,7 @@ func newKodeFolder(t *testing.T) *kodeFolder {
 
 func (k *kodeFolder) write(path, text string) {
 	k.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		k.Fatal(err)
-	}
+	assert.OK(k, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // mcprc is the file of the project, global that of the user.
@@ -59,10 +57,7 @@ func (k *kodeFolder) global() string { return filepath.Join(k.home, ".kode.json"
 func (k *kodeFolder) load() *config.Config {
 	k.Helper()
 	none := func(string) (string, bool) { return "", false }
-	configs, err := config.LoadAll(context.Background(), config.Find(&config.FindOptions{GOOS: "linux", Home: k.home, Project: k.project, Lookup: none}), nil)
-	if err != nil {
-		k.Fatal(err)
-	}
+	configs := assert.Value(config.LoadAll(context.Background(), config.Find(&config.FindOptions{GOOS: "linux", Home: k.home, Project: k.project, Lookup: none}), nil))(k)
 	return config.Merge(configs...)
 }
 
@@ -70,9 +65,7 @@ func (k *kodeFolder) load() *config.Config {
 func (k *kodeFolder) args() string {
 	k.Helper()
 	c := k.load()
-	if len(c.Servers) != 1 {
-		k.Fatalf("got %d servers, want 1", len(c.Servers))
-	}
+	assert.Equal(k, len(c.Servers), 1)
 	return strings.Join(c.Servers[0].Args, " ")
 }
 
@@ -81,9 +74,7 @@ func (k *kodeFolder) host(opts *host.Options) *host.Host {
 	k.Helper()
 	h := host.New(opts)
 	k.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			k.Errorf("got the error %v of Close, want none", err)
-		}
+		assert.OK(k, h.Close())
 	})
 	k.apply(h)
 	return h
@@ -91,9 +82,7 @@ func (k *kodeFolder) host(opts *host.Options) *host.Host {
 
 func (k *kodeFolder) apply(h *host.Host) {
 	k.Helper()
-	if _, err := h.Apply(patience(k.T), k.load()); err != nil {
-		k.Fatal(err)
-	}
+	assert.Value(h.Apply(patience(k.T), k.load()))(k)
 }
 
 func TestKode(t *testing.T) { t.Parallel(); run(t, kode) }

@@ -69,9 +69,7 @@ func dial(t *testing.T, revision string, args ...string) *peer {
 	t.Helper()
 	p := &peer{t: t, revision: revision, cmd: program(t, args...), answers: make(map[string]func(string) string)}
 	p.cmd.Stderr = os.Stderr
-	var err error
-	p.in, err = p.cmd.StdinPipe()
-	assert.OK(t, err)
+	p.in = assert.Value(p.cmd.StdinPipe())(t)
 	out := assert.Value(p.cmd.StdoutPipe())(t)
 	p.out = bufio.NewScanner(out)
 	assert.OK(t, p.cmd.Start())
@@ -250,8 +248,7 @@ func TestURLElicitation(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *peer) {
 		// The user visits the page only when the client has accepted.
 		visit := func(request string) {
-			res, err := http.Post(cut(request, `"url":"`, `"`), "", nil)
-			assert.OK(t, err)
+			res := assert.Value(http.Post(cut(request, `"url":"`, `"`), "", nil))(t)
 			res.Body.Close()
 			assert.Equal(t, res.StatusCode, http.StatusOK, "the page answered %s", res.Status)
 		}

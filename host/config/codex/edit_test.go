@@ -75,8 +75,7 @@ func TestSet(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := assert.Value(set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
 			assert.Equal(t, string(got), c.want)
-			again, err := set(got, []byte(c.value), split(c.path)...)
-			assert.OK(t, err)
+			again := assert.Value(set(got, []byte(c.value), split(c.path)...))(t)
 			assert.Equal(t, string(again), string(got))
 		})
 	}
@@ -104,8 +103,7 @@ func TestRemove(t *testing.T) {
 		{"dotted", "a.b.c = 1\na.b.d = 2\na.e = 3\n", "a/b", "a.e = 3\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := remove([]byte(c.have), split(c.path)...)
-			assert.OK(t, err)
+			got := assert.Value(remove([]byte(c.have), split(c.path)...))(t)
 			assert.Equal(t, string(got), c.want)
 		})
 	}
@@ -128,8 +126,7 @@ func TestRename(t *testing.T) {
 
 func treeOf(t *testing.T, data []byte) any {
 	t.Helper()
-	doc, err := parse(data)
-	assert.OK(t, err)
+	doc := assert.Value(parse(data))(t)
 	var v any
 	if err := json.Unmarshal(doc.JSON(&doc.Root), &v); err != nil {
 		t.Skip(err) // a number that is out of range
@@ -249,8 +246,7 @@ func checkValue(t *testing.T, data, got, value []byte, path []string) {
 
 func FuzzParse(f *testing.F) {
 	for _, file := range inputs(f) {
-		data := assert.Value(os.ReadFile(file))(f)
-		f.Add(data)
+		f.Add(assert.Value(os.ReadFile(file))(f))
 	}
 	for _, text := range odd() {
 		f.Add([]byte(text))

@@ -36,8 +36,7 @@ func editFile(t *testing.T, text string) string {
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	data := assert.Value(os.ReadFile(path))(t)
-	return string(data)
+	return string(assert.Value(os.ReadFile(path))(t))
 }
 
 func addCommand(name string) func(*File) error {
@@ -53,8 +52,7 @@ func TestEditNewFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	c, err := config.Load(t.Context(), path, nil)
-	assert.OK(t, err)
+	c := assert.Value(config.Load(t.Context(), path, nil))(t)
 	assert.Equal(t, len(c.Servers), 1)
 	assert.OK(t, c.Servers[0].Err)
 }
@@ -70,8 +68,7 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 	info, err := os.Lstat(link)
 	assert.OK(t, err, "the link has gone")
 	assert.Equal(t, info.Mode()&fs.ModeSymlink != 0, true, "the link has gone: info.Mode()&fs.ModeSymlink != 0")
-	info, err = os.Stat(path)
-	assert.OK(t, err)
+	info = assert.Value(os.Stat(path))(t)
 	assert.Equal(t, info.Mode().Perm(), 0o640)
 	want := strings.Replace(editStart, "// local\n", "// local\n    \"one\": {\"command\": \"x\"},\n", 1)
 	assert.Equal(t, readText(t, path), want)
@@ -108,8 +105,7 @@ func TestEditTouchesNothing(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			assert.Equal(t, readText(t, path), c.text, "the text")
-			now, err := os.Stat(path)
-			assert.OK(t, err)
+			now := assert.Value(os.Stat(path))(t)
 			assert.Equal(t, os.SameFile(old, now), true, "os.SameFile(old, now)")
 			names, err := os.ReadDir(filepath.Dir(path))
 			assert.OK(t, err, "something was left")
@@ -161,8 +157,7 @@ func TestEditTogether(t *testing.T) {
 	}
 	wg.Wait()
 	assert.OK(t, errors.Join(errs...))
-	c, err := config.Load(t.Context(), path, nil)
-	assert.OK(t, err)
+	c := assert.Value(config.Load(t.Context(), path, nil))(t)
 	assert.Equal(t, len(c.Servers), 1+writers*each)
 	assert.Contains(t, readText(t, path), "// local")
 }
@@ -170,14 +165,11 @@ func TestEditTogether(t *testing.T) {
 // What is wrong with an entry stays when something else in it is changed.
 func TestEditOfFaultyEntries(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1}, "b": {"command": "y"}}}`)
-	err := Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Description: record.Some("d")}) })
-	assert.OK(t, err)
+	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Description: record.Some("d")}) }))
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1, "description": "d"}, "b": {"command": "y"}}}`)
-	err = Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Args: record.Some([]string{"z"})}) })
-	assert.OK(t, err)
+	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Args: record.Some([]string{"z"})}) }))
 	assert.Contains(t, readText(t, path), `"args": ["z"]`)
-	err = Change(t.Context(), path, nil, func(f *File) error { return f.Remove("a") })
-	assert.OK(t, err)
+	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Remove("a") }))
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"b": {"command": "y"}}}`)
 }
 

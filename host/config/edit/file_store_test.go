@@ -32,8 +32,7 @@ func place(t *testing.T, name, text string, opts *config.Options) *edit.FileStor
 
 func content(t *testing.T, s *edit.FileStore) string {
 	t.Helper()
-	data := assert.Value(os.ReadFile(s.Path()))(t)
-	return string(data)
+	return string(assert.Value(os.ReadFile(s.Path()))(t))
 }
 
 // update applies a patch in JSON to a record of a store.
@@ -83,8 +82,7 @@ func TestFileStoreKeepsTheRest(t *testing.T) {
 func TestFileStoreReadsReferencesAsWritten(t *testing.T) {
 	s := place(t, "mcp.json", `{"mcpServers": {"a": {"command": "${CMD}", "args": ["${file:/no/such/file}"], "cwd": "sub", "env": {"K": "${keyring:k}", "L": "${UNSET_HERE}"}},
 		"b": {"url": "${BASE}/x"}}}`, nil)
-	all, err := s.Records(t.Context())
-	assert.OK(t, err)
+	all := assert.Value(s.Records(t.Context()))(t)
 	assert.Equal(t, len(all), 2)
 	a, b := all[0].Record, all[1].Record
 	assert.Equal(t, a.Command, "${CMD}", "%s %s", encoded(t, a), encoded(t, b))
@@ -99,10 +97,8 @@ func TestFileStoreOfOtherFormats(t *testing.T) {
 	s := place(t, "mcp.json", "{\n\t\"servers\": {\n\t\t\"a\": {\"type\": \"stdio\", \"command\": \"x\"}\n\t}, // end\n\t\"inputs\": []\n}\n", &config.Options{Format: "vscode"})
 	update(t, s, "a", `{"args": ["--key", "${input:key}"]}`)
 	assert.Value(s.Save(t.Context(), "", &record.Record{Name: "b", URL: "https://h/", Transport: config.TransportHTTP}, ""))(t)
-	c, err := s.Config(t.Context(), nil)
-	assert.OK(t, err)
-	assert.Equal(t, [...]any{c.Format, len(c.Servers)}, [...]any{"vscode", 2})
-	assert.Equal(t, c.Servers[1].URL, "https://h/")
+	c := assert.Value(s.Config(t.Context(), nil))(t)
+	assert.Equal(t, [...]any{c.Format, len(c.Servers), c.Servers[1].URL}, [...]any{"vscode", 2, "https://h/"})
 	assert.Contains(t, content(t, s), "// end")
 }
 
@@ -135,8 +131,7 @@ func TestFileStoreOfManyProcesses(t *testing.T) {
 		wg.Go(process(t, fmt.Sprintf("store %s|p%d-", s.Path(), i)))
 	}
 	wg.Wait()
-	all, err := s.Records(t.Context())
-	assert.OK(t, err)
+	all := assert.Value(s.Records(t.Context()))(t)
 	assert.Equal(t, len(all), 31)
 	assert.Equal(t, len(all[0].Record.Description), 30)
 	assert.Contains(t, content(t, s), "// kept")
@@ -210,8 +205,7 @@ func process(t *testing.T, part string) (wait func()) {
 
 func encoded(t *testing.T, r *record.Record) []byte {
 	t.Helper()
-	data := assert.Value(r.Encode())(t)
-	return data
+	return assert.Value(r.Encode())(t)
 }
 
 // What a file store keeps beside its file is there in the next run, and what stands in

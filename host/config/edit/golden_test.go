@@ -56,20 +56,17 @@ func doStep(t *testing.T, f *File, line string) error {
 // TestEditGolden makes the steps of each testdata/edit/*.steps in the file that is named
 // in its first line, and compares with *.want.
 func TestEditGolden(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "edit", "*.steps"))
-	assert.OK(t, err)
+	files := assert.Value(filepath.Glob(filepath.Join("testdata", "edit", "*.steps")))(t)
 	assert.Equal(t, len(files) != 0, true, "there are files")
 	for _, file := range files {
 		base := strings.TrimSuffix(file, ".steps")
 		t.Run(filepath.Base(base), func(t *testing.T) {
-			steps, err := os.ReadFile(file)
-			assert.OK(t, err)
+			steps := assert.Value(os.ReadFile(file))(t)
 			lines := strings.Split(strings.TrimSpace(string(steps)), "\n")
 			name, format, _ := strings.Cut(lines[0], " ")
 			var data []byte
 			if name != "-" {
-				data, err = os.ReadFile(filepath.Join("..", "testdata", filepath.FromSlash(name)))
-				assert.OK(t, err)
+				data = assert.Value(os.ReadFile(filepath.Join("..", "testdata", filepath.FromSlash(name))))(t)
 			}
 			path := filepath.Join(t.TempDir(), filepath.Base(name))
 			d := assert.Value(newDraft(path, data, &config.Options{Format: format}))(t)

@@ -25,8 +25,7 @@ func TestImportOpenCode(t *testing.T) {
 		"web": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}},
 		"off": {"command": "x", "enabled": false}}}`)
 	theirs := filepath.Join(dir, "opencode.json")
-	plan, err := PlanImport(ours, theirs, &ImportOptions{OwnKeys: true})
-	assert.OK(t, err)
+	plan := assert.Value(PlanImport(ours, theirs, &ImportOptions{OwnKeys: true}))(t)
 	assert.Lacks(t, plan.Diff, "abcdefghijkl", "a secret argument in the preview")
 	assert.OK(t, plan.Apply(t.Context()))
 	wantFile := `{
@@ -68,11 +67,9 @@ func TestImportOpenCode(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%q", lost), `["files env.C" "files env.K" "files lazy"]`)
 
 	back := filepath.Join(dir, "back.json")
-	plan, err = PlanImport(theirs, back, nil)
-	assert.OK(t, err)
+	plan = assert.Value(PlanImport(theirs, back, nil))(t)
 	assert.OK(t, plan.Apply(t.Context()))
-	c, err := config.Load(t.Context(), back, &config.Options{Lookup: func(name string) (string, bool) { return "<" + name + ">", name != "DOLLAR" }})
-	assert.OK(t, err)
+	c := assert.Value(config.Load(t.Context(), back, &config.Options{Lookup: func(name string) (string, bool) { return "<" + name + ">", name != "DOLLAR" }}))(t)
 	assert.Equal(t, len(c.Servers), 3)
 	for name, want := range map[string]string{"A": "<B>", "C": "${D:-e}", "K": "${keyring:k}"} {
 		assert.Equal(t, c.Servers[0].Env[name].Reveal(), want, "%s", name)

@@ -58,8 +58,7 @@ func TestEditOfTheLocalScope(t *testing.T) {
 			got, scope := command(mergedFor(t, home, project), "a")
 			assert.Equal(t, got, "local")
 			assert.Equal(t, scope, config.ScopeLocal)
-			global, err := config.Load(t.Context(), path, &config.Options{Scope: config.ScopeUser, Format: "mcpServers"})
-			assert.OK(t, err)
+			global := assert.Value(config.Load(t.Context(), path, &config.Options{Scope: config.ScopeUser, Format: "mcpServers"}))(t)
 			if strings.Contains(before, "global") {
 				got, _ := command(global, "a")
 				assert.Equal(t, got, "global")

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -85,9 +86,7 @@ func (p *twoStores) add(records ...*record.Record) {
 	p.Helper()
 	for _, r := range records {
 		rev, err := p.first.Save(p.Context(), "", r, "")
-		if err != nil {
-			p.Fatalf("Save of the new record %q: %v", r.Name, err)
-		}
+		assert.OK(p, err, "Save of the new record %q", r.Name)
 		if rev == "" {
 			p.Fatalf("Save of %q returned the revision of a record that is not there", r.Name)
 		}
@@ -98,9 +97,7 @@ func (p *twoStores) add(records ...*record.Record) {
 func (p *twoStores) get(s record.Store, name string) record.Stored {
 	p.Helper()
 	got, err := record.Find(p.Context(), s, name)
-	if err != nil {
-		p.Fatalf("the record %q: %v", name, err)
-	}
+	assert.OK(p, err, "the record %q", name)
 	if got.Revision == "" {
 		p.Fatalf("the record %q has no revision", name)
 	}
@@ -112,16 +109,10 @@ func (p *twoStores) expect(records ...*record.Record) {
 	p.Helper()
 	for _, s := range []record.Store{p.first, p.second} {
 		all, err := s.Records(p.Context())
-		if err != nil {
-			p.Fatalf("Records: %v", err)
-		}
-		if len(all) != len(records) {
-			p.Fatalf("Records returned %d of %d", len(all), len(records))
-		}
+		assert.OK(p, err, "Records")
+		assert.Equal(p, len(all), len(records))
 		for i, r := range records {
-			if got, want := p.text(all[i].Record), p.text(r); got != want {
-				p.Errorf("record %d is\n\t%s, want\n\t%s", i, got, want)
-			}
+			assert.Equal(p, p.text(all[i].Record), p.text(r), "record %d", i)
 		}
 	}
 }
@@ -130,17 +121,13 @@ func (p *twoStores) expect(records ...*record.Record) {
 func (p *twoStores) text(r *record.Record) string {
 	p.Helper()
 	data, err := r.Encode()
-	if err != nil {
-		p.Fatalf("Encode: %v", err)
-	}
+	assert.OK(p, err, "Encode")
 	return string(data)
 }
 
 func (p *twoStores) expectCode(what string, err error, code record.Code) {
 	p.Helper()
-	if !errors.Is(err, &record.Error{Code: code}) {
-		p.Errorf("%s: %v, want a *record.Error of %s", what, err, code)
-	}
+	assert.Is(p, err, &record.Error{Code: code}, "%s", what)
 }
 
 // local is a server of that name with one more thing to tell it from others.
@@ -195,17 +182,15 @@ func checkFields(p *twoStores) {
 	p.expect(all...)
 	for _, r := range all { // saved again as they were read
 		got := p.get(p.first, r.Name)
-		if _, err := p.first.Save(p.Context(), r.Name, got.Record, got.Revision); err != nil {
-			p.Fatalf("Save of what was read: %v", err)
-		}
+		_, err := p.first.Save(p.Context(), r.Name, got.Record, got.Revision)
+		assert.OK(p, err, "Save of what was read")
 	}
 	p.expect(all...)
 	for _, r := range all { // and with everything cleared that can be
 		got := p.get(p.first, r.Name)
 		bare := local(r.Name, "")
-		if _, err := p.first.Save(p.Context(), r.Name, bare, got.Revision); err != nil {
-			p.Fatalf("Save of a bare record: %v", err)
-		}
+		_, err := p.first.Save(p.Context(), r.Name, bare, got.Revision)
+		assert.OK(p, err, "Save of a bare record")
 	}
 	p.expect(local(all[0].Name, ""), local(all[1].Name, ""))
 }
@@ -213,9 +198,7 @@ func checkFields(p *twoStores) {
 func checkOrder(p *twoStores) {
 	p.add(local("b", "1"), local("a", "2"), local("c", "3"))
 	got := p.get(p.first, "b")
-	if _, err := p.first.Save(p.Context(), "b", local("b", "changed"), got.Revision); err != nil {
-		p.Fatal(err)
-	}
+	assert.Value(p.first.Save(p.Context(), "b", local("b", "changed"), got.Revision))(p)
 	p.expect(local("b", "changed"), local("a", "2"), local("c", "3"))
 }
 
@@ -230,15 +213,9 @@ func checkRevisions(p *twoStores) {
 	p.add(local("a", "1"))
 	first := p.get(p.first, "a")
 	second, err := p.first.Save(p.Context(), "a", local("a", "2"), first.Revision)
-	if err != nil {
-		p.Fatal(err)
-	}
-	if second == first.Revision || second == "" {
-		p.Errorf("the revision after a change is %q, before it was %q", second, first.Revision)
-	}
-	if got := p.get(p.first, "a"); got.Revision != second {
-		p.Errorf("the record has revision %q, Save returned %q", got.Revision, second)
-	}
+	assert.OK(p, err)
+	assert.Equal(p, second != first.Revision, true, "another revision")
+	assert.Equal(p, p.get(p.first, "a").Revision, second)
 	_, err = p.first.Save(p.Context(), "a", local("a", "3"), first.Revision)
 	p.expectCode("Save over another revision", err, record.CodeConflict)
 	_, err = p.first.Save(p.Context(), "a", local("a", "3"), "")
@@ -249,9 +226,7 @@ func checkRevisions(p *twoStores) {
 
 	// What another process has changed is another revision here.
 	other := p.get(p.second, "a")
-	if _, err := p.second.Save(p.Context(), "a", local("a", "theirs"), other.Revision); err != nil {
-		p.Fatal(err)
-	}
+	assert.Value(p.second.Save(p.Context(), "a", local("a", "theirs"), other.Revision))(p)
 	_, err = p.first.Save(p.Context(), "a", local("a", "ours"), second)
 	p.expectCode("Save over the change of another process", err, record.CodeConflict)
 	p.expect(local("a", "theirs"))
@@ -264,13 +239,9 @@ func checkRename(p *twoStores) {
 	p.expectCode("Save under the name of another", err, record.CodeNameTaken)
 	p.expect(local("a", "1"), local("b", "2"))
 	rev, err := p.first.Save(p.Context(), "a", local("c", "new"), got.Revision)
-	if err != nil {
-		p.Fatalf("Save under another name: %v", err)
-	}
+	assert.OK(p, err, "Save under another name")
 	p.expect(local("c", "new"), local("b", "2"))
-	if at := p.get(p.first, "c").Revision; at != rev {
-		p.Errorf("the renamed record has revision %q, Save returned %q", at, rev)
-	}
+	assert.Equal(p, p.get(p.first, "c").Revision, rev)
 }
 
 func checkDelete(p *twoStores) {
@@ -278,17 +249,13 @@ func checkDelete(p *twoStores) {
 	got := p.get(p.first, "b")
 	p.expectCode("Delete of another revision", p.first.Delete(p.Context(), "b", "none"), record.CodeConflict)
 	p.expectCode("Delete of what is not there", p.first.Delete(p.Context(), "d", got.Revision), record.CodeNotFound)
-	if err := p.first.Delete(p.Context(), "b", got.Revision); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.first.Delete(p.Context(), "b", got.Revision))
 	p.expect(local("a", "1"), local("c", "3"))
 	p.expectCode("a second Delete", p.first.Delete(p.Context(), "b", got.Revision), record.CodeNotFound)
 	p.add(local("b", "4"))
 	p.expect(local("a", "1"), local("c", "3"), local("b", "4"))
 	for _, name := range []string{"a", "c", "b"} {
-		if err := p.first.Delete(p.Context(), name, p.get(p.first, name).Revision); err != nil {
-			p.Fatal(err)
-		}
+		assert.OK(p, p.first.Delete(p.Context(), name, p.get(p.first, name).Revision))
 	}
 	p.expect()
 }
@@ -312,15 +279,11 @@ func checkEnded(p *twoStores) {
 	p.add(local("a", "1"))
 	rev := p.get(p.first, "a").Revision
 	ctx := ended(p)
-	if _, err := p.first.Records(ctx); !errors.Is(err, context.Canceled) {
-		p.Errorf("Records: %v, want the end of the context", err)
-	}
-	if _, err := p.first.Save(ctx, "a", local("a", "2"), rev); !errors.Is(err, context.Canceled) {
-		p.Errorf("Save: %v, want the end of the context", err)
-	}
-	if err := p.first.Delete(ctx, "a", rev); !errors.Is(err, context.Canceled) {
-		p.Errorf("Delete: %v, want the end of the context", err)
-	}
+	_, err := p.first.Records(ctx)
+	assert.Is(p, err, context.Canceled, "Records")
+	_, err = p.first.Save(ctx, "a", local("a", "2"), rev)
+	assert.Is(p, err, context.Canceled, "Save")
+	assert.Is(p, p.first.Delete(ctx, "a", rev), context.Canceled, "Delete")
 	p.expect(local("a", "1"))
 }
 
@@ -374,16 +337,14 @@ func checkCreators(p *twoStores) {
 			} else if !errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
 				p.Errorf("Save: %v", err)
 			}
-			if _, err := store.Save(p.Context(), "", local(fmt.Sprint("own", w), ""), ""); err != nil {
-				p.Errorf("Save: %v", err)
-			}
+			_, err = store.Save(p.Context(), "", local(fmt.Sprint("own", w), ""), "")
+			assert.Equal(p, err, nil, "Save")
 		})
 	}
 	wg.Wait()
-	all, err := p.first.Records(p.Context())
-	if err != nil || len(all) != 7 || made.Load() != 1 {
-		p.Errorf("%d records, %d of one name, %v", len(all), made.Load(), err)
-	}
+	all := assert.Value(p.first.Records(p.Context()))(p)
+	assert.Equal(p, len(all), 7)
+	assert.Equal(p, made.Load(), 1)
 }
 
 // checkServers reads the records as a host does.
@@ -396,22 +357,19 @@ func checkServers(p *twoStores) {
 	}
 	lookup := func(name string) (string, bool) { return "value-of-" + name, true }
 	secrets := config.NewSecrets()
-	if err := secrets.SetSecret(p.Context(), "x", "kept"); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, secrets.SetSecret(p.Context(), "x", "kept"))
 	c, err := record.Read(p.Context(), p.first, &config.Options{Lookup: lookup, Secrets: secrets})
-	if err != nil || len(c.Servers) != 3 {
-		p.Fatalf("ReadStore: %v, %v", c, err)
-	}
-	if s := c.Servers[0]; s.Title != "A b_c.d-9" || s.Args[3] != "--token=value-of-TOKEN" || s.Enabled || !s.Builtin {
-		p.Errorf("ReadStore: %v, %v", s, s.Err)
-	}
-	if s := c.Servers[1]; s.Err != nil || s.Headers["X-A"] != "value-of-A" || s.URL != "https://example.com/mcp?a=b&c=value-of-D" {
-		p.Errorf("ReadStore: %v, %v", s, s.Err)
-	}
-	if s := c.Servers[2]; s.Err == nil {
-		p.Errorf("ReadStore: %v has no error", s)
-	}
+	assert.OK(p, err, "ReadStore")
+	assert.Equal(p, len(c.Servers), 3, "ReadStore")
+	s := c.Servers[0]
+	assert.Equal(p, [...]string{s.Title, s.Args[3]}, [...]string{"A b_c.d-9", "--token=value-of-TOKEN"}, "ReadStore")
+	assert.Equal(p, s.Enabled, false, "Enabled")
+	assert.Equal(p, s.Builtin, true, "Builtin")
+	s = c.Servers[1]
+	assert.OK(p, s.Err, "ReadStore")
+	assert.Equal(p, s.Headers["X-A"], "value-of-A", "ReadStore")
+	assert.Equal(p, s.URL, "https://example.com/mcp?a=b&c=value-of-D", "ReadStore")
+	assert.Fails(p, c.Servers[2].Err, "ReadStore")
 }
 
 // checkArchive checks IDs, times and deleted records of a store.
@@ -420,57 +378,40 @@ func checkArchive(p *twoStores) {
 	p.add(local("a", "1"), local("b", "2"), local("c", "3"))
 	before := p.get(archive, "a")
 	ids := map[string]bool{before.ID: true, p.get(archive, "b").ID: true, p.get(archive, "c").ID: true, "": true}
-	if len(ids) != 4 {
-		p.Errorf("three records have the IDs %v, want three of them", ids)
-	}
-	if before.Created.IsZero() || before.Updated.Before(before.Created) || !before.Deleted.IsZero() {
-		p.Errorf("a new record was made %v, changed %v and deleted %v; want the former two", before.Created, before.Updated, before.Deleted)
-	}
-	if _, err := archive.Save(p.Context(), "a", local("renamed", "1"), before.Revision); err != nil {
-		p.Fatal(err)
-	}
+	assert.Equal(p, len(ids), 4)
+	assert.Equal(p, before.Created.IsZero(), false, "Created")
+	assert.Equal(p, before.Updated.Before(before.Created), false, "Updated")
+	assert.Equal(p, before.Deleted.IsZero(), true, "not deleted")
+	assert.Value(archive.Save(p.Context(), "a", local("renamed", "1"), before.Revision))(p)
 	renamed := p.get(archive, "renamed")
-	if renamed.ID != before.ID {
-		p.Errorf("the renamed record has the ID %q, before it was %q", renamed.ID, before.ID)
-	}
-	if !renamed.Created.Equal(before.Created) || renamed.Updated.Before(before.Updated) {
-		p.Errorf("the renamed record was made %v and changed %v; before %v and %v", renamed.Created, renamed.Updated, before.Created, before.Updated)
-	}
+	assert.Equal(p, renamed.ID, before.ID)
+	assert.Equal(p, renamed.Created.Equal(before.Created), true, "the time stays")
+	assert.Equal(p, renamed.Updated.Before(before.Updated), false, "Updated")
 	p.add(local("a", "another"))
-	if id := p.get(archive, "a").ID; ids[id] {
-		p.Errorf("a new record under a former name has the ID %q of another one", id)
-	}
+	assert.Equal(p, ids[p.get(archive, "a").ID], false)
 	p.expectCode("Restore of what is there", archive.Restore(p.Context(), renamed.ID), record.CodeNotFound)
 	p.expectCode("Restore of what never was", archive.Restore(p.Context(), "~0"), record.CodeNotFound)
 
-	if err := archive.Delete(p.Context(), "renamed", renamed.Revision); err != nil {
-		p.Fatal(err)
-	}
-	deleted, err := archive.Deleted(p.Context())
-	if err != nil {
-		p.Fatal(err)
-	}
-	if len(deleted) != 1 || deleted[0].ID != renamed.ID || deleted[0].Deleted.IsZero() || p.text(deleted[0].Record) != p.text(renamed.Record) {
-		p.Fatalf("the deleted records are %+v, want the one that was deleted", deleted)
-	}
+	assert.OK(p, archive.Delete(p.Context(), "renamed", renamed.Revision))
+	deleted := assert.Value(archive.Deleted(p.Context()))(p)
+	assert.Equal(p, len(deleted), 1)
+	assert.Equal(p, deleted[0].ID, renamed.ID)
+	assert.Equal(p, deleted[0].Deleted.IsZero(), false, "Deleted")
+	assert.Equal(p, p.text(deleted[0].Record), p.text(renamed.Record))
 	p.add(local("renamed", "in its place"))
 	p.expectCode("Restore under the name of another", archive.Restore(p.Context(), renamed.ID), record.CodeNameTaken)
 	place := p.get(archive, "renamed")
 	if place.ID == renamed.ID {
 		p.Errorf("what has the name of a deleted record has its ID %q", place.ID)
 	}
-	if err := archive.Delete(p.Context(), "renamed", place.Revision); err != nil {
-		p.Fatal(err)
-	}
-	if err := archive.Restore(p.Context(), renamed.ID); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, archive.Delete(p.Context(), "renamed", place.Revision))
+	assert.OK(p, archive.Restore(p.Context(), renamed.ID))
 	again := p.get(archive, "renamed")
-	if again.ID != renamed.ID || !again.Created.Equal(renamed.Created) || p.text(again.Record) != p.text(renamed.Record) {
-		p.Errorf("the restored record is %+v of %q, want %+v of %q", again.Record, again.ID, renamed.Record, renamed.ID)
-	}
-	if deleted, err = archive.Deleted(p.Context()); err != nil || len(deleted) != 1 || deleted[0].ID != place.ID {
-		p.Errorf("after it was restored the deleted records are %+v, and %v; want the other one", deleted, err)
-	}
+	assert.Equal(p, again.ID, renamed.ID)
+	assert.Equal(p, again.Created.Equal(renamed.Created), true, "the time stays")
+	assert.Equal(p, p.text(again.Record), p.text(renamed.Record))
+	deleted = assert.Value(archive.Deleted(p.Context()))(p)
+	assert.Equal(p, len(deleted), 1)
+	assert.Equal(p, deleted[0].ID, place.ID)
 	p.expectCode("Restore twice", archive.Restore(p.Context(), renamed.ID), record.CodeNotFound)
 }

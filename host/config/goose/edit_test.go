@@ -105,8 +105,7 @@ func TestRemove(t *testing.T) {
 		{"the only one", "extensions:\n  a:\n    cmd: x\nb: 1\n", "extensions/a", "extensions: {}\nb: 1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := remove([]byte(c.have), split(c.path)...)
-			assert.OK(t, err)
+			got := assert.Value(remove([]byte(c.have), split(c.path)...))(t)
 			assert.Equal(t, string(got), c.want)
 		})
 	}
@@ -193,8 +192,7 @@ func FuzzEdit(f *testing.F) {
 
 func FuzzParse(f *testing.F) {
 	for _, file := range inputs(f) {
-		data := assert.Value(os.ReadFile(file))(f)
-		f.Add(data)
+		f.Add(assert.Value(os.ReadFile(file))(f))
 	}
 	for _, text := range odd() {
 		f.Add([]byte(text))

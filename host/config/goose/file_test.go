@@ -193,8 +193,7 @@ func TestPlaces(t *testing.T) {
 // TestMark: a byte order mark is no column.
 func TestMark(t *testing.T) {
 	assert.Equal(t, strings.HasPrefix(parseError(t, "\ufeffextensions: {a: *x}"), "f.yaml:1:17: "), true)
-	c, err := config.Parse(t.Context(), "f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []config.Format{Format()}})
-	assert.OK(t, err)
+	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []config.Format{Format()}}))(t)
 	assert.Equal(t, strings.HasPrefix(fmt.Sprint(c.Servers[0].Err), "f.yaml:1:23: "), true)
 }
 
