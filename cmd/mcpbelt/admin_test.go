@@ -43,9 +43,10 @@ func TestServeAdmin(t *testing.T) {
 		var shown struct{ URL, Key, Admin, AdminKey string }
 		assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 		base := strings.TrimSuffix(shown.URL, "/mcp")
-		if page, secret, ok := strings.Cut(shown.Admin, "#once="); !ok || len(secret) < 20 || page != base+"/admin/" {
-			t.Errorf("got the page %s, want one at %s with a token", shown.Admin, base)
-		}
+		page, secret, ok := strings.Cut(shown.Admin, "#once=")
+		assert.Equal(t, ok, true, "the page %s", shown.Admin)
+		assert.Equal(t, len(secret) >= 20, true, "the page %s: len(secret) >= 20", shown.Admin)
+		assert.Equal(t, page, base+"/admin/", "the page %s", shown.Admin)
 		for _, c := range []struct {
 			key, method, path, body string
 			status                  int
@@ -60,23 +61,18 @@ func TestServeAdmin(t *testing.T) {
 			{shown.AdminKey, "POST", "/api/v1/mcp/servers", `{"name":"near","command":"near","enabled":false}`, may.start},
 			{shown.AdminKey, "PUT", "/api/v1/mcp/servers/lab", `{"description":"as the page says"}`, may.start},
 		} {
-			if got := ask(t, c.key, c.method, base+c.path, c.body); got.status != c.status {
-				t.Errorf("%s: %s %s: got %d %s, want %d", role, c.method, c.path, got.status, got.body, c.status)
-			}
+			assert.Equal(t, ask(t, c.key, c.method, base+c.path, c.body).status, c.status, "%s: %s %s", role, c.method, c.path)
 		}
 		file := assert.Value(os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")))(t)
 		for text, status := range map[string]int{"far.invalid": may.add, `"near"`: may.start, "as the page says": may.start} {
 			assert.Equal(t, strings.Contains(string(file), text), (status == 200), "%s: got %s in the config file", role, text)
 		}
-		if got := ask(t, shown.AdminKey, "GET", base+"/api/v1/servers", ""); !strings.Contains(got.body, `"name":"lab"`) {
-			t.Errorf("%s: got the servers %s, want lab", role, got.body)
-		}
+		assert.Contains(t, ask(t, shown.AdminKey, "GET", base+"/api/v1/servers", "").body, `"name":"lab"`, "%s", role)
 		req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/events", nil))(t)
 		req.Header.Set("Authorization", "Bearer "+shown.AdminKey)
 		events, err := http.DefaultClient.Do(req) // which does not keep it from ending
-		if err != nil || events.StatusCode != http.StatusOK {
-			t.Fatalf("events: got %v, %v, want a stream", events, err)
-		}
+		assert.OK(t, err, "events")
+		assert.Equal(t, events.StatusCode, http.StatusOK, "events")
 		assert.Equal(t, s.end(syscall.SIGTERM), 0, "%s: the exit", role)
 		_ = events.Body.Close()
 	}

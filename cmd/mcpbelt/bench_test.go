@@ -17,9 +17,8 @@ import (
 func buildCommand(b *testing.B) string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "mcpbelt.exe")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
+	out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, ".").CombinedOutput()
+	assert.OK(b, err, "%s", out)
 	if info, err := os.Stat(program); err == nil {
 		b.Logf("the program has %.1f MB", float64(info.Size())/1e6)
 	}

@@ -56,9 +56,7 @@ func (d *desk) run(t *testing.T, want cli.Exit, args ...string) string {
 	t.Helper()
 	d.stdout.Reset()
 	d.stderr.Reset()
-	if got := root.Run(t.Context(), d.env, args); got != int(want) {
-		t.Fatalf("%q: got the exit %d, want %d; stderr: %s", args, got, want, &d.stderr)
-	}
+	assert.Equal(t, root.Run(t.Context(), d.env, args), int(want), "%q: %s: exit", args, &d.stderr)
 	return d.stdout.String()
 }
 
@@ -81,9 +79,8 @@ func TestConnectAndDisconnect(t *testing.T) {
 			d := newDesk(t)
 			path := d.write(t, file[0], file[1])
 			diff := d.run(t, cli.OK, "connect", name, "--dry-run")
-			if !strings.Contains(diff, `serve`) || strings.Contains(diff, "sk-0123456789abcdef") {
-				t.Errorf("got the diff %s, want the entry and no secret", diff)
-			}
+			assert.Contains(t, diff, `serve`)
+			assert.Lacks(t, diff, "sk-0123456789abcdef")
 			assert.Equal(t, read(t, path), file[1], "after the dry run")
 			d.run(t, cli.ApprovalNeeded, "connect", name)
 			d.run(t, cli.OK, "connect", name, "--yes")
@@ -92,9 +89,9 @@ func TestConnectAndDisconnect(t *testing.T) {
 			d.run(t, cli.Usage, "connect", name, "--yes")
 			d.run(t, cli.OK, "disconnect", name)
 			assert.Equal(t, read(t, path), file[1])
-			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-				t.Errorf("got the mode of %v and the error %v, want 0640", info, err)
-			}
+			info, err := os.Stat(path)
+			assert.OK(t, err)
+			assert.Equal(t, info.Mode().Perm(), 0o640)
 			d.run(t, cli.NotFound, "disconnect", name)
 
 			// A file that was changed since loses the entry alone.
@@ -108,15 +105,13 @@ func TestConnectAndDisconnect(t *testing.T) {
 			assert.OK(t, os.Remove(path))
 			d.run(t, cli.OK, "connect", name, "--yes")
 			d.run(t, cli.OK, "disconnect", name)
-			if _, err := os.Stat(path); err == nil {
-				t.Errorf("got a file that was not there before")
-			}
+			_, err = os.Stat(path)
+			assert.Fails(t, err, "got a file that was not there before")
 		})
 	}
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data := assert.Value(os.ReadFile(path))(t)
-	return string(data)
+	return string(assert.Value(os.ReadFile(path))(t))
 }

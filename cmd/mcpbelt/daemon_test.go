@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -35,9 +36,8 @@ func TestDaemon(t *testing.T) {
 	d := w.start("daemon")
 	d.await("listening on")
 	socket := filepath.Join(w.dir, "s", "mcpbelt", "run", "daemon.sock")
-	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("got %v, %v, want a socket of mode 0600", info, err)
-	}
+	info := assert.Value(os.Stat(socket))(t)
+	assert.Equal(t, info.Mode().Perm(), 0o600)
 	w.run("call", "lab", "arguments", "text=a", "--yes")
 	before := w.started()
 	for range 3 {
@@ -46,40 +46,31 @@ func TestDaemon(t *testing.T) {
 	for _, args := range [][]string{{"tools", "lab"}, {"search", "add"}, {"describe", "lab", "sum"}, {"read", "lab", "docs://readme"}, {"prompt", "lab", "review", "text=a"}, {"resources", "lab"}} {
 		assert.Contains(t, w.run(args...), "a", "%s", args)
 	}
-	if got := w.started(); got != before {
-		t.Errorf("got %d starts of the server by warm commands, want none", got-before)
-	}
+	assert.Equal(t, w.started(), before)
 	w.run("call", "lab", "arguments", "--yes", "--no-daemon")
-	if got := w.started(); got != before+1 {
-		t.Errorf("got %d starts with --no-daemon, want 1", got-before)
-	}
+	assert.Equal(t, w.started(), before+1)
 	assert.Contains(t, w.run("top"), "ready", "top")
 
 	// A server of the daemon asks the user of the command.
 	w.write("form.txt", "Ada\nsend\n")
 	greet := w.command("-stdin", "form.txt", "mcpbelt", "call", "lab", "greet", "-y")
 	greet.Args[0] = "pty"
-	if shown, err := greet.Output(); err != nil || !strings.Contains(string(shown), "accept: hello, Ada") {
-		t.Errorf("got %v, %s, want the greeting", err, shown)
-	}
+	shown := assert.Value(greet.Output())(t)
+	assert.Contains(t, string(shown), "accept: hello, Ada")
 
 	// What was lost in the daemon is no failure of the tool.
 	lost := w.command("call", "lab", "die", "--yes")
-	if err := lost.Run(); lost.ProcessState.ExitCode() != 6 {
-		t.Errorf("got %v, want the exit 6", err)
-	}
+	_ = lost.Run()
+	assert.Equal(t, lost.ProcessState.ExitCode(), 6)
 
 	// A second one does not take the socket of the first.
 	second := w.command("daemon")
-	if err := second.Run(); second.ProcessState.ExitCode() != 1 {
-		t.Errorf("got %v, want the exit 1", err)
-	}
+	_ = second.Run()
+	assert.Equal(t, second.ProcessState.ExitCode(), 1)
 	w.run("daemon", "--stop")
 	for d.lines.Scan() {
 	}
-	if err := d.Wait(); err != nil {
-		t.Errorf("got %v, want an end in good order", err)
-	}
+	assert.OK(t, d.Wait())
 	assert.Contains(t, w.run("logs", "lab"), "arguments", "logs")
 }
 
@@ -89,9 +80,7 @@ func TestDaemonShowsAllTools(t *testing.T) {
 	want := w.run("tools", "big", "--brief")
 	d := w.start("daemon")
 	d.await("listening on")
-	if got := w.run("tools", "big", "--brief"); got != want {
-		t.Errorf("got %.200q of %d bytes, want %.200q of %d", got, len(got), want, len(want))
-	}
+	assert.Equal(t, w.run("tools", "big", "--brief"), want)
 	d.end(syscall.SIGTERM)
 }
 
@@ -109,9 +98,7 @@ func TestDaemonKilled(t *testing.T) {
 	again.await("listening on")
 	for again.lines.Scan() {
 	}
-	if err := again.Wait(); err != nil {
-		t.Errorf("got %v, want that it ends when it is idle", err)
-	}
+	assert.OK(t, again.Wait())
 }
 
 // Logs that are followed show each event once, also when the file is full meanwhile.
@@ -132,9 +119,8 @@ func TestLogsFollow(t *testing.T) {
 		t.Helper()
 		for len(got) == 0 || got[len(got)-1] != id {
 			var e activity.Event
-			if !logs.lines.Scan() || json.Unmarshal(logs.lines.Bytes(), &e) != nil {
-				t.Fatalf("got %q after the events %v, want the event %s", logs.lines.Text(), got, id)
-			}
+			assert.Equal(t, logs.lines.Scan(), true, "a line follows the events %v", got)
+			assert.OK(t, json.Unmarshal(logs.lines.Bytes(), &e), "%q", logs.lines.Text())
 			got = append(got, e.ID)
 		}
 	}
@@ -144,9 +130,7 @@ func TestLogsFollow(t *testing.T) {
 	await("e")
 	write("lab", "f")
 	await("f")
-	if want := []string{"b", "c", "d", "e", "f"}; !slices.Equal(got, want) {
-		t.Errorf("got the events %v, want %v", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got), `["b" "c" "d" "e" "f"]`)
 	assert.Equal(t, logs.end(syscall.SIGINT), 130, "the exit")
 }
 
@@ -180,12 +164,9 @@ func TestServePlan(t *testing.T) {
 		})
 		code := `{"ask_once":true,"code":"let n = 0; for (const text of ['a','b','c']) { await tools.lab.arguments({text}); n++ } return 'made ' + n"}`
 		res := assert.Value(client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil))(t)
-		if len(asked) != 1 || !strings.Contains(asked[0], `lab__arguments {"text":"b"}`) {
-			t.Errorf("%s: got the questions %q, want one with all calls", decision, asked)
-		}
-		if got, want := strings.Contains(res.Text(), "made 3"), decision != "Refuse"; got != want {
-			t.Errorf("%s: got %q, want that the calls are made: %t", decision, res.Text(), want)
-		}
+		assert.Equal(t, len(asked), 1, "%s", decision)
+		assert.Contains(t, asked[0], `lab__arguments {"text":"b"}`, "%s", decision)
+		assert.Equal(t, strings.Contains(res.Text(), "made 3"), decision != "Refuse", "%s: %q has the calls", decision, res.Text())
 		_ = client.Close()
 	}
 	s.end(syscall.SIGTERM)
@@ -234,9 +215,8 @@ func TestServe(t *testing.T) {
 		assert.Contains(t, <-answers, want)
 	}
 	none := w.command("approve", "nothing")
-	if err := none.Run(); none.ProcessState.ExitCode() != 3 {
-		t.Errorf("got %v, want the exit 3", err)
-	}
+	_ = none.Run()
+	assert.Equal(t, none.ProcessState.ExitCode(), 3)
 	assert.Equal(t, s.end(syscall.SIGTERM), 0, "the exit")
 }
 
@@ -279,9 +259,7 @@ func TestServeDrains(t *testing.T) {
 	assert.Equal(t, <-answer, "waited")
 	for s.lines.Scan() {
 	}
-	if err := s.Wait(); err != nil {
-		t.Errorf("got %v, want an end in good order", err)
-	}
+	assert.OK(t, s.Wait())
 }
 
 // BenchmarkWarmCall measures a call by a daemon, from the start of the command to its end.

@@ -4,9 +4,9 @@ package main
 
 import (
 	"os/exec"
-	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 )
 
@@ -16,14 +16,13 @@ func TestServeSharedByPostgreSQL(t *testing.T) {
 
 	w := newWorld(t, labServer)
 	none := w.command("serve", "--database="+server.URL)
-	if out, err := none.CombinedOutput(); exitOf(err) != 2 || !strings.Contains(string(out), "needs a sealing key") {
-		t.Errorf("without a key: got %v, %s, want the exit 2", err, out)
-	}
+	out, err := none.CombinedOutput()
+	assert.Equal(t, exitOf(err), 2, "without a key")
+	assert.Contains(t, string(out), "needs a sealing key", "without a key")
 	server.Stop()
 	away := w.command("keys", "--database="+server.URL)
-	if out, err := away.CombinedOutput(); exitOf(err) != 16 {
-		t.Errorf("while the server is away: got %v, %s, want the exit 16", err, out)
-	}
+	out, err = away.CombinedOutput()
+	assert.Equal(t, exitOf(err), 16, "while the server is away")
 }
 
 // exitOf returns the exit of a command; -1 if it did not fail so.

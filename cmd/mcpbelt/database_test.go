@@ -44,9 +44,7 @@ func serve(t *testing.T, w *world, args ...string) *served {
 func (s *served) ask(status int, method, path, body string) string {
 	s.t.Helper()
 	got := ask(s.t, s.AdminKey, method, s.base+path, body)
-	if got.status != status {
-		s.t.Fatalf("%s %s: got %d %s, want %d", method, path, got.status, got.body, status)
-	}
+	assert.Equal(s.t, got.status, status, "%s %s", method, path)
 	return got.body
 }
 
@@ -163,16 +161,13 @@ func checkShared(t *testing.T, database string) {
 		go call(args)
 		got := <-answers
 		for id = two.awaitCall(); !strings.Contains(got, id); id = two.awaitCall() {
-			if t.Context().Err() != nil {
-				t.Fatalf("got %q, want the id of a call that waits", got)
-			}
+			assert.OK(t, t.Context().Err(), "%q", got)
 			// The call before is listed until its replica has told of its outcome.
 		}
 		approve(id)
 		go call(args) // whose outcome is known
-		if got = <-answers; got != args {
-			t.Errorf("got %q, want the result of the call with %s", got, args)
-		}
+		got = <-answers
+		assert.Equal(t, got, args)
 	}
 	b.awaitText("/api/v1/activity", "lab__arguments")
 
@@ -183,9 +178,8 @@ func checkShared(t *testing.T, database string) {
 	}
 	c := serve(t, one, "--database-key-file", key)
 	list := c.ask(200, "GET", "/api/v1/mcp/servers", "")
-	if !strings.Contains(list, `"far"`) || strings.Contains(list, `"lab"`) {
-		t.Errorf("got %s, want far, and lab removed", list)
-	}
+	assert.Contains(t, list, `"far"`)
+	assert.Lacks(t, list, `"lab"`)
 	if got := ask(t, made.Secret, "POST", c.URL, "{}"); got.status == http.StatusUnauthorized {
 		t.Errorf("got %d %s, want that the key is good", got.status, got.body)
 	}
@@ -200,12 +194,10 @@ func TestServeShared(t *testing.T) {
 		if err != nil {
 			continue // it is gone when all have ended
 		}
-		if strings.Contains(string(data), "canary-of-far") {
-			t.Errorf("%s has the header of a server in clear", name)
-		}
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: got %v, %v, want the mode 0600", name, info, err)
-		}
+		assert.Lacks(t, string(data), "canary-of-far", "%s", name)
+		info, err := os.Stat(name)
+		assert.OK(t, err, "%s", name)
+		assert.Equal(t, info.Mode().Perm(), 0o600, "%s", name)
 	}
 }
 
@@ -216,16 +208,15 @@ func TestServeDatabase(t *testing.T) {
 	s.ask(200, "POST", "/api/v1/mcp/servers", farServer)
 	s.end(syscall.SIGTERM)
 	s = serve(t, w, "--database")
-	if list := s.ask(200, "GET", "/api/v1/mcp/servers", ""); !strings.Contains(list, `"far"`) || !strings.Contains(list, `"lab"`) {
-		t.Errorf("got %s, want lab and far", list)
-	}
+	list := s.ask(200, "GET", "/api/v1/mcp/servers", "")
+	assert.Contains(t, list, `"far"`)
+	assert.Contains(t, list, `"lab"`)
 	s.end(syscall.SIGTERM)
 	for _, name := range []string{"serve.db", "sessions/key"} {
-		if info, err := os.Stat(filepath.Join(w.dir, "s", "mcpbelt", name)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: got %v, %v, want the mode 0600", name, info, err)
-		}
+		info, err := os.Stat(filepath.Join(w.dir, "s", "mcpbelt", name))
+		assert.OK(t, err, "%s", name)
+		assert.Equal(t, info.Mode().Perm(), 0o600, "%s", name)
 	}
-	if file, err := os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")); err != nil || strings.Contains(string(file), "far") {
-		t.Errorf("got %s, %v, want the config file as it was", file, err)
-	}
+	file := assert.Value(os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")))(t)
+	assert.Lacks(t, string(file), "far")
 }

@@ -80,9 +80,7 @@ func TestGeneratedCode(t *testing.T) {
 		cmd.Dir = filepath.Join(w.dir, "gen")
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("go %s: %v\n%s", args[0], err, out)
-		}
+		assert.OK(t, err, "go %s: %s", args[0], out)
 		if want := "3 <nil>\n{\"names\":[\"a\"],\"text\":\"hello\"} <nil>\ntrue the disk is full\n"; args[0] == "run" && string(out) != want {
 			t.Errorf("got %q, want %q", out, want)
 		}

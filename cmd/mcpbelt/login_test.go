@@ -45,18 +45,12 @@ func newLoginDesk(t *testing.T, o *authtest.Options) (*desk, *authtest.Server) {
 func TestLoginWithBrowser(t *testing.T) {
 	d, server := newLoginDesk(t, nil)
 	d.run(t, cli.LoginNeeded, "tools", "acme")
-	if got := d.run(t, cli.OK, "login", "acme"); !strings.HasPrefix(got, "logged in at acme by http://") {
-		t.Errorf("got %q, want who issued the login", got)
-	}
+	assert.Equal(t, strings.HasPrefix(d.run(t, cli.OK, "login", "acme"), "logged in at acme by http://"), true)
 	d.run(t, cli.OK, "tools", "acme")
-	if got := d.run(t, cli.OK, "sessions"); !regexp.MustCompile(`(?m)^acme +logged in +yes`).MatchString(got) {
-		t.Errorf("got the sessions %s, want that of acme", got)
-	}
+	assert.Equal(t, regexp.MustCompile(`(?m)^acme +logged in +yes`).MatchString(d.run(t, cli.OK, "sessions")), true)
 	all := d.run(t, cli.OK, "sessions", "--json") + d.run(t, cli.OK, "sessions") + d.stderr.String()
 	for _, secret := range server.Secrets() {
-		if strings.Contains(all, secret) {
-			t.Errorf("a secret is shown")
-		}
+		assert.Lacks(t, all, secret)
 	}
 	d.run(t, cli.OK, "logout", "acme")
 	d.run(t, cli.LoginNeeded, "tools", "acme")
@@ -71,9 +65,7 @@ func TestLoginAccounts(t *testing.T) {
 	d.run(t, cli.OK, "tools", "acme", "--as", "work")
 	d.run(t, cli.LoginNeeded, "tools", "acme")
 	d.run(t, cli.OK, "login", "acme")
-	if got := d.run(t, cli.OK, "sessions"); strings.Count(got, "logged in") != 2 {
-		t.Errorf("got the sessions %s, want two", got)
-	}
+	assert.Equal(t, strings.Count(d.run(t, cli.OK, "sessions"), "logged in"), 2)
 	d.run(t, cli.OK, "logout", "acme", "--as", "work")
 	d.run(t, cli.OK, "tools", "acme")
 	d.run(t, cli.Usage, "sessions", "--as", "../x")
@@ -112,9 +104,7 @@ func TestLoginByPaste(t *testing.T) {
 	d.env.Stdin = in
 	d.env.Stderr = &typist{match: regexp.MustCompile(`http://\S+[?&]state=\S+\s`), in: typed, answer: func(page string) string {
 		callback, err := server.Approve(t.Context(), strings.TrimSpace(page))
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, err, nil)
 		return callback + "\n"
 	}}
 	d.run(t, cli.OK, "login", "acme", "--no-browser")
@@ -126,9 +116,7 @@ func TestLoginByDevice(t *testing.T) {
 	d, server := newLoginDesk(t, &authtest.Options{Device: &authtest.DeviceOptions{}})
 	d.env.Browse = func(_ context.Context, page string) error { return nil }
 	d.env.Stderr = &typist{match: regexp.MustCompile(`\b[A-Z0-9]{4}-[A-Z0-9]{4}\b`), in: io.Discard, answer: func(code string) string {
-		if err := server.ApproveDevice(code); err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, server.ApproveDevice(code), nil)
 		return ""
 	}}
 	d.run(t, cli.OK, "login", "acme", "--device")

@@ -54,9 +54,8 @@ func TestPage(t *testing.T) {
 	data := assert.Value(os.ReadFile(page))(t)
 	before, rest, ok := strings.Cut(string(data), pageBegin)
 	got, after, ended := strings.Cut(rest, pageEnd)
-	if !ok || !ended {
-		t.Fatalf("%s lacks the marks of what the program writes", page)
-	}
+	assert.Equal(t, ok, true, "%s", page)
+	assert.Equal(t, ended, true, "%s: ended", page)
 	if got == b.String() {
 		return
 	}
@@ -115,12 +114,9 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 
 func runExample(t *testing.T, env *cli.Env, line string) {
 	words, err := cli.SplitWords(line)
-	if err != nil || words[0] != "mcpbelt" {
-		t.Fatalf("got the example %q, want a command line of mcpbelt", line)
-	}
+	assert.OK(t, err, "the example %q", line)
+	assert.Equal(t, words[0], "mcpbelt", "the example %q", line)
 	var stdout, stderr bytes.Buffer
 	env.Stdout, env.Stderr = &stdout, &stderr
-	if got := root.Run(t.Context(), env, words[1:]); got != 0 {
-		t.Errorf("%s: got the exit %d, want 0; stdout: %s\nstderr: %s", line, got, &stdout, &stderr)
-	}
+	assert.Equal(t, root.Run(t.Context(), env, words[1:]), 0, "%s: %s%s: exit", line, &stdout, &stderr)
 }

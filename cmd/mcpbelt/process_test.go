@@ -78,9 +78,7 @@ func (w *world) run(args ...string) string {
 	cmd := w.command(args...)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		w.t.Fatalf("mcpbelt %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
-	}
+	assert.OK(w.t, err, "mcpbelt %s: %s%s", strings.Join(args, " "), out, &stderr)
 	return string(out)
 }
 

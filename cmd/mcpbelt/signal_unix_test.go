@@ -14,7 +14,7 @@ import (
 )
 
 // gone is how long the process of a server may live when its command has ended.
-const gone = 2 * time.Second
+const gone = time.Minute
 
 // runAndSignal runs a command that starts a server with the flag -mark started, sends it
 // a signal by its number when the server runs, and returns the exit of the command as a

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -28,9 +29,8 @@ func TestVerifyNamesFields(t *testing.T) {
 		return root.Run(t.Context(), env, args), &out
 	}
 	w.write("tools.json", "["+send+"]")
-	if got, out := run("tools", "mail"); got != 0 {
-		t.Fatalf("got the exit %d, want 0: %s", got, out)
-	}
+	got, out := run("tools", "mail")
+	assert.Equal(t, got, 0, "%s: exit", out)
 	for what, test := range map[string]struct{ old, with, field string }{
 		"the description":            {"Sends a mail.", "Sends a mail, and a copy to me.", "/description"},
 		"the title":                  {`"Send"`, `"Send safely"`, "/title"},
@@ -46,19 +46,15 @@ func TestVerifyNamesFields(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w.write("tools.json", "["+strings.Replace(send, test.old, test.with, 1)+"]")
 			got, out := run("verify", "mail", "--format", "json")
-			if got != 10 {
-				t.Errorf("got the exit %d, want 10: %s", got, out)
-			}
+			assert.Equal(t, got, 10, "%s: exit", out)
 			var found struct {
 				Servers []struct{ Changes []ledger.Change }
 			}
-			if err := json.NewDecoder(out).Decode(&found); err != nil || len(found.Servers) != 1 || len(found.Servers[0].Changes) != 1 {
-				t.Fatalf("got %v, %+v, want one change", err, found)
-			}
+			assert.OK(t, json.NewDecoder(out).Decode(&found))
+			assert.Equal(t, len(found.Servers), 1)
+			assert.Equal(t, len(found.Servers[0].Changes), 1)
 			fields := found.Servers[0].Changes[0].Fields
-			if !slices.ContainsFunc(fields, func(f ledger.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }) {
-				t.Errorf("got the fields %+v, want one at %s", fields, test.field)
-			}
+			assert.Equal(t, slices.ContainsFunc(fields, func(f ledger.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }), true, "%+v has the field", fields)
 		})
 	}
 }

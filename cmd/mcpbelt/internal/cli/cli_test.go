@@ -69,9 +69,7 @@ func TestColors(t *testing.T) {
 	} {
 		env, stdout, _ := newEnv(test.width, test.variable)
 		NewOut(env).Style(Bad, "text")
-		if got := strings.Contains(stdout.String(), "\x1b"); got != test.want {
-			t.Errorf("%d columns, %s: got %q, want colours: %v", test.width, test.variable, stdout, test.want)
-		}
+		assert.Equal(t, strings.Contains(stdout.String(), "\x1b"), test.want, "%d columns, %s: %q has colours", test.width, test.variable, stdout)
 	}
 }
 
@@ -129,9 +127,8 @@ func TestExitsDiffer(t *testing.T) {
 		if i.Exit <= last {
 			t.Errorf("got %d behind %d, want growing numbers", i.Exit, last)
 		}
-		if other, ok := codes[i.Code]; ok {
-			t.Errorf("got the code %q for %d and %d", i.Code, other, i.Exit)
-		}
+		_, ok := codes[i.Code]
+		assert.Equal(t, ok, false, "the code %q is there twice", i.Code)
 		codes[i.Code], last = i.Exit, i.Exit
 	}
 }
@@ -160,9 +157,7 @@ func TestSpinner(t *testing.T) {
 				s.End()
 				s.End()
 				got := stderr.String()
-				if shown := strings.Contains(got, "asking <U+001B>"); shown != test.want {
-					t.Errorf("got %q, want a spinner: %v", got, test.want)
-				}
+				assert.Equal(t, strings.Contains(got, "asking <U+001B>"), test.want, "%q has a spinner", got)
 				if got != "" && !strings.HasSuffix(got, "\r\x1b[K") {
 					t.Errorf("got %q, want that it ends with an empty line", got)
 				}
@@ -188,9 +183,6 @@ func TestSplitWords(t *testing.T) {
 		{" ", ""},
 	} {
 		words, err := SplitWords(test.text)
-		assert.Equal(t, strings.Join(words, "|"), test.want, "%q", test.text)
-		if (err != nil) != (test.want == "") {
-			t.Errorf("%q: got the error %v", test.text, err)
-		}
+		assert.Equal(t, [...]any{strings.Join(words, "|"), err != nil}, [...]any{test.want, (test.want == "")}, "%q", test.text)
 	}
 }

@@ -82,15 +82,12 @@ func tool(name, description, in, out string) registry.Tool {
 func generated(t *testing.T, c checker, server string, tools []registry.Tool) string {
 	t.Helper()
 	code, err := generate("sample", server, tools)
-	if err != nil {
-		t.Fatalf("%s: %v", server, err)
-	}
+	assert.OK(t, err, "%s", server)
 	if dir := os.Getenv("GENERATED"); dir != "" {
 		assert.OK(t, errors.Join(os.MkdirAll(filepath.Join(dir, server), 0o755), os.WriteFile(filepath.Join(dir, server, "x.go"), code, 0o644)))
 	}
-	if _, err := c.check(server, string(code)); err != nil {
-		t.Fatalf("%s: %v\n%s", server, err, code)
-	}
+	_, err = c.check(server, string(code))
+	assert.OK(t, err, "%s", server)
 	return string(code)
 }
 
@@ -105,10 +102,8 @@ func TestGenerateCorpora(t *testing.T) {
 		code := generated(t, c, s.Name, tools)
 		assert.Equal(t, strings.Count(code, "\nfunc (c *Client) "), len(tools)+1, "%s: methods", s.Name)
 	}
-	paths, err := filepath.Glob("../../../../registry/testdata/*/*.json")
-	if err != nil || len(paths) < 20 {
-		t.Fatalf("got %d files, %v, want 20 or more", len(paths), err)
-	}
+	paths := assert.Value(filepath.Glob("../../../../registry/testdata/*/*.json"))(t)
+	assert.Equal(t, len(paths) >= 20, true, "len(paths) >= 20")
 	for _, path := range paths {
 		var file struct {
 			Cases []struct {
@@ -197,14 +192,10 @@ func TestGenerateMethods(t *testing.T) {
 	}
 	code := generated(t, checker{}, "func", tools)
 	for _, want := range []string{"Call", "Call2", "New", "Client", "Caller", "Decode", "ReadByte2", "MarshalJSON2", "Seek2", "Get", "GetInput", "Get2", "X日本", "Func", "GetUserByID", "GetUserByID2", "String", "Error"} {
-		if !strings.Contains(code, "\nfunc (c *Client) "+want+"(ctx context.Context, in ") {
-			t.Errorf("got no method %s", want)
-		}
+		assert.Contains(t, code, "\nfunc (c *Client) "+want+"(ctx context.Context, in ")
 	}
 	for _, line := range []string{"\n*/", "\n//go:", "\x1b", "\ufeff"} {
-		if strings.Contains(code, line) {
-			t.Errorf("got code with %q, want none", line)
-		}
+		assert.Lacks(t, code, line)
 	}
 }
 
