@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +40,7 @@ var (
 	fakes      = hosttest.Fakes
 	inProcess  = hosttest.InProcess
 	kill       = hosttest.Kill
+	killSoon   = hosttest.KillSoon
 	names      = hosttest.Names
 	newServer  = hosttest.NewServer
 	open       = hosttest.Open
@@ -347,21 +347,6 @@ func background(f func() error) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- f() }()
 	return result
-}
-
-// killSoon makes the transports of the named local servers, which are killed if they do not
-// end at once. Those of other servers are the host's.
-func killSoon(names ...string) func(session.Key, *config.Server) (mcp.Transport, error) {
-	return func(_ session.Key, e *config.Server) (mcp.Transport, error) {
-		if !slices.Contains(names, e.Name) {
-			return nil, nil
-		}
-		c := &transport.Command{Path: e.Command, Args: e.Args, CloseTimeout: 10 * time.Millisecond}
-		for name, value := range e.Env {
-			c.Env = append(c.Env, name+"="+value.Reveal())
-		}
-		return c, nil
-	}
 }
 
 // errOf returns the error of a call that returns a value as well.

@@ -182,7 +182,7 @@ func TestTornLines(t *testing.T) {
 	assert.Equal(t, read(t, path, nil), "1", "read")
 	f = openFile(t, path, nil) // as the next process does
 	put(t, f, numbered(2))
-	add("\n\nnull\n[1]\n{}\n\xff\x00\n\"" + strings.Repeat("x", 3<<20) + "\"\n{\"id\":\"long\"}" + strings.Repeat(" ", 3<<20) + "\n{\"id\":\"hand\",\"later\":{\"a\":[1]}}\n")
+	add("\n\nnull\n[1]\n{}\n\xff\x00\n\"" + strings.Repeat("x", 2<<20) + "\"\n{\"id\":\"long\"}" + strings.Repeat(" ", 2<<20) + "\n{\"id\":\"hand\",\"later\":{\"a\":[1]}}\n")
 	put(t, f, numbered(3))
 	assert.Equal(t, read(t, path, nil), "3 hand 2 1", "read")
 }

@@ -56,7 +56,7 @@ for name in $(env -0 | tr '\n\0' ' \n' | sed 's/=.*//'); do
 	case $name in PATH | MCPBELT_PROCESS) ;; *) unset "$name" ;; esac
 done
 while IFS= read -r line; do export "$line"; done < "$dir/variables"
-"$@"
+exec "$@"
 `
 
 // A dockerWorld is a stand-in for docker at the front of PATH.
@@ -75,15 +75,13 @@ func newDockerWorld(t *testing.T) *dockerWorld {
 
 func (w *dockerWorld) lines(name string) []string {
 	w.Helper()
-	data, err := os.ReadFile(filepath.Join(w.dir, name))
-	assert.OK(w, err)
+	data := assert.Value(os.ReadFile(filepath.Join(w.dir, name)))(w)
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
 func (w *dockerWorld) containers() int {
 	w.Helper()
-	list, err := os.ReadDir(filepath.Join(w.dir, "containers"))
-	assert.OK(w, err)
+	list := assert.Value(os.ReadDir(filepath.Join(w.dir, "containers")))(w)
 	return len(list)
 }
 

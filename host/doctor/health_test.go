@@ -69,22 +69,22 @@ func TestHealthOfEachStage(t *testing.T) {
 // Health knows the calls, the processes and what went wrong before.
 func TestHealthOverTime(t *testing.T) {
 	t.Parallel()
-	path := write(t, "family", child(t, "family"), "web", fmt.Sprintf(`{"url": %q}`, served(t, site(newServer("web"))).URL))
+	path := write(t, "local", child(t, "local"), "web", fmt.Sprintf(`{"url": %q}`, served(t, site(newServer("web"))).URL))
 	h := open(t, path, nil)
 	for range 3 {
-		assert.Value(call(t, h, "family__echo", `{"text":"a"}`))(t)
+		assert.Value(call(t, h, "local__echo", `{"text":"a"}`))(t)
 	}
-	s := assert.Value(doctor.HealthOf(h, "family"))(t)
+	s := assert.Value(doctor.HealthOf(h, "local"))(t)
 	assert.Equal(t, fmt.Sprint(s.Calls.Total.Done, s.Calls.Recent.Done, s.Calls.Latency.Count, *s.Calls.ErrorRate), "3 3 3 0", "calls")
 	assert.Equal(t, fmt.Sprintf("%d %d %q %t", s.Status.Tools, s.Restarts, s.LastError, s.Since.IsZero()), `1 0 "" false`, "tools, restarts, last error")
 	p := s.Process
-	assert.Equal(t, p.PID, status(t, h, "family").State.PID, "process")
+	assert.Equal(t, p.PID, status(t, h, "local").State.PID, "process")
 	if runtime.GOOS == "linux" && p.Memory < 1<<20 {
 		t.Errorf("got %d bytes of memory, want those of a program", p.Memory)
 	}
 	kill(t, p.PID)
-	until(t, h, "family", "connected again", func(s host.Status) bool { return s.Stage == host.StageReady && s.State.Connections == 2 })
-	s = assert.Value(doctor.HealthOf(h, "family"))(t)
+	until(t, h, "local", "connected again", func(s host.Status) bool { return s.Stage == host.StageReady && s.State.Connections == 2 })
+	s = assert.Value(doctor.HealthOf(h, "local"))(t)
 	assert.Equal(t, s.Restarts, 1, "restarts")
 	assert.Equal(t, s.Process.PID == p.PID, false, "the former process")
 	assert.Equal(t, assert.Value(doctor.HealthOf(h, "web"))(t).Process == nil, true, "a remote server")

@@ -35,6 +35,7 @@ var (
 	eventually = hosttest.Eventually
 	inProcess  = hosttest.InProcess
 	kill       = hosttest.Kill
+	killSoon   = hosttest.KillSoon
 	newServer  = hosttest.NewServer
 	open       = hosttest.Open
 	status     = hosttest.Status

@@ -53,7 +53,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 			mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
 			e := probed(t, fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 600, "readTimeoutSeconds": 600, "env": {%q: %q, %q: %q, %q: %q}}`,
 				os.Args[0], serverMode, "until "+stage, probeMark, mark, probeReached, reached))
-			h := newHost(t, nil)
+			h := newHost(t, &host.Options{Transport: killSoon("s")})
 			ctx, cancel := context.WithCancel(watchdog(t))
 			go func() {
 				exists(ctx, t, reached)
@@ -90,7 +90,7 @@ func TestTestEndsWithItsHost(t *testing.T) {
 	mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
 	e := probed(t, fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 600, "readTimeoutSeconds": 600, "env": {%q: "until spawned", %q: %q, %q: %q}}`,
 		os.Args[0], serverMode, probeMark, mark, probeReached, reached))
-	h := newHost(t, nil)
+	h := newHost(t, &host.Options{Transport: killSoon("s")})
 	go func() {
 		exists(watchdog(t), t, reached)
 		_ = h.Close()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -228,3 +229,18 @@ func (s *Statuses) At(name string) record.LastStatus {
 
 // ErrorOf returns the error of a call that returns a value as well.
 func ErrorOf[T any](_ T, err error) error { return err }
+
+// KillSoon makes the transports of the named local servers, which are killed if they do not
+// end at once. Those of other servers are the host's.
+func KillSoon(names ...string) func(session.Key, *config.Server) (mcp.Transport, error) {
+	return func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+		if !slices.Contains(names, e.Name) {
+			return nil, nil
+		}
+		c := &transport.Command{Path: e.Command, Args: e.Args, CloseTimeout: 10 * time.Millisecond}
+		for name, value := range e.Env {
+			c.Env = append(c.Env, name+"="+value.Reveal())
+		}
+		return c, nil
+	}
+}
