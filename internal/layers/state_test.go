@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"strings"
 	"testing"
+	"time"
 )
 
 // processWide lists the variables that belong to the process, with the reason.
@@ -23,10 +24,12 @@ var processWide = map[string]string{
 
 // checkState finds init functions and package-level variables that somebody
 // could write. Variables that are allowed: error values, compiled regular
-// expressions, embedded files, and assertions that a type has an interface.
+// expressions, embedded files, assertions that a type has an interface, and limits of
+// time that tests alone set, before they start.
 func checkState(tr *tree) []string {
 	var problems []string
 	for _, p := range tr.sorted() {
+		known := p.durations()
 		for _, f := range p.production() {
 			for _, decl := range f.ast.Decls {
 				switch d := decl.(type) {
@@ -40,7 +43,7 @@ func checkState(tr *tree) []string {
 					}
 					for _, spec := range d.Specs {
 						v := spec.(*ast.ValueSpec)
-						if !f.allowedVar(d, v) && processWide[f.path+": "+v.Names[0].Name] == "" {
+						if !f.allowedVar(d, v) && !p.isLimit(f, v, known) && processWide[f.path+": "+v.Names[0].Name] == "" {
 							problems = append(problems, fmt.Sprintf(
 								"%svar %s: package-level state; make it a constant, a function, or a field of what owns it", tr.at(v.Pos()), v.Names[0].Name))
 						}
@@ -65,6 +68,34 @@ func (f *file) allowedVar(d *ast.GenDecl, v *ast.ValueSpec) bool {
 		}
 	}
 	return len(v.Values) > 0
+}
+
+// isLimit reports whether variables are unexported durations that production code does not
+// assign.
+func (p *pkg) isLimit(of *file, v *ast.ValueSpec, known map[string]time.Duration) bool {
+	names := map[string]bool{}
+	for i, name := range v.Names {
+		if i >= len(v.Values) || name.IsExported() || !strings.Contains(of.text(v.Values[i]), "time.") {
+			return false
+		}
+		if _, ok := of.duration(v.Values[i], known); !ok {
+			return false
+		}
+		names[name.Name] = true
+	}
+	assigned := false
+	for _, f := range p.production() {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if a, ok := n.(*ast.AssignStmt); ok && a.Tok != token.DEFINE {
+				for _, left := range a.Lhs {
+					id, ok := left.(*ast.Ident)
+					assigned = assigned || ok && names[id.Name]
+				}
+			}
+			return true
+		})
+	}
+	return !assigned
 }
 
 func embeds(doc *ast.CommentGroup) bool {
@@ -103,7 +134,14 @@ type T struct{}
 func (T) init() {}
 func init() {}
 `,
-		"mcp/a_test.go":      "package mcp\nvar update = 1\n",
+		"mcp/b.go": `package mcp
+import "time"
+var limit = 2 * time.Second
+var Limit = 2 * time.Second
+var moved = time.Second
+func move() { moved = 0 }
+`,
+		"mcp/a_test.go":      "package mcp\nvar update = 1\nfunc f() { limit = 0 }\n",
 		"examples/x/main.go": "package main\nvar flagged = new(int)\nfunc main() {}\n",
 		"cmd/x/main.go":      "package main\nimport errors \"example.com/errors\"\nvar e = errors.New(1)\n",
 	})
@@ -111,6 +149,8 @@ func init() {}
 		"mcp/a.go:10: var cache"+cure,
 		"mcp/a.go:14: var mu"+cure,
 		"mcp/a.go:15: var errC"+cure,
+		"mcp/b.go:4: var Limit"+cure,
+		"mcp/b.go:5: var moved"+cure,
 		"mcp/a.go:18: init function: do the work where it is asked for",
 		"examples/x/main.go:2: var flagged"+cure,
 		"cmd/x/main.go:3: var e"+cure,
