@@ -12,6 +12,19 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
+// lookup is the environment of the tests.
+func lookup(name string) (string, bool) {
+	value, ok := map[string]string{
+		"API_TOKEN": "tok-123",
+		"DSN":       "postgres://u:p@db/$API_TOKEN", // must not be expanded again
+		"EMPTY":     "",
+		"LINES":     "one\r\ntwo",
+		"NUL":       "a\x00b",
+		"_x1":       "under",
+	}[name]
+	return value, ok
+}
+
 func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
@@ -132,12 +145,12 @@ func TestExpandEverywhere(t *testing.T) {
 		"b": {"url": "http://${MCPBELT_TEST}/$MCPBELT_TEST", "headers": {"$MCPBELT_TEST": "${MCPBELT_TEST}"}, "x": "${MCPBELT_TEST}"}}}`), nil))(t)
 	a, b := c.Servers[0], c.Servers[1]
 	cwd := assert.Value(filepath.Abs(filepath.Join("sub", "v", "w")))(t)
-	assert.OK(t, a.Err, "a: %s", bare(*a))
-	assert.Equal(t, [...]string{a.Command, a.Args[0], a.Cwd}, [...]string{"v", "v", cwd}, "a: %s", bare(*a))
-	assert.Equal(t, a.Env["$MCPBELT_TEST"], "v", "a: %s", bare(*a))
-	assert.Equal(t, a.Description, "$MCPBELT_TEST", "a: %s", bare(*a))
-	assert.OK(t, b.Err, "b: %s", bare(*b))
-	assert.Equal(t, b.URL, "http://v/v", "b: %s", bare(*b))
-	assert.Equal(t, b.Headers["$MCPBELT_TEST"], "v", "b: %s", bare(*b))
-	assert.Equal(t, string(b.Extra["x"]), `"${MCPBELT_TEST}"`, "b: %s", bare(*b))
+	assert.OK(t, a.Err)
+	assert.Equal(t, [...]string{a.Command, a.Args[0], a.Cwd}, [...]string{"v", "v", cwd})
+	assert.Equal(t, a.Env["$MCPBELT_TEST"], "v")
+	assert.Equal(t, a.Description, "$MCPBELT_TEST")
+	assert.OK(t, b.Err)
+	assert.Equal(t, b.URL, "http://v/v")
+	assert.Equal(t, b.Headers["$MCPBELT_TEST"], "v")
+	assert.Equal(t, string(b.Extra["x"]), `"${MCPBELT_TEST}"`)
 }
