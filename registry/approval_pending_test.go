@@ -294,9 +294,7 @@ func TestGrantsAreShared(t *testing.T) {
 // A negative limit means that there is none.
 func TestNegativeApprovalLimitsAreNone(t *testing.T) {
 	a := newApprovals(ApproverFunc(nil), approval.Options{TTL: -1, MaxPending: -1, MaxGrants: -1})
-	if a.opts.TTL < 100*365*24*time.Hour {
-		t.Errorf("got %+v, want no limit", a.opts)
-	}
+	assert.Equal(t, a.opts.TTL >= 100*365*24*time.Hour, true, "%v is no limit", a.opts.TTL)
 	assert.Equal(t, a.opts.MaxPending, math.MaxInt, "maxPending")
 	assert.Equal(t, a.opts.MaxGrants, math.MaxInt, "maxGrants")
 }
@@ -313,9 +311,8 @@ func TestErrorsWeighWhatTheyHold(t *testing.T) {
 		"panic":   &PanicError{Stack: make([]byte, size)},
 		"reason":  &approval.DeniedError{Reason: strings.Repeat("x", size)},
 	} {
-		if got := newOutcome(nil, err).memory; got < size {
-			t.Errorf("%s: got %d bytes, want at least %d", name, got, size)
-		}
+		got := newOutcome(nil, err).memory
+		assert.Equal(t, got >= size, true, "%s: %d bytes are enough", name, got)
 	}
 }
 
@@ -335,13 +332,11 @@ func (panicking) MarshalJSON() ([]byte, error) { panic("no") }
 
 // A value that cannot be measured is not kept, and its call is over all the same.
 func TestOutcomeThatPanics(t *testing.T) {
-	if got := newOutcome(&mcp.CallToolResult{StructuredContent: panicking{}}, nil).memory; got <= maxKept {
-		t.Errorf("got %d bytes, want more than is ever kept", got)
-	}
 	loop := map[string]any{}
 	loop["a"] = loop
-	if got := newOutcome(&mcp.CallToolResult{StructuredContent: loop}, nil).memory; got <= maxKept {
-		t.Errorf("a value that holds itself: got %d bytes, want more than is ever kept", got)
+	for _, value := range []any{panicking{}, loop} {
+		got := newOutcome(&mcp.CallToolResult{StructuredContent: value}, nil).memory
+		assert.Equal(t, got > maxKept, true, "%T: %d bytes are more than is ever kept", value, got)
 	}
 }
 

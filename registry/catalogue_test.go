@@ -51,15 +51,10 @@ func TestCatalogueFollowsServers(t *testing.T) {
 				for _, e := range s.entries {
 					got[e.def.Name] = e.def.Description
 				}
-				if !maps.Equal(got, want) || len(s.entries) != len(want) {
-					t.Fatalf("got %v, want %v", got, want)
-				}
-				if !slices.IsSortedFunc(s.entries, compareNames) {
-					t.Fatalf("got entries that are not sorted")
-				}
-				if listed := len(s.Tools()) + len(s.Quarantined()); listed != len(want) {
-					t.Fatalf("got %d tools that are listed or held back, want %d", listed, len(want))
-				}
+				assert.Equal(t, fmt.Sprint(got), fmt.Sprint(want))
+				assert.Equal(t, len(s.entries), len(want), "entries")
+				assert.Equal(t, slices.IsSortedFunc(s.entries, compareNames), true, "entries are sorted")
+				assert.Equal(t, len(s.Tools())+len(s.Quarantined()), len(want), "tools that are listed or held back")
 			}
 		})
 	}
@@ -90,11 +85,7 @@ func TestVocabularyFollowsServers(t *testing.T) {
 				want[name] = append(want[name], server)
 			}
 		}
-		if !maps.EqualFunc(v.servers, want, slices.Equal) {
-			t.Fatalf("got %v, want %v", v.servers, want)
-		}
-		if len(v.tools) != len(servers) {
-			t.Fatalf("got %d servers, want %d", len(v.tools), len(servers))
-		}
+		assert.Equal(t, fmt.Sprint(v.servers), fmt.Sprint(want))
+		assert.Equal(t, len(v.tools), len(servers), "servers")
 	}
 }

@@ -38,10 +38,8 @@ const dropped = "dropped"
 
 func catalogs(t *testing.T, folder string) map[string][]catalog {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/" + folder + "/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no catalogs: %v", err)
-	}
+	paths := assert.Value(filepath.Glob("testdata/" + folder + "/*.json"))(t)
+	assert.Equal(t, paths == nil, false, "no catalogs")
 	all := map[string][]catalog{}
 	for _, path := range paths {
 		raw := assert.Value(os.ReadFile(path))(t)
@@ -89,9 +87,8 @@ func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff)
 	t.Helper()
 	var lines []string
 	add := func(tool string, all []gate.Finding) {
-		if !slices.IsSortedFunc(all, func(a, b gate.Finding) int { return int(b.Severity - a.Severity) }) {
-			t.Errorf("%s: the severest does not come first: %v", tool, all)
-		}
+		sorted := slices.IsSortedFunc(all, func(a, b gate.Finding) int { return int(b.Severity - a.Severity) })
+		assert.Equal(t, sorted, true, "%s: the severest comes first: %v", tool, all)
 		for _, f := range all {
 			lines = append(lines, fmt.Sprintf("%+q %s %v %s", tool, f.Token, f.Severity, f.Field))
 			safeToShow(t, f)
@@ -117,13 +114,10 @@ func safeToShow(t *testing.T, f gate.Finding) {
 	t.Helper()
 	wantBetween(t, len(f.Evidence), 0, 120, "%s: length of evidence", f.Token)
 	wantBetween(t, len(f.Field), 0, 200, "%s: length of field", f.Token)
-	assert.Equal(t, len(f.Detail) == 0, false, "%s: length of detail", f.Token)
-	wantBetween(t, len(f.Detail), 0, 600, "%s: length of detail", f.Token)
-	for _, r := range f.String() {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x200b || r >= 0x202a && r <= 0x202e || r >= 0xe0000 {
-			t.Errorf("%q cannot be printed: %U", f.String(), r)
-		}
-	}
+	wantBetween(t, len(f.Detail), 1, 600, "%s: length of detail", f.Token)
+	assert.Equal(t, strings.ContainsFunc(f.String(), func(r rune) bool {
+		return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x200b || r >= 0x202a && r <= 0x202e || r >= 0xe0000
+	}), false, "%q cannot be printed", f.String())
 }
 
 func (c *catalog) wanted() []string {
@@ -153,29 +147,25 @@ func TestHostileCatalogs(t *testing.T) {
 func (c *catalog) fromServer(t *testing.T) {
 	s := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(c.list())})
 	client := newClient(t, "hostile", &transport.Pipe{Serve: s.Serve})
-	listed, err := client.Tools(t.Context())
+	tools := remotes(t, "hostile", client)
 	if c.Refused == dropped {
-		if err != nil || len(listed) != 1 || listed[0].Name != "neighbour" {
-			t.Fatalf("%d tools, %v", len(listed), err)
-		}
+		assert.Equal(t, only(t, tools).Definition().Origin.Tool, "neighbour")
 		return
 	}
-	if err != nil || len(listed) != len(c.Tools) {
-		t.Fatalf("%d tools, %v", len(listed), err)
-	}
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote("hostile", tool, client.CallTool))
-	}
+	assert.Equal(t, len(tools), len(c.Tools), "tools")
 	c.check(t, tools)
 }
 
 func (c *catalog) direct(t *testing.T) {
-	var tools []registry.Tool
+	c.check(t, c.toolsOf(t, "hostile"))
+}
+
+func (c *catalog) toolsOf(t *testing.T, server string) (tools []registry.Tool) {
+	t.Helper()
 	for _, raw := range c.Tools {
-		tools = append(tools, &plainTool{def: definitionOf(t, "hostile", raw)})
+		tools = append(tools, &plainTool{def: definitionOf(t, server, raw)})
 	}
-	c.check(t, tools)
+	return tools
 }
 
 func (c *catalog) check(t *testing.T, tools []registry.Tool) {
@@ -208,15 +198,9 @@ func TestCleanCatalogs(t *testing.T) {
 	cases := catalogs(t, "clean")
 	for range 2 { // the second time, each server knows all others
 		for server, list := range cases {
-			var tools []registry.Tool
-			for _, raw := range list[0].Tools {
-				tools = append(tools, &plainTool{def: definitionOf(t, server, raw)})
-			}
 			mustReplace(t, r, server)
-			diff := mustReplace(t, r, server, tools...)
-			for _, rejected := range diff.Rejected {
-				t.Errorf("%s: %v", server, rejected.Err)
-			}
+			diff := mustReplace(t, r, server, list[0].toolsOf(t, server)...)
+			assert.Equal(t, fmt.Sprint(refusals(diff.Rejected)), "[]", "%s", server)
 			for _, name := range diff.Added {
 				for _, f := range r.Snapshot().Findings(name) {
 					wantBetween(t, f.Severity, 0, gate.Note, "%s", name)
@@ -226,43 +210,23 @@ func TestCleanCatalogs(t *testing.T) {
 	}
 }
 
-// A clean tool costs little.
-func BenchmarkGate(b *testing.B) {
-	raw := json.RawMessage(`{"name":"search_code","description":"Fast and precise code search across all repositories. Best for finding exact symbols, functions, classes, or specific patterns.",
-		"inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"Search query, such as language:go or path:docs. Supports exact matching, filters and more."},
-		"sort":{"type":"string","enum":["indexed","created"]},"page":{"type":"integer","minimum":1},"per_page":{"type":"integer","minimum":1,"maximum":100}},"required":["query"]}}`)
-	tool := &plainTool{def: definitionOf(b, "s", raw)}
-	tools := []registry.Tool{tool}
-	b.ReportAllocs()
-	b.SetBytes(int64(len(raw)))
-	for b.Loop() {
-		r := registry.New(nil)
-		if diff := mustReplace(b, r, "s", tools...); len(diff.Added) != 1 {
-			b.Fatal(diff)
-		}
-	}
-}
-
 // TestOldSchemas: a schema of draft 4 is listed with the keywords of today, and arguments are
 // checked by it; the ledger has what the server said.
 func TestOldSchemas(t *testing.T) {
 	const old = `{"type":"object","properties":{"n":{"type":"integer","minimum":0,"exclusiveMinimum":true}}}`
 	r, accepted := newLedgerRegistry()
-	tool := &plainTool{def: &registry.Definition{InputSchema: json.RawMessage(old), Origin: registry.Origin{Server: "s", Tool: "count"}}, answer: textResult("counted")}
-	if diff := mustReplace(t, r, "s", tool); len(diff.Rejected) > 0 {
-		t.Fatal(diff.Rejected[0].Err)
+	offer := func() {
+		mustReplace(t, r, "s", describe(t, serverTool("s", "count", ""), func(d *registry.Definition) { d.InputSchema = json.RawMessage(old) }))
 	}
-	listed, ok := r.Snapshot().Lookup("s__count")
-	if !ok {
-		t.Fatal("the tool is not listed")
-	}
-	assert.Equal(t, string(listed.Definition().InputSchema), `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}}}`)
+	offer()
+	listed, _ := r.Resolve("s__count")
+	assert.Equal(t, string(listed.InputSchema), `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}}}`)
 	for args, refused := range map[string]bool{`{"n":0}`: true, `{"n":1}`: false} {
 		assert.Equal(t, errorOf(r.Call(t.Context(), "s__count", json.RawMessage(args))) != nil, refused, "%s", args)
 	}
 	// The same again changes nothing.
 	version := r.Snapshot().Version()
-	mustReplace(t, r, "s", &plainTool{def: &registry.Definition{InputSchema: json.RawMessage(old), Origin: registry.Origin{Server: "s", Tool: "count"}}, answer: textResult("counted")})
+	offer()
 	assert.Equal(t, r.Snapshot().Version(), version, "version")
 	assert.Equal(t, len(accepted.Pending()), 0)
 }
@@ -313,10 +277,9 @@ func TestReferenceNamesTheFirstServer(t *testing.T) {
 			mustReplace(t, r, server, serverTool(server, "send_mail", ""))
 		}
 		mustReplace(t, r, "evil", serverTool("evil", "a", "Better than send_mail."))
-		found := r.Snapshot().Findings("evil__a")
-		if len(found) != 1 || found[0].Token != gate.TokenCrossServerReference || !strings.Contains(found[0].Detail, `"alpha"`) {
-			t.Fatalf("found %+v", found)
-		}
+		found := only(t, r.Snapshot().Findings("evil__a"))
+		assert.Equal(t, found.Token, gate.TokenCrossServerReference)
+		assert.Contains(t, found.Detail, `"alpha"`)
 	}
 }
 

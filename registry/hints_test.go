@@ -152,15 +152,11 @@ func TestHintsOfAServersTool(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
 		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{},"annotations":` + raw + `}]}`),
 	})
-	c := newClient(t, "s", server)
-	listed := assert.Value(c.Tools(t.Context()))(t)
-	tool := registry.Remote("s", listed[0], c.CallTool)
+	tool := only(t, remotes(t, "s", newClient(t, "s", server)))
 	assert.Equal(t, string(tool.Definition().RawAnnotations), raw, "raw annotations")
 	assert.Equal(t, hintsText(tool.Definition().Hints()), "AR-IO-fast", "hints")
-	renamed := assert.Value(registry.With(tool, func(d *registry.Definition) { d.Title = "A" }))(t)
+	renamed := describe(t, tool, func(d *registry.Definition) { d.Title = "A" })
 	assert.Equal(t, hintsText(renamed.Definition().Hints()), "AR-IO-fast", "with another title the hints")
-	marked := assert.Value(registry.With(tool, func(d *registry.Definition) {
-		d.Annotations = &mcp.ToolAnnotations{DestructiveHint: ptr(true)}
-	}))(t)
+	marked := describe(t, tool, func(d *registry.Definition) { d.Annotations = &mcp.ToolAnnotations{DestructiveHint: ptr(true)} })
 	assert.Equal(t, hintsText(marked.Definition().Hints()), "A-D-OS", "marked as destructive the hints")
 }

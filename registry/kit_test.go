@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -322,11 +323,15 @@ func (s *rawServer) offer(t testing.TB, r *registry.Registry, facts registry.Ser
 // calls returns how many calls have reached the server.
 func (s *rawServer) calls() int { return len(s.Received("tools/call")) }
 
-func newPinned(t testing.TB, path string) *registry.Registry {
+// newPinned returns a registry and its ledger, which is a file.
+func newPinned(t testing.TB, path string) (*registry.Registry, *ledger.Ledger) {
 	t.Helper()
 	accepted := assert.Value(ledger.Open(path, nil))(t)
-	return registry.New(&registry.Options{Ledger: accepted})
+	return registry.New(&registry.Options{Ledger: accepted}), accepted
 }
+
+// lockFile returns a path for the file of a ledger.
+func lockFile(t testing.TB) string { return filepath.Join(t.TempDir(), "mcp.lock.json") }
 
 // remoteTools returns the tools of a server that answers each call with its own
 // name and that of the tool, as it was called.
@@ -339,11 +344,6 @@ func remoteTools(t *testing.T, server string, called ...string) []registry.Tool 
 		})
 	}
 	return remotes(t, server, newClient(t, server, &transport.Pipe{Serve: s.Run}))
-}
-
-func openLedger(t *testing.T, path string) *ledger.Ledger {
-	t.Helper()
-	return assert.Value(ledger.Open(path, nil))(t)
 }
 
 func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition)) registry.Tool {

@@ -1,5 +1,7 @@
 //go:build !race
 
+// Tests of matcher.go that the race detector makes too slow or too large.
+
 package registry_test
 
 import (

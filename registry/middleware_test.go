@@ -31,10 +31,7 @@ func TestMiddlewareOrder(t *testing.T) {
 	mustAdd(t, r, a)
 	for range 2 {
 		trace = nil
-		res, err := r.Call(t.Context(), "a", nil)
-		if err != nil || res != a.answer {
-			t.Fatalf("Call = %v, %v", res, err)
-		}
+		assert.Equal(t, assert.Value(r.Call(t.Context(), "a", nil))(t), a.answer)
 		wantList(t, trace, []string{"1 a {}", "2 a {}", "3 a {}", "after 3", "after 2", "after 1"}, "trace")
 	}
 	assert.Equal(t, applied, 3, "middleware was applied times")
@@ -62,18 +59,17 @@ func TestMiddlewareMayChangeArguments(t *testing.T) {
 
 func TestMiddlewareMayAnswer(t *testing.T) {
 	denied := errors.New("denied")
-	answer := textResult("cached")
 	for _, test := range []struct {
 		res *mcp.CallToolResult
 		err error
-	}{{answer, nil}, {nil, denied}} {
+	}{{textResult("cached"), nil}, {nil, denied}} {
 		r := newRegistry(t, native("a"))
-		r.Use(func(registry.Handler) registry.Handler {
-			return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { return test.res, test.err }
-		})
-		if res, err := r.Call(t.Context(), "a", nil); res != test.res || err != test.err {
-			t.Errorf("Call = %v, %v; want %v, %v", res, err, test.res, test.err)
-		}
+		r.Use(around(func(context.Context, *registry.Call, registry.Handler) (*mcp.CallToolResult, error) {
+			return test.res, test.err
+		}))
+		res, err := r.Call(t.Context(), "a", nil)
+		assert.Equal(t, res, test.res)
+		assert.Equal(t, err, test.err)
 	}
 }
 
@@ -83,9 +79,7 @@ func TestMiddlewareMustPassOnItsCall(t *testing.T) {
 		r.Use(around(func(ctx context.Context, _ *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
 			return next(ctx, call)
 		}))
-		if res, err := r.Call(t.Context(), "a", nil); res != nil || err == nil {
-			t.Errorf("%s: Call = %v, %v; want an error", what, res, err)
-		}
+		assert.Fails(t, errorOf(r.Call(t.Context(), "a", nil)), "%s", what)
 	}
 }
 
@@ -94,12 +88,10 @@ func TestUseDuringACall(t *testing.T) {
 	r := newRegistry(t, native("a"))
 	ran := false
 	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
-		r.Use(func(next registry.Handler) registry.Handler {
-			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-				ran = true
-				return next(ctx, call)
-			}
-		})
+		r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+			ran = true
+			return next(ctx, call)
+		}))
 		return next(ctx, call)
 	}))
 	assert.Value(r.Call(t.Context(), "a", nil))(t)
@@ -113,12 +105,10 @@ func TestMiddlewareUsesTheRegistry(t *testing.T) {
 	r := newRegistry(t, native("a"))
 	var trace []string
 	note := func(name string) registry.Middleware {
-		return func(next registry.Handler) registry.Handler {
-			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-				trace = append(trace, name)
-				return next(ctx, call)
-			}
-		}
+		return around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+			trace = append(trace, name)
+			return next(ctx, call)
+		})
 	}
 	r.Use(func(next registry.Handler) registry.Handler {
 		r.Remove("none")

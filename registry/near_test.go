@@ -125,17 +125,12 @@ func FuzzSuggestions(f *testing.F) {
 		}
 		unknown := suggestions(t, r, name)
 		got := unknown.Suggestions
-		if len(got) > 3 {
-			t.Fatalf("%d suggestions", len(got))
-		}
+		wantBetween(t, len(got), 0, 3, "suggestions")
 		for i, s := range got {
-			if _, listed := r.Snapshot().Lookup(s); !listed || slices.Contains(got[:i], s) {
-				t.Fatalf("suggestions %q, of which %q is not listed or comes twice", got, s)
-			}
+			_, listed := r.Snapshot().Lookup(s)
+			assert.Equal(t, listed && !slices.Contains(got[:i], s), true, "%q of %q is listed and comes once", s, got)
 		}
 		wantList(t, got, suggestions(t, r, name).Suggestions, "suggestions")
-		if text := unknown.Error(); strings.ContainsAny(text, "\n\r") {
-			t.Fatalf("text of more than one line: %q", text)
-		}
+		assert.Equal(t, strings.ContainsAny(unknown.Error(), "\n\r"), false, "%q has several lines", unknown)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -53,9 +52,7 @@ func (w *watcher) last(t *testing.T) registry.Observation {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.all) == 0 {
-		t.Fatal("nothing was observed")
-	}
+	assert.Equal(t, len(w.all) == 0, false, "nothing was observed")
 	return w.all[len(w.all)-1]
 }
 
@@ -115,11 +112,7 @@ func TestObserve(t *testing.T) {
 		w.expect(t, test.want)
 		o := w.last(t)
 		assert.Equal(t, o.Err, err, "observed error")
-		assert.Equal(t, o.User, "ann", "observed: user")
-		assert.Equal(t, o.Conversation, "talk", "observed: conversation")
-		assert.Equal(t, o.Approval, "", "observed: approval")
-		assert.Equal(t, o.Began.IsZero(), false, "observed")
-		wantBetween(t, o.Duration, 0, math.MaxInt, "observed")
+		assert.Equal(t, fmt.Sprintf("%s %s %q %t %t", o.User, o.Conversation, o.Approval, o.Began.IsZero(), o.Duration < 0), `ann talk "" false false`, "observed")
 	}
 	stop()
 	stop()
@@ -134,17 +127,16 @@ func TestObserveApprovals(t *testing.T) {
 	w.Observe(seen.observe)
 	ctx := inConversation(t.Context(), "ann", "talk")
 	one := w.mustAsk(t, ctx, "files__delete", `{"path":"a"}`)
-	o := seen.last(t)
-	assert.Equal(t, o.Approval, one.ID, "observed: approval")
-	assert.Equal(t, o.User, "ann", "observed: user")
+	who := func() string {
+		o := seen.last(t)
+		assert.Equal(t, o.Approval, one.ID, "observed")
+		return fmt.Sprintf("%s in %s, %t", o.User, o.Conversation, o.Tool != nil)
+	}
+	assert.Equal(t, who(), "ann in talk, true")
 	assert.Fails(t, errorOf(w.Approve(inConversation(t.Context(), "bob", ""), one.ID, nil)), "bob resumed ann's call")
-	if o := seen.last(t); o.Approval != one.ID || o.User != "" || o.Tool != nil {
-		t.Errorf("bob's attempt shows %+v", o)
-	}
+	assert.Equal(t, who(), " in , false", "bob's attempt shows")
 	assert.Value(w.Approve(t.Context(), one.ID, nil))(t)
-	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" || o.Conversation != "talk" {
-		t.Errorf("observed %+v", o)
-	}
+	assert.Equal(t, who(), "ann in talk, true")
 	two := w.mustAsk(t, ctx, "files__move", `{}`)
 	assert.OK(t, w.Deny(ctx, two.ID, "no"))
 	assert.Fails(t, w.Deny(ctx, two.ID, "no"), "refused twice")
@@ -183,9 +175,7 @@ func TestObserversChangeNothing(t *testing.T) {
 // A panic of middleware is seen, and goes on.
 func TestObserveBrokenMiddleware(t *testing.T) {
 	r := newRegistry(t, native("a"))
-	r.Use(func(registry.Handler) registry.Handler {
-		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { panic("ouch") }
-	})
+	r.Use(around(func(context.Context, *registry.Call, registry.Handler) (*mcp.CallToolResult, error) { panic("ouch") }))
 	var w watcher
 	r.Observe(w.observe)
 	assert.Equal(t, panicOf(func() { _, _ = r.Call(t.Context(), "a", nil) }), "ouch", "recovered")
@@ -202,9 +192,7 @@ func TestObserveConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				stop := r.Observe(func(context.Context, *registry.Observation) {})
-				if _, err := r.Call(t.Context(), "a", nil); err != nil {
-					t.Error(err)
-				}
+				assert.Equal(t, errorOf(r.Call(t.Context(), "a", nil)), nil)
 				stop()
 			}
 		})

@@ -67,22 +67,18 @@ func TestRemoteCalls(t *testing.T) {
 	wantList(t, diff.Added, []string{"notes__create", "notes__fail"}, "diff")
 	create, _ := r.Snapshot().Lookup("notes__create")
 	d := create.Definition()
-	assert.Equal(t, string(d.InputSchema), createSchema, "definition: inputSchema")
-	assert.Equal(t, d.OutputSchema == nil, true, "definition: outputSchema")
-	assert.Equal(t, d.Title, "Create", "definition: title")
-	assert.Equal(t, d.Annotations.IdempotentHint, true, "definition: idempotentHint")
+	assert.Equal(t, fmt.Sprintf("%s %t %s %t", d.InputSchema, d.OutputSchema == nil, d.Title, d.Annotations.IdempotentHint), createSchema+" true Create true", "the definition")
 
 	var progress []float64
 	ctx := registry.WithProgress(t.Context(), func(p *mcp.ProgressParams) { progress = append(progress, p.Progress) })
 	res := assert.Value(r.Call(ctx, "notes__create", json.RawMessage(`{"title":"x","n":9007199254740993}`)))(t)
-	assert.Equal(t, textOf(t, res), `one {"title":"x","n":9007199254740993}`, "result =")
+	assert.Equal(t, textOf(t, res), `one {"title":"x","n":9007199254740993}`)
 	raw, _ := res.StructuredContent.(json.RawMessage)
 	assert.Equal(t, string(raw), `{"n":9007199254740993}`, "structured content")
 	wantList(t, progress, []float64{1, 2, 3}, "progress")
 
-	if res, err := r.Call(t.Context(), "notes__fail", nil); err != nil || !res.IsError || textOf(t, res) != "no such note" {
-		t.Errorf("a failing tool: %+v, %v", res, err)
-	}
+	failed := assert.Value(r.Call(t.Context(), "notes__fail", nil))(t)
+	assert.Equal(t, fmt.Sprint(failed.IsError, ", ", textOf(t, failed)), "true, no such note", "a failing tool")
 	for _, args := range []string{"", "null", " null "} {
 		assert.Equal(t, textOf(t, assert.Value(create.Call(t.Context(), json.RawMessage(args)))(t)), "one {}")
 	}
@@ -97,10 +93,7 @@ func TestRemoteAfterARenewedClient(t *testing.T) {
 	first, _ := connect(t, r, notesServer("one "))
 	before := r.Snapshot()
 	_, diff := connect(t, r, notesServer("two "))
-	assert.Equal(t, diff.Added == nil, true, "diff: added")
-	assert.Equal(t, diff.Removed == nil, true, "diff: removed")
-	assert.Equal(t, diff.Changed == nil, true, "diff: changed")
-	assert.Equal(t, r.Snapshot().Version(), before.Version(), "diff: version")
+	assert.Equal(t, fmt.Sprint(diff.Added, diff.Removed, diff.Changed, r.Snapshot().Version() == before.Version()), "[] [] [] true", "what changed")
 	assert.OK(t, first.Close())
 	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "notes__create", nil))(t)), "two {}")
 	stale, _ := before.Lookup("notes__create")
@@ -111,12 +104,9 @@ func TestRemoteDefinition(t *testing.T) {
 	const input = `{ "type":"object", "properties": {"b":{},"a":{}}, "n": 1.00 }`
 	const output = `{"type" : "object"}`
 	tool := &mcp.Tool{
-		Name:         "create",
-		Title:        "Create",
-		Description:  "Make a note",
-		InputSchema:  json.RawMessage(input),
-		OutputSchema: json.RawMessage(output),
-		Annotations:  &mcp.ToolAnnotations{Title: "Note", DestructiveHint: ptr(false)},
+		Name: "create", Title: "Create", Description: "Make a note",
+		InputSchema: json.RawMessage(input), OutputSchema: json.RawMessage(output),
+		Annotations: &mcp.ToolAnnotations{Title: "Note", DestructiveHint: ptr(false)},
 	}
 	d := registry.Remote("notes", tool, new(mcp.Client).CallTool).Definition()
 
@@ -125,15 +115,10 @@ func TestRemoteDefinition(t *testing.T) {
 	*tool.Annotations.DestructiveHint = true
 	tool.InputSchema[0] = 'x'
 
-	assert.Equal(t, d.Name, "notes__create", "definition: name")
-	assert.Equal(t, d.Title, "Create", "definition: title")
-	assert.Equal(t, d.Description, "Make a note", "definition: description")
-	assert.Equal(t, d.Origin, registry.Origin{Server: "notes", Tool: "create"}, "definition: origin")
-	assert.Equal(t, string(d.InputSchema), input, "inputSchema")
-	assert.Equal(t, string(d.OutputSchema), output, "outputSchema")
-	if a := d.Annotations; a.Title != "Note" || *a.DestructiveHint || a.OpenWorldHint != nil {
-		t.Errorf("annotations = %+v", a)
-	}
+	assert.Equal(t, fmt.Sprintf("%s %s, %s, %v\n%s\n%s", d.Name, d.Title, d.Description, d.Origin, d.InputSchema, d.OutputSchema),
+		"notes__create Create, Make a note, tool \"create\" of server \"notes\"\n"+input+"\n"+output)
+	a := d.Annotations
+	assert.Equal(t, fmt.Sprintf("%s %t %t", a.Title, *a.DestructiveHint, a.OpenWorldHint == nil), "Note false true", "annotations")
 }
 
 func TestRemoteSchemas(t *testing.T) {
@@ -229,15 +214,13 @@ func TestRawOfShapedResults(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 	text := func(more string) string { return `{"content":[{"type":"text","text":"hello"` + more + `}]}` }
 	long := `{"content":[{"type":"text","text":"` + strings.Repeat("long ", 1000) + `"}]}`
-	edit := func(next registry.Handler) registry.Handler {
-		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			res, err := next(ctx, call)
-			if err == nil {
-				res.Content[0].(*mcp.TextContent).Text = "edited"
-			}
-			return res, err
+	edit := around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		res, err := next(ctx, call)
+		if err == nil {
+			res.Content[0].(*mcp.TextContent).Text = "edited"
 		}
-	}
+		return res, err
+	})
 	redacts, bounded := &result.Options{Redact: true}, &result.Options{MaxBytes: 1 << 10}
 	for _, c := range []struct {
 		name    string
@@ -265,20 +248,17 @@ func TestRawOfShapedResults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := registry.New(&registry.Options{Results: c.results})
-			if c.use != nil {
-				r.Use(c.use)
-			}
+			r.Use(c.use)
 			assert.Value(r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{rawAnswer(t, c.answer)}))(t)
 			res := assert.Value(r.Call(t.Context(), "s__a", nil))(t)
 			assert.Equal(t, res.Raw() != nil, c.want, "raw form")
 			forwarded := assert.Value(r.Forward(t.Context(), "s__a", nil))(t)
 			assert.Equal(t, string(forwarded.Raw()), string(res.Raw()), "the raw form of a result to be forwarded")
-			skips := c.want && c.results == nil
-			if got := len(forwarded.Content); got != len(res.Content) && !skips {
-				t.Errorf("got %d blocks of a result to be forwarded, want %d", got, len(res.Content))
-			} else if got != 0 && skips {
-				t.Errorf("got %d blocks of a result that no one looks at, want none", got)
+			blocks := len(res.Content)
+			if c.want && c.results == nil {
+				blocks = 0 // no one looks at them
 			}
+			assert.Equal(t, len(forwarded.Content), blocks, "blocks of a result to be forwarded")
 		})
 	}
 }
@@ -387,28 +367,18 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 		}))
 		// Twice, since the second list is compared with the first.
 		for range 2 {
-			if diff := mustReplace(t, r, "s", hiding(t)); len(diff.Rejected)+len(diff.Quarantined)+len(diff.Changed) > 0 {
-				t.Fatalf("got %+v, want that the tool is listed", diff)
-			}
+			diff := mustReplace(t, r, "s", hiding(t))
+			assert.Equal(t, fmt.Sprint(diff.Rejected, diff.Quarantined, diff.Changed), "[] [] []")
 		}
-		listed, ok := r.Snapshot().Lookup("s__pay")
-		if !ok {
-			t.Fatal("got no tool s__pay")
-		}
-		def := listed.Definition()
-		for what, text := range map[string]string{"title": def.Title, "description": def.Description} {
-			assert.Equal(t, text, hidesNone, "%s", what)
-		}
-		got := string(def.InputSchema)
-		assert.Contains(t, got, hidesNone+` "`, "schema")
-		assert.Lacks(t, got, "\u200b", "schema")
+		def, _ := r.Resolve("s__pay")
+		wantList(t, []string{def.Title, def.Description}, []string{hidesNone, hidesNone}, "title and description")
+		assert.Contains(t, string(def.InputSchema), hidesNone+` "`, "schema")
+		assert.Lacks(t, string(def.InputSchema), "\u200b", "schema")
 		assert.Equal(t, len(r.Snapshot().Findings(def.Name)) == 0, false, "no findings")
 		res := assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)
-		if got := result.Text(res); strings.ContainsAny(got, "\u200b\u00ad\u2060\ue000\u3164") {
-			t.Errorf("%+v: got %q, want nothing hidden", opts, got)
-		}
-		if got, ok := res.StructuredContent.(json.RawMessage); ok && string(got) != structured {
-			t.Errorf("%+v: got %s, want %s", opts, got, structured)
+		assert.Equal(t, strings.ContainsAny(result.Text(res), "\u200b\u00ad\u2060\ue000\u3164"), false, "%+v: hides characters", opts)
+		if got, ok := res.StructuredContent.(json.RawMessage); ok {
+			assert.Equal(t, string(got), structured, "%+v", opts)
 		}
 		assert.Contains(t, raw, hides, "middleware")
 	}

@@ -2,7 +2,7 @@ package registry_test
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,34 +21,29 @@ func TestWithEditsACopy(t *testing.T) {
 	base.def.Annotations = &mcp.ToolAnnotations{DestructiveHint: ptr(true), OpenWorldHint: ptr(true)}
 	schema := string(base.def.InputSchema)
 
-	edited := assert.Value(registry.With(base, func(d *registry.Definition) {
+	edited := describe(t, base, func(d *registry.Definition) {
 		d.Name = "note"
 		d.Title = "Note"
 		*d.Annotations.DestructiveHint = false
 		*d.Annotations.OpenWorldHint = false
 		d.InputSchema[1] = ' '
 		d.InputSchema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}))(t)
-	if d := edited.Definition(); d.Name != "note" || d.Title != "Note" || d.Origin != base.def.Origin || *d.Annotations.DestructiveHint {
-		t.Errorf("edited definition = %+v", d)
-	}
-	if d := base.def; d.Name != "notes__create" || d.Title != "" || !*d.Annotations.DestructiveHint || !*d.Annotations.OpenWorldHint || string(d.InputSchema) != schema {
-		t.Errorf("the edit reached the original definition: %+v", d)
-	}
+	})
+	d := edited.Definition()
+	assert.Equal(t, fmt.Sprintf("%s, %s, %v, %t", d.Name, d.Title, d.Origin, *d.Annotations.DestructiveHint), `note, Note, tool "create" of server "notes", false`, "edited")
+	d = base.def
+	assert.Equal(t, fmt.Sprintf("%s, %q, %t, %t", d.Name, d.Title, *d.Annotations.DestructiveHint, *d.Annotations.OpenWorldHint), `notes__create, "", true, true`, "the original")
+	assert.Equal(t, string(d.InputSchema), schema, "the original")
 	assert.Equal(t, assert.Value(edited.Call(t.Context(), nil))(t), base.answer)
 
-	twice := assert.Value(registry.With(edited, func(d *registry.Definition) { d.Title = "Again" }))(t)
-	d := twice.Definition()
-	assert.Equal(t, d.Name, "note", "definition edited twice: name")
-	assert.Equal(t, d.Title, "Again", "definition edited twice: title")
+	d = describe(t, edited, func(d *registry.Definition) { d.Title = "Again" }).Definition()
+	assert.Equal(t, d.Name+" "+d.Title, "note Again", "edited twice")
 	assert.Equal(t, edited.Definition().Title, "Note", "the second edit reached the first tool")
 }
 
 func TestWithKeepsAnnotationsNil(t *testing.T) {
-	same := assert.Value(registry.With(native("add"), nil))(t)
-	d := same.Definition()
-	assert.Equal(t, d.Annotations == nil, true, "definition: annotations")
-	assert.Equal(t, d.OutputSchema == nil, true, "definition: outputSchema")
+	d := describe(t, native("add"), nil).Definition()
+	assert.Equal(t, d.Annotations == nil && d.OutputSchema == nil, true, "both are nil")
 }
 
 func TestDefinitionsThatCannotBeListed(t *testing.T) {
@@ -80,7 +75,7 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 			err := r.Add(native("other"), test.tool)
 			assert.Equal(t, assert.As[*registry.DefinitionError](t, err, "Add").Field, test.field, "Add: field")
 			assert.Equal(t, listedNames(r.Snapshot()) == nil, true, "catalogue")
-			assert.Lacks(t, err.Error(), "\n", "bytes of the error")
+			assert.Lacks(t, err.Error(), "\n")
 			wantBetween(t, len(err.Error()), 0, 400, "bytes of the error")
 			assert.Equal(t, assert.As[*registry.DefinitionError](t, errorOf(registry.With(test.tool, nil)), "With").Field, test.field, "With: field")
 		})
@@ -88,8 +83,8 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 }
 
 func TestOriginString(t *testing.T) {
-	assert.Equal(t, (registry.Origin{}).String(), "a native tool", "String() =")
-	assert.Equal(t, (registry.Origin{Server: "notes", Tool: "create"}).String(), `tool "create" of server "notes"`, "String() =")
+	assert.Equal(t, (registry.Origin{}).String(), "a native tool")
+	assert.Equal(t, (registry.Origin{Server: "notes", Tool: "create"}).String(), `tool "create" of server "notes"`)
 }
 
 // Tools of one name live side by side, told apart by the name that their server
@@ -107,13 +102,12 @@ func TestNamesOfServersTools(t *testing.T) {
 			wanted[name] = registry.Origin{Server: server, Tool: tool}
 		}
 	}
-	if got, want := listedNames(r.Snapshot()), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) || len(want) != 10 {
-		t.Fatalf("tools %q, want %q", got, want)
-	}
+	wantList(t, listedNames(r.Snapshot()), slices.Sorted(maps.Keys(wanted)), "tools")
+	assert.Equal(t, len(wanted), 10, "tools")
 	for name, origin := range wanted {
 		assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), name, nil))(t)), origin.Server+" "+origin.Tool, "%s was answered by", name)
-		tool, _ := r.Snapshot().Lookup(name)
-		assert.Equal(t, tool.Definition().Origin, origin, "%s comes from", name)
+		def, _ := r.Resolve(name)
+		assert.Equal(t, def.Origin, origin, "%s comes from", name)
 	}
 
 	// What would become the same is told apart.
@@ -134,23 +128,15 @@ func TestSchemesOfARegistry(t *testing.T) {
 	} {
 		r := registry.New(&registry.Options{Names: names.Names{Scheme: scheme}})
 		docs := remoteTools(t, "docs", "hidden", "other", "search")
-		var err error
-		if docs[0], err = registry.With(docs[0], func(d *registry.Definition) { d.Alias = "find" }); err != nil {
-			t.Fatal(err)
-		}
-		if docs[1], err = registry.With(docs[1], func(d *registry.Definition) { d.Name = "chosen" }); err != nil {
-			t.Fatal(err)
-		}
+		docs[0] = describe(t, docs[0], func(d *registry.Definition) { d.Alias = "find" })
+		docs[1] = describe(t, docs[1], func(d *registry.Definition) { d.Name = "chosen" })
 		mustReplace(t, r, "docs", docs...)
 		diff := mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
 		if scheme == names.BareTool {
 			assert.Equal(t, assert.As[*registry.DuplicateError](t, only(t, diff.Rejected).Err).Holder.Server, "docs", "server")
 		}
 		wantList(t, listedNames(r.Snapshot()), want, "%s", scheme)
-		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"} {
-			if i == len(want) {
-				break
-			}
+		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"}[:len(want)] {
 			assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), want[i], nil))(t)), answer, "%s", scheme)
 		}
 	}
@@ -180,10 +166,8 @@ func TestAddTheSameTwice(t *testing.T) {
 		r := registry.New(&registry.Options{Names: listed})
 		tool := remoteTools(t, "mail", "send")[0]
 		mustAdd(t, r, tool)
-		duplicate := assert.As[*registry.DuplicateError](t, r.Add(tool), "%q, again", listed.Scheme)
-		if err := registry.New(&registry.Options{Names: listed}).Add(tool, tool); !errors.As(err, &duplicate) {
-			t.Errorf("%q: twice: %v", listed.Scheme, err)
-		}
+		assert.As[*registry.DuplicateError](t, r.Add(tool), "%q, again", listed.Scheme)
+		assert.As[*registry.DuplicateError](t, registry.New(&registry.Options{Names: listed}).Add(tool, tool), "%q, twice", listed.Scheme)
 		assert.Equal(t, len(r.Snapshot().Tools()), 1, "%q: tools", listed.Scheme)
 	}
 }

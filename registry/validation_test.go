@@ -210,20 +210,18 @@ func TestResultsAreChecked(t *testing.T) {
 
 // Tools that check by themselves are not checked again, by whatever name.
 func TestSelfCheckingTools(t *testing.T) {
-	tool := assert.Value(registry.With(registry.MustFunc("add", "", add), func(d *registry.Definition) {
+	r := newRegistry(t, describe(t, registry.MustFunc("add", "", add), func(d *registry.Definition) {
 		d.Name = "plus"
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["nothing"]}`)
 		d.OutputSchema = json.RawMessage(`{"type":"null"}`)
-	}))(t)
-	r := newRegistry(t, tool)
+	}))
 	assert.Value(r.Call(t.Context(), "plus", json.RawMessage(`{"a":1,"b":2}`)))(t)
 
 	// A tool of another kind is, also under another name.
 	plain := newSchemaTool(`{"type":"object"}`, "", nil)
-	edited := assert.Value(registry.With(plain, func(d *registry.Definition) {
+	mustAdd(t, r, describe(t, plain, func(d *registry.Definition) {
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["a"]}`)
-	}))(t)
-	mustAdd(t, r, edited)
+	}))
 	assert.Fails(t, errorOf(r.Call(t.Context(), "tool", nil)))
 	assert.Equal(t, plain.calls == nil, true, "calls")
 }
@@ -273,40 +271,6 @@ func TestBytesPassUnchanged(t *testing.T) {
 		assert.Fails(t, errorOf(r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`))), "%s", name)
 		assert.Equal(t, len(server.Received("tools/call")), before, "%s", name)
 	}
-}
-
-func BenchmarkArguments(b *testing.B) {
-	const args = `{"title":"Buy milk","state":"open","labels":[{"name":"home"},{"name":"shop"}],"due":"tomorrow"}`
-	for _, bench := range []struct {
-		name, schema, args string
-		opts               registry.ArgumentOptions
-	}{
-		{"any object", `{"type":"object","properties":{}}`, args, registry.ArgumentOptions{}},
-		{"small", `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["path"]}`, `{"path":"/tmp/x","limit":10}`, registry.ArgumentOptions{}},
-		{"warm", issueSchema, args, registry.ArgumentOptions{SkipDefaults: true}},
-		{"default", issueSchema, args, registry.ArgumentOptions{}},
-		{"wrong", issueSchema, `{"titel":"Buy milk","priority":9}`, registry.ArgumentOptions{}},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			r := registry.New(&registry.Options{Arguments: bench.opts})
-			mustAdd(b, r, &plainTool{&registry.Definition{Name: "tool", InputSchema: json.RawMessage(bench.schema)}, &mcp.CallToolResult{}})
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := r.Call(b.Context(), "tool", json.RawMessage(bench.args)); (err != nil) != (bench.name == "wrong") {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-	b.Run("cold", func(b *testing.B) {
-		tool := &plainTool{&registry.Definition{Name: "tool", InputSchema: json.RawMessage(issueSchema)}, &mcp.CallToolResult{}}
-		b.ReportAllocs()
-		for b.Loop() {
-			r := registry.New(nil)
-			mustAdd(b, r, tool)
-			assert.Value(r.Call(b.Context(), "tool", json.RawMessage(args)))(b)
-		}
-	})
 }
 
 // A tool that checks arguments itself may know only what its server calls it.

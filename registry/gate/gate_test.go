@@ -50,9 +50,7 @@ func TestGateSeverity(t *testing.T) {
 	// Those that somebody wants in spite of a limit do count.
 	a, b, c := gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)
 	surplus := choose(Warn).Admit([]*Tool{a, b, c})
-	if len(surplus) != 2 || surplus[b].Severity != Warn || surplus[c].Severity != Warn {
-		t.Errorf("surplus %v", surplus)
-	}
+	assert.Equal(t, fmt.Sprint(len(surplus), surplus[b].Severity, surplus[c].Severity), "2 warn warn", "surplus")
 	look := choose(Block).Lookalikes([]*Tool{gated("a.b", "", anyObject), gated("a-b", "", anyObject)})
 	for _, f := range look {
 		assert.Equal(t, f.Severity, Block, "severity")
@@ -67,15 +65,12 @@ func TestGateAdmits(t *testing.T) {
 	large := gated("large", strings.Repeat("x", 300), anyObject)
 	defs := []*Tool{large, gated("a", "", anyObject), gated("b", "", anyObject), large}
 	surplus := New(Options{MaxBytes: 100}).Admit(defs)
-	if len(surplus) != 1 || surplus[large].Token != TokenCatalogTooLarge {
-		t.Errorf("surplus %v", surplus)
-	}
+	assert.Equal(t, fmt.Sprint(len(surplus), " ", surplus[large].Token), "1 "+string(TokenCatalogTooLarge), "surplus")
 	assert.Equal(t, len(New(Options{}).Admit(defs)), 0, "surplus by default")
 	// 18 bytes each.
 	three := []*Tool{gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)}
-	if surplus := New(Options{MaxBytes: 53}).Admit(three); len(surplus) != 1 || surplus[three[2]].Token != TokenCatalogTooLarge {
-		t.Errorf("together: %v", surplus)
-	}
+	surplus = New(Options{MaxBytes: 53}).Admit(three)
+	assert.Equal(t, fmt.Sprint(len(surplus), " ", surplus[three[2]].Token), "1 "+string(TokenCatalogTooLarge), "together")
 	assert.Equal(t, len(New(Options{MaxBytes: 54}).Admit(three)), 0, "together")
 	raw := gated("raw", "", anyObject)
 	raw.Annotations = json.RawMessage(`{"title":"` + strings.Repeat("x", 300) + `"}`)
@@ -89,9 +84,8 @@ func TestGateDefaults(t *testing.T) {
 	for i := range many {
 		many[i] = gated(fmt.Sprint("t", i), "", anyObject)
 	}
-	if surplus := g.Admit(many); len(surplus) != 1 || surplus[many[5_000]].Token != TokenTooManyTools {
-		t.Errorf("%d tools are too many", len(surplus))
-	}
+	surplus := g.Admit(many)
+	assert.Equal(t, fmt.Sprint(len(surplus), " ", surplus[many[5_000]].Token), "1 "+string(TokenTooManyTools), "too many tools")
 	for text, fits := range map[string]bool{strings.Repeat("x", 16<<10): true, strings.Repeat("x", 16<<10+1): false} {
 		assert.Equal(t, len(g.Check(gated("a", text, anyObject))) == 0, fits, "bytes")
 	}
@@ -133,9 +127,7 @@ func TestGateKeepsLittle(t *testing.T) {
 	assert.Equal(t, count[TokenBidiCharacters], maxAlike, "kept %d", len(got))
 	assert.Equal(t, count[TokenTagCharacters], maxAlike, "kept %d", len(got))
 	for range 3 {
-		if again := g.Check(def); !reflect.DeepEqual(again, got) {
-			t.Fatalf("the same tool: %v, then %v", got, again)
-		}
+		assert.Equal(t, fmt.Sprint(g.Check(def)), fmt.Sprint(got), "the same tool")
 	}
 }
 
@@ -151,19 +143,13 @@ func FuzzGate(f *testing.F) {
 		def.Title, def.OutputSchema, def.Annotations = name, json.RawMessage(annotations), json.RawMessage(annotations)
 		all := g.Check(def)
 		for _, found := range append(all, g.References(def, func(string) (string, bool) { return description, true })...) {
-			if len(found.Evidence) > maxEvidence || len(found.Field) > maxField || found.Detail == "" || found.Token == "" {
-				t.Fatalf("%+v", found)
-			}
-			if text := found.String(); !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\x00\n\u202e\u200b") {
-				t.Fatalf("%q", text)
-			}
+			assert.Equal(t, len(found.Evidence) > maxEvidence || len(found.Field) > maxField || found.Detail == "" || found.Token == "", false, "%+v", found)
+			text := found.String()
+			assert.Equal(t, utf8.ValidString(text) && !strings.ContainsAny(text, "\x1b\x00\n\u202e\u200b"), true, "%q", text)
 		}
-		if !reflect.DeepEqual(g.Check(def), all) {
-			t.Fatal("the gate changed its mind")
-		}
-		if blocked := len(all) > 0 && all[0].Severity == Block; !blocked && !(json.Valid(def.InputSchema) && beginsObject(def.InputSchema)) {
-			t.Fatal("a schema passes that is no object")
-		}
+		assert.Equal(t, reflect.DeepEqual(g.Check(def), all), true, "the gate stays with what it said")
+		blocked := len(all) > 0 && all[0].Severity == Block
+		assert.Equal(t, blocked || json.Valid(def.InputSchema) && beginsObject(def.InputSchema), true, "what passes is an object")
 	})
 }
 
@@ -210,14 +196,10 @@ func TestGatePathsAreShort(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	found := Merge(g.Check(def), g.References(def, func(string) (string, bool) { return "", false }))
 	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 64<<20 {
-		t.Errorf("%d bytes were needed for a schema of %d", got, len(def.InputSchema))
-	}
+	assert.Equal(t, (after.TotalAlloc-before.TotalAlloc)>>26, 0, "times 64 MiB for a schema of %d bytes", len(def.InputSchema))
 	assert.Equal(t, slices.Contains(tokens(found), "warn hidden_characters"), true, "found")
 	for _, f := range found {
-		if len(f.Field) > maxField {
-			t.Errorf("a field of %d bytes", len(f.Field))
-		}
+		assert.Equal(t, len(f.Field) > maxField, false, "a field of %d bytes", len(f.Field))
 	}
 }
 
