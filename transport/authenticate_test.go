@@ -86,28 +86,6 @@ func wantPasses(t *testing.T, base string, requests []*http.Request) {
 	}
 }
 
-// firstRefused refuses the first request of each method and path with status 401, and notes all.
-type firstRefused struct {
-	next  http.Handler
-	mu    sync.Mutex
-	known map[string]bool
-	seen  []*http.Request
-}
-
-func (f *firstRefused) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	f.seen = append(f.seen, r)
-	kind := r.Method + r.URL.Path
-	known := f.known[kind]
-	f.known[kind] = true
-	f.mu.Unlock()
-	if !known {
-		w.WriteHeader(http.StatusUnauthorized)
-		return
-	}
-	f.next.ServeHTTP(w, r)
-}
-
 // loginNeeded is an error that only a human can help with.
 type loginNeeded struct {
 	rights bool
@@ -135,7 +113,7 @@ func TestAuthenticatorEveryRequest(t *testing.T) {
 }
 
 func TestAuthenticatorSSE(t *testing.T) {
-	a, s := &authenticator{t: t}, &firstRefused{next: newOldServer(accept), known: map[string]bool{}}
+	a, s := &authenticator{t: t}, newRecorder(newOldServer(accept), true)
 	url := listen(t, s)
 	c := dial(t, &transport.SSE{URL: url, OAuth: a})
 	wantResult(t, c, okResult)
@@ -148,7 +126,7 @@ func TestAuthenticatorSSE(t *testing.T) {
 // A server that wants a login is asked again before it counts as an old one, and
 // its event stream and messages are asked for with fields of their own.
 func TestAuthenticatorAuto(t *testing.T) {
-	a, s := &authenticator{t: t}, &firstRefused{next: shakingOld(http.StatusMethodNotAllowed, ""), known: map[string]bool{}}
+	a, s := &authenticator{t: t}, newRecorder(shakingOld(http.StatusMethodNotAllowed, ""), true)
 	url := listen(t, s)
 	c := dial(t, &transport.Auto{URL: url, OAuth: a})
 	assert.OK(t, handshake(t, c))

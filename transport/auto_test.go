@@ -5,7 +5,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -13,29 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
-
-// A counter counts requests by method.
-type counter struct {
-	next  atomic.Pointer[http.Handler]
-	posts atomic.Int32
-	gets  atomic.Int32
-}
-
-func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.Method {
-	case http.MethodPost:
-		c.posts.Add(1)
-	case http.MethodGet:
-		c.gets.Add(1)
-	}
-	(*c.next.Load()).ServeHTTP(w, r)
-}
-
-func counted(h http.Handler) *counter {
-	c := &counter{}
-	c.next.Store(&h)
-	return c
-}
 
 // shakingOld is an HTTP+SSE server that shakes hands and answers, and refuses
 // a POST to its stream's address with the given status and body.
@@ -68,7 +44,7 @@ type refusal struct {
 
 func TestAutoFallsBack(t *testing.T) {
 	for _, r := range []refusal{{404, "Not found"}, {405, ""}, {400, "<html>"}, {404, `{"error":"Not Found"}`}} {
-		server := counted(shakingOld(r.status, r.body))
+		server := newRecorder(shakingOld(r.status, r.body), false)
 		recipe := &transport.Auto{URL: listen(t, server)}
 		for range 2 {
 			l := dial(t, recipe)
@@ -77,7 +53,7 @@ func TestAutoFallsBack(t *testing.T) {
 			closeWithin(t, l)
 		}
 		// initialize, initialized and a call on each connection, and one refusal.
-		assert.Equal(t, server.posts.Load(), 7, "%v: posts on two connections", r)
+		assert.Equal(t, server.count(http.MethodPost), 7, "%v: posts on two connections", r)
 	}
 }
 
@@ -87,9 +63,9 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 		{400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`},
 		{404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"bad"}}`},
 	} {
-		server := counted(shakingOld(r.status, r.body))
+		server := newRecorder(shakingOld(r.status, r.body), false)
 		assert.Fails(t, handshake(t, dial(t, &transport.Auto{URL: listen(t, server)})), "%v", r)
-		assert.Equal(t, server.gets.Load(), 0, "%v: streams opened", r)
+		assert.Equal(t, server.count(http.MethodGet), 0, "%v: streams opened", r)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -114,13 +90,12 @@ func TestAutoBothFail(t *testing.T) {
 
 // A server that was upgraded is found out.
 func TestAutoForgets(t *testing.T) {
-	server := counted(shakingOld(405, ""))
+	server := newRecorder(shakingOld(405, ""), false)
 	recipe := &transport.Auto{URL: listen(t, server)}
 	l := dial(t, recipe)
 	assert.OK(t, handshake(t, l))
 	closeWithin(t, l)
-	var upgraded http.Handler = &script{}
-	server.next.Store(&upgraded)
+	server.replace(&script{})
 	_, err := recipe.Connect(bounded(t))
 	assert.Fails(t, err, "the stream of an upgraded server")
 	l = dial(t, recipe)
@@ -136,17 +111,17 @@ func TestAutoClient(t *testing.T) {
 	for r, isOld := range map[refusal]bool{
 		{400, ""}: true, {404, "Not found"}: true, {405, ""}: true, {400, modernError}: false, {404, modernError}: false,
 	} {
-		server := counted(shakingOld(r.status, r.body))
+		server := newRecorder(shakingOld(r.status, r.body), false)
 		client := newClient(t, &transport.Auto{URL: listen(t, server)}, mcp.ClientOptions{})
 		err := client.Ready(bounded(t))
 		if isOld {
 			assert.OK(t, err, "%v", r)
 			assert.OK(t, client.Ping(bounded(t)), "%v", r)
-			assert.Equal(t, server.gets.Load(), 1, "%v: streams opened", r)
+			assert.Equal(t, server.count(http.MethodGet), 1, "%v: streams opened", r)
 			assert.Equal(t, client.State().Connections, 1, "%v: connections", r)
 		} else {
 			assert.Equal(t, assert.As[*mcp.JSONRPCError](t, err).Code, -32022, "%v: code", r)
-			assert.Equal(t, server.gets.Load(), 0, "%v: streams opened", r)
+			assert.Equal(t, server.count(http.MethodGet), 0, "%v: streams opened", r)
 		}
 	}
 }

@@ -261,41 +261,17 @@ func TestCallbackPanics(t *testing.T) {
 	site, refuses := listen(t, &script{}), listen(t, refusing(401, "Bearer"))
 	for want, tr := range map[string]mcp.Transport{
 		"Serve panicked: out of order":        &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { panic("out of order") }},
-		"RoundTripper panicked: out of order": &transport.HTTP{URL: site, RoundTripper: panicking("")},
-		"OAuth.TokenSource panicked":          &transport.HTTP{URL: site, OAuth: panicking("TokenSource")},
-		"OAuth.Authorize panicked":            &transport.HTTP{URL: refuses, OAuth: panicking("Authorize")},
-		"OAuth.Authenticate panicked":         &transport.HTTP{URL: site, OAuth: panickingAuthenticator{panicking("Authenticate")}},
+		"RoundTripper panicked: out of order": &transport.HTTP{URL: site, RoundTripper: roundTripper(func(*http.Request) (*http.Response, error) { panic("out of order") })},
+		"OAuth.TokenSource panicked":          &transport.HTTP{URL: site, OAuth: panickingSource{}},
+		"OAuth.Authorize panicked":            &transport.HTTP{URL: refuses, OAuth: &login{authorize: func(int) (string, error) { panic("out of order") }}},
+		"OAuth.Authenticate panicked":         &transport.HTTP{URL: site, OAuth: &authenticator{t: t, pass: func(context.Context, http.Header) error { panic("out of order") }}},
 	} {
 		wantNotReady(t, tr, want)
 	}
 }
 
-// panicking panics in the method of that name, and in RoundTrip.
-type panicking string
+type panickingSource struct{ *login }
 
-func (p panicking) at(method string) {
-	if string(p) == method {
-		panic("out of order")
-	}
+func (panickingSource) TokenSource(context.Context) (oauth2.TokenSource, error) {
+	panic("out of order")
 }
-
-func (p panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("out of order") }
-
-func (p panicking) TokenSource(context.Context) (oauth2.TokenSource, error) {
-	p.at("TokenSource")
-	return nil, nil
-}
-
-func (p panicking) Authorize(context.Context, *http.Request, *http.Response) error {
-	p.at("Authorize")
-	return nil
-}
-
-type panickingAuthenticator struct{ panicking }
-
-func (p panickingAuthenticator) Authenticate(context.Context, http.Header, string, string, []byte) error {
-	p.at("Authenticate")
-	return nil
-}
-
-func (panickingAuthenticator) Observe(*http.Response) { panic("out of order") }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -338,6 +339,49 @@ func (s *script) notes(method string) (n int) {
 	defer s.mu.Unlock()
 	for _, m := range s.note {
 		if m == method {
+			n++
+		}
+	}
+	return n
+}
+
+// A recorder notes the requests to a server, and may refuse the first of each method and path with
+// status 401.
+type recorder struct {
+	refuses bool
+	mu      sync.Mutex
+	next    http.Handler
+	seen    []*http.Request
+}
+
+func newRecorder(next http.Handler, refuses bool) *recorder {
+	return &recorder{next: next, refuses: refuses}
+}
+
+func (rec *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rec.mu.Lock()
+	known := slices.ContainsFunc(rec.seen, func(old *http.Request) bool { return old.Method == r.Method && old.URL.Path == r.URL.Path })
+	rec.seen = append(rec.seen, r)
+	next := rec.next
+	rec.mu.Unlock()
+	if rec.refuses && !known {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
+func (rec *recorder) replace(next http.Handler) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.next = next
+}
+
+func (rec *recorder) count(method string) (n int) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	for _, r := range rec.seen {
+		if r.Method == method {
 			n++
 		}
 	}

@@ -50,3 +50,11 @@ func TestReadOfAnUnusableShell(t *testing.T) {
 		assert.Equal(t, got, os.Getenv("PATH"), name)
 	}
 }
+
+func TestReadAfterTheEndOfItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got, err := Read(ctx)
+	assert.Is(t, err, context.Canceled)
+	assert.Equal(t, got, os.Getenv("PATH"))
+}

@@ -140,16 +140,21 @@ func (s *streamable) knows(session string) bool {
 // lost answers a request that names an unknown session, in one of the ways that
 // servers have.
 func (s *streamable) lost(w http.ResponseWriter, _ *http.Request) {
-	status, text := http.StatusNotFound, "no such session\n"
 	switch s.plan.Deed {
 	case "session lost, 404 with id null":
-		text = failure("null", -32001, "Session not found")
+		reply(w, http.StatusNotFound, failure("null", -32001, "Session not found"))
 	case "session lost, 404 with id server-error":
-		text = failure(`"server-error"`, -32600, "Session not found")
+		reply(w, http.StatusNotFound, failure(`"server-error"`, -32600, "Session not found"))
 	case "session lost, 400":
-		status, text = http.StatusBadRequest, failure("null", -32000, "Bad Request: No valid session ID provided")
+		reply(w, http.StatusBadRequest, failure("null", -32000, "Bad Request: No valid session ID provided"))
+	default:
+		http.Error(w, "no such session", http.StatusNotFound)
 	}
-	if strings.HasPrefix(text, "{") {
+}
+
+// reply answers in JSON, or with a status alone.
+func reply(w http.ResponseWriter, status int, text string) {
+	if text != "" {
 		w.Header().Set("Content-Type", "application/json")
 	}
 	w.WriteHeader(status)
@@ -182,61 +187,46 @@ func (v *victim) turnAway(w http.ResponseWriter, id string) {
 	if id == "" {
 		text = ""
 	}
-	if text != "" {
-		w.Header().Set("Content-Type", "application/json")
-	}
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text)
+	reply(w, status, text)
 }
 
 // refusal returns what answers the call without an answer of MCP, if the plan
 // wants that.
 func (v *victim) refusal(c *call) http.HandlerFunc {
-	status := 0
-	header := http.Header{}
-	switch deed := v.plan.Deed; deed {
-	case "401":
-		status = http.StatusUnauthorized
-		header.Set("WWW-Authenticate", "Bearer")
-	case "429":
-		status = http.StatusTooManyRequests
-		header.Set("Retry-After", "1")
-	case "503":
-		status = http.StatusServiceUnavailable
-	case "500":
+	refused := func(status int, field, value string) http.HandlerFunc {
+		v.ledger.note(c.nonce, "refused")
+		return func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(field, value); w.WriteHeader(status) }
+	}
+	switch deed := v.plan.Deed; {
+	case deed == "401":
+		return refused(http.StatusUnauthorized, "WWW-Authenticate", "Bearer")
+	case deed == "429":
+		return refused(http.StatusTooManyRequests, "Retry-After", "1")
+	case deed == "503":
+		return refused(http.StatusServiceUnavailable, "X", "")
+	case deed == "redirect":
+		return refused(http.StatusTemporaryRedirect, "Location", v.canary)
+	case deed == "500":
 		c.run()
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
-	case "redirect":
-		status = http.StatusTemporaryRedirect
-		header.Set("Location", v.canary)
-	case "html":
+	case deed == "html":
 		c.run()
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<html>Welcome to the hotel's network</html>")
 		}
-	case "gzip":
+	case deed == "gzip":
 		c.run()
 		return func(w http.ResponseWriter, _ *http.Request) { bomb(w, c) }
-	default:
-		if s, ok := strings.CutPrefix(deed, "session lost"); ok && s != "" {
-			v.ledger.note(c.nonce, "refused")
-			return v.forget
-		}
-		if strings.HasPrefix(deed, "revision turns") {
-			v.ledger.note(c.nonce, "refused")
-			v.turned.Store(true)
-			return func(w http.ResponseWriter, _ *http.Request) { v.turnAway(w, c.id) }
-		}
-		return nil
+	case strings.HasPrefix(deed, "session lost"):
+		v.ledger.note(c.nonce, "refused")
+		return v.forget
+	case strings.HasPrefix(deed, "revision turns"):
+		v.ledger.note(c.nonce, "refused")
+		v.turned.Store(true)
+		return func(w http.ResponseWriter, _ *http.Request) { v.turnAway(w, c.id) }
 	}
-	v.ledger.note(c.nonce, "refused")
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for name, values := range header {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(status)
-	}
+	return nil
 }
 
 // bomb writes a short body that decodes to a long one.
