@@ -11,36 +11,28 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 )
 
-// A server that wants tokens, and the authorization server that issues them.
-func servers() (as *authtest.Server, address string) {
+// A whole login: the user visits the address of the Pending, agrees, and their browser
+// comes back with a code.
+func ExampleFlow_Complete() {
 	as, err := authtest.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	mcp := as.Protect(http.NotFoundHandler(), nil)
-	return as, mcp.URL
-}
-
-// A whole login: the user visits the address of the Pending, agrees, and their browser
-// comes back with a code.
-func ExampleFlow_Complete() {
-	ctx := context.Background()
-	as, address := servers()
 	defer as.Close()
+	files := as.NewMCP(nil) // a server that wants tokens
 
-	flow, err := auth.New(&auth.Config{Server: "files", URL: address})
+	flow, err := auth.New(&auth.Config{Server: "files", URL: files.URL})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer flow.Close()
+	ctx := context.Background()
 	authority, err := flow.Discover(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -68,17 +60,15 @@ func ExampleFlow_Complete() {
 
 // A user who says no is told apart from what went wrong.
 func ExampleFlow_Complete_denied() {
-	ctx := context.Background()
-	as, address := servers()
+	as, flow, pending := begin()
 	defer as.Close()
-	flow, pending := begin(address)
 	defer flow.Close()
 
-	callback, err := as.Deny(ctx, pending.URL)
+	callback, err := as.Deny(context.Background(), pending.URL)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = flow.Complete(ctx, pending, callback)
+	_, err = flow.Complete(context.Background(), pending, callback)
 	var refused *auth.OAuthError
 	if errors.As(err, &refused) && refused.Code == "access_denied" {
 		fmt.Println("not logged in:", refused.Server)
@@ -88,37 +78,22 @@ func ExampleFlow_Complete_denied() {
 
 // A client that was registered before is used again, as long as it can be.
 func ExampleFlow_Register() {
-	ctx := context.Background()
-	as, address := servers()
+	as, flow, pending := begin()
 	defer as.Close()
-
-	flow, err := auth.New(&auth.Config{URL: address, ClientName: "Example agent"})
-	if err != nil {
-		log.Fatal(err)
-	}
 	defer flow.Close()
-	authority, err := flow.Discover(ctx, nil)
+
+	client, err := flow.Register(context.Background(), &pending.Authority, pending.RedirectURI, &pending.Client)
 	if err != nil {
 		log.Fatal(err)
 	}
-	const redirectURI = "http://127.0.0.1:4711/callback"
-	first, err := flow.Register(ctx, authority, redirectURI, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	second, err := flow.Register(ctx, authority, redirectURI, first)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(second.ID == first.ID, as.Count(authtest.RegistrationEndpoint))
+	fmt.Println(client.ID == pending.Client.ID, as.Count(authtest.RegistrationEndpoint))
 	// Output: true 1
 }
 
 // A login can be stored, sealed, until the user comes back.
 func ExampleFlow_Begin() {
-	as, address := servers()
+	as, flow, pending := begin()
 	defer as.Close()
-	flow, pending := begin(address)
 	defer flow.Close()
 
 	data, err := pending.MarshalBinary()
@@ -129,12 +104,8 @@ func ExampleFlow_Begin() {
 	if err := stored.UnmarshalBinary(data); err != nil {
 		log.Fatal(err)
 	}
-	page, err := url.Parse(stored.URL)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(page.Query().Get("response_type"), page.Query().Get("code_challenge_method"))
-	// Output: code S256
+	fmt.Println(stored.Server, stored.RedirectURI)
+	// Output: files http://127.0.0.1:4711/callback
 }
 
 // The state of an address tells which login it belongs to.
@@ -149,21 +120,11 @@ func ExampleStateOf() {
 
 // Tokens that come to an end are renewed, and revoked when they are not needed any more.
 func ExampleFlow_Refresh() {
-	ctx := context.Background()
-	as, address := servers()
+	as, flow, grant := logIn()
 	defer as.Close()
-	flow, pending := begin(address)
 	defer flow.Close()
-	callback, err := as.Approve(ctx, pending.URL)
-	if err != nil {
-		log.Fatal(err)
-	}
-	grant, err := flow.Complete(ctx, pending, callback)
-	if err != nil {
-		log.Fatal(err)
-	}
 
-	fresh, err := flow.Refresh(ctx, grant)
+	fresh, err := flow.Refresh(context.Background(), grant)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -172,24 +133,14 @@ func ExampleFlow_Refresh() {
 }
 
 func ExampleFlow_Revoke() {
-	ctx := context.Background()
-	as, address := servers()
+	as, flow, grant := logIn()
 	defer as.Close()
-	flow, pending := begin(address)
 	defer flow.Close()
-	callback, err := as.Approve(ctx, pending.URL)
-	if err != nil {
-		log.Fatal(err)
-	}
-	grant, err := flow.Complete(ctx, pending, callback)
-	if err != nil {
-		log.Fatal(err)
-	}
 
-	if err := flow.Revoke(ctx, grant); err != nil {
+	if err := flow.Revoke(context.Background(), grant); err != nil {
 		log.Fatal(err)
 	}
-	_, err = flow.Refresh(ctx, grant)
+	_, err := flow.Refresh(context.Background(), grant)
 	var refused *auth.OAuthError
 	if errors.As(err, &refused) {
 		fmt.Println(refused.Code)
@@ -197,61 +148,70 @@ func ExampleFlow_Revoke() {
 	// Output: invalid_grant
 }
 
+// newFlow returns a server that knows its users by an authorization server, and a Flow
+// that has a client there.
+func newFlow(o *authtest.Options, c auth.Config, redirectURI string) (*authtest.Server, *auth.Flow, *auth.Authority, *auth.Client) {
+	as, err := authtest.New(o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c.Server, c.URL = "files", as.NewMCP(&authtest.ResourceOptions{Scopes: []string{"files:read"}}).URL
+	flow, err := auth.New(&c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	authority, err := flow.Discover(context.Background(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := flow.Register(context.Background(), authority, redirectURI, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return as, flow, authority, client
+}
+
 // begin goes the way to a login that waits for its user.
-func begin(address string) (*auth.Flow, *auth.Pending) {
-	flow, err := auth.New(&auth.Config{Server: "files", URL: address})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ctx := context.Background()
-	authority, err := flow.Discover(ctx, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+func begin() (*authtest.Server, *auth.Flow, *auth.Pending) {
 	const redirectURI = "http://127.0.0.1:4711/callback"
-	client, err := flow.Register(ctx, authority, redirectURI, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	as, flow, authority, client := newFlow(nil, auth.Config{}, redirectURI)
 	pending, err := flow.Begin(authority, client, redirectURI, []string{"read"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	return flow, pending
+	return as, flow, pending
+}
+
+// logIn goes the way to a grant.
+func logIn() (*authtest.Server, *auth.Flow, *auth.TokenSet) {
+	as, flow, pending := begin()
+	callback, err := as.Approve(context.Background(), pending.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	grant, err := flow.Complete(context.Background(), pending, callback)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return as, flow, grant
 }
 
 // The user of a program without a browser types a short code at another machine.
 func ExampleFlow_BeginDevice() {
-	server, err := authtest.New(&authtest.Options{Device: &authtest.DeviceOptions{}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	files := server.NewMCP(nil)
-
-	flow, err := auth.New(&auth.Config{Server: "files", URL: files.URL, Grant: auth.DeviceCode})
-	if err != nil {
-		log.Fatal(err)
-	}
+	device := &authtest.Options{Device: &authtest.DeviceOptions{}}
+	as, flow, authority, client := newFlow(device, auth.Config{Grant: auth.DeviceCode}, "")
+	defer as.Close()
 	defer flow.Close()
-	ctx := context.Background()
-	authority, err := flow.Discover(ctx, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	client, err := flow.Register(ctx, authority, "", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	pending, err := flow.BeginDevice(ctx, authority, client, []string{"files:read"})
+
+	pending, err := flow.BeginDevice(context.Background(), authority, client, []string{"files:read"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	// Show pending.URL and pending.Device.UserCode. The user types the code:
-	if err := server.ApproveDevice(pending.Device.UserCode); err != nil {
+	if err := as.ApproveDevice(pending.Device.UserCode); err != nil {
 		log.Fatal(err)
 	}
-	grant, err := flow.Poll(ctx, pending)
+	grant, err := flow.Poll(context.Background(), pending)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -261,73 +221,29 @@ func ExampleFlow_BeginDevice() {
 
 // A login that waits can be stored, sealed, and be polled for by another process.
 func ExampleFlow_Poll() {
-	server, err := authtest.New(&authtest.Options{Device: &authtest.DeviceOptions{}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	files := server.NewMCP(nil)
-	config := &auth.Config{Server: "files", URL: files.URL, Grant: auth.DeviceCode}
-
-	begin := func(ctx context.Context) []byte {
-		flow, err := auth.New(config)
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer flow.Close()
-		authority, err := flow.Discover(ctx, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		client, err := flow.Register(ctx, authority, "", nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		pending, err := flow.BeginDevice(ctx, authority, client, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		stored, err := pending.MarshalBinary()
-		if err != nil {
-			log.Fatal(err)
-		}
-		return stored
-	}
-
-	ctx := context.Background()
-	var pending auth.Pending
-	if err := pending.UnmarshalBinary(begin(ctx)); err != nil {
-		log.Fatal(err)
-	}
-	if err := server.DenyDevice(pending.Device.UserCode); err != nil {
-		log.Fatal(err)
-	}
-	flow, err := auth.New(config)
-	if err != nil {
-		log.Fatal(err)
-	}
+	device := &authtest.Options{Device: &authtest.DeviceOptions{}}
+	as, flow, authority, client := newFlow(device, auth.Config{Grant: auth.DeviceCode}, "")
+	defer as.Close()
 	defer flow.Close()
-	_, err = flow.Poll(ctx, &pending)
+	begun, err := flow.BeginDevice(context.Background(), authority, client, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	data, err := begun.MarshalBinary()
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var stored auth.Pending // perhaps in another process
+	if err := stored.UnmarshalBinary(data); err != nil {
+		log.Fatal(err)
+	}
+	if err := as.DenyDevice(stored.Device.UserCode); err != nil { // the user
+		log.Fatal(err)
+	}
+	_, err = flow.Poll(context.Background(), &stored)
 	fmt.Println(err)
 	// Output: auth: server "files": token refused: access_denied (HTTP status 400)
-}
-
-// newExampleServer returns an MCP server that is its own authorization server.
-func newExampleServer() *httptest.Server {
-	mux := http.NewServeMux()
-	srv := httptest.NewServer(mux)
-	document := func(path, format string) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, format, srv.URL)
-		})
-	}
-	document("/.well-known/oauth-protected-resource/mcp",
-		`{"resource": "%[1]s/mcp", "authorization_servers": ["%[1]s"], "scopes_supported": ["files:read"]}`)
-	document("/.well-known/oauth-authorization-server",
-		`{"issuer": "%[1]s", "authorization_endpoint": "%[1]s/authorize", "token_endpoint": "%[1]s/token",
-		"code_challenge_methods_supported": ["S256"], "scopes_supported": ["files:read", "offline_access"]}`)
-	return srv
 }
 
 func ExampleNew() {
@@ -354,15 +270,10 @@ func ExampleNew() {
 }
 
 func ExampleFlow_Discover() {
-	srv := newExampleServer()
-	defer srv.Close()
-
-	flow, err := auth.New(&auth.Config{URL: srv.URL + "/mcp"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	as, flow, _, _ := newFlow(nil, auth.Config{}, "http://127.0.0.1:4711/callback")
+	defer as.Close()
 	defer flow.Close()
+
 	authority, err := flow.Discover(context.Background(), nil)
 	var mismatch *auth.IssuerMismatchError
 	switch {
@@ -371,39 +282,25 @@ func ExampleFlow_Discover() {
 	case err != nil:
 		fmt.Println(err)
 	default:
-		fmt.Println(authority.Issuer == srv.URL, authority.HasMetadata, authority.ResourceScopes)
+		fmt.Println(authority.Issuer == as.Issuer, authority.HasMetadata, authority.ResourceScopes)
 	}
 	// Output: true true [files:read]
 }
 
 func ExampleFlow_ChooseScopes() {
-	srv := newExampleServer()
-	defer srv.Close()
-
-	flow, err := auth.New(&auth.Config{
-		URL:       srv.URL + "/mcp",
-		MaxScopes: []string{"files:read", "files:write"},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	as, flow, authority, _ := newFlow(nil, auth.Config{MaxScopes: []string{"files:read", "files:write"}}, "http://127.0.0.1:4711/callback")
+	defer as.Close()
 	defer flow.Close()
-	authority, err := flow.Discover(context.Background(), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+
 	scopes, err := flow.ChooseScopes(authority, nil, nil)
 	fmt.Println(scopes, err)
-
 	// A tool needs more.
 	refused := http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope", scope="files:write"`}}
 	scopes, err = flow.ChooseScopes(authority, auth.Challenges(refused), scopes)
 	fmt.Println(scopes, err)
 	// Output:
-	// [files:read offline_access] <nil>
-	// [files:read offline_access files:write] <nil>
+	// [files:read] <nil>
+	// [files:read files:write] <nil>
 }
 
 func ExampleChallenges() {
@@ -415,22 +312,22 @@ func ExampleChallenges() {
 	// Output: bearer files:read
 }
 
-// A program logs in as itself, and makes a request with what it got.
+// A program logs in as itself.
 func ExampleFlow_Obtain() {
-	server, err := authtest.New(&authtest.Options{
+	as, err := authtest.New(&authtest.Options{
 		Clients: []authtest.Client{{ID: "nightly-report", Secret: "s3cret"}},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer server.Close()
-	files := server.NewMCP(nil)
+	defer as.Close()
+	files := as.NewMCP(nil) // a server that wants tokens
 
 	flow, err := auth.New(&auth.Config{
 		Server: "files",
 		URL:    files.URL,
 		Grant:  auth.ClientCredentials,
-		Client: &auth.Client{Issuer: server.Issuer, ID: "nightly-report", Secret: "s3cret"},
+		Client: &auth.Client{Issuer: as.Issuer, ID: "nightly-report", Secret: "s3cret"},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -449,11 +346,8 @@ func ExampleFlow_Obtain() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(grant.Token.Type, grant.Scopes)
-	fmt.Println(grant.Token.Access)
-	// Output:
-	// Bearer [files:read]
-	// [redacted]
+	fmt.Println(grant.Token.Type, grant.Scopes, grant.Token.Access)
+	// Output: Bearer [files:read] [redacted]
 }
 
 // What lets a request in belongs to that request: a proof of possession is good

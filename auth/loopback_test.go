@@ -17,7 +17,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,32 +28,25 @@ import (
 // A login is one that a Loopback shows.
 type login struct {
 	auth.PromptSession
-	shown chan returned
-	open  chan string // the page to be opened
+	shown <-chan returned
 	out   *screen
 }
 
 // show begins a login and returns when its page was opened.
 func show(t *testing.T, registered ...string) *login {
 	t.Helper()
-	l := &login{shown: make(chan returned, 1), open: make(chan string, 1), out: &screen{}}
-	loopback := &auth.Loopback{Out: l.out, Open: func(_ context.Context, url string) error { l.open <- url; return nil }}
-	var err error
-	l.PromptSession, err = loopback.Start(t.Context(), registered)
-	assert.OK(t, err)
-	var once sync.Once
-	t.Cleanup(func() {
-		once.Do(func() {
-			if err := l.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	})
+	l := &login{out: &screen{}}
+	opened := make(chan string, 1)
+	loopback := &auth.Loopback{Out: l.out, Open: func(_ context.Context, url string) error { opened <- url; return nil }}
+	l.PromptSession = assert.Value(loopback.Start(t.Context(), registered))(t)
+	t.Cleanup(func() { assert.OK(t, l.Close()) })
+	shown := make(chan returned, 1)
+	l.shown = shown
 	go func() {
 		callback, err := l.Show(t.Context(), pending(l.RedirectURI()))
-		l.shown <- returned{callback, err}
+		shown <- returned{callback, err}
 	}()
-	<-l.open
+	<-opened
 	return l
 }
 
@@ -74,31 +66,26 @@ func get(t *testing.T, method, target, host string) (*http.Response, string) {
 
 func TestLoopback(t *testing.T) {
 	l := show(t)
-	u, err := url.Parse(l.RedirectURI())
-	if err != nil || u.Scheme != "http" || u.Hostname() != "127.0.0.1" || u.Port() == "" || u.Port() == "0" || u.Path != "/callback" || u.RawQuery != "" {
-		t.Fatalf("redirect URI %q, %v", l.RedirectURI(), err)
-	}
+	port := assert.Value(url.Parse(l.RedirectURI()))(t).Port()
+	assert.Equal(t, l.RedirectURI(), "http://127.0.0.1:"+port+"/callback", "redirect URI")
 	l.out.await(t, "Server \"notes\" needs you to log in at https://as.example\n", 1)
 	l.out.await(t, "\n  https://as.example/authorize?client_id=1&state="+state+"\n", 1)
 
 	want := l.RedirectURI() + "?code=c%2Bd&iss=https%3A%2F%2Fas.example&state=" + state
 	res, body := get(t, "GET", want, "")
 	assert.Equal(t, res.StatusCode, http.StatusOK, "status")
-	assert.Contains(t, body, "Almost done", "status")
-	assert.Equal(t, res.Close, true, "status")
+	assert.Contains(t, body, "Almost done", "page")
+	assert.Equal(t, res.Close, true, "the connection is closed")
 	for name, value := range map[string]string{
 		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
 	} {
 		assert.Equal(t, res.Header.Get(name), value, "%s", name)
 	}
-	assert.Equal(t, strings.HasPrefix(res.Header.Get("Content-Security-Policy"), "default-src 'none';"), true, "policy")
+	assert.Contains(t, res.Header.Get("Content-Security-Policy"), "default-src 'none';", "policy")
 	// Until the login is closed.
-	if res, _ := get(t, "GET", want, ""); res.StatusCode != http.StatusGone {
-		t.Errorf("second callback: status %d, want 410", res.StatusCode)
-	}
-	got := <-l.shown
-	assert.Equal(t, got.callback, want, "came back")
-	assert.OK(t, got.err)
+	res, _ = get(t, "GET", want, "")
+	assert.Equal(t, res.StatusCode, http.StatusGone, "second callback")
+	wantShown(t, l.shown, want)
 }
 
 // Nothing but the answer to the login that is shown ends it, and whatever comes
@@ -149,12 +136,11 @@ func TestLoopbackJunk(t *testing.T) {
 	default:
 	}
 	want := l.RedirectURI() + "?error=access_denied&error_description=%3Cb%3Ecanary&state=" + state
-	if res, body := get(t, "GET", want, ""); res.StatusCode != 200 || !strings.Contains(body, "Not logged in") || strings.Contains(body, "canary") {
-		t.Errorf("status %d: %s", res.StatusCode, body)
-	}
-	got := <-l.shown
-	assert.Equal(t, got.callback, want, "came back")
-	assert.OK(t, got.err)
+	res, body := get(t, "GET", want, "")
+	assert.Equal(t, res.StatusCode, 200, "status")
+	assert.Contains(t, body, "Not logged in", "page")
+	assert.Lacks(t, body, "canary", "page")
+	wantShown(t, l.shown, want)
 }
 
 // Not even the right answer is one before the login is shown, nor to a login
@@ -189,29 +175,21 @@ func TestLoopbackOneHit(t *testing.T) {
 // The page arrives although the login is closed as soon as its answer is here,
 // with connections open that say nothing. Nothing listens any more then.
 func TestLoopbackClose(t *testing.T) {
-	for range 20 {
+	for range assert.Cases(3, 20) {
 		loopback := &auth.Loopback{Out: io.Discard, Open: func(context.Context, string) error { return nil }}
 		p := assert.Value(loopback.Start(t.Context(), nil))(t)
-		closed := make(chan error, 1)
-		go func() {
-			_, err := p.Show(t.Context(), pending(p.RedirectURI()))
-			closed <- errors.Join(err, p.Close())
-		}()
+		closed := showing(t.Context(), p, pending(p.RedirectURI()))
 		u, _ := url.Parse(p.RedirectURI())
 		silent := assert.Value(net.Dial("tcp", u.Host))(t)
 		for status := 0; status != 200; { // not before it is shown
 			res, body := get(t, "GET", p.RedirectURI()+"?code=1&state="+state, "")
-			if status = res.StatusCode; status == 200 && !strings.Contains(body, "</html>") {
-				t.Errorf("page %q", body)
-			}
+			status = res.StatusCode
+			assert.Contains(t, body, "</html>", "page")
 		}
-		assert.OK(t, <-closed)
+		assert.OK(t, (<-closed).err)
 		assert.Fails(t, errOf(silent.Read(make([]byte, 1))), "a connection is still open")
 		_ = silent.Close()
-		if c, err := net.Dial("tcp", u.Host); err == nil {
-			t.Error("something still listens")
-			_ = c.Close()
-		}
+		assert.Fails(t, errOf(net.Dial("tcp", u.Host)), "something still listens")
 	}
 }
 
@@ -226,15 +204,9 @@ func TestLoopbackEnds(t *testing.T) {
 	late := pending("")
 	late.Expires = time.Unix(1, 0)
 	assert.Is(t, errOf(p.Show(t.Context(), late)), context.DeadlineExceeded)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := p.Show(t.Context(), pending(""))
-		ended <- err
-	}()
+	ended := showing(t.Context(), p, pending(""))
 	assert.OK(t, errors.Join(p.Close(), p.Close()))
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), `server "notes"`) {
-		t.Errorf("error %v", err)
-	}
+	assert.Contains(t, (<-ended).err.Error(), `server "notes"`)
 }
 
 func TestLoopbackNoBrowser(t *testing.T) {
@@ -242,16 +214,14 @@ func TestLoopbackNoBrowser(t *testing.T) {
 	loopback := &auth.Loopback{Out: out, Open: func(context.Context, string) error { return errors.New("none") }}
 	p := assert.Value(loopback.Start(t.Context(), nil))(t)
 	defer p.Close()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := p.Show(t.Context(), pending(""))
-		ended <- err
-	}()
+	ended := showing(t.Context(), p, pending(""))
 	out.await(t, "No browser opened. Open the page yourself.\n", 1)
 	get(t, "GET", p.RedirectURI()+"?code=1&state="+state, "")
-	assert.OK(t, <-ended)
+	assert.OK(t, (<-ended).err)
 	// Neither a browser nor a terminal.
 	loopback.Out = broken{}
+	p = assert.Value(loopback.Start(t.Context(), nil))(t)
+	defer p.Close()
 	_, err := p.Show(t.Context(), pending(""))
 	assert.Fails(t, err)
 	assert.Lacks(t, err.Error(), state)
@@ -279,23 +249,23 @@ func TestLoopbackDevice(t *testing.T) {
 	}
 }
 
-// freePort returns a port of 127.0.0.1 that nobody has, and ::1 neither. It is not one
+// freePort returns a port of 127.0.0.1 that is free, and ::1 neither. It is not one
 // of those that a system gives to who asks for any: it stays free.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
 		port := strconv.Itoa(10000 + rand.IntN(20000))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err != nil {
-			continue
+		v4, err4 := net.Listen("tcp", "127.0.0.1:"+port)
+		if err4 == nil {
+			_ = v4.Close()
 		}
-		_ = l.Close()
-		if l, err = net.Listen("tcp", "[::1]:"+port); err == nil {
-			_ = l.Close()
-		} else if errors.Is(err, syscall.EADDRINUSE) {
-			continue
+		v6, err6 := net.Listen("tcp", "[::1]:"+port)
+		if err6 == nil {
+			_ = v6.Close()
 		}
-		return port
+		if err4 == nil && !errors.Is(err6, syscall.EADDRINUSE) {
+			return port
+		}
 	}
 	t.Fatal("no port is free")
 	return ""
@@ -326,11 +296,11 @@ func TestLoopbackRegistered(t *testing.T) {
 			u := assert.Value(url.Parse(got))(t)
 			assert.Equal(t, got, strings.Replace(test.want, "any", u.Port(), 1), "redirect URI")
 			assert.Equal(t, u.Port() != "" && u.Port() != "0", true, "the port %q is one", u.Port())
-			separator := "?"
-			if u.RawQuery != "" {
-				separator = "&"
-			}
-			res, _ := get(t, "GET", got+separator+"code=1&state="+state, "")
+			query := u.Query()
+			query.Set("code", "1")
+			query.Set("state", state)
+			u.RawQuery = query.Encode()
+			res, _ := get(t, "GET", u.String(), "")
 			assert.Equal(t, res.StatusCode, 200, "status")
 			assert.OK(t, (<-l.shown).err)
 		})
@@ -341,12 +311,11 @@ func TestLoopbackRedirectURIs(t *testing.T) {
 	loopback := &auth.Loopback{RedirectURIs: []string{"https://app.example/", "http://localhost/own"}}
 	p := assert.Value(loopback.Start(t.Context(), []string{"http://127.0.0.1:" + freePort(t) + "/registered"}))(t)
 	defer p.Close()
-	u, err := url.Parse(p.RedirectURI())
-	assert.OK(t, err, "redirect URI %q", p.RedirectURI())
-	assert.Equal(t, [...]any{u.Hostname(), u.Port() == "", u.Path}, [...]any{"localhost", false, "/own"}, "redirect URI %q", p.RedirectURI())
+	port := assert.Value(url.Parse(p.RedirectURI()))(t).Port()
+	assert.Equal(t, p.RedirectURI(), "http://localhost:"+port+"/own", "redirect URI")
 }
 
-// Of two addresses of localhost nobody else has one.
+// Of two addresses of localhost no other program has one.
 func TestLoopbackLocalhost(t *testing.T) {
 	other, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
@@ -383,11 +352,10 @@ func TestLoopbackConns(t *testing.T) {
 	}
 	for {
 		res, err := http.Get(l.RedirectURI() + "?code=1&state=" + state)
-		if err != nil {
-			continue // those that were closed may still count
-		}
-		_ = res.Body.Close()
-		break
+		if err == nil {
+			_ = res.Body.Close()
+			break
+		} // those that were closed may still count
 	}
 	assert.OK(t, (<-l.shown).err)
 }
@@ -480,7 +448,7 @@ func TestLoopbackOpens(t *testing.T) {
 	} {
 		p := assert.Value((&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil))(t)
 		login := pending(p.RedirectURI())
-		login.URL, login.Device = test.page, &auth.Device{UserCode: "1"} // so that nobody is waited for
+		login.URL, login.Device = test.page, &auth.Device{UserCode: "1"} // so that no browser is waited for
 		assert.Value(p.Show(t.Context(), login))(t)
 		_ = p.Close()
 		args, _ := os.ReadFile(filepath.Join(folder, "args"))

@@ -94,8 +94,7 @@ func TestCallbackHandler(t *testing.T) {
 // A program says who may complete the logins that are not a user's own, such as those that
 // all share.
 func TestCallbackHandlerAllow(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	shared := Key{Server: "s"}
 	_, callback := env.begin(m, shared)
 	_, bobs := env.begin(m, bob)
@@ -133,16 +132,14 @@ func TestCallbackHandlerElsewhere(t *testing.T) {
 
 // Without a way to know users there is only the one without a name.
 func TestCallbackHandlerOneUser(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	_, callback := env.begin(m, Key{User: "ann", Server: "s"})
 	checkPage(t, "another", arrive(t, m.CallbackHandler(nil), "GET", callback, ""), 403, "Not logged in")
 	assert.OK(t, env.complete(m, callback))
 }
 
 func TestCallbackHandlerFails(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	h := m.CallbackHandler(nil)
 	key := Key{Server: "s"}
 	denied := assert.Value(env.as.Deny(env.ctx, assert.Value(m.Login(env.ctx, key))(t).URL))(t)
@@ -159,8 +156,7 @@ func TestCallbackHandlerFails(t *testing.T) {
 
 // A program has pages of its own.
 func TestCallbackHandlerRedirects(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	h := m.CallbackHandler(&CallbackOptions{SuccessURL: "https://app.example/in?x=1", FailureURL: "/out"})
 	_, callback := env.begin(m, Key{Server: "s"})
 	for _, test := range []struct{ callback, want string }{

@@ -102,8 +102,7 @@ func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
 }
 
 func TestLoginReplacesHeader(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	assert.OK(t, m.SetToken(env.ctx, alice, "stale"))
 	env.mustLogIn(m, alice)
 	env.mustCall(m, alice)

@@ -13,8 +13,7 @@ import (
 
 // A client of x/oauth2 reports a login that is missing, and uses one that there is.
 func TestTokenSourceForOAuth2(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	client := oauth2.NewClient(env.ctx, assert.Value(m.Handler(alice).TokenSource(env.ctx))(t))
 	get := func() (*http.Response, error) {
 		return client.Do(assert.Value(http.NewRequestWithContext(env.ctx, http.MethodGet, env.rs.URL, nil))(t))

@@ -69,10 +69,16 @@ func newEnv(t *testing.T, as *authtest.Options, rs *authtest.ResourceOptions) *e
 // loggedIn returns an env and its manager, where alice has logged in.
 func loggedIn(t *testing.T, as *authtest.Options, rs *authtest.ResourceOptions) (*env, *Manager) {
 	t.Helper()
-	env := newEnv(t, as, rs)
-	m := env.manager(nil)
+	env, m := withManager(t, as, rs)
 	env.mustLogIn(m, alice)
 	return env, m
+}
+
+// withManager returns an env and a manager of it.
+func withManager(t *testing.T, as *authtest.Options, rs *authtest.ResourceOptions) (*env, *Manager) {
+	t.Helper()
+	env := newEnv(t, as, rs)
+	return env, env.manager(nil)
 }
 
 // serve starts the resource, at another address than before.

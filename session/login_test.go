@@ -13,8 +13,7 @@ import (
 )
 
 func TestLoginByURL(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	required := env.mustNeedLogin(m, alice)
 	assert.Equal(t, required.User, "alice", "user")
 	assert.Equal(t, env.wantStatus(m, alice, LoginPending).LoginURL, required.URL, "login URL")
@@ -33,8 +32,7 @@ func TestLoginByURL(t *testing.T) {
 }
 
 func TestManyRefusalsOneLogin(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	urls := map[string]bool{}
 	for _, err := range env.together(m, alice, 8) {
 		urls[assert.As[*auth.LoginRequiredError](t, err).URL] = true
@@ -92,8 +90,7 @@ func TestServerMovesToAnotherAuthorizationServer(t *testing.T) {
 
 // A login is for the address that the server had when it was begun.
 func TestServerMovesDuringTheLogin(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	_, callback := env.begin(m, alice)
 	env.serve(nil)
 	assert.As[*auth.StateError](t, env.complete(m, callback))
@@ -105,8 +102,7 @@ func TestServerMovesDuringTheLogin(t *testing.T) {
 
 // What was found out at one address is not used at another one.
 func TestServerMovesBeforeTheLogin(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	env.mustNeedLogin(m, alice)
 	env.serve(nil)
 	assert.Equal(t, env.wantStatus(m, alice, LoggedOut).LoginURL, "", "login URL")
@@ -159,8 +155,7 @@ func TestEndThatCannotBeWrittenDown(t *testing.T) {
 
 // The authorization server may forget the program while the user logs in.
 func TestClientIsForgottenDuringTheLogin(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	_, callback := env.begin(m, alice)
 	env.as.Purge()
 	assert.Equal(t, assert.As[*auth.OAuthError](t, env.complete(m, callback)).Code, "invalid_client", "code")
@@ -181,8 +176,7 @@ func TestCompleteAfterClose(t *testing.T) {
 }
 
 func TestCallbackOfAnotherUser(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	_, callback := env.begin(m, alice)
 	before := env.as.Count(authtest.TokenEndpoint)
 	assert.As[*UserError](t, errOf(m.Complete(env.ctx, callback, &CompleteOptions{User: "mallory"})))

@@ -32,8 +32,7 @@ func TestLogout(t *testing.T) {
 
 // A login that comes to its end while the user logs out is none.
 func TestLogoutDuringTheLogin(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	_, callback := env.begin(m, alice)
 	release := make(chan struct{})
 	env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: release})

@@ -21,8 +21,7 @@ func TestShownSecretsAreFound(t *testing.T) {
 }
 
 func TestValuesShowNoSecrets(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	required := env.mustNeedLogin(m, alice)
 	env.approve(m, required.URL)
 	r, _, err := m.load(env.ctx, alice, recordName(alice))

@@ -145,8 +145,7 @@ func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := newEnv(t, nil, nil)
-			m := env.manager(nil)
+			env, m := withManager(t, nil, nil)
 			env.logInAll(m, keys...)
 			learn(env, m)
 			for range 2 {
@@ -173,8 +172,7 @@ func TestForgottenRegistrationOfDevices(t *testing.T) {
 }
 
 func TestRegistrationWhoseSecretExpires(t *testing.T) {
-	env := newEnv(t, &authtest.Options{ClientAuth: "client_secret_basic", SecretLifetime: time.Hour}, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, &authtest.Options{ClientAuth: "client_secret_basic", SecretLifetime: time.Hour}, nil)
 	keys := crowd(4)
 	env.mustLogIn(m, keys[0])
 	name := registrationName(env.config, env.as.Issuer, callbackURL)
@@ -188,8 +186,7 @@ func TestRegistrationWhoseSecretExpires(t *testing.T) {
 
 // Older versions kept a client in each session.
 func TestRegistrationInAnOlderSession(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	keys := crowd(3)
 	env.mustLogIn(m, keys[0])
 	name := registrationName(env.config, env.as.Issuer, callbackURL)
@@ -205,8 +202,7 @@ func TestRegistrationInAnOlderSession(t *testing.T) {
 
 // One user who is forgotten takes nothing from the others.
 func TestForgetKeepsTheRegistration(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	keys := crowd(3)
 	env.logInAll(m, keys[:2]...)
 	assert.OK(t, m.Forget(env.ctx, keys[0]))
@@ -232,8 +228,7 @@ func TestRegistrationThatCannotBeRead(t *testing.T) {
 
 // Logins that wait for a registration end with the manager.
 func TestRegistrationThatHangs(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	m := env.manager(nil)
+	env, m := withManager(t, nil, nil)
 	env.as.Fail(authtest.RegistrationEndpoint, -1, authtest.Fault{Wait: make(chan struct{})})
 	errs := make(chan error)
 	for _, key := range crowd(2) {

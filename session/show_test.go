@@ -151,8 +151,7 @@ func TestLoginThatFailsInAWebProgram(t *testing.T) {
 		"user says no":               {deny: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := newEnv(t, nil, nil)
-			m := env.manager(nil)
+			env, m := withManager(t, nil, nil)
 			required := env.mustNeedLogin(m, alice)
 			answer := env.as.Approve
 			if test.deny {

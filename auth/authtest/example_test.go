@@ -21,17 +21,26 @@ func ExampleNewServer() {
 	defer server.Close()
 	resource := server.NewMCP(nil)
 
-	response, err := server.Client().PostForm(server.URL(authtest.TokenEndpoint), url.Values{
+	fmt.Println(post(server, authtest.TokenEndpoint, url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {"robot"}, "client_secret": {"secret"}, "resource": {resource.URL},
-	})
+	}, nil))
+	fmt.Println(server.Granted("client_credentials"), server.Families()[0].User)
+	// Output:
+	// 200 OK <nil>
+	// 1 robot
+}
+
+// post sends a form and reads the answer.
+func post(server *authtest.Server, e authtest.Endpoint, form url.Values, answer any) (status string, err error) {
+	response, err := server.Client().PostForm(server.URL(e), form)
 	if err != nil {
-		fmt.Println(err)
-		return
+		return "", err
 	}
 	defer response.Body.Close()
-	fmt.Println(response.Status, server.Granted("client_credentials"), server.Families()[0].User)
-	// Output:
-	// 200 OK 1 robot
+	if answer != nil {
+		err = json.NewDecoder(response.Body).Decode(answer)
+	}
+	return response.Status, err
 }
 
 // The user agrees, and the browser is sent back.
@@ -93,7 +102,7 @@ func ExampleServer_Fail() {
 	}
 	defer server.Close()
 	server.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Cut: true})
-	_, err = server.Client().PostForm(server.URL(authtest.TokenEndpoint), url.Values{"grant_type": {"refresh_token"}})
+	_, err = post(server, authtest.TokenEndpoint, url.Values{"grant_type": {"refresh_token"}}, nil)
 	fmt.Println(err != nil)
 	// Output:
 	// true
@@ -110,14 +119,13 @@ func ExampleServer_ExpireAll() {
 	}
 	defer server.Close()
 	resource := server.NewMCP(nil)
-	response, err := server.Client().PostForm(server.URL(authtest.TokenEndpoint), url.Values{
+	_, err = post(server, authtest.TokenEndpoint, url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {"robot"}, "client_secret": {"secret"}, "resource": {resource.URL},
-	})
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	response.Body.Close()
 
 	call := func() int {
 		r, err := http.NewRequest(http.MethodPost, resource.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
@@ -154,32 +162,21 @@ func ExampleServer_ApproveDevice() {
 	}
 	defer server.Close()
 	const resource = "https://mcp.example.com/mcp"
-	response, err := server.Client().PostForm(server.URL(authtest.DeviceEndpoint), url.Values{"client_id": {"tv"}, "resource": {resource}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer response.Body.Close()
 	var begun struct {
 		DeviceCode string `json:"device_code"`
 		UserCode   string `json:"user_code"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&begun); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(server.ApproveDevice(begun.UserCode))
-	poll, err := server.Client().PostForm(server.URL(authtest.TokenEndpoint), url.Values{
-		"grant_type":  {"urn:ietf:params:oauth:grant-type:device_code"},
-		"device_code": {begun.DeviceCode}, "client_id": {"tv"}, "resource": {resource},
-	})
+	_, err = post(server, authtest.DeviceEndpoint, url.Values{"client_id": {"tv"}, "resource": {resource}}, &begun)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer poll.Body.Close()
-	fmt.Println(poll.Status)
+	fmt.Println(server.ApproveDevice(begun.UserCode))
+	fmt.Println(post(server, authtest.TokenEndpoint, url.Values{
+		"grant_type":  {"urn:ietf:params:oauth:grant-type:device_code"},
+		"device_code": {begun.DeviceCode}, "client_id": {"tv"}, "resource": {resource},
+	}, nil))
 	// Output:
 	// <nil>
-	// 200 OK
+	// 200 OK <nil>
 }
