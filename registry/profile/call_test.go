@@ -56,7 +56,7 @@ func TestTurnCallIDs(t *testing.T) {
 	var (
 		mu       sync.Mutex
 		progress = map[string][]float64{}
-		seen     = map[string][]string{} // by who saw it
+		seen     = map[string][]string{} // by the one that saw it
 	)
 	note := func(who, id string) {
 		mu.Lock()

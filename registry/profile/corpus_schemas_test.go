@@ -1,3 +1,5 @@
+// Schemas of the tests of the corpus: those that servers have, and others by chance.
+
 package profile_test
 
 import (

@@ -1,3 +1,5 @@
+// Tests of compile.go, form.go and losses.go with the tools of real servers and odd schemas.
+
 package profile_test
 
 import (

@@ -1,3 +1,5 @@
+// Tests of unmap.go and codec.go: arguments of models are turned back, those of tools can be written.
+
 package profile_test
 
 import (

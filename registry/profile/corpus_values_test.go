@@ -1,3 +1,5 @@
+// Values of the tests of the corpus: those that fit a schema, and how they may be written.
+
 package profile_test
 
 import (

@@ -1,3 +1,5 @@
+// Tests of compile.go and unmap.go with schemas and arguments by chance.
+
 package profile_test
 
 import (

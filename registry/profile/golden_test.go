@@ -1,3 +1,5 @@
+// Tests of declaration.go: what is sent for tools of real servers stays as it is.
+
 package profile_test
 
 import (
@@ -17,7 +19,7 @@ import (
 var updateGolden = flag.Bool("update-compiled", false, "write testdata/compiled.golden")
 
 // TestGolden keeps what becomes of some tools of real servers, so that a change of
-// what is sent is seen: it costs whoever updates the provider's cache of prompts.
+// what is sent is seen: an update costs the provider's cache of prompts.
 func TestGolden(t *testing.T) {
 	var out strings.Builder
 	for _, name := range []string{

@@ -1,3 +1,5 @@
+// Tests of compiler.go and strict.go: schemas that grow when they are written out.
+
 package profile_test
 
 import (

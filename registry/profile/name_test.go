@@ -106,7 +106,7 @@ func TestArgumentNames(t *testing.T) {
 		assert.OK(t, json.Unmarshal(c.Schema, &s))
 		var user, other string
 		for name := range s.Properties {
-			assert.Equal(t, regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name), true, "%s: regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name)", p)
+			assert.Equal(t, regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name), true, "%s: %q is taken", p, name)
 			switch {
 			case strings.HasPrefix(name, "user_id_"):
 				user = name

@@ -1,3 +1,5 @@
+// Tests of turn.go and shape.go: what was compiled for one turn is kept for the next.
+
 package profile_test
 
 import (
