@@ -1,3 +1,5 @@
+// Tests of auth_login.go and secret.go: what a login sends, and where secrets come from.
+
 package rest
 
 import (
@@ -78,7 +80,7 @@ func TestHeadersOfAnAPI(t *testing.T) {
 	r.cookies = []pair{{"c", "2"}}
 	mustSend(t, s, r)
 	got := server.requests()[0]
-	assert.Equal(t, got.uri, "/v1/acme%20&%20co/x", "it was asked for")
+	assert.Equal(t, got.uri, "/v1/acme%20&%20co/x", "what was asked for")
 	for name, want := range map[string]string{"X-Version": "2", "X-Secret": "a" + testSecret + "b", "Cookie": "own=1; c=2", "X-Money": "5$ alice12 $x", "X-Arg": "y"} {
 		assert.Equal(t, fmt.Sprint(got.header[name]), "["+want+"]", name)
 	}
@@ -128,10 +130,10 @@ func TestTheEnvironmentHasTheSecrets(t *testing.T) {
 	s := assert.Value(New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${REST_TEST_KEY}"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, nil))(t)
 	defer s.Close()
 	mustSend(t, s, get())
-	assert.Equal(t, server.requests()[0].header.Get("Authorization"), "Bearer "+testSecret, "sent")
+	assert.Equal(t, server.requests()[0].header.Get("Authorization"), "Bearer "+testSecret, "what was sent")
 }
 
-// The host is written down, so that no secret decides who gets the others.
+// The host is written down, so that no secret decides where the others go.
 func TestHostsAreWrittenDown(t *testing.T) {
 	for _, base := range []string{"https://${HOST}/", "https://a.${HOST}.example", "https://a.example:${PORT}/", "${SCHEME}://a.example"} {
 		_, err := New(&API{Name: "shop", BaseURL: base}, nil)

@@ -208,5 +208,5 @@ func TestAnnotationsFollowFromTheMethod(t *testing.T) {
 		assert.Equal(t, h.OpenWorld, true, "%s: h.OpenWorld", method)
 	}
 	s := newTestService(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: "POST", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}})
-	assert.Equal(t, s.Tools()[0].Definition().Hints().ReadOnly, true, "s.Tools()[0].Definition().Hints().ReadOnly")
+	assert.Equal(t, s.Tools()[0].Definition().Hints().ReadOnly, true, "read-only by its own annotations")
 }

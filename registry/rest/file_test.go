@@ -87,10 +87,10 @@ func TestExportWithoutSecrets(t *testing.T) {
 			got = append(got, p.Place+" "+p.Name)
 			assert.Equal(t, p.API, "shop.1")
 			assert.Contains(t, string(data), "${"+p.Name+"}")
-			assert.Equal(t, showsSecret(p.String()), false, "showsSecret(p.String())")
+			assert.Equal(t, showsSecret(p.String()), false, "%v shows the secret", p)
 		}
 		assert.Equal(t, strings.Join(got, ","), strings.Join(test.want, ","))
-		assert.Equal(t, showsSecret(string(data)), false, "showsSecret(string(data))")
+		assert.Equal(t, showsSecret(string(data)), false, "%s shows the secret", data)
 		assert.Equal(t, fmt.Sprintf("%+v %+v", test.api, test.api.Auth.Token), before, "the API was changed to")
 		// It can be read, and does not log in with what it is not.
 		apis, err := Parse(data)

@@ -47,7 +47,7 @@ func showsSecret(text string) bool {
 func noSecretIn(t testing.TB, err error) {
 	t.Helper()
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		assert.Equal(t, showsSecret(e.Error()), false, "showsSecret(e.Error())")
+		assert.Equal(t, showsSecret(e.Error()), false, "the error %q shows the secret", e)
 	}
 }
 
@@ -219,9 +219,9 @@ func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
 	a, err := s.send(t.Context(), r)
 	noSecretIn(t, err)
 	if a != nil {
-		assert.Equal(t, showsSecret(string(a.body)), false, "showsSecret(string(a.body))")
+		assert.Equal(t, showsSecret(string(a.body)), false, "the answer %q shows the secret", a.body)
 		for name, values := range a.header {
-			assert.Equal(t, showsSecret(strings.Join(values, " ")), false, "%s: showsSecret(strings.Join(values, \" \"))", name)
+			assert.Equal(t, showsSecret(strings.Join(values, " ")), false, "the header %s shows the secret", name)
 		}
 	}
 	return a, err

@@ -1,3 +1,5 @@
+// Tests of request.go and endpoint_path.go: values that try to be more than a value.
+
 package rest
 
 import (

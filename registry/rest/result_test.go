@@ -133,13 +133,13 @@ func TestHeadersBecomeResults(t *testing.T) {
 func TestNoAnswerIsAResult(t *testing.T) {
 	rec := newTestServer(t, nil)
 	rec.answer = func(http.ResponseWriter, *http.Request, string) { panic(http.ErrAbortHandler) }
-	nobody := deadport.URL(t)
+	closed := deadport.URL(t)
 	for _, test := range []struct {
 		url     string
 		outcome mcp.Outcome
 		want    string
 	}{
-		{nobody, mcp.NotSent, " It was not carried out."},
+		{closed, mcp.NotSent, " It was not carried out."},
 		{rec.URL, mcp.Unknown, " It may have been carried out or not; check before you call again."},
 	} {
 		s := newTestService(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
@@ -160,7 +160,7 @@ func TestManyHeaders(t *testing.T) {
 	assert.Equal(t, len(headLines(a)) > maxFailure+100, false, "%d bytes are too many", len(headLines(a)))
 }
 
-// FuzzResult looks for answers that make a result that nobody can encode or read.
+// FuzzResult looks for answers that make a result that cannot be encoded or read.
 func FuzzResult(f *testing.F) {
 	f.Add(200, "application/json; charset=utf-16", "x; y", []byte(`{"a":1}`), false)
 	f.Add(404, "text/html; charset=\"iso-8859-1", "30", []byte("\xff\x00"), true)

@@ -44,7 +44,7 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 		r.maxBytes = n
 		a := mustSend(t, s, r)
 		for i := minHidden; i <= len(testSecret); i++ {
-			assert.Equal(t, bytes.HasSuffix(a.body, []byte(testSecret[:i])), false, "%d: bytes.HasSuffix(a.body, []byte(testSecret[:i]))", n)
+			assert.Equal(t, bytes.HasSuffix(a.body, []byte(testSecret[:i])), false, "%d bytes, %s, end with a part of the secret", n, a.body)
 			assert.Equal(t, a.truncated, true, "%d: a.truncated", n)
 		}
 	}
@@ -229,7 +229,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// An API that was described by somebody else reaches nothing that is not public.
+// An API of another author reaches nothing that is not public.
 func TestPublicOnly(t *testing.T) {
 	canary := newCanary(t)
 	for _, api := range []API{
@@ -287,7 +287,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// Whoever owns an API may have it on a private network, and on this machine, with a
+// The owner of an API may have it on a private network, and on this machine, with a
 // certificate of their own.
 func TestOwnNetworks(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

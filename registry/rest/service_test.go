@@ -22,7 +22,7 @@ func toolNames(s *Service) string {
 	return strings.Join(names, " ")
 }
 
-// A tool that is switched off is not offered, and is not called by who still has it.
+// A tool that is switched off is not offered, and cannot be called by those that still have it.
 func TestToolsCanBeSwitchedOff(t *testing.T) {
 	rec := newTestServer(t, nil)
 	s := newTestService(t, &API{Name: "shop", BaseURL: rec.URL, Endpoints: []Endpoint{{Name: "a"}, {Name: "b", Disabled: true}, {Name: "c"}}})
@@ -39,7 +39,7 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 	assert.Contains(t, result.Text(registry.ErrorResult(err)), "switched off")
 	assert.Equal(t, len(rec.requests()), 0, "requests")
 	assert.OK(t, s.SetEnabled("a", true))
-	assert.Equal(t, assert.Value(a.Call(t.Context(), nil))(t).IsError, false, "assert.Value(a.Call(t.Context(), nil))(t).IsError")
+	assert.Equal(t, assert.Value(a.Call(t.Context(), nil))(t).IsError, false, "an error of a tool that is switched on again")
 	err = s.SetEnabled("d", true)
 	unknown := assert.As[*UnknownToolError](t, err)
 	assert.Equal(t, unknown.Tool, "d")

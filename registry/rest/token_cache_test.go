@@ -78,7 +78,7 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 	})
 }
 
-// Who gives up ends their own fetch, which is no failure for those who wait.
+// A caller that gives up ends its own fetch, which is no failure for those that wait.
 func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &tokenStore{life: time.Minute}
@@ -125,7 +125,7 @@ func TestTokensAreBounded(t *testing.T) {
 		}
 		ask(0)
 		ask(maxTokens) // in the place of 1
-		assert.Equal(t, b.kept.Len(), maxTokens, "that are kept")
+		assert.Equal(t, b.kept.Len(), maxTokens, "tokens that are kept")
 		assert.Equal(t, ask(0), "1", "the one that was used is gone")
 		assert.Equal(t, ask(1), strconv.Itoa(maxTokens+2), "the one that was not used is kept")
 		b.close()

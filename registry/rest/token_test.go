@@ -18,7 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A tokenServer is an API that takes the token that was issued last, and who
+// A tokenServer is an API that takes the token that was issued last, and
 // issues them.
 type tokenServer struct {
 	*testServer
@@ -29,7 +29,7 @@ type tokenServer struct {
 	answer func(w http.ResponseWriter, n int32) bool // instead of checking the token
 }
 
-// tokenText is the nth token. It has the secret in it, so that nobody may show it.
+// tokenText is the nth token. It has the secret in it, so that nothing may show it.
 func tokenText(n int32) string { return fmt.Sprintf("%s.%d", testSecret, n) }
 
 func newTokenServer(t testing.TB) *tokenServer {
@@ -347,7 +347,7 @@ func TestTokensOfUsers(t *testing.T) {
 	}
 	calls.Wait()
 	ask(t.Context())
-	ask(onbehalf.With(t.Context(), "")) // who is known to be nobody
+	ask(onbehalf.With(t.Context(), "")) // known to be no user
 	assert.Equal(t, len(owner), 4+4+2)
 }
 
@@ -411,7 +411,7 @@ func TestTokensThatCannotBeHad(t *testing.T) {
 			assert.Equal(t, failed.Host, "127.0.0.1")
 			assert.Contains(t, err.Error(), test.want)
 			assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
-			// Who comes next does not ask again at once.
+			// The next call does not ask again at once.
 			_, again := trySend(t, s, get())
 			assert.Equal(t, fmt.Sprint(again), err.Error())
 			assert.Equal(t, len(w.of("/token")), 1)

@@ -58,7 +58,7 @@ func asJSON(text string) string {
 	return text
 }
 
-// A member that is called as a parameter is: nobody could tell them apart.
+// A member that is called as a parameter is: they could not be told apart.
 func TestBodyClashes(t *testing.T) {
 	e := one(t, head+`
 paths:

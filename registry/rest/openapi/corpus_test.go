@@ -1,3 +1,5 @@
+// Tests of document.go: what becomes of public documents.
+
 package openapi_test
 
 import (

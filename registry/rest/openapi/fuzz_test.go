@@ -1,3 +1,5 @@
+// Tests of document.go with documents by chance.
+
 package openapi_test
 
 import (

@@ -1,3 +1,5 @@
+// Tests of ref.go, schema.go and operation.go: documents that want more than they may.
+
 package openapi_test
 
 import (

@@ -58,7 +58,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// Nobody can log in by OAuth here: a token comes from elsewhere.
+// There is no login by OAuth here: a token comes from elsewhere.
 func TestOAuth(t *testing.T) {
 	for _, name := range []string{"oauth", "oidc"} {
 		api, problems := parse(t, head+schemes+"security: [{"+name+": [read]}]\npaths: {/a: {get: {operationId: a}}}", nil)
@@ -145,7 +145,7 @@ paths: {/a: {get: {operationId: a, parameters: [{name: x-key, in: header, requir
 	assert.Equal(t, len(api.Endpoints[0].Params)+len(problems), 0)
 }
 
-// Whoever writes a document must not get what is meant for another host, or what the
+// The author of a document must not get what is meant for another host, or what the
 // environment holds for other programs.
 func TestSecretNames(t *testing.T) {
 	for _, c := range []struct{ name, server, title, scheme, want string }{

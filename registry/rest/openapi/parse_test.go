@@ -1,3 +1,5 @@
+// Tests of document.go, operation.go, name.go and options.go: which operations become endpoints.
+
 package openapi_test
 
 import (

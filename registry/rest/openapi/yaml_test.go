@@ -87,7 +87,7 @@ func TestYAMLBombs(t *testing.T) {
 		"a list without end":   "openapi: 3.0.0\nx-a: [" + strings.Repeat("a,", 1<<20) + "]",
 		"lines without end":    "openapi: 3.0.0\nx-a:\n" + strings.Repeat("- \n", 1<<20),
 		"members without end":  "openapi: 3.0.0\nx-a: {" + strings.Repeat("? ,", 1<<20) + "}",
-		"an anchor of nothing": "openapi: 3.0.0\nx-a: *nobody\n",
+		"an anchor of nothing": "openapi: 3.0.0\nx-a: *nothing\n",
 		"a merge of a text":    "openapi: 3.0.0\nx-a: {<<: text}\n",
 		"a list as a key":      "openapi: 3.0.0\n? [a]\n: b\n",
 	} {
