@@ -1,3 +1,5 @@
+// Tests of plan.go and run.go: calls of scripts that wait for a person.
+
 package codemode_test
 
 import (

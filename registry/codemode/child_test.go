@@ -1,3 +1,5 @@
+// Tests of process.go: a child that a script has taken over.
+
 //go:build unix
 
 package codemode_test

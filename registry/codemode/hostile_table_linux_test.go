@@ -1,3 +1,5 @@
+// The table of hostile scripts in docs/codemode.md.
+
 package codemode_test
 
 import (
@@ -48,7 +50,7 @@ func TestHostileTable(t *testing.T) {
 	const page = "../../docs/codemode.md"
 	text := assert.Value(os.ReadFile(page))(t)
 	place := regexp.MustCompile(`(?s)(<!-- hostile -->\n).*(<!-- end -->)`)
-	assert.Equal(t, place.Match(text), true, "%s: place.Match(text)", page)
+	assert.Equal(t, place.Match(text), true, "%s has a place for the table", page)
 	text = place.ReplaceAllFunc(text, func([]byte) []byte {
 		return []byte("<!-- hostile -->\n\n" + table.String() + "\n<!-- end -->")
 	})

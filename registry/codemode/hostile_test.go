@@ -1,3 +1,5 @@
+// Tests of process.go and call.go: scripts that take more than they may.
+
 package codemode_test
 
 import (

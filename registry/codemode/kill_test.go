@@ -1,3 +1,5 @@
+// Tests of process.go: hosts that are killed, and many scripts.
+
 package codemode_test
 
 import (
