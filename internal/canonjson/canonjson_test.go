@@ -1,3 +1,5 @@
+// Tests of append.go, number.go, text.go and indent.go.
+
 package canonjson
 
 import (

@@ -53,7 +53,7 @@ func TestMatch(t *testing.T) {
 			assert.Equal(t, p.Match(name), false, "%q fits %q", tt.pattern, name)
 		}
 	}
-	assert.Equal(t, (&Pattern{}).Match(""), false, "(&Pattern{}).Match(\"\")")
+	assert.Equal(t, (&Pattern{}).Match(""), false, "the zero pattern fits something")
 }
 
 func TestLiteral(t *testing.T) {
@@ -100,7 +100,7 @@ func TestLongestPatterns(t *testing.T) {
 	list := "{" + strings.Repeat("a,", MaxLength/2-1)
 	p := compile(t, list[:len(list)-1]+"}")
 	assert.Equal(t, len(p.program) > maxSteps, false, "%d are more than %d", len(p.program), maxSteps)
-	assert.Equal(t, p.Match("a"), true, "p.Match(\"a\")")
+	assert.Equal(t, p.Match("a"), true, "it fits a")
 }
 
 // expression translates a pattern without escapes and classes that begin with a

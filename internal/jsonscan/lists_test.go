@@ -21,7 +21,7 @@ func TestScanLists(t *testing.T) {
 		assert.Equal(t, ok, true, "%s: it is accepted", name)
 		assert.Equal(t, string(m.Result), result, "%s", name)
 		assert.Equal(t, string(m.ID), "7", "%s", name)
-		assert.Equal(t, ValidLists([]byte(result)), true, "%s: ValidLists([]byte(result))", name)
+		assert.Equal(t, ValidLists([]byte(result)), true, "%s: ValidLists takes it", name)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestStop(t *testing.T) {
 	assert.Is(t, errorOf(r.Read(t.Context(), nil)), lines.ErrEnded)
 }
 
-// What cannot be stopped goes on, and its line is nobody's.
+// What cannot be stopped goes on, and its line belongs to no question.
 func TestStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()

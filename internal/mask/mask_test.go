@@ -59,7 +59,7 @@ func TestMask(t *testing.T) {
 	for _, c := range cases {
 		got := mask.String(c[0])
 		assert.Equal(t, got, c[1], "Mask(%q) =", c[0])
-		assert.Equal(t, utf8.ValidString(got), true, "%q: utf8.ValidString(got)", c[0])
+		assert.Equal(t, utf8.ValidString(got), true, "%q, made of %q, is UTF-8", got, c[0])
 	}
 }
 

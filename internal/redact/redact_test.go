@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // letters is a text of n letters and digits without a meaning. The secrets of
-// these tests are put together, so that nobody who looks for leaks finds one.
+// these tests are put together, so that no search for leaks finds one.
 func letters(n int) string {
 	return strings.Repeat("aB3dE5gH7jK9mN1pQ2", n/18+1)[:n]
 }
@@ -30,7 +30,7 @@ func pem(label string) string {
 
 func jwt() string {
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-	return part(`{"alg":"none"}`) + "." + part(`{"sub":"somebody"}`) + "." + letters(43)
+	return part(`{"alg":"none"}`) + "." + part(`{"sub":"someone"}`) + "." + letters(43)
 }
 
 // secrets are texts with the part that must go, and what it is.
@@ -271,7 +271,7 @@ func FuzzText(f *testing.F) {
 		}
 		value := r.JSON([]byte(text))
 		if json.Valid([]byte(text)) {
-			assert.Equal(t, json.Valid(value), true, "%q: json.Valid(value)", text)
+			assert.Equal(t, json.Valid(value), true, "%q, made of %q, is JSON", value, text)
 		}
 		// A secret is found between any words, and they stay.
 		token := "ghp_" + letters(36)

@@ -1,3 +1,5 @@
+// Schemas and values of the tests of check.go, graph.go and budget.go that cost more than they may.
+
 package schemagate
 
 import (

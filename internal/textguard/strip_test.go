@@ -40,7 +40,7 @@ func TestIsASCII(t *testing.T) {
 		for i := range text {
 			text[i] = 0x80
 			assert.Equal(t, IsASCII(text), false, "IsASCII(text)")
-			assert.Equal(t, IsASCII(string(text)), false, "IsASCII(string(text))")
+			assert.Equal(t, IsASCII(string(text)), false, "%q is ASCII", text)
 			text[i] = 0x7f
 		}
 	}

@@ -74,7 +74,7 @@ func TestSignatureHasBounds(t *testing.T) {
 	for name, schema := range hostile {
 		got := Signature(json.RawMessage(schema))
 		assert.Equal(t, len(got) > 2*maxSignature, false, "%s: %d are more than %d", name, len(got), 2*maxSignature)
-		assert.Equal(t, utf8.ValidString(got), true, "%s: utf8.ValidString(got)", name)
+		assert.Equal(t, utf8.ValidString(got), true, "%s: %q is UTF-8", name, got)
 	}
 }
 

@@ -115,8 +115,8 @@ func TestDerived(t *testing.T) {
 // TestLongName: words of a name after the sixth count as those of a description do.
 func TestLongName(t *testing.T) {
 	words := Words(&Doc{Name: "get_list_find_search_read_show_invoice", Description: "Tells the time."}, 100)
-	assert.Equal(t, slices.Contains(words[0], "invoice"), false, "slices.Contains(words[0], \"invoice\")")
-	assert.Equal(t, slices.Contains(words[2], "invoice"), true, "slices.Contains(words[2], \"invoice\")")
+	assert.Equal(t, slices.Contains(words[0], "invoice"), false, "the name has the seventh word")
+	assert.Equal(t, slices.Contains(words[2], "invoice"), true, "the description has the seventh word")
 }
 
 // TestMisspelt: a misspelt word stands for what means the same as the word that is meant.
