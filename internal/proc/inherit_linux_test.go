@@ -14,7 +14,6 @@ func TestCloseListed(t *testing.T) {
 	defer func() { _ = syscall.Close(fd) }()
 	assert.OK(t, closeListed())
 	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
-	if errno != 0 || flags&syscall.FD_CLOEXEC == 0 {
-		t.Errorf("got the flags %#x, %v, want close-on-exec", flags, errno)
-	}
+	assert.Equal(t, errno, 0, "error")
+	assert.Equal(t, flags&syscall.FD_CLOEXEC, syscall.FD_CLOEXEC, "flag")
 }

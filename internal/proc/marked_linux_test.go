@@ -13,6 +13,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
+// tooLong is more than the end of a process takes on a busy machine.
+const tooLong = 2 * time.Minute
+
 // begin starts a shell with these variables that runs a script.
 func begin(t *testing.T, script string, env ...string) *exec.Cmd {
 	t.Helper()
@@ -29,10 +32,7 @@ func begin(t *testing.T, script string, env ...string) *exec.Cmd {
 
 func runs(t *testing.T, cmd *exec.Cmd) bool {
 	t.Helper()
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/stat")
-	if err != nil {
-		t.Fatal(err) // it is our child and not reaped
-	}
+	stat := assert.Value(os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/stat"))(t) // it is our child and not reaped
 	return !strings.Contains(string(stat), ") Z ")
 }
 
@@ -44,35 +44,31 @@ func TestEndMarkedEndsNoOther(t *testing.T) {
 	foreign := begin(t, wait, MarkVariable+"="+rand.Text()+".1")
 	long := begin(t, wait, "FILLER="+strings.Repeat("x", 100_000), mark, "LAST=1")
 	first := begin(t, wait, mark)
-	EndMarked(mark, time.Minute)
-	if runs(t, long) || runs(t, first) {
-		t.Error("a marked process lives")
+	EndMarked(mark, tooLong)
+	for _, marked := range []*exec.Cmd{long, first} {
+		assert.Equal(t, runs(t, marked), false, "a marked process runs")
 	}
-	if !runs(t, other) || !runs(t, foreign) {
-		t.Error("a process with another mark was ended")
+	for _, unmarked := range []*exec.Cmd{other, foreign} {
+		assert.Equal(t, runs(t, unmarked), true, "a process with another mark runs")
 	}
-	EndMarked(mark+"0", time.Minute)
-	if runs(t, other) {
-		t.Error("the other lives, too")
-	}
+	EndMarked(mark+"0", tooLong)
+	assert.Equal(t, runs(t, other), false, "the other runs")
 }
 
 // A process that executes itself again and again shows no environment at some
 // of the times that it is looked at.
 func TestEndMarkedWhileExecuting(t *testing.T) {
-	for range 50 {
+	for range assert.Cases(5, 50) {
 		mark := MarkVariable + "=" + rand.Text() + ".1"
 		cmd := begin(t, `eval "$SELF"`, mark, `SELF=exec /bin/sh -c "$SELF"`)
-		EndMarked(mark, time.Minute)
-		if runs(t, cmd) {
-			t.Fatal("it lives")
-		}
+		EndMarked(mark, tooLong)
+		assert.Equal(t, runs(t, cmd), false, "runs")
 	}
 }
 
 func BenchmarkEndMarked(b *testing.B) {
 	for b.Loop() {
-		EndMarked(MarkVariable+"=none.1", time.Second)
+		EndMarked(MarkVariable+"=none.1", tooLong)
 	}
 	b.ReportMetric(float64(len(new(look).processes())), "processes")
 }

@@ -30,23 +30,15 @@ func run(t *testing.T, name string, args ...string) (*exec.Cmd, *Vitals) {
 // A process is doomed from the moment in which it was killed: before it has
 // ended, while it is a zombie, and when it is gone.
 func TestVitalsDoomed(t *testing.T) {
-	for range 50 {
+	for range assert.Cases(5, 50) {
 		cmd, v := run(t, "sleep", "60")
-		if v.Doomed() {
-			t.Fatal("a living process is doomed")
-		}
+		assert.Equal(t, v.Doomed(), false, "a living process is doomed")
 		assert.OK(t, cmd.Process.Signal(syscall.SIGKILL))
-		if !v.Doomed() {
-			t.Error("a killed process is not")
-		}
+		assert.Equal(t, v.Doomed(), true, "a killed process is doomed")
 		assert.OK(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
-		if !v.Doomed() {
-			t.Error("a zombie is not")
-		}
+		assert.Equal(t, v.Doomed(), true, "a zombie is doomed")
 		_ = cmd.Wait()
-		if !v.Doomed() {
-			t.Error("a process that is gone is not")
-		}
+		assert.Equal(t, v.Doomed(), true, "a process that is gone is doomed")
 	}
 }
 
@@ -56,9 +48,7 @@ func TestVitalsStopped(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGSTOP} {
 		assert.OK(t, cmd.Process.Signal(signal))
 		for range 100 {
-			if v.Doomed() {
-				t.Fatalf("doomed after %v", signal)
-			}
+			assert.Equal(t, v.Doomed(), false, "doomed after %v", signal)
 		}
 	}
 }
@@ -66,9 +56,7 @@ func TestVitalsStopped(t *testing.T) {
 func TestVitalsUnknown(t *testing.T) {
 	v := WatchVitals(-1)
 	defer v.Close()
-	if v.Doomed() {
-		t.Error("something is said of a process of which nothing is known")
-	}
+	assert.Equal(t, v.Doomed(), false, "a process of which nothing is known is doomed")
 }
 
 func BenchmarkDoomed(b *testing.B) {

@@ -97,7 +97,7 @@ func TestFirstOfManyOwners(t *testing.T) {
 	book := Book{Max: Amount{Count: 20, Bytes: 1_000}}
 	random := rand.New(rand.NewPCG(1, 2))
 	var things []thing
-	for range 20_000 {
+	for range assert.Cases(2_000, 20_000) {
 		n := thing{Owner{User: []string{"", "ann", "ben", "eve"}[random.IntN(4)], Server: []string{"", "a", "b", "c"}[random.IntN(4)]}, random.IntN(120)}
 		things = append(things, n)
 		book.Add(n.owner, n.bytes)
