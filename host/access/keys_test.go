@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -274,3 +276,5 @@ func TestKeysRefuse(t *testing.T) {
 	_, err := none.List(t.Context())
 	assert.Fails(t, err, "the zero Keys")
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

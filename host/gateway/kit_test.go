@@ -22,6 +22,7 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -769,3 +770,25 @@ func (b *lockedBuffer) String() string {
 }
 
 func (b *lockedBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+
+func TestMain(m *testing.M) {
+	if end := hosttest.Begin(serve); end != nil {
+		goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+			http.DefaultClient.CloseIdleConnections()
+			end(code)
+		}))
+	}
+}
+
+// serve serves the modes that only these tests have.
+func serve(mode string) bool {
+	if path, ok := strings.CutPrefix(mode, "journal:"); ok {
+		serveJournal(path)
+		return true
+	}
+	path, ok := strings.CutPrefix(mode, "wire:")
+	if ok {
+		serveWire(path)
+	}
+	return ok
+}

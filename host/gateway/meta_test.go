@@ -1,17 +1,27 @@
+// Tests of meta.go: the tools by which tools are found and called, and upstream_servers, by which clients change servers.
+
 package gateway_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -189,4 +199,183 @@ func TestCodeMode(t *testing.T) {
 	}
 	asks := s.modern("a", "/mcp/code").call(t, "code_execution", `{"code":"one__ask"}`)
 	assert.Equal(t, asks.at("resultType"), "input_required", "a call of the script that asks")
+}
+
+// managerSite is a site whose host a manager has.
+type managerSite struct {
+	site
+	grants map[string]*access.Grant // what the keys may
+}
+
+// connect returns a client with a key.
+func (s *managerSite) connectKey(t *testing.T, key, path, revision string) *client {
+	t.Helper()
+	return s.connect(t, &client{path: path, revision: revision, header: map[string]string{"X-Key": key}})
+}
+
+// openManaged opens a site with a manager over the servers of a file, and a key in X-Key for each grant.
+func openManaged(t *testing.T, path string, o *gateway.Options) *managerSite {
+	t.Helper()
+	ho := &host.Options{
+		StateDir: filepath.Join(filepath.Dir(path), "state"), OpenWait: -1,
+		Registry: registry.New(&registry.Options{Results: &result.Options{}}), // for read_result
+	}
+	gateway.Prepare(ho)
+	m := assert.Value(manage.Open(hosttest.Watchdog(t), path, &manage.Options{Host: *ho}))(t)
+	t.Cleanup(func() { assert.Equal(t, m.Close(), nil, "Close of the manager") })
+	s := &managerSite{grants: map[string]*access.Grant{
+		"none": nil, "use": {}, "reads": {ReadOnly: true}, "manager": {Manage: true}, "team": {Manage: true, Mode: "search"},
+	}}
+	o.Manager = m
+	o.Authenticate = func(r *http.Request) (*access.Caller, error) {
+		key := r.Header.Get("X-Key")
+		return &access.Caller{Credential: key, Grant: s.grants[key]}, nil
+	}
+	s.host, s.gateway = m.Host(), assert.Value(gateway.New(m.Host(), o))(t)
+	s.serve(t)
+	return s
+}
+
+func noCode(func(*registry.Definition) bool) registry.Tool {
+	return registry.MustFunc("code_execution", "", func(context.Context, struct{}) (string, error) { return "", nil })
+}
+
+// No client has a program run by adding or changing a server before a person has allowed it: in no mode, with no key, and not
+// after a restart.
+func TestServersNeverStart(t *testing.T) {
+	dir := t.TempDir()
+	ran, path := filepath.Join(dir, "ran"), filepath.Join(dir, "mcp.json")
+	entry := fmt.Sprintf(`{"mcpServers":{"own":{"command":%q,"env":{%q:"x"}}}}`, assert.Value(os.Executable())(t), hosttest.ServerMode)
+	assert.OK(t, os.WriteFile(path, []byte(entry), 0o600))
+	s := openManaged(t, path, &gateway.Options{Code: noCode, AnswerWithin: 1 << 40, Profiles: map[string]gateway.Profile{"part": {Servers: []string{"canary*"}}}})
+	// canary returns a program that leaves a trace when it is run.
+	canary := func(n int) string {
+		return fmt.Sprintf(`{"command":"/bin/sh","args":["-c","echo %d >> %s"]}`, n, ran)
+	}
+	const wait = "a person has to allow its launch first"
+	n, added := 0, 0
+	modes := []string{"direct", "search", "code"}
+	for _, key := range []string{"none", "use", "reads", "manager", "team"} {
+		for _, view := range []string{"", "/p/part", "/s/own"} {
+			for range assert.Cases(1, 6) {
+				n++
+				c := s.connectKey(t, key, view+"/mcp/"+modes[n%3], both[n%2])
+				may := (key == "manager" || key == "team") && view != "/s/own"
+				assert.Equal(t, c.tools(t)["upstream_servers"] != nil, may, "%s with the key %s: the tool listed", c.path, key)
+				name := fmt.Sprintf("canary%d", n)
+				for _, op := range []struct{ args, want string }{
+					{fmt.Sprintf(`{"operation":"add","name":%q,"server":%s}`, name, canary(n)), wait},
+					{fmt.Sprintf(`{"operation":"disable","name":%q}`, name), "was switched off"},
+					{fmt.Sprintf(`{"operation":"enable","name":%q}`, name), wait},
+					{fmt.Sprintf(`{"operation":"update","name":%q,"server":{"env":{"A":"1"}}}`, name), wait},
+					{fmt.Sprintf(`{"operation":"add","name":"u%s","server":{"url":%q}}`, name, s.url+"/canary"), wait},
+				} {
+					if !may {
+						m := c.want(t, -32602, "tools/call", toolParams("upstream_servers", op.args))
+						other := c.want(t, -32602, "tools/call", toolParams("upstream_server", op.args))
+						assert.Equal(t, strings.ReplaceAll(other.Error.Message, "upstream_server", "upstream_servers"), m.Error.Message, "%s: the answer to an unknown tool", op.args)
+						continue
+					}
+					if view == "/p/part" && strings.Contains(op.args, "/canary") {
+						op.want = "you may not add a server of the name"
+					}
+					c.wantText(t, "upstream_servers", op.args, op.want)
+					added++
+				}
+			}
+		}
+	}
+	assert.Equal(t, added, 2*2*assert.Cases(1, 6)*5, "changes by those who may")
+	c := s.connectKey(t, "manager", "/mcp/search", both[0])
+	stage := func() host.Stage { return hosttest.Status(t, s.host, "own").Stage }
+	assert.Equal(t, stage(), host.StageReady, "the server of the user")
+	c.call(t, "upstream_servers", `{"operation":"update","name":"own","server":{"description":"x"}}`)
+	assert.Equal(t, stage(), host.StageReady, "the server of the user after another description")
+	c.wantText(t, "upstream_servers", fmt.Sprintf(`{"operation":"update","name":"own","server":%s}`, strings.Replace(canary(0), "{", `{"env":null,`, 1)), wait)
+	assert.Equal(t, stage(), host.StageNotAllowed, "the server of the user with another program")
+	pending := s.host.PendingLaunches()
+	again := assert.Value(host.Open(hosttest.Watchdog(t), path, hosttest.Patient(&host.Options{StateDir: filepath.Join(dir, "state")})))(t)
+	assert.Equal(t, len(again.PendingLaunches()), len(pending), "launches that wait after a restart")
+	assert.OK(t, again.Close())
+	_, err := os.Stat(ran)
+	assert.Is(t, err, os.ErrNotExist, "the trace of a canary")
+	i := slices.IndexFunc(pending, func(l *consent.Launch) bool { return l.Server == "own" })
+	if i < 0 {
+		t.Fatal("got no launch of the user's server that waits, want one")
+	}
+	_ = s.host.AllowLaunch(hosttest.Watchdog(t), "ann", pending[i].Fingerprint()) // it is no server
+	assert.Equal(t, strings.Fields(string(assert.Value(os.ReadFile(ran))(t)))[0], "0", "the trace of the program that a person has allowed")
+}
+
+// A key that may not manage servers any more has no tool for that, also in a session that it began before.
+func TestManageIsTakenAway(t *testing.T) {
+	s := openManaged(t, hosttest.Write(t), &gateway.Options{})
+	c := s.connectKey(t, "manager", "", both[0])
+	s.grants["manager"] = &access.Grant{}
+	c.want(t, -32602, "tools/call", toolParams("upstream_servers", `{"operation":"list"}`))
+	assert.Equal(t, c.tools(t)["upstream_servers"] != nil, false, "the tool listed")
+}
+
+// What upstream_servers says of servers, and what it refuses.
+func TestServersTool(t *testing.T) {
+	path := hosttest.Write(t, "own", hosttest.Child(t, "x"), "off", `{"command":"none","enabled":false}`, "broken", `{"command":"/no/such/program-tok-0123456789","env":{"KEY":"sk-0123456789abcd"}}`, "odd", `{"args":1}`)
+	s := openManaged(t, path, &gateway.Options{Profiles: map[string]gateway.Profile{"part": {Servers: []string{"o*"}}}})
+	all, part := s.connectKey(t, "manager", "/mcp", both[0]), s.connectKey(t, "manager", "/p/part/mcp", both[0])
+	all.wantText(t, "upstream_servers", `{"operation":"add","name":"new","server":{"command":"/bin/true"}}`, "The fingerprint of the launch is ")
+	// list returns the state, the tools and the reason of each server, by its name.
+	list := func(c *client) map[string]string {
+		var got struct {
+			Servers []struct {
+				Name, State, Reason string
+				Tools               int
+			}
+		}
+		assert.OK(t, json.Unmarshal([]byte(c.call(t, "upstream_servers", `{"operation":"list"}`).text()), &got))
+		rows := map[string]string{}
+		for _, r := range got.Servers {
+			rows[r.Name] = fmt.Sprintf("%s, %d: %s", r.State, r.Tools, r.Reason)
+		}
+		return rows
+	}
+	hosttest.Eventually(t, "the broken server has failed", func() bool { return strings.HasPrefix(list(all)["broken"], "Error") })
+	for name, want := range map[string][2]string{
+		"own":    {"Ready, 1: ", ""},
+		"off":    {"Disconnected, 0: ", "it is switched off"},
+		"broken": {"Error, 0: ", "/no/such/program"},
+		"odd":    {"Error, 0: ", `has neither "command" nor "url"`},
+		"new":    {"Disconnected, 0: ", "a person has to allow its launch first"},
+	} {
+		assert.Contains(t, list(all)[name], want[0], "%s", name)
+		assert.Contains(t, list(all)[name], want[1], "%s", name)
+	}
+	assert.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(list(part)))), "[odd off own]", "servers of a part")
+	for _, c := range []struct {
+		client     *client
+		args, want string
+	}{
+		{all, `{}`, "there is no operation"},
+		{all, `{"operation":"start"}`, "there is no operation"},
+		{all, `{"operation":"add"}`, `"name" is missing`},
+		{all, `{"operation":"add","name":"x"}`, `"server" is missing`},
+		{all, `{"operation":"add","name":"x","server":7}`, "must not be there"},
+		{all, `{"operation":"add","name":"x","server":{}}`, "command"},
+		{all, `{"operation":"add","name":"own","server":{"command":"x"}}`, "own"},
+		{all, `{"operation":"add","name":"x","server":{"command":"x","trust":true}}`, `must not have "trust"`},
+		{all, `{"operation":"update","name":"own","server":{"quarantined":false}}`, `must not have "quarantined"`},
+		{all, `{"operation":"update","name":"new","server":{"proposed":false}}`, `must not have "proposed"`},
+		{all, `{"operation":"update","name":"new","server":{"name":"own"}}`, `must not have "name"`},
+		{all, `{"operation":"update","name":"broken","server":{"command":"/bin/sh"}}`, "was entered for another address or program"},
+		{all, `{"operation":"update","name":"nope","server":{"command":"x"}}`, "nope"},
+		{all, `{"operation":"remove","name":"nope"}`, "nope"},
+		{part, `{"operation":"remove","name":"broken"}`, "broken"},
+		{part, `{"operation":"update","name":"new","server":{"description":"x"}}`, "new"},
+	} {
+		m := c.client.wantText(t, "upstream_servers", c.args, c.want)
+		assert.Equal(t, m.at("isError"), "true", "%s: an error", c.args)
+		assert.Lacks(t, m.text(), "sk-0123456789abcd", "%s: a secret", c.args)
+	}
+	part.wantText(t, "upstream_servers", `{"operation":"remove","name":"off"}`, `The server "off" was removed.`)
+	all.wantText(t, "upstream_servers", `{"operation":"disable","name":"own"}`, `The server "own" was switched off.`)
+	all.wantText(t, "upstream_servers", `{"operation":"enable","name":"own"}`, `The server "own" was switched on.`)
+	assert.Equal(t, list(all)["own"]+list(all)["off"], "Ready, 1: ", "what was switched on, and removed")
 }

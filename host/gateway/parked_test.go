@@ -200,3 +200,6 @@ func TestExpandsTo(t *testing.T) {
 		assert.Equal(t, expandsTo(c.template, c.uri), c.want, "%q to %q", c.template, c.uri)
 	}
 }
+
+// SetMaxWaiting bounds the bytes of answers that wait for a client.
+func (g *Gateway) SetMaxWaiting(n int) { g.maxWaiting = n }

@@ -1,3 +1,5 @@
+// Tests of member.go, call.go, answer.go and outcome.go: calls that wait on one replica and are decided about on another.
+
 package replica_test
 
 import (
@@ -11,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -337,3 +341,5 @@ func TestApprovalsReadWhatWaits(t *testing.T) {
 		}
 	})
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,7 +6,7 @@ package integration
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,9 +35,9 @@ func askingFeatures() []feature {
 			"own": func(t *testing.T, p *peer) {
 				p.user.fill(map[string]any{"name": "Ada", "language": "fr"})
 				p.says(t, "introduce", `{}`, "Voici Ada.")
-				if form := p.user.form(t); form.Server != "own" || form.Params.Message != "Who are you?" {
-					t.Errorf("form %+v", form)
-				}
+				form := p.user.form(t)
+				assert.Equal(t, form.Server, "own", "form")
+				assert.Equal(t, form.Params.Message, "Who are you?", "form")
 			},
 		}},
 		{name: "form declined", on: servers{
@@ -67,18 +67,19 @@ func askingFeatures() []feature {
 		{name: "page to visit", on: servers{
 			"npm": func(t *testing.T, p *peer) {
 				p.says(t, "trigger-url-elicitation", `{"url":"https://example.com/a?b=c","message":"Please."}`, "URL: https://example.com/a?b=c", `"action": "accept"`)
-				if pages := p.user.pages; len(pages) != 1 || pages[0].URL != "https://example.com/a?b=c" || pages[0].Message != "Please." {
-					t.Errorf("pages %+v", pages)
-				}
+				page := only(t, p.user.pages)
+				assert.Equal(t, page.URL+" "+page.Message, "https://example.com/a?b=c Please.", "the page")
 			},
 			"own": func(t *testing.T, p *peer) { p.says(t, "connect_account", `{}`, "The account is connected.") },
 		}},
 		// The server refuses the call until the user was at another page.
 		{name: "page before a call", on: servers{"npm": func(t *testing.T, p *peer) {
 			p.says(t, "trigger-url-elicitation", `{"url":"https://example.com/d","errorPath":true}`, "URL: https://example.com/d")
-			if pages := p.user.pages; len(pages) != 2 || pages[0].URL != "https://modelcontextprotocol.io" || pages[1].URL != "https://example.com/d" {
-				t.Errorf("%d pages", len(pages))
+			var pages []string
+			for _, page := range p.user.pages {
+				pages = append(pages, page.URL)
 			}
+			assert.Equal(t, strings.Join(pages, " "), "https://modelcontextprotocol.io https://example.com/d", "the pages")
 		}}},
 		{name: "sampling", on: servers{
 			"sdk": func(t *testing.T, p *peer) {
@@ -86,10 +87,9 @@ func askingFeatures() []feature {
 			},
 			"npm": func(t *testing.T, p *peer) {
 				p.says(t, "trigger-sampling-request", `{"prompt":"go on","maxTokens":7}`, "said by a model", `"model": "canned"`)
-				talk := p.user.talks[0]
-				if talk.Server != "npm" || talk.Params.MaxTokens != 7 || talk.Params.SystemPrompt != "You are a helpful test server." || talk.Params.Temperature != 0.7 {
-					t.Errorf("asked for %+v", talk.Params)
-				}
+				talk := only(t, p.user.talks)
+				got := fmt.Sprint(talk.Server, talk.Params.MaxTokens, talk.Params.Temperature, talk.Params.SystemPrompt)
+				assert.Equal(t, got, fmt.Sprint("npm", 7, 0.7, "You are a helpful test server."), "the server and what it asks for")
 			},
 			"own": func(t *testing.T, p *peer) {
 				p.tool(t, "append", `{"text":"to be summed up"}`, nil)
@@ -121,12 +121,9 @@ func askingFeatures() []feature {
 			prompts("test_input_required_result_prompt", nil, "Context: a test")(t, p)
 		}}},
 		{name: "missing capability", on: servers{"sdk": func(t *testing.T, p *peer) {
-			mute := p.another(t, func(o *mcp.ClientOptions) { o.Sample = nil })
-			_, err := mute.CallTool(ctxFor(t), "test_missing_capability", json.RawMessage(`{}`), nil)
-			var refused *mcp.ServerError
-			if !errors.As(err, &refused) || refused.Err.Code != -32021 {
-				t.Errorf("without a model: %v", err)
-			}
+			another := p.another(t, func(o *mcp.ClientOptions) { o.Sample = nil })
+			_, err := another.CallTool(ctxFor(t), "test_missing_capability", json.RawMessage(`{}`), nil)
+			assert.Equal(t, assert.As[*mcp.ServerError](t, err).Err.Code, -32021, "without a model: the code")
 			p.says(t, "test_missing_capability", `{}`, "tool executed")
 		}}},
 	}

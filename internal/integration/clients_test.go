@@ -76,16 +76,12 @@ func openDoor(t *testing.T) *door {
 		if strings.HasSuffix(s.Name, "newer") {
 			want = modern
 		}
-		if got := s.State.ProtocolVersion; got != want {
-			t.Fatalf("got revision %s of %s, want %s", got, s.Name, want)
-		}
+		assert.Equal(t, s.State.ProtocolVersion, want, "revision of %s", s.Name)
 	}
 	g := assert.Value(gateway.New(h, &gateway.Options{Anonymous: true}))(t)
 	listener := httptest.NewServer(g)
 	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		assert.Equal(t, g.Close(), nil, "Close")
 		listener.Close()
 	})
 	d.url = listener.URL + "/mcp"
@@ -219,14 +215,11 @@ func TestTypeScriptClient(t *testing.T) {
 				}
 				out := d.run(t, args...)
 				var got report
-				if err := json.Unmarshal(out, &got); err != nil {
-					t.Fatalf("%v\n%s", err, out)
-				}
+				assert.OK(t, json.Unmarshal(out, &got), "%s", out)
 				assert.Equal(t, got.Revision, revision, "revision")
 				for name, want := range map[string]serverReport{"older": everything, "newer": stateless, "slowolder": slow, "slownewer": slow} {
-					if got := got.Servers[name]; !reflect.DeepEqual(got, want) {
-						t.Errorf("%s: got %+v, want %+v", name, got, want)
-					}
+					got := got.Servers[name]
+					assert.Equal(t, reflect.DeepEqual(got, want), true, "%s: %+v", name, want)
 				}
 			})
 		}
@@ -259,9 +252,7 @@ func TestInspector(t *testing.T) {
 				}
 				args = append(args, "--protocol-era", test.era, "--format", "json", "--method")
 				out := d.run(t, append(args, strings.Fields(test.args)...)...)
-				if !strings.Contains(string(out), test.want) {
-					t.Errorf("got %s, want %s", out, test.want)
-				}
+				assert.Contains(t, string(out), test.want)
 			})
 		}
 	}
@@ -278,13 +269,11 @@ func self(t *testing.T) string {
 func (d *door) run(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(ctxFor(t), "node", args...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Minute
 	cmd.Env = append(os.Environ(), front+"="+d.config, "HOME="+t.TempDir())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
-	}
+	assert.OK(t, err, "%s", &stderr)
 	return out
 }

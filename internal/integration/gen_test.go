@@ -74,9 +74,7 @@ func runIn(t *testing.T, dir, name string, args ...string) string {
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "XDG_CONFIG_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
 	var out, log strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &log
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", name, args[0], err, out.String(), log.String())
-	}
+	assert.OK(t, cmd.Run(), "%s %s: %s%s", name, args[0], out.String(), log.String())
 	return out.String()
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -57,28 +59,20 @@ func (n *notes) start(t *testing.T, dir string, prompt auth.Prompt) *app {
 // stop ends the program. It may have ended already.
 func (r *app) stop(t *testing.T) {
 	t.Helper()
-	if err := errors.Join(r.client.Close(), r.manager.Close(), r.store.Close()); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	assert.Equal(t, errors.Join(r.client.Close(), r.manager.Close(), r.store.Close()), nil, "Close")
 }
 
 // login logs in and waits until that is done.
 func (r *app) login(t *testing.T) error {
 	t.Helper()
-	l, err := r.manager.Login(ctxFor(t), anybody())
-	if err != nil {
-		t.Fatalf("Login: %v", err)
-	}
+	l := assert.Value(r.manager.Login(ctxFor(t), anybody()))(t)
 	return l.Wait(ctxFor(t))
 }
 
 // whoami calls the server's tool.
 func (r *app) whoami(t *testing.T) string {
 	t.Helper()
-	res, err := r.client.CallTool(ctxFor(t), "whoami", nil, nil)
-	if err != nil {
-		t.Fatalf("whoami: %v", err)
-	}
+	res := assert.Value(r.client.CallTool(ctxFor(t), "whoami", nil, nil))(t)
 	return text(res)
 }
 
@@ -102,9 +96,9 @@ func TestLogin(t *testing.T) {
 	}
 	page := <-tabs
 	logIn(page, "ann")
-	if shown := page.Text(); !strings.Contains(shown, "notes:read") || !strings.Contains(shown, n.url) {
-		t.Errorf("the user is asked to agree to %q", shown)
-	}
+	shown := page.Text()
+	assert.Contains(t, shown, "notes:read", "the user is asked to agree to")
+	assert.Contains(t, shown, n.url, "the user is asked to agree to")
 	page.Click("button[type=submit]")
 	page.AwaitTitle("Almost done")
 	var width string
@@ -141,12 +135,10 @@ func TestLogin(t *testing.T) {
 		assert.Equal(t, events[event], want, "%s: times", event)
 	}
 
-	if err := second.manager.Logout(ctxFor(t), anybody()); err != nil {
-		t.Errorf("Logout: %v", err)
-	}
-	if events := n.provider.events(t); events["grant.revoked"] != 1 || events["refresh_token.destroyed"] != 1 {
-		t.Errorf("after the logout: %v", events)
-	}
+	assert.Equal(t, second.manager.Logout(ctxFor(t), anybody()), nil, "Logout")
+	events = n.provider.events(t)
+	assert.Equal(t, events["grant.revoked"], 1, "after the logout")
+	assert.Equal(t, events["refresh_token.destroyed"], 1, "after the logout")
 	if _, err := second.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || required.URL != "" {
 		t.Errorf("after the logout: %v", err)
 	}
@@ -188,8 +180,103 @@ func TestLoginDeclined(t *testing.T) {
 	logIn(page, "ann")
 	page.Click("button[type=submit]")
 	page.AwaitTitle("Almost done")
-	if err := <-ended; err != nil {
-		t.Fatalf("Wait: %v", err)
-	}
+	assert.OK(t, <-ended, "Wait")
 	assert.Equal(t, r.whoami(t), "ann", "logged in as")
+}
+
+// A webApp is a program whose users have browsers elsewhere. It knows them by a
+// cookie.
+type webApp struct {
+	url     string
+	notes   *notes
+	manager *session.Manager
+}
+
+func serveApp(t *testing.T, n *notes) *webApp {
+	t.Helper()
+	mux := http.NewServeMux()
+	listener := httptest.NewServer(mux)
+	t.Cleanup(listener.Close)
+	app := &webApp{url: listener.URL, notes: n}
+	config := &auth.Config{Server: "notes", URL: n.url, ClientName: "integration test"}
+	store := session.Memory()
+	app.manager = assert.Value(session.NewManager(store, &session.Options{
+		Config:      func(session.Key) (*auth.Config, error) { return config, nil },
+		RedirectURL: app.url + "/callback",
+	}))(t)
+	t.Cleanup(func() {
+		assert.Equal(t, errors.Join(app.manager.Close(), store.Close()), nil, "Close")
+	})
+	mux.HandleFunc("/enter", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "user", Value: r.FormValue("user"), HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		http.Redirect(w, r, r.FormValue("next"), http.StatusSeeOther)
+	})
+	mux.HandleFunc("/done", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<!DOCTYPE html><title>Connected</title>"))
+	})
+	mux.Handle("/callback", app.manager.CallbackHandler(&session.CallbackOptions{
+		User: func(r *http.Request) (string, error) {
+			cookie, err := r.Cookie("user")
+			if err != nil {
+				return "", err
+			}
+			return cookie.Value, nil
+		},
+		SuccessURL: app.url + "/done",
+	}))
+	return app
+}
+
+// whoami calls the server's tool for a user.
+func (a *webApp) whoami(t *testing.T, user string) (string, error) {
+	t.Helper()
+	key := session.Key{User: user, Server: "notes"}
+	c := mcp.NewClient("notes", &transport.HTTP{URL: a.notes.url, OAuth: a.manager.Handler(key)}, nil)
+	defer c.Close()
+	res, err := c.CallTool(session.WithUser(ctxFor(t), user), "whoami", nil, nil)
+	if err != nil {
+		return "", err
+	}
+	return text(res), nil
+}
+
+// TestLoginOfWebUsers has two users of one web program log in, each with a browser of
+// their own, and none with the login of the other.
+func TestLoginOfWebUsers(t *testing.T) {
+	app := serveApp(t, serveNotes(t))
+	browser := chromium.Start(t)
+	begin := func(user string) string {
+		t.Helper()
+		_, err := app.whoami(t, user)
+		var required *auth.LoginRequiredError
+		if !errors.As(err, &required) || required.User != user {
+			t.Fatalf("%s before the login: %v", user, err)
+		}
+		return required.URL
+	}
+	logins := map[string]string{"ann": begin("ann"), "bob": begin("bob")}
+	if logins["ann"] == logins["bob"] {
+		t.Fatal("two users have one login")
+	}
+
+	// Eve was sent the address of Ann's login, and agrees as herself.
+	eve := browser.Open(t, app.url+"/enter?user=eve&next=/done")
+	eve.AwaitTitle("Connected")
+	eve.Visit(logins["ann"])
+	logIn(eve, "eve")
+	eve.Click("button[type=submit]")
+	eve.AwaitTitle("Not logged in")
+	begin("ann")
+
+	for user, login := range logins {
+		page := browser.Open(t, app.url+"/enter?user="+user+"&next=/done")
+		page.AwaitTitle("Connected")
+		page.Visit(login)
+		logIn(page, "account of "+user)
+		page.Click("button[type=submit]")
+		page.AwaitTitle("Connected")
+		got, err := app.whoami(t, user)
+		assert.Equal(t, got, "account of "+user, "is logged in")
+		assert.OK(t, err, "is logged in")
+	}
 }

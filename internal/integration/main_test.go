@@ -77,19 +77,12 @@ func open(t *testing.T, servers map[string]entry, opts *host.Options) *host.Host
 		o = *opts
 		o.OpenWait = -1
 	}
-	h, err := host.Open(ctxFor(t), path, &o)
-	if err != nil {
-		t.Fatalf("host.Open: %v", err)
-	}
+	h := assert.Value(host.Open(ctxFor(t), path, &o))(t)
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+		assert.Equal(t, h.Close(), nil, "Close")
 	})
 	for _, s := range h.Servers() {
-		if s.Err != nil {
-			t.Fatalf("server %s: %v", s.Name, s.Err)
-		}
+		assert.OK(t, s.Err, "server %s", s.Name)
 	}
 	return h
 }
@@ -98,7 +91,7 @@ func open(t *testing.T, servers map[string]entry, opts *host.Options) *host.Host
 // against it; it only turns a hang into a failure.
 func ctxFor(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -106,14 +99,18 @@ func ctxFor(t *testing.T) context.Context {
 // call calls a tool through the registry, which must succeed.
 func call(t *testing.T, h *host.Host, tool, args string) *mcp.CallToolResult {
 	t.Helper()
-	res, err := h.Registry().Call(ctxFor(t), tool, json.RawMessage(args))
-	if err != nil {
-		t.Fatalf("%s: %v", tool, err)
-	}
-	if res.IsError {
-		t.Fatalf("%s answered with an error: %s", tool, text(res))
-	}
+	res := assert.Value(h.Registry().Call(ctxFor(t), tool, json.RawMessage(args)))(t)
+	assert.Equal(t, res.IsError, false, "%s answered with an error: %s", tool, text(res))
 	return res
+}
+
+// only returns the only element of a list.
+func only[T any](t *testing.T, list []T) T {
+	t.Helper()
+	if len(list) != 1 {
+		t.Fatalf("got %v, want one", list)
+	}
+	return list[0]
 }
 
 // text returns the text blocks of an answer.
@@ -129,6 +126,5 @@ func text(res *mcp.CallToolResult) string {
 
 func client(t *testing.T, h *host.Host, server string) *mcp.Client {
 	t.Helper()
-	c := assert.Value(h.Client(t.Context(), session.Key{Server: server}))(t)
-	return c
+	return assert.Value(h.Client(t.Context(), session.Key{Server: server}))(t)
 }

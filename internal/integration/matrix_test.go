@@ -135,9 +135,7 @@ func newPeer(t *testing.T, g target) *peer {
 	p.to = g.dial(t, p)
 	p.Client = p.another(t, nil)
 	assert.OK(t, p.Ready(ctxFor(t)))
-	if got := p.State().ProtocolVersion; got != g.revision {
-		t.Fatalf("revision %s, want %s", got, g.revision)
-	}
+	assert.Equal(t, p.State().ProtocolVersion, g.revision, "revision")
 	return p
 }
 
@@ -157,24 +155,15 @@ func (p *peer) another(t *testing.T, change func(*mcp.ClientOptions)) *mcp.Clien
 		change(opts)
 	}
 	c := mcp.NewClient(p.target.server, p.to, opts)
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	t.Cleanup(func() { assert.Equal(t, c.Close(), nil, "Close") })
 	return c
 }
 
 // tool calls a tool, which must succeed.
 func (p *peer) tool(t *testing.T, name, args string, opts *mcp.CallToolOptions) *mcp.CallToolResult {
 	t.Helper()
-	res, err := p.CallTool(ctxFor(t), name, json.RawMessage(args), opts)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	if res.IsError {
-		t.Fatalf("%s answered with an error: %s", name, text(res))
-	}
+	res := assert.Value(p.CallTool(ctxFor(t), name, json.RawMessage(args), opts))(t)
+	assert.Equal(t, res.IsError, false, "%s answered with an error: %s", name, text(res))
 	return res
 }
 
@@ -188,9 +177,7 @@ func (p *peer) says(t *testing.T, name, args string, words ...string) {
 func want(t *testing.T, got string, words ...string) {
 	t.Helper()
 	for _, w := range words {
-		if !strings.Contains(got, w) {
-			t.Errorf("%q lacks %q", got, w)
-		}
+		assert.Contains(t, got, w)
 	}
 }
 
@@ -289,8 +276,5 @@ func (u *user) form(t *testing.T) *mcp.ElicitRequest {
 	t.Helper()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.forms) != 1 {
-		t.Fatalf("%d forms, want 1", len(u.forms))
-	}
-	return u.forms[0]
+	return only(t, u.forms)
 }

@@ -3,6 +3,8 @@
 package integration
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/rsa"
@@ -13,6 +15,8 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +26,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 )
 
 // notes is an MCP server of the official SDK, protected by the SDK's middleware.
@@ -139,4 +146,52 @@ func (n *notes) tokens() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.seen)
+}
+
+// A provider is npm's oidc-provider: an authorization server that has nothing to
+// do with this module.
+type provider struct {
+	issuer string
+}
+
+// provide starts a provider that issues tokens for a resource. It ends with the
+// test.
+func provide(t *testing.T, resource string) *provider {
+	t.Helper()
+	cache := assert.Value(filepath.Abs("../../bin/integration"))(t)
+	dir := assert.Value(npmdir.Install(t.Context(), "testdata/npm", cache))(t)
+	cmd := exec.Command("node", "testdata/authorization.mjs", filepath.Join(dir, "node_modules/oidc-provider/lib/index.js"), resource)
+	log := new(bytes.Buffer)
+	cmd.Stderr = log
+	in := assert.Value(cmd.StdinPipe())(t)
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("log of the authorization server:\n%s", log)
+		}
+	})
+	issuer := assert.Value(bufio.NewReader(out).ReadString('\n'))(t)
+	return &provider{strings.TrimSpace(issuer)}
+}
+
+// events returns what has happened there, and how often.
+func (p *provider) events(t *testing.T) map[string]int {
+	t.Helper()
+	events := make(map[string]int)
+	p.get(t, "/events", &events)
+	return events
+}
+
+// get gets a document of the provider.
+func (p *provider) get(t *testing.T, path string, document any) {
+	t.Helper()
+	req := assert.Value(http.NewRequestWithContext(ctxFor(t), http.MethodGet, p.issuer+path, nil))(t)
+	req.Close = true
+	res := assert.Value(http.DefaultClient.Do(req))(t)
+	defer res.Body.Close()
+	assert.OK(t, json.NewDecoder(res.Body).Decode(document))
 }

@@ -5,7 +5,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -50,10 +50,8 @@ func resourceFeatures() []feature {
 			var entry struct{ URI string }
 			raw, _ := p.tool(t, "append", `{"text":""}`, nil).StructuredContent.(json.RawMessage)
 			assert.OK(t, json.Unmarshal(raw, &entry))
-			res, err := p.ReadResource(ctxFor(t), entry.URI, nil)
-			if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "" || res.Contents[0].Blob != nil {
-				t.Errorf("%+v, %v", res, err)
-			}
+			content := only(t, assert.Value(p.ReadResource(ctxFor(t), entry.URI, nil))(t).Contents)
+			assert.Equal(t, content.Text+string(content.Blob), "", "the content")
 		}}},
 		{name: "missing resource", on: servers{
 			"sdk": cannotRead("test://nothing"), "npm": cannotRead("demo://resource/nothing"), "own": cannotRead("journal://entries/999"),
@@ -69,23 +67,23 @@ func resourceFeatures() []feature {
 
 func offers(uris ...string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		listed := list(t, p.Resources(ctxFor(t)), func(r *mcp.Resource) string { return r.URI })
-		for _, uri := range uris {
-			if !slices.Contains(listed, uri) {
-				t.Errorf("%s is not among %q", uri, listed)
-			}
+		wantAll(t, list(t, p.Resources(ctxFor(t)), func(r *mcp.Resource) string { return r.URI }), uris)
+	}
+}
+
+// wantAll looks for elements of a list.
+func wantAll(t *testing.T, list, wanted []string) {
+	t.Helper()
+	for _, one := range wanted {
+		if !slices.Contains(list, one) {
+			t.Errorf("got %q, want %s among them", list, one)
 		}
 	}
 }
 
 func offersTemplates(uris ...string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		listed := list(t, p.ResourceTemplates(ctxFor(t)), func(r *mcp.ResourceTemplate) string { return r.URITemplate })
-		for _, uri := range uris {
-			if !slices.Contains(listed, uri) {
-				t.Errorf("%s is not among %q", uri, listed)
-			}
-		}
+		wantAll(t, list(t, p.ResourceTemplates(ctxFor(t)), func(r *mcp.ResourceTemplate) string { return r.URITemplate }), uris)
 	}
 }
 
@@ -102,24 +100,16 @@ func list[T any](t *testing.T, items iter.Seq2[T, error], name func(T) string) [
 
 func reads(uri, part string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		res := assert.Value(p.ReadResource(ctxFor(t), uri, nil))(t)
-		if len(res.Contents) != 1 || res.Contents[0].URI != uri {
-			t.Fatalf("contents %+v", res.Contents)
-		}
-		content := res.Contents[0].Text
-		if res.Contents[0].Blob != nil {
-			content = string(res.Contents[0].Blob)
-		}
-		want(t, content, part)
+		content := only(t, assert.Value(p.ReadResource(ctxFor(t), uri, nil))(t).Contents)
+		assert.Equal(t, content.URI, uri, "the URI")
+		want(t, content.Text+string(content.Blob), part)
 	}
 }
 
 func cannotRead(uri string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		var refused *mcp.ServerError
-		if res, err := p.ReadResource(ctxFor(t), uri, nil); !errors.As(err, &refused) {
-			t.Errorf("%+v, %v", res, err)
-		}
+		_, err := p.ReadResource(ctxFor(t), uri, nil)
+		assert.As[*mcp.ServerError](t, err)
 	}
 }
 
@@ -171,9 +161,7 @@ func updatesBesideOthers(t *testing.T, p *peer) {
 	})
 	for round := range 10 {
 		for _, err := range p.ResourceUpdates(ctx, "features://about") {
-			if err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, err, nil)
 			break
 		}
 		p.tool(t, "count", `{"to":1}`, nil) // the other subscription ends meanwhile
@@ -188,4 +176,98 @@ func updatesBesideOthers(t *testing.T, p *peer) {
 			t.Fatalf("round %d: no update", round)
 		}
 	}
+}
+
+// promptFeatures are those of prompts and of completion.
+func promptFeatures() []feature {
+	return []feature{
+		{name: "prompts", on: servers{
+			"sdk": offersPrompts("test_simple_prompt", "test_prompt_with_arguments"),
+			"npm": offersPrompts("simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"),
+			"own": offersPrompts("review"),
+		}},
+		{name: "prompt", on: servers{
+			"sdk": prompts("test_simple_prompt", nil, "simple prompt for testing"),
+			"npm": prompts("simple-prompt", nil, "without arguments"),
+		}},
+		{name: "prompt with arguments", on: servers{
+			"sdk": prompts("test_prompt_with_arguments", map[string]string{"arg1": "one", "arg2": "two"}, "arg1='one', arg2='two'"),
+			"npm": prompts("args-prompt", map[string]string{"city": "Lima", "state": "LIM"}, "weather in Lima, LIM"),
+			"own": prompts("review", map[string]string{"topic": "style"}, "Look at style. Answer in English."),
+		}},
+		{name: "prompt with a resource", on: servers{
+			"sdk": prompts("test_prompt_with_embedded_resource", map[string]string{"resourceUri": "test://r"}, "[test://r]"),
+			"npm": prompts("resource-prompt", map[string]string{"resourceType": "Text", "resourceId": "5"}, "[demo://resource/dynamic/text/5]", "Resource 5"),
+			"own": prompts("review", map[string]string{"topic": "style"}, "[journal://all]"),
+		}},
+		{name: "prompt with an image", on: servers{
+			"sdk": prompts("test_prompt_with_image", nil, "[image/png]"),
+		}},
+		{name: "completion of an argument", on: servers{
+			"sdk": completes("ref/prompt", "test_prompt_with_arguments", "arg1", "x"),
+			"npm": completes("ref/prompt", "completable-prompt", "department", "S", "Sales", "Support"),
+			"own": completes("ref/prompt", "review", "language", "es", "Español", "Esperanto"),
+		}},
+		{name: "completion of a variable", on: servers{
+			"npm": completes("ref/resource", "demo://resource/dynamic/text/{resourceId}", "resourceId", "12", "12"),
+			"own": func(t *testing.T, p *peer) {
+				p.tool(t, "append", `{"text":"one more"}`, nil)
+				res := assert.Value(p.Complete(ctxFor(t), completion("ref/resource", "journal://entries/{number}", "number", ""), nil))(t)
+				wantAll(t, res.Completion.Values, []string{"1"})
+			},
+		}},
+		{name: "completion in context", on: servers{"npm": func(t *testing.T, p *peer) {
+			params := completion("ref/prompt", "completable-prompt", "name", "")
+			params.Context = &mcp.CompleteContext{Arguments: map[string]string{"department": "Sales"}}
+			assert.Equal(t, fmt.Sprint(assert.Value(p.Complete(ctxFor(t), params, nil))(t).Completion.Values), "[David Eve Frank]")
+		}}},
+	}
+}
+
+func offersPrompts(names ...string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		wantAll(t, list(t, p.Prompts(ctxFor(t)), func(p *mcp.Prompt) string { return p.Name }), names)
+	}
+}
+
+func prompts(name string, args map[string]string, parts ...string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		res := assert.Value(p.GetPrompt(ctxFor(t), name, args, nil))(t)
+		want(t, said(res), parts...)
+	}
+}
+
+// said returns what the messages of a prompt contain.
+func said(res *mcp.GetPromptResult) string {
+	var b strings.Builder
+	for _, m := range res.Messages {
+		switch c := m.Content.(type) {
+		case *mcp.TextContent:
+			b.WriteString(c.Text)
+		case *mcp.ImageContent:
+			b.WriteString("[" + c.MIMEType + "]")
+		case *mcp.EmbeddedResource:
+			b.WriteString("[" + c.Resource.URI + "]" + c.Resource.Text)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func completes(kind, of, argument, value string, suggested ...string) func(*testing.T, *peer) {
+	return func(t *testing.T, p *peer) {
+		res := assert.Value(p.Complete(ctxFor(t), completion(kind, of, argument, value), nil))(t)
+		assert.Equal(t, fmt.Sprint(res.Completion.Values), fmt.Sprint(suggested))
+	}
+}
+
+func completion(kind, of, argument, value string) *mcp.CompleteParams {
+	params := &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: kind}}
+	if kind == "ref/prompt" {
+		params.Ref.Name = of
+	} else {
+		params.Ref.URI = of
+	}
+	params.Argument.Name, params.Argument.Value = argument, value
+	return params
 }

@@ -5,8 +5,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"strings"
+	"fmt"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -34,24 +33,17 @@ func toolFeatures() []feature {
 			"own": structured("measure", `{"text":"one two"}`, `"words":2`),
 		}},
 		{name: "image", on: servers{
-			"sdk": image("test_image_content"), "npm": image("get-tiny-image"),
+			"sdk": media("test_image_content", "image/png", "\x89PNG"), "npm": media("get-tiny-image", "image/png", "\x89PNG"),
 		}},
-		{name: "audio", on: servers{"sdk": func(t *testing.T, p *peer) {
-			for _, c := range p.tool(t, "test_audio_content", `{}`, nil).Content {
-				if a, ok := c.(*mcp.AudioContent); ok && a.MIMEType == "audio/wav" && strings.HasPrefix(string(a.Data), "RIFF") {
-					return
-				}
-			}
-			t.Error("no sound")
-		}}},
+		{name: "audio", on: servers{"sdk": media("test_audio_content", "audio/wav", "RIFF")}},
 		{name: "embedded resource", on: servers{
 			"sdk": func(t *testing.T, p *peer) {
-				want(t, string(embedded(t, p.tool(t, "test_embedded_resource", `{}`, nil))), "embedded resource")
+				want(t, embedded(t, p.tool(t, "test_embedded_resource", `{}`, nil)), "embedded resource")
 			},
 			"npm": func(t *testing.T, p *peer) {
 				for _, kind := range []string{"Text", "Blob"} {
 					res := p.tool(t, "get-resource-reference", `{"resourceType":"`+kind+`","resourceId":7}`, nil)
-					want(t, string(embedded(t, res)), "Resource 7")
+					want(t, embedded(t, res), "Resource 7")
 				}
 			},
 		}},
@@ -63,30 +55,18 @@ func toolFeatures() []feature {
 					continue
 				}
 				links++
-				if res, err := p.ReadResource(ctxFor(t), link.URI, nil); err != nil || len(res.Contents) != 1 {
-					t.Errorf("%s: %v, %v", link.URI, res, err)
-				}
+				only(t, assert.Value(p.ReadResource(ctxFor(t), link.URI, nil))(t).Contents)
 			}
 			assert.Equal(t, links, 4, "links")
 		}}},
 		{name: "annotations", on: servers{"npm": func(t *testing.T, p *peer) {
 			content := p.tool(t, "get-annotated-message", `{"messageType":"error","includeImage":true}`, nil).Content
-			if len(content) != 2 {
-				t.Fatalf("content %v", content)
-			}
-			words, _ := content[0].(*mcp.TextContent)
-			picture, _ := content[1].(*mcp.ImageContent)
-			if words == nil || words.Annotations == nil || words.Annotations.Priority != 1 || len(words.Annotations.Audience) != 2 {
-				t.Errorf("text %+v", words)
-			}
-			if picture == nil || picture.Annotations == nil || picture.Annotations.Priority != 0.5 {
-				t.Errorf("image %+v", picture)
-			}
+			assert.Equal(t, len(content), 2, "content")
+			words, picture := content[0].(*mcp.TextContent).Annotations, content[1].(*mcp.ImageContent).Annotations
+			assert.Equal(t, fmt.Sprint(words.Priority, len(words.Audience), picture.Priority), "1 2 0.5", "the priorities and the audience")
 		}}},
 		{name: "parameter headers", on: servers{"sdk": func(t *testing.T, p *peer) {
-			if _, err := p.Tools(ctxFor(t)); err != nil { // the schema asks for the header
-				t.Fatal(err)
-			}
+			assert.Value(p.Tools(ctxFor(t)))(t) // the schema asks for the header
 			p.says(t, "test_x_mcp_header", `{"region":"eu-wést","level":2}`, "region=eu-wést")
 		}}},
 		{name: "progress", on: servers{
@@ -103,9 +83,7 @@ func toolFeatures() []feature {
 
 func lists(name string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		if p.listed(t, name) == nil {
-			t.Errorf("tool %s is not listed", name)
-		}
+		assert.Equal(t, p.listed(t, name) != nil, true, "%s is listed", name)
 	}
 }
 
@@ -123,40 +101,40 @@ func (p *peer) listed(t *testing.T, name string) *mcp.Tool {
 
 func failing(name, args string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		res, err := p.CallTool(ctxFor(t), name, json.RawMessage(args), nil)
-		if err != nil || !res.IsError || text(res) == "" {
-			t.Errorf("%+v, %v", res, err)
-		}
+		res := assert.Value(p.CallTool(ctxFor(t), name, json.RawMessage(args), nil))(t)
+		assert.Equal(t, res.IsError && text(res) != "", true, "an error with a text")
 	}
 }
 
 func structured(name, args, part string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		tool := p.listed(t, name)
-		if tool == nil || tool.OutputSchema == nil {
-			t.Fatalf("tool %+v has no output schema", tool)
-		}
+		assert.Equal(t, tool != nil && tool.OutputSchema != nil, true, "an output schema")
 		raw, _ := p.tool(t, name, args, nil).StructuredContent.(json.RawMessage)
-		if !json.Valid(raw) {
-			t.Fatalf("structured content %q", raw)
-		}
+		assert.Equal(t, json.Valid(raw), true, "JSON: %q", raw)
 		want(t, string(raw), part)
 	}
 }
 
-func image(name string) func(*testing.T, *peer) {
+// media calls a tool that returns an image or audio of a type, whose data begins so.
+func media(name, kind, begin string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		for _, c := range p.tool(t, name, `{}`, nil).Content {
-			if i, ok := c.(*mcp.ImageContent); ok && i.MIMEType == "image/png" && strings.HasPrefix(string(i.Data), "\x89PNG") {
+			switch c := c.(type) {
+			case *mcp.ImageContent:
+				assert.Equal(t, c.MIMEType+" "+string(c.Data[:len(begin)]), kind+" "+begin)
+				return
+			case *mcp.AudioContent:
+				assert.Equal(t, c.MIMEType+" "+string(c.Data[:len(begin)]), kind+" "+begin)
 				return
 			}
 		}
-		t.Error("no image")
+		t.Errorf("got no content of the type %s, want some", kind)
 	}
 }
 
 // embedded returns the contents of the only resource in a result.
-func embedded(t *testing.T, res *mcp.CallToolResult) []byte {
+func embedded(t *testing.T, res *mcp.CallToolResult) string {
 	t.Helper()
 	var found []*mcp.ResourceContents
 	for _, c := range res.Content {
@@ -164,22 +142,14 @@ func embedded(t *testing.T, res *mcp.CallToolResult) []byte {
 			found = append(found, r.Resource)
 		}
 	}
-	if len(found) != 1 {
-		t.Fatalf("%d resources, want 1", len(found))
-	}
-	if found[0].Blob != nil {
-		return found[0].Blob
-	}
-	return []byte(found[0].Text)
+	return only(t, found).Text + string(found[0].Blob)
 }
 
 func progress(name, args string, steps int) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		var seen []float64
 		p.tool(t, name, args, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { seen = append(seen, p.Progress) }})
-		if len(seen) != steps {
-			t.Errorf("progress %v, want %d reports", seen, steps)
-		}
+		assert.Equal(t, len(seen), steps, "progress")
 	}
 }
 
@@ -191,14 +161,9 @@ func cancelled(name, args string) func(*testing.T, *peer) {
 		ctx, cancel := context.WithCancel(ctxFor(t))
 		defer cancel()
 		_, err := p.CallTool(ctx, name, json.RawMessage(args), &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { cancel() }})
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-		if _, err := p.Tools(ctxFor(t)); err != nil {
-			t.Errorf("after it: %v", err)
-		}
-		if after := p.State().Connections; after != before {
-			t.Errorf("%d connections, before it %d", after, before)
-		}
+		assert.Is(t, err, context.Canceled, "error")
+		_, err = p.Tools(ctxFor(t))
+		assert.Equal(t, err, nil, "after it")
+		assert.Equal(t, p.State().Connections, before, "connections, before it")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/access/oidc"
@@ -183,3 +184,5 @@ func with(path, token string) *http.Request {
 	r.Header.Set("Authorization", "Bearer "+token)
 	return r
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	signer "github.com/golang-jwt/jwt/v5"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin/jwt"
@@ -131,3 +132,5 @@ func ExampleNew() {
 	fmt.Println(caller.User)
 	// Output: ann
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

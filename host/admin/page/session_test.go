@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -289,3 +291,5 @@ func TestChangeOutlivesTheSession(t *testing.T) {
 	do(p, "POST", "/api/v1/mcp/servers/refresh", "", cookie, nil)
 	assert.Equal(t, inside, true, "the API was asked")
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,14 +1,33 @@
+// Tests of what users do on the page: sign in, decide, and see what happens meanwhile, by keyboard too.
+
 //go:build integration && unix
 
 package adminpage
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/admin/page"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // TestStaleAccept accepts a tool that has changed since it was looked at: that is refused, and it is shown as it is now.
@@ -23,15 +42,11 @@ func TestStaleAccept(t *testing.T) {
 	p.awaitText("The first change.")
 	s.changeNotes("The second change.")
 	p.awaitText("This has changed since you began to look at it.")
-	if p.has("document.body.innerText.includes('The second change.')") {
-		t.Error("got the second change under the eyes of the reader, want the first until they ask")
-	}
+	assert.Equal(t, p.has("document.body.innerText.includes('The second change.')"), false, "the second change is shown under the eyes of the reader")
 	p.button(".card", "add at", "Accept")
 	p.awaitText("nothing was decided")
 	p.awaitText("The second change.")
-	if got := s.host.Registry().Ledger().Pending(); len(got) != 1 {
-		t.Errorf("changes: got %d, want the one that was not looked at", len(got))
-	}
+	assert.Equal(t, len(s.host.Registry().Ledger().Pending()), 1, "changes")
 	p.button(".card", "add at", "Accept")
 	p.awaitText("Nothing waits to be accepted.")
 	assert.Equal(t, hosttest.Names(s.host), "notes__add", "tools")
@@ -67,9 +82,7 @@ func TestDecisions(t *testing.T) {
 	}
 	p.button("dialog", "The key for tests", "I have it")
 	p.awaitText("for tests")
-	if p.has("document.documentElement.outerHTML.includes(" + quoted(secret) + ")") {
-		t.Error("secret: got it in the page after the dialog, want it gone")
-	}
+	assert.Equal(t, p.has("document.documentElement.outerHTML.includes("+quoted(secret)+")"), false, "the secret is in the page after the dialog")
 	p.button("tr", "for tests", "Change")
 	p.Fill("dialog input", " and more")
 	p.button("dialog", "Change a key", "Save")
@@ -91,9 +104,7 @@ func TestDecisions(t *testing.T) {
 	p.AwaitTrue("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody').innerText.includes('mail')")
 	p.open("/activity?server=weather&outcome=ok")
 	p.AwaitTrue("document.querySelectorAll('tbody tr').length >= 5")
-	if p.has("[...document.querySelectorAll('tbody tr')].some((row) => !row.innerText.includes('weather'))") {
-		t.Error("activity: got events of other servers, want those of the filter in the address")
-	}
+	assert.Equal(t, p.has("[...document.querySelectorAll('tbody tr')].some((row) => !row.innerText.includes('weather'))"), false, "the activity has events of other servers")
 	// What is exported is what is shown.
 	assert.OK(t, p.Eval("(() => { window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); return make(blob); }; return 0 })()", nil))
 	p.do("Browser.setDownloadBehavior", map[string]any{"behavior": "deny"})
@@ -108,4 +119,291 @@ func TestDecisions(t *testing.T) {
 	p.button(".card", "broken", "Diagnose")
 	p.awaitText("no-such-command")
 	p.Await(".card .note li")
+}
+
+func quoted(text string) string { return strconv.Quote(text) }
+
+// TestSignIn signs in by a link, which is good once, and by a key, out, and out by revoking the key.
+func TestSignIn(t *testing.T) {
+	s := open(t)
+	b := chromium.Start(t)
+	p := s.tab(b)
+	link := s.url + s.page.Link(s.owner)
+	p.Visit(link)
+	p.Await("nav")
+	if !p.has("location.hash === '' && document.cookie === '' && !JSON.stringify([localStorage, sessionStorage]).includes(" + quoted(s.owner) + ")") {
+		t.Error("signed in: got a secret where scripts read it, want none")
+	}
+	p.open("/keys") // a new document, and the same session
+	p.Await("nav")
+
+	other := s.tab(b)
+	other.Visit(link)
+	other.awaitText("link has been used before")
+	other.accessible("sign in")
+	other.Fill("#credential", "mcpbelt_wrong")
+	other.Press("Enter")
+	other.awaitText("credential is not valid")
+	other.do("Runtime.evaluate", map[string]any{"expression": "document.querySelector('#credential').value = ''"})
+	other.Fill("#credential", s.viewer)
+	other.Press("Enter")
+	other.Await("nav")
+	other.open("/keys")
+	if !other.has("[...document.querySelectorAll('main button')].every((b) => b.getAttribute('aria-disabled') === 'true' && b.textContent.includes('this takes the role'))") {
+		t.Error("buttons for one who may look: got one that can be used, want all with the reason why not")
+	}
+
+	keys := assert.Value(s.keys.List(t.Context()))(t)
+	for _, k := range keys {
+		if k.Label == "reader" {
+			assert.OK(t, s.keys.Revoke(t.Context(), k.ID))
+		}
+	}
+	other.Click("nav a[href='/admin/health']")
+	other.awaitText("Your session has ended.")
+	p.open("/health") // that of the other key goes on
+	p.Await("nav")
+	p.button("header", "", "Sign out")
+	p.Await("#credential")
+	p.Visit(s.url + "/admin/keys")
+	p.Await("#credential")
+}
+
+// reach presses Tab until the focus is at what has a name, as a screen reader says it.
+func (p *tab) reach(name string) {
+	p.Helper()
+	const at = `(() => { const e = document.activeElement; return (e.labels?.[0]?.textContent ?? e.getAttribute('aria-label') ?? e.textContent).trim() })()`
+	if p.has("[...document.querySelectorAll('button, a, input, select, textarea')].length === 0") {
+		p.Fatalf("got a page without controls, want %s", name)
+	}
+	seen := ""
+	for range 200 {
+		var got string
+		p.Press("Tab")
+		assert.OK(p, p.Eval(at, &got))
+		if got == name {
+			if !p.has("getComputedStyle(document.activeElement).outlineStyle !== 'none'") {
+				p.Errorf("%s: got no ring around what has the focus, want one", name)
+			}
+			return
+		}
+		seen += strconv.Quote(got) + " "
+	}
+	p.Fatalf("got the focus at %s, want it at %s", seen, name)
+}
+
+// press reaches a button or a link, waiting until it is there, and presses Enter.
+func (p *tab) press(name string) {
+	p.Helper()
+	p.AwaitTrue("[...document.querySelectorAll('button, a')].some((e) => e.textContent.trim() === " + strconv.Quote(name) + " && !e.hidden)")
+	p.quiet()
+	p.reach(name)
+	p.Press("Enter")
+}
+
+// names returns the names of the servers, joined by blanks.
+func (s *site) names() string {
+	s.Helper()
+	all, err := s.manager.Servers(s.Context())
+	assert.OK(s, err)
+	var names []string
+	for _, server := range all {
+		names = append(names, server.Record.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestKeyboard adds a server, switches it off and removes it, takes that back and accepts a change, by keyboard alone.
+func TestKeyboard(t *testing.T) {
+	notes := notesServer()
+	s, p := openPage(t, remote("notes", serveHTTP(t, notes)))
+	s.notes = notes
+	p.settled("/servers")
+	p.press("Add a server")
+	p.awaitText("Where it runs")
+	p.reach("Where it runs")
+	p.Press("ArrowDown")
+	p.reach("Name")
+	p.Type("weather")
+	p.reach("Address")
+	p.Type(serveHTTP(t, weatherServer()))
+	p.press("Test")
+	p.awaitText("It works: 1 tools")
+	p.awaitText("Nothing was kept.")
+	assert.Equal(t, s.names(), "notes", "servers after the test")
+	p.press("Add")
+	p.AwaitTitle("weather · mcpbelt")
+	p.press("Disable")
+	p.awaitText("Enable")
+	p.press("Enable")
+	p.awaitText("Disable")
+	p.press("Remove")
+	p.awaitText("weather was removed.")
+	assert.Equal(t, s.names(), "notes", "servers after it was removed")
+	p.press("Undo")
+	p.AwaitTrue("!document.body.innerText.includes('There is no such server')")
+	p.press("Servers")
+	p.awaitText("weather")
+	assert.Equal(t, s.names(), "notes weather", "servers after that was undone")
+	s.changeNotes("Adds a note, to all notes.")
+	p.press("Changes1 waiting") // its name and its badge
+	p.awaitText("to all notes")
+	p.press("Accept")
+	p.awaitText("Nothing waits to be accepted.")
+	assert.Equal(t, len(s.host.Registry().Ledger().Pending()), 0, "changes")
+}
+
+// harmless fails if a text of a server became more than a text.
+func (p *tab) harmless(where string) {
+	p.Helper()
+	for what, expression := range map[string]string{
+		"a script that ran":            "window.hurt",
+		"an element of a text":         "document.querySelector('#hurt, main img, main script, main iframe, main style')",
+		"a mark that turns the text":   `/[\u202a-\u202e\u2066-\u2069\u0007]/.test(document.body.textContent)`,
+		"a listener in the markup":     "[...document.querySelectorAll('*')].some((e) => [...e.attributes].some((a) => a.name.startsWith('on') || a.name === 'style' && e.closest('main .card')))",
+		"more text than fits a page":   "document.body.textContent.length > 200000",
+		"a page wider than the screen": "document.scrollingElement.scrollWidth > document.documentElement.clientWidth",
+	} {
+		if p.has(expression) {
+			p.Errorf("%s: got %s, want none", where, what)
+		}
+	}
+}
+
+// TestHostileTexts shows what a server says that would harm a page which trusts it.
+func TestHostileTexts(t *testing.T) {
+	server := hostileServer()
+	s := open(t, remote("hostile", serveHTTP(t, server)), remote("mail", serveHTTP(t, mailServer())))
+	long := strings.Repeat("<i>long</i> \u202E ", 1<<20/16)
+	args := assert.Value(json.Marshal(map[string]string{"to": markup + turning, "text": long}))(t)
+	_, err := s.host.Registry().Call(session.WithUser(hosttest.Watchdog(t), markup+turning), "mail__send", args)
+	assert.Fails(t, err, "call")
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	for _, path := range []string{"/servers", "/servers/hostile", "/tools", "/tools/hostile__trap", "/tools/hostile__hidden", "/inbox", "/activity", "/health", "/logins"} {
+		p.open(path)
+		p.harmless(path)
+	}
+	p.open("/inbox")
+	p.awaitText("<img src=x onerror=")
+	p.awaitText("U+202E")
+	p.awaitText("show more")
+	p.do("Runtime.evaluate", map[string]any{"expression": "[...document.querySelectorAll('pre button')].at(-1).click()"})
+	p.harmless("more of a long text")
+
+	p.open("/tools/hostile__trap")
+	p.awaitText("<script>window.hurt=1</script>")
+	p.button(".card", "Try it", "Call")
+	p.AwaitTrue("document.querySelectorAll('main pre').length > 0")
+	p.awaitText("U+2066")
+	p.harmless("the result of a call")
+
+	addTool(server, "trap", "Now "+markup, pathSchema, markup)
+	hosttest.Eventually(t, "the change is known", func() bool { return len(s.host.Registry().Ledger().Pending("hostile")) > 0 })
+	p.open("/changes")
+	p.awaitText("<img src=x onerror=")
+	p.harmless("/changes")
+	p.open("/tools/" + "no%3Cscript%3Ewindow.hurt=1%3C%2Fscript%3E")
+	p.harmless("a name in the address")
+}
+
+// card is an expression that is true if the card of a server on the board has a text.
+func card(server, text string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('.card')].some((c) => c.querySelector('h2')?.textContent === %q && c.innerText.includes(%q))", server, text)
+}
+
+// TestLiveBoard has a server die for good while the board is open.
+func TestLiveBoard(t *testing.T) {
+	program := assert.Value(os.Executable())(t)
+	link := filepath.Join(t.TempDir(), "server")
+	assert.OK(t, os.Symlink(program, link))
+	files := local(t, "files", "files")
+	files.Command = link
+	s := open(t, files)
+	hosttest.Until(t, s.host, "files", "ready", func(st host.Status) bool { return st.Stage == host.StageReady })
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	p.settled("/servers")
+	p.AwaitTrue(card("files", "ready"))
+	assert.OK(t, p.Eval("window.same = document.querySelector('.card')", nil))
+	assert.OK(t, os.Remove(link))
+	health, err := doctor.HealthOf(s.host, "files")
+	if err != nil || health.Process == nil {
+		t.Fatalf("health: got %+v, %v, want a process", health, err)
+	}
+	hosttest.Kill(t, health.Process.PID)
+	p.AwaitTrue(card("files", "Cause: cannot start"))
+	p.accessible("a board with a failure")
+	assert.OK(t, os.Symlink(program, link))
+	p.AwaitTrue(card("files", "ready"))
+	assert.Equal(t, p.has("document.querySelector('.card') === window.same"), true, "the card, which may have the focus, is the same")
+}
+
+// TestProgramRestarts ends what listens while a board is open: first the page finds the same program again and gets what it
+// has missed, then another one, which does not know its session.
+func TestProgramRestarts(t *testing.T) {
+	s, p := openPage(t, remote("weather", serveHTTP(t, weatherServer())))
+	p.settled("/servers")
+	p.AwaitTrue(card("weather", "ready"))
+	s.listenAgain(s.page, func() {
+		p.AwaitTrue("document.querySelector('.state').dataset.state === 'lost'")
+		assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Disabled: record.Some(true)}))(t)
+	})
+	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
+	p.AwaitTrue(card("weather", "disabled"))
+
+	another := assert.Value(page.New(s.api))(t)
+	s.listenAgain(another, func() {})
+	p.awaitText("Your session has ended.")
+	p.Fill("#credential", s.owner)
+	p.Press("Enter")
+	p.AwaitTrue(card("weather", "disabled"))
+}
+
+// listenAgain ends what listens, and has a page listen at the same address after what is done meanwhile.
+func (s *site) listenAgain(with *page.Page, meanwhile func()) {
+	s.Helper()
+	s.web.CloseClientConnections()
+	s.web.Close()
+	meanwhile()
+	s.page = with
+	at, err := (&net.ListenConfig{}).Listen(s.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	assert.OK(s, err)
+	s.web = httptest.NewUnstartedServer(with)
+	s.web.Listener.Close()
+	s.web.Listener = at
+	s.web.Start()
+}
+
+// TestInboxOfReplicas has a call wait on another replica while the inbox is open, and approves it there.
+func TestInboxOfReplicas(t *testing.T) {
+	store := storage.NewMemory()
+	join := func() *replica.Member {
+		m := assert.Value(replica.Join(t.Context(), store, nil))(t)
+		t.Cleanup(func() {
+			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil, "Close")
+		})
+		return m
+	}
+	here, there := join(), join()
+	s := openReplica(t, here)
+	assert.OK(t, here.Attach(s.host.Registry()))
+	elsewhere := registry.New(&registry.Options{Approver: registry.ApproverFunc(askForMail), Approvals: approval.Options{Replica: there.ID()}})
+	sent := 0
+	assert.OK(t, elsewhere.Add(registry.MustFunc("send", "Sends a letter.", func(context.Context, struct{}) (string, error) {
+		sent++
+		return "sent", nil
+	})))
+	assert.OK(t, there.Attach(elsewhere))
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	p.open("/inbox")
+	p.awaitText("No call waits for approval.")
+	_, err := elsewhere.Call(t.Context(), "send", nil)
+	assert.As[*registry.ApprovalRequiredError](t, err, "call: it waits")
+	p.awaitText("on the replica " + there.ID())
+	p.button(".card", "send", "Approve")
+	p.awaitText("send: made.")
+	p.awaitText("No call waits for approval.")
+	assert.Equal(t, sent, 1, "calls")
 }

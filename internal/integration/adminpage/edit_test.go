@@ -1,8 +1,11 @@
+// Tests of forms: servers that are added and changed, and arguments of tools.
+
 //go:build integration && unix
 
 package adminpage
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -12,14 +15,10 @@ import (
 
 // TestEditKeepsSecrets changes a server whose secret the page knows masked alone.
 func TestEditKeepsSecrets(t *testing.T) {
-	s := open(t, local(t, "files", "files"))
-	p := s.tab(chromium.Start(t))
-	p.signIn(s.owner)
+	s, p := openPage(t, local(t, "files", "files"))
 	p.open("/servers/files/edit")
 	p.AwaitTrue("[...document.querySelectorAll('textarea')].some((area) => area.value.includes('API_TOKEN=sk-'))")
-	if p.has("[...document.querySelectorAll('input, textarea')].some((field) => field.value.includes(" + quoted(hosttest.Secret) + "))") {
-		t.Error("settings: got the secret in the page, want it masked")
-	}
+	assert.Equal(t, p.has("[...document.querySelectorAll('input, textarea')].some((field) => field.value.includes("+quoted(hosttest.Secret)+"))"), false, "the secret is in the page")
 	const area = "[...document.querySelectorAll('textarea')].find((area) => area.value.includes('API_TOKEN=sk-'))"
 	assert.OK(t, p.Eval("("+area+".focus(), "+area+".setSelectionRange(1e6, 1e6), 0)", nil))
 	p.Type("\nMORE=1")
@@ -36,9 +35,7 @@ func TestEditKeepsSecrets(t *testing.T) {
 // TestStagedTest tries a server that cannot be started: the page says how far it came, why no further, and what to do, and keeps
 // nothing.
 func TestStagedTest(t *testing.T) {
-	s := open(t)
-	p := s.tab(chromium.Start(t))
-	p.signIn(s.owner)
+	s, p := openPage(t)
 	p.open("/add")
 	p.press("Test")
 	p.awaitText("Name is missing.")
@@ -69,5 +66,113 @@ func TestViewer(t *testing.T) {
 		if p.has("[...document.querySelectorAll('main button.primary, main button.danger')].some((b) => b.getAttribute('aria-disabled') !== 'true')") {
 			t.Errorf("%s: got a button that changes something, want it with the reason why not", path)
 		}
+	}
+}
+
+// withForm returns an expression whose value is that of a body, which has what the modules of the page export.
+func withForm(body string) string {
+	return `(async () => {
+		const dir = document.querySelector('script[type=module]').src.replace('app.js', '');
+		const {form, parse} = await import(dir + 'form.js');
+		` + body + `
+	})()`
+}
+
+// What a form is given it gives back, as far as its schema has fields for it.
+func TestFormKeepsValues(t *testing.T) {
+	_, p := openPage(t)
+	for _, c := range []struct{ name, schema, value, want string }{
+		{"nothing", `{"type":"object"}`, `{}`, `{}`},
+		{"texts and numbers", `{"properties":{"s":{"type":"string"},"i":{"type":"integer"},"n":{"type":"number"}}}`, `{"s":"a\nb","i":-3,"n":1e-7}`, ``},
+		{"a large integer", `{"properties":{"i":{"type":"integer"}}}`, `{"i":12345678901234567890}`, ``},
+		{"true and false", `{"properties":{"a":{"type":"boolean"},"b":{"type":"boolean"}},"required":["a"]}`, `{"a":false}`, ``},
+		{"values of an enum", `{"properties":{"a":{"enum":["x",3,null,{"k":[1]}]},"b":{"enum":["x",3]}}}`, `{"a":{"k":[1]},"b":3}`, ``},
+		{"a constant that is required", `{"properties":{"k":{"const":"only"}},"required":["k"]}`, `{}`, `{"k":"only"}`},
+		{"lists", `{"properties":{"l":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}}`, `{"l":[["a","b"],[]]}`, ``},
+		{"a tuple", `{"properties":{"t":{"type":"array","prefixItems":[{"type":"string"}]}}}`, `{"t":["a",1]}`, ``},
+		{"an object in an object", `{"properties":{"o":{"type":"object","properties":{"p":{"type":"string"}}}}}`, `{"o":{"p":"x"}}`, ``},
+		{"an empty object", `{"properties":{"o":{"type":"object","properties":{"p":{"type":"string"}}}}}`, `{"o":{}}`, ``},
+		{"properties without a field", `{"properties":{"a":{"type":"string"}}}`, `{"a":"x","b":{"c":1},"__proto__":2}`, ``},
+		{"a map", `{"properties":{"m":{"type":"object","additionalProperties":{"type":"string"}}}}`, `{"m":{"k":"v"}}`, ``},
+		{"anything", `{"properties":{"a":true,"b":{}}}`, `{"a":[1],"b":"x"}`, ``},
+		{"one of two kinds", `{"properties":{"p":{"oneOf":[{"properties":{"kind":{"const":"cat"},"n":{"type":"integer"}},"required":["kind","n"]},{"properties":{"kind":{"const":"dog"},"s":{"type":"string"}},"required":["kind"]}]}}}`, `{"p":{"kind":"dog","s":"x"}}`, ``},
+		{"a choice beside properties", `{"properties":{"a":{"type":"string"}},"anyOf":[{"properties":{"b":{"type":"string"}},"required":["b"]},{"properties":{"c":{"type":"string"}},"required":["c"]}]}`, `{"a":"x","c":"y"}`, ``},
+		{"several types", `{"properties":{"a":{"type":["string","number","null"]}}}`, `{"a":4}`, ``},
+		{"a reference", `{"properties":{"a":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"string"}}}`, `{"a":"x"}`, ``},
+		{"a recursive schema", `{"properties":{"v":{"type":"string"},"next":{"$ref":"#"}}}`, `{"v":"1","next":{"v":"2","next":{"v":"3"}}}`, ``},
+		{"all of some", `{"allOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"string"}}}]}`, `{"a":"x","b":"y"}`, ``},
+		{"a default that is left out", `{"properties":{"n":{"type":"integer","default":7}}}`, `{}`, ``},
+	} {
+		var got struct{ Value, Want string }
+		err := p.Eval(withForm(`
+			const f = form(parse(`+quoted(c.schema)+`), parse(`+quoted(c.value)+`));
+			document.body.append(f.el);
+			const value = JSON.stringify(f.read()) ?? f.el.querySelector('[role=alert]').textContent;
+			f.el.remove();
+			const exact = (text) => JSON.parse(text, (_, v, {source}) => typeof v === 'number' ? JSON.rawJSON(source) : v);
+			const sorted = (v) => JSON.stringify(v, (_, o) => o && typeof o === 'object' && !Array.isArray(o) && !JSON.isRawJSON(o) ? Object.fromEntries(Object.keys(o).sort().map((k) => [k, o[k]])) : o);
+			return {value: sorted(exact(value)), want: sorted(exact(`+quoted(c.want)+` || `+quoted(c.value)+`))};`), &got)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		assert.Equal(t, got.Value, got.Want, "%s", c.name)
+	}
+}
+
+// A form says what is wrong, and shows a value that it has no fields for as JSON.
+func TestFormSaysWhatIsWrong(t *testing.T) {
+	_, p := openPage(t)
+	for _, c := range []struct{ name, schema, do, want string }{
+		{"a text that is required", `{"properties":{"a":{"type":"string","minLength":1}},"required":["a"]}`, `f.read()`, "a is required."},
+		{"a choice that is required", `{"properties":{"a":{"type":"boolean"}},"required":["a"]}`, `f.read()`, "a is required."},
+		{"no number", `{"properties":{"a":{"type":"number"}}}`, `fill('x'); f.read()`, "a has to be a number."},
+		{"no whole number", `{"properties":{"a":{"type":"integer"}}}`, `fill('1.5'); f.read()`, "a has to be a whole number."},
+		{"no JSON", `{"properties":{"a":{}}}`, `fill('{'); f.read()`, "a is not JSON"},
+		{"another kind of value", `{"properties":{"a":{"type":"string"}}}`, `tab('JSON'); fill('{"a":5}'); tab('Form')`, "The form has no fields for this value."},
+		{"JSON that is right", `{"properties":{"a":{"type":"string"}}}`, `tab('JSON'); fill('{"a":"5"}'); tab('Form')`, ""},
+	} {
+		var got string
+		err := p.Eval(withForm(`
+			const f = form(parse(`+quoted(c.schema)+`));
+			document.body.append(f.el);
+			const fill = (text) => { f.el.querySelector('input, textarea').value = text; };
+			const tab = (text) => [...f.el.querySelectorAll('.tabs button')].find((b) => b.textContent === text).click();
+			`+c.do+`;
+			const said = f.el.querySelector('[role=alert]').textContent;
+			f.el.remove();
+			return said;`), &got)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Schemas that have no end, or are none, make a form of a few elements all the same.
+func TestFormOfHostileSchemas(t *testing.T) {
+	_, p := openPage(t)
+	for name, schema := range map[string]string{
+		"a reference to itself":     `{"$ref": "#"}`,
+		"an endless object":         `{"type": "object", "properties": {"x": {"$ref": "#"}}, "required": ["x"]}`,
+		"endless choices":           `{"anyOf": [{"type": "object", "properties": {"x": {"$ref": "#"}}, "required": ["x"]}, {"$ref": "#"}]}`,
+		"all of itself, often":      `{"allOf": Array(8).fill({$ref: "#"})}`,
+		"a reference to elsewhere":  `{"$ref": "https://example.com/schema"}`,
+		"a reference to nothing":    `{"properties": {"a": {"$ref": "#/%zz"}, "b": {"$ref": "#x"}, "c": {"$ref": 5}}}`,
+		"a deep default":            `{"properties": {"v": {"$ref": "#/$defs/v"}}, "$defs": {"v": {"anyOf": [{"type": "array", "items": {"$ref": "#/$defs/v"}}, {"type": "array", "items": {"$ref": "#/$defs/v"}}]}}, "default": {"v": [[[[[[[[[[[[[[1]]]]]]]]]]]]]]}}`,
+		"a long default":            `{"properties": {"l": {"type": "array", "items": {"type": "string"}, "default": Array(50000).fill("x")}}}`,
+		"many properties":           `{"properties": Object.fromEntries(Array.from({length: 50000}, (_, i) => ["p" + i, {}]))}`,
+		"many values":               `{"enum": Array.from({length: 50000}, (_, i) => i)}`,
+		"words of the wrong kind":   `{"type": 5, "properties": [], "required": "x", "enum": "no", "oneOf": {}, "items": 7}`,
+		"parts of the wrong kind":   `{"properties": {"a": null, "b": 5, "c": "x", "d": [], "e": true, "f": false}}`,
+		"no schema":                 `null`,
+		"names of the own language": `{"properties": {"__proto__": {"type": "string"}, "constructor": {"type": "string"}}}`,
+	} {
+		var elements int
+		assert.Equal(t, p.Eval(withForm(`const f = form(`+schema+`); f.read(); return f.el.querySelectorAll('*').length;`), &elements), nil, "%s", name)
+		assert.Equal(t, elements <= 1000, true, "%s: %d elements are at most 1000", name, elements)
 	}
 }

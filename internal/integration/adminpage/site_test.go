@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
@@ -28,6 +30,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -70,6 +73,15 @@ func open(t *testing.T, records ...*record.Record) *site {
 	return openReplica(t, nil, records...)
 }
 
+// openPage opens a site whose host has the records, and its page as the owner.
+func openPage(t *testing.T, records ...*record.Record) (*site, *tab) {
+	t.Helper()
+	s := open(t, records...)
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	return s, p
+}
+
 // openReplica opens a site that shows the calls of all replicas of a member.
 func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *site {
 	t.Helper()
@@ -86,27 +98,23 @@ func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *si
 	})})
 	assert.OK(t, err)
 	s.host = s.manager.Host()
-	if s.keys, err = access.LoadKeys(ctx, storage.NewMemory(), "keys"); err != nil {
-		t.Fatal(err)
-	}
+	s.keys, err = access.LoadKeys(ctx, storage.NewMemory(), "keys")
+	assert.OK(t, err)
 	s.owner = s.makeKey("root")
 	s.viewer = s.makeKey("reader")
 	s.api, err = admin.Handler(s.manager, &admin.Options{
 		Authenticate: s.keys.Authenticate, Roles: s.roles, Keys: s.keys, Feed: feed, Sessions: logins.Sessions(), Replicas: m,
 	})
 	assert.OK(t, err)
-	if s.page, err = page.New(s.api); err != nil {
-		t.Fatal(err)
-	}
+	s.page, err = page.New(s.api)
+	assert.OK(t, err)
 	s.web = httptest.NewServer(s.page)
 	s.url = s.web.URL
 	t.Cleanup(func() {
 		s.web.CloseClientConnections()
 		s.web.Close()
 		err := errors.Join(s.manager.Close(), logins.Close(), log.Close(context.Background()), feed.Close())
-		if err != nil {
-			t.Errorf("closing: got %v, want no error", err)
-		}
+		assert.Equal(t, err, nil, "closing")
 	})
 	return s
 }
@@ -122,9 +130,7 @@ func askForMail(_ context.Context, r *registry.ApprovalRequest) (approval.Decisi
 func (s *site) makeKey(label string) string {
 	s.Helper()
 	secret, _, err := s.keys.Create(s.Context(), access.KeyOptions{Label: label, User: "ada", Grant: &access.Grant{Manage: label == "root"}})
-	if err != nil {
-		s.Fatal(err)
-	}
+	assert.OK(s, err)
 	return secret
 }
 
@@ -171,10 +177,7 @@ func openBusy(t *testing.T) *site {
 		assert.Value(s.host.Registry().Call(ctx, "weather__forecast", json.RawMessage(`{"place":"Paris"}`)))(t)
 	}
 	_, err := s.host.Registry().Call(ctx, "mail__send", json.RawMessage(`{"to":"bob@example.com","text":"<b>12345678901234567890</b>","n":12345678901234567890}`))
-	var waits *registry.ApprovalRequiredError
-	if !errors.As(err, &waits) {
-		t.Fatalf("call: got %v, want that it waits", err)
-	}
+	assert.As[*registry.ApprovalRequiredError](t, err, "call: it waits")
 	s.changeNotes("Adds a note, and sends it to the author of this server.")
 	return s
 }
@@ -191,4 +194,105 @@ func (s *site) changeNotes(description string) {
 		}
 		return false
 	})
+}
+
+func newServer(name string) *sdk.Server {
+	return sdk.NewServer(&sdk.Implementation{Name: name, Version: "1.0.0"}, nil)
+}
+
+// addTool adds a tool, or changes it. It answers with a text.
+func addTool(s *sdk.Server, name, description, schema, text string) {
+	s.AddTool(&sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+		})
+}
+
+// serveHTTP serves a server over HTTP until the end of the test, and returns its address.
+func serveHTTP(t *testing.T, s *sdk.Server) string {
+	t.Helper()
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		for session := range s.Sessions() { // of a client that could not say that it goes
+			_ = session.Close()
+		}
+	})
+	return web.URL + "/mcp"
+}
+
+const pathSchema = `{"type":"object","properties":{"path":{"type":"string","description":"Relative to the folder of the project"}},"required":["path"]}`
+
+// filesServer is a local server.
+func filesServer() *sdk.Server {
+	s := newServer("files")
+	addTool(s, "read", "Reads a file and returns its text.", pathSchema, "# A file\n")
+	addTool(s, "list", "Lists the files of a folder.", pathSchema, "README.md\ngo.mod\n")
+	return s
+}
+
+// weatherServer has a tool whose schema has a bit of everything.
+func weatherServer() *sdk.Server {
+	s := newServer("weather")
+	addTool(s, "forecast", "Returns the forecast for a place.", `{"type":"object","properties":{
+		"place":{"type":"string","minLength":1},
+		"days":{"type":"integer","minimum":1,"maximum":14,"default":3},
+		"unit":{"enum":["celsius","fahrenheit"]},
+		"alerts":{"type":"boolean"},
+		"hours":{"type":"array","items":{"type":"number"}},
+		"area":{"oneOf":[{"type":"object","properties":{"radius":{"type":"number"}}},{"type":"string"}]}},
+		"required":["place"]}`, "Sunny, 21 °C")
+	return s
+}
+
+// mailServer has a tool whose calls have to be approved.
+func mailServer() *sdk.Server {
+	s := newServer("mail")
+	addTool(s, "send", "Sends a mail.", `{"type":"object","properties":{"to":{"type":"string"},"text":{"type":"string"}},"required":["to"]}`, "sent")
+	return s
+}
+
+// notesServer has tools that change.
+func notesServer() *sdk.Server {
+	s := newServer("notes")
+	addTool(s, "add", "Adds a note.", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`, "added")
+	return s
+}
+
+// Texts that must come out as texts: markup, characters that turn the direction, and control characters.
+const (
+	markup  = `<img src=x onerror="window.hurt=1"><script>window.hurt=1</script><b id=hurt>bold</b>`
+	turning = "safe \u202Etxt.exe\u202C \u2066hidden\u2069 \x07bell"
+)
+
+// hostileServer says what could harm a page.
+func hostileServer() *sdk.Server {
+	s := newServer("hostile")
+	schema, err := json.Marshal(map[string]any{
+		"type": "object", "title": markup, "description": markup,
+		"properties": map[string]any{markup: map[string]any{"type": "string", "title": markup, "description": markup, "enum": []string{markup, "b"}}},
+	})
+	if err != nil {
+		panic(fmt.Sprint("hostile schema: ", err))
+	}
+	addTool(s, "trap", markup, string(schema), markup+turning)
+	addTool(s, "hidden", markup+turning, pathSchema, "") // is not let in
+	return s
+}
+
+func TestMain(m *testing.M) {
+	end := hosttest.Begin(func(mode string) bool {
+		if mode != "files" {
+			return false
+		}
+		if err := filesServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+		return true
+	})
+	if end == nil {
+		return
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(end))
 }

@@ -12,8 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/internal/npmdir"
@@ -52,9 +54,7 @@ func (s *site) tab(b *chromium.Browser) *tab {
 // do calls a method of the DevTools protocol.
 func (p *tab) do(method string, params any) {
 	p.Helper()
-	if err := p.Call(method, params, nil); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.Call(method, params, nil))
 }
 
 func (p *tab) watch(method string, params json.RawMessage) {
@@ -168,9 +168,7 @@ func (p *tab) quiet() {
 func (p *tab) has(expression string) bool {
 	p.Helper()
 	var is bool
-	if err := p.Eval("!!("+expression+")", &is); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.Eval("!!("+expression+")", &is))
 	return is
 }
 
@@ -185,9 +183,7 @@ func (p *tab) button(in, has, text string) {
 	p.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].filter((el) => el.innerText.includes(%q)).flatMap((el) => [...el.querySelectorAll('button, a')]).find((b) => b.textContent.trim() === %q)`, in, has, text)
 	p.AwaitTrue(find)
-	if err := p.Eval(find+".click()", nil); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.Eval(find+".click()", nil))
 }
 
 var axe = sync.OnceValues(func() (string, error) {
@@ -207,23 +203,40 @@ var axe = sync.OnceValues(func() (string, error) {
 func (p *tab) accessible(where string) {
 	p.Helper()
 	script, err := axe()
-	if err != nil {
-		p.Fatal(err)
-	}
-	if err := p.Eval("window.axe ? 0 : (() => {"+script+";return 0})()", nil); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, err)
+	assert.OK(p, p.Eval("window.axe ? 0 : (() => {"+script+";return 0})()", nil))
 	var found []struct {
 		ID, Impact, Help string
 		Nodes            []struct{ HTML, FailureSummary string }
 	}
 	err = p.Eval(`axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map((v) => ({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.slice(0, 3).map((n) => ({html: n.html, failureSummary: n.failureSummary}))})))`, &found)
-	if err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, err)
 	for _, v := range found {
 		if v.Impact == "serious" || v.Impact == "critical" {
 			p.Errorf("%s: got %s (%s): %s: %+v, want it accessible", where, v.ID, v.Impact, v.Help, v.Nodes)
 		}
 	}
+}
+
+// TestTabWatches has a page do what it must not, and its tab see that.
+func TestTabWatches(t *testing.T) {
+	_, p := openPage(t)
+	for _, c := range []struct{ script, want string }{
+		{"fetch('http://elsewhere.example/').catch(() => 0)", `"connect-src"`},
+		{"document.head.append(Object.assign(document.createElement('style'), {textContent: 'b {}'}))", `"style-src-elem"`},
+		{"try { document.createElement('p').innerHTML = '<b>x</b>' } catch {}", "require-trusted-types-for"},
+		{"setTimeout(() => { throw new Error('x') })", "an exception"},
+		{"console.error('x')", "a message in the console"},
+		{"setTimeout(() => { location = 'http://elsewhere.example/' })", "a request to http://elsewhere.example/"},
+	} {
+		assert.OK(t, p.Eval("(() => {"+c.script+"; return 0})()", nil))
+		hosttest.Eventually(t, c.want, func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return strings.Contains(strings.Join(p.problems, "\n"), c.want)
+		})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems = nil
 }

@@ -170,7 +170,7 @@ func (b *Browser) call(t *testing.T, session, method string, params, result any)
 }
 
 // patience bounds a step. Nothing measures against it; it only turns a hang into a failure.
-const patience = 40 * time.Second
+const patience = 2 * time.Minute
 
 // Open opens a page in a new tab, which has cookies of its own: each is the browser
 // of another user. If url is empty the tab is blank.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
@@ -72,3 +74,5 @@ func ExampleRows_Find() {
 	fmt.Println(c.Title, c.Mode, c.AnswerWithinSeconds)
 	// Output: Claude Desktop search 55
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -3,6 +3,8 @@ package filter_test
 import (
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/filter"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -30,3 +32,5 @@ func TestFilter(t *testing.T) {
 	_, err := filter.New(nil, []string{"["}, false)
 	assert.Fails(t, err, "a pattern that cannot be compiled")
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

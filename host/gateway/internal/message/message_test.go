@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -53,3 +55,5 @@ func TestObject(t *testing.T) {
 		assert.Equal(t, string(c.change(json.RawMessage(c.object))), c.want, "%s", c.name)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

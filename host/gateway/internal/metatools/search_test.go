@@ -9,8 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -227,4 +230,10 @@ func ExampleReadCall() {
 func ExampleListed() {
 	fmt.Println(len(metatools.Listed(metatools.RetrieveTools)) < 1000, metatools.IsCall(metatools.CallRead), metatools.Listed("search_tools"))
 	// Output: true true []
+}
+
+func TestMain(m *testing.M) {
+	if end := hosttest.Begin(nil); end != nil {
+		goleak.VerifyTestMain(m, goleak.Cleanup(end))
+	}
 }

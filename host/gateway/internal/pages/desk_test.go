@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -214,3 +216,5 @@ func TestAskEnds(t *testing.T) {
 		assert.Equal(t, get(d, e.Path(), here).Code, http.StatusNotFound, "%s", action)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -108,3 +110,5 @@ func TestDrops(t *testing.T) {
 	}
 	assert.Equal(t, len(s.events), 1, "messages")
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
