@@ -12,6 +12,7 @@ import (
 	"log"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
@@ -207,6 +208,7 @@ func ExampleFlow_BeginDevice() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	pending.Device.Interval = time.Millisecond // an example has no time
 	// Show pending.URL and pending.Device.UserCode. The user types the code:
 	if err := as.ApproveDevice(pending.Device.UserCode); err != nil {
 		log.Fatal(err)
@@ -238,6 +240,7 @@ func ExampleFlow_Poll() {
 	if err := stored.UnmarshalBinary(data); err != nil {
 		log.Fatal(err)
 	}
+	stored.Device.Interval = time.Millisecond                     // an example has no time
 	if err := as.DenyDevice(stored.Device.UserCode); err != nil { // the user
 		log.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,15 +23,11 @@ type canary struct {
 
 func newCanary(t testing.TB) *canary {
 	c := &canary{}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.port = portOf(newPeer(t, func(w http.ResponseWriter, r *http.Request) {
 		c.hits.Add(1)
 		jsonDoc(members{})(w, r)
-	}))
-	t.Cleanup(s.Close)
-	c.port = portOf(s.URL)
-	t.Cleanup(func() {
-		assert.Equal(t, c.hits.Load(), 0, "the canary was hit times")
-	})
+	}).url)
+	t.Cleanup(func() { assert.Equal(t, c.hits.Load(), 0, "requests to the canary") })
 	return c
 }
 
@@ -101,6 +96,14 @@ func hostileURLs(c *canary) (visible, names []string) {
 	), []string{"http://evil.example:" + c.port + "/x", "http://mcp.example.evil.example:" + c.port + "/", "http://127.0.0.1.nip.example:" + c.port + "/"}
 }
 
+// wantURLError checks what is told of an address that may not be used.
+func wantURLError(t *testing.T, err error, field, raw string) {
+	t.Helper()
+	e := wantAs[*URLError](t, err)
+	assert.Equal(t, e.Field, field, "%.80q", raw)
+	assert.Equal(t, len(e.Error()) <= 1024, true, "%.80q: %d bytes are few", raw, len(e.Error()))
+}
+
 // O4: the address that a challenge names.
 func TestHostileResourceMetadata(t *testing.T) {
 	c := newCanary(t)
@@ -108,12 +111,8 @@ func TestHostileResourceMetadata(t *testing.T) {
 	server := newSite(t)
 	f, _ := publicly(t, server, Config{})
 	for _, raw := range append(visible, names...) {
-		a, err := f.Discover(t.Context(), &DiscoverOptions{Challenges: []Challenge{{Scheme: "bearer", Params: params{"resource_metadata": raw}}}})
-		if a != nil || err == nil {
-			t.Errorf("%.80q: %+v", raw, a)
-		} else if e := wantAs[*URLError](t, err); e.Field != "resource_metadata" || len(e.Error()) > 512 {
-			t.Errorf("%.80q: %v", raw, e)
-		}
+		_, err := f.Discover(t.Context(), &DiscoverOptions{Challenges: []Challenge{{Scheme: "bearer", Params: params{"resource_metadata": raw}}}})
+		wantURLError(t, err, "resource_metadata", raw)
 	}
 	server.wantAsked(t) // nothing is guessed in place of it
 }
@@ -127,9 +126,7 @@ func TestHostileAuthorizationServers(t *testing.T) {
 		f, origin := publicly(t, server, Config{})
 		server.resource(pathPRM, origin+"/mcp", raw, origin)
 		server.put(rootAS, jsonDoc(authorityDoc(origin, nil)))
-		_, err := f.Discover(t.Context(), nil)
-		e := wantAs[*URLError](t, err)
-		assert.Equal(t, [...]any{e.Field, len(e.Error()) > 512}, [...]any{"authorization_servers", false}, "%.80q", raw)
+		wantURLError(t, errOf(f.Discover(t.Context(), nil)), "authorization_servers", raw)
 		server.wantAsked(t, pathPRM) // a bad one is not passed over in silence
 	}
 }
@@ -148,12 +145,7 @@ func TestHostileEndpoints(t *testing.T) {
 					continue // there is none
 				}
 				server.put(rootAS, jsonDoc(authorityDoc(origin, members{field: raw})))
-				a, err := f.Discover(t.Context(), nil)
-				if a != nil || err == nil {
-					t.Errorf("%.80q: %+v", raw, a)
-				} else if e := wantAs[*URLError](t, err); e.Field != field || len(e.Error()) > 512 {
-					t.Errorf("%.80q: %v", raw, e)
-				}
+				wantURLError(t, errOf(f.Discover(t.Context(), nil)), field, raw)
 			}
 		})
 	}
@@ -172,19 +164,9 @@ func TestHostileEndpointNames(t *testing.T) {
 		})))
 		a := assert.Value(f.Discover(t.Context(), nil))(t)
 		grant := &TokenSet{Authority: *a, Client: Client{Issuer: a.Issuer, ID: "c", Source: Dynamic}, Token: Token{Access: "SECRET", Refresh: "SECRET", Type: "Bearer"}}
-		for field, request := range map[string]func() error{
-			"registration_endpoint": func() error {
-				_, err := f.Register(t.Context(), a, "http://127.0.0.1/cb", nil)
-				return err
-			},
-			"token_endpoint": func() error {
-				_, err := f.Refresh(t.Context(), grant)
-				return err
-			},
-			"revocation_endpoint": func() error { return f.Revoke(t.Context(), grant) },
-		} {
-			assert.Equal(t, wantAs[*URLError](t, request()).Field, field, "%s", field)
-		}
+		wantURLError(t, errOf(f.Register(t.Context(), a, "http://127.0.0.1/cb", nil)), "registration_endpoint", raw)
+		wantURLError(t, errOf(f.Refresh(t.Context(), grant)), "token_endpoint", raw)
+		wantURLError(t, f.Revoke(t.Context(), grant), "revocation_endpoint", raw)
 	}
 }
 
@@ -194,14 +176,13 @@ func TestRedirectedMetadata(t *testing.T) {
 	for _, to := range []string{"http://127.0.0.1:" + c.port + "/", "http://evil.example:" + c.port + "/", "http://mcp.example:" + c.port + "/", "https://mcp.example/"} {
 		server := newSite(t)
 		f, origin := publicly(t, server, Config{})
-		server.put(pathPRM, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
+		server.put(pathPRM, redirects(http.StatusFound, to))
 		assert.Fails(t, errOf(f.Discover(t.Context(), nil)), "followed to %s", to)
 		server.resource(pathPRM, origin+"/mcp", origin)
-		server.put(rootAS, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusPermanentRedirect) })
+		server.put(rootAS, redirects(http.StatusPermanentRedirect, to))
 		_, err := f.Discover(t.Context(), nil)
-		if err == nil || errors.As(err, new(*MetadataError)) {
-			t.Errorf("followed to %s: %v", to, err)
-		}
+		assert.Fails(t, err, "followed to %s", to)
+		assert.Equal(t, errors.As(err, new(*MetadataError)), false, "metadata was taken from %s: %v", to, err)
 	}
 }
 
@@ -217,7 +198,6 @@ func TestLocalServerOpensThisMachineOnly(t *testing.T) {
 	assert.Value(f.Discover(t.Context(), nil))(t)
 	for _, issuer := range []string{"https://10.0.0.1", "http://169.254.169.254", "http://as.example"} {
 		server.resource(pathPRM, server.url+"/mcp", issuer)
-		_, err := f.Discover(t.Context(), nil)
-		wantAs[*URLError](t, err)
+		wantURLError(t, errOf(f.Discover(t.Context(), nil)), "authorization_servers", issuer)
 	}
 }
