@@ -62,11 +62,11 @@ func TestSearchReadsAsLongAsItsContext(t *testing.T) {
 // Of the tools of a large server less is read, so that no server fills the index.
 func TestSearchReadsLessOfLargeServers(t *testing.T) {
 	r := newBelt(t, nil, nil)
-	tools := numbered("s", 400, "tool%d", "early "+strings.Repeat("so ", 600)+"late")
+	tools := numbered("s", 300, "tool%d", "early "+strings.Repeat("so ", 600)+"late")
 	for _, c := range []struct {
 		tools int
 		late  bool
-	}{{400, false}, {350, false}, {200, true}, {300, false}} {
+	}{{300, false}, {200, true}, {260, false}} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
 		assert.Equal(t, len(found(t, r, toolset.Query{Text: "early"})) > 0, true, "%d tools are found", c.tools)
 		assert.Equal(t, len(found(t, r, toolset.Query{Text: "late"})) > 0, c.late, "%d tools are found by their last word", c.tools)

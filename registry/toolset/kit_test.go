@@ -196,9 +196,12 @@ func manyTools(t testing.TB) *belt {
 	return r
 }
 
-// realTools returns a registry with the tools of real servers.
+// realTools returns a registry with the tools of real servers, which all tests share.
 func realTools(t testing.TB) *belt {
 	t.Helper()
+	if realBelt != nil {
+		return realBelt
+	}
 	r := newBelt(t, nil, nil)
 	for _, s := range toolcorpus.Servers() {
 		var tools []registry.Tool
@@ -209,8 +212,11 @@ func realTools(t testing.TB) *belt {
 		}
 		mustReplace(t, r, s.Name, tools...)
 	}
+	realBelt = r
 	return r
 }
+
+var realBelt *belt
 
 // ask calls a tool with arguments, and returns the text of its result.
 func ask(t testing.TB, r *belt, tool, args string) string {

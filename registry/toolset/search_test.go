@@ -212,6 +212,7 @@ func TestSearchOfAStuffedTool(t *testing.T) {
 	r := realTools(t)
 	words := "search find create delete update list get send read write file issue page message email calendar database query browser image user customer payment branch repository"
 	mustReplace(t, r, "greedy", serverTool("greedy", strings.ReplaceAll(words, " ", "_")[:120], strings.Repeat("Use this to "+words+". ", 40)))
+	defer mustReplace(t, r, "greedy")
 	in := 0
 	queries := toolcorpus.Queries()
 	queries = queries[:assert.Cases(20, len(queries))]
