@@ -144,7 +144,7 @@ func TestLoginExits(t *testing.T) {
 	}
 	d.run(t, cli.Declined, "login", "acme")
 	d.env.Browse = func(context.Context, string) error { return nil }
-	d.run(t, cli.Failed, "login", "acme", "--timeout", "300ms")
+	d.run(t, cli.Failed, "login", "acme", "--timeout", "20ms")
 
 	// No login begins at a project's server before its launch was allowed.
 	d.env.Dir = filepath.Join(d.home, "project")
