@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,48 +13,35 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
-// cacheables are what can be kept: how to ask for it, and results with a number
-// in them and further members.
+// cacheables are what can be kept: results with a number in them and further members, and
+// how to ask for them.
 var cacheables = []struct {
-	method string
-	result func(n int, more string) string
-	ask    func(ctx context.Context, c *mcp.Client) (string, error)
+	method, result string
+	ask            func(ctx context.Context, c *mcp.Client) (string, error)
 }{
-	{"tools/list", func(n int, more string) string {
-		return fmt.Sprintf(`{"tools":[{"name":"%d","inputSchema":{"type":"object"}}]%s}`, n, more)
-	}, func(ctx context.Context, c *mcp.Client) (string, error) {
+	{"tools/list", `{"tools":[{"name":"%d","inputSchema":{"type":"object"}}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) {
 		tools, err := c.Tools(ctx)
 		return names(tools), err
 	}},
-	{"prompts/list", func(n int, more string) string {
-		return fmt.Sprintf(`{"prompts":[{"name":"%d"}]%s}`, n, more)
-	}, func(ctx context.Context, c *mcp.Client) (name string, err error) {
-		prompts, err := collect(c.Prompts(ctx))
-		for _, p := range prompts {
-			name += p.Name
-		}
-		return name, err
+	{"prompts/list", `{"prompts":[{"name":"%d"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) {
+		return keyIn(c.Prompts(ctx), func(p *mcp.Prompt) string { return p.Name })
 	}},
-	{"resources/list", func(n int, more string) string {
-		return resourcePage(more, fmt.Sprint(n))
-	}, func(ctx context.Context, c *mcp.Client) (string, error) {
-		resources, err := collect(c.Resources(ctx))
-		return uris(resources), err
+	{"resources/list", `{"resources":[{"uri":"%d","name":"n"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) {
+		return keyIn(c.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
 	}},
-	{"resources/templates/list", func(n int, more string) string {
-		return fmt.Sprintf(`{"resourceTemplates":[{"uriTemplate":"%d","name":"n"}]%s}`, n, more)
-	}, func(ctx context.Context, c *mcp.Client) (uri string, err error) {
-		templates, err := collect(c.ResourceTemplates(ctx))
-		for _, t := range templates {
-			uri += t.URITemplate
-		}
-		return uri, err
+	{"resources/templates/list", `{"resourceTemplates":[{"uriTemplate":"%d","name":"n"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) {
+		return keyIn(c.ResourceTemplates(ctx), func(r *mcp.ResourceTemplate) string { return r.URITemplate })
 	}},
-	{"resources/read", func(n int, more string) string {
-		return fmt.Sprintf(`{"contents":[{"uri":"a:x","text":"%d"}]%s}`, n, more)
-	}, func(ctx context.Context, c *mcp.Client) (string, error) {
-		return read(ctx, c, "a:x", nil)
-	}},
+	{"resources/read", `{"contents":[{"uri":"a:x","text":"%d"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) { return read(ctx, c, "a:x", nil) }},
+}
+
+// keyIn returns the key of the one item in a list.
+func keyIn[T any](list iter.Seq2[*T, error], key func(*T) string) (string, error) {
+	items, err := collect(list)
+	if len(items) != 1 {
+		return "", err
+	}
+	return key(items[0]), err
 }
 
 func read(ctx context.Context, c *mcp.Client, uri string, opts *mcp.RequestOptions) (string, error) {
@@ -68,15 +56,15 @@ func read(ctx context.Context, c *mcp.Client, uri string, opts *mcp.RequestOptio
 func counting(more string) mcptest.Script {
 	script := mcptest.Script{}
 	for _, kind := range cacheables {
-		script[kind.method] = func(c *mcptest.Call) { c.Result(kind.result(c.Number, more)) }
+		script[kind.method] = func(c *mcptest.Call) { c.Result(fmt.Sprintf(kind.result, c.Number, more)) }
 	}
 	return script
 }
 
-// eachCacheable runs a test for each method; want asks and compares.
+// eachCacheable runs a test for each method in a bubble; want asks and compares.
 func eachCacheable(t *testing.T, test func(t *testing.T, method string, want func(t *testing.T, c *mcp.Client, n int))) {
 	for _, kind := range cacheables {
-		t.Run(kind.method, func(t *testing.T) {
+		runInBubble(t, kind.method, func(t *testing.T) {
 			test(t, kind.method, func(t *testing.T, c *mcp.Client, n int) {
 				t.Helper()
 				assert.Equal(t, assert.Value(kind.ask(t.Context(), c))(t), fmt.Sprint(n))
@@ -85,22 +73,25 @@ func eachCacheable(t *testing.T, test func(t *testing.T, method string, want fun
 	}
 }
 
+func wantRead(t *testing.T, c *mcp.Client, uri, want string) {
+	t.Helper()
+	assert.Equal(t, assert.Value(read(t.Context(), c, uri, nil))(t), want, "%s", uri)
+}
+
 func TestCacheTTL(t *testing.T) {
 	for _, p := range planes() {
 		for _, capabilities := range []string{quiet, allFeatures} {
 			eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
-				synctest.Test(t, func(t *testing.T) {
-					server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, capabilities), counting(`,"ttlMs":1500,"cacheScope":"public"`))
-					c := newClient(t, p.to(server), nil)
-					ready(t, c)
-					want(t, c, 1)
-					pass(1500*time.Millisecond - time.Nanosecond)
-					want(t, c, 1)
-					pass(time.Nanosecond)
-					want(t, c, 2)
-					want(t, c, 2)
-					wantCount(t, server, method, 2)
-				})
+				server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, capabilities), counting(`,"ttlMs":1500,"cacheScope":"public"`))
+				c := newClient(t, p.to(server), nil)
+				ready(t, c)
+				want(t, c, 1)
+				pass(1500*time.Millisecond - time.Nanosecond)
+				want(t, c, 1)
+				pass(time.Nanosecond)
+				want(t, c, 2)
+				want(t, c, 2)
+				wantCount(t, server, method, 2)
 			})
 		}
 	}
@@ -111,20 +102,18 @@ func TestCacheTTL(t *testing.T) {
 func TestCacheStale(t *testing.T) {
 	for _, hint := range []string{"", `,"ttlMs":0`, `,"ttlMs":-5`, `,"ttlMs":"1000"`, `,"ttlMs":null`, `,"TTLMS":1000`} {
 		eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(hint+`,"cacheScope":"public"`)), nil)
+			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(hint+`,"cacheScope":"public"`)), nil)
+			want(t, c, 1)
+			want(t, c, 2)
+			want(t, c, 3)
+			explicit := hint == `,"ttlMs":0` || hint == `,"ttlMs":-5`
+			c = newClient(t, featured(t, mcp.Revision20260728, counting(hint)), nil)
+			want(t, c, 1)
+			if method == "tools/list" && !explicit {
 				want(t, c, 1)
+			} else {
 				want(t, c, 2)
-				want(t, c, 3)
-				explicit := hint == `,"ttlMs":0` || hint == `,"ttlMs":-5`
-				c = newClient(t, featured(t, mcp.Revision20260728, counting(hint)), nil)
-				want(t, c, 1)
-				if method == "tools/list" && !explicit {
-					want(t, c, 1)
-				} else {
-					want(t, c, 2)
-				}
-			})
+			}
 		})
 	}
 }
@@ -132,14 +121,12 @@ func TestCacheStale(t *testing.T) {
 func TestCacheLongTTL(t *testing.T) {
 	for _, ttl := range []string{"86400001", "1e300", "9223372036854775808", "1e999"} {
 		eachCacheable(t, func(t *testing.T, _ string, want func(*testing.T, *mcp.Client, int)) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(`,"ttlMs":`+ttl)), &mcp.ClientOptions{HealthInterval: -1})
-				want(t, c, 1)
-				pass(24*time.Hour - time.Nanosecond)
-				want(t, c, 1)
-				pass(time.Nanosecond)
-				want(t, c, 2)
-			})
+			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(`,"ttlMs":`+ttl)), &mcp.ClientOptions{HealthInterval: -1})
+			want(t, c, 1)
+			pass(24*time.Hour - time.Nanosecond)
+			want(t, c, 1)
+			pass(time.Nanosecond)
+			want(t, c, 2)
 		})
 	}
 }
@@ -147,17 +134,15 @@ func TestCacheLongTTL(t *testing.T) {
 // Older revisions know no such hints.
 func TestCacheLegacy(t *testing.T) {
 	eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
-		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, quiet), counting(`,"ttlMs":1500,"cacheScope":"public"`)), nil)
+		c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, quiet), counting(`,"ttlMs":1500,"cacheScope":"public"`)), nil)
+		want(t, c, 1)
+		if method == "tools/list" {
 			want(t, c, 1)
-			if method == "tools/list" {
-				want(t, c, 1)
-				pass(time.Hour)
-				want(t, c, 1)
-				return
-			}
-			want(t, c, 2)
-		})
+			pass(time.Hour)
+			want(t, c, 1)
+			return
+		}
+		want(t, c, 2)
 	})
 }
 
@@ -168,24 +153,22 @@ func TestCacheScope(t *testing.T) {
 		`,"cacheScope":"PUBLIC"`: false, `,"cacheScope":7`: false, `,"cacheScope":null`: false,
 	} {
 		eachCacheable(t, func(t *testing.T, _ string, want func(*testing.T, *mcp.Client, int)) {
-			synctest.Test(t, func(t *testing.T) {
-				server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`+scope))
-				opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-				ann, bob := newClient(t, server, opts), newClient(t, server, opts)
-				other := mcp.NewClient("other", server, opts)
-				defer other.Close()
-				want(t, ann, 1)
-				if shared {
-					want(t, bob, 1)
-					want(t, other, 2)
-					_ = ann.Close()
-					want(t, bob, 1)
-				} else {
-					want(t, bob, 2)
-					want(t, other, 3)
-					want(t, bob, 2)
-				}
-			})
+			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`+scope))
+			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+			ann, bob := newClient(t, server, opts), newClient(t, server, opts)
+			other := mcp.NewClient("other", server, opts)
+			defer other.Close()
+			want(t, ann, 1)
+			if shared {
+				want(t, bob, 1)
+				want(t, other, 2)
+				_ = ann.Close()
+				want(t, bob, 1)
+			} else {
+				want(t, bob, 2)
+				want(t, other, 3)
+				want(t, bob, 2)
+			}
 		})
 	}
 }
@@ -200,65 +183,57 @@ func TestCacheForgets(t *testing.T) {
 	}
 	for _, p := range planes() {
 		eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
-			synctest.Test(t, func(t *testing.T) {
-				server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000,"cacheScope":"public"`))
-				opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-				ann, bob := newClient(t, p.to(server), opts), newClient(t, p.to(server), opts)
-				want(t, ann, 1)
-				want(t, bob, 1)
-				for _, name := range announcements {
-					if name != announcements[method] {
-						server.Notify("notifications/"+name, `{"uri":"a:y"}`)
-					}
+			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000,"cacheScope":"public"`))
+			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
+			ann, bob := newClient(t, p.to(server), opts), newClient(t, p.to(server), opts)
+			want(t, ann, 1)
+			want(t, bob, 1)
+			for _, name := range announcements {
+				if name != announcements[method] {
+					server.Notify("notifications/"+name, `{"uri":"a:y"}`)
 				}
-				synctest.Wait()
-				want(t, ann, 1)
-				server.Notify("notifications/"+announcements[method], `{"uri":"a:x"}`)
-				synctest.Wait()
-				want(t, ann, 2)
-				want(t, bob, 2)
-			})
+			}
+			synctest.Wait()
+			want(t, ann, 1)
+			server.Notify("notifications/"+announcements[method], `{"uri":"a:x"}`)
+			synctest.Wait()
+			want(t, ann, 2)
+			want(t, bob, 2)
 		})
 	}
 }
 
 // What was asked for before an announcement is not kept.
 func TestCacheForgetsUnderWay(t *testing.T) {
+	changed := func(notification, params, result string) mcptest.Handler {
+		return func(c *mcptest.Call) {
+			if c.Number == 1 {
+				c.Notify(notification, params)
+			}
+			c.Result(fmt.Sprintf(result, c.Number))
+		}
+	}
 	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": func(c *mcptest.Call) {
-			if c.Number == 1 {
-				c.Notify("notifications/resources/updated", `{"uri":"a:x/part"}`)
-			}
-			c.Result(fmt.Sprintf(`{"contents":[{"uri":"a:x","text":"%d"}],"ttlMs":60000}`, c.Number))
-		}, "prompts/list": func(c *mcptest.Call) {
-			if c.Number == 1 {
-				c.Notify("notifications/prompts/list_changed", "")
-			}
-			c.Result(fmt.Sprintf(`{"prompts":[{"name":"%d"}],"ttlMs":60000}`, c.Number))
-		}}), nil)
+		c := newClient(t, featured(t, mcp.Revision20260728, mcptest.Script{
+			"resources/read": changed("notifications/resources/updated", `{"uri":"a:x/part"}`, `{"contents":[{"uri":"a:x","text":"%d"}],"ttlMs":60000}`),
+			"prompts/list":   changed("notifications/prompts/list_changed", "", `{"prompts":[{"name":"%d"}],"ttlMs":60000}`),
+		}), nil)
 		for _, want := range []string{"1", "2", "2"} {
-			assert.Equal(t, assert.Value(read(t.Context(), c, "a:x", nil))(t), want)
-			prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
-			assert.Equal(t, prompts[0].Name, want, "name")
+			wantRead(t, c, "a:x", want)
+			assert.Equal(t, assert.Value(collect(c.Prompts(t.Context())))(t)[0].Name, want, "name")
 		}
 	})
 }
 
 // A change of a part is one of the whole.
 func TestCacheForgetsWhole(t *testing.T) {
-	for _, test := range []struct {
-		changed string
-		forgets bool
-	}{
-		{"f://a/b", true}, {"f://a/b/c", true}, {"f://a/b/c/d", true}, {"f://a", false}, {"f://a/bc", false}, {"g://x", false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
+	for changed, want := range map[string]string{"f://a/b": "2", "f://a/b/c": "2", "f://a/b/c/d": "2", "f://a": "1", "f://a/bc": "1", "g://x": "1"} {
+		runInBubble(t, changed, func(t *testing.T) {
 			server, c := withClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
-			assert.Value(read(t.Context(), c, "f://a/b", nil))(t)
-			server.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, test.changed))
+			wantRead(t, c, "f://a/b", "1")
+			updated(server, changed)
 			synctest.Wait()
-			got := assert.Value(read(t.Context(), c, "f://a/b", nil))(t)
-			assert.Equal(t, got == "2", test.forgets, "after a change of %s", test.changed)
+			wantRead(t, c, "f://a/b", want)
 		})
 	}
 }
@@ -321,51 +296,35 @@ func TestCacheGivesCopies(t *testing.T) {
 // A new connection may be that of another user.
 func TestCacheForgetsWithConnection(t *testing.T) {
 	eachCacheable(t, func(t *testing.T, _ string, want func(*testing.T, *mcp.Client, int)) {
-		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
-			want(t, c, 1)
-			assert.OK(t, c.Reconnect(t.Context()))
-			want(t, c, 2)
-		})
+		c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
+		want(t, c, 1)
+		assert.OK(t, c.Reconnect(t.Context()))
+		want(t, c, 2)
 	})
 }
 
 // What was not used for the longest time gives way, and what is larger than the
 // cache stays out.
 func TestCacheBounded(t *testing.T) {
-	server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
-	want := func(c *mcp.Client, uri, want string) {
-		t.Helper()
-		assert.Equal(t, assert.Value(read(t.Context(), c, uri, nil))(t), want, "%s", uri)
+	server, c := withClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), &mcp.ClientOptions{Cache: mcp.NewCache(800)}) // room for two
+	for _, read := range []string{"a1", "b2", "a1", "c3" /* drops b */, "a1", "b4" /* drops c */, "a1", "c5"} {
+		wantRead(t, c, read[:1], read[1:])
 	}
-	c := newClient(t, server, &mcp.ClientOptions{Cache: mcp.NewCache(800)}) // room for two
-	want(c, "a", "1")
-	want(c, "b", "2")
-	want(c, "a", "1")
-	want(c, "c", "3") // drops b
-	want(c, "a", "1")
-	want(c, "b", "4") // drops c
-	want(c, "a", "1")
-	want(c, "c", "5")
 	none := newClient(t, server, &mcp.ClientOptions{Cache: mcp.NewCache(0)})
-	want(none, "a", "6")
-	want(none, "a", "7")
+	wantRead(t, none, "a", "6")
+	wantRead(t, none, "a", "7")
 }
 
 // What was read before the server agreed to announce changes may be old by then.
 func TestCacheForgetsWhenFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, announcer(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
-		want := func(want string) {
-			t.Helper()
-			assert.Equal(t, assert.Value(read(t.Context(), c, "a:x", nil))(t), want)
-		}
-		want("1")
-		want("1")
+		wantRead(t, c, "a:x", "1")
+		wantRead(t, c, "a:x", "1")
 		f := follow(t, c, "a:x")
 		f.want(t, "a:x")
-		want("2")
-		want("2")
+		wantRead(t, c, "a:x", "2")
+		wantRead(t, c, "a:x", "2")
 		f.stop()
 		f.want(t, "end")
 	})
@@ -387,9 +346,7 @@ func TestCacheGivesCopiesOfTools(t *testing.T) {
 
 // What was asked with metadata of the caller's is not what is asked without.
 func TestCacheMeta(t *testing.T) {
-	server, c := withClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"resources":{}}`), mcptest.Script{
-		"resources/read": mcptest.Result(`{"contents":[{"uri":"a:a","text":"x"}],"ttlMs":60000}`),
-	}), nil)
+	server, c := withClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
 	special := &mcp.RequestOptions{Meta: mcp.Meta{"com.example/tenant": "a"}}
 	for i, opts := range []*mcp.RequestOptions{special, nil, special, nil} {
 		assert.Value(c.ReadResource(t.Context(), "a:a", opts))(t)
@@ -401,14 +358,10 @@ func TestCacheMeta(t *testing.T) {
 func TestCacheZero(t *testing.T) {
 	for name, cache := range map[string]*mcp.Cache{"zero": {}, "no room": mcp.NewCache(0), "less": mcp.NewCache(-1)} {
 		t.Run(name, func(t *testing.T) {
-			server, c := withClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"resources":{}}`), mcptest.Script{
-				"resources/read": mcptest.Result(`{"contents":[{"uri":"a:a","text":"x"}],"ttlMs":60000}`),
-			}), &mcp.ClientOptions{Cache: cache})
-			for range 2 {
-				assert.Value(c.ReadResource(t.Context(), "a:a", nil))(t)
-			}
+			c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), &mcp.ClientOptions{Cache: cache})
+			wantRead(t, c, "a:a", "1")
+			wantRead(t, c, "a:a", "2")
 			assert.OK(t, c.Reconnect(t.Context()))
-			wantCount(t, server, "resources/read", 2)
 		})
 	}
 }

@@ -45,20 +45,14 @@ func TestInputRequired(t *testing.T) {
 		res := assert.Value(c.CallTool(t.Context(), "x", json.RawMessage(`{"a":1}`), nil))(t)
 		assert.Equal(t, textOf(t, res), "done", "result")
 		const ann = `{"action":"accept","content":{"name":"Ann"}}`
-		for i, want := range []struct{ responses, state string }{
-			{"", ""},
-			{`{"q 1":` + ann + `,"q\"2":` + ann + `}`, state},
-			{`{"q3":` + ann + `}`, ""},
+		for i, want := range [][4]string{
+			{`"x"`, `{"a":1}`, "", ""},
+			{`"x"`, `{"a":1}`, `{"q 1":` + ann + `,"q\"2":` + ann + `}`, state},
+			{`"x"`, `{"a":1}`, `{"q3":` + ann + `}`, ""},
 		} {
-			var params struct {
-				Name           string          `json:"name"`
-				Arguments      json.RawMessage `json:"arguments"`
-				InputResponses json.RawMessage `json:"inputResponses"`
-				RequestState   json.RawMessage `json:"requestState"`
+			for j, member := range []string{"name", "arguments", "inputResponses", "requestState"} {
+				assert.Equal(t, memberOf(t, server.Received("tools/call")[i].Params, member), want[j], "round %d: %s", i+1, member)
 			}
-			assert.OK(t, json.Unmarshal(server.Received("tools/call")[i].Params, &params))
-			assert.Equal(t, [...]any{params.Name, string(params.Arguments), string(params.InputResponses), string(params.RequestState)},
-				[...]any{"x", `{"a":1}`, want.responses, want.state}, "round %d", i+1)
 		}
 	})
 }
@@ -143,20 +137,15 @@ func TestSecondRoundNotSent(t *testing.T) {
 		server.Disconnect()
 		return annAnswers(ctx, r)
 	}})
-	_, err := call(t, c, "x")
-	if err == nil || mcp.SafeToRetry(err) {
-		t.Errorf("error %v would be repeated", err)
-	}
+	err := errOf(call(t, c, "x"))
+	assert.Fails(t, err)
+	assert.Equal(t, mcp.SafeToRetry(err), false, "error %v would be repeated", err)
 }
 
 // A handler that waits in the middle of a call ends with the call's time, with
 // the client, and not with the beginning of Shutdown.
 func TestInputEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		waits := func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
 		server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+inputRequest+`}`, "")})
 		c := newClient(t, server, &mcp.ClientOptions{Elicit: waits, CallTimeout: time.Minute})
 		ready(t, c)
@@ -190,16 +179,13 @@ var inputRequests = []struct {
 	run                  func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error
 }{
 	{"tools/call", "x", `{"content":[]}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
-		_, err := c.CallTool(ctx, "x", json.RawMessage(`{"a":1}`), &mcp.CallToolOptions{Input: round})
-		return err
+		return errOf(c.CallTool(ctx, "x", json.RawMessage(`{"a":1}`), &mcp.CallToolOptions{Input: round}))
 	}},
 	{"prompts/get", "", `{"messages":[]}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
-		_, err := c.GetPrompt(ctx, "x", nil, &mcp.RequestOptions{Input: round})
-		return err
+		return errOf(c.GetPrompt(ctx, "x", nil, &mcp.RequestOptions{Input: round}))
 	}},
 	{"resources/read", "", `{"contents":[],"ttlMs":60000,"cacheScope":"public"}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
-		_, err := c.ReadResource(ctx, "a:x", &mcp.RequestOptions{Input: round})
-		return err
+		return errOf(c.ReadResource(ctx, "a:x", &mcp.RequestOptions{Input: round}))
 	}},
 }
 
@@ -236,13 +222,10 @@ func TestInputRound(t *testing.T) {
 				assert.Lacks(t, text, "Who")
 				assert.Lacks(t, text, "é")
 				wantCount(t, server, test.method, 1)
-				if r := traced.of(test.method); len(r) != 1 {
-					t.Errorf("got %d traced requests, want 1", len(r))
-				} else if r[0].Err != nil {
-					t.Errorf("got the traced error %v, want none", r[0].Err)
-				} else if !strings.Contains(string(r[0].Result), "input_required") {
-					t.Errorf("got the traced result %s, want the server's", r[0].Result)
-				}
+				r := traced.of(test.method)
+				wantLen(t, r, 1, "traced requests")
+				assert.OK(t, r[0].Err, "traced")
+				assert.Contains(t, string(r[0].Result), "input_required", "the traced result")
 
 				c := newClient(t, p.to(server), noHandler(t))
 				round := &mcp.InputRound{Responses: json.RawMessage(responses), State: need.State}

@@ -50,13 +50,18 @@ func newSite(t *testing.T, revision string, script map[string]func(*visit)) *sit
 			`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"site","version":"1"}}`, revision))
 	}
 	maps.Copy(s.script, script)
-	server := httptest.NewServer(s)
+	s.URL = serveHTTP(t, s)
+	return s
+}
+
+// serveHTTP starts an HTTP server until the end of the test, and returns its URL.
+func serveHTTP(t *testing.T, h http.Handler) string {
+	server := httptest.NewServer(h)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	s.URL = server.URL
-	return s
+	return server.URL
 }
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -1,12 +1,10 @@
 package mcp_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,11 +15,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
-// lists are the lists that are iterated over, reduced to their errors.
-var lists = []struct {
+// A listing is one of the lists that are iterated over, reduced to its error.
+type listing struct {
 	method, member string
 	read           func(context.Context, *mcp.Client) (int, error)
-}{
+}
+
+var lists = []listing{
 	{"prompts/list", "prompts", func(ctx context.Context, c *mcp.Client) (int, error) { return count(c.Prompts(ctx)) }},
 	{"resources/list", "resources", func(ctx context.Context, c *mcp.Client) (int, error) { return count(c.Resources(ctx)) }},
 	{"resources/templates/list", "resourceTemplates", func(ctx context.Context, c *mcp.Client) (int, error) { return count(c.ResourceTemplates(ctx)) }},
@@ -29,6 +29,11 @@ var lists = []struct {
 		tools, err := c.Tools(ctx)
 		return len(tools), err
 	}},
+}
+
+func (l listing) want(t *testing.T, c *mcp.Client, n int) {
+	t.Helper()
+	assert.Equal(t, assert.Value(l.read(t.Context(), c))(t), n, "items of %s", l.method)
 }
 
 func count[T any](list iter.Seq2[*T, error]) (int, error) {
@@ -45,37 +50,24 @@ func item(n int) string {
 func TestListsRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for _, l := range lists {
-			for _, bad := range []struct{ result, path string }{
-				{`{}`, l.member},
-				{`[]`, l.member},
-				{`7`, l.member},
-				{`{"` + l.member + `":{}}`, l.member},
-				{`{"` + l.member + `":null}`, l.member},
-				{`{"` + strings.ToUpper(l.member) + `":[]}`, l.member},
-				{`{"` + l.member + `":[],"nextCursor":1}`, "nextCursor"},
-				{`{"` + l.member + `":[],"nextCursor":{}}`, "nextCursor"},
-				{`{"` + l.member + `":[],"resultType":7}`, "resultType"},
-				{`{"` + l.member + `":[],"resultType":"later"}`, "resultType"},
-				{`{"` + l.member + `":[],"resultType":"input_required"}`, "resultType"},
-				{`{"` + l.member + `":[],"nextCursor":"again"}`, "nextCursor"},
+			for bad, path := range map[string]string{
+				`{}`: l.member, `[]`: l.member, `7`: l.member, `{"LIST":{}}`: l.member, `{"LIST":null}`: l.member,
+				`{"` + strings.ToUpper(l.member) + `":[]}`: l.member, `{"LIST":[],"nextCursor":1}`: "nextCursor", `{"LIST":[],"nextCursor":{}}`: "nextCursor",
+				`{"LIST":[],"nextCursor":"again"}`: "nextCursor", `{"LIST":[],"resultType":7}`: "resultType",
+				`{"LIST":[],"resultType":"later"}`: "resultType", `{"LIST":[],"resultType":"input_required"}`: "resultType",
 			} {
-				good := mcptest.Result(`{"` + l.member + `":[` + item(1) + `],"resultType":"complete"}`)
-				refuse := mcptest.Result(bad.result)
-				c := newClient(t, p.to(featured(t, revision, mcptest.Script{l.method: mcptest.Sequence(refuse, func(c *mcptest.Call) {
-					if strings.Contains(bad.result, "again") && c.Number == 2 {
-						refuse(c)
-					} else {
-						good(c)
-					}
-				})})), nil)
-				n, err := l.read(t.Context(), c)
-				invalid := assert.As[*mcp.ProtocolError](t, err, "%s %s", l.method, bad.result)
-				assert.Equal(t, [...]any{n, invalid.Path, invalid.Method, invalid.Server},
-					[...]any{0, bad.path, l.method, "scripted"}, "%s %s", l.method, bad.result)
-				wantOutcome(t, err, mcp.Answered)
-				if n, err := l.read(t.Context(), c); n != 1 || err != nil {
-					t.Errorf("%s after %s: %d items, error %v", l.method, bad.result, n, err)
+				bad = strings.Replace(bad, "LIST", l.member, 1)
+				refuse, good := mcptest.Result(bad), mcptest.Result(`{"`+l.member+`":[`+item(1)+`],"resultType":"complete"}`)
+				answers := mcptest.Sequence(refuse, good)
+				if strings.Contains(bad, "again") {
+					answers = mcptest.Sequence(refuse, refuse, good)
 				}
+				c := newClient(t, p.to(featured(t, revision, mcptest.Script{l.method: answers})), nil)
+				n, err := l.read(t.Context(), c)
+				wantInvalid(t, err, l.method, path, "%s %s", l.method, bad)
+				assert.Equal(t, n, 0, "items")
+				wantOutcome(t, err, mcp.Answered)
+				l.want(t, c, 1)
 				assert.Equal(t, c.State().Connections, 1, "connections")
 			}
 		}
@@ -97,46 +89,22 @@ func TestListsBounded(t *testing.T) {
 	}
 }
 
-func TestListsLeaveOut(t *testing.T) {
-	var log bytes.Buffer
-	for _, l := range lists {
-		server := featured(t, mcp.Revision20251125, mcptest.Script{l.method: mcptest.Result(
-			`{"` + l.member + `":[` + item(1) + `,7,null,{},{"name":1,"uri":1,"uriTemplate":1},` + item(2) + `]}`)})
-		c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if n, err := l.read(t.Context(), c); n != 2 || err != nil {
-			t.Errorf("%s: %d items, error %v", l.method, n, err)
-		}
-		for i := 1; i < 5; i++ {
-			assert.Contains(t, log.String(), fmt.Sprintf("%s %s[%d]", l.method, l.member, i))
-		}
-	}
-}
-
 // A server without a list is not asked for it.
 func TestListsNotOffered(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, `{"logging":{}}`)), nil)
 		for _, l := range lists {
-			if n, err := l.read(t.Context(), c); n != 0 || err != nil {
-				t.Errorf("%s: %d items, error %v", l.method, n, err)
-			}
+			l.want(t, c, 0)
 			wantCount(t, server, l.method, 0)
 		}
 	})
 }
 
 func TestListsEmptyCursor(t *testing.T) {
-	for _, revision := range eras() {
+	for revision, want := range map[string]int{mcp.Revision20251125: 1, mcp.Revision20260728: 2} {
 		for _, l := range lists {
-			server := featured(t, revision, mcptest.Script{l.method: mcptest.Sequence(
-				mcptest.Result(`{"`+l.member+`":[`+item(1)+`],"nextCursor":""}`), mcptest.Result(`{"`+l.member+`":[`+item(2)+`]}`))})
-			want := 1
-			if revision == mcp.Revision20260728 {
-				want = 2
-			}
-			if n, err := l.read(t.Context(), newClient(t, server, nil)); n != want || err != nil {
-				t.Errorf("%s %s: %d items, error %v", revision, l.method, n, err)
-			}
+			l.want(t, newClient(t, featured(t, revision, mcptest.Script{l.method: mcptest.Sequence(
+				mcptest.Result(`{"`+l.member+`":[`+item(1)+`],"nextCursor":""}`), mcptest.Result(`{"`+l.member+`":[`+item(2)+`]}`))}), nil), want)
 		}
 	}
 }
@@ -235,7 +203,7 @@ func TestListBadCursor(t *testing.T) {
 func TestListRefusedCursor(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for _, l := range lists {
-			server := featured(t, revision, mcptest.Script{l.method: func(c *mcptest.Call) {
+			server, c := p.withClient(t, featured(t, revision, mcptest.Script{l.method: func(c *mcptest.Call) {
 				switch cursor := cursorOf(c.Params); {
 				case cursor == "" && c.Number == 1:
 					c.Result(`{"` + l.member + `":[` + item(1) + `],"nextCursor":"old","ttlMs":0}`)
@@ -246,9 +214,8 @@ func TestListRefusedCursor(t *testing.T) {
 				default: // the list has changed
 					c.Error(-32602, "unknown cursor")
 				}
-			}})
-			n := assert.Value(l.read(t.Context(), newClient(t, p.to(server), nil)))(t)
-			assert.Equal(t, n, 2, "%s: items", l.method)
+			}}), nil)
+			l.want(t, c, 2)
 			wantCount(t, server, l.method, 4)
 		}
 	})
@@ -305,10 +272,9 @@ func TestToolsOfOneTime(t *testing.T) {
 // Callers who wait for the same list share it, even if it is good for no time.
 func TestStaleToolsListedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			pause(time.Second)
-			c.Result(`{"tools":[{"name":"a"}],"ttlMs":0}`)
-		}}), nil)
+		server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{
+			"tools/list": slowly(time.Second, mcptest.Result(`{"tools":[{"name":"a"}],"ttlMs":0}`)),
+		}), nil)
 		ready(t, c)
 		go func() { _, _ = c.Tools(t.Context()) }()
 		pass(500 * time.Millisecond)

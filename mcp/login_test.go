@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,7 +39,7 @@ type club struct {
 func newClub(t *testing.T, revision string, script map[string]func(*visit)) *club {
 	t.Helper()
 	g := &club{t: t, site: newSite(t, revision, script), done: make(chan struct{})}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	g.to = transport.HTTP{OAuth: g, URL: serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer member":
 			w.WriteHeader(http.StatusUnauthorized)
@@ -50,13 +49,17 @@ func newClub(t *testing.T, revision string, script map[string]func(*visit)) *clu
 		default:
 			g.site.ServeHTTP(w, r)
 		}
-	}))
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	g.to = transport.HTTP{URL: server.URL, OAuth: g}
+	}))}
 	return g
+}
+
+// newMember returns a club with a client that it has let in.
+func newMember(t *testing.T, revision string) (*club, *mcp.Client) {
+	g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+	g.logIn(false)
+	c := newClient(t, &g.to, nil)
+	ready(t, c)
+	return g, c
 }
 
 func (g *club) TokenSource(context.Context) (oauth2.TokenSource, error) {
@@ -106,16 +109,15 @@ func (g *club) logOut() {
 	g.member = false
 }
 
-// waitFor waits for a phase.
-func waitFor(t *testing.T, c *mcp.Client, want mcp.Phase) mcp.State {
+// waitFor waits for a phase, and for a login at an address if that is given.
+func waitFor(t *testing.T, c *mcp.Client, want mcp.Phase, url ...string) mcp.State {
 	t.Helper()
-	ctx := within(t, time.Minute)
-	for s := range c.Watch(ctx) {
-		if s.Phase == want {
+	for s := range c.Watch(within(t, time.Minute)) {
+		if s.Phase == want && (len(url) == 0 || s.LoginURL == url[0]) {
 			return s
 		}
 	}
-	t.Fatalf("phase %v, want %v", c.State().Phase, want)
+	t.Fatalf("state %+v, want %v %s", c.State(), want, url)
 	return mcp.State{}
 }
 
@@ -137,8 +139,7 @@ func TestLoginAtConnect(t *testing.T) {
 		url := wantLogin(t, c.Ready(t.Context())).URL
 		s := wantPhase(t, c, mcp.Authenticating)
 		assert.Equal(t, [...]any{s.LoginURL, s.Failures, s.ProtocolVersion}, [...]any{url, 1, ""})
-		_, err := call(t, c, "x")
-		wantLogin(t, err)
+		wantLogin(t, errOf(call(t, c, "x")))
 		g.logIn(true)
 		ready(t, c) // who asks now waits for the connection
 		s = waitFor(t, c, mcp.Ready)
@@ -186,9 +187,8 @@ func TestLoginInMidLife(t *testing.T) {
 
 		g.logOut()
 		for range 2 { // the second login has another address
-			_, err := call(t, c, "x")
-			url := wantLogin(t, err).URL
-			s := waitForLogin(t, c, url)
+			url := wantLogin(t, errOf(call(t, c, "x"))).URL
+			s := waitFor(t, c, mcp.Authenticating, url)
 			assert.Fails(t, s.Err)
 			assert.Equal(t, [...]any{s.Connections, s.ProtocolVersion, s.ToolsVersion}, [...]any{1, before.ProtocolVersion, before.ToolsVersion})
 			assert.Equal(t, wantLogin(t, c.Ready(t.Context())).URL, url)
@@ -201,41 +201,21 @@ func TestLoginInMidLife(t *testing.T) {
 		ready(t, c) // at once
 		s := waitFor(t, c, mcp.Ready)
 		assert.OK(t, s.Err)
-		assert.Equal(t, [...]any{s.LoginURL, s.Connections}, [...]any{"", 1})
-		if s.Server == nil && before.Server != nil {
-			t.Errorf("state %+v", s)
-		}
+		assert.Equal(t, [...]any{s.LoginURL, s.Connections, s.Server == nil}, [...]any{"", 1, before.Server == nil})
 		assert.Equal(t, len(g.of("tools/call")), 1, "calls reached the server: refused ones were repeated")
 		mustCall(t, c, "x")
 		wantBetween(t, len(g.of("DELETE"))+len(g.of("initialize")), 0, 1)
 	})
 }
 
-// waitForLogin waits until the state tells of a login at url.
-func waitForLogin(t *testing.T, c *mcp.Client, url string) mcp.State {
-	t.Helper()
-	ctx := within(t, time.Minute)
-	for s := range c.Watch(ctx) {
-		if s.Phase == mcp.Authenticating && s.LoginURL == url {
-			return s
-		}
-	}
-	t.Fatalf("state %+v, want a login at %s", c.State(), url)
-	return mcp.State{}
-}
-
 // Where nobody tells of the login, such as one in another process, the next
 // request finds out.
 func TestLoginElsewhere(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
-		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+		g, c := newMember(t, revision)
 		g.done = nil
-		g.logIn(false)
-		c := newClient(t, &g.to, nil)
-		ready(t, c)
 		g.logOut()
-		_, err := call(t, c, "x")
-		wantLogin(t, err)
+		wantLogin(t, errOf(call(t, c, "x")))
 		waitFor(t, c, mcp.Authenticating)
 		g.logIn(false)
 		mustCall(t, c, "x")
@@ -246,13 +226,9 @@ func TestLoginElsewhere(t *testing.T) {
 // Reconnect makes a new connection although the old one only lacks a login.
 func TestLoginReconnect(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
-		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
-		g.logIn(false)
-		c := newClient(t, &g.to, nil)
-		ready(t, c)
+		g, c := newMember(t, revision)
 		g.logOut()
-		_, err := call(t, c, "x")
-		wantLogin(t, err)
+		wantLogin(t, errOf(call(t, c, "x")))
 		waitFor(t, c, mcp.Authenticating)
 		wantLogin(t, c.Reconnect(t.Context()))
 		s := wantPhase(t, c, mcp.Authenticating)
@@ -266,29 +242,21 @@ func TestLoginReconnect(t *testing.T) {
 // More rights are a matter of the request that needs them.
 func TestLoginStepUp(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
-		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
-		g.logIn(false)
-		c := newClient(t, &g.to, nil)
-		ready(t, c)
+		_, c := newMember(t, revision)
 		ctx, stop := context.WithCancel(t.Context())
-		var other atomic.Bool
-		watched := make(chan struct{})
-		go func() {
-			defer close(watched)
+		watched := inBackground(func() error {
 			for s := range c.Watch(ctx) {
 				if s.Phase != mcp.Ready {
-					other.Store(true)
+					return fmt.Errorf("the phase has become %v", s.Phase)
 				}
 			}
-		}()
-		_, err := call(t, c, "vip")
-		assert.Equal(t, wantLogin(t, err).StepUp(), true, "step up")
+			return nil
+		})
+		assert.Equal(t, wantLogin(t, errOf(call(t, c, "vip"))).StepUp(), true, "step up")
 		mustCall(t, c, "x")
 		stop()
-		<-watched
-		if wantPhase(t, c, mcp.Ready); other.Load() {
-			t.Error("the state has changed")
-		}
+		assert.OK(t, <-watched)
+		wantPhase(t, c, mcp.Ready)
 	})
 }
 
@@ -429,11 +397,6 @@ func newAddress(t *testing.T, first *site) *address {
 	t.Helper()
 	a := &address{}
 	a.server.Store(first)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.Load().ServeHTTP(w, r) }))
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	a.URL = server.URL
+	a.URL = serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.Load().ServeHTTP(w, r) }))
 	return a
 }

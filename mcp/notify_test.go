@@ -1,14 +1,11 @@
 package mcp_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,48 +143,4 @@ func TestNotification(t *testing.T) {
 			assert.Equal(t, [...]any{n.Server, n.Method, string(n.Params), n.Dropped}, [...]any{"scripted", noteCustom, want, 0})
 		}
 	})
-}
-
-// A slow handler stops nobody, and gets the newest notifications.
-func TestNotificationSlow(t *testing.T) {
-	const sent = 1000
-	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-		for i := range sent {
-			c.Notify(noteCustom, fmt.Sprintf(`{"n":%d}`, i))
-		}
-		text("x")(c)
-	}})
-	first, slow := make(chan struct{}), make(chan struct{})
-	got := make(chan *mcp.Notification, sent)
-	once := sync.OnceFunc(func() { close(first); <-slow })
-	c := newClient(t, server, &mcp.ClientOptions{Notification: func(n *mcp.Notification) { once(); got <- n }})
-	mustCall(t, c, "x")
-	<-first
-	close(slow)
-	for next := 0; next < sent; next++ {
-		n := <-got
-		next += n.Dropped
-		assert.Equal(t, string(n.Params), fmt.Sprintf(`{"n":%d}`, next), "params")
-	}
-}
-
-// A handler that panics gets the next notification all the same.
-func TestNotificationPanics(t *testing.T) {
-	var log bytes.Buffer
-	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-		c.Notify(noteCustom, `{"n":1}`)
-		c.Notify(noteCustom, `{"n":2}`)
-		text("x")(c)
-	}})
-	second := make(chan struct{})
-	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)), Notification: func(n *mcp.Notification) {
-		if string(n.Params) == `{"n":1}` {
-			panic("oops")
-		}
-		close(second)
-	}})
-	mustCall(t, c, "x")
-	<-second
-	_ = c.Close()
-	assert.Contains(t, log.String(), "oops")
 }

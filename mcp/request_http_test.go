@@ -151,8 +151,8 @@ func TestHeaderMismatch(t *testing.T) {
 			answers = mcptest.Error(mismatch, "header mismatch")
 		}
 		server := modern(t, mcptest.Script{"tools/list": mcptest.Sequence(regional("Old"), regional("New")), "tools/call": answers})
-		conns := &headerLog{to: &transport.Pipe{Serve: server.Serve}}
-		c := newClient(t, conns, nil)
+		conns := &headerLog{}
+		c := newClient(t, wrapped(&transport.Pipe{Serve: server.Serve}, func(conn mcp.Conn) mcp.Conn { return &headerConn{mcp.CallerOf(conn), conns} }), nil)
 		wantTools(t, c, "x")
 		_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{"region":"eu"}`), nil)
 		var refused *mcp.ServerError
@@ -169,17 +169,8 @@ func TestHeaderMismatch(t *testing.T) {
 
 // A headerLog notes the header fields of the calls on its connections.
 type headerLog struct {
-	to    mcp.Transport
 	mu    sync.Mutex
 	calls []map[string]string
-}
-
-func (h *headerLog) Connect(ctx context.Context) (mcp.Conn, error) {
-	conn, err := h.to.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &headerConn{mcp.CallerOf(conn), h}, nil
 }
 
 type headerConn struct {

@@ -167,10 +167,7 @@ func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const waits = 3
 		release := make(chan struct{})
-		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-			<-release
-			text("done")(c)
-		}}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: waits})
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": held(release, text("done"))}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: waits})
 		ready(t, c)
 		var wg sync.WaitGroup
 		for range 2 + waits {
@@ -180,10 +177,8 @@ func TestQueue(t *testing.T) {
 		wantCount(t, server, "tools/call", 2)
 		_, err := call(t, c, "slow")
 		want := mcp.BusyError{Server: "scripted", InFlight: 2, Queued: waits, QueuedBytes: 8 * waits, Bound: "count", RetryAfter: time.Second}
-		busy := assert.As[*mcp.BusyError](t, err, "beyond the queue")
-		assert.Equal(t, *busy, want, "beyond the queue: busy")
-		busy = assert.As[*mcp.BusyError](t, c.Busy(t.Context(), 0), "a look at the full queue")
-		assert.Equal(t, *busy, want, "a look at the full queue: busy")
+		assert.Equal(t, *assert.As[*mcp.BusyError](t, err), want, "beyond the queue: busy")
+		assert.Equal(t, *assert.As[*mcp.BusyError](t, c.Busy(t.Context(), 0)), want, "a look at the full queue: busy")
 		wantOutcome(t, err, mcp.NotSent)
 		close(release)
 		wg.Wait()
@@ -195,25 +190,21 @@ func TestQueue(t *testing.T) {
 
 // RetryAfter is how long those that wait will take, by the mean of what has ended.
 func TestRetryAfter(t *testing.T) {
-	for _, test := range []struct{ takes, want time.Duration }{
-		{time.Microsecond, 10 * time.Millisecond},
-		{100 * time.Millisecond, 200 * time.Millisecond}, // 2 in flight, 3 wait
-		{5 * time.Minute, time.Minute},
+	for takes, want := range map[time.Duration]time.Duration{
+		time.Microsecond:       10 * time.Millisecond,
+		100 * time.Millisecond: 200 * time.Millisecond, // 2 in flight, 3 wait
+		5 * time.Minute:        time.Minute,
 	} {
-		runInBubble(t, test.takes.String(), func(t *testing.T) {
-			c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-				pause(test.takes)
-				text("done")(c)
-			}}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: 3, IdleTimeout: time.Hour, CallTimeout: time.Hour, HealthInterval: -1})
+		runInBubble(t, takes.String(), func(t *testing.T) {
+			c := newClient(t, legacy(t, mcptest.Script{"tools/call": slowly(takes, text("done"))}),
+				&mcp.ClientOptions{MaxInFlight: 2, MaxQueued: 3, IdleTimeout: time.Hour, CallTimeout: time.Hour, HealthInterval: -1})
 			mustCall(t, c, "slow")
 			var wg sync.WaitGroup
 			for range 5 {
 				wg.Go(func() { mustCall(t, c, "slow") })
 			}
 			synctest.Wait()
-			_, err := call(t, c, "slow")
-			busy := assert.As[*mcp.BusyError](t, err)
-			assert.Equal(t, busy.RetryAfter, test.want)
+			assert.Equal(t, assert.As[*mcp.BusyError](t, errOf(call(t, c, "slow"))).RetryAfter, want)
 			wg.Wait()
 		})
 	}
@@ -244,12 +235,9 @@ func TestQueueIsLeft(t *testing.T) {
 func TestQueueOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := make(chan struct{})
-		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-			<-turns
-			text("done")(c)
-		}})
 		user := func(ctx context.Context) string { name, _ := ctx.Value(userKey{}).(string); return name }
-		c := newClient(t, server, &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, User: user, HealthInterval: -1})
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": held(turns, text("done"))}),
+			&mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, User: user, HealthInterval: -1})
 		ready(t, c)
 		var served []string
 		enter := func(name string) {
@@ -264,10 +252,9 @@ func TestQueueOfUsers(t *testing.T) {
 			enter(name)
 		}
 		ctx := context.WithValue(t.Context(), userKey{}, "ann")
-		_, err := c.CallTool(ctx, "slow", nil, nil)
-		busy := assert.As[*mcp.BusyError](t, err, "a fourth call of ann's")
+		busy := assert.As[*mcp.BusyError](t, errOf(c.CallTool(ctx, "slow", nil, nil)), "a fourth call of ann's")
 		assert.Equal(t, busy.Bound, "user", "the bound")
-		busy = assert.As[*mcp.BusyError](t, c.Busy(ctx, 0), "a look for ann")
+		assert.As[*mcp.BusyError](t, c.Busy(ctx, 0), "a look for ann")
 		assert.OK(t, c.Busy(t.Context(), 0), "a look for nobody")
 		enter("")
 		for range 6 {
@@ -290,10 +277,8 @@ func TestQueueOfBytes(t *testing.T) {
 			go func() { _, _ = c.CallTool(ctx, "slow", args, nil) }()
 			synctest.Wait()
 		}
-		_, err := c.CallTool(ctx, "slow", args, nil)
-		busy := assert.As[*mcp.BusyError](t, err)
-		assert.Equal(t, busy.Bound, "bytes", "the bound")
-		busy = assert.As[*mcp.BusyError](t, c.Busy(ctx, len(args)), "a look with as many bytes")
+		assert.Equal(t, assert.As[*mcp.BusyError](t, errOf(c.CallTool(ctx, "slow", args, nil))).Bound, "bytes", "the bound")
+		assert.As[*mcp.BusyError](t, c.Busy(ctx, len(args)), "a look with as many bytes")
 		assert.OK(t, c.Busy(ctx, 100), "a look with a few bytes")
 	})
 }
@@ -302,16 +287,15 @@ func TestQueueOfBytes(t *testing.T) {
 func TestCallOfOneConnection(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")}), nil)
-		assert.OK(t, c.Ready(t.Context()))
+		ready(t, c)
 		call := func(connection int) error {
-			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Connection: connection})
-			return err
+			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Connection: connection}))
 		}
 		first := c.State().Connections
 		assert.OK(t, call(first))
 		assert.OK(t, c.Reconnect(t.Context()))
 		wantNotSent(t, call(first), mcp.ErrOtherConnection, "the connection before")
-		assert.Equal(t, len(server.Received("tools/call")), 1, "calls were sent")
+		wantCount(t, server, "tools/call", 1)
 		for _, connection := range []int{c.State().Connections, 0} {
 			assert.OK(t, call(connection), "connection %d", connection)
 		}

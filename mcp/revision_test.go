@@ -326,26 +326,11 @@ func TestProbeRefused(t *testing.T) {
 	}
 }
 
-// A modern server is probed on each connection, and never initialized.
-func TestProbeAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, modern(t), nil)
-		ready(t, c)
-		disconnect(server)
-		wantPhase(t, c, mcp.Ready)
-		wantCount(t, server, "server/discover", 2)
-		wantCount(t, server, "initialize", 0)
-	})
-}
-
 // A server that does not answer the probe is initialized on the same connection.
 func TestProbeUnanswered(t *testing.T) {
 	for _, answer := range []mcptest.Handler{
 		mcptest.Hang,
-		func(c *mcptest.Call) {
-			pause(11 * time.Second)
-			c.Error(methodNotFound, "late")
-		},
+		slowly(11*time.Second, mcptest.Error(methodNotFound, "late")),
 	} {
 		everyPlaneInBubble(t, func(t *testing.T, p plane) {
 			server, c := p.withClient(t, legacy(t, mcptest.Script{"server/discover": answer}), nil)
@@ -399,16 +384,15 @@ func TestProbeAnsweredLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		discover := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
 		server, c := withClient(t, modern(t, mcptest.Script{
-			"server/discover": func(c *mcptest.Call) { pause(12 * time.Second); discover(c) },
-			"initialize":      func(c *mcptest.Call) { pause(5 * time.Second); c.Error(methodNotFound, "initialize") },
+			"server/discover": slowly(12*time.Second, discover),
+			"initialize":      slowly(5*time.Second, mcptest.Error(methodNotFound, "initialize")),
 		}), nil)
 		assert.Contains(t, fmt.Sprint(c.Ready(t.Context())), "initialize")
 		for range 3 {
 			ready(t, c)
 			assert.Equal(t, c.State().ProtocolVersion, mcp.Revision20260728, "protocol version")
 			pass(time.Minute)
-			server.Disconnect()
-			synctest.Wait()
+			disconnect(server)
 		}
 		ready(t, c)
 		wantCount(t, server, "initialize", 1)
@@ -459,11 +443,6 @@ func TestInitializeFirstIsShared(t *testing.T) {
 	a.server.Store(newNewSite(t, rpcError(404, methodNotFound, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "new")
 	assert.Equal(t, shared.Load(), false, "got no news of a server that was replaced")
-}
-
-func TestUnknownRevision(t *testing.T) {
-	c := newClient(t, mcptest.NewServer(t, mcptest.Handshake("1999-12-31", "")), nil)
-	assert.Contains(t, fmt.Sprint(c.Ready(t.Context())), "1999-12-31")
 }
 
 // A server that knows nothing of the probe for the newest revision is reached

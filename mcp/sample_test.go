@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -132,10 +131,7 @@ func TestSample(t *testing.T) {
 					t.Errorf("preferences %+v", hints)
 				}
 				r.Params.ModelPreferences = nil
-				if !reflect.DeepEqual(r.Params, want) {
-					got, _ := json.Marshal(r.Params)
-					t.Errorf("the handler got %s", got)
-				}
+				wantDeep(t, r.Params, want)
 				return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}, StopReason: "endTurn"}, nil
 			},
 		}, "sampling/createMessage", params))(t)

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -99,54 +98,19 @@ func TestToolsSchemasByteForByte(t *testing.T) {
 }
 
 func TestToolsRefused(t *testing.T) {
-	circles := func(c *mcptest.Call) {
-		if cursorOf(c.Params) == `"1"` {
-			c.Result(page(`"2"`))
-		} else {
-			c.Result(page(`"1"`))
-		}
-	}
-	endless := func() mcptest.Handler {
-		n := make(chan int, 1)
-		n <- 0
-		return func(c *mcptest.Call) {
-			i := <-n + 1
-			n <- i
-			c.Result(page(fmt.Sprintf(`"%d"`, i), fmt.Sprintf("t%d", i)))
-		}
-	}
-	limit := func(name string) func(error) bool {
-		return func(err error) bool {
-			var limit *mcp.LimitError
-			return errors.As(err, &limit) && strings.Contains(limit.Limit, name)
-		}
-	}
-	at := func(path string) func(error) bool {
-		return func(err error) bool {
-			var invalid *mcp.ProtocolError
-			return errors.As(err, &invalid) && invalid.Path == path && invalid.Method == "tools/list" && invalid.Server == "scripted"
-		}
-	}
-	for _, test := range []struct {
-		name  string
-		list  mcptest.Handler
-		opts  mcp.ClientOptions
-		right func(error) bool
-	}{
-		{"circles", circles, mcp.ClientOptions{}, at("nextCursor")},
-		{"too many pages", endless(), mcp.ClientOptions{MaxPages: 3}, limit("pages")},
-		{"too many tools", endless(), mcp.ClientOptions{MaxTools: 3}, limit("tools")},
-		{"too many bytes", endless(), mcp.ClientOptions{MaxCatalog: 200}, limit("bytes")},
-		{"no list", mcptest.Result(`{}`), mcp.ClientOptions{}, at("tools")},
-		{"no object", mcptest.Result(`[]`), mcp.ClientOptions{}, at("tools")},
-		{"list of wrong type", mcptest.Result(`{"tools":{}}`), mcp.ClientOptions{}, at("tools")},
-		{"cursor of wrong type", mcptest.Result(`{"tools":[],"nextCursor":1}`), mcp.ClientOptions{}, at("nextCursor")},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	circles := func(c *mcptest.Call) { c.Result(page([]string{`"1"`, `"2"`, `"1"`}[c.Number-1])) }
+	endless := func(c *mcptest.Call) { c.Result(page(fmt.Sprintf(`"%d"`, c.Number), fmt.Sprintf("t%d", c.Number))) }
+	for name, test := range map[string]struct {
+		list mcptest.Handler
+		opts mcp.ClientOptions
+	}{"": {circles, mcp.ClientOptions{}}, "pages": {endless, mcp.ClientOptions{MaxPages: 3}}, "tools": {endless, mcp.ClientOptions{MaxTools: 3}}, "bytes": {endless, mcp.ClientOptions{MaxCatalog: 200}}} {
+		t.Run(name, func(t *testing.T) {
 			c := newClient(t, legacy(t, mcptest.Script{"tools/list": test.list}), &test.opts)
 			_, err := c.Tools(t.Context())
-			if err == nil || !test.right(err) {
-				t.Errorf("error %v", err)
+			if name == "" {
+				wantInvalid(t, err, "tools/list", "nextCursor")
+			} else {
+				assert.Contains(t, assert.As[*mcp.LimitError](t, err).Limit, name)
 			}
 			wantOutcome(t, err, mcp.Answered)
 			wantPhase(t, c, mcp.Ready)
@@ -163,10 +127,11 @@ func TestToolsWithinLimits(t *testing.T) {
 func TestInvalidToolIsLeftOut(t *testing.T) {
 	var log bytes.Buffer
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
-		`{"tools":[{"name":"a"},7,{"name":1},{"description":"x"},{"name":"b","inputSchema":[]},{"name":"c","annotations":"x"},{"name":"z"}]}`)})
+		`{"tools":[{"name":"a"},7,{"name":1},{"description":"x"},{"name":"b","inputSchema":[]},{"name":"c","annotations":"x"},{"name":"d","annotations":[]},` +
+			`{"name":"e","annotations":{"readOnlyHint":"true"}},{"name":"z"},{"name":"f","annotations":{"read_only_hint":"true"}}]}`)})
 	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	wantTools(t, c, "a z")
-	for i := 1; i < 6; i++ {
+	wantTools(t, c, "a z f")
+	for i := 1; i < 8; i++ {
 		assert.Contains(t, log.String(), fmt.Sprintf("tools[%d]", i))
 	}
 }
@@ -226,12 +191,11 @@ func TestToolsChangeBetweenPages(t *testing.T) {
 // A server that announces a change during every listing gets no endless ones.
 func TestToolsChangeWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			pause(time.Second)
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": slowly(time.Second, func(c *mcptest.Call) {
 			c.Notify("notifications/tools/list_changed", "")
 			synctest.Wait()
 			c.Result(page("", "a"))
-		}}), nil)
+		})}), nil)
 		wantTools(t, c, "a")
 		wantCount(t, server, "tools/list", 3)
 	})
@@ -268,37 +232,6 @@ func TestToolsPagesAreOfOneList(t *testing.T) {
 	})
 }
 
-func TestToolsOfServerWithoutTools(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, `{"prompts":{}}`))
-		wantTools(t, newClient(t, p.to(server), nil), "")
-		wantCount(t, server, "tools/list", 0)
-	})
-}
-
-func TestToolsFailsAndRecovers(t *testing.T) {
-	c := newClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(mcptest.Error(-32603, "busy"), mcptest.Result(page("", "a")))}), nil)
-	_, err := c.Tools(t.Context())
-	refused := assert.As[*mcp.ServerError](t, err)
-	assert.Equal(t, [...]any{refused.Err.Message, refused.Method}, [...]any{"busy", "tools/list"})
-	wantTools(t, c, "a")
-}
-
-// Many callers share one listing.
-func TestToolsListedOnceForAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			pause(time.Second)
-			c.Result(page("", "a"))
-		}}), nil)
-		for range 10 {
-			go func() { _, _ = c.Tools(t.Context()) }()
-		}
-		wantTools(t, c, "a")
-		wantCount(t, server, "tools/list", 1)
-	})
-}
-
 // What is known of a tool stays its own when a later list has another one of its name.
 func TestToolRawOfAnEarlierList(t *testing.T) {
 	list := func(hint string) mcptest.Handler {
@@ -308,21 +241,11 @@ func TestToolRawOfAnEarlierList(t *testing.T) {
 	c := newClient(t, server, nil) // the list is read each time: nothing says how long it is good
 	var tools []*mcp.Tool
 	for range 3 {
-		listed := assert.Value(c.Tools(t.Context()))(t)
-		tools = append(tools, listed[0])
+		tools = append(tools, assert.Value(c.Tools(t.Context()))(t)[0])
 	}
 	for i, want := range []string{"fast", "medium", "slow"} {
 		assert.Equal(t, memberOf(t, tools[i].Raw, "annotations"), `{"executionTimeHint":"`+want+`"}`, "list %d", i)
 	}
-}
-
-// Annotations that are no object make a tool invalid, as ever.
-func TestAnnotationsOfAnotherType(t *testing.T) {
-	server := modern(t, mcptest.Script{
-		"tools/list": mcptest.Result(`{"tools":[{"name":"a","annotations":[]},{"name":"b","annotations":"x"},{"name":"c","annotations":{"readOnlyHint":"true"}},{"name":"d","annotations":{"read_only_hint":"true"}}]}`),
-	})
-	c := newClient(t, server, nil)
-	wantTools(t, c, "d")
 }
 
 // A tool has all that its server said, and can be read back from that.

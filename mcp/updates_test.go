@@ -88,6 +88,16 @@ func (f *follower) want(t *testing.T, want ...string) {
 	wantList(t, f.take(), want)
 }
 
+// wantError wants an error that says so, and the end.
+func (f *follower) wantError(t *testing.T, says string) {
+	t.Helper()
+	got := f.take()
+	wantLen(t, got, 2)
+	assert.Contains(t, got[0], "error: ")
+	assert.Contains(t, got[0], says)
+	assert.Equal(t, got[1], "end")
+}
+
 func updated(s *mcptest.Server, uri string) {
 	s.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, uri))
 }
@@ -165,15 +175,10 @@ func TestResourceUpdatesRefused(t *testing.T) {
 		}), nil)
 		good, bad := follow(t, c, "a:good"), follow(t, c, "a:bad")
 		good.take()
-		got := bad.take()
-		wantLen(t, got, 2)
-		assert.Contains(t, got[0], `server "scripted"`)
-		assert.Equal(t, got[1], "end")
+		bad.wantError(t, `server "scripted"`)
 		updated(server, "a:good")
-		if got := good.take(); len(got) == 0 || got[len(got)-1] != "a:good" {
-			t.Errorf("yielded %q", got)
-		}
-		_ = c.Close()
+		got := good.take()
+		assert.Equal(t, got[len(got)-1], "a:good", "yielded at last")
 	})
 }
 
@@ -189,14 +194,8 @@ func TestResourceUpdatesGivenUp(t *testing.T) {
 			for range 2 {
 				f := follow(t, c, "a:a")
 				pass(time.Hour)
-				got := f.take()
-				wantLen(t, got, 2)
-				assert.Equal(t, got[1], "end")
-				if !strings.HasPrefix(got[0], "error: ") {
-					t.Errorf("yielded %q", got)
-				}
+				f.wantError(t, "")
 			}
-			_ = c.Close()
 		})
 	}
 }
@@ -266,7 +265,6 @@ func TestResourceUpdatesOfOthers(t *testing.T) {
 		updated(server, "a:/x")
 		f.want(t, "a:/x")
 		close(release)
-		_ = c.Close()
 	})
 }
 
@@ -278,7 +276,6 @@ func TestResourceUpdatesOfLongURIs(t *testing.T) {
 		f.take()
 		updated(server, "a:/"+strings.Repeat("x", 9000))
 		f.want(t, "a:")
-		_ = c.Close()
 	})
 }
 
@@ -293,31 +290,22 @@ func TestResourceUpdatesSurviveDeath(t *testing.T) {
 		f := follow(t, c, "a:a")
 		pass(time.Minute)
 		f.want(t, "a:a")
-		_ = c.Close()
 	})
 }
 
 // A server that does not announce changes any more when it comes back says so,
 // and nobody waits for it in vain.
 func TestResourceUpdatesNoLongerAnnounced(t *testing.T) {
-	for _, revision := range eras() {
+	for revision, method := range map[string]string{mcp.Revision20251125: "initialize", mcp.Revision20260728: "server/discover"} {
 		for name, later := range map[string]string{"nothing": `{"tools":{}}`, "lists": `{"tools":{"listChanged":true}}`} {
 			runInBubble(t, revision+"/"+name, func(t *testing.T) {
-				method := "initialize"
-				if revision == mcp.Revision20260728 {
-					method = "server/discover"
-				}
 				server, c := withClient(t, announcer(t, revision, mcptest.Script{method: mcptest.Sequence(
 					mcptest.Handshake(revision, announcing)[method], mcptest.Handshake(revision, later)[method])}), nil)
 				f := follow(t, c, "a:a")
 				f.want(t, "a:a")
 				server.Disconnect()
 				pass(time.Minute)
-				got := f.take()
-				wantLen(t, got, 2)
-				assert.Contains(t, got[0], "does not announce")
-				assert.Equal(t, got[1], "end")
-				_ = c.Close()
+				f.wantError(t, "does not announce")
 			})
 		}
 	}
