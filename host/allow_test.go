@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -305,9 +306,7 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 	assert.Equal(t, asked.Load(), 0, "questions")
 	assert.Equal(t, looked.Load(), 0, "secrets looked up")
 	shown := pending.String()
-	for _, want := range []string{"args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}"} {
-		assert.Contains(t, shown, want, "not shown")
-	}
+	hosttest.ContainsAll(t, shown, "args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}")
 	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending.Fingerprint()))
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(pending.Path + " said")
@@ -422,9 +421,7 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 	p.opened(user, nil)
 	pending := onlyPending(t, user)
 	shown := pending.String()
-	for _, want := range []string{"1 by \"mallory\" until 2", ledger} {
-		assert.Contains(t, shown, want, "launch")
-	}
+	hosttest.ContainsAll(t, shown, "1 by \"mallory\" until 2", ledger)
 	bare := *pending
 	bare.Accepted = ""
 	assert.Equal(t, bare.Fingerprint(), pending.Fingerprint(), "the fingerprint without what is accepted")

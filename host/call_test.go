@@ -13,14 +13,12 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A turnServer is a server with the tool a, which runs one call at a time, and that when it
@@ -43,9 +41,7 @@ func openTurnHost(t *testing.T, queue int, more string, opts *host.Options) (*ho
 		},
 	})
 	opts.StateDir = host.NoState
-	opts.Transport = func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: server.Serve}, nil
-	}
+	opts.Transport = inPipe(server.Serve)
 	entry := fmt.Sprintf(`{"url":"https://s.example/mcp","limits":{"maxInFlight":1,"maxQueued":%d}%s}`, queue, more)
 	return open(t, write(t, "s", entry), opts), s
 }

@@ -179,7 +179,7 @@ func ExampleHost_Watch() {
 
 func ExampleHost_Shutdown() {
 	h := host.New(nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	fmt.Println(h.Shutdown(ctx))
 	// Output: <nil>

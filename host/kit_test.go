@@ -393,3 +393,8 @@ func answerOf(text string, err error) string {
 	}
 	return text
 }
+
+// inPipe makes transports to servers in this process.
+func inPipe(serve func(context.Context, mcp.Transport) error) func(session.Key, *config.Server) (mcp.Transport, error) {
+	return func(session.Key, *config.Server) (mcp.Transport, error) { return &transport.Pipe{Serve: serve}, nil }
+}

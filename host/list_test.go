@@ -21,16 +21,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
-	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // scriptedHost returns options with which all servers follow a script.
 func scriptedHost(t *testing.T, script mcptest.Script) *host.Options {
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), script)
-	return &host.Options{StateDir: host.NoState, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: server.Serve}, nil
-	}}
+	return &host.Options{StateDir: host.NoState, Transport: inPipe(server.Serve)}
 }
 
 // A server that connects and cannot list its tools waits, with the reason, and the reason
@@ -43,8 +39,7 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), &manage.Options{Host: *patient(opts), Statuses: kept}))(t)
 		defer func() { _ = m.Close() }()
 		h := m.Host()
-		time.Sleep(300 * time.Millisecond)
-		synctest.Wait()
+		hosttest.Sleep(300 * time.Millisecond)
 		s := status(t, h, "s")
 		assert.Equal(t, s.Stage, host.StageWaiting, "the stage")
 		assert.Contains(t, fmt.Sprint(s.Err), "the index is locked", "error")
@@ -56,8 +51,7 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		assert.Equal(t, health.Action, doctor.ActionWait)
 		d := assert.Value(doctor.Diagnose(t.Context(), h, "s"))(t)
 		assert.Equal(t, d.Doing, "It is connected, but its tools could not be listed. That is tried again by itself.")
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		hosttest.Sleep(time.Minute)
 		if got := status(t, h, "s"); got.Stage != host.StageReady || got.Err != nil {
 			t.Errorf("after a minute: got the stage %s and the error %v, want %s and none", got.Stage, got.Err, host.StageReady)
 		}
@@ -176,10 +170,8 @@ func unreadableOptions(t *testing.T) *host.Options {
 		"tools/list": mcptest.Result(`{"tools":[` + strings.Join(tools, ",") + `]}`),
 	})
 	return patient(&host.Options{
-		StateDir: host.NoState,
-		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-			return &transport.Pipe{Serve: server.Serve}, nil
-		},
+		StateDir:  host.NoState,
+		Transport: inPipe(server.Serve),
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -165,9 +166,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	assert.OK(t, w.host.Logout(session.WithUser(watchdog(t), "alice"), session.Key{Server: "one"}))
 
 	assert.As[*auth.LoginRequiredError](t, errOf(w.whoami("alice", "one")), "after the logout")
-	for _, want := range []string{"login alice one ok", "login bob two ok", "logout alice one ok"} {
-		assert.Contains(t, w.log(), want, "the log lacks")
-	}
+	hosttest.ContainsAll(t, w.log(), "login alice one ok", "login bob two ok", "logout alice one ok")
 	for _, who := range [][2]string{{"alice", "two"}, {"bob", "one"}, {"bob", "two"}} {
 		assert.Equal(t, assert.Value(w.whoami(who[0], who[1]))(t), "user "+who[0])
 	}
@@ -253,9 +252,7 @@ func TestRegisteredClient(t *testing.T) {
 	w.apply(entry())
 	login, err := w.host.Login(watchdog(t), session.Key{Server: "s"})
 	assert.OK(t, err)
-	for _, want := range []string{"client_id=by-hand", "scope=read+write", "redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback"} {
-		assert.Contains(t, login.URL, want)
-	}
+	hosttest.ContainsAll(t, login.URL, "client_id=by-hand", "scope=read+write", "redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback")
 	w.logIn(as, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user read write")
@@ -340,7 +337,8 @@ func TestLoginOutlivesAFailedReplacement(t *testing.T) {
 		t.Fatalf("%+v", report)
 	}
 	as.ExpireAll()
-	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user", "afterwards")
+	// Not while the changed entry is tried again, which has the login then.
+	eventually(t, "a call afterwards", func() bool { return answerOf(w.whoami("", "s")) == "user" })
 	leaked.Range(func(any, any) bool {
 		t.Error("a token went to the other address")
 		return false
@@ -428,9 +426,7 @@ func TestLoginWithGivenEndpoints(t *testing.T) {
   }
 }`, map[string]string{"GITHUB_OAUTH_CLIENT_ID": "by-hand", "GITHUB_OAUTH_CLIENT_SECRET": "hush-hush"})
 	login := assert.Value(w.host.Login(watchdog(t), session.Key{Server: "github"}))(t)
-	for _, want := range []string{"access_type=offline", "client_id=by-hand", "code_challenge_method=S256", "scope=repo+read%3Aorg"} {
-		assert.Contains(t, login.URL, want, "address")
-	}
+	hosttest.ContainsAll(t, login.URL, "access_type=offline", "client_id=by-hand", "code_challenge_method=S256", "scope=repo+read%3Aorg")
 	w.logIn(as, "", "github")
 	until(t, w.host, "github", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	assert.Equal(t, assert.Value(w.whoami("", "github"))(t), "user repo read:org")

@@ -72,9 +72,7 @@ func TestOpenReportsTheFile(t *testing.T) {
 
 func TestFilterAndRename(t *testing.T) {
 	entry := `{"command": "x", "tools": {"allow": ["a", "b"], "deny": ["b"], "rename": {"a": "first"}}}`
-	opts := &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: newToolServer("a", "b", "c").Run}, nil
-	}}
+	opts := &host.Options{Transport: inPipe(newToolServer("a", "b", "c").Run)}
 	for scheme, name := range map[regnames.Scheme]string{regnames.ServerTool: "x__first", regnames.BareTool: "first"} {
 		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: scheme}})
 		h := open(t, write(t, "x", entry), opts)

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -201,8 +202,7 @@ func TestLongCallIsNotIdle(t *testing.T) {
 		text := assert.Value(textOf(h.Registry().Call(t.Context(), "s__echo", nil)))(t)
 		assert.Equal(t, text, "late")
 		assert.Equal(t, pipes.started.Load(), 1, "servers were started")
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		hosttest.Sleep(2 * time.Minute)
 		assert.Equal(t, status(t, h, "s").Stage, host.StageCached, "afterwards")
 		assert.Equal(t, pipes.living.Load(), 0, "afterwards")
 		_ = h.Close()
@@ -380,8 +380,7 @@ func TestSlowStartIsNotIdle(t *testing.T) {
 		}}
 		opts := &host.Options{Transport: pipes.transport, StateDir: state, IdleTimeout: 3 * time.Second}
 		h := open(t, path, opts)
-		time.Sleep(5 * time.Minute)
-		synctest.Wait()
+		hosttest.Sleep(5 * time.Minute)
 		assert.Equal(t, status(t, h, "s").Stage, host.StageCached, "tools")
 		assert.Equal(t, names(h), "s__echo", "tools")
 		assert.Equal(t, pipes.living.Load(), 0, "tools")

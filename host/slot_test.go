@@ -29,6 +29,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -400,8 +401,7 @@ func TestToolsOutlastAFailedPredecessor(t *testing.T) {
 					want = ""
 				}
 				for _, wait := range []time.Duration{0, 2 * time.Minute} {
-					time.Sleep(wait)
-					synctest.Wait()
+					hosttest.Sleep(wait)
 					assert.Equal(t, names(h), want, "after %s: tools", wait)
 				}
 			})
@@ -421,8 +421,7 @@ func TestToolsOfAServerThatNeverComesBackVanish(t *testing.T) {
 		pipes.broken.Store(true)
 		assert.Value(h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "args": ["2"]}`)))(t)
 		assert.Is(t, h.Enable(t.Context(), "s"), errOutOfOrder, "Enable")
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		hosttest.Sleep(2 * time.Minute)
 		assert.Equal(t, names(h), "", "tools")
 	})
 }

@@ -34,8 +34,7 @@ func TestFailedReplacementIsShown(t *testing.T) {
 		m := newUnappliedHost(t, &failingServers{}, kept)
 		defer func() { _ = m.Close() }()
 		h := m.Host()
-		time.Sleep(500 * time.Millisecond)
-		synctest.Wait()
+		hosttest.Sleep(500 * time.Millisecond)
 		s := status(t, h, "s")
 		assert.Equal(t, s.Stage, host.StageReady, "stage")
 		assert.OK(t, s.Err, "stage")
@@ -68,8 +67,7 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 		m := newUnappliedHost(t, pipes, hosttest.NewStatuses(nil))
 		defer func() { _ = m.Close() }()
 		h := m.Host()
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
+		hosttest.Sleep(10 * time.Minute)
 		u := status(t, h, "s").Unapplied
 		if u == nil {
 			t.Fatal("got no Unapplied while it fails, want one")
@@ -78,8 +76,7 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 			t.Errorf("got %d attempts in ten minutes, want a few", u.Failures)
 		}
 		pipes.down.Store(false)
-		time.Sleep(3 * time.Minute)
-		synctest.Wait()
+		hosttest.Sleep(3 * time.Minute)
 		s := status(t, h, "s")
 		assert.Equal(t, s.Unapplied == nil, true, "stage")
 		assert.Equal(t, s.Stage, host.StageReady, "stage")

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -173,19 +172,10 @@ func newHost(t *testing.T, opts *host.Options) *host.Host {
 	return h
 }
 
-// exists waits until there is a file at path, or ctx ends.
-func exists(ctx context.Context, t *testing.T, path string) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for hosttest.ErrorOf(os.Stat(path)) != nil {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Errorf("nothing came to be at %s", path)
-			return
-		}
-	}
+// cancelWhen cancels a context when there is a file at path.
+func cancelWhen(t *testing.T, path string, cancel func()) {
+	defer cancel()
+	eventually(t, "the file "+path, func() bool { return hosttest.ErrorOf(os.Stat(path)) == nil })
 }
 
 // site is an MCP server over streamable HTTP.

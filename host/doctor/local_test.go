@@ -55,10 +55,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 				os.Args[0], serverMode, "until "+stage, probeMark, mark, probeReached, reached))
 			h := newHost(t, &host.Options{Transport: killSoon("s")})
 			ctx, cancel := context.WithCancel(watchdog(t))
-			go func() {
-				exists(ctx, t, reached)
-				cancel()
-			}()
+			go cancelWhen(t, reached, cancel)
 			r := assert.Value(doctor.Test(ctx, h, e, nil))(t)
 			assert.Equal(t, r.Success, false, "reached")
 			assert.Equal(t, string(r.Reached), stage, "reached")
@@ -91,10 +88,7 @@ func TestTestEndsWithItsHost(t *testing.T) {
 	e := probed(t, fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 600, "readTimeoutSeconds": 600, "env": {%q: "until spawned", %q: %q, %q: %q}}`,
 		os.Args[0], serverMode, probeMark, mark, probeReached, reached))
 	h := newHost(t, &host.Options{Transport: killSoon("s")})
-	go func() {
-		exists(watchdog(t), t, reached)
-		_ = h.Close()
-	}()
+	go cancelWhen(t, reached, func() { _ = h.Close() })
 	_, err := doctor.Test(watchdog(t), h, e, nil)
 	assert.Is(t, err, host.ErrClosed, "error")
 	assert.Equal(t, len(leftovers(t, mark)), 0, "left")

@@ -56,9 +56,7 @@ func TestManageInAFile(t *testing.T) {
 	assert.Equal(t, isCode(err, record.CodeNotFound), true, "second remove")
 
 	data := assert.Value(os.ReadFile(path))(t)
-	for _, want := range []string{"/* by hand */", managedSecret, `"description": "new"`} {
-		assert.Contains(t, string(data), want, "the file has no")
-	}
+	hosttest.ContainsAll(t, string(data), "/* by hand */", managedSecret, `"description": "new"`)
 	assert.Lacks(t, string(data), "****")
 	assert.Lacks(t, string(data), "My server")
 	if after, _ := m.Host().Client(watchdog(t), session.Key{Server: "own"}); after == nil || after != before {
@@ -178,9 +176,7 @@ func TestManagedServersAreMasked(t *testing.T) {
 	assert.OK(t, m.Close())
 	all := assert.Value(m.Servers(t.Context()))(t)
 	data := assert.Value(json.Marshal(all))(t)
-	for _, want := range []string{`"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"sk-****abcd"`} {
-		assert.Contains(t, string(data), want)
-	}
+	hosttest.ContainsAll(t, string(data), `"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"sk-****abcd"`)
 	assert.Lacks(t, string(data), managedSecret)
 	// What was shown is taken back and changes nothing.
 	shown, _ := json.Marshal(all[0])
@@ -323,16 +319,14 @@ func TestRenameLeavesNoGap(t *testing.T) {
 		}
 		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "old", Command: "x"}), opts))(t)
 		defer func() { _ = m.Close() }()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		hosttest.Sleep(time.Second)
 		renamed := make(chan error)
 		go func() {
 			_, err := m.Update(t.Context(), "old", patch(t, `{"name": "new"}`))
 			renamed <- err
 		}()
 		<-starting
-		time.Sleep(time.Second)
-		synctest.Wait()
+		hosttest.Sleep(time.Second)
 		assert.Value(call(t, m.Host(), "old__echo", `{"text": "x"}`))(t)
 		got := kept.At("new")
 		assert.Equal(t, got.Tools, 1, "kept status")

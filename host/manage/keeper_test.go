@@ -35,8 +35,7 @@ func TestStatusIsKept(t *testing.T) {
 			&record.Record{Name: "off", Command: "x", Disabled: true})...)
 		m := assert.Value(manage.OpenStore(t.Context(), store, withStatuses(kept)))(t)
 		opened := time.Now()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		hosttest.Sleep(time.Second)
 		if kept.Saves() > 3 {
 			t.Errorf("the start of 22 servers was saved %d times", kept.Saves())
 		}
@@ -55,16 +54,14 @@ func TestStatusIsKept(t *testing.T) {
 		connected := kept.At("s0").Connected
 		assert.Value(m.Update(t.Context(), "s0", patch(t, `{"enabled": false}`)))(t)
 		assert.Value(m.Remove(t.Context(), "s1"))(t)
-		time.Sleep(time.Second)
-		synctest.Wait()
+		hosttest.Sleep(time.Second)
 		s = kept.At("s0")
 		assert.Equal(t, s.Status, record.StatusDisconnected, "switched off")
 		assert.Equal(t, s.Connected.Equal(connected), true, "switched off")
 		assert.Equal(t, s.Tools, 1, "switched off")
 		assert.Equal(t, kept.At("s1").Status, "", "removed")
 		saves := kept.Saves()
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
+		hosttest.Sleep(10 * time.Minute)
 		assert.Equal(t, kept.Saves(), saves, "while nothing changed it was saved %d times", kept.Saves()-saves)
 		assert.OK(t, m.Close())
 		s = kept.At("s2")
@@ -92,8 +89,7 @@ func TestStatusOfAHostThatIsShutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
 		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(1)...), withStatuses(kept)))(t)
-		time.Sleep(time.Second)
-		synctest.Wait()
+		hosttest.Sleep(time.Second)
 		assert.OK(t, m.Host().Shutdown(t.Context()))
 		assert.OK(t, m.Close())
 		got := kept.At("s0")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -242,5 +244,19 @@ func KillSoon(names ...string) func(session.Key, *config.Server) (mcp.Transport,
 			c.Env = append(c.Env, name+"="+value.Reveal())
 		}
 		return c, nil
+	}
+}
+
+// Sleep sleeps in a bubble of testing/synctest, until all others in it rest.
+func Sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// ContainsAll reports an error for each part that text does not contain.
+func ContainsAll(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		assert.Contains(t, text, part)
 	}
 }
