@@ -107,8 +107,7 @@ func TestLoginParams(t *testing.T) {
 		_, err := New(&Config{URL: "https://mcp.example", LoginParams: url.Values{name: {"x"}}})
 		assert.Equal(t, wantAs[*ConfigError](t, err).Field, "LoginParams", "%s", name)
 	}
-	_, err := New(&Config{URL: "https://mcp.example", Grant: DeviceCode, LoginParams: url.Values{"a": {"x"}}})
-	wantAs[*ConfigError](t, err)
+	wantAs[*ConfigError](t, errOf(New(&Config{URL: "https://mcp.example", Grant: DeviceCode, LoginParams: url.Values{"a": {"x"}}})))
 }
 
 // TestHostileAuthorizationEndpoints shows no user an address that could do more
@@ -342,8 +341,7 @@ func TestCallbackForms(t *testing.T) {
 		as := newPeer(t, sends(200, tokenAnswer))
 		f, p := startLogin(t, as)
 		address := form(callback(p, "code", "a+b/c="))
-		_, err := f.Complete(t.Context(), p, address)
-		assert.OK(t, err, "%q", address)
+		assert.OK(t, errOf(f.Complete(t.Context(), p, address)), "%q", address)
 		assert.Equal(t, as.only(t).form.Get("code"), "a+b/c=", "sends the code")
 	}
 }

@@ -2,8 +2,10 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"slices"
@@ -291,8 +293,7 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	want := strings.ReplaceAll(`auth: server "HOST": no usable protected resource metadata: metadata request to HOST: HTTP status 404, although the server had some before`, "HOST", parsed(t, server.url).Host)
 	assert.Equal(t, err.Error(), want)
 	server.put(pathPRM, status(503))
-	_, err = f.Discover(t.Context(), nil)
-	wantAs[*DiscoveryError](t, err)
+	wantAs[*DiscoveryError](t, errOf(f.Discover(t.Context(), nil)))
 }
 
 // A client that was registered by hand is known at its own authorization server
@@ -337,12 +338,13 @@ func TestFallback(t *testing.T) {
 		name   string
 		docs   map[string]http.HandlerFunc
 		config Config
+		root   func(at string) members // what is changed in the metadata at the root
 		had    bool
 		want   string // the authorization endpoint, or the error's type
 		asked  []string
 	}{
 		{name: "default endpoints", want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "metadata at the root", want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "metadata at the root", root: func(at string) members { return members{"issuer": at + "/", "authorization_endpoint": at + "/login"} }, want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "refused", docs: map[string]http.HandlerFunc{pathPRM: status(401), rootPRM: status(405)}, want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "had metadata", had: true, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
 		{name: "ruled out", config: Config{NoFallback: true}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
@@ -353,8 +355,8 @@ func TestFallback(t *testing.T) {
 		{name: "other JSON", docs: map[string]http.HandlerFunc{rootPRM: jsonDoc(members{"x": 1})}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
 		{name: "broken metadata", docs: map[string]http.HandlerFunc{rootAS: status(500)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "HTML for metadata", docs: map[string]http.HandlerFunc{rootAS: html}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "without PKCE", want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "other issuer", want: "*auth.IssuerMismatchError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "without PKCE", root: func(string) members { return members{"code_challenge_methods_supported": nil} }, want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "other issuer", root: func(string) members { return members{"issuer": "https://other.example"} }, want: "*auth.IssuerMismatchError", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "no device endpoint", config: Config{Grant: DeviceCode}, want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -362,13 +364,8 @@ func TestFallback(t *testing.T) {
 			for path, h := range test.docs {
 				server.put(path, h)
 			}
-			switch test.name {
-			case "metadata at the root":
-				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"issuer": server.url + "/", "authorization_endpoint": server.url + "/login"})))
-			case "without PKCE":
-				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"code_challenge_methods_supported": nil})))
-			case "other issuer":
-				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"issuer": "https://other.example"})))
+			if test.root != nil {
+				server.put(rootAS, jsonDoc(authorityDoc(server.url, test.root(server.url))))
 			}
 			test.config.URL = server.url + "/mcp"
 			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{HadMetadata: test.had})
@@ -547,6 +544,19 @@ func TestGivenAuthorityThatCannotBe(t *testing.T) {
 		c.URL = "https://mcp.example.com/mcp"
 		assert.Equal(t, assert.As[*ConfigError](t, errOf(New(&c))).Field, field)
 	}
+}
+
+// A server on this machine cannot have the program speak to another of its addresses,
+// unless the configuration allows that.
+func TestMetadataOfAnotherLoopbackAddress(t *testing.T) {
+	const other = "http://127.0.0.2:1"
+	server := newSite(t)
+	server.resource(pathPRM, server.url+"/mcp", other)
+	assert.Equal(t, wantAs[*URLError](t, errOf(server.discover(t, Config{}))).Origin, other, "origin")
+	allowed := Config{Network: Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+	err := errOf(server.discover(t, allowed))
+	assert.Fails(t, err, "nothing listens there")
+	assert.Equal(t, errors.As(err, new(*URLError)), false, "%v: refused", err)
 }
 
 func TestShown(t *testing.T) {

@@ -117,9 +117,7 @@ func flow(t testing.TB, c Config) *Flow {
 	if c.URL == "" {
 		c.URL = "http://127.0.0.1:1/mcp"
 	}
-	f := assert.Value(New(&c))(t)
-	t.Cleanup(f.Close)
-	return f
+	return flowOf(t, &c)
 }
 
 // sends returns a handler that sends a JSON answer.

@@ -78,36 +78,28 @@ func TestTokenAnswers(t *testing.T) {
 
 func TestTokenAnswersOfNoUse(t *testing.T) {
 	key := dpopKey(t)
-	for _, c := range []struct {
-		body string
-		key  Secret
-	}{
-		{body: ``},
-		{body: `null`},
-		{body: `[]`},
-		{body: `"CANARY"`},
-		{body: `{"access_token":"CANARY"`},
-		{body: `{}`},
-		{body: `{"access_token":"CANARY"}`, key: key},
-		{body: `{"access_token":"","token_type":"Bearer","refresh_token":"CANARY"}`},
-		{body: `{"access_token":null,"token_type":"Bearer","refresh_token":"CANARY"}`},
-		{body: `{"access_token":["CANARY"],"token_type":"Bearer"}`},
-		{body: `{"access_token":"CANARY","token_type":"mac"}`},
-		{body: `{"access_token":"CANARY","token_type":["Bearer"]}`},
-		{body: `{"access_token":"CANARY","token_type":"DPoP"}`},
-		{body: `{"access_token":"CANARY","token_type":"Bearer"}`, key: key},
-		{body: `{"access_token":"CANARY with blank","token_type":"Bearer"}`},
-		{body: `{"access_token":"CANARY\r\nX: y","token_type":"Bearer"}`},
-		{body: `{"access_token":"CANARYä","token_type":"Bearer"}`},
-		{body: `{"access_token":"CANARY\u0000","token_type":"Bearer"}`},
-		{body: `{"access_token":"A","token_type":"Bearer","refresh_token":"CANARY\n"}`},
-		{body: `{"access_token":"A","token_type":"Bearer","refresh_token":{"CANARY":1}}`},
-		{body: `{"access_token":"CANARY","access_token":"B","token_type":"Bearer"}`},
-		{body: `{"access_token":"` + strings.Repeat("CANARY", maxToken/6+1) + `","token_type":"Bearer"}`},
-		{body: `{"access_token":"` + strings.Repeat("CANARY", 1<<18) + `","token_type":"Bearer"}`},
+	for answer, key := range map[string]Secret{
+		``: "", `null`: "", `[]`: "", `"CANARY"`: "", `{"access_token":"CANARY"`: "", `{}`: "",
+		`{"access_token":"CANARY"}`:                                                               key,
+		`{"access_token":"CANARY","token_type":"Bearer"}`:                                         key,
+		`{"access_token":"CANARY","token_type":"DPoP"}`:                                           "",
+		`{"access_token":"CANARY","token_type":"mac"}`:                                            "",
+		`{"access_token":"CANARY","token_type":["Bearer"]}`:                                       "",
+		`{"access_token":"","token_type":"Bearer","refresh_token":"CANARY"}`:                      "",
+		`{"access_token":null,"token_type":"Bearer","refresh_token":"CANARY"}`:                    "",
+		`{"access_token":["CANARY"],"token_type":"Bearer"}`:                                       "",
+		`{"access_token":"CANARY with blank","token_type":"Bearer"}`:                              "",
+		`{"access_token":"CANARY\r\nX: y","token_type":"Bearer"}`:                                 "",
+		`{"access_token":"CANARYä","token_type":"Bearer"}`:                                        "",
+		`{"access_token":"CANARY\u0000","token_type":"Bearer"}`:                                   "",
+		`{"access_token":"A","token_type":"Bearer","refresh_token":"CANARY\n"}`:                   "",
+		`{"access_token":"A","token_type":"Bearer","refresh_token":{"CANARY":1}}`:                 "",
+		`{"access_token":"CANARY","access_token":"B","token_type":"Bearer"}`:                      "",
+		`{"access_token":"` + strings.Repeat("CANARY", maxToken/6+1) + `","token_type":"Bearer"}`: "",
+		`{"access_token":"` + strings.Repeat("CANARY", 1<<18) + `","token_type":"Bearer"}`:        "",
 	} {
-		_, _, err := ask(t, sends(200, c.body), c.key)
-		wantFailed(t, err, "token", false, "%.80s", c.body)
+		_, _, err := ask(t, sends(200, answer), key)
+		wantFailed(t, err, "token", false, "%.80s", answer)
 		keepsSecrets(t, err, "CANARY")
 	}
 }

@@ -1,3 +1,5 @@
+// Tests of handler.go: what a request costs.
+
 package session
 
 import (
@@ -17,8 +19,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	config := &auth.Config{Server: "s", URL: "http://127.0.0.1:1/mcp"}
 	store := Memory()
 	opts := &Options{Config: func(Key) (*auth.Config, error) { return config, nil }}
-	m, err := NewManager(store, opts)
-	assert.OK(b, err)
+	m := assert.Value(NewManager(store, opts))(b)
 	keys := make([]Key, users)
 	for i := range keys {
 		keys[i] = Key{User: fmt.Sprintf("user %d", i), Server: "s"}

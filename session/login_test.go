@@ -123,7 +123,7 @@ func TestServerMovesBack(t *testing.T) {
 }
 
 // An authorization server that has forgotten the program says so to the user and
-// to nobody else.
+// to no one else.
 func TestForgottenClientIsNoDeadEnd(t *testing.T) {
 	env, m := loggedIn(t, nil, nil)
 	env.as.Purge()

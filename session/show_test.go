@@ -26,7 +26,7 @@ func TestPromptIsShownOnce(t *testing.T) {
 	env.wantRegistrations(1, "of one login")
 }
 
-// Who shows a login says so to other processes before anybody can ask.
+// Who shows a login says so to other processes before another can ask.
 func TestPromptIsShownByOneProcess(t *testing.T) {
 	env := newEnv(t, nil, nil)
 	u, release := env.newHeldPrompt()

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -16,30 +15,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage/storagetest"
 )
 
-// A journal is the log of a store, for many writers.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(line []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(line)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-func openLogged(t testing.TB, dir string) (*folder, *journal) {
+// openLogged opens a folder, and returns its log besides, to be read when all is done.
+func openLogged(t testing.TB, dir string) (f *folder, log *bytes.Buffer) {
 	t.Helper()
-	j := &journal{}
-	f := assert.Value(openFolder(dir, slog.New(slog.NewTextHandler(j, nil))))(t)
+	log = &bytes.Buffer{}
+	f = assert.Value(openFolder(dir, slog.New(slog.NewTextHandler(log, nil))))(t)
 	t.Cleanup(func() { _ = f.Close() })
-	return f, j
+	return f, log
 }
 
 func openTest(t testing.TB, dir string) *folder {

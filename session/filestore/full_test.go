@@ -26,9 +26,7 @@ func mount(t *testing.T, options string) (dir string) {
 	if err := syscall.Mount("mcpbelt", dir, "tmpfs", 0, options); err != nil {
 		t.Skip("cannot mount a file system:", err)
 	}
-	t.Cleanup(func() {
-		assert.OK(t, syscall.Unmount(dir, syscall.MNT_DETACH))
-	})
+	t.Cleanup(func() { assert.OK(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 	return dir
 }
 
@@ -36,7 +34,7 @@ func mount(t *testing.T, options string) (dir string) {
 func expectFailure(t *testing.T, err, cause error) {
 	t.Helper()
 	e := assert.As[*Error](t, err)
-	assert.Equal(t, [...]any{e.Dir == "", e.Cure == ""}, [...]any{false, false})
+	assert.Equal(t, e.Dir != "" && e.Cure != "", true, "the error has a folder and a cure")
 	assert.Is(t, err, cause)
 }
 

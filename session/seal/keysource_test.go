@@ -75,29 +75,20 @@ func TestKeyEnv(t *testing.T) {
 
 func TestKeyFileIsMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "key")
-	made := make(chan auth.Secret)
-	for range 16 {
-		go func() {
-			keys, err := KeyFile(path)(t.Context(), nil)
-			if err != nil {
-				t.Error(err)
-				keys = &Keys{}
-			}
-			made <- keys.Current
-		}()
+	made := make(chan func(testing.TB) *Keys, 16)
+	for range cap(made) {
+		go func() { made <- assert.Value(KeyFile(path)(t.Context(), nil)) }()
 	}
-	first := <-made
-	for range 15 {
-		assert.Equal(t, <-made == first, true, "all have one key")
+	first := (<-made)(t).Current
+	for range cap(made) - 1 {
+		assert.Equal(t, (<-made)(t).Current == first, true, "all have one key")
 	}
-	assert.Equal(t, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)), 1, "the folder holds")
+	assert.Equal(t, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)), 1, "files in the folder")
 	if runtime.GOOS == "windows" {
 		return
 	}
 	for p, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700, filepath.Dir(filepath.Dir(path)): 0o700} {
-		info, err := os.Stat(p)
-		assert.OK(t, err, "%s has mode", p)
-		assert.Equal(t, info.Mode().Perm(), want, "%s has mode", p)
+		assert.Equal(t, assert.Value(os.Stat(p))(t).Mode().Perm(), want, "mode of %s", p)
 	}
 }
 
@@ -181,7 +172,8 @@ const (
 func TestFormatStays(t *testing.T) {
 	sealed := assert.Value(hex.DecodeString(sealedByVersion1))(t)
 	o := assert.Value(newKeyset(&Keys{Current: testKey("k")}).open(forRecord, "alice.github", sealed))(t)
-	assert.Equal(t, [...]any{string(o.data), o.generation}, [...]any{"a session", uint64(7)}, "a record of version 1")
+	assert.Equal(t, string(o.data), "a session", "a record of version 1")
+	assert.Equal(t, o.generation, 7, "its generation")
 	keys := assert.Value(KeyPassphrase("correct horse")(t.Context(), []byte("0123456789abcdef0123456789abcdef")))(t)
 	assert.Equal(t, hex.EncodeToString([]byte(keys.Current.Reveal())), keyOfPassphrase, "the passphrase makes key")
 }

@@ -38,39 +38,29 @@ func TestLockByLease(t *testing.T) {
 		}
 		a, place := open()
 		b, _ := open()
-		unlock, locked, err := a.Lock(t.Context(), "x")
-		if err != nil || !locked {
-			t.Fatalf("got %v, %v, want a lock", locked, err)
+		lock := func(s *seal.Store, name string) (unlock func(), took time.Duration) {
+			t.Helper()
+			began := time.Now()
+			unlock, locked, err := s.Lock(t.Context(), name)
+			assert.OK(t, err)
+			assert.Equal(t, locked, true, "it is locked")
+			return unlock, time.Since(began)
 		}
+		unlock, _ := lock(a, "x")
 		short, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, _, err := b.Lock(short, "x"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v of a lock that another one holds, want that of the context", err)
-		}
-		if other, locked, err := b.Lock(t.Context(), "y"); err != nil || !locked {
-			t.Errorf("got %v, %v of another name, want a lock", locked, err)
-		} else {
-			other()
-		}
-		began := time.Now()
-		go func() {
-			time.Sleep(5 * time.Second)
-			unlock()
-			unlock()
-		}()
-		second, _, err := b.Lock(t.Context(), "x")
-		took := time.Since(began)
-		assert.OK(t, err)
-		assert.Equal(t, took <= 6*time.Second, true, "took")
+		_, _, err := b.Lock(short, "x")
+		assert.Is(t, err, context.DeadlineExceeded, "a lock that another one holds")
+		other, _ := lock(b, "y")
+		other()
+		time.AfterFunc(5*time.Second, func() { unlock(); unlock() })
+		second, took := lock(b, "x")
+		assert.Equal(t, took <= 6*time.Second, true, "the lock is free after %v", took)
 		second()
-		last, _, err := a.Lock(t.Context(), "x")
-		assert.OK(t, err)
+		last, _ := lock(a, "x")
 		place.dead.Store(true)
-		began = time.Now()
-		third, _, err := b.Lock(t.Context(), "x")
-		if took := time.Since(began); err != nil || took > 11*time.Second || took < 9*time.Second {
-			t.Errorf("got %v after %v, want the lock 10s after the other process has died", err, took)
-		}
+		third, took := lock(b, "x")
+		assert.Equal(t, 9*time.Second <= took && took <= 11*time.Second, true, "the lock of a dead process is free after %v", took)
 		last()
 		third()
 	})

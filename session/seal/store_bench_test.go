@@ -39,15 +39,12 @@ func BenchmarkLoad30000(b *testing.B) {
 			for i := hand; i < users*servers; i += hands {
 				if _, err := s.Save(ctx, name(i), data, ""); err != nil {
 					b.Error(err)
-					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := s.Close(); err != nil || b.Failed() {
-		b.Fatal("the store could not be made", err)
-	}
+	assert.OK(b, s.Close())
 	before := heap()
 	s = open()
 	defer s.Close()
