@@ -93,9 +93,7 @@ func TestCallsOfReplicas(t *testing.T) {
 		assert.Equal(t, len(s.get("viewer", "/api/v1/calls")), 0, "calls")
 	}
 	d := readDocument(t, b)
-	if _, err := d.schema("components", "schemas", "WaitingCall", "properties", "replica"); err != nil {
-		t.Errorf("the document: got %v, want the field replica", err)
-	}
+	assert.Value(d.schema("components", "schemas", "WaitingCall", "properties", "replica"))(t)
 }
 
 // To approve a call of a server that is unknown here takes the right to start a process: it may be local elsewhere.

@@ -110,9 +110,8 @@ func TestRestore(t *testing.T) {
 	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp", Description: "it was here"})
 	gone := s.data("DELETE", servers+"/a", "")
 	removed := s.get("viewer", "/api/v1/removed")
-	if len(removed) != 1 || removed[0]["id"] != gone["id"] || removed[0]["deleteTime"] == nil {
-		t.Errorf("removed: got %v, want the server with its time", removed)
-	}
+	assert.Equal(t, fmt.Sprint(member(removed, "id")), fmt.Sprint([]any{gone["id"]}), "removed")
+	assert.Equal(t, removed[0]["deleteTime"] != nil, true, "the time of the removal")
 	assert.Equal(t, s.do("operator", "POST", gone["restore"].(string), "", nil).status, http.StatusOK, "restore")
 	got := s.data("GET", servers+"/a", "")
 	assert.Equal[any](t, got["id"], gone["id"], "restored")
@@ -170,9 +169,8 @@ func TestUndo(t *testing.T) {
 	}
 	for _, step := range steps {
 		s.data(step.method, step.path, step.body)
-		if got := s.object("viewer", "GET", "/api/v1/undo", ""); got["what"] != step.what || got["at"] == nil {
-			t.Errorf("%s: got %v as the last change", step.what, got)
-		}
+		last := s.object("viewer", "GET", "/api/v1/undo", "")
+		assert.Equal[any](t, last["what"], step.what, "the last change, at %v", last["at"])
 	}
 	got := s.do("operator", "POST", "/api/v1/undo?at=2020-01-01T00:00:00Z", "", nil)
 	assert.Equal(t, got.status, http.StatusConflict, "undo of another change")
@@ -237,9 +235,7 @@ func TestChangeKey(t *testing.T) {
 	list := s.get("viewer", "/api/v1/keys")
 	assert.Equal(t, len(list), 1, "keys")
 	assert.Equal(t, number(list[0]), number(got), "keys")
-	if got := s.object("owner", "PUT", path, `{"grant":null}`); got["grant"] != nil {
-		t.Errorf("grant of null: got %v, want none", got["grant"])
-	}
+	assert.Equal(t, s.object("owner", "PUT", path, `{"grant":null}`)["grant"] == nil, true, "no grant")
 	for body, status := range map[string]int{`{"grant":{"servers":["[" ]}}`: 400, `{"label":5}`: 400, `{"secret":"x"}`: 400} {
 		assert.Equal(t, s.do("owner", "PUT", path, body, nil).status, status, "%s", body)
 	}

@@ -64,14 +64,12 @@ func TestOverviews(t *testing.T) {
 	delete(lazy, "stage") // it may rest again
 	expectFields(t, "lazy", lazy, `{"name":"lazy","id":"*","local":true,"state":"healthy","tools":1,"quarantined":0,"tokens":`+number(lazy["tokens"])+`,
 		"calls":{"ended":1,"failed":0,"inFlight":0}}`)
-	if n, _ := lazy["tokens"].(float64); n < 10 || n > 200 {
-		t.Errorf("tokens of lazy: got %v, want those of a small tool", lazy["tokens"])
-	}
+	n, _ := lazy["tokens"].(float64)
+	assert.Equal(t, n >= 10 && n <= 200, true, "%v tokens are those of a small tool", n)
 	expectFields(t, "held", all["held"], `{"name":"held","id":"*","local":true,"stage":"quarantined","state":"unhealthy","tools":0,"quarantined":1,"tokens":0,
 		"calls":{"ended":0,"failed":0,"inFlight":0},"latencyMs":[],"cure":"*"}`)
-	if all["proposed"]["error"] == nil || !strings.Contains(all["proposed"]["cure"].(string), "allow the launch") {
-		t.Errorf("proposed: got %v, want its error and cure", all["proposed"])
-	}
+	assert.Equal(t, all["proposed"]["error"] != nil, true, "an error of proposed")
+	assert.Contains(t, fmt.Sprint(all["proposed"]["cure"]), "allow the launch", "the cure of proposed")
 	assert.Equal[any](t, all["remote"]["local"], false, "remote: local")
 }
 
@@ -124,15 +122,12 @@ func TestCallTool(t *testing.T) {
 	assert.Equal[any](t, got["outcome"], "ok", "a call")
 	assert.Contains(t, fmt.Sprint(got["result"]), "go", "a call")
 	waits := call(`{"arguments":{"text":"stop"}}`)
-	if waits["outcome"] != "asked" || waits["result"] != nil {
-		t.Errorf("a call to approve: got %v, want that it waits", waits)
-	}
+	assert.Equal(t, fmt.Sprintf("%v %v", waits["outcome"], waits["result"]), "asked <nil>", "a call to approve")
 	ids := member(s.get("viewer", "/api/v1/calls"), "id")
 	assert.Equal(t, slices.Contains(ids, waits["waiting"]), true, "waiting calls: %v among them", waits["waiting"])
 	for _, body := range []string{`{"arguments":{"text":5}}`, `{"arguments":[]}`} {
-		if got := call(body); got["outcome"] != "bad_arguments" || got["error"] == nil {
-			t.Errorf("%s: got %v, want bad_arguments and why", body, got)
-		}
+		got := call(body)
+		assert.Equal(t, fmt.Sprintf("%v %v", got["outcome"], got["error"] != nil), "bad_arguments true", "%s", body)
 	}
 	for _, name := range []string{"none", "held__echo", "lazy_echo", "rests__echo"} {
 		assert.Equal(t, s.do("owner", "POST", "/api/v1/tools/"+name+"/call", "{}", nil).status, http.StatusNotFound, "%s", name)
@@ -167,10 +162,9 @@ func TestWhy(t *testing.T) {
 		"lazy__none": {"list", false}, "some__echo": {"filter", false}, "some__other": {"list", false}, "nothing": {"name", false},
 	} {
 		got := s.object("viewer", "GET", "/api/v1/why?name="+name, "")
-		reasons := got["reasons"].([]any)
-		if got["offered"] != want.offered || len(reasons) == 0 || reasons[0].(map[string]any)["where"] != want.where {
-			t.Errorf("%s: got %v, want offered %t and %s", name, got, want.offered, want.where)
-		}
+		var reasons []map[string]any
+		assert.OK(t, json.Unmarshal([]byte(number(got["reasons"])), &reasons))
+		assert.Equal(t, fmt.Sprint(got["offered"], member(reasons, "where")[:1]), fmt.Sprint(want.offered, []string{want.where}), "%s", name)
 	}
 	assert.Equal(t, s.launches.Load(), before, "processes")
 	for _, name := range []string{"", strings.Repeat("x", 1000)} {
@@ -185,9 +179,8 @@ func TestWhyOfDenied(t *testing.T) {
 	got := s.object("viewer", "GET", "/api/v1/why?name=a__echo", "")
 	assert.Equal[any](t, got["offered"], false)
 	assert.Contains(t, number(got["reasons"]), `"where":"policy"`)
-	if got := s.object("operator", "POST", "/api/v1/tools/a__echo/call", `{"arguments":{"text":"x"}}`); got["outcome"] != "denied" || got["result"] != nil {
-		t.Errorf("call: got %v, want denied", got)
-	}
+	got = s.object("operator", "POST", "/api/v1/tools/a__echo/call", `{"arguments":{"text":"x"}}`)
+	assert.Equal(t, fmt.Sprintf("%v %v", got["outcome"], got["result"]), "denied <nil>", "a call")
 }
 
 // BenchmarkListAllTools lists 10,000 tools, whose tokens are known already.

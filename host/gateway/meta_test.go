@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -90,23 +89,27 @@ func TestCallToolIsTheCall(t *testing.T) {
 	assert.Equal(t, <-observed, "one__reads", "the call that is observed")
 }
 
-// No search leads out of a view, by no name.
+// No search leads out of a view, or of what the grant of the caller lets them use, by no name.
 func TestSearchOfAView(t *testing.T) {
 	s := openHinted(t, &gateway.Options{Profiles: map[string]gateway.Profile{
 		"one":   {Servers: []string{"one"}, Names: map[string]string{"one__echo": "say"}},
 		"reads": {ReadOnly: true},
-	}}, "one", "two")
+	}, Authenticate: (&grants{of: map[string]*access.Grant{"a": nil, "granted": {Servers: []string{"one"}, ReadOnly: true}}}).authenticate}, "one", "two")
 	for _, revision := range both {
 		one := s.connect(t, &client{path: "/p/one/mcp/search", revision: revision})
 		reads := s.connect(t, &client{path: "/p/reads/mcp/search", revision: revision})
 		alone := s.connect(t, &client{path: "/s/one/mcp/search", revision: revision})
+		granted := s.connect(t, &client{path: "/mcp/search", user: "granted", revision: revision})
 		for _, search := range []string{"echo", "two__echo", "reads", "destroys", "two", "xyzzy"} {
 			args := fmt.Sprintf(`{"query":%q,"limit":100}`, search)
 			assert.Lacks(t, one.call(t, "retrieve_tools", args).text(), "two", "%s: %s", one.path, search)
 			assert.Lacks(t, alone.call(t, "retrieve_tools", args).text(), "two", "%s: %s", alone.path, search)
-			hits := reads.call(t, "retrieve_tools", args).text()
-			assert.Lacks(t, hits, "destroys(", "%s: %s", reads.path, search)
-			assert.Lacks(t, hits, "echo(", "%s: %s", reads.path, search)
+			assert.Lacks(t, granted.call(t, "retrieve_tools", args).text(), "two__", "%s: %s", granted.user, search)
+			for _, c := range []*client{reads, granted} {
+				hits := c.call(t, "retrieve_tools", args).text()
+				assert.Lacks(t, hits, "destroys(", "%s as %s: %s", c.path, c.user, search)
+				assert.Lacks(t, hits, "echo(", "%s as %s: %s", c.path, c.user, search)
+			}
 		}
 		one.wantText(t, "retrieve_tools", `{"query":"echo"}`, "- say(")      // its name in the view
 		alone.wantText(t, "retrieve_tools", `{"query":"reads"}`, "- reads(") // the server's own name
@@ -130,41 +133,16 @@ func TestSearchOfAView(t *testing.T) {
 			{alone, "call_tool", `{"server":"one","tool":"reads"}`, 0},
 			{alone, "call_tool", `{"server":"two","tool":"reads"}`, -32602},
 			{alone, "call_tool", `{"tool":"two__reads"}`, -32602},
+			{granted, "call_tool", `{"server":"one","tool":"reads"}`, 0},
+			{granted, "call_tool", `{"tool":"one__destroys"}`, -32602},
+			{granted, "call_tool", `{"server":"two","tool":"reads"}`, -32602},
+			{granted, "call_tool", `{"server":"two","tool":"none_of_them"}`, -32602},
 		} {
 			c.client.want(t, c.code, "tools/call", toolParams(c.tool, c.args))
 		}
 		described := one.call(t, "describe_tool", `{"names":["two__echo","Two_Echo","two__nope"]}`).text()
 		assert.Lacks(t, described, "inputSchema")
 		assert.Lacks(t, described, "did you mean")
-	}
-}
-
-// A search finds what the grant of the caller lets them use, also when that has become less.
-func TestSearchOfAGrant(t *testing.T) {
-	var grant atomic.Pointer[access.Grant]
-	s := openHinted(t, &gateway.Options{Mode: "search", Authenticate: func(*http.Request) (*access.Caller, error) {
-		return &access.Caller{Credential: "key", Grant: grant.Load()}, nil
-	}}, "one", "two")
-	for _, revision := range both {
-		grant.Store(&access.Grant{})
-		c := s.connect(t, &client{revision: revision})
-		c.wantText(t, "retrieve_tools", `{"query":"destroys","limit":100}`, "two__destroys")
-		grant.Store(&access.Grant{Servers: []string{"one"}, ReadOnly: true})
-		for _, search := range []string{"destroys", "reads", "two__reads", "xyzzy"} {
-			hits := c.call(t, "retrieve_tools", fmt.Sprintf(`{"query":%q,"limit":100}`, search)).text()
-			assert.Lacks(t, hits, "two", "%s: %s", revision, search)
-			assert.Lacks(t, hits, "destroys", "%s: %s", revision, search)
-		}
-		for args, code := range map[string]int{
-			`{"tool":"one__reads"}`:                  0,
-			`{"server":"one","tool":"reads"}`:        0,
-			`{"tool":"one__destroys"}`:               -32602,
-			`{"tool":"two__reads"}`:                  -32602,
-			`{"server":"two","tool":"reads"}`:        -32602,
-			`{"server":"two","tool":"none_of_them"}`: -32602,
-		} {
-			c.want(t, code, "tools/call", toolParams("call_tool", args))
-		}
 	}
 }
 

@@ -167,13 +167,9 @@ func TestGrantsAreShared(t *testing.T) {
 		}
 		// It remembers that, and the store is not asked about what the policy decides by itself.
 		before := counted.loads.Load()
-		if !b.isFree(t, ann, "mail__send") {
-			t.Error("got a question about the second call, want none")
-		}
+		assert.Equal(t, b.isFree(t, ann, "mail__send"), true, "a second free call")
 		b.says(approval.Allow)
-		if !b.isFree(t, ann, "mail__drop") {
-			t.Error("got a question about what the policy allows, want none")
-		}
+		assert.Equal(t, b.isFree(t, ann, "mail__drop"), true, "a free call that the policy allows")
 		b.says(approval.Deny)
 		for _, tool := range []string{"mail__send", "mail__drop"} {
 			_, err := b.registry.Call(ann, tool, nil)
@@ -206,9 +202,7 @@ func TestGrantsOfOthersAreShared(t *testing.T) {
 		a.says(approval.AllowForSession)
 		assert.Equal(t, a.isFree(t, in(t, "ann", "policy"), "mail__send"), true, "the policy counts")
 		for _, conversation := range []string{"asked", "policy"} {
-			if !b.isFree(t, in(t, "ann", conversation), "mail__send") {
-				t.Errorf("%s: got a question elsewhere, want none", conversation)
-			}
+			assert.Equal(t, b.isFree(t, in(t, "ann", conversation), "mail__send"), true, "%s: a free call elsewhere", conversation)
 		}
 	})
 }
@@ -239,9 +233,7 @@ func TestGrantOfAnotherTool(t *testing.T) {
 				a, b, c := newSharer(t, store, nil), newSharer(t, store, nil), newSharer(t, store, nil)
 				ann := in(t, "ann", "c1")
 				a.allows(t, ann, "mail__send")
-				if !c.isFree(t, ann, "mail__send") {
-					t.Error("got a question where the tool is the same, want none")
-				}
+				assert.Equal(t, c.isFree(t, ann, "mail__send"), true, "a free call where the tool is the same")
 				change(t, b)
 				assert.Equal(t, b.isFree(t, ann, "mail__send"), false, "a free call of another tool")
 				b.offers(t, registry.Server{Fingerprint: "1"}, "Send a text.")
@@ -262,9 +254,8 @@ func TestGrantEnds(t *testing.T) {
 		ann := in(t, "ann", "c1")
 		a.allows(t, ann, "mail__send")
 		time.Sleep(24*time.Hour - time.Second)
-		if b := newSharer(t, store, opts); !b.isFree(t, ann, "mail__send") {
-			t.Error("got a question within a day, want none")
-		}
+		b := newSharer(t, store, opts)
+		assert.Equal(t, b.isFree(t, ann, "mail__send"), true, "a free call within a day")
 		time.Sleep(time.Second)
 		c := newSharer(t, store, opts)
 		assert.Equal(t, c.isFree(t, ann, "mail__send"), false, "a free call after a day")
@@ -325,17 +316,13 @@ func TestGrantsOfAStoreThatHangs(t *testing.T) {
 		began := time.Now()
 		assert.Equal(t, b.isFree(t, ann, "mail__send"), false, "a free call while the store hangs")
 		b.allows(t, ann, "mail__send") // counts here
-		if !b.isFree(t, ann, "mail__send") {
-			t.Error("got a question about what was allowed here, want none")
-		}
+		assert.Equal(t, b.isFree(t, ann, "mail__send"), true, "a free call that was allowed here")
 		assert.Equal(t, time.Since(began) <= 6*time.Second, true, "it took %v, at most 6 s", time.Since(began))
 		cut.dead.Store(true)
 		assert.Equal(t, c.isFree(t, ann, "mail__send"), false, "a free call while the store fails")
 		cut.dead.Store(false)
 		hanging.hangs.Store(false)
-		if !c.isFree(t, ann, "mail__send") {
-			t.Error("got a question when the store is back, want none")
-		}
+		assert.Equal(t, c.isFree(t, ann, "mail__send"), true, "a free call when the store is back")
 	})
 }
 
@@ -380,9 +367,7 @@ func TestGrantsAreBounded(t *testing.T) {
 func TestApproverHidesWhatIsDenied(t *testing.T) {
 	m := assert.Value(replica.Join(t.Context(), storage.NewMemory(), nil))(t)
 	defer m.Close(context.WithoutCancel(t.Context()))
-	if got := m.Approver(nil); got != nil {
-		t.Errorf("got %v of no approver, want nil", got)
-	}
+	assert.Equal(t, m.Approver(nil) == nil, true, "no approver of none")
 	for _, next := range []registry.Approver{policy.Cautious(), registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{}, nil
 	})} {
@@ -434,9 +419,7 @@ func TestTakeBackElsewhere(t *testing.T) {
 				if !a.isFree(t, ctx, "mail__send") {
 					a.allows(t, ctx, "mail__send")
 				}
-				if !b.isFree(t, ctx, "mail__send") {
-					t.Errorf("%s: got a question before, want none", test.name)
-				}
+				assert.Equal(t, b.isFree(t, ctx, "mail__send"), true, "%s: a free call before", test.name)
 			}
 			waiting := b.asks(t, ann1, "mail__drop")
 			assert.Equal(t, test.do(), nil, "%s", test.name)

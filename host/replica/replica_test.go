@@ -95,17 +95,12 @@ func TestApproveElsewhere(t *testing.T) {
 		settled()
 		list := assert.Value(b.Approvals(ann))(t)
 		assert.Equal(t, len(list), 1)
-		if got := list[0]; got.ID != id || got.User != "ann" || string(got.Args) != `{"text":"hello"}` || got.Tool.Name != "send" {
-			t.Errorf("got %+v, want the call as it was asked for", got)
-		}
+		got := list[0]
+		assert.Equal(t, got.ID+got.User+got.Tool.Name+string(got.Args), id+"annsend"+`{"text":"hello"}`, "the call")
 		bob := session.WithUser(t.Context(), "bob")
-		if list, err := b.Approvals(bob); err != nil || len(list) > 0 {
-			t.Errorf("got %v, %v for another user, want nothing", list, err)
-		}
-		var unknown *approval.UnknownError
-		if _, err := b.Approve(bob, id, nil); !errors.As(err, &unknown) {
-			t.Errorf("got %v for another user, want an *UnknownError", err)
-		}
+		assert.Equal(t, len(assert.Value(b.Approvals(bob))(t)), 0, "calls that wait")
+		_, err := b.Approve(bob, id, nil)
+		assert.As[*approval.UnknownError](t, err, "another user")
 
 		var all sync.WaitGroup
 		var made, refused atomic.Int32
@@ -178,16 +173,13 @@ func TestOutcomesElsewhere(t *testing.T) {
 		}
 		assert.OK(t, b.Deny(t.Context(), denied, "not now"))
 		assert.Equal(t, <-outcomes, "denied: the user refused it: not now")
-		res, err := b.Approve(t.Context(), failed, nil)
+		_, err := b.Approve(t.Context(), failed, nil)
 		_, own := a.Await(t.Context(), failed)
-		if (err == nil) != (own == nil) || err != nil && (err.Error() != own.Error() || mcp.OutcomeOf(err) != mcp.OutcomeOf(own) || failure.Of(err) != failure.Of(own)) {
-			t.Errorf("got %v, %v, want the error that there is where the call was made, %v", res, err, own)
-		}
+		what := func(err error) string { return fmt.Sprint(err, mcp.OutcomeOf(err), failure.Of(err)) }
+		assert.Equal(t, what(err), what(own), "the error, here and where the call was made")
 		assert.Contains(t, <-outcomes, "it failed")
 		assert.Equal(t, <-outcomes, "denied: it was not approved in time")
-		if list, err := b.Approvals(t.Context()); err != nil || len(list) > 0 {
-			t.Errorf("got %v, %v, want nothing that waits", list, err)
-		}
+		assert.Equal(t, len(assert.Value(b.Approvals(t.Context()))(t)), 0, "calls that wait")
 	})
 }
 
@@ -231,17 +223,11 @@ func TestDeadReplica(t *testing.T) {
 		dying.dead.Store(true)
 		began := time.Now()
 		_, err := b.Approve(t.Context(), waiting, nil)
-		var unknown *approval.UnknownError
-		if !errors.As(err, &unknown) || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("got %v, %v, want that it was not made", err, mcp.OutcomeOf(err))
-		}
+		assert.As[*approval.UnknownError](t, err)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 		assert.Equal(t, mcp.OutcomeOf(<-begun), mcp.Unknown, "of the call that was being made")
-		if took := time.Since(began); took > 25*time.Second {
-			t.Errorf("it took %v to notice that a replica has died", took)
-		}
-		if list, err := b.Approvals(t.Context()); err != nil || len(list) > 0 {
-			t.Errorf("got %v, %v, want no call of the dead", list, err)
-		}
+		assert.Equal(t, time.Since(began) <= 25*time.Second, true, "it took %v to notice that a replica has died, at most 25 s", time.Since(began))
+		assert.Equal(t, len(assert.Value(b.Approvals(t.Context()))(t)), 0, "calls that wait")
 		for _, id := range []string{running, waiting} {
 			_, err := b.Await(t.Context(), id)
 			assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown)

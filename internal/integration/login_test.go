@@ -5,11 +5,11 @@ package integration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -90,10 +90,9 @@ func TestLogin(t *testing.T) {
 	first := n.start(t, dir, prompt)
 
 	// The server wants a login, and nobody waits for a human.
-	var required *auth.LoginRequiredError
-	if _, err := first.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || !strings.HasPrefix(required.URL, n.provider.issuer+"/") {
-		t.Fatalf("before the login: %v", err)
-	}
+	_, err := first.client.CallTool(ctxFor(t), "whoami", nil, nil)
+	required := assert.As[*auth.LoginRequiredError](t, err, "before the login")
+	assert.Contains(t, required.URL, n.provider.issuer+"/")
 	page := <-tabs
 	logIn(page, "ann")
 	shown := page.Text()
@@ -102,9 +101,8 @@ func TestLogin(t *testing.T) {
 	page.Click("button[type=submit]")
 	page.AwaitTitle("Almost done")
 	var width string
-	if err := page.Eval("getComputedStyle(document.body).maxWidth", &width); err != nil || !strings.HasSuffix(width, "px") {
-		t.Errorf("the page's own style is not let in: %q, %v", width, err)
-	}
+	assert.OK(t, page.Eval("getComputedStyle(document.body).maxWidth", &width))
+	assert.Contains(t, width, "px", "the page's own style is let in")
 	<-required.LoggedIn()
 	assert.Equal(t, first.whoami(t), "ann", "logged in as")
 
@@ -139,9 +137,8 @@ func TestLogin(t *testing.T) {
 	events = n.provider.events(t)
 	assert.Equal(t, events["grant.revoked"], 1, "after the logout")
 	assert.Equal(t, events["refresh_token.destroyed"], 1, "after the logout")
-	if _, err := second.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || required.URL != "" {
-		t.Errorf("after the logout: %v", err)
-	}
+	_, err = second.client.CallTool(ctxFor(t), "whoami", nil, nil)
+	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, err).URL, "", "after the logout: the page")
 }
 
 // unwanted is a prompt that nobody should see.
@@ -166,15 +163,11 @@ func TestLoginDeclined(t *testing.T) {
 	page := <-tabs
 	page.Click("a[href$=abort]")
 	page.AwaitTitle("Not logged in")
-	var refused *auth.OAuthError
-	if err := <-ended; !errors.As(err, &refused) || refused.Code != "access_denied" {
-		t.Errorf("error %v", err)
-	}
+	assert.Equal(t, assert.As[*auth.OAuthError](t, <-ended).Code, "access_denied")
 	// The user is not asked again before a call asks for it.
-	var required *auth.LoginRequiredError
-	if _, err := r.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || required.URL != "" || required.Reason == "" {
-		t.Errorf("after that: %v", err)
-	}
+	_, err := r.client.CallTool(ctxFor(t), "whoami", nil, nil)
+	required := assert.As[*auth.LoginRequiredError](t, err)
+	assert.Equal(t, fmt.Sprint(required.URL, required.Reason != ""), "true", "the page, and a reason")
 	go func() { ended <- r.login(t) }()
 	page = <-tabs
 	logIn(page, "ann")
@@ -248,16 +241,12 @@ func TestLoginOfWebUsers(t *testing.T) {
 	begin := func(user string) string {
 		t.Helper()
 		_, err := app.whoami(t, user)
-		var required *auth.LoginRequiredError
-		if !errors.As(err, &required) || required.User != user {
-			t.Fatalf("%s before the login: %v", user, err)
-		}
+		required := assert.As[*auth.LoginRequiredError](t, err, "%s before the login", user)
+		assert.Equal(t, required.User, user)
 		return required.URL
 	}
 	logins := map[string]string{"ann": begin("ann"), "bob": begin("bob")}
-	if logins["ann"] == logins["bob"] {
-		t.Fatal("two users have one login")
-	}
+	assert.Equal(t, logins["ann"] == logins["bob"], false, "two users have one login")
 
 	// Eve was sent the address of Ann's login, and agrees as herself.
 	eve := browser.Open(t, app.url+"/enter?user=eve&next=/done")

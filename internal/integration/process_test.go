@@ -161,9 +161,7 @@ func TestKilledChildIsReplaced(t *testing.T) {
 		call(t, h, "every__echo", `{"message":"before"}`)
 		kill9(t, before)
 		assert.Equal(t, text(call(t, h, "every__echo", `{"message":"after"}`)), "Echo: after", "after the kill")
-		if after := m.pid(t, "server-everything"); after == before {
-			t.Errorf("process %d answered after it was killed", after)
-		}
+		assert.Equal(t, m.pid(t, "server-everything") == before, false, "the process that was killed answers")
 	}
 	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 13, "tools after the kills")
 }
@@ -273,9 +271,7 @@ func TestUnreadCallIsUnknown(t *testing.T) {
 	kill9(t, pid)
 	wantUnknown(t, <-done, "memory", "create_entities")
 	assert.Lacks(t, text(call(t, h, "memory__read_graph", `{}`)), "Once", "the graph")
-	if after := m.pid(t, "server-memory"); after == pid {
-		t.Errorf("process %d is alive after it was killed", after)
-	}
+	assert.Equal(t, m.pid(t, "server-memory") == pid, false, "the process that was killed is alive")
 }
 
 // After Close nothing is left of what the host started: no process, however
@@ -355,8 +351,6 @@ func TestServersEndWithTheirHost(t *testing.T) {
 	before := len(theirs.pids(t, "server-everything")) + len(theirs.pids(t, "sleep\x001000"))
 	kill9(t, self.Process.Pid)
 	_ = self.Wait() // "signal: killed"
-	if theirs == "" || tools != 26 || before < 5 {
-		t.Fatalf("the host had %d tools and %d processes", tools, before)
-	}
+	assert.Equal(t, fmt.Sprint(theirs != "", tools, before >= 5), "true 26 true", "the mark, the tools and the processes of the host")
 	eventually(t, "the servers of the killed host to end", func() bool { return len(theirs.pids(t)) == 0 })
 }

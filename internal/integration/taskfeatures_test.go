@@ -5,7 +5,6 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -119,10 +118,8 @@ func begun(t *testing.T, p *peer, tool, args string, keep bool) *mcp.Task {
 		Keep:   keep,
 		Update: func(u *mcp.Task) { task = u; cancel() },
 	}})
-	var left *mcp.TaskError
-	if !errors.As(err, &left) || !errors.Is(err, context.Canceled) || task == nil || left.Task.ID != task.ID {
-		t.Fatalf("task %+v, error %v", task, err)
-	}
+	assert.Is(t, err, context.Canceled)
+	assert.Equal(t, assert.As[*mcp.TaskError](t, err).Task.ID, task.ID, "the task")
 	return task
 }
 

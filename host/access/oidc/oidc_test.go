@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -64,9 +63,8 @@ func TestTokens(t *testing.T) {
 		"nonce":          {"/mcp", "at+jwt", map[string]any{"nonce": "x"}, "#desk"},
 	} {
 		caller, err := a(with(c.path, s.token(t, c.kind, c.changes)))
-		if want := (&access.Caller{User: "ada", Credential: s.URL + c.want}); err != nil || !reflect.DeepEqual(caller, want) {
-			t.Errorf("%s: got %+v, %v, want %+v", name, caller, err, want)
-		}
+		assert.OK(t, err, "%s", name)
+		assert.Equal(t, *caller, access.Caller{User: "ada", Credential: s.URL + c.want}, "%s", name)
 	}
 	assert.Equal(t, s.fetches.Load(), 1, "requests of the keys")
 }
@@ -149,9 +147,7 @@ func TestGrantsOfTokens(t *testing.T) {
 		assert.Equal(t, caller.User, "ada@example.com", "%s", scope)
 		assert.Equal(t, caller.Grant.ReadOnly, want, "%s", scope)
 	}
-	if caller, err := a(with("/mcp", email(map[string]any{"scope": nil, "scp": []string{"read"}}))); err != nil || !caller.Grant.ReadOnly {
-		t.Errorf("scp: got %+v, %v, want one who only reads", caller, err)
-	}
+	assert.Equal(t, assert.Value(a(with("/mcp", email(map[string]any{"scope": nil, "scp": []string{"read"}}))))(t).Grant.ReadOnly, true, "scp: one who only reads")
 	wantRefused(t, "no scope", a, with("/mcp", email(map[string]any{"scope": nil})), 403, "the scope is missing")
 	wantRefused(t, "odd", a, with("/mcp", email(map[string]any{"scope": "odd"})), 403, "odd")
 	wantRefused(t, "not verified", a, with("/mcp", email(map[string]any{"email_verified": false})), 0, "verified")
@@ -299,17 +295,14 @@ func TestIssuerThatHangs(t *testing.T) {
 		all.Wait()
 		s.answer(nil)
 		time.Sleep(10 * time.Second)
-		if _, err := a(with("/mcp", known)); err != nil {
-			t.Errorf("got %v when the issuer is back, want no error", err)
-		}
+		assert.Value(a(with("/mcp", known)))(t)
 		s.answer(hang)
 		s.rotate(t, "two", true)
 		time.Sleep(2 * time.Second)
 		ask("keys", s.token(t, "", nil))
 		begun := time.Now()
-		if _, err := a(with("/mcp", known)); err != nil || time.Since(begun) != 0 {
-			t.Errorf("got %v after %v for a known key, want no error at once", err, time.Since(begun))
-		}
+		assert.Value(a(with("/mcp", known)))(t)
+		assert.Equal(t, time.Since(begun), 0, "a known key: the answer after")
 		time.Sleep(10 * time.Second)
 	})
 }

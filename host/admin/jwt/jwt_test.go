@@ -81,9 +81,7 @@ func TestTokens(t *testing.T) {
 			}
 			assert.Equal(t, caller.User, "ann", "%s", c.what)
 			assert.Equal(t, caller.Credential, c.credential, "%s", c.what)
-			if caller.Grant == nil || !caller.Grant.Manage {
-				t.Errorf("%s: got the grant %v, want to manage", c.what, caller.Grant)
-			}
+			assert.Equal(t, caller.Grant.Manage, true, "%s: the grant to manage", c.what)
 			continue
 		}
 		var refused *access.RefusedError

@@ -77,9 +77,8 @@ func TestDecisions(t *testing.T) {
 	p.button("dialog", "New key", "Make the key")
 	p.Await("dialog input[readonly]")
 	var secret string
-	if err := p.Eval("document.querySelector('dialog input[readonly]').value", &secret); err != nil || !strings.HasPrefix(secret, "mcpbelt_") {
-		t.Fatalf("secret: got %q, %v, want one", secret, err)
-	}
+	assert.OK(t, p.Eval("document.querySelector('dialog input[readonly]').value", &secret))
+	assert.Contains(t, secret, "mcpbelt_")
 	p.button("dialog", "The key for tests", "I have it")
 	p.awaitText("for tests")
 	assert.Equal(t, p.has("document.documentElement.outerHTML.includes("+quoted(secret)+")"), false, "the secret is in the page after the dialog")
@@ -111,9 +110,7 @@ func TestDecisions(t *testing.T) {
 	p.button(".heading", "Activity", "Export JSON lines")
 	p.button(".heading", "Activity", "Export CSV")
 	p.AwaitTrue("saved.length === 2")
-	if !p.has("saved.every((text) => text.includes('forecast')) && saved.some((text) => text.startsWith('time,kind,')) && saved.some((text) => text.trim().split('\\n').every((line) => JSON.parse(line).server === 'weather'))") {
-		t.Error("export: got other lines, want the events in JSON and CSV")
-	}
+	assert.Equal(t, p.has("saved.every((text) => text.includes('forecast')) && saved.some((text) => text.startsWith('time,kind,')) && saved.some((text) => text.trim().split('\\n').every((line) => JSON.parse(line).server === 'weather'))"), true, "the events are exported as JSON and CSV")
 
 	p.open("/health")
 	p.button(".card", "broken", "Diagnose")
@@ -131,9 +128,7 @@ func TestSignIn(t *testing.T) {
 	link := s.url + s.page.Link(s.owner)
 	p.Visit(link)
 	p.Await("nav")
-	if !p.has("location.hash === '' && document.cookie === '' && !JSON.stringify([localStorage, sessionStorage]).includes(" + quoted(s.owner) + ")") {
-		t.Error("signed in: got a secret where scripts read it, want none")
-	}
+	assert.Equal(t, p.has("location.hash === '' && document.cookie === '' && !JSON.stringify([localStorage, sessionStorage]).includes("+quoted(s.owner)+")"), true, "no secret is where scripts read it")
 	p.open("/keys") // a new document, and the same session
 	p.Await("nav")
 
@@ -149,9 +144,7 @@ func TestSignIn(t *testing.T) {
 	other.Press("Enter")
 	other.Await("nav")
 	other.open("/keys")
-	if !other.has("[...document.querySelectorAll('main button')].every((b) => b.getAttribute('aria-disabled') === 'true' && b.textContent.includes('this takes the role'))") {
-		t.Error("buttons for one who may look: got one that can be used, want all with the reason why not")
-	}
+	assert.Equal(t, other.has("[...document.querySelectorAll('main button')].every((b) => b.getAttribute('aria-disabled') === 'true' && b.textContent.includes('this takes the role'))"), true, "all buttons have the reason why not")
 
 	keys := assert.Value(s.keys.List(t.Context()))(t)
 	for _, k := range keys {
@@ -182,9 +175,7 @@ func (p *tab) reach(name string) {
 		p.Press("Tab")
 		assert.OK(p, p.Eval(at, &got))
 		if got == name {
-			if !p.has("getComputedStyle(document.activeElement).outlineStyle !== 'none'") {
-				p.Errorf("%s: got no ring around what has the focus, want one", name)
-			}
+			assert.Equal(p, p.has("getComputedStyle(document.activeElement).outlineStyle !== 'none'"), true, "%s: a ring is around what has the focus", name)
 			return
 		}
 		seen += strconv.Quote(got) + " "
@@ -264,9 +255,7 @@ func (p *tab) harmless(where string) {
 		"more text than fits a page":   "document.body.textContent.length > 200000",
 		"a page wider than the screen": "document.scrollingElement.scrollWidth > document.documentElement.clientWidth",
 	} {
-		if p.has(expression) {
-			p.Errorf("%s: got %s, want none", where, what)
-		}
+		assert.Equal(p, p.has(expression), false, "%s: %s", where, what)
 	}
 }
 
@@ -328,9 +317,7 @@ func TestLiveBoard(t *testing.T) {
 	assert.OK(t, p.Eval("window.same = document.querySelector('.card')", nil))
 	assert.OK(t, os.Remove(link))
 	health, err := doctor.HealthOf(s.host, "files")
-	if err != nil || health.Process == nil {
-		t.Fatalf("health: got %+v, %v, want a process", health, err)
-	}
+	assert.OK(t, err)
 	hosttest.Kill(t, health.Process.PID)
 	p.AwaitTrue(card("files", "Cause: cannot start"))
 	p.accessible("a board with a failure")

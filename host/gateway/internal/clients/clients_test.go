@@ -22,15 +22,9 @@ func TestRows(t *testing.T) {
 	rows := read(t)
 	for _, c := range rows {
 		name := strings.ToUpper(strings.ReplaceAll(c.Name, "*", "x"))
-		if got := rows.Find(name, "99999"); got == nil || got.Title != c.Title {
-			t.Errorf("%s: got the row %+v, want one of %s", name, got, c.Title)
-		}
-		if len(c.Facts) == 0 {
-			t.Errorf("%s: got no facts, want what the row comes from", c.Name)
-		}
-		if c.Mode != "direct" && c.Mode != "search" {
-			t.Errorf("%s: got the mode %q, want direct or search", c.Name, c.Mode)
-		}
+		assert.Equal(t, rows.Find(name, "99999").Title, c.Title, "%s", name)
+		assert.Equal(t, len(c.Facts) > 0, true, "%s: facts that the row comes from", c.Name)
+		assert.Equal(t, c.Mode == "direct" || c.Mode == "search", true, "%s: the mode %s is one", c.Name, c.Mode)
 	}
 }
 

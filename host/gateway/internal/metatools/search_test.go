@@ -65,9 +65,7 @@ func newBelt(t testing.TB, sees func(*registry.Definition) bool) *metatools.Belt
 func definition(t testing.TB, b *metatools.Belt, name string) *registry.Definition {
 	t.Helper()
 	d, ok := b.Finder.Registry().Resolve(name)
-	if !ok {
-		t.Fatalf("got no tool %s, want one", name)
-	}
+	assert.Equal(t, ok, true, "a tool %s", name)
 	return d
 }
 
@@ -103,20 +101,14 @@ func TestRetrieve(t *testing.T) {
 		}
 		answer, got := retrieve(t, b, text, 5)
 		assert.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "%q", text)
-		if len(answer) >= 2000 {
-			t.Errorf("%q: got an answer of %d bytes, want less than 2,000:\n%s", text, len(answer), answer)
-		}
+		assert.Equal(t, len(answer) < 2000, true, "%q: %d bytes are less than 2,000: %s", text, len(answer), answer)
 		largest, hits, signatures = max(largest, len(answer)), hits+len(got), signatures+len(got)-strings.Count(answer, " […] [")
 		return keys, nil
 	}
 	m := assert.Value(toolcorpus.MeasureOf(toolcorpus.Queries(), found))(t)
 	t.Logf("%+v; the largest answer has %d bytes; %d of %d hits have their parameters", m, largest, signatures, hits)
-	if m.Recall5 < 0.75 {
-		t.Errorf("got a recall of %.3f, want that of the Finder", m.Recall5)
-	}
-	if signatures < hits*95/100 {
-		t.Errorf("got %d of %d hits with their parameters, want 95 of 100", signatures, hits)
-	}
+	assert.Equal(t, m.Recall5 >= 0.75, true, "the recall %.3f is that of the Finder", m.Recall5)
+	assert.Equal(t, signatures >= hits*95/100, true, "%d of %d hits have their parameters, at least 95 of 100", signatures, hits)
 }
 
 // A client finds and is shown what it sees alone.
@@ -128,9 +120,7 @@ func TestRetrieveSeesAPart(t *testing.T) {
 	for _, query := range []string{"create an issue", names[0], first.Origin.Server, "xyzzy"} {
 		text, names := retrieve(t, part, query, 100)
 		for _, name := range names {
-			if !part.Sees(definition(t, part, name)) {
-				t.Errorf("%q: got the hit %s, want none of %s", query, name, first.Origin.Server)
-			}
+			assert.Equal(t, part.Sees(definition(t, part, name)), true, "%q: the hit %s is seen", query, name)
 		}
 		if len(names) == 0 && strings.Contains(text, " of "+first.Origin.Server) {
 			t.Errorf("%q: got %q, want no word of %s", query, text, first.Origin.Server)
@@ -141,9 +131,7 @@ func TestRetrieveSeesAPart(t *testing.T) {
 	_, names = retrieve(t, all, "issue", 1000)
 	assert.Equal(t, len(names) <= 100, true, "%d hits for the limit 1000 are at most 100", len(names))
 	res := assert.Value(all.Retrieve(t.Context(), json.RawMessage(`{"query":"issue"}`)))(t)
-	if got := strings.Count(result.Text(res), "- "); got < 15 {
-		t.Errorf("got %d hits without a limit, want 15", got)
-	}
+	assert.Equal(t, strings.Count(result.Text(res), "- ") >= 15, true, "15 hits without a limit")
 }
 
 func TestDescribe(t *testing.T) {

@@ -188,9 +188,7 @@ func TestDecision(t *testing.T) {
 	}
 	assert.Equal(t, pages.Form(requestOf(`{"a":"`+strings.Repeat("x", 20_000)+`"}`), true) == nil, true, "no form with long arguments")
 	deep := strings.Repeat("[", 8000) + strings.Repeat("]", 8000)
-	if f := pages.Form(requestOf(deep), true); f == nil || !strings.HasSuffix(f.Message, "\n"+deep) {
-		t.Error("got no form with deep arguments as they are, want one")
-	}
+	assert.Contains(t, pages.Form(requestOf(deep), true).Message, "\n"+deep)
 }
 
 // A decision that comes when none is waited for any more is told that it is late.
