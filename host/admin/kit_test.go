@@ -1,3 +1,5 @@
+// The kit of the tests: handlers of the admin API, and what their hosts have.
+
 package admin_test
 
 import (

@@ -1,3 +1,5 @@
+// The kit of the tests: gateways, servers and clients of all ways. The kit of pages is in errand_test.go.
+
 package gateway_test
 
 import (

@@ -10,9 +10,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,7 +44,8 @@ type server struct {
 	keys     []jose.JSONWebKey
 }
 
-func newServer(t *testing.T) *server {
+// newHTTPServer returns a server on a loopback address.
+func newHTTPServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{metadata: "/.well-known/openid-configuration"}
 	s.rotate(t, "one", false)
@@ -51,21 +54,30 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// newServerInMemory returns a server that only clients of its own reach.
-func newServerInMemory(t *testing.T) *server {
+// inMemory are the servers without a connection, by their host.
+var inMemory sync.Map
+
+// newServer returns a server without a connection, for tests on the virtual clock: an issuer has 5 s to answer.
+func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{metadata: "/.well-known/openid-configuration", Server: &httptest.Server{URL: "https://as.example"}}
+	host := strings.ToLower(rand.Text()) + ".example"
+	s := &server{metadata: "/.well-known/openid-configuration", Server: &httptest.Server{URL: "https://" + host}}
 	s.rotate(t, "one", false)
+	inMemory.Store(host, s)
 	return s
 }
 
-// inMemory has requests to issuers answered by the server without a connection.
-func (s *server) inMemory(o *oidc.Options) { o.Client = &http.Client{Transport: s} }
+// A memoryTransport has requests answered by the servers without a connection.
+type memoryTransport struct{}
 
 // RoundTrip implements [http.RoundTripper].
-func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+func (memoryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	s, ok := inMemory.Load(r.URL.Host)
+	if !ok {
+		return nil, errors.New("no such host")
+	}
 	w := httptest.NewRecorder()
-	s.serve(w, r)
+	s.(*server).serve(w, r)
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -169,6 +181,9 @@ func (s *server) authenticator(t *testing.T, change func(*oidc.Options)) access.
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	client := &http.Client{Transport: &http.Transport{}}
+	if _, ok := inMemory.Load(strings.TrimPrefix(s.URL, "https://")); ok {
+		client.Transport = memoryTransport{}
+	}
 	t.Cleanup(client.CloseIdleConnections)
 	o := &oidc.Options{Issuers: []string{s.URL}, Resource: belt, Audiences: []string{belt + "/"}, Client: client}
 	if change != nil {

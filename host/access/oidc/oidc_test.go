@@ -38,7 +38,9 @@ func wantRefused(t *testing.T, name string, a access.Authenticator, r *http.Requ
 }
 
 // Tokens for the view that is asked for let their user in.
-func TestTokens(t *testing.T) {
+func TestTokens(t *testing.T) { synctest.Test(t, testTokens) }
+
+func testTokens(t *testing.T) {
 	s := newServer(t)
 	a := s.authenticator(t, nil)
 	for name, c := range map[string]struct {
@@ -70,7 +72,9 @@ func TestTokens(t *testing.T) {
 }
 
 // What is no token for the view is refused, with a reason and without the token in it.
-func TestRefusedTokens(t *testing.T) {
+func TestRefusedTokens(t *testing.T) { synctest.Test(t, testRefusedTokens) }
+
+func testRefusedTokens(t *testing.T) {
 	s, stranger := newServer(t), newServer(t)
 	a := s.authenticator(t, nil)
 	hour := time.Now().Add(time.Hour).Unix()
@@ -121,7 +125,9 @@ func TestRefusedTokens(t *testing.T) {
 }
 
 // Scopes become a grant, and a missing one is asked for; the user is named by a claim.
-func TestGrantsOfTokens(t *testing.T) {
+func TestGrantsOfTokens(t *testing.T) { synctest.Test(t, testGrantsOfTokens) }
+
+func testGrantsOfTokens(t *testing.T) {
 	s := newServer(t)
 	a := s.authenticator(t, func(o *oidc.Options) {
 		o.UserClaim = "email"
@@ -154,7 +160,9 @@ func TestGrantsOfTokens(t *testing.T) {
 }
 
 // Two issuers may give one name to two people.
-func TestTwoIssuers(t *testing.T) {
+func TestTwoIssuers(t *testing.T) { synctest.Test(t, testTwoIssuers) }
+
+func testTwoIssuers(t *testing.T) {
 	one, two := newServer(t), newServer(t)
 	both := one.authenticator(t, func(o *oidc.Options) { o.Issuers = []string{one.URL, two.URL} })
 	each := access.Any(one.authenticator(t, nil), two.authenticator(t, nil))
@@ -169,7 +177,7 @@ func TestTwoIssuers(t *testing.T) {
 
 // Metadata may be where RFC 8414 wants it, and is that of the issuer.
 func TestDiscovery(t *testing.T) {
-	s := newServer(t)
+	s := newHTTPServer(t)
 	s.metadata = "/.well-known/oauth-authorization-server"
 	assert.Value(s.authenticator(t, nil)(with("/mcp", s.token(t, "", nil))))(t)
 	for name, document := range map[string]string{
@@ -203,8 +211,8 @@ func TestOptions(t *testing.T) {
 // Keys rotate, and the issuer may be away: keys that are known go on.
 func TestRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServerInMemory(t)
-		a := s.authenticator(t, s.inMemory)
+		s := newServer(t)
+		a := s.authenticator(t, nil)
 		good := func(name string, tokens ...string) {
 			t.Helper()
 			for _, token := range tokens {
@@ -245,8 +253,8 @@ func TestRotation(t *testing.T) {
 // A key that the issuer withdraws is good for an hour at most.
 func TestWithdrawnKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServerInMemory(t)
-		a := s.authenticator(t, s.inMemory)
+		s := newServer(t)
+		a := s.authenticator(t, nil)
 		r := with("/mcp", s.token(t, "", map[string]any{"exp": time.Now().Add(24 * time.Hour).Unix()}))
 		assert.Value(a(r))(t)
 		s.rotate(t, "two", false)
@@ -258,9 +266,9 @@ func TestWithdrawnKey(t *testing.T) {
 // Tokens that no one signed have the issuer asked no more than every 2 seconds.
 func TestFloodOfForgedTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServerInMemory(t)
-		a := s.authenticator(t, s.inMemory)
-		forged := sign(t, jose.ES256, newServerInMemory(t).key, "none", "", s.claims(nil))
+		s := newServer(t)
+		a := s.authenticator(t, nil)
+		forged := sign(t, jose.ES256, newServer(t).key, "none", "", s.claims(nil))
 		for range 1000 {
 			wantRefused(t, "forged", a, with("/mcp", forged), 0, "not valid")
 			time.Sleep(10 * time.Millisecond)
@@ -273,8 +281,8 @@ func TestFloodOfForgedTokens(t *testing.T) {
 // An issuer that does not answer costs each request 5 s at most.
 func TestIssuerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServerInMemory(t)
-		a := s.authenticator(t, s.inMemory)
+		s := newServer(t)
+		a := s.authenticator(t, nil)
 		known := s.token(t, "", map[string]any{"exp": time.Now().Add(24 * time.Hour).Unix()})
 		hang := func(w http.ResponseWriter, r *http.Request) bool {
 			<-r.Context().Done()
