@@ -29,6 +29,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
+// A busy machine takes its time to answer a browser.
+func init() { hitTime = 2 * time.Minute }
+
 // A posted request is one that a peer has received.
 type posted struct {
 	path   string

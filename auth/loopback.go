@@ -52,13 +52,14 @@ const (
 	// callbackPath is where the browser comes back to, unless something else is
 	// registered.
 	callbackPath = "/callback"
-	// hitTime bounds one request of a browser.
-	hitTime = 10 * time.Second
 	// maxHit bounds the head of such a request, its address above all, in bytes.
 	maxHit = 64 << 10
 	// maxConns bounds the connections at one time.
 	maxConns = 64
 )
+
+// hitTime bounds one request of a browser.
+var hitTime = 10 * time.Second
 
 // Start listens for the browser.
 func (l *Loopback) Start(ctx context.Context, registered []string) (PromptSession, error) {

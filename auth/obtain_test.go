@@ -53,8 +53,8 @@ func TestClientCredentials(t *testing.T) {
 			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
 			g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read", "write"}))(t)
 			got := as.only(t)
-			assert.Equal(t, [...]any{got.path, got.form.Get("grant_type"), got.form.Get("scope"), got.form.Get("resource")},
-				[...]any{"/token", "client_credentials", "read write", a.Resource}, "asked")
+			assert.Equal(t, got.path+" "+got.form.Get("grant_type"), "/token client_credentials", "asked")
+			assert.Equal(t, got.form.Get("scope")+" "+got.form.Get("resource"), "read write "+a.Resource, "asked")
 			test.check(t, as, got)
 			wantGrant(t, g, as, test.client.ID, "Bearer AT")
 			assert.Equal(t, fmt.Sprint(g.DPoPKey.Reveal(), g.Scopes, g.Requested), "[read] [read write]", "grant")

@@ -20,18 +20,20 @@ import (
 type screen struct {
 	mu      sync.Mutex
 	text    strings.Builder
-	changed chan struct{}
+	changed sync.Cond
+}
+
+func newScreen() *screen {
+	s := &screen{}
+	s.changed.L = &s.mu
+	return s
 }
 
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.text.Write(p)
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
-	return len(p), nil
+	s.changed.Broadcast()
+	return s.text.Write(p)
 }
 
 func (s *screen) String() string {
@@ -41,26 +43,11 @@ func (s *screen) String() string {
 }
 
 // await waits until a text was shown n times.
-func (s *screen) await(t *testing.T, text string, n int) {
-	t.Helper()
-	timer := time.NewTimer(2 * time.Minute)
-	defer timer.Stop()
-	for {
-		s.mu.Lock()
-		found := strings.Count(s.text.String(), text) >= n
-		if s.changed == nil {
-			s.changed = make(chan struct{})
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		if found {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			t.Fatalf("no %q in %q", text, s)
-		}
+func (s *screen) await(text string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for strings.Count(s.text.String(), text) < n {
+		s.changed.Wait()
 	}
 }
 
@@ -127,7 +114,7 @@ func wantShown(t *testing.T, shown <-chan returned, callback string) {
 // paste shows a login to a user who types lines and then goes away.
 func paste(t *testing.T, p *auth.Pending, typed string, registered ...string) (returned, string) {
 	t.Helper()
-	out := &screen{}
+	out := newScreen()
 	x := assert.Value((&auth.PasteURL{In: strings.NewReader(typed), Out: out}).Start(t.Context(), registered))(t)
 	defer x.Close()
 	callback, err := x.Show(t.Context(), p)
@@ -230,20 +217,20 @@ func TestPasteURLEnds(t *testing.T) {
 	assert.OK(t, err)
 	defer in.Close()
 	defer keys.Close()
-	out := &screen{}
+	out := newScreen()
 	prompt := &auth.PasteURL{In: in, Out: out}
 	for i := range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		x := assert.Value(prompt.Start(ctx, nil))(t)
 		first := showing(ctx, x, pending(""))
-		out.await(t, "paste it here", 2*i+1)
+		out.await("paste it here", 2*i+1)
 		cancel()
 		got := <-first
 		assert.Is(t, got.err, context.Canceled)
 		assert.Lacks(t, got.err.Error(), state)
 
 		second := showing(t.Context(), assert.Value(prompt.Start(t.Context(), nil))(t), pending(""))
-		out.await(t, "paste it here", 2*i+2)
+		out.await("paste it here", 2*i+2)
 		assert.Value(fmt.Fprintf(keys, "code=%d&state=%s\n", i, state))(t)
 		wantShown(t, second, fmt.Sprintf("code=%d&", i))
 	}
@@ -259,7 +246,7 @@ func TestPasteURLEnds(t *testing.T) {
 func TestPasteURLTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
-		out := &screen{}
+		out := newScreen()
 		prompt := &auth.PasteURL{In: in, Out: out}
 		show := func(ctx context.Context) <-chan returned {
 			defer synctest.Wait()
@@ -283,7 +270,7 @@ func TestPasteURLTurns(t *testing.T) {
 func TestPasteURLStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
-		out := &screen{}
+		out := newScreen()
 		prompt := &auth.PasteURL{In: in, Out: out}
 		ctx, cancel := context.WithCancel(t.Context())
 		first := showing(ctx, assert.Value(prompt.Start(ctx, nil))(t), pending(""))

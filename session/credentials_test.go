@@ -78,9 +78,7 @@ func TestImportRefused(t *testing.T) {
 		"another authorization server's": {token, &foreign, &mismatch},
 	} {
 		err := m.Import(env.ctx, alice, test.token, test.client)
-		if !errors.As(err, test.want) {
-			t.Errorf("%s: got %v, want a %T", name, err, test.want)
-		}
+		assert.Equal(t, errors.As(err, test.want), true, "%s: %v is a %T", name, err, test.want)
 	}
 	env.wantStatus(m, alice, LoggedOut)
 }

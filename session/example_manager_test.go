@@ -39,7 +39,7 @@ func ExampleManager_Shutdown() {
 	as, _, m := played()
 	defer as.Close()
 
-	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	if err := m.Shutdown(ctx); err != nil {
 		fmt.Println("a request for a token was cut off:", err)

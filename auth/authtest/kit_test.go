@@ -124,11 +124,8 @@ func changed(v url.Values, changes []string) url.Values {
 func (a *app) approve(changes ...string) url.Values {
 	a.t.Helper()
 	callback := assert.Value(a.server.Approve(context.Background(), a.server.URL(authtest.AuthorizationEndpoint)+"?"+a.query(changes...).Encode()))(a.t)
-	u, err := url.Parse(callback)
-	if err != nil || !strings.HasPrefix(callback, redirectURI+"?") {
-		a.t.Fatalf("sent back to %q", callback)
-	}
-	return u.Query()
+	assert.Contains(a.t, callback, redirectURI+"?", "sent back to")
+	return assert.Value(url.Parse(callback))(a.t).Query()
 }
 
 // token sends a token request.

@@ -210,7 +210,9 @@ func TestTLS(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	mine := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10}
 	assert.Value(local(t, Options{TLS: mine}).Get(t.Context(), s.URL, nil))(t)
-	get := func(config *tls.Config, url string) error { return errOf(local(t, Options{TLS: config}).Get(t.Context(), url, nil)) }
+	get := func(config *tls.Config, url string) error {
+		return errOf(local(t, Options{TLS: config}).Get(t.Context(), url, nil))
+	}
 	assert.Equal(t, wantFailure(t, get(nil, s.URL), "unknown authority").NotSent, true, "not sent without a certificate")
 	assert.Equal(t, wantFailure(t, get(mine, newServer(tls.VersionTLS11).URL), "TLS").NotSent, true, "not sent by TLS 1.1")
 	wantFailure(t, get(mine, "https://localhost:"+parsePort(t, s.URL)), "another name")

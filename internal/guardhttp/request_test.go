@@ -199,11 +199,7 @@ func TestSpecial(t *testing.T) {
 // ends what is read from it.
 func TestSwitchedProtocols(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
+		conn, _, _ := http.NewResponseController(w).Hijack()
 		defer conn.Close()
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Type: application/json\r\n\r\n{")
 		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
