@@ -1,6 +1,7 @@
 package codemode_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -67,6 +69,10 @@ func newRegistry(t testing.TB, opts *registry.Options, tools ...remote) *registr
 
 func newRunner(t testing.TB, r *registry.Registry, opts *codemode.Options) *codemode.Runner {
 	t.Helper()
+	if opts == nil {
+		opts = new(codemode.Options)
+	}
+	opts.Limits.Time = cmp.Or(opts.Limits.Time, 10*time.Minute) // for machines that are busy
 	c := assert.Value(codemode.New(r, nil, opts))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
