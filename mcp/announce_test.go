@@ -19,14 +19,13 @@ func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 	const distance = 250 * time.Millisecond
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		var asked []time.Time // one list at a time
-		c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+		c := newReady(t, p.to(legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
 			asked = append(asked, time.Now())
 			for range 3 {
 				c.Notify("notifications/tools/list_changed", "")
 			}
 			c.Result(`{"tools":[]}`)
 		}})), nil)
-		ready(t, c)
 		ctx := within(t, 5*time.Second)
 		began := time.Now()
 		for range c.Watch(ctx) {
@@ -49,8 +48,7 @@ func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 func TestAnnouncementsOfEachKindAreTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{"listChanged":true},"resources":{"listChanged":true}}`))
-		c := newClient(t, server, nil)
-		ready(t, c)
+		c := newReady(t, server, nil)
 		before := c.State()
 		for range 3 {
 			server.Notify("notifications/resources/list_changed", "")
@@ -71,8 +69,7 @@ func TestAnnouncementsOfEachKindAreTheirOwn(t *testing.T) {
 func TestAnnouncementsAreGathered(t *testing.T) {
 	const every, storm = 250 * time.Millisecond, time.Second
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
-		server, c := p.withClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}), nil)
-		ready(t, c)
+		server, c := p.withReady(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}), nil)
 		before := c.State().ToolsVersion
 		for end := time.Now().Add(storm); time.Now().Before(end); pause(10 * time.Millisecond) {
 			server.Notify("notifications/tools/list_changed", `{}`)

@@ -83,8 +83,7 @@ func TestCacheTTL(t *testing.T) {
 		for _, capabilities := range []string{quiet, allFeatures} {
 			eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
 				server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, capabilities), counting(`,"ttlMs":1500,"cacheScope":"public"`))
-				c := newClient(t, p.to(server), nil)
-				ready(t, c)
+				c := newReady(t, p.to(server), nil)
 				want(t, c, 1)
 				pass(1500*time.Millisecond - time.Nanosecond)
 				want(t, c, 1)

@@ -178,13 +178,12 @@ func TestCancellation(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
-		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		server, c := p.withReady(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			for c.Context().Err() == nil {
 				pause(time.Second)
 				c.Progress(1)
 			}
 		}}), &mcp.ClientOptions{IdleTimeout: 2 * time.Second, CallTimeout: time.Minute})
-		ready(t, c)
 		for _, test := range []struct {
 			opts *mcp.CallToolOptions
 			want mcp.TimeoutError
@@ -210,12 +209,11 @@ func TestTimeouts(t *testing.T) {
 // Progress gives a call more time, but only so much.
 func TestIdleAfterProgress(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
-		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		c := newReady(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			pause(time.Second)
 			c.Progress(1)
 			mcptest.Hang(c)
 		}})), &mcp.ClientOptions{IdleTimeout: 2 * time.Second})
-		ready(t, c)
 		start := time.Now()
 		_, err := call(t, c, "x")
 		timeout := assert.As[*mcp.TimeoutError](t, err)

@@ -85,10 +85,8 @@ func TestCompleteRefusesNonsense(t *testing.T) {
 		{Ref: &mcp.CompleteReference{Type: "ref/other", Name: "x"}, Argument: arg},
 		{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}},
 	} {
-		_, err := c.Complete(t.Context(), params, nil)
-		wantOutcome(t, err, mcp.NotSent)
-		_, err = c.NewCompleter(nil).Complete(t.Context(), params)
-		wantOutcome(t, err, mcp.NotSent)
+		wantOutcome(t, errOf(c.Complete(t.Context(), params, nil)), mcp.NotSent)
+		wantOutcome(t, errOf(c.NewCompleter(nil).Complete(t.Context(), params)), mcp.NotSent)
 	}
 	wantCount(t, server, "completion/complete", 0)
 }
@@ -96,15 +94,11 @@ func TestCompleteRefusesNonsense(t *testing.T) {
 // The server is asked when the user has stopped typing, and once for each text.
 func TestCompleterDebounces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes}), nil)
-		ready(t, c)
+		server, c := withReady(t, featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes}), nil)
 		box := c.NewCompleter(nil)
 		errs := make(chan error, 3)
 		for _, text := range []string{"a", "an", "ann"} {
-			go func() {
-				_, err := box.Complete(t.Context(), typed(text))
-				errs <- err
-			}()
+			go func() { errs <- errOf(box.Complete(t.Context(), typed(text))) }()
 			pass(149 * time.Millisecond)
 		}
 		for range 2 {
@@ -119,9 +113,7 @@ func TestCompleterDebounces(t *testing.T) {
 		assert.OK(t, err)
 		assert.Equal(t, [...]any{res.Completion.Values[0], time.Since(start)}, [...]any{"ann*", time.Duration(0)})
 		res.Completion.Values[0] = "changed"
-		if res, err = box.Complete(t.Context(), typed("ann")); err != nil || res.Completion.Values[0] != "ann*" {
-			t.Errorf("%v, %v", res, err)
-		}
+		assert.Equal(t, assert.Value(box.Complete(t.Context(), typed("ann")))(t).Completion.Values[0], "ann*", "the copy")
 		wantCount(t, server, "completion/complete", 1)
 
 		other := typed("ann")
@@ -136,8 +128,7 @@ func TestCompleterDebounces(t *testing.T) {
 func TestCompleterCancels(t *testing.T) {
 	for _, revision := range eras() {
 		synctest.Test(t, func(t *testing.T) {
-			server, c := withClient(t, featured(t, revision, mcptest.Script{"completion/complete": mcptest.Sequence(mcptest.Hang, completes)}), nil)
-			ready(t, c)
+			server, c := withReady(t, featured(t, revision, mcptest.Script{"completion/complete": mcptest.Sequence(mcptest.Hang, completes)}), nil)
 			box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Second})
 			old := inBackground(func() error { return errOf(box.Complete(t.Context(), typed("a"))) })
 			server.Await("completion/complete", 1)
@@ -167,9 +158,8 @@ func TestCompleterEndsWithClient(t *testing.T) {
 		box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Hour})
 		start := time.Now()
 		time.AfterFunc(time.Second, func() { _ = c.Close() })
-		if _, err := box.Complete(t.Context(), typed("a")); !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) || time.Since(start) != time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
+		wantNotSent(t, errOf(box.Complete(t.Context(), typed("a"))), mcp.ErrClosed)
+		assert.Equal(t, time.Since(start), time.Second, "time")
 	})
 }
 
@@ -177,10 +167,7 @@ func TestCompleterEndsWithClient(t *testing.T) {
 func TestCompleterForgets(t *testing.T) {
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
 	box := newClient(t, server, nil).NewCompleter(&mcp.CompleterOptions{Delay: -1})
-	ask := func(text string) {
-		t.Helper()
-		assert.Value(box.Complete(t.Context(), typed(text)))(t)
-	}
+	ask := func(text string) { assert.OK(t, errOf(box.Complete(t.Context(), typed(text)))) }
 	for i := range 257 {
 		ask(fmt.Sprint(i))
 	}
@@ -195,10 +182,7 @@ func TestCompleterForgets(t *testing.T) {
 }
 
 func TestCompleteRefused(t *testing.T) {
-	refuses(t, "completion/complete", func(c *mcp.Client) error {
-		_, err := c.Complete(t.Context(), typed("x"), nil)
-		return err
-	}, map[string]string{
+	refuses(t, "completion/complete", func(c *mcp.Client) error { return errOf(c.Complete(t.Context(), typed("x"), nil)) }, map[string]string{
 		`7`: "result", `{}`: "completion.values", `{"completion":[]}`: "completion", `{"completion":{}}`: "completion.values",
 		`{"completion":{"values":"x"}}`:                              "completion.values",
 		`{"completion":{"values":["x",7]}}`:                          "completion.values[1]",

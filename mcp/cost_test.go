@@ -62,8 +62,7 @@ func TestToolsCost(t *testing.T) {
 	counts(t)
 	least := cost{count: 1 << 62, bytes: 1 << 62}
 	for range 5 {
-		c := newClient(t, cannedChild(t, mcp.Revision20251125), nil)
-		ready(t, c)
+		c := newReady(t, cannedChild(t, mcp.Revision20251125), nil)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		list, err := c.Tools(t.Context())

@@ -26,8 +26,7 @@ func asking(params string) mcptest.Handler {
 		if err != nil {
 			answer, _ = json.Marshal(err)
 		}
-		quoted, _ := json.Marshal(string(answer))
-		c.Result(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
+		answerText(c, string(answer))
 	}
 }
 
@@ -90,9 +89,7 @@ func TestElicitDeclared(t *testing.T) {
 			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": answer})
 			opts := &mcp.ClientOptions{}
 			if can {
-				opts.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					return accept(map[string]any{"name": "Ann"}), nil
-				}
+				opts.Elicit = annAnswers
 			}
 			c := newClient(t, p.to(server), opts)
 			got := textOf(t, mustCall(t, c, "x"))

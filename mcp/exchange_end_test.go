@@ -53,8 +53,7 @@ func TestEveryWaitEnds(t *testing.T) {
 			awaited := func(handler mcptest.Handler) (*mcptest.Server, *mcp.Client) {
 				script := mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}
 				script[method] = handler
-				server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, offeringAll), script), &mcp.ClientOptions{Tasks: true})
-				ready(t, c)
+				server, c := p.withReady(t, mcptest.NewServer(t, mcptest.Handshake(revision, offeringAll), script), &mcp.ClientOptions{Tasks: true})
 				return server, c
 			}
 			server, c := awaited(mcptest.Hang)

@@ -62,8 +62,7 @@ func TestServerBusy(t *testing.T) {
 	for _, requests := range []string{"", "{}", "null"} {
 		synctest.Test(t, func(t *testing.T) {
 			busy := needs(requests, `"s"`)
-			server, c := withClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Sequence(busy, busy, busy, text("done"), busy)}), nil)
-			ready(t, c)
+			server, c := withReady(t, modern(t, mcptest.Script{"tools/call": mcptest.Sequence(busy, busy, busy, text("done"), busy)}), nil)
 			start := time.Now()
 			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
 			assert.Equal(t, time.Since(start), 1400*time.Millisecond, "it took")
@@ -80,7 +79,6 @@ func TestServerBusy(t *testing.T) {
 }
 
 func TestInputThatCannotBeGiven(t *testing.T) {
-	errHandler := errors.New("nobody at home")
 	many := make([]string, 17)
 	for i := range many {
 		many[i] = fmt.Sprintf(`"%d":%s`, i, inputRequest)
@@ -104,12 +102,8 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 		{"again and again", `{"a":` + inputRequest + `}`, annAnswers, "inputRequests", "10 times", 10},
 		{"too many", `{` + strings.Join(many, ",") + `}`, annAnswers, "inputRequests", "more than 16", 1},
 		{"nobody to ask", `{"a":` + inputRequest + `}`, nil, `inputRequests["a"].method`, "was not declared by this client", 1},
-		{"handler fails", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return nil, errHandler
-		}, "", "nobody at home", 1},
-		{"handler panics", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			panic("oops")
-		}, "", "oops", 1},
+		{"handler fails", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, errDown }, "", errDown.Error(), 1},
+		{"handler panics", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { panic("oops") }, "", "oops", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server, c := withClient(t, modern(t, mcptest.Script{"tools/call": needs(test.requests, "")}), &mcp.ClientOptions{Elicit: test.elicit})
@@ -117,13 +111,10 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 			wantOutcome(t, err, mcp.Answered)
 			assert.Contains(t, err.Error(), test.says)
 			assert.Contains(t, err.Error(), `"scripted"`)
-			var invalid *mcp.ProtocolError
-			if errors.As(err, &invalid) != (test.path != "") || invalid != nil && invalid.Path != test.path {
-				t.Errorf("error %v, want one at %q", err, test.path)
+			if test.path != "" {
+				wantInvalid(t, err, "", test.path)
 			}
-			if test.name == "handler fails" && !errors.Is(err, errHandler) {
-				t.Errorf("error %v does not wrap the handler's", err)
-			}
+			assert.Equal(t, errors.Is(err, errDown), test.name == "handler fails", "the handler's error")
 			wantCount(t, server, "tools/call", test.calls)
 		})
 	}
@@ -147,8 +138,7 @@ func TestSecondRoundNotSent(t *testing.T) {
 func TestInputEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+inputRequest+`}`, "")})
-		c := newClient(t, server, &mcp.ClientOptions{Elicit: waits, CallTimeout: time.Minute})
-		ready(t, c)
+		c := newReady(t, server, &mcp.ClientOptions{Elicit: waits, CallTimeout: time.Minute})
 		start := time.Now()
 		assert.Is(t, errOf(call(t, c, "x")), context.DeadlineExceeded)
 		assert.Equal(t, time.Since(start), time.Minute, "time")
@@ -319,10 +309,9 @@ func TestInputOfEachCall(t *testing.T) {
 		v.reply(200, fmt.Sprintf(`"result":{"resultType":"input_required","inputRequests":{%q:%s},"requestState":%q}`,
 			next, strings.Replace(inputRequest, "Who?", next, 1), next))
 	}
-	c := newClient(t, &s.HTTP, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	c := newReady(t, &s.HTTP, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return accept(map[string]any{"name": r.Params.Message}), nil
 	}})
-	ready(t, c)
 	var all sync.WaitGroup
 	for i := range calls {
 		all.Go(func() {

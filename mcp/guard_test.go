@@ -62,12 +62,9 @@ func TestNewClientWithoutTransport(t *testing.T) {
 func TestZeroClient(t *testing.T) {
 	var c mcp.Client
 	const want = "mcp: the zero Client is not usable: make one with NewClient"
-	_, toolsErr := c.Tools(t.Context())
-	_, callErr := c.CallTool(t.Context(), "x", nil, nil)
-	_, promptsErr := collect(c.Prompts(t.Context()))
 	for name, err := range map[string]error{
 		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
-		"Tools": toolsErr, "CallTool": callErr, "Prompts": promptsErr,
+		"Tools": errOf(c.Tools(t.Context())), "CallTool": errOf(call(t, &c, "x")), "Prompts": errOf(collect(c.Prompts(t.Context()))),
 	} {
 		assert.Contains(t, fmt.Sprint(err), want, "%s", name)
 		wantOutcome(t, err, mcp.NotSent)
@@ -124,11 +121,10 @@ func (f *foreignConn) Info() mcp.ConnInfo                           { f.at("Info
 // A context that is nil panics where the call is made, and leaves the client as it was.
 func TestNilContext(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		c := newClient(t, p.to(featured(t, revision, mcptest.Script{
+		c := newReady(t, p.to(featured(t, revision, mcptest.Script{
 			"tools/list": mcptest.Result(`{"tools":[],"resultType":"complete"}`),
 			"tools/call": mcptest.Result(`{"content":[],"resultType":"complete"}`),
 		})), nil)
-		ready(t, c)
 		var none context.Context
 		for name, call := range map[string]func(){
 			"CallTool":        func() { _, _ = c.CallTool(none, "t", nil, nil) },

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -66,11 +65,7 @@ func TestUnknownRevisionIsLeft(t *testing.T) {
 		err := c.Ready(t.Context())
 		assert.Contains(t, fmt.Sprint(err), "1999-01-01")
 		wantOutcome(t, err, mcp.NotSent)
-		select {
-		case <-left:
-		case <-time.After(time.Hour):
-			t.Fatal("the connection lives")
-		}
+		<-left
 		for _, method := range []string{"notifications/initialized", "notifications/cancelled", "tools/list"} {
 			wantCount(t, server, method, 0)
 		}
@@ -137,11 +132,7 @@ func handshakesOf(t testing.TB, s *mcptest.Server) string {
 		case "server/discover":
 			seen = append(seen, r.Method)
 		case "initialize":
-			var params struct {
-				ProtocolVersion string `json:"protocolVersion"`
-			}
-			assert.OK(t, json.Unmarshal(r.Params, &params))
-			seen = append(seen, r.Method+" "+params.ProtocolVersion)
+			seen = append(seen, r.Method+" "+strings.Trim(memberOf(t, r.Params, "protocolVersion"), `"`))
 		}
 	}
 	return strings.Join(seen, ", ")
@@ -248,8 +239,7 @@ func TestPinnedRevisionOverHTTP(t *testing.T) {
 	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
 	for _, revision := range eras() {
 		s := newSite(t, revision, nil)
-		c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision})
-		ready(t, c)
+		c := newReady(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision})
 		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
 	}
 }
@@ -334,8 +324,7 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 					v.reply(http.StatusNotFound, `"error":{"code":-32601,"message":"unknown method"}`)
 				}
 			}
-			c := newClient(t, &s.HTTP, nil)
-			ready(t, c)
+			c := newReady(t, &s.HTTP, nil)
 			got := c.State()
 			assert.Equal(t, [...]any{got.ProtocolVersion, got.Connections, len(s.of("server/discover"))}, [...]any{want, 1, 2})
 		})

@@ -36,8 +36,7 @@ func TestMuteServerIsGivenUp(t *testing.T) {
 		if probe := script["server/discover"]; probe != nil {
 			script["server/discover"] = mcptest.Sequence(probe, mcptest.Hang, mcptest.Hang, mcptest.Hang, probe)
 		}
-		server, c := withClient(t, mcptest.NewServer(t, script), nil)
-		ready(t, c)
+		server, c := withReady(t, mcptest.NewServer(t, script), nil)
 		silent := assert.As[*mcp.UnresponsiveError](t, whyNotReady(t, c))
 		wantBetween(t, silent.For, 3*time.Minute, 5*time.Minute, "silence")
 		ready(t, c)
@@ -48,8 +47,7 @@ func TestMuteServerIsGivenUp(t *testing.T) {
 // What a server is asked keeps it busy, and so may what it was asked.
 func TestBusyServerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, newSilentServer(t), nil)
-		ready(t, c)
+		server, c := withReady(t, newSilentServer(t), nil)
 		ctx, giveUp := context.WithCancel(t.Context())
 		failed := inBackground(func() error {
 			return errOf(c.CallTool(ctx, "slow", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
@@ -88,8 +86,7 @@ func (w *workingConn) Info() mcp.ConnInfo {
 func TestWorkingServerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newSilentServer(t)
-		c := newClient(t, working(server, time.Now().Add(10*time.Minute)), nil)
-		ready(t, c)
+		newReady(t, working(server, time.Now().Add(10*time.Minute)), nil)
 		pass(10 * time.Minute)
 		assert.Equal(t, server.Connections(), 1, "connections while it works")
 		pass(10 * time.Minute)
@@ -119,8 +116,7 @@ func TestPings(t *testing.T) {
 	} {
 		runInBubble(t, name, func(t *testing.T) {
 			server := legacy(t, mcptest.Script{"ping": test.ping})
-			c := newClient(t, test.to(server), &mcp.ClientOptions{HealthInterval: test.interval})
-			ready(t, c)
+			newReady(t, test.to(server), &mcp.ClientOptions{HealthInterval: test.interval})
 			for range 20 {
 				if name == "talking" {
 					server.Notify("notifications/tools/list_changed", "")
@@ -165,8 +161,7 @@ func newWedgedServer(t testing.TB, revision string) *mcptest.Server {
 func TestWedgedServerInUse(t *testing.T) {
 	for _, callers := range []int{1, 10} {
 		inBubbles(t, func(t *testing.T, revision string, p plane) {
-			server, c := p.withClient(t, newWedgedServer(t, revision), nil)
-			ready(t, c)
+			server, c := p.withReady(t, newWedgedServer(t, revision), nil)
 			why := inBackground(func() error { return whyNotReady(t, c) })
 			var all sync.WaitGroup
 			for i := range callers {
@@ -196,9 +191,8 @@ func wantSuccess(t *testing.T, c *mcp.Client) {
 func TestSlowCallIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{}) // the only thread
-		server, c := withClient(t, legacy(t, mcptest.Script{
+		server, c := withReady(t, legacy(t, mcptest.Script{
 			"tools/call": held(free, text("fine")), "ping": held(free, mcptest.Result("{}"))}), nil)
-		ready(t, c)
 		time.AfterFunc(9*time.Minute, func() { close(free) })
 		slow := inBackground(func() error {
 			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
@@ -217,8 +211,7 @@ func TestWorkingServerInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newWedgedServer(t, mcp.Revision20251125)
 		end := time.Now().Add(30 * time.Minute)
-		c := newClient(t, working(server, end), nil)
-		ready(t, c)
+		c := newReady(t, working(server, end), nil)
 		for time.Now().Before(end) {
 			assert.Fails(t, errOf(call(t, c, "x")), "a call of a server that says nothing")
 		}
@@ -230,8 +223,7 @@ func TestWorkingServerInUse(t *testing.T) {
 // A server that is too slow for its callers, and answers pings, is not replaced.
 func TestTooSlowServerIsNotReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), nil)
-		ready(t, c)
+		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), nil)
 		for range 20 {
 			assert.Fails(t, errOf(c.CallTool(within(t, 20*time.Second), "x", nil, nil)))
 		}
@@ -251,8 +243,7 @@ func TestLateServerIsNotReplaced(t *testing.T) {
 				<-thread
 			}
 		}
-		server, c := p.withClient(t, legacy(t, mcptest.Script{"tools/call": late(text("fine")), "ping": late(mcptest.Result("{}"))}), nil)
-		ready(t, c)
+		server, c := p.withReady(t, legacy(t, mcptest.Script{"tools/call": late(text("fine")), "ping": late(mcptest.Result("{}"))}), nil)
 		for range 30 {
 			assert.Fails(t, errOf(call(t, c, "x")), "an answer in time")
 		}

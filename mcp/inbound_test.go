@@ -189,13 +189,12 @@ func TestServerAsksAgainByTheSameID(t *testing.T) {
 				}
 			}
 		}
-		c := newClient(t, &transport.Pipe{Serve: serve}, &mcp.ClientOptions{
+		c := newReady(t, &transport.Pipe{Serve: serve}, &mcp.ClientOptions{
 			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				pause(time.Minute)
 				return accept(map[string]any{"to": r.Params.Message}), nil
 			},
 		})
-		ready(t, c)
 		pass(90 * time.Second)
 		_ = c.Close()
 		close(answers)
@@ -214,7 +213,7 @@ func TestServerAsksAgainByTheSameID(t *testing.T) {
 func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		asked, answer := make(chan struct{}), make(chan struct{})
-		server, c := p.withClient(t, legacy(t, mcptest.Script{
+		server, c := p.withReady(t, legacy(t, mcptest.Script{
 			"tools/call": asking(question),
 			"tools/list": func(c *mcptest.Call) {
 				assert.Is(t, errOf(c.Ask("ping", `{}`)), nil, "ping")
@@ -225,7 +224,6 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 			<-answer
 			return accept(map[string]any{"name": "Ann"}), nil
 		}})
-		ready(t, c)
 		called := inBackground(func() error { return errOf(call(t, c, "x")) })
 		<-asked
 		before := c.State().ToolsVersion
@@ -242,35 +240,26 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 // bounded number of them, and is still of use.
 func TestServerAsksTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var answers atomic.Int64 // that wait to be read
 		server := legacy(t, mcptest.Script{"tools/call": text("fine")})
-		asking := &asker{to: server, asks: 5_000}
-		c := newClient(t, asking, nil)
-		ready(t, c)
+		asking := wrapped(server, func(conn mcp.Conn) mcp.Conn {
+			return &askerConn{Conn: conn, answers: &answers, closed: make(chan struct{})}
+		})
+		c := newReady(t, asking, nil)
 		synctest.Wait()
-		assert.Equal(t, asking.answers.Load(), 64, "answers wait to be read")
+		assert.Equal(t, answers.Load(), 64, "answers wait to be read")
 		mustCall(t, c, "still")
 	})
 }
 
-// An asker connects to a server that sends requests before anything else, once
+// An askerConn leads to a server that sends requests before anything else, once
 // the handshake is done, and does not read the answers.
-type asker struct {
-	to      mcp.Transport
-	asks    int64
-	answers atomic.Int64 // that wait to be read
-}
-
-func (a *asker) Connect(ctx context.Context) (mcp.Conn, error) {
-	conn, err := a.to.Connect(ctx)
-	return &askerConn{Conn: conn, asker: a, closed: make(chan struct{})}, err
-}
-
 type askerConn struct {
 	mcp.Conn
-	asker  *asker
-	reads  int64
-	once   sync.Once
-	closed chan struct{}
+	answers *atomic.Int64
+	reads   int
+	once    sync.Once
+	closed  chan struct{}
 }
 
 func (c *askerConn) Close() error {
@@ -279,8 +268,8 @@ func (c *askerConn) Close() error {
 }
 
 func (c *askerConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	const handshake = 2 // answers: to the probe and to initialize
-	if c.reads++; c.reads > handshake && c.reads <= handshake+c.asker.asks {
+	const handshake, asks = 2, 5_000 // 2 answers: to the probe and to initialize
+	if c.reads++; c.reads > handshake && c.reads <= handshake+asks {
 		id, err := jsonrpc.MakeID(fmt.Sprint(c.reads))
 		return &jsonrpc.Request{ID: id, Method: "ping"}, err
 	}
@@ -291,7 +280,7 @@ func (c *askerConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if _, answers := m.(*jsonrpc.Response); !answers {
 		return c.Conn.Write(ctx, m)
 	}
-	c.asker.answers.Add(1)
+	c.answers.Add(1)
 	<-c.closed
 	return io.ErrClosedPipe
 }

@@ -168,6 +168,24 @@ func (p plane) withClient(t testing.TB, server *mcptest.Server, opts *mcp.Client
 	return server, newClient(t, p.to(server), opts)
 }
 
+// Those whose names end in Ready return clients that are.
+func newReady(t testing.TB, to mcp.Transport, opts *mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	c := newClient(t, to, opts)
+	ready(t, c)
+	return c
+}
+
+func withReady(t testing.TB, server *mcptest.Server, opts *mcp.ClientOptions) (*mcptest.Server, *mcp.Client) {
+	t.Helper()
+	return server, newReady(t, server, opts)
+}
+
+func (p plane) withReady(t testing.TB, server *mcptest.Server, opts *mcp.ClientOptions) (*mcptest.Server, *mcp.Client) {
+	t.Helper()
+	return server, newReady(t, p.to(server), opts)
+}
+
 // legacy returns a server of the older kind, and modern one of the newer.
 func legacy(t testing.TB, scripts ...mcptest.Script) *mcptest.Server {
 	return mcptest.NewServer(t, append([]mcptest.Script{mcptest.Handshake(mcp.Revision20251125, "")}, scripts...)...)

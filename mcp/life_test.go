@@ -26,11 +26,9 @@ import (
 func wantClosed(t testing.TB, c *mcp.Client) {
 	t.Helper()
 	assert.OK(t, wantPhase(t, c, mcp.Closed).Err)
-	_, tools := c.Tools(t.Context())
-	_, called := call(t, c, "x")
 	for what, err := range map[string]error{
 		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
-		"Tools": tools, "CallTool": called,
+		"Tools": errOf(c.Tools(t.Context())), "CallTool": errOf(call(t, c, "x")),
 	} {
 		wantNotSent(t, err, mcp.ErrClosed, "%s", what)
 	}
@@ -254,8 +252,7 @@ func TestHandshakeOfAStubbornCaller(t *testing.T) {
 // A real process that is killed is noticed and replaced without anybody calling.
 func TestProcessKilled(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, &transport.Command{Path: assert.Value(os.Executable())(t), Env: childOf("1")}, nil)
-	ready(t, c)
+	c := newReady(t, &transport.Command{Path: assert.Value(os.Executable())(t), Env: childOf("1")}, nil)
 	first := c.State()
 	assert.Equal(t, first.Server.Name, "echo")
 	assert.OK(t, assert.Value(os.FindProcess(first.PID))(t).Kill())
@@ -275,8 +272,7 @@ func TestProcessKilled(t *testing.T) {
 // the middle of a call, and the next one finds the same process.
 func TestOneProcessForAllConversations(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, &transport.Command{Path: assert.Value(os.Executable())(t), Env: childOf("1")}, nil)
-	ready(t, c)
+	c := newReady(t, &transport.Command{Path: assert.Value(os.Executable())(t), Env: childOf("1")}, nil)
 	pid := c.State().PID
 	converse := func(name string) {
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)

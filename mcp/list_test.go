@@ -113,9 +113,8 @@ func TestListsEmptyCursor(t *testing.T) {
 // that is yielded.
 func TestListEndsWithContext(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
-		c := newClient(t, p.to(featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
+		c := newReady(t, p.to(featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
 			mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1")), mcptest.Hang)})), nil)
-		ready(t, c)
 		ctx := within(t, time.Second)
 		yields := 0
 		for r, err := range c.Resources(ctx) {
@@ -272,10 +271,9 @@ func TestToolsOfOneTime(t *testing.T) {
 // Callers who wait for the same list share it, even if it is good for no time.
 func TestStaleToolsListedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{
+		server, c := withReady(t, featured(t, mcp.Revision20260728, mcptest.Script{
 			"tools/list": slowly(time.Second, mcptest.Result(`{"tools":[{"name":"a"}],"ttlMs":0}`)),
 		}), nil)
-		ready(t, c)
 		go func() { _, _ = c.Tools(t.Context()) }()
 		pass(500 * time.Millisecond)
 		for range 10 { // for whom the list under way is too old

@@ -22,8 +22,7 @@ func TestSubscriptionIsRenewed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			everyPlaneInBubble(t, func(t *testing.T, p plane) {
-				server, c := p.withClient(t, modern(t, mcptest.Script{"subscriptions/listen": mcptest.Sequence(end, mcptest.Hang)}), nil)
-				ready(t, c)
+				server, c := p.withReady(t, modern(t, mcptest.Script{"subscriptions/listen": mcptest.Sequence(end, mcptest.Hang)}), nil)
 				before := c.State().ToolsVersion
 				pass(time.Second)
 				wantCount(t, server, "subscriptions/listen", 2)
@@ -43,8 +42,7 @@ func TestSubscriptionIsRefused(t *testing.T) {
 		"for ever":  {mcptest.Result(`{"resultType":"complete"}`), 11},
 	} {
 		runInBubble(t, name, func(t *testing.T) {
-			server, c := withClient(t, modern(t, mcptest.Script{"subscriptions/listen": test.answer}), nil)
-			ready(t, c)
+			server, _ := withReady(t, modern(t, mcptest.Script{"subscriptions/listen": test.answer}), nil)
 			pass(3 * time.Hour)
 			assert.Equal(t, len(server.Received("subscriptions/listen")), test.most, "asked times")
 		})
@@ -56,23 +54,13 @@ func TestSubscriptionIsRefused(t *testing.T) {
 func TestSubscriptionsAreToldApart(t *testing.T) {
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		listens := make(chan *mcptest.Call, 2)
-		server, c := p.withClient(t, announcesAll(t, func(c *mcptest.Call) {
+		server, c := p.withReady(t, announcesAll(t, func(c *mcptest.Call) {
 			listens <- c
 			<-c.Context().Done()
 		}), nil)
-		ready(t, c)
-		next := func() *mcptest.Call {
-			select {
-			case listen := <-listens:
-				return listen
-			case <-time.After(time.Hour):
-				t.Fatal("no subscription is made")
-				return nil
-			}
-		}
-		lists := next()
+		lists := <-listens
 		f := follow(t, c, "file:///a")
-		resources := next()
+		resources := <-listens
 		assert.Contains(t, string(resources.Params), "file:///a")
 		assert.Lacks(t, string(lists.Params), "file:///a")
 		wantOther(t, lists.ID(), resources.ID(), "ID")
@@ -94,7 +82,7 @@ func TestSubscriptionsAreToldApart(t *testing.T) {
 		wantCount(t, server, "subscriptions/listen", 2)
 		version := c.State().ToolsVersion
 		resources.Result(`{"resultType":"complete"}`)
-		again := next()
+		again := <-listens
 		pass(time.Second)
 		if c.State().ToolsVersion == version || again.ID() == resources.ID() {
 			t.Error("what changed meanwhile is not looked for")
@@ -139,7 +127,7 @@ func TestListenIsReplaced(t *testing.T) {
 		for _, p := range planes() {
 			runInBubble(t, fmt.Sprint(p.name, tells), func(t *testing.T) {
 				var open atomic.Int64
-				server, c := p.withClient(t, announcesAll(t, func(c *mcptest.Call) {
+				server, c := p.withReady(t, announcesAll(t, func(c *mcptest.Call) {
 					if n := open.Add(1); n != 1 && tells {
 						t.Errorf("%d subscriptions at one time", n)
 					}
@@ -150,7 +138,6 @@ func TestListenIsReplaced(t *testing.T) {
 						c.Error(-32800, "cancelled")
 					}
 				}), nil)
-				ready(t, c)
 				want := func(n int, filter string) {
 					t.Helper()
 					pass(3 * time.Second)

@@ -136,8 +136,7 @@ func TestLogLevelRefused(t *testing.T) {
 	assert.Equal(t, assert.As[*mcp.ServerError](t, c.SetLogLevel(t.Context(), "debug")).Method, "logging/setLevel", "method")
 	assert.Equal(t, c.State().Connections, 1, "connections")
 	silent := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""))
-	c = newClient(t, silent, &mcp.ClientOptions{LogLevel: "info"})
-	ready(t, c)
+	c = newReady(t, silent, &mcp.ClientOptions{LogLevel: "info"})
 	assert.OK(t, c.SetLogLevel(t.Context(), "debug"))
 	wantCount(t, silent, "logging/setLevel", 0)
 }
@@ -322,14 +321,13 @@ func TestLogOutlivesConnection(t *testing.T) {
 		server := featured(t, mcp.Revision20251125)
 		got := make(chan *mcp.LogMessage, 10)
 		stuck := make(chan struct{})
-		c := newClient(t, server, &mcp.ClientOptions{CloseTimeout: time.Second, Log: func(m *mcp.LogMessage) {
+		c := newReady(t, server, &mcp.ClientOptions{CloseTimeout: time.Second, Log: func(m *mcp.LogMessage) {
 			pause(time.Millisecond)
 			got <- m
 			if string(m.Data) == `"stuck"` {
 				<-stuck
 			}
 		}})
-		ready(t, c)
 		for i := range 5 {
 			server.Notify("notifications/message", fmt.Sprintf(`{"level":"info","data":%d}`, i))
 		}
@@ -350,8 +348,7 @@ func TestLogOutlivesConnection(t *testing.T) {
 // A level that a dying connection did not hear is told to the next one.
 func TestLogLevelAsConnectionEnds(t *testing.T) {
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{}`))})
-	c := newClient(t, server, nil)
-	ready(t, c)
+	c := newReady(t, server, nil)
 	assert.OK(t, c.SetLogLevel(t.Context(), "error"))
 	assert.Equal(t, levelSet(t, server.Await("logging/setLevel", 2)), "error", "level")
 }

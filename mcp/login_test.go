@@ -57,8 +57,7 @@ func newClub(t *testing.T, revision string, script map[string]func(*visit)) *clu
 func newMember(t *testing.T, revision string) (*club, *mcp.Client) {
 	g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
 	g.logIn(false)
-	c := newClient(t, &g.to, nil)
-	ready(t, c)
+	c := newReady(t, &g.to, nil)
 	return g, c
 }
 
@@ -179,8 +178,7 @@ func TestLoginInMidLife(t *testing.T) {
 			result(hello)(v)
 		}, "tools/list": result(`{"resultType":"complete","tools":[{"name":"x","inputSchema":{"type":"object"}}]}`)})
 		g.logIn(false)
-		c := newClient(t, &g.to, &mcp.ClientOptions{HealthInterval: -1})
-		ready(t, c)
+		c := newReady(t, &g.to, &mcp.ClientOptions{HealthInterval: -1})
 		slow := inBackground(func() error { return errOf(c.CallTool(t.Context(), "slow", json.RawMessage(`{}`), nil)) })
 		<-working
 		before := c.State()
@@ -314,12 +312,11 @@ func TestLoginFoundByPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
 		conn := &barredConn{}
-		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+		c := newReady(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			made, err := server.Connect(ctx)
 			conn.Caller = mcp.CallerOf(made)
 			return conn, err
 		}), &mcp.ClientOptions{HealthInterval: time.Minute})
-		ready(t, c)
 		pass(90 * time.Second)
 		wantPhase(t, c, mcp.Ready)
 		conn.barred.Store(true)
@@ -337,7 +334,7 @@ func TestLoginOnBrokenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
 		first := &barredConn{}
-		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+		c := newReady(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			conn, err := server.Connect(ctx)
 			if first.Caller != nil {
 				return &barredConn{Caller: mcp.CallerOf(conn)}, err
@@ -345,7 +342,6 @@ func TestLoginOnBrokenConnection(t *testing.T) {
 			first.Caller = mcp.CallerOf(conn)
 			return first, err
 		}), &mcp.ClientOptions{HealthInterval: -1})
-		ready(t, c)
 		first.barred.Store(true)
 		wantLogin(t, c.Ping(t.Context()))
 		synctest.Wait()

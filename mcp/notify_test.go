@@ -95,11 +95,14 @@ func TestNotifyRefuses(t *testing.T) {
 	assert.As[*mcp.UnavailableError](t, away.Notify(t.Context(), noteCustom, nil))
 }
 
-// noteless is a connection that does not take notifications of the program.
-type noteless struct{ mcp.Conn }
+// noteless is a connection that does not take one kind of messages.
+type noteless struct {
+	mcp.Conn
+	method string
+}
 
 func (c noteless) Write(ctx context.Context, m jsonrpc.Message) error {
-	if r, ok := m.(*jsonrpc.Request); ok && r.Method == noteCustom {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == c.method {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -110,7 +113,7 @@ func (c noteless) Write(ctx context.Context, m jsonrpc.Message) error {
 func TestNotifyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
-		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return noteless{conn} }), &mcp.ClientOptions{IdleTimeout: time.Minute})
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return noteless{conn, noteCustom} }), &mcp.ClientOptions{IdleTimeout: time.Minute})
 		err := c.Notify(t.Context(), noteCustom, nil)
 		assert.As[*mcp.TimeoutError](t, err)
 		wantOutcome(t, err, mcp.Unknown)

@@ -205,8 +205,7 @@ func TestOutputListHangs(t *testing.T) {
 	script := mcptest.Script{"tools/list": mcptest.Hang, "tools/call": mcptest.Result(structured(`{}`))}
 	runInBubble(t, "total", func(t *testing.T) {
 		slow := mcptest.Script{"tools/call": slowly(2*time.Second, script["tools/call"])}
-		c := newClient(t, legacy(t, script, slow), &mcp.ClientOptions{CallTimeout: 5 * time.Second})
-		ready(t, c)
+		c := newReady(t, legacy(t, script, slow), &mcp.ClientOptions{CallTimeout: 5 * time.Second})
 		start := time.Now()
 		mustCall(t, c, "t")
 		assert.Equal(t, time.Since(start), 5*time.Second, "took")

@@ -58,24 +58,18 @@ func siteOfAll(t *testing.T, listening chan<- string) *site {
 // askAll makes a request of every kind.
 func askAll(t *testing.T, c *mcp.Client) {
 	ctx := t.Context()
-	check := func(what string, err error) {
-		t.Helper()
-		assert.OK(t, err, "%s", what)
-	}
-	check("ping", c.Ping(ctx))
+	assert.OK(t, c.Ping(ctx), "ping")
 	wantTools(t, c, "")
 	mustCall(t, c, "tool")
-	check("prompts", errOf(collect(c.Prompts(ctx))))
-	check("prompt", errOf(c.GetPrompt(ctx, "prompt", nil, nil)))
-	check("resources", errOf(collect(c.Resources(ctx))))
-	check("templates", errOf(collect(c.ResourceTemplates(ctx))))
-	check("resource", errOf(c.ReadResource(ctx, "file:///r", nil)))
-	check("completion", errOf(c.Complete(ctx, &mcp.CompleteParams{
-		Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "prompt"}, Argument: mcp.CompleteArgument{Name: "a"},
-	}, nil)))
-	check("task", errOf(c.Task(ctx, "tä")))
-	check("cancelled task", c.CancelTask(ctx, "tä"))
-	check("request", errOf(c.Request(ctx, "com.example/x", nil, nil)))
+	assert.OK(t, errOf(collect(c.Prompts(ctx))), "prompts")
+	assert.OK(t, errOf(c.GetPrompt(ctx, "prompt", nil, nil)), "prompt")
+	assert.OK(t, errOf(collect(c.Resources(ctx))), "resources")
+	assert.OK(t, errOf(collect(c.ResourceTemplates(ctx))), "templates")
+	assert.OK(t, errOf(c.ReadResource(ctx, "file:///r", nil)), "resource")
+	assert.OK(t, errOf(c.Complete(ctx, typed("x"), nil)), "completion")
+	assert.OK(t, errOf(c.Task(ctx, "tä")), "task")
+	assert.OK(t, c.CancelTask(ctx, "tä"), "cancelled task")
+	assert.OK(t, errOf(c.Request(ctx, "com.example/x", nil, nil)), "request")
 }
 
 // Every request of revision 2026-07-28 says in which version, by whom and with
@@ -84,11 +78,10 @@ func askAll(t *testing.T, c *mcp.Client) {
 func TestRequestMetaOfEveryRequest(t *testing.T) {
 	listening := make(chan string, 2)
 	s := siteOfAll(t, listening)
-	c := newClient(t, &s.HTTP, &mcp.ClientOptions{
+	c := newReady(t, &s.HTTP, &mcp.ClientOptions{
 		Implementation: &mcp.Implementation{Name: "belt", Version: "7"},
 		Elicit:         annAnswers, Tasks: true,
 	})
-	ready(t, c)
 	askAll(t, c)
 	both := <-listening // before another one takes its place
 	follows, stop := context.WithCancel(t.Context())
@@ -354,8 +347,7 @@ func TestTimeoutOverHTTP(t *testing.T) {
 				told <- struct{}{}
 			},
 		})
-		c := newClient(t, &s.HTTP, nil)
-		ready(t, c)
+		c := newReady(t, &s.HTTP, nil)
 		sent := 0
 		// On a busy machine time may be over before the server has the call.
 		for idle := 50 * time.Millisecond; len(s.of("tools/call")) == 0; idle *= 2 {
@@ -378,13 +370,10 @@ func TestTimeoutOverHTTP(t *testing.T) {
 		if sent == 0 {
 			return
 		}
-		var params struct {
-			RequestID json.RawMessage `json:"requestId"`
-		}
 		// The calls before it may have come as late as it did.
 		call := s.of("tools/call")[0].ID
 		if !slices.ContainsFunc(notes, func(v *visit) bool {
-			return json.Unmarshal(v.Params, &params) == nil && string(params.RequestID) == string(call)
+			return memberOf(t, v.Params, "requestId") == string(call)
 		}) {
 			t.Errorf("call %s is not among what was cancelled", call)
 		}

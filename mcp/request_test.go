@@ -149,8 +149,7 @@ func TestSessionLost(t *testing.T) {
 	restart()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))
 	defer web.Close()
-	c := newClient(t, &transport.HTTP{URL: web.URL}, nil)
-	ready(t, c)
+	c := newReady(t, &transport.HTTP{URL: web.URL}, nil)
 	if s := c.State(); s.ProtocolVersion >= mcp.Revision20260728 {
 		t.Fatalf("no sessions in revision %s", s.ProtocolVersion)
 	}
@@ -167,8 +166,7 @@ func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const waits = 3
 		release := make(chan struct{})
-		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": held(release, text("done"))}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: waits})
-		ready(t, c)
+		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": held(release, text("done"))}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: waits})
 		var wg sync.WaitGroup
 		for range 2 + waits {
 			wg.Go(func() { assert.Is(t, errOf(call(t, c, "slow")), nil) })
@@ -213,8 +211,7 @@ func TestRetryAfter(t *testing.T) {
 // One that gives up while it waits makes room in the queue.
 func TestQueueIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 1})
-		ready(t, c)
+		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		first := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
 		synctest.Wait()
@@ -236,9 +233,8 @@ func TestQueueOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := make(chan struct{})
 		user := func(ctx context.Context) string { name, _ := ctx.Value(userKey{}).(string); return name }
-		c := newClient(t, legacy(t, mcptest.Script{"tools/call": held(turns, text("done"))}),
+		c := newReady(t, legacy(t, mcptest.Script{"tools/call": held(turns, text("done"))}),
 			&mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, User: user, HealthInterval: -1})
-		ready(t, c)
 		var served []string
 		enter := func(name string) {
 			ctx := context.WithValue(t.Context(), userKey{}, name)
@@ -268,8 +264,7 @@ func TestQueueOfUsers(t *testing.T) {
 // What waits is bounded in bytes as well.
 func TestQueueOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueuedBytes: 1000})
-		ready(t, c)
+		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueuedBytes: 1000})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		args := json.RawMessage(`{"a":"` + strings.Repeat("x", 600) + `"}`)
@@ -286,8 +281,7 @@ func TestQueueOfBytes(t *testing.T) {
 // A call that is meant for a connection goes over no other one.
 func TestCallOfOneConnection(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")}), nil)
-		ready(t, c)
+		server, c := p.withReady(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")}), nil)
 		call := func(connection int) error {
 			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Connection: connection}))
 		}

@@ -314,8 +314,7 @@ const methodNotFound = -32601
 func TestProbeRefused(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		everyPlaneInBubble(t, func(t *testing.T, p plane) {
-			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
-			ready(t, c)
+			server, c := p.withReady(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
 			assert.Equal(t, c.State().ProtocolVersion, revision, "protocol version")
 			wantCount(t, server, "server/discover", 1)
 			disconnect(server)
@@ -404,10 +403,9 @@ func TestProbeAnsweredLate(t *testing.T) {
 func TestEraForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		initialize := mcptest.Handshake(mcp.Revision20251125, "")["initialize"]
-		server, c := withClient(t, legacy(t, mcptest.Script{
+		server, c := withReady(t, legacy(t, mcptest.Script{
 			"initialize": mcptest.Sequence(initialize, initialize, mcptest.Error(-32603, "not yet"), initialize),
 		}), nil)
-		ready(t, c)
 		shutDown(server)
 		wantPhase(t, c, mcp.Waiting)
 		server.Down(nil)

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -115,10 +113,7 @@ func TestRootOf(t *testing.T) {
 // notification.
 func TestSetRoots(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		asks := func(c *mcptest.Call) {
-			answer, _ := c.Ask("roots/list", `{}`)
-			text(string(answer))(c)
-		}
+		asks := asksForRoots
 		if revision == mcp.Revision20260728 {
 			asks = func(c *mcptest.Call) {
 				if c.Number%2 == 1 {
@@ -149,8 +144,7 @@ func TestSetRoots(t *testing.T) {
 }
 
 func TestSetRootsUndeclared(t *testing.T) {
-	c := newClient(t, legacy(t), nil)
-	ready(t, c)
+	c := newReady(t, legacy(t), nil)
 	wantOutcome(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///a"}}), mcp.NotSent)
 }
 
@@ -160,33 +154,17 @@ func TestSetRootsAfterClose(t *testing.T) {
 	assert.Is(t, c.SetRoots(t.Context(), nil), mcp.ErrClosed)
 }
 
-// A stuckTransport is one whose connections do not take the notification.
-type stuckTransport struct{ mcp.Transport }
-
-func (s stuckTransport) Connect(ctx context.Context) (mcp.Conn, error) {
-	conn, err := s.Transport.Connect(ctx)
-	return stuckConn{conn}, err
-}
-
-type stuckConn struct{ mcp.Conn }
-
-func (s stuckConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	if r, ok := m.(*jsonrpc.Request); ok && r.Method == noticeRoots {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	return s.Conn.Write(ctx, m)
+// asksForRoots answers a call with the roots of the client.
+func asksForRoots(c *mcptest.Call) {
+	answer, _ := c.Ask("roots/list", `{}`)
+	answerText(c, string(answer))
 }
 
 // The new roots stand even if the server cannot be told.
 func TestSetRootsNotDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-			answer, _ := c.Ask("roots/list", `{}`)
-			text(string(answer))(c)
-		}})
-		c := newClient(t, stuckTransport{server}, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///old"}}})
-		ready(t, c)
+		server := legacy(t, mcptest.Script{"tools/call": asksForRoots})
+		c := newReady(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return noteless{conn, noticeRoots} }), &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///old"}}})
 		assert.Is(t, c.SetRoots(within(t, 1), []*mcp.Root{}), context.DeadlineExceeded)
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), `{"roots":[]}`, "the server")
 	})
@@ -212,11 +190,7 @@ func TestSetRootsWhileConnecting(t *testing.T) {
 }
 
 func TestRootsAtOnce(t *testing.T) {
-	c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-		answer, _ := c.Ask("roots/list", `{}`)
-		text(string(answer))(c)
-	}}), &mcp.ClientOptions{Roots: []*mcp.Root{}})
-	ready(t, c)
+	c := newReady(t, legacy(t, mcptest.Script{"tools/call": asksForRoots}), &mcp.ClientOptions{Roots: []*mcp.Root{}})
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -225,12 +199,9 @@ func TestRootsAtOnce(t *testing.T) {
 		})
 		all.Go(func() {
 			res, err := c.CallTool(t.Context(), "x", nil, nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			assert.Is(t, err, nil)
 			var got struct{ Roots []mcp.Root }
-			assert.Is(t, json.Unmarshal([]byte(textOf(t, res)), &got), nil)
+			assert.Is(t, json.Unmarshal([]byte(res.Text()), &got), nil)
 			if n := len(got.Roots); n != 0 && (n != 2 || got.Roots[0].URI != got.Roots[1].URI) {
 				t.Errorf("half of the roots: %v", got)
 			}

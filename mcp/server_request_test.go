@@ -314,8 +314,7 @@ func TestCauseAfterACallGivenUp(t *testing.T) {
 		var log requestLog
 		opts := log.options()
 		opts.CallTimeout = time.Minute
-		c := newClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(mcptest.Hang, asking(question))}), opts)
-		ready(t, c)
+		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(mcptest.Hang, asking(question))}), opts)
 		assert.Fails(t, errOf(c.CallTool(as(within(t, time.Second), "bob"), "x", nil, nil)))
 		for _, want := range []string{"false", "ann true x"} {
 			assert.Value(c.CallTool(as(t.Context(), "ann"), "x", nil, nil))(t)
@@ -385,7 +384,7 @@ func TestCauseOfInput(t *testing.T) {
 func TestCauseDoesNotEndTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entered, ended := make(chan struct{}), make(chan error, 1)
-		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{
+		c := newReady(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{
 			Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				close(entered)
 				<-ctx.Done()
@@ -393,7 +392,6 @@ func TestCauseDoesNotEndTheHandler(t *testing.T) {
 				return nil, ctx.Err()
 			},
 		})
-		ready(t, c)
 		ctx, cancel := context.WithCancel(as(t.Context(), "ann"))
 		go func() { <-entered; cancel() }()
 		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))

@@ -22,11 +22,10 @@ import (
 // panics.
 func TestTracerSeesPanicOfCaller(t *testing.T) {
 	n := &notebook{}
-	c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+	c := newReady(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		c.Progress(1)
 		mcptest.Hang(c)
 	}}), &mcp.ClientOptions{Tracer: n})
-	ready(t, c)
 	func() {
 		defer func() { assert.Equal(t, recover(), "ouch", "p") }()
 		_, _ = c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("ouch") }})
@@ -43,8 +42,7 @@ func TestTracerKeepsHeaderOfCaller(t *testing.T) {
 		r.AddHeader("X-Both", "tracer")
 		return ctx
 	}}
-	c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
-	ready(t, c)
+	c := newReady(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
 	own := http.Header{"X-Caller": {"2", "3"}, "X-Both": {"caller"}, "X-Split": {"4", "5\r\nX-Made-Up: 6"}}
 	assert.Value(c.CallTool(mcp.WithHTTPHeader(t.Context(), own), "x", nil, nil))(t)
 	got := s.of("tools/call")[0].Header
@@ -78,8 +76,7 @@ func TestTracerSeesEarlyAnswer(t *testing.T) {
 		}
 		return ctx
 	}
-	c := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return s, nil }), &mcp.ClientOptions{Tracer: n})
-	ready(t, c)
+	c := newReady(t, transportFunc(func(context.Context) (mcp.Conn, error) { return s, nil }), &mcp.ClientOptions{Tracer: n})
 	n.closed(t, c)
 }
 

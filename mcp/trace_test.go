@@ -116,8 +116,7 @@ func TestTracerSeesEverything(t *testing.T) {
 	listening := make(chan string, 2)
 	s := siteOfAll(t, listening)
 	n := &notebook{}
-	c := newClient(t, &s.HTTP, &mcp.ClientOptions{Elicit: annAnswers, Tasks: true, Tracer: n})
-	ready(t, c)
+	c := newReady(t, &s.HTTP, &mcp.ClientOptions{Elicit: annAnswers, Tasks: true, Tracer: n})
 	askAll(t, c)
 	<-listening
 	n.closed(t, c)
@@ -290,8 +289,7 @@ func TestTracerSeesCancelledCall(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		n := &notebook{}
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang})
-		c := newClient(t, p.to(server), &mcp.ClientOptions{Tracer: n})
-		ready(t, c)
+		c := newReady(t, p.to(server), &mcp.ClientOptions{Tracer: n})
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { server.Await("tools/call", 1); cancel() }()
 		assert.Is(t, errOf(c.CallTool(ctx, "x", nil, nil)), context.Canceled)

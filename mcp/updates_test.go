@@ -245,8 +245,7 @@ func TestResourceUpdatesWithoutServer(t *testing.T) {
 // What is too much for one consumer changes nothing for the others.
 func TestResourceUpdatesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withClient(t, announcer(t, mcp.Revision20251125), nil)
-		ready(t, c)
+		server, c := withReady(t, announcer(t, mcp.Revision20251125), nil)
 		ctx := t.Context()
 		release := make(chan struct{})
 		for range 8 {

@@ -178,25 +178,11 @@ func TestConsoleOneAtATime(t *testing.T) {
 		in, keys := io.Pipe()
 		var out screen
 		c := &ask.Console{In: in, Out: &out}
-		answers := make(chan string, 2)
-		for range 2 {
-			go func() {
-				res, err := c.Elicit(t.Context(), &mcp.ElicitRequest{})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				answers <- res.Action
-			}()
-		}
+		answers := actionsOf(t, c.Elicit, 2)
 		// One more does not wait longer than its context.
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
 		synctest.Wait()
-		go func() {
-			_, err := c.Elicit(ctx, &mcp.ElicitRequest{})
-			ended <- err
-		}()
+		ended := inBackground(func() error { return errOf(c.Elicit(ctx, &mcp.ElicitRequest{})) })
 		synctest.Wait()
 		cancel()
 		assert.Is(t, <-ended, context.Canceled)
@@ -205,9 +191,7 @@ func TestConsoleOneAtATime(t *testing.T) {
 			_, _ = io.WriteString(keys, line+"\n")
 			synctest.Wait()
 		}
-		if first, second := <-answers, <-answers; first != "accept" || second != "decline" {
-			t.Errorf("answers %s, %s", first, second)
-		}
+		assert.Equal(t, [2]string{<-answers, <-answers}, [2]string{"accept", "decline"})
 	})
 }
 
@@ -251,21 +235,12 @@ func TestConsoleCloseWaits(t *testing.T) {
 // that reads: goleak sees that it does.
 func TestConsoleClose(t *testing.T) {
 	u := newUser(t)
-	answers := make(chan string, 2)
-	for range 2 {
-		go func() {
-			res, err := u.console.Elicit(t.Context(), &mcp.ElicitRequest{Server: "x"})
-			assert.Is(t, err, nil)
-			answers <- res.Action
-		}()
-	}
+	answers := actionsOf(t, u.console.Elicit, 2)
 	u.await(t, "[c]ancel: ")
 	for range 2 {
 		assert.OK(t, u.console.Close())
 	}
-	if first, second := <-answers, <-answers; first != "cancel" || second != "cancel" {
-		t.Errorf("answers %s, %s", first, second)
-	}
+	assert.Equal(t, [2]string{<-answers, <-answers}, [2]string{"cancel", "cancel"})
 	assert.Equal(t, assert.Value(u.console.Elicit(t.Context(), &mcp.ElicitRequest{}))(t).Action, "cancel", "after Close: action")
 	assert.OK(t, (&ask.Console{In: os.Stdin}).Close())
 }

@@ -3,6 +3,7 @@ package ask_test
 //lint:file-ignore SA1019 Sampling, roots and logging are deprecated since revision 2026-07-28, and work.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,21 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
+
+// actionsOf asks n questions at one time, and tells what the users do.
+func actionsOf(t *testing.T, elicit func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error), n int) <-chan string {
+	actions := make(chan string, n)
+	for range n {
+		go func() {
+			if res, err := elicit(t.Context(), &mcp.ElicitRequest{}); err != nil {
+				t.Error(err)
+			} else {
+				actions <- res.Action
+			}
+		}()
+	}
+	return actions
+}
 
 // next waits for a question.
 func next(t *testing.T, q *ask.Queue) ask.Question {
@@ -171,21 +187,8 @@ func TestQueueBounded(t *testing.T) {
 	for _, limit := range []int{0, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			q := ask.Queue{Max: limit}
-			want := limit
-			if want == 0 {
-				want = 64
-			}
-			actions := make(chan string, 100)
-			for range want + 1 {
-				go func() {
-					res, err := q.Elicit(t.Context(), &mcp.ElicitRequest{})
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					actions <- res.Action
-				}()
-			}
+			want := cmp.Or(limit, 64)
+			actions := actionsOf(t, q.Elicit, want+1)
 			synctest.Wait()
 			assert.Equal(t, [...]any{<-actions, len(actions), len(q.Questions())}, [...]any{"cancel", 0, want})
 			assert.Is(t, errOf(q.Sample(says("x"))(t.Context(), &mcp.SampleRequest{})), mcp.ErrRejected)
@@ -276,12 +279,7 @@ func (m meddler) MarshalJSON() ([]byte, error) {
 
 func TestQueueAnsweredMeanwhile(t *testing.T) {
 	var q ask.Queue
-	ended := make(chan string, 1)
-	go func() {
-		res, err := q.Elicit(t.Context(), &mcp.ElicitRequest{})
-		assert.Is(t, err, nil)
-		ended <- res.Action
-	}()
+	ended := actionsOf(t, q.Elicit, 1)
 	id := next(t, &q).ID
 	assert.Is(t, q.Answer(id, yes(map[string]any{"n": meddler{&q, id}})), ask.ErrAnswered)
 	assert.Equal(t, <-ended, "decline", "action")

@@ -80,7 +80,7 @@ func TestUnrecorded(t *testing.T) {
 	if got := e.Error(); !strings.HasSuffix(got, want) || !strings.Contains(got, file) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	e = try(`{"city":"` + strings.Repeat("x", 1<<16) + `"}`)
+	e = try(`{"city":"` + strings.Repeat("x", 1<<13) + `"}`)
 	if n := len(e.Error()); n > 4<<10 || len(e.Differences) != 3 {
 		t.Errorf("%d bytes, %d differences", n, len(e.Differences))
 	}
