@@ -125,8 +125,13 @@ func flow(t testing.TB, c Config) *Flow {
 
 // sends returns a handler that sends a JSON answer.
 func sends(status int, body string) http.HandlerFunc {
+	return sendsAs("application/json", status, body)
+}
+
+// sendsAs returns a handler that sends an answer of a content type.
+func sendsAs(kind string, status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}
@@ -264,15 +269,8 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Error(w, "SECRET", code) }
 }
 
-// elsewhere sends to another origin, as programs do that know no such page.
-func elsewhere(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, "https://login.example/SECRET", http.StatusFound)
-}
-
-func html(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/html")
-	_, _ = w.Write([]byte("<html>SECRET"))
-}
+// elsewhere sends to another origin, as programs do that know no such page; html is one.
+var elsewhere, html = redirects(http.StatusFound, "https://login.example/SECRET"), sendsAs("text/html", 200, "<html>SECRET")
 
 // newServer returns a server whose metadata names an authorization server, which has metadata,
 // changed as told.

@@ -365,11 +365,7 @@ func FuzzTokenAnswer(f *testing.F) {
 
 // sendsForm returns a handler that sends an answer in form encoding.
 func sendsForm(status int, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
+	return sendsAs("application/x-www-form-urlencoded; charset=utf-8", status, body)
 }
 
 func TestTokenAsOAuth2(t *testing.T) {

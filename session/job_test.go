@@ -130,12 +130,11 @@ func refuseTokens(refuses func() bool) *authtest.ResourceOptions {
 
 func TestServerThatRefusesNewTokens(t *testing.T) {
 	env, m := loggedIn(t, nil, refuseTokens(func() bool { return true }))
-	for err := errRefused; errors.Is(err, errRefused); {
+	err := errRefused
+	for errors.Is(err, errRefused) {
 		err = env.call(env.ctx, m, alice)
-		if !errors.Is(err, errRefused) {
-			assert.As[*auth.LoginRequiredError](t, err)
-		}
 	}
+	assert.As[*auth.LoginRequiredError](t, err)
 	env.mustNeedLogin(m, alice)
 	assert.Equal(t, env.as.Granted("refresh_token"), maxRefusals, "refreshes")
 }
@@ -145,12 +144,11 @@ func TestServerThatRefusesNewTokens(t *testing.T) {
 func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
 	var open atomic.Bool
 	env, m := newProgram(t, refuseTokens(func() bool { return !open.Load() }))
-	for err := errRefused; errors.Is(err, errRefused); {
+	err := errRefused
+	for errors.Is(err, errRefused) {
 		err = env.call(env.ctx, m, alice)
-		if !errors.Is(err, errRefused) {
-			assert.As[*RefreshError](t, err)
-		}
 	}
+	assert.As[*RefreshError](t, err)
 	assert.Equal(t, env.as.Granted("client_credentials"), maxRefusals+1, "tokens")
 	open.Store(true)
 	env.as.ExpireAll()

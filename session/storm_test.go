@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
@@ -435,4 +438,20 @@ func TestStormKills(t *testing.T) {
 		s.wantRound("after a kill", false)
 	}
 	s.end()
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(stormDir) != "" {
+		if err := runStormProcess(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	// Parallel tests wait for a server, and need no processor of their own for that.
+	// The command line has the last word.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
 }

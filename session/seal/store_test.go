@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -331,3 +333,5 @@ func TestPrintingShowsNoKey(t *testing.T) {
 
 // errOf returns the error of a call that returns a value as well.
 func errOf[V any](_ V, err error) error { return err }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
