@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -45,7 +46,8 @@ type Auto struct {
 	// Session, if set, keeps the session of a connection for the next one, as for [HTTP].
 	Session *Session
 
-	sse atomic.Bool // the server speaks HTTP+SSE
+	patience time.Duration // as for HTTP
+	sse      atomic.Bool   // the server speaks HTTP+SSE
 }
 
 // Connect prepares a connection over streamable HTTP, or opens the event stream
@@ -62,7 +64,7 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 		}
 		return c, nil
 	}
-	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream, a.Session, 0}
+	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream, a.Session, a.patience}
 	h, err := recipe.connect()
 	if err != nil {
 		return nil, err

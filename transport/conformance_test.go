@@ -20,7 +20,7 @@ const smallLimit = 64 << 10
 func conforms(t *testing.T, progressApart bool, tr func(t *testing.T) mcp.Transport) {
 	t.Helper()
 	transporttest.TestTransport(t, func(t *testing.T) transporttest.Recipe {
-		return transporttest.Recipe{Transport: tr(t), MaxMessage: smallLimit, ProgressApart: progressApart}
+		return transporttest.Recipe{Transport: patient(tr(t)), MaxMessage: smallLimit, ProgressApart: progressApart}
 	})
 }
 

@@ -60,7 +60,7 @@ type HTTP struct {
 	// is told to. It is of one user. Default: a connection ends its session.
 	Session *Session
 
-	patience time.Duration // replaces listenHeadersWait and lostWait, for tests on busy machines; zero: not
+	patience time.Duration // replaces listenHeadersWait, lostWait and deleteTimeout, for tests on busy machines; zero: not
 }
 
 // Connect prepares a connection. It sends nothing: the handshake is the

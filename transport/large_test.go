@@ -78,35 +78,6 @@ func TestLargeEventCost(t *testing.T) {
 	}
 }
 
-// A message of medium size is put together once as well, in memory that is used again.
-func TestMediumMessageCost(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector takes memory that is used again")
-	}
-	const size, times = 100 << 10, largeMessage / (100 << 10)
-	text := bytes.Repeat([]byte("abcdefghi\t"), size/10)
-	events := slices.Concat([]byte("data: "), text, []byte("\n\n"))
-	for name, read := range map[string]func() ([]byte, error){
-		"body": func() ([]byte, error) {
-			return readBody(&http.Response{Body: io.NopCloser(&chunks{text, 60_001}), ContentLength: -1}, largeMessage)
-		},
-		"event": func() ([]byte, error) {
-			r := newEventReader(&chunks{events, 60_001}, largeMessage)
-			defer r.giveBack()
-			ev, err := r.next()
-			return ev.data, err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			wantCost(t, largeMessage, 1.8, func() {
-				for range times {
-					wantBytes(t, assert.Value(read())(t), text, "%s", name)
-				}
-			})
-		})
-	}
-}
-
 // A large body is put together once; its length is believed once a part of it has come.
 func TestLargeBodyCost(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)

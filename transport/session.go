@@ -66,7 +66,7 @@ func (c *httpConn) deleteSession() {
 	if session == "" || lost != nil || errors.As(context.Cause(c.ended), &unreachable) {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), deleteTimeout)
+	ctx, stop := context.WithTimeout(context.Background(), cmp.Or(c.recipe.patience, deleteTimeout))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { c.fail(errClosed) })()
 	for _, id := range c.table.IDs() {

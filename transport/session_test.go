@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -184,7 +185,12 @@ func TestHTTPUnreachableDuringACall(t *testing.T) {
 func TestHTTPCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{remove: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
-		closeWithin(t, shake(t, &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}))
+		recipe := &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}
+		l := dial(t, connecting(recipe.Connect))
+		assert.OK(t, handshake(t, l))
+		begin := time.Now()
+		closeWithin(t, l)
+		assert.Equal(t, time.Since(begin), 2*time.Second, "Close took")
 		s.wantRequests(t, 2, 1, 1)
 	})
 }

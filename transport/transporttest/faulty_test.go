@@ -27,12 +27,25 @@ type faultyWay struct {
 }
 
 func faultyWays() []faultyWay {
-	server := func(*http.Request) *sdk.Server { return transporttest.NewServer() }
-	serve := func(t *testing.T, h http.Handler) string {
-		s := httptest.NewServer(h)
-		t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	type handler func(func(*http.Request) *sdk.Server) http.Handler
+	serve := func(t *testing.T, h handler) string {
+		server := transporttest.NewServer()
+		s := httptest.NewServer(h(func(*http.Request) *sdk.Server { return server }))
+		t.Cleanup(func() {
+			s.CloseClientConnections()
+			s.Close()
+			for session := range server.Sessions() { // a busy machine may not have ended it in time
+				_ = session.Close()
+			}
+		})
 		return s.URL
 	}
+	streamable := func(opts *sdk.StreamableHTTPOptions) handler {
+		return func(server func(*http.Request) *sdk.Server) http.Handler {
+			return sdk.NewStreamableHTTPHandler(server, opts)
+		}
+	}
+	old := func(server func(*http.Request) *sdk.Server) http.Handler { return sdk.NewSSEHandler(server, nil) }
 	bodies := &sdk.StreamableHTTPOptions{JSONResponse: true}
 	return []faultyWay{
 		{"Command", false, false, func(*testing.T) mcp.Transport {
@@ -44,16 +57,16 @@ func faultyWays() []faultyWay {
 			return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error { return transporttest.NewServer().Run(ctx, t) }}
 		}},
 		{"HTTP, bodies", true, true, func(t *testing.T) mcp.Transport {
-			return &transport.HTTP{URL: serve(t, sdk.NewStreamableHTTPHandler(server, bodies))}
+			return &transport.HTTP{URL: serve(t, streamable(bodies))}
 		}},
 		{"HTTP, events", false, true, func(t *testing.T) mcp.Transport {
-			return &transport.HTTP{URL: serve(t, sdk.NewStreamableHTTPHandler(server, nil))}
+			return &transport.HTTP{URL: serve(t, streamable(nil))}
 		}},
 		{"SSE", false, true, func(t *testing.T) mcp.Transport {
-			return &transport.SSE{URL: serve(t, sdk.NewSSEHandler(server, nil))}
+			return &transport.SSE{URL: serve(t, old)}
 		}},
 		{"Auto", true, true, func(t *testing.T) mcp.Transport {
-			return &transport.Auto{URL: serve(t, sdk.NewStreamableHTTPHandler(server, bodies))}
+			return &transport.Auto{URL: serve(t, streamable(bodies))}
 		}},
 	}
 }
