@@ -83,9 +83,7 @@ func openStore(t *testing.T, store record.Store, ho *host.Options, o *admin.Opti
 		ho.StateDir = host.NoState
 	}
 	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), store, &manage.Options{Host: *ho}))(t)
-	t.Cleanup(func() {
-		assert.Equal(t, m.Close(), nil, "Close of the manager")
-	})
+	t.Cleanup(func() { assert.Equal(t, m.Close(), nil, "Close of the manager") })
 	return s.serve(m, o)
 }
 
@@ -171,16 +169,12 @@ func openBusy(t *testing.T) *site {
 	t.Helper()
 	feed := admin.NewFeed(nil)
 	log := activity.New(nil, feed)
-	t.Cleanup(func() {
-		assert.Equal(t, log.Close(context.Background()), nil, "Close of the log")
-	})
+	t.Cleanup(func() { assert.Equal(t, log.Close(context.Background()), nil, "Close of the log") })
 	keys := assert.Value(access.LoadKeys(t.Context(), storage.NewMemory(), "keys"))(t)
 	_, key, err := keys.Create(t.Context(), access.KeyOptions{Label: "one"})
 	assert.OK(t, err)
 	sessions := assert.Value(session.Open(t.Context(), t.TempDir(), nil))(t)
-	t.Cleanup(func() {
-		assert.Equal(t, sessions.Close(), nil, "Close of the sessions")
-	})
+	t.Cleanup(func() { assert.Equal(t, sessions.Close(), nil, "Close of the sessions") })
 	s := open(t, &host.Options{
 		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(ask)}),
 		StateDir: t.TempDir(), IdleTimeout: time.Millisecond, Activity: log,

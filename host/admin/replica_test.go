@@ -28,9 +28,7 @@ import (
 func join(t *testing.T, store storage.Store) *replica.Member {
 	t.Helper()
 	m := assert.Value(replica.Join(t.Context(), store, nil))(t)
-	t.Cleanup(func() {
-		assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil, "Close of the member")
-	})
+	t.Cleanup(func() { assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil, "Close of the member") })
 	return m
 }
 

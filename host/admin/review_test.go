@@ -249,9 +249,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		t.Skip("the servers are scripts of a shell")
 	}
 	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(), &manage.Options{Host: host.Options{StateDir: host.NoState}}))(t)
-	t.Cleanup(func() {
-		assert.Equal(t, m.Close(), nil, "Close of the manager")
-	})
+	t.Cleanup(func() { assert.Equal(t, m.Close(), nil, "Close of the manager") })
 	s := (&site{t: t}).serve(m, &admin.Options{})
 	answers := func(status int, kind, body string) string {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -249,9 +249,7 @@ func TestCloseWithQuestionsOpen(t *testing.T) {
 	defer all.Wait()
 	for _, revision := range both {
 		c := s.newUser(t, "/mcp", "user", revision, &mcp.ClientOptions{Elicit: hangUntilGone(asked)})
-		all.Go(func() {
-			_, _ = c.CallTool(t.Context(), "asking__ask", json.RawMessage(`{"text":"user"}`), nil)
-		})
+		all.Go(func() { _, _ = c.CallTool(t.Context(), "asking__ask", json.RawMessage(`{"text":"user"}`), nil) })
 		defer c.Close()
 	}
 	<-asked

@@ -227,9 +227,7 @@ func TestServersNeverStart(t *testing.T) {
 	assert.OK(t, os.WriteFile(path, []byte(entry), 0o600))
 	s := openManaged(t, path, &gateway.Options{Code: noCode, AnswerWithin: 1 << 40, Profiles: map[string]gateway.Profile{"part": {Servers: []string{"canary*"}}}})
 	// canary returns a program that leaves a trace when it is run.
-	canary := func(n int) string {
-		return fmt.Sprintf(`{"command":"/bin/sh","args":["-c","echo %d >> %s"]}`, n, ran)
-	}
+	canary := func(n int) string { return fmt.Sprintf(`{"command":"/bin/sh","args":["-c","echo %d >> %s"]}`, n, ran) }
 	const wait = "a person has to allow its launch first"
 	n, added := 0, 0
 	modes := []string{"direct", "search", "code"}

@@ -50,9 +50,7 @@ func newSharer(t *testing.T, store storage.Store, opts *replica.Options) *sharer
 	})
 	s.offers(t, registry.Server{Fingerprint: "1"}, "Send a text.")
 	assert.OK(t, s.Attach(s.registry))
-	t.Cleanup(func() {
-		assert.Equal(t, s.Close(context.WithoutCancel(t.Context())), nil, "closing")
-	})
+	t.Cleanup(func() { assert.Equal(t, s.Close(context.WithoutCancel(t.Context())), nil, "closing") })
 	return s
 }
 

@@ -62,9 +62,7 @@ func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 		return "sent " + in.Text, nil
 	})))
 	assert.OK(t, s.Attach(s.registry))
-	t.Cleanup(func() {
-		assert.Equal(t, s.Close(context.WithoutCancel(t.Context())), nil, "closing")
-	})
+	t.Cleanup(func() { assert.Equal(t, s.Close(context.WithoutCancel(t.Context())), nil, "closing") })
 	return s
 }
 

@@ -197,9 +197,7 @@ func serveApp(t *testing.T, n *notes) *webApp {
 		Config:      func(session.Key) (*auth.Config, error) { return config, nil },
 		RedirectURL: app.url + "/callback",
 	}))(t)
-	t.Cleanup(func() {
-		assert.Equal(t, errors.Join(app.manager.Close(), store.Close()), nil, "Close")
-	})
+	t.Cleanup(func() { assert.Equal(t, errors.Join(app.manager.Close(), store.Close()), nil, "Close") })
 	mux.HandleFunc("/enter", func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "user", Value: r.FormValue("user"), HttpOnly: true, SameSite: http.SameSiteLaxMode})
 		http.Redirect(w, r, r.FormValue("next"), http.StatusSeeOther)

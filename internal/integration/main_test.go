@@ -78,9 +78,7 @@ func open(t *testing.T, servers map[string]entry, opts *host.Options) *host.Host
 		o.OpenWait = -1
 	}
 	h := assert.Value(host.Open(ctxFor(t), path, &o))(t)
-	t.Cleanup(func() {
-		assert.Equal(t, h.Close(), nil, "Close")
-	})
+	t.Cleanup(func() { assert.Equal(t, h.Close(), nil, "Close") })
 	for _, s := range h.Servers() {
 		assert.OK(t, s.Err, "server %s", s.Name)
 	}

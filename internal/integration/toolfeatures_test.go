@@ -82,9 +82,7 @@ func toolFeatures() []feature {
 }
 
 func lists(name string) func(*testing.T, *peer) {
-	return func(t *testing.T, p *peer) {
-		assert.Equal(t, p.listed(t, name) != nil, true, "%s is listed", name)
-	}
+	return func(t *testing.T, p *peer) { assert.Equal(t, p.listed(t, name) != nil, true, "%s is listed", name) }
 }
 
 // listed returns a tool that the server offers, or nil.

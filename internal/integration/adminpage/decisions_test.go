@@ -367,9 +367,7 @@ func TestInboxOfReplicas(t *testing.T) {
 	store := storage.NewMemory()
 	join := func() *replica.Member {
 		m := assert.Value(replica.Join(t.Context(), store, nil))(t)
-		t.Cleanup(func() {
-			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil, "Close")
-		})
+		t.Cleanup(func() { assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil, "Close") })
 		return m
 	}
 	here, there := join(), join()
