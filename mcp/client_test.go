@@ -216,7 +216,7 @@ func TestAuthenticating(t *testing.T) {
 				case loggedIn.Load() || err != nil:
 					return conn, err
 				case where == "write":
-					return refusingConn{conn}, nil
+					return loginWrites{conn}, nil
 				}
 				_ = conn.Close()
 				return nil, loginError{}
@@ -251,10 +251,10 @@ func TestPing(t *testing.T) {
 	})
 }
 
-// A refusingConn sends nothing before the user has logged in.
-type refusingConn struct{ mcp.Conn }
+// A loginWrites sends nothing before the user has logged in.
+type loginWrites struct{ mcp.Conn }
 
-func (refusingConn) Write(context.Context, jsonrpc.Message) error {
+func (loginWrites) Write(context.Context, jsonrpc.Message) error {
 	return mcp.WithOutcome(loginError{}, mcp.NotSent)
 }
 

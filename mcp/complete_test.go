@@ -63,7 +63,7 @@ func TestCompleteCutsOff(t *testing.T) {
 
 // A server that does not complete is not asked, unless it is too old to say so.
 func TestCompleteUnsupported(t *testing.T) {
-	for _, revision := range eras() {
+	for _, revision := range revisions() {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"completion/complete": completes})
 		_, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)
 		wantNotSent(t, err, errors.ErrUnsupported, "%s", revision)
@@ -126,7 +126,7 @@ func TestCompleterDebounces(t *testing.T) {
 // A request that was sent is cancelled when it is superseded, and its answer
 // does not hide the newer one.
 func TestCompleterCancels(t *testing.T) {
-	for _, revision := range eras() {
+	for _, revision := range revisions() {
 		synctest.Test(t, func(t *testing.T) {
 			server, c := withReady(t, featured(t, revision, mcptest.Script{"completion/complete": mcptest.Sequence(mcptest.Hang, completes)}), nil)
 			box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Second})

@@ -144,7 +144,7 @@ func TestElicitFlood(t *testing.T) {
 	})
 }
 
-// A form comes through unchanged in both eras, and its answer goes back filled.
+// A form comes through unchanged in both revisions, and its answer goes back filled.
 func TestFormEverywhere(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -199,7 +199,7 @@ func TestInputRound(t *testing.T) {
 		t.Run(test.method, func(t *testing.T) {
 			everyPlane(t, func(t *testing.T, p plane) {
 				server := modern(t, mcptest.Script{test.method: mcptest.Sequence(needs(requests, state), mcptest.Result(test.result))})
-				var traced notebook
+				var traced tracerLog
 				opts := noHandler(t)
 				opts.Tracer = &traced
 				err := test.run(t.Context(), newClient(t, p.to(server), opts), &mcp.InputRound{})
@@ -282,8 +282,8 @@ func TestInputOfEachCall(t *testing.T) {
 	const calls, rounds = 8, 3
 	var meet sync.WaitGroup // the first rounds are under way together
 	meet.Add(calls)
-	s := newSite(t, mcp.Revision20260728, nil)
-	s.script["tools/call"] = func(v *visit) {
+	s := newWebServer(t, mcp.Revision20260728, nil)
+	s.script["tools/call"] = func(v *webRequest) {
 		var params struct {
 			Name           string
 			InputResponses map[string]struct{ Content struct{ Name string } }

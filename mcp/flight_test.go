@@ -10,16 +10,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// aloft returns a flight that idles for a minute at most, and two at all.
-func aloft(ctx context.Context, t *testing.T) *flight {
+// newFlight returns a flight that idles for a minute at most, and two at all.
+func newFlight(ctx context.Context, t *testing.T) *flight {
 	t.Helper()
 	l := &life{born: time.Now(), tap: &tap{}, flights: map[*flight]struct{}{}}
 	l.alive, l.die = context.WithCancel(context.Background())
-	return aboard(ctx, t, l, time.Minute)
+	return newFlightOf(ctx, t, l, time.Minute)
 }
 
-// aboard returns a flight of a life.
-func aboard(ctx context.Context, t *testing.T, l *life, idle time.Duration) *flight {
+// newFlightOf returns a flight of a life.
+func newFlightOf(ctx context.Context, t *testing.T, l *life, idle time.Duration) *flight {
 	t.Helper()
 	c := NewClient("x", newWriteLog(), nil)
 	t.Cleanup(func() { _ = c.Close() })
@@ -33,13 +33,13 @@ func aboard(ctx context.Context, t *testing.T, l *life, idle time.Duration) *fli
 func TestFlightsExpireInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		first := aloft(t.Context(), t)
+		first := newFlight(t.Context(), t)
 		var all []*flight
 		for _, idle := range []time.Duration{3, 1, 2} {
-			all = append(all, aboard(t.Context(), t, first.life, idle*time.Second))
+			all = append(all, newFlightOf(t.Context(), t, first.life, idle*time.Second))
 		}
 		first.land()
-		late := aboard(t.Context(), t, first.life, 4*time.Second)
+		late := newFlightOf(t.Context(), t, first.life, 4*time.Second)
 		for i, want := range []time.Duration{3, 1, 2} {
 			go func() {
 				<-all[i].Done()
@@ -69,7 +69,7 @@ func TestFlightIsAContext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 				defer cancel()
-				f := aloft(ctx, t)
+				f := newFlight(ctx, t)
 				hooked, stopped := make(chan struct{}), false
 				caller := f.Hook(func() { close(hooked) })
 				child, forget := context.WithCancel(f)
@@ -104,11 +104,11 @@ func TestFlightIsAContext(t *testing.T) {
 func TestFlightHasLanded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		f := aloft(ctx, t)
+		f := newFlight(ctx, t)
 		f.Hook(func() { t.Error("the hook was called") })
 		f.Unhook()
 		f.land()
-		second := aloft(t.Context(), t)
+		second := newFlight(t.Context(), t)
 		time.Sleep(30 * time.Second)
 		cancel()
 		f.life.end(errRenewed)

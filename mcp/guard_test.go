@@ -1,3 +1,5 @@
+// Tests of guard.go and transport.go: transports and contexts that are none.
+
 package mcp_test
 
 import (

@@ -233,12 +233,12 @@ func TestPinnedRevisionIsNotDoubted(t *testing.T) {
 
 // Over HTTP the status of a refusal is enough.
 func TestPinnedRevisionOverHTTP(t *testing.T) {
-	s := newSite(t, mcp.Revision20251125, nil)
+	s := newWebServer(t, mcp.Revision20251125, nil)
 	c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
 	assert.As[*mcp.ProtocolVersionError](t, c.Ready(t.Context()))
 	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
-	for _, revision := range eras() {
-		s := newSite(t, revision, nil)
+	for _, revision := range revisions() {
+		s := newWebServer(t, revision, nil)
 		c := newReady(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision})
 		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
 	}
@@ -280,8 +280,8 @@ func wantRefusal(t *testing.T, err error, code int64) {
 
 // refusing refuses a request because of its version, and lists those that the
 // server supports, as JSON.
-func refusing(supported string) func(*visit) {
-	return func(v *visit) {
+func refusing(supported string) func(*webRequest) {
+	return func(v *webRequest) {
 		v.reply(http.StatusBadRequest, fmt.Sprintf(
 			`"error":{"code":%d,"message":"unsupported version","data":{"supported":%s,"requested":"2026-07-28"}}`, unsupportedVersion, supported))
 	}
@@ -298,7 +298,7 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 		`"2025-11-25"`:                "",
 	} {
 		t.Run(supported, func(t *testing.T) {
-			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"server/discover": refusing(supported)})
+			s := newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){"server/discover": refusing(supported)})
 			c := newClient(t, &s.HTTP, nil)
 			err := c.Ready(t.Context())
 			if want == "" {
@@ -313,8 +313,8 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 	// It supports the version of the probe, but does not say so the first time.
 	for name, want := range map[string]string{"answered then": mcp.Revision20260728, "unknown then": mcp.Revision20251125} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, mcp.Revision20251125, nil)
-			s.script["server/discover"] = func(v *visit) {
+			s := newWebServer(t, mcp.Revision20251125, nil)
+			s.script["server/discover"] = func(v *webRequest) {
 				switch {
 				case len(s.of("server/discover")) == 1:
 					refusing(`["2026-07-28"]`)(v)
@@ -334,18 +334,18 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 // An HTTP server is taken for an old one when it refuses the probe, but not if
 // the body holds an error of revision 2026-07-28.
 func TestProbeOverHTTP(t *testing.T) {
-	rpc := func(status int, code int64) func(*visit) {
-		return func(v *visit) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"m"}`, code)) }
+	rpc := func(status int, code int64) func(*webRequest) {
+		return func(v *webRequest) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"m"}`, code)) }
 	}
-	page := func(status int, body string) func(*visit) {
-		return func(v *visit) {
+	page := func(status int, body string) func(*webRequest) {
+		return func(v *webRequest) {
 			v.ResponseWriter.Header().Set("Content-Type", "text/html")
 			v.WriteHeader(status)
 			_, _ = fmt.Fprint(v, body)
 		}
 	}
 	for name, test := range map[string]struct {
-		refuse func(*visit)
+		refuse func(*webRequest)
 		modern int64 // code of the error that is told; 0: the server is initialized
 	}{
 		"400 empty":         {page(400, ""), 0},
@@ -360,11 +360,11 @@ func TestProbeOverHTTP(t *testing.T) {
 		"404 -32601":        {rpc(404, -32601), 0},
 		"405":               {page(405, ""), 0},
 		"200 page":          {page(200, "<html>"), 0},
-		"200 broken JSON":   {func(v *visit) { v.reply(200, `"result":{`) }, 0},
-		"stream without it": {func(v *visit) { v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`) }, 0},
+		"200 broken JSON":   {func(v *webRequest) { v.reply(200, `"result":{`) }, 0},
+		"stream without it": {func(v *webRequest) { v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"server/discover": test.refuse})
+			s := newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){"server/discover": test.refuse})
 			c := newClient(t, &s.HTTP, nil)
 			err := c.Ready(t.Context())
 			if test.modern != 0 {

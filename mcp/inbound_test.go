@@ -1,3 +1,5 @@
+// Tests of inbound.go and foreign.go: what a server asks, and what it says unasked.
+
 package mcp_test
 
 import (

@@ -18,36 +18,36 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// A site is a scripted server of streamable HTTP, for tests that look at the
+// A webServer is a scripted server of streamable HTTP, for tests that look at the
 // requests themselves. A method that is not in its script is unknown; GET and
 // DELETE are refused.
-type site struct {
+type webServer struct {
 	transport.HTTP
-	script map[string]func(*visit)
+	script map[string]func(*webRequest)
 
-	mu     sync.Mutex
-	visits []*visit
+	mu       sync.Mutex
+	requests []*webRequest
 }
 
-// A visit is one request to a site. Its Method is that of JSON-RPC, or GET or
+// A webRequest is one request to a webServer. Its Method is that of JSON-RPC, or GET or
 // DELETE.
-type visit struct {
+type webRequest struct {
 	http.ResponseWriter
 	jsonscan.Message
 	Header http.Header // of the request
 	gone   <-chan struct{}
 }
 
-// newSite returns a site that shakes hands in the way of a revision, unless the
+// newWebServer returns a server that shakes hands in the way of a revision, unless the
 // script says otherwise.
-func newSite(t *testing.T, revision string, script map[string]func(*visit)) *site {
+func newWebServer(t *testing.T, revision string, script map[string]func(*webRequest)) *webServer {
 	t.Helper()
-	s := &site{script: map[string]func(*visit){}}
+	s := &webServer{script: map[string]func(*webRequest){}}
 	if revision == mcp.Revision20260728 {
 		s.script["server/discover"] = result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
 	} else {
 		s.script["initialize"] = result(fmt.Sprintf(
-			`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"site","version":"1"}}`, revision))
+			`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`, revision))
 	}
 	maps.Copy(s.script, script)
 	s.URL = serveHTTP(t, s)
@@ -64,15 +64,15 @@ func serveHTTP(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *webServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	m, err := jsonscan.Scan(body)
 	if err != nil {
 		m.Method = r.Method
 	}
-	v := &visit{w, m, r.Header, r.Context().Done()}
+	v := &webRequest{w, m, r.Header, r.Context().Done()}
 	s.mu.Lock()
-	s.visits = append(s.visits, v)
+	s.requests = append(s.requests, v)
 	s.mu.Unlock()
 	switch act := s.script[v.Method]; {
 	case act != nil:
@@ -86,41 +86,41 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// of returns the visits of a method, or all for "", in the order in which they
+// of returns the requests of a method, or all for "", in the order in which they
 // came.
-func (s *site) of(method string) []*visit {
+func (s *webServer) of(method string) []*webRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.visits), func(v *visit) bool { return method != "" && v.Method != method })
+	return slices.DeleteFunc(slices.Clone(s.requests), func(v *webRequest) bool { return method != "" && v.Method != method })
 }
 
 // reply answers with a JSON-RPC message that has the given member.
-func (v *visit) reply(status int, member string) {
+func (v *webRequest) reply(status int, member string) {
 	v.ResponseWriter.Header().Set("Content-Type", "application/json")
 	v.WriteHeader(status)
 	_, _ = fmt.Fprintf(v, `{"jsonrpc":"2.0","id":%s,%s}`, v.ID, member)
 }
 
 // stream writes an event to an event stream, at once.
-func (v *visit) stream(message string) {
+func (v *webRequest) stream(message string) {
 	v.ResponseWriter.Header().Set("Content-Type", "text/event-stream")
 	_, _ = io.WriteString(v, "data: "+strings.ReplaceAll(message, "$ID", string(v.ID))+"\n\n")
 	v.ResponseWriter.(http.Flusher).Flush()
 }
 
-// result answers a visit with a result.
-func result(result string) func(*visit) {
-	return func(v *visit) { v.reply(http.StatusOK, `"result":`+result) }
+// result answers a request with a result.
+func result(result string) func(*webRequest) {
+	return func(v *webRequest) { v.reply(http.StatusOK, `"result":`+result) }
 }
 
 // rpcError refuses a request with a JSON-RPC error.
-func rpcError(status int, code int64, data string) func(*visit) {
-	return func(v *visit) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"no"%s}`, code, data)) }
+func rpcError(status int, code int64, data string) func(*webRequest) {
+	return func(v *webRequest) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"no"%s}`, code, data)) }
 }
 
 // statusOnly refuses a request with a status and a text.
-func statusOnly(status int) func(*visit) {
-	return func(v *visit) {
+func statusOnly(status int) func(*webRequest) {
+	return func(v *webRequest) {
 		v.ResponseWriter.Header().Set("Content-Type", "text/plain")
 		v.WriteHeader(status)
 		_, _ = fmt.Fprint(v, "not initialized")

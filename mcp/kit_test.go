@@ -21,8 +21,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// eras are the revisions that the tests speak, one of each kind.
-func eras() []string { return []string{mcp.Revision20251125, mcp.Revision20260728} }
+// revisions are the revisions that the tests speak, one of each kind.
+func revisions() []string { return []string{mcp.Revision20251125, mcp.Revision20260728} }
 
 // A plane is a way to carry requests to a scripted server.
 type plane struct {
@@ -32,14 +32,14 @@ type plane struct {
 
 func planes() []plane {
 	return []plane{
-		{"lent", func(s *mcptest.Server) mcp.Transport { return s }},
-		{"own", func(s *mcptest.Server) mcp.Transport { return &transport.Pipe{Serve: s.Serve} }},
+		{"messages", func(s *mcptest.Server) mcp.Transport { return s }},
+		{"data plane", func(s *mcptest.Server) mcp.Transport { return &transport.Pipe{Serve: s.Serve} }},
 	}
 }
 
 // everywhere runs a test with both revisions on both planes.
 func everywhere(t *testing.T, test func(t *testing.T, revision string, p plane)) {
-	withEach(t, eras(), test)
+	withEach(t, revisions(), test)
 }
 
 // withEach runs a test with each of some revisions on both planes.
@@ -51,7 +51,7 @@ func withEach(t *testing.T, revisions []string, test func(t *testing.T, revision
 
 // everyRevision runs a test with each of the two revisions, and everyPlane on each plane.
 func everyRevision(t *testing.T, test func(t *testing.T, revision string)) {
-	for _, revision := range eras() {
+	for _, revision := range revisions() {
 		t.Run(revision, func(t *testing.T) { test(t, revision) })
 	}
 }

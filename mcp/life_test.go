@@ -126,7 +126,7 @@ func TestLateSessionIsClosed(t *testing.T) {
 func TestCloseWithDeafCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
-		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return deafCaller{mcp.CallerOf(conn)} }), nil)
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return silentCaller{mcp.CallerOf(conn)} }), nil)
 		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 		synctest.Wait()
 		_ = c.Close()
@@ -158,10 +158,10 @@ func (c slowConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Conn.Write(ctx, m)
 }
 
-// A deafCaller answers no request after the handshake, and ends it only with its context.
-type deafCaller struct{ mcp.Caller }
+// A silentCaller answers no request after the handshake, and ends it only with its context.
+type silentCaller struct{ mcp.Caller }
 
-func (deafCaller) Call(ctx context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+func (silentCaller) Call(ctx context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
 	if result, err, ok := initialized(method); ok {
 		return result, err
 	}
@@ -222,14 +222,14 @@ func TestShutdownCutsOff(t *testing.T) {
 	})
 }
 
-// A stubbornCaller answers discover only when it is released, whatever its context, and
+// A lateCaller answers discover only when it is released, whatever its context, and
 // refuses initialize.
-type stubbornCaller struct {
+type lateCaller struct {
 	mcp.Caller
 	release chan struct{}
 }
 
-func (c stubbornCaller) Call(_ context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+func (c lateCaller) Call(_ context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
 	if method == "server/discover" {
 		<-c.release
 	}
@@ -237,10 +237,10 @@ func (c stubbornCaller) Call(_ context.Context, method string, _ json.RawMessage
 }
 
 // A handshake ends in time though a data plane does not return when it is to.
-func TestHandshakeOfAStubbornCaller(t *testing.T) {
+func TestHandshakeOfALateCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, release := legacy(t), make(chan struct{})
-		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return stubbornCaller{mcp.CallerOf(conn), release} }), nil)
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return lateCaller{mcp.CallerOf(conn), release} }), nil)
 		ctx := within(t, time.Hour)
 		err := c.Ready(ctx)
 		close(release)

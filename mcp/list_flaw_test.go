@@ -26,7 +26,7 @@ var flaws = []struct{ name, member, reason, token string }{
 func TestBottomlessToolIsLeftOut(t *testing.T) {
 	for _, depth := range []int{10_000, assert.Cases(20_000, 1_000_000)} {
 		bottomless := `"inputSchema":` + strings.Repeat(`{"not":[`, depth/2) + strings.Repeat(`]}`, depth/2)
-		s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"tools/list": result(`{"tools":[` + flawed(bottomless) + `,` + item(1) + `]}`)})
+		s := newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){"tools/list": result(`{"tools":[` + flawed(bottomless) + `,` + item(1) + `]}`)})
 		assert.Equal(t, len(assert.Value(newClient(t, &s.HTTP, nil).Tools(t.Context()))(t)), 1, "%d levels: tools", depth)
 	}
 }
@@ -39,12 +39,12 @@ func TestItemWithBrokenStringIsLeftOut(t *testing.T) {
 		{"half an escape", `"title":"\u12"`, `malformed \u escape`},
 	} {
 		list := `{"tools":[` + item(1) + `,` + flawed(flaw.member) + `,` + item(2) + `],"resultType":"complete"}`
-		for _, revision := range eras() {
-			for name, respond := range map[string]func(*visit){
+		for _, revision := range revisions() {
+			for name, respond := range map[string]func(*webRequest){
 				"JSON":   result(list),
-				"stream": func(v *visit) { v.stream(`{"jsonrpc":"2.0","id":$ID,"result":` + list + `}`) },
+				"stream": func(v *webRequest) { v.stream(`{"jsonrpc":"2.0","id":$ID,"result":` + list + `}`) },
 			} {
-				s := newSite(t, revision, map[string]func(*visit){"tools/list": respond})
+				s := newWebServer(t, revision, map[string]func(*webRequest){"tools/list": respond})
 				c := newClient(t, &s.HTTP, nil)
 				assert.Equal(t, len(assert.Value(c.Tools(t.Context()))(t)), 2, "%s, %s, %s: tools", flaw.name, revision, name)
 				wantProblem(t, c, mcp.ListProblem{Method: "tools/list", Path: "tools[1]", Name: "bad", Token: "invalid"}, flaw.reason)

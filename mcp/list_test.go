@@ -222,7 +222,7 @@ func TestListRefusedCursor(t *testing.T) {
 
 // A new connection may not know the cursors of the one before.
 func TestListCursorOfOldConnection(t *testing.T) {
-	for _, revision := range eras() {
+	for _, revision := range revisions() {
 		c := newClient(t, featured(t, revision, mcptest.Script{"resources/list": func(c *mcptest.Call) {
 			switch own := fmt.Sprintf(`"%d"`, c.Connection); cursorOf(c.Params) {
 			case "":

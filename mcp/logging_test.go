@@ -90,7 +90,7 @@ func TestLogLevelModern(t *testing.T) {
 
 // The level can change while requests are on their way.
 func TestLogLevelChangesMeanwhile(t *testing.T) {
-	for _, revision := range eras() {
+	for _, revision := range revisions() {
 		server, c := withClient(t, featured(t, revision, mcptest.Script{"tools/call": text("x"), "logging/setLevel": mcptest.Result(`{}`)}), nil)
 		var calls sync.WaitGroup
 		for i := range 8 {
@@ -217,7 +217,7 @@ func TestLogSlow(t *testing.T) {
 			assert.Equal(t, string(m.Data), fmt.Sprint(next), "data")
 			next++
 		}
-		if waited := sent - dropped; p.name == "lent" && waited != 256 && waited != 257 { // Log may have had one already
+		if waited := sent - dropped; p.name == "messages" && waited != 256 && waited != 257 { // Log may have had one already
 			t.Errorf("%d messages waited", waited)
 		}
 	})

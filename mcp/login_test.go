@@ -23,11 +23,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// A club is a site that lets in who is logged in, and the user's handler of
+// A loginServer is one of HTTP that lets in who is logged in, and the user's handler of
 // logins there.
-type club struct {
+type loginServer struct {
 	t *testing.T
-	*site
+	*webServer
 	to transport.HTTP
 
 	mu     sync.Mutex
@@ -36,9 +36,9 @@ type club struct {
 	done   chan struct{} // closed by the next login; nil if nobody tells
 }
 
-func newClub(t *testing.T, revision string, script map[string]func(*visit)) *club {
+func newLoginServer(t *testing.T, revision string, script map[string]func(*webRequest)) *loginServer {
 	t.Helper()
-	g := &club{t: t, site: newSite(t, revision, script), done: make(chan struct{})}
+	g := &loginServer{t: t, webServer: newWebServer(t, revision, script), done: make(chan struct{})}
 	g.to = transport.HTTP{OAuth: g, URL: serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer member":
@@ -47,25 +47,25 @@ func newClub(t *testing.T, revision string, script map[string]func(*visit)) *clu
 			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="vip"`)
 			w.WriteHeader(http.StatusForbidden)
 		default:
-			g.site.ServeHTTP(w, r)
+			g.webServer.ServeHTTP(w, r)
 		}
 	}))}
 	return g
 }
 
-// newMember returns a club with a client that it has let in.
-func newMember(t *testing.T, revision string) (*club, *mcp.Client) {
-	g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+// newLoggedIn returns a server with a client that it has let in.
+func newLoggedIn(t *testing.T, revision string) (*loginServer, *mcp.Client) {
+	g := newLoginServer(t, revision, map[string]func(*webRequest){"tools/call": result(hello)})
 	g.logIn(false)
 	c := newReady(t, &g.to, nil)
 	return g, c
 }
 
-func (g *club) TokenSource(context.Context) (oauth2.TokenSource, error) {
+func (g *loginServer) TokenSource(context.Context) (oauth2.TokenSource, error) {
 	return nil, errors.New("an Authenticator has none")
 }
 
-func (g *club) Authenticate(_ context.Context, header http.Header, _, _ string, body []byte) error {
+func (g *loginServer) Authenticate(_ context.Context, header http.Header, _, _ string, body []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.member {
@@ -77,14 +77,14 @@ func (g *club) Authenticate(_ context.Context, header http.Header, _, _ string, 
 	return nil
 }
 
-func (g *club) Observe(*http.Response) {}
+func (g *loginServer) Observe(*http.Response) {}
 
-func (g *club) Authorize(_ context.Context, _ *http.Request, resp *http.Response) error {
+func (g *loginServer) Authorize(_ context.Context, _ *http.Request, resp *http.Response) error {
 	_ = resp.Body.Close()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked++
-	required := &auth.LoginRequiredError{Server: "club", URL: fmt.Sprintf("https://as.example/login/%d", g.asked), Done: g.done}
+	required := &auth.LoginRequiredError{Server: "s", URL: fmt.Sprintf("https://as.example/login/%d", g.asked), Done: g.done}
 	if resp.StatusCode == http.StatusForbidden {
 		required.Scopes = []string{"vip"}
 	}
@@ -92,7 +92,7 @@ func (g *club) Authorize(_ context.Context, _ *http.Request, resp *http.Response
 }
 
 // logIn lets the user in, and tells so if told is true.
-func (g *club) logIn(told bool) {
+func (g *loginServer) logIn(told bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.member = true
@@ -102,7 +102,7 @@ func (g *club) logIn(told bool) {
 	}
 }
 
-func (g *club) logOut() {
+func (g *loginServer) logOut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.member = false
@@ -133,7 +133,7 @@ const hello = `{"resultType":"complete","content":[{"type":"text","text":"hello"
 // has logged in, and nobody has to ask for that.
 func TestLoginAtConnect(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
-		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+		g := newLoginServer(t, revision, map[string]func(*webRequest){"tools/call": result(hello)})
 		c := newClient(t, &g.to, nil)
 		url := wantLogin(t, c.Ready(t.Context())).URL
 		s := wantPhase(t, c, mcp.Authenticating)
@@ -154,7 +154,7 @@ func TestLoginAtConnect(t *testing.T) {
 func TestLoginAtConnectIsNotMissed(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
 		for range assert.Cases(5, 20) {
-			g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
+			g := newLoginServer(t, revision, map[string]func(*webRequest){"tools/call": result(hello)})
 			c := newClient(t, &g.to, nil)
 			done := wantLogin(t, c.Ready(t.Context())).LoggedIn()
 			g.logIn(true)
@@ -170,7 +170,7 @@ func TestLoginAtConnectIsNotMissed(t *testing.T) {
 func TestLoginInMidLife(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
 		working, finish := make(chan struct{}), make(chan struct{})
-		g := newClub(t, revision, map[string]func(*visit){"tools/call": func(v *visit) {
+		g := newLoginServer(t, revision, map[string]func(*webRequest){"tools/call": func(v *webRequest) {
 			if strings.Contains(string(v.Params), "slow") {
 				close(working)
 				<-finish
@@ -210,7 +210,7 @@ func TestLoginInMidLife(t *testing.T) {
 // request finds out.
 func TestLoginElsewhere(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
-		g, c := newMember(t, revision)
+		g, c := newLoggedIn(t, revision)
 		g.done = nil
 		g.logOut()
 		wantLogin(t, errOf(call(t, c, "x")))
@@ -224,7 +224,7 @@ func TestLoginElsewhere(t *testing.T) {
 // Reconnect makes a new connection although the old one only lacks a login.
 func TestLoginReconnect(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
-		g, c := newMember(t, revision)
+		g, c := newLoggedIn(t, revision)
 		g.logOut()
 		wantLogin(t, errOf(call(t, c, "x")))
 		waitFor(t, c, mcp.Authenticating)
@@ -240,7 +240,7 @@ func TestLoginReconnect(t *testing.T) {
 // More rights are a matter of the request that needs them.
 func TestLoginStepUp(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
-		_, c := newMember(t, revision)
+		_, c := newLoggedIn(t, revision)
 		ctx, stop := context.WithCancel(t.Context())
 		watched := inBackground(func() error {
 			for s := range c.Watch(ctx) {
@@ -311,7 +311,7 @@ func TestLoginIsNoticedAtOnce(t *testing.T) {
 func TestLoginFoundByPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
-		conn := &barredConn{}
+		conn := &loginConn{}
 		c := newReady(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			made, err := server.Connect(ctx)
 			conn.Caller = mcp.CallerOf(made)
@@ -319,10 +319,10 @@ func TestLoginFoundByPing(t *testing.T) {
 		}), &mcp.ClientOptions{HealthInterval: time.Minute})
 		pass(90 * time.Second)
 		wantPhase(t, c, mcp.Ready)
-		conn.barred.Store(true)
+		conn.loggedOut.Store(true)
 		pass(time.Hour)
 		assert.Equal(t, wantPhase(t, c, mcp.Authenticating).Connections, 1, "connections")
-		conn.barred.Store(false)
+		conn.loggedOut.Store(false)
 		pass(time.Minute)
 		wantPhase(t, c, mcp.Ready)
 	})
@@ -333,16 +333,16 @@ func TestLoginFoundByPing(t *testing.T) {
 func TestLoginOnBrokenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
-		first := &barredConn{}
+		first := &loginConn{}
 		c := newReady(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			conn, err := server.Connect(ctx)
 			if first.Caller != nil {
-				return &barredConn{Caller: mcp.CallerOf(conn)}, err
+				return &loginConn{Caller: mcp.CallerOf(conn)}, err
 			}
 			first.Caller = mcp.CallerOf(conn)
 			return first, err
 		}), &mcp.ClientOptions{HealthInterval: -1})
-		first.barred.Store(true)
+		first.loggedOut.Store(true)
 		wantLogin(t, c.Ping(t.Context()))
 		synctest.Wait()
 		wantPhase(t, c, mcp.Authenticating)
@@ -355,27 +355,27 @@ func TestLoginOnBrokenConnection(t *testing.T) {
 	})
 }
 
-// A barredConn answers pings, if the user is not barred.
-type barredConn struct {
+// A loginConn answers pings, if the user is not barred.
+type loginConn struct {
 	mcp.Caller
-	barred atomic.Bool
-	broken atomic.Bool // which nobody has told the reader yet
+	loggedOut atomic.Bool
+	broken    atomic.Bool // which nobody has told the reader yet
 }
 
-func (c *barredConn) Call(_ context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+func (c *loginConn) Call(_ context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
 	if result, err, ok := initialized(method); ok {
 		return result, err
 	}
 	switch {
 	case c.broken.Load():
 		return nil, mcp.WithOutcome(c.Info().Err, mcp.NotSent)
-	case c.barred.Load():
+	case c.loggedOut.Load():
 		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "s"}, mcp.NotSent)
 	}
 	return json.RawMessage(`{}`), nil
 }
 
-func (c *barredConn) Info() mcp.ConnInfo {
+func (c *loginConn) Info() mcp.ConnInfo {
 	info := c.Caller.Info()
 	if c.broken.Load() {
 		info.Err = errDown
@@ -386,10 +386,10 @@ func (c *barredConn) Info() mcp.ConnInfo {
 // An address is a URL behind which another server can be put.
 type address struct {
 	transport.HTTP
-	server atomic.Pointer[site]
+	server atomic.Pointer[webServer]
 }
 
-func newAddress(t *testing.T, first *site) *address {
+func newAddress(t *testing.T, first *webServer) *address {
 	t.Helper()
 	a := &address{}
 	a.server.Store(first)

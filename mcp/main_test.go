@@ -29,7 +29,7 @@ func childOf(kind string) []string {
 }
 
 func serveChild() {
-	if revision := os.Getenv(childEnv); slices.Contains(eras(), revision) {
+	if revision := os.Getenv(childEnv); slices.Contains(revisions(), revision) {
 		_ = newCanned(revision).serve(context.Background(), &sdk.IOTransport{Reader: os.Stdin, Writer: os.Stdout})
 		return
 	}

@@ -37,7 +37,7 @@ func TestNotify(t *testing.T) {
 func TestNotifyOverHTTP(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
 		refuse := false
-		s := newSite(t, revision, map[string]func(*visit){noteCustom: func(v *visit) {
+		s := newWebServer(t, revision, map[string]func(*webRequest){noteCustom: func(v *webRequest) {
 			if refuse {
 				v.WriteHeader(http.StatusBadRequest)
 				return
@@ -95,13 +95,13 @@ func TestNotifyRefuses(t *testing.T) {
 	assert.As[*mcp.UnavailableError](t, away.Notify(t.Context(), noteCustom, nil))
 }
 
-// noteless is a connection that does not take one kind of messages.
-type noteless struct {
+// refusingWrites is a connection that does not take one kind of messages.
+type refusingWrites struct {
 	mcp.Conn
 	method string
 }
 
-func (c noteless) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c refusingWrites) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == c.method {
 		<-ctx.Done()
 		return ctx.Err()
@@ -113,7 +113,7 @@ func (c noteless) Write(ctx context.Context, m jsonrpc.Message) error {
 func TestNotifyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
-		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return noteless{conn, noteCustom} }), &mcp.ClientOptions{IdleTimeout: time.Minute})
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return refusingWrites{conn, noteCustom} }), &mcp.ClientOptions{IdleTimeout: time.Minute})
 		err := c.Notify(t.Context(), noteCustom, nil)
 		assert.As[*mcp.TimeoutError](t, err)
 		wantOutcome(t, err, mcp.Unknown)

@@ -22,14 +22,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// A siteOfAll knows every method of revision 2026-07-28.
-func siteOfAll(t *testing.T, listening chan<- string) *site {
-	complete := func(members string) func(*visit) { return result(`{"resultType":"complete",` + members + `}`) }
+// newServerOfAll returns a server that knows every method of revision 2026-07-28.
+func newServerOfAll(t *testing.T, listening chan<- string) *webServer {
+	complete := func(members string) func(*webRequest) { return result(`{"resultType":"complete",` + members + `}`) }
 	task := complete(`"taskId":"tä","status":"working","createdAt":"2026-01-02T03:04:05Z","ttlMs":null,"pollIntervalMs":500`)
-	s := newSite(t, mcp.Revision20260728, map[string]func(*visit){
+	s := newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){
 		"server/discover": complete(`"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{},` +
 			`"resources":{"subscribe":true},"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{},"com.example/x":{}}}`),
-		"subscriptions/listen": func(v *visit) {
+		"subscriptions/listen": func(v *webRequest) {
 			v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`)
 			listening <- string(v.Params)
 			<-v.gone
@@ -45,7 +45,7 @@ func siteOfAll(t *testing.T, listening chan<- string) *site {
 		"tasks/cancel":             task,
 		"com.example/x":            complete(`"y":1`),
 	})
-	s.script["tools/call"] = func(v *visit) {
+	s.script["tools/call"] = func(v *webRequest) {
 		if len(s.of("tools/call")) == 1 {
 			v.reply(200, `"result":{"resultType":"input_required","inputRequests":{"q":`+inputRequest+`}}`)
 			return
@@ -77,7 +77,7 @@ func askAll(t *testing.T, c *mcp.Client) {
 // the name of what it is about, and both kinds of answers are accepted.
 func TestRequestMetaOfEveryRequest(t *testing.T) {
 	listening := make(chan string, 2)
-	s := siteOfAll(t, listening)
+	s := newServerOfAll(t, listening)
 	c := newReady(t, &s.HTTP, &mcp.ClientOptions{
 		Implementation: &mcp.Implementation{Name: "belt", Version: "7"},
 		Elicit:         annAnswers, Tasks: true,
@@ -223,11 +223,11 @@ func TestInvalidHeaderToolIsLeftOut(t *testing.T) {
 // Who calls a tool before the tools were listed does not know what to repeat:
 // the server refuses, the list tells, and the call is made again.
 func TestHeaderMismatchBeforeList(t *testing.T) {
-	s := newSite(t, mcp.Revision20260728, map[string]func(*visit){
+	s := newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){
 		"tools/list": result(`{"resultType":"complete","tools":[{"name":"x","inputSchema":{"type":"object","properties":{
 			"where":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}},
 			"zone":{"type":"string","x-mcp-header":"Zone"}}}}]}`),
-		"tools/call": func(v *visit) {
+		"tools/call": func(v *webRequest) {
 			if v.Header.Get("Mcp-Param-Region") == "" {
 				v.reply(400, `"error":{"code":-32020,"message":"header mismatch"}`)
 				return
@@ -249,17 +249,17 @@ func TestHeaderMismatchBeforeList(t *testing.T) {
 
 // What can become of the stream of an answer in revision 2026-07-28, where none
 // can be resumed. It has begun, and the events may have ids.
-var streamEnds = map[string]func(*visit){
-	"ends": func(v *visit) { v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`) },
-	"cut": func(v *visit) {
+var streamEnds = map[string]func(*webRequest){
+	"ends": func(v *webRequest) { v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`) },
+	"cut": func(v *webRequest) {
 		v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}` + "\nid: event-1")
 		panic(http.ErrAbortHandler)
 	},
-	"cut in the answer": func(v *visit) {
+	"cut in the answer": func(v *webRequest) {
 		v.ResponseWriter.Header().Set("Content-Length", "500")
 		v.reply(200, `"result":{}`)
 	},
-	"no response": func(*visit) { panic(http.ErrAbortHandler) },
+	"no response": func(*webRequest) { panic(http.ErrAbortHandler) },
 }
 
 // A request whose stream is lost is issued anew, once, on the same connection
@@ -267,9 +267,9 @@ var streamEnds = map[string]func(*visit){
 func TestLostStream(t *testing.T) {
 	for name, end := range streamEnds {
 		t.Run(name, func(t *testing.T) {
-			var s *site
-			firstThen := func(method string, then func(*visit)) func(*visit) {
-				return func(v *visit) {
+			var s *webServer
+			firstThen := func(method string, then func(*webRequest)) func(*webRequest) {
+				return func(v *webRequest) {
 					if len(s.of(method)) == 1 {
 						end(v)
 					} else {
@@ -277,13 +277,13 @@ func TestLostStream(t *testing.T) {
 					}
 				}
 			}
-			s = newSite(t, mcp.Revision20260728, map[string]func(*visit){
+			s = newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){
 				"tools/list": firstThen("tools/list", result(strings.Replace(toolPages, "{", `{"resultType":"complete",`, 1))),
 				"tools/call": firstThen("tools/call", result(`{"resultType":"complete","content":[]}`)),
 			})
 			for _, trust := range []bool{false, true} {
 				s.mu.Lock()
-				s.visits = nil
+				s.requests = nil
 				s.mu.Unlock()
 				c := newClient(t, &s.HTTP, &mcp.ClientOptions{TrustAnnotations: trust})
 				wantTools(t, c, "plain reads sets")
@@ -308,24 +308,24 @@ func TestLostStream(t *testing.T) {
 // wantReissued fails the test unless a request was made n times, each with an id
 // of its own, with the same params but for the token of progress, and as if there
 // had been no other.
-func wantReissued(t *testing.T, s *site, method string, n int) {
+func wantReissued(t *testing.T, s *webServer, method string, n int) {
 	t.Helper()
 	ids := map[string]bool{}
-	visits := s.of(method)
-	for _, v := range visits {
+	requests := s.of(method)
+	for _, v := range requests {
 		ids[string(v.ID)] = true
 		assert.Equal(t, v.Header.Get("Last-Event-Id"), "", "%s: Last-Event-Id", method)
 		var first, again struct{ Name, Cursor string }
-		assert.OK(t, json.Unmarshal(visits[0].Params, &first), "%s", method)
+		assert.OK(t, json.Unmarshal(requests[0].Params, &first), "%s", method)
 		assert.OK(t, json.Unmarshal(v.Params, &again), "%s", method)
 		assert.Equal(t, first, again, "%s: first", method)
 	}
-	assert.Equal(t, [...]any{len(visits), len(ids)}, [...]any{n, n})
+	assert.Equal(t, [...]any{len(requests), len(ids)}, [...]any{n, n})
 }
 
 // It is issued anew only once.
 func TestLostAgain(t *testing.T) {
-	s := newSite(t, mcp.Revision20260728, map[string]func(*visit){"tools/list": streamEnds["ends"]})
+	s := newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){"tools/list": streamEnds["ends"]})
 	c := newClient(t, &s.HTTP, nil)
 	wantOutcome(t, errOf(c.Tools(t.Context())), mcp.Unknown)
 	wantReissued(t, s, "tools/list", 2)
@@ -336,13 +336,13 @@ func TestLostAgain(t *testing.T) {
 func TestTimeoutOverHTTP(t *testing.T) {
 	everyRevision(t, func(t *testing.T, revision string) {
 		gone, told := make(chan struct{}, 100), make(chan struct{}, 100)
-		s := newSite(t, revision, map[string]func(*visit){
-			"tools/call": func(v *visit) {
+		s := newWebServer(t, revision, map[string]func(*webRequest){
+			"tools/call": func(v *webRequest) {
 				v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`)
 				<-v.gone
 				gone <- struct{}{}
 			},
-			"notifications/cancelled": func(v *visit) {
+			"notifications/cancelled": func(v *webRequest) {
 				v.WriteHeader(http.StatusAccepted)
 				told <- struct{}{}
 			},
@@ -372,7 +372,7 @@ func TestTimeoutOverHTTP(t *testing.T) {
 		}
 		// The calls before it may have come as late as it did.
 		call := s.of("tools/call")[0].ID
-		if !slices.ContainsFunc(notes, func(v *visit) bool {
+		if !slices.ContainsFunc(notes, func(v *webRequest) bool {
 			return memberOf(t, v.Params, "requestId") == string(call)
 		}) {
 			t.Errorf("call %s is not among what was cancelled", call)
@@ -384,12 +384,12 @@ func TestTimeoutOverHTTP(t *testing.T) {
 // as it was begun.
 func TestUnknownRevisionOverHTTP(t *testing.T) {
 	initialize := result(`{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`)
-	s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
-		"initialize": func(v *visit) {
+	s := newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){
+		"initialize": func(v *webRequest) {
 			v.ResponseWriter.Header().Set("Mcp-Session-Id", "s1")
 			initialize(v)
 		},
-		http.MethodDelete: func(*visit) {},
+		http.MethodDelete: func(*webRequest) {},
 	})
 	c := newClient(t, &s.HTTP, nil)
 	assert.Fails(t, c.Ready(t.Context()), "ready")

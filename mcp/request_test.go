@@ -1,3 +1,5 @@
+// Tests of request.go and conn_request.go: requests that are sent again, and those that wait.
+
 package mcp_test
 
 import (
@@ -27,23 +29,23 @@ const toolPages = `{"tools":[
 	{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
 	{"name":"sets","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}}]}`
 
-// tripping returns a transport whose first n connections end instead of sending
+// failingFirst returns a transport whose first n connections end instead of sending
 // a call of a tool.
-func tripping(server *mcptest.Server, n int32) mcp.Transport {
+func failingFirst(server *mcptest.Server, n int32) mcp.Transport {
 	pipe := &transport.Pipe{Serve: server.Serve}
 	var tripped atomic.Int32
 	return wrapped(pipe, func(conn mcp.Conn) mcp.Conn {
-		return &tripConn{Caller: mcp.CallerOf(conn), trips: func() bool { return tripped.Add(1) <= n }}
+		return &failingConn{Caller: mcp.CallerOf(conn), trips: func() bool { return tripped.Add(1) <= n }}
 	})
 }
 
-// A tripConn ends instead of calling a tool if trips says so.
-type tripConn struct {
+// A failingConn ends instead of calling a tool if trips says so.
+type failingConn struct {
 	mcp.Caller
 	trips func() bool
 }
 
-func (c *tripConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+func (c *failingConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
 	if method == "tools/call" && c.trips() {
 		_ = c.Close()
 		return nil, mcp.WithOutcome(io.ErrClosedPipe, mcp.NotSent)
@@ -53,7 +55,7 @@ func (c *tripConn) Call(ctx context.Context, method string, params json.RawMessa
 
 func TestNotSentIsSentOnce(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": text("done")})
-	c := newClient(t, tripping(server, 1), nil)
+	c := newClient(t, failingFirst(server, 1), nil)
 	assert.Equal(t, textOf(t, mustCall(t, c, "plain")), "done", "result")
 	wantCount(t, server, "tools/call", 1)
 	assert.Equal(t, c.State().Connections, 2, "connections")
@@ -63,7 +65,7 @@ func TestNotSentTwiceIsAnError(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": text("done")})
 	// The second connection is new, and so a third would be made at once only
 	// by a client that repeats for ever.
-	c := newClient(t, tripping(server, 2), nil)
+	c := newClient(t, failingFirst(server, 2), nil)
 	wantNotSent(t, errOf(call(t, c, "plain")), io.ErrClosedPipe)
 	wantCount(t, server, "tools/call", 0)
 }

@@ -107,7 +107,7 @@ func TestResourceDecodedExactly(t *testing.T) {
 		[...]any{"a:{x}", "n", "T", "d", "m", false, json.Number("1")})
 }
 
-// refuses runs a request whose results are all wrong, in both eras on both
+// refuses runs a request whose results are all wrong, in both revisions on both
 // planes, and wants an error that says where, and a connection that lives on.
 func refuses(t *testing.T, method string, ask func(*mcp.Client) error, bad map[string]string, good string) {
 	t.Helper()

@@ -20,12 +20,12 @@ func textResult(text string) string {
 	return `{"content":[{"type":"text","text":"` + text + `"}],"resultType":"complete"}`
 }
 
-// newOldSite returns a site of the older revisions that has sessions, and refuses
+// newOldServer returns a server of the older revisions that has sessions, and refuses
 // whatever does not belong to one.
-func newOldSite(t *testing.T, refuse func(*visit)) *site {
+func newOldServer(t *testing.T, refuse func(*webRequest)) *webServer {
 	t.Helper()
-	inSession := func(act func(*visit)) func(*visit) {
-		return func(v *visit) {
+	inSession := func(act func(*webRequest)) func(*webRequest) {
+		return func(v *webRequest) {
 			if v.Header.Get("Mcp-Session-Id") != "s" {
 				refuse(v)
 				return
@@ -34,8 +34,8 @@ func newOldSite(t *testing.T, refuse func(*visit)) *site {
 		}
 	}
 	shake := result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
-	return newSite(t, mcp.Revision20251125, map[string]func(*visit){
-		"initialize": func(v *visit) {
+	return newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){
+		"initialize": func(v *webRequest) {
 			v.ResponseWriter.Header().Set("Mcp-Session-Id", "s")
 			shake(v)
 		},
@@ -46,12 +46,12 @@ func newOldSite(t *testing.T, refuse func(*visit)) *site {
 	})
 }
 
-// newNewSite returns a site of revision 2026-07-28 that refuses what belongs to
+// newModernServer returns a server of revision 2026-07-28 that refuses what belongs to
 // another one.
-func newNewSite(t *testing.T, refuse func(*visit)) *site {
+func newModernServer(t *testing.T, refuse func(*webRequest)) *webServer {
 	t.Helper()
-	ofRevision := func(act func(*visit)) func(*visit) {
-		return func(v *visit) {
+	ofRevision := func(act func(*webRequest)) func(*webRequest) {
+		return func(v *webRequest) {
 			if v.Header.Get("Mcp-Protocol-Version") != mcp.Revision20260728 {
 				refuse(v)
 				return
@@ -59,7 +59,7 @@ func newNewSite(t *testing.T, refuse func(*visit)) *site {
 			act(v)
 		}
 	}
-	return newSite(t, mcp.Revision20260728, map[string]func(*visit){
+	return newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){
 		"server/discover": ofRevision(result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)),
 		"initialize":      refuse,
 		"ping":            refuse,
@@ -83,7 +83,7 @@ func wantRevision(t *testing.T, c *mcp.Client, want string) {
 // A server behind one URL that goes back to an older revision is not lost, however
 // it refuses what it does not know.
 func TestRevisionGoesBack(t *testing.T) {
-	for name, refuse := range map[string]func(*visit){
+	for name, refuse := range map[string]func(*webRequest){
 		"400 -32000":         rpcError(400, -32000, ""),
 		"400 -32600":         rpcError(400, -32600, ""),
 		"400 -32022":         rpcError(400, unsupportedVersion, `,"data":{"supported":["2025-11-25"]}`),
@@ -94,11 +94,11 @@ func TestRevisionGoesBack(t *testing.T) {
 		"200 -32601":         rpcError(200, methodNotFound, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := newNewSite(t, rpcError(400, unsupportedVersion, ""))
+			now := newModernServer(t, rpcError(400, unsupportedVersion, ""))
 			a := newAddress(t, now)
 			c := newClient(t, &a.HTTP, nil)
 			wantText(t, c, "new")
-			before := newOldSite(t, refuse)
+			before := newOldServer(t, refuse)
 			a.server.Store(before)
 			wantText(t, c, "old")
 			wantRevision(t, c, mcp.Revision20251125)
@@ -110,11 +110,11 @@ func TestRevisionGoesBack(t *testing.T) {
 
 // A server that ran what it refuses to answer is not asked to run it again.
 func TestRevisionGoesBackInTheMiddle(t *testing.T) {
-	a := newAddress(t, newNewSite(t, rpcError(400, unsupportedVersion, "")))
+	a := newAddress(t, newModernServer(t, rpcError(400, unsupportedVersion, "")))
 	c := newClient(t, &a.HTTP, nil)
 	wantText(t, c, "new")
-	before := newOldSite(t, rpcError(200, methodNotFound, ""))
-	before.script["tools/call"] = func(v *visit) {
+	before := newOldServer(t, rpcError(200, methodNotFound, ""))
+	before.script["tools/call"] = func(v *webRequest) {
 		if len(before.of("tools/call")) == 1 {
 			rpcError(200, -32000, "")(v) // also without a session
 		} else {
@@ -131,7 +131,7 @@ func TestRevisionGoesBackInTheMiddle(t *testing.T) {
 // A server with sessions that is replaced by one of revision 2026-07-28 only is not
 // lost either.
 func TestRevisionGoesOn(t *testing.T) {
-	for name, refuse := range map[string]func(*visit){
+	for name, refuse := range map[string]func(*webRequest){
 		"400 -32022": rpcError(400, unsupportedVersion, `,"data":{"supported":["2026-07-28"]}`),
 		"400 -32020": rpcError(400, headerMismatch, ""),
 		"400 -32602": rpcError(400, -32602, ""),
@@ -142,10 +142,10 @@ func TestRevisionGoesOn(t *testing.T) {
 		"405":        statusOnly(405),
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newAddress(t, newOldSite(t, rpcError(400, -32000, "")))
+			a := newAddress(t, newOldServer(t, rpcError(400, -32000, "")))
 			c := newClient(t, &a.HTTP, nil)
 			wantText(t, c, "old")
-			now := newNewSite(t, refuse)
+			now := newModernServer(t, refuse)
 			a.server.Store(now)
 			wantText(t, c, "new")
 			wantRevision(t, c, mcp.Revision20260728)
@@ -156,10 +156,10 @@ func TestRevisionGoesOn(t *testing.T) {
 // Calls that are under way when it turns out that the server was replaced are not
 // cut off: all of them are sent again, and none has an unknown outcome.
 func TestRevisionGoesBackUnderManyCalls(t *testing.T) {
-	a := newAddress(t, newNewSite(t, rpcError(400, unsupportedVersion, "")))
+	a := newAddress(t, newModernServer(t, rpcError(400, unsupportedVersion, "")))
 	c := newClient(t, &a.HTTP, nil)
 	wantText(t, c, "new")
-	a.server.Store(newOldSite(t, rpcError(400, -32000, "")))
+	a.server.Store(newOldServer(t, rpcError(400, -32000, "")))
 	var calls sync.WaitGroup
 	for range 20 {
 		calls.Go(func() { assert.Is(t, errOf(call(t, c, "x")), nil) })
@@ -184,8 +184,8 @@ func TestRevisionStays(t *testing.T) {
 
 // The same over HTTP, whose status may say more.
 func TestRevisionStaysOverHTTP(t *testing.T) {
-	for _, revision := range eras() {
-		for name, refuse := range map[string]func(*visit){
+	for _, revision := range revisions() {
+		for name, refuse := range map[string]func(*webRequest){
 			"400 -32000": rpcError(400, -32000, ""),
 			"400 -32602": rpcError(400, -32602, ""),
 			"404 -32601": rpcError(404, methodNotFound, ""),
@@ -193,7 +193,7 @@ func TestRevisionStaysOverHTTP(t *testing.T) {
 			"400":        statusOnly(400),
 			"404":        statusOnly(404),
 		} {
-			s := newSite(t, revision, map[string]func(*visit){"tools/call": refuse, "tools/list": result(`{"tools":[]}`)})
+			s := newWebServer(t, revision, map[string]func(*webRequest){"tools/call": refuse, "tools/list": result(`{"tools":[]}`)})
 			c := newClient(t, &s.HTTP, nil)
 			assert.Fails(t, errOf(call(t, c, "x")), "%s, %s: got no error, want one", revision, name)
 			assert.Equal(t, len(s.of("tools/call")), 1, "%s, %s: calls", revision, name)
@@ -253,10 +253,10 @@ func TestRevisionOfUpdatedProgram(t *testing.T) {
 
 // A call that is meant for one connection is not sent on another.
 func TestRevisionGoesBackForBoundCall(t *testing.T) {
-	a := newAddress(t, newNewSite(t, rpcError(400, unsupportedVersion, "")))
+	a := newAddress(t, newModernServer(t, rpcError(400, unsupportedVersion, "")))
 	c := newClient(t, &a.HTTP, nil)
 	wantText(t, c, "new")
-	before := newOldSite(t, rpcError(400, -32000, ""))
+	before := newOldServer(t, rpcError(400, -32000, ""))
 	a.server.Store(before)
 	_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.CallToolOptions{Connection: 1})
 	wantNotSent(t, err, mcp.ErrOtherConnection)
@@ -425,11 +425,11 @@ func TestEraForgotten(t *testing.T) {
 func TestInitializeFirstIsShared(t *testing.T) {
 	shared := new(atomic.Bool)
 	opts := func() *mcp.ClientOptions { return &mcp.ClientOptions{InitializeFirst: shared} }
-	a := newAddress(t, newOldSite(t, rpcError(400, -32000, "")))
+	a := newAddress(t, newOldServer(t, rpcError(400, -32000, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "old")
 	assert.Equal(t, shared.Load(), true, "got no news of a server that was initialized")
 	var probes atomic.Int32
-	spared := newOldSite(t, func(v *visit) {
+	spared := newOldServer(t, func(v *webRequest) {
 		if v.Method == "server/discover" {
 			probes.Add(1)
 		}
@@ -438,7 +438,7 @@ func TestInitializeFirstIsShared(t *testing.T) {
 	a.server.Store(spared)
 	wantText(t, newClient(t, &a.HTTP, opts()), "old")
 	assert.Equal(t, probes.Load(), 0, "probes of a second client")
-	a.server.Store(newNewSite(t, rpcError(404, methodNotFound, "")))
+	a.server.Store(newModernServer(t, rpcError(404, methodNotFound, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "new")
 	assert.Equal(t, shared.Load(), false, "got no news of a server that was replaced")
 }
@@ -451,7 +451,7 @@ func TestProbeIsNoObstacle(t *testing.T) {
 		place  string
 	}{
 		"silent": {mcptest.Hang, "mcp/handshake.go"},
-		"ends":   {mcptest.Disconnect, "mcp/era.go"},
+		"ends":   {mcptest.Disconnect, "mcp/revision.go"},
 	} {
 		runInBubble(t, name, func(t *testing.T) {
 			server := legacy(t, mcptest.Script{"server/discover": c.probed, "tools/call": text("done")})

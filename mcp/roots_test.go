@@ -164,7 +164,7 @@ func asksForRoots(c *mcptest.Call) {
 func TestSetRootsNotDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t, mcptest.Script{"tools/call": asksForRoots})
-		c := newReady(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return noteless{conn, noticeRoots} }), &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///old"}}})
+		c := newReady(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return refusingWrites{conn, noticeRoots} }), &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///old"}}})
 		assert.Is(t, c.SetRoots(within(t, 1), []*mcp.Root{}), context.DeadlineExceeded)
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), `{"roots":[]}`, "the server")
 	})

@@ -237,8 +237,8 @@ func TestCauseOverHTTP(t *testing.T) {
 			var both, all sync.WaitGroup
 			both.Add(2)
 			answered := map[string]chan string{"ann": make(chan string, 1), "bob": make(chan string, 1)}
-			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
-				"tools/call": func(v *visit) {
+			s := newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){
+				"tools/call": func(v *webRequest) {
 					var params struct{ Name string }
 					assert.Is(t, json.Unmarshal(v.Params, &params), nil)
 					both.Done()
@@ -250,7 +250,7 @@ func TestCauseOverHTTP(t *testing.T) {
 					case <-v.gone:
 					}
 				},
-				"": func(v *visit) { // an answer to a question
+				"": func(v *webRequest) { // an answer to a question
 					var id string
 					_ = json.Unmarshal(v.ID, &id)
 					answered[id] <- v.Header.Get("X-User")

@@ -57,7 +57,7 @@ func TestStress(t *testing.T) {
 		for user := range assert.Cases(6, 16) {
 			users.Go(func() {
 				for i := range assert.Cases(15, 30) {
-					ctx, cancel := context.WithTimeout(t.Context(), rand.N(10*time.Second))
+					ctx := within(t, rand.N(10*time.Second))
 					switch rand.N(20) {
 					case 0:
 						_, _ = c.Tools(ctx)
@@ -68,7 +68,6 @@ func TestStress(t *testing.T) {
 					default:
 						stressCall(ctx, t, c, &ran, fmt.Sprintf("%d-%d", user, i))
 					}
-					cancel()
 				}
 			})
 		}

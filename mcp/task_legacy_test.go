@@ -257,7 +257,7 @@ func TestTaskServerReplaced(t *testing.T) {
 			mcptest.Handshake(mcp.Revision20251125, "")["initialize"]),
 		"tools/call": text("done"),
 	})
-	assert.Equal(t, textOf(t, mustCall(t, newClient(t, tripping(server, 1), nil), "must")), "done", "result")
+	assert.Equal(t, textOf(t, mustCall(t, newClient(t, failingFirst(server, 1), nil), "must")), "done", "result")
 	assert.Lacks(t, string(server.Received("tools/call")[0].Params), `"task"`)
 	wantBetween(t, server.Connections(), 2, 3, "connections")
 }
@@ -316,11 +316,11 @@ func TestTaskHTTP(t *testing.T) {
 			return fmt.Sprintf(`{"taskId":%q,"status":%q,"createdAt":"","lastUpdatedAt":"","ttlMs":null,"pollIntervalMs":1%s}`, id, status, more)
 		}
 		updated := make(chan struct{}, 100)
-		s := newSite(t, mcp.Revision20260728, map[string]func(*visit){
+		s := newWebServer(t, mcp.Revision20260728, map[string]func(*webRequest){
 			"server/discover": result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`),
 			"tools/call":      result(`{"resultType":"task",` + task("working", "")[1:]),
 			"tasks/get":       result(task("input_required", `,"inputRequests":{"a":`+inputRequest+`}`)),
-			"tasks/update":    func(v *visit) { result(`{"resultType":"complete"}`)(v); updated <- struct{}{} },
+			"tasks/update":    func(v *webRequest) { result(`{"resultType":"complete"}`)(v); updated <- struct{}{} },
 			"tasks/cancel":    result(`{"resultType":"complete"}`),
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -342,12 +342,12 @@ func TestTaskHTTP(t *testing.T) {
 // In 2025-11-25 progress comes on the stream of tasks/result, for one.
 func TestTaskHTTPProgress(t *testing.T) {
 	task := taskScript{revision: mcp.Revision20251125, interval: "50"}
-	s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
+	s := newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){
 		"initialize": result(`{"protocolVersion":"2025-11-25","capabilities":` + taskAbilities + `,"serverInfo":{"name":"host","version":"1"}}`),
 		"tools/list": result(taskTools),
 		"tools/call": result(task.created()),
 		"tasks/get":  result(`{` + task.state("completed") + `}`),
-		"tasks/result": func(v *visit) {
+		"tasks/result": func(v *webRequest) {
 			for i := range 3 { // the progress of the call comes on whatever stream is open
 				v.stream(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d}}`, i))
 			}

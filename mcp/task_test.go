@@ -26,14 +26,14 @@ const (
 	taskResult = `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`
 )
 
-// A taskScript is what a server with tasks says, in terms of both eras.
+// A taskScript is what a server with tasks says, in terms of both revisions.
 type taskScript struct {
 	revision string
 	states   []string // "working", "working:message", "completed" and so on, of tasks/get; the last is repeated
 	interval string   // default 500
 }
 
-// state is a task as the era writes it, without its braces.
+// state is a task as its revision writes it, without its braces.
 func (s taskScript) state(is string) string {
 	status, message, _ := strings.Cut(is, ":")
 	interval := s.interval

@@ -70,7 +70,7 @@ func TestTaskClientCloses(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working"}
 		server, c := p.withClient(t, s.server(t), withTasks())
-		time.AfterFunc(1200*time.Millisecond, func() { _ = c.Close() })
+		go func() { pause(1200 * time.Millisecond); _ = c.Close() }()
 		_, err := call(t, c, "must")
 		assert.Equal(t, taskError(t, err, mcp.Unknown).Err, mcp.ErrClosed)
 		wantCount(t, server, "tasks/cancel", 0)

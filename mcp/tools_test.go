@@ -103,11 +103,11 @@ func TestToolsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		list mcptest.Handler
 		opts mcp.ClientOptions
-	}{"": {circles, mcp.ClientOptions{}}, "pages": {endless, mcp.ClientOptions{MaxPages: 3}}, "tools": {endless, mcp.ClientOptions{MaxTools: 3}}, "bytes": {endless, mcp.ClientOptions{MaxCatalog: 200}}} {
+	}{"circles": {circles, mcp.ClientOptions{}}, "pages": {endless, mcp.ClientOptions{MaxPages: 3}}, "tools": {endless, mcp.ClientOptions{MaxTools: 3}}, "bytes": {endless, mcp.ClientOptions{MaxCatalog: 200}}} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, legacy(t, mcptest.Script{"tools/list": test.list}), &test.opts)
 			_, err := c.Tools(t.Context())
-			if name == "" {
+			if name == "circles" {
 				wantInvalid(t, err, "tools/list", "nextCursor")
 			} else {
 				assert.Contains(t, assert.As[*mcp.LimitError](t, err).Limit, name)

@@ -21,7 +21,7 @@ import (
 // A request ends for the tracer even if what the caller does with its progress
 // panics.
 func TestTracerSeesPanicOfCaller(t *testing.T) {
-	n := &notebook{}
+	n := &tracerLog{}
 	c := newReady(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		c.Progress(1)
 		mcptest.Hang(c)
@@ -36,8 +36,8 @@ func TestTracerSeesPanicOfCaller(t *testing.T) {
 
 // What a caller adds to the header stays when a tracer adds to it as well.
 func TestTracerKeepsHeaderOfCaller(t *testing.T) {
-	s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"tools/call": result(`{"content":[]}`)})
-	n := &notebook{start: func(ctx context.Context, r *mcp.RequestInfo) context.Context {
+	s := newWebServer(t, mcp.Revision20251125, map[string]func(*webRequest){"tools/call": result(`{"content":[]}`)})
+	n := &tracerLog{start: func(ctx context.Context, r *mcp.RequestInfo) context.Context {
 		r.AddHeader("X-Tracer", "1")
 		r.AddHeader("X-Both", "tracer")
 		return ctx
@@ -53,7 +53,7 @@ func TestTracerKeepsHeaderOfCaller(t *testing.T) {
 // A connection is out of use when the tracer hears of its end.
 func TestTracerHearsOfEndAfterwards(t *testing.T) {
 	phases := make(chan mcp.Phase, 10)
-	n := &notebook{}
+	n := &tracerLog{}
 	server, c := withClient(t, legacy(t), &mcp.ClientOptions{Tracer: n})
 	n.end = func() { phases <- c.State().Phase }
 	ready(t, c)
@@ -65,7 +65,7 @@ func TestTracerHearsOfEndAfterwards(t *testing.T) {
 // early that the tracer never hears of the end.
 func TestTracerSeesEarlyAnswer(t *testing.T) {
 	s := &eager{answers: make(chan jsonrpc.Message, 10), closed: make(chan struct{})}
-	n := &notebook{}
+	n := &tracerLog{}
 	n.start = func(ctx context.Context, r *mcp.RequestInfo) context.Context {
 		if r.Method == "subscriptions/listen" && r.ID != "" {
 			id, _ := jsonrpc.MakeID(r.ID)
@@ -83,7 +83,7 @@ func TestTracerSeesEarlyAnswer(t *testing.T) {
 // A connection whose handshake was done has an end, even if it never got further.
 func TestTracerHearsOfStuckConnection(t *testing.T) {
 	s := &eager{answers: make(chan jsonrpc.Message, 10), closed: make(chan struct{}), stuck: make(chan struct{})}
-	n := &notebook{}
+	n := &tracerLog{}
 	c := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return s, nil }), &mcp.ClientOptions{Tracer: n})
 	done := inBackground(func() error { return c.Ready(t.Context()) })
 	<-s.stuck

@@ -20,8 +20,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// A notebook is a tracer that writes everything down.
-type notebook struct {
+// A tracerLog is a tracer that writes everything down.
+type tracerLog struct {
 	start func(ctx context.Context, r *mcp.RequestInfo) context.Context // may be nil
 	end   func()                                                        // of a session; may be nil
 
@@ -36,7 +36,7 @@ type notebook struct {
 
 type noteKey struct{}
 
-func (n *notebook) RequestStart(ctx context.Context, r *mcp.RequestInfo) context.Context {
+func (n *tracerLog) RequestStart(ctx context.Context, r *mcp.RequestInfo) context.Context {
 	n.mu.Lock()
 	if n.open == nil {
 		n.open = map[*mcp.RequestInfo]bool{}
@@ -50,7 +50,7 @@ func (n *notebook) RequestStart(ctx context.Context, r *mcp.RequestInfo) context
 	return ctx
 }
 
-func (n *notebook) RequestEnd(ctx context.Context, r *mcp.RequestInfo) {
+func (n *tracerLog) RequestEnd(ctx context.Context, r *mcp.RequestInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.open[r] {
@@ -64,13 +64,13 @@ func (n *notebook) RequestEnd(ctx context.Context, r *mcp.RequestInfo) {
 	n.params = append(n.params, string(r.Param("name"))+string(r.Param("uri")))
 }
 
-func (n *notebook) RequestRetry(_ context.Context, _ *mcp.RequestInfo, err error) {
+func (n *tracerLog) RequestRetry(_ context.Context, _ *mcp.RequestInfo, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.retries = append(n.retries, err)
 }
 
-func (n *notebook) SessionEnd(s *mcp.SessionInfo) {
+func (n *tracerLog) SessionEnd(s *mcp.SessionInfo) {
 	if n.end != nil {
 		n.end()
 	}
@@ -80,7 +80,7 @@ func (n *notebook) SessionEnd(s *mcp.SessionInfo) {
 }
 
 // of returns what has ended of a method.
-func (n *notebook) of(method string) []mcp.RequestInfo {
+func (n *tracerLog) of(method string) []mcp.RequestInfo {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var all []mcp.RequestInfo
@@ -93,7 +93,7 @@ func (n *notebook) of(method string) []mcp.RequestInfo {
 }
 
 // one returns what has ended of a method, if that is one.
-func (n *notebook) one(t *testing.T, method string) mcp.RequestInfo {
+func (n *tracerLog) one(t *testing.T, method string) mcp.RequestInfo {
 	t.Helper()
 	all := n.of(method)
 	assert.Equal(t, len(all), 1)
@@ -101,7 +101,7 @@ func (n *notebook) one(t *testing.T, method string) mcp.RequestInfo {
 }
 
 // closed closes a client, and fails the test if anything stayed open.
-func (n *notebook) closed(t *testing.T, c *mcp.Client) {
+func (n *tracerLog) closed(t *testing.T, c *mcp.Client) {
 	t.Helper()
 	assert.OK(t, c.Close())
 	n.mu.Lock()
@@ -114,8 +114,8 @@ func (n *notebook) closed(t *testing.T, c *mcp.Client) {
 // connection, and so are the handshake and the notifications.
 func TestTracerSeesEverything(t *testing.T) {
 	listening := make(chan string, 2)
-	s := siteOfAll(t, listening)
-	n := &notebook{}
+	s := newServerOfAll(t, listening)
+	n := &tracerLog{}
 	c := newReady(t, &s.HTTP, &mcp.ClientOptions{Elicit: annAnswers, Tasks: true, Tracer: n})
 	askAll(t, c)
 	<-listening
@@ -148,7 +148,7 @@ func TestTracerSeesEverything(t *testing.T) {
 
 // The older handshake, what the server asks and tells, and what becomes of it.
 func TestTracerSeesOlderServer(t *testing.T) {
-	n := &notebook{}
+	n := &tracerLog{}
 	var inside any
 	server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		c.Notify("notifications/tools/list_changed", `{"_meta":{"traceparent":"note"}}`)
@@ -214,9 +214,9 @@ func TestTracerAdds(t *testing.T) {
 		return ctx
 	}
 	for revision, handshake := range map[string]string{mcp.Revision20251125: "initialize", mcp.Revision20260728: "server/discover"} {
-		s := newSite(t, revision, map[string]func(*visit){"tools/call": result(`{"resultType":"complete","content":[]}`)})
+		s := newWebServer(t, revision, map[string]func(*webRequest){"tools/call": result(`{"resultType":"complete","content":[]}`)})
 		s.HTTP.Header = map[string][]string{"User": {"theirs"}}
-		n := &notebook{start: tag}
+		n := &tracerLog{start: tag}
 		c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
 		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"tracestate": "theirs", "own": 1}}))(t)
 		n.closed(t, c)
@@ -247,7 +247,7 @@ func TestTracerAdds(t *testing.T) {
 // has none.
 func TestTracerCountsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &notebook{}
+		n := &tracerLog{}
 		c := newClient(t, legacy(t, mcptest.Script{
 			"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`)),
 			"tools/call":  mcptest.Disconnect,
@@ -273,7 +273,7 @@ func TestTracerCountsAttempts(t *testing.T) {
 		wantBetween(t, len(n.sessions), 2, 3, "sessions")
 		assert.Fails(t, n.sessions[0].Err)
 
-		n = &notebook{}
+		n = &tracerLog{}
 		away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errDown }), &mcp.ClientOptions{Tracer: n})
 		for method, want := range map[string]error{"tools/call": errOf(call(t, away, "x")), "tools/list": errOf(away.Tools(t.Context())),
 			"ping": away.Ping(t.Context()), "prompts/list": errOf(collect(away.Prompts(t.Context())))} {
@@ -287,7 +287,7 @@ func TestTracerCountsAttempts(t *testing.T) {
 // A cancelled call ends, and so does what the server asked meanwhile.
 func TestTracerSeesCancelledCall(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		n := &notebook{}
+		n := &tracerLog{}
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang})
 		c := newReady(t, p.to(server), &mcp.ClientOptions{Tracer: n})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -307,7 +307,7 @@ func TestTracerSeesFailedHandshake(t *testing.T) {
 		"gone":    {"initialize": mcptest.Disconnect},
 		"silent":  {"initialize": mcptest.Hang},
 	} {
-		n := &notebook{}
+		n := &tracerLog{}
 		server, c := withClient(t, legacy(t, script), &mcp.ClientOptions{Tracer: n})
 		done := inBackground(func() error { return c.Ready(t.Context()) })
 		server.Await("initialize", 1)
@@ -321,21 +321,21 @@ func TestTracerSeesFailedHandshake(t *testing.T) {
 	}
 }
 
-// A rowdy panics everywhere, or returns no context.
-type rowdy struct{ silent bool }
+// A panickingTracer panics everywhere, or returns no context.
+type panickingTracer struct{ silent bool }
 
-func (r *rowdy) RequestStart(context.Context, *mcp.RequestInfo) context.Context {
+func (r *panickingTracer) RequestStart(context.Context, *mcp.RequestInfo) context.Context {
 	if !r.silent {
 		panic("start")
 	}
 	return nil
 }
 
-func (*rowdy) RequestEnd(context.Context, *mcp.RequestInfo) { panic("end") }
+func (*panickingTracer) RequestEnd(context.Context, *mcp.RequestInfo) { panic("end") }
 
-func (*rowdy) RequestRetry(context.Context, *mcp.RequestInfo, error) { panic("retry") }
+func (*panickingTracer) RequestRetry(context.Context, *mcp.RequestInfo, error) { panic("retry") }
 
-func (*rowdy) SessionEnd(*mcp.SessionInfo) { panic("session") }
+func (*panickingTracer) SessionEnd(*mcp.SessionInfo) { panic("session") }
 
 // A tracer that panics harms nobody.
 func TestTracerPanics(t *testing.T) {
@@ -343,7 +343,7 @@ func TestTracerPanics(t *testing.T) {
 		c := newClient(t, legacy(t, mcptest.Script{
 			"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`)),
 			"tools/call":  text("fine"),
-		}), &mcp.ClientOptions{Tracer: &rowdy{silent}})
+		}), &mcp.ClientOptions{Tracer: &panickingTracer{silent}})
 		mustCall(t, c, "x")
 		assert.OK(t, errOf(c.GetPrompt(t.Context(), "p", nil, nil)))
 		assert.OK(t, c.Close())
@@ -361,7 +361,7 @@ func TestTracerReachesOfficialServer(t *testing.T) {
 	})
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(web.Close)
-	n := &notebook{start: func(ctx context.Context, r *mcp.RequestInfo) context.Context {
+	n := &tracerLog{start: func(ctx context.Context, r *mcp.RequestInfo) context.Context {
 		r.AddMeta("traceparent", "tp")
 		return ctx
 	}}

@@ -49,7 +49,8 @@ func (s *screen) String() string {
 // what came before it.
 func (s *screen) await(t *testing.T, text string) string {
 	t.Helper()
-	ctx := within(t, time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
 	for {
 		s.mu.Lock()
 		now := s.text.String()[s.seen:]
@@ -164,11 +165,4 @@ func inBackground(f func() error) <-chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- f() }()
 	return ended
-}
-
-// within is the test's context with an end.
-func within(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }

@@ -39,7 +39,8 @@ func actionsOf(t *testing.T, elicit func(context.Context, *mcp.ElicitRequest) (*
 // next waits for a question.
 func next(t *testing.T, q *ask.Queue) ask.Question {
 	t.Helper()
-	ctx := within(t, time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
 	for questions := range q.Watch(ctx) {
 		if len(questions) > 0 {
 			return questions[0]
@@ -154,7 +155,8 @@ func TestQueueSampleModelFails(t *testing.T) {
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q ask.Queue
-		ctx := within(t, time.Hour)
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
 		ended := inBackground(func() error { return errOf(q.Elicit(ctx, &mcp.ElicitRequest{})) })
 		synctest.Wait()
 		question := q.Questions()[0]
