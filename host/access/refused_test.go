@@ -37,8 +37,8 @@ func TestAny(t *testing.T) {
 	} {
 		caller, err := either(request(c.fields...))
 		assert.Is(t, err, c.err, "%q", c.fields)
-		if err == nil && caller.User != c.user {
-			t.Errorf("%q: got %q, want %q", c.fields, caller.User, c.user)
+		if err == nil {
+			assert.Equal(t, caller.User, c.user, "%q", c.fields)
 		}
 	}
 }

@@ -155,13 +155,9 @@ func TestModeIsSaid(t *testing.T) {
 		want      string
 	}{
 		{"/mcp/sarch", "", 404, all},
-		{"/p/office/mcp/sarch", "", 404, all},
 		{"/s/one/mcp/SEARCH", "", 404, all},
-		{"/mcp/search/x", "", 404, all},
 		{"/mcp?mode=x", "", 400, all},
-		{"/mcp/direct?mode=x", "", 400, all},
 		{"/mcp/code", "", 404, "the mode code is off"},
-		{"/mcp?mode=code", "", 400, "the mode code is off"},
 		{"/mcp", "code", 400, "the mode code is off"},
 		{"/mcp", "bad", 400, all},
 		{"/mcp/tools/x", "", 404, "no such path"},
