@@ -310,7 +310,7 @@ func TestServeAdmin(t *testing.T) {
 		base := strings.TrimSuffix(shown.URL, "/mcp")
 		page, secret, ok := strings.Cut(shown.Admin, "#once=")
 		assert.Equal(t, ok, true, "the page %s", shown.Admin)
-		assert.Equal(t, len(secret) >= 20, true, "the page %s: len(secret) >= 20", shown.Admin)
+		assert.Equal(t, len(secret) >= 20, true, "the page %s has a token", shown.Admin)
 		assert.Equal(t, page, base+"/admin/", "the page %s", shown.Admin)
 		for _, c := range []struct {
 			key, method, path, body string

@@ -87,7 +87,7 @@ func TestAnswered(t *testing.T) {
 	assert.Equal(t, full.URL, "https://said/a.example")
 	assert.Equal(t, full.Headers["X"], "Bearer key")
 	off := assert.Value(servers["off"].Answered(t.Context()))(t)
-	assert.Equal(t, off.Enabled, false, "off.Enabled")
+	assert.Equal(t, off.Enabled, false, "enabled")
 	assert.Equal(t, off.Args[0], "said")
 	renamed := *all // as Merge does
 	renamed.Name, renamed.Enabled = "all_2", false

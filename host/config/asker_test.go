@@ -112,10 +112,9 @@ func TestInputsWithoutAnswer(t *testing.T) {
 		var input *config.InputError
 		for _, title := range []string{"one", "two"} {
 			err := server(t, c, title).Err
-			var at *config.Error
 			input = assert.As[*config.InputError](t, err, "%s", name)
-			at = assert.As[*config.Error](t, err, "%s", name)
-			assert.Equal(t, at.Line != 0, true, "%s: at.Line != 0", name)
+			at := assert.As[*config.Error](t, err, "%s", name)
+			assert.Equal(t, at.Line != 0, true, "%s: it has a line", name)
 			assert.Contains(t, at.Key, title, "%s", name)
 			assert.Equal(t, name != "refused", errors.Is(err, config.ErrNoAnswer))
 		}

@@ -182,7 +182,7 @@ func TestMergeKeepsFaultyNamesApart(t *testing.T) {
 	var got []string
 	seen := map[string]bool{}
 	for _, s := range merged.Servers {
-		assert.Equal(t, seen[s.Name], false, "seen[s.Name]")
+		assert.Equal(t, seen[s.Name], false, "%s is there twice", s.Name)
 		seen[s.Name] = true
 		got = append(got, s.Name+"="+s.Title)
 	}

@@ -71,8 +71,7 @@ func place(t *testing.T, err error) {
 	t.Helper()
 	typed := assert.As[*Error](t, err, "error without a place")
 	assert.Equal(t, typed.File != "", true, "error without a place")
-	assert.Equal(t, typed.Line >= 1, true, "error without a place: typed.Line >= 1")
-	assert.Equal(t, typed.Column >= 1, true, "error without a place: typed.Column >= 1")
+	assert.Equal(t, typed.Line >= 1 && typed.Column >= 1, true, "%v has a place", err)
 	assert.Fails(t, typed.Err, "error without a place")
 	if strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {
 		t.Fatalf("control character in %q", err)

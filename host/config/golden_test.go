@@ -61,7 +61,7 @@ func golden(t *testing.T, file, format string) {
 	if *updateGolden {
 		assert.OK(t, os.WriteFile(file+".golden", []byte(got), 0o600))
 	}
-	assert.Equal(t, got, string(assert.Value(os.ReadFile(file + ".golden"))(t)))
+	assert.Equal(t, got, string(assert.Value(os.ReadFile(file+".golden"))(t)))
 }
 
 // goldenLookup is the environment of the golden files.

@@ -71,7 +71,7 @@ func TestProjectFilesSayLess(t *testing.T) {
 		c := assert.Value(Parse(t.Context(), "f", []byte(in), &Options{Scope: scope}))(t)
 		s := c.Servers[0]
 		assert.Equal(t, [...]bool{s.Trust, s.Builtin}, [...]bool{believed, believed})
-		assert.Equal(t, len(c.Warnings) != 2 != !believed, true, "len(c.Warnings) != 2 != !believed")
+		assert.Equal(t, len(c.Warnings) != 2, believed, "it is believed without a warning")
 		assert.Equal(t, s.Source.Scope, scope)
 	}
 }
@@ -89,7 +89,7 @@ func TestProposed(t *testing.T) {
 		c := assert.Value(Parse(t.Context(), "f", []byte(in), &Options{Scope: scope, Secrets: secrets}))(t)
 		s := c.Servers[1]
 		assert.Equal(t, s.Source.Scope, want, "%s", scope)
-		assert.Equal(t, s.Trust, false, "%s: s.Trust", scope)
+		assert.Equal(t, s.Trust, false, "%s: trust", scope)
 		assert.Equal(t, s.Args[0], "${keyring:a}", "%s", scope)
 		for _, i := range []int{0, 2} {
 			if s := c.Servers[i]; s.Source.Scope != scope || scope != ScopeProject && (!s.Trust || s.Args[0] != "found") {
@@ -99,7 +99,7 @@ func TestProposed(t *testing.T) {
 		assert.Fails(t, c.Servers[3].Err, "%s", scope)
 		full := assert.Value(c.Servers[1].Answered(t.Context()))(t)
 		assert.Equal(t, full.Args[0], "found", "%s", scope)
-		assert.Equal(t, full.Trust, false, "%s: full.Trust", scope)
+		assert.Equal(t, full.Trust, false, "%s: trust", scope)
 		assert.Equal(t, full.Source.Scope, want, "%s", scope)
 	}
 }

@@ -114,5 +114,5 @@ func TestForget(t *testing.T) {
 	list := assert.Value(os.ReadFile(filepath.Join(cache, filepath.FromSlash(downloads), "@v", "list")))(t)
 	assert.Equal(t, string(list), "v1.0.0\n")
 	_, err := os.Stat(filepath.Join(cache, filepath.FromSlash(downloads), "host"))
-	assert.Equal(t, os.IsNotExist(err), true, "os.IsNotExist(err)")
+	assert.Is(t, err, fs.ErrNotExist)
 }

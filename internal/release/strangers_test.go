@@ -163,8 +163,7 @@ func (s *stranger) tryBinaries(t *testing.T) {
 	s.run(t, "tar", "-xf", archives[0])
 	assert.Equal(t, s.start(t, "mcpbelt", "--version"), "mcpbelt version "+s.version, "the output")
 	for _, name := range []string{"LICENSE", "LICENSES-of-others"} {
-		_, err := os.Stat(filepath.Join(s.dir, name))
-		assert.OK(t, err)
+		assert.Value(os.Stat(filepath.Join(s.dir, name)))(t)
 	}
 }
 
@@ -194,8 +193,7 @@ func (s *stranger) checkGoMod(t *testing.T) {
 // allModules returns the folders that the file allmodules lists.
 func allModules(t *testing.T) []string {
 	t.Helper()
-	folders := assert.Value(modulelist.Read(os.DirFS(root)))(t)
-	return folders
+	return assert.Value(modulelist.Read(os.DirFS(root)))(t)
 }
 
 // namedModules returns the modules that a variable of the environment names.

@@ -209,7 +209,7 @@ var handsai = []row{
 		failure := func(r *registry.Registry) error {
 			t.Helper()
 			res := assert.Value(handsaiCall(t, r, handsaiCreateIssue))(t)
-			assert.Equal(t, res.IsError, true, "res.IsError")
+			assert.Equal(t, res.IsError, true, "it is an error")
 			return res.Err
 		}
 		assert.Equal(t, registry.ErrorCode(failure(r)), -32603, "a network error")

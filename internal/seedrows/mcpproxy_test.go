@@ -162,7 +162,7 @@ var mcpproxy = []row{
 		q := decode[toolset.Query](t, strings.Replace(mcpproxyRetrieve, "query", "Text", 1))
 		found, err := finder.Search(patience(t), q)
 		assert.OK(t, err)
-		assert.Equal(t, len(found) != 0, true, "len(found) != 0")
+		assert.Equal(t, len(found) != 0, true, "something is found")
 		assert.Equal(t, found[0].Tool.Definition().Name, "github:create_issue", "the best")
 		found, err = finder.Search(patience(t), toolset.Query{Text: "file issue query repo", Limit: 15})
 		assert.Equal(t, err == nil && len(found) > 0 && len(found) <= 15, true, "at most 15")

@@ -103,8 +103,7 @@ func TestRowsAreComplete(t *testing.T) {
 		}
 	}
 	for n := range shown {
-		assert.Equal(t, n >= 1, true, "n >= 1")
-		assert.Equal(t, n <= len(capabilities), true, "n <= len(capabilities)")
+		assert.Equal(t, n >= 1 && n <= len(capabilities), true, "%s: there is a row %d", shown[n], n)
 	}
 	for i, name := range capabilities {
 		n := i + 1

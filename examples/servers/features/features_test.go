@@ -374,6 +374,6 @@ func post(t *testing.T, url, message string, headers ...string) string {
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
 	assert.OK(t, err, "%s: %s %s", message, res.Status, raw)
-	assert.Equal(t, res.StatusCode < 300, true, "%s: %s %s: res.StatusCode < 300", message, res.Status, raw)
+	assert.Equal(t, res.StatusCode < 300, true, "%s: %s %s: it is taken", message, res.Status, raw)
 	return string(raw)
 }

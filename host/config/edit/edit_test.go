@@ -106,7 +106,7 @@ func TestEditTouchesNothing(t *testing.T) {
 			}
 			assert.Equal(t, readText(t, path), c.text, "the text")
 			now := assert.Value(os.Stat(path))(t)
-			assert.Equal(t, os.SameFile(old, now), true, "os.SameFile(old, now)")
+			assert.Equal(t, os.SameFile(old, now), true, "it is the same file")
 			names, err := os.ReadDir(filepath.Dir(path))
 			assert.OK(t, err, "something was left")
 			assert.Equal(t, len(names), 1, "something was left")

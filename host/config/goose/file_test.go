@@ -165,7 +165,7 @@ func TestBombs(t *testing.T) {
 		}
 		got := parseError(t, test.in)
 		assert.Equal(t, got != "", true, "%s", name)
-		assert.Equal(t, strings.HasSuffix(got, test.want), true, "%s: strings.HasSuffix(got, test.want)", name)
+		assert.Equal(t, strings.HasSuffix(got, test.want), true, "%s: %q ends in %q", name, got, test.want)
 		assert.Lacks(t, got, "hunter2", "%s", name)
 	}
 }
