@@ -82,7 +82,7 @@ func (p *project) apply(h *host.Host, entry string) {
 }
 
 func newApprovalHost(t testing.TB, book *consent.Book) *host.Host {
-	h := host.New(&host.Options{Consents: book, StateDir: host.NoState})
+	h := host.New(patient(&host.Options{Consents: book, StateDir: host.NoState}))
 	t.Cleanup(func() { assert.OK(t, h.Close()) })
 	return h
 }

@@ -87,9 +87,8 @@ func TestBrokenServerIsReplacedAnyway(t *testing.T) {
 	v := &commandServers{}
 	h := v.open(t, "s", "bad")
 	report, err := h.Apply(watchdog(t), load(t, "s", "works"))
-	if err != nil || len(report.Replaced) != 1 {
-		t.Fatalf("report %+v, %v", report, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(report.Replaced), 1, "replaced")
 	assert.Equal(t, assert.Value(call(t, h, "s__works", "{}"))(t), "works")
 }
 
@@ -150,9 +149,8 @@ func TestApplyOfAConfigMadeByHand(t *testing.T) {
 		assert.Fails(t, err, "%s", name)
 		assert.Contains(t, fmt.Sprint(err), test.want, "%s", name)
 		assert.Equal(t, len(report.Started), 0, "%s", name)
-		if servers := h.Servers(); len(servers) != 1 || servers[0].Name != "s" || names(h) != "s__echo" {
-			t.Errorf("%s: %+v", name, servers)
-		}
+		assert.Equal(t, len(h.Servers()), 1, "%s: servers", name)
+		assert.Equal(t, names(h), "s__echo", "%s", name)
 	}
 	assert.Equal(t, len(assert.Value(h.Apply(watchdog(t), made("a", "b")))(t).Started), 2)
 	assert.OK(t, errors.Join(h.Close()))

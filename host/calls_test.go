@@ -64,9 +64,7 @@ func TestCallOutcomes(t *testing.T) {
 func TestCallsOfAMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m callMeter
-		if c := m.calls(); c.ErrorRate != nil || c.Latency != nil {
-			t.Errorf("unused: got %+v, want nothing", c)
-		}
+		assert.Equal(t, m.calls().ErrorRate == nil && m.calls().Latency == nil, true, "nothing of what is unused")
 		record := func(took time.Duration, res *mcp.CallToolResult, err error) {
 			end := m.begin()
 			time.Sleep(took)
@@ -81,12 +79,8 @@ func TestCallsOfAMeter(t *testing.T) {
 		c := m.calls()
 		want := CallCounts{Done: 1, ToolErrors: 1, TimedOut: 1, Unavailable: 1, Refused: 1, Cancelled: 1}
 		assert.Equal(t, c.Total, want, "total")
-		if c.ErrorRate == nil || *c.ErrorRate != 0.5 {
-			t.Errorf("got error rate %v, want 0.5", c.ErrorRate)
-		}
-		if l := c.Latency; l == nil || l.Count != 3 {
-			t.Errorf("got latency %+v, want that of 3 calls", l)
-		}
+		assert.Equal(t, *c.ErrorRate, 0.5, "error rate")
+		assert.Equal(t, c.Latency.Count, 3, "calls of the latency")
 		last := m.lastFailure()
 		assert.Contains(t, fmt.Sprint(last.Err), "down", "last failure")
 		assert.Equal(t, last.At.Equal(time.Now()), true, "last failure at")

@@ -35,7 +35,7 @@ func newLoginHost(t *testing.T, store *seal.Store, opts *login.Options) (h *host
 		o.Session.RedirectURL = loginCallback
 	}
 	logins = assert.Value(login.New(store, &o))(t)
-	h = host.New(&host.Options{Logins: logins, StateDir: host.NoState})
+	h = host.New(patient(&host.Options{Logins: logins, StateDir: host.NoState}))
 	open := true
 	end = func() {
 		if !open {

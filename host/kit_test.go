@@ -178,7 +178,7 @@ func parseEntries(t testing.TB, pairs ...string) *config.Config {
 // newHost returns a host that runs c, and is closed with the test.
 func newHost(t *testing.T, opts *host.Options, c *config.Config) *host.Host {
 	t.Helper()
-	h := host.New(opts)
+	h := host.New(patient(opts))
 	t.Cleanup(func() { assert.OK(t, h.Close(), "Close") })
 	assert.Value(h.Apply(watchdog(t), c))(t)
 	return h

@@ -45,7 +45,7 @@ func newLoginsHost(t *testing.T, configure func(*config.Server, *auth.Config) er
 	}))(t)
 	w := &loginHost{t: t, logins: logins}
 	w.activity = activity.New(nil, w)
-	w.host = host.New(&host.Options{Logins: logins, StateDir: host.NoState, ToolGrace: -1, Activity: w.activity})
+	w.host = host.New(patient(&host.Options{Logins: logins, StateDir: host.NoState, ToolGrace: -1, Activity: w.activity}))
 	t.Cleanup(func() {
 		assert.OK(t, errors.Join(w.host.Close(), logins.Close(), w.activity.Close(context.Background())))
 	})
@@ -91,10 +91,8 @@ func (w *loginHost) logIn(as *authtest.Server, user, server string) {
 	}
 	login := assert.Value(w.host.Login(ctx, session.Key{Server: server}))(w.t)
 	callback := assert.Value(as.ApproveAs(ctx, "user "+user, login.URL))(w.t)
-	var wrong *session.UserError
-	if _, err := w.host.Complete(ctx, callback, &session.CompleteOptions{User: "mallory"}); !errors.As(err, &wrong) {
-		w.t.Fatalf("completed by another: %v", err)
-	}
+
+	assert.As[*session.UserError](w.t, errOf(w.host.Complete(ctx, callback, &session.CompleteOptions{User: "mallory"})), "completed by another")
 	key := assert.Value(w.host.Complete(ctx, callback, &session.CompleteOptions{User: user}))(w.t)
 	assert.Equal(w.t, key, (session.Key{User: user, Server: server}))
 }
@@ -145,9 +143,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 		for _, user := range users {
 			for range 16 {
 				wg.Go(func() {
-					if got, err := w.whoami(user, server); err != nil || got != "user "+user {
-						t.Errorf("%s at %s is %q, %v", user, server, got, err)
-					}
+					assert.Equal(t, answerOf(w.whoami(user, server)), "user "+user, "at %s", server)
 				})
 			}
 		}
@@ -333,9 +329,9 @@ func TestLoginOutlivesAFailedReplacement(t *testing.T) {
 	<-asked
 	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user", "meanwhile")
 	close(release)
-	if report := <-done; report.Failed["s"] == nil || len(report.Replaced) > 0 {
-		t.Fatalf("%+v", report)
-	}
+	report := <-done
+	assert.Fails(t, report.Failed["s"])
+	assert.Equal(t, len(report.Replaced), 0, "replaced")
 	as.ExpireAll()
 	// Not while the changed entry is tried again, which has the login then.
 	eventually(t, "a call afterwards", func() bool { return answerOf(w.whoami("", "s")) == "user" })
@@ -355,9 +351,7 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 	w.logIn(one, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	report := w.apply(&config.Server{Name: "s", URL: rs.URL, Description: "new"})
-	if len(report.Replaced) != 1 {
-		t.Fatalf("%+v", report)
-	}
+	assert.Equal(t, len(report.Replaced), 1, "replaced")
 	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user")
 	assert.Equal(t, len(one.Families()), 1, "logins")
 	// Another address wants another login, and sees nothing of this one.
@@ -444,9 +438,8 @@ func TestTokensForATransportOfTheProgram(t *testing.T) {
 	handler := w.logins.Handler(session.Key{Server: "s"}, entry)
 	source := assert.Value(handler.TokenSource(watchdog(t)))(t)
 	before, err := source.Token()
-	if err != nil || before == nil || before.AccessToken == "" {
-		t.Fatalf("%v, %v", before, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, before.AccessToken == "", false, "no token")
 
 	w.apply(&config.Server{Name: "s", URL: two.NewMCP(nil).URL})
 	w.logIn(two, "", "s")

@@ -198,9 +198,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 			logged := log.take()
 			assert.Equal(t, len(status(t, h, "good").Warnings), 0, "good: warnings")
 			warnings := status(t, h, "odd").Warnings
-			if len(warnings) != 2 {
-				t.Fatalf("odd: got warnings %v, want 2", warnings)
-			}
+			assert.Equal(t, len(warnings), 2, "odd: warnings")
 			d := assert.Value(doctor.Diagnose(watchdog(t), h, "odd"))(t)
 			for i, key := range []string{"evn", "disabledd"} {
 				got := warnings[i].Error()

@@ -41,9 +41,7 @@ func TestPoolGivesUpTheConnOfAPredecessor(t *testing.T) {
 	old.retire(false)
 	h.pool.drop(was)
 	<-was.quiet
-	if got := h.pool.at(next); len(got) != 1 || got[0] != is {
-		t.Errorf("conns of the successor: %v", got)
-	}
+	assert.Equal(t, fmt.Sprint(h.pool.at(next)), fmt.Sprint([]*conn{is}), "conns of the successor")
 	h.pool.drop(is)
 	next.retire(true)
 	h.ending.Wait()
@@ -61,9 +59,8 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 	}})
 	s = h.newSlot("s").newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
 	s.start(true)
-	if l, err := h.pool.take(t.Context(), s, session.Key{User: "anna", Server: "s"}); !errors.Is(err, errEnded) {
-		t.Errorf("%v, %v", l, err)
-	}
+	_, err := h.pool.take(t.Context(), s, session.Key{User: "anna", Server: "s"})
+	assert.Is(t, err, errEnded)
 	assert.Equal(t, len(h.pool.all.places), 0)
 	assert.Equal(t, len(h.pool.at(s)), 0)
 	assert.OK(t, h.Close())
@@ -191,9 +188,7 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 	p := h.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.all.places) != 0 || len(p.conns) != 0 || p.all.waiting != 0 || p.all.leaving != 0 {
-		t.Errorf("%d places, %d conns, %d waiting, %d leaving", len(p.all.places), len(p.conns), p.all.waiting, p.all.leaving)
-	}
+	assert.Equal(t, fmt.Sprint(len(p.all.places), len(p.conns), p.all.waiting, p.all.leaving), "0 0 0 0", "places, conns, waiting, leaving")
 	for _, r := range quotas {
 		assert.Equal(t, len(r.places), 0, "of one server")
 		assert.Equal(t, r.waiting, 0, "of one server")

@@ -181,9 +181,7 @@ func asksAgain(t *testing.T, change fieldChange) bool {
 	t.Helper()
 	book, dir := consent.New(), t.TempDir()
 	first := pendingOf(t, book, fileIn(t, dir, change.before, map[string]string{"opts": "--fine", "vars": "MODE=fine\nTOKEN=tok-0123456789"}))
-	if len(first) != 1 {
-		t.Fatalf("got %d launches that wait at first, want 1", len(first))
-	}
+	assert.Equal(t, len(first), 1, "launches that wait at first")
 	assert.OK(t, book.Decide(t.Context(), "ann", first[0], consent.Rejected))
 	return len(pendingOf(t, book, fileIn(t, dir, change.after, change.files))) == 1
 }

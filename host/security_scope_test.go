@@ -64,7 +64,7 @@ func (p *project) applied(c *config.Config, err error) *host.Host {
 }
 
 func (p *project) options(c *config.Options) *host.Options {
-	return &host.Options{Consents: consent.New(), StateDir: host.NoState, Config: c}
+	return patient(&host.Options{Consents: consent.New(), StateDir: host.NoState, Config: c})
 }
 
 func (p *project) opened(h *host.Host, err error) *host.Host {

@@ -76,7 +76,7 @@ func callTogether(t *testing.T, h *host.Host, tool string, n int) map[string]int
 // is; the first of many calls at one time starts one, once.
 func TestLazyServersAreListedAndNotStarted(t *testing.T) {
 	t.Parallel()
-	const servers = 50
+	const servers = 20
 	var entries []string
 	for i := range servers {
 		entries = append(entries, fmt.Sprintf("s%02d", i), fmt.Sprintf(`{"command": "x", "args": ["%d"], "lazy": true}`, i))
@@ -223,16 +223,12 @@ func TestCallsAtTheMomentOfTheIdleStop(t *testing.T) {
 			for i := range 4 {
 				wg.Go(func() {
 					time.Sleep(time.Minute + time.Duration(i-1)*time.Duration(round%3))
-					if text, err := textOf(h.Registry().Call(t.Context(), "s__echo", nil)); err != nil || text != "1" {
-						t.Errorf("round %d: %q, %v", round, text, err)
-					}
+					assert.Equal(t, answerOf(call(t, h, "s__echo", "{}")), "1", "round %d", round)
 				})
 			}
 			wg.Wait()
 		}
-		if n := pipes.living.Load(); n > 1 {
-			t.Errorf("%d servers live", n)
-		}
+		assert.Equal(t, pipes.living.Load() <= 1, true, "one server: %d", pipes.living.Load())
 		_ = h.Close()
 	})
 }
@@ -355,9 +351,8 @@ func TestLazyServersAreReplacedUnderLoad(t *testing.T) {
 	load := callLoad{callers: 16, calls: loadCalls, tool: "s__echo"}
 	load.during(t, h, func() {
 		for i := 1; i <= replacements; i++ {
-			if report, err := h.Apply(watchdog(t), parseEntries(t, "s", entry(i))); err != nil || len(report.Failed) > 0 || len(report.Kept) > 0 {
-				t.Errorf("%+v, %v", report, err)
-			}
+			report := assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", entry(i))))(t)
+			assert.Equal(t, len(report.Failed)+len(report.Kept), 0, "failed or kept")
 		}
 	})
 	eventually(t, "the end of the old servers", func() bool { return pipes.living.Load() <= 1 })

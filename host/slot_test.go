@@ -268,9 +268,7 @@ func TestTwoAppliesAtOneTime(t *testing.T) {
 		assert.OK(t, <-done)
 	}
 	servers := h.Servers()
-	if len(servers) != 2 {
-		t.Fatalf("servers: %+v", servers)
-	}
+	assert.Equal(t, len(servers), 2, "servers")
 	which := servers[1].Name
 	assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), which+"9", "of the configuration")
 	if got := names(h); got != "s__echo" && got != which+"__echo s__echo" {
@@ -289,12 +287,7 @@ func TestSnapshotsOfEarlierOutlastTheirServer(t *testing.T) {
 	assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", `{"command": "x", "args": ["1"]}`)))(t)
 	eventually(t, "the end of the old server", func() bool { return pipes.living.Load() == 1 })
 	text, err := textOf(tool.Call(watchdog(t), json.RawMessage("{}")))
-	if err == nil && text != "1" {
-		t.Errorf("a tool of before answers %q", text)
-	}
-	if err != nil && mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("a tool of before fails with outcome %v: %v", mcp.OutcomeOf(err), err)
-	}
+	assert.Equal(t, err == nil && text == "1" || mcp.OutcomeOf(err) == mcp.NotSent, true, "a tool of before: %q, %v", text, err)
 }
 
 // probeMark is the variable by which the processes of one test are found, those that

@@ -94,7 +94,7 @@ func (ca *testCA) serve(clients tls.ClientAuthType) (address string, shown *atom
 // parsedEntry returns the entry with these keys of a file in a folder.
 func parsedEntry(t *testing.T, dir, keys string) *config.Server {
 	t.Helper()
-	c := assert.Value(config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http",`+keys+`}}}`), nil))(t)
+	c := assert.Value(config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http","connectTimeoutSeconds":600,`+keys+`}}}`), nil))(t)
 	assert.OK(t, c.Servers[0].Err)
 	return c.Servers[0]
 }
@@ -108,9 +108,7 @@ func outcomeOf(t *testing.T, e *config.Server) (host.Status, error) {
 	until(t, h, "s", "a result", func(s host.Status) bool { return s.Stage == host.StageReady || s.Err != nil })
 	seen := status(t, h, "s")
 	report := assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
-	if (report.Err == nil) != (seen.Err == nil) {
-		t.Errorf("got %v from the test and %v from the server, want the same", report.Err, seen.Err)
-	}
+	assert.Equal(t, report.Err == nil, seen.Err == nil, "%v from the test and %v from the server: good", report.Err, seen.Err)
 	return seen, seen.Err
 }
 
@@ -135,9 +133,7 @@ func TestPrivateCertificates(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			status, err := outcomeOf(t, parsedEntry(t, ca.dir, `"url":"`+test.url+`","tls":`+test.tls))
-			if (err == nil) != test.works {
-				t.Errorf("got %v, want that it works %v", err, test.works)
-			}
+			assert.Equal(t, err == nil, test.works, "it works (%v)", err)
 			assert.Equal(t, len(status.Warnings), test.warnings, "warnings")
 		})
 	}
@@ -203,12 +199,8 @@ func TestProxyOfAnEntry(t *testing.T) {
 	assert.Value(outcomeOf(t, e))(t)
 	proxy.mu.Lock()
 	defer proxy.mu.Unlock()
-	if len(proxy.to) == 0 || proxy.to[0] != "CONNECT "+strings.TrimPrefix(address, "https://") {
-		t.Errorf("got %q at the proxy, want CONNECT to the server", proxy.to)
-	}
-	if len(proxy.auth) > 0 && proxy.auth[0] == "" {
-		t.Error("got no Proxy-Authorization, want that of the entry")
-	}
+	assert.Contains(t, strings.Join(proxy.to, "\n"), "CONNECT "+strings.TrimPrefix(address, "https://"), "at the proxy")
+	assert.Equal(t, strings.Join(proxy.auth, "") == "", false, "no Proxy-Authorization")
 	for what, text := range map[string]string{"the launch": e.Launch().String(), "the record": e.Masked().String()} {
 		assert.Lacks(t, text, "pass-word-1", "proxy's password in %s", what)
 	}

@@ -44,9 +44,9 @@ func TestFailedReplacementIsShown(t *testing.T) {
 		}
 		assert.Is(t, u.Err, errOutOfOrder, "error")
 		assert.Equal(t, u.Source.File == "", false, "no source of the entry, want one")
-		if u.Since.Before(began) || u.Since.After(time.Now()) || u.Failures != 1 || !u.RetryAt.After(u.Since) {
-			t.Errorf("got since %v, %d failures, retry at %v, want one failure since %v and a later retry", u.Since, u.Failures, u.RetryAt, began)
-		}
+		assert.Equal(t, u.Failures, 1, "failures")
+		assert.Equal(t, u.Since.Before(began) || u.Since.After(time.Now()), false, "another time: %v", u.Since)
+		assert.Equal(t, u.RetryAt.After(u.Since), true, "a later retry")
 		health := assert.Value(doctor.HealthOf(h, "s"))(t)
 		assert.Equal(t, health.Level, doctor.LevelDegraded, "health")
 		assert.Equal(t, health.Action, doctor.ActionWait, "health")
@@ -72,9 +72,7 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 		if u == nil {
 			t.Fatal("got no Unapplied while it fails, want one")
 		}
-		if u.Failures < 5 || u.Failures > 60 {
-			t.Errorf("got %d attempts in ten minutes, want a few", u.Failures)
-		}
+		assert.Equal(t, 5 <= u.Failures && u.Failures <= 60, true, "a few attempts in ten minutes: %d", u.Failures)
 		pipes.down.Store(false)
 		hosttest.Sleep(3 * time.Minute)
 		s := status(t, h, "s")

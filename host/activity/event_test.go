@@ -22,9 +22,8 @@ func TestWhoAndWhen(t *testing.T) {
 	ctx := onbehalf.With(t.Context(), "ann")
 	before := time.Now()
 	e := one(t, ctx, nil, activity.Event{Kind: activity.KindCall})
-	if e.User != "ann" || e.Parent != "" || len(e.ID) < 20 || e.Time.Before(before) || e.Time.Location() != time.UTC {
-		t.Errorf("recorded %+v", e)
-	}
+	assert.Equal(t, fmt.Sprintf("%s %q %t %s", e.User, e.Parent, len(e.ID) >= 20, e.Time.Location()), `ann "" true UTC`, "recorded")
+	assert.Equal(t, e.Time.Before(before), false, "an earlier time")
 	assert.Equal(t, one(t, ctx, nil, activity.Event{}).ID == e.ID, false, "id")
 	ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: "call_1", Parent: "turn 7"})
 	e = one(t, ctx, nil, activity.Event{})
@@ -34,9 +33,8 @@ func TestWhoAndWhen(t *testing.T) {
 	e = one(t, ctx, nil, said)
 	assert.Equal(t, fmt.Sprintf("%s %s %q %d", e.ID, e.User, e.Parent, e.Time.Unix()), `x bob "" 1`, "recorded")
 	said.Time = time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if e := one(t, ctx, nil, said); e.Time.Before(before) || e.Time.Year() > 9999 {
-		t.Errorf("recorded %+v", e)
-	}
+	e = one(t, ctx, nil, said)
+	assert.Equal(t, e.Time.Before(before) || e.Time.Year() > 9999, false, "another time than now")
 }
 
 // Equal arguments have equal hashes under one key, and no others.
@@ -68,14 +66,14 @@ func TestKeepArguments(t *testing.T) {
 		Arguments: args, Tool: "a " + secret, Error: "no " + secret, Detail: map[string]string{"x": secret},
 	})
 	kept, err := json.Marshal(e)
-	if err != nil || bytes.Contains(kept, []byte(secret)) || bytes.Contains(kept, []byte("1234")) || !bytes.Contains(e.Arguments, []byte(`"path":"a"`)) {
-		t.Errorf("kept %s, %v", kept, err)
-	}
+	assert.OK(t, err)
+	assert.Lacks(t, string(kept), secret)
+	assert.Lacks(t, string(kept), "1234")
+	assert.Contains(t, string(e.Arguments), `"path":"a"`)
 	args = json.RawMessage(`{"path":"a"}`)
 	e = one(t, t.Context(), o, activity.Event{Arguments: args})
-	if args[2] = 'X'; string(e.Arguments) != `{"path":"a"}` {
-		t.Errorf("the arguments are no copy: %s", e.Arguments)
-	}
+	args[2] = 'X'
+	assert.Equal(t, string(e.Arguments), `{"path":"a"}`, "the arguments, which are a copy")
 	large := `{"x":"` + strings.Repeat("y", 16<<10) + `"}`
 	for _, args := range []string{large, `{"a":`, `{"a":1,"a":2}`, "\xff"} {
 		e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)})
@@ -96,18 +94,17 @@ func TestBounds(t *testing.T) {
 			Outcome: activity.Outcome(text), Error: text, ArgumentHash: text, Detail: detail,
 		})
 		for _, s := range []string{e.ID, e.Parent, string(e.Kind), e.User, e.Server, e.Tool, string(e.Outcome), e.ArgumentHash} {
-			if len(s) > 512 || s == "" || !utf8.ValidString(s) {
-				t.Errorf("%d bytes are left of %d: %.20q", len(s), len(text), s)
-			}
+			assert.Equal(t, 0 < len(s) && len(s) <= 512 && utf8.ValidString(s), true, "%d bytes of %d: %.20q", len(s), len(text), s)
 		}
-		if len(e.Error) > activity.MaxError || len(e.Detail) > 32 || len(e.Detail) == 0 {
-			t.Errorf("%d bytes of error, %d details", len(e.Error), len(e.Detail))
-		}
+		assert.Equal(t, len(e.Error) <= activity.MaxError, true, "%d bytes of error", len(e.Error))
+		assert.Equal(t, len(e.Detail), 32, "details")
 		data, err := json.Marshal(e)
 		var back activity.Event
-		if err != nil || bytes.ContainsRune(data, '\n') || json.Unmarshal(data, &back) != nil || back.ID != e.ID || !back.Time.Equal(e.Time) {
-			t.Errorf("%.100s: %v", data, err)
-		}
+		assert.OK(t, err)
+		assert.Lacks(t, string(data), "\n")
+		assert.OK(t, json.Unmarshal(data, &back))
+		assert.Equal(t, back.ID, e.ID)
+		assert.Equal(t, back.Time.Equal(e.Time), true, "the same time")
 	}
 }
 
@@ -170,9 +167,10 @@ func TestSlog(t *testing.T) {
 		`"level":"WARN","msg":"mcp: call","id":"i","parent":"p","user":"u","server":"s","tool":"t","outcome":"denied","error":"e\nlevel=ERROR","duration":1000000000,"argumentBytes":2,"resultBytes":3,"argumentHash":"h","arguments":"{}","detail":{"k":"v"}}`,
 		`"level":"INFO","msg":"mcp: start","id":"i","outcome":"ok"}`,
 	}
-	if len(got) != 2 || !strings.HasSuffix(got[0], want[0]) || !strings.HasSuffix(got[1], want[1]) || !strings.HasPrefix(got[0], `{"time":"1970-01-01T00:00:05Z"`) {
-		t.Errorf("logged %s", out.String())
-	}
+	assert.Equal(t, len(got), 2, "lines")
+	assert.Contains(t, got[0]+"\n", want[0]+"\n")
+	assert.Contains(t, got[1]+"\n", want[1]+"\n")
+	assert.Contains(t, got[0], `{"time":"1970-01-01T00:00:05Z"`)
 }
 
 // A secret is taken out before an error is cut: no half of it is left.
@@ -183,7 +181,7 @@ func TestSecretWhereAnErrorIsCut(t *testing.T) {
 	text := strings.Repeat("x ", activity.MaxError/2-10) + secret
 	log.Record(t.Context(), activity.Event{Kind: activity.KindCall, Error: text})
 	assert.OK(t, log.Close(t.Context()))
-	if got := memory.Recent(nil, 0)[0].Error; strings.Contains(got, "ghp_") || len(got) > activity.MaxError {
-		t.Errorf("%d bytes, the end of which is %q", len(got), got[len(got)-40:])
-	}
+	got := memory.Recent(nil, 0)[0].Error
+	assert.Lacks(t, got, "ghp_")
+	assert.Equal(t, len(got) <= activity.MaxError, true, "%d bytes", len(got))
 }

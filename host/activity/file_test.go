@@ -98,9 +98,7 @@ func TestRotation(t *testing.T) {
 		for i := range 12 {
 			put(t, f, activity.Event{ID: strconv.Itoa(i), Kind: activity.KindCall, Time: time.Now(), Error: long})
 		}
-		if n := len(filesIn(t, filepath.Dir(path))); n < 6 {
-			t.Errorf("other files are gone: %d are left", n)
-		}
+		assert.Equal(t, len(filesIn(t, filepath.Dir(path))) >= 6, true, "other files are there")
 		return path
 	}
 	three := int64(3500) // bytes of three events and a bit
@@ -115,9 +113,7 @@ func TestRotation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := fill(t, test.o)
 			assert.Equal(t, read(t, path, nil), test.want, "read")
-			if info, err := os.Stat(path); err != nil || info.Size() > max(three, 1200) {
-				t.Errorf("%v, %v", info.Size(), err)
-			}
+			assert.Equal(t, assert.Value(os.Stat(path))(t).Size() <= max(three, 1200), true, "a size within the limit")
 		})
 	}
 }
@@ -294,11 +290,8 @@ func TestProcesses(t *testing.T) {
 		assert.Equal(t, n, 1, "%s is there times", id)
 	}
 	for _, id := range said {
-		if count[id] == 0 {
-			t.Errorf("%s is missing", id)
-		}
+		assert.Equal(t, count[id], 1, "%s is there times", id)
 	}
-	if len(said) < 400 || len(filesIn(t, filepath.Dir(path))) < 5 {
-		t.Errorf("%d events in %d files", len(said), len(filesIn(t, filepath.Dir(path))))
-	}
+	assert.Equal(t, len(said) >= 400, true, "%d events", len(said))
+	assert.Equal(t, len(filesIn(t, filepath.Dir(path))) >= 5, true, "several files")
 }

@@ -198,9 +198,8 @@ func TestProcesses(t *testing.T) {
 		wg.Go(func() {
 			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestDecider$")
 			cmd.Env = append(os.Environ(), deciderFile+"="+path, fmt.Sprint("CONSENT_TEST_ID=", i))
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
+			out, err := cmd.CombinedOutput()
+			assert.Is(t, err, nil, "%s", out)
 		})
 	}
 	wg.Wait()

@@ -30,9 +30,7 @@ func TestFingerprintVectors(t *testing.T) {
 	for i, v := range vectors {
 		assert.Equal(t, v.Launch.Fingerprint(), v.Fingerprint, "vector %d", i)
 	}
-	if len(vectors) < 5 {
-		t.Errorf("%d vectors", len(vectors))
-	}
+	assert.Equal(t, len(vectors) >= 5, true, "%d vectors", len(vectors))
 }
 
 // All that is run or connected to is part of the fingerprint, and nothing runs over
@@ -70,9 +68,7 @@ func TestFingerprintTellsApart(t *testing.T) {
 		l := full()
 		change(&l)
 		got := l.Fingerprint()
-		if other, ok := seen[got]; ok {
-			t.Errorf("%s has the fingerprint of %s", name, other)
-		}
+		assert.Equal(t, seen[got], "", "%s has the fingerprint of", name)
 		seen[got] = name
 	}
 	same := full()

@@ -67,9 +67,8 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		assert.Value(h.Apply(t.Context(), c))(t)
 		before := time.Now()
 		l := content.New(h).Resources(t.Context(), &content.ListOptions{Start: true, Timeout: time.Second})
-		if len(l.Items) != 100 || len(l.Errors) != 50 {
-			t.Fatalf("%d items, %d errors: %v", len(l.Items), len(l.Errors), l.Err())
-		}
+		assert.Equal(t, len(l.Items), 100, "items: %v", l.Err())
+		assert.Equal(t, len(l.Errors), 50)
 		assert.Equal(t, time.Since(before), time.Second, "it took")
 		for name, err := range l.Errors {
 			assert.Is(t, err, context.DeadlineExceeded)
@@ -167,9 +166,9 @@ func TestItemsWithoutLimit(t *testing.T) {
 func TestResourceTemplatesOfAllServers(t *testing.T) {
 	h := openContents(t, contents{"a": template("file:///{path}"), "b": template("file:///{path}")}, nil, "a", "b")
 	l := content.New(h).ResourceTemplates(watchdog(t), nil)
-	if len(l.Items) != 2 || l.Items[1].Address != "b://file:///{path}" || l.Err() != nil {
-		t.Fatalf("%+v, %v", l.Items, l.Err())
-	}
+	assert.OK(t, l.Err())
+	assert.Equal(t, len(l.Items), 2, "items")
+	assert.Equal(t, l.Items[1].Address, "b://file:///{path}")
 	res := assert.Value(content.New(h).ReadResource(watchdog(t), strings.Replace(l.Items[1].Address, "{path}", "z", 1), nil))(t)
 	assert.Equal(t, res.Contents[0].URI, "file:///z")
 	completed, err := content.New(h).CompleteTemplate(watchdog(t), l.Items[1].Address, mcp.CompleteArgument{Name: "path", Value: "z"}, map[string]string{"k": "v"}, nil)
@@ -189,9 +188,9 @@ func TestHostileTexts(t *testing.T) {
 		"good": with(resource("x:1"), prompt("p"), template("x:{a}")),
 	}, nil, "bad", "good")
 	l := content.New(h).Resources(watchdog(t), nil)
-	if len(l.Items) != 2 || l.Items[0].Resource.Title != hostile || len(l.Items[1].Findings) != 0 {
-		t.Fatalf("%+v", l)
-	}
+	assert.Equal(t, len(l.Items), 2, "items")
+	assert.Equal(t, l.Items[0].Resource.Title, hostile)
+	assert.Equal(t, len(l.Items[1].Findings), 0, "findings of the other")
 	found := fmt.Sprint(l.Items[0].Findings)
 	for _, want := range []string{
 		"block bidi_characters at /uri", "block ansi_escape at /name", "warn instruction_like_text at /title", "block tag_characters at /description",
@@ -200,12 +199,11 @@ func TestHostileTexts(t *testing.T) {
 	}
 	assert.Equal(t, strings.ContainsAny(found, "\x1b\u202e"), false, "not safe to print")
 	assert.Equal(t, assert.Value(content.New(h).ReadResource(watchdog(t), l.Items[0].Address, nil))(t).Contents[0].URI, "x:\u202e1")
-	if l := content.New(h).ResourceTemplates(watchdog(t), nil); len(l.Items[0].Findings) != 1 || len(l.Items[1].Findings) != 0 {
-		t.Errorf("%+v", l.Items)
-	}
-	if l := content.New(h).Prompts(watchdog(t), nil); len(l.Items[0].Findings) != 1 || l.Items[0].Findings[0].Field != "/arguments/0/description" || len(l.Items[1].Findings) != 0 {
-		t.Errorf("%+v", l.Items)
-	}
+	templates := content.New(h).ResourceTemplates(watchdog(t), nil).Items
+	assert.Equal(t, fmt.Sprint(len(templates[0].Findings), len(templates[1].Findings)), "1 0", "findings of templates")
+	prompts := content.New(h).Prompts(watchdog(t), nil).Items
+	assert.Equal(t, fmt.Sprint(len(prompts[0].Findings), len(prompts[1].Findings)), "1 0", "findings of prompts")
+	assert.Equal(t, prompts[0].Findings[0].Field, "/arguments/0/description")
 }
 
 // Resources have names by the scheme of the registry, as prompts and tools have.
@@ -218,9 +216,7 @@ func TestNamesOfResources(t *testing.T) {
 		opts.Registry = registry.New(&registry.Options{Names: names.Names{Scheme: scheme}})
 		c := content.New(open(t, write(t, "a", `{"command": "x"}`), opts))
 		resources, templates := c.Resources(watchdog(t), nil).Items, c.ResourceTemplates(watchdog(t), nil).Items
-		if len(resources) != 1 || len(templates) != 1 {
-			t.Fatalf("%v: got %d resources and %d templates, want 1 and 1", scheme, len(resources), len(templates))
-		}
+		assert.Equal(t, fmt.Sprint(len(resources), len(templates)), "1 1", "%v: resources and templates", scheme)
 		assert.Equal(t, resources[0].Name+" "+templates[0].Name, want, "%v", scheme)
 	}
 }

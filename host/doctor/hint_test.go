@@ -109,9 +109,7 @@ func TestNameEdits(t *testing.T) {
 	}{{"npx", "npx", 0}, {"npx", "NPX", 0}, {"npx", "npm", 1}, {"sleeep", "sleep", 1}, {"uvx", "vux", 2}, {"", "a", 1}, {"server", "sever", 1}} {
 		assert.Equal(t, nameEdits(c.a, c.b), c.want, "%q, %q: edits", c.a, c.b)
 	}
-	if nameEdits("a", "abcdef") < 5 {
-		t.Error("names of very different length are near")
-	}
+	assert.Equal(t, nameEdits("a", "abcdef") < 5, false, "names of very different length are near")
 }
 
 // What took too long is told by how far it came, and by what was started.
@@ -181,9 +179,7 @@ func TestCleaner(t *testing.T) {
 	assert.Equal(t, f.Field, "/[redacted]", "a finding")
 	assert.Equal(t, f.Evidence, "[redacted]", "a finding")
 	assert.Lacks(t, f.Detail, "secret1", "a finding")
-	if long := newCleaner(e).text(strings.Repeat("ä", cleanLongest)); len(long) > cleanLongest+len("…") {
-		t.Errorf("%d bytes", len(long))
-	}
+	assert.Equal(t, len(newCleaner(e).text(strings.Repeat("ä", cleanLongest))) <= cleanLongest+len("…"), true, "a text within the limit")
 }
 
 // What the numbers mean.

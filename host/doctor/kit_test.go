@@ -167,7 +167,7 @@ func newHost(t *testing.T, opts *host.Options) *host.Host {
 	if opts.StateDir == "" {
 		opts.StateDir = t.TempDir()
 	}
-	h := host.New(opts)
+	h := host.New(hosttest.Patient(opts))
 	t.Cleanup(func() { assert.OK(t, h.Close(), "Close") })
 	return h
 }

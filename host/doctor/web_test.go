@@ -302,7 +302,5 @@ func TestTestOfAUser(t *testing.T) {
 	r = tested(t, h, e)
 	assert.Equal(t, r.Success, false, "for nobody")
 	assert.Equal(t, hintsOf(r), "login_required", "for nobody")
-	if got := asked.Load(); got != any(session.Key{User: "ann", Server: "s"}) {
-		t.Errorf("asked for %+v", got)
-	}
+	assert.Equal(t, asked.Load().(session.Key), session.Key{User: "ann", Server: "s"}, "asked for")
 }

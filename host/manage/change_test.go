@@ -35,33 +35,25 @@ func TestManageInAFile(t *testing.T) {
 	m := open(t, path, fakes())
 	before, _ := m.Host().Client(watchdog(t), session.Key{Server: "own"})
 
-	report, err := m.Add(watchdog(t), &record.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}})
-	expectReport(t, "add", report, err, "started [My_server] stopped [] replaced [] kept [] failed 0")
+	expectReport(t, "add", "started [My_server] stopped [] replaced [] kept [] failed 0")(m.Add(watchdog(t), &record.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}}))
 	assert.Equal(t, names(m.Host()), "My_server__echo a__echo own__echo", "tools")
 
-	report, err = m.Update(watchdog(t), "a", patch(t, `{"description": "new", "env": {"KEY": "sk-****abcd"}}`))
-	expectReport(t, "update", report, err, "started [] stopped [] replaced [a] kept [] failed 0")
-	report, err = m.Update(watchdog(t), "a", patch(t, `{"env": {"KEY": "sk-****abcd"}}`))
-	expectReport(t, "update of nothing", report, err, "started [] stopped [] replaced [] kept [a] failed 0")
-	report, err = m.Update(watchdog(t), "My_server", patch(t, `{"enabled": false}`))
-	expectReport(t, "disable", report, err, "started [] stopped [My_server] replaced [] kept [] failed 0")
-	report, err = m.Update(watchdog(t), "My server", patch(t, `{"enabled": true, "name": "other"}`))
-	expectReport(t, "rename", report, err, "started [other] stopped [My_server] replaced [] kept [] failed 0")
+	expectReport(t, "update", "started [] stopped [] replaced [a] kept [] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"description": "new", "env": {"KEY": "sk-****abcd"}}`)))
+	expectReport(t, "update of nothing", "started [] stopped [] replaced [] kept [a] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"env": {"KEY": "sk-****abcd"}}`)))
+	expectReport(t, "disable", "started [] stopped [My_server] replaced [] kept [] failed 0")(m.Update(watchdog(t), "My_server", patch(t, `{"enabled": false}`)))
+	expectReport(t, "rename", "started [other] stopped [My_server] replaced [] kept [] failed 0")(m.Update(watchdog(t), "My server", patch(t, `{"enabled": true, "name": "other"}`)))
 	assert.Equal(t, names(m.Host()), "a__echo other__echo own__echo", "tools")
 
 	assert.Is(t, hosttest.ErrorOf(m.Remove(watchdog(t), "own")), &record.Error{Code: record.CodeBuiltinReadOnly}, "remove of a builtin")
-	report, err = m.Remove(watchdog(t), "other")
-	expectReport(t, "remove", report, err, "started [] stopped [other] replaced [] kept [] failed 0")
-	_, err = m.Remove(watchdog(t), "other")
-	assert.Equal(t, isCode(err, record.CodeNotFound), true, "second remove")
+	expectReport(t, "remove", "started [] stopped [other] replaced [] kept [] failed 0")(m.Remove(watchdog(t), "other"))
+	assert.Is(t, hosttest.ErrorOf(m.Remove(watchdog(t), "other")), &record.Error{Code: record.CodeNotFound}, "second remove")
 
 	data := assert.Value(os.ReadFile(path))(t)
 	hosttest.ContainsAll(t, string(data), "/* by hand */", managedSecret, `"description": "new"`)
 	assert.Lacks(t, string(data), "****")
 	assert.Lacks(t, string(data), "My server")
-	if after, _ := m.Host().Client(watchdog(t), session.Key{Server: "own"}); after == nil || after != before {
-		t.Error("a server that nobody changed was made anew")
-	}
+	after, _ := m.Host().Client(watchdog(t), session.Key{Server: "own"})
+	assert.Equal(t, after, before, "the client of a server that nobody changed")
 	// Who opens the file now has the same servers.
 	again := open(t, path, fakes())
 	got := names(again.Host())
@@ -108,15 +100,13 @@ func TestManageRefuses(t *testing.T) {
 func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
 	store := record.NewMemoryStore(&record.Record{Name: "a", Command: "x"})
 	m := openStore(t, store, fakes())
-	report, err := m.Update(watchdog(t), "a", patch(t, `{"command": "broken"}`))
-	expectReport(t, "update", report, err, "started [] stopped [] replaced [] kept [] failed 1")
+	expectReport(t, "update", "started [] stopped [] replaced [] kept [] failed 1")(m.Update(watchdog(t), "a", patch(t, `{"command": "broken"}`)))
 	assert.Value(call(t, m.Host(), "a__echo", `{"text": "hi"}`))(t)
 	all := assert.Value(m.Servers(t.Context()))(t)
 	assert.Equal(t, len(all), 1, "servers")
 	assert.Equal(t, all[0].Record.Command, "broken")
 	assert.Equal(t, all[0].Status == nil, false, "no status")
-	report, err = m.Update(watchdog(t), "a", patch(t, `{"command": "x", "description": "mended"}`))
-	expectReport(t, "mend", report, err, "started [] stopped [] replaced [a] kept [] failed 0")
+	expectReport(t, "mend", "started [] stopped [] replaced [a] kept [] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"command": "x", "description": "mended"}`)))
 }
 
 // Many change different servers and the same one: what is in the store at last runs.
@@ -228,9 +218,8 @@ func TestProposedIsNotStarted(t *testing.T) {
 	assert.OK(t, m.Close())
 	m = open(t, path, opts)
 	pending := m.Host().PendingLaunches()
-	if len(pending) != 1 || pending[0].Server != "canary" {
-		t.Fatalf("got the launches %v after the restart, want that of the canary", pending)
-	}
+	assert.Equal(t, len(pending), 1, "launches after the restart")
+	assert.Equal(t, pending[0].Server, "canary")
 	assert.Equal(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(ran))), true, "is not exist")
 	_ = m.Host().AllowLaunch(watchdog(t), "ann", pending[0].Fingerprint()) // it is no server
 	assert.Value(os.Stat(ran))(t)
@@ -251,22 +240,20 @@ func TestManageByID(t *testing.T) {
 	assert.Equal(t, a.ID == "", false, "IDs")
 	assert.Equal(t, a.ID == b.ID, false, "IDs")
 	assert.Equal(t, b.Created.IsZero(), false, "IDs")
-	report, err := m.Update(watchdog(t), b.ID, patch(t, `{"name": "c", "id": "ignored", "createTime": null}`))
-	expectReport(t, "rename", report, err, "started [c] stopped [b] replaced [] kept [] failed 0")
+	expectReport(t, "rename", "started [c] stopped [b] replaced [] kept [] failed 0")(m.Update(watchdog(t), b.ID, patch(t, `{"name": "c", "id": "ignored", "createTime": null}`)))
 	c := get(b.ID)
 	assert.Equal(t, c.Record.Name, "c")
 	assert.Equal(t, c.Created.Equal(b.Created), true, "equal")
 	assert.Equal(t, c.Updated.Before(b.Updated), false, "before")
-	report, err = m.Remove(watchdog(t), b.ID)
-	expectReport(t, "remove", report, err, "started [] stopped [c] replaced [] kept [] failed 0")
+	expectReport(t, "remove", "started [] stopped [c] replaced [] kept [] failed 0")(m.Remove(watchdog(t), b.ID))
 	removed, err := m.Removed(t.Context())
-	if err != nil || len(removed) != 1 || removed[0].ID != b.ID || removed[0].Deleted.IsZero() {
-		t.Fatalf("got the removed servers %+v and %v, want the one", removed, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(removed), 1, "removed servers")
+	assert.Equal(t, removed[0].ID, b.ID)
+	assert.Equal(t, removed[0].Deleted.IsZero(), false, "no time")
 	assert.Lacks(t, fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()), managedSecret, "the secret of a removed server")
 	assert.Is(t, hosttest.ErrorOf(m.Server(t.Context(), b.ID)), &record.Error{Code: record.CodeNotFound})
-	report, err = m.Restore(watchdog(t), b.ID)
-	expectReport(t, "restore", report, err, "started [c] stopped [] replaced [] kept [] failed 0")
+	expectReport(t, "restore", "started [c] stopped [] replaced [] kept [] failed 0")(m.Restore(watchdog(t), b.ID))
 	assert.Is(t, hosttest.ErrorOf(m.Restore(watchdog(t), b.ID)), &record.Error{Code: record.CodeNotFound})
 	assert.Equal(t, names(m.Host()), "a__echo c__echo", "the tools")
 	// The next host knows the same IDs, and what another program calls so is left alone.

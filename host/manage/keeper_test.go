@@ -36,13 +36,11 @@ func TestStatusIsKept(t *testing.T) {
 		m := assert.Value(manage.OpenStore(t.Context(), store, withStatuses(kept)))(t)
 		opened := time.Now()
 		hosttest.Sleep(time.Second)
-		if kept.Saves() > 3 {
-			t.Errorf("the start of 22 servers was saved %d times", kept.Saves())
-		}
+		assert.Equal(t, kept.Saves() <= 3, true, "the start of 22 servers was saved %d times", kept.Saves())
 		for _, name := range []string{"s0", "s1", "s19"} {
-			if s := kept.At(name); s.Status != record.StatusConnected || s.Tools != 1 || s.Error != "" || s.Connected.After(opened) || s.Connected.IsZero() {
-				t.Errorf("%s: %+v", name, s)
-			}
+			s := kept.At(name)
+			assert.Equal(t, fmt.Sprint(s.Status, s.Tools, s.Error), fmt.Sprint(record.StatusConnected, 1, ""), "%s", name)
+			assert.Equal(t, s.Connected.IsZero() || s.Connected.After(opened), false, "%s: no time", name)
 		}
 		s := kept.At("bad")
 		assert.Equal(t, s.Status, record.StatusError, "bad")
@@ -122,9 +120,7 @@ func TestStatusStoreThatFails(t *testing.T) {
 		began := time.Now()
 		assert.OK(t, m.Host().Restart(t.Context(), "s0"))
 		assert.OK(t, m.Close())
-		if waited := time.Since(began); waited > 10*time.Second {
-			t.Errorf("Close waited %v for a store that does not answer", waited)
-		}
+		assert.Equal(t, time.Since(began) <= 10*time.Second, true, "Close does not wait for a store that does not answer")
 	})
 }
 

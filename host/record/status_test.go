@@ -135,8 +135,7 @@ func TestMaskError(t *testing.T) {
 	for _, bad := range []string{"secret", "0123456789", "a1a1", "\n", "\x1b"} {
 		assert.Lacks(t, text, bad)
 	}
-	if !strings.HasPrefix(text, "visible x: Get") || len(text) > 2100 {
-		t.Errorf("%q", text)
-	}
+	assert.Equal(t, strings.HasPrefix(text, "visible x: Get"), true, "begins %q", text)
+	assert.Equal(t, len(text) <= 2100, true, "%d bytes", len(text))
 	assert.Equal(t, s.MaskError(nil), "", "nil has a text")
 }

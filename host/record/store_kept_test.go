@@ -44,9 +44,7 @@ func TestDeletedAreBounded(t *testing.T) {
 	ids := map[string]bool{}
 	for range 110 {
 		added := assert.Value(record.Add(t.Context(), s, &record.Record{Name: "a", Command: "x"}))(t)
-		if ids[added.ID] {
-			t.Fatalf("got the ID %q twice", added.ID)
-		}
+		assert.Equal(t, ids[added.ID], false, "the ID %q twice", added.ID)
 		ids[added.ID] = true
 		assert.Value(record.Remove(t.Context(), s, added.ID))(t)
 	}
@@ -69,9 +67,8 @@ func TestRenameAtOnce(t *testing.T) {
 		assert.Equal(t, errors.Is(errs[0], taken) == errors.Is(errs[1], taken), false, "%v and %v", errs[0], errs[1])
 		s := record.NewStore(kept, "servers")
 		all, err := s.Records(t.Context())
-		if err != nil || len(all) != 2 {
-			t.Fatalf("got %v, %v, want two records", all, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, len(all), 2, "records")
 		for _, r := range all {
 			assert.OK(t, s.Delete(t.Context(), r.Record.Name, r.Revision))
 		}

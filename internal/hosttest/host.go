@@ -26,20 +26,29 @@ import (
 // Watchdog bounds a test that hangs.
 func Watchdog(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Patient returns options with which opening waits for all servers, however slow the
-// machine is.
+// Patient returns options with which opening waits for all servers, and with which servers
+// may take minutes to connect and to answer, however slow the machine is.
 func Patient(opts *host.Options) *host.Options {
-	o := host.Options{OpenWait: -1}
+	o := host.Options{}
 	if opts != nil {
 		o = *opts
-		if o.OpenWait == 0 {
-			o.OpenWait = -1
-		}
+	}
+	if o.OpenWait == 0 {
+		o.OpenWait = -1
+	}
+	if o.Client.ConnectTimeout == 0 {
+		o.Client.ConnectTimeout = 10 * time.Minute
+	}
+	if o.Client.IdleTimeout == 0 {
+		o.Client.IdleTimeout = 10 * time.Minute
+	}
+	if o.Client.HealthInterval == 0 {
+		o.Client.HealthInterval = -1
 	}
 	return &o
 }

@@ -79,13 +79,11 @@ func TestShared(t *testing.T) {
 		expectTool(t, c, entry("b"), "")
 		expectTool(t, c, nil, "")
 		names := recordNames(t, store)
-		if len(names) != 1 || !strings.HasPrefix(names[0], "catalog-") {
-			t.Fatalf("records: got %v, want one", names)
-		}
+		assert.Equal(t, len(names), 1, "records")
+		assert.Contains(t, names[0], "catalog-")
 		r, err := store.Load(t.Context(), names[0], "")
-		if err != nil || len(r.Data) > len(long)/10 {
-			t.Errorf("record: got %d bytes and %v, want it deflated", len(r.Data), err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, len(r.Data) <= len(long)/10, true, "a deflated record of %d bytes", len(r.Data))
 		save(store, entry("a"), list(long))
 		assert.Equal(t, assert.Value(store.Load(t.Context(), names[0], ""))(t).Revision, r.Revision, "the same list")
 		save(store, entry("a"), list("new"))
@@ -109,9 +107,8 @@ func TestSharedRecordDamaged(t *testing.T) {
 	flipped[len(flipped)/2] ^= 1
 	at := good.Revision
 	for _, bad := range [][]byte{nil, []byte("2026"), []byte("2026-04-01"), good.Data[:len(good.Data)-9], flipped, []byte("{}"), append([]byte("no day!!!!"), flipped...)} {
-		if at, err = store.Save(t.Context(), name, bad, at); err != nil {
-			t.Fatal(err)
-		}
+		at, err = store.Save(t.Context(), name, bad, at)
+		assert.OK(t, err)
 		expectTool(t, c, entry("a"), "")
 	}
 	save(store, entry("a"), list("good"))
@@ -146,9 +143,7 @@ func TestSharedForgets(t *testing.T) {
 
 func expectKept(t *testing.T, store storage.Store, n int) {
 	t.Helper()
-	if got := recordNames(t, store); len(got) != n {
-		t.Fatalf("records: got %v, want %d", got, n)
-	}
+	assert.Equal(t, len(recordNames(t, store)), n, "records")
 }
 
 // A slowStore answers after a time, or when the context ends.
@@ -195,9 +190,8 @@ func TestSharedIsSlow(t *testing.T) {
 			began := time.Now()
 			lasts := func(what string, most time.Duration) {
 				t.Helper()
-				if took := time.Since(began); took > most {
-					t.Errorf("store of %v, %s: got %v, want at most %v", c.takes, what, took, most)
-				}
+				took := time.Since(began)
+				assert.Equal(t, took <= most, true, "store of %v, %s: %v, at most %v", c.takes, what, took, most)
 				began = time.Now()
 			}
 			cache.Load(t.Context(), entry("a"))

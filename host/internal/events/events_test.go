@@ -301,9 +301,9 @@ func TestRecordHeldBack(t *testing.T) {
 	}
 	offer(many...)
 	events := take()
-	if len(events) != 1 || events[0].Detail[activity.DetailCount] != "1000" || len(events[0].Detail[activity.DetailTools]) > 512 {
-		t.Errorf("recorded %+v", events)
-	}
+	assert.Equal(t, len(events), 1, "events")
+	assert.Equal(t, events[0].Detail[activity.DetailCount], "1000")
+	assert.Equal(t, len(events[0].Detail[activity.DetailTools]) <= 512, true, "few words")
 	NewRecorder(nil, nil).HeldBack("s", told, &registry.Diff{})
 }
 

@@ -37,17 +37,12 @@ func TestStore(t *testing.T) {
 	}
 	assert.Equal(t, st.Take(userKey(3), old) == all[3], false, "session of another server")
 	assert.Equal(t, st.Take(userKey(3), now), all[3])
-	if got := st.Take(userKey(3), now); got == all[3] || got == nil {
-		t.Errorf("got %p once it was taken, want another one", got)
-	}
+	got := st.Take(userKey(3), now)
+	assert.Equal(t, got == all[3] || got == nil, false, "another session once it was taken")
 	again := new(transport.Session)
-	if end := st.Put(userKey(2), now, again, 0); len(end) != 1 || end[0] != all[2] {
-		t.Errorf("got %v to end, want the one that the user had", end)
-	}
+	assert.Equal(t, fmt.Sprint(st.Put(userKey(2), now, again, 0)), fmt.Sprint([]*transport.Session{all[2]}), "to end")
 	assert.Equal(t, len(st.All(old)), 0)
-	if got := st.All(now); len(got) != 1 || got[0] != again {
-		t.Errorf("got %v, want the one that is left", got)
-	}
+	assert.Equal(t, fmt.Sprint(st.All(now)), fmt.Sprint([]*transport.Session{again}), "the one that is left")
 	sessions.EndAll(nil)
 }
 
