@@ -120,6 +120,11 @@ func checkFit(t testing.TB, r *Shaper, res *mcp.CallToolResult) {
 // Whatever comes, the text stays within the limit, and what is left out can be
 // read, byte for byte.
 func TestFitAnything(t *testing.T) {
+	long := &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u", Text: strings.Repeat("long ", 1000)}}
+	checkFit(t, New(&Options{MaxBytes: 2 << 10}), &mcp.CallToolResult{Content: []mcp.Content{long}})
+	image := &mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 65)}
+	checkFit(t, New(&Options{MaxMedia: 64, MaxTokens: 600}), &mcp.CallToolResult{Content: []mcp.Content{image}, StructuredContent: json.RawMessage(`{"images":1}`)})
+	checkFit(t, New(&Options{MaxTokens: 600}), &mcp.CallToolResult{StructuredContent: json.RawMessage(jsonOf(t, strings.Repeat("long ", 300)))})
 	source := rand.New(rand.NewPCG(1, 2))
 	for round := range assert.Cases(20, 150) {
 		r := New(&Options{
