@@ -290,8 +290,8 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	server.put(rootPRM, nil)
 	_, err := f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
 	wantAs[*DiscoveryError](t, err)
-	want := strings.ReplaceAll(`auth: server "HOST": no usable protected resource metadata: metadata request to HOST: HTTP status 404, although the server had some before`, "HOST", parsed(t, server.url).Host)
-	assert.Equal(t, err.Error(), want)
+	const want = `auth: server "HOST": no usable protected resource metadata: metadata request to HOST: HTTP status 404, although the server had some before`
+	assert.Equal(t, err.Error(), strings.ReplaceAll(want, "HOST", parsed(t, server.url).Host))
 	server.put(pathPRM, status(503))
 	wantAs[*DiscoveryError](t, errOf(f.Discover(t.Context(), nil)))
 }
@@ -344,7 +344,8 @@ func TestFallback(t *testing.T) {
 		asked  []string
 	}{
 		{name: "default endpoints", want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "metadata at the root", root: func(at string) members { return members{"issuer": at + "/", "authorization_endpoint": at + "/login"} }, want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "metadata at the root", root: func(at string) members { return members{"authorization_endpoint": at + "/login", "issuer": at + "/"} },
+			want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "refused", docs: map[string]http.HandlerFunc{pathPRM: status(401), rootPRM: status(405)}, want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "had metadata", had: true, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
 		{name: "ruled out", config: Config{NoFallback: true}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},

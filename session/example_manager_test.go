@@ -1,3 +1,5 @@
+// Tests of manager.go and handler.go: examples for a web program.
+
 package session_test
 
 import (
