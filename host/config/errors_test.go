@@ -186,6 +186,7 @@ timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSecond
 
 // TestManyKeys: hints are for people, who do not misspell a thousand keys.
 func TestManyKeys(t *testing.T) {
+	t.Parallel()
 	var keys strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&keys, `"%dcwd": 1, `, i%10+i*100)
@@ -196,6 +197,7 @@ func TestManyKeys(t *testing.T) {
 }
 
 func TestLoadErrors(t *testing.T) {
+	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "no.json")
 	_, err := Load(t.Context(), missing, nil)
 	assert.Is(t, err, fs.ErrNotExist)
@@ -258,6 +260,7 @@ func TestWarningsOfAnEntry(t *testing.T) {
 // What a hostile file has a million of is told a hundred times, and looked up a
 // thousand times.
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	assert.OK(t, os.WriteFile(filepath.Join(dir, "f"), []byte("x"), 0o600))
 	list := func(item string, n int) string {

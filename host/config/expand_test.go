@@ -26,6 +26,7 @@ func lookup(name string) (string, bool) {
 }
 
 func TestExpand(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
@@ -126,6 +127,7 @@ func TestExpand(t *testing.T) {
 
 // TestExpandBudget: small references to big values must not fill the memory.
 func TestExpandBudget(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("x", maxExpanded/2)
 	opts := &Options{Lookup: func(string) (string, bool) { return big, true }}
 	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["${B}", "${B}", "${B}"]}, "b": {"command": "x"}}}`), opts))(t)

@@ -73,6 +73,7 @@ func goldenLookup(name string) (string, bool) {
 // TestEditsLeaveFilesAlone changes every file of testdata and changes it back, as it is
 // and in the forms that editors give it.
 func TestEditsLeaveFilesAlone(t *testing.T) {
+	t.Parallel()
 	used := map[int]bool{}
 	const forms = 6 // beside the file as it is
 	few := assert.Cases(1, forms)
@@ -231,5 +232,6 @@ func withCommas(doc *jsonc.Document, data []byte) []byte {
 // TestConfigurationPage holds the tables of docs/configuration.md against what is read and
 // written. With -update it writes them.
 func TestConfigurationPage(t *testing.T) {
+	t.Parallel()
 	configtest.CheckPage(t, "../../docs/configuration.md", "json", *updateGolden, config.Formats()...)
 }

@@ -144,6 +144,7 @@ func TestEditEndsWithItsContext(t *testing.T) {
 
 // Many change one file at once: nothing is lost.
 func TestEditTogether(t *testing.T) {
+	t.Parallel()
 	path := editFile(t, editStart)
 	const writers, each = 4, 5
 	var wg sync.WaitGroup

@@ -125,6 +125,7 @@ func TestFileStoreLeavesABrokenFileAlone(t *testing.T) {
 }
 
 func TestFileStoreOfManyProcesses(t *testing.T) {
+	t.Parallel()
 	s := place(t, "mcp.json", `{"mcpServers": {"count": {"command": "x"}}} // kept`, nil)
 	var wg sync.WaitGroup
 	for i := range 3 {

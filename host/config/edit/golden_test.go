@@ -56,6 +56,7 @@ func doStep(t *testing.T, f *File, line string) error {
 // TestEditGolden makes the steps of each testdata/edit/*.steps in the file that is named
 // in its first line, and compares with *.want.
 func TestEditGolden(t *testing.T) {
+	t.Parallel()
 	files := assert.Value(filepath.Glob(filepath.Join("testdata", "edit", "*.steps")))(t)
 	assert.Equal(t, len(files) != 0, true, "there are files")
 	for _, file := range files {

@@ -23,6 +23,7 @@ import (
 // TestStores holds all stores of this library to each promise of record.Store, between two
 // of them over one place.
 func TestStores(t *testing.T) {
+	t.Parallel()
 	type kept struct {
 		record.Store
 		in storage.Store
