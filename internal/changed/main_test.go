@@ -57,8 +57,7 @@ func newRepository() fstest.MapFS {
 
 func hashesOf(t *testing.T, fsys fstest.MapFS, release string) hashes {
 	t.Helper()
-	h := assert.Value(hashModules(fsys, release))(t)
-	return h
+	return assert.Value(hashModules(fsys, release))(t)
 }
 
 func TestWhatChangesAModule(t *testing.T) {

@@ -82,8 +82,7 @@ func generate(t *testing.T) []byte {
 	}
 	fmt.Fprintf(&b, ")\n\n// functions are all exported functions.\nvar functions = []function{\n%s\n}\n", strings.Join(functions, "\n"))
 	fmt.Fprintf(&b, "\n// types are all exported types with methods but interfaces, and pointers to them have all methods.\nvar types = []any{\n%s\n}\n", strings.Join(types, "\n"))
-	source := assert.Value(format.Source(b.Bytes()))(t)
-	return source
+	return assert.Value(format.Source(b.Bytes()))(t)
 }
 
 // forTests reports whether a package is for tests alone: its functions end the test
