@@ -7,31 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/outcome"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // An Outcome says what is known about a request that returned an error.
-type Outcome int
+type Outcome = outcome.Outcome
 
 const (
 	// Unknown: the request may have run on the server, or not.
-	Unknown Outcome = iota
+	Unknown = outcome.Unknown
 	// NotSent: the server did not run the request and never will.
-	NotSent
+	NotSent = outcome.NotSent
 	// Answered: the server ran the request and answered with an error.
-	Answered
+	Answered = outcome.Answered
 )
-
-func (o Outcome) String() string {
-	switch o {
-	case NotSent:
-		return "not sent"
-	case Answered:
-		return "answered"
-	default:
-		return "unknown"
-	}
-}
 
 // OutcomeOf returns the outcome of the request that returned err. The outermost error
 // in the chain that has one decides; an error without one is [Unknown]. The outcome of

@@ -3,73 +3,43 @@ package failure
 import (
 	"context"
 
+	"github.com/mcpbelt/mcpbelt/internal/outcome"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // A Class says what kind of failure an error is, for programs that count, log or explain
 // errors. What became of the request is another question: see [mcp.OutcomeOf].
-type Class int
+type Class = outcome.Class
 
 const (
 	// None: there is no error.
-	None Class = iota
+	None = outcome.None
 	// Other: none of the following.
-	Other
+	Other = outcome.Other
 	// Cancelled: the caller gave up.
-	Cancelled
+	Cancelled = outcome.Cancelled
 	// Timeout: there was no answer in time.
-	Timeout
+	Timeout = outcome.Timeout
 	// LoginRequired: the user has to log in, or to log in with more rights.
-	LoginRequired
+	LoginRequired = outcome.LoginRequired
 	// Denied: the server, a policy or a user does not allow it.
-	Denied
+	Denied = outcome.Denied
 	// Busy: too many requests are under way.
-	Busy
+	Busy = outcome.Busy
 	// Closed: the client was closed.
-	Closed
+	Closed = outcome.Closed
 	// Unreachable: there was no connection.
-	Unreachable
+	Unreachable = outcome.Unreachable
 	// Lost: the connection or the answer was lost while the request was under way.
-	Lost
+	Lost = outcome.Lost
 	// TooLarge: a message exceeded a limit.
-	TooLarge
+	TooLarge = outcome.TooLarge
 	// Protocol: the server sent an answer that the protocol, or the tool's output
 	// schema, does not allow.
-	Protocol
+	Protocol = outcome.Protocol
 	// ServerError: the server answered with an error.
-	ServerError
+	ServerError = outcome.ServerError
 )
-
-// String returns the name of the class, such as "login_required".
-func (c Class) String() string {
-	switch c {
-	case None:
-		return "none"
-	case Cancelled:
-		return "cancelled"
-	case Timeout:
-		return "timeout"
-	case LoginRequired:
-		return "login_required"
-	case Denied:
-		return "denied"
-	case Busy:
-		return "busy"
-	case Closed:
-		return "closed"
-	case Unreachable:
-		return "unreachable"
-	case Lost:
-		return "lost"
-	case TooLarge:
-		return "too_large"
-	case Protocol:
-		return "protocol"
-	case ServerError:
-		return "server_error"
-	}
-	return "other"
-}
 
 // Of returns the class of an error that a call or a connection has returned. The
 // outermost error in the chain that has a class decides. Errors of other packages have
