@@ -1,3 +1,5 @@
+// Examples of allow.go.
+
 //go:build unix
 
 package host_test

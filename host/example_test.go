@@ -1,3 +1,5 @@
+// Examples of package host.
+
 package host_test
 
 import (
