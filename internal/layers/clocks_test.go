@@ -49,8 +49,8 @@ func isKit(folder string) bool {
 func testClocks(tr *tree) []clock {
 	var found []clock
 	for _, p := range tr.sorted() {
-		durations := p.durations()
-		bubbles := p.bubbles()
+		durations, runners := p.durations(), p.runners()
+		bubbles := p.bubbles(runners)
 		for _, f := range p.files {
 			if !f.isTest() && !isKit(p.folder) {
 				continue
@@ -64,7 +64,7 @@ func testClocks(tr *tree) []clock {
 					if !ok {
 						return true
 					}
-					if f.isCall(call, "testing/synctest", "Test") {
+					if f.runs(call, runners) {
 						return false
 					}
 					if span, ok := f.waits(call, durations); ok {
@@ -202,9 +202,46 @@ func (f *file) eachFunction(fn func(name string, body ast.Node)) {
 	}
 }
 
+// runners returns the functions of a package's tests that call synctest.Test with a
+// function that they are given.
+func (p *pkg) runners() map[string]bool {
+	names := map[string]bool{}
+	for _, f := range p.files {
+		for _, decl := range f.ast.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || !f.isTest() && !isKit(p.folder) || !slices.ContainsFunc(fn.Type.Params.List, isFunction) {
+				continue
+			}
+			ast.Inspect(fn.Body, func(n ast.Node) bool {
+				if f.isCall(n, "testing/synctest", "Test") {
+					names[fn.Name.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	return names
+}
+
+func isFunction(param *ast.Field) bool {
+	_, ok := param.Type.(*ast.FuncType)
+	return ok
+}
+
+// runs reports whether a call has its arguments run in a bubble.
+func (f *file) runs(call *ast.CallExpr, runners map[string]bool) bool {
+	switch fn := call.Fun.(type) {
+	case *ast.Ident:
+		return runners[fn.Name]
+	case *ast.SelectorExpr:
+		return f.isRef(fn, "testing/synctest", "Test") || runners[fn.Sel.Name]
+	}
+	return false
+}
+
 // bubbles returns the functions of a package's tests that are called from within
 // synctest alone. Functions of the same name count as one.
-func (p *pkg) bubbles() map[string]bool {
+func (p *pkg) bubbles(runners map[string]bool) map[string]bool {
 	type use struct{ caller string } // "" within synctest
 	uses := map[string][]use{}
 	for _, f := range p.files {
@@ -215,7 +252,7 @@ func (p *pkg) bubbles() map[string]bool {
 			var visit func(n ast.Node, caller string)
 			visit = func(n ast.Node, caller string) {
 				ast.Inspect(n, func(n ast.Node) bool {
-					if call, ok := n.(*ast.CallExpr); ok && f.isCall(call, "testing/synctest", "Test") {
+					if call, ok := n.(*ast.CallExpr); ok && f.runs(call, runners) {
 						for _, arg := range call.Args {
 							visit(arg, "")
 						}
@@ -338,6 +375,8 @@ func inside() { time.Sleep(2 * time.Second); deeper() }
 func deeper() { time.Sleep(3) }
 func both() { time.Sleep(time.Millisecond) }
 func TestB(t *testing.T) { both(); synctest.Test(t, func(t *testing.T) { both() }) }
+func bubble(t *testing.T, f func()) { synctest.Test(t, func(t *testing.T) { f() }) }
+func TestD(t *testing.T) { bubble(t, func() { time.Sleep(4) }) }
 func TestC(c net.Conn) { c.SetDeadline(time.Now().Add(grace)) }
 `,
 	})
