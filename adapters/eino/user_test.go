@@ -3,7 +3,6 @@ package eino_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/compose"

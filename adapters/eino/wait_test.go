@@ -235,7 +235,7 @@ func TestStateOfAnotherCall(t *testing.T) {
 		return res.Parts[0].Text, nil
 	}))
 	run := assert.Value(chain.Compile(t.Context(), compose.WithCheckPointStore(newStore())))(t)
-	_, err = run.Invoke(t.Context(), "x", compose.WithCheckPointID("x"))
+	_, err := run.Invoke(t.Context(), "x", compose.WithCheckPointID("x"))
 	info, ok := compose.ExtractInterruptInfo(err)
 	if !ok {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestUnknownToolWaits(t *testing.T) {
 	reg := newCautious(t, &l)
 	node := assert.Value(compose.NewToolNode(t.Context(), &compose.ToolsNodeConfig{UnknownToolsHandler: belt.New(reg, nil).Unknown}))(t)
 	run := assert.Value(compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context(), compose.WithCheckPointStore(newStore())))(t)
-	_, err = run.Invoke(t.Context(), call("remove", `{"name":"a"}`), compose.WithCheckPointID("x"))
+	_, err := run.Invoke(t.Context(), call("remove", `{"name":"a"}`), compose.WithCheckPointID("x"))
 	info, ok := compose.ExtractInterruptInfo(err)
 	if !ok {
 		t.Fatal(err)
