@@ -23,6 +23,9 @@ const (
 	// drainTimeout bounds the reading of what an ended process left in its
 	// pipes, which a process that it started may still hold open.
 	drainTimeout = 250 * time.Millisecond
+	// exitTimeout is how long after the end of its output a process may exit, for the
+	// error to say how. A server that closes its output and goes on delays the error.
+	exitTimeout = 2 * time.Second
 	// killTimeout bounds the wait for a killed process. Only one that hangs in
 	// the kernel takes longer.
 	killTimeout = 2 * time.Second
@@ -111,7 +114,7 @@ type Command struct {
 // commandWaits are waits that tests on busy machines make longer or shorter. Zero is the default.
 type commandWaits struct {
 	input time.Duration // for a server whose input has ended, before SIGTERM; default: half of CloseTimeout
-	exit  time.Duration // for the exit of a server whose output has ended; default: 2 * drainTimeout
+	exit  time.Duration // for the exit of a server whose output has ended; default: exitTimeout
 	drain time.Duration // for what an ended process left in its pipes; default: drainTimeout
 }
 
@@ -323,7 +326,7 @@ func (c *commandConn) cause(err error) error {
 	select {
 	case <-c.exited:
 		return c.exit
-	case <-time.After(cmp.Or(c.waits.exit, 2*drainTimeout)):
+	case <-time.After(cmp.Or(c.waits.exit, exitTimeout)):
 	}
 	return err
 }

@@ -89,7 +89,7 @@ func (b *backend) serve(ctx context.Context, listener net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
 	err := web.Shutdown(closing)
 	<-served

@@ -161,7 +161,7 @@ func (p *pkg) eachDuration(fn func(f *file, name string, d time.Duration)) {
 					return true
 				}
 				for i, value := range spec.Values {
-					if !strings.Contains(f.text(value), "time.") && spec.Type == nil {
+					if !strings.Contains(f.text(value), "time.") && (spec.Type == nil || f.text(spec.Type) != "time.Duration") {
 						continue
 					}
 					if d, ok := f.duration(value, known); ok {

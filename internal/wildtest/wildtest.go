@@ -197,7 +197,7 @@ func Transports(t *testing.T, first uint64) map[string]mcp.Transport {
 	served := httptest.NewServer(Handler(first))
 	t.Cleanup(served.Close)
 	return map[string]mcp.Transport{
-		"stdio": &transport.Command{Path: os.Args[0], Env: []string{fmt.Sprintf("%s=%d", ServerMode, first)}},
+		"stdio": &transport.Command{Path: os.Args[0], Env: []string{fmt.Sprintf("%s=%d", ServerMode, first), "GORACE=" + os.Getenv("GORACE")}},
 		"json":  &transport.HTTP{URL: served.URL + "/json"},
 		"sse":   &transport.HTTP{URL: served.URL + "/sse"},
 	}
