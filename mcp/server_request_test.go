@@ -114,25 +114,30 @@ func TestQuestionsOfEachCall(t *testing.T) {
 
 // What one connection asks in many calls, or without any, is bounded, too.
 func TestFloodOfQuestionsOfAConnection(t *testing.T) {
-	for name, script := range map[string]mcptest.Script{
-		"in calls":  {"tools/call": asksOften(1, "elicitation/create", question, "accept")},
-		"by itself": {"tools/call": text(""), "notifications/initialized": asksOften(200, "elicitation/create", question, "")},
+	for _, test := range []struct {
+		name       string
+		script     mcptest.Script
+		calls      int
+		atOnce     int64
+		afterwards int64 // and after twenty calls, ten seconds later
+	}{
+		{"in calls", mcptest.Script{"tools/call": asksOften(1, "elicitation/create", question, "accept")}, 200, 64, 74},
+		{"by itself", mcptest.Script{"tools/call": text(""), "notifications/initialized": asksOften(200, "elicitation/create", question, "")}, 0, 64, 64},
 	} {
-		runInBubble(t, name, func(t *testing.T) {
-			asked, c := withRequestLog(t, legacy(t, script))
+		runInBubble(t, test.name, func(t *testing.T) {
+			asked, c := withRequestLog(t, legacy(t, test.script))
 			ready(t, c)
-			for range 200 {
+			for range test.calls {
 				mustCall(t, c, "x")
 			}
 			synctest.Wait()
-			assert.Equal(t, asked.elicited.Load(), 64, "questions at once")
+			assert.Equal(t, asked.elicited.Load(), test.atOnce, "questions at once")
 			assert.Equal(t, c.State().QuestionsDeclined, 136, "declined in State")
 			pass(10 * time.Second)
 			for range 20 {
 				mustCall(t, c, "x")
 			}
-			want := map[string]int64{"in calls": 74, "by itself": 64}
-			assert.Equal(t, asked.elicited.Load(), want[name], "questions ten seconds later")
+			assert.Equal(t, asked.elicited.Load(), test.afterwards, "questions ten seconds later")
 		})
 	}
 }
