@@ -1,4 +1,4 @@
-// Tests of list.go and listing.go: lists that fail, change or cannot be read.
+// Tests of list.go, listing.go and status.go: lists that fail, change or cannot be read.
 
 package host_test
 

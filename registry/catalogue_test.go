@@ -1,4 +1,4 @@
-// Tests of catalogue.go and vocabulary.go: servers that come and go.
+// Tests of catalogue.go, server.go and vocabulary.go: servers that come and go.
 
 package registry
 

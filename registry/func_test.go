@@ -1,3 +1,5 @@
+// Tests of func.go and schema.go: tools made of Go functions.
+
 package registry_test
 
 import (

@@ -1,3 +1,5 @@
+// Tests of validation.go and problem.go: arguments and results that do not fit their schema.
+
 package registry_test
 
 import (

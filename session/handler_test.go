@@ -1,3 +1,5 @@
+// Tests of handler.go and errors.go: tokens for requests, and what their errors are.
+
 package session
 
 import (

@@ -1,3 +1,5 @@
+// Tests of gateway.go and ready.go: what a gateway serves, and when it is ready.
+
 package gateway_test
 
 import (

@@ -95,13 +95,10 @@ func TestMarkSystems(t *testing.T) {
 // apiOf returns the API of the packages of one module.
 func apiOf(t *testing.T, c *checker, folder string, pkgs []*pkg) []string {
 	t.Helper()
-	var paths, lines []string
+	var lines []string
+	checked := c.load(t, folder, pkgs)
 	for _, p := range pkgs {
-		paths = append(paths, module+"/"+p.folder)
-	}
-	checked := c.load(t, folder, paths...)
-	for _, path := range paths {
-		lines = append(lines, describePackage(checked[path])...)
+		lines = append(lines, describePackage(checked[module+"/"+p.folder])...)
 	}
 	return lines
 }

@@ -28,17 +28,15 @@ func TestDocCode(t *testing.T) {
 	modules, blocks := allModules(t), 0
 	for _, folder := range loadedModules(t) {
 		var pkgs []*pkg
-		var paths []string
 		for _, p := range repository(t).sorted() {
 			if modulelist.Holder(modules, p.folder) == folder && p.isPublic() {
 				pkgs = append(pkgs, p)
-				paths = append(paths, module+"/"+p.folder)
 			}
 		}
 		if len(pkgs) == 0 {
 			continue
 		}
-		checked := c.load(t, folder, paths...)
+		checked := c.load(t, folder, pkgs)
 		common := commonNames(t, checked)
 		for _, p := range pkgs {
 			byName := namesIn(checked[module+"/"+p.folder], common)

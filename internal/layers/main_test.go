@@ -3,6 +3,7 @@ package layers
 import (
 	"flag"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,10 @@ func loadedSystems(t *testing.T) []string {
 	return chosen
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(50) // the source of the whole repository is in memory
+	goleak.VerifyTestMain(m)
+}
 
 // report fails the test with every problem that a check found.
 func report(t *testing.T, problems []string) {

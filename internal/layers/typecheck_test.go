@@ -47,8 +47,9 @@ type checker struct {
 	goos string
 	fset *token.FileSet
 
-	mu   sync.Mutex
-	done map[string][]*checkedPackage // by folder
+	mu     sync.Mutex
+	done   map[string][]*checkedPackage         // by folder
+	loaded map[string]map[string]*types.Package // of a module, by path
 }
 
 // A checkedPackage is a package with the files that it was made of and the packages that
@@ -70,7 +71,7 @@ func checkerFor(goos string) *checker {
 	defer checkers.Unlock()
 	c := checkers.of[goos]
 	if c == nil {
-		c = &checker{goos: goos, fset: token.NewFileSet(), done: map[string][]*checkedPackage{}}
+		c = &checker{goos: goos, fset: token.NewFileSet(), done: map[string][]*checkedPackage{}, loaded: map[string]map[string]*types.Package{}}
 		if checkers.of == nil {
 			checkers.of = map[string]*checker{}
 		}
@@ -99,12 +100,27 @@ func (c *checker) check(t *testing.T, folder string, args ...string) map[string]
 	return byPath
 }
 
-// load returns packages of a module and all that they import: as the compiler wrote them,
-// where tests run on the system, since then it has; else as check does.
-func (c *checker) load(t *testing.T, folder string, paths ...string) map[string]*types.Package {
+// load returns packages of a module and what their files import: as the compiler wrote
+// them, where tests run on the system, since then it has; else as check does.
+func (c *checker) load(t *testing.T, folder string, pkgs []*pkg) map[string]*types.Package {
 	t.Helper()
+	var paths []string
+	wanted := map[string]bool{}
+	for _, p := range pkgs {
+		paths = append(paths, module+"/"+p.folder)
+		for _, f := range p.production() {
+			for path := range f.names {
+				wanted[path] = true
+			}
+		}
+	}
 	if c.goos != runtime.GOOS {
 		return c.check(t, folder, paths...)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loaded[folder] != nil {
+		return c.loaded[folder]
 	}
 	exports := map[string]string{}
 	for line := range strings.Lines(string(goTool(t, folder, "", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...))) {
@@ -114,8 +130,11 @@ func (c *checker) load(t *testing.T, folder string, paths ...string) map[string]
 	compiled := importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	byPath := map[string]*types.Package{}
 	for path := range exports {
-		byPath[path] = assert.Value(compiled.Import(path))(t)
+		if wanted[path] || slices.Contains(paths, path) {
+			byPath[path] = assert.Value(compiled.Import(path))(t)
+		}
 	}
+	c.loaded[folder] = byPath
 	return byPath
 }
 

@@ -96,7 +96,7 @@ func oddSchemas() map[string]string {
 	}
 	maps.Copy(odd, oddSpellings())
 	odd["wide"] = wideSchema(200)
-	odd["very wide"] = wideSchema(assert.Cases(300, 1500))
+	odd["very wide"] = wideSchema(assert.Cases(100, 1500))
 	odd["deep"] = deepSchema(25)
 	odd["deep lists"] = `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 50) + `{"type":"string"}` + strings.Repeat(`}`, 50) + `}}`
 	odd["long enum"] = enumSchema(1200)

@@ -69,7 +69,7 @@ var oddTools = sync.OnceValue(func() []registry.Tool {
 var madeTools = sync.OnceValue(func() []registry.Tool {
 	var tools []registry.Tool
 	for depth := range 4 {
-		for i, schema := range madeSchemas(assert.Cases(12, 160), depth) {
+		for i, schema := range madeSchemas(assert.Cases(5, 160), depth) {
 			if checkSchema(schema) == nil {
 				tools = append(tools, toolOf(fmt.Sprintf("made_%d_%d", depth, i), "", schema))
 			}

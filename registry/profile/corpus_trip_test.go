@@ -36,7 +36,7 @@ func tripsOf(t *testing.T, p profile.Provider) (list []trip) {
 			schemas = append(schemas, odd[name])
 		}
 	}
-	for depth, n := range []int{assert.Cases(8, 160), assert.Cases(16, 240), assert.Cases(4, 100)} {
+	for depth, n := range []int{assert.Cases(4, 160), assert.Cases(8, 240), assert.Cases(2, 100)} {
 		schemas = append(schemas, madeSchemas(n, depth)...)
 	}
 	for _, schema := range schemas {
