@@ -13,8 +13,8 @@ export GORACE := atexit_sleep_ms=10
 # What the go command inherits in tests, too: nothing is compiled with and without it.
 RACE        := GOFLAGS="$${GOFLAGS:-} $(shell .ci/goflags .)"
 
-# Tests wait at times: one package more than there are processors keeps these busy.
-PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)))
+# Tests wait at times: two packages more than there are processors keep these busy.
+PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2)))
 
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c

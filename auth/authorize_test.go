@@ -32,13 +32,13 @@ func TestBegin(t *testing.T) {
 	assert.Equal(t, u.Query().Encode(), want.Encode(), "query")
 	assert.Equal(t, u.Path, "/authorize", "path")
 	assert.Equal(t, [...]any{p.Server, p.Grant, p.RedirectURI, p.DPoPKey}, [...]any{"files", AuthorizationCode, redirectURI, Secret("")})
-	assert.Equal(t, reflect.DeepEqual(p.Authority, *a), true, "the authority is kept")
-	assert.Equal(t, p.Expires.After(time.Now().Add(pendingLife)), false, "it lives longer")
+	assert.True(t, reflect.DeepEqual(p.Authority, *a), "the authority is kept")
+	assert.False(t, p.Expires.After(time.Now().Add(pendingLife)), "it lives longer")
 	seen := map[Secret]bool{}
 	for range 100 {
 		p := begin(t, f, a, c)
 		for _, s := range []Secret{p.State, p.Verifier} {
-			assert.Equal(t, 43 <= len(s) && len(s) <= 128, true, "%d characters are enough", len(s))
+			assert.True(t, 43 <= len(s) && len(s) <= 128, "%d characters are enough", len(s))
 			seen[s] = true
 		}
 	}
@@ -55,12 +55,12 @@ func TestLoginThroughStorage(t *testing.T) {
 	data := assert.Value(p.MarshalBinary())(t)
 	var stored Pending
 	assert.OK(t, stored.UnmarshalBinary(data))
-	assert.Equal(t, reflect.DeepEqual(*p, stored), true, "what is stored is the same")
+	assert.True(t, reflect.DeepEqual(*p, stored), "what is stored is the same")
 	g := assert.Value(flow(t, Config{}).Complete(t.Context(), &stored, callback(p, "code", "CODE")))(t)
 	wantPosted(t, as.only(t), "/token", "grant_type", "authorization_code", "code", "CODE", "redirect_uri", redirectURI,
 		"code_verifier", p.Verifier.Reveal(), "client_id", "client", "resource", p.Authority.Resource)
 	assert.Equal(t, fmt.Sprint(g.Scopes, g.Requested), "[read] [read]", "scopes")
-	assert.Equal(t, reflect.DeepEqual(g.Authority, p.Authority), true, "the authority is kept")
+	assert.True(t, reflect.DeepEqual(g.Authority, p.Authority), "the authority is kept")
 }
 
 func TestEndpointHasItsOwnQuery(t *testing.T) {
@@ -98,7 +98,7 @@ func TestLoginParams(t *testing.T) {
 	p := assert.Value(f.Begin(a, &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}, redirectURI, []string{"offline_access"}))(t)
 	q := parsed(t, p.URL).Query()
 	for name, want := range map[string]string{"access_type": "offline", "audience": "https://a.example/?x&y", "prompt": "select_account", "t": "1", "client_id": "client"} {
-		assert.Equal(t, reflect.DeepEqual(q[name], []string{want}), true, "%s", name)
+		assert.True(t, reflect.DeepEqual(q[name], []string{want}), "%s", name)
 	}
 	for _, name := range []string{
 		"", "response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method",
@@ -131,14 +131,14 @@ func TestHostileAuthorizationEndpoints(t *testing.T) {
 		refused := assert.As[*URLError](t, err, "%.60q: %v", endpoint, p)
 		assert.Equal(t, refused.Field+" "+refused.Server, "authorization_endpoint files", "%.60q", endpoint)
 		keepsSecrets(t, err, "password", "CANARY")
-		assert.Equal(t, len(err.Error()) <= 500, true, "%.60q: the error is short", endpoint)
+		assert.True(t, len(err.Error()) <= 500, "%.60q: the error is short", endpoint)
 	}
 	for _, endpoint := range []string{
 		"https://as.example.com/$(calc);x", "https://as.example.com", "http://localhost:1/a", "http://[::1]:1/a",
 	} {
 		p, err := f.Begin(&Authority{Issuer: c.Issuer, AuthorizationEndpoint: endpoint}, c, redirectURI, nil)
 		assert.OK(t, err, "%q", endpoint)
-		assert.Equal(t, strings.ContainsAny(p.URL, "\"` |<>\\"), false, "%q", endpoint)
+		assert.False(t, strings.ContainsAny(p.URL, "\"` |<>\\"), "%q", endpoint)
 	}
 	_, err := f.Begin(&Authority{Issuer: c.Issuer}, c, redirectURI, nil)
 	assert.Equal(t, assert.As[*MetadataError](t, err).Field, "authorization_endpoint", "no endpoint")
@@ -193,7 +193,7 @@ func TestBoundLogin(t *testing.T) {
 				assert.Equal(t, [...]any{claims["htm"], claims["htu"], claims["ath"]}, [...]any{"POST", as.url + "/token", nil}, "claims")
 				assert.Equal(t, print, u.Query().Get("dpop_jkt"), "key")
 			}
-			assert.Equal(t, begin(t, f, a, as.public()).DPoPKey != p.DPoPKey, true, "two logins have one key")
+			assert.True(t, begin(t, f, a, as.public()).DPoPKey != p.DPoPKey, "two logins have one key")
 		})
 	}
 }
@@ -272,7 +272,7 @@ func TestIssuerOfResponse(t *testing.T) {
 					mismatch := assert.As[*IssuerMismatchError](t, err)
 					assert.Equal(t, mismatch.What+" "+mismatch.Want, "response "+as.url)
 					keepsSecrets(t, err, "sneaky_error")
-					assert.Equal(t, len(err.Error()) <= 1000, true, "the error is short")
+					assert.True(t, len(err.Error()) <= 1000, "the error is short")
 				}
 			})
 		}

@@ -62,7 +62,7 @@ func FuzzChallenges(f *testing.F) {
 		for _, c := range got {
 			for _, name := range append(slices.Collect(maps.Keys(c.Params)), c.Scheme) {
 				assert.Equal(t, name, strings.ToLower(name), "a name in %q", field)
-				assert.Equal(t, name != "", true, "there is a name in %q", field)
+				assert.True(t, name != "", "there is a name in %q", field)
 			}
 		}
 		// What follows in a field of its own is never lost.

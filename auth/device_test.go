@@ -52,7 +52,7 @@ func TestBeginDevice(t *testing.T) {
 		Scopes: []string{"read", "write"}, Expires: p.Expires,
 		Device: &Device{Code: "dc-1", UserCode: "WDJB-MJHT", CompleteURL: "https://as.example/device?user_code=WDJB-MJHT", Interval: 7 * time.Second},
 	}
-	assert.Equal(t, reflect.DeepEqual(p, want), true, "login %+v", p)
+	assert.True(t, reflect.DeepEqual(p, want), "login %+v", p)
 }
 
 func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
@@ -92,8 +92,8 @@ func TestBeginDeviceAnswers(t *testing.T) {
 			begin := time.Now()
 			p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil))(t)
 			assert.Equal(t, p.Device.Interval, test.interval, "interval")
-			assert.Equal(t, p.Expires.Before(begin.Add(test.life).Round(0)), false, "expires too early")
-			assert.Equal(t, p.Expires.After(time.Now().Add(test.life)), false, "expires too late")
+			assert.False(t, p.Expires.Before(begin.Add(test.life).Round(0)), "expires too early")
+			assert.False(t, p.Expires.After(time.Now().Add(test.life)), "expires too late")
 		})
 	}
 }
@@ -141,7 +141,7 @@ func TestBeginDeviceRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			as := newPeer(t, sends(200, deviceAnswer(test.members)))
 			_, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
-			assert.Equal(t, errors.As(err, test.as), true, "%v is a %T", err, test.as)
+			assert.True(t, errors.As(err, test.as), "%v is a %T", err, test.as)
 			assert.Contains(t, err.Error(), test.text)
 			keepsSecrets(t, err, canary)
 		})
@@ -321,7 +321,7 @@ func TestPollExpires(t *testing.T) {
 		a := &asker{begin: time.Now(), answers: []error{&OAuthError{Status: 429, RetryAfter: 2 * time.Hour}}}
 		assert.As[*pollExpired](t, poll(t.Context(), 5*time.Second, time.Now().Add(time.Hour), a.ask))
 		assert.Equal(t, len(a.asked), 1, "asked times")
-		assert.Equal(t, time.Since(a.begin) < time.Minute, true, "it gives up early")
+		assert.True(t, time.Since(a.begin) < time.Minute, "it gives up early")
 	})
 }
 
@@ -369,10 +369,10 @@ func FuzzDeviceAnswer(f *testing.F) {
 			return
 		}
 		d := p.Device
-		assert.Equal(t, 0 < life && life <= maxDeviceLife, true, "the life %v is within bounds", life)
-		assert.Equal(t, time.Second <= d.Interval && d.Interval <= maxDeviceLife, true, "the interval %v is within bounds", d.Interval)
-		assert.Equal(t, 0 < len(d.UserCode) && len(d.UserCode) <= maxUserCode, true, "%q is short", d.UserCode)
-		assert.Equal(t, strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b"), false, "%q has control characters", d.UserCode)
-		assert.Equal(t, d.Code != "" && p.URL != "", true, "there are a code and a page")
+		assert.True(t, 0 < life && life <= maxDeviceLife, "the life %v is within bounds", life)
+		assert.True(t, time.Second <= d.Interval && d.Interval <= maxDeviceLife, "the interval %v is within bounds", d.Interval)
+		assert.True(t, 0 < len(d.UserCode) && len(d.UserCode) <= maxUserCode, "%q is short", d.UserCode)
+		assert.False(t, strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b"), "%q has control characters", d.UserCode)
+		assert.True(t, d.Code != "" && p.URL != "", "there are a code and a page")
 	})
 }

@@ -45,7 +45,7 @@ func TestDiscover(t *testing.T) {
 		Scopes: []string{"a", "offline_access"}, GrantTypes: []string{"authorization_code"}, AuthMethods: []string{"none"},
 		PKCE: true, NamesIssuer: true, MetadataDocuments: true, DPoPAlgorithms: []string{"ES256"},
 	}
-	assert.Equal(t, reflect.DeepEqual(got, want), true, "the authority %+v is as published", got)
+	assert.True(t, reflect.DeepEqual(got, want), "the authority %+v is as published", got)
 	server.wantAsked(t, "/custom")
 	as.wantAsked(t, rootAS)
 }
@@ -76,7 +76,7 @@ func TestResourcePlaces(t *testing.T) {
 			as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
 			a := assert.Value(server.discover(t, Config{URL: server.url + test.path}))(t)
 			assert.Equal(t, a.Resource, server.url+test.resource, "resource")
-			assert.Equal(t, a.HasMetadata, true, "it has metadata")
+			assert.True(t, a.HasMetadata, "it has metadata")
 			server.wantAsked(t, test.asked...)
 		})
 	}
@@ -448,7 +448,7 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 			}
 			assert.OK(t, err)
 			assert.Equal(t, a.Issuer, urlOf(test.want), "issuer")
-			assert.Equal(t, len(sites['e'].asked()) <= 1, true, "one that fails was asked on")
+			assert.True(t, len(sites['e'].asked()) <= 1, "one that fails was asked on")
 		})
 	}
 }
@@ -557,7 +557,7 @@ func TestMetadataOfAnotherLoopbackAddress(t *testing.T) {
 	allowed := Config{Network: Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 	err := errOf(server.discover(t, allowed))
 	assert.Fails(t, err, "nothing listens there")
-	assert.Equal(t, errors.As(err, new(*URLError)), false, "%v: refused", err)
+	assert.False(t, errors.As(err, new(*URLError)), "%v: refused", err)
 }
 
 func TestShown(t *testing.T) {
@@ -571,7 +571,7 @@ func TestShown(t *testing.T) {
 	} {
 		assert.Equal(t, shown(raw), want, "of %q is shown", raw)
 	}
-	assert.Equal(t, len(shown("https://as.example/"+strings.Repeat("x", 1<<20))) <= maxShown+3, true, "it is short")
+	assert.True(t, len(shown("https://as.example/"+strings.Repeat("x", 1<<20))) <= maxShown+3, "it is short")
 }
 
 // Whatever a document has in it, what comes out can be used.
@@ -595,7 +595,7 @@ func FuzzMetadata(f *testing.F) {
 			if flow.checkResource(server, m) == nil {
 				assert.Contains(t, strings.ToLower(m.resource), "mcp.example", "resource that is taken for the server")
 			}
-			assert.Equal(t, len(m.issuers) <= maxIssuers, true)
+			assert.True(t, len(m.issuers) <= maxIssuers)
 		}
 		a, err := flow.acceptAuthority(d, "https://as.example")
 		if err != nil {
@@ -603,10 +603,10 @@ func FuzzMetadata(f *testing.F) {
 			return
 		}
 		for _, scope := range a.Scopes {
-			assert.Equal(t, validScope(scope), true, "scope %q", scope)
+			assert.True(t, validScope(scope), "scope %q", scope)
 		}
 		for _, e := range []string{a.AuthorizationEndpoint, a.TokenEndpoint, a.RegistrationEndpoint, a.RevocationEndpoint, a.DeviceEndpoint} {
-			assert.Equal(t, e == "" || strings.HasPrefix(strings.ToLower(e), "https://"), true, "endpoint %q", e)
+			assert.True(t, e == "" || strings.HasPrefix(strings.ToLower(e), "https://"), "endpoint %q", e)
 		}
 	})
 }

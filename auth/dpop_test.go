@@ -55,7 +55,7 @@ func TestProofForTheAuthorizationServer(t *testing.T) {
 		assert.Equal(t, print, want, "thumbprint")
 		wantFreshID(t, claims, seen)
 		at := int64(claims["iat"].(float64))
-		assert.Equal(t, begin <= at && at <= time.Now().Unix(), true, "it is of now")
+		assert.True(t, begin <= at && at <= time.Now().Unix(), "it is of now")
 		delete(claims, "jti")
 		delete(claims, "iat")
 		rest := members{"htm": "POST", "htu": "https://as.example/token"}
@@ -69,8 +69,8 @@ func TestProofForTheAuthorizationServer(t *testing.T) {
 // wantFreshID checks that claims have an ID that none had before.
 func wantFreshID(t *testing.T, claims map[string]any, seen map[any]bool) {
 	t.Helper()
-	assert.Equal(t, len(fmt.Sprint(claims["jti"])) >= 22, true, "the ID %v is long enough", claims["jti"])
-	assert.Equal(t, seen[claims["jti"]], false, "the ID was used before")
+	assert.True(t, len(fmt.Sprint(claims["jti"])) >= 22, "the ID %v is long enough", claims["jti"])
+	assert.False(t, seen[claims["jti"]], "the ID was used before")
 	seen[claims["jti"]] = true
 }
 
@@ -223,7 +223,7 @@ func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 				assert.Equal(t, fmt.Sprint(header), fmt.Sprint(members{"alg": test.want, "kid": "key 1", "typ": "JWT"}), "header")
 				wantFreshID(t, claims, seen)
 				life := claims["exp"].(float64) - claims["iat"].(float64)
-				assert.Equal(t, 0 < life && life <= 300, true, "good for %v seconds", life)
+				assert.True(t, 0 < life && life <= 300, "good for %v seconds", life)
 				delete(claims, "jti")
 				delete(claims, "exp")
 				rest := members{"iss": "client \"1\"", "sub": "client \"1\"", "aud": "https://as.example/", "iat": 1_700_000_000.}
@@ -325,7 +325,7 @@ func TestParsePrivateKey(t *testing.T) {
 			// What openssl ecparam writes before the key, and a comment.
 			text = append(append([]byte("a comment\n"), pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte{6}})...), text...)
 			got := assert.Value(ParsePrivateKey(text))(t).(interface{ Equal(crypto.PrivateKey) bool })
-			assert.Equal(t, got.Equal(test.want), true, "it is the key")
+			assert.True(t, got.Equal(test.want), "it is the key")
 		})
 	}
 }

@@ -28,7 +28,7 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 		&auth.LoginRequiredError{Server: "s", Scopes: []string{spell}, Reason: spell},
 	} {
 		hidden := func(r rune) bool { return r != '\n' && (!unicode.IsPrint(r) || r == 0x3164) }
-		assert.Equal(t, strings.ContainsFunc(err.Error(), hidden), false, "%T: %q hides something", err, err)
+		assert.False(t, strings.ContainsFunc(err.Error(), hidden), "%T: %q hides something", err, err)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestScopeErrorIsShort(t *testing.T) {
 		scopes = append(scopes, fmt.Sprint("scope", i))
 	}
 	got := (&auth.ScopeError{Server: "docs", Scopes: scopes, Problem: "are too much"}).Error()
-	assert.Equal(t, len(got) <= 1000, true, "the error is short")
+	assert.True(t, len(got) <= 1000, "the error is short")
 	assert.Lacks(t, got, github)
 	assert.Lacks(t, got, "\x1b")
 	assert.Equal(t, (&auth.ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), `auth: server "docs": scopes ["read" "write"]: no`)

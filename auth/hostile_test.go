@@ -101,7 +101,7 @@ func wantURLError(t *testing.T, err error, field, raw string) {
 	t.Helper()
 	e := wantAs[*URLError](t, err)
 	assert.Equal(t, e.Field, field, "%.80q", raw)
-	assert.Equal(t, len(e.Error()) <= 1024, true, "%.80q: %d bytes are few", raw, len(e.Error()))
+	assert.True(t, len(e.Error()) <= 1024, "%.80q: %d bytes are few", raw, len(e.Error()))
 }
 
 // O4: the address that a challenge names.
@@ -182,7 +182,7 @@ func TestRedirectedMetadata(t *testing.T) {
 		server.put(rootAS, redirects(http.StatusPermanentRedirect, to))
 		_, err := f.Discover(t.Context(), nil)
 		assert.Fails(t, err, "followed to %s", to)
-		assert.Equal(t, errors.As(err, new(*MetadataError)), false, "metadata was taken from %s: %v", to, err)
+		assert.False(t, errors.As(err, new(*MetadataError)), "metadata was taken from %s: %v", to, err)
 	}
 }
 

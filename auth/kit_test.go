@@ -386,8 +386,8 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 	input, signature := []byte(parts[0]+"."+parts[1]), raw[2]
 	alg, _ := header["alg"].(string)
 	if key, ok := public.(ed25519.PublicKey); ok {
-		assert.Equal(t, alg == "EdDSA" || alg == "Ed25519", true, "%s is the algorithm of the key", alg)
-		assert.Equal(t, ed25519.Verify(key, input, signature), true, "the signature by %s is right", alg)
+		assert.True(t, alg == "EdDSA" || alg == "Ed25519", "%s is the algorithm of the key", alg)
+		assert.True(t, ed25519.Verify(key, input, signature), "the signature by %s is right", alg)
 		return header, claims
 	}
 	hash := map[string]crypto.Hash{"256": crypto.SHA256, "384": crypto.SHA384, "512": crypto.SHA512}[alg[2:]]
@@ -404,7 +404,7 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 		size := map[string]int{"ES256": 32, "ES384": 48, "ES512": 66}[alg]
 		assert.Equal(t, len(signature), 2*size, "bytes of the signature by %s", alg)
 		r, s := new(big.Int).SetBytes(signature[:size]), new(big.Int).SetBytes(signature[size:])
-		assert.Equal(t, ecdsa.Verify(public.(*ecdsa.PublicKey), digest, r, s), true, "the signature by %s is right", alg)
+		assert.True(t, ecdsa.Verify(public.(*ecdsa.PublicKey), digest, r, s), "the signature by %s is right", alg)
 	default:
 		t.Fatalf("got the algorithm %q", alg)
 	}
@@ -486,7 +486,7 @@ func wantFailed(t testing.TB, err error, request string, notSent bool, what ...a
 	failed := assert.As[*RequestError](t, err, what...)
 	assert.Equal(t, failed.Request, request, what...)
 	assert.Equal(t, failed.NotSent, notSent, what...)
-	assert.Equal(t, failed.Host != "", true, what...)
+	assert.True(t, failed.Host != "", what...)
 }
 
 // wantGrant checks the token of a grant, that it is of a peer, and has no secret of a client.

@@ -124,10 +124,10 @@ func TestLogins(t *testing.T) {
 				scope = "less"
 			}
 			assert.Equal(t, fmt.Sprint(g.Scopes), "["+scope+"]", "scopes")
-			assert.Equal(t, g.Token.Expires.IsZero(), false, "it does not expire")
+			assert.False(t, g.Token.Expires.IsZero(), "it does not expire")
 			for range 2 {
 				fresh := assert.Value(l.flow.Refresh(t.Context(), g))(t)
-				assert.Equal(t, fresh.Token.Access != g.Token.Access, true, "the same token again")
+				assert.True(t, fresh.Token.Access != g.Token.Access, "the same token again")
 				g = fresh
 			}
 			assert.OK(t, l.flow.Revoke(t.Context(), g))
@@ -166,7 +166,7 @@ func TestLoginIsCompletedOnce(t *testing.T) {
 			assert.Equal(t, assert.As[*auth.OAuthError](t, err).Code, "invalid_grant")
 		}
 	}
-	assert.Equal(t, done <= 1, true, "%d were completed", done)
+	assert.True(t, done <= 1, "%d were completed", done)
 }
 
 // TestRegistrationIsGone: an authorization server that has forgotten a client is
@@ -177,7 +177,7 @@ func TestRegistrationIsGone(t *testing.T) {
 	l.as.Purge()
 	assert.Equal(t, assert.As[*auth.OAuthError](t, errOf(l.flow.Refresh(t.Context(), g))).Code, "invalid_client")
 	again := assert.Value(l.flow.Register(t.Context(), l.authority, loginURI, nil))(t)
-	assert.Equal(t, again.ID != l.client.ID, true, "has the same client again")
+	assert.True(t, again.ID != l.client.ID, "has the same client again")
 	l.pending = assert.Value(l.flow.Begin(l.authority, again, loginURI, nil))(t)
 	assert.Value(l.complete(t))(t)
 }

@@ -54,10 +54,10 @@ func FuzzLoopbackPage(f *testing.F) {
 		assert.Equal(t, right, (status == http.StatusOK), "status %d", status)
 		select {
 		case callback := <-b.callback:
-			assert.Equal(t, right, true, "it is the answer")
+			assert.True(t, right, "it is the answer")
 			assert.Equal(t, callback, "http://127.0.0.1:1/callback?"+query, "came back")
 		default:
-			assert.Equal(t, right, false, "the answer was lost")
+			assert.False(t, right, "the answer was lost")
 		}
 		status, _ = ask(b, request(http.MethodGet, host, "/callback", "state=right"))
 		assert.Equal(t, status == http.StatusGone, right, "then status %d", status)
@@ -76,7 +76,7 @@ func TestLoopbackPageIsSentFirst(t *testing.T) {
 		b.ServeHTTP(w, &http.Request{Method: http.MethodGet, Host: host, URL: &url.URL{Path: "/callback", RawQuery: "code=1&state=right"}})
 	}()
 	<-b.callback
-	assert.Equal(t, w.Flushed, true, "flushed")
+	assert.True(t, w.Flushed, "flushed")
 	assert.Contains(t, w.Body.String(), "</html>\n", "page")
 	<-served
 }

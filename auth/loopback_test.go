@@ -74,7 +74,7 @@ func TestLoopback(t *testing.T) {
 	res, body := get(t, "GET", want, "")
 	assert.Equal(t, res.StatusCode, http.StatusOK, "status")
 	assert.Contains(t, body, "Almost done", "page")
-	assert.Equal(t, res.Close, true, "the connection is closed")
+	assert.True(t, res.Close, "the connection is closed")
 	for name, value := range map[string]string{
 		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
 	} {
@@ -292,7 +292,7 @@ func TestLoopbackRegistered(t *testing.T) {
 			got := l.RedirectURI()
 			u := assert.Value(url.Parse(got))(t)
 			assert.Equal(t, got, strings.Replace(test.want, "any", u.Port(), 1), "redirect URI")
-			assert.Equal(t, u.Port() != "" && u.Port() != "0", true, "the port %q is one", u.Port())
+			assert.True(t, u.Port() != "" && u.Port() != "0", "the port %q is one", u.Port())
 			query := u.Query()
 			query.Set("code", "1")
 			query.Set("state", state)
@@ -322,7 +322,7 @@ func TestLoopbackLocalhost(t *testing.T) {
 	_, port, _ := net.SplitHostPort(other.Addr().String())
 	l := show(t, "http://localhost:"+port+"/a")
 	u, _ := url.Parse(l.RedirectURI())
-	assert.Equal(t, u.Port() != port, true, "redirect URI %q", l.RedirectURI())
+	assert.True(t, u.Port() != port, "redirect URI %q", l.RedirectURI())
 	res, _ := get(t, "GET", "http://[::1]:"+u.Port()+"/a?code=1&state="+state, u.Host)
 	assert.Equal(t, res.StatusCode, 200, "status")
 	<-l.shown

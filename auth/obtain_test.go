@@ -74,7 +74,7 @@ func TestObtainBindsTheToken(t *testing.T) {
 	assert.Equal(t, g.Token.Type, "DPoP", "grant")
 	got := as.requests()
 	assert.Equal(t, len(got), 2, "requests")
-	assert.Equal(t, got[0].form.Has("scope"), false, "scope")
+	assert.False(t, got[0].form.Has("scope"), "scope")
 	want := assert.Value(thumbprint(g.DPoPKey))(t)
 	for _, r := range got {
 		claims, print := openProof(t, r.header.Get("DPoP"))
@@ -210,7 +210,7 @@ func TestEnterpriseRefused(t *testing.T) {
 			c := e.config()
 			c.Enterprise.Client.Secret = Secret(canary)
 			_, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil)
-			assert.Equal(t, errors.As(err, test.as), true, "%v is a %T", err, test.as)
+			assert.True(t, errors.As(err, test.as), "%v is a %T", err, test.as)
 			assert.Contains(t, err.Error(), test.text)
 			keepsSecrets(t, err, canary)
 			e.idp.only(t)

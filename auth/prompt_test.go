@@ -83,11 +83,11 @@ func checkHarmless(t *testing.T, shown string) {
 	t.Helper()
 	for line := range strings.Lines(shown) {
 		for _, r := range strings.TrimSuffix(line, "\n") {
-			assert.Equal(t, ' ' <= r && r < 0x7f, true, "%U in %q is harmless", r, line)
+			assert.True(t, ' ' <= r && r < 0x7f, "%U in %q is harmless", r, line)
 		}
-		assert.Equal(t, strings.HasPrefix(line, "bank") || strings.HasPrefix(line, `Server "bank"`), false, "line %q", line)
+		assert.False(t, strings.HasPrefix(line, "bank") || strings.HasPrefix(line, `Server "bank"`), "line %q", line)
 	}
-	assert.Equal(t, len(shown) <= 5000, true)
+	assert.True(t, len(shown) <= 5000)
 }
 
 // errOf returns the error of a call that returns a value as well.
@@ -292,7 +292,7 @@ func TestPasteURLBrokenScreen(t *testing.T) {
 	defer x.Close()
 	err := errOf(x.Show(t.Context(), pending("")))
 	assert.Fails(t, err)
-	assert.Equal(t, errors.Is(err, auth.ErrDeclined), false, "declined")
+	assert.False(t, errors.Is(err, auth.ErrDeclined), "declined")
 	assert.Lacks(t, err.Error(), state)
 }
 

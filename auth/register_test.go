@@ -168,7 +168,7 @@ func TestRegistrationAnswers(t *testing.T) {
 			assert.OK(t, err, "%s", c.body)
 			want := c.want
 			want.Issuer, want.Source, want.RedirectURIs = as.url, Dynamic, []string{redirectURI}
-			assert.Equal(t, reflect.DeepEqual(*got, want), true, "%s", c.body)
+			assert.True(t, reflect.DeepEqual(*got, want), "%s", c.body)
 			// It can be stored, found again and used for the next login.
 			assert.Equal(t, assert.Value(flow(t, Config{}).Register(t.Context(), a, redirectURI, got))(t).ID, "id", "%s: again", c.body)
 			as.only(t)
@@ -350,7 +350,7 @@ func TestConfiguredClient(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, len(as.requests()) <= before, true)
+	assert.True(t, len(as.requests()) <= before)
 }
 
 // TestClientOfAnotherIssuer has nothing sent as a client, or to one, that belongs

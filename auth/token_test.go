@@ -66,7 +66,7 @@ func TestTokenAnswers(t *testing.T) {
 		assert.Equal(t, token.Type+" "+token.Access.Reveal(), "Bearer A", "%s: token", c.body)
 		assert.Equal(t, token.Refresh.Reveal(), c.refresh, "%s: refresh token", c.body)
 		assert.Equal(t, strings.Join(scopes, " "), c.scopes, "%s: scopes", c.body)
-		assert.Equal(t, token.Obtained.Before(before) || token.Obtained.After(time.Now()), false, "%s: obtained at another time", c.body)
+		assert.False(t, token.Obtained.Before(before) || token.Obtained.After(time.Now()), "%s: obtained at another time", c.body)
 		want := Token{Access: token.Access, Type: token.Type, Refresh: token.Refresh, Obtained: token.Obtained.Round(0)}
 		if c.life != 0 {
 			want.Expires = want.Obtained.Add(c.life)
@@ -183,10 +183,10 @@ func TestNoSecretsInErrors(t *testing.T) {
 		_, err2 := f.Refresh(t.Context(), g)
 		_, err3 := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
 		for i, err := range []error{err1, err2, err3, f.Revoke(t.Context(), g)} {
-			assert.Equal(t, err != nil || i == 3, true, "request %d fails", i)
+			assert.True(t, err != nil || i == 3, "request %d fails", i)
 			keepsSecrets(t, err, secrets...)
 		}
-		assert.Equal(t, len(as.requests()) >= 4, true, "all was asked for")
+		assert.True(t, len(as.requests()) >= 4, "all was asked for")
 	}
 }
 
@@ -273,7 +273,7 @@ func TestNonces(t *testing.T) {
 	for i, want := range []int{2, 3, 4} { // the nonce of an answer spares a round
 		fresh := assert.Value(f.Refresh(t.Context(), g))(t)
 		assert.Equal(t, fresh.Token.Type, "DPoP", "type")
-		assert.Equal(t, fresh.DPoPKey == g.DPoPKey, true, "it is bound to the same key")
+		assert.True(t, fresh.DPoPKey == g.DPoPKey, "it is bound to the same key")
 		assert.Equal(t, len(as.requests()), want, "refresh %d: requests so far", i)
 	}
 	proofs := map[string]bool{}
@@ -309,7 +309,7 @@ func TestNoncesOfManyOrigins(t *testing.T) {
 	for i := range 10 * maxNonces {
 		n.keep(fmt.Sprintf("https://as%d.example.com/token", i), "n")
 	}
-	assert.Equal(t, len(n.byOrigin) <= maxNonces, true, "%d origins are few", len(n.byOrigin))
+	assert.True(t, len(n.byOrigin) <= maxNonces, "%d origins are few", len(n.byOrigin))
 	n.keep("https://as.example.com/token", "newest")
 	assert.Equal(t, n.newest("https://as.example.com/other?x=y"), "newest")
 	assert.Equal(t, n.newest("https://as.example.com:8443/token"), "", "for another origin")
@@ -349,17 +349,17 @@ func FuzzTokenAnswer(f *testing.F) {
 			return
 		}
 		life, err := a.lifetime("expires_in")
-		assert.Equal(t, err != nil || 0 <= life && life <= maxLifetime, true, "the lifetime %v is within bounds", life)
+		assert.True(t, err != nil || 0 <= life && life <= maxLifetime, "the lifetime %v is within bounds", life)
 		code := a.code()
-		assert.Equal(t, len(code) <= maxCode, true, "the code %q is short", code)
-		assert.Equal(t, strings.ContainsAny(code, " <>\"'\r\n\x1b"), false, "the code %q is odd", code)
+		assert.True(t, len(code) <= maxCode, "the code %q is short", code)
+		assert.False(t, strings.ContainsAny(code, " <>\"'\r\n\x1b"), "the code %q is odd", code)
 		token, _, err := readToken(a, false)
 		if err != nil {
 			return
 		}
 		assert.Equal(t, token.Type, "Bearer", "type")
-		assert.Equal(t, token.Access != "", true, "there is a token")
-		assert.Equal(t, strings.ContainsFunc(token.Access.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }), false, "the token is odd")
+		assert.True(t, token.Access != "", "there is a token")
+		assert.False(t, strings.ContainsFunc(token.Access.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }), "the token is odd")
 	})
 }
 
@@ -424,11 +424,11 @@ func TestRefresh(t *testing.T) {
 			fresh := assert.Value(flow(t, Config{}).Refresh(t.Context(), g))(t)
 			assert.Equal(t, fresh.Token.Refresh.Reveal()+" "+strings.Join(fresh.Scopes, " "), c.want, "refresh token and scopes")
 			assert.Equal(t, fresh.Token.Access.Reveal(), "AT2", "access token")
-			assert.Equal(t, fresh.Token.Obtained.After(old.Token.Obtained), true, "it is newer")
-			assert.Equal(t, reflect.DeepEqual(*g, old), true, "the old grant is as it was")
+			assert.True(t, fresh.Token.Obtained.After(old.Token.Obtained), "it is newer")
+			assert.True(t, reflect.DeepEqual(*g, old), "the old grant is as it was")
 			kept := *fresh
 			kept.Token, kept.Scopes = old.Token, old.Scopes
-			assert.Equal(t, reflect.DeepEqual(kept, old), true, "the rest stays")
+			assert.True(t, reflect.DeepEqual(kept, old), "the rest stays")
 			wantPosted(t, as.only(t), "/token", "grant_type", "refresh_token", "refresh_token", "RT", "client_id", "client", "resource", g.Authority.Resource)
 		})
 	}

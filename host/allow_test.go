@@ -267,7 +267,7 @@ func TestLaunchProgramNotFound(t *testing.T) {
 	p.apply(h, `{"command":"no-such-program-here"}`)
 	status := h.Servers()[0]
 	assert.Is(t, status.Err, exec.ErrNotFound, "stage")
-	assert.Equal(t, status.Stage == host.StageNotAllowed, false, "stage")
+	assert.False(t, status.Stage == host.StageNotAllowed, "stage")
 }
 
 // A host can be closed while servers wait.

@@ -96,7 +96,7 @@ func TestBusyServerRefusesBeforeApproval(t *testing.T) {
 			_, err := h.Registry().Call(ctx, "s__a", json.RawMessage(`no JSON`))
 
 			busy := assert.As[*mcp.BusyError](t, err)
-			assert.Equal(t, busy.RetryAfter > 0, true, "RetryAfter")
+			assert.True(t, busy.RetryAfter > 0, "RetryAfter")
 			assert.Equal(t, asked.Load(), 0, "the approver was asked times")
 			inspected := assert.Value(h.Inspect("s"))(t)
 			assert.Equal(t, inspected.Calls.Total.Refused, 1, "refused calls")

@@ -64,7 +64,7 @@ func TestCallOutcomes(t *testing.T) {
 func TestCallsOfAMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m callMeter
-		assert.Equal(t, m.calls().ErrorRate == nil && m.calls().Latency == nil, true, "nothing of what is unused")
+		assert.True(t, m.calls().ErrorRate == nil && m.calls().Latency == nil, "nothing of what is unused")
 		record := func(took time.Duration, res *mcp.CallToolResult, err error) {
 			end := m.begin()
 			time.Sleep(took)
@@ -83,7 +83,7 @@ func TestCallsOfAMeter(t *testing.T) {
 		assert.Equal(t, c.Latency.Count, 3, "calls of the latency")
 		last := m.lastFailure()
 		assert.Contains(t, fmt.Sprint(last.Err), "down", "last failure")
-		assert.Equal(t, last.At.Equal(time.Now()), true, "last failure at")
+		assert.True(t, last.At.Equal(time.Now()), "last failure at")
 	})
 }
 

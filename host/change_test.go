@@ -179,7 +179,7 @@ func TestHungServerCanBeDisabledWhileItIsEnabled(t *testing.T) {
 	asked(1)
 	assert.OK(t, h.Disable(watchdog(t), "hung"), "Disable")
 	assert.Fails(t, <-enabled, "Enable says that a server is ready that was disabled instead")
-	assert.Equal(t, status(t, h, "hung").Enabled, false, "in the end")
+	assert.False(t, status(t, h, "hung").Enabled, "in the end")
 	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 0 })
 }
 
@@ -202,7 +202,7 @@ func TestApplyReturnsWithItsContext(t *testing.T) {
 	})
 	cancel()
 	assert.Is(t, <-applied, context.Canceled, "Apply")
-	assert.Equal(t, status(t, h, "hung").Enabled, true, "the hung server")
+	assert.True(t, status(t, h, "hung").Enabled, "the hung server")
 	report := assert.Value(h.Apply(watchdog(t), parseEntries(t, "other", `{"command": "x", "args": ["1"]}`)))(t)
 	assert.Equal(t, len(report.Kept), 1, "the next Apply")
 	assert.Equal(t, len(report.Stopped), 1, "the next Apply")

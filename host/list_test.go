@@ -108,7 +108,7 @@ func TestAnnouncedChangeThatCannotBeRead(t *testing.T) {
 					assert.Equal(t, held.Name, "s__echo", "the name")
 					assert.Contains(t, fmt.Sprint(err), "the change cannot be read")
 					assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
-					assert.Equal(t, time.Since(began) <= 5*time.Second, true, "an answer within 5s")
+					assert.True(t, time.Since(began) <= 5*time.Second, "an answer within 5s")
 					assert.Equal(t, len(server.Received("tools/call")), before, "calls at the server")
 				}
 				until(t, h, "s", "said to be unreadable", func(s host.Status) bool { return s.Err != nil })

@@ -286,14 +286,14 @@ func TestConfigureLogins(t *testing.T) {
 	for _, r := range as.Requests() {
 		registered = registered || strings.Contains(r.Body, "the agent of s")
 	}
-	assert.Equal(t, registered, true, "the name was not sent")
+	assert.True(t, registered, "the name was not sent")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	assert.Fails(t, w.apply(&config.Server{Name: "s", URL: rs.URL, Description: "bad"}).Failed["s"])
 	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user", "after a bad change")
 	mu.Lock()
 	defer mu.Unlock()
-	assert.Equal(t, slices.Contains(seen, "s "), true, "configured")
-	assert.Equal(t, slices.Contains(seen, "s bad"), true, "configured")
+	assert.True(t, slices.Contains(seen, "s "), "configured")
+	assert.True(t, slices.Contains(seen, "s bad"), "configured")
 }
 
 // While a server is replaced by one at another address, which then fails, calls of the
@@ -363,7 +363,7 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user")
 	for _, token := range tokens(other) {
-		assert.Equal(t, slices.Contains(tokens(rs), token), false, "the other address has seen a token of this one")
+		assert.False(t, slices.Contains(tokens(rs), token), "the other address has seen a token of this one")
 	}
 }
 
@@ -439,7 +439,7 @@ func TestTokensForATransportOfTheProgram(t *testing.T) {
 	source := assert.Value(handler.TokenSource(watchdog(t)))(t)
 	before, err := source.Token()
 	assert.OK(t, err)
-	assert.Equal(t, before.AccessToken == "", false, "no token")
+	assert.False(t, before.AccessToken == "", "no token")
 
 	w.apply(&config.Server{Name: "s", URL: two.NewMCP(nil).URL})
 	w.logIn(two, "", "s")

@@ -39,7 +39,7 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 		"off", child(t, "off", `"enabled": false`),
 	), &host.Options{Transport: killSoon("silent")})
 
-	assert.Equal(t, strings.HasPrefix(assert.Value(call(t, h, "good__echo", `{"text":"hi"}`))(t), "hi "), true, "good")
+	assert.True(t, strings.HasPrefix(assert.Value(call(t, h, "good__echo", `{"text":"hi"}`))(t), "hi "), "good")
 	assert.Equal(t, names(h), "good__echo", "tools")
 
 	// That the process has ended may be known after the end of its output only.
@@ -49,7 +49,7 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 	assert.Contains(t, exit.Stderr, "no licence found", "exit")
 	s := status(t, h, "gone")
 	assert.Is(t, s.Err, exec.ErrNotFound, "gone")
-	assert.Equal(t, s.State.Phase == mcp.Ready, false, "gone")
+	assert.False(t, s.State.Phase == mcp.Ready, "gone")
 	assert.Is(t, status(t, h, "silent").Err, context.DeadlineExceeded, "silent")
 
 	at := assert.As[*config.Error](t, status(t, h, "broken").Err, "broken")
@@ -57,7 +57,7 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 	assert.Equal(t, at.Key, "mcpServers.broken.comand", "broken")
 	s = status(t, h, "off")
 	assert.OK(t, s.Err, "off")
-	assert.Equal(t, s.Enabled, false, "off")
+	assert.False(t, s.Enabled, "off")
 	assert.Equal(t, s.State.Phase, mcp.Idle, "off")
 }
 
@@ -65,7 +65,7 @@ func TestOpenReportsTheFile(t *testing.T) {
 	path := write(t, "a", `{"command": "x",, }`)
 	_, err := host.Open(watchdog(t), path, nil)
 	assert.Fails(t, err, "malformed")
-	assert.Equal(t, strings.HasPrefix(err.Error(), path+":3:"), true, "malformed")
+	assert.True(t, strings.HasPrefix(err.Error(), path+":3:"), "malformed")
 	_, err = host.Open(watchdog(t), filepath.Join(t.TempDir(), "none"), nil)
 	assert.Is(t, err, fs.ErrNotExist, "missing")
 }
@@ -199,7 +199,7 @@ func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
 			}()
 			entry := `{"command": "x"` + required + `}`
 			h, err := host.Open(ctx, write(t, "hung", entry, "good", `{"command": "x"}`, "stuck", entry), opts)
-			assert.Equal(t, h == nil, true, "a host")
+			assert.True(t, h == nil, "a host")
 			assert.Is(t, err, context.Canceled)
 			assert.Is(t, err, stopped)
 
@@ -251,7 +251,7 @@ func TestRequiredServersAreReported(t *testing.T) {
 	assert.As[*config.UnsetVariableError](t, servers.Failed["a"], "a")
 
 	assert.Fails(t, servers.Failed["b"], "b")
-	assert.Equal(t, strings.HasPrefix(err.Error(), `host: required: server "a" (`), true, "has prefix")
+	assert.True(t, strings.HasPrefix(err.Error(), `host: required: server "a" (`), "has prefix")
 }
 
 // Apply waits for all, and says for which it could not any more.

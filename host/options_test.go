@@ -203,7 +203,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 			for i, key := range []string{"evn", "disabledd"} {
 				got := warnings[i].Error()
 				assert.Contains(t, got, key, "warning")
-				assert.Equal(t, strings.HasPrefix(got, path+":4:"), true, "warning")
+				assert.True(t, strings.HasPrefix(got, path+":4:"), "warning")
 				assert.Equal(t, strings.Count(logged, "mcpServers.odd."+key), 1, "%s was logged", key)
 				assert.Contains(t, fmt.Sprint(d.Hints), key, "hints")
 			}

@@ -37,7 +37,7 @@ func TestPoolGivesUpTheConnOfAPredecessor(t *testing.T) {
 	key := session.Key{User: "anna", Server: "s"}
 	was := assert.Value(h.pool.take(t.Context(), old, key))(t)
 	is := assert.Value(h.pool.take(t.Context(), next, key))(t)
-	assert.Equal(t, was.take(), false, "the predecessor's conn can be taken")
+	assert.False(t, was.take(), "the predecessor's conn can be taken")
 	old.retire(false)
 	h.pool.drop(was)
 	<-was.quiet
@@ -250,7 +250,7 @@ func TestRefusedAnswer(t *testing.T) {
 		inner, e, err := g.transport(t.Context())
 		assert.OK(t, err)
 		h, ok := inner.(*transport.HTTP)
-		assert.Equal(t, ok, true, "ok")
+		assert.True(t, ok, "ok")
 		assert.Equal(t, h.URL, "said")
 		assert.Equal(t, e.Headers["X"], "said")
 	}

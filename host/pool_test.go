@@ -101,9 +101,9 @@ func TestPoolOfBusyUsers(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(got), "[w1 w2 w3 w4 w5 w6]", "the users who waited")
 	close(holding.leave)
 	for range places {
-		assert.Equal(t, strings.HasPrefix(<-answers, "user"), true, "a user with a place")
+		assert.True(t, strings.HasPrefix(<-answers, "user"), "a user with a place")
 	}
-	assert.Equal(t, holding.most.Load() <= places, true, "at most %d connections: %d", places, holding.most.Load())
+	assert.True(t, holding.most.Load() <= places, "at most %d connections: %d", places, holding.most.Load())
 }
 
 // Users who wait for a place learn that the host ends.
@@ -198,7 +198,7 @@ func TestClientOfTheContextsUser(t *testing.T) {
 	assert.Equal(t, same, a, "the client by the key is another one")
 	b, err := h.Client(ann, session.Key{User: "bob", Server: "s"})
 	assert.OK(t, err, "the client of the key's user is that of the context's")
-	assert.Equal(t, b == a, false, "the client of the key's user is that of the context's")
+	assert.False(t, b == a, "the client of the key's user is that of the context's")
 
 	_, err = h.Client(ann, session.Key{User: "ann", Server: "none"})
 	assert.As[*host.UnknownServerError](t, err, "no such server")
@@ -234,9 +234,9 @@ func TestHungServerLeavesPlaces(t *testing.T) {
 	}
 	close(hung.leave)
 	for range users {
-		assert.Equal(t, strings.HasPrefix(<-answers, "u"), true, "an answer of the hung server")
+		assert.True(t, strings.HasPrefix(<-answers, "u"), "an answer of the hung server")
 	}
-	assert.Equal(t, hung.most.Load() <= places-places/4, true, "places left by one server: %d clients", hung.most.Load())
+	assert.True(t, hung.most.Load() <= places-places/4, "places left by one server: %d clients", hung.most.Load())
 }
 
 // A sessionServer is a server of many users over HTTP that counts sessions and requests.
@@ -476,5 +476,5 @@ func TestUsersShareWhatTheServerRefused(t *testing.T) {
 		assert.Equal(t, s.count(method), want, "%s", method)
 	}
 	const most = 4 // a session may begin before the one before has ended
-	assert.Equal(t, s.connections.Load() <= most, true, "at most %d connections for 21 sessions: %d", most, s.connections.Load())
+	assert.True(t, s.connections.Load() <= most, "at most %d connections for 21 sessions: %d", most, s.connections.Load())
 }

@@ -245,8 +245,8 @@ func TestSecurityPage(t *testing.T) {
 		begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->\n"
 		before, rest, ok := strings.Cut(page, begin)
 		_, after, ends := strings.Cut(rest, end)
-		assert.Equal(t, ok, true, "%s has no place for the table %q", file, name)
-		assert.Equal(t, ends, true, "%s has no place for the table %q", file, name)
+		assert.True(t, ok, "%s has no place for the table %q", file, name)
+		assert.True(t, ends, "%s has no place for the table %q", file, name)
 		page = before + begin + table + end + after
 	}
 	switch {

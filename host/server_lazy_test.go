@@ -35,7 +35,7 @@ func cacheCatalogs(t *testing.T, path string, opts *host.Options) {
 	h := assert.Value(host.Open(watchdog(t), path, patient(opts)))(t)
 	assert.OK(t, h.Refresh(watchdog(t)), "the first Refresh")
 	for _, s := range h.Servers() {
-		assert.Equal(t, s.Tools == 0, false, "after the first Refresh")
+		assert.False(t, s.Tools == 0, "after the first Refresh")
 	}
 	assert.OK(t, h.Shutdown(watchdog(t)))
 }
@@ -228,7 +228,7 @@ func TestCallsAtTheMomentOfTheIdleStop(t *testing.T) {
 			}
 			wg.Wait()
 		}
-		assert.Equal(t, pipes.living.Load() <= 1, true, "one server: %d", pipes.living.Load())
+		assert.True(t, pipes.living.Load() <= 1, "one server: %d", pipes.living.Load())
 		_ = h.Close()
 	})
 }

@@ -35,7 +35,7 @@ func TestKilledServerServesTheNextCall(t *testing.T) {
 	pid := status(t, h, "s").State.PID
 	kill(t, pid)
 	second := assert.Value(call(t, h, "s__echo", `{"text":"b"}`))(t)
-	assert.Equal(t, first == second, false, "the same answer")
+	assert.False(t, first == second, "the same answer")
 	assert.Lacks(t, second, fmt.Sprint(pid), "an answer of a new process")
 }
 
@@ -60,7 +60,7 @@ func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 		pipes.hangUp()
 		time.Sleep(time.Minute - time.Second)
 		s := status(t, h, "s")
-		assert.Equal(t, s.State.Phase == mcp.Ready, false, "ready after the loss")
+		assert.False(t, s.State.Phase == mcp.Ready, "ready after the loss")
 		assert.Contains(t, fmt.Sprint(s.Err), "maintenance", "after the loss")
 		assert.Equal(t, names(h), "s__echo", "tools within the time of grace")
 		time.Sleep(2 * time.Second)
@@ -79,17 +79,17 @@ func TestDisableEnableRestart(t *testing.T) {
 	pid := status(t, h, "a").State.PID
 	assert.OK(t, h.Disable(ctx, "a"))
 	s := status(t, h, "a")
-	assert.Equal(t, s.Enabled, false, "disabled")
+	assert.False(t, s.Enabled, "disabled")
 	assert.Equal(t, s.Tools, 0, "disabled")
 	assert.Equal(t, names(h), "b__echo", "disabled")
-	assert.Equal(t, alive(pid), false, "the process of a disabled server lives")
+	assert.False(t, alive(pid), "the process of a disabled server lives")
 	assert.Fails(t, errOf(h.Client(t.Context(), session.Key{Server: "a"})), "a disabled server has a client")
 	assert.OK(t, h.Enable(ctx, "a"))
 	assert.OK(t, h.Enable(ctx, "a"), "enabling twice")
 	before := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
 	assert.OK(t, h.Restart(ctx, "a"))
 	after := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
-	assert.Equal(t, before == after, false, "restart")
+	assert.False(t, before == after, "restart")
 
 	assert.As[*host.UnknownServerError](t, h.Restart(ctx, "c"), "unknown server")
 }
@@ -99,7 +99,7 @@ func TestEnableReportsTheFailure(t *testing.T) {
 	h := open(t, write(t, "exit", child(t, "exit", `"enabled": false`)), nil)
 
 	assert.Fails(t, h.Enable(watchdog(t), "exit"))
-	assert.Equal(t, status(t, h, "exit").Enabled, true, "an enabled server that fails is not tried again")
+	assert.True(t, status(t, h, "exit").Enabled, "an enabled server that fails is not tried again")
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
@@ -112,11 +112,11 @@ func TestCloseLeavesNothing(t *testing.T) {
 	h := open(t, path, nil)
 	server := status(t, h, "family").State.PID
 	grandchild := readPID(t, path)
-	assert.Equal(t, alive(server), true, "the family does not live")
-	assert.Equal(t, alive(grandchild), true, "the family does not live")
+	assert.True(t, alive(server), "the family does not live")
+	assert.True(t, alive(grandchild), "the family does not live")
 	assert.OK(t, h.Close())
-	assert.Equal(t, alive(server), false, "a process is left")
-	assert.Equal(t, alive(grandchild), false, "a process is left")
+	assert.False(t, alive(server), "a process is left")
+	assert.False(t, alive(grandchild), "a process is left")
 	assert.Equal(t, countFDs(t), fds)
 	assert.Equal(t, names(h), "", "tools")
 	assert.OK(t, h.Close(), "second Close")

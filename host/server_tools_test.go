@@ -205,7 +205,7 @@ func TestDamagedStateIsHarmless(t *testing.T) {
 		assert.Equal(t, assert.Value(os.Stat(name))(t).Mode().Perm()&0o077, 0)
 		assert.Lacks(t, filepath.Base(name), "tmp", "a file is left")
 	}
-	assert.Equal(t, kept == 0, false, "no file holds the catalogue")
+	assert.False(t, kept == 0, "no file holds the catalogue")
 	damages := map[string]func(name string, data []byte) error{
 		"emptied":   func(name string, _ []byte) error { return os.WriteFile(name, nil, 0o600) },
 		"cut":       func(name string, data []byte) error { return os.WriteFile(name, data[:len(data)/2], 0o600) },
@@ -277,7 +277,7 @@ func TestCatalogueIsOfItsEntry(t *testing.T) {
 		opts.Registry = registry.New(nil) // without ledger: nothing but the catalogue decides
 		h := open(t, path, opts)
 		assert.Equal(t, names(h), "", "%s: tools of another entry", entry)
-		assert.Equal(t, status(t, h, "s").Stage == host.StageCached, false, "%s", entry)
+		assert.False(t, status(t, h, "s").Stage == host.StageCached, "%s", entry)
 	}
 	close(gate)
 }
@@ -354,7 +354,7 @@ func TestTwoHostsShareTheirState(t *testing.T) {
 	}
 	wg.Wait()
 	for name := range stateFiles(t, opts.StateDir) {
-		assert.Equal(t, strings.HasPrefix(filepath.Base(name), "."), false, "a file is left")
+		assert.False(t, strings.HasPrefix(filepath.Base(name), "."), "a file is left")
 	}
 }
 
@@ -399,14 +399,14 @@ func TestCatalogsInAStoreThatHangs(t *testing.T) {
 		opts.Catalogs, opts.OpenWait = hungStore{storage.NewMemory()}, time.Minute
 		began := time.Now()
 		h := assert.Value(host.Open(t.Context(), path, opts))(t)
-		assert.Equal(t, time.Since(began) <= 3*time.Second, true, "2s")
+		assert.True(t, time.Since(began) <= 3*time.Second, "2s")
 		synctest.Wait()
 		began = time.Now()
 		assert.Equal(t, assert.Value(textOf(h.Registry().Call(t.Context(), "a__echo", nil)))(t), "1", "call")
 		assert.Equal(t, time.Since(began), 0, "call")
 		began = time.Now()
 		assert.OK(t, h.Close(), "Close")
-		assert.Equal(t, time.Since(began) <= 3*time.Second, true, "2s")
+		assert.True(t, time.Since(began) <= 3*time.Second, "2s")
 	})
 }
 

@@ -64,21 +64,21 @@ func TestProcessesAreReplacedUnderLoad(t *testing.T) {
 	pids := []int{status(t, h, "s").State.PID}
 	answers := replaceUnderLoad(t, h, entry, func(i int) {
 		pid := status(t, h, "s").State.PID
-		assert.Equal(t, pid == 0, false, "replacement")
-		assert.Equal(t, slices.Contains(pids, pid), false, "replacement")
+		assert.False(t, pid == 0, "replacement")
+		assert.False(t, slices.Contains(pids, pid), "replacement")
 		// What begins after Apply is answered by what it started.
 		assert.Equal(t, assert.Value(call(t, h, "s__echo", `{"text":"mine"}`))(t), fmt.Sprint("mine ", pid), "the call after replacement %d", i)
 		pids = append(pids, pid)
 	})
 	for text := range answers {
 		pid := assert.Value(strconv.Atoi(strings.TrimSpace(text)))(t)
-		assert.Equal(t, slices.Contains(pids, pid), true, "%q is the answer of a process that Apply did not start", text)
+		assert.True(t, slices.Contains(pids, pid), "%q is the answer of a process that Apply did not start", text)
 	}
 	last := pids[len(pids)-1]
 	for _, pid := range pids[:len(pids)-1] {
 		awaitExit(t, pid)
 	}
-	assert.Equal(t, alive(last), true, "the last process has ended, too")
+	assert.True(t, alive(last), "the last process has ended, too")
 }
 
 func TestServersOverHTTPAreReplacedUnderLoad(t *testing.T) {
@@ -207,7 +207,7 @@ func TestFailedReplacementLeavesNoProcess(t *testing.T) {
 		report := assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", entry)))(t)
 		assert.Fails(t, report.Failed["s"])
 		assert.Equal(t, status(t, h, "s").State.PID, old, "the old process")
-		assert.Equal(t, alive(old), true, "the old process")
+		assert.True(t, alive(old), "the old process")
 	}
 	eventually(t, "the end of what failed", func() bool { return len(leftovers(t, mark)) == 1 })
 }
@@ -283,11 +283,11 @@ func TestSnapshotsOfEarlierOutlastTheirServer(t *testing.T) {
 	pipes := &pipeServers{}
 	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x", "args": ["0"]}`))
 	tool, ok := h.Registry().Snapshot().Lookup("s__echo")
-	assert.Equal(t, ok, true, "no tool")
+	assert.True(t, ok, "no tool")
 	assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", `{"command": "x", "args": ["1"]}`)))(t)
 	eventually(t, "the end of the old server", func() bool { return pipes.living.Load() == 1 })
 	text, err := textOf(tool.Call(watchdog(t), json.RawMessage("{}")))
-	assert.Equal(t, err == nil && text == "1" || mcp.OutcomeOf(err) == mcp.NotSent, true, "a tool of before: %q, %v", text, err)
+	assert.True(t, err == nil && text == "1" || mcp.OutcomeOf(err) == mcp.NotSent, "a tool of before: %q, %v", text, err)
 }
 
 // probeMark is the variable by which the processes of one test are found, those that

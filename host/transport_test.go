@@ -137,7 +137,7 @@ func TestPrivateCertificates(t *testing.T) {
 			assert.Equal(t, len(status.Warnings), test.warnings, "warnings")
 		})
 	}
-	assert.Equal(t, shown.Load() == 0, false, "no certificate of a client at the server, want one")
+	assert.False(t, shown.Load() == 0, "no certificate of a client at the server, want one")
 }
 
 // A connectProxy tunnels to where it is asked to, and notes that.
@@ -200,7 +200,7 @@ func TestProxyOfAnEntry(t *testing.T) {
 	proxy.mu.Lock()
 	defer proxy.mu.Unlock()
 	assert.Contains(t, strings.Join(proxy.to, "\n"), "CONNECT "+strings.TrimPrefix(address, "https://"), "at the proxy")
-	assert.Equal(t, strings.Join(proxy.auth, "") == "", false, "no Proxy-Authorization")
+	assert.False(t, strings.Join(proxy.auth, "") == "", "no Proxy-Authorization")
 	for what, text := range map[string]string{"the launch": e.Launch().String(), "the record": e.Masked().String()} {
 		assert.Lacks(t, text, "pass-word-1", "proxy's password in %s", what)
 	}

@@ -43,10 +43,10 @@ func TestFailedReplacementIsShown(t *testing.T) {
 			t.Fatal("got no Unapplied, want the changed entry")
 		}
 		assert.Is(t, u.Err, errOutOfOrder, "error")
-		assert.Equal(t, u.Source.File == "", false, "no source of the entry, want one")
+		assert.False(t, u.Source.File == "", "no source of the entry, want one")
 		assert.Equal(t, u.Failures, 1, "failures")
-		assert.Equal(t, u.Since.Before(began) || u.Since.After(time.Now()), false, "another time: %v", u.Since)
-		assert.Equal(t, u.RetryAt.After(u.Since), true, "a later retry")
+		assert.False(t, u.Since.Before(began) || u.Since.After(time.Now()), "another time: %v", u.Since)
+		assert.True(t, u.RetryAt.After(u.Since), "a later retry")
 		health := assert.Value(doctor.HealthOf(h, "s"))(t)
 		assert.Equal(t, health.Level, doctor.LevelDegraded, "health")
 		assert.Equal(t, health.Action, doctor.ActionWait, "health")
@@ -72,11 +72,11 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 		if u == nil {
 			t.Fatal("got no Unapplied while it fails, want one")
 		}
-		assert.Equal(t, 5 <= u.Failures && u.Failures <= 60, true, "a few attempts in ten minutes: %d", u.Failures)
+		assert.True(t, 5 <= u.Failures && u.Failures <= 60, "a few attempts in ten minutes: %d", u.Failures)
 		pipes.down.Store(false)
 		hosttest.Sleep(3 * time.Minute)
 		s := status(t, h, "s")
-		assert.Equal(t, s.Unapplied == nil, true, "stage")
+		assert.True(t, s.Unapplied == nil, "stage")
 		assert.Equal(t, s.Stage, host.StageReady, "stage")
 		assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), "2", "answer")
 	})
@@ -116,7 +116,7 @@ func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 				pipes.down.Store(false)
 				assert.OK(t, c.do(t, m))
 				s := status(t, h, "s")
-				assert.Equal(t, s.Unapplied == nil, true, "stage")
+				assert.True(t, s.Unapplied == nil, "stage")
 				assert.Equal(t, s.Stage, host.StageReady, "stage")
 				assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), c.args, "answer")
 			})
@@ -137,7 +137,7 @@ func TestHintsJudgeTheEntryThatFailed(t *testing.T) {
 		}
 		d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 		for _, hint := range d.Hints {
-			assert.Equal(t, hint.Code == "bad_interpreter", false, "changed")
+			assert.False(t, hint.Code == "bad_interpreter", "changed")
 		}
 		if changed && d.Health.Action != doctor.ActionConfigure {
 			t.Errorf("got the action %s, want %s", d.Health.Action, doctor.ActionConfigure)

@@ -158,7 +158,7 @@ func TestIcons(t *testing.T) {
 		templates := assert.Value(collect(c.ResourceTemplates(t.Context())))(t)
 		prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
 		link, ok := mustCall(t, c, "a").Content[0].(*mcp.ResourceLink)
-		assert.Equal(t, ok, true, "no link")
+		assert.True(t, ok, "no link")
 		for where, icons := range map[string][]sdk.Icon{
 			"tool": tools[0].Icons, "resource": resources[0].Icons, "template": templates[0].Icons, "prompt": prompts[0].Icons,
 			"link": link.Icons, "server": c.State().Server.Icons,

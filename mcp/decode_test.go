@@ -191,7 +191,7 @@ func FuzzDecodeTask(f *testing.F) {
 		var invalid *ProtocolError
 		if err != nil {
 			invalid = assert.As[*ProtocolError](t, err)
-			assert.Equal(t, s == nil, true)
+			assert.True(t, s == nil)
 			if invalid.Path == "" {
 				t.Errorf("task %v, error %T %v", s, err, err)
 			}

@@ -130,7 +130,7 @@ func TestSecondRoundNotSent(t *testing.T) {
 	}})
 	err := errOf(call(t, c, "x"))
 	assert.Fails(t, err)
-	assert.Equal(t, mcp.SafeToRetry(err), false, "error %v would be repeated", err)
+	assert.False(t, mcp.SafeToRetry(err), "error %v would be repeated", err)
 }
 
 // A handler that waits in the middle of a call ends with the call's time, with

@@ -93,7 +93,7 @@ func TestFlightIsAContext(t *testing.T) {
 				context.AfterFunc(f, func() { late <- struct{}{} })
 				<-late
 				<-late
-				assert.Equal(t, stopped, false, "what was stopped has run")
+				assert.False(t, stopped, "what was stopped has run")
 				f.land()
 			})
 		})

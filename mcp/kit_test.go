@@ -354,7 +354,7 @@ func wantOutcome(t testing.TB, err error, want mcp.Outcome) {
 func wantNotSent(t testing.TB, err, target error, what ...any) {
 	t.Helper()
 	assert.Is(t, err, target, what...)
-	assert.Equal(t, mcp.SafeToRetry(err), true, "safe to retry %v", err)
+	assert.True(t, mcp.SafeToRetry(err), "safe to retry %v", err)
 }
 
 // wantInvalid checks that err tells where an answer is invalid. Any method will do if

@@ -126,7 +126,7 @@ func TestListEndsWithContext(t *testing.T) {
 		assert.Equal(t, yields, 2, "yields")
 		for r, err := range c.Resources(ctx) {
 			wantNotSent(t, err, context.DeadlineExceeded)
-			assert.Equal(t, r == nil, true)
+			assert.True(t, r == nil)
 		}
 	})
 }

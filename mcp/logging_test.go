@@ -298,7 +298,7 @@ func TestLogDefault(t *testing.T) {
 			found = found || strings.Contains(line, want) && strings.Contains(line, "server=scripted") && strings.Contains(line, `a\u{1b}[31m\u{202e}b\u{0}`) &&
 				strings.Contains(line, `l\u{1b}[2J`)
 		}
-		assert.Equal(t, found, true, "found")
+		assert.True(t, found, "found")
 	}
 	wantBetween(t, log.Len(), 0, 8_000, "bytes in the log")
 	assert.Equal(t, strings.Count(log.String(), "invalid log message"), 4, "invalid messages in the log")

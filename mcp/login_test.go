@@ -250,7 +250,7 @@ func TestLoginStepUp(t *testing.T) {
 			}
 			return nil
 		})
-		assert.Equal(t, wantLogin(t, errOf(call(t, c, "vip"))).StepUp(), true, "step up")
+		assert.True(t, wantLogin(t, errOf(call(t, c, "vip"))).StepUp(), "step up")
 		mustCall(t, c, "x")
 		stop()
 		assert.OK(t, <-watched)

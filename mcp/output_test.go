@@ -92,7 +92,7 @@ func TestOutputChecked(t *testing.T) {
 			for range 2 { // the second after the schema was compiled
 				res, err := call(t, c, "t")
 				if test.wantsWords != "" {
-					assert.Equal(t, res == nil, true, "a result beside the error")
+					assert.True(t, res == nil, "a result beside the error")
 					res = wantOutputError(t, err, test.wantPath, test.wantsWords).Result
 					if strings.Contains(err.Error(), "secret") || len(err.Error()) > 1000 {
 						t.Errorf("the error tells too much: %v", err)

@@ -125,7 +125,7 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 		}
 	}
 	for method := range s.script {
-		assert.Equal(t, seen[method], true, "seen")
+		assert.True(t, seen[method], "seen")
 	}
 }
 
@@ -215,7 +215,7 @@ func TestInvalidHeaderToolIsLeftOut(t *testing.T) {
 			for line := range strings.Lines(log.String()) {
 				found = found || strings.Contains(line, "level=WARN") && strings.Contains(line, tool) && strings.Contains(line, reason)
 			}
-			assert.Equal(t, found, true, "found")
+			assert.True(t, found, "found")
 		}
 	})
 }

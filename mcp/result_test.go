@@ -71,10 +71,10 @@ func TestResultRawOfChanged(t *testing.T) {
 			t.Fatal("got no raw form of a copy, want that of the result")
 		}
 		change(res)
-		assert.Equal(t, res.Raw() == nil, true, "%s: raw", what)
+		assert.True(t, res.Raw() == nil, "%s: raw", what)
 	}
-	assert.Equal(t, (&mcp.CallToolResult{}).Raw() == nil, true, "raw")
-	assert.Equal(t, (*mcp.CallToolResult)(nil).Raw() == nil, true, "raw")
+	assert.True(t, (&mcp.CallToolResult{}).Raw() == nil, "raw")
+	assert.True(t, (*mcp.CallToolResult)(nil).Raw() == nil, "raw")
 }
 
 func TestResultCheckRaw(t *testing.T) {
@@ -86,9 +86,9 @@ func TestResultCheckRaw(t *testing.T) {
 		t.Errorf("got %s to check, want %s", seen, res.Raw())
 	}
 	checked = res.CheckRaw(func(json.RawMessage) bool { return false })
-	assert.Equal(t, checked.Raw() == nil, true, "raw")
+	assert.True(t, checked.Raw() == nil, "raw")
 	wantDeep(t, checked.Content, res.Content, "content")
-	assert.Equal(t, res.Raw() == nil, false, "got no raw form of the result that was checked, want it as before")
+	assert.False(t, res.Raw() == nil, "got no raw form of the result that was checked, want it as before")
 	never := func(json.RawMessage) bool { t.Error("got a check, want none"); return true }
 	(*mcp.CallToolResult)(nil).CheckRaw(never)
 	(&mcp.CallToolResult{}).CheckRaw(never)
@@ -106,7 +106,7 @@ func TestResultSkipsContent(t *testing.T) {
 	assert.Equal(t, with.WithContent(), with, "got another result from one with content, want the same")
 	wantDeep(t, res.CheckRaw(func(json.RawMessage) bool { return false }).Content, whole.Content, "content")
 	res.IsError = true
-	assert.Equal(t, res.Raw() == nil, true, "raw")
+	assert.True(t, res.Raw() == nil, "raw")
 	if got := (*mcp.CallToolResult)(nil).WithContent(); got != nil {
 		t.Errorf("got %v of no result, want nothing", got)
 	}
@@ -148,7 +148,7 @@ func TestResultIsReadAgain(t *testing.T) {
 	data := assert.Value(json.Marshal(sent))(t)
 	var read mcp.CallToolResult
 	assert.OK(t, json.Unmarshal(data, &read))
-	assert.Equal(t, read.IsError, true, "is error")
+	assert.True(t, read.IsError, "is error")
 	if !reflect.DeepEqual(read.Content, sent.Content) || !reflect.DeepEqual(read.Meta, sent.Meta) || !reflect.DeepEqual(read.StructuredContent, sent.StructuredContent) {
 		t.Errorf("got %+v, want %+v", read, *sent)
 	}

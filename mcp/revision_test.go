@@ -427,7 +427,7 @@ func TestInitializeFirstIsShared(t *testing.T) {
 	opts := func() *mcp.ClientOptions { return &mcp.ClientOptions{InitializeFirst: shared} }
 	a := newAddress(t, newOldServer(t, rpcError(400, -32000, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "old")
-	assert.Equal(t, shared.Load(), true, "got no news of a server that was initialized")
+	assert.True(t, shared.Load(), "got no news of a server that was initialized")
 	var probes atomic.Int32
 	spared := newOldServer(t, func(v *webRequest) {
 		if v.Method == "server/discover" {
@@ -440,7 +440,7 @@ func TestInitializeFirstIsShared(t *testing.T) {
 	assert.Equal(t, probes.Load(), 0, "probes of a second client")
 	a.server.Store(newModernServer(t, rpcError(404, methodNotFound, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "new")
-	assert.Equal(t, shared.Load(), false, "got no news of a server that was replaced")
+	assert.False(t, shared.Load(), "got no news of a server that was replaced")
 }
 
 // A server that knows nothing of the probe for the newest revision is reached

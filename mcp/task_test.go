@@ -243,7 +243,7 @@ func TestTaskFailsWithResult(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"failed"}
 		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":[],"isError":true}`)})
-		assert.Equal(t, mustCall(t, newClient(t, p.to(server), nil), "must").IsError, true, "is error")
+		assert.True(t, mustCall(t, newClient(t, p.to(server), nil), "must").IsError, "is error")
 	})
 }
 

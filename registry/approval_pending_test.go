@@ -141,7 +141,7 @@ func TestSubject(t *testing.T) {
 	} {
 		now := e
 		edit(&now)
-		assert.Equal(t, subjectOf(placed(now)) == was, false, "another %s is the same", name)
+		assert.False(t, subjectOf(placed(now)) == was, "another %s is the same", name)
 	}
 	again := e
 	again.def, again.tool = e.def.clone(), nil
@@ -261,9 +261,9 @@ func TestOutcomesAreShared(t *testing.T) {
 			for n := range 50 {
 				last = finish(test.floods, test.from, n, test.answer)
 			}
-			assert.Equal(t, a.byID[other] != nil, true, "the outcome of another is kept")
-			assert.Equal(t, a.byID[last] != nil, true, "the last outcome is kept")
-			assert.Equal(t, a.ended.Len() <= 20, true, "outcomes are bounded")
+			assert.True(t, a.byID[other] != nil, "the outcome of another is kept")
+			assert.True(t, a.byID[last] != nil, "the last outcome is kept")
+			assert.True(t, a.ended.Len() <= 20, "outcomes are bounded")
 		})
 	}
 }
@@ -281,9 +281,9 @@ func TestGrantsAreShared(t *testing.T) {
 		a.grant(last, s, 0)
 	}
 	ok, _ := a.granted(ann, s)
-	assert.Equal(t, ok, true, "the grant of another user holds")
+	assert.True(t, ok, "the grant of another user holds")
 	ok, _ = a.granted(last, s)
-	assert.Equal(t, ok, true, "the last grant holds")
+	assert.True(t, ok, "the last grant holds")
 	assert.Equal(t, len(a.grants.byKey), 6, "grants")
 	for n := range 100 {
 		a.grant(grantKey{"", fmt.Sprint(n), "tool"}, s, 0)
@@ -294,7 +294,7 @@ func TestGrantsAreShared(t *testing.T) {
 // A negative limit means that there is none.
 func TestNegativeApprovalLimitsAreNone(t *testing.T) {
 	a := newApprovals(ApproverFunc(nil), approval.Options{TTL: -1, MaxPending: -1, MaxGrants: -1})
-	assert.Equal(t, a.opts.TTL >= 100*365*24*time.Hour, true, "%v is no limit", a.opts.TTL)
+	assert.True(t, a.opts.TTL >= 100*365*24*time.Hour, "%v is no limit", a.opts.TTL)
 	assert.Equal(t, a.opts.MaxPending, math.MaxInt, "maxPending")
 	assert.Equal(t, a.opts.MaxGrants, math.MaxInt, "maxGrants")
 }
@@ -312,7 +312,7 @@ func TestErrorsWeighWhatTheyHold(t *testing.T) {
 		"reason":  &approval.DeniedError{Reason: strings.Repeat("x", size)},
 	} {
 		got := newOutcome(nil, err).memory
-		assert.Equal(t, got >= size, true, "%s: %d bytes are enough", name, got)
+		assert.True(t, got >= size, "%s: %d bytes are enough", name, got)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestOutcomesLetMessagesGo(t *testing.T) {
 	there := weak.Make(&message[0])
 	kept := newOutcome(&mcp.CallToolResult{StructuredContent: message[:7:7]}, nil)
 	runtime.GC()
-	assert.Equal(t, there.Value() != nil, false, "the whole message in memory")
+	assert.False(t, there.Value() != nil, "the whole message in memory")
 	assert.Equal(t, string(kept.res.StructuredContent.(json.RawMessage)), `{"a":1}`, "structured content")
 }
 
@@ -336,7 +336,7 @@ func TestOutcomeThatPanics(t *testing.T) {
 	loop["a"] = loop
 	for _, value := range []any{panicking{}, loop} {
 		got := newOutcome(&mcp.CallToolResult{StructuredContent: value}, nil).memory
-		assert.Equal(t, got > maxKept, true, "%T: %d bytes are more than is ever kept", value, got)
+		assert.True(t, got > maxKept, "%T: %d bytes are more than is ever kept", value, got)
 	}
 }
 
@@ -603,6 +603,6 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 	assert.Equal(t, questioned, 0, "calls that the approver was asked again about as something else")
 	assert.Equal(t, len(ran), made, "calls that ran")
 	assert.Equal(t, made+stale+tooLate, calls*resumes, "resumes that ended as they may")
-	assert.Equal(t, made == 0, false)
-	assert.Equal(t, stale == 0, false)
+	assert.False(t, made == 0)
+	assert.False(t, stale == 0)
 }

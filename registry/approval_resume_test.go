@@ -114,13 +114,13 @@ func TestApprovalRunsOnce(t *testing.T) {
 					return
 				}
 				var unknown *approval.UnknownError
-				assert.Equal(t, errors.As(err, &unknown) && unknown.Reason != "" && unknown.ID == asked.ID, true, "an UnknownError with a reason")
+				assert.True(t, errors.As(err, &unknown) && unknown.Reason != "" && unknown.ID == asked.ID, "an UnknownError with a reason")
 				assert.Lacks(t, err.Error(), asked.ID)
 			})
 			group.Go(func() {
 				<-start
 				res, err := w.Await(t.Context(), asked.ID)
-				assert.Equal(t, err == nil && len(res.Content) == 1, true, "what is awaited has a block")
+				assert.True(t, err == nil && len(res.Content) == 1, "what is awaited has a block")
 			})
 		}
 		close(start)
@@ -142,7 +142,7 @@ func TestApprovalResumeAgainstRefuse(t *testing.T) {
 		group.Go(func() { _, resumed = w.Approve(t.Context(), asked.ID, nil) })
 		group.Go(func() { refused = w.Deny(t.Context(), asked.ID, "") })
 		group.Wait()
-		assert.Equal(t, (resumed == nil) != (refused == nil), true, "one of them wins")
+		assert.True(t, (resumed == nil) != (refused == nil), "one of them wins")
 		if resumed == nil {
 			want = append(want, `{}`)
 		}
@@ -186,11 +186,11 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 
 		// Asked anew, nothing is left of before.
 		again := w.mustAsk(t, ctx, "files__delete", `{}`)
-		assert.Equal(t, again.ID == asked.ID, false, "%s", name)
+		assert.False(t, again.ID == asked.ID, "%s", name)
 		// And a call that waits is replaced by what the tool is now.
 		mustReplace(t, w.Registry, "files", tool)
 		third := w.mustAsk(t, ctx, "files__delete", `{}`)
-		assert.Equal(t, third.ID == again.ID, false, "%s: the request for another tool", name)
+		assert.False(t, third.ID == again.ID, "%s: the request for another tool", name)
 		assert.OK(t, w.Deny(ctx, third.ID, ""))
 		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, again.ID, nil)))
 	}
@@ -207,7 +207,7 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	asked := w.mustAsk(t, ctx, "files__move", `{}`)
 	assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: "two"}, tools))(t)
 	wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
-	assert.Equal(t, w.isAllowed(t, ctx, "files__delete"), false, "the grant holds for another server")
+	assert.False(t, w.isAllowed(t, ctx, "files__delete"), "the grant holds for another server")
 	w.wantReached(t, `{"for":"session"}`)
 }
 
@@ -296,7 +296,7 @@ func TestApprovalUnderAnEndedContext(t *testing.T) {
 	assert.Is(t, err, context.Canceled)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
 	assert.Equal(t, calls, 0)
-	assert.Equal(t, w.isAllowed(t, t.Context(), "heedless"), false, "allowed for the session")
+	assert.False(t, w.isAllowed(t, t.Context(), "heedless"), "allowed for the session")
 }
 
 // A policy that was tightened meanwhile wins over the approval.
@@ -325,7 +325,7 @@ func TestApprovalAskedAgain(t *testing.T) {
 	})
 	assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
 	assert.Equal(t, fmt.Sprint(seen.ID, seen.Approved, seen.Reason, seen.Asked, seen.Expires), fmt.Sprint(asked.ID, true, "because", asked.Asked, asked.Expires), "the request")
-	assert.Equal(t, asked.Approved, false, "the former request is approved")
+	assert.False(t, asked.Approved, "the former request is approved")
 	w.setVerdict(approval.Ask) // what the approver allowed for the session holds
 	assert.Value(w.Call(t.Context(), "files__delete", nil))(t)
 }

@@ -133,7 +133,7 @@ func TestWithAsk(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("%T", err), test.want, "%v", test.decision)
 		got := only(t, *seen)
 		assert.Equal(t, got.User+string(got.Args), `ann{"path":"a"}`, "the request")
-		assert.Equal(t, got.Reason != "", true, "a request has a reason")
+		assert.True(t, got.Reason != "", "a request has a reason")
 		// What is allowed for the session is not asked about again.
 		_, _ = w.Call(ctx, "files__delete", json.RawMessage(`{"path":"b"}`))
 		assert.Equal(t, len(*seen), test.again, "%v: asked times after a second call", test.decision)

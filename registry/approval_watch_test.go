@@ -64,7 +64,7 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 		w.mustAsk(t, inConversation(t.Context(), "bob", "c1"), "files__delete", `{"a":1}`),
 		w.mustAsk(t, inConversation(t.Context(), "ann", "c2"), "files__delete", `{"a":1}`),
 	} {
-		assert.Equal(t, slices.Contains(ids, other.ID), false, "%s is taken for another call", other.Args)
+		assert.False(t, slices.Contains(ids, other.ID), "%s is taken for another call", other.Args)
 		wantBetween(t, len(other.ID), 22, math.MaxInt, "bytes of the id")
 		assert.Equal(t, strings.Trim(other.ID, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), "", "id")
 		ids = append(ids, other.ID)
@@ -82,7 +82,7 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 		return next(c, call)
 	}))
 	assert.Value(w.Approve(ctx, asked.ID, nil))(t)
-	assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID == asked.ID, false, "one approval for two calls")
+	assert.False(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID == asked.ID, "one approval for two calls")
 }
 
 // No user keeps the others out, and all together are bounded.
@@ -119,7 +119,7 @@ func TestApprovalExpires(t *testing.T) {
 		ctx := t.Context()
 		begun := time.Now()
 		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
-		assert.Equal(t, asked.Asked.Equal(begun) && asked.Expires.Equal(begun.Add(time.Minute)), true, "the times of the request")
+		assert.True(t, asked.Asked.Equal(begun) && asked.Expires.Equal(begun.Add(time.Minute)), "the times of the request")
 		var awaited sync.WaitGroup
 		for range 3 {
 			awaited.Go(func() {
@@ -131,13 +131,13 @@ func TestApprovalExpires(t *testing.T) {
 		assert.Equal(t, len(w.Approvals(ctx)), 1, "calls wait")
 		time.Sleep(time.Nanosecond)
 		assert.Equal(t, len(w.Approvals(ctx)), 0, "calls wait after their time")
-		assert.Equal(t, wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil))).Reason == "", false, "reason")
+		assert.False(t, wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil))).Reason == "", "reason")
 		wantError[*approval.UnknownError](t, w.Deny(ctx, asked.ID, ""))
 		awaited.Wait()
 		wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID))) // late, and still told
 		time.Sleep(time.Minute)
 		wantError[*approval.UnknownError](t, errorOf(w.Await(ctx, asked.ID)))
-		assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{}`).ID == asked.ID, false, "the same request")
+		assert.False(t, w.mustAsk(t, ctx, "files__delete", `{}`).ID == asked.ID, "the same request")
 		w.wantReached(t)
 	})
 }

@@ -53,7 +53,7 @@ func TestCatalogueFollowsServers(t *testing.T) {
 				}
 				assert.Equal(t, fmt.Sprint(got), fmt.Sprint(want))
 				assert.Equal(t, len(s.entries), len(want), "entries")
-				assert.Equal(t, slices.IsSortedFunc(s.entries, compareNames), true, "entries are sorted")
+				assert.True(t, slices.IsSortedFunc(s.entries, compareNames), "entries are sorted")
 				assert.Equal(t, len(s.Tools())+len(s.Quarantined()), len(want), "tools that are listed or held back")
 			}
 		})

@@ -58,9 +58,9 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 		&gate.Error{Server: "s", Tool: spell},
 		&registry.QuarantinedError{Name: spell, Change: &ledger.Change{Server: "s", Tool: spell, Kind: ledger.ToolChanged}},
 	} {
-		assert.Equal(t, strings.ContainsFunc(err.Error(), func(r rune) bool {
+		assert.False(t, strings.ContainsFunc(err.Error(), func(r rune) bool {
 			return r != '\n' && (!unicode.IsPrint(r) || r == 0x3164)
-		}), false, "%T: %q has hidden characters", err, err)
+		}), "%T: %q has hidden characters", err, err)
 	}
 }
 
@@ -130,10 +130,10 @@ func TestErrorResult(t *testing.T) {
 	} {
 		res := registry.ErrorResult(c.err)
 		assert.Equal(t, textOf(t, res), c.want, "%T", c.err)
-		assert.Equal(t, res.IsError, true, "%T: isError", c.err)
+		assert.True(t, res.IsError, "%T: isError", c.err)
 		assert.Lacks(t, textOf(t, res), "SECRET", "%T", c.err)
 	}
-	assert.Equal(t, registry.ErrorResult(nil) != nil, false, "no error became a result")
+	assert.False(t, registry.ErrorResult(nil) != nil, "no error became a result")
 }
 
 // What a server says when it refuses a call may repeat the key that it refused.

@@ -79,7 +79,7 @@ func TestFuncOutputSchemaOnlyForObjects(t *testing.T) {
 		"raw":                 returns(t, json.RawMessage("1")),
 		"implements no error": returns[error](t, nil),
 	} {
-		assert.Equal(t, tool.Definition().OutputSchema != nil, false, "%s: output schema", what)
+		assert.False(t, tool.Definition().OutputSchema != nil, "%s: output schema", what)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestFuncRefusesTypesAndNames(t *testing.T) {
 			tool, err := test.make()
 			assert.Equal(t, assert.As[*registry.DefinitionError](t, err, "Func").Field, test.field, "Func: field")
 			assert.Contains(t, err.Error(), test.says, "Func")
-			assert.Equal(t, tool != nil, false, "Func returned a tool and an error")
+			assert.False(t, tool != nil, "Func returned a tool and an error")
 		})
 	}
 	assert.Value(registry.Func(strings.Repeat("x", 122)+"aZ0_-.", "", ok))(t)
@@ -230,7 +230,7 @@ func TestFuncResults(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			res := assert.Value(test.tool.Call(t.Context(), nil))(t)
 			assert.Equal(t, textOf(t, res), test.text, "text")
-			assert.Equal(t, res.IsError, false, "isError")
+			assert.False(t, res.IsError, "isError")
 			structured, _ := res.StructuredContent.(json.RawMessage)
 			assert.Equal(t, string(structured), test.structured, "structured content")
 			assert.Equal(t, test.structured == "", res.StructuredContent == nil, "structured content")
@@ -251,7 +251,7 @@ func TestFuncResultsThatAreNone(t *testing.T) {
 	} {
 		res, err := tool.Call(t.Context(), nil)
 		assert.Equal(t, assert.As[*registry.ResultError](t, err, "%s", what).Tool, "tool", "%s: tool", what)
-		assert.Equal(t, res == nil, true, "%s", what)
+		assert.True(t, res == nil, "%s", what)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "%s: outcome", what)
 	}
 }
@@ -260,7 +260,7 @@ func TestFuncErrors(t *testing.T) {
 	tool := makeFunc(t, func(context.Context, none) (string, error) { return "ignored", errors.New("disk full") })
 	res := assert.Value(tool.Call(t.Context(), nil))(t)
 	assert.Equal(t, textOf(t, res), "disk full", "result")
-	assert.Equal(t, res.IsError, true, "result: isError")
+	assert.True(t, res.IsError, "result: isError")
 }
 
 func TestFuncContext(t *testing.T) {
@@ -286,7 +286,7 @@ func TestFuncContext(t *testing.T) {
 		cancel(nil)
 		if test.want == nil {
 			assert.OK(t, err, "%s", what)
-			assert.Equal(t, res.IsError, true, "%s: isError", what)
+			assert.True(t, res.IsError, "%s: isError", what)
 		} else {
 			assert.Is(t, err, test.want, "%s", what)
 			assert.Contains(t, fmt.Sprint(err), `"tool"`, "%s", what)
@@ -300,9 +300,9 @@ func TestFuncDoesNotRunAfterTheEnd(t *testing.T) {
 	ran := false
 	tool := makeFunc(t, func(context.Context, none) (none, error) { ran = true; return none{}, nil })
 	_, err := tool.Call(ctx, nil)
-	assert.Equal(t, ran, false, "ran")
+	assert.False(t, ran, "ran")
 	assert.Is(t, err, context.Canceled)
-	assert.Equal(t, mcp.SafeToRetry(err), true, "safe to retry")
+	assert.True(t, mcp.SafeToRetry(err), "safe to retry")
 }
 
 func TestFuncPanics(t *testing.T) {

@@ -37,13 +37,13 @@ func TestGrants(t *testing.T) {
 
 	// A plain approval is for one call.
 	assert.Value(w.Approve(t.Context(), w.mustAsk(t, ann, "files__move", `{}`).ID, nil))(t)
-	assert.Equal(t, w.isAllowed(t, ann, "files__move"), false, "one approval was taken for all")
+	assert.False(t, w.isAllowed(t, ann, "files__move"), "one approval was taken for all")
 
 	// A policy that says no wins over the grant.
 	w.setVerdict(approval.Deny)
 	wantError[*approval.DeniedError](t, errorOf(w.Call(ann, "files__delete", nil)))
 	w.setVerdict(approval.Ask)
-	assert.Equal(t, w.isAllowed(t, ann, "files__delete"), true, "the grant holds")
+	assert.True(t, w.isAllowed(t, ann, "files__delete"), "the grant holds")
 }
 
 // A grant is for the tool as it was.
@@ -52,15 +52,15 @@ func TestGrantOfAToolThatChanged(t *testing.T) {
 	w.allowForSession(t, t.Context(), "files__delete")
 	tool, _ := w.Snapshot().Lookup("files__delete")
 	mustReplace(t, w.Registry, "files", assert.Value(registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" }))(t))
-	assert.Equal(t, w.isAllowed(t, t.Context(), "files__delete"), false, "the grant holds for another tool")
+	assert.False(t, w.isAllowed(t, t.Context(), "files__delete"), "the grant holds for another tool")
 	// Once it was over it does not come back with the tool.
 	mustReplace(t, w.Registry, "files", tool)
-	assert.Equal(t, w.isAllowed(t, t.Context(), "files__delete"), false, "the grant came back")
+	assert.False(t, w.isAllowed(t, t.Context(), "files__delete"), "the grant came back")
 
 	// A server that comes back with the same tools is the same.
 	w.allowForSession(t, t.Context(), "files__delete")
 	w.connect(t)
-	assert.Equal(t, w.isAllowed(t, t.Context(), "files__delete"), true, "the grant outlives a connection")
+	assert.True(t, w.isAllowed(t, t.Context(), "files__delete"), "the grant outlives a connection")
 }
 
 func TestMaxGrants(t *testing.T) {
@@ -68,7 +68,7 @@ func TestMaxGrants(t *testing.T) {
 	conversation := func(id string) context.Context { return registry.WithConversation(t.Context(), id) }
 	w.allowForSession(t, conversation("1"), "files__delete")
 	w.allowForSession(t, conversation("2"), "files__delete")
-	assert.Equal(t, w.isAllowed(t, conversation("1"), "files__delete"), true, "the grant holds")
+	assert.True(t, w.isAllowed(t, conversation("1"), "files__delete"), "the grant holds")
 	w.allowForSession(t, conversation("3"), "files__delete")
 	for id, want := range map[string]bool{"1": true, "2": false, "3": true} {
 		assert.Equal(t, w.isAllowed(t, conversation(id), "files__delete"), want, "%s: allowed", id)
@@ -127,7 +127,7 @@ func TestGrantThatComesTooLate(t *testing.T) {
 	})
 	assert.Value(w.Call(ctx, "files__delete", nil))(t)
 	w.setVerdict(approval.Ask)
-	assert.Equal(t, w.isAllowed(t, ctx, "files__delete"), false, "a decision outlived the conversation")
+	assert.False(t, w.isAllowed(t, ctx, "files__delete"), "a decision outlived the conversation")
 
 	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
@@ -136,7 +136,7 @@ func TestGrantThatComesTooLate(t *testing.T) {
 	})
 	assert.Value(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}))(t)
 	w.setVerdict(approval.Ask)
-	assert.Equal(t, w.isAllowed(t, ctx, "files__delete"), false, "a grant outlived its being revoked")
+	assert.False(t, w.isAllowed(t, ctx, "files__delete"), "a grant outlived its being revoked")
 }
 
 // The approver learns of what the user allows for the session, however they are asked, and its denial wins.
@@ -164,9 +164,9 @@ func TestApproverLearnsOfSessions(t *testing.T) {
 				_, err = w.Call(deciding, "files__delete", json.RawMessage(`{}`))
 			}
 			wantList(t, seen, []bool{false, true}, "asked %s", asked)
-			assert.Equal(t, len(subjects) == 1 && !subjects[""], true, "asked %s: there is one subject", asked)
+			assert.True(t, len(subjects) == 1 && !subjects[""], "asked %s: there is one subject", asked)
 			assert.Equal(t, errors.As(err, new(*approval.DeniedError)), deny, "asked %s", asked)
-			assert.Equal(t, w.isAllowed(t, ctx, "files__delete") == deny, false, "asked %s: allowed later is not allowed now", asked)
+			assert.False(t, w.isAllowed(t, ctx, "files__delete") == deny, "asked %s: allowed later is not allowed now", asked)
 		}
 	}
 }

@@ -332,6 +332,6 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	stop()
 	callers.Wait()
 	assert.Equal(t, ran[1].Load(), 0, "calls of versions that nobody approved")
-	assert.Equal(t, ran[0].Load() == 0, false, "no call was made at all")
+	assert.False(t, ran[0].Load() == 0, "no call was made at all")
 	t.Log(ran[0].Load(), "calls")
 }

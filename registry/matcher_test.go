@@ -183,9 +183,9 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 func TestLookupIsExact(t *testing.T) {
 	s := snapshotOf(t, names.Names{}, "github/create_issue", "shell")
 	for _, name := range []string{"github_create_issue", "GITHUB__create_issue", "create_issue", "Shell", "shell "} {
-		assert.Equal(t, s.meant(name) == nil, false, "%q is not forgiven", name)
+		assert.False(t, s.meant(name) == nil, "%q is not forgiven", name)
 		_, listed := s.Lookup(name)
-		assert.Equal(t, listed, false, "%q is listed", name)
+		assert.False(t, listed, "%q is listed", name)
 	}
 }
 
@@ -224,7 +224,7 @@ func FuzzForgive(f *testing.F) {
 		if e == nil {
 			return
 		}
-		assert.Equal(t, utf8.ValidString(name), true, "a name that is forgiven is UTF-8")
+		assert.True(t, utf8.ValidString(name), "a name that is forgiven is UTF-8")
 		letters := func(s string) string { return strings.ReplaceAll(toolname.Fold(s).Folded, "_", "") }
 		asked := letters(name)
 		for _, prefix := range []string{"", letters(e.def.Origin.Server), "mcp" + letters(e.def.Origin.Server)} {
@@ -248,7 +248,7 @@ func TestMeant(t *testing.T) {
 			_, err := r.Call(t.Context(), name, nil)
 			assert.Equal(t, ok, want, "%q, exact %v", name, exact)
 			assert.Equal(t, ok, err == nil, "%q, exact %v", name, exact)
-			assert.Equal(t, !ok || def.Name == "show_it", true, "%q, exact %v, is %v", name, exact, def)
+			assert.True(t, !ok || def.Name == "show_it", "%q, exact %v, is %v", name, exact, def)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestMiddlewareOrder(t *testing.T) {
 	trace = nil
 	_, _ = r.Call(t.Context(), "unknown", nil)
 	_, _ = r.Call(t.Context(), "a", json.RawMessage("[]"))
-	assert.Equal(t, trace != nil, false, "middleware ran for refused calls")
+	assert.False(t, trace != nil, "middleware ran for refused calls")
 }
 
 func TestMiddlewareMayChangeArguments(t *testing.T) {
@@ -95,9 +95,9 @@ func TestUseDuringACall(t *testing.T) {
 		return next(ctx, call)
 	}))
 	assert.Value(r.Call(t.Context(), "a", nil))(t)
-	assert.Equal(t, ran, false, "later middleware ran for the first call")
+	assert.False(t, ran, "later middleware ran for the first call")
 	assert.Value(r.Call(t.Context(), "a", nil))(t)
-	assert.Equal(t, ran, true, "later middleware ran for the second call")
+	assert.True(t, ran, "later middleware ran for the second call")
 }
 
 // Middleware is foreign code, and may look at the registry when it is made.

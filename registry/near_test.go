@@ -128,9 +128,9 @@ func FuzzSuggestions(f *testing.F) {
 		wantBetween(t, len(got), 0, 3, "suggestions")
 		for i, s := range got {
 			_, listed := r.Snapshot().Lookup(s)
-			assert.Equal(t, listed && !slices.Contains(got[:i], s), true, "%q of %q is listed and comes once", s, got)
+			assert.True(t, listed && !slices.Contains(got[:i], s), "%q of %q is listed and comes once", s, got)
 		}
 		wantList(t, got, suggestions(t, r, name).Suggestions, "suggestions")
-		assert.Equal(t, strings.ContainsAny(unknown.Error(), "\n\r"), false, "%q has several lines", unknown)
+		assert.False(t, strings.ContainsAny(unknown.Error(), "\n\r"), "%q has several lines", unknown)
 	})
 }

@@ -52,7 +52,7 @@ func (w *watcher) last(t *testing.T) registry.Observation {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	assert.Equal(t, len(w.all) == 0, false, "nothing was observed")
+	assert.False(t, len(w.all) == 0, "nothing was observed")
 	return w.all[len(w.all)-1]
 }
 

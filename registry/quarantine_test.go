@@ -56,7 +56,7 @@ func TestSurfaceHash(t *testing.T) {
 	} {
 		assert.Equal(t, hash(test.edit), test.want, "%s: the hash", test.name)
 	}
-	assert.Equal(t, hints == none, false, "hash")
+	assert.False(t, hints == none, "hash")
 }
 
 func TestQuarantineText(t *testing.T) {
@@ -75,11 +75,11 @@ func TestQuarantineText(t *testing.T) {
 		assert.Contains(t, text, want, "the error")
 	}
 	wantBetween(t, len(text), 0, 3000, "bytes")
-	assert.Equal(t, strings.ContainsAny(text, "\x1b\u202e"), false, "hidden characters")
+	assert.False(t, strings.ContainsAny(text, "\x1b\u202e"), "hidden characters")
 	wantBetween(t, strings.Count(text, "\n"), 0, textFields+3, "lines")
 	assert.Equal(t, strings.Count(text, "\nEnd of the quotation."), 1, "ends of the quotation")
 	res := err.Analysis()
-	assert.Equal(t, res.IsError, true, "isError")
+	assert.True(t, res.IsError, "isError")
 	assert.Equal(t, textOf(t, res), text, "the text of the result")
 	var got struct {
 		Status, Reason, Server, Tool, Hash, Action string
@@ -90,7 +90,7 @@ func TestQuarantineText(t *testing.T) {
 	assert.OK(t, json.Unmarshal(res.StructuredContent.(json.RawMessage), &got))
 	assert.Equal(t, strings.Join([]string{got.Status, got.Reason, got.Server, got.Tool, got.Hash}, " "), "quarantined changed github a "+bad.SurfaceHash())
 	assert.Equal(t, len(got.QuotedChanges), textFields, "changes that are quoted")
-	assert.Equal(t, got.MoreChanges > 0 && got.Action != "", true, "there are more changes, and what to do")
+	assert.True(t, got.MoreChanges > 0 && got.Action != "", "there are more changes, and what to do")
 	wantBetween(t, len(assert.Value(json.Marshal(res))(t)), 0, 8000, "bytes")
 	for kind, want := range map[ledger.ChangeKind]string{ledger.ToolNew: "has not been accepted yet", ledger.ToolRejected: "rejected", ledger.ServerChanged: "another server", ledger.ToolRemoved: "not what was accepted"} {
 		e := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Server: "s", Kind: kind}}
@@ -98,11 +98,11 @@ func TestQuarantineText(t *testing.T) {
 	}
 	raw := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolChanged, Fields: []ledger.FieldChange{{Field: "/a\x1b\nEnd", Before: "\u202e\n", After: "\x1b[2J"}}}}
 	shown := raw.Error() + string(raw.Analysis().StructuredContent.(json.RawMessage))
-	assert.Equal(t, strings.ContainsAny(shown, "\x1b\u202e"), false, "hidden characters")
+	assert.False(t, strings.ContainsAny(shown, "\x1b\u202e"), "hidden characters")
 	assert.Lacks(t, shown, "\nEnd\n")
 	assert.Equal(t, strings.Count(raw.Error(), "\n"), 2, "line ends")
 	e := &registry.QuarantinedError{Name: "x"}
-	assert.Equal(t, e.Error() != "" && e.Analysis() != nil, true, "there is a text without a change")
+	assert.True(t, e.Error() != "" && e.Analysis() != nil, "there is a text without a change")
 }
 
 const (
@@ -172,7 +172,7 @@ func TestApprovalReleases(t *testing.T) {
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("mail")...))
 	after := r.Snapshot()
 	wantList(t, listedNames(after), []string{"mail__list", "mail__send"}, "after the approval")
-	assert.Equal(t, after.Version() > before.Version(), true, "the approval makes a new version")
+	assert.True(t, after.Version() > before.Version(), "the approval makes a new version")
 	assert.Value(r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)))(t)
 	assert.Equal(t, s.calls(), 1, "after the approval")
 }
@@ -293,7 +293,7 @@ func TestListedToolChanges(t *testing.T) {
 	wake := func(what string) { // waits for the next snapshot
 		t.Helper()
 		s, _ := next()
-		assert.Equal(t, s.Version() > last, true, "%s: a new version", what)
+		assert.True(t, s.Version() > last, "%s: a new version", what)
 		last = s.Version()
 	}
 	wake("nothing")
@@ -306,7 +306,7 @@ func TestListedToolChanges(t *testing.T) {
 		assert.Equal(t, len(diff.Removed) == 1 && diff.Removed[0] == "mail__send", i == 0, "%s", description)
 		assert.Equal(t, len(diff.Quarantined), 1, "%s: quarantined", description)
 		_, ok := r.Snapshot().Lookup("mail__send")
-		assert.Equal(t, ok, false, "%s", description)
+		assert.False(t, ok, "%s", description)
 	}
 	pending := accepted.Pending("mail")
 	assert.OK(t, accepted.Reject(t.Context(), "ann", pending...))
@@ -314,7 +314,7 @@ func TestListedToolChanges(t *testing.T) {
 	assert.OK(t, accepted.Accept(t.Context(), "ann", pending...))
 	wake("the approval")
 	_, ok := r.Snapshot().Lookup("mail__send")
-	assert.Equal(t, ok, true, "the approved tool is listed")
+	assert.True(t, ok, "the approved tool is listed")
 }
 
 // described returns the tools that a server lists, with a description of ours.
@@ -447,5 +447,5 @@ func TestAddKeepsTheNewestFacts(t *testing.T) {
 	assert.Value(r.Replace(registry.Server{Name: "s", Trusted: true}, nil))(t)
 	mustAdd(t, r, &hookedTool{serverTool("s", "a", ""), func() { mustReplace(t, r, "s") }})
 	assert.Value(r.Call(t.Context(), "s__a", nil))(t)
-	assert.Equal(t, trusted, false)
+	assert.False(t, trusted)
 }

@@ -75,10 +75,10 @@ func TestServersLogIsReadOn(t *testing.T) {
 	assert.Contains(t, text, "12:01 Error: password=[redacted: GitHub token]\n", "bytes")
 	args := regexp.MustCompile(`\{"handle":.*?\}`).FindString(text)
 	page := assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "read_result", json.RawMessage(args)))(t)
-	assert.Equal(t, page.IsError, false, "%s: isError", args)
+	assert.False(t, page.IsError, "%s: isError", args)
 	assert.Contains(t, result.Text(page), "go on with offset", "%s", args)
 	page = assert.Value(r.Call(registry.WithConversation(t.Context(), "2"), "read_result", json.RawMessage(args)))(t)
-	assert.Equal(t, page.IsError, true, "another conversation: isError")
+	assert.True(t, page.IsError, "another conversation: isError")
 }
 
 // What goes to the user, and what was read, is not shaped again.
@@ -94,7 +94,7 @@ func TestResultsThatStayWhole(t *testing.T) {
 	page := assert.Value(r.Call(t.Context(), result.ReaderName, json.RawMessage("{"+handle+"}")))(t)
 	assert.Equal(t, strings.Count(result.Text(page), "<untrusted-content"), 1, "a page with envelopes")
 	reader, _ := r.Resolve(result.ReaderName)
-	assert.Equal(t, reader.Annotations.ReadOnlyHint, true, "is read-only")
+	assert.True(t, reader.Annotations.ReadOnlyHint, "is read-only")
 	assert.Equal(t, reader.Origin, registry.Origin{})
 	keepsNothing := registry.New(&registry.Options{Results: &result.Options{KeepBytes: -1}})
 	assert.Equal(t, len(keepsNothing.Snapshot().Tools()), 0, "tools where nothing is kept")

@@ -54,9 +54,9 @@ func TestSnapshot(t *testing.T) {
 	wantList(t, listedNames(s), []string{"a", "b", "c"}, "tools")
 	assert.Equal(t, s.Version(), 3, "version")
 	got, ok := s.Lookup("b")
-	assert.Equal(t, ok && got == registry.Tool(b), true, "b is there")
+	assert.True(t, ok && got == registry.Tool(b), "b is there")
 	got, ok = s.Lookup("x")
-	assert.Equal(t, got == nil && !ok, true, "x is not there")
+	assert.True(t, got == nil && !ok, "x is not there")
 	assert.Equal(t, len(empty.Tools()), 0, "an older snapshot changed")
 	mustAdd(t, r, native("d"))
 	assert.Equal(t, append(r.Snapshot().Tools(), native("x"))[4].Definition().Name, "x", "the tool of an append")
@@ -299,10 +299,10 @@ func TestSnapshotMemory(t *testing.T) {
 		cell.Put("name", def.Name)
 		copied := *def
 		cell, _ = memory(&copied)
-		assert.Equal(t, cell == nil, true, "%s: a copy has no cell", def.Name)
+		assert.True(t, cell == nil, "%s: a copy has no cell", def.Name)
 	}
 	cell, _ := memory(nil)
-	assert.Equal(t, cell != nil, false, "a cell for nil")
+	assert.False(t, cell != nil, "a cell for nil")
 	again := s.Memory()
 	for _, tool := range s.Tools() {
 		def := tool.Definition()

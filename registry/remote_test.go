@@ -139,8 +139,8 @@ func TestRemoteSchemas(t *testing.T) {
 }
 
 func TestRemoteOfNothing(t *testing.T) {
-	assert.Equal(t, registry.Remote("s", &mcp.Tool{}, nil) != nil, false, "Remote without a client")
-	assert.Equal(t, registry.Remote("s", nil, new(mcp.Client).CallTool) != nil, false, "Remote without a tool")
+	assert.False(t, registry.Remote("s", &mcp.Tool{}, nil) != nil, "Remote without a client")
+	assert.False(t, registry.Remote("s", nil, new(mcp.Client).CallTool) != nil, "Remote without a tool")
 }
 
 // Whatever a server sends in results and definitions, and whatever a caller sends as
@@ -290,7 +290,7 @@ func TestRawOfDefinitions(t *testing.T) {
 	own := *tool
 	own.Description = "e"
 	def := registry.Remote("s", &own, refuse).Definition()
-	assert.Equal(t, def.Raw == nil, true, "raw")
+	assert.True(t, def.Raw == nil, "raw")
 	assert.Equal(t, def.Description, "e", "the description")
 	assert.Equal(t, string(remote.Definition().RawAnnotations), `{"readOnlyHint":true,"y":1.0}`, "the annotations")
 
@@ -374,9 +374,9 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 		wantList(t, []string{def.Title, def.Description}, []string{hidesNone, hidesNone}, "title and description")
 		assert.Contains(t, string(def.InputSchema), hidesNone+` "`, "schema")
 		assert.Lacks(t, string(def.InputSchema), "\u200b", "schema")
-		assert.Equal(t, len(r.Snapshot().Findings(def.Name)) == 0, false, "no findings")
+		assert.False(t, len(r.Snapshot().Findings(def.Name)) == 0, "no findings")
 		res := assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)
-		assert.Equal(t, strings.ContainsAny(result.Text(res), "\u200b\u00ad\u2060\ue000\u3164"), false, "%+v: hides characters", opts)
+		assert.False(t, strings.ContainsAny(result.Text(res), "\u200b\u00ad\u2060\ue000\u3164"), "%+v: hides characters", opts)
 		if got, ok := res.StructuredContent.(json.RawMessage); ok {
 			assert.Equal(t, string(got), structured, "%+v", opts)
 		}

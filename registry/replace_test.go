@@ -49,7 +49,7 @@ func TestReplace(t *testing.T) {
 	// The way is free, but a rejected tool comes only with the next Replace.
 	r.Remove("notes__taken")
 	_, ok := r.Snapshot().Lookup("notes__taken")
-	assert.Equal(t, ok, false, "a rejected tool appeared by itself")
+	assert.False(t, ok, "a rejected tool appeared by itself")
 	diff = mustReplace(t, r, "notes", serverTool("notes", "taken", ""), first)
 	wantList(t, diff.Added, []string{"notes__taken"}, "third diff")
 
@@ -204,7 +204,7 @@ func checkDiff(t *testing.T, seed uint64, before, after *registry.Snapshot, diff
 	want.Rejected = diff.Rejected
 	wantDiff(t, diff, want, "seed %d", seed)
 	sorted := slices.IsSortedFunc(diff.Rejected, func(a, b registry.Rejection) int { return strings.Compare(a.Name, b.Name) })
-	assert.Equal(t, sorted, true, "seed %d, rejections are sorted", seed)
+	assert.True(t, sorted, "seed %d, rejections are sorted", seed)
 }
 
 // What a preview says is what happens, and only then.

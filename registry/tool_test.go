@@ -43,7 +43,7 @@ func TestWithEditsACopy(t *testing.T) {
 
 func TestWithKeepsAnnotationsNil(t *testing.T) {
 	d := describe(t, native("add"), nil).Definition()
-	assert.Equal(t, d.Annotations == nil && d.OutputSchema == nil, true, "both are nil")
+	assert.True(t, d.Annotations == nil && d.OutputSchema == nil, "both are nil")
 }
 
 func TestDefinitionsThatCannotBeListed(t *testing.T) {
@@ -74,7 +74,7 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 			r := registry.New(nil)
 			err := r.Add(native("other"), test.tool)
 			assert.Equal(t, assert.As[*registry.DefinitionError](t, err, "Add").Field, test.field, "Add: field")
-			assert.Equal(t, listedNames(r.Snapshot()) == nil, true, "catalogue")
+			assert.True(t, listedNames(r.Snapshot()) == nil, "catalogue")
 			assert.Lacks(t, err.Error(), "\n")
 			wantBetween(t, len(err.Error()), 0, 400, "bytes of the error")
 			assert.Equal(t, assert.As[*registry.DefinitionError](t, errorOf(registry.With(test.tool, nil)), "With").Field, test.field, "With: field")

@@ -225,7 +225,7 @@ func TestSelfCheckingTools(t *testing.T) {
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["a"]}`)
 	}))
 	assert.Fails(t, errorOf(r.Call(t.Context(), "tool", nil)))
-	assert.Equal(t, plain.calls == nil, true, "calls")
+	assert.True(t, plain.calls == nil, "calls")
 }
 
 // What a model wrote reaches the server as it was written, and what the server

@@ -39,7 +39,7 @@ func arrive(t *testing.T, h http.Handler, method, callback, user string) *http.R
 	resp := w.Result()
 	assert.Equal(t, resp.Header.Get("Cache-Control"), "no-store", "Cache-Control")
 	assert.Equal(t, resp.Header.Get("Referrer-Policy"), "no-referrer", "Referrer-Policy")
-	assert.Equal(t, strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none';"), true, "Content-Security-Policy")
+	assert.True(t, strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none';"), "Content-Security-Policy")
 	return resp
 }
 

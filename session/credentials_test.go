@@ -53,7 +53,7 @@ func TestImportExpiredToken(t *testing.T) {
 	assert.OK(t, m.Import(env.ctx, alice, token, &client))
 	env.mustCall(m, alice)
 	for _, r := range env.rs.Requests() {
-		assert.Equal(t, r.Header.Get("Authorization") != "Bearer "+token.AccessToken, true, "a token is sent that has not expired")
+		assert.True(t, r.Header.Get("Authorization") != "Bearer "+token.AccessToken, "a token is sent that has not expired")
 	}
 }
 
@@ -78,7 +78,7 @@ func TestImportRefused(t *testing.T) {
 		"another authorization server's": {token, &foreign, &mismatch},
 	} {
 		err := m.Import(env.ctx, alice, test.token, test.client)
-		assert.Equal(t, errors.As(err, test.want), true, "%s: %v is a %T", name, err, test.want)
+		assert.True(t, errors.As(err, test.want), "%s: %v is a %T", name, err, test.want)
 	}
 	env.wantStatus(m, alice, LoggedOut)
 }

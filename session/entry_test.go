@@ -45,7 +45,7 @@ func TestLoginReplacesACorruptSession(t *testing.T) {
 	env.mustLogIn(m, bob)
 	env.spoil(disk, recordName(alice), atSealed)
 	m = env.restart(m)
-	assert.Equal(t, env.wantStatus(m, alice, LoggedOut).Reason != "", true, "the status has a reason")
+	assert.True(t, env.wantStatus(m, alice, LoggedOut).Reason != "", "the status has a reason")
 	required := env.mustNeedLogin(m, alice)
 	assert.Contains(t, required.Reason, "cannot be read")
 	env.approve(m, required.URL)
@@ -115,8 +115,8 @@ func TestAnswerIsSavedLater(t *testing.T) {
 		time.Sleep(time.Minute)
 		r, _, err := m.load(t.Context(), alice, e.name)
 		assert.OK(t, err)
-		assert.Equal(t, r.Grant != nil, true, "the answer is saved")
-		assert.Equal(t, e.takeUnsaved() == nil, true, "no answer is left in memory")
+		assert.True(t, r.Grant != nil, "the answer is saved")
+		assert.True(t, e.takeUnsaved() == nil, "no answer is left in memory")
 	})
 }
 
@@ -144,5 +144,5 @@ func TestJournalIsWrittenSoon(t *testing.T) {
 	env.as.ExpireAll()
 	disk.limit = 0
 	env.mustCall(m, alice)
-	assert.Equal(t, disk.limit > 0 && disk.limit+requestTime <= leaseTime, true, "the journal is saved in good time, within %v", disk.limit)
+	assert.True(t, disk.limit > 0 && disk.limit+requestTime <= leaseTime, "the journal is saved in good time, within %v", disk.limit)
 }

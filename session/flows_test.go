@@ -43,7 +43,7 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 		next = config()
 		change(next)
 		changed := flow()
-		assert.Equal(t, changed != first, true, "a Config with another %s: got the same flow, want another", name)
+		assert.True(t, changed != first, "a Config with another %s: got the same flow, want another", name)
 		assert.Equal(t, flow(), changed, "the same Config with another %s again: got another flow, want the same", name)
 	}
 }

@@ -86,7 +86,7 @@ func (c *clientTest) mustCall(tool string) {
 func (c *clientTest) mustLogIn(err error) *auth.LoginRequiredError {
 	c.t.Helper()
 	required := assert.As[*auth.LoginRequiredError](c.t, err)
-	assert.Equal(c.t, mcp.SafeToRetry(err), true, "the call is safe to retry")
+	assert.True(c.t, mcp.SafeToRetry(err), "the call is safe to retry")
 	assert.Value(c.manager.Complete(c.ctx, assert.Value(c.as.Approve(c.ctx, required.URL))(c.t), nil))(c.t)
 	return required
 }
@@ -110,7 +110,7 @@ func (c *clientTest) mustStart() {
 	required := c.client.Ready(c.ctx)
 	s := c.client.State()
 	assert.Equal(c.t, s.Phase, mcp.Authenticating, "phase")
-	assert.Equal(c.t, strings.HasPrefix(s.LoginURL, c.as.Issuer), true, "the login %s is at the authorization server", s.LoginURL)
+	assert.True(c.t, strings.HasPrefix(s.LoginURL, c.as.Issuer), "the login %s is at the authorization server", s.LoginURL)
 	c.mustLogIn(required)
 	c.await("ready", ready)
 }
@@ -124,7 +124,7 @@ func TestClientLogsInOnce(t *testing.T) {
 			c.as.ExpireAll()
 			c.mustCall("echo")
 		}
-		assert.Equal(t, c.as.Granted("refresh_token") >= 1, true, "tokens are renewed")
+		assert.True(t, c.as.Granted("refresh_token") >= 1, "tokens are renewed")
 		assert.Equal(t, c.as.Revoked(), 0, "logins revoked")
 		assert.Equal(t, c.as.Granted("authorization_code"), 1, "logins")
 	})
@@ -139,7 +139,7 @@ func TestClientLogsInAgain(t *testing.T) {
 		c.as.EndAll()
 		required := c.call("echo")
 		c.await("a login", func(s mcp.State) bool { return s.Phase == mcp.Authenticating && s.LoginURL != "" })
-		assert.Equal(t, c.mustLogIn(required).Reason != "", true, "there is a reason")
+		assert.True(t, c.mustLogIn(required).Reason != "", "there is a reason")
 		c.await("ready", ready)
 		c.mustCall("echo")
 	})
@@ -149,7 +149,7 @@ func TestClientLogsInAgain(t *testing.T) {
 func TestClientStepsUp(t *testing.T) {
 	testClients(t, nil, authtest.ResourceOptions{}, func(t *testing.T, c *clientTest) {
 		c.mustStart()
-		assert.Equal(t, c.mustLogIn(c.call("whoami")).StepUp(), true, "it is a step up")
+		assert.True(t, c.mustLogIn(c.call("whoami")).StepUp(), "it is a step up")
 		c.mustCall("whoami")
 		c.mustCall("echo")
 	})

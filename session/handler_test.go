@@ -32,7 +32,7 @@ func TestTokenSourceExpiry(t *testing.T) {
 	env, m := loggedIn(t, nil, nil)
 	token := assert.Value(assert.Value(m.Handler(alice).TokenSource(env.ctx))(t).Token())(t)
 	want := env.grantOf(m, alice).Token.Expires
-	assert.Equal(t, want.IsZero(), false, "it does not expire")
+	assert.False(t, want.IsZero(), "it does not expire")
 	assert.Equal(t, token.Expiry.UTC(), want.UTC(), "expiry")
 	assert.Equal(t, token.RefreshToken, "", "refresh token")
 }

@@ -37,7 +37,7 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 	call.release()
 	env.mustCall(m, alice)
 	env.wantRefreshes(1, "in the end")
-	assert.Equal(t, env.tokenOf(m, alice) != old, true, "the session has a new token")
+	assert.True(t, env.tokenOf(m, alice) != old, "the session has a new token")
 }
 
 func TestOldRefreshTokenIsKept(t *testing.T) {
@@ -76,7 +76,7 @@ func TestFailedRefreshKeepsTheSession(t *testing.T) {
 			env.as.ExpireAll()
 			env.as.Fail(authtest.TokenEndpoint, 1, fault)
 			failed := env.mustFailToRefresh(m)
-			assert.Equal(t, time.Until(failed.RetryAt) > fault.RetryAfter/2, true, "the next attempt, at %v, is late enough", failed.RetryAt)
+			assert.True(t, time.Until(failed.RetryAt) > fault.RetryAfter/2, "the next attempt, at %v, is late enough", failed.RetryAt)
 			before := env.as.Count(authtest.TokenEndpoint)
 			env.mustFailToRefresh(m)
 			assert.Equal(t, env.as.Count(authtest.TokenEndpoint), before, "token requests while it is too early")
@@ -110,7 +110,7 @@ func TestEndOfTheLogin(t *testing.T) {
 	env.as.EndAll()
 	required := env.mustNeedLogin(m, alice)
 	assert.Equal(t, required.Reason, "the authorization server no longer knows it", "reason")
-	assert.Equal(t, required.URL != "", true, "there is an address")
+	assert.True(t, required.URL != "", "there is an address")
 	env.wantRegistrations(1, "after the end")
 	env.approve(m, required.URL)
 	env.mustCall(m, alice)
@@ -190,7 +190,7 @@ func TestTokenIsRenewedByTheClock(t *testing.T) {
 	env.mustCallTogether(m, alice, 20)
 	env.wantRefreshes(1, "by the clock")
 	for _, r := range env.rs.Requests() {
-		assert.Equal(t, r.Header.Get("Authorization") != ended, true, "a token is sent that has not ended")
+		assert.True(t, r.Header.Get("Authorization") != ended, "a token is sent that has not ended")
 	}
 }
 
@@ -268,7 +268,7 @@ func TestLoginDuringARenewal(t *testing.T) {
 	newer := env.grantOf(there, alice).Token.Refresh
 	call.release()
 	assert.OK(t, <-call.err)
-	assert.Equal(t, env.grantOf(here, alice).Token.Refresh == newer, true, "the newer login is kept")
+	assert.True(t, env.grantOf(here, alice).Token.Refresh == newer, "the newer login is kept")
 	env.mustCall(here, alice)
 }
 
@@ -325,6 +325,6 @@ func TestJournalOfTheFuture(t *testing.T) {
 		_, _, err = e.awaitLease(t.Context(), r, at)
 		assert.OK(t, err)
 		waited := time.Since(began)
-		assert.Equal(t, waited >= leaseTime && waited < workTime, true, "it waits %v", waited)
+		assert.True(t, waited >= leaseTime && waited < workTime, "it waits %v", waited)
 	})
 }

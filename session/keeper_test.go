@@ -59,7 +59,7 @@ func TestKeeperDoesNotSpin(t *testing.T) {
 				assert.Value(m.Status(t.Context(), alice))(t)
 				time.Sleep(10 * time.Minute)
 				n := disk.loads.Load()
-				assert.Equal(t, n >= 3 && n <= 200, true, "the keeper has looked now and then, %d times", n)
+				assert.True(t, n >= 3 && n <= 200, "the keeper has looked now and then, %d times", n)
 			})
 		})
 	}

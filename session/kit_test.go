@@ -360,7 +360,7 @@ func (env *env) wantRefreshes(n int, when string) {
 func (env *env) wantAllEnded() {
 	env.t.Helper()
 	for _, f := range env.as.Families() {
-		assert.Equal(env.t, f.Ended, true, "login %d ended", f.Number)
+		assert.True(env.t, f.Ended, "login %d ended", f.Number)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestLoginByURL(t *testing.T) {
 	}
 	env.mustCall(m, alice)
 	status := env.wantStatus(m, alice, LoggedIn)
-	assert.Equal(t, status.Renewable, true, "renewable")
+	assert.True(t, status.Renewable, "renewable")
 	assert.Equal(t, status.LoginURL, "", "login URL")
 	assert.As[*auth.StateError](t, env.complete(m, callback), "the same callback again")
 }
@@ -59,7 +59,7 @@ func TestLoginByDeviceCode(t *testing.T) {
 	env := newEnv(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
 	env.config.Grant = auth.DeviceCode
 	l := assert.Value(env.manager(nil).Login(env.ctx, alice))(t)
-	assert.Equal(t, l.UserCode != "", true, "there is a code")
+	assert.True(t, l.UserCode != "", "there is a code")
 	assert.Equal(t, l.URL, env.as.URL(authtest.VerificationPage), "URL")
 }
 
@@ -79,7 +79,7 @@ func TestServerMovesToAnotherAuthorizationServer(t *testing.T) {
 	env.mustCall(m, alice)
 	moved = true
 	env.as.EndAll()
-	assert.Equal(t, strings.HasPrefix(env.mustNeedLogin(m, alice).URL, other.Issuer), true, "the login is at the new authorization server")
+	assert.True(t, strings.HasPrefix(env.mustNeedLogin(m, alice).URL, other.Issuer), "the login is at the new authorization server")
 	for _, r := range other.Requests() {
 		for _, s := range env.as.Secrets() {
 			assert.Lacks(t, r.Body+r.Header.Get("Authorization"), s, "%s %s", r.Method, r.Path)

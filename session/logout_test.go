@@ -42,7 +42,7 @@ func TestLogoutDuringTheLogin(t *testing.T) {
 	assert.OK(t, m.Logout(env.ctx, alice))
 	close(release)
 	assert.As[*auth.StateError](t, <-completed)
-	assert.Equal(t, env.grantOf(m, alice) == nil, true, "the user is logged out")
+	assert.True(t, env.grantOf(m, alice) == nil, "the user is logged out")
 	env.wantAllEnded()
 }
 
@@ -52,7 +52,7 @@ func TestLogoutTakesWhatWasNotSaved(t *testing.T) {
 	m.entry(alice).unsaved = &answer{grant: env.grantOf(m, alice), url: env.config.URL, login: true}
 	assert.OK(t, m.Logout(env.ctx, alice))
 	env.mustNeedLogin(m, alice)
-	assert.Equal(t, env.grantOf(m, alice) == nil, true, "the user is logged out")
+	assert.True(t, env.grantOf(m, alice) == nil, "the user is logged out")
 }
 
 // A program that logs in by itself does not either after Logout.

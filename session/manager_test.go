@@ -55,12 +55,12 @@ func TestRetiredEntryDoesNothing(t *testing.T) {
 	e := m.entry(alice)
 	m.opts.MaxCached = 1
 	m.entry(bob)
-	assert.Equal(t, e.retired, true, "retired")
-	assert.Equal(t, e.watch() == nil, true, "it is not watched")
+	assert.True(t, e.retired, "retired")
+	assert.True(t, e.watch() == nil, "it is not watched")
 	env.as.ExpireAll()
 	assert.OK(t, e.ensure(env.ctx, request{sent: env.tokenOf(m, alice)}))
-	assert.Equal(t, e.known == nil, true, "it knows nothing")
-	assert.Equal(t, m.entry(alice).known != nil, true, "the entry in its place knows the session")
+	assert.True(t, e.known == nil, "it knows nothing")
+	assert.True(t, m.entry(alice).known != nil, "the entry in its place knows the session")
 }
 
 // Who waits for a login is not woken because many do.
@@ -179,8 +179,8 @@ func TestShutdownCutsOffAHungRefresh(t *testing.T) {
 			assert.Fails(t, <-call.err)
 			r, _, err := env.manager(nil).load(env.ctx, alice, recordName(alice))
 			assert.OK(t, err)
-			assert.Equal(t, r.Journal != nil && r.Journal.Lost, true, "the journal says that an answer was lost")
-			assert.Equal(t, r.Grant != nil && r.Ended == "", true, "the session can be tried")
+			assert.True(t, r.Journal != nil && r.Journal.Lost, "the journal says that an answer was lost")
+			assert.True(t, r.Grant != nil && r.Ended == "", "the session can be tried")
 			env.mustCall(env.manager(nil), alice)
 		})
 	}

@@ -16,7 +16,7 @@ func TestShownSecretsAreFound(t *testing.T) {
 		s.add(errors.New("before " + form + " after"))
 		found := &testing.T{}
 		s.check(found, []string{"canary in a mine"})
-		assert.Equal(t, found.Failed(), true, "%q is not found", form)
+		assert.True(t, found.Failed(), "%q is not found", form)
 	}
 }
 

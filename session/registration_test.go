@@ -99,7 +99,7 @@ func TestUsersShareOneRegistration(t *testing.T) {
 			}
 			env.logInTogether(crowd(5), managers...)
 			n := env.as.Count(authtest.RegistrationEndpoint)
-			assert.Equal(t, n <= test.most, true, "%d registrations are at most %d", n, test.most)
+			assert.True(t, n <= test.most, "%d registrations are at most %d", n, test.most)
 			env.logInTogether(crowd(8)[5:], env.manager(nil))
 			env.wantRegistrations(n, "in the end")
 			env.mustCall(managers[0], crowd(1)[0])

@@ -32,7 +32,7 @@ func TestPromptIsShownByOneProcess(t *testing.T) {
 	u, release := env.newHeldPrompt()
 	one, two := env.manager(&Options{Prompt: u}), env.manager(&Options{Prompt: u})
 	first := env.mustNeedLogin(one, alice)
-	assert.Equal(t, two.entry(alice).lockPrompt(env.ctx) == nil, true, "the right to show logins is taken")
+	assert.True(t, two.entry(alice).lockPrompt(env.ctx) == nil, "the right to show logins is taken")
 	assert.Equal(t, env.mustNeedLogin(two, alice).URL, first.URL, "login in the second process")
 	release()
 	env.await(first.Done, "the end of the login")
@@ -60,7 +60,7 @@ func TestDeclinedLoginIsRemembered(t *testing.T) {
 			for range 3 {
 				required := env.mustNeedLogin(m, alice)
 				assert.Equal(t, required.URL, "", "login URL")
-				assert.Equal(t, required.Reason != "", true, "there is a reason")
+				assert.True(t, required.Reason != "", "there is a reason")
 			}
 			assert.OK(t, m.Close())
 			m = env.manager(&Options{Prompt: u})
@@ -122,7 +122,7 @@ func TestDeviceCodeOfAnotherProcess(t *testing.T) {
 	assert.Equal(t, env.mustNeedLogin(two, alice).UserCode, first.UserCode, "code of the second process")
 	assert.OK(t, one.Close())
 	second := env.mustNeedLogin(two, alice)
-	assert.Equal(t, second.UserCode != first.UserCode, true, "the user is shown a code for which a process waits")
+	assert.True(t, second.UserCode != first.UserCode, "the user is shown a code for which a process waits")
 	assert.OK(t, env.as.ApproveDevice(second.UserCode))
 	env.await(second.Done, "the end of the login")
 	env.mustCall(two, alice)
@@ -166,7 +166,7 @@ func TestLoginThatFailsInAWebProgram(t *testing.T) {
 			assert.Fails(t, env.complete(m, callback))
 			again := env.mustNeedLogin(m, alice)
 			assert.Equal(t, again.URL == "", test.deny, "the user is not asked again")
-			assert.Equal(t, again.URL != required.URL, true, "it is another login")
+			assert.True(t, again.URL != required.URL, "it is another login")
 		})
 	}
 }

@@ -29,7 +29,7 @@ func newStepUpEnv(t *testing.T, as *authtest.Options, most ...string) (*env, *Ma
 func (env *env) mustStepUp(m *Manager, tool string) *auth.LoginRequiredError {
 	env.t.Helper()
 	required := assert.As[*auth.LoginRequiredError](env.t, env.callTool(env.ctx, m, alice, tool), "%s", tool)
-	assert.Equal(env.t, required.StepUp(), true, "%s: it is a step up", tool)
+	assert.True(env.t, required.StepUp(), "%s: it is a step up", tool)
 	return required
 }
 

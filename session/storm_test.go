@@ -255,12 +255,12 @@ func (s *storm) end() {
 	assert.OK(s.t, m.Handler(stormKey).Authenticate(s.ctx, header, http.MethodPost, s.url, nil))
 	token := strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
 	before, _ := s.as.Family(token)
-	assert.Equal(s.t, before.Access == token, true, "the stored token is the newest of its login")
+	assert.True(s.t, before.Access == token, "the stored token is the newest of its login")
 	s.as.ExpireAll()
 	assert.OK(s.t, stormCall(s.as.Client(), m.Handler(stormKey), s.url))
 	after, _ := s.as.Family(token)
 	assert.Equal(s.t, after.Refreshes, before.Refreshes+1, "refreshes of the login")
-	assert.Equal(s.t, after.Revoked || after.Ended, false, "the login has ended")
+	assert.False(s.t, after.Revoked || after.Ended, "the login has ended")
 }
 
 // A stormProcess is a process that makes calls when it is told to.
@@ -430,7 +430,7 @@ func TestStormKills(t *testing.T) {
 		for i, p := range s.processes {
 			if i != victim {
 				r, ok := p.report()
-				assert.Equal(t, ok, true, "a process beside one that was killed lives")
+				assert.True(t, ok, "a process beside one that was killed lives")
 				assert.Equal(t, r.OK+r.Ended[lostReason], s.calls, "its calls, of %+v", r)
 			}
 		}

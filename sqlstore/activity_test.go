@@ -62,7 +62,7 @@ func TestActivity(t *testing.T) {
 		got := collect(t, w.two.Activity(nil), nil)
 		assert.Equal(t, idsOf(got), "nul full'); --")
 		assert.Equal(t, got[0].User, "a\uFFFDb", "user with NUL")
-		assert.Equal(t, got[0].Detail == nil && got[0].Arguments == nil, true, "the first event has nothing more")
+		assert.True(t, got[0].Detail == nil && got[0].Arguments == nil, "the first event has nothing more")
 		same := &activity.Filter{User: "a\x00b", Kinds: []activity.Kind{activity.KindStart, "a\x00\xff"}}
 		assert.Equal(t, idsOf(collect(t, w.two.Activity(nil), same)), "nul", "found by a filter with NUL")
 		assert.Equal(t, len(got[1].ArgumentHash), 76, "length of the hash")

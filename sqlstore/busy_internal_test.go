@@ -30,7 +30,7 @@ func TestIsBusy(t *testing.T) {
 	} {
 		assert.Equal(t, isBusy(err), want, "%v", err)
 	}
-	assert.Equal(t, isBusy(nil), false, "nil")
+	assert.False(t, isBusy(nil), "nil")
 }
 
 // A lock that lasts is waited for, but not for ever, and no longer than the context.

@@ -42,7 +42,7 @@ func TestNewerTables(t *testing.T) {
 		err := d.Migrate(t.Context())
 		version := assert.As[*sqlstore.VersionError](t, err)
 		assert.Equal(t, version.Found, 1000, "version that was found")
-		assert.Equal(t, version.Known >= 1, true, "a version is known")
+		assert.True(t, version.Known >= 1, "a version is known")
 		assert.Contains(t, err.Error(), "newer release")
 	})
 }

@@ -175,7 +175,7 @@ func TestReleaseBefore(t *testing.T) {
 		const v3 = 3
 		var known int
 		assert.OK(t, db.QueryRow("SELECT version FROM "+prefix+"version WHERE id = 1").Scan(&known))
-		assert.Equal(t, known <= v3, true, "version %d is one for older releases", known)
+		assert.True(t, known <= v3, "version %d is one for older releases", known)
 		assert.OK(t, sqlstore.MigrateTo(t.Context(), d, v3), "start of an older release")
 		columns := "at_ns, event_id, parent, kind, user_name, server, tool, outcome, error, duration_ns, argument_bytes, result_bytes, argument_hash, arguments, detail"
 		for _, query := range []string{ // of version 3

@@ -98,7 +98,7 @@ func TestManyNames(t *testing.T) {
 	seen := map[string]bool{}
 	for name, err := range s.Names(t.Context(), "n") {
 		assert.OK(t, err)
-		assert.Equal(t, seen[name], false, "%s: listed before", name)
+		assert.False(t, seen[name], "%s: listed before", name)
 		seen[name] = true
 	}
 	assert.Equal(t, len(seen), many, "names")

@@ -362,6 +362,6 @@ func TestStormOfReplicas(t *testing.T) {
 	assert.Equal(t, lost, 0, "records lost")
 	assert.Equal(t, twice, 0, "calls run twice")
 	// The replicas that are alive in the end may have approved none: they are young.
-	assert.Equal(t, runs >= max(approved, 1), true, "%d runs of %d calls that were approved", runs, approved)
+	assert.True(t, runs >= max(approved, 1), "%d runs of %d calls that were approved", runs, approved)
 	assert.OK(t, base.close())
 }

@@ -193,7 +193,7 @@ func TestAuthenticatorRepeats(t *testing.T) {
 				again := assert.Value(io.ReadAll(assert.Value(req.GetBody())(t)))(t)
 				assert.Equal(t, string(again), body, "body the second time")
 				assert.Equal(t, req.Header.Get("Key"), "k", "field of the request")
-				assert.Equal(t, req.Header.Get("Pass") != "", true, "has a pass")
+				assert.True(t, req.Header.Get("Pass") != "", "has a pass")
 				if resp.StatusCode == 403 {
 					assert.Contains(t, resp.Header.Get("WWW-Authenticate"), "scope", "challenge")
 				}
@@ -390,7 +390,7 @@ func TestAuthenticatorListeningRefused(t *testing.T) {
 					}
 					if kind == "subscriptions" && c.rights {
 						resp, ok := assert.Value(l.Read(t.Context()))(t).(*jsonrpc.Response)
-						assert.Equal(t, ok, true, "the listener got a response")
+						assert.True(t, ok, "the listener got a response")
 						assert.As[loginNeeded](t, resp.Error)
 					}
 					wantResult(t, l, okResult)

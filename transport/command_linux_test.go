@@ -289,7 +289,7 @@ func TestCommandProxy(t *testing.T) {
 	}
 	env := environment(t, "HTTP_PROXY=http://given.example")
 	_, other := env["http_proxy"]
-	assert.Equal(t, other, false, "http_proxy: set")
+	assert.False(t, other, "http_proxy: set")
 	assert.Equal(t, env["HTTP_PROXY"], "http://given.example")
 	assert.Equal(t, env["https_proxy"], "http://ours.example")
 }
@@ -320,7 +320,7 @@ func TestCommandOpenFiles(t *testing.T) {
 func holds(t *testing.T, pid int, path string) bool {
 	t.Helper()
 	links := assert.Value(filepath.Glob("/proc/" + strconv.Itoa(pid) + "/fd/*"))(t)
-	assert.Equal(t, len(links) > 0, true, "files of %d: seen", pid)
+	assert.True(t, len(links) > 0, "files of %d: seen", pid)
 	return slices.ContainsFunc(links, func(link string) bool {
 		to, err := os.Readlink(link)
 		return err == nil && to == path
@@ -333,14 +333,14 @@ func TestCommandInheritsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret")
 	fd := assert.Value(syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT, 0o600))(t)
 	t.Cleanup(func() { _ = syscall.Close(fd) })
-	assert.Equal(t, holds(t, os.Getpid(), path), true, "here: open")
+	assert.True(t, holds(t, os.Getpid(), path), "here: open")
 	w := new(transport.Watchdog)
 	defer func() { _ = w.Close() }()
 	l := dial(t, watched(w, "serve"))
 	wantResult(t, l, "{}") // the server has begun
-	assert.Equal(t, holds(t, pid(t, l), path), false, "server: open")
+	assert.False(t, holds(t, pid(t, l), path), "server: open")
 	closeWithin(t, l)
-	assert.Equal(t, holds(t, w.PID(), path), false, "watchdog: open")
+	assert.False(t, holds(t, w.PID(), path), "watchdog: open")
 }
 
 func entries(t *testing.T, folder string) int {
@@ -355,7 +355,7 @@ func TestCommandLeavesNothing(t *testing.T) {
 		l := dial(t, child("serve"))
 		wantResult(t, l, "{}")
 		closeWithin(t, l)
-		assert.Equal(t, gone(pid(t, l)), true, "the process: gone")
+		assert.True(t, gone(pid(t, l)), "the process: gone")
 		l = dial(t, child("exit:1"))
 		_, _ = l.Read(bounded(t))
 		closeWithin(t, l)

@@ -187,7 +187,7 @@ func TestCommandFramesDoNotMix(t *testing.T) {
 	}
 	control(t, l, "ping", "{}")
 	resp, ok := assert.Value(l.Read(bounded(t)))(t).(*jsonrpc.Response)
-	assert.Equal(t, ok && resp.ID.Raw() == "control", true, "an answer to ping came")
+	assert.True(t, ok && resp.ID.Raw() == "control", "an answer to ping came")
 	wg.Wait()
 }
 

@@ -206,7 +206,7 @@ func TestChallengeIsShown(t *testing.T) {
 		assert.Equal(t, got[:min(len(got), 19)], `Bearer realm="docs"`, "%d: beginning of the challenge", code)
 		assert.Lacks(t, got, key, "%d: the challenge", code)
 		assert.Lacks(t, got, github, "%d: the challenge", code)
-		assert.Equal(t, len(got) <= 600, true, "%d: the challenge of %d bytes is short", code, len(got))
+		assert.True(t, len(got) <= 600, "%d: the challenge of %d bytes is short", code, len(got))
 		wantVisible(t, got)
 	}
 }

@@ -45,7 +45,7 @@ func TestBaseEnv(t *testing.T) {
 			assert.Lacks(t, strings.Join(env, "\n"), value, "HTTPS_PROXY=%s", value)
 		}
 		for name, value := range given {
-			assert.Equal(t, slices.Contains(env, name+"="+value), true, "%s=%s: passed on", name, value)
+			assert.True(t, slices.Contains(env, name+"="+value), "%s=%s: passed on", name, value)
 		}
 	}
 }

@@ -94,13 +94,13 @@ func TestEventReaderSkips(t *testing.T) {
 			events := newEventReader(&chunks{[]byte(in + "data: next\n\n"), size}, 700)
 			events.skips = true
 			ev := assert.Value(events.next())(t)
-			assert.Equal(t, ev.oversize, true, "%s by %d: oversize", name, size)
+			assert.True(t, ev.oversize, "%s by %d: oversize", name, size)
 			if len(ev.data) > 2*keptOfOversize || !bytes.HasPrefix(ev.data, []byte("aaa")) || !bytes.HasSuffix(ev.data, []byte("ccc")) {
 				t.Errorf("%s by %d: got %q, want both ends", name, size, ev.data)
 			}
 			ev = assert.Value(events.next())(t)
 			assert.Equal(t, string(ev.data), "next", "%s by %d: data after it", name, size)
-			assert.Equal(t, ev.oversize, false, "%s by %d: oversize after it", name, size)
+			assert.False(t, ev.oversize, "%s by %d: oversize after it", name, size)
 		}
 	}
 	events := newEventReader(io.MultiReader(strings.NewReader("data: "), strings.NewReader(strings.Repeat("x", 20_000))), 700)

@@ -107,7 +107,7 @@ func TestHTTPWithoutAnswer(t *testing.T) {
 		"body cut":           {func(p *post) { p.Header().Set("Content-Length", "500"); p.json(200, answer) }, mcp.Unknown},
 		"connection cut":     {func(*post) { panic(http.ErrAbortHandler) }, mcp.Unknown},
 		"500":                {status(500), mcp.Unknown},
-		"502 with page":      {func(p *post) { http.Error(p, "<html>s3cret</html>", 502) }, mcp.Unknown},
+		"502 with page":      {func(p *post) { http.Error(p, "<html>s3cret</html>", http.StatusBadGateway) }, mcp.Unknown},
 		"500 with an error":  {body(500, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-1,"message":"m"}}`), mcp.Answered},
 		"500 JSON of others": {body(500, `{"status":500,"error":"Internal"}`), mcp.Unknown},
 		"413":                {status(413), mcp.NotSent},

@@ -45,7 +45,7 @@ func TestLargeLineCost(t *testing.T) {
 	lines := lineReader{r: &chunks{append(bytes.Clone(text), "\nnext\n"...), 60_001}, limit: largeMessage}
 	var got line
 	wantCost(t, largeMessage, 2.2, func() { got = assert.Value(lines.next())(t) })
-	assert.Equal(t, got.oversize, false, "oversize")
+	assert.False(t, got.oversize, "oversize")
 	wantBytes(t, got.bytes, text, "line")
 	assert.Equal(t, string(assert.Value(lines.next())(t).bytes), "next", "next line")
 }
@@ -57,7 +57,7 @@ func TestOversizeLineCost(t *testing.T) {
 		lines := lineReader{r: &chunks{[]byte(text + "\nnext\n"), size}, limit: 1 << 19}
 		var got line
 		wantCost(t, largeMessage, 0.5, func() { got = assert.Value(lines.next())(t) })
-		assert.Equal(t, got.oversize, true, "oversize")
+		assert.True(t, got.oversize, "oversize")
 		assert.Equal(t, string(got.bytes), text[:256]+text[len(text)-256:], "ends of the line")
 		assert.Equal(t, string(assert.Value(lines.next())(t).bytes), "next", "next line")
 	}

@@ -204,7 +204,7 @@ func TestOutboxTakesBackWhatWaits(t *testing.T) {
 	f.queued(t, 7)
 	giveUp()
 	for _, failed := range hasty {
-		assert.Equal(t, mcp.SafeToRetry(<-failed), true, "a frame that was never begun: safe to retry")
+		assert.True(t, mcp.SafeToRetry(<-failed), "a frame that was never begun: safe to retry")
 	}
 	f.wantCalls(t, "patient", "last")
 	_ = f.out.Close() // ends both calls

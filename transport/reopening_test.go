@@ -15,9 +15,9 @@ func TestReopening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var again reopening
 		assert.Equal(t, again.delay(0), reopenSoon, "first")
-		assert.Equal(t, again.delay(0) >= defaultRetry/2, true, "at once after it: a longer delay")
+		assert.True(t, again.delay(0) >= defaultRetry/2, "at once after it: a longer delay")
 		time.Sleep(defaultRetry)
-		assert.Equal(t, again.delay(1) >= defaultRetry/2, true, "after an attempt that failed: a longer delay")
+		assert.True(t, again.delay(1) >= defaultRetry/2, "after an attempt that failed: a longer delay")
 		assert.Equal(t, again.delay(0), reopenSoon, "a second later")
 	})
 }

@@ -40,7 +40,7 @@ func TestSessionIsResumed(t *testing.T) {
 	url := listen(t, s)
 	var session transport.Session
 	l := shakenAgain(t, &transport.HTTP{URL: url}, &transport.HTTP{URL: url}, &session)
-	assert.Equal(t, session.Kept(), false, "kept while it is in use")
+	assert.False(t, session.Kept(), "kept while it is in use")
 	assert.Equal(t, l.SessionID(), sessionID, "the session")
 	wantResult(t, l, okResult)
 	assert.OK(t, l.Close())    // and ends its session, for nobody has said Keep
@@ -79,7 +79,7 @@ func TestKeptSessionIsEnded(t *testing.T) {
 	l := shake(t, &transport.HTTP{URL: listen(t, s), Session: &session})
 	session.Keep()
 	assert.OK(t, l.Close())
-	assert.Equal(t, session.Kept(), true, "kept")
+	assert.True(t, session.Kept(), "kept")
 	assert.Equal(t, len(s.requests(http.MethodDelete)), 0, "sessions ended before End")
 	session.End()
 	session.End()
@@ -105,7 +105,7 @@ func TestResumedSessionIsUnknown(t *testing.T) {
 	assert.Is(t, wantFailure(t, l, mcp.NotSent), mcp.ErrSessionLost)
 	session.Keep()
 	assert.OK(t, l.Close())
-	assert.Equal(t, session.Kept(), false, "kept although it is lost")
+	assert.False(t, session.Kept(), "kept although it is lost")
 	before := len(s.requests(http.MethodPost))
 	_ = shake(t, recipe).Close()
 	assert.Equal(t, len(s.requests(http.MethodPost))-before, 2, "posts of the handshake")

@@ -198,7 +198,7 @@ func TestWatchdogHostKilled(t *testing.T) {
 		h.wantFamily(4)
 		shell := h.shell()
 		start := began(shell)
-		assert.Equal(t, start != "", true, "has a watchdog")
+		assert.True(t, start != "", "has a watchdog")
 		h.kill()
 		h.wantEmpty()
 		await(t, "the watchdog's end", func() bool { return began(shell) != start })
@@ -213,7 +213,7 @@ func TestWatchdogHostKilled(t *testing.T) {
 		continue
 	}
 	other.wantFamily(0)
-	assert.Equal(t, gone(shell), true, "the watchdog of a host that was closed: gone")
+	assert.True(t, gone(shell), "the watchdog of a host that was closed: gone")
 }
 
 // A host is killed while its servers start, at another moment each time.
@@ -263,7 +263,7 @@ func TestWatchdogOutlivesTheTerminal(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		assert.OK(t, syscall.Kill(-h.cmd.Process.Pid, s))
 	}
-	assert.Equal(t, gone(shell), false, "the watchdog: gone")
+	assert.False(t, gone(shell), "the watchdog: gone")
 	assert.Equal(t, h.shell(), shell, "watchdog")
 	assert.OK(t, syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL))
 	h.kill()

@@ -42,13 +42,13 @@ func TestWatchdogIsShared(t *testing.T) {
 	for _, l := range []mcp.Caller{first, second} {
 		assert.OK(t, l.Info().Degraded)
 		closeWithin(t, l)
-		assert.Equal(t, gone(shell), false, "the shell after the end of a connection: gone")
+		assert.False(t, gone(shell), "the shell after the end of a connection: gone")
 	}
 	assert.Equal(t, w.Groups(), 0, "groups of servers that have ended")
 	for range 2 {
 		assert.OK(t, w.Close())
 	}
-	assert.Equal(t, gone(shell), true, "the shell after Close: gone")
+	assert.True(t, gone(shell), "the shell after Close: gone")
 	assert.As[*transport.WatchdogError](t, dial(t, watched(w, "serve")).Info().Degraded)
 }
 
@@ -115,7 +115,7 @@ func TestWatchdogStoppedShell(t *testing.T) {
 	stop(t, shell)
 	closeWithin(t, l)
 	closeWithin(t, w)
-	assert.Equal(t, gone(shell), true, "the shell: gone")
+	assert.True(t, gone(shell), "the shell: gone")
 }
 
 // The signals by which terminals and users stop programs do not stop the shell.
@@ -131,7 +131,7 @@ func TestWatchdogIgnoresSignals(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGTSTP} {
 		assert.OK(t, syscall.Kill(shell, s))
 	}
-	assert.Equal(t, processState(shell) == "T" || gone(shell), false, "the shell was stopped")
+	assert.False(t, processState(shell) == "T" || gone(shell), "the shell was stopped")
 	assert.Equal(t, w.PID(), shell, "shell")
 }
 
@@ -167,9 +167,9 @@ func TestWatchdogProgram(t *testing.T) {
 		if order == "" {
 			awaitEnd(t, "the group", kept)
 		} else {
-			assert.Equal(t, gone(kept), false, "a group after quit: gone")
+			assert.False(t, gone(kept), "a group after quit: gone")
 		}
-		assert.Equal(t, gone(dropped), false, "a group that was dropped: gone")
+		assert.False(t, gone(dropped), "a group that was dropped: gone")
 	}
 }
 
@@ -194,8 +194,8 @@ func TestWatchdogIsLent(t *testing.T) {
 	second := dial(t, child("serve"))
 	assert.Equal(t, transport.LentWatchdog(), lent, "watchdog of the second connection")
 	closeWithin(t, first)
-	assert.Equal(t, gone(shell), false, "the shell after the first of two connections: gone")
+	assert.False(t, gone(shell), "the shell after the first of two connections: gone")
 	closeWithin(t, second)
-	assert.Equal(t, gone(shell), true, "the shell after the last connection: gone")
+	assert.True(t, gone(shell), "the shell after the last connection: gone")
 	assert.Equal(t, transport.LentWatchdog(), nil, "watchdog after the last connection")
 }

@@ -19,7 +19,7 @@ func TestRegistration(t *testing.T) {
 	_, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"application_type":"native","client_name":"x"}`)
 	assert.Equal(t, [...]any{answer["token_endpoint_auth_method"], answer["client_secret_expires_at"], answer["application_type"]},
 		[...]any{"client_secret_basic", 0.0, "native"}, "answer")
-	assert.Equal(t, answer["client_secret"] != nil, true, "there is a secret")
+	assert.True(t, answer["client_secret"] != nil, "there is a secret")
 	for document, code := range map[string]string{
 		`{}`:                               "invalid_redirect_uri",
 		`{"redirect_uris":["relative"]}`:   "invalid_redirect_uri",
@@ -92,7 +92,7 @@ func TestMetadataDocument(t *testing.T) {
 	a.id = id
 	access, refresh := a.login()
 	a.wantCall(access, 200)
-	assert.Equal(t, refresh != "", true, "there is a refresh token")
+	assert.True(t, refresh != "", "there is a refresh token")
 	s.Purge() // knows the document still
 	a.granted(a.refresh(refresh))
 }

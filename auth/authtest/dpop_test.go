@@ -105,7 +105,7 @@ func TestDPoP(t *testing.T) {
 	_, answer := h.redeem(form, h.proof("POST", token))
 	access, _ := answer["access_token"].(string)
 	assert.Equal(t, any(answer["token_type"]), "DPoP", "type")
-	assert.Equal(t, h.server.Families()[0].KeyThumbprint != "", true, "the login is bound to a key")
+	assert.True(t, h.server.Families()[0].KeyThumbprint != "", "the login is bound to a key")
 
 	const body = `{"a":1}`
 	right := []any{"ath", base64Hash(access), "content_digest", digest(body)}
@@ -188,7 +188,7 @@ func TestDPoPSupported(t *testing.T) {
 	h.wantCall(access, 200)
 	assert.Equal(t, h.document(p.MetadataURL())["dpop_bound_access_tokens_required"], nil, "metadata of the resource")
 	for _, address := range []string{p.MetadataURL(), h.server.URL(authtest.MetadataEndpoint)} {
-		assert.Equal(t, h.document(address)["dpop_signing_alg_values_supported"] != nil, true, "%s has the algorithms", address)
+		assert.True(t, h.document(address)["dpop_signing_alg_values_supported"] != nil, "%s has the algorithms", address)
 	}
 
 	required := h.server.Protect(echo(), &authtest.ResourceOptions{DPoPRequired: true})

@@ -60,7 +60,7 @@ func TestCutAfterCommit(t *testing.T) {
 	lost(authtest.Fault{Commit: true, Cut: true})
 	f, _ = s.Family(refresh)
 	assert.Equal(t, f.Refreshes, 1, "refreshes")
-	assert.Equal(t, f.Refresh != refresh, true, "the refresh token is another one")
+	assert.True(t, f.Refresh != refresh, "the refresh token is another one")
 	requests := s.Requests()
 	assert.Equal(t, requests[len(requests)-1].Status, 0, "request")
 	a.want("invalid_grant")(a.refresh(refresh))
@@ -85,7 +85,7 @@ func TestWait(t *testing.T) {
 	default:
 	}
 	close(gate)
-	assert.Equal(t, (<-answered)["access_token"] != nil, true, "the answer has a token")
+	assert.True(t, (<-answered)["access_token"] != nil, "the answer has a token")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.Fails(t, s.Await(ctx, authtest.TokenEndpoint, 1000), "awaited what has not come")

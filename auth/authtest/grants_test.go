@@ -199,7 +199,7 @@ func TestDevice(t *testing.T) {
 	a.want("invalid_grant")(poll(code, "client_id", "other"))
 	a.want("invalid_target")(poll(code, "resource", "https://other.example"))
 	answer := a.granted(poll(code))
-	assert.Equal(t, answer["refresh_token"] != nil, true, "there is a refresh token")
+	assert.True(t, answer["refresh_token"] != nil, "there is a refresh token")
 	a.wantCall(answer["access_token"].(string), 200)
 	a.want("invalid_grant")(poll(code))
 

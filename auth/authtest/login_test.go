@@ -37,7 +37,7 @@ func TestLogin(t *testing.T) {
 	f, ok := s.Family(access)
 	assert.Equal(t, [...]any{ok, f.User, f.Resource, f.ClientID, f.Number}, [...]any{true, "user", r.URL, a.id, 1}, "family")
 	for _, secret := range []string{access, response.Get("code"), verifier, answer["refresh_token"].(string)} {
-		assert.Equal(t, slices.Contains(s.Secrets(), secret), true, "%q is not among the secrets", secret)
+		assert.True(t, slices.Contains(s.Secrets(), secret), "%q is not among the secrets", secret)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestLoginWrong(t *testing.T) {
 	} {
 		response := a.approve(c.change...)
 		assert.Equal(t, response.Get("error")+" "+response.Get("iss"), c.code+" "+s.Issuer, "%q: response", c.change)
-		assert.Equal(t, response.Has("code"), false, "%q: code", c.change)
+		assert.False(t, response.Has("code"), "%q: code", c.change)
 	}
 	for _, change := range [][]string{{"redirect_uri", "http://127.0.0.1:1/other"}, {"client_id", "unknown"}} {
 		address := s.URL(authtest.AuthorizationEndpoint) + "?" + a.query(change...).Encode()

@@ -120,7 +120,7 @@ func TestLogsFollow(t *testing.T) {
 		t.Helper()
 		for len(got) == 0 || got[len(got)-1] != id {
 			var e activity.Event
-			assert.Equal(t, logs.lines.Scan(), true, "a line follows the events %v", got)
+			assert.True(t, logs.lines.Scan(), "a line follows the events %v", got)
 			assert.OK(t, json.Unmarshal(logs.lines.Bytes(), &e), "%q", logs.lines.Text())
 			got = append(got, e.ID)
 		}
@@ -309,8 +309,8 @@ func TestServeAdmin(t *testing.T) {
 		assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 		base := strings.TrimSuffix(shown.URL, "/mcp")
 		page, secret, ok := strings.Cut(shown.Admin, "#once=")
-		assert.Equal(t, ok, true, "the page %s", shown.Admin)
-		assert.Equal(t, len(secret) >= 20, true, "the page %s has a token", shown.Admin)
+		assert.True(t, ok, "the page %s", shown.Admin)
+		assert.True(t, len(secret) >= 20, "the page %s has a token", shown.Admin)
 		assert.Equal(t, page, base+"/admin/", "the page %s", shown.Admin)
 		for _, c := range []struct {
 			key, method, path, body string

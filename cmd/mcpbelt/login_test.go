@@ -45,9 +45,9 @@ func newLoginDesk(t *testing.T, o *authtest.Options) (*desk, *authtest.Server) {
 func TestLoginWithBrowser(t *testing.T) {
 	d, server := newLoginDesk(t, nil)
 	d.run(t, cli.LoginNeeded, "tools", "acme")
-	assert.Equal(t, strings.HasPrefix(d.run(t, cli.OK, "login", "acme"), "logged in at acme by http://"), true)
+	assert.True(t, strings.HasPrefix(d.run(t, cli.OK, "login", "acme"), "logged in at acme by http://"))
 	d.run(t, cli.OK, "tools", "acme")
-	assert.Equal(t, regexp.MustCompile(`(?m)^acme +logged in +yes`).MatchString(d.run(t, cli.OK, "sessions")), true)
+	assert.True(t, regexp.MustCompile(`(?m)^acme +logged in +yes`).MatchString(d.run(t, cli.OK, "sessions")))
 	all := d.run(t, cli.OK, "sessions", "--json") + d.run(t, cli.OK, "sessions") + d.stderr.String()
 	for _, secret := range server.Secrets() {
 		assert.Lacks(t, all, secret)

@@ -54,8 +54,8 @@ func TestPage(t *testing.T) {
 	data := assert.Value(os.ReadFile(page))(t)
 	before, rest, ok := strings.Cut(string(data), pageBegin)
 	got, after, ended := strings.Cut(rest, pageEnd)
-	assert.Equal(t, ok, true, "%s", page)
-	assert.Equal(t, ended, true, "%s: ended", page)
+	assert.True(t, ok, "%s", page)
+	assert.True(t, ended, "%s: ended", page)
 	if got == b.String() {
 		return
 	}

@@ -177,7 +177,7 @@ func TestVerifyNamesFields(t *testing.T) {
 			assert.Equal(t, len(found.Servers), 1)
 			assert.Equal(t, len(found.Servers[0].Changes), 1)
 			fields := found.Servers[0].Changes[0].Fields
-			assert.Equal(t, slices.ContainsFunc(fields, func(f ledger.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }), true, "%+v has the field", fields)
+			assert.True(t, slices.ContainsFunc(fields, func(f ledger.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }), "%+v has the field", fields)
 		})
 	}
 }

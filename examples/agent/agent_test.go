@@ -213,9 +213,9 @@ func TestGoesOnWithoutAServer(t *testing.T) {
 	path := writeConfig(t, map[string]string{"notes": notes, "gone": filepath.Join(t.TempDir(), "gone")})
 	status, stdout, stderr := runAgent(t.Context(), m.url, "-config", path, "Are you there?")
 	assert.Equal(t, [...]any{status, stdout}, [...]any{0, "Yes.\n"})
-	assert.Equal(t, strings.HasPrefix(stderr, "agent: going on without server gone: "), true)
+	assert.True(t, strings.HasPrefix(stderr, "agent: going on without server gone: "))
 	assert.Equal(t, strings.Count(stderr, "\n"), 1)
-	assert.Equal(t, slices.Contains(m.played()[0].toolNames(t), "notes__create"), true)
+	assert.True(t, slices.Contains(m.played()[0].toolNames(t), "notes__create"))
 }
 
 func TestMaxSteps(t *testing.T) {
@@ -235,9 +235,9 @@ func TestMaxResult(t *testing.T) {
 	path := writeConfig(t, map[string]string{"notes": notes})
 	status, _, stderr := runAgent(t.Context(), m.url, "-config", path, "-max-result", "1024", "Write.")
 	assert.Equal(t, status, 0, "%s: status", stderr)
-	assert.Equal(t, slices.Contains(m.played()[0].toolNames(t), "read_result"), true, "read_result is offered")
+	assert.True(t, slices.Contains(m.played()[0].toolNames(t), "read_result"), "read_result is offered")
 	last := string(m.played()[1].Messages[3])
-	assert.Equal(t, len(last) <= 1400, true, "the result is cut")
+	assert.True(t, len(last) <= 1400, "the result is cut")
 	assert.Contains(t, last, "read_result")
 	assert.Contains(t, last, "0123456789")
 }

@@ -135,6 +135,6 @@ func TestUser(t *testing.T) {
 	assert.OK(t, json.Unmarshal(requests[1].Messages[len(requests[1].Messages)-1], &image))
 	n := len(image.Content)
 	assert.Equal(t, [...]any{image.Role, n}, [...]any{"user", 2})
-	assert.Equal(t, image.Content[n-1].ImageURL != nil, true, "image.Content[n-1].ImageURL != nil")
+	assert.True(t, image.Content[n-1].ImageURL != nil, "image.Content[n-1].ImageURL != nil")
 	assert.Equal(t, image.Content[1].ImageURL.URL, "data:image/png;base64,"+png, "the image")
 }

@@ -44,7 +44,7 @@ func open(t *testing.T, out io.Reader) *browser {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	address, ok := strings.CutPrefix(strings.TrimSpace(line), "Open ")
 	assert.OK(t, err, "%q", line)
-	assert.Equal(t, ok, true, "%q", line)
+	assert.True(t, ok, "%q", line)
 	jar := assert.Value(cookiejar.New(nil))(t)
 	b := &browser{t: t, client: &http.Client{Jar: jar, Transport: &http.Transport{}}}
 	t.Cleanup(b.client.CloseIdleConnections)
@@ -145,7 +145,7 @@ func TestPage(t *testing.T) {
 		assert.Contains(t, b.body, want)
 	}
 	assert.Lacks(t, b.body, "<b>")
-	assert.Equal(t, regexp.MustCompile(`(?i)src=|href=|@import|url\(`).MatchString(b.body), false)
+	assert.False(t, regexp.MustCompile(`(?i)src=|href=|@import|url\(`).MatchString(b.body))
 
 	// No other user approves it.
 	form := b.form("approve", "")

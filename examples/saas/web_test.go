@@ -75,7 +75,7 @@ func TestPage(t *testing.T) {
 	for _, user := range []string{"", "alice"} {
 		res := send(s, user, http.MethodGet, "/", nil, nil)
 		assert.Equal(t, res.Code, http.StatusOK, "page of %q: got status", user)
-		assert.Equal(t, strings.HasPrefix(res.Header().Get("Content-Security-Policy"), "default-src 'none'; form-action 'self';"), true, "page of %q", user)
+		assert.True(t, strings.HasPrefix(res.Header().Get("Content-Security-Policy"), "default-src 'none'; form-action 'self';"), "page of %q", user)
 	}
 	script := url.Values{"prompt": {"<script>"}}
 	assert.Equal(t, send(s, "alice", http.MethodPost, "/prompt", script, nil).Code, http.StatusSeeOther, "prompt")

@@ -156,7 +156,7 @@ func (b *browser) logIn(server string) {
 	b.t.Helper()
 	res, page := b.send(http.MethodPost, b.base+"/login/"+server, nil)
 	assert.Contains(b.t, page, "password", "login at %s: got status %d", server, res.StatusCode)
-	res, page = b.send(http.MethodPost, res.Request.URL.String(), url.Values{"user": {b.user}, "password": {"p"}, "decision": {"approve"}})
+	res, _ = b.send(http.MethodPost, res.Request.URL.String(), url.Values{"user": {b.user}, "password": {"p"}, "decision": {"approve"}})
 	got, want := res.Request.URL.String(), b.base+"/"
 	assert.Equal(b.t, got, want, "after the login at %s", server)
 }
@@ -219,7 +219,7 @@ func TestRun(t *testing.T) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	base, ok := strings.CutPrefix(strings.TrimSpace(line), "Open ")
 	assert.OK(t, err, "the first line: got %q", line)
-	assert.Equal(t, ok, true, "the first line: got %q", line)
+	assert.True(t, ok, "the first line: got %q", line)
 	p := &program{world: w, base: base}
 	p.browse("alice").expect(http.MethodGet, "/", nil, 200, "notes")
 	stop()

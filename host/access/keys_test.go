@@ -70,7 +70,7 @@ func TestKeys(t *testing.T) {
 			continue
 		}
 		want := (&access.Caller{User: "ada", Credential: key.ID, Grant: grant})
-		assert.Equal(t, reflect.DeepEqual(caller, want), true, "%.20s: %+v", field, want)
+		assert.True(t, reflect.DeepEqual(caller, want), "%.20s: %+v", field, want)
 	}
 	last := secret[len(secret)-1]
 	if last++; last > 'Z' {
@@ -112,7 +112,7 @@ func TestNoSecretIsKept(t *testing.T) {
 	for _, text := range []string{string(kept.Data), err.Error()} {
 		assert.Lacks(t, text, random[:20], "the secret in")
 	}
-	assert.Equal(t, len(random) >= 52, true, "%d characters of 5 bits, at least 52", len(random))
+	assert.True(t, len(random) >= 52, "%d characters of 5 bits, at least 52", len(random))
 }
 
 // A request whose client goes away at once does not keep a key good that another process has revoked.
@@ -160,7 +160,7 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 		list := assert.Value(one.List(t.Context()))(t)
 		assert.Equal(t, len(list), 1)
 		ago := time.Since(list[0].Used)
-		assert.Equal(t, ago <= time.Hour+time.Minute, true, "the last use, %v ago, is of the last hour", ago)
+		assert.True(t, ago <= time.Hour+time.Minute, "the last use, %v ago, is of the last hour", ago)
 		time.Sleep(24 * time.Hour)
 		assert.Equal(t, reason(t, one, request(field)), "the key has expired")
 		assert.OK(t, one.Revoke(t.Context(), key.ID))
@@ -212,7 +212,7 @@ func TestKeysWithoutTheirStore(t *testing.T) {
 			begun := time.Now()
 			_, err := k.Authenticate(r)
 			took := time.Since(begun)
-			assert.Equal(t, took <= 5*time.Second, true, "after %v: the answer in %v is within 5 s", c.after, took)
+			assert.True(t, took <= 5*time.Second, "after %v: the answer in %v is within 5 s", c.after, took)
 			assert.Equal(t, err == nil, c.good, "after %v", c.after)
 			if !c.good {
 				assert.Equal(t, assert.As[*access.RefusedError](t, err).Status, http.StatusServiceUnavailable, "after %v", c.after)

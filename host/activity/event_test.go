@@ -23,8 +23,8 @@ func TestWhoAndWhen(t *testing.T) {
 	before := time.Now()
 	e := one(t, ctx, nil, activity.Event{Kind: activity.KindCall})
 	assert.Equal(t, fmt.Sprintf("%s %q %t %s", e.User, e.Parent, len(e.ID) >= 20, e.Time.Location()), `ann "" true UTC`, "recorded")
-	assert.Equal(t, e.Time.Before(before), false, "an earlier time")
-	assert.Equal(t, one(t, ctx, nil, activity.Event{}).ID == e.ID, false, "id")
+	assert.False(t, e.Time.Before(before), "an earlier time")
+	assert.False(t, one(t, ctx, nil, activity.Event{}).ID == e.ID, "id")
 	ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: "call_1", Parent: "turn 7"})
 	e = one(t, ctx, nil, activity.Event{})
 	assert.Equal(t, e.ID, "call_1", "recorded")
@@ -34,7 +34,7 @@ func TestWhoAndWhen(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%s %s %q %d", e.ID, e.User, e.Parent, e.Time.Unix()), `x bob "" 1`, "recorded")
 	said.Time = time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)
 	e = one(t, ctx, nil, said)
-	assert.Equal(t, e.Time.Before(before) || e.Time.Year() > 9999, false, "another time than now")
+	assert.False(t, e.Time.Before(before) || e.Time.Year() > 9999, "another time than now")
 }
 
 // Equal arguments have equal hashes under one key, and no others.
@@ -43,17 +43,18 @@ func TestArgumentHash(t *testing.T) {
 	hash := func(o *activity.Options, args string) string {
 		t.Helper()
 		e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)})
-		assert.Equal(t, e.Arguments == nil, true, "arguments")
+		assert.True(t, e.Arguments == nil, "arguments")
 		assert.Equal(t, e.ArgumentBytes, int64(len(args)), "arguments")
 		return e.ArgumentHash
 	}
 	a := hash(key, `{"pin":"1234","n":1}`)
-	assert.Equal(t, regexp.MustCompile(`^hmac-sha256:[0-9a-f]{64}$`).MatchString(a), true, "hash")
+	assert.True(t, regexp.MustCompile(`^hmac-sha256:[0-9a-f]{64}$`).MatchString(a), "hash")
 	assert.Equal(t, hash(key, ` { "n" : 1.0, "p\u0069n" : "1234" }`), a, "for the same")
 	for _, other := range []string{`{"pin":"1235","n":1}`, `{"pin":"1234"}`, `{`, "\xff"} {
-		assert.Equal(t, hash(key, other) == a, false, "the same hash for")
+		assert.False(t, hash(key, other) == a, "the same hash for")
 	}
-	assert.Equal(t, hash(nil, `{"pin":"1234"}`) == hash(nil, `{"pin":"1234"}`), false, "two logs without a key have the same one")
+	first, second := hash(nil, `{"pin":"1234"}`), hash(nil, `{"pin":"1234"}`)
+	assert.False(t, first == second, "two logs without a key have the same one")
 	assert.Equal(t, hash(key, ``), "", "no arguments have the hash")
 }
 
@@ -77,8 +78,8 @@ func TestKeepArguments(t *testing.T) {
 	large := `{"x":"` + strings.Repeat("y", 16<<10) + `"}`
 	for _, args := range []string{large, `{"a":`, `{"a":1,"a":2}`, "\xff"} {
 		e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)})
-		assert.Equal(t, e.Arguments == nil, true, "kept")
-		assert.Equal(t, e.ArgumentHash == "", false, "kept")
+		assert.True(t, e.Arguments == nil, "kept")
+		assert.False(t, e.ArgumentHash == "", "kept")
 	}
 }
 
@@ -94,9 +95,9 @@ func TestBounds(t *testing.T) {
 			Outcome: activity.Outcome(text), Error: text, ArgumentHash: text, Detail: detail,
 		})
 		for _, s := range []string{e.ID, e.Parent, string(e.Kind), e.User, e.Server, e.Tool, string(e.Outcome), e.ArgumentHash} {
-			assert.Equal(t, 0 < len(s) && len(s) <= 512 && utf8.ValidString(s), true, "%d bytes of %d: %.20q", len(s), len(text), s)
+			assert.True(t, 0 < len(s) && len(s) <= 512 && utf8.ValidString(s), "%d bytes of %d: %.20q", len(s), len(text), s)
 		}
-		assert.Equal(t, len(e.Error) <= activity.MaxError, true, "%d bytes of error", len(e.Error))
+		assert.True(t, len(e.Error) <= activity.MaxError, "%d bytes of error", len(e.Error))
 		assert.Equal(t, len(e.Detail), 32, "details")
 		data, err := json.Marshal(e)
 		var back activity.Event
@@ -104,7 +105,7 @@ func TestBounds(t *testing.T) {
 		assert.Lacks(t, string(data), "\n")
 		assert.OK(t, json.Unmarshal(data, &back))
 		assert.Equal(t, back.ID, e.ID)
-		assert.Equal(t, back.Time.Equal(e.Time), true, "the same time")
+		assert.True(t, back.Time.Equal(e.Time), "the same time")
 	}
 }
 
@@ -183,5 +184,5 @@ func TestSecretWhereAnErrorIsCut(t *testing.T) {
 	assert.OK(t, log.Close(t.Context()))
 	got := memory.Recent(nil, 0)[0].Error
 	assert.Lacks(t, got, "ghp_")
-	assert.Equal(t, len(got) <= activity.MaxError, true, "%d bytes", len(got))
+	assert.True(t, len(got) <= activity.MaxError, "%d bytes", len(got))
 }

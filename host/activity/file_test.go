@@ -98,7 +98,7 @@ func TestRotation(t *testing.T) {
 		for i := range 12 {
 			put(t, f, activity.Event{ID: strconv.Itoa(i), Kind: activity.KindCall, Time: time.Now(), Error: long})
 		}
-		assert.Equal(t, len(filesIn(t, filepath.Dir(path))) >= 6, true, "other files are there")
+		assert.True(t, len(filesIn(t, filepath.Dir(path))) >= 6, "other files are there")
 		return path
 	}
 	three := int64(3500) // bytes of three events and a bit
@@ -113,7 +113,7 @@ func TestRotation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := fill(t, test.o)
 			assert.Equal(t, read(t, path, nil), test.want, "read")
-			assert.Equal(t, assert.Value(os.Stat(path))(t).Size() <= max(three, 1200), true, "a size within the limit")
+			assert.True(t, assert.Value(os.Stat(path))(t).Size() <= max(three, 1200), "a size within the limit")
 		})
 	}
 }
@@ -292,6 +292,6 @@ func TestProcesses(t *testing.T) {
 	for _, id := range said {
 		assert.Equal(t, count[id], 1, "%s is there times", id)
 	}
-	assert.Equal(t, len(said) >= 400, true, "%d events", len(said))
-	assert.Equal(t, len(filesIn(t, filepath.Dir(path))) >= 5, true, "several files")
+	assert.True(t, len(said) >= 400, "%d events", len(said))
+	assert.True(t, len(filesIn(t, filepath.Dir(path))) >= 5, "several files")
 }

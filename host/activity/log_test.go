@@ -204,7 +204,7 @@ func TestNothingIsLostUncounted(t *testing.T) {
 	}
 	assert.Equal(t, s.Written+s.Dropped, 8*500)
 	assert.Equal(t, s.Written, written)
-	assert.Equal(t, missing <= s.Dropped, true, "%d told missing of %d", missing, s.Dropped)
+	assert.True(t, missing <= s.Dropped, "%d told missing of %d", missing, s.Dropped)
 }
 
 func TestNilLog(t *testing.T) {

@@ -288,9 +288,9 @@ func TestListenerIsRevoked(t *testing.T) {
 			time.Sleep(time.Minute)
 			select {
 			case <-ended:
-				assert.Equal(t, c.ends, true, "%s: the stream ends", name)
+				assert.True(t, c.ends, "%s: the stream ends", name)
 			default:
-				assert.Equal(t, c.ends, false, "%s: the stream ends", name)
+				assert.False(t, c.ends, "%s: the stream ends", name)
 			}
 			cancel()
 			<-ended

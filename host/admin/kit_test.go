@@ -215,7 +215,7 @@ func (s *site) fill(text string) string {
 	})
 	put("{change}", func() string {
 		changes := h.Registry().Ledger().Pending("held")
-		assert.Equal(s.t, len(changes) == 0, false, "changes: none")
+		assert.False(s.t, len(changes) == 0, "changes: none")
 		c := changes[0]
 		data := assert.Value(json.Marshal(map[string]any{"server": c.Server, "tool": c.Tool, "kind": c.Kind, "hash": c.Hash}))(s.t)
 		return string(data)

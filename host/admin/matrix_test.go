@@ -113,7 +113,7 @@ func TestNothingIsLaunchedWithoutStdioWrite(t *testing.T) {
 		if !ok && r.Method == "GET" && !strings.Contains(r.Path, "{") {
 			c = sample{path: r.Path}
 		}
-		assert.Equal(t, c.path != "", true, "%s has a sample", name)
+		assert.True(t, c.path != "", "%s has a sample", name)
 		delete(unused, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // servers are waited for

@@ -99,8 +99,8 @@ func TestDocumentHasAllRoutes(t *testing.T) {
 	for _, r := range routes {
 		o := d.paths[r.Path][strings.ToLower(r.Method)]
 		assert.Equal(t, o.Role, r.Role, "%s %s: the role", r.Method, r.Path)
-		assert.Equal(t, o.Summary != "", true, "%s %s: a summary", r.Method, r.Path)
-		assert.Equal(t, ids[o.OperationID], false, "%s %s: the operationId %s is there twice", r.Method, r.Path, o.OperationID)
+		assert.True(t, o.Summary != "", "%s %s: a summary", r.Method, r.Path)
+		assert.False(t, ids[o.OperationID], "%s %s: the operationId %s is there twice", r.Method, r.Path, o.OperationID)
 		ids[o.OperationID] = true
 		assert.Equal(t, o.RequestBody != nil, r.In, "%s %s: a body", r.Method, r.Path)
 		inPath := 0
@@ -144,11 +144,11 @@ func TestAnswersConform(t *testing.T) {
 		}
 		got := s.do(pick("owner", "owner", "owner", "operator", "viewer"), r.Method, path, body, nil)
 		assert.Equal(t, d.check(r, got), nil, "%s %s %s: %d %s", r.Method, path, body, got.status, got.body)
-		assert.Equal(t, got.status < 500 || got.status == http.StatusBadGateway, true, "%s %s %s: %d %s is no failure of the program", r.Method, path, body, got.status, got.body)
+		assert.True(t, got.status < 500 || got.status == http.StatusBadGateway, "%s %s %s: %d %s is no failure of the program", r.Method, path, body, got.status, got.body)
 		assert.Lacks(t, got.body, "sk-0123456789abcdef", "%s %s %s", r.Method, path, body)
 		if got.status == http.StatusOK {
 			succeeded[r.Method+" "+r.Path] = true
 		}
 	}
-	assert.Equal(t, len(succeeded) > len(routes)/3, true, "%d of %d routes succeed at times", len(succeeded), len(routes))
+	assert.True(t, len(succeeded) > len(routes)/3, "%d of %d routes succeed at times", len(succeeded), len(routes))
 }

@@ -41,7 +41,7 @@ func (s *site) get(key, path string) []map[string]any {
 func TestAcceptIsForWhatWasShown(t *testing.T) {
 	s := openBusy(t)
 	changes := s.get("viewer", "/api/v1/changes?server=held")
-	assert.Equal(t, len(changes) == 0, false, "there are no changes")
+	assert.False(t, len(changes) == 0, "there are no changes")
 	for _, body := range []string{
 		`{"server":"held","kind":"server_quarantined","hash":"sha256:00"}`,
 		`{"server":"held","kind":"new","hash":"` + changes[0]["hash"].(string) + `"}`,
@@ -111,7 +111,7 @@ func TestRestore(t *testing.T) {
 	gone := s.data("DELETE", servers+"/a", "")
 	removed := s.get("viewer", "/api/v1/removed")
 	assert.Equal(t, fmt.Sprint(member(removed, "id")), fmt.Sprint([]any{gone["id"]}), "removed")
-	assert.Equal(t, removed[0]["deleteTime"] != nil, true, "the time of the removal")
+	assert.True(t, removed[0]["deleteTime"] != nil, "the time of the removal")
 	assert.Equal(t, s.do("operator", "POST", gone["restore"].(string), "", nil).status, http.StatusOK, "restore")
 	got := s.data("GET", servers+"/a", "")
 	assert.Equal[any](t, got["id"], gone["id"], "restored")
@@ -235,7 +235,7 @@ func TestChangeKey(t *testing.T) {
 	list := s.get("viewer", "/api/v1/keys")
 	assert.Equal(t, len(list), 1, "keys")
 	assert.Equal(t, number(list[0]), number(got), "keys")
-	assert.Equal(t, s.object("owner", "PUT", path, `{"grant":null}`)["grant"] == nil, true, "no grant")
+	assert.True(t, s.object("owner", "PUT", path, `{"grant":null}`)["grant"] == nil, "no grant")
 	for body, status := range map[string]int{`{"grant":{"servers":["[" ]}}`: 400, `{"label":5}`: 400, `{"secret":"x"}`: 400} {
 		assert.Equal(t, s.do("owner", "PUT", path, body, nil).status, status, "%s", body)
 	}
@@ -296,9 +296,9 @@ func TestBrokenServersAreStaged(t *testing.T) {
 			}
 		}
 		assert.OK(t, json.Unmarshal([]byte(s.do("owner", "POST", "/api/v1/test", number(c.entry), nil).body), &result), "%s", c.what)
-		assert.Equal(t, result.Success || result.Message == "", false, "%s: a success, or no message", c.what)
+		assert.False(t, result.Success || result.Message == "", "%s: a success, or no message", c.what)
 		assert.Equal(t, result.Report.Reached, c.stage, "%s: reached", c.what)
-		assert.Equal(t, slices.ContainsFunc(result.Report.Hints, func(h doctor.Hint) bool { return h.Code == c.hint }), true, "%s: %s", c.what, c.hint)
+		assert.True(t, slices.ContainsFunc(result.Report.Hints, func(h doctor.Hint) bool { return h.Code == c.hint }), "%s: %s", c.what, c.hint)
 	}
 	assert.Contains(t, s.do("viewer", "GET", servers, "", nil).body, `"data":[]`, "servers")
 }

@@ -151,7 +151,7 @@ func TestSeedErrors(t *testing.T) {
 		assert.Equal(t, got.status, c.status, "%s %s %s", c.method, c.path, c.body)
 		assert.Equal(t, e.Code, c.status, "%s %s %s", c.method, c.path, c.body)
 		assert.Equal(t, e.Error, "err.mcp."+c.code, "%s %s %s", c.method, c.path, c.body)
-		assert.Equal(t, e.Msg == "", false, "%s %s %s: no msg", c.method, c.path, c.body)
+		assert.False(t, e.Msg == "", "%s %s %s: no msg", c.method, c.path, c.body)
 	}
 }
 

@@ -65,10 +65,10 @@ func TestOverviews(t *testing.T) {
 	expectFields(t, "lazy", lazy, `{"name":"lazy","id":"*","local":true,"state":"healthy","tools":1,"quarantined":0,"tokens":`+number(lazy["tokens"])+`,
 		"calls":{"ended":1,"failed":0,"inFlight":0}}`)
 	n, _ := lazy["tokens"].(float64)
-	assert.Equal(t, n >= 10 && n <= 200, true, "%v tokens are those of a small tool", n)
+	assert.True(t, n >= 10 && n <= 200, "%v tokens are those of a small tool", n)
 	expectFields(t, "held", all["held"], `{"name":"held","id":"*","local":true,"stage":"quarantined","state":"unhealthy","tools":0,"quarantined":1,"tokens":0,
 		"calls":{"ended":0,"failed":0,"inFlight":0},"latencyMs":[],"cure":"*"}`)
-	assert.Equal(t, all["proposed"]["error"] != nil, true, "an error of proposed")
+	assert.True(t, all["proposed"]["error"] != nil, "an error of proposed")
 	assert.Contains(t, fmt.Sprint(all["proposed"]["cure"]), "allow the launch", "the cure of proposed")
 	assert.Equal[any](t, all["remote"]["local"], false, "remote: local")
 }
@@ -124,7 +124,7 @@ func TestCallTool(t *testing.T) {
 	waits := call(`{"arguments":{"text":"stop"}}`)
 	assert.Equal(t, fmt.Sprintf("%v %v", waits["outcome"], waits["result"]), "asked <nil>", "a call to approve")
 	ids := member(s.get("viewer", "/api/v1/calls"), "id")
-	assert.Equal(t, slices.Contains(ids, waits["waiting"]), true, "waiting calls: %v among them", waits["waiting"])
+	assert.True(t, slices.Contains(ids, waits["waiting"]), "waiting calls: %v among them", waits["waiting"])
 	for _, body := range []string{`{"arguments":{"text":5}}`, `{"arguments":[]}`} {
 		got := call(body)
 		assert.Equal(t, fmt.Sprintf("%v %v", got["outcome"], got["error"] != nil), "bad_arguments true", "%s", body)

@@ -87,13 +87,13 @@ func TestAnswered(t *testing.T) {
 	assert.Equal(t, full.URL, "https://said/a.example")
 	assert.Equal(t, full.Headers["X"], "Bearer key")
 	off := assert.Value(servers["off"].Answered(t.Context()))(t)
-	assert.Equal(t, off.Enabled, false, "enabled")
+	assert.False(t, off.Enabled, "enabled")
 	assert.Equal(t, off.Args[0], "said")
 	renamed := *all // as Merge does
 	renamed.Name, renamed.Enabled = "all_2", false
 	full = assert.Value(renamed.Answered(t.Context()))(t)
 	assert.Equal(t, full.Name, "all_2")
-	assert.Equal(t, full.Enabled, false, "enabled")
+	assert.False(t, full.Enabled, "enabled")
 	_, err := servers["editor"].Answered(t.Context())
 	assert.As[*InputError](t, err, "editor")
 }
@@ -173,5 +173,5 @@ func TestMergeProgram(t *testing.T) {
 	m = Merge(one("user.json", ScopeUser), one("project.json", ScopeProject))
 	assert.Equal(t, len(m.Shadowed), 1)
 	assert.Equal(t, m.Shadowed[0].Server.Source.File, "user.json")
-	assert.Equal(t, m.Servers[0].Source.Scope.NeedsApproval(), true, "m.Servers[0].Source.Scope.NeedsApproval()")
+	assert.True(t, m.Servers[0].Source.Scope.NeedsApproval(), "m.Servers[0].Source.Scope.NeedsApproval()")
 }

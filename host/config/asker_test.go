@@ -114,7 +114,7 @@ func TestInputsWithoutAnswer(t *testing.T) {
 			err := server(t, c, title).Err
 			input = assert.As[*config.InputError](t, err, "%s", name)
 			at := assert.As[*config.Error](t, err, "%s", name)
-			assert.Equal(t, at.Line != 0, true, "%s: it has a line", name)
+			assert.True(t, at.Line != 0, "%s: it has a line", name)
 			assert.Contains(t, at.Key, title, "%s", name)
 			assert.Equal(t, name != "refused", errors.Is(err, config.ErrNoAnswer))
 		}
@@ -145,7 +145,7 @@ func TestBadAnswers(t *testing.T) {
 		assert.Contains(t, one.Err.Error(), "options", "what is no option was taken")
 		for _, id := range []string{"key", "level"} {
 			_, ok, err := secrets.Secret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", id))
-			assert.Equal(t, ok, false, "a bad answer to %s was remembered", id)
+			assert.False(t, ok, "a bad answer to %s was remembered", id)
 			assert.OK(t, err, "a bad answer to %s was remembered", id)
 		}
 	}

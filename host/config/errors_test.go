@@ -40,7 +40,7 @@ func TestFileErrors(t *testing.T) {
 		}
 		typed := assert.As[*Error](t, err, "%q", test.in)
 		assert.Equal(t, typed.File, "f.json", "%q", test.in)
-		assert.Equal(t, typed.Line != 0, true, "%q: it has a line", test.in)
+		assert.True(t, typed.Line != 0, "%q: it has a line", test.in)
 	}
 }
 
@@ -178,7 +178,7 @@ timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSecond
 		for _, w := range c.Warnings {
 			got = append(got, strings.TrimPrefix(w.Key, "mcpServers.s.")+": "+w.Err.Error())
 			assert.Equal(t, [...]any{w.File, w.Line}, [...]any{"f", 1}, "%s", test.in)
-			assert.Equal(t, w.Column >= 23, true, "%s: it stands in the entry", test.in)
+			assert.True(t, w.Column >= 23, "%s: it stands in the entry", test.in)
 		}
 		assert.Equal(t, strings.Join(got, "\n"), test.want, "%s", test.in)
 	}
@@ -193,7 +193,7 @@ func TestManyKeys(t *testing.T) {
 	}
 	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": {`+keys.String()+`"command": "x", "comand": 1}}}`), nil))(t)
 	assert.Equal(t, len(c.Servers[0].Extra), 1001)
-	assert.Equal(t, len(c.Warnings) <= 100, true, "there are few warnings")
+	assert.True(t, len(c.Warnings) <= 100, "there are few warnings")
 }
 
 func TestLoadErrors(t *testing.T) {
@@ -202,7 +202,7 @@ func TestLoadErrors(t *testing.T) {
 	_, err := Load(t.Context(), missing, nil)
 	assert.Is(t, err, fs.ErrNotExist)
 	assert.Fails(t, err)
-	assert.Equal(t, strings.HasPrefix(err.Error(), missing+": cannot read the config file: "), true)
+	assert.True(t, strings.HasPrefix(err.Error(), missing+": cannot read the config file: "))
 	assert.Equal(t, strings.Count(err.Error(), missing), 1)
 
 	_, err = Load(t.Context(), t.TempDir(), nil)
@@ -251,7 +251,7 @@ func TestWarningsOfAnEntry(t *testing.T) {
 	assert.Equal(t, len(c.Servers[0].Warnings), 0, "a: warnings")
 	var keys []string
 	for _, w := range c.Servers[1].Warnings {
-		assert.Equal(t, slices.Contains(c.Warnings, w), true, "%v is among those of the file", w)
+		assert.True(t, slices.Contains(c.Warnings, w), "%v is among those of the file", w)
 		keys = append(keys, w.Key)
 	}
 	assert.Equal(t, fmt.Sprintf("%q", keys), `["mcpServers.b.evn" "mcpServers.b.userHeader"]`, "b")
@@ -294,7 +294,7 @@ func TestBounds(t *testing.T) {
 		}
 		assert.Equal(t, [...]int{len(faults), len(c.Warnings)}, [...]int{test.faults, test.warnings}, "%s", name)
 		assert.Contains(t, text.String(), test.says, "%s", name)
-		assert.Equal(t, looks <= maxLooked, true, "%s: the looks are bounded", name)
+		assert.True(t, looks <= maxLooked, "%s: the looks are bounded", name)
 	}
 }
 

@@ -157,8 +157,8 @@ a_b,a.b,root,repo/.mcp.json,project
 trusted,trusted,x,repo/.mcp.json,project
 rc,rc,rc,repo/sub/.mcprc,rc
 mine,mine,user,home/.cursor/mcp.json,user`, "servers")
-	assert.Equal(t, merged.Servers[2].Trust, false, "merged.Servers[2].Trust")
-	assert.Equal(t, merged.Servers[3].Enabled, false, "merged.Servers[3].Enabled")
+	assert.False(t, merged.Servers[2].Trust, "merged.Servers[2].Trust")
+	assert.False(t, merged.Servers[3].Enabled, "merged.Servers[3].Enabled")
 	got = nil
 	for _, s := range merged.Shadowed {
 		got = append(got, strings.ReplaceAll(filepath.ToSlash(s.String()), filepath.ToSlash(dir)+"/", ""))
@@ -182,7 +182,7 @@ func TestMergeKeepsFaultyNamesApart(t *testing.T) {
 	var got []string
 	seen := map[string]bool{}
 	for _, s := range merged.Servers {
-		assert.Equal(t, seen[s.Name], false, "%s is there twice", s.Name)
+		assert.False(t, seen[s.Name], "%s is there twice", s.Name)
 		seen[s.Name] = true
 		got = append(got, s.Name+"="+s.Title)
 	}

@@ -158,7 +158,7 @@ func TestEachPlaceHasAProgram(t *testing.T) {
 		for _, p := range programs() {
 			found = found || p.client == l.Client
 		}
-		assert.Equal(t, found, true, "no program for %s: found", l.Client)
+		assert.True(t, found, "no program for %s: found", l.Client)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 func FuzzParse(f *testing.F) {
 	files := assert.Value(filepath.Glob(filepath.Join("testdata", "*.json")))(f)
-	assert.Equal(f, len(files) != 0, true, "there are files")
+	assert.True(f, len(files) != 0, "there are files")
 	for _, file := range files {
 		f.Add(assert.Value(os.ReadFile(file))(f))
 	}
@@ -40,12 +40,12 @@ func checkConfig(t *testing.T, c *Config) {
 	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 	names := map[string]bool{}
 	for _, s := range c.Servers {
-		assert.Equal(t, pattern.MatchString(s.Name), true, "%q is a name", s.Name)
+		assert.True(t, pattern.MatchString(s.Name), "%q is a name", s.Name)
 		assert.Lacks(t, s.Name, "__")
-		assert.Equal(t, names[s.Name], false, "%s is there twice", s.Name)
+		assert.False(t, names[s.Name], "%s is there twice", s.Name)
 		names[s.Name] = true
 		assert.Equal(t, s.Source.File, c.Path, "%s: its file", s.Name)
-		assert.Equal(t, s.Source.Line >= 1, true, "%s: it has a line", s.Name)
+		assert.True(t, s.Source.Line >= 1, "%s: it has a line", s.Name)
 		_, _ = s.String(), s.Hash()
 		if s.Err != nil {
 			for _, err := range s.Err.(interface{ Unwrap() []error }).Unwrap() {
@@ -53,7 +53,7 @@ func checkConfig(t *testing.T, c *Config) {
 			}
 			continue
 		}
-		assert.Equal(t, (s.Command == "") != (s.URL == "") && s.Transport != "", true, "%s: it can be started", s.Name)
+		assert.True(t, (s.Command == "") != (s.URL == "") && s.Transport != "", "%s: it can be started", s.Name)
 		assert.Equal(t, s.Source.Format, c.Format, "%s: its format", s.Name)
 		for header, value := range s.Headers {
 			if strings.ContainsAny(header+value.Reveal(), "\r\n\x00") {
@@ -70,8 +70,8 @@ func checkConfig(t *testing.T, c *Config) {
 func place(t *testing.T, err error) {
 	t.Helper()
 	typed := assert.As[*Error](t, err, "error without a place")
-	assert.Equal(t, typed.File != "", true, "error without a place")
-	assert.Equal(t, typed.Line >= 1 && typed.Column >= 1, true, "%v has a place", err)
+	assert.True(t, typed.File != "", "error without a place")
+	assert.True(t, typed.Line >= 1 && typed.Column >= 1, "%v has a place", err)
 	assert.Fails(t, typed.Err, "error without a place")
 	if strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {
 		t.Fatalf("control character in %q", err)

@@ -90,13 +90,13 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 			t.Run(file+" "+v.name, func(t *testing.T) {
 				opts := &config.Options{Format: format, Lookup: goldenLookup}
 				for _, fault := range configtest.EditFaults(t, file, v.data, opts, form) {
-					assert.Equal(t, excepted(file, fault, used), true, "%s: it is known", fault)
+					assert.True(t, excepted(file, fault, used), "%s: it is known", fault)
 				}
 			})
 		}
 	}
 	for i, e := range editExceptions() {
-		assert.Equal(t, used[i] || few < forms, true, "%s %s: the exception is used", e.file, e.check)
+		assert.True(t, used[i] || few < forms, "%s %s: the exception is used", e.file, e.check)
 	}
 }
 

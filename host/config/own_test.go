@@ -89,7 +89,7 @@ func TestProposed(t *testing.T) {
 		c := assert.Value(Parse(t.Context(), "f", []byte(in), &Options{Scope: scope, Secrets: secrets}))(t)
 		s := c.Servers[1]
 		assert.Equal(t, s.Source.Scope, want, "%s", scope)
-		assert.Equal(t, s.Trust, false, "%s: trust", scope)
+		assert.False(t, s.Trust, "%s: trust", scope)
 		assert.Equal(t, s.Args[0], "${keyring:a}", "%s", scope)
 		for _, i := range []int{0, 2} {
 			if s := c.Servers[i]; s.Source.Scope != scope || scope != ScopeProject && (!s.Trust || s.Args[0] != "found") {
@@ -99,7 +99,7 @@ func TestProposed(t *testing.T) {
 		assert.Fails(t, c.Servers[3].Err, "%s", scope)
 		full := assert.Value(c.Servers[1].Answered(t.Context()))(t)
 		assert.Equal(t, full.Args[0], "found", "%s", scope)
-		assert.Equal(t, full.Trust, false, "%s: trust", scope)
+		assert.False(t, full.Trust, "%s: trust", scope)
 		assert.Equal(t, full.Source.Scope, want, "%s", scope)
 	}
 }
@@ -133,7 +133,7 @@ func TestEnvFile(t *testing.T) {
 	} {
 		s := read(`"envFile": "` + file + `"`)
 		assert.Fails(t, s.Err, "%s", file)
-		assert.Equal(t, strings.HasSuffix(s.Err.Error(), "mcpServers.s.envFile: "+want), true, "%s", file)
+		assert.True(t, strings.HasSuffix(s.Err.Error(), "mcpServers.s.envFile: "+want), "%s", file)
 	}
 }
 
@@ -191,11 +191,11 @@ func TestOAuthOfOthers(t *testing.T) {
 	}
 	c := assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c","callbackPort":0}},"b":{"command":"c","oauth":{"clientId":"c"}}}}`), nil))(t)
 	assert.Fails(t, c.Servers[0].Err)
-	assert.Equal(t, c.Servers[1].Auth == nil, true, "c.Servers[1].Auth == nil")
+	assert.True(t, c.Servers[1].Auth == nil, "c.Servers[1].Auth == nil")
 	// A record does not say it twice: it stays in Extra.
 	c = assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true}))(t)
-	assert.Equal(t, c.Servers[0].Auth == nil, true, "c.Servers[0].Auth == nil")
-	assert.Equal(t, c.Servers[0].Extra["oauth"] != nil, true)
+	assert.True(t, c.Servers[0].Auth == nil, "c.Servers[0].Auth == nil")
+	assert.True(t, c.Servers[0].Extra["oauth"] != nil)
 }
 
 func TestRoutesThatCannotBe(t *testing.T) {

@@ -107,7 +107,7 @@ func TestSchemaKeys(t *testing.T) {
 	slices.Sort(known)
 	assert.Equal(t, fmt.Sprintf("%q", schemaProperties(t, server...)), fmt.Sprintf("%q", known))
 	for _, key := range dialect.OwnKeys() {
-		assert.Equal(t, slices.Contains(known, key), true, "%s is known", key)
+		assert.True(t, slices.Contains(known, key), "%s is known", key)
 	}
 	for section, known := range map[string][]string{
 		"auth": {"askConsent", "authorizationUrl", "clientId", "clientSecret", "deviceUrl", "grant", "issuer", "loginParams", "redirectUrl", "scopes", "tokenUrl", "type"}, "tools": {"allow", "deny", "rename"},

@@ -114,7 +114,7 @@ func TestLocalScope(t *testing.T) {
 		got, scope := command(c, "a")
 		assert.Equal(t, got, "local", "%s", test.program)
 		assert.Equal(t, scope, ScopeLocal, "%s", test.program)
-		assert.Equal(t, scope.NeedsApproval(), false, "%s: it needs approval", test.program)
+		assert.False(t, scope.NeedsApproval(), "%s: it needs approval", test.program)
 		if got, scope := command(c, "b"); got != "of-the-repository" || !scope.NeedsApproval() {
 			t.Errorf("%s: got %q of scope %q, want that of the repository, which needs approval", test.program, got, scope)
 		}

@@ -94,7 +94,7 @@ func TestHash(t *testing.T) {
 		seen[hash] = other
 	}
 	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"s2": {`+local+`}}}`), nil))(t)
-	assert.Equal(t, c.Servers[0].Hash() != base, true, "the name changes the hash")
+	assert.True(t, c.Servers[0].Hash() != base, "the name changes the hash")
 }
 
 // TestHashIsStable: the hash is the same in each run of each build.

@@ -62,7 +62,7 @@ func TestBook(t *testing.T) {
 	assert.Equal(t, len(records), 1, "records")
 	r := records[0]
 	assert.Equal(t, strings.Join([]string{r.By, r.Fingerprint, r.Project, r.Target, r.Title}, " "), "ann "+one.Fingerprint()+" /p /bin/notes Notes", "recorded")
-	assert.Equal(t, r.At.IsZero(), false, "no time")
+	assert.False(t, r.At.IsZero(), "no time")
 	data := assert.Value(os.ReadFile(path))(t)
 	assert.Lacks(t, string(data), "s3cret", "the file holds arguments")
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {

@@ -30,7 +30,7 @@ func TestFingerprintVectors(t *testing.T) {
 	for i, v := range vectors {
 		assert.Equal(t, v.Launch.Fingerprint(), v.Fingerprint, "vector %d", i)
 	}
-	assert.Equal(t, len(vectors) >= 5, true, "%d vectors", len(vectors))
+	assert.True(t, len(vectors) >= 5, "%d vectors", len(vectors))
 }
 
 // All that is run or connected to is part of the fingerprint, and nothing runs over

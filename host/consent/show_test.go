@@ -50,8 +50,8 @@ func TestString(t *testing.T) {
 // Nothing is cut, however long it is.
 func TestStringIsWhole(t *testing.T) {
 	l := consent.Launch{Path: "/bin/sh", Args: []string{"-c", strings.Repeat(" ", 1<<20) + "evil"}}
-	assert.Equal(t, strings.HasSuffix(l.String(), " evil'"), true, "the end is shown")
-	assert.Equal(t, len(l.String()) >= 1<<20, true, "all is shown")
+	assert.True(t, strings.HasSuffix(l.String(), " evil'"), "the end is shown")
+	assert.True(t, len(l.String()) >= 1<<20, "all is shown")
 }
 
 // What a shell makes of the text is what would be started.

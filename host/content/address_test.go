@@ -132,7 +132,7 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 
 	assert.As[*host.UnknownServerError](t, (<-updates).err, "of a server that is gone")
 	_, ok := <-updates
-	assert.Equal(t, ok, false, "an update after the end")
+	assert.False(t, ok, "an update after the end")
 }
 
 func TestUpdatesEnd(t *testing.T) {
@@ -143,10 +143,10 @@ func TestUpdatesEnd(t *testing.T) {
 	<-withHost
 	cancel()
 	_, ok := <-withCtx
-	assert.Equal(t, ok, false, "an update after the end")
+	assert.False(t, ok, "an update after the end")
 	assert.OK(t, h.Close())
 	_, ok = <-withHost
-	assert.Equal(t, ok, false, "an update after the end")
+	assert.False(t, ok, "an update after the end")
 }
 
 func TestUpdatesOfNothing(t *testing.T) {

@@ -34,7 +34,7 @@ func TestResourcesOfAllServers(t *testing.T) {
 	l := content.New(h).Resources(watchdog(t), nil)
 	assert.Equal(t, addresses(l), "b://file:///x b://file:///y a://file:///x", "listed")
 	assert.OK(t, l.Err(), "listed")
-	assert.Equal(t, l.NotAsked == nil, true, "listed")
+	assert.True(t, l.NotAsked == nil, "listed")
 	for _, r := range l.Items {
 		res := assert.Value(content.New(h).ReadResource(watchdog(t), r.Address, nil))(t)
 		assert.Equal(t, res.Contents[0].Text, "it is "+r.Resource.URI)
@@ -73,7 +73,7 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		for name, err := range l.Errors {
 			assert.Is(t, err, context.DeadlineExceeded)
 			assert.Contains(t, fmt.Sprint(err), name)
-			assert.Equal(t, all[name] == nil, true, "no ")
+			assert.True(t, all[name] == nil, "no ")
 		}
 		for i, r := range l.Items {
 			assert.Equal(t, r.Server, fmt.Sprintf("s%03d", i/2*3+1+i%2), "item %d", i)
@@ -197,7 +197,7 @@ func TestHostileTexts(t *testing.T) {
 	} {
 		assert.Contains(t, found, want, "not found")
 	}
-	assert.Equal(t, strings.ContainsAny(found, "\x1b\u202e"), false, "not safe to print")
+	assert.False(t, strings.ContainsAny(found, "\x1b\u202e"), "not safe to print")
 	assert.Equal(t, assert.Value(content.New(h).ReadResource(watchdog(t), l.Items[0].Address, nil))(t).Contents[0].URI, "x:\u202e1")
 	templates := content.New(h).ResourceTemplates(watchdog(t), nil).Items
 	assert.Equal(t, fmt.Sprint(len(templates[0].Findings), len(templates[1].Findings)), "1 0", "findings of templates")

@@ -47,15 +47,15 @@ func TestPromptsOfAllServers(t *testing.T) {
 	assert.Equal(t, len(l.Items), len(names)*len(own), "prompts")
 	seen := map[string]bool{}
 	for _, p := range l.Items {
-		assert.Equal(t, seen[p.Name], false, "%q twice", p.Name)
-		assert.Equal(t, regexp.MustCompile(`^[\w-]{1,64}$`).MatchString(p.Name), true, "a plain name: %q", p.Name)
+		assert.False(t, seen[p.Name], "%q twice", p.Name)
+		assert.True(t, regexp.MustCompile(`^[\w-]{1,64}$`).MatchString(p.Name), "a plain name: %q", p.Name)
 		seen[p.Name] = true
 		assert.Equal(t, assert.Value(promptText(t, h, p.Name))(t), p.Prompt.Name+" for me")
 		res := assert.Value(content.New(h).CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil))(t)
 		assert.Equal(t, res.Completion.Values[0], fmt.Sprintf("%s %s who=m ", p.Server, p.Prompt.Name))
 	}
-	assert.Equal(t, seen["a__review"], true, "plain names are missing in")
-	assert.Equal(t, seen["b__review"], true, "plain names are missing in")
+	assert.True(t, seen["a__review"], "plain names are missing in")
+	assert.True(t, seen["b__review"], "plain names are missing in")
 }
 
 // Prompts are called as tools are: by the scheme of the registry.
@@ -85,7 +85,7 @@ func TestPromptsFollowTheScheme(t *testing.T) {
 			seen[p.Name] = true
 			assert.Equal(t, assert.Value(promptText(t, h, p.Name))(t), p.Prompt.Name+" for me")
 		}
-		assert.Equal(t, seen[test.want], true, "prompts")
+		assert.True(t, seen[test.want], "prompts")
 		_, err := promptText(t, h, test.wrong)
 
 		unknown := assert.As[*content.UnknownPromptError](t, err)
@@ -111,11 +111,11 @@ func TestUnknownPrompt(t *testing.T) {
 		_, err := promptText(t, h, test.name)
 		unknown := assert.As[*content.UnknownPromptError](t, err, "%q", test.name)
 		assert.Equal(t, unknown.Name, test.name)
-		assert.Equal(t, mcp.OutcomeOf(err) == mcp.Unknown, false, "%q: it is unknown whether it was sent", test.name)
+		assert.False(t, mcp.OutcomeOf(err) == mcp.Unknown, "%q: it is unknown whether it was sent", test.name)
 		if test.suggestion != "" {
 			assert.Equal(t, strings.Join(unknown.Suggestions, " "), test.suggestion, "%q", test.name)
 		}
-		assert.Equal(t, len(err.Error()) <= 3000 && !strings.ContainsAny(err.Error(), "\x1b\u202e"), true, "can be shown: %q", err)
+		assert.True(t, len(err.Error()) <= 3000 && !strings.ContainsAny(err.Error(), "\x1b\u202e"), "can be shown: %q", err)
 	}
 	assert.Equal(t, status(t, h, "later").State.Phase, mcp.Idle, "a name that cannot be started a lazy server: it")
 	assert.Equal(t, assert.Value(promptText(t, h, "later__p"))(t), "p for me")
@@ -132,5 +132,5 @@ func TestPromptThatRefuses(t *testing.T) {
 	var unknown *content.UnknownPromptError
 
 	assert.As[*mcp.ServerError](t, err)
-	assert.Equal(t, errors.As(err, &unknown), false, "as")
+	assert.False(t, errors.As(err, &unknown), "as")
 }

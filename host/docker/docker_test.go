@@ -122,7 +122,7 @@ func TestDocker(t *testing.T) {
 	hosttest.WantStage(t, h, host.StageReady)
 	args := w.lines("arguments")
 	name := strings.TrimPrefix(args[1], "--name=")
-	assert.Equal(t, strings.HasPrefix(name, "mcpbelt-"), true, "name of the container")
+	assert.True(t, strings.HasPrefix(name, "mcpbelt-"), "name of the container")
 	want := []string{
 		"run", "--name=" + name, "--env-file=/dev/fd/3", "--rm=true", "--interactive=true", "--init=true", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none",
 		"--mount=type=bind,source=" + data + ",target=/data",
@@ -135,7 +135,7 @@ func TestDocker(t *testing.T) {
 	assert.Equal(t, strings.Join(variables, "\n"), "API_KEY=s3cret of # two=words \nGORACE=atexit_sleep_ms=0\n"+serverMode+"=stdio", "variables of the container")
 	assert.Equal(t, w.containers(), 1, "containers")
 	assert.OK(t, h.Restart(t.Context(), "notes"))
-	assert.Equal(t, w.lines("arguments")[1] == args[1], false, "second start")
+	assert.False(t, w.lines("arguments")[1] == args[1], "second start")
 	assert.OK(t, h.Close())
 	assert.Equal(t, w.containers(), 0)
 	assert.Equal(t, len(w.lines("calls")), 2)
@@ -154,13 +154,13 @@ func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 	e.Command = "only-in-the-image"
 	h := runDockered(t, e)
 	hosttest.WantStage(t, h, host.StageReady)
-	assert.Equal(t, assert.Value(doctor.Test(t.Context(), h, e, nil))(t).Success, true, "success")
+	assert.True(t, assert.Value(doctor.Test(t.Context(), h, e, nil))(t).Success, "success")
 }
 
 func TestDockerNetwork(t *testing.T) {
 	w := newDockerWorld(t)
 	runDockered(t, dockered(t, config.Isolation{Network: true}))
-	assert.Equal(t, slices.Contains(w.lines("arguments"), "--network=bridge"), true, "arguments of docker")
+	assert.True(t, slices.Contains(w.lines("arguments"), "--network=bridge"), "arguments of docker")
 }
 
 // A client that had to be killed, and can tell nobody, leaves no container.
@@ -213,7 +213,7 @@ func TestDockerRefuses(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	status = runDockered(t, dockered(t, config.Isolation{})).Servers()[0]
 	assert.Is(t, status.Err, exec.ErrNotFound, "without docker")
-	assert.Equal(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(filepath.Join(w.dir, "arguments")))), true, "docker run was called")
+	assert.True(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(filepath.Join(w.dir, "arguments")))), "docker run was called")
 }
 
 func secretOf(name string) map[string]config.Secret {
@@ -231,11 +231,11 @@ func TestDockerHasTheBaseEnvironment(t *testing.T) {
 	known := append(transport.BaseEnvNames(), "MCPBELT_PROCESS", "PWD", "OLDPWD", "SHLVL", "_")
 	for _, line := range w.lines("environment") {
 		name, _, _ := strings.Cut(line, "=")
-		assert.Equal(t, slices.Contains(known, name), true, "environment of docker")
-		assert.Equal(t, strings.HasSuffix(line, "=value"), false, "environment of docker")
+		assert.True(t, slices.Contains(known, name), "environment of docker")
+		assert.False(t, strings.HasSuffix(line, "=value"), "environment of docker")
 	}
 	for name := range e.Env {
-		assert.Equal(t, slices.Contains(w.lines("variables"), (name+"="+e.Env[name].Reveal())), true, "variables of the container")
+		assert.True(t, slices.Contains(w.lines("variables"), (name+"="+e.Env[name].Reveal())), "variables of the container")
 	}
 }
 
@@ -267,5 +267,5 @@ func TestDockerArgs(t *testing.T) {
 		assert.As[*host.IsolationError](t, status.Err)
 		assert.Contains(t, fmt.Sprint(status.Err), `"isolation.args"`)
 	}
-	assert.Equal(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(filepath.Join(w.dir, "image")))), true, "image")
+	assert.True(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(filepath.Join(w.dir, "image")))), "image")
 }

@@ -60,7 +60,7 @@ func TestHealthOfEachStage(t *testing.T) {
 	})
 	for _, s := range list {
 		if s.Status.Stage == host.StageWaiting {
-			assert.Equal(t, s.LastError == "" || s.LastErrorAt.IsZero() || s.Failures == 0, false, "%s: no last error", s.Status.Name)
+			assert.False(t, s.LastError == "" || s.LastErrorAt.IsZero() || s.Failures == 0, "%s: no last error", s.Status.Name)
 		}
 		assert.Equal(t, (s.Status.Stage == host.StageWaiting || s.Status.Stage == host.StageInvalid), (s.Error != ""), "wrong")
 	}
@@ -86,8 +86,8 @@ func TestHealthOverTime(t *testing.T) {
 	until(t, h, "local", "connected again", func(s host.Status) bool { return s.Stage == host.StageReady && s.State.Connections == 2 })
 	s = assert.Value(doctor.HealthOf(h, "local"))(t)
 	assert.Equal(t, s.Restarts, 1, "restarts")
-	assert.Equal(t, s.Process.PID == p.PID, false, "the former process")
-	assert.Equal(t, assert.Value(doctor.HealthOf(h, "web"))(t).Process == nil, true, "a remote server")
+	assert.False(t, s.Process.PID == p.PID, "the former process")
+	assert.True(t, assert.Value(doctor.HealthOf(h, "web"))(t).Process == nil, "a remote server")
 
 	assert.As[*host.UnknownServerError](t, hosttest.ErrorOf(doctor.HealthOf(h, "nobody")), "an unknown server")
 	assert.OK(t, h.Close())
@@ -103,11 +103,11 @@ func TestHealthAsJSON(t *testing.T) {
 	assert.OK(t, json.Unmarshal(text, &list))
 	for _, key := range []string{"process", "since", "retryAt", "error", "lastErrorAt", "users"} {
 		_, ok := list[1][key]
-		assert.Equal(t, ok, false, "a server that is switched off has %q", key)
+		assert.False(t, ok, "a server that is switched off has %q", key)
 	}
 	for _, key := range []string{"server", "stage", "level", "action", "calls", "tools", "restarts", "process", "since"} {
 		_, ok := list[0][key]
-		assert.Equal(t, ok, true, "no %q", key)
+		assert.True(t, ok, "no %q", key)
 	}
 	text = assert.Value(json.Marshal(doctor.Process{PID: 7}))(t)
 	assert.Equal(t, string(text), `{"pid":7}`, "a process of which nothing is known")
@@ -127,8 +127,8 @@ func TestHealthOfUsers(t *testing.T) {
 	assert.Equal(t, s.Users[0].User+" "+s.Users[0].Phase+" "+s.Users[1].User, "ann ready bob", "users")
 	assert.Equal(t, s.Level, doctor.LevelHealthy, "level")
 	d := assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "bob"), h, "s"))(t)
-	assert.Equal(t, d.Pinged && d.Ping > 0, true, "a ping of bob's")
-	assert.Equal(t, assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "eve"), h, "s"))(t).Pinged, false, "of eve, who has none")
+	assert.True(t, d.Pinged && d.Ping > 0, "a ping of bob's")
+	assert.False(t, assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "eve"), h, "s"))(t).Pinged, "of eve, who has none")
 }
 
 // TestDiagnoseFewUserClients: users that take each other's connections are a reason for
@@ -178,7 +178,7 @@ func TestDiagnose(t *testing.T) {
 	}
 	d := diagnose("good", "healthy [], pinged true, 1 tools, failed false")
 	assert.Equal(t, d.Program+" "+d.Tools[0].RegisteredName, "good good__echo")
-	assert.Equal(t, d.Ping > 0 && d.PingError == "" && d.Protocol != "", true, "an answer to the ping")
+	assert.True(t, d.Ping > 0 && d.PingError == "" && d.Protocol != "", "an answer to the ping")
 	diagnose("exit", "unhealthy [exited unset_variable], pinged false, 0 tools, failed true")
 	assert.Equal(t, diagnose("off", "healthy [], pinged false, 0 tools, failed false").Doing, "It is switched off.")
 	d = diagnose("broken", "unhealthy [invalid_entry], pinged false, 0 tools, failed true")
@@ -194,7 +194,7 @@ func TestDiagnoseOfASilentServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(watchdog(t))
 	cancel()
 	d := assert.Value(doctor.Diagnose(ctx, h, "s"))(t)
-	assert.Equal(t, d.Pinged && d.PingError != "" && d.Ping == 0, true, "a ping without an answer")
+	assert.True(t, d.Pinged && d.PingError != "" && d.Ping == 0, "a ping without an answer")
 	assert.Fails(t, d.Err)
 	s := status(t, h, "s")
 	assert.Equal(t, s.Stage, host.StageReady, "it was disturbed")

@@ -82,9 +82,9 @@ func TestHintOnWindows(t *testing.T) {
 	list := tr.diagnose(t.Context())
 	assert.Equal(t, codes(list), "command_not_found", "hints")
 	assert.Contains(t, list[0].Text, `"/c"`, "hints")
-	assert.Equal(t, tr.hasFolder(`C:\x\npx`), true, "what is a path")
-	assert.Equal(t, tr.hasFolder("npx"), false, "what is a path")
-	assert.Equal(t, troubleOn("linux", "", nil, e, nil).hasFolder(`a\b`), false, "what is a path")
+	assert.True(t, tr.hasFolder(`C:\x\npx`), "what is a path")
+	assert.False(t, tr.hasFolder("npx"), "what is a path")
+	assert.False(t, troubleOn("linux", "", nil, e, nil).hasFolder(`a\b`), "what is a path")
 }
 
 // What is in PATH but cannot be executed, or is written a little differently, is told.
@@ -109,7 +109,7 @@ func TestNameEdits(t *testing.T) {
 	}{{"npx", "npx", 0}, {"npx", "NPX", 0}, {"npx", "npm", 1}, {"sleeep", "sleep", 1}, {"uvx", "vux", 2}, {"", "a", 1}, {"server", "sever", 1}} {
 		assert.Equal(t, nameEdits(c.a, c.b), c.want, "%q, %q: edits", c.a, c.b)
 	}
-	assert.Equal(t, nameEdits("a", "abcdef") < 5, false, "names of very different length are near")
+	assert.False(t, nameEdits("a", "abcdef") < 5, "names of very different length are near")
 }
 
 // What took too long is told by how far it came, and by what was started.
@@ -139,7 +139,7 @@ func TestHintForTime(t *testing.T) {
 // A proxy that fails is told from a server that does.
 func TestHintForProxies(t *testing.T) {
 	proxy := usesProxy(&config.Server{URL: "http://[::1"})
-	assert.Equal(t, proxy == nil, true, "a proxy for no address")
+	assert.True(t, proxy == nil, "a proxy for no address")
 }
 
 // Secrets of an entry are found wherever it may hold them, and what is no secret stays.
@@ -179,7 +179,7 @@ func TestCleaner(t *testing.T) {
 	assert.Equal(t, f.Field, "/[redacted]", "a finding")
 	assert.Equal(t, f.Evidence, "[redacted]", "a finding")
 	assert.Lacks(t, f.Detail, "secret1", "a finding")
-	assert.Equal(t, len(newCleaner(e).text(strings.Repeat("ä", cleanLongest))) <= cleanLongest+len("…"), true, "a text within the limit")
+	assert.True(t, len(newCleaner(e).text(strings.Repeat("ä", cleanLongest))) <= cleanLongest+len("…"), "a text within the limit")
 }
 
 // What the numbers mean.
@@ -277,8 +277,8 @@ func TestHintsShowNoReferencedSecret(t *testing.T) {
 		"stderr": exited.stderr + fmt.Sprint(exited.diagnose(t.Context())),
 	} {
 		for _, secret := range []string{"q7x", "pw7x", "pw8x"} {
-			assert.Equal(t, shown == "", false, "%s", name)
-			assert.Equal(t, shown == "[]", false, "%s", name)
+			assert.False(t, shown == "", "%s", name)
+			assert.False(t, shown == "[]", "%s", name)
 			assert.Lacks(t, shown, secret, "%s", name)
 		}
 	}

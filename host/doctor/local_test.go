@@ -33,8 +33,8 @@ func TestTestOfALocalServer(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%t %q %s %s %d", r.Success, r.Error, stagesOf(r), r.Reached, len(r.Hints)), `true "" `+allStages+` listed 0`, "report")
 	assert.Equal(t, len(r.Tools), 5, "tools")
 	assert.Equal(t, r.Tools[0].RegisteredName+" "+r.Tools[0].State, "s__"+r.Tools[0].Name+" listed", "the first tool")
-	assert.Equal(t, r.Protocol == "", false, "server")
-	assert.Equal(t, r.Program == "", false, "server")
+	assert.False(t, r.Protocol == "", "server")
+	assert.False(t, r.Program == "", "server")
 	assert.Equal(t, r.Stderr, "listening with [redacted]\n", "stderr")
 	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
 	text := string(assert.Value(json.Marshal(r))(t))
@@ -57,7 +57,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 			ctx, cancel := context.WithCancel(watchdog(t))
 			go cancelWhen(t, reached, cancel)
 			r := assert.Value(doctor.Test(ctx, h, e, nil))(t)
-			assert.Equal(t, r.Success, false, "reached")
+			assert.False(t, r.Success, "reached")
 			assert.Equal(t, string(r.Reached), stage, "reached")
 			assert.Is(t, r.Err, context.Canceled, "reached")
 			assert.Equal(t, len(leftovers(t, mark)), 0, "left")
@@ -71,11 +71,11 @@ func TestTestTakesTooLong(t *testing.T) {
 	e := scripted(t, mark, "hang")
 	h := newHost(t, nil)
 	r := assert.Value(doctor.Test(watchdog(t), h, e, &doctor.TestOptions{Timeout: 1}))(t)
-	assert.Equal(t, r.Success, false, "report")
+	assert.False(t, r.Success, "report")
 	assert.Equal(t, hintsOf(r), "timeout", "report")
 	e.ConnectTimeout = 1
 	r = tested(t, h, e)
-	assert.Equal(t, r.Success, false, "report")
+	assert.False(t, r.Success, "report")
 	assert.Is(t, r.Err, context.DeadlineExceeded, "report")
 	assert.Equal(t, hintsOf(r), "timeout", "report")
 	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
@@ -153,7 +153,7 @@ func TestTestOfBadLocalServers(t *testing.T) {
 				}
 				r = tested(t, newHost(t, nil), c.entry)
 			}
-			assert.Equal(t, r.Success, false, "reached")
+			assert.False(t, r.Success, "reached")
 			assert.Fails(t, r.Err, "reached")
 			assert.Equal(t, r.Reached, c.reached, "reached")
 			got, _, _ := strings.Cut(hintsOf(r), " ")
@@ -182,7 +182,7 @@ func TestTestShowsHostileText(t *testing.T) {
 	for _, h := range r.Hints {
 		all += h.Text
 	}
-	assert.Equal(t, strings.ContainsAny(all, "\x1b"), false, "shown")
+	assert.False(t, strings.ContainsAny(all, "\x1b"), "shown")
 	assert.Lacks(t, all, "ghp_", "shown")
 	assert.Contains(t, all, "<U+001B>", "shown")
 

@@ -145,7 +145,7 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.entry.ConnectTimeout = 0
 			r := tested(t, newHost(t, nil), c.entry)
-			assert.Equal(t, r.Success, false, "report")
+			assert.False(t, r.Success, "report")
 			assert.Fails(t, r.Err, "report")
 			got := hintsOf(r)
 			if first, _, _ := strings.Cut(got, " "); got != c.hints && first != c.hints || strings.HasSuffix(name, "page") && got != c.hints {
@@ -229,7 +229,7 @@ func TestTestUsesLogins(t *testing.T) {
 	e := remote(t, rs.URL, "http")
 	r := tested(t, h, e)
 
-	assert.Equal(t, r.Success, false, "without a login")
+	assert.False(t, r.Success, "without a login")
 	assert.As[*auth.LoginRequiredError](t, r.Err, "without a login")
 	assert.Equal(t, hintsOf(r), "login_required", "without a login")
 	assert.Equal(t, assert.Value(m.Status(t.Context(), session.Key{Server: "s"}))(t).Phase, session.LoggedOut, "the test began a login")
@@ -240,10 +240,10 @@ func TestTestUsesLogins(t *testing.T) {
 	}
 	assert.OK(t, err)
 	r = tested(t, h, e)
-	assert.Equal(t, r.Success, true, "with a login")
+	assert.True(t, r.Success, "with a login")
 	assert.Equal(t, len(r.Tools), 2, "with a login")
 	as.ExpireAll()
-	assert.Equal(t, tested(t, h, e).Success, true, "with a token that has ended")
+	assert.True(t, tested(t, h, e).Success, "with a token that has ended")
 }
 
 // A test changes nothing: neither the registry nor its ledger, nor what runs. What it
@@ -270,7 +270,7 @@ func TestTestTouchesNothing(t *testing.T) {
 	}
 	want := "echo s__say listed, late s__late quarantined, unused  filtered, clean s__clean rejected"
 	assert.Equal(t, strings.Join(fates, ", "), want, "tools")
-	assert.Equal(t, r.Success, true, "tools")
+	assert.True(t, r.Success, "tools")
 	assert.Equal(t, hintsOf(r), "tools_rejected tools_quarantined", "hints")
 	for _, tool := range r.Tools {
 		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != gate.TokenANSIEscape || tool.Findings[0].Severity != "block") {
@@ -297,10 +297,10 @@ func TestTestOfAUser(t *testing.T) {
 	e := probed(t, `{"url": "http://127.0.0.1:1"}`)
 	e.Identity = config.IdentityUser
 	r := assert.Value(doctor.Test(session.WithUser(watchdog(t), "ann"), h, e, nil))(t)
-	assert.Equal(t, r.Success, true, "report")
+	assert.True(t, r.Success, "report")
 	assert.Equal(t, stagesOf(r), "resolved connected initialized listed", "report")
 	r = tested(t, h, e)
-	assert.Equal(t, r.Success, false, "for nobody")
+	assert.False(t, r.Success, "for nobody")
 	assert.Equal(t, hintsOf(r), "login_required", "for nobody")
 	assert.Equal(t, asked.Load().(session.Key), session.Key{User: "ann", Server: "s"}, "asked for")
 }

@@ -150,7 +150,7 @@ func TestElicitationCells(t *testing.T) {
 						assert.Equal(t, assert.As[*mcp.ServerError](t, err).Err.Code, -32021, "tasks %t", tasks)
 					case !errors.As(err, &refused):
 						assert.OK(t, err)
-						assert.Equal(t, res.IsError, true, "tasks %t: an error", tasks)
+						assert.True(t, res.IsError, "tasks %t: an error", tasks)
 					}
 				}
 			})

@@ -197,7 +197,7 @@ func (d *approvalSite) approveElsewhere(t *testing.T, c *mcp.Client, name, way s
 		assert.Equal(t, d.delete(t, c, name).Text(), "deleted "+name)
 	}
 	again, _ := waiting(t, d.delete(t, c, name))
-	assert.Equal(t, again == id, false, "the approval is that of a call before")
+	assert.False(t, again == id, "the approval is that of a call before")
 }
 
 // Each of many users is asked about their own calls, with the arguments of these.
@@ -346,7 +346,7 @@ func TestApprovalOfRoundThatIsSentAgain(t *testing.T) {
 	_, id = round(last)
 	assert.Equal(t, id, "", "the question after the last round")
 	_, id = round(last)
-	assert.Equal(t, id != "", true, "a question when the last round is sent again")
+	assert.True(t, id != "", "a question when the last round is sent again")
 	assert.Equal(t, d.ran("x"), 1, "runs")
 }
 
@@ -380,7 +380,7 @@ func TestApprovalInAnotherSession(t *testing.T) {
 	assert.OK(t, newBrowser(t, "ada").decide(t.Context(), page, "approve", ""))
 	hosttest.Eventually(t, "the call is made", func() bool { return d.ran("x") == 1 })
 	otherID, _ := waiting(t, d.delete(t, other, "x"))
-	assert.Equal(t, otherID == id, false, "the approval is that of another session")
+	assert.False(t, otherID == id, "the approval is that of another session")
 	assert.Equal(t, d.delete(t, c, "x").Text(), "deleted x")
 	assert.Equal(t, d.ran("x"), 1, "runs")
 }
@@ -416,7 +416,7 @@ func TestApprovalForms(t *testing.T) {
 	assert.Equal(t, approve(b, b.open(t, page).token()), http.StatusForbidden, "a form of another site")
 	assert.Equal(t, d.ran("x"), 0, "runs")
 	calls := d.host.Registry().Approvals(t.Context())
-	assert.Equal(t, len(calls) == 1 && !calls[0].Asked.IsZero(), true, "one call waits")
+	assert.True(t, len(calls) == 1 && !calls[0].Asked.IsZero(), "one call waits")
 }
 
 // A browser that does not say whose it is sees a call, and decides about it, when it has proved that with a key.

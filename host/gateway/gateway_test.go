@@ -281,7 +281,7 @@ func FuzzPost(f *testing.F) {
 			t.Errorf("got %d %.300s, want an answer or a refusal", w.Code, w.Body)
 		}
 		if w.Code == 200 && w.Body.Len() > 0 && strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
-			assert.Equal(t, json.Valid(w.Body.Bytes()), true, "JSON: %s", w.Body)
+			assert.True(t, json.Valid(w.Body.Bytes()), "JSON: %s", w.Body)
 		}
 	})
 }

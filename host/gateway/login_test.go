@@ -174,7 +174,7 @@ func TestLoginOfAnother(t *testing.T) {
 	back := func(b *browser) int { return assert.Value(b.do(ctx, http.MethodGet, callback, nil))(t).status }
 	assert.Equal(t, back(newBrowser(t, "eve")), http.StatusForbidden, "another browser comes back")
 	status := assert.Value(s.host.Login(session.WithUser(ctx, "ada"), session.Key{Server: "vault"}))(t)
-	assert.Equal(t, status.URL != "", true, "ada still has to log in")
+	assert.True(t, status.URL != "", "ada still has to log in")
 	assert.Equal(t, b.open(t, page).status, http.StatusNotFound, "a page that was used")
 	assert.Equal(t, back(b), http.StatusOK, "the right browser comes back")
 }

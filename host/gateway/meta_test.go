@@ -31,13 +31,13 @@ func TestSearchMode(t *testing.T) {
 	for _, revision := range append([]string{"2024-11-05"}, both...) {
 		c := s.connect(t, &client{path: "/mcp/search", revision: revision})
 		list := string(c.want(t, 0, "tools/list", "").Result)
-		assert.Equal(t, len(list) < 4000, true, "%s: a list of %d bytes is small", revision, len(list))
+		assert.True(t, len(list) < 4000, "%s: a list of %d bytes is small", revision, len(list))
 		assert.Equal(t, c.names(t), "await_call call_tool call_tool_destructive call_tool_read call_tool_write describe_tool read_result retrieve_tools")
 		assert.Equal(t, strings.Count(list, `"_meta":{"anthropic/alwaysLoad":true}`), 8, "%s: tools that are marked", revision)
 		hits := c.call(t, "retrieve_tools", `{"query":"destroys","limit":5}`).text()
 		assert.Contains(t, hits[:80], "__destroys(text?: string", "%s: the first hit", revision)
 		assert.Contains(t, hits[:80], "may destroy", "%s: the first hit", revision)
-		assert.Equal(t, len(hits) < 2000, true, "%s: hits of %d bytes are small", revision, len(hits))
+		assert.True(t, len(hits) < 2000, "%s: hits of %d bytes are small", revision, len(hits))
 		described := c.wantText(t, "describe_tool", `{"names":["one__echo"]}`, `"name":"one__echo"`)
 		assert.Contains(t, described.text(), `"inputSchema":{`, "%s", revision)
 		for _, call := range []struct{ tool, args, want string }{
@@ -289,7 +289,7 @@ func TestManageIsTakenAway(t *testing.T) {
 	c := s.connectKey(t, "manager", "", both[0])
 	s.grants["manager"] = &access.Grant{}
 	c.want(t, -32602, "tools/call", toolParams("upstream_servers", `{"operation":"list"}`))
-	assert.Equal(t, c.tools(t)["upstream_servers"] != nil, false, "the tool listed")
+	assert.False(t, c.tools(t)["upstream_servers"] != nil, "the tool listed")
 }
 
 // What upstream_servers says of servers, and what it refuses.

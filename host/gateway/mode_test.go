@@ -112,7 +112,7 @@ func TestUnknownClient(t *testing.T) {
 		for what, c := range map[string]*client{
 			"the client that had the list": early[revision], "a client that searches itself": s.connect(t, &client{name: "codex-mcp-client", revision: revision}),
 		} {
-			assert.Equal(t, len(c.tools(t)) > 100, true, "%s: all tools for %s", revision, what)
+			assert.True(t, len(c.tools(t)) > 100, "%s: all tools for %s", revision, what)
 		}
 		late := s.connect(t, &client{name: "late", revision: revision})
 		assert.Equal(t, modeOf(late.tools(t)), "search", "%s: a new client", revision)

@@ -35,16 +35,16 @@ func peerOf(user, credential string) *peer {
 func TestParkedOfCredential(t *testing.T) {
 	g := newParking()
 	for range maxParkedOf {
-		assert.Equal(t, g.park(&job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}, 0), true, "room")
+		assert.True(t, g.park(&job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}, 0), "room")
 	}
 	j := &job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}
-	assert.Equal(t, g.park(j, 0), false, "room for more of one credential")
+	assert.False(t, g.park(j, 0), "room for more of one credential")
 	j.peer = peerOf("a", "key 2")
-	assert.Equal(t, g.park(j, 0), true, "room for another credential")
+	assert.True(t, g.park(j, 0), "room for another credential")
 	for _, other := range []*peer{peerOf("a", "key 1"), peerOf("b", "key 2"), peerOf("a", ""), peerOf("", "key 2")} {
-		assert.Equal(t, g.parked(other, j.id) == nil, true, "the job is not known to %+v", other.caller)
+		assert.True(t, g.parked(other, j.id) == nil, "the job is not known to %+v", other.caller)
 	}
-	assert.Equal(t, g.parked(peerOf("a", "key 2"), j.id) == j, true, "the job is known to its own caller")
+	assert.True(t, g.parked(peerOf("a", "key 2"), j.id) == j, "the job is known to its own caller")
 }
 
 // Jobs that wait to be asked for are bounded: all, those of one user, and their results.
@@ -59,21 +59,21 @@ func TestParkedBounds(t *testing.T) {
 	isKept := func(j *job) bool { return g.jobs.byID[j.id] != nil }
 	for range maxParkedOf {
 		_, ok := add("a", 1, began)
-		assert.Equal(t, ok, true, "room")
+		assert.True(t, ok, "room")
 	}
 	_, ok := add("a", 1, began)
-	assert.Equal(t, ok, false, "room for more of one user")
+	assert.False(t, ok, "room for more of one user")
 	old, ok := add("b", maxParkedBytes/2, began.Add(-time.Second))
-	assert.Equal(t, ok, true, "room for another user")
+	assert.True(t, ok, "room for another user")
 	add("b", maxParkedBytes/2, began)
 	add("b", maxParkedBytes/2, began.Add(time.Second))
-	assert.Equal(t, isKept(old), false, "the oldest result is kept")
-	assert.Equal(t, g.jobs.bytes <= maxParkedBytes, true, "%d bytes are in bounds", g.jobs.bytes)
+	assert.False(t, isKept(old), "the oldest result is kept")
+	assert.True(t, g.jobs.bytes <= maxParkedBytes, "%d bytes are in bounds", g.jobs.bytes)
 	asked, _ := add("b", 1, began.Add(time.Minute)) // which comes first when all is full
 	big := &job{id: newID(), peer: asked.peer, first: &request{params: message.Params{All: make(json.RawMessage, maxParkedBytes)}}, done: make(chan struct{}), ended: began.Add(time.Hour)}
 	close(big.done)
 	g.park(big, 0)
-	assert.Equal(t, isKept(asked), false, "the result is kept beside a call that can be continued and takes all bytes")
+	assert.False(t, isKept(asked), "the result is kept beside a call that can be continued and takes all bytes")
 	for range 2 * maxParked {
 		add("", 0, began)
 	}
@@ -117,13 +117,13 @@ func TestRequestsUnderWay(t *testing.T) {
 	first, _ := enter(0)
 	for i := 1; i < maxUnderWay; i++ {
 		_, ok := enter(i)
-		assert.Equal(t, ok, true, "room for request %d", i)
+		assert.True(t, ok, "room for request %d", i)
 	}
 	_, ok := enter(maxUnderWay)
-	assert.Equal(t, ok, false, "room for more")
+	assert.False(t, ok, "room for more")
 	s.leave(json.RawMessage("0"), first)
 	_, ok = enter(maxUnderWay)
-	assert.Equal(t, ok, true, "room after one has ended")
+	assert.True(t, ok, "room after one has ended")
 }
 
 // The subscriptions of all are bounded, and those of one user; one that has ended counts no more.
@@ -136,7 +136,7 @@ func TestSubscriptionsBound(t *testing.T) {
 		return <-g.follow(ctx, "one", "note://1", "note://1", nil)
 	}
 	for range maxFollowed / 4 {
-		assert.Equal(t, g.beginFollowing("a"), true, "room")
+		assert.True(t, g.beginFollowing("a"), "room")
 	}
 	assert.Is(t, follow("a"), errFollowed, "more of one user")
 	assert.Is(t, follow("b"), ErrClosed, "another user")
@@ -163,7 +163,7 @@ func TestAnswersKept(t *testing.T) {
 	for _, out := range s.answers {
 		size += out.Size()
 	}
-	assert.Equal(t, size <= maxAnswerBytes+keptBytes, true, "%d bytes are in bounds", size)
+	assert.True(t, size <= maxAnswerBytes+keptBytes, "%d bytes are in bounds", size)
 	for range 2 * maxAnswers {
 		s.keep(stream.New(newID()))
 	}
@@ -171,7 +171,7 @@ func TestAnswersKept(t *testing.T) {
 	for _, out := range slices.Clone(s.answers) { // which are kept before there is an answer
 		end(out)
 	}
-	assert.Equal(t, len(s.answers) <= maxAnswerBytes/keptBytes+1, true, "%d streams of 1 MiB are in bounds", len(s.answers))
+	assert.True(t, len(s.answers) <= maxAnswerBytes/keptBytes+1, "%d streams of 1 MiB are in bounds", len(s.answers))
 }
 
 // A template of a URI is compared with a URI.

@@ -113,7 +113,7 @@ func TestNoCallerTokenReachesAnUpstream(t *testing.T) {
 	}
 	for name, text := range wires {
 		for i := range 3 {
-			assert.Equal(t, strings.Contains(text, fmt.Sprintf("canary %d of %s", i, name)), true, "%s: call %d is in what the server got", name, i)
+			assert.True(t, strings.Contains(text, fmt.Sprintf("canary %d of %s", i, name)), "%s: call %d is in what the server got", name, i)
 		}
 		for _, credential := range []string{secret, secret[len(secret)-40:], token, "canary-claims", "canary-signature"} {
 			for _, form := range []string{credential, base64.StdEncoding.EncodeToString([]byte(credential))} {
@@ -124,7 +124,7 @@ func TestNoCallerTokenReachesAnUpstream(t *testing.T) {
 		}
 	}
 	for _, user := range []string{"ada", "bob"} {
-		assert.Equal(t, strings.Contains(wires["remote"], fmt.Sprintf(`"X-Of-User":[%q]`, user)), true, "%s is named to servers", user)
+		assert.True(t, strings.Contains(wires["remote"], fmt.Sprintf(`"X-Of-User":[%q]`, user)), "%s is named to servers", user)
 	}
 }
 

@@ -297,7 +297,7 @@ func TestListeningStreamOfRevokedKey(t *testing.T) {
 				time.AfterFunc(20*time.Second, func() { do(g) })
 				s.drain(t.Context(), q)
 				after := time.Since(begun) - 20*time.Second
-				assert.Equal(t, after > 0 && after <= 30*time.Second, true, "%s, %s: the end, %v after the change, is within 30 s", kind, change, after)
+				assert.True(t, after > 0 && after <= 30*time.Second, "%s, %s: the end, %v after the change, is within 30 s", kind, change, after)
 			})
 		}
 	}

@@ -115,7 +115,7 @@ func TestReplicaDies(t *testing.T) {
 func TestReplicaInSession(t *testing.T) {
 	s := openSite(t, &gateway.Options{Replica: "abcdefgh"})
 	c := s.connect(t, &client{})
-	assert.Equal(t, strings.HasPrefix(c.session, "abcdefgh-"), true, "%s begins with the replica", c.session)
+	assert.True(t, strings.HasPrefix(c.session, "abcdefgh-"), "%s begins with the replica", c.session)
 	s.wantStatus(t, http.StatusOK, c.query("ping", ""))
 	c.session = "hgfedcba" + c.session[8:]
 	s.wantStatus(t, http.StatusNotFound, c.query("ping", ""), "a session of another replica")

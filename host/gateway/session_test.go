@@ -51,7 +51,7 @@ func TestDeleteInTheMiddle(t *testing.T) {
 	}
 	s.server.waits(t, 5)
 	again := query{user: "a", session: c.session, body: callOf(int(c.ids.Load()), "ping", `{}`)}
-	assert.Equal(t, s.do(t, again).message(t).Error != nil, true, "an error for an id that is used twice")
+	assert.True(t, s.do(t, again).message(t).Error != nil, "an error for an id that is used twice")
 	c.delete(t)
 	all.Wait()
 	s.server.hasEnded(t, 5)

@@ -129,7 +129,7 @@ func TestStdioThatDoesNotRead(t *testing.T) {
 			for synctest.Wait(); isClosed(wrote); synctest.Wait() {
 				sent++
 			}
-			assert.Equal(t, sent < 10, true, "%s: of %d requests few are taken", name, sent)
+			assert.True(t, sent < 10, "%s: of %d requests few are taken", name, sent)
 			end(s, c)
 			if err := <-c.ended; err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: got %v, want the end", name, err)

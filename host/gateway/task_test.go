@@ -240,7 +240,7 @@ func TestTokenOfTheRequestThatWaits(t *testing.T) {
 					}
 					beats++
 					assert.Equal(t, m.Params.Token, token, "the token")
-					assert.Equal(t, m.Params.Progress > last, true, "%v is more than before, %v", m.Params.Progress, last)
+					assert.True(t, m.Params.Progress > last, "%v is more than before, %v", m.Params.Progress, last)
 					last = m.Params.Progress
 				}
 				assert.Equal(t, beats, 4, "%s: signs of life", token)

@@ -154,7 +154,7 @@ func TestQuarantinedTool(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, called, false, "the tool was called")
+	assert.False(t, called, "the tool was called")
 }
 
 // addNative adds a tool of the program that returns its name.
@@ -213,7 +213,7 @@ func TestPageBytes(t *testing.T) {
 	s := openSite(t, &gateway.Options{PageBytes: 300, Profiles: map[string]gateway.Profile{"echo": {Tools: []string{"*echo", "*big"}}}})
 	c := s.connect(t, &client{})
 	all, cursor := c.page(t, "")
-	assert.Equal(t, len(all) < 5, true, "the first page is not all")
+	assert.True(t, len(all) < 5, "the first page is not all")
 	for next := cursor; next != ""; {
 		var names []string
 		names, next = c.page(t, next)
@@ -243,7 +243,7 @@ func TestListIsOnePage(t *testing.T) {
 		different := map[string]bool{}
 		for _, name := range names {
 			different[name] = true
-			assert.Equal(t, len("mcp__belt__"+name) <= 64, true, "%s: %s is short enough", revision, name)
+			assert.True(t, len("mcp__belt__"+name) <= 64, "%s: %s is short enough", revision, name)
 		}
 		assert.Equal(t, len(different), tools, "%s: names", revision)
 	}

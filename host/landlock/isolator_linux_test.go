@@ -109,7 +109,7 @@ func TestFiles(t *testing.T) {
 		c.mustNot("rename", path, filepath.Join(open, "moved"))
 		c.mustNot("link", path, filepath.Join(open, "linked"))
 		c.mustNot("shell", "echo x >> '"+path+"' || exit 1")
-		assert.Equal(t, strings.HasSuffix(c.ask("shell", "echo x > "+path+"; cat "+path), "old"), true, "a program of the child has changed %s", path)
+		assert.True(t, strings.HasSuffix(c.ask("shell", "echo x > "+path+"; cat "+path), "old"), "a program of the child has changed %s", path)
 	}
 	assert.OK(t, os.Symlink(outside, filepath.Join(open, "link")))
 	c.mustNot("write", filepath.Join(open, "link"))
@@ -154,11 +154,11 @@ func TestTemp(t *testing.T) {
 	assert.Value(os.Stat(name))(t)
 	c.mustNot("write", filepath.Join(os.TempDir(), "mcpbelt-test-outside"))
 	other := start(t, nil, config.Isolation{})
-	assert.Equal(t, filepath.Dir(other.ask("temp")) == filepath.Dir(name), false, "two share a temporary folder")
+	assert.False(t, filepath.Dir(other.ask("temp")) == filepath.Dir(name), "two share a temporary folder")
 	other.mustNot("write", name)
 	assert.OK(t, c.conn.Close())
 	_, err := os.Stat(filepath.Dir(name))
-	assert.Equal(t, os.IsNotExist(err), true, "the temporary folder after Close")
+	assert.True(t, os.IsNotExist(err), "the temporary folder after Close")
 }
 
 func TestTempOfTheEntry(t *testing.T) {
@@ -258,7 +258,7 @@ func TestParentStaysFree(t *testing.T) {
 			t.Errorf("a thread of ours is confined:\n%s", status)
 		}
 	}
-	assert.Equal(t, free == 0, false, "no thread could be looked at")
+	assert.False(t, free == 0, "no thread could be looked at")
 }
 
 // What this process holds open is not in reach of what it starts.
@@ -339,10 +339,10 @@ func TestEndedIsKept(t *testing.T) {
 	done := false
 	recipe.Ended = func() { done = true }
 	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
-	assert.Equal(t, recipe.Start == nil, true, "the given command was changed")
+	assert.True(t, recipe.Start == nil, "the given command was changed")
 	conn := assert.Value(c.Connect(t.Context()))(t)
 	assert.OK(t, conn.Close(), "cleared up")
-	assert.Equal(t, done, true, "cleared up")
+	assert.True(t, done, "cleared up")
 }
 
 // hostMode, in the environment, makes the test program a host of this test alone.

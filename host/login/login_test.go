@@ -18,6 +18,6 @@ func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {
 		{Name: "s", Transport: config.TransportStdio, Command: "x"},
 		{Name: "s", Transport: config.TransportHTTP, URL: "https://s.example", Headers: map[string]config.Secret{"authorization": "Bearer x"}},
 	} {
-		assert.Equal(t, logins.Handler(session.Key{Server: "s"}, entry) == nil, true, "no handler")
+		assert.True(t, logins.Handler(session.Key{Server: "s"}, entry) == nil, "no handler")
 	}
 }

@@ -85,7 +85,7 @@ func TestManageRefuses(t *testing.T) {
 		"nobody": {func() (host.Report, error) { return m.Update(watchdog(t), "none", nil) }, record.CodeNotFound},
 	} {
 		_, err := c.do()
-		assert.Equal(t, isCode(err, c.code), true, "%s", what)
+		assert.True(t, isCode(err, c.code), "%s", what)
 		assert.Lacks(t, fmt.Sprint(err), managedSecret, "%s", what)
 	}
 	now, _ := store.Records(t.Context())
@@ -105,7 +105,7 @@ func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
 	all := assert.Value(m.Servers(t.Context()))(t)
 	assert.Equal(t, len(all), 1, "servers")
 	assert.Equal(t, all[0].Record.Command, "broken")
-	assert.Equal(t, all[0].Status == nil, false, "no status")
+	assert.False(t, all[0].Status == nil, "no status")
 	expectReport(t, "mend", "started [] stopped [] replaced [a] kept [] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"command": "x", "description": "mended"}`)))
 }
 
@@ -220,7 +220,7 @@ func TestProposedIsNotStarted(t *testing.T) {
 	pending := m.Host().PendingLaunches()
 	assert.Equal(t, len(pending), 1, "launches after the restart")
 	assert.Equal(t, pending[0].Server, "canary")
-	assert.Equal(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(ran))), true, "is not exist")
+	assert.True(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(ran))), "is not exist")
 	_ = m.Host().AllowLaunch(watchdog(t), "ann", pending[0].Fingerprint()) // it is no server
 	assert.Value(os.Stat(ran))(t)
 }
@@ -237,20 +237,20 @@ func TestManageByID(t *testing.T) {
 		return assert.Value(m.Server(t.Context(), name))(t)
 	}
 	a, b := get("a"), get("b")
-	assert.Equal(t, a.ID == "", false, "IDs")
-	assert.Equal(t, a.ID == b.ID, false, "IDs")
-	assert.Equal(t, b.Created.IsZero(), false, "IDs")
+	assert.False(t, a.ID == "", "IDs")
+	assert.False(t, a.ID == b.ID, "IDs")
+	assert.False(t, b.Created.IsZero(), "IDs")
 	expectReport(t, "rename", "started [c] stopped [b] replaced [] kept [] failed 0")(m.Update(watchdog(t), b.ID, patch(t, `{"name": "c", "id": "ignored", "createTime": null}`)))
 	c := get(b.ID)
 	assert.Equal(t, c.Record.Name, "c")
-	assert.Equal(t, c.Created.Equal(b.Created), true, "equal")
-	assert.Equal(t, c.Updated.Before(b.Updated), false, "before")
+	assert.True(t, c.Created.Equal(b.Created), "equal")
+	assert.False(t, c.Updated.Before(b.Updated), "before")
 	expectReport(t, "remove", "started [] stopped [c] replaced [] kept [] failed 0")(m.Remove(watchdog(t), b.ID))
 	removed, err := m.Removed(t.Context())
 	assert.OK(t, err)
 	assert.Equal(t, len(removed), 1, "removed servers")
 	assert.Equal(t, removed[0].ID, b.ID)
-	assert.Equal(t, removed[0].Deleted.IsZero(), false, "no time")
+	assert.False(t, removed[0].Deleted.IsZero(), "no time")
 	assert.Lacks(t, fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()), managedSecret, "the secret of a removed server")
 	assert.Is(t, hosttest.ErrorOf(m.Server(t.Context(), b.ID)), &record.Error{Code: record.CodeNotFound})
 	expectReport(t, "restore", "started [c] stopped [] replaced [] kept [] failed 0")(m.Restore(watchdog(t), b.ID))
@@ -285,7 +285,7 @@ func TestManagedHasTheSeedsFields(t *testing.T) {
 		"last_error": "lastError", "last_connected_time": "lastConnected", "tool_count": "toolCount", "builtin": "builtin",
 		"create_time": "createTime", "update_time": "updateTime", "deleted": "deleteTime",
 	} {
-		assert.Equal(t, slices.ContainsFunc(all, func(m map[string]any) bool { return m[key] != nil }), true, "%s of the column %s", key, column)
+		assert.True(t, slices.ContainsFunc(all, func(m map[string]any) bool { return m[key] != nil }), "%s of the column %s", key, column)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 		assert.Value(call(t, m.Host(), "old__echo", `{"text": "x"}`))(t)
 		got := kept.At("new")
 		assert.Equal(t, got.Tools, 1, "kept status")
-		assert.Equal(t, got.Connected.IsZero(), false, "kept status")
+		assert.False(t, got.Connected.IsZero(), "kept status")
 		close(goOn)
 		assert.OK(t, <-renamed)
 		assert.Equal(t, names(m.Host()), "new__echo", "the tools")

@@ -36,16 +36,16 @@ func TestStatusIsKept(t *testing.T) {
 		m := assert.Value(manage.OpenStore(t.Context(), store, withStatuses(kept)))(t)
 		opened := time.Now()
 		hosttest.Sleep(time.Second)
-		assert.Equal(t, kept.Saves() <= 3, true, "the start of 22 servers was saved %d times", kept.Saves())
+		assert.True(t, kept.Saves() <= 3, "the start of 22 servers was saved %d times", kept.Saves())
 		for _, name := range []string{"s0", "s1", "s19"} {
 			s := kept.At(name)
 			assert.Equal(t, fmt.Sprint(s.Status, s.Tools, s.Error), fmt.Sprint(record.StatusConnected, 1, ""), "%s", name)
-			assert.Equal(t, s.Connected.IsZero() || s.Connected.After(opened), false, "%s: no time", name)
+			assert.False(t, s.Connected.IsZero() || s.Connected.After(opened), "%s: no time", name)
 		}
 		s := kept.At("bad")
 		assert.Equal(t, s.Status, record.StatusError, "bad")
 		assert.Equal(t, s.Error, "it is broken by ****", "bad")
-		assert.Equal(t, s.Connected.IsZero(), true, "bad")
+		assert.True(t, s.Connected.IsZero(), "bad")
 		assert.Equal(t, kept.At("off").Status, record.StatusDisconnected, "off")
 		assert.Equal(t, kept.At("gone").Status, "", "a server that is not configured")
 
@@ -55,7 +55,7 @@ func TestStatusIsKept(t *testing.T) {
 		hosttest.Sleep(time.Second)
 		s = kept.At("s0")
 		assert.Equal(t, s.Status, record.StatusDisconnected, "switched off")
-		assert.Equal(t, s.Connected.Equal(connected), true, "switched off")
+		assert.True(t, s.Connected.Equal(connected), "switched off")
 		assert.Equal(t, s.Tools, 1, "switched off")
 		assert.Equal(t, kept.At("s1").Status, "", "removed")
 		saves := kept.Saves()
@@ -78,7 +78,7 @@ func TestStatusOfAShortRun(t *testing.T) {
 		s := kept.At("s1")
 		assert.Equal(t, s.Status, record.StatusDisconnected)
 		assert.Equal(t, s.Tools, 1)
-		assert.Equal(t, s.Connected.IsZero(), false, "is zero")
+		assert.False(t, s.Connected.IsZero(), "is zero")
 	})
 }
 
@@ -93,7 +93,7 @@ func TestStatusOfAHostThatIsShutDown(t *testing.T) {
 		got := kept.At("s0")
 		assert.Equal(t, got.Status, record.StatusDisconnected, "the kept status")
 		assert.Equal(t, got.Tools, 1)
-		assert.Equal(t, got.Connected.IsZero(), false, "is zero")
+		assert.False(t, got.Connected.IsZero(), "is zero")
 	})
 }
 
@@ -120,7 +120,7 @@ func TestStatusStoreThatFails(t *testing.T) {
 		began := time.Now()
 		assert.OK(t, m.Host().Restart(t.Context(), "s0"))
 		assert.OK(t, m.Close())
-		assert.Equal(t, time.Since(began) <= 10*time.Second, true, "Close does not wait for a store that does not answer")
+		assert.True(t, time.Since(began) <= 10*time.Second, "Close does not wait for a store that does not answer")
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 func undo(t *testing.T, m *manage.Manager, want record.Code) {
 	t.Helper()
 	c, ok := m.LastChange()
-	assert.Equal(t, ok, true, "no last change, want one")
+	assert.True(t, ok, "no last change, want one")
 	if _, err := m.Undo(watchdog(t), c); (err != nil || want != "") && !isCode(err, want) {
 		t.Errorf("undo: got %v, want %q", err, want)
 	}
@@ -38,7 +38,7 @@ func TestUndo(t *testing.T) {
 	m := open(t, write(t, "a", `{"command": "x", "env": {"KEY": "`+managedSecret+`"}}`), opts)
 	before := shown(t, m)
 	_, ok := m.LastChange()
-	assert.Equal(t, ok, false, "a last change before any, want none")
+	assert.False(t, ok, "a last change before any, want none")
 	assert.Value(m.Update(watchdog(t), "a", patch(t, `{"description": "one"}`)))(t)
 	if _, err := m.Update(watchdog(t), "a", patch(t, `{"description": "one"}`)); err != nil { // which changes nothing
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestUndo(t *testing.T) {
 		assert.Equal(t, shown(t, m), want, "undone")
 	}
 	_, ok = m.LastChange()
-	assert.Equal(t, ok, false, "a last change after all were undone, want none")
+	assert.False(t, ok, "a last change after all were undone, want none")
 	assert.Equal(t, names(m.Host()), "a__echo", "tools")
 	is := assert.Value(m.Host().Inspect("a"))(t)
 	assert.Equal(t, is.Entry.Env["KEY"].Reveal(), managedSecret, "KEY")
@@ -71,7 +71,7 @@ func TestUndoOfWhatIsNot(t *testing.T) {
 	assert.OK(t, err)
 	undo(t, m, record.CodeConflict)
 	_, err = m.Undo(watchdog(t), stale)
-	assert.Equal(t, isCode(err, record.CodeConflict), true, "undo once more")
+	assert.True(t, isCode(err, record.CodeConflict), "undo once more")
 	undo(t, m, "")
 	assert.Equal(t, shown(t, m), `a "elsewhere" false; b "" false; `)
 
@@ -92,7 +92,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		undo(t, m, "")
 	}
 	_, ok := m.LastChange()
-	assert.Equal(t, ok, false, "a last change after 50 were undone, want none")
+	assert.False(t, ok, "a last change after 50 were undone, want none")
 	assert.Equal(t, shown(t, m), `a "1" true; `)
 }
 

@@ -24,7 +24,7 @@ func apply(t *testing.T, r *record.Record, patch string) (*record.Record, string
 	after, _ := r.Encode()
 	assert.Equal(t, string(after), string(before), "%s: the record itself was changed", patch)
 	assert.Lacks(t, fmt.Sprint(err), longSecret, "%s: the error", patch)
-	assert.Equal(t, (err == nil) == (next == nil), false, "%s", patch)
+	assert.False(t, (err == nil) == (next == nil), "%s", patch)
 	return next, codes(err)
 }
 
@@ -41,7 +41,7 @@ func TestPatchKeepsAndClears(t *testing.T) {
 	want.Disabled, want.Name = true, "other"
 	assert.Equal(t, string(encoded(t, next)), string(encoded(t, want)))
 	on, _ := apply(t, next, `{"enabled": null}`)
-	assert.Equal(t, on.Disabled, false, "null does not clear what disables a server")
+	assert.False(t, on.Disabled, "null does not clear what disables a server")
 	_, code = apply(t, r, `{"builtin": false}`)
 	assert.Equal(t, code, "builtin_readonly builtin")
 	_, code = apply(t, r, `{"url": null, "headers": null, "auth": null}`)

@@ -47,7 +47,7 @@ func TestRecordEncodes(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
 		data := assert.Value(r.Encode())(t)
 		again := assert.Value(record.Decode(data))(t)
-		assert.Equal(t, reflect.DeepEqual(again, r), true, "the same record from %s", data)
+		assert.True(t, reflect.DeepEqual(again, r), "the same record from %s", data)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestRecordShowsNoSecret(t *testing.T) {
 		assert.Contains(t, string(data), "sk-****abcd")
 		assert.Contains(t, string(data), `"enabled":`)
 	}
-	assert.Equal(t, strings.ContainsAny(fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}), "\x1b\n"), false, "contains any")
+	assert.False(t, strings.ContainsAny(fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}), "\x1b\n"), "contains any")
 }
 
 func TestServerShowsNoSecret(t *testing.T) {

@@ -96,7 +96,7 @@ func TestStatusFile(t *testing.T) {
 	}
 	// What changes nothing writes nothing.
 	save(map[string]record.LastStatus{"a": want["a"], "gone": {}})
-	assert.Equal(t, os.SameFile(info, assert.Value(os.Stat(path))(t)), true, "the file was replaced though nothing changed")
+	assert.True(t, os.SameFile(info, assert.Value(os.Stat(path))(t)), "the file was replaced though nothing changed")
 	for _, damaged := range []string{"", "{", "[]", `{"version": 7}`, `{"version": 1, "servers": {"a": 7}}`} {
 		assert.OK(t, os.WriteFile(path, []byte(damaged), 0o600))
 		assert.Equal(t, len(assert.Value(f.Statuses(t.Context()))(t)), 0, "%s", damaged)
@@ -135,7 +135,7 @@ func TestMaskError(t *testing.T) {
 	for _, bad := range []string{"secret", "0123456789", "a1a1", "\n", "\x1b"} {
 		assert.Lacks(t, text, bad)
 	}
-	assert.Equal(t, strings.HasPrefix(text, "visible x: Get"), true, "begins %q", text)
-	assert.Equal(t, len(text) <= 2100, true, "%d bytes", len(text))
+	assert.True(t, strings.HasPrefix(text, "visible x: Get"), "begins %q", text)
+	assert.True(t, len(text) <= 2100, "%d bytes", len(text))
 	assert.Equal(t, s.MaskError(nil), "", "nil has a text")
 }

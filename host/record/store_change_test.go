@@ -27,7 +27,7 @@ func TestUpdateRecord(t *testing.T) {
 	before, after, err := record.Update(t.Context(), s, "a_b", &record.Patch{Description: record.Some("new")})
 	assert.OK(t, err)
 	assert.Equal(t, before.Record.Description+" then "+after.Record.Description, " then new")
-	assert.Equal(t, after.Revision == before.Revision, false, "the same revision")
+	assert.False(t, after.Revision == before.Revision, "the same revision")
 	_, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("new"), Revision: after.Revision})
 	assert.OK(t, err)
 	assert.Equal(t, same.Revision, after.Revision, "what changed nothing")

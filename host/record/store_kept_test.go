@@ -44,7 +44,7 @@ func TestDeletedAreBounded(t *testing.T) {
 	ids := map[string]bool{}
 	for range 110 {
 		added := assert.Value(record.Add(t.Context(), s, &record.Record{Name: "a", Command: "x"}))(t)
-		assert.Equal(t, ids[added.ID], false, "the ID %q twice", added.ID)
+		assert.False(t, ids[added.ID], "the ID %q twice", added.ID)
 		ids[added.ID] = true
 		assert.Value(record.Remove(t.Context(), s, added.ID))(t)
 	}
@@ -64,7 +64,7 @@ func TestRenameAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		taken := &record.Error{Code: record.CodeNameTaken}
-		assert.Equal(t, errors.Is(errs[0], taken) == errors.Is(errs[1], taken), false, "%v and %v", errs[0], errs[1])
+		assert.False(t, errors.Is(errs[0], taken) == errors.Is(errs[1], taken), "%v and %v", errs[0], errs[1])
 		s := record.NewStore(kept, "servers")
 		all, err := s.Records(t.Context())
 		assert.OK(t, err)

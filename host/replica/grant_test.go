@@ -141,7 +141,7 @@ func TestGrantsAreShared(t *testing.T) {
 		counted := &countingStore{Store: store}
 		a, b := newSharer(t, store, nil), newSharer(t, counted, nil)
 		ann := in(t, "ann", "c1")
-		assert.Equal(t, b.isFree(t, ann, "mail__send"), false, "a free call before anything was allowed")
+		assert.False(t, b.isFree(t, ann, "mail__send"), "a free call before anything was allowed")
 		id := a.asks(t, ann, "mail__send")
 		settled()
 		if _, err := b.Approve(ann, id, &registry.ApproveOptions{ForSession: true}); err != nil { // by way of b, at a
@@ -165,9 +165,9 @@ func TestGrantsAreShared(t *testing.T) {
 		}
 		// It remembers that, and the store is not asked about what the policy decides by itself.
 		before := counted.loads.Load()
-		assert.Equal(t, b.isFree(t, ann, "mail__send"), true, "a second free call")
+		assert.True(t, b.isFree(t, ann, "mail__send"), "a second free call")
 		b.says(approval.Allow)
-		assert.Equal(t, b.isFree(t, ann, "mail__drop"), true, "a free call that the policy allows")
+		assert.True(t, b.isFree(t, ann, "mail__drop"), "a free call that the policy allows")
 		b.says(approval.Deny)
 		for _, tool := range []string{"mail__send", "mail__drop"} {
 			_, err := b.registry.Call(ann, tool, nil)
@@ -196,11 +196,11 @@ func TestGrantsOfOthersAreShared(t *testing.T) {
 		asking := registry.WithAsk(in(t, "ann", "asked"), func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 			return approval.Decision{Verdict: approval.AllowForSession}, nil
 		})
-		assert.Equal(t, a.isFree(t, asking, "mail__send"), true, "the answer counts")
+		assert.True(t, a.isFree(t, asking, "mail__send"), "the answer counts")
 		a.says(approval.AllowForSession)
-		assert.Equal(t, a.isFree(t, in(t, "ann", "policy"), "mail__send"), true, "the policy counts")
+		assert.True(t, a.isFree(t, in(t, "ann", "policy"), "mail__send"), "the policy counts")
 		for _, conversation := range []string{"asked", "policy"} {
-			assert.Equal(t, b.isFree(t, in(t, "ann", conversation), "mail__send"), true, "%s: a free call elsewhere", conversation)
+			assert.True(t, b.isFree(t, in(t, "ann", conversation), "mail__send"), "%s: a free call elsewhere", conversation)
 		}
 	})
 }
@@ -231,13 +231,13 @@ func TestGrantOfAnotherTool(t *testing.T) {
 				a, b, c := newSharer(t, store, nil), newSharer(t, store, nil), newSharer(t, store, nil)
 				ann := in(t, "ann", "c1")
 				a.allows(t, ann, "mail__send")
-				assert.Equal(t, c.isFree(t, ann, "mail__send"), true, "a free call where the tool is the same")
+				assert.True(t, c.isFree(t, ann, "mail__send"), "a free call where the tool is the same")
 				change(t, b)
-				assert.Equal(t, b.isFree(t, ann, "mail__send"), false, "a free call of another tool")
+				assert.False(t, b.isFree(t, ann, "mail__send"), "a free call of another tool")
 				b.offers(t, registry.Server{Fingerprint: "1"}, "Send a text.")
-				assert.Equal(t, b.isFree(t, ann, "mail__send"), false, "a free call when the tool was as before")
+				assert.False(t, b.isFree(t, ann, "mail__send"), "a free call when the tool was as before")
 				change(t, c)
-				assert.Equal(t, c.isFree(t, ann, "mail__send"), false, "a free call of another tool where it was allowed")
+				assert.False(t, c.isFree(t, ann, "mail__send"), "a free call of another tool where it was allowed")
 			})
 		})
 	}
@@ -253,11 +253,11 @@ func TestGrantEnds(t *testing.T) {
 		a.allows(t, ann, "mail__send")
 		time.Sleep(24*time.Hour - time.Second)
 		b := newSharer(t, store, opts)
-		assert.Equal(t, b.isFree(t, ann, "mail__send"), true, "a free call within a day")
+		assert.True(t, b.isFree(t, ann, "mail__send"), "a free call within a day")
 		time.Sleep(time.Second)
 		c := newSharer(t, store, opts)
-		assert.Equal(t, c.isFree(t, ann, "mail__send"), false, "a free call after a day")
-		assert.Equal(t, a.isFree(t, ann, "mail__send"), true, "the registry goes on as it does")
+		assert.False(t, c.isFree(t, ann, "mail__send"), "a free call after a day")
+		assert.True(t, a.isFree(t, ann, "mail__send"), "the registry goes on as it does")
 		a.allows(t, in(t, "ann", "c2"), "mail__send")
 		assert.Equal(t, len(grantRecords(t, store)), 1, "records of grants")
 		time.Sleep(2 * 24 * time.Hour)
@@ -293,11 +293,11 @@ func TestGrantOfAWrongClock(t *testing.T) {
 			}
 			assert.OK(t, err)
 			assert.Value(store.Save(t.Context(), name, []byte(data), r.Revision))(t)
-			assert.Equal(t, b.isFree(t, ann, "mail__send"), false, "a free call with the record %s", data)
+			assert.False(t, b.isFree(t, ann, "mail__send"), "a free call with the record %s", data)
 		}
 		b.allows(t, ann, "mail__drop")
 		a.registry.RevokeGrants(t.Context())
-		assert.Equal(t, a.isFree(t, ann, "mail__drop"), true, "the record was replaced")
+		assert.True(t, a.isFree(t, ann, "mail__drop"), "the record was replaced")
 	})
 }
 
@@ -312,15 +312,15 @@ func TestGrantsOfAStoreThatHangs(t *testing.T) {
 		a.allows(t, ann, "mail__send")
 		hanging.hangs.Store(true)
 		began := time.Now()
-		assert.Equal(t, b.isFree(t, ann, "mail__send"), false, "a free call while the store hangs")
+		assert.False(t, b.isFree(t, ann, "mail__send"), "a free call while the store hangs")
 		b.allows(t, ann, "mail__send") // counts here
-		assert.Equal(t, b.isFree(t, ann, "mail__send"), true, "a free call that was allowed here")
-		assert.Equal(t, time.Since(began) <= 6*time.Second, true, "it took %v, at most 6 s", time.Since(began))
+		assert.True(t, b.isFree(t, ann, "mail__send"), "a free call that was allowed here")
+		assert.True(t, time.Since(began) <= 6*time.Second, "it took %v, at most 6 s", time.Since(began))
 		cut.dead.Store(true)
-		assert.Equal(t, c.isFree(t, ann, "mail__send"), false, "a free call while the store fails")
+		assert.False(t, c.isFree(t, ann, "mail__send"), "a free call while the store fails")
 		cut.dead.Store(false)
 		hanging.hangs.Store(false)
-		assert.Equal(t, c.isFree(t, ann, "mail__send"), true, "a free call when the store is back")
+		assert.True(t, c.isFree(t, ann, "mail__send"), "a free call when the store is back")
 	})
 }
 
@@ -357,7 +357,7 @@ func TestGrantsAreBounded(t *testing.T) {
 			assert.Equal(t, isShared("eve", conversation, "tool"), want, "conversation %s: got shared", conversation)
 		}
 		allow("bob", "c", "tool")
-		assert.Equal(t, isShared("bob", "c", "tool"), true, "the grant")
+		assert.True(t, isShared("bob", "c", "tool"), "the grant")
 	})
 }
 
@@ -365,7 +365,7 @@ func TestGrantsAreBounded(t *testing.T) {
 func TestApproverHidesWhatIsDenied(t *testing.T) {
 	m := assert.Value(replica.Join(t.Context(), storage.NewMemory(), nil))(t)
 	defer m.Close(context.WithoutCancel(t.Context()))
-	assert.Equal(t, m.Approver(nil) == nil, true, "no approver of none")
+	assert.True(t, m.Approver(nil) == nil, "no approver of none")
 	for _, next := range []registry.Approver{policy.Cautious(), registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{}, nil
 	})} {
@@ -390,9 +390,9 @@ func TestGrantsInFiles(t *testing.T) {
 		a, b := newSharer(t, open(), nil), newSharer(t, open(), nil)
 		ann := in(t, "ann", "c1")
 		a.allows(t, ann, "mail__send")
-		assert.Equal(t, b.isFree(t, ann, "mail__send"), true, "a free call elsewhere")
+		assert.True(t, b.isFree(t, ann, "mail__send"), "a free call elsewhere")
 		assert.OK(t, b.EndConversation(ann))
-		assert.Equal(t, a.isFree(t, ann, "mail__send"), false, "a free call in a conversation that has ended elsewhere")
+		assert.False(t, a.isFree(t, ann, "mail__send"), "a free call in a conversation that has ended elsewhere")
 	})
 }
 
@@ -417,7 +417,7 @@ func TestTakeBackElsewhere(t *testing.T) {
 				if !a.isFree(t, ctx, "mail__send") {
 					a.allows(t, ctx, "mail__send")
 				}
-				assert.Equal(t, b.isFree(t, ctx, "mail__send"), true, "%s: a free call before", test.name)
+				assert.True(t, b.isFree(t, ctx, "mail__send"), "%s: a free call before", test.name)
 			}
 			waiting := b.asks(t, ann1, "mail__drop")
 			assert.Equal(t, test.do(), nil, "%s", test.name)
@@ -452,10 +452,10 @@ func TestTakeBackOfTheCutOff(t *testing.T) {
 			defer cancel()
 			err := b.RevokeGrants(ctx)
 			assert.Equal(t, errors.Is(err, context.DeadlineExceeded), away < 20*time.Second, "away for %v", away)
-			assert.Equal(t, a.isFree(t, ann, "mail__send"), true, "away for %v: it goes on with what it knows", away)
+			assert.True(t, a.isFree(t, ann, "mail__send"), "away for %v: it goes on with what it knows", away)
 			cut.dead.Store(false)
 			settled()
-			assert.Equal(t, a.isFree(t, ann, "mail__send"), false, "away for %v: a free call when it was back", away)
+			assert.False(t, a.isFree(t, ann, "mail__send"), "away for %v: a free call when it was back", away)
 		})
 	}
 }
@@ -483,7 +483,7 @@ func TestTakeBackWhileItIsDecided(t *testing.T) {
 		close(decided)
 		assert.Equal(t, <-made, nil)
 		for _, s := range []*sharer{a, b} {
-			assert.Equal(t, s.isFree(t, ann, "mail__send"), false, "a free call")
+			assert.False(t, s.isFree(t, ann, "mail__send"), "a free call")
 		}
 	})
 }

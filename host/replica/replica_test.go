@@ -73,7 +73,7 @@ func (s *site) call(t *testing.T, ctx context.Context, text string) string {
 	assert.OK(t, err)
 	_, err = s.registry.Call(ctx, "send", data)
 	required := assert.As[*registry.ApprovalRequiredError](t, err, "the call waits")
-	assert.Equal(t, strings.HasPrefix(required.Request.ID, s.ID()+"-"), true, "the id %s begins with %s", required.Request.ID, s.ID())
+	assert.True(t, strings.HasPrefix(required.Request.ID, s.ID()+"-"), "the id %s begins with %s", required.Request.ID, s.ID())
 	return required.Request.ID
 }
 
@@ -224,7 +224,7 @@ func TestDeadReplica(t *testing.T) {
 		assert.As[*approval.UnknownError](t, err)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 		assert.Equal(t, mcp.OutcomeOf(<-begun), mcp.Unknown, "of the call that was being made")
-		assert.Equal(t, time.Since(began) <= 25*time.Second, true, "it took %v to notice that a replica has died, at most 25 s", time.Since(began))
+		assert.True(t, time.Since(began) <= 25*time.Second, "it took %v to notice that a replica has died, at most 25 s", time.Since(began))
 		assert.Equal(t, len(assert.Value(b.Approvals(t.Context()))(t)), 0, "calls that wait")
 		for _, id := range []string{running, waiting} {
 			_, err := b.Await(t.Context(), id)

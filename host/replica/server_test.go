@@ -145,11 +145,11 @@ func TestServerWhileStoreHangs(t *testing.T) {
 		began := time.Now()
 		for c.ask(t, a, "notes") == "200 /s/notes/mcp at a" {
 			took := time.Since(began)
-			assert.Equal(t, took <= 20*time.Second, true, "it is served %v after its lease was taken, at most 20 s", took)
+			assert.True(t, took <= 20*time.Second, "it is served %v after its lease was taken, at most 20 s", took)
 			time.Sleep(100 * time.Millisecond)
 		}
 		took := time.Since(began)
-		assert.Equal(t, took <= 26*time.Second, true, "the refusal came after %v, at most 20 s for the lease and 5 s for the store", took)
+		assert.True(t, took <= 26*time.Second, "the refusal came after %v, at most 20 s for the lease and 5 s for the store", took)
 	})
 }
 

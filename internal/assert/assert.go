@@ -44,7 +44,19 @@ func Equal[T comparable](t testing.TB, got, want T, what ...any) {
 	t.Errorf("%sgot %s, want %s", label(what), show(got), show(want))
 }
 
-// Contains reports an error for each part that text does not contain.
+// True reports an error if ok is false.
+func True(t testing.TB, ok bool, what ...any) {
+	t.Helper()
+	Equal(t, ok, true, what...)
+}
+
+// False reports an error if ok is true.
+func False(t testing.TB, ok bool, what ...any) {
+	t.Helper()
+	Equal(t, ok, false, what...)
+}
+
+// Contains reports an error if text does not contain part.
 func Contains(t testing.TB, text, part string, what ...any) {
 	t.Helper()
 	if !strings.Contains(text, part) {

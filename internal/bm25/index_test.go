@@ -191,9 +191,9 @@ func TestForgets(t *testing.T) {
 	assert.Equal(t, len(ix.docs[0].refs), 2)
 	for _, tm := range ix.terms {
 		for _, l := range tm.lists {
-			assert.Equal(t, cap(l.postings) > 64, false, "%q keeps room for %d postings", tm.text, cap(l.postings))
+			assert.False(t, cap(l.postings) > 64, "%q keeps room for %d postings", tm.text, cap(l.postings))
 		}
-		assert.Equal(t, tm.text == "" && tm.lists != nil, false, "there are lists of a term that is gone")
+		assert.False(t, tm.text == "" && tm.lists != nil, "there are lists of a term that is gone")
 	}
 	for i := range 1000 {
 		ix.Put(fmt.Sprint(i), []string{"two", fmt.Sprintf("other%d", i)})
@@ -213,7 +213,7 @@ func TestKeepsNoText(t *testing.T) {
 	ix := New(Options{})
 	word := strings.Repeat("search", 1)
 	ix.Put("a", []string{word})
-	assert.Equal(t, unsafe.StringData(ix.terms[ix.byText["search"]].text) == unsafe.StringData(word), false, "the text is kept")
+	assert.False(t, unsafe.StringData(ix.terms[ix.byText["search"]].text) == unsafe.StringData(word), "the text is kept")
 	fields := []string{"one"}
 	ix.Put("b", fields)
 	fields[0] = "two"

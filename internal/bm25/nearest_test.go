@@ -67,7 +67,7 @@ func FuzzNearest(f *testing.F) {
 	f.Add("\xffabc")
 	f.Fuzz(func(t *testing.T, word string) {
 		for _, a := range ix.Nearest(word) {
-			assert.Equal(t, ix.Frequency(a.Text) > 0 && a.Text != word, true, "%q, near %q, is a term", a.Text, word)
+			assert.True(t, ix.Frequency(a.Text) > 0 && a.Text != word, "%q, near %q, is a term", a.Text, word)
 		}
 		if parts := ix.Split(word); parts != nil && strings.Join(parts, "") != word {
 			t.Errorf("%q is not made of %q", word, parts)

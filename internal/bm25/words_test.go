@@ -34,9 +34,9 @@ func TestWordsBounds(t *testing.T) {
 	assert.Equal(t, len(Words(strings.Repeat("createIssue ", 10_000))), MaxWords, "words")
 	for _, text := range []string{strings.Repeat("a", 1<<18), strings.Repeat("aB", 1<<17), strings.Repeat("\u0301", 1<<17), strings.Repeat("中", 1<<17)} {
 		got := Words(text)
-		assert.Equal(t, len(got) > MaxWords, false, "%d are more than %d", len(got), MaxWords)
+		assert.False(t, len(got) > MaxWords, "%d are more than %d", len(got), MaxWords)
 		for _, w := range got {
-			assert.Equal(t, utf8.RuneCountInString(w) > maxToken, false, "a word of %d bytes is too long", len(w))
+			assert.False(t, utf8.RuneCountInString(w) > maxToken, "a word of %d bytes is too long", len(w))
 		}
 	}
 }
@@ -47,14 +47,14 @@ func FuzzWords(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		words := Words(text)
-		assert.Equal(t, len(words) > MaxWords, false, "%d are more than %d", len(words), MaxWords)
+		assert.False(t, len(words) > MaxWords, "%d are more than %d", len(words), MaxWords)
 		for _, w := range words {
 			if w == "" || !utf8.ValidString(w) || strings.ContainsAny(w, " \n_-./'") || w != strings.ToLower(w) {
 				t.Errorf("%q is no word", w)
 			}
 			stem := Stem(w)
-			assert.Equal(t, stem != "" && len(stem) <= len(w)+2, true, "%q is a stem of %q", stem, w)
-			assert.Equal(t, len(Words(w)) > 0, true, "%q has words", w)
+			assert.True(t, stem != "" && len(stem) <= len(w)+2, "%q is a stem of %q", stem, w)
+			assert.True(t, len(Words(w)) > 0, "%q has words", w)
 		}
 	})
 }

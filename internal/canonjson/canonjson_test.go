@@ -71,7 +71,7 @@ func TestSpellings(t *testing.T) {
 		for _, text := range row {
 			assert.Equal(t, canonical(t, text), row[0], "%s became", text)
 		}
-		assert.Equal(t, seen[row[0]], false, "%s is twice in the table", row[0])
+		assert.False(t, seen[row[0]], "%s is twice in the table", row[0])
 		seen[row[0]] = true
 	}
 }
@@ -136,8 +136,8 @@ func TestAppendIndented(t *testing.T) {
 // A number of a million digits costs no more than its length.
 func TestLongNumbers(t *testing.T) {
 	nines := strings.Repeat("9", 1<<20)
-	assert.Equal(t, canonical(t, "10e"+nines) == "1e1"+strings.Repeat("0", 1<<20), true, "an exponent that grows is exact")
-	assert.Equal(t, canonical(t, "0.1e1"+strings.Repeat("0", 1<<20)) == "1e"+nines, true, "an exponent that shrinks is exact")
+	assert.True(t, canonical(t, "10e"+nines) == "1e1"+strings.Repeat("0", 1<<20), "an exponent that grows is exact")
+	assert.True(t, canonical(t, "0.1e1"+strings.Repeat("0", 1<<20)) == "1e"+nines, "an exponent that shrinks is exact")
 	assert.Equal(t, len(canonical(t, nines+".5")), 1<<20+len(".5e1048575")-1+1)
 }
 
@@ -161,7 +161,7 @@ func FuzzAppend(f *testing.F) {
 		if huge.MatchString(text) {
 			return // too large for the other side
 		}
-		assert.Equal(t, same(t, []byte(text), once), true, "%q means the same as %q", once, text)
+		assert.True(t, same(t, []byte(text), once), "%q means the same as %q", once, text)
 	})
 }
 

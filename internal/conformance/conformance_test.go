@@ -77,7 +77,7 @@ func TestScenarios(t *testing.T) {
 	}
 	listed := st.list(t)
 	for _, name := range listed {
-		assert.Equal(t, inTable[name], true, "scenarios.json lists %s", name)
+		assert.True(t, inTable[name], "scenarios.json lists %s", name)
 		delete(inTable, name)
 	}
 	for name := range inTable {
@@ -144,7 +144,7 @@ func TestCore(t *testing.T) {
 		delete(want, name)
 		checks := res.checks(t, name)
 		n, _ := checks.count()
-		assert.Equal(t, n >= least, true, "%s: %d checks are enough", name, n)
+		assert.True(t, n >= least, "%s: %d checks are enough", name, n)
 		assert.Equal(t, len(checks.bad()), 0, "%s", name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -177,7 +177,7 @@ func TestRequirements(t *testing.T) {
 				}
 				checks := res.checks(t, name)
 				n, _ := checks.count()
-				assert.Equal(t, n != 0, true, "%s: there are checks", name)
+				assert.True(t, n != 0, "%s: there are checks", name)
 				assert.Equal(t, len(checks.bad()), 0, "%s", name)
 			}
 			assert.OK(t, res.err, "the suite ended with")
@@ -322,7 +322,7 @@ func TestGateway(t *testing.T) {
 		}
 	})
 	for key := range explained {
-		assert.Equal(t, used[key], true, "the difference %s exists", key)
+		assert.True(t, used[key], "the difference %s exists", key)
 	}
 }
 

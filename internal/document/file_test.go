@@ -46,7 +46,7 @@ func TestKeepers(t *testing.T) {
 			load("", "one", one)
 			load(one, "one", one)
 			two := assert.Value(save("two", one))(t)
-			assert.Equal(t, two == one, false, "two revisions are the same")
+			assert.False(t, two == one, "two revisions are the same")
 			for _, old := range []storage.Revision{"", one, "other"} {
 				assert.Is(t, errorOf(save("three", old)), storage.ErrConflict, "a save over %q", old)
 			}

@@ -44,27 +44,27 @@ func TestMatch(t *testing.T) {
 			sep = "\x00"
 		}
 		for _, name := range strings.Split(tt.fits, sep) {
-			assert.Equal(t, p.Match(name), true, "%q fits %q", tt.pattern, name)
+			assert.True(t, p.Match(name), "%q fits %q", tt.pattern, name)
 		}
 		if tt.not == "" {
 			continue
 		}
 		for _, name := range strings.Split(tt.not, "|") {
-			assert.Equal(t, p.Match(name), false, "%q fits %q", tt.pattern, name)
+			assert.False(t, p.Match(name), "%q fits %q", tt.pattern, name)
 		}
 	}
-	assert.Equal(t, (&Pattern{}).Match(""), false, "the zero pattern fits something")
+	assert.False(t, (&Pattern{}).Match(""), "the zero pattern fits something")
 }
 
 func TestLiteral(t *testing.T) {
 	for pattern, want := range map[string]string{"a-b": "a-b", `\*a`: "*a", "": "", "世": "世"} {
 		got, ok := compile(t, pattern).Literal()
-		assert.Equal(t, ok, true, "%q is literal", pattern)
+		assert.True(t, ok, "%q is literal", pattern)
 		assert.Equal(t, got, want, "%q", pattern)
 	}
 	for _, pattern := range []string{"*", "a*", "a?", "[a]", "{a}", "a[b]", "\ufffd"} {
 		_, ok := compile(t, pattern).Literal()
-		assert.Equal(t, ok, false, "%q is literal", pattern)
+		assert.False(t, ok, "%q is literal", pattern)
 	}
 }
 
@@ -94,13 +94,13 @@ func TestLongestPatterns(t *testing.T) {
 	for _, unit := range []string{"a", "?", "*a", "[a]", "{a}", "{a,b}", "*?"} {
 		text := strings.Repeat(unit, MaxLength/len(unit))
 		p := compile(t, text)
-		assert.Equal(t, len(p.program) > maxSteps, false, "%.10q: %d are more than %d", text, len(p.program), maxSteps)
+		assert.False(t, len(p.program) > maxSteps, "%.10q: %d are more than %d", text, len(p.program), maxSteps)
 		p.Match(strings.Repeat("a", 300))
 	}
 	list := "{" + strings.Repeat("a,", MaxLength/2-1)
 	p := compile(t, list[:len(list)-1]+"}")
-	assert.Equal(t, len(p.program) > maxSteps, false, "%d are more than %d", len(p.program), maxSteps)
-	assert.Equal(t, p.Match("a"), true, "it fits a")
+	assert.False(t, len(p.program) > maxSteps, "%d are more than %d", len(p.program), maxSteps)
+	assert.True(t, p.Match("a"), "it fits a")
 }
 
 // expression translates a pattern without escapes and classes that begin with a

@@ -59,7 +59,7 @@ func TestURLsAreRefused(t *testing.T) {
 		err := errOf(c.Check(raw))
 		assert.As[*Refusal](t, err, "%.60q", raw)
 		assert.Lacks(t, err.Error(), "secret")
-		assert.Equal(t, len(err.Error()) <= 500, true, "%.60q: the error is short", raw)
+		assert.True(t, len(err.Error()) <= 500, "%.60q: the error is short", raw)
 	}
 }
 
@@ -138,7 +138,7 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		assert.Equal(t, u.Scheme+u.User.String()+u.Fragment, "https", "%q was let through", raw)
-		assert.Equal(t, u.Hostname() != "", true, "%q has a host", raw)
+		assert.True(t, u.Hostname() != "", "%q has a host", raw)
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil && kindOf(addr.Unmap()) != public {
 			t.Errorf("%q was let through to %v", raw, addr)
 		}

@@ -91,7 +91,7 @@ func TestAnswers(t *testing.T) {
 			if test.err != "" {
 				f := wantFailure(t, err, test.err)
 				assert.Equal(t, f.Status, test.status, "status")
-				assert.Equal(t, f.NotSent, false, "it was sent")
+				assert.False(t, f.NotSent, "it was sent")
 				assert.Lacks(t, err.Error(), "secret")
 				return
 			}
@@ -148,7 +148,7 @@ func TestBrokenAnswersAreNotShown(t *testing.T) {
 			_ = conn.Close()
 		})
 		_, err := local(t, Options{}).PostForm(t.Context(), at, nil, nil)
-		assert.Equal(t, wantFailure(t, err, "").NotSent, false, "%q: not sent, but it was", raw)
+		assert.False(t, wantFailure(t, err, "").NotSent, "%q: not sent, but it was", raw)
 		for e := err; e != nil; e = errors.Unwrap(e) {
 			assert.Lacks(t, e.Error(), "secret", "%q", raw)
 		}
@@ -158,11 +158,11 @@ func TestBrokenAnswersAreNotShown(t *testing.T) {
 func TestNotSent(t *testing.T) {
 	closed := deadport.URL(t)
 	c := local(t, Options{})
-	assert.Equal(t, wantFailure(t, errOf(c.PostForm(t.Context(), closed, nil, nil)), "refused").NotSent, true, "not sent")
+	assert.True(t, wantFailure(t, errOf(c.PostForm(t.Context(), closed, nil, nil)), "refused").NotSent, "not sent")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := c.PostForm(ctx, closed, nil, nil)
-	assert.Equal(t, wantFailure(t, err, "canceled").NotSent, true, "after the end of the context")
+	assert.True(t, wantFailure(t, err, "canceled").NotSent, "after the end of the context")
 	assert.Is(t, err, context.Canceled, "after the end of the context")
 }
 
@@ -173,7 +173,7 @@ func TestContextEndsWhileAnswered(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := local(t, Options{}).PostForm(ctx, at, nil, nil)
-	assert.Equal(t, wantFailure(t, err, "canceled").NotSent, false)
+	assert.False(t, wantFailure(t, err, "canceled").NotSent)
 	assert.Is(t, err, context.Canceled)
 }
 
@@ -191,7 +191,7 @@ func TestWholeTimeout(t *testing.T) {
 			c.timeout /= 300
 			_, err := c.PostForm(t.Context(), at, nil, nil)
 			wantFailure(t, err, "30 seconds")
-			assert.Equal(t, errors.Is(err, context.DeadlineExceeded), false, "it looks as if the caller's context had ended")
+			assert.False(t, errors.Is(err, context.DeadlineExceeded), "it looks as if the caller's context had ended")
 		})
 	}
 }
@@ -213,11 +213,11 @@ func TestTLS(t *testing.T) {
 	get := func(config *tls.Config, url string) error {
 		return errOf(local(t, Options{TLS: config}).Get(t.Context(), url, nil))
 	}
-	assert.Equal(t, wantFailure(t, get(nil, s.URL), "unknown authority").NotSent, true, "not sent without a certificate")
-	assert.Equal(t, wantFailure(t, get(mine, newServer(tls.VersionTLS11).URL), "TLS").NotSent, true, "not sent by TLS 1.1")
+	assert.True(t, wantFailure(t, get(nil, s.URL), "unknown authority").NotSent, "not sent without a certificate")
+	assert.True(t, wantFailure(t, get(mine, newServer(tls.VersionTLS11).URL), "TLS").NotSent, "not sent by TLS 1.1")
 	wantFailure(t, get(mine, "https://localhost:"+parsePort(t, s.URL)), "another name")
 	assert.Equal(t, mine.MinVersion, tls.VersionTLS10, "the caller's version")
-	assert.Equal(t, mine.NextProtos == nil, true, "the caller's protocols are as before")
+	assert.True(t, mine.NextProtos == nil, "the caller's protocols are as before")
 }
 
 func TestProxy(t *testing.T) {
@@ -239,7 +239,7 @@ func TestProxy(t *testing.T) {
 	a := assert.Value(c.Get(t.Context(), "http://mcp.example/x", nil))(t)
 	assert.Equal(t, string(a.Body), `{"host":"mcp.example"}`, "answer")
 	refused := errOf(c.PostForm(t.Context(), "https://mcp.example/x", nil, nil))
-	assert.Equal(t, wantFailure(t, refused, "proxy refuses the connection: HTTP status 403").NotSent, true, "not sent")
+	assert.True(t, wantFailure(t, refused, "proxy refuses the connection: HTTP status 403").NotSent, "not sent")
 	assert.Equal(t, asked.Load(), 2, "questions for the proxy")
 	assert.Equal(t, through.Load(), 2, "requests by the proxy")
 	// Addresses that can be seen are checked all the same.
@@ -304,7 +304,7 @@ func TestRedirectsToOtherOrigins(t *testing.T) {
 				c := New(o)
 				t.Cleanup(c.Close)
 				for _, err := range everything(t, c, "http://mcp.example:"+port+"/x") {
-					assert.Equal(t, errors.As(err, new(*Refusal)) || errors.As(err, new(*Failure)), true, "%v is a *Refusal or a *Failure", err)
+					assert.True(t, errors.As(err, new(*Refusal)) || errors.As(err, new(*Failure)), "%v is a *Refusal or a *Failure", err)
 					assert.Lacks(t, err.Error(), "secret")
 				}
 				assert.Equal(t, hits, 3, "requests")
@@ -347,7 +347,7 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 		_, err := c.PostForm(t.Context(), at+"/0", nil, url.Values{"code": {"x"}})
 		f := wantFailure(t, err, "not followed")
 		assert.Equal(t, f.Status, status, "status")
-		assert.Equal(t, f.NotSent, false, "it was sent")
+		assert.False(t, f.NotSent, "it was sent")
 		assert.Equal(t, strings.Join(got, ","), "POST /0 ", "%d", status)
 	}
 }

@@ -32,7 +32,7 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		want := fmt.Sprintf("%s /p%%2Fq?r=%%26 %s|[1 2]|%s|gzip|%d", test.method, test.body, strings.TrimPrefix(at, "http://"), len(test.body))
 		assert.Equal(t, string(a.Body), want, "%s", test.method)
 		assert.Equal(t, a.Header.Get("Content-Type"), "text/weird", "%s", test.method)
-		assert.Equal(t, a.Truncated, false, "%s", test.method)
+		assert.False(t, a.Truncated, "%s", test.method)
 	}
 	head := assert.Value(c.Do(t.Context(), &Request{Method: "HEAD", URL: at}))(t)
 	assert.Equal(t, head.Status, http.StatusTeapot, "HEAD")
@@ -54,7 +54,7 @@ func TestDoRefusesWhatCannotBeSent(t *testing.T) {
 	} {
 		_, err := c.Do(t.Context(), r)
 		if !errors.As(err, new(*Refusal)) {
-			assert.Equal(t, assert.As[*Failure](t, err, "%s %q", r.Method, r.URL).NotSent, true, "%s %q", r.Method, r.URL)
+			assert.True(t, assert.As[*Failure](t, err, "%s %q", r.Method, r.URL).NotSent, "%s %q", r.Method, r.URL)
 		}
 		assert.Lacks(t, err.Error(), "secret")
 	}
@@ -102,14 +102,14 @@ func TestDoBoundsAnswers(t *testing.T) {
 	} {
 		a, err := c.Do(t.Context(), &Request{Method: "GET", URL: at + test.path, MaxBytes: test.max})
 		if test.err != "" {
-			assert.Equal(t, wantFailure(t, err, test.err).NotSent, false, "%s", test.path)
+			assert.False(t, wantFailure(t, err, test.err).NotSent, "%s", test.path)
 			assert.Lacks(t, err.Error(), "secret", "%s", test.path)
 			continue
 		}
 		assert.OK(t, err, "%s", test.path)
 		assert.Equal(t, len(a.Body), test.want, "%s", test.path)
 		assert.Equal(t, a.Truncated, test.truncated, "%s", test.path)
-		assert.Equal(t, cap(a.Body) <= 2*test.want+1024, true, "%s: %d bytes of memory are few", test.path, cap(a.Body))
+		assert.True(t, cap(a.Body) <= 2*test.want+1024, "%s: %d bytes of memory are few", test.path, cap(a.Body))
 	}
 }
 
@@ -164,7 +164,7 @@ func TestDoChecksEachAddress(t *testing.T) {
 	for i := range 3 {
 		_, err := c.Do(t.Context(), &Request{Method: "DELETE", URL: "http://api.example:" + canary.port + "/secret"})
 		if i == 0 {
-			assert.Equal(t, assert.As[*Failure](t, err).NotSent, true, "nothing listens there")
+			assert.True(t, assert.As[*Failure](t, err).NotSent, "nothing listens there")
 		} else {
 			assert.As[*Refusal](t, err, "address %d", i)
 		}
@@ -208,7 +208,7 @@ func TestSwitchedProtocols(t *testing.T) {
 	_, err := c.Do(t.Context(), &Request{Method: "GET", URL: at})
 	f := wantFailure(t, err, "another protocol")
 	assert.Equal(t, f.Status, http.StatusSwitchingProtocols, "status")
-	assert.Equal(t, f.NotSent, false, "it was sent")
+	assert.False(t, f.NotSent, "it was sent")
 	for _, err := range everything(t, c, at) {
 		wantFailure(t, err, "another protocol")
 	}

@@ -40,7 +40,7 @@ func TestRebinding(t *testing.T) {
 	z := &zone{names: map[string][]string{"evil.example": {"127.0.0.2", "127.0.0.1"}}}
 	c := New(Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: z.resolver(t)})
 	_, err := c.Get(t.Context(), "http://evil.example:"+canary.port, nil)
-	assert.Equal(t, wantFailure(t, err, "refused").NotSent, true, "sent, but nothing listened")
+	assert.True(t, wantFailure(t, err, "refused").NotSent, "sent, but nothing listened")
 	for _, err := range everything(t, c, "http://evil.example:"+canary.port) {
 		assert.As[*Refusal](t, err)
 	}
@@ -94,5 +94,5 @@ func TestLocalhostThatLeadsElsewhere(t *testing.T) {
 func TestUnknownName(t *testing.T) {
 	z := &zone{names: map[string][]string{}}
 	_, err := New(Options{Resolver: z.resolver(t)}).PostForm(t.Context(), "https://unknown.example/", nil, nil)
-	assert.Equal(t, wantFailure(t, err, "name").NotSent, true, "sent to a name that does not exist")
+	assert.True(t, wantFailure(t, err, "name").NotSent, "sent to a name that does not exist")
 }

@@ -219,7 +219,7 @@ func TestTypeScriptClient(t *testing.T) {
 				assert.Equal(t, got.Revision, revision, "revision")
 				for name, want := range map[string]serverReport{"older": everything, "newer": stateless, "slowolder": slow, "slownewer": slow} {
 					got := got.Servers[name]
-					assert.Equal(t, reflect.DeepEqual(got, want), true, "%s: %+v", name, want)
+					assert.True(t, reflect.DeepEqual(got, want), "%s: %+v", name, want)
 				}
 			})
 		}

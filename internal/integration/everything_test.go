@@ -108,7 +108,7 @@ func TestServersSideBySide(t *testing.T) {
 	args = assert.Value(json.Marshal(map[string]string{"path": path}))(t)
 	assert.Equal(t, text(call(t, h, "files__read_text_file", string(args))), content, "what is read")
 	res := assert.Value(h.Registry().Call(ctxFor(t), "files__read_text_file", json.RawMessage(`{"path":"/etc/passwd"}`)))(t)
-	assert.Equal(t, res.IsError, true, "an error for a file outside of the folder")
+	assert.True(t, res.IsError, "an error for a file outside of the folder")
 
 	call(t, h, "memory__create_entities", `{"entities":[{"name":"Ada","entityType":"person","observations":["writes programs"]}]}`)
 	assert.OK(t, h.Restart(ctxFor(t), "memory"))
@@ -116,7 +116,7 @@ func TestServersSideBySide(t *testing.T) {
 
 	assert.OK(t, h.Disable(ctxFor(t), "http"))
 	_, ok := h.Registry().Snapshot().Lookup("http__echo")
-	assert.Equal(t, ok, false, "the tools of a disabled server are listed")
+	assert.False(t, ok, "the tools of a disabled server are listed")
 	call(t, h, "sse__echo", `{"message":"still here"}`)
 }
 

@@ -244,7 +244,7 @@ func TestLoginOfWebUsers(t *testing.T) {
 		return required.URL
 	}
 	logins := map[string]string{"ann": begin("ann"), "bob": begin("bob")}
-	assert.Equal(t, logins["ann"] == logins["bob"], false, "two users have one login")
+	assert.False(t, logins["ann"] == logins["bob"], "two users have one login")
 
 	// Eve was sent the address of Ann's login, and agrees as herself.
 	eve := browser.Open(t, app.url+"/enter?user=eve&next=/done")

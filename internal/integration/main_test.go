@@ -98,7 +98,7 @@ func ctxFor(t *testing.T) context.Context {
 func call(t *testing.T, h *host.Host, tool, args string) *mcp.CallToolResult {
 	t.Helper()
 	res := assert.Value(h.Registry().Call(ctxFor(t), tool, json.RawMessage(args)))(t)
-	assert.Equal(t, res.IsError, false, "%s answered with an error: %s", tool, text(res))
+	assert.False(t, res.IsError, "%s answered with an error: %s", tool, text(res))
 	return res
 }
 

@@ -163,7 +163,7 @@ func (p *peer) another(t *testing.T, change func(*mcp.ClientOptions)) *mcp.Clien
 func (p *peer) tool(t *testing.T, name, args string, opts *mcp.CallToolOptions) *mcp.CallToolResult {
 	t.Helper()
 	res := assert.Value(p.CallTool(ctxFor(t), name, json.RawMessage(args), opts))(t)
-	assert.Equal(t, res.IsError, false, "%s answered with an error: %s", name, text(res))
+	assert.False(t, res.IsError, "%s answered with an error: %s", name, text(res))
 	return res
 }
 

@@ -72,7 +72,7 @@ func noticeFeatures() []feature {
 			uris := func() []string {
 				return list(t, p.Resources(ctxFor(t)), func(r *mcp.Resource) string { return r.URI })
 			}
-			assert.Equal(t, slices.Contains(uris(), uri), false, "the resource is there already")
+			assert.False(t, slices.Contains(uris(), uri), "the resource is there already")
 			p.tool(t, "gzip-file-as-resource", `{"name":"hello.gz","data":"data:text/plain,hello","outputType":"resourceLink"}`, nil)
 			eventually(t, "the new resource", func() bool { return slices.Contains(uris(), uri) })
 			reads(uri, "\x1f\x8b")(t, p)
@@ -98,7 +98,7 @@ func quieter(t *testing.T, p *peer, first, second func() string) {
 	assert.OK(t, p.SetLogLevel(ctxFor(t), "debug"))
 	loud := second()
 	eventually(t, "the message", func() bool { return p.user.logged(loud) })
-	assert.Equal(t, p.user.logged(quiet), false, "an info message came when only errors were asked for")
+	assert.False(t, p.user.logged(quiet), "an info message came when only errors were asked for")
 }
 
 // changedTools has the server change its tools, and sees that a list which was
@@ -109,5 +109,5 @@ func changedTools(t *testing.T, p *peer) {
 	before := p.State().ToolsVersion
 	p.tool(t, "test_trigger_tool_change", `{}`, nil)
 	eventually(t, "the announcement", func() bool { return p.State().ToolsVersion > before })
-	assert.Equal(t, p.listed(t, "__transient_tool_for_list_changed") != nil, true, "the new tool is listed")
+	assert.True(t, p.listed(t, "__transient_tool_for_list_changed") != nil, "the new tool is listed")
 }

@@ -150,7 +150,7 @@ func wantUnknown(t *testing.T, err error, server, tool string) {
 	unknown := assert.As[*mcp.OutcomeUnknownError](t, err)
 	assert.Equal(t, [3]string{unknown.Server, unknown.Tool, unknown.Method}, [3]string{server, tool, "tools/call"}, "what the error names")
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown)
-	assert.Equal(t, mcp.SafeToRetry(err), false, "safe to retry")
+	assert.False(t, mcp.SafeToRetry(err), "safe to retry")
 }
 
 func TestKilledChildIsReplaced(t *testing.T) {
@@ -161,7 +161,7 @@ func TestKilledChildIsReplaced(t *testing.T) {
 		call(t, h, "every__echo", `{"message":"before"}`)
 		kill9(t, before)
 		assert.Equal(t, text(call(t, h, "every__echo", `{"message":"after"}`)), "Echo: after", "after the kill")
-		assert.Equal(t, m.pid(t, "server-everything") == before, false, "the process that was killed answers")
+		assert.False(t, m.pid(t, "server-everything") == before, "the process that was killed answers")
 	}
 	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 13, "tools after the kills")
 }
@@ -271,7 +271,7 @@ func TestUnreadCallIsUnknown(t *testing.T) {
 	kill9(t, pid)
 	wantUnknown(t, <-done, "memory", "create_entities")
 	assert.Lacks(t, text(call(t, h, "memory__read_graph", `{}`)), "Once", "the graph")
-	assert.Equal(t, m.pid(t, "server-memory") == pid, false, "the process that was killed is alive")
+	assert.False(t, m.pid(t, "server-memory") == pid, "the process that was killed is alive")
 }
 
 // After Close nothing is left of what the host started: no process, however
@@ -308,7 +308,7 @@ func TestNothingIsLeft(t *testing.T) {
 		call(t, h, "memory__read_graph", `{}`)
 		m.pid(t, "server-everything")
 		n := len(m.pids(t, "server-memory")) + len(m.pids(t, "sleep\x001000"))
-		assert.Equal(t, n >= 4, true, "%d processes of the memory server are as wanted, the shell and its children", n)
+		assert.True(t, n >= 4, "%d processes of the memory server are as wanted, the shell and its children", n)
 		assert.Equal(t, h.Close(), nil, "Close")
 		assert.Equal(t, fmt.Sprint(m.pids(t), zombies(t)), "[] []", "processes and zombies that are left")
 	}
@@ -318,7 +318,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Errorf("open file %s: %s", n, file)
 		}
 	}
-	assert.Equal(t, len(after) <= len(before), true, "there are not more open files than before, %v: %v", before, after)
+	assert.True(t, len(after) <= len(before), "there are not more open files than before, %v: %v", before, after)
 }
 
 // A process that is killed cannot clean up. Its servers end all the same, and so

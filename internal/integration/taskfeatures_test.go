@@ -99,7 +99,7 @@ func becomesTask(tool, args string, parts ...string) func(*testing.T, *peer) {
 		var seen []mcp.TaskStatus
 		res := p.tool(t, tool, args, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) {
 			seen = append(seen, task.Status)
-			assert.Equal(t, task.ID == "" || task.CreatedAt.IsZero() || task.PollInterval == 0, false, "%+v lacks something", task)
+			assert.False(t, task.ID == "" || task.CreatedAt.IsZero() || task.PollInterval == 0, "%+v lacks something", task)
 		}}})
 		want(t, text(res), parts...)
 		seen = slices.DeleteFunc(slices.Compact(seen), func(s mcp.TaskStatus) bool { return s == mcp.TaskInputRequired })

@@ -82,7 +82,7 @@ func toolFeatures() []feature {
 }
 
 func lists(name string) func(*testing.T, *peer) {
-	return func(t *testing.T, p *peer) { assert.Equal(t, p.listed(t, name) != nil, true, "%s is listed", name) }
+	return func(t *testing.T, p *peer) { assert.True(t, p.listed(t, name) != nil, "%s is listed", name) }
 }
 
 // listed returns a tool that the server offers, or nil.
@@ -100,16 +100,16 @@ func (p *peer) listed(t *testing.T, name string) *mcp.Tool {
 func failing(name, args string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		res := assert.Value(p.CallTool(ctxFor(t), name, json.RawMessage(args), nil))(t)
-		assert.Equal(t, res.IsError && text(res) != "", true, "an error with a text")
+		assert.True(t, res.IsError && text(res) != "", "an error with a text")
 	}
 }
 
 func structured(name, args, part string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		tool := p.listed(t, name)
-		assert.Equal(t, tool != nil && tool.OutputSchema != nil, true, "an output schema")
+		assert.True(t, tool != nil && tool.OutputSchema != nil, "an output schema")
 		raw, _ := p.tool(t, name, args, nil).StructuredContent.(json.RawMessage)
-		assert.Equal(t, json.Valid(raw), true, "JSON: %q", raw)
+		assert.True(t, json.Valid(raw), "JSON: %q", raw)
 		want(t, string(raw), part)
 	}
 }

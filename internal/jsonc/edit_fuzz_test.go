@@ -246,6 +246,6 @@ func checkAdd(t *testing.T, d *Document, data, value []byte, path []string) {
 // outside fails if a byte before or behind n changed.
 func outside(t *testing.T, data, got []byte, n *Node) {
 	t.Helper()
-	assert.Equal(t, bytes.HasPrefix(got, data[:n.Offset]), true, "what is before the change stays")
-	assert.Equal(t, bytes.HasSuffix(got, data[n.End:]), true, "what is behind the change stays")
+	assert.True(t, bytes.HasPrefix(got, data[:n.Offset]), "what is before the change stays")
+	assert.True(t, bytes.HasSuffix(got, data[n.End:]), "what is behind the change stays")
 }

@@ -68,7 +68,7 @@ func TestSet(t *testing.T) {
 			assert.Equal(t, string(before), c.have, "the input changed")
 			again := assert.Value(Set(got, []byte(c.value), split(c.path)...))(t)
 			isNew := strings.HasSuffix(c.path, "-") || strings.HasPrefix(c.path, "-")
-			assert.Equal(t, &again[0] == &got[0] || isNew, true, "the second time there is nothing to do: %s", again)
+			assert.True(t, &again[0] == &got[0] || isNew, "the second time there is nothing to do: %s", again)
 		})
 	}
 }

@@ -18,10 +18,10 @@ func TestScanLists(t *testing.T) {
 	} {
 		result := `{"tools":[ ` + element + ` , {"name":"b"}],"next":"ü"}`
 		m, ok := ScanLists([]byte(`{"jsonrpc":"2.0","id":7,"result": ` + result + ` }`))
-		assert.Equal(t, ok, true, "%s: it is accepted", name)
+		assert.True(t, ok, "%s: it is accepted", name)
 		assert.Equal(t, string(m.Result), result, "%s", name)
 		assert.Equal(t, string(m.ID), "7", "%s", name)
-		assert.Equal(t, ValidLists([]byte(result)), true, "%s: ValidLists takes it", name)
+		assert.True(t, ValidLists([]byte(result)), "%s: ValidLists takes it", name)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestScanListsRefuses(t *testing.T) {
 		"no object":                `[` + deep + `]`,
 	} {
 		_, ok := ScanLists([]byte(in))
-		assert.Equal(t, ok, false, "%s: it is accepted", name)
+		assert.False(t, ok, "%s: it is accepted", name)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestMask(t *testing.T) {
 	for _, c := range cases {
 		got := mask.String(c[0])
 		assert.Equal(t, got, c[1], "Mask(%q) =", c[0])
-		assert.Equal(t, utf8.ValidString(got), true, "%q, made of %q, is UTF-8", got, c[0])
+		assert.True(t, utf8.ValidString(got), "%q, made of %q, is UTF-8", got, c[0])
 	}
 }
 
@@ -122,7 +122,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("Bearer ${A:-b}", "https://u:p@h/?key=v#f")
 	f.Fuzz(func(t *testing.T, secret, around string) {
 		got := mask.String(secret)
-		assert.Equal(t, utf8.ValidString(got) || !utf8.ValidString(secret), true, "%q, made of %q, is UTF-8", got, secret)
+		assert.True(t, utf8.ValidString(got) || !utf8.ValidString(secret), "%q, made of %q, is UTF-8", got, secret)
 		assert.Equal(t, len(mask.Args([]string{secret, around})), 2)
 	})
 }

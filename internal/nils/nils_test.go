@@ -16,9 +16,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestIs(t *testing.T) {
 	var r io.Reader
 	for _, v := range []any{nil, r, (*bytes.Buffer)(nil), http.HandlerFunc(nil)} {
-		assert.Equal(t, Is(v), true, "%T", v)
+		assert.True(t, Is(v), "%T", v)
 	}
 	for _, v := range []any{&bytes.Buffer{}, bytes.Buffer{}, "", http.HandlerFunc(http.NotFound), []int(nil)} {
-		assert.Equal(t, Is(v), false, "%T", v)
+		assert.False(t, Is(v), "%T", v)
 	}
 }

@@ -59,7 +59,7 @@ func FuzzEncode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		encoded := Encode(value)
-		assert.Equal(t, httpfield.ValidValue(encoded), true, "%q can be sent", encoded)
+		assert.True(t, httpfield.ValidValue(encoded), "%q can be sent", encoded)
 		assert.Equal(t, encoded, strings.TrimSpace(encoded))
 		decoded, _ := Decode(encoded)
 		assert.Equal(t, decoded, value, "what %q means", encoded)

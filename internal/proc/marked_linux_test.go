@@ -46,13 +46,13 @@ func TestEndMarkedEndsNoOther(t *testing.T) {
 	first := begin(t, wait, mark)
 	EndMarked(mark, tooLong)
 	for _, marked := range []*exec.Cmd{long, first} {
-		assert.Equal(t, runs(t, marked), false, "a marked process runs")
+		assert.False(t, runs(t, marked), "a marked process runs")
 	}
 	for _, unmarked := range []*exec.Cmd{other, foreign} {
-		assert.Equal(t, runs(t, unmarked), true, "a process with another mark runs")
+		assert.True(t, runs(t, unmarked), "a process with another mark runs")
 	}
 	EndMarked(mark+"0", tooLong)
-	assert.Equal(t, runs(t, other), false, "the other runs")
+	assert.False(t, runs(t, other), "the other runs")
 }
 
 // A process that executes itself again and again shows no environment at some
@@ -62,7 +62,7 @@ func TestEndMarkedWhileExecuting(t *testing.T) {
 		mark := MarkVariable + "=" + rand.Text() + ".1"
 		cmd := begin(t, `eval "$SELF"`, mark, `SELF=exec /bin/sh -c "$SELF"`)
 		EndMarked(mark, tooLong)
-		assert.Equal(t, runs(t, cmd), false, "runs")
+		assert.False(t, runs(t, cmd), "runs")
 	}
 }
 

@@ -32,13 +32,13 @@ func run(t *testing.T, name string, args ...string) (*exec.Cmd, *Vitals) {
 func TestVitalsDoomed(t *testing.T) {
 	for range assert.Cases(5, 50) {
 		cmd, v := run(t, "sleep", "60")
-		assert.Equal(t, v.Doomed(), false, "a living process is doomed")
+		assert.False(t, v.Doomed(), "a living process is doomed")
 		assert.OK(t, cmd.Process.Signal(syscall.SIGKILL))
-		assert.Equal(t, v.Doomed(), true, "a killed process is doomed")
+		assert.True(t, v.Doomed(), "a killed process is doomed")
 		assert.OK(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
-		assert.Equal(t, v.Doomed(), true, "a zombie is doomed")
+		assert.True(t, v.Doomed(), "a zombie is doomed")
 		_ = cmd.Wait()
-		assert.Equal(t, v.Doomed(), true, "a process that is gone is doomed")
+		assert.True(t, v.Doomed(), "a process that is gone is doomed")
 	}
 }
 
@@ -48,7 +48,7 @@ func TestVitalsStopped(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGSTOP} {
 		assert.OK(t, cmd.Process.Signal(signal))
 		for range 100 {
-			assert.Equal(t, v.Doomed(), false, "doomed after %v", signal)
+			assert.False(t, v.Doomed(), "doomed after %v", signal)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestVitalsStopped(t *testing.T) {
 func TestVitalsUnknown(t *testing.T) {
 	v := WatchVitals(-1)
 	defer v.Close()
-	assert.Equal(t, v.Doomed(), false, "a process of which nothing is known is doomed")
+	assert.False(t, v.Doomed(), "a process of which nothing is known is doomed")
 }
 
 func BenchmarkDoomed(b *testing.B) {

@@ -271,7 +271,7 @@ func FuzzText(f *testing.F) {
 		}
 		value := r.JSON([]byte(text))
 		if json.Valid([]byte(text)) {
-			assert.Equal(t, json.Valid(value), true, "%q, made of %q, is JSON", value, text)
+			assert.True(t, json.Valid(value), "%q, made of %q, is JSON", value, text)
 		}
 		// A secret is found between any words, and they stay.
 		token := "ghp_" + letters(36)

@@ -94,7 +94,7 @@ func TestScriptMakesTags(t *testing.T) {
 	r := newRepository(t)
 	out, errs, err := r.release(t, "-tag", "v1.2.0")
 	assert.OK(t, err, "%s", errs)
-	assert.Equal(t, strings.HasSuffix(out, "\ngit push --atomic origin main v1.2.0 a/v1.2.0 c/v1.2.0 b/v1.2.0 d/v1.2.0"), true)
+	assert.True(t, strings.HasSuffix(out, "\ngit push --atomic origin main v1.2.0 a/v1.2.0 c/v1.2.0 b/v1.2.0 d/v1.2.0"))
 	assert.Equal(t, len(r.tags(t)), 5)
 	assert.Equal(t, r.run(t, "git", "cat-file", "-t", "refs/tags/d/v1.2.0"), "tag", "a")
 	// The program of the tags can be installed; the clone and its branch are as before.

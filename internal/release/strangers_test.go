@@ -76,7 +76,7 @@ func newProxy(t *testing.T, all []string) (proxy, version string) {
 	out := command{}.run(t, root+"/.ci/release", "-proxy", proxy, "-trial", version)
 	for _, folder := range all {
 		want := "tag " + path.Join(folder, version)
-		assert.Equal(t, slices.Contains(strings.Split(out, "\n"), want), true)
+		assert.True(t, slices.Contains(strings.Split(out, "\n"), want))
 	}
 	c := command{t.TempDir(), []string{"GOPROXY=file://" + filepath.ToSlash(proxy), "GONOSUMDB=" + path.Dir(module) + "/*", "GOPRIVATE=", "GONOPROXY="}}
 	for _, folder := range all {
@@ -187,7 +187,7 @@ func (s *stranger) checkGoMod(t *testing.T) {
 		required = required || r.Path == s.module
 		assert.Equal(t, r.Version, s.version, "go.mod requires %s", r.Path)
 	}
-	assert.Equal(t, required, true, "go.mod does not require %s: required", s.module)
+	assert.True(t, required, "go.mod does not require %s: required", s.module)
 }
 
 // allModules returns the folders that the file allmodules lists.

@@ -28,7 +28,7 @@ func TestCache(t *testing.T) {
 	compile(`{"type":"string"}`)
 	compile(`{}`) // for which the one that was not asked for has to go
 	assert.Equal(t, compile(`{"type":"string"}`), a, "the one last asked for")
-	assert.Equal(t, compile(`{"type":"null"}`) == b, false, "more than two schemas are kept")
+	assert.False(t, compile(`{"type":"null"}`) == b, "more than two schemas are kept")
 	_, first := c.Compile(json.RawMessage(`{"$ref":"#"}`))
 	_, again := c.Compile(json.RawMessage(`{"$ref":"#"}`))
 	assert.Equal(t, assert.As[*SchemaError](t, first).Token, SchemaCycle)
@@ -58,18 +58,18 @@ func TestCacheWeight(t *testing.T) {
 	}
 	n, weight := held()
 	assert.Equal(t, n, 5, "large schemas")
-	assert.Equal(t, weight > maxWeight, false, "the weight %d is too much", weight)
+	assert.False(t, weight > maxWeight, "the weight %d is too much", weight)
 	for i := range 20 {
 		compile(fmt.Sprintf(`{"pattern":"^%d(a{1,99}){1,99}$"}`, i))
 	}
 	n, weight = held()
-	assert.Equal(t, n >= 5 && n <= 60, true, "%d schemas with large patterns are some", n)
-	assert.Equal(t, weight > maxWeight, false, "the weight %d is too much", weight)
+	assert.True(t, n >= 5 && n <= 60, "%d schemas with large patterns are some", n)
+	assert.False(t, weight > maxWeight, "the weight %d is too much", weight)
 	for i := range 20 {
 		compile(fmt.Sprintf(`{"const":%d}`, i))
 	}
 	n, _ = held()
-	assert.Equal(t, n < 20, false, "%d small schemas are few", n)
+	assert.False(t, n < 20, "%d small schemas are few", n)
 }
 
 func TestCacheConcurrent(t *testing.T) {

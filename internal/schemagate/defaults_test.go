@@ -142,7 +142,7 @@ func FuzzComplete(f *testing.F) {
 		if !bytes.Equal(value, before) {
 			t.Fatal("the value itself was changed")
 		}
-		assert.Equal(t, len(problems) > MaxProblems, false, "%d are more than %d", len(problems), MaxProblems)
+		assert.False(t, len(problems) > MaxProblems, "%d are more than %d", len(problems), MaxProblems)
 		for _, p := range problems {
 			if p.Want == "" && p.Got == "" || len(p.Path)+len(p.Want)+len(p.Got)+len(p.Note) > 10*maxText {
 				t.Fatalf("got problem %+v, want a short one with words", p)

@@ -22,10 +22,10 @@ func TestModern(t *testing.T) {
 	} {
 		got, old := Modern(json.RawMessage(c.old))
 		assert.Equal(t, string(got), c.want, "%s", c.old)
-		assert.Equal(t, old, true, "%s: old", c.old)
+		assert.True(t, old, "%s: old", c.old)
 		assert.OK(t, Check(got, Limits{}), "%s", got)
 		_, old = Modern(got)
-		assert.Equal(t, old, false, "%s: old", got)
+		assert.False(t, old, "%s: old", got)
 	}
 	for _, same := range []string{
 		`{"minimum":0, "exclusiveMinimum":1}`, `{"properties":{"required":{"type":"boolean"}} }`, `{"enum":[{"required": true}]}`, `{"required":true`, ``, `"required":true`, `{"exclusiveMinimum":"true"}`,
@@ -33,7 +33,7 @@ func TestModern(t *testing.T) {
 	} {
 		got, old := Modern(json.RawMessage(same))
 		assert.Equal(t, string(got), same)
-		assert.Equal(t, old, false, "%s: old", same)
+		assert.False(t, old, "%s: old", same)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestModernOfABomb(t *testing.T) {
 		strings.Repeat(`[`, MaxBytes) + `"exclusiveMinimum`,
 	} {
 		got, _ := Modern(json.RawMessage(bomb))
-		assert.Equal(t, len(got) > len(bomb), false, "%d bytes of %d are too many", len(got), len(bomb))
+		assert.False(t, len(got) > len(bomb), "%d bytes of %d are too many", len(got), len(bomb))
 	}
 }
 
@@ -53,7 +53,7 @@ func FuzzModern(f *testing.F) {
 	f.Add(`{"minimum":0,"exclusiveMinimum":true,"properties":{"a":{"required":false}}}`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		got, old := Modern(json.RawMessage(raw))
-		assert.Equal(t, old && json.Valid(got) || !old && string(got) == raw, true, "%q is JSON, or as it was: %q", got, raw)
+		assert.True(t, old && json.Valid(got) || !old && string(got) == raw, "%q is JSON, or as it was: %q", got, raw)
 		if Check(json.RawMessage(raw), Limits{}) == nil {
 			assert.OK(t, Check(got, Limits{}), "%q, made of %q", got, raw)
 		}

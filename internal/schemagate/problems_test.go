@@ -127,8 +127,8 @@ func TestProblemsAreBounded(t *testing.T) {
 	assert.Equal(t, len(problems), 5, "problems: %+v", problems)
 	for _, p := range problems {
 		text := p.line()
-		assert.Equal(t, len(text) > 5*maxText, false, "%d are more than %d", len(text), 5*maxText)
-		assert.Equal(t, strings.ContainsAny(text, "\x1b\u202e\n"), false, "%q has control characters", text)
+		assert.False(t, len(text) > 5*maxText, "%d are more than %d", len(text), 5*maxText)
+		assert.False(t, strings.ContainsAny(text, "\x1b\u202e\n"), "%q has control characters", text)
 	}
 	got := s.Problems([]byte(`[` + many(10*maxLines, func(int) string { return "1" }) + `]`))
 	assert.Equal(t, len(got), MaxProblems, "problems")
@@ -147,7 +147,7 @@ func TestProblemsHoldNoValue(t *testing.T) {
 			}
 			s := mustCompile(t, schema)
 			problems := s.Problems([]byte(value))
-			assert.Equal(t, problems == nil && !strings.Contains(schema, "minimum"), false, "%s fits %s", value, schema)
+			assert.False(t, problems == nil && !strings.Contains(schema, "minimum"), "%s fits %s", value, schema)
 			assert.Lacks(t, fmt.Sprintf("%+v", problems), "hunter", "%s", schema)
 		}
 	}

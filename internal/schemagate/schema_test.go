@@ -24,7 +24,7 @@ func TestRefused(t *testing.T) {
 			if test.path != "" {
 				assert.Equal(t, refused.Path, test.path, "the path (%v)", err)
 			}
-			assert.Equal(t, len(err.Error()) > 3*maxText, false, "an error of %d bytes is too long", len(err.Error()))
+			assert.False(t, len(err.Error()) > 3*maxText, "an error of %d bytes is too long", len(err.Error()))
 			checked := assert.As[*SchemaError](t, Check(json.RawMessage(test.schema), Limits{}), "Check")
 			assert.Equal(t, string(checked.Token), test.token, "the token of Check")
 			if test.token == "invalid" {
@@ -35,7 +35,7 @@ func TestRefused(t *testing.T) {
 	for _, token := range []Token{
 		TooLarge, TooDeep, TooManyNodes, TooComplex, RemoteRef, DynamicRef, UnresolvedRef, SchemaCycle, Dialect, Pattern, Invalid,
 	} {
-		assert.Equal(t, tokens[token], true, "something is refused as %s", token)
+		assert.True(t, tokens[token], "something is refused as %s", token)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestTraps(t *testing.T) {
 			s := mustCompile(t, test.schema)
 			wrong := assert.As[*Problem](t, s.Validate(json.RawMessage(test.value)))
 			assert.Equal(t, wrong.Path, "", "the path (%v)", wrong)
-			assert.Equal(t, len(wrong.Error()) > 3*maxText, false, "an error of %d bytes is too long", len(wrong.Error()))
+			assert.False(t, len(wrong.Error()) > 3*maxText, "an error of %d bytes is too long", len(wrong.Error()))
 			_, problems := s.Complete([]byte(test.value))
 			assert.Equal(t, len(problems), 1, "problems of Complete")
 		})

@@ -30,7 +30,7 @@ func checkSimple(t *testing.T, s *Schema, value []byte) (accepted bool) {
 		return false
 	}
 	v := s.validate(value, MaxSteps)
-	assert.Equal(t, v.fits(), true, "the validator accepts %s, as a simple schema does", value)
+	assert.True(t, v.fits(), "the validator accepts %s, as a simple schema does", value)
 	return true
 }
 

@@ -142,7 +142,7 @@ var handsai = []row{
 		t.Cleanup(func() { _ = logins.Close() })
 		h := open(t, "mcp.json", `{"mcpServers":{"s":{"url":"`+rs.URL+`"}}}`, &host.Options{Logins: logins})
 		_, err = h.Login(patience(t), session.Key{Server: "s"})
-		assert.Equal(t, err != nil, true, "a login at an address of this network is refused")
+		assert.True(t, err != nil, "a login at an address of this network is refused")
 	}},
 	{49, func(t *testing.T) {
 		var path, sent string
@@ -209,7 +209,7 @@ var handsai = []row{
 		failure := func(r *registry.Registry) error {
 			t.Helper()
 			res := assert.Value(handsaiCall(t, r, handsaiCreateIssue))(t)
-			assert.Equal(t, res.IsError, true, "it is an error")
+			assert.True(t, res.IsError, "it is an error")
 			return res.Err
 		}
 		assert.Equal(t, registry.ErrorCode(failure(r)), -32603, "a network error")
@@ -229,12 +229,12 @@ var handsai = []row{
 		assert.Value(s.Publish(r))(t)
 		assert.Equal(t, names(r), "", "tools after the only one was switched off")
 		apis, err := rest.Parse([]byte(strings.Replace(handsaiAPIs, `"path": "/emails"`, `"path": 7`, 1)))
-		assert.Equal(t, err != nil && apis == nil, true, "all or nothing")
+		assert.True(t, err != nil && apis == nil, "all or nothing")
 		apis = assert.Value(rest.Parse([]byte(handsaiAPIs)))(t)
 		apis[0].Auth = rest.Auth{Type: rest.Bearer, Value: "made-up-token"}
 		data, placeholders, err := rest.Export(apis...)
 		assert.OK(t, err)
-		assert.Equal(t, strings.Contains(string(data), "made-up-token"), false, "the token is exported")
+		assert.False(t, strings.Contains(string(data), "made-up-token"), "the token is exported")
 		assert.Equal(t, len(placeholders), 1, "placeholders")
 		t.Run("healthy", func(t *testing.T) {
 			var well atomic.Bool
@@ -278,9 +278,9 @@ var handsai = []row{
 		}, handsaiService(t, 0, web.URL, nil, nil))
 		res := assert.Value(handsaiCall(t, r, strings.Replace(handsaiCreateIssue, "Found an issue with...", secret, 1)))(t)
 		assert.Contains(t, result.Text(res), "<untrusted-content nonce=", "wrapped")
-		assert.Equal(t, strings.Contains(result.Text(res), secret), false, "the secret is in the result")
+		assert.False(t, strings.Contains(result.Text(res), secret), "the secret is in the result")
 		assert.Contains(t, sent, "[redacted", "what was sent")
-		assert.Equal(t, strings.Contains(sent, secret), false, "the secret was sent")
+		assert.False(t, strings.Contains(sent, secret), "the secret was sent")
 	}},
 	{61, func(t *testing.T) {
 		const many = 100

@@ -159,7 +159,7 @@ var ironclaw = []row{
 		assert.Equal(t, state.Server.Name+" "+state.Server.Version, "postgres-mcp-server 1.0.0", "serverInfo")
 		assert.Equal(t, encode(t, state.Capabilities), `{"tools":{}}`, "capabilities")
 		request := decode[map[string]any](t, string(server.Received("initialize")[0].Params))
-		assert.Equal(t, request["clientInfo"] != nil && request["capabilities"] != nil && request["protocolVersion"] != nil, true, "what a client sends")
+		assert.True(t, request["clientInfo"] != nil && request["capabilities"] != nil && request["protocolVersion"] != nil, "what a client sends")
 	}},
 	{4, func(t *testing.T) {
 		h, server := ironclawHost(t, nil)
@@ -248,7 +248,7 @@ var ironclaw = []row{
 		text := `{"servers": [{"name": "bad", "url": 7}, {"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`
 		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		c = assert.Value(config.Load(t.Context(), path, nil))(t)
-		assert.Equal(t, c.Servers[0].Err != nil, true, "a bad entry has an error")
+		assert.True(t, c.Servers[0].Err != nil, "a bad entry has an error")
 		assert.Equal(t, c.Servers[1].Err, nil, "a good one has none")
 		assert.OK(t, edit.Change(patience(t), path, nil, func(f *edit.File) error { return f.Remove("bad") }))
 		data := assert.Value(os.ReadFile(path))(t)
@@ -289,7 +289,7 @@ var ironclaw = []row{
 		rs := as.NewMCP(nil)
 		h := ironclawLogins(t, `{"servers": {"github": {"url": "`+rs.URL+`"}}}`)
 		ironclawLogIn(t, h, as, session.Key{Server: "github"})
-		assert.Equal(t, rs.Count(authtest.ResourceMetadataEndpoint) > 0, true, "metadata of the resource")
+		assert.True(t, rs.Count(authtest.ResourceMetadataEndpoint) > 0, "metadata of the resource")
 		assert.Equal(t, as.Count(authtest.RegistrationEndpoint), 1, "registrations")
 		for _, r := range as.Requests() {
 			if r.Endpoint == authtest.AuthorizationEndpoint {
@@ -310,7 +310,7 @@ var ironclaw = []row{
 		}
 		assert.OK(t, h.Logout(patience(t), session.Key{User: "bob", Server: "github"}))
 		_, err := ironclawWhoami(t, h, "bob")
-		assert.Equal(t, err == nil, false, "a user who has logged out is known")
+		assert.False(t, err == nil, "a user who has logged out is known")
 		_, err = ironclawWhoami(t, h, "alice")
 		assert.Equal(t, err, nil, "the error of another")
 	}},
@@ -360,7 +360,7 @@ var ironclaw = []row{
 		assert.OK(t, h.Discover(patience(t), session.Key{User: "alice", Server: "s"}))
 		_, err := h.Registry().Call(session.WithUser(patience(t), "bob"), "s__look", nil)
 		var changed *host.ChangedError
-		assert.Equal(t, errors.As(err, &changed) && changed.User == "bob", true, "another surface is refused")
+		assert.True(t, errors.As(err, &changed) && changed.User == "bob", "another surface is refused")
 		_, err = h.Registry().Call(session.WithUser(patience(t), "carl"), "s__look", nil)
 		assert.Equal(t, err, nil, "the error of the same surface")
 	}},
@@ -382,7 +382,7 @@ var ironclaw = []row{
 		assert.Equal(t, result.Text(res), "id | name | email\n1 | Alice | alice@example.com\n2 | Bob | bob@example.com", "text")
 		res = assert.Value(ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mimeType":"image/png"},{"type":"resource","resource":{"uri":"db://users","text":"Alice"}}]}`))(t)
 		image, _ := res.Content[0].(*mcp.ImageContent)
-		assert.Equal(t, image != nil && image.MIMEType == "image/png" && string(image.Data) == "\x01\x02\x03", true, "image")
+		assert.True(t, image != nil && image.MIMEType == "image/png" && string(image.Data) == "\x01\x02\x03", "image")
 		assert.Contains(t, result.Text(res), "Alice", "resource")
 	}},
 	{59, func(t *testing.T) {
@@ -413,18 +413,18 @@ var ironclaw = []row{
 		}
 		t.Run("is_error", func(t *testing.T) {
 			res := assert.Value(ironclawAnswer(t, strings.Replace(ironclawResult, `"is_error": false`, `"is_error": true`, 1)))(t)
-			assert.Equal(t, res.IsError, true, "it is an error")
+			assert.True(t, res.IsError, "it is an error")
 		})
 		t.Run("mime_type", func(t *testing.T) {
 			res := assert.Value(ironclawAnswer(t, `{"content":[{"type":"image","data":"AQID","mime_type":"image/png"},{"type":"resource","uri":"db://users","mime_type":"text/plain","text":"Alice"}],"is_error":false}`))(t)
 			image, _ := res.Content[0].(*mcp.ImageContent)
-			assert.Equal(t, image != nil && image.MIMEType == "image/png", true, "image")
+			assert.True(t, image != nil && image.MIMEType == "image/png", "image")
 			resource, _ := res.Content[1].(*mcp.EmbeddedResource)
-			assert.Equal(t, resource != nil && resource.Resource.URI == "db://users" && resource.Resource.MIMEType == "text/plain", true, "resource")
+			assert.True(t, resource != nil && resource.Resource.URI == "db://users" && resource.Resource.MIMEType == "text/plain", "resource")
 		})
 		t.Run("a block that cannot be read", func(t *testing.T) {
 			res := assert.Value(ironclawAnswer(t, `{"content":[{"type":"text","text":"Alice"},{"type":"hologram","data":"not base64!"}],"is_error":true}`))(t)
-			assert.Equal(t, res.IsError, true, "it is an error")
+			assert.True(t, res.IsError, "it is an error")
 			assert.Contains(t, result.Text(res), "Alice", "the other block")
 		})
 	}},

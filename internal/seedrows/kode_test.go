@@ -122,13 +122,13 @@ var kode = []row{
 			k.write(k.mcprc(), `{"myserver": {"type": "stdio", "command": "python", "args": ["rc"]}}`)
 			k.write(k.global(), `{"projects": {"`+k.project+`": {"mcpServers": {"myserver": {"type": "stdio", "command": "python", "args": ["project"]}}}}}`)
 			assert.Equal(t, k.args(), "project", "the first of three")
-			assert.Equal(t, k.load().Servers[0].Source.Scope.NeedsApproval(), false, "it needs approval")
+			assert.False(t, k.load().Servers[0].Source.Scope.NeedsApproval(), "it needs approval")
 			assert.OK(t, edit.Change(patience(t), k.global(), &config.Options{Project: k.project, Scope: config.ScopeLocal}, add))
 			data := assert.Value(os.ReadFile(k.global()))(t)
 			global := decode[struct {
 				Projects map[string]struct{ MCPServers map[string]any }
 			}](t, string(data))
-			assert.Equal(t, global.Projects[k.project].MCPServers["other"] != nil, true, "it was added to the section")
+			assert.True(t, global.Projects[k.project].MCPServers["other"] != nil, "it was added to the section")
 		})
 	}},
 	{10, func(t *testing.T) {

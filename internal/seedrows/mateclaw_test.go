@@ -104,11 +104,11 @@ var mateclaw = []row{
 		for name, ok := range map[string]bool{"My server_1-a.b": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a/b": false, "": false} {
 			assert.Equal(t, (&record.Record{Name: name, Command: "npx"}).Validate() == nil, ok, "the name %s", name)
 		}
-		assert.Equal(t, mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, false, "enabled by default")
+		assert.False(t, mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, "enabled by default")
 		store := record.NewMemoryStore(&record.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true})
 		m := manage.New(openStore(t, store, nil), store, nil)
 		_, err := m.Remove(patience(t), "own")
-		assert.Equal(t, errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), true, "a builtin server is not deleted")
+		assert.True(t, errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), "a builtin server is not deleted")
 		t.Run("id, times and logical delete", func(t *testing.T) {
 			m := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled": true`, `"enabled": false`, 1))
 			shown := func() struct{ Name, ID, CreateTime, UpdateTime string } {
@@ -140,7 +140,7 @@ var mateclaw = []row{
 		assert.Equal(t, mask.String("sk-0123456789abcd"), "sk-****abcd", "the form of masks")
 		r := mateclawRecord(t, strings.ReplaceAll(mateclawInternal, "https://mcp-api.internal.example.com", "http://127.0.0.1:1"))
 		shown := encode(t, r)
-		assert.Equal(t, strings.Contains(shown, "sk-your-api-key"), false, "the key is shown in %s", shown)
+		assert.False(t, strings.Contains(shown, "sk-your-api-key"), "the key is shown in %s", shown)
 		echo := decode[record.Patch](t, encode(t, map[string]any{"headers": decode[map[string]json.RawMessage](t, shown)["headers"]}))
 		kept := assert.Value(r.Apply(&echo))(t)
 		assert.Equal(t, kept.Headers["Authorization"].Reveal(), "Bearer sk-your-api-key", "a masked value that comes back")
@@ -171,7 +171,7 @@ var mateclaw = []row{
 		before := status(t, h, "filesystem").State
 		entry := assert.Value(record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil))(t)
 		report := assert.Value(doctor.Test(patience(t), h, entry, nil))(t)
-		assert.Equal(t, report.Success, true, "success")
+		assert.True(t, report.Success, "success")
 		var found []string
 		for _, tool := range report.Tools {
 			found = append(found, tool.Name)
@@ -179,7 +179,7 @@ var mateclaw = []row{
 		for _, want := range []string{"read_file", "write_file", "list_directory", "search_files", "get_file_info"} {
 			assert.Contains(t, strings.Join(found, " "), want, "discovered tools")
 		}
-		assert.Equal(t, report.Took > 0, true, "the latency is told")
+		assert.True(t, report.Took > 0, "the latency is told")
 		after := status(t, h, "filesystem").State
 		assert.Equal(t, after.PID, before.PID, "the live process")
 		assert.Equal(t, after.Connections, before.Connections, "its connections")
@@ -191,14 +191,14 @@ var mateclaw = []row{
 		report := assert.Value(m.Update(patience(t), "filesystem", mateclawPatch(t, `{"args":["-y","@anthropic/mcp-filesystem","/elsewhere"]}`)))(t)
 		assert.Equal(t, strings.Join(report.Replaced, " "), "filesystem", "replaced")
 		now := status(t, h, "filesystem").State.PID
-		assert.Equal(t, now == before, false, "the same process")
+		assert.False(t, now == before, "the same process")
 		report = assert.Value(m.Update(patience(t), "filesystem", mateclawPatch(t, `{"command":"/no/such/program"}`)))(t)
-		assert.Equal(t, report.Failed["filesystem"] != nil, true, "the failure is told")
+		assert.True(t, report.Failed["filesystem"] != nil, "the failure is told")
 		assert.Equal(t, status(t, h, "filesystem").State.PID, now, "the old client")
 		assert.Equal(t, call(t, h, "filesystem__read_file", `{}`), `{}`, "its tools")
 		t.Run("and says so", func(t *testing.T) {
 			health := assert.Value(doctor.HealthOf(h, "filesystem"))(t)
-			assert.Equal(t, health.Level == doctor.LevelHealthy, false, "healthy")
+			assert.False(t, health.Level == doctor.LevelHealthy, "healthy")
 			assert.Equal(t, health.Action, doctor.ActionConfigure, "what helps")
 			assert.Contains(t, encode(t, health), "/no/such/program", "the status says why")
 		})
@@ -208,10 +208,10 @@ var mateclaw = []row{
 		h := m.Host()
 		before := status(t, h, "filesystem").State.PID
 		assert.OK(t, h.Restart(patience(t), "filesystem"))
-		assert.Equal(t, status(t, h, "filesystem").State.PID == before, false, "the process after a restart is the old one")
+		assert.False(t, status(t, h, "filesystem").State.PID == before, "the process after a restart is the old one")
 		other := status(t, h, "tavily-search").State.PID
 		assert.OK(t, h.Refresh(patience(t)))
-		assert.Equal(t, status(t, h, "tavily-search").State.PID == other, false, "the process after refreshing all is the old one")
+		assert.False(t, status(t, h, "tavily-search").State.PID == other, "the process after refreshing all is the old one")
 		assert.Equal(t, names(h.Registry()), mateclawTools+" tavily-search__PARENT_SECRET tavily-search__TAVILY_API_KEY", "tools")
 	}},
 	{19, func(t *testing.T) {
@@ -219,7 +219,7 @@ var mateclaw = []row{
 		h := openStore(t, record.NewMemoryStore(broken, mateclawRecord(t, mateclawFilesystem)), nil)
 		assert.Equal(t, status(t, h, "filesystem").Stage, host.StageReady, "one that works")
 		assert.Equal(t, status(t, h, "remote-tools").Stage, host.StageWaiting, "one that fails")
-		assert.Equal(t, status(t, h, "remote-tools").Err != nil, true, "the failure is told")
+		assert.True(t, status(t, h, "remote-tools").Err != nil, "the failure is told")
 	}},
 	{20, func(t *testing.T) {
 		statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
@@ -229,7 +229,7 @@ var mateclaw = []row{
 		kept := assert.Value(statuses.Statuses(patience(t)))(t)
 		assert.Equal(t, kept["filesystem"].Tools, 5, "tool_count")
 		assert.Equal(t, kept["filesystem"].Error, "", "last_error of success")
-		assert.Equal(t, kept["filesystem"].Connected.IsZero(), false, "last_connected_time is there")
+		assert.False(t, kept["filesystem"].Connected.IsZero(), "last_connected_time is there")
 		assert.Equal(t, kept["broken"].Status, record.StatusError, "last_status of failure")
 		assert.Contains(t, kept["broken"].Error, "/no/such/program", "last_error of failure")
 		t.Run("of a server that cannot list", func(t *testing.T) {
@@ -300,7 +300,7 @@ var mateclaw = []row{
 		long := strings.Repeat("0123456789", 2000)
 		assert.OK(t, r.Add(registry.MustFunc("long", "", func(context.Context, struct{}) (string, error) { return long, nil })))
 		res := assert.Value(r.Call(patience(t), "long", nil))(t)
-		assert.Equal(t, len(result.Text(res)) <= 8000, true, "cut to the limit")
+		assert.True(t, len(result.Text(res)) <= 8000, "cut to the limit")
 		assert.Contains(t, result.Text(res), "read_result", "how to read on")
 		assert.Contains(t, names(r), "read_result", "the tool for that")
 	}},
@@ -310,7 +310,7 @@ var mateclaw = []row{
 		r := registry.New(nil)
 		assert.OK(t, r.Add(tool))
 		listed, _ := r.Snapshot().Lookup("direct")
-		assert.Equal(t, listed.Definition().ReturnDirect, true, "it is marked")
+		assert.True(t, listed.Definition().ReturnDirect, "it is marked")
 		assert.Contains(t, result.Withheld, "The result was shown to the user", "what the model is told")
 	}},
 	{56, func(t *testing.T) {

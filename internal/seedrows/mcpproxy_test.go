@@ -152,7 +152,7 @@ var mcpproxy = []row{
 		assert.Contains(t, needed.LoginURL(), as.Issuer, "where the user signs in")
 		assert.OK(t, h.Logout(patience(t), session.Key{Server: "github"}))
 		_, err = ironclawWhoami(t, h, "")
-		assert.Equal(t, err == nil, false, "an answer after the logout")
+		assert.False(t, err == nil, "an answer after the logout")
 	}},
 	{32, func(t *testing.T) {
 		assert.Equal(t, names(mcpproxyHost(t, nil).Registry()), "filesystem:read_file filesystem:write_file github:create_issue github:delete_repo sqlite:query", "names")
@@ -162,16 +162,16 @@ var mcpproxy = []row{
 		q := decode[toolset.Query](t, strings.Replace(mcpproxyRetrieve, "query", "Text", 1))
 		found, err := finder.Search(patience(t), q)
 		assert.OK(t, err)
-		assert.Equal(t, len(found) != 0, true, "something is found")
+		assert.True(t, len(found) != 0, "something is found")
 		assert.Equal(t, found[0].Tool.Definition().Name, "github:create_issue", "the best")
 		found, err = finder.Search(patience(t), toolset.Query{Text: "file issue query repo", Limit: 15})
-		assert.Equal(t, err == nil && len(found) > 0 && len(found) <= 15, true, "at most 15")
+		assert.True(t, err == nil && len(found) > 0 && len(found) <= 15, "at most 15")
 	}},
 	{36, func(t *testing.T) {
 		h := mcpproxyHost(t, nil)
 		_, err := mcpproxyDo(t, h.Registry(), strings.Replace(mcpproxyCall, "create_issue", "create_isue", 1))
 		var unknown *registry.UnknownToolError
-		assert.Equal(t, errors.As(err, &unknown) && len(unknown.Suggestions) > 0 && unknown.Suggestions[0] == "github:create_issue", true, "did you mean")
+		assert.True(t, errors.As(err, &unknown) && len(unknown.Suggestions) > 0 && unknown.Suggestions[0] == "github:create_issue", "did you mean")
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "nothing was sent")
 		tool, _ := h.Registry().Snapshot().Lookup("github:create_issue")
 		assert.Equal(t, string(tool.Definition().InputSchema), `{"type":"object"}`, "the schema as the server sent it")
@@ -223,14 +223,14 @@ var mcpproxy = []row{
 		events := memory.Recent(&activity.Filter{Kinds: []activity.Kind{activity.KindCall}}, 0)
 		assert.Equal(t, len(events), 1)
 		assert.Equal(t, events[0].Server+" "+events[0].Tool+" "+string(events[0].Outcome), "github create_issue ok", "event")
-		assert.Equal(t, events[0].ID != "", true, "it has an id")
-		assert.Equal(t, strings.Contains(encode(t, events), secret), false, "the secret is in the log")
+		assert.True(t, events[0].ID != "", "it has an id")
+		assert.False(t, strings.Contains(encode(t, events), secret), "the secret is in the log")
 	}},
 	{55, func(t *testing.T) {
 		options := &host.Options{Isolators: map[string]host.Isolator{config.IsolationDocker: &docker.Isolator{Program: "/no/such/docker"}}}
 		h := open(t, "mcp_config.json", `{"mcpServers": [{"name": "s", "command": "npx", "isolation": {"kind": "docker", "image": "node:22"}}]}`, options)
 		var missing *host.IsolationError
-		assert.Equal(t, errors.As(status(t, h, "s").Err, &missing), true, "it is not started without its isolation")
+		assert.True(t, errors.As(status(t, h, "s").Err, &missing), "it is not started without its isolation")
 		assert.Equal(t, status(t, h, "s").State.PID, 0, "its process")
 	}},
 	{58, func(t *testing.T) {
@@ -255,7 +255,7 @@ var mcpproxy = []row{
 		assert.Value(mcpproxyDo(t, h.Registry(), mcpproxyCall))(t)
 		health := assert.Value(doctor.HealthOf(h, "github"))(t)
 		assert.Equal(t, health.Calls.Total.Done, 1, "calls that are done")
-		assert.Equal(t, health.Calls.Latency != nil, true, "their time is told")
+		assert.True(t, health.Calls.Latency != nil, "their time is told")
 		assert.Equal(t, string(doctor.HintCommandNotFound)+" "+string(doctor.HintTLS), "command_not_found tls", "codes of the catalogue are stable")
 	}},
 }

@@ -103,7 +103,7 @@ func TestRowsAreComplete(t *testing.T) {
 		}
 	}
 	for n := range shown {
-		assert.Equal(t, n >= 1 && n <= len(capabilities), true, "%s: there is a row %d", shown[n], n)
+		assert.True(t, n >= 1 && n <= len(capabilities), "%s: there is a row %d", shown[n], n)
 	}
 	for i, name := range capabilities {
 		n := i + 1

@@ -86,8 +86,8 @@ func FuzzHidden(f *testing.F) {
 			total += s.Count
 			r, _ := utf8.DecodeRuneInString(text[s.Start:])
 			assert.Equal(t, r, s.First, "%+q: the character at %d", text, s.Start)
-			assert.Equal(t, s.Count < 1, false, "%+q: %d is no count", text, s.Count)
+			assert.False(t, s.Count < 1, "%+q: %d is no count", text, s.Count)
 		}
-		assert.Equal(t, total > utf8.RuneCountInString(text), false, "%+q: %d are more than there are", text, total)
+		assert.False(t, total > utf8.RuneCountInString(text), "%+q: %d are more than there are", text, total)
 	})
 }

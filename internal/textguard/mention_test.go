@@ -35,6 +35,6 @@ func TestSkeleton(t *testing.T) {
 		assert.Equal(t, Skeleton(alike[0]), Skeleton(alike[1]))
 	}
 	for _, other := range [][2]string{{"ab", "a_b"}, {"list", "lists"}, {"日本", "中国"}, {"é", "e"}, {"", "_"}} {
-		assert.Equal(t, Skeleton(other[0]) == Skeleton(other[1]), false, "%q and %q are alike", other[0], other[1])
+		assert.False(t, Skeleton(other[0]) == Skeleton(other[1]), "%q and %q are alike", other[0], other[1])
 	}
 }

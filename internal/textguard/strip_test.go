@@ -27,8 +27,8 @@ func FuzzStrip(f *testing.F) {
 	f.Add("a\u200b\u200d\U0001f468\u200d\u200b\U0001f4bb\u2028\xff\u05e9\u200f")
 	f.Fuzz(func(t *testing.T, text string) {
 		got := Strip(text)
-		assert.Equal(t, utf8.ValidString(text) && !utf8.ValidString(got), false, "%q: %q is not UTF-8", text, got)
-		assert.Equal(t, utf8.ValidString(got) && hides(got), false, "%q: %q hides something", text, got)
+		assert.False(t, utf8.ValidString(text) && !utf8.ValidString(got), "%q: %q is not UTF-8", text, got)
+		assert.False(t, utf8.ValidString(got) && hides(got), "%q: %q hides something", text, got)
 	})
 }
 
@@ -36,11 +36,11 @@ func FuzzStrip(f *testing.F) {
 func TestIsASCII(t *testing.T) {
 	for size := range 80 {
 		text := []byte(strings.Repeat("\x7f", size))
-		assert.Equal(t, IsASCII(text), true, "IsASCII(text)")
+		assert.True(t, IsASCII(text), "IsASCII(text)")
 		for i := range text {
 			text[i] = 0x80
-			assert.Equal(t, IsASCII(text), false, "IsASCII(text)")
-			assert.Equal(t, IsASCII(string(text)), false, "%q is ASCII", text)
+			assert.False(t, IsASCII(text), "IsASCII(text)")
+			assert.False(t, IsASCII(string(text)), "%q is ASCII", text)
 			text[i] = 0x7f
 		}
 	}

@@ -73,8 +73,8 @@ func TestSignatureHasBounds(t *testing.T) {
 	}
 	for name, schema := range hostile {
 		got := Signature(json.RawMessage(schema))
-		assert.Equal(t, len(got) > 2*maxSignature, false, "%s: %d are more than %d", name, len(got), 2*maxSignature)
-		assert.Equal(t, utf8.ValidString(got), true, "%s: %q is UTF-8", name, got)
+		assert.False(t, len(got) > 2*maxSignature, "%s: %d are more than %d", name, len(got), 2*maxSignature)
+		assert.True(t, utf8.ValidString(got), "%s: %q is UTF-8", name, got)
 	}
 }
 
@@ -109,8 +109,8 @@ func TestSignaturesOfRealTools(t *testing.T) {
 			schemas, signatures = schemas+len(tool.InputSchema), signatures+len(got)
 		}
 	}
-	assert.Equal(t, whole < all*8/10, false, "%d of %d signatures that say all are few", whole, all)
-	assert.Equal(t, signatures > schemas/5, false, "%d bytes for %d bytes of schemas are many", signatures, schemas)
+	assert.False(t, whole < all*8/10, "%d of %d signatures that say all are few", whole, all)
+	assert.False(t, signatures > schemas/5, "%d bytes for %d bytes of schemas are many", signatures, schemas)
 }
 
 func TestType(t *testing.T) {

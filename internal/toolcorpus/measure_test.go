@@ -62,7 +62,7 @@ func TestMeasure(t *testing.T) {
 		asked, ndcg, recall := 0, 0.0, 0.0
 		m, err := toolcorpus.Measure(half, func(text string) ([]string, error) {
 			q, ok := byText[text]
-			assert.Equal(t, ok, true, "%q: ok", text)
+			assert.True(t, ok, "%q: ok", text)
 			assert.Equal(t, q.Half, half, "%q", text)
 			found := []string{"no/such", "github/create_issue", "github/list_issues"}
 			asked, ndcg, recall = asked+1, ndcg+toolcorpus.NDCG5(q.Relevant, found), recall+toolcorpus.Recall5(q.Relevant, found)

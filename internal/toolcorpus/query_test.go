@@ -21,7 +21,7 @@ func TestQueries(t *testing.T) {
 	ids, texts, halves, kinds := map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]int{}
 	queries := toolcorpus.Queries()
 	for _, q := range queries {
-		assert.Equal(t, ids[q.ID] || texts[q.Text] || strings.TrimSpace(q.Text) == "", false, "%s: %q is there twice, or empty", q.ID, q.Text)
+		assert.False(t, ids[q.ID] || texts[q.Text] || strings.TrimSpace(q.Text) == "", "%s: %q is there twice, or empty", q.ID, q.Text)
 		ids[q.ID], texts[q.Text] = true, true
 		kind, _, _ := strings.Cut(q.ID, "-")
 		want := toolcorpus.Tuning // and every second one is held out
@@ -32,11 +32,11 @@ func TestQueries(t *testing.T) {
 		kinds[kind]++
 		halves[q.Half]++
 		for tool, grade := range q.Relevant {
-			assert.Equal(t, tools[tool] && grade >= 1 && grade <= 3, true, "%s: the grade %d is one, and %s a tool", q.ID, grade, tool)
+			assert.True(t, tools[tool] && grade >= 1 && grade <= 3, "%s: the grade %d is one, and %s a tool", q.ID, grade, tool)
 		}
-		assert.Equal(t, slices.Max(slices.Collect(maps.Values(q.Relevant))) >= 2, true, "%s: something of %v does what is wanted", q.ID, q.Relevant)
+		assert.True(t, slices.Max(slices.Collect(maps.Values(q.Relevant))) >= 2, "%s: something of %v does what is wanted", q.ID, q.Relevant)
 	}
-	assert.Equal(t, len(queries) >= 200 && halves[toolcorpus.HeldOut] >= 100, true, "%d queries, %v, are enough", len(queries), halves)
+	assert.True(t, len(queries) >= 200 && halves[toolcorpus.HeldOut] >= 100, "%d queries, %v, are enough", len(queries), halves)
 	assert.Equal(t, len(kinds), 9, "kinds of queries")
 }
 
@@ -65,7 +65,7 @@ func TestUnseen(t *testing.T) {
 		got = append(got, q.ID)
 	}
 	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
-	assert.Equal(t, len(got) < 50, false, "%d are fewer than %d", len(got), 50)
+	assert.False(t, len(got) < 50, "%d are fewer than %d", len(got), 50)
 }
 
 func TestDocuments(t *testing.T) {

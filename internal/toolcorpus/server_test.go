@@ -23,18 +23,18 @@ func TestServers(t *testing.T) {
 	for _, s := range servers {
 		names = append(names, s.Name)
 		total += len(s.Tools)
-		assert.Equal(t, s.Package != "" && s.Version != "", true, "%s has the package %q and the version %q", s.Name, s.Package, s.Version)
-		assert.Equal(t, s.Licence == "MIT" || s.Licence == "Apache-2.0", true, "%s: the licence %q was checked", s.Name, s.Licence)
+		assert.True(t, s.Package != "" && s.Version != "", "%s has the package %q and the version %q", s.Name, s.Package, s.Version)
+		assert.True(t, s.Licence == "MIT" || s.Licence == "Apache-2.0", "%s: the licence %q was checked", s.Name, s.Licence)
 		seen := map[string]bool{}
 		for _, tool := range s.Tools {
-			assert.Equal(t, tool.Name != "" && !seen[tool.Name], true, "%s: the name %q is there once", s.Name, tool.Name)
+			assert.True(t, tool.Name != "" && !seen[tool.Name], "%s: the name %q is there once", s.Name, tool.Name)
 			seen[tool.Name] = true
 			checkTool(t, s.Name, tool)
 		}
 	}
-	assert.Equal(t, slices.IsSorted(names), true, "the names %q are sorted", names)
+	assert.True(t, slices.IsSorted(names), "the names %q are sorted", names)
 	assert.Equal(t, len(slices.Compact(slices.Clone(names))), len(names), "names")
-	assert.Equal(t, len(servers) >= 25 && total >= 380, true, "%d servers with %d tools are enough", len(servers), total)
+	assert.True(t, len(servers) >= 25 && total >= 380, "%d servers with %d tools are enough", len(servers), total)
 	t.Logf("%d servers, %d tools", len(servers), total)
 }
 
@@ -45,12 +45,12 @@ func checkTool(t *testing.T, server string, tool toolcorpus.Tool) {
 	assert.Equal(t, schema.Type, "object", "%s/%s: the type", server, tool.Name)
 	assert.Lacks(t, string(tool.InputSchema), "\n", "%s/%s: the input schema", server, tool.Name)
 	for _, raw := range []json.RawMessage{tool.OutputSchema, tool.Annotations} {
-		assert.Equal(t, len(raw) == 0 || raw[0] == '{', true, "%s/%s: %.40s is an object", server, tool.Name, raw)
+		assert.True(t, len(raw) == 0 || raw[0] == '{', "%s/%s: %.40s is an object", server, tool.Name, raw)
 	}
 	// A token of o200k_base is hardly ever shorter than a byte or longer, on
 	// average, than twelve.
 	size := len(tool.Name) + len(tool.Description) + len(tool.InputSchema)
-	assert.Equal(t, tool.Tokens <= size && tool.Tokens >= size/12, true, "%s/%s: %d tokens fit %d bytes", server, tool.Name, tool.Tokens, size)
+	assert.True(t, tool.Tokens <= size && tool.Tokens >= size/12, "%s/%s: %d tokens fit %d bytes", server, tool.Name, tool.Tokens, size)
 }
 
 // TestServerFiles finds a file that servers.json does not name.
@@ -66,5 +66,5 @@ func TestServerFiles(t *testing.T) {
 
 func TestServersAreFresh(t *testing.T) {
 	toolcorpus.Servers()[0].Tools[0].Name = "changed"
-	assert.Equal(t, toolcorpus.Servers()[0].Tools[0].Name == "changed", false, "a caller's change shows in the next call")
+	assert.False(t, toolcorpus.Servers()[0].Tools[0].Name == "changed", "a caller's change shows in the next call")
 }

@@ -70,7 +70,7 @@ func TestConversation(t *testing.T) {
 		talk += " word" + strings.Repeat("x", i%40) + string(rune('a'+i%26))
 	}
 	terms := NewQuery(talk+". Please delete the last invoice.", none).In(ix)
-	assert.Equal(t, len(terms) > bm25.MaxTerms, false, "%d are more than %d", len(terms), bm25.MaxTerms)
+	assert.False(t, len(terms) > bm25.MaxTerms, "%d are more than %d", len(terms), bm25.MaxTerms)
 	weights := map[string]float64{}
 	var order []string
 	for _, term := range terms {
@@ -106,8 +106,8 @@ func TestChanges(t *testing.T) {
 
 func TestDerived(t *testing.T) {
 	for _, c := range [][2]string{{"translate", "translation"}, {"notify", "notification"}, {"authorize", "authorization"}, {"execute", "execution"}, {"transform", "transformation"}, {"collect", "collection"}, {"deploy", "deployment"}} {
-		assert.Equal(t, slices.Contains(derived(c[0]), c[1]), true, "%s is derived of %s", c[1], c[0])
-		assert.Equal(t, slices.Contains(derived(c[1]), c[0]), true, "%s is derived of %s", c[0], c[1])
+		assert.True(t, slices.Contains(derived(c[0]), c[1]), "%s is derived of %s", c[1], c[0])
+		assert.True(t, slices.Contains(derived(c[1]), c[0]), "%s is derived of %s", c[0], c[1])
 	}
 	assert.Equal(t, len(derived("get")), 0, "words of get")
 }
@@ -115,8 +115,8 @@ func TestDerived(t *testing.T) {
 // TestLongName: words of a name after the sixth count as those of a description do.
 func TestLongName(t *testing.T) {
 	words := Words(&Doc{Name: "get_list_find_search_read_show_invoice", Description: "Tells the time."}, 100)
-	assert.Equal(t, slices.Contains(words[0], "invoice"), false, "the name has the seventh word")
-	assert.Equal(t, slices.Contains(words[2], "invoice"), true, "the description has the seventh word")
+	assert.False(t, slices.Contains(words[0], "invoice"), "the name has the seventh word")
+	assert.True(t, slices.Contains(words[2], "invoice"), "the description has the seventh word")
 }
 
 // TestMisspelt: a misspelt word stands for what means the same as the word that is meant.

@@ -18,7 +18,7 @@ func TestSynonyms(t *testing.T) {
 		{"ticket", "issue"}, {"pr", "pull"}, {"repo", "repository"}, {"uninstall", "remove"},
 	} {
 		got := builtinSynonyms(c.word)
-		assert.Equal(t, slices.Contains(got, c.has) && !slices.Contains(got, c.word), true, "%s: %q has %s and not the word", c.word, got, c.has)
+		assert.True(t, slices.Contains(got, c.has) && !slices.Contains(got, c.word), "%s: %q has %s and not the word", c.word, got, c.has)
 	}
 	for _, word := range []string{"", ">", "nothing", "del", "issue\n", "screenshot image", "delete remove"} {
 		assert.Equal(t, len(builtinSynonyms(word)), 0, "synonyms of %q", word)
@@ -44,8 +44,8 @@ func TestSynonymTable(t *testing.T) {
 			if bm25.Stem(w) != w || len(bm25.Words(w)) != 1 && bm25.Words(w)[0] != w {
 				t.Errorf("%q in %q is no stem: %q", w, line, bm25.Stem(w))
 			}
-			assert.Equal(t, isStopWord(w), false, "%q in %q is a stop word", w, line)
-			assert.Equal(t, slices.Contains(words[:i], w), false, "%q is twice in %q", w, line)
+			assert.False(t, isStopWord(w), "%q in %q is a stop word", w, line)
+			assert.False(t, slices.Contains(words[:i], w), "%q is twice in %q", w, line)
 		}
 	}
 }
@@ -62,12 +62,12 @@ func TestVerbs(t *testing.T) {
 func TestStopWords(t *testing.T) {
 	for _, query := range []string{"how do I", "please", "I need a tool to", "what is the", "I want to use"} {
 		for _, w := range bm25.Words(query) {
-			assert.Equal(t, isStopWord(w), true, "%q of %q is a stop word", w, query)
-			assert.Equal(t, isStopWord(bm25.Stem(w)), true, "the stem of %q is a stop word", w)
+			assert.True(t, isStopWord(w), "%q of %q is a stop word", w, query)
+			assert.True(t, isStopWord(bm25.Stem(w)), "the stem of %q is a stop word", w)
 		}
 	}
 	for _, w := range []string{"", "delete", "issue", "get", "list", "s3", "id", "ip", "not found"} {
-		assert.Equal(t, isStopWord(w), false, "%q is a stop word", w)
+		assert.False(t, isStopWord(w), "%q is a stop word", w)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestQueueForm(t *testing.T) {
 	question := next(t, &q)
 	assert.Equal(t, [...]any{question.Kind, question.Server, question.Message, len(question.Fields), question.Asked.IsZero()},
 		[...]any{ask.KindForm, "notes", "Who?", 3, false})
-	assert.Equal(t, len(question.ID) >= 22, true, "an id of 128 bits")
+	assert.True(t, len(question.ID) >= 22, "an id of 128 bits")
 	for _, content := range []map[string]any{nil, {"name": "A"}, {"name": 7}, {"name": "Ann", "news": "yes"}} {
 		assert.As[*form.FieldError](t, q.Answer(question.ID, yes(content)), "%v", content)
 		assert.Equal(t, len(q.Questions()), 1, "%v: questions", content)

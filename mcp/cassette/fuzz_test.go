@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 		assert.OK(t, err, "what was written cannot be read")
 		second, err := again.encode()
 		assert.OK(t, err, "%v", err)
-		assert.Equal(t, bytes.Equal(first, second), true, "%v: bytes", err)
+		assert.True(t, bytes.Equal(first, second), "%v: bytes", err)
 		r := &redactor{}
 		for _, track := range c.tracks {
 			for _, recorded := range track.turns {

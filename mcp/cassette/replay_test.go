@@ -230,7 +230,7 @@ func TestReplayRefuses(t *testing.T) {
 		bad := assert.As[*cassette.Error](t, err, "%s", data)
 		assert.Contains(t, err.Error(), want, "%s", data)
 		assert.Contains(t, err.Error(), file, "%s", data)
-		assert.Equal(t, bad.Line > 0, true, "%s: names a line", data)
+		assert.True(t, bad.Line > 0, "%s: names a line", data)
 	}
 	_, err := cassette.Replay(filepath.Join(t.TempDir(), "none.json"), nil)
 	assert.Is(t, err, os.ErrNotExist)

@@ -122,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 		_, err := form.Parse(json.RawMessage(test.schema))
 		refused := assert.As[*form.SchemaError](t, err, "%s", name)
 		assert.Contains(t, refused.Problem, test.want, "%s", name)
-		assert.Equal(t, len(refused.Error()) <= 300, true, "%s: the error is short", name)
+		assert.True(t, len(refused.Error()) <= 300, "%s: the error is short", name)
 	}
 }
 

@@ -350,7 +350,7 @@ func TestApproverAllowsTheToolItself(t *testing.T) {
 		assert.Contains(t, textOf(res), `"tool":"s__work"`)
 		assert.Contains(t, textOf(res), `"resume":`)
 	}
-	assert.Equal(t, codemode.Approver(nil) == nil, true, "there is no approver of none")
+	assert.True(t, codemode.Approver(nil) == nil, "there is no approver of none")
 }
 
 // An approver of plans keeps what a policy says of tools.
@@ -359,9 +359,9 @@ func TestApproverKeepsThePolicy(t *testing.T) {
 		Decide(req *registry.ApprovalRequest) approval.Decision
 	}
 	_, ok := codemode.Approver(asking).(decider)
-	assert.Equal(t, ok, false, "there is a policy of an approver that is none")
+	assert.False(t, ok, "there is a policy of an approver that is none")
 	_, ok = codemode.Approver(denying{}).(decider)
-	assert.Equal(t, ok, true, "there is the policy of the approver")
+	assert.True(t, ok, "there is the policy of the approver")
 }
 
 type denying struct{}

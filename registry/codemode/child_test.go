@@ -74,7 +74,7 @@ func TestChildThatWasTakenOver(t *testing.T) {
 			})
 			report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
 			end := endOf(report)
-			assert.Equal(t, rightEnd(end, []string{test.end}), true, "the end %q is %s", end, test.end)
+			assert.True(t, rightEnd(end, []string{test.end}), "the end %q is %s", end, test.end)
 			if test.end == returned {
 				assert.Equal(t, string(report.Value.JSON), `"MCPBELT_CODEMODE_CHILD MCPBELT_PROCESS "`, "the variables")
 			}

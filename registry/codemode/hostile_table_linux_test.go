@@ -50,7 +50,7 @@ func TestHostileTable(t *testing.T) {
 	const page = "../../docs/codemode.md"
 	text := assert.Value(os.ReadFile(page))(t)
 	place := regexp.MustCompile(`(?s)(<!-- hostile -->\n).*(<!-- end -->)`)
-	assert.Equal(t, place.Match(text), true, "%s has a place for the table", page)
+	assert.True(t, place.Match(text), "%s has a place for the table", page)
 	text = place.ReplaceAllFunc(text, func([]byte) []byte {
 		return []byte("<!-- hostile -->\n\n" + table.String() + "\n<!-- end -->")
 	})

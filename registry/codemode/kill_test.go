@@ -52,7 +52,7 @@ func TestKilledHost(t *testing.T) {
 	assert.OK(t, cmd.Start())
 	line := assert.Value(bufio.NewReader(out).ReadString('\n'))(t)
 	pids := strings.Fields(strings.Trim(line, "[]\n"))
-	assert.Equal(t, len(pids) > 0, true, "there is a sandbox")
+	assert.True(t, len(pids) > 0, "there is a sandbox")
 	assert.OK(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, pid := range pids {

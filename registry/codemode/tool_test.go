@@ -57,7 +57,7 @@ func TestTool(t *testing.T) {
 		{`{"code":"return await tools.s.structured({x: 1})","dry":true}`, `{"value":null,"calls":[{"tool":"s__structured","arguments":{"x":1},"state":"planned"}],"say":"This was a dry run: calls that are \"planned\" were not made, and returned null."}`},
 	} {
 		got := textOf(assert.Value(r.Call(t.Context(), codemode.ToolName, []byte(test.args)))(t))
-		assert.Equal(t, strings.HasPrefix(got, test.want), true, "%s: %q begins with %q", test.args, got, test.want)
+		assert.True(t, strings.HasPrefix(got, test.want), "%s: %q begins with %q", test.args, got, test.want)
 	}
 	for _, args := range []string{`{}`, `{"code":"1","resume":"x"}`, `{"code":"1","more":2}`, `{"code":1}`, `{"code":"1","timeout":-1}`} {
 		assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), codemode.ToolName, []byte(args))))
@@ -85,7 +85,7 @@ func TestDescription(t *testing.T) {
 	r := newRegistry(t, nil, remote{server: "git hub", name: "create-issue", output: `{"type":"object","properties":{"number":{"type":"integer"}},"required":["number"]}`})
 	c := newRunner(t, r, nil)
 	want := "\n\nThe tools:\ntools.git_hub.create_issue(args: object): Promise<{number: number}> // Tool create-issue.\n"
-	assert.Equal(t, strings.HasSuffix(c.Tool(nil).Definition().Description, want), true, "%q ends with %q", c.Tool(nil).Definition().Description, want)
+	assert.True(t, strings.HasSuffix(c.Tool(nil).Definition().Description, want), "%q ends with %q", c.Tool(nil).Definition().Description, want)
 	none := func(*registry.Definition) bool { return false }
 	if got, want := c.Tool(none).Definition().Description, "\n\nFind the tools by search."; !strings.HasSuffix(got, want) {
 		t.Errorf("got the description %s, want the end %s", got, want)

@@ -143,13 +143,13 @@ func FuzzGate(f *testing.F) {
 		def.Title, def.OutputSchema, def.Annotations = name, json.RawMessage(annotations), json.RawMessage(annotations)
 		all := g.Check(def)
 		for _, found := range append(all, g.References(def, func(string) (string, bool) { return description, true })...) {
-			assert.Equal(t, len(found.Evidence) > maxEvidence || len(found.Field) > maxField || found.Detail == "" || found.Token == "", false, "%+v", found)
+			assert.False(t, len(found.Evidence) > maxEvidence || len(found.Field) > maxField || found.Detail == "" || found.Token == "", "%+v", found)
 			text := found.String()
-			assert.Equal(t, utf8.ValidString(text) && !strings.ContainsAny(text, "\x1b\x00\n\u202e\u200b"), true, "%q", text)
+			assert.True(t, utf8.ValidString(text) && !strings.ContainsAny(text, "\x1b\x00\n\u202e\u200b"), "%q", text)
 		}
-		assert.Equal(t, reflect.DeepEqual(g.Check(def), all), true, "the gate stays with what it said")
+		assert.True(t, reflect.DeepEqual(g.Check(def), all), "the gate stays with what it said")
 		blocked := len(all) > 0 && all[0].Severity == Block
-		assert.Equal(t, blocked || json.Valid(def.InputSchema) && beginsObject(def.InputSchema), true, "what passes is an object")
+		assert.True(t, blocked || json.Valid(def.InputSchema) && beginsObject(def.InputSchema), "what passes is an object")
 	})
 }
 
@@ -197,9 +197,9 @@ func TestGatePathsAreShort(t *testing.T) {
 	found := Merge(g.Check(def), g.References(def, func(string) (string, bool) { return "", false }))
 	runtime.ReadMemStats(&after)
 	assert.Equal(t, (after.TotalAlloc-before.TotalAlloc)>>26, 0, "times 64 MiB for a schema of %d bytes", len(def.InputSchema))
-	assert.Equal(t, slices.Contains(tokens(found), "warn hidden_characters"), true, "found")
+	assert.True(t, slices.Contains(tokens(found), "warn hidden_characters"), "found")
 	for _, f := range found {
-		assert.Equal(t, len(f.Field) > maxField, false, "a field of %d bytes", len(f.Field))
+		assert.False(t, len(f.Field) > maxField, "a field of %d bytes", len(f.Field))
 	}
 }
 

@@ -8,9 +8,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// errorOf returns the error of a call, without its result.
-func errorOf[T any](_ T, err error) error { return err }
-
 // only returns the one element of a list. It ends the test if there are others, or none.
 func only[T any](t testing.TB, list []T) T {
 	t.Helper()

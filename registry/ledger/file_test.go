@@ -44,7 +44,7 @@ func TestReloadSeesOthers(t *testing.T) {
 	<-wake
 	wantKind(t, one, github, "", changed)
 	again, _ := one.Generation()
-	assert.Equal(t, again == n, false, "the generation is as before")
+	assert.False(t, again == n, "the generation is as before")
 	// What is damaged later changes nothing, and is not written over.
 	assert.OK(t, os.WriteFile(path, []byte("<<<<<<< HEAD\n"), 0o644))
 	bad := assert.As[*Error](t, one.Reload(t.Context()), "reload of a conflict")
@@ -145,7 +145,7 @@ func TestReadOnly(t *testing.T) {
 
 	readOnly := &readOnlyStore{store}
 	l := loadLedger(t, readOnly)
-	assert.Equal(t, l.Persistent() == nil, true, "persistent")
+	assert.True(t, l.Persistent() == nil, "persistent")
 	mustRecord(t, l, two, a)
 	assert.Is(t, l.Persistent(), storage.ErrReadOnly, "persistent")
 	mustRecord(t, l, two, changed)
@@ -217,7 +217,7 @@ func TestWhereTheFileIs(t *testing.T) {
 	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("a"))
 	assert.OK(t, os.Chmod(target, 0o640))
 	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("b"))
-	assert.Equal(t, assert.Value(os.Lstat(link))(t).Mode()&fs.ModeSymlink == 0, false, "link")
+	assert.False(t, assert.Value(os.Lstat(link))(t).Mode()&fs.ModeSymlink == 0, "link")
 	if info := assert.Value(os.Stat(target))(t); runtime.GOOS != "windows" {
 		assert.Equal(t, info.Mode().Perm(), 0o640, "the mode")
 	}
@@ -239,7 +239,7 @@ func TestOddFiles(t *testing.T) {
 	if l, err := Open(below, nil); err == nil {
 		err := l.Record(t.Context(), Server{Name: "s"}, nil)
 		assert.As[*Error](t, err, "a file for a folder")
-		assert.Equal(t, errors.Is(err, fs.ErrNotExist), false, "a file for a folder: does not exist")
+		assert.False(t, errors.Is(err, fs.ErrNotExist), "a file for a folder: does not exist")
 	}
 }
 

@@ -142,7 +142,7 @@ func TestKilledWhileApproving(t *testing.T) {
 		// after the last one is up to the scheduler and to this loop.
 		for range 1 + rand.IntN(3) {
 			ack, running := <-p.acks
-			assert.Equal(t, running, true, "a process runs until it is killed")
+			assert.True(t, running, "a process runs until it is killed")
 			acked[ack] = true
 		}
 		for range rand.IntN(20_000) {
@@ -160,7 +160,7 @@ func TestKilledWhileApproving(t *testing.T) {
 		most = max(most, len(files))
 		approved := entriesIn(t, path)
 		for ack := range acked {
-			assert.Equal(t, approved[ack], true, "after %d kills %q, which was acknowledged, is approved", 2*i+2, ack)
+			assert.True(t, approved[ack], "after %d kills %q, which was acknowledged, is approved", 2*i+2, ack)
 		}
 		assert.Equal(t, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)), 1, "files after opening")
 	}

@@ -31,14 +31,6 @@ func only[T any](t testing.TB, list []T) T {
 	return list[0]
 }
 
-// wantList reports an error if two lists differ.
-func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		assert.Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
-	}
-}
-
 // wantBetween reports an error unless least <= got <= most.
 func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
 	t.Helper()

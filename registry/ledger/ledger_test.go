@@ -59,7 +59,7 @@ func TestRugPulls(t *testing.T) {
 				wantKind(t, l, server, "", other)
 				c := l.Judge(*server, NewSurface(bad))
 				assert.Equal(t, only(t, c.Fields).Field, pull.field, "the field that has changed")
-				assert.Equal(t, c.Since.IsZero(), false, "a change without a time")
+				assert.False(t, c.Since.IsZero(), "a change without a time")
 				assert.Equal(t, pendingIn(l), "read changed")
 				assert.Equal(t, l.Pending()[0].Hash, NewSurface(bad).Hash, "the hash")
 
@@ -82,7 +82,7 @@ func TestNewAndRemovedTools(t *testing.T) {
 		wantKind(t, next(), github, ToolNew, b)
 		c := next().Judge(*github, NewSurface(b))
 		assert.Equal(t, len(c.Fields), 0, "change: fields")
-		assert.Equal(t, len(c.Surface) == 0, false, "change: surface")
+		assert.False(t, len(c.Surface) == 0, "change: surface")
 		mustRecord(t, next(), github) // both are gone
 		assert.Equal(t, pendingIn(next()), "")
 		mustRecord(t, next(), github, a, b)
@@ -260,7 +260,7 @@ func TestWhoDecides(t *testing.T) {
 	for _, by := range []string{"", "first use", "trusted", "\xff", strings.Repeat("a", 257)} {
 		err := l.Accept(t.Context(), by, Change{})
 		assert.Fails(t, err, "%.20q decided", by)
-		assert.Equal(t, errors.As(err, new(*StaleChangeError)), false, "%.20q decided", by)
+		assert.False(t, errors.As(err, new(*StaleChangeError)), "%.20q decided", by)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestGeneration(t *testing.T) {
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
 	<-changed
 	again, changed := l.Generation()
-	assert.Equal(t, again > n, true, "a change makes a new generation")
+	assert.True(t, again > n, "a change makes a new generation")
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
 	same, _ := l.Generation()
 	assert.Equal(t, same, again, "the generation of what has not changed")
@@ -314,7 +314,7 @@ func TestQuarantineEndsByApprovalOnly(t *testing.T) {
 			step("put into quarantine", held, ServerQuarantined)
 			step("taken out of the configuration", free, ServerQuarantined)
 			assert.Equal(t, pendingIn(l, "github"), "server_quarantined")
-			assert.Equal(t, l.Pending("github")[0].Since.IsZero(), false, "a quarantine without a time")
+			assert.False(t, l.Pending("github")[0].Since.IsZero(), "a quarantine without a time")
 			mustApprove(t, l, l.Pending("github")...)
 			step("approved", held, "")
 			step("approved, with another address", other, ServerQuarantined)

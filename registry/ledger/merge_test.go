@@ -77,7 +77,7 @@ func TestGitMerges(t *testing.T) {
 		}},
 		{"servers at both ends", add("another"), add("zoo"), false, func(t *testing.T, l *Ledger) {
 			for _, name := range []string{"another", "zoo", "github"} {
-				assert.Equal(t, len(l.Entries(name)) == 0, false, "%s is missing", name)
+				assert.False(t, len(l.Entries(name)) == 0, "%s is missing", name)
 			}
 		}},
 		{"a server and a tool at the end", add("zoo"), addTool("z"), false, func(t *testing.T, l *Ledger) {

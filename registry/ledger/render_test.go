@@ -22,7 +22,7 @@ func TestRewriting(t *testing.T) {
 	mustRecord(t, l, server, defs...)
 	assert.OK(t, l.Reload(t.Context()))
 	assert.Equal(t, ledgerText(t, path), first, "a file of which nothing has changed")
-	assert.Equal(t, os.SameFile(stat, assert.Value(os.Stat(path))(t)), true, "the file is the same")
+	assert.True(t, os.SameFile(stat, assert.Value(os.Stat(path))(t)), "the file is the same")
 	state := assert.Value(parseLedger(path, []byte(first), nil))(t)
 	assert.Equal(t, string(state.render()), first, "it comes back as")
 	e := editLedger(state) // and also if everything is written anew
@@ -30,7 +30,7 @@ func TestRewriting(t *testing.T) {
 		e.setTool("github", tool, was.with(was.approved, was.rejected, was.pending))
 	}
 	assert.Equal(t, string(e.state.render()), first, "written anew it")
-	assert.Equal(t, strings.ContainsAny(first, "\u202e\r"), false, "characters in the file that are not visible")
+	assert.False(t, strings.ContainsAny(first, "\u202e\r"), "characters in the file that are not visible")
 
 	mustRecord(t, l, server, append(defs, surfaceTool("c"))...) // pending
 	mustApprove(t, l, l.Pending()...)
@@ -51,14 +51,14 @@ func TestSurfacesStandOnce(t *testing.T) {
 	check := func(when string, srv *ledgerServer) {
 		t.Helper()
 		for name, tool := range srv.tools {
-			assert.Equal(t, within(tool.text, srv.text), true, "%s: the text of tool %s is a part of the github's", when, name)
+			assert.True(t, within(tool.text, srv.text), "%s: the text of tool %s is a part of the github's", when, name)
 			for _, m := range []*ledgerMark{tool.approved, tool.rejected, tool.pending} {
-				assert.Equal(t, m == nil || within(m.surface, tool.text), true, "%s: the surface of tool %s is a part of its text", when, name)
+				assert.True(t, m == nil || within(m.surface, tool.text), "%s: the surface of tool %s is a part of its text", when, name)
 			}
 		}
 	}
 	made := l.kept.servers["github"]
-	assert.Equal(t, made.tools["a"].approved != nil && made.tools["a"].pending != nil, true, "a tool with both surfaces")
+	assert.True(t, made.tools["a"].approved != nil && made.tools["a"].pending != nil, "a tool with both surfaces")
 	check("made here", made)
 	read := openLedger(t, path, Pin)
 	check("read", read.kept.servers["github"])

@@ -263,6 +263,6 @@ func TestDiffIsBounded(t *testing.T) {
 		wantBetween(t, utf8.RuneCountInString(f.After), 0, maxFieldValue+20, "long")
 	}
 	same := diffSurfaces(NewSurface(before).canonical(), NewSurface(before).canonical())
-	assert.Equal(t, same.fields == nil, true, "a difference of the same: fields")
+	assert.True(t, same.fields == nil, "a difference of the same: fields")
 	assert.Equal(t, same.more, 0, "a difference of the same: more")
 }

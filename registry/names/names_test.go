@@ -239,7 +239,7 @@ func FuzzNames(f *testing.F) {
 		for _, scheme := range []Scheme{ServerTool, MCPServerTool, ColonTool, UnderscoreTool, BareTool, "none"} {
 			n := Names{Scheme: scheme, MaxLength: limit}
 			name, why := n.Name(server, tool)
-			assert.Equal(t, wellFormed(name, n), true, "%s", scheme)
+			assert.True(t, wellFormed(name, n), "%s", scheme)
 			if why != "" && !isHash(name[len(name)-hashLength:]) {
 				t.Fatalf("%s: %q has no hash", scheme, name)
 			}

@@ -79,9 +79,9 @@ func TestParsePolicyErrors(t *testing.T) {
 		_, err := policy.Parse([]byte(text))
 		assert.Contains(t, "^"+fmt.Sprint(err), "^policy:"+want, "%s", text)
 		file := assert.As[*policy.FileError](t, err, "%s", text)
-		assert.Equal(t, file.Line == 0, false, "%s: line", text)
-		assert.Equal(t, file.Column == 0, false, "%s: column", text)
-		assert.Equal(t, file.Err == nil, false, "%s: err", text)
+		assert.False(t, file.Line == 0, "%s: line", text)
+		assert.False(t, file.Column == 0, "%s: column", text)
+		assert.False(t, file.Err == nil, "%s: err", text)
 	}
 
 	_, err := policy.Parse([]byte("{\"rules\": [\n{\"verdict\": \"deny\", \"tool\": \"{\"},\n{\"verdict\": \"deny\", \"tool\": \"]\"}], \"default\": \"ask\"}"))

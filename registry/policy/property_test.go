@@ -110,8 +110,8 @@ func TestClaimsNeverLoosen(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, stricter == 0, false, "%d verdicts are stricter by claims of strangers, %d are looser by believed ones", stricter, believed)
-	assert.Equal(t, believed == 0, false, "%d verdicts are stricter by claims of strangers, %d are looser by believed ones", stricter, believed)
+	assert.False(t, stricter == 0, "%d verdicts are stricter by claims of strangers, %d are looser by believed ones", stricter, believed)
+	assert.False(t, believed == 0, "%d verdicts are stricter by claims of strangers, %d are looser by believed ones", stricter, believed)
 }
 
 // A policy that is written and read again is the same.

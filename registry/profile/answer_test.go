@@ -75,7 +75,7 @@ func TestRunKeepsTheOrder(t *testing.T) {
 		assert.Equal(t, texts(answers[:2]), "3s, 1s", "the answers")
 		unknown := answers[2]
 		assert.As[*registry.UnknownToolError](t, unknown.Err)
-		assert.Equal(t, unknown.Result.IsError, true, "the answer of an unknown tool is an error")
+		assert.True(t, unknown.Result.IsError, "the answer of an unknown tool is an error")
 		assert.Equal(t, unknown.Call.ID, "3", "the call of that answer")
 	})
 }
@@ -117,7 +117,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, ran.Load(), 1, "tools that ran")
 		for i, a := range answers {
 			assert.Fails(t, a.Err, "answer %d", i)
-			assert.Equal(t, a.Result.IsError, true, "answer %d is an error", i)
+			assert.True(t, a.Result.IsError, "answer %d is an error", i)
 		}
 	})
 }
@@ -181,7 +181,7 @@ func TestDirectResultsByOtherNames(t *testing.T) {
 
 func TestAnswerOfNothing(t *testing.T) {
 	a := newTurn(t, registry.New(nil), nil).Answer(t.Context(), profile.Call{Name: "nothing"}, nil, nil)
-	assert.Equal(t, a.Result.IsError, false, "an empty result is an error")
+	assert.False(t, a.Result.IsError, "an empty result is an error")
 }
 
 func TestWaitForAnApproval(t *testing.T) {
@@ -199,7 +199,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	assert.Equal(t, len(answers), 0, "answers")
 	assert.Equal(t, len(waiting.Waiting()), 2, "calls that wait")
 	assert.Equal(t, len(waiting.Answers), 3, "answers so far")
-	assert.Equal(t, waiting.Answers[0].Result.IsError, true, "the model of an agent that does not wait is told of an error")
+	assert.True(t, waiting.Answers[0].Result.IsError, "the model of an agent that does not wait is told of an error")
 	// They are answered in another order than asked for, one of them before Wait.
 	assert.Value(r.Approve(t.Context(), waiting.Answers[2].Approval().ID, nil))(t)
 	refused := make(chan error, 1)
@@ -209,7 +209,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	assert.As[*approval.DeniedError](t, answers[0].Err)
 	assert.Equal(t, texts(answers[1:]), "safe, done", "the answers")
 	assert.Equal(t, ran.Load(), 1, "runs of the tool")
-	assert.Equal(t, waiting.Answers[2].Waits(), true, "the error waits as before")
+	assert.True(t, waiting.Answers[2].Waits(), "the error waits as before")
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
@@ -220,7 +220,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	answers, err := turn.Wait(ctx, waiting)
 	assert.Is(t, err, context.Canceled)
 	assert.Equal(t, len(answers), 1, "answers")
-	assert.Equal(t, answers[0].Waits(), true, "the call waits")
+	assert.True(t, answers[0].Waits(), "the call waits")
 }
 
 // What was made while the context ended is told.
@@ -261,8 +261,8 @@ func TestWaitGoesOn(t *testing.T) {
 		defer cancel()
 		answers, err := turn.Wait(ctx, waiting)
 		assert.Is(t, err, context.DeadlineExceeded)
-		assert.Equal(t, answers[0].Waits(), false, "the first call waits")
-		assert.Equal(t, answers[1].Waits(), true, "the second call waits")
+		assert.False(t, answers[0].Waits(), "the first call waits")
+		assert.True(t, answers[1].Waits(), "the second call waits")
 		close(later)
 		answers = assert.Value(turn.Wait(t.Context(), &profile.WaitingError{Answers: answers}))(t)
 		assert.Equal(t, texts(answers), "ran, ran", "the answers")
@@ -284,7 +284,7 @@ func TestWaitForEndlessLogins(t *testing.T) {
 		}))
 		waiting := runWaiting(t, turn, "mail")
 		answers := assert.Value(turn.Wait(t.Context(), waiting))(t)
-		assert.Equal(t, answers[0].Waits(), true, "the call waits")
+		assert.True(t, answers[0].Waits(), "the call waits")
 		if tries > 10 {
 			t.Errorf("got %d tries, want at most 10", tries)
 		}
@@ -293,7 +293,7 @@ func TestWaitForEndlessLogins(t *testing.T) {
 		for range 50 {
 			answers, err := turn.Wait(ctx, waiting)
 			assert.Is(t, err, context.Canceled)
-			assert.Equal(t, answers[0].Waits(), true, "the call waits after the end of the context")
+			assert.True(t, answers[0].Waits(), "the call waits after the end of the context")
 		}
 	}
 }
@@ -351,8 +351,8 @@ func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 func TestLost(t *testing.T) {
 	a := profile.Lost(profile.Call{ID: "1", Name: "wipe"})
 	assert.Equal(t, a.Call.ID, "1", "the call")
-	assert.Equal(t, a.Waits(), false, "the call waits")
-	assert.Equal(t, a.Result.IsError, true, "the result is an error")
+	assert.False(t, a.Waits(), "the call waits")
+	assert.True(t, a.Result.IsError, "the result is an error")
 	assert.Equal(t, mcp.OutcomeOf(a.Err), mcp.Unknown, "the outcome")
 	assert.Contains(t, result.Text(a.Result), "may have", "what the model is told")
 }
@@ -363,7 +363,7 @@ func TestNoLoginForWhatMayHaveRun(t *testing.T) {
 		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", URL: "https://example.com"}, mcp.Unknown)
 	}))
 	answers := assert.Value(turn.Run(t.Context(), callsOf("mail")))(t)
-	assert.Equal(t, answers[0].Waits(), false, "the call waits")
+	assert.False(t, answers[0].Waits(), "the call waits")
 }
 
 // A call that was cut off before its arguments began is not one without arguments.
@@ -375,7 +375,7 @@ func TestIncompleteCall(t *testing.T) {
 	answers := assert.Value(turn.Run(t.Context(), []profile.Call{{ID: "1", Name: "wipe", Incomplete: true}}))(t)
 	assert.As[*registry.ArgumentsError](t, answers[0].Err)
 	assert.Equal(t, mcp.OutcomeOf(answers[0].Err), mcp.NotSent, "the outcome")
-	assert.Equal(t, answers[0].Result.IsError, true, "the result is an error")
+	assert.True(t, answers[0].Result.IsError, "the result is an error")
 	assert.Contains(t, texts(answers), "cut off", "what the model is told")
 }
 

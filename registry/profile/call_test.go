@@ -136,7 +136,7 @@ func TestSetCall(t *testing.T) {
 	assert.OK(t, reg.Add(send, other))
 	set := assert.Value(profile.Compile(profile.OpenAIStrict, []registry.Tool{send}, nil))(t)
 	name := set.Tools()[0].Name
-	assert.Equal(t, set.Tools()[0].Strict, true, "strict")
+	assert.True(t, set.Tools()[0].Strict, "strict")
 	for _, as := range []string{name, "Mail-Send"} {
 		assert.Value(set.Call(ctx, reg, as, json.RawMessage(`{"to":"you","tags":["a"],"note":null}`)))(t)
 		assert.Equal(t, fmt.Sprint(got), "{you [a] <nil>}", "%s: the arguments", as)

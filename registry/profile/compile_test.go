@@ -200,8 +200,8 @@ func TestNotStrict(t *testing.T) {
 		"long names":      `{"type":"object","properties":{"` + strings.Repeat("n", 120_001) + `":{"type":"string"}}}`,
 	} {
 		c := compiled(t, profile.OpenAIStrict, schema)
-		assert.Equal(t, c.Strict, false, "%s: strict", name)
-		assert.Equal(t, hasKind(c, profile.NotStrict), true, "%s: the losses tell of it: %v", name, c.Losses)
+		assert.False(t, c.Strict, "%s: strict", name)
+		assert.True(t, hasKind(c, profile.NotStrict), "%s: the losses tell of it: %v", name, c.Losses)
 		assert.Equal(t, string(compiled(t, profile.OpenAI, schema).Schema), string(c.Schema), "%s", name)
 		assert.Contains(t, string(c.Declaration()), `"strict":false`, name)
 		assert.Equal(t, unmap(t, c, `{"a":null}`), `{"a":null}`, name)
@@ -211,7 +211,7 @@ func TestNotStrict(t *testing.T) {
 		`{"type":"object","properties":{"a":{"enum":[` + repeatedNumbered(1_000, `"%d"`) + `]}},"required":["a"]}`,
 	} {
 		c := compiled(t, profile.OpenAIStrict, schema)
-		assert.Equal(t, c.Strict, true, "strict (%v)", c.Losses)
+		assert.True(t, c.Strict, "strict (%v)", c.Losses)
 	}
 }
 

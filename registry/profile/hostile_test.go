@@ -100,16 +100,16 @@ func TestHostileSchemas(t *testing.T) {
 			}
 			t.Run(name+"/"+string(p), func(t *testing.T) {
 				c := compiled(t, p, schema)
-				assert.Equal(t, len(c.Schema) > limits[name], false, "%d bytes of %d are too many", len(c.Schema), len(schema))
-				assert.Equal(t, len(c.Losses) > 260, false, "%d losses are too many", len(c.Losses))
+				assert.False(t, len(c.Schema) > limits[name], "%d bytes of %d are too many", len(c.Schema), len(schema))
+				assert.False(t, len(c.Losses) > 260, "%d losses are too many", len(c.Losses))
 				for _, l := range c.Losses {
-					assert.Equal(t, len(l.Path) > 2_100 || len(l.Detail) > 500, false, "a loss of %d and %d bytes is too long", len(l.Path), len(l.Detail))
+					assert.False(t, len(l.Path) > 2_100 || len(l.Detail) > 500, "a loss of %d and %d bytes is too long", len(l.Path), len(l.Detail))
 				}
 				err := schemagate.Check(c.Schema, schemagate.Limits{})
 				if refused := (*schemagate.SchemaError)(nil); errors.As(err, &refused) && refused.Token != schemagate.TooManyNodes {
 					t.Errorf("got the error %v of %.300s, want none", err, c.Schema)
 				}
-				assert.Equal(t, string(compiled(t, p, schema).Schema) == string(c.Schema), true, "the schema is the same the second time")
+				assert.True(t, string(compiled(t, p, schema).Schema) == string(c.Schema), "the schema is the same the second time")
 				unmap(t, c, strings.Repeat(`{"a":`, 100)+`null`+strings.Repeat(`}`, 100))
 			})
 		}
@@ -122,8 +122,8 @@ func TestMaxSchemaBytes(t *testing.T) {
 		for _, most := range []int{3_000, 10_000, 100_000} {
 			set := assert.Value(profile.Compile(p, []registry.Tool{tool("t", schema)}, &profile.Options{MaxSchemaBytes: most}))(t)
 			c := set.Tools()[0]
-			assert.Equal(t, len(c.Schema) > most, false, "%s: %d bytes, of at most %d, are too many", p, len(c.Schema), most)
-			assert.Equal(t, hasKind(c, profile.ReferenceCut, profile.DepthCut), true, "%s: the losses tell of a cut: %v", p, c.Losses)
+			assert.False(t, len(c.Schema) > most, "%s: %d bytes, of at most %d, are too many", p, len(c.Schema), most)
+			assert.True(t, hasKind(c, profile.ReferenceCut, profile.DepthCut), "%s: the losses tell of a cut: %v", p, c.Losses)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestMaxSchemaBytes(t *testing.T) {
 func TestUnmapOfBombs(t *testing.T) {
 	c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"a":{"$ref":"#/$defs/u"}},"$defs":{"u":{"anyOf":[`+
 		`{"type":"object","properties":{"k":{"const":1},"u":{"$ref":"#/$defs/u"}}},{"type":"string"}]}}}`)
-	assert.Equal(t, c.Strict, true, "strict (%v)", c.Losses)
+	assert.True(t, c.Strict, "strict (%v)", c.Losses)
 	assert.Lacks(t, unmap(t, c, `{"a":`+strings.Repeat(`{"k":1,"u":`, 60)+`null`+strings.Repeat(`}`, 60)+`}`), "null")
 }
 
@@ -149,8 +149,8 @@ func TestTooManyAlternativesAreNotForbidden(t *testing.T) {
 		`{"type":"object","allOf":[{"anyOf":[` + strings.Join(alternatives[:20], ",") + `]},{"anyOf":[` + strings.Join(alternatives[20:40], ",") + `]}]}`,
 	} {
 		c := compiled(t, profile.OpenAIStrict, schema)
-		assert.Equal(t, c.Strict, false, "strict: %.200s", c.Schema)
-		assert.Equal(t, hasKind(c, profile.NotStrict), true, "the losses tell that it is not strict: %v", c.Losses)
+		assert.False(t, c.Strict, "strict: %.200s", c.Schema)
+		assert.True(t, hasKind(c, profile.NotStrict), "the losses tell that it is not strict: %v", c.Losses)
 	}
 }
 

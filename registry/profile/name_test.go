@@ -55,8 +55,8 @@ func TestNames(t *testing.T) {
 			all := namesOf(t, p, nil, names...)
 			seen := map[string]bool{}
 			for i, name := range all {
-				assert.Equal(t, rule.MatchString(name), true, "%q, which became %q, is taken", names[i], name)
-				assert.Equal(t, seen[name], false, "%q, which became %q, is the name of another", names[i], name)
+				assert.True(t, rule.MatchString(name), "%q, which became %q, is taken", names[i], name)
+				assert.False(t, seen[name], "%q, which became %q, is the name of another", names[i], name)
 				seen[name] = true
 				if rule.MatchString(names[i]) {
 					assert.Equal(t, name, names[i], "what is taken as it is")
@@ -82,7 +82,7 @@ func TestTakenName(t *testing.T) {
 		got := namesOf(t, profile.OpenAI, nil, names...)
 		assert.Equal(t, got[slices.Index(names, changed)], changed)
 		other := got[slices.Index(names, "a.b")]
-		assert.Equal(t, other != changed && strings.HasPrefix(other, "a_b_"), true, "the name %q of a.b is another one", other)
+		assert.True(t, other != changed && strings.HasPrefix(other, "a_b_"), "the name %q of a.b is another one", other)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestDeferredName(t *testing.T) {
 	long := strings.Repeat("n", 100)
 	assert.Equal(t, namesOf(t, profile.Anthropic, nil, long)[0], long)
 	all := &profile.Options{Deferred: func(*registry.Definition) bool { return true }}
-	assert.Equal(t, len(namesOf(t, profile.Anthropic, all, long)[0]) > 64, false, "%d are more than %d", len(namesOf(t, profile.Anthropic, all, long)[0]), 64)
+	assert.False(t, len(namesOf(t, profile.Anthropic, all, long)[0]) > 64, "%d are more than %d", len(namesOf(t, profile.Anthropic, all, long)[0]), 64)
 }
 
 // TestArgumentNames has properties that some providers do not take.
@@ -106,7 +106,7 @@ func TestArgumentNames(t *testing.T) {
 		assert.OK(t, json.Unmarshal(c.Schema, &s))
 		var user, other string
 		for name := range s.Properties {
-			assert.Equal(t, regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name), true, "%s: %q is taken", p, name)
+			assert.True(t, regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name), "%s: %q is taken", p, name)
 			switch {
 			case strings.HasPrefix(name, "user_id_"):
 				user = name

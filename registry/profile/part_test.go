@@ -65,7 +65,7 @@ func TestPartsData(t *testing.T) {
 		for _, p := range providers {
 			parts := profile.Parts(p, &mcp.CallToolResult{Content: []mcp.Content{c.block}})
 			assert.Equal(t, len(parts), 1, "%s for %s: parts", c.name, p)
-			assert.Equal(t, parts[0].Text != "", true, "%s for %s: there is a text", c.name, p)
+			assert.True(t, parts[0].Text != "", "%s for %s: there is a text", c.name, p)
 			want := ""
 			if slices.Contains(c.takes, p) {
 				want = c.kind
@@ -152,7 +152,7 @@ func TestApart(t *testing.T) {
 	lines := strings.Split(text, "\n")
 	assert.Equal(t, len(lines), 3, "%q", text)
 	assert.Equal(t, lines[0], "before", "%q", text)
-	assert.Equal(t, strings.HasSuffix(lines[1], ", attached]"), true, "%q: %q ends with %q", text, lines[1], ", attached]")
+	assert.True(t, strings.HasSuffix(lines[1], ", attached]"), "%q: %q ends with %q", text, lines[1], ", attached]")
 	assert.Equal(t, lines[2], "behind", "%q", text)
 	assert.Equal(t, len(media), 1, "media")
 	assert.Equal(t, string(media[0].Data), string(image), "the data")
@@ -166,6 +166,6 @@ func TestTurnOfText(t *testing.T) {
 		turn := newTurn(t, registry.New(nil), &profile.TurnOptions{TextOnly: only})
 		part := turn.Parts(res)[0]
 		assert.Equal(t, part.Data == nil && part.Type == "", only, "TextOnly %v: there is no data", only)
-		assert.Equal(t, part.Text != "", true, "TextOnly %v: there is a text", only)
+		assert.True(t, part.Text != "", "TextOnly %v: there is a text", only)
 	}
 }

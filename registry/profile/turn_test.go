@@ -61,17 +61,17 @@ func TestTurnProviderSearchAlone(t *testing.T) {
 		Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_7" },
 	}}
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.OpenAI, opts))(t)
-	assert.Equal(t, turn.Searching(), true, "Searching")
+	assert.True(t, turn.Searching(), "Searching")
 	assert.Equal(t, len(turn.Set().Tools()), 200, "tools")
 	var names []string
 	for _, tool := range turn.Set().Tools() {
 		names = append(names, tool.Name)
 		assert.Equal(t, tool.Deferred, tool.Name != "tool_7", "%s is deferred", tool.Name)
 	}
-	assert.Equal(t, slices.IsSorted(names), true, "the names are sorted: %q", names)
-	assert.Equal(t, opts.Toolset.ProviderSearch, false, "the caller's options are changed")
+	assert.True(t, slices.IsSorted(names), "the names are sorted: %q", names)
+	assert.False(t, opts.Toolset.ProviderSearch, "the caller's options are changed")
 	turn = assert.Value(profile.NewTurn(t.Context(), r, profile.Gemini, opts))(t)
-	assert.Equal(t, turn.Searching(), false, "Searching of a provider that cannot search")
+	assert.False(t, turn.Searching(), "Searching of a provider that cannot search")
 	assert.Equal(t, len(turn.Set().Tools()), 200, "tools of a provider that cannot search")
 }
 
@@ -79,7 +79,7 @@ func TestTurnFewTools(t *testing.T) {
 	r, finder := many(t, 3)
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.Anthropic, &profile.TurnOptions{Finder: finder, ProviderSearch: true}))(t)
 	assert.Equal(t, len(turn.Set().Tools()), 3, "tools")
-	assert.Equal(t, turn.Searching(), false, "Searching")
+	assert.False(t, turn.Searching(), "Searching")
 }
 
 func TestTurnKeep(t *testing.T) {

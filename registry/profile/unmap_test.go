@@ -40,7 +40,7 @@ func TestUnmapStrict(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := compiled(t, profile.OpenAIStrict, test.schema)
-			assert.Equal(t, c.Strict, true, "strict (%v)", c.Losses)
+			assert.True(t, c.Strict, "strict (%v)", c.Losses)
 			assert.Equal(t, unmap(t, c, test.args), test.want, "of %s", c.Schema)
 		})
 	}
@@ -109,7 +109,7 @@ func TestUnmapHostile(t *testing.T) {
 				back, err := c.Unmap(json.RawMessage(args))
 				if err != nil {
 					assert.As[*registry.ArgumentsError](t, err, "%s: %.40q", p, args)
-					assert.Equal(t, len(err.Error()) > 2_000, false, "%s: %.40q: a long error", p, args)
+					assert.False(t, len(err.Error()) > 2_000, "%s: %.40q: a long error", p, args)
 				} else if !json.Valid(back) && json.Valid([]byte(args)) {
 					t.Errorf("%s: got %.40q of %.40q, want JSON", p, back, args)
 				}

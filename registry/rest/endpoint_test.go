@@ -139,7 +139,7 @@ func TestDescriptionsAreChecked(t *testing.T) {
 		bad := assert.As[*APIError](t, err, test.want)
 		got := bad.Problems[0].Field + " " + bad.Problems[0].Text
 		assert.Equal(t, got[:min(len(got), len(test.want))], test.want, "%.200s", fmt.Sprint(test.ep))
-		assert.Equal(t, len(err.Error()) > 3_000, false, "%d are more than %d", len(err.Error()), 3_000)
+		assert.False(t, len(err.Error()) > 3_000, "%d are more than %d", len(err.Error()), 3_000)
 		assert.Equal(t, bad.Problems[0].Endpoint, test.ep.Name)
 	}
 }
@@ -204,9 +204,9 @@ func TestAnnotationsFollowFromTheMethod(t *testing.T) {
 		s := newTestService(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: method}}})
 		h := s.Tools()[0].Definition().Hints()
 		assert.Equal(t, [3]bool{h.ReadOnly, h.Destructive, h.Idempotent}, want, "%s", method)
-		assert.Equal(t, h.Annotated, true, "%s: h.Annotated", method)
-		assert.Equal(t, h.OpenWorld, true, "%s: h.OpenWorld", method)
+		assert.True(t, h.Annotated, "%s: h.Annotated", method)
+		assert.True(t, h.OpenWorld, "%s: h.OpenWorld", method)
 	}
 	s := newTestService(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: "POST", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}})
-	assert.Equal(t, s.Tools()[0].Definition().Hints().ReadOnly, true, "read-only by its own annotations")
+	assert.True(t, s.Tools()[0].Definition().Hints().ReadOnly, "read-only by its own annotations")
 }

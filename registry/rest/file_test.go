@@ -87,10 +87,10 @@ func TestExportWithoutSecrets(t *testing.T) {
 			got = append(got, p.Place+" "+p.Name)
 			assert.Equal(t, p.API, "shop.1")
 			assert.Contains(t, string(data), "${"+p.Name+"}")
-			assert.Equal(t, showsSecret(p.String()), false, "%v shows the secret", p)
+			assert.False(t, showsSecret(p.String()), "%v shows the secret", p)
 		}
 		assert.Equal(t, strings.Join(got, ","), strings.Join(test.want, ","))
-		assert.Equal(t, showsSecret(string(data)), false, "%s shows the secret", data)
+		assert.False(t, showsSecret(string(data)), "%s shows the secret", data)
 		assert.Equal(t, fmt.Sprintf("%+v %+v", test.api, test.api.Auth.Token), before, "the API was changed to")
 		// It can be read, and does not log in with what it is not.
 		apis, err := Parse(data)
@@ -100,7 +100,7 @@ func TestExportWithoutSecrets(t *testing.T) {
 		err = s.Health(t.Context())
 		secret := assert.As[*SecretError](t, err)
 		assert.Is(t, err, ErrNotSet)
-		assert.Equal(t, strings.HasPrefix(secret.Name, "SHOP_1_"), true, "%q begins with %q", secret.Name, "SHOP_1_")
+		assert.True(t, strings.HasPrefix(secret.Name, "SHOP_1_"), "%q begins with %q", secret.Name, "SHOP_1_")
 		_ = s.Close()
 	}
 }
@@ -168,7 +168,7 @@ func TestParseTellsAllThatIsWrong(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	assert.Equal(t, len(lines), len(want), "faults")
 	for i, line := range lines {
-		assert.Equal(t, strings.HasPrefix(line, "rest: apis:"+want[i]), true, "%q begins with %q", line, want[i])
+		assert.True(t, strings.HasPrefix(line, "rest: apis:"+want[i]), "%q begins with %q", line, want[i])
 	}
 	fault := assert.As[*FileError](t, err)
 	assert.Equal(t, fault.Line, 3)

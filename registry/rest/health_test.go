@@ -94,7 +94,7 @@ func TestWatchHidesToolsOfASickAPI(t *testing.T) {
 	listed(t, r, 0)
 	assert.Value(s.Publish(r))(t)
 	assert.Equal(t, len(r.Snapshot().Tools()), 0, "tools of Publish while the API is sick")
-	assert.Equal(t, assert.Value(tool.Call(t.Context(), nil))(t).IsError, false, "an error of a tool that was got before")
+	assert.False(t, assert.Value(tool.Call(t.Context(), nil))(t).IsError, "an error of a tool that was got before")
 	status.Store(http.StatusNoContent)
 	listed(t, r, 1)
 	status.Store(http.StatusInternalServerError)

@@ -47,7 +47,7 @@ func showsSecret(text string) bool {
 func noSecretIn(t testing.TB, err error) {
 	t.Helper()
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		assert.Equal(t, showsSecret(e.Error()), false, "the error %q shows the secret", e)
+		assert.False(t, showsSecret(e.Error()), "the error %q shows the secret", e)
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *testServer) arrive(t testing.TB, service *Service, args string) *arriva
 	s.take()
 	res, err := callOnly(t, service, args)
 	assert.OK(t, err, "%s", args)
-	assert.Equal(t, res.IsError, false, "%s is an error: %s", args, result.Text(res))
+	assert.False(t, res.IsError, "%s is an error: %s", args, result.Text(res))
 	got := s.take()
 	if got == nil {
 		t.Fatalf("%s: got no request, want one", args)
@@ -163,7 +163,7 @@ func (s *testServer) refuse(t testing.TB, service *Service, args string) *regist
 	_, err := callOnly(t, service, args)
 	refused := assert.As[*registry.ArgumentsError](t, err, "%s", args)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: the outcome", args)
-	assert.Equal(t, len(refused.Problems) > 0, true, "%s: there are problems", args)
+	assert.True(t, len(refused.Problems) > 0, "%s: there are problems", args)
 	assert.Lacks(t, err.Error(), "\n", "%s", args)
 	assert.Equal(t, len(s.requests()), 0, "%s: requests", args)
 	return refused
@@ -219,9 +219,9 @@ func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
 	a, err := s.send(t.Context(), r)
 	noSecretIn(t, err)
 	if a != nil {
-		assert.Equal(t, showsSecret(string(a.body)), false, "the answer %q shows the secret", a.body)
+		assert.False(t, showsSecret(string(a.body)), "the answer %q shows the secret", a.body)
 		for name, values := range a.header {
-			assert.Equal(t, showsSecret(strings.Join(values, " ")), false, "the header %s shows the secret", name)
+			assert.False(t, showsSecret(strings.Join(values, " ")), "the header %s shows the secret", name)
 		}
 	}
 	return a, err

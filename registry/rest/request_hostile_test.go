@@ -72,19 +72,19 @@ func checkHostile(t testing.TB, rec *testServer, s *Service, place, text string)
 	raw, rawQuery, _ := strings.Cut(got.uri, "?")
 	var segments []string
 	for segment := range strings.SplitSeq(raw, "/") {
-		assert.Equal(t, strings.ContainsAny(segment, "?#\\;"), false, "%s %q: the segment %q has separators", place, text, segment)
+		assert.False(t, strings.ContainsAny(segment, "?#\\;"), "%s %q: the segment %q has separators", place, text, segment)
 		segments = append(segments, assert.Value(url.PathUnescape(segment))(t))
 	}
 	assert.Equal(t, fmt.Sprintf("%q", segments), fmt.Sprintf("%q", []string{"", "v1", "things", values["id"], "parts", "x-" + values["part"] + ".json"}), "%s: the segments", place)
 	// No server that decodes before it looks finds another directory above.
 	clean := assert.Value(url.ParseRequestURI(raw))(t).JoinPath().Path
-	assert.Equal(t, strings.HasPrefix(clean, "/v1/things/"), true, "%s %q: the clean path %q stays below /v1/things", place, text, clean)
+	assert.True(t, strings.HasPrefix(clean, "/v1/things/"), "%s %q: the clean path %q stays below /v1/things", place, text, clean)
 	query := assert.Value(url.ParseQuery(rawQuery))(t)
 	assert.Equal(t, jsonOf(t, query), jsonOf(t, url.Values{"q": {values["q"]}, "list": {"l", values["q"]}, "deep": {jsonOf(t, args["deep"])}}), "%s: the query", place)
 	assert.Equal(t, fmt.Sprintf("%q", got.header.Values("X-H")), fmt.Sprintf("%q", []string{values["X-H"]}), "%s: the header", place)
 	for name := range got.header {
 		known := strings.Fields("X-H Accept Accept-Encoding Connection Content-Length Content-Type Cookie User-Agent")
-		assert.Equal(t, slices.Contains(known, name), true, "%s %q: the header %s is known", place, text, name)
+		assert.True(t, slices.Contains(known, name), "%s %q: the header %s is known", place, text, name)
 	}
 	cookies := assert.Value(http.ParseCookie(got.header.Get("Cookie")))(t)
 	assert.Equal(t, len(cookies), 1, "%s %q: cookies", place, text)

@@ -113,7 +113,7 @@ func TestHeadersAndCookiesArrive(t *testing.T) {
 	}
 	got := rec.arrive(t, rec.serve(t, Endpoint{Path: "/p", Params: []Param{inPlace(InHeader, "X-Tag", `{}`, ""), inPlace(InCookie, "id", `{}`, "")}}), `{"X-Tag":[],"id":null}`)
 	assert.Equal(t, len(got.header.Values("X-Tag"))+len(got.header.Values("Cookie")), 0, "headers of no value")
-	assert.Equal(t, got.header.Get("Accept") != "", true, "there is a header Accept")
+	assert.True(t, got.header.Get("Accept") != "", "there is a header Accept")
 }
 
 // What has no exact form where it should go is refused by name, and never by value.
@@ -268,8 +268,8 @@ func TestCallsAreBounded(t *testing.T) {
 		{Endpoint{}, `{` + unknownKeys(10_000) + `}`, `"k0" is not known`},
 	} {
 		err := rec.refuse(t, rec.serve(t, test.ep), test.args)
-		assert.Equal(t, len(err.Error()) > 2_000, false, "%d are more than %d", len(err.Error()), 2_000)
-		assert.Equal(t, len(err.Problems) > 8, false, "%d are more than %d", len(err.Problems), 8)
+		assert.False(t, len(err.Error()) > 2_000, "%d are more than %d", len(err.Error()), 2_000)
+		assert.False(t, len(err.Problems) > 8, "%d are more than %d", len(err.Problems), 8)
 		assert.Contains(t, err.Error(), test.want)
 	}
 }

@@ -64,7 +64,7 @@ func TestAnswersBecomeResults(t *testing.T) {
 			want = &mcp.TextContent{Text: text}
 		}
 		structured, _ := res.StructuredContent.(json.RawMessage)
-		assert.Equal(t, res.IsError, false, "%s %.40q: an error", test.kind, test.body)
+		assert.False(t, res.IsError, "%s %.40q: an error", test.kind, test.body)
 		assert.Equal(t, jsonOf(t, res.Content), jsonOf(t, []any{want}), "%s %.40q: the content", test.kind, test.body)
 		assert.Equal(t, string(structured), test.structured, "%s %.40q: the structured content", test.kind, test.body)
 		assert.Value(json.Marshal(res))(t)
@@ -103,7 +103,7 @@ func TestFailuresBecomeResults(t *testing.T) {
 			_, _ = io.WriteString(w, test.body)
 		}
 		res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: 10_000}), `{}`))(t)
-		assert.Equal(t, res.IsError, true, "%d: an error", test.status)
+		assert.True(t, res.IsError, "%d: an error", test.status)
 		assert.Equal(t, result.Text(res), test.want, "%d", test.status)
 	}
 }
@@ -119,7 +119,7 @@ func TestHeadersBecomeResults(t *testing.T) {
 	res, err := callOnly(t, rec.serve(t, Endpoint{Method: "HEAD", Path: "/p"}), `{}`)
 	assert.OK(t, err)
 	assert.Equal(t, result.Text(res), "The API answered with 200 OK.\nContent-Length: 77\nETag: \"v1\"")
-	assert.Equal(t, res.IsError, false, "an error")
+	assert.False(t, res.IsError, "an error")
 	rec.answer = func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.Header().Set("Location", "/things/7")
 		w.WriteHeader(http.StatusCreated)
@@ -144,7 +144,7 @@ func TestNoAnswerIsAResult(t *testing.T) {
 	} {
 		s := newTestService(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
 		res := assert.Value(callOnly(t, s, `{"q":"my-value"}`))(t)
-		assert.Equal(t, res.IsError, true, "an error")
+		assert.True(t, res.IsError, "an error")
 		assert.Contains(t, result.Text(res), test.want)
 		assert.Lacks(t, result.Text(res), "my-value")
 		assert.Lacks(t, result.Text(res), "base-secret")
@@ -157,7 +157,7 @@ func TestNoAnswerIsAResult(t *testing.T) {
 func TestManyHeaders(t *testing.T) {
 	a := &answer{status: 200, header: http.Header{"Link": slices.Repeat([]string{strings.Repeat("\xff", 500)}, 400)}}
 	assert.Contains(t, headLines(a), "left out")
-	assert.Equal(t, len(headLines(a)) > maxFailure+100, false, "%d bytes are too many", len(headLines(a)))
+	assert.False(t, len(headLines(a)) > maxFailure+100, "%d bytes are too many", len(headLines(a)))
 }
 
 // FuzzResult looks for answers that make a result that cannot be encoded or read.

@@ -73,7 +73,7 @@ func TestSecretsInEachForm(t *testing.T) {
 			assert.Lacks(t, decodedOnce(got), secret[2:len(secret)-3], "%s, %s", name, place)
 		}
 		body := string(a.body)
-		assert.Equal(t, strings.HasPrefix(body, "before ") && strings.HasSuffix(body, " after"), true, "%s: %s has what is around it", name, body)
+		assert.True(t, strings.HasPrefix(body, "before ") && strings.HasSuffix(body, " after"), "%s: %s has what is around it", name, body)
 	}
 }
 

@@ -44,8 +44,8 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 		r.maxBytes = n
 		a := mustSend(t, s, r)
 		for i := minHidden; i <= len(testSecret); i++ {
-			assert.Equal(t, bytes.HasSuffix(a.body, []byte(testSecret[:i])), false, "%d bytes, %s, end with a part of the secret", n, a.body)
-			assert.Equal(t, a.truncated, true, "%d: a.truncated", n)
+			assert.False(t, bytes.HasSuffix(a.body, []byte(testSecret[:i])), "%d bytes, %s, end with a part of the secret", n, a.body)
+			assert.True(t, a.truncated, "%d: a.truncated", n)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestAnswersThatAreCutOff(t *testing.T) {
 		r := get()
 		r.maxBytes = max
 		a := mustSend(t, s, r)
-		assert.Equal(t, a.truncated, true, "truncated")
+		assert.True(t, a.truncated, "truncated")
 		assert.Equal(t, len(a.body), cmp.Or(max, 1<<20), "bytes")
 	}
 }
@@ -151,7 +151,7 @@ func TestCallersWhoGiveUp(t *testing.T) {
 			noSecretIn(t, err)
 			assert.Is(t, err, context.Canceled)
 			assert.Equal(t, mcp.OutcomeOf(err), outcome, "%s: the outcome", path)
-			assert.Equal(t, res == nil, true, "there is no result")
+			assert.True(t, res == nil, "there is no result")
 		}
 		assert.Equal(t, len(server.requests()), 1, "%s: requests", path)
 		server.take()
@@ -224,7 +224,7 @@ func TestRedirects(t *testing.T) {
 		a, err := trySend(t, s, r)
 		assert.OK(t, err)
 		assert.Equal(t, a.status/100, 3, "%s %s: the status %d", r.method, r.path, a.status)
-		assert.Equal(t, a.header.Get("Location") != "", true, "%s %s: there is a Location", r.method, r.path)
+		assert.True(t, a.header.Get("Location") != "", "%s %s: there is a Location", r.method, r.path)
 		assert.Equal(t, len(server.requests()), before+1, "%s %s: requests", r.method, r.path)
 	}
 }

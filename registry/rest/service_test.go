@@ -39,7 +39,7 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 	assert.Contains(t, result.Text(registry.ErrorResult(err)), "switched off")
 	assert.Equal(t, len(rec.requests()), 0, "requests")
 	assert.OK(t, s.SetEnabled("a", true))
-	assert.Equal(t, assert.Value(a.Call(t.Context(), nil))(t).IsError, false, "an error of a tool that is switched on again")
+	assert.False(t, assert.Value(a.Call(t.Context(), nil))(t).IsError, "an error of a tool that is switched on again")
 	err = s.SetEnabled("d", true)
 	unknown := assert.As[*UnknownToolError](t, err)
 	assert.Equal(t, unknown.Tool, "d")
@@ -130,7 +130,7 @@ func TestFingerprint(t *testing.T) {
 		"template":                func(a *API) { a.Endpoints[1].Body = &Body{Template: json.RawMessage(`{"y":"{{x}}"}`)} },
 		"kind":                    func(a *API) { a.Endpoints[1].Body = &Body{ContentType: "multipart/form-data"} },
 	} {
-		assert.Equal(t, after(change) == same, false, "%s: the fingerprint is the same", name)
+		assert.False(t, after(change) == same, "%s: the fingerprint is the same", name)
 	}
 }
 
@@ -142,9 +142,9 @@ func TestTheTimeOfAnEndpointIsAResult(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}
 	res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", Timeout: Duration(time.Millisecond)}), `{}`))(t)
-	assert.Equal(t, res.IsError, true, "an error")
+	assert.True(t, res.IsError, "an error")
 	assert.Contains(t, result.Text(res), "1ms")
-	assert.Equal(t, mcp.OutcomeOf(res.Err) == mcp.Answered, false, "it was answered")
+	assert.False(t, mcp.OutcomeOf(res.Err) == mcp.Answered, "it was answered")
 }
 
 // Calls, switches and lists at one time.

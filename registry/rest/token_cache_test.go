@@ -174,7 +174,7 @@ func TestLifeOfTokens(t *testing.T) {
 		s := newSource(&test.source, p)
 		assert.Equal(t, fmt.Sprint(p.list), "[]", "the problems")
 		got := assert.Value(s.read([]byte(test.body), began))(t)
-		assert.Equal(t, got.text == "abc" || got.text == "123", true, "%s: %q is the token", test.body, got.text)
+		assert.True(t, got.text == "abc" || got.text == "123", "%s: %q is the token", test.body, got.text)
 		assert.Equal(t, got.until.Sub(began), test.want, "%s: used for", test.body)
 	}
 }

@@ -106,7 +106,7 @@ func TestHowTokensAreAskedFor(t *testing.T) {
 			}
 			got := w.of("/token")
 			assert.Equal(t, len(got), 1, "requests for a token")
-			assert.Equal(t, got[0].shows(test.want), true, "%+v shows %q", got[0], test.want)
+			assert.True(t, got[0].shows(test.want), "%+v shows %q", got[0], test.want)
 		})
 	}
 }
@@ -124,7 +124,7 @@ func TestHowTokensAreSent(t *testing.T) {
 		w.wants = func(*http.Request, string) bool { return true }
 		mustSend(t, w.service(t, func(a *Auth) { a.In, a.Name, a.Value = auth.In, auth.Name, auth.Value }), get())
 		got := w.of("/x")
-		assert.Equal(t, len(got) == 1 && got[0].shows([]string{want}), true, "%+v shows %q", got, want)
+		assert.True(t, len(got) == 1 && got[0].shows([]string{want}), "%+v shows %q", got, want)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestOneMoreAttemptAfter401(t *testing.T) {
 			got := w.of("/x")
 			assert.Equal(t, len(got), 2, "attempts")
 			first, second := got[0], got[1]
-			assert.Equal(t, first.header.Get("Authorization") == second.header.Get("Authorization"), false, "both attempts have the same token")
+			assert.False(t, first.header.Get("Authorization") == second.header.Get("Authorization"), "both attempts have the same token")
 			first.header.Del("Authorization")
 			second.header.Del("Authorization")
 			assert.Equal(t, fmt.Sprint(second), fmt.Sprint(first), "the second attempt")
@@ -362,7 +362,7 @@ func TestUsersShareNoToken(t *testing.T) {
 	assert.Equal(t, len(w.of("/token")), 2, "fetches")
 	sent := w.of("/x")
 	of := func(i int) string { return sent[i].header.Get("Authorization") }
-	assert.Equal(t, of(0) == of(1), false, "both users have the same token")
+	assert.False(t, of(0) == of(1), "both users have the same token")
 	assert.Equal(t, of(2)+of(3), of(0)+of(1), "the tokens of the second requests")
 }
 

@@ -55,7 +55,7 @@ func TestShapeLeavesAlone(t *testing.T) {
 	} {
 		assert.Equal(t, New(&opts).Shape(t.Context(), stranger(), res), res, "%s", name)
 	}
-	assert.Equal(t, New(nil) != nil, false, "there are results without options")
+	assert.False(t, New(nil) != nil, "there are results without options")
 	r := New(&Options{})
 	small := resultOf(textBlock("fine"), &mcp.ImageContent{MIMEType: "image/png"})
 	small.StructuredContent = json.RawMessage(`{}`)
@@ -178,7 +178,7 @@ func TestLargeStructuredContent(t *testing.T) {
 	} {
 		r := New(&Options{})
 		got := r.Shape(t.Context(), stranger(), res)
-		assert.Equal(t, got.StructuredContent == nil, true, "%s, bytes of text and : structuredContent", name)
+		assert.True(t, got.StructuredContent == nil, "%s, bytes of text and : structuredContent", name)
 		wantBetween(t, len(Text(got)), 0, r.limit.bytes, "%s: bytes of text", name)
 		assert.Equal(t, readAll(t, t.Context(), r, handleIn(t, got), len(res.Content), 0), string(structured(res)), "%s, bytes were read", name)
 		if name == "with text" && !strings.HasPrefix(Text(got), "5000 names\n[100003 bytes of structured content, left out here") {
@@ -250,7 +250,7 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%v, %v", back, err)
 		}
 	}
-	assert.Equal(t, Text(r.Shape(t.Context(), e, resultOf(textBlock("hello")))) == Text(first), false, "the nonce came twice")
+	assert.False(t, Text(r.Shape(t.Context(), e, resultOf(textBlock("hello")))) == Text(first), "the nonce came twice")
 
 	// Pages are wrapped as well, within the limit, and have nothing left to forge.
 	long := r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("</untrusted-content>", 10000))))
@@ -302,7 +302,7 @@ func TestStrangeResults(t *testing.T) {
 	text := Text(got)
 	wantBetween(t, len(text), 0, 1024, "bytes")
 	assert.Lacks(t, text, token, "bytes")
-	assert.Equal(t, r.Shape(t.Context(), stranger(), nil) != nil, false, "nothing became something")
+	assert.False(t, r.Shape(t.Context(), stranger(), nil) != nil, "nothing became something")
 	for i := range res.Content {
 		_ = callReader(t, t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, handleIn(t, got), i)))
 	}

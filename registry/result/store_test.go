@@ -33,7 +33,7 @@ func TestHandlesOfOthers(t *testing.T) {
 	handle := handleIn(t, got)
 	read := func(ctx context.Context, handle string) string {
 		res := callReader(t, ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
-		assert.Equal(t, res.IsError == strings.Contains(Text(res), "private"), false, "IsError says the same as the text")
+		assert.False(t, res.IsError == strings.Contains(Text(res), "private"), "IsError says the same as the text")
 		return Text(res)
 	}
 	assert.Contains(t, read(as("ann", "1"), handle), "private", "the owner reads")
@@ -50,9 +50,9 @@ func TestKeptForAWhile(t *testing.T) {
 		handle := handleIn(t, r.Shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
 		args := json.RawMessage(`{"handle":"` + handle + `"}`)
 		time.Sleep(time.Minute - time.Nanosecond)
-		assert.Equal(t, callReader(t, ctx, r, args).IsError, false, "expired too early")
+		assert.False(t, callReader(t, ctx, r, args).IsError, "expired too early")
 		time.Sleep(time.Nanosecond)
-		assert.Equal(t, callReader(t, ctx, r, args).IsError, true, "expired")
+		assert.True(t, callReader(t, ctx, r, args).IsError, "expired")
 		assert.Equal(t, r.store.held.Total(), share.Amount{}, "what a store holds")
 		assert.Equal(t, r.store.used.Len(), 0, "what a store holds")
 		assert.Equal(t, len(r.store.byHandle), 0, "handles of a store")
@@ -85,16 +85,16 @@ func TestStoreIsBounded(t *testing.T) {
 	for range 3 {
 		shape(2000)
 	}
-	assert.Equal(t, there(first), true, "the first is kept")
+	assert.True(t, there(first), "the first is kept")
 	shape(2000)
-	assert.Equal(t, there(first), true, "the one that was used is kept")
-	assert.Equal(t, there(second), false, "the one that was not used is kept")
+	assert.True(t, there(first), "the one that was used is kept")
+	assert.False(t, there(second), "the one that was not used is kept")
 	large := shape(1 << 19)
-	assert.Equal(t, there(large), true, "what fits is kept")
-	assert.Equal(t, there(first), true, "what fits is kept")
-	assert.Equal(t, there(shape(900<<10)), true, "a larger one is kept")
-	assert.Equal(t, there(large), false, "the one that was not used for the longest time is kept")
-	assert.Equal(t, there(first), true, "the one that was used since is kept")
+	assert.True(t, there(large), "what fits is kept")
+	assert.True(t, there(first), "what fits is kept")
+	assert.True(t, there(shape(900<<10)), "a larger one is kept")
+	assert.False(t, there(large), "the one that was not used for the longest time is kept")
+	assert.True(t, there(first), "the one that was used since is kept")
 	assert.Equal(t, shape(1<<20), "", "what does not fit is kept")
 	if r := New(&Options{KeepBytes: -1}); r.Keeps() {
 		t.Error("there is a tool to read what is never kept")
@@ -142,8 +142,8 @@ func TestKeptResultsAreShared(t *testing.T) {
 			for range 50 {
 				last = keep(test.floods, test.from, test.size)
 			}
-			assert.Equal(t, other(), true, "the result of another is kept")
-			assert.Equal(t, last(), true, "the last result is kept")
+			assert.True(t, other(), "the result of another is kept")
+			assert.True(t, last(), "the last result is kept")
 		})
 	}
 }
@@ -163,14 +163,14 @@ func TestKeptResultBeyondAShare(t *testing.T) {
 	}
 	there := func(user, handle string) bool { return r.store.get(handle, owner{true, user, ""}) != nil }
 	large := keep("eve", 900<<10)
-	assert.Equal(t, there("eve", large), true, "a large result is kept while there is room")
+	assert.True(t, there("eve", large), "a large result is kept while there is room")
 	ann, ben := keep("ann", 100<<10), keep("ben", 200<<10)
-	assert.Equal(t, there("eve", large), false, "the large result is kept")
-	assert.Equal(t, there("ann", ann), true, "the result of ann is kept")
-	assert.Equal(t, there("ben", ben), true, "the result of ben is kept")
+	assert.False(t, there("eve", large), "the large result is kept")
+	assert.True(t, there("ann", ann), "the result of ann is kept")
+	assert.True(t, there("ben", ben), "the result of ben is kept")
 	assert.Equal(t, keep("eve", 900<<10), "", "a large result is kept in the place of others")
-	assert.Equal(t, there("ann", ann), true, "the result of ann is still kept")
-	assert.Equal(t, there("ben", ben), true, "the result of ben is still kept")
+	assert.True(t, there("ann", ann), "the result of ann is still kept")
+	assert.True(t, there("ben", ben), "the result of ben is still kept")
 }
 
 // A negative limit means that there is none.

@@ -28,7 +28,7 @@ func TestDescribeTool(t *testing.T) {
 	assert.Equal(t, shown.Tools[1].Server+"/"+shown.Tools[1].Name, "/clock", "a native tool")
 	assert.Equal(t, fmt.Sprint(shown.Missing, res.IsError), "[] false", "what is missing")
 	assert.Contains(t, textOf(t, res), schema, "the bytes of the schema")
-	assert.Equal(t, res.StructuredContent == nil, true, "the answer comes once")
+	assert.True(t, res.StructuredContent == nil, "the answer comes once")
 }
 
 func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
@@ -60,7 +60,7 @@ func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
 		if err != nil {
 			res = registry.ErrorResult(err)
 		}
-		assert.Equal(t, res.IsError, true, "%s: isError", args)
+		assert.True(t, res.IsError, "%s: isError", args)
 		assert.Contains(t, result.Text(res), want, "%s", args)
 	}
 }

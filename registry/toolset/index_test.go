@@ -56,7 +56,7 @@ func TestSearchReadsAsLongAsItsContext(t *testing.T) {
 	search("word99", "s__tool99")
 	replace(50) // all of them changed, and as many are gone
 	search("word49", "s__tool49")
-	assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: "word99"}), "s__tool99"), false, "a tool that is gone is found")
+	assert.False(t, slices.Contains(found(t, r, toolset.Query{Text: "word99"}), "s__tool99"), "a tool that is gone is found")
 }
 
 // Of the tools of a large server less is read, so that no server fills the index.
@@ -68,7 +68,7 @@ func TestSearchReadsLessOfLargeServers(t *testing.T) {
 		late  bool
 	}{{300, false}, {200, true}, {260, false}} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
-		assert.Equal(t, len(found(t, r, toolset.Query{Text: "early"})) > 0, true, "%d tools are found", c.tools)
+		assert.True(t, len(found(t, r, toolset.Query{Text: "early"})) > 0, "%d tools are found", c.tools)
 		assert.Equal(t, len(found(t, r, toolset.Query{Text: "late"})) > 0, c.late, "%d tools are found by their last word", c.tools)
 	}
 	mustReplace(t, r, "other", serverTool("other", "x", strings.Repeat("so ", 600)+"afar"))
@@ -92,7 +92,7 @@ func TestNewFails(t *testing.T) {
 	assert.OK(t, r.Add(native("search_tools")))
 	assert.Equal(t, assert.As[*registry.DuplicateError](t, errorOf(toolset.New(r, nil))).Name, "search_tools", "the name that is taken")
 	_, ok := r.Snapshot().Lookup("call_tool")
-	assert.Equal(t, ok, false, "call_tool is listed without the others")
+	assert.False(t, ok, "call_tool is listed without the others")
 	b := newBelt(t, nil, nil)
 	assert.As[*registry.DuplicateError](t, errorOf(toolset.New(b.Registry, nil)), "a second Finder")
 	assert.Value(toolset.New(b.Registry, &toolset.Options{NoTools: true}))(t)

@@ -319,7 +319,7 @@ func TestSummary(t *testing.T) {
 			got := summaryOf(&registry.Definition{Title: tool.Title, Description: tool.Description})
 			n := utf8.RuneCountInString(got)
 			wantBetween(t, n, 0, maxHitSummary+2, "%s/%s, characters", s.Name, tool.Name)
-			assert.Equal(t, n == 0, false, "%s/%s, characters", s.Name, tool.Name)
+			assert.False(t, n == 0, "%s/%s, characters", s.Name, tool.Name)
 			assert.Equal(t, plain.Text(got), got, "%s/%s, characters", s.Name, tool.Name)
 			assert.Lacks(t, got, "\n", "%s/%s, characters", s.Name, tool.Name)
 		}

@@ -78,7 +78,7 @@ func TestSearchByMeaning(t *testing.T) {
 	found(t, r, toolset.Query{Text: "rain"})
 	assert.Equal(t, len(e.seen()), 3, "texts embedded: two queries, and the tool that came back")
 	// The filters hold for both rankings.
-	assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: "cash", Servers: []string{"weather"}}), "acme__list_invoices"), false, "one of another server")
+	assert.False(t, slices.Contains(found(t, r, toolset.Query{Text: "cash", Servers: []string{"weather"}}), "acme__list_invoices"), "one of another server")
 	// No more than 64 texts at a time.
 	mustReplace(t, r, "many", numbered("many", 200, "rain_%d", "")...)
 	most := 0

@@ -39,7 +39,7 @@ func TestSearchFollowsTheCatalogue(t *testing.T) {
 	wantFound(t, r, "contracts", "acme__void")
 
 	r.Remove("print_invoice")
-	assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: "print"}), "print_invoice"), false, "a tool that is gone is found")
+	assert.False(t, slices.Contains(found(t, r, toolset.Query{Text: "print"}), "print_invoice"), "a tool that is gone is found")
 	mustReplace(t, r, "acme")
 	wantFound(t, r, "invoice")
 }
@@ -104,7 +104,7 @@ func TestSearchFilters(t *testing.T) {
 	asked := map[string]int{}
 	last := toolset.Query{Text: "note", Keep: func(def *registry.Definition, h registry.Hints) bool {
 		asked[def.Name]++
-		assert.Equal(t, h.Annotated, false, "hints of a tool without annotations")
+		assert.False(t, h.Annotated, "hints of a tool without annotations")
 		return def.Origin.Server == "s123"
 	}}
 	wantList(t, found(t, r, last), []string{"s123__read_note"}, "by a function")
@@ -202,7 +202,7 @@ func TestSearchForTheEndOfAConversation(t *testing.T) {
 		talk + "Now please delete the invoice of yesterday.",
 		strings.Repeat("campaign ", 50) + "delete invoice",
 	} {
-		assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: text}), "billing__delete_invoice"), true, "%.20s...: found", text)
+		assert.True(t, slices.Contains(found(t, r, toolset.Query{Text: text}), "billing__delete_invoice"), "%.20s...: found", text)
 	}
 }
 
@@ -336,7 +336,7 @@ func TestSearchRelevance(t *testing.T) {
 			{"right@15", got.Right15, c.right15, plain.Right15},
 		} {
 			wantBetween(t, m.got, m.floor, math.MaxInt, "%s: %s", c.name, m.name)
-			assert.Equal(t, m.got > m.less, true, "%s: %s is more than counting words has", c.name, m.name)
+			assert.True(t, m.got > m.less, "%s: %s is more than counting words has", c.name, m.name)
 		}
 	}
 }

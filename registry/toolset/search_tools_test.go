@@ -36,7 +36,7 @@ func TestSearchTools(t *testing.T) {
 		assert.Contains(t, result.Text(res)+"\n", line+"\n")
 	}
 	assert.Equal(t, strings.Index(result.Text(res), "- github__create_issue("), 0, "where the best stands")
-	assert.Equal(t, res.StructuredContent != nil, false, "structured content")
+	assert.False(t, res.StructuredContent != nil, "structured content")
 }
 
 // hitsIn returns the names of the tools that an answer of search_tools shows with their
@@ -63,7 +63,7 @@ func TestSearchToolsNamesMore(t *testing.T) {
 		shown, named := hitsIn(ask(t, r, "search_tools", args))
 		assert.Equal(t, len(shown), want, "%s: tools with their parameters", args)
 		assert.Equal(t, len(named), 10, "%s: names", args)
-		assert.Equal(t, slices.ContainsFunc(named, func(name string) bool { return slices.Contains(shown, name) }), false, "%s: a name comes twice", args)
+		assert.False(t, slices.ContainsFunc(named, func(name string) bool { return slices.Contains(shown, name) }), "%s: a name comes twice", args)
 	}
 }
 
@@ -139,9 +139,9 @@ func TestSearchToolsFindsNothing(t *testing.T) {
 		{`{"query":"issue","server":"x\ny"}`, `There is no server "x\ny". ` + all + "."},
 	} {
 		res := assert.Value(r.Call(t.Context(), "search_tools", json.RawMessage(c.args)))(t)
-		assert.Equal(t, res.IsError, false, "%s: isError", c.args)
+		assert.False(t, res.IsError, "%s: isError", c.args)
 		assert.Equal(t, textOf(t, res), c.want, "%s", c.args)
-		assert.Equal(t, res.StructuredContent == nil, true, "%s: structuredContent", c.args)
+		assert.True(t, res.StructuredContent == nil, "%s: structuredContent", c.args)
 	}
 	assert.Equal(t, ask(t, newBelt(t, nil, &toolset.Options{}), "search_tools", `{"query":"issue"}`), "There are no tools.")
 }
@@ -245,10 +245,10 @@ func TestFindersAreSmall(t *testing.T) {
 		}
 		assert.OK(t, json.Unmarshal(def.InputSchema, &schema), "%s", def.Name)
 		assert.Equal(t, schema.Type, "object", "%s: type", def.Name)
-		assert.Equal(t, len(schema.Required) == 0, false, "%s: required", def.Name)
+		assert.False(t, len(schema.Required) == 0, "%s: required", def.Name)
 		for name, p := range schema.Properties {
 			assert.Equal(t, strings.Trim(name, "_abcdefghijklmnopqrstuvwxyz"), "", "%s: what is odd in the name %s", def.Name, name)
-			assert.Equal(t, p.Type != "", true, "%s: %s has a type", def.Name, name)
+			assert.True(t, p.Type != "", "%s: %s has a type", def.Name, name)
 		}
 		h, looks := def.Hints(), def.Name != "call_tool"
 		assert.Equal(t, fmt.Sprint(h.ReadOnly, h.Idempotent, h.OpenWorld), fmt.Sprint(looks, looks, !looks), "%s: read-only, idempotent, open world", def.Name)

@@ -108,9 +108,9 @@ func TestToolsetWithoutSearch(t *testing.T) {
 	assert.OK(t, r.Add(native("a"), native("b")))
 	set = toolset.Of(t.Context(), r, always)
 	assert.Equal(t, toolNames(set.Tools), "a b")
-	assert.Equal(t, set.Searching, false, "searching")
+	assert.False(t, set.Searching, "searching")
 	assert.Equal(t, set.Tokens, set.All, "tokens")
-	assert.Equal(t, set.All > 0, true, "tokens are counted")
+	assert.True(t, set.All > 0, "tokens are counted")
 	searched := toolset.Of(t.Context(), r, &toolset.SetOptions{ProviderSearch: true, Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "a" }})
 	assert.Equal(t, fmt.Sprint(searched.Searching, " ", toolNames(searched.Tools), ", then ", toolNames(searched.Deferred)), "true a, then b", "the provider searches")
 }
@@ -140,7 +140,7 @@ func TestToolsetNamesServers(t *testing.T) {
 	assert.Contains(t, describe(always), " Servers: github, notes, weather, zoo.")
 	// The definition stays the same one, so that a prompt can be cached.
 	one, two := r.Toolset(t.Context(), always), r.Toolset(t.Context(), always)
-	assert.Equal(t, slices.EqualFunc(one.Tools, two.Tools, func(a, b registry.Tool) bool { return a.Definition() == b.Definition() }), true, "the same definitions")
+	assert.True(t, slices.EqualFunc(one.Tools, two.Tools, func(a, b registry.Tool) bool { return a.Definition() == b.Definition() }), "the same definitions")
 	for i := range 200 {
 		server := fmt.Sprintf("server-%03d-with-a-long-name", i)
 		mustReplace(t, r, server, serverTool(server, "x", ""))

@@ -157,7 +157,7 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 	slices.SortFunc(aside, bytes.Compare)
 	slices.SortFunc(broken, bytes.Compare)
-	assert.Equal(t, slices.EqualFunc(aside, broken, bytes.Equal), true, "the files are moved aside as they were")
+	assert.True(t, slices.EqualFunc(aside, broken, bytes.Equal), "the files are moved aside as they were")
 	assert.Equal(t, strings.Count(log.String(), "level=ERROR"), len(broken), "logged errors")
 	assert.Lacks(t, log.String(), "canary", "log")
 }
@@ -209,7 +209,7 @@ func TestFileOfLaterVersion(t *testing.T) {
 	hurt(t, path, raw)
 	err := errOf(f.Load(t.Context(), "a", ""))
 	assert.Is(t, err, errNewer)
-	assert.Equal(t, assert.As[*Error](t, err).Cure != "", true, "the error has a cure")
+	assert.True(t, assert.As[*Error](t, err).Cure != "", "the error has a cure")
 	assert.Is(t, errOf(f.Save(t.Context(), "a", nil, "")), errNewer, "Save")
-	assert.Equal(t, bytes.Equal(readFile(t, path), raw), true, "the file of a later version is as it was")
+	assert.True(t, bytes.Equal(readFile(t, path), raw), "the file of a later version is as it was")
 }

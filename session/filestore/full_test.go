@@ -34,7 +34,7 @@ func mount(t *testing.T, options string) (dir string) {
 func expectFailure(t *testing.T, err, cause error) {
 	t.Helper()
 	e := assert.As[*Error](t, err)
-	assert.Equal(t, e.Dir != "" && e.Cure != "", true, "the error has a folder and a cure")
+	assert.True(t, e.Dir != "" && e.Cure != "", "the error has a folder and a cure")
 	assert.Is(t, err, cause)
 }
 

@@ -125,7 +125,7 @@ func TestKilledWriters(t *testing.T) {
 	f, log := openLogged(t, dir)
 	acked, newest, acks := map[ack]bool{}, map[string]int{}, make(chan ack)
 	take := func(a ack) {
-		assert.Equal(t, acked[a], false, "%v was acknowledged before", a)
+		assert.False(t, acked[a], "%v was acknowledged before", a)
 		acked[a] = true
 		newest[a.name] = max(newest[a.name], a.n)
 	}
@@ -138,7 +138,7 @@ func TestKilledWriters(t *testing.T) {
 			case a := <-acks:
 				take(a)
 			case err := <-w.done:
-				assert.Equal(t, assert.As[*exec.ExitError](t, err).Exited(), false, "the writer ended by itself: %v", err)
+				assert.False(t, assert.As[*exec.ExitError](t, err).Exited(), "the writer ended by itself: %v", err)
 				return
 			}
 		}
@@ -152,7 +152,7 @@ func TestKilledWriters(t *testing.T) {
 		kill(writers[i])
 		for name, n := range newest {
 			kept := assert.Value(countOf(assert.Value(f.Load(t.Context(), name, ""))(t)))(t)
-			assert.Equal(t, kept >= n, true, "%s is %d after %d kills; at least the acknowledged %d", name, kept, cycle+1, n)
+			assert.True(t, kept >= n, "%s is %d after %d kills; at least the acknowledged %d", name, kept, cycle+1, n)
 		}
 		writers[i] = startWriter(t, dir, acks)
 	}

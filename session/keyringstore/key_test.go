@@ -66,7 +66,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	}
 	first := (<-answers)(t).Current
 	for range cap(answers) - 1 {
-		assert.Equal(t, (<-answers)(t).Current == first, true, "all have the same key")
+		assert.True(t, (<-answers)(t).Current == first, "all have the same key")
 	}
 }
 
@@ -104,12 +104,12 @@ func TestRotation(t *testing.T) {
 	first := keysOf(t, Key(DefaultService))
 	assert.OK(t, NewKey(t.Context(), DefaultService))
 	both := keysOf(t, Key(DefaultService))
-	assert.Equal(t, both.Current != first.Current, true, "there is a new key")
-	assert.Equal(t, slices.Equal(both.Old, []auth.Secret{first.Current}), true, "the other is the old one")
+	assert.True(t, both.Current != first.Current, "there is a new key")
+	assert.True(t, slices.Equal(both.Old, []auth.Secret{first.Current}), "the other is the old one")
 	assert.Value(s.Rotate(t.Context()))(t)
 	assert.OK(t, DropOldKeys(t.Context(), DefaultService))
 	now := keysOf(t, Key(DefaultService))
-	assert.Equal(t, now.Current == both.Current, true, "the new key stays")
+	assert.True(t, now.Current == both.Current, "the new key stays")
 	assert.Equal(t, len(now.Old), 0, "old keys")
 	again := assert.Value(Open(t.Context(), dir, &Options{Service: DefaultService}))(t)
 	defer again.Close()

@@ -38,7 +38,7 @@ func expectKeys(t testing.TB, source KeySource, want string) {
 func expectNoKeys(t testing.TB, source KeySource, says string, secrets ...string) {
 	t.Helper()
 	err := errOf(source(t.Context(), make([]byte, saltSize)))
-	assert.Equal(t, assert.As[*KeyError](t, err).Source != "", true, "the error names the source")
+	assert.True(t, assert.As[*KeyError](t, err).Source != "", "the error names the source")
 	assert.Contains(t, err.Error(), says)
 	for _, s := range secrets {
 		assert.Lacks(t, err.Error(), s)
@@ -81,7 +81,7 @@ func TestKeyFileIsMade(t *testing.T) {
 	}
 	first := (<-made)(t).Current
 	for range cap(made) - 1 {
-		assert.Equal(t, (<-made)(t).Current == first, true, "all have one key")
+		assert.True(t, (<-made)(t).Current == first, "all have one key")
 	}
 	assert.Equal(t, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)), 1, "files in the folder")
 	if runtime.GOOS == "windows" {
@@ -157,7 +157,7 @@ func TestKeyPassphrase(t *testing.T) {
 	source := cheapPassphrase("correct horse")
 	a := assert.Value(source(t.Context(), []byte("salt of one store")))(t)
 	b := assert.Value(source(t.Context(), []byte("salt of another store")))(t)
-	assert.Equal(t, a.Current != b.Current, true, "the salt makes a difference")
+	assert.True(t, a.Current != b.Current, "the salt makes a difference")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.Is(t, errOf(source(ended, []byte("third"))), context.Canceled, "after the end of the context")

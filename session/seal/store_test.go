@@ -113,7 +113,7 @@ func TestStoreLock(t *testing.T) {
 	defer s.Close()
 	unlock, locked, err := s.Lock(t.Context(), "a")
 	assert.OK(t, err)
-	assert.Equal(t, locked, true, "locked")
+	assert.True(t, locked, "locked")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err = s.Lock(ended, "a")
@@ -124,7 +124,7 @@ func TestStoreLock(t *testing.T) {
 	defer plain.Close()
 	unlock, locked, err = plain.Lock(t.Context(), "a")
 	assert.OK(t, err)
-	assert.Equal(t, locked, false, "locked by a driver that cannot lock")
+	assert.False(t, locked, "locked by a driver that cannot lock")
 	unlock()
 }
 
@@ -244,7 +244,7 @@ func TestRotate(t *testing.T) {
 	after := openWith(t, d, "l")
 	before, now := inside(at), inside(expectData(t, after, "a", "1"))
 	assert.Equal(t, now.generation, before.generation, "generation")
-	assert.Equal(t, now.revision != before.revision, true, "there is another revision")
+	assert.True(t, now.revision != before.revision, "there is another revision")
 	expectData(t, after, "b", "3")
 }
 
@@ -281,7 +281,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
 	err = errOf(s.Load(t.Context(), "a", ""))
 	assert.Equal(t, assert.As[*KeyError](t, err).Record, "a", "load without the record of the keys")
-	assert.Equal(t, errors.Is(err, storage.ErrNotFound), false, "not found")
+	assert.False(t, errors.Is(err, storage.ErrNotFound), "not found")
 }
 
 // One record that nobody can read keeps no other from being sealed anew, and no old

@@ -48,7 +48,7 @@ func fails(t *testing.T, c check, open func(*storage.Memory) storage.Store) (fai
 
 func TestSoundDriverPasses(t *testing.T) {
 	for _, c := range checks() {
-		assert.Equal(t, fails(t, c, func(m *storage.Memory) storage.Store { return m }), false, "%s: fails", c.name)
+		assert.False(t, fails(t, c, func(m *storage.Memory) storage.Store { return m }), "%s: fails", c.name)
 	}
 }
 
@@ -235,6 +235,6 @@ func TestBrokenDriversFail(t *testing.T) {
 				}
 			}
 		}
-		assert.Equal(t, slices.Contains(failed, test.check), true, "%T fails %q; %q among them", test.open(nil), failed, test.check)
+		assert.True(t, slices.Contains(failed, test.check), "%T fails %q; %q among them", test.open(nil), failed, test.check)
 	}
 }

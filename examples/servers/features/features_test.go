@@ -356,7 +356,7 @@ func listening(t *testing.T) string {
 	line, err := bufio.NewReader(log).ReadString('\n')
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	assert.OK(t, err, "the server said %q", line)
-	assert.Equal(t, ok, true, "the server said %q", line)
+	assert.True(t, ok, "the server said %q", line)
 	return url
 }
 
@@ -374,6 +374,6 @@ func post(t *testing.T, url, message string, headers ...string) string {
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
 	assert.OK(t, err, "%s: %s %s", message, res.Status, raw)
-	assert.Equal(t, res.StatusCode < 300, true, "%s: %s %s: it is taken", message, res.Status, raw)
+	assert.True(t, res.StatusCode < 300, "%s: %s %s: it is taken", message, res.Status, raw)
 	return string(raw)
 }

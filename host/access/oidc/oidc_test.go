@@ -118,7 +118,7 @@ func testRefusedTokens(t *testing.T) {
 		wantRefused(t, name, a, with(c.path, c.token), 0, c.reason)
 	}
 	n := s.fetches.Load()
-	assert.Equal(t, n <= 3, true, "%d requests of the keys are few", n)
+	assert.True(t, n <= 3, "%d requests of the keys are few", n)
 	r := with("/mcp", good)
 	r.Header.Add("Authorization", "Bearer "+good)
 	wantRefused(t, "two tokens", a, r, 0, "more than one")
@@ -153,7 +153,7 @@ func testGrantsOfTokens(t *testing.T) {
 		assert.Equal(t, caller.User, "ada@example.com", "%s", scope)
 		assert.Equal(t, caller.Grant.ReadOnly, want, "%s", scope)
 	}
-	assert.Equal(t, assert.Value(a(with("/mcp", email(map[string]any{"scope": nil, "scp": []string{"read"}}))))(t).Grant.ReadOnly, true, "scp: one who only reads")
+	assert.True(t, assert.Value(a(with("/mcp", email(map[string]any{"scope": nil, "scp": []string{"read"}}))))(t).Grant.ReadOnly, "scp: one who only reads")
 	wantRefused(t, "no scope", a, with("/mcp", email(map[string]any{"scope": nil})), 403, "the scope is missing")
 	wantRefused(t, "odd", a, with("/mcp", email(map[string]any{"scope": "odd"})), 403, "odd")
 	wantRefused(t, "not verified", a, with("/mcp", email(map[string]any{"email_verified": false})), 0, "verified")
@@ -274,7 +274,7 @@ func TestFloodOfForgedTokens(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		n := s.fetches.Load()
-		assert.Equal(t, n <= 6, true, "%d requests of the keys in 10 s are at most 6", n)
+		assert.True(t, n <= 6, "%d requests of the keys in 10 s are at most 6", n)
 	})
 }
 
@@ -294,7 +294,7 @@ func TestIssuerThatHangs(t *testing.T) {
 			begun := time.Now()
 			wantRefused(t, name, a, with("/mcp", token), 503, "cannot be asked")
 			took := time.Since(begun)
-			assert.Equal(t, took <= 5*time.Second, true, "%s: the answer after %v is within 5 s", name, took)
+			assert.True(t, took <= 5*time.Second, "%s: the answer after %v is within 5 s", name, took)
 		}
 		var all sync.WaitGroup
 		for range 10 {

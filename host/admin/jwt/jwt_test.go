@@ -81,7 +81,7 @@ func TestTokens(t *testing.T) {
 			}
 			assert.Equal(t, caller.User, "ann", "%s", c.what)
 			assert.Equal(t, caller.Credential, c.credential, "%s", c.what)
-			assert.Equal(t, caller.Grant.Manage, true, "%s: the grant to manage", c.what)
+			assert.True(t, caller.Grant.Manage, "%s: the grant to manage", c.what)
 			continue
 		}
 		var refused *access.RefusedError

@@ -58,7 +58,7 @@ func TestDocument(t *testing.T) {
 	}
 	res := do(p, "GET", "/admin/keys", "", "", func(r *http.Request) { r.Header.Set("If-None-Match", etag) })
 	assert.Equal(t, res.StatusCode, http.StatusNotModified, "with the ETag: got status")
-	assert.Equal(t, api.asked.Load() != nil, false, "the API was asked for a document")
+	assert.False(t, api.asked.Load() != nil, "the API was asked for a document")
 	for _, c := range []struct {
 		method, path string
 		want         int
@@ -99,7 +99,7 @@ func TestAssets(t *testing.T) {
 			wait = append(wait, path.Join(path.Dir(name), m[1]))
 		}
 	}
-	assert.Equal(t, len(seen) >= 20, true, "%d assets are used, at least 20", len(seen))
+	assert.True(t, len(seen) >= 20, "%d assets are used, at least 20", len(seen))
 }
 
 // No script makes elements, code or styles of a text.

@@ -115,11 +115,11 @@ func TestCookie(t *testing.T) {
 		assert.Equal(t, len(res.Cookies()), 1, "%s: cookies", c.origin)
 		got := res.Cookies()[0]
 		assert.Equal(t, got.Secure, c.secure, "%s: got Secure", c.origin)
-		assert.Equal(t, got.HttpOnly, true, "%s: HttpOnly", c.origin)
+		assert.True(t, got.HttpOnly, "%s: HttpOnly", c.origin)
 		assert.Equal(t, got.SameSite, http.SameSiteStrictMode, "%s: got SameSite", c.origin)
 		assert.Equal(t, got.Name, "mcpbelt_admin8080", "%s: the name", c.origin)
 		assert.Lacks(t, got.Value, "good", "%s: the value", c.origin)
-		assert.Equal(t, len(got.Value) >= 26, true, "%s: the value is random", c.origin)
+		assert.True(t, len(got.Value) >= 26, "%s: the value is random", c.origin)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestLink(t *testing.T) {
 		p, _ := newPage(t)
 		path, token, _ := strings.Cut(p.Link("good"), "#once=")
 		assert.Equal(t, path, "/admin/")
-		assert.Equal(t, len(token) >= 26, true, "the token is random")
+		assert.True(t, len(token) >= 26, "the token is random")
 		body := `{"once":"` + token + `"}`
 		cookie := signInAs(t, p, body)
 		assert.Equal(t, do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode, 200, "with the session of the link: got status")
@@ -285,7 +285,7 @@ func TestChangeOutlivesTheSession(t *testing.T) {
 		assert.Equal(t, ended.Err(), nil, "context of a change, after signing out")
 	})
 	do(p, "POST", "/api/v1/mcp/servers/refresh", "", cookie, nil)
-	assert.Equal(t, inside, true, "the API was asked")
+	assert.True(t, inside, "the API was asked")
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

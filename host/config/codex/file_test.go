@@ -64,7 +64,7 @@ func TestImportToCodex(t *testing.T) {
 	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + `  : 'server files' && : 'tools: not ["rm"]' && TOKEN='sk-****9876' 'npx'}` +
 		" {events the transport sse has no place in a file of the format codex []  <nil>}]"
 	assert.Equal(t, fmt.Sprint(plan.Servers), want, "the servers")
-	assert.Equal(t, strings.HasSuffix(plan.Diff, "@@ -0,0 +1,4 @@\n+[mcp_servers.files]\n+command = \"npx\"\n+env = { TOKEN = \"sk-****9876\" }\n+disabled_tools = [\"rm\"]\n"), true)
+	assert.True(t, strings.HasSuffix(plan.Diff, "@@ -0,0 +1,4 @@\n+[mcp_servers.files]\n+command = \"npx\"\n+env = { TOKEN = \"sk-****9876\" }\n+disabled_tools = [\"rm\"]\n"))
 	assert.OK(t, plan.Apply(t.Context()))
 }
 
@@ -131,7 +131,7 @@ func TestBombs(t *testing.T) {
 		}
 		got := parseError(t, test.in)
 		if name == "zeros" {
-			assert.Equal(t, strings.HasPrefix(got, "f.toml:1:"), true, "%s", name)
+			assert.True(t, strings.HasPrefix(got, "f.toml:1:"), "%s", name)
 			continue
 		}
 		assert.Equal(t, got, test.want, "%s", name)

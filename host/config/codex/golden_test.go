@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func inputs(tb testing.TB) []string {
 	tb.Helper()
 	files := assert.Value(filepath.Glob(filepath.Join("testdata", "*.toml")))(tb)
-	assert.Equal(tb, len(files) >= 4, true, "there are files")
+	assert.True(tb, len(files) >= 4, "there are files")
 	return files
 }
 

@@ -67,7 +67,7 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 	assert.OK(t, Change(t.Context(), link, nil, addCommand("one")))
 	info, err := os.Lstat(link)
 	assert.OK(t, err, "the link has gone")
-	assert.Equal(t, info.Mode()&fs.ModeSymlink != 0, true, "the link has gone: info.Mode()&fs.ModeSymlink != 0")
+	assert.True(t, info.Mode()&fs.ModeSymlink != 0, "the link has gone: info.Mode()&fs.ModeSymlink != 0")
 	info = assert.Value(os.Stat(path))(t)
 	assert.Equal(t, info.Mode().Perm(), 0o640)
 	want := strings.Replace(editStart, "// local\n", "// local\n    \"one\": {\"command\": \"x\"},\n", 1)
@@ -106,7 +106,7 @@ func TestEditTouchesNothing(t *testing.T) {
 			}
 			assert.Equal(t, readText(t, path), c.text, "the text")
 			now := assert.Value(os.Stat(path))(t)
-			assert.Equal(t, os.SameFile(old, now), true, "it is the same file")
+			assert.True(t, os.SameFile(old, now), "it is the same file")
 			names, err := os.ReadDir(filepath.Dir(path))
 			assert.OK(t, err, "something was left")
 			assert.Equal(t, len(names), 1, "something was left")

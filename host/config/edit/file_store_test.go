@@ -72,7 +72,7 @@ func TestFileStoreKeepsTheRest(t *testing.T) {
 	update(t, s, "files", `{"description": null}`)
 	got := content(t, s)
 	assert.Lacks(t, got, "description")
-	assert.Equal(t, len(got) <= len(before)+2, true, "nothing is left")
+	assert.True(t, len(got) <= len(before)+2, "nothing is left")
 	info, err := os.Stat(s.Path())
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("%v, %v", info, err)
@@ -226,7 +226,7 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 		return at
 	}
 	files, web := find("files").ID, find("web").ID
-	assert.Equal(t, files != "" && files != web, true, "%q and %q are two IDs", files, web)
+	assert.True(t, files != "" && files != web, "%q and %q are two IDs", files, web)
 	_, _, err := record.Update(t.Context(), again(), files, &record.Patch{Name: record.Optional[string]{Set: true, Value: "documents"}})
 	assert.OK(t, err)
 	assert.Equal(t, find(files).Record.Name, "documents", "the record of the ID")

@@ -58,7 +58,7 @@ func doStep(t *testing.T, f *File, line string) error {
 func TestEditGolden(t *testing.T) {
 	t.Parallel()
 	files := assert.Value(filepath.Glob(filepath.Join("testdata", "edit", "*.steps")))(t)
-	assert.Equal(t, len(files) != 0, true, "there are files")
+	assert.True(t, len(files) != 0, "there are files")
 	for _, file := range files {
 		base := strings.TrimSuffix(file, ".steps")
 		t.Run(filepath.Base(base), func(t *testing.T) {

@@ -238,7 +238,7 @@ func TestImportOfUnreadableKodeDecisions(t *testing.T) {
 		plan := assert.Value(PlanImport(source, filepath.Join(t.TempDir(), "mcp.json"), nil))(t)
 		for _, s := range plan.Servers {
 			assert.Equal(t, len(s.Remarks), 1, "%s, %s", text, s.Name)
-			assert.Equal(t, s.Remarks[0].Lost, true, "%s, %s: s.Remarks[0].Lost", text, s.Name)
+			assert.True(t, s.Remarks[0].Lost, "%s, %s: s.Remarks[0].Lost", text, s.Name)
 			assert.Equal(t, s.Remarks[0].Key, "approval", "%s, %s", text, s.Name)
 		}
 	}
@@ -277,7 +277,7 @@ func importOf(t *testing.T, entry string) (diff, launch string) {
 	plan := assert.Value(PlanImport(source, filepath.Join(dir, "mcp.json"), &ImportOptions{To: &config.Options{Format: "mcpServers"}}))(t)
 	assert.Equal(t, len(plan.Servers), 1, "%s", entry)
 	assert.OK(t, plan.Servers[0].Skipped, "%s", entry)
-	assert.Equal(t, plan.Servers[0].Launch != nil, true, "%s: plan.Servers[0].Launch != nil", entry)
+	assert.True(t, plan.Servers[0].Launch != nil, "%s: plan.Servers[0].Launch != nil", entry)
 	return plan.Diff, plan.Servers[0].Launch.String()
 }
 

@@ -32,7 +32,7 @@ func TestFileStoreKeepsItsScope(t *testing.T) {
 		c := assert.Value(record.Read(t.Context(), store, &config.Options{Scope: test.reader}))(t)
 		assert.Equal(t, c.Servers[0].Source.Scope, test.want, "store %q, reader %q: got scope", test.store, test.reader)
 		all := assert.Value(store.Records(t.Context()))(t)
-		assert.Equal(t, all[0].Record.Trust, true, "store %q: all[0].Record.Trust", test.store)
+		assert.True(t, all[0].Record.Trust, "store %q: all[0].Record.Trust", test.store)
 	}
 }
 

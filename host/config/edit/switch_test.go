@@ -62,7 +62,7 @@ func TestSwitchOff(t *testing.T) {
 		}
 		c, err := config.Parse(t.Context(), test.path, []byte(off), nil)
 		assert.OK(t, err, "%s: after off", test.path)
-		assert.Equal(t, c.Servers[0].Enabled, false, "%s: after off: c.Servers[0].Enabled", test.path)
+		assert.False(t, c.Servers[0].Enabled, "%s: after off: c.Servers[0].Enabled", test.path)
 		assert.OK(t, c.Servers[0].Err, "%s: after off", test.path)
 		assert.Equal(t, turnText(t, test.path, off, "a", false), test.text, "%s: off and on", test.path)
 	}
@@ -210,6 +210,6 @@ func TestNewFileOfAPlace(t *testing.T) {
 	} {
 		d := assert.Value(newDraft(path, nil, nil))(t)
 		assert.OK(t, (&File{d}).Add(&record.Record{Name: "a", Command: "x"}), "%s", path)
-		assert.Equal(t, strings.HasPrefix(strings.ReplaceAll(strings.Join(strings.Fields(string(d.data)), " "), "{ ", "{"), want), true, "%s", path)
+		assert.True(t, strings.HasPrefix(strings.ReplaceAll(strings.Join(strings.Fields(string(d.data)), " "), "{ ", "{"), want), "%s", path)
 	}
 }

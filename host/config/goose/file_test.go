@@ -164,8 +164,8 @@ func TestBombs(t *testing.T) {
 			continue
 		}
 		got := parseError(t, test.in)
-		assert.Equal(t, got != "", true, "%s", name)
-		assert.Equal(t, strings.HasSuffix(got, test.want), true, "%s: %q ends in %q", name, got, test.want)
+		assert.True(t, got != "", "%s", name)
+		assert.True(t, strings.HasSuffix(got, test.want), "%s: %q ends in %q", name, got, test.want)
 		assert.Lacks(t, got, "hunter2", "%s", name)
 	}
 }
@@ -192,9 +192,9 @@ func TestPlaces(t *testing.T) {
 
 // TestMark: a byte order mark is no column.
 func TestMark(t *testing.T) {
-	assert.Equal(t, strings.HasPrefix(parseError(t, "\ufeffextensions: {a: *x}"), "f.yaml:1:17: "), true)
+	assert.True(t, strings.HasPrefix(parseError(t, "\ufeffextensions: {a: *x}"), "f.yaml:1:17: "))
 	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []config.Format{Format()}}))(t)
-	assert.Equal(t, strings.HasPrefix(fmt.Sprint(c.Servers[0].Err), "f.yaml:1:23: "), true)
+	assert.True(t, strings.HasPrefix(fmt.Sprint(c.Servers[0].Err), "f.yaml:1:23: "))
 }
 
 // secretStore has one secret.
@@ -218,5 +218,5 @@ func TestEnvKeys(t *testing.T) {
 	assert.Equal(t, [...]string{s.Env["SET"].Reveal(), s.Env["BOTH"].Reveal()}, [...]string{"env-SET", "entry"})
 	assert.Equal(t, [...]any{s.Env["STORED"].Reveal(), len(s.Env)}, [...]any{"stored-STORED", 3})
 	assert.Fails(t, s.Err)
-	assert.Equal(t, strings.HasPrefix(s.Err.Error(), "f.yaml:2:58: extensions.a.env_keys[3]: the secret NOWHERE "), true)
+	assert.True(t, strings.HasPrefix(s.Err.Error(), "f.yaml:2:58: extensions.a.env_keys[3]: the secret NOWHERE "))
 }

@@ -22,7 +22,7 @@ func inputs(tb testing.TB) []string {
 	tb.Helper()
 	files := assert.Value(filepath.Glob(filepath.Join("testdata", "*.y*ml")))(tb)
 	more := assert.Value(filepath.Glob(filepath.Join("testdata", "continue", "*.yaml")))(tb)
-	assert.Equal(tb, len(files) >= 4 && len(more) >= 2, true, "there are files")
+	assert.True(tb, len(files) >= 4 && len(more) >= 2, "there are files")
 	return append(files, more...)
 }
 
@@ -77,7 +77,7 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 			opts := &config.Options{Lookup: lookup, Formats: []config.Format{format}, Format: format.Name()}
 			for _, fault := range configtest.EditFaults(t, file, data, opts, 0) {
 				check := strings.Join(strings.SplitAfterN(fault, ": ", 3)[:2], "")
-				assert.Equal(t, known[check] != "", true, "%s, form %d: %s: it is known", file, form, fault)
+				assert.True(t, known[check] != "", "%s, form %d: %s: it is known", file, form, fault)
 				used[check] = true
 			}
 		}

@@ -83,7 +83,7 @@ func TestShared(t *testing.T) {
 		assert.Contains(t, names[0], "catalog-")
 		r, err := store.Load(t.Context(), names[0], "")
 		assert.OK(t, err)
-		assert.Equal(t, len(r.Data) <= len(long)/10, true, "a deflated record of %d bytes", len(r.Data))
+		assert.True(t, len(r.Data) <= len(long)/10, "a deflated record of %d bytes", len(r.Data))
 		save(store, entry("a"), list(long))
 		assert.Equal(t, assert.Value(store.Load(t.Context(), names[0], ""))(t).Revision, r.Revision, "the same list")
 		save(store, entry("a"), list("new"))
@@ -191,7 +191,7 @@ func TestSharedIsSlow(t *testing.T) {
 			lasts := func(what string, most time.Duration) {
 				t.Helper()
 				took := time.Since(began)
-				assert.Equal(t, took <= most, true, "store of %v, %s: %v, at most %v", c.takes, what, took, most)
+				assert.True(t, took <= most, "store of %v, %s: %v, at most %v", c.takes, what, took, most)
 				began = time.Now()
 			}
 			cache.Load(t.Context(), entry("a"))

@@ -303,7 +303,7 @@ func TestRecordHeldBack(t *testing.T) {
 	events := take()
 	assert.Equal(t, len(events), 1, "events")
 	assert.Equal(t, events[0].Detail[activity.DetailCount], "1000")
-	assert.Equal(t, len(events[0].Detail[activity.DetailTools]) <= 512, true, "few words")
+	assert.True(t, len(events[0].Detail[activity.DetailTools]) <= 512, "few words")
 	NewRecorder(nil, nil).HeldBack("s", told, &registry.Diff{})
 }
 

@@ -35,10 +35,10 @@ func TestStore(t *testing.T) {
 			t.Errorf("session %d: got %d to end", i, len(end))
 		}
 	}
-	assert.Equal(t, st.Take(userKey(3), old) == all[3], false, "session of another server")
+	assert.False(t, st.Take(userKey(3), old) == all[3], "session of another server")
 	assert.Equal(t, st.Take(userKey(3), now), all[3])
 	got := st.Take(userKey(3), now)
-	assert.Equal(t, got == all[3] || got == nil, false, "another session once it was taken")
+	assert.False(t, got == all[3] || got == nil, "another session once it was taken")
 	again := new(transport.Session)
 	assert.Equal(t, fmt.Sprint(st.Put(userKey(2), now, again, 0)), fmt.Sprint([]*transport.Session{all[2]}), "to end")
 	assert.Equal(t, len(st.All(old)), 0)
@@ -60,7 +60,7 @@ func TestStoreExpires(t *testing.T) {
 		assert.Equal(t, st.Take(userKey(2), server), kept, "no session after half of the time")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, st.Take(userKey(1), server) == kept, false, "session after its time")
+		assert.False(t, st.Take(userKey(1), server) == kept, "session after its time")
 		assert.Equal(t, visits, 1, "visits")
 		closing = errors.New("it is being closed")
 		st.Put(userKey(1), server, kept, time.Minute)

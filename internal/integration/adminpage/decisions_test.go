@@ -42,7 +42,7 @@ func TestStaleAccept(t *testing.T) {
 	p.awaitText("The first change.")
 	s.changeNotes("The second change.")
 	p.awaitText("This has changed since you began to look at it.")
-	assert.Equal(t, p.has("document.body.innerText.includes('The second change.')"), false, "the second change is shown under the eyes of the reader")
+	assert.False(t, p.has("document.body.innerText.includes('The second change.')"), "the second change is shown under the eyes of the reader")
 	p.button(".card", "add at", "Accept")
 	p.awaitText("nothing was decided")
 	p.awaitText("The second change.")
@@ -81,7 +81,7 @@ func TestDecisions(t *testing.T) {
 	assert.Contains(t, secret, "mcpbelt_")
 	p.button("dialog", "The key for tests", "I have it")
 	p.awaitText("for tests")
-	assert.Equal(t, p.has("document.documentElement.outerHTML.includes("+quoted(secret)+")"), false, "the secret is in the page after the dialog")
+	assert.False(t, p.has("document.documentElement.outerHTML.includes("+quoted(secret)+")"), "the secret is in the page after the dialog")
 	p.button("tr", "for tests", "Change")
 	p.Fill("dialog input", " and more")
 	p.button("dialog", "Change a key", "Save")
@@ -103,14 +103,14 @@ func TestDecisions(t *testing.T) {
 	p.AwaitTrue("document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody').innerText.includes('mail')")
 	p.open("/activity?server=weather&outcome=ok")
 	p.AwaitTrue("document.querySelectorAll('tbody tr').length >= 5")
-	assert.Equal(t, p.has("[...document.querySelectorAll('tbody tr')].some((row) => !row.innerText.includes('weather'))"), false, "the activity has events of other servers")
+	assert.False(t, p.has("[...document.querySelectorAll('tbody tr')].some((row) => !row.innerText.includes('weather'))"), "the activity has events of other servers")
 	// What is exported is what is shown.
 	assert.OK(t, p.Eval("(() => { window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); return make(blob); }; return 0 })()", nil))
 	p.do("Browser.setDownloadBehavior", map[string]any{"behavior": "deny"})
 	p.button(".heading", "Activity", "Export JSON lines")
 	p.button(".heading", "Activity", "Export CSV")
 	p.AwaitTrue("saved.length === 2")
-	assert.Equal(t, p.has("saved.every((text) => text.includes('forecast')) && saved.some((text) => text.startsWith('time,kind,')) && saved.some((text) => text.trim().split('\\n').every((line) => JSON.parse(line).server === 'weather'))"), true, "the events are exported as JSON and CSV")
+	assert.True(t, p.has("saved.every((text) => text.includes('forecast')) && saved.some((text) => text.startsWith('time,kind,')) && saved.some((text) => text.trim().split('\\n').every((line) => JSON.parse(line).server === 'weather'))"), "the events are exported as JSON and CSV")
 
 	p.open("/health")
 	p.button(".card", "broken", "Diagnose")
@@ -128,7 +128,7 @@ func TestSignIn(t *testing.T) {
 	link := s.url + s.page.Link(s.owner)
 	p.Visit(link)
 	p.Await("nav")
-	assert.Equal(t, p.has("location.hash === '' && document.cookie === '' && !JSON.stringify([localStorage, sessionStorage]).includes("+quoted(s.owner)+")"), true, "no secret is where scripts read it")
+	assert.True(t, p.has("location.hash === '' && document.cookie === '' && !JSON.stringify([localStorage, sessionStorage]).includes("+quoted(s.owner)+")"), "no secret is where scripts read it")
 	p.open("/keys") // a new document, and the same session
 	p.Await("nav")
 
@@ -144,7 +144,7 @@ func TestSignIn(t *testing.T) {
 	other.Press("Enter")
 	other.Await("nav")
 	other.open("/keys")
-	assert.Equal(t, other.has("[...document.querySelectorAll('main button')].every((b) => b.getAttribute('aria-disabled') === 'true' && b.textContent.includes('this takes the role'))"), true, "all buttons have the reason why not")
+	assert.True(t, other.has("[...document.querySelectorAll('main button')].every((b) => b.getAttribute('aria-disabled') === 'true' && b.textContent.includes('this takes the role'))"), "all buttons have the reason why not")
 
 	keys := assert.Value(s.keys.List(t.Context()))(t)
 	for _, k := range keys {
@@ -175,7 +175,7 @@ func (p *tab) reach(name string) {
 		p.Press("Tab")
 		assert.OK(p, p.Eval(at, &got))
 		if got == name {
-			assert.Equal(p, p.has("getComputedStyle(document.activeElement).outlineStyle !== 'none'"), true, "%s: a ring is around what has the focus", name)
+			assert.True(p, p.has("getComputedStyle(document.activeElement).outlineStyle !== 'none'"), "%s: a ring is around what has the focus", name)
 			return
 		}
 		seen += strconv.Quote(got) + " "
@@ -255,7 +255,7 @@ func (p *tab) harmless(where string) {
 		"more text than fits a page":   "document.body.textContent.length > 200000",
 		"a page wider than the screen": "document.scrollingElement.scrollWidth > document.documentElement.clientWidth",
 	} {
-		assert.Equal(p, p.has(expression), false, "%s: %s", where, what)
+		assert.False(p, p.has(expression), "%s: %s", where, what)
 	}
 }
 
@@ -323,7 +323,7 @@ func TestLiveBoard(t *testing.T) {
 	p.accessible("a board with a failure")
 	assert.OK(t, os.Symlink(program, link))
 	p.AwaitTrue(card("files", "ready"))
-	assert.Equal(t, p.has("document.querySelector('.card') === window.same"), true, "the card, which may have the focus, is the same")
+	assert.True(t, p.has("document.querySelector('.card') === window.same"), "the card, which may have the focus, is the same")
 }
 
 // TestProgramRestarts ends what listens while a board is open: first the page finds the same program again and gets what it

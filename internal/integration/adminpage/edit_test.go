@@ -18,7 +18,7 @@ func TestEditKeepsSecrets(t *testing.T) {
 	s, p := openPage(t, local(t, "files", "files"))
 	p.open("/servers/files/edit")
 	p.AwaitTrue("[...document.querySelectorAll('textarea')].some((area) => area.value.includes('API_TOKEN=sk-'))")
-	assert.Equal(t, p.has("[...document.querySelectorAll('input, textarea')].some((field) => field.value.includes("+quoted(hosttest.Secret)+"))"), false, "the secret is in the page")
+	assert.False(t, p.has("[...document.querySelectorAll('input, textarea')].some((field) => field.value.includes("+quoted(hosttest.Secret)+"))"), "the secret is in the page")
 	const area = "[...document.querySelectorAll('textarea')].find((area) => area.value.includes('API_TOKEN=sk-'))"
 	assert.OK(t, p.Eval("("+area+".focus(), "+area+".setSelectionRange(1e6, 1e6), 0)", nil))
 	p.Type("\nMORE=1")
@@ -60,8 +60,8 @@ func TestViewer(t *testing.T) {
 	p.signIn(s.viewer)
 	for _, path := range views {
 		p.open(path)
-		assert.Equal(t, p.has("document.body.innerText.includes("+quoted(hosttest.Secret)+") || location.pathname === '/admin/launches' && document.body.innerText.includes('adminpage.test')"), false, "%s: a secret, or the command of a launch", path)
-		assert.Equal(t, p.has("[...document.querySelectorAll('main button.primary, main button.danger')].some((b) => b.getAttribute('aria-disabled') !== 'true')"), false, "%s: a button that changes something", path)
+		assert.False(t, p.has("document.body.innerText.includes("+quoted(hosttest.Secret)+") || location.pathname === '/admin/launches' && document.body.innerText.includes('adminpage.test')"), "%s: a secret, or the command of a launch", path)
+		assert.False(t, p.has("[...document.querySelectorAll('main button.primary, main button.danger')].some((b) => b.getAttribute('aria-disabled') !== 'true')"), "%s: a button that changes something", path)
 	}
 }
 
@@ -169,6 +169,6 @@ func TestFormOfHostileSchemas(t *testing.T) {
 	} {
 		var elements int
 		assert.Equal(t, p.Eval(withForm(`const f = form(`+schema+`); f.read(); return f.el.querySelectorAll('*').length;`), &elements), nil, "%s", name)
-		assert.Equal(t, elements <= 1000, true, "%s: %d elements are at most 1000", name, elements)
+		assert.True(t, elements <= 1000, "%s: %d elements are at most 1000", name, elements)
 	}
 }

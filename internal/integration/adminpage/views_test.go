@@ -103,8 +103,8 @@ func TestTenThousand(t *testing.T) {
 	assert.OK(t, p.Call("Runtime.getHeapUsage", nil, &heap))
 	t.Logf("10,000 tools: first paint %.0f ms, rows %.0f ms, filter at most %.0f ms, scroll %.0f ms, heap %.1f MB",
 		took.First, took.Rows, took.Filter, took.Scroll, heap.UsedSize/(1<<20))
-	assert.Equal(t, heap.UsedSize <= maxHeap, true, "the heap has %.0f bytes, at most %d", heap.UsedSize, maxHeap)
-	assert.Equal(t, p.has("document.querySelectorAll('.window [role=row]').length < 100"), true, "the rows in the document are those in sight")
+	assert.True(t, heap.UsedSize <= maxHeap, "the heap has %.0f bytes, at most %d", heap.UsedSize, maxHeap)
+	assert.True(t, p.has("document.querySelectorAll('.window [role=row]').length < 100"), "the rows in the document are those in sight")
 	p.Fill("main input[type=search]", "tool_3_141")
 	p.AwaitTrue("document.querySelectorAll('.window [role=row]').length === 1")
 	p.reach("Tools")
@@ -172,11 +172,11 @@ func TestScreenshots(t *testing.T) {
 				t.Errorf("picture: got %v, want one", err)
 				continue
 			}
-			assert.Equal(t, info.Size() <= maxPicture, true, "%s has %d bytes, at most %d", info.Name(), info.Size(), maxPicture)
+			assert.True(t, info.Size() <= maxPicture, "%s has %d bytes, at most %d", info.Name(), info.Size(), maxPicture)
 			sum += info.Size()
 		}
 	}
-	assert.Equal(t, sum <= maxPictures, true, "all pictures have %d bytes, at most %d", sum, maxPictures)
+	assert.True(t, sum <= maxPictures, "all pictures have %d bytes, at most %d", sum, maxPictures)
 }
 
 func takePictures(t *testing.T) {

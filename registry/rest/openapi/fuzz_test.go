@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, p := range problems {
-			assert.Equal(t, len(p.String()) > 2_000, false, "%d are more than %d", len(p.String()), 2_000)
+			assert.False(t, len(p.String()) > 2_000, "%d are more than %d", len(p.String()), 2_000)
 		}
 		assert.Value(json.Marshal(api))(t)
 		if len(api.Endpoints) == 0 {

@@ -57,7 +57,7 @@ paths:
 		api, problems := parse(t, strings.ReplaceAll(text, "REF", ref), &openapi.Options{Security: []string{}})
 		assert.Lacks(t, fmt.Sprintf("%+v", api), "canary", "%s", ref)
 		assert.Equal(t, len(api.Endpoints), 0, "%s", ref)
-		assert.Equal(t, len(problems) < 8, false, "%s: %d are fewer than %d", ref, len(problems), 8)
+		assert.False(t, len(problems) < 8, "%s: %d are fewer than %d", ref, len(problems), 8)
 	}
 	assert.Equal(t, visits.Load(), 0)
 }
@@ -208,9 +208,9 @@ func TestProblemsArePlain(t *testing.T) {
 			{"name": "b", "in": "query", "schema": {"type": ` + e + `}}, {"name": "c", "in": "query", "schema": {"pattern": 1, "$ref": ` + e + `}},
 			{"name": "c", "in": "query", "schema": {"properties": {` + e + `: {"minLength": -1}}}}]}}}}`
 	_, problems := parse(t, text, nil)
-	assert.Equal(t, len(problems) < 7, false, "%d are fewer than %d", len(problems), 7)
+	assert.False(t, len(problems) < 7, "%d are fewer than %d", len(problems), 7)
 	for _, p := range problems {
-		assert.Equal(t, len(p.String()) > 1_500, false, "%d bytes are too many", len(p.String()))
-		assert.Equal(t, strings.ContainsAny(p.String(), "\x1b\u202e\u200b\r\n"), false, "%q has control characters", p)
+		assert.False(t, len(p.String()) > 1_500, "%d bytes are too many", len(p.String()))
+		assert.False(t, strings.ContainsAny(p.String(), "\x1b\u202e\u200b\r\n"), "%q has control characters", p)
 	}
 }

@@ -184,7 +184,7 @@ func TestSchemesDoNotReachOtherHosts(t *testing.T) {
 		for _, between := range []string{"_", "__", "___", "-", "."} {
 			for _, before := range []string{"", "_", "__", "-", "."} {
 				scheme := before + c.rest + between + "api_key"
-				assert.Equal(t, of(c.evilName, c.evilHost, scheme) == mine, false, "%s of %s is the secret of %s", scheme, c.evilHost, c.host)
+				assert.False(t, of(c.evilName, c.evilHost, scheme) == mine, "%s of %s is the secret of %s", scheme, c.evilHost, c.host)
 			}
 		}
 	}

@@ -37,9 +37,9 @@ func TestDocuments(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems, err := openapi.Parse([]byte(c.text), nil)
 			wrong := assert.As[*openapi.DocumentError](t, err)
-			assert.Equal(t, api == nil && problems == nil, true, "there is no API")
+			assert.True(t, api == nil && problems == nil, "there is no API")
 			assert.Contains(t, err.Error(), c.want)
-			assert.Equal(t, strings.HasPrefix(err.Error(), "openapi: the document"), true, "%q begins with %q", err.Error(), "openapi: the document")
+			assert.True(t, strings.HasPrefix(err.Error(), "openapi: the document"), "%q begins with %q", err.Error(), "openapi: the document")
 			if c.line != 0 {
 				assert.Equal(t, wrong.Line, c.line, "the line (%v)", err)
 			}
@@ -56,7 +56,7 @@ func TestNothing(t *testing.T) {
 	} {
 		api, _ := parse(t, text, nil)
 		assert.Equal(t, api.Name, "api", "%s", text)
-		assert.Equal(t, len(api.Endpoints) > 1, false, "%s: %d are more than %d", text, len(api.Endpoints), 1)
+		assert.False(t, len(api.Endpoints) > 1, "%s: %d are more than %d", text, len(api.Endpoints), 1)
 	}
 }
 

@@ -128,7 +128,7 @@ func TestExitsDiffer(t *testing.T) {
 			t.Errorf("got %d behind %d, want growing numbers", i.Exit, last)
 		}
 		_, ok := codes[i.Code]
-		assert.Equal(t, ok, false, "the code %q is there twice", i.Code)
+		assert.False(t, ok, "the code %q is there twice", i.Code)
 		codes[i.Code], last = i.Exit, i.Exit
 	}
 }

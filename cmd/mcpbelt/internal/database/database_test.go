@@ -24,7 +24,7 @@ func newEnv(t *testing.T) *cli.Env {
 func checkUnusable(t *testing.T, err error, says string) {
 	t.Helper()
 	e, ok := errors.AsType[*cli.Error](err)
-	assert.Equal(t, ok, true, "%v", err)
+	assert.True(t, ok, "%v", err)
 	assert.Equal(t, e.Exit, cli.DatabaseUnusable, "%v", err)
 	assert.Contains(t, e.Error(), says)
 }
@@ -51,7 +51,7 @@ func TestOpenNewer(t *testing.T) {
 	_, err = database.Open(t.Context(), env, database.Default, "")
 	checkUnusable(t, err, "use a newer release")
 	_, ok := errors.AsType[*sqlstore.VersionError](err)
-	assert.Equal(t, ok, true, "%v", err)
+	assert.True(t, ok, "%v", err)
 }
 
 func TestOpenLocked(t *testing.T) {

@@ -103,7 +103,7 @@ func TestGenerateCorpora(t *testing.T) {
 		assert.Equal(t, strings.Count(code, "\nfunc (c *Client) "), len(tools)+1, "%s: methods", s.Name)
 	}
 	paths := assert.Value(filepath.Glob("../../../../registry/testdata/*/*.json"))(t)
-	assert.Equal(t, len(paths) >= 20, true, "there are corpora")
+	assert.True(t, len(paths) >= 20, "there are corpora")
 	for _, path := range paths {
 		var file struct {
 			Cases []struct {

@@ -23,8 +23,8 @@ func TestRows(t *testing.T) {
 	for _, c := range rows {
 		name := strings.ToUpper(strings.ReplaceAll(c.Name, "*", "x"))
 		assert.Equal(t, rows.Find(name, "99999").Title, c.Title, "%s", name)
-		assert.Equal(t, len(c.Facts) > 0, true, "%s: facts that the row comes from", c.Name)
-		assert.Equal(t, c.Mode == "direct" || c.Mode == "search", true, "%s: the mode %s is one", c.Name, c.Mode)
+		assert.True(t, len(c.Facts) > 0, "%s: facts that the row comes from", c.Name)
+		assert.True(t, c.Mode == "direct" || c.Mode == "search", "%s: the mode %s is one", c.Name, c.Mode)
 	}
 }
 

@@ -56,5 +56,5 @@ func TestName(t *testing.T) {
 	}{{"short", 53, 5}, {long, 53, 53}, {long, 64, 64}, {long, 1, 24}, {strings.Repeat("a", 53), 53, 53}} {
 		assert.Equal(t, len(listing.Name(c.name, c.room)), c.want, "%d bytes in a room of %d", len(c.name), c.room)
 	}
-	assert.Equal(t, listing.Name(long+"1", 53) == listing.Name(long+"2", 53), false, "two tools have one name")
+	assert.False(t, listing.Name(long+"1", 53) == listing.Name(long+"2", 53), "two tools have one name")
 }

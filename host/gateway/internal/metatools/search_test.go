@@ -65,7 +65,7 @@ func newBelt(t testing.TB, sees func(*registry.Definition) bool) *metatools.Belt
 func definition(t testing.TB, b *metatools.Belt, name string) *registry.Definition {
 	t.Helper()
 	d, ok := b.Finder.Registry().Resolve(name)
-	assert.Equal(t, ok, true, "a tool %s", name)
+	assert.True(t, ok, "a tool %s", name)
 	return d
 }
 
@@ -101,14 +101,14 @@ func TestRetrieve(t *testing.T) {
 		}
 		answer, got := retrieve(t, b, text, 5)
 		assert.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "%q", text)
-		assert.Equal(t, len(answer) < 2000, true, "%q: %d bytes are less than 2,000: %s", text, len(answer), answer)
+		assert.True(t, len(answer) < 2000, "%q: %d bytes are less than 2,000: %s", text, len(answer), answer)
 		largest, hits, signatures = max(largest, len(answer)), hits+len(got), signatures+len(got)-strings.Count(answer, " […] [")
 		return keys, nil
 	}
 	m := assert.Value(toolcorpus.MeasureOf(toolcorpus.Queries(), found))(t)
 	t.Logf("%+v; the largest answer has %d bytes; %d of %d hits have their parameters", m, largest, signatures, hits)
-	assert.Equal(t, m.Recall5 >= 0.75, true, "the recall %.3f is that of the Finder", m.Recall5)
-	assert.Equal(t, signatures >= hits*95/100, true, "%d of %d hits have their parameters, at least 95 of 100", signatures, hits)
+	assert.True(t, m.Recall5 >= 0.75, "the recall %.3f is that of the Finder", m.Recall5)
+	assert.True(t, signatures >= hits*95/100, "%d of %d hits have their parameters, at least 95 of 100", signatures, hits)
 }
 
 // A client finds and is shown what it sees alone.
@@ -120,7 +120,7 @@ func TestRetrieveSeesAPart(t *testing.T) {
 	for _, query := range []string{"create an issue", names[0], first.Origin.Server, "xyzzy"} {
 		text, names := retrieve(t, part, query, 100)
 		for _, name := range names {
-			assert.Equal(t, part.Sees(definition(t, part, name)), true, "%q: the hit %s is seen", query, name)
+			assert.True(t, part.Sees(definition(t, part, name)), "%q: the hit %s is seen", query, name)
 		}
 		if len(names) == 0 && strings.Contains(text, " of "+first.Origin.Server) {
 			t.Errorf("%q: got %q, want no word of %s", query, text, first.Origin.Server)
@@ -129,9 +129,9 @@ func TestRetrieveSeesAPart(t *testing.T) {
 	_, names = retrieve(t, all, "issue", 0)
 	assert.Equal(t, len(names), 1, "hits for the limit 0")
 	_, names = retrieve(t, all, "issue", 1000)
-	assert.Equal(t, len(names) <= 100, true, "%d hits for the limit 1000 are at most 100", len(names))
+	assert.True(t, len(names) <= 100, "%d hits for the limit 1000 are at most 100", len(names))
 	res := assert.Value(all.Retrieve(t.Context(), json.RawMessage(`{"query":"issue"}`)))(t)
-	assert.Equal(t, strings.Count(result.Text(res), "- ") >= 15, true, "15 hits without a limit")
+	assert.True(t, strings.Count(result.Text(res), "- ") >= 15, "15 hits without a limit")
 }
 
 func TestDescribe(t *testing.T) {

@@ -60,8 +60,8 @@ func TestErrands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
 		first := d.Add(loginOf("", "one"))
-		assert.Equal(t, d.Add(loginOf("", "one")) == first, true, "the errand of the same caller and subject is the same")
-		assert.Equal(t, d.Add(loginOf("eve", "one")).ID() == first.ID(), false, "the errand of another caller is the same")
+		assert.True(t, d.Add(loginOf("", "one")) == first, "the errand of the same caller and subject is the same")
+		assert.False(t, d.Add(loginOf("eve", "one")).ID() == first.ID(), "the errand of another caller is the same")
 		for i := range 1000 {
 			d.Add(loginOf("eve", fmt.Sprint(i)))
 		}
@@ -72,8 +72,8 @@ func TestErrands(t *testing.T) {
 		assert.Equal(t, known, 200, "errands of a user")
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, get(d, first.Path(), here).Code, http.StatusNotFound, "after its end")
-		assert.Equal(t, d.Add(loginOf("", "one")) == first, false, "the errand is one that has expired")
-		assert.Equal(t, isGone(first), true, "the errand that has expired is gone")
+		assert.False(t, d.Add(loginOf("", "one")) == first, "the errand is one that has expired")
+		assert.True(t, isGone(first), "the errand that has expired is gone")
 	})
 }
 
@@ -187,7 +187,7 @@ func TestDecision(t *testing.T) {
 		got := pages.Decision(&mcp.ElicitResult{Action: test.action, Content: map[string]any{"decision": test.choice}}, test.session)
 		assert.Equal(t, got.Verdict, test.want, "%s %q", test.action, test.choice)
 	}
-	assert.Equal(t, pages.Form(requestOf(`{"a":"`+strings.Repeat("x", 20_000)+`"}`), true) == nil, true, "no form with long arguments")
+	assert.True(t, pages.Form(requestOf(`{"a":"`+strings.Repeat("x", 20_000)+`"}`), true) == nil, "no form with long arguments")
 	deep := strings.Repeat("[", 8000) + strings.Repeat("]", 8000)
 	assert.Contains(t, pages.Form(requestOf(deep), true).Message, "\n"+deep)
 }

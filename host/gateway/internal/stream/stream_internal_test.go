@@ -31,7 +31,7 @@ func TestResumes(t *testing.T) {
 	assert.Equal(t, take(first), "012")
 	lost := s.Lost()
 	second, ok := s.Attach(0) // in the place of the first
-	assert.Equal(t, ok, true, "a place in the stream")
+	assert.True(t, ok, "a place in the stream")
 	assert.Equal(t, take(first), "", "for the first reader")
 	assert.Equal(t, take(second), "012")
 	assert.Equal(t, s.Lost(), lost, "the channel, for a reader in the place of another")
@@ -41,7 +41,7 @@ func TestResumes(t *testing.T) {
 	third, _ := s.Attach(-1)
 	assert.Equal(t, take(third), "3")
 	_, ok = s.Attach(5)
-	assert.Equal(t, ok, false, "a place behind the end")
+	assert.False(t, ok, "a place behind the end")
 	s.Detach(third)
 	s.Detach(third)
 }
@@ -84,13 +84,13 @@ func TestLost(t *testing.T) {
 					time.Sleep(test.again)
 					s.Attach(-1)
 					time.Sleep(time.Hour)
-					assert.Equal(t, isLost(), false, "lost with a reader")
+					assert.False(t, isLost(), "lost with a reader")
 					return
 				}
 				time.Sleep(test.want - time.Nanosecond)
-				assert.Equal(t, isLost() && test.want > time.Nanosecond, false, "lost before %v", test.want)
+				assert.False(t, isLost() && test.want > time.Nanosecond, "lost before %v", test.want)
 				time.Sleep(time.Nanosecond)
-				assert.Equal(t, isLost(), true, "lost after %v", test.want)
+				assert.True(t, isLost(), "lost after %v", test.want)
 			})
 		})
 	}

@@ -75,7 +75,7 @@ func TestConfined(t *testing.T) {
 		t.Errorf("got %d lines, want %d: %s", got, want, out)
 	}
 	for _, line := range lines[1 : len(lines)-1] {
-		assert.Equal(t, strings.HasSuffix(line, ": false"), true, "%q ends with %q", line, ": false")
+		assert.True(t, strings.HasSuffix(line, ": false"), "%q ends with %q", line, ": false")
 	}
 	assert.Equal(t, lines[len(lines)-1], "goroutines run")
 }
