@@ -143,9 +143,9 @@ func TestBombs(t *testing.T) {
 // with either kind of line break.
 func TestPlaces(t *testing.T) {
 	const in = "\ufeff[mcp_servers.é]\r\n\"a b\" = { 'c' = [ 1,\r\n  [ 2, 'é', 3 ] ] }\r\ncommand = 5\r\n"
-	c, err := config.Parse(t.Context(), "f.toml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
+	_, err := config.Parse(t.Context(), "f.toml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
 	assert.Fails(t, err, "a bare key of other letters was read")
-	c = assert.Value(config.Parse(t.Context(), "f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}}))(t)
+	c := assert.Value(config.Parse(t.Context(), "f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}}))(t)
 	s := c.Servers[0]
 	assert.Equal(t, string(s.Extra["a b"]), `{"c":[1,[2,"é",3]]}`, "extra =")
 	assert.Equal(t, s.Source.Line, 1)
