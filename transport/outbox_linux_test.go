@@ -126,6 +126,34 @@ func (f *farEnd) wantCalls(t *testing.T, names ...string) {
 	}
 }
 
+// A fastPipe takes at once all that is written to it.
+type fastPipe struct {
+	wrote     []byte
+	meanwhile func() // called once, in the middle of a write
+}
+
+func (p *fastPipe) TryWrite(b []byte) (int, error) {
+	p.wrote = append(p.wrote, b...)
+	if f := p.meanwhile; f != nil {
+		p.meanwhile = nil
+		f()
+	}
+	return len(b), nil
+}
+
+// The caller that writes also writes what is put in meanwhile: no other caller would.
+func TestOutboxWritesWhatComesMeanwhile(t *testing.T) {
+	p := &fastPipe{}
+	o := &outbox{fast: p, goes: func(func()) bool { return false }}
+	o.progress.L = &o.mu
+	first, second := &note{done: make(chan struct{})}, &note{done: make(chan struct{})}
+	p.meanwhile = func() { o.put(second, []byte("second")) }
+	o.put(first, []byte("first"))
+	assert.Equal(t, string(p.wrote), "first\nsecond\n", "written")
+	assert.Equal(t, second.End(), int64(len("first\nsecond")), "end of the second")
+	assert.False(t, o.busy, "the outbox is busy")
+}
+
 const pipeful = 200 << 10 // more than a pipe holds
 
 func writing(o *outbox) bool { return o.current != nil && o.begun }
