@@ -56,7 +56,8 @@ var (
 
 func TestMain(m *testing.M) {
 	if end := hosttest.Begin(serve); end != nil {
-		goleak.VerifyTestMain(m, goleak.Cleanup(end))
+		// The DELETE that ends a session of the SDK's server is given up on a busy machine.
+		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"), goleak.Cleanup(end))
 	}
 }
 

@@ -10,5 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	transporttest.RunChild()
-	goleak.VerifyTestMain(m)
+	// The DELETE that ends a session of the SDK's server is given up on a busy machine.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
