@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,8 +54,14 @@ func faultyWays() []faultyWay {
 			c.CloseTimeout = 100 * time.Millisecond // one that holds a request back does not end by itself
 			return c
 		}},
-		{"Pipe", false, false, func(*testing.T) mcp.Transport {
-			return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error { return transporttest.NewServer().Run(ctx, t) }}
+		{"Pipe", false, false, func(t *testing.T) mcp.Transport {
+			var serving sync.WaitGroup
+			t.Cleanup(serving.Wait) // Close does not wait for a server that a busy machine has not ended in time
+			return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error {
+				serving.Add(1)
+				defer serving.Done()
+				return transporttest.NewServer().Run(ctx, t)
+			}}
 		}},
 		{"HTTP, bodies", true, true, func(t *testing.T) mcp.Transport {
 			return &transport.HTTP{URL: serve(t, streamable(bodies))}
