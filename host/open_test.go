@@ -42,9 +42,9 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 	assert.True(t, strings.HasPrefix(assert.Value(call(t, h, "good__echo", `{"text":"hi"}`))(t), "hi "), "good")
 	assert.Equal(t, names(h), "good__echo", "tools")
 
-	// That the process has ended may be known after the end of its output only.
-	until(t, h, "exit", "known to have ended", func(s host.Status) bool { return errors.As(s.Err, new(*transport.ExitError)) })
-	exit := assert.As[*transport.ExitError](t, status(t, h, "exit").Err, "exit")
+	// How a process has ended, and what it wrote, a busy machine may tell of a later attempt only.
+	var exit *transport.ExitError
+	until(t, h, "exit", "known to have ended", func(s host.Status) bool { return errors.As(s.Err, &exit) && exit.Stderr != "" })
 	assert.Equal(t, exit.Code, 3, "exit")
 	assert.Contains(t, exit.Stderr, "no licence found", "exit")
 	s := status(t, h, "gone")

@@ -22,7 +22,7 @@ const (
 	noCloseTimeout      = math.MaxInt64
 	// drainTimeout bounds the reading of what an ended process left in its
 	// pipes, which a process that it started may still hold open.
-	drainTimeout = 250 * time.Millisecond
+	drainTimeout = time.Second
 	// exitTimeout is how long after the end of its output a process may exit, for the
 	// error to say how. A server that closes its output and goes on delays the error.
 	exitTimeout = 2 * time.Second
