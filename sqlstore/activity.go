@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,8 +59,6 @@ func (d *Database) Activity(opts *ActivityOptions) *Activity {
 const activityColumns = `at_ns, event_id, parent, kind, user_name, server, tool, outcome, error, ` +
 	`duration_ns, argument_bytes, result_bytes, argument_hash, arguments, detail`
 
-const activityColumnCount = 15
-
 // Write implements [activity.Sink]: all events are written, or none. The character
 // NUL, which PostgreSQL cannot keep, becomes U+FFFD.
 func (a *Activity) Write(ctx context.Context, events []activity.Event) error {
@@ -70,10 +68,7 @@ func (a *Activity) Write(ctx context.Context, events []activity.Event) error {
 	if err := a.db.retry(ctx, func() error { return a.insert(ctx, events) }); err != nil {
 		return fail(ctx, "write events", err)
 	}
-	if a.isPruneDue() {
-		// The events are written; what is too much now is too much the next time.
-		_, _ = a.Prune(ctx, a.opts.KeepAge, a.opts.KeepEvents)
-	}
+	a.prune(ctx)
 	return nil
 }
 
@@ -93,8 +88,7 @@ func (a *Activity) insert(ctx context.Context, events []activity.Event) error {
 			}
 			args = append(args, values...)
 		}
-		row := "(" + strings.TrimSuffix(strings.Repeat("?, ", activityColumnCount), ", ") + ")"
-		query := `INSERT INTO {p}activity (` + activityColumns + `) VALUES ` + strings.TrimSuffix(strings.Repeat(row+", ", n), ", ")
+		query := `INSERT INTO {p}activity (` + activityColumns + `) VALUES ` + strings.TrimSuffix(strings.Repeat(marks(len(args)/n)+", ", n), ", ")
 		if _, err := tx.ExecContext(ctx, a.db.sql(query), args...); err != nil {
 			return err
 		}
@@ -142,48 +136,29 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-func (a *Activity) isPruneDue() bool {
-	if a.opts.KeepAge <= 0 && a.opts.KeepEvents <= 0 {
-		return false
-	}
+// prune deletes the events that do not stay, if that was not done of late. The events of the caller are written
+// already: what fails now is done the next time.
+func (a *Activity) prune(ctx context.Context) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if time.Since(a.pruned) < pruneEvery {
-		return false
+	due := time.Since(a.pruned) >= pruneEvery
+	if due {
+		a.pruned = time.Now()
 	}
-	a.pruned = time.Now()
-	return true
+	a.mu.Unlock()
+	if due && a.opts.KeepAge > 0 {
+		_ = a.deleteWhere(ctx, `at_ns < ?`, time.Now().Add(-a.opts.KeepAge).UnixNano())
+	}
+	if due && a.opts.KeepEvents > 0 {
+		_ = a.deleteWhere(ctx, `seq <= (SELECT seq FROM {p}activity ORDER BY seq DESC LIMIT 1 OFFSET ?)`, a.opts.KeepEvents)
+	}
 }
 
-// Prune deletes the events that are older than age and, of the rest, all but the
-// newest count; zero deletes nothing on that account. It returns how many it has
-// deleted, also with an error. Others can write meanwhile.
-func (a *Activity) Prune(ctx context.Context, age time.Duration, count int64) (deleted int64, err error) {
-	if age > 0 {
-		n, err := a.deleteWhere(ctx, `at_ns < ?`, time.Now().Add(-age).UnixNano())
-		deleted += n
-		if err != nil {
-			return deleted, fail(ctx, "delete old events", err)
-		}
-	}
-	if count > 0 {
-		n, err := a.deleteWhere(ctx, `seq <= (SELECT seq FROM {p}activity ORDER BY seq DESC LIMIT 1 OFFSET ?)`, count)
-		deleted += n
-		if err != nil {
-			return deleted, fail(ctx, "delete old events", err)
-		}
-	}
-	return deleted, nil
-}
-
-// deleteWhere deletes in portions.
-func (a *Activity) deleteWhere(ctx context.Context, condition string, arg any) (deleted int64, err error) {
+// deleteWhere deletes in portions: others can write meanwhile.
+func (a *Activity) deleteWhere(ctx context.Context, condition string, arg any) error {
 	for {
-		n, err := a.db.exec(ctx, fmt.Sprintf(
-			`DELETE FROM {p}activity WHERE seq IN (SELECT seq FROM {p}activity WHERE %s ORDER BY seq LIMIT ?)`, condition), arg, rowsPerDelete)
-		deleted += n
+		n, err := a.db.exec(ctx, `DELETE FROM {p}activity WHERE seq IN (SELECT seq FROM {p}activity WHERE `+condition+` ORDER BY seq LIMIT ?)`, arg, rowsPerDelete)
 		if err != nil || n < rowsPerDelete {
-			return deleted, err
+			return err
 		}
 	}
 }
@@ -193,19 +168,12 @@ func (a *Activity) deleteWhere(ctx context.Context, condition string, arg any) (
 // runs; events that are written meanwhile are not yielded.
 func (a *Activity) Events(ctx context.Context, filter *activity.Filter) iter.Seq2[activity.Event, error] {
 	return func(yield func(activity.Event, error) bool) {
-		condition, args := activityCondition(filter)
-		before := int64(0) // of the last event that was yielded; 0: none was
+		where, args := activityCondition(filter)
+		before := int64(math.MaxInt64) // the seq of the last event that was yielded
 		for {
-			where, values := condition, args
-			if before > 0 {
-				where, values = append(where[:len(where):len(where)], "seq < ?"), append(values[:len(values):len(values)], before)
-			}
-			query := `SELECT seq, ` + activityColumns + ` FROM {p}activity`
-			if len(where) > 0 {
-				query += ` WHERE ` + strings.Join(where, " AND ")
-			}
 			var page []activity.Event
-			err := a.db.rows(ctx, query+` ORDER BY seq DESC LIMIT ?`, append(values[:len(values):len(values)], pageOfEvents), func(rows *sql.Rows) error {
+			query := `SELECT seq, ` + activityColumns + ` FROM {p}activity WHERE ` + where + `seq < ? ORDER BY seq DESC LIMIT ?`
+			err := a.db.rows(ctx, query, slices.Concat(args, []any{before, pageOfEvents}), func(rows *sql.Rows) error {
 				e, seq, err := scanEvent(rows)
 				page, before = append(page, e), seq
 				return err
@@ -226,13 +194,13 @@ func (a *Activity) Events(ctx context.Context, filter *activity.Filter) iter.Seq
 	}
 }
 
-// activityCondition returns what a filter wants as conditions that all have to hold.
-func activityCondition(f *activity.Filter) (where []string, args []any) {
+// activityCondition returns what a filter wants as conditions that all have to hold, each with AND behind it.
+func activityCondition(f *activity.Filter) (where string, args []any) {
 	if f == nil {
-		return nil, nil
+		return "", nil
 	}
 	add := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
+		where, args = where+condition+" AND ", append(args, values...)
 	}
 	if !f.Since.IsZero() {
 		add("at_ns >= ?", nanoseconds(f.Since))
@@ -248,15 +216,16 @@ func activityCondition(f *activity.Filter) (where []string, args []any) {
 		}
 	}
 	if len(f.Kinds) > 0 {
-		add("kind IN ("+marks(len(f.Kinds))+")", texts(f.Kinds)...)
+		add("kind IN "+marks(len(f.Kinds)), texts(f.Kinds)...)
 	}
 	if len(f.Outcomes) > 0 {
-		add("outcome IN ("+marks(len(f.Outcomes))+")", texts(f.Outcomes)...)
+		add("outcome IN "+marks(len(f.Outcomes)), texts(f.Outcomes)...)
 	}
 	return where, args
 }
 
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+// marks returns n placeholders in brackets.
+func marks(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
 
 func texts[T ~string](values []T) (args []any) {
 	for _, v := range values {

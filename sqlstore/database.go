@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/internal/backoff"
 )
 
 // defaultPrefix is what the names of tables begin with if Options do not say.
@@ -48,7 +48,7 @@ var prefixForm = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31}\.)?[a-z_][a-z0-9_]{
 
 // New returns a Database over db, which stays the caller's. It does not connect.
 func New(db *sql.DB, dialect Dialect, opts *Options) (*Database, error) {
-	d := &Database{db: db, dialect: dialect, prefix: defaultPrefix, poll: pollServer}
+	d := &Database{db: db, dialect: dialect, prefix: defaultPrefix, poll: pollServer, watches: watches{all: map[*watch]bool{}, notified: map[string]time.Time{}}}
 	if dialect == SQLite {
 		d.poll = pollFile
 	}
@@ -57,29 +57,28 @@ func New(db *sql.DB, dialect Dialect, opts *Options) (*Database, error) {
 	}
 	switch {
 	case db == nil:
-		return nil, &Error{Op: "open the database", Err: fmt.Errorf("there is no *sql.DB")}
+		return nil, &Error{"open the database", errors.New("there is no *sql.DB")}
 	case dialect != SQLite && dialect != PostgreSQL:
-		return nil, &Error{Op: "open the database", Err: fmt.Errorf("unknown %v: choose sqlstore.SQLite or sqlstore.PostgreSQL", dialect)}
+		return nil, &Error{"open the database", fmt.Errorf("unknown dialect %d: choose sqlstore.SQLite or sqlstore.PostgreSQL", dialect)}
 	case !prefixForm.MatchString(d.prefix), dialect == SQLite && strings.Contains(d.prefix, "."):
-		return nil, &Error{Op: "open the database", Err: fmt.Errorf("prefix %q: it has to be 1 to 32 of a-z, 0-9 and _, the first no digit", d.prefix)}
+		return nil, &Error{"open the database", fmt.Errorf("prefix %q: it has to be 1 to 32 of a-z, 0-9 and _, the first no digit", d.prefix)}
 	}
 	return d, nil
 }
 
 // An Error reports what could not be done in the database.
 type Error struct {
-	// Op is what was to be done, such as "load a session".
-	Op string
-	// Err is the driver's error, or that of the context. Drivers put no values of
+	op string // what was to be done, such as "load a session"
+	// err is the driver's error, or that of the context. Drivers put no values of
 	// columns into their errors, but may name the database.
-	Err error
+	err error
 }
 
 // Error says what could not be done, and why.
-func (e *Error) Error() string { return fmt.Sprintf("sqlstore: %s: %v", e.Op, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf("sqlstore: %s: %v", e.op, e.err) }
 
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns the error of the driver, of the context or of package storage.
+func (e *Error) Unwrap() error { return e.err }
 
 // fail wraps the error of a driver. If ctx has ended that is the reason, whatever the
 // driver calls it.
@@ -90,7 +89,7 @@ func fail(ctx context.Context, op string, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		err = ended
 	}
-	return &Error{Op: op, Err: err}
+	return &Error{op, err}
 }
 
 // sql returns a statement of the dialect, with {p} for the prefix and {now} for the time.
@@ -140,33 +139,24 @@ func (d *Database) rows(ctx context.Context, query string, args []any, scan func
 	return rows.Err()
 }
 
-const (
-	// retryFor is how long others may keep SQLite locked, beyond the busy timeout of
-	// the connection.
-	retryFor      = 10 * time.Second
-	retryFirst    = time.Millisecond
-	retryGrowth   = 4 * time.Millisecond
-	retryLongest  = 100 * time.Millisecond
-	maxRetryCount = 10_000
-)
+// retryFor is how long others may keep SQLite locked, beyond the busy timeout of the connection.
+const retryFor = 10 * time.Second
 
 // retry does something again while SQLite is locked by others. It has changed nothing
-// then.
+// then. The random waits grow from 4 to 100 ms.
 func (d *Database) retry(ctx context.Context, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	began := time.Now()
-	for attempt := 0; ; attempt++ {
+	for longest := 4 * time.Millisecond; ; longest = min(2*longest, 100*time.Millisecond) {
 		err := do()
-		if err == nil || d.dialect != SQLite || !isBusy(err) || time.Since(began) > cmp.Or(d.patience, retryFor) || attempt == maxRetryCount {
+		if err == nil || d.dialect != SQLite || !isBusy(err) || time.Since(began) > cmp.Or(d.patience, retryFor) {
 			return err
 		}
-		timer := time.NewTimer(backoff.Full(attempt, retryFirst, retryGrowth, retryLongest))
 		select {
-		case <-timer.C:
+		case <-time.After(time.Millisecond + rand.N(longest)):
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
 	}

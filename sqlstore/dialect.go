@@ -14,17 +14,6 @@ const (
 	PostgreSQL                    // 10 and later
 )
 
-// String returns its name.
-func (d Dialect) String() string {
-	switch d {
-	case SQLite:
-		return "SQLite"
-	case PostgreSQL:
-		return "PostgreSQL"
-	}
-	return "dialect " + strconv.Itoa(int(d))
-}
-
 // now returns the time by the clock of the database, in milliseconds since 1970.
 func (d Dialect) now() string {
 	if d == PostgreSQL {

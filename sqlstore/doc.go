@@ -67,9 +67,8 @@
 //
 // # Update the tables
 //
-// [Database.Migrate] only adds to the tables of the release before, which goes on working, and may be
-// started, beside the new one. Where it cannot, the release before gets a [VersionError]
-// when it is started next. There is no way back to earlier tables.
+// A release that needs other tables makes them by [Database.Migrate]. A release before it then
+// gets a [VersionError] when it is started next. There is no way back to earlier tables.
 //
 // # Behind pgbouncer
 //
@@ -90,11 +89,8 @@
 // kept, but what a call reported as failed may have been kept. Watches wait, and tell later what has changed
 // meanwhile. Nothing has to be opened again.
 //
-// [ReadMateClaw] takes over the servers of a database of MateClaw, and [Database.CreateMateClawView]
-// shows records to programs that read its table.
-//
 // # Keep the log
 //
 // [Database.Activity] is a sink of an activity.Log, reads events, and deletes old
-// ones.
+// ones as [ActivityOptions] say.
 package sqlstore

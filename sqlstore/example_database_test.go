@@ -69,16 +69,6 @@ func ExampleDatabase_Activity() {
 	// Output: ann create_issue <nil>
 }
 
-func ExampleActivity_Prune() {
-	ctx := context.Background()
-	d, done := exampleDatabase(ctx)
-	defer done()
-	sink := d.Activity(nil)
-	_ = sink.Write(ctx, []activity.Event{{ID: "1"}, {ID: "2"}, {ID: "3"}})
-	fmt.Println(sink.Prune(ctx, 0, 1))
-	// Output: 2 <nil>
-}
-
 func ExampleDatabase_Store_ledger() {
 	ctx := context.Background()
 	d, done := exampleDatabase(ctx)
@@ -189,37 +179,4 @@ func joinReplicas(ctx context.Context, store *seal.Store, url string, open func(
 
 func Example_replicas() {
 	_, _ = openReplica, joinReplicas // they need a server
-}
-
-// The servers of a database of MateClaw are taken over.
-func ExampleReadMateClaw() {
-	ctx := context.Background()
-	d, done := exampleDatabase(ctx)
-	defer done()
-	from, err := sql.Open("sqlite", "file::memory:") // MateClaw's; with the driver that it needs
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer from.Close()
-	servers, err := sqlstore.ReadMateClaw(ctx, from, "")
-	if err != nil {
-		fmt.Println("it has no servers") // or some rows cannot be read
-	}
-	store := record.NewStore(d.Store("agent"), "servers")
-	for _, s := range servers {
-		if _, err := record.Add(ctx, store, s); err != nil {
-			fmt.Println(err)
-		}
-	}
-	// Output: it has no servers
-}
-
-// A program that reads MateClaw's table of servers reads a view.
-func ExampleDatabase_CreateMateClawView() {
-	ctx := context.Background()
-	d, done := exampleDatabase(ctx)
-	defer done()
-	fmt.Println(d.CreateMateClawView(ctx, "", "agent"))
-	// Output: <nil>
 }

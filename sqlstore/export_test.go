@@ -1,19 +1,6 @@
 package sqlstore
 
-import (
-	"context"
-	"time"
-)
-
-// MigrateTo makes the tables of an earlier version, as releases of that time did.
-func MigrateTo(ctx context.Context, d *Database, version int) error {
-	for _, query := range versionTable() {
-		if _, err := d.exec(ctx, query); err != nil {
-			return err
-		}
-	}
-	return d.migrate(ctx, version)
-}
+import "time"
 
 // Patient has d retry for longer than other processes lock SQLite on a busy machine.
 func Patient(d *Database) *Database {

@@ -22,7 +22,7 @@ func (s *store) TakeLease(ctx context.Context, name string, ttl time.Duration) (
 		ON CONFLICT (namespace, name) DO UPDATE SET number = l.number + 1, until_ms = {now} + CAST(? AS BIGINT) WHERE l.until_ms <= {now} RETURNING number`,
 		[]any{s.namespace, name, ttl.Milliseconds(), ttl.Milliseconds()}, &number)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, &Error{Op: op, Err: fmt.Errorf("%w: %q", storage.ErrHeld, name)}
+		return 0, &Error{op, fmt.Errorf("%w: %q", storage.ErrHeld, name)}
 	}
 	return number, fail(ctx, op, err)
 }
@@ -45,7 +45,7 @@ func (s *store) prolong(ctx context.Context, op, name string, number int64, ttl 
 	n, err := s.db.exec(ctx, `UPDATE {p}leases SET until_ms = {now} + CAST(? AS BIGINT) WHERE namespace = ? AND name = ? AND number = ? AND until_ms > {now}`,
 		ttl.Milliseconds(), s.namespace, name, number)
 	if err == nil && n == 0 {
-		return &Error{Op: op, Err: fmt.Errorf("%w: %q", storage.ErrLost, name)}
+		return &Error{op, fmt.Errorf("%w: %q", storage.ErrLost, name)}
 	}
 	return fail(ctx, op, err)
 }

@@ -89,7 +89,7 @@ func useAll(t *testing.T, d *sqlstore.Database) {
 	number, err := s.(storage.Leaser).TakeLease(ctx, "a", time.Minute)
 	must(err)
 	must(s.(storage.Leaser).RenewLease(ctx, "a", number, time.Minute))
-	a := d.Activity(nil)
+	a := d.Activity(&sqlstore.ActivityOptions{KeepAge: time.Hour, KeepEvents: 1})
 	must(a.Write(ctx, someEvents(3)))
 	now := time.Now()
 	for _, f := range []*activity.Filter{
@@ -100,8 +100,6 @@ func useAll(t *testing.T, d *sqlstore.Database) {
 			must(err)
 		}
 	}
-	_, err = a.Prune(ctx, time.Hour, 1)
-	must(err)
 }
 
 // Every statement but those about the version finds its rows by an index.
@@ -165,36 +163,4 @@ func planOf(t *testing.T, conn *sql.Conn, query string, args []any) string {
 		fmt.Fprintln(&plan, *values[len(values)-1].(*any))
 	}
 	return plan.String()
-}
-
-// The release before goes on with the tables of this one: all its statements work, and it
-// may start.
-func TestReleaseBefore(t *testing.T) {
-	everywhere(t, func(t *testing.T, p place) {
-		d, db, prefix := p.migrated(t)
-		const v3 = 3
-		var known int
-		assert.OK(t, db.QueryRow("SELECT version FROM "+prefix+"version WHERE id = 1").Scan(&known))
-		assert.True(t, known <= v3, "version %d is one for older releases", known)
-		assert.OK(t, sqlstore.MigrateTo(t.Context(), d, v3), "start of an older release")
-		columns := "at_ns, event_id, parent, kind, user_name, server, tool, outcome, error, duration_ns, argument_bytes, result_bytes, argument_hash, arguments, detail"
-		for _, query := range []string{ // of version 3
-			`UPDATE {p}version SET version = 3 WHERE id = 1`, // at its start
-			`INSERT INTO {p}records (namespace, name, data, revision) VALUES ('n', 'a', 'x', 'r1') ON CONFLICT DO NOTHING`,
-			`UPDATE {p}records SET data = 'y', revision = 'r2' WHERE namespace = 'n' AND name = 'a' AND revision = 'r1'`,
-			`SELECT CASE WHEN revision = 'r1' THEN NULL ELSE data END, revision FROM {p}records WHERE namespace = 'n' AND name = 'a'`,
-			`SELECT COUNT(*) FROM {p}records WHERE namespace = 'n' AND name = 'a'`,
-			`SELECT name FROM {p}records WHERE namespace = 'n' AND name > '' AND SUBSTR(name, 1, CAST('1' AS INTEGER)) = 'a' ORDER BY name LIMIT 500`,
-			`INSERT INTO {p}activity (` + columns + `) VALUES (1, 'i', '', 'call', '', '', '', 'ok', '', 0, 0, 0, '', '', '')`,
-			`SELECT seq, ` + columns + ` FROM {p}activity WHERE at_ns >= 0 ORDER BY seq DESC LIMIT 200`,
-			`DELETE FROM {p}activity WHERE seq IN (SELECT seq FROM {p}activity WHERE at_ns < 0 ORDER BY seq LIMIT 1000)`,
-			`DELETE FROM {p}activity WHERE seq IN (SELECT seq FROM {p}activity WHERE seq <= (SELECT seq FROM {p}activity ORDER BY seq DESC LIMIT 1 OFFSET 5) ORDER BY seq LIMIT 1000)`,
-		} {
-			rows, err := db.Query(strings.ReplaceAll(query, "{p}", prefix))
-			assert.OK(t, err, "%s", query)
-			_ = rows.Close()
-		}
-		assert.Equal(t, wantRecord(t, d.Store("n"), "a", "y").Revision, "r2", "revision by the older release")
-		assert.OK(t, d.Migrate(t.Context()), "start of this release beside it")
-	})
 }

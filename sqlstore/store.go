@@ -43,13 +43,13 @@ var (
 // begin checks what all calls have in common.
 func (s *store) begin(ctx context.Context, op, name string) error {
 	if err := ctx.Err(); err != nil {
-		return &Error{Op: op, Err: err}
+		return &Error{op, err}
 	}
 	if err := storage.CheckName(name); err != nil {
-		return &Error{Op: op, Err: err}
+		return &Error{op, err}
 	}
 	if s.closed.Load() {
-		return &Error{Op: op, Err: storage.ErrClosed}
+		return &Error{op, storage.ErrClosed}
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (s *store) Load(ctx context.Context, name string, known storage.Revision) (
 	err := s.db.row(ctx, `SELECT CASE WHEN revision = ? THEN NULL ELSE data END, revision FROM {p}records WHERE namespace = ? AND name = ?`,
 		[]any{string(known), s.namespace, name}, &r.Data, &r.Revision)
 	if errors.Is(err, sql.ErrNoRows) {
-		return storage.Record{}, &Error{Op: op, Err: fmt.Errorf("%w: %q", storage.ErrNotFound, name)}
+		return storage.Record{}, &Error{op, fmt.Errorf("%w: %q", storage.ErrNotFound, name)}
 	}
 	if err != nil {
 		return storage.Record{}, fail(ctx, op, err)
@@ -79,7 +79,7 @@ func (s *store) Save(ctx context.Context, name string, data []byte, old storage.
 		return "", err
 	}
 	if len(data) > storage.MaxData {
-		return "", &Error{Op: op, Err: fmt.Errorf("%w: %d bytes", storage.ErrTooLarge, len(data))}
+		return "", &Error{op, fmt.Errorf("%w: %d bytes", storage.ErrTooLarge, len(data))}
 	}
 	if data == nil {
 		data = []byte{} // not NULL
@@ -98,7 +98,7 @@ func (s *store) Save(ctx context.Context, name string, data []byte, old storage.
 	case err != nil:
 		return "", fail(ctx, op, err)
 	case n == 0:
-		return "", &Error{Op: op, Err: fmt.Errorf("%w: %q", storage.ErrConflict, name)}
+		return "", &Error{op, fmt.Errorf("%w: %q", storage.ErrConflict, name)}
 	}
 	s.db.tell(ctx, s.namespace)
 	return revision, nil
@@ -124,9 +124,9 @@ func (s *store) Delete(ctx context.Context, name string, old storage.Revision) e
 	case err != nil:
 		return fail(ctx, op, err)
 	case there == 0:
-		return &Error{Op: op, Err: fmt.Errorf("%w: %q", storage.ErrNotFound, name)}
+		return &Error{op, fmt.Errorf("%w: %q", storage.ErrNotFound, name)}
 	}
-	return &Error{Op: op, Err: fmt.Errorf("%w: %q", storage.ErrConflict, name)}
+	return &Error{op, fmt.Errorf("%w: %q", storage.ErrConflict, name)}
 }
 
 // Names implements storage.Store. It holds no connection while the loop runs.
@@ -152,7 +152,7 @@ func (s *store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 			}
 			for _, name := range page {
 				if err := ctx.Err(); err != nil {
-					yield("", &Error{Op: op, Err: err})
+					yield("", &Error{op, err})
 					return
 				}
 				if !yield(name, nil) {
@@ -170,6 +170,6 @@ func (s *store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 // Close implements storage.Store. The database stays open.
 func (s *store) Close() error {
 	s.closed.Store(true)
-	s.db.watches.ring(s.namespace) // those of this store end
+	s.db.ring(s.namespace) // the watches of this store end
 	return nil
 }

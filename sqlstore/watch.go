@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -39,42 +38,55 @@ const (
 func (s *store) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		const op = "watch the records"
-		bell, leave := s.db.watches.enter(s.db, s.namespace)
-		defer leave()
-		var rung <-chan struct{}
-		list := func(ctx context.Context) (map[string]storage.Revision, error) {
-			rung = bell.Rung()
+		w := s.db.watches.enter(s.db, s.namespace)
+		defer s.db.watches.leave(w)
+		var known map[string]storage.Revision // nil: they were never read
+		pause := s.db.poll
+		for {
 			if err := s.begin(ctx, op, "any"); err != nil {
-				return nil, err
+				yield("", err)
+				return
 			}
 			now, err := s.revisions(ctx, prefix)
-			if err != nil {
-				return nil, fail(ctx, op, ctx.Err()) // it cannot be reached
+			if err == nil { // otherwise the database cannot be reached
+				if !yieldChanges(known, now, yield) {
+					return
+				}
+				known = now
 			}
-			return now, nil
-		}
-		heard := false
-		wait := func(ctx context.Context) error {
-			if err := feed.Sleep(ctx, lookPause); err != nil {
-				return fail(ctx, op, err)
-			}
-			pause := s.db.poll
-			if heard {
-				pause = lookAgain
-			}
-			timer := time.NewTimer(pause)
-			defer timer.Stop()
+			again := time.After(pause)
 			select {
-			case <-rung:
-				heard = true
-			case <-timer.C:
-				heard = false
+			case <-time.After(lookPause):
 			case <-ctx.Done():
 			}
-			return fail(ctx, op, ctx.Err())
+			pause = s.db.poll
+			select {
+			case <-w.rung:
+				pause = lookAgain
+			case <-again:
+			case <-ctx.Done():
+			}
 		}
-		feed.Changes(ctx, list, wait)(yield)
 	}
+}
+
+// yieldChanges yields the names whose revisions differ, the empty one if none were known, and reports whether
+// the loop goes on.
+func yieldChanges(known, now map[string]storage.Revision, yield func(string, error) bool) bool {
+	if known == nil {
+		return yield("", nil)
+	}
+	for name, at := range now {
+		if was, ok := known[name]; (!ok || was != at) && !yield(name, nil) {
+			return false
+		}
+	}
+	for name := range known {
+		if _, ok := now[name]; !ok && !yield(name, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // revisions returns the revisions of the records that begin with prefix.
@@ -97,31 +109,24 @@ func (s *store) revisions(ctx context.Context, prefix string) (map[string]storag
 // goroutine listens with one connection for all.
 type watches struct {
 	mu       sync.Mutex // guards what follows
-	all      map[string]*watched
-	stop     context.CancelFunc // ends the goroutine; nil: there is none
-	done     chan struct{}      // closed when it has ended
-	notified map[string]time.Time
+	all      map[*watch]bool
+	stop     context.CancelFunc   // ends the goroutine; nil: there is none
+	done     chan struct{}        // closed when it has ended
+	notified map[string]time.Time // by namespace
 }
 
-// watched is a namespace with the number of its watches.
-type watched struct {
-	bell  feed.Bell
-	count int
+// A watch is one of a namespace.
+type watch struct {
+	namespace string
+	rung      chan struct{} // capacity 1: the records may have changed
 }
 
-// enter adds a watch of a namespace. The bell is rung when its records may have changed.
-func (w *watches) enter(d *Database, namespace string) (bell *feed.Bell, leave func()) {
+// enter adds a watch of a namespace.
+func (w *watches) enter(d *Database, namespace string) *watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.all == nil {
-		w.all = map[string]*watched{}
-	}
-	n := w.all[namespace]
-	if n == nil {
-		n = &watched{}
-		w.all[namespace] = n
-	}
-	n.count++
+	one := &watch{namespace, make(chan struct{}, 1)}
+	w.all[one] = true
 	if w.stop == nil && d.canBeNotified() {
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan struct{})
@@ -131,15 +136,13 @@ func (w *watches) enter(d *Database, namespace string) (bell *feed.Bell, leave f
 			d.listen(ctx)
 		}()
 	}
-	return &n.bell, func() { w.leave(namespace, n) }
+	return one
 }
 
 // leave removes a watch. With the last one it waits for the goroutine to end.
-func (w *watches) leave(namespace string, n *watched) {
+func (w *watches) leave(one *watch) {
 	w.mu.Lock()
-	if n.count--; n.count == 0 {
-		delete(w.all, namespace)
-	}
+	delete(w.all, one)
 	stop, done := w.stop, w.done
 	if len(w.all) > 0 || stop == nil {
 		w.mu.Unlock()
@@ -151,41 +154,19 @@ func (w *watches) leave(namespace string, n *watched) {
 	<-done
 }
 
-// ring wakes the watches of a namespace.
-func (w *watches) ring(namespace string) {
-	w.mu.Lock()
-	n := w.all[namespace]
-	w.mu.Unlock()
-	if n != nil {
-		n.bell.Ring()
-	}
-}
-
-// ringAll wakes all watches.
-func (w *watches) ringAll() {
+// ring wakes the watches of which that is true.
+func (w *watches) ring(is func(*watch) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, n := range w.all {
-		n.bell.Ring()
+	for one := range w.all {
+		if !is(one) {
+			continue
+		}
+		select {
+		case one.rung <- struct{}{}:
+		default:
+		}
 	}
-}
-
-// due reports whether a notification about a namespace is due.
-func (w *watches) due(namespace string, now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return now.Sub(w.notified[namespace]) >= notifyPause
-}
-
-// sent notes when a notification was begun that was sent. Later changes until notifyPause
-// is over are seen by those who look again.
-func (w *watches) sent(namespace string, begun time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.notified == nil {
-		w.notified = map[string]time.Time{}
-	}
-	w.notified[namespace] = begun
 }
 
 func (d *Database) canBeNotified() bool {
@@ -193,16 +174,27 @@ func (d *Database) canBeNotified() bool {
 }
 
 // tell tells of a change in a namespace, here and elsewhere. If it cannot, others find
-// out when they look the next time.
+// out when they look the next time. Changes until notifyPause is over are seen by those who look again.
 func (d *Database) tell(ctx context.Context, namespace string) {
-	d.watches.ring(namespace)
-	now := time.Now()
-	if !d.canBeNotified() || !d.watches.due(namespace, now) {
+	d.ring(namespace)
+	if !d.canBeNotified() {
 		return
 	}
-	if _, err := d.db.ExecContext(ctx, `SELECT pg_notify($1, $2)`, d.channel(), namespace); err == nil {
-		d.watches.sent(namespace, now)
+	w := &d.watches
+	w.mu.Lock()
+	due := time.Since(w.notified[namespace]) >= notifyPause
+	if due {
+		w.notified[namespace] = time.Now()
 	}
+	w.mu.Unlock()
+	if due {
+		_, _ = d.db.ExecContext(ctx, `SELECT pg_notify($1, $2)`, d.channel(), namespace)
+	}
+}
+
+// ring wakes the watches of a namespace.
+func (d *Database) ring(namespace string) {
+	d.watches.ring(func(w *watch) bool { return w.namespace == namespace })
 }
 
 // channel returns the name of the channel of notifications.
@@ -222,7 +214,10 @@ func (d *Database) hash() int64 {
 func (d *Database) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = d.listenOnce(ctx)
-		_ = feed.Sleep(ctx, listenRetry)
+		select {
+		case <-time.After(listenRetry):
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -242,12 +237,12 @@ func (d *Database) listenOnce(ctx context.Context) error {
 	if _, err := conn.ExecContext(connecting, "LISTEN "+d.channel()); err != nil {
 		return err
 	}
-	d.watches.ringAll() // what has changed before
+	d.watches.ring(func(*watch) bool { return true }) // for what has changed before
 	for {
 		namespace, err := d.awaitNotification(ctx, conn)
 		switch {
 		case err == nil:
-			d.watches.ring(namespace)
+			d.ring(namespace)
 		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
 			return err
 		default:
