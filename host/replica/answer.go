@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -121,24 +122,18 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 // [Member.Await] tells it. If the replica has died the error says so, and what is known of the call. What
 // ForSession allows, it allows on that replica alone, unless its registry has a [Member.Approver].
 func (m *Member) Approve(ctx context.Context, id string, opts *registry.ApproveOptions) (*mcp.CallToolResult, error) {
-	if m == nil || m.store == nil {
-		return nil, mcp.WithOutcome(errClosed, mcp.NotSent)
+	if m.isHere(id) {
+		return m.attached().Approve(ctx, id, opts)
 	}
 	a := &answer{Call: id, Approve: true, ForSession: opts != nil && opts.ForSession}
 	if deadline, ok := ctx.Deadline(); ok {
 		a.Within = time.Until(deadline)
-	}
-	if m.isHere(id) {
-		return m.attached().Approve(ctx, id, opts)
 	}
 	return m.tell(ctx, a)
 }
 
 // Deny is [registry.Registry.Deny] for a call that waits on any replica.
 func (m *Member) Deny(ctx context.Context, id, reason string) error {
-	if m == nil || m.store == nil {
-		return errClosed
-	}
 	if m.isHere(id) {
 		return m.attached().Deny(ctx, id, reason)
 	}
@@ -195,49 +190,58 @@ func (m *Member) tell(ctx context.Context, a *answer) (*mcp.CallToolResult, erro
 	}
 	a.User, _ = onbehalf.User(ctx)
 	name := answerName(c.Member)
-	at, err := m.save(ctx, name, a, "")
-	if err != nil {
-		_ = m.withdraw(ctx, name, at) // it may have been saved all the same
+	if _, err := m.save(ctx, name, a, ""); err != nil {
+		_ = m.withdraw(ctx, name) // it may have been saved all the same
 		return nil, mcp.WithOutcome(storeError(err), mcp.NotSent)
 	}
-	return m.reply(ctx, c, name, at)
+	o, err := m.outcome(ctx, c.Member, name)
+	switch {
+	case err == nil:
+		return o.result()
+	case errors.Is(err, errGone):
+		err = &approval.UnknownError{ID: a.Call, Reason: gone}
+	case ctx.Err() != nil:
+		err = fmt.Errorf("tool %s: waiting for the program on which the call waits: %w", c.Request.Tool.Name, err)
+	}
+	if m.withdraw(ctx, name) {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	if a, _, loaded := load[answer](context.WithoutCancel(ctx), m, name); loaded == nil && a.Outcome != nil {
+		_ = m.remove(context.WithoutCancel(ctx), name)
+		return a.Outcome.result()
+	}
+	return nil, unknown(err)
 }
 
-// reply waits for what comes of an answer.
-func (m *Member) reply(ctx context.Context, c *call, name string, at storage.Revision) (*mcp.CallToolResult, error) {
+// errGone says that a member is not there any more.
+var errGone = errors.New("replica: another replica has died")
+
+// outcome waits for what comes of an answer that a member was given, and takes it.
+func (m *Member) outcome(ctx context.Context, member, name string) (*outcome, error) {
+	var at storage.Revision
 	for wait := m.opts.Every / 20; ; wait = min(2*wait, m.opts.Every) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
+			return nil, ctx.Err()
 		case <-m.ctx.Done():
+			return nil, errClosed
 		}
-		var err error
-		switch alive := m.isAlive(c.Member); {
-		case ctx.Err() != nil:
-			err = fmt.Errorf("tool %s: waiting for the program on which the call waits: %w", c.Request.Tool.Name, ctx.Err())
-		case m.ctx.Err() != nil:
-			err = errClosed
-		case !alive:
-			err = &approval.UnknownError{ID: c.Request.ID, Reason: gone}
-		}
-		if err != nil {
-			if m.withdraw(ctx, name, at) {
-				return nil, mcp.WithOutcome(err, mcp.NotSent)
-			}
-			if a, _, loaded := load[answer](context.WithoutCancel(ctx), m, name); loaded == nil && a.Outcome != nil {
-				_ = m.remove(context.WithoutCancel(ctx), name)
-				return a.Outcome.result()
-			}
-			return nil, unknown(err)
+		if !m.isAlive(member) {
+			return nil, errGone
 		}
 		r, err := m.store.Load(ctx, name, at)
-		if err != nil || r.Revision == at {
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			return nil, err
+		case err != nil || r.Revision == at:
 			continue // the store is away, or nothing has come
 		}
-		a, _, err := load[answer](ctx, m, name)
-		if err == nil && a.Outcome != nil {
+		at = r.Revision
+		var a answer
+		if json.Unmarshal(r.Data, &a) == nil && a.Outcome != nil {
 			_ = m.remove(ctx, name)
-			return a.Outcome.result()
+			return a.Outcome, nil
 		}
 	}
 }
@@ -248,28 +252,19 @@ func unknown(err error) error {
 }
 
 // withdraw takes an answer back, and reports whether it was not taken.
-func (m *Member) withdraw(ctx context.Context, name string, at storage.Revision) bool {
+func (m *Member) withdraw(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
 	defer cancel()
-	if at == "" {
-		a, revision, err := load[answer](ctx, m, name)
-		if err != nil {
-			return errors.Is(err, storage.ErrNotFound)
-		}
-		if a.Taken {
-			return false
-		}
-		at = revision
+	a, at, err := load[answer](ctx, m, name)
+	if err != nil {
+		return errors.Is(err, storage.ErrNotFound)
 	}
-	return m.store.Delete(ctx, name, at) == nil
+	return !a.Taken && m.store.Delete(ctx, name, at) == nil
 }
 
 // Await is [registry.Registry.Await] for a call that waits on any replica. If that replica has died, the
 // outcome is unknown.
 func (m *Member) Await(ctx context.Context, id string) (*mcp.CallToolResult, error) {
-	if m == nil || m.store == nil {
-		return nil, errClosed
-	}
 	if m.isHere(id) {
 		return m.attached().Await(ctx, id)
 	}

@@ -106,9 +106,6 @@ func (m *Member) insist(do func() error) {
 // of the user of ctx, as by session.WithUser, or all if ctx names no user. Those of other
 // replicas come from the store, which may be a second behind.
 func (m *Member) Approvals(ctx context.Context) ([]*registry.ApprovalRequest, error) {
-	if m == nil || m.store == nil {
-		return nil, errClosed
-	}
 	var list []*registry.ApprovalRequest
 	if r := m.attached(); r != nil {
 		list = r.Approvals(ctx)

@@ -39,14 +39,7 @@ func (m *Member) ID() string {
 // send each request to any replica. Who makes a request is examined where it arrives in the end.
 func (m *Member) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case m == nil || m.proxy == nil:
-			h.ServeHTTP(w, r)
-			return
-		case strings.HasPrefix(r.URL.Path, serversPath):
-			m.serveServer(w, r)
-			return
-		case r.Header.Get(forwardedField) != "":
+		if m == nil || r.Header.Get(forwardedField) != "" {
 			h.ServeHTTP(w, r)
 			return
 		}
@@ -85,16 +78,11 @@ func (m *Member) Handler(h http.Handler) http.Handler {
 // nil if there is none.
 func (m *Member) addressee(has func(id string) bool) *url.URL {
 	m.mu.Lock()
-	peers := make(map[string]*url.URL, len(m.peers))
-	for id, p := range m.peers {
-		if p.url != nil {
-			peers[id] = p.url
-		}
-	}
+	peers := m.peers // which is replaced, not changed
 	m.mu.Unlock()
-	for id, u := range peers {
-		if has(id+"-") && m.isAlive(id) {
-			return u
+	for id, p := range peers {
+		if p.url != nil && has(id+"-") && m.isAlive(id) {
+			return p.url
 		}
 	}
 	return nil

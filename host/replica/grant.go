@@ -57,7 +57,7 @@ func (g grant) counts() bool {
 //
 // An approver that asks a person by itself, and does not return [approval.Ask], asks on each replica.
 func (m *Member) Approver(next registry.Approver) registry.Approver {
-	if m == nil || m.store == nil || nils.Is(next) {
+	if m == nil || nils.Is(next) {
 		return next
 	}
 	s := sharing{m, next}
@@ -263,9 +263,6 @@ func (m *Member) RevokeGrants(ctx context.Context) error {
 
 // takeBack takes back what was allowed, here and on all other members.
 func (m *Member) takeBack(ctx context.Context, a *answer) error {
-	if m == nil || m.store == nil {
-		return errClosed
-	}
 	a.User, _ = onbehalf.User(ctx)
 	err := m.forget(ctx, a)
 	if m.ctx.Err() != nil {
@@ -293,31 +290,15 @@ func (m *Member) takeBack(ctx context.Context, a *answer) error {
 
 // confirmed waits until a member has taken back what it was told to, or is not there.
 func (m *Member) confirmed(ctx context.Context, id, name string) error {
-	var at storage.Revision
-	for wait := m.opts.Every / 20; m.isAlive(id); wait = min(2*wait, m.opts.Every) {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return fmt.Errorf("replica: waiting for another replica to take back grants: %w", ctx.Err())
-		case <-m.ctx.Done():
-			return errClosed
-		}
-		r, err := m.store.Load(ctx, name, at)
-		switch {
-		case errors.Is(err, storage.ErrNotFound):
-			return nil
-		case err != nil || r.Revision == at:
-			continue // the store is away, or nothing has come
-		}
-		at = r.Revision
-		a, _, err := load[answer](ctx, m, name)
-		if err == nil && a.Outcome != nil {
-			_ = m.remove(ctx, name)
-			_, err := a.Outcome.result()
-			return err
-		}
+	o, err := m.outcome(ctx, id, name)
+	switch {
+	case errors.Is(err, errGone), errors.Is(err, storage.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("replica: waiting for another replica to take back grants: %w", err)
 	}
-	return nil
+	_, err = o.result()
+	return err
 }
 
 // forget takes back here what an answer says, and the records of it. Another member may be about to

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -34,7 +33,6 @@ const (
 	memberPrefix = "member-"
 	callPrefix   = "call-"
 	answerPrefix = "answer-"
-	holderPrefix = "server-"
 	grantPrefix  = "grant-"
 	secretName   = "secret"
 )
@@ -43,14 +41,8 @@ const (
 type Options struct {
 	// URL is where the other replicas reach [Member.Handler] of this one, such as
 	// http://10.0.0.7:8080. The requests that come there have the credentials of users: use https or a network of your own.
-	// Default: no request is passed on to this replica, and it runs no server for others.
+	// Default: no request is passed on to this replica.
 	URL string
-	// Servers serves the servers that run on one replica alone, each at /s/{server}/mcp: a gateway to a host of
-	// its own, see [Member.ServerURL]. It need not ask who makes a request. Default: there are none.
-	Servers http.Handler
-	// Lost is called when a server of Servers has to end here, since the lease of it was lost. It
-	// ends its process, soon. Default: nothing is called, and the process ends when it was idle for long enough.
-	Lost func(server string)
 	// Every is how often the store is asked for answers of other replicas. One that is a
 	// [storage.Watcher] tells of them besides. Default: 1 s.
 	Every time.Duration
@@ -66,26 +58,23 @@ type Member struct {
 	store  storage.Store
 	opts   Options
 	logger *slog.Logger
-	record []byte            // of the member
-	proxy  http.RoundTripper // to other members
+	record []byte          // of the member
+	proxy  *http.Transport // to other members
 
 	ctx     context.Context // of all that it does by itself
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup // its goroutines
 	wake    chan struct{}  // capacity 1: the calls that wait have changed
 	running sync.WaitGroup // the calls that answers have it make; Add with mu
-	locks   keylock.Set    // by server
 
 	mu       sync.Mutex // guards the following
 	registry *registry.Registry
-	revoked  uint64              // grows when grants are taken back
-	leaving  bool                // no answer is taken any more
-	failing  bool                // the store was out of reach the last time
-	peers    map[string]*peer    // by ID
-	shown    map[string]*shown   // the calls of this member that have a record, by ID
-	over     map[string]bool     // of the records of calls as last listed, which have an outcome
-	taken    map[string]*answer  // the answers that it took, by the names of their records
-	holds    map[string]*holding // the servers that run here, by name
+	revoked  uint64             // grows when grants are taken back
+	leaving  bool               // no answer is taken any more
+	peers    map[string]*peer   // by ID
+	shown    map[string]*shown  // the calls of this member that have a record, by ID
+	over     map[string]bool    // of the records of calls as last listed, which have an outcome
+	taken    map[string]*answer // the answers that it took, by the names of their records
 }
 
 // A peer is another replica, as far as it was seen.
@@ -104,7 +93,7 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	}
 	m := &Member{
 		id: strings.ToLower(rand.Text()[:idLength]), store: store, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{}, holds: map[string]*holding{},
+		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{},
 	}
 	if opts != nil {
 		m.opts = *opts
@@ -149,8 +138,8 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 // Attach shares the calls that wait in a registry. It is called once, with a registry whose approval.Options have
 // the ID of the member as Replica.
 func (m *Member) Attach(r *registry.Registry) error {
-	if r == nil || m == nil || m.store == nil {
-		return errors.New("replica: a registry and a member are required")
+	if r == nil {
+		return errors.New("replica: a registry is required")
 	}
 	r.Approvals(m.ctx) // panics here, and not later, if it was not made with registry.New
 	m.mu.Lock()
@@ -170,11 +159,8 @@ func (m *Member) Attach(r *registry.Registry) error {
 	return nil
 }
 
-// attached returns the registry, nil if none is attached or there is no member.
+// attached returns the registry; nil if none is attached.
 func (m *Member) attached() *registry.Registry {
-	if m == nil {
-		return nil
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.registry
@@ -207,6 +193,7 @@ func (m *Member) run(at storage.Revision) {
 	ticker := time.NewTicker(m.opts.Every)
 	defer ticker.Stop()
 	beaten, swept := time.Now(), time.Now()
+	failing := false
 	for {
 		select {
 		case <-m.ctx.Done():
@@ -221,7 +208,7 @@ func (m *Member) run(at storage.Revision) {
 			if at, beat = m.beat(ctx, at); beat == nil {
 				beaten = time.Now()
 			}
-			err = errors.Join(beat, m.renew(ctx), m.look(ctx))
+			err = errors.Join(beat, m.look(ctx))
 		}
 		err = errors.Join(err, m.publish(ctx), m.takeAnswers(ctx))
 		if err == nil && time.Since(swept) >= sweepEvery {
@@ -229,24 +216,14 @@ func (m *Member) run(at storage.Revision) {
 			err = m.sweep(ctx)
 		}
 		cancel()
-		m.note(err)
-	}
-}
-
-// note logs that the store fails, and when it does no longer.
-func (m *Member) note(err error) {
-	if m.ctx.Err() != nil {
-		return
-	}
-	m.mu.Lock()
-	before := m.failing
-	m.failing = err != nil
-	m.mu.Unlock()
-	switch {
-	case err != nil && !before:
-		m.logger.Warn("replica: the store fails", "error", err)
-	case err == nil && before:
-		m.logger.Info("replica: the store is back")
+		switch {
+		case m.ctx.Err() != nil || failing == (err != nil):
+		case err != nil:
+			m.logger.Warn("replica: the store fails", "error", err)
+		default:
+			m.logger.Info("replica: the store is back")
+		}
+		failing = err != nil
 	}
 }
 
@@ -272,7 +249,7 @@ func (m *Member) beat(ctx context.Context, at storage.Revision) (storage.Revisio
 
 // look notices which other members there are.
 func (m *Member) look(ctx context.Context) error {
-	there := map[string]bool{}
+	now := map[string]*peer{}
 	for name, err := range m.store.Names(ctx, memberPrefix) {
 		if err != nil {
 			return err
@@ -281,34 +258,25 @@ func (m *Member) look(ctx context.Context) error {
 		if id == m.id {
 			continue
 		}
-		there[id] = true
 		m.mu.Lock()
-		var known storage.Revision
-		if p := m.peers[id]; p != nil {
-			known = p.revision
-		}
+		known := m.peers[id]
 		m.mu.Unlock()
-		r, err := m.store.Load(ctx, name, known)
-		if errors.Is(err, storage.ErrNotFound) {
-			there[id] = false
-			continue
+		if known == nil {
+			known = &peer{}
 		}
-		if err != nil {
+		switch r, err := m.store.Load(ctx, name, known.revision); {
+		case errors.Is(err, storage.ErrNotFound):
+		case err != nil:
 			return err
-		}
-		if r.Revision != known {
-			m.mu.Lock()
-			m.peers[id] = &peer{r.Revision, time.Now(), urlIn(r.Data)}
-			m.mu.Unlock()
+		case r.Revision == known.revision:
+			now[id] = known
+		default:
+			now[id] = &peer{r.Revision, time.Now(), urlIn(r.Data)}
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for id := range m.peers {
-		if !there[id] {
-			delete(m.peers, id)
-		}
-	}
+	m.peers = now
 	return nil
 }
 
@@ -320,11 +288,9 @@ type memberRecord struct {
 // urlIn returns the URL in the record of a member; nil if there is none.
 func urlIn(data []byte) *url.URL {
 	var r memberRecord
-	if json.Unmarshal(data, &r) != nil || r.URL == "" {
-		return nil
-	}
+	_ = json.Unmarshal(data, &r)
 	u, err := url.Parse(r.URL)
-	if err != nil {
+	if err != nil || r.URL == "" {
 		return nil
 	}
 	return u
@@ -403,7 +369,7 @@ func (m *Member) knows(id string) bool {
 // breaks off those that still run then. What waits for approval ends with the registry. Close returns the error of ctx if
 // it had to break off calls, or one of the store if the records stay; then the others notice within 20 seconds.
 func (m *Member) Close(ctx context.Context) error {
-	if m == nil || m.store == nil {
+	if m == nil {
 		return nil
 	}
 	m.mu.Lock()
@@ -425,9 +391,7 @@ func (m *Member) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	m.cancel()
-	if t, ok := m.proxy.(*http.Transport); ok {
-		t.CloseIdleConnections()
-	}
+	m.proxy.CloseIdleConnections()
 	<-made
 	m.tasks.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -443,7 +407,7 @@ func (m *Member) Close(ctx context.Context) error {
 	for _, name := range names {
 		err = errors.Join(err, m.remove(ctx, name))
 	}
-	return errors.Join(err, m.release(ctx))
+	return err
 }
 
 // remove deletes a record, if it is there.

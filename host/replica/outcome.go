@@ -69,28 +69,22 @@ func (o *outcome) result() (*mcp.CallToolResult, error) {
 	case kindDenied:
 		return nil, &approval.DeniedError{Tool: w.Tool, Reason: w.Reason}
 	}
-	return nil, &CallError{Text: w.Text, Made: w.Made, Kind: w.Class}
+	return nil, &callError{w}
 }
 
-// A CallError is the error of a call that another replica has made, where it is none of package
+// A callError is the error of a call that another replica has made, where it is none of package
 // approval. Its text, [mcp.OutcomeOf] and [failure.Of] are those of the error there.
-type CallError struct {
-	Text string        // what the error says
-	Made mcp.Outcome   // what is known of the call
-	Kind failure.Class // what kind of failure it is
-}
+type callError struct{ was *wireError }
 
-func (e *CallError) Error() string { return e.Text }
+func (e *callError) Error() string { return e.was.Text }
 
-// Outcome returns Made.
-func (e *CallError) Outcome() mcp.Outcome { return e.Made }
+func (e *callError) Outcome() mcp.Outcome { return e.was.Made }
 
-// Class returns Kind.
-func (e *CallError) Class() failure.Class { return e.Kind }
+func (e *callError) Class() failure.Class { return e.was.Class }
 
 // Is reports whether the call ended with its deadline or was cancelled, as errors of package context say.
-func (e *CallError) Is(target error) bool {
-	return target == context.DeadlineExceeded && e.Kind == failure.Timeout || target == context.Canceled && e.Kind == failure.Cancelled
+func (e *callError) Is(target error) bool {
+	return target == context.DeadlineExceeded && e.was.Class == failure.Timeout || target == context.Canceled && e.was.Class == failure.Cancelled
 }
 
 // storeError is the error of a store that fails.

@@ -291,7 +291,6 @@ var types = []any{
 	(*record.Error)(nil),
 	(*record.Patch)(nil),
 	(*record.Record)(nil),
-	(*replica.CallError)(nil),
 	(*replica.Member)(nil),
 	(*host.CallCounts)(nil),
 	(*host.ChangedError)(nil),
