@@ -12,6 +12,16 @@ func New(data []byte, root Node) *Document {
 	return &Document{Root: root, data: data, lines: lineStarts(data), made: true}
 }
 
+// Offset returns the byte offset of a line and a column, which count from 1; the nearest in
+// the file if there is no such place.
+func (d *Document) Offset(line, column int) int {
+	start := int(d.lines[min(max(line, 1), len(d.lines))-1])
+	if start == 0 {
+		start = markEnd(d.data, len(d.data))
+	}
+	return min(start+max(column, 1)-1, len(d.data))
+}
+
 // appendMade is appendJSON for a value whose source is not JSON.
 func appendMade(dst []byte, n *Node) []byte {
 	switch n.Kind {

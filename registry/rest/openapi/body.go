@@ -34,7 +34,7 @@ func (b *builder) body() *loss {
 		l = b.content(given, required)
 	}
 	if l != nil && !required {
-		b.note(l.at, LostParameter, "the body: "+l.reason)
+		b.note(l.at, "parameter", "the body: "+l.reason)
 		l = nil
 	}
 	return l
@@ -169,7 +169,7 @@ func (b *builder) spread(typ string, members []member, encoding *node, fields bo
 			if m.required {
 				return l
 			}
-			b.note(l.at, LostParameter, l.reason)
+			b.note(l.at, "parameter", l.reason)
 			continue
 		}
 		p.Schema = one.raw

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
 func TestBodies(t *testing.T) {
@@ -77,18 +76,18 @@ func TestBodyProblems(t *testing.T) {
 	const form = `application/x-www-form-urlencoded: {schema: {properties: {f: {type: string, format: binary}, n: {}}}}`
 	for _, c := range []struct {
 		name, method, body string
-		lost               openapi.Lost
+		lost               string
 		place, reason      string
 	}{
-		{"XML", "post", `{content: {application/xml: {}}}`, openapi.LostParameter, "", "none of JSON"},
-		{"XML that is required", "post", `{required: true, content: {application/xml: {}}}`, openapi.LostOperation, "", "none of JSON"},
-		{"of a GET", "get", `{content: {application/json: {}}}`, openapi.LostParameter, "", "GET has no body"},
-		{"a file", "post", `{content: {` + form + `}}`, openapi.LostParameter, "/content/application~1x-www-form-urlencoded/schema/properties/f", "a file"},
+		{"XML", "post", `{content: {application/xml: {}}}`, "parameter", "", "none of JSON"},
+		{"XML that is required", "post", `{required: true, content: {application/xml: {}}}`, "operation", "", "none of JSON"},
+		{"of a GET", "get", `{content: {application/json: {}}}`, "parameter", "", "GET has no body"},
+		{"a file", "post", `{content: {` + form + `}}`, "parameter", "/content/application~1x-www-form-urlencoded/schema/properties/f", "a file"},
 		{"files", "post", `{content: {multipart/form-data: {schema: {required: [f], properties: {f: {type: array, items: {type: string, contentMediaType: image/png}}}}}}}`,
-			openapi.LostParameter, "/content/multipart~1form-data/schema/properties/f", "a file"},
+			"parameter", "/content/multipart~1form-data/schema/properties/f", "a file"},
 		{"a file that is required", "post", `{required: true, content: {multipart/form-data: {schema: {required: [f], properties: {f: {type: string, format: binary}}}}}}`,
-			openapi.LostOperation, "/content/multipart~1form-data/schema/properties/f", "a file"},
-		{"away", "post", `{required: true, content: {application/json: {schema: {$ref: "other.yaml#/a"}}}}`, openapi.LostOperation, "/content/application~1json/schema", "leaves the document"},
+			"operation", "/content/multipart~1form-data/schema/properties/f", "a file"},
+		{"away", "post", `{required: true, content: {application/json: {schema: {$ref: "other.yaml#/a"}}}}`, "operation", "/content/application~1json/schema", "leaves the document"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, problems := parse(t, head+"paths: {/a: {"+c.method+": {operationId: a, requestBody: "+c.body+"}}, /b: {get: {operationId: b}}}", nil)

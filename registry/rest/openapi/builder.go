@@ -25,11 +25,11 @@ type builder struct {
 
 type note struct {
 	at     *node
-	lost   Lost
+	lost   string
 	reason string
 }
 
-func (b *builder) note(at *node, what Lost, reason string) {
+func (b *builder) note(at *node, what string, reason string) {
 	b.notes = append(b.notes, note{at, what, reason})
 }
 
@@ -113,7 +113,7 @@ func (b *builder) drop(refused []rest.Problem) (*node, string) {
 	b.endpoint.Params, b.places = nil, nil
 	for i, p := range params {
 		if reason, gone := reasons[i]; gone {
-			b.note(places[i], LostParameter, reason)
+			b.note(places[i], "parameter", reason)
 			continue
 		}
 		b.endpoint.Params, b.places = append(b.endpoint.Params, p), append(b.places, places[i])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
@@ -25,34 +26,20 @@ type document struct {
 // could not be taken over. The API passes [rest.New] once it has a BaseURL and an
 // endpoint; if the document gives none, a Problem says so.
 //
-// The error is a [*DocumentError] or an [*OptionError]. Parse keeps nothing of the
+// The error is a [*DocumentError], or says which option cannot be used. Parse keeps nothing of the
 // document. It is safe for concurrent use.
 func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 	d := &document{}
 	if opts != nil {
 		d.opts = *opts
 	}
-	if d.opts.MaxBytes <= 0 {
-		d.opts.MaxBytes = defaultMaxBytes
-	}
-	if d.opts.MaxEndpoints <= 0 {
-		d.opts.MaxEndpoints = defaultMaxEndpoints
-	}
 	if name := d.opts.Name; name != nameOf(name, 128) {
-		return nil, nil, &OptionError{"Name", plain.Quote(name) + " has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128"}
+		return nil, nil, optionError("Name", plain.Quote(name)+" has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128")
 	}
-	include, err := compileFilters("Include", d.opts.Include)
-	if err != nil {
-		return nil, nil, err
+	if len(text) > jsonc.MaxSize {
+		return nil, nil, &DocumentError{Reason: fmt.Sprintf("is longer than %d bytes", jsonc.MaxSize)}
 	}
-	exclude, err := compileFilters("Exclude", d.opts.Exclude)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(text) > d.opts.MaxBytes {
-		return nil, nil, &DocumentError{Reason: fmt.Sprintf("is longer than %d bytes, see Options.MaxBytes", d.opts.MaxBytes)}
-	}
-	raw, err := asJSON(text, d.opts.MaxBytes)
+	raw, err := asJSON(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,10 +47,7 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 	if err := d.checkVersion(); err != nil {
 		return nil, nil, err
 	}
-	ops := d.operations(func(op *operation) bool {
-		return (len(include) == 0 || anyFits(include, op)) && !anyFits(exclude, op)
-	})
-
+	ops := d.operations()
 	info := d.root.get("info")
 	api := &rest.API{
 		Name:        d.apiName(info.get("title").text()),
@@ -76,14 +60,14 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 		return nil, nil, err
 	}
 	for _, op := range ops {
-		if len(api.Endpoints) == d.opts.MaxEndpoints {
-			d.problems.add(op, op.at, LostOperation, fmt.Sprintf(
-				"there are %d endpoints already, see Options.MaxEndpoints; those behind are left out, too", d.opts.MaxEndpoints))
+		if len(api.Endpoints) == maxEndpoints {
+			d.problems.add(op, op.at, "operation", fmt.Sprintf(
+				"there are %d endpoints already; those behind are left out, too: choose by Options.Include", maxEndpoints))
 			break
 		}
 		e, l := d.endpoint(api, op)
 		if l != nil {
-			d.problems.add(op, l.at, LostOperation, l.reason)
+			d.problems.add(op, l.at, "operation", l.reason)
 			continue
 		}
 		api.Endpoints = append(api.Endpoints, *e)

@@ -51,7 +51,8 @@ func one(t *testing.T, text string) rest.Endpoint {
 func refused(t *testing.T, text string, opts openapi.Options, option string) error {
 	t.Helper()
 	_, _, err := openapi.Parse([]byte(text), &opts)
-	assert.Equal(t, assert.As[*openapi.OptionError](t, err, "%+v", opts).Option, option, "%+v", opts)
+	assert.True(t, err != nil, "%+v is refused", opts)
+	assert.Contains(t, err.Error(), "openapi: option "+option+": ")
 	return err
 }
 
@@ -67,7 +68,7 @@ func same(t *testing.T, what string, got any, want string) {
 }
 
 // problem checks that there is exactly one problem, and what it is.
-func problem(t *testing.T, problems []openapi.Problem, lost openapi.Lost, place, reason string) {
+func problem(t *testing.T, problems []openapi.Problem, lost string, place, reason string) {
 	t.Helper()
 	assert.Equal(t, len(problems), 1)
 	assert.Equal(t, problems[0].Lost, lost, "what is lost (%s)", problems[0].Reason)

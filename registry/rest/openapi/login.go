@@ -51,7 +51,7 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	for _, name := range d.keysLast(wanted) {
 		at, i := schemes.get(name), slices.Index(wanted, name)
 		if at == nil {
-			return &OptionError{fmt.Sprintf("Security[%d]", i), "the document has no security scheme " + plain.Quote(name)}
+			return optionError(fmt.Sprintf("Security[%d]", i), "the document has no security scheme "+plain.Quote(name))
 		}
 		l := d.logIn(api, at)
 		if l == nil {
@@ -59,9 +59,9 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 			continue
 		}
 		if d.opts.Security != nil {
-			return &OptionError{fmt.Sprintf("Security[%d]", i), l.reason}
+			return optionError(fmt.Sprintf("Security[%d]", i), l.reason)
 		}
-		d.problems.add(nil, l.at, LostNothing, l.reason)
+		d.problems.add(nil, l.at, "", l.reason)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 	api.Auth, api.Headers = trial.Auth, trial.Headers
 	// Not while it is only tried.
 	if note != "" && api.BaseURL != "" {
-		d.problems.add(nil, s, LostNothing, note)
+		d.problems.add(nil, s, "", note)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type operation struct {
 func (op *operation) String() string { return plain.Line(op.method + " " + op.path) }
 
 // operations returns the operations that are wanted, in the order of the document.
-func (d *document) operations(wanted func(*operation) bool) []*operation {
+func (d *document) operations() []*operation {
 	var ops []*operation
 	for _, at := range d.root.get("paths").each() {
 		if strings.HasPrefix(at.key, "x-") {
@@ -36,7 +36,7 @@ func (d *document) operations(wanted func(*operation) bool) []*operation {
 		}
 		item, l := d.resolve(at)
 		if l != nil {
-			d.problems.add(&operation{method: "all of", path: at.key}, l.at, LostOperation, l.reason)
+			d.problems.add(&operation{method: "all of", path: at.key}, l.at, "operation", l.reason)
 			continue
 		}
 		for _, m := range item.each() {
@@ -51,15 +51,15 @@ func (d *document) operations(wanted func(*operation) bool) []*operation {
 			if l == nil {
 				op.at, op.id = own, own.get("operationId").text()
 			}
-			if !wanted(op) {
+			if !d.included(op) {
 				continue
 			}
 			if l != nil {
-				d.problems.add(op, l.at, LostOperation, l.reason)
+				d.problems.add(op, l.at, "operation", l.reason)
 				continue
 			}
 			if len(ops) == maxOperations {
-				d.problems.add(op, m, LostOperation, "there are too many operations; those behind are left out, too")
+				d.problems.add(op, m, "operation", "there are too many operations; those behind are left out, too")
 				return ops
 			}
 			ops = append(ops, op)

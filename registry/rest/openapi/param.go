@@ -47,7 +47,7 @@ func (b *builder) params() *loss {
 		at := found[key]
 		if key.in == rest.InPath {
 			if !inPath[key.name] {
-				b.note(at, LostParameter, "the path has no {"+plain.Quote(key.name)+"}")
+				b.note(at, "parameter", "the path has no {"+plain.Quote(key.name)+"}")
 				continue
 			}
 			delete(inPath, key.name)
@@ -57,7 +57,7 @@ func (b *builder) params() *loss {
 			if at.get("required").isTrue() || key.in == rest.InPath {
 				return l
 			}
-			b.note(l.at, LostParameter, l.reason)
+			b.note(l.at, "parameter", l.reason)
 			continue
 		}
 		if p != nil {
@@ -66,7 +66,7 @@ func (b *builder) params() *loss {
 	}
 	for _, name := range orderedPlaceholders(b.op.path) {
 		if inPath[name] {
-			b.note(b.op.at, LostNothing, "the parameter "+plain.Quote(name)+" of the path is not described; it is taken for a text")
+			b.note(b.op.at, "", "the parameter "+plain.Quote(name)+" of the path is not described; it is taken for a text")
 			b.add(rest.Param{Name: name, In: rest.InPath, Required: true}, b.op.at, nil)
 		}
 	}
@@ -91,7 +91,7 @@ func (b *builder) param(key placed, at *node) (*rest.Param, []*def, *loss) {
 	}
 	if scheme := b.login.keys[key]; scheme != "" {
 		if !b.login.uses(scheme) {
-			b.note(at, LostParameter, "it is the login "+plain.Quote(scheme)+", which is nothing for a model to know")
+			b.note(at, "parameter", "it is the login "+plain.Quote(scheme)+", which is nothing for a model to know")
 		}
 		return nil, nil, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
 func TestParameters(t *testing.T) {
@@ -86,23 +85,23 @@ paths:
 func TestParameterProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, params  string
-		lost          openapi.Lost
+		lost          string
 		place, reason string
 	}{
-		{"no name", `{in: query}`, openapi.LostParameter, "/0", "has a name"},
-		{"no place", `{name: a}`, openapi.LostParameter, "/0", `no place ""`},
-		{"another place", `{name: a, in: body}`, openapi.LostParameter, "/0", `no place "body"`},
-		{"a style of another place", `{name: a, in: header, style: deepObject}`, openapi.LostParameter, "/0/style", "deepObject"},
-		{"a style that cannot be sent", `{name: a, in: query, style: deepObject}`, openapi.LostParameter, "/0/style", "deepObject"},
-		{"required, of no use", `{name: a, in: header, required: true, style: deepObject}`, openapi.LostOperation, "/0/style", "deepObject"},
-		{"a header of the connection", `{name: Host, in: header}`, openapi.LostParameter, "/0", "belongs to the connection"},
-		{"a header of the connection that is required", `{name: Host, in: header, required: true}`, openapi.LostOperation, "/0", "belongs to the connection"},
-		{"in no path", `{name: a, in: path, required: true}`, openapi.LostParameter, "/0", "the path has no"},
-		{"two contents", `{name: a, in: query, content: {application/json: {}, text/plain: {}}}`, openapi.LostParameter, "/0", "one content"},
-		{"XML", `{name: a, in: query, content: {application/xml: {}}}`, openapi.LostParameter, "/0", "only JSON"},
-		{"to nothing", `{$ref: "#/components/parameters/no"}`, openapi.LostOperation, "/0", "leads to nothing"},
-		{"a schema that is none", `{name: a, in: query, schema: [1]}`, openapi.LostParameter, "/0/schema", "a schema is an object"},
-		{"a schema that is refused", `{name: a, in: query, schema: {type: string, minLength: -1}}`, openapi.LostParameter, "/0/schema", "cannot be used"},
+		{"no name", `{in: query}`, "parameter", "/0", "has a name"},
+		{"no place", `{name: a}`, "parameter", "/0", `no place ""`},
+		{"another place", `{name: a, in: body}`, "parameter", "/0", `no place "body"`},
+		{"a style of another place", `{name: a, in: header, style: deepObject}`, "parameter", "/0/style", "deepObject"},
+		{"a style that cannot be sent", `{name: a, in: query, style: deepObject}`, "parameter", "/0/style", "deepObject"},
+		{"required, of no use", `{name: a, in: header, required: true, style: deepObject}`, "operation", "/0/style", "deepObject"},
+		{"a header of the connection", `{name: Host, in: header}`, "parameter", "/0", "belongs to the connection"},
+		{"a header of the connection that is required", `{name: Host, in: header, required: true}`, "operation", "/0", "belongs to the connection"},
+		{"in no path", `{name: a, in: path, required: true}`, "parameter", "/0", "the path has no"},
+		{"two contents", `{name: a, in: query, content: {application/json: {}, text/plain: {}}}`, "parameter", "/0", "one content"},
+		{"XML", `{name: a, in: query, content: {application/xml: {}}}`, "parameter", "/0", "only JSON"},
+		{"to nothing", `{$ref: "#/components/parameters/no"}`, "operation", "/0", "leads to nothing"},
+		{"a schema that is none", `{name: a, in: query, schema: [1]}`, "parameter", "/0/schema", "a schema is an object"},
+		{"a schema that is refused", `{name: a, in: query, schema: {type: string, minLength: -1}}`, "parameter", "/0/schema", "cannot be used"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, head+"paths:\n  /a:\n    get:\n      operationId: a\n      parameters:\n        - "+c.params+
@@ -110,7 +109,7 @@ func TestParameterProblems(t *testing.T) {
 			problem(t, problems, c.lost, "/paths/~1a/get/parameters"+c.place, c.reason)
 			assert.Equal(t, problems[0].Operation, "GET /a", "the problem is of")
 			want := 2
-			if c.lost == openapi.LostOperation {
+			if c.lost == "operation" {
 				want = 1
 			}
 			assert.Equal(t, len(api.Endpoints), want)
@@ -123,6 +122,6 @@ func TestParameterProblems(t *testing.T) {
 
 func TestPathParameterWithoutDescription(t *testing.T) {
 	api, problems := parse(t, head+`paths: {"/a/{b}": {get: {operationId: a}}}`, nil)
-	problem(t, problems, openapi.LostNothing, "/paths/~1a~1{b}/get", "not described")
+	problem(t, problems, "", "/paths/~1a~1{b}/get", "not described")
 	same(t, "params", api.Endpoints[0].Params, `[{"name":"b","in":"path","required":true}]`)
 }

@@ -20,28 +20,19 @@ type Problem struct {
 	// Place is where in the document it is, as a JSON pointer (RFC 6901). Empty: the
 	// whole.
 	Place string
-	// Lost is what was left out.
-	Lost Lost
+	// Lost is what was left out: an "operation", a "parameter" (or a body that is not
+	// required, or a member of it), or a "keyword" of a schema or of another object. Empty:
+	// nothing; something is to be known or done.
+	Lost string
 	// Reason says why, and what to do about it.
 	Reason string
 }
 
-// Lost says what a [Problem] has cost.
-type Lost string
-
-// The kinds of losses.
-const (
-	LostNothing   Lost = ""          // something is to be known or done
-	LostOperation Lost = "operation" // there is no endpoint
-	LostParameter Lost = "parameter" // a parameter or a body that is not required, or a member of it
-	LostKeyword   Lost = "keyword"   // a member of a schema, or of another object, without a meaning
-)
-
 // String returns the problem on one line.
 func (p Problem) String() string {
 	text := p.Reason
-	if p.Lost != LostNothing {
-		text = string(p.Lost) + " left out: " + text
+	if p.Lost != "" {
+		text = p.Lost + " left out: " + text
 	}
 	if p.Place != "" {
 		text = "#" + p.Place + ": " + text
@@ -71,13 +62,17 @@ func (e *DocumentError) Error() string {
 
 func (e *DocumentError) Unwrap() error { return e.Err }
 
+func optionError(option, reason string) error {
+	return fmt.Errorf("openapi: option %s: %s", option, reason)
+}
+
 // problems collects problems up to a limit.
 type problems struct {
 	list []Problem
 	more int
 }
 
-func (p *problems) add(op *operation, at *node, what Lost, reason string) {
+func (p *problems) add(op *operation, at *node, what string, reason string) {
 	if len(p.list) == maxProblems {
 		p.more++
 		return

@@ -138,7 +138,7 @@ func (d *document) withoutMisfit(at *node, raw, whole []byte) []byte {
 	if err == nil {
 		return raw
 	}
-	d.problems.add(nil, at, LostKeyword, "the default does not fit the schema: "+plain.Line(err.Error()))
+	d.problems.add(nil, at, "keyword", "the default does not fit the schema: "+plain.Line(err.Error()))
 	out := []byte{'{'}
 	for _, m := range root.each() {
 		if m.key != "default" {

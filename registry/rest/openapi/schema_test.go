@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
 // schemaOf returns what becomes of the schema of a parameter.
@@ -142,7 +141,7 @@ func TestKeywordProblems(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, head+"paths: {/a: {get: {operationId: a, parameters: [{name: p, in: query, schema: "+c.schema+"}]}}}", nil)
-			problem(t, problems, openapi.LostKeyword, "/paths/~1a/get/parameters/0/schema"+c.place, c.reason)
+			problem(t, problems, "keyword", "/paths/~1a/get/parameters/0/schema"+c.place, c.reason)
 			same(t, "schema", api.Endpoints[0].Params[0].Schema, c.want)
 		})
 	}
@@ -167,7 +166,7 @@ func TestSchemaLosses(t *testing.T) {
 			if c.place == "*" {
 				place = "/info/title"
 			}
-			problem(t, problems, openapi.LostParameter, place, c.reason)
+			problem(t, problems, "parameter", place, c.reason)
 		})
 	}
 }

@@ -126,7 +126,7 @@ func (w *schemaWriter) keyword(at, m *node, hidden map[string]bool, null bool) *
 		return nil
 	}
 	if !fitsShape(what, m) {
-		w.problems.add(nil, m, LostKeyword, "it is not what "+m.key+" has to be")
+		w.problems.add(nil, m, "keyword", "it is not what "+m.key+" has to be")
 		return nil
 	}
 	switch what {
@@ -231,7 +231,7 @@ func (w *schemaWriter) types(at *node) ([]string, bool) {
 func (w *schemaWriter) typ(at, m *node, null bool) {
 	known, ok := w.types(at)
 	if !ok {
-		w.problems.add(nil, m, LostKeyword, "JSON Schema has no type "+plain.Quote(string(m.raw)))
+		w.problems.add(nil, m, "keyword", "JSON Schema has no type "+plain.Quote(string(m.raw)))
 		return
 	}
 	if null {
@@ -269,7 +269,7 @@ func (w *schemaWriter) list(m *node, hidden map[string]bool, null bool) {
 		}
 	case "enum":
 		if len(m.each()) == 0 {
-			w.problems.add(nil, m, LostKeyword, "an enum has values")
+			w.problems.add(nil, m, "keyword", "an enum has values")
 			return
 		}
 		for _, v := range m.each() {

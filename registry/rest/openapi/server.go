@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"bytes"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -14,24 +13,19 @@ import (
 func (d *document) baseURL() (string, error) {
 	if base := d.opts.BaseURL; base != "" {
 		if reason := refusedAPI(&rest.API{Name: "api", BaseURL: base}); reason != "" {
-			return "", &OptionError{"BaseURL", reason}
+			return "", optionError("BaseURL", reason)
 		}
 		return base, nil
 	}
 	servers := d.root.get("servers")
 	if len(servers.each()) == 0 {
-		d.problems.add(nil, d.root, LostNothing, "the document names no server: set Options.BaseURL")
+		d.problems.add(nil, d.root, "", "the document names no server: set Options.BaseURL")
 		return "", nil
 	}
-	if d.opts.Server < 0 || d.opts.Server >= len(servers.each()) {
-		d.problems.add(nil, servers, LostNothing, fmt.Sprintf(
-			"there is no server %d, the last is %d: change Options.Server, or set Options.BaseURL", d.opts.Server, len(servers.each())-1))
-		return "", nil
-	}
-	server := servers.each()[d.opts.Server]
+	server := servers.each()[0]
 	base, reason := d.serverURL(server)
 	if reason != "" {
-		d.problems.add(nil, server, LostNothing, reason+": set Options.BaseURL")
+		d.problems.add(nil, server, "", reason+": set Options.BaseURL")
 	}
 	return base, nil
 }
@@ -48,12 +42,9 @@ func (d *document) serverURL(server *node) (base, reason string) {
 			break
 		}
 		name, after, closed := strings.Cut(behind, "}")
-		value, given := d.opts.Variables[name]
-		if !given {
-			value = server.get("variables").get(name).get("default").text()
-		}
+		value := server.get("variables").get(name).get("default").text()
 		if !closed || value == "" {
-			return "", "the variable " + plain.Quote(name) + " of the server's URL has no value, see Options.Variables"
+			return "", "the variable " + plain.Quote(name) + " of the server's URL has no value"
 		}
 		b.WriteString(value)
 		text = after
@@ -106,9 +97,8 @@ func (d *document) sameServer(op *operation) *loss {
 }
 
 func (d *document) mainServer() *node {
-	servers := d.root.get("servers").each()
-	if d.opts.Server < 0 || d.opts.Server >= len(servers) {
-		return nil
+	if servers := d.root.get("servers").each(); len(servers) > 0 {
+		return servers[0]
 	}
-	return servers[d.opts.Server]
+	return nil
 }
