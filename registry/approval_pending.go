@@ -95,7 +95,7 @@ type outcome struct {
 func newOutcome(res *mcp.CallToolResult, err error) (o outcome) {
 	o = outcome{detached(res), err, maxKept + 1}
 	defer func() { _ = recover() }() // of a native tool's own types: too large to be kept
-	o.memory = result.Memory(res, maxKept) + memoryOfError(err, maxKept)
+	o.memory = memoryOfResult(res) + memoryOfError(err)
 	return o
 }
 
@@ -319,8 +319,43 @@ func (a *approvals) announce() {
 	a.changed = make(chan struct{})
 }
 
-// How much memory something takes is estimated, rather as more than as less. A number
-// beyond the bound that is given says only that it is more.
+// How much memory something takes is estimated, rather as more than as less.
+
+// memoryOfResult returns about how many bytes a result takes: its texts and bytes, and 64
+// times what is left as JSON, for so much a decoded _meta can take. It panics for holes.
+func memoryOfResult(res *mcp.CallToolResult) int {
+	if res == nil {
+		return 0
+	}
+	total, rest := 0, *res
+	rest.Content = make([]mcp.Content, len(res.Content))
+	for i, block := range res.Content {
+		switch c := block.(type) {
+		case *mcp.TextContent:
+			b := *c
+			total, b.Text, block = total+len(b.Text), "", &b
+		case *mcp.ImageContent:
+			b := *c
+			total, b.Data, block = total+len(b.Data), nil, &b
+		case *mcp.AudioContent:
+			b := *c
+			total, b.Data, block = total+len(b.Data), nil, &b
+		case *mcp.EmbeddedResource:
+			b, r := *c, *c.Resource
+			total += len(r.Text) + len(r.Blob)
+			r.Text, r.Blob, b.Resource, block = "", nil, &r, &b
+		}
+		rest.Content[i] = block
+	}
+	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
+		total, rest.StructuredContent = total+len(raw), nil
+	}
+	data, err := json.Marshal(&rest)
+	if err != nil {
+		return maxKept + 1
+	}
+	return total + 64*len(data)
+}
 
 // memory returns about how many bytes a definition takes.
 func (d *Definition) memory() int {
@@ -340,7 +375,7 @@ const errorOverhead = 512
 
 // memoryOfError returns about how many bytes an error takes, as far as that can be
 // known: those that hold what a server sent are.
-func memoryOfError(err error, most int) int {
+func memoryOfError(err error) int {
 	if err == nil {
 		return 0
 	}
@@ -355,10 +390,10 @@ func memoryOfError(err error, most int) int {
 		total += len(answered.Message) + len(answered.Data)
 	}
 	if errors.As(err, &output) && output != nil {
-		total += result.Memory(output.Result, most)
+		total += memoryOfResult(output.Result)
 	}
 	if errors.As(err, &unusable) && unusable != nil {
-		total += result.Memory(unusable.Result, most)
+		total += memoryOfResult(unusable.Result)
 	}
 	if errors.As(err, &panicked) && panicked != nil {
 		total += len(panicked.Stack)

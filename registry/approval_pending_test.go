@@ -82,7 +82,7 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 		max, end int
 	}{
 		{"small", 7, 7},
-		{strings.Repeat("x", smallKept/64*9), 200, 7},
+		{strings.Repeat("x", smallKept/64*8), 200, 7},
 	} {
 		r, ask := asking(t, approval.Options{MaxPending: c.max}, c.answer)
 		var ids []string
@@ -161,7 +161,7 @@ func placed(e entry) *entry { return (&offer{entry: e}).place(nil) }
 func TestApprovalArgumentsAreBounded(t *testing.T) {
 	r, _ := asking(t, approval.Options{}, "answer")
 	e := r.Snapshot().find("tool")
-	args := make(json.RawMessage, smallKept/64*9)
+	args := make(json.RawMessage, smallKept/64*8)
 	call := func(n int) error {
 		args[0] = byte(n)
 		return r.approvals.hold(t.Context(), e, args, "")
@@ -224,7 +224,7 @@ func TestHeldCallsCountTheirDefinitions(t *testing.T) {
 	r, _ := asking(t, approval.Options{}, "answer")
 	var err error
 	for n := range 8 {
-		e := placed(entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", smallKept/64*9+n)}})
+		e := placed(entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", smallKept/64*8+n)}})
 		err = r.approvals.hold(t.Context(), e, json.RawMessage(fmt.Sprint(n)), "")
 	}
 	assert.As[*approval.DeniedError](t, err, "the eighth call with a large definition")

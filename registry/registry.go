@@ -62,8 +62,8 @@ type Options struct {
 	Results *result.Options
 }
 
-// New returns a registry that is empty, but for the tool read_result if results
-// are kept, see [result.Options].
+// New returns a registry that is empty, but for the tool read_result if there are
+// [Options].Results.
 func New(opts *Options) *Registry {
 	var o Options
 	if opts != nil {
@@ -92,7 +92,7 @@ func New(opts *Options) *Registry {
 	r.snapshot.Store(first)
 	r.chain.Store(new(chain))
 	r.Use(o.Middleware...)
-	if r.results.Keeps() {
+	if r.results != nil {
 		_ = r.Add(newReader(r.results)) // nothing else is listed yet
 	}
 	return r

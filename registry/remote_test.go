@@ -171,7 +171,7 @@ func wildTransport(t *testing.T, way string, first uint64) mcp.Transport {
 // keepsRaw checks as many results and definitions of a server.
 func keepsRaw(t *testing.T, way string, first uint64, count int) {
 	tools := remotes(t, "wild", newClient(t, "wild", wildTransport(t, way, first)))
-	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: policy.Cautious(), Results: &result.Options{MaxBytes: -1, MaxMedia: -1}})
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: policy.Cautious(), Results: &result.Options{MaxBytes: -1}})
 	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
 		return next(ctx, call)
 	}))
@@ -236,7 +236,6 @@ func TestRawOfShapedResults(t *testing.T) {
 		{name: "edited by middleware", use: edit, answer: text("")},
 		{name: "cut", results: bounded, answer: long},
 		{name: "wrapped", results: &result.Options{Wrap: true}, answer: text("")},
-		{name: "in another form", results: &result.Options{Form: result.FormContent}, answer: `{"content":[],"structuredContent":{}}`},
 		{name: "a secret in a text", results: redacts, answer: `{"content":[{"type":"text","text":"` + token + `"}]}`},
 		{name: "a secret in structured content", results: redacts, answer: `{"content":[],"structuredContent":{"a":"` + token + `"}}`},
 		{name: "a secret in an unknown member", results: redacts, answer: text(`,"x":"` + token + `"`)},
@@ -357,7 +356,7 @@ func hiding(t *testing.T) registry.Tool {
 // A model is given nothing of an untrusted server that people cannot see.
 func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 	const structured = `{"n": 1.0, "said":"` + hidesNone + ` "}`
-	for _, opts := range []*result.Options{nil, {}, {Wrap: true}, {Form: result.FormStructured}} {
+	for _, opts := range []*result.Options{nil, {}, {Wrap: true}} {
 		r := registry.New(&registry.Options{Results: opts, Ledger: ledger.New(nil)})
 		var raw string // as middleware gets it
 		r.Use(around(func(ctx context.Context, c *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {

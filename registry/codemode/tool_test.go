@@ -36,7 +36,7 @@ func TestTool(t *testing.T) {
 	large := remote{server: "s", name: "large", call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return textResult(`["` + strings.Repeat("x", 1<<20) + `"]`), nil
 	}}
-	r := newRegistry(t, &registry.Options{Results: &result.Options{Wrap: true, Form: result.FormContent}}, fails, structured, image, large)
+	r := newRegistry(t, &registry.Options{Results: &result.Options{Wrap: true}}, fails, structured, image, large)
 	c := newRunner(t, r, nil)
 	assert.OK(t, r.Add(c.Tool(nil)))
 	for _, test := range []struct{ args, want string }{

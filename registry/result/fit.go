@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -19,185 +19,111 @@ const (
 	maxNote = 300
 )
 
-// A fitting makes one result fit into its limits.
+// A fitting makes one result fit into its limit.
 type fitting struct {
-	results  *Shaper
-	res      *mcp.CallToolResult
-	raw      json.RawMessage // the structured content; nil if there is none
-	hasText  bool
-	envelope *envelope
-	keep     func() string // Keeps the result and returns the handle
-	handle   string
-	tried    bool // to keep it
-	tokens   bool // tokens are counted
+	shaper *Shaper
+	res    *mcp.CallToolResult
+	keep   func() string // keeps the result and returns the handle
+	handle string
+	tried  bool // to keep it
 }
 
-// fit returns res, which is in its form, within its limits and the envelope.
+// fit returns res within its limit and the envelope.
 func (r *Shaper) fit(ctx context.Context, from From, res *mcp.CallToolResult, env *envelope) *mcp.CallToolResult {
 	raw := structured(res)
-	counted := r.limit.tokens != noLimit
-	if !r.leavesOut(res.Content) && (env == nil || raw == nil || hasText(res.Content)) {
-		if want := r.measure(res.Content, raw, env, counted); want.within(r.limit) {
-			if env == nil {
-				return res
-			}
-			return withContent(res, env.wrap(res.Content))
+	hasText := hasText(res.Content)
+	if !r.leavesOut(res.Content) && (env == nil || raw == nil || hasText) && textSize(res.Content, raw, hasText, env) <= r.maxBytes {
+		if env == nil {
+			return res
 		}
+		return withContent(res, env.wrap(res.Content))
 	}
-
-	f := &fitting{results: r, res: res, raw: raw, hasText: hasText(res.Content), envelope: env, tokens: counted}
+	f := &fitting{shaper: r, res: res}
 	f.keep = func() string { return r.keep(ctx, from, res, raw) }
-	if shaped, ok := f.within(r.limit); ok {
-		return shaped
+	room := r.maxBytes - env.size()
+	parts, stays := f.parts(room, raw, hasText || env != nil)
+	if stays && !hasText && env == nil {
+		room -= len(raw) + 1 // see Text
 	}
-	return f.nothing()
+	shaped := withContent(res, env.wrap(f.first(parts, room)))
+	if !stays {
+		shaped.StructuredContent = nil
+	}
+	return shaped
 }
 
-// within returns the result as it fits into a limit. It fails if there is no room
-// for anything.
-func (f *fitting) within(limit resultSize) (*mcp.CallToolResult, bool) {
-	const attempts = 16
-	room := limit.bytes
-	for range attempts {
-		content, raw, ok := f.render(room)
-		if !ok {
-			return nil, false
-		}
-		got := f.results.measure(content, raw, f.envelope, f.tokens)
-		if got.within(limit) {
-			shaped := withContent(f.res, f.envelope.wrap(content))
-			if raw == nil {
-				shaped.StructuredContent = nil
-			}
-			return shaped, true
-		}
-		// The cost in tokens is not known beforehand, but it is much the same all over a
-		// text.
-		share := float64(limit.tokens) / float64(max(1, got.tokens))
-		room = int(float64(min(room, got.bytes)) * min(0.9, share*0.95))
-	}
-	return nil, false
-}
-
-// A resultPart is a block on its way into a result.
-type resultPart struct {
+// A part is a block on its way into a result.
+type part struct {
 	index int // of the block in the result that is kept
 	block mcp.Content
 	size  int
 	note  bool // it stands for a block that is left out
 }
 
-// render returns the content that fits into so many bytes, and the structured
-// content unless that is left out. It fails if there is no room for anything.
-func (f *fitting) render(room int) ([]mcp.Content, json.RawMessage, bool) {
-	parts, raw := f.parts(room)
-	if room -= f.envelope.size(); raw != nil && !f.hasText && f.envelope == nil {
-		room -= len(raw) + 1 // see Text
-	}
-	sizes := make([]int, len(parts))
-	total := 0
-	for i, p := range parts {
-		sizes[i] = p.size
-		total += p.size
-	}
-	if total > room {
-		if room < smallPart {
-			return nil, nil, false
-		}
-		if level := levelOf(sizes, room); level >= smallPart {
-			f.cutAll(parts, level)
-		} else {
-			parts = f.first(parts, room)
-		}
-	}
-	content := make([]mcp.Content, len(parts))
-	for i, p := range parts {
-		content[i] = p.block
-	}
-	return content, raw, true
-}
-
 // parts returns the blocks of the result, with notes for those that are left out
-// whatever there is room for, and the structured content if it can stay.
-func (f *fitting) parts(room int) ([]resultPart, json.RawMessage) {
-	r, raw := f.results, f.raw
-	var parts []resultPart
+// whatever there is room for, and whether the structured content can stay. Beside says that
+// its JSON is not part of the text.
+func (f *fitting) parts(room int, raw json.RawMessage, beside bool) (parts []part, stays bool) {
 	total := 0
-	add := func(p resultPart) {
+	add := func(p part) {
 		parts = append(parts, p)
 		total += p.size
 	}
 	for i, c := range f.res.Content {
 		switch {
 		case !present(c):
-		case r.tooLarge(c):
-			add(f.note(i, blockText(c)[1:len(blockText(c))-1]))
+		case f.shaper.tooLarge(c):
+			add(f.note(i, strings.Trim(blockText(c), "[]")))
 		default:
-			add(resultPart{index: i, block: c, size: sizeOf(c)})
+			add(part{index: i, block: c, size: sizeOf(c)})
 		}
 	}
 	if raw == nil {
-		return parts, nil
+		return parts, false
 	}
-	own := len(raw)
-	if !f.hasText && f.envelope == nil {
-		own += total + 1
-	}
-	fits := own <= room && (!f.tokens || r.opts.Tokens(string(raw)) <= r.limit.tokens)
+	hasText := hasText(f.res.Content)
+	stays = len(raw) <= room && (beside || len(raw)+1+total <= room)
 	switch index := len(f.res.Content); {
-	case !f.hasText && (!fits || f.envelope != nil):
-		add(resultPart{index: index, block: &mcp.TextContent{Text: string(raw)}, size: len(raw) + 1})
-	case !fits:
+	case !hasText && (!stays || beside):
+		add(part{index: index, block: &mcp.TextContent{Text: string(raw)}, size: len(raw) + 1})
+	case !stays:
 		add(f.note(index, plain.Number(len(raw), "byte")+" of structured content"))
 	}
-	if !fits {
-		raw = nil
-	}
-	return parts, raw
+	return parts, stays
 }
 
-// levelOf returns the size to which the larger parts must shrink for all to fit.
-func levelOf(sizes []int, room int) int {
-	slices.Sort(sizes)
-	for i, s := range sizes {
-		if level := room / (len(sizes) - i); s > level {
-			return level
-		}
-		room -= s
+// first returns as many of the parts as there is room for, with a note for the others.
+func (f *fitting) first(parts []part, room int) []mcp.Content {
+	total := 0
+	for _, p := range parts {
+		total += p.size
 	}
-	return noLimit
-}
-
-// cutAll shortens the parts that are larger than a level.
-func (f *fitting) cutAll(parts []resultPart, level int) {
+	fits := total <= room
+	content := make([]mcp.Content, 0, len(parts))
 	for i, p := range parts {
-		if p.size > level {
-			parts[i] = f.cut(p, level)
+		left := room
+		if !fits && i < len(parts)-1 {
+			left -= maxNote // of those that come
 		}
+		if p.size <= left {
+			content = append(content, p.block)
+			room -= p.size
+			continue
+		}
+		if left >= smallPart {
+			content = append(content, f.cut(p, left).block)
+			i++
+		}
+		if i < len(parts) {
+			content = append(content, f.noteOfMany(parts[i:]))
+		}
+		break
 	}
-}
-
-// first returns as many of the parts as fit, with a note for the others.
-func (f *fitting) first(parts []resultPart, room int) []resultPart {
-	room -= maxNote
-	n := 0
-	for n < len(parts) && parts[n].size <= room {
-		room -= parts[n].size
-		n++
-	}
-	kept := slices.Clone(parts[:n])
-	if n < len(parts) && room >= smallPart {
-		kept = append(kept, f.cut(parts[n], room))
-		n++
-	}
-	if n < len(parts) {
-		kept = append(kept, f.noteOfMany(parts[n:]))
-	}
-	return kept
+	return content
 }
 
 // cut returns a part that is no larger than room, which is at least smallPart.
-func (f *fitting) cut(p resultPart, room int) resultPart {
+func (f *fitting) cut(p part, room int) part {
 	whole, ok := textIn(p.block)
 	rest := p.size - len(whole) // a line feed, and what an embedded text has beside
 	if left := room - rest - maxNote; ok && left > 0 {
@@ -229,13 +155,6 @@ func withText(c mcp.Content, text string) mcp.Content {
 	return c
 }
 
-// nothing returns a line in place of a result for which there is no room.
-func (f *fitting) nothing() *mcp.CallToolResult {
-	shaped := withContent(f.res, textContent(f.noteOfAll()))
-	shaped.StructuredContent = nil
-	return shaped
-}
-
 // kept returns the handle of the result, which is kept the first time. It is empty
 // if the result is not kept.
 func (f *fitting) kept() string {
@@ -255,16 +174,16 @@ func (f *fitting) mark(index int, g textGap, total int) string {
 }
 
 // note returns a line in place of one block.
-func (f *fitting) note(index int, what string) resultPart {
+func (f *fitting) note(index int, what string) part {
 	line := "[" + what + ", left out here and not kept]"
 	if f.kept() != "" {
 		line = fmt.Sprintf("[%s, left out here; read it with the tool %s: {\"handle\":%q,\"block\":%d}]", what, ReaderName, f.handle, index)
 	}
-	return resultPart{index: index, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
+	return part{index: index, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
 }
 
 // noteOfMany returns a line in place of the last blocks.
-func (f *fitting) noteOfMany(parts []resultPart) resultPart {
+func (f *fitting) noteOfMany(parts []part) mcp.Content {
 	bytes := 0
 	for _, p := range parts {
 		bytes += p.size
@@ -275,27 +194,7 @@ func (f *fitting) noteOfMany(parts []resultPart) resultPart {
 	if f.kept() != "" {
 		line = fmt.Sprintf("[%s, are left out here; read them one by one with the tool %s, beginning with {\"handle\":%q,\"block\":%d}]", what, ReaderName, f.handle, first)
 	}
-	return resultPart{index: first, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
-}
-
-// noteOfAll returns a line in place of the result.
-func (f *fitting) noteOfAll() string {
-	bytes := len(f.raw)
-	for _, c := range f.res.Content {
-		if present(c) {
-			_, _, data := mediaOf(c)
-			bytes += sizeOf(c) + len(data)
-		}
-	}
-	blocks := len(f.res.Content)
-	if f.raw != nil {
-		blocks++
-	}
-	what := fmt.Sprintf("[The result has %s with %s and is left out: there is no room for any of it. It was ", plain.Number(blocks, "block"), plain.Number(bytes, "byte"))
-	if f.kept() == "" {
-		return what + "not kept.]"
-	}
-	return what + fmt.Sprintf("kept; read it with the tool %s: {\"handle\":%q,\"block\":0}]", ReaderName, f.handle)
+	return &mcp.TextContent{Text: line}
 }
 
 // kindOfBlock names a block that cannot be cut, or has no text worth it.
@@ -325,38 +224,8 @@ func gapIn(text string, room int, failed bool) textGap {
 	return textGap{from, max(from, to)}
 }
 
-// hasErrorWord reports whether a text has a word that the end of an output has which went
-// wrong, such as "failed" or "TypeError". Words are of letters, digits and underscores.
-func hasErrorWord(text string) bool {
-	for at := 0; at < len(text); at++ {
-		from := at
-		for at < len(text) && isWordByte(text[at]) {
-			at++
-		}
-		if isErrorWord(text[from:at]) {
-			return true
-		}
-	}
-	return false
-}
-
-func isWordByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
-}
-
-func isErrorWord(word string) bool {
-	for _, end := range []string{"error", "exception"} {
-		if n := len(word) - len(end); n >= 0 && strings.EqualFold(word[n:], end) {
-			return true
-		}
-	}
-	for _, known := range []string{"errors", "failed", "failure", "fatal", "panic", "traceback", "denied", "abort", "aborted"} {
-		if len(word) == len(known) && strings.EqualFold(word, known) {
-			return true
-		}
-	}
-	return false
-}
+// errorWords are words that the end of an output has which went wrong.
+var errorWords = regexp.MustCompile(`(?i)\b(error|errors|failed|failure|fatal|panic|exception|traceback|denied|abort(ed)?)\b|(?:Error|Exception)\b`)
 
 // tailShare returns how much of the room goes to the end of a text, in percent.
 func tailShare(text string, failed bool) int {
@@ -364,7 +233,7 @@ func tailShare(text string, failed bool) int {
 	switch {
 	case failed:
 		return 50
-	case hasErrorWord(text[max(0, len(text)-last):]):
+	case errorWords.MatchString(text[max(0, len(text)-last):]):
 		return 60
 	}
 	return 25

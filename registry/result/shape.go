@@ -3,22 +3,19 @@ package result
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
-	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A Shaper brings results into the form that [Options] say, and keeps what it cuts. It is
 // safe for concurrent use.
 type Shaper struct {
-	opts     Options    // with the defaults filled in
-	limit    resultSize // of one result
+	opts     Options
+	bounds   bounds
+	maxBytes int // of the text of one result
 	redactor *redact.Redactor
-	store    *store // nil: nothing is kept
-	shelf    *shelf // nil: it is kept in memory alone
+	store    *store
 }
 
 // New returns a shaper with these options, or nil for nil.
@@ -26,23 +23,19 @@ func New(opts *Options) *Shaper {
 	if opts == nil {
 		return nil
 	}
-	r := &Shaper{opts: opts.filled()}
-	r.limit = resultSize{r.opts.MaxBytes, r.opts.MaxTokens}
-	if r.opts.Redact || len(r.opts.Secrets) > 0 {
-		r.redactor = redact.New(redact.Patterns(r.opts.Secrets))
+	return newShaper(*opts, keptBounds())
+}
+
+func newShaper(opts Options, b bounds) *Shaper {
+	r := &Shaper{opts: opts, bounds: b, maxBytes: opts.maxBytes(), store: newStore(b)}
+	if r.maxBytes == noLimit {
+		r.bounds.media = noLimit
 	}
-	if r.opts.KeepBytes > 0 {
-		r.store = newStore(r.opts.KeepBytes, r.opts.KeepResults, r.opts.KeepFor)
-		if !nils.Is(r.opts.Store) {
-			r.store.dated = true
-			r.shelf = &shelf{store: r.opts.Store, saved: map[string]storage.Revision{}}
-		}
+	if opts.Redact || len(opts.Secrets) > 0 {
+		r.redactor = redact.New(redact.Patterns(opts.Secrets))
 	}
 	return r
 }
-
-// Keeps reports whether results are kept, for [Shaper.Read] to read.
-func (r *Shaper) Keeps() bool { return r != nil && r.store != nil }
 
 // A From is the tool that a result comes from.
 type From struct {
@@ -74,7 +67,6 @@ func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) 
 	if IsWhole(ctx) {
 		return res
 	}
-	res = r.opts.Form.apply(res)
 	if r.opts.Wrap && !from.Trusted {
 		res = unmark(res)
 		return r.fit(ctx, from, res, newEnvelope(from))
@@ -93,34 +85,6 @@ func (r *Shaper) Unmark(res *mcp.CallToolResult) *mcp.CallToolResult {
 
 // textContent returns content that is one block of text.
 func textContent(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
-
-// apply returns a result in the form. An unknown form is FormBoth.
-func (f Form) apply(res *mcp.CallToolResult) *mcp.CallToolResult {
-	if f != FormContent && f != FormStructured || res.StructuredContent == nil {
-		return res
-	}
-	raw := structured(res)
-	if raw == nil {
-		return res
-	}
-	switch {
-	case f == FormContent:
-		shaped := edited(res)
-		shaped.StructuredContent = nil
-		if !hasText(res.Content) {
-			shaped.Content = append(slices.Clone(res.Content), textContent(string(raw))...)
-		}
-		return shaped
-	case !res.IsError && slices.ContainsFunc(res.Content, isTextBlock):
-		return withContent(res, slices.DeleteFunc(slices.Clone(res.Content), isTextBlock))
-	}
-	return res
-}
-
-func isTextBlock(c mcp.Content) bool {
-	_, ok := c.(*mcp.TextContent)
-	return ok
-}
 
 // redactResult returns res without its secrets; res itself if it has none. Secrets that
 // no field holds, such as those in unknown members, take only its raw form away.

@@ -50,8 +50,7 @@ func TestShapeLeavesAlone(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"nothing":  {},
 		"redact":   {Redact: true},
-		"tokens":   {MaxTokens: 1000},
-		"no limit": {MaxBytes: -1, MaxMedia: -1, KeepBytes: -1},
+		"no limit": {MaxBytes: -1},
 	} {
 		assert.Equal(t, New(&opts).Shape(t.Context(), stranger(), res), res, "%s", name)
 	}
@@ -67,65 +66,31 @@ func TestShapeLeavesAlone(t *testing.T) {
 // to it, and the result that the tool returned does not change.
 func TestEveryKindThroughEveryStage(t *testing.T) {
 	const all = "TextContent ImageContent AudioContent ResourceLink EmbeddedResource EmbeddedResource TextContent"
-	for _, form := range []Form{"", FormBoth, FormContent, FormStructured, "unknown"} {
-		for _, wrap := range []bool{false, true} {
-			r := New(&Options{Form: form, Wrap: wrap, Redact: true})
-			res := everyKind(token)
-			before := jsonOf(t, res)
-			got := r.Shape(t.Context(), stranger(), res)
-			assert.Equal(t, jsonOf(t, res), before, "%q", form)
-			want := all
-			if form == FormStructured {
-				want = "ImageContent AudioContent ResourceLink EmbeddedResource EmbeddedResource"
+	for _, wrap := range []bool{false, true} {
+		r := New(&Options{Wrap: wrap, Redact: true})
+		res := everyKind(token)
+		before := jsonOf(t, res)
+		got := r.Shape(t.Context(), stranger(), res)
+		assert.Equal(t, jsonOf(t, res), before, "the result")
+		want := all
+		if wrap {
+			want = "TextContent " + want + " TextContent"
+		}
+		assert.Equal(t, kinds(got.Content), want, "wrap %v: content", wrap)
+		text := jsonOf(t, got)
+		assert.Lacks(t, text, token, "wrap %v", wrap)
+		wantBetween(t, strings.Count(text, "[redacted: GitHub token]"), 3, math.MaxInt, "wrap %v, secrets", wrap)
+		raw, _ := got.StructuredContent.(json.RawMessage)
+		assert.Equal(t, string(raw), `{ "n":12345678901234567890 , "s":"[redacted: GitHub token]"}`, "wrap %v, structured content", wrap)
+		assert.Equal(t, got.Meta["of"], "all", "wrap %v, the _meta", wrap)
+		for _, c := range got.Content {
+			if image, ok := c.(*mcp.ImageContent); ok && (image.Meta["k"] != "v" || image.Annotations.Priority != 0.5) {
+				t.Errorf("wrap %v: image %+v", wrap, image)
 			}
-			if wrap {
-				want = "TextContent " + want + " TextContent"
-			}
-			assert.Equal(t, kinds(got.Content), want, "%q, wrap %v: content", form, wrap)
-			text := jsonOf(t, got)
-			assert.Lacks(t, text, token, "%q, secrets in", form)
-			wantBetween(t, strings.Count(text, "[redacted: GitHub token]"), 3, math.MaxInt, "%q, secrets in", form)
-			structuredStays := form != FormContent
-			if raw, ok := got.StructuredContent.(json.RawMessage); ok != structuredStays || ok && string(raw) != `{ "n":12345678901234567890 , "s":"[redacted: GitHub token]"}` {
-				t.Errorf("%q: structured content %s", form, got.StructuredContent)
-			}
-			assert.Equal(t, got.Meta["of"], "all", "%q, the _meta", form)
-			for _, c := range got.Content {
-				if image, ok := c.(*mcp.ImageContent); ok && (image.Meta["k"] != "v" || image.Annotations.Priority != 0.5) {
-					t.Errorf("%q: image %+v", form, image)
-				}
-				if text, ok := c.(*mcp.TextContent); ok && strings.HasPrefix(text.Text, "first") && (text.Meta["k"] != "v" || text.Annotations.Priority != 0.5) {
-					t.Errorf("%q: text %+v", form, text)
-				}
+			if text, ok := c.(*mcp.TextContent); ok && strings.HasPrefix(text.Text, "first") && (text.Meta["k"] != "v" || text.Annotations.Priority != 0.5) {
+				t.Errorf("wrap %v: text %+v", wrap, text)
 			}
 		}
-	}
-}
-
-func TestForms(t *testing.T) {
-	raw := json.RawMessage(`{"a":1}`)
-	image := &mcp.ImageContent{MIMEType: "image/png"}
-	for name, c := range map[string]struct {
-		form    Form
-		content []mcp.Content
-		failed  bool
-		text    string // of the result
-		kinds   string
-		raw     bool
-	}{
-		"content wins":                {FormContent, resultOf(textBlock("one")).Content, false, "one", "TextContent", false},
-		"no content":                  {FormContent, nil, false, `{"a":1}`, "TextContent", false},
-		"blank content":               {FormContent, resultOf(textBlock(" \n")).Content, false, " \n\n{\"a\":1}", "TextContent TextContent", false},
-		"an image beside":             {FormContent, resultOf(image).Content, false, "[image image/png, 0 bytes]\n{\"a\":1}", "ImageContent TextContent", false},
-		"structured wins":             {FormStructured, resultOf(textBlock("one"), image, textBlock("two")).Content, false, "[image image/png, 0 bytes]\n{\"a\":1}", "ImageContent", true},
-		"a failure beside structured": {FormStructured, resultOf(textBlock("no")).Content, true, "no", "TextContent", true},
-		"both":                        {FormBoth, resultOf(textBlock("one")).Content, false, "one", "TextContent", true},
-	} {
-		res := &mcp.CallToolResult{Content: c.content, StructuredContent: raw, IsError: c.failed}
-		got := c.form.apply(res)
-		assert.Equal(t, Text(got), c.text, "%s", name)
-		assert.Equal(t, kinds(got.Content), c.kinds, "%s", name)
-		assert.Equal(t, got.StructuredContent != nil, c.raw, "%s", name)
 	}
 }
 
@@ -179,7 +144,7 @@ func TestLargeStructuredContent(t *testing.T) {
 		r := New(&Options{})
 		got := r.Shape(t.Context(), stranger(), res)
 		assert.True(t, got.StructuredContent == nil, "%s, bytes of text and : structuredContent", name)
-		wantBetween(t, len(Text(got)), 0, r.limit.bytes, "%s: bytes of text", name)
+		wantBetween(t, len(Text(got)), 0, r.maxBytes, "%s: bytes of text", name)
 		assert.Equal(t, readAll(t, t.Context(), r, handleIn(t, got), len(res.Content), 0), string(structured(res)), "%s, bytes were read", name)
 		if name == "with text" && !strings.HasPrefix(Text(got), "5000 names\n[100003 bytes of structured content, left out here") {
 			t.Errorf("text %q", Text(got))
@@ -189,7 +154,9 @@ func TestLargeStructuredContent(t *testing.T) {
 
 func TestLargeMedia(t *testing.T) {
 	data := make([]byte, 1000)
-	r := New(&Options{MaxMedia: 999})
+	b := keptBounds()
+	b.media = 999
+	r := newShaper(Options{}, b)
 	res := resultOf(
 		&mcp.ImageContent{Data: data[:999], MIMEType: "image/png"},
 		&mcp.ImageContent{Data: data, MIMEType: "image/png", Annotations: &mcp.Annotations{Priority: 1}},
@@ -287,7 +254,7 @@ func TestRedactBeforeCutting(t *testing.T) {
 
 // Native tools can return anything that Go allows.
 func TestStrangeResults(t *testing.T) {
-	r := New(&Options{MaxBytes: 1024, Wrap: true, Redact: true, MaxMedia: 1, Form: FormContent})
+	r := New(&Options{MaxBytes: 1024, Wrap: true, Redact: true})
 	var none *mcp.TextContent
 	res := &mcp.CallToolResult{
 		Content: []mcp.Content{
@@ -311,7 +278,7 @@ func TestStrangeResults(t *testing.T) {
 // A program gets a result as it came, but for secrets.
 func TestWhole(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
-	r := New(&Options{MaxBytes: 1 << 10, Wrap: true, Redact: true, Form: FormContent})
+	r := New(&Options{MaxBytes: 1 << 10, Wrap: true, Redact: true})
 	res := resultOf(textBlock(strings.Repeat("long ", 1000)))
 	res.StructuredContent = json.RawMessage(`{"a":1}`)
 	assert.Equal(t, r.Shape(WithWhole(t.Context()), stranger(), res), res)
