@@ -163,7 +163,6 @@ var functions = []function{
 	{"rest.Parse", rest.Parse},
 	{"result.Decode", result.Decode[any]},
 	{"result.IsWhole", result.IsWhole},
-	{"result.Memory", result.Memory},
 	{"result.New", result.New},
 	{"result.Pieces", result.Pieces},
 	{"result.StripHidden", result.StripHidden},

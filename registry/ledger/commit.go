@@ -16,37 +16,15 @@ type ledgerOp struct {
 	apply  func(*ledgerEdit) error
 }
 
-// Writes that no caller waits for: a server may have a few at once, and then one now
-// and then.
-const (
-	noteBurst = 5
-	noteEvery = time.Minute
-)
+// noteEvery is how often the lists of one server that only wait make the ledger write.
+const noteEvery = time.Minute
 
-// A ledgerRate bounds how often the lists of one server make the ledger write.
-type ledgerRate struct {
-	left int
-	last time.Time
-}
-
-// mayWrite reports whether a list of a server may make the ledger write now.
+// mayWrite reports whether a list of a server that only waits may make the ledger write now.
 func (l *Ledger) mayWrite(server string, now time.Time) bool {
-	if l.store == nil {
-		return true
-	}
-	r := l.writes[server]
-	if r == nil {
-		r = &ledgerRate{left: noteBurst, last: now}
-		l.writes[server] = r
-	}
-	if n := int(now.Sub(r.last) / noteEvery); n > 0 {
-		r.left = min(noteBurst, r.left+n)
-		r.last = r.last.Add(time.Duration(n) * noteEvery)
-	}
-	if r.left == 0 {
+	if l.store != nil && now.Sub(l.noted[server]) < noteEvery {
 		return false
 	}
-	r.left--
+	l.noted[server] = now
 	return true
 }
 
@@ -81,7 +59,7 @@ func (l *Ledger) refresh(ctx context.Context) error {
 	case kept.Revision == l.revision:
 		return nil
 	}
-	state, err := parseLedger(l.file, kept.Data, l.kept, l.only...)
+	state, err := parseLedger(l.file, kept.Data)
 	if err != nil {
 		return err
 	}
@@ -105,35 +83,32 @@ func (s *ledgerState) over(memory *ledgerState) *ledgerState {
 			e.state.servers[name] = srv
 			continue
 		}
-		if m := srv.rejected; m != nil && (there.unknown() || there.approved.has(m.fingerprint) && !there.approved.at.After(m.at)) {
-			own := e.server(name)
-			own.approved, own.rejected, own.pending = nil, m, nil
+		if m := srv.self.rejected; m != nil && (there.unknown() || there.self.approved.has(m.hash) && !there.self.approved.at.After(m.at)) {
+			e.server(name).self = marks{rejected: m}
 		}
-		if t := srv.instructions; t != nil && t.rejected != nil && there.instructions.yields(t.rejected) {
-			e.server(name).instructions = there.instructions.without(t.rejected)
+		if m := srv.instructions.rejected; there.instructions.yields(m) {
+			e.server(name).instructions = there.instructions.without(m)
 		}
 		for tool, t := range srv.tools {
-			was := there.tools[tool]
-			if m := t.rejected; m != nil && was.yields(m) {
-				e.setTool(name, tool, was.without(m))
+			if was := there.tools[tool]; was.yields(t.rejected) {
+				e.setTool(name, tool, was.without(t.rejected))
 			}
 		}
 	}
 	return e.state
 }
 
-// without returns the tool as it is after m was rejected.
-func (t *ledgerTool) without(m *ledgerMark) *ledgerTool {
-	var pending *ledgerMark
-	if t != nil && !t.pending.has(m.hash) {
-		pending = t.pending
+// without returns the marks as they are after r was rejected.
+func (m marks) without(r *mark) marks {
+	if m.pending.has(r.hash) {
+		m.pending = nil
 	}
-	return t.with(nil, m, pending)
+	return marks{rejected: r, pending: m.pending}
 }
 
-// yields reports whether what a file says of a tool was said before m was rejected.
-func (t *ledgerTool) yields(m *ledgerMark) bool {
-	return t == nil || t.approved == nil && t.rejected == nil || t.approved.has(m.hash) && !t.approved.at.After(m.at)
+// yields reports whether what a file says was said before r, if that is not nil, was rejected.
+func (m marks) yields(r *mark) bool {
+	return r != nil && (m.approved == nil && m.rejected == nil || m.approved.has(r.hash) && !m.approved.at.After(r.at))
 }
 
 // replay returns what the store has with what is not in it yet.
@@ -181,7 +156,6 @@ func (l *Ledger) write(ctx context.Context, group []*request) error {
 			l.become(e.state, "")
 			return nil
 		}
-		e.seal()
 		revision, err := l.store.Save(ctx, l.name, e.state.render(), l.revision)
 		switch {
 		case err == nil:

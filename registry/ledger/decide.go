@@ -22,18 +22,18 @@ func (l *Ledger) Pending(servers ...string) []Change {
 		if len(servers) > 0 && !slices.Contains(servers, name) {
 			continue
 		}
-		if q := srv.quarantine; q != nil && q.by == "" && !srv.rejected.has(q.fingerprint) {
+		if q := srv.quarantine; q != nil && q.by == "" && !srv.self.rejected.has(q.hash) {
 			changes = append(changes, *srv.changeTo(ServerQuarantined, name, q.fingerprint))
 		}
-		if srv.pending != nil {
-			changes = append(changes, *srv.changeTo(ServerChanged, name, srv.pending.fingerprint))
+		if m := srv.self.pending; m != nil {
+			changes = append(changes, *srv.changeTo(ServerChanged, name, m.fingerprint))
 		}
-		if t := srv.instructions; t != nil && t.pending != nil {
-			changes = append(changes, *t.waiting(name, ""))
+		if m := srv.instructions; m.pending != nil {
+			changes = append(changes, *m.waiting(name, ""))
 		}
-		for tool, t := range srv.tools {
-			if t.pending != nil {
-				changes = append(changes, *t.waiting(name, tool))
+		for tool, m := range srv.tools {
+			if m.pending != nil {
+				changes = append(changes, *m.waiting(name, tool))
 			}
 		}
 	}
@@ -57,14 +57,14 @@ func sortChanges(changes []Change) {
 // [*StaleChangeError], and the others are accepted. A rejected tool may be accepted
 // later; one that is accepted already stays so.
 func (l *Ledger) Accept(ctx context.Context, by string, changes ...Change) error {
-	return l.decide(ctx, by, changes, approveTool, approveServer)
+	return l.decide(ctx, by, changes, marks.accepted)
 }
 
 // Reject refuses what has changed: it does not wait any more, cannot be called, and
 // stays rejected when it comes back. It takes what [Ledger.Accept] takes, and also
 // changes made from what [Ledger.Entries] returns, to refuse what was accepted.
 func (l *Ledger) Reject(ctx context.Context, by string, changes ...Change) error {
-	return l.decide(ctx, by, changes, rejectTool, rejectServer)
+	return l.decide(ctx, by, changes, marks.refused)
 }
 
 // Forget removes all that is known of a server: in [Pin] its next list is
@@ -86,15 +86,11 @@ func checkBy(by string) error {
 	return nil
 }
 
-// A toolDecision returns the tool as it is after a decision about hash, or false
-// if there is nothing of that hash.
-type toolDecision func(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool)
-
-// A serverDecision changes the marks of a server, or returns false if there is
+// A decision returns marks as they are after a decision about hash, or false if there is
 // nothing of that hash.
-type serverDecision func(srv *ledgerServer, hash, by string, at time.Time) bool
+type decision func(m marks, hash, by string, at time.Time) (marks, bool)
 
-func (l *Ledger) decide(ctx context.Context, by string, changes []Change, tool toolDecision, server serverDecision) error {
+func (l *Ledger) decide(ctx context.Context, by string, changes []Change, d decision) error {
 	if err := checkBy(by); err != nil {
 		return err
 	}
@@ -105,144 +101,92 @@ func (l *Ledger) decide(ctx context.Context, by string, changes []Change, tool t
 	return l.do(ctx, &request{op: ledgerOp{apply: func(e *ledgerEdit) error {
 		var stale []error
 		for _, c := range changes {
-			if err := decideOne(e, c, by, at, tool, server); err != nil {
-				stale = append(stale, err)
+			if now, ok := e.decide(c, by, at, d); !ok {
+				stale = append(stale, &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash, Now: now})
 			}
 		}
 		return errors.Join(stale...)
 	}}})
 }
 
-func decideOne(e *ledgerEdit, c Change, by string, at time.Time, tool toolDecision, server serverDecision) error {
+// decide makes one decision. If there is nothing of the hash of the change it returns false,
+// and the hash of what waits now.
+func (e *ledgerEdit) decide(c Change, by string, at time.Time, d decision) (now string, ok bool) {
 	srv := e.state.servers[c.Server]
 	if srv == nil {
-		return &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash}
+		return "", false
 	}
-	if c.Tool == "" && (c.Kind == InstructionsChanged || srv.instructions.has(c.Hash)) {
-		next, ok := tool(srv.instructions, c.Hash, by, at)
-		if !ok {
-			return &StaleChangeError{Server: c.Server, Hash: c.Hash, Now: srv.instructions.waitingHash()}
+	var before, next marks
+	switch {
+	case c.Tool != "":
+		before = srv.tools[c.Tool]
+		if next, ok = d(before, c.Hash, by, at); ok && next != before {
+			e.setTool(c.Server, c.Tool, next)
 		}
-		if next != srv.instructions {
+	case c.Kind == InstructionsChanged || srv.instructions.has(c.Hash):
+		before = srv.instructions
+		if next, ok = d(before, c.Hash, by, at); ok && next != before {
 			e.server(c.Server).instructions = next
 		}
-		return nil
-	}
-	if c.Tool == "" {
-		next := *srv
-		if !server(&next, c.Hash, by, at) {
-			return &StaleChangeError{Server: c.Server, Hash: c.Hash, Now: next.waitingHash()}
-		}
-		if next.approved != srv.approved || next.rejected != srv.rejected || next.pending != srv.pending || next.quarantine != srv.quarantine {
+	case srv.quarantine.has(c.Hash):
+		if ended := srv.ended(c.Hash, d, by, at); ended.self != srv.self || ended.quarantine != srv.quarantine {
 			own := e.server(c.Server)
-			own.approved, own.rejected, own.pending, own.quarantine = next.approved, next.rejected, next.pending, next.quarantine
+			own.self, own.quarantine = ended.self, ended.quarantine
 		}
-		return nil
-	}
-	t := srv.tools[c.Tool]
-	if t == nil {
-		return &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash}
-	}
-	next, ok := tool(t, c.Hash, by, at)
-	if !ok {
-		return &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash, Now: t.waitingHash()}
-	}
-	if next != t {
-		e.setTool(c.Server, c.Tool, next)
-	}
-	return nil
-}
-
-func (srv *ledgerServer) waitingHash() string {
-	for _, m := range []*ledgerServerMark{srv.pending, srv.quarantine} {
-		if m != nil && m.by == "" {
-			return fingerprintHash(m.fingerprint)
-		}
-	}
-	return ""
-}
-
-func (t *ledgerTool) waitingHash() string {
-	if t == nil || t.pending == nil {
-		return ""
-	}
-	return t.pending.hash
-}
-
-func approveTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool) {
-	switch {
-	case !t.has(hash):
-		return nil, false
-	case t.pending.has(hash):
-		rejected := t.rejected
-		if rejected.has(hash) {
-			rejected = nil
-		}
-		return t.with(t.pending.decided(by, at), rejected, nil), true
-	case t.rejected.has(hash):
-		return t.with(t.rejected.decided(by, at), nil, t.pending), true
-	case t.approved.has(hash):
-		return t, true
-	}
-	return nil, false
-}
-
-func rejectTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool) {
-	switch {
-	case !t.has(hash):
-		return nil, false
-	case t.pending.has(hash):
-		return t.with(t.approved, t.pending.decided(by, at), nil), true
-	case t.rejected.has(hash):
-		return t, true
-	case t.approved.has(hash):
-		return t.with(nil, t.approved.decided(by, at), t.pending), true
-	}
-	return nil, false
-}
-
-// decided returns the mark as a person's decision.
-func (m *ledgerMark) decided(by string, at time.Time) *ledgerMark {
-	return &ledgerMark{hash: m.hash, by: by, at: at, surface: m.surface, extra: m.extra}
-}
-
-func (m *ledgerServerMark) hasHash(hash string) bool {
-	return m != nil && fingerprintHash(m.fingerprint) == hash
-}
-
-func (m *ledgerServerMark) decided(by string, at time.Time) *ledgerServerMark {
-	return &ledgerServerMark{fingerprint: m.fingerprint, by: by, at: at, extra: m.extra}
-}
-
-func approveServer(srv *ledgerServer, hash, by string, at time.Time) bool {
-	ended := srv.quarantine.hasHash(hash)
-	if ended && srv.quarantine.by == "" {
-		srv.quarantine = srv.quarantine.decided(by, at)
-	}
-	switch {
-	case srv.pending.hasHash(hash):
-		srv.approved, srv.pending = srv.pending.decided(by, at), nil
-		if srv.rejected.hasHash(hash) {
-			srv.rejected = nil
-		}
-	case srv.rejected.hasHash(hash):
-		srv.approved, srv.rejected = srv.rejected.decided(by, at), nil
+		return "", true
 	default:
-		return ended || srv.approved.hasHash(hash)
+		before = srv.self
+		if next, ok = d(before, c.Hash, by, at); ok && next != before {
+			e.server(c.Server).self = next
+		}
 	}
-	return true
+	if !ok && before.pending == nil && c.Tool == "" && c.Kind != InstructionsChanged {
+		before.pending = srv.quarantine
+	}
+	if ok || before.pending == nil || before.pending.by != "" {
+		return "", ok
+	}
+	return before.pending.hash, false
 }
 
-func rejectServer(srv *ledgerServer, hash, by string, at time.Time) bool {
-	switch {
-	case srv.pending.hasHash(hash):
-		srv.rejected, srv.pending = srv.pending.decided(by, at), nil
-	case srv.approved.hasHash(hash):
-		srv.rejected, srv.approved = srv.approved.decided(by, at), nil
-	case srv.quarantine.hasHash(hash) && !srv.rejected.hasHash(hash):
-		srv.rejected = srv.quarantine.decided(by, at)
-	default:
-		return srv.rejected.hasHash(hash)
+// ended returns the server as it is after a decision about the fingerprint of its quarantine,
+// which an acceptance ends.
+func (srv ledgerServer) ended(hash string, d decision, by string, at time.Time) ledgerServer {
+	next, _ := d(marks{pending: srv.quarantine}, hash, by, at)
+	if next.approved != nil && srv.quarantine.by == "" {
+		srv.quarantine = next.approved
 	}
-	return true
+	if self, ok := d(srv.self, hash, by, at); ok {
+		srv.self = self
+	} else if next.rejected != nil {
+		srv.self.rejected = next.rejected
+	}
+	return srv
+}
+
+func (m marks) accepted(hash, by string, at time.Time) (marks, bool) {
+	switch {
+	case m.pending.has(hash):
+		m.approved, m.pending = m.pending.decided(by, at), nil
+		if m.rejected.has(hash) {
+			m.rejected = nil
+		}
+	case m.rejected.has(hash):
+		m.approved, m.rejected = m.rejected.decided(by, at), nil
+	default:
+		return m, m.approved.has(hash)
+	}
+	return m, true
+}
+
+func (m marks) refused(hash, by string, at time.Time) (marks, bool) {
+	switch {
+	case m.pending.has(hash):
+		m.rejected, m.pending = m.pending.decided(by, at), nil
+	case !m.rejected.has(hash) && m.approved.has(hash):
+		m.rejected, m.approved = m.approved.decided(by, at), nil
+	default:
+		return m, m.rejected.has(hash)
+	}
+	return m, true
 }

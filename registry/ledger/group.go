@@ -3,13 +3,10 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -17,36 +14,32 @@ import (
 type request struct {
 	op      ledgerOp
 	seen    *sighting // what a server lists; nil: it is a decision
-	durable bool      // seen accepts something, so that it must not be forgotten
+	durable bool      // seen must not be forgotten, see sighting.observe
 	err     error
 	done    chan struct{} // closed when it was answered, with err
 }
 
-// A queue holds the requests that nobody works on yet.
-type queue struct {
-	mu   sync.Mutex // guards what follows; nothing slow happens under it
-	list []*request
+// enqueue lets requests wait, again if they are not answered.
+func (l *Ledger) enqueue(requests ...*request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, requests...)
 }
 
-func (q *queue) add(requests ...*request) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.list = append(q.list, requests...)
-}
-
-func (q *queue) withdraw(r *request) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.list = slices.DeleteFunc(q.list, func(other *request) bool { return other == r })
-}
-
-// takeAll returns all requests, in their order.
-func (q *queue) takeAll() []*request {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	all := q.list
-	q.list = nil
+// takeAll returns all requests that wait, in their order.
+func (l *Ledger) takeAll() []*request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.waiting
+	l.waiting = nil
 	return all
+}
+
+// withdraw takes back a request that waits.
+func (l *Ledger) withdraw(r *request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = slices.DeleteFunc(l.waiting, func(other *request) bool { return other == r })
 }
 
 // lock waits for the turn to write.
@@ -75,18 +68,15 @@ func (l *Ledger) do(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if name := r.op.server; name != "" && !isFor(l.only, name) {
-		return l.fail(fmt.Errorf("it was opened for other servers than %s", plain.Quote(name)))
-	}
 	r.done = make(chan struct{})
-	l.waiting.add(r)
+	l.enqueue(r)
 	select {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
 	case l.turn <- struct{}{}:
 		runtime.Gosched() // callers that are about to ask come along: a fifth fewer writes for eight of them
-		l.answer(ctx, l.waiting.takeAll())
+		l.answer(ctx, l.takeAll())
 		<-l.turn
 		select {
 		case <-r.done:
@@ -94,7 +84,7 @@ func (l *Ledger) do(ctx context.Context, r *request) error {
 		default:
 		}
 	}
-	l.waiting.withdraw(r)
+	l.withdraw(r)
 	return ctx.Err()
 }
 
@@ -106,7 +96,7 @@ func (l *Ledger) answer(ctx context.Context, group []*request) {
 	}
 	unread := l.renew(ctx)
 	if ctx.Err() != nil {
-		l.waiting.add(group...)
+		l.enqueue(group...)
 		return
 	}
 	group = slices.DeleteFunc(group, func(r *request) bool { return r.seen != nil && l.settle(r, unread == nil) })
@@ -116,7 +106,7 @@ func (l *Ledger) answer(ctx context.Context, group []*request) {
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		l.waiting.add(group...)
+		l.enqueue(group...)
 	case errors.Is(err, storage.ErrTooLarge) && len(group) > 1: // perhaps because of one of them
 		for _, r := range group {
 			l.answer(ctx, []*request{r})
@@ -131,11 +121,10 @@ func (l *Ledger) answer(ctx context.Context, group []*request) {
 // settle answers a request to note what a server lists, unless it has to be written now.
 func (l *Ledger) settle(r *request, sound bool) bool {
 	name := r.op.server
-	known := &ledgerState{servers: map[string]*ledgerServer{}} // of this server only: an edit copies the map
+	e := editLedger(&ledgerState{servers: map[string]*ledgerServer{}}) // of this server only: an edit copies the map
 	if srv := l.now().state.servers[name]; srv != nil {
-		known.servers[name] = srv
+		e.state.servers[name] = srv
 	}
-	e := editLedger(known)
 	r.durable = r.seen.observe(e)
 	switch {
 	case !e.changed && !l.waits(name):

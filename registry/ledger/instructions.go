@@ -1,25 +1,20 @@
 package ledger
 
 import (
-	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // Instructions returns those that are accepted.
 func (l *Ledger) Instructions(s Server) string {
 	srv, mode := l.now().state.servers[s.Name], l.modeOf(&s)
-	if srv == nil || srv.judge(mode, &s) != nil {
+	if srv == nil || srv.judge(mode, &s) != nil || srv.instructions == (marks{}) {
 		return ""
 	}
-	t := srv.instructions
-	if t == nil {
-		return ""
-	}
-	if s.Instructions != nil && mode == Trust && !t.rejected.has(instructionsSurface(*s.Instructions).Hash) {
+	if s.Instructions != nil && mode == Trust && !srv.instructions.rejected.has(instructionsSurface(*s.Instructions).Hash) {
 		return *s.Instructions
 	}
-	for key, value := range jsonscan.Fields(t.approved.canonical()) {
-		if string(key) == instructionsKey {
+	if a := srv.instructions.approved; a != nil {
+		for _, value := range jsonscan.Fields(a.surface) { // there is one, or none
 			text, _ := jsonscan.String(value)
 			return text
 		}
@@ -27,10 +22,7 @@ func (l *Ledger) Instructions(s Server) string {
 	return ""
 }
 
-const (
-	instructionsKey    = "instructions"
-	instructionsIndent = toolIndent + "\t" // of their surface in the file
-)
+const instructionsKey = "instructions"
 
 // instructionsSurface returns instructions as the ledger compares them.
 func instructionsSurface(text string) *Surface {
@@ -48,67 +40,35 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 		return false
 	}
 	name, sf := s.server.Name, instructionsSurface(*s.server.Instructions)
-	var t *ledgerTool
+	var before marks
 	if srv := e.state.servers[name]; srv != nil {
-		t = srv.instructions
+		before = srv.instructions
 	}
-	var next *ledgerTool
-	if first := t == nil; first && *s.server.Instructions == "" { // there is nothing to review
-		next = t.with(s.markOf(sf, byFirstUse), nil, nil)
-	} else {
-		next = s.judged(t, sf, first)
+	first := before == marks{}
+	next := s.judged(before, sf, first)
+	if first && *s.server.Instructions == "" { // there is nothing to review
+		next = marks{approved: s.markOf(sf, byFirstUse)}
 	}
-	if next == t {
+	if next == before {
 		return false
 	}
 	e.server(name).instructions = next
-	return t == nil && next.approved != nil
+	return first && next.approved != nil
 }
 
 // verifyInstructions returns what a server says of its use otherwise than the ledger, or
 // nil.
 func (srv *ledgerServer) verifyInstructions(s *Server) *Change {
-	t := srv.instructions
-	if s.Instructions == nil || t == nil {
+	m := srv.instructions
+	if s.Instructions == nil || m == (marks{}) {
 		return nil
 	}
 	sf := instructionsSurface(*s.Instructions)
 	switch {
-	case t.rejected.has(sf.Hash):
-		return t.instructionsChange(ToolRejected, s.Name, sf)
-	case t.approved.has(sf.Hash):
+	case m.rejected.has(sf.Hash):
+		return m.changeTo(ToolRejected, s.Name, sf)
+	case m.approved.has(sf.Hash):
 		return nil
 	}
-	return t.instructionsChange(InstructionsChanged, s.Name, sf)
-}
-
-func (t *ledgerTool) instructionsChange(kind ChangeKind, server string, sf *Surface) *Change {
-	if kind == InstructionsChanged && t.pending.has(sf.Hash) {
-		return t.waiting(server, "")
-	}
-	c := &Change{Server: server, Kind: kind, Hash: sf.Hash, Surface: sf.text}
-	if t.approved != nil {
-		c.compare(t.approved.canonical(), sf.text)
-	}
-	return c
-}
-
-// has reports whether a mark is of a hash. T may be nil.
-func (t *ledgerTool) has(hash string) bool {
-	return t != nil && (t.approved.has(hash) || t.rejected.has(hash) || t.pending.has(hash))
-}
-
-// bare reports whether nothing is known of the server but its instructions.
-func (srv *ledgerServer) bare() bool {
-	return srv.unknown() && srv.pending == nil && len(srv.tools) == 0 && srv.extra == nil && srv.instructions != nil
-}
-
-// surfaceText returns a surface as it stands in the file.
-func (s *Surface) surfaceText() []byte {
-	indent := surfaceIndent
-	if s.text != nil {
-		indent = instructionsIndent
-	}
-	canonical := s.canonical()
-	return canonjson.AppendIndented(make([]byte, 0, len(canonical)+len(canonical)/2), canonical, indent)
+	return m.changeTo(InstructionsChanged, s.Name, sf)
 }

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
@@ -44,7 +45,7 @@ func TestLedgerProgram(t *testing.T) {
 		return
 	}
 	for i := range most {
-		l.writes = map[string]*ledgerRate{} // as if a minute had passed
+		l.noted = map[string]time.Time{} // as if a minute had passed
 		name := fmt.Sprint("t", i)
 		assert.OK(t, l.Record(ctx, *server, surfacesIn(surfaceTool(name))))
 		assert.OK(t, l.Accept(ctx, who, l.Pending(who)...))

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -37,11 +37,6 @@ func (m Mode) known() bool { return m == Trust || m == Pin || m == Review }
 type Options struct {
 	// Mode is that of all servers whose [Server].Mode is empty. Empty: Pin.
 	Mode Mode
-	// Servers are the names of the servers that the ledger is for. What is kept of others stays
-	// as it is and is not checked: the ledger accepts no tool of them, and [Ledger.Record] and
-	// [Ledger.Forget] fail for them. A program that needs one server of a large ledger opens it
-	// faster so. Empty: all.
-	Servers []string
 }
 
 // A Ledger remembers which tools of servers were accepted, by everything that a
@@ -60,7 +55,6 @@ type Options struct {
 // file. A ledger has no goroutines and holds nothing open.
 type Ledger struct {
 	mode  Mode
-	only  []string        // the servers that it is for; empty: all
 	store document.Keeper // nil: memory
 	name  string          // of the record in the store
 	file  string          // for errors; empty if it is none
@@ -68,14 +62,15 @@ type Ledger struct {
 	view    atomic.Pointer[ledgerView]
 	trouble atomic.Pointer[error] // why nothing is kept
 
-	waiting queue
+	mu      sync.Mutex // guards waiting; nothing slow happens under it
+	waiting []*request // that nobody works on yet
 
 	turn chan struct{} // holds one token while a goroutine writes; guards what follows
 
-	kept     *ledgerState     // what the store has
-	revision storage.Revision // of kept; empty: the store has nothing
-	journal  []ledgerOp       // notes of what servers list, to be written with what is written next
-	writes   map[string]*ledgerRate
+	kept     *ledgerState         // what the store has
+	revision storage.Revision     // of kept; empty: the store has nothing
+	journal  []ledgerOp           // notes of what servers list, to be written with what is written next
+	noted    map[string]time.Time // when the lists of servers were written that only wait
 }
 
 // A ledgerView is what readers see.
@@ -100,9 +95,9 @@ func (l *Ledger) now() *ledgerView {
 // New returns a ledger that lives in memory only. An unknown mode counts as
 // [Review].
 func New(opts *Options) *Ledger {
-	l := &Ledger{mode: Pin, turn: make(chan struct{}, 1), writes: map[string]*ledgerRate{}}
+	l := &Ledger{mode: Pin, turn: make(chan struct{}, 1), noted: map[string]time.Time{}}
 	if opts != nil {
-		l.mode, l.only = cmp.Or(opts.Mode, Pin), slices.Clone(opts.Servers)
+		l.mode = cmp.Or(opts.Mode, Pin)
 	}
 	l.kept = &ledgerState{servers: map[string]*ledgerServer{}}
 	l.view.Store(&ledgerView{state: l.kept, n: 1, changed: make(chan struct{})})
@@ -188,11 +183,8 @@ func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	seen := sightingOf(s, l.modeOf(&s), tools, now)
-	seen.prepare(l.now().state)
 	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) error { seen.observe(e); return nil }}
-	err := l.do(ctx, &request{op: op, seen: seen})
-	seen.explain(l.now().state)
-	return err
+	return l.do(ctx, &request{op: op, seen: seen})
 }
 
 // Judge returns why a tool may not be called, or nil if it may. It reads memory
@@ -280,8 +272,7 @@ func (l *Ledger) renew(ctx context.Context) error {
 	return nil
 }
 
-// modeOf returns the mode for a server. One that is not known, or for a server that the ledger is
-// not for, is as strict as there is.
+// modeOf returns the mode for a server. One that is not known is as strict as there is.
 func (l *Ledger) modeOf(s *Server) Mode {
 	if l == nil {
 		return Review
@@ -290,7 +281,7 @@ func (l *Ledger) modeOf(s *Server) Mode {
 	if s.Mode != "" {
 		mode = s.Mode
 	}
-	if !mode.known() || !isFor(l.only, s.Name) {
+	if !mode.known() {
 		return Review
 	}
 	return mode

@@ -42,25 +42,17 @@ func (l *Ledger) Entries(servers ...string) []Entry {
 		if len(servers) > 0 && !slices.Contains(servers, name) {
 			continue
 		}
-		if m := srv.approved; m != nil {
-			entries = append(entries, Entry{Server: name, Hash: fingerprintHash(m.fingerprint), By: m.by, At: m.at})
-		}
-		if m := srv.rejected; m != nil {
-			entries = append(entries, Entry{Server: name, Hash: fingerprintHash(m.fingerprint), Rejected: true, By: m.by, At: m.at})
-		}
-		add := func(tool string, t *ledgerTool) {
-			if m := t.approved; m != nil {
-				entries = append(entries, Entry{Server: name, Tool: tool, Hash: m.hash, By: m.by, At: m.at})
-			}
-			if m := t.rejected; m != nil {
-				entries = append(entries, Entry{Server: name, Tool: tool, Hash: m.hash, Rejected: true, By: m.by, At: m.at})
+		add := func(tool string, m marks) {
+			for _, decided := range []*mark{m.approved, m.rejected} {
+				if decided != nil {
+					entries = append(entries, Entry{Server: name, Tool: tool, Hash: decided.hash, Rejected: decided == m.rejected, By: decided.by, At: decided.at})
+				}
 			}
 		}
-		if srv.instructions != nil {
-			add("", srv.instructions)
-		}
-		for tool, t := range srv.tools {
-			add(tool, t)
+		add("", srv.self)
+		add("", srv.instructions)
+		for tool, m := range srv.tools {
+			add(tool, m)
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int {
@@ -107,9 +99,9 @@ func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 			changes = append(changes, *c)
 		}
 	}
-	for name, t := range srv.tools {
-		if t.approved != nil && !listed[name] {
-			changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: t.approved.hash})
+	for name, m := range srv.tools {
+		if m.approved != nil && !listed[name] {
+			changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: m.approved.hash})
 		}
 	}
 	sortChanges(changes)

@@ -12,7 +12,6 @@ type sighting struct {
 	tools  map[string]*Surface
 	lists  bool // tools, or that there are none; else only instructions are known
 	at     time.Time
-	texts  map[*Surface][]byte // of surfaces, as they stand in the file
 }
 
 // sightingOf keeps the first of several tools of one name: the others are not
@@ -32,19 +31,8 @@ func sightingOf(server Server, mode Mode, surfaces []*Surface, now time.Time) *s
 	return s
 }
 
-// prepare renders the surfaces that a state does not know, before the turn is taken.
-func (s *sighting) prepare(state *ledgerState) {
-	srv := state.servers[s.server.Name]
-	s.texts = map[*Surface][]byte{}
-	for tool, sf := range s.tools {
-		if srv == nil || !srv.tools[tool].has(sf.Hash) {
-			s.texts[sf] = sf.surfaceText()
-		}
-	}
-}
-
-// observe notes what a server lists. It reports whether that accepts what was
-// not accepted before, so that it must not be forgotten.
+// observe notes what a server lists. It reports whether that accepts what was not accepted
+// before, or begins a quarantine, so that it must not be forgotten.
 func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	name := s.server.Name
 	srv := e.state.servers[name]
@@ -56,18 +44,18 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	if !s.lists { // it may only have gone away
 		return durable
 	}
-	s.observeServer(e, first)
+	durable = s.observeServer(e) || durable
 	before := e.state.servers[name].tools // of the state, or of this edit
 	for tool, sf := range s.tools {
-		t := before[tool]
-		if next := s.judged(t, sf, first); next != t {
+		m := before[tool]
+		if next := s.judged(m, sf, first); next != m {
 			e.setTool(name, tool, next)
 		}
 	}
 	if !first {
-		for tool, t := range before {
+		for tool, m := range before {
 			if _, listed := s.tools[tool]; !listed {
-				if next := s.gone(t); next != t {
+				if next := s.gone(m); next != m {
 					e.setTool(name, tool, next)
 				}
 			}
@@ -81,78 +69,73 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 
 // observeServer compares the fingerprint. One that was not known before is kept
 // without asking: there is nothing that it could differ from.
-func (s *sighting) observeServer(e *ledgerEdit, first bool) {
-	name, now := s.server.Name, s.server.Fingerprint
-	s.observeQuarantine(e)
-	srv := e.state.servers[name]
-	switch {
-	case now == "":
-	case srv.approved.has(now), srv.rejected.has(now):
-		if srv.pending != nil {
-			e.server(name).pending = nil
-		}
-	case srv.unknown() || s.mode == Trust:
-		by := byFirstUse
-		if s.mode == Trust {
-			by = byTrust
-		}
-		srv = e.server(name)
-		srv.approved, srv.pending = &ledgerServerMark{fingerprint: now, by: by, at: s.at}, nil
-	case !srv.pending.has(now):
-		e.server(name).pending = &ledgerServerMark{fingerprint: now, at: s.at}
+// It reports whether that begins a quarantine.
+func (s *sighting) observeServer(e *ledgerEdit) (quarantines bool) {
+	name, print := s.server.Name, s.server.Fingerprint
+	quarantines = s.observeQuarantine(e)
+	if print == "" {
+		return quarantines
 	}
+	srv, hash := e.state.servers[name], fingerprintHash(print)
+	next := srv.self
+	switch {
+	case next.approved.has(hash), next.rejected.has(hash):
+		next.pending = nil
+	case s.mode == Trust:
+		next.approved, next.pending = markOfPrint(print, byTrust, s.at), nil
+	case srv.unknown():
+		next.approved, next.pending = markOfPrint(print, byFirstUse, s.at), nil
+	case !next.pending.has(hash):
+		next.pending = markOfPrint(print, "", s.at)
+	}
+	if next != srv.self {
+		e.server(name).self = next
+	}
+	return quarantines
 }
 
 // observeQuarantine notes what begins a quarantine, and forgets who ended one when there
-// is none any more.
-func (s *sighting) observeQuarantine(e *ledgerEdit) {
+// is none any more. It reports whether one begins.
+func (s *sighting) observeQuarantine(e *ledgerEdit) (begins bool) {
 	name, print := s.server.Name, quarantinePrint(&s.server)
 	srv := e.state.servers[name]
 	switch q := srv.quarantine; {
 	case srv.quarantines(&s.server):
-		if q == nil || q.by != "" || !q.has(print) {
-			e.server(name).quarantine = &ledgerServerMark{fingerprint: print, at: s.at}
+		if q == nil || q.by != "" || q.fingerprint != print {
+			e.server(name).quarantine = markOfPrint(print, "", s.at)
+			return true
 		}
 	case q != nil && !s.server.Quarantined:
 		e.server(name).quarantine = nil
 	}
+	return false
 }
 
-// judged returns what is to be known of a tool that is listed with surface sf: t
-// itself if nothing changes.
-func (s *sighting) judged(t *ledgerTool, sf *Surface, first bool) *ledgerTool {
-	var approved, rejected, pending *ledgerMark
-	if t != nil {
-		approved, rejected, pending = t.approved, t.rejected, t.pending
-	}
+// judged returns what is to be known of a tool that is listed with surface sf: m itself if
+// nothing changes.
+func (s *sighting) judged(m marks, sf *Surface, first bool) marks {
 	switch {
-	case rejected.has(sf.Hash), approved.has(sf.Hash):
-		if pending == nil {
-			return t
-		}
-		return t.with(approved, rejected, nil)
+	case m.rejected.has(sf.Hash), m.approved.has(sf.Hash):
+		m.pending = nil
 	case s.mode == Trust:
-		return t.with(s.markOf(sf, byTrust), rejected, nil)
+		m.approved, m.pending = s.markOf(sf, byTrust), nil
 	case first && s.mode == Pin:
-		return t.with(s.markOf(sf, byFirstUse), nil, nil)
-	case pending.has(sf.Hash):
-		return t
+		m = marks{approved: s.markOf(sf, byFirstUse)}
+	case !m.pending.has(sf.Hash):
+		m.pending = s.markOf(sf, "")
 	}
-	return t.with(approved, rejected, s.markOf(sf, ""))
+	return m
 }
 
 // gone returns what is to be known of a tool that is not listed any more. An accepted or
 // rejected tool stays so; an undecided one is not kept, or a server could fill the ledger
 // with names.
-func (s *sighting) gone(t *ledgerTool) *ledgerTool {
-	approved := t.approved
-	if s.mode == Trust && approved != nil && approved.by == byTrust {
-		approved = nil
+func (s *sighting) gone(m marks) marks {
+	if s.mode == Trust && m.approved != nil && m.approved.by == byTrust {
+		m.approved = nil
 	}
-	if approved == t.approved && t.pending == nil {
-		return t
-	}
-	return t.with(approved, t.rejected, nil)
+	m.pending = nil
+	return m
 }
 
 // note is the sighting as something that is written later. If the server is not
@@ -167,28 +150,7 @@ func (s *sighting) note() ledgerOp {
 	}}
 }
 
-// explain compares what waits with what was accepted, here where there is time:
-// Judge is in a hurry.
-func (s *sighting) explain(state *ledgerState) {
-	srv := state.servers[s.server.Name]
-	if srv == nil {
-		return
-	}
-	if t := srv.instructions; t != nil && t.pending != nil {
-		t.waiting(s.server.Name, "")
-	}
-	for tool := range s.tools {
-		if t := srv.tools[tool]; t != nil && t.pending != nil {
-			t.waiting(s.server.Name, tool)
-		}
-	}
-}
-
 // markOf makes a mark of a surface.
-func (s *sighting) markOf(sf *Surface, by string) *ledgerMark {
-	text := s.texts[sf]
-	if text == nil {
-		text = sf.surfaceText()
-	}
-	return &ledgerMark{hash: sf.Hash, by: by, at: s.at, surface: text}
+func (s *sighting) markOf(sf *Surface, by string) *mark {
+	return &mark{hash: sf.Hash, by: by, at: s.at, surface: sf.canonical()}
 }

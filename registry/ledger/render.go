@@ -1,10 +1,10 @@
 package ledger
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -14,98 +14,49 @@ import (
 // each value does. Lists of servers and of tools end with a member that never changes: so a
 // line is never touched because another one came behind it, and git merges what two branches
 // have added.
-const (
-	ledgerVersion = 1
-	listEnd       = `"": "end"`
+const ledgerVersion = 1
 
-	serverIndent  = "\t\t"
-	toolIndent    = serverIndent + "\t\t"
-	surfaceIndent = toolIndent + "\t\t"
-)
-
-// render returns the file. Parts that were not edited stay as they were, byte for byte.
+// render returns the file.
 func (s *ledgerState) render() []byte {
-	all := s.servers
-	if len(s.others) > 0 {
-		all = maps.Clone(s.others)
-		maps.Copy(all, s.servers)
-	}
-	size := 256
-	for name, srv := range all {
-		size += 64 + len(name) + len(srv.text)
-	}
-	w := ledgerWriter{out: make([]byte, 0, size)}
+	var w ledgerWriter
 	w.open()
-	w.member("version", strconv.AppendInt(nil, ledgerVersion, 10))
-	w.extras(s.extra)
+	w.key("version")
+	w.out = strconv.AppendInt(w.out, ledgerVersion, 10)
 	w.key("servers")
-	w.list(slices.Sorted(maps.Keys(all)), func(name string) { w.server(all[name]) })
+	w.open()
+	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
+		w.key(name)
+		w.server(s.servers[name])
+	}
+	w.end()
 	w.close()
 	return append(w.out, '\n')
-}
-
-// seal renders the servers that the edit has made, so that each stands in memory once, as it
-// stands in the file: the texts of its tools, and their surfaces, are parts of its text.
-func (e *ledgerEdit) seal() {
-	var w ledgerWriter
-	for srv := range e.own {
-		w.out, w.depth, w.spans = w.out[:0], len(serverIndent), w.spans[:0]
-		w.server(srv)
-		srv.text = bytes.Clone(w.out)
-		for _, s := range w.spans {
-			text := srv.text[s.from:s.to]
-			if s.tool == "" {
-				srv.instructions = srv.instructions.in(text)
-			} else {
-				srv.tools[s.tool] = srv.tools[s.tool].in(text)
-			}
-		}
-	}
-}
-
-// in returns the tool with a text that it was rendered to.
-func (t *ledgerTool) in(text []byte) *ledgerTool {
-	c := t.with(t.approved.in(text), t.rejected.in(text), t.pending.in(text))
-	c.text = text
-	c.change.Store(t.change.Load())
-	return c
-}
-
-func (m *ledgerMark) in(text []byte) *ledgerMark {
-	if m == nil {
-		return nil
-	}
-	c := *m
-	at := bytes.Index(text, m.surface)
-	c.surface = text[at : at+len(m.surface)]
-	return &c
-}
-
-// A toolSpan is where a tool, or with an empty name the instructions, was written.
-type toolSpan struct {
-	tool     string
-	from, to int
 }
 
 // A ledgerWriter writes objects of one member per line.
 type ledgerWriter struct {
 	out   []byte
-	depth int        // tabs before a member
-	some  []bool     // of each open object: it has a member
-	spans []toolSpan // of all tools that were written
+	depth int  // tabs before a member
+	some  bool // the object that is open has a member
 }
 
 func (w *ledgerWriter) open() {
 	w.out = append(w.out, '{')
 	w.depth++
-	w.some = append(w.some, false)
+	w.some = false
 }
 
 func (w *ledgerWriter) close() {
-	w.some = w.some[:len(w.some)-1]
 	w.depth--
 	w.newLine()
 	w.out = append(w.out, '}')
+	w.some = true
+}
+
+// end writes what ends a list of names, and closes it.
+func (w *ledgerWriter) end() {
+	w.textMember("", "end")
+	w.close()
 }
 
 func (w *ledgerWriter) newLine() {
@@ -115,29 +66,20 @@ func (w *ledgerWriter) newLine() {
 	}
 }
 
-// line begins a member.
-func (w *ledgerWriter) line() {
-	last := len(w.some) - 1
-	if w.some[last] {
+// key begins a member.
+func (w *ledgerWriter) key(key string) {
+	if w.some {
 		w.out = append(w.out, ',')
 	}
-	w.some[last] = true
+	w.some = true
 	w.newLine()
-}
-
-func (w *ledgerWriter) key(key string) {
-	w.line()
 	w.text(key)
 	w.out = append(w.out, ": "...)
 }
 
 // text writes text as JSON, with all invisible characters escaped.
 func (w *ledgerWriter) text(text string) {
-	from := len(w.out)
-	w.out = canonjson.AppendString(w.out, text)
-	if slices.ContainsFunc(w.out[from:], func(c byte) bool { return c >= 0x7f }) {
-		w.out = canonjson.AppendVisible(w.out[:from], bytes.Clone(w.out[from:]))
-	}
+	w.out = canonjson.AppendVisible(w.out, canonjson.AppendString(nil, text))
 }
 
 func (w *ledgerWriter) textMember(key, text string) {
@@ -145,111 +87,59 @@ func (w *ledgerWriter) textMember(key, text string) {
 	w.text(text)
 }
 
-func (w *ledgerWriter) member(key string, value []byte) {
-	w.key(key)
-	w.out = append(w.out, value...)
-}
-
-func (w *ledgerWriter) extras(extras []ledgerExtra) {
-	for _, x := range extras {
-		w.member(x.key, x.value)
-	}
-}
-
-// list writes an object of names, and what ends it.
-func (w *ledgerWriter) list(names []string, value func(name string)) {
-	w.open()
-	for _, name := range names {
-		w.key(name)
-		value(name)
-	}
-	w.line()
-	w.out = append(w.out, listEnd...)
-	w.close()
-}
-
 func (w *ledgerWriter) server(srv *ledgerServer) {
-	if srv.text != nil {
-		w.out = append(w.out, srv.text...)
-		return
-	}
 	w.open()
 	w.textMember("mode", string(srv.mode))
-	w.serverMark("approved", srv.approved)
-	w.serverMark("rejected", srv.rejected)
-	w.serverMark("pending", srv.pending)
+	w.marks(srv.self)
 	if q := srv.quarantine; q != nil && q.by == "" {
-		w.serverMark("quarantined", q)
+		w.mark("quarantined", q)
 	} else {
-		w.serverMark("quarantineEnded", q)
+		w.mark("quarantineEnded", q)
 	}
-	if srv.instructions != nil {
+	if srv.instructions != (marks{}) {
 		w.key(instructionsKey)
-		w.tool("", srv.instructions)
-	}
-	w.extras(srv.extra)
-	w.key("tools")
-	w.list(slices.Sorted(maps.Keys(srv.tools)), func(name string) { w.tool(name, srv.tools[name]) })
-	w.close()
-}
-
-func (w *ledgerWriter) serverMark(key string, m *ledgerServerMark) {
-	if m == nil {
-		return
-	}
-	w.key(key)
-	w.open()
-	w.textMember("fingerprint", m.fingerprint)
-	w.said(m.by, m.at)
-	w.extras(m.extra)
-	w.close()
-}
-
-// said writes who said it, and when; or since when it was seen.
-func (w *ledgerWriter) said(by string, at time.Time) {
-	when := "since"
-	if by != "" {
-		w.textMember("by", by)
-		when = "at"
-	}
-	w.key(when)
-	w.out = append(w.out, '"')
-	w.out = at.UTC().AppendFormat(w.out, time.RFC3339)
-	w.out = append(w.out, '"')
-}
-
-func (w *ledgerWriter) tool(name string, t *ledgerTool) {
-	from := len(w.out)
-	if t.text != nil {
-		w.out = append(w.out, t.text...)
-	} else {
 		w.open()
-		w.mark("approved", t.approved)
-		w.mark("rejected", t.rejected)
-		w.mark("pending", t.pending)
-		w.extras(t.extra)
+		w.marks(srv.instructions)
 		w.close()
 	}
-	w.spans = append(w.spans, toolSpan{name, from, len(w.out)})
+	w.key("tools")
+	w.open()
+	for _, name := range slices.Sorted(maps.Keys(srv.tools)) {
+		w.key(name)
+		w.open()
+		w.marks(srv.tools[name])
+		w.close()
+	}
+	w.end()
+	w.close()
 }
 
-func (w *ledgerWriter) mark(key string, m *ledgerMark) {
+func (w *ledgerWriter) marks(m marks) {
+	w.mark("approved", m.approved)
+	w.mark("rejected", m.rejected)
+	w.mark("pending", m.pending)
+}
+
+func (w *ledgerWriter) mark(key string, m *mark) {
 	if m == nil {
 		return
 	}
 	w.key(key)
 	w.open()
-	w.textMember("hash", m.hash)
-	w.said(m.by, m.at)
-	w.extras(m.extra)
-	w.member("surface", m.surface)
-	w.close()
-}
-
-// unixLines returns data with line feeds only: git may have put others there.
-func unixLines(data []byte) []byte {
-	if bytes.IndexByte(data, '\r') < 0 {
-		return data
+	if m.surface == nil {
+		w.textMember("fingerprint", m.fingerprint)
+	} else {
+		w.textMember("hash", m.hash)
 	}
-	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	when := "since"
+	if m.by != "" {
+		w.textMember("by", m.by)
+		when = "at"
+	}
+	w.textMember(when, m.at.UTC().Format(time.RFC3339))
+	if m.surface != nil {
+		w.key("surface")
+		w.out = canonjson.AppendIndented(w.out, m.surface, strings.Repeat("\t", w.depth))
+	}
+	w.close()
 }

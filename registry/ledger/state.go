@@ -2,10 +2,7 @@ package ledger
 
 import (
 	"maps"
-	"sync/atomic"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
 // The words that the ledger writes in the place of a person.
@@ -18,75 +15,59 @@ const (
 // never change; a ledgerEdit makes another one.
 type ledgerState struct {
 	servers map[string]*ledgerServer
-	others  map[string]*ledgerServer // that the ledger is not for: their texts only
-	extra   []ledgerExtra
 }
 
 // A ledgerServer is what is known of a server.
 type ledgerServer struct {
-	mode       Mode // that was used when it was written last
-	approved   *ledgerServerMark
-	rejected   *ledgerServerMark
-	pending    *ledgerServerMark
-	quarantine *ledgerServerMark // nil: none; without by: it is in quarantine; else by ended that
-	// Instructions are what is known of the server's instructions; nil: nothing.
-	instructions *ledgerTool
-	tools        map[string]*ledgerTool
-	extra        []ledgerExtra
-	text         []byte // as it stands in the file, with the texts of its tools; nil if it was edited since
+	mode         Mode             // that was used when it was written last
+	self         marks            // of fingerprints
+	quarantine   *mark            // of a fingerprint; nil: none; without by: it is in quarantine; else by ended that
+	instructions marks            // of the server's instructions
+	tools        map[string]marks // by name; none is empty
 }
 
-// A ledgerServerMark says who said something of a fingerprint, and when.
-type ledgerServerMark struct {
-	fingerprint string
+// Marks are what is known of a tool, of the instructions of a server, or of what its
+// configuration leads to.
+type marks struct{ approved, rejected, pending *mark }
+
+// A mark says who said something of what has a hash, and when. It never changes.
+type mark struct {
+	hash        string
 	by          string // empty: undecided, it was seen
 	at          time.Time
-	extra       []ledgerExtra
+	surface     []byte // canonical JSON; nil: it is of a fingerprint
+	fingerprint string
 }
 
-// A ledgerTool is what is known of a tool, or of the instructions of a server. One at least of its marks is there.
-type ledgerTool struct {
-	approved *ledgerMark
-	rejected *ledgerMark
-	pending  *ledgerMark
-	extra    []ledgerExtra
-	text     []byte // as it stands in the file, with the surfaces of its marks; nil if it was made since
-
-	change atomic.Pointer[Change] // of pending, once it is asked for
+// markOfPrint returns a mark of a fingerprint.
+func markOfPrint(fingerprint, by string, at time.Time) *mark {
+	return &mark{hash: fingerprintHash(fingerprint), by: by, at: at, fingerprint: fingerprint}
 }
 
-// A ledgerMark says who said something of a surface, and when.
-type ledgerMark struct {
-	hash    string
-	by      string // empty: undecided, it was seen
-	at      time.Time
-	surface []byte // JSON, as it stands in the file
-	extra   []ledgerExtra
+func (m *mark) has(hash string) bool { return m != nil && m.hash == hash }
+
+// decided returns the mark as a person's decision.
+func (m *mark) decided(by string, at time.Time) *mark {
+	c := *m
+	c.by, c.at = by, at
+	return &c
 }
 
-// A ledgerExtra is a member of the file that a later version has written. It is
-// kept as it stands.
-type ledgerExtra struct {
-	key   string
-	value []byte
-}
-
-func (m *ledgerMark) has(hash string) bool { return m != nil && m.hash == hash }
-
-func (m *ledgerServerMark) has(fingerprint string) bool {
-	return m != nil && m.fingerprint == fingerprint
-}
-
-// canonical returns the surface as canonical JSON; nil if there is none.
-func (m *ledgerMark) canonical() []byte {
-	if m == nil {
-		return nil
-	}
-	return canonjson.AppendChecked(nil, m.surface) // it was read or made here
+// has reports whether a mark is of a hash.
+func (m marks) has(hash string) bool {
+	return m.approved.has(hash) || m.rejected.has(hash) || m.pending.has(hash)
 }
 
 // fingerprintHash is what an acceptance of a server is bound to.
 func fingerprintHash(fingerprint string) string { return hashOf([]byte(fingerprint)) }
+
+// unknown reports whether no fingerprint of the server was ever compared.
+func (srv *ledgerServer) unknown() bool { return srv.self.approved == nil && srv.self.rejected == nil }
+
+// bare reports whether nothing is known of the server but its instructions.
+func (srv *ledgerServer) bare() bool {
+	return srv.self == marks{} && len(srv.tools) == 0 && srv.instructions != marks{}
+}
 
 // A ledgerEdit makes a state out of another one.
 type ledgerEdit struct {
@@ -102,7 +83,7 @@ func (e *ledgerEdit) begin() {
 	if !e.changed {
 		e.changed = true
 		e.own = map[*ledgerServer]bool{}
-		e.state = &ledgerState{servers: maps.Clone(e.state.servers), others: e.state.others, extra: e.state.extra}
+		e.state = &ledgerState{servers: maps.Clone(e.state.servers)}
 	}
 }
 
@@ -112,28 +93,26 @@ func (e *ledgerEdit) server(name string) *ledgerServer {
 	srv := e.state.servers[name]
 	switch {
 	case srv == nil:
-		srv = &ledgerServer{tools: map[string]*ledgerTool{}}
+		srv = &ledgerServer{tools: map[string]marks{}}
 	case e.own[srv]:
 		return srv
 	default:
 		c := *srv
 		srv = &c
 		srv.tools = maps.Clone(srv.tools)
-		srv.text = nil
 	}
 	e.own[srv] = true
 	e.state.servers[name] = srv
 	return srv
 }
 
-// setTool puts a tool in the place of another one. Nil, or one without marks,
-// removes it.
-func (e *ledgerEdit) setTool(server, tool string, t *ledgerTool) {
+// setTool changes what is known of a tool; nothing removes it.
+func (e *ledgerEdit) setTool(server, tool string, m marks) {
 	srv := e.server(server)
-	if t == nil || t.approved == nil && t.rejected == nil && t.pending == nil && t.extra == nil {
+	if m == (marks{}) {
 		delete(srv.tools, tool)
 	} else {
-		srv.tools[tool] = t
+		srv.tools[tool] = m
 	}
 }
 
@@ -143,13 +122,4 @@ func (e *ledgerEdit) removeServer(name string) {
 		e.begin()
 		delete(e.state.servers, name)
 	}
-}
-
-// with returns a copy of the tool, or a new one, with other marks.
-func (t *ledgerTool) with(approved, rejected, pending *ledgerMark) *ledgerTool {
-	c := &ledgerTool{approved: approved, rejected: rejected, pending: pending}
-	if t != nil {
-		c.extra = t.extra
-	}
-	return c
 }

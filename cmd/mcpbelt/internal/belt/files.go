@@ -62,19 +62,17 @@ func (b *Belt) LedgerPath(c *Catalog) string {
 	return ""
 }
 
-// OpenLedger opens the ledger of the config files, for some servers or, if none is named, for all, or
-// that in the database; nil if there is none.
-func (b *Belt) OpenLedger(ctx context.Context, c *Catalog, servers ...string) (*ledger.Ledger, error) {
-	opts := &ledger.Options{Servers: servers}
+// OpenLedger opens the ledger of the config files, or that in the database; nil if there is none.
+func (b *Belt) OpenLedger(ctx context.Context, c *Catalog) (*ledger.Ledger, error) {
 	if b.Database != nil && b.LedgerFile == "" && !b.NoLedger {
-		l, err := ledger.Load(ctx, b.Database.Kept(), "ledger", opts)
+		l, err := ledger.Load(ctx, b.Database.Kept(), "ledger", nil)
 		return l, database.Unusable(err)
 	}
 	path := b.LedgerPath(c)
 	if path == "" {
 		return nil, nil
 	}
-	l, err := ledger.Open(path, opts)
+	l, err := ledger.Open(path, nil)
 	if err != nil {
 		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
 	}

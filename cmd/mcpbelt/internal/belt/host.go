@@ -59,17 +59,13 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	}
 	opened := &Opened{}
 	ho := &host.Options{StateDir: b.Env.StateDir}
-	var names []string // that the ledger is for
 	if !o.Cold {
 		opened.Warm, ho.Transport = b.warm(ctx, servers)
-		for _, s := range servers {
-			names = append(names, s.Name)
-		}
 	}
 	r := o.Registry
 	if o.More || !allAdHoc(servers) {
 		var err error
-		if r.Ledger, err = b.OpenLedger(ctx, c, names...); err != nil {
+		if r.Ledger, err = b.OpenLedger(ctx, c); err != nil {
 			return nil, err
 		}
 	}
