@@ -71,7 +71,7 @@ func (r *report) write(w io.Writer) error {
 	b.WriteString(`
 ## Other ways to write it
 
-Finder.Search on the queries held out, without an embedder, where the queries or the tools are
+Finder.Search on the queries held out, where the queries or the tools are
 written in another way.
 
 | | recall@5 | recall@15 | right@5 | right@15 |
@@ -122,7 +122,7 @@ const method = `
   of the different words of the query a tool has. bleve runs in memory with a match
   query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
   other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
-  defaults, without an embedder.
+  defaults.
 - **Prose** is a licence. Descriptions that cannot be read have their letters turned by 13,
   those of parameters, too; names stay.
 `

@@ -44,9 +44,9 @@ const (
 	readWeight    = 0.1 // of other words for reading, then
 )
 
-// NewQuery takes a text apart. Also gives synonyms beside the built-in ones. A query of stop
-// words alone looks for a tool that is called by them, and nothing else.
-func NewQuery(text string, also func(word string) []string) Query {
+// NewQuery takes a text apart. A query of stop words alone looks for a tool that is called by
+// them, and nothing else.
+func NewQuery(text string) Query {
 	text = strings.ToValidUTF8(text[max(len(text)-maxQueryText, 0):], " ")
 	if all := bm25.Words(text); isStopWords(all) {
 		name := bm25.Alternative{Text: strings.Join(all, "_"), Weight: 1}
@@ -66,7 +66,7 @@ func NewQuery(text string, also func(word string) []string) Query {
 	}{{last, 1}, {first, inFirst}, {amid, inAmid}} {
 		for _, w := range part.words {
 			if len(q.terms) < q.request {
-				q.terms = append(q.terms, newTerm(w, part.weight, also))
+				q.terms = append(q.terms, newTerm(w, part.weight))
 				continue
 			}
 			word := bm25.Alternative{Text: bm25.Stem(w), Weight: part.weight}
@@ -82,16 +82,13 @@ func NewQuery(text string, also func(word string) []string) Query {
 }
 
 // newTerm returns a word and those that mean the same.
-func newTerm(word string, weight float64, also func(word string) []string) bm25.Term {
+func newTerm(word string, weight float64) bm25.Term {
 	stem := bm25.Stem(word)
 	same := []bm25.Alternative{{Text: stem, Weight: weight}}
 	add := func(stems []string) {
 		for _, s := range stems {
 			same = append(same, bm25.Alternative{Text: s, Weight: weight * synonymWeight})
 		}
-	}
-	for _, s := range also(word) {
-		add(stems(s))
 	}
 	add(builtinSynonyms(stem))
 	add(derived(stem))

@@ -14,12 +14,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func none(string) []string { return nil }
 
 // asked returns the words of a query as an index is asked, without those that mean the same.
 func asked(ix *bm25.Index, text string) []string {
 	var words []string
-	for _, t := range NewQuery(text, none).In(ix) {
+	for _, t := range NewQuery(text).In(ix) {
 		if !t.Bonus {
 			words = append(words, t.Alternatives[0].Text)
 		}
@@ -57,7 +56,7 @@ func TestQueryWords(t *testing.T) {
 
 func TestQueryIsIdle(t *testing.T) {
 	for text, want := range map[string]bool{"": true, " ?! ": true, "what is it": true, "how to": true, "mail": false, "xyzzy": false} {
-		assert.Equal(t, NewQuery(text, none).IsIdle(), want, "%q is idle", text)
+		assert.Equal(t, NewQuery(text).IsIdle(), want, "%q is idle", text)
 	}
 }
 
@@ -69,7 +68,7 @@ func TestConversation(t *testing.T) {
 	for i := range 300 {
 		talk += " word" + strings.Repeat("x", i%40) + string(rune('a'+i%26))
 	}
-	terms := NewQuery(talk+". Please delete the last invoice.", none).In(ix)
+	terms := NewQuery(talk + ". Please delete the last invoice.").In(ix)
 	assert.False(t, len(terms) > bm25.MaxTerms, "%d are more than %d", len(terms), bm25.MaxTerms)
 	weights := map[string]float64{}
 	var order []string
@@ -88,7 +87,7 @@ func TestConversation(t *testing.T) {
 
 func TestDeletes(t *testing.T) {
 	for text, want := range map[string]bool{"remove invoices": true, "get rid of it": true, "an invoice": false, "list deleted files": true} {
-		assert.Equal(t, NewQuery(text, none).Deletes(), want, "%q deletes", text)
+		assert.Equal(t, NewQuery(text).Deletes(), want, "%q deletes", text)
 	}
 	for name, want := range map[string]bool{"deleteInvoice": true, "drop-table": true, "list_invoices": false, "": false} {
 		assert.Equal(t, IsDestructive(name), want, "%q is destructive", name)
@@ -97,7 +96,7 @@ func TestDeletes(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	for text, want := range map[string]bool{"what is in the database": false, "find a file": false, "show and edit a file": true, "invoices": false, "send mail": true} {
-		assert.Equal(t, NewQuery(text, none).Changes(), want, "%q changes", text)
+		assert.Equal(t, NewQuery(text).Changes(), want, "%q changes", text)
 	}
 	for name, want := range map[string]bool{"create_issue": true, "get_or_create_issue": false, "list_invoices": false, "deleteNote": true, "weather": false} {
 		assert.Equal(t, IsChanging(name), want, "%q is changing", name)
@@ -123,7 +122,7 @@ func TestLongName(t *testing.T) {
 func TestMisspelt(t *testing.T) {
 	for text, want := range map[string]string{"coleague": "list_users", "serch files": "find_files"} {
 		ix := indexOf("list_users", "find_files", "get_weather")
-		hits := ix.Search(NewQuery(text, none).In(ix), 1, nil)
+		hits := ix.Search(NewQuery(text).In(ix), 1, nil)
 		assert.Equal(t, len(hits), 1, "%q", text)
 		assert.Equal(t, hits[0].ID, want, "%q", text)
 	}

@@ -379,7 +379,6 @@ var types = []any{
 	(*result.DecodeError)(nil),
 	(*result.Shaper)(nil),
 	(*result.ToolFailedError)(nil),
-	(*toolset.EmbedError)(nil),
 	(*toolset.Finder)(nil),
 	(*registry.ApprovalRequiredError)(nil),
 	(*registry.ApproverFunc)(nil),

@@ -14,8 +14,7 @@
 //	// set.Tools go with the request; r.Call makes the calls of the model.
 //
 // [Finder.Search] is the same search for programs. It ranks tools by the words of their
-// names, descriptions and parameters, by what the host says of them ([Options].About) and,
-// with an [Embedder], by their meaning.
+// names, descriptions and parameters, by what the host says of them ([Options].About).
 //
 // A turn of package registry/profile takes a Finder as an option.
 package toolset

@@ -50,15 +50,15 @@ func ExampleFinder_Search() {
 	// email -> send_mail
 }
 
-// The words of a trade, and only the tools that change nothing.
+// The words of a trade, and only the tools that delete nothing.
 func ExampleOptions() {
 	reg := registry.New(nil)
 	finder, err := toolset.New(reg, &toolset.Options{
-		Synonyms: func(word string) []string {
-			if word == "memo" {
-				return []string{"note"}
+		About: func(tool *registry.Definition) string {
+			if strings.Contains(tool.Name, "note") {
+				return "memo"
 			}
-			return nil
+			return ""
 		},
 	})
 	if err != nil {

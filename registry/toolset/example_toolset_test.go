@@ -58,21 +58,10 @@ func ExampleNew() {
 	// github__create_issueCreate an issue in a repository.
 }
 
-// What the tools of each server take of a model's context window.
+// What the tools take of a model's context window.
 func ExampleOf() {
 	r := registry.New(nil)
-	_, _ = r.Replace(registry.Server{Name: "github"}, []registry.Tool{
-		serverTool("github", "create_issue", "Create an issue in a repository."),
-		serverTool("github", "list_issues", "List the issues of a repository."),
-	})
 	_, _ = r.Replace(registry.Server{Name: "clock"}, []registry.Tool{serverTool("clock", "now", "Tell the time.")})
-	set := toolset.Of(context.Background(), r, nil)
-	fmt.Printf("%d of %d tokens\n", set.All, set.Limit)
-	for _, s := range set.Servers {
-		fmt.Printf("%s: %d tools, %d tokens\n", s.Server, s.Tools, s.Tokens)
-	}
-	// Output:
-	// 74 of 10000 tokens
-	// github: 2 tools, 52 tokens
-	// clock: 1 tools, 22 tokens
+	fmt.Println(toolset.Of(context.Background(), r, nil).All, "tokens")
+	// Output: 22 tokens
 }

@@ -2,18 +2,13 @@ package toolset
 
 import (
 	"errors"
+	"sync/atomic"
 
-	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // Options are the options of a [Finder]. Nil and the zero value mean the defaults.
 type Options struct {
-	// Synonyms returns words that mean the same as a word of a query, which is in
-	// lower case, without accents, and whole. They count less than the word itself,
-	// and come on top of the built-in ones, which are English. It is a pure function,
-	// safe for concurrent use. Nil: there are none but those.
-	Synonyms func(word string) []string
 	// About returns what the host itself says of a tool, such as words that users have for
 	// it, or a summary of what is described in another language than they speak. Tools are
 	// found by it as by their descriptions; no model is shown it. A program may have a model write it when a tool is
@@ -22,13 +17,6 @@ type Options struct {
 	// concurrent use. Nil, or
 	// an empty text: nothing.
 	About func(tool *registry.Definition) string
-	// Tokens counts the tokens of a definition, which is its JSON, for
-	// [Finder.Toolset]. Its result for a definition is remembered. It is a pure
-	// function, safe for concurrent use. Nil: an estimate.
-	Tokens func(text string) int
-	// Embedder adds to the score of a tool by its words one by its meaning. Nil: by words
-	// alone.
-	Embedder Embedder
 	// NoTools says that the Finder is for programs: it adds no tools to the registry, of
 	// which there may be several Finders then.
 	NoTools bool
@@ -39,10 +27,8 @@ type Options struct {
 type Finder struct {
 	registry *registry.Registry
 	index    *searchIndex
-	meaning  *meaning // nil: there is no Embedder
-	synonyms func(word string) []string
-	tokens   *tokenCounter
 	tools    []registry.Tool // call_tool, describe_tool and search_tools; nil: the model cannot search
+	named    atomic.Pointer[namedFinder]
 }
 
 // New returns a Finder for a registry, and adds the tools search_tools, describe_tool
@@ -61,18 +47,7 @@ func New(r *registry.Registry, opts *Options) (*Finder, error) {
 	if opts != nil {
 		o = *opts
 	}
-	f := &Finder{
-		registry: r,
-		index:    newSearchIndex(r.Names(), o.About),
-		synonyms: o.Synonyms,
-		tokens:   &tokenCounter{count: o.Tokens},
-	}
-	if f.synonyms == nil {
-		f.synonyms = func(string) []string { return nil }
-	}
-	if o.Embedder != nil {
-		f.meaning = newMeaning(o.Embedder, o.About)
-	}
+	f := &Finder{registry: r, index: newSearchIndex(r.Names(), o.About)}
 	if o.NoTools {
 		return f, nil
 	}
@@ -103,6 +78,3 @@ func (f *Finder) Registry() *registry.Registry {
 	}
 	return f.registry
 }
-
-// newQuery returns the words of a text, with those that mean the same.
-func (f *Finder) newQuery(text string) toolrank.Query { return toolrank.NewQuery(text, f.synonyms) }

@@ -236,13 +236,7 @@ func described(server, name, description, schema string, annotations *mcp.ToolAn
 // and a native one.
 func searching(t testing.TB, o registry.Options) *belt {
 	t.Helper()
-	return searchingWith(t, o, nil)
-}
-
-// searchingWith is searching with options for the Finder.
-func searchingWith(t testing.TB, o registry.Options, opts *toolset.Options) *belt {
-	t.Helper()
-	r := newBelt(t, &o, opts)
+	r := newBelt(t, &o, nil)
 	mustAdd(t, r, native("clock"))
 	mustReplace(t, r, "github",
 		serverTool("github", "create_issue", "Create an issue in a repository."),
@@ -325,9 +319,3 @@ func (t *recordedTool) Call(ctx context.Context, args json.RawMessage) (*mcp.Cal
 }
 
 const titled = `{"type":"object","properties":{"title":{"type":"string"},"draft":{"type":"boolean","default":true}},"required":["title"],"additionalProperties":false}`
-
-type embedderFunc func(ctx context.Context, texts []string) ([][]float32, error)
-
-func (f embedderFunc) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return f(ctx, texts)
-}

@@ -33,8 +33,6 @@ const (
 	spareRanks     = 10
 	sparedChange   = 0.9
 	sparedDeletion = 0.96
-	// fusedRanks is how many tools of each of two rankings are joined.
-	fusedRanks = 100
 )
 
 // A Match is a tool that a search has found.
@@ -56,10 +54,7 @@ type Match struct {
 // tools, and 128 if more than 1,024; and six of its name as such. Of tools that fit about
 // as well, those that change or delete something come last, unless the query asks for that.
 //
-// If the Embedder fails, or has not answered when ctx ends, the matches by words are
-// returned together with an [*EmbedError]. Any other error means that ctx has ended.
-// While one search has the tools embedded, another does not wait for that: tools
-// without a vector are ranked by words alone.
+// An error means that ctx has ended.
 //
 // The first search reads the whole catalogue, a later one what has changed since, unless
 // [Finder.Toolset] has had it read in the background; a search that comes meanwhile waits
@@ -75,23 +70,13 @@ func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 	callable := func(name string) bool { return f.registry.IsCallable(ctx, name) }
 	search := &search{snapshot: s, query: q, callable: callable, kept: map[string]registry.Tool{}}
 	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
-	words := f.newQuery(q.Text)
-	first := limit + spareRanks
-	if f.meaning != nil {
-		first = fusedRanks
-	}
-	found, err := f.byWords(ctx, search, words, first)
+	words := toolrank.NewQuery(q.Text)
+	found, err := f.byWords(ctx, search, words, limit+spareRanks)
 	if err != nil {
 		return nil, err
 	}
-	if f.meaning != nil && !words.IsIdle() {
-		var similar []ranked
-		if similar, err = f.meaning.rank(ctx, q.Text, definitions(s)); err == nil {
-			found = fuse(found, search.keep(similar, fusedRanks), similar)
-		}
-	}
 	search.spare(found, words)
-	return search.matches(found[:min(len(found), limit)]), err
+	return search.matches(found[:min(len(found), limit)]), nil
 }
 
 // byWords returns the first tools, at most limit, that a search wants, ranked by
@@ -173,14 +158,4 @@ func (s *search) matches(found []ranked) []Match {
 		matches[i] = Match{Tool: s.kept[f.name], Score: f.score}
 	}
 	return matches
-}
-
-// definitions returns those of the tools that are listed.
-func definitions(s *registry.Snapshot) []*registry.Definition {
-	tools := s.Tools()
-	defs := make([]*registry.Definition, len(tools))
-	for i, t := range tools {
-		defs[i] = t.Definition()
-	}
-	return defs
 }

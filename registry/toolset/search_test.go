@@ -140,21 +140,6 @@ func TestSearchReadsEveryPart(t *testing.T) {
 	wantFirst(t, r, strings.Repeat("forecast ", 1<<17), "weather__forecast")
 }
 
-func TestSearchSynonyms(t *testing.T) {
-	r := newBelt(t, nil, &toolset.Options{Synonyms: func(word string) []string {
-		switch word { // as it was written, but for case and accents
-		case "loschen":
-			return []string{"Deletes"}
-		case "memos":
-			return []string{"read note"}
-		}
-		return nil
-	}})
-	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
-	wantFound(t, r, "LÖSCHEN", "notes__delete_note")
-	wantFirst(t, r, "Memos", "notes__read_note")
-}
-
 // A query of words that say nothing finds nothing but a tool that is called so.
 func TestSearchForStopWords(t *testing.T) {
 	r := newBelt(t, nil, nil)
@@ -233,7 +218,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 
 // Searches and changes at the same time find what is there.
 func TestSearchWhileTheCatalogueChanges(t *testing.T) {
-	r := newBelt(t, nil, &toolset.Options{Embedder: &thesaurus{}})
+	r := newBelt(t, nil, nil)
 	mustAdd(t, r, native("anchor"))
 	var wg sync.WaitGroup
 	for i := range 4 {

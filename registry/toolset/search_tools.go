@@ -3,7 +3,6 @@ package toolset
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
+	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -104,7 +104,7 @@ func (f *Finder) searchTools(ctx context.Context, in searchToolsArgs) (*mcp.Call
 	queries := append([]string{in.Query}, in.More...)
 	for _, q.Text = range queries[:min(len(queries), maxQueries)] {
 		matches, err := f.Search(ctx, q)
-		if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
+		if err != nil {
 			return nil, err
 		}
 		why := ""
@@ -204,7 +204,7 @@ func brief(def *registry.Definition) string {
 // unknown as one that does not exist, so the answer says nothing of what the index has.
 func (f *Finder) whyNothing(q Query) string {
 	switch {
-	case f.newQuery(q.Text).IsIdle():
+	case toolrank.NewQuery(q.Text).IsIdle():
 		return "The query does not say what the tool does."
 	case q.Servers == nil && q.Keep == nil:
 		return "No tool has a word of the query, nor one like it: the tools may be described in another language."
@@ -217,7 +217,7 @@ func (f *Finder) nothing(ctx context.Context, why, otherwise string) *mcp.CallTo
 	servers := f.servers(ctx)
 	all := 0
 	for _, s := range servers {
-		all += s.Tools
+		all += s.tools
 	}
 	said := "There are no tools."
 	if all > 0 {
@@ -233,35 +233,41 @@ func (f *Finder) nothing(ctx context.Context, why, otherwise string) *mcp.CallTo
 
 func text(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
 
+// serverTools says how many callable tools a server has.
+type serverTools struct {
+	name  string // empty: native tools
+	tools int
+}
+
 // servers returns the servers of the tools that are callable on behalf of the user
 // of ctx, sorted by name, and how many tools each has.
-func (f *Finder) servers(ctx context.Context) []ServerTokens {
+func (f *Finder) servers(ctx context.Context) []serverTools {
 	tools := map[string]int{}
 	for _, t := range f.registry.Callable(ctx) {
 		tools[t.Definition().Origin.Server]++
 	}
-	servers := make([]ServerTokens, 0, len(tools))
+	servers := make([]serverTools, 0, len(tools))
 	for name, n := range tools {
-		servers = append(servers, ServerTokens{Server: name, Tools: n})
+		servers = append(servers, serverTools{name, n})
 	}
-	slices.SortFunc(servers, func(a, b ServerTokens) int { return strings.Compare(a.Server, b.Server) })
+	slices.SortFunc(servers, func(a, b serverTools) int { return strings.Compare(a.name, b.name) })
 	return servers
 }
 
 // findServer returns the server that a model means, in whatever spelling.
-func findServer(asked string, servers []ServerTokens) (name string, ok bool) {
-	if slices.ContainsFunc(servers, func(s ServerTokens) bool { return s.Server == asked }) {
+func findServer(asked string, servers []serverTools) (name string, ok bool) {
+	if slices.ContainsFunc(servers, func(s serverTools) bool { return s.name == asked }) {
 		return asked, true
 	}
 	folded := toolname.Fold(plain.Cut(asked, 2*maxName)).Folded
 	for _, s := range servers {
-		if toolname.Fold(serverName(s.Server)).Folded != folded {
+		if toolname.Fold(serverName(s.name)).Folded != folded {
 			continue
 		}
 		if ok {
 			return "", false
 		}
-		name, ok = s.Server, true
+		name, ok = s.name, true
 	}
 	return name, ok
 }
@@ -275,10 +281,10 @@ func serverName(server string) string {
 }
 
 // listServers lists servers and how many tools they have, as far as there is room.
-func listServers(servers []ServerTokens) string {
+func listServers(servers []serverTools) string {
 	names := make([]string, len(servers))
 	for i, s := range servers {
-		names[i] = fmt.Sprintf("%s (%d)", serverName(s.Server), s.Tools)
+		names[i] = fmt.Sprintf("%s (%d)", serverName(s.name), s.tools)
 	}
 	return joinShort(names)
 }

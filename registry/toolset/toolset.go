@@ -49,18 +49,6 @@ type Set struct {
 	Tokens int
 	// All is how many tokens the definitions of all callable tools would take.
 	All int
-	// Limit is how many they may take before the model has to search.
-	Limit int
-	// Servers says what each server takes of All, the largest first. The native
-	// tools are those of the server without a name.
-	Servers []ServerTokens
-}
-
-// ServerTokens is what the tools of one server take of a context window.
-type ServerTokens struct {
-	Server string // configured name; empty: native tools
-	Tools  int    // how many callable tools it has
-	Tokens int    // what their definitions take, in tokens
 }
 
 const (
@@ -81,7 +69,7 @@ const (
 // and are not enclosed by [result.Options].Wrap, for a model has to act upon them.
 //
 // Tokens are those of name, description and input schema, which is what providers
-// give to models. They are counted once for each definition, see [Options].Tokens.
+// give to models, see [EstimateTokens].
 //
 // A toolset that changes costs the provider's cache of the prompt: ask again at the
 // beginning of a conversation, or when [registry.Snapshot.Version] has changed.
@@ -104,18 +92,13 @@ func (f *Finder) Toolset(ctx context.Context, opts *SetOptions) *Set {
 			return !o.Keep(t.Definition(), t.Definition().Hints())
 		})
 	}
-	counts := f.tokens.ofListed(ctx, snapshot)
-	set := &Set{Limit: o.limit()}
-	var servers serverTokens
+	set := &Set{}
 	tokens := make([]int, len(callable))
-	at := 0
+	count := tokensOf(snapshot)
 	for i, t := range callable {
-		def := t.Definition()
-		tokens[i], at = f.tokens.of(ctx, counts, def, at)
+		tokens[i] = count(t.Definition())
 		set.All += tokens[i]
-		servers.add(def.Origin.Server, tokens[i])
 	}
-	set.Servers = servers.sorted()
 	var deferred []string // the servers of what the model is not told of
 	if (f.tools != nil || o.ProviderSearch) && o.exceeded(set.All, len(callable)) {
 		deferred = set.divide(callable, tokens, o.Always)
@@ -125,33 +108,29 @@ func (f *Finder) Toolset(ctx context.Context, opts *SetOptions) *Set {
 		return set
 	}
 	if !o.ProviderSearch {
-		f.addTools(ctx, set, deferred)
+		f.addTools(set, deferred)
 		f.index.warm(snapshot)
 	}
 	return set
 }
 
 // addTools adds the tools by which a model finds those of the servers that are deferred.
-func (f *Finder) addTools(ctx context.Context, set *Set, deferred []string) {
-	counts := f.tokens.ofFinder(ctx, f.tools)
-	for i, t := range f.tools {
-		n := int(counts.tokens[i])
-		if counts.defs[i].Name == searchToolsName {
-			t, n = f.tokens.withServers(ctx, t, deferred)
+func (f *Finder) addTools(set *Set, deferred []string) {
+	for _, t := range f.tools {
+		if t.Definition().Name == searchToolsName {
+			t = f.withServers(t, deferred)
 		}
 		set.Tools = append(set.Tools, t)
-		set.Tokens += n
+		set.Tokens += EstimateTokens(t.Definition())
 	}
 	slices.SortFunc(set.Tools, func(a, b registry.Tool) int { return strings.Compare(a.Definition().Name, b.Definition().Name) })
 }
 
 // Of returns the toolset of a registry whose model has no tools of a [Finder]: all
 // callable tools, or with [SetOptions].ProviderSearch those that go with the request,
-// and those that the provider searches. Tokens are estimated, each time anew. Of panics
-// for a nil registry.
+// and those that the provider searches. Of panics for a nil registry.
 func Of(ctx context.Context, r *registry.Registry, opts *SetOptions) *Set {
-	f := &Finder{registry: r, tokens: &tokenCounter{}}
-	return f.Toolset(ctx, opts)
+	return (&Finder{registry: r}).Toolset(ctx, opts)
 }
 
 // divide parts the tools that the model is told of in any case from the others, for

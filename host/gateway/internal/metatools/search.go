@@ -140,7 +140,7 @@ func (b *Belt) Retrieve(ctx context.Context, args json.RawMessage) (*mcp.CallToo
 	}
 	q := toolset.Query{Text: query, Limit: min(max(limit, 1), maxHits), Keep: func(d *registry.Definition, _ registry.Hints) bool { return b.Sees(d) }}
 	matches, err := b.Finder.Search(ctx, q)
-	if words := (*toolset.EmbedError)(nil); err != nil && !errors.As(err, &words) { // else they were found by words alone
+	if err != nil {
 		return nil, err
 	}
 	if len(matches) == 0 {
