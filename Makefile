@@ -20,7 +20,7 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names full norace strangers binaries conformance integration integration-core \
-	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench growth gobench
+	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
 
 ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
@@ -55,8 +55,7 @@ help:
 	@echo 'make fmt          gofmt -w'
 	@echo 'make binaries     archives of mcpbelt for all systems: make binaries VERSION=v0.2.0, into bin/v0.2.0'
 	@echo 'make cover        coverage, into bin/'
-	@echo 'make bench        our client beside others, into bench/RESULTS.md, SEARCH.md, GATEWAY.md and CLI.md, and make growth'
-	@echo 'make growth       how costs grow with the work, into bench/GROWTH.md and docs/scale.md'
+	@echo 'make bench        our client beside others, search and the gateway, into bench/RESULTS.md, SEARCH.md and GATEWAY.md'
 	@echo 'make gobench      benchmarks'
 
 test: fmt-check unit staticcheck
@@ -103,7 +102,7 @@ systems:
 cross:
 	@for system in windows darwin; do \
 		echo "== build and vet for $$system"; \
-		GOOS=$$system .ci/each $(patsubst %,'cd % && $(GO) build -o /dev/null ./... && $(GO) vet -tags $(TAGS) ./...',$(filter-out $(ADAPTERS) bench bench/growth,$(MODULES))); \
+		GOOS=$$system .ci/each $(patsubst %,'cd % && $(GO) build -o /dev/null ./... && $(GO) vet -tags $(TAGS) ./...',$(filter-out $(ADAPTERS) bench,$(MODULES))); \
 	done
 
 # The race detector allocates on its own account, and takes ten times as long. What
@@ -213,12 +212,7 @@ cover:
 
 # Takes some minutes. Its flags go into BENCH: make bench BENCH='-rounds 21'.
 bench:
-	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md && $(GO) run ./gateway -out GATEWAY.md && $(GO) run ./cli -out CLI.md
-	@$(MAKE) growth
-
-# At most ten minutes. Its flags go into GROWTH: make growth GROWTH="-match '^users'".
-growth:
-	@cd bench/growth && $(GO) run . -out ../GROWTH.md -page ../../docs/scale.md $(GROWTH)
+	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md && $(GO) run ./gateway -out GATEWAY.md
 
 gobench:
 	@JOBS=1 .ci/each $(patsubst %,'cd % && $(GO) test -run "^$$" -bench . -benchmem ./...',$(MODULES))

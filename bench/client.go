@@ -37,14 +37,10 @@ func runClient(args []string) error {
 	flags := flag.NewFlagSet(roleClient, flag.ContinueOnError)
 	procs := flags.Int("procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
 	cpu := flags.String("cpuprofile", "", "write a profile of the time")
-	mem := flags.String("memprofile", "", "write a profile of the allocations")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	runtime.GOMAXPROCS(*procs)
-	if *mem != "" {
-		runtime.MemProfileRate = 1 << 10
-	}
 	if *cpu != "" {
 		f, err := os.Create(*cpu)
 		if err != nil {
@@ -60,21 +56,7 @@ func runClient(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.memProfile = *mem
-	return errors.Join(c.obey(os.Stdin, os.Stdout), c.close(), c.writeAllocations())
-}
-
-// writeAllocations writes the profile that was asked for, once.
-func (c *client) writeAllocations() error {
-	if c.memProfile == "" {
-		return nil
-	}
-	f, err := os.Create(c.memProfile)
-	c.memProfile = ""
-	if err != nil {
-		return err
-	}
-	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
+	return errors.Join(c.obey(os.Stdin, os.Stdout), c.close())
 }
 
 // A client is one peer in its process. It keeps a session for each link.
@@ -84,8 +66,6 @@ type client struct {
 	server   serverSpec
 	web      *webServer
 	sessions map[string]session // by link
-
-	memProfile string // the file to be written; empty: none
 }
 
 func newClient(peer string, procs int) (*client, error) {

@@ -14,40 +14,35 @@ type figure struct {
 	title string
 	work  string
 	value func(cell) float64
-	goal  goal
 }
 
 func figures() []figure {
 	return []figure{
-		{"stdio, small answer, mean µs", "stdio-small", micros, atMostFloor(1.6)},
-		{"stdio, small, 64 callers, calls/s", "stdio-64", rate, atLeast(160_000)},
-		{"stdio, 100 KB answer, mean µs", "stdio-big", micros, atMostFloor(2)},
-		{"HTTP JSON, small answer, mean µs", "http-small", micros, atMostFloor(1.15)},
-		{"HTTP JSON, small, 64 callers, calls/s", "http-64", rate, atLeastFloor(0.8)},
-		{"HTTP JSON, 100 KB answer, mean µs", "http-big", micros, atMostFloor(1.6)},
-		{"HTTP SSE, 100 KB answer, mean µs", "sse-big", micros, goal{}},
-		{"registry, stdio, small, 64 callers, calls/s", "registry-64", rate, goal{}},
-		{"registry, allocations more than a client's call", "registry-more", more("mallocs"), goal{}},
-		{"tools/list of 1,000 tools, stdio, ms", "stdio-list", millis, atMost(6)},
-		{"tools/list of 1,000 tools, MB allocated", "stdio-list", func(c cell) float64 { return kilobytes(c) / 1e3 }, atMost(4)},
-		{"allocations per small call, stdio", "stdio-small", mallocs, atMost(12)},
-		{"KB allocated per small call, stdio", "stdio-small", kilobytes, atMost(2)},
-		{"connect one stdio server, ms", "stdio-connect", millis, goal{}},
-		{"connect one HTTP server, ms", "http-connect", millis, goal{}},
-		{"connect 50 stdio servers at once, ms", "stdio-50", more("open"), goal{}},
-		{"close 50 stdio servers at once, ms", "stdio-50", more("close"), goal{}},
-		{"idle stdio server, goroutines", "stdio-50", more("goroutines"), goal{}},
-		{"idle stdio server, live heap KB", "stdio-50", more("heap"), goal{}},
-		{"idle stdio server, RSS KB", "stdio-50", more("resident"), goal{}},
-		{"idle HTTP server, goroutines", "http-50", more("goroutines"), goal{}},
-		{"idle HTTP server, live heap KB", "http-50", more("heap"), goal{}},
-		{"idle HTTP server, RSS KB", "http-50", more("resident"), goal{}},
-		{"idle HTTP server that listens, goroutines", "listen-50", more("goroutines"), goal{}},
-		{"idle HTTP server that listens, live heap KB", "listen-50", more("heap"), goal{}},
-		{"idle HTTP server that listens, RSS KB", "listen-50", more("resident"), goal{}},
-		{"HTTP server away and back, until a call works, ms", "http-away", millis, goal{}},
-		{"the same with a session that is lost, ms", "session-away", millis, goal{}},
-		{"listening stream lost, until it can be seen, ms", "listen-lost", millis, goal{}},
+		{"stdio, small answer, mean µs", "stdio-small", micros},
+		{"stdio, small, 64 callers, calls/s", "stdio-64", rate},
+		{"stdio, 100 KB answer, mean µs", "stdio-big", micros},
+		{"HTTP JSON, small answer, mean µs", "http-small", micros},
+		{"HTTP JSON, small, 64 callers, calls/s", "http-64", rate},
+		{"HTTP JSON, 100 KB answer, mean µs", "http-big", micros},
+		{"HTTP SSE, 100 KB answer, mean µs", "sse-big", micros},
+		{"registry, stdio, small, 64 callers, calls/s", "registry-64", rate},
+		{"tools/list of 1,000 tools, stdio, ms", "stdio-list", millis},
+		{"tools/list of 1,000 tools, MB allocated", "stdio-list", func(c cell) float64 { return kilobytes(c) / 1e3 }},
+		{"allocations per small call, stdio", "stdio-small", mallocs},
+		{"KB allocated per small call, stdio", "stdio-small", kilobytes},
+		{"connect one stdio server, ms", "stdio-connect", millis},
+		{"connect one HTTP server, ms", "http-connect", millis},
+		{"connect 50 stdio servers at once, ms", "stdio-50", more("open")},
+		{"close 50 stdio servers at once, ms", "stdio-50", more("close")},
+		{"idle stdio server, goroutines", "stdio-50", more("goroutines")},
+		{"idle stdio server, live heap KB", "stdio-50", more("heap")},
+		{"idle stdio server, RSS KB", "stdio-50", more("resident")},
+		{"idle HTTP server, goroutines", "http-50", more("goroutines")},
+		{"idle HTTP server, live heap KB", "http-50", more("heap")},
+		{"idle HTTP server, RSS KB", "http-50", more("resident")},
+		{"idle HTTP server that listens, goroutines", "listen-50", more("goroutines")},
+		{"idle HTTP server that listens, live heap KB", "listen-50", more("heap")},
+		{"idle HTTP server that listens, RSS KB", "listen-50", more("resident")},
 	}
 }
 
@@ -65,44 +60,6 @@ func more(name string) func(cell) float64 {
 		}
 		return math.NaN()
 	}
-}
-
-// A goal bounds our figure, or its ratio to the floor. The zero goal is none.
-type goal struct {
-	limit   float64
-	least   bool // from below, else from above
-	ofFloor bool
-}
-
-func atMost(limit float64) goal       { return goal{limit: limit} }
-func atLeast(limit float64) goal      { return goal{limit: limit, least: true} }
-func atMostFloor(limit float64) goal  { return goal{limit: limit, ofFloor: true} }
-func atLeastFloor(limit float64) goal { return goal{limit: limit, least: true, ofFloor: true} }
-
-func (g goal) String() string {
-	if g == (goal{}) {
-		return noFigure
-	}
-	sign := "≤"
-	if g.least {
-		sign = "≥"
-	}
-	if g.ofFloor {
-		return fmt.Sprintf("%s %g × floor", sign, g.limit)
-	}
-	return sign + " " + short(g.limit)
-}
-
-// met reports whether our figure, and its ratio to the floor, are good enough.
-func (g goal) met(ours, ratio float64) bool {
-	value := ours
-	if g.ofFloor {
-		value = ratio
-	}
-	if g.least {
-		return value >= g.limit
-	}
-	return value <= g.limit
 }
 
 // A spread is what several rounds gave for one figure. It is NaN if none gave any.

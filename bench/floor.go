@@ -236,16 +236,6 @@ func dialFloorListen(ctx context.Context, url string) (session, error) {
 	return &floorListener{s, response.Body}, nil
 }
 
-// Missed implements watcher.
-func (f *floorListener) Missed(context.Context) <-chan struct{} {
-	missed := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, f.stream) // how it ended does not matter
-		close(missed)
-	}()
-	return missed
-}
-
 // Close implements session.
 func (f *floorListener) Close() error { return errors.Join(f.stream.Close(), f.session.Close()) }
 

@@ -66,7 +66,6 @@ func (c *client) hold(ctx context.Context, w work, _ time.Duration) (cell, error
 	})
 	open := time.Since(start)
 	held := weigh()
-	err = errors.Join(err, c.writeAllocations()) // with what is held in use
 	start = time.Now()
 	err = errors.Join(err, together(w.servers, func(i int) error {
 		if sessions[i] == nil {

@@ -51,11 +51,10 @@ func run(args []string) error {
 // options are the flags of the program.
 type options struct {
 	match                  *regexp.Regexp
-	peers, out             string
+	peers, out, cpuProfile string
 	rounds, procs          int
 	servers                int // connected at once where many are; no flag, the rows name it
 	slot                   time.Duration
-	cpuProfile, memProfile string
 }
 
 func parseOptions(args []string) (*options, error) {
@@ -68,7 +67,6 @@ func parseOptions(args []string) (*options, error) {
 	flags.DurationVar(&o.slot, "slot", 500*time.Millisecond, "how long a turn takes")
 	flags.IntVar(&o.procs, "procs", runtime.GOMAXPROCS(0), "GOMAXPROCS of every process")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a profile of our client's time to this `file`")
-	flags.StringVar(&o.memProfile, "memprofile", "", "write a profile of our client's allocations to this `file`, and of what a fresh process holds to file.work")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

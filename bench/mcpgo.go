@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 
 	markclient "github.com/mark3labs/mcp-go/client"
 	marktransport "github.com/mark3labs/mcp-go/client/transport"
@@ -94,14 +93,4 @@ func (m *markClient) Close() error {
 		m.http.CloseIdleConnections()
 	}
 	return err
-}
-
-// Missed implements watcher. A notification, or that the connection is lost, are
-// the signs that mcp-go can give.
-func (m *markClient) Missed(context.Context) <-chan struct{} {
-	missed := make(chan struct{})
-	see := sync.OnceFunc(func() { close(missed) })
-	m.client.OnNotification(func(mark.JSONRPCNotification) { see() })
-	m.client.OnConnectionLost(func(error) { see() })
-	return missed
 }

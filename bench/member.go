@@ -27,7 +27,7 @@ func startMember(ctx context.Context, peer string, o *options) (*member, error) 
 	}
 	args := []string{roleClient, "-procs", strconv.Itoa(o.procs)}
 	if peer == peerOurs {
-		args = append(args, "-cpuprofile", o.cpuProfile, "-memprofile", o.memProfile)
+		args = append(args, "-cpuprofile", o.cpuProfile)
 	}
 	m := &member{peer: peer, cmd: exec.CommandContext(ctx, program, append(args, peer)...)}
 	m.cmd.Stderr = os.Stderr
@@ -52,9 +52,6 @@ func (m *member) turn(ctx context.Context, w work, o *options) (cell, error) {
 	}
 	plain := *o
 	plain.cpuProfile = "" // the file belongs to m
-	if plain.memProfile != "" {
-		plain.memProfile += "." + w.name // and so does that
-	}
 	fresh, err := startMember(ctx, m.peer, &plain)
 	if err != nil {
 		return cell{}, err

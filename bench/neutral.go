@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // A neutral is the server that all clients are measured with. It is written
@@ -19,8 +20,6 @@ import (
 type neutral struct {
 	initialize, tools []byte        // results
 	big               func() []byte // the same, made for the first call: a server starts without it
-	cut               chan struct{} // each value ends one listening stream
-	session           string        // the id of all HTTP sessions of the process
 }
 
 // newNeutral returns a server with so many tools.
@@ -36,8 +35,6 @@ func newNeutral(count int) (*neutral, error) {
 			text, _ := json.Marshal(bigText()) // a string has no error
 			return appendText(nil, text)
 		}),
-		cut:     make(chan struct{}),
-		session: rand.Text(),
 	}, nil
 }
 
@@ -47,6 +44,16 @@ func appendText(out, text []byte) []byte {
 	out = append(out, `{"content":[{"type":"text","text":`...)
 	out = append(out, text...)
 	return append(out, `}]}`...)
+}
+
+// field returns the value of a key of a JSON object, as it stands there, or nil.
+func field(object []byte, key string) []byte {
+	for name, value := range jsonscan.Fields(object) {
+		if string(name) == key {
+			return value
+		}
+	}
+	return nil
 }
 
 // answer appends the answer to a message, without a newline. A notification has
@@ -107,10 +114,10 @@ func (n *neutral) serveLines(in io.Reader, out io.Writer) error {
 	}
 }
 
-// serveHTTP serves streamable HTTP at an address. It writes its
-// URL to out, as a line, and serves until in ends.
-func (n *neutral) serveHTTP(address string, in io.Reader, out io.Writer) error {
-	listener, err := net.Listen("tcp", address)
+// serveHTTP serves streamable HTTP at a free port. It writes its URL to out, as a line, and
+// serves until in ends.
+func (n *neutral) serveHTTP(in io.Reader, out io.Writer) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -128,55 +135,26 @@ func (n *neutral) serveHTTP(address string, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// listen holds a listening stream open, on which nothing happens, until it is cut.
-func (n *neutral) listen(w http.ResponseWriter, r *http.Request) {
+// listen holds a listening stream open, on which nothing happens.
+func listen(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	if http.NewResponseController(w).Flush() != nil {
-		return // the client is gone
-	}
-	select {
-	case <-n.cut:
-	case <-r.Context().Done():
+	if http.NewResponseController(w).Flush() == nil {
+		<-r.Context().Done()
 	}
 }
 
-// cutOne ends a listening stream. If there is none it waits for one.
-func (n *neutral) cutOne(w http.ResponseWriter, r *http.Request) {
-	select {
-	case n.cut <- struct{}{}:
-		w.WriteHeader(http.StatusNoContent)
-	case <-r.Context().Done():
-	}
-}
-
-// knows gives a client the id of a session, and reports whether the one that it
-// sends is that. A client that sends none, as the floor, needs none.
-func (n *neutral) knows(w http.ResponseWriter, r *http.Request) bool {
-	const key = "Mcp-Session-Id"
-	w.Header().Set(key, n.session)
-	id := r.Header.Get(key)
-	return id == "" || id == n.session
-}
-
-// handler answers with JSON and has neither listening stream nor sessions, but at
-// the paths of linkSSE, linkListen and linkSession.
+// handler answers with JSON and has no listening stream, but at the paths of linkSSE and
+// linkListen.
 func (n *neutral) handler() http.Handler {
 	type exchange struct{ body, answer []byte }
 	pool := &sync.Pool{New: func() any { return new(exchange) }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method == http.MethodGet && r.URL.Path == "/"+linkListen:
-			n.listen(w, r)
-			return
-		case r.Method == http.MethodPost && r.URL.Path == cutPath:
-			n.cutOne(w, r)
+			listen(w, r)
 			return
 		case r.Method != http.MethodPost:
 			http.Error(w, "only POST", http.StatusMethodNotAllowed)
-			return
-		}
-		if r.URL.Path == "/"+linkSession && !n.knows(w, r) {
-			http.Error(w, "no such session", http.StatusNotFound)
 			return
 		}
 		x := pool.Get().(*exchange)

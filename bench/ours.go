@@ -57,22 +57,6 @@ func (o ours) List(ctx context.Context) (int, error) {
 // Close implements session.
 func (o ours) Close() error { return o.client.Close() }
 
-// Missed implements watcher: the client's state tells that the server's tools may
-// have changed, which it does when a listening stream is opened again, or that the
-// connection has ended.
-func (o ours) Missed(ctx context.Context) <-chan struct{} {
-	missed, before := make(chan struct{}), o.client.State()
-	go func() {
-		for state := range o.client.Watch(ctx) {
-			if state.Phase != mcp.Ready || state.ToolsVersion != before.ToolsVersion {
-				close(missed)
-				return
-			}
-		}
-	}()
-	return missed
-}
-
 // oursRegistry is this library's client behind a registry.
 type oursRegistry struct {
 	ours

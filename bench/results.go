@@ -94,26 +94,18 @@ func (r *results) figures() []figure {
 	return list
 }
 
-// writeTable writes the medians and the goals.
+// writeTable writes the medians.
 func (r *results) writeTable(w io.Writer) error {
 	p := &printer{w: w}
-	p.row("measure", append(append([]string{}, r.peers...), "ours / floor", "goal", "met"))
-	p.rule(len(r.peers) + 3)
+	p.row("measure", append(append([]string{}, r.peers...), "ours / floor"))
+	p.rule(len(r.peers) + 1)
 	for _, f := range r.figures() {
 		var cells []string
 		rounds := r.rounds[f.work]
 		for _, peer := range r.peers {
 			cells = append(cells, short(f.of(rounds, peer).median))
 		}
-		ratio := f.ratio(rounds).median
-		met := "no"
-		switch {
-		case f.goal == (goal{}):
-			met = noFigure
-		case f.goal.met(f.of(rounds, peerOurs).median, ratio):
-			met = "yes"
-		}
-		p.row(f.title, append(cells, twoDecimals(ratio), f.goal.String(), met))
+		p.row(f.title, append(cells, twoDecimals(f.ratio(rounds).median)))
 	}
 	p.line("")
 	return p.err
@@ -158,8 +150,7 @@ func (p *printer) rule(columns int) { p.line("|---|%s", strings.Repeat("--:|", c
 
 // method is the part of the results that does not depend on them.
 const method = `Each figure is the median of the rounds; the ratio to the floor is taken in each
-round, and its median is shown. A goal with a ratio is met by that ratio. "–" stands
-where there is no figure.
+round, and its median is shown. "–" stands where there is no figure.
 
 ## How to run it
 
@@ -192,8 +183,7 @@ where there is no figure.
 - **Allocations** are those of the whole process of the client during its turn.
 - **SSE** is the same HTTP server, which sends each answer as a stream of one event.
 - **Through a registry** the calls go over stdio, with all 1,000 tools in the registry.
-  The other clients have none. Allocations more than a client's call are those of
-  calls through the registry less those of calls without it, in one turn.
+  The other clients have none.
 - **Connecting** ends when a first small call is answered, for the floor too, which
   has no handshake. It includes the start of a child process, over stdio. Here and in
   what follows the server has two tools, and each turn a process of its own.
@@ -201,14 +191,5 @@ where there is no figure.
   What an idle one holds is what the process holds more than before, garbage collected
   and freed memory returned to the system, divided by fifty. The server's processes do
   not count.
-- **Away and back**: the server's process ends. It is away for a second, while a caller
-  calls again and again, 5 ms after each failure, on the same session. The
-  time is that from when a new process listens at the same address until a call is
-  answered; "–" is not within two seconds more. A server with sessions answers 404 to
-  those of the process before. The floor has no session.
-- **A listening stream lost**: the server closes the stream and does nothing else. The
-  time is that until the client's user can see it: for the floor that reading ends, for
-  ours that the state changes, for the SDK that the session ends, for mcp-go that it
-  calls a handler; "–" is not within two seconds.
 
 `

@@ -64,13 +64,3 @@ func (b bare) Close() error {
 	}
 	return err
 }
-
-// Missed implements watcher. The session's end is the only sign that the SDK gives.
-func (b bare) Missed(context.Context) <-chan struct{} {
-	missed := make(chan struct{})
-	go func() {
-		_ = b.session.Wait() // why it ended does not matter
-		close(missed)
-	}()
-	return missed
-}

@@ -16,25 +16,18 @@ import (
 // roleServer makes a process the neutral server.
 const roleServer = "serve"
 
-// cutPath is where a POST has an HTTP server end a listening stream.
-const cutPath = "/cut"
-
 // A serverSpec says what server a process is to be.
-type serverSpec struct {
-	procs, tools int
-	address      string // of an HTTP server
-}
+type serverSpec struct{ procs, tools int }
 
 // args are the arguments of this program to be the server.
 func (s serverSpec) args(protocol string) []string {
-	return []string{roleServer, "-procs", strconv.Itoa(s.procs), "-tools", strconv.Itoa(s.tools), "-address", s.address, protocol}
+	return []string{roleServer, "-procs", strconv.Itoa(s.procs), "-tools", strconv.Itoa(s.tools), protocol}
 }
 
 func runServer(args []string) error {
 	flags := flag.NewFlagSet(roleServer, flag.ContinueOnError)
 	procs := flags.Int("procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
 	tools := flags.Int("tools", toolCount, "how many tools it has")
-	address := flags.String("address", "127.0.0.1:0", "where an HTTP server listens")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -47,7 +40,7 @@ func runServer(args []string) error {
 	case "stdio":
 		return n.serveLines(os.Stdin, os.Stdout)
 	case "http":
-		return n.serveHTTP(*address, os.Stdin, os.Stdout)
+		return n.serveHTTP(os.Stdin, os.Stdout)
 	default:
 		return errors.New("serve what: stdio or http?")
 	}
@@ -61,9 +54,6 @@ type webServer struct {
 }
 
 func startWebServer(program string, spec serverSpec) (*webServer, error) {
-	if spec.address == "" {
-		spec.address = "127.0.0.1:0"
-	}
 	s := &webServer{cmd: exec.Command(program, spec.args("http")...)}
 	s.cmd.Stderr = os.Stderr
 	in, err := s.cmd.StdinPipe()

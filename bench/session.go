@@ -42,12 +42,6 @@ type session interface {
 	Close() error
 }
 
-// A watcher is a session whose user may see that something was missed. The
-// channel is closed when they do, or never. Its goroutine ends with ctx or Close.
-type watcher interface {
-	Missed(ctx context.Context) <-chan struct{}
-}
-
 // How a client reaches its server. Those over HTTP are paths of the server too.
 const (
 	linkStdio    = "stdio"
@@ -55,7 +49,6 @@ const (
 	linkHTTP     = "mcp"      // JSON answers
 	linkSSE      = "sse"      // answers are streams of one event
 	linkListen   = "listen"   // JSON answers, and a listening stream
-	linkSession  = "session"  // JSON answers, and a session that ends with the process
 )
 
 // A dialer makes sessions of one client.

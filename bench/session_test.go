@@ -31,7 +31,7 @@ func dialTest(t *testing.T, peer, link string) session {
 
 func TestPeersGetRightAnswers(t *testing.T) {
 	for _, peer := range peers() {
-		for _, link := range []string{linkStdio, linkRegistry, linkHTTP, linkSSE, linkListen, linkSession} {
+		for _, link := range []string{linkStdio, linkRegistry, linkHTTP, linkSSE, linkListen} {
 			if d, err := dialerOf(peer); err != nil || link == linkRegistry && d.registry == nil {
 				continue
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -36,16 +35,12 @@ func works() []work {
 		{name: "http-big", link: linkHTTP, do: (*client).calls, callers: 1, big: true},
 		{name: "sse-big", link: linkSSE, do: (*client).calls, callers: 1, big: true},
 		{name: "registry-64", link: linkRegistry, do: (*client).calls, callers: manyCallers},
-		{name: "registry-more", link: linkRegistry, do: (*client).throughRegistry, callers: 1},
 		{name: "stdio-list", link: linkStdio, do: (*client).lists},
 		{name: "stdio-connect", link: linkStdio, do: (*client).connects, fresh: true},
 		{name: "http-connect", link: linkHTTP, do: (*client).connects, fresh: true},
 		{name: "stdio-50", link: linkStdio, do: (*client).hold, fresh: true},
 		{name: "http-50", link: linkHTTP, do: (*client).hold, fresh: true},
 		{name: "listen-50", link: linkListen, do: (*client).hold, fresh: true},
-		{name: "http-away", link: linkHTTP, do: (*client).away, fresh: true},
-		{name: "session-away", link: linkSession, do: (*client).away, fresh: true},
-		{name: "listen-lost", link: linkListen, do: (*client).lost, fresh: true},
 	}
 }
 
@@ -103,23 +98,6 @@ func (c *client) calls(ctx context.Context, w work, slot time.Duration) (cell, e
 		return cell{}, err
 	}
 	return measure(func() (int, error) { return callFor(ctx, s, w, slot) })
-}
-
-// throughRegistry finds what a call through a registry allocates more than one
-// without it, each for half of the slot.
-func (c *client) throughRegistry(ctx context.Context, w work, slot time.Duration) (cell, error) {
-	var each [2]float64
-	for i, link := range []string{linkStdio, linkRegistry} {
-		w.link = link
-		sum, err := c.calls(ctx, w, slot/2)
-		if err != nil {
-			return cell{}, err
-		}
-		each[i] = mallocs(sum)
-	}
-	// Less than a tenth is the runtime's own, with either sign.
-	more := max(0, math.Round(10*(each[1]-each[0]))/10)
-	return cell{More: map[string]float64{"mallocs": more}}, nil
 }
 
 // callFor calls tools for a while and returns how often.

@@ -1,5 +1,5 @@
-// Command gateway measures what a gateway between a client and a server costs, and writes
-// GATEWAY.md.
+// Command gateway measures what a gateway between a client and a server costs: the time that it
+// adds to a call, and what it holds for clients that do nothing.
 package main
 
 import (
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"net"
 	"net/http"
 	"os"
@@ -25,50 +24,64 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
+// Roles of a process that this program starts, as its first argument.
+const (
+	roleServer  = "serve"
+	roleGateway = "gateway" // the URL of its server follows
+)
+
 // options are the flags of the command.
 type options struct {
-	calls, rounds, sessions  int
-	out, listen              string
-	beside, prefix, besideIs string
+	calls, rounds, clients int
+	out                    string
 }
 
 func main() {
-	var o options
-	role := flag.String("role", "", "of a child process: server or gateway")
-	upstream := flag.String("upstream", "", "URL of the server of a gateway")
-	flag.IntVar(&o.calls, "calls", 2000, "calls for each figure in each round")
-	flag.IntVar(&o.rounds, "rounds", 5, "rounds")
-	flag.IntVar(&o.sessions, "sessions", 10_000, "idle sessions")
-	flag.StringVar(&o.out, "out", "", "file for the table; none: it is printed")
-	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the server")
-	flag.StringVar(&o.beside, "beside", "", "URL of another gateway to the server, to be measured in the same rounds")
-	flag.StringVar(&o.prefix, "prefix", "", "what that gateway puts before names of tools")
-	flag.StringVar(&o.besideIs, "beside-name", "other gateway", "its name in the table")
-	flag.Parse()
-	var err error
-	switch *role {
-	case "server":
-		err = serve(o.listen)
-	case "gateway":
-		err = serveGateway(*upstream)
-	default:
-		err = measure(&o)
-	}
-	if err != nil {
-		log.Fatal(err)
+	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "gateway:", err)
+		os.Exit(1)
 	}
 }
 
-// measure measures everything.
-func measure(o *options) error {
-	server, stop, err := child("-role", "server", "-listen", o.listen)
+func run(args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case roleServer:
+			return listen("/mcp", server{largeResult()})
+		case roleGateway:
+			return serveGateway(args[1])
+		}
+	}
+	var o options
+	flags := flag.NewFlagSet("gateway", flag.ContinueOnError)
+	flags.IntVar(&o.calls, "calls", 2000, "calls for each figure in each round")
+	flags.IntVar(&o.rounds, "rounds", 5, "rounds")
+	flags.IntVar(&o.clients, "clients", 2000, "clients that do nothing")
+	flags.StringVar(&o.out, "out", "", "file for the table; none: it is printed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	t, err := measure(&o)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	through, stop, err := child("-role", "gateway", "-upstream", server)
-	if err != nil {
+	if o.out == "" {
+		_, err = os.Stdout.WriteString(t.page())
 		return err
+	}
+	return os.WriteFile(o.out, []byte(t.page()), 0o644)
+}
+
+// measure measures everything.
+func measure(o *options) (*table, error) {
+	server, stop, err := child(roleServer)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	through, stop, err := child(roleGateway, server)
+	if err != nil {
+		return nil, err
 	}
 	defer stop()
 	t := &table{options: o}
@@ -76,27 +89,21 @@ func measure(o *options) error {
 		for _, kind := range kinds() {
 			r := row{revision: revision, kind: kind}
 			for range o.rounds {
-				for _, s := range []struct {
-					url, prefix string
-					into        *[]float64
-				}{{server, "", &r.direct}, {through, "", &r.through}, {o.beside, o.prefix, &r.beside}} {
-					if s.url == "" {
-						continue
-					}
-					p50, err := median(s.url, revision, s.prefix, kind, o.calls)
-					if err != nil {
-						return err
-					}
-					*s.into = append(*s.into, p50)
+				direct, err := median(server, revision, kind, o.calls)
+				if err != nil {
+					return nil, err
 				}
+				hop, err := median(through, revision, kind, o.calls)
+				if err != nil {
+					return nil, err
+				}
+				r.direct, r.through = append(r.direct, direct), append(r.through, hop)
 			}
 			t.rows = append(t.rows, r)
 		}
 	}
-	if t.session, err = sessionBytes(o.sessions); err != nil {
-		return err
-	}
-	return t.write()
+	t.costs, err = idleCosts(server, o)
+	return t, err
 }
 
 // child starts this program in a role, and returns the line that it prints first.
@@ -129,46 +136,36 @@ func child(args ...string) (line string, stop func(), err error) {
 	return strings.TrimSpace(line), stop, nil
 }
 
-// newGateway returns a gateway to a server, or to none if the URL is empty.
-func newGateway(ctx context.Context, upstream string) (*gateway.Gateway, func() error, error) {
-	entry := `{"mcpServers":{}}`
-	if upstream != "" {
-		entry = fmt.Sprintf(`{"mcpServers":{"bench":{"type":"http","url":%q}}}`, upstream)
-	}
-	c, err := config.Parse(ctx, "mcp.json", []byte(entry), nil)
+// serveGateway serves a gateway to the server at a URL, and what the process holds at /weight.
+func serveGateway(upstream string) (err error) {
+	ctx := context.Background()
+	c, err := config.Parse(ctx, "mcp.json", fmt.Appendf(nil, `{"mcpServers":{"bench":{"url":%q}}}`, upstream), nil)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	o := &host.Options{StateDir: host.NoState}
 	gateway.Prepare(o)
 	h := host.New(o)
+	defer func() { err = errors.Join(err, h.Close()) }()
 	if _, err := h.Apply(ctx, c); err != nil {
-		return nil, nil, errors.Join(err, h.Close())
-	}
-	for all := range h.Watch(ctx) {
-		if !slices.ContainsFunc(all, func(s host.Status) bool { return s.Stage != host.StageReady }) {
-			break
-		}
+		return err
 	}
 	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
-		return nil, nil, errors.Join(err, h.Close())
-	}
-	return g, func() error { return errors.Join(g.Close(), h.Close()) }, nil
-}
-
-func serveGateway(upstream string) error {
-	g, stop, err := newGateway(context.Background(), upstream)
-	if err != nil {
 		return err
 	}
-	defer func() { _ = stop() }()
-	return listen("127.0.0.1:0", "/s/bench/mcp", g)
+	defer func() { err = errors.Join(err, g.Close()) }()
+	mux := http.NewServeMux()
+	mux.Handle("/", g)
+	mux.HandleFunc("/weight", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(weigh()) // a client that is gone needs none
+	})
+	return listen("/s/bench/mcp", mux)
 }
 
-// listen serves a handler until standard input ends, and prints where.
-func listen(address, path string, handler http.Handler) error {
-	l, err := net.Listen("tcp", address)
+// listen serves a handler at a free port until standard input ends, and prints where.
+func listen(path string, handler http.Handler) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -185,21 +182,18 @@ func listen(address, path string, handler http.Handler) error {
 }
 
 // A kind is a kind of call.
-type kind struct {
-	name, tool, args string
-	small            bool
-}
+type kind struct{ name, tool, args string }
 
 func kinds() []kind {
 	return []kind{
-		{"small answer", "small", `{"text":"ping"}`, true},
-		{"100 KB answer", "large", `{"text":"ping"}`, false},
-		{"100 KB of arguments", "small", `{"text":` + largeText() + `}`, false},
+		{"small answer", "small", `{"text":"ping"}`},
+		{"100 KB answer", "large", `{"text":"ping"}`},
+		{"100 KB of arguments", "small", `{"text":` + largeText() + `}`},
 	}
 }
 
 // median returns the median of the times of calls, in microseconds.
-func median(url, revision, prefix string, k kind, calls int) (float64, error) {
+func median(url, revision string, k kind, calls int) (float64, error) {
 	ctx := context.Background()
 	c := mcp.NewClient("bench", &transport.HTTP{URL: url}, &mcp.ClientOptions{ProtocolVersion: revision})
 	defer c.Close()
@@ -209,7 +203,7 @@ func median(url, revision, prefix string, k kind, calls int) (float64, error) {
 	times := make([]time.Duration, 0, calls)
 	for i := range calls + calls/10 { // the first tenth does not count
 		begun := time.Now()
-		res, err := c.CallTool(ctx, prefix+k.tool, json.RawMessage(k.args), nil)
+		res, err := c.CallTool(ctx, k.tool, json.RawMessage(k.args), nil)
 		if err == nil && (res.IsError || len(res.Text()) == 0) {
 			err = errors.New(res.Text())
 		}

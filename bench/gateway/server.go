@@ -47,31 +47,36 @@ func answer(message []byte, large string) []byte {
 	case "tools/list":
 		result = toolList
 	case "tools/call":
-		switch params["name"] {
-		case "large":
+		result = smallResult
+		if params["name"] == "large" {
 			result = large
-		default:
-			result = smallResult
 		}
 	}
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// serve serves the server over HTTP.
-func serve(address string) error {
-	large := largeResult()
-	return listen(address, "/mcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost {
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
+// server answers JSON, and holds a listening stream open.
+type server struct{ large string }
+
+// ServeHTTP implements http.Handler.
+func (s server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if http.NewResponseController(w).Flush() == nil {
+			<-r.Context().Done()
 		}
-		out := answer(body, large)
-		if out == nil {
-			w.WriteHeader(http.StatusAccepted)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(out)
-	}))
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	out := answer(body, s.large)
+	if out == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(out)
 }

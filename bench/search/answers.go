@@ -26,7 +26,7 @@ type answers struct {
 // measureAnswers asks search_tools as a model does.
 func measureAnswers() (answers, error) {
 	var a answers
-	finder, err := newFinder(nil, nil)
+	finder, err := newFinder()
 	if err != nil {
 		return a, err
 	}

@@ -46,9 +46,6 @@ func run(args []string, stdout io.Writer) error {
 	if r.answers, err = measureAnswers(); err != nil {
 		return err
 	}
-	if r.robust, err = robust(); err != nil {
-		return err
-	}
 	f, err := os.Create(*out)
 	if err != nil {
 		return err
@@ -76,7 +73,7 @@ const (
 
 func contenders() []contender {
 	return []contender{
-		{nameOurs, openOurs(nil)},
+		{nameOurs, openOurs},
 		{nameCount, openCount},
 		{nameBleve, openBleve},
 		{nameEnglish, openEnglish},

@@ -11,11 +11,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// newFinder fills a registry as a host does, server by server. Change, unless it is nil,
-// changes each definition.
-func newFinder(opts *toolset.Options, change func(*registry.Definition)) (*toolset.Finder, error) {
+// newFinder fills a registry as a host does, server by server.
+func newFinder() (*toolset.Finder, error) {
 	r := registry.New(nil)
-	finder, err := toolset.New(r, opts)
+	finder, err := toolset.New(r, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -30,9 +29,6 @@ func newFinder(opts *toolset.Options, change func(*registry.Definition)) (*tools
 				RawAnnotations: t.Annotations,
 				Origin:         registry.Origin{Server: s.Name, Tool: t.Name},
 			}
-			if change != nil {
-				change(&def)
-			}
 			tools[i] = &listed{def}
 		}
 		if _, err := r.Replace(registry.Server{Name: s.Name}, tools); err != nil {
@@ -42,9 +38,13 @@ func newFinder(opts *toolset.Options, change func(*registry.Definition)) (*tools
 	return finder, nil
 }
 
-// searchOf returns the search of a Finder, which finds as many tools as search_tools shows.
-func searchOf(finder *toolset.Finder) func(string) ([]string, error) {
-	return func(text string) ([]string, error) {
+// openOurs opens a search that finds as many tools as search_tools shows.
+func openOurs() (func(string) ([]string, error), func() error, error) {
+	finder, err := newFinder()
+	if err != nil {
+		return nil, nil, err
+	}
+	search := func(text string) ([]string, error) {
 		matches, err := finder.Search(context.Background(), toolset.Query{Text: text, Limit: shown})
 		if err != nil {
 			return nil, err
@@ -56,17 +56,7 @@ func searchOf(finder *toolset.Finder) func(string) ([]string, error) {
 		}
 		return found, nil
 	}
-}
-
-// openOurs returns a contender's open for a Finder with these options.
-func openOurs(opts *toolset.Options) func() (func(string) ([]string, error), func() error, error) {
-	return func() (func(string) ([]string, error), func() error, error) {
-		finder, err := newFinder(opts, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		return searchOf(finder), func() error { return nil }, nil
-	}
+	return search, func() error { return nil }, nil
 }
 
 // A listed tool can be found, but not called.

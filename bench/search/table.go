@@ -39,7 +39,6 @@ func table(b *strings.Builder, rows []row) {
 type report struct {
 	rows    []row
 	answers answers
-	robust  []robustRow
 }
 
 // write writes the tables and all that is needed to read them.
@@ -50,7 +49,7 @@ func (r *report) write(w io.Writer) error {
 		tools += len(s.Tools)
 	}
 	var b strings.Builder
-	b.WriteString("# Finding tools\n\nWritten by `go run ./search -out SEARCH.md`; change nothing by hand.\n\n")
+	b.WriteString("# Finding tools\n\nWritten by `make bench`; change nothing by hand.\n\n")
 	fmt.Fprintf(&b, "%d tools of %d servers; %d queries to tune with, %d held out, %d of these unseen; bleve %s.\n\n",
 		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, version("github.com/blevesearch/bleve/v2"))
 	table(&b, r.rows)
@@ -68,19 +67,6 @@ func (r *report) write(w io.Writer) error {
 | a call of search_tools after that, median | %v |
 | the slowest | %v |
 `, a.all, a.fixed, a.mean, a.largest, a.first.Round(time.Millisecond), a.median.Round(10*time.Microsecond), a.slowest.Round(10*time.Microsecond))
-	b.WriteString(`
-## Other ways to write it
-
-Finder.Search on the queries held out, where the queries or the tools are
-written in another way.
-
-| | recall@5 | recall@15 | right@5 | right@15 |
-|---|--:|--:|--:|--:|
-`)
-	for _, v := range r.robust {
-		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f | %.3f |\n", v.name, v.Recall5, v.Recall15, v.Right5, v.Right15)
-	}
-	fmt.Fprintf(&b, "\nThe stuffed tool is among the first five for %d of %d queries.\n", r.robust[len(r.robust)-1].stuffed, r.rows[0].heldOut.Queries)
 	b.WriteString(method)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -123,6 +109,4 @@ const method = `
   query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
   other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
   defaults.
-- **Prose** is a licence. Descriptions that cannot be read have their letters turned by 13,
-  those of parameters, too; names stay.
 `

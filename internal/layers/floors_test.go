@@ -108,6 +108,7 @@ var house = []room{
 	{path: "host/admin/jwt", floor: 5, wing: hall},
 	{path: "host/admin/page", floor: 5, wing: hall},
 	{path: "sqlstore", floor: 5, wing: joint},
+	{path: "sqlstore/example", floor: roof, wing: joint},
 
 	{path: "cmd/...", floor: roof, wing: joint},
 	{path: "examples/...", floor: roof, wing: joint},
@@ -190,9 +191,7 @@ var sideways = map[[2]string]string{
 // first, each with its reason.
 var players = map[[2]string]string{
 	{"examples/login", "auth/authtest"}:     "it logs in offline, too",
-	{"examples/saas", "auth/authtest"}:      "its users log in offline, too",
 	{"bench/search", "internal/toolcorpus"}: "it measures on the same tools as the tests",
-	{"bench/growth", "auth/authtest"}:       "it measures what a login costs",
 }
 
 // roomOf finds the most exact entry for a folder.

@@ -69,6 +69,26 @@ func TestLinkedModules(t *testing.T) {
 	golden(t, "deps.golden", "Modules that the library links.", lines, nil)
 }
 
+// TestLibraryModulesUsePublicAPI finds imports of packages in folders called internal by
+// libraries of other modules than the core. The go command may join a newer core with an older
+// module, and those packages keep no promise. Programs are released with their core.
+func TestLibraryModulesUsePublicAPI(t *testing.T) {
+	modules := allModules(t)
+	for _, p := range repository(t).sorted() {
+		holder := modulelist.Holder(modules, p.folder)
+		if holder == "." || !p.isPublic() {
+			continue
+		}
+		for _, f := range p.production() {
+			for imported := range f.names {
+				if strings.HasPrefix(imported, module+"/") && strings.Contains(imported+"/", "/internal/") && !strings.HasPrefix(imported, module+"/"+holder+"/") {
+					t.Errorf("%s: got the import %s, want public API of other modules only", f.path, imported)
+				}
+			}
+		}
+	}
+}
+
 // A goMod is what `go mod edit -json` tells of a go.mod file.
 type goMod struct {
 	Module  struct{ Path string }

@@ -33,7 +33,7 @@ func TestSystems(t *testing.T) {
 			t.Parallel()
 			c := checkerFor(goos)
 			for _, folder := range loadedModules(t) {
-				if !strings.HasPrefix(folder, "adapters/") && folder != "bench" && folder != "bench/growth" {
+				if !strings.HasPrefix(folder, "adapters/") && folder != "bench" {
 					c.check(t, folder, "-test", "-tags", tags, "./...")
 				}
 			}

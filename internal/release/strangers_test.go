@@ -25,9 +25,7 @@ import (
 // for the version of the module.
 var programs = map[string]struct{ args, output string }{
 	"bench":         {}, // takes minutes
-	"bench/growth":  {}, // as well
 	"cmd/mcpbelt":   {"--version", "mcpbelt version VERSION"},
-	"examples/saas": {}, // its database wants a folder that another user can enter
 }
 
 // TestStrangers builds and runs a program for each module, as a user of it does.

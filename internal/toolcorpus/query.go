@@ -1,7 +1,6 @@
 package toolcorpus
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -64,14 +63,4 @@ func (q Query) best() []string {
 		}
 	}
 	return tools
-}
-
-// Prose returns 10 KB of English that has nothing to do with tools, a licence. It stands for
-// what people and models write around a request.
-func Prose() string {
-	data, err := testdata.ReadFile("testdata/licences/chrome.txt")
-	if err != nil {
-		panic(fmt.Sprintf("toolcorpus: %v", err)) // see read
-	}
-	return string(data)
 }
