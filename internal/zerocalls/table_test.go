@@ -35,6 +35,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -158,6 +159,7 @@ var functions = []function{
 	{"profile.NewTurn", profile.NewTurn},
 	{"profile.Object", profile.Object},
 	{"profile.Parts", profile.Parts},
+	{"openapi.Parse", openapi.Parse},
 	{"rest.Export", rest.Export},
 	{"rest.New", rest.New},
 	{"rest.Parse", rest.Parse},
@@ -290,6 +292,7 @@ var types = []any{
 	(*record.Error)(nil),
 	(*record.Patch)(nil),
 	(*record.Record)(nil),
+	(*replica.CallError)(nil),
 	(*replica.Member)(nil),
 	(*host.CallCounts)(nil),
 	(*host.ChangedError)(nil),
@@ -362,6 +365,9 @@ var types = []any{
 	(*profile.Turn)(nil),
 	(*profile.UnknownProviderError)(nil),
 	(*profile.WaitingError)(nil),
+	(*openapi.DocumentError)(nil),
+	(*openapi.OptionError)(nil),
+	(*openapi.Problem)(nil),
 	(*rest.API)(nil),
 	(*rest.APIError)(nil),
 	(*rest.DisabledError)(nil),

@@ -2,8 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"errors"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -18,8 +16,6 @@ type API struct {
 	// Name is the name of the service among the servers of a registry: the
 	// Origin.Server of its tools.
 	Name string `json:"name"`
-	// Description is for people.
-	Description string `json:"description,omitempty"`
 	// BaseURL is what the paths of the endpoints follow, with or without a path of
 	// its own. A secret in it stays within its segment.
 	BaseURL string `json:"baseUrl"`
@@ -33,8 +29,6 @@ type API struct {
 	// Trusted says that the annotations of the endpoints are believed, see
 	// registry.Server.
 	Trusted bool `json:"trusted,omitempty"`
-	// Disabled leaves all tools of the service out.
-	Disabled bool `json:"disabled,omitempty"`
 	// Endpoints are the tools.
 	Endpoints []Endpoint `json:"endpoints"`
 }
@@ -48,7 +42,7 @@ type Endpoint struct {
 	Title string `json:"title,omitempty"`
 	// Description tells the model what the tool does.
 	Description string `json:"description,omitempty"`
-	// Method is the HTTP method. Empty: GET.
+	// Method is GET, POST, PUT, PATCH or DELETE. Empty: GET.
 	Method string `json:"method,omitempty"`
 	// Path follows the base URL. {name} stands for the path parameter of that name.
 	// A value of it never becomes more than one segment, or a dot segment.
@@ -61,11 +55,11 @@ type Endpoint struct {
 	// Body says what the request's body is made of. Nil: of the parameters that are
 	// in the body, as a JSON object; none, if there are none.
 	Body *Body `json:"body,omitempty"`
-	// Annotations replace those that follow from the method: GET, HEAD and OPTIONS
-	// only read, PUT and DELETE are idempotent, all but the first three may destroy.
+	// Annotations replace those that follow from the method: GET only reads, PUT and
+	// DELETE are idempotent, all but GET may destroy.
 	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
-	// Timeout is how long a call takes at most. Default: 30 s.
-	Timeout Duration `json:"timeout,omitempty"`
+	// TimeoutSeconds is how long a call takes at most. Default: 30.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 	// MaxBytes is how large an answer may be, in bytes. Default: 1 MiB.
 	MaxBytes int `json:"maxBytes,omitempty"`
 	// Disabled leaves the tool out.
@@ -90,17 +84,14 @@ type Param struct {
 	Required bool `json:"required,omitempty"`
 	// Default is what is sent if the argument is missing; a JSON value.
 	Default json.RawMessage `json:"default,omitempty"`
-	// Style is how arrays and objects are written, as in OpenAPI 3.1, section
-	// 4.8.12: simple in path and headers, form in the query, in cookies and in the
-	// fields of a form. Or it is json, anywhere: the value as JSON text. Empty: simple
-	// in path and headers, form elsewhere, but objects in the fields of a form are
-	// JSON text. In a body of JSON nothing has a style.
-	//
-	// Where the members of an object become parameters of their own, the schema has
-	// to name them: no other member is sent.
+	// Style is how arrays are written, as in OpenAPI 3.1, section 4.8.12: simple in path
+	// and headers, form in the query and in the fields of a form. Or it is json, anywhere:
+	// the value as JSON text, which is the only form of objects. Empty: simple in path and
+	// headers, form elsewhere, but objects in the fields of a form are JSON text. In a body of
+	// JSON nothing has a style.
 	Style string `json:"style,omitempty"`
-	// Explode writes each element as a parameter of its own. Nil: true for the
-	// style form.
+	// Explode writes each element as a parameter of its own. Nil: true. It counts for the
+	// style form only.
 	Explode *bool `json:"explode,omitempty"`
 }
 
@@ -112,7 +103,6 @@ const (
 	InPath   Place = "path"
 	InQuery  Place = "query"
 	InHeader Place = "header"
-	InCookie Place = "cookie"
 	InBody   Place = "body" // a member of the object that the body is
 )
 
@@ -129,28 +119,72 @@ type Body struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Required says that a call needs it.
 	Required bool `json:"required,omitempty"`
-	// Template is the body's text: JSON in which "{{name}}", a string that is
-	// nothing else, stands for the argument of that name as a JSON value, and
-	// {{name}} within a longer string for its text. A member whose argument is
-	// missing is left out. It replaces Argument.
-	Template json.RawMessage `json:"template,omitempty"`
 }
 
-// A Duration is a time.Duration that is written as text in JSON, such as "30s".
-type Duration time.Duration
+// An Auth is how requests log in. Which fields count depends on Type; the others are
+// empty. Values may hold ${NAME}, see [API].
+type Auth struct {
+	// Type is the kind of login. Empty: none.
+	Type AuthType `json:"type,omitempty"`
+	// In is where an API key or a token that was fetched goes: InHeader (the default) or
+	// InQuery. A cookie is one of [API].Headers.
+	In Place `json:"in,omitempty"`
+	// Name is what it is called there. Default: X-API-Key in a header, api_key
+	// in the query; Authorization and access_token for a token that was fetched.
+	Name string `json:"name,omitempty"`
+	// Value is the API key or the bearer token. For a token that was fetched it is
+	// what is sent, and {{token}} in it stands for the token; default: "Bearer
+	// {{token}}" in the header Authorization, {{token}} elsewhere.
+	Value string `json:"value,omitempty"`
+	// User is the user name of basic authentication (RFC 7617). It has no colon.
+	User string `json:"user,omitempty"`
+	// Password is the password of basic authentication. It may be empty.
+	Password string `json:"password,omitempty"`
+	// Token says where a token comes from that is fetched first.
+	Token *TokenRequest `json:"token,omitempty"`
+}
 
-// String returns the duration as time.Duration writes it.
-func (d Duration) String() string { return time.Duration(d).String() }
+// An AuthType is a kind of login.
+type AuthType string
 
-// MarshalText writes the duration as [time.Duration.String] does.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+// The kinds; the empty one is none. Other headers that a service wants are among
+// [API].Headers.
+const (
+	APIKey     AuthType = "api_key" // Value, where In and Name say
+	Bearer     AuthType = "bearer"  // Value, in the header Authorization (RFC 6750)
+	Basic      AuthType = "basic"   // User and Password (RFC 7617)
+	FetchToken AuthType = "token"   // as [Auth].Token says
+)
 
-// UnmarshalText reads what [time.ParseDuration] reads, such as "1m30s".
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil {
-		return errors.New(`is not a duration such as "30s"`)
-	}
-	*d = Duration(v)
-	return nil
+// A TokenRequest says how to fetch a token with POST before the first request, and again
+// when it is over. One fetch serves all requests of a user that wait for it. A request that is
+// answered with 401 is made once more with a new token, and so is one whose answer has
+// one of the words of Rejected.
+//
+// URL, Fields, User and Password may hold ${NAME}, see [API]. A token is used for the user it
+// was fetched for, and as long as these secrets are the same.
+//
+// A token is used for the seconds of a member expires_in beside it, or else for 5 minutes.
+// The last tenth of the time, 30 seconds at most, is not used, and no token is used for more
+// than a day. An expires_in of zero or less means that the token is for one request.
+type TokenRequest struct {
+	// URL is where the token comes from. Secrets may be in its path.
+	URL string `json:"url"`
+	// Fields are what is sent, such as grant_type and client_secret.
+	Fields map[string]string `json:"fields,omitempty"`
+	// JSON writes them as an object of strings. Otherwise they are a form.
+	JSON bool `json:"json,omitempty"`
+	// User is the user name of basic authentication at URL (RFC 7617), often the
+	// id of a client. Empty: there is none.
+	User string `json:"user,omitempty"`
+	// Password is the password to it.
+	Password string `json:"password,omitempty"`
+	// Extract is where the token is in the answer, which is JSON then: members and
+	// indexes with dots between them, such as data.access_token. Empty: the token is
+	// the whole text.
+	Extract string `json:"extract,omitempty"`
+	// Rejected are texts, any of which says that the token is not valid if an
+	// answer has it, whatever its status; only in its first 16 KiB is looked. The
+	// request is then made once more, so a good answer must never have them.
+	Rejected []string `json:"rejected,omitempty"`
 }

@@ -2,9 +2,9 @@ package rest
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // An APIError reports an [API] that cannot be used as it is described. It names all
@@ -38,22 +38,20 @@ func (p Problem) String() string {
 
 func (e *APIError) Error() string {
 	const most = 20
-	var text strings.Builder
-	text.WriteString("rest: ")
+	text := "rest: "
 	if e.API != "" {
-		text.WriteString("API " + plain.Quote(e.API) + ": ")
+		text += "API " + plain.Quote(e.API) + ": "
 	}
 	for i, p := range e.Problems {
 		if i > 0 {
-			text.WriteString("; ")
+			text += "; "
 		}
 		if i == most {
-			text.WriteString("and " + strconv.Itoa(len(e.Problems)-most) + " more")
-			break
+			return text + "and " + strconv.Itoa(len(e.Problems)-most) + " more"
 		}
-		text.WriteString(p.String())
+		text += p.String()
 	}
-	return text.String()
+	return text
 }
 
 // maxProblems is how many problems an [APIError] holds.
@@ -70,3 +68,34 @@ func (p *problems) add(field, text string) {
 		p.list = append(p.list, Problem{p.endpoint, field, text})
 	}
 }
+
+// An Error reports a request that was not sent, or got no answer that can be used. It shows
+// no secret, nothing of the address but the host, and nothing of the answer but its status.
+// [mcp.OutcomeOf] tells whether the API can have received the request.
+type Error struct {
+	// API is the name of the API.
+	API string
+	// Endpoint is the name of the endpoint; empty if the request is not one of an
+	// endpoint.
+	Endpoint string
+	// Err says what is wrong: the error of the context, if that has ended, [ErrNotSet] for a
+	// secret that is missing, [ErrClosed], or an [*approval.DeniedError] of a tool that is
+	// switched off.
+	Err error
+
+	outcome mcp.Outcome
+}
+
+func (e *Error) Error() string {
+	text := "rest: API " + plain.Quote(e.API) + ": "
+	if e.Endpoint != "" {
+		text += "endpoint " + plain.Quote(e.Endpoint) + ": "
+	}
+	return text + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent], [mcp.Unknown] or, from [Service.Health], [mcp.Answered].
+func (e *Error) Outcome() mcp.Outcome { return e.outcome }

@@ -19,28 +19,20 @@ func TestLogins(t *testing.T) {
 	basic := func(credentials string) string {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
 	}
-	const isJSON, isForm = "application/json", "application/x-www-form-urlencoded"
 	key := func(in Place, name string) Auth { return Auth{Type: APIKey, In: in, Name: name, Value: "${KEY}"} }
 	for _, test := range []struct {
 		name string
 		auth Auth
-		body payload
 		want []string
 	}{
-		{"key in a header", key("", ""), payload{}, []string{"X-Api-Key: " + testSecret}},
-		{"key in a header of a name", Auth{Type: APIKey, In: InHeader, Name: "authorization", Value: "Key ${KEY}"}, payload{}, []string{"Authorization: Key " + testSecret}},
-		{"key in the query", key(InQuery, ""), payload{}, []string{"POST /x?q=1&api_key=" + escape(testSecret)}},
-		{"key in a cookie", key(InCookie, "sid"), payload{}, []string{"Cookie: c=2; sid=" + testSecret}},
-		{"key in JSON", key(InBody, ""), payload{kind: jsonPayload, contentType: isJSON, raw: []byte(`{"n":12345678901234567890}`)},
-			[]string{`body: {"api_key":"` + testSecret + `","n":12345678901234567890}`, "Content-Type: " + isJSON}},
-		{"key in a form", key(InBody, "k&"), payload{kind: formPayload, contentType: isForm, fields: []pair{{"a", "b&c"}}},
-			[]string{"body: a=b%26c&k%26=" + escape(testSecret), "Content-Type: " + isForm}},
-		{"key in a body that is not described", key(InBody, ""), payload{}, []string{`body: {"api_key":"` + testSecret + `"}`, "Content-Type: " + isJSON}},
-		{"bearer", Auth{Type: Bearer, Value: "${TOKEN}"}, payload{}, []string{"Authorization: Bearer " + testSecret}},
-		{"bearer, literally", Auth{Type: Bearer, Value: testSecret}, payload{}, []string{"Authorization: Bearer " + testSecret}},
-		{"basic", Auth{Type: Basic, User: "${USER}", Password: "${PASSWORD}"}, payload{}, []string{basic("alice12:" + testSecret)}},
-		{"basic, in other letters", Auth{Type: Basic, User: "Дж$$n", Password: "пароль ${PASSWORD}"}, payload{}, []string{basic("Дж$n:пароль " + testSecret)}},
-		{"basic, key as a user", Auth{Type: Basic, User: "${USER}"}, payload{}, []string{basic("alice12:")}},
+		{"key in a header", key("", ""), []string{"X-Api-Key: " + testSecret}},
+		{"key in a header of a name", Auth{Type: APIKey, In: InHeader, Name: "authorization", Value: "Key ${KEY}"}, []string{"Authorization: Key " + testSecret}},
+		{"key in the query", key(InQuery, ""), []string{"POST /x?q=1&api_key=" + escape(testSecret)}},
+		{"bearer", Auth{Type: Bearer, Value: "${TOKEN}"}, []string{"Authorization: Bearer " + testSecret}},
+		{"bearer, literally", Auth{Type: Bearer, Value: testSecret}, []string{"Authorization: Bearer " + testSecret}},
+		{"basic", Auth{Type: Basic, User: "${USER}", Password: "${PASSWORD}"}, []string{basic("alice12:" + testSecret)}},
+		{"basic, in other letters", Auth{Type: Basic, User: "Дж$$n", Password: "пароль ${PASSWORD}"}, []string{basic("Дж$n:пароль " + testSecret)}},
+		{"basic, key as a user", Auth{Type: Basic, User: "${USER}"}, []string{basic("alice12:")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, body string) {
@@ -53,7 +45,7 @@ func TestLogins(t *testing.T) {
 			})
 			send := func(auth Auth) int {
 				s := newTestService(t, &API{BaseURL: server.URL + "/", Auth: auth})
-				a := assert.Value(trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}, cookies: []pair{{"c", "2"}}, body: test.body}))(t)
+				a := assert.Value(trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}}))(t)
 				assert.Lacks(t, string(a.body)+a.header.Get("X-Echo"), strings.TrimPrefix(basic("alice12:"+testSecret), "Authorization: Basic "))
 				return a.status
 			}
@@ -77,15 +69,13 @@ func TestHeadersOfAnAPI(t *testing.T) {
 	}})
 	r := get()
 	r.header = http.Header{"X-Version": {"1"}, "X-Arg": {"y"}}
-	r.cookies = []pair{{"c", "2"}}
 	mustSend(t, s, r)
 	got := server.requests()[0]
 	assert.Equal(t, got.uri, "/v1/acme%20&%20co/x", "what was asked for")
-	for name, want := range map[string]string{"X-Version": "2", "X-Secret": "a" + testSecret + "b", "Cookie": "own=1; c=2", "X-Money": "5$ alice12 $x", "X-Arg": "y"} {
+	for name, want := range map[string]string{"X-Version": "2", "X-Secret": "a" + testSecret + "b", "Cookie": "own=1", "X-Money": "5$ alice12 $x", "X-Arg": "y"} {
 		assert.Equal(t, fmt.Sprint(got.header[name]), "["+want+"]", name)
 	}
 	assert.Equal(t, len(r.header), 2)
-	assert.Equal(t, len(r.cookies), 1)
 }
 
 // Secrets that cannot be had or sent are errors before anything is sent.
@@ -96,12 +86,11 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 		name string // of the secret
 		want string
 	}{
-		{API{Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}, "NOT_SET", `API "shop": auth.value: the secret NOT_SET is not set`},
+		{API{Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}, "NOT_SET", `API "shop": endpoint "get": auth.value: the secret NOT_SET is not set`},
 		{API{Auth: Auth{Type: Bearer, Value: "${EMPTY}"}}, "EMPTY", "is empty"},
 		{API{Auth: Auth{Type: Bearer, Value: "${BROKEN}"}}, "BROKEN", "the vault is sealed"},
 		{API{Auth: Auth{Type: Bearer, Value: "${LINES}"}}, "", "line break"},
 		{API{Auth: Auth{Type: APIKey, Value: "${LINES}"}}, "", "line break"},
-		{API{Auth: Auth{Type: APIKey, In: InCookie, Value: "${LINES}"}}, "", "cookie"},
 		{API{Auth: Auth{Type: Basic, User: "a", Password: "${LINES}"}}, "", "auth.password: has a line break"},
 		{API{Auth: Auth{Type: Basic, User: "a:${KEY}"}}, "", "auth.user: has a colon"},
 		{API{Headers: map[string]string{"X-Key": "${LINES}"}}, "", "headers.X-Key: holds a line break"},
@@ -113,8 +102,8 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 		test.api.BaseURL = server.URL + test.api.BaseURL
 		s := newTestService(t, &test.api)
 		_, err := trySend(t, s, get())
-		secret := assert.As[*SecretError](t, err, "%+v", test.api)
-		assert.Equal(t, secret.Name, test.name, "%+v", test.api)
+		secret := assert.As[*secretError](t, err, "%+v", test.api)
+		assert.Equal(t, secret.name, test.name, "%+v", test.api)
 		assert.Contains(t, err.Error(), test.want, "%+v", test.api)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%+v", test.api)
 		if test.name == "NOT_SET" {
@@ -165,18 +154,15 @@ func TestDescriptionsThatCannotLogIn(t *testing.T) {
 		{API{Auth: Auth{Type: APIKey, Value: "x", In: "path"}}, []string{"auth.in"}},
 		{API{Auth: Auth{Type: APIKey, Value: "x", Name: "Host"}}, []string{"auth.name"}},
 		{API{Auth: Auth{Type: APIKey, Value: "x", Name: "a b"}}, []string{"auth.name"}},
-		{API{Auth: Auth{Type: APIKey, Value: "x", In: InCookie, Name: "a;b"}}, []string{"auth.name"}},
 		{API{Auth: Auth{Type: FetchToken}}, []string{"auth.token"}},
 		{API{Auth: Auth{Type: FetchToken, Value: "x", Token: &TokenRequest{URL: "https://login.example/"}}}, []string{"auth.value"}},
 		{API{Auth: token(TokenRequest{URL: "login.example"})}, []string{"auth.token.url"}},
 		{API{Auth: token(TokenRequest{URL: "http://login.example"})}, []string{"auth.token.url"}},
 		{API{Auth: token(TokenRequest{URL: "https://${HOST}/"})}, []string{"auth.token.url"}},
 		{API{Auth: token(TokenRequest{URL: "https://169.254.169.254/latest"})}, []string{"auth.token.url"}},
-		{API{Auth: token(TokenRequest{Method: "PUT", Encoding: "xml", TTL: -1, Rejected: []string{" "}})},
-			[]string{"auth.token.method", "auth.token.encoding", "auth.token.ttl", "auth.token.rejected[0]"}},
+		{API{Auth: token(TokenRequest{URL: "https://login.example/?a=b", Rejected: []string{" "}})},
+			[]string{"auth.token.url", "auth.token.rejected[0]"}},
 		{API{Auth: token(TokenRequest{Extract: "a..b"})}, []string{"auth.token.extract"}},
-		{API{Auth: token(TokenRequest{ExpiresIn: "x"})}, []string{"auth.token.expiresIn"}},
-		{API{Auth: token(TokenRequest{Headers: map[string]string{"Content-Length": "1"}})}, []string{"auth.token.headers.Content-Length"}},
 		{API{Auth: token(TokenRequest{Password: "x"})}, []string{"auth.token.password"}},
 		{API{Headers: map[string]string{"a b": "1", "Host": "x", "X-A": "1", "x-a": "2", "X-B": "1\n2", "Content-Type": "x", "X-C": "${"}},
 			[]string{"headers.Content-Type", "headers.Host", "headers.X-B", "headers.X-C", "headers", "headers.x-a"}},
@@ -197,13 +183,9 @@ func TestDescriptionsThatCannotLogIn(t *testing.T) {
 		{API{HealthPath: "//evil.example/"}, []string{"healthPath"}},
 		{API{HealthPath: "/a/../b"}, []string{"healthPath"}},
 		{API{HealthPath: "/a#b"}, []string{"healthPath"}},
-		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
-		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Method: "POST", Path: "/", Body: &Body{ContentType: "text/plain; charset=utf-8", Argument: "t"}}}}, []string{"body.contentType"}},
 		{API{Auth: Auth{Type: APIKey, In: InQuery, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "api_key", In: InQuery}}}}}, []string{"params[0].name"}},
 		{API{Auth: Auth{Type: FetchToken, In: InQuery, Token: &TokenRequest{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "access_token", In: InQuery}}}}}, []string{"params[0].name"}},
 		{API{Auth: Auth{Type: FetchToken, Name: "X-T", Token: &TokenRequest{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "x-t", In: InHeader}}}}}, []string{"params[0].name"}},
-		{API{Auth: Auth{Type: FetchToken, In: InBody, Token: &TokenRequest{URL: "https://login.example/"}}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, []string{"method"}},
-		{API{Auth: Auth{Type: APIKey, In: InBody, Value: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Method: "OPTIONS"}}}, []string{"method"}},
 		{API{Auth: Auth{Type: Basic, User: "x"}, Endpoints: []Endpoint{{Name: "a", Path: "/", Params: []Param{{Name: "authorization", In: InHeader}}}}}, []string{"params[0].name"}},
 	} {
 		test.api.Name = "shop"

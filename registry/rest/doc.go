@@ -16,7 +16,7 @@
 //
 // Each [Param] says where its argument goes. Numbers arrive as the model wrote them,
 // JSON byte for byte. A value is escaped for its place, so that it is one segment of
-// the path, one parameter, one header, one cookie, one field or one member of JSON,
+// the path, one parameter, one header, one field or one member of JSON,
 // whatever is in it. A value that cannot be sent so that the other side reads the same is
 // refused with a [*registry.ArgumentsError] that the model can act on, and nothing is
 // sent: a control character in a header or the path, a comma within an element where

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -19,24 +18,19 @@ import (
 
 // Limits. Those in bytes hold for what is sent, too.
 const (
-	maxEndpoints = 5_000     // of an API
-	maxParams    = 256       // of an endpoint
-	maxName      = 128       // of a parameter or an argument, in bytes
-	maxPath      = 4 << 10   // of the template of a path
-	maxTemplate  = 64 << 10  // of the template of a body
-	maxTarget    = 8 << 10   // of path and query of a request
-	maxHeader    = 8 << 10   // of a header that is a parameter, and of all cookies
-	maxBody      = 16 << 20  // of a request
-	maxItems     = 10_000    // elements of one parameter, and fields of one form
-	maxAnswer    = 64 << 20  // of an answer, at most
-	maxTimeout   = time.Hour // of a call, at most
+	maxEndpoints = 5_000    // of an API
+	maxParams    = 256      // of an endpoint
+	maxName      = 128      // of a parameter or an argument, in bytes
+	maxPath      = 4 << 10  // of the template of a path
+	maxTarget    = 8 << 10  // of path and query of a request
+	maxHeader    = 8 << 10  // of a header that is a parameter
+	maxBody      = 16 << 20 // of a request
+	maxItems     = 10_000   // elements of one parameter, and fields of one form
+	maxAnswer    = 64 << 20 // of an answer, at most
+	maxTimeout   = 3_600    // of a call, at most, in seconds
 
 	callBytes = 1 << 20
 )
-
-// callTimeout is how long a call takes at most whose endpoint does not say. Tests have a
-// longer one.
-var callTimeout = 30 * time.Second
 
 // An operation is an [Endpoint] that was checked. All but the switch is immutable.
 type operation struct {
@@ -51,7 +45,6 @@ type operation struct {
 	schema   json.RawMessage
 	known    []string // the names of all arguments, in order
 	accept   bool     // Accept is not set otherwise
-	keyName  string   // of what the login adds to the body
 	on       atomic.Bool
 }
 
@@ -67,12 +60,12 @@ func compileEndpoint(api *API, l *login, given *Endpoint, found *problems) *oper
 	switch ep.Method {
 	case "":
 		o.method = http.MethodGet
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
-		found.add("method", "is "+plain.Quote(ep.Method)+"; it is one of GET, HEAD, OPTIONS, POST, PUT, PATCH and DELETE")
+		found.add("method", "is "+plain.Quote(ep.Method)+"; it is one of GET, POST, PUT, PATCH and DELETE")
 	}
-	if ep.Timeout < 0 || time.Duration(ep.Timeout) > maxTimeout {
-		found.add("timeout", "is not from 0s to "+maxTimeout.String())
+	if ep.TimeoutSeconds < 0 || ep.TimeoutSeconds > maxTimeout {
+		found.add("timeoutSeconds", fmt.Sprintf("is not from 0 to %d", maxTimeout))
 	}
 	if ep.MaxBytes < 0 || ep.MaxBytes > maxAnswer {
 		found.add("maxBytes", fmt.Sprintf("is not from 0 to %d", maxAnswer))
@@ -80,7 +73,8 @@ func compileEndpoint(api *API, l *login, given *Endpoint, found *problems) *oper
 	for name := range api.Headers {
 		o.accept = o.accept && !strings.EqualFold(name, "Accept")
 	}
-	if !o.checkDefs(found) {
+	if defs := ep.Defs; defs != nil && (defs[0] != '{' || jsonscan.Valid(defs) != nil) {
+		found.add("defs", "is not an object of JSON Schemas")
 		return o
 	}
 	o.compileParams(api, l, found)
@@ -94,31 +88,24 @@ func cloneEndpoint(given *Endpoint) Endpoint {
 	ep.Params = slices.Clone(ep.Params)
 	for i := range ep.Params {
 		p := &ep.Params[i]
-		p.Schema, p.Default = trimmed(p.Schema), trimmed(p.Default)
-		if p.Explode != nil {
-			explode := *p.Explode
-			p.Explode = &explode
-		}
+		p.Schema, p.Default, p.Explode = trimmed(p.Schema), trimmed(p.Default), clone(p.Explode)
 	}
 	ep.Defs = trimmed(ep.Defs)
-	if ep.Body != nil {
-		body := *ep.Body
-		body.Schema, body.Template = trimmed(body.Schema), trimmed(body.Template)
-		ep.Body = &body
+	if ep.Body = clone(ep.Body); ep.Body != nil {
+		ep.Body.Schema = trimmed(ep.Body.Schema)
 	}
-	if a := ep.Annotations; a != nil {
-		c := *a
-		if c.DestructiveHint != nil {
-			c.DestructiveHint = new(bool)
-			*c.DestructiveHint = *a.DestructiveHint
-		}
-		if c.OpenWorldHint != nil {
-			c.OpenWorldHint = new(bool)
-			*c.OpenWorldHint = *a.OpenWorldHint
-		}
-		ep.Annotations = &c
+	if ep.Annotations = clone(ep.Annotations); ep.Annotations != nil {
+		ep.Annotations.DestructiveHint, ep.Annotations.OpenWorldHint = clone(ep.Annotations.DestructiveHint), clone(ep.Annotations.OpenWorldHint)
 	}
 	return ep
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
 }
 
 // trimmed returns a copy of JSON without white space around it; nil if it is empty.
@@ -140,97 +127,6 @@ func checkToolName(name string) string {
 		}
 	}
 	return ""
-}
-
-func (o *operation) checkDefs(found *problems) bool {
-	defs := o.endpoint.Defs
-	switch {
-	case defs == nil:
-		return true
-	case defs[0] != '{':
-		found.add("defs", "is not an object of JSON Schemas")
-	case jsonscan.Valid(defs) != nil:
-		found.add("defs", "is not JSON: "+jsonscan.Valid(defs).Error())
-	default:
-		return true
-	}
-	return false
-}
-
-// compileParams checks the parameters and the body, also against each other.
-func (o *operation) compileParams(api *API, l *login, found *problems) {
-	ep := &o.endpoint
-	if len(ep.Params) > maxParams {
-		found.add("params", fmt.Sprintf("are %d, at most %d are allowed", len(ep.Params), maxParams))
-		return
-	}
-	contentType := ""
-	if ep.Body != nil {
-		contentType = ep.Body.ContentType
-	}
-	kind, header, problem := kindOfBody(contentType)
-	if problem != "" {
-		found.add("body.contentType", problem)
-		kind = jsonPayload
-	}
-	arguments, sent := map[string]bool{}, map[string]bool{}
-	if l.in == InBody {
-		o.keyName = l.name
-	}
-	form := kind
-	if ep.Body != nil && ep.Body.Template != nil {
-		form = jsonPayload // which is what the template makes of the parameters
-	}
-	for i, given := range ep.Params {
-		at := place("params", i)
-		p := compileParam(api, l, given, ep.Defs, form, at, found)
-		o.params = append(o.params, p)
-		if arguments[p.Argument] {
-			found.add(at+".argument", "is "+plain.Quote(p.Argument)+", as that of another parameter is")
-		}
-		arguments[p.Argument] = true
-		o.known = append(o.known, p.Argument)
-		names := []string{p.Name}
-		for name := range p.members {
-			if name != p.Name {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names[1:])
-		for _, name := range names {
-			if name != p.Name && l.sets(p.In, name) {
-				found.add(at+".schema", fmt.Sprintf("has the property %s, which is sent as what the login sets", plain.Quote(name)))
-			}
-			if key := sentAs(p.In, name); sent[key] {
-				found.add(at+".name", fmt.Sprintf("is sent as %s in the %s, as something else is", plain.Quote(name), p.In))
-			} else {
-				sent[key] = true
-			}
-		}
-		if p.In == InHeader && strings.EqualFold(p.Name, "Accept") {
-			o.accept = false
-		}
-	}
-	o.body = compileBody(ep, o.params, kind, header, found)
-	if whole := o.body.whole; whole != "" {
-		if arguments[whole] {
-			found.add("body.argument", "is "+plain.Quote(whole)+", as that of a parameter is")
-		}
-		o.known = append(o.known, whole)
-	}
-}
-
-// sets reports whether the login sends something in a place under a name.
-func (l *login) sets(in Place, name string) bool {
-	return l.in != "" && sentAs(l.in, l.name) == sentAs(in, name)
-}
-
-// sentAs identifies what cannot be in a request twice.
-func sentAs(in Place, name string) string {
-	if in == InHeader {
-		name = strings.ToLower(name)
-	}
-	return string(in) + " " + name
 }
 
 func place(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
@@ -276,11 +172,6 @@ func (o *operation) compileSchema(found *problems) {
 			return
 		}
 	}
-	for _, p := range o.params {
-		if p.Schema[0] != '{' || jsonscan.Valid(p.Schema) != nil || checkName(p.Argument) != "" {
-			return // said already
-		}
-	}
 	o.schema = o.inputSchema()
 	err := schemagate.Check(o.schema, schemagate.Limits{})
 	if err == nil {
@@ -298,18 +189,16 @@ func (o *operation) schemaField(pointer string) string {
 	if pointer == "/$defs" || strings.HasPrefix(pointer, "/$defs/") {
 		return "defs"
 	}
-	rest, ok := strings.CutPrefix(pointer, "/properties/")
-	if !ok {
-		return "params"
-	}
-	name, _, _ := strings.Cut(rest, "/")
-	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 	for i, p := range o.params {
-		if p.Argument == name {
+		at := "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(p.Argument)
+		if pointer == at || strings.HasPrefix(pointer, at+"/") {
 			return place("params", i) + ".schema"
 		}
 	}
-	return "body.schema"
+	if strings.HasPrefix(pointer, "/properties/") {
+		return "body.schema"
+	}
+	return "params"
 }
 
 // annotations returns what the method says of a tool, unless the endpoint says more.
@@ -317,15 +206,9 @@ func (o *operation) annotations() *mcp.ToolAnnotations {
 	if o.endpoint.Annotations != nil {
 		return o.endpoint.Annotations
 	}
-	safe, yes := safeMethod(o.method), true
-	a := &mcp.ToolAnnotations{ReadOnlyHint: safe}
-	if !safe {
-		a.DestructiveHint = &yes
-		a.IdempotentHint = o.method == http.MethodPut || o.method == http.MethodDelete
+	if o.method == http.MethodGet {
+		return &mcp.ToolAnnotations{ReadOnlyHint: true}
 	}
-	return a
-}
-
-func safeMethod(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+	yes := true
+	return &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: o.method == http.MethodPut || o.method == http.MethodDelete}
 }

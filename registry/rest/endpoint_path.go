@@ -73,7 +73,7 @@ func checkLiteral(text string) error {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '%':
-			if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
+			if _, length := percentEscape([]byte(text[i:])); length == 0 {
 				return errors.New(`has a "%" that begins no escape such as %20`)
 			}
 			i += 2
@@ -164,30 +164,10 @@ func folded(text string) string {
 
 // decode undoes the escapes in text. A percent sign that begins none stays.
 func decode(text string) string {
-	if strings.IndexByte(text, '%') < 0 {
-		return text
+	if plain, _ := percentEncoded().read([]byte(text), false); plain != nil {
+		return string(plain)
 	}
-	decoded := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]) {
-			decoded = append(decoded, hexValue(text[i+1])<<4|hexValue(text[i+2]))
-			i += 2
-		} else {
-			decoded = append(decoded, text[i])
-		}
-	}
-	return string(decoded)
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
-}
-
-func hexValue(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return c | 0x20 - 'a' + 10
+	return text
 }
 
 // ambiguous reports whether an escaped value has a character that some servers take

@@ -92,7 +92,7 @@ func ExampleAPIError() {
 	}
 	// Output:
 	// endpoint "get_pet": path has {id}, but there is no parameter of that name with "in": "path"
-	// endpoint "add_pet": method is "ADD"; it is one of GET, HEAD, OPTIONS, POST, PUT, PATCH and DELETE
+	// endpoint "add_pet": method is "ADD"; it is one of GET, POST, PUT, PATCH and DELETE
 }
 
 // The tools of an API stand beside those of servers.
@@ -119,7 +119,7 @@ func ExampleService_SetEnabled() {
 	fmt.Println(err, "-", mcp.OutcomeOf(err))
 	// Output:
 	// 0
-	// rest: tool "get_pet" of API "pets" is disabled - not sent
+	// rest: API "pets": endpoint "get_pet": calling tool "get_pet" is not allowed: it is switched off - not sent
 }
 
 // The tools of a Service can be changed before they are listed.
@@ -145,15 +145,6 @@ func ExampleService_Server() {
 	server := s.Server()
 	fmt.Println(server.Name, server.Trusted, len(server.Fingerprint))
 	// Output: pets false 64
-}
-
-// Durations are text in JSON.
-func ExampleDuration() {
-	var e rest.Endpoint
-	_ = json.Unmarshal([]byte(`{"name":"slow","path":"/slow","timeout":"1m30s"}`), &e)
-	data, err := json.Marshal(e.Timeout)
-	fmt.Println(e.Timeout, string(data), err)
-	// Output: 1m30s "1m30s" <nil>
 }
 
 func ExampleParse() {
@@ -184,7 +175,7 @@ func ExampleParse() {
 	fmt.Println(err) // and none of them is read
 	// Output:
 	// shop get_order [SHOP_TOKEN]
-	// rest: apis:4:22: apis[1].base_url: there is no such key; write "baseUrl"
+	// line 4, apis[1]: rest: json: unknown field "base_url"
 }
 
 func ExampleExport() {
@@ -194,9 +185,7 @@ func ExampleExport() {
 		Auth:    rest.Auth{Type: rest.Bearer, Value: "swordfish"},
 	})
 	fmt.Print(string(data))
-	for _, p := range left {
-		fmt.Println(p)
-	}
+	fmt.Println(left)
 	// Output:
 	// {
 	//   "apis": [
@@ -211,7 +200,7 @@ func ExampleExport() {
 	//     }
 	//   ]
 	// }
-	// API "shop": auth.value is ${SHOP_AUTH_VALUE} now
+	// [SHOP_AUTH_VALUE]
 }
 
 // An API that is logged into with a token, which is fetched first. No secret is in
@@ -285,7 +274,7 @@ func ExampleService_Health() {
 	}
 	// Output:
 	// <nil>
-	// rest: API "shop" is not healthy: HTTP status 401: the login is not accepted; check auth and its secrets
+	// rest: API "shop": it is not healthy: HTTP status 401: the login is not accepted; check auth and its secrets
 	// rest: API "shop": auth.value: the secret NO_SUCH_KEY is not set: set the environment variable of that name, or have Options.Secrets give it
 }
 

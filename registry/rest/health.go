@@ -8,29 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // maxHealthAnswer bounds what is read of an answer that is of no interest.
 const maxHealthAnswer = 64 << 10
-
-// A HealthError reports an API that answers, but not as one that can be used.
-type HealthError struct {
-	// API is the name of the API.
-	API string
-	// Status is the HTTP status of its answer.
-	Status int
-	// Err says what that means.
-	Err error
-}
-
-func (e *HealthError) Error() string {
-	return fmt.Sprintf("rest: API %s is not healthy: HTTP status %d: %v", plain.Quote(e.API), e.Status, e.Err)
-}
-
-// Unwrap returns Err.
-func (e *HealthError) Unwrap() error { return e.Err }
 
 // Health asks the API whether it can be used, with the login. It returns nil if so.
 // Nothing is remembered, and nothing asks in the background; see [Service.Watch].
@@ -38,20 +21,14 @@ func (e *HealthError) Unwrap() error { return e.Err }
 // With a [API].HealthPath that is a GET whose status has to be one of success. Without
 // one it is a HEAD of the base URL, where most APIs have nothing: any answer will do
 // but one that refuses the login (401, 403 and 407) or reports trouble (500 and more,
-// but not 501, which is about HEAD). A login that goes into the body is left out.
+// but not 501, which is about HEAD).
 //
-// The errors are [*HealthError], and as of a call [*RequestError], [*SecretError] and
-// [*TokenError]. Health ends with ctx, and after 30 seconds.
+// The error is an [*Error], whose outcome is [mcp.Answered] if the API has answered. Health ends
+// with ctx, and after 30 seconds.
 func (s *Service) Health(ctx context.Context) error {
 	r := &request{method: http.MethodHead, safe: true, maxBytes: maxHealthAnswer}
-	path, query, _ := strings.Cut(s.api.HealthPath, "?")
 	if s.api.HealthPath != "" {
-		r.method, r.path = http.MethodGet, path
-		for part := range strings.SplitSeq(query, "&") {
-			if name, value, _ := strings.Cut(part, "="); part != "" {
-				r.query = append(r.query, pair{name, value})
-			}
-		}
+		r.method, r.path = http.MethodGet, s.api.HealthPath
 	}
 	a, err := s.send(ctx, r)
 	if err != nil {
@@ -59,34 +36,27 @@ func (s *Service) Health(ctx context.Context) error {
 	}
 	var problem string
 	switch {
-	case a.status == http.StatusUnauthorized:
+	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden, a.status == http.StatusProxyAuthRequired:
 		problem = "the login is not accepted; check auth and its secrets"
-	case a.status == http.StatusForbidden:
-		problem = "the login has no right to this; check auth and its secrets"
-	case a.status == http.StatusProxyAuthRequired:
-		problem = "the proxy wants a login"
 	case a.status >= 500 && (a.status != http.StatusNotImplemented || s.api.HealthPath != ""):
 		problem = "the service is in trouble; try again later"
 	case s.api.HealthPath == "" || a.status/100 == 2:
 		return nil
-	case a.status/100 == 3:
-		problem = "the health path leads to another origin, or nowhere; check healthPath"
 	default:
 		problem = "the health path does not answer with success; check healthPath"
 	}
-	return &HealthError{API: s.api.Name, Status: a.status, Err: errors.New(problem)}
+	return &Error{s.api.Name, "", fmt.Errorf("it is not healthy: HTTP status %d: %s", a.status, problem), mcp.Answered}
 }
 
 // checkHealth checks the path of Health.
 func checkHealth(path string, p *problems) {
-	if path == "" {
-		return
-	}
-	switch _, problem := parseTarget("healthPath", "https://host"+strings.ReplaceAll(path, "$", "$$")); {
+	at, _, _ := strings.Cut(path, "?")
+	switch _, problem := readTarget("healthPath", "https://host"+strings.ReplaceAll(at, "$", "$$")); {
+	case path == "":
 	case path[0] != '/' || strings.HasPrefix(path, "//"):
 		p.add("healthPath", "does not begin with one slash")
-	case strings.Contains(path, "#"):
-		p.add("healthPath", "has a #, which is for browsers")
+	case strings.Contains(path, "#") || strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		p.add("healthPath", "has characters that no path and no query has")
 	case problem != "":
 		p.add("healthPath", problem)
 	}
@@ -115,24 +85,24 @@ func (s *Service) Watch(ctx context.Context, r *registry.Registry, every time.Du
 	if every <= 0 {
 		every = defaultWatch
 	}
-	defer s.sick.Store(false)
+	defer s.unhealthy.Store(false)
 	timer := time.NewTimer(every)
 	defer timer.Stop()
-	sick, published := false, false
+	unhealthy, published := false, false
 	for {
 		err := s.Health(ctx)
-		var secret *SecretError
-		was := sick
+		var secret *secretError
+		was := unhealthy
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, ErrClosed):
 			return err
 		case !errors.As(err, &secret):
-			sick = err != nil
+			unhealthy = err != nil
 		}
-		s.sick.Store(sick)
-		if !published || sick != was {
+		s.unhealthy.Store(unhealthy)
+		if !published || unhealthy != was {
 			if _, err := s.Publish(r); err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) {
 	const patient = 10 * time.Minute // what a busy machine does not reach
-	callTimeout, defaultTimeout, fetchTimeout, failureTTL = patient, patient, patient, patient
+	callTimeout, fetchTimeout, failureTTL = patient, patient, patient
 	goleak.VerifyTestMain(m)
 }
 

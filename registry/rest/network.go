@@ -5,27 +5,32 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
-// A target is an address of an API. Its host is fixed; secrets may be in the path
-// and in the query.
+// A target is an address of an API. Its host is fixed; secrets may be in the path.
 type target struct {
 	origin string // https://api.example
-	host   string // without port
+	host   string // without port; empty if there is a problem
 	path   secretText
-	query  secretText // without its question mark
-	secret bool       // what is put in is not shown in answers
+	secret bool // what is put in is not shown in answers
 }
 
-// parseTarget reads an address. A problem shows nothing of it.
-func parseTarget(place, raw string) (t target, problem string) {
+// parseTarget reads an address, and notes what is wrong with it, of which it shows nothing.
+func parseTarget(place, raw string, p *problems) target {
+	t, problem := readTarget(place, raw)
+	if problem != "" {
+		p.add(place, problem)
+		t.host = ""
+	}
+	return t
+}
+
+func readTarget(place, raw string) (t target, problem string) {
 	scheme, rest, found := strings.Cut(raw, "://")
 	if !found {
 		return t, "is no absolute URL: write https:// and the host"
@@ -35,39 +40,40 @@ func parseTarget(place, raw string) (t target, problem string) {
 		at = len(rest)
 	}
 	t.origin = scheme + "://" + rest[:at]
-	path, query, _ := strings.Cut(rest[at:], "?")
-	if strings.Contains(t.origin, "$") {
+	switch {
+	case strings.Contains(t.origin, "$"):
 		return t, "has a reference to a secret before its path: which host is spoken to must be written down"
+	case strings.Contains(rest, "?"):
+		return t, "has a query: make it parameters with a default, or fields, or the login's"
 	}
-	if t.path, problem = parseSecretText(place, path); problem == "" {
-		t.query, problem = parseSecretText(place, query)
-	}
-	if problem != "" {
+	if t.path, problem = parseSecretText(place, rest[at:]); problem != "" {
 		return t, problem
 	}
 	sample := t.origin + t.path.sample()
-	if strings.Contains(t.path.sample(), "?") {
-		return t, "has a ? that comes from nowhere"
-	}
-	if !t.query.empty() {
-		sample += "?" + t.query.sample()
-	}
 	u, err := url.Parse(sample)
 	if err != nil || !guardhttp.Plain(sample) {
 		return t, "is no URL; characters that no URL has are written as %20"
 	}
-	for segment := range strings.SplitSeq(u.Path, "/") {
-		if segment == "." || segment == ".." {
-			return t, "has a segment . or .. in its path: write what it leads to"
-		}
+	if hasDots(u.Path) {
+		return t, "has a segment . or .. in its path: write what it leads to"
 	}
 	t.host = u.Hostname()
 	return t, ""
 }
 
-// pathText returns the path with its secrets put in, each as a part of a segment.
-func (t *target) pathText(ctx context.Context, k *keyring) (string, error) {
-	filled, err := t.path.fill(func(name string) (string, error) {
+// hasDots reports whether a path has a segment that stands for another one.
+func hasDots(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// url returns the address with its secrets put in, each as a part of a segment.
+func (t *target) url(ctx context.Context, k *keyring) (string, error) {
+	path, err := t.path.fill(func(name string) (string, error) {
 		value, err := k.value(ctx, t.path.place, name)
 		if err != nil {
 			return "", err
@@ -77,29 +83,10 @@ func (t *target) pathText(ctx context.Context, k *keyring) (string, error) {
 		}
 		return url.PathEscape(value), nil
 	})
-	if err != nil {
-		return "", err
+	if err == nil && hasDots(path) {
+		err = &secretError{place: t.path.place, err: errors.New("has a segment . or .. with its secrets put in: give them other values")}
 	}
-	for segment := range strings.SplitSeq(filled, "/") {
-		if segment == "." || segment == ".." {
-			return "", &SecretError{API: k.api, Place: t.path.place, Err: errors.New("has a segment . or .. with its secrets put in: give them other values")}
-		}
-	}
-	return filled, nil
-}
-
-// queryText returns the query with its secrets put in, each as a part of a value.
-func (t *target) queryText(ctx context.Context, k *keyring) (string, error) {
-	return t.query.fill(func(name string) (string, error) {
-		value, err := k.value(ctx, t.query.place, name)
-		if err != nil {
-			return "", err
-		}
-		if t.secret || soundsSecret(name) {
-			k.hide(value)
-		}
-		return escape(value), nil
-	})
+	return t.origin + path, err
 }
 
 // A Network says which addresses a [Service] may speak to besides https addresses
@@ -122,15 +109,13 @@ type Network struct {
 	// TLS replaces the TLS configuration, for private certificate authorities and
 	// client certificates.
 	TLS *tls.Config
-	// Proxy replaces [http.ProxyFromEnvironment]. A proxy resolves names by
-	// itself: behind one, only addresses in URLs can be checked.
-	Proxy func(*http.Request) (*url.URL, error)
+
+	names *net.Resolver // of tests; nil: the usual one
 }
 
-// guard returns what sends requests of an API whose hosts are given. Names are
-// looked up by a resolver; nil for the usual one.
-func (n *Network) guard(names *net.Resolver, hosts ...string) *guardhttp.Client {
-	o := guardhttp.Options{Networks: slices.Clone(n.Allow), AllowHTTP: n.AllowHTTP, TLS: n.TLS, Proxy: n.Proxy, Resolver: names}
+// guard returns what sends requests of an API whose hosts are given.
+func (n *Network) guard(hosts ...string) *guardhttp.Client {
+	o := guardhttp.Options{Networks: n.Allow, AllowHTTP: n.AllowHTTP, TLS: n.TLS, Resolver: n.names}
 	for _, host := range hosts {
 		if !n.PublicOnly && !guardhttp.Special(host) {
 			o.Trusted = append(o.Trusted, host)

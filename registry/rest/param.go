@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,16 +13,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
-	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // A parameter is a [Param] that was checked.
 type parameter struct {
 	Param
-	style    string
-	explode  bool
-	fallback json.RawMessage // the value of a missing argument; nil: none
-	members  map[string]bool // the members that the schema names
+	explode bool
 }
 
 // path is how the argument is called in problems.
@@ -31,17 +26,14 @@ func (p *parameter) path() string { return schemagate.Member("", p.Argument) }
 
 // needed reports whether a call without the argument fails.
 func (p *parameter) needed() bool {
-	return p.fallback == nil && (p.Required || p.In == InPath)
+	return p.Default == nil && (p.Required || p.In == InPath)
 }
 
 // compileParam checks a parameter, apart from its neighbours.
-func compileParam(api *API, l *login, given Param, defs json.RawMessage, form payloadKind, at string, found *problems) *parameter {
-	p := &parameter{Param: given, style: given.Style}
+func compileParam(api *API, l *login, given Param, kind bodyKind, at string, found *problems) *parameter {
+	p := &parameter{Param: given, explode: given.Explode == nil || *given.Explode}
 	if p.Argument == "" {
 		p.Argument = p.Name
-	}
-	if p.Schema == nil {
-		p.Schema = json.RawMessage(`{"type":"string"}`)
 	}
 	if problem := checkName(p.Name); problem != "" {
 		found.add(at+".name", problem)
@@ -49,12 +41,48 @@ func compileParam(api *API, l *login, given Param, defs json.RawMessage, form pa
 	if problem := checkName(p.Argument); problem != "" && p.Argument != p.Name {
 		found.add(at+".argument", problem)
 	}
-	if !p.compileSchema(defs, at, found) {
+	switch text := string(p.Schema); {
+	case p.Schema == nil:
+		p.Schema = json.RawMessage(`{"type":"string"}`)
+	case text == "true":
+		p.Schema = json.RawMessage(`{}`)
+	case text[0] != '{' || jsonscan.Valid(p.Schema) != nil:
+		found.add(at+".schema", "is not a JSON Schema, which is an object")
+		p.Schema = json.RawMessage(`{}`)
+	}
+	if p.Default != nil && jsonscan.Valid(p.Default) != nil {
+		found.add(at+".default", "is not JSON")
+	}
+	usual := ""
+	switch p.In {
+	case InPath:
+		usual = "simple"
+	case InQuery:
+		usual = "form"
+	case InHeader:
+		usual = "simple"
+		if problem := headerProblem(api, p.Name); problem != "" && !l.sets(InHeader, p.Name) {
+			found.add(at+".name", problem)
+		}
+	case InBody:
+		if usual = "form"; kind == jsonBody && (p.Style != "" || p.Explode != nil) {
+			found.add(at+".style", "is not for a body of JSON; leave it and explode out")
+		}
+	default:
+		found.add(at+".in", "is none of path, query, header and body; a cookie is one of the headers of the API")
 		return p
 	}
-	p.compilePlace(api, l, at, found)
-	p.compileStyle(form, at, found)
-	p.compileDefault(defs, form, at, found)
+	if p.Style != "" && p.Style != usual && p.Style != styleJSON {
+		found.add(at+".style", fmt.Sprintf("is %s; in the %s it is %s or json", plain.Quote(p.Style), p.In, usual))
+	}
+	for key, value := range jsonscan.Fields(p.Schema) {
+		if string(key) == "type" && string(value) == `"object"` && p.In != InBody && p.Style != styleJSON {
+			found.add(at+".style", "has to be json for an object")
+		}
+	}
+	if l.sets(p.In, p.Name) {
+		found.add(at+".name", "is what the login sets: leave the parameter out")
+	}
 	return p
 }
 
@@ -71,51 +99,16 @@ func checkName(name string) string {
 	return ""
 }
 
-// compileSchema reports whether the schema can be read.
-func (p *parameter) compileSchema(defs json.RawMessage, at string, found *problems) bool {
-	text := strings.TrimSpace(string(p.Schema))
-	if text == "true" {
-		p.Schema = json.RawMessage(`{}`)
-	} else if !strings.HasPrefix(text, "{") {
-		found.add(at+".schema", "is not a JSON Schema, which is an object")
-		return false
-	}
-	if err := jsonscan.Valid(p.Schema); err != nil {
-		found.add(at+".schema", "is not JSON: "+err.Error())
-		return false
-	}
-	p.members = membersOf(p.Schema, defs)
-	return true
-}
-
-// compilePlace checks what the place asks of the name.
-func (p *parameter) compilePlace(api *API, l *login, at string, found *problems) {
-	switch p.In {
-	case InPath, InQuery, InBody:
-	case InHeader:
-		if !httpfield.ValidName(p.Name) {
-			found.add(at+".name", "is not the name of a header")
-		} else if problem := reservedHeader(api, p.Name); problem != "" && !strings.EqualFold(p.Name, l.header()) { // that is said already
-			found.add(at+".name", problem)
-		}
-	case InCookie:
-		if !httpfield.ValidName(p.Name) {
-			found.add(at+".name", "is not the name of a cookie")
-		}
-	default:
-		found.add(at+".in", "is none of path, query, header, cookie and body")
-	}
-}
-
-// reservedHeader says why a header cannot be a parameter.
-func reservedHeader(api *API, name string) string {
+// headerProblem says why a header cannot be a parameter.
+func headerProblem(api *API, name string) string {
 	switch http.CanonicalHeaderKey(name) {
-	case "Cookie", "Set-Cookie":
-		return `is set from the parameters with "in": "cookie"`
+	case "Authorization", "Cookie", "Set-Cookie":
+		return "is for a login, which auth and headers of the API describe, not a model"
 	case "Content-Type":
 		return "is set from body.contentType"
-	case "Authorization":
-		return "is for a login, which auth and headers of the API describe, not a model"
+	}
+	if !httpfield.ValidName(name) {
+		return "is not the name of a header"
 	}
 	if !headerMaySet(name) {
 		return "is a header that belongs to the connection"
@@ -128,166 +121,50 @@ func reservedHeader(api *API, name string) string {
 	return ""
 }
 
-// compileStyle checks the style, and sets the one that is meant if there is none.
-func (p *parameter) compileStyle(form payloadKind, at string, found *problems) {
-	usual := styleForm
-	switch p.In {
-	case InPath, InHeader:
-		usual = styleSimple
-	case InCookie, InQuery:
-	case InBody:
-		if form == jsonPayload {
-			p.members = nil // they stay in their object
-			if p.Style != "" || p.Explode != nil {
-				found.add(at+".style", "is not for a body of JSON; leave it and explode out")
-			}
-			return
-		}
-	default:
+// sentAs identifies what cannot be in a request twice.
+func sentAs(p *parameter) string {
+	if p.In == InHeader {
+		return "header " + strings.ToLower(p.Name)
+	}
+	return string(p.In) + " " + p.Name
+}
+
+// compileParams checks the parameters and the body, also against each other.
+func (o *operation) compileParams(api *API, l *login, found *problems) {
+	ep := &o.endpoint
+	if len(ep.Params) > maxParams {
+		found.add("params", fmt.Sprintf("are %d, at most %d are allowed", len(ep.Params), maxParams))
 		return
 	}
-	switch {
-	case p.style == "" && p.In != InBody: // where it is styleField
-		p.style = usual
-	case p.style != "" && p.style != usual && p.style != styleJSON:
-		found.add(at+".style", fmt.Sprintf("is %s; in the %s it is %s or json", plain.Quote(p.style), p.In, usual))
-		return
+	contentType := ""
+	if ep.Body != nil {
+		contentType = ep.Body.ContentType
 	}
-	p.explode = p.style == styleForm || p.style == styleField
-	if p.Explode != nil {
-		p.explode = *p.Explode
+	kind, header, problem := kindOfBody(contentType)
+	if problem != "" {
+		found.add("body.contentType", problem)
+		kind = jsonBody
 	}
-	if !p.spreads() {
-		p.members = nil
-	} else if len(p.members) == 0 && isObjectSchema(p.Schema) {
-		found.add(at+".schema", "names no properties, which would become parameters of their own; name them, or set explode to false")
-	}
-	if p.In == InCookie {
-		for name := range p.members {
-			if !httpfield.ValidName(name) {
-				found.add(at+".schema", "has the property "+plain.Quote(name)+", which cannot be the name of a cookie")
-			}
+	sent := map[string]bool{}
+	for i, given := range ep.Params {
+		at := place("params", i)
+		p := compileParam(api, l, given, kind, at, found)
+		o.params = append(o.params, p)
+		if slices.Contains(o.known, p.Argument) {
+			found.add(at+".argument", "is "+plain.Quote(p.Argument)+", as that of another parameter is")
 		}
-	}
-}
-
-// spreads reports whether the members of an object become parameters of their own.
-func (p *parameter) spreads() bool {
-	return p.explode && p.style == styleForm
-}
-
-// compileDefault checks that the default fits the schema and can be written.
-func (p *parameter) compileDefault(defs json.RawMessage, form payloadKind, at string, found *problems) {
-	value, own := p.Default, true
-	if value == nil {
-		own = false
-		for key, v := range jsonscan.Fields(p.Schema) {
-			if string(key) == "default" {
-				value = slices.Clone(v)
-			}
+		o.known = append(o.known, p.Argument)
+		if sent[sentAs(p)] {
+			found.add(at+".name", fmt.Sprintf("is sent as %s in the %s, as something else is", plain.Quote(p.Name), p.In))
 		}
+		sent[sentAs(p)] = true
 	}
-	if value == nil {
-		return
-	}
-	problem := p.checkValue(value, defs, form)
-	switch {
-	case problem != "" && own:
-		found.add(at+".default", problem)
-	case problem == "" && string(value) != "null":
-		p.fallback = value
-	}
-}
-
-// checkValue says why a value cannot be sent.
-func (p *parameter) checkValue(value, defs json.RawMessage, form payloadKind) string {
-	if err := jsonscan.Valid(value); err != nil {
-		return "is not JSON: " + err.Error()
-	}
-	schema, err := schemagate.Compile(p.alone(defs))
-	if err != nil {
-		return "" // that is said of the schema
-	}
-	wrapped := append(append([]byte(`{"value":`), value...), '}')
-	if list := schema.Problems(wrapped); len(list) > 0 {
-		return "does not fit the schema: it must be " + list[0].Want
-	}
-	var problem *registry.Problem
-	switch {
-	case p.In == InPath:
-		var text string
-		if text, problem = p.pathValue(value); problem == nil && leaves(text) {
-			return "leads out of its place in the path"
+	o.accept = o.accept && !sent["header accept"]
+	o.body = compileBody(ep, o.params, kind, header, found)
+	if whole := o.body.whole; whole != "" {
+		if slices.Contains(o.known, whole) {
+			found.add("body.argument", "is "+plain.Quote(whole)+", as that of a parameter is")
 		}
-	case p.In == InQuery:
-		_, problem = p.queryPairs(value)
-	case p.In == InHeader:
-		_, _, problem = p.headerValue(value)
-	case p.In == InCookie:
-		_, problem = p.cookiePairs(value)
-	case p.In == InBody && (form == formPayload || form == multipartPayload):
-		_, problem = p.formPairs(value)
+		o.known = append(o.known, whole)
 	}
-	if problem != nil {
-		return "must be " + problem.Want
-	}
-	return ""
-}
-
-// alone returns the schema of an object whose member "value" is the parameter.
-func (p *parameter) alone(defs json.RawMessage) json.RawMessage {
-	text := []byte(`{"properties":{"value":`)
-	text = append(append(text, p.Schema...), '}')
-	if defs != nil && bytes.Contains(p.Schema, []byte("#/$defs/")) {
-		text = append(append(text, `,"$defs":`...), defs...)
-	}
-	return append(text, '}')
-}
-
-// isObjectSchema reports whether a schema says that a value is an object.
-func isObjectSchema(schema json.RawMessage) bool {
-	for key, value := range jsonscan.Fields(schema) {
-		if string(key) == "type" {
-			return string(value) == `"object"` || strings.HasPrefix(string(value), "[") && strings.Contains(string(value), `"object"`)
-		}
-	}
-	return false
-}
-
-// maxHops is how many references are followed in search of properties.
-const maxHops = 8
-
-// membersOf returns the names of the properties of a schema, also where it is a
-// reference to one of defs.
-func membersOf(schema, defs json.RawMessage) map[string]bool {
-	for range maxHops {
-		next := ""
-		for key, value := range jsonscan.Fields(schema) {
-			switch string(key) {
-			case "properties":
-				members := map[string]bool{}
-				for name := range jsonscan.Fields(value) {
-					members[string(name)] = true
-				}
-				return members
-			case "$ref":
-				next, _ = jsonscan.String(value)
-			}
-		}
-		name, ok := strings.CutPrefix(next, "#/$defs/")
-		if !ok {
-			return nil
-		}
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(decode(name))
-		schema = nil
-		for key, value := range jsonscan.Fields(defs) {
-			if string(key) == name {
-				schema = value
-			}
-		}
-		if schema == nil {
-			return nil
-		}
-	}
-	return nil
 }

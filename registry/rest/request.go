@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -19,8 +18,7 @@ type request struct {
 	path     string        // escaped; begins with "/" or is empty; follows the path of the base URL
 	query    []pair        // in order, escaped
 	header   http.Header   // checked
-	cookies  []pair        // in order, escaped
-	body     payload       // see payload.encode
+	body     payload       // encoded
 	timeout  time.Duration // of the whole call, a second attempt included
 	maxBytes int           // of the answer's body, decoded
 	// safe says that the request changes nothing and that no value in its path
@@ -28,6 +26,9 @@ type request struct {
 	// origin.
 	safe bool
 }
+
+// A payload is the body of a request; the zero value is none.
+type payload struct{ text, contentType string }
 
 // A pair is a name with a value.
 type pair struct{ name, value string }
@@ -40,12 +41,6 @@ type answer struct {
 	body      []byte
 	truncated bool
 }
-
-// rawQuery returns the query of the URL without its question mark.
-func (r *request) rawQuery() string { return join(r.query, "&") }
-
-// cookieHeader returns the value of the header Cookie; empty if there are none.
-func (r *request) cookieHeader() string { return join(r.cookies, "; ") }
 
 func join(pairs []pair, separator string) string {
 	var text strings.Builder
@@ -61,20 +56,12 @@ func join(pairs []pair, separator string) string {
 }
 
 // escape escapes all but the unreserved characters (RFC 3986, section 2.3), so that
-// text means nothing but itself wherever in a URL, a cookie or a form it stands.
+// text means nothing but itself wherever in a URL or a form it stands.
 func escape(text string) string {
 	const digits = "0123456789ABCDEF"
-	plain := 0
-	for plain < len(text) && unreserved(text[plain]) {
-		plain++
-	}
-	if plain == len(text) {
-		return text
-	}
-	escaped := make([]byte, plain, len(text)+16)
-	copy(escaped, text)
-	for _, c := range []byte(text[plain:]) {
-		if unreserved(c) {
+	var escaped []byte
+	for i := range len(text) {
+		if c := text[i]; unreserved(c) {
 			escaped = append(escaped, c)
 		} else {
 			escaped = append(escaped, '%', digits[c>>4], digits[c&15])
@@ -95,9 +82,9 @@ func (o *operation) build(raw json.RawMessage) (*request, error) {
 		endpoint: o.name,
 		method:   o.method,
 		header:   http.Header{},
-		timeout:  cmp.Or(time.Duration(o.endpoint.Timeout), callTimeout),
+		timeout:  time.Duration(o.endpoint.TimeoutSeconds) * time.Second,
 		maxBytes: cmp.Or(o.endpoint.MaxBytes, callBytes),
-		safe:     safeMethod(o.method),
+		safe:     o.method == http.MethodGet,
 	}
 	if o.accept {
 		req.header.Set("Accept", "application/json, text/*;q=0.9, */*;q=0.8")
@@ -124,10 +111,6 @@ func (o *operation) build(raw json.RawMessage) (*request, error) {
 			if ok && problem == nil {
 				req.header.Set(p.Name, text)
 			}
-		case InCookie:
-			pairs, problem := p.cookiePairs(value)
-			m.add(problem)
-			req.cookies = append(req.cookies, pairs...)
 		}
 	}
 	req.body = o.body.build(args, &m)
@@ -143,37 +126,19 @@ func (o *operation) build(raw json.RawMessage) (*request, error) {
 // finish puts the path together and holds the request to the limits.
 func (o *operation) finish(req *request, inPath map[string]string, m *mistakes) {
 	path, at := o.template.expand(inPath)
-	if at != "" {
-		for _, p := range o.params {
-			if p.In == InPath && p.Name == at {
-				m.add(&registry.Problem{
-					Path: p.path(), Want: "a value that stays in its place in the path", Got: "one that leads out of it",
-					Hint: `parts such as "." and ".." cannot be sent`,
-				})
-			}
+	for _, p := range o.params {
+		if at != "" && p.In == InPath && p.Name == at {
+			m.add(&registry.Problem{
+				Path: p.path(), Want: "a value that stays in its place in the path", Got: "one that leads out of it",
+				Hint: `parts such as "." and ".." cannot be sent`,
+			})
 		}
-		return
 	}
 	req.path = path
-	if len(path)+len(req.rawQuery()) > maxTarget {
+	if len(path)+len(join(req.query, "&")) > maxTarget {
 		m.add(&registry.Problem{Want: fmt.Sprintf("at most %d bytes long in path and query", maxTarget), Got: "more"})
 	}
-	if len(req.cookieHeader()) > maxHeader {
-		m.add(&registry.Problem{Want: fmt.Sprintf("at most %d bytes long in cookies", maxHeader), Got: "more"})
-	}
-	if req.body.size() > maxBody {
+	if len(req.body.text) > maxBody {
 		m.add(&registry.Problem{Want: fmt.Sprintf("at most %d bytes long in the body", maxBody), Got: "more"})
-	}
-	if o.keyName == "" || req.body.kind == noPayload {
-		return
-	}
-	where := ""
-	if o.body.whole != "" {
-		where = schemagate.Member("", o.body.whole)
-	}
-	if !req.body.takesFields() {
-		m.add(&registry.Problem{Path: where, Want: "an object", Got: "another value", Hint: "the login becomes a member of it"})
-	} else if req.body.has(o.keyName) {
-		m.add(&registry.Problem{Path: schemagate.Member(where, o.keyName), Got: "a member", Hint: "the login has that name"})
 	}
 }

@@ -1,11 +1,15 @@
 package rest
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -20,12 +24,10 @@ func (o *operation) result(a *answer) *mcp.CallToolResult {
 	switch {
 	case a.status < 200 || a.status > 299:
 		return o.failure(a)
-	case o.method == http.MethodHead:
-		return &mcp.CallToolResult{Content: textContent(headLines(a))}
 	case a.truncated:
 		return &mcp.CallToolResult{IsError: true, Content: textContent(fmt.Sprintf(
 			"The API answered with %s, but the answer is larger than the %d bytes that are allowed, and was left out. If the arguments allow it, ask for less. The call itself was carried out.",
-			statusLine(a.status), o.maxBytes()))}
+			statusLine(a.status), cmp.Or(o.endpoint.MaxBytes, callBytes)))}
 	case len(a.body) == 0:
 		said := "The API answered with " + statusLine(a.status) + " and no content."
 		if where := location(a); where != "" {
@@ -34,13 +36,6 @@ func (o *operation) result(a *answer) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: textContent(said)}
 	}
 	return o.content(a)
-}
-
-func (o *operation) maxBytes() int {
-	if o.endpoint.MaxBytes > 0 {
-		return o.endpoint.MaxBytes
-	}
-	return callBytes
 }
 
 // content makes the result of an answer with content.
@@ -84,7 +79,7 @@ func (o *operation) failure(a *answer) *mcp.CallToolResult {
 	if where := location(a); where != "" && a.status < 400 {
 		said += " It redirects to " + where + ", where the call does not follow."
 	}
-	if o.method != http.MethodHead && len(a.body) > 0 {
+	if len(a.body) > 0 {
 		media, params := mediaType(a)
 		if text, ok := decodeText(a.body, media, params["charset"]); ok {
 			said += "\n" + plain.Cut(text, maxFailure)
@@ -119,18 +114,25 @@ func location(a *answer) string {
 	return plain.Line(where)
 }
 
-// headLines returns what the answer to HEAD says.
-func headLines(a *answer) string {
-	said := "The API answered with " + statusLine(a.status) + "."
-	for _, name := range []string{"Content-Type", "Content-Length", "Last-Modified", "ETag", "Expires", "Cache-Control", "Allow", "Link", "X-Total-Count"} {
-		for _, value := range a.header.Values(name) {
-			said += "\n" + name + ": " + plain.Line(value)
-			if len(said) > maxFailure {
-				return plain.Cut(said, maxFailure) + "\n[the rest is left out]"
-			}
+// decodeText returns the body of an answer as text; ok is false if it is none, or in
+// a charset that is not known here. Bytes that are no character become U+FFFD.
+func decodeText(body []byte, media, charset string) (text string, ok bool) {
+	switch strings.ToLower(charset) {
+	case "", "utf-8", "utf8", "us-ascii", "ascii":
+	case "iso-8859-1", "latin1", "windows-1252", "cp1252":
+		runes := make([]rune, len(body))
+		for i, c := range body {
+			runes[i] = rune(c)
 		}
+		return string(runes), true
+	default:
+		return "", false
 	}
-	return said
+	isText := strings.HasPrefix(media, "text/") || isJSON(media) || strings.HasSuffix(media, "xml")
+	if !isText && (!utf8.Valid(body) || bytes.ContainsFunc(body, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) })) {
+		return "", false
+	}
+	return strings.ToValidUTF8(string(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))), "\ufffd"), true
 }
 
 // mediaType returns the type of an answer in lower case, which is that of any bytes

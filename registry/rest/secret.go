@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
-	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 const (
@@ -19,41 +19,26 @@ const (
 	maxSecret     = 64 << 10 // bytes
 )
 
-// A SecretError reports a secret that an [API] refers to and that cannot be had or
-// used. Nothing was sent.
-type SecretError struct {
-	// API is the name of the API.
-	API string
-	// Place is where the API refers to it, such as auth.value.
-	Place string
-	// Name is what the API calls it: NAME of ${NAME}. Empty if the text itself,
-	// secrets put in, cannot be used.
-	Name string
-	// Err says what is wrong with it and how to put it right, or is the error of
-	// [Options].Secrets. It is [ErrNotSet] if there is no such secret.
-	Err error
+// ErrNotSet is what [Options].Secrets returns for a name that it does not know.
+var ErrNotSet = errors.New("is not set: set the environment variable of that name, or have Options.Secrets give it")
+
+// A secretError reports a secret that an API refers to and that cannot be had or used.
+type secretError struct {
+	place string // where the API refers to it, such as auth.value
+	name  string // NAME of ${NAME}; empty if the text itself, secrets put in, cannot be used
+	err   error  // perhaps of Options.Secrets
 }
 
-func (e *SecretError) Error() string {
-	text := "rest: API " + plain.Quote(e.API) + ": " + e.Place + ": "
-	switch {
-	case errors.Is(e.Err, ErrNotSet):
-		return text + "the secret " + e.Name + " is not set: set the environment variable of that name, or have Options.Secrets give it"
-	case e.Name != "":
-		text += "the secret " + e.Name + " "
+func (e *secretError) Error() string {
+	text := e.place + ": "
+	if e.name != "" {
+		text += "the secret " + e.name + " "
 	}
 	// The words may be those of a store of secrets.
-	return text + plain.Line(redact.New(nil).Text(e.Err.Error()))
+	return text + plain.Line(redact.New(nil).Text(e.err.Error()))
 }
 
-// Unwrap returns Err.
-func (e *SecretError) Unwrap() error { return e.Err }
-
-// Outcome returns [mcp.NotSent].
-func (e *SecretError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// ErrNotSet is what [Options].Secrets returns for a name that it does not know.
-var ErrNotSet = errors.New("rest: there is no secret of that name")
+func (e *secretError) Unwrap() error { return e.err }
 
 // environment gives secrets if [Options] has no function for them.
 func environment(_ context.Context, name string) (string, error) {
@@ -69,28 +54,31 @@ func environment(_ context.Context, name string) (string, error) {
 // says.
 func (a *API) Secrets() []string {
 	var names []string
-	for _, raw := range a.secretTexts() {
-		names = append(names, secretsIn(raw)...)
-	}
+	cloneAPI(a).eachText(func(_, text string) string {
+		names = append(names, secretsIn(text)...)
+		return text
+	})
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// secretTexts returns the texts in which secrets are referred to, by their place.
-func (a *API) secretTexts() map[string]string {
-	texts := map[string]string{"baseUrl": a.BaseURL, "auth.value": a.Auth.Value, "auth.user": a.Auth.User, "auth.password": a.Auth.Password}
-	add := func(at string, members map[string]string) {
-		for name, text := range members {
-			texts[at+"."+name] = text
+// eachText replaces each text in which secrets are referred to by what f makes of it and its
+// place.
+func (a *API) eachText(f func(at, text string) string) {
+	a.BaseURL = f("baseUrl", a.BaseURL)
+	a.Auth.Value = f("auth.value", a.Auth.Value)
+	a.Auth.User, a.Auth.Password = f("auth.user", a.Auth.User), f("auth.password", a.Auth.Password)
+	members := func(at string, texts map[string]string) {
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			texts[name] = f(at+name, texts[name])
 		}
 	}
-	add("headers", a.Headers)
+	members("headers.", a.Headers)
 	if t := a.Auth.Token; t != nil {
-		texts["auth.token.url"], texts["auth.token.user"], texts["auth.token.password"] = t.URL, t.User, t.Password
-		add("auth.token.fields", t.Fields)
-		add("auth.token.headers", t.Headers)
+		t.URL = f("auth.token.url", t.URL)
+		t.User, t.Password = f("auth.token.user", t.User), f("auth.token.password", t.Password)
+		members("auth.token.fields.", t.Fields)
 	}
-	return texts
 }
 
 // secretsIn returns the names of the secrets that a text refers to, in its order.
@@ -182,6 +170,18 @@ func isMask(text string) bool {
 		return true
 	}
 	return strings.Trim(text, "*") == "" || strings.Trim(text, "•") == "" || strings.EqualFold(strings.Trim(text, "[]"), "redacted")
+}
+
+// readSecretText reads a text of an API and notes what is wrong with it.
+func readSecretText(place, raw string, p *problems) secretText {
+	text, problem := parseSecretText(place, raw)
+	if problem == "" && isMask(raw) {
+		problem = maskProblem
+	}
+	if problem != "" {
+		p.add(place, problem)
+	}
+	return text
 }
 
 const maskProblem = "is a mask, and not what it stands for: write ${NAME}, the name of a secret"
@@ -276,7 +276,7 @@ func (k *keyring) header(ctx context.Context, t secretText, secret bool) (string
 		return "", err
 	}
 	if !httpfield.ValidValue(text) {
-		return "", &SecretError{API: k.api, Place: t.place, Err: errors.New("holds a line break or another control character, which no header can: remove it from the secret, often at its end")}
+		return "", &secretError{place: t.place, err: errors.New("holds a line break or another control character, which no header can: remove it from the secret, often at its end")}
 	}
 	return strings.Trim(text, " \t"), nil
 }
@@ -294,7 +294,7 @@ func (k *keyring) value(ctx context.Context, place, name string) (string, error)
 		err = fmt.Errorf("is longer than %d bytes", maxSecret)
 	}
 	if err != nil {
-		return "", &SecretError{API: k.api, Place: place, Name: name, Err: err}
+		return "", &secretError{place, name, err}
 	}
 	k.set(name, value)
 	return value, nil

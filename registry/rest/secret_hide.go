@@ -72,10 +72,7 @@ func (k *keyring) without(text []byte, forms []string) []byte {
 			text = bytes.ReplaceAll(text, []byte(form), []byte(hiddenMark))
 		}
 	}
-	for _, d := range decodings() {
-		text = d.without(text, k.hidden)
-	}
-	return text
+	return htmlEncoded().without(percentEncoded().without(text, k.hidden), k.hidden)
 }
 
 // clean takes the secrets of a call out of its answer.
@@ -152,15 +149,15 @@ func withoutBeginning(body []byte, secret string) []byte {
 }
 
 // A decoding reads texts in which any character may be escaped, as the writer of the text
-// chose.
+// chose. Its escape returns what the escape at the start of a text stands for, and its length; 0
+// if there is none.
 type decoding struct {
-	mark byte // begins an escape
-	// escape returns what the escape at the start of a text stands for, and its length; 0
-	// if there is none.
+	mark   byte // begins an escape
 	escape func(text []byte) (value []byte, length int)
 }
 
-func decodings() []decoding { return []decoding{{'%', percentEscape}, {'&', htmlEscape}} }
+func percentEncoded() decoding { return decoding{'%', percentEscape} }
+func htmlEncoded() decoding    { return decoding{'&', htmlEscape} }
 
 // percentEscape reads %2F or %2f.
 func percentEscape(text []byte) ([]byte, int) {
@@ -191,7 +188,7 @@ func htmlEscape(text []byte) ([]byte, int) {
 
 // read returns a text with its escapes replaced; nil if there are none. With places it
 // returns where in the text each of its bytes begins, too, and where the text ends.
-func (d *decoding) read(text []byte, places bool) (plain []byte, at []int) {
+func (d decoding) read(text []byte, places bool) (plain []byte, at []int) {
 	escaped := false
 	for i := 0; i < len(text); {
 		value, length := text[i:i+1], 1
@@ -216,7 +213,7 @@ func (d *decoding) read(text []byte, places bool) (plain []byte, at []int) {
 
 // without takes secrets out of a text in which characters of them are escaped. A text that
 // has none is returned as it is.
-func (d *decoding) without(text []byte, secrets []string) []byte {
+func (d decoding) without(text []byte, secrets []string) []byte {
 	if bytes.IndexByte(text, d.mark) < 0 {
 		return text
 	}

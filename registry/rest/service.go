@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -32,12 +33,12 @@ type Options struct {
 // A Service is an [API] in use. Make one with [New]. All methods are safe for
 // concurrent use.
 type Service struct {
-	api    *API
-	opts   Options
-	ops    []*operation
-	tools  []*tool
-	sender *sender
-	sick   atomic.Bool // as Watch has found
+	api       *API
+	opts      Options
+	ops       []*operation
+	tools     []*tool
+	sender    *sender
+	unhealthy atomic.Bool // as Watch has found
 }
 
 // New makes a Service of an API, of which it keeps a copy. Nothing is sent and no
@@ -60,13 +61,12 @@ func New(api *API, opts *Options) (*Service, error) {
 	return s, nil
 }
 
-// cloneAPI copies all but the endpoints, which are copied when they are compiled.
 func cloneAPI(api *API) *API {
 	c := *api
 	c.Headers = maps.Clone(c.Headers)
-	if c.Auth.Token != nil {
-		token := *c.Auth.Token
-		c.Auth.Token = &token
+	if c.Auth.Token = clone(c.Auth.Token); c.Auth.Token != nil {
+		c.Auth.Token.Fields = maps.Clone(c.Auth.Token.Fields)
+		c.Auth.Token.Rejected = slices.Clone(c.Auth.Token.Rejected)
 	}
 	c.Endpoints = nil
 	for i := range api.Endpoints {
@@ -86,7 +86,7 @@ func (s *Service) compile() error {
 		found.add("endpoints", fmt.Sprintf("are %d, at most %d are allowed", len(api.Endpoints), maxEndpoints))
 		return &APIError{api.Name, found.list}
 	}
-	found.list = append(found.list, s.prepare()...)
+	s.sender = newSender(api, &s.opts, &found)
 	names := map[string]bool{}
 	for i := range api.Endpoints {
 		ep := &api.Endpoints[i]
@@ -106,12 +106,12 @@ func (s *Service) compile() error {
 }
 
 // Tools returns the tools that are enabled, in the order of the endpoints; none if
-// the API is disabled, or not healthy while [Service.Watch] runs. A tool that is called although it has been disabled since
-// fails with a [*DisabledError].
+// the API is not healthy while [Service.Watch] runs. A tool that is called although it has been
+// switched off since fails with an [*approval.DeniedError].
 func (s *Service) Tools() []registry.Tool {
 	tools := make([]registry.Tool, 0, len(s.tools))
 	for _, t := range s.tools {
-		if t.enabled() && !s.sick.Load() {
+		if t.op.on.Load() && !s.unhealthy.Load() {
 			tools = append(tools, t)
 		}
 	}
@@ -120,7 +120,7 @@ func (s *Service) Tools() []registry.Tool {
 
 // SetEnabled switches a tool on or off, by the name of its endpoint. Calls under way
 // go on. A registry lists it or not from the next [Service.Publish] on. The error is
-// an [*UnknownToolError].
+// an [*Error] if there is no such endpoint.
 func (s *Service) SetEnabled(tool string, on bool) error {
 	for _, o := range s.ops {
 		if o.name == tool {
@@ -128,7 +128,7 @@ func (s *Service) SetEnabled(tool string, on bool) error {
 			return nil
 		}
 	}
-	return &UnknownToolError{s.api.Name, tool}
+	return &Error{s.api.Name, tool, errors.New("there is no such endpoint"), mcp.NotSent}
 }
 
 // Server returns what the owner of a registry knows of the service. Its fingerprint
@@ -153,51 +153,23 @@ func (s *Service) Publish(r *registry.Registry) (registry.Diff, error) {
 // where. A registry compares it with the one that was approved: a tool that looks as
 // it did, but does something else, is another one.
 func (s *Service) fingerprint() string {
-	type sent struct {
-		Name, Argument, Style string
-		In                    Place
-		Explode               bool
-	}
-	type called struct {
-		Name, Method, Path string
-		Params             []sent
-		Content, Whole     string
-		Template           json.RawMessage
-	}
-	var about struct {
-		BaseURL   string
-		AuthType  AuthType
-		AuthIn    Place
-		AuthName  string
-		TokenURL  string
-		Headers   []string
-		Secrets   map[string][]string // their names, by the place that they go to
-		Endpoints []called
-	}
-	about.BaseURL = s.api.BaseURL
-	about.AuthType, about.AuthIn, about.AuthName = s.api.Auth.Type, s.api.Auth.In, s.api.Auth.Name
-	if s.api.Auth.Token != nil {
-		about.TokenURL = s.api.Auth.Token.URL
-	}
-	about.Secrets = map[string][]string{}
-	for at, raw := range s.api.secretTexts() {
-		if names := secretsIn(raw); names != nil {
-			about.Secrets[at] = names
+	about := cloneAPI(s.api)
+	about.HealthPath, about.Trusted = "", false
+	about.eachText(func(at, text string) string {
+		if at == "baseUrl" || at == "auth.token.url" {
+			return text
 		}
-	}
-	for name := range maps.Keys(s.api.Headers) {
-		about.Headers = append(about.Headers, strings.ToLower(name))
-	}
-	slices.Sort(about.Headers)
-	for _, o := range s.ops {
-		c := called{Name: o.name, Method: o.method, Path: o.path, Content: o.body.contentType, Whole: o.body.whole}
-		if o.endpoint.Body != nil {
-			c.Template = o.endpoint.Body.Template
+		return strings.Join(secretsIn(text), " ")
+	})
+	for i := range about.Endpoints {
+		e := &about.Endpoints[i]
+		*e = Endpoint{Name: e.Name, Method: s.ops[i].method, Path: e.Path, Params: e.Params, Body: e.Body}
+		for j, p := range s.ops[i].params {
+			e.Params[j] = Param{Name: p.Name, Argument: p.Argument, In: p.In, Style: p.Style, Explode: &p.explode}
 		}
-		for _, p := range o.params {
-			c.Params = append(c.Params, sent{p.Name, p.Argument, p.style, p.In, p.explode})
+		if e.Body != nil {
+			e.Body = &Body{ContentType: e.Body.ContentType, Argument: e.Body.Argument}
 		}
-		about.Endpoints = append(about.Endpoints, c)
 	}
 	data, err := json.Marshal(about)
 	if err != nil { // what was checked can be written

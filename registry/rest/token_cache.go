@@ -3,9 +3,7 @@ package rest
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"maps"
-	"slices"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,27 +113,8 @@ func (t *tokens) close() {
 type tokenKey [sha256.Size]byte
 
 func tokenKeyOf(ctx context.Context, r *guardhttp.Request) tokenKey {
-	h := sha256.New()
-	add := func(text string) {
-		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
-		_, _ = h.Write(size[:])
-		_, _ = h.Write([]byte(text))
-	}
 	user, known := onbehalf.User(ctx)
-	if known {
-		add("user")
-	}
-	for _, text := range []string{user, r.Method, r.URL, r.Body} {
-		add(text)
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		add(name)
-		for _, value := range r.Header[name] {
-			add(value)
-		}
-	}
-	return tokenKey(h.Sum(nil))
+	return sha256.Sum256(fmt.Appendf(nil, "%t %q %q %q %q", known, user, r.URL, r.Header.Get("Authorization"), r.Body))
 }
 
 // token makes the keyring hold the token of the user, and returns it: one that is

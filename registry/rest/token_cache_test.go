@@ -154,7 +154,6 @@ func TestLifeOfTokens(t *testing.T) {
 		want   time.Duration // that it is used
 	}{
 		{TokenRequest{}, `abc`, 4*time.Minute + 30*time.Second},
-		{TokenRequest{TTL: Duration(time.Minute)}, ` "abc" `, 54 * time.Second},
 		{TokenRequest{Extract: "t"}, `{"t":"abc"}`, 4*time.Minute + 30*time.Second},
 		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":3600}`, time.Hour - 30*time.Second},
 		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":"60"}`, 54 * time.Second},
@@ -166,7 +165,7 @@ func TestLifeOfTokens(t *testing.T) {
 		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":"soon"}`, 4*time.Minute + 30*time.Second},
 		{TokenRequest{Extract: "t"}, `{"t":"abc","expires_in":null}`, 4*time.Minute + 30*time.Second},
 		{TokenRequest{Extract: "a.t"}, `{"a":{"t":"abc","expires_in":100},"expires_in":7}`, 90 * time.Second},
-		{TokenRequest{Extract: "a.0.t", ExpiresIn: "ttl"}, `{"a":[{"t":"abc"}],"ttl":10,"expires_in":7}`, 9 * time.Second},
+		{TokenRequest{Extract: "a.0.t"}, `{"a":[{"t":"abc","expires_in":10}],"expires_in":7}`, 9 * time.Second},
 		{TokenRequest{Extract: "$.t"}, `{"t":123}`, 4*time.Minute + 30*time.Second},
 	} {
 		p := &problems{}
@@ -181,9 +180,8 @@ func TestLifeOfTokens(t *testing.T) {
 
 // A token is visible ASCII (RFC 6749, appendix A.12), and nothing else is sent as one.
 func TestTextsThatAreNoTokens(t *testing.T) {
-	s := &source{}
 	for _, text := range []string{"", "a b", "a\x7fb", "a\u00e9", "a\r\nb", "\x00", strings.Repeat("a", maxToken+1)} {
-		assert.Fails(t, errorOf(s.token(text, time.Hour, time.Now())), "%.20q", text)
+		assert.Fails(t, errorOf(newToken(text, time.Hour, time.Now())), "%.20q", text)
 	}
-	assert.Value(s.token("a~!", time.Hour, time.Now()))(t)
+	assert.Value(newToken("a~!", time.Hour, time.Now()))(t)
 }

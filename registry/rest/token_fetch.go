@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -27,70 +28,30 @@ const (
 	maxToken       = 16 << 10  // bytes
 )
 
-// A TokenError reports that no token could be fetched. The request that it was for
-// was not sent, or was refused for the token that it had. It shows nothing of the
-// answer.
-type TokenError struct {
-	// API is the name of the API.
-	API string
-	// Host is where the token was asked for.
-	Host string
-	// Status is the HTTP status of the answer; 0 if there was none.
-	Status int
-	// Err says what is wrong.
-	Err error
-}
-
-func (e *TokenError) Error() string {
-	return fmt.Sprintf("rest: API %s: no token from %s: %v", plain.Quote(e.API), e.Host, e.Err)
-}
-
-// Unwrap returns Err.
-func (e *TokenError) Unwrap() error { return e.Err }
-
-// Outcome returns [mcp.NotSent].
-func (e *TokenError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// fetch asks for a token.
+// fetch asks for a token. Its error says why the request that the token is for was not sent,
+// and shows nothing of the answer.
 func (l *sender) fetch(ctx context.Context, r *guardhttp.Request) (*token, error) {
 	s := l.login.source
 	began := time.Now()
-	fail := func(status int, err error) error {
-		return &TokenError{API: l.api, Host: s.url.host, Status: status, Err: err}
-	}
 	resp, err := l.do(ctx, r)
-	if err != nil {
-		var failed *guardhttp.Failure
-		status := 0
-		if errors.As(err, &failed) { // whose text begins with the host
-			status, err = failed.Status, failed.Err
-		}
-		return nil, fail(status, err)
-	}
+	var failed *guardhttp.Failure
 	switch {
+	case errors.As(err, &failed): // whose text begins with the host
+		err = failed.Err
+	case err != nil:
+	case resp.Status/100 == 3:
+		err = fmt.Errorf("the answer has the HTTP status %d: it is a redirect, which is not followed with credentials to another origin or with POST; set auth.token.url to where it leads", resp.Status)
 	case resp.Status/100 != 2:
-		return nil, fail(resp.Status, fmt.Errorf("the answer has the HTTP status %d: %s", resp.Status, statusCure(resp.Status)))
+		err = fmt.Errorf("the answer has the HTTP status %d: check auth.token and its secrets, or try again later", resp.Status)
 	case resp.Truncated:
-		return nil, fail(resp.Status, fmt.Errorf("the answer is larger than %d KiB", maxTokenAnswer>>10))
+		err = fmt.Errorf("the answer is larger than %d KiB", maxTokenAnswer>>10)
+	default:
+		var t *token
+		if t, err = s.read(resp.Body, began); err == nil {
+			return t, nil
+		}
 	}
-	t, err := s.read(resp.Body, began)
-	if err != nil {
-		return nil, fail(resp.Status, err)
-	}
-	return t, nil
-}
-
-// statusCure says what to look at.
-func statusCure(status int) string {
-	switch {
-	case status/100 == 3:
-		return "it is a redirect, which is not followed with credentials to another origin or with POST; set auth.token.url to where it leads"
-	case status == http.StatusTooManyRequests:
-		return "too many requests; try again later"
-	case status/100 == 5:
-		return "the service is in trouble; try again later"
-	}
-	return "check auth.token and its secrets"
+	return nil, &Error{API: l.api, Err: fmt.Errorf("no token from %s: %w", s.url.host, err), outcome: mcp.NotSent}
 }
 
 // rejects reports whether an answer says that the token is not valid.
@@ -104,15 +65,9 @@ func (s *source) rejects(a *answer) bool {
 
 // request makes the request for a token.
 func (s *source) request(ctx context.Context, k *keyring) (*guardhttp.Request, error) {
-	r := &guardhttp.Request{Method: s.method, Header: make(http.Header), Timeout: fetchTimeout, MaxBytes: maxTokenAnswer, Follow: true}
+	r := &guardhttp.Request{Method: http.MethodPost, Header: make(http.Header), Timeout: fetchTimeout, MaxBytes: maxTokenAnswer, Follow: true}
 	r.Header.Set("Accept", "application/json, */*;q=0.5")
-	for _, h := range s.headers {
-		value, err := k.header(ctx, h.text, true)
-		if err != nil {
-			return nil, err
-		}
-		r.Header.Set(h.name, value)
-	}
+	var err error
 	if !s.user.empty() {
 		value, err := basic(ctx, k, s.user, s.password)
 		if err != nil {
@@ -120,48 +75,33 @@ func (s *source) request(ctx context.Context, k *keyring) (*guardhttp.Request, e
 		}
 		r.Header.Set("Authorization", value)
 	}
-	path, err := s.url.pathText(ctx, k)
-	if err != nil {
+	if r.URL, err = s.url.url(ctx, k); err != nil {
 		return nil, err
 	}
-	query, err := s.url.queryText(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	body := payload{kind: formPayload, contentType: "application/x-www-form-urlencoded"}
-	if s.json {
-		body = payload{kind: jsonPayload, contentType: "application/json", raw: []byte("{}")}
-	}
+	object := map[string]string{}
+	var form []pair
 	for _, f := range s.fields {
 		value, err := k.text(ctx, f.text, soundsSecret(f.name))
+		if err == nil && !utf8.ValidString(value) {
+			err = &secretError{place: f.text.place, err: errors.New("is not UTF-8, which a field has to be")}
+		}
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case !utf8.ValidString(value):
-			return nil, &SecretError{API: k.api, Place: f.text.place, Err: errors.New("is not UTF-8, which a field has to be")}
-		case s.method == http.MethodGet:
-			if query != "" {
-				query += "&"
-			}
-			query += escape(f.name) + "=" + escape(value)
-		default:
-			if err := body.add(f.name, value); err != nil {
-				return nil, err
-			}
-		}
+		object[f.name] = value
+		form = append(form, pair{escape(f.name), escape(value)})
 	}
-	r.URL = s.url.origin + path
-	if query != "" {
-		r.URL += "?" + query
-	}
-	if s.method == http.MethodPost && (len(s.fields) > 0 || s.json) {
-		data, contentType, err := body.encode()
+	switch {
+	case s.json:
+		data, err := json.Marshal(object)
 		if err != nil {
 			return nil, err
 		}
 		r.Body = string(data)
-		r.Header.Set("Content-Type", contentType)
+		r.Header.Set("Content-Type", "application/json")
+	case form != nil:
+		r.Body = join(form, "&")
+		r.Header.Set("Content-Type", formType)
 	}
 	return r, nil
 }
@@ -177,14 +117,12 @@ func valueAt(document []byte, path []string) []byte {
 				next = member
 			}
 		}
-		if at, err := strconv.Atoi(step); err == nil && at >= 0 && next == nil {
-			for element := range jsonscan.Elements(value) {
-				if at == 0 {
-					next = element
-					break
-				}
-				at--
+		i := 0
+		for element := range jsonscan.Elements(value) {
+			if strconv.Itoa(i) == step {
+				next = element
 			}
+			i++
 		}
 		if next == nil {
 			return nil
@@ -194,70 +132,60 @@ func valueAt(document []byte, path []string) []byte {
 	return value
 }
 
-// tokenScalar returns the text of a string or a number.
-func tokenScalar(value []byte) (text string, ok bool) {
-	if text, ok := jsonscan.String(value); ok {
-		return text, true
-	}
-	if len(value) > 0 && (value[0] == '-' || value[0] >= '0' && value[0] <= '9') {
-		return string(value), true
-	}
-	return "", false
-}
-
 // read finds the token in an answer that came to what was sent at began. Its errors
 // show nothing of it.
 func (s *source) read(body []byte, began time.Time) (*token, error) {
+	valid := jsonscan.Valid(bytes.TrimSpace(body)) == nil
 	if s.extract == nil {
 		text := strings.TrimSpace(string(body))
-		switch {
-		case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
+		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 			return nil, errors.New("the answer is JSON, and not a token itself: say in auth.token.extract where in it the token is")
-		case strings.HasPrefix(text, `"`) && jsonscan.Valid([]byte(text)) == nil:
-			text, _ = jsonscan.String([]byte(text))
 		}
-		return s.token(text, s.ttl, began)
+		if unquoted, ok := jsonscan.String([]byte(text)); ok && valid {
+			text = unquoted
+		}
+		return newToken(text, tokenTTL, began)
 	}
-	if err := jsonscan.Valid(body); err != nil {
+	if !valid {
 		return nil, errors.New("the answer is not JSON, in which auth.token.extract could find anything")
 	}
 	value := valueAt(body, s.extract)
 	if value == nil {
 		return nil, errors.New("the answer has nothing at auth.token.extract")
 	}
-	text, ok := tokenScalar(value)
+	text, ok := jsonscan.String(value)
 	if !ok {
-		return nil, errors.New("what is at auth.token.extract is no string")
+		if _, ok = number(value); !ok {
+			return nil, errors.New("what is at auth.token.extract is no string")
+		}
+		text = string(value)
 	}
-	life := s.ttl
-	if seconds, ok := number(valueAt(body, s.expiresIn)); ok && s.expiresIn != nil {
+	life := tokenTTL
+	last := len(s.extract) - 1
+	if seconds, ok := number(valueAt(body, append(s.extract[:last:last], "expires_in"))); ok {
 		life = time.Duration(min(max(seconds, 0), maxLife.Seconds()) * float64(time.Second))
 	}
-	return s.token(text, life, began)
+	return newToken(text, life, began)
 }
 
-// token returns a token that is good for a time from began on.
-func (s *source) token(text string, life time.Duration, began time.Time) (*token, error) {
+// newToken returns a token that is good for a time from began on.
+func newToken(text string, life time.Duration, began time.Time) (*token, error) {
 	switch {
 	case text == "":
 		return nil, errors.New("the token is empty")
 	case len(text) > maxToken:
 		return nil, fmt.Errorf("the token is longer than %d KiB", maxToken>>10)
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII-1 }):
+		return nil, errors.New("the token has characters that none has: it is perhaps a page for people")
 	}
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] >= 0x7f {
-			return nil, errors.New("the token has characters that none has: it is perhaps a page for people")
-		}
-	}
-	life = min(max(life, 0), maxLife)
 	return &token{text: text, until: began.Add(life - min(life/10, maxMargin))}, nil
 }
 
 // number returns a number, perhaps written as a string.
 func number(value []byte) (float64, bool) {
-	text, ok := tokenScalar(value)
+	text, ok := jsonscan.String(value)
 	if !ok {
-		return 0, false
+		text = string(value)
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return n, (err == nil || errors.Is(err, strconv.ErrRange)) && !math.IsNaN(n)

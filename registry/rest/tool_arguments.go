@@ -72,17 +72,13 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 		if _, ok := args[p.Argument]; ok {
 			continue
 		}
-		if p.fallback != nil {
-			args[p.Argument] = p.fallback
+		if p.Default != nil {
+			args[p.Argument] = p.Default
 		} else if p.needed() {
 			m.add(&registry.Problem{Path: p.path(), Want: "a value"})
 		}
 	}
-	if whole := o.body.whole; whole == "" || args[whole] != nil {
-		return args
-	} else if o.body.fallback != nil {
-		args[whole] = o.body.fallback
-	} else if o.body.required {
+	if whole := o.body.whole; whole != "" && args[whole] == nil && o.body.required {
 		m.add(&registry.Problem{Path: schemagate.Member("", whole), Want: "the body of the request"})
 	}
 	return args
@@ -108,15 +104,15 @@ func (o *operation) inputSchema() json.RawMessage {
 	if o.body.whole != "" {
 		schema := o.endpoint.Body.Schema
 		switch {
-		case schema == nil && o.body.kind == textPayload:
+		case schema == nil && o.body.kind == textBody:
 			schema = json.RawMessage(`{"type":"string"}`)
-		case schema == nil && o.body.kind != jsonPayload:
+		case schema == nil && o.body.kind != jsonBody:
 			schema = json.RawMessage(`{"type":"object"}`)
 		case schema == nil || string(schema) == "true":
 			schema = json.RawMessage(`{}`)
 		}
 		add(o.body.whole, schema)
-		if o.body.required && o.body.fallback == nil {
+		if o.body.required {
 			required = append(required, o.body.whole)
 		}
 	}

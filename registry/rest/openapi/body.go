@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"mime"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -24,13 +25,9 @@ func (b *builder) body() *loss {
 		return l
 	}
 	required := given.get("required").isTrue()
-	if !required && b.nothing(given) {
-		return nil
-	}
-	switch b.op.method {
-	case "GET", "HEAD":
-		l = lost(at, "a "+b.op.method+" has no body that means anything (RFC 9110, section 9.3)")
-	default:
+	if b.op.method == "GET" {
+		l = lost(at, "a GET has no body that means anything (RFC 9110, section 9.3)")
+	} else {
 		l = b.content(given, required)
 	}
 	if l != nil && !required {
@@ -38,19 +35,6 @@ func (b *builder) body() *loss {
 		l = nil
 	}
 	return l
-}
-
-// nothing reports whether a body is said to be an object without members, as some
-// generators write for none.
-func (b *builder) nothing(given *node) bool {
-	for _, media := range given.get("content").each() {
-		schema, l := b.resolve(media.get("schema"))
-		if l != nil || schema.get("type").text() != "object" || len(schema.each()) > 3 ||
-			len(schema.get("properties").each()) > 0 || schema.get("additionalProperties").kind() != 'f' {
-			return false
-		}
-	}
-	return true
 }
 
 // content chooses one of the media types of the body.
@@ -65,7 +49,7 @@ func (b *builder) content(given *node, required bool) *loss {
 		return lost(given, "it is none of JSON, form, multipart and text, and only these can be written")
 	}
 	typ := media.key
-	if rank == anyRank {
+	if typ == "*/*" {
 		typ = "application/json"
 	}
 	media, l := b.resolve(media)
@@ -93,32 +77,17 @@ func (b *builder) content(given *node, required bool) *loss {
 	return b.spread(typ, members, media.get("encoding"), fields, how)
 }
 
-// Ranks of media types, the best last.
-const (
-	anyRank = iota + 1
-	textRank
-	multipartRank
-	formRank
-	moreJSONRank
-	jsonRank
-)
-
+// rankOf returns how well a media type suits, the best last; 0 for those that cannot be
+// written.
 func rankOf(typ string) int {
-	switch base := mediaType(typ); {
+	base := mediaType(typ)
+	switch {
 	case base == "application/json":
-		return jsonRank
+		return 6
 	case isJSON(typ):
-		return moreJSONRank
-	case base == formType:
-		return formRank
-	case base == multipartType:
-		return multipartRank
-	case base == "text/plain":
-		return textRank
-	case base == "*/*" || base == "application/*":
-		return anyRank
+		return 5
 	}
-	return 0
+	return 1 + slices.Index([]string{"*/*", "text/plain", multipartType, formType}, base)
 }
 
 func mediaType(typ string) string {

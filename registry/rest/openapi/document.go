@@ -48,11 +48,7 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 		return nil, nil, err
 	}
 	ops := d.operations()
-	info := d.root.get("info")
-	api := &rest.API{
-		Name:        d.apiName(info.get("title").text()),
-		Description: described(info.get("summary").text(), info.get("description").text()),
-	}
+	api := &rest.API{Name: d.apiName(d.root.get("info").get("title").text())}
 	if api.BaseURL, err = d.baseURL(); err != nil {
 		return nil, nil, err
 	}

@@ -126,7 +126,7 @@ func TestHostileSizes(t *testing.T) {
 		return `, "parameters": [{"name": "p", "in": "query", "required": true, "schema": ` + schema + `}]`
 	}
 	doubling := many(40, func(i int) string {
-		return fmt.Sprintf(`"S%d": {"type": "object", "properties": {"a": %s, "b": %s}}`, i, ref(fmt.Sprintf("S%d", i+1)), ref(fmt.Sprintf("S%d", i+1)))
+		return fmt.Sprintf(`"S%d": {"properties": {"a": %s, "b": %s}}`, i, ref(fmt.Sprintf("S%d", i+1)), ref(fmt.Sprintf("S%d", i+1)))
 	}) + `, "S40": {"type": "string"}`
 	chain := many(10_000, func(i int) string { return fmt.Sprintf(`"S%d": {"items": %s}`, i, ref(fmt.Sprintf("S%d", i+1))) }) + `, "S10000": {}`
 	hops := many(n, func(i int) string { return fmt.Sprintf(`"S%d": %s`, i, ref(fmt.Sprintf("S%d", i+1))) }) + fmt.Sprintf(`, "S%d": {}`, n)

@@ -19,8 +19,6 @@ type login struct {
 	owner  string           // of the secrets
 }
 
-func (l *login) uses(scheme string) bool { return l.chosen[scheme] }
-
 // covers reports whether the login has all schemes of a requirement.
 func (l *login) covers(requirement *node) bool {
 	for _, scheme := range requirement.each() {
@@ -48,8 +46,8 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	if wanted == nil {
 		wanted = d.bestLogin(api, ops)
 	}
-	for _, name := range d.keysLast(wanted) {
-		at, i := schemes.get(name), slices.Index(wanted, name)
+	for i, name := range wanted {
+		at := schemes.get(name)
 		if at == nil {
 			return optionError(fmt.Sprintf("Security[%d]", i), "the document has no security scheme "+plain.Quote(name))
 		}
@@ -115,28 +113,10 @@ func (d *document) bestLogin(api *rest.API, ops []*operation) []string {
 	return best.schemes
 }
 
-// keysLast puts keys in headers behind the schemes that are the one login.
-func (d *document) keysLast(schemes []string) []string {
-	all := d.root.get("components").get("securitySchemes")
-	isKey := func(name string) bool {
-		s, l := d.resolve(all.get(name))
-		return l == nil && s.get("type").text() == "apiKey" && s.get("in").text() == "header"
-	}
-	var first, last []string
-	for _, name := range schemes {
-		if isKey(name) {
-			last = append(last, name)
-		} else {
-			first = append(first, name)
-		}
-	}
-	return append(first, last...)
-}
-
 // canLogIn reports whether an API can log in with some schemes at once.
 func (d *document) canLogIn(api *rest.API, schemes []string) bool {
 	trial := &rest.API{Name: api.Name}
-	for _, name := range d.keysLast(schemes) {
+	for _, name := range schemes {
 		at := d.root.get("components").get("securitySchemes").get(name)
 		if at == nil || d.logIn(trial, at) != nil {
 			return false
@@ -190,38 +170,46 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 		return l
 	}
 	secret := secretName(d.login.owner, at.key)
-	auth := rest.Auth{}
-	var note string
+	value := "${" + secret + "}"
+	auth := rest.Auth{Type: rest.Bearer, Value: value}
+	header, note := "", ""
 	switch typ := s.get("type").text(); typ {
 	case "apiKey":
-		auth = rest.Auth{Type: rest.APIKey, In: rest.Place(s.get("in").text()), Name: s.get("name").text(), Value: "${" + secret + "}"}
-		if auth.Name == "" || auth.In != rest.InHeader && auth.In != rest.InQuery && auth.In != rest.InCookie {
-			return lost(s, "an API key has a name, and is in a header, the query or a cookie")
+		name := s.get("name").text()
+		switch in := s.get("in").text(); {
+		case name == "":
+			return lost(s, "an API key has a name")
+		case in == "header":
+			header = name
+		case in == "cookie" && api.Headers["Cookie"] == "":
+			header, value = "Cookie", strings.ReplaceAll(name, "$", "$$")+"="+value
+		case in == "query":
+			auth = rest.Auth{Type: rest.APIKey, In: rest.InQuery, Name: name, Value: value}
+		default:
+			return lost(s, "an API key is in a header, the query or a cookie, of which there is one")
 		}
 	case "http":
 		switch scheme := strings.ToLower(s.get("scheme").text()); scheme {
 		case "bearer":
-			auth = rest.Auth{Type: rest.Bearer, Value: "${" + secret + "}"}
 		case "basic":
 			auth = rest.Auth{Type: rest.Basic, User: "${" + secret + "_USER}", Password: "${" + secret + "_PASSWORD}"}
 		default:
 			return lost(s, "the HTTP authentication "+plain.Quote(scheme)+" is not supported, only basic and bearer are")
 		}
 	case "oauth2", "openIdConnect":
-		auth = rest.Auth{Type: rest.Bearer, Value: "${" + secret + "}"}
-		note = "a login by " + typ + " is not made here: ${" + secret + "} has to be an access token that is valid, see rest.Options.Secrets"
+		note = "a login by " + typ + " is not made here: " + value + " has to be an access token that is valid, see rest.Options.Secrets"
 	default:
 		return lost(s, "the login "+plain.Quote(typ)+" is not supported")
 	}
 	trial := rest.API{Name: "api", BaseURL: "https://api.example", Auth: api.Auth, Headers: maps.Clone(api.Headers)}
 	switch {
-	case api.Auth.Type == rest.NoAuth:
-		trial.Auth = auth
-	case auth.Type == rest.APIKey && auth.In == rest.InHeader:
+	case header != "":
 		if trial.Headers == nil {
 			trial.Headers = map[string]string{}
 		}
-		trial.Headers[auth.Name] = auth.Value
+		trial.Headers[header] = value
+	case api.Auth.Type == "":
+		trial.Auth = auth
 	default:
 		return lost(s, "an API has one login, and beside it keys in headers only")
 	}

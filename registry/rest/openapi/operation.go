@@ -69,7 +69,7 @@ func (d *document) operations() []*operation {
 }
 
 // isMethod reports whether a member of a path item is an operation. Package rest takes
-// neither TRACE nor QUERY, and says so.
+// some of them, and says so.
 func isMethod(key string) bool {
 	switch key {
 	case "get", "put", "post", "delete", "options", "head", "patch", "trace", "query":

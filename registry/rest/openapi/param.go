@@ -80,17 +80,17 @@ func (b *builder) param(key placed, at *node) (*rest.Param, []*def, *loss) {
 		return nil, nil, lost(at, "a parameter has a name")
 	}
 	switch key.in {
-	case rest.InPath, rest.InQuery, rest.InCookie:
+	case rest.InPath, rest.InQuery:
 	case rest.InHeader:
 		switch key.name {
 		case "accept", "content-type", "authorization": // OpenAPI 3.1, section 4.8.12.2.1
 			return nil, nil, nil
 		}
 	default:
-		return nil, nil, lost(at, "there is no place "+plain.Quote(string(key.in))+" for parameters")
+		return nil, nil, lost(at, "parameters in "+plain.Quote(string(key.in))+" cannot be sent, only those in the path, the query and headers")
 	}
 	if scheme := b.login.keys[key]; scheme != "" {
-		if !b.login.uses(scheme) {
+		if !b.login.chosen[scheme] {
 			b.note(at, "parameter", "it is the login "+plain.Quote(scheme)+", which is nothing for a model to know")
 		}
 		return nil, nil, nil

@@ -10,11 +10,9 @@ func TestParameters(t *testing.T) {
 	for _, c := range []struct{ name, params, want string }{
 		{"places", `
         - {name: q, in: query, schema: {type: string}}
-        - {name: X-Trace, in: header, schema: {type: string}}
-        - {name: sid, in: cookie, schema: {type: string}}`,
+        - {name: X-Trace, in: header, schema: {type: string}}`,
 			`[{"name":"q","in":"query","schema":{"type":"string"}},
-			{"name":"X-Trace","in":"header","schema":{"type":"string"}},
-			{"name":"sid","in":"cookie","schema":{"type":"string"}}]`},
+			{"name":"X-Trace","in":"header","schema":{"type":"string"}}]`},
 		{"required, described, with a default", `
         - {name: n, in: query, required: true, description: " How_many. ", schema: {type: integer, default: 9007199254740993}}`,
 			`[{"name":"n","in":"query","description":"How_many.","schema":{"type":"integer","default":9007199254740993},"required":true}]`},
@@ -29,20 +27,20 @@ func TestParameters(t *testing.T) {
 		{"styles", `
         - {name: a, in: query, style: form, explode: true, schema: {type: array}}
         - {name: b, in: query, explode: false, schema: {type: array}}
-        - {name: e, in: header, style: simple, explode: true, schema: {type: object}}`,
+        - {name: e, in: header, style: simple, explode: true, schema: {type: array}}`,
 			`[{"name":"a","in":"query","schema":{"type":"array"}},
 			{"name":"b","in":"query","schema":{"type":"array"},"explode":false},
-			{"name":"e","in":"header","schema":{"type":"object"},"explode":true}]`},
+			{"name":"e","in":"header","schema":{"type":"array"},"explode":true}]`},
 		{"content", `
         - {name: f, in: query, content: {application/json: {schema: {type: object}}}}`,
 			`[{"name":"f","in":"query","schema":{"type":"object"},"style":"json"}]`},
 		{"names that clash", `
         - {name: id, in: query}
         - {name: id, in: header}
-        - {name: ID, in: cookie}`,
+        - {name: ID, in: query}`,
 			`[{"name":"id","in":"query","schema":{}},
 			{"name":"id","argument":"id_2","in":"header","schema":{}},
-			{"name":"ID","argument":"ID_3","in":"cookie","schema":{}}]`},
+			{"name":"ID","argument":"ID_3","in":"query","schema":{}}]`},
 		{"names that no model may use", `
         - {name: "filter[name]", in: query}
         - {name: "名前", in: query}
@@ -89,8 +87,10 @@ func TestParameterProblems(t *testing.T) {
 		place, reason string
 	}{
 		{"no name", `{in: query}`, "parameter", "/0", "has a name"},
-		{"no place", `{name: a}`, "parameter", "/0", `no place ""`},
-		{"another place", `{name: a, in: body}`, "parameter", "/0", `no place "body"`},
+		{"no place", `{name: a}`, "parameter", "/0", `parameters in ""`},
+		{"another place", `{name: a, in: body}`, "parameter", "/0", `parameters in "body"`},
+		{"a cookie", `{name: a, in: cookie}`, "parameter", "/0", `parameters in "cookie"`},
+		{"an object", `{name: a, in: query, schema: {type: object}}`, "parameter", "/0", "has to be json for an object"},
 		{"a style of another place", `{name: a, in: header, style: deepObject}`, "parameter", "/0/style", "deepObject"},
 		{"a style that cannot be sent", `{name: a, in: query, style: deepObject}`, "parameter", "/0/style", "deepObject"},
 		{"required, of no use", `{name: a, in: header, required: true, style: deepObject}`, "operation", "/0/style", "deepObject"},

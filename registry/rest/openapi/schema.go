@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
@@ -120,32 +119,7 @@ func (d *document) schema(at *node, how manner) (written, *loss) {
 		}
 		return written{}, lost(at, "the schema cannot be used: "+reason)
 	}
-	return written{d.withoutMisfit(at, w.out, whole), defs}, nil
-}
-
-// withoutMisfit leaves a default out that does not fit its own schema. It would be
-// sent, and refused.
-func (d *document) withoutMisfit(at *node, raw, whole []byte) []byte {
-	root := &node{raw: raw}
-	value := root.get("default")
-	if value == nil {
-		return raw
-	}
-	schema, err := schemagate.Compile(whole)
-	if err == nil {
-		err = schema.Validate(value.raw)
-	}
-	if err == nil {
-		return raw
-	}
-	d.problems.add(nil, at, "keyword", "the default does not fit the schema: "+plain.Line(err.Error()))
-	out := []byte{'{'}
-	for _, m := range root.each() {
-		if m.key != "default" {
-			out = append(appendMember(out, m.key), m.raw...)
-		}
-	}
-	return append(out, '}')
+	return written{w.out, defs}, nil
 }
 
 // appendDefs appends schemas by their names.

@@ -2,6 +2,9 @@ package openapi
 
 import (
 	"bytes"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -15,55 +18,48 @@ type schemaWriter struct {
 	refs []*def // that were written
 }
 
-// A shape is what the value of a keyword is.
-type shape int
+// A nesting says where in the value of a keyword schemas are.
+type nesting int
 
 const (
-	dropped shape = iota
-	anything
-	aText
-	aNumber
-	aFlag
-	aList
-	aType
-	aBound // a number, or in OpenAPI 3.0 a boolean
-	aSchema
+	noSchema nesting = iota
+	oneSchema
 	schemaList
 	schemaMap
-	listMap // names to lists of names
 )
 
-// keywordShape returns what is expected of a keyword. Those that mean nothing to a
-// validator or a model are dropped: discriminator, xml, externalDocs, $schema, $id,
-// $comment, and those that begin with x-.
-func keywordShape(key string) shape {
+// keywordOf returns the first bytes that the value of a keyword may have, see node.kind, and
+// where schemas are in it. There are no such bytes for keywords that mean nothing to a validator
+// or a model, which are dropped: discriminator, xml, externalDocs, $schema, $id, $comment, and
+// those that begin with x-.
+func keywordOf(key string) (kinds string, in nesting) {
 	switch key {
 	case "title", "description", "format", "pattern", "contentEncoding", "contentMediaType":
-		return aText
+		return `"`, noSchema
 	case "multipleOf", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems",
 		"maxProperties", "minProperties", "maxContains", "minContains":
-		return aNumber
-	case "exclusiveMaximum", "exclusiveMinimum":
-		return aBound
+		return "0", noSchema
+	case "exclusiveMaximum", "exclusiveMinimum": // in OpenAPI 3.0 a boolean
+		return "0tf", noSchema
 	case "uniqueItems", "deprecated", "readOnly", "writeOnly":
-		return aFlag
+		return "tf", noSchema
 	case "default", "const", "example":
-		return anything
+		return `{["0tfn`, noSchema
 	case "enum", "required", "examples":
-		return aList
+		return "[", noSchema
 	case "type":
-		return aType
+		return `"[`, noSchema
+	case "dependentRequired":
+		return "{", noSchema
 	case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames",
 		"unevaluatedItems", "unevaluatedProperties", "contentSchema":
-		return aSchema
+		return "{tf", oneSchema
 	case "allOf", "anyOf", "oneOf", "prefixItems":
-		return schemaList
+		return "[", schemaList
 	case "properties", "patternProperties", "dependentSchemas":
-		return schemaMap
-	case "dependentRequired":
-		return listMap
+		return "{", schemaMap
 	}
-	return dropped
+	return "", noSchema
 }
 
 // schema writes one schema. The properties in hidden are not required in it.
@@ -80,8 +76,7 @@ func (w *schemaWriter) schema(at *node, hidden map[string]bool) *loss {
 		return lost(at, "dynamic references are not followed")
 	}
 	null := at.get("nullable").isTrue()
-	_, typed := w.types(at)
-	wrap := null && !typed && (at.get("$ref") != nil || at.get("allOf") != nil || at.get("anyOf") != nil ||
+	wrap := null && len(w.types(at)) == 0 && (at.get("$ref") != nil || at.get("allOf") != nil || at.get("anyOf") != nil ||
 		at.get("oneOf") != nil || at.get("enum") != nil)
 	if wrap {
 		w.out = append(w.out, `{"anyOf":[`...)
@@ -121,24 +116,16 @@ func (w *schemaWriter) members(at *node, hidden map[string]bool, null bool) *los
 
 // keyword writes one member of a schema.
 func (w *schemaWriter) keyword(at, m *node, hidden map[string]bool, null bool) *loss {
-	what := keywordShape(m.key)
-	if what == dropped || w.how != usual && (m.key == "readOnly" || m.key == "writeOnly") {
+	kinds, in := keywordOf(m.key)
+	if kinds == "" || w.how != usual && (m.key == "readOnly" || m.key == "writeOnly") {
 		return nil
 	}
-	if !fitsShape(what, m) {
+	if strings.IndexByte(kinds, m.kind()) < 0 {
 		w.problems.add(nil, m, "keyword", "it is not what "+m.key+" has to be")
 		return nil
 	}
-	switch what {
-	case aText, aNumber, aFlag, anything:
-		w.plain(at, m)
-	case aBound:
-		w.bound(at, m)
-	case aType:
-		w.typ(at, m, null)
-	case aList, listMap:
-		w.list(m, hidden, null)
-	case aSchema:
+	switch in {
+	case oneSchema:
 		w.out = appendMember(w.out, m.key)
 		return w.schema(m, nil)
 	case schemaList:
@@ -146,142 +133,82 @@ func (w *schemaWriter) keyword(at, m *node, hidden map[string]bool, null bool) *
 	case schemaMap:
 		return w.schemaMap(m)
 	}
-	return nil
-}
-
-func fitsShape(what shape, m *node) bool {
-	switch k := m.kind(); what {
-	case aText:
-		return k == '"'
-	case aNumber:
-		return k == '0'
-	case aFlag:
-		return k == 't' || k == 'f'
-	case aBound:
-		return k == '0' || k == 't' || k == 'f'
-	case aList, schemaList:
-		return k == '['
-	case aSchema:
-		return k == '{' || k == 't' || k == 'f'
-	case schemaMap, listMap:
-		return k == '{'
-	}
-	return true
-}
-
-// plain writes a keyword as it is.
-func (w *schemaWriter) plain(at, m *node) {
-	key := m.key
+	key, raw := m.key, m.raw
 	switch key {
 	case "default":
 		if w.how == patched {
-			return
+			return nil
 		}
 	case "example":
-		if at.get("examples") != nil || len(m.raw) > maxExample {
-			return
+		if at.get("examples") != nil || len(raw) > maxExample {
+			return nil
 		}
-		w.out = append(append(append(appendMember(w.out, "examples"), '['), m.raw...), ']')
-		return
+		key, raw = "examples", slices.Concat([]byte("["), raw, []byte("]"))
+	case "examples":
+		if len(raw) > maxExample {
+			return nil
+		}
 	case "maximum", "minimum":
 		// In OpenAPI 3.0 the exclusive bound is a flag beside it.
-		if at.get(exclusive(key)).isTrue() {
-			key = exclusive(key)
+		if flag := "exclusive" + strings.ToUpper(key[:1]) + key[1:]; at.get(flag).isTrue() {
+			key = flag
 		}
-	}
-	w.out = append(appendMember(w.out, key), m.raw...)
-}
-
-func exclusive(bound string) string {
-	if bound == "maximum" {
-		return "exclusiveMaximum"
-	}
-	return "exclusiveMinimum"
-}
-
-// bound writes exclusiveMaximum and exclusiveMinimum; as a flag they have been
-// written with their number.
-func (w *schemaWriter) bound(_, m *node) {
-	if m.kind() == '0' {
-		w.out = append(appendMember(w.out, m.key), m.raw...)
-	}
-}
-
-// types returns the types of a schema that JSON Schema knows, and whether there are
-// any.
-func (w *schemaWriter) types(at *node) ([]string, bool) {
-	var known []string
-	add := func(m *node) {
-		switch t := m.text(); t {
-		case "string", "number", "integer", "boolean", "array", "object", "null":
-			known = append(known, t)
+	case "exclusiveMaximum", "exclusiveMinimum":
+		if m.kind() != '0' {
+			return nil // it has been written with its number
 		}
-	}
-	typ := at.get("type")
-	if typ.kind() == '[' {
-		for _, t := range typ.each() {
-			add(t)
-		}
-	} else {
-		add(typ)
-	}
-	return known, len(known) > 0
-}
-
-func (w *schemaWriter) typ(at, m *node, null bool) {
-	known, ok := w.types(at)
-	if !ok {
-		w.problems.add(nil, m, "keyword", "JSON Schema has no type "+plain.Quote(string(m.raw)))
-		return
-	}
-	if null {
-		known = append(known, "null")
-	}
-	w.out = appendMember(w.out, "type")
-	if len(known) == 1 {
-		w.out = canonjson.AppendString(w.out, known[0])
-		return
-	}
-	w.out = append(w.out, '[')
-	seen := map[string]bool{}
-	for i, t := range known {
-		if seen[t] {
-			continue
-		}
-		seen[t] = true
-		if i > 0 {
-			w.out = append(w.out, ',')
-		}
-		w.out = canonjson.AppendString(w.out, t)
-	}
-	w.out = append(w.out, ']')
-}
-
-// list writes a list of values.
-func (w *schemaWriter) list(m *node, hidden map[string]bool, null bool) {
-	switch m.key {
+	case "type":
+		return w.typ(at, m, null)
 	case "required":
 		w.required(m, hidden)
-		return
-	case "examples":
-		if len(m.raw) > maxExample {
-			return
-		}
+		return nil
 	case "enum":
 		if len(m.each()) == 0 {
 			w.problems.add(nil, m, "keyword", "an enum has values")
-			return
+			return nil
 		}
-		for _, v := range m.each() {
-			null = null && v.kind() != 'n'
-		}
-		if null {
-			raw := bytes.TrimRight(m.raw[:len(m.raw)-1], " \t\r\n")
-			w.out = append(append(appendMember(w.out, m.key), raw...), ",null]"...)
-			return
+		if null && !slices.ContainsFunc(m.each(), func(v *node) bool { return v.kind() == 'n' }) {
+			raw = append(bytes.TrimRight(slices.Clone(raw[:len(raw)-1]), " \t\r\n"), ",null]"...)
 		}
 	}
-	w.out = append(appendMember(w.out, m.key), m.raw...)
+	w.out = append(appendMember(w.out, key), raw...)
+	return nil
+}
+
+// types returns the types of a schema that JSON Schema knows.
+func (w *schemaWriter) types(at *node) []string {
+	var known []string
+	typ := at.get("type")
+	all := []*node{typ}
+	if typ.kind() == '[' {
+		all = typ.each()
+	}
+	for _, one := range all {
+		switch t := one.text(); t {
+		case "string", "number", "integer", "boolean", "array", "object", "null":
+			if !slices.Contains(known, t) {
+				known = append(known, t)
+			}
+		}
+	}
+	return known
+}
+
+func (w *schemaWriter) typ(at, m *node, null bool) *loss {
+	known := w.types(at)
+	switch {
+	case len(known) == 0:
+		w.problems.add(nil, m, "keyword", "JSON Schema has no type "+plain.Quote(string(m.raw)))
+		return nil
+	case null && !slices.Contains(known, "null"):
+		known = append(known, "null")
+	}
+	text := `"` + strings.Join(known, `","`) + `"`
+	if len(known) > 1 {
+		text = "[" + text + "]"
+	}
+	w.out = append(appendMember(w.out, "type"), text...)
+	return nil
 }
 
 func (w *schemaWriter) required(m *node, hidden map[string]bool) {
@@ -354,9 +281,9 @@ func (w *schemaWriter) hidden(at *node, above map[string]bool) map[string]bool {
 	if w.how == usual {
 		return nil
 	}
-	hidden := map[string]bool{}
-	for name := range above {
-		hidden[name] = true
+	hidden := maps.Clone(above)
+	if hidden == nil {
+		hidden = map[string]bool{}
 	}
 	w.gather(at, hidden, map[*node]bool{})
 	return hidden

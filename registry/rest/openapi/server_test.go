@@ -79,6 +79,6 @@ paths:
   /a: {servers: [{url: /v1}], get: {operationId: a}}
   /b: {servers: [{url: /v2}], get: {operationId: b}}
 `, &openapi.Options{BaseURL: "https://shop.example/v1"})
-	problem(t, problems, "operation", "/paths/~1b/servers/0", "relative")
+	problem(t, problems, "operation", "/paths/~1b/servers/0", "server of its own")
 	assert.Equal(t, len(api.Endpoints), 1)
 }
