@@ -35,7 +35,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
-	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -159,7 +158,6 @@ var functions = []function{
 	{"profile.NewTurn", profile.NewTurn},
 	{"profile.Object", profile.Object},
 	{"profile.Parts", profile.Parts},
-	{"openapi.Parse", openapi.Parse},
 	{"rest.Export", rest.Export},
 	{"rest.New", rest.New},
 	{"rest.Parse", rest.Parse},
@@ -292,7 +290,6 @@ var types = []any{
 	(*record.Error)(nil),
 	(*record.Patch)(nil),
 	(*record.Record)(nil),
-	(*replica.CallError)(nil),
 	(*replica.Member)(nil),
 	(*host.CallCounts)(nil),
 	(*host.ChangedError)(nil),
@@ -365,23 +362,12 @@ var types = []any{
 	(*profile.Turn)(nil),
 	(*profile.UnknownProviderError)(nil),
 	(*profile.WaitingError)(nil),
-	(*openapi.DocumentError)(nil),
-	(*openapi.OptionError)(nil),
-	(*openapi.Problem)(nil),
 	(*rest.API)(nil),
 	(*rest.APIError)(nil),
-	(*rest.DisabledError)(nil),
-	(*rest.Duration)(nil),
-	(*rest.FileError)(nil),
-	(*rest.HealthError)(nil),
+	(*rest.Error)(nil),
 	(*rest.Place)(nil),
-	(*rest.Placeholder)(nil),
 	(*rest.Problem)(nil),
-	(*rest.RequestError)(nil),
-	(*rest.SecretError)(nil),
 	(*rest.Service)(nil),
-	(*rest.TokenError)(nil),
-	(*rest.UnknownToolError)(nil),
 	(*result.DecodeError)(nil),
 	(*result.Shaper)(nil),
 	(*result.ToolFailedError)(nil),
