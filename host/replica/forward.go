@@ -39,7 +39,11 @@ func (m *Member) ID() string {
 // send each request to any replica. Who makes a request is examined where it arrives in the end.
 func (m *Member) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if m == nil || r.Header.Get(forwardedField) != "" {
+		switch {
+		case m != nil && strings.HasPrefix(r.URL.Path, serversPath):
+			m.serveServer(w, r)
+			return
+		case m == nil || r.Header.Get(forwardedField) != "":
 			h.ServeHTTP(w, r)
 			return
 		}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -34,6 +35,7 @@ const (
 	callPrefix   = "call-"
 	answerPrefix = "answer-"
 	grantPrefix  = "grant-"
+	holderPrefix = "server-"
 	secretName   = "secret"
 )
 
@@ -41,8 +43,14 @@ const (
 type Options struct {
 	// URL is where the other replicas reach [Member.Handler] of this one, such as
 	// http://10.0.0.7:8080. The requests that come there have the credentials of users: use https or a network of your own.
-	// Default: no request is passed on to this replica.
+	// Default: no request is passed on to this replica, and it runs no server for others.
 	URL string
+	// Servers serves the servers that run on one replica alone, each at /s/{server}/mcp: a gateway to a host of
+	// its own, see [Member.ServerURL]. It need not ask who makes a request. Default: there are none.
+	Servers http.Handler
+	// Lost is called when a server of Servers has to end here, since its lease was lost. The callback
+	// ends the server's process soon. Default: the process ends when it was idle for long enough.
+	Lost func(server string)
 	// Every is how often the store is asked for answers of other replicas. One that is a
 	// [storage.Watcher] tells of them besides. Default: 1 s.
 	Every time.Duration
@@ -58,23 +66,25 @@ type Member struct {
 	store  storage.Store
 	opts   Options
 	logger *slog.Logger
-	record []byte          // of the member
-	proxy  *http.Transport // to other members
+	record []byte            // of the member
+	proxy  http.RoundTripper // to other members
 
 	ctx     context.Context // of all that it does by itself
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup // its goroutines
 	wake    chan struct{}  // capacity 1: the calls that wait have changed
 	running sync.WaitGroup // the calls that answers have it make; Add with mu
+	locks   keylock.Set    // by server
 
 	mu       sync.Mutex // guards the following
 	registry *registry.Registry
-	revoked  uint64             // grows when grants are taken back
-	leaving  bool               // no answer is taken any more
-	peers    map[string]*peer   // by ID
-	shown    map[string]*shown  // the calls of this member that have a record, by ID
-	over     map[string]bool    // of the records of calls as last listed, which have an outcome
-	taken    map[string]*answer // the answers that it took, by the names of their records
+	revoked  uint64              // grows when grants are taken back
+	leaving  bool                // no answer is taken any more
+	peers    map[string]*peer    // by ID
+	shown    map[string]*shown   // the calls of this member that have a record, by ID
+	over     map[string]bool     // of the records of calls as last listed, which have an outcome
+	taken    map[string]*answer  // the answers that it took, by the names of their records
+	holds    map[string]*holding // the servers that run here, by name
 }
 
 // A peer is another replica, as far as it was seen.
@@ -93,7 +103,7 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	}
 	m := &Member{
 		id: strings.ToLower(rand.Text()[:idLength]), store: store, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{},
+		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{}, holds: map[string]*holding{},
 	}
 	if opts != nil {
 		m.opts = *opts
@@ -208,7 +218,7 @@ func (m *Member) run(at storage.Revision) {
 			if at, beat = m.beat(ctx, at); beat == nil {
 				beaten = time.Now()
 			}
-			err = errors.Join(beat, m.look(ctx))
+			err = errors.Join(beat, m.renew(ctx), m.look(ctx))
 		}
 		err = errors.Join(err, m.publish(ctx), m.takeAnswers(ctx))
 		if err == nil && time.Since(swept) >= sweepEvery {
@@ -391,7 +401,9 @@ func (m *Member) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	m.cancel()
-	m.proxy.CloseIdleConnections()
+	if t, ok := m.proxy.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
 	<-made
 	m.tasks.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -407,7 +419,7 @@ func (m *Member) Close(ctx context.Context) error {
 	for _, name := range names {
 		err = errors.Join(err, m.remove(ctx, name))
 	}
-	return err
+	return errors.Join(err, m.release(ctx))
 }
 
 // remove deletes a record, if it is there.
