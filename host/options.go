@@ -53,11 +53,7 @@ type Options struct {
 	// says of timeouts and trust goes before. Client.Logger is also the
 	// host's logger; the standard error of servers goes there at debug level. In the
 	// context of Elicit, ElicitURL and Sample a client of a user names the user, see
-	// session.UserOf.
-	// Client.Cache, Client.InitializeFirst and Client.User are not used: each client has a cache
-	// of its own, the clients of a server's users learn from each other, and users who share
-	// a client, see session.UserOf, take turns. If Client.Tracer
-	// has a method Registry(*registry.Registry) (stop func()), as that of adapters/otel
+	// session.UserOf; users who share a client take turns. If Client.Tracer has a method Registry(*registry.Registry) (stop func()), as that of adapters/otel
 	// has, it records the calls of the host's registry too, from New until Close.
 	Client mcp.ClientOptions
 	// Config holds the options with which Open reads the config file.

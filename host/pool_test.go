@@ -177,7 +177,6 @@ func TestCachedAnswersAreOfTheirUser(t *testing.T) {
 			}), nil
 		}
 		opts := &host.Options{Transport: pipes, StateDir: host.NoState}
-		opts.Client.Cache = mcp.NewCache(1 << 20)
 		h := newHost(t, opts, withIdentity(config.IdentityUser, parseEntries(t, "s", `{"command": "x"}`)))
 		assert.OK(t, h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}))
 		for _, user := range []string{"ann", "bob", "ann"} {
@@ -465,14 +464,14 @@ func TestSessionOfAnotherLoginIsNotUsed(t *testing.T) {
 }
 
 // More users than places make each call a new session, which must cost neither a new
-// connection nor the questions that were answered before.
+// connection nor another listening stream.
 func TestUsersShareWhatTheServerRefused(t *testing.T) {
 	s := newSessionServer(t)
 	h := newSessionHost(t, s, 1, nil)
 	for _, user := range userNames(20) {
 		countAs(t, h, user, 1)
 	}
-	for method, want := range map[string]int{"initialize": 21, "tools/call": 20, "server/discover": 1, http.MethodGet: 1} {
+	for method, want := range map[string]int{"initialize": 21, "tools/call": 20, "server/discover": 21, http.MethodGet: 1} {
 		assert.Equal(t, s.count(method), want, "%s", method)
 	}
 	const most = 4 // a session may begin before the one before has ended

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -130,10 +129,6 @@ func (s *server) start(public bool) {
 // options returns the options of the server's clients.
 func (s *server) options() *mcp.ClientOptions {
 	o := s.host.opts.Client
-	o.Cache, o.InitializeFirst, o.User = nil, nil, nil // what one server or user was told is no news of another
-	if !s.perUser() {
-		o.User = onbehalf.Sharer
-	}
 	e := s.entry
 	if e.ConnectTimeout > 0 {
 		o.ConnectTimeout = e.ConnectTimeout
@@ -366,7 +361,7 @@ func (s *server) cannotExamine() error {
 // of no folders if it is when it is started.
 func (s *server) mute(o *mcp.ClientOptions) {
 	if s.quarantined() {
-		o.Roots, o.ListRoots = nil, nil
+		o.ListRoots = nil
 	}
 	if elicit := o.Elicit; elicit != nil {
 		o.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -539,7 +539,7 @@ func TestDamagedLedgerIsTriedAgain(t *testing.T) {
 }
 
 // What one server calls public is not the answer of the server that replaces it,
-// although both have the same name and a program lets all clients share a cache.
+// although both have the same name.
 func TestCacheDoesNotOutliveAServer(t *testing.T) {
 	house := func(tool string) func(context.Context, mcp.Transport) error {
 		return mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, ""), mcptest.Script{
@@ -549,7 +549,6 @@ func TestCacheDoesNotOutliveAServer(t *testing.T) {
 	}
 	pipes := &pipeServers{serve: serveFuncs{"a": house("a"), "b": house("b")}}
 	opts := pipes.options()
-	opts.Client.Cache = mcp.NewCache(1 << 20)
 	h := newHost(t, opts, parseEntries(t, "s", `{"command": "a"}`))
 	assert.Equal(t, names(h), "s__a", "tools")
 	assert.Value(h.Apply(watchdog(t), parseEntries(t, "s", `{"command": "b"}`)))(t)

@@ -3,15 +3,11 @@ package host
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
-
-// tryCloseTimeout is how long the process of a tried entry may take to stop by itself.
-const tryCloseTimeout = 2 * time.Second
 
 // Try calls f with what it takes to make a client of the server that an entry describes, on
 // a connection of its own: a transport, and options for [mcp.NewClient]. f closes the client
@@ -62,7 +58,6 @@ func (h *Host) tryOptions(e *config.Server) *mcp.ClientOptions {
 	//lint:ignore SA1019 older servers use them
 	o.Log, o.LogLevel, o.Sample = nil, "", nil
 	o.HealthInterval = -1
-	o.CloseTimeout = tryCloseTimeout
 	return o
 }
 

@@ -192,7 +192,6 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 // user.
 func (s *server) userOptions(user string) *mcp.ClientOptions {
 	o := s.options()
-	o.InitializeFirst = s.origin.InitializeFirst()
 	o.Elicit = asked(user, o.Elicit)
 	o.ElicitURL = asked(user, o.ElicitURL)
 	//lint:ignore SA1019 older servers use it

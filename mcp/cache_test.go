@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,35 +146,7 @@ func TestCacheLegacy(t *testing.T) {
 	})
 }
 
-// Only what a server calls public is shared, and only with clients of its name.
-func TestCacheScope(t *testing.T) {
-	for scope, shared := range map[string]bool{
-		`,"cacheScope":"public"`: true, `,"cacheScope":"private"`: false, ``: false,
-		`,"cacheScope":"PUBLIC"`: false, `,"cacheScope":7`: false, `,"cacheScope":null`: false,
-	} {
-		eachCacheable(t, func(t *testing.T, _ string, want func(*testing.T, *mcp.Client, int)) {
-			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`+scope))
-			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-			ann, bob := newClient(t, server, opts), newClient(t, server, opts)
-			other := mcp.NewClient("other", server, opts)
-			defer other.Close()
-			want(t, ann, 1)
-			if shared {
-				want(t, bob, 1)
-				want(t, other, 2)
-				_ = ann.Close()
-				want(t, bob, 1)
-			} else {
-				want(t, bob, 2)
-				want(t, other, 3)
-				want(t, bob, 2)
-			}
-		})
-	}
-}
-
-// Announcements count at once, whatever the time that was given, also for what
-// others share.
+// Announcements count at once, whatever the time that was given.
 func TestCacheForgets(t *testing.T) {
 	announcements := map[string]string{
 		"tools/list": "tools/list_changed", "prompts/list": "prompts/list_changed",
@@ -183,21 +156,18 @@ func TestCacheForgets(t *testing.T) {
 	for _, p := range planes() {
 		eachCacheable(t, func(t *testing.T, method string, want func(*testing.T, *mcp.Client, int)) {
 			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000,"cacheScope":"public"`))
-			opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-			ann, bob := newClient(t, p.to(server), opts), newClient(t, p.to(server), opts)
-			want(t, ann, 1)
-			want(t, bob, 1)
+			c := newClient(t, p.to(server), nil)
+			want(t, c, 1)
 			for _, name := range announcements {
 				if name != announcements[method] {
 					server.Notify("notifications/"+name, `{"uri":"a:y"}`)
 				}
 			}
 			synctest.Wait()
-			want(t, ann, 1)
+			want(t, c, 1)
 			server.Notify("notifications/"+announcements[method], `{"uri":"a:x"}`)
 			synctest.Wait()
-			want(t, ann, 2)
-			want(t, bob, 2)
+			want(t, c, 2)
 		})
 	}
 }
@@ -302,16 +272,18 @@ func TestCacheForgetsWithConnection(t *testing.T) {
 	})
 }
 
-// What was not used for the longest time gives way, and what is larger than the
-// cache stays out.
+// What is larger than the cache stays out, and what does not fit beside the rest clears it.
 func TestCacheBounded(t *testing.T) {
-	server, c := withClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), &mcp.ClientOptions{Cache: mcp.NewCache(800)}) // room for two
-	for _, read := range []string{"a1", "b2", "a1", "c3" /* drops b */, "a1", "b4" /* drops c */, "a1", "c5"} {
-		wantRead(t, c, read[:1], read[1:])
+	long := strings.Repeat("x", 2500<<10)
+	server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": func(c *mcptest.Call) {
+		more := map[string]string{`"large"`: long, `"b"`: long, `"huge"`: long + long}[memberOf(t, c.Params, "uri")]
+		c.Result(fmt.Sprintf(`{"contents":[{"uri":"a","text":"%d"}],"ttlMs":60000,"more":"%s"}`, c.Number, more))
+	}})
+	c := newClient(t, server, nil)
+	for _, read := range []string{"huge 1", "huge 2", "large 3", "a 4", "large 3", "a 4", "b 5", "b 5", "a 6", "large 7"} {
+		uri, want, _ := strings.Cut(read, " ")
+		wantRead(t, c, uri, want)
 	}
-	none := newClient(t, server, &mcp.ClientOptions{Cache: mcp.NewCache(0)})
-	wantRead(t, none, "a", "6")
-	wantRead(t, none, "a", "7")
 }
 
 // What was read before the server agreed to announce changes may be old by then.
@@ -329,20 +301,6 @@ func TestCacheForgetsWhenFollowed(t *testing.T) {
 	})
 }
 
-// Tools that are shared are copies, down to their schemas.
-func TestCacheGivesCopiesOfTools(t *testing.T) {
-	server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": mcptest.Result(
-		`{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":60000,"cacheScope":"public"}`)})
-	opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-	for range 3 {
-		tools := assert.Value(newClient(t, server, opts).Tools(t.Context()))(t)
-		schema := tools[0].InputSchema
-		assert.Equal(t, string(schema), `{"type":"object"}`, "schema")
-		clear(schema)
-	}
-	wantCount(t, server, "tools/list", 1)
-}
-
 // What was asked with metadata of the caller's is not what is asked without.
 func TestCacheMeta(t *testing.T) {
 	server, c := withClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
@@ -350,17 +308,5 @@ func TestCacheMeta(t *testing.T) {
 	for i, opts := range []*mcp.RequestOptions{special, nil, special, nil} {
 		assert.Value(c.ReadResource(t.Context(), "a:a", opts))(t)
 		wantCount(t, server, "resources/read", []int{1, 2, 3, 3}[i])
-	}
-}
-
-// The zero Cache, and one without room, keep nothing.
-func TestCacheZero(t *testing.T) {
-	for name, cache := range map[string]*mcp.Cache{"zero": {}, "no room": mcp.NewCache(0), "less": mcp.NewCache(-1)} {
-		t.Run(name, func(t *testing.T) {
-			c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), &mcp.ClientOptions{Cache: cache})
-			wantRead(t, c, "a:a", "1")
-			wantRead(t, c, "a:a", "2")
-			assert.OK(t, c.Reconnect(t.Context()))
-		})
 	}
 }

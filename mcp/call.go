@@ -12,10 +12,9 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
-
-const methodCallTool = "tools/call"
 
 // paramArguments is the place of a tool's arguments in the request.
 const paramArguments = 1
@@ -65,7 +64,7 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tool %q: arguments: %w", c.name, name, err), NotSent)
 	}
 	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: methodCallTool}, err)
+		return nil, c.explain(&request{method: protocol.CallTool}, err)
 	}
 	defer c.leave()
 	call := &toolCall{}
@@ -104,7 +103,7 @@ type toolCall struct {
 
 // prepare writes the request, but for what later rounds add.
 func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *CallToolOptions) {
-	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
+	t.beginCall(c, protocol.CallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
 	t.request.tool, t.asked.tool = name, name
 	if opts != nil {
 		t.request.life, t.skips = opts.Connection, opts.SkipContent
@@ -163,7 +162,7 @@ func (c *Client) Request(ctx context.Context, method string, params json.RawMess
 	more, err := membersOf(params)
 	switch {
 	case err != nil:
-	case method == methodInitialize || method == methodListen || method == "":
+	case method == protocol.Initialize || method == protocol.Listen || method == "":
 		err = errors.New("this method is the client's own")
 	default:
 		err = c.enter()
@@ -206,13 +205,9 @@ func membersOf(object json.RawMessage) ([]member, error) {
 	return members, nil
 }
 
-const (
-	// revisionOfOutput is the first revision with structured content.
-	revisionOfOutput = "2025-06-18"
-	// largeOutput is the size from which results are checked one at a time: what
-	// that takes for a moment can be many times as much.
-	largeOutput = 256 << 10
-)
+// largeOutput is the size from which results are checked one at a time: what
+// that takes for a moment can be many times as much.
+const largeOutput = 256 << 10
 
 // An OutputError reports a result of a tool that does not match the output
 // schema of the tool. The tool has run, and the connection lives on.
@@ -271,7 +266,7 @@ func (s *outputSchema) check(content json.RawMessage, modern bool) error {
 // last listed. A list is read, until the given time, if there is none yet, or
 // if the result does not match and a notification said that there is another one.
 func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool string, res *CallToolResult) error {
-	if c.opts.SkipOutputCheck || res.IsError || l.info.revision < revisionOfOutput {
+	if res.IsError || l.info.revision < protocol.Revision20250618 {
 		return nil
 	}
 	content, _ := res.StructuredContent.(json.RawMessage)

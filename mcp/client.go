@@ -57,13 +57,13 @@ type Client struct {
 	locks    keylock.Set      // by what is done by one at a time
 	pages    pages
 	topics   topics
-	roots    rootList
+	roots    atomic.Int64 // times that RootsChanged was called
+	cache    cache
 	tokens   atomic.Int64 // progress tokens given out
 	awaiting atomic.Int64 // calls that wait for a task
 	tools    toolCache
 	level    logLevel
-	logs     queue[*LogMessage]
-	notes    queue[*Notification]
+	logs     logQueue
 	tasks    taskWatches
 
 	tracing *tracing // nil: there is no tracer
@@ -90,11 +90,10 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		close:     cancel,
 		state:     State{Phase: Idle, Since: time.Now()},
 		news:      make(chan struct{}, 1),
-		queue:     fairqueue.New(fairqueue.Limits{Running: o.MaxInFlight, Waiting: o.MaxQueued, Bytes: o.MaxQueuedBytes}, closing.Done()),
+		queue:     fairqueue.New(fairqueue.Limits{Running: o.MaxInFlight, Waiting: o.MaxQueued, Bytes: maxQueuedBytes}, closing.Done()),
 		topics:    newTopics(),
 	}
 	c.tracing = newTracing(name, &c.opts)
-	c.roots.set(c.encodeValidRoots(o.Roots))
 	c.level.set(o.LogLevel)
 	return c
 }
@@ -242,7 +241,8 @@ func (c *Client) drained(ctx context.Context) error {
 
 // Close ends the connection and every request under way, and returns when all
 // goroutines of the client have ended. The time it takes is bounded by the
-// transport's own time for closing and by CloseTimeout. Later calls do nothing.
+// transport's own time for closing, and 5 s for handlers, such as Elicit, that do not
+// return when their context ends. Later calls do nothing.
 func (c *Client) Close() error {
 	if c.transport == nil {
 		return nil
@@ -256,7 +256,6 @@ func (c *Client) Close() error {
 	}
 	c.mu.Unlock()
 	c.wg.Wait()
-	c.opts.Cache.leave(c)
 	return nil
 }
 
@@ -335,7 +334,7 @@ func (c *Client) startLocked() {
 		return
 	}
 	c.started = true
-	c.era = newEra(c.opts.ProtocolVersion, c.opts.InitializeFirst)
+	c.era = &era{pinned: c.opts.ProtocolVersion}
 	c.setLocked(State{Phase: Connecting}, nil)
 	c.parked = true
 	c.tellLocked(0)

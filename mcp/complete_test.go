@@ -1,14 +1,11 @@
 package mcp_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -86,99 +83,8 @@ func TestCompleteRefusesNonsense(t *testing.T) {
 		{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}},
 	} {
 		wantOutcome(t, errOf(c.Complete(t.Context(), params, nil)), mcp.NotSent)
-		wantOutcome(t, errOf(c.NewCompleter(nil).Complete(t.Context(), params)), mcp.NotSent)
 	}
 	wantCount(t, server, "completion/complete", 0)
-}
-
-// The server is asked when the user has stopped typing, and once for each text.
-func TestCompleterDebounces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, c := withReady(t, featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes}), nil)
-		box := c.NewCompleter(nil)
-		errs := make(chan error, 3)
-		for _, text := range []string{"a", "an", "ann"} {
-			go func() { errs <- errOf(box.Complete(t.Context(), typed(text))) }()
-			pass(149 * time.Millisecond)
-		}
-		for range 2 {
-			wantNotSent(t, (<-errs), mcp.ErrSuperseded)
-		}
-		wantCount(t, server, "completion/complete", 0)
-		assert.OK(t, <-errs)
-		wantCount(t, server, "completion/complete", 1)
-
-		start := time.Now()
-		res, err := box.Complete(t.Context(), typed("ann"))
-		assert.OK(t, err)
-		assert.Equal(t, [...]any{res.Completion.Values[0], time.Since(start)}, [...]any{"ann*", time.Duration(0)})
-		res.Completion.Values[0] = "changed"
-		assert.Equal(t, assert.Value(box.Complete(t.Context(), typed("ann")))(t).Completion.Values[0], "ann*", "the copy")
-		wantCount(t, server, "completion/complete", 1)
-
-		other := typed("ann")
-		other.Context = &mcp.CompleteContext{Arguments: map[string]string{"x": "y"}}
-		assert.OK(t, errOf(box.Complete(t.Context(), other)))
-		wantCount(t, server, "completion/complete", 2)
-	})
-}
-
-// A request that was sent is cancelled when it is superseded, and its answer
-// does not hide the newer one.
-func TestCompleterCancels(t *testing.T) {
-	for _, revision := range revisions() {
-		synctest.Test(t, func(t *testing.T) {
-			server, c := withReady(t, featured(t, revision, mcptest.Script{"completion/complete": mcptest.Sequence(mcptest.Hang, completes)}), nil)
-			box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Second})
-			old := inBackground(func() error { return errOf(box.Complete(t.Context(), typed("a"))) })
-			server.Await("completion/complete", 1)
-			assert.Equal(t, assert.Value(box.Complete(t.Context(), typed("ab")))(t).Completion.Values[0], "ab*", "values")
-			assert.Is(t, <-old, mcp.ErrSuperseded)
-			server.Await("notifications/cancelled", 1)
-		})
-	}
-}
-
-func TestCompleterEndsWithContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
-		box := newClient(t, server, nil).NewCompleter(&mcp.CompleterOptions{Delay: time.Hour})
-		ctx := within(t, time.Second)
-		_, err := box.Complete(ctx, typed("a"))
-		wantOutcome(t, err, mcp.NotSent)
-		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, mcp.ErrSuperseded) {
-			t.Errorf("error %v", err)
-		}
-	})
-}
-
-func TestCompleterEndsWithClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes}), nil)
-		box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Hour})
-		start := time.Now()
-		time.AfterFunc(time.Second, func() { _ = c.Close() })
-		wantNotSent(t, errOf(box.Complete(t.Context(), typed("a"))), mcp.ErrClosed)
-		assert.Equal(t, time.Since(start), time.Second, "time")
-	})
-}
-
-// What is kept is bounded in number and size.
-func TestCompleterForgets(t *testing.T) {
-	server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
-	box := newClient(t, server, nil).NewCompleter(&mcp.CompleterOptions{Delay: -1})
-	ask := func(text string) { assert.OK(t, errOf(box.Complete(t.Context(), typed(text)))) }
-	for i := range 257 {
-		ask(fmt.Sprint(i))
-	}
-	ask("256")
-	wantCount(t, server, "completion/complete", 257)
-	ask("0")
-	wantCount(t, server, "completion/complete", 258)
-	long := strings.Repeat("x", 16<<10)
-	ask(long)
-	ask(long)
-	wantCount(t, server, "completion/complete", 260)
 }
 
 func TestCompleteRefused(t *testing.T) {

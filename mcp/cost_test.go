@@ -98,21 +98,19 @@ func TestBigAnswerIsNotKept(t *testing.T) {
 	}
 }
 
-// To be checked costs nothing where there is no schema, and where there is one
-// it is compiled once.
+// A schema that results are checked against is compiled once.
 func TestOutputCost(t *testing.T) {
 	counts(t)
 	server := newCanned(mcp.Revision20251125)
 	server["tools/list"] = withOutput(`{"properties":{"n":{"type":"integer"}}}`)
 	server[`"t"`], server[`"free"`] = structured(`{"n":1}`), structured(`{"n":1}`)
-	of := func(tool string, skip bool) cost {
-		c := newClient(t, &transport.Pipe{Serve: server.serve}, &mcp.ClientOptions{SkipOutputCheck: skip})
+	of := func(tool string) cost {
+		c := newClient(t, &transport.Pipe{Serve: server.serve}, nil)
 		wantTools(t, c, "t free")
 		return costOf(func() { mustCall(t, c, tool) })
 	}
-	skipped := of("free", true)
-	of("free", false).within(t, cost{skipped.count, skipped.bytes + skipped.bytes/10})
-	of("t", false).within(t, cost{skipped.count + 30, skipped.bytes + 3<<10})
+	free := of("free")
+	of("t").within(t, cost{free.count + 30, free.bytes + 3<<10})
 }
 
 // An OutputError that is kept keeps the result alive, and not the whole message that it

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
@@ -223,7 +224,7 @@ func FuzzRelate(f *testing.F) {
 		assert.Equal(t, string(relate(data, json.RawMessage(`{"_meta":{}}`))), string(data))
 		got := relate(data, params)
 		assert.OK(t, jsonscan.Valid(got), "%s became %s", data, got)
-		if data[0] == '{' && string(memberOf(got, "_meta", metaRelatedTask)) != `{"taskId":"a"}` {
+		if data[0] == '{' && string(memberOf(got, "_meta", protocol.MetaTask)) != `{"taskId":"a"}` {
 			t.Errorf("%s became %s", data, got)
 		}
 		for key, value := range jsonscan.Fields(data) {

@@ -36,7 +36,7 @@
 // # Busy and hanging servers
 //
 // No more than [ClientOptions].MaxInFlight requests are on their way to a
-// server, and no more than MaxQueued, of [ClientOptions].User in turns, wait; further ones fail at
+// server, and no more than MaxQueued, of users in turns, wait; further ones fail at
 // once with a [*BusyError], which says when to try again. Pings find a server that hangs, which gets a new
 // connection; a server that may be busy is left alone, unless one call after the other
 // is given up. See HealthInterval.
@@ -62,14 +62,14 @@
 //		...
 //	}
 //
-// [Client.Complete] completes an argument, and a [Completer] does so while a user
-// types. A [Cache] keeps the results that a server allows to be kept.
+// [Client.Complete] completes an argument. What a server allows to be kept is not asked for
+// again.
 //
 // # Server requests
 //
 // A server may make requests itself: elicitation of the user, by form or by URL,
 // sampling of a language model, and its roots. Set the handlers Elicit, ElicitURL,
-// Sample and ListRoots or the Roots of [ClientOptions]; a capability without a handler is not
+// Sample and ListRoots of [ClientOptions]; a capability without a handler is not
 // declared. Handlers get the name of the server and are the same in all revisions. Where
 // it is known which call made the server ask, they also get the name of the tool and the
 // values of the call's context, see [ElicitRequest]. Package ask has ready ones, and package

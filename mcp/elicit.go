@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
@@ -360,9 +361,8 @@ func (s *pages) removeLocked(id string) {
 // pagesIn returns what a server of revision 2025-11-25 wants the user to visit
 // before it runs a request, or nil if that is not why it refused.
 func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
-	const code = -32042
 	var refused *ServerError
-	if c.opts.ElicitURL == nil || l == nil || l.modern() || !errors.As(err, &refused) || refused.Err.Code != code {
+	if c.opts.ElicitURL == nil || l == nil || l.modern() || !errors.As(err, &refused) || refused.Err.Code != protocol.CodeURLRequired {
 		return nil
 	}
 	if jsonscan.Valid(refused.Err.Data) != nil {
@@ -397,10 +397,10 @@ func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause erro
 	for _, params := range wanted {
 		var res *ElicitResult
 		var p *page
-		if !x.life.tap.mayAsk(methodElicit, &x.asked) {
+		if !x.life.tap.mayAsk(protocol.Elicit, &x.asked) {
 			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
 		}
-		err := x.client.runHandler(methodElicit, func() (err error) {
+		err := x.client.runHandler(protocol.Elicit, func() (err error) {
 			res, p, err = x.client.elicitURL(bounded, params, false, &x.asked)
 			return err
 		})

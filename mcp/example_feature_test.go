@@ -48,54 +48,6 @@ func library() mcp.Transport {
 	return &transport.Pipe{Serve: s.Run}
 }
 
-func ExampleClient_Notify() {
-	ctx := context.Background()
-	moved := make(chan *mcp.Notification, 1)
-	c := mcp.NewClient("map", atlas(), &mcp.ClientOptions{
-		Notification: func(n *mcp.Notification) { moved <- n }, // what the server sends
-	})
-	defer c.Close()
-
-	if err := c.Notify(ctx, "notifications/com.example/move", json.RawMessage(`{"to":"north"}`)); err != nil {
-		fmt.Println(err)
-		return
-	}
-	n := <-moved
-	fmt.Println(n.Method, string(n.Params))
-	// Output:
-	// notifications/com.example/moved {"to":"north"}
-}
-
-// atlas is a server that answers a notification of an extension by another one.
-func atlas() mcp.Transport {
-	return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error {
-		conn, err := t.Connect(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		for {
-			m, err := conn.Read(ctx)
-			if err != nil {
-				return err
-			}
-			r, ok := m.(*jsonrpc.Request)
-			switch {
-			case ok && r.Method == "initialize":
-				err = conn.Write(ctx, &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(
-					`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"atlas","version":"1"}}`)})
-			case ok && r.IsCall():
-				err = conn.Write(ctx, &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "unknown"}})
-			case ok && r.Method == "notifications/com.example/move":
-				err = conn.Write(ctx, &jsonrpc.Request{Method: "notifications/com.example/moved", Params: r.Params})
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}}
-}
-
 func ExampleClient_Resources() {
 	c := mcp.NewClient("library", library(), nil)
 	defer c.Close()
@@ -213,34 +165,6 @@ func ExampleClient_Complete() {
 	// [Ada Alan]
 }
 
-func ExampleClient_NewCompleter() {
-	ctx := context.Background()
-	c := mcp.NewClient("library", library(), nil)
-	defer c.Close()
-	box := c.NewCompleter(nil) // for one input field
-	typed := func(text string) {
-		res, err := box.Complete(ctx, &mcp.CompleteParams{
-			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "book://{author}"},
-			Argument: mcp.CompleteArgument{Name: "author", Value: text},
-		})
-		switch {
-		case errors.Is(err, mcp.ErrSuperseded):
-			// The user went on typing.
-		case err != nil:
-			fmt.Println(err)
-		default:
-			fmt.Println(res.Completion.Values)
-		}
-	}
-	typed("A")
-	typed("Al")
-	typed("A") // known already
-	// Output:
-	// [Ada Alan]
-	// [Alan]
-	// [Ada Alan]
-}
-
 func ExampleClient_SetLogLevel() {
 	c := mcp.NewClient("library", library(), &mcp.ClientOptions{
 		LogLevel: "warning",
@@ -256,23 +180,6 @@ func ExampleClient_SetLogLevel() {
 	// <nil>
 	// debug
 	// true
-}
-
-// Clients of one server for several users can share what is the same for all.
-func ExampleNewCache() {
-	shared := mcp.NewCache(16 << 20)
-	ann := mcp.NewClient("library", library(), &mcp.ClientOptions{Cache: shared})
-	defer ann.Close()
-	bob := mcp.NewClient("library", library(), &mcp.ClientOptions{Cache: shared})
-	defer bob.Close()
-	res, err := bob.ReadResource(context.Background(), "book://ada", &mcp.RequestOptions{Fresh: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(res.Contents[0].Text)
-	// Output:
-	// Notes on the engine
 }
 
 // A handler that asks again checks what the user has answered before it returns.

@@ -280,31 +280,17 @@ func ExampleClient_OnChange() {
 	// Output: counting
 }
 
-func ExampleClient_SetRoots() {
-	ctx := context.Background()
-	// An empty list says that there may be roots later.
-	c := mcp.NewClient("adder", adder(), &mcp.ClientOptions{Roots: []*mcp.Root{}})
+func ExampleClient_RootsChanged() {
+	roots := []*mcp.Root{{URI: "file:///home/ann/work"}}
+	c := mcp.NewClient("adder", adder(), &mcp.ClientOptions{
+		ListRoots: func(context.Context) ([]*mcp.Root, error) { return roots, nil },
+	})
 	defer c.Close()
 
-	root, err := mcp.RootOf("/home/ann/my work")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(root.Name, root.URI)
-	fmt.Println(c.SetRoots(ctx, []*mcp.Root{root}))
-	fmt.Println(c.SetRoots(ctx, []*mcp.Root{{URI: "file:///home/ann/%2e%2e"}}))
+	roots = append(roots, &mcp.Root{URI: "file:///home/ann/my%20notes"})
+	fmt.Println(c.RootsChanged(context.Background()))
 	// Output:
-	// my work file:///home/ann/my%20work
 	// <nil>
-	// mcp: root "file:///home/ann/%2e%2e" has dot segments
-}
-
-func ExampleRootOf() {
-	_, err := mcp.RootOf("work")
-	fmt.Println(err)
-	// Output:
-	// mcp: root "work" is not an absolute path
 }
 
 // A handler asks the user before the model, and may say no. Package ask has
@@ -314,7 +300,6 @@ func ExampleSampleRequest() {
 		return r.Server == "notes" && len(r.Params.Tools) == 0
 	}
 	opts := &mcp.ClientOptions{
-		MaxSampleTokens: 1_000,
 		Sample: func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 			if !agreed(r) {
 				return nil, mcp.ErrRejected

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 const (
@@ -29,15 +30,15 @@ type RequestOptions struct {
 	// IdleTimeout and CallTimeout replace those of [ClientOptions]. Negative: none.
 	IdleTimeout, CallTimeout time.Duration
 	// Meta holds further members of the request's _meta. With any, the answer
-	// neither comes from the [Cache] nor is it kept there.
+	// is neither one that was kept nor is it kept.
 	Meta Meta
-	// Fresh asks the server even if the answer is in the [Cache].
+	// Fresh asks the server even if an answer is kept that is fresh.
 	Fresh bool
 	// Input, if not nil, makes the caller get what the server needs before it answers,
 	// instead of the handlers. Only [Client.ReadResource] and [Client.GetPrompt] heed it.
 	Input *InputRound
 	// Raw, if not nil, receives the result as the server wrote it, which may share memory
-	// with the [Cache]: do not change it. Only ReadResource and GetPrompt heed it.
+	// with others: do not change it. Only ReadResource and GetPrompt heed it.
 	Raw *json.RawMessage
 }
 
@@ -288,9 +289,8 @@ func (x *exchange) sendOnce(ctx context.Context) (json.RawMessage, *life, error)
 // headerMismatch reports whether a server of revision 2026-07-28 refused a
 // request because its header fields did not repeat its body as they should.
 func headerMismatch(err error) bool {
-	const code = -32020
 	var refused *ServerError
-	return errors.As(err, &refused) && refused.Err.Code == code
+	return errors.As(err, &refused) && refused.Err.Code == protocol.CodeHeaderMismatch
 }
 
 // report hands one notification of progress on. Every exchange asks for

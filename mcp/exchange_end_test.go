@@ -26,7 +26,7 @@ func everyVerb() map[string]func(context.Context, *mcp.Client) error {
 		"resources/read": func(ctx context.Context, c *mcp.Client) error { return errOf(c.ReadResource(ctx, "a:a", nil)) },
 		"prompts/get":    func(ctx context.Context, c *mcp.Client) error { return errOf(c.GetPrompt(ctx, "p", nil, nil)) },
 		"completion/complete": func(ctx context.Context, c *mcp.Client) error {
-			return errOf(c.NewCompleter(nil).Complete(ctx, typed("a")))
+			return errOf(c.Complete(ctx, typed("a"), nil))
 		},
 		"tasks/get":        func(ctx context.Context, c *mcp.Client) error { return errOf(c.Task(ctx, "t")) },
 		"tasks/cancel":     func(ctx context.Context, c *mcp.Client) error { return c.CancelTask(ctx, "t") },

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"sync"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A flight is one request on its way: the context of its Call. It ends with its
@@ -60,7 +62,7 @@ func (f *flight) noteID() {
 	if r.asked == nil {
 		return
 	}
-	questions := !f.life.modern() && (c.declares(methodElicit) || c.declares(methodSample))
+	questions := !f.life.modern() && (c.declares(protocol.Elicit) || c.declares(protocol.Sample))
 	if !questions && r.caller.Value(logKey{}) == nil {
 		return
 	}

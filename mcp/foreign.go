@@ -12,14 +12,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
-const (
-	// cancelTimeout bounds the telling of a server that a request is cancelled.
-	cancelTimeout = 5 * time.Second
-	// foreignTimeout bounds the wait for a connection of others that is closed.
-	foreignTimeout = 5 * time.Second
-)
+// cancelTimeout bounds the telling of a server that a request is cancelled.
+const cancelTimeout = 5 * time.Second
 
 // CallerOf returns conn if it is a [Caller], and else one over its messages, such as for
 // the connections of the official SDK's transports. Its Info is that of a method Info()
@@ -31,18 +28,17 @@ func CallerOf(conn Conn) Caller {
 	if c, ok := conn.(Caller); ok {
 		return c
 	}
-	return newForeignCaller(conn, foreignTimeout)
+	return newForeignCaller(conn)
 }
 
 // A foreignCaller is a Caller over the messages of a connection that is none. It owns a
 // goroutine that reads from Receive to the end, and those that write.
 type foreignCaller struct {
 	Conn
-	patience time.Duration // of Close, with goroutines that do not end
-	table    inflight.Table
-	reading  context.Context
-	stop     context.CancelFunc
-	signs    atomic.Uint64 // messages read
+	table   inflight.Table
+	reading context.Context
+	stop    context.CancelFunc
+	signs   atomic.Uint64 // messages read
 
 	mu     sync.Mutex // guards the following, and orders wg.Add before wg.Wait
 	wg     sync.WaitGroup
@@ -50,8 +46,8 @@ type foreignCaller struct {
 	err    error // why reading has ended
 }
 
-func newForeignCaller(conn Conn, patience time.Duration) *foreignCaller {
-	c := &foreignCaller{Conn: conn, patience: patience}
+func newForeignCaller(conn Conn) *foreignCaller {
+	c := &foreignCaller{Conn: conn}
 	c.reading, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -105,7 +101,7 @@ func (c *foreignCaller) takes(m jsonrpc.Message) bool {
 		answer, err := json.Marshal(m.Error)
 		return err == nil && c.table.Answer(id, inflight.Answer{Error: answer})
 	case *jsonrpc.Request:
-		return m.Method == noteProgress && !m.IsCall() && jsonscan.Valid(m.Params) == nil && c.table.Progress(m.Params)
+		return m.Method == protocol.NoteProgress && !m.IsCall() && jsonscan.Valid(m.Params) == nil && c.table.Progress(m.Params)
 	}
 	return false
 }
@@ -186,14 +182,14 @@ func (c *foreignCaller) send(ctx context.Context, m *jsonrpc.Request) error {
 // cancel tells the server that a request has no caller any more. One of the handshake
 // must not be cancelled.
 func (c *foreignCaller) cancel(method string, id int64) {
-	if method == methodInitialize || method == methodDiscover {
+	if method == protocol.Initialize || method == protocol.Discover {
 		return
 	}
 	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the caller gave up"})
 	c.goes(func() {
 		ctx, stop := context.WithTimeout(c.reading, cancelTimeout)
 		defer stop()
-		_ = c.Conn.Write(ctx, &jsonrpc.Request{Method: noteCancelled, Params: params})
+		_ = c.Conn.Write(ctx, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
 	})
 }
 
@@ -204,6 +200,6 @@ func (c *foreignCaller) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	within(c.patience, c.wg.Wait)
+	within(closeTimeout, c.wg.Wait)
 	return err
 }

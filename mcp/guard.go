@@ -33,7 +33,7 @@ var (
 func (c *Client) guard(conn Conn) *guard {
 	caller, ok := conn.(Caller)
 	if !ok {
-		caller = newForeignCaller(guardConn{conn, c}, c.opts.CloseTimeout)
+		caller = newForeignCaller(guardConn{conn, c})
 	}
 	return &guard{caller, c}
 }

@@ -13,17 +13,9 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-)
-
-const (
-	methodDiscover   = "server/discover"
-	methodInitialize = "initialize"
-	noteInitialized  = "notifications/initialized"
-	noteCancelled    = "notifications/cancelled"
-	noteProgress     = "notifications/progress"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A serverInfo is what a server says of itself in the handshake.
@@ -55,7 +47,7 @@ func (t *tap) handshake(ctx context.Context, version string, patience time.Durat
 	}
 	t.unanswered = true
 	meta := bytes.TrimSuffix(t.client.requestMeta(Revision20260728), []byte(","))
-	discover := t.begin(ctx, methodDiscover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
+	discover := t.begin(ctx, protocol.Discover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
 	defer discover.cancel()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -116,7 +108,7 @@ func (t *tap) discovered(ctx context.Context, discover *handshakeRequest) (*serv
 		return nil, nil // as if it did not know the request
 	}
 	info.revision = Revision20260728
-	if raw := memberOf(discover.result, "_meta", sdk.MetaKeyServerInfo); raw != nil {
+	if raw := memberOf(discover.result, "_meta", protocol.MetaServer); raw != nil {
 		info.server, _ = decodeImplementation(raw)
 	}
 	return info, nil
@@ -129,7 +121,7 @@ func (t *tap) initialize(ctx context.Context, revision string) (*serverInfo, err
 	if err != nil {
 		return nil, WithOutcome(err, NotSent) // settings of an extension that are no JSON
 	}
-	initialize := t.begin(ctx, methodInitialize, params)
+	initialize := t.begin(ctx, protocol.Initialize, params)
 	defer initialize.cancel()
 	select {
 	case <-initialize.done:
@@ -157,7 +149,7 @@ func (t *tap) initialize(ctx context.Context, revision string) (*serverInfo, err
 	if info.revision == Revision20251125 {
 		info.tasks = decodeTaskAbilities(initialize.result)
 	}
-	return info, t.notify(ctx, &jsonrpc.Request{Method: noteInitialized, Params: json.RawMessage("{}")})
+	return info, t.notify(ctx, &jsonrpc.Request{Method: protocol.NoteInitialized, Params: json.RawMessage("{}")})
 }
 
 // begin sends a request of the handshake. It ends when it is answered, when ctx ends or

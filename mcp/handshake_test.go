@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,15 +148,12 @@ func handshakeWith(revision string) string {
 func TestPinnedRevision(t *testing.T) {
 	everyPin(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")})
-		var shared atomic.Bool
-		shared.Store(revision == mcp.Revision20260728) // which does not count
-		c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision, InitializeFirst: &shared})
+		c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision})
 		mustCall(t, c, "x")
 		assert.OK(t, c.Reconnect(t.Context()))
 		mustCall(t, c, "x")
 		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
 		assert.Equal(t, handshakesOf(t, server), handshakeWith(revision)+", "+handshakeWith(revision), "the handshakes")
-		assert.Equal(t, shared.Load(), revision == mcp.Revision20260728, "InitializeFirst")
 	})
 }
 

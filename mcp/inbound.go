@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // maxServing bounds the requests of the server that are served at a time, unless the program
@@ -27,7 +28,7 @@ func (echoError) NotMCP() bool { return true }
 // one that no server makes.
 func (t *tap) echoes(m jsonrpc.Message) bool {
 	req, ok := m.(*jsonrpc.Request)
-	if !ok || req.Method != methodInitialize && req.Method != methodDiscover {
+	if !ok || req.Method != protocol.Initialize && req.Method != protocol.Discover {
 		return false
 	}
 	id, ok := req.ID.Raw().(int64)
@@ -58,7 +59,7 @@ func (t *tap) take(m jsonrpc.Message, call int64) {
 			return
 		}
 		_, o := t.open(t.reading, m, true)
-		if m.Method == noteMessage {
+		if m.Method == protocol.NoteMessage {
 			t.logged(m, call)
 		} else {
 			t.notice(m.Method, m.Params)
@@ -67,30 +68,28 @@ func (t *tap) take(m jsonrpc.Message, call int64) {
 	}
 }
 
-// notice takes a notification. Those that mean nothing here go to the program.
+// notice takes a notification.
 func (t *tap) notice(method string, params json.RawMessage) {
 	switch method {
-	case noteProgress:
+	case protocol.NoteProgress:
 		t.taskProgress(params)
-	case "notifications/cancelled":
+	case protocol.NoteCancelled:
 		t.cancelled(params)
-	case "notifications/tools/list_changed":
+	case protocol.NoteToolsChanged:
 		t.changes.Add(1)
 		t.client.listChanged(listTools)
-	case "notifications/resources/list_changed":
+	case protocol.NoteResourcesChanged:
 		t.client.listChanged(listResources)
-	case "notifications/prompts/list_changed":
+	case protocol.NotePromptsChanged:
 		t.client.listChanged(listPrompts)
-	case "notifications/resources/updated":
+	case protocol.NoteResourceUpdated:
 		t.client.resourceUpdated(params)
-	case "notifications/subscriptions/acknowledged":
+	case protocol.NoteAcknowledged:
 		t.acknowledged(params)
-	case "notifications/elicitation/complete":
+	case protocol.NoteElicited:
 		t.client.pages.complete(params)
-	case "notifications/tasks/status":
+	case protocol.NoteTaskStatus:
 		t.client.taskChanged(params)
-	default:
-		t.unknown(method, params)
 	}
 }
 
@@ -114,15 +113,14 @@ func (c causedContext) Value(key any) any {
 	return c.values.Value(key)
 }
 
-// relatedTask names the task that a request of a server of revision 2025-11-25 belongs to.
-const relatedTask = "io.modelcontextprotocol/related-task"
+// protocol.MetaTask names the task that a request of a server of revision 2025-11-25 belongs to.
 
 // causeOf returns the questions and the caller's context of the request in the course of
 // which the server makes req, or nil if it is not known: that on whose answer stream req
 // came, if call is not 0, or that which waits for the task that req names, or else the
 // only one that the server can be at work for.
 func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Context) {
-	task, _ := jsonscan.String(memberOf(req.Params, "_meta", relatedTask, "taskId"))
+	task, _ := jsonscan.String(memberOf(req.Params, "_meta", protocol.MetaTask, "taskId"))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var cause *request
@@ -218,7 +216,7 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *
 // grant runs the handler for a request. While it runs, no request to the server
 // grows impatient: the server may be waiting for the user.
 func (t *tap) grant(ctx context.Context, method string, params json.RawMessage, of *asked) (json.RawMessage, error) {
-	if method == methodPing {
+	if method == protocol.Ping {
 		return json.RawMessage(`{}`), nil
 	}
 	if isQuestion(method) && t.client.declares(method) && !t.mayAsk(method, nil) {

@@ -148,7 +148,7 @@ func newClient(t testing.TB, to mcp.Transport, opts *mcp.ClientOptions) *mcp.Cli
 		o = *opts
 	}
 	if !inBubble() {
-		for _, limit := range []*time.Duration{&o.ConnectTimeout, &o.ProbeTimeout, &o.IdleTimeout, &o.CloseTimeout} {
+		for _, limit := range []*time.Duration{&o.ConnectTimeout, &o.IdleTimeout} {
 			*limit = cmp.Or(*limit, 10*time.Minute)
 		}
 	}

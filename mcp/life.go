@@ -23,7 +23,7 @@ type life struct {
 	info    *serverInfo
 	born    time.Time
 	number  int    // State.Connections of it; set before anybody can have it
-	roots   int    // changes of the roots before it began
+	roots   int64  // changes of the roots before it began
 	leveled bool   // it was told what to log; guarded by the lock "level"
 	meta    []byte // members of _meta in every request, each followed by a comma
 
@@ -68,12 +68,12 @@ func (l *life) cause() error {
 var errEnded = errors.New("the connection ended")
 
 // close ends a life. It waits for the connection to close, as long as that
-// takes, and at most grace for handlers that still run.
-func (l *life) close(cause error, grace time.Duration) {
+// takes, and for a while for handlers that still run.
+func (l *life) close(cause error) {
 	l.end(cause)
 	l.tap.finish()
 	l.watch.Wait() // its ping ends with the connection
-	within(grace, l.tap.wait)
+	within(closeTimeout, l.tap.wait)
 }
 
 // after runs f on a goroutine of its own in d, unless the connection ends before.
@@ -269,12 +269,12 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	if c.pinned() && !isKnown(version) {
 		return nil, nil, &ProtocolVersionError{Want: version, Err: errors.New("this client does not know it")}
 	}
-	roots := c.roots.count()
+	roots := c.roots.Load()
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	patience := c.opts.ProbeTimeout
+	patience := c.opts.probeTimeout()
 	switch {
 	case c.pinned():
 		patience = noTimeout // there is nothing else to try
@@ -286,7 +286,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	if err != nil {
 		err = t.blame(ctx, err)
 		t.finish()
-		within(c.opts.CloseTimeout, t.wait)
+		within(closeTimeout, t.wait)
 		return nil, t, err
 	}
 	l := &life{
@@ -309,7 +309,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	c.watchHealth(l)
 	if err := c.follow(ctx, l); err != nil {
 		c.sessionEnds(l, err)
-		l.close(err, c.opts.CloseTimeout)
+		l.close(err)
 		return nil, t, err
 	}
 	return l, t, nil
@@ -330,7 +330,7 @@ func (c *Client) dial(ctx context.Context) (Conn, error) {
 	case d := <-done:
 		return d.conn, d.err
 	case <-ctx.Done():
-		within(c.opts.CloseTimeout, func() {
+		within(closeTimeout, func() {
 			if d := <-done; d.err == nil {
 				_ = c.guard(d.conn).Close()
 			}

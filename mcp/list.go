@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A list is one of the lists that a server gives out in pages.
@@ -119,13 +120,11 @@ func (p *pager[T]) ask(ctx context.Context, l *life) (page listPage[T], err erro
 	var f *fetch
 	if p.list.cached && l.modern() {
 		f = p.client.fetch(r)
-		f.begin()
-		defer f.end()
 	}
 	result, l, err := p.client.send(ctx, r)
 	if err != nil {
 		if f != nil && p.cursor != nil && refusedParams(err) {
-			p.client.opts.Cache.forget(p.client, f.topic)
+			f.keep(nil, freshness{}) // nor is the page that is kept, if any, good any more
 		}
 		return listPage[T]{life: l}, err
 	}
@@ -180,16 +179,16 @@ func (p *pager[T]) count(page *listPage[T]) error {
 	switch {
 	case p.list.max > 0 && p.items > p.list.max:
 		err = &LimitError{p.list.member + " of a server", int64(p.list.max)}
-	case p.bytes > c.opts.MaxCatalog:
-		err = &LimitError{"bytes of " + p.list.method, c.opts.MaxCatalog}
+	case p.bytes > maxCatalog:
+		err = &LimitError{"bytes of " + p.list.method, maxCatalog}
 	case page.next == nil || !page.life.modern() && next == `""`:
 		// To older revisions an empty cursor is none; from 2026-07-28 on it is
 		// one like all others.
 		p.ended = true
 		c.keepProblems(p.list.method, p.problems)
 		return nil
-	case p.pages == c.opts.MaxPages:
-		err = &LimitError{"pages of " + p.list.method, int64(c.opts.MaxPages)}
+	case p.pages == maxPages:
+		err = &LimitError{"pages of " + p.list.method, maxPages}
 	case p.seen[next]:
 		return p.invalid("nextCursor", errors.New("the server's pages go round in circles"))
 	}
@@ -267,7 +266,7 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 // by one.
 func listsItems(method string) bool {
 	switch method {
-	case methodListTools, methodListResources, methodListTemplates, methodListPrompts:
+	case protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts:
 		return true
 	}
 	return false
@@ -289,23 +288,9 @@ func (p *pager[T]) invalid(path string, err error) error {
 	return &ProtocolError{Server: p.client.name, Method: p.list.method, Path: invalid.Path, Err: invalid.Err}
 }
 
-// whole reads all pages: from the cache if it has them all, and otherwise from the
-// server, since pages of two lists must not be mixed.
+// whole reads all pages.
 func (p *pager[T]) whole(ctx context.Context, l *life) (items []*T, err error) {
 	items = []*T{}
-	for !p.ended {
-		page, ok := p.keptPage(ctx, l)
-		if !ok || p.count(&page) != nil {
-			break
-		}
-		items = append(items, page.items...)
-	}
-	if p.ended {
-		return items, nil
-	}
-	p.restart()
-	p.restarts = 0
-	items = items[:0]
 	for !p.ended {
 		page, restarted, err := p.next(ctx, l)
 		if err != nil {

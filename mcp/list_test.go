@@ -75,13 +75,16 @@ func TestListsRefused(t *testing.T) {
 }
 
 func TestListsBounded(t *testing.T) {
+	long := strings.Repeat("x", 8<<20)
 	for _, l := range lists {
-		endless := func(c *mcptest.Call) {
-			c.Result(fmt.Sprintf(`{"%s":[%s],"nextCursor":"%d"}`, l.member, item(c.Number), c.Number))
-		}
-		for limit, opts := range map[string]*mcp.ClientOptions{"pages of " + l.method: {MaxPages: 3}, "bytes of " + l.method: {MaxCatalog: 400}} {
-			server := featured(t, mcp.Revision20251125, mcptest.Script{l.method: endless})
-			_, err := l.read(t.Context(), newClient(t, server, opts))
+		for limit, size := range map[string]int{"pages of " + l.method: 0, "bytes of " + l.method: len(long)} {
+			if size > 0 && l.method != "prompts/list" {
+				continue // one is enough
+			}
+			server := featured(t, mcp.Revision20251125, mcptest.Script{l.method: func(c *mcptest.Call) {
+				c.Result(fmt.Sprintf(`{"%s":[%s],"nextCursor":"%d","more":"%s"}`, l.member, item(c.Number), c.Number, long[:size]))
+			}})
+			_, err := l.read(t.Context(), newClient(t, server, nil))
 			exceeded := assert.As[*mcp.LimitError](t, err, "%s", limit)
 			assert.Contains(t, err.Error(), `"scripted"`, "%s", limit)
 			assert.Equal(t, exceeded.Limit, limit, "%s: limit", limit)
@@ -256,14 +259,13 @@ func TestToolsOfOneTime(t *testing.T) {
 				c.Result(fmt.Sprintf(`{"tools":[{"name":"b%d"}],"ttlMs":1000,"cacheScope":"public"}`, version))
 			}
 		}})
-		opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
-		ann, bob := newClient(t, server, opts), newClient(t, server, opts)
-		wantTools(t, ann, "a1 b1")
-		wantTools(t, bob, "a1 b1")
+		c := newClient(t, server, nil)
+		wantTools(t, c, "a1 b1")
+		wantTools(t, c, "a1 b1")
 		wantCount(t, server, "tools/list", 2)
 		pass(time.Second)
-		wantTools(t, ann, "a2 b2")
-		wantTools(t, bob, "a2 b2")
+		wantTools(t, c, "a2 b2")
+		wantTools(t, c, "a2 b2")
 		wantCount(t, server, "tools/list", 4)
 	})
 }

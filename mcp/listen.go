@@ -14,10 +14,10 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 const (
-	methodListen = "subscriptions/listen"
 	// steadyListen is how long a subscription must have lasted for the ones
 	// that ended before it to be forgotten.
 	steadyListen = time.Minute
@@ -162,7 +162,7 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	if err == nil {
 		err = errors.New("the server ends every subscription")
 	}
-	err = n.client.explain(&request{method: methodListen}, WithOutcome(err, Answered))
+	err = n.client.explain(&request{method: protocol.Listen}, WithOutcome(err, Answered))
 	uris := resourcesOf(asked)
 	for uri := range uris {
 		n.client.topics.fail(uri, err)
@@ -182,13 +182,13 @@ func (n *listener) start(filter json.RawMessage) {
 	t.mu.Lock()
 	n.made++
 	again := n.made > 1
-	id, err := jsonrpc.MakeID(fmt.Sprintf("%s %d", methodListen, n.made))
+	id, err := jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made))
 	n.id, n.asked, n.agreed = id, filter, 0
 	t.mu.Unlock()
 	if err == nil {
 		params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(n.life.meta, []byte(","))...)
 		params = append(append(append(params, `},"notifications":`...), filter...), '}')
-		ctx, m, o := t.openWrite(t.reading, &jsonrpc.Request{ID: id, Method: methodListen, Params: params})
+		ctx, m, o := t.openWrite(t.reading, &jsonrpc.Request{ID: id, Method: protocol.Listen, Params: params})
 		t.mu.Lock()
 		if n.id == id {
 			n.trace, o = o, nil
@@ -222,7 +222,7 @@ func (n *listener) stop() {
 	default:
 	}
 	params, _ := json.Marshal(map[string]any{"requestId": id.Raw()})
-	err := t.conn.Write(t.reading, &jsonrpc.Request{Method: noteCancelled, Params: params})
+	err := t.conn.Write(t.reading, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
 	if err != nil || n.life.stateless() {
 		return // each request is a connection of its own
 	}
@@ -281,7 +281,7 @@ func (n *listener) missed() {
 
 // listened takes the answer to a subscription, which ends it.
 func (t *tap) listened(m *jsonrpc.Response) {
-	if id, ok := m.ID.Raw().(string); ok && strings.HasPrefix(id, methodListen) {
+	if id, ok := m.ID.Raw().(string); ok && strings.HasPrefix(id, protocol.Listen) {
 		t.endListening(m.ID, m.Error)
 	}
 }
@@ -319,7 +319,7 @@ func (t *tap) acknowledged(params json.RawMessage) {
 }
 
 func subscriptionID(meta []byte) jsonrpc.ID {
-	text, ok := jsonscan.String(memberOf(meta, "io.modelcontextprotocol/subscriptionId"))
+	text, ok := jsonscan.String(memberOf(meta, protocol.MetaSubscription))
 	if !ok {
 		return jsonrpc.ID{}
 	}

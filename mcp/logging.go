@@ -16,13 +16,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 const (
-	methodSetLevel = "logging/setLevel"
-	metaLogLevel   = "io.modelcontextprotocol/logLevel"
-
 	// maxLogText is how much of a message goes to a Logger.
 	maxLogText = 4 << 10
 )
@@ -90,7 +88,7 @@ type logLevel struct {
 func (w *logLevel) set(level LoggingLevel) {
 	var meta []byte
 	if level != "" {
-		meta = fmt.Appendf(nil, "%q:%q,", metaLogLevel, level)
+		meta = fmt.Appendf(nil, "%q:%q,", protocol.MetaLogLevel, level)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,7 +114,7 @@ func (w *logLevel) get() (LoggingLevel, []byte) {
 // Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works with
 // older servers, and with newer ones that still use it.
 func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
-	r := &request{method: methodSetLevel}
+	r := &request{method: protocol.SetLogLevel}
 	if level != "" {
 		if err := validLevel(level); err != nil {
 			return c.explain(r, WithOutcome(err, NotSent))
@@ -152,7 +150,7 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 		return nil
 	}
 	r := &request{
-		method: methodSetLevel,
+		method: protocol.SetLogLevel,
 		idle:   c.opts.IdleTimeout,
 		total:  c.opts.IdleTimeout,
 		until:  time.Now().Add(c.opts.IdleTimeout),
@@ -193,8 +191,6 @@ func (c *Client) greetWithLevel(l *life) {
 // size returns what a message holds, in bytes.
 func (m *LogMessage) size() int { return len(m.Data) + len(m.Logger) + len(m.Level) }
 
-func (m *LogMessage) setDropped(count int) { m.Dropped = count }
-
 type logKey struct{}
 
 // WithLog has fn receive the log messages that servers send in the course of calls and other
@@ -207,8 +203,6 @@ type logKey struct{}
 func WithLog(ctx context.Context, fn func(*LogMessage)) context.Context {
 	return context.WithValue(ctx, logKey{}, fn)
 }
-
-const noteMessage = "notifications/message"
 
 // logged takes a log message that came on the answer stream of the call with the given id, or
 // 0. It does not wait.
@@ -226,11 +220,89 @@ func (t *tap) logged(req *jsonrpc.Request, call int64) {
 			}
 		}
 	}
-	handOn(t, &t.client.logs, m, "log messages", t.client.handLogOn)
+	if q := &t.client.logs; q.add(m) && !t.goes(func() { q.handOn(t.client) }) {
+		q.stop()
+	}
+}
+
+const (
+	// maxLogs bounds the log messages that wait for a slow handler, and maxLogBytes what they
+	// hold; the last one always has room.
+	maxLogs     = 256
+	maxLogBytes = 4 << 20
+)
+
+// A logQueue holds log messages on their way to the handler. If there are too many the oldest
+// are dropped, and the next one says how many.
+type logQueue struct {
+	mu      sync.Mutex // guards the following
+	waiting []*LogMessage
+	bytes   int
+	dropped int
+	running bool // there is a goroutine that hands them on
+}
+
+// add reports whether a goroutine must be started that hands the messages on.
+func (q *logQueue) add(m *LogMessage) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) > 0 && (len(q.waiting) == maxLogs || q.bytes+m.size() > maxLogBytes) {
+		q.dropped++
+		q.takeLocked()
+	}
+	q.waiting = append(q.waiting, m)
+	q.bytes += m.size()
+	start := !q.running
+	q.running = true
+	return start
+}
+
+func (q *logQueue) takeLocked() *LogMessage {
+	m := q.waiting[0]
+	q.waiting[0] = nil
+	q.waiting = q.waiting[1:]
+	q.bytes -= m.size()
+	return m
+}
+
+// next returns the next message, or nil.
+func (q *logQueue) next() *LogMessage {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.waiting, q.running = nil, false
+		return nil
+	}
+	m := q.takeLocked()
+	m.Dropped, q.dropped = q.dropped, 0
+	return m
+}
+
+// stop drops what is left.
+func (q *logQueue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting, q.bytes, q.running = nil, 0, false
+}
+
+// handOn runs until no message is left or the client is closed.
+func (q *logQueue) handOn(c *Client) {
+	for m := q.next(); m != nil; m = q.next() {
+		if c.closing.Err() != nil {
+			q.stop()
+			return
+		}
+		c.handLogOn(m)
+	}
 }
 
 // handLogOn hands a log message to Log, or to Logger if that is nil.
 func (c *Client) handLogOn(m *LogMessage) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.opts.Logger.Error("mcp: the handler of log messages panicked", "server", c.name, "panic", r)
+		}
+	}()
 	if c.opts.Log != nil {
 		c.opts.Log(m)
 		return

@@ -10,10 +10,9 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // ClientOptions configure a [Client]. The zero value, and nil, mean the
@@ -49,16 +48,6 @@ type ClientOptions struct {
 	//
 	// Deprecated: As Sample.
 	SampleTools bool
-	// MaxSampleTokens bounds the tokens that a server can ask for in one
-	// request; Sample then sees the smaller number. Default: no bound.
-	//
-	// Deprecated: As Sample.
-	MaxSampleTokens int64
-	// MaxSampleRounds bounds the rounds of tool use in one conversation that a
-	// server leads with the model. Default: 10.
-	//
-	// Deprecated: As Sample.
-	MaxSampleRounds int
 	// MaxQuestions bounds the elicitation and sampling requests together that a server
 	// can make in the course of one call or another request of the client. On each
 	// connection it can make four times as many at once, and one more each second, in
@@ -68,18 +57,14 @@ type ClientOptions struct {
 	// many are handled at a time as requests can be under way, in place of 16: this is for
 	// programs with many users, which count those of each.
 	MaxQuestions int
-	// Roots are the folders and files that the server may know of, each a file URI.
-	// Default: none, and without ListRoots the roots capability is not declared. A root that
-	// is no plain file URI is left out and logged, see [RootError]. See [Client.SetRoots].
+	// ListRoots handles roots/list requests: it returns the folders and files that the server
+	// may know of, each a file URI. If nil, the roots capability is not declared. A root that
+	// is no plain file URI, or has a percent sign or a backslash in its path, is left out and
+	// logged. It is called as Elicit is, and its context has the values of that of the request
+	// that made the server ask, as for an [ElicitRequest]. See [Client.RootsChanged].
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work
 	// with older servers, and with newer ones that still use them.
-	Roots []*Root
-	// ListRoots handles roots/list requests. It is called as Elicit is, and its context has
-	// the values of that of the request that made the server ask, as for an [ElicitRequest].
-	// If it returns nil, or is nil, the answer is Roots.
-	//
-	// Deprecated: As Roots.
 	ListRoots func(context.Context) ([]*Root, error)
 	// Tasks lets a server of revision 2026-07-28 answer a call of a tool with a task,
 	// for which CallTool then waits. For revision 2025-11-25, where the client asks for
@@ -103,45 +88,25 @@ type ClientOptions struct {
 	//
 	// Deprecated: As LogLevel.
 	Log func(*LogMessage)
-	// Notification receives the server's notifications that the client has no use for,
-	// such as those of an extension, in order, one at a time, on a goroutine of the
-	// connection. If it is slow up to 256 wait, at most 4 MiB of them; the oldest are
-	// dropped. See [Client.Notify] for the other direction. Default: they are dropped.
-	Notification func(*Notification)
 	// Tracer observes every request and notification, in both directions. Nil disables
 	// tracing at no cost.
 	Tracer Tracer
-	// Cache holds what the server allows to be kept, and can be shared between
-	// clients. Default: one of its own, of 4 MiB.
-	Cache *Cache
 
 	// ProtocolVersion pins the protocol revision, such as [Revision20251125]: no other is
 	// offered or asked for, and the connection to a server that speaks another fails with
-	// a [*ProtocolVersionError]. ProbeTimeout and InitializeFirst are not used then.
-	// Default: the newest that the server speaks.
+	// a [*ProtocolVersionError]. Default: the newest that the server speaks.
 	ProtocolVersion string
 
-	// ConnectTimeout bounds the making of a connection, handshake included.
-	// Default: 30 s.
+	// ConnectTimeout bounds the making of a connection, handshake included. A server that
+	// does not answer discover, with which revision 2026-07-28 begins, within a third of it
+	// is sent initialize. Default: 30 s.
 	ConnectTimeout time.Duration
-	// ProbeTimeout is how long the server may take to answer discover, with which
-	// revision 2026-07-28 begins, before initialize is tried. Default: a third of
-	// ConnectTimeout, or 10 s if that is none.
-	ProbeTimeout time.Duration
-	// InitializeFirst, if set, is what the clients of one server know of it together:
-	// that it wants initialize, with which the revisions before 2026-07-28 begin, and is
-	// not to be sent discover. A client learns from it before its first connection, sets
-	// it after each, and may share it. Default: each client finds out by itself.
-	InitializeFirst *atomic.Bool
 	// IdleTimeout is how long a call may go without an answer or progress.
 	// Default: 60 s.
 	IdleTimeout time.Duration
 	// CallTimeout bounds a call as a whole, whatever its progress.
 	// Default: 10 min.
 	CallTimeout time.Duration
-	// CloseTimeout is how long Close waits for handlers, such as Elicit, that
-	// do not return when their context ends. Default: 5 s.
-	CloseTimeout time.Duration
 
 	// HealthInterval is how long the server may be silent before it is asked for
 	// a sign of life, if nothing is asked of it otherwise. A server that leaves
@@ -156,45 +121,37 @@ type ClientOptions struct {
 	// MaxInFlight bounds the requests that wait for the server at one time;
 	// further ones wait for their turn. Default: 64.
 	MaxInFlight int
-	// MaxQueued bounds those that wait for their turn; further ones fail with a
-	// [*BusyError]. Default: 1,024.
+	// MaxQueued bounds those that wait for their turn; further ones fail with a [*BusyError],
+	// and so do those whose parameters would make more than 64 MiB wait. Where users share
+	// the client, see session.WithUser, requests are sent in turns, one of each user, who may
+	// have as many waiting, in number and bytes, as are left for the others: half of the queue
+	// alone, a third beside one other. Requests of no user can fill it. Default: 1,024.
 	MaxQueued int
-	// MaxQueuedBytes bounds the parameters of those together, in bytes. Default: 64 MiB.
-	MaxQueuedBytes int64
-	// User returns on whose behalf a request is made, if users share the client; "" if that is not known,
-	// which counts as one user, who may fill the queue. Requests that wait are sent in turns, one of each user, who
-	// may have as many waiting, in number and bytes, as are left for the others: half of the queue alone,
-	// a third beside one other. It must be quick, and safe for concurrent use. Default: no user is known.
-	User func(context.Context) string
 	// MaxTools bounds the server's list of tools. Default: 5,000.
 	MaxTools int
-	// MaxPages bounds the pages of each of the server's lists. Default: 1,000.
-	MaxPages int
-	// MaxCatalog bounds each of the lists in bytes. Default: 32 MiB.
-	MaxCatalog int64
 	// TrustAnnotations lets the client repeat a call of unknown outcome if the server
 	// annotates the tool as read-only or idempotent. Set it only for a trusted server.
 	TrustAnnotations bool
-	// SkipOutputCheck lets results pass that do not match the output schema of their
-	// tool. It is for callers that check that themselves.
-	SkipOutputCheck bool
 }
 
 const (
 	defaultConnectTimeout = 30 * time.Second
-	defaultProbeTimeout   = defaultConnectTimeout / 3
 	defaultIdleTimeout    = 60 * time.Second
 	defaultCallTimeout    = 10 * time.Minute
-	defaultCloseTimeout   = 5 * time.Second
 	defaultHealthInterval = time.Minute
 	defaultMaxInFlight    = 64
 	defaultMaxQueued      = 1_024
-	defaultMaxQueuedBytes = 64 << 20
 	defaultMaxTools       = 5_000
-	defaultMaxPages       = 1_000
-	defaultMaxCatalog     = 32 << 20
-	defaultSampleRounds   = 10
 	defaultMaxQuestions   = 16
+
+	// closeTimeout is how long Close waits for handlers, such as Elicit, that do not return
+	// when their context ends.
+	closeTimeout = 5 * time.Second
+	// maxQueuedBytes bounds the parameters of the requests that wait for their turn.
+	maxQueuedBytes = 64 << 20
+	// maxPages bounds the pages of each of the server's lists, and maxCatalog their bytes.
+	maxPages   = 1_000
+	maxCatalog = 32 << 20
 
 	// noTimeout is a limit of time that is none: one that is never over, and that can
 	// be added to a time without overflow.
@@ -213,32 +170,16 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	probe := time.Duration(defaultProbeTimeout)
-	if c.ConnectTimeout > 0 {
-		probe = c.ConnectTimeout / 3
-	}
 	setLimit(&c.ConnectTimeout, defaultConnectTimeout, noTimeout)
-	setLimit(&c.ProbeTimeout, probe, noTimeout)
 	setLimit(&c.IdleTimeout, defaultIdleTimeout, noTimeout)
 	setLimit(&c.CallTimeout, defaultCallTimeout, noTimeout)
-	setLimit(&c.CloseTimeout, defaultCloseTimeout, noTimeout)
 	if c.HealthInterval == 0 {
 		c.HealthInterval = defaultHealthInterval
 	}
 	setLimit(&c.MaxInFlight, defaultMaxInFlight, math.MaxInt)
 	setLimit(&c.MaxQueued, defaultMaxQueued, math.MaxInt)
-	setLimit(&c.MaxQueuedBytes, defaultMaxQueuedBytes, math.MaxInt64)
 	setLimit(&c.MaxTools, defaultMaxTools, math.MaxInt)
-	setLimit(&c.MaxPages, defaultMaxPages, math.MaxInt)
-	setLimit(&c.MaxCatalog, defaultMaxCatalog, math.MaxInt64)
-	setLimit(&c.MaxSampleRounds, defaultSampleRounds, math.MaxInt)
 	setLimit(&c.MaxQuestions, defaultMaxQuestions, math.MaxInt)
-	if c.User == nil {
-		c.User = func(context.Context) string { return "" }
-	}
-	if c.Cache == nil {
-		c.Cache = NewCache(defaultCacheBytes)
-	}
 	if c.LogLevel != "" {
 		if err := validLevel(c.LogLevel); err != nil {
 			c.Logger.Warn("mcp: the server will not be asked to log", "error", err)
@@ -246,6 +187,14 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 		}
 	}
 	return c
+}
+
+// probeTimeout is how long the server may take to answer discover.
+func (o *ClientOptions) probeTimeout() time.Duration {
+	if o.ConnectTimeout == noTimeout {
+		return defaultConnectTimeout / 3
+	}
+	return o.ConnectTimeout / 3
 }
 
 // setLimit sets a limit that is 0 to its default, and a negative one to none, a value
@@ -259,9 +208,8 @@ func setLimit[N ~int | ~int64](limit *N, standard, none N) {
 	}
 }
 
-// extensionTasks is the extension of revision 2026-07-28 that lets a server
+// protocol.ExtensionTasks is the extension of revision 2026-07-28 that lets a server
 // answer with a task.
-const extensionTasks = "io.modelcontextprotocol/tasks"
 
 // capabilities returns what the client declares: for revision 2026-07-28, which is modern,
 // or for the older ones.
@@ -285,7 +233,7 @@ func (c *Client) capabilities(modern bool) map[string]any {
 		}
 		caps["sampling"] = sampling
 	}
-	if c.declares(methodRoots) {
+	if c.declares(protocol.ListRoots) {
 		roots := set{}
 		if !modern {
 			roots["listChanged"] = true
@@ -302,7 +250,7 @@ func (c *Client) capabilities(modern bool) map[string]any {
 func (c *Client) extensions(modern bool) map[string]any {
 	extensions := make(map[string]any, len(c.opts.Extensions)+1)
 	if c.opts.Tasks && modern {
-		extensions[extensionTasks] = map[string]any{}
+		extensions[protocol.ExtensionTasks] = map[string]any{}
 	}
 	for name, settings := range c.opts.Extensions {
 		if settings == nil {
@@ -315,7 +263,7 @@ func (c *Client) extensions(modern bool) map[string]any {
 
 // isRequestMeta reports whether requestMeta writes the key.
 func isRequestMeta(key string) bool {
-	return key == sdk.MetaKeyProtocolVersion || key == sdk.MetaKeyClientInfo || key == sdk.MetaKeyClientCapabilities
+	return key == protocol.MetaVersion || key == protocol.MetaClient || key == protocol.MetaCapabilities
 }
 
 // requestMeta returns what revision 2026-07-28 wants in _meta of every request.
@@ -325,9 +273,9 @@ func (c *Client) requestMeta(version string) []byte {
 		key   string
 		value any
 	}{
-		{sdk.MetaKeyProtocolVersion, version},
-		{sdk.MetaKeyClientInfo, c.opts.Implementation},
-		{sdk.MetaKeyClientCapabilities, c.capabilities(true)},
+		{protocol.MetaVersion, version},
+		{protocol.MetaClient, c.opts.Implementation},
+		{protocol.MetaCapabilities, c.capabilities(true)},
 	} {
 		value, err := json.Marshal(member.value)
 		if err != nil {
@@ -341,7 +289,7 @@ func (c *Client) requestMeta(version string) []byte {
 // metaWith returns what requestMeta wrote for the life with other capabilities, if there are any. They are
 // the last of its members.
 func (l *life) metaWith(capabilities json.RawMessage) []byte {
-	const key = `"` + sdk.MetaKeyClientCapabilities + `":`
+	const key = `"` + protocol.MetaCapabilities + `":`
 	i := bytes.Index(l.meta, []byte(key))
 	if capabilities == nil || i < 0 {
 		return l.meta

@@ -29,7 +29,7 @@ func TestDeclaredCapabilities(t *testing.T) {
 			`{"elicitation":{"form":{},"url":{}}}`, `{"elicitation":{"form":{},"url":{}}}`},
 		{"a model", mcp.ClientOptions{Sample: sample}, `{"sampling":{}}`, `{"sampling":{}}`},
 		{"a model with tools", mcp.ClientOptions{Sample: sample, SampleTools: true}, `{"sampling":{"tools":{}}}`, `{"sampling":{"tools":{}}}`},
-		{"roots to come", mcp.ClientOptions{Roots: []*mcp.Root{}}, `{"roots":{"listChanged":true}}`, `{"roots":{}}`},
+		{"roots", mcp.ClientOptions{ListRoots: rootsAt()}, `{"roots":{"listChanged":true}}`, `{"roots":{}}`},
 		{"tasks", mcp.ClientOptions{Tasks: true}, `{}`, `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`},
 		{"an extension", mcp.ClientOptions{Extensions: map[string]map[string]any{"a.example/x": nil, "a.example/y": {"k": 1}}},
 			`{"extensions":{"a.example/x":{},"a.example/y":{"k":1}}}`, `{"extensions":{"a.example/x":{},"a.example/y":{"k":1}}}`},
@@ -55,7 +55,7 @@ func TestNoTimeLimit(t *testing.T) {
 		client mcp.ClientOptions
 		call   *mcp.CallToolOptions
 	}{
-		"client": {client: mcp.ClientOptions{ConnectTimeout: -1, ProbeTimeout: -1, IdleTimeout: -1, CallTimeout: -1, CloseTimeout: -1}},
+		"client": {client: mcp.ClientOptions{ConnectTimeout: -1, IdleTimeout: -1, CallTimeout: -1}},
 		"call":   {call: &mcp.CallToolOptions{IdleTimeout: -1, CallTimeout: -1}},
 	} {
 		runInBubble(t, name, func(t *testing.T) {
@@ -101,9 +101,9 @@ func TestNoRequestLimit(t *testing.T) {
 	}
 }
 
-// Negative numbers of tools, pages and bytes are no limits.
-func TestNoListLimit(t *testing.T) {
-	const pages, each = 1_100, 5
+// A negative number of tools is no limit.
+func TestNoToolLimit(t *testing.T) {
+	const pages, each = 2, 2_600
 	c := newClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"tools/list": func(c *mcptest.Call) {
 		var tools []string
 		for i := range each {
@@ -114,6 +114,6 @@ func TestNoListLimit(t *testing.T) {
 			next = fmt.Sprintf(`"%d"`, c.Number)
 		}
 		c.Result(page(next, tools...))
-	}}), &mcp.ClientOptions{MaxTools: -1, MaxPages: -1, MaxCatalog: -1})
+	}}), &mcp.ClientOptions{MaxTools: -1})
 	assert.Equal(t, len(assert.Value(c.Tools(t.Context()))(t)), pages*each, "tools")
 }

@@ -134,15 +134,6 @@ func TestOutputByRevision(t *testing.T) {
 	}
 }
 
-func TestSkipOutputCheck(t *testing.T) {
-	c := newClient(t, legacy(t, mcptest.Script{
-		"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
-		"tools/call": mcptest.Result(structured(`{}`)),
-	}), &mcp.ClientOptions{SkipOutputCheck: true})
-	wantTools(t, c, "t free")
-	mustCall(t, c, "t")
-}
-
 // What a schema refers to elsewhere is not asked for, neither by a client nor
 // for its dialect.
 func TestOutputSchemaFetchesNothing(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/fairqueue"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A request is one request of the client, which may be sent more than once.
@@ -136,7 +138,7 @@ func (c *Client) takeTurn(ctx context.Context, r *request) error {
 	if c.queue.TryEnter() {
 		return nil
 	}
-	full, err := c.queue.Enter(ctx, c.opts.User(ctx), r.size())
+	full, err := c.queue.Enter(ctx, onbehalf.Sharer(ctx), r.size())
 	switch {
 	case err == fairqueue.ErrFull:
 		return c.busyError(full)
@@ -153,7 +155,7 @@ func (c *Client) Busy(ctx context.Context, bytes int) error {
 	if c.transport == nil || c.closing.Err() != nil || c.queue.IsFree() {
 		return nil // the request itself says what else is wrong
 	}
-	if full := c.queue.Look(c.opts.User(ctx), int64(bytes)); full.Bound != "" {
+	if full := c.queue.Look(onbehalf.Sharer(ctx), int64(bytes)); full.Bound != "" {
 		return c.busyError(full)
 	}
 	return nil
@@ -217,7 +219,7 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 	out := append(make([]byte, 0, size), `{"_meta":{`...)
 	empty := len(out)
 	out = append(out, l.metaWith(r.capabilities)...)
-	if _, own := r.meta[metaLogLevel]; l.modern() && !own {
+	if _, own := r.meta[protocol.MetaLogLevel]; l.modern() && !own {
 		_, level := l.tap.client.level.get()
 		out = append(out, level...)
 	}
@@ -295,12 +297,12 @@ func (c *Client) explain(r *request, err error) error {
 // which has no ping, by server/discover.
 func (c *Client) Ping(ctx context.Context) error {
 	if err := c.enter(); err != nil {
-		return c.explain(&request{method: methodPing}, err)
+		return c.explain(&request{method: protocol.Ping}, err)
 	}
 	defer c.leave()
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
-		c.traceUnsent(ctx, &request{method: methodPing}, err)
+		c.traceUnsent(ctx, &request{method: protocol.Ping}, err)
 		return err
 	}
 	_, last, err := c.send(ctx, c.pingRequest(l))
@@ -312,18 +314,16 @@ func (c *Client) Ping(ctx context.Context) error {
 
 func (c *Client) pingRequest(l *life) *request {
 	r := &request{
-		method: methodPing,
+		method: protocol.Ping,
 		idle:   c.opts.IdleTimeout,
 		total:  c.opts.CallTimeout,
 		until:  time.Now().Add(c.opts.CallTimeout),
 	}
 	if l.modern() {
-		r.method = methodDiscover
+		r.method = protocol.Discover
 	}
 	return r
 }
-
-const methodPing = "ping"
 
 // A member is one member of a JSON object.
 type member struct {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -234,12 +234,11 @@ func TestQueueIsLeft(t *testing.T) {
 func TestQueueOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := make(chan struct{})
-		user := func(ctx context.Context) string { name, _ := ctx.Value(userKey{}).(string); return name }
 		c := newReady(t, legacy(t, mcptest.Script{"tools/call": held(turns, text("done"))}),
-			&mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, User: user, HealthInterval: -1})
+			&mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, HealthInterval: -1})
 		var served []string
 		enter := func(name string) {
-			ctx := context.WithValue(t.Context(), userKey{}, name)
+			ctx := onbehalf.With(t.Context(), name)
 			go func() {
 				assert.Is(t, errOf(c.CallTool(ctx, "slow", nil, nil)), nil)
 				served = append(served, name) // one at a time
@@ -249,7 +248,7 @@ func TestQueueOfUsers(t *testing.T) {
 		for _, name := range []string{"first", "ann", "ann", "ann", "ben"} {
 			enter(name)
 		}
-		ctx := context.WithValue(t.Context(), userKey{}, "ann")
+		ctx := onbehalf.With(t.Context(), "ann")
 		busy := assert.As[*mcp.BusyError](t, errOf(c.CallTool(ctx, "slow", nil, nil)), "a fourth call of ann's")
 		assert.Equal(t, busy.Bound, "user", "the bound")
 		assert.As[*mcp.BusyError](t, c.Busy(ctx, 0), "a look for ann")
@@ -266,16 +265,12 @@ func TestQueueOfUsers(t *testing.T) {
 // What waits is bounded in bytes as well.
 func TestQueueOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueuedBytes: 1000})
+		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		args := json.RawMessage(`{"a":"` + strings.Repeat("x", 600) + `"}`)
-		for range 2 { // one is sent, and one waits
-			go func() { _, _ = c.CallTool(ctx, "slow", args, nil) }()
-			synctest.Wait()
-		}
-		assert.Equal(t, assert.As[*mcp.BusyError](t, errOf(c.CallTool(ctx, "slow", args, nil))).Bound, "bytes", "the bound")
-		assert.As[*mcp.BusyError](t, c.Busy(ctx, len(args)), "a look with as many bytes")
+		go func() { _, _ = c.CallTool(ctx, "slow", nil, nil) }()
+		synctest.Wait()
+		assert.Equal(t, assert.As[*mcp.BusyError](t, c.Busy(ctx, 64<<20+1)).Bound, "bytes", "the bound")
 		assert.OK(t, c.Busy(ctx, 100), "a look with a few bytes")
 	})
 }

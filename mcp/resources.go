@@ -7,12 +7,8 @@ import (
 	"iter"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-)
 
-const (
-	methodListResources = "resources/list"
-	methodListTemplates = "resources/templates/list"
-	methodReadResource  = "resources/read"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // ErrResourceNotFound is wrapped by the error of [Client.ReadResource] if the server
@@ -25,7 +21,7 @@ func offersResources(l *life) bool {
 
 func resourceList() *list[Resource] {
 	return &list[Resource]{
-		method:  methodListResources,
+		method:  protocol.ListResources,
 		member:  "resources",
 		noun:    "resource",
 		offered: offersResources,
@@ -37,7 +33,7 @@ func resourceList() *list[Resource] {
 
 func templateList() *list[ResourceTemplate] {
 	return &list[ResourceTemplate]{
-		method:  methodListTemplates,
+		method:  protocol.ListTemplates,
 		member:  "resourceTemplates",
 		noun:    "resourceTemplate",
 		offered: offersResources,
@@ -49,7 +45,7 @@ func templateList() *list[ResourceTemplate] {
 
 // Resources yields the server's resources, in its order. Pages are read as they
 // are needed, each bounded by ctx and the client's limits; what a server of
-// revision 2026-07-28 allows to be kept comes from the [Cache]. A server without
+// revision 2026-07-28 allows to be kept comes from memory. A server without
 // resources is not asked.
 //
 // A resource that is none, without a URI for one, is left out and logged. The
@@ -66,17 +62,17 @@ func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTempl
 }
 
 // ReadResource reads a resource. What a server of revision 2026-07-28 allows to
-// be kept comes from the [Cache], unless the options say otherwise.
+// be kept comes from memory, unless the options say otherwise.
 //
 // The error is [ErrResourceNotFound] if the server has no such resource, and
 // otherwise as for [Client.CallTool].
 func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOptions) (*ReadResourceResult, error) {
 	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: methodReadResource}, err)
+		return nil, c.explain(&request{method: protocol.ReadResource}, err)
 	}
 	defer c.leave()
 	read := &resourceRead{}
-	read.begin(c, methodReadResource, opts, member{"uri", appendQuoted(nil, uri)})
+	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
 	read.fetch = c.fetch(&read.request)
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
@@ -92,8 +88,6 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 			}
 		}
 	}
-	read.fetch.begin()
-	defer read.fetch.end()
 	if err := read.run(ctx, read); err != nil {
 		if read.missing(err) {
 			err = &notFoundError{err}
@@ -128,12 +122,11 @@ func (r *resourceRead) decode(raw json.RawMessage, l *life) (need *inputRequired
 
 // missing reports whether a server says that it has no such resource.
 func (r *resourceRead) missing(err error) bool {
-	const code = -32002
 	var refused *ServerError
 	if !errors.As(err, &refused) {
 		return false
 	}
-	return refused.Err.Code == code || refused.Err.Code == jsonrpc.CodeInvalidParams && r.life != nil && r.life.modern()
+	return refused.Err.Code == protocol.CodeResourceNotFound || refused.Err.Code == jsonrpc.CodeInvalidParams && r.life != nil && r.life.modern()
 }
 
 // refusedParams reports whether a server did not like the parameters.
@@ -148,14 +141,9 @@ type notFoundError struct{ error }
 func (e *notFoundError) Unwrap() error        { return e.error }
 func (e *notFoundError) Is(target error) bool { return target == ErrResourceNotFound }
 
-const (
-	methodListPrompts = "prompts/list"
-	methodGetPrompt   = "prompts/get"
-)
-
 func promptList() *list[Prompt] {
 	return &list[Prompt]{
-		method:  methodListPrompts,
+		method:  protocol.ListPrompts,
 		member:  "prompts",
 		noun:    "prompt",
 		offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Prompts != nil },
@@ -176,7 +164,7 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 // [Client.CallTool].
 func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string, opts *RequestOptions) (*GetPromptResult, error) {
 	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: methodGetPrompt}, err)
+		return nil, c.explain(&request{method: protocol.GetPrompt}, err)
 	}
 	defer c.leave()
 	var arguments json.RawMessage
@@ -184,7 +172,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 		arguments, _ = json.Marshal(args) // strings always encode
 	}
 	get := &promptGet{}
-	get.begin(c, methodGetPrompt, opts, member{"name", appendQuoted(nil, name)}, member{"arguments", arguments})
+	get.begin(c, protocol.GetPrompt, opts, member{"name", appendQuoted(nil, name)}, member{"arguments", arguments})
 	if err := get.run(ctx, get); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // retireWait is how long requests in flight may take to be refused like the one
@@ -102,11 +102,11 @@ func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
 // speaksOther asks the server which revision it speaks, and reports whether it is
 // certainly not that of the life. A server that does not answer may do so later.
 func (c *Client) speaksOther(ctx context.Context, l *life) bool {
-	ctx, stop := context.WithTimeout(ctx, min(c.opts.ProbeTimeout, askPatience))
+	ctx, stop := context.WithTimeout(ctx, min(c.opts.probeTimeout(), askPatience))
 	defer stop()
 	var answer *JSONRPCError
 	if l.modern() {
-		result, err := c.aside(ctx, l, methodDiscover, l.meta)
+		result, err := c.aside(ctx, l, protocol.Discover, l.meta)
 		switch {
 		case err == nil:
 			return lacks(result, "supportedVersions", l.info.revision)
@@ -116,12 +116,12 @@ func (c *Client) speaksOther(ctx context.Context, l *life) bool {
 		doubtful, _ := l.doubts(err)
 		return doubtful
 	}
-	_, err := c.aside(ctx, l, methodPing, nil)
+	_, err := c.aside(ctx, l, protocol.Ping, nil)
 	if doubtful, _ := l.doubts(err); !doubtful || c.pinned() {
 		return false
 	}
 	// Not every older server knows a ping. What knows this is none.
-	_, err = c.aside(ctx, l, methodDiscover, c.requestMeta(Revision20260728))
+	_, err = c.aside(ctx, l, protocol.Discover, c.requestMeta(Revision20260728))
 	if err == nil || !errors.As(err, &answer) {
 		return err == nil
 	}
@@ -242,16 +242,6 @@ type era struct {
 	// patient is set when the server answered the probe after its time: the
 	// next attempts wait for it as long as there is time at all.
 	patient bool
-	// shared is what all clients of the server know of legacy; nil: there are no others.
-	shared *atomic.Bool
-}
-
-// newEra returns what is known before the first connection.
-func newEra(pinned string, shared *atomic.Bool) *era {
-	if pinned != "" {
-		return &era{pinned: pinned}
-	}
-	return &era{legacy: shared != nil && shared.Load(), shared: shared}
 }
 
 // version returns the revision with which to begin the next attempt.
@@ -268,22 +258,11 @@ func (e *era) version() string {
 // succeeded learns from a handshake that ended with the given revision.
 func (e *era) succeeded(version string) {
 	legacy := version < Revision20260728
-	*e = era{pinned: e.pinned, legacy: legacy, patient: e.patient && !legacy, shared: e.shared}
-	e.share()
-}
-
-// share tells the other clients.
-func (e *era) share() {
-	if e.shared != nil {
-		e.shared.Store(e.legacy)
-	}
+	*e = era{pinned: e.pinned, legacy: legacy, patient: e.patient && !legacy}
 }
 
 // forget is for a server that was replaced by another one.
-func (e *era) forget() {
-	*e = era{pinned: e.pinned, shared: e.shared}
-	e.share()
-}
+func (e *era) forget() { *e = era{pinned: e.pinned} }
 
 // failed learns from a handshake that was begun with the given revision and failed
 // with err. It reports whether another attempt makes sense at once, on a new

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -418,29 +417,6 @@ func TestEraForgotten(t *testing.T) {
 		ready(t, c)
 		wantCount(t, server, "server/discover", 2)
 	})
-}
-
-// TestInitializeFirstIsShared: what one client has learned spares the others the probe,
-// until the server turns out to be another one.
-func TestInitializeFirstIsShared(t *testing.T) {
-	shared := new(atomic.Bool)
-	opts := func() *mcp.ClientOptions { return &mcp.ClientOptions{InitializeFirst: shared} }
-	a := newAddress(t, newOldServer(t, rpcError(400, -32000, "")))
-	wantText(t, newClient(t, &a.HTTP, opts()), "old")
-	assert.True(t, shared.Load(), "got no news of a server that was initialized")
-	var probes atomic.Int32
-	spared := newOldServer(t, func(v *webRequest) {
-		if v.Method == "server/discover" {
-			probes.Add(1)
-		}
-		rpcError(400, -32000, "")(v)
-	})
-	a.server.Store(spared)
-	wantText(t, newClient(t, &a.HTTP, opts()), "old")
-	assert.Equal(t, probes.Load(), 0, "probes of a second client")
-	a.server.Store(newModernServer(t, rpcError(404, methodNotFound, "")))
-	wantText(t, newClient(t, &a.HTTP, opts()), "new")
-	assert.False(t, shared.Load(), "got no news of a server that was replaced")
 }
 
 // A server that knows nothing of the probe for the newest revision is reached

@@ -43,6 +43,10 @@ type SampleRequest struct {
 // with older servers, and with newer ones that still use it.
 var ErrRejected = errors.New("the user rejected the request")
 
+// maxSampleRounds bounds the rounds of tool use in one conversation that a server leads with
+// the model.
+const maxSampleRounds = 10
+
 // codeRejected answers a request that the user rejected.
 const codeRejected = -1
 
@@ -66,9 +70,6 @@ func (c *Client) sample(ctx context.Context, raw json.RawMessage, of *asked) (js
 	}
 	if err := c.mayTake(params); err != nil {
 		return nil, err
-	}
-	if limit := c.opts.MaxSampleTokens; limit > 0 {
-		params.MaxTokens = min(params.MaxTokens, limit)
 	}
 	// The handler may do with its request what it likes.
 	tools, mode := len(params.Tools) > 0, choiceOf(params)
@@ -114,8 +115,8 @@ func (c *Client) mayTake(params *SampleParams) error {
 		return err
 	case rounds > 0 && !c.opts.SampleTools:
 		return refused("tools in sampling were not declared")
-	case rounds > c.opts.MaxSampleRounds && choiceOf(params) != toolsNone:
-		return refused("more than %d rounds of tool use; go on with toolChoice none", c.opts.MaxSampleRounds)
+	case rounds > maxSampleRounds && choiceOf(params) != toolsNone:
+		return refused("more than %d rounds of tool use; go on with toolChoice none", maxSampleRounds)
 	}
 	return nil
 }

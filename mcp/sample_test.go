@@ -101,8 +101,7 @@ func TestSample(t *testing.T) {
 		"tools":[{"name":"f","description":"d","inputSchema":{"type":"object","x":12345678901234567890}}],"toolChoice":{"mode":"auto"}}`
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{
-			SampleTools:     true,
-			MaxSampleTokens: 100,
+			SampleTools: true,
 			Sample: func(_ context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 				assert.Equal(t, r.Server, "scripted", "server")
 				want := &mcp.SampleParams{
@@ -192,16 +191,16 @@ func TestSampleRefused(t *testing.T) {
 		{"use without name", withTools("", `{"role":"assistant","content":{"type":"tool_use","id":"1","input":{}}}`), false, "messages[0].content.name"},
 		{"use without input", withTools("", `{"role":"assistant","content":{"type":"tool_use","id":"1","name":"f"}}`), false, "messages[0].content.input"},
 		{"result without id", withTools("", uses("1"), `{"role":"user","content":{"type":"tool_result"}}`), false, "messages[1].content.toolUseId"},
-		{"too many rounds", withTools("", round(3)...), false, "more than 2 rounds"},
-		{"too many rounds, required", withTools(`,"toolChoice":{"mode":"required"}`, round(3)...), false, "more than 2 rounds"},
-		{"no tools left", withTools(`,"toolChoice":{"mode":"none"}`, round(3)...), false, ""},
-		{"rounds", withTools("", round(2)...), false, ""},
+		{"too many rounds", withTools("", round(11)...), false, "more than 10 rounds"},
+		{"too many rounds, required", withTools(`,"toolChoice":{"mode":"required"}`, round(11)...), false, "more than 10 rounds"},
+		{"no tools left", withTools(`,"toolChoice":{"mode":"none"}`, round(11)...), false, ""},
+		{"rounds", withTools("", round(10)...), false, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			everyRevision(t, func(t *testing.T, revision string) {
 				reached := false
 				got, err := granted(t, revision, planes()[0], &mcp.ClientOptions{
-					SampleTools: !test.plain, MaxSampleRounds: 2,
+					SampleTools: !test.plain,
 					Sample: func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 						reached = true
 						return sayHello(ctx, r)

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
@@ -21,9 +22,6 @@ import (
 // handled here.
 
 const (
-	methodElicit = "elicitation/create"
-	methodSample = "sampling/createMessage"
-	methodRoots  = "roots/list"
 	// maxServerRequests is how many requests of one server can be under way, and how many
 	// can come with one result.
 	maxServerRequests = 16
@@ -32,12 +30,12 @@ const (
 // declares reports whether the server was told that there is a handler for the method.
 func (c *Client) declares(method string) bool {
 	switch method {
-	case methodElicit:
+	case protocol.Elicit:
 		return c.opts.Elicit != nil || c.opts.ElicitURL != nil
-	case methodSample:
+	case protocol.Sample:
 		return c.opts.Sample != nil
-	case methodRoots:
-		return c.opts.Roots != nil || c.opts.ListRoots != nil
+	case protocol.ListRoots:
+		return c.opts.ListRoots != nil
 	}
 	return false
 }
@@ -51,11 +49,11 @@ func (c *Client) handleRequest(ctx context.Context, method string, params json.R
 	}
 	err = c.runHandler(method, func() error {
 		switch method {
-		case methodElicit:
+		case protocol.Elicit:
 			result, err = c.elicit(ctx, params, waits, of)
-		case methodSample:
+		case protocol.Sample:
 			result, err = c.sample(ctx, params, of)
-		case methodRoots:
+		case protocol.ListRoots:
 			result, err = c.listRoots(ctx)
 		}
 		return err
@@ -202,7 +200,7 @@ const (
 // errTooManyQuestions declines a question that is no elicitation.
 const errTooManyQuestions = refusal("too many questions")
 
-func isQuestion(method string) bool { return method == methodElicit || method == methodSample }
+func isQuestion(method string) bool { return method == protocol.Elicit || method == protocol.Sample }
 
 // asked counts the questions in the course of one request of a caller.
 type asked struct {
@@ -320,7 +318,7 @@ func (c *Client) declined(method string) {
 
 // declinedAnswer is the answer to a question that the user was not asked.
 func declinedAnswer(method string) (json.RawMessage, error) {
-	if method == methodElicit {
+	if method == protocol.Elicit {
 		return json.RawMessage(`{"action":"decline"}`), nil
 	}
 	return nil, errTooManyQuestions

@@ -132,7 +132,7 @@ func (c *Client) park(l *life) bool {
 // began publishes a new life.
 func (c *Client) began(l *life) {
 	if c.State().Connections > 0 {
-		c.opts.Cache.forgetAll(c, nil) // nobody announced what changed meanwhile
+		c.cache.forget(everything) // nobody announced what changed meanwhile
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -291,7 +291,7 @@ func (c *Client) endLife(l *life, err error) {
 		c.set(State{Phase: Connecting, Err: err})
 	}
 	c.sessionEnds(l, err)
-	l.close(err, c.opts.CloseTimeout)
+	l.close(err)
 }
 
 // rest waits for the time of the next attempt. A needed server is tried sooner;

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A writeLog is a connection that notes what is written to it and answers nothing.
@@ -56,7 +57,7 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 	}()
 	methods := []string{<-log.methods, <-log.methods}
 	slices.Sort(methods)
-	if want := []string{methodInitialize, methodDiscover}; !slices.Equal(methods, want) {
+	if want := []string{protocol.Initialize, protocol.Discover}; !slices.Equal(methods, want) {
 		t.Errorf("got the requests %q, want %q", methods, want)
 	}
 	cancel()

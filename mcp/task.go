@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A TaskStatus says how far a task is.
@@ -121,13 +122,13 @@ func (e *TaskError) Outcome() Outcome {
 // asked only if [ClientOptions].Tasks is set, one of revision 2025-11-25 only if
 // it offers tasks; else the error is [errors.ErrUnsupported].
 func (c *Client) ResumeTask(ctx context.Context, id string, opts *CallToolOptions) (*CallToolResult, error) {
-	l, err := c.enterTasks(ctx, methodGetTask, id)
+	l, err := c.enterTasks(ctx, protocol.GetTask, id)
 	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
 	call := &toolCall{}
-	call.beginCall(c, methodGetTask, opts)
+	call.beginCall(c, protocol.GetTask, opts)
 	if !l.modern() {
 		call.watch = c.tasks.join()
 		defer c.tasks.leave(call.watch)
@@ -141,11 +142,11 @@ func (c *Client) ResumeTask(ctx context.Context, id string, opts *CallToolOption
 // Task asks the server how far a task is. It is subject to the same conditions
 // as [Client.ResumeTask].
 func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
-	if _, err := c.enterTasks(ctx, methodGetTask, id); err != nil {
+	if _, err := c.enterTasks(ctx, protocol.GetTask, id); err != nil {
 		return nil, err
 	}
 	defer c.leave()
-	r := c.taskRequest(methodGetTask, id)
+	r := c.taskRequest(protocol.GetTask, id)
 	raw, l, err := c.send(ctx, r)
 	if err != nil {
 		return nil, err
@@ -162,15 +163,15 @@ func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
 // subject to the same conditions as [Client.ResumeTask]; a server of revision
 // 2025-11-25 must offer cancelling as well.
 func (c *Client) CancelTask(ctx context.Context, id string) error {
-	l, err := c.enterTasks(ctx, methodCancelTask, id)
+	l, err := c.enterTasks(ctx, protocol.CancelTask, id)
 	if err != nil {
 		return err
 	}
 	defer c.leave()
 	if !l.modern() && !l.info.tasks.cancel {
-		return c.noTasks(methodCancelTask, "the server does not offer it")
+		return c.noTasks(protocol.CancelTask, "the server does not offer it")
 	}
-	_, _, err = c.send(ctx, c.taskRequest(methodCancelTask, id))
+	_, _, err = c.send(ctx, c.taskRequest(protocol.CancelTask, id))
 	return err
 }
 
@@ -179,11 +180,11 @@ func (c *Client) CancelTask(ctx context.Context, id string) error {
 // and not every server of it; else the error is [errors.ErrUnsupported].
 func (c *Client) Tasks(ctx context.Context) iter.Seq2[*Task, error] {
 	return each(ctx, c, &list[Task]{
-		method:  methodListTasks,
+		method:  protocol.ListTasks,
 		member:  "tasks",
 		noun:    "task",
 		offered: func(l *life) bool { return l.info.tasks.list },
-		absent:  c.noTasks(methodListTasks, "the server does not offer it"),
+		absent:  c.noTasks(protocol.ListTasks, "the server does not offer it"),
 		decode: func(raw []byte, modern bool) (*Task, error) {
 			s, err := decodeTask(raw, modern)
 			if err != nil {
@@ -194,14 +195,6 @@ func (c *Client) Tasks(ctx context.Context) iter.Seq2[*Task, error] {
 		key: func(t *Task) string { return t.ID },
 	})
 }
-
-const (
-	methodGetTask    = "tasks/get"
-	methodTaskResult = "tasks/result"
-	methodUpdateTask = "tasks/update"
-	methodCancelTask = "tasks/cancel"
-	methodListTasks  = "tasks/list"
-)
 
 // taskRequest returns a request about a task, or about all of them.
 func (c *Client) taskRequest(method, id string) *request {
@@ -249,7 +242,7 @@ func (c *Client) noTasks(method, why string) error {
 // declaresTasks reports whether a server of revision 2026-07-28 is told that it
 // may answer with a task.
 func (c *Client) declaresTasks() bool {
-	_, by := c.opts.Extensions[extensionTasks]
+	_, by := c.opts.Extensions[protocol.ExtensionTasks]
 	return c.opts.Tasks || by
 }
 

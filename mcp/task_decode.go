@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // maxTaskID bounds the id of a task in bytes. It has to fit a header field.
@@ -183,13 +184,12 @@ func decodeTaskAbilities(result []byte) taskAbilities {
 	}
 }
 
-// metaRelatedTask says in _meta which task a message belongs to.
-const metaRelatedTask = "io.modelcontextprotocol/related-task"
+// protocol.MetaTask says in _meta which task a message belongs to.
 
 // relate makes the answer to a request of the server belong to the task to which
 // the request does, if it does to any. That is what revision 2025-11-25 wants.
 func relate(result, params json.RawMessage) json.RawMessage {
-	task := memberOf(params, "_meta", metaRelatedTask)
+	task := memberOf(params, "_meta", protocol.MetaTask)
 	if task == nil || len(result) == 0 || result[0] != '{' {
 		return result
 	}
@@ -200,12 +200,12 @@ func relate(result, params json.RawMessage) json.RawMessage {
 			continue
 		}
 		for key, value := range jsonscan.Fields(value) {
-			if string(key) != metaRelatedTask {
+			if string(key) != protocol.MetaTask {
 				meta = append(meta, member{string(key), value})
 			}
 		}
 	}
-	meta = append(meta, member{metaRelatedTask, task})
+	meta = append(meta, member{protocol.MetaTask, task})
 	return object(append(members, member{"_meta", object(meta...)})...)
 }
 

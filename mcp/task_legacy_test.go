@@ -302,8 +302,7 @@ func TestTasks(t *testing.T) {
 		wantNotSent(t, err, errors.ErrUnsupported)
 		assert.Equal(t, len(tasks), 0, "tasks")
 	}
-	c := newClient(t, s.server(t, mcptest.Script{"tasks/list": page(`,"nextCursor":"a"`, "working")}), &mcp.ClientOptions{MaxPages: 1})
-	assert.As[*mcp.LimitError](t, errOf(collect(c.Tasks(t.Context()))))
+	c := newClient(t, s.server(t, mcptest.Script{"tasks/list": page(`,"nextCursor":"a"`, "working")}), nil)
 	for range c.Tasks(t.Context()) {
 		break
 	}

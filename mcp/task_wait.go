@@ -8,7 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 const (
@@ -24,8 +27,6 @@ const (
 	maxTaskInputs = maxInputRounds * maxServerRequests
 	// maxInputKey bounds the ids of what it asks for, since they are kept.
 	maxInputKey = 4096
-	// codeInvalidParams is how a server says that it does not know a task.
-	codeInvalidParams = -32602
 )
 
 // offerTask makes a call a task if the server is of revision 2025-11-25 and
@@ -253,7 +254,7 @@ func (w *taskWait) send(ctx context.Context, r *request) (json.RawMessage, *life
 
 // poll asks how far the task is. The state is nil if the answer was lost.
 func (w *taskWait) poll(ctx context.Context) (*taskState, *life, error) {
-	r := w.request(methodGetTask)
+	r := w.request(protocol.GetTask)
 	raw, l, err := w.send(ctx, r)
 	w.polled = time.Now()
 	if err != nil {
@@ -275,7 +276,7 @@ func (w *taskWait) survive(ctx context.Context, err error) error {
 	}
 	if OutcomeOf(err) == Answered {
 		var refused *ServerError
-		w.gone = errors.As(err, &refused) && refused.Err.Code == codeInvalidParams
+		w.gone = errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams // it does not know the task
 		return err
 	}
 	w.failures++
@@ -298,9 +299,9 @@ func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done boo
 	case s.Status == TaskFailed && s.failure == nil:
 		return false, errors.New("the task failed, and the server does not say why")
 	case s.Status == TaskFailed:
-		return false, &ServerError{Server: w.call.client.name, Method: methodCallTool, Err: s.failure}
+		return false, &ServerError{Server: w.call.client.name, Method: protocol.CallTool, Err: s.failure}
 	}
-	r := w.request(methodGetTask)
+	r := w.request(protocol.GetTask)
 	switch {
 	case s.result == nil:
 		err = errMissing
@@ -332,7 +333,7 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 	if w.hasty && !ended {
 		return false, nil
 	}
-	r := w.request(methodTaskResult)
+	r := w.request(protocol.TaskResult)
 	r.idle = r.total
 	raw, l, err := w.send(ctx, r)
 	if err != nil {
@@ -371,13 +372,13 @@ func (w *taskWait) respond(ctx context.Context, s *taskState, l *life) error {
 		}
 		if err != nil {
 			w.helpless = true
-			return c.explain(w.request(methodGetTask), WithOutcome(err, Answered))
+			return c.explain(w.request(protocol.GetTask), WithOutcome(err, Answered))
 		}
 	}
 	if w.pending == nil {
 		return w.refused // it asks again for what it did not take
 	}
-	r := w.request(methodUpdateTask)
+	r := w.request(protocol.UpdateTask)
 	r.params[1] = member{"inputResponses", w.pending}
 	_, _, err := w.send(ctx, r)
 	if err != nil && OutcomeOf(err) != Answered {
@@ -423,7 +424,7 @@ func (c *Client) abandonTask(id string) {
 		return
 	}
 	l.tap.goes(func() {
-		r := c.taskRequest(methodCancelTask, id)
+		r := c.taskRequest(protocol.CancelTask, id)
 		r.idle, r.total, r.until = cancelTimeout, cancelTimeout, time.Now().Add(cancelTimeout)
 		_, _ = c.sendOnce(l.alive, l, r, &flight{})
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // maxListings is how often a list is read again because the server announced a
@@ -52,11 +53,11 @@ type knownTool struct {
 // beyond a limit of [ClientOptions], or goes round in circles, is an error.
 func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: methodListTools}, err)
+		return nil, c.explain(&request{method: protocol.ListTools}, err)
 	}
 	defer c.leave()
 	if _, err := c.acquire(ctx, nil); err != nil {
-		c.traceUnsent(ctx, &request{method: methodListTools}, err)
+		c.traceUnsent(ctx, &request{method: protocol.ListTools}, err)
 		return nil, err
 	}
 	begun, tools, ok := c.goodTools()
@@ -122,7 +123,7 @@ func (c *Client) spaceOut(ctx context.Context) error {
 	case <-timer.C:
 	case <-c.closing.Done(): // as the next step finds
 	case <-ctx.Done():
-		return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", c.name, methodListTools, ctx.Err()), NotSent)
+		return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", c.name, protocol.ListTools, ctx.Err()), NotSent)
 	}
 	return nil
 }
@@ -201,13 +202,10 @@ func (c *Client) knownTool(name string) knownTool {
 
 // forgetTools makes the next [Client.Tools] read the list again, from the server.
 func (c *Client) forgetTools() {
-	c.opts.Cache.forget(c, topic{method: methodListTools})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tools.version = 0
 }
-
-const methodListTools = "tools/list"
 
 // toolPages reads the list of tools, and notes which of them can be tasks. Tools that say
 // nothing of that are not noted.
@@ -215,7 +213,7 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 	return &pager[Tool]{
 		client: c,
 		list: &list[Tool]{
-			method:  methodListTools,
+			method:  protocol.ListTools,
 			member:  "tools",
 			noun:    "tool",
 			offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Tools != nil },
@@ -226,9 +224,8 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 				}
 				return t, err
 			},
-			key:    func(t *Tool) string { return t.Name },
-			cached: true,
-			max:    c.opts.MaxTools,
+			key: func(t *Tool) string { return t.Name },
+			max: c.opts.MaxTools,
 		},
 		until: time.Now().Add(c.opts.CallTimeout),
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // A Tracer observes the requests and notifications between a client and its server, in
@@ -263,7 +264,7 @@ func (r *RequestInfo) departs(l *life, opts *CallOptions) {
 
 // taken reports whether a key of _meta is not the tracer's to set.
 func (r *RequestInfo) taken(key string) bool {
-	if key == "progressToken" || isRequestMeta(key) || key == metaLogLevel {
+	if key == "progressToken" || isRequestMeta(key) || key == protocol.MetaLogLevel {
 		return true
 	}
 	for _, m := range r.meta {
@@ -382,7 +383,7 @@ func (t *tap) endRequest(o *openTrace, id int64, result json.RawMessage, err err
 	}
 	if version, ok := jsonscan.String(memberOf(result, "protocolVersion")); ok {
 		o.info.Connection.ProtocolVersion = version
-	} else if o.info.Method == methodDiscover && err == nil {
+	} else if o.info.Method == protocol.Discover && err == nil {
 		o.info.Connection.ProtocolVersion = Revision20260728
 	}
 	o.end(result, t.handshakeError(err))

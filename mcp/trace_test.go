@@ -156,12 +156,12 @@ func TestTracerSeesOlderServer(t *testing.T) {
 		assert.Fails(t, errOf(c.Ask("sampling/createMessage", `{}`)), "there is a model")
 		assert.Is(t, errOf(c.Ask("ping", `{}`)), nil)
 		c.Result(`{"content":[],"isError":true}`)
-	}}), &mcp.ClientOptions{Tracer: n, Roots: []*mcp.Root{}, Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	}}), &mcp.ClientOptions{Tracer: n, ListRoots: rootsAt(), Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		inside = ctx.Value(noteKey{})
 		return accept(map[string]any{}), nil
 	}})
 	mustCall(t, c, "x")
-	assert.OK(t, c.SetRoots(t.Context(), nil))
+	assert.OK(t, c.RootsChanged(t.Context()))
 	server.Await("notifications/roots/list_changed", 1)
 	n.closed(t, c)
 	// The roots that change while a connection is being made may be told of twice, of which

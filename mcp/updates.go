@@ -8,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -138,7 +137,7 @@ func (s *topics) tell(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.watchers {
-		if uri != w.uri && !strings.HasPrefix(uri, strings.TrimSuffix(w.uri, "/")+"/") {
+		if !partOf(uri, w.uri) {
 			continue
 		}
 		news := uri

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -148,7 +149,7 @@ func around(do func(context.Context, *registry.Call, registry.Handler) (*mcp.Cal
 
 // newClient returns a client without limits of time, which is closed at the end of the test.
 func newClient(t testing.TB, name string, to mcp.Transport) *mcp.Client {
-	c := mcp.NewClient(name, to, &mcp.ClientOptions{ConnectTimeout: -1, ProbeTimeout: -1, IdleTimeout: -1, CallTimeout: -1})
+	c := mcp.NewClient(name, to, &mcp.ClientOptions{ConnectTimeout: time.Hour, IdleTimeout: -1, CallTimeout: -1})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -74,7 +74,7 @@ func patient(tr mcp.Transport) mcp.Transport {
 // newClient returns a client that waits for its server on a busy machine.
 func newClient(t *testing.T, tr mcp.Transport, o mcp.ClientOptions) *mcp.Client {
 	t.Helper()
-	o.ConnectTimeout, o.ProbeTimeout = tooLong, tooLong
+	o.ConnectTimeout = tooLong
 	c := mcp.NewClient("server", patient(tr), &o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

@@ -65,7 +65,9 @@ func talk(ctx context.Context, server string, asks bool, revision string) error 
 		Elicit:    fillIn,
 		ElicitURL: visit,
 		Sample:    complete,
-		Roots:     []*mcp.Root{{URI: "file:///srv/notes", Name: "notes"}},
+		ListRoots: func(context.Context) ([]*mcp.Root, error) {
+			return []*mcp.Root{{URI: "file:///srv/notes", Name: "notes"}}, nil
+		},
 
 		Tasks:    true,
 		LogLevel: "info",

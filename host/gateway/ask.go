@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -49,7 +50,7 @@ func Prepare(o *host.Options) {
 		case !j.peer.can.form:
 			return nil, cannot("elicitation")
 		}
-		return askAs[mcp.ElicitResult](ctx, j, "elicitation/create", r.Params)
+		return askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, r.Params)
 	}
 	c.ElicitURL = func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 		j := jobOf(ctx)
@@ -62,7 +63,7 @@ func Prepare(o *host.Options) {
 			return nil, cannot("elicitation of URLs")
 		}
 		id := newID() // servers may have one id for the pages of several clients
-		res, err := askAs[mcp.ElicitResult](ctx, j, "elicitation/create", &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
+		res, err := askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
 		if s := j.peer.session; err == nil && res.Action == "accept" && s != nil {
 			s.awaitVisit(r.Completed, id)
 		}
@@ -76,15 +77,15 @@ func Prepare(o *host.Options) {
 		case listRoots != nil:
 			return listRoots(ctx)
 		default:
-			return nil, nil // those of the host
+			return nil, nil
 		}
 		res, err := askAs[struct {
 			Roots []*mcp.Root `json:"roots"`
-		}](ctx, j, "roots/list", struct{}{})
+		}](ctx, j, protocol.ListRoots, struct{}{})
 		if err != nil {
 			return nil, err
 		}
-		return append([]*mcp.Root{}, res.Roots...), nil // which may be none
+		return res.Roots, nil
 	}
 	tools := c.SampleTools
 	c.SampleTools = true
@@ -101,7 +102,7 @@ func Prepare(o *host.Options) {
 		case wantsTools && !j.peer.can.samplingTools:
 			return nil, cannot("sampling with tools")
 		}
-		return askAs[mcp.SampleResult](ctx, j, "sampling/createMessage", r.Params)
+		return askAs[mcp.SampleResult](ctx, j, protocol.Sample, r.Params)
 	}
 }
 
@@ -118,7 +119,7 @@ func Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, e
 	case !j.peer.can.form || params.Mode != "" && params.Mode != "form":
 		return nil, cannot("elicitation")
 	}
-	return askAs[mcp.ElicitResult](ctx, j, "elicitation/create", params)
+	return askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, params)
 }
 
 // noCause is what a server is told whose request cannot be given to a client.

@@ -163,12 +163,22 @@ func TestElicitationCells(t *testing.T) {
 	}
 }
 
+// rootsAt returns a handler for roots/list with these URIs.
+func rootsAt(uris ...string) func(context.Context) ([]*mcp.Root, error) {
+	return func(context.Context) (roots []*mcp.Root, err error) {
+		for _, uri := range uris {
+			roots = append(roots, &mcp.Root{URI: uri})
+		}
+		return roots, nil
+	}
+}
+
 // A server that asks for roots in the course of a call gets those of the client that made it, whatever the revisions;
 // those of the host if the client has none.
 func TestRootsCells(t *testing.T) {
 	for _, serverModern := range []bool{false, true} {
 		ho := &host.Options{StateDir: host.NoState, OpenWait: -1}
-		ho.Client.Roots = []*mcp.Root{{URI: "file:///host"}}
+		ho.Client.ListRoots = rootsAt("file:///host")
 		s := new(site).open(t, ho, nil, "asking", newAskingServer(t, serverModern))
 		for _, revision := range both {
 			var all sync.WaitGroup
@@ -176,10 +186,10 @@ func TestRootsCells(t *testing.T) {
 				want, o := "file:///host", &mcp.ClientOptions{}
 				switch i % 3 {
 				case 0:
-					want, o.Roots = "", []*mcp.Root{}
+					want, o.ListRoots = "", rootsAt()
 				case 1:
 					want = fmt.Sprintf("file:///user/%d file:///common", i)
-					o.Roots = []*mcp.Root{{URI: fmt.Sprintf("file:///user/%d", i)}, {URI: "file:///common"}}
+					o.ListRoots = rootsAt(fmt.Sprintf("file:///user/%d", i), "file:///common")
 				case 2:
 					if serverModern && revision == mcp.Revision20260728 {
 						want = "does not declare" // which such a client is told

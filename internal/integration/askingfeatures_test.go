@@ -139,10 +139,11 @@ func roots(tool string) func(*testing.T, *peer) {
 // keeps them learns that they changed, and asks for them in its own time.
 func changedRoots(tool string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		before := []*mcp.Root{{URI: "file:///srv/one", Name: "one"}}
-		assert.OK(t, p.SetRoots(ctxFor(t), append(before, &mcp.Root{URI: "file:///srv/two", Name: "two"})))
+		p.user.work("two")
+		assert.OK(t, p.RootsChanged(ctxFor(t)))
 		eventually(t, "the new root", func() bool { return strings.Contains(text(p.tool(t, tool, `{}`, nil)), "file:///srv/two") })
-		assert.OK(t, p.SetRoots(ctxFor(t), before))
+		p.user.work()
+		assert.OK(t, p.RootsChanged(ctxFor(t)))
 		eventually(t, "the root to go", func() bool { return !strings.Contains(text(p.tool(t, tool, `{}`, nil)), "file:///srv/two") })
 	}
 }

@@ -146,7 +146,7 @@ func (p *peer) another(t *testing.T, change func(*mcp.ClientOptions)) *mcp.Clien
 		Elicit:    p.user.fillIn,
 		ElicitURL: p.user.visit,
 		Sample:    p.user.sample,
-		Roots:     []*mcp.Root{{URI: "file:///srv/one", Name: "one"}},
+		ListRoots: p.user.roots,
 		Tasks:     true,
 		LogLevel:  "debug",
 		Log:       p.user.read,
@@ -190,12 +190,29 @@ type user struct {
 	logs   []*mcp.LogMessage
 	lines  []string
 	filled map[string]any // the next answers
+	folder []string       // of the roots beside one
 }
 
 func (u *user) forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.forms, u.pages, u.talks, u.logs, u.lines, u.filled = nil, nil, nil, nil, nil, nil
+}
+
+// work sets the roots, beside that of the folder one.
+func (u *user) work(folders ...string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.folder = folders
+}
+
+func (u *user) roots(context.Context) (roots []*mcp.Root, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, name := range append([]string{"one"}, u.folder...) {
+		roots = append(roots, &mcp.Root{URI: "file:///srv/" + name, Name: name})
+	}
+	return roots, nil
 }
 
 // fill says what to answer to forms from now on.

@@ -28,17 +28,7 @@ type Origin struct {
 	ended   bool
 	forget  time.Time // when what was learned is forgotten
 
-	initializeFirst, noStream atomic.Bool
-}
-
-// InitializeFirst returns where it stands that the server wants initialize first, see
-// mcp.ClientOptions; nil for the nil Origin.
-func (o *Origin) InitializeFirst() *atomic.Bool {
-	if o == nil {
-		return nil
-	}
-	o.refresh()
-	return &o.initializeFirst
+	noStream atomic.Bool
 }
 
 // NoStream returns where it stands that the server has no listening stream, see
@@ -57,7 +47,6 @@ func (o *Origin) refresh() {
 	defer o.mu.Unlock()
 	if now := time.Now(); now.After(o.forget) {
 		o.forget = now.Add(learnedFor)
-		o.initializeFirst.Store(false)
 		o.noStream.Store(false)
 	}
 }

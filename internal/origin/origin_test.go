@@ -79,16 +79,12 @@ func TestOriginForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o Origin
 		o.NoStream().Store(true)
-		o.InitializeFirst().Store(true)
-		if !o.NoStream().Load() || !o.InitializeFirst().Load() {
+		if !o.NoStream().Load() {
 			t.Error("got nothing of what was learned just now")
 		}
 		time.Sleep(learnedFor + 1)
 		if o.NoStream().Load() {
 			t.Error("got that there is no stream, want it forgotten")
-		}
-		if o.InitializeFirst().Load() {
-			t.Error("got that initialize comes first, want it forgotten")
 		}
 	})
 }
@@ -100,8 +96,5 @@ func TestNilOriginSharesNothing(t *testing.T) {
 	}
 	if got := o.NoStream(); got != nil {
 		t.Errorf("got %v of streams, want nil", got)
-	}
-	if got := o.InitializeFirst(); got != nil {
-		t.Errorf("got %v of initialize, want nil", got)
 	}
 }

@@ -204,7 +204,9 @@ var ironclaw = []row{
 		opts := fakes(fakeServers{"s": server})
 		logged := make(chan string, 1)
 		opts.Client = mcp.ClientOptions{
-			Roots:  []*mcp.Root{{URI: "file:///home/ann/app"}},
+			ListRoots: func(context.Context) ([]*mcp.Root, error) {
+				return []*mcp.Root{{URI: "file:///home/ann/app"}}, nil
+			},
 			Sample: func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return ironclawSample(), nil },
 			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: "decline"}, nil

@@ -132,8 +132,8 @@ func (c *cell) fillPlan() (calls int) {
 // the world's transport.
 func (c *cell) options() *mcp.ClientOptions {
 	opts := &mcp.ClientOptions{
-		ConnectTimeout: 3 * time.Second, ProbeTimeout: 2 * time.Second,
-		IdleTimeout: time.Second, CallTimeout: 2 * time.Second, CloseTimeout: 500 * time.Millisecond,
+		ConnectTimeout: 6 * time.Second,
+		IdleTimeout: time.Second, CallTimeout: 2 * time.Second,
 	}
 	if c.row.harmless {
 		opts.IdleTimeout, opts.CallTimeout = patientTime, patientTime

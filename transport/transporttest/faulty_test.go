@@ -92,7 +92,7 @@ func echo(ctx context.Context, c *mcp.Client, text string) (string, error) {
 // faultyClient returns a client whose transport has faults.
 func faultyClient(t *testing.T, way faultyWay, fault transporttest.Fault) *mcp.Client {
 	t.Helper()
-	c := mcp.NewClient("faulty", transporttest.Faulty(t, way.recipe(t), fault), &mcp.ClientOptions{ConnectTimeout: tooLong, ProbeTimeout: tooLong})
+	c := mcp.NewClient("faulty", transporttest.Faulty(t, way.recipe(t), fault), &mcp.ClientOptions{ConnectTimeout: tooLong})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -1,0 +1,80 @@
+// Package protocol has the names of the Model Context Protocol: its revisions, its methods and
+// notifications, and the members of _meta that it reserves.
+package protocol
+
+// Revisions of the protocol.
+const (
+	Revision20241105 = "2024-11-05"
+	Revision20250326 = "2025-03-26"
+	Revision20250618 = "2025-06-18" // the first with structured content
+	Revision20251125 = "2025-11-25" // the newest with the initialize handshake
+	Revision20260728 = "2026-07-28" // the stateless one, found by server/discover
+)
+
+// Requests of a client.
+const (
+	Initialize    = "initialize"
+	Discover      = "server/discover"
+	Ping          = "ping"
+	ListTools     = "tools/list"
+	CallTool      = "tools/call"
+	ListResources = "resources/list"
+	ListTemplates = "resources/templates/list"
+	ReadResource  = "resources/read"
+	Subscribe     = "resources/subscribe"
+	Unsubscribe   = "resources/unsubscribe"
+	ListPrompts   = "prompts/list"
+	GetPrompt     = "prompts/get"
+	Complete      = "completion/complete"
+	SetLogLevel   = "logging/setLevel"
+	Listen        = "subscriptions/listen"
+	GetTask       = "tasks/get"
+	TaskResult    = "tasks/result"
+	UpdateTask    = "tasks/update"
+	CancelTask    = "tasks/cancel"
+	ListTasks     = "tasks/list"
+)
+
+// Requests of a server. In revision 2026-07-28 they come with a result.
+const (
+	Elicit    = "elicitation/create"
+	Sample    = "sampling/createMessage"
+	ListRoots = "roots/list"
+)
+
+// Notifications.
+const (
+	NoteInitialized      = "notifications/initialized"
+	NoteCancelled        = "notifications/cancelled"
+	NoteProgress         = "notifications/progress"
+	NoteMessage          = "notifications/message"
+	NoteToolsChanged     = "notifications/tools/list_changed"
+	NoteResourcesChanged = "notifications/resources/list_changed"
+	NotePromptsChanged   = "notifications/prompts/list_changed"
+	NoteRootsChanged     = "notifications/roots/list_changed"
+	NoteResourceUpdated  = "notifications/resources/updated"
+	NoteAcknowledged     = "notifications/subscriptions/acknowledged"
+	NoteElicited         = "notifications/elicitation/complete"
+	NoteTaskStatus       = "notifications/tasks/status"
+)
+
+// Members of _meta.
+const (
+	MetaVersion      = "io.modelcontextprotocol/protocolVersion"
+	MetaClient       = "io.modelcontextprotocol/clientInfo"
+	MetaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	MetaServer       = "io.modelcontextprotocol/serverInfo"
+	MetaLogLevel     = "io.modelcontextprotocol/logLevel"
+	MetaSubscription = "io.modelcontextprotocol/subscriptionId"
+	MetaTask         = "io.modelcontextprotocol/related-task"
+)
+
+// ExtensionTasks is the extension of revision 2026-07-28 that lets a server answer with a task.
+const ExtensionTasks = "io.modelcontextprotocol/tasks"
+
+// Codes of errors that the protocol adds to those of JSON-RPC.
+const (
+	CodeResourceNotFound = -32002 // before revision 2026-07-28
+	CodeURLRequired      = -32042 // revision 2025-11-25: a page is to be visited first
+	CodeHeaderMismatch   = -32020
+)
