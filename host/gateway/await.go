@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // openAfter is after what time of silence the answer to a request becomes a stream, which a client
@@ -25,7 +26,7 @@ type clock struct {
 func (r *request) clock(j *job, opens bool) *clock {
 	now := time.Now()
 	c := &clock{job: j}
-	if within := r.peer.answerWithin(); within > 0 && r.method == "tools/call" {
+	if within := r.peer.answerWithin(); within > 0 && r.method == protocol.CallTool {
 		c.limit = now.Add(within)
 	}
 	if opens {
@@ -121,7 +122,7 @@ func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer mess
 
 // leave ends the wait of a request for a job, and the job too unless that is a task.
 func (r *request) leave(j *job) {
-	if r.method == "tasks/result" {
+	if r.method == protocol.TaskResult {
 		j.detach(r.out)
 		return
 	}
@@ -132,7 +133,7 @@ func (r *request) leave(j *job) {
 // outcome returns the answer to a request whose job has ended, and its HTTP status.
 func (r *request) outcome(j *job) (answer message.Message, status int) {
 	result := j.result
-	if r.method != "tasks/result" {
+	if r.method != protocol.TaskResult {
 		r.gateway.unpark(j)
 	} else if j.err == nil { // a task can be asked for its result again
 		result = withRelatedTask(result, j.id)
@@ -233,7 +234,7 @@ func (x *exchange) batch(body []byte) {
 	if s == nil {
 		return
 	}
-	if s.peer.revision != "2025-03-26" {
+	if s.peer.revision != protocol.Revision20250326 {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no batches", s.peer.revision))
 		return
 	}

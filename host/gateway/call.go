@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -65,7 +66,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 		return r.complete2026(result), nil
 	})
 	j.tool = call.known
-	if task := r.params.Task; message.IsObject(task) && r.peer.revision == mcp.Revision20251125 {
+	if task := r.params.Task; message.IsObject(task) && r.peer.revision == protocol.Revision20251125 {
 		result, err := r.beginTask(j, task)
 		return nil, result, err
 	}
@@ -157,7 +158,7 @@ func (r *request) logs(j *job) func(*mcp.LogMessage) {
 		if p.modern() && !atLeast(m.Level, p.level) || !p.modern() && !p.session.wants(m.Level) {
 			return
 		}
-		j.send(message.Notification("notifications/message", struct {
+		j.send(message.Notification(protocol.NoteMessage, struct {
 			Level  mcp.LoggingLevel `json:"level"`
 			Logger string           `json:"logger,omitempty"`
 			Data   json.RawMessage  `json:"data"`

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -264,7 +265,7 @@ func (v shown) listOptions() *content.ListOptions {
 
 // listContent answers the lists of resources, resource templates and prompts.
 func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
-	kind := map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"}[r.method]
+	kind := map[string]string{protocol.ListResources: "resources", protocol.ListTemplates: "resourceTemplates", protocol.ListPrompts: "prompts"}[r.method]
 	var items []json.RawMessage
 	var err error
 	if r.peer.view.server != "" {
@@ -320,11 +321,11 @@ func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 		return nil
 	}
 	switch r.method {
-	case "prompts/list":
+	case protocol.ListPrompts:
 		for _, p := range c.Prompts(ctx, o).Items {
 			items = append(items, message.WithMember(message.Marshal(p.Prompt), "name", message.Quoted(p.Name)))
 		}
-	case "resources/list":
+	case protocol.ListResources:
 		for _, res := range c.Resources(ctx, o).Items {
 			item := message.WithMember(message.Marshal(res.Resource), "name", message.Quoted(res.Name))
 			items = append(items, message.WithMember(item, "uri", message.Quoted(res.Address)))

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -80,7 +81,7 @@ func (a asker) HasForms() bool { return a.peer.can.form }
 func (a asker) HasPages() bool { return a.peer.can.url && a.Link("/") != "" }
 
 func (a asker) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return askAs[mcp.ElicitResult](ctx, a.job, "elicitation/create", params)
+	return askAs[mcp.ElicitResult](ctx, a.job, protocol.Elicit, params)
 }
 
 func (a asker) Link(path string) string {
@@ -97,8 +98,8 @@ func (a asker) Link(path string) string {
 }
 
 func (a asker) Visited(e *pages.Errand) {
-	if a.peer.revision == mcp.Revision20251125 {
-		a.send(message.Notification("notifications/elicitation/complete", map[string]string{"elicitationId": e.ID()}, ""))
+	if a.peer.revision == protocol.Revision20251125 {
+		a.send(message.Notification(protocol.NoteElicited, map[string]string{"elicitationId": e.ID()}, ""))
 	}
 }
 
@@ -187,7 +188,7 @@ func (r *request) withHelp(result json.RawMessage, err error) (json.RawMessage, 
 		return result, nil
 	case errors.As(err, new(*registry.ApprovalRequiredError)):
 		key = MetaApproval
-	case r.peer.revision == mcp.Revision20251125 && r.peer.can.url && !r.out.HasReader():
+	case r.peer.revision == protocol.Revision20251125 && r.peer.can.url && !r.out.HasReader():
 		failed := message.Failure(message.CodeVisit, "the user has to log in at the server %s first", e.Login.Server)
 		failed.Data = message.Marshal(map[string]any{"elicitations": []any{pages.Visit(r.asker(), e, "")}})
 		r.peer.session.awaitVisit(r.asker().LoginOf(err).Done, e.ID())

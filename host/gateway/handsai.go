@@ -9,14 +9,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // serveHandsAI serves the two paths of HandsAI: the tools by GET, and a call by POST, each as one
 // JSON-RPC message, without a session. An id is a string; one of another kind is
 // sent back as it is.
 func (x *exchange) serveHandsAI(path string) {
-	p := (&peer{shown: x.shown, caller: x.caller, revision: mcp.Revision20251125, mode: modes.Direct}).from(x.r)
+	p := (&peer{shown: x.shown, caller: x.caller, revision: protocol.Revision20251125, mode: modes.Direct}).from(x.r)
 	p.session = newSession("", p)
 	defer p.session.end()
 	ctx := p.context(x.r.Context())
@@ -53,7 +53,7 @@ func (x *exchange) serveHandsAI(path string) {
 	case message.Check(&m) != nil || m.IsResponse():
 		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), message.Failure(message.CodeInvalidRequest, "not a JSON-RPC request"))
 		return
-	case m.Method != "tools/call":
+	case m.Method != protocol.CallTool:
 		x.fail(http.StatusNotFound, m.ID, message.Failure(message.CodeNoMethod, "method not found: %.100s", m.Method))
 		return
 	case m.Params == nil:

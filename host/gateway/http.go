@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -241,11 +242,11 @@ func (x *exchange) post() {
 		return
 	}
 	revision := x.r.Header.Get(headerRevision)
-	if says := message.Member(m.Params, "_meta", metaRevision); says != nil || revision >= mcp.Revision20260728 {
+	if says := message.Member(m.Params, "_meta", protocol.MetaVersion); says != nil || revision >= protocol.Revision20260728 {
 		x.postModern(&m)
 		return
 	}
-	if m.Method == "initialize" && !m.IsResponse() && !x.r.URL.Query().Has("sessionId") {
+	if m.Method == protocol.Initialize && !m.IsResponse() && !x.r.URL.Query().Has("sessionId") {
 		x.initialize(&m)
 		return
 	}
@@ -408,7 +409,7 @@ func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
 
 // noted takes a notification of the client.
 func (s *clientSession) noted(m *jsonscan.Message) {
-	if m.Method == "notifications/cancelled" {
+	if m.Method == protocol.NoteCancelled {
 		s.cancelled(m.Params)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -168,7 +169,7 @@ func (j *job) attach(r *request) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.out = r.out
-	if p != nil || r.method != "tasks/result" { // the token of a task is good as long as the task
+	if p != nil || r.method != protocol.TaskResult { // the token of a task is good as long as the task
 		j.progress = p
 	}
 	j.sendLocked()

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -20,7 +21,7 @@ import (
 func (x *exchange) postModern(m *jsonscan.Message) {
 	switch {
 	case m.IsResponse():
-		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no requests of servers, so there is nothing to respond to", mcp.Revision20260728))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no requests of servers, so there is nothing to respond to", protocol.Revision20260728))
 		return
 	case m.ID == nil:
 		x.w.WriteHeader(http.StatusAccepted)
@@ -45,7 +46,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		reader = 0
 	}
 	r := &request{gateway: x.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: out}
-	if m.Method == "subscriptions/listen" {
+	if m.Method == protocol.Listen {
 		x.listen(r, reader)
 		return
 	}
@@ -81,31 +82,31 @@ func (v shown) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, me
 	if params.Meta != nil {
 		for key, value := range jsonscan.Fields(params.Meta) {
 			switch string(key) {
-			case metaRevision:
+			case protocol.MetaVersion:
 				p.revision = message.String(value)
-			case metaCapabilities:
+			case protocol.MetaCapabilities:
 				capabilities = value
-			case metaClient:
+			case protocol.MetaClient:
 				client = value
-			case metaLevel:
+			case protocol.MetaLogLevel:
 				p.level = mcp.LoggingLevel(message.String(value))
 			}
 		}
 	}
 	switch {
 	case p.revision == "":
-		return p, params, message.InvalidParams("params._meta lacks %s", metaRevision)
-	case p.revision != mcp.Revision20260728:
+		return p, params, message.InvalidParams("params._meta lacks %s", protocol.MetaVersion)
+	case p.revision != protocol.Revision20260728:
 		return p, params, unsupported(p.revision)
 	case !message.IsObject(capabilities):
-		return p, params, message.InvalidParams("params._meta lacks %s, an object", metaCapabilities)
+		return p, params, message.InvalidParams("params._meta lacks %s, an object", protocol.MetaCapabilities)
 	case !isRound(&params):
 		return p, params, message.InvalidParams("params.inputResponses has to be an object of objects, and params.requestState a string")
 	case client != nil && !message.IsObject(client):
-		return p, params, message.InvalidParams("%s in params._meta is not an object", metaClient)
+		return p, params, message.InvalidParams("%s in params._meta is not an object", protocol.MetaClient)
 	}
 	p.can, p.client = abilitiesOf(capabilities), implementationOf(client)
-	p.can.tasks = message.IsObject(message.Member(capabilities, "extensions", extensionTasks))
+	p.can.tasks = message.IsObject(message.Member(capabilities, "extensions", protocol.ExtensionTasks))
 	return p, params, nil
 }
 
@@ -142,11 +143,11 @@ func (x *exchange) checkFields(method string, p *peer, params *message.Params) *
 	}
 	var name json.RawMessage
 	switch method {
-	case "tools/call", "prompts/get":
+	case protocol.CallTool, protocol.GetPrompt:
 		name = params.Name
-	case "resources/read":
+	case protocol.ReadResource:
 		name = params.URI
-	case "tasks/get", "tasks/update", "tasks/cancel":
+	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
 		name = params.TaskID
 	default:
 		return nil
@@ -157,7 +158,7 @@ func (x *exchange) checkFields(method string, p *peer, params *message.Params) *
 		return message.Failure(message.CodeHeader, "the %s field is missing", headerName)
 	case !ok || got != message.String(name):
 		return message.Failure(message.CodeHeader, "the %s field is not the name in the message", headerName)
-	case method != "tools/call":
+	case method != protocol.CallTool:
 		return nil
 	}
 	return x.checkArguments(p, got, params.Arguments)

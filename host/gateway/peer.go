@@ -13,20 +13,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // newestSession is the newest revision with sessions.
-const newestSession = mcp.Revision20251125
+const newestSession = protocol.Revision20251125
 
 // sessionRevisions are those with sessions, the newest first.
 func sessionRevisions() []string {
-	return []string{newestSession, "2025-06-18", "2025-03-26", "2024-11-05"}
+	return []string{newestSession, protocol.Revision20250618, protocol.Revision20250326, protocol.Revision20241105}
 }
 
 // allRevisions are those that the gateway speaks, the newest first.
-func allRevisions() []string { return append([]string{mcp.Revision20260728}, sessionRevisions()...) }
+func allRevisions() []string {
+	return append([]string{protocol.Revision20260728}, sessionRevisions()...)
+}
 
 // A peer is a client of the gateway, as far as it is known: by the initialize request of its
 // session, or by what one request of revision 2026-07-28 says. It does not change.
@@ -69,17 +72,17 @@ func (a abilities) lacks(requests json.RawMessage) map[string]any {
 	lacks := map[string]any{}
 	for _, r := range jsonscan.Fields(requests) {
 		switch method, _ := message.Text(r, "method"); method {
-		case "elicitation/create":
+		case protocol.Elicit:
 			if mode, _ := message.Text(r, "params", "mode"); mode == "url" && !a.url {
 				lacks["elicitation"] = map[string]any{"url": struct{}{}}
 			} else if mode != "url" && !a.form {
 				lacks["elicitation"] = map[string]any{"form": struct{}{}}
 			}
-		case "sampling/createMessage":
+		case protocol.Sample:
 			if !a.sampling {
 				lacks["sampling"] = struct{}{}
 			}
-		case "roots/list":
+		case protocol.ListRoots:
 			if !a.roots {
 				lacks["roots"] = struct{}{}
 			}

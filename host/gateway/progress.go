@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -57,7 +58,7 @@ func (p *progress) beat(now time.Time) time.Duration {
 }
 
 func (p *progress) send(value, total float64, said string) {
-	p.job.send(message.Notification("notifications/progress", struct {
+	p.job.send(message.Notification(protocol.NoteProgress, struct {
 		Token    json.RawMessage `json:"progressToken"`
 		Progress float64         `json:"progress"`
 		Total    float64         `json:"total,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -37,10 +38,10 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	v := r.peer.shown
 	var result json.RawMessage
 	var err *mcp.JSONRPCError
-	if r.method == "tools/call" {
+	if r.method == protocol.CallTool {
 		return r.callTool(ctx)
 	}
-	if r.under != nil && r.method != "tools/list" && r.method != "ping" { // for which no server is asked
+	if r.under != nil && r.method != protocol.ListTools && r.method != protocol.Ping { // for which no server is asked
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
@@ -48,34 +49,34 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	}
 	f := v.features()
 	switch method := r.method; {
-	case method == "prompts/get" && f.Prompts:
+	case method == protocol.GetPrompt && f.Prompts:
 		return r.getPrompt(ctx)
-	case method == "resources/read" && f.Resources:
+	case method == protocol.ReadResource && f.Resources:
 		return r.readResource(ctx)
-	case method == "tools/list":
+	case method == protocol.ListTools:
 		cursor := message.String(r.params.Cursor)
 		result, err = v.listTools(ctx, r.peer, cursor)
 		result = r.cacheable(result)
-	case method == "resources/list" && f.Resources, method == "resources/templates/list" && f.Resources, method == "prompts/list" && f.Prompts:
+	case method == protocol.ListResources && f.Resources, method == protocol.ListTemplates && f.Resources, method == protocol.ListPrompts && f.Prompts:
 		result, err = r.listContent(ctx)
 		result = r.cacheable(result)
-	case method == "completion/complete" && f.Completions:
+	case method == protocol.Complete && f.Completions:
 		result, err = r.complete(ctx)
-	case method == "server/discover":
+	case method == protocol.Discover:
 		result = r.discover(f)
 	case strings.HasPrefix(method, "tasks/"):
 		return r.serveTask()
 	case r.peer.modern():
 		err = message.Failure(message.CodeNoMethod, "method not found: %.100s", method)
-	case method == "ping":
+	case method == protocol.Ping:
 		result = json.RawMessage(emptyResult)
-	case method == "logging/setLevel" && f.Logging:
+	case method == protocol.SetLogLevel && f.Logging:
 		err = r.setLevel(ctx)
 		result = json.RawMessage(emptyResult)
-	case method == "resources/subscribe" && f.Subscribe:
+	case method == protocol.Subscribe && f.Subscribe:
 		err = r.subscribe(ctx)
 		result = json.RawMessage(emptyResult)
-	case method == "resources/unsubscribe" && f.Subscribe:
+	case method == protocol.Unsubscribe && f.Subscribe:
 		err = r.unsubscribe()
 		result = json.RawMessage(emptyResult)
 	default:
@@ -115,7 +116,7 @@ func (r *request) meta() mcp.Meta {
 	}
 	for key, value := range jsonscan.Fields(r.params.Meta) {
 		switch string(key) {
-		case "progressToken", metaRevision, metaClient, metaCapabilities, metaSubscription, metaTask:
+		case "progressToken", protocol.MetaVersion, protocol.MetaClient, protocol.MetaCapabilities, protocol.MetaSubscription, protocol.MetaTask:
 			continue
 		}
 		if meta == nil {
@@ -135,7 +136,7 @@ func (r *request) input() *mcp.InputRound {
 	}
 	round := &mcp.InputRound{Responses: r.params.Responses, State: r.params.State}
 	caps := map[string]json.RawMessage{}
-	for key, value := range jsonscan.Fields(message.Member(r.params.Meta, metaCapabilities)) {
+	for key, value := range jsonscan.Fields(message.Member(r.params.Meta, protocol.MetaCapabilities)) {
 		switch string(key) {
 		case "elicitation", "sampling", "roots":
 			caps[string(key)] = value
@@ -180,9 +181,9 @@ func capabilities(f features, revision string) map[string]any {
 		caps["logging"] = struct{}{}
 	}
 	switch revision {
-	case mcp.Revision20260728:
-		caps["extensions"] = map[string]any{extensionTasks: struct{}{}}
-	case mcp.Revision20251125:
+	case protocol.Revision20260728:
+		caps["extensions"] = map[string]any{protocol.ExtensionTasks: struct{}{}}
+	case protocol.Revision20251125:
 		caps["tasks"] = map[string]any{
 			"list": struct{}{}, "cancel": struct{}{},
 			"requests": map[string]any{"tools": map[string]any{"call": struct{}{}}},
@@ -201,21 +202,10 @@ func (r *request) discover(f features) json.RawMessage {
 		Instructions string         `json:"instructions,omitempty"`
 		Meta         map[string]any `json:"_meta"`
 	}{
-		allRevisions(), capabilities(f, mcp.Revision20260728), impl, instructions,
-		map[string]any{metaServer: impl},
+		allRevisions(), capabilities(f, protocol.Revision20260728), impl, instructions,
+		map[string]any{protocol.MetaServer: impl},
 	}))
 }
-
-// Members of _meta in revision 2026-07-28.
-const (
-	metaRevision     = "io.modelcontextprotocol/protocolVersion"
-	metaClient       = "io.modelcontextprotocol/clientInfo"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaLevel        = "io.modelcontextprotocol/logLevel"
-	metaServer       = "io.modelcontextprotocol/serverInfo"
-	metaSubscription = "io.modelcontextprotocol/subscriptionId"
-	metaTask         = "io.modelcontextprotocol/related-task"
-)
 
 // initializeResult answers an initialize request.
 func (v shown) initializeResult(revision string) json.RawMessage {

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -251,7 +252,7 @@ func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
 		defer timer.Stop()
 		select {
 		case <-completed:
-			s.notify(message.Notification("notifications/elicitation/complete", map[string]string{"elicitationId": id}, ""))
+			s.notify(message.Notification(protocol.NoteElicited, map[string]string{"elicitationId": id}, ""))
 		case <-timer.C:
 		case <-s.ctx.Done():
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // serveSSE serves the HTTP with SSE of revision 2024-11-05: all answers come on one stream, whose first
@@ -58,9 +59,9 @@ func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 		s.answered(m)
 	case !request:
 		s.noted(m)
-	case m.Method == "initialize" && !begun:
+	case m.Method == protocol.Initialize && !begun:
 		x.beginSSE(s, m)
-	case m.Method == "initialize":
+	case m.Method == protocol.Initialize:
 		s.posted.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "the session has begun")))
 	case !begun:
 		s.posted.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "begin with initialize")))

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 // ServeStdio serves one client that writes its messages into in and reads those of the gateway from
@@ -177,7 +178,7 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 		}
 		return
 	}
-	modern := message.Member(m.Params, "_meta", metaRevision) != nil
+	modern := message.Member(m.Params, "_meta", protocol.MetaVersion) != nil
 	switch {
 	case m.IsResponse():
 		if c.session != nil {
@@ -187,12 +188,12 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 		c.noted(&m)
 	case modern:
 		c.serveModern(ctx, &m)
-	case m.Method == "initialize":
+	case m.Method == protocol.Initialize:
 		c.initialize(&m)
-	case c.session == nil && m.Method == "ping":
+	case c.session == nil && m.Method == protocol.Ping:
 		c.out.Answer(message.Response(m.ID, json.RawMessage(emptyResult), nil))
-	case c.session == nil && m.Method == "server/discover":
-		c.out.Answer(message.Response(m.ID, nil, message.InvalidParams("params._meta lacks %s", metaRevision)))
+	case c.session == nil && m.Method == protocol.Discover:
+		c.out.Answer(message.Response(m.ID, nil, message.InvalidParams("params._meta lacks %s", protocol.MetaVersion)))
 	case c.session == nil:
 		c.out.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "begin with initialize")))
 	default:
@@ -223,7 +224,7 @@ func (c *pipe) noted(m *jsonscan.Message) {
 	if c.session != nil {
 		c.session.noted(m)
 	}
-	if m.Method == "notifications/cancelled" {
+	if m.Method == protocol.NoteCancelled {
 		c.mu.Lock()
 		r := c.under[string(message.Member(m.Params, "requestId"))]
 		c.mu.Unlock()
@@ -262,7 +263,7 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 			defer c.mu.Unlock()
 			delete(c.under, string(m.ID))
 		}()
-		if m.Method != "subscriptions/listen" {
+		if m.Method != protocol.Listen {
 			r.respond(ctx)
 			return
 		}

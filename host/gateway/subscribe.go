@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -53,7 +54,7 @@ func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
 		if !s.shown().hasServer(server) {
 			return // it is not one of theirs any more
 		}
-		s.notify(message.Notification("notifications/resources/updated", map[string]string{"uri": changed}, ""))
+		s.notify(message.Notification(protocol.NoteResourceUpdated, map[string]string{"uri": changed}, ""))
 	})
 	var err error
 	select {
@@ -188,7 +189,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 				continue
 			}
 			agreed := g.follow(ctx, server, uri, address, func(changed string) {
-				l.send("notifications/resources/updated", map[string]any{"uri": changed})
+				l.send(protocol.NoteResourceUpdated, map[string]any{"uri": changed})
 			})
 			if <-agreed == nil {
 				uris = append(uris, address)
@@ -202,7 +203,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	if uris != nil {
 		allowed["resourceSubscriptions"] = uris
 	}
-	l.out.Put(l.message("notifications/subscriptions/acknowledged", map[string]any{"notifications": allowed}), false)
+	l.out.Put(l.message(protocol.NoteAcknowledged, map[string]any{"notifications": allowed}), false)
 	if len(allowed) > 0 {
 		g.mu.Lock()
 		g.listeners[l] = struct{}{}
@@ -215,7 +216,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 		delete(g.listeners, l)
 		g.mu.Unlock()
 	}
-	return message.Marshal(map[string]any{"resultType": "complete", "_meta": map[string]json.RawMessage{metaSubscription: l.id}}), nil
+	return message.Marshal(map[string]any{"resultType": "complete", "_meta": map[string]json.RawMessage{protocol.MetaSubscription: l.id}}), nil
 }
 
 func (l *listener) send(method string, params map[string]any) {
@@ -224,7 +225,7 @@ func (l *listener) send(method string, params map[string]any) {
 
 // message returns a notification that says which request it belongs to.
 func (l *listener) message(method string, params map[string]any) json.RawMessage {
-	with := map[string]any{"_meta": map[string]json.RawMessage{metaSubscription: l.id}}
+	with := map[string]any{"_meta": map[string]json.RawMessage{protocol.MetaSubscription: l.id}}
 	for key, value := range params {
 		with[key] = value
 	}

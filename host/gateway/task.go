@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -112,10 +113,10 @@ func (r *request) serveTask() (*job, json.RawMessage, *mcp.JSONRPCError) {
 		result, err := r.serveModernTask()
 		return nil, result, err
 	}
-	if r.peer.revision != mcp.Revision20251125 {
+	if r.peer.revision != protocol.Revision20251125 {
 		return nil, nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
 	}
-	if r.method == "tasks/list" {
+	if r.method == protocol.ListTasks {
 		return nil, r.listTasks(), nil
 	}
 	id := message.String(r.params.TaskID)
@@ -124,12 +125,12 @@ func (r *request) serveTask() (*job, json.RawMessage, *mcp.JSONRPCError) {
 		return nil, nil, message.InvalidParams("no task of yours has this id")
 	}
 	switch r.method {
-	case "tasks/get":
+	case protocol.GetTask:
 		return nil, message.Marshal(j.task()), nil
-	case "tasks/result":
+	case protocol.TaskResult:
 		j.attach(r)
 		return j, nil, nil
-	case "tasks/cancel":
+	case protocol.CancelTask:
 		if j.isDone() {
 			return nil, nil, message.InvalidParams("the task has ended")
 		}
@@ -147,14 +148,11 @@ func (j *job) cancelTask() {
 	j.cancel()
 }
 
-// extensionTasks is what revision 2026-07-28 calls tasks.
-const extensionTasks = "io.modelcontextprotocol/tasks"
-
 // serveModernTask answers the requests about tasks of revision 2026-07-28.
 func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
 	const ack = `{"resultType":"complete"}`
 	switch r.method {
-	case "tasks/get", "tasks/update", "tasks/cancel":
+	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
 	default:
 		return nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
 	}
@@ -165,9 +163,9 @@ func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
 	switch {
 	case j == nil:
 		return nil, message.InvalidParams("no task of yours has this id")
-	case r.method == "tasks/get":
+	case r.method == protocol.GetTask:
 		return j.modernTask(false), nil
-	case r.method == "tasks/update":
+	case r.method == protocol.UpdateTask:
 		j.mu.Lock()
 		j.answerLocked(r.params.Responses)
 		j.mu.Unlock()
@@ -179,8 +177,8 @@ func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
 
 // lacksTasks is the answer to a request about tasks of a client that does not declare them.
 func lacksTasks() *mcp.JSONRPCError {
-	failed := message.Failure(message.CodeCapability, "the client does not declare the extension %s", extensionTasks)
-	failed.Data = message.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{extensionTasks: struct{}{}}}})
+	failed := message.Failure(message.CodeCapability, "the client does not declare the extension %s", protocol.ExtensionTasks)
+	failed.Data = message.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{protocol.ExtensionTasks: struct{}{}}}})
 	return failed
 }
 
@@ -208,5 +206,5 @@ func withRelatedTask(object json.RawMessage, id string) json.RawMessage {
 	if !message.IsObject(meta) {
 		meta = json.RawMessage(`{}`)
 	}
-	return message.WithMember(object, "_meta", message.WithMember(meta, metaTask, message.Marshal(map[string]string{"taskId": id})))
+	return message.WithMember(object, "_meta", message.WithMember(meta, protocol.MetaTask, message.Marshal(map[string]string{"taskId": id})))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -43,7 +44,7 @@ func (g *Gateway) watchTools() {
 			}
 		}
 		if before != nil && len(changed) > 0 {
-			g.notify("notifications/tools/list_changed", "toolsListChanged", func(v shown) bool {
+			g.notify(protocol.NoteToolsChanged, "toolsListChanged", func(v shown) bool {
 				return !v.isWholeServer() && slices.ContainsFunc(changed, v.sees) // of one server, watchServers tells
 			})
 		}
@@ -96,11 +97,11 @@ func (g *Gateway) watchServers() {
 		for _, set := range []map[string]bool{tools, resources, prompts} {
 			maps.DeleteFunc(set, func(_ string, is bool) bool { return !is })
 		}
-		g.notify("notifications/tools/list_changed", "toolsListChanged", func(v shown) bool {
+		g.notify(protocol.NoteToolsChanged, "toolsListChanged", func(v shown) bool {
 			return v.isWholeServer() && tools[v.server] // as the server says, if nothing is changed in the end
 		})
-		g.notify("notifications/resources/list_changed", "resourcesListChanged", func(v shown) bool { return v.anyOf(resources) })
-		g.notify("notifications/prompts/list_changed", "promptsListChanged", func(v shown) bool { return v.anyOf(prompts) })
+		g.notify(protocol.NoteResourcesChanged, "resourcesListChanged", func(v shown) bool { return v.anyOf(resources) })
+		g.notify(protocol.NotePromptsChanged, "promptsListChanged", func(v shown) bool { return v.anyOf(prompts) })
 		if !g.rest(changesApart) {
 			return
 		}
