@@ -68,7 +68,7 @@ func ExampleOptions() {
 	fmt.Println(len(text) <= 1<<10)
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "nothing") {
-			fmt.Print(regexp.MustCompile(`[A-Z2-7]{26}`).ReplaceAllString(line, "..."))
+			fmt.Print(regexp.MustCompile(`[A-Z0-9]{26}`).ReplaceAllString(line, "..."))
 		}
 	}
 	// Output:

@@ -4,6 +4,8 @@ import (
 	"math"
 	"regexp"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // Options say in which form results come back from Registry.Call. A nil *Options leaves
@@ -64,6 +66,13 @@ type Options struct {
 	// Secrets are further secrets, the kind of each with what matches it; if the
 	// expression has a group, the group alone is replaced. They imply Redact.
 	Secrets map[string]*regexp.Regexp
+
+	// Store has results kept in it as well, so that programs that share it read each other's.
+	// A result is one record, which goes when the result does; those of a program that has died
+	// go within two hours after that. The records hold what servers sent to users: give it a
+	// store that is sealed. A call whose result is kept waits for the store, for at most 5
+	// seconds; what could not be saved is kept in memory alone. Default: none.
+	Store storage.Store
 }
 
 // Withheld is what a model gets in place of a result that went to the user, see

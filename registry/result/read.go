@@ -24,8 +24,15 @@ type ReadArgs struct {
 // Read answers a call of read_result.
 func (r *Shaper) Read(ctx context.Context, in ReadArgs) *mcp.CallToolResult {
 	// Models are not careful with capitals; handles have no small letters.
-	k := r.store.get(strings.ToUpper(strings.TrimSpace(in.Handle)), ownerOf(ctx))
+	handle, by := strings.ToUpper(strings.TrimSpace(in.Handle)), ownerOf(ctx)
+	k := r.store.get(handle, by)
+	var err error
+	if k == nil && r.shelf != nil {
+		k, err = r.shelf.get(ctx, handle, by)
+	}
 	switch {
+	case err != nil:
+		return unreadable("the results are out of reach at the moment: read it again in a while")
 	case k == nil:
 		return unreadable("there is no result with this handle: it was kept for a while only, or belongs to another conversation; call the tool again if its result is still needed")
 	case in.Block < 0 || in.Block >= len(k.blocks):
@@ -40,10 +47,10 @@ func (r *Shaper) Read(ctx context.Context, in ReadArgs) *mcp.CallToolResult {
 		env = newEnvelope(k.from)
 	}
 	block := k.blocks[in.Block]
-	if block.other != nil {
+	if block.Other != nil {
 		return pageOf(fmt.Sprintf("[block %d of %d, whole]", in.Block, len(k.blocks)), env, block.content())
 	}
-	return r.page(block.text, env, in)
+	return r.page(block.Text, env, in)
 }
 
 // maxPageHead is the length of the longest head of a page.

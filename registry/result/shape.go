@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -16,6 +17,7 @@ type Shaper struct {
 	maxBytes int // of the text of one result
 	redactor *redact.Redactor
 	store    *store
+	shelf    *shelf // nil: results are kept in memory alone
 }
 
 // New returns a shaper with these options, or nil for nil.
@@ -30,6 +32,9 @@ func newShaper(opts Options, b bounds) *Shaper {
 	r := &Shaper{opts: opts, bounds: b, maxBytes: opts.maxBytes(), store: newStore(b)}
 	if r.maxBytes == noLimit {
 		r.bounds.media = noLimit
+	}
+	if !nils.Is(opts.Store) {
+		r.shelf = &shelf{store: opts.Store}
 	}
 	if opts.Redact || len(opts.Secrets) > 0 {
 		r.redactor = redact.New(redact.Patterns(opts.Secrets))

@@ -38,15 +38,15 @@ type keptResult struct {
 
 // A keptBlock is a text, or the JSON of a block of another kind.
 type keptBlock struct {
-	text  string
-	other json.RawMessage // nil: a text
+	Text  string          `json:"text,omitempty"`
+	Other json.RawMessage `json:"other,omitempty"` // nil: a text
 }
 
 // content returns the block of another kind.
 func (b keptBlock) content() mcp.Content {
 	var res mcp.CallToolResult
-	if json.Unmarshal(slices.Concat([]byte(`{"content":[`), b.other, []byte(`]}`)), &res) != nil || len(res.Content) == 0 {
-		return &mcp.TextContent{Text: string(b.other)} // cannot be: it was written here
+	if json.Unmarshal(slices.Concat([]byte(`{"content":[`), b.Other, []byte(`]}`)), &res) != nil || len(res.Content) == 0 {
+		return &mcp.TextContent{Text: string(b.Other)} // cannot be: it was written here
 	}
 	return res.Content[0]
 }
@@ -70,25 +70,28 @@ func newStore(b bounds) *store {
 	return &store{keepFor: b.keepFor, held: share.Book{Max: share.Amount{Count: b.results, Bytes: b.bytes}}}
 }
 
-// put keeps a result and returns its handle, 128 random bits that tell nothing. It is empty
-// if the result is larger than the store, or than a quarter of it and others need the room.
-func (s *store) put(k *keptResult) (handle string) {
-	k.handle = rand.Text()
+// put keeps a result under a new handle, the hour when it expires and 110 random bits, and returns
+// the results that went. The handle is empty if the result is larger than the store, or than a
+// quarter of it and others need the room.
+func (s *store) put(k *keptResult) (dropped []*keptResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	k.expires = now.Add(s.keepFor)
-	s.expire(now)
+	k.handle = hourOf(k.expires) + rand.Text()[hourDigits:]
+	dropped = s.expire(now)
 	s.kept = append(s.kept, k)
 	s.held.Add(k.share(), k.size)
 	for s.held.Full() {
 		first := share.First(&s.held, s.unused)
-		s.drop(func(other *keptResult) bool { return other == first })
+		gone := s.drop(func(other *keptResult) bool { return other == first })
 		if first == k {
-			return ""
+			k.handle = ""
+			return dropped
 		}
+		dropped = append(dropped, gone...)
 	}
-	return k.handle
+	return dropped
 }
 
 // unused yields the results, the one that was not used for the longest time first. It
@@ -116,19 +119,21 @@ func (s *store) get(handle string, by owner) *keptResult {
 }
 
 // expire drops what has expired. It needs s.mu.
-func (s *store) expire(now time.Time) {
-	s.drop(func(k *keptResult) bool { return !now.Before(k.expires) })
+func (s *store) expire(now time.Time) (dropped []*keptResult) {
+	return s.drop(func(k *keptResult) bool { return !now.Before(k.expires) })
 }
 
-// drop forgets results. It needs s.mu.
-func (s *store) drop(gone func(*keptResult) bool) {
+// drop forgets results, and returns them. It needs s.mu.
+func (s *store) drop(gone func(*keptResult) bool) (dropped []*keptResult) {
 	s.kept = slices.DeleteFunc(s.kept, func(k *keptResult) bool {
 		if !gone(k) {
 			return false
 		}
 		s.held.Remove(k.share(), k.size)
+		dropped = append(dropped, k)
 		return true
 	})
+	return dropped
 }
 
 // blockOverhead is what a block takes in memory beside what it holds.
@@ -140,7 +145,7 @@ func (r *Shaper) keep(ctx context.Context, from From, res *mcp.CallToolResult, r
 	k := &keptResult{owner: ownerOf(ctx), from: from, size: blockOverhead}
 	add := func(b keptBlock) bool {
 		k.blocks = append(k.blocks, b)
-		k.size += blockOverhead + len(b.text) + len(b.other)
+		k.size += blockOverhead + len(b.Text) + len(b.Other)
 		return k.size <= r.bounds.bytes
 	}
 	for _, c := range res.Content {
@@ -148,10 +153,14 @@ func (r *Shaper) keep(ctx context.Context, from From, res *mcp.CallToolResult, r
 			return ""
 		}
 	}
-	if raw != nil && !add(keptBlock{text: string(raw)}) {
+	if raw != nil && !add(keptBlock{Text: string(raw)}) {
 		return ""
 	}
-	return r.store.put(k)
+	dropped := r.store.put(k)
+	if r.shelf != nil {
+		r.shelf.put(ctx, k, dropped)
+	}
+	return k.handle
 }
 
 func keepBlock(c mcp.Content) keptBlock {
@@ -159,11 +168,11 @@ func keepBlock(c mcp.Content) keptBlock {
 		return keptBlock{}
 	}
 	if text, ok := textIn(c); ok {
-		return keptBlock{text: strings.Clone(text)}
+		return keptBlock{Text: strings.Clone(text)}
 	}
 	switch c.(type) {
 	case *mcp.ImageContent, *mcp.AudioContent, *mcp.ResourceLink, *mcp.EmbeddedResource:
-		return keptBlock{other: json.RawMessage(otherText(c))}
+		return keptBlock{Other: json.RawMessage(otherText(c))}
 	}
-	return keptBlock{text: otherText(c)}
+	return keptBlock{Text: otherText(c)}
 }
