@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A conn is a client of a server while it is in use: that of all users, or that of
@@ -26,10 +25,9 @@ type conn struct {
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	session *transport.Session // what it goes on with, and leaves when it is ended for another user; nil for the one of all users
-	gone    func()             // called when it is closed; may be nil
-	quotas  []*quota           // where it has places; set once
-	evicted *quota             // where another waits for its place; nil: nowhere. Guarded by the pool
+	gone    func()   // called when it is closed; may be nil
+	quotas  []*quota // where it has places; set once
+	evicted *quota   // where another waits for its place; nil: nowhere. Guarded by the pool
 
 	follower *follower // nil: none follows the client, which is that of one user
 

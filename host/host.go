@@ -16,7 +16,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // ErrClosed is returned by the methods of a [Host] that was closed.
@@ -51,7 +50,6 @@ type Host struct {
 	withdrawn     chan struct{}  // closed when, after Close, no tool is left in the registry
 	gone          chan struct{}  // closed when nothing is left
 	ending        sync.WaitGroup // replaced, removed and idle servers that finish their calls
-	watchdog      transport.Watchdog
 	consents      consents
 	events        *events.Recorder
 	detach        func()       // ends the recording of calls
@@ -249,7 +247,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.untrace()
 	h.stopExplaining()
 	h.broadcast()
-	return errors.Join(append(errs, h.watchdog.Close())...) // last, when no server is left
+	return errors.Join(errs...)
 }
 
 // withoutCuts returns an error without those parts of it that say that calls were cut

@@ -93,10 +93,8 @@ type Options struct {
 	// MaxUserClients bounds the clients of users, at all servers together, that exist
 	// at one time. A call that needs one more waits until another has no call under way. Of
 	// several such servers each has three quarters of the clients at most, so that one
-	// which does not answer keeps no user from the others. Of a client over HTTP that is
-	// closed for another user, the session at the server is kept for the next one of its
-	// user, for IdleTimeout: at most 16 sessions for each client that may exist. Default:
-	// 64. Negative: no limit.
+	// which does not answer keeps no user from the others. Default: 64. Negative: no
+	// limit.
 	MaxUserClients int
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
 	// servers and which ones may be started. Package host/manage keeps there what became of

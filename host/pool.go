@@ -3,19 +3,13 @@ package host
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 
-	"github.com/mcpbelt/mcpbelt/host/internal/sessions"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/lru"
 	"github.com/mcpbelt/mcpbelt/internal/turnover"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
-
-// keptPerPlace is how many sessions are kept for each place.
-const keptPerPlace = 16
 
 // A pool holds the conns of users. There are never more than it has places, those that
 // are being closed included; a call that needs a place waits, in turn, until a conn that
@@ -23,9 +17,8 @@ const keptPerPlace = 16
 // that does not answer leaves some to the users of the others.
 type pool struct {
 	host   *Host
-	all    *quota          // all places
-	making keylock.Set     // by key: held while a conn is made
-	kept   *sessions.Store // of conns that were ended for others
+	all    *quota      // all places
+	making keylock.Set // by key: held while a conn is made
 
 	mu       sync.Mutex // guards the following, and the quotas
 	conns    map[session.Key]*conn
@@ -46,7 +39,7 @@ type quota struct {
 func newQuota(places int) *quota { return &quota{places: make(chan struct{}, places)} }
 
 func newPool(h *Host, places int) *pool {
-	return &pool{host: h, all: newQuota(places), kept: sessions.New(min(places, math.MaxInt/keptPerPlace)*keptPerPlace, h.visit), conns: map[session.Key]*conn{}}
+	return &pool{host: h, all: newQuota(places), conns: map[session.Key]*conn{}}
 }
 
 // serverQuota returns a quota for the conns of one server.
@@ -198,7 +191,6 @@ func (p *pool) expelLocked(r *quota) {
 			r.leaving++
 			l.evicted = r
 			p.turnover.Lost(l.key)
-			l.session.Keep()
 			p.closeLocked(l)
 		}
 	}
@@ -230,12 +222,10 @@ func (p *pool) rest(l *conn) {
 	}
 }
 
-// retire ends the conns at a server when their calls have finished, and the sessions that
-// are kept there.
+// retire ends the conns at a server when their calls have finished.
 func (p *pool) retire(s *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.endKept(s)
 	for _, l := range p.conns {
 		if l.server == s {
 			l.end()
@@ -257,11 +247,6 @@ func (p *pool) closeLocked(l *conn) {
 // freed gives the places of a closed conn to calls that wait. In the same step it is said not
 // to be leaving any more, so that no other call counts on it.
 func (p *pool) freed(l *conn) {
-	sessions.EndAll(p.free(l))
-}
-
-// free is freed but for the sessions that it returns, which are to be ended.
-func (p *pool) free(l *conn) []*transport.Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range l.quotas {
@@ -269,26 +254,6 @@ func (p *pool) free(l *conn) []*transport.Session {
 	}
 	if l.evicted != nil {
 		l.evicted.leaving--
-	}
-	if l.session == nil || !l.session.Kept() {
-		return nil
-	}
-	l.server.mu.Lock()
-	stopped := l.server.stopped
-	l.server.mu.Unlock()
-	if stopped { // and the sessions that were kept have been taken out
-		return []*transport.Session{l.session}
-	}
-	return p.kept.Put(l.key, l.server, l.session, l.idleAfter)
-}
-
-// endKept ends, in the background, the sessions that are kept at a server.
-func (p *pool) endKept(s *server) {
-	if all := p.kept.All(s); len(all) > 0 {
-		p.host.ending.Go(func() {
-			sessions.EndAll(all)
-			s.origin.Rest()
-		})
 	}
 }
 
@@ -302,12 +267,10 @@ func (p *pool) abandon(l *conn) {
 	}
 }
 
-// halt keeps the conns at a server from being taken, and returns them to be closed. It ends
-// the sessions that are kept there.
+// halt keeps the conns at a server from being taken, and returns them to be closed.
 func (p *pool) halt(s *server) []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.endKept(s)
 	var conns []*conn
 	for key, l := range p.conns {
 		if l.server == s {

@@ -103,7 +103,7 @@ func (s *server) start(public bool) {
 	s.enabled, s.err = true, err
 	if err == nil && !s.perUser() {
 		s.transport = sync.OnceValues(func() (mcp.Transport, error) {
-			return s.connectable(session.Key{Server: s.entry.Name}, nil, nil)
+			return s.connectable(session.Key{Server: s.entry.Name}, nil)
 		})
 	}
 	s.mu.Unlock()

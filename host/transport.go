@@ -23,15 +23,14 @@ import (
 )
 
 // connectable makes the transport for the user of a key, or for all, with further
-// headers. What it starts is looked up each time. It goes on with the user's session, which
-// is nil for all.
-func (s *server) connectable(key session.Key, header http.Header, former *transport.Session) (mcp.Transport, error) {
+// headers. What it starts is looked up each time.
+func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport, error) {
 	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
 		var shared *origin.Origin
 		if s.perUser() {
 			shared = &s.origin
 		}
-		t, err := s.host.recipe(key, e, header, shared, former)
+		t, err := s.host.recipe(key, e, header, shared)
 		if c, ok := t.(*transport.Command); ok && c.Stderr == nil {
 			c.Stderr = s.logStderr()
 		}
@@ -40,9 +39,9 @@ func (s *server) connectable(key session.Key, header http.Header, former *transp
 }
 
 // recipe makes the transport for the user of a key, or for all, as an entry or the
-// program says, with further headers. Shared is what it has in common with others, and
-// former the session that it goes on with; nil: nothing.
-func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, shared *origin.Origin, former *transport.Session) (mcp.Transport, error) {
+// program says, with further headers. Shared is what it has in common with others; nil:
+// nothing.
+func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, shared *origin.Origin) (mcp.Transport, error) {
 	if e.Err != nil {
 		return nil, e.Err
 	}
@@ -54,7 +53,7 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, sha
 		handler = l.Handler(key, e)
 	}
 	return launch.Transport(e, &launch.Options{
-		Header: header, OAuth: handler, Watchdog: &h.watchdog, Shared: shared, Session: former, Users: h.opts.MaxUserClients,
+		Header: header, OAuth: handler, Shared: shared, Users: h.opts.MaxUserClients,
 	})
 }
 

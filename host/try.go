@@ -79,7 +79,7 @@ func (h *Host) tryTransport(ctx context.Context, e *config.Server, observe func(
 		return nil, err
 	}
 	return h.guard(e, func(e *config.Server) (mcp.Transport, error) {
-		t, err := h.recipe(key, e, header, nil, nil)
+		t, err := h.recipe(key, e, header, nil)
 		if err == nil && observe != nil {
 			t, err = observe(t)
 		}

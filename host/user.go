@@ -177,13 +177,11 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 	case err != nil:
 		return nil, fmt.Errorf("server %q: the headers of its user: %w", s.entry.Name, err)
 	}
-	former := s.host.pool.kept.Take(key, s)
-	t, err := s.connectable(key, header, former)
+	t, err := s.connectable(key, header)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
 	l := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
-	l.session = former
 	l.idleAfter, l.idle = s.idleTimeout(), s.host.pool.rest
 	return l, nil
 }

@@ -73,7 +73,7 @@ func (c *foreignCaller) Receive(message func(jsonrpc.Message, int64), ended func
 				c.err = err
 				c.mu.Unlock()
 				ended(err)
-				c.table.Fail(err, func(int64) error { return WithOutcome(err, Unknown) })
+				c.table.Fail(WithOutcome(err, Unknown), err)
 				return
 			}
 			c.signs.Add(1)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
 
 const (
@@ -69,7 +67,7 @@ func (e *authorizeError) Outcome() mcp.Outcome { return mcp.NotSent }
 // An error of source fails the request, which was not sent then.
 //
 // Nobody can log in by it. If the server refuses a token with status 401, or 403 with a
-// challenge, and source has no other one by then, the error is a [*TokenRefusedError].
+// challenge, and source has no other one by then, the error is a [*StatusError].
 func Bearer(source oauth2.TokenSource) auth.OAuthHandler { return &bearer{source} }
 
 type bearer struct{ source oauth2.TokenSource }
@@ -85,34 +83,7 @@ func (b *bearer) TokenSource(context.Context) (oauth2.TokenSource, error) {
 // Authorize implements auth.OAuthHandler.
 func (b *bearer) Authorize(_ context.Context, _ *http.Request, resp *http.Response) error {
 	_ = resp.Body.Close()
-	return &TokenRefusedError{Status: resp.StatusCode}
-}
-
-// A TokenRefusedError reports that a server refused the token of a [Bearer] handler.
-// Nothing was run.
-type TokenRefusedError struct {
-	Status int // HTTP status, 401 or 403
-}
-
-func (e *TokenRefusedError) Error() string {
-	return fmt.Sprintf("transport: token refused with HTTP status %d: the token source has no other one", e.Status)
-}
-
-// Outcome returns mcp.NotSent.
-func (e *TokenRefusedError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// Class returns failure.Denied.
-func (e *TokenRefusedError) Class() failure.Class { return failure.Denied }
-
-// sends returns how often a request may be sent because of logins.
-func (e *endpoint) sends() int {
-	switch {
-	case e.authenticator != nil:
-		return authenticatorSends
-	case e.oauth != nil:
-		return loginSends
-	}
-	return 1
+	return statusError(resp)
 }
 
 func wantsLogin(resp *http.Response) bool {
@@ -120,98 +91,109 @@ func wantsLogin(resp *http.Response) bool {
 		resp.StatusCode == http.StatusForbidden && resp.Header.Get("WWW-Authenticate") != ""
 }
 
-// authorize runs the login, one at a time. Requests that were refused while
-// another one logged in only take the new token. An authenticator sees to both by
-// itself.
+// authorize runs the login that a response asks for.
 func (e *endpoint) authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
-	if e.authenticator != nil {
-		return e.logIn(ctx, req, resp)
-	}
-	select {
-	case e.authorizing <- struct{}{}:
-		defer func() { <-e.authorizing }()
-	case <-ctx.Done():
-		_ = resp.Body.Close()
-		return mcp.WithOutcome(ctx.Err(), mcp.NotSent)
-	}
-	if now, err := e.bearer(ctx); err == nil && now != "" && now != req.Header.Get("Authorization") {
-		return resp.Body.Close()
-	}
-	return e.logIn(ctx, req, resp)
-}
-
-func (e *endpoint) logIn(ctx context.Context, req *http.Request, resp *http.Response) error {
 	authorize := func() (err error) {
 		defer caught("OAuth.Authorize", &err)
-		return e.oauth.Authorize(ctx, req, resp)
+		return e.auth.Authorize(ctx, req, resp)
 	}
-	if err := authorize(); err != nil {
-		return &authorizeError{err}
+	err := authorize()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return mcp.WithOutcome(ctx.Err(), mcp.NotSent)
 	}
-	return nil
+	return &authorizeError{err}
 }
 
-// bearer returns the Authorization field for the user's token, or "". The token
+// A tokenAuth is an Authenticator of a handler that knows bearer tokens only. It has one
+// request at a time log in; those that were refused meanwhile only take the new token.
+type tokenAuth struct {
+	auth.OAuthHandler
+	authorizing chan struct{} // holds a token while a login is under way
+	asking      chan struct{} // holds a token while the token source is asked
+}
+
+func newTokenAuth(h auth.OAuthHandler) *tokenAuth {
+	return &tokenAuth{h, make(chan struct{}, 1), make(chan struct{}, 1)}
+}
+
+// Observe implements Authenticator.
+func (a *tokenAuth) Observe(*http.Response) {}
+
+// Authorize implements Authenticator.
+func (a *tokenAuth) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	select {
+	case a.authorizing <- struct{}{}:
+		defer func() { <-a.authorizing }()
+	case <-ctx.Done():
+		_ = resp.Body.Close()
+		return ctx.Err()
+	}
+	if now, err := a.field(ctx); err == nil && now != "" && now != req.Header.Get("Authorization") {
+		return resp.Body.Close()
+	}
+	return a.OAuthHandler.Authorize(ctx, req, resp)
+}
+
+// Authenticate implements Authenticator.
+func (a *tokenAuth) Authenticate(ctx context.Context, header http.Header, _, _ string, _ []byte) error {
+	field, err := a.field(ctx)
+	if field != "" {
+		header.Set("Authorization", field)
+	}
+	return err
+}
+
+// field returns the Authorization field for the user's token, or "". The token
 // source may be slow and knows no context, so it is left behind when ctx ends;
 // while it is busy no other request asks, so that at most one goroutine stays behind.
-func (e *endpoint) bearer(ctx context.Context) (string, error) {
-	if e.oauth == nil || e.authenticator != nil {
-		return "", nil
+func (a *tokenAuth) field(ctx context.Context) (field string, err error) {
+	select {
+	case a.asking <- struct{}{}:
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
-	type outcome struct {
+	type answer struct {
 		field string
 		err   error
 	}
-	select {
-	case e.asking <- struct{}{}:
-	case <-ctx.Done():
-		return "", mcp.WithOutcome(ctx.Err(), mcp.NotSent)
-	}
-	done := make(chan outcome, 1)
+	answers := make(chan answer, 1)
 	go func() {
-		defer func() { <-e.asking }()
-		field, err := bearerField(ctx, e.oauth)
-		done <- outcome{field, err}
+		defer func() { <-a.asking }()
+		field, err := bearerField(ctx, a.OAuthHandler)
+		answers <- answer{field, err}
 	}()
 	select {
-	case o := <-done:
-		return o.field, o.err
+	case got := <-answers:
+		return got.field, got.err
 	case <-ctx.Done():
-		return "", mcp.WithOutcome(ctx.Err(), mcp.NotSent)
+		return "", ctx.Err()
 	}
 }
 
 func bearerField(ctx context.Context, h auth.OAuthHandler) (field string, err error) {
 	defer caught("OAuth.TokenSource", &err)
 	source, err := h.TokenSource(ctx)
-	if err != nil {
-		return "", &authorizeError{err}
-	}
-	if source == nil {
-		return "", nil
+	if err != nil || source == nil {
+		return "", err
 	}
 	token, err := source.Token()
 	var refused *oauth2.RetrieveError
+	_, fixed := h.(*bearer)
 	switch {
-	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" && canLogIn(h):
+	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" && !fixed:
 		return "", nil // the server's 401 leads to a new login
-	case err != nil:
-		return "", &authorizeError{err}
-	case token == nil:
-		return "", nil
+	case err != nil || token == nil:
+		return "", err
 	}
 	return "Bearer " + token.AccessToken, nil
 }
 
-// canLogIn reports whether a handler can come to a token by Authorize.
-func canLogIn(h auth.OAuthHandler) bool {
-	_, fixed := h.(*bearer)
-	return !fixed
-}
-
 // authenticate returns the header of one request, which is not changed afterwards.
 func (e *endpoint) authenticate(ctx context.Context, header http.Header, method string, to *url.URL, body []byte) (http.Header, error) {
-	if e.authenticator == nil {
+	if e.auth == nil {
 		return header, nil
 	}
 	target := *to
@@ -222,7 +204,7 @@ func (e *endpoint) authenticate(ctx context.Context, header http.Header, method 
 	header = header.Clone()
 	authenticate := func() (err error) {
 		defer caught("OAuth.Authenticate", &err)
-		return e.authenticator.Authenticate(ctx, header, method, target.String(), body)
+		return e.auth.Authenticate(ctx, header, method, target.String(), body)
 	}
 	if err := authenticate(); err != nil {
 		if ctx.Err() != nil {
@@ -233,17 +215,12 @@ func (e *endpoint) authenticate(ctx context.Context, header http.Header, method 
 	return header, nil
 }
 
-// observe shows a response to the authenticator. Not every round tripper says to
-// which request it belongs.
-func (e *endpoint) observe(req *http.Request, resp *http.Response) {
-	if e.authenticator == nil {
-		return
+// observe shows a response to the authenticator.
+func (e *endpoint) observe(resp *http.Response) {
+	if e.auth != nil {
+		defer caught("OAuth.Observe", new(error))
+		e.auth.Observe(resp)
 	}
-	if resp.Request == nil {
-		resp.Request = req
-	}
-	defer caught("OAuth.Observe", new(error))
-	e.authenticator.Observe(resp)
 }
 
 // refused returns a copy of a request that was refused, for whoever wants to know

@@ -266,7 +266,7 @@ func TestBearerRefused(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		source := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "s3cret"})
 		err := ready(t, &transport.HTTP{URL: listen(t, refusing(status, "Bearer")), OAuth: transport.Bearer(source)})
-		assert.Equal(t, assert.As[*transport.TokenRefusedError](t, err).Status, status, "status")
+		assert.Equal(t, assert.As[*transport.StatusError](t, err).Code, status, "status")
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
 	}
 }

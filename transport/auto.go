@@ -2,17 +2,12 @@ package transport
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -21,61 +16,19 @@ import (
 // An Auto speaks streamable HTTP or, if the server refuses that in the way of a
 // server which only knows HTTP+SSE, the latter: when initialize is answered
 // with status 400, 404 or 405 and no JSON-RPC error. A server that wants a
-// login, or that cannot be reached, is never tried the other way. Auto remembers
-// the result, and tries again when it no longer works.
-type Auto struct {
-	// URL is the server's address, http or https.
-	URL string
-	// Header holds fields sent with every request, to the origin of URL only.
-	Header http.Header
-	// OAuth, if set, supplies the user's token, as for [HTTP].
-	OAuth auth.OAuthHandler
-	// RoundTripper replaces the HTTP transport, as for [HTTP].
-	RoundTripper http.RoundTripper
-	// TLS, if set, is the TLS configuration, such as for private certificate
-	// authorities. It is not changed, and not used with RoundTripper.
-	TLS *tls.Config
-	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
-	Proxy func(*http.Request) (*url.URL, error)
-	// MaxMessage limits a message of the server, in bytes after decompression.
-	// Default: 16 MiB. Negative: none.
-	MaxMessage int64
-	// NoStream, if set, is what the connections with one server know of it together, as
-	// for [HTTP].
-	NoStream *atomic.Bool
-	// Session, if set, keeps the session of a connection for the next one, as for [HTTP].
-	Session *Session
+// login, or that cannot be reached, is never tried the other way. Its fields are those of an
+// [HTTP].
+type Auto HTTP
 
-	patience time.Duration // as for HTTP
-	sse      atomic.Bool   // the server speaks HTTP+SSE
-}
-
-// Connect prepares a connection over streamable HTTP, or opens the event stream
-// of a server that is known to want that.
+// Connect prepares a connection over streamable HTTP.
 func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
-	if a.sse.Load() {
-		c, err := a.recipeSSE().connect(ctx)
-		if err != nil {
-			var status *StatusError
-			if errors.As(err, &status) {
-				a.sse.Store(false)
-			}
-			return nil, err
-		}
-		return c, nil
-	}
-	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream, a.Session, a.patience}
-	h, err := recipe.connect()
+	h, err := (*HTTP)(a).connect("Auto")
 	if err != nil {
 		return nil, err
 	}
 	c := &autoConn{recipe: a, http: h}
 	c.start = func() { c.receiveFrom(h) }
 	return c, nil
-}
-
-func (a *Auto) recipeSSE() *SSE {
-	return &SSE{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage}
 }
 
 // An autoConn is a connection over streamable HTTP that becomes one over
@@ -116,7 +69,7 @@ func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
 	default:
 		return nil, err
 	}
-	sse, sseErr := c.recipe.recipeSSE().connect(ctx)
+	sse, sseErr := (*SSE)(c.recipe).connect(ctx)
 	if sseErr != nil {
 		return nil, fmt.Errorf("%w; the older HTTP+SSE transport failed too: %w", err, sseErr)
 	}
@@ -131,7 +84,6 @@ func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
 		return nil, mcp.WithOutcome(errClosed, mcp.NotSent)
 	}
 	c.receiveFrom(sse)
-	c.recipe.sse.Store(true)
 	return sse, nil
 }
 

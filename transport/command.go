@@ -44,7 +44,15 @@ const (
 // The process gets a process group of its own. Close closes its standard input,
 // waits, sends SIGTERM to the group, waits again, and kills the group. What the
 // server started itself is killed when the server ends, however that happens,
-// and when this process is killed a [Watchdog] ends them all.
+// and when this process is killed the watchdog ends them all: on Unix one process of
+// /bin/sh, in a session of its own, which all connections of this process share and which
+// ends with the last of them. It holds the reading end of a pipe, whose other end
+// closes with this process, however that ends. It then kills the process group
+// of every server and, on Linux, all processes that carry the mark of one, for which it needs
+// grep, and /proc. If the shell is killed itself it is started again. Where it
+// cannot work the servers run all the same, and their connections say what is
+// missing by Degraded of their Info. On systems without /proc, such as macOS, a server that
+// was just being started when this process was killed may be missed.
 //
 // On Linux that includes processes that left the group, by setsid: they are
 // found by a variable MCPBELT_PROCESS, of random value, in the environment of
@@ -63,7 +71,7 @@ const (
 // row end the connection, and so does a message that is begun and not continued for
 // 30 s. The last 64 KiB of standard error are kept for [ExitError].
 //
-// Stderr, Noise and Ended are called on goroutines of the connection. What they panic
+// Stderr, StrayOutput and Ended are called on goroutines of the connection. What they panic
 // with is dropped.
 type Command struct {
 	// Path is the program, looked up in PATH if it has no path separator.
@@ -84,20 +92,16 @@ type Command struct {
 	// error, without the newline, cut at 4 KiB. It is called on one goroutine
 	// and must not block for long.
 	Stderr func(line string)
-	// Noise, if set, receives each line on standard output that is not JSON-RPC, cut
-	// at 4 KiB. Such a line is lost otherwise, and so may be the answer that it was
+	// StrayOutput, if set, receives each line on standard output that is not JSON-RPC,
+	// cut at 4 KiB. Such a line is lost otherwise, and so may be the answer that it was
 	// meant to be. It is called on one goroutine at a time and must not block.
-	Noise func(line string)
+	StrayOutput func(line string)
 	// CloseTimeout is how long the server may take to stop by itself before it
 	// is killed. Default: 5 s. Negative: as long as it takes, and Close waits for it.
 	CloseTimeout time.Duration
 	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
 	// Negative: none.
 	MaxMessage int64
-	// Watchdog, if set, watches the server. The program that made it closes it after
-	// its connections. Default: one that all connections without one of their own
-	// share, and that ends with the last of them.
-	Watchdog *Watchdog
 	// Start, if set, starts the process in the place of cmd.Start, which it has to
 	// call, on whatever thread the process is to descend from. It is there to
 	// confine the process. It may add to cmd.Env, but must not wait for anything else;
@@ -108,7 +112,8 @@ type Command struct {
 	// clear up what the process does not take along. It must end soon.
 	Ended func()
 
-	waits commandWaits
+	waits    commandWaits
+	watchdog *watchdog // of tests; nil: that of all connections of this process
 }
 
 // commandWaits are waits that tests on busy machines make longer or shorter. Zero is the default.
@@ -150,16 +155,15 @@ func (c *Command) start() (*commandConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	pipes.noise = forgiven(c.Noise)
-	watchdog := c.Watchdog
-	if watchdog == nil {
-		watchdog = borrowWatchdog()
+	dog := c.watchdog
+	if dog == nil {
+		dog = borrowWatchdog()
 	}
 	start := c.Start
 	if start == nil {
 		start = (*exec.Cmd).Start
 	}
-	group, err := startGroup(cmd, watchdog, func(cmd *exec.Cmd) error {
+	group, err := startGroup(cmd, dog, func(cmd *exec.Cmd) error {
 		if err := proc.CloseInherited(); err != nil {
 			return err
 		}
@@ -168,7 +172,7 @@ func (c *Command) start() (*commandConn, error) {
 	pipes.closeTheirs()
 	if err != nil {
 		pipes.closeOurs()
-		if c.Watchdog == nil {
+		if c.watchdog == nil {
 			returnWatchdog()
 		}
 		return nil, err
@@ -179,8 +183,8 @@ func (c *Command) start() (*commandConn, error) {
 		cmd:          cmd,
 		group:        group,
 		pipes:        pipes,
-		watchdog:     watchdog,
-		borrowed:     c.Watchdog == nil,
+		watchdog:     dog,
+		borrowed:     c.watchdog == nil,
 		closeTimeout: closeTimeout(c.CloseTimeout),
 		waits:        c.waits,
 		vitals:       proc.WatchVitals(cmd.Process.Pid),
@@ -189,6 +193,9 @@ func (c *Command) start() (*commandConn, error) {
 		exited:       make(chan struct{}),
 	}
 	conn.stream = newStream(pipes, c.MaxMessage, conn.cause, conn.doomed)
+	if stray := forgiven(c.StrayOutput); stray != nil {
+		conn.stray = func(line []byte) { stray(string(line[:min(len(line), longestLine)])) }
+	}
 	conn.wg.Add(1)
 	if !conn.watch() {
 		go conn.readStderr()
@@ -207,7 +214,7 @@ type commandConn struct {
 	group        *group
 	vitals       *proc.Vitals
 	pipes        *pipes
-	watchdog     *Watchdog
+	watchdog     *watchdog
 	borrowed     bool // the watchdog is that of the process
 	closeTimeout time.Duration
 	waits        commandWaits
@@ -224,8 +231,8 @@ type commandConn struct {
 	closeOnce sync.Once
 }
 
-// Info implements mcp.Caller. The connection is degraded by a [WatchdogError] if the
-// server may outlive this process.
+// Info implements mcp.Caller. The connection is degraded if the server may outlive this
+// process.
 func (c *commandConn) Info() mcp.ConnInfo {
 	info := c.stream.Info()
 	info.PID, info.Degraded = c.cmd.Process.Pid, c.watchdog.keeper.degraded()

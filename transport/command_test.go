@@ -142,7 +142,7 @@ func TestCommandNoiseEndsTheConnection(t *testing.T) {
 func TestCommandTellsOfNoise(t *testing.T) {
 	recipe := child("say:starting up", "write:\\n{}\\n", "say:"+strings.Repeat("x", 5<<10), "read", "say:"+answer, "serve")
 	noise := make(chan string, 3)
-	recipe.Noise = func(line string) { noise <- line }
+	recipe.StrayOutput = func(line string) { noise <- line }
 	wantResult(t, dial(t, recipe), okResult)
 	for _, want := range []string{"starting up", "{}", strings.Repeat("x", 4<<10)} {
 		assert.Equal(t, <-noise, want, "noise")
@@ -239,7 +239,7 @@ func TestCommandStartFails(t *testing.T) {
 func TestCommandListenersPanic(t *testing.T) {
 	tr := child("stderr:x", "say:no message", "serve")
 	line := func(string) { panic("out of order") }
-	tr.Stderr, tr.Noise, tr.Ended = line, line, func() { panic("out of order") }
+	tr.Stderr, tr.StrayOutput, tr.Ended = line, line, func() { panic("out of order") }
 	c := newClient(t, tr, mcp.ClientOptions{})
 	assert.OK(t, c.Ready(bounded(t)))
 	assert.OK(t, c.Close())

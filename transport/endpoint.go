@@ -3,7 +3,6 @@ package transport
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +16,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -37,42 +34,28 @@ const (
 type endpoint struct {
 	url    *url.URL
 	header http.Header
-	oauth  auth.OAuthHandler
 	rt     http.RoundTripper
 	owned  *http.Transport // rt, unless that is the user's
 	limit  int64
 
-	authenticator Authenticator // oauth, if it is one
-
-	// The following are nil without oauth.
-	authorizing chan struct{} // holds a token while a login is under way
-	asking      chan struct{} // holds a token while the token source is asked
+	auth  Authenticator // nil: none
+	sends int           // how often a request may be sent because of logins
 }
 
-type endpointOptions struct {
-	kind         string // name of the recipe, for errors
-	url          string
-	header       http.Header
-	oauth        auth.OAuthHandler
-	roundTripper http.RoundTripper
-	tls          *tls.Config
-	proxy        func(*http.Request) (*url.URL, error)
-	maxMessage   int64
-}
-
-func newEndpoint(o endpointOptions) (*endpoint, error) {
-	u, err := parseURL(o.url)
+// newEndpoint returns the endpoint of a recipe, of the given kind, which errors name.
+func newEndpoint(kind string, h *HTTP) (*endpoint, error) {
+	u, err := parseURL(h.URL)
 	if err != nil {
-		return nil, &OptionError{o.kind + ".URL", err}
+		return nil, &OptionError{kind + ".URL", err}
 	}
-	header := make(http.Header, len(o.header))
-	for name, values := range o.header {
+	header := make(http.Header, len(h.Header))
+	for name, values := range h.Header {
 		if !httpfield.ValidName(name) {
-			return nil, &OptionError{o.kind + ".Header", fmt.Errorf("%q is no header name", name)}
+			return nil, &OptionError{kind + ".Header", fmt.Errorf("%q is no header name", name)}
 		}
 		for _, v := range values {
 			if !httpfield.ValidValue(v) {
-				return nil, &OptionError{o.kind + ".Header", fmt.Errorf("the value of %s holds a control character", name)}
+				return nil, &OptionError{kind + ".Header", fmt.Errorf("the value of %s holds a control character", name)}
 			}
 			header.Add(name, v) // in its canonical form, or it would be sent twice
 		}
@@ -80,20 +63,21 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 	e := &endpoint{
 		url:    u,
 		header: header,
-		oauth:  o.oauth,
-		limit:  maxMessage(o.maxMessage),
+		limit:  maxMessage(h.MaxMessage),
+		sends:  1,
 	}
-	if o.oauth != nil {
-		e.authorizing, e.asking = make(chan struct{}, 1), make(chan struct{}, 1)
+	if known, ok := h.OAuth.(Authenticator); ok {
+		e.auth, e.sends = known, authenticatorSends
+	} else if h.OAuth != nil {
+		e.auth, e.sends = newTokenAuth(h.OAuth), loginSends
 	}
-	e.authenticator, _ = o.oauth.(Authenticator)
-	if e.rt = o.roundTripper; e.rt == nil {
+	if e.rt = h.RoundTripper; e.rt == nil {
 		e.owned = NewRoundTripper()
-		if o.tls != nil {
-			e.owned.TLSClientConfig = o.tls.Clone()
+		if h.TLS != nil {
+			e.owned.TLSClientConfig = h.TLS.Clone()
 		}
-		if o.proxy != nil {
-			e.owned.Proxy = o.proxy
+		if h.Proxy != nil {
+			e.owned.Proxy = h.Proxy
 		}
 		if u.Scheme == "http" { // HTTP/2 is agreed on by TLS
 			e.owned.HTTP2, e.owned.ForceAttemptHTTP2 = nil, false
@@ -174,7 +158,7 @@ func (e *unreachableError) Outcome() mcp.Outcome { return mcp.NotSent }
 // do sends one request, again after each login that the server asks for, and
 // returns the last response whatever its status. Its errors have an outcome.
 func (e *endpoint) do(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Response, error) {
-	for left := e.sends() - 1; ; left-- {
+	for left := e.sends - 1; ; left-- {
 		req, resp, err := e.once(ctx, method, to, header, body)
 		if err != nil || left <= 0 || !wantsLogin(resp) {
 			return resp, err
@@ -190,19 +174,12 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 	if err := ctx.Err(); err != nil {
 		return nil, nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
-	bearer, err := e.bearer(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
 	full, more := header, mcp.HTTPHeader(ctx)
 	// Code of others that sees a request may change its header.
-	if e.oauth != nil || !e.reports() || len(e.header)+len(more) > 0 {
+	if !e.reports() || len(e.header)+len(more) > 0 {
 		full = make(http.Header, len(e.header)+len(header)+1)
 		maps.Copy(full, e.header)
 		maps.Copy(full, header)
-		if bearer != "" {
-			full.Set("Authorization", bearer)
-		}
 		addFields(full, more)
 	}
 	for redirects := 0; ; redirects++ {
@@ -220,7 +197,10 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 			_ = resp.Body.Close()
 			resp.Body = http.NoBody
 		}
-		e.observe(req, resp)
+		if resp.Request == nil { // not every round tripper says which it was
+			resp.Request = req
+		}
+		e.observe(resp)
 		if !redirected(resp) {
 			return req, resp, nil
 		}
@@ -348,7 +328,7 @@ func (e *endpoint) follow(from *url.URL, resp *http.Response, before int) (*url.
 	}
 	refused.To = to.Scheme + "://" + to.Host
 	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect ||
-		resp.Request != nil && resp.Request.Method == http.MethodGet
+		resp.Request.Method == http.MethodGet
 	if !keeps || !sameOrigin(to, e.url) || to.User != nil || before == maxRedirects {
 		return nil, refused
 	}
@@ -411,52 +391,15 @@ func finish(resp *http.Response) {
 	_ = resp.Body.Close()
 }
 
-// readBody reads the whole body of a response, of at most limit bytes, decoded.
+// readBody reads the whole body of a response, of at most limit bytes, decoded. With an error
+// it returns the beginning.
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	const (
-		room    = 4 << 10
-		trusted = 1 << 20 // from here on Content-Length is believed: the server has sent as much
-	)
-	size := int64(room)
-	if resp.ContentLength >= 0 {
-		size = min(resp.ContentLength, limit) + 1 // the end is found by reading on
+	const trusted = 1 << 20 // of Content-Length: more than that must have come to be believed
+	var body bytes.Buffer
+	body.Grow(int(min(max(resp.ContentLength, 0), limit, trusted)) + bytes.MinRead) // it looks for the end
+	_, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	if int64(body.Len()) > limit {
+		err = tooLarge(limit)
 	}
-	data := make([]byte, 0, min(size, limit+1, trusted))
-	for {
-		if len(data) == cap(data) {
-			if int64(len(data)) >= size {
-				return readPieces(resp.Body, data, limit)
-			}
-			data = append(make([]byte, 0, size), data...)
-		}
-		n, err := resp.Body.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		switch {
-		case int64(len(data)) > limit:
-			return data, tooLarge(limit)
-		case err == io.EOF:
-			return data, nil
-		case err != nil:
-			return data, err
-		}
-	}
-}
-
-// readPieces reads the rest of a body whose length is not known, after its beginning. With
-// an error it returns the beginning.
-func readPieces(body io.Reader, beginning []byte, limit int64) ([]byte, error) {
-	var all pieces
-	all.add(beginning)
-	for {
-		n, err := body.Read(all.room())
-		all.last += n
-		switch {
-		case int64(all.len()) > limit:
-			return beginning, tooLarge(limit)
-		case err == io.EOF:
-			return all.join(), nil
-		case err != nil:
-			return beginning, err
-		}
-	}
+	return body.Bytes(), err
 }

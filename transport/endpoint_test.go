@@ -239,7 +239,6 @@ func TestErrorClasses(t *testing.T) {
 		{&transport.StatusError{Code: 401}, failure.Denied},
 		{&transport.StatusError{Code: 403}, failure.Denied},
 		{&transport.StatusError{Code: 500}, failure.ServerError},
-		{&transport.TokenRefusedError{Status: 401}, failure.Denied},
 	} {
 		assert.Equal(t, failure.Of(test.err), test.want, "%v", test.err)
 	}

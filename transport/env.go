@@ -7,19 +7,8 @@ import (
 	"strings"
 )
 
-// BaseEnvNames returns the names of the variables that [BaseEnv] passes on, in a slice
-// of the caller's own:
-//
-//   - where programs and the user's files are: HOME, LOGNAME, PATH, SHELL, TERM, TMPDIR
-//     and USER; on Windows APPDATA, HOMEDRIVE, HOMEPATH, LOCALAPPDATA, PATH, PATHEXT,
-//     PROCESSOR_ARCHITECTURE, PROGRAMFILES, SYSTEMDRIVE, SYSTEMROOT, TEMP, TMPDIR,
-//     USERNAME and USERPROFILE;
-//   - language and time: LANG, LANGUAGE, LC_ALL and the other LC_ variables of POSIX, TZ;
-//   - certificates: CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE,
-//     SSL_CERT_DIR and SSL_CERT_FILE;
-//   - proxies: ALL_PROXY, HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in large and small
-//     letters.
-func BaseEnvNames() []string {
+// baseEnvNames returns the names of the variables that [BaseEnv] passes on.
+func baseEnvNames() []string {
 	return slices.Concat(systemEnvNames(), proxyNames(), []string{
 		"TMPDIR",
 		"LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME", "TZ",
@@ -40,12 +29,23 @@ func proxyNames() []string {
 }
 
 // BaseEnv returns the part of this process's environment that every [Command]
-// passes on, as "KEY=value": the variables of [BaseEnvNames] that are set. Values that
-// are shell functions are left out, and proxies whose value has a user or a password in
-// it: a server that is to know these gets them by [Command].Env.
+// passes on, as "KEY=value", as far as these variables are set:
+//
+//   - where programs and the user's files are: HOME, LOGNAME, PATH, SHELL, TERM, TMPDIR
+//     and USER; on Windows APPDATA, HOMEDRIVE, HOMEPATH, LOCALAPPDATA, PATH, PATHEXT,
+//     PROCESSOR_ARCHITECTURE, PROGRAMFILES, SYSTEMDRIVE, SYSTEMROOT, TEMP, TMPDIR,
+//     USERNAME and USERPROFILE;
+//   - language and time: LANG, LANGUAGE, LC_ALL and the other LC_ variables of POSIX, TZ;
+//   - certificates: CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE,
+//     SSL_CERT_DIR and SSL_CERT_FILE;
+//   - proxies: ALL_PROXY, HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in large and small
+//     letters.
+//
+// Values that are shell functions are left out, and proxies whose value has a user or a
+// password in it: a server that is to know these gets them by [Command].Env.
 func BaseEnv() []string {
 	var env []string
-	for _, name := range BaseEnvNames() {
+	for _, name := range baseEnvNames() {
 		value, ok := os.LookupEnv(name)
 		if ok && !strings.HasPrefix(value, "()") && !(isProxy(name) && strings.Contains(value, "@")) {
 			env = append(env, name+"="+value)

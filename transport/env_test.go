@@ -1,4 +1,4 @@
-// Tests of env.go, system_other.go and system_notunix.go: what a server gets of the environment.
+// Tests of env.go and system_other.go: what a server gets of the environment.
 
 package transport_test
 

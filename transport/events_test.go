@@ -82,35 +82,8 @@ func TestEventReaderLimit(t *testing.T) {
 	}
 }
 
-// A reader that skips gives the ends of what is too large, and what follows.
-func TestEventReaderSkips(t *testing.T) {
-	long := strings.Repeat("a", 300) + strings.Repeat("b", 600) + strings.Repeat("c", 300)
-	for name, in := range map[string]string{
-		"line":    "data: " + long + "\n\n",
-		"lines":   "data: " + long[:600] + "\ndata: " + long[600:] + "\n\n",
-		"comment": ":" + long + "\ndata: a" + long + "c\n\n",
-	} {
-		for _, size := range []int{1, 100, 5000} {
-			events := newEventReader(&chunks{[]byte(in + "data: next\n\n"), size}, 700)
-			events.skips = true
-			ev := assert.Value(events.next())(t)
-			assert.True(t, ev.oversize, "%s by %d: oversize", name, size)
-			if len(ev.data) > 2*keptOfOversize || !bytes.HasPrefix(ev.data, []byte("aaa")) || !bytes.HasSuffix(ev.data, []byte("ccc")) {
-				t.Errorf("%s by %d: got %q, want both ends", name, size, ev.data)
-			}
-			ev = assert.Value(events.next())(t)
-			assert.Equal(t, string(ev.data), "next", "%s by %d: data after it", name, size)
-			assert.False(t, ev.oversize, "%s by %d: oversize after it", name, size)
-		}
-	}
-	events := newEventReader(io.MultiReader(strings.NewReader("data: "), strings.NewReader(strings.Repeat("x", 20_000))), 700)
-	events.skips = true
-	_, err := events.next()
-	assert.As[*mcp.LimitError](t, err, "without end")
-}
-
-// What is too large is dropped while it is read, in one line or in many, so that it costs
-// a few times the limit, however large it is.
+// What is too large is dropped while it is read, so that it costs a few times the limit,
+// however large it is.
 func TestRefusedEventCostsItsLimit(t *testing.T) {
 	const limit, size = 1 << 20, 12 << 20
 	repeated := func(text string) io.Reader { return &repeat{text: text, left: size} }
@@ -122,10 +95,8 @@ func TestRefusedEventCostsItsLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantCost(t, limit, 9, func() {
-				events := newEventReader(io.MultiReader(data, strings.NewReader("\ndata: end\n\ndata: next\n\n")), limit)
-				events.skips = true
-				assert.Value(events.next())(t)
-				assert.Equal(t, string(assert.Value(events.next())(t).data), "next", "data after it")
+				_, err := newEventReader(data, limit).next()
+				assert.As[*mcp.LimitError](t, err)
 			})
 		})
 	}

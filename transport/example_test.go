@@ -7,7 +7,6 @@ import (
 	"log"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,17 +47,6 @@ func ExampleCommand() {
 	defer func() { _ = client.Close() }()
 }
 
-// What a server started by a Command does not get by itself it is given.
-func ExampleBaseEnvNames() {
-	for _, name := range []string{"PATH", "HTTPS_PROXY", "GITHUB_TOKEN"} {
-		fmt.Println(name, slices.Contains(transport.BaseEnvNames(), name))
-	}
-	// Output:
-	// PATH true
-	// HTTPS_PROXY true
-	// GITHUB_TOKEN false
-}
-
 func ExampleHTTP() {
 	tr := &transport.HTTP{
 		URL:    "https://mcp.example.com/mcp",
@@ -82,7 +70,7 @@ func ExampleBearer() {
 	defer func() { _ = client.Close() }()
 
 	_, err := client.Tools(ctx)
-	var refused *transport.TokenRefusedError
+	var refused *transport.StatusError
 	if errors.As(err, &refused) {
 		log.Print("the server does not accept the token: ", refused)
 	}

@@ -2,6 +2,9 @@ package transport
 
 import "time"
 
+// BaseEnvNames are the names of what BaseEnv passes on.
+var BaseEnvNames = baseEnvNames
+
 // CheckBatch is what is done before a start on Windows.
 var CheckBatch = checkBatch
 
@@ -15,11 +18,4 @@ func (a *Auto) SetPatience(d time.Duration) { a.patience = d }
 // the end of its output, and for its output after its exit. Zero is the default.
 func (c *Command) SetWaits(input, exit, drain time.Duration) {
 	c.waits = commandWaits{input, exit, drain}
-}
-
-// LentWatchdog returns the watchdog that connections without one of their own share.
-func LentWatchdog() *Watchdog {
-	lent.mu.Lock()
-	defer lent.mu.Unlock()
-	return lent.watchdog
 }

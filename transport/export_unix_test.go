@@ -2,6 +2,25 @@
 
 package transport
 
+// A Watchdog is one that a test has made.
+type Watchdog = watchdog
+
+// SetWatchdog has the watchdog of a test watch the servers of a recipe.
+func (c *Command) SetWatchdog(w *Watchdog) { c.watchdog = w }
+
+// LentWatchdog returns the watchdog that connections without one of their own share.
+func LentWatchdog() *Watchdog {
+	lent.mu.Lock()
+	defer lent.mu.Unlock()
+	return lent.watchdog
+}
+
+// Close ends the shell.
+func (w *Watchdog) Close() error {
+	w.keeper.close()
+	return nil
+}
+
 // SetShell lets a watchdog use another program than /bin/sh.
 func (w *Watchdog) SetShell(path string) { w.keeper.shell = path }
 

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -18,7 +18,7 @@ import (
 
 // defaultMaxMessage is the size in bytes up to which a server's message is
 // accepted when MaxMessage is zero: 16 MiB. anyMessage is more than one can have, and can
-// be multiplied by [maxSkipped] without overflow.
+// be added to.
 const (
 	defaultMaxMessage = 16 << 20
 	anyMessage        = int64(1) << 56
@@ -41,15 +41,11 @@ func tooLarge(limit int64) error {
 
 var errNotJSONRPC = errors.New("not a JSON-RPC message")
 
-// requestFrame writes a request of the data plane.
-func requestFrame(id int64, method string, params json.RawMessage) []byte {
-	return appendRequest(make([]byte, 0, len(params)+len(method)+64), id, method, params)
-}
-
-// appendRequest appends a request of the data plane to frame. Method names are
+// requestFrame returns a request of the data plane. Method names are
 // constants of the protocol, params is JSON already. Line breaks in it, which can stand
 // between tokens only, become spaces: a line is a message.
-func appendRequest(frame []byte, id int64, method string, params json.RawMessage) []byte {
+func requestFrame(id int64, method string, params json.RawMessage) []byte {
+	frame := make([]byte, 0, len(params)+len(method)+64)
 	frame = append(frame, `{"jsonrpc":"2.0","id":`...)
 	frame = strconv.AppendInt(frame, id, 10)
 	frame = append(frame, `,"method":`...)
@@ -58,14 +54,9 @@ func appendRequest(frame []byte, id int64, method string, params json.RawMessage
 		frame = append(frame, `,"params":`...)
 		start := len(frame)
 		frame = append(frame, params...)
-		for _, b := range []byte("\n\r") {
-			for rest := frame[start:]; ; {
-				i := bytes.IndexByte(rest, b)
-				if i < 0 {
-					break
-				}
-				rest[i] = ' '
-				rest = rest[i:]
+		for i, b := range frame[start:] {
+			if b == '\n' || b == '\r' {
+				frame[start+i] = ' '
 			}
 		}
 	}
@@ -82,6 +73,21 @@ type router struct {
 	mailbox
 	table inflight.Table
 	signs atomic.Uint64 // how often the server has written something
+}
+
+// begin numbers a request, whose options may be nil.
+func (r *router) begin(given *mcp.CallOptions) (call *inflight.Call, opts *mcp.CallOptions, err error) {
+	if opts = given; opts == nil {
+		opts = &mcp.CallOptions{}
+	}
+	r.keep()
+	if call, err = r.table.Begin(opts.ProgressToken); err != nil {
+		return nil, nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	if opts.Numbered != nil {
+		opts.Numbered(call.ID)
+	}
+	return call, opts, nil
 }
 
 // hear notes that the server has written something: also a part of a message, or an
@@ -152,7 +158,7 @@ func apart(part, message []byte) []byte {
 // failAnswer ends the request that a broken message was meant to answer, if the
 // message says which, so that its caller need not wait for its deadline.
 func (r *router) failAnswer(text []byte, err error) {
-	for id := range answeredBy(text) {
+	for _, id := range answeredBy(text) {
 		if r.table.FailOne(id, err) {
 			return
 		}
@@ -198,43 +204,27 @@ func listsItems(method string) bool {
 	return false
 }
 
-// answeredBy yields what may be the id of the request that text, a message that
+// answeredBy returns what may be the id of the request that text, a message that
 // is broken or of which only the ends are left, was meant to answer. It looks
 // near both ends, where all known servers write the id. A request that a server
 // repeats in its log is not taken for an answer.
-func answeredBy(text []byte) iter.Seq[int64] {
+func answeredBy(text []byte) (ids []int64) {
 	const near = 256
-	ends := [][]byte{text[:min(near, len(text))], text[max(0, len(text)-near):]}
-	has := func(member string) bool {
-		return bytes.Contains(ends[0], []byte(member)) || bytes.Contains(ends[1], []byte(member))
+	head, tail := string(text[:min(near, len(text))]), string(text[max(0, len(text)-near):])
+	has := func(member string) bool { return strings.Contains(head, member) || strings.Contains(tail, member) }
+	if !has(`"jsonrpc"`) || !has(`"result"`) && !has(`"error"`) && has(`"method"`) {
+		return nil
 	}
-	return func(yield func(int64) bool) {
-		answers := has(`"result"`) || has(`"error"`) || !has(`"method"`)
-		if !has(`"jsonrpc"`) || !answers {
-			return
-		}
-		for _, end := range ends {
-			for {
-				_, after, found := bytes.Cut(end, []byte(`"id"`))
-				if !found {
-					break
-				}
-				if id, ok := leadingNumber(bytes.TrimLeft(after, ` :"`)); ok && !yield(id) {
-					return
-				}
-				end = after
+	for _, end := range []string{head, tail} {
+		for _, after := range strings.Split(end, `"id"`)[1:] {
+			after = strings.TrimLeft(after, ` :"`)
+			digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
+			if id, err := strconv.ParseInt(after[:digits], 10, 64); err == nil {
+				ids = append(ids, id)
 			}
 		}
 	}
-}
-
-func leadingNumber(text []byte) (int64, bool) {
-	digits := 0
-	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
-		digits++
-	}
-	n, err := strconv.ParseInt(string(text[:digits]), 10, 64)
-	return n, err == nil
+	return ids
 }
 
 func invalidAnswer(path string, err error) error {

@@ -13,12 +13,12 @@ import (
 // holds the child's mark.
 type group struct {
 	process  *os.Process
-	watchdog *Watchdog
+	watchdog *watchdog
 	mark     string
 }
 
 // startGroup starts a child that the watchdog knows of, with a mark.
-func startGroup(cmd *exec.Cmd, watchdog *Watchdog, start func(*exec.Cmd) error) (*group, error) {
+func startGroup(cmd *exec.Cmd, watchdog *watchdog, start func(*exec.Cmd) error) (*group, error) {
 	mark := watchdog.enroll()
 	cmd.Env = append(cmd.Env, mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

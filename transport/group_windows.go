@@ -21,7 +21,7 @@ type group struct {
 
 // startGroup starts a child that runs only when it is in its job, so that
 // nothing it starts can be outside.
-func startGroup(cmd *exec.Cmd, watchdog *Watchdog, start func(*exec.Cmd) error) (*group, error) {
+func startGroup(cmd *exec.Cmd, watchdog *watchdog, start func(*exec.Cmd) error) (*group, error) {
 	cmd.Env = append(cmd.Env, watchdog.enroll())
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +23,6 @@ func TestAnsweredBy(t *testing.T) {
 		`{"jsonrpc":"2.0","result":`:                                   nil,
 		``:                                                             nil,
 	} {
-		assert.Equal(t, fmt.Sprint(slices.Collect(answeredBy([]byte(text)))), fmt.Sprint(want), "%.60s", text)
+		assert.Equal(t, fmt.Sprint(answeredBy([]byte(text))), fmt.Sprint(want), "%.60s", text)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -52,13 +51,6 @@ type HTTP struct {
 	// MaxMessage limits a message of the server, in bytes after decompression.
 	// Default: 16 MiB. Negative: none.
 	MaxMessage int64
-	// NoStream, if set, is what the connections with one server know of it together:
-	// that it has no listening stream (HTTP status 405), so that the others do not ask
-	// for one. It is set by a connection, and may be shared. Default: each asks.
-	NoStream *atomic.Bool
-	// Session, if set, keeps the session of a connection for the next one, as far as it
-	// is told to. It is of one user. Default: a connection ends its session.
-	Session *Session
 
 	patience time.Duration // replaces listenHeadersWait, lostWait and deleteTimeout, for tests on busy machines; zero: not
 }
@@ -66,19 +58,20 @@ type HTTP struct {
 // Connect prepares a connection. It sends nothing: the handshake is the
 // session's first message.
 func (h *HTTP) Connect(ctx context.Context) (mcp.Conn, error) {
-	c, err := h.connect()
+	c, err := h.connect("HTTP")
 	if err != nil {
 		return nil, err // and no interface that holds a nil pointer
 	}
 	return c, nil
 }
 
-func (h *HTTP) connect() (*httpConn, error) {
-	c, err := newWebConn(endpointOptions{"HTTP", h.URL, h.Header, h.OAuth, h.RoundTripper, h.TLS, h.Proxy, h.MaxMessage})
+// connect returns a connection of a recipe of the given kind, which errors name.
+func (h *HTTP) connect(kind string) (*httpConn, error) {
+	c, err := newWebConn(kind, h)
 	if err != nil {
 		return nil, err
 	}
-	return &httpConn{webConn: c, recipe: h, noStream: h.NoStream, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
+	return &httpConn{webConn: c, patience: h.patience, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
 }
 
 // An httpConn is one connection over streamable HTTP. It owns a goroutine for
@@ -87,15 +80,12 @@ func (h *HTTP) connect() (*httpConn, error) {
 // data plane run on their callers' goroutines.
 type httpConn struct {
 	*webConn
-	recipe   *HTTP
-	noStream *atomic.Bool // shared with others; may be nil
+	patience time.Duration // of the recipe
 
 	mu        sync.Mutex
 	session   string      // session id of a legacy session
 	version   string      // protocol version of a legacy session
 	fields    http.Header // of its posts; never changed; nil if not known yet
-	opened    *opening    // of that session; nil if there is none
-	resumed   bool        // the session is that of a former connection
 	modern    bool        // a request of revision 2026-07-28 was sent last
 	exchanges map[jsonrpc.ID]context.CancelFunc
 	running   int   // requests that may still learn that the session is lost
@@ -109,23 +99,11 @@ var errNoAnswer = errors.New("the server ended the stream without an answer")
 
 // Call implements mcp.Caller.
 func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	if opts == nil {
-		opts = &mcp.CallOptions{}
-	}
-	c.keep()
-	call, err := c.table.Begin(opts.ProgressToken)
+	call, opts, err := c.begin(opts)
 	if err != nil {
-		return nil, mcp.WithOutcome(err, mcp.NotSent)
+		return nil, err
 	}
 	defer call.Drop()
-	if opts.Numbered != nil {
-		opts.Numbered(call.ID)
-	}
-	if method == methodInitialize {
-		if result := c.takeOver(ctx, params); result != nil {
-			return result, nil
-		}
-	}
 	header := requestHeader(method, params)
 	if header != nil {
 		for name, value := range opts.Header {
@@ -148,7 +126,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	answer, ended, failed := call.Poll(opts.Progress)
 	if ended && failed == nil {
 		if method == methodInitialize && answer.Error == nil {
-			c.keepVersion(params, answer.Result)
+			c.keepVersion(answer.Result)
 		}
 		return result(method, answer)
 	}
@@ -445,9 +423,7 @@ func (c *httpConn) send(ctx context.Context, frame []byte, header http.Header) e
 // ends all requests here.
 func (c *httpConn) Close() error {
 	c.closeOnce.Do(func() {
-		if !c.hold() {
-			c.deleteSession()
-		}
+		c.deleteSession()
 		c.fail(errClosed)
 		c.notes.wait()
 		c.wait()

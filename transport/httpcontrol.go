@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,12 +62,7 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if header != nil {
 		header.Set(headerMethod, req.Method)
 	}
-	c.mu.Lock()
-	known := c.resumed && req.Method == noteInitialized // the server has seen it
-	c.mu.Unlock()
-	if !known {
-		err = c.send(ctx, frame, header)
-	}
+	err = c.send(ctx, frame, header)
 	switch req.Method {
 	case noteCancelled:
 		return nil // the server may have answered, and forgotten the request
@@ -156,12 +150,7 @@ func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []by
 }
 
 // keepVersion notes the result of initialize, which agrees on a revision.
-func (c *httpConn) keepVersion(params, initialized json.RawMessage) {
-	if c.recipe.Session != nil {
-		c.mu.Lock()
-		c.opened = &opening{bytes.Clone(params), bytes.Clone(initialized)}
-		c.mu.Unlock()
-	}
+func (c *httpConn) keepVersion(initialized json.RawMessage) {
 	for key, value := range jsonscan.Fields(initialized) {
 		if string(key) == "protocolVersion" {
 			if version, ok := jsonscan.String(value); ok && httpfield.ValidValue(version) {

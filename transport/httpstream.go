@@ -133,8 +133,6 @@ func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.
 
 func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
 	events := newEventReader(resp.Body, c.limit)
-	defer events.giveBack()
-	events.waits = done == nil
 	for {
 		ev, err := events.next()
 		if err != nil {
@@ -148,7 +146,7 @@ func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jso
 			return invalidAnswer("", fmt.Errorf("event: %w", err))
 		}
 		if done != nil && done() {
-			if events.over { // so that nothing is left to be read
+			if events.lines.over { // so that nothing is left to be read
 				_ = resp.Body.Close()
 				resp.Body = http.NoBody
 			}
@@ -203,7 +201,7 @@ func (c *httpConn) get(ctx context.Context, lastID string) (*http.Response, erro
 }
 
 // listenWait is how long the handshake waits for the listening stream to open.
-func (c *httpConn) listenWait() time.Duration { return cmp.Or(c.recipe.patience, listenHeadersWait) }
+func (c *httpConn) listenWait() time.Duration { return cmp.Or(c.patience, listenHeadersWait) }
 
 // listen opens the stream on which a legacy session receives what the server
 // sends by itself, and waits a moment for it, so that a server which answers
@@ -226,10 +224,6 @@ func (c *httpConn) listen() {
 // the connection ends. A server without one is fine. opened is closed after the
 // first attempt.
 func (c *httpConn) keepStream(opened chan struct{}) {
-	if c.noStream != nil && c.noStream.Load() {
-		close(opened)
-		return
-	}
 	var at cursor
 	var again reopening
 	for attempt := 0; ; attempt++ {
@@ -239,9 +233,6 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		c.leave()
 		var unreachable *unreachableError
 		var status *StatusError
-		if c.noStream != nil && errors.As(err, &status) && status.Code == http.StatusMethodNotAllowed {
-			c.noStream.Store(true)
-		}
 		if attempt == 0 {
 			close(opened)
 		}

@@ -104,21 +104,6 @@ func TestHTTPListeningStream(t *testing.T) {
 	}
 }
 
-// One connection learns for all that there is no listening stream, and from nothing but
-// status 405.
-func TestHTTPNoStreamIsShared(t *testing.T) {
-	for status, want := range map[int]int{http.StatusMethodNotAllowed: 1, http.StatusNotFound: 3} {
-		s := &script{get: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }}
-		url, none := listen(t, s), new(atomic.Bool)
-		for range 3 {
-			l := shake(t, &transport.HTTP{URL: url, NoStream: none})
-			wantResult(t, l, okResult)
-			closeWithin(t, l)
-		}
-		assert.Equal(t, len(s.requests(http.MethodGet)), want, "status %d: requests for a stream on 3 connections", status)
-	}
-}
-
 // reopening answers the first request for a stream by one event, and later ones by another.
 func reopening(first string) func(p *post) {
 	var opened atomic.Int32

@@ -14,10 +14,6 @@ type pipes struct {
 	stdin, stdout, stderr *os.File
 	theirs                []*os.File
 	closeStdin            sync.Once
-	noise                 func(line string) // may be nil
-
-	mu    sync.Mutex // guards the following, and orders deadlines for stdout
-	drain time.Time  // when nothing more is waited for; zero while the process lives
 }
 
 func newPipes(cmd *exec.Cmd) (*pipes, error) {
@@ -35,13 +31,6 @@ func newPipes(cmd *exec.Cmd) (*pipes, error) {
 	}
 	widen(p.stdout)
 	return p, nil
-}
-
-// Noise takes a line that is no message.
-func (p *pipes) Noise(line []byte) {
-	if p.noise != nil {
-		p.noise(string(line[:min(len(line), longestLine)]))
-	}
 }
 
 func (p *pipes) open(ours **os.File, give func(theirs *os.File), weWrite bool) error {
@@ -79,9 +68,6 @@ func (p *pipes) closeOurs() {
 // drainUntil makes reading end at the given time, if the output has not ended
 // before.
 func (p *pipes) drainUntil(t time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drain = t
 	_ = p.stdout.SetReadDeadline(t)
 	_ = p.stderr.SetReadDeadline(t)
 }

@@ -45,7 +45,7 @@ func (c *httpConn) lose(ctx context.Context, err error) {
 	c.mu.Unlock()
 	c.leave()
 	defer c.enter()
-	timer := time.NewTimer(cmp.Or(c.recipe.patience, lostWait))
+	timer := time.NewTimer(cmp.Or(c.patience, lostWait))
 	defer timer.Stop()
 	select {
 	case <-c.ended.Done():
@@ -66,7 +66,7 @@ func (c *httpConn) deleteSession() {
 	if session == "" || lost != nil || errors.As(context.Cause(c.ended), &unreachable) {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), cmp.Or(c.recipe.patience, deleteTimeout))
+	ctx, stop := context.WithTimeout(context.Background(), cmp.Or(c.patience, deleteTimeout))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { c.fail(errClosed) })()
 	for _, id := range c.table.IDs() {

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -20,25 +18,9 @@ import (
 
 // An SSE speaks the HTTP+SSE transport of revision 2024-11-05: the server's
 // messages come on one event stream, and the client's are posted to an address
-// that the stream names. It is deprecated; use it for old servers only.
-type SSE struct {
-	// URL is the address of the event stream, http or https.
-	URL string
-	// Header holds fields sent with every request, to the origin of URL only.
-	Header http.Header
-	// OAuth, if set, supplies the user's token, as for [HTTP].
-	OAuth auth.OAuthHandler
-	// RoundTripper replaces the HTTP transport, as for [HTTP].
-	RoundTripper http.RoundTripper
-	// TLS, if set, is the TLS configuration, such as for private certificate
-	// authorities. It is not changed, and not used with RoundTripper.
-	TLS *tls.Config
-	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
-	Proxy func(*http.Request) (*url.URL, error)
-	// MaxMessage limits a message of the server, in bytes after decompression.
-	// Default: 16 MiB. Negative: none.
-	MaxMessage int64
-}
+// that the stream names. It is deprecated; use it for old servers only. Its fields are those
+// of an [HTTP].
+type SSE HTTP
 
 // Connect opens the event stream and waits until it has named the address for
 // messages, or ctx ends.
@@ -51,7 +33,7 @@ func (s *SSE) Connect(ctx context.Context) (mcp.Conn, error) {
 }
 
 func (s *SSE) connect(ctx context.Context) (*sseConn, error) {
-	w, err := newWebConn(endpointOptions{"SSE", s.URL, s.Header, s.OAuth, s.RoundTripper, s.TLS, s.Proxy, s.MaxMessage})
+	w, err := newWebConn("SSE", (*HTTP)(s))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +63,6 @@ func (c *sseConn) open(ctx context.Context) error {
 	var events *eventReader
 	if err == nil {
 		events = newEventReader(resp.Body, c.limit)
-		events.skips = true
 		err = c.awaitAddress(resp, events)
 	}
 	if !stop() {
@@ -96,7 +77,6 @@ func (c *sseConn) open(ctx context.Context) error {
 	c.start = func() {
 		c.goes(func() {
 			defer func() { _ = resp.Body.Close() }()
-			defer events.giveBack()
 			c.fail(c.readStream(events))
 		})
 	}
@@ -123,28 +103,24 @@ func (c *sseConn) awaitAddress(resp *http.Response, events *eventReader) error {
 	}
 }
 
-// readStream routes the stream's messages until it ends. One that cannot be read
-// fails the request that it was meant to answer, and no other.
+// readStream routes the stream's messages until it ends, which one that is too large does. One
+// that cannot be read fails the request that it was meant to answer, and no other.
 func (c *sseConn) readStream(events *eventReader) error {
-	for noise := 0; ; {
+	for stray := 0; ; {
 		ev, err := events.next()
 		if err != nil {
 			return fmt.Errorf("event stream: %w", err)
 		}
-		switch {
-		case ev.name != "" && ev.name != "message" || len(ev.data) == 0:
-			continue
-		case ev.oversize:
-			c.failAnswer(ev.data, tooLarge(c.limit))
+		if ev.name != "" && ev.name != "message" || len(ev.data) == 0 {
 			continue
 		}
 		if err = c.route(ev.data, c.deliver); err == nil {
-			noise = 0
+			stray = 0
 			continue
 		}
 		c.failAnswer(ev.data, invalidAnswer("", err))
-		if noise++; noise == maxNoise {
-			return fmt.Errorf("the server sent %d events in a row that are not JSON-RPC", maxNoise)
+		if stray++; stray == maxStray {
+			return fmt.Errorf("the server sent %d events in a row that are not JSON-RPC", maxStray)
 		}
 	}
 }
@@ -183,18 +159,11 @@ func (c *sseConn) send(ctx context.Context, frame []byte) error {
 
 // Call implements mcp.Caller.
 func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	if opts == nil {
-		opts = &mcp.CallOptions{}
-	}
-	c.keep()
-	call, err := c.table.Begin(opts.ProgressToken)
+	call, opts, err := c.begin(opts)
 	if err != nil {
-		return nil, mcp.WithOutcome(err, mcp.NotSent)
+		return nil, err
 	}
 	defer call.Drop()
-	if opts.Numbered != nil {
-		opts.Numbered(call.ID)
-	}
 	if err := c.send(ctx, requestFrame(call.ID, method, params)); err != nil {
 		// The answer may have come all the same.
 		if _, ended, failed := call.Poll(opts.Progress); !ended || failed != nil {

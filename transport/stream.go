@@ -1,21 +1,25 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/stall"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 const (
-	// maxNoise is how many lines in a row may be something else than JSON-RPC
+	// maxStray is how many lines in a row may be something else than JSON-RPC
 	// before the connection is given up.
-	maxNoise = 100
+	maxStray = 100
 	// cancelTimeout bounds the telling of a server that a request is cancelled.
 	cancelTimeout = 5 * time.Second
 	// controlTimeout bounds the writing of one message of the control plane,
@@ -23,15 +27,26 @@ const (
 	controlTimeout = 30 * time.Second
 )
 
+// A duplex is the byte stream under a [stream]. Closing its writing side ends a Write that
+// waits.
+type duplex interface {
+	Read([]byte) (int, error)
+	Write([]byte) (int, error)
+	// SetWriteDeadline interrupts a Write that waits. A duplex that cannot do so returns
+	// an error.
+	SetWriteDeadline(time.Time) error
+	// CloseWrite signals to the peer that nothing more comes.
+	CloseWrite() error
+}
+
 // A stream speaks newline-delimited JSON over a duplex: the framing of stdio.
-// It owns one goroutine, which reads until the duplex ends, and one that writes
-// while the peer does not read as fast as is written.
+// It owns one goroutine, which reads until the duplex ends.
 type stream struct {
 	router
-	duplex duplex
-	limit  int64
-	outbox *outbox
-	intake intake
+	duplex  duplex
+	limit   int64
+	writing chan struct{}     // holds a token while a frame is written
+	stray   func(line []byte) // gets lines that are no messages; may be nil
 
 	settled sync.Once
 	ended   context.Context
@@ -43,30 +58,74 @@ type stream struct {
 	// such as the exit of the process. It may take a moment.
 	cause func(error) error
 
-	tasks // the reader, the writer, and senders of cancellations
+	tasks // the reader, and senders of cancellations
 }
 
 func newStream(d duplex, limit int64, cause func(error) error, doomed func() bool) *stream {
 	ended, end := context.WithCancelCause(context.Background())
 	s := &stream{
-		duplex: d,
-		limit:  maxMessage(limit),
-		ended:  ended,
-		end:    end,
-		cause:  cause,
-		doomed: doomed,
+		duplex:  d,
+		limit:   maxMessage(limit),
+		writing: make(chan struct{}, 1),
+		ended:   ended,
+		end:     end,
+		cause:   cause,
+		doomed:  doomed,
 	}
-	s.outbox = newOutbox(d, s.goes, s.broke)
-	s.newIntake()
 	s.start = func() { s.goes(s.readAll) }
 	return s
 }
 
+// readAll is the goroutine that reads the stream to its end.
+func (s *stream) readAll() {
+	lines := &lineReader{r: s.duplex, limit: s.limit, skips: true, heard: s.hear, stall: &stall.Watch{Over: func() {
+		s.goes(func() { s.fail(stall.Err) })
+	}}}
+	defer lines.stall.Stop()
+	var err error
+	for stray := 0; err == nil && s.ended.Err() == nil; {
+		var line []byte
+		var oversize bool
+		line, oversize, err = lines.next()
+		text := bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")))
+		switch {
+		case err != nil || len(text) == 0:
+		case oversize:
+			s.failAnswer(line, tooLarge(s.limit))
+		case s.take(text):
+			stray = 0
+		default:
+			if stray++; stray == maxStray {
+				err = fmt.Errorf("the server wrote %d lines in a row that are not JSON-RPC", maxStray)
+			}
+		}
+	}
+	if s.cause != nil && s.ended.Err() == nil {
+		err = s.cause(err)
+	}
+	s.fail(err)
+}
+
+// take hands a line on, and reports whether it was a message.
+func (s *stream) take(text []byte) bool {
+	err := errNotJSONRPC
+	if text[0] == '{' || text[0] == '[' {
+		err = s.route(text, s.deliver)
+	}
+	if err == nil {
+		return true
+	}
+	if text[0] == '{' {
+		s.failAnswer(text, invalidAnswer("", err))
+	}
+	if s.stray != nil {
+		s.stray(text)
+	}
+	return false
+}
+
 // broke ends the stream because it cannot be written any more.
 func (s *stream) broke(err error) {
-	if errors.Is(err, errTorn) || s.cause == nil {
-		s.end(err) // at once, for callers that look whether it is over
-	}
 	s.goes(func() {
 		if s.cause != nil && s.ended.Err() == nil {
 			err = s.cause(err) // a pipe breaks because its reader has ended
@@ -75,22 +134,15 @@ func (s *stream) broke(err error) {
 	})
 }
 
-// fail ends the stream: no request is sent any more, and those in flight fail.
-// Of a request that was written to its end the outcome is unknown. Only the first call
-// counts.
+// fail ends the stream: no request is sent any more, and of those in flight the outcome is
+// unknown. Only the first call counts.
 func (s *stream) fail(err error) {
 	s.end(err)
 	s.settled.Do(func() {
 		cause := context.Cause(s.ended)
-		written, certain := s.outbox.stop()
-		s.table.Fail(cause, func(end int64) error {
-			if end == 0 || certain && end > written {
-				return mcp.WithOutcome(cause, mcp.NotSent)
-			}
-			return mcp.WithOutcome(cause, mcp.Unknown)
-		})
+		_ = s.duplex.SetWriteDeadline(time.Unix(1, 0))
+		s.table.Fail(mcp.WithOutcome(cause, mcp.Unknown), cause)
 		s.mailbox.end(cause) // last: who hears of this end gives up the requests in flight
-		s.intake.interrupt()
 	})
 }
 
@@ -101,17 +153,6 @@ func (s *stream) Info() mcp.ConnInfo {
 
 // deliver puts a message into the mailbox.
 func (s *stream) deliver(m jsonrpc.Message) { s.mailbox.deliver(s.ended, m, 0) }
-
-// mayWrite returns an error if a frame could not reach the peer any more.
-func (s *stream) mayWrite(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return mcp.WithOutcome(err, mcp.NotSent)
-	}
-	if s.ended.Err() == nil && (s.doomed == nil || !s.table.Idle() || !s.doomed()) {
-		return nil
-	}
-	return s.afterEnd(ctx)
-}
 
 // afterEnd waits for the end of a stream that is about to end, and returns why
 // it ended, for a caller that has sent nothing.
@@ -124,54 +165,97 @@ func (s *stream) afterEnd(ctx context.Context) error {
 	}
 }
 
-// send writes one frame that belongs to no request of the data plane. Its
-// errors say whether the server can have read the whole of it.
+// errTorn ends a stream whose last frame was given up in the middle: the server would read
+// the next one as its end.
+var errTorn = errors.New("writing to the server: given up in the middle of a message that the server does not read")
+
+// fullPause is how often a caller whose frame does not fit into a full pipe looks whether it
+// is still to be sent.
+const fullPause = 20 * time.Millisecond
+
+// send writes one frame, when those before it are written. If ctx or the stream ends before
+// its first byte, none of it is written. Its errors say whether the server can have read the
+// whole of it.
 func (s *stream) send(ctx context.Context, frame []byte) error {
-	if err := s.mayWrite(ctx); err != nil {
-		return err
+	if err := ctx.Err(); err != nil {
+		return mcp.WithOutcome(err, mcp.NotSent)
 	}
-	n := &note{done: make(chan struct{})}
-	if !s.outbox.put(n, frame) {
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-s.ended.Done():
+		return s.afterEnd(ctx)
+	case <-ctx.Done():
 		return s.afterEnd(ctx)
 	}
-	select {
-	case <-n.done:
-		return nil
-	default:
+	rest := append(frame, '\n')
+	whole := len(rest)
+	outcome := func() mcp.Outcome {
+		if len(rest) > 1 {
+			return mcp.NotSent
+		}
+		return mcp.Unknown // perhaps it reads the frame without its newline
 	}
+	for {
+		if s.ended.Err() != nil {
+			return mcp.WithOutcome(context.Cause(s.ended), outcome())
+		}
+		n, err := s.write(ctx, rest)
+		rest = rest[n:]
+		switch {
+		case len(rest) == 0:
+			return nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			s.broke(err)
+			select {
+			case <-s.ended.Done():
+			case <-ctx.Done():
+			}
+		case ctx.Err() != nil && len(rest) < whole:
+			s.end(errTorn)
+			s.broke(errTorn)
+		}
+		if ctx.Err() != nil {
+			return mcp.WithOutcome(ctx.Err(), outcome())
+		}
+	}
+}
+
+// write writes what fits within a moment. A write that cannot be interrupted goes on in the
+// background when its caller does not wait for it any more, and that ends the stream.
+func (s *stream) write(ctx context.Context, frame []byte) (n int, err error) {
+	if s.duplex.SetWriteDeadline(time.Now().Add(fullPause)) == nil {
+		return s.duplex.Write(frame)
+	}
+	written, failed := 0, errClosed
+	done := make(chan struct{})
+	s.goes(func() {
+		defer close(done)
+		written, failed = s.duplex.Write(frame)
+	})
 	select {
-	case <-n.done:
-		return nil
+	case <-done:
+		return written, failed
 	case <-s.ended.Done():
-		return mcp.WithOutcome(context.Cause(s.ended), s.outbox.withdraw(n))
 	case <-ctx.Done():
-		return mcp.WithOutcome(ctx.Err(), s.outbox.withdraw(n))
+		s.end(errTorn)
 	}
+	return len(frame) - 1, errTorn // how far it comes is not known
 }
 
 // Call implements mcp.Caller.
 func (s *stream) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	if opts == nil {
-		opts = &mcp.CallOptions{}
-	}
 	s.keep()
-	if err := s.mayWrite(ctx); err != nil {
-		return nil, err
-	}
-	alone := s.table.Lone()
-	call, err := s.table.Begin(opts.ProgressToken)
-	if err != nil {
-		return nil, mcp.WithOutcome(err, mcp.NotSent)
-	}
-	defer call.Drop()
-	if opts.Numbered != nil {
-		opts.Numbered(call.ID)
-	}
-	if !s.outbox.putRequest(call, method, params, alone) {
+	if s.ended.Err() != nil || s.doomed != nil && s.table.Idle() && s.doomed() {
 		return nil, s.afterEnd(ctx)
 	}
-	if alone {
-		s.readFor(ctx, call)
+	call, opts, err := s.begin(opts)
+	if err != nil {
+		return nil, err
+	}
+	defer call.Drop()
+	if err := s.send(ctx, requestFrame(call.ID, method, params)); err != nil {
+		return nil, err
 	}
 	answer, err := call.Wait(ctx, opts.Progress)
 	switch {
@@ -179,12 +263,10 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 		return result(method, answer)
 	case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
 		return nil, err // of the stream, with its outcome
-	}
-	outcome := s.outbox.withdraw(call)
-	if outcome == mcp.Unknown && !isHandshake(method) {
+	case !isHandshake(method):
 		s.cancel(call.ID)
 	}
-	return nil, mcp.WithOutcome(err, outcome)
+	return nil, mcp.WithOutcome(err, mcp.Unknown)
 }
 
 // cancel cancels a request at the server, in the background.

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,10 +11,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,66 +23,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A stuck is a duplex whose peer never reads. Its writes wait for a deadline.
-// resetting, if set, runs when a deadline is taken back.
+// A stuck is a duplex that cannot be written to.
 type stuck struct {
 	io.Reader
-	mu        sync.Mutex
-	past      chan struct{} // closed by a deadline in the past
-	resetting func()
 }
 
-func (s *stuck) SetWriteDeadline(at time.Time) error {
-	if at.IsZero() && s.resetting != nil {
-		s.resetting()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at.IsZero() {
-		s.past = make(chan struct{})
-	} else if s.past != nil {
-		close(s.past)
-		s.past = nil
-	}
-	return nil
-}
-
-func (s *stuck) Write([]byte) (int, error) {
-	s.mu.Lock()
-	past := s.past
-	s.mu.Unlock()
-	if past != nil {
-		<-past
-	}
-	return 0, io.ErrClosedPipe
-}
-
-func (s *stuck) CloseWrite() error { return nil }
-
-// The stream ends at the moment in which a writer resets the deadline: neither
-// may wait for the other.
-func TestStreamEndsWhileAWriteBegins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, w := io.Pipe()
-		d := &stuck{Reader: r}
-		s := newStream(d, 0, nil, nil)
-		d.resetting = func() {
-			d.resetting = nil
-			go s.fail(io.ErrUnexpectedEOF)
-		}
-		_, err := s.Call(context.Background(), "tools/list", nil, nil)
-		assert.Is(t, err, io.ErrUnexpectedEOF)
-		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome of %v", err)
-		_ = w.Close()
-		s.wait()
-	})
-}
+func (s *stuck) SetWriteDeadline(time.Time) error { return nil }
+func (s *stuck) Write([]byte) (int, error)        { return 0, io.ErrClosedPipe }
+func (s *stuck) CloseWrite() error                { return nil }
 
 // A frame of which only the newline is missing may have been read as a whole.
 func TestStreamMissingNewline(t *testing.T) {
 	for cut, want := range map[int]mcp.Outcome{1: mcp.Unknown, 2: mcp.NotSent, 20: mcp.NotSent} {
 		r, w := io.Pipe()
-		d := &short{stuck{Reader: r}, cut}
+		d := &short{stuck{r}, cut}
 		s := newStream(d, 0, nil, nil)
 		_, err := s.Call(t.Context(), "tools/list", nil, nil)
 		assert.Fails(t, err, "%d bytes cut", cut)
@@ -135,7 +89,7 @@ func readStream(t *testing.T, data []byte, size int, limit int64) string {
 	var calls []*inflight.Call
 	for token := range int64(2) {
 		call := assert.Value(s.table.Begin(token + 1))(t)
-		s.outbox.putRequest(call, "tools/call", nil, true)
+		assert.OK(t, s.send(t.Context(), requestFrame(call.ID, "tools/call", nil)))
 		calls = append(calls, call)
 	}
 	var told strings.Builder
@@ -249,4 +203,180 @@ func FuzzCutRequest(f *testing.F) {
 			t.Errorf("%d of %d bytes were read: %v", read, frame, outcome)
 		}
 	})
+}
+
+// A farEnd is the other side of a stream over pipes of the system.
+type farEnd struct {
+	*stream
+	in  *bufio.Reader // what the stream has written
+	out *os.File
+}
+
+func overPipes(t *testing.T) *farEnd {
+	t.Helper()
+	theirIn, ourOut, err := os.Pipe()
+	assert.OK(t, err)
+	ourIn, theirOut, err := os.Pipe()
+	assert.OK(t, err)
+	s := newStream(&pipes{stdin: ourOut, stdout: ourIn}, 0, nil, nil)
+	t.Cleanup(func() {
+		_, _ = theirOut.Close(), theirIn.Close()
+		s.fail(errClosed)
+		s.wait()
+		_, _ = ourIn.Close(), ourOut.Close()
+	})
+	return &farEnd{stream: s, in: bufio.NewReader(theirIn), out: theirOut}
+}
+
+// name reads one frame and returns the name of the tool that it calls.
+func (f *farEnd) name(t *testing.T) string {
+	t.Helper()
+	line := assert.Value(f.in.ReadBytes('\n'))(t)
+	var frame struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(line, &frame); err != nil {
+		t.Fatalf("a torn frame: %.80q: %v", line, err)
+	}
+	if frame.Method == noteCancelled {
+		return f.name(t)
+	}
+	return frame.Params.Name
+}
+
+// call calls a tool, with size bytes of arguments, until ctx ends.
+func (f *farEnd) call(ctx context.Context, name string, size int) <-chan error {
+	failed := make(chan error, 1)
+	go func() {
+		params := fmt.Sprintf(`{"name":%q,"arguments":%q}`, name, strings.Repeat("x", size))
+		_, err := f.Call(ctx, "tools/call", json.RawMessage(params), nil)
+		failed <- err
+	}()
+	return failed
+}
+
+// begins returns when a call has begun to write.
+func (f *farEnd) begins(t *testing.T) {
+	t.Helper()
+	assert.Value(f.in.Peek(1))(t)
+}
+
+// wantError checks an error and its outcome.
+func wantError(t *testing.T, err, is error, outcome mcp.Outcome) {
+	t.Helper()
+	assert.Is(t, err, is)
+	assert.Equal(t, mcp.OutcomeOf(err), outcome, "outcome of %v", err)
+}
+
+const pipeful = 200 << 10 // more than a pipe holds
+
+// Frames of many callers arrive whole, also when the pipe is full most of the time.
+func TestStreamKeepsFramesWhole(t *testing.T) {
+	f := overPipes(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var calls []<-chan error
+	const callers = 64
+	for i := range callers {
+		calls = append(calls, f.call(ctx, fmt.Sprint(i), i*i*i/10))
+	}
+	seen := map[string]bool{}
+	for range callers {
+		seen[f.name(t)] = true
+	}
+	assert.Equal(t, len(seen), callers, "frames that arrived")
+	stop()
+	for _, failed := range calls {
+		wantError(t, <-failed, context.Canceled, mcp.Unknown)
+	}
+}
+
+// A frame that waits behind one that the server does not read is never sent once its caller has
+// given up.
+func TestStreamGivesUpWhatWaits(t *testing.T) {
+	f := overPipes(t)
+	patient := f.call(t.Context(), "patient", pipeful)
+	f.begins(t)
+	ctx, giveUp := context.WithCancel(t.Context())
+	var hasty []<-chan error
+	for i := range 5 {
+		hasty = append(hasty, f.call(ctx, fmt.Sprint("hasty ", i), 10))
+	}
+	giveUp()
+	for _, failed := range hasty {
+		wantError(t, <-failed, context.Canceled, mcp.NotSent)
+	}
+	last := f.call(t.Context(), "last", 10)
+	assert.Equal(t, f.name(t), "patient", "first call")
+	assert.Equal(t, f.name(t), "last", "second call")
+	_ = f.out.Close() // ends both calls
+	for _, failed := range []<-chan error{patient, last} {
+		assert.Equal(t, mcp.OutcomeOf(<-failed), mcp.Unknown, "outcome of a frame that was read")
+	}
+}
+
+// A caller that gives up its frame in the middle ends the stream, for all.
+func TestStreamTornFrame(t *testing.T) {
+	f := overPipes(t)
+	ctx, giveUp := context.WithCancel(t.Context())
+	torn := f.call(ctx, "torn", pipeful)
+	f.begins(t)
+	behind := f.call(t.Context(), "behind", 10)
+	giveUp()
+	wantError(t, <-torn, context.Canceled, mcp.NotSent)
+	wantError(t, <-behind, errTorn, mcp.NotSent)
+	_, err := f.Call(t.Context(), "tools/list", nil, nil)
+	wantError(t, err, errTorn, mcp.NotSent)
+}
+
+// A frame whose turn has come, but of which nothing fits the pipe, tears nothing.
+func TestStreamGivesUpAnUntouchedFrame(t *testing.T) {
+	f := overPipes(t)
+	size := len(requestFrame(inflight.FirstID, "tools/call", []byte(`{"name":"first","arguments":""}`))) + 1
+	first := f.call(t.Context(), "first", 68<<10-size) // of which 4 KiB are read here, and the pipe is full
+	f.begins(t)
+	for len(f.writing) > 0 {
+		runtime.Gosched()
+	}
+	ctx, giveUp := context.WithTimeout(t.Context(), 2*fullPause)
+	defer giveUp()
+	wantError(t, <-f.call(ctx, "second", 10), context.DeadlineExceeded, mcp.NotSent)
+	third := f.call(t.Context(), "third", 10)
+	assert.Equal(t, f.name(t), "first", "first call")
+	assert.Equal(t, f.name(t), "third", "second call")
+	_ = f.out.Close()
+	<-first
+	<-third
+}
+
+// A deaf is a duplex whose writes wait and cannot be interrupted, as those of Windows.
+type deaf struct {
+	io.Reader
+	closed chan struct{}
+}
+
+func (d *deaf) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
+func (d *deaf) CloseWrite() error                { close(d.closed); return nil }
+
+func (d *deaf) Write([]byte) (int, error) {
+	<-d.closed
+	return 0, io.ErrClosedPipe
+}
+
+// A caller that gives up a write that cannot be interrupted ends the stream.
+func TestStreamGivesUpAWriteThatGoesOn(t *testing.T) {
+	r, w := io.Pipe()
+	d := &deaf{r, make(chan struct{})}
+	s := newStream(d, 0, nil, nil)
+	ctx, giveUp := context.WithTimeout(t.Context(), time.Millisecond)
+	defer giveUp()
+	_, err := s.Call(ctx, "tools/list", nil, nil)
+	wantError(t, err, context.DeadlineExceeded, mcp.Unknown)
+	_, err = s.Call(t.Context(), "tools/list", nil, nil)
+	wantError(t, err, errTorn, mcp.NotSent)
+	_ = d.CloseWrite()
+	_ = w.Close()
+	s.wait()
 }

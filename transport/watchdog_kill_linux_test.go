@@ -46,7 +46,7 @@ func runHost() {
 		recipe := transporttest.Child("deaf", "spawn:hang", "detach:hang", "daemon:hang", "ready", "hang")
 		recipe.Env = append(recipe.Env, hostTag+"="+os.Getenv(hostTag))
 		recipe.CloseTimeout = 20 * time.Millisecond
-		recipe.Watchdog = w
+		recipe.SetWatchdog(w)
 		recipe.Stderr = func(line string) { fmt.Println(line) }
 		conn, err := recipe.Connect(context.Background())
 		if err != nil {

@@ -64,7 +64,7 @@ func (k *keeper) start(mark string) {
 	k.mu.Lock()
 	settled := k.running != nil || k.final
 	if k.running == nil && k.final && k.err == nil {
-		k.err = &WatchdogError{k.path(), errWatchdogClosed}
+		k.err = &watchdogError{k.path(), errWatchdogClosed}
 	}
 	k.mu.Unlock()
 	if !settled {
@@ -86,7 +86,7 @@ func (k *keeper) run(mark string, again bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		k.err = &WatchdogError{k.path(), err}
+		k.err = &watchdogError{k.path(), err}
 		return
 	}
 	k.err = lack
@@ -104,7 +104,7 @@ func startShell(path, mark string) (s *shell, lack, err error) {
 	if runtime.GOOS == "linux" {
 		grep, err = exec.LookPath("grep")
 		if err != nil {
-			grep, lack = "", &WatchdogError{"grep", err}
+			grep, lack = "", &watchdogError{"grep", err}
 		}
 		if found, err := exec.LookPath("sleep"); err == nil {
 			sleep = found
@@ -149,7 +149,7 @@ func (k *keeper) attend(s *shell, mark string) {
 	k.mu.Lock()
 	k.running = nil
 	if s.again && !k.final && time.Since(s.started) < restartTime {
-		k.final, k.err = true, &WatchdogError{k.path(), errWatchdogEnded}
+		k.final, k.err = true, &watchdogError{k.path(), errWatchdogEnded}
 	}
 	final := k.final
 	k.mu.Unlock()

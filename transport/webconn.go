@@ -20,8 +20,8 @@ type webConn struct {
 	end   context.CancelCauseFunc
 }
 
-func newWebConn(o endpointOptions) (*webConn, error) {
-	e, err := newEndpoint(o)
+func newWebConn(kind string, h *HTTP) (*webConn, error) {
+	e, err := newEndpoint(kind, h)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func newWebConn(o endpointOptions) (*webConn, error) {
 func (c *webConn) fail(err error) {
 	c.end(err)
 	err = context.Cause(c.ended)
-	c.table.Fail(err, func(int64) error { return mcp.WithOutcome(err, mcp.Unknown) })
+	c.table.Fail(mcp.WithOutcome(err, mcp.Unknown), err)
 	c.mailbox.end(err)
 }
 

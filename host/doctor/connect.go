@@ -22,9 +22,8 @@ func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, e
 	switch bare := t.(type) {
 	case *transport.Command:
 		c := *bare
-		c.Stderr, c.Noise = p.onStderr, p.onNoise
+		c.Stderr, c.StrayOutput = p.onStderr, p.onNoise
 		c.CloseTimeout = testCloseTimeout
-		c.Watchdog = nil // one of its own, which ends with it
 		if _, err := exec.LookPath(c.Path); err != nil && filepath.Base(c.Path) == c.Path && !inContainer {
 			return nil, &transport.StartError{Path: c.Path, Err: err}
 		}
@@ -38,8 +37,9 @@ func (p *probe) observed(ctx context.Context, t mcp.Transport) (mcp.Transport, e
 		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper, c.TLS, c.Proxy)
 		t = &c
 	case *transport.Auto:
-		t = &transport.Auto{URL: bare.URL, Header: bare.Header, MaxMessage: bare.MaxMessage,
-			OAuth: p.login(ctx, bare.OAuth), RoundTripper: p.tripper(bare.RoundTripper, bare.TLS, bare.Proxy)}
+		c := *bare
+		c.OAuth, c.RoundTripper = p.login(ctx, c.OAuth), p.tripper(c.RoundTripper, c.TLS, c.Proxy)
+		t = &c
 	}
 	return t, nil
 }

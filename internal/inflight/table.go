@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -53,7 +52,6 @@ type Table struct {
 	calls  map[int64]*Call
 	tokens map[int64]*Call
 	open   int     // calls that have not ended
-	shared bool    // when the last of them began there was another
 	free   []*Call // dropped, to be used again
 	err    error
 }
@@ -64,7 +62,6 @@ type Call struct {
 
 	table    *Table
 	token    int64
-	end      atomic.Int64  // see SetEnd
 	wake     chan struct{} // capacity 1: something below changed
 	signal   func()        // fills wake
 	progress []json.RawMessage
@@ -90,7 +87,6 @@ func (t *Table) Begin(token int64) (*Call, error) {
 	c.ID, c.token = FirstID+t.last, token
 	t.last++
 	t.calls[c.ID] = c
-	t.shared = t.open > 0
 	t.open++
 	if token != 0 {
 		t.tokens[token] = c
@@ -184,28 +180,6 @@ func (t *Table) Idle() bool {
 	return t.open == 0
 }
 
-// Last returns the number of the last request; 0: there was none.
-func (t *Table) Last() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.last
-}
-
-// Continue has the next request numbered as if the last one had this number, or its own if
-// that is more.
-func (t *Table) Continue(last int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last = max(t.last, last)
-}
-
-// Lone reports whether no request waits for its end, and the last one waited alone.
-func (t *Table) Lone() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.open == 0 && !t.shared
-}
-
 // IDs returns the ids of the requests in flight.
 func (t *Table) IDs() []int64 {
 	t.mu.Lock()
@@ -213,26 +187,19 @@ func (t *Table) IDs() []int64 {
 	return slices.Collect(maps.Keys(t.calls))
 }
 
-// Fail ends every request in flight with what of returns for its end, as given
-// to [Call.SetEnd], and every later one with err. Only the first call counts.
-func (t *Table) Fail(err error, of func(end int64) error) {
+// Fail ends every request in flight with an error, and every later one with another. Only
+// the first call counts.
+func (t *Table) Fail(inFlight, later error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
 		return
 	}
-	t.err = err
+	t.err = later
 	for _, c := range t.calls {
-		c.finish(Answer{}, of(c.End()))
+		c.finish(Answer{}, inFlight)
 	}
 }
-
-// SetEnd notes where in the connection's output the request ends. It is called
-// before the request is written; until then the end is 0.
-func (c *Call) SetEnd(offset int64) { c.end.Store(offset) }
-
-// End returns what was given to SetEnd.
-func (c *Call) End() int64 { return c.end.Load() }
 
 // A Hooked context runs one function when it ends, as context.AfterFunc does for
 // any, but for no memory. The contexts of an mcp.Client's calls are such.
@@ -281,13 +248,6 @@ func (c *Call) Poll(progress func(json.RawMessage)) (a Answer, ended bool, err e
 	return a, ended, err
 }
 
-// Told reports whether Poll would return anything new.
-func (c *Call) Told() bool {
-	c.table.mu.Lock()
-	defer c.table.mu.Unlock()
-	return c.ended || len(c.progress) > 0
-}
-
 // Drop forgets the request; an answer that comes later is ignored. Every Begin
 // is followed by one Drop, after which the call must not be used any more.
 func (c *Call) Drop() {
@@ -309,7 +269,6 @@ func (c *Call) Drop() {
 	default:
 	}
 	c.progress, c.answer, c.err, c.ended = nil, Answer{}, nil, false
-	c.SetEnd(0)
 	t.free = append(t.free, c)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -69,20 +68,9 @@ func TestFailEndsAllAndLaterOnes(t *testing.T) {
 	cause := errors.New("gone")
 	table.FailOne(a.ID, errors.New("first"))
 	read := errors.New("read")
-	b.SetEnd(100)
-	unread := begin(t, &table, 0)
-	unread.SetEnd(101)
-	table.Fail(cause, func(end int64) error {
-		if end <= 100 {
-			return read
-		}
-		return cause
-	})
+	table.Fail(read, cause)
 	table.Fail(errors.New("second"), nil)
 	if _, err := a.Wait(t.Context(), nil); err == nil || err.Error() != "first" {
-		t.Errorf("got %v", err)
-	}
-	if _, err := unread.Wait(t.Context(), nil); err != cause {
 		t.Errorf("got %v", err)
 	}
 	if _, err := b.Wait(t.Context(), nil); err != read {
@@ -124,23 +112,6 @@ func TestWaitEndsWithHookedContext(t *testing.T) {
 	if _, err := c.Wait(&hookedContext{Context: ctx}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
-}
-
-func TestLone(t *testing.T) {
-	var table Table
-	want := func(when string, want bool) {
-		t.Helper()
-		assert.Equal(t, table.Lone(), want, "%s", when)
-	}
-	want("at first", true)
-	one := begin(t, &table, 0)
-	want("while one waits", false)
-	two := begin(t, &table, 0)
-	table.FailOne(one.ID, io.EOF)
-	table.FailOne(two.ID, io.EOF)
-	want("after two at a time", false)
-	table.FailOne(begin(t, &table, 0).ID, io.EOF)
-	want("after one", true)
 }
 
 func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package origin holds what the clients of one server's users have in common: sockets,
-// which carry no state of a user, and what the server has refused.
+// which carry no state of a user.
 package origin
 
 import (
@@ -9,13 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 )
-
-// learnedFor is how long what a server has refused is not asked of it again by the
-// clients of further users: it may be replaced by a newer one.
-const learnedFor = 10 * time.Minute
 
 // An Origin is what the clients of a server's users share. The zero Origin is ready, and
 // the nil one shares nothing. It is safe for concurrent use.
@@ -26,29 +20,6 @@ type Origin struct {
 	proxy   string      // of sockets
 	former  []*http.Transport
 	ended   bool
-	forget  time.Time // when what was learned is forgotten
-
-	noStream atomic.Bool
-}
-
-// NoStream returns where it stands that the server has no listening stream, see
-// transport.HTTP; nil for the nil Origin.
-func (o *Origin) NoStream() *atomic.Bool {
-	if o == nil {
-		return nil
-	}
-	o.refresh()
-	return &o.noStream
-}
-
-// refresh forgets what was learned too long ago.
-func (o *Origin) refresh() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if now := time.Now(); now.After(o.forget) {
-		o.forget = now.Add(learnedFor)
-		o.noStream.Store(false)
-	}
 }
 
 // Sockets returns what the clients send their requests with: the same for each client

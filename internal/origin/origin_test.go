@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -75,26 +73,9 @@ func TestEndClosesSockets(t *testing.T) {
 	o.End() // or goleak finds them
 }
 
-func TestOriginForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o Origin
-		o.NoStream().Store(true)
-		if !o.NoStream().Load() {
-			t.Error("got nothing of what was learned just now")
-		}
-		time.Sleep(learnedFor + 1)
-		if o.NoStream().Load() {
-			t.Error("got that there is no stream, want it forgotten")
-		}
-	})
-}
-
 func TestNilOriginSharesNothing(t *testing.T) {
 	var o *Origin
 	if got := o.Sockets("", nil, nil); got != nil {
 		t.Errorf("got the sockets %v, want none", got)
-	}
-	if got := o.NoStream(); got != nil {
-		t.Errorf("got %v of streams, want nil", got)
 	}
 }

@@ -205,7 +205,6 @@ var functions = []function{
 	{"storage.NewMemory", storage.NewMemory},
 	{"loginpath.Read", loginpath.Read},
 	{"transport.BaseEnv", transport.BaseEnv},
-	{"transport.BaseEnvNames", transport.BaseEnvNames},
 	{"transport.Bearer", transport.Bearer},
 	{"transport.NewRoundTripper", transport.NewRoundTripper},
 }
@@ -407,11 +406,7 @@ var types = []any{
 	(*transport.Pipe)(nil),
 	(*transport.RedirectError)(nil),
 	(*transport.SSE)(nil),
-	(*transport.Session)(nil),
 	(*transport.Socket)(nil),
 	(*transport.StartError)(nil),
 	(*transport.StatusError)(nil),
-	(*transport.TokenRefusedError)(nil),
-	(*transport.Watchdog)(nil),
-	(*transport.WatchdogError)(nil),
 }

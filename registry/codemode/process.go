@@ -126,7 +126,7 @@ func (e *processEngine) start(ctx context.Context, l Limits, b Bridge) (*process
 			cmd.Env = bareEnv(cmd.Env)
 			return cmd.Start()
 		},
-		Noise: func(string) {
+		StrayOutput: func(string) {
 			if p.begun.Load() { // before that it may be of the program's packages
 				p.cancel(&SandboxError{errors.New("it sent what is no message")})
 			}

@@ -89,10 +89,9 @@ func Faulty(t testing.TB, tr mcp.Transport, faults ...Fault) mcp.Transport {
 		own.RoundTripper = s.tripper(t, tr.RoundTripper)
 		return &own
 	case *transport.Auto:
-		return &transport.Auto{
-			URL: tr.URL, Header: tr.Header, OAuth: tr.OAuth, MaxMessage: tr.MaxMessage,
-			RoundTripper: s.tripper(t, tr.RoundTripper),
-		}
+		own := *tr
+		own.RoundTripper = s.tripper(t, tr.RoundTripper)
+		return &own
 	case *transport.Pipe:
 		own := *tr
 		own.Serve = s.serve(tr.Serve)

@@ -14,12 +14,10 @@ import (
 
 // Options say what a transport has besides what its entry says.
 type Options struct {
-	Header   http.Header         // of requests; those of the entry are added where there is none
-	OAuth    auth.OAuthHandler   // may be nil
-	Watchdog *transport.Watchdog // of the process of a local server
-	Shared   *origin.Origin      // by the transports of one server's users; nil: nothing
-	Session  *transport.Session  // of a user, to go on with; may be nil
-	Users    int                 // at a time; less than zero: any number
+	Header http.Header       // of requests; those of the entry are added where there is none
+	OAuth  auth.OAuthHandler // may be nil
+	Shared *origin.Origin    // by the transports of one server's users; nil: nothing
+	Users  int               // at a time; less than zero: any number
 }
 
 // Transport returns the transport that an entry says.
@@ -31,7 +29,7 @@ func Transport(e *config.Server, o *Options) (mcp.Transport, error) {
 		}
 		return &transport.Command{
 			Path: e.Command, Args: e.Args, Dir: e.Cwd, Env: env,
-			MaxMessage: e.Limits.MaxMessage, Watchdog: o.Watchdog,
+			MaxMessage: e.Limits.MaxMessage,
 		}, nil
 	}
 	if e.Transport == config.TransportUnix {
@@ -60,13 +58,14 @@ func Transport(e *config.Server, o *Options) (mcp.Transport, error) {
 		}
 		return made
 	})
+	t := &transport.HTTP{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}
 	switch e.Transport {
 	case config.TransportHTTP:
-		return &transport.HTTP{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream(), Session: o.Session}, nil
+		return t, nil
 	case config.TransportSSE:
-		return &transport.SSE{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
+		return (*transport.SSE)(t), nil
 	case config.TransportAuto:
-		return &transport.Auto{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream(), Session: o.Session}, nil
+		return (*transport.Auto)(t), nil
 	}
 	return nil, fmt.Errorf("unknown transport %q", e.Transport)
 }
