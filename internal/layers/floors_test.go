@@ -105,7 +105,6 @@ var house = []room{
 	{path: "host/gateway/internal/stream", floor: 3, wing: hall},
 	{path: "host/admin", floor: 5, wing: joint},
 	{path: "host/replica", floor: 5, wing: joint},
-	{path: "host/admin/jwt", floor: 5, wing: hall},
 	{path: "host/admin/page", floor: 5, wing: hall},
 	{path: "sqlstore", floor: 5, wing: joint},
 	{path: "sqlstore/example", floor: roof, wing: joint},

@@ -24,4 +24,9 @@
 // answered with status 503, within 5 seconds.
 //
 // The token goes no further: servers are used with logins of their own.
+//
+// # Tokens that a program signs itself
+//
+// [NewSigned] takes tokens that are signed by HS256 with a secret key: those of a web application whose users manage
+// servers by package host/admin, for example.
 package oidc

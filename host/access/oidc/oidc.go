@@ -145,18 +145,7 @@ func (v *verifier) authenticate(r *http.Request) (*access.Caller, error) {
 	if why != "" {
 		return refuse(why, nil)
 	}
-	caller := &access.Caller{User: user, Credential: name + "#" + c.Client}
-	if v.grant == nil {
-		return caller, nil
-	}
-	if caller.Grant, err = v.grant(c); err != nil {
-		var refused *access.RefusedError
-		if errors.As(err, &refused) {
-			return nil, err
-		}
-		return nil, &access.RefusedError{Status: http.StatusForbidden, Credential: caller.Credential, Reason: "no grant", Err: err}
-	}
-	return caller, nil
+	return withGrant(&access.Caller{User: user, Credential: name + "#" + c.Client}, c, v.grant)
 }
 
 // peek returns the type of a token, in lower case, and its issuer, of which nothing is known to be true yet.
