@@ -50,7 +50,7 @@ func Prepare(o *host.Options) {
 		case !j.peer.can.form:
 			return nil, cannot("elicitation")
 		}
-		return askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, r.Params)
+		return j.elicit(ctx, r.Params)
 	}
 	c.ElicitURL = func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 		j := jobOf(ctx)
@@ -63,11 +63,7 @@ func Prepare(o *host.Options) {
 			return nil, cannot("elicitation of URLs")
 		}
 		id := newID() // servers may have one id for the pages of several clients
-		res, err := askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
-		if s := j.peer.session; err == nil && res.Action == "accept" && s != nil {
-			s.awaitVisit(r.Completed, id)
-		}
-		return res, err
+		return j.elicit(ctx, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
 	}
 	listRoots := c.ListRoots
 	c.ListRoots = func(ctx context.Context) ([]*mcp.Root, error) {
@@ -108,7 +104,7 @@ func Prepare(o *host.Options) {
 
 // Elicit asks the user of the client whose call ctx belongs to: for tools of the program itself, and what else
 // runs in the course of a call. It fails if ctx is that of no call of a gateway, or the client has no forms, or no
-// one answers within [Options].InputWait.
+// one answers within 10 minutes.
 func Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	j := jobOf(ctx)
 	switch {
@@ -119,7 +115,7 @@ func Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, e
 	case !j.peer.can.form || params.Mode != "" && params.Mode != "form":
 		return nil, cannot("elicitation")
 	}
-	return askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, params)
+	return j.elicit(ctx, params)
 }
 
 // noCause is what a server is told whose request cannot be given to a client.
@@ -130,6 +126,17 @@ func noCause() error {
 // cannot is what a server is told of a client that lacks a capability.
 func cannot(what string) error {
 	return &mcp.JSONRPCError{Code: message.CodeInternal, Message: "the client that made the call does not support " + what}
+}
+
+// elicit asks the client of a job by elicitation. Servers of older revisions leave out the mode, which clients do not take as an
+// empty text.
+func (j *job) elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if params != nil && params.Mode == "" {
+		form := *params
+		form.Mode = "form"
+		params = &form
+	}
+	return askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, params)
 }
 
 // askAs asks the client of a job, and decodes its answer.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
@@ -15,51 +16,6 @@ import (
 // with a session can resume.
 const openAfter = 5 * time.Second
 
-// A clock says when something is due while a request waits for its job.
-type clock struct {
-	job   *job
-	limit time.Time // when the request has to be answered; zero: never
-	opens time.Time // when a stream is opened; zero: never
-	timer *time.Timer
-}
-
-func (r *request) clock(j *job, opens bool) *clock {
-	now := time.Now()
-	c := &clock{job: j}
-	if within := r.peer.answerWithin(); within > 0 && r.method == protocol.CallTool {
-		c.limit = now.Add(within)
-	}
-	if opens {
-		c.opens = now.Add(openAfter)
-	}
-	c.timer = time.NewTimer(c.rest(now))
-	return c
-}
-
-// rest is the time until something is due. It sends a sign of life if one is due.
-func (c *clock) rest(now time.Time) time.Duration {
-	rest := time.Hour
-	if !c.limit.IsZero() {
-		rest = min(rest, c.limit.Sub(now))
-	}
-	if !c.opens.IsZero() {
-		rest = min(rest, c.opens.Sub(now))
-	}
-	if p := c.job.reporter(); p != nil {
-		rest = min(rest, p.beat(now))
-	}
-	return max(rest, 0)
-}
-
-// due reports whether a time has come, and forgets it then.
-func due(at *time.Time, now time.Time) bool {
-	if at.IsZero() || now.Before(*at) {
-		return false
-	}
-	*at = time.Time{}
-	return true
-}
-
 // An outlet is how a request says something before it is answered. The zero outlet belongs to a client whose
 // messages another goroutine writes.
 type outlet struct {
@@ -71,12 +27,19 @@ type outlet struct {
 // wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
 // returns the answer and its HTTP status, or 0 if the request was withdrawn.
 func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer message.Message, status int) {
-	c := r.clock(j, o.write != nil && !r.peer.modern())
-	defer c.timer.Stop()
 	var ready <-chan struct{}
+	var late, opens <-chan time.Time // nil: never
 	if o.write != nil {
 		ready = r.out.Ready
+		if !r.peer.modern() {
+			opens = time.After(openAfter)
+		}
 	}
+	if within := r.peer.answerWithin(); within > 0 && r.method == protocol.CallTool {
+		late = time.After(within)
+	}
+	beat := time.NewTimer(r.gateway.limits.Heartbeat)
+	defer beat.Stop()
 	for {
 		select {
 		case <-ready:
@@ -90,21 +53,25 @@ func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer mess
 			need := j.needsInput()
 			switch {
 			case need == nil:
-			case r.gateway.park(j, 0):
+			case r.gateway.park(j):
 				return message.Response(r.id, need, nil), http.StatusOK
 			default:
 				j.cancel()
 				return message.Response(r.id, nil, message.Failure(message.CodeBusy, "too many calls wait for input")), http.StatusServiceUnavailable
 			}
-		case now := <-c.timer.C:
-			if due(&c.limit, now) && r.gateway.park(j, 0) {
+		case <-late:
+			if r.gateway.park(j) {
 				j.detach(r.out)
 				return message.Response(r.id, j.stillRuns(), nil), http.StatusOK
 			}
-			if due(&c.opens, now) {
-				o.write()
+		case <-opens:
+			o.write()
+		case now := <-beat.C:
+			rest := r.gateway.limits.Heartbeat
+			if p := j.reporter(); p != nil {
+				rest = p.beat(now)
 			}
-			c.timer.Reset(c.rest(now))
+			beat.Reset(rest)
 		case <-o.gone:
 			if o.gone = nil; r.peer.modern() {
 				r.leave(j)
@@ -120,29 +87,20 @@ func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer mess
 	}
 }
 
-// leave ends the wait of a request for a job, and the job too unless that is a task.
+// leave ends a job that its request waits for no more.
 func (r *request) leave(j *job) {
-	if r.method == protocol.TaskResult {
-		j.detach(r.out)
-		return
-	}
 	j.cancel()
 	r.gateway.unpark(j)
 }
 
 // outcome returns the answer to a request whose job has ended, and its HTTP status.
 func (r *request) outcome(j *job) (answer message.Message, status int) {
-	result := j.result
-	if r.method != protocol.TaskResult {
-		r.gateway.unpark(j)
-	} else if j.err == nil { // a task can be asked for its result again
-		result = withRelatedTask(result, j.id)
-	}
+	r.gateway.unpark(j)
 	status = http.StatusOK
 	if j.err != nil && r.peer.modern() {
 		status = statusOf(j.err)
 	}
-	return message.Response(r.id, result, j.err), status
+	return message.Response(r.id, j.result, j.err), status
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
@@ -260,10 +218,8 @@ func (x *exchange) batch(body []byte) {
 		return
 	}
 	out := stream.New(newID())
-	reader, _ := out.Attach(-1)
-	defer out.Detach(reader)
-	open := 0
-	answered := make(chan struct{}, len(messages))
+	var work sync.WaitGroup
+	requests := 0
 	for i := range messages {
 		m := &messages[i]
 		switch {
@@ -272,31 +228,22 @@ func (x *exchange) batch(body []byte) {
 		case m.ID == nil:
 			s.noted(m)
 		default:
-			open++
-			if !x.gateway.spawn(func() { s.handle(x.r.Context(), x.peerOf(s), m, out); answered <- struct{}{} }) {
-				open--
+			requests++
+			p := x.peerOf(s)
+			work.Add(1)
+			if !x.gateway.spawn(func() { defer work.Done(); s.handle(x.r.Context(), p, m, out) }) {
+				work.Done()
 			}
 		}
 	}
-	if open == 0 {
+	if requests == 0 {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	s.keep(out)
-	e := x.events(out, reader)
-	gone := x.r.Context().Done()
-	for open > 0 {
-		select {
-		case <-answered:
-			open--
-		case <-gone:
-			gone = nil
-			out.Detach(reader) // the client may resume the stream
-		case <-out.Ready:
-			e.drain()
-		}
+	end := func() { work.Wait(); out.End(); s.keep(out) }
+	if !x.gateway.spawn(end) {
+		end()
 	}
-	out.End()
-	e.drain()
-	s.keep(out)
+	x.stream(out, -1) // which the client may resume
 }

@@ -66,10 +66,6 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 		return r.complete2026(result), nil
 	})
 	j.tool = call.known
-	if task := r.params.Task; message.IsObject(task) && r.peer.revision == protocol.Revision20251125 {
-		result, err := r.beginTask(j, task)
-		return nil, result, err
-	}
 	return j, nil, nil
 }
 
@@ -106,10 +102,7 @@ func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (j
 	case errors.As(err, &syntax):
 		return nil, message.InvalidParams("params.arguments: %v", syntax)
 	}
-	result, failed := r.withHelp(rawOf(registry.ErrorResult(err)), err)
-	if failed != nil {
-		return nil, failed
-	}
+	result := r.withHelp(rawOf(registry.ErrorResult(err)), err)
 	switch mcp.OutcomeOf(err) {
 	case mcp.NotSent:
 		return withOutcome(result, "not_sent"), nil
@@ -137,17 +130,14 @@ func withOutcome(result json.RawMessage, outcome string) json.RawMessage {
 }
 
 // wantLogs has the server of a tool, which may be of an older revision, log what a client of revision 2026-07-28 wants
-// to hear in the course of the call, until the function is called that it returns.
-func (r *request) wantLogs(ctx context.Context, tool string) (end func()) {
-	g, level := r.gateway, r.peer.level
-	if !r.peer.modern() || severity(level) == 0 {
-		return func() {}
+// to hear.
+func (r *request) wantLogs(ctx context.Context, tool string) {
+	if !r.peer.modern() || severity(r.peer.level) == 0 {
+		return
 	}
-	g.countLevel(level, 1)
-	if d, ok := g.host.Registry().Resolve(tool); ok && d.Origin.Server != "" {
-		g.wantLevel(ctx, func(server string) bool { return server == d.Origin.Server })
+	if d, ok := r.gateway.host.Registry().Resolve(tool); ok && d.Origin.Server != "" {
+		r.gateway.wantLevel(ctx, r.peer.level, func(server string) bool { return server == d.Origin.Server })
 	}
-	return func() { g.countLevel(level, -1) }
 }
 
 // logs returns what takes the log messages that a server sends in the course of a job. It does not
@@ -188,7 +178,7 @@ func (r *request) await() (*job, json.RawMessage, *mcp.JSONRPCError) {
 // stillRuns is the answer to a call that took too long.
 func (j *job) stillRuns() json.RawMessage {
 	if j.peer.can.tasks {
-		return j.modernTask(true)
+		return j.task(true)
 	}
 	return message.Marshal(map[string]any{
 		"content": []any{map[string]any{

@@ -28,7 +28,7 @@ type listForm struct {
 	late   bool   // with await_call
 	mode   string // direct, search or code
 	manage bool   // with upstream_servers
-	marks  marks  // of _meta
+	size   int    // anthropic/maxResultSizeChars in _meta; 0: the client knows no such members
 	shown  uint64 // which tools: a hash of their names and of which a person is asked; 0 in a catalogueKey
 }
 
@@ -116,7 +116,7 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 		if headers, _ := paramheader.Find(d.InputSchema); headers != nil {
 			c.headers[name] = headers
 		}
-		item := form.marks.mark(toolJSON(d, name), asked[d])
+		item := v.mark(toolJSON(d, name), form, asked[d])
 		c.tools = append(c.tools, item)
 		size += len(item) + 1
 	}
@@ -125,7 +125,7 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 		size += len(item) + 1
 	}
 	c.hash = listing.Hash(v.gateway.seed, c.tools, func(item json.RawMessage) string { return string(item) })
-	if size <= v.gateway.opts.PageBytes {
+	if size <= v.gateway.limits.PageBytes {
 		c.result = listing.Join("tools", c.tools, "", size)
 	}
 	return c
@@ -258,7 +258,7 @@ func (v *view) listTools(ctx context.Context, p *peer, cursor string) (json.RawM
 	if cursor == "" && c.result != nil {
 		return c.result, nil
 	}
-	return page("tools", c.tools, c.hash, cursor, v.gateway.opts.PageBytes)
+	return page("tools", c.tools, c.hash, cursor, v.gateway.limits.PageBytes)
 }
 
 // page returns the page of a list that begins at the cursor.

@@ -277,7 +277,7 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 		return nil, requestError(err)
 	}
 	cursor := message.String(r.params.Cursor)
-	return page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }), cursor, r.gateway.opts.PageBytes)
+	return page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }), cursor, r.gateway.limits.PageBytes)
 }
 
 const (

@@ -47,8 +47,8 @@
 // A call that failed because of its server's connection is a result with isError, whose _meta
 // says by [MetaOutcome] whether it can be made again. The gateway repeats only what was not
 // sent. A client that gave a token for progress hears something every 15 seconds while a
-// server is silent. For clients that give up after a minute, and tasks, see
-// Options.AnswerWithin.
+// server is silent. A call that takes 55 seconds is answered with an id, by which a tool gets its result, for clients
+// that are known to give up after a minute; and with a task for those that have the extension for tasks.
 //
 // # Whom it serves
 //

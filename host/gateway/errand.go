@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -32,7 +31,7 @@ func (g *Gateway) newDesk() *pages.Desk {
 	o := &g.opts
 	return pages.New(pages.Options{
 		Login: g.host.Login, Complete: g.host.Complete, Opener: o.Opener, Authenticate: o.Authenticate,
-		NewID: o.newPlacedID, Registry: g.host.Registry(), InputWait: o.InputWait, Secure: strings.HasPrefix(o.PublicURL, "https:"), Logger: o.Logger,
+		NewID: o.newPlacedID, Registry: g.host.Registry(), InputWait: g.limits.InputWait, Secure: strings.HasPrefix(o.PublicURL, "https:"), Logger: o.Logger,
 		Spawn: func(f func(context.Context)) bool { return g.spawn(func() { f(g.ctx) }) },
 	})
 }
@@ -81,7 +80,7 @@ func (a asker) HasForms() bool { return a.peer.can.form }
 func (a asker) HasPages() bool { return a.peer.can.url && a.Link("/") != "" }
 
 func (a asker) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return askAs[mcp.ElicitResult](ctx, a.job, protocol.Elicit, params)
+	return a.elicit(ctx, params)
 }
 
 func (a asker) Link(path string) string {
@@ -95,12 +94,6 @@ func (a asker) Link(path string) string {
 		return "https://" + p.host + path
 	}
 	return "http://" + p.host + path
-}
-
-func (a asker) Visited(e *pages.Errand) {
-	if a.peer.revision == protocol.Revision20251125 {
-		a.send(message.Notification(protocol.NoteElicited, map[string]string{"elicitationId": e.ID()}, ""))
-	}
 }
 
 // LoginOf leaves the login of a server whose connection all users share to those who may change servers.
@@ -139,7 +132,7 @@ func (r *request) awaitCall(ctx context.Context, id string) (j *job, ok bool) {
 		return nil, false
 	}
 	return r.gateway.start(ctx, r, awaitName, func(ctx context.Context, _ *job) (json.RawMessage, *mcp.JSONRPCError) {
-		waiting, stop := context.WithTimeout(ctx, r.gateway.opts.InputWait)
+		waiting, stop := context.WithTimeout(ctx, r.gateway.limits.InputWait)
 		defer stop()
 		res, err, _ := d.Outcome(waiting, e, true)
 		if waiting.Err() != nil {
@@ -180,19 +173,14 @@ func (j *job) withLogin(ctx context.Context, do func(context.Context) error) err
 }
 
 // withHelp adds to the result of a call that waits for a person where they do what is needed.
-func (r *request) withHelp(result json.RawMessage, err error) (json.RawMessage, *mcp.JSONRPCError) {
-	said, meta, e := r.gateway.desk.Help(r.asker(), err)
+func (r *request) withHelp(result json.RawMessage, err error) json.RawMessage {
+	said, meta := r.gateway.desk.Help(r.asker(), err)
 	key := MetaLogin
 	switch {
 	case meta == nil:
-		return result, nil
+		return result
 	case errors.As(err, new(*registry.ApprovalRequiredError)):
 		key = MetaApproval
-	case r.peer.revision == protocol.Revision20251125 && r.peer.can.url && !r.out.HasReader():
-		failed := message.Failure(message.CodeVisit, "the user has to log in at the server %s first", e.Login.Server)
-		failed.Data = message.Marshal(map[string]any{"elicitations": []any{pages.Visit(r.asker(), e, "")}})
-		r.peer.session.awaitVisit(r.asker().LoginOf(err).Done, e.ID())
-		return nil, failed
 	}
-	return message.WithMeta(withText(result, said), key, message.Marshal(meta)), nil
+	return message.WithMeta(withText(result, said), key, message.Marshal(meta))
 }

@@ -10,15 +10,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 )
 
-// get opens the listening stream of a session, or resumes a stream that the client has lost. Without
-// a session it begins one of revision 2024-11-05.
+// get opens the listening stream of a session, or resumes a stream that the client has lost.
 func (x *exchange) get() {
 	if !x.accepts(typeEvents) || x.r.Header.Get("Accept") == "" {
 		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
-		return
-	}
-	if x.r.Header.Get(headerSession) == "" && x.r.Header.Get(headerRevision) == "" {
-		x.serveSSE()
 		return
 	}
 	s := x.session()
@@ -129,9 +124,6 @@ func (e *eventWriter) prime() {
 
 // text adds text to what is to be written.
 func (e *eventWriter) text(text string) {
-	if e.buf == nil {
-		e.buf = e.exchange.gateway.buffers.Take()
-	}
 	e.buf = append(e.buf, text...)
 }
 
@@ -159,7 +151,6 @@ func (e *eventWriter) write(last bool) {
 		err = e.exchange.control.Flush()
 	}
 	e.failed = err != nil
-	e.exchange.gateway.buffers.GiveBack(e.buf, err)
 	e.buf = nil
 }
 

@@ -1,7 +1,5 @@
 package gateway
 
-//lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
-
 import (
 	"context"
 	"crypto/rand"
@@ -17,21 +15,19 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
-	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
-	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // ErrClosed is returned by methods of a Gateway that is closed.
 var ErrClosed = errors.New("gateway: closed")
 
-// Options configure a Gateway. The zero value, and nil, mean the defaults. A limit that is
-// 0 is the default, and a negative one means that there is none.
+// Options configure a Gateway. The zero value, and nil, mean the defaults.
 type Options struct {
 	// Implementation names the gateway to its clients. A view of one server gives the
 	// server's own name. Default: mcpbelt, version 0.
@@ -86,41 +82,52 @@ type Options struct {
 	// is asked; if it refuses the browser, the page asks for the API key that the client uses. Without both,
 	// a page can be opened from this machine only.
 	Opener func(*http.Request) (user string, err error)
-	// ClientPrefix is the room that clients take of the 64 bytes of a tool's name: longer names are
-	// cut and end in a hash. Default: that of mcp__belt__, 11, which also keeps the 60 bytes that
-	// Cursor has for server and tool together. Negative: they take none.
-	ClientPrefix int
-	// PageBytes bounds a page of a list. Many clients read the first page only, so that it
-	// should hold all. Default: 32 MiB.
-	PageBytes int
-	// MaxMessage bounds a message of a client in bytes. Default: 16 MiB.
-	MaxMessage int64
-	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A
-	// further one is refused with status 503. A user who is named has a quarter of them at
-	// most, so that no one keeps others out. Default: 20,000.
-	MaxSessions int
-	// MaxStreams bounds the HTTP requests that are under way at one time: those whose answer is not
-	// complete, and listening streams. A further one is refused with status 503. A user who is
-	// named has a quarter of them at most. Default: 20,000.
-	MaxStreams int
-	// SessionIdle is how long a session may be unused, with no stream open, before it is
-	// forgotten. Default: 1 hour.
-	SessionIdle time.Duration
-	// Heartbeat is how often a caller that asked for progress gets a sign of life while its
-	// server is silent. Default: 15 s.
-	Heartbeat time.Duration
-	// AnswerWithin is after what time a call that still runs is answered with an id, by which
-	// the tool await_call gets the rest, or with a task if the client has that extension of
-	// revision 2026-07-28. Default: never, but after 55 s for such clients, and those that are
-	// known to give up after a minute. Negative: never.
-	AnswerWithin time.Duration
-	// InputWait is how long a server, an approval or a login waits for the user of a client. Default: 10 min.
-	InputWait time.Duration
 	// Replica is what the ids of sessions, calls, tasks and pages begin with, and a hyphen, so that requests
 	// about them find the replica that made them, see replica.Member.Handler. Default: nothing.
 	Replica string
 	// Logger receives refused requests and failures. Default: nothing is logged.
 	Logger *slog.Logger
+
+	limits *limits // nil: those of defaultLimits; tests have others
+}
+
+// limits bound what clients may cost. Their fields are exported for tests.
+type limits struct {
+	// ClientPrefix is the room that clients take of the 64 bytes of a tool's name, for their name of the gateway: longer
+	// names are cut and end in a hash.
+	ClientPrefix int
+	// PageBytes bounds a page of a list. Many clients read the first page only, so that it should hold all.
+	PageBytes int
+	// MaxMessage bounds a message of a client in bytes.
+	MaxMessage int64
+	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A
+	// further one is refused with status 503. A user who is named has a quarter of them at
+	// most, so that no one keeps others out.
+	MaxSessions int
+	// MaxStreams bounds the HTTP requests that are under way at one time: those whose answer is not
+	// complete, and listening streams. A further one is refused with status 503. A user who is
+	// named has a quarter of them at most.
+	MaxStreams int
+	// SessionIdle is how long a session may be unused, with no stream open, before it is forgotten.
+	SessionIdle time.Duration
+	// Heartbeat is how often a caller that asked for progress gets a sign of life while its server is silent.
+	Heartbeat time.Duration
+	// AnswerWithin is after what time a call that still runs is answered with an id or a task. Zero: for clients that
+	// have the extension for tasks, or are known to give up, see [peer.answerWithin].
+	AnswerWithin time.Duration
+	// InputWait is how long a server, an approval or a login waits for the user of a client.
+	InputWait time.Duration
+	// MaxWaiting bounds the bytes of answers that wait for a client on the one stream of its connection: while
+	// there are more, it makes no further requests.
+	MaxWaiting int
+}
+
+func defaultLimits() limits {
+	return limits{
+		// mcp__belt__ also keeps the 60 bytes that Cursor has for server and tool together.
+		ClientPrefix: len("mcp__belt__"), PageBytes: 32 << 20, MaxMessage: 16 << 20, MaxSessions: 20_000, MaxStreams: 20_000,
+		SessionIdle: time.Hour, Heartbeat: 15 * time.Second, InputWait: 10 * time.Minute, MaxWaiting: 16 << 20,
+	}
 }
 
 // A Profile is a part of the belt. The zero value is all of it. The modes search and code find and call
@@ -146,36 +153,27 @@ type Gateway struct {
 	opts    Options
 	seed    maphash.Seed // of the hashes of lists
 	full    *permit      // that of a caller without a grant
-	buffers message.Buffers
-
-	// maxWaiting bounds the bytes of answers that wait for a client on the one stream of its connection: while
-	// there are more, it makes no further requests.
-	maxWaiting int
+	limits  limits
 
 	drains  chan struct{} // closed by Shutdown and Close
-	spare   chan func()   // taken by goroutines that have nothing else to do
 	desk    *pages.Desk
 	clients clients.Rows
 	choices modes.Choices[choiceKey]
+	levels  keylock.Set     // by server, while it is told what to log
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	work    sync.WaitGroup // watchers, the sweeper, and jobs
 
 	mu        sync.Mutex // guards the following
 	views     map[string]*view
-	permits   map[string]*permit
 	sessions  map[string]*clientSession
 	listeners map[*listener]struct{}
 	jobs      parkedJobs
-	levels    map[mcp.LoggingLevel]int  // how many sessions and calls want log messages, by the least severe
-	told      map[session.Key]toldLevel // what servers were told of that
 	draining  bool
-	busy      int           // requests under way
-	busyOf    shares        // of those
-	sessionOf shares        // of the sessions
-	followed  int           // subscriptions to resources
-	followOf  shares        // of those
-	idle      chan struct{} // closed when draining and busy is 0; nil: no one waits
+	busy      quota         // requests under way
+	opened    quota         // sessions over HTTP
+	followed  quota         // subscriptions to resources
+	idle      chan struct{} // closed when draining and nothing is under way; nil: no one waits
 }
 
 // New returns a gateway to the servers of h. It fails if h is nil, a pattern of a profile is wrong, or
@@ -186,15 +184,18 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		return nil, errors.New("gateway: the host is nil, or was not made by package host")
 	}
 	g := &Gateway{
-		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, levels: map[mcp.LoggingLevel]int{}, told: map[session.Key]toldLevel{},
-		views: map[string]*view{}, permits: map[string]*permit{}, sessions: map[string]*clientSession{},
-		jobs:   parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
-		busyOf: shares{}, sessionOf: shares{}, followOf: shares{},
-		listeners: map[*listener]struct{}{}, drains: make(chan struct{}), spare: make(chan func()), maxWaiting: 16 << 20,
+		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, limits: defaultLimits(),
+		views: map[string]*view{}, sessions: map[string]*clientSession{},
+		jobs:      parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
+		listeners: map[*listener]struct{}{}, drains: make(chan struct{}),
 	}
 	if opts != nil {
 		g.opts = *opts
 	}
+	if g.opts.limits != nil {
+		g.limits = *g.opts.limits
+	}
+	g.busy, g.opened, g.followed = newQuota(g.limits.MaxStreams), newQuota(g.limits.MaxSessions), newQuota(maxFollowed)
 	o := &g.opts
 	if o.Authenticate != nil && o.Anonymous {
 		return nil, errors.New("gateway: Options has both Authenticate and Anonymous: set one")
@@ -205,17 +206,6 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.ClientPrefix == 0 {
-		o.ClientPrefix = len("mcp__belt__")
-	}
-	o.ClientPrefix = max(o.ClientPrefix, 0)
-	limit(&o.PageBytes, 32<<20)
-	limit(&o.MaxMessage, 16<<20)
-	limit(&o.MaxSessions, 20_000)
-	limit(&o.MaxStreams, 20_000)
-	limit(&o.SessionIdle, time.Hour)
-	limit(&o.Heartbeat, 15*time.Second)
-	limit(&o.InputWait, 10*time.Minute)
 	o.Hosts, o.Origins = slices.Clone(o.Hosts), slices.Clone(o.Origins)
 	if err := g.prepareModes(); err != nil {
 		return nil, err
@@ -236,16 +226,6 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	return g, nil
 }
 
-// limit puts the default in the place of 0, and the largest number in that of a negative one.
-func limit[T ~int | ~int64](value *T, def T) {
-	switch {
-	case *value == 0:
-		*value = def
-	case *value < 0:
-		*value = T(uint(1)<<(63-1)) - 1 // far from overflow when added to
-	}
-}
-
 // Shutdown lets requests under way finish and refuses new ones, ends the listening streams, and
 // closes the gateway. If ctx ends before that, the gateway is closed at once and the error is
 // that of ctx.
@@ -255,7 +235,7 @@ func (g *Gateway) Shutdown(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	g.drainLocked()
-	if g.busy > 0 && g.idle == nil {
+	if g.busy.taken > 0 && g.idle == nil {
 		g.idle = make(chan struct{})
 	}
 	idle := g.idle
@@ -284,7 +264,7 @@ func (g *Gateway) Close() error {
 	g.mu.Lock()
 	g.drainLocked()
 	sessions := g.sessions
-	g.sessions, g.sessionOf = map[string]*clientSession{}, shares{}
+	g.sessions = map[string]*clientSession{}
 	g.cancel()
 	g.mu.Unlock()
 	for _, s := range sessions {
@@ -306,36 +286,40 @@ func (g *Gateway) drainLocked() {
 func (g *Gateway) begin(user string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case g.draining:
+	if g.draining {
 		return ErrClosed
-	case g.busy >= g.opts.MaxStreams:
-		return errBusy
-	case g.busyOf.full(user, g.opts.MaxStreams):
-		return errUserBusy
 	}
-	g.busy++
-	g.busyOf.add(user, 1)
+	return g.busy.take(user, "requests are under way")
+}
+
+// A quota counts what is bounded. Each user who is named has a quarter of it at most, so that no one keeps others out.
+type quota struct {
+	most, taken int
+	of          map[string]int // by user
+}
+
+func newQuota(most int) quota { return quota{most: most, of: map[string]int{}} }
+
+// take counts one more, or says that there are too many of what.
+func (q *quota) take(user, what string) error {
+	switch {
+	case q.taken >= q.most:
+		return errors.New("gateway: too many " + what)
+	case user != "" && q.of[user] >= max(q.most/4, 1):
+		return errors.New("gateway: too many " + what + " of this user")
+	}
+	q.taken++
+	if user != "" {
+		q.of[user]++
+	}
 	return nil
 }
 
-var (
-	errBusy     = errors.New("gateway: too many requests are under way")
-	errUserBusy = errors.New("gateway: too many requests of this user are under way")
-)
-
-// shares count what named users have of something that is bounded. Each has a quarter of it at most.
-type shares map[string]int
-
-// full reports whether the user has all that they may have, if most is what all may have together.
-func (s shares) full(user string, most int) bool { return user != "" && s[user] >= max(most/4, 1) }
-
-func (s shares) add(user string, n int) {
-	if user == "" {
-		return
-	}
-	if s[user] += n; s[user] <= 0 {
-		delete(s, user)
+// give counts one less.
+func (q *quota) give(user string) {
+	q.taken--
+	if q.of[user]--; q.of[user] <= 0 {
+		delete(q.of, user)
 	}
 }
 
@@ -346,50 +330,23 @@ func (g *Gateway) spawn(f func()) bool {
 	if g.ctx.Err() != nil {
 		return false
 	}
-	select {
-	case g.spare <- f:
-	default:
-		g.work.Go(func() { g.run(f) })
-	}
+	g.work.Go(f)
 	return true
-}
-
-// spareFor is how long a goroutine waits for more to do: its stack has grown to what a call needs.
-const spareFor = 5 * time.Second
-
-// run calls f, and what comes after it soon.
-func (g *Gateway) run(f func()) {
-	f()
-	timer := time.NewTimer(spareFor)
-	defer timer.Stop()
-	for {
-		select {
-		case f = <-g.spare:
-			f()
-			timer.Reset(spareFor)
-		case <-timer.C:
-			return
-		case <-g.ctx.Done():
-			return
-		}
-	}
 }
 
 func (g *Gateway) end(user string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.busy--
-	g.busyOf.add(user, -1)
-	if g.draining && g.busy == 0 && g.idle != nil {
+	g.busy.give(user)
+	if g.draining && g.busy.taken == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil
 	}
 }
 
-// sweep forgets idle sessions, the results that were not fetched, what people have to do no more, and the levels of log
-// messages that no one wants any more.
+// sweep forgets idle sessions, the results that were not fetched, and what people have to do no more.
 func (g *Gateway) sweep() {
-	tick := time.NewTicker(min(time.Minute, max(g.opts.SessionIdle/4, time.Second)))
+	tick := time.NewTicker(min(time.Minute, max(g.limits.SessionIdle/4, time.Second)))
 	defer tick.Stop()
 	for {
 		select {
@@ -398,17 +355,15 @@ func (g *Gateway) sweep() {
 		case now := <-tick.C:
 			g.sweepAt(now)
 			g.desk.Forget(now)
-			g.relaxLevels()
 		}
 	}
 }
 
 func (g *Gateway) sweepAt(now time.Time) {
-	g.choices.Forget(now.Add(-g.opts.SessionIdle))
 	var over []*clientSession
 	g.mu.Lock()
 	for id, s := range g.sessions {
-		if s.idleSince(now) > g.opts.SessionIdle {
+		if s.idleSince(now) > g.limits.SessionIdle {
 			g.removeLocked(id)
 			over = append(over, s)
 		}

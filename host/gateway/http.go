@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -46,96 +45,68 @@ const (
 	commentEvery = 30 * time.Second
 )
 
-// ServeHTTP serves the streamable HTTP transport of all revisions, and the HTTP with SSE
-// of revision 2024-11-05:
+// ServeHTTP serves the streamable HTTP transport of all revisions:
 //
 //	/mcp                all servers
 //	/p/{profile}/mcp    a profile
 //	/s/{server}/mcp     one server, under its own names
 //	/mcp/{mode}         in the mode direct, search or code, as ?mode= says it too
-//	/mcp/tools/list     the tools, and
-//	/mcp/tools/call     a call, without a session, as HandsAI has them
 //	/login/, /approve/, /oauth/callback   the pages on which people log in and approve calls
 //	/healthz, /readyz   whether the gateway runs, and whether all servers do
 //
 // Wherever /mcp stands, so may /mcp/, and /readyz stands below each view.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case nils.Is(w) || w.Header() == nil || r == nil || r.URL == nil:
-		return // no server calls it so
+	case nils.Is(w) || w.Header() == nil || r == nil || r.URL == nil: // no server calls it so
 	case g.host == nil:
 		writeText(w, http.StatusServiceUnavailable, ErrClosed.Error())
-		return
-	}
-	if r.URL.Path == "/healthz" {
+	case r.URL.Path == "/healthz":
 		writeText(w, http.StatusOK, "ok")
-		return
+	default:
+		if why := webguard.Foreign(r, g.opts.Hosts, g.opts.Origins); why != "" {
+			writeText(w, http.StatusForbidden, why)
+			return
+		}
+		g.route(w, r)
 	}
-	if why := webguard.Foreign(r, g.opts.Hosts, g.opts.Origins); why != "" {
-		writeText(w, http.StatusForbidden, why)
-		return
-	}
+}
+
+// route serves a request whose Host and Origin fields are right.
+func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
 	if pages.Has(r.URL.Path) {
 		g.servePage(w, r)
 		return
 	}
 	webguard.Allow(w, r, "Authorization, Content-Type, Last-Event-ID, X-API-Key, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id", "Mcp-Session-Id, WWW-Authenticate")
-	if r.Method == http.MethodOptions {
+	switch {
+	case r.Method == http.MethodOptions:
 		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	if g.opts.Resource != nil && strings.HasPrefix(r.URL.Path, access.MetadataPath) {
+	case g.opts.Resource != nil && strings.HasPrefix(r.URL.Path, access.MetadataPath):
 		g.opts.Resource.ServeHTTP(w, r)
-		return
+	default:
+		g.serveView(w, r)
 	}
+}
+
+// serveView serves a request to a view, if its caller may make that.
+func (g *Gateway) serveView(w http.ResponseWriter, r *http.Request) {
 	caller, may, err := g.authenticate(r)
-	anyone := r.URL.Path == "/readyz"
-	if err != nil && !anyone {
-		g.refused(r, err)
-		access.Refuse(w, r, g.opts.Resource, err)
-		return
-	}
 	v, rest := g.viewOf(r.URL.Path)
 	known := err == nil && v != nil && may.reaches(v)
-	var asked string
-	var noMode error
-	if known {
-		rest, asked, noMode = g.splitMode(rest, r.URL.RawQuery, caller)
-	}
 	switch {
-	case !known && anyone:
+	case r.URL.Path == "/readyz" && !known: // of all servers, for anyone
 		shown{v, g.full}.serveReady(w, false)
-		return
+	case err != nil:
+		g.refused(r, err)
+		access.Refuse(w, r, g.opts.Resource, err)
 	case !known:
 		writeText(w, http.StatusNotFound, "no such view")
-		return
 	case rest == "/readyz":
 		shown{v, may}.serveReady(w, true)
-		return
-	case noMode != nil:
-		g.refused(r, noMode)
-		status := http.StatusBadRequest
-		if wrong := (*modes.Error)(nil); errors.As(noMode, &wrong) {
-			status = wrong.Status
-		}
-		writeText(w, status, noMode.Error())
-		return
-	}
-	if err := g.begin(caller.User); err != nil {
-		w.Header().Set("Retry-After", "1")
-		writeText(w, http.StatusServiceUnavailable, err.Error())
-		return
-	}
-	defer g.end(caller.User)
-	x := &exchange{shown: shown{v, may}, caller: caller, asked: asked, w: w, r: r, control: http.NewResponseController(w)}
-	switch rest {
-	case "/mcp", "/mcp/":
-		x.serve()
-	case "/mcp/tools/list", "/mcp/tools/call":
-		x.serveHandsAI(rest)
 	default:
-		writeText(w, http.StatusNotFound, "no such path")
+		x := &exchange{shown: shown{v, may}, caller: caller, w: w, r: r, control: http.NewResponseController(w)}
+		x.serve(rest)
 	}
 }
 
@@ -156,7 +127,30 @@ type exchange struct {
 	control *http.ResponseController
 }
 
-func (x *exchange) serve() {
+// serve serves a request to a path below the view.
+func (x *exchange) serve(path string) {
+	g := x.gateway
+	path, asked, err := g.splitMode(path, x.r.URL.RawQuery, x.caller)
+	if err != nil {
+		g.refused(x.r, err)
+		status := http.StatusBadRequest
+		if wrong := (*modes.Error)(nil); errors.As(err, &wrong) {
+			status = wrong.Status
+		}
+		writeText(x.w, status, err.Error())
+		return
+	}
+	if path != "/mcp" && path != "/mcp/" {
+		writeText(x.w, http.StatusNotFound, "no such path")
+		return
+	}
+	if err := g.begin(x.caller.User); err != nil {
+		x.w.Header().Set("Retry-After", "1")
+		writeText(x.w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	defer g.end(x.caller.User)
+	x.asked = asked
 	switch x.r.Method {
 	case http.MethodPost:
 		x.post()
@@ -176,14 +170,13 @@ func (x *exchange) fail(status int, id json.RawMessage, err *mcp.JSONRPCError) {
 }
 
 func (x *exchange) json(status int, m message.Message) {
-	body := m.AppendTo(x.gateway.buffers.Take())
+	body := m.AppendTo(nil)
 	x.w.Header().Set("Content-Type", typeJSON)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	_ = x.control.SetWriteDeadline(time.Now().Add(writeWithin))
 	x.w.WriteHeader(status)
-	_, err := x.w.Write(body)
-	x.gateway.buffers.GiveBack(body, err)
+	_, _ = x.w.Write(body)
 }
 
 // accepts reports whether the client takes a response of the type.
@@ -219,13 +212,12 @@ func (x *exchange) post() {
 		return
 	}
 	body, err := x.readBody()
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", large.Limit))
+		return
+	}
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", large.Limit))
-		} else {
-			writeText(x.w, http.StatusBadRequest, "the body cannot be read")
-		}
+		writeText(x.w, http.StatusBadRequest, "the body cannot be read")
 		return
 	}
 	if message.IsBatch(body) {
@@ -241,60 +233,48 @@ func (x *exchange) post() {
 		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
 		return
 	}
-	revision := x.r.Header.Get(headerRevision)
-	if says := message.Member(m.Params, "_meta", protocol.MetaVersion); says != nil || revision >= protocol.Revision20260728 {
-		x.postModern(&m)
+	x.take(&m)
+}
+
+// take serves a message.
+func (x *exchange) take(m *jsonscan.Message) {
+	says := message.Member(m.Params, "_meta", protocol.MetaVersion)
+	switch {
+	case says != nil || x.r.Header.Get(headerRevision) >= protocol.Revision20260728:
+		x.postModern(m)
 		return
-	}
-	if m.Method == protocol.Initialize && !m.IsResponse() && !x.r.URL.Query().Has("sessionId") {
-		x.initialize(&m)
+	case m.Method == protocol.Initialize && !m.IsResponse():
+		x.initialize(m)
 		return
 	}
 	s := x.session()
-	if s == nil {
-		return
-	}
 	switch {
-	case s.calls != nil:
-		x.postSSE(s, &m)
+	case s == nil:
 	case m.IsResponse():
-		s.answered(&m)
+		s.answered(m)
 		x.w.WriteHeader(http.StatusAccepted)
 	case m.ID == nil:
-		s.noted(&m)
+		s.noted(m)
 		x.w.WriteHeader(http.StatusAccepted)
 	default:
-		x.answer(s, &m)
+		x.answer(s, m)
 	}
 }
 
-// readBody reads a body of bounded size, in bounded time, into memory of its own. It takes little memory for what is
+// readBody reads a body of bounded size, in bounded time. It takes little memory for what is
 // announced, and more as it comes.
-func (x *exchange) readBody() (body []byte, err error) {
-	n, most := x.r.ContentLength, x.gateway.opts.MaxMessage
+func (x *exchange) readBody() ([]byte, error) {
+	n, most := x.r.ContentLength, x.gateway.limits.MaxMessage
 	if n > most {
 		return nil, &http.MaxBytesError{Limit: most}
 	}
 	_ = x.control.SetReadDeadline(time.Now().Add(readWithin))
-	defer func() {
-		if err == nil { // else the server would wait for the rest
-			_ = x.control.SetReadDeadline(time.Time{})
-		}
-	}()
-	limited := http.MaxBytesReader(nil, x.r.Body, most)
-	if n >= 0 && n <= 64<<10 {
-		body = make([]byte, n)
-		_, err = io.ReadFull(limited, body)
-		return body, err
+	body := bytes.NewBuffer(make([]byte, 0, min(max(n, 0), 64<<10)+bytes.MinRead))
+	_, err := body.ReadFrom(http.MaxBytesReader(nil, x.r.Body, most))
+	if err == nil { // else the server would wait for the rest
+		_ = x.control.SetReadDeadline(time.Time{})
 	}
-	grows := bytes.NewBuffer(x.gateway.buffers.Take())
-	grows.Grow(64 << 10)
-	_, err = grows.ReadFrom(limited)
-	if body = grows.Bytes(); len(body) <= message.MostBuffer {
-		body = bytes.Clone(body)
-		x.gateway.buffers.GiveBack(grows.Bytes(), err)
-	}
-	return body, err
+	return body.Bytes(), err
 }
 
 // session returns the session that the request names. If there is none it answers and returns nil.
@@ -304,9 +284,6 @@ func (x *exchange) session() *clientSession {
 		return nil
 	}
 	id := x.r.Header.Get(headerSession)
-	if id == "" {
-		id = x.r.URL.Query().Get("sessionId") // of revision 2024-11-05
-	}
 	if id == "" {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
 		return nil
@@ -325,7 +302,7 @@ func (x *exchange) session() *clientSession {
 
 // peerOf returns the client of a session with what it may by this request.
 func (x *exchange) peerOf(s *clientSession) *peer {
-	if s.peer.may == x.may {
+	if s.peer.may.key == x.may.key {
 		return s.peer
 	}
 	p := *s.peer
@@ -347,7 +324,7 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 	}
 	p := x.newPeer(x.caller, m.Params).from(x.r)
 	p.choose(x.asked)
-	s, failed := x.newSession(p, nil)
+	s, failed := x.newSession(p)
 	if failed != nil {
 		x.w.Header().Set("Retry-After", "10")
 		x.fail(http.StatusServiceUnavailable, m.ID, failed)
@@ -357,23 +334,20 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 	x.json(http.StatusOK, message.Response(m.ID, x.initializeResult(s.peer.revision), nil))
 }
 
-// newSession adds a session. Posted is the stream of a client that has one connection.
-func (x *exchange) newSession(p *peer, posted *stream.Stream) (*clientSession, *mcp.JSONRPCError) {
+// newSession adds a session.
+func (x *exchange) newSession(p *peer) (*clientSession, *mcp.JSONRPCError) {
 	g := x.gateway
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.draining || len(g.sessions) >= g.opts.MaxSessions {
-		return nil, message.Failure(message.CodeBusy, "the gateway has %d sessions, and takes no more", len(g.sessions))
+	err := ErrClosed
+	if !g.draining {
+		err = g.opened.take(p.caller.User, "sessions are open")
 	}
-	if g.sessionOf.full(p.caller.User, g.opts.MaxSessions) {
-		return nil, message.Failure(message.CodeBusy, "the user has %d sessions, and may have no more", g.sessionOf[p.caller.User])
+	if err != nil {
+		return nil, message.Failure(message.CodeBusy, "%v", err)
 	}
 	s := newSession(x.gateway.opts.newPlacedID(), p)
-	if posted != nil {
-		s.posted, s.calls = posted, new(sync.WaitGroup)
-	}
 	g.sessions[s.id] = s
-	g.sessionOf.add(p.caller.User, 1)
 	return s, nil
 }
 
@@ -382,7 +356,9 @@ func (g *Gateway) removeLocked(id string) *clientSession {
 	s := g.sessions[id]
 	if s != nil {
 		delete(g.sessions, id)
-		g.sessionOf.add(s.peer.caller.User, -1)
+		if s.posted == nil {
+			g.opened.give(s.peer.caller.User)
+		}
 	}
 	return s
 }

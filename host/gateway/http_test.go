@@ -1,4 +1,4 @@
-// Tests of http.go and handsai.go: who is let in by which path, and what is refused.
+// Tests of http.go: who is let in by which path, and what is refused.
 
 package gateway_test
 
@@ -76,8 +76,8 @@ func TestHostileBodies(t *testing.T) {
 		"level is unknown":         {callOf(1, "logging/setLevel", `{"level":"x"}`), id, 200, -32602},
 		"resource of no server":    {callOf(1, "resources/read", `{"uri":"mcpbelt://none/x"}`), id, 200, -32002},
 		"resource is no address":   {callOf(1, "resources/read", `{"uri":"\u0000"}`), id, 200, -32002},
-		"task of no one":           {callOf(1, "tasks/get", `{"taskId":"x"}`), id, 200, -32602},
-		"task method":              {callOf(1, "tasks/x", `{"taskId":"x"}`), id, 200, -32602},
+		"task of no one":           {callOf(1, "tasks/get", `{"taskId":"x"}`), id, 200, -32601},
+		"task method":              {callOf(1, "tasks/get", `{"taskId":"x"}`), id, 200, -32601},
 		"batch of another time":    {`[` + ping + `]`, id, 400, -32600},
 		"batch of 10,000":          {batch, old, 400, -32600},
 		"batch of numbers":         {`[1,2]`, old, 400, -32600},
@@ -94,10 +94,10 @@ func TestHostileBodies(t *testing.T) {
 
 // A body that is too large is refused before all of it is read or kept.
 func TestHostileSizes(t *testing.T) {
-	s := openSite(t, &gateway.Options{MaxMessage: 1 << 16})
+	s := openSite(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.MaxMessage = 1 << 16 }))
 	id := s.connect(t, &client{}).session
 	body := callOf(1, "tools/call", `{"name":"one__echo","arguments":{"text":"`+strings.Repeat("x", 1<<16)+`"}}`)
-	for _, path := range []string{"/mcp", "/mcp/tools/call"} {
+	for _, path := range []string{"/mcp", "/s/one/mcp"} {
 		for _, in := range []io.Reader{strings.NewReader(body), io.MultiReader(strings.NewReader(body))} { // which is chunked
 			r := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, in))(t)
 			r.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Session-Id": {id}, userField: {"a"}}
@@ -119,54 +119,49 @@ func TestHostileFields(t *testing.T) {
 		query
 		status int
 	}{
-		"good":                         {session, 200},
-		"good call":                    {call, 200},
-		"no content type":              {session.with("Content-Type", ""), 415},
-		"a form":                       {session.with("Content-Type", "application/x-www-form-urlencoded"), 415},
-		"plain text":                   {session.with("Content-Type", "text/plain"), 415},
-		"a type that is no type":       {session.with("Content-Type", ";;;"), 415},
-		"accepts pictures":             {session.with("Accept", "image/png"), 406},
-		"POST with Last-Event-ID":      {session.with("Last-Event-ID", "0-1"), 400},
-		"PUT":                          {query{method: http.MethodPut, user: "a", session: id}, 405},
-		"revision that is none":        {session.with("Mcp-Protocol-Version", "1999-01-01"), 400},
-		"revision of the future":       {session.with("Mcp-Protocol-Version", "zzzz"), 400},
-		"no session":                   {query{user: "a", body: ping}, 400},
-		"session of no one":            {query{user: "a", session: "x", body: ping}, 404},
-		"session of another user":      {query{user: "b", session: id, body: ping}, 404},
-		"session of another view":      {query{path: "/s/one/mcp", user: "a", session: id, body: ping}, 404},
-		"initialize without an id":     {query{user: "a", body: `{"jsonrpc":"2.0","method":"initialize","params":{}}`}, 400},
-		"another name":                 {call.with("Mcp-Name", "one__wait"), 400},
-		"no name":                      {call.with("Mcp-Name", ""), 400},
-		"another method":               {call.with("Mcp-Method", "tools/list"), 400},
-		"no method":                    {call.with("Mcp-Method", ""), 400},
-		"another revision":             {call.with("Mcp-Protocol-Version", "2025-11-25"), 400},
-		"no revision":                  {call.with("Mcp-Protocol-Version", ""), 400},
-		"modern and a session":         {call.with("Mcp-Session-Id", id), 200},
-		"modern response":              {query{user: "a", header: call.header, body: `{"jsonrpc":"2.0","id":1,"result":{}}`}, 400},
-		"origin of another":            {session.with("Origin", "https://evil.example"), 403},
-		"origin that is opaque":        {session.with("Origin", "null"), 403},
-		"origin with a name inside":    {session.with("Origin", "http://localhost.evil.example"), 403},
-		"origin with a login":          {session.with("Origin", "http://localhost@evil.example"), 403},
-		"host of another":              {session.with("Host", "evil.example"), 403},
-		"host that begins as local":    {session.with("Host", "127.0.0.1.evil.example"), 403},
-		"host and origin that agree":   {session.with("Host", "evil.example", "Origin", "http://evil.example"), 403},
-		"host with another port":       {session.with("Host", "localhost:1"), 200},
-		"GET without a type":           {get.with("Accept", ""), 406},
-		"GET of JSON":                  {get.with("Accept", "application/json"), 406},
-		"GET of another's session":     {query{method: http.MethodGet, user: "b", session: id, header: get.header}, 404},
-		"GET behind nothing":           {get.with("Last-Event-ID", "x"), 400},
-		"GET behind a far place":       {get.with("Last-Event-ID", "0-9223372036854775807"), 400},
-		"GET behind an early place":    {get.with("Last-Event-ID", "0--9"), 400},
-		"GET behind a place to come":   {get.with("Last-Event-ID", "0-77"), 404},
-		"GET behind a stream of none":  {get.with("Last-Event-ID", "AAAA-1"), 404},
-		"GET with a revision only":     {query{method: http.MethodGet, user: "a"}.with("Accept", "text/event-stream", "Mcp-Protocol-Version", "2026-07-28"), 400},
-		"DELETE of another's session":  {query{method: http.MethodDelete, user: "b", session: id}, 404},
-		"DELETE of nothing":            {query{method: http.MethodDelete, user: "a"}, 400},
-		"tools/list by POST":           {query{path: "/mcp/tools/list", user: "a", body: ping}, 405},
-		"tools/call by GET":            {query{method: http.MethodGet, path: "/mcp/tools/call", user: "a"}, 405},
-		"tools/call of a notification": {query{path: "/mcp/tools/call", user: "a", body: `{"jsonrpc":"2.0","method":"ping"}`}, 404},
-		"tools/call of a response":     {query{path: "/mcp/tools/call", user: "a", body: `{"jsonrpc":"2.0","id":1,"result":{}}`}, 400},
-		"tools/call of nothing":        {query{path: "/mcp/tools/call", user: "a"}, 400},
+		"good":                        {session, 200},
+		"good call":                   {call, 200},
+		"no content type":             {session.with("Content-Type", ""), 415},
+		"a form":                      {session.with("Content-Type", "application/x-www-form-urlencoded"), 415},
+		"plain text":                  {session.with("Content-Type", "text/plain"), 415},
+		"a type that is no type":      {session.with("Content-Type", ";;;"), 415},
+		"accepts pictures":            {session.with("Accept", "image/png"), 406},
+		"POST with Last-Event-ID":     {session.with("Last-Event-ID", "0-1"), 400},
+		"PUT":                         {query{method: http.MethodPut, user: "a", session: id}, 405},
+		"revision that is none":       {session.with("Mcp-Protocol-Version", "1999-01-01"), 400},
+		"revision of the future":      {session.with("Mcp-Protocol-Version", "zzzz"), 400},
+		"no session":                  {query{user: "a", body: ping}, 400},
+		"session of no one":           {query{user: "a", session: "x", body: ping}, 404},
+		"session of another user":     {query{user: "b", session: id, body: ping}, 404},
+		"session of another view":     {query{path: "/s/one/mcp", user: "a", session: id, body: ping}, 404},
+		"initialize without an id":    {query{user: "a", body: `{"jsonrpc":"2.0","method":"initialize","params":{}}`}, 400},
+		"another name":                {call.with("Mcp-Name", "one__wait"), 400},
+		"no name":                     {call.with("Mcp-Name", ""), 400},
+		"another method":              {call.with("Mcp-Method", "tools/list"), 400},
+		"no method":                   {call.with("Mcp-Method", ""), 400},
+		"another revision":            {call.with("Mcp-Protocol-Version", "2025-11-25"), 400},
+		"no revision":                 {call.with("Mcp-Protocol-Version", ""), 400},
+		"modern and a session":        {call.with("Mcp-Session-Id", id), 200},
+		"modern response":             {query{user: "a", header: call.header, body: `{"jsonrpc":"2.0","id":1,"result":{}}`}, 400},
+		"origin of another":           {session.with("Origin", "https://evil.example"), 403},
+		"origin that is opaque":       {session.with("Origin", "null"), 403},
+		"origin with a name inside":   {session.with("Origin", "http://localhost.evil.example"), 403},
+		"origin with a login":         {session.with("Origin", "http://localhost@evil.example"), 403},
+		"host of another":             {session.with("Host", "evil.example"), 403},
+		"host that begins as local":   {session.with("Host", "127.0.0.1.evil.example"), 403},
+		"host and origin that agree":  {session.with("Host", "evil.example", "Origin", "http://evil.example"), 403},
+		"host with another port":      {session.with("Host", "localhost:1"), 200},
+		"GET without a type":          {get.with("Accept", ""), 406},
+		"GET of JSON":                 {get.with("Accept", "application/json"), 406},
+		"GET of another's session":    {query{method: http.MethodGet, user: "b", session: id, header: get.header}, 404},
+		"GET behind nothing":          {get.with("Last-Event-ID", "x"), 400},
+		"GET behind a far place":      {get.with("Last-Event-ID", "0-9223372036854775807"), 400},
+		"GET behind an early place":   {get.with("Last-Event-ID", "0--9"), 400},
+		"GET behind a place to come":  {get.with("Last-Event-ID", "0-77"), 404},
+		"GET behind a stream of none": {get.with("Last-Event-ID", "AAAA-1"), 404},
+		"GET with a revision only":    {query{method: http.MethodGet, user: "a"}.with("Accept", "text/event-stream", "Mcp-Protocol-Version", "2026-07-28"), 400},
+		"DELETE of another's session": {query{method: http.MethodDelete, user: "b", session: id}, 404},
+		"DELETE of nothing":           {query{method: http.MethodDelete, user: "a"}, 400},
 	} {
 		s.wantStatus(t, c.status, c.query, "%s", name)
 	}
@@ -196,7 +191,7 @@ func TestStrangerLearnsNothing(t *testing.T) {
 		return nil, errors.New("a stranger")
 	}}, "secretive")
 	for path, want := range map[string]int{
-		"/healthz": 200, "/readyz": 200, "/mcp": 401, "/mcp/tools/list": 401,
+		"/healthz": 200, "/readyz": 200, "/mcp": 401, "/mcp/search": 401,
 		"/s/secretive/mcp": 401, "/s/none/mcp": 401, "/s/secretive/readyz": 401, "/s/none/readyz": 401,
 	} {
 		r := s.wantStatus(t, want, query{method: http.MethodGet, path: path}, "%s", path)
@@ -276,14 +271,14 @@ func TestAnonymous(t *testing.T) {
 		want      int
 		text      string
 	}{
-		{true, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 200, ""},
-		{true, &net.UnixAddr{Name: "belt", Net: "unix"}, 200, ""},
+		{true, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 406, "accept"}, // let in
+		{true, &net.UnixAddr{Name: "belt", Net: "unix"}, 406, "accept"},
 		{true, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}, 403, "loopback"},
 		{true, nil, 403, "loopback"},
 		{false, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 403, "Options.Authenticate"},
 	} {
 		g := assert.Value(gateway.New(h, &gateway.Options{Anonymous: c.anonymous}))(t)
-		r := httptest.NewRequest(http.MethodGet, "http://localhost/mcp/tools/list", nil)
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/mcp", nil)
 		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, c.local))
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, r)
@@ -340,31 +335,5 @@ func TestRefusals(t *testing.T) {
 		var got struct{ Resource string }
 		assert.OK(t, json.Unmarshal([]byte(s.do(t, query{method: http.MethodGet, path: access.MetadataPath + path}).body), &got))
 		assert.Equal(t, got.Resource, s.url+path, "metadata at %q", path)
-	}
-}
-
-// The two paths of HandsAI answer in its form.
-func TestHandsAI(t *testing.T) {
-	s := openSite(t, nil)
-	list := s.do(t, query{method: http.MethodGet, path: "/mcp/tools/list"}).body
-	assert.Contains(t, list, `"name":"one__echo"`)
-	const echo = `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"one__echo","arguments":{"text":"hi"}}`
-	const said = `"content":[{"type":"text","text":"hi"}]`
-	answers := map[string]string{`{"jsonrpc":"2.0","result":{"tools":[{`: list}
-	for _, c := range []struct{ message, want, has string }{
-		{echo + `,"id":"exec-456"}`, `{"jsonrpc":"2.0","id":"exec-456","result":{`, said},
-		{echo + `}`, `{"jsonrpc":"2.0","result":{`, said},
-		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"missing"},"id":"1"}`, `{"jsonrpc":"2.0","id":"1","error":{"code":-32602`, ""},
-		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"x","arguments":{"a":1,"a":2}},"id":"2"}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700`, ""},
-		{`{"jsonrpc":"2.0","method":"tools/call","id":"3"}`, `{"jsonrpc":"2.0","id":"3","error":{"code":-32602`, ""},
-		{`{"jsonrpc":"2.0","method":"tools/run","params":{},"id":"4"}`, `{"jsonrpc":"2.0","id":"4","error":{"code":-32601`, ""},
-		{`{"jsonrpc":"2.0",`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700`, ""},
-	} {
-		body := s.do(t, query{path: "/mcp/tools/call", body: c.message, header: acceptJSON}).body
-		assert.Contains(t, body, c.has, "%s", c.message)
-		answers[c.want] = body
-	}
-	for begin, answer := range answers {
-		assert.Equal(t, answer[:min(len(begin), len(answer))], begin)
 	}
 }

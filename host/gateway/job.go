@@ -14,7 +14,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -45,8 +44,6 @@ type job struct {
 	questions []*question
 	numbered  int
 	state     string // the requestState that continues it; empty: none does
-	parked    bool   // it can be asked for by its id
-	keep      time.Duration
 	cancelled bool
 }
 
@@ -69,7 +66,7 @@ type answer struct {
 func (g *Gateway) start(ctx context.Context, r *request, name string, run func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError)) *job {
 	j := &job{
 		id: g.opts.newPlacedID(), peer: r.peer, name: name, began: time.Now(),
-		done: make(chan struct{}), asked: make(chan struct{}, 1), out: r.out, keep: resultKept,
+		done: make(chan struct{}), asked: make(chan struct{}, 1), out: r.out,
 	}
 	j.progress = r.progress(j)
 	if r.peer.modern() {
@@ -168,10 +165,7 @@ func (j *job) attach(r *request) {
 	p := r.progress(j)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.out = r.out
-	if p != nil || r.method != protocol.TaskResult { // the token of a task is good as long as the task
-		j.progress = p
-	}
+	j.out, j.progress = r.out, p
 	j.sendLocked()
 }
 
@@ -204,43 +198,39 @@ func (j *job) sendLocked() {
 			continue
 		}
 		q.sent = true
-		params := q.params
-		if j.parked {
-			params = withRelatedTask(params, j.id)
-		}
-		j.out.Put(message.Notification(q.method, params, q.id), false)
+		j.out.Put(message.Notification(q.method, q.params, q.id), false)
 	}
 }
 
 // ask asks the client, and returns what it answers. It ends with ctx, with the client's
-// session, or when the client has been away for too long.
+// session, or after InputWait.
 func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *mcp.JSONRPCError) {
 	q := &question{method: method, params: params, answer: make(chan answer, 1)}
 	p := j.peer
 	j.mu.Lock()
 	j.numbered++
 	q.id = j.id + "-" + strconv.Itoa(j.numbered)
+	if p.session != nil && j.out != nil && !j.out.HasReader() {
+		j.mu.Unlock()
+		return nil, message.Failure(message.CodeInternal, "the client is gone, or has no stream on which it can be asked")
+	}
 	if len(j.questions) >= maxQuestions || p.session != nil && !p.session.expect(q) {
 		j.mu.Unlock()
 		return nil, message.Failure(message.CodeBusy, "the client has too many questions to answer")
 	}
 	j.questions = append(j.questions, q)
 	j.sendLocked()
-	out := j.out
 	j.mu.Unlock()
 	select {
 	case j.asked <- struct{}{}:
 	default:
 	}
 	defer j.drop(q)
-	timer := time.NewTimer(p.view.gateway.opts.InputWait)
+	timer := time.NewTimer(p.view.gateway.limits.InputWait)
 	defer timer.Stop()
-	var lost, over <-chan struct{}
+	var over <-chan struct{}
 	if p.session != nil {
 		over = p.session.ctx.Done()
-		if out != nil {
-			lost = out.Lost()
-		}
 	}
 	select {
 	case a := <-q.answer:
@@ -248,11 +238,10 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 	case <-ctx.Done():
 		return nil, message.Failure(message.CodeInternal, "the call has ended")
 	case <-timer.C:
-		return nil, message.Failure(message.CodeInternal, "the client did not answer within %v", p.view.gateway.opts.InputWait)
-	case <-lost:
+		return nil, message.Failure(message.CodeInternal, "the client did not answer within %v", p.view.gateway.limits.InputWait)
 	case <-over:
+		return nil, message.Failure(message.CodeInternal, "the client is gone")
 	}
-	return nil, message.Failure(message.CodeInternal, "the client is gone")
 }
 
 // drop forgets a question.

@@ -16,21 +16,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
-// marks are the members of a tool's _meta that a client knows.
-type marks struct {
-	interaction bool // anthropic/requiresUserInteraction: a person is asked before each call
-	size        int  // anthropic/maxResultSizeChars: results of so many characters are not cut; 0: it is not said
-}
-
 // listForm is what the client's list of tools depends on.
 func (p *peer) listForm() listForm {
 	f := listForm{room: p.room(), late: p.awaits(), mode: cmp.Or(p.mode, modes.Direct), manage: p.manages()}
 	if f.mode == modes.Direct {
-		f.marks.interaction = p.known().RequiresUserInteraction
-		// Only the registry's own limit keeps results from filling the client's context without it.
-		if _, bounded := p.view.gateway.host.Registry().Snapshot().Lookup(result.ReaderName); bounded {
-			f.marks.size = p.known().MaxResultSizeChars
-		}
+		f.size = p.known().MaxResultSizeChars
 	}
 	return f
 }
@@ -38,7 +28,7 @@ func (p *peer) listForm() listForm {
 // asked returns the tools that a client is to ask its user about: those that the policy asks about or, if no
 // policy says, that say they may destroy something.
 func (g *Gateway) asked(ctx context.Context, form listForm, tools []*registry.Definition) map[*registry.Definition]bool {
-	if !form.marks.interaction {
+	if form.size == 0 {
 		return nil
 	}
 	all := map[*registry.Definition]bool{}
@@ -52,9 +42,10 @@ func (g *Gateway) asked(ctx context.Context, form listForm, tools []*registry.De
 }
 
 // mark returns a tool with the members of _meta that its client knows. What its server says stays.
-func (m marks) mark(tool json.RawMessage, asked bool) json.RawMessage {
-	if m.size > 0 {
-		tool = withMark(tool, "anthropic/maxResultSizeChars", strconv.AppendInt(nil, int64(m.size), 10))
+func (v *view) mark(tool json.RawMessage, form listForm, asked bool) json.RawMessage {
+	// Only the registry's own limit keeps results from filling the client's context without the first.
+	if _, bounded := v.gateway.host.Registry().Snapshot().Lookup(result.ReaderName); bounded && form.size > 0 {
+		tool = withMark(tool, "anthropic/maxResultSizeChars", strconv.AppendInt(nil, int64(form.size), 10))
 	}
 	if asked {
 		tool = withMark(tool, "anthropic/requiresUserInteraction", []byte("true"))
@@ -145,7 +136,7 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 				return res, err
 			}
 		}
-		defer r.wantLogs(ctx, known)()
+		r.wantLogs(ctx, known)
 		input := r.input()
 		if p.can.tasks && (p.can.form || p.can.url || p.can.sampling) {
 			input = nil // the call may be a task when its server needs input

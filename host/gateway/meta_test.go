@@ -27,7 +27,7 @@ import (
 
 // The list of the mode search is small and always the same, a client finds a tool by it, and calls it.
 func TestSearchMode(t *testing.T) {
-	s := openHinted(t, &gateway.Options{AnswerWithin: 1 << 40}, "one", "two")
+	s := openHinted(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.AnswerWithin = 1 << 40 }), "one", "two")
 	for _, revision := range append([]string{"2024-11-05"}, both...) {
 		c := s.connect(t, &client{path: "/mcp/search", revision: revision})
 		list := string(c.want(t, 0, "tools/list", "").Result)
@@ -81,8 +81,6 @@ func TestCallToolIsTheCall(t *testing.T) {
 		c.want(t, -32602, "tools/call", toolParams("call_tool", `{"tool":"one__echo","arguments":{}}`)+answer, "another call")
 	}
 	old := s.connect(t, &client{path: "/mcp/search"})
-	task := old.beginTask(t, "call_tool", `{"tool":"one__reads"}`)
-	assert.Equal(t, old.want(t, 0, "tasks/result", task).text(), "did reads")
 	observed := make(chan string, 10)
 	defer s.host.Registry().Observe(func(_ context.Context, o *registry.Observation) { observed <- o.Name })()
 	old.call(t, "call_tool_read", `{"tool":"one__reads"}`)
@@ -225,7 +223,7 @@ func TestServersNeverStart(t *testing.T) {
 	ran, path := filepath.Join(dir, "ran"), filepath.Join(dir, "mcp.json")
 	entry := fmt.Sprintf(`{"mcpServers":{"own":{"command":%q,"env":{%q:"x"}}}}`, assert.Value(os.Executable())(t), hosttest.ServerMode)
 	assert.OK(t, os.WriteFile(path, []byte(entry), 0o600))
-	s := openManaged(t, path, &gateway.Options{Code: noCode, AnswerWithin: 1 << 40, Profiles: map[string]gateway.Profile{"part": {Servers: []string{"canary*"}}}})
+	s := openManaged(t, path, gateway.WithLimits(&gateway.Options{Code: noCode, Profiles: map[string]gateway.Profile{"part": {Servers: []string{"canary*"}}}}, func(l *gateway.Limits) { l.AnswerWithin = 1 << 40 }))
 	// canary returns a program that leaves a trace when it is run.
 	canary := func(n int) string { return fmt.Sprintf(`{"command":"/bin/sh","args":["-c","echo %d >> %s"]}`, n, ran) }
 	const wait = "a person has to allow its launch first"

@@ -50,7 +50,7 @@ func (g *Gateway) splitMode(path, query string, caller *access.Caller) (rest, as
 // choose says what is known of the client, and in which mode tools are shown to it. Asked is what its URL names.
 func (p *peer) choose(asked string) {
 	g := p.view.gateway
-	p.quirks = g.clients.Find(p.client.Name, p.client.Version)
+	p.quirks = g.clients.Find(p.client.Name)
 	quirks := p.known()
 	if quirks.NoElicitation {
 		p.can.form, p.can.url = false, false

@@ -36,7 +36,7 @@ func (p *parkedJobs) remove(j *job) {
 
 // park keeps the job for a client that will ask for it by its id. It reports false if there are too
 // many.
-func (g *Gateway) park(j *job, keep time.Duration) bool {
+func (g *Gateway) park(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := &g.jobs
@@ -48,12 +48,6 @@ func (g *Gateway) park(j *job, keep time.Duration) bool {
 		p.byID[j.id] = j
 		p.users[owner]++
 	}
-	j.mu.Lock()
-	j.parked = true
-	if keep > 0 {
-		j.keep = keep
-	}
-	j.mu.Unlock()
 	g.weighLocked(j)
 	return true
 }
@@ -116,5 +110,5 @@ func (j *job) forgettable(now time.Time) bool {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return !j.ended.IsZero() && now.Sub(j.ended) > j.keep
+	return !j.ended.IsZero() && now.Sub(j.ended) > resultKept
 }

@@ -35,12 +35,12 @@ func peerOf(user, credential string) *peer {
 func TestParkedOfCredential(t *testing.T) {
 	g := newParking()
 	for range maxParkedOf {
-		assert.True(t, g.park(&job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}, 0), "room")
+		assert.True(t, g.park(&job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}), "room")
 	}
 	j := &job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}
-	assert.False(t, g.park(j, 0), "room for more of one credential")
+	assert.False(t, g.park(j), "room for more of one credential")
 	j.peer = peerOf("a", "key 2")
-	assert.True(t, g.park(j, 0), "room for another credential")
+	assert.True(t, g.park(j), "room for another credential")
 	for _, other := range []*peer{peerOf("a", "key 1"), peerOf("b", "key 2"), peerOf("a", ""), peerOf("", "key 2")} {
 		assert.True(t, g.parked(other, j.id) == nil, "the job is not known to %+v", other.caller)
 	}
@@ -52,9 +52,9 @@ func TestParkedBounds(t *testing.T) {
 	g := newParking()
 	began := time.Now()
 	add := func(user string, size int, ended time.Time) (*job, bool) {
-		j := &job{id: newID(), peer: peerOf(user, ""), done: make(chan struct{}), result: make(json.RawMessage, size), ended: ended, keep: time.Minute}
+		j := &job{id: newID(), peer: peerOf(user, ""), done: make(chan struct{}), result: make(json.RawMessage, size), ended: ended}
 		close(j.done)
-		return j, g.park(j, 0)
+		return j, g.park(j)
 	}
 	isKept := func(j *job) bool { return g.jobs.byID[j.id] != nil }
 	for range maxParkedOf {
@@ -72,7 +72,7 @@ func TestParkedBounds(t *testing.T) {
 	asked, _ := add("b", 1, began.Add(time.Minute)) // which comes first when all is full
 	big := &job{id: newID(), peer: asked.peer, first: &request{params: message.Params{All: make(json.RawMessage, maxParkedBytes)}}, done: make(chan struct{}), ended: began.Add(time.Hour)}
 	close(big.done)
-	g.park(big, 0)
+	g.park(big)
 	assert.False(t, isKept(asked), "the result is kept beside a call that can be continued and takes all bytes")
 	for range 2 * maxParked {
 		add("", 0, began)
@@ -128,23 +128,23 @@ func TestRequestsUnderWay(t *testing.T) {
 
 // The subscriptions of all are bounded, and those of one user; one that has ended counts no more.
 func TestSubscriptionsBound(t *testing.T) {
-	g := &Gateway{followOf: shares{}}
-	follow := func(user string) error {
+	g := &Gateway{followed: newQuota(maxFollowed)}
+	follow := func(user string) string {
 		ctx, cancel := context.WithCancel(session.WithUser(t.Context(), user))
 		cancel()
 		g.ctx = ctx // so that it ends at once
-		return <-g.follow(ctx, "one", "note://1", "note://1", nil)
+		return (<-g.follow(ctx, "one", "note://1", "note://1", nil)).Error()
 	}
 	for range maxFollowed / 4 {
-		assert.True(t, g.beginFollowing("a"), "room")
+		assert.OK(t, g.followed.take("a", ""))
 	}
-	assert.Is(t, follow("a"), errFollowed, "more of one user")
-	assert.Is(t, follow("b"), ErrClosed, "another user")
-	assert.Equal(t, g.followed, maxFollowed/4, "subscriptions")
-	for user := 0; g.followed < maxFollowed; user++ {
-		g.beginFollowing(strconv.Itoa(user))
+	assert.Contains(t, follow("a"), "of this user", "more of one user")
+	assert.Equal(t, follow("b"), ErrClosed.Error(), "another user")
+	assert.Equal(t, g.followed.taken, maxFollowed/4, "subscriptions")
+	for user := 0; g.followed.taken < maxFollowed; user++ {
+		_ = g.followed.take(strconv.Itoa(user), "")
 	}
-	assert.Is(t, follow("b"), errFollowed, "with all taken")
+	assert.Contains(t, follow("b"), "too many", "with all taken")
 }
 
 // A session keeps few streams to resume, and little in them.
@@ -200,6 +200,3 @@ func TestExpandsTo(t *testing.T) {
 		assert.Equal(t, expandsTo(c.template, c.uri), c.want, "%q to %q", c.template, c.uri)
 	}
 }
-
-// SetMaxWaiting bounds the bytes of answers that wait for a client.
-func (g *Gateway) SetMaxWaiting(n int) { g.maxWaiting = n }

@@ -40,7 +40,6 @@ type peer struct {
 	client   mcp.Implementation
 	can      abilities
 	level    mcp.LoggingLevel // of revision 2026-07-28: the log messages wanted, or none
-	asked    string           // the mode that the URL names, or none
 	mode     string           // direct, search or code
 	quirks   *clients.Client  // what is known of the client; nil: nothing
 	session  *clientSession   // nil in revision 2026-07-28
@@ -132,7 +131,7 @@ func (p *peer) context(ctx context.Context) context.Context {
 
 // room is how long the names of tools may be.
 func (p *peer) room() int {
-	prefix := p.view.gateway.opts.ClientPrefix
+	prefix := p.view.gateway.limits.ClientPrefix
 	room := 64 - prefix
 	if most := p.known().NameBytes; most > 0 { // which counts the server's name alone
 		room = min(room, most-max(prefix-len("mcp__"+"__"), 0))
@@ -142,7 +141,7 @@ func (p *peer) room() int {
 
 // answerWithin is after what time a call has to be answered with an id; 0: it has not.
 func (p *peer) answerWithin() time.Duration {
-	if d := p.view.gateway.opts.AnswerWithin; d != 0 {
+	if d := p.view.gateway.limits.AnswerWithin; d != 0 {
 		return max(d, 0)
 	}
 	if p.can.tasks {

@@ -19,36 +19,17 @@ type permit struct {
 	profiles []*glob.Pattern
 }
 
-// maxPermits bounds the grants that are kept compiled.
-const maxPermits = 1000
-
 // permitOf returns the permit of a grant.
 func (g *Gateway) permitOf(grant *access.Grant) (*permit, error) {
 	if grant == nil {
 		return g.full, nil
 	}
-	key := fmt.Sprintf("%q %q %q %t %t", grant.Profiles, grant.Servers, grant.Tools, grant.ReadOnly, grant.Manage)
-	g.mu.Lock()
-	m := g.permits[key]
-	g.mu.Unlock()
-	if m != nil {
-		return m, nil
-	}
-	m = &permit{key: key}
+	m := &permit{key: fmt.Sprintf("%q %q %q %t %t", grant.Profiles, grant.Servers, grant.Tools, grant.ReadOnly, grant.Manage)}
 	var err error
 	if m.Filter, err = filter.New(grant.Servers, grant.Tools, grant.ReadOnly); err == nil {
 		m.profiles, err = filter.Compile(grant.Profiles)
 	}
-	if err != nil {
-		return nil, err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.permits) >= maxPermits {
-		clear(g.permits)
-	}
-	g.permits[key] = m
-	return m, nil
+	return m, err
 }
 
 // reaches reports whether the view is one that the caller may use.

@@ -85,7 +85,7 @@ func TestGrantedViews(t *testing.T) {
 	nowhere := s.do(t, query{path: "/p/none/mcp", user: "all", body: begin})
 	for _, c := range []struct{ method, user, path string }{
 		{"POST", "one", "/s/two/mcp"}, {"POST", "profile", "/mcp"}, {"POST", "profile", "/mcp/"}, {"POST", "profile", "/s/one/mcp"},
-		{"POST", "profile", "/p/home/mcp"}, {"GET", "profile", "/p/home/readyz"}, {"POST", "profile", "/s/none/mcp"}, {"GET", "profile", "/mcp/tools/list"},
+		{"POST", "profile", "/p/home/mcp"}, {"GET", "profile", "/p/home/readyz"}, {"POST", "profile", "/s/none/mcp"}, {"GET", "profile", "/mcp/search"},
 	} {
 		r := s.wantStatus(t, nowhere.status, query{method: c.method, path: c.path, user: c.user, body: begin}, "%s at %s", c.user, c.path)
 		assert.Equal(t, r.body, nowhere.body, "%s at %s", c.user, c.path)
@@ -147,11 +147,6 @@ func TestGrantedTools(t *testing.T) {
 			}
 		}
 	}
-	list := s.do(t, query{method: http.MethodGet, path: "/mcp/tools/list", user: "echo"}).body
-	assert.Lacks(t, list, "two__")
-	assert.Contains(t, list, "one__echo")
-	r := s.do(t, query{path: "/mcp/tools/call", user: "echo", body: callOf(1, "tools/call", `{"name":"two__echo","arguments":{"text":"x"}}`)})
-	assert.Equal(t, r.message(t).code(), -32602, "a call without a session")
 }
 
 // A grant narrows resources, prompts and completion, what is said of servers, and whose state is told.
@@ -195,9 +190,12 @@ func TestGrantShrinks(t *testing.T) {
 	c := s.connect(t, &client{user: "all"})
 	call := toolParams("two__echo", `{"text":"x"}`)
 	c.want(t, 0, "tools/call", call)
-	task := c.beginTask(t, "two__wait", `{}`)
+	late := openSite(t, gateway.WithLimits(&gateway.Options{Authenticate: g.authenticate}, func(l *gateway.Limits) { l.AnswerWithin = time.Millisecond }), "one", "two")
+	waits := late.connect(t, &client{user: "all"})
+	await := toolParams("await_call", fmt.Sprintf(`{"id":%q}`, waits.call(t, "two__wait", `{}`).at("_meta", "mcpbelt/call")))
+	waits.want(t, 0, "tools/call", await)
 	g.set("all", &access.Grant{Servers: []string{"one"}})
-	c.want(t, -32602, "tasks/get", task)
+	waits.want(t, -32602, "tools/call", await)
 	c.want(t, -32602, "tools/call", call)
 	assert.Lacks(t, c.names(t), "two__")
 	g.set("all", &access.Grant{Profiles: []string{"office"}})
@@ -282,16 +280,13 @@ func TestListeningStreamOfRevokedKey(t *testing.T) {
 		"shrunk":                func(g *grants) { g.set("all", &access.Grant{ReadOnly: true}) },
 		"given to another user": func(g *grants) { g.change(func() { g.owner = "other" }) },
 	} {
-		for _, kind := range []string{"session", "modern", "sse"} {
+		for _, kind := range []string{"session", "modern"} {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGrants()
 				s := openInMemory(t, &gateway.Options{Authenticate: g.authenticate})
-				q := query{method: http.MethodGet, user: "all"}
-				switch kind {
-				case "session":
+				q := s.modern("all", "").query("subscriptions/listen", `"notifications":{"toolsListChanged":true}`)
+				if kind == "session" {
 					q = s.connect(t, &client{user: "all"}).get()
-				case "modern":
-					q = s.modern("all", "").query("subscriptions/listen", `"notifications":{"toolsListChanged":true}`)
 				}
 				begun := time.Now()
 				time.AfterFunc(20*time.Second, func() { do(g) })

@@ -29,7 +29,7 @@ func (r *request) progress(j *job) *progress {
 	if !message.ValidID(token) {
 		return nil
 	}
-	return &progress{token: token, every: r.gateway.opts.Heartbeat, job: j, silent: time.Now()}
+	return &progress{token: token, every: r.gateway.limits.Heartbeat, job: j, silent: time.Now()}
 }
 
 // report passes on what a server reports.

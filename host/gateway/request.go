@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
@@ -35,9 +34,6 @@ func (p *peer) newRequest(m *jsonscan.Message, out *stream.Stream) *request {
 // serve answers a request. A job is returned in place of an answer for what may take long.
 func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
 	ctx = r.peer.context(ctx)
-	v := r.peer.shown
-	var result json.RawMessage
-	var err *mcp.JSONRPCError
 	if r.method == protocol.CallTool {
 		return r.callTool(ctx)
 	}
@@ -47,45 +43,60 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 		defer cancel()
 		defer context.AfterFunc(r.under.ctx, cancel)()
 	}
-	f := v.features()
-	switch method := r.method; {
-	case method == protocol.GetPrompt && f.Prompts:
+	f := r.peer.features()
+	switch {
+	case r.method == protocol.GetPrompt && f.Prompts:
 		return r.getPrompt(ctx)
-	case method == protocol.ReadResource && f.Resources:
+	case r.method == protocol.ReadResource && f.Resources:
 		return r.readResource(ctx)
-	case method == protocol.ListTools:
-		cursor := message.String(r.params.Cursor)
-		result, err = v.listTools(ctx, r.peer, cursor)
-		result = r.cacheable(result)
-	case method == protocol.ListResources && f.Resources, method == protocol.ListTemplates && f.Resources, method == protocol.ListPrompts && f.Prompts:
-		result, err = r.listContent(ctx)
-		result = r.cacheable(result)
-	case method == protocol.Complete && f.Completions:
-		result, err = r.complete(ctx)
-	case method == protocol.Discover:
-		result = r.discover(f)
-	case strings.HasPrefix(method, "tasks/"):
-		return r.serveTask()
-	case r.peer.modern():
-		err = message.Failure(message.CodeNoMethod, "method not found: %.100s", method)
-	case method == protocol.Ping:
-		result = json.RawMessage(emptyResult)
-	case method == protocol.SetLogLevel && f.Logging:
-		err = r.setLevel(ctx)
-		result = json.RawMessage(emptyResult)
-	case method == protocol.Subscribe && f.Subscribe:
-		err = r.subscribe(ctx)
-		result = json.RawMessage(emptyResult)
-	case method == protocol.Unsubscribe && f.Subscribe:
-		err = r.unsubscribe()
-		result = json.RawMessage(emptyResult)
-	default:
-		err = message.Failure(message.CodeNoMethod, "method not found: %.100s", method)
 	}
+	result, err := r.result(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
 	return nil, r.complete2026(result), nil
+}
+
+// result answers a request that does not take long.
+func (r *request) result(ctx context.Context, f features) (json.RawMessage, *mcp.JSONRPCError) {
+	none := json.RawMessage(emptyResult)
+	switch modern := r.peer.modern(); r.method {
+	case protocol.ListTools:
+		result, err := r.peer.listTools(ctx, r.peer, message.String(r.params.Cursor))
+		return r.cacheable(result), err
+	case protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts:
+		if r.method == protocol.ListPrompts && f.Prompts || r.method != protocol.ListPrompts && f.Resources {
+			result, err := r.listContent(ctx)
+			return r.cacheable(result), err
+		}
+	case protocol.Complete:
+		if f.Completions {
+			return r.complete(ctx)
+		}
+	case protocol.Discover:
+		return r.discover(f), nil
+	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
+		if modern {
+			return r.serveTask()
+		}
+	case protocol.Ping:
+		if !modern {
+			return none, nil
+		}
+	case protocol.SetLogLevel:
+		if !modern && f.Logging {
+			return none, r.setLevel(ctx)
+		}
+	case protocol.Subscribe:
+		if !modern && f.Subscribe {
+			return none, r.subscribe(ctx)
+		}
+	case protocol.Unsubscribe:
+		if !modern && f.Subscribe {
+			return none, r.unsubscribe()
+		}
+	}
+	return nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
 }
 
 // emptyResult is that of requests which have none.
@@ -116,7 +127,7 @@ func (r *request) meta() mcp.Meta {
 	}
 	for key, value := range jsonscan.Fields(r.params.Meta) {
 		switch string(key) {
-		case "progressToken", protocol.MetaVersion, protocol.MetaClient, protocol.MetaCapabilities, protocol.MetaSubscription, protocol.MetaTask:
+		case "progressToken", protocol.MetaVersion, protocol.MetaClient, protocol.MetaCapabilities, protocol.MetaSubscription:
 			continue
 		}
 		if meta == nil {
@@ -180,14 +191,8 @@ func capabilities(f features, revision string) map[string]any {
 	if f.Logging {
 		caps["logging"] = struct{}{}
 	}
-	switch revision {
-	case protocol.Revision20260728:
+	if revision == protocol.Revision20260728 {
 		caps["extensions"] = map[string]any{protocol.ExtensionTasks: struct{}{}}
-	case protocol.Revision20251125:
-		caps["tasks"] = map[string]any{
-			"list": struct{}{}, "cancel": struct{}{},
-			"requests": map[string]any{"tools": map[string]any{"call": struct{}{}}},
-		}
 	}
 	return caps
 }
@@ -234,6 +239,6 @@ func (r *request) setLevel(ctx context.Context) *mcp.JSONRPCError {
 		return message.InvalidParams("no such level: %.50q", level)
 	}
 	r.peer.session.setLevel(l)
-	r.gateway.wantLevel(ctx, r.peer.hasServer)
+	r.gateway.wantLevel(ctx, l, r.peer.hasServer)
 	return nil
 }

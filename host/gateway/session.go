@@ -13,7 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -28,19 +27,16 @@ const (
 	// what they hold.
 	maxAnswers     = 64
 	maxAnswerBytes = 16 << 20
-	// visitWithin is how long it is waited for a server that says when a user is done with a page.
-	visitWithin = time.Hour
 )
 
 // A clientSession is a session of a revision before 2026-07-28: over HTTP from initialize until it is
-// deleted or idle for too long, and else a connection.
+// deleted or idle for too long, and over stdio a connection.
 type clientSession struct {
 	id     string
 	peer   *peer
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	posted *stream.Stream         // with all that is said to the client, where it is one connection; else nil
-	calls  *sync.WaitGroup        // requests under way of one that is HTTP with SSE; else nil
+	posted *stream.Stream         // with all that is said to the client, where it is a connection; else nil
 	may    atomic.Pointer[permit] // what its caller may, by the last request
 
 	mu         sync.Mutex // guards the following; the zero maps are nil, as most sessions are idle
@@ -50,7 +46,6 @@ type clientSession struct {
 	questions  map[string]*question
 	answers    []*stream.Stream
 	subscribed map[string]context.CancelFunc
-	visits     int // that awaitVisit waits for
 	level      mcp.LoggingLevel
 	ended      bool
 }
@@ -101,9 +96,7 @@ func (s *clientSession) end() {
 		}
 	}
 	s.answers = nil
-	level := s.level
 	s.mu.Unlock()
-	s.peer.view.gateway.countLevel(level, -1)
 	s.cancel()
 	for _, cancel := range cancels {
 		cancel()
@@ -235,33 +228,6 @@ func (s *clientSession) answered(m *jsonscan.Message) {
 	q.answer <- answer{err: refused}
 }
 
-// awaitVisit tells the client when its user is done with a page that a server wants visited: by the
-// id that the client knows it by. Many servers do not say when.
-func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
-	s.mu.Lock()
-	tooMany := s.visits >= maxQuestions
-	if !tooMany {
-		s.visits++
-	}
-	s.mu.Unlock()
-	if tooMany {
-		return
-	}
-	s.peer.view.gateway.spawn(func() {
-		timer := time.NewTimer(visitWithin)
-		defer timer.Stop()
-		select {
-		case <-completed:
-			s.notify(message.Notification(protocol.NoteElicited, map[string]string{"elicitationId": id}, ""))
-		case <-timer.C:
-		case <-s.ctx.Done():
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.visits--
-	})
-}
-
 // notify sends a notification to the client by its listening stream, or the one that it has.
 func (s *clientSession) notify(m json.RawMessage) {
 	s.mu.Lock()
@@ -326,14 +292,8 @@ func (s *clientSession) keep(out *stream.Stream) {
 // setLevel sets the severity from which log messages are sent.
 func (s *clientSession) setLevel(level mcp.LoggingLevel) {
 	s.mu.Lock()
-	before := s.level
-	if s.ended {
-		level = before
-	}
+	defer s.mu.Unlock()
 	s.level = level
-	s.mu.Unlock()
-	s.peer.view.gateway.countLevel(level, 1)
-	s.peer.view.gateway.countLevel(before, -1)
 }
 
 // wants reports whether the client wants a log message of the level.

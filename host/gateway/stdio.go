@@ -55,7 +55,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	defer c.out.Detach(reader)
 	read := make(chan error, 1)
 	lines := make(chan []byte)
-	go message.ReadLines(in, g.opts.MaxMessage, lines, read, ctx.Done())
+	go message.ReadLines(in, g.limits.MaxMessage, lines, read, ctx.Done())
 	written := make(chan error, 1)
 	go func() {
 		defer close(written)
@@ -73,7 +73,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	}()
 	for {
 		next := lines
-		if c.out.IsFull(c.gateway.maxWaiting) {
+		if c.out.IsFull(c.gateway.limits.MaxWaiting) {
 			next = nil // the client has to read first
 		}
 		select {

@@ -15,7 +15,7 @@ import (
 
 // Whatever a client writes, each line that is no notification is answered, and the next is read.
 func TestStdioGarbage(t *testing.T) {
-	c := openSite(t, &gateway.Options{MaxMessage: 1 << 16}).stdio(t, "")
+	c := openSite(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.MaxMessage = 1 << 16 })).stdio(t, "")
 	for what, line := range map[string]struct {
 		text string
 		code int
@@ -111,8 +111,7 @@ func TestStdioThatDoesNotRead(t *testing.T) {
 		"context": func(_ *site, c *stdioClient) { c.cancel() },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := openInMemory(t, nil)
-			s.gateway.SetMaxWaiting(16_000)
+			s := openInMemory(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.MaxWaiting = 16_000 }))
 			c := s.stdio(t, "")
 			c.begin(t)
 			wrote := make(chan struct{})

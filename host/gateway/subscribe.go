@@ -21,8 +21,6 @@ const (
 	maxFollowed = 100_000
 )
 
-var errFollowed = errors.New("gateway: there are too many subscriptions to resources")
-
 // subscribe answers resources/subscribe.
 func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
 	address := message.String(r.params.URI)
@@ -89,12 +87,20 @@ func (r *request) unsubscribe() *mcp.JSONRPCError {
 func (g *Gateway) follow(ctx context.Context, server, uri, called string, changed func(address string)) <-chan error {
 	agreed := make(chan error, 1)
 	user, _ := session.UserOf(ctx)
-	if !g.beginFollowing(user) {
-		agreed <- errFollowed
+	g.mu.Lock()
+	err := g.followed.take(user, "resources are followed")
+	g.mu.Unlock()
+	if err != nil {
+		agreed <- err
 		return agreed
 	}
+	end := func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.followed.give(user)
+	}
 	spawned := g.spawn(func() {
-		defer g.endFollowing(user)
+		defer end()
 		first := true
 		for address, err := range g.content.ResourceUpdates(ctx, content.Address(server, uri)) {
 			if err != nil {
@@ -120,29 +126,10 @@ func (g *Gateway) follow(ctx context.Context, server, uri, called string, change
 		}
 	})
 	if !spawned {
-		g.endFollowing(user)
+		end()
 		agreed <- ErrClosed
 	}
 	return agreed
-}
-
-// beginFollowing counts a subscription until endFollowing is called. It reports false if there are too many.
-func (g *Gateway) beginFollowing(user string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.followed >= maxFollowed || g.followOf.full(user, maxFollowed) {
-		return false
-	}
-	g.followed++
-	g.followOf.add(user, 1)
-	return true
-}
-
-func (g *Gateway) endFollowing(user string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.followed--
-	g.followOf.add(user, -1)
 }
 
 // A listener is a client of revision 2026-07-28 that listens for changes, by a request that stays

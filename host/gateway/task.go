@@ -9,30 +9,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Tasks are jobs of the gateway: any call can be one, whether its server has tasks or not. In revision
-// 2025-11-25 the client asks for one. In 2026-07-28 they are an extension, and a call becomes one that
-// takes too long.
+// Tasks are jobs of the gateway: any call can become one that takes too long, whether its server has tasks or not, for
+// clients that have the extension for tasks of revision 2026-07-28.
 
 // taskPoll is how often a client is advised to ask.
 const taskPoll = time.Second
-
-// maxTaskTTL bounds how long a task is kept after it has ended.
-const maxTaskTTL = 24 * time.Hour
-
-// beginTask answers a call that the client wants to be a task.
-func (r *request) beginTask(j *job, task json.RawMessage) (json.RawMessage, *mcp.JSONRPCError) {
-	keep := resultKept
-	var ms float64
-	if ttl := message.Member(task, "ttl"); ttl != nil && json.Unmarshal(ttl, &ms) == nil && ms > 0 {
-		keep = min(time.Duration(min(ms, 1e9))*time.Millisecond, maxTaskTTL)
-	}
-	j.detach(r.out)
-	if !r.gateway.park(j, keep) {
-		j.cancel()
-		return nil, message.Failure(message.CodeBusy, "too many tasks")
-	}
-	return message.Marshal(map[string]any{"task": j.task()}), nil
-}
 
 // statusLocked returns how far the job is, as a task, and since when.
 func (j *job) statusLocked() (status string, since time.Time) {
@@ -43,7 +24,7 @@ func (j *job) statusLocked() (status string, since time.Time) {
 	switch {
 	case j.cancelled:
 		return "cancelled", since
-	case !j.ended.IsZero() && (j.err != nil || !j.peer.modern() && string(message.Member(j.result, "isError")) == "true"):
+	case !j.ended.IsZero() && j.err != nil:
 		return "failed", since
 	case !j.ended.IsZero():
 		return "completed", since
@@ -53,24 +34,8 @@ func (j *job) statusLocked() (status string, since time.Time) {
 	return "working", since
 }
 
-// task describes the job as a task of revision 2025-11-25.
-func (j *job) task() any {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	status, since := j.statusLocked()
-	return struct {
-		ID      string `json:"taskId"`
-		Status  string `json:"status"`
-		Message string `json:"statusMessage,omitempty"`
-		Created string `json:"createdAt"`
-		Updated string `json:"lastUpdatedAt"`
-		TTL     int64  `json:"ttl"`
-		Poll    int64  `json:"pollInterval"`
-	}{j.id, status, j.name, stamp(j.began), stamp(since), j.keep.Milliseconds(), taskPoll.Milliseconds()}
-}
-
-// modernTask describes the job as a task of revision 2026-07-28, with what it needs or has come to unless it is new.
-func (j *job) modernTask(isNew bool) json.RawMessage {
+// task describes the job as a task, with what it needs or has come to unless it is new.
+func (j *job) task(isNew bool) json.RawMessage {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := struct {
@@ -89,7 +54,7 @@ func (j *job) modernTask(isNew bool) json.RawMessage {
 	status, since := j.statusLocked()
 	t.Status, t.Updated = status, stamp(since)
 	if !j.ended.IsZero() { // until then it is kept
-		ttl := (j.ended.Sub(j.began) + j.keep).Milliseconds()
+		ttl := (j.ended.Sub(j.began) + resultKept).Milliseconds()
 		t.TTL = &ttl
 	}
 	switch {
@@ -107,39 +72,6 @@ func (j *job) modernTask(isNew bool) json.RawMessage {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// serveTask answers the requests about tasks.
-func (r *request) serveTask() (*job, json.RawMessage, *mcp.JSONRPCError) {
-	if r.peer.modern() {
-		result, err := r.serveModernTask()
-		return nil, result, err
-	}
-	if r.peer.revision != protocol.Revision20251125 {
-		return nil, nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
-	}
-	if r.method == protocol.ListTasks {
-		return nil, r.listTasks(), nil
-	}
-	id := message.String(r.params.TaskID)
-	j := r.gateway.parked(r.peer, id)
-	if j == nil {
-		return nil, nil, message.InvalidParams("no task of yours has this id")
-	}
-	switch r.method {
-	case protocol.GetTask:
-		return nil, message.Marshal(j.task()), nil
-	case protocol.TaskResult:
-		j.attach(r)
-		return j, nil, nil
-	case protocol.CancelTask:
-		if j.isDone() {
-			return nil, nil, message.InvalidParams("the task has ended")
-		}
-		j.cancelTask()
-		return nil, message.Marshal(j.task()), nil
-	}
-	return nil, nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
-}
-
 // cancelTask cancels the job if it has not ended.
 func (j *job) cancelTask() {
 	j.mu.Lock()
@@ -148,14 +80,9 @@ func (j *job) cancelTask() {
 	j.cancel()
 }
 
-// serveModernTask answers the requests about tasks of revision 2026-07-28.
-func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
+// serveTask answers the requests about tasks.
+func (r *request) serveTask() (json.RawMessage, *mcp.JSONRPCError) {
 	const ack = `{"resultType":"complete"}`
-	switch r.method {
-	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
-	default:
-		return nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
-	}
 	if !r.peer.can.tasks {
 		return nil, lacksTasks()
 	}
@@ -164,7 +91,7 @@ func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
 	case j == nil:
 		return nil, message.InvalidParams("no task of yours has this id")
 	case r.method == protocol.GetTask:
-		return j.modernTask(false), nil
+		return j.task(false), nil
 	case r.method == protocol.UpdateTask:
 		j.mu.Lock()
 		j.answerLocked(r.params.Responses)
@@ -180,31 +107,4 @@ func lacksTasks() *mcp.JSONRPCError {
 	failed := message.Failure(message.CodeCapability, "the client does not declare the extension %s", protocol.ExtensionTasks)
 	failed.Data = message.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{protocol.ExtensionTasks: struct{}{}}}})
 	return failed
-}
-
-// listTasks answers tasks/list: with those of the session.
-func (r *request) listTasks() json.RawMessage {
-	tasks := []any{}
-	g := r.gateway
-	g.mu.Lock()
-	var mine []*job
-	for _, j := range g.jobs.byID {
-		if r.peer.owns(j.peer) {
-			mine = append(mine, j)
-		}
-	}
-	g.mu.Unlock()
-	for _, j := range mine {
-		tasks = append(tasks, j.task())
-	}
-	return message.Marshal(map[string]any{"tasks": tasks})
-}
-
-// withRelatedTask says in _meta which task params, or a result, belong to.
-func withRelatedTask(object json.RawMessage, id string) json.RawMessage {
-	meta := message.Member(object, "_meta")
-	if !message.IsObject(meta) {
-		meta = json.RawMessage(`{}`)
-	}
-	return message.WithMember(object, "_meta", message.WithMember(meta, protocol.MetaTask, message.Marshal(map[string]string{"taskId": id})))
 }

@@ -20,75 +20,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// beginTask begins a call as a task of revision 2025-11-25, and returns the params of requests about it.
-func (c *client) beginTask(t *testing.T, tool, args string) (about string) {
-	t.Helper()
-	m := c.want(t, 0, "tools/call", toolParams(tool, args)+`,"task":{"ttl":60000}`)
-	return fmt.Sprintf(`"taskId":%q`, m.at("task", "taskId"))
-}
-
-// Any call can be a task of revision 2025-11-25.
-func TestTasks(t *testing.T) {
-	server := newSDKServer()
-	goOn := make(chan struct{})
-	addTool(server, "slow", func(context.Context, *sdk.CallToolRequest, anyInput) string {
-		<-goOn
-		return "done"
-	})
-	c := openServer(t, nil, server).connect(t, &client{})
-	about := c.beginTask(t, "belt__slow", `{}`)
-	close(goOn)
-	m := c.want(t, 0, "tasks/result", about)
-	assert.Equal(t, m.text(), "done")
-	assert.Contains(t, string(m.Result), about, "the id of the task")
-	assert.Equal(t, c.want(t, 0, "tasks/get", about).at("status"), "completed", "the status")
-	assert.Contains(t, string(c.want(t, 0, "tasks/list", "").Result), about)
-}
-
-// A task is known to its own session alone, and ends with it.
-func TestTaskOfAnother(t *testing.T) {
-	s := openSite(t, nil)
-	mine := s.connect(t, &client{})
-	about := mine.beginTask(t, "one__wait", `{}`)
-	s.server.waits(t, 1)
-	for who, c := range map[string]*client{"another session": {}, "another user": {user: "b"}, "another view": {path: "/s/one/mcp"}} {
-		s.connect(t, c)
-		for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
-			c.want(t, -32602, method, about, who)
-		}
-		assert.Equal(t, c.want(t, 0, "tasks/list", "").at("tasks"), "[]", "%s: the tasks", who)
-	}
-	mine.want(t, 0, "tasks/get", about)
-	mine.delete(t)
-	s.server.hasEnded(t, 1)
-}
-
-// A client that gives up waiting for the result of a task does not end the task.
-func TestResultNotAwaited(t *testing.T) {
-	s := openSite(t, nil)
-	c := s.connect(t, &client{})
-	about := c.beginTask(t, "one__wait", `{}`)
-	s.server.waits(t, 1)
-	q := c.query("tasks/result", about)
-	cancel := query{user: "a", session: c.session, body: cancelling(int(c.ids.Load()))}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.do(t, q)
-	}()
-	for !isClosed(ended) { // the request may not have come yet
-		s.do(t, cancel)
-	}
-	assert.Equal(t, c.want(t, 0, "tasks/get", about).at("status"), "working", "the status")
-	assert.Equal(t, c.want(t, 0, "tasks/cancel", about).at("status"), "cancelled", "the status")
-}
-
 // tasksCaps declares the extension for tasks of revision 2026-07-28.
 const tasksCaps = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
 // A call of a client with the extension becomes a task when it takes too long, and can ask its user then.
 func TestModernTask(t *testing.T) {
-	s := openSite(t, &gateway.Options{AnswerWithin: time.Millisecond})
+	s := openSite(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.AnswerWithin = time.Millisecond }))
 	gate := make(chan struct{})
 	addTool(s.server.Server, "slow", func(ctx context.Context, r *sdk.CallToolRequest, in anyInput) string {
 		<-gate
@@ -134,7 +71,7 @@ func TestModernTask(t *testing.T) {
 
 // A task that is cancelled ends the call of its server.
 func TestModernTaskCancelled(t *testing.T) {
-	s := openSite(t, &gateway.Options{AnswerWithin: time.Millisecond})
+	s := openSite(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.AnswerWithin = time.Millisecond }))
 	c := s.connect(t, &client{revision: mcp.Revision20260728, caps: tasksCaps})
 	about := fmt.Sprintf(`"taskId":%q`, c.call(t, "one__wait", `{}`).at("taskId"))
 	s.server.waits(t, 1)
@@ -148,7 +85,7 @@ func TestModernTaskOfClient(t *testing.T) {
 	for _, serverModern := range []bool{false, true} {
 		t.Run(fmt.Sprintf("modern server %t", serverModern), func(t *testing.T) {
 			t.Parallel() // it asks for the task once a second
-			s := openEntries(t, &gateway.Options{AnswerWithin: time.Nanosecond}, "asking", newAskingServer(t, serverModern))
+			s := openEntries(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.AnswerWithin = time.Nanosecond }), "asking", newAskingServer(t, serverModern))
 			var all sync.WaitGroup
 			for i := range 3 {
 				user := fmt.Sprintf("user%d.", i)
@@ -174,7 +111,7 @@ func TestAwaitCall(t *testing.T) {
 			<-goOn
 			return "done"
 		})
-		s := openServer(t, &gateway.Options{AnswerWithin: time.Millisecond}, server)
+		s := openServer(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.AnswerWithin = time.Millisecond }), server)
 		c := s.connect(t, &client{revision: revision})
 		id := c.call(t, "belt__slow", `{}`).at("_meta", "mcpbelt/call")
 		await := toolParams("await_call", fmt.Sprintf(`{"id":%q}`, id))
@@ -198,7 +135,7 @@ func TestAwaitCall(t *testing.T) {
 // InputWait is one that the client did not answer.
 func TestTimesOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := openInMemory(t, &gateway.Options{Heartbeat: time.Minute, InputWait: 3 * time.Minute})
+		s := openInMemory(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.Heartbeat = time.Minute; l.InputWait = 3 * time.Minute }))
 		c := s.connect(t, &client{})
 		began := time.Now()
 		r := s.do(t, c.query("tools/call", toolParams("one__ask", `{}`)+`,"_meta":{"progressToken":"p"}`))
@@ -214,7 +151,7 @@ func TestTimesOfCalls(t *testing.T) {
 func TestTokenOfTheRequestThatWaits(t *testing.T) {
 	for _, revision := range both {
 		synctest.Test(t, func(t *testing.T) {
-			s := openInMemory(t, &gateway.Options{AnswerWithin: 22 * time.Second, Heartbeat: 5 * time.Second})
+			s := openInMemory(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.AnswerWithin = 22 * time.Second; l.Heartbeat = 5 * time.Second }))
 			c := s.connect(t, &client{revision: revision})
 			call := func(name, args, token string) rpc {
 				q := c.query("tools/call", toolParams(name, args))

@@ -167,8 +167,8 @@ func addNative(t testing.TB, s *site, name string) {
 // A tool's name leaves the room that clients take, and leads to the tool; the gateway says of itself what the
 // options say.
 func TestNames(t *testing.T) {
-	for prefix, most := range map[int]int{0: 53, 20: 44, -1: 64, 60: 24} {
-		s := openSite(t, &gateway.Options{ClientPrefix: prefix, Implementation: &mcp.Implementation{Name: "me", Version: "7"}, Instructions: "Be kind."})
+	for prefix, most := range map[int]int{11: 53, 20: 44, 0: 64, 60: 24} {
+		s := openSite(t, gateway.WithLimits(&gateway.Options{Implementation: &mcp.Implementation{Name: "me", Version: "7"}, Instructions: "Be kind."}, func(l *gateway.Limits) { l.ClientPrefix = prefix }))
 		long := strings.Repeat("a", 70)
 		addTool(s.server.Server, long+"1", nil)
 		addTool(s.server.Server, long+"2", nil)
@@ -210,7 +210,7 @@ func (c *client) page(t *testing.T, cursor string) (names []string, next string)
 
 // A list above PageBytes comes in pages that have each tool once, and a cursor is good for its list alone.
 func TestPageBytes(t *testing.T) {
-	s := openSite(t, &gateway.Options{PageBytes: 300, Profiles: map[string]gateway.Profile{"echo": {Tools: []string{"*echo", "*big"}}}})
+	s := openSite(t, gateway.WithLimits(&gateway.Options{Profiles: map[string]gateway.Profile{"echo": {Tools: []string{"*echo", "*big"}}}}, func(l *gateway.Limits) { l.PageBytes = 300 }))
 	c := s.connect(t, &client{})
 	all, cursor := c.page(t, "")
 	assert.True(t, len(all) < 5, "the first page is not all")

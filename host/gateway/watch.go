@@ -127,12 +127,17 @@ func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {
 	sessions := slices.Collect(maps.Values(g.sessions))
 	listeners := slices.Collect(maps.Keys(g.listeners))
 	g.mu.Unlock()
-	known := map[shown]bool{} // to many the same is shown
+	type part struct {
+		view  *view
+		grant string
+	}
+	known := map[part]bool{} // to many the same is shown
 	told := func(v shown) bool {
-		is, ok := known[v]
+		at := part{v.view, v.may.key}
+		is, ok := known[at]
 		if !ok {
 			is = changed(v)
-			known[v] = is
+			known[at] = is
 		}
 		return is
 	}
@@ -149,94 +154,28 @@ func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {
 	}
 }
 
-// countLevel counts a session or a call that wants log messages of a severity, or, with -1, one that does not any
-// more. The empty level is none.
-func (g *Gateway) countLevel(level mcp.LoggingLevel, n int) {
-	if level == "" {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.levels[level] += n; g.levels[level] == 0 {
-		delete(g.levels, level)
-	}
-}
-
-// wantLevel has the servers that fit log what the clients want. It returns when they were told.
-func (g *Gateway) wantLevel(ctx context.Context, fits func(server string) bool) {
+// wantLevel has the servers that fit log what a client wants to hear, and returns when they were told. What a server
+// was told before stays if that is more: others may want it, and no client gets what it does not want.
+func (g *Gateway) wantLevel(ctx context.Context, level mcp.LoggingLevel, fits func(server string) bool) {
 	user, _ := session.UserOf(ctx)
 	var all sync.WaitGroup // one server that hangs holds up no other
 	for _, s := range g.host.Servers() {
 		if !fits(s.Name) || s.Stage != host.StageReady {
 			continue
 		}
-		key := session.Key{User: user, Server: s.Name}
 		all.Go(func() {
-			_ = g.host.WithClient(ctx, key, func(ctx context.Context, c *mcp.Client) error { return g.tellLevel(ctx, key, c) })
+			_ = g.host.WithClient(ctx, session.Key{User: user, Server: s.Name}, func(ctx context.Context, c *mcp.Client) error {
+				unlock, err := g.levels.Lock(ctx, s.Name)
+				if err != nil {
+					return err
+				}
+				defer unlock()
+				if atLeast(level, c.LogLevel()) {
+					return nil
+				}
+				return c.SetLogLevel(ctx, level)
+			})
 		})
 	}
 	all.Wait()
-}
-
-// relaxLevels has servers log less that were told to log more than what the clients want now.
-func (g *Gateway) relaxLevels() {
-	ctx, cancel := context.WithTimeout(g.ctx, relaxWithin)
-	defer cancel()
-	var all sync.WaitGroup
-	g.mu.Lock()
-	for key, t := range g.told {
-		if t.client.State().Phase == mcp.Closed {
-			delete(g.told, key)
-			continue
-		}
-		all.Go(func() { _ = g.tellLevel(ctx, key, t.client) })
-	}
-	g.mu.Unlock()
-	all.Wait()
-}
-
-// relaxWithin is how long the sweeper waits for servers that are told to log less.
-const relaxWithin = 10 * time.Second
-
-// tellLevel has a server log what the clients want, unless it was told so, and tells it again if that changes meanwhile.
-func (g *Gateway) tellLevel(ctx context.Context, key session.Key, c *mcp.Client) error {
-	for {
-		t, wanted := g.levelOf(key, c)
-		if t.level == wanted {
-			return nil
-		}
-		if err := c.SetLogLevel(ctx, wanted); err != nil {
-			return err
-		}
-		g.mu.Lock()
-		if t.level = wanted; g.told[key].client == c {
-			g.told[key] = t
-		}
-		g.mu.Unlock()
-	}
-}
-
-// levelOf returns what a connection was told, and the least severe level that a client or the host itself wants of it.
-func (g *Gateway) levelOf(key session.Key, c *mcp.Client) (t toldLevel, wanted mcp.LoggingLevel) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if t = g.told[key]; t.client != c {
-		own := c.LogLevel()
-		t = toldLevel{c, own, own}
-		g.told[key] = t
-	}
-	wanted = t.own
-	for level := range g.levels {
-		if wanted == "" || !atLeast(level, wanted) {
-			wanted = level
-		}
-	}
-	return t, wanted
-}
-
-// A toldLevel is the level that a connection was told.
-type toldLevel struct {
-	client *mcp.Client
-	own    mcp.LoggingLevel // that the host wants itself
-	level  mcp.LoggingLevel
 }

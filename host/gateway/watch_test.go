@@ -6,12 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -124,8 +122,8 @@ func TestLogCells(t *testing.T) {
 	}
 }
 
-// Servers log what the clients that are there want, and are told so at most once a minute when one goes.
-func TestLevelOfClientsThatAreThere(t *testing.T) {
+// A server logs what the client wants that wants most, and is not told again what it knows.
+func TestLevelOfClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openInMemory(t, nil)
 		var mu sync.Mutex
@@ -140,33 +138,16 @@ func TestLevelOfClientsThatAreThere(t *testing.T) {
 				return next(ctx, method, r)
 			}
 		})
-		want := func(what string, want ...string) {
-			t.Helper()
-			time.Sleep(2 * time.Minute)
-			mu.Lock()
-			defer mu.Unlock()
-			if !slices.Equal(told, want) {
-				t.Errorf("%s: got the levels %q, want %q", what, told, want)
-			}
-			told = nil
+		for _, level := range []string{"error", "info", "warning"} {
+			s.connect(t, &client{}).want(t, 0, "logging/setLevel", fmt.Sprintf(`"level":%q`, level))
 		}
-		time.Sleep(30 * time.Second) // between two minutes, when the sweeper comes
-		clients := map[string]*client{}
-		for _, level := range []string{"error", "debug", "info", "error"} {
-			clients[level] = s.connect(t, &client{})
-			clients[level].want(t, 0, "logging/setLevel", fmt.Sprintf(`"level":%q`, level))
+		for _, level := range []string{"debug", "notice"} {
+			q := s.modern("a", "").query("tools/call", toolParams("one__echo", `{"text":"x"}`))
+			q.body = strings.Replace(q.body, `"_meta":{`, fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/logLevel":%q,`, level), 1)
+			assert.Equal(t, s.do(t, q).message(t).text(), "x")
 		}
-		want("as they come", "error", "debug")
-		clients["debug"].want(t, 0, "logging/setLevel", `"level":"warning"`)
-		want("another level", "info")
-		clients["info"].delete(t)
-		clients["debug"].delete(t)
-		want("gone", "error")
-		q := s.modern("a", "").query("tools/call", toolParams("one__echo", `{"text":"x"}`))
-		q.body = strings.Replace(q.body, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"notice",`, 1)
-		assert.Equal(t, s.do(t, q).message(t).text(), "x")
-		want("for a call", "notice", "error")
-		time.Sleep(time.Hour) // the others were idle
-		want("none", "emergency")
+		mu.Lock()
+		defer mu.Unlock()
+		assert.Equal(t, fmt.Sprint(told), "[error info debug]", "levels that the server was told")
 	})
 }

@@ -4,7 +4,6 @@ import (
 	_ "embed" // the rows
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -15,8 +14,6 @@ type Client struct {
 	// Name is the name that it gives of itself, in lower case. A * at the end stands for any
 	// characters.
 	Name string `json:"name"`
-	// From is the first version that the row is for. Empty: any.
-	From string `json:"from,omitempty"`
 	// Mode is the list that it gets: direct or search. Empty: as of a client that is not known.
 	Mode string `json:"mode,omitempty"`
 	// AnswerWithinSeconds is after what time a call has to be answered in some way. 0: it need not.
@@ -25,9 +22,8 @@ type Client struct {
 	NoElicitation bool `json:"noElicitation,omitempty"`
 	// NameBytes bounds the name of a tool together with that of its server. 0: it does not.
 	NameBytes int `json:"nameBytes,omitempty"`
-	// RequiresUserInteraction says that it knows that member of a tool's _meta, anthropic/requiresUserInteraction.
-	RequiresUserInteraction bool `json:"requiresUserInteraction,omitempty"`
-	// MaxResultSizeChars is the largest value of anthropic/maxResultSizeChars that it knows. 0: it does not.
+	// MaxResultSizeChars is the largest value of anthropic/maxResultSizeChars that it knows; such a client knows
+	// anthropic/requiresUserInteraction too. 0: it knows neither.
 	MaxResultSizeChars int `json:"maxResultSizeChars,omitempty"`
 	// Facts are what the row comes from.
 	Facts []string `json:"facts"`
@@ -48,12 +44,12 @@ func Read() (Rows, error) {
 	return rows, nil
 }
 
-// Find returns the first row that is for a client of that name and version, or nil if there is none. The case of
+// Find returns the first row that is for a client of that name, or nil if there is none. The case of
 // letters in the name does not count.
-func (rows Rows) Find(name, version string) *Client {
+func (rows Rows) Find(name string) *Client {
 	for i := range rows {
-		if c := &rows[i]; fits(c.Name, name) && (c.From == "" || !less(version, c.From)) {
-			return c
+		if fits(rows[i].Name, name) {
+			return &rows[i]
 		}
 	}
 	return nil
@@ -65,31 +61,4 @@ func fits(pattern, name string) bool {
 		return len(name) >= len(first) && strings.EqualFold(name[:len(first)], first)
 	}
 	return strings.EqualFold(name, pattern)
-}
-
-// less reports whether a version comes before another: number by number, up to what is none.
-func less(a, b string) bool {
-	for a != "" || b != "" {
-		var x, y int
-		x, a = number(a)
-		y, b = number(b)
-		if x != y {
-			return x < y
-		}
-	}
-	return false
-}
-
-// number returns the number that a version begins with, and what follows its dot. What is no number is 0, and ends
-// the version.
-func number(version string) (n int, rest string) {
-	digits := 0
-	for digits < len(version) && '0' <= version[digits] && version[digits] <= '9' {
-		digits++
-	}
-	n, _ = strconv.Atoi(version[:min(digits, 9)])
-	if digits == len(version) || version[digits] != '.' {
-		return n, ""
-	}
-	return n, version[digits+1:]
 }

@@ -4,29 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"sync"
 )
-
-// MostBuffer is up to how many bytes memory is used again.
-const MostBuffer = 1 << 20
-
-// Buffers are memory that is used again by those that read and write messages.
-type Buffers struct{ pool sync.Pool }
-
-// Take returns memory to put messages together in, of any size.
-func (b *Buffers) Take() []byte {
-	if room, ok := b.pool.Get().(*[]byte); ok {
-		return (*room)[:0]
-	}
-	return nil
-}
-
-// GiveBack ends the use of such memory, unless it was used with an error: it may still be read then.
-func (b *Buffers) GiveBack(room []byte, err error) {
-	if err == nil && cap(room) <= MostBuffer {
-		b.pool.Put(&room)
-	}
-}
 
 // ReadLines reads the messages of a client into lines, each of at most the given size, until in ends. It sends why that was
 // to ended: nil for io.EOF. It returns without that if over is closed while no one takes a line.

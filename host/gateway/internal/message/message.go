@@ -21,7 +21,6 @@ const (
 	CodeHeader         = -32020
 	CodeCapability     = -32021
 	CodeRevision       = -32022
-	CodeVisit          = -32042 // the user has to visit a page first, in 2025-11-25
 )
 
 // Failure returns an error of the given code, and a message as of [fmt.Sprintf].
@@ -54,15 +53,6 @@ func Response(id, result json.RawMessage, err *mcp.JSONRPCError) Message {
 		return Message{append(head, `,"result":`...), result}
 	}
 	return Message{append(head, `,"error":`...), ErrorJSON(err)}
-}
-
-// WithoutNullID returns the answer to a message with the given id. It leaves out the id of one to a message that has none.
-func WithoutNullID(answer Message, id json.RawMessage) Message {
-	if id == nil {
-		const with, without = `{"jsonrpc":"2.0","id":null,`, `{"jsonrpc":"2.0",`
-		answer.head = append([]byte(without), answer.head[len(with):]...)
-	}
-	return answer
 }
 
 // ErrorJSON returns an error as it is sent.

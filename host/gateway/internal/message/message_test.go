@@ -21,13 +21,12 @@ func TestResponse(t *testing.T) {
 	}{
 		{`7`, "{\"a\":\r\n1}", nil, `{"jsonrpc":"2.0","id":7,"result":{"a":  1}}`},
 		{`"x"`, ``, busy, `{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"2 are too many"}}`},
-		{``, `{}`, nil, `{"jsonrpc":"2.0","result":{}}`},
 	} {
 		var id json.RawMessage
 		if c.id != "" {
 			id = json.RawMessage(c.id)
 		}
-		m := message.WithoutNullID(message.Response(id, json.RawMessage(c.result), c.err), id)
+		m := message.Response(id, json.RawMessage(c.result), c.err)
 		assert.Equal(t, string(m.AppendTo(nil)), c.want)
 	}
 }

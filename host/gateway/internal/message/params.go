@@ -52,9 +52,9 @@ func ValidID(id []byte) bool {
 // Params are the members of a request's parameters that the gateway knows, as they were written. They
 // are found in one pass: the arguments can be long.
 type Params struct {
-	All                                              json.RawMessage // an object, or nil
-	Name, URI, Cursor, Arguments, Meta, Task, TaskID json.RawMessage
-	Responses, State                                 json.RawMessage
+	All                                        json.RawMessage // an object, or nil
+	Name, URI, Cursor, Arguments, Meta, TaskID json.RawMessage
+	Responses, State                           json.RawMessage
 }
 
 // ParamsOf returns the members of an object that was scanned, or of nil.
@@ -77,8 +77,6 @@ func ParamsOf(object json.RawMessage) Params {
 			into = &p.Arguments
 		case "_meta":
 			into = &p.Meta
-		case "task":
-			into = &p.Task
 		case "taskId":
 			into = &p.TaskID
 		case "inputResponses":

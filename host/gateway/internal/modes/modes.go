@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // The modes.
@@ -52,7 +51,7 @@ func check(mode string, code bool, status int) error {
 // Split takes the mode out of a path below a view, which begins with /mcp, and out of a query. The path comes before the
 // query. Asked is empty if neither says any. The error is an [*Error].
 func Split(path, query string, code bool) (rest, asked string, err error) {
-	if mode, ok := strings.CutPrefix(path, "/mcp/"); ok && mode != "" && !strings.HasPrefix(mode, "tools/") {
+	if mode, ok := strings.CutPrefix(path, "/mcp/"); ok && mode != "" {
 		if asked = strings.TrimSuffix(mode, "/"); asked == "" {
 			asked = mode
 		}
@@ -72,56 +71,34 @@ func Split(path, query string, code bool) (rest, asked string, err error) {
 	return path, asked, nil
 }
 
-// maxChoices bounds the choices that are kept.
+// maxChoices bounds the choices that are kept. All are forgotten then.
 const maxChoices = 4096
 
-// Choices are the modes that were chosen for clients by what there was to be listed. A choice stays as long as
-// the client comes again: one that has read a list would not know the tools of another. The zero Choices are none. They
+// Choices are the modes that were chosen for clients by what there was to be listed. A choice stays: a client
+// that has read a list would not know the tools of another. The zero Choices are none. They
 // are safe for concurrent use.
 type Choices[K comparable] struct {
 	mu   sync.Mutex
-	made map[K]*choice
-}
-
-type choice struct {
-	mode string
-	used time.Time
+	made map[K]string
 }
 
 // Of returns the mode of a client, which choose chooses the first time.
 func (c *Choices[K]) Of(client K, choose func() string) string {
-	now := time.Now()
 	c.mu.Lock()
-	known := c.made[client]
-	if known != nil {
-		known.used = now
-	}
+	mode := c.made[client]
 	c.mu.Unlock()
-	if known != nil {
-		return known.mode
+	if mode != "" {
+		return mode
 	}
-	mode := choose()
+	mode = choose()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.made[client]; known != nil {
-		return known.mode // of another request of the client, which came first
+	if made := c.made[client]; made != "" {
+		return made // of another request of the client, which came first
 	}
-	if c.made == nil {
-		c.made = map[K]*choice{}
+	if c.made == nil || len(c.made) >= maxChoices {
+		c.made = map[K]string{}
 	}
-	if len(c.made) < maxChoices {
-		c.made[client] = &choice{mode, now}
-	}
+	c.made[client] = mode
 	return mode
-}
-
-// Forget forgets the choices for clients that have not come since a time.
-func (c *Choices[K]) Forget(since time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key, made := range c.made {
-		if made.used.Before(since) {
-			delete(c.made, key)
-		}
-	}
 }

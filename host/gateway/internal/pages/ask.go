@@ -35,8 +35,6 @@ type Client interface {
 	Ask(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Link returns the URL of a path of the gateway; empty: it is not known.
 	Link(path string) string
-	// Visited tells it that its user is done with the page of an errand.
-	Visited(*Errand)
 	// LoginOf returns the login that a request lacks which was not sent, if the user may do it; else nil.
 	LoginOf(err error) *auth.LoginRequiredError
 }
@@ -137,7 +135,6 @@ func (d *Desk) approve(ctx context.Context, c Client, req *registry.ApprovalRequ
 		defer stop()
 		e.Call, e.Subject, e.Expires = req, rand.Text(), time.Now().Add(d.opts.InputWait)
 		decision = d.Ask(waiting, e, func(e *Errand) <-chan string { return d.show(waiting, c, e, question(req)) })
-		c.Visited(e)
 	}
 	return decision, ctx.Err()
 }
@@ -204,7 +201,6 @@ func (d *Desk) AfterLogin(ctx context.Context, c Client, err error, do func(cont
 		case <-required.Done:
 		}
 		if err = do(ctx); c.LoginOf(err) == nil {
-			c.Visited(e)
 			d.Remove(e)
 			return err
 		}
@@ -219,27 +215,27 @@ func (d *Desk) AfterLogin(ctx context.Context, c Client, err error, do func(cont
 
 // Help says what the model of a client is told of a call that waits for approval or a login, and what is in _meta: nil
 // if it is neither, or has no page.
-func (d *Desk) Help(c Client, err error) (said string, meta map[string]any, e *Errand) {
+func (d *Desk) Help(c Client, err error) (said string, meta map[string]any) {
 	const again = " make the same call again: it returns the outcome, and is not made twice."
 	var waits *registry.ApprovalRequiredError
 	if errors.As(err, &waits) {
 		req := waits.Request
 		meta = map[string]any{"id": req.ID, "expires": stamp(req.Expires)}
 		said = "The user decides"
-		if e = d.Find(c.Caller(), func(e *Errand) bool { return e.Call != nil && e.Call.ID == req.ID }); e != nil && c.Link("/") != "" {
+		if e := d.Find(c.Caller(), func(e *Errand) bool { return e.Call != nil && e.Call.ID == req.ID }); e != nil && c.Link("/") != "" {
 			meta["url"] = c.Link(e.Path())
 			said += " at " + c.Link(e.Path())
 		}
-		return said + ", until " + stamp(req.Expires) + "; the id of the call is " + req.ID + ". When the user has decided," + again, meta, e
+		return said + ", until " + stamp(req.Expires) + "; the id of the call is " + req.ID + ". When the user has decided," + again, meta
 	}
 	required := c.LoginOf(err)
 	if required == nil || c.Link("/") == "" {
-		return "", nil, nil
+		return "", nil
 	}
-	e = d.LogIn(c, required)
+	e := d.LogIn(c, required)
 	url := c.Link(e.Path())
 	return "The user logs in at " + url + ", until " + stamp(e.Expires) + ". When they have, make the same call again.",
-		map[string]any{"id": e.ID(), "url": url, "expires": stamp(e.Expires)}, e
+		map[string]any{"id": e.ID(), "url": url, "expires": stamp(e.Expires)}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -3,7 +3,6 @@ package stream
 import (
 	"encoding/json"
 	"sync"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 )
@@ -13,8 +12,6 @@ const (
 	// wait for a slow client before notifications that can be missed are dropped.
 	keptEvents = 1024
 	keptBytes  = 1 << 20
-	// resumeWithin is how long the questions on a stream wait for a client that has lost it.
-	resumeWithin = 5 * time.Second
 )
 
 // A Stream holds messages for a client: those about one request, or those of its session. A
@@ -31,11 +28,8 @@ type Stream struct {
 	bytes   int // of events
 	dropped int
 	ended   bool
-	readers int           // attached so far
-	present bool          // the last one is there still, and may take
-	left    time.Time     // when it went; zero: none was there
-	gone    chan struct{} // closed when no reader has come for a while; nil: no one has asked
-	timer   *time.Timer   // that closes gone; nil while a reader is present
+	readers int  // attached so far
+	present bool // the last one is there still, and may take
 }
 
 // New returns an empty stream. One with an id can be resumed.
@@ -117,10 +111,7 @@ func (s *Stream) Attach(from int) (reader int, ok bool) {
 		s.next = from
 	}
 	s.readers++
-	if s.timer != nil && !s.timer.Stop() {
-		s.gone = nil // it is closed
-	}
-	s.present, s.timer = true, nil
+	s.present = true
 	s.signal()
 	return s.readers, true
 }
@@ -129,21 +120,8 @@ func (s *Stream) Attach(from int) (reader int, ok bool) {
 func (s *Stream) Detach(reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if reader != s.readers || !s.present {
-		return
-	}
-	s.present, s.left = false, time.Now()
-	s.expect()
-}
-
-// expect has gone closed if no reader comes in time.
-func (s *Stream) expect() {
-	if gone := s.gone; gone != nil {
-		wait := time.Until(s.left.Add(resumeWithin))
-		if s.ID == "" {
-			wait = 0 // it cannot come back
-		}
-		s.timer = time.AfterFunc(wait, func() { close(gone) })
+	if reader == s.readers {
+		s.present = false
 	}
 }
 
@@ -180,17 +158,4 @@ func (s *Stream) IsOver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended && s.next == s.first+len(s.events)
-}
-
-// Lost returns a channel that is closed when the client has been away for too long.
-func (s *Stream) Lost() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone == nil {
-		s.gone = make(chan struct{})
-		if !s.present {
-			s.expect()
-		}
-	}
-	return s.gone
 }
