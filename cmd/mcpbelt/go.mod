@@ -7,12 +7,15 @@ require (
 	github.com/creack/pty v1.1.24
 	github.com/lib/pq v1.12.3
 	github.com/mcpbelt/mcpbelt v0.1.0
+	github.com/mcpbelt/mcpbelt/host/access/oidc v0.1.0
 	github.com/mcpbelt/mcpbelt/registry/codemode v0.1.0
+	github.com/mcpbelt/mcpbelt/session/keyringstore v0.1.0
 	github.com/mcpbelt/mcpbelt/sqlstore v0.1.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	github.com/zalando/go-keyring v0.2.8
 	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.47.0
 	modernc.org/sqlite v1.61.1
@@ -27,7 +30,11 @@ require (
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/danieljoos/wincred v1.2.3 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
+	github.com/godbus/dbus/v5 v5.2.2 // indirect
 	github.com/gofrs/flock v0.13.1 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -59,6 +66,10 @@ require (
 )
 
 replace github.com/mcpbelt/mcpbelt => ../..
+
+replace github.com/mcpbelt/mcpbelt/host/access/oidc => ../../host/access/oidc
+
+replace github.com/mcpbelt/mcpbelt/session/keyringstore => ../../session/keyringstore
 
 replace github.com/mcpbelt/mcpbelt/registry/codemode => ../../registry/codemode
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
@@ -28,7 +29,7 @@ func (b *Belt) OpenLogins(ctx context.Context, account string, prompt auth.Promp
 	case b.Database != nil:
 		store, err = b.Database.Sessions(ctx, account)
 	case folder != "":
-		store, err = filestore.Open(ctx, folder, nil)
+		store, err = filestore.Open(ctx, folder, &filestore.Options{Keys: database.StateKeys(b.Env)})
 	}
 	if err != nil {
 		return nil, nil, err

@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/session/keyringstore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -26,6 +27,9 @@ const (
 	EnvName = "MCPBELT_DATABASE"
 	// KeyEnvName is the variable that has its sealing key.
 	KeyEnvName = "MCPBELT_DATABASE_KEY"
+	// KeyringEnvName is the variable that, if it is not empty, has the sealing key kept in the keyring of the operating
+	// system, and not in the state folder.
+	KeyringEnvName = "MCPBELT_KEYRING"
 
 	// Default is the database in the state folder.
 	Default = "sqlite"
@@ -123,6 +127,14 @@ func isURL(value string) bool {
 	return strings.HasPrefix(value, "postgres://") || strings.HasPrefix(value, "postgresql://")
 }
 
+// StateKeys returns where the sealing key of what is in the state folder comes from; nil: a file there.
+func StateKeys(env *cli.Env) seal.KeySource {
+	if env.Var(KeyringEnvName) == "" {
+		return nil
+	}
+	return keyringstore.Key("mcpbelt")
+}
+
 // keysOf returns where the sealing keys come from.
 func keysOf(env *cli.Env, value, keyFile string) (seal.KeySource, error) {
 	_, set := env.Lookup(KeyEnvName)
@@ -137,6 +149,8 @@ func keysOf(env *cli.Env, value, keyFile string) (seal.KeySource, error) {
 		return nil, nil // which is an error when a key is wanted
 	case env.StateDir == "":
 		return nil, nil
+	case StateKeys(env) != nil:
+		return StateKeys(env), nil
 	}
 	return seal.KeyFile(filepath.Join(env.StateDir, "sessions", "key")), nil
 }

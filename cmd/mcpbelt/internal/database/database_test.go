@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/zalando/go-keyring"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
@@ -89,4 +92,19 @@ func TestOpenWithoutStateFolder(t *testing.T) {
 	defer d.Close()
 	_, err = d.Servers(t.Context())
 	assert.Contains(t, fmt.Sprint(err), "--database-key-file", "without a key")
+}
+
+// The sealing key is in the keyring of the system if the environment says so, and in no file then.
+func TestKeyring(t *testing.T) {
+	keyring.MockInit()
+	env := newEnv(t)
+	assert.True(t, database.StateKeys(env) == nil, "the key is in a file by default")
+	env.Lookup = func(name string) (string, bool) { return "1", name == database.KeyringEnvName }
+	d := assert.Value(database.Open(t.Context(), env, database.Default, ""))(t)
+	defer d.Close()
+	assert.Value(d.Servers(t.Context()))(t)
+	made := assert.Value(keyring.Get("mcpbelt", "session keys"))(t)
+	assert.True(t, len(made) > 40, "a key in the keyring")
+	_, err := os.Stat(filepath.Join(env.StateDir, "sessions", "key"))
+	assert.True(t, os.IsNotExist(err), "no key in the state folder, got %v", err)
 }

@@ -40,13 +40,16 @@ func (s *station) openPage(ctx context.Context, so options) error {
 	}
 	s.adminKey = rand.Text()
 	ways := []access.Authenticator{bearer(s.adminKey, adminCredential)}
+	if so.tokens.signed != nil {
+		ways = slices.Insert(ways, 0, so.tokens.signed)
+	}
 	if so.keys != nil {
 		ways = slices.Insert(ways, 0, so.keys.Authenticate)
 	}
 	o := &admin.Options{
 		Authenticate: access.Any(ways...),
 		Roles: func(c *access.Caller) []admin.Role {
-			if c.Credential == adminCredential {
+			if c.Credential == adminCredential || strings.HasPrefix(c.Credential, jwtCredential) {
 				return so.roles
 			}
 			return admin.DefaultRoles(c)

@@ -26,6 +26,7 @@ import (
 func serveCommand(b *belt.Belt) *cobra.Command {
 	var stdio, public, noKey, asks bool
 	var listen, keyFile, adminRole, replicaURL string
+	var t tokens
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve all servers as one",
@@ -43,6 +44,9 @@ With --admin there is a page to manage the servers, too, at /admin/, and its API
 those who have the key that is printed for it. It changes the config file that add does, and
 starts programs of this machine only as --admin=stdio:write.
 
+With --issuer clients may come with tokens of an authorization server in place of a key, and with
+--jwt-key-file programs of yours may use the API with tokens that they sign themselves.
+
 With --database the servers, logins, accepted tools, keys and activity are in SQLite or PostgreSQL,
 and other processes with the same database have them, too. It gets the servers of the config file once;
 from then on the page changes them. mcpbelt keys, login and logout take the same flags, and
@@ -56,26 +60,34 @@ second one ends it at once.`,
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
 			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile, adminRole)
-			if err != nil {
-				return err
+			if err == nil {
+				err = t.open(ctx, b, l, noKey, adminRole)
 			}
-			if err := useDatabase(ctx, b, replicaURL); err != nil {
+			if err == nil {
+				err = useDatabase(ctx, b, replicaURL)
+			}
+			if err != nil {
 				if l != nil {
 					_ = l.Close()
 				}
 				return err
 			}
 			edit := func(s *config.Server) { s.Required = false }
-			so := options{asks: asks, scripts: true, edit: edit, replica: replicaURL}
+			so := options{asks: asks, scripts: true, edit: edit, replica: replicaURL, tokens: t}
 			if l != nil && (!noKey || adminRole != "") {
 				if so.keys, err = openKeys(ctx, b); err != nil {
 					return errors.Join(err, l.Close())
 				}
 			}
 			if l != nil && !noKey {
-				if so.authenticate = keyed(key); so.keys != nil {
-					so.authenticate = access.Any(so.keys.Authenticate, so.authenticate)
+				var ways []access.Authenticator
+				if so.keys != nil {
+					ways = append(ways, so.keys.Authenticate)
 				}
+				if t.ofIssuers != nil {
+					ways = append(ways, t.ofIssuers)
+				}
+				so.authenticate = access.Any(append(ways, keyed(key))...)
 			}
 			so.roles = rolesOf(adminRole)
 			s, err := newStation(ctx, b, so)
@@ -108,6 +120,9 @@ second one ends it at once.`,
 	f.StringVar(&adminRole, "admin", "", "serve a page to manage servers, for `role` view, operate (if none is named) or stdio:write")
 	f.Lookup("admin").NoOptDefVal = string(admin.Operate)
 	cli.FixedFlag(cmd, "admin", string(admin.View), string(admin.Operate), string(admin.StdioWrite))
+	f.StringSliceVar(&t.issuers, "issuer", nil, "let in clients with tokens of the authorization server at this `URL`; can be repeated")
+	f.StringSliceVar(&t.audiences, "audience", nil, "take tokens for this `audience`, beside those for the URL that is printed; can be repeated")
+	f.StringVar(&t.keyFile, "jwt-key-file", "", "give those the role of --admin whose token (HS256) is signed with the key in this `file`")
 	f.BoolVar(&asks, "ask", false, "ask the user about calls that are not known to be read-only")
 	return cmd
 }

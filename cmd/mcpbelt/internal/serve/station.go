@@ -84,6 +84,7 @@ type options struct {
 	authenticate access.Authenticator // nil: whoever reaches this machine's addresses is served
 	keys         *access.Keys         // nil: there are none
 	roles        []admin.Role         // of those with the key of the page; none: there is no page
+	tokens       tokens               // that let callers in besides
 	replica      string               // the URL by which others that share the database reach it; empty: they do not
 }
 
@@ -135,6 +136,9 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	}
 	if err == nil || ctx.Err() == nil {
 		g := &gateway.Options{Replica: s.member.ID(), Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode}
+		if so.tokens.issuers != nil {
+			g.Resource = &access.Resource{AuthorizationServers: so.tokens.issuers}
+		}
 		if so.scripts {
 			g.Code = s.openScripts()
 		}
