@@ -10,11 +10,11 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // resumed returns what a call has waited for; nil if it has not waited.
@@ -35,7 +35,7 @@ func (w *waiting) concerns(ctx context.Context) bool {
 }
 
 func userOf(ctx context.Context) string {
-	user, _ := onbehalf.User(ctx)
+	user, _ := session.UserOf(ctx)
 	return user
 }
 

@@ -3,30 +3,55 @@ package eino
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"reflect"
 
 	"github.com/eino-contrib/jsonschema"
 	orderedmap "github.com/wk8/go-ordered-map/v2"
-
-	"github.com/mcpbelt/mcpbelt/internal/canonjson"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // schemaOf returns a schema in eino's type, from which models read fields, or write JSON.
 // That JSON says the same as raw, and has the properties in the same order. Keywords that
-// the type has no field for are in its Extras as they stand.
+// the type has no field for, or not for their value, are in its Extras as they stand.
 func schemaOf(raw json.RawMessage) (*jsonschema.Schema, error) {
-	s := &jsonschema.Schema{}
-	if decode(raw, s) && says(s, raw) {
+	if s := exactSchema(raw); s != nil {
 		return s, nil
 	}
-	if err := jsonscan.Valid(raw); err != nil {
-		return nil, fmt.Errorf("eino: a schema that is not JSON: %w", err)
+	return nil, errors.New("eino: a schema that is neither an object nor true or false")
+}
+
+// exactSchema is schemaOf; nil: it is no schema.
+func exactSchema(raw []byte) *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	if decode(raw, s) && says(s, raw) {
+		return s
 	}
-	if s = exactSchema(raw); s == nil {
-		return nil, fmt.Errorf("eino: a schema that is neither an object nor true or false")
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields == nil {
+		return nil
 	}
-	return s, nil
+	kept, extras := map[string]json.RawMessage{}, map[string]any{}
+	for name, value := range fields {
+		object, err := json.Marshal(map[string]json.RawMessage{name: value})
+		if one := (&jsonschema.Schema{}); err == nil && decode(object, one) && says(one, object) {
+			kept[name] = value
+		} else {
+			extras[name] = value
+		}
+	}
+	s = &jsonschema.Schema{}
+	if object, err := json.Marshal(kept); err != nil || !decode(object, s) {
+		return nil
+	}
+	for name, value := range extras {
+		if set := setterOf(s, name); set != nil && set(value.(json.RawMessage)) {
+			delete(extras, name)
+		}
+	}
+	// Not nil even if it is empty: a schema without anything would be written as true,
+	// which not every provider takes.
+	s.Extras = extras
+	return s
 }
 
 // decode reads a schema, and reports whether it could: the type panics at some, such as
@@ -43,184 +68,90 @@ func decode(raw []byte, s *jsonschema.Schema) (ok bool) {
 // says reports whether the JSON of a schema says the same as raw.
 func says(s *jsonschema.Schema, raw []byte) bool {
 	written, err := json.Marshal(s)
-	if err != nil {
-		return false
-	}
-	want, err := canonjson.Append(nil, raw)
-	if err != nil {
-		return false
-	}
-	got, err := canonjson.Append(nil, written)
-	return err == nil && bytes.Equal(got, want)
+	return err == nil && reflect.DeepEqual(valueOf(written), valueOf(raw))
 }
 
-// exactSchema is schemaOf for what the type does not read, or not as it stands. Raw is
-// checked; nil: it is no schema.
-func exactSchema(raw []byte) *jsonschema.Schema {
-	switch string(raw) {
-	case "true", "false":
-		s := &jsonschema.Schema{}
-		_ = decode(raw, s)
-		return s
-	}
-	if raw[0] != '{' {
+// valueOf returns the value of JSON, with numbers as they are written.
+func valueOf(raw []byte) (value any) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
 		return nil
 	}
-	var (
-		s       = &jsonschema.Schema{}
-		plain   = map[string]json.RawMessage{} // keywords without schemas in them
-		extras  = map[string]any{}
-		schemas = map[string][]byte{}
-	)
-	for key, value := range jsonscan.Fields(raw) {
-		name := string(key)
-		switch {
-		case holdsSchemas(name):
-			schemas[name] = value
-		case keeps(name, value):
-			plain[name] = value
-		default:
-			extras[name] = json.RawMessage(value)
+	return value
+}
+
+// setterOf returns what sets a keyword whose schemas the type does not take as they stand, and
+// reports whether it could. These are the keywords that common schemas nest by; nil: the
+// keyword is another one.
+func setterOf(s *jsonschema.Schema, name string) func(json.RawMessage) bool {
+	switch name {
+	case "properties":
+		return func(value json.RawMessage) bool {
+			members := orderedmap.New[string, json.RawMessage]()
+			if value[0] != '{' || json.Unmarshal(value, members) != nil {
+				return false
+			}
+			properties := orderedmap.New[string, *jsonschema.Schema]()
+			for p := members.Oldest(); p != nil; p = p.Next() {
+				sub := exactSchema(p.Value)
+				if sub == nil {
+					return false
+				}
+				properties.Set(p.Key, sub)
+			}
+			s.Properties = properties
+			return true
 		}
-	}
-	if object, err := json.Marshal(plain); err != nil || !decode(object, s) {
-		return nil
-	}
-	for name, value := range schemas {
-		if !setSchemas(s, name, value) {
-			extras[name] = json.RawMessage(value)
+	case "$defs":
+		return func(value json.RawMessage) bool {
+			var members map[string]json.RawMessage
+			if json.Unmarshal(value, &members) != nil || len(members) == 0 {
+				return false
+			}
+			subs := jsonschema.Definitions{}
+			for key, raw := range members {
+				if subs[key] = exactSchema(raw); subs[key] == nil {
+					return false
+				}
+			}
+			s.Definitions = subs
+			return true
 		}
+	case "items":
+		return setOne(&s.Items)
+	case "additionalProperties":
+		return setOne(&s.AdditionalProperties)
+	case "allOf":
+		return setList(&s.AllOf)
+	case "anyOf":
+		return setList(&s.AnyOf)
+	case "oneOf":
+		return setList(&s.OneOf)
 	}
-	// Not nil even if it is empty: a schema without anything would be written as true,
-	// which not every provider takes.
-	s.Extras = extras
-	return s
+	return nil
 }
 
-// keeps reports whether the type has a place for a keyword with that value.
-func keeps(name string, value []byte) bool {
-	object, err := json.Marshal(map[string]json.RawMessage{name: value})
-	if err != nil {
-		return false
-	}
-	s := &jsonschema.Schema{}
-	return decode(object, s) && says(s, object)
-}
-
-func holdsSchemas(name string) bool {
-	s := &jsonschema.Schema{}
-	return name == "properties" || placeOfOne(s, name) != nil || placeOfList(s, name) != nil || placeOfMap(s, name) != nil
-}
-
-// setSchemas sets a keyword that holds schemas, and reports whether it could.
-func setSchemas(s *jsonschema.Schema, name string, value []byte) bool {
-	if place := placeOfOne(s, name); place != nil {
+func setOne(place **jsonschema.Schema) func(json.RawMessage) bool {
+	return func(value json.RawMessage) bool {
 		*place = exactSchema(value)
 		return *place != nil
 	}
-	if place := placeOfList(s, name); place != nil {
-		return setList(place, value)
-	}
-	if value[0] != '{' {
-		return false
-	}
-	if place := placeOfMap(s, name); place != nil {
-		return setMap(place, value)
-	}
-	properties := orderedmap.New[string, *jsonschema.Schema]()
-	for key, raw := range jsonscan.Fields(value) {
-		sub := exactSchema(raw)
-		if sub == nil {
+}
+
+func setList(place *[]*jsonschema.Schema) func(json.RawMessage) bool {
+	return func(value json.RawMessage) bool {
+		var raws []json.RawMessage
+		if json.Unmarshal(value, &raws) != nil || len(raws) == 0 {
 			return false
 		}
-		properties.Set(string(key), sub)
-	}
-	s.Properties = properties
-	return true
-}
-
-func setList(place *[]*jsonschema.Schema, value []byte) bool {
-	if value[0] != '[' {
-		return false
-	}
-	var list []*jsonschema.Schema
-	for raw := range jsonscan.Elements(value) {
-		sub := exactSchema(raw)
-		if sub == nil {
-			return false
+		list := make([]*jsonschema.Schema, len(raws))
+		for i, raw := range raws {
+			if list[i] = exactSchema(raw); list[i] == nil {
+				return false
+			}
 		}
-		list = append(list, sub)
+		*place = list
+		return true
 	}
-	*place = list
-	return list != nil // an empty one would not be written
-}
-
-func setMap(place *map[string]*jsonschema.Schema, value []byte) bool {
-	subs := map[string]*jsonschema.Schema{}
-	for key, raw := range jsonscan.Fields(value) {
-		sub := exactSchema(raw)
-		if sub == nil {
-			return false
-		}
-		subs[string(key)] = sub
-	}
-	if len(subs) == 0 { // would not be written
-		return false
-	}
-	*place = subs
-	return true
-}
-
-// placeOfOne returns where the schema of a keyword belongs; nil: the keyword has not
-// exactly one.
-func placeOfOne(s *jsonschema.Schema, name string) **jsonschema.Schema {
-	switch name {
-	case "not":
-		return &s.Not
-	case "if":
-		return &s.If
-	case "then":
-		return &s.Then
-	case "else":
-		return &s.Else
-	case "items":
-		return &s.Items
-	case "contains":
-		return &s.Contains
-	case "additionalProperties":
-		return &s.AdditionalProperties
-	case "propertyNames":
-		return &s.PropertyNames
-	case "contentSchema":
-		return &s.ContentSchema
-	}
-	return nil
-}
-
-// placeOfList is placeOfOne for keywords with a list of schemas.
-func placeOfList(s *jsonschema.Schema, name string) *[]*jsonschema.Schema {
-	switch name {
-	case "allOf":
-		return &s.AllOf
-	case "anyOf":
-		return &s.AnyOf
-	case "oneOf":
-		return &s.OneOf
-	case "prefixItems":
-		return &s.PrefixItems
-	}
-	return nil
-}
-
-// placeOfMap is placeOfOne for keywords with schemas by name.
-func placeOfMap(s *jsonschema.Schema, name string) *map[string]*jsonschema.Schema {
-	switch name {
-	case "$defs":
-		return (*map[string]*jsonschema.Schema)(&s.Definitions)
-	case "dependentSchemas":
-		return &s.DependentSchemas
-	case "patternProperties":
-		return &s.PatternProperties
-	}
-	return nil
 }

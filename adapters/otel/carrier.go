@@ -1,14 +1,6 @@
 package otel
 
-import (
-	"net/http"
-
-	"go.opentelemetry.io/otel/propagation"
-
-	"github.com/mcpbelt/mcpbelt/mcp"
-)
-
-type carrier = propagation.TextMapCarrier
+import "github.com/mcpbelt/mcpbelt/mcp"
 
 // outgoing writes into a request of ours: its _meta, and the header of its HTTP
 // request. A trace that the caller put into _meta stays as it is.
@@ -45,28 +37,3 @@ func (c incoming) Get(key string) string {
 func (incoming) Set(string, string) {}
 
 func (incoming) Keys() []string { return nil }
-
-// A metaCarrier is _meta of a request of the official SDK.
-type metaCarrier map[string]any
-
-func (c metaCarrier) Get(key string) string {
-	value, _ := c[key].(string)
-	return value
-}
-
-func (c metaCarrier) Set(key, value string) {
-	if _, own := c[key]; !own {
-		c[key] = value
-	}
-}
-
-func (c metaCarrier) Keys() []string {
-	keys := make([]string, 0, len(c))
-	for key := range c {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-// headerOf returns a header as a carrier, which may be nil.
-func headerOf(header http.Header) carrier { return propagation.HeaderCarrier(header) }

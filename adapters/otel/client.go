@@ -2,13 +2,14 @@ package otel
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -21,8 +22,7 @@ func (t *Telemetry) RequestStart(ctx context.Context, r *mcp.RequestInfo) contex
 	f := newFacts()
 	name := t.method(&f, r.Server, r.Method)
 	t.both(&f, keyServer.String(r.Server))
-	target := t.target(&f, r.Server, r.Method, asked{r}, executing(ctx))
-	if target != "" {
+	if target := t.target(&f, r, executing(ctx)); target != "" {
 		name += " " + target
 	}
 	kind, metered := trace.SpanKindClient, t.clientRequests
@@ -125,43 +125,29 @@ func isRevision(version string) bool {
 	return false
 }
 
-// A subject is what a request is about, which is looked up only if it is needed.
-type subject interface {
-	name() string
-	uri() string
-	arguments() []byte
-}
-
-// asked is the subject of a request of a client.
-type asked struct{ r *mcp.RequestInfo }
-
-func (a asked) name() string { return a.text("name") }
-func (a asked) uri() string  { return a.text("uri") }
-
-func (a asked) arguments() []byte { return a.r.Param("arguments") }
-
-func (a asked) text(param string) string {
-	text, _ := jsonscan.String(a.r.Param(param))
+// param returns a parameter of a request that is a text.
+func param(r *mcp.RequestInfo, name string) (text string) {
+	_ = json.Unmarshal(r.Param(name), &text) // a flawed one is no text
 	return text
 }
 
 // target adds what a request is about, and returns what its span is named after.
 // Around is what the span around it is about.
-func (t *Telemetry) target(f *facts, server, method string, s subject, around executed) string {
-	switch method {
+func (t *Telemetry) target(f *facts, r *mcp.RequestInfo, around executed) string {
+	switch r.Method {
 	case methodCallTool:
-		name := s.name()
-		if around != (executed{server, name}) { // else it is one execution, told already
+		name := param(r, "name")
+		if around != (executed{r.Server, name}) { // else it is one execution, told already
 			t.both(f, keyOperation.String(executeTool))
 		}
 		if t.allowed[ToolArguments] {
-			t.detail(f, ToolArguments.String(t.json(s.arguments())))
+			t.detail(f, ToolArguments.String(t.json(r.Param("arguments"))))
 		}
-		return t.shown(t.name(f, server, keyTool, name))
+		return t.shown(t.name(f, r.Server, keyTool, name))
 	case "prompts/get":
-		return t.shown(t.name(f, server, keyPrompt, s.name()))
+		return t.shown(t.name(f, r.Server, keyPrompt, param(r, "name")))
 	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
-		if uri := t.uri(s.uri()); uri != "" {
+		if uri := t.uri(param(r, "uri")); uri != "" {
 			t.detail(f, keyResource.String(uri))
 		}
 	}
@@ -179,7 +165,7 @@ func (t *Telemetry) shown(name string) string {
 // parent returns the context for a span of what another program began, and a link to
 // the span around it if that is of another trace or place. Baggage of others is not
 // taken over.
-func (t *Telemetry) parent(ctx context.Context, from carrier) (context.Context, []trace.SpanStartOption) {
+func (t *Telemetry) parent(ctx context.Context, from propagation.TextMapCarrier) (context.Context, []trace.SpanStartOption) {
 	around := trace.SpanContextFromContext(ctx)
 	theirs := trace.SpanContextFromContext(t.propagate.Extract(context.Background(), from))
 	if !theirs.IsValid() {

@@ -6,8 +6,7 @@
 //	opts.Client.Tracer = belt.New(nil)   // all of a host: requests, and calls of tools
 //
 // The same of a client alone records its requests. [Telemetry.Registry] is for a
-// registry without a host, [Telemetry.Server] for a server of the official SDK. The
-// trace goes on at the other end: its context is carried
+// registry without a host. The trace goes on at the other end: its context is carried
 // in _meta of each request, and in the header of the HTTP request.
 //
 // The content of requests and results is never recorded, unless [Options] ask for

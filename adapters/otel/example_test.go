@@ -30,7 +30,7 @@ func Example() {
 	// Output: recording
 }
 
-// What a call of a server's tool looks like, if the server is recorded as well.
+// What a call of a server's tool looks like.
 func ExampleTelemetry_Registry() {
 	spans := tracetest.NewInMemoryExporter()
 	telemetry := belt.New(&belt.Options{TracerProvider: trace.NewTracerProvider(trace.WithSyncer(spans))})
@@ -39,7 +39,6 @@ func ExampleTelemetry_Registry() {
 	server.AddTool(&sdk.Tool{Name: "list", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{}, nil
 	})
-	telemetry.Server(server)
 
 	client := mcp.NewClient("notes", &transport.Pipe{Serve: server.Run}, &mcp.ClientOptions{Tracer: telemetry})
 	defer func() { _ = client.Close() }()
@@ -61,16 +60,8 @@ func ExampleTelemetry_Registry() {
 		}
 	}
 	// Output:
-	// server tools/call list
 	// client tools/call list
 	// internal execute_tool notes__list
-}
-
-// A server of the official SDK goes on with the trace of its client.
-func ExampleTelemetry_Server() {
-	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
-	belt.New(nil).Server(server)
-	// Output:
 }
 
 // Arguments and results are recorded only for who says so, and secrets that can be

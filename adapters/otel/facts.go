@@ -7,11 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
-
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 const (
@@ -25,16 +24,6 @@ const (
 type facts struct {
 	span   []attribute.KeyValue
 	metric []attribute.KeyValue // those with few values
-
-	wary bool    // a name that is new is told apart only by learn
-	new  newName // what learn would
-}
-
-// A newName is one that is not told apart yet.
-type newName struct {
-	id     nameKey
-	name   string
-	metric int // where in the measurement it would stand, or -1
 }
 
 // both adds an attribute to span and measurement, if it is allowed.
@@ -63,37 +52,17 @@ func (t *Telemetry) name(f *facts, server string, key attribute.Key, raw string)
 	name, known := t.names.find(server, key, raw)
 	if !known {
 		name = t.word(raw, maxName)
-		if f.wary {
-			f.new = newName{nameKey{key, raw}, name, -1}
-		} else {
-			known = t.names.add(server, key, raw, name, t.names.max)
-		}
+		known = t.names.add(server, key, raw, name)
 	}
 	shown := name
 	if !known {
 		shown = other
 	}
 	if t.allowed[key] {
-		if f.wary {
-			f.new.metric = len(f.metric)
-		}
 		f.span = append(f.span, key.String(name))
 		f.metric = append(f.metric, key.String(shown))
 	}
 	return shown
-}
-
-// learn tells a new name apart after all, if there are fewer than so many, and returns
-// it; else nothing.
-func (t *Telemetry) learn(f *facts, server string, most int) string {
-	n := f.new
-	if n.name == "" || !t.names.add(server, n.id.key, n.id.name, n.name, most) {
-		return ""
-	}
-	if n.metric >= 0 {
-		f.metric[n.metric] = n.id.key.String(n.name)
-	}
-	return n.name
 }
 
 // word returns text of others in one line, cut and without secrets.
@@ -101,7 +70,20 @@ func (t *Telemetry) word(text string, most int) string {
 	if len(text) > 4*most {
 		text = text[:4*most] // before it is looked at closely
 	}
-	return cut(plain.Line(t.redactor.Text(strings.ToValidUTF8(text, "\uFFFD"))), most)
+	return cut(line(t.redact.RedactText(strings.ToValidUTF8(text, "\uFFFD"))), most)
+}
+
+// line returns text with a space for white space, and a mark for what cannot be seen.
+func line(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 }
 
 // text is word for what may be long.
@@ -112,7 +94,7 @@ func (t *Telemetry) json(value json.RawMessage) string {
 	if len(value) > 16*maxText {
 		return "" // it is not read for the little that would remain
 	}
-	return cut(strings.ToValidUTF8(string(t.redactor.JSON(value)), "\uFFFD"), maxText)
+	return cut(strings.ToValidUTF8(string(t.redact.RedactJSON(value)), "\uFFFD"), maxText)
 }
 
 // cut cuts text behind a whole character.
@@ -187,8 +169,8 @@ func (n *names) find(server string, key attribute.Key, raw string) (name string,
 	return name, known
 }
 
-// add reports whether a name can be told apart as well, as one of at most so many.
-func (n *names) add(server string, key attribute.Key, raw, name string, most int) bool {
+// add reports whether a name can be told apart as well.
+func (n *names) add(server string, key attribute.Key, raw, name string) bool {
 	if n.max < 0 || len(raw) > 4*maxName || name == other {
 		return false
 	}
@@ -205,7 +187,7 @@ func (n *names) add(server string, key attribute.Key, raw, name string, most int
 		of = make(map[nameKey]string)
 		n.byServer[server] = of
 	}
-	if _, ok := of[nameKey{key, raw}]; !ok && len(of) >= most {
+	if _, ok := of[nameKey{key, raw}]; !ok && len(of) >= n.max {
 		return false
 	}
 	of[nameKey{key, strings.Clone(raw)}] = strings.Clone(name) // not the message that they are of

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -105,12 +104,9 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 
 // failed reports whether the result of tools/call, as it was sent, is a failure.
 func failed(result json.RawMessage) bool {
-	for key, value := range jsonscan.Fields(result) {
-		if string(key) == "isError" || string(key) == "is_error" { // as some servers write it
-			if string(value) == "true" {
-				return true
-			}
-		}
+	var r struct {
+		IsError bool `json:"isError"`
+		Snake   bool `json:"is_error"` // as some servers write it
 	}
-	return false
+	return json.Unmarshal(result, &r) == nil && (r.IsError || r.Snake)
 }

@@ -2,18 +2,11 @@ package otel_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"weak"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.opentelemetry.io/otel/baggage"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -164,34 +157,6 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A server's tool that fails is told so on the server's side too, and what the server
-// asks stays as it was.
-func TestServerSide(t *testing.T) {
-	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
-	l.Server(server)
-	asks := &sdk.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
-	server.AddTool(&sdk.Tool{Name: "asks and fails", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		_, err := r.Session.Elicit(ctx, asks)
-		return &sdk.CallToolResult{IsError: true}, err
-	})
-	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: "decline"}, nil
-	}})
-	assert.Value(c.CallTool(t.Context(), "asks and fails", nil, nil))(t)
-	_ = c.Close()
-	if len(asks.Meta) > 0 {
-		t.Errorf("_meta of the caller is %v now", asks.Meta)
-	}
-	for _, s := range l.of("tools/call asks and fails") {
-		if value(s, "error.type") != "tool_error" {
-			t.Error(says(s.Attributes))
-		}
-	}
-	if !strings.Contains(strings.Join(l.series(t, "mcp.server.operation.duration"), "\n"), "error.type=tool_error") {
-		t.Error("the failure is not measured")
-	}
-}
-
 // A handshake that fails says so, and where.
 func TestServerThatIsAway(t *testing.T) {
 	for name, away := range map[string]mcp.Transport{
@@ -223,132 +188,5 @@ func TestServerThatIsAway(t *testing.T) {
 				t.Error("a secret is told")
 			}
 		})
-	}
-}
-
-// Names that a client makes up are not told apart, so that those of the server still
-// are, also of a tool that never ends well.
-func TestNamesMadeUpByClients(t *testing.T) {
-	l, server := newLab(t, belt.Options{MaxNames: 6}), newServer(mcp.Revision20251125)
-	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			if p, ok := req.GetParams().(*sdk.CallToolParamsRaw); ok && strings.HasPrefix(p.Name, "limited") {
-				return nil, errors.New("too many calls")
-			} else if ok && strings.HasPrefix(p.Name, "made-up0") {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no such tool"}
-			} else if ok && strings.HasPrefix(p.Name, "made-up1") {
-				return nil, &jsonrpc.Error{Code: -32002, Message: "no such tool"}
-			}
-			return next(ctx, method, req)
-		}
-	})
-	l.Server(server)
-	server.AddTool(&sdk.Tool{Name: "breaks", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return nil, errors.New("no")
-	})
-	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{})
-	call := func(names ...string) {
-		for _, name := range names {
-			_, _ = c.CallTool(t.Context(), name, nil, nil)
-		}
-	}
-	for i := range 20 {
-		call(fmt.Sprint("made-up", i))
-		_, _ = c.GetPrompt(t.Context(), fmt.Sprint("made-up", i), nil, nil)
-	}
-	call("breaks")
-	for i := range 20 {
-		call(fmt.Sprint("limited", i))
-	}
-	call("echo", "fails", "echo")
-	_, _ = c.GetPrompt(t.Context(), "greet", nil, nil)
-	_ = c.Close()
-	all := strings.Join(l.series(t, "mcp.server.operation.duration"), "\n")
-	for _, want := range []string{"gen_ai.tool.name=breaks", "gen_ai.tool.name=echo", "gen_ai.tool.name=fails", "gen_ai.prompt.name=greet", "gen_ai.tool.name=_OTHER", "gen_ai.prompt.name=_OTHER"} {
-		assert.Contains(t, all, want+" ", "%s is not measured", want)
-	}
-	if strings.Contains(all, "made-up") || strings.Count(all, "limited") != 2 {
-		t.Errorf("measured:\n%s", all)
-	}
-	for name, want := range map[string]int{"tools/call echo": 2, "tools/call fails": 1, "tools/call breaks": 1, "prompts/get greet": 1, "tools/call": 38, "prompts/get": 20} {
-		assert.Equal(t, len(l.of(name)), want, "spans %s", name)
-	}
-}
-
-// What a server put into _meta of its question stays.
-func TestMetaOfServerStays(t *testing.T) {
-	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
-	theirs, sent := sdk.Meta{"baggage": "theirs=1"}, sdk.Meta(nil)
-	server.AddSendingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			if p, ok := req.GetParams().(*sdk.ElicitParams); ok {
-				sent = p.Meta
-			}
-			return next(ctx, method, req)
-		}
-	})
-	l.Server(server)
-	server.AddTool(&sdk.Tool{Name: "carries", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ours, err := baggage.Parse("ours=1")
-		if err != nil {
-			return nil, err
-		}
-		_, err = r.Session.Elicit(baggage.ContextWithBaggage(ctx, ours), &sdk.ElicitParams{
-			Meta: theirs, Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
-		})
-		return &sdk.CallToolResult{}, err
-	})
-	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: "decline"}, nil
-	}})
-	assert.Value(c.CallTool(t.Context(), "carries", nil, nil))(t)
-	_ = c.Close()
-	if sent["baggage"] != "theirs=1" || sent["traceparent"] == nil || len(theirs) != 1 {
-		t.Errorf("_meta is %v, of %v", sent, theirs)
-	}
-}
-
-// Nothing is kept of a session that has ended.
-func TestSessionsThatHaveEnded(t *testing.T) {
-	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
-	l.Server(server)
-	var session weak.Pointer[sdk.ServerSession]
-	server.AddTool(&sdk.Tool{Name: "notes", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		session = weak.Make(r.Session)
-		return &sdk.CallToolResult{}, nil
-	})
-	func() {
-		c := mcp.NewClient("notes", &transport.Pipe{Serve: server.Run}, nil)
-		assert.Value(c.CallTool(t.Context(), "notes", nil, nil))(t)
-		_ = c.Close()
-	}()
-	wait(t, "the session to be freed", func() bool { runtime.GC(); return session.Value() == nil })
-	runtime.KeepAlive(server)
-}
-
-// A request whose handler panics has ended, too.
-func TestPanicOfServer(t *testing.T) {
-	l, server := newLab(t, belt.Options{}), newServer(mcp.Revision20251125)
-	server.AddTool(&sdk.Tool{Name: "panics", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		panic("sekret")
-	})
-	l.Server(server)
-	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
-			defer func() {
-				if recover() != nil {
-					err = errors.New("broken")
-				}
-			}()
-			return next(ctx, method, req)
-		}
-	})
-	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{})
-	if _, err := c.CallTool(t.Context(), "panics", nil, nil); err == nil {
-		t.Error("no error")
-	}
-	_ = c.Close()
-	if s := l.one(t, "tools/call", "server"); value(s, "error.type") != "panic" || strings.Contains(l.everything(t), "sekret") {
-		t.Error(says(s.Attributes))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -193,15 +192,4 @@ func newClient(t testing.TB, to mcp.Transport, opts mcp.ClientOptions) *mcp.Clie
 	c := mcp.NewClient("notes", to, &opts)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
-}
-
-// wait waits until something holds, for as long as the test may run.
-func wait(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for !holds() {
-		if t.Context().Err() != nil {
-			t.Fatalf("still waiting for %s", what)
-		}
-		runtime.Gosched()
-	}
 }

@@ -27,8 +27,7 @@ type Options struct {
 	Attributes []attribute.Key
 	// MaxNames bounds how many names of tools, prompts and methods of each server
 	// are told apart, in metrics and in the names of spans. All others are _OTHER
-	// there. Default: 500. Negative: none is. A name that clients ask a server for counts
-	// only if the server knows it.
+	// there. Default: 500. Negative: none is.
 	MaxNames int
 }
 

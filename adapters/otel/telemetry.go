@@ -15,27 +15,26 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // scope names this instrumentation to OpenTelemetry.
 const scope = "github.com/mcpbelt/mcpbelt/adapters/otel"
 
 // A Telemetry records requests and calls of tools. It is an [mcp.Tracer], and one
-// can serve any number of clients, registries and servers. It is safe for
-// concurrent use. Only [Telemetry.Server] starts goroutines.
+// can serve any number of clients and registries. It is safe for
+// concurrent use, and starts no goroutine.
 type Telemetry struct {
 	tracer    trace.Tracer
 	propagate propagation.TextMapPropagator
 	allowed   map[attribute.Key]bool
-	redactor  *redact.Redactor
+	redact    *result.Shaper // of secrets
 	names     names
 
 	clientRequests, clientSessions metric.Float64Histogram
-	serverRequests, serverSessions metric.Float64Histogram
-	tools                          metric.Float64Histogram
+	serverRequests, tools          metric.Float64Histogram
 
 	mu         sync.Mutex
 	registries map[weak.Pointer[registry.Registry]]*atomic.Int64 // how many want them recorded
@@ -54,7 +53,7 @@ func New(opts *Options) *Telemetry {
 		tracer:    o.TracerProvider.Tracer(scope),
 		propagate: o.Propagator,
 		allowed:   make(map[attribute.Key]bool, len(o.Attributes)),
-		redactor:  redact.New(nil),
+		redact:    result.New(&result.Options{Redact: true}),
 		names:     names{max: o.MaxNames},
 
 		registries: make(map[weak.Pointer[registry.Registry]]*atomic.Int64),
@@ -67,7 +66,6 @@ func New(opts *Options) *Telemetry {
 	t.clientRequests = histogram(meter, "mcp.client.operation.duration", "The duration of the MCP request or notification as observed on the sender from the time it was sent until the response or ack is received.", durations)
 	t.clientSessions = histogram(meter, "mcp.client.session.duration", "The duration of the MCP session as observed on the MCP client.", durations)
 	t.serverRequests = histogram(meter, "mcp.server.operation.duration", "MCP request or notification duration as observed on the receiver from the time it was received until the result or ack is sent.", durations)
-	t.serverSessions = histogram(meter, "mcp.server.session.duration", "The duration of the MCP session as observed on the MCP server.", durations)
 	t.tools = histogram(meter, "gen_ai.execute_tool.duration", "The duration of a single tool execution.",
 		[]float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92})
 	return t

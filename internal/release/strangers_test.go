@@ -24,8 +24,8 @@ import (
 // when it has these arguments. It is not run if the output is empty. VERSION in it stands
 // for the version of the module.
 var programs = map[string]struct{ args, output string }{
-	"bench":         {}, // takes minutes
-	"cmd/mcpbelt":   {"--version", "mcpbelt version VERSION"},
+	"bench":       {}, // takes minutes
+	"cmd/mcpbelt": {"--version", "mcpbelt version VERSION"},
 }
 
 // TestStrangers builds and runs a program for each module, as a user of it does.
