@@ -19,7 +19,7 @@ PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names full norace strangers binaries conformance integration integration-core \
+.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names full norace strangers reproducible binaries conformance integration integration-core \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -64,7 +64,7 @@ test: fmt-check unit staticcheck
 check:
 	@.ci/check
 
-long: verify cross race-sqlstore names full soak
+long: verify cross race-sqlstore names full reproducible soak
 
 # From the root: the folders of all modules are below it.
 fmt-check:
@@ -118,6 +118,10 @@ norace:
 strangers:
 	@echo '== programs that get the modules'
 	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 20m -run '^TestStrangers$$' ./internal/release
+
+# The same version makes the same bytes, whatever the folders and caches.
+reproducible:
+	@MCPBELT_FULL=1 $(MAKE) strangers MODULES=cmd/mcpbelt
 
 # The archives of a published version.
 binaries:

@@ -3,13 +3,14 @@
 //
 // The tests of the script .ci/release are fast and run with all others. With the build
 // tag release, TestStrangers has the script make a module proxy of the files as they
-// stand, and for each module builds and runs a program that gets the module from there,
-// as a program of a stranger does: in a folder of its own, with go get, without replace.
+// stand, and for each module has a program get the module from there, as that of a
+// stranger does: in a folder of its own, with go get, without replace. All packages of the
+// module are loaded; the programs in testdata, and the command, are built and run.
 //
 //	go test -tags release -run TestStrangers -v -timeout 60m ./internal/release
 //
-// The archives of the command are made twice, and have to be the same bytes
-// (internal/release/binaries).
+// The archives of the command (internal/release/binaries) are made twice if MCPBELT_FULL
+// is set, and have to be the same bytes.
 //
 // The programs are in testdata, in folders named after those of the modules. The last
 // line of each is a comment with what it prints. The variable MODULES of the environment

@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,7 +30,7 @@ var programs = map[string]struct{ args, output string }{
 	"cmd/mcpbelt": {"--version", "mcpbelt version VERSION"},
 }
 
-// TestStrangers builds and runs a program for each module, as a user of it does.
+// TestStrangers gets each module as a user of it does, and builds and runs programs of some.
 func TestStrangers(t *testing.T) {
 	all := allModules(t)
 	wanted := namedModules(t, "MODULES", all)
@@ -97,20 +99,38 @@ func (s *stranger) start(t *testing.T, program string, args ...string) string {
 	return c.run(t, filepath.Join(s.dir, program), args...)
 }
 
-// tryLibrary builds and runs the program in testdata that imports the module.
+// tryLibrary builds and runs the program in testdata that imports the module. If there is none, it
+// loads all packages of the module, with all that they import and embed, and compiles nothing: what
+// is compiled is the same as in the tests of the module, whose requirements are these.
 func (s *stranger) tryLibrary(t *testing.T, folder string) {
 	t.Helper()
 	name := strings.ReplaceAll(folder, "/", "_")
 	if folder == "." {
 		name = path.Base(module)
 	}
-	source := assert.Value(os.ReadFile(filepath.Join("testdata", name, "main.go")))(t)
+	s.run(t, "go", "mod", "init", "example.com/stranger")
+	source, err := os.ReadFile(filepath.Join("testdata", name, "main.go"))
+	if errors.Is(err, fs.ErrNotExist) {
+		list := command{filepath.Join(root, folder), nil}.run(t, "go", "list", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...")
+		var b strings.Builder
+		b.WriteString("package main\n\nimport (\n")
+		for imported := range strings.FieldsSeq(list) {
+			if !strings.Contains(imported+"/", "/internal/") {
+				fmt.Fprintf(&b, "\t_ %q\n", imported)
+			}
+		}
+		write(t, s.dir, map[string]string{"main.go": b.String() + ")\n\nfunc main() {}\n"})
+		s.run(t, "go", "get", s.module+"@"+s.version)
+		s.run(t, "go", "list", "-deps", ".")
+		s.checkGoMod(t)
+		return
+	}
+	assert.OK(t, err)
 	_, want, ok := strings.Cut(string(source), "\n// Output: ")
 	if !ok {
 		t.Fatalf("testdata/%s/main.go does not end in a comment that begins with Output:", name)
 	}
 	write(t, s.dir, map[string]string{"main.go": string(source)})
-	s.run(t, "go", "mod", "init", "example.com/stranger")
 	s.run(t, "go", "get", s.module+"@"+s.version)
 	s.run(t, "go", "build", "-o", "stranger.exe", ".")
 	assert.Equal(t, s.start(t, "stranger.exe"), strings.TrimSpace(want), "the output")
@@ -131,8 +151,8 @@ func (s *stranger) tryProgram(t *testing.T, args, output string) {
 	assert.Contains(t, s.start(t, program, strings.Fields(args)...), output, "the output")
 }
 
-// tryBinaries makes the archive for this system twice, the second time with a home, caches
-// and folders of its own, and runs the program that is in it.
+// tryBinaries makes the archive for this system, and runs the program that is in it. With MCPBELT_FULL it
+// makes the archive twice, the second time with a home, caches and folders of its own.
 func (s *stranger) tryBinaries(t *testing.T) {
 	t.Helper()
 	tool := filepath.Join(t.TempDir(), "binaries.exe")
@@ -141,18 +161,19 @@ func (s *stranger) tryBinaries(t *testing.T) {
 	t.Cleanup(func() { _ = removeReadOnly(own) })
 	second := append(slices.Clone(s.env),
 		"HOME="+own, "TMPDIR="+own, "GOPATH="+filepath.Join(own, "go"), "GOMODCACHE="+filepath.Join(own, "modules"), "GOCACHE="+filepath.Join(own, "cache"))
-	var made [2]string
-	for i, env := range [][]string{s.env, second} {
+	runs := [][]string{s.env}
+	if os.Getenv("MCPBELT_FULL") != "" {
+		runs = append(runs, second)
+	}
+	var made, sums []string
+	for _, env := range runs {
 		dir := t.TempDir()
 		command{dir, env}.run(t, tool, "-targets", runtime.GOOS+"/"+runtime.GOARCH, s.version, "out")
-		made[i] = filepath.Join(dir, "out")
+		made = append(made, filepath.Join(dir, "out"))
+		data := assert.Value(os.ReadFile(filepath.Join(dir, "out", "SHA256SUMS")))(t)
+		sums = append(sums, string(data))
+		assert.Equal(t, sums[len(sums)-1], sums[0])
 	}
-	var sums [2]string
-	for i, dir := range made {
-		data := assert.Value(os.ReadFile(filepath.Join(dir, "SHA256SUMS")))(t)
-		sums[i] = string(data)
-	}
-	assert.Equal(t, sums[0], sums[1])
 	archives, _ := filepath.Glob(filepath.Join(made[0], "mcpbelt_*"))
 	assert.Equal(t, len(archives), 1)
 	data := assert.Value(os.ReadFile(archives[0]))(t)
