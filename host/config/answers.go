@@ -14,12 +14,12 @@ var errAskedEarly = errors.New("in a file of a project ${input:id} and ${keyring
 
 // unanswered is what is needed to read an entry once more, with the answers.
 type unanswered struct {
-	turn    chan struct{} // holds a token while a caller reads
-	parser  *parser
-	found   dialect.Entry
-	name    claim
-	opts    *Options
-	answers map[string]answer // that were found
+	turn     chan struct{} // holds a token while a caller reads
+	parser   *parser
+	found    *dialect.Entry
+	name     claim
+	expander *expander
+	answers  map[string]answer // that were found
 }
 
 // A resolved is what a reference stood for when the entry was read.
@@ -52,14 +52,12 @@ func (s *Server) Answered(ctx context.Context) (*Server, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	asker := newAsker(ctx, u.opts)
-	asker.file, asker.format, asker.inputs = u.parser.expand.asker.file, u.parser.expand.asker.format, u.parser.expand.asker.inputs
-	maps.Copy(asker.known, u.answers)
-	p, x := *u.parser, *u.parser.expand
-	x.asker, x.left, x.later = asker, maxExpanded, false
-	p.expand, p.warnings = &x, nil
-	full := p.read(&u.found, u.name)
-	for key, got := range asker.known {
+	p := *u.parser
+	p.warnings = nil
+	source := p.source(ctx, u.expander.asker.inputs)
+	maps.Copy(source.asker.known, u.answers)
+	full := p.read(u.found, u.name, &expander{lookups: source, known: u.expander.known})
+	for key, got := range source.asker.known {
 		if got.err == nil {
 			u.answers[key] = got
 		}
@@ -69,18 +67,6 @@ func (s *Server) Answered(ctx context.Context) (*Server, error) {
 	}
 	full.Name, full.Source, full.Enabled = s.Name, s.Source, s.Enabled
 	return full, nil
-}
-
-// postpone lets the answers of a server be found later.
-func (p *parser) postpone(s *Server, found dialect.Entry, name claim, opts *Options) {
-	q, x := *p, *p.expand
-	q.expand = &x
-	u := &unanswered{turn: make(chan struct{}, 1), parser: &q, found: found, name: name, answers: map[string]answer{}}
-	if opts != nil {
-		o := *opts
-		u.opts = &o
-	}
-	s.unanswered = u
 }
 
 // References returns all references of the entry as written, in the order of their

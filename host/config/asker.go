@@ -80,23 +80,11 @@ type asker struct {
 	format  string
 	inputs  []Input
 	known   map[string]answer // by kind and name
-
-	// later says that no user is asked yet: only what can be seen from the file is
-	// checked, and every answer is empty.
-	later bool
 }
 
 type answer struct {
 	value string
 	err   error
-}
-
-func newAsker(ctx context.Context, opts *Options) *asker {
-	a := &asker{ctx: ctx, known: map[string]answer{}}
-	if opts != nil {
-		a.ask, a.secrets = opts.Input, opts.Secrets
-	}
-	return a
 }
 
 // once returns what find returned the first time.
@@ -112,15 +100,16 @@ func (a *asker) once(key string, find func() (string, error)) (string, error) {
 	return got.value, got.err
 }
 
-// keyring returns the secret of a name.
-func (a *asker) keyring(name string) (string, error) {
+// keyring returns the secret of a name. With later only what can be seen from the file is
+// checked, and so it is for input.
+func (a *asker) keyring(name string, later bool) (string, error) {
 	if err := checkSecretName(name); err != nil {
 		return "", fmt.Errorf("${keyring:name} has no name of a secret: %w", err)
 	}
 	if a.secrets == nil {
 		return "", errors.New("nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}")
 	}
-	if a.later {
+	if later {
 		return "", nil
 	}
 	return a.once("keyring "+name, func() (string, error) {
@@ -133,7 +122,7 @@ func (a *asker) keyring(name string) (string, error) {
 }
 
 // input returns the answer to an input.
-func (a *asker) input(id string) (string, error) {
+func (a *asker) input(id string, later bool) (string, error) {
 	if id == "" || len(id) > dialect.MaxPath {
 		return "", errors.New("${input:id} has no id, or a long one")
 	}
@@ -141,7 +130,7 @@ func (a *asker) input(id string) (string, error) {
 	if i < 0 {
 		return "", &InputError{Input{ID: id}, errors.New("is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}")}
 	}
-	if a.later {
+	if later {
 		return "", nil
 	}
 	return a.once("input "+id, func() (string, error) {

@@ -55,9 +55,9 @@ type Options struct {
 	// the place where it lies and its content; if they leave a doubt, that is an error.
 	Format string
 
-	// Formats are read besides those of [Formats], such as codex.Format() of the
+	// Formats are read besides those of this package, such as codex.Format() of the
 	// package host/config/codex.
-	Formats []Format
+	Formats []*Format
 
 	// Project is the folder of the project that the servers are for: ${workspaceFolder}
 	// is it, and of a file with sections for single projects its own is read. Default:
@@ -96,14 +96,6 @@ type Options struct {
 	Scope Scope
 }
 
-// scope returns whose file it is.
-func (o *Options) scope(file string) Scope {
-	if o != nil && o.Scope != "" {
-		return o.Scope
-	}
-	return scopeOfFile(file)
-}
-
 // Load reads the file at path, of at most 16 MiB. The error, if any, is an
 // [*Error]; if there is no such file, it wraps [fs.ErrNotExist]. A nil opts
 // means the defaults.
@@ -111,10 +103,10 @@ func (o *Options) scope(file string) Scope {
 // When ctx ends, Load waits no longer for the user who is asked and the keyring: the
 // servers that need these have errors that wrap its error.
 func Load(ctx context.Context, path string, opts *Options) (*Config, error) {
+	o := opts.orDefaults(path)
 	// A file that the program names may be a pipe. What only lies in a usual place may be
 	// there to block what opens it.
-	regular := opts.scope(path) != ScopeProgram
-	data, err := read(path, regular)
+	data, err := read(path, o.Scope != ScopeProgram)
 	if err != nil {
 		var pathErr *fs.PathError
 		if errors.As(err, &pathErr) {
@@ -122,7 +114,7 @@ func Load(ctx context.Context, path string, opts *Options) (*Config, error) {
 		}
 		return nil, &Error{File: path, Err: fmt.Errorf("cannot read the config file: %w", err)}
 	}
-	return Parse(ctx, path, data, opts)
+	return parse(ctx, path, data, o)
 }
 
 var errNotRegular = errors.New("it is not a regular file")
@@ -145,36 +137,50 @@ func read(path string, regular bool) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, jsonc.MaxSize+1))
 }
 
+// orDefaults returns the options with their defaults for a file.
+func (o *Options) orDefaults(file string) *Options {
+	full := Options{}
+	if o != nil {
+		full = *o
+	}
+	if full.Scope == "" {
+		full.Scope = scopeOfFile(file)
+	}
+	if full.Lookup == nil {
+		full.Lookup = os.LookupEnv
+	}
+	return &full
+}
+
 // Parse reads data as the content of the file filename, which is used in
 // errors and whose folder is where relative paths start; the file itself is
 // not opened. Parse may keep parts of data. The error, if any, is an [*Error]
 // and concerns the whole file; entries have their own, see [Server.Err]. A nil opts
 // means the defaults. The context is as for [Load].
 func Parse(ctx context.Context, filename string, data []byte, opts *Options) (*Config, error) {
+	return parse(ctx, filename, data, opts.orDefaults(filename))
+}
+
+func parse(ctx context.Context, filename string, data []byte, opts *Options) (*Config, error) {
 	p, sections, fault := open(filename, data, opts)
 	if fault != nil {
 		return nil, fault
 	}
 	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs(), Skipped: p.skipped}
+	source := p.source(ctx, c.Inputs)
 	found, hidden := layers(sections)
-	p.expand.asker = newAsker(ctx, opts)
-	p.expand.asker.inputs, p.expand.asker.format = c.Inputs, c.Format
-	p.expand.asker.file = filepath.Join(p.dir, filepath.Base(filename))
-	file := p.scope
 	names, gate := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
-		p.expand.off = !gate.open(found[i].Title) || opts != nil && opts.Only != "" && opts.Only != found[i].Title
-		p.scope = p.scopeOf(&found[i], file)
-		later := p.scope.NeedsApproval() && !p.expand.written
-		p.expand.later, p.expand.asker.later, p.expand.waits = later, later, false
-		if p.expand.known = nil; later {
-			p.expand.known = make(map[string]resolved)
+		e := &found[i]
+		x := &expander{lookups: source, off: !gate.open(e.Title) || opts.Only != "" && opts.Only != e.Title}
+		if x.later = p.scopeOf(e).NeedsApproval() && !opts.AsWritten; x.later {
+			x.known = make(map[string]resolved)
 		}
-		s := p.read(&found[i], names[i])
+		s := p.read(e, names[i], x)
 		s.Enabled = s.Enabled && gate.open(s.Title)
-		if p.expand.waits {
-			p.postpone(s, found[i], names[i], opts)
+		if x.waits {
+			s.unanswered = &unanswered{turn: make(chan struct{}, 1), parser: p, found: e, name: names[i], expander: x, answers: map[string]answer{}}
 		}
 		c.Servers = append(c.Servers, s)
 		if byTitle[s.Title] == nil {
@@ -183,8 +189,7 @@ func Parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 	}
 	for i := range hidden {
 		by := byTitle[hidden[i].Title]
-		p.expand.off, p.scope = true, p.scopeOf(&hidden[i], file)
-		s := p.read(&hidden[i], claim{name: by.Name})
+		s := p.read(&hidden[i], claim{name: by.Name}, &expander{lookups: source, off: true})
 		c.Shadowed = append(c.Shadowed, Shadow{Server: s, By: by})
 	}
 	sortErrors(p.warnings)
@@ -195,42 +200,24 @@ func Parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 // open parses a file, tells its dialect and finds its servers. If it has no place for them
 // there is a parser beside the error.
 func open(filename string, data []byte, opts *Options) (*parser, []dialect.Section, *Error) {
-	lookup := os.LookupEnv
-	if opts != nil && opts.Lookup != nil {
-		lookup = opts.Lookup
-	}
 	dir, err := filepath.Abs(filepath.Dir(filename))
 	if err != nil {
 		return nil, nil, &Error{File: filename, Line: 1, Column: 1, Err: fmt.Errorf("cannot tell the folder of the config file: %w", err)}
 	}
-	p := &parser{
-		file:   filename,
-		dir:    dir,
-		scope:  opts.scope(filename),
-		expand: &expander{dir: dir, left: maxExpanded},
-	}
-	only := p.scope == ScopeLocal
-	if only { // a part of the user's file
+	p := &parser{file: filename, dir: dir, opts: opts, scope: opts.Scope, project: opts.Project}
+	if p.scope == ScopeLocal { // a part of the user's file
 		p.scope = ScopeUser
-	}
-	if opts != nil {
-		p.project = opts.Project
-		p.expand.written = opts.AsWritten
 	}
 	if p.project == "" && p.scope != ScopeUser { // a user's file is in no project
 		p.project = projectOf(dir)
 	}
-	p.expand.lookup = p.predefined(lookup)
 	if fault := p.document(data, opts); fault != nil {
 		return nil, nil, fault
 	}
 	if err := checkLocal(opts, p.dialect.Name); err != nil {
 		return nil, nil, p.fault(p.doc.Root.Offset, "", "%w", err)
 	}
-	p.expand.literal = p.dialect.Literal
-	if p.write = p.program.writingOf(p.dialect, &p.doc.Root); p.write != nil {
-		p.expand.forms = p.write.References
-	}
+	p.write = p.client.writing(p.dialect, p.dialect.Write(&p.doc.Root))
 	sections, fault := p.dialect.Sections(&p.doc.Root)
 	if fault != nil {
 		if client := unread(filename); client != "" && p.dialect.Name != "continue" {
@@ -245,27 +232,37 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	for i := range sections {
 		sections[i].Entries = slices.DeleteFunc(sections[i].Entries, func(e dialect.Entry) bool {
 			if e.Skip != "" {
-				p.skipped = append(p.skipped, Skipped{e.Title, p.source(&e), e.Skip})
+				p.skipped = append(p.skipped, Skipped{e.Title, p.place(&e, p.scope), e.Skip})
 			}
 			return e.Skip != ""
 		})
 	}
-	return p, p.localSections(sections, only), nil
+	return p, p.localSections(sections, opts.Scope == ScopeLocal), nil
 }
 
 // A parser reads one file.
 type parser struct {
 	file     string
 	dir      string // absolute, of the file
-	scope    Scope
+	opts     *Options
+	scope    Scope  // of the file
 	project  string // the folder of the project
 	doc      *jsonc.Document
 	dialect  *dialect.Dialect
-	program  program // whose file it is
+	client   client // whose file it is
 	skipped  []Skipped
-	write    *dialect.Writing // nil if the file is not written
-	expand   *expander
+	write    *dialect.Writing
 	warnings []*Error
+}
+
+// source returns what all references of the file draw on.
+func (p *parser) source(ctx context.Context, inputs []Input) *lookups {
+	return &lookups{
+		lookup: p.predefined(p.opts.Lookup), dir: p.dir, left: maxExpanded,
+		literal: p.dialect.Literal, forms: p.write.References, written: p.opts.AsWritten,
+		asker: &asker{ctx: ctx, ask: p.opts.Input, secrets: p.opts.Secrets, file: filepath.Join(p.dir, filepath.Base(p.file)),
+			format: p.dialect.Name, inputs: inputs, known: map[string]answer{}},
+	}
 }
 
 func (p *parser) fault(offset int, at jsonc.Path, format string, args ...any) *Error {

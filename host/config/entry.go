@@ -15,6 +15,8 @@ import (
 // An entry reads one server of a file.
 type entry struct {
 	*parser
+	expand *expander
+	scope  Scope // of the entry
 	at     jsonc.Path
 	offset int // of the server's name
 	fields []dialect.Field
@@ -40,17 +42,17 @@ func (e *entry) fail(offset int, at jsonc.Path, format string, args ...any) {
 	}
 }
 
-// hopeless reports whether the entry has more faults than are told.
-func (e *entry) hopeless() bool { return len(e.faults) > maxFaults }
+// tooMany reports whether the entry has more faults than are told.
+func (e *entry) tooMany() bool { return len(e.faults) > maxFaults }
 
-// read returns the server that found describes.
-func (p *parser) read(found *dialect.Entry, name claim) *Server {
-	e := &entry{parser: p, at: found.At, offset: found.Offset}
+// read returns the server that found describes, with the references that x replaces.
+func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
+	e := &entry{parser: p, expand: x, scope: p.scopeOf(found), at: found.At, offset: found.Offset}
 	before := len(p.warnings)
 	s := &Server{
 		Name:    name.name,
 		Title:   found.Title,
-		Source:  p.source(found),
+		Source:  p.place(found, e.scope),
 		Enabled: true,
 	}
 	switch {
@@ -86,9 +88,8 @@ func (p *parser) read(found *dialect.Entry, name claim) *Server {
 	return s
 }
 
-// source is the place of an entry.
-func (p *parser) source(found *dialect.Entry) Source {
-	scope := p.scope
+// place is the place of an entry of a scope.
+func (p *parser) place(found *dialect.Entry, scope Scope) Source {
 	if scope == ScopeUser && found.Local {
 		scope = ScopeLocal
 	}
@@ -141,17 +142,17 @@ func (e *entry) says(key, value string) bool {
 }
 
 // boolean returns the value of a key that holds true or false.
-func (e *entry) boolean(key string, otherwise bool) bool {
+func (e *entry) boolean(key string, other bool) bool {
 	m := e.field(key)
 	if m == nil || !e.check(m.Value, m.At, jsonc.Bool) {
-		return otherwise
+		return other
 	}
 	return m.Value.Text == "true"
 }
 
 // expanded returns n, which must be a string, with its references replaced.
 func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
-	if !e.check(n, at, jsonc.String) || e.hopeless() {
+	if !e.check(n, at, jsonc.String) || e.tooMany() {
 		return "", false
 	}
 	text, err := e.expand.expand(n.Text)
@@ -260,7 +261,7 @@ func (e *entry) extra(s *Server) {
 		if s.Extra == nil {
 			s.Extra = make(map[string]json.RawMessage)
 		}
-		s.Extra[f.Written] = e.doc.JSON(f.Value)
+		s.Extra[f.Written] = f.Value.JSON()
 	}
 	hints := append(known, e.dialect.Keys...)
 	for f := range e.unknown() {

@@ -157,7 +157,7 @@ func ExampleLoadAll() {
 
 func ExampleFormats() {
 	for _, format := range config.Formats() {
-		fmt.Println(format.Name())
+		fmt.Println(format.Name)
 	}
 	// Output:
 	// mcpServers

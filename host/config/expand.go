@@ -20,26 +20,24 @@ const (
 	maxExpanded = 16 << 20 // bytes of all references of a config file together
 )
 
-// An expander replaces the references in values, see the package comment.
-type expander struct {
+// lookups is what the references of a file draw on.
+type lookups struct {
 	lookup func(string) (string, bool)
 	dir    string // where a relative ${file:path} starts
 	left   int    // bytes that references may still yield
 	files  int    // that were read
+	asker  *asker // of inputs and the keyring
 
-	// literal says that $VAR without braces is no reference.
-	literal bool
-	// forms are the references that the file's program knows: CurlyRefs take the place of
-	// ours.
-	forms dialect.References
+	literal bool               // $VAR without braces is no reference
+	forms   dialect.References // that the file's program knows: CurlyRefs take the place of ours
+	written bool               // values are wanted as written: nothing is looked up
+}
 
-	asker *asker // of inputs and the keyring
-	// off says that the entry is disabled: no user is asked for it.
-	off bool
-	// written says that values are wanted as written: nothing is looked up.
-	written bool
-	// form says that only the form of references is looked at.
-	form bool
+// An expander replaces the references in the values of one entry, see the package comment.
+type expander struct {
+	*lookups
+	off      bool // the entry is disabled: no user is asked for it
+	formOnly bool // only the form of references is looked at
 
 	// later says that inputs and the keyring wait for the approval; mayWait that they
 	// can, in the value at hand.
@@ -47,12 +45,10 @@ type expander struct {
 	// known are the references that were looked up for this entry already, by their
 	// text. Nil: they are looked up each time.
 	known map[string]resolved
-	// seen are those of the value at hand, as they may be shown.
-	seen map[string]bool
-	// secrets are what those of them stand for that are references to secrets.
-	secrets []string
-	// waits says that the entry has one that waits.
-	waits bool
+
+	seen    map[string]bool // references of the value at hand, as they may be shown
+	secrets []string        // what those of them stand for that are references to secrets
+	waits   bool            // the entry has one that waits
 }
 
 // errDisabledAsks is why a disabled entry with such a reference cannot be started as
@@ -63,8 +59,8 @@ var errDisabledAsks = errors.New("${input:id} and ${keyring:name} are looked up 
 // than the names of variables and files.
 func (x *expander) expand(s string) (string, error) {
 	if x.written {
-		as := &expander{lookup: func(string) (string, bool) { return "", true }, left: maxExpanded, form: true, literal: x.literal, forms: x.forms}
-		_, err := as.expand(s)
+		form := &lookups{lookup: func(string) (string, bool) { return "", true }, left: maxExpanded, literal: x.literal, forms: x.forms}
+		_, err := (&expander{lookups: form, formOnly: true}).expand(s)
 		return s, err
 	}
 	mark := byte('$')
@@ -179,7 +175,7 @@ func (x *expander) curly(s string) (length int, value string, err error) {
 			value, _ := x.lookup(name)
 			return value, nil
 		}
-		if x.form {
+		if x.formOnly {
 			return "", nil
 		}
 		if below, ok := strings.CutPrefix(name, "~/"); ok {
@@ -230,7 +226,7 @@ func (x *expander) braced(inner string) (string, error) {
 	kind, rest, prefixed := strings.Cut(inner, ":")
 	asks := prefixed && (kind == "input" || kind == "keyring")
 	switch {
-	case x.form && (asks || prefixed && kind == "file"):
+	case x.formOnly && (asks || prefixed && kind == "file"):
 		return "", nil
 	case prefixed && kind == "file":
 		return x.file(rest)
@@ -262,8 +258,8 @@ func (x *expander) braced(inner string) (string, error) {
 }
 
 // asked returns the answer to ${inner}, or the reference itself if it has to wait.
-func (x *expander) asked(inner string, answer func(name string) (string, error), name string) (string, error) {
-	value, err := answer(name)
+func (x *expander) asked(inner string, answer func(name string, later bool) (string, error), name string) (string, error) {
+	value, err := answer(name, x.later)
 	if err == nil && x.later {
 		x.waits = true
 		return "${" + inner + "}", nil

@@ -114,7 +114,7 @@ func TestExpand(t *testing.T) {
 		{in: "${input:id}", err: "the input id is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}"},
 		{in: "${keyring:x}", err: "nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}"},
 	} {
-		x := &expander{lookup: lookup, dir: dir, left: maxExpanded, asker: newAsker(t.Context(), nil)}
+		x := &expander{lookups: &lookups{lookup: lookup, dir: dir, left: maxExpanded, asker: &asker{ctx: t.Context(), known: map[string]answer{}}}}
 		got, err := x.expand(test.in)
 		text := ""
 		if err != nil {

@@ -1,12 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
 )
+
+// rcFile is the file of [ScopeRC].
+const rcFile = ".mcprc"
 
 // A Location is a place where a program keeps a file that lists servers.
 type Location struct {
@@ -37,78 +41,60 @@ type FindOptions struct {
 	// for in it and in those above it, up to the root of the repository, which is the
 	// first that has a .git; without one, in it alone. Default: no project.
 	Project string
-
-	exists func(path string) bool // of tests
-	isRoot func(folder string) bool
 }
 
 // Find returns the usual places of the files of all programs that this package knows,
 // existing or not: first those of the project, the nearest folder first, then those of
 // the user. Of files in one folder the order is that in which [Merge] should have them.
 // It opens no file. A nil opts means the defaults.
-func Find(opts *FindOptions) []Location {
-	f := newFinder(opts)
-	var list []Location
+func Find(opts *FindOptions) []Location { return newFinder(opts).find() }
+
+func (f *finder) find() []Location {
+	var list, user []Location
 	own := make(map[string]bool)
-	for _, place := range f.userPlaces() {
-		own[place.path] = true
+	for _, c := range clients() {
+		if c.user == nil {
+			continue
+		}
+		if path := c.user(f); path != "" {
+			own[path] = true
+			user = append(user, Location{Client: c.name, Format: c.format, Scope: ScopeUser, Path: path, Project: f.Project, Exists: f.exists(path)})
+		}
 	}
 	for _, folder := range f.folders() {
-		for _, place := range projectPlaces() {
-			if path := f.join(folder, place.path); !own[path] { // the user's folder may be a project
-				list = f.add(list, place, path)
+		for _, c := range clients() {
+			for _, name := range c.project {
+				path := f.join(folder, name)
+				if own[path] { // the user's folder may be a project
+					continue
+				}
+				list = append(list, Location{Client: c.name, Format: c.format, Scope: projectScope(name), Path: path, Project: f.Project, Exists: f.exists(path)})
 			}
 		}
 	}
-	for _, place := range f.userPlaces() {
-		if place.path != "" {
-			list = f.add(list, place, place.path)
-		}
-	}
-	return list
+	return append(list, user...)
 }
 
-// A usualPlace is a Location before its path is known.
-type usualPlace struct {
-	client, format string
-	scope          Scope
-	path           string // with /, in a project's folder; of a user's it is absolute
+// projectScope returns the scope of a file in a project's folder.
+func projectScope(name string) Scope {
+	if name == rcFile {
+		return ScopeRC
+	}
+	return ScopeProject
 }
 
-// projectPlaces are the files of a project.
-func projectPlaces() []usualPlace {
-	return []usualPlace{
-		{"Claude Code", "mcpServers", ScopeProject, ".mcp.json"},
-		{"Cursor", "mcpServers", ScopeProject, ".cursor/mcp.json"},
-		{"VS Code", "vscode", ScopeProject, ".vscode/mcp.json"},
-		{"VS Code", "vscode", ScopeProject, ".vscode/settings.json"},
-		{"Visual Studio", "vscode", ScopeProject, ".vs/mcp.json"},
-		{"Gemini CLI", "mcpServers", ScopeProject, ".gemini/settings.json"},
-		{"Copilot CLI", "mcpServers", ScopeProject, ".github/mcp.json"},
-		{"Zed", "zed", ScopeProject, ".zed/settings.json"},
-		{"Codex", "codex", ScopeProject, ".codex/config.toml"},
-		{"OpenCode", "opencode", ScopeProject, ".opencode/opencode.json"},
-		{"OpenCode", "opencode", ScopeProject, ".opencode/opencode.jsonc"},
-		{"OpenCode", "opencode", ScopeProject, "opencode.json"},
-		{"OpenCode", "opencode", ScopeProject, "opencode.jsonc"},
-		{"Crush", "crush", ScopeProject, ".crush.json"},
-		{"Crush", "crush", ScopeProject, "crush.json"},
-		{"Kiro", "mcpServers", ScopeProject, ".kiro/settings/mcp.json"},
-		{"Junie", "mcpServers", ScopeProject, ".junie/mcp/mcp.json"},
-		{"Roo Code", "mcpServers", ScopeProject, ".roo/mcp.json"},
-		{"Kilo Code", "mcpServers", ScopeProject, ".kilocode/mcp.json"},
-		{"Amazon Q", "mcpServers", ScopeProject, ".amazonq/mcp.json"},
-		{"Factory", "mcpServers", ScopeProject, ".factory/mcp.json"},
-		{"Warp", "mcpServers", ScopeProject, ".warp/.mcp.json"},
-		{"Continue", "continue", ScopeProject, ".continue/config.yaml"},
-		{"Kode", "mcpServers", ScopeProject, ".kode.json"},
-		{"Kode", "kode", ScopeRC, ".mcprc"},
-	}
+// endsWith reports whether a path is that of a place, which is written with /, in any
+// folder and in any case of letters.
+func endsWith(file, place string) bool {
+	file = strings.ToLower("/" + strings.TrimPrefix(strings.ReplaceAll(filepath.ToSlash(file), `\`, "/"), "/"))
+	return strings.HasSuffix(file, strings.ToLower("/"+strings.TrimPrefix(strings.TrimPrefix(place, "/"), ".config/")))
 }
 
 // A finder knows where the folders of one user on one operating system are.
 type finder struct {
 	FindOptions
+	exists func(path string) bool   // whether there is a file
+	isRoot func(folder string) bool // whether a folder is that of a repository
 }
 
 func newFinder(opts *FindOptions) *finder {
@@ -116,8 +102,11 @@ func newFinder(opts *FindOptions) *finder {
 	if opts != nil {
 		f.FindOptions = *opts
 	}
-	if f.GOOS == "" {
-		f.GOOS = runtime.GOOS
+	f.GOOS = cmp.Or(f.GOOS, runtime.GOOS)
+	if f.Project != "" && f.GOOS == runtime.GOOS {
+		if folder, err := filepath.Abs(f.Project); err == nil {
+			f.Project = folder
+		}
 	}
 	if f.Lookup == nil {
 		f.Lookup = os.LookupEnv
@@ -125,30 +114,15 @@ func newFinder(opts *FindOptions) *finder {
 	if f.Home == "" {
 		f.Home = f.variable(homeVariable(f.GOOS), "")
 	}
-	if f.Project != "" && f.GOOS == runtime.GOOS {
-		if folder, err := filepath.Abs(f.Project); err == nil {
-			f.Project = folder
-		}
+	f.exists = func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && !info.IsDir()
 	}
-	if f.exists == nil {
-		f.exists = func(path string) bool {
-			info, err := os.Stat(path)
-			return err == nil && !info.IsDir()
-		}
-	}
-	if f.isRoot == nil {
-		f.isRoot = func(folder string) bool {
-			_, err := os.Lstat(f.join(folder, ".git"))
-			return err == nil
-		}
+	f.isRoot = func(folder string) bool {
+		_, err := os.Lstat(f.join(folder, ".git"))
+		return err == nil
 	}
 	return f
-}
-
-func (f *finder) add(list []Location, p usualPlace, path string) []Location {
-	return append(list, Location{
-		Client: p.client, Format: p.format, Scope: p.scope, Path: path, Project: f.Project, Exists: f.exists(path),
-	})
 }
 
 // join puts a path with / behind a folder, as the operating system writes it.
@@ -195,44 +169,6 @@ func (f *finder) above(folder string) string {
 	return folder[:cut]
 }
 
-// userPlaces are the files of the user, with absolute paths; "" where the folder is
-// not known.
-func (f *finder) userPlaces() []usualPlace {
-	user := func(client, format, path string) usualPlace { return usualPlace{client, format, ScopeUser, path} }
-	code := func(product string) string { return f.support(product + "/User") }
-	return []usualPlace{
-		user("Claude Desktop", "mcpServers", under(f, f.support("Claude"), "claude_desktop_config.json")),
-		user("Claude Code", "mcpServers", f.claudeCode()),
-		user("Cursor", "mcpServers", f.home(".cursor/mcp.json")),
-		user("Windsurf", "mcpServers", f.home(".codeium/windsurf/mcp_config.json")),
-		user("VS Code", "vscode", under(f, code("Code"), "mcp.json")),
-		user("VS Code", "vscode", under(f, code("Code"), "settings.json")),
-		user("VS Code Insiders", "vscode", under(f, code("Code - Insiders"), "mcp.json")),
-		user("VSCodium", "vscode", under(f, code("VSCodium"), "mcp.json")),
-		user("Cline", "mcpServers", under(f, code("Code"), "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json")),
-		user("Gemini CLI", "mcpServers", f.home(".gemini/settings.json")),
-		user("Copilot CLI", "mcpServers", under(f, f.variable("COPILOT_HOME", f.home(".copilot")), "mcp-config.json")),
-		user("Zed", "zed", under(f, f.zed(), "settings.json")),
-		user("Codex", "codex", under(f, f.variable("CODEX_HOME", f.home(".codex")), "config.toml")),
-		user("Goose", "goose", f.goose()),
-		user("OpenCode", "opencode", f.variable("OPENCODE_CONFIG", "")),
-		user("OpenCode", "opencode", f.config("opencode/opencode.json")),
-		user("OpenCode", "opencode", f.config("opencode/opencode.jsonc")),
-		user("Crush", "crush", f.crush()),
-		user("Kiro", "mcpServers", f.home(".kiro/settings/mcp.json")),
-		user("Junie", "mcpServers", f.home(".junie/mcp/mcp.json")),
-		user("Roo Code", "mcpServers", under(f, code("Code"), "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json")),
-		user("Kilo Code", "mcpServers", under(f, code("Code"), "globalStorage/kilocode.kilo-code/settings/mcp_settings.json")),
-		user("Amazon Q", "mcpServers", f.home(".aws/amazonq/mcp.json")),
-		user("Factory", "mcpServers", f.home(".factory/mcp.json")),
-		user("Warp", "mcpServers", f.home(".warp/.mcp.json")),
-		user("Continue", "continue", f.home(".continue/config.yaml")),
-		user("Kode", "mcpServers", f.home(".kode.json")),
-		user("IronClaw", "ironclaw", f.home(".ironclaw/mcp-servers.json")),
-		user("mcpproxy", "mcpServers", f.home(".mcpproxy/mcp_config.json")),
-	}
-}
-
 // under is a path below a folder that may not be known.
 func under(f *finder, folder, rest string) string {
 	if folder == "" {
@@ -245,11 +181,11 @@ func (f *finder) home(rest string) string { return under(f, f.Home, rest) }
 
 // variable is the folder that an environment variable names, or another one if that is
 // no absolute path.
-func (f *finder) variable(name, otherwise string) string {
+func (f *finder) variable(name, other string) string {
 	if value, ok := f.Lookup(name); ok && f.isAbs(value) {
 		return value
 	}
-	return otherwise
+	return other
 }
 
 // isAbs reports whether a path is absolute on the operating system.
@@ -278,18 +214,14 @@ func (f *finder) config(rest string) string {
 	return under(f, f.variable("XDG_CONFIG_HOME", f.home(".config")), rest)
 }
 
-func (f *finder) claudeCode() string {
-	return under(f, f.variable("CLAUDE_CONFIG_DIR", f.Home), ".claude.json")
-}
-
 func (f *finder) zed() string {
-	if f.GOOS == "linux" {
-		return f.config("zed")
+	switch f.GOOS {
+	case "linux":
+		return f.config("zed/settings.json")
+	case "windows":
+		return f.support("Zed/settings.json")
 	}
-	if f.GOOS == "windows" {
-		return f.support("Zed")
-	}
-	return f.home(".config/zed")
+	return f.home(".config/zed/settings.json")
 }
 
 func (f *finder) crush() string {

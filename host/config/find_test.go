@@ -97,8 +97,10 @@ func TestFindGoesUpToTheRepository(t *testing.T) {
 		{"windows", `C:\src`, `C:\`, []string{`C:\src\.mcp.json`, `C:\.mcp.json`}},
 		{"windows", `\\server\share\a`, "", []string{`\\server\share\a\.mcp.json`}},
 	} {
-		found := Find(&FindOptions{GOOS: test.goos, Home: "/home/ann", Project: test.project, Lookup: func(string) (string, bool) { return "", false },
-			exists: func(string) bool { return true }, isRoot: func(folder string) bool { return folder == test.root }})
+		f := newFinder(&FindOptions{GOOS: test.goos, Home: "/home/ann", Project: test.project, Lookup: func(string) (string, bool) { return "", false }})
+		f.exists = func(string) bool { return true }
+		f.isRoot = func(folder string) bool { return folder == test.root }
+		found := f.find()
 		var got []string
 		for _, l := range found {
 			if l.Client == "Claude Code" && l.Scope == ScopeProject {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,57 +10,35 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// A Format is one kind of config file. [Formats] has those that this package reads
-// itself; packages below this one have those that need a parser of their own. It is
-// safe for concurrent use.
-type Format interface {
-	// Name is how [Options.Format] and [Source.Format] call the format.
-	Name() string
-
-	// Dialect is how files of the format are read, for this module's own packages.
-	Dialect() *dialect.Dialect
-}
+// A Format is one kind of config file. This package reads those with JSON itself;
+// packages below this one have those that need a parser of their own. It is safe for
+// concurrent use.
+type Format = dialect.Dialect
 
 // Formats returns the formats that are always read: mcpServers, vscode, zed, kode,
 // ironclaw, opencode and crush, all of them JSON with comments.
-func Formats() []Format {
-	return []Format{
-		format{mcpServers()}, format{vscode()}, format{zed()}, format{kode()}, format{ironclaw()},
-		format{dialect.OpenCode()}, format{dialect.Crush()},
-	}
+func Formats() []*Format {
+	return []*Format{mcpServers(), vscode(), zed(), kode(), ironclaw(), dialect.OpenCode(), dialect.Crush()}
 }
-
-type format struct{ d *dialect.Dialect }
-
-func (f format) Name() string              { return f.d.Name }
-func (f format) Dialect() *dialect.Dialect { return f.d }
 
 // document parses a file and tells which dialect it is in.
 func (p *parser) document(data []byte, opts *Options) *Error {
-	formats := Formats()
-	wanted, usual := "", ""
-	if opts != nil {
-		formats = append(formats, opts.Formats...)
-		wanted, usual = opts.Format, opts.usual
-	}
-	client, place := programOf(p.file)
-	if usual == "" {
-		usual = place
-	}
+	p.client = clientOf(p.file)
+	usual := cmp.Or(opts.usual, p.client.format)
 	extension := strings.ToLower(filepath.Ext(p.file))
 	var candidates []*dialect.Dialect // that which the place has first
-	for _, f := range formats {
-		d := f.Dialect()
+	all := append(Formats(), opts.Formats...)
+	for _, d := range all {
 		switch {
-		case wanted != "" && f.Name() != wanted || wanted == "" && !fits(d.Syntax, extension):
-		case f.Name() == usual:
+		case opts.Format != "" && d.Name != opts.Format || opts.Format == "" && !fits(d.Syntax, extension):
+		case d.Name == usual:
 			candidates = slices.Insert(candidates, 0, d)
 		default:
 			candidates = append(candidates, d)
 		}
 	}
 	if len(candidates) == 0 {
-		return p.noFormat(formats, wanted, extension)
+		return p.noFormat(all, opts.Format, extension)
 	}
 	doc, err := candidates[0].Syntax.Parse(data)
 	if err != nil && candidates[0].Name == "vscode" {
@@ -70,11 +49,26 @@ func (p *parser) document(data []byte, opts *Options) *Error {
 	}
 	p.doc = doc
 	var fault *Error
-	p.dialect, fault = p.likeliest(candidates, wanted != "", usual)
-	if fault == nil {
-		p.recognize(client, place)
+	if p.dialect, fault = p.likeliest(candidates, opts.Format != "", usual); fault != nil {
+		return fault
 	}
-	return fault
+	if !p.isOfClient() {
+		p.client = client{}
+		if p.dialect.Name == "mcpServers" && usual == "" && (dialect.BaseName(p.file) == "settings.json" || dialect.ListsServers(&doc.Root)) {
+			p.client = clientOf(".gemini/settings.json")
+		}
+	}
+	d := *p.dialect
+	d.Literal = d.Literal && !p.client.bare
+	p.dialect = &d
+	return nil
+}
+
+// isOfClient reports whether a file that lies in the place of a program's is in its format.
+func (p *parser) isOfClient() bool {
+	name, shared := p.dialect.Name, dialect.SharedFormats()
+	return name == p.client.format || slices.Contains(shared, name) && slices.Contains(shared, p.client.format) ||
+		name == "mcpServers" && p.client.file == dialect.BaseName(p.file)
 }
 
 // unclosed reads a file whose last brace is missing, as VS Code does.
@@ -96,19 +90,20 @@ func fits(s dialect.Syntax, extension string) bool {
 	return !slices.Contains([]string{".toml", ".yaml", ".yml"}, extension)
 }
 
-func (p *parser) noFormat(formats []Format, wanted, extension string) *Error {
+func (p *parser) noFormat(formats []*Format, wanted, extension string) *Error {
 	names := make([]string, len(formats))
 	for i, f := range formats {
-		names[i] = f.Name()
+		names[i] = f.Name
 	}
 	known := strings.Join(names, ", ")
 	if client := unread(p.file); client != "" && wanted == "" {
 		return p.whole("%s", notRead(client))
 	}
+	const others = "codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"
 	if wanted != "" {
-		return p.whole("no format is called %q: Options.Format may be %s; codex, goose and continue are read if Options.Formats has codex.Format(), goose.Format() or goose.Continue()", wanted, known)
+		return p.whole("no format is called %q: Options.Format may be %s; Options.Formats may add %s", wanted, known, others)
 	}
-	return p.whole("no format reads %s files: give Options.Formats codex.Format() for the config.toml of Codex, goose.Format() for the config.yaml of Goose, goose.Continue() for that of Continue; these are read: %s", extension, known)
+	return p.whole("no format reads %s files, these are read: %s; Options.Formats may add %s", extension, known, others)
 }
 
 // likeliest returns the one dialect that the file is in: that of its place, if no other
@@ -146,8 +141,24 @@ func (p *parser) likeliest(candidates []*dialect.Dialect, named bool, usual stri
 	}
 }
 
-// isObject reports whether n has a member that is an object.
-func isObject(n *jsonc.Node, key string) bool {
-	m := n.Member(key)
-	return m != nil && m.Value.Kind == jsonc.Object
+// unread returns the program whose file that is, which is not read, or "".
+func unread(file string) string {
+	base := strings.ToLower(dialect.BaseName(file))
+	slashed := strings.ReplaceAll(filepath.ToSlash(file), `\`, "/")
+	switch {
+	case base == "librechat.yaml" || base == "librechat.yml":
+		return "LibreChat"
+	case strings.HasSuffix(slashed, ".continue/config.yaml"), strings.Contains(slashed, ".continue/mcpServers/") && !strings.HasSuffix(base, ".json"):
+		return "Continue"
+	}
+	return ""
+}
+
+// notRead is what is said of a file of such a program: advice to change it would break
+// it.
+func notRead(client string) string {
+	if client == "Continue" {
+		return "the file is that of Continue: give Options.Formats goose.Continue(), of the package host/config/goose"
+	}
+	return "the file is that of " + client + ", which is not read: leave it as it is, and list the servers in a .mcp.json too, in {\"mcpServers\": {}}"
 }

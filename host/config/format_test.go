@@ -39,8 +39,8 @@ func TestWhichFormat(t *testing.T) {
 		{"any.json", `{"context_servers": ` + entry + `}`, "zed"},
 		{"any.json", `{"context_servers": {}, "mcpServers": {}}`, "f: the file may be of the formats mcpServers and zed: say which one with Options.Format"},
 		{"any.json", `{"mcp": {"servers": {}}, "mcpServers": {}}`, "f: the file may be of the formats mcpServers and vscode: say which one with Options.Format"},
-		{"config.toml", `x = 1`, "f: no format reads .toml files: give Options.Formats codex.Format() for the config.toml of Codex, goose.Format() for the config.yaml of Goose, goose.Continue() for that of Continue; these are read: mcpServers, vscode, zed, kode, ironclaw, opencode, crush"},
-		{"config.YAML", `x: 1`, "f: no format reads .yaml files: give Options.Formats codex.Format() for the config.toml of Codex, goose.Format() for the config.yaml of Goose, goose.Continue() for that of Continue; these are read: mcpServers, vscode, zed, kode, ironclaw, opencode, crush"},
+		{"config.toml", `x = 1`, "f: no format reads .toml files, these are read: mcpServers, vscode, zed, kode, ironclaw, opencode, crush; Options.Formats may add codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"},
+		{"config.YAML", `x: 1`, "f: no format reads .yaml files, these are read: mcpServers, vscode, zed, kode, ironclaw, opencode, crush; Options.Formats may add codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"},
 		{"opencode.json", `{"mcp": {"servers": {"r": {"url": "https://x.example/mcp"}}}}`, "opencode"},
 		{"OpenCode.jsonc", `{"mcp": ` + entry + `}`, "opencode"},
 		{"opencode.json", `{"mcp": {}}`, "opencode"},
@@ -149,16 +149,11 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestEachPlaceHasAProgram: no client of Find is without its words.
+// TestEachPlaceHasAProgram: each place of Find is known by its path alone.
 func TestEachPlaceHasAProgram(t *testing.T) {
 	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/ann", Project: "/src", Lookup: func(string) (string, bool) { return "", false }}) {
-		p, format := programOf(l.Path)
-		assert.Equal(t, [...]string{p.client, format}, [...]string{l.Client, l.Format}, "%s", l.Path)
-		found := false
-		for _, p := range programs() {
-			found = found || p.client == l.Client
-		}
-		assert.True(t, found, "no program for %s: found", l.Client)
+		c := clientOf(l.Path)
+		assert.Equal(t, [...]string{c.name, c.format}, [...]string{l.Client, l.Format}, "%s", l.Path)
 	}
 }
 

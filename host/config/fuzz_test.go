@@ -82,7 +82,7 @@ func place(t *testing.T, err error) {
 func FuzzFormats(f *testing.F) {
 	for i, format := range Formats() {
 		for _, pattern := range []string{"*", "*/*", ".*"} {
-			files := assert.Value(filepath.Glob(filepath.Join("testdata", format.Name(), filepath.FromSlash(pattern))))(f)
+			files := assert.Value(filepath.Glob(filepath.Join("testdata", format.Name, filepath.FromSlash(pattern))))(f)
 			for _, file := range files {
 				if info, err := os.Stat(file); err != nil || info.IsDir() || strings.HasSuffix(file, ".golden") {
 					continue
@@ -105,7 +105,7 @@ func FuzzFormats(f *testing.F) {
 	lookup := func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 }
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		formats := Formats()
-		name := formats[int(which)%len(formats)].Name()
+		name := formats[int(which)%len(formats)].Name
 		for _, opts := range []*Options{
 			{Lookup: lookup, Format: name, Project: "/p"},
 			{Lookup: lookup, Scope: ScopeProject},

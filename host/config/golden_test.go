@@ -23,10 +23,10 @@ var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 // with places and masked secrets, to the file of the same name that ends in .golden.
 func TestGolden(t *testing.T) {
 	for _, f := range config.Formats() {
-		files := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name(), "*")))(t)
-		deeper := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name(), "*", "*")))(t)
+		files := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name, "*")))(t)
+		deeper := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name, "*", "*")))(t)
 		files = append(files, deeper...)
-		if f.Name() == "mcpServers" { // one of each program that has it
+		if f.Name == "mcpServers" { // one of each program that has it
 			files = append(files, assert.Value(filepath.Glob(filepath.Join("testdata", "*.json*")))(t)...)
 		}
 		seen := 0
@@ -35,10 +35,10 @@ func TestGolden(t *testing.T) {
 				continue
 			}
 			seen++
-			t.Run(filepath.ToSlash(file), func(t *testing.T) { golden(t, file, f.Name()) })
+			t.Run(filepath.ToSlash(file), func(t *testing.T) { golden(t, file, f.Name) })
 		}
 		if seen < 2 {
-			t.Errorf("%s: %d files, want some that are right and some that are wrong", f.Name(), seen)
+			t.Errorf("%s: %d files, want some that are right and some that are wrong", f.Name, seen)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 	for i, file := range goldenInputs(t) {
 		data := assert.Value(os.ReadFile(filepath.Join("testdata", filepath.FromSlash(file))))(t)
 		format, _, _ := strings.Cut(file, "/")
-		if !slices.ContainsFunc(config.Formats(), func(f config.Format) bool { return f.Name() == format }) {
+		if !slices.ContainsFunc(config.Formats(), func(f *config.Format) bool { return f.Name == format }) {
 			format = ""
 		}
 		for form, v := range variants(t, data) {
@@ -167,11 +167,11 @@ func variants(t *testing.T, data []byte) []variant {
 		{"with trailing commas", withCommas(doc, data)},
 		{"without a last line end", bytes.TrimRight(data, "\r\n")},
 	}
-	want := doc.JSON(&doc.Root)
+	want := doc.Root.JSON()
 	for _, v := range list {
 		doc, err := jsonc.Parse(v.data)
 		assert.OK(t, err, "%s", v.name)
-		assert.Equal(t, string(doc.JSON(&doc.Root)), string(want), "%s", v.name)
+		assert.Equal(t, string(doc.Root.JSON()), string(want), "%s", v.name)
 	}
 	return list
 }

@@ -11,15 +11,18 @@ import (
 // servers with names.
 func ironclaw() *dialect.Dialect {
 	return &dialect.Dialect{
-		Name:     "ironclaw",
-		Syntax:   dialect.JSON(),
-		Like:     ironclawLike,
-		Sections: ironclawSections,
+		Name:   "ironclaw",
+		Syntax: dialect.JSON(),
+		Like:   ironclawLike,
+		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
+			return dialect.Under(root, "", "servers", "the file has no \"servers\": put the servers in {\"servers\": {}}", jsonc.Array)
+		},
 		Translate: func(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 			return ironclawFields(e), nil
 		},
 		Keys:  []string{"oauth", "metadata", "cached_tools"},
 		Snake: true,
+		Write: writesIronclaw,
 	}
 }
 
@@ -36,19 +39,6 @@ func ironclawLike(filename string, root *jsonc.Node) dialect.Likeness {
 	default: // VS Code's
 		return dialect.Foreign
 	}
-}
-
-func ironclawSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
-	m := root.Member("servers")
-	if m == nil {
-		return nil, &dialect.Fault{Offset: root.Offset,
-			Text: "the file has no \"servers\": put the servers in {\"servers\": {}}", Absent: true}
-	}
-	section, fault := serversSection(&m.Value, "servers")
-	if fault != nil {
-		return nil, fault
-	}
-	return []dialect.Section{section}, nil
 }
 
 func ironclawFields(e *dialect.Entry) []dialect.Field {
@@ -76,4 +66,15 @@ func ironclawFields(e *dialect.Entry) []dialect.Field {
 		fields = slices.DeleteFunc(fields, func(f dialect.Field) bool { return f.Key == "url" && f.Value.Text == "" })
 	}
 	return fields
+}
+
+func writesIronclaw(*jsonc.Node) *dialect.Writing {
+	keys := dialect.SameKeys("command", "args", "env", "url", "headers", "enabled", "description", "transport", "auth")
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  []string{"servers"},
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportAuto: ""},
+		References: dialect.NoReferences,
+	}
 }

@@ -22,12 +22,13 @@ func kode() *dialect.Dialect {
 		},
 		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 			if root.Kind != jsonc.Object {
-				return nil, notServers(root, "")
+				return nil, dialect.NotServers(root, "")
 			}
 			return []dialect.Section{dialect.Named(root, "")}, nil
 		},
 		Translate: mcpServersFields,
 		Literal:   true,
+		Write:     func(*jsonc.Node) *dialect.Writing { return writesShared() },
 	}
 }
 

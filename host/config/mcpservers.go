@@ -16,15 +16,28 @@ func mcpServers() *dialect.Dialect {
 		Name:   "mcpServers",
 		Syntax: dialect.JSON(),
 		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
-			if root.Member(serversKey) != nil || len(projects(root)) > 0 {
-				return dialect.Certain
-			}
-			return dialect.Foreign
+			return dialect.CertainIf(root.Member(serversKey) != nil || len(projects(root)) > 0)
 		},
 		Sections:  mcpServersSections,
 		Translate: mcpServersFields,
 		Keys:      []string{"envFilter"}, // of 1mcp
 		Literal:   true,
+		Write:     func(*jsonc.Node) *dialect.Writing { return writesShared(serversKey) },
+	}
+}
+
+// writesShared is for the files of ours, which others read too: all keys of ours stand in
+// them.
+func writesShared(container ...string) *dialect.Writing {
+	keys := dialect.SameKeys(dialect.OwnKeys()...)
+	keys["transport"] = "type"
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  container,
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse", TransportAuto: "auto"},
+		References: dialect.AllOwnRefs,
+		Notes:      map[string]string{},
 	}
 }
 
@@ -34,12 +47,9 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 			Text: "the file must hold an object such as {\"mcpServers\": {}}, not " + root.Kind.String()}
 	}
 	sections := projects(root)
-	if m := root.Member(serversKey); m != nil {
-		section, fault := serversSection(&m.Value, serversKey)
-		if fault != nil {
-			return nil, fault
-		}
-		return append(sections, section), nil
+	if root.Member(serversKey) != nil {
+		list, fault := dialect.Under(root, "", serversKey, "", jsonc.Array)
+		return append(sections, list...), fault
 	}
 	if len(sections) > 0 {
 		return sections, nil
@@ -80,18 +90,6 @@ func projects(root *jsonc.Node) []dialect.Section {
 		sections = append(sections, section)
 	}
 	return sections
-}
-
-// serversSection returns the section of an object or list of servers.
-func serversSection(n *jsonc.Node, at jsonc.Path) (dialect.Section, *dialect.Fault) {
-	switch n.Kind {
-	case jsonc.Object:
-		return dialect.Named(n, at), nil
-	case jsonc.Array:
-		return dialect.Listed(n, at), nil
-	default:
-		return dialect.Section{}, notServers(n, at)
-	}
 }
 
 // mcpServersFields reads an entry, which in a list has the keys of mcpproxy.

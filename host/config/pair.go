@@ -60,7 +60,7 @@ func (e *entry) pair(p pair) (string, bool) {
 			return p.value.Text, true
 		}
 	}
-	if !e.check(p.value, p.at, jsonc.String) || e.hopeless() {
+	if !e.check(p.value, p.at, jsonc.String) || e.tooMany() {
 		return "", false
 	}
 	e.expand.mayWait = true
@@ -74,20 +74,20 @@ func (e *entry) pair(p pair) (string, bool) {
 		if p.field.Optional {
 			return "", false
 		}
-		if p.field.Otherwise != "" {
-			text, err = e.expand.expand(p.field.Otherwise)
+		if p.field.Fallback != "" {
+			text, err = e.expand.expand(p.field.Fallback)
 		}
 	}
 	if err != nil {
 		e.fail(p.value.Offset, p.at, "%w", err)
 		return "", false
 	}
-	e.template(p.field.Key+" "+p.name, p.value.Text+otherwise(p.field.Otherwise), text)
+	e.template(p.field.Key+" "+p.name, p.value.Text+orFallback(p.field.Fallback), text)
 	return text, true
 }
 
-// otherwise is what stands for a value that cannot be had, as it is told.
-func otherwise(text string) string {
+// orFallback is what stands for a value that cannot be had, as it is told.
+func orFallback(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -28,7 +28,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 func validates(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
 	doc := assert.Value(jsonc.Parse(data))(t)
-	v := assert.Value(jsonschema.UnmarshalJSON(bytes.NewReader(doc.JSON(&doc.Root))))(t)
+	v := assert.Value(jsonschema.UnmarshalJSON(bytes.NewReader(doc.Root.JSON())))(t)
 	return s.Validate(v)
 }
 

@@ -2,7 +2,7 @@ package config
 
 import (
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -47,32 +47,29 @@ func (s Scope) NeedsApproval() bool {
 // Stricter returns the one of two scopes that trusts less. If they trust alike it is s, if
 // that says anything.
 func (s Scope) Stricter(other Scope) Scope {
-	if other.strictness() > s.strictness() {
+	strictness := func(s Scope) int {
+		switch {
+		case s == "":
+			return 0
+		case s == ScopeProgram:
+			return 1
+		case !s.NeedsApproval():
+			return 2
+		}
+		return 3
+	}
+	if strictness(other) > strictness(s) {
 		return other
 	}
 	return s
 }
 
 // scopeOf returns the scope of one entry.
-func (p *parser) scopeOf(found *dialect.Entry, file Scope) Scope {
-	if m := found.Value.Member("proposed"); m != nil && m.Value.Kind == jsonc.Bool && m.Value.Text == "true" && !file.NeedsApproval() {
+func (p *parser) scopeOf(found *dialect.Entry) Scope {
+	if m := found.Value.Member("proposed"); m != nil && m.Value.Kind == jsonc.Bool && m.Value.Text == "true" && !p.scope.NeedsApproval() {
 		return ScopeProposed
 	}
-	return file
-}
-
-// strictness orders scopes by how little they are trusted.
-func (s Scope) strictness() int {
-	switch s {
-	case "":
-		return 0
-	case ScopeProgram:
-		return 1
-	case ScopeUser, ScopeLocal:
-		return 2
-	default:
-		return 3
-	}
+	return p.scope
 }
 
 // scopeOfFile returns the scope of a file for which the program says none: that of the
@@ -83,19 +80,15 @@ func scopeOfFile(file string) Scope {
 		return ScopeProject
 	}
 	var scope Scope
-	for _, place := range projectPlaces() {
-		name := "/" + place.path
-		if slashed := filepath.ToSlash(path); len(slashed) >= len(name) && strings.EqualFold(slashed[len(slashed)-len(name):], name) {
-			scope = place.scope
+	for _, c := range clients() {
+		for _, name := range c.project {
+			if endsWith(path, name) {
+				scope = projectScope(name)
+			}
 		}
 	}
-	if scope == "" {
+	if scope == "" || slices.ContainsFunc(Find(nil), func(l Location) bool { return l.Path == path }) {
 		return ScopeProgram
-	}
-	for _, place := range newFinder(nil).userPlaces() {
-		if place.path == path {
-			return ScopeProgram
-		}
 	}
 	return scope
 }

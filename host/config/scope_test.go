@@ -58,7 +58,7 @@ func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
 		{".mcp.json", ScopeUser, ScopeUser},
 		{"mcp.json", ScopeProject, ScopeProject},
 	} {
-		assert.Equal(t, (&Options{Scope: test.said}).scope(test.file), test.want, "%s, said %q: got scope", test.file, test.said)
+		assert.Equal(t, (&Options{Scope: test.said}).orDefaults(test.file).Scope, test.want, "%s, said %q: got scope", test.file, test.said)
 	}
 	t.Chdir(filepath.Join(dir, ".vscode"))
 	assert.Equal(t, scopeOfFile("mcp.json"), ScopeProject, "mcp.json in .vscode: got scope")

@@ -16,11 +16,11 @@ func (e *entry) timeouts(s *Server) {
 		s.ConnectTimeout = e.duration(dialect.ConnectMilliseconds, time.Millisecond)
 	}
 	unit := time.Millisecond
-	if e.program.seconds {
+	if e.client.seconds {
 		unit = time.Second
 	}
 	timeout := e.duration("timeout", unit)
-	if timeout > 0 && timeout < time.Second && !e.program.seconds {
+	if timeout > 0 && timeout < time.Second && !e.client.seconds {
 		m := e.field("timeout")
 		e.warn(m.Offset, m.At, "is in milliseconds; less than 1000 is ignored: write \"readTimeoutSeconds\"")
 		timeout = 0

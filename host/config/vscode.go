@@ -28,6 +28,7 @@ func vscode() *dialect.Dialect {
 		Keys:      []string{"envFile", "dev", "gallery", "version", "sandbox", "sandboxEnabled"},
 		Literal:   true,
 		Scalars:   true,
+		Write:     writesVSCode,
 	}
 }
 
@@ -78,19 +79,27 @@ func vscodeLike(filename string, root *jsonc.Node) dialect.Likeness {
 
 func vscodeSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	holder, at := vscodeHolder(root)
-	m := holder.Member("servers")
-	if m == nil {
-		return nil, &dialect.Fault{Offset: root.Offset,
-			Text: "the file has no \"servers\" object: put the servers in {\"servers\": {}}", Absent: true}
-	}
-	if m.Value.Kind != jsonc.Object {
-		return nil, notServers(&m.Value, at.Key("servers"))
-	}
-	return []dialect.Section{dialect.Named(&m.Value, at.Key("servers"))}, nil
+	return dialect.Under(holder, at, "servers", "the file has no \"servers\" object: put the servers in {\"servers\": {}}")
 }
 
-// notServers is the fault of a value that should hold the servers.
-func notServers(n *jsonc.Node, at jsonc.Path) *dialect.Fault {
-	return &dialect.Fault{Offset: n.Offset, At: at,
-		Text: "must be an object with one member per server, such as {\"files\": {\"command\": \"npx\"}}, not " + n.Kind.String()}
+func writesVSCode(*jsonc.Node) *dialect.Writing {
+	keys := dialect.SameKeys("command", "args", "env", "cwd", "url", "headers")
+	keys["transport"] = "type"
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  []string{"servers"},
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse"},
+		References: dialect.EditorRefs,
+		Notes: map[string]string{
+			"enabled":   "has no place in VS Code, which would start the server: leave it out there, or switch it off in the editor",
+			"transport": "VS Code knows http, which falls back to sse, and sse",
+		},
+	}
+}
+
+// isObject reports whether n has a member that is an object.
+func isObject(n *jsonc.Node, key string) bool {
+	m := n.Member(key)
+	return m != nil && m.Value.Kind == jsonc.Object
 }

@@ -13,31 +13,23 @@ func zed() *dialect.Dialect {
 		Name:   "zed",
 		Syntax: dialect.JSON(),
 		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
-			if root.Member(zedKey) != nil {
-				return dialect.Certain
-			}
-			return dialect.Foreign
+			return dialect.CertainIf(root.Member(zedKey) != nil)
 		},
 		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
-			m := root.Member(zedKey)
-			if m == nil {
-				return nil, &dialect.Fault{Offset: root.Offset,
-					Text: "the file has no \"context_servers\" object: put the servers in {\"context_servers\": {}}", Absent: true}
-			}
-			if m.Value.Kind != jsonc.Object {
-				return nil, notServers(&m.Value, zedKey)
-			}
-			section := dialect.Named(&m.Value, zedKey)
-			for i := range section.Entries {
-				if e := &section.Entries[i]; ofExtension(e.Value) {
-					e.Skip = "it is started by an extension of Zed, which only Zed can run"
+			list, fault := dialect.Under(root, "", zedKey, "the file has no \"context_servers\" object: put the servers in {\"context_servers\": {}}")
+			for _, section := range list {
+				for i := range section.Entries {
+					if e := &section.Entries[i]; ofExtension(e.Value) {
+						e.Skip = "it is started by an extension of Zed, which only Zed can run"
+					}
 				}
 			}
-			return []dialect.Section{section}, nil
+			return list, fault
 		},
 		Translate: zedFields,
 		Keys:      []string{"source", "settings", "remote"},
 		Literal:   true,
+		Write:     writesZed,
 	}
 }
 
@@ -80,4 +72,21 @@ func zedFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 		}
 	}
 	return fields, nil
+}
+
+func writesZed(*jsonc.Node) *dialect.Writing {
+	keys := dialect.SameKeys("command", "args", "env", "url", "headers", "enabled")
+	keys["readTimeoutSeconds"] = "timeout"
+	return &dialect.Writing{
+		Edit:       dialect.EditJSON(),
+		Container:  []string{zedKey},
+		Keys:       keys,
+		Transports: map[string]string{TransportStdio: "", TransportHTTP: "", TransportAuto: ""},
+		References: dialect.NoReferences,
+		Notes: map[string]string{
+			"readTimeoutSeconds": "is called timeout there, in seconds",
+			"transport":          "is told by the keys there: a url is streamable HTTP",
+			"cwd":                "has no place in Zed, which runs servers in the folder of the project",
+		},
+	}
 }

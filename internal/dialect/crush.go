@@ -15,16 +15,7 @@ func Crush() *Dialect {
 		Syntax: JSON(),
 		Like:   crushLike,
 		Sections: func(root *jsonc.Node) ([]Section, *Fault) {
-			m := root.Member(mcpKey)
-			if m == nil {
-				return nil, &Fault{Offset: root.Offset,
-					Text: `the file has no "mcp" object: put the servers in {"mcp": {}}`, Absent: true}
-			}
-			if m.Value.Kind != jsonc.Object {
-				return nil, &Fault{Offset: m.Value.Offset, At: mcpKey,
-					Text: "must be an object with one member per server, not " + m.Value.Kind.String()}
-			}
-			return []Section{Named(&m.Value, mcpKey)}, nil
+			return Under(root, "", mcpKey, `the file has no "mcp" object: put the servers in {"mcp": {}}`)
 		},
 		Translate: crushFields,
 		Keys: []string{"disabled_tools", "enabled_tools", "sessionless", "oauth_client_id", "oauth_client_secret",

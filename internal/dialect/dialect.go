@@ -14,6 +14,14 @@ const (
 	Certain                  // the content fits, and the file's name or other content decides
 )
 
+// CertainIf returns [Certain] or [Foreign].
+func CertainIf(ok bool) Likeness {
+	if ok {
+		return Certain
+	}
+	return Foreign
+}
+
 // A Syntax is how the text of a file becomes a tree.
 type Syntax struct {
 	// Name is how errors call it, such as "TOML".
@@ -29,7 +37,8 @@ type Syntax struct {
 // JSON returns the syntax of JSON with comments and trailing commas.
 func JSON() Syntax { return Syntax{Name: "JSON", Parse: jsonc.Parse} }
 
-// A Dialect is one kind of config file. It is not changed once made.
+// A Dialect is one kind of config file: all that is known of the format stands in it. It is
+// not changed once made.
 type Dialect struct {
 	Name   string
 	Syntax Syntax
@@ -68,12 +77,28 @@ type Dialect struct {
 	InProject bool
 
 	// Write says how entries are written in the file with that root, which is nil for a
-	// new file. Nil: package config knows, or they are not.
+	// new file.
 	Write func(root *jsonc.Node) *Writing
 
 	// Snake says that the file's program writes keys in snake_case, so that ours may
 	// be written in it too.
 	Snake bool
+}
+
+// A Document is a config file as a tree, with the places of its entries.
+type Document struct {
+	Dialect  *Dialect        // of the file's program
+	Tree     *jsonc.Document // all of the file
+	Sections []Section       // strongest first; nil if the file has no place for servers
+	Skipped  []string        // titles of entries that are no servers
+	Folder   string          // of the file, absolute
+	Writing  *Writing        // how entries are written
+
+	ToldOff bool // it is known in which words the file's program is told that a server is off
+	Seconds bool // its key "timeout" counts seconds
+
+	// Fields returns what an entry says, in our words.
+	Fields func(e *Entry) []Field
 }
 
 // A Section is a part of a file that holds servers.
@@ -126,9 +151,9 @@ type Field struct {
 	// Optional says that the field is as good as absent if it refers to a variable
 	// that is not set.
 	Optional bool
-	// Otherwise is used in place of the text of Value if that refers to a variable
+	// Fallback is used in place of the text of Value if that refers to a variable
 	// that is not set.
-	Otherwise string
+	Fallback string
 }
 
 // A Fault is something wrong at a place of the file.

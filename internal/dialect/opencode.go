@@ -73,16 +73,11 @@ func hasSchema(root *jsonc.Node, word string) bool {
 }
 
 func openCodeSections(root *jsonc.Node) ([]Section, *Fault) {
-	m := root.Member(mcpKey)
-	if m == nil {
-		return nil, &Fault{Offset: root.Offset,
-			Text: `the file has no "mcp" object: put the servers in {"mcp": {}}`, Absent: true}
+	list, fault := Under(root, "", mcpKey, `the file has no "mcp" object: put the servers in {"mcp": {}}`)
+	if fault == nil && root.Member(mcpKey).Value.Kind == jsonc.Object {
+		list = []Section{openCodeServers(root)}
 	}
-	if m.Value.Kind != jsonc.Object {
-		return nil, &Fault{Offset: m.Value.Offset, At: mcpKey,
-			Text: "must be an object with one member per server, not " + m.Value.Kind.String()}
-	}
-	return []Section{openCodeServers(root)}, nil
+	return list, fault
 }
 
 // openCodeServers returns the servers, without what only switches on or off one that an

@@ -2,9 +2,37 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
+
+// Under returns the section of the servers below a key of an object, which is at a path:
+// an object with one member for each server or, if these kinds are allowed too, a list of
+// servers with names, or null for none. If the key is absent, the text of the fault says how
+// to write it.
+func Under(holder *jsonc.Node, at jsonc.Path, key, absent string, allowed ...jsonc.Kind) ([]Section, *Fault) {
+	m := holder.Member(key)
+	if m == nil {
+		return nil, &Fault{Offset: holder.Offset, Text: absent, Absent: true}
+	}
+	at = at.Key(key)
+	switch kind := m.Value.Kind; {
+	case kind == jsonc.Object:
+		return []Section{Named(&m.Value, at)}, nil
+	case !slices.Contains(allowed, kind):
+		return nil, NotServers(&m.Value, at)
+	case kind == jsonc.Array:
+		return []Section{Listed(&m.Value, at)}, nil
+	}
+	return nil, nil
+}
+
+// NotServers is the fault of a value that should hold servers.
+func NotServers(n *jsonc.Node, at jsonc.Path) *Fault {
+	return &Fault{Offset: n.Offset, At: at,
+		Text: "must be an object with one member per server, such as {\"files\": {\"command\": \"npx\"}}, not " + n.Kind.String()}
+}
 
 // Named returns the section of an object that has one member for each server.
 func Named(n *jsonc.Node, at jsonc.Path) Section {
@@ -69,16 +97,33 @@ func Variable(n *jsonc.Node, at jsonc.Path) (*jsonc.Node, *Fault) {
 	if n.Kind != jsonc.String {
 		return nil, &Fault{Offset: n.Offset, At: at, Text: "must be the name of a variable, not " + n.Kind.String()}
 	}
-	const longest = 256
-	for i := range len(n.Text) {
-		switch c := n.Text[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', '0' <= c && c <= '9' && i > 0:
-		default:
-			return nil, &Fault{Offset: n.Offset, At: at, Text: "is not the name of a variable: use letters, digits and _"}
-		}
-	}
-	if n.Text == "" || len(n.Text) > longest {
-		return nil, &Fault{Offset: n.Offset, At: at, Text: "is not the name of a variable: it is empty or too long"}
+	if n.Text == "" || len(n.Text) > MaxVariable || NameLength(n.Text) < len(n.Text) {
+		return nil, &Fault{Offset: n.Offset, At: at, Text: "is not the name of a variable: use letters, digits and _"}
 	}
 	return Text(n, "${"+n.Text+"}"), nil
+}
+
+// Variables returns a variable of the process for each name in f, which is a list of them,
+// or of objects with a name. What is wrong with f is appended to the faults.
+func (f *Field) Variables(faults []Fault) ([]Field, []Fault) {
+	if f.Value.Kind != jsonc.Array && f.Value.Kind != jsonc.Null {
+		return nil, append(faults, Fault{Offset: f.Value.Offset, At: f.At, Text: "must be a list of names of variables, not " + f.Value.Kind.String()})
+	}
+	var list []Field
+	for i := range f.Value.Elems {
+		n, at := &f.Value.Elems[i], f.At.Index(i)
+		if source := n.MemberText("source"); source != "" && source != "local" {
+			continue // of another machine, as Codex has them
+		}
+		if m := n.Member("name"); m != nil {
+			n, at = &m.Value, at.Key("name")
+		}
+		v, fault := Variable(n, at)
+		if fault != nil {
+			faults = append(faults, *fault)
+			continue
+		}
+		list = append(list, Field{Key: "env", Written: f.Written, Name: n.Text, At: at, Offset: n.Offset, Value: v})
+	}
+	return list, faults
 }

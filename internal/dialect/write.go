@@ -79,3 +79,12 @@ const (
 	CurlyRefs                      // {env:VAR} and {file:path}, and no others
 	SecretRefs                     // ${{ secrets.VAR }}
 )
+
+// SameKeys returns keys that a program calls as we do.
+func SameKeys(keys ...string) map[string]string {
+	same := make(map[string]string, len(keys))
+	for _, key := range keys {
+		same[key] = key
+	}
+	return same
+}

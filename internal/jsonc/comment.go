@@ -30,7 +30,7 @@ func (d *Document) items(n *Node) []item {
 		it.lead = d.lead(after, it.start)
 		after = it.end
 		it.comma = -1
-		if _, next := d.trivia(it.end); d.data[next] == ',' {
+		if _, next := d.trivia(it.end); d.Data[next] == ',' {
 			it.comma = next
 			after = next + 1
 		}
@@ -41,15 +41,15 @@ func (d *Document) items(n *Node) []item {
 
 // trivia returns the comments between from and the next token, and where that is.
 func (d *Document) trivia(from int) (comments []span, next int) {
-	p := &parser{data: d.data, pos: from}
-	for p.pos < len(d.data) {
-		switch d.data[p.pos] {
+	p := &parser{data: d.Data, pos: from}
+	for p.pos < len(d.Data) {
+		switch d.Data[p.pos] {
 		case ' ', '\t', '\n', '\r':
 			p.pos++
 		case '/':
 			start := p.pos
 			_ = p.comment()                                    // which the parser has accepted before
-			text := bytes.TrimRight(d.data[start:p.pos], "\r") // of a line break
+			text := bytes.TrimRight(d.Data[start:p.pos], "\r") // of a line break
 			comments = append(comments, span{start, start + len(text)})
 		default:
 			return comments, p.pos
@@ -65,12 +65,12 @@ func (d *Document) tail(from int) int {
 	comments, next := d.trivia(from)
 	end := from
 	for _, c := range comments {
-		if bytes.IndexByte(d.data[end:c.start], '\n') >= 0 {
+		if bytes.IndexByte(d.Data[end:c.start], '\n') >= 0 {
 			return end
 		}
 		end = c.end
 	}
-	if c := d.data[next]; c != '}' && c != ']' && bytes.IndexByte(d.data[end:next], '\n') < 0 {
+	if c := d.Data[next]; c != '}' && c != ']' && bytes.IndexByte(d.Data[end:next], '\n') < 0 {
 		return from
 	}
 	return end
@@ -85,8 +85,8 @@ func (d *Document) lead(after, start int) int {
 	lead := start
 	for i := len(comments) - 1; i >= 0; i-- {
 		c := comments[i]
-		lines := bytes.Count(d.data[c.end:lead], []byte{'\n'})
-		if c.start < bound || lines > 1 || lines == 1 && switchedOff(d.data[c.start:c.end]) {
+		lines := bytes.Count(d.Data[c.end:lead], []byte{'\n'})
+		if c.start < bound || lines > 1 || lines == 1 && switchedOff(d.Data[c.start:c.end]) {
 			break
 		}
 		lead = c.start

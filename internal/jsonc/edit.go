@@ -37,7 +37,7 @@ func (e *EditError) Error() string {
 func Set(data, value []byte, path ...string) ([]byte, error) {
 	want, err := Parse(value)
 	if err != nil {
-		return nil, &EditError{pathOf(path), "the new value is not JSON: " + err.Error()}
+		return nil, &EditError{PathOf(path), "the new value is not JSON: " + err.Error()}
 	}
 	d, err := Parse(data)
 	if err != nil {
@@ -50,12 +50,12 @@ func Set(data, value []byte, path ...string) ([]byte, error) {
 	goal := &want.Root
 	switch {
 	case len(rest) > 0 && n.Kind == Array: // only "-" is not there yet
-		goal = &Node{Kind: Array, Elems: append(slices.Clone(n.Elems), *wrap(goal, rest[1:]))}
+		goal = &Node{Kind: Array, Elems: append(slices.Clone(n.Elems), *goal.Wrap(rest[1:]))}
 	case len(rest) > 0 && n.Kind == Object:
-		goal = wrap(goal, rest)
+		goal = goal.Wrap(rest)
 		goal = &Node{Kind: Object, Members: append(slices.Clone(n.Members), goal.Members...)}
 	case len(rest) > 0:
-		goal = wrap(goal, rest)
+		goal = goal.Wrap(rest)
 	}
 	return d.become(goal, at)
 }
@@ -85,7 +85,7 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 		less = slices.DeleteFunc(less, func(m Member) bool { return m.Key == last })
 		return d.become(&Node{Kind: Object, Members: less}, at)
 	case Array:
-		i, err := elementIndex(n, last, pathOf(at))
+		i, err := elementIndex(n, last, PathOf(at))
 		if err != nil || i >= len(n.Elems) {
 			return data, err
 		}
@@ -93,13 +93,6 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 	default:
 		return data, nil
 	}
-}
-
-func pathOf(keys []string) (p Path) {
-	for _, key := range keys {
-		p = p.Key(key)
-	}
-	return p
 }
 
 // reach follows path as far as it leads: at is where n stands, and rest what is
@@ -115,7 +108,7 @@ func (d *Document) reach(path []string) (n *Node, at, rest []string, err error) 
 			}
 			n = &m.Value
 		case Array:
-			index, err := elementIndex(n, key, pathOf(path[:i]))
+			index, err := elementIndex(n, key, PathOf(path[:i]))
 			if err != nil {
 				return nil, nil, nil, err
 			}
@@ -126,7 +119,7 @@ func (d *Document) reach(path []string) (n *Node, at, rest []string, err error) 
 		case Null:
 			return n, path[:i], path[i:], nil
 		default:
-			return nil, nil, nil, &EditError{pathOf(path[:i]), fmt.Sprintf("is %s, which has no members", n.Kind)}
+			return nil, nil, nil, &EditError{PathOf(path[:i]), fmt.Sprintf("is %s, which has no members", n.Kind)}
 		}
 	}
 	return n, path, nil, nil
@@ -145,14 +138,6 @@ func elementIndex(n *Node, key string, at Path) (int, error) {
 	return i, nil
 }
 
-// wrap returns an object that has value at path, or value if path is empty.
-func wrap(value *Node, path []string) *Node {
-	for _, key := range slices.Backward(path) {
-		value = &Node{Kind: Object, Members: []Member{{Key: key, Value: *value}}}
-	}
-	return value
-}
-
 // become returns the text in which the value at path is like want. New members are put in
 // first, so that they find neighbours to look like.
 func (d *Document) become(want *Node, path []string) ([]byte, error) {
@@ -163,10 +148,10 @@ func (d *Document) become(want *Node, path []string) ([]byte, error) {
 			return nil, err
 		}
 		if d, err = Parse(d.splices(changes(d, n, want, l))); err != nil { // too large, or too deep
-			return nil, &EditError{pathOf(path), "the document would not be readable any more: " + err.Error()}
+			return nil, &EditError{PathOf(path), "the document would not be readable any more: " + err.Error()}
 		}
 	}
-	return d.data, nil
+	return d.Data, nil
 }
 
 // growth returns what must be inserted so that have gets what want has.
@@ -188,15 +173,12 @@ func (d *Document) growth(have, want *Node, l *look) (list []splice) {
 		}
 		return append(list, d.insertion(have, len(have.Members)-1, fresh, l)...)
 	case Array:
-		a := align(have, want)
-		for i := range a.pairs {
-			list = append(list, d.growth(&have.Elems[a.first+i], &want.Elems[a.first+i], l)...)
-		}
+		first, last := Common(have, want)
 		var fresh []Member
-		for i := range a.more {
-			fresh = append(fresh, Member{Value: want.Elems[a.first+a.pairs+i]})
+		for i := range want.Elems[first : len(want.Elems)-last] {
+			fresh = append(fresh, Member{Value: want.Elems[first+i]})
 		}
-		return append(list, d.insertion(have, a.first+a.pairs-1, fresh, l)...)
+		return d.insertion(have, first-1, fresh, l)
 	}
 	return nil
 }
@@ -221,34 +203,24 @@ func (d *Document) shrinkage(have, want *Node, l *look) (list []splice) {
 		}
 		return append(list, d.removals(have, func(i int) bool { return wanted[have.Members[i].Key] == nil })...)
 	case Array:
-		a := align(have, want)
-		for i := range a.pairs {
-			list = append(list, d.shrinkage(&have.Elems[a.first+i], &want.Elems[a.first+i], l)...)
-		}
-		from := a.first + a.pairs
-		return append(list, d.removals(have, func(i int) bool { return i >= from && i < from+a.fewer })...)
+		first, last := Common(have, want)
+		return d.removals(have, func(i int) bool { return i >= first && i < len(have.Elems)-last })
 	default:
 		return []splice{d.replacement(have, want, l)}
 	}
 }
 
-// An alignment says which elements of two arrays stand for each other: first that
-// are the same, then pairs that may differ, then some that only one array has, and
-// the rest are the same again.
-type alignment struct{ first, pairs, more, fewer int }
-
-func align(have, want *Node) (a alignment) {
-	h, w := have.Elems, want.Elems
-	for len(h) > 0 && len(w) > 0 && same(&h[0], &w[0]) {
-		a.first++
-		h, w = h[1:], w[1:]
+// Common returns how many elements two arrays have in common at the start, and how many
+// of the others at the end.
+func Common(a, b *Node) (first, last int) {
+	n := min(len(a.Elems), len(b.Elems))
+	for first < n && same(&a.Elems[first], &b.Elems[first]) {
+		first++
 	}
-	for len(h) > 0 && len(w) > 0 && same(&h[len(h)-1], &w[len(w)-1]) {
-		h, w = h[:len(h)-1], w[:len(w)-1]
+	for last < n-first && same(&a.Elems[len(a.Elems)-1-last], &b.Elems[len(b.Elems)-1-last]) {
+		last++
 	}
-	a.pairs = min(len(h), len(w))
-	a.more, a.fewer = len(w)-a.pairs, len(h)-a.pairs
-	return a
+	return first, last
 }
 
 // same reports whether two values mean the same.
@@ -312,8 +284,8 @@ func Rename(data []byte, key string, path ...string) ([]byte, error) {
 	case m == nil || key == last:
 		return data, nil
 	case n.Member(key) != nil:
-		return nil, &EditError{pathOf(at).Key(key), "is there already"}
+		return nil, &EditError{PathOf(at).Key(key), "is there already"}
 	}
 	text := visibleText(nil, key)
-	return d.splices([]splice{{m.Offset, stringEnd(d.data, m.Offset), text}}), nil
+	return d.splices([]splice{{m.Offset, stringEnd(d.Data, m.Offset), text}}), nil
 }

@@ -18,7 +18,7 @@ func ExampleParse() {
 	}
 	size := doc.Root.Member("size")
 	fmt.Println(size.Value.Kind, size.Value.Text, doc.Position(size.Offset))
-	fmt.Printf("%s\n", doc.JSON(&doc.Root))
+	fmt.Printf("%s\n", doc.Root.JSON())
 	// Output:
 	// a number 1.50 {4 2}
 	// {"name":"belt","size":1.50}
@@ -42,7 +42,9 @@ func ExampleSet() {
 	// {
 	//   "servers": {
 	//     "files": {"command": "npx"}, // ours
-	//     "tracker": {"url": "https://example.com/mcp"},
+	//     "tracker": {
+	//       "url": "https://example.com/mcp"
+	//     },
 	//   },
 	// }
 	// <nil>

@@ -2,6 +2,7 @@ package jsonc
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
@@ -17,72 +18,39 @@ type look struct {
 	comma   string // between two items on one line
 	pad     string // inside of the braces of an object on one line
 	oneLine bool   // the whole document is on one line
-	tall    bool   // arrays are written one element per line
 }
 
-// look returns the look of d.
+// look returns the look of d, which its first item shows.
 func (d *Document) look() *look {
 	l := &look{newline: "\n", unit: "  ", colon: ": ", comma: ", "}
-	if i := bytes.IndexByte(d.data, '\n'); i > 0 && d.data[i-1] == '\r' {
+	if i := bytes.IndexByte(d.Data, '\n'); i > 0 && d.Data[i-1] == '\r' {
 		l.newline = "\r\n"
 	}
-	root := d.data[d.Root.Offset:d.Root.End]
-	l.oneLine = len(d.Root.Members)+len(d.Root.Elems) > 0 && bytes.IndexByte(root, '\n') < 0
-	s := &survey{look: l, left: 10_000}
-	s.walk(d, &d.Root)
-	l.tall = s.tall > s.flat
+	items := d.items(&d.Root)
+	if len(items) == 0 {
+		return l
+	}
+	l.oneLine = bytes.IndexByte(d.Data[d.Root.Offset:d.Root.End], '\n') < 0
+	// between is the text of a gap, if there are blanks only beside the mark in it.
+	between := func(from, to int, mark, otherwise string) string {
+		if gap := string(d.Data[from:to]); strings.Trim(gap, " \t") == mark {
+			return gap
+		}
+		return otherwise
+	}
+	switch indent := indentAt(d.Data, items[0].start); {
+	case l.oneLine:
+		l.pad = between(d.Root.Offset+1, items[0].start, "", "")
+		if len(items) > 1 {
+			l.comma = between(items[0].end, items[1].start, ",", l.comma)
+		}
+	case ownLine(d.Data, items[0].start) && len(indent) > 0:
+		l.unit = string(indent)
+	}
+	if d.Root.Kind == Object {
+		l.colon = between(stringEnd(d.Data, items[0].start), d.Root.Members[0].Value.Offset, ":", l.colon)
+	}
 	return l
-}
-
-// A survey finds the first example of each thing.
-type survey struct {
-	*look
-	unitSeen, colonSeen, commaSeen, padSeen bool
-	tall, flat                              int // arrays of several scalars
-	left                                    int // values that are still looked at
-}
-
-func (s *survey) walk(d *Document, n *Node) {
-	if s.left--; s.left < 0 || len(n.Members)+len(n.Elems) == 0 {
-		return
-	}
-	items := d.items(n)
-	if start := items[0].start; !s.unitSeen && ownLine(d.data, start) {
-		outer, inner := indentAt(d.data, n.Offset), indentAt(d.data, start)
-		if len(inner) > len(outer) && bytes.HasPrefix(inner, outer) {
-			s.unit, s.unitSeen = string(inner[len(outer):]), true
-		}
-	}
-	if len(items) > 1 && !s.commaSeen && items[0].comma >= 0 {
-		if gap := d.data[items[0].comma+1 : items[1].start]; len(leadingBlanks(gap)) == len(gap) {
-			s.comma, s.commaSeen = ","+string(gap), true
-		}
-	}
-	if n.Kind == Object && !s.padSeen {
-		if gap := d.data[n.Offset+1 : items[0].start]; len(leadingBlanks(gap)) == len(gap) {
-			s.pad, s.padSeen = string(gap), true
-		}
-	}
-	if len(n.Elems) > 1 && scalars(n) {
-		if ownLine(d.data, n.Elems[1].Offset) {
-			s.tall++
-		} else {
-			s.flat++
-		}
-	}
-	for i := range n.Members {
-		m := &n.Members[i]
-		if !s.colonSeen {
-			gap := d.data[stringEnd(d.data, m.Offset):m.Value.Offset]
-			if len(bytes.Trim(gap, " \t")) == 1 {
-				s.colon, s.colonSeen = string(gap), true
-			}
-		}
-		s.walk(d, &m.Value)
-	}
-	for i := range n.Elems {
-		s.walk(d, &n.Elems[i])
-	}
 }
 
 func scalars(n *Node) bool {
@@ -107,8 +75,8 @@ func indentAt(data []byte, offset int) []byte {
 
 // replacement returns the change that writes want in the place of have.
 func (d *Document) replacement(have, want *Node, l *look) splice {
-	indent := string(indentAt(d.data, have.Offset))
-	before := bytes.TrimRight(d.data[:have.Offset], " \t")
+	indent := string(indentAt(d.Data, have.Offset))
+	before := bytes.TrimRight(d.Data[:have.Offset], " \t")
 	flat := l.oneLine || len(before) > 0 && (before[len(before)-1] == '[' || before[len(before)-1] == ',')
 	return splice{have.Offset, have.End, l.value(nil, want, indent, flat)}
 }
@@ -124,11 +92,11 @@ func (d *Document) insertion(n *Node, after int, fresh []Member, l *look) []spli
 		return []splice{d.firstItems(n, fresh, l)}
 	}
 	model := &items[max(after, 0)]
-	indent := string(indentAt(d.data, model.lead))
-	flat := !ownLine(d.data, model.lead)
+	indent := string(indentAt(d.Data, model.lead))
+	flat := !ownLine(d.Data, model.lead)
 	texts := make([][]byte, len(fresh))
 	for i := range fresh {
-		texts[i] = l.item(nil, n.Kind, &fresh[i], indent, flat || l.siblingsFlat(d, n, &fresh[i].Value, indent))
+		texts[i] = l.item(nil, n.Kind, &fresh[i], indent, flat)
 	}
 	between := l.newline + indent
 	if flat {
@@ -162,11 +130,11 @@ func (d *Document) insertion(n *Node, after int, fresh []Member, l *look) []spli
 
 // firstItems returns the change that fills n, which is empty but for comments.
 func (d *Document) firstItems(n *Node, fresh []Member, l *look) splice {
-	outer := string(indentAt(d.data, n.Offset))
+	outer := string(indentAt(d.Data, n.Offset))
 	inner := outer + l.unit
 	comments, _ := d.trivia(n.Offset + 1)
 	var b []byte
-	flat := n.Kind == Array && !l.tall && len(fresh) == 1 && fresh[0].Value.Kind < Array && n.End == n.Offset+len("[]")
+	flat := n.Kind == Array && len(fresh) == 1 && fresh[0].Value.Kind < Array && n.End == n.Offset+len("[]")
 	if (l.oneLine || flat) && len(comments) == 0 {
 		return splice{n.Offset, n.End, l.list(nil, n.Kind, fresh, outer, true)}
 	}
@@ -186,33 +154,6 @@ func (d *Document) firstItems(n *Node, fresh []Member, l *look) splice {
 	}
 	b = append(append(b, l.newline...), outer...)
 	return splice{from, n.End - 1, b}
-}
-
-// siblingsFlat reports whether an object or array is to be written on one line,
-// because all others in n are, and it fits.
-func (l *look) siblingsFlat(d *Document, n *Node, value *Node, indent string) bool {
-	if value.Kind < Array {
-		return true
-	}
-	found := false
-	check := func(other *Node) bool {
-		if other.Kind != value.Kind || len(other.Members)+len(other.Elems) == 0 {
-			return true
-		}
-		found = true
-		return bytes.IndexByte(d.data[other.Offset:other.End], '\n') < 0
-	}
-	for i := range n.Members {
-		if !check(&n.Members[i].Value) {
-			return false
-		}
-	}
-	for i := range n.Elems {
-		if !check(&n.Elems[i]) {
-			return false
-		}
-	}
-	return found && len(indent)+len(l.value(nil, value, "", true)) <= maxColumns
 }
 
 // item appends a member of an object, or an element of an array.
@@ -240,7 +181,7 @@ func (l *look) value(dst []byte, n *Node, indent string, flat bool) []byte {
 	for i := range n.Elems {
 		elems[i].Value = n.Elems[i]
 	}
-	if !flat && !l.tall && scalars(n) {
+	if !flat && scalars(n) {
 		flat = len(indent)+len(l.value(nil, n, "", true)) <= maxColumns
 	}
 	return l.list(dst, n.Kind, elems, indent, flat)

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
 // A Kind is the JSON type of a [Node].
@@ -69,30 +72,44 @@ func (n *Node) Member(key string) *Member {
 	return nil
 }
 
-// A Document is a parsed file. It is safe for concurrent use.
-type Document struct {
-	Root Node
-
-	data  []byte
-	lines []int32 // offset of the first byte of each line
-	made  bool    // by New: the source is not JSON
-}
-
-// Source returns the bytes of n as they stand in the file, comments included.
-// The caller must not change them.
-func (d *Document) Source(n *Node) []byte { return d.data[n.Offset:n.End:n.End] }
-
-// JSON returns n as plain JSON: no comments, no trailing commas, no white
-// space; strings and numbers byte for byte as in the source. The result shares
-// nothing with the document.
-func (d *Document) JSON(n *Node) json.RawMessage {
-	if d.made {
-		return appendMade(nil, n)
+// MemberText returns the Text of the member of n with the given key, "" if there is none.
+func (n *Node) MemberText(key string) string {
+	if m := n.Member(key); m != nil {
+		return m.Value.Text
 	}
-	return d.appendJSON(make([]byte, 0, n.End-n.Offset), n)
+	return ""
 }
 
-func (d *Document) appendJSON(dst []byte, n *Node) []byte {
+// At returns the node at a path of keys of objects and decimal indexes of arrays, nil if
+// there is none.
+func (n *Node) At(path []string) *Node {
+	for _, key := range path {
+		i, err := strconv.Atoi(key)
+		switch m := n.Member(key); {
+		case m != nil:
+			n = &m.Value
+		case err == nil && i >= 0 && i < len(n.Elems):
+			n = &n.Elems[i]
+		default:
+			return nil
+		}
+	}
+	return n
+}
+
+// Wrap returns an object that has n at a path, or n if that is empty.
+func (n *Node) Wrap(path []string) *Node {
+	for _, key := range slices.Backward(path) {
+		n = &Node{Kind: Object, Members: []Member{{Key: key, Value: *n}}}
+	}
+	return n
+}
+
+// JSON returns n as plain JSON: no comments, no trailing commas, no white space; numbers
+// as they are written.
+func (n *Node) JSON() json.RawMessage { return n.appendJSON(nil) }
+
+func (n *Node) appendJSON(dst []byte) []byte {
 	switch n.Kind {
 	case Array:
 		dst = append(dst, '[')
@@ -100,24 +117,47 @@ func (d *Document) appendJSON(dst []byte, n *Node) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = d.appendJSON(dst, &n.Elems[i])
+			dst = n.Elems[i].appendJSON(dst)
 		}
 		return append(dst, ']')
 	case Object:
 		dst = append(dst, '{')
 		for i := range n.Members {
-			m := &n.Members[i]
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(dst, d.data[m.Offset:stringEnd(d.data, m.Offset)]...)
-			dst = append(dst, ':')
-			dst = d.appendJSON(dst, &m.Value)
+			dst = append(canonjson.AppendString(dst, n.Members[i].Key), ':')
+			dst = n.Members[i].Value.appendJSON(dst)
 		}
 		return append(dst, '}')
+	case String:
+		return canonjson.AppendString(dst, n.Text)
+	case Null:
+		return append(dst, "null"...)
 	default:
-		return append(dst, d.data[n.Offset:n.End]...)
+		return append(dst, n.Text...)
 	}
+}
+
+// A Document is a parsed file. It is safe for concurrent use.
+type Document struct {
+	Root Node
+	Data []byte // the source; not to be changed
+
+	lines []int32 // offset of the first byte of each line
+}
+
+// New returns the document of a tree that another parser has made from data, which
+// is no longer than [MaxSize]. Offsets are those in data; the Text of a Number must
+// be a JSON number. The document keeps both: the caller must not change them.
+func New(data []byte, root Node) *Document {
+	starts := append(make([]int32, 0, bytes.Count(data, []byte{'\n'})+1), 0)
+	for i, c := range data {
+		if c == '\n' {
+			starts = append(starts, int32(i+1))
+		}
+	}
+	return &Document{Root: root, Data: data, lines: starts}
 }
 
 // stringEnd returns the offset after the string that starts at start, which
@@ -142,23 +182,22 @@ type Position struct {
 // Position returns the line and column of a byte offset. An offset outside the
 // file gives the nearest place inside.
 func (d *Document) Position(offset int) Position {
-	offset = min(max(offset, 0), len(d.data))
+	offset = min(max(offset, 0), len(d.Data))
 	line, found := slices.BinarySearch(d.lines, int32(offset))
 	if !found {
 		line--
 	}
-	return Position{line + 1, offset - max(int(d.lines[line]), markEnd(d.data, offset)) + 1}
+	return Position{line + 1, offset - max(int(d.lines[line]), markEnd(d.Data, offset)) + 1}
 }
 
-// lineStarts indexes the lines of data, which is no longer than MaxSize.
-func lineStarts(data []byte) []int32 {
-	starts := append(make([]int32, 0, bytes.Count(data, []byte{'\n'})+1), 0)
-	for i, c := range data {
-		if c == '\n' {
-			starts = append(starts, int32(i+1))
-		}
+// Offset returns the byte offset of a line and a column, which count from 1; the nearest in
+// the file if there is no such place.
+func (d *Document) Offset(line, column int) int {
+	start := int(d.lines[min(max(line, 1), len(d.lines))-1])
+	if start == 0 {
+		start = markEnd(d.Data, len(d.Data))
 	}
-	return starts
+	return min(start+max(column, 1)-1, len(d.Data))
 }
 
 // markEnd returns the offset after the byte order mark if offset is behind
@@ -168,14 +207,6 @@ func markEnd(data []byte, offset int) int {
 		return len(bom())
 	}
 	return 0
-}
-
-// position is Document.Position without the index, for the one error of a parse.
-func position(data []byte, offset int) Position {
-	offset = min(max(offset, 0), len(data))
-	before := data[:offset]
-	start := max(bytes.LastIndexByte(before, '\n')+1, markEnd(data, offset))
-	return Position{bytes.Count(before, []byte{'\n'}) + 1, offset - start + 1}
 }
 
 func bom() []byte { return []byte("\xef\xbb\xbf") }

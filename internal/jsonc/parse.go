@@ -28,42 +28,41 @@ func (e *SyntaxError) Error() string {
 	return where + e.Message
 }
 
+// CheckText returns a [*SyntaxError] for what no config file of any syntax can be: one that
+// is larger than [MaxSize], or not UTF-8.
+func CheckText(data []byte) error {
+	fail := func(offset int, text string) error {
+		return &SyntaxError{New(data[:min(len(data), MaxSize)], Node{}).Position(offset), "", text}
+	}
+	switch {
+	case len(data) > MaxSize:
+		return fail(0, fmt.Sprintf("the file has %d bytes, more than the limit of %d", len(data), MaxSize))
+	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return fail(0, "the file is UTF-16: save it as UTF-8")
+	}
+	for i := 0; !utf8.Valid(data[i:]); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return fail(i, "invalid UTF-8: save the file as UTF-8")
+		}
+		i += size
+	}
+	return nil
+}
+
 // Parse reads one JSON value with comments and trailing commas. The error, if
 // any, is a [*SyntaxError]. The document keeps data: the caller must not change
 // it afterwards.
 func Parse(data []byte) (*Document, error) {
-	p := &parser{data: data}
-	if len(data) > MaxSize {
-		return nil, p.fail(0, "the file has %d bytes, more than the limit of %d", len(data), MaxSize)
-	}
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return nil, p.fail(0, "the file is UTF-16: save it as UTF-8")
-	}
-	if i := invalidUTF8(data); i >= 0 {
-		return nil, p.fail(i, "invalid UTF-8: save the file as UTF-8")
-	}
-	if bytes.HasPrefix(data, bom()) {
-		p.pos = len(bom())
-	}
-	d := &Document{data: data}
-	if err := p.document(&d.Root); err != nil {
+	if err := CheckText(data); err != nil {
 		return nil, err
 	}
-	d.lines = lineStarts(data)
-	return d, nil
-}
-
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
+	p := &parser{data: data, pos: markEnd(data, len(data))}
+	var root Node
+	if err := p.document(&root); err != nil {
+		return nil, err
 	}
-	for i := 0; ; {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
+	return New(data, root), nil
 }
 
 type parser struct {
@@ -88,7 +87,7 @@ func (p *parser) fail(offset int, format string, args ...any) error {
 			path = path.Key(s.key)
 		}
 	}
-	return &SyntaxError{position(p.data, offset), path, fmt.Sprintf(format, args...)}
+	return &SyntaxError{New(p.data, Node{}).Position(offset), path, fmt.Sprintf(format, args...)}
 }
 
 // found describes what stands at the parser's position.
@@ -198,7 +197,7 @@ func (p *parser) object(n *Node) error {
 	}
 	open := p.pos
 	p.pos++
-	var seen map[string]int // key to offset, once there are enough keys
+	seen := make(map[string]int) // key to offset
 	for {
 		if err := p.space(); err != nil {
 			return err
@@ -220,10 +219,10 @@ func (p *parser) object(n *Node) error {
 			return err
 		}
 		p.path = append(p.path, step{m.Key, -1})
-		var first int
-		if first, seen = duplicate(n.Members, seen); first >= 0 {
-			return p.fail(m.Offset, "duplicate key, first on line %d: remove one", position(p.data, first).Line)
+		if first, twice := seen[m.Key]; twice {
+			return p.fail(m.Offset, "duplicate key, first on line %d: remove one", New(p.data, Node{}).Position(first).Line)
 		}
+		seen[m.Key] = m.Offset
 		if err := p.space(); err != nil {
 			return err
 		}
@@ -242,33 +241,6 @@ func (p *parser) object(n *Node) error {
 			return err
 		}
 	}
-}
-
-// duplicate returns the offset of an earlier member with the key of the last
-// one, or -1. It compares one by one while members are few.
-func duplicate(members []Member, seen map[string]int) (int, map[string]int) {
-	const few = 16
-	last := &members[len(members)-1]
-	before := members[:len(members)-1]
-	if len(before) < few {
-		for i := range before {
-			if before[i].Key == last.Key {
-				return before[i].Offset, seen
-			}
-		}
-		return -1, seen
-	}
-	if seen == nil {
-		seen = make(map[string]int, 2*few)
-		for i := range before {
-			seen[before[i].Key] = before[i].Offset
-		}
-	}
-	if first, ok := seen[last.Key]; ok {
-		return first, seen
-	}
-	seen[last.Key] = last.Offset
-	return -1, seen
 }
 
 func (p *parser) array(n *Node) error {

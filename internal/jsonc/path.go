@@ -9,6 +9,14 @@ import (
 // The empty path is the document's root.
 type Path string
 
+// PathOf returns the path of nested keys.
+func PathOf(keys []string) (p Path) {
+	for _, key := range keys {
+		p = p.Key(key)
+	}
+	return p
+}
+
 // Key returns the path of p's member key. A key that is not a plain word is
 // quoted; a very long one is cut.
 func (p Path) Key(key string) Path {

@@ -16,19 +16,19 @@ type splice struct {
 // other. Removals may overlap.
 func (d *Document) splices(list []splice) []byte {
 	if len(list) == 0 {
-		return d.data
+		return d.Data
 	}
 	slices.SortStableFunc(list, func(a, b splice) int { return cmp.Compare(a.from, b.from) })
 	var out []byte
 	at := 0
 	for _, s := range list {
 		if s.from > at {
-			out = append(out, d.data[at:s.from]...)
+			out = append(out, d.Data[at:s.from]...)
 		}
 		out = append(out, s.text...)
 		at = max(at, s.to)
 	}
-	return append(out, d.data[at:]...)
+	return append(out, d.Data[at:]...)
 }
 
 // removals returns what takes the items of n away for which gone is true, with
@@ -46,7 +46,7 @@ func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
 			continue
 		}
 		from := i
-		for i+1 < len(items) && gone(i+1) && blank(d.data[items[i].tail:items[i+1].lead]) {
+		for i+1 < len(items) && gone(i+1) && blank(d.Data[items[i].tail:items[i+1].lead]) {
 			i++
 		}
 		before := -1 // the end of the item before it, if no comment is behind that
@@ -62,7 +62,7 @@ func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
 		comma := items[kept].comma
 		list = append(list, splice{from: comma, to: comma + 1})
 	}
-	if kept < 0 && len(list) == 1 && blank(d.data[n.Offset+1:list[0].from]) && blank(d.data[list[0].to:n.End-1]) {
+	if kept < 0 && len(list) == 1 && blank(d.Data[n.Offset+1:list[0].from]) && blank(d.Data[list[0].to:n.End-1]) {
 		return []splice{{from: n.Offset + 1, to: n.End - 1}}
 	}
 	return list
@@ -72,23 +72,23 @@ func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
 // of n, and the white space that only they needed. The text before them ends at before, or
 // that is -1.
 func (d *Document) removal(n *Node, from, to, before int) splice {
-	line := lineStart(d.data, from)
-	first := line > n.Offset && blank(d.data[line:from])
-	end := to + len(leadingBlanks(d.data[to:]))
-	switch rest := d.data[end:]; {
+	line := lineStart(d.Data, from)
+	first := line > n.Offset && blank(d.Data[line:from])
+	end := to + len(leadingBlanks(d.Data[to:]))
+	switch rest := d.Data[end:]; {
 	case bytes.HasPrefix(rest, []byte("\r\n")) || bytes.HasPrefix(rest, []byte("\n")):
 		if !first {
-			return splice{from: from - len(trailingBlanks(d.data[:from])), to: to}
+			return splice{from: from - len(trailingBlanks(d.Data[:from])), to: to}
 		}
 		next := end + bytes.IndexByte(rest, '\n') + 1
-		if before := blankLineBefore(d.data, line); before > n.Offset && airy(d.data[next:]) {
+		if before := blankLineBefore(d.Data, line); before > n.Offset && airy(d.Data[next:]) {
 			line = before // one empty line is enough
 		}
 		return splice{from: line, to: next}
-	case end == n.End-1 && first && before >= 0 && blank(d.data[before:from]): // the closing bracket
+	case end == n.End-1 && first && before >= 0 && blank(d.Data[before:from]): // the closing bracket
 		return splice{from: before, to: to}
 	case end == n.End-1 && !first:
-		return splice{from: from - len(trailingBlanks(d.data[:from])), to: to}
+		return splice{from: from - len(trailingBlanks(d.Data[:from])), to: to}
 	default:
 		return splice{from: from, to: end}
 	}

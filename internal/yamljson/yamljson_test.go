@@ -31,7 +31,7 @@ func TestValues(t *testing.T) {
 		{`[&two {b: 3}, {<<: {<<: *two, c: 0}}]`, `[{"b":3},{"c":0,"b":3}]`},
 	} {
 		doc := assert.Value(Parse([]byte("v: " + c.yaml)))(t)
-		assert.Equal(t, string(doc.JSON(&doc.Root)), `{"v":`+c.want+`}`, "%s", c.yaml)
+		assert.Equal(t, string(doc.Root.JSON()), `{"v":`+c.want+`}`, "%s", c.yaml)
 	}
 	for _, text := range []string{`!!int "{}"`, `!!float "true"`, `!!bool "x"`} {
 		if doc, err := Parse([]byte(text)); err == nil {
@@ -44,7 +44,7 @@ func TestPlaces(t *testing.T) {
 	doc := assert.Value(Parse([]byte("\xef\xbb\xbfa: 1\nb:\n  - c: text\n")))(t)
 	c := doc.Root.Member("b").Value.Elems[0].Member("c")
 	assert.Equal(t, doc.Position(c.Offset), jsonc.Position{Line: 3, Column: 5}, "the key")
-	assert.Equal(t, string(doc.Source(&c.Value)), "text", "the value")
+	assert.Equal(t, string(doc.Data[c.Value.Offset:c.Value.End]), "text", "the value")
 	assert.Equal(t, doc.Position(doc.Root.Offset), jsonc.Position{Line: 1, Column: 1}, "the root")
 }
 

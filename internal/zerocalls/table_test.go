@@ -253,7 +253,6 @@ var types = []any{
 	(*edit.FileStore)(nil),
 	(*edit.Import)(nil),
 	(*edit.Remark)(nil),
-	(*config.Document)(nil),
 	(*config.Error)(nil),
 	(*config.Input)(nil),
 	(*config.InputError)(nil),

@@ -138,7 +138,7 @@ func (p *parser) raw(at place, key string) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	return p.doc.JSON(m.node)
+	return m.node.JSON()
 }
 
 // one fails unless at most one of the keys is there, or exactly one if it must.
@@ -243,7 +243,7 @@ func (p *parser) refusal(at place) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	raw := p.doc.JSON(m.node)
+	raw := m.node.JSON()
 	var refused mcp.JSONRPCError
 	if err := json.Unmarshal(raw, &refused); m.node.Kind != jsonc.Object || err != nil {
 		p.fail(m, "must be a JSON-RPC error with code and message")

@@ -47,7 +47,7 @@ func Parse(data []byte) ([]*API, error) {
 	names := map[string]bool{}
 	for i := range list.Value.Elems {
 		n := &list.Value.Elems[i]
-		if apis[i], err = parseAPI(doc.JSON(n)); err == nil && names[apis[i].Name] {
+		if apis[i], err = parseAPI(n.JSON()); err == nil && names[apis[i].Name] {
 			err = &APIError{apis[i].Name, []Problem{{Field: "name", Text: "is that of another API, too"}}}
 		}
 		if err != nil {

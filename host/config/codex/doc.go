@@ -6,7 +6,7 @@
 // Give [Format] to package config, in config.Options.Formats; files that end in .toml
 // are then read:
 //
-//	config.Load(ctx, "config.toml", &config.Options{Formats: []config.Format{codex.Format()}})
+//	config.Load(ctx, "config.toml", &config.Options{Formats: []*config.Format{codex.Format()}})
 //
 // All else of the file is left alone. Errors say line, column and key path of the TOML
 // file, such as mcp_servers.docs.env_http_headers.X-Key.

@@ -2,26 +2,31 @@ package codex
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
+// edits returns the edits of TOML. A line key = value is written anew if anything in its
+// value changes, but for what it has in common with the old one; all other lines stay. Lists
+// of tables, and tables that dotted keys make, are left to the user.
+func edits() *dialect.Edit {
+	r := &dialect.Rewriter{Syntax: syntax(), Set: set, Remove: remove, Rename: rename}
+	return r.Edit()
+}
+
 // A statement is a header or a line key = value of a TOML file.
 type statement struct {
-	header bool
-	list   bool     // [[header]]
-	path   []string // of the table or value, from the root
-	own    int      // how many of path stand in the statement itself, the last ones
-	keys   []span   // where those stand
-	start  int      // of its line
-	end    int      // after its line, the line break included
+	header     bool
+	path       []string // of the table or value, from the root
+	keys       []span   // where the last ones of path stand
+	start, end int      // of its lines, the last line break included
 }
 
 type span struct{ start, end int }
@@ -29,306 +34,61 @@ type span struct{ start, end int }
 // A text is a TOML file that is being changed.
 type text struct {
 	data    []byte
-	doc     *jsonc.Document
+	root    *jsonc.Node
 	list    []statement
 	mark    int // length of a byte order mark
 	lineEnd string
 }
 
-var errUnwritable = errors.New("stands in a form of TOML that is not changed here: change it by hand")
-
-func editError(path []string, err error) error {
-	var at jsonc.Path
-	for _, key := range path {
-		at = at.Key(key)
-	}
-	return fmt.Errorf("%s: %w", at, err)
-}
-
-// open reads data and finds its statements.
-func open(data []byte) (*text, error) {
-	doc, err := parse(data)
-	if err != nil {
-		return nil, err
-	}
-	t := &text{data: data, doc: doc, lineEnd: "\n"}
-	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
-		t.mark = 3
-	}
-	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
+// open finds the statements of a file.
+func open(doc *jsonc.Document) *text {
+	t := &text{data: doc.Data, root: &doc.Root, lineEnd: "\n"}
+	body := bytes.TrimPrefix(t.data, []byte("\xef\xbb\xbf"))
+	t.mark = len(t.data) - len(body)
+	if i := bytes.IndexByte(body, '\n'); i > 0 && body[i-1] == '\r' {
 		t.lineEnd = "\r\n"
 	}
 	var p unstable.Parser
-	p.Reset(data[t.mark:])
+	p.Reset(body)
 	var table []string
-	lists := make(map[string]int)
 	for p.NextExpression() {
 		n := p.Expression()
-		if n.Kind != unstable.KeyValue && n.Kind != unstable.Table && n.Kind != unstable.ArrayTable {
-			continue
-		}
-		s := statement{header: n.Kind != unstable.KeyValue, list: n.Kind == unstable.ArrayTable}
-		var own []string
+		s := statement{header: n.Kind != unstable.KeyValue}
 		for it := n.Key(); it.Next(); {
-			k := it.Node()
-			start := t.mark + int(k.Raw.Offset)
-			own = append(own, string(k.Data))
-			s.keys = append(s.keys, span{start, start + int(k.Raw.Length)})
+			start := t.mark + int(it.Node().Raw.Offset)
+			s.path = append(s.path, string(it.Node().Data))
+			s.keys = append(s.keys, span{start, start + int(it.Node().Raw.Length)})
 		}
-		s.own = len(own)
+		after := s.keys[len(s.keys)-1].end
 		if s.header {
-			s.path = t.indexed(own, lists, s.list)
 			table = s.path
 		} else {
-			s.path = append(slices.Clone(table), own...)
+			s.path = append(slices.Clone(table), s.path...)
+			after = t.mark + int(n.Raw.Offset+n.Raw.Length)
 		}
-		s.start = bytes.LastIndexByte(data[:s.keys[0].start], '\n') + 1
-		after := s.keys[len(s.keys)-1].end
-		if !s.header {
-			if node := find(&doc.Root, s.path); node != nil {
-				after = node.End
-			}
-		}
-		s.end = len(data)
-		if i := bytes.IndexByte(data[after:], '\n'); i >= 0 {
+		s.start = bytes.LastIndexByte(t.data[:s.keys[0].start], '\n') + 1
+		s.end = len(t.data)
+		if i := bytes.IndexByte(t.data[after:], '\n'); i >= 0 {
 			s.end = after + i + 1
 		}
 		t.list = append(t.list, s)
 	}
-	return t, nil
+	return t
 }
 
-// indexed returns the path of a header with the indexes of lists of tables in it.
-func (t *text) indexed(own []string, lists map[string]int, list bool) []string {
-	var path []string
-	for i, key := range own {
-		path = append(path, key)
-		name := strings.Join(path, "\x00")
-		last := i == len(own)-1
-		n, known := lists[name]
-		switch {
-		case last && list:
-			lists[name] = n + 1
-			path = append(path, strconv.Itoa(n))
-		case known:
-			path = append(path, strconv.Itoa(n-1))
+// isBelow reports whether a path is that of parent, or one below.
+func isBelow(path, parent []string) bool {
+	return len(path) >= len(parent) && slices.Equal(path[:len(parent)], parent)
+}
+
+// holder returns the line key = value whose value is at path or has it inside, or nil.
+func (t *text) holder(path []string) *statement {
+	for i := range t.list {
+		if s := &t.list[i]; !s.header && isBelow(path, s.path) {
+			return s
 		}
 	}
-	return path
-}
-
-// find returns the node at a path, nil if there is none.
-func find(n *jsonc.Node, path []string) *jsonc.Node {
-	for _, key := range path {
-		switch n.Kind {
-		case jsonc.Object:
-			m := n.Member(key)
-			if m == nil {
-				return nil
-			}
-			n = &m.Value
-		case jsonc.Array:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(n.Elems) {
-				return nil
-			}
-			n = &n.Elems[i]
-		default:
-			return nil
-		}
-	}
-	return n
-}
-
-// literal reports whether a node is written as one value, and not by headers and dotted
-// keys.
-func (t *text) literal(path []string) bool {
-	for _, s := range t.list {
-		if !s.header && len(s.path) <= len(path) && slices.Equal(s.path, path[:len(s.path)]) {
-			return true
-		}
-	}
-	return false
-}
-
-// set puts value, which is JSON, at path.
-func set(data, value []byte, path ...string) ([]byte, error) {
-	want, err := jsonc.Parse(value)
-	if err != nil {
-		return nil, editError(path, err)
-	}
-	return setNode(data, want, &want.Root, path)
-}
-
-func setNode(data []byte, doc *jsonc.Document, want *jsonc.Node, path []string) ([]byte, error) {
-	t, err := open(data)
-	if err != nil {
-		return nil, err
-	}
-	have := find(&t.doc.Root, path)
-	switch {
-	case have == nil:
-		return t.add(want, path)
-	case sameValue(t.doc, have, doc, want):
-		return data, nil
-	case len(path) > 0 && t.literal(path):
-		return t.replace(have, want, path)
-	case have.Kind != jsonc.Object || want.Kind != jsonc.Object:
-		return nil, editError(path, errUnwritable)
-	}
-	for i := range have.Members {
-		key := have.Members[i].Key
-		if want.Member(key) == nil {
-			if data, err = remove(data, append(slices.Clone(path), key)...); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for i := range want.Members {
-		m := &want.Members[i]
-		if data, err = setNode(data, doc, &m.Value, append(slices.Clone(path), m.Key)); err != nil {
-			return nil, err
-		}
-	}
-	return data, nil
-}
-
-func sameValue(a *jsonc.Document, x *jsonc.Node, b *jsonc.Document, y *jsonc.Node) bool {
-	var v, w any
-	return json.Unmarshal(a.JSON(x), &v) == nil && json.Unmarshal(b.JSON(y), &w) == nil && equal(v, w)
-}
-
-func equal(a, b any) bool {
-	x, err := json.Marshal(a)
-	if err != nil {
-		return false
-	}
-	y, err := json.Marshal(b)
-	return err == nil && bytes.Equal(x, y)
-}
-
-func (t *text) splice(start, end int, with string) []byte {
-	out := make([]byte, 0, len(t.data)+len(with))
-	out = append(append(append(out, t.data[:start]...), with...), t.data[end:]...)
-	return out
-}
-
-// replace writes a value in the place of another one that is written as such.
-func (t *text) replace(have, want *jsonc.Node, path []string) ([]byte, error) {
-	if have.Kind == jsonc.Object && want.Kind == jsonc.Object && len(want.Members) > 0 {
-		return t.inline(have, want, path)
-	}
-	if have.Kind == jsonc.Array && want.Kind == jsonc.Array && len(have.Elems) > 0 {
-		return t.elements(have, want)
-	}
-	return t.render(have.Offset, have.End, want, path)
-}
-
-func (t *text) render(start, end int, want *jsonc.Node, path []string) ([]byte, error) {
-	value, err := appendValue(nil, want)
-	if err != nil {
-		return nil, editError(path, err)
-	}
-	return t.splice(start, end, string(value)), nil
-}
-
-// inline changes an inline table.
-func (t *text) inline(have, want *jsonc.Node, path []string) ([]byte, error) {
-	data, err := t.data, error(nil)
-	for i := range have.Members {
-		if key := have.Members[i].Key; want.Member(key) == nil {
-			if data, err = remove(data, append(slices.Clone(path), key)...); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for i := range want.Members {
-		m := &want.Members[i]
-		raw, err := jsonOf(&m.Value)
-		if err != nil {
-			return nil, err
-		}
-		if data, err = set(data, raw, append(slices.Clone(path), m.Key)...); err != nil {
-			return nil, err
-		}
-	}
-	return data, nil
-}
-
-// jsonOf returns a node of JSON as JSON.
-func jsonOf(n *jsonc.Node) ([]byte, error) { return jsonc.New(nil, *n).JSON(n), nil }
-
-// elements changes an array: what is the same at its ends stays as it stands there.
-func (t *text) elements(have, want *jsonc.Node) ([]byte, error) {
-	first, last := 0, 0
-	same := func(i, j int) bool { return sameMade(&have.Elems[i], &want.Elems[j]) }
-	for first < len(have.Elems) && first < len(want.Elems) && same(first, first) {
-		first++
-	}
-	for last < len(have.Elems)-first && last < len(want.Elems)-first && same(len(have.Elems)-1-last, len(want.Elems)-1-last) {
-		last++
-	}
-	olds, news := have.Elems[first:len(have.Elems)-last], want.Elems[first:len(want.Elems)-last]
-	var b []byte
-	for i := range news {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		var err error
-		if b, err = appendValue(b, &news[i]); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case len(olds) > 0 && len(news) > 0:
-		return t.splice(olds[0].Offset, olds[len(olds)-1].End, string(b)), nil
-	case len(olds) == 0 && first > 0:
-		return t.splice(have.Elems[first-1].End, have.Elems[first-1].End, ", "+string(b)), nil
-	case len(olds) == 0:
-		return t.splice(have.Elems[0].Offset, have.Elems[0].Offset, string(b)+", "), nil
-	case last > 0: // up to the next element
-		return t.splice(olds[0].Offset, have.Elems[len(have.Elems)-last].Offset, ""), nil
-	case first > 0:
-		return t.splice(have.Elems[first-1].End, olds[len(olds)-1].End, ""), nil
-	default:
-		return t.splice(have.Offset, have.End, "[]"), nil
-	}
-}
-
-func sameMade(a, b *jsonc.Node) bool {
-	x, err := jsonOf(a)
-	if err != nil {
-		return false
-	}
-	y, err := jsonOf(b)
-	return err == nil && bytes.Equal(x, y)
-}
-
-// add puts a value at a path where nothing is.
-func (t *text) add(want *jsonc.Node, path []string) ([]byte, error) {
-	depth := len(path) - 1
-	for depth > 0 && find(&t.doc.Root, path[:depth]) == nil {
-		depth--
-	}
-	parent := find(&t.doc.Root, path[:depth])
-	if depth > 0 && t.literal(path[:depth]) {
-		return t.addInline(parent, want, path, depth)
-	}
-	if parent.Kind != jsonc.Object {
-		return nil, editError(path, errUnwritable)
-	}
-	header := t.header(path[:depth])
-	if header < 0 && depth > 0 && !t.dotted(path[:depth]) || header < 0 && want.Kind == jsonc.Object && depth < 2 {
-		return t.addTable(want, path, depth)
-	}
-	if want.Kind == jsonc.Object && len(path) < 3 {
-		return t.addTable(want, path, depth)
-	}
-	line, err := assignment(path[depth:], want)
-	if err != nil {
-		return nil, editError(path, err)
-	}
-	return t.addLine(line, path[:depth], header)
+	return nil
 }
 
 // header returns the statement that opens the table at path, or -1.
@@ -336,125 +96,286 @@ func (t *text) header(path []string) int {
 	return slices.IndexFunc(t.list, func(s statement) bool { return s.header && slices.Equal(s.path, path) })
 }
 
-// dotted reports whether dotted keys fill the table at path.
-func (t *text) dotted(path []string) bool {
-	return slices.ContainsFunc(t.list, func(s statement) bool { return s.dots(path) })
+func (t *text) splice(start, end int, with []byte) []byte {
+	return slices.Concat(t.data[:start], with, t.data[end:])
 }
 
-// dots reports whether s is a line whose dotted key goes through the table at path.
-func (s *statement) dots(table []string) bool {
-	return !s.header && below(s.path, table) && s.own > len(s.path)-len(table)
+// rewritten returns the text in which a line has another value.
+func (t *text) rewritten(s *statement, want *jsonc.Node) []byte {
+	have := t.root.At(s.path)
+	if want == nil {
+		return nil
+	}
+	return t.splice(have.Offset, have.End, t.value(nil, want, have))
 }
 
-// below reports whether a path is one below another one.
-func below(path, parent []string) bool {
-	return len(path) > len(parent) && slices.Equal(path[:len(parent)], parent)
+// inside returns the value of a line after a change of its JSON; nil if it cannot be made.
+func (t *text) inside(s *statement, change func(data []byte) ([]byte, error)) *jsonc.Node {
+	data, err := change(t.root.At(s.path).JSON())
+	if err != nil {
+		return nil
+	}
+	doc, err := jsonc.Parse(data)
+	if err != nil {
+		return nil
+	}
+	return &doc.Root
 }
 
-// addLine puts a line behind the others of a table.
-func (t *text) addLine(line string, table []string, header int) ([]byte, error) {
+func set(doc *jsonc.Document, want *jsonc.Node, path []string) []byte {
+	t := open(doc)
+	if s := t.holder(path); s != nil {
+		return t.rewritten(s, t.inside(s, func(data []byte) ([]byte, error) {
+			return jsonc.Set(data, want.JSON(), path[len(s.path):]...)
+		}))
+	}
+	if len(path) < 2 || t.root.At(path) != nil {
+		return nil
+	}
+	if len(path) == 2 && want.Kind == jsonc.Object {
+		return t.addTable(path, want)
+	}
+	for depth := len(path) - 1; depth >= 2; depth-- {
+		if at := t.header(path[:depth]); at >= 0 {
+			return t.addLine(at, t.assignment(path[depth], want.Wrap(path[depth+1:])))
+		}
+	}
+	if len(path) == 2 {
+		return nil
+	}
+	return t.addTable(path[:2], want.Wrap(path[2:])) // there are tables below it only
+}
+
+// addLine puts a line behind the others of the table that a header opens.
+func (t *text) addLine(header int, line []byte) []byte {
 	last := header
-	prefix := ""
-	for i := range t.list {
-		s := &t.list[i]
-		if header < 0 && len(table) > 0 {
-			if s.dots(table) {
-				last = i
-				from := s.keys[0].start
-				to := s.keys[s.own-(len(s.path)-len(table))].start
-				prefix = string(t.data[from:to])
-			}
-		} else if i > header && (header >= 0 || len(table) == 0) {
-			if s.header {
-				break
-			}
-			last = i
-		}
+	for last+1 < len(t.list) && !t.list[last+1].header {
+		last++
 	}
-	at, indent := t.mark, ""
-	if last >= 0 {
-		at = t.list[last].end
-		if !t.list[last].header {
-			s := &t.list[last]
-			indent = string(t.data[max(s.start, t.mark):s.keys[0].start])
-		}
+	s := &t.list[last]
+	if last > header {
+		line = slices.Concat(t.data[s.start:s.keys[0].start], line) // indented like it
 	}
-	text := indent + prefix + line + t.lineEnd
-	if at > 0 && at == len(t.data) && t.data[at-1] != '\n' { // which stays so
-		text = t.lineEnd + strings.TrimSuffix(text, t.lineEnd)
-	}
-	return t.splice(at, at, text), nil
+	return t.addLines(s.end, line)
 }
 
-// addTable puts a new table behind those of its parent, or at the end.
-func (t *text) addTable(want *jsonc.Node, path []string, depth int) ([]byte, error) {
-	table, rest := path, want
-	if want.Kind != jsonc.Object {
-		table = path[:len(path)-1]
-		rest = &jsonc.Node{Kind: jsonc.Object, Members: []jsonc.Member{{Key: path[len(path)-1], Value: *want}}}
+// addLines puts lines at an offset. A file whose last line has no end stays so.
+func (t *text) addLines(at int, lines []byte) []byte {
+	if at > t.mark && t.data[at-1] != '\n' {
+		return t.splice(at, at, slices.Concat([]byte(t.lineEnd), lines))
 	}
-	var b []byte
-	b = append(b, '[')
-	for i, key := range table {
+	return t.splice(at, at, slices.Concat(lines, []byte(t.lineEnd)))
+}
+
+// addTable puts a new table behind those that have the same parent, or at the end.
+func (t *text) addTable(path []string, want *jsonc.Node) []byte {
+	lines := []byte{'['}
+	for i, key := range path {
 		if i > 0 {
-			b = append(b, '.')
+			lines = append(lines, '.')
 		}
-		b = appendKey(b, key)
+		lines = appendKey(lines, key)
 	}
-	b = append(append(b, ']'), t.lineEnd...)
-	for i := range rest.Members {
-		line, err := assignment([]string{rest.Members[i].Key}, &rest.Members[i].Value)
-		if err != nil {
-			return nil, editError(path, err)
-		}
-		b = append(append(b, line...), t.lineEnd...)
+	lines = append(lines, ']')
+	for i := range want.Members {
+		m := &want.Members[i]
+		lines = append(append(lines, t.lineEnd...), t.assignment(m.Key, &m.Value)...)
 	}
 	at := len(t.data)
 	for i := range t.list {
-		if depth > 0 && below(t.list[i].path, path[:depth]) {
+		if isBelow(t.list[i].path, path[:1]) {
 			at = t.list[i].end
 		}
 	}
-	next := slices.IndexFunc(t.list, func(s statement) bool { return s.start >= at })
-	if next >= 0 && !t.list[next].header { // whose lines would become the new table's
-		at = len(t.data)
+	if i := slices.IndexFunc(t.list, func(s statement) bool { return s.start >= at }); i >= 0 && !t.list[i].header {
+		at = len(t.data) // those lines would become the new table's
 	}
-	before := ""
 	if at > t.mark {
-		if t.data[at-1] != '\n' { // which stays so
-			before, b = t.lineEnd, bytes.TrimSuffix(b, []byte(t.lineEnd))
-		}
-		before += t.lineEnd
+		lines = slices.Concat([]byte(t.lineEnd), lines)
 	}
-	return t.splice(at, at, before+string(b)), nil
+	return t.addLines(at, lines)
 }
 
-// addInline puts a value into an inline table or an array.
-func (t *text) addInline(parent, want *jsonc.Node, path []string, depth int) ([]byte, error) {
-	var item string
-	switch {
-	case parent.Kind == jsonc.Object:
-		line, err := assignment(path[depth:], want)
-		if err != nil {
-			return nil, editError(path, err)
-		}
-		item = line
-		if n := len(parent.Members); n > 0 {
-			end := parent.Members[n-1].Value.End
-			return t.splice(end, end, ", "+item), nil
-		}
-		return t.splice(parent.Offset, parent.End, "{ "+item+" }"), nil
-	case parent.Kind == jsonc.Array && path[depth] == "-" && len(path) == depth+1:
-		value, err := appendValue(nil, want)
-		if err != nil {
-			return nil, editError(path, err)
-		}
-		if n := len(parent.Elems); n > 0 {
-			end := parent.Elems[n-1].End
-			return t.splice(end, end, ", "+string(value)), nil
-		}
-		return t.splice(parent.Offset, parent.End, "["+string(value)+"]"), nil
-	default:
-		return nil, editError(path, errUnwritable)
+// remove takes away what is at path, with the comments directly above.
+func remove(doc *jsonc.Document, path []string) []byte {
+	t := open(doc)
+	if s := t.holder(path); s != nil && len(s.path) < len(path) {
+		return t.rewritten(s, t.inside(s, func(data []byte) ([]byte, error) { return jsonc.Remove(data, path[len(s.path):]...) }))
 	}
+	var out []byte
+	at, atEnd := 0, false // atEnd: the last table goes
+	for i := range t.list {
+		s := &t.list[i]
+		if !isBelow(s.path, path) {
+			continue
+		}
+		end := s.end
+		if s.header {
+			next := i + 1
+			for ; next < len(t.list) && !t.list[next].header; next++ {
+				end = t.list[next].end
+			}
+			atEnd = next == len(t.list)
+			for blank := t.data[end:]; !atEnd && len(blank) > 0; blank = t.data[end:] {
+				line, _, _ := bytes.Cut(blank, []byte{'\n'})
+				if len(bytes.TrimSpace(line)) > 0 {
+					break
+				}
+				end = min(end+len(line)+1, len(t.data))
+			}
+		}
+		if start := t.lead(s.start); start > at {
+			out = append(out, t.data[at:start]...)
+		}
+		at = max(at, end)
+	}
+	if lineEnd := []byte(t.lineEnd); atEnd {
+		if bytes.HasSuffix(out, bytes.Repeat(lineEnd, 2)) { // the empty line in front of it
+			out = bytes.TrimSuffix(out, lineEnd)
+		}
+		if at == len(t.data) && !bytes.HasSuffix(t.data, lineEnd) {
+			out = bytes.TrimSuffix(out, lineEnd)
+		}
+	}
+	return append(out, t.data[at:]...)
+}
+
+// lead returns the start of the comment lines directly above a line. One that looks like
+// something switched off stays.
+func (t *text) lead(start int) int {
+	for start > t.mark {
+		above := max(bytes.LastIndexByte(t.data[:start-1], '\n')+1, t.mark)
+		line := bytes.TrimSpace(t.data[above:start])
+		if !bytes.HasPrefix(line, []byte{'#'}) || bytes.ContainsAny(line, "=[") {
+			break
+		}
+		start = above
+	}
+	return max(start, t.mark)
+}
+
+// rename gives the table or value at path another key.
+func rename(doc *jsonc.Document, key string, path []string) []byte {
+	t := open(doc)
+	var out []byte
+	at := 0
+	for i := range t.list {
+		s := &t.list[i]
+		own := len(path) - 1 - (len(s.path) - len(s.keys)) // of the key in the statement
+		if isBelow(s.path, path) && own >= 0 {
+			out = appendKey(append(out, t.data[at:s.keys[own].start]...), key)
+			at = s.keys[own].end
+		}
+	}
+	return append(out, t.data[at:]...)
+}
+
+// assignment returns a line key = value.
+func (t *text) assignment(key string, value *jsonc.Node) []byte {
+	return t.value(append(appendKey(nil, key), " = "...), value, nil)
+}
+
+// value appends a value on one line. What it has in common with have, which may be nil,
+// is written as it is there.
+func (t *text) value(dst []byte, n, have *jsonc.Node) []byte {
+	if have != nil && bytes.Equal(n.JSON(), have.JSON()) {
+		return append(dst, t.data[have.Offset:have.End]...)
+	}
+	if have == nil || have.Kind != n.Kind {
+		have = &jsonc.Node{}
+	}
+	switch n.Kind {
+	case jsonc.String:
+		return appendString(dst, n.Text)
+	case jsonc.Array:
+		return t.array(dst, n, have)
+	case jsonc.Object:
+		pad := " "
+		if len(n.Members) == 0 || len(have.Members) > 0 && have.Members[0].Offset == have.Offset+1 {
+			pad = ""
+		}
+		dst = append(append(dst, '{'), pad...)
+		for i := range n.Members {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			m := &n.Members[i]
+			if old := have.Member(m.Key); old != nil {
+				dst = t.value(append(dst, t.data[old.Offset:old.Value.Offset]...), &m.Value, &old.Value)
+			} else {
+				dst = append(dst, t.assignment(m.Key, &m.Value)...)
+			}
+		}
+		return append(append(dst, pad...), '}')
+	default: // null, which TOML does not have, is found when the text is read back
+		return append(dst, n.Text...)
+	}
+}
+
+// array appends an array. Elements that it has in common with have at the start and at the
+// end stay as they are there, with the comments beside them.
+func (t *text) array(dst []byte, n, have *jsonc.Node) []byte {
+	first, last := jsonc.Common(have, n)
+	var fresh []byte
+	for i := range n.Elems[first : len(n.Elems)-last] {
+		if i > 0 {
+			fresh = append(fresh, ", "...)
+		}
+		fresh = t.value(fresh, &n.Elems[first+i], nil)
+	}
+	if first+last == 0 {
+		return append(append(append(dst, '['), fresh...), ']')
+	}
+	olds := have.Elems[first : len(have.Elems)-last]
+	var from, to int // what is replaced
+	switch {
+	case len(olds) > 0 && len(fresh) > 0:
+		from, to = olds[0].Offset, olds[len(olds)-1].End
+	case first > 0:
+		from, to = have.Elems[first-1].End, have.Elems[first-1+len(olds)].End
+		if len(fresh) > 0 {
+			fresh = slices.Concat([]byte(", "), fresh)
+		}
+	default:
+		from, to = have.Elems[0].Offset, have.Elems[len(olds)].Offset
+		if len(fresh) > 0 {
+			fresh = append(fresh, ", "...)
+		}
+	}
+	return slices.Concat(dst, t.data[have.Offset:from], fresh, t.data[to:have.End])
+}
+
+func appendKey(dst []byte, key string) []byte {
+	quoted := strings.ContainsFunc(key, func(r rune) bool {
+		return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) && (r < '0' || '9' < r) && r != '_' && r != '-'
+	})
+	if key == "" || quoted {
+		return appendString(dst, key)
+	}
+	return append(dst, key...)
+}
+
+// appendString appends a text in quotes: simple ones if it has backslashes, as paths of
+// Windows. Invisible characters are escaped.
+func appendString(dst []byte, text string) []byte {
+	plain := !strings.Contains(text, "'") && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	if plain && strings.Contains(text, `\`) {
+		return append(append(append(dst, '\''), text...), '\'')
+	}
+	dst = append(dst, '"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, `\n`...)
+		case unicode.IsPrint(r):
+			dst = utf8.AppendRune(dst, r)
+		case r > 0xffff:
+			dst = fmt.Appendf(dst, `\U%08x`, r)
+		default:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		}
+	}
+	return append(dst, '"')
 }

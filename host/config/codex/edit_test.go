@@ -62,20 +62,17 @@ func TestSet(t *testing.T) {
 		{"object on the way", before, "mcp_servers/b/env/A", `"1"`, strings.Replace(before, "# address\n", "# address\nenv = { A = \"1\" }\n", 1)},
 		{"new table", before, "mcp_servers/c d", `{"command":"x","args":["y"],"enabled":false}`,
 			strings.Replace(before, "# address\n", "# address\n\n[mcp_servers.\"c d\"]\ncommand = \"x\"\nargs = [\"y\"]\nenabled = false\n", 1)},
-		{"table by headers", before, "mcp_servers/a/tools/rm", `{"approval_mode":"auto","x":1}`,
-			strings.Replace(before, "approval_mode = \"prompt\"\n", "approval_mode = \"auto\"\nx = 1\n", 1)},
 		{"empty file", "", "mcp_servers/c", `{"command":"x"}`, "[mcp_servers.c]\ncommand = \"x\"\n"},
 		{"no line break at the end", "a = 1", "mcp_servers/c", `{"command":"x"}`, "a = 1\n\n[mcp_servers.c]\ncommand = \"x\""},
 		{"CRLF", "[mcp_servers.a]\r\ncommand = 'x'\r\n", "mcp_servers/a/cwd", `"y"`, "[mcp_servers.a]\r\ncommand = 'x'\r\ncwd = \"y\"\r\n"},
-		{"dotted keys", "mcp_servers.a.command = \"x\" # c\nb = 1\n", "mcp_servers/a/cwd", `"y"`, "mcp_servers.a.command = \"x\" # c\nmcp_servers.a.cwd = \"y\"\nb = 1\n"},
 		{"indented", "[mcp_servers.a]\n  command = \"x\"\n", "mcp_servers/a/cwd", `"y"`, "[mcp_servers.a]\n  command = \"x\"\n  cwd = \"y\"\n"},
 		{"all inline", "mcp_servers = { a = { command = \"x\" } }\n", "mcp_servers/b", `{"command":"y"}`, "mcp_servers = { a = { command = \"x\" }, b = { command = \"y\" } }\n"},
 		{"invisible", "[a]\nb = 1\n", "a/b", `"\u202e\n\ud83d\ude00"`, "[a]\nb = \"\\u202e\\n😀\"\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
+			got := assert.Value(edits().Set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
 			assert.Equal(t, string(got), c.want)
-			again := assert.Value(set(got, []byte(c.value), split(c.path)...))(t)
+			again := assert.Value(edits().Set(got, []byte(c.value), split(c.path)...))(t)
 			assert.Equal(t, string(again), string(got))
 		})
 	}
@@ -103,7 +100,7 @@ func TestRemove(t *testing.T) {
 		{"dotted", "a.b.c = 1\na.b.d = 2\na.e = 3\n", "a/b", "a.e = 3\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(remove([]byte(c.have), split(c.path)...))(t)
+			got := assert.Value(edits().Remove([]byte(c.have), split(c.path)...))(t)
 			assert.Equal(t, string(got), c.want)
 		})
 	}
@@ -116,7 +113,7 @@ func TestRename(t *testing.T) {
 		{before, "mcp_servers/q", "z", before},
 		{before, "mcp_servers/a", "b", "mcp_servers.b: is there already"},
 	} {
-		got, err := rename([]byte(c.have), c.key, split(c.path)...)
+		got, err := edits().Rename([]byte(c.have), c.key, split(c.path)...)
 		if err != nil {
 			got = []byte(err.Error())
 		}
@@ -128,7 +125,7 @@ func treeOf(t *testing.T, data []byte) any {
 	t.Helper()
 	doc := assert.Value(parse(data))(t)
 	var v any
-	if err := json.Unmarshal(doc.JSON(&doc.Root), &v); err != nil {
+	if err := json.Unmarshal(doc.Root.JSON(), &v); err != nil {
 		t.Skip(err) // a number that is out of range
 	}
 	return v
@@ -206,18 +203,18 @@ func FuzzEdit(f *testing.F) {
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
 		path := all[r.IntN(len(all))]
-		if got, err := remove(data, path...); err == nil {
+		if got, err := edits().Remove(data, path...); err == nil {
 			want := withoutPath(treeOf(t, data), path)
 			if !reflect.DeepEqual(prune(treeOf(t, got)), prune(want)) {
 				t.Fatalf("%q removed from\n%s\nis\n%s", path, data, got)
 			}
 		}
 		value := []byte([]string{`"new"`, `{"x": [1, {"y": "z"}]}`, `["a", 2]`, `true`}[r.IntN(4)])
-		if got, err := set(data, value, path...); err == nil {
+		if got, err := edits().Set(data, value, path...); err == nil {
 			checkValue(t, data, got, value, path)
 		}
 		path = append(slices.Clone(path[:len(path)-1]), "added key")
-		if got, err := set(data, value, path...); err == nil {
+		if got, err := edits().Set(data, value, path...); err == nil {
 			checkValue(t, data, got, value, path)
 			for line := range strings.SplitSeq(string(data), "\n") {
 				if !strings.Contains(string(got), strings.TrimSuffix(line, "\r")) && !strings.ContainsAny(line, "{}[]") {
@@ -228,15 +225,21 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
+// generic returns a value without the order of its members.
+func generic(data []byte) (v any) {
+	_ = json.Unmarshal(data, &v)
+	return v
+}
+
 func checkValue(t *testing.T, data, got, value []byte, path []string) {
 	t.Helper()
 	doc, err := parse(got)
 	if err != nil {
 		t.Fatalf("%q set to %s in\n%s\nis\n%s\n%v", path, value, data, got, err)
 	}
-	node := find(&doc.Root, path)
+	node := doc.Root.At(path)
 	want, _ := jsonc.Parse(value)
-	if node == nil || !sameValue(doc, node, want, &want.Root) {
+	if node == nil || !reflect.DeepEqual(generic(node.JSON()), generic(want.Root.JSON())) {
 		t.Fatalf("%q set to %s in\n%s\nis\n%s", path, value, data, got)
 	}
 	if !reflect.DeepEqual(prune(withoutPath(treeOf(t, got), path)), prune(withoutPath(treeOf(t, data), path))) {
@@ -254,7 +257,7 @@ func FuzzParse(f *testing.F) {
 	file := filepath.Join(f.TempDir(), "f.toml")
 	opts := &config.Options{
 		Lookup:  func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 },
-		Formats: []config.Format{Format()},
+		Formats: []*config.Format{Format()},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := config.Parse(t.Context(), file, data, opts)

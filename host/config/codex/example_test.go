@@ -19,7 +19,7 @@ startup_timeout_sec = 20
 url = "https://tracker.example.com/mcp"
 bearer_token_env_var = "TRACKER_TOKEN"
 `), &config.Options{
-		Formats: []config.Format{codex.Format()},
+		Formats: []*config.Format{codex.Format()},
 		Lookup:  func(name string) (string, bool) { return "s3cret", name == "TRACKER_TOKEN" },
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func TestGolden(t *testing.T) {
 	for _, file := range inputs(t) {
 		here := assert.Value(filepath.Abs(filepath.Dir(file)))(t)
 		data := assert.Value(os.ReadFile(file))(t)
-		c, err := config.Parse(t.Context(), file, data, &config.Options{Lookup: lookup, Formats: []config.Format{Format()}})
+		c, err := config.Parse(t.Context(), file, data, &config.Options{Lookup: lookup, Formats: []*config.Format{Format()}})
 		golden(t, file+".golden", strings.ReplaceAll(configtest.Describe(c, err), here, "HERE"))
 	}
 }
@@ -63,7 +63,7 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 		few := i % len(forms)
 		forms = forms[assert.Cases(few, 0):assert.Cases(few+1, len(forms))]
 		for form, data := range append(forms, data) {
-			opts := &config.Options{Lookup: lookup, Formats: []config.Format{Format()}, Format: Format().Name()}
+			opts := &config.Options{Lookup: lookup, Formats: []*config.Format{Format()}, Format: Format().Name}
 			for _, fault := range configtest.EditFaults(t, file, data, opts, 0) {
 				t.Errorf("%s, form %d: %s", file, form, fault)
 			}

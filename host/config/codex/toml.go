@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -15,20 +14,18 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
+// maxKeys bounds the keys of a file, also those of headers: what checks that none is
+// there twice takes the square of their number.
+const maxKeys = 1 << 13
+
 // parse reads TOML into the common tree. Its error is a [*jsonc.SyntaxError].
 func parse(data []byte) (*jsonc.Document, error) {
-	if len(data) > jsonc.MaxSize {
-		return nil, syntaxError(nil, 0, "the file has %d bytes, more than the limit of %d", len(data), jsonc.MaxSize)
+	if err := jsonc.CheckText(data); err != nil {
+		return nil, err
 	}
-	if !utf8.Valid(data) {
-		return nil, syntaxError(data, firstInvalid(data), "invalid UTF-8: save the file as UTF-8")
-	}
-	mark := 0
-	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
-		mark = 3
-	}
-	b := &builder{all: data, data: data[mark:], mark: mark, root: &table{}}
-	b.root.end = len(data)
+	b := &builder{all: data, data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
+	b.mark = len(data) - len(b.data)
+	b.root = jsonc.Node{Kind: jsonc.Object, End: len(data)}
 	if err := b.build(); err != nil {
 		return nil, err
 	}
@@ -38,14 +35,14 @@ func parse(data []byte) (*jsonc.Document, error) {
 	if err := toml.Unmarshal(b.data, &decoded); err != nil {
 		return nil, b.refused(err)
 	}
-	return jsonc.New(data, b.root.node()), nil
+	return jsonc.New(data, b.root), nil
 }
 
 // refused is the error of the decoder, without the values that it may quote.
 func (b *builder) refused(err error) error {
 	var bad *toml.DecodeError
 	if !errors.As(err, &bad) {
-		return syntaxError(b.all, 0, "this is not TOML")
+		return b.fail(0, "this is not TOML")
 	}
 	line, column := bad.Position()
 	message, _, _ := strings.Cut(strings.TrimPrefix(bad.Error(), "toml: "), ":")
@@ -56,92 +53,20 @@ func (b *builder) refused(err error) error {
 	return &jsonc.SyntaxError{Position: jsonc.Position{Line: line, Column: column}, Path: at, Message: plain.Line(message)}
 }
 
-func syntaxError(data []byte, offset int, format string, args ...any) error {
-	at := jsonc.New(data, jsonc.Node{}).Position(offset)
-	return &jsonc.SyntaxError{Position: at, Message: fmt.Sprintf(format, args...)}
-}
-
-func firstInvalid(data []byte) int {
-	for i := 0; ; {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
-}
-
-// A table is an object while the file is read: headers add to it later.
-type table struct {
-	offset, end int
-	keys        []string // in file order
-	at          []int    // offsets of the keys
-	values      map[string]*value
-	closed      bool // an inline table: nothing is added
-}
-
-// A value is a table, a list of tables, or anything else.
-type value struct {
-	table  *table
-	tables []*table
-	node   jsonc.Node
-}
-
-func (t *table) add(key string, offset int, v *value) {
-	if t.values == nil {
-		t.values = make(map[string]*value)
-	}
-	t.keys, t.at = append(t.keys, key), append(t.at, offset)
-	t.values[key] = v
-}
-
-func (t *table) node() jsonc.Node {
-	n := jsonc.Node{Kind: jsonc.Object, Offset: t.offset, End: t.end, Members: make([]jsonc.Member, len(t.keys))}
-	for i, key := range t.keys {
-		n.Members[i] = jsonc.Member{Key: key, Offset: t.at[i], Value: t.values[key].tree()}
-	}
-	return n
-}
-
-func (v *value) tree() jsonc.Node {
-	switch {
-	case v.table != nil:
-		return v.table.node()
-	case v.tables != nil:
-		n := jsonc.Node{Kind: jsonc.Array, Offset: v.tables[0].offset, Elems: make([]jsonc.Node, len(v.tables))}
-		for i, t := range v.tables {
-			n.Elems[i], n.End = t.node(), t.end
-		}
-		return n
-	default:
-		return v.node
-	}
-}
-
-// A builder makes the tree of one file. Offsets in nodes are those of the whole file.
+// A builder makes the tree of one file. Offsets in nodes are those of the whole file. The
+// tree of a file that the decoder refuses is of no use.
 type builder struct {
 	all, data []byte // data is all without the byte order mark
 	mark      int    // length of that
-	root      *table
+	root      jsonc.Node
 	parser    unstable.Parser
 	nodes     int
 	keys      int
 }
 
 func (b *builder) fail(offset int, format string, args ...any) error {
-	return syntaxError(b.all, b.mark+offset, format, args...)
-}
-
-// maxKeys bounds the keys of a file, also those of headers: what checks that none is
-// there twice takes the square of their number.
-const maxKeys = 1 << 13
-
-// key counts a key.
-func (b *builder) key(offset int) error {
-	if b.keys++; b.keys > maxKeys {
-		return b.fail(offset, "the file has more than %d keys", maxKeys)
-	}
-	return nil
+	at := jsonc.New(b.all, jsonc.Node{}).Position(b.mark + offset)
+	return &jsonc.SyntaxError{Position: at, Message: fmt.Sprintf(format, args...)}
 }
 
 // count bounds the tree.
@@ -156,19 +81,24 @@ func (b *builder) count(offset, depth int) error {
 }
 
 func (b *builder) build() error {
-	if err := b.brackets(); err != nil {
-		return err
+	// What can begin a value in a list is counted, nearly: to parse a file must not take
+	// more memory than its tree is allowed.
+	few := 0
+	for _, c := range []byte(",[{.") {
+		few += bytes.Count(b.data, []byte{c})
+	}
+	if few > 2*jsonc.MaxNodes {
+		return b.fail(0, "the file has more than %d values", jsonc.MaxNodes)
 	}
 	b.parser.Reset(b.data)
-	here, depth := b.root, 0
+	table, depth := &b.root, 0
 	for b.parser.NextExpression() {
 		n := b.parser.Expression()
 		var err error
-		switch n.Kind {
-		case unstable.KeyValue:
-			_, err = b.keyValue(here, n, depth)
-		case unstable.Table, unstable.ArrayTable:
-			here, depth, err = b.header(n)
+		if n.Kind == unstable.KeyValue {
+			_, err = b.keyValue(table, n, depth)
+		} else {
+			table, depth, err = b.header(n)
 		}
 		if err != nil {
 			return err
@@ -185,125 +115,60 @@ func (b *builder) build() error {
 	return b.fail(int(b.parser.Range(bad.Highlight).Offset), "%s", plain.Line(bad.Message))
 }
 
-// brackets refuses a file that would take more memory to parse than its tree is
-// allowed: what can begin a value in a list is counted, nearly.
-func (b *builder) brackets() error {
-	n := bytes.Count(b.data, []byte{','}) + bytes.Count(b.data, []byte{'['}) + bytes.Count(b.data, []byte{'{'}) + bytes.Count(b.data, []byte{'.'})
-	if n > 2*jsonc.MaxNodes {
-		return b.fail(0, "the file has more than %d values", jsonc.MaxNodes)
+// below follows a dotted key from n, and makes the tables that are not there yet. It
+// returns the value, whether it is new, how many parts the key has, and where it ends.
+func (b *builder) below(n *jsonc.Node, key unstable.Iterator, depth int) (value *jsonc.Node, fresh bool, parts, end int, err error) {
+	for key.Next() {
+		k := key.Node()
+		at := int(k.Raw.Offset)
+		parts, end = parts+1, at+int(k.Raw.Length)
+		if b.keys++; b.keys > maxKeys {
+			return nil, false, 0, 0, b.fail(at, "the file has more than %d keys", maxKeys)
+		}
+		if err := b.count(at, depth+parts); err != nil {
+			return nil, false, 0, 0, err
+		}
+		if n.Kind == jsonc.Array && len(n.Elems) > 0 { // of tables: the last one
+			n = &n.Elems[len(n.Elems)-1]
+		}
+		m := n.Member(string(k.Data))
+		if fresh = m == nil; fresh {
+			n.Members = append(n.Members, jsonc.Member{Key: string(k.Data), Offset: b.mark + at,
+				Value: jsonc.Node{Kind: jsonc.Object, Offset: b.mark + at, End: b.mark + end}})
+			m = &n.Members[len(n.Members)-1]
+		}
+		n = &m.Value
 	}
-	return nil
-}
-
-// A part is one key of a dotted one.
-type part struct {
-	name   string
-	offset int // in data
-}
-
-func keyParts(it unstable.Iterator) []part {
-	var parts []part
-	for it.Next() {
-		n := it.Node()
-		parts = append(parts, part{string(n.Data), int(n.Raw.Offset)})
-	}
-	return parts
+	return n, fresh, parts, end, nil
 }
 
 // header opens the table that a header names.
-func (b *builder) header(n *unstable.Node) (*table, int, error) {
-	parts := keyParts(n.Key())
-	last := len(parts) - 1
-	if err := b.key(parts[last].offset); err != nil {
-		return nil, 0, err
+func (b *builder) header(n *unstable.Node) (*jsonc.Node, int, error) {
+	value, fresh, depth, _, err := b.below(&b.root, n.Key(), 0)
+	if err != nil || n.Kind != unstable.ArrayTable {
+		return value, depth, err
 	}
-	t, err := b.walk(b.root, parts[:last], 0)
-	if err != nil {
-		return nil, 0, err
+	table := jsonc.Node{Kind: jsonc.Object, Offset: value.Offset, End: value.End}
+	if fresh {
+		value.Kind = jsonc.Array
 	}
-	p := parts[last]
-	if err := b.count(p.offset, len(parts)); err != nil {
-		return nil, 0, err
-	}
-	v := t.values[p.name]
-	if n.Kind == unstable.ArrayTable {
-		sub := &table{offset: b.mark + p.offset, end: b.mark + p.offset}
-		switch {
-		case v == nil:
-			t.add(p.name, b.mark+p.offset, &value{tables: []*table{sub}})
-		case v.tables == nil:
-			return nil, 0, b.fail(p.offset, "this key holds something else already: remove one of them")
-		default:
-			v.tables = append(v.tables, sub)
-		}
-		return sub, len(parts) + 1, nil
-	}
-	sub, err := b.below(t, p)
-	return sub, len(parts), err
+	value.Elems = append(value.Elems, table)
+	return &value.Elems[len(value.Elems)-1], depth + 1, nil
 }
 
-// walk follows a dotted key, and makes the tables that are not there yet.
-func (b *builder) walk(t *table, parts []part, depth int) (*table, error) {
-	for i, p := range parts {
-		if err := b.count(p.offset, depth+i+1); err != nil {
-			return nil, err
-		}
-		if err := b.key(p.offset); err != nil {
-			return nil, err
-		}
-		var err error
-		if t, err = b.below(t, p); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
-}
-
-func (b *builder) below(t *table, p part) (*table, error) {
-	v := t.values[p.name]
-	switch {
-	case v == nil:
-		sub := &table{offset: b.mark + p.offset, end: b.mark + p.offset + len(p.name)}
-		t.add(p.name, b.mark+p.offset, &value{table: sub})
-		return sub, nil
-	case v.table != nil && !v.table.closed:
-		return v.table, nil
-	case v.tables != nil:
-		return v.tables[len(v.tables)-1], nil
-	default:
-		return nil, b.fail(p.offset, "this key holds something else already: remove one of them")
-	}
-}
-
-// keyValue adds what n says to t, and returns the offset in data after it.
-func (b *builder) keyValue(t *table, n *unstable.Node, depth int) (int, error) {
-	parts := keyParts(n.Key())
-	last := len(parts) - 1
-	if err := b.key(parts[last].offset); err != nil {
-		return 0, err
-	}
-	t, err := b.walk(t, parts[:last], depth)
+// keyValue adds what n says to a table, and returns the offset in data after it.
+func (b *builder) keyValue(table *jsonc.Node, n *unstable.Node, depth int) (int, error) {
+	value, fresh, parts, end, err := b.below(table, n.Key(), depth)
 	if err != nil {
 		return 0, err
-	}
-	p := parts[last]
-	if t.values[p.name] != nil {
-		return 0, b.fail(p.offset, "duplicate key: remove one")
-	}
-	after := p.offset
-	for it := n.Key(); it.Next(); {
-		after = int(it.Node().Raw.Offset + it.Node().Raw.Length)
 	}
 	// Behind the key only spaces stand in front of "=", and behind that too.
-	start := after + bytes.IndexByte(b.data[after:], '=') + 1
-	start = b.gap(start)
-	v, end, err := b.value(n.Value(), start, depth+len(parts))
-	if err != nil {
-		return 0, err
+	start := b.gap(end + bytes.IndexByte(b.data[end:], '=') + 1)
+	v, end, err := b.value(n.Value(), start, depth+parts)
+	if fresh {
+		*value = v
 	}
-	t.add(p.name, b.mark+p.offset, v)
-	t.end = max(t.end, b.mark+end)
-	return end, nil
+	return end, err
 }
 
 // gap returns the offset of the next byte that is no white space, comma or comment.
@@ -326,80 +191,57 @@ func (b *builder) gap(i int) int {
 }
 
 // value reads the value that starts at start, and returns the offset after it.
-func (b *builder) value(n *unstable.Node, start, depth int) (*value, int, error) {
+func (b *builder) value(n *unstable.Node, start, depth int) (v jsonc.Node, end int, err error) {
 	if err := b.count(start, depth); err != nil {
-		return nil, 0, err
+		return v, 0, err
 	}
+	v = jsonc.Node{Kind: jsonc.Object, Offset: b.mark + start}
+	end = start + 1
 	switch n.Kind {
 	case unstable.Array:
-		list := jsonc.Node{Kind: jsonc.Array, Offset: b.mark + start}
-		end := start + 1
+		v.Kind = jsonc.Array
 		for it := n.Children(); it.Next(); {
-			v, after, err := b.value(it.Node(), b.gap(end), depth+1)
-			if err != nil {
-				return nil, 0, err
+			var e jsonc.Node
+			if e, end, err = b.value(it.Node(), b.gap(end), depth+1); err != nil {
+				return v, 0, err
 			}
-			list.Elems = append(list.Elems, v.tree())
-			end = after
+			v.Elems = append(v.Elems, e)
 		}
 		end = b.gap(end) + 1
-		list.End = b.mark + end
-		return &value{node: list}, end, nil
 	case unstable.InlineTable:
-		t := &table{offset: b.mark + start}
-		end := start + 1
 		for it := n.Children(); it.Next(); {
-			var err error
-			if end, err = b.keyValue(t, it.Node(), depth); err != nil {
-				return nil, 0, err
+			if end, err = b.keyValue(&v, it.Node(), depth); err != nil {
+				return v, 0, err
 			}
 		}
 		end = b.gap(end) + 1
-		t.end = b.mark + end
-		t.close()
-		return &value{table: t}, end, nil
 	default:
-		end := start + int(n.Raw.Length)
-		return &value{node: scalar(n, b.mark+start, b.mark+end)}, end, nil
+		end = start + int(n.Raw.Length)
+		v.Kind, v.Text = scalar(n)
 	}
+	v.End = b.mark + end
+	return v, end, nil
 }
 
-// close forbids to add to an inline table and to those that its dotted keys made.
-func (t *table) close() {
-	t.closed = true
-	for _, v := range t.values {
-		if v.table != nil && !v.table.closed {
-			v.table.close()
-		}
-	}
-}
-
-// scalar returns a value as the node that JSON has for it; a date becomes a string.
-func scalar(n *unstable.Node, start, end int) jsonc.Node {
-	node := jsonc.Node{Kind: jsonc.String, Offset: start, End: end, Text: string(n.Data)}
+// scalar returns what JSON has for a value; a date becomes a string.
+func scalar(n *unstable.Node) (jsonc.Kind, string) {
+	text := string(n.Data)
 	switch n.Kind {
 	case unstable.Bool:
-		node.Kind = jsonc.Bool
+		return jsonc.Bool, text
 	case unstable.Integer:
-		// Base 0 is that of TOML: 0x, 0o, 0b and _. A word that is no number is refused
-		// later.
-		if i, err := strconv.ParseInt(strings.TrimPrefix(node.Text, "+"), 0, 64); err == nil {
-			node.Text = strconv.FormatInt(i, 10)
-		} else {
-			node.Text = "0"
-		}
-		node.Kind = jsonc.Number
+		// Base 0 is that of TOML: 0x, 0o, 0b and _. The decoder refuses what is none.
+		i, _ := strconv.ParseInt(strings.TrimPrefix(text, "+"), 0, 64)
+		return jsonc.Number, strconv.FormatInt(i, 10)
 	case unstable.Float:
-		f, err := strconv.ParseFloat(strings.ReplaceAll(node.Text, "_", ""), 64)
-		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			node.Text = "1e999" // which is out of every range
-			if f < 0 {
-				node.Text = "-1e999"
-			}
-		} else {
-			node.Text = strconv.FormatFloat(f, 'g', -1, 64)
+		f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+		switch {
+		case err == nil && !math.IsInf(f, 0) && !math.IsNaN(f):
+			return jsonc.Number, strconv.FormatFloat(f, 'g', -1, 64)
+		case f < 0:
+			return jsonc.Number, "-1e999" // which is out of every range
 		}
-		node.Kind = jsonc.Number
+		return jsonc.Number, "1e999"
 	}
-	return node
+	return jsonc.String, text
 }

@@ -18,7 +18,9 @@ import (
 // EditFaults changes a config file and changes it back, and returns what did not leave it
 // byte for byte as it was, one line each: a server is added and removed ("add: ..."); each
 // server that can be used gets a variable or header that goes again ("env: NAME: ..."),
-// and is switched off, on and off again, or the other way round ("off: NAME: ..."). A file
+// and is switched off and on, or the other way round ("off: NAME: ..."). Each of the latter
+// two is done twice: the first time an object that is empty may go, and a key that says
+// nothing new may come. A file
 // that cannot be read has no faults. Of a file in another form, which is not 0, it is one of
 // the servers, another one for each form.
 func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options, form int) (faults []string) {
@@ -56,8 +58,8 @@ func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	sound := slices.DeleteFunc(c.Servers, func(s *config.Server) bool { return s.Err != nil })
 	for i, s := range sound {
 		if form == 0 || i == (form+2)%len(sound) {
-			check("env: "+s.Title, func(f *edit.File) error { return addsAndRemoves(f, s.Title) })
-			check("off: "+s.Title, func(f *edit.File) error { return switches(f, s.Title) })
+			check("env: "+s.Title, func(f *edit.File) error { return twice(f, s.Title, addsOne) })
+			check("off: "+s.Title, func(f *edit.File) error { return twice(f, s.Title, switches) })
 		}
 	}
 	return faults
@@ -73,42 +75,41 @@ func sameBytes(err error, f *edit.File, want []byte) error {
 	return err
 }
 
-// addsAndRemoves gives a server one more variable or header, and takes it away.
-func addsAndRemoves(f *edit.File, name string) error {
-	start := f.Bytes()
-	r, err := f.Record(name)
-	if err != nil {
-		return err
+// twice changes a server and changes it back, and again; patches returns the two changes.
+func twice(f *edit.File, name string, patches func(r *record.Record) (there, back *record.Patch)) (err error) {
+	for range 2 {
+		start := f.Bytes()
+		r, err1 := f.Record(name)
+		if err1 != nil {
+			return err1
+		}
+		was, _ := r.Encode()
+		there, back := patches(r)
+		if err := errors.Join(f.Set(name, there), f.Set(name, back)); err != nil {
+			return err
+		}
+		if r, err = f.Record(name); err != nil {
+			return err
+		}
+		if is, _ := r.Encode(); !bytes.Equal(is, was) {
+			return fmt.Errorf("got a server that says something else, %s, want %s", is, was)
+		}
+		err = sameBytes(nil, f, start)
 	}
-	more, back := &record.Patch{}, &record.Patch{}
+	return err
+}
+
+// addsOne gives a server one more variable or header, and takes it away.
+func addsOne(r *record.Record) (there, back *record.Patch) {
 	one := map[string]config.Secret{"ADDED": "1"}
 	if r.URL == "" {
 		maps.Copy(one, r.Env)
-		more.Env, back.Env = record.Some(one), record.Some(r.Env)
-	} else {
-		maps.Copy(one, r.Headers)
-		more.Headers, back.Headers = record.Some(one), record.Some(r.Headers)
+		return &record.Patch{Env: record.Some(one)}, &record.Patch{Env: record.Some(r.Env)}
 	}
-	if err := f.Set(name, more); err != nil {
-		return err
-	}
-	return sameBytes(f.Set(name, back), f, start)
+	maps.Copy(one, r.Headers)
+	return &record.Patch{Headers: record.Some(one)}, &record.Patch{Headers: record.Some(r.Headers)}
 }
 
-// switches switches a server off, on and off again, or the other way round.
-func switches(f *edit.File, name string) error {
-	start := f.Bytes()
-	r, err := f.Record(name)
-	if err != nil {
-		return err
-	}
-	turn := func(off bool) error { return f.Set(name, &record.Patch{Disabled: record.Some(off)}) }
-	if err := turn(!r.Disabled); err != nil {
-		return err
-	}
-	turned := f.Bytes()
-	if err := sameBytes(turn(r.Disabled), f, start); err != nil {
-		return err
-	}
-	return sameBytes(turn(!r.Disabled), f, turned)
+func switches(r *record.Record) (there, back *record.Patch) {
+	return &record.Patch{Disabled: record.Some(!r.Disabled)}, &record.Patch{Disabled: record.Some(r.Disabled)}
 }

@@ -1,12 +1,13 @@
 package configtest
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ import (
 // "<!-- NAME programs: begin -->" and "<!-- NAME programs: end -->", and the same with
 // "keys", say what the formats really do with the files of their programs. With update it
 // writes them. Reading and changing small files finds out what a table says.
-func CheckPage(t *testing.T, page, name string, update bool, formats ...config.Format) {
+func CheckPage(t *testing.T, page, name string, update bool, formats ...*config.Format) {
 	t.Helper()
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -48,78 +49,85 @@ func CheckPage(t *testing.T, page, name string, update bool, formats ...config.F
 	}
 }
 
-// A shape is how files of a format are written by hand.
-type shape struct {
-	before, after string // around the members of one entry x, which are JSON
-	local, remote string // the members that say which server it is
-	assign        string // between key and value; "" is as in JSON
+// A sample is a small file of a format.
+type sample struct {
+	format *config.Format
+	path   string
+	text   []byte
+	entry  []string // the path of its one entry
 }
 
-func shapes() map[string]shape {
-	const local, remote = `"command": "c"`, `"url": "https://a.example/mcp"`
-	object := func(key string) shape {
-		return shape{before: `{"` + key + `": {"x": {`, after: "}}}", local: local, remote: remote}
+// newSample returns the file that an edit makes for a server.
+func newSample(t *testing.T, f *config.Format, path string, r *record.Record) *sample {
+	t.Helper()
+	r.Name = "x"
+	s := &sample{format: f, path: path}
+	err := edit.Change(t.Context(), path, s.options(), func(file *edit.File) error {
+		if err := file.Add(r); err != nil {
+			return err
+		}
+		s.text = file.Bytes()
+		return errChecked
+	})
+	if !errors.Is(err, errChecked) {
+		t.Fatal(f.Name, err)
 	}
-	all := map[string]shape{
-		"mcpServers": object("mcpServers"), "vscode": object("servers"), "zed": object("context_servers"),
-		"ironclaw": object("servers"), "opencode": object("mcp"), "crush": object("mcp"),
-		"kode":     {before: `{"x": {`, after: "}}", local: local, remote: remote},
-		"codex":    {before: "[mcp_servers.x]\n", after: "\n", local: `command = "c"`, remote: `url = "https://a.example/mcp"`, assign: " = "},
-		"goose":    {before: "extensions: {x: {", after: "}}\n", local: `"type": "stdio", "cmd": "c"`, remote: `"type": "streamable_http", "uri": "https://a.example/mcp"`},
-		"continue": {before: `mcpServers: [{"name": "x", `, after: "}]\n", local: local, remote: remote},
+	s.entry = append(f.Write(nil).Container, "x")
+	if doc, err := config.ReadDocument(path, s.text, s.options()); err == nil && doc.Sections[0].Entries[0].Listed {
+		s.entry[len(s.entry)-1] = "0"
 	}
-	for name, kinds := range map[string][2]string{
-		"opencode": {`"type": "local", "command": ["c"]`, `"type": "remote", ` + remote},
-		"crush":    {`"type": "stdio", ` + local, `"type": "http", ` + remote},
-	} {
-		s := all[name]
-		s.local, s.remote = kinds[0], kinds[1]
-		all[name] = s
-	}
-	return all
+	return s
 }
 
-// with returns a file whose entry has one more member.
-func (s shape) with(base, key, value string) string {
-	switch {
-	case key == "":
-		return s.before + base + s.after
-	case s.assign != "":
-		return s.before + base + "\n" + key + s.assign + strings.ReplaceAll(value, `": `, `" = `) + s.after
-	}
-	return s.before + base + `, "` + key + `": ` + value + s.after
+func (s *sample) options() *config.Options {
+	return &config.Options{Format: s.format.Name, Formats: []*config.Format{s.format}, Lookup: lookup, Scope: config.ScopeProgram}
 }
 
-// lookup knows the variables that the samples have.
-func lookup(name string) (string, bool) { return "value", name == "VAR" || name == "A" }
-
-// readOne returns the server of a file, nil if there is none.
-func readOne(path, text string, o *config.Options) *config.Server {
-	c, err := config.Parse(context.Background(), path, []byte(text), o)
+// with returns the server of the file if its entry has one more key, nil if it has not.
+func (s *sample) with(key, value string) *config.Server {
+	text := s.text
+	if key != "" {
+		var err error
+		if text, err = s.format.Write(nil).Edit.Set(s.text, []byte(value), append(slices.Clone(s.entry), key)...); err != nil {
+			return nil
+		}
+	}
+	c, err := config.Parse(context.Background(), s.path, text, s.options())
 	if err != nil || len(c.Servers) != 1 {
 		return nil
 	}
 	return c.Servers[0]
 }
 
+func local() *record.Record { return &record.Record{Command: "c"} }
+
+func remote(f *config.Format) *record.Record {
+	r := &record.Record{URL: "https://a.example/mcp", Transport: config.TransportHTTP}
+	if w := f.Write(nil); w.Strict && w.Transports[r.Transport] == "" {
+		r.Transport = config.TransportAuto
+	}
+	return r
+}
+
+// lookup knows the variables that the samples have.
+func lookup(name string) (string, bool) { return "value", name == "VAR" || name == "A" }
+
 // programTable says of each program where its files are, and what they mean there.
-func programTable(t *testing.T, formats []config.Format) string {
-	dir := t.TempDir()
-	home, project := filepath.Join(dir, "home"), filepath.Join(dir, "project")
+func programTable(t *testing.T, formats []*config.Format) string {
 	var b strings.Builder
 	b.WriteString("| program | format | files of a project | files of the user | switched off by | timeouts | references |\n|---|---|---|---|---|---|---|\n")
-	var clients []string
-	first := map[string]config.Location{}
-	for _, l := range config.Find(&config.FindOptions{GOOS: "linux", Home: home, Project: project, Lookup: none}) {
-		if slices.ContainsFunc(formats, func(f config.Format) bool { return f.Name() == l.Format }) && first[l.Client].Path == "" {
-			clients, first[l.Client] = append(clients, l.Client), l
+	rows := map[string]string{}
+	for _, l := range config.Find(&config.FindOptions{GOOS: "linux", Home: filepath.Join(t.TempDir(), "home"), Project: t.TempDir(), Lookup: none}) {
+		i := slices.IndexFunc(formats, func(f *config.Format) bool { return f.Name == l.Format })
+		if i < 0 || rows[l.Client] != "" {
+			continue
 		}
+		s := newSample(t, formats[i], l.Path, local())
+		cells := []string{l.Client, "`" + l.Format + "`", projectFiles(l.Client), userFiles(l.Client), s.offWord(t), s.timeouts(), s.references(t)}
+		rows[l.Client] = fmt.Sprintf("| %s |\n", strings.Join(cells, " | "))
 	}
-	slices.Sort(clients)
-	for _, client := range clients {
-		l := first[client]
-		cells := []string{client, "`" + l.Format + "`", projectFiles(client), userFiles(client), offWord(t, l, formats), timeouts(l, formats), references(t, l, formats)}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	for _, client := range slices.Sorted(maps.Keys(rows)) {
+		b.WriteString(rows[client])
 	}
 	return b.String()
 }
@@ -155,50 +163,46 @@ func userFiles(client string) string {
 	return strings.Join(files, "<br>")
 }
 
-func optionsFor(l config.Location, formats []config.Format) *config.Options {
-	return &config.Options{Format: l.Format, Formats: formats, Lookup: lookup, Scope: config.ScopeProgram}
-}
-
-// imported brings one server of ours into a new file of a program.
-func imported(t *testing.T, l config.Location, formats []config.Format, entry string) (*edit.Import, string) {
+// imported brings one server of ours into a new file of the program, and returns its text.
+func (s *sample) imported(t *testing.T, entry string) (edit.Imported, string) {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "ours.json")
 	if err := os.WriteFile(source, []byte(`{"mcpServers": {"x": `+entry+`}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := edit.PlanImport(source, l.Path, &edit.ImportOptions{To: optionsFor(l, formats)})
-	if err != nil {
-		t.Fatal(l.Client, err)
+	plan, err := edit.PlanImport(source, s.path, &edit.ImportOptions{To: s.options()})
+	if err == nil {
+		err = plan.Apply(t.Context())
 	}
-	return plan, plan.Diff
+	if err != nil {
+		t.Fatal(s.path, err)
+	}
+	data, _ := os.ReadFile(s.path) // none if the server was left out
+	_ = os.Remove(s.path)
+	return plan.Servers[0], string(data)
 }
 
 // offWord returns the member that an edit writes to switch a server off, if the program
 // has one.
-func offWord(t *testing.T, l config.Location, formats []config.Format) string {
-	plan, _ := imported(t, l, formats, `{"command": "c", "enabled": false}`)
-	if s := plan.Servers[0]; s.Skipped != nil || slices.ContainsFunc(s.Remarks, func(r edit.Remark) bool { return r.Key == "enabled" }) {
+func (s *sample) offWord(t *testing.T) string {
+	got, _ := s.imported(t, `{"command": "c", "enabled": false}`)
+	if got.Skipped != nil || slices.ContainsFunc(got.Remarks, func(r edit.Remark) bool { return r.Key == "enabled" }) {
 		return "none"
 	}
-	shape := shapes()[l.Format]
-	text := shape.with(shape.local, "", "")
-	if err := os.MkdirAll(filepath.Dir(l.Path), 0o700); err != nil {
+	if err := os.WriteFile(s.path, s.text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(l.Path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Remove(l.Path)
+	defer os.Remove(s.path)
 	var after string
-	err := edit.Change(t.Context(), l.Path, optionsFor(l, formats), func(f *edit.File) error {
+	err := edit.Change(t.Context(), s.path, s.options(), func(f *edit.File) error {
 		err := f.Set("x", &record.Patch{Disabled: record.Some(true)})
 		after = string(f.Bytes())
 		return err
 	})
 	if err != nil {
-		t.Fatal(l.Client, err)
+		t.Fatal(s.path, err)
 	}
-	word := strings.Trim(difference(text, after), " ,\n")
+	word := strings.Trim(difference(string(s.text), after), " ,\n")
 	word += strings.Repeat("}", strings.Count(word, "{")-strings.Count(word, "}"))
 	return "`" + strings.Join(strings.Fields(word), " ") + "`"
 }
@@ -218,15 +222,14 @@ func difference(before, after string) string {
 }
 
 // timeouts says which keys of the program are timeouts, and of what.
-func timeouts(l config.Location, formats []config.Format) string {
-	shape := shapes()[l.Format]
+func (s *sample) timeouts() string {
 	var list []string
 	for _, key := range []string{"timeout", "connectionTimeout", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec"} {
-		s := readOne(l.Path, shape.with(shape.local, key, "5000"), optionsFor(l, formats))
-		if s == nil {
+		server := s.with(key, "5000")
+		if server == nil {
 			continue
 		}
-		for what, d := range map[string]time.Duration{"to start": s.ConnectTimeout, "for an answer": s.ReadTimeout} {
+		for what, d := range map[string]time.Duration{"to start": server.ConnectTimeout, "for an answer": server.ReadTimeout} {
 			switch d {
 			case 5 * time.Second:
 				list = append(list, fmt.Sprintf("`%s`: milliseconds %s", key, what))
@@ -235,28 +238,22 @@ func timeouts(l config.Location, formats []config.Format) string {
 			}
 		}
 	}
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, "<br>")
+	return cmp.Or(strings.Join(list, "<br>"), "none")
 }
 
 // references lists those that the program replaces itself, as it writes them.
-func references(t *testing.T, l config.Location, formats []config.Format) string {
+func (s *sample) references(t *testing.T) string {
 	var list []string
 	for _, reference := range []string{"${VAR}", "${VAR:-default}", "${file:/path}", "${input:id}", "${keyring:name}"} {
-		plan, diff := imported(t, l, formats, `{"command": "c", "args": ["<`+reference+`>"]}`)
-		lost := slices.ContainsFunc(plan.Servers[0].Remarks, func(r edit.Remark) bool { return r.Lost && r.Key == "args" })
-		_, rest, shown := strings.Cut(diff, "<")
+		got, text := s.imported(t, `{"command": "c", "args": ["<`+reference+`>"]}`)
+		lost := slices.ContainsFunc(got.Remarks, func(r edit.Remark) bool { return r.Lost && r.Key == "args" })
+		_, rest, shown := strings.Cut(text, "<")
 		written, _, _ := strings.Cut(rest, ">")
 		if !lost && shown {
 			list = append(list, "`"+written+"`")
 		}
 	}
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, " ")
+	return cmp.Or(strings.Join(list, " "), "none")
 }
 
 // samples are keys that programs have in an entry, with a value each.
@@ -286,7 +283,7 @@ func commonKeys() []string {
 }
 
 // keyTable says of each format what becomes of the keys that programs have.
-func keyTable(t *testing.T, formats []config.Format) string {
+func keyTable(t *testing.T, formats []*config.Format) string {
 	var b strings.Builder
 	b.WriteString("| format | is read | is kept, and left to the program | is ignored |\n|---|---|---|---|\n")
 	env := filepath.Join(t.TempDir(), "variables")
@@ -294,27 +291,20 @@ func keyTable(t *testing.T, formats []config.Format) string {
 		t.Fatal(err)
 	}
 	for _, f := range formats {
-		shape := shapes()[f.Name()]
-		o := &config.Options{Format: f.Name(), Formats: formats, Lookup: lookup}
-		var read, kept, ignored []string
-		keys := append(commonKeys(), f.Dialect().Keys...)
+		path := filepath.Join(t.TempDir(), "config")
+		bases := []*sample{newSample(t, f, path, local()), newSample(t, f, path, remote(f))}
+		found := map[string][]string{}
+		keys := append(commonKeys(), f.Keys...)
 		slices.Sort(keys)
 		for _, name := range slices.Compact(keys) {
 			value := samples(env)[name]
 			if value == "" && name != "cmd" && name != "uri" { // which each sample has
-				t.Errorf("%s: got a key %s without a sample, want one", f.Name(), name)
+				t.Errorf("%s: got a key %s without a sample, want one", f.Name, name)
 			}
-			key := "`" + name + "`"
-			switch what(shape, o, name, value) {
-			case "read":
-				read = append(read, key)
-			case "kept":
-				kept = append(kept, key)
-			case "":
-				ignored = append(ignored, key)
-			}
+			use := what(bases, name, value)
+			found[use] = append(found[use], "`"+name+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name(), strings.Join(read, " "), strings.Join(kept, " "), strings.Join(ignored, " "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, strings.Join(found["read"], " "), strings.Join(found["kept"], " "), strings.Join(found[""], " "))
 	}
 	return b.String()
 }
@@ -322,20 +312,19 @@ func keyTable(t *testing.T, formats []config.Format) string {
 // what finds out what becomes of a key: it changes the server, or stands in its Extra, or
 // neither. A key that is a fault in one kind of server, or unknown with a hint, is judged
 // by the other kind.
-func what(shape shape, o *config.Options, key, value string) string {
+func what(bases []*sample, key, value string) string {
 	if value == "" {
 		return "read"
 	}
 	found := ""
-	for _, base := range []string{shape.local, shape.remote} {
-		before := readOne("config", shape.with(base, "", ""), o)
-		after := readOne("config", shape.with(base, key, value), o)
+	for _, base := range bases {
+		before, after := base.with("", ""), base.with(key, value)
 		if before == nil || after == nil || after.Err != nil {
 			continue
 		}
 		_, extra := after.Extra[key]
 		switch {
-		case !reflect.DeepEqual(facts(before), facts(after)):
+		case facts(before) != facts(after):
 			return "read"
 		case extra:
 			found = "kept"
@@ -347,17 +336,7 @@ func what(shape shape, o *config.Options, key, value string) string {
 // facts returns what a server says, without what is only kept and where it stands.
 func facts(s *config.Server) string {
 	c := *s
-	c.Extra, c.Warnings = nil, nil
-	var values []string
-	v := reflect.ValueOf(c)
-	for i := range v.NumField() {
-		if field := v.Type().Field(i); field.IsExported() && field.Name != "Source" {
-			values = append(values, fmt.Sprintf("%s=%+v", field.Name, v.Field(i).Interface()))
-		}
-	}
-	if c.Auth != nil {
-		auth, _ := json.Marshal(c.Auth)
-		values = append(values, string(auth))
-	}
-	return strings.Join(values, "\n")
+	c.Extra = nil
+	entry, err := c.Entry()
+	return fmt.Sprint(c.Title, string(entry), err)
 }

@@ -31,9 +31,6 @@ type scribe struct {
 	at      *spot
 	entry   map[string]json.RawMessage // what it is to say, in our words
 	changes []change
-
-	emptied, filled []string        // the path of an object that becomes empty, or no longer is
-	before          json.RawMessage // what was in it
 }
 
 func (s *scribe) put(value json.RawMessage, path ...string) {
@@ -113,7 +110,7 @@ func (s *scribe) simple(value json.RawMessage, keys ...string) error {
 		if f == nil {
 			continue
 		}
-		if value == nil || !equalJSON(value, s.draft.doc.Tree.JSON(f.Value)) {
+		if value == nil || !equalJSON(value, f.Value.JSON()) {
 			s.put(value, path...)
 		}
 		return nil
@@ -239,11 +236,7 @@ func (s *scribe) pairs(key string, value, was json.RawMessage) error {
 	}
 	if value == nil && f != nil {
 		s.put(nil, holder...)
-		s.emptied, s.before = holder, was
 		return nil
-	}
-	if f != nil && f.Value.Kind == jsonc.Object && len(f.Value.Members) == 0 {
-		s.filled, s.before = holder, value
 	}
 	var fresh bool
 	for _, name := range orderOf(value) {
@@ -321,7 +314,7 @@ func (s *scribe) says(key string, n *jsonc.Node, want json.RawMessage) bool {
 		list, err := json.Marshal(strings.Fields(n.Text))
 		return err == nil && equalJSON(list, want)
 	}
-	return equalJSON(s.draft.doc.Tree.JSON(n), want)
+	return equalJSON(n.JSON(), want)
 }
 
 // innerKey is our spelling of a key in one of our objects, "" if it is none of ours.
@@ -394,7 +387,7 @@ func (s *scribe) tools(value json.RawMessage) error {
 	for _, key := range []string{"allow", "deny", "rename"} {
 		m := section.Value.Member(key)
 		want := rest[key]
-		if m == nil && want == nil || m != nil && want != nil && equalJSON(s.draft.doc.Tree.JSON(&m.Value), want) {
+		if m == nil && want == nil || m != nil && want != nil && equalJSON(m.Value.JSON(), want) {
 			continue
 		}
 		s.put(want, append(slices.Clone(path), key)...)

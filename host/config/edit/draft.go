@@ -2,7 +2,6 @@ package edit
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,9 +48,8 @@ type draft struct {
 	path string
 	opts config.Options // values are read as written
 	data []byte
-	made bool // there was no file
 
-	doc     *config.Document
+	doc     *dialect.Document
 	write   *dialect.Writing
 	said    *content // nil: not read yet
 	remarks []Remark // on what was changed
@@ -64,26 +62,20 @@ func newDraft(path string, data []byte, opts *config.Options) (*draft, error) {
 		d.opts = *opts
 	}
 	d.opts.AsWritten = true
-	if data == nil {
-		made, format, err := d.opts.NewFile(path)
-		if err != nil {
-			return nil, &Error{File: path, Err: err}
-		}
-		d.opts.Format = format
-		data = []byte(made)
-		d.made = true
-	}
 	return d, d.take(data)
 }
 
 // take makes data the text of the draft, if it can be read.
 func (d *draft) take(data []byte) error {
 	doc, err := config.ReadDocument(d.path, data, &d.opts)
-	if err != nil && (doc == nil || !d.hasRoom(doc)) {
+	if err != nil && doc == nil {
 		return err
 	}
-	if doc.Writing == nil {
-		return &Error{File: d.path, Err: fmt.Errorf("files of the format %s are not written: change it by hand", doc.Dialect.Name)}
+	if data == nil {
+		data, d.opts.Format = doc.Tree.Data, doc.Dialect.Name
+	}
+	if err != nil && !d.hasRoom(doc) {
+		return err
 	}
 	d.data, d.doc, d.write, d.said = data, doc, doc.Writing, nil
 	return nil
@@ -91,9 +83,9 @@ func (d *draft) take(data []byte) error {
 
 // hasRoom reports whether a file without servers has a place for them, and its format is
 // known.
-func (d *draft) hasRoom(doc *config.Document) bool {
+func (d *draft) hasRoom(doc *dialect.Document) bool {
 	n := &doc.Tree.Root
-	if d.opts.Format == "" || doc.Writing == nil || n.Kind != jsonc.Object {
+	if d.opts.Format == "" || n.Kind != jsonc.Object {
 		return false
 	}
 	for _, key := range d.container(doc.Writing) {
@@ -142,7 +134,7 @@ func (d *draft) find(title string) *spot {
 
 // skips reports whether the file has an entry of that name that is no server.
 func (d *draft) skips(title string) bool {
-	return slices.ContainsFunc(d.doc.Skipped, func(s config.Skipped) bool { return s.Title == title })
+	return slices.Contains(d.doc.Skipped, title)
 }
 
 // fresh returns the place of a new entry.

@@ -1,12 +1,10 @@
 package edit
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -57,11 +55,7 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 	}
 	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
 	if off := isOff(entry); title == "" || off != isOff(before[title]) {
-		turn := d.switched
-		if title == "" { // nothing was there to come back to
-			turn = d.turned
-		}
-		if data, err = turn(data, newTitle, off); err != nil {
+		if data, err = d.switched(data, newTitle, off); err != nil {
 			return fail("enabled", err)
 		}
 		if note := d.write.Notes["enabled"]; off && note != "" {
@@ -110,11 +104,7 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	}
 	edit := d.write.Edit
 	if s.at.value != nil {
-		data, err := applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
-		if err != nil {
-			return nil, err
-		}
-		return d.tidied(data, s), nil
+		return applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
 	}
 	object := []byte("{}")
 	if !s.at.named {
@@ -130,59 +120,6 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 		}
 	}
 	return edit.Set(d.data, object, s.at.path...)
-}
-
-// tidied returns data in which variables or headers that were added to an object without
-// any, and are gone, have left that. Where only a mark tells it from an object that was
-// added too, there is one, see [draft.switched].
-func (d *draft) tidied(data []byte, s *scribe) []byte {
-	edit := d.write.Edit
-	if s.filled != nil {
-		path := append(slices.Clone(s.at.path), s.filled...)
-		less, err := edit.Remove(data, path...)
-		if at := d.valueAt(data, path); err == nil && at >= 0 && data[at] == '{' && d.refilled(less, path, s.before, data) {
-			return mark(data, at)
-		}
-	}
-	if s.emptied != nil {
-		path := append(slices.Clone(s.at.path), s.emptied...)
-		if less, err := edit.Remove(d.data, path...); err != nil || !bytes.Equal(less, data) || d.refilled(less, path, s.before, d.data) {
-			return data // more has changed, or the object was added
-		}
-		at := d.valueAt(d.data, path)
-		if bare, err := edit.Set(unmarked(d.data, at), json.RawMessage("{}"), path...); err == nil {
-			again, err := edit.Set(bare, s.before, path...)
-			if err == nil && (bytes.Equal(again, d.data) || isMarked(d.data, at) && bytes.Equal(mark(again, at-1), d.data)) {
-				return bare
-			}
-		}
-	}
-	return data
-}
-
-// refilled reports whether less becomes data when an object is put at a path.
-func (d *draft) refilled(less []byte, path []string, object json.RawMessage, data []byte) bool {
-	again, err := d.write.Edit.Set(less, object, path...)
-	return err == nil && bytes.Equal(again, data)
-}
-
-// valueAt is where the value at a path of data stands, or -1.
-func (d *draft) valueAt(data []byte, path []string) int {
-	doc, err := d.doc.Dialect.Syntax.Parse(data)
-	if err != nil {
-		return -1
-	}
-	n := &doc.Root
-	for _, key := range path {
-		if m := n.Member(key); m != nil {
-			n = &m.Value
-		} else if i, err := strconv.Atoi(key); err == nil && i < len(n.Elems) {
-			n = &n.Elems[i]
-		} else {
-			return -1
-		}
-	}
-	return n.Offset
 }
 
 // known reports whether a key stands in the entry already, or the file's program has it.
@@ -308,7 +245,7 @@ func (d *draft) remove(title string) error {
 	if at == nil {
 		return &Error{File: d.path, Title: title, Err: &record.Error{Code: record.CodeNotFound, Name: title}}
 	}
-	data, err := d.unlisted(d.data, title)
+	data, err := d.forgotten(d.data, title)
 	if err == nil {
 		data, err = d.write.Edit.Remove(data, at.path...)
 	}

@@ -27,8 +27,7 @@ const newFileMode fs.FileMode = 0o600
 // ${VAR} are written as they are given. What the file's program calls otherwise than we
 // do is written in its words where it stands in them already; where the program has no
 // word, ours is written, which only this package reads. A server is switched off in the
-// word that the program reads, see [File.Remarks]; switching it on again leaves the file
-// byte for byte as it was.
+// word that the program reads, see [File.Remarks]; that goes when it is on again.
 //
 // After each change the text is read back. If the server does not say what it was to
 // say, if it cannot be used and could before, or if another server says something else,

@@ -70,7 +70,7 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 	assert.True(t, info.Mode()&fs.ModeSymlink != 0, "the link has gone: info.Mode()&fs.ModeSymlink != 0")
 	info = assert.Value(os.Stat(path))(t)
 	assert.Equal(t, info.Mode().Perm(), 0o640)
-	want := strings.Replace(editStart, "// local\n", "// local\n    \"one\": {\"command\": \"x\"},\n", 1)
+	want := strings.Replace(editStart, "// local\n", "// local\n    \"one\": {\n      \"command\": \"x\"\n    },\n", 1)
 	assert.Equal(t, readText(t, path), want)
 }
 

@@ -51,7 +51,12 @@ func ExampleChange() {
 	//   // ours
 	//   "mcpServers": {
 	//     "files": {"command": "npx", "timeout": 60000, "args": ["-y", "server-files"]}, // local
-	//     "web": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+	//     "web": {
+	//       "url": "https://example.com/mcp",
+	//       "headers": {
+	//         "Authorization": "Bearer ${TOKEN}"
+	//       }
+	//     },
 	//   },
 	// }
 	// <nil>

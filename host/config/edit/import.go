@@ -47,13 +47,7 @@ type Import struct {
 	// Servers are those that were asked for, in the order of the source.
 	Servers []Imported
 
-	// Diff is what would change in the text of the target, line by line, as a unified
-	// diff; empty if nothing would. Secrets are masked by name and look; programs, code
-	// for a shell, and variables that lead to code are not, but Launch is what shows all.
-	Diff string
-
-	to            *config.Options
-	before, after []byte // before is nil if there is no file
+	before, after []byte // the text of the target; before is nil if there is no file
 }
 
 // Imported is what would become of one server.
@@ -61,12 +55,6 @@ type Imported struct {
 	Name    string   // as written in the source
 	Skipped error    // why it is left out, nil if it is not; holds no value of the file
 	Remarks []Remark // on its keys, in their order
-
-	// Decided is what the user has decided about the server in Kode, if the source is a
-	// .mcprc: it is in the user's .kode.json. A server that was rejected is imported
-	// switched off. Approval in Kode is bound to the name alone: it approves no Launch
-	// here. Empty: nothing was decided.
-	Decided consent.Verdict
 
 	// Launch is what the server is in the target, for the person who decides: its String
 	// is the whole command, as for an approval, with nothing of it masked that could be
@@ -127,12 +115,7 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	}
 	i := &importer{
 		opts: o, source: doc, target: d, same: from.Format == d.doc.Dialect.Name,
-		entries: entriesByTitle(doc.Sections), decisions: decisionsOf(source),
-		plan: &Import{Source: source, Target: target, to: o.To, before: before},
-	}
-	masked, err := d.masked()
-	if err != nil {
-		return nil, err
+		entries: entriesByTitle(doc.Sections), plan: &Import{Source: source, Target: target, before: before},
 	}
 	for _, s := range from.Servers {
 		if o.Names == nil || slices.Contains(o.Names, s.Title) {
@@ -145,20 +128,11 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 		}
 	}
 	i.plan.after = i.target.data
-	after, err := i.target.masked()
-	if err != nil {
-		return nil, err
+	if i.moved == 0 {
+		i.plan.after = before
+		return i.plan, nil
 	}
-	if before == nil {
-		masked = nil
-	}
-	if !bytes.Equal(before, i.plan.after) && (before != nil || i.moved > 0) {
-		i.plan.Diff = unifiedDiff(filepath.ToSlash(target), masked, after)
-	}
-	if i.moved > 0 {
-		return i.plan, i.launches()
-	}
-	return i.plan, nil
+	return i.plan, i.launches()
 }
 
 // readSource returns the content of a file, which may be a pipe, cut one byte above the limit
@@ -201,11 +175,14 @@ func entriesByTitle(sections []dialect.Section) map[string]*dialect.Entry {
 	return entries
 }
 
+// Changes reports whether Apply would change the target.
+func (i *Import) Changes() bool { return !bytes.Equal(i.before, i.after) }
+
 // Apply writes the target as the plan says. If the target is not what it was when the
 // plan was made, nothing is written and the error is an [*Error]: plan again. The
 // source need not be there any more.
 func (i *Import) Apply(ctx context.Context) error {
-	if i.Diff == "" {
+	if !i.Changes() {
 		return ctx.Err()
 	}
 	resolved, err := atomicfile.Resolve(i.Target)
@@ -225,14 +202,12 @@ func (i *Import) Apply(ctx context.Context) error {
 // An importer makes a plan.
 type importer struct {
 	opts    ImportOptions
-	source  *config.Document
+	source  *dialect.Document
 	target  *draft
 	entries map[string]*dialect.Entry // of the source
 	same    bool                      // both files are of one format
 	moved   int
 	plan    *Import
-
-	decisions kodeDecisions
 }
 
 func (i *importer) server(s *config.Server) {
@@ -252,7 +227,6 @@ func (i *importer) server(s *config.Server) {
 	}
 	r := record.Of(s)
 	i.own(out, r)
-	i.decide(out, r)
 	i.carry(out, r)
 	if out.Skipped != nil {
 		return

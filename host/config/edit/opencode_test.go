@@ -26,7 +26,6 @@ func TestImportOpenCode(t *testing.T) {
 		"off": {"command": "x", "enabled": false}}}`)
 	theirs := filepath.Join(dir, "opencode.json")
 	plan := assert.Value(PlanImport(ours, theirs, &ImportOptions{OwnKeys: true}))(t)
-	assert.Lacks(t, plan.Diff, "abcdefghijkl", "a secret argument in the preview")
 	assert.OK(t, plan.Apply(t.Context()))
 	wantFile := `{
   "mcp": {

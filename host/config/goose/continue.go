@@ -2,6 +2,7 @@ package goose
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -9,67 +10,51 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-const continueKey = "mcpServers"
-
 // Continue returns the format of the config.yaml of Continue, called "continue": a list
 // "mcpServers" of servers with names.
-func Continue() config.Format { return continueFormat{} }
-
-type continueFormat struct{}
-
-func (continueFormat) Name() string { return "continue" }
-
-func (f continueFormat) Dialect() *dialect.Dialect {
+func Continue() *config.Format {
 	return &dialect.Dialect{
-		Name:   f.Name(),
-		Syntax: dialect.Syntax{Name: "YAML", Extensions: []string{".yaml", ".yml"}, Parse: parse},
+		Name:   "continue",
+		Syntax: syntax(),
 		Like: func(filename string, root *jsonc.Node) dialect.Likeness {
-			m := root.Member(continueKey)
-			switch {
-			case m != nil && m.Value.Kind == jsonc.Array:
-				return dialect.Certain
-			case m == nil && strings.Contains(filepath.ToSlash(filename), ".continue/"): // which says what is missing
+			m := root.Member("mcpServers")
+			if m == nil && strings.Contains(filepath.ToSlash(filename), ".continue/") { // which says what is missing
 				return dialect.Possible
 			}
-			return dialect.Foreign
+			return dialect.CertainIf(m != nil && m.Value.Kind == jsonc.Array)
 		},
-		Sections:  continueSections,
-		Write:     writesContinue,
+		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
+			list, fault := dialect.Under(root, "", "mcpServers", `the file has no servers: put them into a list "mcpServers"`, jsonc.Array, jsonc.Null)
+			for i := range list { // without servers that stand elsewhere and are only used here
+				list[i].Entries = slices.DeleteFunc(list[i].Entries, func(e dialect.Entry) bool { return e.Value.Member("uses") != nil })
+			}
+			return list, fault
+		},
 		Translate: continueFields,
 		Keys:      []string{"apiKey", "requestOptions", "connectionTimeout", "faviconUrl", "serverName", "sourceFile"},
 		Literal:   true,
+		Write: func(*jsonc.Node) *dialect.Writing {
+			return &dialect.Writing{
+				Edit:      edits("mcpServers: []\n"),
+				Container: []string{"mcpServers"},
+				Keys: map[string]string{
+					"transport": "type", "command": "command", "args": "args", "env": "env", "cwd": "cwd", "url": "url",
+					"headers": "requestOptions/headers", "connectTimeoutSeconds": "connectionTimeout",
+				},
+				Transports:   map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
+				Milliseconds: true,
+				References:   dialect.SecretRefs,
+				Notes: map[string]string{
+					"connectTimeoutSeconds": "is called connectionTimeout there, in milliseconds",
+					"enabled":               "has no place in Continue, which would start the server: leave it out there",
+				},
+			}
+		},
 	}
-}
-
-// continueSections returns the servers, without those that stand elsewhere and are only
-// used here.
-func continueSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
-	m := root.Member(continueKey)
-	switch {
-	case m == nil:
-		return nil, &dialect.Fault{Offset: root.Offset,
-			Text: "the file has no servers: put them into a list \"mcpServers\"", Absent: true}
-	case m.Value.Kind == jsonc.Null:
-		return nil, nil
-	case m.Value.Kind != jsonc.Array:
-		return nil, &dialect.Fault{Offset: m.Value.Offset, At: continueKey,
-			Text: "must be a list of servers with names, not " + m.Value.Kind.String()}
-	}
-	section := dialect.Listed(&m.Value, continueKey)
-	entries := section.Entries[:0]
-	for _, e := range section.Entries {
-		if e.Value.Member("uses") == nil {
-			entries = append(entries, e)
-		}
-	}
-	section.Entries = entries
-	return []dialect.Section{section}, nil
 }
 
 // continueFields reads one server.
-func continueFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
-	var fields []dialect.Field
-	var faults []dialect.Fault
+func continueFields(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault) {
 	for _, f := range dialect.Fields(e, map[string]string{"name": "", "connectionTimeout": dialect.ConnectMilliseconds}) {
 		switch {
 		case f.Key == "faviconUrl" || f.Key == "serverName" || f.Key == "sourceFile":
@@ -80,34 +65,12 @@ func continueFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 		case f.Key == "apiKey":
 			faults = append(faults, dialect.Fault{Offset: f.Value.Offset, At: f.At, Text: "must be a string, not " + f.Value.Kind.String()})
 		case f.Key == "requestOptions" && f.Value.Kind == jsonc.Object:
-			inner := dialect.Entry{At: f.At, Offset: f.Offset, Value: f.Value}
-			for _, g := range dialect.Fields(&inner, nil) {
-				if g.Key == "headers" { // the rest is Continue's own
-					fields = append(fields, g)
-				}
+			if m := f.Value.Member("headers"); m != nil { // the rest is Continue's own
+				fields = append(fields, dialect.Field{Key: "headers", Written: m.Key, At: f.At.Key(m.Key), Offset: m.Offset, Value: &m.Value})
 			}
 			continue
 		}
 		fields = append(fields, f)
 	}
 	return fields, faults
-}
-
-// writesContinue says how the servers of Continue are written.
-func writesContinue(*jsonc.Node) *dialect.Writing {
-	return &dialect.Writing{
-		Edit:      &dialect.Edit{Set: set, Remove: remove, Rename: rename, Empty: "mcpServers: []\n"},
-		Container: []string{continueKey},
-		Keys: map[string]string{
-			"transport": "type", "command": "command", "args": "args", "env": "env", "cwd": "cwd", "url": "url",
-			"headers": "requestOptions/headers", "connectTimeoutSeconds": "connectionTimeout",
-		},
-		Transports:   map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
-		Milliseconds: true,
-		References:   dialect.SecretRefs,
-		Notes: map[string]string{
-			"connectTimeoutSeconds": "is called connectionTimeout there, in milliseconds",
-			"enabled":               "has no place in Continue, which would start the server: leave it out there",
-		},
-	}
 }

@@ -7,7 +7,7 @@
 // Give [Format] to package config, in config.Options.Formats; files that end in .yaml
 // or .yml are then read:
 //
-//	config.Load(ctx, "config.yaml", &config.Options{Formats: []config.Format{goose.Format(), goose.Continue()}})
+//	config.Load(ctx, "config.yaml", &config.Options{Formats: []*config.Format{goose.Format(), goose.Continue()}})
 //
 // All else of the file is left alone. Errors say line, column and key path of the YAML
 // file, such as extensions.github.envs.TOKEN. Aliases and merge keys are followed, up to

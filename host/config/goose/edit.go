@@ -2,58 +2,47 @@ package goose
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"go.yaml.in/yaml/v4"
 )
 
-var (
-	errUnwritable = errors.New("stands in a form of YAML that is not changed here: change it by hand")
-	errTaken      = errors.New("is there already")
-)
-
-func editError(path []string, err error) error {
-	var at jsonc.Path
-	for _, key := range path {
-		at = at.Key(key)
-	}
-	return fmt.Errorf("%s: %w", at, err)
+// edits returns the edits of YAML. What changes is written anew as small as it can be: the
+// lines of one key, or of one element of a list. All other lines stay.
+func edits(empty string) *dialect.Edit {
+	r := &dialect.Rewriter{Syntax: syntax(), Set: set, Remove: remove, Rename: rename, Empty: empty}
+	return r.Edit()
 }
 
 // A text is a YAML file that is being changed.
 type text struct {
 	data    []byte
-	doc     *jsonc.Document
+	root    *jsonc.Node
 	lineEnd string
-	unit    string // of indentation
+	unit    int // of indentation
 }
 
-func open(data []byte) (*text, error) {
-	doc, err := parse(data)
-	if err != nil {
-		return nil, err
-	}
-	t := &text{data: data, doc: doc, lineEnd: "\n", unit: "  "}
-	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
+func open(doc *jsonc.Document) *text {
+	t := &text{data: doc.Data, root: &doc.Root, lineEnd: "\n", unit: 2}
+	if i := bytes.IndexByte(t.data, '\n'); i > 0 && t.data[i-1] == '\r' {
 		t.lineEnd = "\r\n"
 	}
-	for i := range doc.Root.Members {
-		m := &doc.Root.Members[i]
-		if n := len(m.Value.Members); n > 0 && t.column(m.Value.Members[0].Offset) > 0 && !t.flow(&m.Value) {
-			t.unit = strings.Repeat(" ", t.column(m.Value.Members[0].Offset))
+	for _, m := range doc.Root.Members {
+		if len(m.Value.Members) == 0 {
+			continue
+		}
+		if unit := t.column(m.Value.Members[0].Offset); unit > 1 && unit < 10 && t.isBlock(&m.Value) {
+			t.unit = unit
 			break
 		}
 	}
-	return t, nil
+	return t
 }
-
-// column returns how many bytes stand on the line of an offset before it.
-func (t *text) column(offset int) int { return offset - t.lineStart(offset) }
 
 func (t *text) lineStart(offset int) int {
 	start := bytes.LastIndexByte(t.data[:offset], '\n') + 1
@@ -63,6 +52,9 @@ func (t *text) lineStart(offset int) int {
 	return start
 }
 
+// column returns how many bytes stand on the line of an offset before it.
+func (t *text) column(offset int) int { return offset - t.lineStart(offset) }
+
 // lineAfter returns the start of the next line.
 func (t *text) lineAfter(offset int) int {
 	if i := bytes.IndexByte(t.data[offset:], '\n'); i >= 0 {
@@ -71,54 +63,65 @@ func (t *text) lineAfter(offset int) int {
 	return len(t.data)
 }
 
-// flow reports whether an object or array is written in brackets.
-func (t *text) flow(n *jsonc.Node) bool {
-	return n.Offset < len(t.data) && (t.data[n.Offset] == '{' || t.data[n.Offset] == '[')
+// isBlock reports whether an object or array has items that stand on lines of their own.
+func (t *text) isBlock(n *jsonc.Node) bool {
+	return len(n.Members)+len(n.Elems) > 0 && n.Offset < len(t.data) && strings.IndexByte("{[*&", t.data[n.Offset]) < 0
 }
 
-// find returns the node at a path and whether it is inside of brackets; nil if there is
-// none.
-func (t *text) find(path []string) (n *jsonc.Node, member *jsonc.Member, inFlow bool) {
-	n = &t.doc.Root
-	for _, key := range path {
-		inFlow = inFlow || n.Kind >= jsonc.Array && t.flow(n)
-		switch n.Kind {
-		case jsonc.Object:
-			if member = n.Member(key); member == nil {
-				return nil, nil, inFlow
-			}
-			n = &member.Value
-		case jsonc.Array:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(n.Elems) {
-				return nil, nil, inFlow
-			}
-			n, member = &n.Elems[i], nil
-		default:
-			return nil, nil, inFlow
-		}
+// A row is what stands in the lines of one key or element: from its first byte, in a
+// column, to the end of its last line.
+type row struct {
+	start, end int
+	depth      int // how many keys of a path lead to it; 0: it is the whole file
+}
+
+// items returns where the items of a block start: its keys, or its dashes.
+func (t *text) items(n *jsonc.Node) []int {
+	var starts []int
+	for i := range n.Members {
+		starts = append(starts, n.Members[i].Offset)
 	}
-	return n, member, inFlow
+	for i := range n.Elems {
+		at := n.Elems[i].Offset
+		starts = append(starts, max(bytes.LastIndexByte(t.data[:at], '-'), 0))
+	}
+	return starts
 }
 
-func (t *text) splice(start, end int, with string) []byte {
-	out := make([]byte, 0, len(t.data)+len(with))
-	return append(append(append(out, t.data[:start]...), with...), t.data[end:]...)
+// row returns the smallest row that has what is at path, and that itself: nil if there is
+// nothing. The row is then that of the deepest thing on the path.
+func (t *text) row(path []string) (row, *jsonc.Node) {
+	r, n := row{t.lineStart(0), len(t.data), 0}, t.root
+	for i := range path {
+		child := t.root.At(path[:i+1])
+		if child == nil {
+			return r, nil
+		}
+		if r.depth == i && t.isBlock(n) {
+			at := slices.IndexFunc(n.Members, func(m jsonc.Member) bool { return m.Key == path[i] })
+			if at < 0 {
+				at, _ = strconv.Atoi(path[i])
+			}
+			start := t.items(n)[at]
+			r = row{start, t.blockEnd(start), i + 1}
+		}
+		n = child
+	}
+	return r, n
 }
 
-// block returns the end of the lines of a block that starts at offset, its key or dash
-// standing in that column: without the comments and empty lines behind it.
-func (t *text) block(offset int) int {
-	column := t.column(offset)
-	dash := t.data[offset] == '-'
+// blockEnd returns the end of the lines of a row that starts at offset, without the
+// comments and empty lines behind it.
+func (t *text) blockEnd(offset int) int {
+	column, dash := t.column(offset), t.data[offset] == '-'
 	end := t.lineAfter(offset)
 	for at := end; at < len(t.data); {
 		next := t.lineAfter(at)
 		line := strings.TrimRight(string(t.data[at:next]), " \t\r\n")
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		rest := line[indent:]
+		rest := strings.TrimLeft(line, " ")
+		indent := len(line) - len(rest)
 		switch {
-		case line == "" || rest[0] == '#':
+		case rest == "" || rest[0] == '#':
 		case indent > column || indent == column && !dash && (rest == "-" || strings.HasPrefix(rest, "- ")):
 			end = next
 		default:
@@ -137,299 +140,268 @@ func (t *text) lead(start, column int) int {
 		line := strings.TrimRight(string(t.data[above:start]), " \t\r\n")
 		body := strings.TrimLeft(line, " ")
 		if len(line)-len(body) != column || !strings.HasPrefix(body, "#") || strings.Contains(body, ":") || strings.HasPrefix(strings.TrimLeft(body, "# "), "- ") {
-			return start
+			break
 		}
 		start = above
 	}
 	return start
 }
 
-// valueEnd returns the end of the value that starts at offset on its line, without the
-// comment behind it; false if it goes on over further lines, or cannot be told.
-func (t *text) valueEnd(offset int, inFlow bool) (int, bool) {
-	depth := 0
-	for i := offset; i < len(t.data); i++ {
-		switch c := t.data[i]; {
-		case (c == '"' || c == '\'') && (i == offset || strings.IndexByte(" ,:[{\n", t.data[i-1]) >= 0):
-			end := quotedEnd(t.data, i)
-			if end < 0 {
-				return 0, false
-			}
-			if i == offset {
-				return end, true
-			}
-			i = end - 1
-		case (c == '[' || c == '{') && (inFlow || depth > 0 || i == offset):
-			depth++
-		case (c == ']' || c == '}') && depth > 0:
-			if depth--; depth == 0 && (t.data[offset] == '[' || t.data[offset] == '{') {
-				return i + 1, true
-			}
-		case inFlow && depth == 0 && (c == ',' || c == ']' || c == '}'), depth == 0 && (c == '\n' || c == '\r'),
-			depth == 0 && c == '#' && i > 0 && t.data[i-1] == ' ':
-			return offset + len(bytes.TrimRight(t.data[offset:i], " \t")), true
+func set(doc *jsonc.Document, want *jsonc.Node, path []string) []byte {
+	t := open(doc)
+	r, have := t.row(path)
+	if have == nil && r.depth < len(path) {
+		if n := t.root.At(path[:r.depth]); t.isBlock(n) {
+			return t.add(n, want, path[r.depth:])
 		}
 	}
-	return len(t.data), depth == 0
+	return t.rewrite(r, path, true, func(n *yaml.Node, rest []string) bool { return setNode(n, rest, want) })
 }
 
-func quotedEnd(data []byte, start int) int {
-	quote := data[start]
-	for i := start + 1; i < len(data); i++ {
-		switch {
-		case data[i] == '\\' && quote == '"':
-			i++
-		case data[i] == quote && quote == '\'' && i+1 < len(data) && data[i+1] == quote:
-			i++
-		case data[i] == quote:
+// add puts a new row behind those of a block.
+func (t *text) add(n, want *jsonc.Node, path []string) []byte {
+	items := t.items(n)
+	last := items[len(items)-1]
+	want = want.Wrap(path[1:])
+	fresh := want.Wrap(path[:1])
+	if n.Kind == jsonc.Array {
+		fresh = &jsonc.Node{Kind: jsonc.Array, Elems: []jsonc.Node{*want}}
+	}
+	lines := t.dump(nodeOf(fresh), nil, t.column(last))
+	if lines == nil {
+		return nil
+	}
+	end := t.blockEnd(last)
+	indent := bytes.Repeat([]byte{' '}, t.column(last))
+	if t.data[end-1] != '\n' { // which stays so
+		return slices.Concat(t.data[:end], []byte(t.lineEnd), indent, bytes.TrimRight(lines, "\r\n"), t.data[end:])
+	}
+	return slices.Concat(t.data[:end], indent, lines, t.data[end:])
+}
+
+func remove(doc *jsonc.Document, path []string) []byte {
+	t := open(doc)
+	r, _ := t.row(path)
+	above, parent := t.row(path[:len(path)-1])
+	start := t.lineStart(r.start)
+	if r.depth == len(path) && len(parent.Members)+len(parent.Elems) > 1 && len(bytes.TrimLeft(t.data[start:r.start], " ")) == 0 {
+		start = t.lead(start, r.start-start)
+		if r.end == len(t.data) && !bytes.HasSuffix(t.data, []byte{'\n'}) {
+			start = max(start-len(t.lineEnd), 0)
+		}
+		return slices.Concat(t.data[:start], t.data[r.end:])
+	}
+	return t.rewrite(above, path, false, removeNode)
+}
+
+func rename(doc *jsonc.Document, key string, path []string) []byte {
+	t := open(doc)
+	r, _ := t.row(path)
+	name := &yaml.Node{}
+	name.SetString(key)
+	text := bytes.TrimRight(t.dump(name, nil, 0), "\r\n")
+	// The key ends in front of the first colon that makes it what it is.
+	line := t.data[r.start:t.lineAfter(r.start)]
+	for i, c := range line {
+		var old string
+		if c == ':' && yaml.Load(line[:i], &old) == nil && old == path[len(path)-1] {
+			return slices.Concat(t.data[:r.start], text, t.data[r.start+i:])
+		}
+	}
+	return nil
+}
+
+// rewrite returns the text in which change has changed a row: it gets the row as a node, and
+// what of the path is left inside of that, and reports whether it could. With keepComments
+// the text is nil if a comment would go.
+func (t *text) rewrite(r row, path []string, keepComments bool, change func(n *yaml.Node, rest []string) bool) []byte {
+	rest := slices.Clone(path[max(r.depth-1, 0):])
+	column := 0
+	if r.depth > 0 {
+		column = t.column(r.start)
+		if t.data[r.start] == '-' && rest[0] != "-" {
+			rest[0] = "0" // the row is a list of one element
+		}
+	}
+	source := strings.ReplaceAll(string(t.data[r.start:r.end]), "\r\n", "\n")
+	source = strings.ReplaceAll(source, "\n"+strings.Repeat(" ", column), "\n")
+	var doc yaml.Node
+	if err := yaml.Load([]byte(source), &doc); err != nil || len(doc.Content) != 1 { // such as an alias of another row
+		return nil
+	}
+	form := t.form(&doc, source)
+	if !change(doc.Content[0], rest) {
+		return nil
+	}
+	lines := t.dump(&doc, form, column)
+	if lines == nil || keepComments && commentsOf(source) != commentsOf(string(lines)) {
+		return nil
+	}
+	if r.end == len(t.data) && t.data[r.end-1] != '\n' {
+		lines = bytes.TrimRight(lines, "\r\n")
+	}
+	return slices.Concat(t.data[:r.start], lines, t.data[r.end:])
+}
+
+// commentsOf counts the lines that are comments.
+func commentsOf(text string) (n int) {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			n++
+		}
+	}
+	return n
+}
+
+// form returns the options with which a node is written as it stands in the source, if
+// there are some.
+func (t *text) form(n *yaml.Node, source string) []yaml.Option {
+	for _, indent := range []int{t.unit, 2, 4} {
+		for _, compact := range []bool{false, true} {
+			form := []yaml.Option{yaml.WithIndent(indent), yaml.WithCompactSeqIndent(compact)}
+			if string(t.dump(n, form, 0)) == source {
+				return form
+			}
+		}
+	}
+	return nil
+}
+
+// dump writes a node as the lines of a row in a column, in a form or else in that of the
+// file. It returns nil for what cannot be written.
+func (t *text) dump(n *yaml.Node, form []yaml.Option, column int) []byte {
+	if form == nil {
+		form = []yaml.Option{yaml.WithIndent(t.unit), yaml.WithCompactSeqIndent(false)}
+	}
+	out, err := yaml.Dump(n, append(form, yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble), yaml.WithUnicode(isVisible(n)))...)
+	if err != nil {
+		return nil
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(out)) {
+		if b.Len() > 0 && line != "\n" {
+			b.WriteString(strings.Repeat(" ", column))
+		}
+		b.WriteString(strings.TrimSuffix(line, "\n") + t.lineEnd)
+	}
+	return []byte(b.String())
+}
+
+// isVisible reports whether all characters of a node can be seen.
+func isVisible(n *yaml.Node) bool {
+	return !strings.ContainsFunc(n.Value, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) &&
+		!slices.ContainsFunc(n.Content, func(n *yaml.Node) bool { return !isVisible(n) })
+}
+
+// nodeOf returns a value as a node.
+func nodeOf(n *jsonc.Node) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text}
+	switch n.Kind {
+	case jsonc.Object:
+		out.Kind = yaml.MappingNode
+		for i := range n.Members {
+			key := &yaml.Node{}
+			key.SetString(n.Members[i].Key)
+			out.Content = append(out.Content, key, nodeOf(&n.Members[i].Value))
+		}
+	case jsonc.Array:
+		out.Kind = yaml.SequenceNode
+		for i := range n.Elems {
+			out.Content = append(out.Content, nodeOf(&n.Elems[i]))
+		}
+	case jsonc.String:
+		out.SetString(n.Text)
+	case jsonc.Null:
+		out.Value = "null"
+	}
+	return out
+}
+
+// indexOf returns where in the content of a node the value of a key or index is, or -1.
+func indexOf(n *yaml.Node, key string) int {
+	if n == nil {
+		return -1
+	}
+	if i, err := strconv.Atoi(key); n.Kind == yaml.SequenceNode && err == nil && i < len(n.Content) {
+		return i
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
 			return i + 1
 		}
 	}
 	return -1
 }
 
-// set puts value, which is JSON, at path.
-func set(data, value []byte, path ...string) ([]byte, error) {
-	want, err := jsonc.Parse(value)
-	if err != nil {
-		return nil, editError(path, err)
+func nodeAt(n *yaml.Node, path []string) *yaml.Node {
+	for _, key := range path {
+		i := indexOf(n, key)
+		if i < 0 {
+			return nil
+		}
+		n = n.Content[i]
 	}
-	t, err := open(data)
-	if err != nil {
-		return nil, err
-	}
-	expected, err := jsonc.Set(t.doc.JSON(&t.doc.Root), value, path...)
-	if err != nil {
-		return nil, err
-	}
-	out, err := t.set(&want.Root, path)
-	if err != nil {
-		return nil, err
-	}
-	return verified(out, expected, path)
+	return n
 }
 
-// verified returns a text if it says what is expected, which is JSON.
-func verified(data, expected []byte, path []string) ([]byte, error) {
-	doc, err := parse(data)
-	if err != nil || !sameJSON(doc.JSON(&doc.Root), expected) {
-		return nil, editError(path, errUnwritable)
+// setNode puts a value at a path in a node.
+func setNode(n *yaml.Node, path []string, want *jsonc.Node) bool {
+	for len(path) > 0 {
+		i := indexOf(n, path[0])
+		if i < 0 {
+			break
+		}
+		n, path = n.Content[i], path[1:]
 	}
-	return data, nil
-}
-
-func sameJSON(a, b []byte) bool {
-	var v, w any
-	if json.Unmarshal(a, &v) != nil || json.Unmarshal(b, &w) != nil {
-		return false
-	}
-	x, err := json.Marshal(v)
-	if err != nil {
-		return false
-	}
-	y, err := json.Marshal(w)
-	return err == nil && bytes.Equal(x, y)
-}
-
-func jsonOf(n *jsonc.Node) []byte { return jsonc.New(nil, *n).JSON(n) }
-
-func (t *text) set(want *jsonc.Node, path []string) ([]byte, error) {
-	have, member, inFlow := t.find(path)
+	fresh := nodeOf(want)
 	switch {
-	case have == nil:
-		return t.add(want, path)
-	case sameJSON(t.doc.JSON(have), jsonOf(want)):
-		return t.data, nil
-	case have.Kind == jsonc.Object && want.Kind == jsonc.Object && len(have.Members) > 0 && len(want.Members) > 0:
-		return t.members(have, want, path)
-	case have.Kind == jsonc.Array && want.Kind == jsonc.Array && len(have.Elems) > 0 && len(want.Elems) > 0 && !inFlow && !t.flow(have):
-		return t.elements(have, want, path)
 	case len(path) == 0:
-		return nil, editError(path, errUnwritable)
-	case inFlow || member == nil || t.flow(have) && len(have.Members)+len(have.Elems) > 0:
-		end, ok := t.valueEnd(have.Offset, inFlow)
-		if !ok || have.End == have.Offset && have.Kind == jsonc.Null {
-			return nil, editError(path, errUnwritable)
+		if n.Kind == fresh.Kind && len(n.Content) > 0 {
+			fresh.Style = n.Style
+			reuse(n.Content, fresh.Content)
 		}
-		return t.splice(have.Offset, end, string(appendFlow(nil, want))), nil
-	}
-	return t.replace(member, want)
-}
-
-// members changes an object member by member: what is new comes first, so that the
-// object is never empty.
-func (t *text) members(have, want *jsonc.Node, path []string) ([]byte, error) {
-	data, err := t.data, error(nil)
-	for i := range want.Members {
-		m := &want.Members[i]
-		if data, err = set(data, jsonOf(&m.Value), append(slices.Clone(path), m.Key)...); err != nil {
-			return nil, err
+		fresh.HeadComment, fresh.LineComment, fresh.FootComment = n.HeadComment, n.LineComment, n.FootComment
+		*n = *fresh
+	case n.Kind == yaml.SequenceNode && path[0] == "-":
+		if len(n.Content) == 0 {
+			n.Style = 0
 		}
-	}
-	for i := range have.Members {
-		if key := have.Members[i].Key; want.Member(key) == nil {
-			if data, err = remove(data, append(slices.Clone(path), key)...); err != nil {
-				return nil, err
-			}
+		n.Content = append(n.Content, nodeOf(want.Wrap(path[1:])))
+	case n.Kind == yaml.MappingNode || n.ShortTag() == "!!null":
+		if len(n.Content) == 0 { // {} or nothing becomes lines
+			n.Kind, n.Tag, n.Value, n.Style = yaml.MappingNode, "", "", 0
 		}
-	}
-	return data, nil
-}
-
-// replace writes the value of a member of a block.
-func (t *text) replace(m *jsonc.Member, want *jsonc.Node) ([]byte, error) {
-	column := t.column(m.Offset)
-	colon, ok := t.colon(m.Offset)
-	if !ok {
-		return nil, errUnwritable
-	}
-	end := t.block(m.Offset)
-	value := t.after(want, strings.Repeat(" ", column))
-	if end == t.lineAfter(m.Offset) { // on one line
-		from := colon + 1
-		to := from
-		if start := from + len(t.data[from:]) - len(bytes.TrimLeft(t.data[from:], " \t")); start < end {
-			if after, ok := t.valueEnd(start, false); ok && after <= end {
-				to = after
-			}
-		}
-		if to == from && !strings.Contains(value, t.lineEnd) {
-			return t.splice(from, from, value), nil
-		}
-		comment := strings.TrimSpace(string(t.data[to:end]))
-		if comment != "" && strings.Contains(value, t.lineEnd) {
-			first, rest, _ := strings.Cut(value, t.lineEnd)
-			return t.splice(from, end, first+" "+comment+t.lineEnd+rest+t.lineEnd), nil
-		}
-		return t.splice(from, to, value), nil
-	}
-	if bytes.HasSuffix(t.data[:end], []byte{'\n'}) {
-		value += t.lineEnd
-	}
-	return t.splice(colon+1, end, value), nil
-}
-
-// colon returns where the colon of the key at offset stands.
-func (t *text) colon(offset int) (int, bool) {
-	at := offset
-	if c := t.data[at]; c == '"' || c == '\'' {
-		if at = quotedEnd(t.data, at); at < 0 {
-			return 0, false
-		}
-	}
-	for i := at; i < len(t.data) && t.data[i] != '\n'; i++ {
-		if t.data[i] == ':' && (i+1 == len(t.data) || strings.IndexByte(" \t\r\n", t.data[i+1]) >= 0) {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// elements changes a list of lines: what is the same at its ends stays.
-func (t *text) elements(have, want *jsonc.Node, path []string) ([]byte, error) {
-	first, last := 0, 0
-	same := func(i, j int) bool { return sameJSON(t.doc.JSON(&have.Elems[i]), jsonOf(&want.Elems[j])) }
-	for first < len(have.Elems) && first < len(want.Elems) && same(first, first) {
-		first++
-	}
-	for last < len(have.Elems)-first && last < len(want.Elems)-first && same(len(have.Elems)-1-last, len(want.Elems)-1-last) {
-		last++
-	}
-	starts := make([]int, len(have.Elems))
-	for i := range have.Elems {
-		line := t.lineStart(have.Elems[i].Offset)
-		dash := bytes.IndexByte(t.data[line:have.Elems[i].Offset], '-')
-		if dash < 0 || len(bytes.TrimLeft(t.data[line:line+dash], " ")) > 0 {
-			return nil, editError(path, errUnwritable)
-		}
-		starts[i] = line + dash
-	}
-	indent := strings.Repeat(" ", t.column(starts[0]))
-	var b strings.Builder
-	for _, e := range want.Elems[first : len(want.Elems)-last] {
-		b.WriteString(t.element(&e, indent) + t.lineEnd)
-	}
-	olds := have.Elems[first : len(have.Elems)-last]
-	var from, to int
-	switch {
-	case len(olds) > 0:
-		from, to = t.lineStart(starts[first]), t.block(starts[first+len(olds)-1])
-	case first > 0:
-		from = t.block(starts[first-1])
-		to = from
+		n.Content = append(n.Content, nodeOf(want.Wrap(path[:1])).Content[0], nodeOf(want.Wrap(path[1:])))
 	default:
-		from = t.lineStart(starts[0])
-		to = from
+		return false
 	}
-	text := b.String()
-	if from > 0 && t.data[from-1] != '\n' {
-		text = t.lineEnd + text
-	}
-	return t.splice(from, to, text), nil
+	return true
 }
 
-// add puts a value at a path where nothing is.
-func (t *text) add(want *jsonc.Node, path []string) ([]byte, error) {
-	depth := len(path) - 1
-	parent, member, inFlow := t.find(path[:depth])
-	for parent == nil {
-		depth--
-		parent, member, inFlow = t.find(path[:depth])
-	}
-	for i := len(path) - 1; i > depth; i-- {
-		want = &jsonc.Node{Kind: jsonc.Object, Members: []jsonc.Member{{Key: path[i], Value: *want}}}
-	}
-	key := path[depth]
-	one := &jsonc.Node{Kind: jsonc.Object, Members: []jsonc.Member{{Key: key, Value: *want}}}
-	if parent.Kind == jsonc.Array && key == "-" {
-		one = &jsonc.Node{Kind: jsonc.Array, Elems: []jsonc.Node{*want}}
-	}
-	size := len(parent.Members) + len(parent.Elems)
-	switch {
-	case size == 0 && member != nil && !inFlow && (parent.Kind == jsonc.Null || parent.Kind >= jsonc.Array):
-		return t.replace(member, one)
-	case size == 0 && depth == 0 && parent.Kind == jsonc.Object && t.flow(parent):
-		return t.splice(parent.Offset, parent.Offset+bytes.IndexByte(t.data[parent.Offset:], '}')+1, strings.TrimPrefix(t.after(one, "")[len(t.lineEnd):], t.unit)), nil
-	case inFlow || t.flow(parent):
-		end, ok := t.valueEnd(parent.Offset, true)
-		if !ok {
-			return nil, editError(path, errUnwritable)
+// reuse puts old texts in the place of new ones that say the same: they have comments, and
+// quotes of the user's choice.
+func reuse(olds, list []*yaml.Node) {
+	for i, n := range list {
+		at := slices.IndexFunc(olds, func(old *yaml.Node) bool {
+			return old.Kind == yaml.ScalarNode && old.Value == n.Value && old.ShortTag() == n.ShortTag()
+		})
+		if at >= 0 {
+			list[i] = olds[at]
 		}
-		item := string(appendFlow(nil, one))
-		item = item[1 : len(item)-1]
-		closing := end - 1
-		before := bytes.TrimRight(t.data[:closing], " \t\r\n")
-		if size > 0 && before[len(before)-1] != ',' {
-			item = ", " + item
-		}
-		return t.splice(len(before), len(before), item), nil
-	case parent.Kind == jsonc.Object:
-		last := parent.Members[size-1].Offset
-		indent := strings.Repeat(" ", t.column(parent.Members[0].Offset))
-		return t.behind(t.block(last), indent+string(appendKey(nil, key))+":"+t.after(want, indent)), nil
-	case parent.Kind == jsonc.Array:
-		line := t.lineStart(parent.Elems[size-1].Offset)
-		dash := line + bytes.IndexByte(t.data[line:], '-')
-		indent := strings.Repeat(" ", t.column(dash))
-		return t.behind(t.block(dash), t.element(want, indent)), nil
 	}
-	return nil, editError(path, errUnwritable)
 }
 
-// behind puts lines where others end. A file without an end of its last line stays so.
-func (t *text) behind(at int, lines string) []byte {
-	if at > 0 && t.data[at-1] != '\n' {
-		lines = t.lineEnd + lines
+// removeNode takes away what is at a path in a node.
+func removeNode(n *yaml.Node, path []string) bool {
+	parent := nodeAt(n, path[:len(path)-1])
+	i := indexOf(parent, path[len(path)-1])
+	if i < 0 {
+		return false
+	}
+	if parent.Kind == yaml.MappingNode {
+		parent.Content = slices.Delete(parent.Content, i-1, i+1)
 	} else {
-		lines += t.lineEnd
+		parent.Content = slices.Delete(parent.Content, i, i+1)
 	}
-	return t.splice(at, at, lines)
-}
-
-// without takes lines away. A file without an end of its last line stays so.
-func (t *text) without(start, end int) []byte {
-	if end == len(t.data) && !bytes.HasSuffix(t.data, []byte{'\n'}) {
-		start -= len(t.lineEnd)
-	}
-	return t.splice(max(start, 0), end, "")
+	return true
 }

@@ -20,7 +20,7 @@ extensions:
   tracker:
     type: streamable_http
     uri: https://tracker.example.com/mcp
-`), &config.Options{Formats: []config.Format{goose.Format()}})
+`), &config.Options{Formats: []*config.Format{goose.Format()}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -44,7 +44,7 @@ mcpServers:
     url: https://tracker.example.com/mcp
     requestOptions:
       headers: {X-Team: core}
-`), &config.Options{Formats: []config.Format{goose.Format(), goose.Continue()}})
+`), &config.Options{Formats: []*config.Format{goose.Format(), goose.Continue()}})
 	if err != nil {
 		fmt.Println(err)
 		return

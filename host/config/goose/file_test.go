@@ -23,7 +23,7 @@ func TestEditFile(t *testing.T) {
 	start := assert.Value(os.ReadFile(filepath.Join("testdata", "config.yaml")))(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	assert.OK(t, os.WriteFile(path, start, 0o600))
-	opts := &config.Options{Formats: []config.Format{Format()}}
+	opts := &config.Options{Formats: []*config.Format{Format()}}
 	assert.OK(t, edit.Change(t.Context(), path, opts, func(f *edit.File) error {
 		r, err := f.Record("github")
 		if err != nil {
@@ -55,32 +55,30 @@ func TestImportToGoose(t *testing.T) {
 	text := `{"mcpServers": {"files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl9876"}, "lazy": true},
 		"web": {"url": "https://example.com/mcp"}}}`
 	assert.OK(t, os.WriteFile(source, []byte(text), 0o600))
-	plan := assert.Value(edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}}))(t)
-	want := "[{files <nil> [lazy: has no place in a file of the format goose]  : 'server files' && TOKEN='sk-****9876' 'npx'}" +
-		" {web <nil> [transport: becomes http: the program needs to be told, and knows no auto]  connect server web by http to https://example.com/mcp}]"
+	plan := assert.Value(edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []*config.Format{Format()}}}))(t)
+	want := "[{files <nil> [lazy: has no place in a file of the format goose] : 'server files' && TOKEN='sk-****9876' 'npx'}" +
+		" {web <nil> [transport: becomes http: the program needs to be told, and knows no auto] connect server web by http to https://example.com/mcp}]"
 	assert.Equal(t, fmt.Sprint(plan.Servers), want, "the servers")
-	if !strings.HasSuffix(plan.Diff, `
-+extensions:
-+  files:
-+    type: stdio
-+    cmd: npx
-+    envs:
-+      TOKEN: "sk-****9876"
-+    name: files
-+  web:
-+    type: streamable_http
-+    uri: https://example.com/mcp
-+    name: web
-`) {
-		t.Error(plan.Diff)
-	}
 	assert.OK(t, plan.Apply(t.Context()))
+	got := assert.Value(os.ReadFile(target))(t)
+	assert.Equal(t, string(got), `extensions:
+  files:
+    type: stdio
+    cmd: npx
+    envs:
+      TOKEN: sk-abcdefghijkl9876
+    name: files
+  web:
+    type: streamable_http
+    uri: https://example.com/mcp
+    name: web
+`)
 }
 
 // TestEditContinue makes a file and changes it.
 func TestEditContinue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".continue", "config.yaml")
-	opts := &config.Options{Formats: []config.Format{Format(), Continue()}}
+	opts := &config.Options{Formats: []*config.Format{Format(), Continue()}}
 	for _, change := range []func(*edit.File) error{
 		func(f *edit.File) error {
 			return f.Add(&record.Record{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}})
@@ -100,10 +98,10 @@ func TestEditContinue(t *testing.T) {
   - name: files
     command: npx
     args:
-      - "-y"
+      - -y
       - files
     env:
-      KEY: "${{ secrets.KEY }}"
+      KEY: ${{ secrets.KEY }}
   - name: web
     type: streamable-http
     url: https://web.example.com/mcp
@@ -129,7 +127,7 @@ func odd() []string {
 
 func parseError(t *testing.T, data string) string {
 	t.Helper()
-	_, err := config.Parse(t.Context(), "f.yaml", []byte(data), &config.Options{Formats: []config.Format{Format()}})
+	_, err := config.Parse(t.Context(), "f.yaml", []byte(data), &config.Options{Formats: []*config.Format{Format()}})
 	if err == nil {
 		return ""
 	}
@@ -148,8 +146,8 @@ func TestBombs(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ in, want string }{
 		"size":        {strings.Repeat("# x\n", jsonc.MaxSize/4+1), "the file has 16777220 bytes, more than the limit of 16777216"},
-		"laughs":      {laughs, "the file has more than 1048576 values, with its aliases written out"},
-		"merges":      {merges, "the file has more than 1048576 values, with its aliases written out"},
+		"laughs":      {laughs, "too long with its aliases written out: at most 1048576 values and 67108864 bytes are read"},
+		"merges":      {merges, "too long with its aliases written out: at most 1048576 values and 67108864 bytes are read"},
 		"itself":      {"extensions: &a {b: *a}", ""},
 		"deep":        {"a: " + strings.Repeat("[", 300) + strings.Repeat("]", 300), "exceeded max depth of 128"},
 		"deep blocks": {strings.Repeat("- ", 300) + "x", "exceeded max depth of 128"},
@@ -170,30 +168,19 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestLongLine: each of many values in one line has its place, and finding them does not
-// take the square of their number.
-func TestLongLine(t *testing.T) {
-	n := assert.Cases(20000, 200000)
-	doc := assert.Value(parse([]byte("é: [&a x" + strings.Repeat(", *a", n/2) + strings.Repeat(", é", n/2) + "]\n")))(t)
-	list := doc.Root.Members[0].Value
-	last := list.Elems[n]
-	assert.Equal(t, [...]int{len(list.Elems), doc.Position(last.Offset).Column}, [...]int{n + 1, 10 + 4*n/2 + 4*(n/2-1) + 2})
-	assert.Equal(t, string(doc.Source(&last)), "é")
-}
-
-// TestPlaces: places count bytes in lines as editors do.
+// TestPlaces: places count characters in lines that are not ASCII.
 func TestPlaces(t *testing.T) {
 	const in = "\ufeff# é\r\nextensions: {\"s é\": {cmd: 5}}\r\n"
-	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()}}))(t)
+	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []*config.Format{Format()}}))(t)
 	s := c.Servers[0]
 	assert.Equal(t, s.Source.Line, 2)
-	assert.Contains(t, fmt.Sprint(s.Err), `f.yaml:2:28: extensions."s é".cmd: must be a string`)
+	assert.Contains(t, fmt.Sprint(s.Err), `f.yaml:2:27: extensions."s é".cmd: must be a string`)
 }
 
 // TestMark: a byte order mark is no column.
 func TestMark(t *testing.T) {
 	assert.True(t, strings.HasPrefix(parseError(t, "\ufeffextensions: {a: *x}"), "f.yaml:1:17: "))
-	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []config.Format{Format()}}))(t)
+	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []*config.Format{Format()}}))(t)
 	assert.True(t, strings.HasPrefix(fmt.Sprint(c.Servers[0].Err), "f.yaml:1:23: "))
 }
 
@@ -211,7 +198,7 @@ func (secretStore) SetSecret(context.Context, string, config.Secret) error {
 // TestEnvKeys: the environment comes first, then the secret store, and "envs" wins.
 func TestEnvKeys(t *testing.T) {
 	in := "extensions:\n  a: {type: stdio, cmd: x, env_keys: [SET, BOTH, STORED, NOWHERE], envs: {BOTH: entry}}\n"
-	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()},
+	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []*config.Format{Format()},
 		Secrets: secretStore{},
 		Lookup:  func(name string) (string, bool) { return "env-" + name, name == "SET" || name == "BOTH" }}))(t)
 	s := c.Servers[0]

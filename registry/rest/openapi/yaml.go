@@ -25,7 +25,7 @@ func asJSON(text []byte) ([]byte, error) {
 	if trimmed[0] != '{' || !json.Valid(trimmed) {
 		doc, bad := yamljson.Parse(text)
 		if bad == nil {
-			text = doc.JSON(&doc.Root)
+			text = doc.Root.JSON()
 			if bad = jsonscan.Valid(text); bad == nil {
 				return text, nil
 			}

@@ -15,6 +15,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/codex"
+	"github.com/mcpbelt/mcpbelt/host/config/goose"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 )
 
@@ -102,10 +104,15 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 	return c, nil
 }
 
+// Formats returns the formats of config files that need a parser of their own.
+func Formats() []*config.Format {
+	return []*config.Format{codex.Format(), goose.Format(), goose.Continue()}
+}
+
 // Reading returns how config files are read. What ${input:ID} stands for is the value of a
 // variable of the environment.
 func (b *Belt) Reading() *config.Options {
-	return &config.Options{Lookup: b.Env.Lookup, Input: func(_ context.Context, in config.Input) (config.Secret, error) {
+	return &config.Options{Lookup: b.Env.Lookup, Formats: Formats(), Input: func(_ context.Context, in config.Input) (config.Secret, error) {
 		name := "MCPBELT_INPUT_" + strings.Map(func(r rune) rune {
 			if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 				return r
@@ -131,14 +138,9 @@ func withoutGateway(c *config.Config) *config.Config {
 // Locations returns the usual places of config files, the strongest first: those of the
 // project, our own of the user, and those of other programs.
 func (b *Belt) Locations() []config.Location {
-	read := map[string]bool{}
-	for _, f := range config.Formats() {
-		read[f.Name()] = true
-	}
 	var project, user []config.Location
 	for _, l := range config.Find(&config.FindOptions{Project: b.Env.Dir, Home: b.home(), Lookup: b.Env.Lookup}) {
 		switch name := filepath.Base(l.Path); {
-		case !read[l.Format]:
 		case l.Scope == config.ScopeUser:
 			if !b.NoImport {
 				user = append(user, l)

@@ -28,7 +28,7 @@ const entryName = "mcpbelt"
 type connection struct {
 	Client  string   `json:"client"`
 	File    string   `json:"file"`
-	Diff    string   `json:"diff,omitempty"` // of connect: unified, with secrets masked
+	Launch  string   `json:"launch,omitempty"` // of connect: what the program would start
 	Remarks []string `json:"remarks,omitempty"`
 	Written bool     `json:"written"`
 	Exact   bool     `json:"exact,omitempty"` // of disconnect: the file is byte for byte what it was
@@ -40,12 +40,12 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 		Use:   "connect CLIENT",
 		Short: "Give another program all servers by one entry",
 		Long: `Connect writes one entry into the config file of another program, which starts mcpbelt as
-a server that has the tools of all others. It shows first what would change, and keeps
+a server that has the tools of all others. It shows first what that starts, and keeps
 the file as it was for mcpbelt disconnect. The entry holds no secret.
 
 At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 		Example: `  mcpbelt connect cursor --dry-run
-  mcpbelt connect kode --yes
+  mcpbelt connect codex --yes
   mcpbelt connect claude-code --project --dry-run`,
 		Args:              cli.Args(1, 1),
 		ValidArgsFunction: completeClients(b),
@@ -58,7 +58,7 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 			if err != nil {
 				return err
 			}
-			c := &connection{Client: l.Client, File: l.Path, Diff: i.Diff}
+			c := &connection{Client: l.Client, File: l.Path}
 			for _, s := range i.Servers {
 				if s.Skipped != nil {
 					if err := edit.Change(cmd.Context(), l.Path, editOptions(b, l), func(f *edit.File) error { return foreign(f, l, "rename") }); err != nil {
@@ -66,12 +66,13 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 					}
 					return &cli.Error{Exit: cli.Usage, Message: s.Skipped.Error(), Cure: "mcpbelt disconnect " + clientName(l), Err: s.Skipped}
 				}
+				c.Launch = s.Launch.String()
 				for _, r := range s.Remarks {
 					c.Remarks = append(c.Remarks, r.String())
 				}
 			}
 			if !b.Out.AsJSON {
-				showDiff(b, c.Diff)
+				b.Out.Printf("%s would start, by an entry in %s:\n  %s\n", l.Client, l.Path, c.Launch)
 			}
 			if !dryRun {
 				if err := b.Out.Agree(cmd.Context(), yes, "Write "+l.Path+"?", "written"); err != nil {
@@ -105,7 +106,7 @@ func disconnectCommand(b *belt.Belt) *cobra.Command {
 		Short: "Undo what connect did",
 		Long: `Disconnect takes the entry out of the config file of another program again. If the file
 was not changed since, it is byte for byte what it was; otherwise the entry alone goes.`,
-		Example:           "  mcpbelt connect kode --yes\n  mcpbelt disconnect kode",
+		Example:           "  mcpbelt connect codex --yes\n  mcpbelt disconnect codex",
 		Args:              cli.Args(1, 1),
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -298,7 +299,7 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 }
 
 func editOptions(b *belt.Belt, l config.Location) *config.Options {
-	return &config.Options{Format: l.Format, Project: b.Env.Dir}
+	return &config.Options{Format: l.Format, Formats: belt.Formats(), Project: b.Env.Dir}
 }
 
 // foreign returns an error if the entry with our name does not start mcpbelt serve: the user wrote it.

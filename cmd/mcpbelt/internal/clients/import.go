@@ -28,7 +28,7 @@ type plan struct {
 	Source  string    `json:"source"`
 	Target  string    `json:"target"`
 	Servers []planned `json:"servers"`
-	Diff    string    `json:"diff"` // unified, with secrets masked
+	Changes bool      `json:"changes"` // the target is not as it would be
 	Written bool      `json:"written"`
 }
 
@@ -47,12 +47,13 @@ func importCommand(b *belt.Belt) *cobra.Command {
 		Use:   "import [CLIENT|FILE [SERVER...]]",
 		Short: "Take servers over from another program",
 		Long: `Import copies servers from the config file of another program, or from any file, into a
-file of mcpbelt: the user's own, or that of --scope or --config. It shows first what would
-be written, and what does not come along. Without arguments it shows where there are
+file of mcpbelt: the user's own, or that of --scope or --config. It shows first what the
+servers would start, and what does not come along. Without arguments it shows where there are
 servers to take over.
 
 At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 		Example: `  mcpbelt import
+  mcpbelt import codex --dry-run
   mcpbelt import servers.json --dry-run
   mcpbelt import servers.json files --yes`,
 		ValidArgsFunction: completeClients(b),
@@ -69,7 +70,8 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 				return err
 			}
 			o := &edit.ImportOptions{
-				From: &config.Options{Format: format, Project: b.Env.Dir}, To: &config.Options{Project: b.Env.Dir},
+				From:    &config.Options{Format: format, Formats: belt.Formats(), Project: b.Env.Dir},
+				To:      &config.Options{Formats: belt.Formats(), Project: b.Env.Dir},
 				Replace: replace, OwnKeys: true,
 			}
 			if len(args) > 1 {
@@ -88,7 +90,7 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 			if !b.Out.AsJSON {
 				p.show(b)
 			}
-			if i.Diff != "" && !dryRun {
+			if i.Changes() && !dryRun {
 				if err := b.Out.Agree(cmd.Context(), yes, "Write "+to+"?", "written"); err != nil {
 					return err
 				}
@@ -147,7 +149,7 @@ func targetOf(b *belt.Belt, scope string) (string, error) {
 }
 
 func planOf(i *edit.Import) *plan {
-	p := &plan{Source: i.Source, Target: i.Target, Servers: []planned{}, Diff: i.Diff}
+	p := &plan{Source: i.Source, Target: i.Target, Servers: []planned{}, Changes: i.Changes()}
 	for _, s := range i.Servers {
 		one := planned{Name: s.Name}
 		if s.Skipped != nil {
@@ -182,26 +184,8 @@ func (p *plan) show(b *belt.Belt) {
 			b.Out.Printf("\n")
 		}
 	}
-	showDiff(b, p.Diff)
-}
-
-// showDiff writes a unified diff.
-func showDiff(b *belt.Belt, diff string) {
-	if diff == "" {
+	if !p.Changes {
 		b.Out.Printf("\nNothing would change.\n")
-		return
-	}
-	b.Out.Printf("\n")
-	for line := range strings.Lines(diff) {
-		style := cli.Normal
-		switch line[0] {
-		case '+':
-			style = cli.Good
-		case '-':
-			style = cli.Bad
-		}
-		b.Out.Style(style, strings.TrimSuffix(line, "\n"))
-		b.Out.Printf("\n")
 	}
 }
 
@@ -213,7 +197,7 @@ func showSources(cmd *cobra.Command, b *belt.Belt) error {
 		if !l.Exists || base == ".mcp.json" || base == ".mcprc" { // those are ours, too
 			continue
 		}
-		c, err := config.Load(cmd.Context(), l.Path, &config.Options{Lookup: b.Env.Lookup, Format: l.Format, AsWritten: true})
+		c, err := config.Load(cmd.Context(), l.Path, &config.Options{Lookup: b.Env.Lookup, Format: l.Format, Formats: belt.Formats(), AsWritten: true})
 		if err != nil || len(c.Servers) == 0 {
 			continue
 		}

@@ -139,7 +139,7 @@ func storeOf(b *belt.Belt, c *belt.Catalog, s *config.Server) (record.Store, err
 }
 
 func openStore(file string, scope config.Scope, format string) record.Store {
-	return edit.OpenFileStore(file, &config.Options{Scope: scope, Format: format})
+	return edit.OpenFileStore(file, &config.Options{Scope: scope, Format: format, Formats: belt.Formats()})
 }
 
 // explain returns an error of a store with its exit.

@@ -1,0 +1,83 @@
+package dialect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// A Rewriter changes texts of a syntax that is not JSON, see [Rewriter.Edit]. Each function
+// returns the new text, or nil for a form that it cannot change.
+type Rewriter struct {
+	Syntax Syntax
+	Set    func(doc *jsonc.Document, value *jsonc.Node, path []string) []byte
+	Remove func(doc *jsonc.Document, path []string) []byte
+	Rename func(doc *jsonc.Document, key string, path []string) []byte
+	Empty  string // the text of a new file
+}
+
+var errByHand = errors.New("stands in a form that is not changed here: change it by hand")
+
+// Edit returns the edits that r makes. What each of them returns has been read back, and
+// says what the same change of the file as JSON gives.
+func (r *Rewriter) Edit() *Edit {
+	change := func(data []byte, path []string, asJSON func(data []byte, path ...string) ([]byte, error), rewrite func(*jsonc.Document) []byte) ([]byte, error) {
+		doc, err := r.Syntax.Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		before := doc.Root.JSON()
+		want, err := asJSON(before, path...)
+		if err != nil || sameJSON(want, before) {
+			return data, err
+		}
+		after := rewrite(doc)
+		got, err := r.Syntax.Parse(after)
+		if after == nil || err != nil {
+			return nil, fmt.Errorf("%s: %w", jsonc.PathOf(path), errByHand)
+		}
+		if sameJSON(got.Root.JSON(), want) {
+			return after, nil
+		}
+		// A table of TOML is there as long as anything is in it.
+		if last := len(path) - 1; last > 0 && got.Root.At(path[:last]) == nil {
+			if want, err = jsonc.Remove(want, path[:last]...); err == nil && sameJSON(got.Root.JSON(), want) {
+				return after, nil
+			}
+		}
+		return nil, fmt.Errorf("%s: %w", jsonc.PathOf(path), errByHand)
+	}
+	return &Edit{
+		Empty: r.Empty,
+		Set: func(data, value []byte, path ...string) ([]byte, error) {
+			asJSON := func(data []byte, path ...string) ([]byte, error) { return jsonc.Set(data, value, path...) }
+			return change(data, path, asJSON, func(doc *jsonc.Document) []byte {
+				want, err := jsonc.Parse(value)
+				if err != nil {
+					return nil
+				}
+				return r.Set(doc, &want.Root, path)
+			})
+		},
+		Remove: func(data []byte, path ...string) ([]byte, error) {
+			return change(data, path, jsonc.Remove, func(doc *jsonc.Document) []byte { return r.Remove(doc, path) })
+		},
+		Rename: func(data []byte, key string, path ...string) ([]byte, error) {
+			asJSON := func(data []byte, path ...string) ([]byte, error) { return jsonc.Rename(data, key, path...) }
+			return change(data, path, asJSON, func(doc *jsonc.Document) []byte { return r.Rename(doc, key, path) })
+		},
+	}
+}
+
+// sameJSON reports whether two values mean the same, but for the order of members.
+func sameJSON(a, b []byte) bool {
+	x, err := canonjson.Append(nil, a)
+	y, err2 := canonjson.Append(nil, b)
+	if err != nil || err2 != nil { // such as a number that is out of range
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(x, y)
+}
