@@ -1,5 +1,4 @@
-// Package genkit gives the tools of a registry to Genkit, and the resources and
-// prompts of its host.
+// Package genkit gives the tools of a registry to Genkit.
 //
 //	turn, err := belt.Tools(ctx, reg, nil)
 //	...

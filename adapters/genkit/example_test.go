@@ -2,15 +2,12 @@ package genkit_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/firebase/genkit/go/ai"
 	"github.com/firebase/genkit/go/genkit"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
-	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
@@ -127,17 +124,6 @@ func ExampleTurn_Responses() {
 	// The tool says: rain in Berlin
 }
 
-func ExampleRestart() {
-	var resp *ai.ModelResponse // that waits
-	var restarts []*ai.Part
-	for _, i := range belt.Interrupts(resp) {
-		restarts = append(restarts, belt.Restart(i.Part))
-	}
-	option := ai.WithToolRestarts(restarts...)
-	fmt.Println(option != nil, len(restarts))
-	// Output: true 0
-}
-
 func ExampleInterrupts() {
 	for _, i := range belt.Interrupts(nil) {
 		switch {
@@ -148,49 +134,6 @@ func ExampleInterrupts() {
 		}
 	}
 	// Output:
-}
-
-func ExampleResource() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	g := genkit.Init(ctx, genkit.WithDefaultModel("example/model"))
-	exampleModel(g)
-	h := host.New(&host.Options{StateDir: host.NoState})
-	defer func() { _ = h.Close() }()
-
-	all := content.New(h)
-	var resources []ai.Resource
-	for _, s := range h.Servers() {
-		resources = append(resources, belt.Resource(all, s.Name, nil))
-	}
-	_, err := genkit.Generate(ctx, g, ai.WithResources(resources...), ai.WithMessages(ai.NewUserMessage(
-		ai.NewTextPart("Sum this up:"),
-		ai.NewResourcePart("notes://file:///readme"),
-	)))
-	fmt.Println(err != nil) // no server is configured here
-	// Output: true
-}
-
-func ExampleRead() {
-	h := host.New(&host.Options{StateDir: host.NoState})
-	defer func() { _ = h.Close() }()
-
-	_, err := belt.Read(context.Background(), content.New(h), "notes://file:///readme", nil)
-	var wrong *content.AddressError
-	fmt.Println(errors.As(err, &wrong)) // no server is configured here
-	// Output: true
-}
-
-func ExampleMessages() {
-	ctx := context.Background()
-	h := host.New(&host.Options{StateDir: host.NoState})
-	defer func() { _ = h.Close() }()
-
-	all := content.New(h)
-	_, err := belt.Messages(ctx, all, "notes__review", map[string]string{"who": "me"}, nil)
-	var unknown *content.UnknownPromptError
-	fmt.Println(errors.As(err, &unknown)) // no server is configured here
-	// Output: true
 }
 
 // A prompt of the program's own, with the tools of the registry.

@@ -32,7 +32,6 @@ type conversation struct {
 	opts     *belt.Options
 	stream   bool
 	config   any
-	restart  bool // go on by restarts, not by responses
 
 	messages []*ai.Message
 	turn     *belt.Turn
@@ -72,13 +71,6 @@ func (c *conversation) generate(ctx context.Context, more ...ai.GenerateOption) 
 
 func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	c.keep()
-	if c.restart {
-		var parts []*ai.Part
-		for _, i := range belt.Interrupts(c.waiting) {
-			parts = append(parts, belt.Restart(i.Part))
-		}
-		return c.generate(ctx, ai.WithToolRestarts(parts...))
-	}
 	parts, err := c.turn.Responses(ctx, c.waiting)
 	if err != nil {
 		return nil, err
@@ -132,8 +124,4 @@ func TestGenerate(t *testing.T) { adaptertest.Test(t, kit("Generate", conversati
 
 func TestGenerateStream(t *testing.T) {
 	adaptertest.Test(t, kit("GenerateStream", conversation{stream: true}))
-}
-
-func TestGenerateRestart(t *testing.T) {
-	adaptertest.Test(t, kit("Restart", conversation{restart: true}))
 }

@@ -21,41 +21,34 @@ import (
 // TestGoneWhileWaiting has the tool of a call that waits go away with its server: the
 // conversation goes on.
 func TestGoneWhileWaiting(t *testing.T) {
-	for _, restart := range []bool{false, true} {
-		t.Run(fmt.Sprintf("restart=%v", restart), func(t *testing.T) {
-			w := newWorld(t)
-			w.tool("ask_me", &mcp.TextContent{Text: "it is done"})
-			resp := stored(t, w.generate(w.turn(nil), asking("go"), calls("s__ask_me", "s__ask_me")))
-			waits := belt.Interrupts(resp)
-			if len(waits) != 2 || waits[0].Approval != waits[1].Approval { // the same call, and one approval
-				t.Fatalf("the calls wait as %+v", waits)
-			}
-			assert.Value(w.registry.Approve(t.Context(), waits[0].Approval, nil))(t)
-			w.registry.Remove("s__ask_me")
-
-			turn := w.turn(&belt.Options{History: resp.History()})
-			option := ai.WithToolRestarts(belt.Restart(waits[0].Part), belt.Restart(waits[1].Part))
-			if !restart {
-				parts, err := turn.Responses(t.Context(), resp)
-				if err == nil && len(parts) == 2 {
-					parts, err = turn.Responses(t.Context(), resp, parts[1])
-				}
-				assert.OK(t, err)
-				option = ai.WithToolResponses(parts...)
-			}
-			w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), option}, calls("s__ask_me"))
-			if again, _ := outputs(w.last()); len(again) != 1 || again[0].Name != "s__ask_me" || !strings.Contains(fmt.Sprint(again[0].Output), "unknown tool") {
-				t.Errorf("of the tool that is gone the model gets %+v", again[0])
-			}
-			w.requests = w.requests[:len(w.requests)-1]
-			results, _ := outputs(w.last())
-			if len(results) != 2 || results[0].Output != "it is done" || results[0].Name != "s__ask_me" || results[0].Ref == results[1].Ref {
-				t.Errorf("the model got %+v", results)
-			}
-			assert.Equal(t, len(w.last().Tools), 0, "the model was told of tools")
-			assert.Equal(t, w.times("ask_me"), 1, "the call was made times")
-		})
+	w := newWorld(t)
+	w.tool("ask_me", &mcp.TextContent{Text: "it is done"})
+	resp := stored(t, w.generate(w.turn(nil), asking("go"), calls("s__ask_me", "s__ask_me")))
+	waits := belt.Interrupts(resp)
+	if len(waits) != 2 || waits[0].Approval != waits[1].Approval { // the same call, and one approval
+		t.Fatalf("the calls wait as %+v", waits)
 	}
+	assert.Value(w.registry.Approve(t.Context(), waits[0].Approval, nil))(t)
+	w.registry.Remove("s__ask_me")
+
+	turn := w.turn(&belt.Options{History: resp.History()})
+	parts, err := turn.Responses(t.Context(), resp)
+	if err == nil && len(parts) == 2 {
+		parts, err = turn.Responses(t.Context(), resp, parts[1])
+	}
+	assert.OK(t, err)
+	option := ai.WithToolResponses(parts...)
+	w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), option}, calls("s__ask_me"))
+	if again, _ := outputs(w.last()); len(again) != 1 || again[0].Name != "s__ask_me" || !strings.Contains(fmt.Sprint(again[0].Output), "unknown tool") {
+		t.Errorf("of the tool that is gone the model gets %+v", again[0])
+	}
+	w.requests = w.requests[:len(w.requests)-1]
+	results, _ := outputs(w.last())
+	if len(results) != 2 || results[0].Output != "it is done" || results[0].Name != "s__ask_me" || results[0].Ref == results[1].Ref {
+		t.Errorf("the model got %+v", results)
+	}
+	assert.Equal(t, len(w.last().Tools), 0, "the model was told of tools")
+	assert.Equal(t, w.times("ask_me"), 1, "the call was made times")
 }
 
 // TestMisspelledTool has the program name a tool of its own that is not registered:

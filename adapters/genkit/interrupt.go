@@ -150,47 +150,5 @@ func (e *loginWantedError) LoginURL() string { return e.url }
 // Outcome returns [mcp.NotSent].
 func (e *loginWantedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// goOn waits for what an interrupted call waits for, and returns what became of it.
-func (t *Turn) goOn(ctx context.Context, call profile.Call, i Interrupt) (profile.Answer, error) {
-	answers, err := t.Wait(ctx, &profile.WaitingError{Answers: []profile.Answer{waiting(call, i)}})
-	return answers[0], err
-}
-
-// errBareRestart is a mistake of the program: to make the call anew could make it
-// twice.
-var errBareRestart = errors.New("genkit: the restart of a call that was interrupted does not say what it waited for; make it with Restart")
-
-// resumed answers a call that is run again. It waits for people itself: Genkit gives
-// up a request in which a call interrupts again.
-func (t *Turn) resumed(tc *ai.ToolContext, call profile.Call) (profile.Answer, error) {
-	if tc.OriginalInput != nil { // these arguments are not approved
-		answer := t.Call(tc, call)
-		answers, err := t.Wait(tc, &profile.WaitingError{Answers: []profile.Answer{answer}})
-		return told(answers[0], err), nil
-	}
-	var i Interrupt
-	if raw, err := json.Marshal(tc.Resumed); err != nil || json.Unmarshal(raw, &i) != nil || !i.Login && i.Approval == "" {
-		return profile.Answer{}, errBareRestart
-	}
-	answer, err := t.goOn(tc, call, i)
-	return told(answer, err), nil
-}
-
-// told returns an answer that has a result, whatever happened.
-func told(a profile.Answer, err error) profile.Answer {
-	if a.Result == nil || err != nil {
-		a.Result = registry.ErrorResult(errors.Join(a.Err, err))
-	}
-	return a
-}
-
-// Restart returns what [ai.WithToolRestarts] takes to go on with a call that was
-// interrupted: it is run again, and waits for the approval or the login. [Turn.Responses]
-// does the same before the request, and keeps to ctx alone. Nil: the part is no call
-// of [Tools] that was interrupted.
-func Restart(interrupted *ai.Part) *ai.Part {
-	if _, ok := interruptFrom(interrupted); !ok {
-		return nil
-	}
-	return (&tool{}).Restart(interrupted, nil)
-}
+// errRestart is a mistake of the program: to make the call anew could make it twice.
+var errRestart = errors.New("genkit: a call that was interrupted cannot be restarted; go on by Responses")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/firebase/genkit/go/ai"
 	"github.com/firebase/genkit/go/core/api"
@@ -85,13 +84,12 @@ func (t *tool) run(ctx context.Context, input json.RawMessage) (*ai.MultipartToo
 	return res, nil
 }
 
-// answer makes the call of an input, or goes on with it after an interrupt.
+// answer makes the call of an input.
 func (t *tool) answer(tc *ai.ToolContext, input json.RawMessage) (profile.Answer, error) {
-	call := t.call(input)
 	if tc.IsResumed() {
-		return t.turn.resumed(tc, call)
+		return profile.Answer{}, errRestart
 	}
-	answer := t.turn.placed(tc, call)
+	answer := t.turn.placed(tc, t.call(input))
 	if answer.Waits() && tc.Err() == nil {
 		return answer, ai.InterruptWith(tc, interruptOf(&answer))
 	}
@@ -140,35 +138,8 @@ func (t *tool) Respond(request *ai.Part, output any, opts *ai.RespondOptions) *a
 	return part
 }
 
-// Restart implements [ai.Tool]. Without options it is [Restart].
-func (t *tool) Restart(request *ai.Part, opts *ai.RestartOptions) *ai.Part {
-	if request == nil || !request.IsToolRequest() {
-		return nil
-	}
-	if opts == nil {
-		opts = &ai.RestartOptions{}
-	}
-	metadata := maps.Clone(request.Metadata)
-	if metadata == nil {
-		metadata = map[string]any{}
-	}
-	metadata["resumed"] = true
-	switch {
-	case opts.ResumedMetadata != nil:
-		metadata["resumed"] = opts.ResumedMetadata
-	case metadata["interrupt"] != nil:
-		metadata["resumed"] = metadata["interrupt"]
-	}
-	delete(metadata, "interrupt")
-	input := request.ToolRequest.Input
-	if opts.ReplaceInput != nil {
-		metadata["replacedInput"] = input
-		input = opts.ReplaceInput
-	}
-	part := ai.NewToolRequestPart(&ai.ToolRequest{Name: request.ToolRequest.Name, Ref: request.ToolRequest.Ref, Input: input})
-	part.Metadata = metadata
-	return part
-}
+// Restart implements [ai.Tool]. It returns nil: [Turn.Responses] goes on with a call.
+func (t *tool) Restart(*ai.Part, *ai.RestartOptions) *ai.Part { return nil }
 
 // An action is a tool in one of Genkit's registries.
 type action struct{ tool *tool }

@@ -25,7 +25,7 @@ type Options struct {
 	// History are the messages of a conversation in which calls have waited for a person,
 	// and that goes on. Genkit looks for the tools of such calls: one that is not
 	// there any more, such as while its server is away, would end the request. Set it
-	// with ai.WithToolResponses and ai.WithToolRestarts.
+	// with ai.WithToolResponses.
 	History []*ai.Message
 	// Tools are tools of the program's own that go with the others, and before those
 	// of the same name; Genkit takes tools only once.
