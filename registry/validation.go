@@ -142,7 +142,7 @@ func (v *validator) arguments(e *entry, args json.RawMessage) (json.RawMessage, 
 		}
 		return args, nil
 	}
-	schema, err := v.cache.CompileAs(c.input.key, e.def.InputSchema)
+	schema, err := v.cache.Compile(c.input.key, e.def.InputSchema)
 	if err != nil {
 		return nil, &DefinitionError{Tool: e.def.Name, Field: "InputSchema", Err: fmt.Errorf("cannot be used: %w", err)}
 	}
@@ -184,7 +184,7 @@ func (v *validator) result(e *entry, res *mcp.CallToolResult) error {
 	} else if content, err = json.Marshal(res.StructuredContent); err != nil {
 		return fail(fmt.Errorf("structuredContent: %w", err))
 	}
-	schema, err := v.cache.CompileAs(c.output.key, e.def.OutputSchema)
+	schema, err := v.cache.Compile(c.output.key, e.def.OutputSchema)
 	if err != nil {
 		return fail(fmt.Errorf("structuredContent cannot be checked: the output schema cannot be used: %w", err))
 	}

@@ -65,13 +65,13 @@ func TestArgumentsAreChecked(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"title":"x","priority":1}`:   ``,
 		`{}`:                           `"title" is missing; it must be a string of at least 1 character; "one line"`,
-		`{"title":""}`:                 `"title" must be a string of at least 1 character, not one of 0`,
-		`{"title":"x","priority":9}`:   `"priority" must be an integer from 1 to 5, not a greater one`,
+		`{"title":""}`:                 `"title" must be a string of at least 1 character, not less`,
+		`{"title":"x","priority":9}`:   `"priority" must be an integer from 1 to 5, not more`,
 		`{"title":"x","state":"Open"}`: `"state" must be one of "open", "closed", not another string`,
 		`{"titel":"x"}`:                `"titel" is not known; did you mean "title"? known are "due", "extra", "labels", "priority", "state", "title"; "title" is missing; it must be a string of at least 1 character; "one line"`,
 		`{"title":"x","labels":[{"name":"a"},{},"b"]}`: `"labels[1].name" is missing; it must be a string; "labels[2]" must be an object with "name", not a string`,
 		`{"title":"x","title":"y"}`:                    `"title" must be given once, not twice`,
-		`{"title":"x","extra":{"a b":1,"a b":2}}`:      `"extra['a b']" must be given once, not twice`,
+		`{"title":"x","extra":{"a b":1,"a b":2}}`:      `"['a b']" must be given once, not twice`,
 		`{"title":"x","extra":"` + "\xff" + `"}`:       `must be valid JSON, not invalid UTF-8 at byte 22`,
 	} {
 		_, err := callWith(t, registry.ArgumentOptions{}, issueSchema, args)

@@ -46,14 +46,9 @@ func NewCache(schemas, refused int) *Cache {
 	return &Cache{schemas: shelf{room: max(schemas, 1)}, refused: shelf{room: max(refused, 1)}}
 }
 
-// Compile is the function [Compile] with the memory of the cache. Two callers
-// who ask for the same new schema at one time may both compile it.
-func (c *Cache) Compile(raw json.RawMessage) (*Schema, error) {
-	return c.CompileAs(KeyOf(raw), raw)
-}
-
-// CompileAs is Compile for a schema whose key the caller has at hand.
-func (c *Cache) CompileAs(key Key, raw json.RawMessage) (*Schema, error) {
+// Compile is the function [Compile] with the memory of the cache, for a schema of this key. Two
+// callers who ask for the same new schema at one time may both compile it.
+func (c *Cache) Compile(key Key, raw json.RawMessage) (*Schema, error) {
 	if e := c.find(key); e != nil {
 		if e.err != nil {
 			return nil, e.err

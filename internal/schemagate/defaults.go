@@ -171,7 +171,7 @@ func (r *round) value(start, end int, schemas []*jsonschema.Schema) {
 }
 
 func (r *round) array(start int, c *jsonscan.Cursor, schemas []*jsonschema.Schema) {
-	all := r.holding(schemas, array, nil)
+	all := r.holding(schemas, array)
 	for i := range c.Elements() {
 		if !r.spend(len(all)) {
 			return
@@ -215,31 +215,24 @@ func (r *round) object(start int, c *jsonscan.Cursor, schemas []*jsonschema.Sche
 		at := start + c.Pos()
 		members = append(members, member{string(name), at, at + len(c.Value())})
 	}
-	all := r.holding(schemas, object, members)
+	all := r.holding(schemas, object)
 	for _, m := range members {
 		if !r.spend(len(all)) {
 			return
 		}
-		r.value(m.start, m.end, r.memberSchemas(all, m.name))
+		r.value(m.start, m.end, memberSchemas(all, m.name))
 	}
 	r.addMissing(all, members, start)
 }
 
-// memberSchemas returns the schemas that hold for a member.
-func (r *round) memberSchemas(all []*jsonschema.Schema, name string) []*jsonschema.Schema {
+// memberSchemas returns the schemas that hold for a member, but for those of
+// patternProperties.
+func memberSchemas(all []*jsonschema.Schema, name string) []*jsonschema.Schema {
 	var below []*jsonschema.Schema
 	for _, s := range all {
-		n := len(below)
 		if sub := s.Properties[name]; sub != nil {
 			below = append(below, sub)
-		}
-		for re, sub := range s.PatternProperties {
-			if r.spend(cost(len(name), r.programs[re])) && re.MatchString(name) {
-				below = append(below, sub)
-			}
-		}
-		slices.SortFunc(below[n:], func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) })
-		if rest := one(s.AdditionalProperties); rest != nil && len(below) == n {
+		} else if rest := one(s.AdditionalProperties); rest != nil && len(s.PatternProperties) == 0 {
 			below = append(below, rest)
 		}
 	}
@@ -283,9 +276,9 @@ func (r *round) addMissing(all []*jsonschema.Schema, members []member, start int
 }
 
 // holding returns the schemas that hold for a value of a kind if the given ones
-// do: those they refer to, all of allOf, and of alternatives the one that is left
-// when the others cannot be meant.
-func (r *round) holding(schemas []*jsonschema.Schema, kind kinds, members []member) []*jsonschema.Schema {
+// do: those they refer to, all of allOf, and of alternatives the only one that is for values of
+// the kind.
+func (r *round) holding(schemas []*jsonschema.Schema, kind kinds) []*jsonschema.Schema {
 	all := slices.Clone(schemas)
 	add := func(s *jsonschema.Schema) {
 		if s != nil && r.spend(1+len(all)/8) && !slices.Contains(all, s) {
@@ -298,44 +291,14 @@ func (r *round) holding(schemas []*jsonschema.Schema, kind kinds, members []memb
 		for _, sub := range s.AllOf {
 			add(sub)
 		}
-		add(r.decided(s.AnyOf, kind, members))
-		add(r.decided(s.OneOf, kind, members))
+		for _, branches := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+			left := slices.DeleteFunc(slices.Clone(branches), func(s *jsonschema.Schema) bool { return r.kinds[s]&kind == 0 })
+			if r.spend(len(branches)) && len(left) == 1 {
+				add(left[0])
+			}
+		}
 	}
 	return all
-}
-
-// decided returns the only one of several alternatives that a value can be meant
-// for, or nil.
-func (r *round) decided(branches []*jsonschema.Schema, kind kinds, members []member) *jsonschema.Schema {
-	var left *jsonschema.Schema
-	for _, s := range branches {
-		if !r.spend(1 + len(r.tags[s])*len(members)/8) {
-			return nil
-		}
-		if r.kinds[s]&kind == 0 || r.isOther(s, members) {
-			continue
-		}
-		if left != nil {
-			return nil
-		}
-		left = s
-	}
-	return left
-}
-
-// isOther reports whether an object bears a tag that s does not allow.
-func (r *round) isOther(s *jsonschema.Schema, members []member) bool {
-	for _, t := range r.tags[s] {
-		for _, m := range members {
-			if m.name != t.name {
-				continue
-			}
-			if value, ok := jsonscan.String(r.data[m.start:m.end]); ok && !slices.Contains(t.values, value) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // encode writes a decoded value as JSON, with its numbers as they were.

@@ -1,6 +1,7 @@
 package schemagate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -106,7 +107,7 @@ func ofType(s *jsonschema.Schema, name string, depth int) string {
 	case "integer", "number":
 		return article(name) + numeric(s)
 	case "string":
-		text := "a string" + extent(s.MinLength, s.MaxLength, "character", "characters")
+		text := "a string" + extent(s.MinLength, s.MaxLength, "characters")
 		if s.Format != nil {
 			text += " of format " + quote(s.Format.Name)
 		}
@@ -115,68 +116,54 @@ func ofType(s *jsonschema.Schema, name string, depth int) string {
 		}
 		return text
 	case "array":
-		return arrayOf(s, depth)
+		of := elements(s, depth)
+		if s.MinItems != nil || s.MaxItems != nil {
+			return "an array" + extent(s.MinItems, s.MaxItems, cmp.Or(of, "elements"))
+		}
+		return strings.TrimSuffix("an array of "+of, " of ")
 	case "object":
 		text := "an object"
 		if len(s.Required) > 0 {
 			text += " with " + listed(s.Required, " and ")
 		}
-		return text + extent(s.MinProperties, s.MaxProperties, "member", "members")
+		return text + extent(s.MinProperties, s.MaxProperties, "members")
 	}
 	return article(name)
 }
 
-func arrayOf(s *jsonschema.Schema, depth int) string {
-	elements := "elements"
-	if item := firstSchema(s.Items2020, one(s.Items)); item != nil && depth > 1 {
+// elements names the elements of an array.
+func elements(s *jsonschema.Schema, depth int) string {
+	for _, item := range []*jsonschema.Schema{s.Items2020, one(s.Items)} {
+		if item == nil || depth <= 1 {
+			continue
+		}
 		switch text := within(item, depth-1); text {
-		case "a string", "a number", "a boolean":
-			elements = text[len("a "):] + "s"
-		case "an integer", "an object", "an array":
-			elements = text[len("an "):] + "s"
+		case "a string", "a number", "a boolean", "an integer", "an object", "an array":
+			_, name, _ := strings.Cut(text, " ")
+			return name + "s"
 		}
 	}
-	if s.UniqueItems {
-		elements = "different " + elements
-	}
-	if s.MinItems == nil && s.MaxItems == nil && elements == "elements" {
-		return "an array"
-	}
-	if s.MinItems == nil && s.MaxItems == nil {
-		return "an array of " + elements
-	}
-	singular := elements[:len(elements)-1]
-	return "an array" + extent(s.MinItems, s.MaxItems, singular, elements)
-}
-
-func firstSchema(all ...*jsonschema.Schema) *jsonschema.Schema {
-	for _, s := range all {
-		if s != nil {
-			return s
-		}
-	}
-	return nil
+	return ""
 }
 
 // extent says how many there may be of something.
-func extent(least, most *int, one, many string) string {
-	noun := func(n int) string {
-		if n == 1 {
-			return one
-		}
-		return many
-	}
+func extent(least, most *int, many string) string {
 	switch {
 	case least == nil && most == nil:
 		return ""
 	case most == nil:
-		return fmt.Sprintf(" of at least %d %s", *least, noun(*least))
-	case least == nil || *least == 0 && *most > 0:
-		return fmt.Sprintf(" of at most %d %s", *most, noun(*most))
-	case *least == *most:
-		return fmt.Sprintf(" of exactly %d %s", *least, noun(*least))
+		return " of at least " + count(*least, many)
+	case least == nil:
+		return " of at most " + count(*most, many)
 	}
 	return fmt.Sprintf(" of %d to %d %s", *least, *most, many)
+}
+
+func count(n int, many string) string {
+	if n == 1 {
+		many = strings.TrimSuffix(many, "s")
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // numeric says in which range a number is.

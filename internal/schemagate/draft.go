@@ -61,6 +61,15 @@ func listsItemsWithin(value any) bool {
 	return false
 }
 
+func drafts() []draft {
+	return []draft{
+		{newest, false, "$defs", jsonschema.Draft2020},
+		{"json-schema.org/draft/2019-09/schema", false, "$defs", jsonschema.Draft2019},
+		{unnamed, true, "definitions", jsonschema.Draft7},
+		{"json-schema.org/draft-06/schema", true, "definitions", jsonschema.Draft6},
+	}
+}
+
 // draftOf returns the dialect that $schema names; nil means the unnamed one.
 func draftOf(schema any, unnamed string) (draft, error) {
 	if schema == nil {
@@ -74,15 +83,10 @@ func draftOf(schema any, unnamed string) (draft, error) {
 	if _, rest, ok := strings.Cut(url, "://"); ok && strings.HasPrefix(url, "http") {
 		url = rest
 	}
-	switch url {
-	case "json-schema.org/draft/2020-12/schema":
-		return draft{url, false, "$defs", jsonschema.Draft2020}, nil
-	case "json-schema.org/draft/2019-09/schema":
-		return draft{url, false, "$defs", jsonschema.Draft2019}, nil
-	case "json-schema.org/draft-07/schema":
-		return draft{url, true, "definitions", jsonschema.Draft7}, nil
-	case "json-schema.org/draft-06/schema":
-		return draft{url, true, "definitions", jsonschema.Draft6}, nil
+	for _, d := range drafts() {
+		if d.url == url {
+			return d, nil
+		}
 	}
 	return draft{}, refuse(Dialect, "", "the dialect %s is not supported", quote(text))
 }

@@ -16,17 +16,17 @@ type graph struct {
 	patterns *patterns
 	nodes    []*node
 	byPath   map[string]*node
-	anchors  map[string]*node // by the path of the resource and the name
 	refs     []*reference
 	moved    map[*node]string // what only references lead to, with its new name
 	paths    int              // length of all paths
+	// identified says that a part has an identifier, to which references in it are relative.
+	identified bool
 }
 
 // A node is one schema of the document.
 type node struct {
-	path     string
-	schema   any    // an object or a boolean
-	resource string // path of the schema with the identifier that holds here
+	path   string
+	schema any // an object or a boolean
 
 	same     []*node          // held against the same value
 	members  map[string]*node // against a member, by its name
@@ -65,10 +65,9 @@ func newGraph(root any, d draft) (*graph, error) {
 		draft:    d,
 		patterns: newPatterns(),
 		byPath:   map[string]*node{},
-		anchors:  map[string]*node{},
 		moved:    map[*node]string{},
 	}
-	if _, err := g.add("", root, ""); err != nil {
+	if _, err := g.add("", root); err != nil {
 		return nil, err
 	}
 	// A target may be a schema that nothing else leads to, with references of
@@ -82,11 +81,11 @@ func newGraph(root any, d draft) (*graph, error) {
 }
 
 // add adds a schema and those within it.
-func (g *graph) add(path string, schema any, resource string) (*node, error) {
+func (g *graph) add(path string, schema any) (*node, error) {
 	if n := g.byPath[path]; n != nil {
 		return n, nil
 	}
-	n := &node{path: path, schema: schema, resource: resource}
+	n := &node{path: path, schema: schema}
 	object, isObject := schema.(map[string]any)
 	if _, isBool := schema.(bool); !isObject && !isBool {
 		return nil, refuse(Invalid, path, "a schema must be an object or a boolean")
@@ -122,41 +121,20 @@ func (g *graph) add(path string, schema any, resource string) (*node, error) {
 	return n, g.weigh(n, object)
 }
 
-// identify notes under which names a schema can be referred to.
+// identify refuses parts of another dialect, and notes a part with an identifier of its own:
+// references in it would not be what they seem.
 func (g *graph) identify(n *node, object map[string]any) error {
-	if dialect, ok := object["$schema"]; ok && n.path != "" {
+	if n.path == "" {
+		return nil
+	}
+	if dialect, ok := object["$schema"]; ok {
 		if other, err := draftOf(dialect, newest); err != nil || other.url != g.draft.url {
 			return refuse(Dialect, n.path, "a part of the schema is of another dialect")
 		}
 	}
-	_, refers := object["$ref"]
-	if id, ok := object["$id"].(string); ok && !(refers && g.draft.refAlone) {
-		switch name, isAnchor := strings.CutPrefix(id, "#"); {
-		case !isAnchor:
-			n.resource = n.path
-		case g.draft.refAlone:
-			return g.anchor(n, name)
-		}
+	if id, ok := object["$id"].(string); ok && !strings.HasPrefix(id, "#") {
+		g.identified = true
 	}
-	if g.draft.refAlone {
-		return nil // of the older drafts, which know no other anchors
-	}
-	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
-		if name, ok := object[keyword].(string); ok {
-			if err := g.anchor(n, name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (g *graph) anchor(n *node, name string) error {
-	key := n.resource + "#" + name
-	if other := g.anchors[key]; other != nil && other != n && !strings.HasPrefix(name, "/") {
-		return refuse(Invalid, n.path, "the anchor %s is there twice", quote(name))
-	}
-	g.anchors[key] = n
 	return nil
 }
 
@@ -264,7 +242,7 @@ func (g *graph) addOne(n *node, object map[string]any, keyword string) ([]*node,
 	if !ok || !isSchema(value) {
 		return nil, nil // the validator says what is wrong there
 	}
-	sub, err := g.add(join(n.path, keyword), value, n.resource)
+	sub, err := g.add(join(n.path, keyword), value)
 	return []*node{sub}, err
 }
 
@@ -278,7 +256,7 @@ func (g *graph) addElements(n *node, object map[string]any, keyword string) (sub
 		if !isSchema(value) {
 			continue
 		}
-		sub, err := g.add(join(path, strconv.Itoa(i)), value, n.resource)
+		sub, err := g.add(join(path, strconv.Itoa(i)), value)
 		if err != nil {
 			return nil, err
 		}
@@ -299,7 +277,7 @@ func (g *graph) addMembers(n *node, object map[string]any, keyword string) (map[
 		if !isSchema(value) {
 			continue // such as the lists of dependencies
 		}
-		sub, err := g.add(join(path, name), value, n.resource)
+		sub, err := g.add(join(path, name), value)
 		if err != nil {
 			return nil, err
 		}

@@ -13,8 +13,6 @@ type parts struct {
 	root       *Schema
 	byLocation map[string]*jsonschema.Schema
 	kinds      map[*jsonschema.Schema]kinds
-	tags       map[*jsonschema.Schema][]tag
-	programs   map[jsonschema.Regexp]int         // sizes of patterns of names, in instructions
 	defaults   map[*jsonschema.Schema][]fallback // of its properties, by name
 	simple     *simpleSchema                     // nil: the schema is not simple
 	any        *simpleSchema                     // in it, where anything goes
@@ -32,19 +30,13 @@ func (s *Schema) known() *parts {
 			root:       s,
 			byLocation: map[string]*jsonschema.Schema{},
 			kinds:      map[*jsonschema.Schema]kinds{},
-			tags:       map[*jsonschema.Schema][]tag{},
-			programs:   map[jsonschema.Regexp]int{},
 			defaults:   map[*jsonschema.Schema][]fallback{},
 			any:        anySchema(),
 		}
 		p.add(s.compiled)
 		for _, sub := range p.byLocation {
 			p.kindsOf(sub)
-			p.addTags(sub)
 			p.addDefaults(sub)
-			for re := range sub.PatternProperties {
-				p.programs[re], _ = PatternSize(re.String()) // compiled, so it is readable
-			}
 		}
 		p.simple = p.newSimple(s.compiled)
 		s.parts.parts = p
@@ -196,38 +188,4 @@ func kindsOfValue(value any) kinds {
 		return array
 	}
 	return object
-}
-
-// A tag is a property of a schema that allows only some strings, by which one of
-// several alternatives can be told from the others.
-type tag struct {
-	name   string
-	values []string
-}
-
-func (p *parts) addTags(s *jsonschema.Schema) {
-	owner := s
-	for owner.Ref != nil && len(owner.Properties) == 0 {
-		owner = owner.Ref
-	}
-	for name, property := range owner.Properties {
-		var values []any
-		switch {
-		case property.Const != nil:
-			values = []any{*property.Const}
-		case property.Enum != nil:
-			values = property.Enum.Values
-		default:
-			continue
-		}
-		t := tag{name: name}
-		for _, value := range values {
-			if value, ok := value.(string); ok {
-				t.values = append(t.values, value)
-			}
-		}
-		if len(t.values) > 0 && len(t.values) == len(values) {
-			p.tags[s] = append(p.tags[s], t)
-		}
-	}
 }

@@ -50,53 +50,11 @@ func unreadable(value []byte, err error) Problem {
 		return Problem{Want: "JSON", Got: "something else"}
 	}
 	if syntax.Reason == "duplicate key" {
-		return Problem{Path: pathAt(value, syntax.Offset), Want: "given once", Got: "twice"}
+		for start := syntax.Offset - 1; start >= 0; start-- { // the name ends at the offset
+			if name, ok := jsonscan.String(value[start:syntax.Offset]); ok {
+				return Problem{Path: Member("", name), Want: "given once", Got: "twice"}
+			}
+		}
 	}
 	return Problem{Want: "valid JSON", Got: shorten(syntax.Error())}
-}
-
-// pathAt returns the path of the member whose name ends at an offset, up to which
-// the value is valid.
-func pathAt(value []byte, offset int) string {
-	type container struct {
-		path  string
-		array bool
-		next  int    // element
-		name  string // of the member
-		named bool
-	}
-	var open []container
-	inner := func() *container { return &open[len(open)-1] }
-	here := func() string {
-		switch {
-		case len(open) == 0:
-			return ""
-		case inner().array:
-			return inner().path + "[" + strconv.Itoa(inner().next) + "]"
-		}
-		return Member(inner().path, inner().name)
-	}
-	for i := 0; i < offset; i++ {
-		switch value[i] {
-		case '{', '[':
-			open = append(open, container{path: here(), array: value[i] == '['})
-		case '}', ']':
-			open = open[:len(open)-1]
-		case ',':
-			inner().next++
-			inner().named = false
-		case '"':
-			start := i
-			for i++; value[i] != '"'; i++ {
-				if value[i] == '\\' {
-					i++
-				}
-			}
-			if len(open) > 0 && !inner().array && !inner().named {
-				inner().name, _ = jsonscan.String(value[start : i+1])
-				inner().named = true
-			}
-		}
-	}
-	return here()
 }

@@ -115,10 +115,10 @@ func (r *report) collect(err *jsonschema.ValidationError) {
 			r.collect(cause)
 		}
 	case *kind.AnyOf:
-		r.nearest(err)
+		r.alternative(err)
 	case *kind.OneOf:
 		if k.Subschemas == nil {
-			r.nearest(err)
+			r.alternative(err)
 		} else {
 			r.add(line{at: err.InstanceLocation, err: err})
 		}
@@ -137,6 +137,27 @@ func (r *report) collect(err *jsonschema.ValidationError) {
 	}
 }
 
+// alternative adds what is wrong with the only alternative that is for values of this kind, or
+// that the value fits none.
+func (r *report) alternative(err *jsonschema.ValidationError) {
+	_, value := place(r.value, err.InstanceLocation)
+	var branches []*jsonschema.Schema
+	if s := r.byLocation[err.SchemaURL]; s != nil {
+		branches = slices.Concat(s.AnyOf, s.OneOf)
+	}
+	var left []*jsonschema.ValidationError
+	for i, cause := range err.Causes {
+		if len(branches) != len(err.Causes) || r.kinds[branches[i]]&kindsOfValue(value) != 0 {
+			left = append(left, cause)
+		}
+	}
+	if len(left) == 1 {
+		r.collect(left[0])
+	} else {
+		r.add(line{at: err.InstanceLocation, err: err})
+	}
+}
+
 func (r *report) addMembers(err *jsonschema.ValidationError, names []string) {
 	for _, name := range names {
 		place := append(slices.Clone(err.InstanceLocation), name)
@@ -149,10 +170,6 @@ func (r *report) add(l line) {
 		l.place = l.at
 	}
 	r.total++
-	r.insert(l)
-}
-
-func (r *report) insert(l line) {
 	i, _ := slices.BinarySearchFunc(r.lines, l, inOrder)
 	if i < maxLines {
 		r.lines = slices.Insert(r.lines, i, l)

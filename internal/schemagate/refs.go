@@ -14,13 +14,14 @@ func (g *graph) resolve(r *reference) error {
 	if err != nil {
 		return refuse(UnresolvedRef, r.from.path, "$ref %s is malformed", quote(ref))
 	}
-	if fragment == "" || fragment[0] == '/' {
-		r.target, err = g.follow(r.from.resource, fragment)
-		if err != nil {
-			return err
-		}
-	} else {
-		r.target = g.anchors[r.from.resource+"#"+fragment]
+	switch {
+	case g.identified:
+		return refuse(UnresolvedRef, r.from.path, "$ref %s is in a schema of which a part has an $id of its own, which is not supported", quote(ref))
+	case fragment != "" && fragment[0] != '/':
+		return refuse(UnresolvedRef, r.from.path, "$ref %s names an anchor: write a JSON pointer, such as #/$defs/name", quote(ref))
+	}
+	if r.target, err = g.follow(fragment); err != nil {
+		return err
 	}
 	if r.target == nil {
 		return refuse(UnresolvedRef, r.from.path, "$ref %s leads to no schema", quote(ref))
@@ -29,17 +30,13 @@ func (g *graph) resolve(r *reference) error {
 	return nil
 }
 
-// follow goes along a JSON pointer within a resource, and returns nil where no
-// schema is. A schema that stands where the dialect knows none is added.
-func (g *graph) follow(resource, pointer string) (*node, error) {
-	path := resource + pointer
-	if n := g.byPath[path]; n != nil {
+// follow goes along a JSON pointer, and returns nil where no schema is. A schema that stands
+// where the dialect knows none is added.
+func (g *graph) follow(pointer string) (*node, error) {
+	if n := g.byPath[pointer]; n != nil {
 		return n, nil
 	}
-	value, path := g.byPath[resource].schema, resource
-	if pointer == "" {
-		return g.byPath[resource], nil
-	}
+	value, path := g.root, ""
 	for token := range strings.SplitSeq(pointer[1:], "/") {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch container := value.(type) {
@@ -58,9 +55,6 @@ func (g *graph) follow(resource, pointer string) (*node, error) {
 			return nil, nil
 		}
 		path = join(path, token)
-		if n := g.byPath[path]; n != nil {
-			resource = n.resource
-		}
 	}
 	if n := g.byPath[path]; n != nil {
 		return n, nil // the pointer was only written in another way
@@ -68,7 +62,7 @@ func (g *graph) follow(resource, pointer string) (*node, error) {
 	if !isSchema(value) {
 		return nil, nil
 	}
-	n, err := g.add(path, value, resource)
+	n, err := g.add(path, value)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // rewrite turns the document into one that can be read without resolving
 // anything: references are pointers, and what has no say in the verdict is gone.
-func (g *graph) rewrite(formats bool) (root any, err error) {
+func (g *graph) rewrite() (root any, err error) {
 	document, ok := g.root.(map[string]any)
 	if !ok {
 		return g.root, nil
@@ -25,7 +25,7 @@ func (g *graph) rewrite(formats bool) (root any, err error) {
 	}
 	for _, n := range g.nodes {
 		if object, ok := n.schema.(map[string]any); ok {
-			strip(object, formats)
+			strip(object)
 			if list, ok := object["enum"].([]any); ok && g.draft.refAlone {
 				object["enum"] = once(list)
 			}
@@ -124,19 +124,16 @@ func (g *graph) pointer(n *node) string {
 
 // strip removes what a schema says about itself, what is for people and not for
 // models, and what is not asserted, and makes counts fit into an int.
-func strip(object map[string]any, formats bool) {
+func strip(object map[string]any) {
 	for _, keyword := range []string{
 		"$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment",
 		"title", "examples", "deprecated", "readOnly", "writeOnly",
-		"contentEncoding", "contentMediaType", "contentSchema",
+		"contentEncoding", "contentMediaType", "contentSchema", "format",
 	} {
 		delete(object, keyword)
 	}
 	if _, ok := object["description"].(string); !ok {
 		delete(object, "description")
-	}
-	if format, ok := object["format"]; ok && !(formats && isFormFormat(format)) {
-		delete(object, "format")
 	}
 	for _, keyword := range []string{
 		"minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties",
@@ -168,13 +165,4 @@ func once(list []any) []any {
 func beyondInt(number json.Number) bool {
 	n, ok := new(big.Rat).SetString(string(number))
 	return ok && n.Cmp(big.NewRat(1<<31-1, 1)) > 0
-}
-
-// isFormFormat reports whether a format is one of those that elicitations use.
-func isFormFormat(format any) bool {
-	switch format {
-	case "email", "uri", "date", "date-time":
-		return true
-	}
-	return false
 }

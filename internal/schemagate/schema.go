@@ -20,20 +20,14 @@ type Schema struct {
 
 // Compile reads a schema. Formats are not asserted. It keeps nothing of raw.
 // The error is a [*SchemaError].
-func Compile(raw json.RawMessage) (*Schema, error) { return compile(raw, false) }
-
-// CompileForm is [Compile] for the schema of a form: the formats email, uri,
-// date and date-time are asserted.
-func CompileForm(raw json.RawMessage) (*Schema, error) { return compile(raw, true) }
+func Compile(raw json.RawMessage) (*Schema, error) {
+	return eitherDialect(raw, func(unnamed string) (*Schema, error) { return compileAs(raw, unnamed) })
+}
 
 // location is what the validator calls the one document that it knows.
 const location = "schema:///"
 
-func compile(raw json.RawMessage, formats bool) (*Schema, error) {
-	return eitherDialect(raw, func(unnamed string) (*Schema, error) { return compileAs(raw, formats, unnamed) })
-}
-
-func compileAs(raw json.RawMessage, formats bool, unnamed string) (s *Schema, err error) {
+func compileAs(raw json.RawMessage, unnamed string) (s *Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s, err = nil, refuse(Invalid, "", "the validator cannot read it")
@@ -43,7 +37,7 @@ func compileAs(raw json.RawMessage, formats bool, unnamed string) (s *Schema, er
 	if err != nil {
 		return nil, err
 	}
-	document, err := g.rewrite(formats)
+	document, err := g.rewrite()
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +45,6 @@ func compileAs(raw json.RawMessage, formats bool, unnamed string) (s *Schema, er
 	c.DefaultDraft(g.draft.compiler)
 	c.UseLoader(nothing{})
 	c.UseRegexpEngine(g.patterns.engine)
-	if formats {
-		c.AssertFormat()
-	}
 	if err := c.AddResource(location, document); err != nil {
 		return nil, refuse(Invalid, "", "%s", shorten(err.Error()))
 	}
@@ -119,9 +110,8 @@ func (g *graph) notOfDialect(err error) error {
 	}
 	r := &report{parts: &parts{}}
 	r.collect(why)
-	first := r.lines[0]
 	path := ""
-	for _, token := range first.at {
+	for _, token := range r.lines[0].at {
 		path = join(path, token)
 	}
 	for n, name := range g.moved {
@@ -131,6 +121,6 @@ func (g *graph) notOfDialect(err error) error {
 			break
 		}
 	}
-	detail := (&jsonschema.ValidationError{ErrorKind: first.err.ErrorKind}).Error()
+	detail := (&jsonschema.ValidationError{ErrorKind: r.lines[0].err.ErrorKind}).Error()
 	return refuse(Invalid, path, "%s", shorten(strings.TrimPrefix(detail, "at '': ")))
 }

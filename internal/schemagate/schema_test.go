@@ -80,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 		{`{"exclusiveMinimum":1e399}`, `1e400`, ""},
 		{`{"multipleOf":0.1}`, `0.3`, ""},
 		{`{"maxLength":18446744073709551616}`, `"a"`, ""},
-		{`{"minItems":1e300}`, `[1]`, "the value: want an array of at least 2147483647 elements, got one of 1"},
+		{`{"minItems":1e300}`, `[1]`, "the value: want an array of at least 2147483647 elements, got less"},
 		{`{"required":["b","a"]}`, `{}`, "a: want any value, got nothing"},
 		{`{"items":{"type":"string"}}`, `["a",1,2]`, "[1]: want a string, got a number"},
 		{`{"properties":{"a/b~":{"type":"string"}}}`, `{"a/b~":1}`, "['a/b~']: want a string, got a number"},
@@ -99,10 +99,9 @@ func TestVerdicts(t *testing.T) {
 		{`{"$ref":"#/definitions/a b","definitions":{"a b":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
 		{`{"$ref":"#/definitions/a%20b","definitions":{"a b":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
 		{`{"$ref":"#/$defs/~1%25","$defs":{"/%":{"type":"string"}}}`, `1`, "the value: want a string, got a number"},
-		{`{"items":{"$ref":"#a"},"$defs":{"x":{"$anchor":"a","type":"string"}}}`, `[1]`, "[0]: want a string, got a number"},
 		{`{"$id":"http://localhost/x","items":{"$ref":"#/$defs/x"},"$defs":{"x":{"type":"string"}}}`, `[1]`, "[0]: want a string, got a number"},
 		{`{"$id":"https://json-schema.org/draft/2020-12/schema","type":"string"}`, `1`, "the value: want a string, got a number"},
-		{`{"items":{"$id":"http://localhost/x","$ref":"#/$defs/x","$defs":{"x":{"type":"string"}}},"$defs":{"x":{"type":"null"}}}`, `[1]`, "[0]: want a string, got a number"},
+		{`{"items":{"$id":"http://localhost/x","type":"string"},"$defs":{"x":{"$anchor":"a"}}}`, `[1]`, "[0]: want a string, got a number"},
 		{`{"properties":{"$ref":{"type":"string"}}}`, `{"$ref":1}`, "$ref: want a string, got a number"},
 		{`{"const":{"$ref":"x"},"enum":[{"$ref":"x"}],"default":{"$ref":"x"}}`, `{"$ref":"x"}`, ""},
 		{`{"x":{"items":{"$ref":"#/x/y"},"y":{"type":"string"}},"$ref":"#/x"}`, `[1]`, "[0]: want a string, got a number"},
@@ -111,7 +110,6 @@ func TestVerdicts(t *testing.T) {
 		// Dialects.
 		{`{` + draft7 + `"$ref":"#/definitions/a","type":"null","definitions":{"a":{"type":"string"}}}`, `"a"`, ""},
 		{`{"$ref":"#/$defs/a","type":"null","$defs":{"a":{"type":"string"}}}`, `"a"`, "the value: want null, got a string"},
-		{`{` + draft7 + `"items":{"$ref":"#a"},"definitions":{"x":{"$id":"#a","type":"string"}}}`, `[1]`, "[0]: want a string, got a number"},
 		{`{` + draft7 + `"$defs":{"a":{"type":"string"}},"items":{"$ref":"#/$defs/a"}}`, `[1]`, "[0]: want a string, got a number"},
 		{`{` + draft2019 + `"dependentRequired":{"a":["b"]}}`, `{"a":1}`, "b: want any value, got nothing"},
 		{`{` + draft2019 + `"$recursiveAnchor":true,"type":"null"}`, `null`, ""},
@@ -128,24 +126,6 @@ func TestVerdicts(t *testing.T) {
 			got = err.Error()
 		}
 		assert.Equal(t, got, test.want, "%s against %s", test.value, test.schema)
-	}
-}
-
-func TestFormFormats(t *testing.T) {
-	for _, test := range []struct {
-		format, value string
-		fits          bool
-	}{
-		{"email", "a@b.example", true}, {"email", "a", false},
-		{"uri", "https://b.example/x", true}, {"uri", "x", false},
-		{"date", "2026-07-28", true}, {"date", "2026-02-30", false},
-		{"date-time", "2026-07-28T10:00:00Z", true}, {"date-time", "2026-07-28", false},
-		{"uuid", "x", true}, {"regex", "(", true}, {"unheard of", "x", true},
-	} {
-		for _, dialect := range []string{"", `"$schema":"http://json-schema.org/draft-07/schema#",`} {
-			s := assert.Value(CompileForm(json.RawMessage(`{` + dialect + `"format":"` + test.format + `"}`)))(t)
-			assert.Equal(t, (s.Validate(json.RawMessage(`"`+test.value+`"`)) == nil), test.fits, "%s %q", test.format, test.value)
-		}
 	}
 }
 

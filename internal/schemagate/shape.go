@@ -95,75 +95,52 @@ func (d draft) formOf(keyword string) form {
 }
 
 // shape holds the document against the metaschema of its dialect, and the schemas
-// that stand where the dialect knows none, too.
+// that stand where the dialect knows none, too. The metaschemas themselves would take as long as
+// all else of [Check] together.
 func (g *graph) shape() error {
-	if err := g.shapeOf(g.root); err != nil {
-		return err.at("")
+	if m := g.shapeOf(g.root); m != nil {
+		return m.at("")
 	}
 	for _, n := range g.nodes {
 		if _, ok := g.moved[n]; !ok {
 			continue
 		}
-		if err := g.shapeOf(n.schema); err != nil {
-			return err.at(n.path)
+		if m := g.shapeOf(n.schema); m != nil {
+			return m.at(n.path)
 		}
 	}
 	return nil
 }
 
-// A misshape is what is wrong with a keyword. Its path grows on the way back, so
-// that a schema in which nothing is wrong has to pay for none.
-type misshape struct {
-	path []string // innermost first
-	want string
-	got  any
-}
+// A misshape is the place of a value that is not what its keyword asks for, innermost token
+// first. It grows on the way back, so that a schema in which nothing is wrong has to pay for none.
+type misshape []string
 
-func (m *misshape) under(token string) *misshape {
-	m.path = append(m.path, token)
-	return m
-}
-
-func (m *misshape) at(path string) error {
-	for _, token := range slices.Backward(m.path) {
+func (m misshape) at(path string) error {
+	for _, token := range slices.Backward(m) {
 		path = join(path, token)
 	}
-	return refuse(Invalid, path, "want %s, got %s", m.want, seenAs(m.got))
+	return refuse(Invalid, path, "the value is not what the dialect asks for")
 }
 
-func seenAs(value any) string {
-	switch value := value.(type) {
-	case nil:
-		return "null"
+func wrong() misshape { return misshape{} }
+
+func (g *graph) shapeOf(schema any) misshape {
+	switch schema := schema.(type) {
+	case map[string]any:
+		return foremost(schema, func(keyword string, value any) misshape {
+			return g.keyword(g.draft.formOf(keyword), value)
+		})
 	case bool:
-		return "a boolean"
-	case string:
-		return quote(value)
-	case json.Number:
-		return shorten(string(value))
-	case []any:
-		return "an array"
+		return nil
 	}
-	return "an object"
-}
-
-func (g *graph) shapeOf(schema any) *misshape {
-	object, ok := schema.(map[string]any)
-	if !ok {
-		if _, ok := schema.(bool); ok {
-			return nil
-		}
-		return &misshape{want: "a schema", got: schema}
-	}
-	return foremost(object, func(keyword string, value any) *misshape {
-		return g.keyword(g.draft.formOf(keyword), value)
-	})
+	return wrong()
 }
 
 // foremost returns what is wrong with the member of an object whose name comes first,
 // so that the verdict is the same each time.
-func foremost(object map[string]any, each func(name string, value any) *misshape) *misshape {
-	var first *misshape
+func foremost(object map[string]any, each func(name string, value any) misshape) misshape {
+	var first misshape
 	name := ""
 	for other, value := range object {
 		if first != nil && other > name {
@@ -176,143 +153,86 @@ func foremost(object map[string]any, each func(name string, value any) *misshape
 	if first == nil {
 		return nil
 	}
-	return first.under(name)
+	return append(first, name)
 }
 
-func (g *graph) keyword(f form, value any) *misshape {
-	switch f {
-	case oneSchema:
+func (g *graph) keyword(f form, value any) misshape {
+	_, isList := value.([]any)
+	switch {
+	case f == oneSchema, f == schemaOrSchemas && !isList:
 		return g.shapeOf(value)
-	case schemaOrSchemas:
-		if _, ok := value.([]any); ok {
-			return g.list(value, g.shapeOf)
-		}
-		return g.shapeOf(value)
-	case someSchemas:
-		return g.list(value, g.shapeOf)
-	case schemasByName:
-		return g.byName(value, g.shapeOf)
-	case schemasOrNamesByName:
-		return g.byName(value, func(value any) *misshape {
-			if _, ok := value.([]any); ok {
-				return distinct(value)
+	case f == someSchemas, f == schemaOrSchemas:
+		list, _ := value.([]any)
+		for i, element := range list {
+			if m := g.shapeOf(element); m != nil {
+				return append(m, strconv.Itoa(i))
 			}
-			return g.shapeOf(value)
+		}
+		if len(list) == 0 {
+			return wrong()
+		}
+	case f == schemasByName, f == schemasOrNamesByName, f == namesByName:
+		members, ok := value.(map[string]any)
+		if !ok {
+			return wrong()
+		}
+		return foremost(members, func(_ string, member any) misshape {
+			if _, isList := member.([]any); f == namesByName || f == schemasOrNamesByName && isList {
+				return g.keyword(someNames, member)
+			}
+			return g.shapeOf(member)
 		})
-	case namesByName:
-		return g.byName(value, distinct)
+	case !f.fits(value):
+		return wrong()
 	}
-	return simple(f, value)
+	return nil
 }
 
-// simple checks the keywords that hold no schemas.
-func simple(f form, value any) *misshape {
-	want := ""
-	ok := true
+// fits checks the keywords that hold no schemas.
+func (f form) fits(value any) (ok bool) {
 	switch f {
 	case someNames:
-		return distinct(value)
+		return eachOnce(value, func(string) bool { return true })
 	case someTypes:
-		return typesShape(value)
+		if name, ok := value.(string); ok {
+			value = []any{name}
+		}
+		list, _ := value.([]any)
+		return len(list) > 0 && eachOnce(value, func(name string) bool { return kindsByName(name) != 0 })
 	case anyList:
-		want = "an array"
 		_, ok = value.([]any)
 	case filledList:
-		want = "an array of one or more"
-		list, isList := value.([]any)
-		ok = isList && len(list) > 0
+		list, _ := value.([]any)
+		ok = len(list) > 0
 	case anyNumber:
-		want = "a number"
 		_, ok = value.(json.Number)
 	case positiveNumber:
-		want = "a number greater than 0"
 		n, isNumber := value.(json.Number)
-		ok = isNumber && n[0] != '-' && strings.ContainsAny(mantissa(n), "123456789")
+		mantissa, _, _ := strings.Cut(strings.ToLower(string(n)), "e")
+		ok = isNumber && n[0] != '-' && strings.ContainsAny(mantissa, "123456789")
 	case wholeNumber:
-		want = "an integer of 0 or more"
 		n, isNumber := value.(json.Number)
 		ok = isNumber && isCount(n)
 	case eitherWay:
-		want = "a boolean"
 		_, ok = value.(bool)
 	case someText:
-		want = "a string"
 		_, ok = value.(string)
+	default:
+		return true
 	}
-	if ok {
-		return nil
-	}
-	return &misshape{want: want, got: value}
+	return ok
 }
 
-func (g *graph) list(value any, each func(any) *misshape) *misshape {
+// eachOnce reports whether a value is a list of names, each there once and allowed.
+func eachOnce(value any, allowed func(name string) bool) bool {
 	list, ok := value.([]any)
-	if !ok || len(list) == 0 {
-		return &misshape{want: "an array of schemas, one or more", got: value}
-	}
-	for i, element := range list {
-		if m := each(element); m != nil {
-			return m.under(strconv.Itoa(i))
-		}
-	}
-	return nil
-}
-
-func (g *graph) byName(value any, each func(any) *misshape) *misshape {
-	members, ok := value.(map[string]any)
-	if !ok {
-		return &misshape{want: "an object", got: value}
-	}
-	return foremost(members, func(_ string, member any) *misshape { return each(member) })
-}
-
-// distinct checks a list of names.
-func distinct(value any) *misshape {
-	const want = "an array of strings, each once"
-	list, ok := value.([]any)
-	if !ok {
-		return &misshape{want: want, got: value}
-	}
 	seen := make(map[string]struct{}, len(list))
 	for _, element := range list {
-		name, ok := element.(string)
-		if !ok {
-			return &misshape{want: want, got: element}
-		}
-		if _, twice := seen[name]; twice {
-			return &misshape{want: want, got: name}
-		}
+		name, isName := element.(string)
+		ok = ok && isName && allowed(name)
 		seen[name] = struct{}{}
 	}
-	return nil
-}
-
-func typesShape(value any) *misshape {
-	const want = "a type, or an array of types, each once"
-	if _, ok := value.(string); ok {
-		value = []any{value}
-	}
-	list, ok := value.([]any)
-	if !ok || len(list) == 0 {
-		return &misshape{want: want, got: value}
-	}
-	if m := distinct(value); m != nil {
-		m.want = want
-		return m
-	}
-	for _, element := range list {
-		switch element {
-		case "array", "boolean", "integer", "null", "number", "object", "string":
-		default:
-			return &misshape{want: want, got: element}
-		}
-	}
-	return nil
-}
-
-func mantissa(n json.Number) string {
-	m, _, _ := strings.Cut(strings.ToLower(string(n)), "e")
-	return m
+	return ok && len(seen) == len(list)
 }
 
 // isCount reports whether n is a whole number that is not negative.

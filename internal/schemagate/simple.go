@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math/big"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -16,13 +15,9 @@ import (
 // most schemas of tools do. A value that it accepts fits and lacks no default; the
 // validator has to judge any other, and finds the words for what is wrong.
 type simpleSchema struct {
-	kinds   kinds
-	words   map[string]bool // nil: every string
-	bounded bool            // least or most is there
-
-	shortest, longest *int   // characters of a string
-	least, most       *int64 // of an integer
-	fewest, many      *int   // elements
+	kinds       kinds
+	words       map[string]bool // nil: every string
+	least, most *int64          // of an integer
 
 	members  map[string]simpleMember
 	required int           // how many of the members are
@@ -56,17 +51,17 @@ func (p *parts) newSimple(s *jsonschema.Schema) *simpleSchema {
 		s.UnevaluatedProperties != nil, s.UnevaluatedItems != nil, s.UniqueItems, s.Contains != nil,
 		s.AdditionalItems != nil, len(s.PrefixItems) > 0, s.Pattern != nil,
 		s.ContentEncoding != nil, s.ContentMediaType != nil, s.ContentSchema != nil,
-		s.ExclusiveMaximum != nil, s.ExclusiveMinimum != nil, s.MultipleOf != nil:
+		s.ExclusiveMaximum != nil, s.ExclusiveMinimum != nil, s.MultipleOf != nil, s.MinLength != nil, s.MaxLength != nil, s.MinItems != nil, s.MaxItems != nil:
 		return nil
 	}
-	out := &simpleSchema{kinds: anything, shortest: s.MinLength, longest: s.MaxLength, fewest: s.MinItems, many: s.MaxItems}
+	out := &simpleSchema{kinds: anything}
 	if s.Types != nil && !s.Types.IsEmpty() {
 		out.kinds = 0
 		for _, name := range s.Types.ToStrings() {
 			out.kinds |= kindsByName(name)
 		}
 	}
-	if !out.addWords(s) || !out.addBounds(s) || !p.addElements(out, s) {
+	if !out.addWords(s) || !addBound(&out.least, s.Minimum) || !addBound(&out.most, s.Maximum) || !p.addElements(out, s) {
 		return nil
 	}
 	p.addMembers(out, s)
@@ -98,22 +93,13 @@ func (s *simpleSchema) addWords(schema *jsonschema.Schema) bool {
 	return true
 }
 
-func (s *simpleSchema) addBounds(schema *jsonschema.Schema) bool {
-	for _, b := range []struct {
-		from *big.Rat
-		to   **int64
-	}{{schema.Minimum, &s.least}, {schema.Maximum, &s.most}} {
-		if b.from == nil {
-			continue
-		}
-		if !b.from.IsInt() || !b.from.Num().IsInt64() {
-			return false
-		}
-		bound := b.from.Num().Int64()
-		*b.to = &bound
+func addBound(to **int64, bound *big.Rat) bool {
+	if bound == nil {
+		return true
 	}
-	s.bounded = s.least != nil || s.most != nil
-	return true
+	n := bound.Num().Int64()
+	*to = &n
+	return bound.IsInt() && bound.Num().IsInt64()
 }
 
 func (p *parts) addElements(s *simpleSchema, schema *jsonschema.Schema) bool {
@@ -218,44 +204,28 @@ func (s *simpleSchema) acceptsObject(c *jsonscan.Cursor, complete bool) bool {
 }
 
 func (s *simpleSchema) acceptsArray(c *jsonscan.Cursor, complete bool) bool {
-	count := 0
 	for range c.Elements() {
 		if s.elements == nil || !s.elements.accepts(c, complete) {
 			return false
 		}
-		count++
 	}
-	return (s.fewest == nil || count >= *s.fewest) && (s.many == nil || count <= *s.many)
+	return true
 }
 
+// acceptsText leaves strings with escapes to the validator, if only some are allowed.
 func (s *simpleSchema) acceptsText(quoted []byte) bool {
-	if s.words == nil && s.shortest == nil && s.longest == nil {
-		return true
-	}
-	content := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(content, '\\') >= 0 {
-		return false
-	}
-	length := utf8.RuneCount(content)
-	return (s.words == nil || s.words[string(content)]) &&
-		(s.shortest == nil || length >= *s.shortest) && (s.longest == nil || length <= *s.longest)
+	return s.words == nil || s.words[string(quoted[1:len(quoted)-1])] && bytes.IndexByte(quoted, '\\') < 0
 }
 
 // acceptsNumber leaves all to the validator that is not a number of a few digits.
 func (s *simpleSchema) acceptsNumber(number []byte) bool {
 	const most = 18 // digits that an int64 holds
-	if len(number) > most {
+	switch {
+	case len(number) > most:
 		return false
-	}
-	if bytes.ContainsAny(number, ".eE") {
-		return s.kinds&fraction != 0 && !s.bounded && digits(json.Number(number)) <= MaxDigits
-	}
-	if s.kinds&integer == 0 {
-		return false
-	}
-	if !s.bounded {
-		return true
+	case bytes.ContainsAny(number, ".eE"):
+		return s.kinds&fraction != 0 && s.least == nil && s.most == nil && digits(json.Number(number)) <= MaxDigits
 	}
 	n, err := strconv.ParseInt(string(number), 10, 64)
-	return err == nil && (s.least == nil || n >= *s.least) && (s.most == nil || n <= *s.most)
+	return s.kinds&integer != 0 && err == nil && (s.least == nil || n >= *s.least) && (s.most == nil || n <= *s.most)
 }

@@ -28,7 +28,7 @@ func (r *report) word(l line) Problem {
 		p = r.missing(p, s, l, k.Prop)
 	case *kind.AdditionalProperties:
 		owner, _ := value.(map[string]any)
-		p = unknown(Member(path, l.member), l.member, owner[l.member], []*jsonschema.Schema{s})
+		p = Problem{Path: Member(path, l.member), Got: kindOf(owner[l.member]), Name: l.member, Known: slices.Sorted(maps.Keys(s.Properties))}
 	case *kind.PropertyNames:
 		p.Path = Member(path, l.member)
 		p.Want, p.Got = "a name that is "+describe(s), "another one" // s is that of the names
@@ -43,13 +43,6 @@ func (r *report) word(l line) Problem {
 // missing words that a member is missing.
 func (r *report) missing(p Problem, s *jsonschema.Schema, l line, beside string) Problem {
 	property := s.Properties[l.member]
-	if property == nil {
-		for _, holder := range r.about(l.at) {
-			if property = holder.Properties[l.member]; property != nil {
-				break
-			}
-		}
-	}
 	p.Path, p.Want = Member(p.Path, l.member), describe(property)
 	switch {
 	case beside != "":
@@ -75,67 +68,12 @@ func purpose(s *jsonschema.Schema) string {
 // notAllowed words that there may be nothing at a place.
 func (r *report) notAllowed(p Problem, l line, value any) Problem {
 	if len(l.at) > 0 {
-		parent := l.at[:len(l.at)-1]
-		if _, owner := place(r.value, parent); kindsOfValue(owner) == object {
-			return unknown(p.Path, l.at[len(l.at)-1], value, r.about(parent))
+		if _, owner := place(r.value, l.at[:len(l.at)-1]); kindsOfValue(owner) == object {
+			return Problem{Path: p.Path, Got: kindOf(value), Name: l.at[len(l.at)-1]}
 		}
 	}
 	p.Want, p.Got = "left out", kindOf(value)
 	return p
-}
-
-// unknown words that a member is none of those that the schemas name.
-func unknown(path, name string, value any, schemas []*jsonschema.Schema) Problem {
-	names := map[string]bool{}
-	for _, s := range schemas {
-		for known, property := range s.Properties {
-			if property.Bool == nil || *property.Bool {
-				names[known] = true
-			}
-		}
-	}
-	return Problem{Path: path, Got: kindOf(value), Name: name, Known: slices.Sorted(maps.Keys(names))}
-}
-
-// about returns the schemas that may hold for the value at a place.
-func (r *report) about(at []string) []*jsonschema.Schema {
-	const most = 256
-	all := []*jsonschema.Schema{r.root.compiled}
-	for depth := 0; ; depth++ {
-		for i := 0; i < len(all) && len(all) < most; i++ {
-			s := all[i]
-			subs := slices.Concat([]*jsonschema.Schema{s.Ref, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
-			for _, name := range slices.Sorted(maps.Keys(s.DependentSchemas)) {
-				subs = append(subs, s.DependentSchemas[name])
-			}
-			for _, sub := range subs {
-				if sub != nil && !slices.Contains(all, sub) {
-					all = append(all, sub)
-				}
-			}
-		}
-		if depth == len(at) {
-			return all
-		}
-		all = below(all, at[depth])
-	}
-}
-
-// below returns the schemas for a part of the value.
-func below(all []*jsonschema.Schema, token string) (next []*jsonschema.Schema) {
-	i, err := strconv.Atoi(token)
-	for _, s := range all {
-		subs := []*jsonschema.Schema{s.Properties[token], one(s.AdditionalProperties)}
-		if err == nil && i >= 0 {
-			subs = append(subs, elementSchema(s, i))
-		}
-		for _, sub := range subs {
-			if sub != nil && !slices.Contains(next, sub) {
-				next = append(next, sub)
-			}
-		}
-	}
-	return next
 }
 
 // wantAndGot words all other problems.
@@ -160,26 +98,13 @@ func (r *report) wantAndGot(l line, s *jsonschema.Schema, value any) (want, got 
 		return describe(s), another
 	case *kind.Pattern, *kind.Format, *kind.MultipleOf:
 		return describe(s), another
-	case *kind.Minimum, *kind.ExclusiveMinimum:
-		return describe(s), "a smaller one"
-	case *kind.Maximum, *kind.ExclusiveMaximum:
-		return describe(s), "a greater one"
-	case *kind.MinLength:
-		return describe(s), "one of " + strconv.Itoa(k.Got)
-	case *kind.MaxLength:
-		return describe(s), "one of " + strconv.Itoa(k.Got)
-	case *kind.MinItems:
-		return describe(s), "one of " + strconv.Itoa(k.Got)
-	case *kind.MaxItems:
-		return describe(s), "one of " + strconv.Itoa(k.Got)
-	case *kind.MinProperties:
-		return describe(s), "one of " + strconv.Itoa(k.Got)
-	case *kind.MaxProperties:
-		return describe(s), "one of " + strconv.Itoa(k.Got)
+	case *kind.Minimum, *kind.ExclusiveMinimum, *kind.MinLength, *kind.MinItems, *kind.MinProperties:
+		return describe(s), "less"
+	case *kind.Maximum, *kind.ExclusiveMaximum, *kind.MaxLength, *kind.MaxItems, *kind.MaxProperties:
+		return describe(s), "more"
 	case *kind.AdditionalItems:
 		list, _ := s.Items.([]*jsonschema.Schema)
-		most := len(list)
-		return "an array" + extent(nil, &most, "element", "elements"), "one of " + strconv.Itoa(most+k.Count)
+		return "an array of at most " + count(len(list), "elements"), "more"
 	case *kind.UniqueItems:
 		return "an array of different elements", fmt.Sprintf("one with equal ones at %d and %d", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
