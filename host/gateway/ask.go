@@ -63,7 +63,11 @@ func Prepare(o *host.Options) {
 			return nil, cannot("elicitation of URLs")
 		}
 		id := newID() // servers may have one id for the pages of several clients
-		return j.elicit(ctx, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
+		res, err := j.elicit(ctx, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
+		if s := j.peer.session; err == nil && res.Action == "accept" && s != nil {
+			s.awaitVisit(r.Completed, id)
+		}
+		return res, err
 	}
 	listRoots := c.ListRoots
 	c.ListRoots = func(ctx context.Context) ([]*mcp.Root, error) {

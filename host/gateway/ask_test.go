@@ -227,3 +227,42 @@ func TestCloseWithQuestionsOpen(t *testing.T) {
 	<-asked
 	assert.Equal(t, s.gateway.Close(), nil)
 }
+
+// A client hears when its own user is done with a page, though servers have one id for the pages of all.
+func TestElicitationComplete(t *testing.T) {
+	var entries []string
+	finish := map[string]chan struct{}{"one": make(chan struct{}), "two": make(chan struct{})}
+	for name, finished := range finish {
+		server := newSDKServer() // of revision 2025-11-25, which alone has that notification
+		addTool(server, "visit", func(ctx context.Context, r *sdk.CallToolRequest, _ anyInput) string {
+			res, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "url", Message: "Pay", URL: "https://a.example/", ElicitationID: "same"})
+			if err != nil {
+				return err.Error()
+			}
+			go func() {
+				<-finished
+				_ = r.Session.NotifyElicitationComplete(context.Background(), &sdk.ElicitationCompleteParams{ElicitationID: "same"})
+			}()
+			return res.Action
+		})
+		entries = append(entries, name, serveSDK(t, server, false))
+	}
+	s := openEntries(t, nil, entries...)
+	done := map[string]<-chan struct{}{}
+	for name, visit := range map[string]struct{ action, tool string }{
+		"one": {"accept", "one__visit"}, "two": {"accept", "two__visit"}, "declined": {"decline", "one__visit"},
+	} {
+		c := s.newUser(t, "/mcp", "", mcp.Revision20251125, &mcp.ClientOptions{
+			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+				done[name] = r.Completed
+				return &mcp.ElicitResult{Action: visit.action}, nil
+			},
+		})
+		assert.Equal(t, assert.Value(c.CallTool(hosttest.Watchdog(t), visit.tool, nil, nil))(t).Text(), visit.action, "%s", name)
+	}
+	for _, step := range []struct{ server, done string }{{"one", "true false false"}, {"two", "true true false"}} {
+		close(finish[step.server])
+		<-done[step.server]
+		assert.Equal(t, fmt.Sprint(isClosed(done["one"]), isClosed(done["two"]), isClosed(done["declined"])), step.done, "done after %s", step.server)
+	}
+}

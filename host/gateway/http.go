@@ -51,6 +51,8 @@ const (
 //	/p/{profile}/mcp    a profile
 //	/s/{server}/mcp     one server, under its own names
 //	/mcp/{mode}         in the mode direct, search or code, as ?mode= says it too
+//	/mcp/tools/list     the tools, and
+//	/mcp/tools/call     a call, without a session, as HandsAI has them
 //	/login/, /approve/, /oauth/callback   the pages on which people log in and approve calls
 //	/healthz, /readyz   whether the gateway runs, and whether all servers do
 //
@@ -130,19 +132,23 @@ type exchange struct {
 // serve serves a request to a path below the view.
 func (x *exchange) serve(path string) {
 	g := x.gateway
-	path, asked, err := g.splitMode(path, x.r.URL.RawQuery, x.caller)
-	if err != nil {
-		g.refused(x.r, err)
-		status := http.StatusBadRequest
-		if wrong := (*modes.Error)(nil); errors.As(err, &wrong) {
-			status = wrong.Status
+	handsai := path == handsaiList || path == handsaiCall
+	if !handsai {
+		var err error
+		path, x.asked, err = g.splitMode(path, x.r.URL.RawQuery, x.caller)
+		if err != nil {
+			g.refused(x.r, err)
+			status := http.StatusBadRequest
+			if wrong := (*modes.Error)(nil); errors.As(err, &wrong) {
+				status = wrong.Status
+			}
+			writeText(x.w, status, err.Error())
+			return
 		}
-		writeText(x.w, status, err.Error())
-		return
-	}
-	if path != "/mcp" && path != "/mcp/" {
-		writeText(x.w, http.StatusNotFound, "no such path")
-		return
+		if path != "/mcp" && path != "/mcp/" {
+			writeText(x.w, http.StatusNotFound, "no such path")
+			return
+		}
 	}
 	if err := g.begin(x.caller.User); err != nil {
 		x.w.Header().Set("Retry-After", "1")
@@ -150,7 +156,10 @@ func (x *exchange) serve(path string) {
 		return
 	}
 	defer g.end(x.caller.User)
-	x.asked = asked
+	if handsai {
+		x.serveHandsAI(path)
+		return
+	}
 	switch x.r.Method {
 	case http.MethodPost:
 		x.post()

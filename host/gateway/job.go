@@ -202,24 +202,24 @@ func (j *job) sendLocked() {
 	}
 }
 
+// lookEvery is how often a question looks whether its client is still there.
+const lookEvery = time.Second
+
 // ask asks the client, and returns what it answers. It ends with ctx, with the client's
-// session, or after InputWait.
+// session, after InputWait, or when the client has been away for too long.
 func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *mcp.JSONRPCError) {
 	q := &question{method: method, params: params, answer: make(chan answer, 1)}
 	p := j.peer
 	j.mu.Lock()
 	j.numbered++
 	q.id = j.id + "-" + strconv.Itoa(j.numbered)
-	if p.session != nil && j.out != nil && !j.out.HasReader() {
-		j.mu.Unlock()
-		return nil, message.Failure(message.CodeInternal, "the client is gone, or has no stream on which it can be asked")
-	}
 	if len(j.questions) >= maxQuestions || p.session != nil && !p.session.expect(q) {
 		j.mu.Unlock()
 		return nil, message.Failure(message.CodeBusy, "the client has too many questions to answer")
 	}
 	j.questions = append(j.questions, q)
 	j.sendLocked()
+	out := j.out
 	j.mu.Unlock()
 	select {
 	case j.asked <- struct{}{}:
@@ -228,19 +228,27 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 	defer j.drop(q)
 	timer := time.NewTimer(p.view.gateway.limits.InputWait)
 	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	var over <-chan struct{}
 	if p.session != nil {
 		over = p.session.ctx.Done()
 	}
-	select {
-	case a := <-q.answer:
-		return a.result, a.err
-	case <-ctx.Done():
-		return nil, message.Failure(message.CodeInternal, "the call has ended")
-	case <-timer.C:
-		return nil, message.Failure(message.CodeInternal, "the client did not answer within %v", p.view.gateway.limits.InputWait)
-	case <-over:
-		return nil, message.Failure(message.CodeInternal, "the client is gone")
+	for {
+		select {
+		case a := <-q.answer:
+			return a.result, a.err
+		case <-ctx.Done():
+			return nil, message.Failure(message.CodeInternal, "the call has ended")
+		case <-timer.C:
+			return nil, message.Failure(message.CodeInternal, "the client did not answer within %v", p.view.gateway.limits.InputWait)
+		case <-over:
+			return nil, message.Failure(message.CodeInternal, "the client is gone")
+		case <-look.C:
+			if p.session != nil && out != nil && out.IsLost() {
+				return nil, message.Failure(message.CodeInternal, "the client is gone, or has no stream on which it can be asked")
+			}
+		}
 	}
 }
 

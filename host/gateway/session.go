@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -27,6 +28,8 @@ const (
 	// what they hold.
 	maxAnswers     = 64
 	maxAnswerBytes = 16 << 20
+	// visitWithin is how long it is waited for a server that says when a user is done with a page.
+	visitWithin = time.Hour
 )
 
 // A clientSession is a session of a revision before 2026-07-28: over HTTP from initialize until it is
@@ -47,6 +50,7 @@ type clientSession struct {
 	answers    []*stream.Stream
 	subscribed map[string]context.CancelFunc
 	level      mcp.LoggingLevel
+	visits     int // that awaitVisit waits for
 	ended      bool
 }
 
@@ -226,6 +230,33 @@ func (s *clientSession) answered(m *jsonscan.Message) {
 		refused = message.Failure(message.CodeInternal, "the client failed")
 	}
 	q.answer <- answer{err: refused}
+}
+
+// awaitVisit tells the client when its user is done with a page that a server wants visited: by the
+// id that the client knows it by. Many servers do not say when.
+func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
+	s.mu.Lock()
+	tooMany := s.visits >= maxQuestions
+	if !tooMany {
+		s.visits++
+	}
+	s.mu.Unlock()
+	if tooMany {
+		return
+	}
+	s.peer.view.gateway.spawn(func() {
+		timer := time.NewTimer(visitWithin)
+		defer timer.Stop()
+		select {
+		case <-completed:
+			s.notify(message.Notification(protocol.NoteElicited, map[string]string{"elicitationId": id}, ""))
+		case <-timer.C:
+		case <-s.ctx.Done():
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.visits--
+	})
 }
 
 // notify sends a notification to the client by its listening stream, or the one that it has.

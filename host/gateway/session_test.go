@@ -193,3 +193,36 @@ func TestRequestState(t *testing.T) {
 	assert.Contains(t, c.want(t, 0, "tools/call", params("one__ask", `{}`, state)).text(), "accept x")
 	c.want(t, -32602, "tools/call", params("one__ask", `{}`, state), "used again")
 }
+
+// A question is withdrawn when the client that was asked has been away for 5 seconds.
+func TestQuestionOfClientThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := host.New(&host.Options{StateDir: host.NoState})
+		defer h.Close()
+		withdrawn := make(chan struct{})
+		assert.OK(t, h.Registry().Add(registry.MustFunc("ask", "Ask", func(ctx context.Context, _ struct{}) (string, error) {
+			_, err := gateway.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
+			close(withdrawn)
+			return "", err
+		})))
+		g := assert.Value(gateway.New(h, &gateway.Options{Authenticate: userOfField}))(t)
+		defer g.Close()
+		post := func(ctx context.Context, session, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {session}}
+			w := httptest.NewRecorder()
+			g.ServeHTTP(w, r)
+			return w
+		}
+		begin := callOf(1, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}`)
+		session := post(t.Context(), "", begin).Header().Get("Mcp-Session-Id")
+		ctx, leave := context.WithCancel(t.Context())
+		go post(ctx, session, callOf(2, "tools/call", `{"name":"ask"}`))
+		time.Sleep(time.Minute)
+		leave()
+		time.Sleep(4 * time.Second)
+		assert.False(t, isClosed(withdrawn), "withdrawn after 4 s")
+		time.Sleep(3 * time.Second)
+		assert.True(t, isClosed(withdrawn), "withdrawn after 7 s")
+	})
+}

@@ -55,6 +55,15 @@ func Response(id, result json.RawMessage, err *mcp.JSONRPCError) Message {
 	return Message{append(head, `,"error":`...), ErrorJSON(err)}
 }
 
+// WithoutNullID returns the answer to a message with the given id. It leaves out the id of one to a message that has none.
+func WithoutNullID(answer Message, id json.RawMessage) Message {
+	if id == nil {
+		const with, without = `{"jsonrpc":"2.0","id":null,`, `{"jsonrpc":"2.0",`
+		answer.head = append([]byte(without), answer.head[len(with):]...)
+	}
+	return answer
+}
+
 // ErrorJSON returns an error as it is sent.
 func ErrorJSON(err *mcp.JSONRPCError) json.RawMessage {
 	return Marshal(struct {

@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 )
@@ -12,6 +13,8 @@ const (
 	// wait for a slow client before notifications that can be missed are dropped.
 	keptEvents = 1024
 	keptBytes  = 1 << 20
+	// resumeWithin is how long the questions on a stream wait for a client that has lost it.
+	resumeWithin = 5 * time.Second
 )
 
 // A Stream holds messages for a client: those about one request, or those of its session. A
@@ -28,13 +31,14 @@ type Stream struct {
 	bytes   int // of events
 	dropped int
 	ended   bool
-	readers int  // attached so far
-	present bool // the last one is there still, and may take
+	readers int       // attached so far
+	present bool      // the last one is there still, and may take
+	left    time.Time // when it went, or when the stream began
 }
 
 // New returns an empty stream. One with an id can be resumed.
 func New(id string) *Stream {
-	return &Stream{ID: id, Ready: make(chan struct{}, 1)}
+	return &Stream{ID: id, Ready: make(chan struct{}, 1), left: time.Now()}
 }
 
 // Put adds a message. One that may be missed is dropped if too many wait.
@@ -120,8 +124,8 @@ func (s *Stream) Attach(from int) (reader int, ok bool) {
 func (s *Stream) Detach(reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if reader == s.readers {
-		s.present = false
+	if reader == s.readers && s.present {
+		s.present, s.left = false, time.Now()
 	}
 }
 
@@ -144,6 +148,13 @@ func (s *Stream) HasReader() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.present
+}
+
+// IsLost reports whether the client has been away for too long: at once if it cannot resume the stream.
+func (s *Stream) IsLost() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.present && (s.ID == "" || time.Since(s.left) >= resumeWithin)
 }
 
 // HasMore reports whether there is something to take.

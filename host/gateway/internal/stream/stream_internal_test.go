@@ -3,6 +3,8 @@ package stream
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -58,3 +60,24 @@ func TestDrops(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A client that is away is lost when it has not come back for a while.
+func TestIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		assert.True(t, New("").IsLost(), "no one reads what cannot be resumed")
+		s := New("x")
+		time.Sleep(resumeWithin - 1)
+		assert.False(t, s.IsLost(), "no one has come yet")
+		time.Sleep(1)
+		assert.True(t, s.IsLost(), "no one came")
+		reader, _ := s.Attach(-1)
+		time.Sleep(time.Hour)
+		assert.False(t, s.IsLost(), "there is a reader")
+		s.Detach(reader)
+		assert.False(t, s.IsLost(), "it has left just now")
+		s.Detach(reader) // once more says nothing new
+		time.Sleep(resumeWithin)
+		s.Detach(reader)
+		assert.True(t, s.IsLost(), "it did not come back")
+	})
+}
