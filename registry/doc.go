@@ -42,7 +42,7 @@
 //
 // # Keep hostile servers out
 //
-// Each tool of a server passes a gate, see [gate.Options]: what is too large, cannot
+// Each tool of a server passes a gate, see package registry/gate: what is too large, cannot
 // be checked, or hides text is not listed, and what merely looks wrong is a
 // [gate.Finding] of [Snapshot.Findings]. A [ledger.Ledger] remembers what was accepted, in a
 // file to be committed, and holds back what is new or changed:

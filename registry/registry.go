@@ -11,7 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
-	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -21,7 +20,6 @@ import (
 // for concurrent use; reading and calling never wait for a writer.
 type Registry struct {
 	names     names.Names
-	gate      *gate.Gate
 	ledger    *ledger.Ledger // nil: none
 	approvals *approvals
 	validator *validator
@@ -44,8 +42,6 @@ type Options struct {
 	Middleware []Middleware
 	// Names says how the tools of servers are called.
 	Names names.Names
-	// Gate bounds what servers may say of their tools.
-	Gate gate.Options
 	// Ledger remembers which tools of servers were approved, and holds back what
 	// is new or changed. Nil: nothing is held back.
 	Ledger *ledger.Ledger
@@ -71,7 +67,6 @@ func New(opts *Options) *Registry {
 	}
 	r := &Registry{
 		names:     o.Names,
-		gate:      gate.New(o.Gate),
 		ledger:    o.Ledger,
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
@@ -85,7 +80,7 @@ func New(opts *Options) *Registry {
 		}
 		r.scrubber = redact.New(redact.Patterns(secrets))
 	}
-	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate, vocabulary: r.catalogue.words}
+	first := &Snapshot{version: 1, superseded: make(chan struct{}), vocabulary: r.catalogue.words}
 	if r.ledger != nil {
 		first.generation, _ = r.ledger.Generation()
 	}

@@ -286,8 +286,8 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	var excess, looks map[*gate.Tool]gate.Finding
 	var other func(string) (string, bool)
 	if server != nil {
-		excess = r.gate.Admit(said)
-		looks = r.gate.Lookalikes(said)
+		excess = gate.Admit(said)
+		looks = gate.Lookalikes(said)
 		other = foreign(said, r.Snapshot().others(server.Name))
 	}
 	served := map[string]*offer{}
@@ -314,13 +314,13 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 				if o.as(like) {
 					o.checked = like.checked
 				} else {
-					o.checked = r.gate.Check(said[i])
+					o.checked = gate.Check(said[i])
 					o.memory.examined = o.def == offered
 				}
 				if f, ok := looks[said[i]]; ok {
 					o.findings = append([]gate.Finding{f}, o.findings...)
 				}
-				o.findings = gate.Merge(o.findings, o.checked, r.gate.References(said[i], other))
+				o.findings = gate.Merge(o.findings, o.checked, gate.References(said[i], other))
 			}
 			if len(o.findings) > 0 && o.findings[0].Severity >= gate.Block {
 				diff.reject(o.def.Name, &gate.Error{Server: server.Name, Tool: o.def.called(), Findings: o.findings})

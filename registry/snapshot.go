@@ -25,7 +25,6 @@ type Snapshot struct {
 	superseded chan struct{}
 
 	matcher    matcher // built by the first call that needs it
-	gate       *gate.Gate
 	vocabulary *vocabulary
 }
 
@@ -80,7 +79,7 @@ func (s *Snapshot) Findings(name string) []gate.Finding {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(e.findings), func(f gate.Finding) bool { return f.Token == gate.TokenCrossServerReference })
-	return gate.Merge(before, s.gate.References(e.def.said(), s.others(e.server.Name)))
+	return gate.Merge(before, gate.References(e.def.said(), s.others(e.server.Name)))
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one
@@ -138,5 +137,5 @@ func (s *Snapshot) lookup(name string, exact bool) *entry {
 
 // with returns a snapshot of the same version with other entries, sorted by name.
 func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
-	return &Snapshot{version: s.version, generation: generation, entries: entries, superseded: s.superseded, gate: s.gate, vocabulary: s.vocabulary}
+	return &Snapshot{version: s.version, generation: generation, entries: entries, superseded: s.superseded, vocabulary: s.vocabulary}
 }

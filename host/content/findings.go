@@ -20,7 +20,6 @@ const (
 
 // An itemGate looks at the texts of one item of a list.
 type itemGate struct {
-	guard *textguard.Guard
 	found []gate.Finding
 }
 
@@ -39,14 +38,14 @@ func (g *itemGate) text(field, text string, read bool) {
 		return
 	}
 	text = text[:min(len(text), maxUrging)]
-	if urge, ok := g.guard.Urging(text); ok {
+	if urge, ok := textguard.Urging(text); ok {
 		severity := gate.Warn
 		if urge.Mild {
 			severity = gate.Note
 		}
 		g.add(gate.TokenInstructionLikeText, severity, field, text[urge.Start:urge.End], "it "+urge.What)
 	}
-	if _, _, decoded, ok := g.guard.Encoded(text); ok {
+	if _, _, decoded, ok := textguard.Encoded(text); ok {
 		g.add(gate.TokenEncodedPayload, gate.Warn, field, decoded, "what is encoded in it speaks to the model")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -69,9 +68,9 @@ func (e *UnknownPromptError) Outcome() mcp.Outcome {
 // Prompts asks all servers for their prompts, as [Content.Resources] does for
 // resources. Of prompts of a server with the same name the first counts.
 func (c *Content) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
-	guard, names := textguard.NewGuard(), c.naming()
+	names := c.naming()
 	l := listAll(ctx, c.host, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
-		g := &itemGate{guard: guard}
+		g := &itemGate{}
 		g.text("/name", p.Name, true)
 		g.text("/title", p.Title, true)
 		g.text("/description", p.Description, true)

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -52,9 +51,9 @@ type ResourceTemplate struct {
 // asked, nor are lazy ones that do not run. Of resources of a server with the same
 // URI the first counts.
 func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Resource] {
-	guard, names := textguard.NewGuard(), c.naming()
+	names := c.naming()
 	return listAll(ctx, c.host, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
-		g := &itemGate{guard: guard}
+		g := &itemGate{}
 		g.text("/uri", r.URI, false)
 		g.text("/name", r.Name, true)
 		g.text("/title", r.Title, true)
@@ -67,9 +66,9 @@ func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Res
 // ResourceTemplates asks all servers for their resource templates, as
 // [Content.Resources] does for resources.
 func (c *Content) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listing[ResourceTemplate] {
-	guard, names := textguard.NewGuard(), c.naming()
+	names := c.naming()
 	return listAll(ctx, c.host, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
-		g := &itemGate{guard: guard}
+		g := &itemGate{}
 		g.text("/uriTemplate", t.URITemplate, false)
 		g.text("/name", t.Name, true)
 		g.text("/title", t.Title, true)

@@ -1,6 +1,9 @@
 package bm25
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // Stem returns the form of an English word that stands for its plural, its past and
 // its -ing form: issue for issues, create for creates, created and creating, query
@@ -61,67 +64,50 @@ func irregular(word string) string {
 		return word[:len(word)-1]
 	case "aliases", "canvases", "atlases", "biases", "lenses", "buses", "gases":
 		return word[:len(word)-2]
-	case "children":
-		return "child"
-	case "people":
-		return "person"
-	case "indices":
-		return "index"
-	case "vertices":
-		return "vertex"
-	case "matrices":
-		return "matrix"
-	case "leaves":
-		return "leave"
-	case "does", "did", "done", "doing":
-		return "do"
-	case "goes", "gone", "went", "going":
-		return "go"
-	case "got", "gotten", "getting":
-		return "get"
-	case "sent":
-		return "send"
-	case "built":
-		return "build"
-	case "made":
-		return "make"
-	case "found":
-		return "find"
-	case "wrote", "written":
-		return "write"
-	case "ran":
-		return "run"
-	case "shown":
-		return "show"
-	case "hidden", "hid":
-		return "hide"
-	case "took", "taken":
-		return "take"
-	case "chose", "chosen":
-		return "choose"
-	case "gave", "given":
-		return "give"
-	case "bought":
-		return "buy"
-	case "sold":
-		return "sell"
-	case "paid":
-		return "pay"
-	case "held":
-		return "hold"
-	case "kept":
-		return "keep"
-	case "drew", "drawn":
-		return "draw"
-	case "broke", "broken":
-		return "break"
-	case "lying":
-		return "lie"
-	case "tying":
-		return "tie"
 	}
-	return ""
+	return irregulars()[word]
 }
+
+// irregulars are the stems of forms that follow no rule.
+var irregulars = sync.OnceValue(func() map[string]string {
+	stems := map[string]string{}
+	for stem, forms := range map[string]string{
+		"child":  "children",
+		"person": "people",
+		"index":  "indices",
+		"vertex": "vertices",
+		"matrix": "matrices",
+		"leave":  "leaves",
+		"do":     "does did done doing",
+		"go":     "goes gone went going",
+		"get":    "got gotten getting",
+		"send":   "sent",
+		"build":  "built",
+		"make":   "made",
+		"find":   "found",
+		"write":  "wrote written",
+		"run":    "ran",
+		"show":   "shown",
+		"hide":   "hidden hid",
+		"take":   "took taken",
+		"choose": "chose chosen",
+		"give":   "gave given",
+		"buy":    "bought",
+		"sell":   "sold",
+		"pay":    "paid",
+		"hold":   "held",
+		"keep":   "kept",
+		"draw":   "drew drawn",
+		"break":  "broke broken",
+		"lie":    "lying",
+		"tie":    "tying",
+	} {
+		for form := range strings.FieldsSeq(forms) {
+			stems[form] = stem
+		}
+	}
+	return stems
+})
 
 // singular returns a word without the ending -s of a plural, or of "he creates".
 func singular(word string) string {

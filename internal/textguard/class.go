@@ -1,5 +1,10 @@
 package textguard
 
+import (
+	"strings"
+	"sync"
+)
+
 // A class is a set of words that can stand for each other in a phrase. A word may
 // be of several.
 type class uint64
@@ -104,128 +109,79 @@ func classOfPath(w, prev *word) class {
 	return 0
 }
 
-func classOf(text string) class {
-	switch text {
-	case "ignore", "disregard", "forget", "bypass", "discard":
-		return ignore
-	case "override", "overrule":
-		return override
-	case "earlier", "preceding", "former":
-		return former
-	case "prior":
-		return former | before | entire
-	case "previous":
-		return former | entire
-	case "above":
-		return above
-	case "the", "this", "a", "an", "its":
-		return article
-	case "your", "safety":
-		return own
-	case "system":
-		return own | system
-	case "instruction", "instructions", "directive", "directives", "guideline", "guidelines", "guardrails", "restrictions":
-		return orders
-	case "prompt", "prompts":
-		return orders | prompt
-	case "rules", "policies":
-		return orders
-	case "everything":
-		return totality | goods
-	case "anything":
-		return totality
-	case "not", "dont", "never", "mustnt", "shouldnt":
-		return never
-	case "without":
-		return without
-	case "ever", "circumstances", "circumstance", "event":
-		return ever
-	case "tell", "telling", "inform", "informing", "mention", "mentioning", "reveal", "revealing", "notify", "notifying", "alert", "alerting", "disclose", "disclosing":
-		return tell
-	case "user", "human", "operator":
-		return person
-	case "to":
-		return toward
-	case "read", "reading", "cat", "dump", "exfiltrate", "steal":
-		return readOut
-	case "content", "contents":
-		return readOut | handOver
-	case "include", "attach", "append", "pass", "insert", "paste":
-		return readOut | handOver
-	case "upload", "send", "forward", "transmit":
-		return readOut | handOver | send
-	case "copy":
-		return readOut | handOver | send | goods
-	case "bcc", "cc":
-		return send | bcc
-	case "post", "redirect", "leak", "deliver", "email", "mail":
-		return send
-	case "put", "add", "provide", "supply", "fill", "submit", "record":
-		return handOver
-	case "all":
-		return goods | entire | every
-	case "every":
-		return goods | every
-	case "also":
-		return goods
-	case "always":
-		return goods | always
-	case "must":
-		return modal | always
-	case "should":
-		return modal
-	case "credentials", "secrets", "passwords", "tokens", "keys":
-		return goods
-	case "history", "conversation", "chat", "dialog", "dialogue", "transcript":
-		return goods | talk
-	case "full", "entire", "whole", "complete", "verbatim":
-		return entire
-	case "know", "see", "notice", "aware", "learn", "told":
-		return notice
-	case "hide", "keep", "conceal":
-		return hide
-	case "from":
-		return from
-	case "secretly", "silently", "covertly", "discreetly", "quietly":
-		return furtively
-	case "use", "call", "invoke", "run", "trust":
-		return use
-	case "other", "another":
-		return other
-	case "tool", "tools":
-		return tool
-	case "instead", "rather":
-		return instead
-	case "of", "than":
-		return than
-	case "before":
-		return before
-	case "any", "each":
-		return every
-	case "first":
-		return first
-	case "already":
-		return already
-	case "consented", "approved", "authorized", "authorised", "agreed", "granted":
-		return consent
-	case "ask", "asking", "seek", "seeking":
-		return ask
-	case "permission", "confirmation", "approval", "consent":
-		return permission
-	case "you":
-		return you
-	case "are":
-		return are
-	case "now":
-		return now
-	case "when", "whenever", "if", "once":
-		return whenever
-	case "invoked", "called", "used", "executed":
-		return used
-	case "change", "replace", "alter", "substitute":
-		return swap
-	case "recipient", "recipients", "destination", "receiver", "payee":
-		return receiver
+func classOf(text string) class { return classes()[text] }
+
+// classes are the classes of words.
+var classes = sync.OnceValue(func() map[string]class {
+	known := map[string]class{}
+	for _, row := range []struct {
+		class class
+		words string
+	}{
+		{ignore, "ignore disregard forget bypass discard"},
+		{override, "override overrule"},
+		{former, "earlier preceding former"},
+		{former | before | entire, "prior"},
+		{former | entire, "previous"},
+		{above, "above"},
+		{article, "the this a an its"},
+		{own, "your safety"},
+		{own | system, "system"},
+		{orders, "instruction instructions directive directives guideline guidelines guardrails restrictions"},
+		{orders | prompt, "prompt prompts"},
+		{orders, "rules policies"},
+		{totality | goods, "everything"},
+		{totality, "anything"},
+		{never, "not dont never mustnt shouldnt"},
+		{without, "without"},
+		{ever, "ever circumstances circumstance event"},
+		{tell, "tell telling inform informing mention mentioning reveal revealing notify notifying alert alerting disclose disclosing"},
+		{person, "user human operator"},
+		{toward, "to"},
+		{readOut, "read reading cat dump exfiltrate steal"},
+		{readOut | handOver, "content contents"},
+		{readOut | handOver, "include attach append pass insert paste"},
+		{readOut | handOver | send, "upload send forward transmit"},
+		{readOut | handOver | send | goods, "copy"},
+		{send | bcc, "bcc cc"},
+		{send, "post redirect leak deliver email mail"},
+		{handOver, "put add provide supply fill submit record"},
+		{goods | entire | every, "all"},
+		{goods | every, "every"},
+		{goods, "also"},
+		{goods | always, "always"},
+		{modal | always, "must"},
+		{modal, "should"},
+		{goods, "credentials secrets passwords tokens keys"},
+		{goods | talk, "history conversation chat dialog dialogue transcript"},
+		{entire, "full entire whole complete verbatim"},
+		{notice, "know see notice aware learn told"},
+		{hide, "hide keep conceal"},
+		{from, "from"},
+		{furtively, "secretly silently covertly discreetly quietly"},
+		{use, "use call invoke run trust"},
+		{other, "other another"},
+		{tool, "tool tools"},
+		{instead, "instead rather"},
+		{than, "of than"},
+		{before, "before"},
+		{every, "any each"},
+		{first, "first"},
+		{already, "already"},
+		{consent, "consented approved authorized authorised agreed granted"},
+		{ask, "ask asking seek seeking"},
+		{permission, "permission confirmation approval consent"},
+		{you, "you"},
+		{are, "are"},
+		{now, "now"},
+		{whenever, "when whenever if once"},
+		{used, "invoked called used executed"},
+		{swap, "change replace alter substitute"},
+		{receiver, "recipient recipients destination receiver payee"},
+	} {
+		for word := range strings.FieldsSeq(row.words) {
+			known[word] = row.class
+		}
 	}
-	return 0
-}
+	return known
+})

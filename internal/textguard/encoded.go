@@ -14,7 +14,7 @@ const (
 
 // Encoded finds base64 or hexadecimal digits that, decoded, urge or hide
 // something. It returns where they are, and what they say.
-func (g *Guard) Encoded(text string) (start, end int, decoded string, ok bool) {
+func Encoded(text string) (start, end int, decoded string, ok bool) {
 	for i := 0; i < len(text); {
 		if !isDigit64(text[i]) {
 			i++
@@ -31,7 +31,7 @@ func (g *Guard) Encoded(text string) (start, end int, decoded string, ok bool) {
 			if !utf8.ValidString(decoded) {
 				continue
 			}
-			urge, urges := g.Urging(decoded)
+			urge, urges := Urging(decoded)
 			if urges && !urge.Mild || len(Hidden(decoded)) > 0 && strings.Count(decoded, " ") > 2 {
 				return start, i, decoded, true
 			}

@@ -1,6 +1,9 @@
 package textguard
 
-import "unicode/utf8"
+import (
+	"sync"
+	"unicode/utf8"
+)
 
 // fold returns the Latin letter or digit, in lower case, that a character looks
 // like; 0 if there is none.
@@ -67,60 +70,41 @@ const (
 )
 
 // lookalike folds the letters of other alphabets that are drawn like Latin ones.
-func lookalike(r rune) byte {
-	switch r {
-	case 'а', 'А', 'α', 'Α', 'ɑ', 'ᴀ', 'ᵃ':
-		return 'a'
-	case 'В', 'Β', 'Ь', 'ь', 'ʙ', 'ᵇ':
-		return 'b'
-	case 'с', 'С', 'ϲ', 'Ϲ', 'ᴄ', 'ᶜ':
-		return 'c'
-	case 'ԁ', 'ɗ', 'ᴅ', 'ᵈ':
-		return 'd'
-	case 'е', 'Е', 'ё', 'Ε', 'є', 'ҽ', 'ᴇ', 'ᵉ':
-		return 'e'
-	case 'ɡ', 'ց', 'ɢ', 'ᵍ':
-		return 'g'
-	case 'һ', 'Һ', 'Н', 'Η', 'հ', 'ʜ', 'ʰ':
-		return 'h'
-	case 'і', 'І', 'ι', 'Ι', 'ı', 'ɩ', 'ɪ', 'ⁱ':
-		return 'i'
-	case 'ј', 'Ј', 'ϳ', 'ᴊ', 'ʲ':
-		return 'j'
-	case 'К', 'к', 'Κ', 'κ', 'ᴋ', 'ᵏ':
-		return 'k'
-	case 'ӏ', 'Ӏ', 'ǀ', 'ʟ', 'ˡ':
-		return 'l'
-	case 'М', 'м', 'Μ', 'ᴍ', 'ᵐ':
-		return 'm'
-	case 'Ν', 'ո', 'п', 'ɴ', 'ⁿ':
-		return 'n'
-	case 'о', 'О', 'ο', 'Ο', 'օ', 'σ', 'ᴏ', 'ᵒ':
-		return 'o'
-	case 'р', 'Р', 'ρ', 'Ρ', 'ᴘ', 'ᵖ':
-		return 'p'
-	case 'ԛ', 'զ':
-		return 'q'
-	case 'г', 'ʀ', 'ʳ':
-		return 'r'
-	case 'ѕ', 'Ѕ', 'ꜱ', 'ˢ':
-		return 's'
-	case 'Т', 'т', 'Τ', 'τ', 'ᴛ', 'ᵗ':
-		return 't'
-	case 'υ', 'ս', 'ц', 'ᴜ', 'ᵘ':
-		return 'u'
-	case 'ν', 'ѵ', 'ᴠ', 'ᵛ':
-		return 'v'
-	case 'ԝ', 'ѡ', 'ω', 'ᴡ', 'ʷ':
-		return 'w'
-	case 'х', 'Х', 'χ', 'Χ', 'ˣ':
-		return 'x'
-	case 'у', 'У', 'γ', 'Υ', 'ү', 'ʏ', 'ʸ':
-		return 'y'
-	case 'Ζ', 'ᴢ', 'ᶻ':
-		return 'z'
-	case 'ꜰ', 'ᶠ':
-		return 'f'
+func lookalike(r rune) byte { return lookalikes()[r] }
+
+var lookalikes = sync.OnceValue(func() map[rune]byte {
+	latin := map[rune]byte{}
+	for letter, alike := range map[byte]string{
+		'a': "аАαΑɑᴀᵃ",
+		'b': "ВΒЬьʙᵇ",
+		'c': "сСϲϹᴄᶜ",
+		'd': "ԁɗᴅᵈ",
+		'e': "еЕёΕєҽᴇᵉ",
+		'f': "ꜰᶠ",
+		'g': "ɡցɢᵍ",
+		'h': "һҺНΗհʜʰ",
+		'i': "іІιΙıɩɪⁱ",
+		'j': "јЈϳᴊʲ",
+		'k': "КкΚκᴋᵏ",
+		'l': "ӏӀǀʟˡ",
+		'm': "МмΜᴍᵐ",
+		'n': "Νոпɴⁿ",
+		'o': "оОοΟօσᴏᵒ",
+		'p': "рРρΡᴘᵖ",
+		'q': "ԛզ",
+		'r': "гʀʳ",
+		's': "ѕЅꜱˢ",
+		't': "ТтΤτᴛᵗ",
+		'u': "υսцᴜᵘ",
+		'v': "νѵᴠᵛ",
+		'w': "ԝѡωᴡʷ",
+		'x': "хХχΧˣ",
+		'y': "уУγΥүʏʸ",
+		'z': "Ζᴢᶻ",
+	} {
+		for _, r := range alike {
+			latin[r] = letter
+		}
 	}
-	return 0
-}
+	return latin
+})

@@ -1,6 +1,9 @@
 package textguard
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // An Urge is a place in a text that speaks to the model behind a person's back.
 type Urge struct {
@@ -75,33 +78,31 @@ func phrases() []phrase {
 	}
 }
 
-// A Guard looks for what texts urge. It may be used by many at once, and is made
-// once for many texts.
-type Guard struct {
+// A book holds the phrases that are looked for. It does not change.
+type book struct {
 	phrases []phrase
 	steps   class // of the words of all phrases
 }
 
-// NewGuard returns a guard.
-func NewGuard() *Guard {
-	g := &Guard{phrases: phrases()}
-	for i := range g.phrases {
-		p := &g.phrases[i]
+var theBook = sync.OnceValue(func() *book {
+	b := &book{phrases: phrases()}
+	for i := range b.phrases {
+		p := &b.phrases[i]
 		for _, s := range p.steps {
 			p.any |= s.class
 		}
-		g.steps |= p.any
+		b.steps |= p.any
 	}
-	return g
-}
+	return b
+})
 
 // Urging returns the first place in the text that urges; the first mild one if
 // there are no others.
-func (g *Guard) Urging(text string) (Urge, bool) {
+func Urging(text string) (Urge, bool) {
 	if urge, ok := tag(text); ok {
 		return urge, true
 	}
-	m := match{guard: g}
+	m := match{book: theBook()}
 	r := reader{text: text}
 	var prev, w word
 	for number := 1; r.next(&w); number++ {
@@ -130,7 +131,7 @@ func (g *Guard) Urging(text string) (Urge, bool) {
 // A match is how far the phrases have come. Of each beginning of a phrase only the
 // latest is kept: it is what the next word is nearest to.
 type match struct {
-	guard   *Guard
+	book    *book
 	clause  int // the last word before this part of the sentence
 	reached [maxPhrases][maxSteps]place
 	found   Urge
@@ -151,11 +152,11 @@ func (m *match) word(c class, number int, w *word) bool {
 			m.settle(p, m.wait)
 		}
 	}
-	if c&m.guard.steps == 0 {
+	if c&m.book.steps == 0 {
 		return m.found.What != ""
 	}
-	for i := range m.guard.phrases {
-		p := &m.guard.phrases[i]
+	for i := range m.book.phrases {
+		p := &m.book.phrases[i]
 		if c&p.any == 0 {
 			continue
 		}

@@ -14,7 +14,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-
 // asked returns the words of a query as an index is asked, without those that mean the same.
 func asked(ix *bm25.Index, text string) []string {
 	var words []string

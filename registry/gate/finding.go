@@ -36,84 +36,57 @@ func (s Severity) String() string {
 // compared.
 type Token string
 
-// The tokens of schemas that cannot be used. A tool with one of them is blocked,
-// whatever [Options].Severity says.
-const (
-	// TokenInvalidSchema: it is not JSON, not an object, or no schema of its dialect.
-	TokenInvalidSchema Token = "invalid_schema"
-	// TokenSchemaCycle: a schema refers to itself for one and the same value.
-	TokenSchemaCycle Token = "schema_cycle"
-	// TokenRemoteRef: a reference leads out of the schema, to a file or an address.
-	TokenRemoteRef Token = "remote_ref"
-	// TokenDynamicRef: it uses $dynamicRef or $recursiveRef.
-	TokenDynamicRef Token = "dynamic_ref"
-	// TokenUnresolvedRef: a reference leads to nothing.
-	TokenUnresolvedRef Token = "unresolved_ref"
-	// TokenDialect: $schema names a dialect that is not supported.
-	TokenDialect Token = "dialect"
-	// TokenPattern: a regular expression is too large, or none of RE2.
-	TokenPattern Token = "pattern"
-	// TokenTooLarge: the schema has more bytes than allowed.
-	TokenTooLarge Token = "too_large"
-	// TokenTooDeep: it is nested deeper than allowed.
-	TokenTooDeep Token = "too_deep"
-	// TokenTooManyNodes: it holds more JSON values than allowed.
-	TokenTooManyNodes Token = "too_many_nodes"
-	// TokenTooComplex: written out, with all references, it is too large.
-	TokenTooComplex Token = "too_complex"
-)
+// TokenTooDeep is the token of a schema that is nested deeper than 64 levels. Those of other
+// schemas that cannot be used are "invalid_schema" (it is not JSON, not an object, or no schema of
+// its dialect), "schema_cycle" (it refers to itself for one and the same value), "remote_ref"
+// (a reference leads to a file or an address), "dynamic_ref", "unresolved_ref" (a reference leads
+// to nothing), "dialect" (one that is not supported), "pattern" (a regular expression that is too
+// large, or none of RE2), "too_large" (256 KiB), "too_many_nodes" (8,192 JSON values) and
+// "too_complex" (written out, with all references, it is too large). All are blocked.
+const TokenTooDeep Token = "too_deep"
 
 // TokenUnreadable is the token of a tool that never came to the gate: its server lists
 // it in a form that is no tool, or breaks the rules for JSON. It is always blocked.
 const TokenUnreadable Token = "unreadable"
 
-// The tokens of tools that are too much, which are blocked by default.
 const (
-	// TokenTooManyTools: the server lists more tools than [Options].MaxTools.
-	TokenTooManyTools Token = "too_many_tools"
-	// TokenCatalogTooLarge: with this tool, those of the server have more bytes than
-	// [Options].MaxBytes.
-	TokenCatalogTooLarge Token = "catalog_too_large"
-	// TokenNameTooLong: the name is longer than [Options].MaxName.
-	TokenNameTooLong Token = "name_too_long"
-	// TokenTextTooLong: a text is longer than [Options].MaxDescription.
-	TokenTextTooLong Token = "text_too_long"
-)
+	tokenInvalidSchema Token = "invalid_schema"
 
-// The tokens of names.
-const (
-	// TokenInvalidName: the name has characters that the protocol advises against: a
+	// What is too much is blocked: 5,000 tools of a server, 32 MiB of them, names of 128 bytes,
+	// and texts of 16 KiB.
+	tokenTooManyTools    Token = "too_many_tools"
+	tokenCatalogTooLarge Token = "catalog_too_large"
+	tokenNameTooLong     Token = "name_too_long"
+	tokenTextTooLong     Token = "text_too_long"
+
+	// tokenInvalidName: the name has characters that the protocol advises against: a
 	// note, or a warning if they are not ASCII. An empty name, or one that is not
-	// UTF-8, is blocked, whatever [Options].Severity says.
-	TokenInvalidName Token = "invalid_name"
-	// TokenConfusableName: the name looks like that of a tool that the same server
-	// lists before it. A warning by default.
-	TokenConfusableName Token = "confusable_name"
+	// UTF-8, is blocked.
+	tokenInvalidName Token = "invalid_name"
+	// tokenConfusableName: the name looks like that of a tool that the same server
+	// lists before it. A warning.
+	tokenConfusableName Token = "confusable_name"
+	// tokenStuffed: a sentence stands three times or more in one text, to be found by. A warning.
+	tokenStuffed Token = "stuffed"
+	// tokenOldSchema: a schema has keywords of draft 4 of JSON Schema, as OpenAPI 3.0 does,
+	// such as "exclusiveMinimum": true. A note: models and validators get it with the keywords
+	// of today.
+	tokenOldSchema Token = "old_schema"
 )
-
-// TokenStuffed is the token of what is said to be found by, and not to tell what the tool
-// does: a name of more than eight words, which is a note, or a sentence that stands three
-// times or more in one text, a warning by default.
-const TokenStuffed Token = "stuffed"
-
-// TokenOldSchema is the token of a schema that has keywords of draft 4 of JSON Schema, as
-// OpenAPI 3.0 does, such as "exclusiveMinimum": true. A note: models and validators get it
-// with the keywords of today.
-const TokenOldSchema Token = "old_schema"
 
 // The tokens of texts with characters that people do not see. All strings of a
 // tool are texts: names of properties, enums and defaults, too.
 const (
-	// TokenANSIEscape: a terminal would obey it. Blocked by default.
+	// TokenANSIEscape: a terminal would obey it. Blocked.
 	TokenANSIEscape Token = "ansi_escape"
 	// TokenControlCharacters: other control characters than tab and line ends, such as
 	// a carriage return without a line feed.
-	// Blocked by default; a warning for those of C1, which come of a broken encoding.
+	// Blocked; a warning for those of C1, which come of a broken encoding.
 	TokenControlCharacters Token = "control_characters"
-	// TokenTagCharacters: letters that only models see. Blocked by default.
+	// TokenTagCharacters: letters that only models see. Blocked.
 	TokenTagCharacters Token = "tag_characters"
 	// TokenBidiCharacters: the direction of writing is overridden, so that a text
-	// reads as another. Blocked by default.
+	// reads as another. Blocked.
 	TokenBidiCharacters Token = "bidi_characters"
 	// TokenHiddenCharacters: other characters that take no room, where no script and
 	// no emoji needs them. A warning by default, blocked if they can hold a message.
@@ -121,7 +94,7 @@ const (
 )
 
 // The tokens of texts that speak to the model. They are heuristics: silence proves
-// nothing, and honest tools are met at times. Warnings by default.
+// nothing, and honest tools are met at times. Warnings.
 const (
 	// TokenInstructionLikeText: a text urges the model to act against its user. A
 	// note if it only asks to be called before others.

@@ -20,40 +20,20 @@ const (
 )
 
 // findings collects what is to be said of a tool.
-type findings struct {
-	gate *Gate
-	tool *Tool
-	list []Finding
-}
-
-func (g *Gate) findings(tool *Tool) *findings { return &findings{gate: g, tool: tool} }
+type findings struct{ list []Finding }
 
 // add adds a finding, if it is severe enough to be kept. The place is in text, from start
 // to end.
 func (fs *findings) add(token Token, severity Severity, field, text string, start, end int, detail string) {
-	override := fs.gate.opts.Severity
 	place := fs.place(token, severity)
-	if place < 0 && override == nil {
+	if place < 0 {
 		return
 	}
-	f := Finding{
-		Token:    token,
-		Severity: severity,
-		Field:    clip(field, maxField),
-		Evidence: excerpt(text, start, end),
-		Detail:   detail,
+	f := Finding{token, severity, clip(field, maxField), excerpt(text, start, end), detail}
+	if place < len(fs.list) {
+		fs.list = slices.Delete(fs.list, place, place+1)
 	}
-	if override != nil && !f.unusable() {
-		f.Severity = override(fs.tool.Server, fs.tool.Name, f)
-		place = fs.place(token, f.Severity)
-	}
-	switch {
-	case place < 0:
-	case place == len(fs.list):
-		fs.list = append(fs.list, f)
-	default:
-		fs.list = append(slices.Delete(fs.list, place, place+1), f)
-	}
+	fs.list = append(fs.list, f)
 }
 
 // place returns where in the list there is room for a finding, or that of a milder

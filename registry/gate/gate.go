@@ -5,60 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
-	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
-// Options are the options of a [Gate], which all tools of servers pass
-// before they are listed. Zero means the default, and a negative limit that there is none,
-// but for what is said to be the most. Native tools do not pass it.
-type Options struct {
-	// MaxTools is how many tools of one server are listed. Default: 5,000.
-	MaxTools int
-	// MaxBytes is how large all tools of one server are together, in bytes of
-	// names, texts and schemas. Default: 32 MiB.
-	MaxBytes int
-	// MaxName is the length of a tool's name at its server, in bytes.
-	// Default: 128.
-	MaxName int
-	// MaxDescription is the length of a tool's description, and of each text in
-	// its schemas, in bytes. Default: 16 KiB.
-	MaxDescription int
-	// MaxSchemaBytes is the length of each schema. Default, and most: 256 KiB.
-	MaxSchemaBytes int
-	// MaxSchemaDepth is how deep objects and arrays are nested in a schema.
-	// Default, and most: 64.
-	MaxSchemaDepth int
-	// MaxSchemaNodes is how many JSON values are in a schema. Default, and most:
-	// 8,192.
-	MaxSchemaNodes int
-	// Severity, if set, replaces the severity of each finding. It must be a pure
-	// function, safe for concurrent use. A tool with a finding that makes it
-	// unusable, such as a schema that cannot be read, is blocked all the same.
-	Severity func(server, tool string, f Finding) Severity
-}
-
-func (o Options) withDefaults() Options {
-	for _, limit := range []struct {
-		value *int
-		usual int
-	}{
-		{&o.MaxTools, 5_000},
-		{&o.MaxBytes, 32 << 20},
-		{&o.MaxName, 128},
-		{&o.MaxDescription, 16 << 10},
-	} {
-		switch {
-		case *limit.value == 0:
-			*limit.value = limit.usual
-		case *limit.value < 0:
-			*limit.value = math.MaxInt
-		}
-	}
-	return o
-}
+// What servers may say of their tools.
+const (
+	maxTools       = 5_000    // of one server
+	maxBytes       = 32 << 20 // of names, texts and schemas of all tools of one server
+	maxToolName    = 128      // bytes, as the protocol advises
+	maxDescription = 16 << 10 // bytes of a description, and of each text in a schema
+)
 
 // A Tool is what a server says of one of its tools.
 type Tool struct {
@@ -71,43 +28,22 @@ type Tool struct {
 	Annotations  json.RawMessage // a JSON object; nil if there are none
 }
 
-// A Gate judges tools by what their servers say of them. It is safe for concurrent
-// use, and never changed.
-type Gate struct {
-	opts  Options
-	guard *textguard.Guard
-}
-
-// New returns a gate with these options.
-func New(opts Options) *Gate {
-	return &Gate{opts.withDefaults(), textguard.NewGuard()}
-}
-
-// made returns a gate without options for a nil or zero one.
-func (g *Gate) made() *Gate {
-	if g == nil || g.guard == nil {
-		return New(Options{})
-	}
-	return g
-}
-
-// Check returns what is to be said of one tool by itself, the severest first. It
-// is a pure function of its arguments. It takes time in proportion to the tool.
-func (g *Gate) Check(tool *Tool) []Finding {
+// Check returns what is to be said of one tool by itself, the severest first. It takes time
+// in proportion to the tool.
+func Check(tool *Tool) []Finding {
 	if tool == nil {
 		return nil
 	}
-	g = g.made()
-	found := g.findings(tool)
-	g.checkName(found, tool.Name)
-	t := texts{visit: func(path []byte, text string, _ bool) { g.checkText(found, path, text) }}
+	found := &findings{}
+	found.name(tool.Name)
+	t := texts{visit: func(path []byte, text string, _ bool) { found.text(path, text) }}
 	t.outside(tool)
 	for _, s := range tool.schemas() {
 		raw, old := schemagate.Modern(s.raw)
 		if old {
-			found.add(TokenOldSchema, Note, s.field, "", 0, 0, "it has keywords of draft 4, and is listed with those of today")
+			found.add(tokenOldSchema, Note, s.field, "", 0, 0, "it has keywords of draft 4, and is listed with those of today")
 		}
-		if err := g.checkSchema(raw); err != nil {
+		if err := checkSchema(raw); err != nil {
 			found.add(tokenOf(err), Block, s.field+err.Path, "", 0, 0, err.Detail)
 			continue
 		}
@@ -131,8 +67,8 @@ func (t *Tool) schemas() []schemaOf {
 }
 
 // checkSchema refuses what could not be compiled later.
-func (g *Gate) checkSchema(raw json.RawMessage) *schemagate.SchemaError {
-	err := schemagate.Check(raw, schemagate.Limits{Bytes: g.opts.MaxSchemaBytes, Depth: g.opts.MaxSchemaDepth, Nodes: g.opts.MaxSchemaNodes})
+func checkSchema(raw json.RawMessage) *schemagate.SchemaError {
+	err := schemagate.Check(raw, schemagate.Limits{})
 	var refused *schemagate.SchemaError
 	switch {
 	case errors.As(err, &refused):
@@ -146,48 +82,31 @@ func (g *Gate) checkSchema(raw json.RawMessage) *schemagate.SchemaError {
 // tokenOf returns the gate's token for a schema that was refused.
 func tokenOf(err *schemagate.SchemaError) Token {
 	if err.Token == schemagate.Invalid {
-		return TokenInvalidSchema
+		return tokenInvalidSchema
 	}
 	return Token(err.Token)
-}
-
-// unusable reports whether a tool cannot be used, whatever is thought of it.
-func (f *Finding) unusable() bool {
-	switch f.Token {
-	case TokenInvalidSchema, TokenSchemaCycle, TokenRemoteRef, TokenDynamicRef, TokenUnresolvedRef, TokenDialect, TokenPattern,
-		TokenTooLarge, TokenTooDeep, TokenTooManyNodes, TokenTooComplex:
-		return true
-	case TokenInvalidName:
-		return f.Severity == Block
-	}
-	return false
 }
 
 // Admit holds all the tools of a server against the limits on their number and
 // size together. It returns a finding for each one that is too much: in the order
 // of tools, those that come when the others are enough. One that is too large by
 // itself keeps out none that follow.
-func (g *Gate) Admit(tools []*Tool) map[*Tool]Finding {
-	g = g.made()
+func Admit(tools []*Tool) map[*Tool]Finding { return admit(tools, maxTools, maxBytes) }
+
+func admit(tools []*Tool, maxTools, maxBytes int) map[*Tool]Finding {
 	surplus := map[*Tool]Finding{}
 	count, total := 0, 0
 	for _, tool := range tools {
 		if tool == nil {
 			continue
 		}
-		found := g.findings(tool)
 		size := tool.size()
 		switch {
-		case count >= g.opts.MaxTools:
-			found.add(TokenTooManyTools, Block, "", "", 0, 0, fmt.Sprintf("the server lists %d tools, %d are allowed", len(tools), g.opts.MaxTools))
-		case size > g.opts.MaxBytes-total:
-			found.add(TokenCatalogTooLarge, Block, "", "", 0, 0, fmt.Sprintf("with it, the server's tools have %d bytes, %d are allowed", total+size, g.opts.MaxBytes))
+		case count >= maxTools:
+			surplus[tool] = Finding{tokenTooManyTools, Block, "", "", fmt.Sprintf("the server lists %d tools, %d are allowed", len(tools), maxTools)}
+		case size > maxBytes-total:
+			surplus[tool] = Finding{tokenCatalogTooLarge, Block, "", "", fmt.Sprintf("with it, the server's tools have %d bytes, %d are allowed", total+size, maxBytes)}
 		default:
-			count, total = count+1, total+size
-			continue
-		}
-		surplus[tool] = found.list[0]
-		if found.list[0].Severity < Block {
 			count, total = count+1, total+size
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -14,18 +13,18 @@ import (
 
 // checkName holds a tool's name at its server against what the protocol says of
 // names: 1 to 128 of A-Z a-z 0-9 _ - and the point.
-func (g *Gate) checkName(found *findings, name string) {
+func (found *findings) name(name string) {
 	const field = "/name"
 	switch {
 	case name == "":
-		found.add(TokenInvalidName, Block, field, "", 0, 0, "it is empty")
+		found.add(tokenInvalidName, Block, field, "", 0, 0, "it is empty")
 		return
 	case !utf8.ValidString(name):
-		found.add(TokenInvalidName, Block, field, name, 0, len(name), "it is not UTF-8")
+		found.add(tokenInvalidName, Block, field, name, 0, len(name), "it is not UTF-8")
 		return
 	}
-	if len(name) > g.opts.MaxName {
-		found.add(TokenNameTooLong, Block, field, name, 0, 0, fmt.Sprintf("it has %d bytes, %d are allowed", len(name), g.opts.MaxName))
+	if len(name) > maxToolName {
+		found.add(tokenNameTooLong, Block, field, name, 0, 0, fmt.Sprintf("it has %d bytes, %d are allowed", len(name), maxToolName))
 	}
 	if at := strings.IndexFunc(name, isOdd); at >= 0 {
 		severity := Note
@@ -33,16 +32,10 @@ func (g *Gate) checkName(found *findings, name string) {
 			severity = Warn
 		}
 		odd, n := utf8.DecodeRuneInString(name[at:])
-		found.add(TokenInvalidName, severity, field, name, at, at+n, fmt.Sprintf("names should do without the character U+%04X", odd))
+		found.add(tokenInvalidName, severity, field, name, at, at+n, fmt.Sprintf("names should do without the character U+%04X", odd))
 	}
-	if words := len(bm25.Words(name)); words > maxNameWords {
-		found.add(TokenStuffed, Note, field, name, 0, len(name), fmt.Sprintf("it has %d words: a name is for what the tool does, not for all that it may be asked for", words))
-	}
-	g.checkText(found, []byte(field), name)
+	found.text([]byte(field), name)
 }
-
-// maxNameWords is how many words a name has that is not stuffed.
-const maxNameWords = 8
 
 func isOdd(r rune) bool {
 	switch {
@@ -54,8 +47,7 @@ func isOdd(r rune) bool {
 
 // Lookalikes returns a finding for each tool of a server whose name looks like that of
 // another one, listed before it.
-func (g *Gate) Lookalikes(tools []*Tool) map[*Tool]Finding {
-	g = g.made()
+func Lookalikes(tools []*Tool) map[*Tool]Finding {
 	confusable := map[*Tool]Finding{}
 	first := make(map[string]*Tool, len(tools))
 	for _, tool := range tools {
@@ -68,10 +60,7 @@ func (g *Gate) Lookalikes(tools []*Tool) map[*Tool]Finding {
 		case !taken:
 			first[look] = tool
 		case other.Name != tool.Name:
-			found := g.findings(tool)
-			found.add(TokenConfusableName, Warn, "/name", tool.Name, 0, len(tool.Name),
-				"it looks like the tool "+plain.Quote(other.Name))
-			confusable[tool] = found.list[0]
+			confusable[tool] = Finding{tokenConfusableName, Warn, "/name", excerpt(tool.Name, 0, len(tool.Name)), "it looks like the tool " + plain.Quote(other.Name)}
 		}
 	}
 	return confusable
@@ -83,11 +72,11 @@ func (g *Gate) Lookalikes(tools []*Tool) map[*Tool]Finding {
 //
 // Only words count that are formed like names; those that the tool has for its own
 // properties and choices do not, unless no language has such words.
-func (g *Gate) References(tool *Tool, other func(word string) (server string, ok bool)) []Finding {
+func References(tool *Tool, other func(word string) (server string, ok bool)) []Finding {
 	if tool == nil || other == nil {
 		return nil
 	}
-	found := g.made().findings(tool)
+	found := &findings{}
 	own := map[string]bool{tool.Name: true, tool.Server: true}
 	type place struct{ path, text string }
 	var said []place

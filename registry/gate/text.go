@@ -11,16 +11,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
-// checkText finds what a text hides and urges.
-func (g *Gate) checkText(found *findings, path []byte, text string) {
-	if len(text) > g.opts.MaxDescription {
-		found.add(TokenTextTooLong, Block, string(path), text, 0, 0, fmt.Sprintf("it has %d bytes, %d are allowed", len(text), g.opts.MaxDescription))
+// text finds what a text hides and urges.
+func (found *findings) text(path []byte, text string) {
+	if len(text) > maxDescription {
+		found.add(tokenTextTooLong, Block, string(path), text, 0, 0, fmt.Sprintf("it has %d bytes, %d are allowed", len(text), maxDescription))
 	}
-	g.checkHidden(found, path, text)
+	found.hidden(path, text)
 	if len(text) < minUrge {
 		return
 	}
-	if urge, ok := g.guard.Urging(text); ok {
+	if urge, ok := textguard.Urging(text); ok {
 		severity := Warn
 		if urge.Mild {
 			severity = Note
@@ -28,9 +28,9 @@ func (g *Gate) checkText(found *findings, path []byte, text string) {
 		found.add(TokenInstructionLikeText, severity, string(path), text, urge.Start, urge.End, "it "+urge.What)
 	}
 	if start, end, times := repeated(text); times >= minRepeats {
-		found.add(TokenStuffed, Warn, string(path), text, start, end, fmt.Sprintf("it says the same %d times", times))
+		found.add(tokenStuffed, Warn, string(path), text, start, end, fmt.Sprintf("it says the same %d times", times))
 	}
-	if start, end, decoded, ok := g.guard.Encoded(text); ok {
+	if start, end, decoded, ok := textguard.Encoded(text); ok {
 		found.add(TokenEncodedPayload, Warn, string(path), decoded, 0, len(decoded),
 			fmt.Sprintf("what is encoded from byte %d to %d speaks to the model", start, end))
 	}
@@ -74,9 +74,10 @@ func repeated(text string) (start, end, times int) {
 	return most.start, most.end, most.times
 }
 
-func (g *Gate) checkHidden(found *findings, path []byte, text string) {
+// hidden finds the characters that people do not see.
+func (found *findings) hidden(path []byte, text string) {
 	for _, s := range textguard.Hidden(text) {
-		token, severity, detail := g.judge(s)
+		token, severity, detail := judge(s)
 		end := s.Start + utf8.RuneLen(s.First)
 		if s.Kind == textguard.Tag {
 			if said := textguard.TagText(text[s.Start:]); said != "" {
@@ -89,7 +90,7 @@ func (g *Gate) checkHidden(found *findings, path []byte, text string) {
 }
 
 // judge says what is to be thought of hidden characters.
-func (g *Gate) judge(s textguard.Sight) (Token, Severity, string) {
+func judge(s textguard.Sight) (Token, Severity, string) {
 	seen := fmt.Sprintf("%d characters such as U+%04X", s.Count, s.First)
 	if s.Count == 1 {
 		seen = fmt.Sprintf("the character U+%04X", s.First)
