@@ -19,7 +19,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	regnames "github.com/mcpbelt/mcpbelt/registry/names"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -198,14 +199,23 @@ func TestHostsWithOneRegistryExplainTheirOwn(t *testing.T) {
 	assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), "two__none", nil)))
 }
 
+// A heldStore saves nothing before it is released.
+type heldStore struct {
+	storage.Store
+	saving, release chan struct{}
+}
+
+func (s heldStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	s.saving <- struct{}{}
+	<-s.release
+	return s.Store.Save(ctx, name, data, old)
+}
+
 // A server is not ready before the registry has its tools.
 func TestReadyServersHaveTheirTools(t *testing.T) {
 	placing, release := make(chan struct{}, 100), make(chan struct{})
-	opts := fakes(&host.Options{OpenWait: 1, Registry: registry.New(&registry.Options{Names: regnames.Names{Custom: func(string, string) string {
-		placing <- struct{}{}
-		<-release
-		return ""
-	}}})})
+	accepted := assert.Value(ledger.Load(t.Context(), heldStore{storage.NewMemory(), placing, release}, "ledger", nil))(t)
+	opts := fakes(&host.Options{OpenWait: 1, Registry: registry.New(&registry.Options{Ledger: accepted})})
 	h := open(t, write(t, "s", `{"command": "x"}`), opts)
 	<-placing
 	assert.Equal(t, status(t, h, "s").Stage, host.StageStarting, "stage")

@@ -74,7 +74,7 @@ func TestFilterAndRename(t *testing.T) {
 	entry := `{"command": "x", "tools": {"allow": ["a", "b"], "deny": ["b"], "rename": {"a": "first"}}}`
 	opts := &host.Options{Transport: inPipe(newToolServer("a", "b", "c").Run)}
 	for scheme, name := range map[regnames.Scheme]string{regnames.ServerTool: "x__first", regnames.BareTool: "first"} {
-		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: scheme}})
+		opts.Registry = registry.New(&registry.Options{Names: scheme})
 		h := open(t, write(t, "x", entry), opts)
 		assert.Equal(t, names(h), name, "tools")
 		assert.Equal(t, assert.Value(call(t, h, name, "{}"))(t), "a", "%s", name)

@@ -22,9 +22,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
-	"github.com/mcpbelt/mcpbelt/registry"
-	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -95,24 +92,6 @@ func TestTransportOfTheProgramFails(t *testing.T) {
 		assert.Contains(t, fmt.Sprint(report.Failed["s"]), want)
 		assert.OK(t, h.Close())
 	}
-}
-
-// A function of the registry's options that panics harms no more than the server whose
-// tools it was to name.
-func TestNamesOfTheProgramPanic(t *testing.T) {
-	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
-		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`)})
-	h := host.New(&host.Options{
-		StateDir:  host.NoState,
-		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
-		Registry:  registry.New(&registry.Options{Names: regnames.Names{Custom: func(string, string) string { panic("out of order") }}}),
-	})
-	_, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
-		{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true},
-	}})
-	assert.OK(t, err)
-	assert.Contains(t, fmt.Sprint(h.Servers()[0].Err), "a function of the registry's options panics: out of order")
-	assert.OK(t, h.Close())
 }
 
 // A context that is nil is missed on the goroutine of the caller.

@@ -16,8 +16,7 @@ import (
 
 // Call calls the tool of that name as it is listed now. Args must be a JSON
 // object; empty or null means {}. A name that no tool has stands for the one tool
-// that it can mean if case, separators and a lost prefix do not count, unless
-// [names.Names] says Exact. A call of a [Relay] is one of the tool that it names. The call
+// that it can mean if case, separators and a lost prefix do not count. A call of a [Relay] is one of the tool that it names. The call
 // goes this way:
 //
 //   - If the server's calls fail at once now, see [Server].Busy, so does this one: before
@@ -264,10 +263,9 @@ func (r *Registry) shape(ctx context.Context, e *entry, res *mcp.CallToolResult)
 }
 
 // Resolve returns the definition of the tool that [Registry.Call] calls for a name: the
-// listed one of that name or, unless [names.Names].Exact says no, the one that it nearly
-// is.
+// listed one of that name or, if there is none, the one that it nearly is.
 func (r *Registry) Resolve(name string) (*Definition, bool) {
-	e := r.Snapshot().lookup(name, r.names.Exact)
+	e := r.Snapshot().lookup(name)
 	if e == nil || e.change != nil {
 		return nil, false
 	}
@@ -298,7 +296,7 @@ func (r *Registry) Find(ctx context.Context, name string) (Tool, error) {
 
 // find returns the listed tool that name means.
 func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
-	s, e, err := r.seek(ctx, name, func(s *Snapshot) *entry { return s.lookup(name, r.names.Exact) })
+	s, e, err := r.seek(ctx, name, func(s *Snapshot) *entry { return s.lookup(name) })
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +304,7 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 		// Another process may have approved it.
 		if err := r.ledger.Reload(ctx); err == nil {
 			s = r.Snapshot()
-			e = s.lookup(name, r.names.Exact)
+			e = s.lookup(name)
 		}
 	}
 	switch {

@@ -17,7 +17,7 @@
 //
 // # Name the tools of servers
 //
-// [names.Names] says how: "github__create_issue", or another [names.Scheme]. A name fits what
+// [names.Scheme] says how: "github__create_issue", or another one. A name fits what
 // providers of models allow, is the same in every process, and never means two
 // tools. [Definition.DisplayName] is for people.
 //

@@ -30,7 +30,6 @@ type entry struct {
 	findings []gate.Finding  // of the gate, about its place among others too
 	input    checks          // how arguments are checked
 	memory   *memory         // shared by all entries of tools that say the same
-	near     []nearName      // the name, made comparable; nil: not made yet
 
 	change *ledger.Change // why it is quarantined; nil: it is listed, unless it is hidden
 	hidden bool           // it can be called, and is not listed
@@ -61,7 +60,7 @@ func (e *entry) busy(ctx context.Context, args json.RawMessage) error {
 // offers and on the ledger.
 type offer struct {
 	entry                          // as offered
-	derived bool                   // the registry's Names make its name
+	derived bool                   // the registry's scheme makes its name
 	placed  *entry                 // its entry in the newest snapshot; nil: none. Guarded by Registry.mu.
 	subject atomic.Pointer[string] // of approvals; nil: not made yet
 }
@@ -75,8 +74,7 @@ func (r *Registry) newOffer(t Tool) (*offer, error) {
 	o := &offer{entry: entry{tool: t, def: def}}
 	o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
 	if o.derived {
-		name, _ := r.names.Name(def.Origin.Server, def.localName())
-		o.tool, o.def = rename(t, def, name)
+		o.tool, o.def = rename(t, def, r.names.Name(def.Origin.Server, def.localName()))
 	}
 	return o, nil
 }
@@ -99,13 +97,12 @@ func (r *Registry) newOffers(tools []Tool) ([]*offer, error) {
 func (o *offer) complete(server *Server, like *offer) {
 	o.server = server
 	if o.as(like) {
-		o.hints, o.surface, o.input, o.near, o.memory = like.hints, like.surface, like.input, like.near, like.memory
+		o.hints, o.surface, o.input, o.memory = like.hints, like.surface, like.input, like.memory
 		return
 	}
 	o.hints = o.def.Hints()
 	o.input = checksOf(o.tool, o.def)
 	o.memory = &memory{}
-	o.near = nearNamesOf(o.def)
 	if server != nil {
 		o.surface = surfaceOf(o.def.asServed())
 	}

@@ -301,7 +301,7 @@ func ExampleRegistry_Asks() {
 
 // A registry whose tools have their own names.
 func ExampleOptions_names() {
-	r := registry.New(&registry.Options{Names: names.Names{Scheme: names.BareTool}})
+	r := registry.New(&registry.Options{Names: names.BareTool})
 	for server, tools := range map[string][]string{
 		"github": {"create_issue", "search"},
 		"docs":   {"find", "fetch"},
@@ -334,8 +334,8 @@ func ExampleOptions_names() {
 
 // What a tool would be called can be told before it is there.
 func ExampleRegistry_Names() {
-	r := registry.New(&registry.Options{Names: names.Names{Scheme: names.MCPServerTool}})
-	name, _ := r.Names().Name("github", "create_issue")
+	r := registry.New(&registry.Options{Names: names.MCPServerTool})
+	name := r.Names().Name("github", "create_issue")
 	fmt.Println(name)
 	// Output: mcp__github__create_issue
 }

@@ -21,10 +21,6 @@ type matcher struct {
 	natives fits            // native tools
 	near    []nearEntry     // the listed and hidden tools
 	ids     map[string]int  // folded names of servers, from 1 on
-
-	// underscored: there are names by names.UnderscoreTool, so an underscore may stand
-	// behind the name of a server that is not known.
-	underscored bool
 }
 
 // Fits are tools by a folded name; nil stands for several.
@@ -70,11 +66,7 @@ func (m *matcher) add(e *entry, server foldedServer) {
 		}
 	}
 	if e.change == nil {
-		names := e.near
-		if names == nil {
-			names = nearNamesOf(e.def)
-		}
-		for _, n := range names {
+		for _, n := range nearNamesOf(e.def) {
 			m.near = append(m.near, nearEntry{n, e, id})
 		}
 	}
@@ -83,8 +75,7 @@ func (m *matcher) add(e *entry, server foldedServer) {
 		m.natives.add(name.Folded, e)
 		return
 	}
-	o := e.def.Origin
-	for _, tool := range []string{o.Tool, e.def.Alias} {
+	for _, tool := range []string{e.def.Origin.Tool, e.def.Alias} {
 		tool := toolname.Fold(tool).Folded
 		m.ofServer(server.folded).add(tool, e)
 		m.bare.add(tool, e)
@@ -101,7 +92,6 @@ func (m *matcher) add(e *entry, server foldedServer) {
 	if !begins {
 		m.bare.add(name.Folded, e)
 	}
-	m.underscored = m.underscored || len(e.def.Name) == len(o.Server)+len("_")+len(o.Tool) && e.def.Name == o.Server+"_"+o.Tool
 }
 
 func (m *matcher) ofServer(server string) fits {
@@ -152,10 +142,8 @@ func (m *matcher) find(asked toolname.Name) *entry {
 		// A name that begins with that of a server may be meant for that one.
 		before := found
 		consider(m.bare, asked.Folded)
-		if e := m.bare[asked.Folded]; e != nil && e != before {
-			if m.underscored && len(asked.Cuts) > 0 || m.claims(asked, toolname.Fold(e.def.Origin.Server).Folded) {
-				return nil
-			}
+		if e := m.bare[asked.Folded]; e != nil && e != before && m.claims(asked, toolname.Fold(e.def.Origin.Server).Folded) {
+			return nil
 		}
 	}
 	if several {
@@ -203,12 +191,11 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	named := m.serversIn(name)
 	asked := newNearName(name)
 	var found suggestions
-	for i := range m.near {
-		n := &m.near[i]
+	for _, n := range m.near {
 		if named != nil && n.server != 0 && !slices.Contains(named, n.server) {
 			continue
 		}
-		if d, ok := asked.distance(&n.nearName, found.worst()); ok {
+		if d, ok := asked.distance(n.nearName, found.worst()); ok {
 			found.add(suggestion{n.entry, d}, keep)
 		}
 	}

@@ -26,7 +26,7 @@ func (t definedTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult
 
 // snapshotOf lists tools, given as "server/tool", as "server/tool=alias" or, if
 // native, as "name".
-func snapshotOf(t testing.TB, n names.Names, tools ...string) *Snapshot {
+func snapshotOf(t testing.TB, n names.Scheme, tools ...string) *Snapshot {
 	t.Helper()
 	var order []*entry
 	for _, tool := range tools {
@@ -39,7 +39,7 @@ func snapshotOf(t testing.TB, n names.Names, tools ...string) *Snapshot {
 	}
 	for _, e := range order {
 		if e.def.Origin.Server != "" {
-			e.def.Name, _ = n.Name(e.def.Origin.Server, e.def.localName())
+			e.def.Name = n.Name(e.def.Origin.Server, e.def.localName())
 		}
 	}
 	slices.SortFunc(order, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
@@ -99,20 +99,16 @@ func TestForgivenSpellings(t *testing.T) {
 		"shel": "", "shells": "", "github__create_issue\xff": "", "mcp__shell": "",
 		strings.Repeat("github__create_issue", 1000): "", strings.Repeat("_", 1<<20): "", strings.Repeat("a_", 256): "",
 	}
-	for _, n := range []names.Names{{}, {Scheme: names.MCPServerTool}, {Scheme: names.ColonTool}, {Scheme: names.UnderscoreTool},
-		{Custom: func(server, tool string) string { return "tool-" + server + "-" + tool }}} {
+	for _, n := range []names.Scheme{names.ServerTool, names.MCPServerTool, names.ColonTool} {
 		s := snapshotOf(t, n, tools...)
 		for name, want := range want {
-			if n.Scheme == names.UnderscoreTool && (want != "" && name == "create_issue" || name == "__create_issue") {
-				want = "" // "create" could be a server
-			}
-			assert.Equal(t, forgiven(s, name), want, "%s: %.60q is forgiven as", n.Scheme, name)
+			assert.Equal(t, forgiven(s, name), want, "%s: %.60q is forgiven as", n, name)
 		}
 		// Names as they are listed, and as models write them.
 		for _, e := range s.entries {
 			name := e.def.Name
 			for _, asked := range []string{name, strings.ToUpper(name), strings.ReplaceAll(name, "__", ":"), strings.ReplaceAll(name, "-", "_")} {
-				assert.Equal(t, s.meant(asked), e, "%s", n.Scheme)
+				assert.Equal(t, s.meant(asked), e, "%s", n)
 			}
 		}
 	}
@@ -123,52 +119,49 @@ func TestForgivenSpellings(t *testing.T) {
 func TestForgivenessIsNotMisled(t *testing.T) {
 	for _, test := range []struct {
 		about  string
-		listed names.Names
+		listed names.Scheme
 		tools  []string
 		asked  map[string]string
 	}{
-		{"a part of a name", names.Names{}, []string{"db/delete_all", "db/undelete", "fs/delete_file"}, map[string]string{
+		{"a part of a name", names.ServerTool, []string{"db/delete_all", "db/undelete", "fs/delete_file"}, map[string]string{
 			"delete": "", "db__delete": "", "DELETE": "", "all": "", "delete_al": "", "file": "",
 		}},
-		{"the server went away", names.Names{}, []string{"git/hub__create_issue", "evil/github__create_issue", "other/github_create_issue"}, map[string]string{
+		{"the server went away", names.ServerTool, []string{"git/hub__create_issue", "evil/github__create_issue", "other/github_create_issue"}, map[string]string{
 			"github__create_issue": "", "GitHub__create_issue": "", "github:create_issue": "", "github.create_issue": "",
 			"mcp__github__create_issue": "", "GitHubCreateIssue": "", "githubcreateissue": "",
 		}},
-		{"the tool went away", names.Names{}, []string{"github/list", "evil/github_create_issue"}, map[string]string{
+		{"the tool went away", names.ServerTool, []string{"github/list", "evil/github_create_issue"}, map[string]string{
 			"github__create_issue": "", "github_create_issue": "", "github-create-issue": "", "githubCreateIssue": "",
 			"mcp__github__create_issue": "", "mcp_github_create_issue": "", "evil_github_create_issue": "evil/github_create_issue",
 		}},
-		{"the server went away, and underscores separate", names.Names{Scheme: names.UnderscoreTool}, []string{"evil/github_create_issue", "evil/list"}, map[string]string{
-			"github_create_issue": "", "github-create-issue": "", "evil-list": "evil/list", "list": "evil/list",
-		}},
-		{"the server went away, and there are bare names", names.Names{Scheme: names.BareTool}, []string{"evil/github__list", "evil/mcp__github__list"}, map[string]string{
+		{"the server went away, and there are bare names", names.BareTool, []string{"evil/github__list", "evil/mcp__github__list"}, map[string]string{
 			"GitHub__list": "", "github:list": "", "mcp__github:list": "",
 		}},
-		{"a tool is called like that of another server", names.Names{}, []string{"github/create", "evil/github_create"}, map[string]string{
+		{"a tool is called like that of another server", names.ServerTool, []string{"github/create", "evil/github_create"}, map[string]string{
 			"GitHub__create": "github/create", "github:create": "github/create", "github_create": "", "github-create": "",
 		}},
-		{"tools that differ in case or separators", names.Names{}, []string{"docs/search", "docs/Search", "docs/list_all", "docs/list-all", "docs/x"}, map[string]string{
+		{"tools that differ in case or separators", names.ServerTool, []string{"docs/search", "docs/Search", "docs/list_all", "docs/list-all", "docs/x"}, map[string]string{
 			"search": "", "Search": "", "docs:search": "", "DOCS__SEARCH": "", "list_all": "", "docs_list_all": "", "docs.X": "docs/x",
 		}},
-		{"native tools and those of servers", names.Names{}, []string{"notes_create", "notes/create", "notes_drop", "search", "docs/search", "notes__list"}, map[string]string{
+		{"native tools and those of servers", names.ServerTool, []string{"notes_create", "notes/create", "notes_drop", "search", "docs/search", "notes__list"}, map[string]string{
 			"Notes_Create": "", "notes:create": "notes/create", "notes__drop": "", "NOTES_DROP": "notes_drop", "Search": "", "docs.search": "docs/search",
 		}},
-		{"a server called mcp", names.Names{}, []string{"mcp/list", "a/read", "a/list"}, map[string]string{
+		{"a server called mcp", names.ServerTool, []string{"mcp/list", "a/read", "a/list"}, map[string]string{
 			"mcp__read": "", "mcp:list": "mcp/list", "mcp__a__read": "", "MCP_LIST": "mcp/list", "mcp__mcp__list": "",
 		}},
-		{"servers that begin alike", names.Names{}, []string{"mcp-notes/list", "notes/create", "google/drive_list", "google-drive/read"}, map[string]string{
+		{"servers that begin alike", names.ServerTool, []string{"mcp-notes/list", "notes/create", "google/drive_list", "google-drive/read"}, map[string]string{
 			"mcp-notes-create": "", "mcp_notes__create": "", "mcp__notes__create": "", "google-drive__list": "", "google_drive:list": "", "google__drive_list": "google/drive_list",
 		}},
-		{"servers that fold to the same", names.Names{}, []string{"my-notes/list", "my_notes/list", "my_notes/read"}, map[string]string{
+		{"servers that fold to the same", names.ServerTool, []string{"my-notes/list", "my_notes/list", "my_notes/read"}, map[string]string{
 			"my.notes__list": "", "MY-NOTES__LIST": "", "MY-NOTES__READ": "my_notes/read",
 		}},
-		{"a tool that has the name of its server too", names.Names{}, []string{"github/github_search", "git/list"}, map[string]string{
+		{"a tool that has the name of its server too", names.ServerTool, []string{"github/github_search", "git/list"}, map[string]string{
 			"github_search": "github/github_search", "GITHUB-SEARCH": "github/github_search", "git_github_search": "",
 		}},
-		{"names that are not UTF-8, or too long", names.Names{}, []string{"odd\ufffd"}, map[string]string{
+		{"names that are not UTF-8, or too long", names.ServerTool, []string{"odd\ufffd"}, map[string]string{
 			"ODD\ufffd": "odd\ufffd", "ODD\xff": "", strings.Repeat("_", 500) + "Odd\ufffd": "odd\ufffd", strings.Repeat("_", 600) + "Odd\ufffd": "",
 		}},
-		{"numbers", names.Names{}, []string{"a/page_1_2", "a/page_12x", "a/v2"}, map[string]string{
+		{"numbers", names.ServerTool, []string{"a/page_1_2", "a/page_12x", "a/v2"}, map[string]string{
 			"page_12": "", "page-1.2": "", "page-1-2": "a/page_1_2", "page_12_x": "a/page_12x", "page_1_2x": "", "V_2": "a/v2",
 		}},
 	} {
@@ -179,9 +172,9 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 	}
 }
 
-// With [names.Names].Exact only what Lookup finds is called: Lookup forgives nothing.
+// Lookup forgives nothing.
 func TestLookupIsExact(t *testing.T) {
-	s := snapshotOf(t, names.Names{}, "github/create_issue", "shell")
+	s := snapshotOf(t, names.ServerTool, "github/create_issue", "shell")
 	for _, name := range []string{"github_create_issue", "GITHUB__create_issue", "create_issue", "Shell", "shell "} {
 		assert.False(t, s.meant(name) == nil, "%q is not forgiven", name)
 		_, listed := s.Lookup(name)
@@ -191,7 +184,7 @@ func TestLookupIsExact(t *testing.T) {
 
 // Many calls may be the first that need forgiveness.
 func TestForgiveAtOnce(t *testing.T) {
-	s := snapshotOf(t, names.Names{}, "github/create_issue", "shell")
+	s := snapshotOf(t, names.ServerTool, "github/create_issue", "shell")
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -214,7 +207,7 @@ func FuzzForgive(f *testing.F) {
 			{Origin: Origin{server, tool}}, {Origin: Origin{server2, tool2}}, {Name: native},
 		} {
 			if def.Origin.Server != "" {
-				def.Name, _ = names.Names{}.Name(def.Origin.Server, def.Origin.Tool)
+				def.Name = names.ServerTool.Name(def.Origin.Server, def.Origin.Tool)
 			}
 			entries = append(entries, &entry{def: def})
 		}
@@ -240,15 +233,13 @@ func FuzzForgive(f *testing.F) {
 // TestMeant has Meant name the tool that Call calls.
 func TestMeant(t *testing.T) {
 	native := MustFunc("show_it", "", func(context.Context, struct{}) (string, error) { return "", nil })
-	for _, exact := range []bool{true, false} {
-		r := New(&Options{Names: names.Names{Exact: exact}})
-		assert.OK(t, r.Add(native))
-		for name, want := range map[string]bool{"show_it": true, "Show_It": !exact, "nobody": false, "": false} {
-			def, ok := r.Resolve(name)
-			_, err := r.Call(t.Context(), name, nil)
-			assert.Equal(t, ok, want, "%q, exact %v", name, exact)
-			assert.Equal(t, ok, err == nil, "%q, exact %v", name, exact)
-			assert.True(t, !ok || def.Name == "show_it", "%q, exact %v, is %v", name, exact, def)
-		}
+	r := New(nil)
+	assert.OK(t, r.Add(native))
+	for name, want := range map[string]bool{"show_it": true, "Show_It": true, "nobody": false, "": false} {
+		def, ok := r.Resolve(name)
+		_, err := r.Call(t.Context(), name, nil)
+		assert.Equal(t, ok, want, "%q", name)
+		assert.Equal(t, ok, err == nil, "%q", name)
+		assert.True(t, !ok || def.Name == "show_it", "%q is %v", name, def)
 	}
 }

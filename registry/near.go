@@ -1,23 +1,15 @@
 package registry
 
 import (
-	"math/bits"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// maxEdits is how many mistakes a name may have; beyond that it is a different one.
-const maxEdits = 6
-
-// A nearName is a name made comparable: lower case, one separator. A catalogue is
-// searched for near names from one end to the other, so it has what tells most names
-// apart at a glance.
+// A nearName is a name made comparable: lower case, one separator.
 type nearName struct {
-	whole, bare     string // "notes_create_note", and without the server, if there is one: "create_note"
-	ofWhole, ofBare bigrams
-	lastWord        uint32 // of whole, a hash
+	whole, bare string // "notes_create_note", and without the server, if there is one: "create_note"
 }
 
 // A nearEntry is a name of a tool.
@@ -44,8 +36,6 @@ func newNearName(name string) nearName {
 		_, bare, _ := strings.Cut(name, "__")
 		n.bare = normalize(bare)
 	}
-	n.ofWhole, n.ofBare = bigramsOf(n.whole), bigramsOf(n.bare)
-	n.lastWord = hashOf(n.whole[strings.LastIndexByte(n.whole, '_')+1:])
 	return n
 }
 
@@ -55,21 +45,24 @@ func normalize(name string) string {
 	return strings.Join(words, "_")
 }
 
+// maxEdits is how many mistakes a name may have; beyond that it is a different one.
+const maxEdits = 6
+
 // maxDistance is the largest distance of names that are near.
 const maxDistance = 2*maxEdits + 1
 
 // distance returns how far the name have is from the asked one, and whether that is
 // near at all, and at most most. An edit counts two; another server, or none, counts one,
 // whatever its name.
-func (asked *nearName) distance(have *nearName, most int) (least int, near bool) {
+func (asked nearName) distance(have nearName, most int) (least int, near bool) {
 	const otherEnd = 3
-	if most >= otherEnd && asked.lastWord == have.lastWord && (endsWith(have.whole, asked.whole) || endsWith(asked.whole, have.whole)) {
+	if most >= otherEnd && (endsWith(have.whole, asked.whole) || endsWith(asked.whole, have.whole)) {
 		most, least, near = otherEnd, otherEnd, true
 	}
-	if edits, ok := edits(asked.whole, have.whole, &asked.ofWhole, &have.ofWhole, most/2); ok {
+	if edits, ok := edits(asked.whole, have.whole, most/2); ok {
 		most, least, near = 2*edits, 2*edits, true
 	}
-	if edits, ok := edits(asked.bare, have.bare, &asked.ofBare, &have.ofBare, (most-1)/2); ok && 2*edits+1 <= most {
+	if edits, ok := edits(asked.bare, have.bare, (most-1)/2); ok && 2*edits+1 <= most {
 		least, near = 2*edits+1, true
 	}
 	return least, near
@@ -77,43 +70,12 @@ func (asked *nearName) distance(have *nearName, most int) (least int, near bool)
 
 // edits returns the edit distance of a and b if it is small for their length, and at
 // most most.
-func edits(a, b string, ofA, ofB *bigrams, most int) (int, bool) {
-	limit := min(most, (max(len(a), len(b))+2)/4)
-	if len(a)-len(b) > limit || len(b)-len(a) > limit || ofA.without(ofB) > 2*limit || ofB.without(ofA) > 2*limit || a == "" || b == "" {
+func edits(a, b string, most int) (int, bool) {
+	if a == "" || b == "" {
 		return 0, false
 	}
-	return nearest.Edits([]byte(a), []byte(b), limit)
+	return nearest.Edits([]byte(a), []byte(b), min(most, (max(len(a), len(b))+2)/4))
 }
 
 // endsWith reports whether the last words of name are tail.
-func endsWith(name, tail string) bool {
-	return tail != "" && len(name) > len(tail) && name[len(name)-len(tail)-1] == '_' && strings.HasSuffix(name, tail)
-}
-
-// bigrams is the set of the pairs of neighbours in a name, in whatever order: each pair
-// sets one bit. One edit, or one swap of neighbours, changes two pairs at most, so names
-// with many bits apart are not near.
-type bigrams [2]uint64
-
-func bigramsOf(name string) (b bigrams) {
-	for i := 1; i < len(name); i++ {
-		first, second := min(name[i-1], name[i]), max(name[i-1], name[i])
-		hash := (uint32(first)<<8 | uint32(second)) * 0x9e3779b1 >> 25
-		b[hash/64] |= 1 << (hash % 64)
-	}
-	return b
-}
-
-// without returns how many bits b has that o lacks.
-func (b *bigrams) without(o *bigrams) int {
-	return bits.OnesCount64(b[0]&^o[0]) + bits.OnesCount64(b[1]&^o[1])
-}
-
-// hashOf returns the FNV-1a hash of a word.
-func hashOf(word string) uint32 {
-	hash := uint32(2166136261)
-	for i := range len(word) {
-		hash = (hash ^ uint32(word[i])) * 16777619
-	}
-	return hash
-}
+func endsWith(name, tail string) bool { return tail != "" && strings.HasSuffix(name, "_"+tail) }

@@ -1,7 +1,6 @@
 package registry_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,51 +17,12 @@ func suggestions(t *testing.T, r *registry.Registry, name string) *registry.Unkn
 	return unknown
 }
 
-func TestSuggestions(t *testing.T) {
-	r := registry.New(&registry.Options{Names: names.Names{Exact: true}})
-	for _, name := range []string{
-		"add", "notes_create", "list_all_things", "a",
-		"notes__create", "notes__delete", "github__create_issue", "github__close_issue", "git.hub-fetch", "x__",
-		"page_1", "page_2", "page_3", "page_4", strings.Repeat("x", 256),
-	} {
-		mustAdd(t, r, native(name))
-	}
-	for name, want := range map[string][]string{
-		"create":                 {"notes__create", "notes_create"},
-		"create_issue":           {"github__create_issue"},
-		"issue":                  {"github__close_issue", "github__create_issue"},
-		"creat":                  {"notes__create"},
-		"notes-create":           {"notes__create", "notes_create"},
-		"Notes__Create":          {"notes__create", "notes_create"},
-		"notes__crate":           {"notes__create", "notes_create"},
-		"gh__create_issue":       {"github__create_issue"},
-		"github__create_isues":   {"github__create_issue"},
-		"math__add":              {"add"},
-		"math_add":               {"add"},
-		"ad":                     {"a", "add"},
-		"ADD":                    {"add"},
-		"git_hub_fetch":          {"git.hub-fetch"},
-		"list_all_thing":         {"list_all_things"},
-		"y__":                    nil,
-		"page_5":                 {"page_1", "page_2", "page_3"},
-		strings.Repeat("x", 255): {strings.Repeat("x", 256)},
-		strings.Repeat("x", 257): nil, // longer than any name can be
-		"weather":                nil,
-		"":                       nil,
-		"__":                     nil,
-		"b":                      nil,
-		strings.Repeat("x", 1e6): nil,
-	} {
-		wantList(t, suggestions(t, r, name).Suggestions, want, "%.40q, suggestions", name)
-	}
-}
-
 // A name that ends in a hash is suggested to who does not know the hash.
 func TestSuggestionsOfHashedNames(t *testing.T) {
 	r := registry.New(nil)
 	mustReplace(t, r, "notion", remoteTools(t, "notion", "admin.users-list", "search", strings.Repeat("long_", 25))...)
-	cleaned, _ := names.Names{}.Name("notion", "admin.users-list")
-	cut, _ := names.Names{}.Name("notion", strings.Repeat("long_", 25))
+	cleaned := names.ServerTool.Name("notion", "admin.users-list")
+	cut := names.ServerTool.Name("notion", strings.Repeat("long_", 25))
 	for name, want := range map[string]string{
 		"admin_user_list": cleaned, "notion__admin.user.list": cleaned, "users-list": cleaned, cleaned + "q": cleaned,
 		"notion__" + strings.Repeat("long_", 24): cut,
@@ -105,32 +65,4 @@ func TestUnknownToolErrorText(t *testing.T) {
 	} {
 		assert.Equal(t, test.err.Error(), test.want, "text")
 	}
-}
-
-func FuzzSuggestions(f *testing.F) {
-	f.Add("create", "notes__create", "notes_create", "delete", "x")
-	f.Add("", "a", "b", "c", "__")
-	f.Add("ÄÖ__ü", "äö_ü", "\u0130", "İİİ", "i")
-	f.Add("a\xffb", "ab", "a b", "a.b", "a/b")
-	f.Add(strings.Repeat("a", 256), strings.Repeat("a", 255), strings.Repeat("İ", 128), "a", "aa")
-	f.Fuzz(func(t *testing.T, name, a, b, c, d string) {
-		r := registry.New(&registry.Options{Names: names.Names{Exact: true}})
-		for _, have := range []string{a, b, c, d} {
-			tool := native("x")
-			tool.def.Name = have
-			_ = r.Add(tool) // names that cannot be listed are refused
-		}
-		if _, listed := r.Snapshot().Lookup(name); listed {
-			t.Skip()
-		}
-		unknown := suggestions(t, r, name)
-		got := unknown.Suggestions
-		wantBetween(t, len(got), 0, 3, "suggestions")
-		for i, s := range got {
-			_, listed := r.Snapshot().Lookup(s)
-			assert.True(t, listed && !slices.Contains(got[:i], s), "%q of %q is listed and comes once", s, got)
-		}
-		wantList(t, got, suggestions(t, r, name).Suggestions, "suggestions")
-		assert.False(t, strings.ContainsAny(unknown.Error(), "\n\r"), "%q has several lines", unknown)
-	})
 }

@@ -129,7 +129,7 @@ func (r *Registry) observed(ctx context.Context, observers []*Observer, o *Obser
 			o.Approval = asks.Request.ID
 		}
 		if o.Tool == nil && o.Name != "" { // held back, or denied
-			if e := r.snapshot.Load().lookup(o.Name, r.names.Exact); e != nil {
+			if e := r.snapshot.Load().lookup(o.Name); e != nil {
 				o.Tool = e.def
 			}
 		}

@@ -19,7 +19,7 @@ import (
 // A Registry is a catalogue of tools. Make one with [New]. All methods are safe
 // for concurrent use; reading and calling never wait for a writer.
 type Registry struct {
-	names     names.Names
+	names     names.Scheme
 	ledger    *ledger.Ledger // nil: none
 	approvals *approvals
 	validator *validator
@@ -41,7 +41,7 @@ type Options struct {
 	// Middleware is used from the start, as if by [Registry.Use].
 	Middleware []Middleware
 	// Names says how the tools of servers are called.
-	Names names.Names
+	Names names.Scheme
 	// Ledger remembers which tools of servers were approved, and holds back what
 	// is new or changed. Nil: nothing is held back.
 	Ledger *ledger.Ledger
@@ -114,7 +114,7 @@ func (r *Registry) mustBeMade() {
 func (r *Registry) Ledger() *ledger.Ledger { return r.ledger }
 
 // Names returns how the tools of servers are called, as the registry's options say.
-func (r *Registry) Names() names.Names {
+func (r *Registry) Names() names.Scheme {
 	r.mustBeMade()
 	return r.names
 }

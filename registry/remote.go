@@ -15,8 +15,8 @@ import (
 // does.
 type RemoteCall func(ctx context.Context, tool string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error)
 
-// Remote returns a tool of an MCP server. It is named as by the zero [names.Names]; a
-// registry with other Names gives it another name. Its calls are made by call, such as
+// Remote returns a tool of an MCP server. It is named as by [names.ServerTool]; a
+// registry with another scheme gives it another name. Its calls are made by call, such as
 // the CallTool of an [mcp.Client], with the progress function of [WithProgress] if there
 // is one. A server's result is returned as it came.
 //
@@ -28,7 +28,7 @@ func Remote(server string, t *mcp.Tool, call RemoteCall) Tool {
 	if t == nil || call == nil {
 		return nil
 	}
-	name, _ := names.Names{}.Name(server, t.Name)
+	name := names.ServerTool.Name(server, t.Name)
 	def := &Definition{Name: name, Title: t.Title, Description: t.Description, Origin: Origin{Server: server, Tool: t.Name}, derived: true}
 	if sent, ok := asSent(t); ok { // a copy: t can be a part of a whole page of the server's list
 		def.InputSchema, def.OutputSchema, def.Annotations = sent.InputSchema, sent.OutputSchema, sent.Annotations

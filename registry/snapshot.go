@@ -127,9 +127,9 @@ func (s *Snapshot) index(name string) (int, bool) {
 }
 
 // lookup returns the entry that name means, listed or not, or nil.
-func (s *Snapshot) lookup(name string, exact bool) *entry {
+func (s *Snapshot) lookup(name string) *entry {
 	e := s.find(name)
-	if e == nil && !exact {
+	if e == nil {
 		e = s.meant(name)
 	}
 	return e

@@ -36,7 +36,7 @@ type Tool interface {
 // A Definition describes a tool to models, to people and to policies.
 type Definition struct {
 	// Name is what the tool is called by, unique in its registry. The tool of a
-	// server may have none of its own; the registry then names it by its [names.Names].
+	// server may have none of its own; the registry then names it by its [names.Scheme].
 	Name string `json:"name"`
 	// Alias takes the place of Origin.Tool in such a name; empty: it does not.
 	Alias string `json:"alias,omitempty"`
@@ -68,7 +68,7 @@ type Definition struct {
 	// Origin tells where the tool comes from.
 	Origin Origin `json:"origin,omitzero"`
 
-	derived bool        // Name follows from Alias and Origin, by some Names
+	derived bool        // Name follows from Alias and Origin, by some scheme
 	served  *Definition // the server's own words, where others took their place; nil: these are
 }
 
@@ -114,7 +114,7 @@ func With(t Tool, edit func(*Definition)) (Tool, error) {
 		}
 	}
 	if def.derived = before.derived && def.Name == before.Name && def.Origin == before.Origin; def.derived {
-		def.Name, _ = names.Names{}.Name(def.Origin.Server, def.localName())
+		def.Name = names.ServerTool.Name(def.Origin.Server, def.localName())
 	}
 	if err := def.validate(); err != nil {
 		return nil, err

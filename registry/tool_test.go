@@ -98,7 +98,7 @@ func TestNamesOfServersTools(t *testing.T) {
 	for _, server := range []string{"docs", "web"} {
 		assert.Equal(t, len(mustReplace(t, r, server, remoteTools(t, server, tools...)...).Rejected), 0, "%s, rejected", server)
 		for _, tool := range tools {
-			name, _ := names.Names{}.Name(server, tool)
+			name := names.ServerTool.Name(server, tool)
 			wanted[name] = registry.Origin{Server: server, Tool: tool}
 		}
 	}
@@ -120,13 +120,12 @@ func TestNamesOfServersTools(t *testing.T) {
 // were made with another name, but for a name that somebody chose.
 func TestSchemesOfARegistry(t *testing.T) {
 	for scheme, want := range map[names.Scheme][]string{
-		names.ServerTool:     {"chosen", "docs__find", "docs__search", "web__search"},
-		names.MCPServerTool:  {"chosen", "mcp__docs__find", "mcp__docs__search", "mcp__web__search"},
-		names.ColonTool:      {"chosen", "docs:find", "docs:search", "web:search"},
-		names.UnderscoreTool: {"chosen", "docs_find", "docs_search", "web_search"},
-		names.BareTool:       {"chosen", "find", "search"},
+		names.ServerTool:    {"chosen", "docs__find", "docs__search", "web__search"},
+		names.MCPServerTool: {"chosen", "mcp__docs__find", "mcp__docs__search", "mcp__web__search"},
+		names.ColonTool:     {"chosen", "docs:find", "docs:search", "web:search"},
+		names.BareTool:      {"chosen", "find", "search"},
 	} {
-		r := registry.New(&registry.Options{Names: names.Names{Scheme: scheme}})
+		r := registry.New(&registry.Options{Names: scheme})
 		docs := remoteTools(t, "docs", "hidden", "other", "search")
 		docs[0] = describe(t, docs[0], func(d *registry.Definition) { d.Alias = "find" })
 		docs[1] = describe(t, docs[1], func(d *registry.Definition) { d.Name = "chosen" })
@@ -160,15 +159,13 @@ func TestDisplayName(t *testing.T) {
 
 // Add says so if it does not take a tool, by whatever names.
 func TestAddTheSameTwice(t *testing.T) {
-	for _, listed := range []names.Names{
-		{}, {Scheme: names.BareTool}, {Custom: func(server, tool string) string { return tool }},
-	} {
+	for _, listed := range []names.Scheme{names.ServerTool, names.BareTool} {
 		r := registry.New(&registry.Options{Names: listed})
 		tool := remoteTools(t, "mail", "send")[0]
 		mustAdd(t, r, tool)
-		assert.As[*registry.DuplicateError](t, r.Add(tool), "%q, again", listed.Scheme)
-		assert.As[*registry.DuplicateError](t, registry.New(&registry.Options{Names: listed}).Add(tool, tool), "%q, twice", listed.Scheme)
-		assert.Equal(t, len(r.Snapshot().Tools()), 1, "%q: tools", listed.Scheme)
+		assert.As[*registry.DuplicateError](t, r.Add(tool), "%q, again", listed)
+		assert.As[*registry.DuplicateError](t, registry.New(&registry.Options{Names: listed}).Add(tool, tool), "%q, twice", listed)
+		assert.Equal(t, len(r.Snapshot().Tools()), 1, "%q: tools", listed)
 	}
 }
 

@@ -10,7 +10,7 @@
 //
 // # Names
 //
-// Prompts and resources have names by the [names.Names] of the host's registry, as tools
+// Prompts and resources have names by the [names.Scheme] of the host's registry, as tools
 // do. A prompt is asked for by its name. A resource is asked for by its [Address], which
 // keeps the URI of the server byte for byte: a name has room for neither its characters nor
 // its length, and the names of resources are not unique.

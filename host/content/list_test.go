@@ -213,7 +213,7 @@ func TestNamesOfResources(t *testing.T) {
 		names.ColonTool: "a:r a:t", names.BareTool: "a__r a__t",
 	} {
 		opts := contentsOptions(contents{"a": with(resource("x:1"), template("x:{y}"))})
-		opts.Registry = registry.New(&registry.Options{Names: names.Names{Scheme: scheme}})
+		opts.Registry = registry.New(&registry.Options{Names: scheme})
 		c := content.New(open(t, write(t, "a", `{"command": "x"}`), opts))
 		resources, templates := c.Resources(watchdog(t), nil).Items, c.ResourceTemplates(watchdog(t), nil).Items
 		assert.Equal(t, fmt.Sprint(len(resources), len(templates)), "1 1", "%v: resources and templates", scheme)

@@ -8,7 +8,7 @@ import (
 
 // A naming says how prompts and resources are called.
 type naming struct {
-	names.Names
+	names.Scheme
 	prefix, separator string // of plain names
 }
 
@@ -16,23 +16,18 @@ type naming struct {
 // on nothing but the server and the tool: not all servers may be there to be asked.
 func (c *Content) naming() naming {
 	n := c.host.Registry().Names()
-	n.Custom = nil
-	switch n.Scheme {
+	switch n {
 	case names.MCPServerTool:
 		return naming{n, "mcp__", "__"}
 	case names.ColonTool:
 		return naming{n, "", ":"}
-	case names.UnderscoreTool:
-		return naming{n, "", "_"}
 	}
-	n.Scheme = names.ServerTool
-	return naming{n, "", "__"}
+	return naming{names.ServerTool, "", "__"}
 }
 
 // of returns what a prompt or a resource of a server is called.
 func (n naming) of(server, own string) string {
-	name, _ := n.Name(server, own)
-	return name
+	return n.Name(server, own)
 }
 
 // split returns the server and the prompt of a plain name.
@@ -52,12 +47,12 @@ func (n naming) beginning(name string) string {
 	return strings.TrimRight(part, "_-")
 }
 
-// endsInHash reports whether a name can be one that names.Names has made with a
+// endsInHash reports whether a name can be one that names.Scheme has made with a
 // hash. Any other that is not plain is that of no server.
 func (n naming) endsInHash(name string) bool {
 	const (
 		length = 10
-		most   = 256 // the most that MaxLength can be
+		most   = 64
 	)
 	at := len(name) - length
 	if at < 1 || len(name) > most || name[at-1] != '_' {

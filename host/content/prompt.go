@@ -19,9 +19,9 @@ type Prompt struct {
 	// Server is the name of the server.
 	Server string
 	// Name is what it is called among the prompts of all servers, such as
-	// "github__review", as a tool of that name would be by the [names.Names] of the
-	// registry: its scheme and its length count. It depends on nothing but the server
-	// and the prompt's own name, so that BareTool and Custom count as ServerTool.
+	// "github__review", as a tool of that name would be by the [names.Scheme] of the
+	// registry. It depends on nothing but the server and the prompt's own name, so that
+	// BareTool counts as ServerTool.
 	Name string
 	// Prompt is what the server says of it: text of an untrusted party, passed on as
 	// it is.
@@ -166,7 +166,7 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 	if !ok {
 		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, c.serverNames())}
 	}
-	if whole, why := names.Name(server, prompt); whole != name || why != "" {
+	if names.Name(server, prompt) != name {
 		return c.lookForPrompt(ctx, name)
 	}
 	_, err = c.host.Inspect(server)

@@ -61,17 +61,14 @@ func TestPromptsOfAllServers(t *testing.T) {
 // Prompts are called as tools are: by the scheme of the registry.
 func TestPromptsFollowTheScheme(t *testing.T) {
 	for _, test := range []struct {
-		listed names.Names
+		listed names.Scheme
 		want   string // of the prompt review of github
 		wrong  string
 		near   string
 	}{
-		{names.Names{Scheme: names.MCPServerTool}, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
-		{names.Names{Scheme: names.ColonTool}, "github:review", "gitub:review", "github:review"},
-		{names.Names{Scheme: names.UnderscoreTool}, "github_review", "gitub_review", "github_review"},
-		{names.Names{Scheme: names.MCPServerTool, MaxLength: 128}, "mcp__github__review", "mcp__github__reviw", "mcp__github__review"},
-		{names.Names{Scheme: names.BareTool}, "github__review", "github__reviw", "github__review"},
-		{names.Names{Custom: func(server, tool string) string { return tool + "_of_" + server }}, "github__review", "gitub__review", "github__review"},
+		{names.MCPServerTool, "mcp__github__review", "mcp__gitub__review", "mcp__github__review"},
+		{names.ColonTool, "github:review", "gitub:review", "github:review"},
+		{names.BareTool, "github__review", "github__reviw", "github__review"},
 	} {
 		long := strings.Repeat("long-", 15)
 		all := contents{"github": with(prompt("review"), prompt("a b"), prompt(long), prompt("__")), "b_c": with(prompt("review"), prompt("x_y"))}

@@ -15,7 +15,7 @@ type Resource struct {
 	// Server is the name of the server.
 	Server string
 	// Name is the server's name of the resource with the server before it, such as
-	// "github__readme", by the [names.Names] of the registry as that of a [Prompt]. It is
+	// "github__readme", by the [names.Scheme] of the registry as that of a [Prompt]. It is
 	// for lists: two resources of a server may have the same name.
 	Name string
 	// Address is what the resource is read by, see [Address]. It holds what the server says

@@ -162,7 +162,7 @@ func (p *peer) registryName(ctx context.Context, name string) (string, error) {
 				return q.Tool.Name, nil
 			}
 		}
-		full, _ = r.Names().Name(v.server, name)
+		full = r.Names().Name(v.server, name)
 	}
 	d, err := p.meant(ctx, full)
 	switch {

@@ -34,7 +34,7 @@ func profileTable(servers []toolcorpus.Server) (string, error) {
 	var tools []registry.Tool
 	for _, server := range servers {
 		for _, t := range server.Tools {
-			name, _ := names.Names{}.Name(server.Name, t.Name)
+			name := names.ServerTool.Name(server.Name, t.Name)
 			tools = append(tools, served{def: &registry.Definition{Name: name, Description: t.Description, InputSchema: t.InputSchema}})
 		}
 	}

@@ -110,7 +110,7 @@ func handsaiRegistry(t *testing.T, opts *registry.Options, services ...*rest.Ser
 	if opts != nil {
 		o = *opts
 	}
-	o.Names = regnames.Names{Scheme: regnames.BareTool}
+	o.Names = regnames.BareTool
 	r := registry.New(&o)
 	for _, s := range services {
 		assert.Value(s.Publish(r))(t)

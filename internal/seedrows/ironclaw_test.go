@@ -375,7 +375,7 @@ var ironclaw = []row{
 		for _, r := range status(t, h, "postgres").Rejected {
 			tokens = append(tokens, r.Err.Error())
 		}
-		for _, want := range []gate.Token{gate.TokenBidiCharacters, gate.TokenRemoteRef, gate.TokenNameTooLong} {
+		for _, want := range []gate.Token{gate.TokenBidiCharacters, "remote_ref", "name_too_long"} {
 			assert.Contains(t, strings.Join(tokens, " "), string(want), "tokens")
 		}
 	}},

@@ -94,7 +94,7 @@ var kode = []row{
 			"prompts/get":  mcptest.Result(`{"messages":[{"role":"user","content":{"type":"text","text":"Review it."}}]}`),
 		})
 		opts := fakes(fakeServers{"myserver": server})
-		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.MCPServerTool}})
+		opts.Registry = registry.New(&registry.Options{Names: regnames.MCPServerTool})
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": {"command": "x"}}}`, opts)
 		list := content.New(h).Prompts(patience(t), nil)
 		assert.Equal(t, len(list.Items), 1)
@@ -156,7 +156,7 @@ var kode = []row{
 		assert.Equal(t, len(records), 2, "decisions that are kept")
 	}},
 	{32, func(t *testing.T) {
-		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.MCPServerTool}})}
+		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.MCPServerTool})}
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": `+kodeServer+`}}`, opts)
 		assert.Equal(t, names(h.Registry()), "mcp__myserver__calculate", "name")
 		assert.Equal(t, h.Registry().Snapshot().Tools()[0].Definition().DisplayName(), "myserver:calculate (MCP)", "shown")

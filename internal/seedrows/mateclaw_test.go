@@ -273,7 +273,7 @@ var mateclaw = []row{
 		assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "another server is worked on meanwhile")
 	}},
 	{33, func(t *testing.T) {
-		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.BareTool}})}
+		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.BareTool})}
 		m := mateclawHost(t, opts, mateclawFilesystem, strings.Replace(mateclawFilesystem, `"filesystem"`, `"second"`, 1))
 		h := m.Host()
 		all := strings.Fields(names(h.Registry()))

@@ -346,7 +346,7 @@ var types = []any{
 	(*ledger.Error)(nil),
 	(*ledger.Ledger)(nil),
 	(*ledger.StaleChangeError)(nil),
-	(*names.Names)(nil),
+	(*names.Scheme)(nil),
 	(*policy.FileError)(nil),
 	(*policy.Policy)(nil),
 	(*policy.Rule)(nil),

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -29,21 +28,9 @@ func nameCases() [][2]string {
 // nameList is the name of each case in each scheme, a line each.
 func nameList() string {
 	var list strings.Builder
-	for _, n := range []names.Names{
-		{}, {Scheme: names.MCPServerTool}, {Scheme: names.ColonTool}, {Scheme: names.UnderscoreTool},
-		{Scheme: names.BareTool}, {MaxLength: 32}, {MaxLength: 128},
-		{Custom: func(server, tool string) string { return tool + "@" + server }},
-	} {
-		scheme := string(n.Scheme)
-		switch {
-		case n.Custom != nil:
-			scheme = "custom"
-		case scheme == "":
-			scheme = strconv.Itoa(n.MaxLength)
-		}
+	for _, scheme := range []names.Scheme{names.ServerTool, names.MCPServerTool, names.ColonTool, names.BareTool} {
 		for _, c := range nameCases() {
-			name, why := n.Name(c[0], c[1])
-			fmt.Fprintf(&list, "%s\t%q\t%q\t%s\t%s\n", scheme, c[0], c[1], name, why)
+			fmt.Fprintf(&list, "%s\t%q\t%q\t%s\n", scheme, c[0], c[1], scheme.Name(c[0], c[1]))
 		}
 	}
 	return list.String()

@@ -42,7 +42,7 @@ func (h hostileNames) few(pieces []string, n int) string {
 }
 
 // pair returns a tool; one in ten is called like a name that another was given.
-func (h hostileNames) pair(n Names, names []string) (server, tool string) {
+func (h hostileNames) pair(n Scheme, names []string) (server, tool string) {
 	server, tool = h.part(), h.part()
 	if len(names) > 0 && h.IntN(10) == 0 {
 		taken := names[h.IntN(len(names))]
@@ -59,12 +59,12 @@ func (h hostileNames) pair(n Names, names []string) (server, tool string) {
 	return server, tool
 }
 
-func namePattern(scheme Scheme, limit int) *regexp.Regexp {
+func namePattern(scheme Scheme) *regexp.Regexp {
 	colon := ""
 	if scheme == ColonTool {
 		colon = ":"
 	}
-	return regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z_][a-zA-Z0-9_%s-]{0,%d}$`, colon, limit-1))
+	return regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z_][a-zA-Z0-9_%s-]{0,%d}$`, colon, maxLength-1))
 }
 
 // Of a million tools no two that differ have the same name.
@@ -73,26 +73,21 @@ func TestNamesOfAMillionTools(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		pairs = assert.Cases(3_000, 15_000)
 	}
-	for _, n := range []Names{
-		{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {MaxLength: 32},
-		{Scheme: MCPServerTool, MaxLength: 32},
-	} {
-		t.Run(fmt.Sprint(string(n.Scheme), n.MaxLength), func(t *testing.T) {
+	for _, n := range []Scheme{ServerTool, MCPServerTool, ColonTool} {
+		t.Run(string(n), func(t *testing.T) {
 			t.Parallel()
 			h := hostileNames{rand.New(rand.NewPCG(1, 2))}
-			pairs := pairs
-			if n.MaxLength != 0 {
-				pairs /= 10
-			}
 			type origin struct{ server, tool string }
 			owners := make(map[string]origin, pairs)
 			some := make([]string, 0, 1000)
-			why := map[Reason]int{}
-			pattern := namePattern(n.Scheme, n.limit())
+			hashed := 0
+			pattern := namePattern(n)
 			for i := range pairs {
 				server, tool := h.pair(n, some)
-				name, reason := n.Name(server, tool)
-				why[reason]++
+				name := n.Name(server, tool)
+				if HasHash(name) {
+					hashed++
+				}
 				o := origin{server, tool}
 				if owner, taken := owners[name]; taken && owner != o {
 					t.Fatalf("%q is the name of %q and of %q", name, owner, o)
@@ -109,27 +104,25 @@ func TestNamesOfAMillionTools(t *testing.T) {
 				if i%1000 == 0 && !pattern.MatchString(name) {
 					t.Fatalf("the name of %q is %q, which %s does not match", o, name, pattern)
 				}
-				if plain := n.spell(server, tool).join(); (reason == "") != (plain == name) {
-					t.Fatalf("the name of %q is %q, because %q", o, name, reason)
+				if plain := n.spell(server, tool).join(); HasHash(name) == (plain == name) {
+					t.Fatalf("the name of %q is %q", o, name)
 				}
 			}
-			for _, reason := range []Reason{"", Cut, Cleaned, Ambiguous} {
-				if why[reason] < pairs/1000 {
-					t.Errorf("only %d names with reason %q: the test does not try enough", why[reason], reason)
-				}
+			if plain := pairs - hashed; min(plain, hashed) < pairs/1000 {
+				t.Errorf("%d names are plain and %d have a hash: the test does not try enough", plain, hashed)
 			}
 		})
 	}
 }
 
 // wellFormed is what the pattern says, at less cost.
-func wellFormed(name string, n Names) bool {
-	if name == "" || len(name) > n.limit() || strings.ContainsRune("-0123456789:", rune(name[0])) {
+func wellFormed(name string, n Scheme) bool {
+	if name == "" || len(name) > maxLength || strings.ContainsRune("-0123456789:", rune(name[0])) {
 		return false
 	}
 	for i := range len(name) {
 		c := name[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == ':' && n.Scheme == ColonTool) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == ':' && n == ColonTool) {
 			return false
 		}
 	}
@@ -139,7 +132,7 @@ func wellFormed(name string, n Names) bool {
 // Each name leads back to the tool that has it, and to no other.
 func TestNamesLeadBack(t *testing.T) {
 	type origin struct{ server, tool string }
-	for _, n := range []Names{{}, {Scheme: MCPServerTool}, {Scheme: ColonTool}, {Scheme: UnderscoreTool}, {MaxLength: 32}, {MaxLength: 1000}} {
+	for _, n := range []Scheme{ServerTool, MCPServerTool, ColonTool} {
 		h := hostileNames{rand.New(rand.NewPCG(5, 6))}
 		tools := map[origin]bool{}
 		holders := map[string]origin{}
@@ -151,63 +144,25 @@ func TestNamesLeadBack(t *testing.T) {
 				continue
 			}
 			tools[o] = true
-			name := first(n.Name(server, tool))
+			name := n.Name(server, tool)
 			if other, ok := holders[name]; ok {
-				t.Fatalf("%s: %q is the name of %q and of %q", n.Scheme, name, other, o)
+				t.Fatalf("%s: %q is the name of %q and of %q", n, name, other, o)
 			}
 			holders[name] = o
 			taken = append(taken, name)
 			if !wellFormed(name, n) {
-				t.Fatalf("%s: %q is no name", n.Scheme, name)
+				t.Fatalf("%s: %q is no name", n, name)
 			}
-		}
-	}
-}
-
-func first(name string, _ Reason) string { return name }
-
-// What a custom function returns may be anything.
-func TestCustomNames(t *testing.T) {
-	for _, test := range []struct {
-		returned, want string
-		why            Reason
-	}{
-		{"find", "find", ""},
-		{"", "a__b", ""},
-		{"find it", "find_it_" + hash(schemeCustom, "a", "b"), Cleaned},
-		{"find:it", "find_it_" + hash(schemeCustom, "a", "b"), Cleaned},
-		{"\n\x00", "tool_" + hash(schemeCustom, "a", "b"), Cleaned},
-		{"find_abcdefghi2", "find_abcdefghi2_" + hash(schemeCustom, "a", "b"), Ambiguous},
-		{strings.Repeat("x", 1<<20), strings.Repeat("x", 53) + "_" + hash(schemeCustom, "a", "b"), Cut},
-		{strings.Repeat("é!", 1<<19), "tool_" + hash(schemeCustom, "a", "b"), Cleaned},
-		{strings.Repeat("x.", 1<<19), strings.Repeat("x_", 27) + hash(schemeCustom, "a", "b"), Cut},
-	} {
-		n := Names{Custom: func(server, tool string) string { return test.returned }}
-		if name, why := n.Name("a", "b"); name != test.want || why != test.why {
-			t.Errorf("%.20q became %q, %q, want %q, %q", test.returned, name, why, test.want, test.why)
 		}
 	}
 }
 
 func TestMaxLength(t *testing.T) {
 	tool := strings.Repeat("x", 1000)
-	for length, want := range map[int]int{0: 64, 1: 32, -5: 32, 32: 32, 33: 33, 64: 64, 128: 128, 256: 256, 257: 256, 1 << 40: 256} {
-		if name, why := (Names{MaxLength: length}).Name("a", tool); len(name) != want || why != Cut {
-			t.Errorf("with %d: %d bytes, %q", length, len(name), why)
-		}
-	}
-	// What just fits is plain.
-	if name, why := (Names{}).Name("a", tool[:61]); name != "a__"+tool[:61] || why != "" {
-		t.Errorf("%q, %q", name, why)
-	}
-	_, why := (Names{}).Name("a", tool[:62])
-	assert.Equal(t, why, Cut, "reason")
-	// Cut comes before cleaned, and cleaned before ambiguous.
-	for tool, want := range map[string]Reason{"é" + tool: Cut, "é_abcdefghi2": Cleaned, "_abcdefghi2": Ambiguous} {
-		if _, why := (Names{}).Name("a__b", tool); why != want {
-			t.Errorf("%.20q: %q, want %q", tool, why, want)
-		}
-	}
+	assert.Equal(t, len(ServerTool.Name("a", tool)), maxLength, "bytes")
+	assert.Equal(t, ServerTool.Name("a", tool[:61]), "a__"+tool[:61], "what just fits is plain")
+	assert.True(t, HasHash(ServerTool.Name("a", tool[:62])), "what does not has a hash")
+	assert.Equal(t, Scheme("none").Name("a", "b"), "a__b", "a scheme that does not exist")
 }
 
 func TestHash(t *testing.T) {
@@ -230,25 +185,17 @@ func TestHash(t *testing.T) {
 }
 
 func FuzzNames(f *testing.F) {
-	f.Add("github", "create_issue", "git", "hub__create_issue", 0)
-	f.Add("a_", "b", "a", "_b", 64)
-	f.Add("", "", "日本", "é\n", 32)
-	f.Add("1password", "get.item", "_1password", "get_item", -1)
-	f.Add("s", strings.Repeat("long_name_", 30), "s", "abcdefghi2", 1000)
-	f.Fuzz(func(t *testing.T, server, tool, server2, tool2 string, limit int) {
-		for _, scheme := range []Scheme{ServerTool, MCPServerTool, ColonTool, UnderscoreTool, BareTool, "none"} {
-			n := Names{Scheme: scheme, MaxLength: limit}
-			name, why := n.Name(server, tool)
-			assert.True(t, wellFormed(name, n), "%s", scheme)
-			if why != "" && !isHash(name[len(name)-hashLength:]) {
-				t.Fatalf("%s: %q has no hash", scheme, name)
-			}
-			if again, _ := n.Name(server2, tool2); scheme != BareTool && again == name && (server != server2 || tool != tool2) {
+	f.Add("github", "create_issue", "git", "hub__create_issue")
+	f.Add("a_", "b", "a", "_b")
+	f.Add("", "", "日本", "é\n")
+	f.Add("1password", "get.item", "_1password", "get_item")
+	f.Add("s", strings.Repeat("long_name_", 30), "s", "abcdefghi2")
+	f.Fuzz(func(t *testing.T, server, tool, server2, tool2 string) {
+		for _, scheme := range []Scheme{ServerTool, MCPServerTool, ColonTool, BareTool, "none"} {
+			name := scheme.Name(server, tool)
+			assert.True(t, wellFormed(name, scheme), "%s", scheme)
+			if again := scheme.Name(server2, tool2); scheme != BareTool && again == name && (server != server2 || tool != tool2) {
 				t.Fatalf("%s: %q twice", scheme, name)
-			}
-			n.Custom = func(server, tool string) string { return tool }
-			if name, _ := n.Name(server, tool); !wellFormed(name, n) {
-				t.Fatalf("custom: %q", name)
 			}
 		}
 	})
@@ -263,7 +210,7 @@ func BenchmarkName(b *testing.B) {
 		b.Run(test.label, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = Names{}.Name(test.server, test.tool)
+				_ = ServerTool.Name(test.server, test.tool)
 			}
 		})
 	}

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// schemeCustom stands for [Names].Custom where a scheme is hashed.
-const schemeCustom Scheme = "custom"
-
 // These stand in a name for a server or tool of which cleaning leaves nothing.
 const (
 	emptyServer = "server"
@@ -25,24 +22,16 @@ type spelling struct {
 }
 
 // spell returns the plain name of a tool in its parts.
-func (n Names) spell(server, tool string) spelling {
-	if n.Custom != nil {
-		if name := n.Custom(server, tool); name != "" {
-			return spelling{scheme: schemeCustom, tool: name}
-		}
-		return spelling{scheme: ServerTool, server: server, separator: "__", tool: tool}
-	}
-	switch n.Scheme {
+func (s Scheme) spell(server, tool string) spelling {
+	switch s {
 	case MCPServerTool:
-		return spelling{n.Scheme, "mcp__", server, "__", tool}
+		return spelling{s, "mcp__", server, "__", tool}
 	case ColonTool:
-		return spelling{n.Scheme, "", server, ":", tool}
-	case UnderscoreTool:
-		return spelling{n.Scheme, "", server, "_", tool}
+		return spelling{s, "", server, ":", tool}
 	case BareTool:
-		return spelling{scheme: n.Scheme, tool: tool}
+		return spelling{scheme: s, tool: tool}
 	}
-	return spelling{scheme: ServerTool, server: server, separator: "__", tool: tool}
+	return spelling{ServerTool, "", server, "__", tool}
 }
 
 func (s spelling) len() int {
@@ -65,29 +54,10 @@ func (s spelling) clean() spelling {
 	return s
 }
 
-// fault returns why s, of which cleaned is the clean spelling, cannot be a name.
-func (s spelling) fault(cleaned spelling, limit int) Reason {
-	switch {
-	case cleaned.len() > limit:
-		return Cut
-	case cleaned != s:
-		return Cleaned
-	case !s.splits() || s.endsInHash():
-		return Ambiguous
-	}
-	return ""
-}
-
 // splits reports whether the name shows where the server ends: at the first
 // separator.
 func (s spelling) splits() bool {
-	switch s.separator {
-	case "__":
-		return !strings.Contains(s.server, "__") && !strings.HasSuffix(s.server, "_")
-	case "_":
-		return !strings.Contains(s.server, "_")
-	}
-	return true // there is none, or it is not allowed in the parts
+	return s.separator != "__" || !strings.Contains(s.server, "__") && !strings.HasSuffix(s.server, "_")
 }
 
 // endsInHash reports whether s, which is clean, looks like a name with a hash.
@@ -99,8 +69,8 @@ func (s spelling) endsInHash() bool {
 }
 
 // hashed returns the name that s has, cut as need be, with that hash.
-func (s spelling) hashed(limit int, hash string) string {
-	room := limit - len("_") - len(hash) - len(s.prefix) - len(s.separator)
+func (s spelling) hashed(hash string) string {
+	room := maxLength - len("_") - len(hash) - len(s.prefix) - len(s.separator)
 	if s.separator != "" {
 		// The server stays whole as long as the tool gets half of the room, or
 		// all that it needs.
@@ -123,7 +93,7 @@ func cleanPart(part, empty string) string {
 	}
 	var out strings.Builder
 	replaced := false
-	for i := 0; i < len(part) && out.Len() <= longest; i++ {
+	for i := 0; i < len(part) && out.Len() <= maxLength; i++ {
 		if allowed(part[i]) {
 			out.WriteByte(part[i])
 			replaced = false

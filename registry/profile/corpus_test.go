@@ -38,7 +38,7 @@ func realTools(p profile.Provider) []registry.Tool {
 			if i%share != first%share {
 				continue
 			}
-			name, _ := names.Names{}.Name(server.Name, t.Name)
+			name := names.ServerTool.Name(server.Name, t.Name)
 			tools = append(tools, &described{def: registry.Definition{
 				Name: name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
 				Origin: registry.Origin{Server: server.Name, Tool: t.Name},

@@ -16,7 +16,7 @@ import (
 // search, and before that in the background once a model is told of tools by which it
 // searches, see warm. It costs nothing before.
 type searchIndex struct {
-	names names.Names // of the registry
+	names names.Scheme // of the registry
 	about func(def *registry.Definition) string
 	turn  chan struct{} // holds one token; its holder may change the index
 	read  []indexed     // what words was made of, sorted by name; for the holder of turn
@@ -32,7 +32,7 @@ type indexed struct {
 	most int
 }
 
-func newSearchIndex(n names.Names, about func(def *registry.Definition) string) *searchIndex {
+func newSearchIndex(n names.Scheme, about func(def *registry.Definition) string) *searchIndex {
 	ix := &searchIndex{names: n, about: about, turn: make(chan struct{}, 1), words: bm25.New(toolrank.Options())}
 	ix.turn <- struct{}{}
 	return ix
@@ -178,21 +178,19 @@ func sameWords(a, b *registry.Definition) bool {
 }
 
 // docOf returns what is read of a tool.
-func docOf(def *registry.Definition, n names.Names) *toolrank.Doc {
+func docOf(def *registry.Definition, n names.Scheme) *toolrank.Doc {
 	return &toolrank.Doc{Name: searchName(def, n), Server: def.Origin.Server, Title: def.Title, Description: def.Description, InputSchema: def.InputSchema}
 }
 
 // searchName returns what a tool is called, without the name of its server where that
 // was put before it.
-func searchName(def *registry.Definition, n names.Names) string {
+func searchName(def *registry.Definition, n names.Scheme) string {
 	local := localName(def)
 	if local == "" || def.Name == local {
 		return def.Name
 	}
-	for _, n := range []names.Names{n, {}} {
-		if name, _ := n.Name(def.Origin.Server, local); def.Name == name {
-			return local
-		}
+	if def.Name == n.Name(def.Origin.Server, local) || def.Name == names.ServerTool.Name(def.Origin.Server, local) {
+		return local
 	}
 	return local + " " + def.Name // of its owner's choice
 }

@@ -100,7 +100,7 @@ func TestWordsOfATool(t *testing.T) {
 		InputSchema: json.RawMessage(`{"properties":{"x":{"description":"of the parameter"}}}`), Origin: registry.Origin{Server: "c", Tool: "a_b"},
 	}
 	var lengths []int
-	for _, words := range toolrank.Words(docOf(def, names.Names{}), 20) {
+	for _, words := range toolrank.Words(docOf(def, names.ServerTool), 20) {
 		lengths = append(lengths, len(words))
 	}
 	// Of name, title, description, names of parameters, what is said of them, their values,

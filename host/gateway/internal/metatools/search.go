@@ -84,7 +84,7 @@ func (b *Belt) Target(ctx context.Context, c Call) (string, error) {
 	case b.Server != "":
 		return c.Tool, nil
 	}
-	full, _ := r.Names().Name(c.Server, c.Tool) // of which the registry may know why it is not there
+	full := r.Names().Name(c.Server, c.Tool) // of which the registry may know why it is not there
 	return full, nil
 }
 
