@@ -163,7 +163,7 @@ func joinReplicas(ctx context.Context, store *seal.Store, url string, open func(
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := open(m) // its registry has m.ID() as Replica in its approval.Options, and m.Approver(policy)
+	h, err := open(m) // its registry has m.ID() as Replica in its approval.Options
 	if err != nil {
 		return nil, nil, err
 	}
