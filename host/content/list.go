@@ -17,27 +17,29 @@ import (
 )
 
 const (
-	// defaultListTimeout is how long each server has for its list when
-	// ListOptions.Timeout is zero.
-	defaultListTimeout = 10 * time.Second
-	// defaultMaxItems bounds what is taken of one server's list when
-	// ListOptions.MaxItems is zero.
-	defaultMaxItems = 10_000
-
+	// listTimeout is how long each server has for its list, from when it is asked.
+	listTimeout = 10 * time.Second
+	// maxItems bounds what is taken of one server's list, whose bytes are bounded by the
+	// options of its client.
+	maxItems = 10_000
 	// maxAsked bounds the servers that are asked at one time.
 	maxAsked = 64
 )
 
 // A Content is the resources and prompts of all servers of a host. Make one with [New]. It
 // holds nothing but the host, and its methods are safe for concurrent use.
-type Content struct{ host *host.Host }
+type Content struct {
+	host     *host.Host
+	timeout  time.Duration // listTimeout, but in tests
+	maxItems int           // maxItems, but in tests
+}
 
 // New returns the content of the servers of h.
 func New(h *host.Host) *Content {
 	if h == nil {
 		h = new(host.Host) // which says what it is
 	}
-	return &Content{h}
+	return &Content{h, listTimeout, maxItems}
 }
 
 // ListOptions configure requests to all servers. The zero value, and nil, mean the
@@ -48,16 +50,10 @@ type ListOptions struct {
 	Servers []string
 	// Start has lazy servers asked that do not run, which starts them.
 	Start bool
-	// Timeout is how long each server has, from when it is asked. Default: 10 s.
-	// Negative: as long as ctx allows.
-	Timeout time.Duration
-	// MaxItems bounds what is taken of one server's list, whose bytes are bounded by
-	// the options of its client. Default: 10,000. Negative: no limit.
-	MaxItems int
 }
 
-// A Listing is what all servers answered. One that fails, or does not answer in
-// time, takes nothing from the others.
+// A Listing is what all servers answered. One that fails, does not answer within 10 seconds, or
+// lists more than 10,000 items takes nothing from the others.
 type Listing[T any] struct {
 	// Items are what the servers listed: in the order of the configuration and, of
 	// one server, in its own. No two have the same address or name.
@@ -142,7 +138,7 @@ func clientFor(i *host.Inspection, user string) *mcp.Client {
 
 // listAll asks servers for a list, many at one time. Key tells items apart; of two
 // with the same one the first is kept.
-func listAll[S, T any](ctx context.Context, h *host.Host, opts *ListOptions, what string,
+func listAll[S, T any](ctx context.Context, c *Content, opts *ListOptions, what string,
 	list func(*mcp.Client, context.Context) iter.Seq2[*S, error], item func(server string, s *S) (key string, t T),
 ) *Listing[T] {
 	if ctx == nil {
@@ -152,13 +148,7 @@ func listAll[S, T any](ctx context.Context, h *host.Host, opts *ListOptions, wha
 	if opts != nil {
 		o = *opts
 	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultListTimeout
-	}
-	if o.MaxItems == 0 {
-		o.MaxItems = defaultMaxItems
-	}
-	servers, notAsked := askedServers(ctx, h, &o)
+	servers, notAsked := askedServers(ctx, c.host, &o)
 	items := make([][]T, len(servers))
 	var wg sync.WaitGroup
 	room := make(chan struct{}, maxAsked)
@@ -175,7 +165,7 @@ func listAll[S, T any](ctx context.Context, h *host.Host, opts *ListOptions, wha
 		}
 		wg.Go(func() {
 			defer func() { <-room }()
-			items[i], s.err = listOne(ctx, h, &o, s.name, what, list, item)
+			items[i], s.err = listOne(ctx, c, s.name, what, list, item)
 		})
 	}
 	wg.Wait()
@@ -190,24 +180,20 @@ func listAll[S, T any](ctx context.Context, h *host.Host, opts *ListOptions, wha
 }
 
 // listOne asks one server. With an error it returns what was listed before.
-func listOne[S, T any](ctx context.Context, h *host.Host, o *ListOptions, server, what string,
+func listOne[S, T any](ctx context.Context, c *Content, server, what string,
 	list func(*mcp.Client, context.Context) iter.Seq2[*S, error], item func(server string, s *S) (string, T),
 ) (items []T, err error) {
-	own := ctx
-	if o.Timeout > 0 {
-		var stop context.CancelFunc
-		own, stop = context.WithTimeout(ctx, o.Timeout)
-		defer stop()
-	}
-	err = h.WithClient(own, session.Key{Server: server}, func(its context.Context, c *mcp.Client) error {
+	own, stop := context.WithTimeout(ctx, c.timeout)
+	defer stop()
+	err = c.host.WithClient(own, session.Key{Server: server}, func(its context.Context, client *mcp.Client) error {
 		seen := map[string]bool{}
 		n := 0
-		for s, err := range list(c, its) {
+		for s, err := range list(client, its) {
 			if err != nil {
 				return err
 			}
-			if n++; o.MaxItems > 0 && n > o.MaxItems {
-				return fmt.Errorf("content: server %q: %w", server, &mcp.LimitError{Limit: what + " of a server", Max: int64(o.MaxItems)})
+			if n++; n > c.maxItems {
+				return fmt.Errorf("content: server %q: %w", server, &mcp.LimitError{Limit: what + " of a server", Max: int64(c.maxItems)})
 			}
 			key, t := item(server, s)
 			if seen[key] {
@@ -219,7 +205,7 @@ func listOne[S, T any](ctx context.Context, h *host.Host, o *ListOptions, server
 		return nil
 	})
 	if err != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("content: server %q did not list its %s within %v: %w", server, what, o.Timeout, err)
+		err = fmt.Errorf("content: server %q did not list its %s within %v: %w", server, what, c.timeout, err)
 	}
 	return items, err
 }

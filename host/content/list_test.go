@@ -66,7 +66,7 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil))(t)
 		assert.Value(h.Apply(t.Context(), c))(t)
 		before := time.Now()
-		l := content.New(h).Resources(t.Context(), &content.ListOptions{Start: true, Timeout: time.Second})
+		l := content.New(h).Limits(time.Second, 0).Resources(t.Context(), &content.ListOptions{Start: true})
 		assert.Equal(t, len(l.Items), 100, "items: %v", l.Err())
 		assert.Equal(t, len(l.Errors), 50)
 		assert.Equal(t, time.Since(before), time.Second, "it took")
@@ -78,14 +78,6 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		for i, r := range l.Items {
 			assert.Equal(t, r.Server, fmt.Sprintf("s%03d", i/2*3+1+i%2), "item %d", i)
 		}
-		// With no time of its own for each, ctx ends it.
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		before = time.Now()
-		l = content.New(h).Resources(ctx, &content.ListOptions{Start: true, Timeout: -1})
-		assert.Equal(t, time.Since(before), 2*time.Second, "it took")
-		assert.Equal(t, len(l.Items), 100)
-		assert.Equal(t, len(l.Errors), 50)
 	})
 }
 
@@ -141,26 +133,12 @@ func TestMoreItemsThanAllowed(t *testing.T) {
 		}
 	}
 	h := openContents(t, contents{"many": many, "few": resource("x:0")}, nil, "many", "few")
-	l := content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: 10})
+	l := content.New(h).Limits(0, 10).Resources(watchdog(t), nil)
 	assert.Equal(t, fmt.Sprint(len(l.Items), len(l.Errors)), "11 1", "items and errors")
 	assert.Equal(t, assert.As[*mcp.LimitError](t, l.Errors["many"]).Max, 10)
-	l = content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: 50})
+	l = content.New(h).Limits(0, 50).Resources(watchdog(t), nil)
 	assert.Equal(t, len(l.Items), 51)
 	assert.OK(t, l.Err())
-}
-
-// A negative MaxItems is no limit.
-func TestItemsWithoutLimit(t *testing.T) {
-	const most = 10_001 // one more than by default
-	many := func(s *sdk.Server) {
-		for i := range most {
-			resource(fmt.Sprintf("x:%05d", i))(s)
-		}
-	}
-	h := openContents(t, contents{"many": many}, nil, "many")
-	l := content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: -1, Timeout: -1})
-	assert.OK(t, l.Err())
-	assert.Equal(t, len(l.Items), most, "items")
 }
 
 func TestResourceTemplatesOfAllServers(t *testing.T) {

@@ -38,34 +38,3 @@ func (n naming) split(name string) (server, prompt string, ok bool) {
 	}
 	return strings.Cut(rest, n.separator)
 }
-
-// beginning returns what the server of a name that is not plain begins with. Its name
-// is whole or cut off there, perhaps with an underscore before it.
-func (n naming) beginning(name string) string {
-	rest := strings.TrimLeft(strings.TrimPrefix(name, n.prefix), "_")
-	part, _, _ := strings.Cut(rest, n.separator)
-	return strings.TrimRight(part, "_-")
-}
-
-// endsInHash reports whether a name can be one that names.Scheme has made with a
-// hash. Any other that is not plain is that of no server.
-func (n naming) endsInHash(name string) bool {
-	const (
-		length = 10
-		most   = 64
-	)
-	at := len(name) - length
-	if at < 1 || len(name) > most || name[at-1] != '_' {
-		return false
-	}
-	digit := false
-	for _, c := range []byte(name[at:]) {
-		switch {
-		case '2' <= c && c <= '7':
-			digit = true
-		case c < 'a' || c > 'z':
-			return false
-		}
-	}
-	return digit
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -69,7 +68,7 @@ func (e *UnknownPromptError) Outcome() mcp.Outcome {
 // resources. Of prompts of a server with the same name the first counts.
 func (c *Content) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
 	names := c.naming()
-	l := listAll(ctx, c.host, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
+	l := listAll(ctx, c, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
 		g := &itemGate{}
 		g.text("/name", p.Name, true)
 		g.text("/title", p.Title, true)
@@ -159,7 +158,7 @@ func (c *Content) atPrompt(ctx context.Context, name string, f func(ctx context.
 }
 
 // findPrompt returns where the prompt of a name is. A plain name says so itself; for
-// one that ends in a hash the servers that may have it are asked for their prompts.
+// one that ends in a hash the servers that run are asked for their prompts.
 func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt string, err error) {
 	names := c.naming()
 	server, prompt, ok := names.split(name)
@@ -181,22 +180,10 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 	return server, prompt, nil // whatever else is wrong, the request says it
 }
 
-// lookForPrompt looks for a prompt in the lists of the servers that may have it.
+// lookForPrompt looks for a prompt in the lists of the servers that run.
 func (c *Content) lookForPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	names := c.naming()
-	var may []string
-	if part := names.beginning(name); part != "" {
-		for _, server := range c.serverNames() {
-			if strings.HasPrefix(strings.TrimLeft(server, "_"), part) {
-				may = append(may, server)
-			}
-		}
-	}
 	wrong := &UnknownPromptError{Name: name}
-	if len(may) == 0 {
-		return "", "", wrong
-	}
-	l := c.Prompts(ctx, &ListOptions{Servers: may, Start: names.endsInHash(name)})
+	l := c.Prompts(ctx, nil)
 	var have []string
 	for _, p := range l.Items {
 		if p.Name == name {

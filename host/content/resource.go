@@ -52,7 +52,7 @@ type ResourceTemplate struct {
 // URI the first counts.
 func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Resource] {
 	names := c.naming()
-	return listAll(ctx, c.host, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
+	return listAll(ctx, c, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
 		g := &itemGate{}
 		g.text("/uri", r.URI, false)
 		g.text("/name", r.Name, true)
@@ -67,7 +67,7 @@ func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Res
 // [Content.Resources] does for resources.
 func (c *Content) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listing[ResourceTemplate] {
 	names := c.naming()
-	return listAll(ctx, c.host, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
+	return listAll(ctx, c, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
 		g := &itemGate{}
 		g.text("/uriTemplate", t.URITemplate, false)
 		g.text("/name", t.Name, true)
