@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -81,7 +80,7 @@ func (h *Host) book() (*consent.Book, error) {
 	book := consent.New()
 	if h.state != "" {
 		var err error
-		if book, err = consent.Open(filepath.Join(h.state, "consents.json"), nil); err != nil {
+		if book, err = consent.Open(filepath.Join(h.state, "consents.json")); err != nil {
 			return nil, err
 		}
 	}
@@ -132,34 +131,39 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 //	}
 func (h *Host) PendingLaunches() []*consent.Launch {
 	var list []*consent.Launch
-	add := func(e *config.Server) {
-		var denied *LaunchNotAllowedError
-		if errors.As(h.notAllowed(h.ctx, e), &denied) && denied.Verdict == consent.Pending {
-			list = append(list, denied.Launch)
-		}
-	}
-	for _, s := range h.guardedServers() {
-		if s.needsConsent() {
-			add(s.entry)
-		}
-	}
-	for _, sl := range h.choosing() {
+	for _, sl := range h.guardedSlots() {
 		if !sl.enabled() {
 			continue
 		}
-		for _, e := range sl.waiting() {
-			add(e)
+		for _, e := range sl.guarded() {
+			var denied *LaunchNotAllowedError
+			if errors.As(h.notAllowed(h.ctx, e), &denied) && denied.Verdict == consent.Pending {
+				list = append(list, denied.Launch)
+			}
 		}
 	}
 	return list
 }
 
-// guardedServers returns the servers that are sound, and of a scope whose
-// launches have to be allowed.
-func (h *Host) guardedServers() []*server {
-	return slices.DeleteFunc(h.current(), func(s *server) bool {
-		return !s.entry.Source.Scope.NeedsApproval() || s.entry.Err != nil
-	})
+// guardedSlots returns the slots that have guarded entries, in the order of the configuration.
+func (h *Host) guardedSlots() []*slot {
+	var list []*slot
+	for _, name := range h.names() {
+		if sl, err := h.slot(name); err == nil && len(sl.guarded()) > 0 {
+			list = append(list, sl)
+		}
+	}
+	return list
+}
+
+// guarded returns the sound entries that have to be allowed: those that wait to take the place of
+// the server, and its own.
+func (sl *slot) guarded() []*config.Server {
+	entries := slices.Clone(sl.waiting())
+	if s := sl.now(); s != nil && s.entry.Source.Scope.NeedsApproval() && s.entry.Err == nil {
+		entries = append(entries, s.entry)
+	}
+	return entries
 }
 
 // AllowLaunch records that a user, by, allows the launch with a fingerprint, as
@@ -167,40 +171,25 @@ func (h *Host) guardedServers() []*server {
 // [Host.Enable] does; if the start fails, the launch stays allowed. What was denied can be
 // allowed after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
 func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
-	servers, slots, err := h.decide(ctx, by, fingerprint, consent.Approved)
-	if err != nil {
-		return err
-	}
-	errs := make([]error, len(servers)+len(slots))
-	var wg sync.WaitGroup
-	for i, sl := range slots {
-		wg.Go(func() {
-			// As below, the user is asked before the start, which has a limit of time.
-			ch := sl.choices()
-			if ch == nil || !sl.enabled() {
-				return
+	return h.decide(ctx, by, fingerprint, consent.Approved, func(sl *slot) error {
+		s := sl.now()
+		entry, chosen := h.chooses(sl)
+		if !chosen {
+			if s == nil || !s.needsConsent() {
+				return nil
 			}
-			_, err := h.choose(sl, ch).Answered(ctx)
-			if err == nil {
-				err = h.reconsider(ctx, sl)
-			}
-			errs[len(servers)+i] = err
-		})
-	}
-	for i, s := range servers {
-		if !s.needsConsent() {
-			continue
+			entry = s.entry
 		}
-		wg.Go(func() {
-			// The user is asked what the server needs before its start, which has a limit of time.
-			if _, errs[i] = s.entry.Answered(ctx); errs[i] == nil {
-				s.askAgain()
-				errs[i] = h.Enable(ctx, s.entry.Name)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+		// The user is asked what the server needs before its start, which has a limit of time.
+		if _, err := entry.Answered(ctx); err != nil {
+			return err
+		}
+		if chosen {
+			return h.reconsider(ctx, sl)
+		}
+		s.askAgain()
+		return h.Enable(ctx, sl.name)
+	})
 }
 
 // askAgain has the user asked again what was not answered.
@@ -224,80 +213,68 @@ func (s *server) askAgain() {
 // that share the book within seconds. Calls under way may finish until ctx ends. A server
 // of its name that the user has already runs then. It fails as [Host.AllowLaunch] does.
 func (h *Host) DenyLaunch(ctx context.Context, by, fingerprint string) error {
-	servers, _, err := h.decide(ctx, by, fingerprint, consent.Rejected)
+	return h.decide(ctx, by, fingerprint, consent.Rejected, func(sl *slot) (err error) {
+		if s := sl.now(); s != nil && s.needsConsent() {
+			err = h.forbid(ctx, sl.name)
+		}
+		return errors.Join(err, h.reconsider(ctx, sl))
+	})
+}
+
+// decide keeps what was decided about a launch, and has act carry it out for each slot whose
+// server has that launch now, or in which it waits while another entry runs.
+func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict, act func(*slot) error) error {
+	need(ctx)
+	if err := h.made(); err != nil {
+		return err
+	}
+	if h.isClosing() {
+		return ErrClosed
+	}
+	book, err := h.book()
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(servers))
+	var decided *consent.Launch
+	var slots []*slot
+	for _, sl := range h.guardedSlots() {
+		for _, e := range sl.guarded() {
+			if l, err := launch.Of(e); err == nil && l.Fingerprint() == fingerprint {
+				decided, slots = l, append(slots, sl)
+				break
+			}
+		}
+	}
+	if decided == nil {
+		return &StaleLaunchError{Fingerprint: fingerprint}
+	}
+	err = book.Decide(ctx, by, decided, v)
+	h.events.Record(ctx, events.OfConsent(by, decided.Server, fingerprint, v == consent.Approved, err))
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(slots))
 	var wg sync.WaitGroup
-	for i, s := range servers {
-		wg.Go(func() {
-			errs[i] = errors.Join(h.withhold(ctx, s.entry.Name), h.reconsider(ctx, s.slot))
-		})
+	for i, sl := range slots {
+		wg.Go(func() { errs[i] = act(sl) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
 
-// decide keeps what was decided, and returns the servers that have that launch now, and
-// the slots in which it waits while another entry runs.
-func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Verdict) (servers []*server, slots []*slot, err error) {
-	need(ctx)
-	if err := h.made(); err != nil {
-		return nil, nil, err
-	}
-	if h.isClosing() {
-		return nil, nil, ErrClosed
-	}
-	book, err := h.book()
-	if err != nil {
-		return nil, nil, err
-	}
-	var decided *consent.Launch
-	meant := func(e *config.Server) bool {
-		l, err := launch.Of(e)
-		if err != nil || l.Fingerprint() != fingerprint {
-			return false
-		}
-		decided = l
-		return true
-	}
-	for _, s := range h.guardedServers() {
-		if meant(s.entry) {
-			servers = append(servers, s)
-		}
-	}
-	for _, sl := range h.choosing() {
-		if slices.ContainsFunc(sl.waiting(), meant) {
-			slots = append(slots, sl)
-		}
-	}
-	if decided == nil {
-		return nil, nil, &StaleLaunchError{Fingerprint: fingerprint}
-	}
-	err = book.Decide(ctx, by, decided, v)
-	h.events.Record(ctx, events.OfConsent(by, decided.Server, fingerprint, v == consent.Approved, err))
-	if err != nil {
-		return nil, nil, err
-	}
-	return servers, slots, nil
-}
-
-// withhold stops a server that must not run any more, unless it was allowed meanwhile. Calls under way may finish until ctx ends.
-func (h *Host) withhold(ctx context.Context, name string) error {
+// forbid stops a server that must not run any more, unless it was allowed meanwhile. Calls under way may finish until ctx ends.
+func (h *Host) forbid(ctx context.Context, name string) error {
 	if sl, err := h.slot(name); err == nil {
 		sl.interrupt(false)
 	}
-	return h.change(ctx, "withhold", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
+	return h.change(ctx, "deny", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		err := h.notAllowed(h.ctx, old.entry)
 		if err == nil || !old.needsConsent() {
 			return nil, nil
 		}
 		s := sl.newServer(old.entry)
 		s.enabled, s.err = true, err
-		old.tools.clear() // before the status says that it does not run
-		sl.set(s)
-		return old.finish(), nil
+		return sl.put(old, s), nil
 	})
 }
 
@@ -307,9 +284,12 @@ func (h *Host) withhold(ctx context.Context, name string) error {
 // replaced, starts nothing.
 type scopes map[string]config.Scope
 
+// storeFile is the file of entries that are records of a store, and in no file.
+const storeFile = "store"
+
 // scopeKey names the file of an entry, or of what is kept in no file the entry.
 func scopeKey(file, name string) string {
-	if file == record.StoreFile || file == "" {
+	if file == storeFile || file == "" {
 		return file + "\x00" + name
 	}
 	if path, err := filepath.Abs(file); err == nil {

@@ -38,36 +38,44 @@ func (h *Host) obeyConsents() {
 		case <-h.intake.Done():
 			return
 		}
-		servers, slots := h.followed()
-		if len(servers)+len(slots) == 0 {
+		h.consents.following.Lock()
+		slots := h.guardedSlots()
+		h.consents.followed = len(slots) > 0
+		h.consents.following.Unlock()
+		if len(slots) == 0 {
 			return
 		}
-		for _, s := range servers {
-			h.obeyConsent(s)
-		}
 		for _, sl := range slots {
-			if h.chooses(sl) {
-				h.obey(sl.name, func() error { return h.reconsider(h.intake, sl) })
+			if act := h.decided(sl); act != nil && sl.enabled() {
+				h.obey(sl.name, act)
 			}
 		}
 	}
 }
 
-// obeyConsent starts or stops a server if that was decided.
-func (h *Host) obeyConsent(s *server) {
-	name := s.entry.Name
+// decided returns what is to be done about a server since it was decided whether it may start; nil: nothing.
+func (h *Host) decided(sl *slot) func() error {
+	s := sl.now()
+	if s == nil {
+		return nil
+	}
 	var denied *LaunchNotAllowedError
-	refused := errors.As(h.notAllowed(h.intake, s.entry), &denied)
-	switch waits := s.notAllowed(); {
-	case waits && !refused:
-		h.obey(name, func() error { return h.Enable(h.intake, name) })
+	waits := s.notAllowed()
+	refused := s.needsConsent() && errors.As(h.notAllowed(h.intake, s.entry), &denied)
+	_, chosen := h.chooses(sl)
+	switch {
 	case !waits && refused && denied.Err == nil && denied.Verdict == consent.Rejected:
-		h.obey(name, func() error {
+		return func() error {
 			ctx, stop := context.WithTimeout(h.intake, rejectedGrace)
 			defer stop()
-			return h.withhold(ctx, name)
-		})
+			return errors.Join(h.forbid(ctx, sl.name), h.reconsider(h.intake, sl))
+		}
+	case chosen:
+		return func() error { return h.reconsider(h.intake, sl) }
+	case waits && !refused:
+		return func() error { return h.Enable(h.intake, sl.name) }
 	}
+	return nil
 }
 
 // obey does something about a server in the background, unless it is about to. What
@@ -88,21 +96,6 @@ func (h *Host) obey(name string, do func() error) {
 		defer h.consents.following.Unlock()
 		delete(h.consents.obeying, name)
 	})
-}
-
-// followed returns the servers that have to be allowed and are enabled, and the slots that
-// have a choice. If there are none they are followed no more.
-func (h *Host) followed() (list []*server, slots []*slot) {
-	h.consents.following.Lock()
-	defer h.consents.following.Unlock()
-	slots = h.choosing()
-	for _, s := range h.current() {
-		if s.needsConsent() {
-			list = append(list, s)
-		}
-	}
-	h.consents.followed = len(list)+len(slots) > 0
-	return list, slots
 }
 
 // needsConsent reports whether what is decided about the server matters now.

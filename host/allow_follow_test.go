@@ -60,7 +60,7 @@ func parseProject(t *testing.T, entry string) *config.Config {
 
 func openBook(t testing.TB, file string) *consent.Book {
 	t.Helper()
-	return assert.Value(consent.Open(file, nil))(t)
+	return assert.Value(consent.Open(file))(t)
 }
 
 // What was disabled is not asked for and not started by an approval; what was enabled

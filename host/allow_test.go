@@ -384,7 +384,7 @@ func (f *flakyStore) Load(ctx context.Context, name string, known storage.Revisi
 func TestApplyWhileBookIsDown(t *testing.T) {
 	p := newProject(t)
 	store := &flakyStore{Memory: storage.NewMemory()}
-	book := assert.Value(consent.Load(t.Context(), store, "consents", nil))(t)
+	book := assert.Value(consent.Load(t.Context(), store, "consents"))(t)
 	h := newApprovalHost(t, book)
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	approvePending(t, h)
@@ -410,13 +410,13 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 	file, ledger := filepath.Join(p.dir, ".mcp.json"), filepath.Join(p.dir, "mcp.lock.json")
 	p.write(file, projectFile)
 	author := assert.Value(host.Open(t.Context(), file, &host.Options{
-		StateDir: t.TempDir(), Ledger: ledger, OpenWait: -1, Config: &config.Options{Scope: config.ScopeProgram},
+		StateDir: t.TempDir(), Registry: pinned(t, ledger), OpenWait: -1, Config: &config.Options{Scope: config.ScopeProgram},
 	}))(t)
 	assert.OK(t, author.Close())
 	text := assert.Value(os.ReadFile(ledger))(t)
 	p.write(ledger, strings.ReplaceAll(string(text), `"first use"`, `"mallory"`))
 
-	opts := &host.Options{StateDir: t.TempDir(), Ledger: ledger, OpenWait: -1}
+	opts := &host.Options{StateDir: t.TempDir(), Registry: pinned(t, ledger), OpenWait: -1}
 	user := assert.Value(host.Open(t.Context(), file, opts))(t)
 	p.opened(user, nil)
 	pending := onlyPending(t, user)
@@ -437,7 +437,7 @@ func TestNoLedgerIsSeenWhereThereIsNone(t *testing.T) {
 	file := filepath.Join(p.dir, ".mcp.json")
 	p.write(file, projectFile)
 	for _, ledger := range []string{"", filepath.Join(p.dir, "mcp.lock.json")} {
-		h, err := host.Open(t.Context(), file, &host.Options{StateDir: host.NoState, Consents: consent.New(), Ledger: ledger})
+		h, err := host.Open(t.Context(), file, &host.Options{StateDir: host.NoState, Consents: consent.New(), Registry: pinned(t, ledger)})
 		p.opened(h, err)
 		assert.Equal(t, onlyPending(t, h).Accepted, "", "accepted with the ledger %q", ledger)
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 )
@@ -47,7 +46,7 @@ type Report struct {
 // about it the one that began last decides.
 //
 // The error is a [*ServersError] if a required server failed, or if ctx ended before all
-// servers were ready: these go on to be started. It is [ErrClosed] if the host is closed,
+// was done, which goes on all the same. It is [ErrClosed] if the host is closed,
 // and another if c is not a config that a file could say: it is nil, or has an entry that
 // is nil or without a name, or two of one name. Then nothing was done.
 func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
@@ -59,19 +58,40 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	var wg sync.WaitGroup
-	for i := range steps {
-		if st := &steps[i]; !st.done {
-			wg.Go(func() { st.outcome, st.err = h.take(ctx, st) })
+	done, err := h.carryOut(ctx, steps)
+	if err != nil {
+		return Report{}, err
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	report, failed := h.report(ctx, steps)
+	return report, failed.orNil()
+}
+
+// carryOut takes steps in goroutines of the host, and returns what is closed when all have
+// ended.
+func (h *Host) carryOut(ctx context.Context, steps []step) (done <-chan struct{}, err error) {
+	leave, err := h.visit()
+	if err != nil {
+		return nil, err
+	}
+	going, stop := h.whileOpen(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer leave()
+		defer stop()
+		defer close(ended)
+		var wg sync.WaitGroup
+		for i := range steps {
+			wg.Go(func() { h.take(going, &steps[i]) })
 		}
-	}
-	wg.Wait()
-	report, required := h.report(steps)
-	h.events.Record(ctx, events.OfConfig("apply", "", required.orNil()))
-	if ctx.Err() != nil {
-		required.cutOff(ctx, &report)
-	}
-	return report, required.orNil()
+		wg.Wait()
+		_, failed := h.report(ctx, steps)
+		h.events.Record(ctx, events.OfConfig("apply", "", failed.orNil()))
+	}()
+	return ended, nil
 }
 
 // prepare has the Apply of a config decide about all servers, and finds out what there
@@ -89,7 +109,7 @@ func (h *Host) prepare(c *config.Config) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(h.choosing()) > 0 {
+	if len(h.guardedSlots()) > 0 {
 		h.followConsents()
 	}
 	h.warn(c)
@@ -196,12 +216,10 @@ func (h *Host) applyServers(ctx context.Context, verb string, names []string, lo
 		return Report{}, err
 	}
 	for i := range steps {
-		if st := &steps[i]; !st.done {
-			st.outcome, st.err = h.take(following, st)
-		}
+		h.take(following, &steps[i])
 	}
-	report, required := h.report(steps)
-	return report, required.orNil()
+	report, failed := h.report(following, steps)
+	return report, failed.orNil()
 }
 
 // loadServers calls load, and logs the warnings of what it returns.
@@ -232,25 +250,11 @@ func (h *Host) planServers(entries map[string]*config.Server) []step {
 	}
 	var steps, removals []step
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		entry, hash, sl := entries[name], "", h.slots[name]
-		switch {
-		case sl == nil && entry == nil:
-			continue
-		case sl == nil:
-			sl = h.newSlot(name)
-			h.slots[name] = sl
-			h.order = append(slices.Clone(h.order), name)
-		}
-		if entry != nil {
-			entry = h.scopes.keep(entry)
-			hash = hashOf(entry)
-		}
-		h.generation++
-		st := step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hash, nil)}
-		if entry == nil {
-			removals = append(removals, st)
-		} else {
-			steps = append(steps, st)
+		switch entry := entries[name]; {
+		case entry != nil:
+			steps = append(steps, h.claimLocked(name, entry, nil))
+		case h.slots[name] != nil:
+			removals = append(removals, h.claimLocked(name, nil, nil))
 		}
 	}
 	return append(steps, removals...)
@@ -261,57 +265,77 @@ type step struct {
 	slot       *slot
 	entry      *config.Server // nil: it is removed
 	generation uint64         // of the Apply
-	outcome    outcome
-	err        error
-	done       bool          // nothing is to be done
-	begun      chan struct{} // closed when what can be done at once is done; may be nil
+	done       bool           // nothing is to be done
+
+	begun chan struct{} // closed when what can be done at once is done
+	ended chan struct{} // closed when the following are known
+
+	outcome outcome
+	err     error
+}
+
+// claimLocked has a change decide about one server: it is to run as an entry, which was
+// chosen of several if there is a choice, or is to be removed if that is nil. A step decides
+// until another one for the server is made. It needs the lock of the host.
+func (h *Host) claimLocked(name string, entry *config.Server, ch *choice) step {
+	sl := h.slots[name]
+	if sl == nil {
+		sl = &slot{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1)}
+		h.slots[name] = sl
+		h.order = append(slices.Clone(h.order), name)
+	}
+	if entry != nil {
+		entry = h.scopes.keep(entry)
+	}
+	if ch != nil {
+		ch.last = entry
+	}
+	h.generation++
+	return step{
+		slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, ch),
+		begun: make(chan struct{}), ended: make(chan struct{}),
+	}
+}
+
+// hasEnded reports whether the outcome of the step is known.
+func (st *step) hasEnded() bool {
+	select {
+	case <-st.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // plan has the Apply decide about all servers, and finds out what there is to do.
 func (h *Host) plan(c *config.Config) ([]step, error) {
-	entries, hashes := slices.Clone(c.Servers), make([]string, len(c.Servers))
-	choices := choicesOf(c)
+	entries, choices := slices.Clone(c.Servers), choicesOf(c)
 	for i, entry := range entries {
 		if ch := choices[entry.Name]; ch != nil {
 			sl, _ := h.slot(entry.Name)
 			entries[i] = h.choose(sl, ch)
 		}
-		hashes[i] = hashOf(entries[i])
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil, ErrClosed
 	}
-	h.generation++
-	steps := make([]step, 0, len(c.Servers))
-	named := make(map[string]bool, len(c.Servers))
-	order := make([]string, 0, len(c.Servers))
-	for i, entry := range entries {
-		sl := h.slots[entry.Name]
-		if sl == nil {
-			sl = h.newSlot(entry.Name)
-			h.slots[entry.Name] = sl
-		}
-		named[entry.Name] = true
-		order = append(order, entry.Name)
-		if kept := h.scopes.keep(entry); kept != entry {
-			entry, hashes[i] = kept, hashOf(kept)
-		}
+	var steps []step
+	var order []string
+	for _, entry := range entries {
 		ch := choices[entry.Name]
 		if ch != nil {
-			for j := range ch.entries {
-				ch.entries[j] = h.scopes.keep(ch.entries[j])
+			for i := range ch.entries {
+				ch.entries[i] = h.scopes.keep(ch.entries[i])
 			}
-			ch.last = entry
 		}
-		steps = append(steps, step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hashes[i], ch)})
+		steps = append(steps, h.claimLocked(entry.Name, entry, ch))
+		order = append(order, entry.Name)
 	}
 	for _, name := range h.order {
-		if !named[name] {
-			sl := h.slots[name]
-			sl.claim(h.generation, nil, "", nil)
-			steps = append(steps, step{slot: sl, generation: h.generation})
+		if !slices.Contains(order, name) {
+			steps = append(steps, h.claimLocked(name, nil, nil))
 			order = append(order, name) // until it is stopped
 		}
 	}
@@ -319,8 +343,13 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 	return steps, nil
 }
 
-// take takes a step.
-func (h *Host) take(ctx context.Context, st *step) (outcome, error) {
+// take takes a step, if anything is to be done.
+func (h *Host) take(ctx context.Context, st *step) {
+	defer close(st.ended)
+	if st.done {
+		close(st.begun)
+		return
+	}
 	entry := st.entry
 	if s := st.slot.now(); entry == nil && s != nil {
 		entry = s.entry
@@ -331,20 +360,19 @@ func (h *Host) take(ctx context.Context, st *step) (outcome, error) {
 		err = until(ctx)
 	}
 	if errors.Is(err, ErrOvertaken) {
-		return overtaken, nil
+		st.outcome = overtaken
+		return
 	}
 	if kind := did.kind(); kind != "" && entry != nil {
 		h.events.Record(ctx, events.OfServer(kind, entry, began, err))
 	}
-	return did, err
+	st.outcome, st.err = did, err
 }
 
 // begin does what is to be done at once, and returns what is to be waited for then.
 func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
+	defer close(st.begun)
 	defer st.slot.stepped()
-	if st.begun != nil {
-		defer close(st.begun)
-	}
 	st.slot.interrupt(true)
 	own, leave, err := st.slot.enter(ctx, false)
 	if err != nil {
@@ -354,7 +382,7 @@ func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 	if !st.slot.decides(st.generation) {
 		return overtaken, nil, nil
 	}
-	did, until, err := st.slot.become(own, st.entry)
+	did, until, err := st.slot.apply(own, st.entry)
 	if st.entry == nil {
 		h.remove(st.slot, st.generation)
 	}
@@ -365,14 +393,14 @@ func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 }
 
 // kind returns the kind of event that an outcome is; empty if it is none.
-func (o outcome) kind() activity.Kind {
+func (o outcome) kind() string {
 	switch o {
 	case started:
-		return activity.KindStart
+		return "start"
 	case stopped:
-		return activity.KindStop
+		return "stop"
 	case replaced, failed:
-		return activity.KindReplace
+		return "replace"
 	}
 	return ""
 }
@@ -385,46 +413,51 @@ func (h *Host) remove(sl *slot, generation uint64) {
 		return
 	}
 	delete(h.slots, sl.name)
-	order := make([]string, 0, len(h.order))
-	for _, name := range h.order {
-		if name != sl.name {
-			order = append(order, name)
-		}
-	}
-	h.order = order
+	h.order = slices.DeleteFunc(slices.Clone(h.order), func(name string) bool { return name == sl.name })
 }
 
-// report says what was done, and which errors are those of required servers.
-func (h *Host) report(steps []step) (Report, *ServersError) {
-	report := Report{Failed: map[string]error{}}
-	required := &ServersError{Failed: map[string]error{}}
-	for _, st := range steps {
+// report says what was done, and which servers failed that are required or, if ctx has ended,
+// are not ready.
+func (h *Host) report(ctx context.Context, steps []step) (Report, *ServersError) {
+	report, failed := Report{Failed: map[string]error{}}, &ServersError{Failed: map[string]error{}}
+	for i := range steps {
+		st := &steps[i]
 		name := st.slot.name
-		switch st.outcome {
-		case kept:
-			if st.entry != nil {
-				report.Kept = append(report.Kept, name)
-			}
-		case started:
-			var denied *LaunchNotAllowedError
-			if errors.As(st.err, &denied) {
-				report.NotAllowed = append(report.NotAllowed, name)
-			} else {
-				report.Started = append(report.Started, name)
-			}
-		case stopped:
+		if !st.hasEnded() {
+			failed.Err = ctx.Err()
+			report.Failed[name] = st.cutOff(ctx)
+			failed.Failed[name] = report.Failed[name]
+			continue
+		}
+		var denied *LaunchNotAllowedError
+		switch {
+		case st.outcome == kept && st.entry != nil:
+			report.Kept = append(report.Kept, name)
+		case st.outcome == started && errors.As(st.err, &denied):
+			report.NotAllowed = append(report.NotAllowed, name)
+		case st.outcome == started:
+			report.Started = append(report.Started, name)
+		case st.outcome == stopped:
 			report.Stopped = append(report.Stopped, name)
-		case replaced:
+		case st.outcome == replaced:
 			report.Replaced = append(report.Replaced, name)
-		case overtaken:
+		case st.outcome == overtaken:
 			report.Overtaken = append(report.Overtaken, name)
 		}
 		if st.err != nil {
 			report.Failed[name] = st.err
 			if st.entry != nil && st.entry.Required {
-				required.Failed[name] = st.err
+				failed.Failed[name] = st.err
 			}
 		}
 	}
-	return report, required
+	return report, failed
+}
+
+// cutOff returns the error of a step that has not ended when ctx has.
+func (st *step) cutOff(ctx context.Context) error {
+	if st.entry == nil {
+		return fmt.Errorf("server %q: %w", st.slot.name, context.Cause(ctx))
+	}
+	return fmt.Errorf("server %q (%s): %w", st.slot.name, st.entry.Source, context.Cause(ctx))
 }

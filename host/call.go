@@ -41,26 +41,24 @@ func (sl *slot) busy(ctx context.Context, bytes int) error {
 	if s == nil {
 		return nil
 	}
-	l := s.present(ctx)
-	if l == nil || l.isEnded() {
+	c := s.connOf(ctx)
+	if c == nil || c.isEnded() {
 		return nil
 	}
-	err := l.client.Busy(ctx, bytes)
+	err := c.client.Busy(ctx, bytes)
 	if err != nil {
 		sl.meter.Count(meter.Refused)
 	}
 	return err
 }
 
-// present returns the conn for calls of ctx's user, or nil if there is none yet.
-func (s *server) present(ctx context.Context) *conn {
+// connOf returns the conn for calls of ctx's user, or nil if there is none yet.
+func (s *server) connOf(ctx context.Context) *conn {
 	if s.perUser() {
 		user, _ := session.UserOf(ctx)
-		return s.host.pool.present(s, session.Key{User: user, Server: s.entry.Name})
+		return s.pool.get(user)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conn
+	return s.running()
 }
 
 // errPanicked is how a call ended whose progress function panicked.
@@ -69,27 +67,27 @@ var errPanicked = errors.New("the call panicked")
 // try is one attempt of call. It reports whether the call has to go somewhere else: it
 // was not sent, since its server or its connection ended.
 func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.CallToolOptions) (res *mcp.CallToolResult, moved bool, err error) {
-	s, err := sl.present()
+	s, err := sl.get()
 	if err != nil {
 		return nil, false, err
 	}
-	ctx, l, drop, err := s.connFor(ctx)
+	ctx, c, drop, err := s.connFor(ctx)
 	if err != nil {
 		return nil, errors.Is(err, errEnded), mcp.WithOutcome(err, mcp.NotSent)
 	}
 	defer drop()
-	served := l.known.Load() != nil
-	known, err := s.verify(ctx, l, o)
+	served := c.known.Load() != nil
+	known, err := s.verify(ctx, c, o)
 	if err != nil {
-		return nil, s.disown(l, err) && served, err
+		return nil, s.disown(c, err) && served, err
 	}
 	with := mcp.CallToolOptions{}
 	if opts != nil {
 		with = *opts
 	}
 	with.Connection = known.connection
-	res, err = l.client.CallTool(ctx, o.tool.Name, args, &with)
-	moved = errors.Is(err, mcp.ErrOtherConnection) || s.disown(l, err) && served
+	res, err = c.client.CallTool(ctx, o.tool.Name, args, &with)
+	moved = errors.Is(err, mcp.ErrOtherConnection) || s.disown(c, err) && served
 	return res, moved && mcp.OutcomeOf(err) == mcp.NotSent, err
 }
 
@@ -101,36 +99,36 @@ func (s *server) connFor(ctx context.Context) (context.Context, *conn, func(), e
 		if !ok || user == "" {
 			return ctx, nil, nil, &NoUserError{Server: s.entry.Name}
 		}
-		l, err := s.host.pool.take(ctx, s, session.Key{User: user, Server: s.entry.Name})
+		c, err := s.pool.take(ctx, user)
 		if err != nil {
 			return ctx, nil, nil, err
 		}
-		return ctx, l, func() { s.host.pool.drop(l) }, nil
+		return ctx, c, func() { s.pool.drop(c) }, nil
 	}
-	l, err := s.open()
+	c, err := s.open()
 	if err != nil {
 		return ctx, nil, nil, err
 	}
 	// All users share the connection: no user's login goes over it.
-	return onbehalf.Shared(ctx), l, func() { l.drop() }, nil
+	return onbehalf.Shared(ctx), c, func() { c.drop() }, nil
 }
 
 // verify returns the tools of the conn's present connection, and fails if o is not
 // one of them.
-func (s *server) verify(ctx context.Context, l *conn, o *listedTool) (*listing, error) {
-	known := l.known.Load()
-	state := l.client.State()
+func (s *server) verify(ctx context.Context, c *conn, o *listedTool) (*listing, error) {
+	known := c.known.Load()
+	state := c.client.State()
 	var err error
 	switch {
 	case known == nil || state.Phase != mcp.Ready || known.connection != state.Connections:
-		known, err = s.list(ctx, l)
+		known, err = s.list(ctx, c)
 	case known.version != state.ToolsVersion:
-		known, err = s.listAnnounced(ctx, l, known, o)
+		known, err = s.listAnnounced(ctx, c, known, o)
 	}
 	if err != nil {
 		return nil, err
 	}
-	err = known.check(s.entry.Name, l.key.User, o)
+	err = known.check(s.entry.Name, c.key.User, o)
 	if err == nil || s.perUser() {
 		return known, err
 	}

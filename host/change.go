@@ -27,7 +27,7 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 // renew starts a new server of the same entry in the place of one that does not run.
 func (sl *slot) renew(old *server) *server {
 	s := sl.newServer(sl.configured(old))
-	sl.succeed(old, s)
+	sl.start(old, s)
 	sl.forget()
 	return s
 }
@@ -50,29 +50,10 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		s := sl.newServer(sl.configured(old))
 		s.enabled, s.err = false, nil
-		old.tools.clear() // before the status says that it is disabled
-		sl.set(s)
+		until := sl.put(old, s)
 		sl.forget()
-		return old.finish(), nil
+		return until, nil
 	})
-}
-
-// finish stops the server, and returns what waits for its calls, until a context ends.
-func (s *server) finish() wait {
-	l := s.halt(true)
-	conns := s.host.pool.halt(s)
-	if l != nil {
-		conns = append(conns, l)
-	}
-	return func(ctx context.Context) error {
-		errs := make([]error, len(conns))
-		var wg sync.WaitGroup
-		for i, l := range conns {
-			wg.Go(func() { errs[i] = l.close(ctx) })
-		}
-		wg.Wait()
-		return errors.Join(errs...)
-	}
 }
 
 // Restart ends the connection to a server and makes a new one at once, also if
@@ -85,36 +66,36 @@ func (s *server) finish() wait {
 func (h *Host) Restart(ctx context.Context, name string) error {
 	return h.change(ctx, "restart", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
 		s.askAgain()
-		l := s.running()
+		c := s.running()
 		switch u := sl.lacks(); {
 		case u != nil:
-			_, until, err := sl.become(ctx, u.Entry)
+			_, until, err := sl.apply(ctx, u.Entry)
 			return until, err
 		case !s.active():
 			return sl.renew(s).firstAttempt, nil
 		case s.perUser():
-			h.pool.retire(s)
+			h.inBackground(closing(s.pool.end(false)))
 			return nil, nil
-		case l == nil || !l.take():
+		case c == nil || !c.take():
 			return nil, s.relist(ctx)
 		}
-		defer l.drop()
-		if err := l.client.Reconnect(ctx); err != nil {
+		defer c.drop()
+		if err := c.client.Reconnect(ctx); err != nil {
 			return nil, err
 		}
-		_, err := s.list(ctx, l)
+		_, err := s.list(ctx, c)
 		return nil, err
 	})
 }
 
 // relist starts a server that rests, and reads its tools.
 func (s *server) relist(ctx context.Context) error {
-	l, err := s.open()
+	c, err := s.open()
 	if err != nil {
 		return err
 	}
-	defer l.drop()
-	_, err = s.list(ctx, l)
+	defer c.drop()
+	_, err = s.list(ctx, c)
 	return err
 }
 
@@ -156,18 +137,18 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 
 func (sl *slot) refresh(ctx context.Context, s *server) error {
 	if u := sl.lacks(); u != nil {
-		_, until, err := sl.become(ctx, u.Entry)
+		_, until, err := sl.apply(ctx, u.Entry)
 		if err == nil && until != nil {
 			err = until(ctx)
 		}
 		return err
 	}
-	switch l := s.running(); {
+	switch c := s.running(); {
 	case s.perUser():
 		return sl.host.discoverFor(ctx, s)
 	case !s.active():
 		return s.unusable()
-	case l == nil:
+	case c == nil:
 		return s.relist(ctx)
 	}
 	next := sl.newServer(s.entry)
@@ -177,7 +158,7 @@ func (sl *slot) refresh(ctx context.Context, s *server) error {
 		err = next.relist(ctx)
 	}
 	if err != nil {
-		next.retire(false)
+		sl.host.inBackground(next.stop(false))
 		return err
 	}
 	sl.swap(s, next)

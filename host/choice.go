@@ -65,50 +65,31 @@ func (h *Host) choose(sl *slot, ch *choice) *config.Server {
 // Apply has another choice meanwhile, or the server is switched off.
 func (h *Host) reconsider(ctx context.Context, sl *slot) error {
 	ch := sl.choices()
-	if ch == nil || !sl.enabled() {
+	entry, changed := h.chooses(sl)
+	if !changed {
 		return nil
 	}
-	entry := h.choose(sl, ch)
-	hash := hashOf(entry)
 	h.mu.Lock()
-	if h.closed || h.slots[sl.name] != sl || sl.choices() != ch || ch.last == entry {
+	if h.closed || h.slots[sl.name] != sl || sl.choices() != ch {
 		h.mu.Unlock()
 		return nil
 	}
-	ch.last = entry
-	h.generation++
-	st := step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hash, ch)}
+	st := h.claimLocked(sl.name, entry, ch)
 	h.mu.Unlock()
-	if st.done {
-		return nil
-	}
-	_, err := h.take(ctx, &st)
-	return err
+	h.take(ctx, &st)
+	return st.err
 }
 
-// chooses reports whether another entry is chosen now than was last.
-func (h *Host) chooses(sl *slot) bool {
+// chooses returns the entry that is chosen now, if it is another one than was last.
+func (h *Host) chooses(sl *slot) (entry *config.Server, changed bool) {
 	ch := sl.choices()
 	if ch == nil || !sl.enabled() {
-		return false
+		return nil, false
 	}
-	entry := h.choose(sl, ch)
+	entry = h.choose(sl, ch)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return ch.last != entry
-}
-
-// choosing returns the slots that have a choice, in the order of the configuration.
-func (h *Host) choosing() []*slot {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var list []*slot
-	for _, name := range h.order {
-		if sl := h.slots[name]; sl.choices() != nil {
-			list = append(list, sl)
-		}
-	}
-	return list
+	return entry, ch.last != entry
 }
 
 // waiting returns the entries that are stronger than the one that stands in the slot, and

@@ -25,146 +25,138 @@ type conn struct {
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	gone    func()   // called when it is closed; may be nil
-	quotas  []*quota // where it has places; set once
-	evicted *quota   // where another waits for its place; nil: nowhere. Guarded by the pool
+	gone    func() // called when it is closed; may be nil
+	evicted bool   // it was ended for another user, who waits for its place; guarded by the pool
 
 	follower *follower // nil: none follows the client, which is that of one user
 
-	mu       sync.Mutex // guards the following
-	taken    int
-	starting bool // its server has not been asked what it offers: it is not idle
-	ended    bool // it is not taken any more
-	quiet    chan struct{}
-	expiry   *time.Timer
+	mu       sync.Mutex    // guards the following
+	taken    int           // calls that have it
+	starting bool          // its server has not been asked what it offers: it is not idle
+	ended    bool          // it is not taken any more
+	quiet    chan struct{} // closed when it is ended and not taken
+	expiry   *time.Timer   // calls idle; may be nil
 }
 
-func newConn(s *server, key session.Key, c *mcp.Client) *conn {
-	return &conn{server: s, key: key, client: c, reading: make(chan struct{}, 1), quiet: make(chan struct{})}
+func newConn(s *server, key session.Key, client *mcp.Client) *conn {
+	return &conn{server: s, key: key, client: client, reading: make(chan struct{}, 1), quiet: make(chan struct{})}
 }
 
 // take reports whether the conn can be used; the caller drops it then.
-func (l *conn) take() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended {
+func (c *conn) take() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
 		return false
 	}
-	l.taken++
-	if l.expiry != nil {
-		l.expiry.Stop()
+	c.taken++
+	if c.expiry != nil {
+		c.expiry.Stop()
 	}
 	return true
 }
 
 // drop gives the conn back, and reports whether it is taken no more.
-func (l *conn) drop() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.taken--
-	if l.taken > 0 {
+func (c *conn) drop() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken--
+	if c.taken > 0 {
 		return false
 	}
-	if l.ended {
-		close(l.quiet)
+	if c.ended {
+		close(c.quiet)
 	} else {
-		l.expireLocked()
+		c.expireLocked()
 	}
 	return true
 }
 
 // expireLocked has the conn be idle some time from now, if it is not taken before.
-func (l *conn) expireLocked() {
+func (c *conn) expireLocked() {
 	switch {
-	case l.idleAfter <= 0 || l.starting:
-	case l.expiry == nil:
-		l.expiry = time.AfterFunc(l.idleAfter, func() { l.idle(l) })
+	case c.idleAfter <= 0 || c.starting:
+	case c.expiry == nil:
+		c.expiry = time.AfterFunc(c.idleAfter, func() { c.idle(c) })
 	default:
-		l.expiry.Reset(l.idleAfter)
+		c.expiry.Reset(c.idleAfter)
 	}
 }
 
-// begun says that the first attempt to learn what the server offers has ended.
-func (l *conn) begun() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.starting {
+// listed says that the first attempt to learn what the server offers has ended.
+func (c *conn) listed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.starting {
 		return
 	}
-	l.starting = false
-	if l.taken == 0 && !l.ended {
-		l.expireLocked()
+	c.starting = false
+	if c.taken == 0 && !c.ended {
+		c.expireLocked()
 	}
 }
 
 // end keeps the conn from being taken again.
-func (l *conn) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.endLocked()
+func (c *conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLocked()
 }
 
 // endIfIdle is end, unless the conn is taken. It reports whether the caller is to
 // close it.
-func (l *conn) endIfIdle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.taken == 0 && !l.starting && l.endLocked()
+func (c *conn) endIfIdle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken == 0 && !c.starting && c.endLocked()
 }
 
-func (l *conn) endLocked() bool {
-	if l.ended {
+func (c *conn) endLocked() bool {
+	if c.ended {
 		return false
 	}
-	l.ended = true
-	if l.expiry != nil {
-		l.expiry.Stop()
+	c.ended = true
+	if c.expiry != nil {
+		c.expiry.Stop()
 	}
-	if l.taken == 0 {
-		close(l.quiet)
+	if c.taken == 0 {
+		close(c.quiet)
 	}
 	return true
 }
 
 // isIdle reports whether the conn has no user and can be given to one.
-func (l *conn) isIdle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.taken == 0 && !l.ended
+func (c *conn) isIdle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken == 0 && !c.ended
 }
 
 // isEnded reports whether the conn is not taken any more.
-func (l *conn) isEnded() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ended
-}
-
-// busyLocked takes the link out of what its rooms have idle. It needs the pool's lock.
-func (l *conn) busyLocked() {
-	for _, r := range l.quotas {
-		r.idle.Delete(l)
-	}
+func (c *conn) isEnded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
 }
 
 // close ends the conn when it is taken no more, or when ctx ends. It returns ctx's
 // error if calls were cut off.
-func (l *conn) close(ctx context.Context) error {
+func (c *conn) close(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.server.host.ctx, cancel)()
-	l.end()
+	defer context.AfterFunc(c.server.host.ctx, cancel)()
+	c.end()
 	select {
-	case <-l.quiet:
+	case <-c.quiet:
 	case <-ctx.Done():
 	}
-	if l.follower != nil {
-		l.follower.end()
+	if c.follower != nil {
+		c.follower.end()
 	}
-	err := l.client.Shutdown(ctx)
-	l.server.origin.Rest()
-	if l.gone != nil {
-		l.gone()
+	err := c.client.Shutdown(ctx)
+	c.server.origin.Rest()
+	if c.gone != nil {
+		c.gone()
 	}
 	return err
 }

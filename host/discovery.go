@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
@@ -28,16 +29,18 @@ const (
 )
 
 // A discovery reads the tools of a server where users have connections of their own, in
-// the background, with the login of one of them. It runs until the tools are known or
+// the background, with the login of one of them. It tries again until the tools are known or
 // no login is accepted, and begins anew with the next login.
 type discovery struct {
 	server *server
+	task   *again.Task // runs run
 
-	mu    sync.Mutex         // guards the following
-	users []string           // that have logged in since the last attempt
-	wake  chan struct{}      // capacity 1: a user has logged in; nil if it does not run
-	stop  context.CancelFunc // nil if it does not run
-	ended bool
+	mu       sync.Mutex // guards the following
+	users    []string   // that have logged in since the last attempt
+	attempts int        // that failed in a row
+	retry    *time.Timer
+	cancel   context.CancelFunc // of the attempt that runs; may be nil
+	ended    bool
 }
 
 // wanted reports whether the tools are not known, and are to be read with a login.
@@ -49,41 +52,13 @@ func (d *discovery) wanted() bool {
 // begin has the tools be read with the login of a user, or of any who is logged in if
 // user is empty, unless they are known.
 func (d *discovery) begin(user string) {
-	s := d.server
-	s.mu.Lock()
-	usable := s.enabled && s.err == nil && !s.stopped
-	s.mu.Unlock()
-	if !usable || !d.wanted() {
-		return
-	}
-	leave, err := s.host.visit()
-	if err != nil {
-		return
-	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if user != "" && !slices.Contains(d.users, user) {
 		d.users = append(d.users, user)
 		d.users = d.users[max(0, len(d.users)-maxLoginsTried):]
 	}
-	switch {
-	case d.ended:
-		leave()
-	case d.stop != nil:
-		leave()
-		select {
-		case d.wake <- struct{}{}:
-		default:
-		}
-	default:
-		ctx, stop := context.WithCancel(s.host.intake)
-		d.stop, d.wake = stop, make(chan struct{}, 1)
-		go func() {
-			defer leave()
-			defer stop()
-			d.run(ctx, d.wake)
-		}()
-	}
+	d.mu.Unlock()
+	d.task.Wake()
 }
 
 // end ends the discovery for good.
@@ -91,52 +66,56 @@ func (d *discovery) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ended = true
-	if d.stop != nil {
-		d.stop()
+	if d.retry != nil {
+		d.retry.Stop()
+	}
+	if d.cancel != nil {
+		d.cancel()
 	}
 }
 
-// run tries the logins that there are, again and again as long as that may help.
-func (d *discovery) run(ctx context.Context, wake <-chan struct{}) {
-	for attempt := 0; ; attempt++ {
-		err := d.try(ctx)
-		if ctx.Err() == nil {
-			d.server.tools.failUnlisted(err)
-		}
-		if err == nil || wantsLogin(err) || ctx.Err() != nil {
-			if d.rest(ctx) {
-				return
-			}
-			continue
-		}
-		timer := time.NewTimer(backoff.Full(attempt, discoveryRetryBase/2, discoveryRetryBase, discoveryRetryCeiling))
-		select {
-		case <-timer.C:
-		case <-wake:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+// run tries the logins that there are, and plans the next attempt if that may help.
+func (d *discovery) run() {
+	s := d.server
+	if !s.usable() || !d.wanted() {
+		return
 	}
-}
-
-// rest ends run, unless a user has logged in meanwhile.
-func (d *discovery) rest(ctx context.Context) bool {
+	leave, err := s.host.visit()
+	if err != nil {
+		return
+	}
+	defer leave()
+	ctx, cancel := context.WithCancel(s.host.intake)
+	defer cancel()
+	d.mu.Lock()
+	if d.ended {
+		d.mu.Unlock()
+		return
+	}
+	if d.retry != nil {
+		d.retry.Stop()
+	}
+	users := d.users
+	d.users, d.cancel = nil, cancel
+	d.mu.Unlock()
+	err = d.try(ctx, users)
+	if ctx.Err() != nil {
+		return
+	}
+	s.tools.fail(err, false)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.users) > 0 && ctx.Err() == nil && !d.server.tools.known() {
-		return false
+	if err == nil || wantsLogin(err) || d.ended {
+		d.attempts = 0
+		return
 	}
-	d.users, d.stop, d.wake = nil, nil, nil
-	return true
+	d.retry = time.AfterFunc(backoff.Full(d.attempts, discoveryRetryBase/2, discoveryRetryBase, discoveryRetryCeiling), d.task.Wake)
+	d.attempts++
 }
 
 // try reads the tools with the login of those who have just logged in, then of others
 // whose login is kept. It returns why none was accepted, or nil if there is none.
-func (d *discovery) try(ctx context.Context) error {
-	d.mu.Lock()
-	users := d.users
-	d.users = nil
-	d.mu.Unlock()
+func (d *discovery) try(ctx context.Context, users []string) error {
 	logins := d.server.host.opts.Logins
 	tried, failures := map[string]bool{}, 0
 	var failed error

@@ -24,7 +24,7 @@
 // # What becomes of tools
 //
 // A server's tools appear in the registry when it is ready, and change with it.
-// When its connection is lost they stay for a while ([Options].ToolGrace), since
+// When its connection is lost they stay for a minute, since
 // most connections come back at once, and calls wait for that; then they
 // vanish, and appear again when the server does. Disable, Apply without the
 // server, and Close remove them at once.
@@ -37,7 +37,7 @@
 // # Lazy servers
 //
 // A server with "lazy": true is started by the first call of one of its tools, and
-// stops when it was unused for a while ([Options].IdleTimeout). Its tools are listed
+// stops when it was unused for a while ("idleTimeoutSeconds" of its entry). Its tools are listed
 // all the time: they are kept in [Options].StateDir, or Catalogs, from the last time. If they are not
 // there yet the server is started once, in the background, to read them.
 // [Status].Stage tells which servers are cached, starting, or ready.

@@ -228,9 +228,9 @@ func ExampleHost_Follow() {
 	load := func(context.Context) (*config.Config, error) {
 		return config.Parse(ctx, "table", []byte(table[row]), nil)
 	}
-	err := h.Follow(ctx, changes, load, &host.FollowOptions{Done: func(r host.Report, err error) {
+	err := h.Follow(ctx, changes, load, func(r host.Report, err error) {
 		fmt.Println(r.Started, r.Stopped, err != nil)
-	}})
+	})
 	fmt.Println(err)
 	cancel()
 	// Output:
@@ -259,14 +259,14 @@ func ExampleFileChanges() {
 	defer func() { _ = h.Close() }()
 
 	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
-	err = h.Follow(ctx, host.FileChanges(path), load, &host.FollowOptions{Done: func(r host.Report, err error) {
+	err = h.Follow(ctx, host.FileChanges(path), load, func(r host.Report, err error) {
 		fmt.Println(r.Started, r.Stopped, err)
 		if len(r.Stopped) > 0 {
 			cancel()
 			return
 		}
 		write(`{"mcpServers": {"diary": {"command": "diary-server"}}}`)
-	}})
+	})
 	fmt.Println(err)
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
@@ -36,46 +34,6 @@ const explainTime = 30 * time.Second
 // longestExplained is how long a name may be, in bytes, that is compared with servers.
 const longestExplained = 512
 
-// An explanation tells a registry why there is no tool of a name: as long as the host is
-// open it knows where its servers stand, and then that it is closed.
-type explanation struct {
-	say  atomic.Pointer[func(context.Context, string) error]
-	stop func() // ends the asking
-}
-
-// explains has the host explain to its registry what is not there.
-func (h *Host) explains() *explanation {
-	e := &explanation{}
-	say := h.explain
-	e.say.Store(&say)
-	e.stop = h.registry.Explain(func(ctx context.Context, name string) error { return (*e.say.Load())(ctx, name) })
-	return e
-}
-
-// stopExplaining has the registry know no more than the names of the servers of the
-// closed host. A registry that is not the host's own forgets them with the host.
-func (h *Host) stopExplaining() {
-	names, tools := h.names(), h.registry
-	say := func(_ context.Context, name string) error {
-		for _, server := range named(toolname.Fold(name), names) {
-			if !hasTools(tools, server) {
-				return &registry.NotReadyError{Tool: name, Server: server, Reason: reasonClosed, Err: ErrClosed}
-			}
-		}
-		return nil
-	}
-	h.explanation.say.Store(&say)
-	if h.opts.Registry != nil {
-		runtime.AddCleanup(h, func(stop func()) { stop() }, h.explanation.stop)
-	}
-}
-
-// hasTools reports whether a registry lists tools of a server, which another host may run
-// now.
-func hasTools(r *registry.Registry, server string) bool {
-	return slices.ContainsFunc(r.Snapshot().Tools(), func(t registry.Tool) bool { return t.Definition().Origin.Server == server })
-}
-
 // named returns those of the servers with whose names the asked one begins, the longest
 // first.
 func named(asked toolname.Name, servers []string) []string {
@@ -101,47 +59,12 @@ func (h *Host) explain(ctx context.Context, name string) error {
 	if len(name) > longestExplained {
 		return nil
 	}
-	servers := h.names()
-	asked := toolname.Fold(name)
-	found := named(asked, servers)
-	if len(found) == 0 {
-		found = h.serversWith(asked.Folded, servers)
-	}
-	for _, server := range found {
+	for _, server := range named(toolname.Fold(name), h.names()) {
 		if reason, err := h.notReady(ctx, server); reason != "" {
 			return &registry.NotReadyError{Tool: name, Server: server, Reason: reason, Err: err}
 		}
 	}
 	return nil
-}
-
-// serversWith returns the servers that had a tool of that folded name when they were
-// connected last, or would by their entry.
-func (h *Host) serversWith(tool string, servers []string) []string {
-	var found []string
-	for _, server := range servers {
-		sl, err := h.slot(server)
-		if err != nil {
-			continue
-		}
-		if s := sl.now(); s != nil && s.lists(tool) {
-			found = append(found, server)
-		}
-	}
-	return found
-}
-
-// lists reports whether the server is known to have a tool of that folded name.
-func (s *server) lists(tool string) bool {
-	for _, alias := range s.entry.Tools.Rename {
-		if toolname.Fold(alias).Folded == tool {
-			return true
-		}
-	}
-	s.tools.mu.Lock()
-	list := s.tools.listedTools
-	s.tools.mu.Unlock()
-	return slices.ContainsFunc(list, func(o *listedTool) bool { return toolname.Fold(o.tool.Name).Folded == tool })
 }
 
 // notReady returns why a server has no tools in the registry, and its error; an empty

@@ -104,7 +104,6 @@ func TestSpellingsOfServersThatAreNotReady(t *testing.T) {
 		"mcp__git__log":    "git",
 		"gitLog":           "git",
 		"notes__jot":       "notes",
-		"jot":              "notes",
 		"git__x_abcdefgh2": "git",
 	} {
 		wantNotReady(t, watchdog(t), h.Registry(), name, server, "is being started")
@@ -115,15 +114,13 @@ func TestSpellingsOfServersThatAreNotReady(t *testing.T) {
 func TestToolsOfALostServer(t *testing.T) {
 	pipes := &pipeServers{}
 	opts := pipes.options()
-	opts.ToolGrace = -1
+	opts.Times(0, -1)
 	h := newHost(t, opts, parseEntries(t, "lost", `{"command": "x"}`))
 	assert.Value(call(t, h, "lost__echo", "{}"))(t)
 	pipes.down.Store(true)
 	pipes.hangUp()
 	until(t, h, "lost", "without tools", func(s host.Status) bool { return s.Tools == 0 && s.Stage == host.StageWaiting })
-	for _, name := range []string{"lost__echo", "echo"} {
-		wantNotReady(t, watchdog(t), h.Registry(), name, "lost", "cannot be reached")
-	}
+	wantNotReady(t, watchdog(t), h.Registry(), "lost__echo", "lost", "cannot be reached")
 }
 
 // A lazy server of which nobody knows the tools, since it failed when they were to be read,
@@ -160,25 +157,20 @@ func TestCallsDiscoverForTheirUser(t *testing.T) {
 	assert.As[*registry.UnknownToolError](t, errOf(r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil)), "another tool")
 }
 
-// The tools of a closed host are not unknown either, unless another host has them.
+// The tools of a closed host are not unknown either, in a registry of its own. Another host may
+// have them in a registry that is shared.
 func TestCallsOfAClosedHost(t *testing.T) {
 	path := write(t, "s", `{"command": "x"}`)
-	for name, own := range map[string]*registry.Registry{"own registry": nil, "shared registry": registry.New(nil)} {
-		t.Run(name, func(t *testing.T) {
-			opts := fakes(&host.Options{Registry: own})
-			h := open(t, path, opts)
-			r := h.Registry()
-			assert.OK(t, h.Close())
-			assert.Is(t, wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"), host.ErrClosed)
-			opts.Registry = r
-			next := open(t, path, opts)
-			assert.Value(call(t, next, "s__echo", `{"text": "hi"}`))(t)
-
-			_, err := r.Call(watchdog(t), "s__none", nil)
-			assert.As[*registry.UnknownToolError](t, err, "with the next host")
-			assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), "other__none", nil)), "of no host: got")
-		})
-	}
+	shared := registry.New(nil)
+	own, other := open(t, path, fakes(&host.Options{})), open(t, path, fakes(&host.Options{Registry: shared}))
+	r := own.Registry()
+	assert.OK(t, own.Close())
+	assert.OK(t, other.Close())
+	assert.Is(t, wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"), host.ErrClosed)
+	assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), "other__none", nil)), "of no host: got")
+	assert.As[*registry.UnknownToolError](t, errOf(shared.Call(watchdog(t), "s__echo", nil)))
+	next := open(t, path, fakes(&host.Options{Registry: shared}))
+	assert.Value(call(t, next, "s__echo", `{"text": "hi"}`))(t)
 }
 
 // Hosts with one registry answer each for its own servers.

@@ -10,14 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/filewatch"
 )
 
-// FollowOptions configure [Host.Follow]. The zero value, and nil, mean the defaults.
-type FollowOptions struct {
-	// Done is told what came of each change: what Apply returned, or the error of
-	// load, with an empty report. It is called in the goroutine of Follow, which
-	// waits for it. Default: the host's logger alone is told.
-	Done func(Report, error)
-}
-
 // Follow applies a configuration again whenever it may have changed, until ctx ends,
 // the host is closed, or there are no more changes. It does so in the goroutine of
 // its caller and starts no other.
@@ -30,14 +22,11 @@ type FollowOptions struct {
 //
 // If load fails, because the file is not there, or not as it should be in the midst
 // of being edited, all servers go on as they are until the next change. So they do if
-// an error of Apply concerns them. The host's logger is told, and Done.
+// an error of Apply concerns them. The host's logger is told, and done, which may be nil: what
+// Apply returned, or the error of load, with an empty report.
 //
 // The error is that of ctx, [ErrClosed], or nil if there are no more changes.
-func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Seq[[]string], load func(context.Context) (*config.Config, error), opts *FollowOptions) error {
-	var o FollowOptions
-	if opts != nil {
-		o = *opts
-	}
+func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Seq[[]string], load func(context.Context) (*config.Config, error), done func(Report, error)) error {
 	if err := h.made(); err != nil {
 		return err
 	}
@@ -62,8 +51,8 @@ func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Se
 		if own.Err() != nil {
 			break
 		}
-		if o.Done != nil {
-			o.Done(report, err)
+		if done != nil {
+			done(report, err)
 		}
 	}
 	if err := ctx.Err(); err != nil {

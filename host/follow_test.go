@@ -44,8 +44,8 @@ func newFollowing(t *testing.T, ctx context.Context, path string) *following {
 		changed: make(chan struct{}), done: make(chan followed), ended: make(chan error, 1),
 	}
 	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
-	opts := &host.FollowOptions{Done: func(r host.Report, err error) { f.done <- followed{r, err} }}
-	go func() { f.ended <- f.host.Follow(ctx, f.changes, load, opts) }()
+	done := func(r host.Report, err error) { f.done <- followed{r, err} }
+	go func() { f.ended <- f.host.Follow(ctx, f.changes, load, done) }()
 	t.Cleanup(func() { assert.OK(t, f.host.Close()) })
 	return f
 }
@@ -164,7 +164,7 @@ func TestFollowEnds(t *testing.T) {
 		}
 		none := func(context.Context) (*config.Config, error) { return nil, nil }
 		var told error
-		err := h.Follow(t.Context(), once, none, &host.FollowOptions{Done: func(_ host.Report, err error) { told = err }})
+		err := h.Follow(t.Context(), once, none, func(_ host.Report, err error) { told = err })
 		assert.OK(t, err)
 		assert.Fails(t, told)
 	})
@@ -177,7 +177,7 @@ func TestOpenStoreFollows(t *testing.T) {
 	there := record.NewStore(kept, "servers")
 	opts := exampleOptions()
 	opts.Follow = true
-	h := assert.Value(host.OpenStore(t.Context(), record.NewStore(kept, "servers"), opts))(t)
+	h := assert.Value(openStore(t.Context(), record.NewStore(kept, "servers"), opts))(t)
 	defer func() {
 		assert.Is(t, h.Close(), nil)
 	}()

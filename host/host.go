@@ -22,7 +22,7 @@ import (
 var ErrClosed = errors.New("host: closed")
 
 // errZero is the error of the zero Host.
-var errZero = errors.New("host: the zero Host is not usable: make it with New, Open or OpenStore")
+var errZero = errors.New("host: the zero Host is not usable: make it with New or Open")
 
 // An UnknownServerError reports a name that is no server of the host.
 type UnknownServerError struct {
@@ -34,15 +34,13 @@ func (e *UnknownServerError) Error() string {
 	return fmt.Sprintf("host: no server %q; there are %q", e.Name, e.Known)
 }
 
-// A Host runs the servers of a configuration. Make one with [New], [Open] or
-// [OpenStore]. Its methods are safe for
-// concurrent use, and wait for each other only where they change the same server.
+// A Host runs the servers of a configuration. Make one with [New] or [Open]. Its methods
+// are safe for concurrent use, and wait for each other only where they change the same server.
 type Host struct {
 	opts          Options
 	state         string // folder for what is kept between runs; empty: nothing is
 	registry      *registry.Registry
 	catalogs      catalog.Cache
-	pool          *pool
 	ctx           context.Context // ends with Close, and cuts off what is under way
 	cancel        context.CancelFunc
 	intake        context.Context // ends when nothing new is begun any more
@@ -52,11 +50,11 @@ type Host struct {
 	ending        sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	consents      consents
 	events        *events.Recorder
-	detach        func()       // ends the recording of calls
-	explanation   *explanation // of what is not in the registry
-	untrace       func()       // the same, for the tracer
-	stopFollowing func()       // ends the news of logins; nil without Logins
-	loading       keylock.Set  // by the names of servers that ApplyServers loads
+	detach        func()      // ends the recording of calls
+	untrace       func()      // the same, for the tracer
+	stopExplain   func()      // ends the explanations of what is not in the registry
+	stopFollowing func()      // ends the news of logins; nil without Logins
+	loading       keylock.Set // by the names of servers that ApplyServers loads
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -80,8 +78,8 @@ func New(opts *Options) *Host {
 		h.opts = *opts
 	}
 	o := &h.opts
-	o.ToolGrace = cmp.Or(o.ToolGrace, defaultToolGrace)
-	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
+	o.toolGrace = cmp.Or(o.toolGrace, toolGrace)
+	o.idleTimeout = cmp.Or(o.idleTimeout, idleTimeout)
 	o.OpenWait = cmp.Or(o.OpenWait, defaultOpenWait)
 	switch {
 	case o.MaxUserClients == 0:
@@ -95,7 +93,6 @@ func New(opts *Options) *Host {
 	}
 	h.state = statedir.Folder(o.StateDir)
 	h.catalogs = catalog.Open(h.state, o.Catalogs)
-	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())
 	h.events = events.NewRecorder(o.Activity, h.masked)
@@ -104,7 +101,7 @@ func New(opts *Options) *Host {
 	if o.Logins != nil {
 		h.stopFollowing = o.Logins.OnLogin(h.loggedIn)
 	}
-	h.explanation = h.explains()
+	h.stopExplain = h.registry.Explain(h.explain)
 	return h
 }
 
@@ -227,7 +224,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 			defer func() { <-sl.changing }()
 			sl.forget()
 			if s := sl.now(); s != nil {
-				finish[i] = s.finish()
+				finish[i] = s.stop(true)
 			}
 		})
 	}
@@ -245,7 +242,9 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.cancel()
 	h.detach()
 	h.untrace()
-	h.stopExplaining()
+	if h.opts.Registry != nil { // which may live longer
+		h.stopExplain()
+	}
 	h.broadcast()
 	return errors.Join(errs...)
 }

@@ -23,6 +23,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -46,6 +48,7 @@ var (
 	open       = hosttest.Open
 	patch      = hosttest.Patch
 	patient    = hosttest.Patient
+	pinned     = hosttest.Pinned
 	schemas    = hosttest.Schemas
 	status     = hosttest.Status
 	until      = hosttest.Until
@@ -59,6 +62,15 @@ func TestMain(m *testing.M) {
 		// The DELETE that ends a session of the SDK's server is given up on a busy machine.
 		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"), goleak.Cleanup(end))
 	}
+}
+
+// openStore opens a host of the records in a store.
+func openStore(ctx context.Context, store record.Store, opts *host.Options) (*host.Host, error) {
+	m, err := manage.OpenStore(ctx, store, &manage.Options{Host: *opts})
+	if err != nil {
+		return nil, err
+	}
+	return m.Host(), nil
 }
 
 // serve serves the modes that only these tests have.

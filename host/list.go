@@ -36,11 +36,11 @@ type follower struct {
 }
 
 // newFollower returns the follower of a conn whose client was not used yet.
-func newFollower(s *server, l *conn) *follower {
-	f := &follower{server: s, conn: l}
+func newFollower(s *server, c *conn) *follower {
+	f := &follower{server: s, conn: c}
 	f.ctx, f.cancel = context.WithCancel(s.host.ctx)
 	f.task = again.New(f.look)
-	l.client.OnChange(f.task.Wake)
+	c.client.OnChange(f.task.Wake)
 	return f
 }
 
@@ -52,28 +52,28 @@ func (f *follower) end() {
 
 // look does what the state asks for.
 func (f *follower) look() {
-	s, l, state := f.server, f.conn, f.conn.client.State()
+	s, c, state := f.server, f.conn, f.conn.client.State()
 	if state.Phase == mcp.Waiting {
 		s.slot.meter.fail(s.entry, state.Err)
 	}
 	switch state.Phase {
 	case mcp.Ready:
-		s.keepListed(f.ctx, l, f.told)
+		s.keepListed(f.ctx, c, f.told)
 	case mcp.Connecting:
 		s.tools.lost()
 	case mcp.Waiting:
 		var denied *LaunchNotAllowedError
 		if errors.As(state.Err, &denied) {
-			s.withhold(l, denied)
+			s.forbid(c, denied)
 		}
 		s.tools.lost()
 		s.settle()
-		l.begun()
+		c.listed()
 	case mcp.Authenticating:
 		// The tools stay: a call of one fails with the login that it wants.
 		s.tools.keep()
 		s.settle()
-		l.begun()
+		c.listed()
 	}
 	f.told()
 }
@@ -90,13 +90,13 @@ func (f *follower) told() {
 
 // keepListed reads the tools of the server and takes them over. If that fails while
 // the connection lasts it is tried again, with growing waits, and told is called.
-func (s *server) keepListed(ctx context.Context, l *conn, told func()) {
+func (s *server) keepListed(ctx context.Context, c *conn, told func()) {
 	for attempt := 0; ; attempt++ {
-		done := s.listOnce(ctx, l, listTime<<min(attempt, 6))
+		done := s.listOnce(ctx, c, listTime<<min(attempt, 6))
 		s.settle()
-		l.begun()
+		c.listed()
 		if done {
-			break
+			return
 		}
 		told()
 		timer := time.NewTimer(backoff.Full(attempt, listRetryBase/2, listRetryBase, listRetryCeiling))
@@ -107,24 +107,23 @@ func (s *server) keepListed(ctx context.Context, l *conn, told func()) {
 			return
 		}
 	}
-	s.tools.save()
 }
 
 // listOnce reports whether there is nothing more to read for the present connection.
 // Limit bounds the reading of what the server has announced.
-func (s *server) listOnce(ctx context.Context, l *conn, limit time.Duration) bool {
-	state := l.client.State()
+func (s *server) listOnce(ctx context.Context, c *conn, limit time.Duration) bool {
+	state := c.client.State()
 	if state.Phase != mcp.Ready {
 		return true
 	}
-	if known := l.known.Load(); known != nil && known.version == state.ToolsVersion {
+	if known := c.known.Load(); known != nil && known.version == state.ToolsVersion {
 		s.tools.keep()
-		return s.tools.noted() || s.tools.update()
+		return s.tools.registryError() == nil || s.tools.update()
 	}
-	if _, err := s.listWithin(ctx, l, limit); err != nil {
+	if _, err := s.listWithin(ctx, c, limit); err != nil {
 		return ctx.Err() != nil
 	}
-	return s.tools.noted()
+	return s.tools.registryError() == nil
 }
 
 // A readFail is an attempt to read the tools that failed.
@@ -136,29 +135,29 @@ type readFail struct {
 // list reads the tools by a conn, and takes them over if the conn is the one for
 // all users. Tools that were read already are not read again, and a call that waits while
 // another fails to read them fails with it.
-func (s *server) list(ctx context.Context, l *conn) (*listing, error) {
-	return s.listWithin(ctx, l, 0)
+func (s *server) list(ctx context.Context, c *conn) (*listing, error) {
+	return s.listWithin(ctx, c, 0)
 }
 
 // listWithin is list, with a limit for the reading of tools in the place of others that
 // the connection had; 0: none but that of any request.
-func (s *server) listWithin(ctx context.Context, l *conn, limit time.Duration) (*listing, error) {
+func (s *server) listWithin(ctx context.Context, c *conn, limit time.Duration) (*listing, error) {
 	came := time.Now()
-	if err := l.client.Ready(ctx); err != nil {
+	if err := c.client.Ready(ctx); err != nil {
 		return nil, err
 	}
 	select {
-	case l.reading <- struct{}{}:
+	case c.reading <- struct{}{}:
 	case <-ctx.Done():
 		return nil, mcp.WithOutcome(fmt.Errorf("server %q: listing the tools: %w", s.entry.Name, ctx.Err()), mcp.NotSent)
 	}
-	defer func() { <-l.reading }()
-	state, before := l.client.State(), l.known.Load()
+	defer func() { <-c.reading }()
+	state, before := c.client.State(), c.known.Load()
 	anew := before != nil && before.connection == state.Connections
 	if anew && before.version == state.ToolsVersion {
 		return before, nil
 	}
-	if failed := l.unread.Load(); failed != nil && failed.at.After(came) {
+	if failed := c.unread.Load(); failed != nil && failed.at.After(came) {
 		return nil, failed.err
 	}
 	reading := ctx
@@ -167,26 +166,26 @@ func (s *server) listWithin(ctx context.Context, l *conn, limit time.Duration) (
 		reading, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
-	tools, err := l.client.Tools(reading)
+	tools, err := c.client.Tools(reading)
 	if err != nil {
 		unread := fmt.Errorf("listing the tools: %w", err)
 		err = mcp.WithOutcome(fmt.Errorf("server %q: %w", s.entry.Name, unread), mcp.NotSent)
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		l.unread.Store(&readFail{time.Now(), err})
+		c.unread.Store(&readFail{time.Now(), err})
 		s.slot.meter.fail(s.entry, unread)
-		if l.follower != nil {
-			s.tools.fail(unread)
+		if c.follower != nil {
+			s.tools.fail(unread, true)
 		}
 		return nil, err
 	}
-	known := newListing(state, l.client, tools)
-	if l.follower != nil { // it is followed: the one for all users
+	known := newListing(state, c.client, tools)
+	if c.follower != nil { // it is followed: the one for all users
 		s.tools.put(known)
 	}
-	l.known.Store(known)
-	if l.follower == nil { // nothing follows it and tells that it is connected
+	c.known.Store(known)
+	if c.follower == nil { // nothing follows it and tells that it is connected
 		s.host.broadcast()
 	}
 	return known, nil
@@ -194,11 +193,11 @@ func (s *server) listWithin(ctx context.Context, l *conn, limit time.Duration) (
 
 // listAnnounced returns the tools that the server has announced in the place of those in
 // before, as far as they can be read soon. Otherwise tool o is held back.
-func (s *server) listAnnounced(ctx context.Context, l *conn, before *listing, o *listedTool) (*listing, error) {
+func (s *server) listAnnounced(ctx context.Context, c *conn, before *listing, o *listedTool) (*listing, error) {
 	waiting, stop := context.WithTimeout(ctx, listPatience)
 	defer stop()
-	known, err := s.list(waiting, l)
-	state := l.client.State()
+	known, err := s.list(waiting, c)
+	state := c.client.State()
 	if err == nil || ctx.Err() != nil || state.Phase != mcp.Ready || state.Connections != before.connection {
 		return known, err
 	}

@@ -201,7 +201,7 @@ func TestUnreadableToolsAreRejected(t *testing.T) {
 func TestUnreadableToolsAreReported(t *testing.T) {
 	h := open(t, write(t), unreadableOptions(t))
 	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"bad": `+unreadableEntry+`}}`), nil))(t)
-	report := assert.Value(doctor.Test(watchdog(t), h, c.Servers[0], nil))(t)
+	report := assert.Value(doctor.Test(watchdog(t), h, c.Servers[0]))(t)
 	rejected := 0
 	for _, tool := range report.Tools {
 		if tool.State != doctor.ToolRejected {

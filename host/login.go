@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/login"
@@ -41,7 +40,7 @@ func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, erro
 	}
 	begun, err := h.opts.Logins.Sessions().Login(ctx, key)
 	if err != nil {
-		h.events.Record(ctx, events.OfLogin(activity.KindLogin, key, err))
+		h.events.Record(ctx, events.OfLogin("login", key, err))
 	}
 	return begun, err
 }
@@ -57,7 +56,7 @@ func (h *Host) Complete(ctx context.Context, callback string, opts *session.Comp
 	}
 	key, err := h.opts.Logins.Sessions().Complete(ctx, callback, opts)
 	if key.Server != "" { // it is the callback of a login
-		h.events.Record(ctx, events.OfLogin(activity.KindLogin, key, err))
+		h.events.Record(ctx, events.OfLogin("login", key, err))
 	}
 	return key, err
 }
@@ -70,7 +69,7 @@ func (h *Host) Logout(ctx context.Context, key session.Key) error {
 		return err
 	}
 	err = h.opts.Logins.Sessions().Logout(ctx, key)
-	h.events.Record(ctx, events.OfLogin(activity.KindLogout, key, err))
+	h.events.Record(ctx, events.OfLogin("logout", key, err))
 	return err
 }
 
@@ -80,7 +79,7 @@ func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *con
 	if err != nil {
 		return key, nil, err
 	}
-	s, err := sl.present()
+	s, err := sl.get()
 	if err != nil {
 		return key, nil, err
 	}

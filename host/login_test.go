@@ -45,7 +45,7 @@ func newLoginsHost(t *testing.T, configure func(*config.Server, *auth.Config) er
 	}))(t)
 	w := &loginHost{t: t, logins: logins}
 	w.activity = activity.New(nil, w)
-	w.host = host.New(patient(&host.Options{Logins: logins, StateDir: host.NoState, ToolGrace: -1, Activity: w.activity}))
+	w.host = host.New(patient((&host.Options{Logins: logins, StateDir: host.NoState, Activity: w.activity}).Times(0, -1)))
 	t.Cleanup(func() {
 		assert.OK(t, errors.Join(w.host.Close(), logins.Close(), w.activity.Close(context.Background())))
 	})
@@ -57,7 +57,7 @@ func (w *loginHost) Write(_ context.Context, events []activity.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range events {
-		if e.Kind == activity.KindLogin || e.Kind == activity.KindLogout {
+		if e.Kind == "login" || e.Kind == "logout" {
 			w.events = append(w.events, fmt.Sprintf("%s %s %s %s", e.Kind, e.User, e.Server, e.Outcome))
 		}
 	}

@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/internal/events"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/filewatch"
-	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // Open reads the config file at path, of any format that host/config knows, and
@@ -28,7 +24,7 @@ import (
 // to be allowed, see [Host.PendingLaunches]. The Scope of Options.Config says otherwise.
 //
 // It fails if the file cannot be read as a whole, with an error that names file,
-// line and column; if the ledger is not sound; and with a [*ServersError] if a required
+// line and column; and with a [*ServersError] if a required
 // server failed, or if ctx ends before Open is done. Then there is no host: what was
 // started is ended, in the background as far as ctx leaves no time for it. A ctx that is
 // to leave the servers that are ready must not end before Options.OpenWait. ctx bounds the
@@ -42,92 +38,36 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 		o = *opts
 	}
 	seen := filewatch.Look(path) // before it is read: what changes meanwhile is seen later
-	c, err := config.Load(ctx, path, o.Config)
+	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, o.Config) }
+	return OpenConfig(ctx, load, filewatch.Changes([]string{path}, []os.FileInfo{seen}), &o)
+}
+
+// OpenConfig is [Open] for a configuration that is kept elsewhere: load returns it, once and
+// with Options.Follow again whenever changes yields, see [Host.Follow].
+func OpenConfig(ctx context.Context, load func(context.Context) (*config.Config, error), changes func(context.Context) iter.Seq[[]string], opts *Options) (*Host, error) {
+	c, err := load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h, err := open(ctx, c, o)
-	if err == nil && o.Follow {
-		h.follow(filewatch.Changes([]string{path}, []os.FileInfo{seen}), func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, o.Config) })
+	h := New(opts)
+	steps, err := h.prepare(c)
+	if err == nil {
+		if _, err = h.carryOut(ctx, steps); err == nil {
+			err = h.await(ctx, steps)
+		}
 	}
-	return h, err
-}
-
-// OpenStore is [Open] for the records of a store: it returns a host that runs them. The
-// store stays open when the host is closed. Package host/manage changes records and servers
-// together.
-func OpenStore(ctx context.Context, store record.Store, opts *Options) (*Host, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	c, err := record.Read(ctx, store, o.Config)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, h.abandon(ctx))
 	}
-	h, err := open(ctx, c, o)
-	if err == nil && o.Follow {
-		h.follow(record.Changes(store), func(ctx context.Context) (*config.Config, error) { return record.Read(ctx, store, o.Config) })
-	}
-	return h, err
-}
-
-// open returns a host that runs the servers of c.
-func open(ctx context.Context, c *config.Config, o Options) (*Host, error) {
-	if o.Registry == nil && o.Ledger != "" {
-		accepted, err := ledger.Open(o.Ledger, nil)
-		if err != nil {
-			return nil, err
-		}
-		o.Registry = registry.New(&registry.Options{Ledger: accepted})
-	}
-	h := New(&o)
-	if err := h.bring(ctx, c); err != nil {
-		if closing := h.abandon(ctx); closing != nil {
-			err = errors.Join(err, closing)
-		}
-		return nil, err
+	if h.opts.Follow {
+		h.follow(changes, load)
 	}
 	return h, nil
 }
 
-// bring starts the servers of c in goroutines of the host, and waits for them as [Open]
-// does.
-func (h *Host) bring(ctx context.Context, c *config.Config) error {
-	steps, err := h.prepare(c)
-	if err != nil {
-		return err
-	}
-	leave, err := h.visit()
-	if err != nil {
-		return err
-	}
-	going, stop := h.whileOpen(context.WithoutCancel(ctx))
-	ended := make([]chan struct{}, len(steps))
-	for i := range steps {
-		steps[i].begun, ended[i] = make(chan struct{}), make(chan struct{})
-	}
-	go func() {
-		defer leave()
-		defer stop()
-		var wg sync.WaitGroup
-		for i := range steps {
-			wg.Go(func() {
-				defer close(ended[i])
-				st := &steps[i]
-				st.outcome, st.err = h.take(going, st)
-			})
-		}
-		wg.Wait()
-		_, required := h.report(steps)
-		h.events.Record(ctx, events.OfConfig("apply", "", required.orNil()))
-	}()
-	return h.await(ctx, steps, ended)
-}
-
 // await waits until the steps have begun, and until each has ended or need not be waited
 // for.
-func (h *Host) await(ctx context.Context, steps []step, ended []chan struct{}) error {
+func (h *Host) await(ctx context.Context, steps []step) error {
 	soon, cancel := ctx, context.CancelFunc(func() {})
 	if wait := h.opts.OpenWait; wait > 0 {
 		soon, cancel = context.WithTimeout(ctx, wait)
@@ -145,7 +85,7 @@ func (h *Host) await(ctx context.Context, steps []step, ended []chan struct{}) e
 			patience = ctx
 		}
 		select {
-		case <-ended[i]:
+		case <-st.ended:
 			if st.entry.Required && st.err != nil {
 				failed.Failed[st.slot.name] = st.err
 			}
@@ -154,7 +94,7 @@ func (h *Host) await(ctx context.Context, steps []step, ended []chan struct{}) e
 		}
 		if ctx.Err() != nil && !st.slot.isReady() {
 			failed.Err = ctx.Err()
-			failed.Failed[st.slot.name] = fmt.Errorf("server %q (%s): %w", st.slot.name, st.entry.Source, context.Cause(ctx))
+			failed.Failed[st.slot.name] = st.cutOff(ctx)
 		}
 	}
 	return failed.orNil()
@@ -219,13 +159,4 @@ func (e *ServersError) orNil() error {
 		return nil
 	}
 	return e
-}
-
-// cutOff adds the servers of a report that were not ready when ctx ended.
-func (e *ServersError) cutOff(ctx context.Context, r *Report) {
-	for name, err := range r.Failed {
-		if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
-			e.Err, e.Failed[name] = ctx.Err(), err
-		}
-	}
 }

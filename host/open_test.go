@@ -137,7 +137,7 @@ type startedServers chan string
 
 func (s startedServers) Write(_ context.Context, events []activity.Event) error {
 	for _, e := range events {
-		if e.Kind == activity.KindStart && e.Outcome == activity.OK {
+		if e.Kind == "start" && e.Outcome == "ok" {
 			s <- e.Server
 		}
 	}
@@ -189,8 +189,9 @@ func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(watchdog(t))
 			stopped := errors.New("stopped by the user")
 			ready := make(startedServers, 10)
-			opts.Activity = activity.New(nil, ready)
-			defer func() { _ = opts.Activity.Close(watchdog(t)) }()
+			log := activity.New(nil, ready)
+			opts.Activity = log
+			defer func() { _ = log.Close(watchdog(t)) }()
 			go func() {
 				<-stuck.started
 				<-stuck.started
@@ -258,8 +259,9 @@ func TestRequiredServersAreReported(t *testing.T) {
 func TestApplyNamesTheServersThatAreNotReady(t *testing.T) {
 	stuck, ready := newStuckServer(), make(startedServers, 10)
 	opts := stuck.with("hung")
-	opts.Activity = activity.New(nil, ready)
-	defer func() { _ = opts.Activity.Close(watchdog(t)) }()
+	log := activity.New(nil, ready)
+	opts.Activity = log
+	defer func() { _ = log.Close(watchdog(t)) }()
 	h := host.New(opts)
 	defer func() {
 		close(stuck.release)

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/activity/event"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/login"
@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// defaultToolGrace is how long the tools of a lost server stay in the registry
-	// when ToolGrace is zero.
-	defaultToolGrace = time.Minute
+	// toolGrace is how long the tools of a server without connection stay in the registry: a
+	// model that has seen them calls them in vain once, and not as if they were unknown.
+	toolGrace = time.Minute
+	// idleTimeout is how long a lazy server, or the client of a user, may be unused before it is
+	// ended, if its entry says nothing else.
+	idleTimeout = 10 * time.Minute
 	// defaultOpenWait is how long Open waits for servers when OpenWait is zero.
 	defaultOpenWait = 2 * time.Second
-	// defaultIdleTimeout is how long what may be ended can be unused when IdleTimeout
-	// is zero.
-	defaultIdleTimeout = 10 * time.Minute
 	// DefaultMaxUserClients bounds the clients of users when MaxUserClients is zero.
 	DefaultMaxUserClients = 64
 
@@ -39,28 +39,22 @@ const (
 // the functions panics, it has failed for its server, and Client.Logger is told.
 type Options struct {
 	// Registry receives the servers' tools, and has its own options: names, gate,
-	// ledger, approver, forms of results. Two hosts that share one must not have servers
-	// of the same name: each would take the tools of the other's out. Default: a new one with none of them set,
-	// in which every tool that the gate lets in may be called.
+	// ledger, approver, forms of results. Of two hosts that share one, a server must not have
+	// the name of one of the other's, whose tools it would replace. Default: a new one with none
+	// of them set, in which every tool that the gate lets in may be called.
 	Registry *registry.Registry
-	// Ledger is the file in which Open keeps which tools were accepted, if Registry is
-	// nil: what a server offers first is, and what it changes later is held back. It is
-	// called mcp.lock.json by convention, and stands beside the config file. One that came
-	// with a project holds the decisions of others: Pending says whose, before the server
-	// is started for the first time. Default: none. See [ledger.Open].
-	Ledger string
 	// Client holds the options of all clients. What a server's config entry
 	// says of timeouts and trust goes before. Client.Logger is also the
 	// host's logger; the standard error of servers goes there at debug level. In the
 	// context of Elicit, ElicitURL and Sample a client of a user names the user, see
-	// session.UserOf; users who share a client take turns. If Client.Tracer has a method Registry(*registry.Registry) (stop func()), as that of adapters/otel
+	// session.UserOf; users who share a client take turns. If Client.Tracer has a method
+	// Registry(*registry.Registry) (stop func()), as that of adapters/otel
 	// has, it records the calls of the host's registry too, from New until Close.
 	Client mcp.ClientOptions
 	// Config holds the options with which Open reads the config file.
 	Config *config.Options
 	// Follow has Open apply the config file again, as [Host.Follow] does, whenever it has
-	// changed and was left alone for a second or two, until the host is closed. OpenStore applies
-	// the records again when they have changed, see record.Changes.
+	// changed and was left alone for a second or two, until the host is closed.
 	Follow bool
 	// Logins, if set, logs users in at the servers, as the configuration says. It is for one
 	// host only, and the host does not close it. Another way to log in belongs to a transport
@@ -79,22 +73,15 @@ type Options struct {
 	// error the host makes it as the entry says. It is asked only about entries that may
 	// be started now, and must not change them.
 	Transport func(session.Key, *config.Server) (mcp.Transport, error)
-	// OpenWait is how long Open and OpenStore wait for servers to be ready or to fail
+	// OpenWait is how long Open waits for servers to be ready or to fail
 	// their first attempt. Those that are required are waited for in any case, as long as
 	// they may take to connect. Default: 2 s. Negative: until each server has done
 	// either.
 	OpenWait time.Duration
-	// ToolGrace is how long the tools of a server without connection stay in
-	// the registry. Default: 1 minute. Negative: not at all.
-	ToolGrace time.Duration
-	// IdleTimeout is how long a lazy server, or the client of a user, may be unused
-	// before it is ended. Default: 10 minutes. Negative: for ever.
-	IdleTimeout time.Duration
-	// MaxUserClients bounds the clients of users, at all servers together, that exist
-	// at one time. A call that needs one more waits until another has no call under way. Of
-	// several such servers each has three quarters of the clients at most, so that one
-	// which does not answer keeps no user from the others. Default: 64. Negative: no
-	// limit.
+	// MaxUserClients bounds the clients of users that one server has at a time. A call that
+	// needs one more waits until another has no call under way, and the client that was
+	// unused longest is closed for it, with its session at the server. Default:
+	// 64. Negative: no limit.
 	MaxUserClients int
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
 	// servers and which ones may be started. Package host/manage keeps there what became of
@@ -111,12 +98,19 @@ type Options struct {
 	// Consents says which servers of files that others may have written may be started.
 	// Default: a file in StateDir.
 	Consents *consent.Book
-	// Isolators confine local servers, by the kind that an entry asks for. Default: a
-	// [*docker.Isolator] for [config.IsolationDocker].
+	// Isolators confine local servers, by the kind that an entry asks for, such as
+	// {"docker": &docker.Isolator{}}. Default: none, so that such servers are not started.
 	Isolators map[string]Isolator
 	// Activity is told of calls, refusals, logins and changes. Default: nothing is recorded.
-	// The host does not close it.
-	Activity *activity.Log
+	// The host does not close it. An *activity.Log is one.
+	Activity Recorder
+
+	toolGrace, idleTimeout time.Duration // set by tests alone
+}
+
+// A Recorder is told of what happens. Record does not wait.
+type Recorder interface {
+	Record(ctx context.Context, e event.Event)
 }
 
 // The functions of [Options] run on goroutines of the host. Where one panics, or

@@ -29,7 +29,7 @@ import (
 
 // The zero Host says how one is made, and has nothing to close.
 func TestZeroHost(t *testing.T) {
-	const want = "host: the zero Host is not usable: make it with New, Open or OpenStore"
+	const want = "host: the zero Host is not usable: make it with New or Open"
 	var h host.Host
 	for name, method := range hostMethods {
 		assert.Contains(t, fmt.Sprint(method(watchdog(t), &h, "s")), want, "%s", name)
@@ -48,7 +48,7 @@ func TestNilRefused(t *testing.T) {
 	defer func() { _ = h.Close() }()
 	_, loginsErr := login.New(nil, nil)
 	_, zeroErr := login.New(&seal.Store{}, nil)
-	_, storeErr := host.OpenStore(ctx, nil, &host.Options{StateDir: host.NoState})
+	_, storeErr := openStore(ctx, nil, &host.Options{StateDir: host.NoState})
 	_, addErr := manage.New(h, record.NewMemoryStore(), nil).Add(ctx, nil)
 	_, noStoreErr := manage.New(h, nil, nil).Servers(ctx)
 	_, zeroManagerErr := new(manage.Manager).Remove(ctx, "s")
@@ -57,16 +57,16 @@ func TestNilRefused(t *testing.T) {
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }
 	none := func(context.Context) iter.Seq[[]string] { return nil }
 	for want, err := range map[string]error{
-		"session: NewManager: the store is nil":                                                   loginsErr,
-		"session: NewManager: seal: the zero Store is not usable: make it with NewStore":          zeroErr,
-		"record: the store is nil":                                                                storeErr,
-		"manage: Add: the record is nil":                                                          addErr,
-		"manage: the store is nil":                                                                noStoreErr,
-		"manage: the zero Manager is not usable: make it with New, Open or OpenStore":             zeroManagerErr,
-		"manage: the zero Host is not usable: make it with host.New, host.Open or host.OpenStore": zeroHostErr,
-		"host: ApplyServers: there are no names, or load is nil":                                  noLoadErr,
-		"host: Follow: changes and load must not be nil":                                          h.Follow(ctx, none, nil, nil),
-		"host: Follow: changes returns nil":                                                       h.Follow(ctx, none, load, nil),
+		"session: NewManager: the store is nil":                                          loginsErr,
+		"session: NewManager: seal: the zero Store is not usable: make it with NewStore": zeroErr,
+		"record: the store is nil":                                                       storeErr,
+		"manage: Add: the record is nil":                                                 addErr,
+		"manage: the store is nil":                                                       noStoreErr,
+		"manage: the zero Manager is not usable: make it with New, Open or OpenStore":    zeroManagerErr,
+		"manage: the zero Host is not usable: make it with host.New or host.Open":        zeroHostErr,
+		"host: ApplyServers: there are no names, or load is nil":                         noLoadErr,
+		"host: Follow: changes and load must not be nil":                                 h.Follow(ctx, none, nil, nil),
+		"host: Follow: changes returns nil":                                              h.Follow(ctx, none, load, nil),
 	} {
 		assert.Fails(t, err)
 		assert.Equal(t, err.Error(), want)
@@ -151,7 +151,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T) *host.Host{
 		"Open": func(t *testing.T) *host.Host { return open(t, path, options()) },
 		"OpenStore": func(t *testing.T) *host.Host {
-			h := assert.Value(host.OpenStore(watchdog(t), stored(t), patient(options())))(t)
+			h := assert.Value(openStore(watchdog(t), stored(t), patient(options())))(t)
 			t.Cleanup(func() { _ = h.Close() })
 			return h
 		},
@@ -186,7 +186,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 				assert.Equal(t, strings.Count(logged, "mcpServers.odd."+key), 1, "%s was logged", key)
 				assert.Contains(t, fmt.Sprint(d.Hints), key, "hints")
 			}
-			assert.Equal(t, d.Hints[0].Code, doctor.HintInvalidEntry, "code")
+			assert.Equal(t, d.Hints[0].Code, "invalid_entry", "code")
 			assert.Contains(t, logged, "server=odd", "log")
 		})
 	}

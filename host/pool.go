@@ -3,295 +3,208 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/lru"
-	"github.com/mcpbelt/mcpbelt/internal/turnover"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A pool holds the conns of users. There are never more than it has places, those that
-// are being closed included; a call that needs a place waits, in turn, until a conn that
-// is not taken is ended. Of several servers each has three quarters of the places at most: one
-// that does not answer leaves some to the users of the others.
+// A pool holds the conns of the users of one server. There are never more than it has
+// places, those that are being closed included; a call that needs a place waits, in turn,
+// until a conn that is not taken is ended.
 type pool struct {
-	host   *Host
-	all    *quota      // all places
-	making keylock.Set // by key: held while a conn is made
-
-	mu       sync.Mutex // guards the following, and the quotas
-	conns    map[session.Key]*conn
-	turnover turnover.Turnover[session.Key]
-}
-
-// A quota is a number of places for conns: all, or those that one server may have. A
-// conn of one of several servers takes a place in two quotas.
-type quota struct {
+	server *server
 	places chan struct{} // a token for each conn
+	making keylock.Set   // by user: held while a conn is made
 
-	// The rest is guarded by the pool.
-	waiting int                      // for a place
-	leaving int                      // conns that are being closed for those who wait here
-	idle    lru.Map[*conn, struct{}] // those that nobody has, the longest idle first
+	mu      sync.Mutex // guards the following
+	conns   map[string]*conn
+	idle    lru.Map[*conn, struct{}] // those that are not taken, the longest idle first
+	waiting int                      // calls that wait for a place
+	leaving int                      // conns that are being closed for these
+	ended   bool                     // the server was stopped: no conn is added
 }
 
-func newQuota(places int) *quota { return &quota{places: make(chan struct{}, places)} }
-
-func newPool(h *Host, places int) *pool {
-	return &pool{host: h, all: newQuota(places), conns: map[session.Key]*conn{}}
+func newPool(s *server, places int) *pool {
+	return &pool{server: s, places: make(chan struct{}, places), conns: map[string]*conn{}}
 }
 
-// serverQuota returns a quota for the conns of one server.
-func (p *pool) serverQuota() *quota { return newQuota(cap(p.all.places) - cap(p.all.places)/4) }
-
-// quotas returns where a new conn of a server needs places, in the order in which they
-// are to be taken.
-func (p *pool) quotas(s *server) []*quota {
-	for _, other := range p.host.current() {
-		if other.perUser() && other.slot != s.slot {
-			return []*quota{s.quota, p.all}
-		}
+// take returns the conn of a user, taken, and makes it if there is none.
+func (p *pool) take(ctx context.Context, user string) (*conn, error) {
+	if c := p.find(user); c != nil {
+		return c, nil
 	}
-	return []*quota{p.all}
-}
-
-// take returns the conn of a user at a server, taken, and makes it if there is none.
-func (p *pool) take(ctx context.Context, s *server, key session.Key) (*conn, error) {
-	if l := p.find(s, key); l != nil {
-		return l, nil
-	}
-	unlock, err := p.making.Lock(ctx, key.Server+"\x00"+key.User)
+	name := p.server.entry.Name
+	unlock, err := p.making.Lock(ctx, user)
 	if err != nil {
-		return nil, fmt.Errorf("server %q: waiting for the user's client: %w", key.Server, err)
+		return nil, fmt.Errorf("server %q: waiting for the user's client: %w", name, err)
 	}
 	defer unlock()
-	if l := p.find(s, key); l != nil {
-		return l, nil
+	if c := p.find(user); c != nil {
+		return c, nil
 	}
-	var in []*quota
+	if err := p.place(ctx); err != nil {
+		return nil, err
+	}
 	placed := false
 	defer func() {
 		if !placed { // also if a callback panics
-			for _, r := range in {
-				<-r.places
-			}
+			<-p.places
 		}
 	}()
-	for _, r := range p.quotas(s) {
-		if err := p.place(ctx, r, key); err != nil {
-			return nil, err
-		}
-		in = append(in, r)
-	}
-	l, err := s.userConn(ctx, key)
+	c, err := p.server.userConn(ctx, session.Key{User: user, Server: name})
 	if err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.mu.Lock()
-	stopped := s.stopped
-	s.mu.Unlock()
-	if stopped { // and its conns were ended before this one was among them
+	if p.ended {
 		return nil, errEnded
 	}
-	if old := p.conns[key]; old != nil { // of a predecessor, whose conns are about to be ended
-		old.end()
-		p.closeLocked(old)
-	}
-	l.take()
-	l.quotas = in
-	l.gone = func() { p.freed(l) }
-	p.conns[key] = l
-	p.turnover.Got(key)
-	placed = true
-	p.host.broadcast()
-	return l, nil
+	c.take()
+	c.gone = func() { p.free(c) }
+	p.conns[user], placed = c, true
+	p.server.host.broadcast()
+	return c, nil
 }
 
-// find returns the conn of a user at a server, taken, if there is one.
-func (p *pool) find(s *server, key session.Key) *conn {
+// find returns the conn of a user, taken, if there is one.
+func (p *pool) find(user string) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.conns[key]; l != nil && l.server == s && l.take() {
-		l.busyLocked()
-		return l
+	if c := p.conns[user]; c != nil && c.take() {
+		p.idle.Delete(c)
+		return c
 	}
 	return nil
 }
 
-// present returns the conn of a user at a server, or nil if there is none.
-func (p *pool) present(s *server, key session.Key) *conn {
+// get returns the conn of a user, or nil if there is none.
+func (p *pool) get(user string) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.conns[key]; l != nil && l.server == s {
-		return l
-	}
-	return nil
+	return p.conns[user]
 }
 
 // drop gives a conn back.
-func (p *pool) drop(l *conn) {
-	if !l.drop() {
+func (p *pool) drop(c *conn) {
+	if !c.drop() {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.conns[l.key] != l || !l.isIdle() { // it was ended, or taken in the meantime
-		return
-	}
-	for _, r := range l.quotas {
-		r.idle.Put(l, struct{}{})
-	}
-	for _, r := range l.quotas {
-		p.expelLocked(r)
+	if p.conns[c.key.User] == c && c.isIdle() { // else it was ended, or taken in the meantime
+		p.idle.Put(c, struct{}{})
+		p.evictLocked()
 	}
 }
 
-// place waits for a place in a quota.
-func (p *pool) place(ctx context.Context, r *quota, key session.Key) error {
+// place waits for a place.
+func (p *pool) place(ctx context.Context) error {
 	select {
-	case r.places <- struct{}{}:
+	case p.places <- struct{}{}:
 		return nil
 	default:
 	}
 	p.mu.Lock()
-	r.waiting++
-	p.expelLocked(r)
+	p.waiting++
+	p.evictLocked()
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
-		r.waiting--
+		p.waiting--
 		p.mu.Unlock()
 	}()
 	select {
-	case r.places <- struct{}{}:
+	case p.places <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return waited(key, ctx.Err())
-	case <-p.host.intake.Done():
+		return fmt.Errorf("server %q: all places for the clients of users are taken: %w", p.server.entry.Name, ctx.Err())
+	case <-p.server.host.intake.Done():
 		return ErrClosed
 	}
 }
 
-func waited(key session.Key, err error) error {
-	return fmt.Errorf("server %q: all places for the clients of users are taken: %w", key.Server, err)
-}
-
-// expelLocked ends the conns in a quota that were idle longest, as many as somebody waits
-// for there.
-func (p *pool) expelLocked(r *quota) {
-	for l := range r.idle.Oldest() {
-		if r.waiting <= r.leaving {
+// evictLocked ends the conns that were idle longest, as many as calls wait for.
+func (p *pool) evictLocked() {
+	for c := range p.idle.Oldest() {
+		if p.waiting <= p.leaving {
 			return
 		}
-		l.busyLocked()
-		if l.endIfIdle() {
-			r.leaving++
-			l.evicted = r
-			p.turnover.Lost(l.key)
-			p.closeLocked(l)
+		p.idle.Delete(c)
+		if c.endIfIdle() {
+			p.leaving++
+			c.evicted = true
+			p.closeLocked(c)
 		}
 	}
 }
 
-// wanted returns how many places would do for the users of a server and of the others,
-// if they take each other's; else 0.
-func (p *pool) wanted(s *server) int {
-	several := len(p.quotas(s)) > 1
+// closeIdle ends an idle conn.
+func (p *pool) closeIdle(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	places := cap(p.all.places)
-	if several {
-		places = cap(s.quota.places)
-	}
-	n := p.turnover.Wanted(places, len(p.conns))
-	if several {
-		n += (n + 2) / 3 // a server has three quarters
-	}
-	return n
-}
-
-// rest ends an idle conn.
-func (p *pool) rest(l *conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if l.endIfIdle() {
-		p.closeLocked(l)
-	}
-}
-
-// retire ends the conns at a server when their calls have finished.
-func (p *pool) retire(s *server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.conns {
-		if l.server == s {
-			l.end()
-			p.closeLocked(l)
-		}
-	}
-}
-
-// closeLocked closes an ended conn in the background.
-func (p *pool) closeLocked(l *conn) {
-	l.busyLocked()
-	if p.conns[l.key] == l {
-		delete(p.conns, l.key)
-		p.host.broadcast()
-	}
-	p.host.ending.Go(func() { _ = l.close(p.host.ctx) })
-}
-
-// freed gives the places of a closed conn to calls that wait. In the same step it is said not
-// to be leaving any more, so that no other call counts on it.
-func (p *pool) freed(l *conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, r := range l.quotas {
-		<-r.places
-	}
-	if l.evicted != nil {
-		l.evicted.leaving--
+	if c.endIfIdle() {
+		p.closeLocked(c)
 	}
 }
 
 // abandon ends a conn when its calls have finished.
-func (p *pool) abandon(l *conn) {
+func (p *pool) abandon(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.conns[l.key] == l {
-		l.end()
-		p.closeLocked(l)
+	if p.conns[c.key.User] == c {
+		c.end()
+		p.closeLocked(c)
 	}
 }
 
-// halt keeps the conns at a server from being taken, and returns them to be closed.
-func (p *pool) halt(s *server) []*conn {
+// closeLocked closes an ended conn in the background.
+func (p *pool) closeLocked(c *conn) {
+	p.removeLocked(c)
+	p.server.host.ending.Go(func() { _ = c.close(p.server.host.ctx) })
+}
+
+func (p *pool) removeLocked(c *conn) {
+	p.idle.Delete(c)
+	if p.conns[c.key.User] == c {
+		delete(p.conns, c.key.User)
+		p.server.host.broadcast()
+	}
+}
+
+// free gives the place of a closed conn to a call that waits. In the same step the conn is
+// said not to be leaving any more, so that no other call counts on it.
+func (p *pool) free(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	<-p.places
+	if c.evicted {
+		p.leaving--
+	}
+}
+
+// end keeps the conns from being taken, and returns them to be closed. If the server stops,
+// no conn is added any more.
+func (p *pool) end(stops bool) []*conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = p.ended || stops
 	var conns []*conn
-	for key, l := range p.conns {
-		if l.server == s {
-			l.end()
-			l.busyLocked()
-			delete(p.conns, key)
-			conns = append(conns, l)
-		}
+	for _, c := range p.conns {
+		c.end()
+		p.removeLocked(c)
+		conns = append(conns, c)
 	}
 	return conns
 }
 
-// at returns the conns at a server.
-func (p *pool) at(s *server) []*conn {
+// all returns the conns that there are.
+func (p *pool) all() []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var conns []*conn
-	for _, l := range p.conns {
-		if l.server == s {
-			conns = append(conns, l)
-		}
-	}
-	return conns
+	return slices.Collect(maps.Values(p.conns))
 }

@@ -20,68 +20,38 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// TestPoolGivesUpTheConnOfAPredecessor: a user of the new server may come when that is
-// in its place and the conns of the old one are not ended yet. The old one's must not
-// be lost sight of: it has a place, and a connection.
-func TestPoolGivesUpTheConnOfAPredecessor(t *testing.T) {
-	h := New(&Options{StateDir: NoState, MaxUserClients: 2, IdleTimeout: -1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
-	}})
-	sl := h.newSlot("s")
-	serve := func() *server {
-		s := sl.newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser, Enabled: true})
-		s.start(true)
-		return s
-	}
-	old, next := serve(), serve()
-	key := session.Key{User: "anna", Server: "s"}
-	was := assert.Value(h.pool.take(t.Context(), old, key))(t)
-	is := assert.Value(h.pool.take(t.Context(), next, key))(t)
-	assert.False(t, was.take(), "the predecessor's conn can be taken")
-	old.retire(false)
-	h.pool.drop(was)
-	<-was.quiet
-	assert.Equal(t, fmt.Sprint(h.pool.at(next)), fmt.Sprint([]*conn{is}), "conns of the successor")
-	h.pool.drop(is)
-	next.retire(true)
-	h.ending.Wait()
-	assert.Equal(t, len(h.pool.all.places), 0, "places are still taken")
-	assert.OK(t, h.Close())
-}
-
 // TestPoolMakesNoConnOfAStoppedServer: a server may be stopped while the headers of its
 // user are asked for. Nobody would end that conn.
 func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 	var s *server
-	h := New(&Options{StateDir: NoState, MaxUserClients: 1, IdleTimeout: -1, UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) {
-		s.retire(true)
+	h := New(&Options{StateDir: NoState, MaxUserClients: 1, idleTimeout: -1, UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) {
+		s.host.inBackground(s.stop(true))
 		return http.Header{"X-User": {"anna"}}, nil
 	}})
-	s = h.newSlot("s").newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
+	s = (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
 	s.start(true)
-	_, err := h.pool.take(t.Context(), s, session.Key{User: "anna", Server: "s"})
+	_, err := s.pool.take(t.Context(), "anna")
 	assert.Is(t, err, errEnded)
-	assert.Equal(t, len(h.pool.all.places), 0)
-	assert.Equal(t, len(h.pool.at(s)), 0)
+	assert.Equal(t, len(s.pool.places), 0)
+	assert.Equal(t, len(s.pool.all()), 0)
 	assert.OK(t, h.Close())
 }
 
-// TestPoolExpelsWhoWasIdleLongest: who was here last may well be here next.
-func TestPoolExpelsWhoWasIdleLongest(t *testing.T) {
-	h := New(&Options{StateDir: NoState, MaxUserClients: 3, IdleTimeout: -1})
-	s := h.newSlot("s").newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser, Enabled: true})
+// TestPoolEvictsTheLongestIdle: who was here last may well be here next.
+func TestPoolEvictsTheLongestIdle(t *testing.T) {
+	h := New(&Options{StateDir: NoState, MaxUserClients: 3, idleTimeout: -1})
+	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser, Enabled: true})
 	s.start(true)
 	for _, user := range []string{"anna", "berta", "clara", "anna", "dora"} {
-		l := assert.Value(h.pool.take(t.Context(), s, session.Key{User: user, Server: "s"}))(t)
-		h.pool.drop(l)
+		s.pool.drop(assert.Value(s.pool.take(t.Context(), user))(t))
 	}
 	var users []string
-	for _, l := range h.pool.at(s) {
-		users = append(users, l.key.User)
+	for _, c := range s.pool.all() {
+		users = append(users, c.key.User)
 	}
 	slices.Sort(users)
 	assert.Equal(t, fmt.Sprint(users), fmt.Sprint([]string{"anna", "clara", "dora"}))
-	s.retire(true)
+	s.stop(true)(t.Context())
 	assert.OK(t, h.Close())
 }
 
@@ -89,14 +59,12 @@ func TestPoolExpelsWhoWasIdleLongest(t *testing.T) {
 func TestPoolWithoutLimit(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: -1})
 	defer func() { _ = h.Close() }()
-	server := h.pool.serverQuota()
+	p := newPool(&server{}, h.opts.MaxUserClients)
 	for range DefaultMaxUserClients + 1 {
-		for name, r := range map[string]*quota{"all servers": h.pool.all, "one server": server} {
-			select {
-			case r.places <- struct{}{}:
-			default:
-				t.Fatalf("%s: got no place beyond %d, want no limit", name, len(r.places))
-			}
+		select {
+		case p.places <- struct{}{}:
+		default:
+			t.Fatalf("got no place beyond %d, want no limit", len(p.places))
 		}
 	}
 }
@@ -104,13 +72,8 @@ func TestPoolWithoutLimit(t *testing.T) {
 // TestPoolCounts: whatever becomes of those who want a place, each place is that of one
 // conn, and nobody is thought to wait or to leave when all have done so.
 func TestPoolCounts(t *testing.T) {
-	t.Run("one server", func(t *testing.T) { testPoolCounts(t, 3, false) })
-	t.Run("one of several servers", func(t *testing.T) { testPoolCounts(t, 4, true) })
-}
-
-func testPoolCounts(t *testing.T, places int, several bool) {
 	h := New(&Options{
-		StateDir: NoState, MaxUserClients: places, IdleTimeout: time.Microsecond,
+		StateDir: NoState, MaxUserClients: 3, idleTimeout: time.Microsecond,
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 			return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
 		},
@@ -124,20 +87,15 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 			return http.Header{"X-User": {"u"}}, nil
 		},
 	})
-	sl := h.newSlot("s")
-	var quotas []*quota
+	sl := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)})
+	var pools []*pool
 	serve := func() *server {
 		s := sl.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
 		s.start(true)
-		quotas = append(quotas, s.quota)
+		pools = append(pools, s.pool)
 		return s
 	}
 	sl.set(serve())
-	if several {
-		other := h.newSlot("other")
-		other.set(other.newServer(&config.Server{Name: "other", Identity: config.IdentityUser}))
-		h.slots["other"], h.order = other, []string{"other"}
-	}
 	use := func(user string) {
 		defer func() { _ = recover() }()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -146,18 +104,18 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 			defer time.AfterFunc(time.Duration(rand.IntN(200))*time.Microsecond, cancel).Stop()
 		}
 		s := sl.now()
-		l, err := h.pool.take(ctx, s, session.Key{User: user, Server: "s"})
+		c, err := s.pool.take(ctx, user)
 		if err != nil {
 			return
 		}
-		l.client.Connect()
+		c.client.Connect()
 		switch rand.IntN(8) {
 		case 0:
-			h.pool.abandon(l)
+			s.pool.abandon(c)
 		case 1:
-			h.pool.retire(s)
+			h.inBackground(closing(s.pool.end(false)))
 		}
-		h.pool.drop(l)
+		s.pool.drop(c)
 	}
 	var wg, swapping sync.WaitGroup
 	stop := make(chan struct{})
@@ -181,18 +139,12 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 	wg.Wait()
 	close(stop)
 	swapping.Wait()
-	if err := sl.now().finish()(t.Context()); err != nil && !errors.Is(err, context.Canceled) {
+	if err := sl.now().stop(true)(t.Context()); err != nil && !errors.Is(err, context.Canceled) {
 		t.Log(err)
 	}
 	h.ending.Wait()
-	p := h.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	assert.Equal(t, fmt.Sprint(len(p.all.places), len(p.conns), p.all.waiting, p.all.leaving), "0 0 0 0", "places, conns, waiting, leaving")
-	for _, r := range quotas {
-		assert.Equal(t, len(r.places), 0, "of one server")
-		assert.Equal(t, r.waiting, 0, "of one server")
-		assert.Equal(t, r.leaving, 0, "of one server")
+	for _, p := range pools {
+		assert.Equal(t, fmt.Sprint(len(p.places), len(p.conns), p.waiting, p.leaving), "0 0 0 0", "places, conns, waiting, leaving")
 	}
 	h.cancel()
 }
@@ -202,18 +154,18 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
 	}})
-	s := h.newSlot("s").newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser, Enabled: true})
+	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser, Enabled: true})
 	s.start(true)
 	for i := range assert.Cases(200, 2000) {
-		l := assert.Value(h.pool.take(t.Context(), s, session.Key{User: fmt.Sprint(i), Server: "s"}))(t)
-		h.pool.mu.Lock()
-		waiting, leaving := h.pool.all.waiting, h.pool.all.leaving
-		h.pool.mu.Unlock()
+		c := assert.Value(s.pool.take(t.Context(), fmt.Sprint(i)))(t)
+		s.pool.mu.Lock()
+		waiting, leaving := s.pool.waiting, s.pool.leaving
+		s.pool.mu.Unlock()
 		assert.Equal(t, waiting, 0, "the place")
 		assert.Equal(t, leaving, 0, "the place")
-		h.pool.drop(l)
+		s.pool.drop(c)
 	}
-	s.retire(true)
+	h.inBackground(s.stop(true))
 	h.ending.Wait()
 	h.cancel()
 }

@@ -43,7 +43,7 @@ func lax() *config.Options { return &config.Options{Lookup: os.LookupEnv} }
 // openStore opens a store that knows its scope, with options that do not say it.
 func (p *project) openStore(path string) *host.Host {
 	p.Helper()
-	h, err := host.OpenStore(p.Context(), edit.OpenFileStore(path, asProject()), p.options(lax()))
+	h, err := openStore(p.Context(), edit.OpenFileStore(path, asProject()), p.options(lax()))
 	return p.opened(h, err)
 }
 
@@ -149,7 +149,7 @@ func readings() []reading {
 		{"`Open` with `Options.Config.Scope`", func(p *project, path string) *host.Host { return p.open(path, asProject()) }},
 		{"`OpenStore` with a `FileStore` that has the scope", func(p *project, path string) *host.Host { return p.openStore(path) }},
 		{"`OpenStore`, the scope in `Options.Config`", func(p *project, path string) *host.Host {
-			h, err := host.OpenStore(p.Context(), edit.OpenFileStore(path, nil), p.options(asProject()))
+			h, err := openStore(p.Context(), edit.OpenFileStore(path, nil), p.options(asProject()))
 			return p.opened(h, err)
 		}},
 		{"`New`, `Apply` of `record.Read`", func(p *project, path string) *host.Host {
@@ -210,7 +210,7 @@ func readings() []reading {
 			h := p.open(path, asProject())
 			c, err := config.Load(p.Context(), path, nil)
 			if err == nil {
-				_, err = doctor.Test(p.Context(), h, c.Servers[0], nil)
+				_, err = doctor.Test(p.Context(), h, c.Servers[0])
 			}
 			assert.OK(p, err)
 			return h
@@ -293,7 +293,7 @@ func TestProjectFileWaits(t *testing.T) {
 
 func (p *project) openStoreOf(path string) *host.Host {
 	p.Helper()
-	h, err := host.OpenStore(p.Context(), edit.OpenFileStore(path, nil), p.options(nil))
+	h, err := openStore(p.Context(), edit.OpenFileStore(path, nil), p.options(nil))
 	return p.opened(h, err)
 }
 
@@ -372,7 +372,7 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		_, _ = manage.New(h, edit.OpenFileStore(path, nil), &manage.Options{Host: host.Options{Config: opts.Config}}).Update(ctx, s.Name, &record.Patch{Description: record.Some("another")})
 	}
 	for _, e := range c.Servers {
-		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e, nil)
+		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e)
 	}
 	p.reported(h.Apply(ctx, c))
 	assert.Equal(t, len(h.PendingLaunches()), len(c.Servers), "launches that wait")
@@ -441,7 +441,7 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		program := &countingProgram{}
 		h := newHost(t, program, consent.New())
 		e := apply(t, h, `"s":{"command":"mcpbelt-no-such-program"}`)
-		assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
+		assert.Value(doctor.Test(watchdog(t), h, e))(t)
 		program.wantNotAsked(t)
 	})
 	t.Run("rejected a moment ago", func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -32,7 +33,7 @@ type server struct {
 	tools       serverTools
 	discovering chan struct{} // holds a token while the first user's tools are read
 	discovery   discovery
-	quota       *quota // for the conns of its users
+	pool        *pool // the conns of its users
 
 	origin origin.Origin // what these have in common
 
@@ -59,13 +60,14 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		settled: make(chan struct{}),
 
 		discovering: make(chan struct{}, 1),
-		quota:       sl.host.pool.serverQuota(),
 		source:      entry.Source,
 		warnings:    entry.Warnings,
 		enabled:     entry.Enabled && entry.Err == nil,
 		err:         entry.Err,
 	}
 	s.tools.server, s.discovery.server = s, s
+	s.discovery.task = again.New(s.discovery.run)
+	s.pool = newPool(s, sl.host.opts.MaxUserClients)
 	return s
 }
 
@@ -108,14 +110,11 @@ func (s *server) start(public bool) {
 	}
 	s.mu.Unlock()
 	s.tools.open(public)
-	if s.needsConsent() {
-		s.host.followConsents()
-	}
 	known := err == nil && (s.entry.Lazy || s.perUser()) && s.tools.restore()
 	if err == nil && !known && !s.perUser() { // a lazy one too, since its tools are not known
-		var l *conn
-		if l, err = s.open(); err == nil {
-			l.drop()
+		var c *conn
+		if c, err = s.open(); err == nil {
+			c.drop()
 			return // the conn's follower settles
 		}
 	}
@@ -146,10 +145,7 @@ func (s *server) options() *mcp.ClientOptions {
 
 // idleTimeout returns how long what may be ended can be unused.
 func (s *server) idleTimeout() time.Duration {
-	if s.entry.IdleTimeout > 0 {
-		return s.entry.IdleTimeout
-	}
-	return s.host.opts.IdleTimeout
+	return cmp.Or(s.entry.IdleTimeout, s.host.opts.idleTimeout)
 }
 
 // open returns the conn for all users, taken, and makes it if there is none.
@@ -174,15 +170,15 @@ func (s *server) open() (*conn, error) {
 	case s.conn != nil && s.conn.take():
 		return s.conn, nil
 	}
-	l := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
-	l.follower = newFollower(s, l)
+	c := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
+	c.follower = newFollower(s, c)
 	if s.entry.Lazy {
-		l.idleAfter, l.idle, l.starting = s.idleTimeout(), s.rest, true
+		c.idleAfter, c.idle, c.starting = s.idleTimeout(), s.closeIdle, true
 	}
-	l.take()
-	s.conn = l
-	l.client.Connect()
-	return l, nil
+	c.take()
+	s.conn = c
+	c.client.Connect()
+	return c, nil
 }
 
 // unusable says why there can be no conn.
@@ -209,10 +205,10 @@ func (s *server) unusableLocked() error {
 
 var errDisabled = errors.New("it is disabled")
 
-// rest ends an idle conn of a lazy server. The tools stay listed.
-func (s *server) rest(l *conn) {
+// closeIdle ends an idle conn of a lazy server. The tools stay listed.
+func (s *server) closeIdle(c *conn) {
 	s.mu.Lock()
-	if s.conn != l || !l.endIfIdle() {
+	if s.conn != c || !c.endIfIdle() {
 		s.mu.Unlock()
 		return
 	}
@@ -221,23 +217,23 @@ func (s *server) rest(l *conn) {
 	s.mu.Unlock()
 	defer s.host.ending.Done()
 	s.host.broadcast()
-	_ = l.close(s.host.ctx)
+	_ = c.close(s.host.ctx)
 }
 
-// withhold ends a conn that must not be connected again, since it is not allowed any more,
+// forbid ends a conn that must not be connected again, since it is not allowed any more,
 // and takes the tools out of the registry.
-func (s *server) withhold(l *conn, denied *LaunchNotAllowedError) {
-	if s.running() != l {
+func (s *server) forbid(c *conn, denied *LaunchNotAllowedError) {
+	if s.running() != c {
 		return
 	}
 	s.tools.clear() // before the status says that it does not run
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != l {
+	if s.conn != c {
 		return
 	}
 	s.conn, s.transport, s.err = nil, nil, denied
-	s.host.ending.Go(func() { _ = l.close(s.host.ctx) })
+	s.host.ending.Go(func() { _ = c.close(s.host.ctx) })
 }
 
 // running returns the conn for all users, or nil if there is none now.
@@ -247,27 +243,32 @@ func (s *server) running() *conn {
 	return s.conn
 }
 
-// serves reports whether tools can be called now, or will be started by a call.
-func (s *server) serves() bool {
+// usable reports whether conns can be made.
+func (s *server) usable() bool {
 	s.mu.Lock()
-	l, usable := s.conn, s.enabled && s.err == nil && !s.stopped
-	s.mu.Unlock()
-	if l != nil && l.client.State().Phase == mcp.Ready {
-		return true
-	}
-	return usable && (s.entry.Lazy || s.perUser()) && s.tools.known()
+	defer s.mu.Unlock()
+	return s.enabled && s.err == nil && !s.stopped
 }
 
-// halt keeps conns from being made, takes the tools out of the registry unless a
-// successor puts its own in their place, and returns the conn that is to be closed,
-// or nil.
-func (s *server) halt(removeTools bool) *conn {
+// serves reports whether tools can be called now, or will be started by a call.
+func (s *server) serves() bool {
+	if c := s.running(); c != nil && c.client.State().Phase == mcp.Ready {
+		return true
+	}
+	return s.usable() && (s.entry.Lazy || s.perUser()) && s.tools.known()
+}
+
+// stop keeps conns from being made, takes the tools out of the registry unless a
+// successor puts its own in their place, and returns what waits for the calls under way.
+func (s *server) stop(removeTools bool) wait {
 	s.mu.Lock()
-	l := s.conn
+	c := s.conn
 	s.stopped, s.conn = true, nil
 	s.mu.Unlock()
-	if l != nil {
-		l.end()
+	conns := s.pool.end(true)
+	if c != nil {
+		c.end()
+		conns = append(conns, c)
 	}
 	s.discovery.end()
 	s.origin.End()
@@ -276,15 +277,26 @@ func (s *server) halt(removeTools bool) *conn {
 		s.host.broadcast()
 	}
 	s.tools.close()
-	return l
+	return closing(conns)
 }
 
-// retire ends the server in the background, when its calls have finished.
-func (s *server) retire(removeTools bool) {
-	l := s.halt(removeTools)
-	s.host.pool.retire(s)
-	if l != nil {
-		s.host.ending.Go(func() { _ = l.close(s.host.ctx) })
+// closing returns what closes conns when their calls have finished.
+func closing(conns []*conn) wait {
+	return func(ctx context.Context) error {
+		errs := make([]error, len(conns))
+		var wg sync.WaitGroup
+		for i, c := range conns {
+			wg.Go(func() { errs[i] = c.close(ctx) })
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// inBackground waits for something as long as the host is not closed.
+func (h *Host) inBackground(until wait) {
+	if until != nil {
+		h.ending.Go(func() { _ = until(h.ctx) })
 	}
 }
 
@@ -344,7 +356,7 @@ var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, a
 
 // errNoLedger is why a server in quarantine cannot be started where its tools cannot be
 // accepted.
-var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Ledger", ErrQuarantined)
+var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Registry with one", ErrQuarantined)
 
 // quarantined reports whether nothing of the server may be used before it is accepted.
 func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts()) }
@@ -363,28 +375,21 @@ func (s *server) mute(o *mcp.ClientOptions) {
 	if s.quarantined() {
 		o.ListRoots = nil
 	}
-	if elicit := o.Elicit; elicit != nil {
-		o.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			if s.quarantined() {
-				return &mcp.ElicitResult{Action: "decline"}, nil
-			}
-			return elicit(ctx, r)
-		}
+	decline := &mcp.ElicitResult{Action: "decline"}
+	o.Elicit = unless(s.quarantined, decline, nil, o.Elicit)
+	o.ElicitURL = unless(s.quarantined, decline, nil, o.ElicitURL)
+	o.Sample = unless(s.quarantined, nil, ErrQuarantined, o.Sample)
+}
+
+// unless returns a handler that answers res and err as long as a condition holds.
+func unless[Request, Result any](holds func() bool, res Result, err error, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
+	if handle == nil {
+		return nil
 	}
-	if elicit := o.ElicitURL; elicit != nil {
-		o.ElicitURL = func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-			if s.quarantined() {
-				return &mcp.ElicitResult{Action: "decline"}, nil
-			}
-			return elicit(ctx, r)
+	return func(ctx context.Context, r Request) (Result, error) {
+		if holds() {
+			return res, err
 		}
-	}
-	if sample := o.Sample; sample != nil {
-		o.Sample = func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
-			if s.quarantined() {
-				return nil, ErrQuarantined
-			}
-			return sample(ctx, r)
-		}
+		return handle(ctx, r)
 	}
 }

@@ -138,7 +138,7 @@ func TestIdleStop(t *testing.T) {
 			state := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				pipes := &pipeServers{}
-				opts := &host.Options{Transport: pipes.transport, StateDir: state, IdleTimeout: test.idle}
+				opts := (&host.Options{Transport: pipes.transport, StateDir: state}).Times(test.idle, 0)
 				cacheCatalogs(t, path, opts)
 				pipes.started.Store(0)
 				h := open(t, path, opts)
@@ -194,7 +194,7 @@ func TestLongCallIsNotIdle(t *testing.T) {
 				return s.Run(ctx, tr)
 			},
 		}}
-		opts := &host.Options{Transport: pipes.transport, StateDir: state, IdleTimeout: time.Minute}
+		opts := (&host.Options{Transport: pipes.transport, StateDir: state}).Times(time.Minute, 0)
 		opts.Client.IdleTimeout = time.Hour
 		cacheCatalogs(t, path, opts)
 		pipes.started.Store(0)
@@ -215,7 +215,7 @@ func TestCallsAtTheMomentOfTheIdleStop(t *testing.T) {
 	path, state := writeLazy(t), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		pipes := &pipeServers{}
-		opts := &host.Options{Transport: pipes.transport, StateDir: state, IdleTimeout: time.Minute}
+		opts := (&host.Options{Transport: pipes.transport, StateDir: state}).Times(time.Minute, 0)
 		cacheCatalogs(t, path, opts)
 		h := open(t, path, opts)
 		for round := range assert.Cases(20, 100) {
@@ -236,7 +236,7 @@ func TestCallsAtTheMomentOfTheIdleStop(t *testing.T) {
 // The same with processes, whose ends take time, and without a gap in the catalogue.
 func TestCallsWhileProcessesStopForIdleness(t *testing.T) {
 	path := write(t, "s", childEntry(t, "s", "1", `"lazy": true`))
-	opts := &host.Options{StateDir: t.TempDir(), IdleTimeout: time.Microsecond}
+	opts := (&host.Options{StateDir: t.TempDir()}).Times(time.Microsecond, 0)
 	cacheCatalogs(t, path, opts)
 	h := open(t, path, opts)
 	load := callLoad{callers: 1, calls: 20, tool: "s__echo", args: `{"text":""}`}
@@ -257,7 +257,7 @@ func TestStagesOfALazyServer(t *testing.T) {
 					return newEcho("s", "1").Run(ctx, tr)
 				},
 			}}
-			h := open(t, path, &host.Options{Transport: pipes.transport, StateDir: state, IdleTimeout: time.Minute})
+			h := open(t, path, (&host.Options{Transport: pipes.transport, StateDir: state}).Times(time.Minute, 0))
 			stage := func(want host.Stage) {
 				t.Helper()
 				synctest.Wait()
@@ -298,7 +298,7 @@ func TestLazyServerThatFailsKeepsItsTools(t *testing.T) {
 	t.Parallel()
 	path := writeLazy(t)
 	pipes := &pipeServers{}
-	opts := &host.Options{Transport: pipes.transport, StateDir: t.TempDir(), ToolGrace: -1}
+	opts := (&host.Options{Transport: pipes.transport, StateDir: t.TempDir()}).Times(0, -1)
 	cacheCatalogs(t, path, opts)
 	pipes.down.Store(true)
 	h := open(t, path, opts)
@@ -373,7 +373,7 @@ func TestSlowStartIsNotIdle(t *testing.T) {
 				}
 			},
 		}}
-		opts := &host.Options{Transport: pipes.transport, StateDir: state, IdleTimeout: 3 * time.Second}
+		opts := (&host.Options{Transport: pipes.transport, StateDir: state}).Times(3*time.Second, 0)
 		h := open(t, path, opts)
 		hosttest.Sleep(5 * time.Minute)
 		assert.Equal(t, status(t, h, "s").Stage, host.StageCached, "tools")
@@ -394,7 +394,7 @@ func TestLazyServerWithToolsThatWait(t *testing.T) {
 	dir := t.TempDir()
 	opts := &host.Options{
 		StateDir: filepath.Join(dir, "state"),
-		Ledger:   filepath.Join(dir, "mcp.lock.json"),
+		Registry: pinned(t, filepath.Join(dir, "mcp.lock.json")),
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 			return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
 				starts.Add(1)

@@ -31,12 +31,11 @@ type serverTools struct {
 	says        *string // the server's instructions; nil: not known
 	listed      bool    // there is a list, if only from an earlier time
 	placed      bool    // the registry has taken it over
-	err         error   // why the tools could not be listed, or noted
+	listErr     error   // why the tools could not be listed
+	registryErr error   // why the registry could not take them over
 	rejected    []registry.Rejection
 	unread      []registry.Rejection // of these, the tools that cannot be read
-	unnoted     bool                 // err is that of the registry
-	dirty       bool                 // listedTools are not in the catalogue cache
-	grace       *time.Timer          // removes the tools of a lost server
+	grace       *time.Timer          // removes the tools of a lost server; nil: it is not lost
 }
 
 // open begins to hold tools, in public or not.
@@ -64,7 +63,7 @@ func (st *serverTools) restore() bool {
 		return false
 	}
 	st.mu.Lock()
-	st.listedTools, st.tools, st.listed, st.err = list, tools, true, nil
+	st.listedTools, st.tools, st.listed, st.listErr = list, tools, true, nil
 	st.mu.Unlock()
 	st.update()
 	st.complete()
@@ -77,35 +76,21 @@ func CachedTools(stateDir string, e *config.Server) ([]*mcp.Tool, bool) {
 	return catalog.Open(statedir.Folder(stateDir), nil).Load(context.Background(), e)
 }
 
-// inherit takes over what the predecessor is known to offer, if the server has a
-// connection for each user: there every call is compared with what its user sees.
-func (st *serverTools) inherit(from *server) {
-	if s := st.server; !s.perUser() || !from.perUser() {
-		return
+// copyFrom takes over the list of a predecessor, unless there is one. If users have
+// connections of their own it counts as known: every call is compared with what its user sees.
+func (st *serverTools) copyFrom(old *server) {
+	old.tools.mu.Lock()
+	list, listed := old.tools.listedTools, old.tools.listed
+	listed = listed && st.server.perUser() && old.perUser()
+	if len(old.tools.tools) == 0 && !listed {
+		list = nil // they have gone from the registry
 	}
-	from.tools.mu.Lock()
-	list, listed := from.tools.listedTools, from.tools.listed
-	from.tools.mu.Unlock()
+	old.tools.mu.Unlock()
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.listedTools, st.tools, st.listed = list, st.server.registryTools(list), listed
-}
-
-// adopt takes over the tools of a predecessor that was lost, for as long as those of a
-// lost server stay.
-func (st *serverTools) adopt(from *server) {
-	from.tools.mu.Lock()
-	list := from.tools.listedTools
-	if len(from.tools.tools) == 0 {
-		list = nil
-	}
-	from.tools.mu.Unlock()
-	st.mu.Lock()
 	if !st.listed {
-		st.listedTools, st.tools = list, st.server.registryTools(list)
+		st.listedTools, st.tools, st.listed = list, st.server.registryTools(list), listed
 	}
-	st.mu.Unlock()
-	st.lost()
 }
 
 // heardOf returns those of the tools about which the ledger has decided, or that wait
@@ -165,14 +150,15 @@ func (s *server) facts() registry.Server {
 // put takes over a list of tools.
 func (st *serverTools) put(l *listing) {
 	tools := st.server.registryTools(l.listedTools)
-	st.keep()
 	st.mu.Lock()
-	st.listedTools, st.tools, st.listed, st.err, st.dirty = l.listedTools, tools, true, nil, true
+	st.keepLocked()
+	st.listedTools, st.tools, st.listed, st.listErr = l.listedTools, tools, true, nil
 	st.says = &l.instructions
 	st.unread = UnreadableTools(st.server.entry, l.problems)
 	st.mu.Unlock()
 	st.update()
 	st.complete()
+	st.save()
 }
 
 // complete says that the registry has the list, if there is one: a server that is ready has
@@ -183,19 +169,12 @@ func (st *serverTools) complete() {
 	st.placed = st.listed
 }
 
-// fail notes why the tools could not be listed.
-func (st *serverTools) fail(err error) {
+// fail notes why the tools could not be listed; nil if nothing has failed. If they are known
+// it matters only if always is set.
+func (st *serverTools) fail(err error, always bool) {
 	st.mu.Lock()
-	st.err = err
-	st.mu.Unlock()
-	st.server.host.broadcast()
-}
-
-// failUnlisted notes why the tools are not known yet; nil if nothing has failed.
-func (st *serverTools) failUnlisted(err error) {
-	st.mu.Lock()
-	if !st.listed {
-		st.err = err
+	if always || !st.listed {
+		st.listErr = err
 	}
 	st.mu.Unlock()
 	st.server.host.broadcast()
@@ -233,19 +212,15 @@ func (st *serverTools) update() bool {
 	st.recorded = st.server.host.events.HeldBack(st.server.entry.Name, st.recorded, &diff)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.rejected = diff.Rejected
-	if st.unnoted || err != nil {
-		st.err = err
-	}
-	st.unnoted = err != nil
+	st.rejected, st.registryErr = diff.Rejected, err
 	return err == nil
 }
 
-// noted reports whether the registry has taken over the tools without an error.
-func (st *serverTools) noted() bool {
+// registryError returns why the registry could not take over the tools, or nil.
+func (st *serverTools) registryError() error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return !st.unnoted
+	return st.registryErr
 }
 
 // keep lets the tools stay although the connection was lost.
@@ -271,7 +246,7 @@ func (st *serverTools) lost() {
 	if st.grace != nil || len(st.tools) == 0 || s.entry.Lazy {
 		return
 	}
-	st.grace = time.AfterFunc(max(s.host.opts.ToolGrace, 0), st.vanish)
+	st.grace = time.AfterFunc(s.host.opts.toolGrace, st.vanish)
 }
 
 func (st *serverTools) vanish() {
@@ -288,7 +263,6 @@ func (st *serverTools) vanish() {
 
 // clear takes the tools out of the registry for good, and what it knows of the server.
 func (st *serverTools) clear() {
-	st.save()
 	st.publishing.Lock()
 	defer st.publishing.Unlock()
 	st.mu.Lock()
@@ -304,7 +278,6 @@ func (st *serverTools) clear() {
 // close keeps the server from writing to the registry and the catalogue cache, and leaves
 // its tools there for its successor to replace.
 func (st *serverTools) close() {
-	st.save()
 	st.publishing.Lock()
 	defer st.publishing.Unlock()
 	st.mu.Lock()
@@ -319,16 +292,14 @@ func (st *serverTools) save() {
 	st.publishing.Lock() // close waits for what is being written
 	defer st.publishing.Unlock()
 	st.mu.Lock()
-	list, write := st.listedTools, st.dirty && st.public
-	if write {
-		st.dirty = false
-	}
+	list, write := st.listedTools, st.listed && st.public
 	st.mu.Unlock()
-	if write {
-		tools := make([]*mcp.Tool, len(list))
-		for i, o := range list {
-			tools[i] = o.tool
-		}
-		st.server.host.catalogs.Save(st.server.entry, tools)
+	if !write {
+		return
 	}
+	tools := make([]*mcp.Tool, len(list))
+	for i, o := range list {
+		tools[i] = o.tool
+	}
+	st.server.host.catalogs.Save(st.server.entry, tools)
 }

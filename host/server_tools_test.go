@@ -87,7 +87,7 @@ func writeCachedServer(t *testing.T, server *changingServer) (path string, opts 
 	t.Helper()
 	pipes = &pipeServers{serve: serveFuncs{"server": server.serve}}
 	path = write(t, "s", `{"command": "server", "lazy": true}`)
-	opts = &host.Options{Transport: pipes.transport, StateDir: t.TempDir(), Ledger: ledgerBeside(path)}
+	opts = &host.Options{Transport: pipes.transport, StateDir: t.TempDir(), Registry: pinned(t, ledgerBeside(path))}
 	cacheCatalogs(t, path, opts)
 	pipes.started.Store(0)
 	return path, opts, pipes

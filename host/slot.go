@@ -21,26 +21,22 @@ type slot struct {
 	// changing holds a token while the server is started, stopped or replaced.
 	changing chan struct{}
 
-	mu     sync.Mutex              // guards the following
-	server *server                 // nil before the first and after the last
-	wanted uint64                  // number of the Apply that decides
-	choice *choice                 // that it has left; nil: none
-	steps  int                     // of those that are about to change the entry
-	giveUp context.CancelCauseFunc // interrupts the change that holds the token of changing; may be nil
-	yields bool                    // it is interrupted by others than an Apply
+	mu            sync.Mutex              // guards the following
+	server        *server                 // nil before the first and after the last
+	wanted        uint64                  // number of the Apply that decides
+	choice        *choice                 // that it has left; nil: none
+	pendingSteps  int                     // steps of Apply calls that have claimed the slot and not changed it yet
+	cancelChange  context.CancelCauseFunc // cancels the change that holds the token of changing; nil: there is none
+	interruptible bool                    // that change is cancelled by Disable, too, and not by an Apply alone
 
-	unapplied *Unapplied  // what the server was to become and has not; nil: nothing
+	unapplied *Unapplied  // the configured entry that does not work; nil: the server runs as configured
 	retry     *time.Timer // of that; may be nil
 }
 
-func (h *Host) newSlot(name string) *slot {
-	return &slot{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1)}
-}
-
 // enter waits for the right to start, stop or replace the server. The context that it
-// returns ends with ctx, when the host is closed, and when the holder of the right is
-// interrupted; one that yields is at once if an Apply waits.
-func (sl *slot) enter(ctx context.Context, yields bool) (own context.Context, leave func(), err error) {
+// returns ends with ctx, when the host is closed, and when the change is interrupted; one
+// that is interruptible is interrupted at once if an Apply waits.
+func (sl *slot) enter(ctx context.Context, interruptible bool) (own context.Context, leave func(), err error) {
 	select {
 	case sl.changing <- struct{}{}:
 	case <-ctx.Done():
@@ -54,15 +50,14 @@ func (sl *slot) enter(ctx context.Context, yields bool) (own context.Context, le
 	own, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(sl.host.intake, func() { cancel(ErrClosed) })
 	sl.mu.Lock()
-	sl.giveUp, sl.yields = cancel, yields
-	overtaken := yields && sl.steps > 0
-	sl.mu.Unlock()
-	if overtaken {
+	sl.cancelChange, sl.interruptible = cancel, interruptible
+	if interruptible && sl.pendingSteps > 0 {
 		cancel(ErrOvertaken)
 	}
+	sl.mu.Unlock()
 	leave = func() {
 		sl.mu.Lock()
-		sl.giveUp = nil
+		sl.cancelChange = nil
 		sl.mu.Unlock()
 		stop()
 		cancel(nil)
@@ -75,12 +70,13 @@ func (sl *slot) enter(ctx context.Context, yields bool) (own context.Context, le
 	return own, leave, nil
 }
 
-// interrupt has the change that holds the right wait no longer for anything, if it yields or, for an Apply, in any case.
+// interrupt cancels what the present change of the server waits for, if there is one and it is
+// interruptible; an Apply cancels any.
 func (sl *slot) interrupt(apply bool) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	if sl.giveUp != nil && (sl.yields || apply) {
-		sl.giveUp(ErrOvertaken)
+	if sl.cancelChange != nil && (sl.interruptible || apply) {
+		sl.cancelChange(ErrOvertaken)
 	}
 }
 
@@ -101,8 +97,8 @@ func (sl *slot) isReady() bool {
 	return stage == StageReady || stage == StageCached || stage == StageQuarantined
 }
 
-// present returns the server that stands in the slot.
-func (sl *slot) present() (*server, error) {
+// get returns the server that stands in the slot, or why there is none.
+func (sl *slot) get() (*server, error) {
 	if sl.host.isClosing() {
 		return nil, mcp.WithOutcome(ErrClosed, mcp.NotSent)
 	}
@@ -117,24 +113,23 @@ func (sl *slot) set(s *server) {
 	sl.server = s
 	sl.mu.Unlock()
 	sl.host.broadcast()
-	if s != nil && s.needsConsent() {
+	if len(sl.guarded()) > 0 {
 		sl.host.followConsents()
 	}
 }
 
-// claim has an Apply decide about the server, and reports whether nothing is to be done: the server
-// that it wants, known by its hash, stands there, and no step is about to change that. The
-// choice is nil if there is none.
-func (sl *slot) claim(generation uint64, entry *config.Server, hash string, ch *choice) (done bool) {
+// claim has a step decide about the server, and reports whether nothing is to be done: the server
+// that it wants stands there, and no step is about to change that.
+func (sl *slot) claim(generation uint64, entry *config.Server, ch *choice) (done bool) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	sl.wanted, sl.choice = generation, ch
-	if entry != nil && sl.server != nil && sl.server.hash == hash && sl.steps == 0 {
+	if entry != nil && sl.server != nil && sl.server.hash == hashOf(entry) && sl.pendingSteps == 0 {
 		sl.server.move(entry)
 		sl.forgetLocked()
 		return true
 	}
-	sl.steps++
+	sl.pendingSteps++
 	return false
 }
 
@@ -142,7 +137,7 @@ func (sl *slot) claim(generation uint64, entry *config.Server, hash string, ch *
 func (sl *slot) stepped() {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.steps--
+	sl.pendingSteps--
 }
 
 // decides reports whether an Apply is the one that decides.
@@ -165,10 +160,10 @@ const (
 	overtaken // a later Apply decides
 )
 
-// become makes the slot run an entry, or nothing if it is nil, and returns what is to be
+// apply makes the slot run an entry, or nothing if it is nil, and returns what is to be
 // waited for then. The caller has entered.
-func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait, error) {
-	did, until, err := sl.turn(ctx, entry)
+func (sl *slot) apply(ctx context.Context, entry *config.Server) (outcome, wait, error) {
+	did, until, err := sl.transition(ctx, entry)
 	if s := sl.now(); did == failed && s != nil && s.hash != hashOf(entry) {
 		sl.note(entry, err)
 	} else {
@@ -177,8 +172,19 @@ func (sl *slot) become(ctx context.Context, entry *config.Server) (outcome, wait
 	return did, until, err
 }
 
-// turn is become, without a note of what did not work.
-func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, error) {
+// transition takes the server from one entry to another:
+//
+//	entry                   server there    transition
+//	none                    any             stop
+//	the same                any             none
+//	invalid                 active          none: it goes on as it is
+//	disabled or invalid     any other       stop, and stand there without running
+//	any other               not active      start in its place
+//	its launch is not       active          stop, and stand there without running
+//	  allowed
+//	in quarantine           not in it       stop, and start in its place
+//	any other               active          replace: start beside it, and take its place when ready
+func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, wait, error) {
 	old := sl.now()
 	switch {
 	case entry == nil && old == nil:
@@ -186,7 +192,7 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 	case entry == nil:
 		sl.set(nil)
 		sl.host.forgetLogin(sl.name)
-		old.retire(true)
+		sl.host.inBackground(old.stop(true))
 		return stopped, nil, nil
 	case old != nil && old.hash == hashOf(entry):
 		old.move(entry)
@@ -194,17 +200,12 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 	}
 	next := sl.newServer(entry)
 	active := old != nil && old.active()
+	var denied *LaunchNotAllowedError
 	switch {
 	case entry.Err != nil && active:
 		return failed, nil, next.outcome()
 	case !next.enabled:
-		if old != nil {
-			old.tools.clear()
-		}
-		sl.set(next)
-		if old != nil {
-			old.retire(true)
-		}
+		sl.host.inBackground(sl.put(old, next))
 		switch {
 		case active:
 			return stopped, nil, next.outcome()
@@ -213,28 +214,22 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 		}
 		return noted, nil, nil
 	case !active:
-		sl.succeed(old, next)
-		var denied *LaunchNotAllowedError
+		sl.start(old, next)
 		if err := next.outcome(); errors.As(err, &denied) {
 			return started, nil, err
 		}
 		return started, next.untilStarted(), nil
 	}
-	var denied *LaunchNotAllowedError
 	if err := sl.host.notAllowed(ctx, entry); errors.As(err, &denied) {
 		if denied.Err != nil { // it is not known whether it may start: what was allowed goes on
 			return failed, nil, err
 		}
-		old.tools.clear()
-		sl.set(next)
-		old.retire(true)
+		sl.host.inBackground(sl.put(old, next))
 		next.start(true)
 		return stopped, nil, next.outcome()
 	}
-	if next.quarantined() && !old.quarantined() { // which begins at once, whatever becomes of it
-		old.tools.clear()
-		sl.set(next)
-		old.retire(true)
+	if next.quarantined() && !old.quarantined() { // which begins at once, however next does
+		sl.host.inBackground(sl.put(old, next))
 		next.start(true)
 		return replaced, next.untilStarted(), nil
 	}
@@ -242,43 +237,56 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 	return did, nil, err
 }
 
-// replace starts next beside old, which serves until next is ready and then finishes
-// its calls in the background. If next fails and old works, old stays; if both fail,
-// next does, and the tools stay listed as those of a lost server do. So they do if next
-// wants a login, which is not possible as long as old stands there.
-func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
-	next.tools.inherit(old)
-	next.start(false)
-	err := next.firstAttempt(ctx)
-	switch {
-	case err != nil && (old.serves() && next.status().Stage != StageLogin || sl.host.isClosing()):
-		sl.host.useLogin(old.entry)
-		next.retire(false)
-		return failed, err
-	case err != nil:
-		next.tools.adopt(old)
+// put stops old, which may be nil, takes its tools out of the registry, and has next stand in
+// its place. It returns what waits for the calls of old.
+func (sl *slot) put(old, next *server) wait {
+	if old == nil {
+		sl.set(next)
+		return nil
 	}
-	sl.swap(old, next)
-	return replaced, err
+	old.tools.clear() // before the status says that it does not run
+	sl.set(next)
+	return old.stop(true)
 }
 
-// succeed starts next in the place of old, which does not run, or is nil. Tools that old
+// start starts next in the place of old, which does not run, or is nil. Tools that old
 // is still listed with, having been lost, stay as long as those of a lost server do.
-func (sl *slot) succeed(old, next *server) {
+func (sl *slot) start(old, next *server) {
 	if old != nil {
-		next.tools.adopt(old)
-		old.retire(false)
+		next.tools.copyFrom(old)
+		next.tools.lost()
+		sl.host.inBackground(old.stop(false))
 	}
 	sl.set(next)
 	next.start(true)
 }
 
-// swap puts next in the place of old.
+// replace starts next beside old, which serves until next is ready and then finishes
+// its calls in the background. If next fails and old works, old stays; if both fail,
+// next takes its place, and the tools stay listed as those of a lost server do. So they do if
+// next wants a login, which is not possible as long as old stands there.
+func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
+	next.tools.copyFrom(old)
+	next.start(false)
+	err := next.firstAttempt(ctx)
+	switch {
+	case err != nil && (old.serves() && next.status().Stage != StageLogin || sl.host.isClosing()):
+		sl.host.useLogin(old.entry)
+		sl.host.inBackground(next.stop(false))
+		return failed, err
+	case err != nil:
+		next.tools.lost()
+	}
+	sl.swap(old, next)
+	return replaced, err
+}
+
+// swap has next, which was started beside old, take its place.
 func (sl *slot) swap(old, next *server) {
 	old.tools.close()
 	next.tools.publish()
 	sl.set(next)
-	old.retire(false)
+	sl.host.inBackground(old.stop(false))
 }
 
 // active reports whether the server runs, or would on the next call.

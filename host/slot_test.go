@@ -452,7 +452,7 @@ func TestRestartOfALazyServerIsNotIdle(t *testing.T) {
 				}
 			},
 		}}
-		h := host.New(&host.Options{Transport: pipes.transport, StateDir: host.NoState, IdleTimeout: 3 * time.Second})
+		h := host.New((&host.Options{Transport: pipes.transport, StateDir: host.NoState}).Times(3*time.Second, 0))
 		assert.Value(h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "lazy": true}`)))(t)
 		time.Sleep(time.Minute)
 		assert.Value(h.Registry().Call(t.Context(), "s__echo", nil))(t)

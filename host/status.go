@@ -77,9 +77,9 @@ func (h *Host) Servers() []Status {
 
 func (s *server) status() Status {
 	instructions := s.host.registry.Instructions(s.entry.Name)
-	users, unapplied := s.host.pool.at(s), s.slot.lacks()
+	users, unapplied := s.pool.all(), s.slot.lacks()
 	s.tools.mu.Lock()
-	rejected, listErr, listed := s.tools.rejected, s.tools.err, s.tools.placed
+	rejected, listErr, listed := s.tools.rejected, errors.Join(s.tools.listErr, s.tools.registryErr), s.tools.placed
 	s.tools.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,8 @@ func (s *server) status() Status {
 	}
 	status.Stage = s.stageLocked(status.State, listed, listErr)
 	if status.Stage == StageCached {
-		for _, l := range users {
-			if l.client.State().Phase == mcp.Ready {
+		for _, c := range users {
+			if c.client.State().Phase == mcp.Ready {
 				status.Stage = StageReady
 			}
 		}
@@ -179,9 +179,6 @@ type Inspection struct {
 	// Users are the clients of users, by user, as far as there are any now. The same holds
 	// for them.
 	Users map[string]*mcp.Client
-	// WantedUserClients is how large [Options].MaxUserClients should be, if so many users
-	// take each other's places that all places changed hands within a minute; else 0.
-	WantedUserClients int
 	// AwaitsLogin says that the tools of the server are not known, and are read with the
 	// first login of a user.
 	AwaitsLogin bool
@@ -209,7 +206,7 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := sl.present()
+	s, err := sl.get()
 	if err != nil {
 		return nil, err
 	}
@@ -219,17 +216,14 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 		Calls:       sl.meter.calls(),
 		LastFailure: sl.meter.lastFailure(),
 	}
-	if l := s.running(); l != nil {
-		i.Client = l.client
+	if c := s.running(); c != nil {
+		i.Client = c.client
 	}
-	if s.perUser() {
-		i.WantedUserClients = h.pool.wanted(s)
-	}
-	for _, l := range s.host.pool.at(s) {
+	for _, c := range s.pool.all() {
 		if i.Users == nil {
 			i.Users = map[string]*mcp.Client{}
 		}
-		i.Users[l.key.User] = l.client
+		i.Users[c.key.User] = c.client
 	}
 	return i, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
@@ -39,8 +38,7 @@ func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport
 }
 
 // recipe makes the transport for the user of a key, or for all, as an entry or the
-// program says, with further headers. Shared is what it has in common with others; nil:
-// nothing.
+// program says, with further headers. Shared is what it has in common with others; nil: nothing.
 func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, shared *origin.Origin) (mcp.Transport, error) {
 	if e.Err != nil {
 		return nil, e.Err
@@ -216,12 +214,9 @@ func (h *Host) isolate(ctx context.Context, e *config.Server, c *transport.Comma
 		return c, nil
 	}
 	isolator := h.opts.Isolators[e.Isolation.Kind]
-	if isolator == nil && e.Isolation.Kind == config.IsolationDocker {
-		isolator = &docker.Isolator{}
-	}
 	if isolator == nil {
 		kinds := slices.Sorted(maps.Keys(h.opts.Isolators))
-		return nil, isolationError(e, fmt.Errorf("this program has no such isolation, only %q: it would have to be in Options.Isolators", append(kinds, config.IsolationDocker)))
+		return nil, isolationError(e, fmt.Errorf("this program has no such isolation, only %q: it would have to be in Options.Isolators", kinds))
 	}
 	confined, err := isolator.Isolate(ctx, e, c)
 	switch {

@@ -107,7 +107,7 @@ func outcomeOf(t *testing.T, e *config.Server) (host.Status, error) {
 	assert.Value(h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{e}}))(t)
 	until(t, h, "s", "a result", func(s host.Status) bool { return s.Stage == host.StageReady || s.Err != nil })
 	seen := status(t, h, "s")
-	report := assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
+	report := assert.Value(doctor.Test(watchdog(t), h, e))(t)
 	assert.Equal(t, report.Err == nil, seen.Err == nil, "%v from the test and %v from the server: good", report.Err, seen.Err)
 	return seen, seen.Err
 }
@@ -240,10 +240,10 @@ func TestServerBehindASocket(t *testing.T) {
 	until(t, h, "there", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	assert.Value(h.Registry().Call(watchdog(t), "there__ping", nil))(t)
 	for _, s := range c.Servers {
-		report := assert.Value(doctor.Test(watchdog(t), h, s, nil))(t)
+		report := assert.Value(doctor.Test(watchdog(t), h, s))(t)
 		assert.Equal(t, report.Err == nil, s.Name == "there", "%s: the test ok (%v)", s.Name, report.Err)
-		refused := slices.ContainsFunc(report.Hints, func(hint doctor.Hint) bool { return hint.Code == doctor.HintConnectionRefused })
-		assert.Equal(t, refused, s.Name == "absent", "%s: the hint %s", s.Name, doctor.HintConnectionRefused)
+		refused := slices.ContainsFunc(report.Hints, func(hint doctor.Hint) bool { return hint.Code == "connection_refused" })
+		assert.Equal(t, refused, s.Name == "absent", "%s: the hint %s", s.Name, "connection_refused")
 	}
 }
 

@@ -53,7 +53,7 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 // tryOptions returns the options of the host's clients without all that asks the user or a
 // model, or writes to the log.
 func (h *Host) tryOptions(e *config.Server) *mcp.ClientOptions {
-	o := h.newSlot(e.Name).newServer(e).options() // of a server that is never started
+	o := (&slot{host: h, name: e.Name}).newServer(e).options() // of a server that is never started
 	o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil
 	//lint:ignore SA1019 older servers use them
 	o.Log, o.LogLevel, o.Sample = nil, "", nil

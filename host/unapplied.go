@@ -99,7 +99,7 @@ func (sl *slot) tryAgain(u *Unapplied) {
 		return
 	}
 	began := time.Now()
-	did, _, err := sl.become(own, u.Entry)
+	did, _, err := sl.apply(own, u.Entry)
 	if kind := did.kind(); kind != "" {
 		h.events.Record(context.Background(), events.OfServer(kind, u.Entry, began, err))
 	}

@@ -25,34 +25,23 @@ import (
 // is closed some time after it was got here or made a call of a tool, that of a user at
 // once if another user waits for its place, and that of a replaced server when its calls
 // have finished. Ask for it again then.
-func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error) {
-	sl, err := h.slot(key.Server)
+func (h *Host) Client(ctx context.Context, key session.Key) (client *mcp.Client, err error) {
+	err = h.WithClient(ctx, key, func(_ context.Context, c *mcp.Client) error {
+		client = c
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	for {
-		s, err := sl.present()
-		if err != nil {
-			return nil, err
-		}
-		if s.quarantined() {
-			return nil, mcp.WithOutcome(fmt.Errorf("server %q: %w", key.Server, ErrQuarantined), mcp.NotSent)
-		}
-		if key.User != "" {
-			ctx = session.WithUser(ctx, key.User)
-		}
-		_, l, drop, err := s.connFor(ctx)
-		switch {
-		case err == nil:
-			if s.perUser() {
-				_ = s.discoverFirst(ctx) // State of the client tells what is wrong
+	if sl, err := h.slot(key.Server); err == nil {
+		if s := sl.now(); s != nil && s.perUser() {
+			if key.User != "" {
+				ctx = session.WithUser(ctx, key.User)
 			}
-			drop()
-			return l.client, nil
-		case !errors.Is(err, errEnded):
-			return nil, err
+			_ = s.discoverFirst(ctx) // State of the client tells what is wrong
 		}
 	}
+	return client, nil
 }
 
 // WithClient calls f with the client that [Host.Client] returns, which is not closed for
@@ -69,18 +58,18 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 	}
 	for range maxMoves {
 		var s *server
-		if s, err = sl.present(); err != nil {
+		if s, err = sl.get(); err != nil {
 			return err
 		}
 		if s.quarantined() {
 			err = fmt.Errorf("server %q: %w", key.Server, ErrQuarantined)
 			break
 		}
-		own, l, drop, failed := s.connFor(ctx)
+		own, c, drop, failed := s.connFor(ctx)
 		if failed == nil {
 			defer drop()
-			err = f(own, l.client)
-			s.disown(l, err)
+			err = f(own, c.client)
+			s.disown(c, err)
 			return err
 		}
 		if err = failed; !errors.Is(err, errEnded) || ctx.Err() != nil {
@@ -104,7 +93,7 @@ func (h *Host) Discover(ctx context.Context, key session.Key) error {
 	if err != nil {
 		return err
 	}
-	s, err := sl.present()
+	s, err := sl.get()
 	if err != nil {
 		return err
 	}
@@ -127,18 +116,17 @@ func (h *Host) discoverFor(ctx context.Context, s *server) error {
 
 // discover makes what the user of ctx sees the catalogue of all.
 func (s *server) discover(ctx context.Context) error {
-	ctx, l, drop, err := s.connFor(ctx)
+	ctx, c, drop, err := s.connFor(ctx)
 	if err != nil {
 		return err
 	}
 	defer drop()
-	known, err := s.list(ctx, l)
+	known, err := s.list(ctx, c)
 	if err != nil {
-		s.disown(l, err)
+		s.disown(c, err)
 		return err
 	}
 	s.tools.put(known)
-	s.tools.save()
 	s.host.broadcast()
 	return nil
 }
@@ -162,10 +150,7 @@ func (s *server) discoverFirst(ctx context.Context) error {
 
 // userConn makes the conn of a user.
 func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
-	s.mu.Lock()
-	usable := s.enabled && s.err == nil && !s.stopped
-	s.mu.Unlock()
-	if !usable {
+	if !s.usable() {
 		return nil, s.unusable()
 	}
 	asking, cancel := s.host.whileOpen(ctx)
@@ -181,9 +166,9 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
-	l := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
-	l.idleAfter, l.idle = s.idleTimeout(), s.host.pool.rest
-	return l, nil
+	c := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
+	c.idleAfter, c.idle = s.idleTimeout(), s.pool.closeIdle
+	return c, nil
 }
 
 // userOptions returns the options of a user's client: what its server asks, it asks this
@@ -210,13 +195,13 @@ func asked[Request, Result any](user string, handle func(context.Context, Reques
 // disown ends the conn of a user if the server does not accept the headers any more that
 // the program made for the user, and reports whether it did: for the next conn the program is
 // asked again.
-func (s *server) disown(l *conn, err error) bool {
+func (s *server) disown(c *conn, err error) bool {
 	var status *transport.StatusError
 	if !errors.As(err, &status) || status.Code != http.StatusUnauthorized ||
 		s.host.opts.UserHeaders == nil || s.entry.Identity != config.IdentityHeader {
 		return false
 	}
-	s.host.pool.abandon(l)
+	s.pool.abandon(c)
 	return true
 }
 

@@ -108,7 +108,7 @@ func activityValues(e *activity.Event) ([]any, error) {
 		detail = string(data)
 	}
 	values := []any{
-		nanoseconds(e.Time), e.ID, e.Parent, string(e.Kind), e.User, e.Server, e.Tool, string(e.Outcome), e.Error,
+		nanoseconds(e.Time), e.ID, e.Parent, e.Kind, e.User, e.Server, e.Tool, e.Outcome, e.Error,
 		int64(e.Duration), e.ArgumentBytes, e.ResultBytes, e.ArgumentHash, string(e.Arguments), detail,
 	}
 	for i, value := range values {

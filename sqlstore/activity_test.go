@@ -18,7 +18,7 @@ import (
 
 func someEvents(n int) (events []activity.Event) {
 	for i := range n {
-		events = append(events, activity.Event{ID: strconv.Itoa(i), Kind: activity.KindCall, Time: time.Now()})
+		events = append(events, activity.Event{ID: strconv.Itoa(i), Kind: "call", Time: time.Now()})
 	}
 	return events
 }
@@ -53,17 +53,17 @@ func TestActivity(t *testing.T) {
 		w := p.open(t)
 		log := activity.New(&activity.Options{KeepArguments: true}, w.one.Activity(nil))
 		full := activity.Event{
-			Time: time.Unix(5, 7).UTC(), ID: "full'); --", Parent: "p", Kind: activity.KindCall, User: "u\nv", Server: "s", Tool: "té", Outcome: activity.Denied,
+			Time: time.Unix(5, 7).UTC(), ID: "full'); --", Parent: "p", Kind: "call", User: "u\nv", Server: "s", Tool: "té", Outcome: "denied",
 			Error: "e\u2028?$1", Duration: time.Second, ResultBytes: 3, Arguments: json.RawMessage(`{"a": "\u0000"}`), Detail: map[string]string{"k": "v\x00"},
 		}
 		log.Record(t.Context(), full)
-		log.Record(t.Context(), activity.Event{ID: "nul", Kind: activity.KindStart, User: "a\x00b"})
+		log.Record(t.Context(), activity.Event{ID: "nul", Kind: "start", User: "a\x00b"})
 		assert.OK(t, log.Close(t.Context()))
 		got := collect(t, w.two.Activity(nil), nil)
 		assert.Equal(t, idsOf(got), "nul full'); --")
 		assert.Equal(t, got[0].User, "a\uFFFDb", "user with NUL")
 		assert.True(t, got[0].Detail == nil && got[0].Arguments == nil, "the first event has nothing more")
-		same := &activity.Filter{User: "a\x00b", Kinds: []activity.Kind{activity.KindStart, "a\x00\xff"}}
+		same := &activity.Filter{User: "a\x00b", Kinds: []string{"start", "a\x00\xff"}}
 		assert.Equal(t, idsOf(collect(t, w.two.Activity(nil), same)), "nul", "found by a filter with NUL")
 		assert.Equal(t, len(got[1].ArgumentHash), 76, "length of the hash")
 		full.ArgumentHash, full.ArgumentBytes = got[1].ArgumentHash, int64(len(full.Arguments))
@@ -88,8 +88,8 @@ func TestFilters(t *testing.T) {
 				return other
 			}
 			events = append(events, activity.Event{
-				ID: strconv.Itoa(i), Time: base.Add(time.Duration(i) * time.Second), Kind: activity.Kind(pick(0, "call", "start")), User: pick(1, "ann", "bob"),
-				Server: pick(2, "s", "t"), Tool: pick(3, "x", "y"), Outcome: activity.Outcome(pick(4, "ok", "error")), Parent: pick(5, "", "turn"),
+				ID: strconv.Itoa(i), Time: base.Add(time.Duration(i) * time.Second), Kind: pick(0, "call", "start"), User: pick(1, "ann", "bob"),
+				Server: pick(2, "s", "t"), Tool: pick(3, "x", "y"), Outcome: pick(4, "ok", "error"), Parent: pick(5, "", "turn"),
 			})
 		}
 		assert.OK(t, a.Write(t.Context(), events))
@@ -100,8 +100,8 @@ func TestFilters(t *testing.T) {
 				func() { f.User = "ann" },
 				func() { f.Server = "t" },
 				func() { f.Tool = "x" },
-				func() { f.Kinds = []activity.Kind{"call", "stop"} },
-				func() { f.Outcomes = []activity.Outcome{"error"} },
+				func() { f.Kinds = []string{"call", "stop"} },
+				func() { f.Outcomes = []string{"error"} },
 				func() { f.Since = base.Add(10 * time.Second) },
 				func() { f.Until = base.Add(50 * time.Second) },
 				func() { f.Parent = "turn" },

@@ -30,7 +30,7 @@
 //
 //	sessions, err := seal.NewStore(ctx, d.Store("sessions"), keys)
 //	accepted, err := ledger.Load(ctx, d.Store("agent"), "ledger", nil)
-//	book, err := consent.Load(ctx, d.Store("agent"), "consents", nil)
+//	book, err := consent.Load(ctx, d.Store("agent"), "consents")
 //	servers := record.NewStore(d.Store("agent"), "servers")
 //	statuses := record.NewStatuses(d.Store("agent"), "statuses")
 //

@@ -19,7 +19,7 @@ func TestConsents(t *testing.T) {
 		w := p.open(t)
 		var books []*consent.Book
 		for _, d := range []*sqlstore.Database{w.one, w.two} {
-			books = append(books, assert.Value(consent.Load(t.Context(), d.Store("agent"), "consents", nil))(t))
+			books = append(books, assert.Value(consent.Load(t.Context(), d.Store("agent"), "consents"))(t))
 		}
 		l := &consent.Launch{Server: "s", Project: "/p", Transport: "stdio", Path: "/bin/s"}
 		for i, verdict := range []consent.Verdict{consent.Approved, consent.Rejected} {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -58,8 +59,8 @@ func ExampleDatabase_Activity() {
 	defer done()
 	sink := d.Activity(&sqlstore.ActivityOptions{KeepEvents: 1_000_000})
 	log := activity.New(nil, sink)
-	log.Record(ctx, activity.Event{Kind: activity.KindCall, User: "ann", Server: "github", Tool: "create_issue", Outcome: activity.OK})
-	log.Record(ctx, activity.Event{Kind: activity.KindCall, User: "bob", Server: "github", Tool: "create_issue", Outcome: activity.OK})
+	log.Record(ctx, activity.Event{Kind: "call", User: "ann", Server: "github", Tool: "create_issue", Outcome: "ok"})
+	log.Record(ctx, activity.Event{Kind: "call", User: "bob", Server: "github", Tool: "create_issue", Outcome: "ok"})
 	if err := log.Close(ctx); err != nil {
 		fmt.Println(err)
 	}
@@ -112,7 +113,7 @@ func ExampleDatabase_Store_servers() {
 	}
 	fmt.Println(err)
 	// Output:
-	// notes (stdio: notes-server)
+	// {"name":"notes","command":"notes-server","enabled":true}
 	// <nil>
 }
 
@@ -142,7 +143,7 @@ func openReplica(ctx context.Context, url string, keys seal.KeySource) (*host.Ho
 		return nil, err
 	}
 	go accepted.Follow(ctx)
-	allowed, err := consent.Load(ctx, d.Store("agent"), "consents", nil)
+	allowed, err := consent.Load(ctx, d.Store("agent"), "consents")
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +151,15 @@ func openReplica(ctx context.Context, url string, keys seal.KeySource) (*host.Ho
 	if err != nil {
 		return nil, err
 	}
-	return host.OpenStore(ctx, record.NewStore(sealed, "servers"), &host.Options{
+	m, err := manage.OpenStore(ctx, record.NewStore(sealed, "servers"), &manage.Options{Host: host.Options{
 		Follow:   true,
 		Registry: registry.New(&registry.Options{Ledger: accepted}),
 		Consents: allowed,
-	})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return m.Host(), nil
 }
 
 // joinReplicas lets the others reach what is under way here.

@@ -94,7 +94,7 @@ func useAll(t *testing.T, d *sqlstore.Database) {
 	now := time.Now()
 	for _, f := range []*activity.Filter{
 		nil, {Since: now}, {Until: now}, {ID: "x"}, {Parent: "x"}, {User: "x"}, {Server: "x"}, {Tool: "x"},
-		{Kinds: []activity.Kind{activity.KindCall}}, {Outcomes: []activity.Outcome{activity.OK}},
+		{Kinds: []string{"call"}}, {Outcomes: []string{"ok"}},
 	} {
 		for _, err := range a.Events(ctx, f) {
 			must(err)

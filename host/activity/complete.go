@@ -21,6 +21,14 @@ import (
 // hashPrefix says how arguments are hashed.
 const hashPrefix = "hmac-sha256:"
 
+// Bounds of an event, in bytes. [Log.Record] cuts off what is longer.
+const (
+	maxText      = 512      // of ID, Parent, User, Server, Tool and each value of Detail
+	maxError     = 2 << 10  // of Error
+	maxArguments = 16 << 10 // of Arguments; longer ones are left out, not cut
+	maxDetail    = 32       // values in Detail
+)
+
 // complete returns e as sinks get it.
 func (l *Log) complete(ctx context.Context, e Event) Event {
 	e.Time = e.Time.UTC()
@@ -47,20 +55,20 @@ func (l *Log) complete(ctx context.Context, e Event) Event {
 		e.ArgumentHash = hashArguments(l.key, e.Arguments)
 	}
 	e.Arguments = l.kept(e.Arguments)
-	for _, text := range []*string{&e.ID, &e.Parent, &e.User, &e.Server, &e.Tool, (*string)(&e.Kind), (*string)(&e.Outcome), &e.ArgumentHash} {
+	for _, text := range []*string{&e.ID, &e.Parent, &e.User, &e.Server, &e.Tool, &e.Kind, &e.Outcome, &e.ArgumentHash} {
 		*text = cut(*text, maxText)
 	}
 	e.Tool = cut(l.redactor.Text(e.Tool), maxText) // it may be any text of a model
 	// Redacted before it is cut, so that no half of a secret is left. A text longer than
 	// any error that is meant for people is not read to its end.
-	e.Error = cut(l.redactor.Text(cut(e.Error, 8*MaxError)), MaxError)
+	e.Error = cut(l.redactor.Text(cut(e.Error, 8*maxError)), maxError)
 	e.Detail = l.detail(e.Detail)
 	return e
 }
 
 // kept returns what is kept of arguments.
 func (l *Log) kept(args json.RawMessage) json.RawMessage {
-	if !l.opts.KeepArguments || len(args) == 0 || len(args) > maxArguments || jsonscan.Valid(args) != nil {
+	if !l.keepArguments || len(args) == 0 || len(args) > maxArguments || jsonscan.Valid(args) != nil {
 		return nil
 	}
 	redacted := l.redactor.JSON(args)

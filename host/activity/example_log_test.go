@@ -19,22 +19,22 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	file, err := activity.OpenFile(filepath.Join(dir, "activity.jsonl"), &activity.FileOptions{KeepFiles: 5})
+	file, err := activity.OpenFile(filepath.Join(dir, "activity.jsonl"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	memory := activity.NewMemory(100)
 	log := activity.New(nil, file, memory)
-	log.Record(ctx, activity.Event{Kind: activity.KindCall, Server: "github", Tool: "create_issue", Outcome: activity.OK})
-	log.Record(ctx, activity.Event{Kind: activity.KindDenied, Server: "github", Tool: "delete_repository", Outcome: activity.Denied})
+	log.Record(ctx, activity.Event{Kind: "call", Server: "github", Tool: "create_issue", Outcome: "ok"})
+	log.Record(ctx, activity.Event{Kind: "denied", Server: "github", Tool: "delete_repository", Outcome: "denied"})
 	if err := log.Close(ctx); err != nil {
 		fmt.Println(err)
 	}
 	for _, e := range memory.Recent(nil, 10) {
 		fmt.Println(e.Kind, e.Tool)
 	}
-	for e, err := range file.Events(&activity.Filter{Outcomes: []activity.Outcome{activity.OK}}) {
+	for e, err := range file.Events(&activity.Filter{Outcomes: []string{"ok"}}) {
 		fmt.Println(e.Tool, err)
 	}
 	// Output:
@@ -48,8 +48,8 @@ func ExampleLog_Record() {
 	ctx := context.Background()
 	memory := activity.NewMemory(0)
 	log := activity.New(nil, memory)
-	log.Record(ctx, activity.Event{Kind: activity.KindCall, Arguments: []byte(`{"pin":1234,"to":"bob"}`)})
-	log.Record(ctx, activity.Event{Kind: activity.KindCall, Arguments: []byte(`{ "to": "bob", "pin": 1234.0 }`)})
+	log.Record(ctx, activity.Event{Kind: "call", Arguments: []byte(`{"pin":1234,"to":"bob"}`)})
+	log.Record(ctx, activity.Event{Kind: "call", Arguments: []byte(`{ "to": "bob", "pin": 1234.0 }`)})
 	_ = log.Close(ctx)
 	events := memory.Recent(nil, 0)
 	fmt.Println(events[0].ArgumentHash == events[1].ArgumentHash, events[0].ArgumentBytes, events[0].Arguments == nil)
@@ -77,19 +77,7 @@ func ExampleSlog() {
 		return a
 	}}))
 	log := activity.New(nil, activity.Slog(logger))
-	log.Record(ctx, activity.Event{ID: "call_1", Kind: activity.KindCall, Server: "github", Tool: "create_issue", Outcome: activity.TimedOut})
+	log.Record(ctx, activity.Event{ID: "call_1", Kind: "call", Server: "github", Tool: "create_issue", Outcome: "timeout"})
 	_ = log.Close(ctx)
 	// Output: level=WARN msg="mcp: call" id=call_1 server=github tool=create_issue outcome=timeout
-}
-
-// The operator of a program learns here what its log has lost.
-func ExampleLog_Status() {
-	ctx := context.Background()
-	log := activity.New(&activity.Options{MaxQueued: 100}, activity.NewMemory(0))
-	log.Record(ctx, activity.Event{Kind: activity.KindStart})
-	_ = log.Flush(ctx)
-	status := log.Status()
-	fmt.Println(status.Written, status.Dropped, status.Err)
-	_ = log.Close(ctx)
-	// Output: 1 0 <nil>
 }

@@ -7,36 +7,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 )
 
 const (
-	defaultMaxBytes  = 16 << 20
-	defaultKeepFiles = 20
+	// maxFile is how many bytes the file may have. Before it would have more it becomes
+	// the file before it, and a new one is begun; one Write is not divided.
+	maxFile = 64 << 20
 
 	fileMode   = 0o600
 	folderMode = 0o700
 )
 
-// FileOptions configure a [File]. The zero value, and nil, mean the defaults.
-type FileOptions struct {
-	// MaxBytes is how large the file may become. Before it would be larger it is
-	// renamed and a new one begun; one Write is not divided. Default: 16 MB.
-	// Negative: no limit.
-	MaxBytes int64
-	// KeepFiles is how many renamed files stay; the oldest are deleted. Default: 20.
-	// Negative: all.
-	KeepFiles int
-}
-
 // A File is a [Sink] that appends events to a file, one JSON object a line. When the
-// file is full it is renamed, so that the time stands in its name:
-// activity-20261122T003000.000000000Z.jsonl.
+// file has 64 MB it becomes the file before it, such as activity.jsonl.1, in the place of the
+// one that was.
 //
 // Several processes may write to one file: each locks its folder while it writes, and
 // keeps nothing open meanwhile, so that the file may also be renamed or deleted by
@@ -45,7 +32,7 @@ type FileOptions struct {
 // there is nothing to close.
 type File struct {
 	path string
-	opts FileOptions
+	most int64 // maxFile, but in tests
 
 	mu sync.Mutex // held while written
 }
@@ -53,17 +40,8 @@ type File struct {
 // OpenFile returns a sink that appends to the file at path. It makes the file, with
 // mode 0600, and its folder, with mode 0700, if they are missing; a file that there
 // is keeps its mode. It fails if the file cannot be written.
-func OpenFile(path string, opts *FileOptions) (*File, error) {
-	f := &File{path: path}
-	if opts != nil {
-		f.opts = *opts
-	}
-	if f.opts.MaxBytes == 0 {
-		f.opts.MaxBytes = defaultMaxBytes
-	}
-	if f.opts.KeepFiles == 0 {
-		f.opts.KeepFiles = defaultKeepFiles
-	}
+func OpenFile(path string) (*File, error) {
+	f := &File{path: path, most: maxFile}
 	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
 		return nil, f.failed(err)
 	}
@@ -120,11 +98,13 @@ func (f *File) append(lines []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	if most := f.opts.MaxBytes; most > 0 && size > 0 && size+int64(len(lines)) > most {
+	if size > 0 && size+int64(len(lines)) > f.most {
 		if err := file.Close(); err != nil { // Windows renames nothing that is open
 			return err
 		}
-		f.rotate()
+		// If the file cannot be renamed, as on Windows while it is read, it grows: that is
+		// better than to lose events.
+		_ = os.Rename(f.path, before(f.path))
 		if file, size, err = openAppending(f.path); err != nil {
 			return err
 		}
@@ -168,73 +148,5 @@ func torn(file *os.File, size int64) bool {
 	return err != nil || last[0] != '\n'
 }
 
-// rotatedTime is how the time stands in the name of a renamed file: names sort as
-// times do.
-const rotatedTime = "20060102T150405.000000000Z"
-
-// rotatedFiles returns the renamed files of a log file, the newest first. Others
-// that are in the folder are not among them.
-func rotatedFiles(path string) ([]string, error) {
-	folder := filepath.Dir(path)
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	stem, ext := stemOf(path)
-	var files []string
-	for _, entry := range entries {
-		name, ok := strings.CutPrefix(entry.Name(), stem+"-")
-		if !ok {
-			continue
-		}
-		if name, ok = strings.CutSuffix(name, ext); !ok {
-			continue
-		}
-		at, err := time.Parse(rotatedTime, name)
-		if err != nil || at.Format(rotatedTime) != name || !entry.Type().IsRegular() {
-			continue
-		}
-		files = append(files, filepath.Join(folder, entry.Name()))
-	}
-	slices.Sort(files)
-	slices.Reverse(files)
-	return files, nil
-}
-
-// stemOf divides the name of a log file: activity, .jsonl.
-func stemOf(path string) (stem, ext string) {
-	name := filepath.Base(path)
-	ext = filepath.Ext(name)
-	return strings.TrimSuffix(name, ext), ext
-}
-
-// rotate renames the file, and deletes renamed ones that are not to stay; one that
-// cannot be deleted now is tried the next time. If the file cannot be renamed, as on
-// Windows while it is read, it grows: that is better than to lose events. It needs the
-// lock of the folder.
-func (f *File) rotate() {
-	files, err := rotatedFiles(f.path)
-	if err != nil {
-		return
-	}
-	at := time.Now().UTC()
-	stem, ext := stemOf(f.path)
-	rotatedAs := func(at time.Time) string {
-		return filepath.Join(filepath.Dir(f.path), stem+"-"+at.Format(rotatedTime)+ext)
-	}
-	full := rotatedAs(at)
-	if len(files) > 0 && full <= files[0] { // the clock was set back, or is coarse
-		name, _ := strings.CutPrefix(filepath.Base(files[0]), stem+"-")
-		last, err := time.Parse(rotatedTime, strings.TrimSuffix(name, ext))
-		if err != nil {
-			return
-		}
-		full = rotatedAs(last.Add(1))
-	}
-	if os.Rename(f.path, full) != nil || f.opts.KeepFiles < 0 {
-		return
-	}
-	for _, file := range files[min(len(files), f.opts.KeepFiles-1):] { // the new one is not among them
-		_ = os.Remove(file)
-	}
-}
+// before returns the path of the file that was full before the one at path was begun.
+func before(path string) string { return path + ".1" }

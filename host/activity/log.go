@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,8 +15,9 @@ import (
 )
 
 const (
-	// defaultMaxQueued is how many events wait for the sinks if MaxQueued is zero.
-	defaultMaxQueued = 4096
+	// maxQueued is how many events wait for the sinks; most take about 1 KB, none more
+	// than 40 KB.
+	maxQueued = 4096
 	// maxBatch is how many events one Write of a sink gets at most, not counting one
 	// that says how many are missing.
 	maxBatch = 256
@@ -28,24 +27,12 @@ const (
 
 // Options configure a [Log]. The zero value, and nil, mean the defaults.
 type Options struct {
-	// HashKey is the key of Event.ArgumentHash. Without a key, short arguments could
-	// be found out by trying. Default: a random one, so that hashes can be compared
-	// within one log only. Give 32 random bytes that are kept secret for hashes that
-	// are the same in several processes and after a restart.
-	HashKey []byte
 	// KeepArguments has events hold the arguments of calls, without secrets of known
 	// forms; those of more than 16 KiB bytes are left out. A secret without a form of its
 	// own, such as a password, stays in. Default: false.
 	KeepArguments bool
-	// Secrets are further secrets that are taken out, the kind of each with what
-	// matches it; if the expression has a group, the group alone is. It is done before
-	// Record returns, so let them be cheap.
-	Secrets map[string]*regexp.Regexp
-	// MaxQueued bounds the events that wait to be written. Most take about 1 KB, none
-	// more than 40 KB. Default: 4096. Negative: no limit.
-	MaxQueued int
-	// Logger is told when a sink begins to fail, when it works again, and when events
-	// are missing. Default: nothing is logged; [Log.Status] tells in any case.
+	// Logger is told when a sink begins to fail and when it works again. Default: nothing
+	// is logged.
 	Logger *slog.Logger
 }
 
@@ -56,23 +43,25 @@ type Options struct {
 // ends with [Log.Close], gives them to the sinks, one sink after the other. A sink that
 // fails or panics loses its events; the others get theirs.
 type Log struct {
-	opts     Options
-	key      []byte
-	redactor *redact.Redactor
-	sinks    []*outlet
-	stop     context.CancelFunc // ends the writing of the sinks
-	wake     chan struct{}      // holds a token when there is something to do
-	ended    chan struct{}      // closed when the goroutine has ended
+	keepArguments bool
+	logger        *slog.Logger
+	key           []byte // of the hashes of arguments
+	redactor      *redact.Redactor
+	sinks         []*outlet
+	stop          context.CancelFunc // ends the writing of the sinks
+	queue         chan *queued
+	closing       chan struct{} // closed by Close
+	ended         chan struct{} // closed when the goroutine has ended
 
-	mu      sync.Mutex // guards the following
-	queue   []Event
-	writing int // events that the sinks have at the moment
+	mu      sync.Mutex // guards the following, and is held to queue an event
 	closed  bool
-	untold  uint64        // events that are missing, and no event says so yet
-	moved   chan struct{} // closed, and replaced, when something was written
-	offered uint64        // how many were queued
-	settled uint64        // how many of them are written, or will never be
-	status  Status
+	missing uint64 // events for which the queue had no room, and no event says so yet
+}
+
+// A queued is an event, or what Flush waits for.
+type queued struct {
+	event   Event
+	flushed chan<- error // not nil: gets the error of the last Write of each sink
 }
 
 // An outlet is a sink with what the log knows of it. The log's goroutine alone uses it.
@@ -85,28 +74,17 @@ type outlet struct {
 // New returns a log with these sinks; nil ones are skipped. It keeps them open when
 // it is closed: the caller that opened one closes it afterwards.
 func New(opts *Options, sinks ...Sink) *Log {
-	l := &Log{wake: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{})}
+	l := &Log{
+		logger: slog.New(slog.DiscardHandler), key: make([]byte, 32), redactor: redact.New(nil),
+		queue: make(chan *queued, maxQueued), closing: make(chan struct{}), ended: make(chan struct{}),
+	}
 	if opts != nil {
-		l.opts = *opts
+		l.keepArguments = opts.KeepArguments
+		if opts.Logger != nil {
+			l.logger = opts.Logger
+		}
 	}
-	o := &l.opts
-	if o.MaxQueued == 0 {
-		o.MaxQueued = defaultMaxQueued
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	l.key = slices.Clone(o.HashKey)
-	if len(l.key) == 0 {
-		l.key = make([]byte, 32)
-		_, _ = rand.Read(l.key) // never fails
-	}
-	var patterns []redact.Pattern
-	for _, kind := range slices.Sorted(maps.Keys(o.Secrets)) {
-		patterns = append(patterns, redact.Pattern{Kind: kind, Regexp: o.Secrets[kind]})
-	}
-	o.HashKey, o.Secrets = nil, nil
-	l.redactor = redact.New(patterns)
+	_, _ = rand.Read(l.key) // never fails
 	for _, sink := range sinks {
 		if sink != nil {
 			l.sinks = append(l.sinks, &outlet{sink: sink})
@@ -122,9 +100,8 @@ func New(opts *Options, sinks ...Sink) *Log {
 // are taken from the clock and from ctx, see registry.WithCallID and session.WithUser; a
 // missing ID is made. Of e.Arguments a hash is kept and, by option, the rest.
 //
-// Record does not wait: when the queue is full the event is dropped, counted in
-// [Log.Status], and a [KindDropped] event says in its place how many are missing. After
-// Close events are dropped, too.
+// Record does not wait: when 4096 events are waiting the event is dropped, and an event of
+// the kind "dropped" says in its place how many are missing. After Close events are dropped, too.
 func (l *Log) Record(ctx context.Context, e Event) {
 	if l == nil || len(l.sinks) == 0 {
 		return
@@ -132,83 +109,87 @@ func (l *Log) Record(ctx context.Context, e Event) {
 	e = l.complete(ctx, e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	room := cap(l.queue) - len(l.queue) // only Flush takes of it meanwhile
 	switch {
 	case l.closed:
-		l.status.Dropped++
-	case l.opts.MaxQueued > 0 && len(l.queue)+l.writing >= l.opts.MaxQueued:
-		l.status.Dropped++
-		l.untold++
-	default:
-		l.tell()
-		l.put(e)
-		l.signal()
+		return
+	case l.missing > 0 && room > 1 && l.put(l.missingEvent(l.missing)):
+		l.missing = 0
+	}
+	if l.missing > 0 || !l.put(e) {
+		l.missing++
 	}
 }
 
-// tell queues an event that says how many are missing, if any are. It needs the lock.
-func (l *Log) tell() {
-	if l.untold > 0 {
-		l.put(l.missing(l.untold))
-		l.untold = 0
-	}
-}
-
-// missing returns an event that says how many others are missing.
-func (l *Log) missing(n uint64) Event {
-	return l.complete(context.Background(), Event{
-		Kind:   KindDropped,
-		Detail: map[string]string{DetailEvents: strconv.FormatUint(n, 10)},
-	})
-}
-
-func (l *Log) put(e Event) {
-	l.queue = append(l.queue, e)
-	l.offered++
-}
-
-func (l *Log) signal() {
+// put queues an event if there is room.
+func (l *Log) put(e Event) bool {
 	select {
-	case l.wake <- struct{}{}:
+	case l.queue <- &queued{event: e}:
+		return true
 	default:
+		return false
 	}
+}
+
+// missingEvent returns an event that says how many others are missing.
+func (l *Log) missingEvent(n uint64) Event {
+	return l.complete(context.Background(), Event{Kind: "dropped", Detail: map[string]string{"events": strconv.FormatUint(n, 10)}})
 }
 
 // run gives events to the sinks until the log is closed and empty, or ctx ends.
 func (l *Log) run(ctx context.Context) {
 	defer close(l.ended)
+	var err error // of the last Write of each sink
 	for {
-		batch, more := l.take()
-		switch {
-		case ctx.Err() != nil:
-			l.giveUp(batch)
+		next := l.next(ctx)
+		if next == nil || ctx.Err() != nil {
 			return
-		case len(batch) > 0:
-			l.settle(batch, l.write(ctx, batch))
-		case !more:
-			return
-		default:
-			select {
-			case <-l.wake:
-			case <-ctx.Done():
+		}
+		var batch []Event
+		for next != nil && next.flushed == nil {
+			if batch = append(batch, next.event); len(batch) == maxBatch {
+				next = nil
+				break
 			}
+			select {
+			case next = <-l.queue:
+			default:
+				next = nil
+			}
+		}
+		if len(batch) > 0 {
+			err = l.write(ctx, batch)
+		}
+		if next != nil {
+			next.flushed <- err
 		}
 	}
 }
 
-// take returns what to write next; nothing and false if there will never be more.
-func (l *Log) take() (batch []Event, more bool) {
+// next waits for what was queued; nil if there will never be more.
+func (l *Log) next(ctx context.Context) *queued {
+	select {
+	case q := <-l.queue:
+		return q
+	default:
+	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.queue) == 0 {
-		l.tell() // nothing may come for a while that would say it
+	if l.missing > 0 && l.put(l.missingEvent(l.missing)) { // nothing may come for a while that would say it
+		l.missing = 0
 	}
-	k := min(len(l.queue), maxBatch)
-	batch, l.queue = l.queue[:k:k], l.queue[k:]
-	if len(l.queue) == 0 {
-		l.queue = nil // gives back the memory of a long queue
+	l.mu.Unlock()
+	select {
+	case q := <-l.queue:
+		return q
+	case <-ctx.Done():
+	case <-l.closing:
+		select {
+		case q := <-l.queue:
+			return q
+		default:
+		}
 	}
-	l.writing = k
-	return batch, k > 0 || !l.closed
+	return nil
 }
 
 // write has each sink write a batch, and returns what failed.
@@ -225,16 +206,16 @@ func (l *Log) write(ctx context.Context, batch []Event) error {
 func (l *Log) writeTo(ctx context.Context, o *outlet, batch []Event) error {
 	events := slices.Clone(batch) // sinks may keep events, and must not see each other's changes
 	if o.lost > 0 {
-		events = slices.Insert(events, 0, l.missing(o.lost))
+		events = slices.Insert(events, 0, l.missingEvent(o.lost))
 	}
 	before := o.err
 	o.err = o.write(ctx, events)
-	logger := l.opts.Logger.With("sink", fmt.Sprintf("%T", o.sink))
+	logger := l.logger.With("sink", fmt.Sprintf("%T", o.sink))
 	switch {
 	case o.err != nil:
 		o.lost += uint64(len(batch))
 		if before == nil {
-			logger.Error("activity: events are lost, as they cannot be written", "err", l.redactor.Text(cut(o.err.Error(), MaxError)))
+			logger.Error("activity: events are lost, as they cannot be written", "err", l.redactor.Text(cut(o.err.Error(), maxError)))
 		}
 	case o.lost > 0:
 		logger.Warn("activity: events are written again", "missing", o.lost)
@@ -255,105 +236,49 @@ func (o *outlet) write(ctx context.Context, events []Event) (err error) {
 	return o.sink.Write(ctx, events)
 }
 
-// settle notes what became of a batch.
-func (l *Log) settle(batch []Event, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range batch {
-		if batch[i].Kind != KindDropped {
-			l.status.Written++
-		}
-	}
-	l.status.Err = err
-	l.writing = 0
-	l.settled += uint64(len(batch))
-	l.advance()
-}
-
-// giveUp counts what is left as lost.
-func (l *Log) giveUp(batch []Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	l.status.Dropped += uint64(len(batch) + len(l.queue))
-	l.settled = l.offered
-	l.queue, l.writing = nil, 0
-	l.advance()
-}
-
-// advance wakes those that wait for the end of a write. It needs the lock.
-func (l *Log) advance() {
-	close(l.moved)
-	l.moved = make(chan struct{})
-}
-
 // Flush waits until the sinks have been given what was recorded before, or ctx ends.
 // The error is that of ctx, or of the last Write of each sink.
 func (l *Log) Flush(ctx context.Context) error {
-	if l == nil {
+	if l == nil || l.stop == nil { // nil, or the zero Log
 		return nil
 	}
-	l.mu.Lock()
-	target := l.offered
-	l.mu.Unlock()
-	for {
-		l.mu.Lock()
-		settled, moved, err := l.settled, l.moved, l.status.Err
-		l.mu.Unlock()
-		if settled >= target {
-			return err
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	flushed := make(chan error, 1)
+	select {
+	case l.queue <- &queued{flushed: flushed}:
+	case <-l.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-flushed:
+		return err
+	case <-l.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
 // Close writes what was recorded before, ends the goroutine of the log and returns
 // when it has ended. If ctx ends before, it ends the contexts of the sinks and
-// returns an error that says how much was left; what is left is given up, and the
-// goroutine ends when a sink that does not heed its context returns. Further calls
-// wait as the first does.
+// returns an error; what is left is given up, and the goroutine ends when a sink that
+// does not heed its context returns. Further calls wait as the first does.
 func (l *Log) Close(ctx context.Context) error {
 	if l == nil || l.stop == nil { // nil, or the zero Log
 		return nil
 	}
 	l.mu.Lock()
-	l.closed = true
+	if !l.closed {
+		l.closed = true
+		close(l.closing)
+	}
 	l.mu.Unlock()
-	l.signal()
 	defer l.stop()
 	select {
 	case <-l.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("activity: %d events are not written: %w", l.Status().Queued, ctx.Err())
+		return fmt.Errorf("activity: not all events are written: %w", ctx.Err())
 	}
-}
-
-// A Status says where a log stands.
-type Status struct {
-	// Queued is how many events wait, or are being written.
-	Queued int
-	// Written is how many events were given to the sinks.
-	Written uint64
-	// Dropped is how many events the sinks did not get because too many were waiting,
-	// or because the log was closed.
-	Dropped uint64
-	// Err is the error of the last Write of each sink; nil if there was none.
-	Err error
-}
-
-// Status returns where the log stands.
-func (l *Log) Status() Status {
-	if l == nil {
-		return Status{}
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	status := l.status
-	status.Queued = len(l.queue) + l.writing
-	return status
 }

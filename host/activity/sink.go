@@ -18,21 +18,21 @@ type Sink interface {
 	Write(ctx context.Context, events []Event) error
 }
 
-// defaultMemory is how many events a [Memory] keeps if it is not told.
-const defaultMemory = 1000
-
 // A Memory is a [Sink] that keeps the newest events, for those who look at a running
 // program. It is safe for concurrent use.
 type Memory struct {
-	mu   sync.Mutex
-	ring []Event
-	next int // where the next event goes, once the ring is full
 	most int
+
+	mu     sync.Mutex
+	events []Event // the newest last
 }
 
 // NewMemory returns a Memory of at most most events; 0 or less means
 // 1000. Each takes about 1 KB, and at most 40 KB.
 func NewMemory(most int) *Memory {
+	if most <= 0 {
+		most = 1000
+	}
 	return &Memory{most: most}
 }
 
@@ -40,17 +40,8 @@ func NewMemory(most int) *Memory {
 func (m *Memory) Write(_ context.Context, events []Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.most <= 0 {
-		m.most = defaultMemory
-	}
-	for _, e := range events {
-		if len(m.ring) < m.most {
-			m.ring = append(m.ring, e)
-			continue
-		}
-		m.ring[m.next] = e
-		m.next = (m.next + 1) % m.most
-	}
+	m.events = append(m.events, events...)
+	m.events = m.events[max(0, len(m.events)-m.most):]
 	return nil
 }
 
@@ -61,10 +52,9 @@ func (m *Memory) Recent(filter *Filter, limit int) []Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var found []Event
-	for i := range m.ring {
-		at := (m.next - 1 - i + 2*len(m.ring)) % len(m.ring)
-		if e := &m.ring[at]; filter.Match(e) {
-			if found = append(found, *e); len(found) == limit {
+	for _, e := range slices.Backward(m.events) {
+		if filter.Match(&e) {
+			if found = append(found, e); len(found) == limit {
 				break
 			}
 		}
@@ -77,7 +67,7 @@ func (m *Memory) Recent(filter *Filter, limit int) []Event {
 // are left out. Nil means that nothing is logged.
 func Slog(logger *slog.Logger) Sink {
 	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
+		return &slogSink{slog.DiscardHandler}
 	}
 	return &slogSink{logger.Handler()}
 }
@@ -88,57 +78,32 @@ type slogSink struct{ handler slog.Handler }
 func (s *slogSink) Write(ctx context.Context, events []Event) error {
 	for i := range events {
 		e := &events[i]
-		if level := levelOf(e); s.handler.Enabled(ctx, level) {
-			r := slog.NewRecord(e.Time, level, "mcp: "+string(e.Kind), 0)
-			r.AddAttrs(attrsOf(e)...)
-			if err := s.handler.Handle(ctx, r); err != nil {
-				return err
+		level := slog.LevelWarn
+		if slices.Contains([]string{"", "ok", "asked", "approved"}, e.Outcome) && e.Kind != "dropped" {
+			level = slog.LevelInfo
+		}
+		if !s.handler.Enabled(ctx, level) {
+			continue
+		}
+		r := slog.NewRecord(e.Time, level, "mcp: "+e.Kind, 0)
+		for _, a := range []slog.Attr{
+			slog.String("id", e.ID), slog.String("parent", e.Parent), slog.String("user", e.User), slog.String("server", e.Server),
+			slog.String("tool", e.Tool), slog.String("outcome", e.Outcome), slog.String("error", e.Error), slog.Duration("duration", e.Duration),
+			slog.Int64("argumentBytes", e.ArgumentBytes), slog.Int64("resultBytes", e.ResultBytes), slog.String("argumentHash", e.ArgumentHash),
+			slog.String("arguments", string(e.Arguments)),
+		} {
+			if v := a.Value; !v.Equal(slog.StringValue("")) && !v.Equal(slog.Int64Value(0)) && !v.Equal(slog.DurationValue(0)) {
+				r.AddAttrs(a)
 			}
+		}
+		var detail []any
+		for _, key := range slices.Sorted(maps.Keys(e.Detail)) {
+			detail = append(detail, slog.String(key, e.Detail[key]))
+		}
+		r.AddAttrs(slog.Group("detail", detail...)) // handlers leave out an empty one
+		if err := s.handler.Handle(ctx, r); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func levelOf(e *Event) slog.Level {
-	switch e.Outcome {
-	case "", OK, Asked, Approved:
-		if e.Kind != KindDropped {
-			return slog.LevelInfo
-		}
-	}
-	return slog.LevelWarn
-}
-
-func attrsOf(e *Event) []slog.Attr {
-	attrs := []slog.Attr{slog.String("id", e.ID)}
-	text := func(name, value string) {
-		if value != "" {
-			attrs = append(attrs, slog.String(name, value))
-		}
-	}
-	text("parent", e.Parent)
-	text("user", e.User)
-	text("server", e.Server)
-	text("tool", e.Tool)
-	text("outcome", string(e.Outcome))
-	text("error", e.Error)
-	if e.Duration != 0 {
-		attrs = append(attrs, slog.Duration("duration", e.Duration))
-	}
-	if e.ArgumentBytes != 0 {
-		attrs = append(attrs, slog.Int64("argumentBytes", e.ArgumentBytes))
-	}
-	if e.ResultBytes != 0 {
-		attrs = append(attrs, slog.Int64("resultBytes", e.ResultBytes))
-	}
-	text("argumentHash", e.ArgumentHash)
-	text("arguments", string(e.Arguments))
-	var detail []any
-	for _, key := range slices.Sorted(maps.Keys(e.Detail)) {
-		detail = append(detail, slog.String(key, e.Detail[key]))
-	}
-	if detail != nil {
-		attrs = append(attrs, slog.Group("detail", detail...))
-	}
-	return attrs
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -113,7 +112,7 @@ func (f *Feed) latencies() map[string][]int64 {
 	defer f.mu.Unlock()
 	all := map[string][]int64{}
 	for _, e := range slices.Backward(f.recent) {
-		went := e.event.Kind == activity.KindCall && e.event.Detail[activity.DetailRan] != "no"
+		went := e.event.Kind == "call" && e.event.Detail["ran"] != "no"
 		if server := e.event.Server; went && len(all[server]) < maxLatencies {
 			all[server] = append(all[server], e.event.Duration.Milliseconds())
 		}

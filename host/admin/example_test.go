@@ -71,7 +71,7 @@ func ExampleHandler() {
 }
 
 func serveAdmin(ctx context.Context, store storage.Store) error {
-	file, err := activity.OpenFile("activity.jsonl", nil)
+	file, err := activity.OpenFile("activity.jsonl")
 	if err != nil {
 		return err
 	}

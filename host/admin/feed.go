@@ -22,7 +22,7 @@ const (
 // A Feed passes on what a log of activity records, to those who listen, and knows what was
 // before. It is a sink: give it to [activity.New] after that which keeps the events.
 //
-//	file, err := activity.OpenFile("activity.jsonl", nil)
+//	file, err := activity.OpenFile("activity.jsonl")
 //	feed := admin.NewFeed(file.Events)
 //	log := activity.New(nil, file, feed)
 //

@@ -92,9 +92,9 @@ func (l *stream) next() (string, error) {
 // openFeed opens a site whose events are kept in a file, and returns its log.
 func openFeed(t *testing.T, path string) (*site, *activity.Log, *admin.Feed) {
 	t.Helper()
-	file := assert.Value(activity.OpenFile(path, nil))(t)
+	file := assert.Value(activity.OpenFile(path))(t)
 	feed := admin.NewFeed(file.Events)
-	log := activity.New(&activity.Options{MaxQueued: -1}, file, feed)
+	log := activity.New(nil, file, feed)
 	t.Cleanup(func() {
 		assert.Equal(t, log.Close(context.Background()), nil, "Close of the log")
 		assert.Equal(t, feed.Close(), nil, "Close of the feed")
@@ -167,7 +167,7 @@ func TestActivity(t *testing.T) {
 			s = open(t, &host.Options{}, &admin.Options{Feed: feed})
 		}
 		for i := range 5 {
-			log.Record(t.Context(), activity.Event{Kind: activity.KindCall, Outcome: activity.OK, Server: fmt.Sprint("s", i%2), Tool: fmt.Sprint("t", i), User: "<b>ann"})
+			log.Record(t.Context(), activity.Event{Kind: "call", Outcome: "ok", Server: fmt.Sprint("s", i%2), Tool: fmt.Sprint("t", i), User: "<b>ann"})
 		}
 		assert.OK(t, log.Flush(t.Context()))
 		for _, c := range []struct {

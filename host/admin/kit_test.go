@@ -177,11 +177,11 @@ func openBusy(t *testing.T) *site {
 	t.Cleanup(func() { assert.Equal(t, sessions.Close(), nil, "Close of the sessions") })
 	s := open(t, &host.Options{
 		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(ask)}),
-		StateDir: t.TempDir(), IdleTimeout: time.Millisecond, Activity: log,
+		StateDir: t.TempDir(), Activity: log,
 	}, &admin.Options{Feed: feed, Keys: keys, Sessions: sessions},
 		&record.Record{Name: "runs", Command: "x"},
 		&record.Record{Name: "rests", Command: "x", Disabled: true},
-		&record.Record{Name: "lazy", Command: "x", Lazy: true},
+		&record.Record{Name: "lazy", Command: "x", Lazy: true, IdleTimeout: time.Millisecond},
 		&record.Record{Name: "held", Command: "x", Quarantined: true},
 		&record.Record{Name: "proposed", Command: os.Args[0], Proposed: true},
 		&record.Record{Name: "gone", Command: "x", Disabled: true},

@@ -274,17 +274,17 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		hint  doctor.HintCode
 		stage doctor.TestStage // the last one that it reached
 	}{
-		{"no such command", map[string]any{"command": "mcpbelt-no-such-command"}, doctor.HintCommandNotFound, ""},
-		{"no program", map[string]any{"command": plain}, doctor.HintCommandNotExecutable, "resolved"},
-		{"no such folder", map[string]any{"command": "/bin/sh", "cwd": plain + "none"}, doctor.HintCommandNotFound, "resolved"},
-		{"ends at once", shell("echo it broke >&2; exit 3"), doctor.HintExited, "spawned"},
-		{"says other things", shell("echo hello; read request; exit 3"), doctor.HintStdoutNoise, "spawned"},
-		{"variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"${MCPBELT_NO_SUCH_VARIABLE}"}`}, doctor.HintUnsetVariable, ""},
-		{"nothing listens", remote(deadport.URL(t) + "/mcp"), doctor.HintConnectionRefused, "resolved"},
-		{"wrong path", remote(answers(404, "text/plain", "no")), doctor.HintWrongPath, "connected"},
-		{"a web page", remote(answers(200, "text/html", "<html>hi</html>")), doctor.HintWebPage, "connected"},
-		{"no right", remote(answers(403, "text/plain", "no")), doctor.HintForbidden, "connected"},
-		{"it fails", remote(answers(500, "text/plain", "no")), doctor.HintServerError, "connected"},
+		{"no such command", map[string]any{"command": "mcpbelt-no-such-command"}, "command_not_found", ""},
+		{"no program", map[string]any{"command": plain}, "command_not_executable", "resolved"},
+		{"no such folder", map[string]any{"command": "/bin/sh", "cwd": plain + "none"}, "command_not_found", "resolved"},
+		{"ends at once", shell("echo it broke >&2; exit 3"), "exited", "spawned"},
+		{"says other things", shell("echo hello; read request; exit 3"), "stdout_noise", "spawned"},
+		{"variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"${MCPBELT_NO_SUCH_VARIABLE}"}`}, "unset_variable", ""},
+		{"nothing listens", remote(deadport.URL(t) + "/mcp"), "connection_refused", "resolved"},
+		{"wrong path", remote(answers(404, "text/plain", "no")), "wrong_path", "connected"},
+		{"a web page", remote(answers(200, "text/html", "<html>hi</html>")), "web_page", "connected"},
+		{"no right", remote(answers(403, "text/plain", "no")), "forbidden", "connected"},
+		{"it fails", remote(answers(500, "text/plain", "no")), "server_error", "connected"},
 	} {
 		c.entry["name"] = "new"
 		var result struct {

@@ -407,7 +407,7 @@ func (q *request) test(entry *config.Server) (testResult, error) {
 			return testResult{}, err
 		}
 	}
-	report, err := doctor.Test(q.forUser(), q.host, entry, nil)
+	report, err := doctor.Test(q.forUser(), q.host, entry)
 	if err != nil {
 		return testResult{}, err
 	}

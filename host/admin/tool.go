@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -55,10 +54,10 @@ type callInput struct {
 
 // A callOutput says what came of a call.
 type callOutput struct {
-	Outcome activity.Outcome `json:"outcome"`
-	Result  json.RawMessage  `json:"result,omitempty"`
-	Error   string           `json:"error,omitempty"`
-	Waiting string           `json:"waiting,omitempty"` // the id under which the call waits for approval
+	Outcome string          `json:"outcome"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Waiting string          `json:"waiting,omitempty"` // the id under which the call waits for approval
 }
 
 // A found tool is one of the registry, or one that it did not take.
@@ -174,7 +173,7 @@ func (q *request) callTool() (any, error) {
 	case err != nil:
 		out.Error = q.redactor.Text(err.Error())
 	case res.IsError:
-		out.Outcome = activity.ToolError
+		out.Outcome = "tool_error"
 	}
 	if err == nil {
 		if out.Result, err = json.Marshal(res); err != nil {

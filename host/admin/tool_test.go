@@ -77,9 +77,9 @@ func TestLatencies(t *testing.T) {
 	var events []activity.Event
 	for i := range 40 {
 		events = append(events,
-			activity.Event{Kind: activity.KindCall, Server: "a", Duration: time.Duration(i) * time.Millisecond},
-			activity.Event{Kind: activity.KindCall, Server: "b", Duration: time.Hour},
-			activity.Event{Kind: activity.KindState, Server: "a", Duration: time.Hour})
+			activity.Event{Kind: "call", Server: "a", Duration: time.Duration(i) * time.Millisecond},
+			activity.Event{Kind: "call", Server: "b", Duration: time.Hour},
+			activity.Event{Kind: "state", Server: "a", Duration: time.Hour})
 	}
 	assert.OK(t, feed.Write(t.Context(), events))
 	got := s.get("viewer", "/api/v1/servers")[0]["latencyMs"].([]any)

@@ -78,10 +78,10 @@ func (q *request) listActivity() (any, error) {
 func filterOf(v url.Values) (*activity.Filter, int, error) {
 	f := &activity.Filter{ID: v.Get("id"), Parent: v.Get("parent"), User: v.Get("user"), Server: v.Get("server"), Tool: v.Get("tool")}
 	for _, k := range v["kind"] {
-		f.Kinds = append(f.Kinds, activity.Kind(k))
+		f.Kinds = append(f.Kinds, k)
 	}
 	for _, o := range v["outcome"] {
-		f.Outcomes = append(f.Outcomes, activity.Outcome(o))
+		f.Outcomes = append(f.Outcomes, o)
 	}
 	bad := func(name, want string) (*activity.Filter, int, error) {
 		return nil, 0, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: name + " has to be " + want}

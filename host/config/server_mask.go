@@ -137,17 +137,13 @@ func standsForSecret(reference, value string) bool {
 // maxErrorText bounds the text of one error as it is kept, in bytes.
 const maxErrorText = 2 << 10
 
-// MaskError returns the text of an error about s as it may be shown and kept: values of
-// its environment and headers, secrets in its arguments and URL, [Server.Secrets], and what
-// has the form of a secret are masked; it is one line of at most 2 KiB. Of nil it is empty.
-func (s *Server) MaskError(err error) string {
-	if err == nil {
-		return ""
-	}
-	text := err.Error()
+// Masker returns a function that returns a text about s as it may be shown: values of
+// its environment and headers and secrets in its arguments and URL, of so many bytes or more,
+// [Server.Secrets], and what has the form of a secret are masked.
+func (s *Server) Masker(shortest int) func(text string) string {
 	secrets := s.Secrets()
 	note := func(value string) {
-		if len(value) >= shortestSecret && mask.String(value) != value {
+		if len(value) >= shortest && mask.String(value) != value {
 			secrets = append(secrets, value)
 		}
 	}
@@ -168,8 +164,8 @@ func (s *Server) MaskError(err error) string {
 			note(part)
 		}
 	}
-	if shown := m.URL(s.asWritten(s.URL)); s.URL != "" && shown != s.URL {
-		text = strings.ReplaceAll(text, s.URL, shown)
+	shownURL := m.URL(s.asWritten(s.URL))
+	if s.URL != "" && shownURL != s.URL {
 		for _, part := range m.URLSecrets(mask.CutURL(s.URL)) {
 			note(part)
 			note(mask.Unescape(part))
@@ -177,10 +173,24 @@ func (s *Server) MaskError(err error) string {
 	}
 	// Longest first: one may be a part of another.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, secret := range secrets {
-		text = strings.ReplaceAll(text, secret, mask.Stars)
+	return func(text string) string {
+		if s.URL != "" {
+			text = strings.ReplaceAll(text, s.URL, shownURL)
+		}
+		for _, secret := range secrets {
+			text = strings.ReplaceAll(text, secret, mask.Stars)
+		}
+		return m.Forms.Text(text)
 	}
-	text = m.Forms.Text(text)
+}
+
+// MaskError returns the text of an error about s as it may be shown and kept, see
+// [Server.Masker], as one line of at most 2 KiB. Of nil it is empty.
+func (s *Server) MaskError(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := s.Masker(shortestSecret)(err.Error())
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}

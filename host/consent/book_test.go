@@ -1,7 +1,6 @@
 package consent_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -26,7 +23,7 @@ func launch(arg string) *consent.Launch {
 
 func open(t testing.TB, path string) *consent.Book {
 	t.Helper()
-	return assert.Value(consent.Open(path, nil))(t)
+	return assert.Value(consent.Open(path))(t)
 }
 
 func wantVerdict(t testing.TB, b *consent.Book, l *consent.Launch, want consent.Verdict) {
@@ -76,8 +73,8 @@ func TestBook(t *testing.T) {
 func TestBooksOfOnePlace(t *testing.T) {
 	path, store := filepath.Join(t.TempDir(), "consents.json"), storage.NewMemory()
 	for name, openBook := range map[string]func() (*consent.Book, error){
-		"file":  func() (*consent.Book, error) { return consent.Open(path, nil) },
-		"store": func() (*consent.Book, error) { return consent.Load(t.Context(), store, "consents", nil) },
+		"file":  func() (*consent.Book, error) { return consent.Open(path) },
+		"store": func() (*consent.Book, error) { return consent.Load(t.Context(), store, "consents") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var books []*consent.Book
@@ -99,9 +96,9 @@ func TestBooksOfOnePlace(t *testing.T) {
 }
 
 func TestLoadNeedsStore(t *testing.T) {
-	_, err := consent.Load(t.Context(), nil, "consents", nil)
+	_, err := consent.Load(t.Context(), nil, "consents")
 	assert.As[*consent.Error](t, err, "no store")
-	_, err = consent.Load(t.Context(), storage.NewMemory(), "no name", nil)
+	_, err = consent.Load(t.Context(), storage.NewMemory(), "no name")
 	assert.As[*consent.Error](t, err, "no name")
 	assert.Is(t, err, storage.ErrName, "no name")
 }
@@ -148,7 +145,7 @@ func TestUnsoundFile(t *testing.T) {
 		assert.Equal(t, v, consent.Pending, "%s", name)
 		unsound := assert.As[*consent.Error](t, err, "%s", name)
 		assert.Equal(t, unsound.File, path, "%s", name)
-		_, err = consent.Open(path, nil)
+		_, err = consent.Open(path)
 		assert.As[*consent.Error](t, err, "%s: Open", name)
 		assert.As[*consent.Error](t, b.Decide(t.Context(), "ann", l, consent.Approved), "%s: Decide", name)
 		assert.Equal(t, string(assert.Value(os.ReadFile(path))(t)), bad, "%s: the file was changed to", name)
@@ -162,7 +159,7 @@ func TestUnsoundFile(t *testing.T) {
 func TestUnwritable(t *testing.T) {
 	dir := t.TempDir()
 	assert.OK(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	_, err := consent.Open(filepath.Join(dir, "file", "consents.json"), nil)
+	_, err := consent.Open(filepath.Join(dir, "file", "consents.json"))
 	assert.Fails(t, err, "a folder that is a file was opened")
 	b := open(t, dir+"/new/consents.json")
 	assert.OK(t, os.WriteFile(filepath.Join(dir, "new"), nil, 0o600))
@@ -209,62 +206,6 @@ func TestProcesses(t *testing.T) {
 			wantVerdict(t, b, launch(fmt.Sprint(p, " ", i)), consent.Approved)
 		}
 	}
-}
-
-// What others decide is seen after the interval, what this process decides at once.
-func TestWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "consents.json")
-		b := assert.Value(consent.Open(path, &consent.Options{Interval: time.Minute}))(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		type glance struct {
-			n   int
-			err error
-		}
-		seen := make(chan glance, 10)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for records, err := range b.Watch(ctx) {
-				seen <- glance{len(records), err}
-			}
-		}()
-		want := func(what string, n int, failed bool) {
-			t.Helper()
-			select {
-			case g := <-seen:
-				assert.Equal(t, g.n, n, "%s: seen", what)
-				assert.Equal(t, (g.err != nil), failed, "%s: seen", what)
-			default:
-				t.Errorf("%s: nothing was seen", what)
-			}
-		}
-		synctest.Wait()
-		want("first", 0, false)
-		decide(t, b, launch("1"), consent.Approved)
-		synctest.Wait()
-		want("own", 1, false)
-		decide(t, open(t, path), launch("2"), consent.Approved)
-		synctest.Wait()
-		assert.Equal(t, len(seen), 0, "seen before the interval was over")
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		want("another's", 2, false)
-		sound := assert.Value(os.ReadFile(path))(t)
-		for range 3 {
-			assert.OK(t, os.WriteFile(path, []byte("{"), 0o600))
-			time.Sleep(time.Minute)
-			synctest.Wait()
-		}
-		want("unsound", 0, true)
-		assert.Equal(t, len(seen), 0, "one error was seen twice")
-		assert.OK(t, os.WriteFile(path, sound, 0o600))
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		want("sound again", 2, false)
-		cancel()
-		<-done
-	})
 }
 
 // A change right after another of somebody else, of the same size and time, is seen.

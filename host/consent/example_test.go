@@ -41,7 +41,7 @@ func Example() {
 }
 
 func ExampleOpen() {
-	_, err := consent.Open("testdata/unsound.json", nil)
+	_, err := consent.Open("testdata/unsound.json")
 	fmt.Println(err)
 	// Output:
 	// consents "testdata/unsound.json": it is not sound: it has no version; restore it, or remove it to be asked again about each server
@@ -50,14 +50,14 @@ func ExampleOpen() {
 func ExampleLoad() {
 	ctx := context.Background()
 	store := storage.NewMemory() // or that of a database, see package sqlstore
-	ann, err := consent.Load(ctx, store, "consents", nil)
+	ann, err := consent.Load(ctx, store, "consents")
 	if err != nil {
 		panic(err)
 	}
 	if err := ann.Decide(ctx, "ann", exampleLaunch(), consent.Approved); err != nil {
 		panic(err)
 	}
-	bob, err := consent.Load(ctx, store, "consents", nil) // another process, perhaps
+	bob, err := consent.Load(ctx, store, "consents") // another process, perhaps
 	if err != nil {
 		panic(err)
 	}
@@ -87,17 +87,6 @@ func ExampleBook_Forget() {
 	fmt.Println(book.Verdict(ctx, launch))
 	// Output:
 	// pending <nil>
-}
-
-func ExampleBook_Watch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	for records, err := range consent.New().Watch(ctx) {
-		fmt.Println(len(records), err)
-		break
-	}
-	// Output:
-	// 0 <nil>
 }
 
 func ExampleLaunch_Fingerprint() {

@@ -53,7 +53,7 @@ func TestBookOfOthers(t *testing.T) {
 			before := assert.Value(os.ReadFile(path))(t)
 			verdict, verdictErr := b.Verdict(t.Context(), l)
 			assert.Equal(t, verdict, consent.Pending, "the verdict")
-			_, openErr := consent.Open(path, nil)
+			_, openErr := consent.Open(path)
 			for what, err := range map[string]error{
 				"Verdict": verdictErr, "Open": openErr, "Decide": b.Decide(t.Context(), "ann", launch("y"), consent.Approved),
 			} {

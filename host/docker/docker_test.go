@@ -103,7 +103,7 @@ func dockered(t testing.TB, i config.Isolation) *config.Server {
 
 func runDockered(t *testing.T, e *config.Server) *host.Host {
 	t.Helper()
-	h := host.New(&host.Options{StateDir: host.NoState})
+	h := host.New(&host.Options{StateDir: host.NoState, Isolators: map[string]host.Isolator{config.IsolationDocker: &docker.Isolator{}}})
 	t.Cleanup(func() { _ = h.Close() })
 	assert.Value(h.Apply(t.Context(), &config.Config{Servers: []*config.Server{e}}))(t)
 	return h
@@ -154,7 +154,7 @@ func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 	e.Command = "only-in-the-image"
 	h := runDockered(t, e)
 	hosttest.WantStage(t, h, host.StageReady)
-	assert.True(t, assert.Value(doctor.Test(t.Context(), h, e, nil))(t).Success, "success")
+	assert.True(t, assert.Value(doctor.Test(t.Context(), h, e))(t).Success, "success")
 }
 
 func TestDockerNetwork(t *testing.T) {

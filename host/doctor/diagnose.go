@@ -50,7 +50,7 @@ type Diagnosis struct {
 	// of what is wrong now or, if nothing is, of the last failure; and of what looks like a
 	// mistake in its config entry.
 	Hints []Hint `json:"hints,omitempty"`
-	// Err is what is wrong now, for errors.Is and errors.RegisteredName; nil if nothing is.
+	// Err is what is wrong now, for errors.Is and errors.As; nil if nothing is.
 	Err error `json:"-"`
 	// LastErr is the last failure of a call or a connection; nil if there was none.
 	LastErr error `json:"-"`
@@ -107,11 +107,11 @@ func Diagnose(ctx context.Context, h *host.Host, name string) (*Diagnosis, error
 	if u := status.Unapplied; u != nil && d.Err == nil {
 		d.Doing += " Its changed entry does not work, so it runs as it was before."
 		d.Err = u.Err
-		d.Hints = hintsOf(ctx, u.Entry, u.Err)
+		d.Hints = hintsOf(u.Entry, u.Err)
 	} else if d.Err == nil && failing != nil && failing.Hash() != i.Entry.Hash() {
-		d.Hints = hintsOf(ctx, failing, d.LastErr) // of an entry that was tried in vain
+		d.Hints = hintsOf(failing, d.LastErr) // of an entry that was tried in vain
 	} else {
-		d.Hints = d.hints(ctx, i, clean)
+		d.Hints = d.hints(i, clean)
 	}
 	return d, nil
 }
@@ -131,22 +131,22 @@ func (d *Diagnosis) ping(ctx context.Context, c *mcp.Client, clean *cleaner) {
 }
 
 // hintsOf says what may be wrong with an entry that the server does not run as.
-func hintsOf(ctx context.Context, entry *config.Server, err error) []Hint {
+func hintsOf(entry *config.Server, err error) []Hint {
 	t := newTrouble(entry, err, newCleaner(entry))
 	t.reached = unconnected(entry)
-	return t.diagnose(ctx)
+	return t.diagnose()
 }
 
 // unconnected is how far a server came that has no connection.
 func unconnected(entry *config.Server) TestStage {
 	if entry.Transport == config.TransportStdio {
-		return TestSpawned // or the error says that it was not
+		return testSpawned // or the error says that it was not
 	}
-	return TestResolved
+	return testResolved
 }
 
 // hints says what may be wrong with the server.
-func (d *Diagnosis) hints(ctx context.Context, i *host.Inspection, clean *cleaner) []Hint {
+func (d *Diagnosis) hints(i *host.Inspection, clean *cleaner) []Hint {
 	err, stage := d.Err, d.Health.Status.Stage
 	if err == nil && i.Entry.Err == nil {
 		err = d.LastErr
@@ -158,10 +158,10 @@ func (d *Diagnosis) hints(ctx context.Context, i *host.Inspection, clean *cleane
 	}
 	switch stage {
 	case host.StageReady, host.StageCached, host.StageQuarantined:
-		t.reached = TestListed
+		t.reached = testListed
 	case host.StageStarting, host.StageWaiting:
 		if t.reached = unconnected(i.Entry); d.Protocol != "" {
-			t.reached = TestInitialized
+			t.reached = testInitialized
 		}
 	case host.StageDisabled, host.StageConfigured:
 		t.list = nil // it has no tools, and is not meant to
@@ -169,9 +169,7 @@ func (d *Diagnosis) hints(ctx context.Context, i *host.Inspection, clean *cleane
 	if stage == host.StageConfigured && perUser(i.Entry) && (d.Err == nil || wantsLogin(d.Err)) {
 		t.ofUsers(i.AwaitsLogin)
 	}
-	t.diagnose(ctx)
-	t.ofPlaces(i.WantedUserClients)
-	return t.list
+	return t.diagnose()
 }
 
 // listedTools returns what has become of the tools of a server in the registry.

@@ -78,7 +78,7 @@ func ExampleTest() {
 			log.Print(err)
 			return
 		}
-		report, err := doctor.Test(ctx, h, c.Servers[0], nil)
+		report, err := doctor.Test(ctx, h, c.Servers[0])
 		if err != nil {
 			log.Print(err)
 			return
@@ -95,7 +95,7 @@ func ExampleTest() {
 	// success: true reached: listed
 	// tool: new__create listed
 	// success: false reached: resolved
-	// command_not_found: There is no file "/no/such/server". Correct "command" in the entry, or install the program there.
+	// command_not_found: There is no file "/no/such/server", or it is a script whose first line names an interpreter that is not there. A relative path is looked for from "cwd". Correct "command" in the entry, or install what is missing.
 }
 
 func ExampleDiagnose() {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -23,64 +22,53 @@ import (
 // transport, stage, tools, quarantined, and the number of the rejected tools.
 type Health struct {
 	// Status is where the server stands. The text of its errors may hold anything.
-	Status host.Status
+	Status host.Status `json:"-"`
 	// Level sums up how the server does.
-	Level Level
+	Level Level `json:"level"`
 	// Action is what would make it better.
-	Action Action
+	Action Action `json:"action"`
 	// Since is when the client that all users share came to be as it is; zero if there
 	// is none now.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 	// Error is what is wrong now, or else why the server does not run as it is configured,
 	// see [host.Status].Unapplied; empty if nothing is.
-	Error string
+	Error string `json:"error,omitempty"`
 	// LastError is the last failure of the server's own, of a call or of a connection,
 	// though all may be well since; empty if there was none.
-	LastError string
+	LastError string `json:"lastError,omitempty"`
 	// LastErrorAt is when that was.
-	LastErrorAt time.Time
+	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 	// RetryAt is when the next attempt to connect, or to run as is configured, begins;
 	// zero if none is planned.
-	RetryAt time.Time
+	RetryAt time.Time `json:"retryAt,omitzero"`
 	// Failures counts the attempts that failed in a row.
-	Failures int
+	Failures int `json:"failures,omitempty"`
 	// Restarts counts the connections after the first one of the present client: how
 	// often a local server was started again, or a remote one connected anew.
-	Restarts int
+	Restarts int `json:"restarts"`
 	// Calls are the calls of its tools.
-	Calls host.Calls
+	Calls host.Calls `json:"calls"`
 	// Process is the server's process; nil if it has none, or none now.
-	Process *Process
+	Process *Process `json:"process,omitempty"`
 	// Users are the clients of users, sorted by user.
-	Users []UserHealth
+	Users []UserHealth `json:"users,omitempty"`
 }
 
 // MarshalJSON leaves out what is not known.
 func (h Health) MarshalJSON() ([]byte, error) {
+	type plain Health
 	return json.Marshal(struct {
-		Server      string       `json:"server"`
-		Title       string       `json:"title,omitempty"`
-		Transport   string       `json:"transport,omitempty"`
-		Stage       host.Stage   `json:"stage"`
-		Level       Level        `json:"level"`
-		Action      Action       `json:"action"`
-		Since       time.Time    `json:"since,omitzero"`
-		Error       string       `json:"error,omitempty"`
-		LastError   string       `json:"lastError,omitempty"`
-		LastErrorAt time.Time    `json:"lastErrorAt,omitzero"`
-		RetryAt     time.Time    `json:"retryAt,omitzero"`
-		Failures    int          `json:"failures,omitempty"`
-		Restarts    int          `json:"restarts"`
-		Tools       int          `json:"tools"`
-		Quarantined int          `json:"quarantined"`
-		Rejected    int          `json:"rejected"`
-		Calls       host.Calls   `json:"calls"`
-		Process     *Process     `json:"process,omitempty"`
-		Users       []UserHealth `json:"users,omitempty"`
+		Server    string     `json:"server"`
+		Title     string     `json:"title,omitempty"`
+		Transport string     `json:"transport,omitempty"`
+		Stage     host.Stage `json:"stage"`
+		plain
+		Tools       int `json:"tools"`
+		Quarantined int `json:"quarantined"`
+		Rejected    int `json:"rejected"`
 	}{
-		h.Status.Name, h.Status.Title, h.Status.Transport, h.Status.Stage, h.Level, h.Action, h.Since,
-		h.Error, h.LastError, h.LastErrorAt, h.RetryAt, h.Failures, h.Restarts,
-		h.Status.Tools, h.Status.Quarantined, len(h.Status.Rejected), h.Calls, h.Process, h.Users,
+		h.Status.Name, h.Status.Title, h.Status.Transport, h.Status.Stage, plain(h),
+		h.Status.Tools, h.Status.Quarantined, len(h.Status.Rejected),
 	})
 }
 
@@ -177,13 +165,9 @@ func healthOf(status host.Status, i *host.Inspection) Health {
 	if status.State.Phase != mcp.Idle {
 		h.Since = status.State.Since
 	}
-	shown := words{entry: i.Entry}
-	h.Error, h.LastError = shown.of(status.Err), shown.of(i.LastFailure.Err)
-	if failing := i.LastFailure.Entry; failing != nil && failing != i.Entry {
-		h.LastError = (&words{entry: failing}).of(i.LastFailure.Err)
-	}
+	h.Error, h.LastError = i.Entry.MaskError(status.Err), cmp.Or(i.LastFailure.Entry, i.Entry).MaskError(i.LastFailure.Err)
 	if u := status.Unapplied; u != nil && status.Err == nil {
-		h.Error, h.Failures = (&words{entry: u.Entry}).of(u.Err), u.Failures
+		h.Error, h.Failures = u.Entry.MaskError(u.Err), u.Failures
 		h.RetryAt = u.RetryAt
 	}
 	for user, client := range i.Users {
@@ -192,7 +176,7 @@ func healthOf(status host.Status, i *host.Inspection) Health {
 			User:     user,
 			Phase:    state.Phase.String(),
 			Since:    state.Since,
-			Error:    shown.of(state.Err),
+			Error:    i.Entry.MaskError(state.Err),
 			RetryAt:  state.RetryAt,
 			Restarts: max(state.Connections-1, 0),
 			Process:  processOf(state.PID),
@@ -204,20 +188,4 @@ func healthOf(status host.Status, i *host.Inspection) Health {
 		h.Level, h.Action = judgeUndiscovered(status.Err)
 	}
 	return h
-}
-
-// words makes errors fit to be shown, with a cleaner that is made when it is needed.
-type words struct {
-	entry *config.Server
-	clean *cleaner
-}
-
-func (w *words) of(err error) string {
-	if err == nil {
-		return ""
-	}
-	if w.clean == nil {
-		w.clean = newCleaner(w.entry)
-	}
-	return w.clean.text(err.Error())
 }

@@ -131,33 +131,6 @@ func TestHealthOfUsers(t *testing.T) {
 	assert.False(t, assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "eve"), h, "s"))(t).Pinged, "of eve, who has none")
 }
 
-// TestDiagnoseFewUserClients: users that take each other's connections are a reason for
-// calls to be slow, and no error.
-func TestDiagnoseFewUserClients(t *testing.T) {
-	opts := &host.Options{MaxUserClients: 2, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: newServer("s").Run}, nil
-	}}
-	h := open(t, write(t, "s", `{"command": "x", "identity": "user"}`), opts)
-	hints := func() []doctor.Hint {
-		t.Helper()
-		d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
-		return d.Hints
-	}
-	come := func(users ...string) {
-		t.Helper()
-		for _, user := range users {
-			assert.OK(t, h.Discover(watchdog(t), session.Key{User: user, Server: "s"}))
-		}
-	}
-	come("ann", "bob", "cid", "dan")
-	assert.Equal(t, len(hints()), 0)
-	come("ann", "bob", "cid", "dan")
-	got := hints()
-	assert.Equal(t, len(got), 1, "hints")
-	assert.Equal(t, got[0].Code, doctor.HintFewUserClients)
-	assert.Contains(t, got[0].Text, "to 4 or more")
-}
-
 // A diagnosis of what works, of what does not, and of what rests.
 func TestDiagnose(t *testing.T) {
 	h := open(t, write(t,

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -17,47 +14,45 @@ import (
 
 // A HintCode names a usual trouble with a server by its cure. Codes are stable: they may
 // be stored and compared.
+//
+// Of entries: invalid_entry, unset_variable, launch_not_allowed, isolation_unavailable,
+// login_required. Of local servers: command_not_found, command_not_executable, exited,
+// stdout_noise. Of remote servers: dns, connection_refused, tls, proxy, credentials_refused,
+// forbidden, wrong_path, web_page. Of all: timeout, server_error, protocol, no_tools,
+// tools_quarantined, tools_rejected.
 type HintCode string
 
-// The codes of entries.
+// The codes that a program acts upon.
 const (
-	HintInvalidEntry         HintCode = "invalid_entry"         // the entry cannot be used, or has what looks like a mistake
-	HintUnsetVariable        HintCode = "unset_variable"        // it uses a variable that is not set, or its server may lack one
-	HintLaunchNotAllowed     HintCode = "launch_not_allowed"    // the launch was not allowed, or was denied
-	HintIsolationUnavailable HintCode = "isolation_unavailable" // the server is to be confined, and cannot be
-	HintLoginRequired        HintCode = "login_required"        // the user has to log in, or it is not said which user
+	HintLaunchNotAllowed HintCode = "launch_not_allowed" // the launch was not allowed, or was denied
+	HintLoginRequired    HintCode = "login_required"     // the user has to log in, or it is not said which user
+	HintToolsQuarantined HintCode = "tools_quarantined"  // some tools are held back
 )
 
-// The codes of local servers.
 const (
-	HintCommandNotFound      HintCode = "command_not_found"      // the program, its interpreter or its working directory is not there
-	HintCommandNotInPath     HintCode = "command_not_in_path"    // the program is where PATH does not lead
-	HintCommandNotExecutable HintCode = "command_not_executable" // the system does not execute the file
-	HintExited               HintCode = "exited"                 // the server ended before it answered
-	HintStdoutNoise          HintCode = "stdout_noise"           // the server writes other things than messages to stdout
-)
+	hintInvalidEntry         HintCode = "invalid_entry"         // the entry cannot be used, or has what looks like a mistake
+	hintUnsetVariable        HintCode = "unset_variable"        // it uses a variable that is not set, or its server may lack one
+	hintIsolationUnavailable HintCode = "isolation_unavailable" // the server is to be confined, and cannot be
 
-// The codes of remote servers.
-const (
-	HintDNS                HintCode = "dns"                 // the name has no address
-	HintConnectionRefused  HintCode = "connection_refused"  // nothing listens there, or the machine does not answer
-	HintTLS                HintCode = "tls"                 // there is no agreement on TLS, or the scheme is the wrong one
-	HintProxy              HintCode = "proxy"               // the proxy failed
-	HintCredentialsRefused HintCode = "credentials_refused" // the server does not accept the credentials (HTTP status 401)
-	HintForbidden          HintCode = "forbidden"           // the credentials do not allow that (HTTP status 403)
-	HintWrongPath          HintCode = "wrong_path"          // no server answers at that address by that transport
-	HintWebPage            HintCode = "web_page"            // a web page answers
-)
+	hintCommandNotFound      HintCode = "command_not_found"      // the program, its interpreter or its working directory is not there
+	hintCommandNotExecutable HintCode = "command_not_executable" // the system does not execute the file
+	hintExited               HintCode = "exited"                 // the server ended before it answered
+	hintStdoutNoise          HintCode = "stdout_noise"           // the server writes other things than messages to stdout
 
-// The codes of all servers.
-const (
-	HintTimeout          HintCode = "timeout"           // it took too long
-	HintServerError      HintCode = "server_error"      // the server fails, breaks the connection, or wants to be asked less often
-	HintProtocol         HintCode = "protocol"          // the server says what the protocol, or a limit, does not allow
-	HintNoTools          HintCode = "no_tools"          // it has no tools
-	HintToolsQuarantined HintCode = "tools_quarantined" // some tools are held back
-	HintToolsRejected    HintCode = "tools_rejected"    // some tools are not let in
-	HintFewUserClients   HintCode = "few_user_clients"  // users take each other's connections
+	hintDNS                HintCode = "dns"                 // the name has no address
+	hintConnectionRefused  HintCode = "connection_refused"  // nothing listens there, or the machine does not answer
+	hintTLS                HintCode = "tls"                 // there is no agreement on TLS, or the scheme is the wrong one
+	hintProxy              HintCode = "proxy"               // the proxy failed
+	hintCredentialsRefused HintCode = "credentials_refused" // the server does not accept the credentials (HTTP status 401)
+	hintForbidden          HintCode = "forbidden"           // the credentials do not allow that (HTTP status 403)
+	hintWrongPath          HintCode = "wrong_path"          // no server answers at that address by that transport
+	hintWebPage            HintCode = "web_page"            // a web page answers
+
+	hintTimeout       HintCode = "timeout"        // it took too long
+	hintServerError   HintCode = "server_error"   // the server fails, breaks the connection, or wants to be asked less often
+	hintProtocol      HintCode = "protocol"       // the server says what the protocol, or a limit, does not allow
+	hintNoTools       HintCode = "no_tools"       // it has no tools
+	hintToolsRejected HintCode = "tools_rejected" // some tools are not let in
 )
 
 // A Hint is what is probably the matter with a server, and how to cure it.
@@ -69,8 +64,7 @@ type Hint struct {
 	Text string `json:"text"`
 }
 
-// A trouble is what is known of a server that does not work, or not well. Its methods
-// find out the rest: they look at files, and at nothing that could change.
+// A trouble is what is known of a server that does not work, or not well.
 type trouble struct {
 	entry    *config.Server
 	warnings []*config.Error // of the entry, as it is in the file now
@@ -82,19 +76,11 @@ type trouble struct {
 	answers  []webAnswer
 	version  string // of the protocol, as the server wants it
 
-	goos   string
-	getenv func(string) string
-	home   string
-
 	list []Hint
 }
 
 func newTrouble(e *config.Server, err error, clean *cleaner) *trouble {
-	home, _ := os.UserHomeDir()
-	if !filepath.IsAbs(home) {
-		home = ""
-	}
-	return &trouble{entry: e, warnings: e.Warnings, err: err, clean: clean, goos: runtime.GOOS, getenv: os.Getenv, home: home}
+	return &trouble{entry: e, warnings: e.Warnings, err: err, clean: clean}
 }
 
 // hint adds a hint, or what it says to the hint of that code.
@@ -111,49 +97,35 @@ func (t *trouble) hint(code HintCode, text string) {
 	t.list = append(t.list, Hint{code, text})
 }
 
-// diagnose returns the hints that there are, from the most certain. Ctx bounds what is
-// asked of a remote server.
-func (t *trouble) diagnose(ctx context.Context) []Hint {
-	if t.err != nil {
-		switch {
-		case t.ofEntry():
-			t.ofWarnings()
-			return t.list
-		case t.entry.Transport == config.TransportStdio:
+// diagnose returns the hints that there are, from the most certain.
+func (t *trouble) diagnose() []Hint {
+	if t.err != nil && !t.ofEntry() {
+		if t.entry.Transport == config.TransportStdio {
 			t.ofCommand()
-			t.ofEnvironment()
-		default:
-			t.ofWeb(ctx)
+		} else {
+			t.ofWeb()
 		}
 		t.ofProtocol()
 		t.ofTime()
 	}
-	t.ofNoise()
-	t.ofWarnings()
+	if len(t.noise) > 0 {
+		t.hint(hintStdoutNoise, fmt.Sprintf("The server writes other things than messages to its standard output, such as: %q. They are skipped, but a message on the same line is lost with them. A server has to log to its standard error; look for an option that does that.", t.clean.line(t.noise[0])))
+	}
+	for _, warning := range t.warnings { // which may be the reason for what else there is
+		t.hint(hintInvalidEntry, "The entry has what looks like a mistake: "+warning.Error())
+	}
 	return t.list
 }
 
-// ofWarnings tells what looks like a mistake in the entry, which may be the reason for
-// what else there is.
-func (t *trouble) ofWarnings() {
-	var all []string
-	for _, warning := range t.warnings {
-		all = append(all, warning.Error())
-	}
-	if len(all) > 0 {
-		t.hint(HintInvalidEntry, "The entry has what looks like a mistake: "+strings.Join(all, "; "))
-	}
-}
-
 // hints says what may be wrong with the tested server.
-func (p *probe) hints(ctx context.Context, r *TestReport, seen *sightings, clean *cleaner) []Hint {
+func (p *probe) hints(r *TestReport, clean *cleaner) []Hint {
 	t := newTrouble(p.entry, r.Err, clean)
 	t.reached, t.stderr, t.noise = r.Reached, r.Stderr, r.Noise
-	t.answers, t.version = seen.answers, seen.version
+	t.answers, t.version = p.seen.answers, p.seen.version
 	if r.Err == nil {
 		t.ofTools(r.Tools)
 	}
-	return t.diagnose(ctx)
+	return t.diagnose()
 }
 
 // ofEntry looks at troubles for which nothing was started. It reports whether there
@@ -163,10 +135,10 @@ func (t *trouble) ofEntry() bool {
 	for _, fault := range entryFaults(t.entry.Err) {
 		var unset *config.UnsetVariableError
 		if errors.As(fault, &unset) {
-			t.hint(HintUnsetVariable, "The entry uses the environment variable "+unset.Name+", which is not set where this program runs. Set it there, or give it a value in the entry as ${"+unset.Name+":-value}. A service or an app started from a menu does not have the variables of a terminal.")
+			t.hint(hintUnsetVariable, "The entry uses the environment variable "+unset.Name+", which is not set where this program runs. Set it there, or give it a value in the entry as ${"+unset.Name+":-value}. A service or an app started from a menu does not have the variables of a terminal.")
 			continue
 		}
-		t.hint(HintInvalidEntry, "The entry cannot be used: "+fault.Error())
+		t.hint(hintInvalidEntry, "The entry cannot be used: "+fault.Error())
 	}
 	var denied *host.LaunchNotAllowedError
 	var isolation *host.IsolationError
@@ -177,16 +149,9 @@ func (t *trouble) ofEntry() bool {
 	case errors.As(t.err, &denied):
 		t.hint(HintLaunchNotAllowed, "The entry comes from a file in a project, or was added by a client of a gateway, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file in a project that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
 	case errors.As(t.err, &isolation):
-		t.hint(HintIsolationUnavailable, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
+		t.hint(hintIsolationUnavailable, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
 	}
 	return len(t.list) > before
-}
-
-// ofPlaces tells that there are too few clients for the users, and how many would do.
-func (t *trouble) ofPlaces(wanted int) {
-	if wanted > 0 {
-		t.hint(HintFewUserClients, fmt.Sprintf("More users call at the same time than there may be connections for, so that they take each other's: calls wait until one has ended and another has begun. Set MaxUserClients of host.Options to %d or more. A connection to a remote server takes about 100 KB, and one to a local server is a process.", wanted))
-	}
 }
 
 // ofUsers tells why the tools are not known of a server where users have connections of
@@ -210,30 +175,10 @@ func entryFaults(err error) []error {
 	return []error{err}
 }
 
-// place returns the absolute path of what the entry names.
-func (t *trouble) place(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	if t.entry.Cwd != "" {
-		return filepath.Join(t.entry.Cwd, path)
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
 // isFolder reports whether there is a folder at path.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// isAbsent reports whether there is nothing at path.
-func isAbsent(path string) bool {
-	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // tookTooLong reports whether an error is one of time.

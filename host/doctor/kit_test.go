@@ -156,7 +156,7 @@ func stagesOf(r *doctor.TestReport) string {
 // tested tests an entry by a host that has nothing else to do.
 func tested(t *testing.T, h *host.Host, e *config.Server) *doctor.TestReport {
 	t.Helper()
-	return assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
+	return assert.Value(doctor.Test(watchdog(t), h, e))(t)
 }
 
 // newHost returns a host without servers.

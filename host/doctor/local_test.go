@@ -35,7 +35,7 @@ func TestTestOfALocalServer(t *testing.T) {
 	assert.Equal(t, r.Tools[0].RegisteredName+" "+r.Tools[0].State, "s__"+r.Tools[0].Name+" listed", "the first tool")
 	assert.False(t, r.Protocol == "", "server")
 	assert.False(t, r.Program == "", "server")
-	assert.Equal(t, r.Stderr, "listening with [redacted]\n", "stderr")
+	assert.Equal(t, r.Stderr, "listening with ****\n", "stderr")
 	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
 	text := string(assert.Value(json.Marshal(r))(t))
 	assert.Contains(t, text, `"success":true`)
@@ -56,7 +56,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 			h := newHost(t, &host.Options{Transport: killSoon("s")})
 			ctx, cancel := context.WithCancel(watchdog(t))
 			go cancelWhen(t, reached, cancel)
-			r := assert.Value(doctor.Test(ctx, h, e, nil))(t)
+			r := assert.Value(doctor.Test(ctx, h, e))(t)
 			assert.False(t, r.Success, "reached")
 			assert.Equal(t, string(r.Reached), stage, "reached")
 			assert.Is(t, r.Err, context.Canceled, "reached")
@@ -70,11 +70,8 @@ func TestTestTakesTooLong(t *testing.T) {
 	mark := rand.Text()
 	e := scripted(t, mark, "hang")
 	h := newHost(t, nil)
-	r := assert.Value(doctor.Test(watchdog(t), h, e, &doctor.TestOptions{Timeout: 1}))(t)
-	assert.False(t, r.Success, "report")
-	assert.Equal(t, hintsOf(r), "timeout", "report")
 	e.ConnectTimeout = 1
-	r = tested(t, h, e)
+	r := tested(t, h, e)
 	assert.False(t, r.Success, "report")
 	assert.Is(t, r.Err, context.DeadlineExceeded, "report")
 	assert.Equal(t, hintsOf(r), "timeout", "report")
@@ -89,12 +86,12 @@ func TestTestEndsWithItsHost(t *testing.T) {
 		os.Args[0], serverMode, probeMark, mark, probeReached, reached))
 	h := newHost(t, &host.Options{Transport: killSoon("s")})
 	go cancelWhen(t, reached, func() { _ = h.Close() })
-	_, err := doctor.Test(watchdog(t), h, e, nil)
+	_, err := doctor.Test(watchdog(t), h, e)
 	assert.Is(t, err, host.ErrClosed, "error")
 	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
-	_, err = doctor.Test(watchdog(t), h, e, nil)
+	_, err = doctor.Test(watchdog(t), h, e)
 	assert.Is(t, err, host.ErrClosed, "afterwards")
-	_, err = doctor.Test(watchdog(t), h, nil, nil)
+	_, err = doctor.Test(watchdog(t), h, nil)
 	assert.Fails(t, err, "a test of nothing")
 }
 
@@ -118,16 +115,15 @@ func TestTestOfBadLocalServers(t *testing.T) {
 		text    string // in the first hint
 	}{
 		"no such program":       {command("no-such-program-at-all"), "", "command_not_found", os.Getenv("PATH")},
-		"a misspelled program":  {command("sleeep"), "", "command_not_found", `"sleep"`},
 		"no such file":          {command(filepath.Join(dir, "servr")), "resolved", "command_not_found", "There is no file"},
-		"a folder":              {command(dir), "resolved", "command_not_executable", "is a folder"},
+		"a folder":              {command(dir), "resolved", "command_not_executable", "executable"},
 		"not executable":        {command(file("plain.sh", "#!/bin/sh\n", 0o600)), "resolved", "command_not_executable", "chmod +x"},
-		"no interpreter":        {command(file("script", "#!/no/such/interpreter\n", 0o700)), "resolved", "command_not_found", "/no/such/interpreter"},
-		"line ends of Windows":  {command(file("dos.sh", "#!/bin/sh\r\nexit 0\r\n", 0o700)), "resolved", "command_not_executable", "dos2unix"},
+		"no interpreter":        {command(file("script", "#!/no/such/interpreter\n", 0o700)), "resolved", "command_not_found", "interpreter"},
+		"line ends of Windows":  {command(file("dos.sh", "#!/bin/sh\r\nexit 0\r\n", 0o700)), "resolved", "command_not_found", "interpreter"},
 		"neither program":       {command(file("neither", "exit 0\n", 0o700)), "resolved", "command_not_executable", "#!/bin/sh"},
-		"for another machine":   {command(file("riscv", string(elf), 0o700)), "resolved", "command_not_executable", "another machine"},
+		"for another machine":   {command(file("riscv", string(elf), 0o700)), "resolved", "command_not_executable", "this machine"},
 		"no such cwd":           {command("sh", fmt.Sprintf(`"cwd": %q`, filepath.Join(dir, "gone"))), "resolved", "command_not_found", `"cwd"`},
-		"env without its word":  {command(file("via-env", "#!/usr/bin/env no-such-node\n", 0o700)), "spawned", "command_not_found", "no-such-node"},
+		"env without its word":  {command(file("via-env", "#!/usr/bin/env no-such-node\n", 0o700)), "spawned", "command_not_found", "127"},
 		"exits with an error":   {scripted(t, rand.Text(), "stderr:no licence found", "exit:3"), "spawned", "exited", "no licence found"},
 		"exits at once":         {scripted(t, rand.Text(), "stderr:usage: server serve", "exit:0"), "spawned", "exited", `"serve"`},
 		"is killed":             {scripted(t, rand.Text(), "kill"), "spawned", "exited", "killed"},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -33,7 +32,7 @@ type probe struct {
 	entry *config.Server
 	begun time.Time
 
-	mu   sync.Mutex // guards the following
+	mu   sync.Mutex // guards the following until the connection has ended
 	seen sightings
 
 	// The following belong to the goroutine that runs the test.
@@ -56,16 +55,6 @@ type sightings struct {
 	noise   []string
 	answers []webAnswer // of a remote server, one of each kind
 	version string      // of the protocol, as the server wants it
-}
-
-// sightings returns what was seen by now.
-func (p *probe) sightings() sightings {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.seen
-	s.times = maps.Clone(s.times)
-	s.stderr, s.noise, s.answers = slices.Clone(s.stderr), slices.Clone(s.noise), slices.Clone(s.answers)
-	return s
 }
 
 // reach notes that a stage was reached. The first time counts.
@@ -108,7 +97,7 @@ func (p *probe) onNoise(line string) {
 // heard looks at the result of a message of the server, which is nil if it has none.
 func (p *probe) heard(result json.RawMessage) {
 	if !p.web { // where failed requests are answered on this side
-		p.reach(TestConnected)
+		p.reach(testConnected)
 	}
 	if jsonscan.Valid(result) != nil {
 		return
@@ -183,7 +172,7 @@ func (t *probeTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 	}
 	c := &probeConn{mcp.CallerOf(conn), t.probe}
 	if c.Info().PID != 0 {
-		t.probe.reach(TestSpawned)
+		t.probe.reach(testSpawned)
 	}
 	return c, nil
 }

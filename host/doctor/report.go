@@ -4,40 +4,35 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
-// A TestStage is how far the test of a server came.
+// A TestStage is how far the test of a server came:
+//
+//	resolved     the entry can be used, and its program was found
+//	spawned      its process runs; a remote server has none
+//	connected    a local server has sent its first message; to a remote one there
+//	             is a connection, with TLS if its address says so
+//	initialized  the server and the client have agreed on a protocol
+//	listed       the server has said what its tools are
 type TestStage string
 
-// The stages, in their order. A remote server has no [TestSpawned].
 const (
-	// TestResolved: the entry can be used, and its program was found.
-	TestResolved TestStage = "resolved"
-	// TestSpawned: its process runs.
-	TestSpawned TestStage = "spawned"
-	// TestConnected: a local server has sent its first message; to a remote one there
-	// is a connection, with TLS if its address says so.
-	TestConnected TestStage = "connected"
-	// TestInitialized: the server and the client have agreed on a protocol.
-	TestInitialized TestStage = "initialized"
-	// TestListed: the server has said what its tools are.
-	TestListed TestStage = "listed"
+	testResolved    TestStage = "resolved"
+	testSpawned     TestStage = "spawned"
+	testConnected   TestStage = "connected"
+	testInitialized TestStage = "initialized"
+	testListed      TestStage = "listed"
 )
 
 func testStages() []TestStage {
-	return []TestStage{TestResolved, TestSpawned, TestConnected, TestInitialized, TestListed}
+	return []TestStage{testResolved, testSpawned, testConnected, testInitialized, testListed}
 }
 
 // A StageTime is how long a stage took.
@@ -121,7 +116,7 @@ type TestReport struct {
 	// Hints say what is probably the matter and how to cure it, the likeliest first.
 	// There may be some after success.
 	Hints []Hint `json:"hints,omitempty"`
-	// Err is the error itself, for errors.Is and errors.RegisteredName; nil after success. Its
+	// Err is the error itself, for errors.Is and errors.As; nil after success. Its
 	// text may hold anything.
 	Err error `json:"-"`
 }
@@ -137,7 +132,7 @@ func (r TestReport) MarshalJSON() ([]byte, error) {
 
 // report tells what the probe has seen. Its connection has ended.
 func (p *probe) report(ctx context.Context) *TestReport {
-	clean, seen := newCleaner(p.entry), p.sightings()
+	clean, seen := newCleaner(p.entry), &p.seen
 	r := &TestReport{
 		Server:   p.entry.Name,
 		Protocol: p.ready.ProtocolVersion,
@@ -166,12 +161,12 @@ func (p *probe) report(ctx context.Context) *TestReport {
 		r.Stages = append(r.Stages, StageTime{stage, max(at.Sub(last), 0)})
 		last = at
 	}
-	r.Success = r.Err == nil && r.Reached == TestListed
+	r.Success = r.Err == nil && r.Reached == testListed
 	r.Took = p.took
 	if r.Err != nil {
 		r.Error = clean.text(r.Err.Error())
 	}
-	r.Hints = p.hints(ctx, r, &seen, clean)
+	r.Hints = p.hints(r, clean)
 	return r
 }
 
@@ -208,79 +203,21 @@ func toolFindings(found []gate.Finding) []Finding {
 
 // A cleaner makes the words of servers fit to be shown: without what is secret in an
 // entry or looks as if it were, and without what deceives a reader.
-type cleaner struct {
-	secrets  *strings.Replacer
-	redactor *redact.Redactor
-}
+type cleaner struct{ mask func(string) string }
 
 const (
-	// cleanShortest is how short a value can be to be taken for a secret by its place.
+	// cleanShortest is how short a value can be to be taken for a secret by its place, in bytes.
 	// A shorter value, such as a number or a switch, occurs in any text.
 	cleanShortest = 6
-	// cleanLongest bounds a text.
+	// cleanLongest bounds a text, in bytes.
 	cleanLongest = 16 << 10
 )
 
-func newCleaner(e *config.Server) *cleaner {
-	var values []string
-	for _, all := range []map[string]config.Secret{e.Env, e.Headers} {
-		for _, value := range all {
-			text := value.Reveal()
-			values = append(values, text)
-			if _, token, ok := strings.Cut(text, " "); ok { // such as Bearer
-				values = append(values, token)
-			}
-		}
-	}
-	values = slices.DeleteFunc(append(values, writtenSecrets(e)...), func(v string) bool { return len(v) < cleanShortest || isPlace(v) })
-	values = append(values, e.Secrets()...)
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	if shown := e.Masked().URL; shown != e.URL {
-		pairs = append(pairs, e.URL, shown)
-	}
-	for _, v := range values {
-		pairs = append(pairs, v, "[redacted]")
-	}
-	return &cleaner{strings.NewReplacer(pairs...), redact.New(nil)}
-}
-
-// writtenSecrets returns what is secret by its place or its look in a URL or in
-// arguments.
-func writtenSecrets(e *config.Server) []string {
-	values := redact.Hidden(e.URL, mask.String(e.URL))
-	values = slices.DeleteFunc(values, func(part string) bool { return strings.Contains(part, "://") }) // its host may be shown
-	if u, err := url.Parse(e.URL); err == nil {
-		for _, all := range u.Query() { // as a server sees them
-			values = append(values, all...)
-		}
-	}
-	for i, shown := range mask.Args(e.Args) {
-		values = append(values, redact.Hidden(e.Args[i], shown)...)
-	}
-	if e.Auth != nil {
-		values = append(values, e.Auth.ClientSecret.Reveal())
-	}
-	return values
-}
-
-// isPlace reports whether a value names something in the file system, as that of
-// PATH or HOME does.
-func isPlace(value string) bool {
-	for _, part := range filepath.SplitList(value) {
-		if !filepath.IsAbs(part) {
-			return false
-		}
-		if _, err := os.Stat(part); err == nil {
-			return true
-		}
-	}
-	return false
-}
+func newCleaner(e *config.Server) *cleaner { return &cleaner{e.Masker(cleanShortest)} }
 
 // text returns what may be shown of a text, with its line breaks.
 func (c *cleaner) text(s string) string {
-	s = plain.Text(c.redactor.Text(c.secrets.Replace(s)))
+	s = plain.Text(c.mask(s))
 	if len(s) > cleanLongest {
 		s = strings.ToValidUTF8(s[:cleanLongest], "") + "…"
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,14 +21,6 @@ const (
 	testCloseTimeout = 2 * time.Second
 )
 
-// TestOptions are the options of [Test]. Nil and the zero value mean the defaults.
-type TestOptions struct {
-	// Timeout bounds the test as a whole. Default: what the entry allows for
-	// connecting and for one answer, which is a minute and a half if it says nothing.
-	// Negative: each for itself, and no bound for the whole.
-	Timeout time.Duration
-}
-
 // Test tries an entry out, on a connection of its own that has ended when Test returns,
 // together with the process and all that the process started. The entry need not be in the
 // configuration of the host, and may be switched off. Test touches nothing that runs or is
@@ -38,19 +31,17 @@ type TestOptions struct {
 // A server whose launch has to be allowed and is not is not started, and one that is
 // to be confined is not started without.
 //
-// The report says what is wrong with the server, and that ctx has ended; after
+// The report says what is wrong with the server, and that ctx has ended, or the time that the
+// entry allows for connecting and for one answer, a minute and a half if it says nothing; after
 // that the test returns within the few seconds that its process is given to stop. The
 // error says that there was nothing to test, or that the host is closed.
-func Test(ctx context.Context, h *host.Host, e *config.Server, opts *TestOptions) (*TestReport, error) {
+func Test(ctx context.Context, h *host.Host, e *config.Server) (*TestReport, error) {
 	if e == nil {
 		return nil, errors.New("doctor: no server to test: the entry is nil")
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	limit := cmp.Or(e.ConnectTimeout, testConnectTimeout) + cmp.Or(e.ReadTimeout, testReadTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTestTime)
 	defer cancel()
-	if limit := testTimeout(e, opts); limit > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTestTime)
-		defer cancel()
-	}
 	p := &probe{host: h, entry: e, begun: time.Now(), seen: sightings{times: map[TestStage]time.Time{}}}
 	err := h.Try(ctx, e, func(t mcp.Transport) (mcp.Transport, error) { return p.observed(ctx, t) }, p.run)
 	if errors.Is(err, host.ErrClosed) {
@@ -66,24 +57,9 @@ func Test(ctx context.Context, h *host.Host, e *config.Server, opts *TestOptions
 // errTestTime ends a test that takes too long.
 var errTestTime = errors.New("the time for the test is over")
 
-// testTimeout returns how long a test may take; no limit if it is negative.
-func testTimeout(e *config.Server, opts *TestOptions) time.Duration {
-	if opts != nil && opts.Timeout != 0 {
-		return opts.Timeout
-	}
-	connect, read := e.ConnectTimeout, e.ReadTimeout
-	if connect <= 0 {
-		connect = testConnectTimeout
-	}
-	if read <= 0 {
-		read = testReadTimeout
-	}
-	return connect + read
-}
-
 // run makes the connection, asks for the tools, and ends the connection.
 func (p *probe) run(ctx context.Context, t mcp.Transport, opts *mcp.ClientOptions) error {
-	p.reach(TestResolved)
+	p.reach(testResolved)
 	client := mcp.NewClient(p.entry.Name, &probeTransport{t, p}, opts)
 	defer func() {
 		p.took = time.Since(p.begun)
@@ -97,14 +73,14 @@ func (p *probe) run(ctx context.Context, t mcp.Transport, opts *mcp.ClientOption
 		p.fail(err)
 		return nil
 	}
-	p.reach(TestInitialized)
+	p.reach(testInitialized)
 	p.ready = client.State()
 	tools, err := client.Tools(ctx)
 	if err != nil {
 		p.fail(fmt.Errorf("listing the tools: %w", err))
 		return nil
 	}
-	p.reach(TestListed)
+	p.reach(testListed)
 	p.listed(client, tools)
 	return nil
 }

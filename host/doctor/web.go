@@ -18,7 +18,6 @@ const probeAnswers = 16
 
 // A webAnswer is what an HTTP server said, apart from the body.
 type webAnswer struct {
-	method string
 	status int
 	kind   string // media type; empty if there was none
 	proxy  bool   // it was the proxy who said so
@@ -51,12 +50,12 @@ type webProbe struct {
 // RoundTrip implements http.RoundTripper.
 func (w *webProbe) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { w.probe.reach(TestConnected) },
+		GotConn: func(httptrace.GotConnInfo) { w.probe.reach(testConnected) },
 	})
 	resp, err := w.inner.RoundTrip(req.WithContext(ctx))
 	if err == nil {
 		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-		w.probe.answered(webAnswer{method: req.Method, status: resp.StatusCode, kind: kind})
+		w.probe.answered(webAnswer{status: resp.StatusCode, kind: kind})
 		resp.Request = req
 	}
 	return resp, err
@@ -65,7 +64,7 @@ func (w *webProbe) RoundTrip(req *http.Request) (*http.Response, error) {
 // onProxy notes the answer of a proxy that was asked for a connection.
 func (p *probe) onProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode != http.StatusOK {
-		p.answered(webAnswer{method: http.MethodConnect, status: resp.StatusCode, proxy: true})
+		p.answered(webAnswer{status: resp.StatusCode, proxy: true})
 	}
 	return nil
 }

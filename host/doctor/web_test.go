@@ -118,14 +118,14 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		"cut":                 {remote(t, cut.URL, "http"), "server_error", ""},
 		"unknown authority":   {remote(t, secure.URL, "http"), "tls", "SSL_CERT_FILE"},
 		"https to plain":      {remote(t, "https"+strings.TrimPrefix(plain.URL, "http"), "http"), "tls", "http://"},
-		"http to TLS":         {remote(t, "http"+strings.TrimPrefix(secure.URL, "https"), "http"), "tls", "https://"},
+		"http to TLS":         {remote(t, "http"+strings.TrimPrefix(secure.URL, "https"), "http"), "wrong_path", "https"},
 		"401":                 {remote(t, served(t, statusOf(401, "")).URL, "http"), "login_required", "Log in"},
 		"401 with a key":      {key(remote(t, served(t, statusOf(401, "")).URL, "http")), "credentials_refused", ""},
 		"401, sse":            {remote(t, served(t, statusOf(401, "")).URL, "sse"), "login_required", ""},
 		"403":                 {remote(t, served(t, statusOf(403, "")).URL, "http"), "forbidden", ""},
 		"404":                 {remote(t, served(t, statusOf(404, "")).URL+"/nowhere", "http"), "wrong_path", "/nowhere"},
 		"404, auto":           {remote(t, served(t, statusOf(404, "")).URL, "auto"), "wrong_path", ""},
-		"405":                 {remote(t, served(t, statusOf(405, "")).URL, "http"), "wrong_path", `"sse"`},
+		"405":                 {remote(t, served(t, statusOf(405, "")).URL, "http"), "wrong_path", `"auto"`},
 		"418":                 {remote(t, served(t, statusOf(418, "")).URL, "http"), "wrong_path", "418"},
 		"429":                 {remote(t, served(t, statusOf(429, "", "Retry-After", "7")).URL, "http"), "server_error", "7s"},
 		"503":                 {remote(t, served(t, statusOf(503, "")).URL, "http"), "server_error", "503"},
@@ -138,8 +138,8 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		"a page":              {remote(t, served(t, page).URL, "http"), "web_page protocol", "/mcp"},
 		"a page, auto":        {remote(t, served(t, page).URL, "auto"), "web_page", ""},
 		"a page, sse":         {remote(t, served(t, page).URL, "sse"), "web_page wrong_path", ""},
-		"sse under http":      {remote(t, old.URL, "http"), "wrong_path", `"sse"`},
-		"http under sse":      {remote(t, plain.URL, "sse"), "wrong_path", `"http"`},
+		"sse under http":      {remote(t, old.URL, "http"), "wrong_path", `"auto"`},
+		"http under sse":      {remote(t, plain.URL, "sse"), "wrong_path", `"auto"`},
 		"no JSON-RPC":         {remote(t, served(t, rpc(`{"hello":1}`)).URL, "http"), "protocol", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestTestOfBadCertificates(t *testing.T) {
 		text  string
 	}{
 		"expired":    {"127.0.0.1", time.Now().Add(-time.Hour), "tls", "clock"},
-		"wrong name": {"mcp.example", time.Now().Add(time.Hour), "tls", "mcp.example"},
+		"wrong name": {"mcp.example", time.Now().Add(time.Hour), "tls", "another name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			certificate, pool := certify(t, c.host, c.ends)
@@ -186,7 +186,7 @@ func TestTestOfBadCertificates(t *testing.T) {
 			r := tested(t, h, remote(t, s.URL, "http"))
 			assert.Equal(t, hintsOf(r), c.hints, "hints")
 			assert.Contains(t, r.Hints[0].Text, c.text, "hints")
-			if r.Reached != doctor.TestResolved { // the connection has TLS, or there is none
+			if r.Reached != "resolved" { // the connection has TLS, or there is none
 				t.Errorf("it came to %s", r.Reached)
 			}
 		})
@@ -296,7 +296,7 @@ func TestTestOfAUser(t *testing.T) {
 	}})
 	e := probed(t, `{"url": "http://127.0.0.1:1"}`)
 	e.Identity = config.IdentityUser
-	r := assert.Value(doctor.Test(session.WithUser(watchdog(t), "ann"), h, e, nil))(t)
+	r := assert.Value(doctor.Test(session.WithUser(watchdog(t), "ann"), h, e))(t)
 	assert.True(t, r.Success, "report")
 	assert.Equal(t, stagesOf(r), "resolved connected initialized listed", "report")
 	r = tested(t, h, e)

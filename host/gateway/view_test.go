@@ -138,7 +138,7 @@ func TestQuarantinedTool(t *testing.T) {
 	}
 	add("Send a mail")
 	ho := hosttest.InProcess(server)
-	ho.StateDir, ho.OpenWait, ho.Ledger = host.NoState, -1, filepath.Join(t.TempDir(), "mcp.lock.json")
+	ho.StateDir, ho.OpenWait, ho.Registry = host.NoState, -1, hosttest.Pinned(t, filepath.Join(t.TempDir(), "mcp.lock.json"))
 	s := new(site).open(t, ho, nil, commands("belt")...)
 	add("Send a mail, and a copy to me")
 	hosttest.Eventually(t, "the tool is in quarantine", func() bool { return len(s.host.Registry().Snapshot().Quarantined()) == 1 })

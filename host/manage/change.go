@@ -37,8 +37,8 @@ func (m *Manager) Add(ctx context.Context, r *record.Record) (host.Report, error
 // record's ID.
 //
 // With another name the server is started under that beside the former one, which is
-// removed when the new one is ready or has failed its first attempt. The server keeps its
-// status and a quarantine, but not the approvals and logins of the former name.
+// removed when the new one is ready or has failed its first attempt. The server keeps a
+// quarantine, but not the status, the approvals and the logins of the former name.
 //
 // The error is as for [Manager.Add], and of [record.CodeNotFound] if there is no such
 // record.
@@ -189,8 +189,5 @@ func (m *Manager) entries(ctx context.Context, before, after *record.Record) (ma
 		return nil, fmt.Errorf("server %q is saved, but cannot be read to be started: %w", after.Name, err)
 	}
 	entries[entry.Name] = entry
-	if before != nil && before.ServerName() != entry.Name {
-		m.keeper.rename(before.ServerName(), entry.Name)
-	}
 	return entries, nil
 }

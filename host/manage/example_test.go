@@ -113,7 +113,7 @@ func ExampleManager_Servers() {
 	defer m.Close()
 	servers, err := m.Servers(ctx)
 	fmt.Println(servers[0].Record, servers[0].Status.Stage, err)
-	// Output: notes (stdio: notes; env KEY=sk-****abcd) ready <nil>
+	// Output: {"name":"notes","command":"notes","env":{"KEY":"sk-****abcd"},"enabled":true} ready <nil>
 }
 
 // A page that shows servers by their IDs takes back that one was removed.
@@ -171,7 +171,7 @@ func ExampleManager_Preview() {
 		fmt.Println(err)
 		return
 	}
-	report, err := doctor.Test(ctx, m.Host(), entry, nil)
+	report, err := doctor.Test(ctx, m.Host(), entry)
 	if err != nil {
 		fmt.Println(err)
 		return

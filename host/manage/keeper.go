@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -35,16 +34,13 @@ type keeper struct {
 
 	kept map[string]record.LastStatus // what the store has; nil: not known yet
 	seen map[string]bool              // servers that the host had, or that have no record
-
-	mu      sync.Mutex        // guards the following
-	formers map[string]string // by the name of a server: that under which its status was kept
 }
 
 func newKeeper(m *Manager, store record.StatusStore, logger *slog.Logger) *keeper {
 	ctx, stop := context.WithCancel(context.Background())
 	k := &keeper{
 		host: m.host, records: m.store, store: store, logger: logger,
-		stop: stop, done: make(chan struct{}), seen: map[string]bool{}, formers: map[string]string{},
+		stop: stop, done: make(chan struct{}), seen: map[string]bool{},
 	}
 	go k.run(ctx)
 	return k
@@ -86,27 +82,6 @@ func (k *keeper) read(ctx context.Context) map[string]record.LastStatus {
 	return kept
 }
 
-// rename notes under which name the status of a server was kept.
-func (k *keeper) rename(from, to string) {
-	if k == nil {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.formers[to] = from
-}
-
-// former returns the name under which the status of a server was kept that is not known
-// under its own; empty if there is none.
-func (k *keeper) former(name string, known bool) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if known {
-		delete(k.formers, name)
-	}
-	return k.formers[name]
-}
-
 // keep tells the store how the servers stand; ended means that they are about to be stopped.
 func (k *keeper) keep(servers []host.Status, ended bool) {
 	defer k.recovered()
@@ -124,10 +99,7 @@ func (k *keeper) keep(servers []host.Status, ended bool) {
 	}
 	for _, s := range servers {
 		k.seen[s.Name] = true
-		last, known := k.kept[s.Name]
-		if former := k.former(s.Name, known); !known {
-			last = k.kept[former]
-		}
+		last := k.kept[s.Name]
 		if is, err := k.host.Inspect(s.Name); err == nil {
 			last = lastOf(last, s, is.Entry)
 		}

@@ -53,11 +53,13 @@ func Open(ctx context.Context, path string, opts *Options) (*Manager, error) {
 	return newManager(h, store, o, path), nil
 }
 
-// OpenStore opens a host as [host.OpenStore] does, and manages the servers of its store,
-// which stays open when the manager is closed.
+// OpenStore opens a host that runs the servers of the records in a store, as [host.Open] does
+// those of a file, and manages them. With Options.Host.Follow it applies the records again when
+// they have changed, see [record.Changes]. The store stays open when the manager is closed.
 func OpenStore(ctx context.Context, store record.Store, opts *Options) (*Manager, error) {
 	o := own(opts)
-	h, err := host.OpenStore(ctx, store, &o.Host)
+	load := func(ctx context.Context) (*config.Config, error) { return record.Read(ctx, store, o.Host.Config) }
+	h, err := host.OpenConfig(ctx, load, record.Changes(store), &o.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func (m *Manager) made() error {
 	case m == nil || m.host == nil:
 		return errZero
 	case m.host.Registry() == nil:
-		return errors.New("manage: the zero Host is not usable: make it with host.New, host.Open or host.OpenStore")
+		return errors.New("manage: the zero Host is not usable: make it with host.New or host.Open")
 	case m.store == nil:
 		return errors.New("manage: the store is nil")
 	}

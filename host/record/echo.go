@@ -153,7 +153,7 @@ func (e *echo) args(field string, old, next []string, said, same bool) {
 	}
 }
 
-// url restores the secrets in the URL, and reports whether it leads to the same host.
+// url restores a URL that is masked as a whole, and reports whether it leads to the same host.
 func (e *echo) url(said bool) (sameHost bool) {
 	old, next := e.old.URL, e.next.URL
 	if !said || next == old {
@@ -164,20 +164,10 @@ func (e *echo) url(said bool) (sameHost bool) {
 		e.next.URL = old
 		return true
 	}
-	same := authority(old) == authority(next)
-	if !mask.IsMasked(next) {
-		return same
-	}
-	if !same {
-		e.fail(CodeSecretMoved, "url")
-		return false
-	}
-	whole, ok := e.urlParts(mask.CutURL(old), mask.CutURL(next))
-	if !ok {
+	if mask.IsMasked(next) {
 		e.fail(CodeMaskUnmatched, "url")
 	}
-	e.next.URL = whole
-	return same
+	return authority(old) == authority(next)
 }
 
 // authority returns the scheme and the host of a URL in one spelling, or all of it
@@ -207,48 +197,6 @@ func authority(s string) string {
 		host = strings.TrimSuffix(host, ":80")
 	}
 	return scheme + "://" + host
-}
-
-// urlParts puts the secrets of the stored URL in the place of their masks in another
-// one. It reports false if a mask is left.
-func (e *echo) urlParts(old, next mask.SplitURL) (string, bool) {
-	parts := strings.Split(next.Path, "/")
-	stored := strings.Split(old.Path, "/")
-	for i, part := range parts {
-		if !mask.IsMasked(part) {
-			continue
-		}
-		for _, s := range stored {
-			if e.masker.PathPart(s) == part {
-				parts[i] = s
-			}
-		}
-	}
-	user := ""
-	if next.HasUser {
-		user = next.User + "@"
-	}
-	whole := next.Scheme + user + next.Host + strings.Join(parts, "/") + e.pairs(old.Query, next.Query) + e.pairs(old.Fragment, next.Fragment)
-	return whole, !mask.IsMasked(whole)
-}
-
-// pairs restores the values of a query with its ?, or of a fragment with its #.
-func (e *echo) pairs(old, next string) string {
-	if !mask.IsMasked(next) {
-		return next
-	}
-	pairs := strings.Split(next[1:], "&")
-	for i, pair := range pairs {
-		if !mask.IsMasked(pair) || old == "" {
-			continue
-		}
-		for s := range strings.SplitSeq(old[1:], "&") {
-			if mask := e.masker.Query("?" + s); mask == "?"+pair {
-				pairs[i] = s
-			}
-		}
-	}
-	return next[:1] + strings.Join(pairs, "&")
 }
 
 // route restores the proxy if it is masked, and reports whether the server is reached in

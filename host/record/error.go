@@ -11,16 +11,16 @@ type Code string
 
 // The codes.
 const (
-	CodeNameRequired         Code = "name_required"          // there is no name
-	CodeNameInvalid          Code = "name_invalid"           // it is not 1-128 of the letters that a name has
+	codeNameRequired         Code = "name_required"          // there is no name
+	codeNameInvalid          Code = "name_invalid"           // it is not 1-128 of the letters that a name has
 	CodeNameTaken            Code = "name_taken"             // another server has it
-	CodeTransportUnsupported Code = "transport_unsupported"  // none of the Transport constants
+	codeTransportUnsupported Code = "transport_unsupported"  // none of the Transport constants
 	CodeCommandRequired      Code = "stdio_command_required" // a local server without command
-	CodeURLRequired          Code = "http_url_required"      // a remote server without URL
+	codeURLRequired          Code = "http_url_required"      // a remote server without URL
 	CodeNotFound             Code = "not_found"              // there is no server of that name
 	CodeBuiltinReadOnly      Code = "builtin_readonly"       // what belongs to the program cannot be removed
 	CodeConflict             Code = "conflict"               // the record has changed meanwhile
-	CodeFieldUnknown         Code = "field_unknown"          // there is no such field
+	codeFieldUnknown         Code = "field_unknown"          // there is no such field
 	CodeValueInvalid         Code = "value_invalid"          // a field cannot have that value
 	CodeMaskUnmatched        Code = "mask_unmatched"         // a masked value is not that of what is stored
 	CodeSecretMoved          Code = "secret_moved"           // a stored secret would go to another server or program
@@ -66,17 +66,17 @@ func (e *Error) Is(target error) bool {
 // text is what a code means and how to cure it.
 func (c Code) text() string {
 	switch c {
-	case CodeNameRequired:
+	case codeNameRequired:
 		return "a server needs a name"
-	case CodeNameInvalid:
+	case codeNameInvalid:
 		return "a name has 1 to 128 characters of A-Z, a-z, 0-9, _, -, . and blanks inside, at least one a letter or digit"
 	case CodeNameTaken:
 		return "there is a server of that name: choose another name, or change that server"
-	case CodeTransportUnsupported:
+	case codeTransportUnsupported:
 		return "unknown transport: write stdio, http, sse, auto or unix"
 	case CodeCommandRequired:
 		return "a stdio server needs a command: write the program to run"
-	case CodeURLRequired:
+	case codeURLRequired:
 		return "a remote server needs a URL: write its https address"
 	case CodeNotFound:
 		return "there is no such server"
@@ -84,7 +84,7 @@ func (c Code) text() string {
 		return "it belongs to the program and cannot be removed: disable it instead"
 	case CodeConflict:
 		return "it has changed meanwhile: read it again and repeat the change"
-	case CodeFieldUnknown:
+	case codeFieldUnknown:
 		return "there is no such field"
 	case CodeMaskUnmatched:
 		return "is masked, and is not the mask of what is stored there: enter the value itself"
@@ -92,9 +92,4 @@ func (c Code) text() string {
 		return "what is stored was entered for another address or program: enter it anew, or remove it"
 	}
 	return "is not a value that it can have"
-}
-
-// unknownField is the error for a key that is not that of a field.
-func unknownField(key string) error {
-	return &Error{Code: CodeFieldUnknown, Field: key}
 }

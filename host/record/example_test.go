@@ -19,7 +19,7 @@ func ExampleRecord() {
 	shown, _ := json.Marshal(r)
 	fmt.Println(string(shown))
 	// Output:
-	// GitHub (auto: https://api.example.com/mcp; headers Authorization=Bearer sk-****abcd)
+	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer sk-****abcd"},"enabled":true}
 	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer sk-****abcd"},"enabled":true}
 }
 
@@ -112,7 +112,7 @@ func ExampleNewStore() {
 	}
 	all, err := record.NewStore(kept, "servers").Records(ctx) // after a restart
 	fmt.Println(len(all), all[0].Record, err)
-	// Output: 1 files (stdio: npx) <nil>
+	// Output: 1 {"name":"files","command":"npx","enabled":true} <nil>
 }
 
 // What one replica adds, another learns.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -61,10 +62,7 @@ func (r *Record) Entry() (json.RawMessage, error) {
 func Decode(data []byte) (*Record, error) {
 	var p Patch
 	extra := map[string]json.RawMessage{}
-	if err := p.decode(data, func(key string, raw []byte) error {
-		extra[key] = bytes.Clone(raw)
-		return nil
-	}); err != nil {
+	if err := p.decode(data, func(key string, raw []byte) { extra[key] = bytes.Clone(raw) }); err != nil {
 		return nil, err
 	}
 	r := p.onto(&Record{Builtin: p.builtin.Value})
@@ -84,6 +82,16 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	*r = *p.onto(&Record{Builtin: p.builtin.Value})
 	return nil
 }
+
+// An Optional is a field of a [Patch]: a value, or nothing said. The zero Optional says
+// nothing.
+type Optional[T any] struct {
+	Value T    // the zero value clears the field
+	Set   bool // something is said
+}
+
+// Some returns an Optional that says value.
+func Some[T any](value T) Optional[T] { return Optional[T]{value, true} }
 
 // A Patch says what to change of a [Record]: what it does not say stays, what it says
 // to be empty is cleared. In JSON an absent key stays and null clears. Maps and lists
@@ -132,7 +140,7 @@ func (p *Patch) UnmarshalJSON(data []byte) error {
 }
 
 // decode reads data; other is called with what has no field. Nil refuses it.
-func (p *Patch) decode(data []byte, other func(key string, raw []byte) error) error {
+func (p *Patch) decode(data []byte, other func(key string, raw []byte)) error {
 	if len(data) > maxRecord {
 		return &Error{Code: CodeValueInvalid, Err: fmt.Errorf("has more than %d bytes", maxRecord)}
 	}
@@ -144,17 +152,18 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte) error) er
 		return &Error{Code: CodeValueInvalid, Err: errors.New("must be a JSON object")}
 	}
 	var errs []error
+	fields := p.fields(new(Record))
 	for key, raw := range jsonscan.Fields(data) {
-		known, err := p.member(string(key), raw)
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(key) })
 		switch {
-		case err != nil:
-			errs = append(errs, &Error{Code: CodeValueInvalid, Field: string(key), Err: err})
-		case !known && other == nil && slices.Contains(shownKeys(), string(key)):
-			// It is the server's status, which only the host knows.
-		case !known && other != nil:
-			errs = append(errs, other(string(key), raw))
-		case !known:
-			errs = append(errs, unknownField(string(key)))
+		case i >= 0:
+			if err := fields[i].read(raw); err != nil {
+				errs = append(errs, &Error{Code: CodeValueInvalid, Field: string(key), Err: err})
+			}
+		case other != nil:
+			other(string(key), raw)
+		case !slices.Contains(shownKeys(), string(key)): // else it is the server's status, which only the host knows
+			errs = append(errs, &Error{Code: codeFieldUnknown, Field: string(key)})
 		}
 	}
 	return errors.Join(errs...)
@@ -166,73 +175,88 @@ func shownKeys() []string {
 	return []string{"id", "createTime", "updateTime", "deleteTime", "lastStatus", "lastError", "lastConnected", "toolCount"}
 }
 
-// member reads one member and reports whether its key is known.
-func (p *Patch) member(key string, raw []byte) (known bool, err error) {
-	switch key {
-	case "name":
-		err = take(&p.Name, raw, takeText)
-	case "description":
-		err = take(&p.Description, raw, takeText)
-	case "transport":
-		err = take(&p.Transport, raw, takeText)
-	case "url":
-		err = take(&p.URL, raw, takeText)
-	case "headers":
-		err = take(&p.Headers, raw, takeSecrets)
-	case "command":
-		err = take(&p.Command, raw, takeText)
-	case "args":
-		err = take(&p.Args, raw, takeTexts)
-	case "env":
-		err = take(&p.Env, raw, takeSecrets)
-	case "cwd":
-		err = take(&p.Cwd, raw, takeText)
-	case "enabled":
-		err = take(&p.Disabled, raw, takeNot)
-	case "builtin":
-		err = take(&p.builtin, raw, takeBool)
-	case "proposed":
-		err = take(&p.Proposed, raw, takeBool)
-	case "required":
-		err = take(&p.Required, raw, takeBool)
-	case "lazy":
-		err = take(&p.Lazy, raw, takeBool)
-	case "trust":
-		err = take(&p.Trust, raw, takeBool)
-	case "quarantined":
-		err = take(&p.Quarantined, raw, takeBool)
-	case "ledger":
-		err = take(&p.Ledger, raw, takeText)
-	case "connectTimeoutSeconds":
-		err = take(&p.ConnectTimeout, raw, takeSeconds)
-	case "readTimeoutSeconds":
-		err = take(&p.ReadTimeout, raw, takeSeconds)
-	case "idleTimeoutSeconds":
-		err = take(&p.IdleTimeout, raw, takeSeconds)
-	case "identity":
-		err = take(&p.Identity, raw, takeText)
-	case "userHeader":
-		err = take(&p.UserHeader, raw, takeText)
-	case "proxy":
-		err = take(&p.Proxy, raw, takeText)
-	case "tls":
-		err = take(&p.TLS, raw, takeTLS)
-	case "auth":
-		err = take(&p.Auth, raw, takeAuth)
-	case "isolation":
-		err = take(&p.Isolation, raw, takeIsolation)
-	case "limits":
-		err = take(&p.Limits, raw, takeLimits)
-	case "tools":
-		err = take(&p.Tools, raw, takeTools)
-	case "revision":
-		var revision Optional[string]
-		err = take(&revision, raw, takeText)
-		p.Revision = Revision(revision.Value)
-	default:
-		return false, nil
+// A field is one of a [Patch], and of the record that it is to change.
+type field struct {
+	key   string                 // in JSON
+	read  func(raw []byte) error // has the patch say what JSON says; null clears
+	apply func()                 // has the record say what the patch does, if anything
+}
+
+func fieldOf[T any](key string, said *Optional[T], to *T, read func([]byte) (T, error)) field {
+	return field{key, func(raw []byte) (err error) {
+		*said = Optional[T]{Set: true}
+		if string(raw) != "null" {
+			said.Value, err = read(raw)
+		}
+		return err
+	}, func() {
+		if said.Set {
+			*to = said.Value
+		}
+	}}
+}
+
+// fields returns all fields.
+func (p *Patch) fields(r *Record) []field {
+	text, flag := decodeAs[string]("a string"), decodeAs[bool]("true or false")
+	secrets := decodeAs[map[string]config.Secret]("an object of strings")
+	readRevision := func(raw []byte) (err error) {
+		p.Revision, err = decodeAs[Revision]("a string")(raw)
+		return err
 	}
-	return true, err
+	return []field{
+		fieldOf("name", &p.Name, &r.Name, text),
+		fieldOf("description", &p.Description, &r.Description, text),
+		fieldOf("transport", &p.Transport, &r.Transport, text),
+		fieldOf("url", &p.URL, &r.URL, text),
+		fieldOf("headers", &p.Headers, &r.Headers, secrets),
+		fieldOf("command", &p.Command, &r.Command, text),
+		fieldOf("args", &p.Args, &r.Args, decodeAs[[]string]("an array of strings")),
+		fieldOf("env", &p.Env, &r.Env, secrets),
+		fieldOf("cwd", &p.Cwd, &r.Cwd, text),
+		fieldOf("enabled", &p.Disabled, &r.Disabled, func(raw []byte) (bool, error) {
+			on, err := flag(raw)
+			return !on, err
+		}),
+		fieldOf("builtin", &p.builtin, new(bool), flag),
+		fieldOf("proposed", &p.Proposed, &r.Proposed, flag),
+		fieldOf("required", &p.Required, &r.Required, flag),
+		fieldOf("lazy", &p.Lazy, &r.Lazy, flag),
+		fieldOf("trust", &p.Trust, &r.Trust, flag),
+		fieldOf("quarantined", &p.Quarantined, &r.Quarantined, flag),
+		fieldOf("ledger", &p.Ledger, &r.Ledger, text),
+		fieldOf("connectTimeoutSeconds", &p.ConnectTimeout, &r.ConnectTimeout, readSeconds),
+		fieldOf("readTimeoutSeconds", &p.ReadTimeout, &r.ReadTimeout, readSeconds),
+		fieldOf("idleTimeoutSeconds", &p.IdleTimeout, &r.IdleTimeout, readSeconds),
+		fieldOf("identity", &p.Identity, &r.Identity, text),
+		fieldOf("userHeader", &p.UserHeader, &r.UserHeader, text),
+		fieldOf("proxy", &p.Proxy, &r.Proxy, text),
+		fieldOf("tls", &p.TLS, &r.TLS, readTLS),
+		fieldOf("auth", &p.Auth, &r.Auth, readAuth),
+		fieldOf("isolation", &p.Isolation, &r.Isolation, readIsolation),
+		fieldOf("limits", &p.Limits, &r.Limits, readLimits),
+		fieldOf("tools", &p.Tools, &r.Tools, readTools),
+		{"revision", readRevision, func() {}},
+	}
+}
+
+// decodeAs returns what reads a value of a type. Its error does not quote the value.
+func decodeAs[T any](want string) func([]byte) (T, error) {
+	return func(raw []byte) (v T, err error) {
+		if json.Unmarshal(raw, &v) != nil {
+			return v, errors.New("must be " + want)
+		}
+		return v, nil
+	}
+}
+
+func readSeconds(raw []byte) (time.Duration, error) {
+	most := dialect.MaxTimeout.Seconds()
+	n, err := decodeAs[float64]("a number of seconds")(raw)
+	if err == nil && (n < 0 || n > most) {
+		err = fmt.Errorf("must be a number of seconds from 0 to %.0f", most)
+	}
+	return time.Duration(math.Round(n * float64(time.Second))), err
 }
 
 func takeObject[T any](raw []byte) (*T, error) {
@@ -245,7 +269,7 @@ func takeObject[T any](raw []byte) (*T, error) {
 	return &v, nil
 }
 
-func takeIsolation(raw []byte) (*config.Isolation, error) {
+func readIsolation(raw []byte) (*config.Isolation, error) {
 	w, err := takeObject[dialect.OwnIsolation](raw)
 	if err != nil {
 		return nil, err
@@ -257,7 +281,7 @@ func takeIsolation(raw []byte) (*config.Isolation, error) {
 	return i, nil
 }
 
-func takeLimits(raw []byte) (config.Limits, error) {
+func readLimits(raw []byte) (config.Limits, error) {
 	w, err := takeObject[dialect.OwnLimits](raw)
 	if err != nil {
 		return config.Limits{}, err
@@ -265,7 +289,7 @@ func takeLimits(raw []byte) (config.Limits, error) {
 	return config.Limits(*w), nil
 }
 
-func takeTools(raw []byte) (config.ToolFilter, error) {
+func readTools(raw []byte) (config.ToolFilter, error) {
 	w, err := takeObject[dialect.OwnTools](raw)
 	if err != nil {
 		return config.ToolFilter{}, err
@@ -277,7 +301,7 @@ func takeTools(raw []byte) (config.ToolFilter, error) {
 	return f, nil
 }
 
-func takeAuth(raw []byte) (*config.Auth, error) {
+func readAuth(raw []byte) (*config.Auth, error) {
 	w, err := takeObject[dialect.OwnAuth](raw)
 	if err != nil {
 		return nil, err
@@ -289,7 +313,7 @@ func takeAuth(raw []byte) (*config.Auth, error) {
 	}, nil
 }
 
-func takeTLS(raw []byte) (*config.TLS, error) {
+func readTLS(raw []byte) (*config.TLS, error) {
 	w, err := takeObject[dialect.OwnTLS](raw)
 	if err != nil {
 		return nil, err

@@ -2,8 +2,6 @@ package record
 
 import (
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -15,7 +13,7 @@ import (
 // cleared.
 //
 // A secret that p has masked, as r showed it, stays what it is in r, each for itself:
-// the value of a header, of a variable, an argument, a part of the URL. That holds only
+// the value of a header, of a variable, an argument, the URL as a whole. That holds only
 // while scheme and host of the URL stay the same, or the command (and the image that it
 // runs in): else a user who sees no secret could have one sent to any place. For the
 // same reason a change of these is an error of [CodeSecretMoved] if r has secrets that
@@ -58,34 +56,11 @@ func (p *Patch) onto(r *Record) *Record {
 			c.Identity = ""
 		}
 	}
-	c.Name = p.Name.or(c.Name)
-	c.Description = p.Description.or(c.Description)
-	if p.Transport.Set {
-		c.Transport = dialect.Transport(p.Transport.Value)
+	for _, f := range p.fields(c) {
+		f.apply()
 	}
-	c.URL = p.URL.or(c.URL)
-	c.Headers = maps.Clone(p.Headers.or(c.Headers))
-	c.Command = p.Command.or(c.Command)
-	c.Args = slices.Clone(p.Args.or(c.Args))
-	c.Env = maps.Clone(p.Env.or(c.Env))
-	c.Cwd = p.Cwd.or(c.Cwd)
-	c.Disabled = p.Disabled.or(c.Disabled)
-	c.Proposed = p.Proposed.or(c.Proposed)
-	c.Required = p.Required.or(c.Required)
-	c.Lazy = p.Lazy.or(c.Lazy)
-	c.Trust = p.Trust.or(c.Trust)
-	c.Quarantined = p.Quarantined.or(c.Quarantined)
-	c.Ledger = p.Ledger.or(c.Ledger)
-	c.ConnectTimeout = p.ConnectTimeout.or(c.ConnectTimeout)
-	c.ReadTimeout = p.ReadTimeout.or(c.ReadTimeout)
-	c.IdleTimeout = p.IdleTimeout.or(c.IdleTimeout)
-	c.Identity = p.Identity.or(c.Identity)
-	c.UserHeader = p.UserHeader.or(c.UserHeader)
-	c.Proxy = p.Proxy.or(c.Proxy)
-	c.TLS = p.TLS.or(c.TLS)
-	c.Auth = p.Auth.or(c.Auth)
-	c.Isolation = p.Isolation.or(c.Isolation)
-	c.Limits = p.Limits.or(c.Limits)
-	c.Tools = p.Tools.or(c.Tools)
+	if p.Transport.Set {
+		c.Transport = dialect.Transport(c.Transport)
+	}
 	return c.clone() // shares nothing with p
 }

@@ -1,4 +1,4 @@
-// Tests of patch.go, echo.go and optional.go: changes of a record, and secrets that come back masked.
+// Tests of patch.go and echo.go: changes of a record, and secrets that come back masked.
 
 package record_test
 
@@ -89,15 +89,11 @@ func TestEcho(t *testing.T) {
 		{name: "within a longer text", patch: `{"headers": {"Authorization": "Bearer sk-****abcd!"}}`, want: "mask_unmatched headers.Authorization"},
 		{name: "of a reference", patch: `{"headers": {"X-Ref": "****"}}`, want: "mask_unmatched headers.X-Ref"},
 
-		{name: "another path", patch: `{"url": "https://api.example.com/v2?key=sk-****abcd&n=2", "headers": {"Authorization": "Bearer sk-****abcd"}}`,
-			check: func(r *record.Record) string {
-				return strings.TrimSuffix(strings.TrimPrefix(r.URL, "https://api.example.com/v2?key="), "&n=2")
-			}},
-		{name: "the host in other letters, with its port", patch: `{"url": "HTTPS://API.example.com:443/?key=sk-****abcd", "headers": {"Authorization": "Bearer sk-****abcd"}}`,
+		{name: "another path", patch: `{"url": "https://api.example.com/v2?key=sk-****abcd&n=2"}`, want: "mask_unmatched url"},
+		{name: "the host in other letters, with its port", patch: `{"url": "HTTPS://API.example.com:443/", "headers": {"Authorization": "Bearer sk-****abcd"}}`,
 			check: func(r *record.Record) string {
 				return strings.TrimPrefix(r.Headers["Authorization"].Reveal(), "Bearer ")
 			}},
-		{name: "under another name in the query", patch: `{"url": "https://api.example.com/mcp?token=sk-****abcd"}`, want: "mask_unmatched url"},
 		{name: "in the path", patch: `{"url": "https://api.example.com/sk-****abcd"}`, want: "mask_unmatched url"},
 
 		{name: "another host", patch: `{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer sk-****abcd"}, "auth": null}`, want: "secret_moved headers.Authorization"},
@@ -108,7 +104,7 @@ func TestEcho(t *testing.T) {
 		{name: "a backslash", patch: `{"url": "https://evil.example.com\\@api.example.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization, value_invalid url"},
 		{name: "a host that begins so", patch: `{"url": "https://api.example.com.evil.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
 		{name: "a host of references", patch: `{"url": "https://api.example.com${X}/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
-		{name: "the query's secret to another host", patch: `{"url": "https://evil.example.com/?key=sk-****abcd", "headers": null, "auth": null}`, want: "secret_moved url"},
+		{name: "the query's secret to another host", patch: `{"url": "https://evil.example.com/?key=sk-****abcd", "headers": null, "auth": null}`, want: "mask_unmatched url"},
 		{name: "another host and all anew", patch: `{"url": "https://other.example.com/", "headers": {"Authorization": "Bearer new"}, "auth": null}`},
 		{name: "another host and nothing secret", patch: `{"url": "https://other.example.com/", "headers": {"X-Ref": "${TOKEN}"}, "auth": {"clientId": "x"}}`},
 

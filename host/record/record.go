@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -137,35 +136,11 @@ func (r *Record) server() *config.Server {
 // not for connecting.
 func (r *Record) Masked() *Record { return Of(r.server().Masked()) }
 
-// String returns one line for people: name, transport, the command or URL, and the
-// environment or headers, with secrets masked and control characters taken out.
+// String returns the record for people: as JSON, with secrets masked and control characters
+// taken out.
 func (r Record) String() string {
-	c := r.Masked()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s", c.Name, c.Kind())
-	if c.Disabled {
-		b.WriteString(", disabled")
-	}
-	if c.Command != "" {
-		fmt.Fprintf(&b, ": %s", strings.Join(append([]string{c.Command}, c.Args...), " "))
-	}
-	if c.URL != "" {
-		fmt.Fprintf(&b, ": %s", c.URL)
-	}
-	writeValues(&b, "env", c.Env)
-	writeValues(&b, "headers", c.Headers)
-	b.WriteByte(')')
-	return plain.Text(strings.NewReplacer("\n", " ", "\r", " ").Replace(b.String()))
-}
-
-func writeValues(b *strings.Builder, what string, values map[string]config.Secret) {
-	if len(values) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "; %s", what)
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		fmt.Fprintf(b, " %s=%s", name, values[name].Reveal())
-	}
+	data, _ := r.MarshalJSON()
+	return plain.Text(string(data))
 }
 
 // Format prints String for every verb.

@@ -21,10 +21,10 @@ const (
 // A LastStatus is what became of a server when it was last in use, kept between the
 // runs of a program. The zero LastStatus says that nothing is known.
 type LastStatus struct {
-	Status    string    // one of the Status constants
-	Error     string    // what was wrong last, without secrets; empty when all is well
-	Connected time.Time // when it was connected last; zero: never
-	Tools     int       // how many tools it had then
+	Status    string    `json:"status"`             // one of the Status constants
+	Error     string    `json:"error,omitempty"`    // what was wrong last, without secrets; empty when all is well
+	Connected time.Time `json:"connected,omitzero"` // when it was connected last; zero: never
+	Tools     int       `json:"tools"`              // how many tools it had then
 }
 
 // A StatusStore keeps the last status of servers by their names. It is safe for
@@ -101,35 +101,20 @@ func (s *statuses) fail(err error) error {
 // wireStatuses is what is kept.
 type wireStatuses struct {
 	Version int                   `json:"version"` // statusVersion
-	Servers map[string]wireStatus `json:"servers"`
+	Servers map[string]LastStatus `json:"servers"`
 }
 
 const statusVersion = 1
-
-type wireStatus struct {
-	Status    string    `json:"status"`
-	Error     string    `json:"error,omitempty"`
-	Connected time.Time `json:"connected,omitzero"`
-	Tools     int       `json:"tools"`
-}
 
 func decodeStatuses(data []byte) (map[string]LastStatus, error) {
 	var w wireStatuses
 	if err := json.Unmarshal(data, &w); err != nil || w.Version != statusVersion {
 		return nil, nil
 	}
-	all := make(map[string]LastStatus, len(w.Servers))
-	for name, s := range w.Servers {
-		all[name] = LastStatus(s)
-	}
-	return all, nil
+	return w.Servers, nil
 }
 
 func encodeStatuses(all map[string]LastStatus) ([]byte, error) {
-	w := wireStatuses{Version: statusVersion, Servers: make(map[string]wireStatus, len(all))}
-	for name, s := range all {
-		w.Servers[name] = wireStatus(s)
-	}
-	data, err := json.MarshalIndent(w, "", "  ")
+	data, err := json.MarshalIndent(wireStatuses{statusVersion, all}, "", "  ")
 	return append(data, '\n'), err
 }

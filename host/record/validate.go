@@ -17,7 +17,7 @@ import (
 // checkTitle returns the code of what is wrong with a record's name, or "".
 func checkTitle(name string) Code {
 	if strings.TrimSpace(name) == "" {
-		return CodeNameRequired
+		return codeNameRequired
 	}
 	solid := false
 	for _, r := range name {
@@ -26,11 +26,11 @@ func checkTitle(name string) Code {
 			solid = true
 		case r == '_', r == '-', r == '.', r == ' ':
 		default:
-			return CodeNameInvalid
+			return codeNameInvalid
 		}
 	}
 	if !solid || len(name) > dialect.MaxTitle || strings.TrimSpace(name) != name {
-		return CodeNameInvalid
+		return codeNameInvalid
 	}
 	return ""
 }
@@ -63,10 +63,10 @@ func (r *Record) faults(name bool) []error {
 		}
 	case config.TransportHTTP, config.TransportSSE, config.TransportAuto, config.TransportUnix:
 		if strings.TrimSpace(r.URL) == "" {
-			fault(CodeURLRequired, "url")
+			fault(codeURLRequired, "url")
 		}
 	default:
-		fault(CodeTransportUnsupported, "transport")
+		fault(codeTransportUnsupported, "transport")
 	}
 	if len(errs) > 0 {
 		return errs

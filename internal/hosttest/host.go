@@ -19,6 +19,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -66,6 +68,19 @@ func Open(t *testing.T, path string, opts *host.Options) *host.Host {
 		}
 	})
 	return h
+}
+
+// Pinned returns a registry with the ledger in the file at path; nil for an empty path.
+func Pinned(t *testing.T, path string) *registry.Registry {
+	t.Helper()
+	if path == "" {
+		return nil
+	}
+	accepted, err := ledger.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return registry.New(&registry.Options{Ledger: accepted})
 }
 
 // Status returns the status of a server.

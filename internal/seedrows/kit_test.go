@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -166,7 +167,7 @@ func openStore(t *testing.T, store record.Store, opts *host.Options) *host.Host 
 	if o.StateDir == "" {
 		o.StateDir = host.NoState
 	}
-	h := assert.Value(host.OpenStore(patience(t), store, &o))(t)
+	h := assert.Value(manage.OpenStore(patience(t), store, &manage.Options{Host: o}))(t).Host()
 	t.Cleanup(func() {
 		assert.OK(t, h.Close())
 	})

@@ -170,7 +170,7 @@ var mateclaw = []row{
 		h := m.Host()
 		before := status(t, h, "filesystem").State
 		entry := assert.Value(record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil))(t)
-		report := assert.Value(doctor.Test(patience(t), h, entry, nil))(t)
+		report := assert.Value(doctor.Test(patience(t), h, entry))(t)
 		assert.True(t, report.Success, "success")
 		var found []string
 		for _, tool := range report.Tools {
@@ -321,13 +321,13 @@ var mateclaw = []row{
 		m := mateclawHost(t, nil)
 		h := m.Host()
 		for request, want := range map[string]doctor.HintCode{
-			`{"name":"a","command":"no-such-npx"}`:            doctor.HintCommandNotFound,
-			`{"name":"a","url":"` + secure.URL + `/mcp"}`:     doctor.HintTLS,
-			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     doctor.HintConnectionRefused,
-			`{"name":"a","command":"npx","args":["unknown"]}`: doctor.HintExited,
+			`{"name":"a","command":"no-such-npx"}`:            "command_not_found",
+			`{"name":"a","url":"` + secure.URL + `/mcp"}`:     "tls",
+			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     "connection_refused",
+			`{"name":"a","command":"npx","args":["unknown"]}`: "exited",
 		} {
 			entry := assert.Value(record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, request)), "a", nil))(t)
-			report := assert.Value(doctor.Test(patience(t), h, entry, nil))(t)
+			report := assert.Value(doctor.Test(patience(t), h, entry))(t)
 			assert.Contains(t, encode(t, report.Hints), string(want), "%s", request)
 		}
 	}},

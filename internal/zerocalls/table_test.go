@@ -119,7 +119,6 @@ var functions = []function{
 	{"host.FileChanges", host.FileChanges},
 	{"host.New", host.New},
 	{"host.Open", host.Open},
-	{"host.OpenStore", host.OpenStore},
 	{"host.UnreadableTools", host.UnreadableTools},
 	{"ask.OpenURL", ask.OpenURL},
 	{"ask.Plain", ask.Plain},

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -135,16 +136,18 @@ func (s *site) openOffice(user string) (_ *office, err error) {
 		return err
 	})
 	tools := registry.New(&registry.Options{Ledger: o.tools, Approver: s.rules, Approvals: approval.Options{Replica: o.member.ID()}})
-	if o.host, err = host.OpenStore(ctx, o.servers, &host.Options{
+	m, err := manage.OpenStore(ctx, o.servers, &manage.Options{Host: host.Options{
 		Registry:  tools,
 		Logins:    o.logins,
 		Follow:    true, // servers that are added on another replica
 		StateDir:  host.NoState,
 		Config:    &config.Options{AsWritten: true}, // ${NAME} in a URL does not read the environment of the service
 		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) { return s.transport(o, e) },
-	}); err != nil {
+	}})
+	if err != nil {
 		return nil, err
 	}
+	o.host = m.Host()
 	if err := o.member.Attach(tools); err != nil {
 		return nil, err
 	}

@@ -188,5 +188,5 @@ func ExampleFileStore_Keep() {
 	}
 	restored, err := record.Restore(ctx, store, added.ID)
 	fmt.Println(restored.Record, restored.ID == added.ID, err)
-	// Output: files (stdio: npx) true <nil>
+	// Output: {"name":"files","transport":"stdio","command":"npx","enabled":true} true <nil>
 }

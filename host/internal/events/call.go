@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/activity/event"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -22,7 +22,7 @@ func (r *Recorder) call(ctx context.Context, o *registry.Observation) {
 	ctx = session.WithUser(ctx, o.User)
 	e := ofCall(o)
 	if by != "" && by != o.User {
-		e.Detail[activity.DetailBy] = by
+		e.Detail["by"] = by
 	}
 	if o.Kind != registry.Approved || isUnknownApproval(o.Err) {
 		r.Record(ctx, e)
@@ -33,16 +33,16 @@ func (r *Recorder) call(ctx context.Context, o *registry.Observation) {
 		e.ID = rand.Text()
 	}
 	yes := e
-	yes.Kind, yes.Outcome, yes.Error = activity.KindApproval, activity.Approved, ""
+	yes.Kind, yes.Outcome, yes.Error = "approval", "approved", ""
 	yes.Time, yes.Duration, yes.ResultBytes = o.Began, 0, 0
 	yes.Detail = map[string]string{}
-	for _, key := range []string{activity.DetailName, activity.DetailConversation, activity.DetailApproval, activity.DetailBy} {
+	for _, key := range []string{"name", "conversation", "approval", "by"} {
 		if value, ok := e.Detail[key]; ok {
 			yes.Detail[key] = value
 		}
 	}
 	r.Record(ctx, yes)
-	delete(e.Detail, activity.DetailBy)
+	delete(e.Detail, "by")
 	r.Record(ctx, e)
 }
 
@@ -52,8 +52,8 @@ func isUnknownApproval(err error) bool {
 }
 
 // ofCall returns the event for an observation.
-func ofCall(o *registry.Observation) activity.Event {
-	e := activity.Event{
+func ofCall(o *registry.Observation) event.Event {
+	e := event.Event{
 		Time:        o.Began.Add(o.Duration),
 		Tool:        o.Name,
 		Outcome:     OutcomeOf(o.Err),
@@ -69,7 +69,7 @@ func ofCall(o *registry.Observation) activity.Event {
 			e.Tool = o.Tool.Name
 		}
 		if o.Name != e.Tool {
-			e.Detail[activity.DetailName] = o.Name
+			e.Detail["name"] = o.Name
 		}
 	}
 	var notReady *registry.NotReadyError
@@ -77,42 +77,42 @@ func ofCall(o *registry.Observation) activity.Event {
 		e.Server = notReady.Server
 	}
 	if o.Conversation != "" {
-		e.Detail[activity.DetailConversation] = o.Conversation
+		e.Detail["conversation"] = o.Conversation
 	}
 	if o.Approval != "" {
-		e.Detail[activity.DetailApproval] = shortHash(o.Approval)
+		e.Detail["approval"] = shortHash(o.Approval)
 	}
 	if o.Relayed {
-		e.Detail[activity.DetailVia] = "call_tool"
+		e.Detail["via"] = "call_tool"
 	}
 	if o.Err != nil {
 		e.Error = o.Err.Error()
 	} else if o.IsError {
-		e.Outcome = activity.ToolError
+		e.Outcome = "tool_error"
 	}
 	e.Kind = kindOf(o, e.Outcome)
-	if e.Kind == activity.KindCall && o.Err != nil {
-		e.Detail[activity.DetailRan] = ranOf(o.Err)
+	if e.Kind == "call" && o.Err != nil {
+		e.Detail["ran"] = ranOf(o.Err)
 	}
 	switch {
 	case isUnknownApproval(o.Err):
-		e.Outcome = activity.Failed
+		e.Outcome = "error"
 	case o.Kind == registry.Denied:
-		e.Outcome = activity.Refused
+		e.Outcome = "refused"
 	}
 	return e
 }
 
-func kindOf(o *registry.Observation, outcome activity.Outcome) activity.Kind {
+func kindOf(o *registry.Observation, outcome string) string {
 	switch {
-	case o.Kind == registry.Denied, outcome == activity.Asked, isUnknownApproval(o.Err):
-		return activity.KindApproval
-	case outcome == activity.Denied:
-		return activity.KindDenied
-	case outcome == activity.Quarantined:
-		return activity.KindQuarantined
+	case o.Kind == registry.Denied, outcome == "asked", isUnknownApproval(o.Err):
+		return "approval"
+	case outcome == "denied":
+		return "denied"
+	case outcome == "quarantined":
+		return "quarantined"
 	}
-	return activity.KindCall
+	return "call"
 }
 
 // shortHash returns a hash that tells IDs apart and does not reveal them.
@@ -132,7 +132,7 @@ func ranOf(err error) string {
 }
 
 // OutcomeOf returns the outcome that an error means.
-func OutcomeOf(err error) activity.Outcome {
+func OutcomeOf(err error) string {
 	var (
 		unknownTool *registry.UnknownToolError
 		arguments   *registry.ArgumentsError
@@ -146,33 +146,33 @@ func OutcomeOf(err error) activity.Outcome {
 	class := failure.Of(err)
 	switch {
 	case err == nil:
-		return activity.OK
+		return "ok"
 	case errors.As(err, &unknownTool):
-		return activity.UnknownTool
+		return "unknown_tool"
 	case errors.As(err, &arguments):
-		return activity.BadArguments
+		return "bad_arguments"
 	case errors.As(err, &quarantined):
-		return activity.Quarantined
+		return "quarantined"
 	case errors.As(err, &asks):
-		return activity.Asked
+		return "asked"
 	case errors.As(err, &denied), errors.As(err, &policy), errors.As(err, &stale):
-		return activity.Denied
+		return "denied"
 	case class == failure.LoginRequired:
-		return activity.LoginRequired
+		return "login_required"
 	case errors.As(err, &notReady): // whatever has become of its server
-		return activity.NotSent
+		return "not_sent"
 	case class == failure.Busy:
-		return activity.Busy
+		return "busy"
 	case class == failure.Cancelled:
-		return activity.Cancelled
+		return "cancelled"
 	case class == failure.Timeout:
-		return activity.TimedOut
+		return "timeout"
 	}
 	switch mcp.OutcomeOf(err) {
 	case mcp.NotSent:
-		return activity.NotSent
+		return "not_sent"
 	case mcp.Unknown:
-		return activity.Unknown
+		return "unknown"
 	}
-	return activity.Failed
+	return "error"
 }

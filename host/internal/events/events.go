@@ -6,29 +6,34 @@ import (
 	"context"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/activity/event"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
+// A Log keeps events. Record does not wait.
+type Log interface {
+	Record(ctx context.Context, e event.Event)
+}
+
 // A Recorder records events in a log, if there is one.
 type Recorder struct {
-	log  *activity.Log // may be nil
+	log  Log // may be nil
 	mask func(server, text string) string
 }
 
 // NewRecorder returns a recorder for a log, which may be nil. Mask returns the text of an
 // error without the secrets of a server's entry, which have no form by which the log could
 // tell them.
-func NewRecorder(log *activity.Log, mask func(server, text string) string) *Recorder {
+func NewRecorder(log Log, mask func(server, text string) string) *Recorder {
 	return &Recorder{log, mask}
 }
 
 // Record records an event; the caller of ctx has done it: the user and the call ID are
 // theirs. It never waits, so that it may be called anywhere but under a lock that calls
 // need.
-func (r *Recorder) Record(ctx context.Context, e activity.Event) {
+func (r *Recorder) Record(ctx context.Context, e event.Event) {
 	if r.log == nil {
 		return
 	}
@@ -47,11 +52,11 @@ func (r *Recorder) Calls(reg *registry.Registry) (detach func()) {
 }
 
 // OfServer returns an event about a server that began at a time; err says how it went.
-func OfServer(kind activity.Kind, entry *config.Server, began time.Time, err error) activity.Event {
-	e := activity.Event{
+func OfServer(kind string, entry *config.Server, began time.Time, err error) event.Event {
+	e := event.Event{
 		Kind:   kind,
 		Server: entry.Name,
-		Detail: map[string]string{activity.DetailSource: entry.Source.String()},
+		Detail: map[string]string{"source": entry.Source.String()},
 	}
 	if !began.IsZero() {
 		e.Duration = time.Since(began)
@@ -62,40 +67,40 @@ func OfServer(kind activity.Kind, entry *config.Server, began time.Time, err err
 }
 
 // OfStage returns the event that a server has come from one stage to another.
-func OfStage(server, from, to string, err error) activity.Event {
-	return withOutcome(activity.Event{
-		Kind:   activity.KindState,
+func OfStage(server, from, to string, err error) event.Event {
+	return withOutcome(event.Event{
+		Kind:   "state",
 		Server: server,
-		Detail: map[string]string{activity.DetailFrom: from, activity.DetailTo: to},
+		Detail: map[string]string{"from": from, "to": to},
 	}, err)
 }
 
 // OfLogin returns the event that a user has logged in or out, or is to.
-func OfLogin(kind activity.Kind, key session.Key, err error) activity.Event {
-	return withOutcome(activity.Event{Kind: kind, User: key.User, Server: key.Server}, err)
+func OfLogin(kind string, key session.Key, err error) event.Event {
+	return withOutcome(event.Event{Kind: kind, User: key.User, Server: key.Server}, err)
 }
 
 // OfConfig returns the event that the entry of a server was changed, or all entries if
 // server is empty.
-func OfConfig(change, server string, err error) activity.Event {
-	return withOutcome(activity.Event{
-		Kind:   activity.KindConfig,
+func OfConfig(change, server string, err error) event.Event {
+	return withOutcome(event.Event{
+		Kind:   "config",
 		Server: server,
-		Detail: map[string]string{activity.DetailChange: change},
+		Detail: map[string]string{"change": change},
 	}, err)
 }
 
 // OfConsent returns the event that a user has decided whether a server may be started.
-func OfConsent(by, server, fingerprint string, approved bool, err error) activity.Event {
-	e := activity.Event{
-		Kind:    activity.KindConsent,
+func OfConsent(by, server, fingerprint string, approved bool, err error) event.Event {
+	e := event.Event{
+		Kind:    "consent",
 		User:    by,
 		Server:  server,
-		Outcome: activity.Refused,
+		Outcome: "refused",
 		Detail:  map[string]string{"fingerprint": fingerprint},
 	}
 	if approved {
-		e.Outcome = activity.Approved
+		e.Outcome = "approved"
 	}
 	if err != nil {
 		e = withOutcome(e, err)
@@ -104,10 +109,10 @@ func OfConsent(by, server, fingerprint string, approved bool, err error) activit
 }
 
 // withOutcome returns an event with the outcome that an error means; nil is success.
-func withOutcome(e activity.Event, err error) activity.Event {
+func withOutcome(e event.Event, err error) event.Event {
 	e.Outcome = OutcomeOf(err)
-	if e.Outcome == activity.Unknown || e.Outcome == activity.NotSent { // which calls are
-		e.Outcome = activity.Failed
+	if e.Outcome == "unknown" || e.Outcome == "not_sent" { // which calls are
+		e.Outcome = "error"
 	}
 	if err != nil {
 		e.Error = err.Error()

@@ -54,7 +54,7 @@ func recorded(t *testing.T, o *registry.Options) (reg *registry.Registry, rec *R
 // line shows what matters of an event.
 func line(e activity.Event) string {
 	text := fmt.Sprintf("%s %s/%s: %s by %q", e.Kind, e.Server, e.Tool, e.Outcome, e.User)
-	for _, key := range []string{activity.DetailName, activity.DetailVia, activity.DetailRan, activity.DetailBy, activity.DetailConversation} {
+	for _, key := range []string{"name", "via", "ran", "by", "conversation"} {
 		if v, ok := e.Detail[key]; ok {
 			text += ", " + key + " " + v
 		}
@@ -184,9 +184,9 @@ call s/fine: ok by "", name s__fine
 approval s/fine: asked by "ann", name s__fine
 approval s/fine: refused by "ann", name s__fine`
 	assert.Equal(t, lines(events), want, "recorded")
-	first := events[0].Detail[activity.DetailApproval]
-	if first == "" || events[2].Detail[activity.DetailApproval] != first || events[3].Detail[activity.DetailApproval] != first ||
-		events[4].Detail[activity.DetailApproval] == first || events[2].ID != events[3].ID || events[0].ArgumentHash != events[3].ArgumentHash {
+	first := events[0].Detail["approval"]
+	if first == "" || events[2].Detail["approval"] != first || events[3].Detail["approval"] != first ||
+		events[4].Detail["approval"] == first || events[2].ID != events[3].ID || events[0].ArgumentHash != events[3].ArgumentHash {
 		t.Errorf("recorded %+v", events)
 	}
 	for _, e := range events {
@@ -240,10 +240,10 @@ func TestRecordedEvents(t *testing.T) {
 	_, rec, take := recorded(t, nil)
 	entry := &config.Server{Name: "s", Source: config.Source{File: "a.json", Line: 3}, Env: map[string]config.Secret{"PASSWORD": "correct horse"}}
 	ctx := registry.WithCallID(session.WithUser(t.Context(), "ann"), "c1")
-	rec.Record(t.Context(), OfServer(activity.KindStart, entry, time.Now().Add(-time.Second), nil))
-	rec.Record(t.Context(), OfServer(activity.KindReplace, entry, time.Time{}, errors.New("no such program as correct horse")))
+	rec.Record(t.Context(), OfServer("start", entry, time.Now().Add(-time.Second), nil))
+	rec.Record(t.Context(), OfServer("replace", entry, time.Time{}, errors.New("no such program as correct horse")))
 	rec.Record(t.Context(), OfStage("s", "starting", "ready", nil))
-	rec.Record(t.Context(), OfLogin(activity.KindLogin, session.Key{User: "ann", Server: "s"}, nil))
+	rec.Record(t.Context(), OfLogin("login", session.Key{User: "ann", Server: "s"}, nil))
 	rec.Record(ctx, OfConfig("set", "s", nil))
 	rec.Record(t.Context(), OfConsent("ann", "s", "abc", true, nil))
 	rec.Record(t.Context(), OfConsent("ann", "s", "abc", false, nil))
@@ -257,7 +257,7 @@ consent s/: approved by "ann"
 consent s/: refused by "ann"`
 	assert.Equal(t, lines(events), want, "recorded")
 	if events[0].Duration < time.Second || events[1].Duration != 0 || !strings.HasPrefix(events[1].Error, "no such program as ***") || events[4].ID != "c1" ||
-		events[0].Detail[activity.DetailSource] != "a.json:3" || events[2].Detail[activity.DetailTo] != "ready" {
+		events[0].Detail["source"] != "a.json:3" || events[2].Detail["to"] != "ready" {
 		t.Errorf("recorded %+v", events)
 	}
 	NewRecorder(nil, nil).Record(t.Context(), activity.Event{}) // has no log
@@ -288,7 +288,7 @@ func TestRecordHeldBack(t *testing.T) {
 	offer(changed("three"))
 	var seen []string
 	for _, e := range take() {
-		seen = append(seen, fmt.Sprintf("%s %s %s %s of %s", e.Kind, e.Server, e.Outcome, e.Detail[activity.DetailTools], e.Detail[activity.DetailCount]))
+		seen = append(seen, fmt.Sprintf("%s %s %s %s of %s", e.Kind, e.Server, e.Outcome, e.Detail["tools"], e.Detail["count"]))
 	}
 	want := []string{
 		"quarantined s quarantined a (changed) of 1", "rejected s denied s__b (bidi_characters) of 1",
@@ -302,20 +302,19 @@ func TestRecordHeldBack(t *testing.T) {
 	offer(many...)
 	events := take()
 	assert.Equal(t, len(events), 1, "events")
-	assert.Equal(t, events[0].Detail[activity.DetailCount], "1000")
-	assert.True(t, len(events[0].Detail[activity.DetailTools]) <= 512, "few words")
+	assert.Equal(t, events[0].Detail["count"], "1000")
+	assert.True(t, len(events[0].Detail["tools"]) <= 512, "few words")
 	NewRecorder(nil, nil).HeldBack("s", told, &registry.Diff{})
 }
 
 // A log whose sink hangs does not make the host wait.
 func TestRecordDoesNotWait(t *testing.T) {
 	stuck := make(stuckSink)
-	log := activity.New(&activity.Options{MaxQueued: 1}, stuck)
+	log := activity.New(nil, stuck)
 	rec := NewRecorder(log, unmasked)
-	for range 3 {
-		rec.Record(t.Context(), activity.Event{Kind: activity.KindStart})
+	for range 5000 { // more than are queued
+		rec.Record(t.Context(), activity.Event{Kind: "start"})
 	}
-	assert.Equal(t, log.Status().Dropped, 2, "events dropped")
 	close(stuck)
 	assert.OK(t, log.Close(t.Context()))
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/activity/event"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
@@ -39,19 +39,19 @@ func (r *Recorder) HeldBack(server string, recorded HeldBack, diff *registry.Dif
 	}
 	now := HeldBack{joined(hashes), joined(reasons)}
 	if len(quarantined) > 0 && now.quarantined != recorded.quarantined {
-		r.Record(context.Background(), ofHeldBack(activity.KindQuarantined, activity.Quarantined, server, quarantined))
+		r.Record(context.Background(), ofHeldBack("quarantined", "quarantined", server, quarantined))
 	}
 	if len(rejected) > 0 && now.rejected != recorded.rejected {
-		r.Record(context.Background(), ofHeldBack(activity.KindRejected, activity.Denied, server, rejected))
+		r.Record(context.Background(), ofHeldBack("rejected", "denied", server, rejected))
 	}
 	return now
 }
 
-func ofHeldBack(kind activity.Kind, outcome activity.Outcome, server string, tools []string) activity.Event {
+func ofHeldBack(kind, outcome, server string, tools []string) event.Event {
 	slices.Sort(tools)
-	return activity.Event{Kind: kind, Server: server, Outcome: outcome, Detail: map[string]string{
-		activity.DetailTools: strings.Join(tools, ", "),
-		activity.DetailCount: strconv.Itoa(len(tools)),
+	return event.Event{Kind: kind, Server: server, Outcome: outcome, Detail: map[string]string{
+		"tools": strings.Join(tools, ", "),
+		"count": strconv.Itoa(len(tools)),
 	}}
 }
 

@@ -86,9 +86,9 @@ func openPage(t *testing.T, records ...*record.Record) (*site, *tab) {
 func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *site {
 	t.Helper()
 	ctx := t.Context()
-	file := assert.Value(activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl"), nil))(t)
+	file := assert.Value(activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl")))(t)
 	feed := admin.NewFeed(file.Events)
-	log := activity.New(&activity.Options{MaxQueued: -1}, file, feed)
+	log := activity.New(nil, file, feed)
 	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 	s := &site{T: t}
 	var err error

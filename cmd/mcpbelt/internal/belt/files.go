@@ -82,13 +82,13 @@ func (b *Belt) OpenLedger(ctx context.Context, c *Catalog) (*ledger.Ledger, erro
 // Consents opens the decisions about launches, which are kept in the state folder or the database.
 func (b *Belt) Consents(ctx context.Context) (*consent.Book, error) {
 	if b.Database != nil {
-		book, err := consent.Load(ctx, b.Database.Kept(), "consents", nil)
+		book, err := consent.Load(ctx, b.Database.Kept(), "consents")
 		return book, database.Unusable(err)
 	}
 	if b.Env.StateDir == "" {
 		return consent.New(), nil
 	}
-	book, err := consent.Open(filepath.Join(b.Env.StateDir, "consents.json"), nil) // where a host keeps them by default
+	book, err := consent.Open(filepath.Join(b.Env.StateDir, "consents.json")) // where a host keeps them by default
 	if err != nil {
 		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
 	}

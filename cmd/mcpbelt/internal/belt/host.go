@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -58,7 +59,7 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		o = &OpenOptions{}
 	}
 	opened := &Opened{}
-	ho := &host.Options{StateDir: b.Env.StateDir}
+	ho := &host.Options{StateDir: b.Env.StateDir, Isolators: map[string]host.Isolator{config.IsolationDocker: &docker.Isolator{}}}
 	if !o.Cold {
 		opened.Warm, ho.Transport = b.warm(ctx, servers)
 	}

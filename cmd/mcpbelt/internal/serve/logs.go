@@ -57,7 +57,7 @@ further ones as they come, a line for each, with --json as JSON, until you press
 }
 
 func cellsOf(e *activity.Event) []string {
-	return []string{e.Time.Local().Format(time.DateTime), string(e.Kind), e.Server, e.Tool, string(e.Outcome), e.Duration.Round(time.Millisecond).String(), e.Error}
+	return []string{e.Time.Local().Format(time.DateTime), e.Kind, e.Server, e.Tool, e.Outcome, e.Duration.Round(time.Millisecond).String(), e.Error}
 }
 
 // followLog shows events, and then those that come, until the context ends.

@@ -174,7 +174,7 @@ func (s *station) join(ctx context.Context, url string) (o approval.Options, err
 func (s *station) sinks(paged bool) (list []activity.Sink, err error) {
 	var past func(*activity.Filter) iter.Seq2[activity.Event, error]
 	if path := logPath(s.belt); path != "" {
-		file, err := activity.OpenFile(path, nil)
+		file, err := activity.OpenFile(path)
 		if err != nil {
 			return nil, err
 		}

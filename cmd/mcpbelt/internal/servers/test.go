@@ -52,7 +52,7 @@ in the ledger either.`,
 
 // examineOne tests a server. Hints that name a function say the command in its place.
 func examineOne(ctx context.Context, h *host.Host, s *config.Server) (*doctor.TestReport, error) {
-	report, err := doctor.Test(ctx, h, s, nil)
+	report, err := doctor.Test(ctx, h, s)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *conf
 	defer h.Close()
 	spinner := b.Out.Spin("asking " + s.Name)
 	defer spinner.End()
-	report, err := doctor.Test(cmd.Context(), h.Host, s, nil)
+	report, err := doctor.Test(cmd.Context(), h.Host, s)
 	if err != nil {
 		return err
 	}
