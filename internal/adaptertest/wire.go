@@ -79,6 +79,22 @@ type Call struct {
 	Arguments json.RawMessage // a JSON object
 }
 
+// events begins a stream, and returns what writes its events: the kind, if the wire names it,
+// and the data.
+func events(w http.ResponseWriter) func(kind string, data any) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	return func(kind string, data any) {
+		text, _ := json.Marshal(data) // of the kit's own
+		if kind != "" {
+			kind = "event: " + kind + "\n"
+		}
+		_, _ = fmt.Fprintf(w, "%sdata: %s\n\n", kind, text)
+	}
+}
+
+// halves parts a text in the middle, as a stream may.
+func halves(text string) []string { return []string{text[:len(text)/2], text[len(text)/2:]} }
+
 // failed reports whether the model can know that a tool failed.
 func (r Result) failed() bool {
 	return r.Failed || strings.Contains(r.Text, profile.Failure)

@@ -191,11 +191,10 @@ func (Anthropic) Write(w http.ResponseWriter, req *Request, reply Reply) {
 		writeJSON(w, http.StatusOK, message)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
+	write := events(w)
 	event := func(kind string, members map[string]any) {
 		members["type"] = kind
-		data, _ := json.Marshal(members)
-		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
+		write(kind, members)
 	}
 	message["content"], message["stop_reason"] = []any{}, nil
 	event("message_start", map[string]any{"message": message})
@@ -203,13 +202,12 @@ func (Anthropic) Write(w http.ResponseWriter, req *Request, reply Reply) {
 	for i, block := range content {
 		var deltas []map[string]any
 		if text, ok := block["text"].(string); ok {
-			half := len(text) / 2
-			deltas = append(deltas, map[string]any{"type": "text_delta", "text": text[:half]}, map[string]any{"type": "text_delta", "text": text[half:]})
+			for _, part := range halves(text) {
+				deltas = append(deltas, map[string]any{"type": "text_delta", "text": part})
+			}
 			block["text"] = ""
 		} else {
-			input := string(block["input"].(json.RawMessage))
-			half := len(input) / 2
-			for _, part := range []string{"", input[:half], input[half:]} {
+			for _, part := range append([]string{""}, halves(string(block["input"].(json.RawMessage)))...) {
 				deltas = append(deltas, map[string]any{"type": "input_json_delta", "partial_json": part})
 			}
 			block["input"] = map[string]any{}

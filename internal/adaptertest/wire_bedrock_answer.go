@@ -23,7 +23,7 @@ func (Bedrock) Write(w http.ResponseWriter, req *Request, reply Reply) {
 	for _, c := range reply.Calls {
 		content = append(content, map[string]any{"toolUse": map[string]any{"toolUseId": c.ID, "name": c.Name, "input": c.Arguments}})
 	}
-	bedrockSend(w, http.StatusOK, map[string]any{
+	writeJSON(w, http.StatusOK, map[string]any{
 		"output":     map[string]any{"message": map[string]any{"role": "assistant", "content": content}},
 		"stopReason": bedrockStop(reply),
 		"usage":      map[string]any{"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
@@ -34,13 +34,7 @@ func (Bedrock) Write(w http.ResponseWriter, req *Request, reply Reply) {
 // Refuse answers a request that is refused.
 func (Bedrock) Refuse(w http.ResponseWriter, reason string) {
 	w.Header().Set("X-Amzn-Errortype", "ValidationException")
-	bedrockSend(w, http.StatusBadRequest, map[string]any{"message": reason})
-}
-
-func bedrockSend(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who is gone is gone
+	writeJSON(w, http.StatusBadRequest, map[string]any{"message": reason})
 }
 
 func bedrockStop(reply Reply) string {
@@ -69,8 +63,7 @@ func bedrockEvents(reply Reply) [][]byte {
 	for _, c := range reply.Calls {
 		start := map[string]any{"toolUse": map[string]any{"toolUseId": c.ID, "name": c.Name}}
 		events = append(events, bedrockEvent("contentBlockStart", map[string]any{"contentBlockIndex": place, "start": start}))
-		half := len(c.Arguments) / 2
-		for _, part := range []string{string(c.Arguments[:half]), string(c.Arguments[half:])} {
+		for _, part := range halves(string(c.Arguments)) {
 			delta(map[string]any{"toolUse": map[string]any{"input": part}})
 		}
 		stop()

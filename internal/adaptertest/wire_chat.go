@@ -246,21 +246,17 @@ func (OpenAIChat) Write(w http.ResponseWriter, req *Request, reply Reply) {
 	}
 	deltas := []any{map[string]any{"role": "assistant", "content": reply.Text}}
 	for _, c := range calls {
-		args := *c.Function.Arguments
-		begun, left := args[:len(args)/2], args[len(args)/2:]
-		c.Function.Arguments = &begun
-		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{c}})
+		parts := halves(*c.Function.Arguments)
 		rest := chatCall{Index: c.Index}
-		rest.Function.Arguments = &left
-		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{rest}})
+		c.Function.Arguments, rest.Function.Arguments = &parts[0], &parts[1]
+		deltas = append(deltas, map[string]any{"tool_calls": []chatCall{c}}, map[string]any{"tool_calls": []chatCall{rest}})
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
+	write := events(w)
 	chunk := func(delta any, reason any) {
-		data, _ := json.Marshal(map[string]any{
+		write("", map[string]any{
 			"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
 			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": reason}},
 		})
-		_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
 	}
 	for _, delta := range deltas {
 		chunk(delta, nil)

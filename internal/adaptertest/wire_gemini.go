@@ -269,11 +269,8 @@ func (g Gemini) Write(w http.ResponseWriter, req *Request, reply Reply) {
 		writeJSON(w, http.StatusOK, g.answer(parts, "STOP"))
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	chunk := func(p geminiPart, reason string) {
-		data, _ := json.Marshal(g.answer([]geminiPart{p}, reason))
-		_, _ = fmt.Fprintf(w, "data: %s\r\n\r\n", data)
-	}
+	write := events(w)
+	chunk := func(p geminiPart, reason string) { write("", g.answer([]geminiPart{p}, reason)) }
 	for _, p := range parts {
 		chunk(p, "")
 	}

@@ -37,13 +37,11 @@ func (o *OpenAIResponses) Write(w http.ResponseWriter, req *Request, reply Reply
 		writeJSON(w, http.StatusOK, response("completed", output))
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	sequence := 0
+	write, sequence := events(w), 0
 	event := func(kind string, fields map[string]any) {
 		fields["type"], fields["sequence_number"] = kind, sequence
 		sequence++
-		data, _ := json.Marshal(fields)
-		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
+		write(kind, fields)
 	}
 	event("response.created", map[string]any{"response": response("in_progress", []responseItem{})})
 	for i, item := range output {
@@ -53,23 +51,19 @@ func (o *OpenAIResponses) Write(w http.ResponseWriter, req *Request, reply Reply
 			begun.Arguments = json.RawMessage(`""`)
 		}
 		event("response.output_item.added", map[string]any{"output_index": i, "item": begun})
-		for _, part := range item.deltas() {
-			kind, fields := part.kind, map[string]any{"output_index": i, "item_id": item.ID, "delta": part.text}
-			if kind == "response.output_text.delta" {
-				fields["content_index"] = 0
+		kind, text := item.delta()
+		for _, part := range halves(text) {
+			if kind != "" {
+				event(kind, map[string]any{"output_index": i, "item_id": item.ID, "content_index": 0, "delta": part})
 			}
-			event(kind, fields)
 		}
 		event("response.output_item.done", map[string]any{"output_index": i, "item": item})
 	}
 	event("response.completed", map[string]any{"response": response("completed", output)})
 }
 
-type responseDelta struct{ kind, text string }
-
-// deltas returns in what pieces a stream has an item.
-func (item *responseItem) deltas() []responseDelta {
-	var kind, text string
+// delta returns what a stream has of an item in pieces, and the kind of their events.
+func (item *responseItem) delta() (kind, text string) {
 	switch item.Type {
 	case "function_call":
 		kind = "response.function_call_arguments.delta"
@@ -78,10 +72,8 @@ func (item *responseItem) deltas() []responseDelta {
 		var parts []responsePart
 		_ = json.Unmarshal(item.Content, &parts)
 		kind, text = "response.output_text.delta", parts[0].Text
-	default:
-		return nil
 	}
-	return []responseDelta{{kind, text[:len(text)/2]}, {kind, text[len(text)/2:]}}
+	return kind, text
 }
 
 // output returns the items of a response.

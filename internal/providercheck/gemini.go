@@ -95,17 +95,9 @@ func (v *violations) geminiSchema(place string, n *Node, depth int) {
 
 // geminiKinds checks the type, and what may stand beside which.
 func (v *violations) geminiKinds(place string, n *Node) {
-	t, names := n.Get("type"), Types(n)
-	for _, name := range names {
-		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
-			v.add(place, "type %q", name)
-		}
-	}
-	if t != nil && !t.Is('"') && (len(names) != 2 || names[0] == names[1] || !slices.Contains(names, "null")) {
-		v.add(place, "type %v is not one type or null", names)
-	}
+	names := v.checkTypes(place, n)
 	union := n.Get("anyOf") != nil || n.Get("oneOf") != nil
-	if t == nil && !union {
+	if n.Get("type") == nil && !union {
 		v.add(place, "didn't specify the schema type field")
 	}
 	for _, key := range n.Names {
@@ -157,14 +149,5 @@ func (v *violations) geminiBounds(place string, n *Node, names []string) {
 			v.add(place, "format %q of %v", f.Text, names)
 		}
 	}
-	for _, key := range []string{"minimum", "maximum"} {
-		if bound := n.Get(key); bound != nil && !finite(bound) {
-			v.add(Member(place, key), "not a number: %s", bound.Text)
-		}
-	}
-	for _, key := range []string{"minItems", "maxItems"} {
-		if bound := n.Get(key); bound != nil && !isCount(bound) {
-			v.add(Member(place, key), "not a count: %s", bound.Text)
-		}
-	}
+	v.checkBounds(place, n)
 }

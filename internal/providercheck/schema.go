@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,41 +102,40 @@ func Types(n *Node) []string {
 	return names
 }
 
-// Fits tells whether a value is of one of the types.
-func Fits(value *Node, names []string) bool {
+// checkTypes adds what is wrong with a type that has to be one, or one and null, and returns its names.
+func (v *violations) checkTypes(place string, n *Node) []string {
+	t, names := n.Get("type"), Types(n)
 	for _, name := range names {
-		switch name {
-		case "object":
-			if value.Is('{') {
-				return true
-			}
-		case "array":
-			if value.Is('[') {
-				return true
-			}
-		case "string":
-			if value.Is('"') {
-				return true
-			}
-		case "boolean":
-			if value.Is('t') {
-				return true
-			}
-		case "null":
-			if value.Is('n') {
-				return true
-			}
-		case "number":
-			if value.Is('0') {
-				return true
-			}
-		case "integer":
-			if value.Is('0') && whole(value.Text) {
-				return true
-			}
+		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
+			v.add(place, "type %q", name)
 		}
 	}
-	return false
+	if t != nil && !t.Is('"') && (len(names) != 2 || names[0] == names[1] || !slices.Contains(names, "null")) {
+		v.add(place, "type %v is not one type or null", names)
+	}
+	return names
+}
+
+// checkBounds adds what is wrong with numbers and counts.
+func (v *violations) checkBounds(place string, n *Node) {
+	for _, key := range []string{"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+		if bound := n.Get(key); bound != nil && !finite(bound) {
+			v.add(Member(place, key), "not a number: %s", bound.Text)
+		}
+	}
+	for _, key := range []string{"minItems", "maxItems"} {
+		if bound := n.Get(key); bound != nil && !isCount(bound) {
+			v.add(Member(place, key), "not a count: %s", bound.Text)
+		}
+	}
+}
+
+// Fits tells whether a value is of one of the types.
+func Fits(value *Node, names []string) bool {
+	kinds := map[string]byte{"object": '{', "array": '[', "string": '"', "boolean": 't', "null": 'n', "number": '0', "integer": '0'}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return value.Is(kinds[name]) && (name != "integer" || whole(value.Text))
+	})
 }
 
 // whole tells whether a number has no fraction. Of one with a huge exponent it looks

@@ -117,16 +117,7 @@ func (c *strictChecker) schema(place string, n *Node) {
 
 // kinds checks the type.
 func (c *strictChecker) kinds(place string, n *Node) {
-	t, names := n.Get("type"), Types(n)
-	for _, name := range names {
-		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
-			c.add(place, "type %q", name)
-		}
-	}
-	if t != nil && !t.Is('"') && (len(names) != 2 || names[0] == names[1] || !slices.Contains(names, "null")) {
-		c.add(place, "type %v is not one type or null", names)
-	}
-	if slices.Contains(names, "array") && n.Get("items") == nil {
+	if slices.Contains(c.checkTypes(place, n), "array") && n.Get("items") == nil {
 		c.add(place, "array schema missing items")
 	}
 }
@@ -203,16 +194,7 @@ func (c *strictChecker) bounds(place string, n *Node) {
 		[]string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, f.Text) {
 		c.add(place, "%q is not a valid format", f.Text)
 	}
-	for _, key := range []string{"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
-		if bound := n.Get(key); bound != nil && !finite(bound) {
-			c.add(Member(place, key), "not a number: %s", bound.Text)
-		}
-	}
-	for _, key := range []string{"minItems", "maxItems"} {
-		if bound := n.Get(key); bound != nil && !isCount(bound) {
-			c.add(Member(place, key), "not a count: %s", bound.Text)
-		}
-	}
+	c.checkBounds(place, n)
 }
 
 // nesting counts the objects and arrays in one another, the deepest way, each
