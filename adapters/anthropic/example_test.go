@@ -69,7 +69,6 @@ func run(ctx context.Context, client *anthropic.Client, reg *registry.Registry, 
 	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{
 			Model: anthropic.ModelClaudeSonnet5_5, MaxTokens: 4096, Messages: messages,
-			Betas: []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15},
 		},
 	})
 	for {

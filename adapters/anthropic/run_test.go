@@ -227,7 +227,7 @@ func TestConcurrency(t *testing.T) {
 				t.Errorf("%+v, %v", turn, err)
 			}
 			model2 := newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{}`)), says("done"))
-			run := &running{client: newClient(model2.URL), registry: r, betas: inline}
+			run := &running{client: newClient(model2.URL), registry: r}
 			if turn, err := run.Ask(t.Context(), "go"); err != nil || turn.Text != "done" {
 				t.Errorf("%+v, %v", turn, err)
 			}

@@ -22,16 +22,12 @@ import (
 // The runner may run them at the same time. Prepare is, like the runner, not safe for
 // concurrent use.
 type RunnerTools struct {
-	registry *registry.Registry
-	opts     Options
-
-	mu       sync.Mutex // guards what follows, as the runner runs tools at the same time
 	turn     *Turn
+	declared bool // Params.Tools has the whole declarations
+
+	mu       sync.Mutex       // guards the following, as the runner runs tools at the same time
 	message  *sdk.BetaMessage // whose calls are answered
 	answered []answered
-
-	declared bool              // Params.Tools has the whole declarations
-	known    map[string]string // what the model knows of the tools, by name
 }
 
 // answered is the answer to a call that the runner is about to run.
@@ -44,25 +40,15 @@ type answered struct {
 // NewRunnerTools returns the tools of a registry that the user of ctx may call, for
 // one runner. Make them anew for each.
 func NewRunnerTools(ctx context.Context, r *registry.Registry, opts *Options) (*RunnerTools, error) {
-	t := &RunnerTools{registry: r, known: map[string]string{}}
-	if opts != nil {
-		t.opts = *opts
-	}
-	turn, err := Tools(ctx, r, &t.opts)
+	turn, err := Tools(ctx, r, opts)
 	if err != nil {
 		return nil, err
 	}
-	t.turn = turn
-	for _, tool := range turn.Set().Tools() {
-		t.known[tool.Name] = said(&runnerTool{tool: tool})
-	}
-	return t, nil
+	return &RunnerTools{turn: turn}, nil
 }
 
 // List returns the tools for the SDK's NewToolRunner or NewToolRunnerStreaming.
 func (t *RunnerTools) List() []sdk.BetaTool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	var list []sdk.BetaTool
 	for _, tool := range t.turn.Set().Tools() {
 		list = append(list, &runnerTool{tools: t, tool: tool})
@@ -81,9 +67,7 @@ func (t *RunnerTools) List() []sdk.BetaTool {
 //
 // No call is made twice if NextMessage fails and is tried again.
 //
-// If Params.Betas of the runner has [sdk.AnthropicBetaInlineTools2026_09_15], the
-// model is told which tools have come, changed and gone. Without it the tools are
-// those of the beginning. The whole declarations of the tools, such as that one is
+// The tools are those of the beginning. Their whole declarations, such as that one is
 // deferred, go with the runner's first request, and Prepare has to come before it.
 func (t *RunnerTools) Prepare(ctx context.Context, runner *sdk.BetaToolRunner) error {
 	return t.prepare(ctx, runner, &runner.Params)
@@ -99,8 +83,6 @@ type toolRunner interface {
 	LastMessage() *sdk.BetaMessage
 	Messages() []sdk.BetaMessageParam
 	IterationCount() int
-	AddTools(tools ...sdk.BetaTool)
-	RemoveToolsByNames(names ...string)
 }
 
 func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sdk.BetaToolRunnerParams) error {
@@ -112,10 +94,7 @@ func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sd
 		return nil
 	}
 	putRight(params)
-	if err := t.answerCalls(ctx, runner.LastMessage(), params); err != nil {
-		return err
-	}
-	return t.sync(ctx, runner, params)
+	return t.answerCalls(ctx, runner.LastMessage(), params)
 }
 
 // putRight has the last answer of the model as the API takes it back, see [BetaAppend].
@@ -140,7 +119,7 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 	var err error
 	if message != t.message {
 		calls := slices.DeleteFunc(t.turn.BetaCalls(message), func(c profile.Call) bool {
-			_, ours := t.known[c.Name]
+			_, ours := t.turn.Set().Lookup(c.Name)
 			return !ours
 		})
 		answers, err = t.turn.Turn.Run(ctx, calls)
@@ -178,25 +157,25 @@ func (t *RunnerTools) keep(message *sdk.BetaMessage, answers []profile.Answer) {
 
 // call returns what the model is told of a call that the runner makes.
 func (t *RunnerTools) call(ctx context.Context, name string, input json.RawMessage) (parts []profile.Part, failed bool) {
-	turn, answer := t.take(name, string(input))
+	answer := t.take(name, string(input))
 	if answer == nil {
-		made := turn.Call(ctx, profile.Call{Name: name, Arguments: input})
+		made := t.turn.Call(ctx, profile.Call{Name: name, Arguments: input})
 		answer = &made
 	}
-	return turn.told(answer.Result)
+	return t.turn.told(answer.Result)
 }
 
 // take returns the answer that there is to a call already, once; nil if there is none.
-func (t *RunnerTools) take(name, input string) (*Turn, *profile.Answer) {
+func (t *RunnerTools) take(name, input string) *profile.Answer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.answered {
 		if a := &t.answered[i]; !a.taken && a.answer.Call.Name == name && a.input == input {
 			a.taken = true
-			return t.turn, &a.answer
+			return &a.answer
 		}
 	}
-	return t.turn, nil
+	return nil
 }
 
 // declare puts the whole declarations in place of those that the runner has made of
@@ -234,8 +213,7 @@ func declaredName(p sdk.BetaToolUnionParam) string {
 
 // unsend takes the results of a message's calls out of the conversation, which a request
 // that failed has left there, as the runner puts them there again, also those of tools of
-// the program's own. What the request said of tools stays, in front of the calls, and what
-// the program has added behind them.
+// the program's own. What the program has added behind them stays.
 func unsend(params *sdk.BetaToolRunnerParams, message *sdk.BetaMessage) {
 	ids := map[string]bool{}
 	for _, b := range message.Content {
@@ -250,22 +228,7 @@ func unsend(params *sdk.BetaToolRunnerParams, message *sdk.BetaMessage) {
 	if said < 0 || said+1 == len(params.Messages) || !answers(params.Messages[said+1], ids) {
 		return
 	}
-	messages := slices.Clone(params.Messages[:said])
-	added := []sdk.BetaMessageParam{params.Messages[said]}
-	for _, m := range params.Messages[said+2:] {
-		last := len(messages) - 1
-		switch {
-		case m.OfSystem == nil:
-			added = append(added, m)
-		case last >= 0 && messages[last].OfSystem != nil:
-			both := *messages[last].OfSystem
-			both.Content = slices.Concat(both.Content, m.OfSystem.Content)
-			messages[last] = sdk.BetaMessageParam{OfSystem: &both}
-		default:
-			messages = append(messages, m)
-		}
-	}
-	params.Messages = append(messages, added...)
+	params.Messages = slices.Delete(slices.Clone(params.Messages), said+1, said+2)
 }
 
 // answers reports whether a message has nothing but results of calls.

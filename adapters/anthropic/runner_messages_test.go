@@ -26,7 +26,7 @@ func goOn(t *testing.T, r *registry.Registry, model *endpoint, messages []anthro
 	tools := assert.Value(belt.NewRunnerTools(t.Context(), r, nil))(t)
 	client := newClient(model.URL)
 	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
-		Model: "scripted", MaxTokens: 100, Betas: inline,
+		Model: "scripted", MaxTokens: 100,
 		Messages: append(messages, anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go on"))),
 	}})
 	model.mu.Lock()
@@ -73,13 +73,12 @@ func TestMessagesOfCancelled(t *testing.T) {
 	}
 }
 
-// TestMessagesOfFailed goes on when a request has failed that had the results and said what
-// tools there are.
+// TestMessagesOfFailed goes on when a request has failed that had the results.
 func TestMessagesOfFailed(t *testing.T) {
 	it := counted("it")
 	r := newRegistry(t, it)
 	model := newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{"n":1}`)), reply{status: 500})
-	tools, runner := newRunner(t, r, model, nil, inline...)
+	tools, runner := newRunner(t, r, model, nil)
 	step(t, tools, runner)
 	assert.OK(t, r.Add(tool("new")))
 	assert.OK(t, tools.Prepare(t.Context(), runner))
@@ -88,7 +87,7 @@ func TestMessagesOfFailed(t *testing.T) {
 		t.Fatal("the request did not fail")
 	}
 	after := tools.Messages(runner)
-	if len(before) != 3 || len(after) != 4 || after[3].OfSystem == nil {
+	if len(before) != 3 || len(after) != 3 {
 		t.Fatalf("%d messages before the request, %d behind it", len(before), len(after))
 	}
 	for _, messages := range [][]anthropic.BetaMessageParam{before, after} {

@@ -28,7 +28,6 @@ type running struct {
 	client   anthropic.Client
 	registry *registry.Registry
 	opts     *belt.Options
-	betas    []anthropic.AnthropicBeta
 
 	tools  *belt.RunnerTools
 	runner *anthropic.BetaToolRunner
@@ -46,7 +45,7 @@ func (c *running) Ask(ctx context.Context, message string) (*adaptertest.Turn, e
 	c.tools = tools
 	c.runner = c.client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{
-			Model: "scripted", MaxTokens: 1024, Betas: c.betas,
+			Model: "scripted", MaxTokens: 1024,
 			Messages: append(messages, anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(message))),
 		},
 	})
@@ -79,19 +78,17 @@ func TestToolRunner(t *testing.T) {
 		Wire: adaptertest.Anthropic{}, Interrupt: "`WaitingError` of `Prepare`",
 		Without: map[string]string{"unknown": "the runner itself answers such a call, and does not say what is alike"},
 		Start: func(_ *testing.T, r *registry.Registry, url string) adaptertest.Agent {
-			return &running{client: newClient(url), registry: r, betas: inline}
+			return &running{client: newClient(url), registry: r}
 		},
 	})
 }
 
-var inline = []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15}
-
 const pixelPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 // newRunner returns a runner of the SDK with the tools of a registry.
-func newRunner(t *testing.T, r *registry.Registry, model *endpoint, opts *belt.Options, betas ...anthropic.AnthropicBeta) (*belt.RunnerTools, *anthropic.BetaToolRunner) {
+func newRunner(t *testing.T, r *registry.Registry, model *endpoint, opts *belt.Options) (*belt.RunnerTools, *anthropic.BetaToolRunner) {
 	t.Helper()
-	return newClientRunner(t, r, newClient(model.URL), opts, anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{Betas: betas}})
+	return newClientRunner(t, r, newClient(model.URL), opts, anthropic.BetaToolRunnerParams{})
 }
 
 // newClientRunner returns a runner of a client, which has what params say.
@@ -123,19 +120,12 @@ func TestRunnerTriesAgain(t *testing.T) {
 	r := newRegistry(t, it)
 	model := newEndpoint(t, calls(use("a", "it", `{"n":1}`), use("b", "it", `{"n":12345678901234567890}`), use("c", "it", `{"n":1}`)),
 		reply{status: 500}, reply{status: 529}, says("done"))
-	tools, runner := newRunner(t, r, model, nil, inline...)
+	tools, runner := newRunner(t, r, model, nil)
 	step(t, tools, runner)
-	assert.OK(t, r.Add(tool("new")))
 	for range 2 {
 		assert.OK(t, tools.Prepare(t.Context(), runner))
 		if _, err := runner.NextMessage(t.Context()); err == nil {
 			t.Fatal("the request did not fail")
-		}
-		if err := r.Add(tool("newer")); err != nil {
-			var duplicate *registry.DuplicateError
-			if !errors.As(err, &duplicate) {
-				t.Fatal(err)
-			}
 		}
 	}
 	assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
@@ -156,8 +146,8 @@ func TestRunnerTriesAgain(t *testing.T) {
 		t.Errorf("the tool got %q", got)
 	}
 	last := model.requests()[3]
-	if len(last.Results) != 3 || len(last.Tools) != 3 {
-		t.Fatalf("%d results, %d tools", len(last.Results), len(last.Tools))
+	if len(last.Results) != 3 {
+		t.Fatalf("got %d results, want 3", len(last.Results))
 	}
 	if a, b := last.Results[0].Text, last.Results[2].Text; a == b {
 		t.Errorf("two calls alike have the result %q of one", a)
@@ -241,49 +231,6 @@ func TestRunnerWithout(t *testing.T) {
 	}
 }
 
-// TestRunnerLive changes the tools amid a conversation.
-func TestRunnerLive(t *testing.T) {
-	r := newRegistry(t, tool("stays"), tool("goes"), tool("changes"))
-	model := newEndpoint(t, calls(use("a", "goes", `{}`)), calls(use("b", "new", `{}`), use("c", "changes", `{"n":1}`)), says("done"), says("over"))
-	tools, runner := newRunner(t, r, model, nil, inline...)
-	step(t, tools, runner)
-	r.Remove("goes", "changes")
-	changed := counted("changes")
-	assert.OK(t, r.Add(tool("new"), changed))
-	step(t, tools, runner)
-	step(t, tools, runner)
-	got := model.requests()
-	if first := got[1].Results[0]; !first.Failed {
-		t.Errorf("a tool that is gone did %+v", first)
-	}
-	if names := toolNames(got[1]); !slices.Equal(names, []string{"changes", "goes", "new", "stays"}) {
-		t.Errorf("the model is told of %q", names)
-	}
-	if names := toolNames(got[2]); !slices.Equal(names, []string{"changes", "new", "stays"}) {
-		t.Errorf("the model is told of %q", names)
-	}
-	if len(got[2].Results) != 3 || got[2].Results[1].Text != "new done" || len(changed.calls()) != 1 {
-		t.Errorf("%+v", got[2].Results)
-	}
-	if string(mustJSON(t, got[0].Raw)) != string(mustJSON(t, got[2].Raw)) {
-		t.Error("the tools of the request change, for which the prompt cache is lost")
-	}
-
-	// Another runner goes on with the conversation, when the tool is back.
-	r.Remove("new")
-	assert.OK(t, r.Add(tool("goes")))
-	again := assert.Value(belt.NewRunnerTools(t.Context(), r, nil))(t)
-	client := newClient(model.URL)
-	next := client.Beta.Messages.NewToolRunner(again.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
-		Model: "scripted", MaxTokens: 100, Betas: inline,
-		Messages: append(tools.Messages(runner), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go on"))),
-	}})
-	step(t, again, next)
-	if names := toolNames(model.requests()[3]); !slices.Equal(names, []string{"changes", "goes", "stays"}) {
-		t.Errorf("the model is told of %q", names)
-	}
-}
-
 func toolNames(r received) []string {
 	var names []string
 	for _, tool := range r.Tools {
@@ -293,7 +240,7 @@ func toolNames(r received) []string {
 	return names
 }
 
-// TestRunnerFixed says nothing of new tools without the beta for it.
+// TestRunnerFixed says nothing of new tools.
 func TestRunnerFixed(t *testing.T) {
 	r := newRegistry(t, tool("it"))
 	model := newEndpoint(t, calls(use("a", "it", `{}`)), says("done"))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
@@ -54,12 +53,10 @@ type anthropicTool struct {
 // An anthropicReader reads one request.
 type anthropicReader struct {
 	*Request
-	inline      bool // tools may be defined in messages
 	breakpoints int
 	ids         map[string]bool   // of all calls so far
 	open        map[string]string // names of the calls of the last message, by id
 	begun       map[string]bool   // calls of the API's own that have no result
-	gone        map[string]bool   // tools that were removed
 }
 
 var (
@@ -88,10 +85,7 @@ func (Anthropic) Read(r *http.Request, body []byte) (*Request, error) {
 	if in.Betas != nil {
 		return nil, errors.New("betas: Extra inputs are not permitted")
 	}
-	a := &anthropicReader{Request: &Request{Stream: in.Stream}, ids: map[string]bool{}, begun: map[string]bool{}, gone: map[string]bool{}}
-	for _, header := range r.Header.Values("Anthropic-Beta") {
-		a.inline = a.inline || strings.Contains(header, "inline-tools-2026-09-15")
-	}
+	a := &anthropicReader{Request: &Request{Stream: in.Stream}, ids: map[string]bool{}, begun: map[string]bool{}}
 	if err := a.tools(in.Tools); err != nil {
 		return nil, err
 	}
@@ -101,7 +95,6 @@ func (Anthropic) Read(r *http.Request, body []byte) (*Request, error) {
 	if a.breakpoints > 4 {
 		return nil, fmt.Errorf("a maximum of 4 blocks with cache_control may be provided, found %d", a.breakpoints)
 	}
-	a.Request.Tools = slices.DeleteFunc(a.Request.Tools, func(t Tool) bool { return a.gone[t.Name] })
 	return a.Request, nil
 }
 
@@ -129,9 +122,6 @@ func (a *anthropicReader) tools(tools []json.RawMessage) error {
 			search = true
 			continue
 		}
-		if slices.ContainsFunc(a.Tools, func(other Tool) bool { return other.Name == t.Name }) {
-			return fmt.Errorf("tools: Tool names must be unique: %q", t.Name)
-		}
 		if err := a.tool(t, raw); err != nil {
 			return fmt.Errorf("tools.%d: %w", i, err)
 		}
@@ -146,11 +136,8 @@ func (a *anthropicReader) tools(tools []json.RawMessage) error {
 	return nil
 }
 
-// tool adds a tool, in place of one of the same name.
+// tool adds a tool.
 func (a *anthropicReader) tool(t anthropicTool, raw []byte) error {
-	if problems := providercheck.Anthropic(raw); len(problems) > 0 {
-		return fmt.Errorf("the tool %q: %s", t.Name, strings.Join(problems, "; "))
-	}
 	if t.DeferLoading && t.CacheControl != nil {
 		return fmt.Errorf("tool %q cannot have both defer_loading=true and cache_control set", t.Name)
 	}
@@ -158,13 +145,7 @@ func (a *anthropicReader) tool(t anthropicTool, raw []byte) error {
 	if t.Description != nil {
 		told.Description = *t.Description
 	}
-	delete(a.gone, t.Name)
-	if i := slices.IndexFunc(a.Tools, func(other Tool) bool { return other.Name == t.Name }); i >= 0 {
-		a.Tools[i] = told
-	} else {
-		a.Tools = append(a.Tools, told)
-	}
-	return nil
+	return a.declare(told, providercheck.Anthropic(raw))
 }
 
 // Refuse answers with the API's form of an error.

@@ -27,11 +27,6 @@ type anthropicBlock struct {
 		MediaType string `json:"media_type"`
 		Data      string `json:"data"`
 	} `json:"source"`
-	Tool struct { // of a change of tools
-		Type       string          `json:"type"`
-		Name       string          `json:"name"`
-		Definition json.RawMessage `json:"definition"`
-	} `json:"tool"`
 	Caller struct {
 		ToolID string `json:"tool_id"`
 	} `json:"caller"`
@@ -82,12 +77,6 @@ func (a *anthropicReader) messages(messages []anthropicMessage) error {
 			err = a.user(blocks)
 		case "assistant":
 			err = a.assistant(blocks)
-		case "system":
-			if i == 0 || messages[i-1].Role != "user" {
-				err = errors.New("a system message stands behind one of the user")
-			} else {
-				err = a.system(blocks)
-			}
 		default:
 			err = fmt.Errorf("role %q", m.Role)
 		}
@@ -236,32 +225,4 @@ func anthropicMedia(b anthropicBlock) (Media, error) {
 		return Media{}, err
 	}
 	return mediaOf(b.Source.MediaType, data, types...)
-}
-
-// system reads what is said to the model amid the conversation, such as that tools
-// have come and gone.
-func (a *anthropicReader) system(blocks []anthropicBlock) error {
-	for _, b := range blocks {
-		switch {
-		case b.Type == "text":
-		case !a.inline:
-			return fmt.Errorf("%s: needs the beta inline-tools-2026-09-15", b.Type)
-		case b.Type == "tool_addition" && b.Tool.Type == "tool_definition":
-			var t anthropicTool
-			if err := decodeAll(b.Tool.Definition, &t); err != nil {
-				return err
-			}
-			if err := a.tool(t, b.Tool.Definition); err != nil {
-				return err
-			}
-		case (b.Type == "tool_removal" || b.Type == "tool_addition") && b.Tool.Type == "tool_reference":
-			if !slices.ContainsFunc(a.Tools, func(t Tool) bool { return t.Name == b.Tool.Name }) {
-				return fmt.Errorf("%s: no tool %q", b.Type, b.Tool.Name)
-			}
-			a.gone[b.Tool.Name] = b.Type == "tool_removal"
-		default:
-			return fmt.Errorf("a block %q of %q in a system message", b.Type, b.Tool.Type)
-		}
-	}
-	return nil
 }
