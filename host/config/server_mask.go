@@ -38,7 +38,7 @@ func (s *Server) Masked() *Server {
 		return m.URL(s.asWritten(value))
 	}
 	c.URL, c.Proxy = shown(s.URL), shown(s.Proxy)
-	c.Args = m.ArgsOrNil(s.allAsWritten(c.Args))
+	c.Args = m.Args(s.allAsWritten(c.Args))
 	var clientSecret Secret
 	c.Env, c.Headers, clientSecret = s.Written()
 	maskValues(c.Headers)
@@ -47,7 +47,7 @@ func (s *Server) Masked() *Server {
 		c.Auth.ClientSecret = Secret(mask.String(clientSecret.Reveal()))
 	}
 	if c.Isolation != nil {
-		c.Isolation.Args = m.ArgsOrNil(s.allAsWritten(c.Isolation.Args))
+		c.Isolation.Args = m.Args(s.allAsWritten(c.Isolation.Args))
 	}
 	for key, raw := range c.Extra {
 		masked, ok := m.JSON(raw, true)

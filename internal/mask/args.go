@@ -12,14 +12,14 @@ import (
 // a secret are masked as [String] does. A secret that does not look like one, and follows
 // nothing that says so, is not found. The result has as many elements as args.
 func Args(args []string) []string {
-	if args == nil {
-		return nil
-	}
 	return New().Args(args)
 }
 
-// Args masks the arguments of a command.
+// Args masks the arguments of a command; of nil there are none.
 func (m *Masker) Args(args []string) []string {
+	if args == nil {
+		return nil
+	}
 	shown := make([]string, len(args))
 	for i, arg := range args {
 		flag := ""
@@ -157,12 +157,4 @@ func (m *Masker) value(v any, all bool) any {
 		}
 	}
 	return v
-}
-
-// ArgsOrNil masks arguments as args does; of none there are none.
-func (m *Masker) ArgsOrNil(args []string) []string {
-	if args == nil {
-		return nil
-	}
-	return m.Args(args)
 }

@@ -1,11 +1,18 @@
 package redact
 
-import "strings"
+import (
+	_ "embed" // the table of the forms
+	"fmt"
+	"strconv"
+	"strings"
+)
 
-//go:generate go run ./gen
+// table has the forms of secrets that have an anchor of their own, and says how it is read.
+//
+//go:embed forms.tsv
+var table string
 
-// A form is what secrets of a kind look like: an anchor with parts around it. The
-// forms are in forms.tsv, of which gen makes the table.
+// A form is what secrets of a kind look like: an anchor with parts around it.
 type form struct {
 	kind    string
 	anchors []string
@@ -101,4 +108,69 @@ func plainWord(text string) bool {
 		return false
 	}
 	return strings.ToLower(text) == text || strings.ToUpper(text) == text
+}
+
+// parseForms reads the forms of a table.
+func parseForms(table string) (forms []form, err error) {
+	for n, line := range strings.Split(table, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f, err := parseForm(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		forms = append(forms, f)
+	}
+	return forms, nil
+}
+
+func parseForm(line string) (f form, err error) {
+	columns := strings.Split(line, "\t")
+	if len(columns) != 5 {
+		return f, fmt.Errorf("%d columns, want 5", len(columns))
+	}
+	f.kind = columns[0]
+	for _, anchor := range strings.Fields(columns[1]) {
+		f.anchors = append(f.anchors, strings.ReplaceAll(anchor, `\s`, " "))
+	}
+	lead, err := parseParts(columns[2])
+	if err == nil {
+		f.tail, err = parseParts(columns[3])
+	}
+	if len(lead) > 0 {
+		f.lead = lead[0]
+	}
+	return f, err
+}
+
+func parseParts(text string) (parts []part, err error) {
+	classes := map[string]class{
+		"digit": digit, "hex": hex, "upper": upper, "alnum": alnum, "word": word, "dotted": dotted, "base": base, "wide": wide,
+	}
+	words := strings.Fields(text)
+	for i := 0; i < len(words); i++ {
+		of := classes[words[i]]
+		if of == nil {
+			parts = append(parts, part{text: words[i]})
+			continue
+		}
+		p := part{of: of}
+		if i++; i == len(words) {
+			return nil, fmt.Errorf("%s: %s has no number", text, words[i-1])
+		}
+		from, to, span := strings.Cut(words[i], "-")
+		if p.least, err = strconv.Atoi(from); err != nil {
+			return nil, err
+		}
+		if p.most = p.least; span {
+			if p.most = 0; to != "" {
+				if p.most, err = strconv.Atoi(to); err != nil {
+					return nil, err
+				}
+			}
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
 }

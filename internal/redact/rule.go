@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -34,10 +35,10 @@ func wide(c byte) bool   { return word(c) || base(c) }
 func bearer(c byte) bool { return dotted(c) || base(c) }
 
 // knownForms returns the rules: those of the table, and of forms that take more to
-// find.
-func knownForms() []rule {
-	var rules []rule
-	for _, f := range forms() {
+// find. A test reads the table, too.
+var knownForms = sync.OnceValue(func() (rules []rule) {
+	forms, _ := parseForms(table)
+	for _, f := range forms {
 		for _, anchor := range f.anchors {
 			rules = append(rules, rule{f.kind, anchor, f.matcher(len(anchor))})
 		}
@@ -58,7 +59,7 @@ func knownForms() []rule {
 		rules = append(rules, rule{awsSecret, name, assigned(len(name))})
 	}
 	return rules
-}
+})
 
 // run returns the end of the bytes of a class that begin at a place, and stops
 // behind most of them.

@@ -57,11 +57,10 @@ func ExampleReplay() {
 	_, err = c.CallTool(context.Background(), "forecast", json.RawMessage(`{"city":"Rome"}`), nil)
 	var unrecorded *cassette.UnrecordedError
 	fmt.Println(errors.As(err, &unrecorded), mcp.OutcomeOf(err))
-	for _, d := range unrecorded.Differences {
-		fmt.Println(d.Path, "recorded", d.Recorded, "got", d.Got)
-	}
+	fmt.Println(unrecorded)
 	// Output:
 	// {"sky":"clear","celsius":21.50}
 	// true not sent
-	// arguments.city recorded "Paris" got "Rome"
+	// cassette: testdata/weather.json: tools/call {"name":"forecast","arguments":{"city":"Rome"}} was not recorded; nearest differs in
+	// 	arguments.city: recorded "Paris", got "Rome"
 }

@@ -2,10 +2,14 @@ package cassette
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -14,56 +18,54 @@ import (
 const version = 1
 
 // A recording is what a file holds.
-type recording struct{ tracks []*track }
+type recording struct {
+	Version int      `json:"version"`
+	Tracks  []*track `json:"connections,omitempty"`
+}
 
 // A track is what passed over one connection.
 type track struct {
-	refused *failure // why Connect failed; there is nothing else then
-	opening []*aside // what the server sent before the client sent anything
-	turns   []*turn
+	Refused *failure `json:"refused,omitempty"` // why Connect failed; there is nothing else then
+	Opening []*aside `json:"opening,omitempty"` // what the server sent before the client sent anything
+	Turns   []*turn  `json:"turns,omitempty"`
 }
 
 // A turn is a message that the client sent, with what the server made of it.
 type turn struct {
-	request bool // or a notification, of which nothing but after follows
-	method  string
-	params  json.RawMessage // without _meta; nil if there are none
-	during  []*aside        // what the server sent before it answered
-	after   []*aside        // what it sent after that, before the next turn
+	Request      string          `json:"request,omitempty"`      // the method
+	Notification string          `json:"notification,omitempty"` // the same, of which nothing but After follows
+	Params       json.RawMessage `json:"params,omitempty"`       // without _meta
+	During       []*aside        `json:"during,omitempty"`       // what the server sent before it answered
 
 	// How the request ended. At most one is set; none if it got no answer.
-	result  json.RawMessage
-	refusal json.RawMessage // a JSON-RPC error
-	failure *failure
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"` // a JSON-RPC error
+	Failure *failure        `json:"failure,omitempty"`
+
+	After []*aside `json:"after,omitempty"` // what the server sent after that, before the next turn
 }
 
-// The kinds of an aside, as the file names them.
-const (
-	asideProgress = "progress"     // of a request, without its token
-	asideNote     = "notification" // any other notification
-	asideAsk      = "request"      // a request of the server
-	asideEnd      = "end"          // the connection ended, not by the client
-)
-
-// An aside is something that the server did besides answering.
+// An aside is something that the server did besides answering: the first four are its kinds.
 type aside struct {
-	kind   string
-	method string          // of a notification or a request
-	params json.RawMessage // of all but an end
-	reason string          // of an end
+	Progress     json.RawMessage `json:"progress,omitempty"`     // of a request, without its token
+	Notification string          `json:"notification,omitempty"` // any other, by its method
+	Request      string          `json:"request,omitempty"`      // of the server, by its method
+	End          *string         `json:"end,omitempty"`          // why the connection ended, not by the client
+
+	Params json.RawMessage `json:"params,omitempty"`
 
 	// The client's answer to a request; neither is set if there was none.
-	result  json.RawMessage
-	refusal json.RawMessage
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  json.RawMessage `json:"error,omitempty"`
 }
 
 // A failure is an error that is no answer of the server.
 type failure struct {
-	outcome string // as mcp.Outcome prints it
-	message string
-	kind    string // of the error, if callers ask for it; may be empty
-	path    string // of a ProtocolError
-	limit   int64  // of a LimitError
+	Outcome string `json:"outcome"`        // as mcp.Outcome prints it
+	Kind    string `json:"kind,omitempty"` // of the error, if callers ask for it
+	Path    string `json:"path,omitempty"` // of a ProtocolError
+	Message string `json:"message"`
+	Limit   int64  `json:"limit,omitempty"` // of a LimitError
 }
 
 // The kinds of a failure, as the file names them.
@@ -74,36 +76,36 @@ const (
 )
 
 func newFailure(err error) *failure {
-	f := &failure{outcome: mcp.OutcomeOf(err).String(), message: err.Error()}
+	f := &failure{Outcome: mcp.OutcomeOf(err).String(), Message: err.Error()}
 	var invalid *mcp.ProtocolError
 	var limit *mcp.LimitError
 	switch {
 	case errors.As(err, &invalid):
-		f.kind, f.path, f.message = failureProtocol, invalid.Path, invalid.Err.Error()
+		f.Kind, f.Path, f.Message = failureProtocol, invalid.Path, invalid.Err.Error()
 	case errors.As(err, &limit):
-		f.kind, f.message, f.limit = failureLimit, limit.Limit, limit.Max
+		f.Kind, f.Message, f.Limit = failureLimit, limit.Limit, limit.Max
 	case errors.Is(err, mcp.ErrSessionLost):
-		f.kind = failureSession
+		f.Kind = failureSession
 	}
 	return f
 }
 
 // err returns an error that reads and classifies as the recorded one.
 func (f *failure) err() error {
-	switch f.kind {
+	switch f.Kind {
 	case failureProtocol:
-		return &mcp.ProtocolError{Path: f.path, Err: errors.New(f.message)}
+		return &mcp.ProtocolError{Path: f.Path, Err: errors.New(f.Message)}
 	case failureLimit:
-		return &mcp.LimitError{Limit: f.message, Max: f.limit}
+		return &mcp.LimitError{Limit: f.Message, Max: f.Limit}
 	}
 	outcome := mcp.Unknown
 	for _, o := range []mcp.Outcome{mcp.NotSent, mcp.Answered} {
-		if f.outcome == o.String() {
+		if f.Outcome == o.String() {
 			outcome = o
 		}
 	}
-	err := &replayedError{text: f.message}
-	if f.kind == failureSession {
+	err := &replayedError{text: f.Message}
+	if f.Kind == failureSession {
 		err.is = mcp.ErrSessionLost
 	}
 	return mcp.WithOutcome(err, outcome)
@@ -120,131 +122,12 @@ func (e *replayedError) Unwrap() error { return e.is }
 
 // encode returns the file. Equal recordings have equal files.
 func (c *recording) encode() ([]byte, error) {
-	w := writer{}
-	w.open('{')
-	w.member("version", fmt.Appendf(nil, "%d", version))
-	w.list("connections", len(c.tracks), func(i int) { w.track(c.tracks[i]) })
-	w.close('}')
 	var out bytes.Buffer
-	if err := json.Indent(&out, w.buf, "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
-}
-
-// A writer writes JSON whose members stand in the order in which they are
-// written.
-type writer struct{ buf []byte }
-
-func (w *writer) open(bracket byte) {
-	w.comma()
-	w.buf = append(w.buf, bracket)
-}
-
-func (w *writer) close(bracket byte) { w.buf = append(w.buf, bracket) }
-
-func (w *writer) comma() {
-	if len(w.buf) == 0 {
-		return
-	}
-	switch w.buf[len(w.buf)-1] {
-	case '{', '[', ':', ',':
-	default:
-		w.buf = append(w.buf, ',')
-	}
-}
-
-func (w *writer) key(key string) {
-	w.comma()
-	w.buf = append(append(w.buf, quote(key)...), ':')
-}
-
-// member writes a member, unless its value is nil.
-func (w *writer) member(key string, value json.RawMessage) {
-	if value != nil {
-		w.key(key)
-		w.buf = append(w.buf, value...)
-	}
-}
-
-// text writes a member, unless its value is empty.
-func (w *writer) text(key, value string) {
-	if value != "" {
-		w.member(key, quote(value))
-	}
-}
-
-// list writes a member that is an array, unless it is empty.
-func (w *writer) list(key string, n int, element func(i int)) {
-	if n == 0 {
-		return
-	}
-	w.key(key)
-	w.buf = append(w.buf, '[')
-	for i := range n {
-		element(i)
-	}
-	w.close(']')
-}
-
-func (w *writer) track(t *track) {
-	w.open('{')
-	w.failure("refused", t.refused)
-	w.asides("opening", t.opening)
-	w.list("turns", len(t.turns), func(i int) { w.turn(t.turns[i]) })
-	w.close('}')
-}
-
-func (w *writer) turn(t *turn) {
-	w.open('{')
-	kind := asideNote
-	if t.request {
-		kind = asideAsk
-	}
-	w.member(kind, quote(t.method))
-	w.member("params", t.params)
-	w.asides("during", t.during)
-	w.member("result", t.result)
-	w.member("error", t.refusal)
-	w.failure("failure", t.failure)
-	w.asides("after", t.after)
-	w.close('}')
-}
-
-func (w *writer) asides(key string, asides []*aside) {
-	w.list(key, len(asides), func(i int) {
-		a := asides[i]
-		w.open('{')
-		switch a.kind {
-		case asideProgress:
-			w.member(asideProgress, a.params)
-		case asideEnd:
-			w.member(asideEnd, quote(a.reason))
-		default:
-			w.member(a.kind, quote(a.method))
-			w.member("params", a.params)
-			w.member("result", a.result)
-			w.member("error", a.refusal)
-		}
-		w.close('}')
-	})
-}
-
-func (w *writer) failure(key string, f *failure) {
-	if f == nil {
-		return
-	}
-	w.key(key)
-	w.open('{')
-	w.text("outcome", f.outcome)
-	w.text("kind", f.kind)
-	w.text("path", f.path)
-	w.member("message", quote(f.message))
-	if f.kind == failureLimit {
-		w.member("limit", fmt.Appendf(nil, "%d", f.limit))
-	}
-	w.close('}')
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(c)
+	return out.Bytes(), err
 }
 
 // quote returns text as a JSON string, with <, > and & as they are.
@@ -254,4 +137,132 @@ func quote(text string) json.RawMessage {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // a string always encodes
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// An Error reports a file that cannot be replayed.
+type Error struct {
+	File string // as given to [Replay]
+	Line int    // counted from 1; zero if it is not known
+	Err  error  // what is wrong
+}
+
+func (e *Error) Error() string {
+	where := e.File
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s:%d", e.File, e.Line)
+	}
+	return fmt.Sprintf("cassette: %s: %v", where, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// readFile reads a file. The error, if any, is an [*Error].
+func readFile(file string) (*recording, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &Error{File: file, Err: err}
+	}
+	return parse(file, data)
+}
+
+func parse(file string, data []byte) (*recording, error) {
+	at := func(offset int64, err error) error {
+		return &Error{file, 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n")), err}
+	}
+	var syntax *jsonscan.SyntaxError
+	if err := jsonscan.Valid(data); errors.As(err, &syntax) {
+		return nil, at(int64(syntax.Offset), err)
+	}
+	var of struct{ Version json.RawMessage }
+	if err := json.Unmarshal(data, &of); err != nil || string(of.Version) != fmt.Sprint(version) { // before keys that only another version knows
+		return nil, &Error{File: file, Err: fmt.Errorf("the version is not %d, the only one that can be read: this is no recording, or has to be made again", version)}
+	}
+	c := &recording{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(c)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return nil, at(wrong.Offset, fmt.Errorf("%s must not be a JSON %s", wrong.Field, wrong.Value))
+	}
+	if err != nil {
+		return nil, at(d.InputOffset(), err)
+	}
+	var compact bytes.Buffer // answers were without white space
+	if c = new(recording); json.Compact(&compact, data) == nil {
+		err = json.Unmarshal(compact.Bytes(), c)
+	}
+	for i, t := range c.Tracks {
+		if err := t.check(); err != nil {
+			return nil, &Error{File: file, Err: fmt.Errorf("connections[%d]: %w", i, err)}
+		}
+	}
+	return c, err
+}
+
+func (t *track) check() error {
+	if t == nil {
+		return errors.New("is null")
+	}
+	err := cmp.Or(t.Refused.check(), checkAsides(t.Opening))
+	for i, turn := range t.Turns {
+		if wrong := turn.check(); wrong != nil && err == nil {
+			err = fmt.Errorf("turns[%d]: %w", i, wrong)
+		}
+	}
+	return err
+}
+
+func (t *turn) check() error {
+	switch {
+	case t == nil || count(t.Request != "", t.Notification != "") != 1:
+		return errors.New("must be a request or a notification")
+	case count(t.Result != nil, t.Error != nil, t.Failure != nil) > 1:
+		return errors.New("ends in more than one way")
+	case t.Notification != "" && count(t.Result != nil, t.Error != nil, t.Failure != nil) > 0:
+		return errors.New("is a notification, which has no answer")
+	}
+	return cmp.Or(checkRefusal(t.Error), t.Failure.check(), checkAsides(t.During), checkAsides(t.After))
+}
+
+func checkAsides(asides []*aside) error {
+	for _, a := range asides {
+		if a == nil || count(a.Progress != nil, a.Notification != "", a.Request != "", a.End != nil) != 1 || count(a.Result != nil, a.Error != nil) > 1 {
+			return errors.New("what the server sends is one of progress, notification, request and end")
+		}
+		if err := checkRefusal(a.Error); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkRefusal(raw json.RawMessage) error {
+	var refused mcp.JSONRPCError
+	if raw != nil && (raw[0] != '{' || json.Unmarshal(raw, &refused) != nil) {
+		return errors.New("error must be a JSON-RPC error with code and message")
+	}
+	return nil
+}
+
+func (f *failure) check() error {
+	switch {
+	case f == nil:
+		return nil
+	case !slices.Contains([]string{mcp.Unknown.String(), mcp.NotSent.String(), mcp.Answered.String()}, f.Outcome):
+		return fmt.Errorf("outcome %q is not known", f.Outcome)
+	case !slices.Contains([]string{"", failureProtocol, failureLimit, failureSession}, f.Kind):
+		return fmt.Errorf("kind %q is not known", f.Kind)
+	}
+	return nil
+}
+
+// count returns how many of the conditions hold.
+func count(conditions ...bool) (n int) {
+	for _, holds := range conditions {
+		if holds {
+			n++
+		}
+	}
+	return n
 }

@@ -14,12 +14,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
-)
-
-const (
-	noteProgress  = "notifications/progress"
-	noteCancelled = "notifications/cancelled"
 )
 
 // Options are those of [Record] and [Replay]. A recording is replayed with the options
@@ -74,7 +70,7 @@ func (r *Recorder) Save(file string) error {
 	err := r.broken
 	var data []byte
 	if err == nil {
-		data, err = (&recording{r.tracks}).encode()
+		data, err = (&recording{version, r.tracks}).encode()
 	}
 	r.mu.Unlock()
 	if err == nil {
@@ -124,22 +120,17 @@ func (r *Recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 	conn, err := r.transport.Connect(ctx)
 	if err != nil {
 		r.mu.Lock()
-		t.refused = r.failure(err)
+		t.Refused = r.failure(err)
 		r.mu.Unlock()
 		return nil, err
 	}
-	tp := &tape{
+	return &recordedConn{mcp.CallerOf(conn), &tape{
 		recorder: r,
 		track:    t,
-		last:     &t.opening,
+		last:     &t.Opening,
 		open:     map[jsonrpc.ID]*turn{},
 		asked:    map[jsonrpc.ID]*aside{},
-		tokens:   map[string]*turn{},
-	}
-	if caller, ok := conn.(mcp.Caller); ok {
-		return &recordedCaller{caller, tp}, nil
-	}
-	return &recordedConn{conn, tp}, nil
+	}}, nil
 }
 
 // clean returns a part of a message as it is written. The Recorder is locked.
@@ -162,20 +153,16 @@ func (r *Recorder) refusal(method string, err error) json.RawMessage {
 	if !errors.As(err, &refused) {
 		refused = &mcp.JSONRPCError{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
-	w := writer{}
-	w.open('{')
-	w.member("code", fmt.Appendf(nil, "%d", refused.Code))
-	w.member("message", quote(refused.Message))
+	raw := fmt.Appendf(nil, `{"code":%d,"message":%s`, refused.Code, quote(refused.Message))
 	if len(refused.Data) > 0 {
-		w.member("data", refused.Data)
+		raw = fmt.Appendf(raw, `,"data":%s`, refused.Data)
 	}
-	w.close('}')
-	return r.clean(method, w.buf)
+	return r.clean(method, append(raw, '}'))
 }
 
 func (r *Recorder) failure(err error) *failure {
 	f := newFailure(err)
-	f.message = r.reason(f.message)
+	f.Message = r.reason(f.Message)
 	return f
 }
 
@@ -192,46 +179,18 @@ type tape struct {
 	last   *[]*aside            // where what the server sends next belongs
 	open   map[jsonrpc.ID]*turn // requests that were written and have no answer yet
 	asked  map[jsonrpc.ID]*aside
-	tokens map[string]*turn // by the progress token, as it stands in the request
-	closed bool             // by the client
-	ended  bool             // not by the client, and noted
+	closed bool // by the client
+	ended  bool // not by the client, and noted
 }
 
-// A recordedConn is a connection whose messages are kept.
+// A recordedConn is a connection whose calls and other messages are kept.
 type recordedConn struct {
-	mcp.Conn
-	tape *tape
-}
-
-// Read implements [mcp.Conn].
-func (c *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Conn.Read(ctx)
-	c.tape.received(m)
-	if err != nil && ctx.Err() == nil {
-		c.tape.lost(err)
-	}
-	return m, err
-}
-
-// Write implements [mcp.Conn].
-func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	return c.tape.write(ctx, m, c.Conn)
-}
-
-// Close implements [mcp.Conn].
-func (c *recordedConn) Close() error {
-	c.tape.close()
-	return c.Conn.Close()
-}
-
-// A recordedCaller is a connection whose calls are kept, and its other messages.
-type recordedCaller struct {
 	mcp.Caller
 	tape *tape
 }
 
 // Receive implements [mcp.Caller].
-func (c *recordedCaller) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
+func (c *recordedConn) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
 	c.Caller.Receive(func(m jsonrpc.Message, call int64) {
 		c.tape.received(m)
 		message(m, call)
@@ -242,18 +201,18 @@ func (c *recordedCaller) Receive(message func(jsonrpc.Message, int64), ended fun
 }
 
 // Write implements [mcp.Conn].
-func (c *recordedCaller) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.tape.write(ctx, m, c.Caller)
 }
 
 // Close implements [mcp.Conn].
-func (c *recordedCaller) Close() error {
+func (c *recordedConn) Close() error {
 	c.tape.close()
 	return c.Caller.Close()
 }
 
 // Call implements mcp.Caller.
-func (c *recordedCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+func (c *recordedConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
 	t := c.tape.begin(true, method, params)
 	var o mcp.CallOptions
 	if opts != nil {
@@ -296,54 +255,50 @@ func (c *tape) received(m jsonrpc.Message) {
 // end notes in list that the connection ended.
 func (c *tape) end(list *[]*aside, err error) {
 	c.ended = true
-	*list = append(*list, &aside{kind: asideEnd, reason: c.recorder.reason(err.Error())})
+	reason := c.recorder.reason(err.Error())
+	*list = append(*list, &aside{End: &reason})
 }
 
 // heard keeps a message that the server sent by itself.
 func (c *tape) heard(m *jsonrpc.Request) {
-	if m.Method == noteProgress {
-		if t := c.tokens[tokenOf(m.Params)]; t != nil {
-			c.progress(t, m.Params)
-			return
-		}
-	}
-	a := &aside{kind: asideNote, method: m.Method, params: c.recorder.clean(m.Method, m.Params)}
+	a := &aside{Params: c.recorder.clean(m.Method, m.Params)}
 	if m.IsCall() {
-		a.kind = asideAsk
+		a.Request = m.Method
 		c.asked[m.ID] = a
+	} else {
+		a.Notification = m.Method
 	}
 	*c.last = append(*c.last, a)
 }
 
 func (c *tape) progress(t *turn, params json.RawMessage) {
-	clean := c.recorder.clean(noteProgress, params)
-	t.during = append(t.during, &aside{kind: asideProgress, params: without(clean, "progressToken")})
+	clean := c.recorder.clean(protocol.NoteProgress, params)
+	t.During = append(t.During, &aside{Progress: without(clean, "progressToken")})
 }
 
 // begin keeps a message that the client is about to send.
 func (c *tape) begin(request bool, method string, params json.RawMessage) *turn {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
-	t := &turn{request: request, method: method, params: without(c.recorder.clean(method, params), "_meta")}
-	c.track.turns = append(c.track.turns, t)
-	c.last = &t.during
-	if !request {
-		c.last = &t.after
-	} else if token := tokenOf(metaOf(params)); token != "" {
-		c.tokens[token] = t
+	t := &turn{Params: without(c.recorder.clean(method, params), "_meta")}
+	c.track.Turns = append(c.track.Turns, t)
+	if request {
+		t.Request, c.last = method, &t.During
+	} else {
+		t.Notification, c.last = method, &t.After
 	}
 	return t
 }
 
 // answered keeps how the server answered.
 func (c *tape) answered(t *turn, result json.RawMessage, err error) {
-	c.last = &t.after
+	c.last = &t.After
 	if err != nil {
-		t.refusal = c.recorder.refusal(t.method, err)
+		t.Error = c.recorder.refusal(t.Request, err)
 		return
 	}
-	if t.result = c.recorder.clean(t.method, result); t.result == nil {
-		t.result = json.RawMessage("null")
+	if t.Result = c.recorder.clean(t.Request, result); t.Result == nil {
+		t.Result = json.RawMessage("null")
 	}
 }
 
@@ -364,22 +319,26 @@ func (c *tape) failed(ctx context.Context, t *turn, err, over error) {
 		return
 	}
 	if over != nil && !c.ended {
-		c.end(&t.during, over)
+		c.end(&t.During, over)
 	}
-	if c.ended && mcp.OutcomeOf(err) == mcp.NotSent && !hasEnd(t.during) {
+	if c.ended && mcp.OutcomeOf(err) == mcp.NotSent && !hasEnd(t.During) {
 		c.forget(t) // it came to a dead connection, which another time it may not
 		return
 	}
-	t.failure = c.recorder.failure(err)
+	f := c.recorder.failure(err)
+	if i := slices.IndexFunc(t.During, func(a *aside) bool { return a.End != nil }); i >= 0 && *t.During[i].End == f.Message && mcp.OutcomeOf(err) == mcp.Unknown {
+		return // its end says it
+	}
+	t.Failure = f
 }
 
 // hasEnd reports whether the connection ended with one of the asides.
 func hasEnd(asides []*aside) bool {
-	return slices.ContainsFunc(asides, func(a *aside) bool { return a.kind == asideEnd })
+	return slices.ContainsFunc(asides, func(a *aside) bool { return a.End != nil })
 }
 
 func (c *tape) forget(t *turn) {
-	c.track.turns = slices.DeleteFunc(c.track.turns, func(other *turn) bool { return other == t })
+	c.track.Turns = slices.DeleteFunc(c.track.Turns, func(other *turn) bool { return other == t })
 }
 
 // write keeps a message that is written to a connection.
@@ -389,7 +348,7 @@ func (c *tape) write(ctx context.Context, m jsonrpc.Message, to mcp.Conn) error 
 	case *jsonrpc.Response:
 		c.replied(m)
 	case *jsonrpc.Request:
-		if m.Method == noteCancelled {
+		if m.Method == protocol.NoteCancelled {
 			break // it speaks of an id
 		}
 		t = c.begin(m.IsCall(), m.Method, m.Params)
@@ -400,7 +359,7 @@ func (c *tape) write(ctx context.Context, m jsonrpc.Message, to mcp.Conn) error 
 		}
 	}
 	err := to.Write(ctx, m)
-	if err != nil && t != nil && t.request {
+	if err != nil && t != nil && t.Request != "" {
 		c.failed(ctx, t, err, nil)
 	}
 	return err
@@ -416,10 +375,10 @@ func (c *tape) replied(m *jsonrpc.Response) {
 	}
 	delete(c.asked, m.ID)
 	if m.Error != nil {
-		a.refusal = c.recorder.refusal(a.method, m.Error)
+		a.Error = c.recorder.refusal(a.Request, m.Error)
 		return
 	}
-	a.result = c.recorder.clean(a.method, m.Result)
+	a.Result = c.recorder.clean(a.Request, m.Result)
 }
 
 // close notes that the client has closed the connection.
@@ -436,24 +395,4 @@ func (c *tape) lost(err error) {
 	if !c.closed && !c.ended {
 		c.end(c.last, err)
 	}
-}
-
-// metaOf returns the member _meta of params.
-func metaOf(params json.RawMessage) json.RawMessage {
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "_meta" {
-			return value
-		}
-	}
-	return nil
-}
-
-// tokenOf returns the progress token in an object, as it stands there.
-func tokenOf(object json.RawMessage) string {
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) == "progressToken" {
-			return string(value)
-		}
-	}
-	return ""
 }

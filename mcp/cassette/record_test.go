@@ -310,13 +310,13 @@ func TestSaveKeepsTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.json")
 	assert.OK(t, os.WriteFile(file, []byte("before"), 0o600))
 	odd := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
-		"tools/call": mcptest.Result(`{"content":[],"a":1,"a":2}`),
+		"tools/list": mcptest.Result(`{"tools":[{"name":"a","name":"b"}]}`),
 	})
 	r := cassette.Record(odd, nil)
 	d := newDiary(t, r)
-	d.call("x", `{}`)
+	d.tools()
 	_ = d.c.Close()
-	if err := r.Save(file); err == nil || !strings.HasPrefix(err.Error(), "cassette: save "+file+": tools/call: ") {
+	if err := r.Save(file); err == nil || !strings.HasPrefix(err.Error(), "cassette: save "+file+": tools/list: ") {
 		t.Errorf("got %v, want an error of the answer", err)
 	}
 	assert.Equal(t, string(assert.Value(os.ReadFile(file))(t)), "before", "data")

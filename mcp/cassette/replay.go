@@ -34,19 +34,19 @@ func Replay(file string, opts *Options) (mcp.Transport, error) {
 	p := &player{
 		file:     file,
 		redactor: newRedactor(opts),
-		tracks:   c.tracks,
+		tracks:   c.Tracks,
 		equal:    map[string][]*turn{},
 		notes:    map[string][]*turn{},
 		played:   map[string]int{},
 	}
-	for _, track := range c.tracks {
-		for _, t := range track.turns {
-			if !t.request {
-				p.notes[t.method] = append(p.notes[t.method], t)
+	for _, track := range c.Tracks {
+		for _, t := range track.Turns {
+			if t.Notification != "" {
+				p.notes[t.Notification] = append(p.notes[t.Notification], t)
 				continue
 			}
 			p.requests = append(p.requests, t)
-			key := requestKey(t.method, t.params)
+			key := requestKey(t.Request, t.Params)
 			if p.equal[key] == nil && strings.Contains(key, redacted) {
 				p.redacted = append(p.redacted, key)
 			}
@@ -85,12 +85,12 @@ func (p *player) Connect(ctx context.Context) (mcp.Conn, error) {
 		return newReplayedConn(p), nil
 	}
 	t := p.tracks[min(made, len(p.tracks))-1]
-	if t.refused != nil {
-		return nil, t.refused.err()
+	if t.Refused != nil {
+		return nil, t.Refused.err()
 	}
 	c := newReplayedConn(p)
 	if made <= len(p.tracks) {
-		for _, a := range t.opening {
+		for _, a := range t.Opening {
 			c.perform(a)
 		}
 	}

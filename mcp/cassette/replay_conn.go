@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -27,10 +26,9 @@ type replayedConn struct {
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex                   // guards the following
-	message func(jsonrpc.Message, int64) // of Receive; nil: Read is used
+	message func(jsonrpc.Message, int64) // of Receive; nil before it
 	over    func(error)
-	queue   []jsonrpc.Message // to be read
-	more    chan struct{}     // closed and replaced when there is something to read
+	queue   []jsonrpc.Message // for Receive
 	ended   error             // why; set before ctx ends
 	asked   map[jsonrpc.ID]chan *jsonrpc.Response
 	asks    int
@@ -42,36 +40,14 @@ func newReplayedConn(p *player) *replayedConn {
 		player: p,
 		ctx:    ctx,
 		stop:   stop,
-		more:   make(chan struct{}),
 		asked:  map[jsonrpc.ID]chan *jsonrpc.Response{},
 	}
 }
 
-// Read implements mcp.Conn.
-func (c *replayedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		c.mu.Lock()
-		queue, ended, more := c.queue, c.ended, c.more
-		if len(queue) > 0 && !errors.Is(ended, errReplayClosed) {
-			c.queue = queue[1:]
-			c.mu.Unlock()
-			return queue[0], nil
-		}
-		c.mu.Unlock()
-		if errors.Is(ended, errReplayClosed) {
-			return nil, io.EOF
-		}
-		if ended != nil {
-			return nil, ended
-		}
-		select {
-		case <-more:
-		case <-ctx.Done():
-		}
-	}
+// Read implements mcp.Conn. A recording is played back to a client that uses Receive, as those
+// of package mcp do.
+func (c *replayedConn) Read(context.Context) (jsonrpc.Message, error) {
+	return nil, errors.New("cassette: a recording is played back to an mcp.Client alone")
 }
 
 // Receive implements mcp.Caller.
@@ -93,17 +69,11 @@ func (c *replayedConn) post(m jsonrpc.Message) {
 	message := c.message
 	if message == nil {
 		c.queue = append(c.queue, m)
-		c.wake()
 	}
 	c.mu.Unlock()
 	if message != nil {
 		message(m, 0)
 	}
-}
-
-func (c *replayedConn) wake() {
-	close(c.more)
-	c.more = make(chan struct{})
 }
 
 // end ends the connection. Only the first reason counts.
@@ -112,7 +82,6 @@ func (c *replayedConn) end(err error) {
 	first, over := c.ended == nil, c.over
 	if first {
 		c.ended = err
-		c.wake()
 		c.stop()
 	}
 	c.mu.Unlock()
@@ -161,7 +130,7 @@ func (c *replayedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 			return c.request(m)
 		}
 		if t := c.player.note(m.Method); t != nil {
-			c.performAll(t.after)
+			c.performAll(t.After)
 		}
 	}
 	return nil
@@ -173,21 +142,17 @@ func (c *replayedConn) request(m *jsonrpc.Request) error {
 	if err != nil {
 		return err
 	}
-	if t.failure != nil {
+	if t.Failure != nil {
 		c.performEnds(t)
-		return t.failure.err()
-	}
-	token := tokenOf(metaOf(m.Params))
-	progress := func(params json.RawMessage) {
-		c.post(&jsonrpc.Request{Method: noteProgress, Params: params})
+		return t.Failure.err()
 	}
 	c.goes(func() {
-		result, err := c.play(c.ctx, t, token, progress)
+		result, err := c.play(c.ctx, t, "", nil)
 		if c.ctx.Err() != nil {
 			return
 		}
 		c.post(&jsonrpc.Response{ID: m.ID, Result: result, Error: err})
-		c.performAll(t.after)
+		c.performAll(t.After)
 	})
 	return nil
 }
@@ -201,24 +166,25 @@ func (c *replayedConn) Call(ctx context.Context, method string, params json.RawM
 	if err != nil {
 		return nil, err
 	}
-	token, progress := "", func(json.RawMessage) {}
+	var token string
+	var progress func(json.RawMessage)
 	if opts != nil && opts.Progress != nil && opts.ProgressToken != 0 {
 		token, progress = fmt.Sprint(opts.ProgressToken), opts.Progress
 	}
 	result, err := c.play(ctx, t, token, progress)
-	if t.failure == nil {
-		c.performAll(t.after)
+	if t.Failure == nil {
+		c.performAll(t.After)
 	}
 	return result, err
 }
 
 // play does what the server did with a request, and returns its answer.
 func (c *replayedConn) play(ctx context.Context, t *turn, token string, progress func(json.RawMessage)) (json.RawMessage, error) {
-	for _, a := range t.during {
+	for _, a := range t.During {
 		switch {
-		case a.kind == asideProgress && token != "":
-			progress(withToken(a.params, token))
-		case a.kind == asideProgress:
+		case a.Progress != nil && token != "":
+			progress(withToken(a.Progress, token))
+		case a.Progress != nil:
 		default:
 			answered := c.perform(a)
 			if err := c.await(ctx, a, answered); err != nil {
@@ -227,17 +193,17 @@ func (c *replayedConn) play(ctx context.Context, t *turn, token string, progress
 		}
 	}
 	switch {
-	case t.failure != nil:
+	case t.Failure != nil:
 		c.performEnds(t) // before the caller asks whether the connection lives
-		return nil, t.failure.err()
-	case t.refusal != nil:
+		return nil, t.Failure.err()
+	case t.Error != nil:
 		var refused mcp.JSONRPCError
-		if err := json.Unmarshal(t.refusal, &refused); err != nil {
+		if err := json.Unmarshal(t.Error, &refused); err != nil {
 			return nil, err // the parser has looked at it
 		}
 		return nil, &refused
-	case t.result != nil:
-		return t.result, nil
+	case t.Result != nil:
+		return t.Result, nil
 	}
 	return nil, c.lost(ctx, ctx.Done())
 }
@@ -258,7 +224,7 @@ func (c *replayedConn) lost(ctx context.Context, done <-chan struct{}) error {
 // await waits for the client's answer to a request of the server, if it was
 // recorded, and compares it.
 func (c *replayedConn) await(ctx context.Context, a *aside, answered <-chan *jsonrpc.Response) error {
-	if answered == nil || a.result == nil && a.refusal == nil {
+	if answered == nil || a.Result == nil && a.Error == nil {
 		return nil
 	}
 	var m *jsonrpc.Response
@@ -272,19 +238,19 @@ func (c *replayedConn) await(ctx context.Context, a *aside, answered <-chan *jso
 	got := m.Result
 	if m.Error != nil {
 		r := Recorder{redactor: c.player.redactor}
-		got = r.refusal(a.method, m.Error)
+		got = r.refusal(a.Request, m.Error)
 	} else if len(got) > 0 {
 		got = c.player.redactor.json(got)
 	}
-	want := a.result
-	if a.refusal != nil {
-		want = a.refusal
+	want := a.Result
+	if a.Error != nil {
+		want = a.Error
 	}
-	if matches(requestKey(a.method, want), requestKey(a.method, got)) {
+	if matches(requestKey(a.Request, want), requestKey(a.Request, got)) {
 		return nil
 	}
-	recorded := &turn{request: true, method: a.method, params: want}
-	return newUnrecorded(c.player.file, a.method, got, 0, []*turn{recorded})
+	recorded := &turn{Request: a.Request, Params: want}
+	return newUnrecorded(c.player.file, a.Request, got, 0, []*turn{recorded})
 }
 
 // reply hands on the client's answer to a request of the server.
@@ -305,9 +271,9 @@ func (c *replayedConn) performAll(asides []*aside) {
 
 // performEnds ends the connection if it ended with the turn.
 func (c *replayedConn) performEnds(t *turn) {
-	for _, list := range [][]*aside{t.during, t.after} {
+	for _, list := range [][]*aside{t.During, t.After} {
 		for _, a := range list {
-			if a.kind == asideEnd {
+			if a.End != nil {
 				c.perform(a)
 			}
 		}
@@ -317,12 +283,12 @@ func (c *replayedConn) performEnds(t *turn) {
 // perform does what the server did by itself. If that was a request, the
 // client's answer comes on the returned channel.
 func (c *replayedConn) perform(a *aside) <-chan *jsonrpc.Response {
-	switch a.kind {
-	case asideEnd:
-		c.end(&replayedError{text: a.reason})
-	case asideNote:
-		c.post(&jsonrpc.Request{Method: a.method, Params: a.params})
-	case asideAsk:
+	switch {
+	case a.End != nil:
+		c.end(&replayedError{text: *a.End})
+	case a.Notification != "":
+		c.post(&jsonrpc.Request{Method: a.Notification, Params: a.Params})
+	case a.Request != "":
 		answer := make(chan *jsonrpc.Response, 1)
 		c.mu.Lock()
 		c.asks++
@@ -332,7 +298,7 @@ func (c *replayedConn) perform(a *aside) <-chan *jsonrpc.Response {
 		if err != nil {
 			return nil // a string is always an id
 		}
-		c.post(&jsonrpc.Request{ID: id, Method: a.method, Params: a.params})
+		c.post(&jsonrpc.Request{ID: id, Method: a.Request, Params: a.Params})
 		return answer
 	}
 	return nil
