@@ -77,7 +77,6 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 		c.traceUnsent(ctx, &call.request, err)
 		return nil, err
 	}
-	defer c.tasks.leave(call.watch)
 	if err := call.run(ctx, call); err != nil {
 		return nil, err
 	}

@@ -64,7 +64,6 @@ type Client struct {
 	tools    toolCache
 	level    logLevel
 	logs     logQueue
-	tasks    taskWatches
 
 	tracing *tracing // nil: there is no tracer
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -344,7 +343,6 @@ func ExampleTaskOptions() {
 
 	res, err := c.CallTool(ctx, "bake", nil, &mcp.CallToolOptions{
 		Task: &mcp.TaskOptions{
-			TTL:    time.Hour,
 			Update: func(task *mcp.Task) { fmt.Println(task.Status) }, // the place to store task.ID
 		},
 	})
@@ -400,22 +398,6 @@ func ExampleClient_Task() {
 	fmt.Println(task.Status, task.StatusMessage, task.TTL, task.Status.Ended())
 	// Output:
 	// working in the oven 1m0s false
-}
-
-func ExampleClient_Tasks() {
-	ctx := context.Background()
-	c := mcp.NewClient("bakery", bakery(), nil)
-	defer c.Close()
-
-	for task, err := range c.Tasks(ctx) {
-		if err != nil {
-			fmt.Println(err) // errors.ErrUnsupported if the server has no such list
-			return
-		}
-		fmt.Println(task.ID, task.Status)
-	}
-	// Output:
-	// bread-1 working
 }
 
 func ExampleClient_CancelTask() {

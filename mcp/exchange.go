@@ -106,8 +106,7 @@ type exchange struct {
 	input    *InputRound           // that the caller makes itself; nil: the handlers make all rounds
 	rounds   int                   // requests sent
 	asked    asked
-	life     *life      // of the last one; nil if there was none
-	watch    *taskWatch // if the request may become a task that reports progress
+	life     *life // of the last one; nil if there was none
 
 	first flight // of the first round
 }

@@ -42,7 +42,6 @@ func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) err
 	f.opts.Header = r.header
 	if r.call != nil {
 		f.opts.ProgressToken = c.tokens.Add(1)
-		c.tasks.expect(r.call.watch, f.opts.ProgressToken)
 		f.opts.Progress = f.progress
 	}
 	if err := ctx.Err(); err != nil {

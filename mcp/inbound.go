@@ -71,8 +71,6 @@ func (t *tap) take(m jsonrpc.Message, call int64) {
 // notice takes a notification.
 func (t *tap) notice(method string, params json.RawMessage) {
 	switch method {
-	case protocol.NoteProgress:
-		t.taskProgress(params)
 	case protocol.NoteCancelled:
 		t.cancelled(params)
 	case protocol.NoteToolsChanged:
@@ -88,8 +86,6 @@ func (t *tap) notice(method string, params json.RawMessage) {
 		t.acknowledged(params)
 	case protocol.NoteElicited:
 		t.client.pages.complete(params)
-	case protocol.NoteTaskStatus:
-		t.client.taskChanged(params)
 	}
 }
 

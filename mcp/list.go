@@ -19,10 +19,8 @@ type list[T any] struct {
 	method string // such as "tools/list"
 	member string // of the result that holds the items, such as "tools"
 	noun   string // for one item, such as "tool"
-	// offered reports whether the server says that it has the list.
+	// offered reports whether the server says that it has the list; else it is empty.
 	offered func(*life) bool
-	// absent is the error if it does not; nil: the list is empty then.
-	absent error
 	// decode takes one item. What it refuses is left out.
 	decode func(raw []byte, modern bool) (*T, error)
 	// key names an item among those of the list.
@@ -346,7 +344,7 @@ func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err err
 	}
 	if !p.list.offered(l) {
 		p.ended = true
-		return nil, false, p.list.absent
+		return nil, false, nil
 	}
 	return p.next(ctx, l)
 }

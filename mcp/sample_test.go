@@ -120,7 +120,7 @@ func TestSample(t *testing.T) {
 							StructuredContent: json.RawMessage(`[1e400]`), IsError: true,
 						}}},
 					},
-					SystemPrompt: "be nice", IncludeContext: "thisServer", Temperature: 0.5, MaxTokens: 100,
+					SystemPrompt: "be nice", IncludeContext: "thisServer", Temperature: 0.5, MaxTokens: 1000,
 					StopSequences: []string{"."},
 					Metadata:      json.RawMessage(`{"a":1}`),
 					Tools:         []*sdk.Tool{{Name: "f", Description: "d", InputSchema: json.RawMessage(`{"type":"object","x":12345678901234567890}`)}},

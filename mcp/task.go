@@ -2,15 +2,10 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/inflight"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
@@ -64,10 +59,6 @@ type Task struct {
 // can be one and there are TaskOptions. In revision 2026-07-28 the server decides, if
 // [ClientOptions].Tasks is set.
 type TaskOptions struct {
-	// TTL asks a server of revision 2025-11-25 to keep the task that long, in
-	// whole milliseconds. Zero or less leaves it to the server: the protocol has no way to
-	// ask for more than any number of them.
-	TTL time.Duration
 	// Update receives the task when it was made and whenever its status or its status
 	// message changes, on the caller's goroutine. Store the ID to come back to the task
 	// with [Client.ResumeTask].
@@ -122,17 +113,12 @@ func (e *TaskError) Outcome() Outcome {
 // asked only if [ClientOptions].Tasks is set, one of revision 2025-11-25 only if
 // it offers tasks; else the error is [errors.ErrUnsupported].
 func (c *Client) ResumeTask(ctx context.Context, id string, opts *CallToolOptions) (*CallToolResult, error) {
-	l, err := c.enterTasks(ctx, protocol.GetTask, id)
-	if err != nil {
+	if _, err := c.enterTasks(ctx, protocol.GetTask, id); err != nil {
 		return nil, err
 	}
 	defer c.leave()
 	call := &toolCall{}
 	call.beginCall(c, protocol.GetTask, opts)
-	if !l.modern() {
-		call.watch = c.tasks.join()
-		defer c.tasks.leave(call.watch)
-	}
 	if err := call.await(ctx, &taskState{Task: Task{ID: id}}, opts); err != nil {
 		return nil, err
 	}
@@ -175,39 +161,15 @@ func (c *Client) CancelTask(ctx context.Context, id string) error {
 	return err
 }
 
-// Tasks yields the tasks that the server knows, in its order, as
-// [Client.Resources] does its resources. Only revision 2025-11-25 has such a list,
-// and not every server of it; else the error is [errors.ErrUnsupported].
-func (c *Client) Tasks(ctx context.Context) iter.Seq2[*Task, error] {
-	return each(ctx, c, &list[Task]{
-		method:  protocol.ListTasks,
-		member:  "tasks",
-		noun:    "task",
-		offered: func(l *life) bool { return l.info.tasks.list },
-		absent:  c.noTasks(protocol.ListTasks, "the server does not offer it"),
-		decode: func(raw []byte, modern bool) (*Task, error) {
-			s, err := decodeTask(raw, modern)
-			if err != nil {
-				return nil, err
-			}
-			return &s.Task, nil
-		},
-		key: func(t *Task) string { return t.ID },
-	})
-}
-
-// taskRequest returns a request about a task, or about all of them.
+// taskRequest returns a request about a task.
 func (c *Client) taskRequest(method, id string) *request {
-	r := &request{
+	return &request{
 		method: method,
+		params: [numParams]member{{"taskId", appendQuoted(nil, id)}},
 		idle:   c.opts.IdleTimeout,
 		total:  c.opts.CallTimeout,
 		until:  time.Now().Add(c.opts.CallTimeout),
 	}
-	if id != "" {
-		r.params[0] = member{"taskId", appendQuoted(nil, id)}
-	}
-	return r
 }
 
 // enterTasks begins a use of the client for a task of which only the id is
@@ -260,104 +222,4 @@ func (c *Client) present(ctx context.Context) (*life, error) {
 	}
 	defer c.queue.Leave()
 	return c.acquire(ctx, nil)
-}
-
-// maxTaskProgress bounds the notifications of progress that wait for a slow
-// callback; when more arrive the oldest are dropped.
-const maxTaskProgress = 256
-
-// taskWatches are the calls that wait for tasks of revision 2025-11-25.
-type taskWatches struct {
-	mu  sync.Mutex
-	set map[*taskWatch]struct{}
-}
-
-// A taskWatch hears what the server sends about one task, between answers. It is
-// made before there is a task: progress may overtake the caller.
-type taskWatch struct {
-	wake chan struct{} // capacity 1: something below changed
-
-	// The following are guarded by the lock of taskWatches.
-	token    int64 // of the call's progress
-	id       string
-	changed  bool
-	progress []json.RawMessage
-}
-
-func (s *taskWatches) join() *taskWatch {
-	w := &taskWatch{wake: make(chan struct{}, 1)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.set == nil {
-		s.set = make(map[*taskWatch]struct{})
-	}
-	s.set[w] = struct{}{}
-	return w
-}
-
-// leave ends a watch, which may be nil.
-func (s *taskWatches) leave(w *taskWatch) {
-	if w == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.set, w)
-}
-
-// expect tells a watch, which may be nil, the token of its call.
-func (s *taskWatches) expect(w *taskWatch, token int64) {
-	if w == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w.token = token
-}
-
-// named tells a watch the id of its task.
-func (s *taskWatches) named(w *taskWatch, id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w.id = id
-}
-
-// take returns what a watch has heard since it was asked last.
-func (s *taskWatches) take(w *taskWatch) (progress []json.RawMessage, changed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	progress, changed = w.progress, w.changed
-	w.progress, w.changed = nil, false
-	return progress, changed
-}
-
-// taskProgress takes a notification of progress that belongs to no open request.
-func (t *tap) taskProgress(params json.RawMessage) {
-	s := &t.client.tasks
-	token := inflight.Token(params)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for w := range s.set {
-		if w.token == token && token != 0 && len(params) <= inflight.MaxProgressBytes {
-			if len(w.progress) == maxTaskProgress {
-				w.progress = append(w.progress[:0], w.progress[1:]...)
-			}
-			w.progress = append(w.progress, params)
-			poke(w.wake)
-		}
-	}
-}
-
-// taskChanged takes the notification that a task has changed. It says what has
-// changed, but may have been overtaken by an answer.
-func (c *Client) taskChanged(params json.RawMessage) {
-	id, _ := jsonscan.String(memberOf(params, "taskId"))
-	c.tasks.mu.Lock()
-	defer c.tasks.mu.Unlock()
-	for w := range c.tasks.set {
-		if w.id == id && id != "" {
-			w.changed = true
-			poke(w.wake)
-		}
-	}
 }

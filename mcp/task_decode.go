@@ -171,7 +171,7 @@ func millis(into *time.Duration) func([]byte) error {
 }
 
 // taskAbilities are what a server of revision 2025-11-25 can do with tasks.
-type taskAbilities struct{ any, calls, list, cancel bool }
+type taskAbilities struct{ any, calls, cancel bool }
 
 // decodeTaskAbilities reads them from the result of initialize.
 func decodeTaskAbilities(result []byte) taskAbilities {
@@ -179,7 +179,6 @@ func decodeTaskAbilities(result []byte) taskAbilities {
 	return taskAbilities{
 		any:    declared(tasks),
 		calls:  declared(memberOf(tasks, "requests", "tools", "call")),
-		list:   declared(memberOf(tasks, "list")),
 		cancel: declared(memberOf(tasks, "cancel")),
 	}
 }

@@ -123,7 +123,6 @@ func TestTask(t *testing.T) {
 		var told []string
 		start := time.Now()
 		res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{
-			TTL: 90 * time.Second,
 			Update: func(task *mcp.Task) {
 				assert.Equal(t, [...]any{task.ID, task.CreatedAt.Year(), task.UpdatedAt.IsZero(), task.TTL, task.PollInterval},
 					[...]any{"t1", 2026, true, time.Minute, 500 * time.Millisecond})
@@ -134,7 +133,7 @@ func TestTask(t *testing.T) {
 		assert.Equal(t, textOf(t, res), "done", "result")
 		assert.Equal(t, time.Since(start), 2*time.Second, "it took")
 		wantList(t, told, []string{"working:", "working:half", "completed:"})
-		asked := strings.Contains(string(server.Received("tools/call")[0].Params), `"task":{"ttl":90000}`)
+		asked := strings.Contains(string(server.Received("tools/call")[0].Params), `"task":{}`)
 		assert.Equal(t, asked, s.revision == mcp.Revision20251125, "asked")
 		wantCount(t, server, "tasks/get", 4)
 		wantCount(t, server, "tasks/cancel", 0)
@@ -154,7 +153,6 @@ func TestTaskAsked(t *testing.T) {
 	}{
 		{"must", mcp.Revision20251125, taskAbilities, nil, `{}`},
 		{"must", mcp.Revision20251125, strings.Replace(taskAbilities, `"call":{}`, `"call":true`, 1), nil, `{}`},
-		{"must", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{TTL: time.Microsecond}, `{"ttl":1}`},
 		{"can", mcp.Revision20251125, taskAbilities, nil, ``},
 		{"can", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, `{}`},
 		{"never", mcp.Revision20251125, taskAbilities, &mcp.TaskOptions{}, ``},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -45,8 +44,7 @@ func (t *toolCall) offerTask(ctx context.Context, o *TaskOptions) error {
 		return err
 	}
 	if support == taskRequired || support == taskOptional && o != nil {
-		t.request.params[paramTask].value = o.param()
-		t.watch = c.tasks.join()
+		t.request.params[paramTask].value = json.RawMessage(`{}`)
 	}
 	return nil
 }
@@ -73,26 +71,15 @@ func (t *toolCall) taskSupport(ctx context.Context) (taskSupport, error) {
 	return c.knownTool(t.request.tool).tasks, nil
 }
 
-// param returns what to send with a call that is to be a task. The options may
-// be nil.
-func (o *TaskOptions) param() json.RawMessage {
-	if o == nil || o.TTL <= 0 {
-		return json.RawMessage(`{}`)
-	}
-	return object(member{"ttl", strconv.AppendInt(nil, max(o.TTL.Milliseconds(), 1), 10)})
-}
-
 // A taskWait is the waiting for the task that a call has become.
 type taskWait struct {
 	call *toolCall
 	opts TaskOptions
 	task Task // as last seen
 
-	polled   time.Time // when tasks/get was answered last
-	stale    bool      // a notification said that the task has changed since
-	failures int       // requests in a row that were not answered
-	failure  error     // of the last of them
-	hasty    bool      // the server does not take tasks/result before the end
+	failures int   // requests in a row that were not answered
+	failure  error // of the last of them
+	hasty    bool  // the server does not take tasks/result before the end
 	asked    map[string]struct{}
 	pending  json.RawMessage // inputResponses that were not delivered yet
 	refused  error           // why the last ones were not taken
@@ -109,9 +96,6 @@ func (t *toolCall) await(ctx context.Context, task *taskState, opts *CallToolOpt
 	defer t.client.awaiting.Add(-1)
 	if opts != nil && opts.Task != nil {
 		w.opts = *opts.Task
-	}
-	if t.watch != nil {
-		t.client.tasks.named(t.watch, task.ID)
 	}
 	bounded, stop := t.within(ctx)
 	defer stop()
@@ -177,42 +161,7 @@ func (w *taskWait) rest(ctx context.Context) error {
 	if w.failures > 0 {
 		pause = min(pause<<min(w.failures-1, 10), max(pause, maxPollPause))
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	var wake chan struct{}
-	if w.call.watch != nil {
-		wake = w.call.watch.wake
-	}
-	hear := func() {
-		w.hear()
-		if w.stale {
-			w.stale = false
-			timer.Reset(min(pause, max(0, minPoll-time.Since(w.polled))))
-		}
-	}
-	hear()
-	for {
-		select {
-		case <-wake:
-			hear()
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// hear hands on the progress that has come, on the caller's goroutine.
-func (w *taskWait) hear() {
-	if w.call.watch == nil {
-		return
-	}
-	progress, changed := w.call.client.tasks.take(w.call.watch)
-	w.stale = w.stale || changed
-	for _, p := range progress {
-		w.call.report(p)
-	}
+	return sleep(ctx, pause)
 }
 
 // request returns a request about the task, within the time of the call.
@@ -223,40 +172,10 @@ func (w *taskWait) request(method string) *request {
 	return r
 }
 
-// send sends a request, and hands on the progress that comes until it is
-// answered. The goroutine that it starts ends with it, or with the client.
-func (w *taskWait) send(ctx context.Context, r *request) (json.RawMessage, *life, error) {
-	c := w.call.client
-	if w.call.watch == nil {
-		return c.send(ctx, r)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	type answer struct {
-		result json.RawMessage
-		life   *life
-		err    error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		result, l, err := c.send(ctx, r)
-		answered <- answer{result, l, err}
-	}()
-	for {
-		select {
-		case <-w.call.watch.wake:
-			w.hear()
-		case a := <-answered:
-			return a.result, a.life, a.err
-		}
-	}
-}
-
 // poll asks how far the task is. The state is nil if the answer was lost.
 func (w *taskWait) poll(ctx context.Context) (*taskState, *life, error) {
 	r := w.request(protocol.GetTask)
-	raw, l, err := w.send(ctx, r)
-	w.polled = time.Now()
+	raw, l, err := w.call.client.send(ctx, r)
 	if err != nil {
 		return nil, nil, w.survive(ctx, err)
 	}
@@ -335,7 +254,7 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 	}
 	r := w.request(protocol.TaskResult)
 	r.idle = r.total
-	raw, l, err := w.send(ctx, r)
+	raw, l, err := w.call.client.send(ctx, r)
 	if err != nil {
 		if w.hasty = OutcomeOf(err) == Answered && !ended; w.hasty {
 			return false, nil // how the task is, tasks/get will tell
@@ -343,7 +262,6 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 		return false, w.survive(ctx, err)
 	}
 	w.failures = 0
-	w.hear() // progress that came before the result
 	if err := w.take(raw, l.modern()); err != nil {
 		return false, w.call.client.explain(r, err)
 	}
@@ -380,7 +298,7 @@ func (w *taskWait) respond(ctx context.Context, s *taskState, l *life) error {
 	}
 	r := w.request(protocol.UpdateTask)
 	r.params[1] = member{"inputResponses", w.pending}
-	_, _, err := w.send(ctx, r)
+	_, _, err := w.call.client.send(ctx, r)
 	if err != nil && OutcomeOf(err) != Answered {
 		return w.survive(ctx, err)
 	}

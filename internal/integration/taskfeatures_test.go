@@ -15,7 +15,7 @@ import (
 )
 
 func taskFeatures() []feature {
-	const none, ext, own = "the revision has no tasks", "the extension has no list", "the example server has the extension only"
+	const none, own = "the revision has no tasks", "the example server has the extension only"
 	older := reasons{
 		"2024-11-05": none, "2025-03-26": none, "2025-06-18": none,
 		"own stdio " + legacy: own, "own http " + legacy: own,
@@ -54,10 +54,6 @@ func taskFeatures() []feature {
 			"npm": given("simulate-research-query", `{"topic":"fog"}`),
 			"own": given("research", `{"topic":"fog","steps":100}`),
 		}, not: older},
-		{name: "list of tasks", on: servers{
-			"npm": listsTasks("simulate-research-query", `{"topic":"dew"}`),
-		}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none, modern: ext}},
-		{name: "all at once", on: servers{"own": atOnce}, not: reasons{"2024-11-05": none, "2025-03-26": none, "2025-06-18": none}},
 	}
 }
 
@@ -150,12 +146,5 @@ func given(tool, args string) func(*testing.T, *peer) {
 			now, err := p.Task(ctxFor(t), task.ID)
 			return err == nil && now.Status == mcp.TaskCancelled
 		})
-	}
-}
-
-func listsTasks(tool, args string) func(*testing.T, *peer) {
-	return func(t *testing.T, p *peer) {
-		task := begun(t, p, tool, args, true)
-		wantAll(t, list(t, p.Client.Tasks(ctxFor(t)), func(t *mcp.Task) string { return t.ID }), []string{task.ID})
 	}
 }
