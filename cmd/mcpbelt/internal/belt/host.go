@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/docker"
+	"github.com/mcpbelt/mcpbelt/host/landlock"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -59,7 +60,13 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		o = &OpenOptions{}
 	}
 	opened := &Opened{}
-	ho := &host.Options{StateDir: b.Env.StateDir, Isolators: map[string]host.Isolator{config.IsolationDocker: &docker.Isolator{}}}
+	ho := &host.Options{
+		StateDir: b.Env.StateDir,
+		Isolators: map[string]host.Isolator{
+			config.IsolationDocker:   &docker.Isolator{},
+			config.IsolationLandlock: landlock.New(nil),
+		},
+	}
 	if !o.Cold {
 		opened.Warm, ho.Transport = b.warm(ctx, servers)
 	}
