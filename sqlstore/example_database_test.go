@@ -168,7 +168,7 @@ func joinReplicas(ctx context.Context, store *seal.Store, url string, open func(
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := open(m) // its registry has m.ID() as Replica in its approval.Options
+	h, err := open(m) // its registry has m.ID() as Replica in its approval.Options, and m.Approver(policy)
 	if err != nil {
 		return nil, nil, err
 	}

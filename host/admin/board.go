@@ -5,7 +5,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
-	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // maxLatencies is how many of the last calls of a server are told of.
@@ -80,9 +79,11 @@ func (q *request) listOverviews() (any, error) {
 		ids[records[i].Record.ServerName()] = idOf(&records[i])
 	}
 	tokens := map[string]int{}
-	for _, t := range q.host.Registry().Snapshot().Tools() {
+	snapshot := q.host.Registry().Snapshot()
+	counts := q.tokens.of(snapshot)
+	for _, t := range snapshot.Tools() {
 		d := t.Definition()
-		tokens[d.Origin.Server] += toolset.EstimateTokens(d)
+		tokens[d.Origin.Server] += counts[d]
 	}
 	latencies := q.opts.Feed.latencies()
 	shown := []overview{}

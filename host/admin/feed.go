@@ -8,15 +8,20 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
 )
 
 const (
-	maxRecent    = 1000 // events that a feed keeps
-	maxWaiting   = 1024 // events that wait for a slow listener
+	maxRecent    = 1000   // events that a feed keeps
+	maxMissed    = 10_000 // events that a listener is told of that were before
+	maxWaiting   = 1024   // events that wait for a slow listener
 	maxListeners = 1000
+	// feedSlack is by how much an event may be older than the one before it.
+	feedSlack = time.Minute
 )
 
 // A Feed passes on what a log of activity records, to those who listen, and knows what was
@@ -26,8 +31,8 @@ const (
 //	feed := admin.NewFeed(file.Events)
 //	log := activity.New(nil, file, feed)
 //
-// A listener that comes again gets what it has missed of the newest 1000 events, or is told that it has missed more. All
-// methods are safe for concurrent use.
+// A listener that comes again gets what it has missed, also from another Feed of the same
+// events, as in the next run of the program. All methods are safe for concurrent use.
 type Feed struct {
 	past func(*activity.Filter) iter.Seq2[activity.Event, error]
 
@@ -46,7 +51,8 @@ type feedEvent struct {
 
 // A listener gets what happens.
 type listener struct {
-	events chan feedEvent // closed if the listener was too slow, or the feed is closed
+	events chan feedEvent  // closed if the listener was too slow, or the feed is closed
+	known  map[string]bool // what it was told of that may come again
 }
 
 // NewFeed returns a feed. Past yields the events that a filter wants, the newest first, as
@@ -62,6 +68,13 @@ func feedEventOf(e activity.Event) (feedEvent, error) {
 	}
 	hash := sha256.Sum256(data)
 	return feedEvent{strconv.FormatInt(e.Time.UnixNano(), 36) + "-" + hex.EncodeToString(hash[:12]), e, data}, nil
+}
+
+// timeOf returns the time of the event of an id.
+func timeOf(id string) (time.Time, bool) {
+	text, _, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(text, 36, 64)
+	return time.Unix(0, n), err == nil
 }
 
 // Write implements [activity.Sink]. It waits for no listener: one that is too slow is cut off, and
@@ -112,25 +125,75 @@ func (f *Feed) Close() error {
 	return nil
 }
 
-// listen returns a listener, and the recent events after that of an id, in their
-// order. Whole is false if that is not among them. The listener is nil if there are too many, or the feed is closed. An
-// empty id wants what comes from now on.
-func (f *Feed) listen(id string) (l *listener, missed []feedEvent, whole bool) {
+// listen returns a listener, and the events after that of an id which came before, in their
+// order. Whole is false if these are not known any more. It is nil if there are too many
+// listeners, or the feed is closed. An empty id wants what comes from now on.
+func (f *Feed) listen(ctx context.Context, id string) (l *listener, missed []feedEvent, whole bool) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.closed || len(f.listeners) >= maxListeners {
+		f.mu.Unlock()
 		return nil, nil, false
 	}
-	l = &listener{events: make(chan feedEvent, maxWaiting)}
+	l = &listener{events: make(chan feedEvent, maxWaiting), known: map[string]bool{}}
 	f.listeners[l] = true
+	recent := slices.Clone(f.recent)
+	f.mu.Unlock()
 	if id == "" {
 		return l, nil, true
 	}
-	i := slices.IndexFunc(f.recent, func(e feedEvent) bool { return e.id == id })
-	if i < 0 {
+	if i := slices.IndexFunc(recent, func(e feedEvent) bool { return e.id == id }); i >= 0 {
+		return l, recent[i+1:], true
+	}
+	older, newer, whole := f.before(ctx, id, recent)
+	if !whole {
 		return l, nil, false
 	}
-	return l, slices.Clone(f.recent[i+1:]), true
+	for _, e := range slices.Concat(older, newer) {
+		l.known[e.id] = true
+	}
+	return l, slices.Concat(older, recent, newer), true
+}
+
+// before returns the events of the log after that of an id, without the recent ones: those
+// before and those after them. It reports whether it has found the id.
+func (f *Feed) before(ctx context.Context, id string, recent []feedEvent) (older, newer []feedEvent, found bool) {
+	at, ok := timeOf(id)
+	if f.past == nil || !ok {
+		return nil, nil, false
+	}
+	known := map[string]bool{}
+	for _, e := range recent {
+		known[e.id] = true
+	}
+	met := len(recent) == 0
+	for e, err := range f.past(&activity.Filter{Since: at.Add(-feedSlack)}) {
+		if err != nil || ctx.Err() != nil || len(older)+len(newer) == maxMissed {
+			break
+		}
+		one, err := feedEventOf(e)
+		if err != nil {
+			continue
+		}
+		if one.id == id {
+			found = true
+			break
+		}
+		one.event = activity.Event{} // there may be many, for many listeners
+		switch {
+		case known[one.id]:
+			met = true
+		case met:
+			older = append(older, one)
+		default:
+			newer = append(newer, one)
+		}
+	}
+	if !met { // the log has none of the recent ones, which are the newest
+		older, newer = newer, nil
+	}
+	slices.Reverse(older)
+	slices.Reverse(newer)
+	return older, newer, found
 }
 
 // leave ends a listener.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -102,29 +103,43 @@ func openFeed(t *testing.T, path string) (*site, *activity.Log, *admin.Feed) {
 	return open(t, &host.Options{}, &admin.Options{Feed: feed}, &record.Record{Name: "a", URL: "https://a.example/mcp"}), log, feed
 }
 
-// Listeners that come and go miss nothing and get nothing twice.
+// Listeners that come and go miss nothing and get nothing twice, also when the program is
+// started again.
 func TestListenersResume(t *testing.T) {
 	listeners, events := assert.Cases(10, 200), assert.Cases(40, 400)
 	path := filepath.Join(t.TempDir(), "activity.jsonl")
-	s, log, feed := openFeed(t, path)
+	first, log, feed := openFeed(t, path)
+	sites := make(chan *site, 1)
 	var opened, done sync.WaitGroup
 	opened.Add(listeners)
+	restarted := make(chan struct{})
 	for n := range listeners {
 		done.Go(func() {
-			l, err := s.listen("")
+			l, err := first.listen("")
 			opened.Done()
 			if err != nil {
 				t.Errorf("listener %d: %v", n, err)
 				return
 			}
-			for i := range events {
-				got, err := l.next()
-				for err != nil { // it was closed below
-					if l, err = s.listen(l.last); err == nil {
-						got, err = l.next()
+			where := first
+			// next returns the next event, of the program that is there.
+			next := func() string {
+				for {
+					got, err := l.next()
+					if err == nil {
+						return got
+					}
+					after := l.last
+					l.close()
+					for l, err = where.listen(after); err != nil; l, err = where.listen(after) {
+						<-restarted // the program is gone
+						where = <-sites
+						sites <- where
 					}
 				}
-				if want := fmt.Sprint("e", i); got != want {
+			}
+			for i := range events {
+				if got, want := next(), fmt.Sprint("e", i); got != want {
 					t.Errorf("listener %d: got %s, want %s", n, got, want)
 					break
 				}
@@ -136,12 +151,19 @@ func TestListenersResume(t *testing.T) {
 		})
 	}
 	opened.Wait()
-	for i := range events {
-		log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
+	record := func(log *activity.Log, from, to int) {
+		for i := from; i < to; i++ {
+			log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
+		}
+		assert.Equal(t, log.Flush(t.Context()), nil, "Flush")
 	}
-	assert.OK(t, log.Flush(t.Context()))
-	done.Wait()
+	record(log, 0, events/2)
 	assert.OK(t, feed.Close())
+	second, log, _ := openFeed(t, path)
+	sites <- second
+	close(restarted)
+	record(log, events/2, events)
+	done.Wait()
 }
 
 // A listener whose last event is not known any more is told so.
@@ -198,6 +220,29 @@ func TestActivity(t *testing.T) {
 	}
 }
 
+// What a feed does not remember itself is in the log.
+func TestListenerFarBehind(t *testing.T) {
+	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
+	l, err := s.listen("")
+	assert.OK(t, err)
+	const events = 1500 // more than a feed remembers
+	for i := range events {
+		log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
+		if i > 0 {
+			continue
+		}
+		assert.Equal(t, assert.Value(l.next())(t), "e0")
+		l.close()
+	}
+	assert.OK(t, log.Flush(t.Context()))
+	l, err = s.listen(l.last)
+	assert.OK(t, err)
+	defer l.close()
+	for i := 1; i < events; i++ {
+		assert.Equal(t, assert.Value(l.next())(t), fmt.Sprint("e", i))
+	}
+}
+
 // A listener whose key is revoked is told no more.
 func TestListenerIsRevoked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -251,4 +296,35 @@ func TestListenerIsRevoked(t *testing.T) {
 			<-ended
 		}
 	})
+}
+
+// What happens while the log is read for a listener is told once, though it comes from both.
+func TestListenerIsToldOnce(t *testing.T) {
+	at := time.Now().UTC().Truncate(time.Second)
+	event := func(n int) activity.Event {
+		return activity.Event{ID: fmt.Sprint("id", n), Kind: "test", Server: fmt.Sprint("e", n), Time: at.Add(time.Duration(n) * time.Millisecond)}
+	}
+	var feed *admin.Feed
+	var busy atomic.Bool
+	feed = admin.NewFeed(func(*activity.Filter) iter.Seq2[activity.Event, error] {
+		return func(yield func(activity.Event, error) bool) {
+			newest := 1
+			if busy.Load() {
+				newest = 2
+				assert.Equal(t, feed.Write(t.Context(), []activity.Event{event(2)}), nil)
+			}
+			for n := newest; n >= 0 && yield(event(n), nil); n-- {
+			}
+		}
+	})
+	defer feed.Close()
+	s := open(t, &host.Options{}, &admin.Options{Feed: feed})
+	list := s.get("viewer", "/api/v1/activity")
+	busy.Store(true)
+	l := assert.Value(s.listen(list[len(list)-1]["cursor"].(string)))(t)
+	defer l.close()
+	assert.OK(t, feed.Write(t.Context(), []activity.Event{event(3)}))
+	for n := 1; n <= 3; n++ {
+		assert.Equal(t, assert.Value(l.next())(t), fmt.Sprint("e", n))
+	}
 }

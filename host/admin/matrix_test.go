@@ -86,6 +86,7 @@ var samples = map[string]sample{
 	"POST /api/v1/test":                         {"/api/v1/test", `{"name":"new","command":"x"}`, true, 0},
 	"GET /api/v1/tools/{name}":                  {"/api/v1/tools/lazy__echo", "", false, 0},
 	"POST /api/v1/tools/{name}/call":            {"/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`, true, 0},
+	"GET /api/v1/why":                           {"/api/v1/why?name=lazy__echo", "", false, 0},
 	"POST /api/v1/undo":                         {"/api/v1/undo", "", true, 0},
 	"PUT /api/v1/keys/{id}":                     {"/api/v1/keys/{key}", `{"label":"other"}`, false, 0},
 	"POST /api/v1/servers/{server}/restart":     {"/api/v1/servers/runs/restart", "", true, 0},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
@@ -19,22 +20,36 @@ const maxDescription = 300
 
 func toolRoutes() []*route {
 	return []*route{
-		{method: "GET", path: "/api/v1/tools", role: View, summary: "List the tools of all servers in short, also those that are held back", out: []shownTool{}, serve: (*request).listAllTools},
-		{method: "GET", path: "/api/v1/tools/{name}", role: View, summary: "Show a tool with its schemas", out: shownTool{}, serve: (*request).showTool},
+		{method: "GET", path: "/api/v1/tools", role: View, summary: "List the tools of all servers in short, also those that are held back", out: []toolBrief{}, serve: (*request).listAllTools},
+		{method: "GET", path: "/api/v1/tools/{name}", role: View, summary: "Show a tool with its schemas", out: toolDefinition{}, serve: (*request).showTool},
 		{method: "POST", path: "/api/v1/tools/{name}/call", role: Operate, summary: "Call a tool as the caller's user; one of a local server takes stdio:write", in: callInput{}, out: callOutput{}, serve: (*request).callTool},
+		{method: "GET", path: "/api/v1/why", role: View, summary: "Say why a tool is offered, or is not", out: whyOffered{}, serve: (*request).showWhy,
+			params: []param{{"name", "string", "of the tool"}}},
 	}
 }
 
-// A shownTool is a tool. In a list of many it has the beginning of its description alone, and no schemas.
-type shownTool struct {
+// A toolBrief is a tool in a list of many.
+type toolBrief struct {
+	Name        string    `json:"name"`
+	Server      string    `json:"server,omitempty"` // empty: a tool of the program
+	Title       string    `json:"title,omitempty"`
+	Description string    `json:"description,omitempty"` // its beginning
+	Tokens      int       `json:"tokens"`                // that its definition takes, estimated
+	State       string    `json:"state"`                 // listed, quarantined or rejected
+	Reason      string    `json:"reason,omitempty"`      // why it is not listed
+	Hints       toolHints `json:"hints"`
+}
+
+// A toolDefinition is all of a tool.
+type toolDefinition struct {
 	Name         string          `json:"name"`
-	Server       string          `json:"server,omitempty"` // empty: a tool of the program
-	Tool         string          `json:"tool,omitempty"`   // what its server calls it; not in a list
+	Server       string          `json:"server,omitempty"`
+	Tool         string          `json:"tool,omitempty"` // what its server calls it
 	Title        string          `json:"title,omitempty"`
 	Description  string          `json:"description,omitempty"`
-	Tokens       int             `json:"tokens"`           // that its definition takes, estimated
-	State        string          `json:"state"`            // listed, quarantined or rejected
-	Reason       string          `json:"reason,omitempty"` // why it is not listed
+	Tokens       int             `json:"tokens"`
+	State        string          `json:"state"`
+	Reason       string          `json:"reason,omitempty"`
 	Hints        toolHints       `json:"hints"`
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
@@ -100,19 +115,20 @@ func hintsOf(d *registry.Definition) toolHints {
 	return toolHints{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld}
 }
 
-// shown returns a tool as a list of many has it.
-func (t *foundTool) shown() shownTool {
-	one := shownTool{Name: t.name, Server: t.server, State: t.state, Reason: t.reason}
+func (t *foundTool) brief(tokens map[*registry.Definition]int) toolBrief {
+	one := toolBrief{Name: t.name, Server: t.server, State: t.state, Reason: t.reason}
 	if d := t.def; d != nil {
-		one.Title, one.Description, one.Tokens, one.Hints = d.Title, plain.Cut(d.Description, maxDescription), toolset.EstimateTokens(d), hintsOf(d)
+		one.Title, one.Description, one.Tokens, one.Hints = d.Title, plain.Cut(d.Description, maxDescription), tokens[d], hintsOf(d)
 	}
 	return one
 }
 
 func (q *request) listAllTools() (any, error) {
-	shown := []shownTool{}
-	q.eachTool(q.host.Registry().Snapshot(), func(t *foundTool) bool {
-		shown = append(shown, t.shown())
+	snapshot := q.host.Registry().Snapshot()
+	tokens := q.tokens.of(snapshot)
+	shown := make([]toolBrief, 0, len(tokens))
+	q.eachTool(snapshot, func(t *foundTool) bool {
+		shown = append(shown, t.brief(tokens))
 		return true
 	})
 	return shown, nil
@@ -138,9 +154,11 @@ func (q *request) showTool() (any, error) {
 	if t == nil {
 		return nil, noTool("there is no such tool")
 	}
-	shown := t.shown()
+	b := t.brief(nil)
+	shown := toolDefinition{Name: b.Name, Server: b.Server, Title: b.Title, State: b.State, Reason: b.Reason, Hints: b.Hints}
 	if d := t.def; d != nil {
-		shown.Tool, shown.Description, shown.InputSchema, shown.OutputSchema = d.Origin.Tool, d.Description, d.InputSchema, d.OutputSchema
+		shown.Tool, shown.Description, shown.Tokens = d.Origin.Tool, d.Description, toolset.EstimateTokens(d)
+		shown.InputSchema, shown.OutputSchema = d.InputSchema, d.OutputSchema
 	}
 	return shown, nil
 }
@@ -190,4 +208,40 @@ func serversOf(server string) []string {
 		return nil
 	}
 	return []string{server}
+}
+
+// A tokenCount knows what the tools of one snapshot take. It counts each definition once.
+type tokenCount struct {
+	mu      sync.Mutex
+	version uint64
+	known   map[*registry.Definition]int // not changed once it is here
+}
+
+// of returns how many tokens the tools of a snapshot take, by definition.
+func (c *tokenCount) of(s *registry.Snapshot) map[*registry.Definition]int {
+	c.mu.Lock()
+	before, version := c.known, c.version
+	c.mu.Unlock()
+	if before != nil && version == s.Version() {
+		return before
+	}
+	tools, held := s.Tools(), s.Quarantined()
+	now := make(map[*registry.Definition]int, len(tools)+len(held))
+	count := func(d *registry.Definition) {
+		n, ok := before[d]
+		if !ok {
+			n = toolset.EstimateTokens(d)
+		}
+		now[d] = n
+	}
+	for _, t := range tools {
+		count(t.Definition())
+	}
+	for _, t := range held {
+		count(t.Tool)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.version = now, s.Version()
+	return now
 }

@@ -16,12 +16,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // object makes a request, which must succeed, and returns the object of its answer.
@@ -145,7 +148,42 @@ func TestOperatorsCallRemoteTools(t *testing.T) {
 	assert.Equal[any](t, s.object("owner", "POST", "/api/v1/tools/native/call", `{}`)["outcome"], "ok", "native as owner")
 }
 
-// BenchmarkListAllTools lists 10,000 tools.
+// What keeps a tool back is named, and nothing is started for that.
+func TestWhy(t *testing.T) {
+	s := openBusy(t)
+	assert.Value(s.manager.Add(t.Context(), &record.Record{Name: "some", URL: "https://b.example/mcp", Tools: config.ToolFilter{Deny: []string{"echo"}}}))(t)
+	s.settle()
+	before := s.launches.Load()
+	for name, want := range map[string]struct {
+		where   string
+		offered bool
+	}{
+		"lazy__echo": {"list", true}, "held__echo": {"ledger", false}, "rests__echo": {"enabled", false}, "proposed__x": {"launch", false},
+		"lazy__none": {"list", false}, "some__echo": {"filter", false}, "some__other": {"list", false}, "nothing": {"name", false},
+	} {
+		got := s.object("viewer", "GET", "/api/v1/why?name="+name, "")
+		var reasons []map[string]any
+		assert.OK(t, json.Unmarshal([]byte(number(got["reasons"])), &reasons))
+		assert.Equal(t, fmt.Sprint(got["offered"], member(reasons, "where")[:1]), fmt.Sprint(want.offered, []string{want.where}), "%s", name)
+	}
+	assert.Equal(t, s.launches.Load(), before, "processes")
+	for _, name := range []string{"", strings.Repeat("x", 1000)} {
+		assert.Equal(t, s.do("viewer", "GET", "/api/v1/why?name="+name, "", nil).status, http.StatusBadRequest, "a name of %d bytes", len(name))
+	}
+}
+
+// A tool that the policy denies to the caller is not offered to them, though it is listed.
+func TestWhyOfDenied(t *testing.T) {
+	deny := assert.Value(policy.New(approval.Deny))(t)
+	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
+	got := s.object("viewer", "GET", "/api/v1/why?name=a__echo", "")
+	assert.Equal[any](t, got["offered"], false)
+	assert.Contains(t, number(got["reasons"]), `"where":"policy"`)
+	got = s.object("operator", "POST", "/api/v1/tools/a__echo/call", `{"arguments":{"text":"x"}}`)
+	assert.Equal(t, fmt.Sprintf("%v %v", got["outcome"], got["result"]), "denied <nil>", "a call")
+}
+
+// BenchmarkListAllTools lists 10,000 tools, whose tokens are known already.
 func BenchmarkListAllTools(b *testing.B) {
 	h := newLarge(b, 10_000)
 	for b.Loop() {

@@ -116,7 +116,7 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 	if after == "" {
 		after = q.URL.Query().Get("after")
 	}
-	l, missed, whole := q.opts.Feed.listen(after)
+	l, missed, whole := q.opts.Feed.listen(q.Context(), after)
 	if l == nil {
 		return &failure{status: http.StatusServiceUnavailable, code: "busy", detail: "there are too many listeners, or the program ends"}
 	}
@@ -148,7 +148,7 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 			if !more {
 				return nil
 			}
-			ok = tell(e)
+			ok = l.known[e.id] || tell(e)
 		case <-tick.C:
 			ok = q.stillMay() && send(": alive\n\n")
 		}

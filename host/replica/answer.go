@@ -98,7 +98,7 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 	var err error
 	switch {
 	case a.TakeBack != "":
-		m.forget(ctx, a)
+		err = m.forget(ctx, a)
 	case a.Approve:
 		res, err = m.attached().Approve(ctx, a.Call, &registry.ApproveOptions{ForSession: a.ForSession})
 	default:
@@ -120,7 +120,7 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 // waits makes the call, within the deadline of ctx if there is one. If ctx ends before that
 // replica has taken the answer, the call goes on waiting; after that the outcome is unknown here,
 // [Member.Await] tells it. If the replica has died the error says so, and what is known of the call. What
-// ForSession allows, it allows on that replica alone.
+// ForSession allows, it allows on that replica alone, unless its registry has a [Member.Approver].
 func (m *Member) Approve(ctx context.Context, id string, opts *registry.ApproveOptions) (*mcp.CallToolResult, error) {
 	if m.isHere(id) {
 		return m.attached().Approve(ctx, id, opts)

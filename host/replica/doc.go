@@ -1,4 +1,5 @@
-// Package replica has the replicas of a program share the calls that wait for approval: a call that waits on one is approved or denied on another, and is made once, by the replica
+// Package replica has the replicas of a program share the calls that wait for approval, and the tools that users have
+// allowed for a session: a call that waits on one is approved or denied on another, and is made once, by the replica
 // on which it waits.
 //
 //	m, err := replica.Join(ctx, store, nil)
@@ -21,9 +22,10 @@
 // A call that waits ends with its replica. The agent that wanted it, which ended with the same replica or was told to
 // go on elsewhere, makes it again and is asked again.
 //
-// What a user allows for a session counts on the replica that made the call. [Member.EndConversation] and
-// [Member.RevokeGrants] take it back on all replicas; one that cannot reach the store does so when it can, and goes on
-// with what it knows until then.
+// What a user allows for a session counts on all replicas whose registry was made with [Member.Approver]. A grant is
+// a record, which another replica reads when its policy would ask. [Member.EndConversation] and [Member.RevokeGrants]
+// take grants back on all replicas; one that cannot reach the store does so when it can, and goes on with what it
+// knows until then.
 //
 // Replicas notice each other by records that they renew every 5 seconds. One whose record has
 // not changed for 20 seconds, by the clock of who looks, counts as dead; the clocks of machines are not compared.

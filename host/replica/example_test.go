@@ -24,7 +24,7 @@ func newReplica(ctx context.Context, store storage.Store) (*registry.Registry, *
 	ask := registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask, Reason: "it sends mail"}, nil
 	})
-	r := registry.New(&registry.Options{Approver: ask, Approvals: approval.Options{Replica: m.ID()}})
+	r := registry.New(&registry.Options{Approver: m.Approver(ask), Approvals: approval.Options{Replica: m.ID()}})
 	err = r.Add(registry.MustFunc("send", "Send mail.", func(_ context.Context, in struct{ To string }) (string, error) {
 		return "sent to " + in.To, nil
 	}))
@@ -86,6 +86,23 @@ func allow(ctx context.Context, r *registry.Registry) {
 func isAsked(ctx context.Context, r *registry.Registry) bool {
 	_, err := r.Call(ctx, "send", []byte(`{"To":"bob"}`))
 	return errors.As(err, new(*registry.ApprovalRequiredError))
+}
+
+// A user allows a tool on one replica, and is not asked on another.
+func ExampleMember_Approver() {
+	ctx := registry.WithConversation(context.Background(), "chat-1")
+	store := storage.NewMemory()
+	here, one := newReplica(ctx, store) // with one.Approver(policy) as its Approver
+	defer one.Close(ctx)
+	there, other := newReplica(ctx, store)
+	defer other.Close(ctx)
+
+	allow(ctx, here)
+	fmt.Println("asked elsewhere:", isAsked(ctx, there))
+	fmt.Println("in another conversation:", isAsked(registry.WithConversation(ctx, "chat-2"), there))
+	// Output:
+	// asked elsewhere: false
+	// in another conversation: true
 }
 
 // A conversation ends on all replicas.

@@ -34,6 +34,7 @@ const (
 	memberPrefix = "member-"
 	callPrefix   = "call-"
 	answerPrefix = "answer-"
+	grantPrefix  = "grant-"
 	holderPrefix = "server-"
 	secretName   = "secret"
 )
@@ -77,6 +78,7 @@ type Member struct {
 
 	mu       sync.Mutex // guards the following
 	registry *registry.Registry
+	revoked  uint64              // grows when grants are taken back
 	leaving  bool                // no answer is taken any more
 	peers    map[string]*peer    // by ID
 	shown    map[string]*shown   // the calls of this member that have a record, by ID
@@ -251,7 +253,7 @@ func (m *Member) beat(ctx context.Context, at storage.Revision) (storage.Revisio
 	case !errors.Is(err, storage.ErrNotFound):
 		return at, err
 	}
-	m.forget(ctx, &answer{TakeBack: takeGrants}) // others took it for dead, and did not tell it what was taken back
+	m.forgetHere(ctx, &answer{TakeBack: takeGrants}) // others took it for dead, and did not tell it what was taken back
 	return "", nil
 }
 
@@ -351,7 +353,7 @@ func (m *Member) sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.calls(ctx, nil, func(name string, c *call) error {
+	err := m.calls(ctx, nil, func(name string, c *call) error {
 		if now.Before(c.Until) || c.Outcome == nil && (c.Member == m.id || m.knows(c.Member)) {
 			return nil
 		}
@@ -360,6 +362,10 @@ func (m *Member) sweep(ctx context.Context) error {
 		m.mu.Unlock()
 		return m.remove(ctx, name)
 	})
+	if err != nil {
+		return err
+	}
+	return m.sweepGrants(ctx)
 }
 
 // knows reports whether there is a record of a member.

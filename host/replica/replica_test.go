@@ -305,19 +305,6 @@ func TestRecordsGo(t *testing.T) {
 	})
 }
 
-// countingStore counts what is loaded of calls.
-type countingStore struct {
-	storage.Store
-	calls atomic.Int32
-}
-
-func (s *countingStore) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
-	if strings.HasPrefix(name, "call-") {
-		s.calls.Add(1)
-	}
-	return s.Store.Load(ctx, name, known)
-}
-
 // A call that is over is not read again and again, and one that waits is.
 func TestApprovalsReadWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

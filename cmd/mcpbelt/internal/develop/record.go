@@ -23,7 +23,7 @@ import (
 
 // Commands returns the commands for developers.
 func Commands(b *belt.Belt) []*cobra.Command {
-	return []*cobra.Command{recordCommand(b), replayCommand(b), agentHelpCommand(b)}
+	return []*cobra.Command{recordCommand(b), replayCommand(b), genCommand(b), agentHelpCommand(b)}
 }
 
 func recordCommand(b *belt.Belt) *cobra.Command {

@@ -119,7 +119,7 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		}
 	}}
 	if so.asks {
-		o.Registry.Approver = codemode.Approver(policy.Cautious())
+		o.Registry.Approver = s.member.Approver(codemode.Approver(policy.Cautious()))
 	}
 	o.Registry.Approvals = approvals
 	if s.opened, err = b.Open(ctx, c, c.Servers, o); err != nil {

@@ -36,7 +36,7 @@ what they offer with the ledger, without changing that. It is for continuous int
 where mcp.lock.json is committed. The exit is 0 if all is as it was accepted, 10 if
 anything has changed, 12 if a server or a tool was never accepted or was rejected, and 11
 if a server cannot be reached; of several it is the first of these. The format is text,
-json or sarif.`,
+json, sarif or junit.`,
 		Example:           "  mcpbelt tools notes\n  mcpbelt verify notes\n  mcpbelt verify notes --format sarif",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,9 +51,9 @@ json or sarif.`,
 			if b.Out.AsJSON && format == "text" {
 				format = "json"
 			}
-			write, ok := map[string]func(*belt.Belt, []*finding) error{"text": writeText, "json": writeJSON, "sarif": writeSARIF}[format]
+			write, ok := map[string]func(*belt.Belt, []*finding) error{"text": writeText, "json": writeJSON, "sarif": writeSARIF, "junit": writeJUnit}[format]
 			if !ok {
-				return cli.UsageError("the format %q is none of text, json and sarif", format)
+				return cli.UsageError("the format %q is none of text, json, sarif and junit", format)
 			}
 			findings, err := verify(cmd.Context(), b, c, l, servers)
 			if err != nil {
@@ -65,8 +65,8 @@ json or sarif.`,
 			return verdict(findings)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "write it in this `format`: text, json or sarif")
-	cli.FixedFlag(cmd, "format", "text", "json", "sarif")
+	cmd.Flags().StringVar(&format, "format", "text", "write it in this `format`: text, json, sarif or junit")
+	cli.FixedFlag(cmd, "format", "text", "json", "sarif", "junit")
 	return cmd
 }
 
