@@ -2,10 +2,8 @@ package layers
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -38,9 +36,8 @@ func profileTable(servers []toolcorpus.Server) (string, error) {
 			tools = append(tools, served{def: &registry.Definition{Name: name, Description: t.Description, InputSchema: t.InputSchema}})
 		}
 	}
-	effects := []profile.Effect{profile.Looser, profile.Narrower, profile.Recoded, profile.Unsaid}
+	effects := []profile.Effect{profile.Looser, profile.Narrower, profile.Recoded}
 	totals := map[string]map[profile.Provider]int{}
-	kinds := map[string]map[profile.Provider]int{}
 	count := func(in map[string]map[profile.Provider]int, row string, p profile.Provider) {
 		if in[row] == nil {
 			in[row] = map[profile.Provider]int{}
@@ -59,16 +56,12 @@ func profileTable(servers []toolcorpus.Server) (string, error) {
 			if len(t.Losses) == 0 {
 				count(totals, "none", p)
 			}
-			if !slices.ContainsFunc(t.Losses, func(l profile.Loss) bool { return l.Path != "/$schema" }) {
-				count(totals, "dialect", p)
-			}
 			if t.Strict {
 				count(totals, "strict", p)
 			}
 			seen := map[string]bool{}
 			for _, loss := range t.Losses {
 				seen[string(loss.Effect)] = true
-				count(kinds, fmt.Sprintf("`%s`, %s", loss.Kind, loss.Effect), p)
 			}
 			for effect := range seen {
 				count(totals, effect, p)
@@ -80,7 +73,7 @@ func profileTable(servers []toolcorpus.Server) (string, error) {
 
 Written by `+"`make profiles`"+` from the %d tools of %d servers in internal/toolcorpus. Do not
 edit. What each provider refuses is said, and checked, in registry/profile; the effects
-and kinds of losses are those of package profile.
+of losses are those of package profile.
 
 | tools | %s |
 |---|%s
@@ -93,15 +86,10 @@ and kinds of losses are those of package profile.
 		b.WriteString("\n")
 	}
 	line("without a loss", totals["none"])
-	line("without a loss but that of $schema", totals["dialect"])
 	line("that cannot be told at all", totals["rejected"])
 	line("held to the schema (strict)", totals["strict"])
 	for _, effect := range effects {
 		line("with a loss that is "+string(effect), totals[string(effect)])
-	}
-	fmt.Fprintf(&b, "\nThe losses by kind and effect, where one tool may have many:\n\n| losses | %s |\n|---|%s\n", heads(), strings.Repeat("--:|", len(profiled())))
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		line(kind, kinds[kind])
 	}
 	return b.String(), nil
 }

@@ -15,19 +15,19 @@ func (c *compiler) alternatives(n *node) []*node {
 	}
 	if !c.spend(1 + len(n.members)/8) {
 		c.overflow = true
-		c.losses.add(ReferenceCut, Looser, n, "the schema is too large with all references written out")
+		c.losses.reshaped(Looser, n, "the schema is too large with all references written out")
 		return []*node{blankAt(n)}
 	}
 	ref := n.get("$ref")
 	if ref == nil && n.get("allOf") == nil && n.get("anyOf") == nil && n.get("oneOf") == nil {
-		return []*node{closedBy(n, n)}
+		return []*node{n}
 	}
 	base := copyOf(n)
-	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "unevaluatedProperties"} {
+	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf"} {
 		base.drop(keyword)
 	}
 	if ref != nil && c.doc.alone {
-		c.beside(n, base)
+		beside(n, base)
 		if c.rules.refs {
 			return []*node{n}
 		}
@@ -50,17 +50,13 @@ func (c *compiler) alternatives(n *node) []*node {
 			alts = c.chosen(alts, keyword, union)
 		}
 	}
-	for i := range alts {
-		alts[i] = closedBy(alts[i], n)
-	}
 	return alts
 }
 
 // beside drops what an older dialect ignores beside a reference.
-func (c *compiler) beside(n, base *node) {
+func beside(n, base *node) {
 	for _, m := range n.members {
 		if _, refuses := concerns(m.name); refuses && m.name != "$ref" {
-			c.losses.add(KeywordDropped, Unsaid, m.value, "%s beside $ref says nothing in this dialect", m.name)
 			base.drop(m.name)
 		}
 	}
@@ -69,7 +65,7 @@ func (c *compiler) beside(n, base *node) {
 // chosen returns what fits one of alts and one of the schemas of an anyOf or oneOf.
 func (c *compiler) chosen(alts []*node, keyword string, union *node) []*node {
 	if len(alts) == 1 && onlyRequires(union) {
-		c.losses.add(KeywordDropped, Looser, union, "%s says which properties are required together; the model is not told", keyword)
+		c.losses.add(Looser, union, "%s says which properties are required together; the model is not told", keyword)
 		return alts
 	}
 	var choices []*node
@@ -77,22 +73,25 @@ func (c *compiler) chosen(alts []*node, keyword string, union *node) []*node {
 		choices = append(choices, c.alternatives(e)...)
 	}
 	if len(choices)*len(alts) > maxAlternatives {
-		c.losses.add(UnionDropped, Looser, union, "%s gives too many combinations of alternatives; the model is not told", keyword)
+		c.losses.reshaped(Looser, union, "%s gives too many combinations of alternatives; the model is not told", keyword)
 		return alts
 	}
-	if keyword == "oneOf" && len(union.elems) > 1 {
-		c.exactlyOne(union, choices)
+	if keyword == "oneOf" && !typesApart(choices) {
+		c.losses.add(Looser, union, "exactly one has to fit; the model is told that one or more have to")
 	}
 	return c.both(alts, choices)
 }
 
-// exactlyOne notes that anyOf is written for a oneOf.
-func (c *compiler) exactlyOne(union *node, choices []*node) {
-	if c.disjoint(choices) {
-		c.losses.add(KeywordChanged, Unsaid, union, "anyOf says the same, for no value fits two of them")
-	} else {
-		c.losses.add(UnionLoosened, Looser, union, "exactly one has to fit; the model is told that one or more have to")
+// typesApart reports whether no value is of the types of two schemas.
+func typesApart(schemas []*node) bool {
+	var seen typeSet
+	for _, s := range schemas {
+		if seen&typesNamed(s) != 0 {
+			return false
+		}
+		seen |= typesNamed(s)
 	}
+	return true
 }
 
 // onlyRequires reports whether the schemas of a union say nothing but which
@@ -118,7 +117,7 @@ func (c *compiler) both(some, others []*node) []*node {
 		for _, b := range others {
 			all = append(all, c.meet(a, b)...)
 			if len(all) > maxAlternatives {
-				c.losses.add(UnionDropped, Looser, b, "there are too many combinations of alternatives; the model is told of the others")
+				c.losses.reshaped(Looser, b, "there are too many combinations of alternatives; the model is told of the others")
 				return some
 			}
 		}
@@ -141,10 +140,7 @@ func (c *compiler) meet(a, b *node) []*node {
 	if m := c.merge(a, b); m != nil {
 		return []*node{m}
 	}
-	for _, n := range []*node{a, b} {
-		c.losses.add(AlternativeDropped, Unsaid, n, "no value fits this and what else has to fit")
-	}
-	return nil
+	return nil // no value fits both
 }
 
 // described returns schema with the annotations of others that it has none of.
@@ -195,45 +191,9 @@ func withoutRef(n *node) *node {
 	return made
 }
 
-// closedBy returns a plain schema with what unevaluatedProperties of n, which it is
-// part of, means for it: all of its properties are in one place now.
-func closedBy(plain, n *node) *node {
-	rest := n.get("unevaluatedProperties")
-	if rest == nil || plain.get("$ref") != nil {
-		return plain
-	}
-	for _, keyword := range []string{"if", "then", "else", "dependentSchemas", "dependencies", "not"} {
-		if plain.get(keyword) != nil {
-			return described(plain, objectNode(member{"unevaluatedProperties", rest}))
-		}
-	}
-	made := copyOf(plain)
-	made.drop("unevaluatedProperties")
-	if made.get("additionalProperties") == nil {
-		made.set("additionalProperties", rest)
-	}
-	return made
-}
-
 // blankAt returns the schema of any value, at the place of n.
 func blankAt(n *node) *node {
 	return &node{kind: '{', parent: n.parent, token: n.token, at: n.at}
-}
-
-// disjoint reports whether no value can fit two of some plain schemas.
-func (c *compiler) disjoint(schemas []*node) bool {
-	const most = 16
-	if len(schemas) > most || slices.ContainsFunc(schemas, func(s *node) bool { return lengthOf(s.get("required"))+lengthOf(s.get("enum")) > 64 }) {
-		return false // it would take too long to find out
-	}
-	for i, a := range schemas {
-		for _, b := range schemas[:i] {
-			if !apart(a, b) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // lengthOf returns how many elements a list has.
@@ -242,46 +202,6 @@ func lengthOf(list *node) int {
 		return 0
 	}
 	return len(list.elems)
-}
-
-// apart reports whether it is plain that no value fits two schemas: the types are
-// different, or the values, or those of a property that both require.
-func apart(a, b *node) bool {
-	if a.get("$ref") != nil || b.get("$ref") != nil {
-		return false
-	}
-	if typesNamed(a)&typesNamed(b) == 0 || valuesApart(a, b) {
-		return true
-	}
-	if typesNamed(a) != typeObject || typesNamed(b) != typeObject {
-		return false
-	}
-	required := b.get("required").texts()
-	for _, name := range a.get("required").texts() {
-		if !slices.Contains(required, name) {
-			continue
-		}
-		pa, pb := a.get("properties").get(name), b.get("properties").get(name)
-		if pa != nil && pb != nil && valuesApart(pa, pb) {
-			return true
-		}
-	}
-	return false
-}
-
-// valuesApart reports whether two schemas list values, and none that both have.
-func valuesApart(a, b *node) bool {
-	va, oka := valuesOf(a)
-	vb, okb := valuesOf(b)
-	if !oka || !okb || len(va)*len(vb) > 1<<12 {
-		return false
-	}
-	for _, x := range va {
-		if slices.ContainsFunc(vb, func(y *node) bool { return sameNode(x, y) }) {
-			return false
-		}
-	}
-	return true
 }
 
 // valuesOf returns the values that enum and const allow, each once, and whether

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -37,20 +36,18 @@ func (t *Tool) Programs() bool {
 
 // outputOf returns the schema of a tool's structured content as the provider takes
 // it: in the form in which it takes one of arguments that are not checked. One that
-// it cannot be told is a loss, and the tool goes without.
-func outputOf(def *registry.Definition, o *Options, losses *ledger) json.RawMessage {
+// it cannot be told is left out.
+func outputOf(def *registry.Definition) json.RawMessage {
 	if len(def.OutputSchema) == 0 {
 		return nil
 	}
-	err := schemagate.Check(def.OutputSchema, schemagate.Limits{})
-	if err == nil {
-		d, _ := rulesOf(OpenAI)
-		var out *compiled
-		if out, err = newCompiler(d, readNode(def.OutputSchema), o.MaxSchemaBytes).compile(); err == nil {
-			return out.schema.append(nil)
-		}
-		err = errors.New("it is not that of a JSON object")
+	if schemagate.Check(def.OutputSchema, schemagate.Limits{}) != nil {
+		return nil
 	}
-	losses.add(OutputDropped, Unsaid, nil, "the provider is not told the schema of the results: %v", err)
-	return nil
+	d, _ := rulesOf(OpenAI)
+	out, err := newCompiler(d, readNode(def.OutputSchema)).compile()
+	if err != nil {
+		return nil
+	}
+	return out.schema.append(nil)
 }

@@ -39,9 +39,6 @@ func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool,
 	if opts != nil {
 		o = *opts
 	}
-	if o.MaxSchemaBytes <= 0 {
-		o.MaxSchemaBytes = defaultSchemaBytes
-	}
 	s := &Set{tools: make([]*Tool, 0, len(tools)), byName: make(map[string]*Tool, len(tools))}
 	made := make([]Tool, 0, len(tools)) // in one piece: most of the work of a turn is to make them
 	shaper := newShaper(snapshot, d, &o)
@@ -94,7 +91,7 @@ func (s *Set) name(d *ruleset) {
 		}
 		t := s.tools[i]
 		t.Name = name
-		loss := Loss{Kind: NameChanged, Effect: Recoded, Detail: fmt.Sprintf("the provider does not take the name %s; it is called %s", quoted(names[i]), name)}
+		loss := Loss{Effect: Recoded, Detail: fmt.Sprintf("the provider does not take the name %s; it is called %s", quoted(names[i]), name)}
 		t.Losses = append([]Loss{loss}, t.Losses...)
 		s.byName[name] = t // its own name stays: one that the provider takes is no other tool's
 	}

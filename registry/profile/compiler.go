@@ -35,7 +35,6 @@ type compiler struct {
 	defs     []*definition
 	byTarget map[*node]*definition
 	defNames map[string]int // the names of definitions, and the last number behind one
-	reached  map[*node]bool // targets
 }
 
 // A definition is what $defs has for a target of references.
@@ -55,8 +54,8 @@ type compiled struct {
 
 var errNoObject = errors.New("takes no JSON object, and the arguments of a tool are one")
 
-func newCompiler(d *ruleset, root *node, limit int) *compiler {
-	return &compiler{rules: d, doc: newDocument(root), limit: limit}
+func newCompiler(d *ruleset, root *node) *compiler {
+	return &compiler{rules: d, doc: newDocument(root), limit: maxSchemaBytes}
 }
 
 // compile makes the schema, with fewer references written out until it is small
@@ -88,7 +87,6 @@ func (c *compiler) compile() (*compiled, error) {
 func (c *compiler) attempt() (*compiled, error) {
 	c.work, c.written, c.expanded, c.inlined, c.overflow, c.depth, c.within = 0, 0, 0, false, false, 0, 0
 	c.open, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, map[*node]*definition{}, map[string]int{}
-	c.reached = map[*node]bool{}
 	if c.rules.family == whole {
 		return c.wholeRoot()
 	}
@@ -121,15 +119,14 @@ func (c *compiler) target(ref *node) *node {
 	case target == nil:
 		return nil // the gate refuses it
 	case c.open[target] >= c.unroll:
-		c.losses.add(ReferenceCut, Looser, ref, "the schema contains itself; it is written out %d times within itself and then cut", c.unroll)
+		c.losses.reshaped(Looser, ref, "the schema contains itself; it is written out %d times within itself and then cut", c.unroll)
 		return nil
 	case c.written > c.limit && !c.rules.refs || c.expanded > c.limit || c.work > maxWork:
 		c.overflow = true
-		c.losses.add(ReferenceCut, Looser, ref, "the schema is too large with all references written out; this one is not")
+		c.losses.reshaped(Looser, ref, "the schema is too large with all references written out; this one is not")
 		return nil
 	}
 	c.inlined = true
-	c.reached[target] = true
 	return target
 }
 
@@ -172,7 +169,6 @@ func (c *compiler) define(target *node) *definition {
 	c.defNames[unique]++
 	d := &definition{name: unique, target: target}
 	c.byTarget[target] = d
-	c.reached[target] = true
 	c.defs = append(c.defs, d)
 	return d
 }
@@ -210,19 +206,4 @@ func (c *compiler) wrote(schema *node) {
 		}
 	}
 	c.written += 2
-}
-
-// unreached notes the definitions that nothing refers to: they say nothing.
-func (c *compiler) unreached() {
-	for _, keyword := range []string{"$defs", "definitions"} {
-		all := c.doc.root.get(keyword)
-		if all == nil || all.kind != '{' || len(all.members) == 0 {
-			continue
-		}
-		for _, m := range all.members {
-			if !c.reached[m.value] {
-				c.losses.add(KeywordDropped, Unsaid, m.value, "nothing refers to this definition")
-			}
-		}
-	}
 }

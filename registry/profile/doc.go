@@ -48,7 +48,7 @@
 // schema. The schema has to list all properties of each object, and the model writes all
 // of them: null stands for an optional property that is missing, and so never means null
 // there. A tool with a schema that cannot be written so, such as one that takes an object
-// with any names, is sent as for [OpenAI], and the loss [NotStrict] says which part of its
+// with any names, is sent as for [OpenAI], and a loss says which part of its
 // schema is the reason.
 //
 // # What is mapped back

@@ -55,11 +55,10 @@ func ExampleTool_losses() {
 		`{"type":"object","properties":{"stars":{"type":"integer","multipleOf":2},"note":{"type":"string","default":"none"}}}`)}
 	set, _ := profile.Compile(profile.Ollama, []registry.Tool{&described{def: def}}, nil)
 	for _, loss := range set.Tools()[0].Losses {
-		fmt.Printf("%s: %s at %s: %s\n", loss.Effect, loss.Kind, loss.Path, loss.Detail)
+		fmt.Printf("%s at %s: %s\n", loss.Effect, loss.Path, loss.Detail)
 	}
 	// Output:
-	// looser: keyword_dropped at /properties/stars/multipleOf: the provider does not take multipleOf (2)
-	// unsaid: keyword_dropped at /properties/note/default: the provider does not take default ("none")
+	// looser at /properties/stars/multipleOf: the provider does not take multipleOf (2)
 }
 
 // Unmap takes what the model wrote for the compiled schema, and what it wrote for the

@@ -27,7 +27,6 @@ func (c *compiler) formRoot() (*compiled, error) {
 		c.annotate(f.schema, root, said)
 	}
 	c.unsaid(root, typeObject, said)
-	c.unreached()
 	return &compiled{schema: f.schema}, nil
 }
 
@@ -59,19 +58,8 @@ func (c *compiler) value(n *node) form {
 	f := c.combine(n, forms, null)
 	if f.schema != nil && bare != n {
 		c.annotate(f.schema, n, map[string]bool{})
-		c.unsaidAbout(n)
 	}
 	return f
-}
-
-// unsaidAbout notes what is said of a union as a whole and the provider does not
-// take.
-func (c *compiler) unsaidAbout(n *node) {
-	for _, keyword := range []string{"title", "description", "default"} {
-		if m := n.get(keyword); m != nil && !c.takesAnnotation(member{keyword, m}) {
-			c.losses.add(KeywordDropped, Unsaid, m, "the provider does not take %s", keyword)
-		}
-	}
 }
 
 // plain makes the forms of a plain schema, one for each type, and reports whether it
@@ -85,9 +73,6 @@ func (c *compiler) plain(a *node) ([]form, bool) {
 	types := typesNamed(a)
 	if a.get("type") == nil {
 		types = c.guess(a, values, listed)
-	}
-	if listed {
-		c.excluded(a, types, values)
 	}
 	null := types&typeNull != 0 && (!listed || slices.ContainsFunc(values, func(v *node) bool { return v.kind == 'n' }))
 	if types&anyType == anyType && !listed {
@@ -110,21 +95,16 @@ func (c *compiler) plain(a *node) ([]form, bool) {
 	return forms, null
 }
 
-// excluded notes the values that the types exclude, and the types without a value, and
-// returns the other types.
-func (c *compiler) excluded(a *node, types typeSet, values []*node) typeSet {
-	var there, kept typeSet
+// having returns the types of which there is a value.
+func having(types typeSet, values []*node) typeSet {
+	var there typeSet
 	for _, v := range values {
 		there |= typeOf(v)
-		if typeOf(v)&types == 0 {
-			c.losses.add(ValueDropped, Unsaid, enumOf(a), "a value is not of a type that is allowed%s", shown(v))
-		}
 	}
+	var kept typeSet
 	for _, t := range append(splitTypes(types), types&typeNull) {
 		if t&there != 0 {
 			kept |= t
-		} else if t != 0 && a.get("type") != nil {
-			c.losses.add(KeywordDropped, Unsaid, a.get("type"), "no value of type %s is listed", typeName(t))
 		}
 	}
 	return kept
@@ -149,7 +129,7 @@ func (c *compiler) guess(a *node, values []*node, listed bool) typeSet {
 	if types == 0 {
 		return anyType
 	}
-	c.losses.add(TypeGuessed, Narrower, a, "there is no type; the other keywords are about %s", strings.Join(typeNames(types), " or "))
+	c.losses.add(Narrower, a, "there is no type; the other keywords are about %s", strings.Join(typeNames(types), " or "))
 	return types
 }
 
@@ -162,7 +142,7 @@ func (c *compiler) typed(a *node, t typeSet, values []*node, listed bool, said m
 		if !slices.ContainsFunc(values, func(v *node) bool { return typeOf(v)&t != 0 }) {
 			return form{}
 		}
-		c.losses.add(ValueDropped, Looser, enumOf(a), "the provider takes no objects and lists as values of an enum")
+		c.losses.add(Looser, enumOf(a), "the provider takes no objects and lists as values of an enum")
 	}
 	switch t {
 	case typeObject:
@@ -322,23 +302,13 @@ func (c *compiler) takesAnnotation(m member) bool {
 	return c.rules.family == documented && !tooLarge(m.value)
 }
 
-// unsaid notes the keywords of a plain schema, for values of some types, that no
-// part of its form stands for.
+// unsaid notes the keywords of a plain schema that can refuse values of some types, and that
+// no part of its form stands for.
 func (c *compiler) unsaid(a *node, types typeSet, said map[string]bool) {
 	for _, m := range a.members {
-		if said[m.name] || m.name == "$defs" || m.name == "definitions" {
-			continue
-		}
 		about, refuses := concerns(m.name)
-		switch {
-		case !c.doc.knows(m.name):
-			c.losses.add(KeywordDropped, Unsaid, m.value, "%s says nothing in this dialect", m.name)
-		case about&types == 0:
-			c.losses.add(KeywordDropped, Unsaid, m.value, "%s says nothing about %s", m.name, strings.Join(typeNames(types), " or "))
-		case refuses:
-			c.losses.add(KeywordDropped, Looser, m.value, "the provider does not take %s%s", m.name, shown(m.value))
-		default:
-			c.losses.add(KeywordDropped, Unsaid, m.value, "the provider does not take %s%s", m.name, shown(m.value))
+		if refuses && !said[m.name] && about&types != 0 && c.doc.knows(m.name) {
+			c.losses.add(Looser, m.value, "the provider does not take %s%s", m.name, shown(m.value))
 		}
 	}
 }

@@ -18,10 +18,13 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 		items = c.positions(out, prefix, rest)
 		if rest != nil && rest.kind == 'f' {
 			most = len(prefix)
-			c.losses.add(KeywordChanged, Unsaid, rest, "maxItems says the same")
 		}
 	case len(prefix) > 0:
-		items, most = c.folded(a, prefix, rest)
+		c.losses.add(Looser, a, "the provider does not take a schema for each element")
+		if rest != nil && rest.kind == 'f' {
+			most = len(prefix)
+		}
+		rest = nil
 	case rest != nil:
 		items = c.value(rest)
 		if items.schema == nil {
@@ -44,7 +47,6 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 		case "uniqueItems", "contains", "minContains", "maxContains":
 			said[m.name] = m.name == "uniqueItems" && m.value.kind == 'f'
 			if said[m.name] {
-				c.losses.add(KeywordDropped, Unsaid, m.value, "uniqueItems says nothing if it is false")
 			}
 		}
 	}
@@ -57,10 +59,10 @@ func (c *compiler) cutArray(out, a *node, said map[string]bool) form {
 	for _, keyword := range []string{"items", "prefixItems", "additionalItems"} {
 		said[keyword] = true
 		if m := a.get(keyword); m != nil {
-			c.losses.add(DepthCut, Looser, m, "the schema is nested too deep for the provider; the model is told of a list and no more")
+			c.losses.add(Looser, m, "the schema is nested too deep for the provider; the model is told of a list and no more")
 		}
 	}
-	c.losses.add(AnyNarrowed, Narrower, a, "the schema is nested too deep for the provider; lists within this one cannot be told of")
+	c.losses.add(Narrower, a, "the schema is nested too deep for the provider; lists within this one cannot be told of")
 	items := objectNode()
 	if c.rules.family == documented {
 		items.set("anyOf", c.kinds())
@@ -75,7 +77,7 @@ func (c *compiler) mostItems(out, a *node, most int) {
 		return
 	}
 	if c.rules.family == typed && c.within <= 1 {
-		c.losses.add(KeywordDropped, Looser, a, "the provider does not take how many elements there may be")
+		c.losses.add(Looser, a, "the provider does not take how many elements there may be")
 		return
 	}
 	if was := out.get("maxItems"); was != nil {
@@ -108,7 +110,7 @@ func (c *compiler) positions(out *node, prefix []*node, rest *node) form {
 	for _, p := range prefix {
 		f := c.value(p)
 		if f.schema == nil {
-			c.losses.add(PropertyDropped, Looser, p, "no value fits; the model is told that any does")
+			c.losses.add(Looser, p, "no value fits; the model is told that any does")
 			f = c.any(p, map[string]bool{})
 		}
 		list.elems = append(list.elems, f.schema)
@@ -118,34 +120,6 @@ func (c *compiler) positions(out *node, prefix []*node, rest *node) form {
 		return form{}
 	}
 	return c.value(rest)
-}
-
-// folded says of all elements that each has one of the schemas of a tuple, and how
-// many there are at most.
-func (c *compiler) folded(a *node, prefix []*node, rest *node) (form, int) {
-	var union []*node
-	most := len(prefix)
-	union = append(union, prefix...)
-	switch {
-	case rest == nil || rest.kind == 't':
-		c.losses.add(TupleLoosened, Narrower, a, "other elements than the first %d cannot be written", most)
-	case rest.kind == 'f':
-		c.losses.add(KeywordChanged, Unsaid, rest, "maxItems says the same")
-	default:
-		union = append(union, rest)
-		most = -1
-	}
-	same := true
-	for _, s := range union[1:] {
-		same = same && sameNode(s, union[0])
-	}
-	if same {
-		return c.value(union[0]), most
-	}
-	c.losses.add(TupleLoosened, Looser, a, "which of the first %d elements has which schema is not said", len(prefix))
-	made := objectNode(member{"anyOf", listNode(union...)})
-	placed(made, a)
-	return c.value(made), most
 }
 
 // anyItem makes the form of the elements of a list that says nothing about them.

@@ -9,7 +9,7 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 	}
 	if !root && c.rules.depth > 0 && c.depth >= c.rules.depth {
 		if len(a.get("properties").list()) > 0 || a.get("additionalProperties") != nil || hasPatterns(a) {
-			c.losses.add(DepthCut, Looser, a, "the schema is nested too deep for the provider; the model is told of an object and no more")
+			c.losses.add(Looser, a, "the schema is nested too deep for the provider; the model is told of an object and no more")
 		}
 		return form{schema: objectNode(member{"type", textNode("object")})}
 	}
@@ -26,7 +26,7 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 	required = slices.DeleteFunc(slices.Clone(required), func(name string) bool { return !told[name] })
 	if len(required) > 0 {
 		if c.rules.family == typed && !root && c.within == 0 {
-			c.losses.add(KeywordDropped, Looser, a.get("required"), "servers do not show the model which properties of an object within the arguments are required")
+			c.losses.add(Looser, a.get("required"), "servers do not show the model which properties of an object within the arguments are required")
 		}
 		out.set("required", textsNode(required))
 	}
@@ -44,9 +44,9 @@ func (c *compiler) members(a *node, required []string) *node {
 		known[name] = true
 		f := c.value(sub)
 		if f.schema == nil {
-			c.losses.add(PropertyDropped, Looser, sub, "no value fits this property; the model is not told of it")
+			c.losses.add(Looser, sub, "no value fits this property; the model is not told of it")
 			if needed[name] {
-				c.losses.add(KeywordDropped, Looser, a.get("required"), "no value fits a property that is required")
+				c.losses.add(Looser, a.get("required"), "no value fits a property that is required")
 			}
 			return
 		}
@@ -75,16 +75,16 @@ func (c *compiler) others(out, a *node, root bool) {
 	patterns := hasPatterns(a)
 	takes := c.rules.family == documented || c.within > 0 && !root
 	if patterns {
-		c.losses.add(KeywordDropped, Looser, a.get("patternProperties"), "the provider does not take patterns of names")
+		c.losses.add(Looser, a.get("patternProperties"), "the provider does not take patterns of names")
 	}
 	switch {
 	case rest == nil || rest.kind == 't':
 		return
 	case !takes:
-		c.losses.add(KeywordDropped, Looser, rest, "the provider does not take additionalProperties")
+		c.losses.add(Looser, rest, "the provider does not take additionalProperties")
 		return
 	case patterns:
-		c.losses.add(KeywordDropped, Looser, rest, "it would refuse the properties of a pattern, which the provider does not take")
+		c.losses.add(Looser, rest, "it would refuse the properties of a pattern, which the provider does not take")
 		return
 	}
 	f := form{}
@@ -96,7 +96,6 @@ func (c *compiler) others(out, a *node, root bool) {
 	}
 	if f.schema == nil {
 		if rest.kind != 'f' {
-			c.losses.add(KeywordChanged, Unsaid, rest, "no value fits other properties")
 		}
 		out.set("additionalProperties", boolNode(false))
 		return

@@ -19,7 +19,7 @@ func (c *compiler) listed(a *node, t typeSet, values []*node, said map[string]bo
 		if c.takesValue(v) {
 			kept = append(kept, v)
 		} else {
-			c.losses.add(ValueDropped, Narrower, enumOf(a), "the provider does not take this value%s", shown(v))
+			c.losses.add(Narrower, enumOf(a), "the provider does not take this value%s", shown(v))
 		}
 	}
 	switch {
@@ -27,7 +27,7 @@ func (c *compiler) listed(a *node, t typeSet, values []*node, said map[string]bo
 		return form{}
 	case len(kept) == 0 || c.rules.family == documented && t == typeBoolean:
 		if t != typeBoolean || len(kept) < 2 {
-			c.losses.add(KeywordDropped, Looser, enumOf(a), "the provider does not take these values; the model is told of the type")
+			c.losses.add(Looser, enumOf(a), "the provider does not take these values; the model is told of the type")
 		}
 	default:
 		out.set("enum", listNode(kept...))
@@ -35,7 +35,7 @@ func (c *compiler) listed(a *node, t typeSet, values []*node, said map[string]bo
 			// Values that are listed need no more: those that do not fit are refused.
 			if about, _ := concerns(m.name); about&t != 0 && about != anyType && !said[m.name] && !c.keeps(m, t) {
 				said[m.name] = true
-				c.losses.add(KeywordDropped, Looser, m.value, "the model is told of the values alone")
+				c.losses.add(Looser, m.value, "the model is told of the values alone")
 			}
 		}
 	}
@@ -85,29 +85,20 @@ func (c *compiler) including(out *node, m member, t typeSet, said map[string]boo
 	if m.name == "exclusiveMaximum" {
 		keyword, step = "maximum", -1
 	}
-	if tooLarge(m.value) {
-		return
-	}
-	value := m.value
-	i, err := strconv.ParseInt(value.text, 10, 64)
 	const safe = 1 << 53
-	whole := err == nil && -safe < i && i < safe
-	if whole && t == typeInteger {
-		value = &node{kind: '0', text: strconv.FormatInt(i+step, 10)}
-	}
-	if other := out.get(keyword); other != nil && compareNumbers(other, value)*int(step) >= 0 {
-		said[m.name] = true
-		effect := Looser
-		if order := compareNumbers(other, m.value) * int(step); order > 0 || whole && t == typeInteger {
-			effect = Unsaid
-		}
-		c.losses.add(KeywordChanged, effect, m.value, "%s is tighter", keyword)
+	i, err := strconv.ParseInt(m.value.text, 10, 64)
+	value := m.value
+	switch {
+	case tooLarge(m.value):
 		return
+	case err == nil && -safe < i && i < safe && t == typeInteger:
+		value = &node{kind: '0', text: strconv.FormatInt(i+step, 10)}
+	default:
+		c.losses.add(Looser, m.value, "the limit is said to be included")
 	}
-	out.set(keyword, value)
 	said[m.name] = true
-	if !whole || t != typeInteger {
-		c.losses.add(KeywordChanged, Looser, m.value, "the limit is said to be included")
+	if other := out.get(keyword); other == nil || compareNumbers(other, value)*int(step) < 0 {
+		out.set(keyword, value)
 	}
 }
 
@@ -149,10 +140,10 @@ func (c *compiler) any(a *node, said map[string]bool) form {
 	switch c.rules.family {
 	case documented:
 		if c.written > c.limit {
-			c.losses.add(AnyNarrowed, Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")
+			c.losses.add(Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")
 			return form{schema: objectNode(member{"type", textNode("string")})}
 		}
-		c.losses.add(AnyNarrowed, Narrower, a, "any value is allowed; lists within lists cannot be told of")
+		c.losses.add(Narrower, a, "any value is allowed; lists within lists cannot be told of")
 		c.written += 360
 		all := c.kinds()
 		all.elems = append(all.elems, objectNode(member{"type", textNode("array")}, member{"items", objectNode(member{"anyOf", c.kinds()})}),

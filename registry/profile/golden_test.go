@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 			c := set.Tools()[0]
 			fmt.Fprintf(&out, "%s %s\n%s\n", p, c.Name, c.Declaration())
 			for _, l := range c.Losses {
-				fmt.Fprintf(&out, "\t%s %s %s: %s\n", l.Effect, l.Kind, l.Path, l.Detail)
+				fmt.Fprintf(&out, "\t%s %s: %s\n", l.Effect, l.Path, l.Detail)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -75,6 +76,9 @@ func hasEffect(c *profile.Tool, effect profile.Effect) bool {
 	return slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return l.Effect == effect })
 }
 
-func hasKind(c *profile.Tool, kinds ...profile.Kind) bool {
-	return slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return slices.Contains(kinds, l.Kind) })
+// tells reports whether a loss of a tool has some words.
+func tells(c *profile.Tool, words string) bool {
+	return slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return strings.Contains(l.Detail, words) })
 }
+
+const notStrict = "strict mode is not possible"

@@ -16,7 +16,7 @@ func (c *compiler) merge(a, b *node) *node {
 	}
 	if !c.spend(1 + a.listed() + b.listed()) {
 		c.overflow = true
-		c.losses.add(UnionDropped, Looser, b, "the schema is too large with all alternatives taken apart")
+		c.losses.reshaped(Looser, b, "the schema is too large with all alternatives taken apart")
 		return a
 	}
 	out := joined(a, a, b)
@@ -32,7 +32,7 @@ func (c *compiler) merge(a, b *node) *node {
 		case m.name == "properties" || m.name == "additionalProperties":
 		case mine == nil:
 			if m.name == "items" && a.get("prefixItems") != nil || m.name == "prefixItems" && a.get("items") != nil {
-				c.losses.add(KeywordDropped, Looser, m.value, "items and prefixItems are in schemas that all have to fit; the model is told of them as if they were in one")
+				c.losses.add(Looser, m.value, "items and prefixItems are in schemas that all have to fit; the model is told of them as if they were in one")
 			}
 			out.set(m.name, m.value)
 		case sameNode(mine, m.value):
@@ -41,18 +41,7 @@ func (c *compiler) merge(a, b *node) *node {
 		}
 	}
 	if a.get("type") != nil || b.get("type") != nil {
-		named := placed(typesNode(types), out)
-		for _, n := range []*node{a, b} {
-			if t := n.get("type"); t != nil {
-				named.parts = append(named.parts, t)
-			}
-		}
-		out.set("type", named)
-		for _, n := range []*node{a, b} {
-			if named := n.get("type"); named != nil && typesNamed(n) != types {
-				c.losses.add(KeywordChanged, Unsaid, named, "a schema that has to fit as well allows fewer types")
-			}
-		}
+		out.set("type", placed(typesNode(types), out))
 	}
 	return c.mergeValues(out, a, b)
 }
@@ -127,11 +116,6 @@ func (c *compiler) mergeValues(out, a, b *node) *node {
 			also[v.canonical()] = true
 		}
 		va = slices.DeleteFunc(slices.Clone(va), func(v *node) bool { return !also[v.canonical()] })
-		for _, n := range []*node{a, b} {
-			if len(va) > 0 && len(va) < lengthOf(n.get("enum")) {
-				c.losses.add(ValueDropped, Unsaid, n.get("enum"), "a schema that has to fit as well lists fewer values")
-			}
-		}
 	}
 	if len(va) == 0 {
 		return nil
@@ -171,7 +155,7 @@ func (c *compiler) mergeProperties(out, a, b *node) {
 		patterns = b.get("patternProperties")
 	}
 	if patterns != nil && (ra != nil || rb != nil) {
-		c.losses.add(KeywordDropped, Looser, patterns, "patternProperties and additionalProperties are in schemas that all have to fit; the model is told of them as if they were in one")
+		c.losses.add(Looser, patterns, "patternProperties and additionalProperties are in schemas that all have to fit; the model is told of them as if they were in one")
 	}
 	all := objectNode()
 	if pa != nil {
@@ -224,9 +208,7 @@ func bothNode(a, b *node) *node {
 	case sameNode(a, b):
 		return a
 	}
-	made := objectNode(member{"allOf", listNode(a, b)})
-	made.parts = []*node{a, b}
-	return placed(made, a)
+	return placed(objectNode(member{"allOf", listNode(a, b)}), a)
 }
 
 // mergeKeyword merges a keyword that both schemas have, with different values.
@@ -240,13 +222,11 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 				names = append(names, other)
 			}
 		}
-		list := textsNode(names)
-		list.parts = []*node{a, b}
-		out.set(name, placed(list, a))
+		out.set(name, placed(textsNode(names), a))
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
-		c.tightened(out, name, a, b, 1)
+		tightened(out, name, a, b, 1)
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains":
-		c.tightened(out, name, a, b, -1)
+		tightened(out, name, a, b, -1)
 	case "uniqueItems":
 		out.set(name, placed(boolNode(true), a))
 	case "items":
@@ -254,30 +234,23 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 			out.set(name, bothNode(a, b))
 			return
 		}
-		c.losses.add(KeywordDropped, Looser, b, "%s is there twice, in schemas that all have to fit; the model is told of one", name)
+		c.losses.add(Looser, b, "%s is there twice, in schemas that all have to fit; the model is told of one", name)
 	case "propertyNames":
 		out.set(name, bothNode(a, b))
 	case "not":
 		out.set(name, placed(objectNode(member{"anyOf", listNode(a, b)}), a))
 	default:
-		if isIdentity(name) {
-			return
-		}
-		effect := Unsaid
 		if _, refuses := concerns(name); refuses {
-			effect = Looser
+			c.losses.add(Looser, b, "%s is there twice, in schemas that all have to fit; the model is told of one", name)
 		}
-		c.losses.add(KeywordDropped, effect, b, "%s is there twice, in schemas that all have to fit; the model is told of one", name)
 	}
 }
 
 // tightened keeps the tighter of two limits.
-func (c *compiler) tightened(out *node, name string, a, b *node, sign int) {
+func tightened(out *node, name string, a, b *node, sign int) {
 	if sign*compareNumbers(b, a) > 0 {
 		out.set(name, b)
-		a, b = b, a
 	}
-	c.losses.add(KeywordChanged, Unsaid, b, "%s of a schema that has to fit as well is tighter", name)
 }
 
 // compareNumbers compares two numbers that the gate has let through.

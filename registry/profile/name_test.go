@@ -27,7 +27,7 @@ func namesOf(t testing.TB, p profile.Provider, opts *profile.Options, names ...s
 		all = append(all, c.Name)
 		found, _ := set.Lookup(c.Name)
 		assert.Equal(t, found, c, "%s", c.Name)
-		changed := len(c.Losses) > 0 && c.Losses[0].Kind == profile.NameChanged
+		changed := tells(c, "it is called")
 		assert.Equal(t, changed, (c.Name != c.Definition.Name), "%v", c.Losses)
 		back, _, err := set.Unmap(c.Name, nil)
 		assert.OK(t, err, "%s", c.Name)

@@ -25,8 +25,6 @@ type node struct {
 
 	via []*node     // the targets of references that were written out to make it
 	def *definition // of a reference that was made
-
-	parts []*node // what it was made of, for losses
 }
 
 type member struct {

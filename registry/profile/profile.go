@@ -6,8 +6,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// defaultSchemaBytes is the default of [Options].MaxSchemaBytes.
-const defaultSchemaBytes = 64 << 10
+// maxSchemaBytes is how large the schema of a tool becomes at most when its
+// references are written out; what goes beyond is cut off, and is a [Loss]. A schema that is
+// larger by itself is not cut.
+const maxSchemaBytes = 64 << 10
 
 // Options are the options of [Compile]. Nil and the zero value mean the defaults.
 type Options struct {
@@ -24,10 +26,6 @@ type Options struct {
 	// [OpenAI], [OpenAIStrict] and [Anthropic]. Nil: the model calls all tools itself.
 	// It is called once for each tool.
 	AllowedCallers func(*registry.Definition) []string
-	// MaxSchemaBytes is how large the schema of a tool becomes at most when its
-	// references are written out, in bytes; what goes beyond is cut off, and is a
-	// [Loss]. A schema that is larger by itself is not cut. Default: 64 KiB.
-	MaxSchemaBytes int
 }
 
 // A Tool is a tool as a provider takes it. Do not change it. It is safe for
@@ -51,7 +49,7 @@ type Tool struct {
 	// nil.
 	OutputSchema json.RawMessage
 	// Losses are what the provider does not get, in the order of the places. At most
-	// 256 are listed; of more, there is one of kind [MoreLosses] for each effect.
+	// 256 are listed; of more, there is one that says how many.
 	Losses []Loss
 	// Definition is what the tool was made of.
 	Definition *registry.Definition

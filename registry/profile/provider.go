@@ -11,7 +11,7 @@ const (
 	OpenAI Provider = "openai"
 	// OpenAIStrict is the same with strict mode: the model cannot write arguments
 	// that do not fit the schema. A tool with a schema that strict mode cannot say is
-	// sent as for OpenAI, see [NotStrict].
+	// sent as for OpenAI, with a loss that says why.
 	OpenAIStrict Provider = "openai-strict"
 	// Anthropic is the Messages API.
 	Anthropic Provider = "anthropic"

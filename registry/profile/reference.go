@@ -10,16 +10,10 @@ import (
 // the registry has let it through: every reference leads to a schema of the
 // document, and none leads back to itself for the same value.
 type document struct {
-	root    *node
-	alone   bool // beside $ref all else is ignored, as in the drafts 6 and 7
-	early   bool // older than 2020-12
-	sixth   bool // older than draft 7
-	anchors map[anchor]*node
-}
-
-type anchor struct {
-	resource *node
-	name     string
+	root  *node
+	alone bool // beside $ref all else is ignored, as in the drafts 6 and 7
+	early bool // older than 2020-12
+	sixth bool // older than draft 7
 }
 
 func newDocument(root *node) *document {
@@ -46,16 +40,12 @@ func listsItems(schema *node) bool {
 
 // resolve returns what a $ref, which was read, leads to; nil if it leads nowhere.
 func (d *document) resolve(ref *node) *node {
-	resource := d.resourceOf(ref.parent)
 	fragment, err := url.PathUnescape(strings.TrimPrefix(ref.text, "#"))
-	if err != nil {
+	target := d.root
+	switch {
+	case err != nil:
 		return nil
-	}
-	if fragment != "" && fragment[0] != '/' {
-		return d.anchored(anchor{resource, fragment})
-	}
-	target := resource
-	if fragment == "" {
+	case fragment == "":
 		return target
 	}
 	for token := range strings.SplitSeq(fragment[1:], "/") {
@@ -74,45 +64,6 @@ func (d *document) resolve(ref *node) *node {
 		}
 	}
 	return target
-}
-
-// resourceOf returns the nearest schema around n, or n, that has an identifier of
-// its own, else the root.
-func (d *document) resourceOf(n *node) *node {
-	for ; n != nil && n.parent != nil; n = n.parent {
-		id := n.get("$id")
-		if id == nil || id.kind != '"' || strings.HasPrefix(id.text, "#") || d.alone && n.get("$ref") != nil {
-			continue
-		}
-		return n
-	}
-	return d.root
-}
-
-func (d *document) anchored(a anchor) *node {
-	if d.anchors == nil {
-		d.anchors = map[anchor]*node{}
-		d.findAnchors(d.root)
-	}
-	return d.anchors[a]
-}
-
-func (d *document) findAnchors(schema *node) {
-	if schema.kind != '{' {
-		return
-	}
-	for _, keyword := range []string{"$id", "$anchor", "$dynamicAnchor"} {
-		name := schema.get(keyword)
-		if name == nil || name.kind != '"' || d.alone != (keyword == "$id") {
-			continue
-		}
-		text := name.text
-		if keyword == "$id" && !strings.HasPrefix(text, "#") {
-			continue
-		}
-		d.anchors[anchor{d.resourceOf(schema), strings.TrimPrefix(text, "#")}] = schema
-	}
-	subschemas(schema, d.findAnchors)
 }
 
 // knows reports whether the dialect of the document knows a keyword, or no newer

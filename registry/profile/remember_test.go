@@ -56,7 +56,7 @@ func TestTurnIsTheSameAgain(t *testing.T) {
 	programs := func(*registry.Definition) []string { return []string{"programmatic"} }
 	later := func(d *registry.Definition) bool { return d.Origin.Server != "" }
 	for _, p := range providers {
-		for _, opts := range []profile.Options{{}, {MaxSchemaBytes: 100}, {AllowedCallers: programs}, {Deferred: later}, {}} {
+		for _, opts := range []profile.Options{{}, {AllowedCallers: programs}, {Deferred: later}, {}} {
 			set := assert.Value(profile.Compile(p, r.Snapshot().Tools(), &opts))(t)
 			for range 2 {
 				if got, want := toolsOf(t, r, p, opts), set.Tools(); !reflect.DeepEqual(got, want) {

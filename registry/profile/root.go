@@ -48,7 +48,7 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 			at = union
 		}
 	}
-	c.losses.add(UnionMerged, Looser, at, "the provider takes no alternatives for the arguments as a whole; the model is told of all properties, and which of them belong together is not said")
+	c.losses.reshaped(Looser, at, "the provider takes no alternatives for the arguments as a whole; the model is told of all properties, and which of them belong together is not said")
 	out := objectNode()
 	properties := objectNode()
 	index := map[string]int{}
@@ -92,7 +92,7 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 		}
 	}
 	if narrower {
-		c.losses.add(UnionMerged, Narrower, at, "a property has the schemas of the alternatives that speak of it, in the others too")
+		c.losses.reshaped(Narrower, at, "a property has the schemas of the alternatives that speak of it, in the others too")
 	}
 	c.mergedAway(out, objects)
 	out.set("type", textNode("object"))
@@ -109,14 +109,6 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 // mergedAway keeps the keywords that all alternatives have in the same form, and
 // notes the others.
 func (c *compiler) mergedAway(out *node, objects []*node) {
-	same := map[string]int{}
-	for _, o := range objects {
-		for _, m := range o.members {
-			if m.name != "properties" && m.name != "required" {
-				same[m.name+m.value.canonical()]++
-			}
-		}
-	}
 	for i, o := range objects {
 		for _, m := range o.members {
 			switch m.name {
@@ -127,17 +119,13 @@ func (c *compiler) mergedAway(out *node, objects []*node) {
 					continue
 				}
 			}
-			everywhere := same[m.name+m.value.canonical()] == len(objects)
+			_, refuses := concerns(m.name)
+			everywhere := !slices.ContainsFunc(objects, func(o *node) bool { return o.get(m.name) == nil || !sameNode(o.get(m.name), m.value) })
 			switch {
 			case everywhere && i == 0:
 				out.set(m.name, m.value)
-			case everywhere || isIdentity(m.name):
-			default:
-				effect := Unsaid
-				if _, refuses := concerns(m.name); refuses {
-					effect = Looser
-				}
-				c.losses.add(KeywordDropped, effect, m.value, "%s is said of one of several alternatives, which are one object now", m.name)
+			case !everywhere && refuses:
+				c.losses.add(Looser, m.value, "%s is said of one of several alternatives, which are one object now", m.name)
 			}
 		}
 	}
@@ -162,7 +150,7 @@ func (c *compiler) renameArguments(out, root *node) *codec {
 			continue
 		}
 		at := root.get("properties").get(names[i])
-		c.losses.add(PropertyRenamed, Recoded, at, "the provider does not take the name %s; it is called %s", quoted(names[i]), name)
+		c.losses.add(Recoded, at, "the provider does not take the name %s; it is called %s", quoted(names[i]), name)
 		properties.members[i].name = name
 		renamed[names[i]] = name
 		k.fields[name] = field{name: names[i]}
@@ -170,77 +158,25 @@ func (c *compiler) renameArguments(out, root *node) *codec {
 	if len(renamed) == 0 {
 		return nil
 	}
-	renameIn(out, renamed)
-	for _, keyword := range []string{"propertyNames", "patternProperties", "additionalProperties"} {
+	if required := out.get("required"); required != nil {
+		names := required.texts()
+		for i, name := range names {
+			if other, ok := renamed[name]; ok {
+				names[i] = other
+			}
+		}
+		out.set("required", textsNode(names))
+	}
+	for _, keyword := range []string{
+		"propertyNames", "patternProperties", "additionalProperties", "dependentRequired", "dependentSchemas",
+		"if", "then", "else", "not", "allOf", "anyOf", "oneOf",
+	} {
 		value := root.get(keyword)
 		if value == nil || out.get(keyword) == nil || keyword == "additionalProperties" && (value.kind == 't' || !hasPatterns(root)) {
 			continue
 		}
 		out.drop(keyword)
-		c.losses.add(KeywordDropped, Looser, value, "%s would look at names that were changed", keyword)
+		c.losses.add(Looser, value, "%s would look at names that were changed", keyword)
 	}
 	return k
-}
-
-// renameIn renames properties in the keywords of the root that name them.
-func renameIn(schema *node, renamed map[string]string) {
-	for i, m := range schema.members {
-		switch m.name {
-		case "required":
-			schema.members[i].value = renamedList(m.value, renamed)
-		case "dependentRequired", "dependentSchemas":
-			made := objectNode()
-			for _, sub := range m.value.members {
-				name, ok := renamed[sub.name]
-				if !ok {
-					name = sub.name
-				}
-				value := sub.value
-				if value.kind == '[' {
-					value = renamedList(value, renamed)
-				} else {
-					value = renamedSchema(value, renamed)
-				}
-				made.members = append(made.members, member{name, value})
-			}
-			schema.members[i].value = made
-		case "if", "then", "else", "not":
-			schema.members[i].value = renamedSchema(m.value, renamed)
-		}
-	}
-}
-
-// renamedSchema returns a schema of the same value with the properties renamed.
-func renamedSchema(schema *node, renamed map[string]string) *node {
-	made := copyOf(schema)
-	renameIn(made, renamed)
-	for i, m := range made.members {
-		switch m.name {
-		case "properties":
-			properties := copyOf(m.value)
-			for j, p := range properties.members {
-				if name, ok := renamed[p.name]; ok {
-					properties.members[j].name = name
-				}
-			}
-			made.members[i].value = properties
-		case "allOf", "anyOf", "oneOf":
-			list := listNode()
-			for _, e := range m.value.elems {
-				list.elems = append(list.elems, renamedSchema(e, renamed))
-			}
-			made.members[i].value = list
-		}
-	}
-	return made
-}
-
-func renamedList(list *node, renamed map[string]string) *node {
-	names := list.texts()
-	for i, name := range names {
-		if other, ok := renamed[name]; ok {
-			names[i] = other
-		}
-	}
-	return textsNode(names)
 }

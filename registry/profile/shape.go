@@ -27,7 +27,6 @@ type shape struct {
 // A shapeKey is what a shape depends on beside the definition.
 type shapeKey struct {
 	provider Provider
-	limit    int  // [Options].MaxSchemaBytes
 	output   bool // with the schema of the results
 }
 
@@ -43,8 +42,8 @@ type shaper struct {
 func newShaper(snapshot *registry.Snapshot, d *ruleset, o *Options) *shaper {
 	s := &shaper{
 		rules: d, opts: o,
-		plain:  shapeKey{d.provider, o.MaxSchemaBytes, false},
-		output: shapeKey{d.provider, o.MaxSchemaBytes, true},
+		plain:  shapeKey{d.provider, false},
+		output: shapeKey{d.provider, true},
 	}
 	if snapshot != nil {
 		s.memory = snapshot.Memory()
@@ -95,11 +94,8 @@ func (s *shaper) newShape(def *registry.Definition, output, examined bool) *shap
 			return refusedShape(def, fmt.Errorf("cannot be used: %w", err))
 		}
 	}
-	c := newCompiler(s.rules, readNode(def.InputSchema), s.opts.MaxSchemaBytes)
+	c := newCompiler(s.rules, readNode(def.InputSchema))
 	sh := &shape{description: description(def.Description)}
-	if most := s.rules.chatDescription; most > 0 && sh.description != cutText(sh.description, most) {
-		c.losses.add(DescriptionCut, Unsaid, nil, "the description has more than %d characters; Chat Completions takes no more, so ChatDeclaration cuts it", most)
-	}
 	out, err := c.compile()
 	if err != nil {
 		return refusedShape(def, err)
@@ -109,7 +105,7 @@ func (s *shaper) newShape(def *registry.Definition, output, examined bool) *shap
 	}
 	sh.schema, sh.strict, sh.codec = out.schema.append(nil), out.strict, out.codec
 	if output {
-		sh.output = outputOf(def, s.opts, &c.losses)
+		sh.output = outputOf(def)
 	}
 	sh.losses = slices.Clip(c.losses.list())
 	return sh

@@ -10,20 +10,13 @@ import (
 // A schema that cannot be written so is not possible in strict mode.
 type stricter struct {
 	*compiler
-	defs      map[*definition]*definition // of the compiled schema, and what they become
-	order     []*definition
-	queue     []*definition
-	optionals []optional
-	unions    []*codec
+	defs   map[*definition]*definition // of the compiled schema, and what they become
+	order  []*definition
+	queue  []*definition
+	unions []*codec
 
 	reason string // why strict mode is not possible; empty: it is
 	at     *node  // where
-}
-
-// An optional is a property that is not required.
-type optional struct {
-	at     *node
-	schema *node // as if it were required
 }
 
 // strict returns the schema and its codec for strict mode, or r itself, with a loss,
@@ -32,7 +25,7 @@ func (c *compiler) strict(r *compiled) *compiled {
 	mark := c.losses.mark()
 	c.doc = newDocument(r.schema) // of the dialect in which it is written now
 	s := &stricter{compiler: c, defs: map[*definition]*definition{}}
-	if c.losses.has(UnionMerged, UnionDropped, ReferenceCut) {
+	if c.losses.isReshaped {
 		s.fail(nil, "the arguments as a whole are one of several alternatives, or too large")
 	}
 	out, k := s.object(r.schema, true)
@@ -49,10 +42,9 @@ func (c *compiler) strict(r *compiled) *compiled {
 	}
 	if s.reason != "" {
 		c.losses.reset(mark)
-		c.losses.add(NotStrict, Looser, s.at, "strict mode is not possible: %s", s.reason)
+		c.losses.add(Looser, s.at, "strict mode is not possible: %s", s.reason)
 		return r
 	}
-	s.missing()
 	if len(defs.members) > 0 {
 		out.set("$defs", defs)
 	}
@@ -95,7 +87,7 @@ func (s *stricter) schema(n *node) (*node, *codec) {
 	values, listed := valuesOf(n)
 	types := typesNamed(n)
 	if listed {
-		types = s.excluded(n, types, values)
+		types = having(types, values)
 		values = slices.DeleteFunc(slices.Clone(values), func(v *node) bool { return typeOf(v)&types == 0 })
 	}
 	switch one := splitTypes(types); {
@@ -186,8 +178,8 @@ func (s *stricter) union(n *node, keyword string, union *node) (*node, *codec) {
 	if !onlyAnnotates(rest) {
 		return s.fail(union, "keywords stand beside alternatives")
 	}
-	if keyword == "oneOf" && len(union.elems) > 1 {
-		s.exactlyOne(union, union.elems)
+	if keyword == "oneOf" && !typesApart(union.elems) {
+		s.losses.add(Looser, union, "exactly one has to fit; the model is told that one or more have to")
 	}
 	list, k := listNode(), &codec{at: union}
 	for _, e := range union.elems {
@@ -219,7 +211,9 @@ func (s *stricter) object(n *node, root bool) (*node, *codec) {
 		f := field{name: m.name, codec: inner}
 		if !needed[m.name] {
 			f.optional = true
-			s.optionals = append(s.optionals, optional{m.value, schema})
+			if takesNull(m.value, 0) {
+				s.losses.add(Narrower, m.value, "null means that the property is missing, so null itself cannot be written")
+			}
 			schema = withNull(schema)
 		}
 		delete(needed, m.name)
@@ -233,7 +227,7 @@ func (s *stricter) object(n *node, root bool) (*node, *codec) {
 		return s.fail(n.get("required"), "a property is required that has no schema")
 	}
 	if !closed {
-		s.losses.add(PropertiesClosed, Narrower, n, "other properties than those listed cannot be written")
+		s.losses.add(Narrower, n, "other properties than those listed cannot be written")
 	}
 	out := objectNode(member{"type", typesNode(typesNamed(n))}, member{"properties", made}, member{"required", textsNode(names)}, member{"additionalProperties", boolNode(false)})
 	s.keywords(out, n, typesNamed(n), map[string]bool{"type": true, "properties": true, "required": true, "additionalProperties": true})
@@ -265,33 +259,19 @@ func withNull(schema *node) *node {
 	return schema
 }
 
-// missing notes the properties for which null is written if they are missing.
-func (s *stricter) missing() {
-	known := map[*definition]bool{}
-	for _, o := range s.optionals {
-		if takesNull(o.schema, known) {
-			s.losses.add(NullForMissing, Narrower, o.at, "null means that the property is missing, so null itself cannot be written")
-		} else {
-			s.losses.add(NullForMissing, Recoded, o.at, "null is written for a property that is missing")
-		}
+// takesNull reports whether null fits a compiled schema, as far as can be seen soon.
+func takesNull(schema *node, depth int) bool {
+	const deepest = 8
+	switch union := schema.get("anyOf"); {
+	case depth == deepest:
+		return false
+	case schema.def != nil:
+		return takesNull(schema.def.out, depth+1)
+	case union != nil:
+		return slices.ContainsFunc(union.elems, func(e *node) bool { return takesNull(e, depth+1) })
 	}
-}
-
-// takesNull reports whether null fits a compiled schema. The answers for definitions are
-// kept: they may refer to each other in very many ways.
-func takesNull(schema *node, known map[*definition]bool) bool {
-	if d := schema.def; d != nil {
-		takes, ok := known[d]
-		if !ok {
-			known[d] = false // of itself it says nothing new
-			takes = takesNull(d.out, known)
-			known[d] = takes
-		}
-		return takes
+	if values, listed := valuesOf(schema); listed && schema.get("type") == nil {
+		return slices.ContainsFunc(values, func(v *node) bool { return v.kind == 'n' })
 	}
-	union := schema.get("anyOf")
-	if union == nil {
-		return typesNamed(schema)&typeNull != 0
-	}
-	return slices.ContainsFunc(union.elems, func(e *node) bool { return takesNull(e, known) })
+	return typesNamed(schema)&typeNull != 0
 }

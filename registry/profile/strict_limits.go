@@ -1,23 +1,18 @@
 package profile
 
-import "unicode/utf8"
-
-// The bounds of strict mode, as documented.
+// The bounds of strict mode, as documented, but for those in characters (120,000 of names and
+// values, 15,000 of the values of a long enum), which the limits of the gate come near to.
 const (
 	strictProperties = 5_000
 	strictDepth      = 10
 	strictValues     = 1_000
-	strictText       = 120_000 // characters of names and values together
-	strictLongEnum   = 250     // values; the texts of a longer enum are limited
-	strictEnumText   = 15_000  // characters
 )
 
 // A tally counts what strict mode limits.
 type tally struct {
-	properties, values, text int
-	longEnum                 bool
-	deepest, steps           int
-	open                     map[*definition]bool
+	properties, values int
+	deepest, steps     int
+	open               map[*definition]bool
 }
 
 // limits fails for a schema that has more than strict mode takes.
@@ -25,7 +20,6 @@ func (s *stricter) limits(schema *node) {
 	t := tally{open: map[*definition]bool{}}
 	t.count(schema)
 	for _, d := range s.order {
-		t.text += utf8.RuneCountInString(d.name)
 		t.count(d.out)
 	}
 	t.measure(schema, 0)
@@ -36,10 +30,6 @@ func (s *stricter) limits(schema *node) {
 		s.fail(nil, "objects and lists are nested deeper than %d", strictDepth)
 	case t.values > strictValues:
 		s.fail(nil, "the schema lists %d values, at most %d are taken", t.values, strictValues)
-	case t.text > strictText:
-		s.fail(nil, "names and values have %d characters together, at most %d are taken", t.text, strictText)
-	case t.longEnum:
-		s.fail(nil, "a long enum has values of more than %d characters together", strictEnumText)
 	}
 }
 
@@ -47,18 +37,9 @@ func (s *stricter) limits(schema *node) {
 func (t *tally) count(schema *node) {
 	for _, m := range schema.get("properties").list() {
 		t.properties++
-		t.text += utf8.RuneCountInString(m.name)
 		t.count(m.value)
 	}
-	if enum := schema.get("enum"); enum != nil {
-		size := 0
-		for _, v := range enum.elems {
-			t.values++
-			size += utf8.RuneCountInString(v.text)
-		}
-		t.text += size
-		t.longEnum = t.longEnum || len(enum.elems) > strictLongEnum && size > strictEnumText
-	}
+	t.values += lengthOf(schema.get("enum"))
 	for _, e := range below(schema) {
 		t.count(e)
 	}

@@ -71,7 +71,7 @@ type Turn struct {
 
 // NewTurn returns the tools of a registry for the user of ctx, as a provider takes
 // them. The registry remembers the compiled form of a tool until the tool changes, in at
-// most 8 forms: one for each provider, [Options].MaxSchemaBytes, and use by programs. The error is an
+// most 8 forms: one for each provider and use by programs. The error is an
 // [*UnknownProviderError].
 func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOptions) (*Turn, error) {
 	var o TurnOptions

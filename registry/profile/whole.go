@@ -36,7 +36,6 @@ func (c *compiler) wholeRoot() (*compiled, error) {
 	if defs := c.definitions(func(d *definition) { d.out = c.edit(d.target) }); len(defs.members) > 0 {
 		out.set("$defs", defs)
 	}
-	c.unreached()
 	return &compiled{schema: out, codec: keys}, nil
 }
 
@@ -45,11 +44,9 @@ func (c *compiler) dropped(name string, was, made *node) {
 	if was == nil {
 		was = made
 	}
-	effect := Unsaid
 	if _, refuses := concerns(name); refuses && was.kind != 't' {
-		effect = Looser
+		c.losses.add(Looser, was, "the provider does not take %s for the arguments as a whole", name)
 	}
-	c.losses.add(KeywordDropped, effect, was, "the provider does not take %s for the arguments as a whole", name)
 }
 
 // edit returns a schema as one of 2020-12, without what the provider does not take.
@@ -61,7 +58,7 @@ func (c *compiler) edit(n *node) *node {
 		return placed(objectNode(member{"not", objectNode()}), n)
 	}
 	if !c.spend(1) || c.rules.depth > 0 && c.depth >= c.rules.depth {
-		c.losses.add(DepthCut, Looser, n, "the schema is too deep or too large here; the model is not told more")
+		c.losses.add(Looser, n, "the schema is too deep or too large here; the model is not told more")
 		return objectNode()
 	}
 	c.depth++
@@ -73,11 +70,11 @@ func (c *compiler) edit(n *node) *node {
 }
 
 func (c *compiler) editReference(n, ref *node) *node {
-	beside := withoutRef(n)
+	rest := withoutRef(n)
 	if c.doc.alone {
-		c.beside(n, beside)
+		beside(n, rest)
 	}
-	out := c.editObject(beside)
+	out := c.editObject(rest)
 	if c.rules.refs {
 		target := c.doc.resolve(ref)
 		if target == nil {
@@ -97,11 +94,6 @@ func (c *compiler) editReference(n, ref *node) *node {
 	c.depth++
 	c.open[target]--
 	if onlyAnnotates(out) {
-		for _, m := range out.members {
-			if was := made.get(m.name); was != nil && !sameNode(was, m.value) {
-				c.losses.add(KeywordDropped, Unsaid, target.get(m.name), "%s is that beside the reference instead", m.name)
-			}
-		}
 		return described(out, made)
 	}
 	all := placed(listNode(made), n)
@@ -115,7 +107,6 @@ func (c *compiler) editReference(n, ref *node) *node {
 // editObject edits the keywords of a schema that has no reference.
 func (c *compiler) editObject(n *node) *node {
 	out := placed(objectNode(), n)
-	out.parts = n.parts
 	for _, m := range n.members {
 		if c.refuses(n, m) {
 			continue
@@ -124,8 +115,8 @@ func (c *compiler) editObject(n *node) *node {
 		case "items":
 			c.editItems(out, n, m.value)
 		case "additionalItems": // with items
-		case "dependencies":
-			c.editDependencies(out, m.value)
+		case "dependencies": // which newer dialects have under other names
+			c.losses.add(Looser, m.value, "the provider does not take dependencies")
 		case "patternProperties":
 			c.editPatterns(out, n, m.value)
 		case "enum":
@@ -191,27 +182,6 @@ func (c *compiler) editItems(out, n, items *node) {
 	}
 }
 
-// editDependencies takes the older keyword apart.
-func (c *compiler) editDependencies(out, dependencies *node) {
-	names, schemas := objectNode(), objectNode()
-	for _, m := range dependencies.members {
-		if m.value.kind == '[' {
-			names.members = append(names.members, m)
-		} else {
-			schemas.members = append(schemas.members, member{m.name, c.edit(m.value)})
-		}
-	}
-	for _, made := range []member{{"dependentRequired", names}, {"dependentSchemas", schemas}} {
-		switch {
-		case len(made.value.members) == 0:
-		case out.get(made.name) == nil:
-			out.set(made.name, made.value)
-		default:
-			c.losses.add(KeywordDropped, Looser, dependencies, "%s is there as well; the model is told of that", made.name)
-		}
-	}
-}
-
 func (c *compiler) editPatterns(out, n, patterns *node) {
 	all := objectNode()
 	for _, m := range patterns.members {
@@ -219,9 +189,9 @@ func (c *compiler) editPatterns(out, n, patterns *node) {
 			all.members = append(all.members, member{m.name, c.edit(m.value)})
 			continue
 		}
-		c.losses.add(KeywordDropped, Looser, m.value, "the provider does not take this regular expression")
+		c.losses.add(Looser, m.value, "the provider does not take this regular expression")
 		if rest := n.get("additionalProperties"); rest != nil && rest.kind != 't' {
-			c.losses.add(KeywordDropped, Looser, rest, "additionalProperties would refuse the properties of a pattern that the provider does not take")
+			c.losses.add(Looser, rest, "additionalProperties would refuse the properties of a pattern that the provider does not take")
 		}
 	}
 	if len(all.members) > 0 {
@@ -234,46 +204,36 @@ func (c *compiler) unnamed(n *node) bool {
 	return slices.ContainsFunc(n.get("patternProperties").list(), func(m member) bool { return !c.rules.takesPattern(m.name) })
 }
 
-// refuses reports whether a keyword is not sent, and notes it.
+// refuses reports whether a keyword is not sent, and notes it if that matters to calls.
 func (c *compiler) refuses(n *node, m member) bool {
-	drop := func(effect Effect, format string, args ...any) bool {
-		c.losses.add(KeywordDropped, effect, m.value, format, args...)
+	if isIdentity(m.name) || !c.doc.knows(m.name) || !wellFormed(m) {
 		return true
-	}
-	_, refuses := concerns(m.name)
-	effect := Unsaid
-	if refuses {
-		effect = Looser
 	}
 	switch m.name {
-	case "$defs", "definitions":
-		return true // what is referred to is written elsewhere
-	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary":
-		return drop(Unsaid, "%s says nothing to a model", m.name)
 	case "$ref", "$dynamicRef", "$recursiveRef":
-		return true
+		return true // it is written elsewhere
 	case "pattern":
 		if !c.rules.takesPattern(m.value.text) {
-			return drop(Looser, "the provider does not take this regular expression")
+			c.losses.add(Looser, m.value, "the provider does not take this regular expression")
+			return true
 		}
 	case "enum":
 		if len(m.value.elems) == 0 {
-			return drop(Looser, "the provider takes no empty enum")
+			c.losses.add(Looser, m.value, "the provider takes no empty enum")
+			return true
 		}
 	case "additionalItems":
 		if items := n.get("items"); items == nil || items.kind != '[' {
-			return drop(Unsaid, "without a list of items it says nothing")
+			return true
 		}
 	}
-	switch {
-	case !c.doc.knows(m.name):
-		return drop(Unsaid, "%s says nothing in this dialect", m.name)
-	case !wellFormed(m):
-		return drop(Unsaid, "%s is not of the form that JSON Schema asks for", m.name)
-	case holds(m.name) == noSchema && tooLarge(m.value):
-		return drop(effect, "the provider may not read so large a number")
+	if holds(m.name) != noSchema || !tooLarge(m.value) {
+		return false
 	}
-	return false
+	if _, refuses := concerns(m.name); refuses {
+		c.losses.add(Looser, m.value, "the provider may not read so large a number")
+	}
+	return true
 }
 
 // wellFormed reports whether a keyword for people has the form that validators ask

@@ -20,8 +20,7 @@ type loss struct {
 	Server   string           `json:"server"`
 	Tool     string           `json:"tool"`
 	Provider profile.Provider `json:"provider"`
-	Effect   string           `json:"effect"` // that of a profile.Loss, or rejected
-	Kind     profile.Kind     `json:"kind,omitempty"`
+	Effect   string           `json:"effect"`         // that of a profile.Loss, or rejected
 	Path     string           `json:"path,omitempty"` // JSON pointer into the input schema
 	Detail   string           `json:"detail"`
 }
@@ -147,7 +146,7 @@ func lossesOf(server string, tools []registry.Tool, wanted []profile.Provider) [
 		}
 		for _, t := range set.Tools() {
 			for _, l := range t.Losses {
-				losses = append(losses, &loss{server, t.Definition.Origin.Tool, p, string(l.Effect), l.Kind, l.Path, l.Detail})
+				losses = append(losses, &loss{server, t.Definition.Origin.Tool, p, string(l.Effect), l.Path, l.Detail})
 			}
 		}
 	}
