@@ -11,20 +11,22 @@ import (
 
 // An Auth is what an entry says of the login at its server, the key "auth".
 type Auth struct {
-	ClientID     string   // of a client that is registered already; else one is registered
-	ClientSecret Secret   // of that client; a public client has none
-	Scopes       []string // to ask for; nil means those that the server names
-	Issuer       string   // the authorization server, if the server must not choose it
-	RedirectURL  string   // where the user's browser comes back to
+	ClientID     string   `json:"clientId,omitempty"`     // of a client that is registered already; else one is registered
+	ClientSecret Secret   `json:"clientSecret,omitempty"` // of that client; a public client has none
+	Scopes       []string `json:"scopes,omitzero"`        // to ask for; nil means those that the server names
+	Issuer       string   `json:"issuer,omitempty"`       // the authorization server, if the server must not choose it
+	RedirectURL  string   `json:"redirectUrl,omitempty"`  // where the user's browser comes back to
 
 	// TokenURL and AuthorizationURL, or DeviceURL for [GrantDeviceCode], are the endpoints
 	// of the authorization server, of one that publishes no metadata. Nothing is looked up
 	// then, and Issuer is by default the origin of TokenURL.
-	AuthorizationURL, TokenURL, DeviceURL string
+	AuthorizationURL string `json:"authorizationUrl,omitempty"`
+	TokenURL         string `json:"tokenUrl,omitempty"`
+	DeviceURL        string `json:"deviceUrl,omitempty"`
 
-	Grant       string            // one of the Grant constants; empty means [GrantAuthorizationCode]
-	LoginParams map[string]string // added to the address where users log in; not secret
-	AskConsent  bool              // see auth.Config.AskConsent
+	Grant       string            `json:"grant,omitempty"`       // one of the Grant constants; empty means [GrantAuthorizationCode]
+	LoginParams map[string]string `json:"loginParams,omitempty"` // added to the address where users log in; not secret
+	AskConsent  bool              `json:"askConsent,omitempty"`  // see auth.Config.AskConsent
 }
 
 // authKeys are ours, and behind them those of Cursor and IronClaw.

@@ -120,21 +120,6 @@ func launchLogin(a *Auth) string {
 	return text
 }
 
-// auth hashes all that an entry says of the login.
-func (d digest) auth(a *Auth) {
-	if a == nil {
-		d.list()
-		return
-	}
-	d.list(a.ClientID, a.ClientSecret.Reveal(), a.Issuer, a.RedirectURL, fmt.Sprint(a.Scopes != nil))
-	d.list(a.Scopes...)
-	d.list(a.AuthorizationURL, a.TokenURL, a.DeviceURL, a.Grant, fmt.Sprint(a.AskConsent))
-	for _, name := range slices.Sorted(maps.Keys(a.LoginParams)) {
-		d.list(name, a.LoginParams[name])
-	}
-	d.list()
-}
-
 func (a *Auth) clone() *Auth {
 	if a == nil {
 		return nil
@@ -142,15 +127,4 @@ func (a *Auth) clone() *Auth {
 	own := *a
 	own.Scopes, own.LoginParams = slices.Clone(a.Scopes), maps.Clone(a.LoginParams)
 	return &own
-}
-
-func (a *Auth) wire() *dialect.OwnAuth {
-	if a == nil {
-		return nil
-	}
-	return &dialect.OwnAuth{
-		ClientID: a.ClientID, ClientSecret: a.ClientSecret.Reveal(), Scopes: a.Scopes, Issuer: a.Issuer, RedirectURL: a.RedirectURL,
-		AuthorizationURL: a.AuthorizationURL, TokenURL: a.TokenURL, DeviceURL: a.DeviceURL,
-		Grant: a.Grant, LoginParams: a.LoginParams, AskConsent: a.AskConsent,
-	}
 }

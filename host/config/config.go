@@ -106,12 +106,8 @@ func Load(ctx context.Context, path string, opts *Options) (*Config, error) {
 	o := opts.orDefaults(path)
 	// A file that the program names may be a pipe. What only lies in a usual place may be
 	// there to block what opens it.
-	data, err := read(path, o.Scope != ScopeProgram)
+	data, err := read(path, o.Scope != ScopeProgram, jsonc.MaxSize)
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
-			err = pathErr.Err // Error.File says the path already
-		}
 		return nil, &Error{File: path, Err: fmt.Errorf("cannot read the config file: %w", err)}
 	}
 	return parse(ctx, path, data, o)
@@ -119,22 +115,26 @@ func Load(ctx context.Context, path string, opts *Options) (*Config, error) {
 
 var errNotRegular = errors.New("it is not a regular file")
 
-// read returns the content of a file, a regular one if so wanted, cut one byte above the limit that the
-// parser enforces.
-func read(path string, regular bool) ([]byte, error) {
+// read returns the content of a file, a regular one if so wanted, cut one byte above a limit.
+// Its error does not have the path.
+func read(path string, regular bool, limit int64) (data []byte, err error) {
 	info, err := os.Stat(path)
 	if err == nil && regular && !info.Mode().IsRegular() {
-		err = errNotRegular
+		err = errNotRegular // such as a pipe, which could block
 	}
-	if err != nil {
-		return nil, err
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		defer f.Close()
+		data, err = io.ReadAll(io.LimitReader(f, limit+1))
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, jsonc.MaxSize+1))
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	return data, err
 }
 
 // orDefaults returns the options with their defaults for a file.

@@ -88,31 +88,18 @@ func envValue(text string) (string, bool) {
 		}
 		return text, true
 	}
-	quote := text[0]
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == quote:
-			rest := strings.TrimSpace(text[i+1:])
-			return b.String(), rest == "" || rest[0] == '#'
-		case c == '\\' && quote == '"' && i+1 < len(text):
-			i++
-			switch text[i] {
-			case 'n':
-				b.WriteByte('\n')
-			case 'r':
-				b.WriteByte('\r')
-			case 't':
-				b.WriteByte('\t')
-			case '"', '\\':
-				b.WriteByte(text[i])
-			default:
-				b.WriteByte('\\')
-				b.WriteByte(text[i])
-			}
-		default:
-			b.WriteByte(c)
+	end := 1
+	for ; end < len(text) && text[end] != text[0]; end++ {
+		if text[end] == '\\' && text[0] == '"' {
+			end++
 		}
 	}
-	return "", false
+	if end >= len(text) {
+		return "", false
+	}
+	value, rest := text[1:end], strings.TrimSpace(text[end+1:])
+	if text[0] == '"' {
+		value = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\\`, `\`).Replace(value)
+	}
+	return value, rest == "" || rest[0] == '#'
 }

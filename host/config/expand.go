@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -310,38 +308,14 @@ func (x *expander) read(full string) (string, error) {
 	if x.later && elsewhere(runtime.GOOS, full) {
 		return "", errors.New("a file of a project cannot name a file of another machine: copy it to this one")
 	}
-	return readSmall(full)
+	content, err := read(full, true, maxFile)
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	return string(content), err
 }
 
 // elsewhere reports whether a path leads to another machine, or to a device.
 func elsewhere(goos, path string) bool {
 	return goos == "windows" && strings.HasPrefix(strings.ReplaceAll(path, "/", `\`), `\\`)
-}
-
-// readSmall reads a regular file: another one, such as a pipe, could block.
-func readSmall(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return "", errNotRegular
-	}
-	var f *os.File
-	if err == nil {
-		f, err = os.Open(path)
-	}
-	if err == nil {
-		defer f.Close()
-		var content []byte
-		content, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-		if len(content) > maxFile {
-			return "", fmt.Errorf("it has more than %d bytes", maxFile)
-		}
-		if err == nil {
-			return string(content), nil
-		}
-	}
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		err = pathErr.Err
-	}
-	return "", err
 }

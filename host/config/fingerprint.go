@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"hash"
 	"net/http"
 	"slices"
 	"strconv"
@@ -85,4 +87,14 @@ func (e *entry) keys(key string, spell func(string) string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// A digest hashes lists of strings so that no two lists of lists look the same.
+type digest struct{ hash.Hash }
+
+func (d digest) list(values ...string) {
+	fmt.Fprintf(d, "%d[", len(values))
+	for _, v := range values {
+		fmt.Fprintf(d, "%d:%s", len(v), v)
+	}
 }

@@ -17,22 +17,22 @@ const (
 // An Isolation says how a local server is kept from the rest of the machine, the key
 // "isolation". The nil Isolation is that of [IsolationNone].
 type Isolation struct {
-	Kind  string // one of the Isolation constants
-	Image string // of docker: the image, such as "node:22-slim"
+	Kind  string `json:"kind,omitempty"`  // one of the Isolation constants
+	Image string `json:"image,omitempty"` // of docker: the image, such as "node:22-slim"
 	// Mounts are the folders and files that the server may see, all others being
 	// hidden (docker) or read-only (landlock).
-	Mounts []Mount
+	Mounts []Mount `json:"mounts,omitempty"`
 	// Network says whether the server may use the network.
-	Network bool
+	Network bool `json:"network,omitempty"`
 	// Args are further arguments of docker run, in front of the image.
-	Args []string
+	Args []string `json:"args,omitempty"`
 }
 
 // A Mount is a folder or file that an isolated server may see.
 type Mount struct {
-	Path   string // absolute, of this machine
-	Target string // absolute, in the container; empty means Path
-	Write  bool   // the server may change it
+	Path   string `json:"path"`             // absolute, of this machine
+	Target string `json:"target,omitempty"` // absolute, in the container; empty means Path
+	Write  bool   `json:"write,omitempty"`  // the server may change it
 }
 
 // isolation reads how a local server is kept from the machine. An unknown key is a

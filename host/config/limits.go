@@ -5,10 +5,10 @@ import "github.com/mcpbelt/mcpbelt/internal/jsonc"
 // Limits bound what a server may do, the key "limits". Zero means the default of the
 // package that applies them, and a negative limit that there is none.
 type Limits struct {
-	MaxTools    int   // tools in its list
-	MaxInFlight int   // requests that wait for it at one time
-	MaxQueued   int   // requests that wait for their turn
-	MaxMessage  int64 // bytes of one message
+	MaxTools    int   `json:"maxTools,omitempty"`        // tools in its list
+	MaxInFlight int   `json:"maxInFlight,omitempty"`     // requests that wait for it at one time
+	MaxQueued   int   `json:"maxQueued,omitempty"`       // requests that wait for their turn
+	MaxMessage  int64 `json:"maxMessageBytes,omitempty"` // bytes of one message
 }
 
 // The largest values of limits, far from overflow on every platform.

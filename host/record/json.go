@@ -231,11 +231,11 @@ func (p *Patch) fields(r *Record) []field {
 		fieldOf("identity", &p.Identity, &r.Identity, text),
 		fieldOf("userHeader", &p.UserHeader, &r.UserHeader, text),
 		fieldOf("proxy", &p.Proxy, &r.Proxy, text),
-		fieldOf("tls", &p.TLS, &r.TLS, readTLS),
-		fieldOf("auth", &p.Auth, &r.Auth, readAuth),
-		fieldOf("isolation", &p.Isolation, &r.Isolation, readIsolation),
-		fieldOf("limits", &p.Limits, &r.Limits, readLimits),
-		fieldOf("tools", &p.Tools, &r.Tools, readTools),
+		fieldOf("tls", &p.TLS, &r.TLS, takeObject[config.TLS]),
+		fieldOf("auth", &p.Auth, &r.Auth, takeObject[config.Auth]),
+		fieldOf("isolation", &p.Isolation, &r.Isolation, takeObject[config.Isolation]),
+		fieldOf("limits", &p.Limits, &r.Limits, takeValue[config.Limits]),
+		fieldOf("tools", &p.Tools, &r.Tools, takeValue[config.ToolFilter]),
 		{"revision", readRevision, func() {}},
 	}
 }
@@ -269,55 +269,11 @@ func takeObject[T any](raw []byte) (*T, error) {
 	return &v, nil
 }
 
-func readIsolation(raw []byte) (*config.Isolation, error) {
-	w, err := takeObject[dialect.OwnIsolation](raw)
-	if err != nil {
-		return nil, err
+// takeValue is takeObject for what is kept as a value.
+func takeValue[T any](raw []byte) (v T, err error) {
+	p, err := takeObject[T](raw)
+	if err == nil {
+		v = *p
 	}
-	i := &config.Isolation{Kind: w.Kind, Image: w.Image, Network: w.Network, Args: w.Args}
-	for _, m := range w.Mounts {
-		i.Mounts = append(i.Mounts, config.Mount(m))
-	}
-	return i, nil
-}
-
-func readLimits(raw []byte) (config.Limits, error) {
-	w, err := takeObject[dialect.OwnLimits](raw)
-	if err != nil {
-		return config.Limits{}, err
-	}
-	return config.Limits(*w), nil
-}
-
-func readTools(raw []byte) (config.ToolFilter, error) {
-	w, err := takeObject[dialect.OwnTools](raw)
-	if err != nil {
-		return config.ToolFilter{}, err
-	}
-	f := config.ToolFilter{Deny: w.Deny, Rename: w.Rename}
-	if w.Allow != nil {
-		f.Allow = append([]string{}, *w.Allow...)
-	}
-	return f, nil
-}
-
-func readAuth(raw []byte) (*config.Auth, error) {
-	w, err := takeObject[dialect.OwnAuth](raw)
-	if err != nil {
-		return nil, err
-	}
-	return &config.Auth{
-		ClientID: w.ClientID, ClientSecret: config.Secret(w.ClientSecret), Scopes: w.Scopes, Issuer: w.Issuer, RedirectURL: w.RedirectURL,
-		AuthorizationURL: w.AuthorizationURL, TokenURL: w.TokenURL, DeviceURL: w.DeviceURL,
-		Grant: w.Grant, LoginParams: w.LoginParams, AskConsent: w.AskConsent,
-	}, nil
-}
-
-func readTLS(raw []byte) (*config.TLS, error) {
-	w, err := takeObject[dialect.OwnTLS](raw)
-	if err != nil {
-		return nil, err
-	}
-	t := config.TLS(*w)
-	return &t, nil
+	return v, err
 }

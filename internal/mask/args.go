@@ -33,9 +33,6 @@ func (m *Masker) Args(args []string) []string {
 
 // arg masks one argument; before is the one before it, or "".
 func (m *Masker) arg(before, arg string) string {
-	if m.Code && runs(before, arg) {
-		return arg
-	}
 	if flag := FlagName(before); flag != "" && !strings.Contains(before, "=") {
 		if shown, ok := m.flagValue(flag, arg); ok {
 			return shown
@@ -103,9 +100,6 @@ func (m *Masker) free(s string) string {
 	}
 	if name, text, ok := strings.Cut(s, ": "); ok && IsSecretName(name) {
 		return name + ": " + String(text)
-	}
-	if m.Code && (looksLikePath(s) || hasShellSyntax(s)) {
-		return s
 	}
 	if text := m.Text(s); text != s {
 		return text

@@ -3,15 +3,13 @@ package mask
 import (
 	"encoding/pem"
 	"strings"
-
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
 // Value returns how the value of a variable or header is shown if it is a secret.
 // A value that a program may run, or that names a file with more, is shown as it is,
 // whatever it is called.
 func Value(name, separator, value string) (string, bool) {
-	if separator == "=" && ShowsCode(name, value) {
+	if separator == "=" && showsCode(name, value) {
 		return "", false
 	}
 	shown, ok := strings.CutPrefix(Args([]string{name + separator + value})[0], name+separator)
@@ -21,9 +19,9 @@ func Value(name, separator, value string) (string, bool) {
 	return shown, shown != value
 }
 
-// ShowsCode reports whether a variable looks like one by which programs find code: its
+// showsCode reports whether a variable looks like one by which programs find code: its
 // value is a path, options, or words of a shell, or its name says so.
-func ShowsCode(name, value string) bool {
+func showsCode(name, value string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' })
 	if len(words) == 0 || leadsToCode(name) || strings.HasPrefix(strings.ToUpper(name), "GIT_CONFIG_") {
 		return true
@@ -51,9 +49,6 @@ func looksLikePath(s string) bool {
 	return strings.Contains(s, ":/") && !strings.Contains(s, "://")
 }
 
-// hasShellSyntax reports whether s holds what makes a shell run something more.
-func hasShellSyntax(s string) bool { return strings.ContainsAny(s, "\n;|&<>()`") && !isPEM(s) }
-
 // isPEM reports whether s is one block of PEM, such as a private key, and nothing else.
 func isPEM(s string) bool {
 	if !strings.HasPrefix(s, "-----BEGIN ") {
@@ -61,38 +56,6 @@ func isPEM(s string) bool {
 	}
 	block, rest := pem.Decode([]byte(s))
 	return block != nil && len(block.Headers) == 0 && strings.TrimSpace(string(rest)) == ""
-}
-
-// takesCode reports whether what follows an argument is code, as for sh -c, sh -lc,
-// python -c, node --eval, cmd /c and powershell -EncodedCommand.
-func takesCode(flag string) bool {
-	switch strings.ToLower(flag) {
-	case "--eval", "--print", "--command", "--require", "--import", "--loader", "-r", "-m", "/c", "/k",
-		"-command", "-encodedcommand", "-enc", "-file":
-		return true
-	}
-	letters, ok := strings.CutPrefix(flag, "-")
-	return ok && len(letters) <= 4 && strings.HasSuffix(letters, "c") && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyz") == ""
-}
-
-// runs reports whether an argument is code, or leads to some; before is the one before
-// it, or "".
-func runs(before, arg string) bool {
-	if takesCode(before) {
-		return true
-	}
-	value := arg
-	for strings.HasPrefix(value, "-") { // --env=NAME=value
-		_, rest, ok := strings.Cut(value, "=")
-		if !ok {
-			break
-		}
-		value = rest
-	}
-	if name, text, ok := strings.Cut(value, "="); ok && dialect.NameLength(name) == len(name) && name != "" {
-		return ShowsCode(name, text)
-	}
-	return !IsURL(value) && hasShellSyntax(value)
 }
 
 // leadsToCode reports whether programs take further code, or further programs, from

@@ -52,19 +52,13 @@ func String(s string) string {
 // A Masker masks what is not a secret as a whole.
 type Masker struct {
 	Forms *redact.Redactor
-	Code  bool // what looks like code stays, even if it looks like a secret, too
 }
 
-// New returns a Masker that shows no code.
+// New returns a Masker.
 func New() *Masker { return &Masker{Forms: redact.New(nil)} }
 
 // Text masks what has the form of a secret.
-func (m *Masker) Text(s string) string {
-	if m.Code {
-		return m.Forms.TextExcept(s, hasShellSyntax)
-	}
-	return m.Forms.Text(s)
-}
+func (m *Masker) Text(s string) string { return m.Forms.Text(s) }
 
 // maskText masks all of s.
 func maskText(s string) string {
