@@ -14,46 +14,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// An InputError says why ${input:id} stands for nothing.
-type InputError struct {
-	Input Input // with its ID, and the rest if the file describes it
-	Err   error // why, and how to cure it; holds no answer
-}
-
-func (e *InputError) Error() string {
-	about := ""
-	if text := plain.Line(e.Input.Description); text != "" {
-		about = fmt.Sprintf(" (%s)", text)
-	}
-	return fmt.Sprintf("the input %s%s %v", plain.Line(e.Input.ID), about, e.Err)
-}
-
-// Unwrap returns e.Err.
-func (e *InputError) Unwrap() error { return e.Err }
-
-// ErrNoAnswer is wrapped by an [*InputError] if there is no user to ask and no answer
+// ErrNoAnswer is wrapped by an error if there is no user to ask and no answer
 // is remembered.
 var ErrNoAnswer = errors.New("has no answer: give Options.Input, which asks the user, or put the answer into Options.Secrets under the name that InputSecret returns")
 
-// ErrNotAnswered is wrapped by an [*InputError] if the user was asked and did not answer:
+// ErrNotAnswered is wrapped by an error if the user was asked and did not answer:
 // a host asks again when the server is restarted or approved, not when it retries.
 var ErrNotAnswered = errors.New("was not answered")
 
-// A MissingSecretError says that ${keyring:name} stands for nothing.
-type MissingSecretError struct {
-	Name string // of the secret
-	Err  error  // of the store, or nil if it has no such secret
-}
-
-func (e *MissingSecretError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("the secret %s of ${keyring:name} cannot be read: %v", plain.Line(e.Name), e.Err)
+// inputError says why ${input:id} stands for nothing. It holds no answer.
+func inputError(in Input, err error) error {
+	about := ""
+	if text := plain.Line(in.Description); text != "" {
+		about = fmt.Sprintf(" (%s)", text)
 	}
-	return fmt.Sprintf("the secret %s of ${keyring:name} is not there: put it into the keyring under that name", plain.Line(e.Name))
+	return fmt.Errorf("the input %s%s %w", plain.Line(in.ID), about, err)
 }
-
-// Unwrap returns e.Err.
-func (e *MissingSecretError) Unwrap() error { return e.Err }
 
 // InputSecret returns the name under which the answer to an input of a file is
 // remembered in [Options].Secrets. Files with an input of the same id do not meet, nor
@@ -114,8 +90,11 @@ func (a *asker) keyring(name string, later bool) (string, error) {
 	}
 	return a.once("keyring "+name, func() (string, error) {
 		value, ok, err := a.secrets.Secret(a.ctx, name)
-		if err != nil || !ok {
-			return "", &MissingSecretError{name, err}
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("the secret %s of ${keyring:name} cannot be read: %w", plain.Line(name), err)
+		case !ok:
+			return "", fmt.Errorf("the secret %s of ${keyring:name} is not there: put it into the keyring under that name", plain.Line(name))
 		}
 		return value.Reveal(), nil
 	})
@@ -128,7 +107,7 @@ func (a *asker) input(id string, later bool) (string, error) {
 	}
 	i := slices.IndexFunc(a.inputs, func(in Input) bool { return in.ID == id })
 	if i < 0 {
-		return "", &InputError{Input{ID: id}, errors.New("is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}")}
+		return "", inputError(Input{ID: id}, errors.New("is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}"))
 	}
 	if later {
 		return "", nil
@@ -138,7 +117,7 @@ func (a *asker) input(id string, later bool) (string, error) {
 		in.Options = slices.Clone(in.Options)
 		value, err := a.answer(in)
 		if err != nil {
-			return "", &InputError{a.inputs[i], err}
+			return "", inputError(a.inputs[i], err)
 		}
 		return value, nil
 	})

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -95,29 +94,6 @@ func (e *entry) checkLogin(f *dialect.Field, a *Auth) {
 	case device && len(a.LoginParams) > 0:
 		e.fail(f.Offset, f.At, "has \"loginParams\", which a login by %s has no place for: remove them", GrantDeviceCode)
 	}
-}
-
-// launchLogin says all that an entry says of the login, so that none of it can change
-// unseen.
-func launchLogin(a *Auth) string {
-	if a == nil {
-		return ""
-	}
-	text := fmt.Sprintf("issuer %q, client %q, scopes %q, redirect %q", a.Issuer, a.ClientID, a.Scopes, a.RedirectURL)
-	for _, part := range []struct{ name, value string }{
-		{"authorization", a.AuthorizationURL}, {"token", a.TokenURL}, {"device", a.DeviceURL}, {"grant", a.Grant},
-	} {
-		if part.value != "" {
-			text += fmt.Sprintf(", %s %q", part.name, part.value)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.LoginParams)) {
-		text += fmt.Sprintf(", parameter %q %q", name, a.LoginParams[name])
-	}
-	if a.AskConsent {
-		text += ", asks for consent"
-	}
-	return text
 }
 
 func (a *Auth) clone() *Auth {

@@ -23,7 +23,7 @@ type entry struct {
 	faults []*Error
 
 	references []string          // see Server.References
-	templates  map[string]string // see Server.Written
+	templates  map[string]string // see Server.written
 	secrets    []string          // see Server.Secrets
 	misspelled *dialect.Field    // the unknown key for want of which there is no command or URL
 }

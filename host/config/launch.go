@@ -58,7 +58,7 @@ func launchProject(file string) string {
 // launchValues notes the variables and headers of an entry as written. The authors of the
 // entry may change a file that stands there as ${file:path}, so its content counts, too.
 func launchValues(l *consent.Launch, s *Server) {
-	env, headers, clientSecret := s.Written()
+	env, headers, clientSecret := s.written()
 	l.Masked = map[string]string{}
 	note := func(key string, written, values map[string]Secret, separator string, spell func(string) string) []string {
 		list := make([]string, 0, len(written))
@@ -99,17 +99,25 @@ func launchIdentity(s *Server) string {
 
 // launchTools says which tools of a server are used.
 func launchTools(f ToolFilter) string {
-	var parts []string
+	if f.Allow == nil && len(f.Deny) == 0 && len(f.Rename) == 0 {
+		return ""
+	}
 	if f.Allow != nil {
-		parts = append(parts, fmt.Sprintf("only %q", slices.Sorted(slices.Values(f.Allow))))
+		f.Allow = append([]string{}, slices.Sorted(slices.Values(f.Allow))...)
 	}
-	if len(f.Deny) > 0 {
-		parts = append(parts, fmt.Sprintf("not %q", slices.Sorted(slices.Values(f.Deny))))
+	f.Deny = slices.Sorted(slices.Values(f.Deny))
+	return jsonText(f)
+}
+
+// launchLogin says all that an entry says of the login but for the secret, so that none of
+// it can change unseen.
+func launchLogin(a *Auth) string {
+	if a == nil {
+		return ""
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Rename)) {
-		parts = append(parts, fmt.Sprintf("%q as %q", name, f.Rename[name]))
-	}
-	return strings.Join(parts, ", ")
+	shown := *a
+	shown.ClientSecret = ""
+	return jsonText(shown)
 }
 
 // launchIsolation says all that an entry says of the confinement, so that none of it
@@ -118,25 +126,11 @@ func launchIsolation(i *Isolation) string {
 	if i == nil || i.Kind == "" || i.Kind == IsolationNone {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString(i.Kind)
-	if i.Image != "" {
-		fmt.Fprintf(&b, ", image %q", i.Image)
-	}
-	for _, m := range i.Mounts {
-		fmt.Fprintf(&b, ", folder %q", m.Path)
-		if m.Target != "" {
-			fmt.Fprintf(&b, " as %q", m.Target)
-		}
-		if m.Write {
-			b.WriteString(" to write")
-		}
-	}
-	if i.Network {
-		b.WriteString(", with network")
-	}
-	if len(i.Args) > 0 {
-		fmt.Fprintf(&b, ", arguments %q", i.Args)
-	}
-	return b.String()
+	return jsonText(i)
+}
+
+// jsonText returns what an entry says of a key, which always can be encoded.
+func jsonText(v any) string {
+	text, _ := encodeJSON(v)
+	return string(text)
 }

@@ -47,7 +47,7 @@ func TestOpenCodeReferences(t *testing.T) {
 		s := openCode(t, `{"type": "remote", "url": "https://a.example", "headers": {"X-A": "`+test.text+`"}}`, Options{Lookup: env})
 		assert.Equal(t, s.Headers["X-A"].Reveal(), test.want, "%s", test.text)
 		assert.OK(t, s.Err, "%s", test.text)
-		_, headers, _ := s.Written()
+		_, headers, _ := s.written()
 		assert.Equal(t, headers["X-A"].Reveal(), test.text)
 	}
 	s := openCode(t, `{"type": "local", "command": ["{env:API_TOKEN}", "{env:B}"], "environment": {"C": "{file:d}"}}`, Options{})

@@ -106,11 +106,11 @@ func (e *entry) template(key, written, value string) {
 	e.templates[key] = written
 }
 
-// Written returns the values of the variables and headers of the entry, and the secret of
+// written returns the values of the variables and headers of the entry, and the secret of
 // its client, as they are written: with references not replaced, but for those of a file
 // of variables, which has none. Of a Server that was not read from a file they are the
 // values themselves.
-func (s *Server) Written() (env, headers map[string]Secret, clientSecret Secret) {
+func (s *Server) written() (env, headers map[string]Secret, clientSecret Secret) {
 	written := func(key string, value Secret) Secret {
 		if text, ok := s.templates[key]; ok {
 			return Secret(text)

@@ -125,7 +125,7 @@ type Server struct {
 
 	fingerprint string
 	references  []string          // see References
-	templates   map[string]string // by key and name, or by value, where that has references: see Written
+	templates   map[string]string // by key and name, or by value, where that has references: see written
 	secrets     []string          // see Secrets
 	unanswered  *unanswered       // nil if all references have been replaced
 }

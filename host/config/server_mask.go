@@ -40,7 +40,7 @@ func (s *Server) Masked() *Server {
 	c.URL, c.Proxy = shown(s.URL), shown(s.Proxy)
 	c.Args = m.Args(s.allAsWritten(c.Args))
 	var clientSecret Secret
-	c.Env, c.Headers, clientSecret = s.Written()
+	c.Env, c.Headers, clientSecret = s.written()
 	maskValues(c.Headers)
 	maskValues(c.Env)
 	if c.Auth != nil {

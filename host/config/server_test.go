@@ -271,11 +271,11 @@ func TestWritten(t *testing.T) {
 		"map[A:${FILE} B:${V} C:c D:x${V:-d}] map[] ",
 		"map[] map[H:Bearer ${env:V} I:i] ${V}",
 	} {
-		env, headers, clientSecret := c.Servers[i].Written()
+		env, headers, clientSecret := c.Servers[i].written()
 		assert.Equal(t, fmt.Sprint(plainly(env), plainly(headers), " ", clientSecret.Reveal()), want, "server %d", i)
 	}
 	made := &Server{Env: map[string]Secret{"A": "1"}}
-	env, _, _ := made.Written()
+	env, _, _ := made.written()
 	assert.Equal(t, env["A"].Reveal(), "1", "made by hand")
 }
 

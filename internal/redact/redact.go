@@ -75,10 +75,7 @@ type span struct {
 }
 
 // Text returns text without its secrets. If it has none it is text itself.
-func (r *Redactor) Text(text string) string { return r.TextExcept(text, nil) }
-
-// TextExcept is Text, but what keep reports stays. A nil keep reports nothing.
-func (r *Redactor) TextExcept(text string, keep func(secret string) bool) string {
+func (r *Redactor) Text(text string) string {
 	spans := r.known(text, nil)
 	for _, p := range r.patterns {
 		for _, m := range p.Regexp.FindAllStringSubmatchIndex(text, -1) {
@@ -90,9 +87,6 @@ func (r *Redactor) TextExcept(text string, keep func(secret string) bool) string
 				spans = append(spans, span{from, to, p.Kind})
 			}
 		}
-	}
-	if keep != nil {
-		spans = slices.DeleteFunc(spans, func(s span) bool { return keep(text[s.from:s.to]) })
 	}
 	if len(spans) == 0 {
 		return text

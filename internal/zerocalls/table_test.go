@@ -257,8 +257,6 @@ var types = []any{
 	(*edit.Remark)(nil),
 	(*config.Error)(nil),
 	(*config.Input)(nil),
-	(*config.InputError)(nil),
-	(*config.MissingSecretError)(nil),
 	(*config.NoServersError)(nil),
 	(*config.Options)(nil),
 	(*config.Scope)(nil),

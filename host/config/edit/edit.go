@@ -143,9 +143,6 @@ func plainPathError(err error) error {
 // Bytes returns the text as it is now. The caller must not change it.
 func (f *File) Bytes() []byte { return f.draft.data }
 
-// Format returns the name of the file's [config.Format].
-func (f *File) Format() string { return f.draft.doc.Dialect.Name }
-
 // Records returns the servers of the file, in its order, as records. An entry with
 // faults has those fields that could be read.
 func (f *File) Records() ([]*record.Record, error) {
@@ -198,18 +195,6 @@ func (f *File) Set(name string, p *record.Patch) error {
 	r, err := old.Apply(p)
 	if err != nil {
 		return &Error{File: f.draft.path, Title: name, Err: err}
-	}
-	return f.write(name, r)
-}
-
-// Put makes the server of that name say what r says and nothing else, and be called as
-// r is. The error wraps a [*record.Error] if there is no such server.
-func (f *File) Put(name string, r *record.Record) error {
-	if err := r.Validate(); err != nil {
-		return &Error{File: f.draft.path, Title: name, Err: err}
-	}
-	if name == "" { // an entry without a name is no server that can be changed
-		return &Error{File: f.draft.path, Err: &record.Error{Code: record.CodeNotFound}}
 	}
 	return f.write(name, r)
 }

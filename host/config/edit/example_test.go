@@ -62,19 +62,6 @@ func ExampleChange() {
 	// <nil>
 }
 
-func ExampleFile_Put() {
-	path, remove := exampleFile(`{"mcpServers": {"files": {"command": "npx", "lazy": true}}}`)
-	defer remove()
-	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
-		return f.Put("files", &record.Record{Name: "documents", Command: "node"})
-	})
-	text, _ := os.ReadFile(path)
-	fmt.Printf("%s\n%v", text, err)
-	// Output:
-	// {"mcpServers": {"documents": {"command": "node"}}}
-	// <nil>
-}
-
 func ExamplePlanImport() {
 	source, remove := exampleFile(`{"mcpServers": {
   "files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl"}, "lazy": true}

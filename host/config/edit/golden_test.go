@@ -42,7 +42,7 @@ func doStep(t *testing.T, f *File, line string) error {
 	case "add":
 		return f.Add(&r)
 	case "put":
-		return f.Put(name, &r)
+		return f.write(name, &r)
 	case "set":
 		return f.Set(name, &p)
 	case "remove":

@@ -178,7 +178,7 @@ func TestNamelessIsNotAdded(t *testing.T) {
 	d := assert.Value(newDraft("f.json", []byte(text), nil))(t)
 	f := &File{d}
 	for what, err := range map[string]error{
-		"Set": f.Set("", &record.Patch{Description: record.Some("d")}), "Put": f.Put("", &record.Record{Name: "y", Command: "y"}), "Remove": f.Remove(""),
+		"Set": f.Set("", &record.Patch{Description: record.Some("d")}), "Remove": f.Remove(""),
 	} {
 		assert.Is(t, err, &record.Error{Code: record.CodeNotFound}, "%s", what)
 	}
