@@ -22,8 +22,10 @@ var direct = []string{
 	"github.com/gofrs/flock",
 	"github.com/google/jsonschema-go",
 	"github.com/modelcontextprotocol/go-sdk",
+	"github.com/pelletier/go-toml/v2", // links where the config of Codex is read
 	"github.com/santhosh-tekuri/jsonschema/v6",
 	"go.uber.org/goleak", // tests only
+	"go.yaml.in/yaml/v4", // links where YAML is read
 	"golang.org/x/crypto",
 	"golang.org/x/oauth2",
 	"golang.org/x/sync",
