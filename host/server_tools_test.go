@@ -480,7 +480,7 @@ func TestServerInQuarantine(t *testing.T) {
 
 	quarantined := assert.As[*registry.QuarantinedError](t, err)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
-	assert.Contains(t, quarantined.Analysis().Content[0].(*mcp.TextContent).Text, `All of server "s" is in quarantine`, "the analysis")
+	assert.Contains(t, registry.ErrorResult(quarantined).Content[0].(*mcp.TextContent).Text, `All of server "s" is in quarantine`, "the analysis")
 	_, err = h.Client(t.Context(), session.Key{Server: "s"})
 	assert.Is(t, err, host.ErrQuarantined, "error")
 	assert.Equal(t, len(content.New(h).Prompts(t.Context(), nil).NotAsked), 1, "servers")

@@ -5,7 +5,6 @@ import (
 	"container/list"
 	"context"
 	"encoding/json"
-	"math"
 	"sync"
 	"time"
 
@@ -46,9 +45,12 @@ type approvals struct {
 }
 
 func newApprovals(approver Approver, opts approval.Options) *approvals {
-	opts.TTL = limitOr(opts.TTL, 30*time.Minute, 100*365*24*time.Hour)
-	opts.MaxPending = limitOr(opts.MaxPending, 200, math.MaxInt)
-	opts.MaxGrants = limitOr(opts.MaxGrants, 10_000, math.MaxInt)
+	if opts.TTL <= 0 {
+		opts.TTL = 30 * time.Minute
+	}
+	if opts.MaxPending <= 0 {
+		opts.MaxPending = 200
+	}
 	most := share.Amount{Count: opts.MaxPending, Bytes: maxKept}
 	return &approvals{
 		approver: approver,
@@ -61,19 +63,8 @@ func newApprovals(approver Approver, opts approval.Options) *approvals {
 		kept:     share.Book{Max: most},
 		changed:  make(chan struct{}),
 		watchers: map[string]int{},
-		grants:   newGrants(opts.MaxGrants),
+		grants:   newGrants(maxGrants),
 	}
-}
-
-// limitOr returns a limit of which zero means the default, and a negative one none.
-func limitOr[T int | time.Duration](limit, usual, none T) T {
-	switch {
-	case limit == 0:
-		return usual
-	case limit < 0:
-		return none
-	}
-	return limit
 }
 
 // decide returns nil if the call may be made now. Otherwise the error is an

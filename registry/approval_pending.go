@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -160,12 +161,17 @@ func (a *approvals) admit(p *pending) error {
 	case a.held.Exceeds(user, quarter):
 		most := a.held.Share(quarter)
 		a.held.Remove(user, p.memory)
-		return &approval.LimitError{Tool: p.req.Tool.Name, User: user.User, MaxCalls: most.Count, MaxBytes: most.Bytes}
+		return noRoom(p, "the calls of this user", most)
 	case a.held.Full():
 		a.held.Remove(user, p.memory)
-		return &approval.LimitError{Tool: p.req.Tool.Name, MaxCalls: a.held.Max.Count, MaxBytes: a.held.Max.Bytes}
+		return noRoom(p, "the calls of all users", a.held.Max)
 	}
 	return nil
+}
+
+func noRoom(p *pending, whose string, most share.Amount) error {
+	reason := fmt.Sprintf("%s that wait for approval leave no room for this one (at most %d calls and %d MiB); approve or refuse some of them first, or give it smaller arguments", whose, most.Count, most.Bytes>>20)
+	return &approval.DeniedError{Tool: p.req.Tool.Name, Reason: reason}
 }
 
 // seen returns the call of that id, if the user of ctx may know of it: the call is that
@@ -227,7 +233,7 @@ func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observa
 	if p.phase != waits {
 		return &approval.UnknownError{ID: id, Reason: p.phase.reason()}
 	}
-	seen.waited(p)
+	seen.setPending(p)
 	text := "the user refused it"
 	if reason != "" {
 		text += ": " + reason

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -195,27 +194,25 @@ func TestHeldBytesAreShared(t *testing.T) {
 }
 
 // The error says whose share is full, the bound, and the cure.
-func TestPendingLimitError(t *testing.T) {
+func TestNoRoomForMoreCalls(t *testing.T) {
 	r, ask := asking(t, approval.Options{MaxPending: 8}, "answer")
 	r.approvals.held.Max.Bytes = maxKept
-	call := func(ctx context.Context) *approval.LimitError {
+	call := func(ctx context.Context) string {
 		t.Helper()
 		_, err := r.Call(ctx, "tool", json.RawMessage(`{"n":100}`))
-		limit := assert.As[*approval.LimitError](t, err)
+		limit := assert.As[*approval.DeniedError](t, err)
 		assert.Equal(t, result.Text(ErrorResult(err)), err.Error(), "a model is told")
-		return limit
+		return limit.Error()
 	}
 	eve := onbehalf.With(t.Context(), "eve")
 	ask(eve, 1)
 	ask(eve, 2)
-	got := call(eve)
-	assert.Equal(t, *got, (approval.LimitError{Tool: "tool", User: "eve", MaxCalls: 2, MaxBytes: 16 << 20}))
 	want := `calling tool "tool" is not allowed: the calls of this user that wait for approval leave no room for this one (at most 2 calls and 16 MiB); approve or refuse some of them first, or give it smaller arguments`
-	assert.Equal(t, got.Error(), want)
+	assert.Equal(t, call(eve), want)
 	for n := range 6 {
 		ask(t.Context(), n)
 	}
-	assert.Equal(t, *call(onbehalf.With(t.Context(), "ann")), approval.LimitError{Tool: "tool", MaxCalls: 8, MaxBytes: 64 << 20})
+	assert.Contains(t, call(onbehalf.With(t.Context(), "ann")), "the calls of all users that wait for approval leave no room for this one (at most 8 calls and 64 MiB)")
 }
 
 // What a call keeps alive while it waits counts: the definition of its tool, too,
@@ -271,7 +268,8 @@ func TestOutcomesAreShared(t *testing.T) {
 // A user takes back none of what others have allowed for their sessions, however much
 // they allow.
 func TestGrantsAreShared(t *testing.T) {
-	a := newApprovals(ApproverFunc(nil), approval.Options{MaxGrants: 20})
+	a := newApprovals(ApproverFunc(nil), approval.Options{})
+	a.grants.held.Max.Count = 20
 	const s = "subject"
 	ann := grantKey{"ann", "c", "tool"}
 	a.grant(ann, s, 0)
@@ -289,14 +287,6 @@ func TestGrantsAreShared(t *testing.T) {
 		a.grant(grantKey{"", fmt.Sprint(n), "tool"}, s, 0)
 	}
 	assert.Equal(t, len(a.grants.byKey), 20, "grants of nobody and others")
-}
-
-// A negative limit means that there is none.
-func TestNegativeApprovalLimitsAreNone(t *testing.T) {
-	a := newApprovals(ApproverFunc(nil), approval.Options{TTL: -1, MaxPending: -1, MaxGrants: -1})
-	assert.True(t, a.opts.TTL >= 100*365*24*time.Hour, "%v is no limit", a.opts.TTL)
-	assert.Equal(t, a.opts.MaxPending, math.MaxInt, "maxPending")
-	assert.Equal(t, a.opts.MaxGrants, math.MaxInt, "maxGrants")
 }
 
 // What an error keeps of a server's answer counts as a result does.
@@ -340,16 +330,14 @@ func TestOutcomeThatPanics(t *testing.T) {
 	}
 }
 
-func TestWeightOf(t *testing.T) {
-	res := &mcp.CallToolResult{
-		Content: []mcp.Content{
-			&mcp.TextContent{Text: "1234"}, &mcp.ImageContent{Data: make([]byte, 10)}, &mcp.AudioContent{Data: make([]byte, 100)},
-			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{Text: "123", Blob: make([]byte, 1000)}}, &mcp.EmbeddedResource{},
-		},
-		StructuredContent: json.RawMessage(`{"a":1}`),
-	}
-	assert.Equal(t, weightOf(res), 4+10+100+3+1000+7, "bytes")
-	assert.Equal(t, weightOf(nil), 0, "bytes for nothing")
+func TestSizeOf(t *testing.T) {
+	res := &mcp.CallToolResult{Content: []mcp.Content{
+		&mcp.TextContent{Text: "1234"}, &mcp.ImageContent{Data: make([]byte, 10)}, &mcp.AudioContent{Data: make([]byte, 100)},
+		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{Text: "123"}}, &mcp.EmbeddedResource{},
+	}}
+	assert.Equal(t, sizeOf(res), 4+10+100+3, "bytes")
+	assert.Equal(t, sizeOf(&mcp.CallToolResult{StructuredContent: json.RawMessage(`{"a":1}`)}), 7, "bytes of structured content")
+	assert.Equal(t, sizeOf(nil), 0, "bytes for nothing")
 }
 
 func resultOf(content ...mcp.Content) *mcp.CallToolResult {

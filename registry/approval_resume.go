@@ -51,8 +51,8 @@ func (r *Registry) Approve(ctx context.Context, id string, opts *ApproveOptions)
 	if opts != nil {
 		o = *opts
 	}
-	if observers := r.observers.Load(); observers != nil {
-		return r.observed(ctx, *observers, &Observation{Kind: Approved, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+	if observers := r.observers.all(); observers != nil {
+		return r.observed(ctx, observers, &Observation{Kind: Approved, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
 			return r.resume(ctx, id, o, seen)
 		})
 	}
@@ -66,7 +66,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	if err != nil {
 		return nil, err
 	}
-	seen.waited(p)
+	seen.setPending(p)
 	if p.req.User != "" {
 		ctx = onbehalf.With(ctx, p.req.User)
 	}
@@ -103,7 +103,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	}
 	back = false
 	err = fmt.Errorf("tool %s: the call was broken off by a panic", plain.Quote(e.def.Name)) // unless there is no panic
-	seen.goes()
+	seen.setPassed()
 	res, err = r.carryOut(ctx, e, bytes.Clone(p.req.Args), false)
 	back = mcp.SafeToRetry(err) && !settles(err)
 	return res, err
@@ -152,8 +152,8 @@ func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	if observers := r.observers.Load(); observers != nil {
-		_, err := r.observed(ctx, *observers, &Observation{Kind: Denied, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+	if observers := r.observers.all(); observers != nil {
+		_, err := r.observed(ctx, observers, &Observation{Kind: Denied, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
 			return nil, r.approvals.refuse(ctx, id, reason, seen)
 		})
 		return err

@@ -35,26 +35,26 @@ func TestFuncArguments(t *testing.T) {
 		{echo[none](t), `{}`, `{}`},
 		{echo[none](t), `{"a":1}`, `arguments of tool "tool": "a" is not known; known are none`},
 		{echo[search](t), `{"query":"x","near":null,"tags":null}`, `{"query":"x"}`},
-		{echo[search](t), `{}`, `arguments of tool "tool": "query" is missing; it must be a string`},
-		{echo[search](t), ``, `arguments of tool "tool": "query" is missing; it must be a string`},
+		{echo[search](t), `{}`, `arguments of tool "tool": "query" is missing; it must be a string; "what to look for"`},
+		{echo[search](t), ``, `arguments of tool "tool": "query" is missing; it must be a string; "what to look for"`},
 		{echo[search](t), `{"query":null}`, `arguments of tool "tool": "query" must be a string, not null`},
-		{echo[search](t), `{"Query":"x"}`, `arguments of tool "tool": "query" is missing; it must be a string; ` +
-			`"Query" is not known; did you mean "query"? known are "limit", "near", "query", "tags"`},
-		{echo[search](t), `{"query":"x","limit":"5"}`, `arguments of tool "tool": "limit" must be an integer, not a string`},
-		{echo[search](t), `{"query":"x","limit":5.0}`, `arguments of tool "tool": "limit" must be an integer, not a number with a fraction or exponent`},
-		{echo[search](t), `{"query":"x","limit":128}`, `arguments of tool "tool": "limit" does not fit int8`},
+		{echo[search](t), `{"Query":"x"}`, `arguments of tool "tool": "Query" is not known; did you mean "query"? known are "limit", "near", "query", "tags"; ` +
+			`"query" is missing; it must be a string; "what to look for"`},
+		{echo[search](t), `{"query":"x","limit":"5"}`, `arguments of tool "tool": "limit" must be an integer from -128 to 127, not a string`},
+		{echo[search](t), `{"query":"x","limit":5.0}`, `arguments of tool "tool": "limit" does not fit int8`},
+		{echo[search](t), `{"query":"x","limit":128}`, `arguments of tool "tool": "limit" must be an integer from -128 to 127, not more`},
 		{echo[search](t), `{"query":"x","near":{"x":1,"z":2}}`, `arguments of tool "tool": "near.y" is missing; it must be a number; "near.z" is not known; known are "x", "y"`},
 		{echo[search](t), `{"query":"x","near":{"x":1,"y":1e999}}`, `arguments of tool "tool": "near.y" does not fit float64`},
-		{echo[search](t), `{"query":"x","near":1}`, `arguments of tool "tool": "near" must be an object or null, not a number`},
+		{echo[search](t), `{"query":"x","near":1}`, `arguments of tool "tool": "near" must be an object with "x" and "y" or null, not a number`},
 		{echo[nested](t), `{"rows":[{"x":1,"y":2},{"x":1,"y":"2"}]}`, `arguments of tool "tool": "rows[1].y" must be a number, not a string`},
-		{echo[nested](t), `{"pair":[true]}`, `arguments of tool "tool": "pair" must be an array of exactly 2 elements, not one of 1`},
-		{echo[nested](t), `{"pair":[true,false,true]}`, `arguments of tool "tool": "pair" must be an array of exactly 2 elements, not one of 3`},
+		{echo[nested](t), `{"pair":[true]}`, `arguments of tool "tool": "pair" must be an array of 2 to 2 booleans, not less`},
+		{echo[nested](t), `{"pair":[true,false,true]}`, `arguments of tool "tool": "pair" must be an array of 2 to 2 booleans, not more`},
 		{echo[nested](t), `{"named":{"a":1,"b":true}}`, `arguments of tool "tool": "named.b" must be an integer, not a boolean`},
-		{echo[nested](t), `{"byte":-1}`, `arguments of tool "tool": "byte" does not fit uint8`},
+		{echo[nested](t), `{"byte":-1}`, `arguments of tool "tool": "byte" must be an integer from 0 to 255, not less`},
 		{echo[nested](t), `{"big":9223372036854775807}`, `{"pair":[false,false],"big":9223372036854775807}`},
 		{echo[nested](t), `{"big":9223372036854775808}`, `arguments of tool "tool": "big" does not fit int64`},
-		{echo[nested](t), `{"big":1e999999999}`, `arguments of tool "tool": "big" must be an integer, not a number with a fraction or exponent`},
-		{echo[nested](t), `{"any":1e999999999}`, `arguments of tool "tool": "any" does not fit float64`},
+		{echo[nested](t), `{"big":1e999999999}`, `arguments of tool "tool": must be numbers of at most 4096 digits, not a longer one`},
+		{echo[nested](t), `{"any":1e999999999}`, `arguments of tool "tool": must be numbers of at most 4096 digits, not a longer one`},
 		{echo[nested](t), `{"big":NaN}`, `arguments of tool "tool": must be a JSON object, but are not valid JSON: invalid character 'N' looking for beginning of value (after byte 8)`},
 		{echo[nested](t), `{"big":1`, `arguments of tool "tool": must be a JSON object, but are not valid JSON: unexpected end of JSON input (after byte 8)`},
 		{echo[nested](t), `{} {}`, `arguments of tool "tool": must be a JSON object, but are not valid JSON: invalid character '{' after top-level value (after byte 4)`},
@@ -66,7 +66,7 @@ func TestFuncArguments(t *testing.T) {
 		{echo[struct {
 			V any `json:"v"`
 			P *int
-		}](t), `{}`, `arguments of tool "tool": "v" is missing; it must be any value; "P" is missing; it must be an integer or null`},
+		}](t), `{}`, `arguments of tool "tool": "P" is missing; it must be an integer or null; "v" is missing; it must be any value`},
 		{echo[map[string]int](t), `{"a":1,"b":2}`, `{"a":1,"b":2}`},
 		{echo[map[string]int](t), `{"a":1,"b":null}`, `arguments of tool "tool": "b" must be an integer, not null`},
 		{echo[map[string]any](t), `{"a":[null,{"b":"<&>"}]}`, `{"a":[null,{"b":"<&>"}]}`},
@@ -170,14 +170,14 @@ func TestArgumentsAreRedacted(t *testing.T) {
 	token := "ntn_" + strings.Repeat("aB3dE5gH7j", 5)
 	var seen string
 	r := registry.New(&registry.Options{
-		Arguments: registry.ArgumentOptions{Redact: true},
-		Results:   &result.Options{Secrets: map[string]*regexp.Regexp{"badge": regexp.MustCompile(`badge (\d+)`)}},
-		Middleware: []registry.Middleware{func(next registry.Handler) registry.Handler {
-			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
-				seen = string(c.Args)
-				return next(ctx, c)
-			}
-		}},
+		RedactArguments: true,
+		Results:         &result.Options{Secrets: map[string]*regexp.Regexp{"badge": regexp.MustCompile(`badge (\d+)`)}},
+	})
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
+			seen = string(c.Args)
+			return next(ctx, c)
+		}
 	})
 	assert.Value(r.Replace(registry.Server{Name: "notes"}, []registry.Tool{tool}))(t)
 	assert.OK(t, r.Add(native))

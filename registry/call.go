@@ -16,12 +16,13 @@ import (
 
 // Call calls the tool of that name as it is listed now. Args must be a JSON
 // object; empty or null means {}. A name that no tool has stands for the one tool
-// that it can mean if case, separators and a lost prefix do not count. A call of a [Relay] is one of the tool that it names. The call
+// that it can mean if case, separators and a lost prefix do not count. A call of call_tool is one of the tool that it names. The call
 // goes this way:
 //
 //   - If the server's calls fail at once now, see [Server].Busy, so does this one: before
 //     work is done for it and the Approver is asked.
-//   - The arguments are checked and completed, see [ArgumentOptions].
+//   - The arguments are checked against the input schema, and completed by its defaults. Nothing that
+//     is there is changed.
 //   - The [Approver] decides, and sees the arguments as they are then.
 //   - The middleware of [Registry.Use], and then the tool, get the call.
 //   - The result is checked against the output schema, and shaped, see
@@ -55,9 +56,9 @@ func (r *Registry) makeCall(ctx context.Context, name string, args json.RawMessa
 	if err := r.made(); err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
-	if observers := r.observers.Load(); observers != nil {
+	if observers := r.observers.all(); observers != nil {
 		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
-		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o, false) })
+		return r.observed(ctx, observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o, false) })
 	}
 	return r.call(ctx, name, args, nil, forward)
 }
@@ -68,18 +69,18 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
-	o.meant(e, args)
+	o.setTool(e, args)
 	if err := e.busy(ctx, args); err != nil { // is there room for it
 		return nil, err
 	}
 	if args, err = r.check(e, args); err != nil { // do the arguments fit
 		return nil, err
 	}
-	o.passed(args)
+	o.setArguments(args)
 	if err := r.decide(ctx, e, args); err != nil { // may it be called
 		return nil, err
 	}
-	o.goes()
+	o.setPassed()
 	return r.carryOut(ctx, e, args, forward)
 }
 
@@ -95,13 +96,11 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage,
 	return r.shape(ctx, e, res), nil // what the caller gets of it
 }
 
-// A Relay is a hidden tool, see [Registry.AddHidden], whose calls are calls of other
+// A relay is a hidden tool, see [Registry.AddHidden], whose calls are calls of other
 // tools, such as call_tool of package registry/toolset: [Registry.Call] goes on with the
 // other tool before anything is decided, so approvers, middleware and observers see
 // that one.
-type Relay interface {
-	Tool
-
+type relay interface {
 	// Target returns the name of the tool that is to be called, and its arguments. Args
 	// is a JSON object without duplicate keys. An error says what is wrong with args; it
 	// becomes the Err of an [*ArgumentsError].
@@ -110,23 +109,23 @@ type Relay interface {
 
 // relayOf returns the relay that an entry is, if it is one. One that was added as a
 // usual tool, as to another registry, calls its tool by itself.
-func relayOf(e *entry) (Relay, bool) {
+func relayOf(e *entry) (relay, bool) {
 	if !e.hidden {
 		return nil, false
 	}
-	relay, ok := e.tool.(Relay)
-	return relay, ok
+	t, ok := e.tool.(relay)
+	return t, ok
 }
 
 // target returns the tool that a call of a relay is for, and its arguments. The error
 // is an [*ArgumentsError].
-func target(relay Relay, called string, args json.RawMessage) (name string, inner json.RawMessage, err error) {
+func target(t relay, called string, args json.RawMessage) (name string, inner json.RawMessage, err error) {
 	args, err = objectArgs(args)
 	if err == nil {
 		if found := schemagate.CheckSyntax(args); found != nil {
 			err = mistakesOf([]schemagate.Problem{*found})
 		} else {
-			name, inner, err = relay.Target(args)
+			name, inner, err = t.Target(args)
 		}
 	}
 	if err != nil {
@@ -150,7 +149,7 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 	if name, args, err = target(relay, called, args); err != nil {
 		return nil, nil, err
 	}
-	o.relayed(name, args)
+	o.setRelayed(name, args)
 	if e, err = r.find(ctx, name); err != nil {
 		return nil, nil, err
 	}
@@ -166,20 +165,14 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 // check returns the arguments as they fit the tool's schema.
 func (r *Registry) check(e *entry, args json.RawMessage) (json.RawMessage, error) {
 	args = givenArgs(args)
-	if firstByte(args) == '{' && !r.validator.opts.SkipCheck {
-		fitting, err := r.validator.arguments(e, args)
-		if err == nil {
-			return fitting, nil
-		}
-		if json.Valid(args) {
-			return nil, err
+	if firstByte(args) == '{' {
+		fitting, err := r.arguments(e, args)
+		if err == nil || json.Valid(args) {
+			return fitting, err
 		}
 	}
-	args, err := objectArgs(args) // says why not, if it is no JSON or another value
-	if err != nil {
-		return nil, &ArgumentsError{Tool: e.def.Name, Err: err}
-	}
-	return args, nil
+	_, err := objectArgs(args) // says why not: it is no JSON, or another value
+	return nil, &ArgumentsError{Tool: e.def.Name, Err: err}
 }
 
 // decide asks the approver. A hidden tool needs no approval: one that finds tools shows
@@ -222,7 +215,7 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, for
 		args = r.scrubber.JSON(args)
 	}
 	call := e.tool.Call
-	if t, ok := e.tool.(*remote); ok && forward && r.results == nil && e.checks().output.none {
+	if t, ok := e.tool.(*remote); ok && forward && r.results == nil && e.checks.output.none {
 		call = t.forward
 	}
 	res, err := call(ctx, args)
@@ -233,16 +226,6 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, for
 	}
 	return res, err
 }
-
-// verify checks a result against the tool's output schema.
-func (r *Registry) verify(e *entry, res *mcp.CallToolResult) error {
-	if res == nil {
-		return &ResultError{Tool: e.def.Name, Err: errNoResult}
-	}
-	return r.validator.result(e, res)
-}
-
-var errNoResult = errors.New("there is none, and no error either")
 
 // shape returns a result in the form that its caller gets. A result for the user, and a
 // part of a kept result, stays whole.

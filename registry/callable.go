@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
@@ -28,30 +27,25 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 	return tools
 }
 
-// IsCallable reports whether [Registry.Callable] has a tool of that name.
-func (r *Registry) IsCallable(ctx context.Context, name string) bool {
+// Decide returns what a policy as [Registry.Callable] describes it says, without the
+// arguments, of calls of the tool of that name on behalf of the user of ctx; [approval.Deny] for
+// a name that no listed tool has. Known is false if there is no such policy, which means that
+// it is not known before the call.
+func (r *Registry) Decide(ctx context.Context, name string) (verdict approval.Verdict, known bool) {
+	policy, known := r.approvals.approver.(decider)
 	e := r.Snapshot().find(name)
-	return e != nil && e.listed() && r.deniedTo(ctx)(e) == nil
+	switch {
+	case e == nil || !e.listed():
+		return approval.Deny, true
+	case !known:
+		return approval.Allow, false
+	}
+	return policy.Decide(r.foreseen(ctx, e)).Verdict, true
 }
 
-// Asks reports whether a person is asked before each call of a tool on behalf of the user of
-// ctx. Known is false if that is not known before the call: only a policy as
-// [Registry.Callable] describes it says so.
-func (r *Registry) Asks(ctx context.Context, tool *Definition) (asks, known bool) {
-	if r.made() != nil || tool == nil {
-		return false, false
-	}
-	policy, ok := r.approvals.approver.(decider)
-	if !ok {
-		return false, false
-	}
-	e := r.Snapshot().find(tool.Name)
-	if e == nil {
-		return false, true
-	}
-	user, _ := onbehalf.User(ctx)
-	req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
-	return policy.Decide(&req).Verdict == approval.Ask, true
+// foreseen returns a request for a call whose arguments are not known yet.
+func (r *Registry) foreseen(ctx context.Context, e *entry) *ApprovalRequest {
+	return &ApprovalRequest{User: userOf(ctx), Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
 }
 
 // A decider is an Approver that decides without the arguments, and at once.
@@ -73,10 +67,8 @@ func (r *Registry) deniedTo(ctx context.Context) func(*entry) *approval.DeniedEr
 	if !ok {
 		return func(*entry) *approval.DeniedError { return nil }
 	}
-	user, _ := onbehalf.User(ctx)
 	return func(e *entry) *approval.DeniedError {
-		req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
-		if d := policy.Decide(&req); d.Verdict == approval.Deny {
+		if d := policy.Decide(r.foreseen(ctx, e)); d.Verdict == approval.Deny {
 			return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
 		}
 		return nil

@@ -12,21 +12,7 @@ import (
 type catalogue struct {
 	ledger  *ledger.Ledger // nil: none
 	servers map[string]*offering
-	words   *vocabulary // of all servers but the native tools
-	gone    []*entry    // of offers that do not stand any more; the next place takes them out
-}
-
-// put makes an offering that of a server; nil: the server is forgotten.
-func (c *catalogue) put(name string, s *offering) {
-	var names map[string]struct{}
-	if s == nil {
-		delete(c.servers, name)
-	} else {
-		c.servers[name], names = s, s.names
-	}
-	if name != "" {
-		c.words.set(name, names)
-	}
+	gone    []*entry // of offers that do not stand any more; the next place takes them out
 }
 
 // An offering is all that one server offers. The native tools are that of the
@@ -34,19 +20,9 @@ func (c *catalogue) put(name string, s *offering) {
 type offering struct {
 	server *Server // nil for native tools
 	offers []*offer
-	// names are those of the tools at their server. The set is never changed.
-	names map[string]struct{}
 
 	judged bool // the ledger was asked about all offers
 	known  any  // what it knew of the server then
-}
-
-func newOffering(server *Server, offers []*offer) *offering {
-	s := &offering{server: server, offers: offers, names: make(map[string]struct{}, len(offers))}
-	for _, o := range offers {
-		s.names[o.def.Origin.Tool] = struct{}{}
-	}
-	return s
 }
 
 // A refusal is an offer whose name another one has.
@@ -59,9 +35,10 @@ func (c *catalogue) set(name string, s *offering) {
 		c.withdraw(old.offers...)
 	}
 	if len(s.offers) == 0 && !s.server.known() {
-		s = nil
+		delete(c.servers, name)
+	} else {
+		c.servers[name] = s
 	}
-	c.put(name, s)
 }
 
 // withdraw has the entries of offers be taken out by the next place.
@@ -72,20 +49,6 @@ func (c *catalogue) withdraw(offers ...*offer) {
 			o.placed = nil
 		}
 	}
-}
-
-// derived returns the offers of a server whose names follow from their own, by that.
-// Two of one name can never be told apart.
-func (c *catalogue) derived(server string) map[string]*offer {
-	offers := map[string]*offer{}
-	if s := c.servers[server]; s != nil {
-		for _, o := range s.offers {
-			if o.derived {
-				offers[o.def.localName()] = o
-			}
-		}
-	}
-	return offers
 }
 
 // place makes the entries of all offers. Those of before are taken over as far as

@@ -1,4 +1,4 @@
-// Tests of catalogue.go, server.go and vocabulary.go: servers that come and go.
+// Tests of catalogue.go and server.go: servers that come and go.
 
 package registry
 
@@ -24,12 +24,8 @@ func TestCatalogueFollowsServers(t *testing.T) {
 			want := map[string]string{} // descriptions by name
 			for range assert.Cases(100, 500) {
 				server := fmt.Sprint("s", random.IntN(5))
-				switch random.IntN(4) {
+				switch random.IntN(3) {
 				case 0:
-					gone := fmt.Sprintf("%s__t%d", server, random.IntN(8))
-					r.Remove(gone, "nobody")
-					delete(want, gone)
-				case 1:
 					if waiting := accepted.Pending(server); len(waiting) > 0 {
 						assert.OK(t, accepted.Accept(t.Context(), "ann", waiting...))
 					}
@@ -57,35 +53,5 @@ func TestCatalogueFollowsServers(t *testing.T) {
 				assert.Equal(t, len(s.Tools())+len(s.Quarantined()), len(want), "tools that are listed or held back")
 			}
 		})
-	}
-}
-
-// However servers come and go, a word stands for the first of those that have it.
-func TestVocabularyFollowsServers(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	v := newVocabulary()
-	servers := map[string]map[string]struct{}{}
-	for range assert.Cases(500, 5_000) {
-		server := fmt.Sprint("s", random.IntN(8))
-		var names map[string]struct{}
-		if random.IntN(4) > 0 {
-			names = map[string]struct{}{}
-			for range random.IntN(6) {
-				names[fmt.Sprint("tool", random.IntN(10))] = struct{}{}
-			}
-			servers[server] = names
-		} else {
-			delete(servers, server)
-		}
-		v.set(server, names)
-
-		want := map[string][]string{}
-		for _, server := range slices.Sorted(maps.Keys(servers)) {
-			for name := range servers[server] {
-				want[name] = append(want[name], server)
-			}
-		}
-		assert.Equal(t, fmt.Sprint(v.servers), fmt.Sprint(want))
-		assert.Equal(t, len(v.tools), len(servers), "servers")
 	}
 }

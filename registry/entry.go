@@ -28,7 +28,7 @@ type entry struct {
 	surface  *ledger.Surface // nil for a native tool
 	checked  []gate.Finding  // of the gate, about the tool by itself
 	findings []gate.Finding  // of the gate, about its place among others too
-	input    checks          // how arguments are checked
+	checks   checks          // how arguments and results are checked
 	memory   *memory         // shared by all entries of tools that say the same
 
 	change *ledger.Change // why it is quarantined; nil: it is listed, unless it is hidden
@@ -97,11 +97,11 @@ func (r *Registry) newOffers(tools []Tool) ([]*offer, error) {
 func (o *offer) complete(server *Server, like *offer) {
 	o.server = server
 	if o.as(like) {
-		o.hints, o.surface, o.input, o.memory = like.hints, like.surface, like.input, like.memory
+		o.hints, o.surface, o.checks, o.memory = like.hints, like.surface, like.checks, like.memory
 		return
 	}
 	o.hints = o.def.Hints()
-	o.input = checksOf(o.tool, o.def)
+	o.checks = checksOf(o.tool, o.def)
 	o.memory = &memory{}
 	if server != nil {
 		o.surface = surfaceOf(o.def.asServed())

@@ -20,11 +20,10 @@ import (
 //
 // Errors that are made for models keep their text: [*UnknownToolError],
 // [*ArgumentsError], [*approval.DeniedError], [*ApprovalRequiredError] and
-// [*QuarantinedError], of which the result is [QuarantinedError.Analysis]. Of a
+// [*QuarantinedError], of which the structured content says the same to programs. Of a
 // [*NotReadyError] the model is told all but Err. All
 // others, those of connections, logins and panics, may hold secrets. Of them the
-// model gets a fixed text that names the tool, as far as it is known, and says
-// whether the call may have run, see [mcp.OutcomeOf]. The message of a server that
+// model gets a fixed text that says whether the call may have run, see [mcp.OutcomeOf]. The message of a server that
 // refused the call ([*mcp.ServerError]) is quoted, without secrets of known forms, on
 // one line and cut off if it is long. Show the error itself to people.
 func ErrorResult(err error) *mcp.CallToolResult {
@@ -35,7 +34,7 @@ func ErrorResult(err error) *mcp.CallToolResult {
 	said, ok := forModel(err)
 	switch {
 	case ok && errors.As(err, &quarantined):
-		return quarantined.Analysis()
+		return quarantined.analysis()
 	case !ok:
 		said = reasonOf(err) + " " + consequence(mcp.OutcomeOf(err))
 	}
@@ -45,38 +44,31 @@ func ErrorResult(err error) *mcp.CallToolResult {
 // forModel returns the text of an error that was made for models. The error that a panic
 // wraps does not count: it is not about this call.
 func forModel(err error) (text string, ok bool) {
-	var (
-		panicked    *PanicError
-		unknown     *UnknownToolError
-		notReady    *NotReadyError
-		arguments   *ArgumentsError
-		denied      *approval.DeniedError
-		required    *ApprovalRequiredError
-		quarantined *QuarantinedError
-		stale       *approval.StaleError
-		over        *approval.UnknownError
-	)
+	var notReady *NotReadyError
 	switch {
-	case errors.As(err, &panicked):
+	case errors.As(err, new(*PanicError)):
 		return "", false
-	case errors.As(err, &unknown):
-		return unknown.Error(), true
 	case errors.As(err, &notReady):
 		return notReady.reason(), true
-	case errors.As(err, &arguments):
-		return arguments.Error(), true
-	case errors.As(err, &denied):
-		return denied.Error(), true
-	case errors.As(err, &required):
-		return required.Error(), true
-	case errors.As(err, &quarantined):
-		return quarantined.Error(), true
-	case errors.As(err, &stale):
-		return stale.Error(), true
-	case errors.As(err, &over):
-		return over.Error(), true
+	}
+	for _, made := range []error{
+		as[*UnknownToolError](err), as[*ArgumentsError](err), as[*approval.DeniedError](err), as[*ApprovalRequiredError](err),
+		as[*QuarantinedError](err), as[*approval.StaleError](err), as[*approval.UnknownError](err),
+	} {
+		if made != nil {
+			return made.Error(), true
+		}
 	}
 	return "", false
+}
+
+// as returns the error of a type that err is or wraps; nil if there is none.
+func as[E error](err error) error {
+	var found E
+	if errors.As(err, &found) {
+		return found
+	}
+	return nil
 }
 
 // retryTime says when a call of a server that is busy is to be tried again.
@@ -102,25 +94,19 @@ func consequence(o mcp.Outcome) string {
 
 // reasonOf says why a call failed, in words of ours only.
 func reasonOf(err error) string {
-	what := toolOf(err)
-	var (
-		panicked   *PanicError
-		policy     *approval.PolicyError
-		result     *ResultError
-		server     *mcp.ServerError
-		definition *DefinitionError
-	)
+	const what = "The tool"
+	var server *mcp.ServerError
 	class := failure.Of(err)
 	switch {
-	case errors.As(err, &panicked):
+	case errors.As(err, new(*PanicError)):
 		return what + " broke down."
 	case class == failure.LoginRequired:
 		return what + " needs the user to log in first."
-	case errors.As(err, &policy):
-		return "Whether the" + strings.TrimPrefix(what, "The") + " may be called could not be decided."
-	case errors.As(err, &definition):
+	case errors.As(err, new(*approval.PolicyError)):
+		return "Whether the tool may be called could not be decided."
+	case errors.As(err, new(*DefinitionError)):
 		return what + " is defined in a way that cannot be used."
-	case errors.As(err, &result), class == failure.Protocol:
+	case errors.As(err, new(*ResultError)), class == failure.Protocol:
 		return what + " gave an answer that cannot be used."
 	case class == failure.TooLarge:
 		return what + " gave an answer that is too large; ask it for less."
@@ -156,40 +142,6 @@ func rejection(err *mcp.JSONRPCError) string {
 		what += " The server, not the user, says: " + strconv.Quote(plain.Line(redact.New(nil).Text(message))) + "."
 	}
 	return what
-}
-
-// toolOf names the tool that an error is about.
-func toolOf(err error) string {
-	var (
-		panicked   *PanicError
-		policy     *approval.PolicyError
-		result     *ResultError
-		definition *DefinitionError
-		unknown    *mcp.OutcomeUnknownError
-		output     *mcp.OutputError
-		task       *mcp.TaskError
-	)
-	name := ""
-	switch {
-	case errors.As(err, &panicked):
-		name = panicked.Tool
-	case errors.As(err, &policy):
-		name = policy.Tool
-	case errors.As(err, &result):
-		name = result.Tool
-	case errors.As(err, &unknown):
-		name = unknown.Tool
-	case errors.As(err, &output):
-		name = output.Tool
-	case errors.As(err, &task):
-		name = task.Tool
-	case errors.As(err, &definition):
-		name = definition.Tool
-	}
-	if name == "" {
-		return "The tool"
-	}
-	return "The tool " + plain.Quote(name)
 }
 
 // The codes of JSON-RPC 2.0, section 5.1, that [ErrorCode] returns.

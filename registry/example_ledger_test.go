@@ -39,14 +39,13 @@ func ExampleVerify() {
 }
 
 // What a model gets to read when it calls a tool that has changed.
-func ExampleQuarantinedError_Analysis() {
+func ExampleQuarantinedError() {
 	accepted := ledger.New(nil)
 	r := changedNotes(accepted)
 	_, err := r.Call(context.Background(), "notes__create", nil)
 	var quarantined *registry.QuarantinedError
 	if errors.As(err, &quarantined) {
-		res := quarantined.Analysis()
-		fmt.Println(res.IsError)
+		fmt.Println(registry.ErrorResult(err).IsError)
 		fmt.Println(quarantined)
 	}
 	// Output:

@@ -104,7 +104,7 @@ func ExamplePolicy_Decide() {
 func ExampleDefinition_Hints() {
 	d := &registry.Definition{RawAnnotations: json.RawMessage(`{"read_only_hint": true, "executionTimeHint": "slow"}`)}
 	h := d.Hints()
-	fmt.Println(h.ReadOnly, h.RequiresApproval(), h.ExecutionTime)
+	fmt.Println(h.ReadOnly, h.Destructive, h.ExecutionTime)
 	// Output:
 	// true false slow
 }

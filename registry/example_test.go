@@ -39,7 +39,7 @@ func ExampleFunc() {
 	// Output:
 	// {"type":"object","properties":{"a":{"type":"integer","description":"the first number"},"b":{"type":"integer","description":"the second number"}},"required":["a","b"],"additionalProperties":false}
 	// 3 <nil>
-	// arguments of tool "add": "b" is missing; it must be an integer; "a" must be an integer, not a string; "c" is not known; known are "a", "b"
+	// arguments of tool "add": "a" must be an integer, not a string; "b" is missing; it must be an integer; "the second number"; "c" is not known; known are "a", "b"
 }
 
 func ExampleMustFunc() {
@@ -288,15 +288,15 @@ func ExampleRegistry_Callable() {
 }
 
 // A program tells a person beforehand which tools they will be asked about.
-func ExampleRegistry_Asks() {
+func ExampleRegistry_Decide() {
 	r := registry.New(&registry.Options{Approver: policy.Cautious()})
 	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
 	if err := r.Add(wipe); err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Asks(context.Background(), wipe.Definition()))
-	// Output: true true
+	fmt.Println(r.Decide(context.Background(), "wipe"))
+	// Output: ask true
 }
 
 // A registry whose tools have their own names.

@@ -32,27 +32,10 @@ func ExampleArgumentsError() {
 	// "title" is missing; it must be a string of at least 1 character; "one line"
 }
 
-// A program whose servers fill in their defaults themselves sends what the model
-// wrote, byte for byte.
-func ExampleArgumentOptions() {
-	tool := newSchemaTool(issueSchema, "", nil)
-	r := registry.New(&registry.Options{
-		Arguments: registry.ArgumentOptions{SkipDefaults: true},
-	})
-	_ = r.Add(tool)
-
-	_, err := r.Call(context.Background(), "tool", json.RawMessage(`{"title": "Buy milk", "labels": []}`))
-	fmt.Println(err)
-	fmt.Println(tool.calls[0])
-	// Output:
-	// <nil>
-	// {"title": "Buy milk", "labels": []}
-}
-
 // Secrets that a model puts into arguments do not go out to servers.
-func ExampleArgumentOptions_redact() {
+func ExampleOptions_redactArguments() {
 	r := registry.New(&registry.Options{
-		Arguments: registry.ArgumentOptions{Redact: true},
+		RedactArguments: true,
 		Results: &result.Options{Secrets: map[string]*regexp.Regexp{
 			"staff number": regexp.MustCompile(`staff-\d{6}`), // beside the forms that are known
 		}},

@@ -50,28 +50,7 @@ type explainer func(ctx context.Context, name string) error
 // concurrent use, and end with ctx, that of the call. After stop no call that begins asks
 // f; further calls of stop do nothing.
 func (r *Registry) Explain(f func(ctx context.Context, name string) error) (stop func()) {
-	added := (*explainer)(&f) // to be told from others
-	r.changeExplainers(func(now []*explainer) []*explainer { return append(now, added) })
-	return func() {
-		r.changeExplainers(func(now []*explainer) []*explainer {
-			return slices.DeleteFunc(now, func(e *explainer) bool { return e == added })
-		})
-	}
-}
-
-// changeExplainers puts other explainers in place: nil if there are none.
-func (r *Registry) changeExplainers(change func([]*explainer) []*explainer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var now []*explainer
-	if p := r.explainers.Load(); p != nil {
-		now = slices.Clone(*p)
-	}
-	if now = change(now); len(now) == 0 {
-		r.explainers.Store(nil)
-		return
-	}
-	r.explainers.Store(&now)
+	return r.explainers.add(f)
 }
 
 // seek returns what lookup finds in the newest snapshot under a name, nil if that is
@@ -79,11 +58,11 @@ func (r *Registry) changeExplainers(change func([]*explainer) []*explainer) {
 func (r *Registry) seek(ctx context.Context, name string, lookup func(*Snapshot) *entry) (*Snapshot, *entry, error) {
 	s := r.Snapshot()
 	e := lookup(s)
-	explainers := r.explainers.Load()
+	explainers := r.explainers.all()
 	if e != nil || explainers == nil {
 		return s, e, nil
 	}
-	for _, explain := range slices.Backward(*explainers) {
+	for _, explain := range slices.Backward(explainers) {
 		if err := (*explain)(ctx, name); err != nil {
 			if !mcp.SafeToRetry(err) {
 				err = mcp.WithOutcome(err, mcp.NotSent)

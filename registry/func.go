@@ -9,10 +9,10 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -70,7 +70,8 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 		return nil, &DefinitionError{Tool: name, Field: "OutputSchema", Err: err}
 	}
 	def := &Definition{Name: name, Description: description, InputSchema: inputJSON, OutputSchema: outputJSON}
-	return &function[In, Out]{def, input, fn}, nil
+	compiled := sync.OnceValues(func() (*schemagate.Schema, error) { return schemagate.Compile(inputJSON) })
+	return &function[In, Out]{def, compiled, fn}, nil
 }
 
 // MustFunc is like [Func] and panics on an error. It is for tools that are fixed
@@ -99,7 +100,7 @@ func validateFuncName(name string) error {
 
 type function[In, Out any] struct {
 	def   *Definition
-	input *jsonschema.Schema
+	input func() (*schemagate.Schema, error)
 	fn    func(context.Context, In) (Out, error)
 }
 
@@ -145,8 +146,12 @@ func (f *function[In, Out]) decode(args json.RawMessage, in *In) error {
 	if err != nil {
 		return err
 	}
-	if err := checkArgs(f.input, args); err != nil {
+	schema, err := f.input()
+	if err != nil {
 		return err
+	}
+	if found := schema.Problems(args); found != nil {
+		return mistakesOf(found)
 	}
 	return unmarshalArgs(args, in)
 }

@@ -39,6 +39,10 @@ func subjectOf(e *entry) string {
 	return s
 }
 
+// maxGrants is how many tools are allowed for sessions at one time. The one that was not used
+// for the longest time is forgotten; a user that is named has a quarter of them at most.
+const maxGrants = 10_000
+
 // A grantKey is the user and the conversation that a tool is allowed for.
 type grantKey struct {
 	user, conversation string

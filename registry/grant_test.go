@@ -63,18 +63,6 @@ func TestGrantOfAToolThatChanged(t *testing.T) {
 	assert.True(t, w.isAllowed(t, t.Context(), "files__delete"), "the grant outlives a connection")
 }
 
-func TestMaxGrants(t *testing.T) {
-	w := newApprovalServer(t, approval.Options{MaxGrants: 2})
-	conversation := func(id string) context.Context { return registry.WithConversation(t.Context(), id) }
-	w.allowForSession(t, conversation("1"), "files__delete")
-	w.allowForSession(t, conversation("2"), "files__delete")
-	assert.True(t, w.isAllowed(t, conversation("1"), "files__delete"), "the grant holds")
-	w.allowForSession(t, conversation("3"), "files__delete")
-	for id, want := range map[string]bool{"1": true, "2": false, "3": true} {
-		assert.Equal(t, w.isAllowed(t, conversation(id), "files__delete"), want, "%s: allowed", id)
-	}
-}
-
 func TestRevokeGrants(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	all := []context.Context{inConversation(t.Context(), "ann", "c1"), inConversation(t.Context(), "ann", "c2"), inConversation(t.Context(), "bob", "c1")}

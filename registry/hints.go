@@ -30,10 +30,6 @@ type Hints struct {
 	ExecutionTime ExecutionTime `json:"executionTime,omitempty"` // how long it takes
 }
 
-// RequiresApproval reports whether a careful person would want to be asked: the
-// tool may destroy something, or does not say what it does.
-func (h Hints) RequiresApproval() bool { return !h.Annotated || h.Destructive }
-
 // Hints returns what the annotations claim. The spellings readOnlyHint and
 // read_only_hint and their like are understood, as are sideEffectsHint and
 // executionTimeHint; where two contradict each other the stricter one counts.

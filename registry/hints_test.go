@@ -131,20 +131,6 @@ func TestHintsOfAnnotations(t *testing.T) {
 	assert.Equal(t, hintsText(both.Hints()), silent, "the raw annotations do not count")
 }
 
-func TestRequiresApproval(t *testing.T) {
-	for raw, want := range map[string]bool{
-		`{}`:                                            true,
-		`{"readOnlyHint":true}`:                         false,
-		`{"destructiveHint":false}`:                     false,
-		`{"idempotentHint":true}`:                       true,
-		`{"sideEffectsHint":false}`:                     true,
-		`{"executionTimeHint":"fast"}`:                  true,
-		`{"readOnlyHint":true,"destructive_hint":true}`: true,
-	} {
-		assert.Equal(t, (&registry.Definition{RawAnnotations: json.RawMessage(raw)}).Hints().RequiresApproval(), want, "%s", raw)
-	}
-}
-
 // Remote keeps the annotations that the protocol does not know, and an edit of
 // the annotations by With counts in spite of them.
 func TestHintsOfAServersTool(t *testing.T) {

@@ -96,25 +96,6 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 	assert.Equal(t, len(mustReplace(t, r, "mail", now...).Quarantined), 1, "afterwards")
 }
 
-// Tools that are added to those of a server are not all that it has.
-func TestAddToServer(t *testing.T) {
-	r, accepted := newLedgerRegistry()
-	mustReplace(t, r, "mail", serverTool("mail", "list", ""))
-	mustReplace(t, r, "mail", serverTool("mail", "list", ""), serverTool("mail", "send", ""))
-	mustAdd(t, r, serverTool("mail", "drop", ""))
-	assert.Equal(t, len(accepted.Pending("mail")), 2, "tools are pending")
-	for _, q := range r.Snapshot().Quarantined() {
-		assert.OK(t, accepted.Accept(t.Context(), "ann", *q.Change), "approving %s", q.Tool.Name)
-	}
-	for _, name := range []string{"mail__list", "mail__send", "mail__drop"} {
-		assert.Value(r.Call(t.Context(), name, nil))(t)
-	}
-	// What cannot be added is not approved by it.
-	err := r.Add(serverTool("post", "a", ""), describe(t, serverTool("post", "b", ""), func(d *registry.Definition) { d.Name = "mail__list" }))
-	assert.As[*registry.DuplicateError](t, err, "a name that is taken")
-	assert.Equal(t, len(accepted.Entries("post")), 0, "approved by an Add that failed")
-}
-
 // What another process has rejected is not called any more once the server's tools
 // are listed again.
 func TestRejectedElsewhere(t *testing.T) {
@@ -269,7 +250,7 @@ func TestVerifyInstructions(t *testing.T) {
 
 // Whatever happens at once, of the versions of a tool only those are called that
 // somebody has approved: in two registries with a ledger each on one store, one
-// server that flaps, and people who approve, reject and take tools out.
+// server that flaps, and people who approve and reject.
 func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	store := storage.NewMemory()
 	var ran [2]atomic.Int64 // calls of even versions, and of odd ones, which are not accepted
@@ -295,7 +276,7 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 			}
 		})
 		work.Go(func() { // who decides
-			for n := range rounds {
+			for range rounds {
 				for _, c := range accepted.Pending() {
 					if c.Tool != "send" {
 						continue
@@ -309,9 +290,6 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 					if err := decide(ctx, "ann", c); err != nil && !errors.As(err, new(*ledger.StaleChangeError)) {
 						t.Error(err)
 					}
-				}
-				if n%10 == 9 {
-					r.Remove("mail__other1")
 				}
 				assert.Equal(t, accepted.Reload(ctx), nil)
 			}

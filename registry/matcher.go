@@ -190,53 +190,29 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	m := s.matcherOf()
 	named := m.serversIn(name)
 	asked := newNearName(name)
-	var found suggestions
+	type suggestion struct {
+		name     string
+		distance int
+	}
+	var found []suggestion
 	for _, n := range m.near {
 		if named != nil && n.server != 0 && !slices.Contains(named, n.server) {
 			continue
 		}
-		if d, ok := asked.distance(n.nearName, found.worst()); ok {
-			found.add(suggestion{n.entry, d}, keep)
+		if d, ok := asked.distance(n.nearName, maxDistance); ok && keep(n.entry) {
+			found = append(found, suggestion{n.entry.def.Name, d})
 		}
 	}
-	var listed []string
-	for _, s := range found {
-		listed = append(listed, s.entry.def.Name)
-	}
-	return listed
-}
-
-// suggestions are the tools that are nearest, the nearest first.
-type suggestions []suggestion
-
-type suggestion struct {
-	entry    *entry
-	distance int
-}
-
-// worst returns how far away a tool may be to be among the nearest.
-func (s suggestions) worst() int {
-	if len(s) < maxSuggestions {
-		return maxDistance
-	}
-	return s[len(s)-1].distance
-}
-
-// add adds a tool if it is among the nearest, and to be kept. One that is there by
-// another name is added by the nearer one.
-func (s *suggestions) add(n suggestion, keep func(*entry) bool) {
-	at, _ := slices.BinarySearchFunc(*s, n, func(a, b suggestion) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.entry.def.Name, b.entry.def.Name))
+	slices.SortFunc(found, func(a, b suggestion) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
 	})
-	is := func(o suggestion) bool { return o.entry == n.entry }
-	if at == maxSuggestions || slices.ContainsFunc((*s)[:at], is) || !keep(n.entry) {
-		return
+	var nearest []string
+	for _, s := range found {
+		if !slices.Contains(nearest, s.name) && len(nearest) < maxSuggestions {
+			nearest = append(nearest, s.name)
+		}
 	}
-	*s = slices.Insert(*s, at, n)
-	if again := slices.IndexFunc((*s)[at+1:], is); again >= 0 {
-		*s = slices.Delete(*s, at+1+again, at+2+again)
-	}
-	*s = (*s)[:min(len(*s), maxSuggestions)]
+	return nearest
 }
 
 // serversIn returns the ids of servers with tools that a name begins with, if a

@@ -24,7 +24,8 @@ func TestMiddlewareOrder(t *testing.T) {
 			}
 		}
 	}
-	r := registry.New(&registry.Options{Middleware: []registry.Middleware{named("1")}})
+	r := registry.New(nil)
+	r.Use(named("1"))
 	r.Use(named("2"), nil, named("3"))
 	r.Use(func(registry.Handler) registry.Handler { return nil })
 	a := native("a")

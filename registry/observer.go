@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // An ObservationKind says what was done.
@@ -87,28 +90,40 @@ func (r *Registry) Observe(observer Observer) (stop func()) {
 	if observer == nil {
 		return func() {}
 	}
-	added := &observer // to be told from others
-	r.changeObservers(func(now []*Observer) []*Observer { return append(now, added) })
+	return r.observers.add(observer)
+}
+
+// callbacks are functions that the program has added. The zero value has none.
+type callbacks[F any] struct {
+	mu   sync.Mutex
+	list atomic.Pointer[[]*F]
+}
+
+// all returns the functions, in the order in which they were added.
+func (c *callbacks[F]) all() []*F {
+	if list := c.list.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// add adds a function until stop is called.
+func (c *callbacks[F]) add(f F) (stop func()) {
+	added := &f // to be told from others
+	c.change(func(list []*F) []*F { return append(list, added) })
 	return func() {
-		r.changeObservers(func(now []*Observer) []*Observer {
-			return slices.DeleteFunc(now, func(o *Observer) bool { return o == added })
-		})
+		c.change(func(list []*F) []*F { return slices.DeleteFunc(list, func(f *F) bool { return f == added }) })
 	}
 }
 
-// changeObservers puts other observers in place: nil if there are none.
-func (r *Registry) changeObservers(change func([]*Observer) []*Observer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var now []*Observer
-	if p := r.observers.Load(); p != nil {
-		now = slices.Clone(*p)
+func (c *callbacks[F]) change(change func([]*F) []*F) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := change(slices.Clone(c.all()))
+	if len(list) == 0 {
+		list = nil
 	}
-	if now = change(now); len(now) == 0 {
-		r.observers.Store(nil)
-		return
-	}
-	r.observers.Store(&now)
+	c.list.Store(&list)
 }
 
 var errObservedPanic = errors.New("the call was broken off by a panic")
@@ -122,7 +137,7 @@ func (r *Registry) observed(ctx context.Context, observers []*Observer, o *Obser
 		o.Duration = time.Since(o.Began)
 		o.Err = err
 		if err == nil && res != nil {
-			o.ResultBytes, o.IsError = weightOf(res), res.IsError
+			o.ResultBytes, o.IsError = sizeOf(res), res.IsError
 		}
 		var asks *ApprovalRequiredError
 		if o.Kind == Called && errors.As(err, &asks) && asks.Request != nil {
@@ -151,37 +166,37 @@ func tell(ctx context.Context, observer Observer, o *Observation) {
 	observer(ctx, o)
 }
 
-// meant notes for which tool a call is. O may be nil, as everywhere here.
-func (o *Observation) meant(e *entry, args json.RawMessage) {
+// setTool notes for which tool a call is. O may be nil, as everywhere here.
+func (o *Observation) setTool(e *entry, args json.RawMessage) {
 	if o != nil {
 		o.Tool, o.Arguments = e.def, args
 	}
 }
 
-// passed notes the arguments that the tool will get: in a copy, since the tool may
-// be so rude as to write to them.
-func (o *Observation) passed(args json.RawMessage) {
+// setArguments notes the arguments that the tool will get: in a copy, since the tool may
+// write to them.
+func (o *Observation) setArguments(args json.RawMessage) {
 	if o != nil {
 		o.Arguments = bytes.Clone(args)
 	}
 }
 
-// goes notes that middleware and tool are reached.
-func (o *Observation) goes() {
+// setPassed notes that middleware and tool are reached.
+func (o *Observation) setPassed() {
 	if o != nil {
 		o.Passed = true
 	}
 }
 
-// relayed notes what call_tool was given.
-func (o *Observation) relayed(name string, args json.RawMessage) {
+// setRelayed notes what call_tool was given.
+func (o *Observation) setRelayed(name string, args json.RawMessage) {
 	if o != nil {
 		o.Name, o.Arguments, o.Relayed = name, args, true
 	}
 }
 
-// waited notes which call it is that was waiting.
-func (o *Observation) waited(p *pending) {
+// setPending notes which call it is that was waiting.
+func (o *Observation) setPending(p *pending) {
 	if o != nil {
 		o.Name, o.Tool, o.Arguments = p.req.Tool.Name, p.req.Tool, p.req.Args
 		o.User, o.Conversation = p.req.User, p.req.Conversation
@@ -189,28 +204,14 @@ func (o *Observation) waited(p *pending) {
 	}
 }
 
-// weightOf returns about how much content a result holds, in bytes.
-func weightOf(res *mcp.CallToolResult) int {
-	if res == nil {
-		return 0
-	}
+// sizeOf returns about how much content a result holds, in bytes.
+func sizeOf(res *mcp.CallToolResult) int {
 	n := 0
-	for _, block := range res.Content {
-		switch b := block.(type) {
-		case *mcp.TextContent:
-			n += len(b.Text)
-		case *mcp.ImageContent:
-			n += len(b.Data)
-		case *mcp.AudioContent:
-			n += len(b.Data)
-		case *mcp.EmbeddedResource:
-			if b.Resource != nil {
-				n += len(b.Resource.Text) + len(b.Resource.Blob)
-			}
+	for _, p := range result.Pieces(res) {
+		if p.Data == nil {
+			n += len(p.Text)
 		}
-	}
-	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
-		n += len(raw)
+		n += len(p.Data)
 	}
 	return n
 }

@@ -105,15 +105,6 @@ func (m *mistakes) add(p Problem) {
 	m.problems = append(m.problems, p)
 }
 
-func (m *mistakes) full() bool { return m.more }
-
-func (m *mistakes) err() error {
-	if len(m.problems) == 0 {
-		return nil
-	}
-	return m
-}
-
 func (m *mistakes) Error() string {
 	var all []string
 	for _, p := range m.problems {

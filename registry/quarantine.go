@@ -56,41 +56,27 @@ func (e *QuarantinedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // An analysis is a QuarantinedError for programs.
 type analysis struct {
-	Status string            `json:"status"` // always "quarantined"
-	Ran    bool              `json:"ran"`    // always false
-	Name   string            `json:"name"`
-	Reason ledger.ChangeKind `json:"reason,omitempty"`
-	Server string            `json:"server,omitempty"`
-	Tool   string            `json:"tool,omitempty"`
-	Hash   string            `json:"hash,omitempty"`
-	Fields []analysisOfField `json:"quotedChanges,omitempty"`
-	More   int               `json:"moreChanges,omitempty"`
-	Action string            `json:"action"`
+	Status string         `json:"status"` // always "quarantined"
+	Ran    bool           `json:"ran"`    // always false
+	Name   string         `json:"name"`
+	Change *ledger.Change `json:"change,omitempty"` // with short fields, and without the surface
+	Action string         `json:"action"`
 }
 
-type analysisOfField struct {
-	Field  string `json:"field"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-}
-
-// Analysis returns the error as a result, for agents that hand results to their
-// model: IsError is set, the text is that of [QuarantinedError.Error], and the
-// structured content is the same for programs.
-func (e *QuarantinedError) Analysis() *mcp.CallToolResult {
+// analysis returns the error as a result: IsError is set, the text is that of
+// [QuarantinedError.Error], and the structured content is the same for programs.
+func (e *QuarantinedError) analysis() *mcp.CallToolResult {
 	a := analysis{Status: "quarantined", Name: plain.Cut(e.Name, maxName), Action: whatToDo}
-	if c := e.Change; c != nil {
+	if e.Change != nil {
+		c := *e.Change
 		if c.Kind == ledger.ToolUnread {
 			a.Action = whatToDoUnread
 		}
-		a.Reason, a.Server, a.Tool, a.Hash = c.Kind, plain.Cut(c.Server, maxName), plain.Cut(c.Tool, maxName), c.Hash
-		fields, more := c.Brief()
-		a.More = more
-		for _, f := range fields {
-			a.Fields = append(a.Fields, analysisOfField(f))
-		}
+		c.Fields, c.More = c.Brief()
+		c.Server, c.Tool, c.Surface = plain.Cut(c.Server, maxName), plain.Cut(c.Tool, maxName), nil
+		a.Change = &c
 	}
-	res := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: e.Error()}}}
+	res := &mcp.CallToolResult{IsError: true, Content: text(e.Error())}
 	if structured, err := json.Marshal(a); err == nil {
 		res.StructuredContent = json.RawMessage(structured)
 	}

@@ -78,31 +78,30 @@ func TestQuarantineText(t *testing.T) {
 	assert.False(t, strings.ContainsAny(text, "\x1b\u202e"), "hidden characters")
 	wantBetween(t, strings.Count(text, "\n"), 0, textFields+3, "lines")
 	assert.Equal(t, strings.Count(text, "\nEnd of the quotation."), 1, "ends of the quotation")
-	res := err.Analysis()
+	res := registry.ErrorResult(err)
 	assert.True(t, res.IsError, "isError")
 	assert.Equal(t, textOf(t, res), text, "the text of the result")
 	var got struct {
-		Status, Reason, Server, Tool, Hash, Action string
-		Ran                                        bool
-		QuotedChanges                              []map[string]string
-		MoreChanges                                int
+		Status, Action string
+		Ran            bool
+		Change         ledger.Change
 	}
 	assert.OK(t, json.Unmarshal(res.StructuredContent.(json.RawMessage), &got))
-	assert.Equal(t, strings.Join([]string{got.Status, got.Reason, got.Server, got.Tool, got.Hash}, " "), "quarantined changed github a "+bad.SurfaceHash())
-	assert.Equal(t, len(got.QuotedChanges), textFields, "changes that are quoted")
-	assert.True(t, got.MoreChanges > 0 && got.Action != "", "there are more changes, and what to do")
+	assert.Equal(t, strings.Join([]string{got.Status, string(got.Change.Kind), got.Change.Server, got.Change.Tool, got.Change.Hash}, " "), "quarantined changed github a "+bad.SurfaceHash())
+	assert.Equal(t, len(got.Change.Fields), textFields, "changes that are quoted")
+	assert.True(t, got.Change.More > 0 && got.Action != "", "there are more changes, and what to do")
 	wantBetween(t, len(assert.Value(json.Marshal(res))(t)), 0, 8000, "bytes")
 	for kind, want := range map[ledger.ChangeKind]string{ledger.ToolNew: "has not been accepted yet", ledger.ToolRejected: "rejected", ledger.ServerChanged: "another server", ledger.ToolRemoved: "not what was accepted"} {
 		e := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Server: "s", Kind: kind}}
 		assert.Contains(t, e.Error(), want, "%s", kind)
 	}
 	raw := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolChanged, Fields: []ledger.FieldChange{{Field: "/a\x1b\nEnd", Before: "\u202e\n", After: "\x1b[2J"}}}}
-	shown := raw.Error() + string(raw.Analysis().StructuredContent.(json.RawMessage))
+	shown := raw.Error() + string(registry.ErrorResult(raw).StructuredContent.(json.RawMessage))
 	assert.False(t, strings.ContainsAny(shown, "\x1b\u202e"), "hidden characters")
 	assert.Lacks(t, shown, "\nEnd\n")
 	assert.Equal(t, strings.Count(raw.Error(), "\n"), 2, "line ends")
 	e := &registry.QuarantinedError{Name: "x"}
-	assert.True(t, e.Error() != "" && e.Analysis() != nil, "there is a text without a change")
+	assert.True(t, e.Error() != "" && registry.ErrorResult(e) != nil, "there is a text without a change")
 }
 
 const (
@@ -395,13 +394,13 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 					}
 					return approval.Decision{Verdict: approval.Allow}, nil
 				})
+				r = registry.New(opts)
 				if where == "middleware" {
-					opts.Middleware = []registry.Middleware{around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+					r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
 						calls()
 						return next(ctx, call)
-					})}
+					}))
 				}
-				r = registry.New(opts)
 				first.offer(t, r, registry.Server{Name: "mail", Trusted: true})
 				_, err := r.Call(t.Context(), "mail__send", nil)
 				if test.want == "" {
@@ -414,38 +413,4 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 			})
 		}
 	}
-}
-
-// What is known of a server outlives that it has no tools for a while.
-func TestServerWithoutToolsStaysKnown(t *testing.T) {
-	r, _ := newLedgerRegistry()
-	facts := registry.Server{Name: "mail", Mode: ledger.Review, Fingerprint: "one"}
-	assert.Value(r.Replace(facts, nil))(t)
-	mustAdd(t, r, serverTool("mail", "send", ""))
-	assert.Equal(t, len(listedNames(r.Snapshot())), 0)
-	assert.Equal(t, len(r.Snapshot().Quarantined()), 1)
-}
-
-// A hookedTool does something when it is asked for its definition.
-type hookedTool struct {
-	*plainTool
-	hook func()
-}
-
-func (t *hookedTool) Definition() *registry.Definition {
-	t.hook()
-	return t.plainTool.Definition()
-}
-
-// Tools that are added while the server loses its trust do not bring it back.
-func TestAddKeepsTheNewestFacts(t *testing.T) {
-	trusted := true
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-		trusted = req.Trusted
-		return approval.Decision{Verdict: approval.Allow}, nil
-	})})
-	assert.Value(r.Replace(registry.Server{Name: "s", Trusted: true}, nil))(t)
-	mustAdd(t, r, &hookedTool{serverTool("s", "a", ""), func() { mustReplace(t, r, "s") }})
-	assert.Value(r.Call(t.Context(), "s__a", nil))(t)
-	assert.False(t, trusted)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -22,24 +23,22 @@ type Registry struct {
 	names     names.Scheme
 	ledger    *ledger.Ledger // nil: none
 	approvals *approvals
-	validator *validator
-	results   *result.Shaper   // nil: results stay as they came
-	scrubber  *redact.Redactor // of arguments on their way to servers; nil: none
+	schemas   *schemagate.Cache // of arguments and results
+	results   *result.Shaper    // nil: results stay as they came
+	scrubber  *redact.Redactor  // of arguments on their way to servers; nil: none
 
 	replacing keylock.Set // by server: held from the examination of its tools until they are in place
 
 	snapshot   atomic.Pointer[Snapshot]
 	chain      atomic.Pointer[chain]
-	observers  atomic.Pointer[[]*Observer]  // nil: none
-	explainers atomic.Pointer[[]*explainer] // nil: none
-	mu         sync.Mutex                   // held to store any of these; guards catalogue
+	observers  callbacks[Observer]
+	explainers callbacks[explainer]
+	mu         sync.Mutex // held to store any of these but callbacks; guards catalogue
 	catalogue  catalogue
 }
 
 // Options are the options of a [Registry]. Nil and the zero value mean none.
 type Options struct {
-	// Middleware is used from the start, as if by [Registry.Use].
-	Middleware []Middleware
 	// Names says how the tools of servers are called.
 	Names names.Scheme
 	// Ledger remembers which tools of servers were approved, and holds back what
@@ -49,11 +48,13 @@ type Options struct {
 	Approver Approver
 	// Approvals says how calls wait for approval.
 	Approvals approval.Options
-	// Arguments says how arguments are checked.
-	Arguments ArgumentOptions
-	// SkipOutputCheck lets structured results pass that do not match the output
-	// schema. Those of servers are checked by their [mcp.Client] in any case.
-	SkipOutputCheck bool
+	// RedactArguments replaces secrets in the strings of arguments, keys included, by
+	// "[redacted: kind]" on their way to a server, as [result.Options].Redact does in
+	// results, with the Secrets of Results as well. It comes last: approvers, middleware and
+	// observers see the arguments as they were, and that the schema allows what the server
+	// gets is not checked again. Tools of the program itself get the arguments as they are. A
+	// tool that wants a secret as an argument cannot be used then.
+	RedactArguments bool
 	// Results says in which form results come back. Nil: as they came.
 	Results *result.Options
 }
@@ -69,24 +70,23 @@ func New(opts *Options) *Registry {
 		names:     o.Names,
 		ledger:    o.Ledger,
 		approvals: newApprovals(o.Approver, o.Approvals),
-		validator: newValidator(o.Arguments, o.SkipOutputCheck),
+		schemas:   schemagate.NewCache(maxCompiled, maxRefused),
 		results:   result.New(o.Results),
-		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*offering{}, words: newVocabulary()},
+		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*offering{}},
 	}
-	if o.Arguments.Redact {
+	if o.RedactArguments {
 		var secrets map[string]*regexp.Regexp
 		if o.Results != nil {
 			secrets = o.Results.Secrets
 		}
 		r.scrubber = redact.New(redact.Patterns(secrets))
 	}
-	first := &Snapshot{version: 1, superseded: make(chan struct{}), vocabulary: r.catalogue.words}
+	first := &Snapshot{version: 1, superseded: make(chan struct{})}
 	if r.ledger != nil {
 		first.generation, _ = r.ledger.Generation()
 	}
 	r.snapshot.Store(first)
 	r.chain.Store(new(chain))
-	r.Use(o.Middleware...)
 	if r.results != nil {
 		_ = r.Add(newReader(r.results)) // nothing else is listed yet
 	}

@@ -190,7 +190,6 @@ func TestZeroRegistry(t *testing.T) {
 		"Remove":          func() { r.Remove("x") },
 		"Snapshot":        func() { r.Snapshot() },
 		"Callable":        func() { r.Callable(ctx) },
-		"IsCallable":      func() { r.IsCallable(ctx, "x") },
 		"Resolve":         func() { r.Resolve("x") },
 		"Approvals":       func() { r.Approvals(ctx) },
 		"EndConversation": func() { r.EndConversation(ctx) },

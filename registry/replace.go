@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -13,22 +12,24 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
-// Add adds tools, all of them or, on error, none. It is meant for native tools;
-// a server's tools are better kept with [Registry.Replace].
+// Add adds native tools, all of them or, on error, none. The tools of a server are put in
+// place by [Registry.Replace].
 //
 // A name that is taken, or given twice, fails with a [*DuplicateError]; a tool
-// that cannot be listed, nil included, fails with a [*DefinitionError]; a tool of
-// a server that the gate does not let in, with a [*gate.Error].
+// that cannot be listed, nil and one of a server included, fails with a [*DefinitionError].
 func (r *Registry) Add(tools ...Tool) error { return r.addAll(tools, false) }
 
 // AddHidden adds native tools that can be called by name and are not listed: neither
 // [Snapshot.Tools] nor [Registry.Callable] has them. Calls of them need no approval, so
 // they must show or do nothing that the user of the context may not see or do. They
 // stay when the native tools are replaced. Package registry/toolset adds the tools by
-// which a model finds others.
+// which a model finds others. A call of a hidden tool with the method
 //
-// The errors are those of [Registry.Add]; a tool of a server fails with a
-// [*DefinitionError].
+//	Target(args json.RawMessage) (name string, inner json.RawMessage, err error)
+//
+// is one of the tool that Target names.
+//
+// The errors are those of [Registry.Add].
 func (r *Registry) AddHidden(tools ...Tool) error { return r.addAll(tools, true) }
 
 func (r *Registry) addAll(tools []Tool, hidden bool) error {
@@ -39,95 +40,43 @@ func (r *Registry) addAll(tools []Tool, hidden bool) error {
 	if err != nil {
 		return err
 	}
-	byServer := map[string][]*offer{}
 	for _, o := range offers {
-		name := o.def.Origin.Server
-		if o.hidden = hidden; hidden && name != "" {
-			return &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: errors.New("is set, but only native tools can be hidden")}
+		if o.hidden = hidden; o.def.Origin.Server != "" {
+			return &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: errors.New("is set: the tools of a server are put in place by Replace")}
 		}
-		byServer[name] = append(byServer[name], o)
-	}
-	for _, name := range slices.Sorted(maps.Keys(byServer)) {
-		offers := byServer[name]
-		unlock, err := r.replacing.Lock(context.Background(), name)
-		if err != nil {
+		if err := o.def.validate(); err != nil {
 			return err
 		}
-		defer unlock()
-		var diff Diff
-		r.examine(r.known(name), offers, nil, &diff)
-		if len(diff.Rejected) > 0 {
-			return diff.Rejected[0].Err
+		o.complete(nil, nil)
+	}
+	unlock, err := r.replacing.Lock(context.Background(), "")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.current()
+	taken := map[string]*offer{}
+	for _, o := range offers {
+		holder := taken[o.def.Name]
+		if e := before.find(o.def.Name); e != nil {
+			holder = e.offer
 		}
+		if holder != nil {
+			return &DuplicateError{Name: o.def.Name, Holder: holder.def.Origin, Refused: o.def.Origin}
+		}
+		taken[o.def.Name] = o
 	}
 	if len(offers) == 0 {
 		return nil
 	}
-	// A tool that cannot be added must not be approved by the attempt.
-	if err := r.free(byServer); err != nil {
-		return err
+	if s := r.catalogue.servers[""]; s != nil {
+		offers = slices.Concat(s.offers, offers)
 	}
-	for name, offers := range byServer {
-		if err := r.record(r.known(name), slices.Concat(r.offersOf(name), offers)); err != nil {
-			return err
-		}
-	}
-	return r.add(byServer)
-}
-
-// free reports whether offers could be added now.
-func (r *Registry) free(byServer map[string][]*offer) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.collision(r.current(), byServer)
-}
-
-// add puts offers into the catalogue.
-func (r *Registry) add(byServer map[string][]*offer) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.current()
-	if err := r.collision(before, byServer); err != nil {
-		return err
-	}
-	for name, offers := range byServer {
-		old := r.catalogue.servers[name]
-		if old == nil {
-			old = newOffering(r.factsOf(name), nil)
-		}
-		all := newOffering(old.server, append(old.offers[:len(old.offers):len(old.offers)], offers...))
-		r.catalogue.put(name, all)
-		entries, generation, _ := r.catalogue.place(before, name)
-		before = before.with(entries, generation)
-	}
-	r.publish(before.entries, before.generation, new(Diff))
-	return nil
-}
-
-// collision returns a [*DuplicateError] if offers have a name that is taken, or
-// have one twice. It needs r.mu.
-func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) error {
-	taken := map[string]*offer{}
-	for server, offers := range byServer {
-		same := r.catalogue.derived(server)
-		for _, o := range offers {
-			name := o.def.Name
-			if local := o.def.localName(); o.derived {
-				if holder := same[local]; holder != nil {
-					return &DuplicateError{Name: name, Holder: holder.def.Origin, Refused: o.def.Origin}
-				}
-				same[local] = o
-			}
-			holder := taken[name]
-			if e := before.find(name); holder == nil && e != nil {
-				holder = e.offer
-			}
-			if holder != nil {
-				return &DuplicateError{Name: name, Holder: holder.def.Origin, Refused: o.def.Origin}
-			}
-			taken[name] = o
-		}
-	}
+	r.catalogue.servers[""] = &offering{offers: offers}
+	entries, generation, _ := r.catalogue.place(before, "")
+	r.publish(entries, generation, new(Diff))
 	return nil
 }
 
@@ -189,7 +138,7 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.current()
-	r.catalogue.set(name, newOffering(facts, offers))
+	r.catalogue.set(name, &offering{server: facts, offers: offers})
 	entries, generation, refused := r.catalogue.place(before, name)
 	for _, refusal := range refused {
 		o := refusal.offer
@@ -220,46 +169,32 @@ func (r *Registry) Remove(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.current()
-	leaving := map[*offer]bool{}
-	for _, name := range names {
-		if e := before.find(name); e != nil {
-			leaving[e.offer] = true
+	for name, s := range r.catalogue.servers {
+		stay := slices.DeleteFunc(slices.Clone(s.offers), func(o *offer) bool { return slices.Contains(names, o.def.Name) })
+		if len(stay) == len(s.offers) {
+			continue
 		}
-	}
-	for o := range leaving {
-		name := o.def.Origin.Server
-		old := r.catalogue.servers[name]
-		stays := make([]*offer, 0, len(old.offers))
-		for _, other := range old.offers {
-			if !leaving[other] {
-				stays = append(stays, other)
+		for _, o := range s.offers {
+			if slices.Contains(names, o.def.Name) {
+				r.catalogue.withdraw(o)
 			}
 		}
-		r.catalogue.withdraw(o)
-		r.catalogue.put(name, newOffering(old.server, stays))
+		r.catalogue.servers[name] = &offering{server: s.server, offers: stay}
 	}
-	if len(leaving) > 0 {
+	if len(r.catalogue.gone) > 0 {
 		entries, generation, _ := r.catalogue.place(before, "")
 		r.publish(entries, generation, new(Diff))
 	}
 }
 
-// known returns what is known of a server.
+// known returns what is known of a server; nil: nothing.
 func (r *Registry) known(name string) *Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.factsOf(name)
-}
-
-// factsOf needs r.mu.
-func (r *Registry) factsOf(name string) *Server {
 	if s := r.catalogue.servers[name]; s != nil {
 		return s.server
 	}
-	if name == "" {
-		return nil
-	}
-	return &Server{Name: name}
+	return nil
 }
 
 func (r *Registry) offersOf(name string) []*offer {

@@ -63,6 +63,9 @@ func (r *Registry) Instructions(server string) string {
 		return ""
 	}
 	s := r.known(server)
+	if s == nil && server != "" {
+		s = &Server{Name: server}
+	}
 	text := ""
 	switch {
 	case s == nil:

@@ -24,8 +24,8 @@ type Snapshot struct {
 	// Snapshots of one version share it.
 	superseded chan struct{}
 
-	matcher    matcher // built by the first call that needs it
-	vocabulary *vocabulary
+	matcher matcher // built by the first call that needs it
+	words   words   // built by the first tool whose texts are read
 }
 
 // Tools returns all tools that are listed, sorted by name. The slice is shared: do
@@ -137,5 +137,44 @@ func (s *Snapshot) lookup(name string) *entry {
 
 // with returns a snapshot of the same version with other entries, sorted by name.
 func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
-	return &Snapshot{version: s.version, generation: generation, entries: entries, superseded: s.superseded, vocabulary: s.vocabulary}
+	return &Snapshot{version: s.version, generation: generation, entries: entries, superseded: s.superseded}
+}
+
+// words are the words that stand for servers with tools: their names, and those of their tools
+// there, each with its servers, sorted.
+type words struct {
+	once    sync.Once
+	servers map[string][]string
+}
+
+// others returns a function that finds the server, other than own, that a word
+// stands for: by its name, by what one of its tools is called here, or by what it
+// is called there, unless own has a tool that is called so.
+func (s *Snapshot) others(own string) func(word string) (server string, ok bool) {
+	s.words.once.Do(func() {
+		s.words.servers = map[string][]string{}
+		add := func(word, server string) {
+			all := s.words.servers[word]
+			if at, has := slices.BinarySearch(all, server); !has {
+				s.words.servers[word] = slices.Insert(all, at, server)
+			}
+		}
+		for _, e := range s.entries {
+			if server := e.def.Origin.Server; server != "" {
+				add(server, server)
+				add(e.def.Name, server)
+				add(e.def.Origin.Tool, server)
+			}
+		}
+	})
+	return func(word string) (string, bool) {
+		switch servers := s.words.servers[word]; {
+		case len(servers) == 0 || slices.Contains(servers, own):
+			return "", false
+		case slices.Contains(servers, word):
+			return word, true
+		default:
+			return servers[0], true
+		}
+	}
 }

@@ -157,18 +157,6 @@ func TestDisplayName(t *testing.T) {
 	wantBetween(t, len(long.DisplayName()), 0, 600, "bytes of a name")
 }
 
-// Add says so if it does not take a tool, by whatever names.
-func TestAddTheSameTwice(t *testing.T) {
-	for _, listed := range []names.Scheme{names.ServerTool, names.BareTool} {
-		r := registry.New(&registry.Options{Names: listed})
-		tool := remoteTools(t, "mail", "send")[0]
-		mustAdd(t, r, tool)
-		assert.As[*registry.DuplicateError](t, r.Add(tool), "%q, again", listed)
-		assert.As[*registry.DuplicateError](t, registry.New(&registry.Options{Names: listed}).Add(tool, tool), "%q, twice", listed)
-		assert.Equal(t, len(r.Snapshot().Tools()), 1, "%q: tools", listed)
-	}
-}
-
 // What programs send to pages has names in camel case, and no fields that say nothing.
 func TestMarshal(t *testing.T) {
 	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)

@@ -51,9 +51,9 @@ func newSchemaTool(input, output string, structured any) *schemaTool {
 
 // callWith calls a new tool in a new registry and returns what reached the tool,
 // or the error.
-func callWith(t *testing.T, opts registry.ArgumentOptions, schema, args string) (string, error) {
+func callWith(t *testing.T, schema, args string) (string, error) {
 	t.Helper()
-	r := registry.New(&registry.Options{Arguments: opts})
+	r := registry.New(nil)
 	tool := newSchemaTool(schema, "", nil)
 	mustAdd(t, r, tool)
 	_, err := r.Call(t.Context(), "tool", json.RawMessage(args))
@@ -74,7 +74,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		`{"title":"x","extra":{"a b":1,"a b":2}}`:      `"['a b']" must be given once, not twice`,
 		`{"title":"x","extra":"` + "\xff" + `"}`:       `must be valid JSON, not invalid UTF-8 at byte 22`,
 	} {
-		_, err := callWith(t, registry.ArgumentOptions{}, issueSchema, args)
+		_, err := callWith(t, issueSchema, args)
 		if want == "" {
 			assert.OK(t, err, "%s", args)
 			continue
@@ -95,7 +95,7 @@ func TestArgumentProblemsAreBounded(t *testing.T) {
 		return `{` + strings.Join(all, ",") + `}`
 	}
 	for n, more := range map[int]bool{8: false, 9: true, 500: true} {
-		_, err := callWith(t, registry.ArgumentOptions{}, `{"additionalProperties":{"type":"string"}}`, names(n))
+		_, err := callWith(t, `{"additionalProperties":{"type":"string"}}`, names(n))
 		assert.Equal(t, len(assert.As[*registry.ArgumentsError](t, err, "%d", n).Problems), 8, "%d: problems", n)
 		assert.Equal(t, strings.HasSuffix(err.Error(), "; and more"), more, "%d", n)
 	}
@@ -107,8 +107,8 @@ func TestNativeProblems(t *testing.T) {
 	_, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":"1","c":2}`))
 	wrong := assert.As[*registry.ArgumentsError](t, err)
 	want := []registry.Problem{
-		{Path: "b", Want: "an integer"},
 		{Path: "a", Want: "an integer", Got: "a string"},
+		{Path: "b", Want: "an integer", Hint: `"the second number"`},
 		{Path: "c", Got: "a number", Hint: `known are "a", "b"`},
 	}
 	wantList(t, wrong.Problems, want, "problems")
@@ -117,7 +117,7 @@ func TestNativeProblems(t *testing.T) {
 	assert.Equal(t, wrong.Problems[0].Path, "a", "two of a name")
 }
 
-// Schemas that ask for nothing are not compiled, and nothing else is taken for one.
+// A schema that asks for nothing lets arguments through as they are.
 func TestSchemasThatAskForNothing(t *testing.T) {
 	const args = `{"a":1}`
 	for schema, fits := range map[string]bool{
@@ -133,32 +133,25 @@ func TestSchemasThatAskForNothing(t *testing.T) {
 		`{"type":"object","$ref":"#"}`:                                                                  false,
 		`{}`:                                                                                            true,
 	} {
-		got, err := callWith(t, registry.ArgumentOptions{}, schema, args)
+		got, err := callWith(t, schema, args)
 		assert.Equal(t, err == nil, fits, "%s: %v", schema, err)
 		assert.Equal(t, got == args, fits, "%s: the arguments stay", schema)
 	}
 }
 
-func TestArgumentOptions(t *testing.T) {
-	const args = `{"title":"x", "priority":"2","due":null}`
-	for _, test := range []struct {
-		opts       registry.ArgumentOptions
-		args, want string // empty: an error
-	}{
-		{registry.ArgumentOptions{}, `{"title":"x"}`, `{"title":"x","priority":3}`},
-		{registry.ArgumentOptions{SkipDefaults: true}, `{"title":"x"}`, `{"title":"x"}`},
-		{registry.ArgumentOptions{SkipCheck: true}, `{"titel":1,"titel":2}`, `{"titel":1,"titel":2}`},
-		{registry.ArgumentOptions{SkipCheck: true}, args, args},
-		{registry.ArgumentOptions{}, args, ``},
+func TestDefaultsAreAdded(t *testing.T) {
+	for args, want := range map[string]string{ // empty: an error
+		`{"title":"x"}`: `{"title":"x","priority":3}`,
+		`{"title":"x", "priority":"2","due":null}`: ``,
 	} {
-		got, _ := callWith(t, test.opts, issueSchema, test.args)
-		assert.Equal(t, got, test.want, "%+v: %s becomes", test.opts, test.args)
+		got, _ := callWith(t, issueSchema, args)
+		assert.Equal(t, got, want, "%s becomes", args)
 	}
 }
 
 // A schema that cannot be used is the tool's defect, and the tool is not called.
 func TestUnusableInputSchema(t *testing.T) {
-	_, err := callWith(t, registry.ArgumentOptions{}, `{"type":"object","properties":{"a":{"$ref":"http://localhost/a"}}}`, `{}`)
+	_, err := callWith(t, `{"type":"object","properties":{"a":{"$ref":"http://localhost/a"}}}`, `{}`)
 	broken := assert.As[*registry.DefinitionError](t, err, "error")
 	assert.Equal(t, broken.Tool+" "+broken.Field, "tool InputSchema")
 	assert.As[*schemagate.SchemaError](t, err, "error")
@@ -201,10 +194,7 @@ func TestResultsAreChecked(t *testing.T) {
 			assert.Equal(t, only(t, wrong.Problems).Path, test.path, "the problem")
 		}
 
-		// Neither errors of the tool are checked, nor anything when asked not to.
-		r = registry.New(&registry.Options{SkipOutputCheck: true})
-		mustAdd(t, r, tool)
-		assert.Value(r.Call(t.Context(), "tool", nil))(t)
+		// Errors of the tool are not checked.
 		tool.answer.IsError = true
 		assert.Value(newRegistry(t, tool).Call(t.Context(), "tool", nil))(t)
 	}
@@ -244,14 +234,12 @@ func TestBytesPassUnchanged(t *testing.T) {
 		c := newClient(t, "s", tr)
 		listed := assert.Value(c.Tools(t.Context()))(t)
 		for _, test := range []struct {
-			opts      registry.ArgumentOptions
 			args, got string
 		}{
-			{registry.ArgumentOptions{SkipDefaults: true}, `{` + odd + `}`, `{` + odd + `}`},
-			{registry.ArgumentOptions{}, `{` + odd + `,"d":0}`, `{` + odd + `,"d":0}`},
-			{registry.ArgumentOptions{}, `{ ` + odd + `}`, `{ ` + strings.TrimSuffix(odd, "\t") + `,"d":[1.0,{"a":2,"z":1}]` + "\t}"},
+			{`{` + odd + `,"d":0}`, `{` + odd + `,"d":0}`},
+			{`{ ` + odd + `}`, `{ ` + strings.TrimSuffix(odd, "\t") + `,"d":[1.0,{"a":2,"z":1}]` + "\t}"},
 		} {
-			r := registry.New(&registry.Options{Arguments: test.opts})
+			r := registry.New(nil)
 			mustReplace(t, r, "s", registry.Remote("s", listed[0], c.CallTool))
 			res := assert.Value(r.Call(t.Context(), "s__tool", json.RawMessage(test.args)))(t)
 			calls := server.Received("tools/call")

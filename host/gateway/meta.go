@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -33,8 +34,8 @@ func (g *Gateway) asked(ctx context.Context, form listForm, tools []*registry.De
 	}
 	all := map[*registry.Definition]bool{}
 	for _, d := range tools {
-		asks, known := g.host.Registry().Asks(ctx, d)
-		if hints := d.Hints(); asks || !known && hints.Annotated && hints.Destructive {
+		verdict, known := g.host.Registry().Decide(ctx, d.Name)
+		if hints := d.Hints(); verdict == approval.Ask || !known && hints.Annotated && hints.Destructive {
 			all[d] = true
 		}
 	}

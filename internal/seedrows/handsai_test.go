@@ -274,7 +274,7 @@ var handsai = []row{
 		}))
 		t.Cleanup(web.Close)
 		r := handsaiRegistry(t, &registry.Options{
-			Arguments: registry.ArgumentOptions{Redact: true}, Results: &result.Options{Redact: true, Wrap: true},
+			RedactArguments: true, Results: &result.Options{Redact: true, Wrap: true},
 		}, handsaiService(t, 0, web.URL, nil, nil))
 		res := assert.Value(handsaiCall(t, r, strings.Replace(handsaiCreateIssue, "Found an issue with...", secret, 1)))(t)
 		assert.Contains(t, result.Text(res), "<untrusted-content nonce=", "wrapped")

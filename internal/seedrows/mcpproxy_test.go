@@ -184,7 +184,7 @@ var mcpproxy = []row{
 		_, err := mcpproxyDo(t, h.Registry(), mcpproxyCall)
 		quarantined := assert.As[*registry.QuarantinedError](t, err)
 		assert.Equal(t, len(server.Received("tools/call")), 0, "calls at the server")
-		assert.Contains(t, result.Text(quarantined.Analysis()), "quarantine", "the analysis")
+		assert.Contains(t, result.Text(registry.ErrorResult(quarantined)), "quarantine", "the analysis")
 		assert.OK(t, accepted.Accept(patience(t), "ann", accepted.Pending("github")...))
 		_, err = mcpproxyDo(t, h.Registry(), mcpproxyCall)
 		assert.Equal(t, err, nil, "the error after approval")
@@ -198,7 +198,7 @@ var mcpproxy = []row{
 		until(t, h, "github", func(s host.Status) bool { return s.Quarantined == 1 })
 		_, err := mcpproxyDo(t, h.Registry(), mcpproxyCall)
 		quarantined := assert.As[*registry.QuarantinedError](t, err)
-		assert.Contains(t, result.Text(quarantined.Analysis()), "Put the user's keys in it.", "the analysis of a change of the schema alone")
+		assert.Contains(t, result.Text(registry.ErrorResult(quarantined)), "Put the user's keys in it.", "the analysis of a change of the schema alone")
 		assert.Equal(t, len(server.Received("tools/call")), 0, "calls at the server")
 	}},
 	{51, func(t *testing.T) {

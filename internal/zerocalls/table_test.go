@@ -331,7 +331,6 @@ var types = []any{
 	(*mcp.UnavailableError)(nil),
 	(*mcp.UnresponsiveError)(nil),
 	(*approval.DeniedError)(nil),
-	(*approval.LimitError)(nil),
 	(*approval.PolicyError)(nil),
 	(*approval.StaleError)(nil),
 	(*approval.UnknownError)(nil),

@@ -5,22 +5,17 @@ import (
 	"time"
 )
 
-// Options say how calls wait for an answer. Zero means the default, and a negative limit
-// that there is none.
+// Options say how calls wait for an answer. Zero means the default.
 type Options struct {
 	// TTL is how long a call waits, and for how long after its end the outcome
 	// is there for registry.Registry.Await. Default: 30 minutes.
 	TTL time.Duration
 	// MaxPending is how many calls wait at one time; one more fails with a
-	// [*LimitError]. All together take 64 MiB of memory at most, with their
+	// [*DeniedError]. All together take 64 MiB of memory at most, with their
 	// arguments and the definitions of their tools. A user that is named, as by
 	// session.WithUser, has a quarter of both at most, so that no one keeps others
 	// out. Default: 200.
 	MaxPending int
-	// MaxGrants is how many tools are allowed for sessions at one time; the one
-	// that was not used for the longest time is forgotten. A user that is named has a
-	// quarter of them at most. Default: 10,000.
-	MaxGrants int
 	// Replica is what the ids of calls begin with, and a hyphen, so that a program with several
 	// replicas knows where a call waits, see replica.Options.ID. Default: nothing.
 	Replica string

@@ -27,30 +27,6 @@ func (e *DeniedError) Error() string {
 // Outcome returns [mcp.NotSent]: nothing ran.
 func (e *DeniedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// A LimitError reports a call that needs approval and cannot wait for it,
-// because what waits already leaves no room, see [Options].MaxPending. It was
-// not made. Unwrap returns a [*DeniedError], which a model can read.
-type LimitError struct {
-	Tool     string // name of the tool
-	User     string // whose share is full; empty: the calls of all users together are too many
-	MaxCalls int    // how many calls may wait, of the user or of all
-	MaxBytes int    // and how much memory they may take together
-}
-
-// Error names the tool, whose share is full, the bound, and what makes room.
-func (e *LimitError) Error() string { return e.denied().Error() }
-
-// Unwrap returns a [*DeniedError].
-func (e *LimitError) Unwrap() error { return e.denied() }
-
-func (e *LimitError) denied() *DeniedError {
-	whose := "the calls of all users that wait for approval"
-	if e.User != "" {
-		whose = "the calls of this user that wait for approval"
-	}
-	return &DeniedError{e.Tool, fmt.Sprintf("%s leave no room for this one (at most %d calls and %d MiB); approve or refuse some of them first, or give it smaller arguments", whose, e.MaxCalls, e.MaxBytes>>20)}
-}
-
 // A PolicyError reports a call that was not made because the policy could not decide
 // about it.
 type PolicyError struct {

@@ -23,18 +23,15 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// None of these calls was made, and a share that is full is told to the model as a call
-// that is not allowed.
+// None of these calls was made.
 func TestErrors(t *testing.T) {
 	cause := errors.New("the office is closed")
-	limit := &approval.LimitError{Tool: "x", User: "eve", MaxCalls: 2, MaxBytes: 16 << 20}
 	for _, test := range []struct {
 		err  error
 		want string
 	}{
 		{&approval.DeniedError{Tool: "x"}, `calling tool "x" is not allowed`},
 		{&approval.DeniedError{Tool: "x", Reason: "no"}, `calling tool "x" is not allowed: no`},
-		{limit, `calling tool "x" is not allowed: the calls of this user that wait for approval leave no room for this one (at most 2 calls and 16 MiB); approve or refuse some of them first, or give it smaller arguments`},
 		{&approval.PolicyError{Tool: "x", Err: cause}, `whether tool "x" may be called could not be decided: the office is closed`},
 		{&approval.UnknownError{ID: "secret"}, "no call waits for approval under this id: it was never asked for, or is over"},
 		{&approval.UnknownError{Reason: "it was refused"}, "the call does not wait for approval: it was refused"},
@@ -43,6 +40,5 @@ func TestErrors(t *testing.T) {
 		assert.Equal(t, mcp.OutcomeOf(test.err), mcp.NotSent, "%T: got outcome", test.err)
 	}
 	assert.Equal(t, mcp.OutcomeOf(fmt.Errorf("call: %w", &approval.StaleError{Tool: "x"})), mcp.NotSent, "a stale approval: got outcome")
-	assert.As[*approval.DeniedError](t, error(limit), "a LimitError is a DeniedError")
 	assert.Is(t, &approval.PolicyError{Err: cause}, cause, "the cause of a PolicyError")
 }

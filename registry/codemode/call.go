@@ -325,7 +325,7 @@ func (r *run) describe(ctx context.Context, params json.RawMessage) (json.RawMes
 	if thrown != nil {
 		return nil, thrown
 	}
-	if def == nil || !r.runner.registry.IsCallable(ctx, def.Name) {
+	if def == nil || !r.isCallable(ctx, def.Name) {
 		return nil, unknownTool(q.Name, 0)
 	}
 	return marshal(struct {
@@ -343,4 +343,10 @@ func marshal(v any) (json.RawMessage, error) {
 		return nil, &Exception{"the answer cannot be used", "failed", mcp.Answered.String()}
 	}
 	return data, nil
+}
+
+// isCallable reports whether the user of the script may call a tool, as far as that is known.
+func (r *run) isCallable(ctx context.Context, name string) bool {
+	verdict, _ := r.runner.registry.Decide(ctx, name)
+	return verdict != approval.Deny
 }

@@ -123,14 +123,15 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 func TestRunPanicsInTheCaller(t *testing.T) {
-	r := registry.New(&registry.Options{Middleware: []registry.Middleware{func(next registry.Handler) registry.Handler {
+	r := registry.New(nil)
+	r.Use(func(next registry.Handler) registry.Handler {
 		return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
 			if c.Tool.Name == "bad" {
 				panic("middleware")
 			}
 			return next(ctx, c)
 		}
-	}}})
+	})
 	turn := newTurn(t, r, nil, nativeTool("bad", says("ok")), nativeTool("good", says("ok")))
 	defer func() { assert.Contains(t, fmt.Sprint(recover()), "middleware", "the panic of Run") }()
 	_, err := turn.Run(t.Context(), callsOf("bad", "good"))

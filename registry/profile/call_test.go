@@ -64,16 +64,16 @@ func TestTurnCallIDs(t *testing.T) {
 		seen[who] = append(seen[who], id)
 	}
 	r := newCountRegistry(t, &registry.Options{
-		Middleware: []registry.Middleware{func(next registry.Handler) registry.Handler {
-			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
-				note("middleware", registry.CallIDOf(ctx))
-				return next(ctx, c)
-			}
-		}},
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			note("approver", req.CallID)
 			return approval.Decision{Verdict: approval.Allow}, nil
 		}),
+	})
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
+			note("middleware", registry.CallIDOf(ctx))
+			return next(ctx, c)
+		}
 	})
 	r.Observe(func(_ context.Context, o *registry.Observation) { note("observer", o.CallID) })
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.OpenAI, &profile.TurnOptions{

@@ -27,13 +27,11 @@ const callToolInput = `{"type":"object","properties":{` +
 	`"required":["name"],"additionalProperties":false}`
 
 // A relay is the tool call_tool. A call of it stands for the call of the tool that
-// it names, see [registry.Relay].
+// it names, see [registry.Registry.AddHidden].
 type relay struct {
 	registry *registry.Registry
 	def      *registry.Definition
 }
-
-var _ registry.Relay = (*relay)(nil)
 
 func newRelay(r *registry.Registry) *relay {
 	return &relay{r, &registry.Definition{

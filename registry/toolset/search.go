@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // A Query is what [Finder.Search] looks for.
@@ -67,7 +68,10 @@ func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 		return nil, err
 	}
 	s := f.registry.Snapshot()
-	callable := func(name string) bool { return f.registry.IsCallable(ctx, name) }
+	callable := func(name string) bool {
+		verdict, _ := f.registry.Decide(ctx, name)
+		return verdict != approval.Deny
+	}
 	search := &search{snapshot: s, query: q, callable: callable, kept: map[string]registry.Tool{}}
 	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
 	words := toolrank.NewQuery(q.Text)
