@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // maxName bounds a name that is asked about, in bytes.
@@ -41,10 +42,10 @@ func (q *request) showWhy() (any, error) {
 		answer.Name, answer.Server, answer.Offered = d.Name, d.Origin.Server, true
 		say("list", "The tool is listed.", "")
 		hidden := q.tool(d.Name) == nil // such as those that search
-		if asks, known := r.Asks(q.forUser(), d); !hidden && !r.IsCallable(q.forUser(), d.Name) {
+		if verdict, _ := r.Decide(q.forUser(), d.Name); !hidden && verdict == approval.Deny {
 			answer.Offered = false
 			say("policy", "The policy does not allow the caller to call it.", "Change the policy of the program.")
-		} else if known && asks {
+		} else if verdict == approval.Ask {
 			say("policy", "Each call waits for approval.", "")
 		}
 		return answer, nil
