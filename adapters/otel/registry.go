@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
-	"sync"
 	"sync/atomic"
-	"weak"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -19,46 +16,25 @@ import (
 // Registry records the calls of r's tools from now on, until stop: one span
 // execute_tool for each, also for those that are not made because they are denied,
 // wait for approval or are wrong. A call of a server's tool has the span of its
-// request as a child. The span has the id of [registry.WithCallID]. Call it before
-// other middleware is added that is to be measured. More than once for a registry is
-// like once, until all have stopped. A host calls it for its own registry.
+// request as a child. The span has the id of [registry.WithCallID]. Call it once for a
+// registry, before other middleware is added that is to be measured. A host calls it for
+// its own registry.
 func (t *Telemetry) Registry(r *registry.Registry) (stop func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key := weak.Make(r)
-	wanted := t.registries[key]
-	if wanted == nil {
-		wanted = new(atomic.Int64)
-		t.registries[key] = wanted
-		runtime.AddCleanup(r, t.forget, key)
-		t.record(r, wanted)
-	}
-	wanted.Add(1)
-	return sync.OnceFunc(func() { wanted.Add(-1) })
-}
-
-// record records r's calls while wanted is positive.
-func (t *Telemetry) record(r *registry.Registry, wanted *atomic.Int64) {
+	var stopped atomic.Bool
 	r.Use(func(next registry.Handler) registry.Handler {
 		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			if wanted.Load() == 0 {
+			if stopped.Load() {
 				return next(ctx, call)
 			}
 			return t.execute(ctx, call, next)
 		}
 	})
 	r.Observe(func(ctx context.Context, o *registry.Observation) {
-		if wanted.Load() != 0 {
+		if !stopped.Load() {
 			t.refused(ctx, o)
 		}
 	})
-}
-
-// forget forgets a registry that is no more.
-func (t *Telemetry) forget(r weak.Pointer[registry.Registry]) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.registries, r)
+	return func() { stopped.Store(true) }
 }
 
 // An executed is the tool that a span execute_tool is about.

@@ -2,10 +2,7 @@ package otel
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
-	"weak"
 
 	api "go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -16,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -35,9 +31,6 @@ type Telemetry struct {
 
 	clientRequests, clientSessions metric.Float64Histogram
 	serverRequests, tools          metric.Float64Histogram
-
-	mu         sync.Mutex
-	registries map[weak.Pointer[registry.Registry]]*atomic.Int64 // how many want them recorded
 }
 
 var (
@@ -55,8 +48,6 @@ func New(opts *Options) *Telemetry {
 		allowed:   make(map[attribute.Key]bool, len(o.Attributes)),
 		redact:    result.New(&result.Options{Redact: true}),
 		names:     names{max: o.MaxNames},
-
-		registries: make(map[weak.Pointer[registry.Registry]]*atomic.Int64),
 	}
 	for _, key := range o.Attributes {
 		t.allowed[key] = true
