@@ -28,9 +28,9 @@ const (
 	maxRetryAfter = 24 * time.Hour
 )
 
-// An answer is a JSON object that an authorization server has sent: its members,
-// unread. Names are compared exactly.
-type answer map[string][]byte
+// An answer is a JSON object that a server has sent: its members, unread. Names are compared
+// exactly; null is as good as absent.
+type answer map[string]json.RawMessage
 
 // readAnswer reads a JSON object. Its errors show nothing of it.
 func readAnswer(body []byte) (answer, error) {

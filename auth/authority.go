@@ -33,8 +33,6 @@ type Authority struct {
 	DeviceEndpoint string `json:"device_authorization_endpoint,omitempty"`
 	// Scopes are those that the authorization server says it supports.
 	Scopes []string `json:"scopes,omitempty"`
-	// GrantTypes are those that it says it supports.
-	GrantTypes []string `json:"grant_types,omitempty"`
 	// AuthMethods are how clients can authenticate themselves at TokenEndpoint;
 	// empty if it does not say.
 	AuthMethods []string `json:"auth_methods,omitempty"`
@@ -66,7 +64,7 @@ func (a *Authority) clone() *Authority {
 	}
 	own := *a
 	own.ResourceScopes, own.Scopes = slices.Clone(a.ResourceScopes), slices.Clone(a.Scopes)
-	own.GrantTypes, own.AuthMethods = slices.Clone(a.GrantTypes), slices.Clone(a.AuthMethods)
+	own.AuthMethods = slices.Clone(a.AuthMethods)
 	own.DPoPAlgorithms = slices.Clone(a.DPoPAlgorithms)
 	return &own
 }

@@ -66,7 +66,7 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	if len(scopes) > 0 {
 		query.Set("scope", strings.Join(scopes, " "))
 	}
-	if slices.Contains(scopes, offlineAccess) && (f.config.AskConsent || c.Source != Preregistered) && f.config.LoginParams["prompt"] == nil {
+	if slices.Contains(scopes, offlineAccess) && c.Source != Preregistered && f.config.LoginParams["prompt"] == nil {
 		query.Set("prompt", "consent") // OpenID Connect Core, section 11
 	}
 	if a.Resource != "" && !f.config.NoResource {
@@ -78,7 +78,7 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	if p.DPoPKey != "" {
 		print, err := thumbprint(p.DPoPKey)
 		if err != nil {
-			return nil, &ProofError{Server: f.config.Server, Err: err}
+			return nil, f.noProof(err)
 		}
 		query.Set("dpop_jkt", print)
 	}
@@ -95,7 +95,7 @@ func random() Secret {
 	return Secret(base64.RawURLEncoding.EncodeToString(bits[:]))
 }
 
-// bindingKey returns a new key to bind tokens to, if they are to be bound.
+// bindingKey returns a new key to bind tokens to (RFC 9449), if they are to be bound.
 func (f *Flow) bindingKey(a *Authority) (Secret, error) {
 	if !f.config.DPoP && !a.DPoPRequired {
 		return "", nil
@@ -105,7 +105,7 @@ func (f *Flow) bindingKey(a *Authority) (Secret, error) {
 	}
 	key, err := newDPoPKey()
 	if err != nil {
-		return "", &ProofError{Server: f.config.Server, Err: err}
+		return "", f.noProof(err)
 	}
 	return key, nil
 }

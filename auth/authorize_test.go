@@ -203,18 +203,18 @@ func TestBoundLogin(t *testing.T) {
 func TestBeginAsksForConsent(t *testing.T) {
 	for _, test := range []struct {
 		source ClientSource
-		ask    bool
+		params url.Values
 		scopes []string
 		want   string
 	}{
-		{Dynamic, false, []string{"notes", "offline_access"}, "consent"},
-		{MetadataDocument, false, []string{"notes", "offline_access"}, "consent"},
-		{Preregistered, false, []string{"notes", "offline_access"}, ""},
-		{Preregistered, true, []string{"notes", "offline_access"}, "consent"},
-		{Dynamic, true, []string{"notes"}, ""},
-		{Dynamic, true, nil, ""},
+		{Dynamic, nil, []string{"notes", "offline_access"}, "consent"},
+		{MetadataDocument, nil, []string{"notes", "offline_access"}, "consent"},
+		{Preregistered, nil, []string{"notes", "offline_access"}, ""},
+		{Preregistered, url.Values{"prompt": {"consent"}}, []string{"notes", "offline_access"}, "consent"},
+		{Dynamic, nil, []string{"notes"}, ""},
+		{Dynamic, nil, nil, ""},
 	} {
-		f := &Flow{config: Config{Server: "notes", AskConsent: test.ask}}
+		f := &Flow{config: Config{Server: "notes", LoginParams: test.params}}
 		a := &Authority{Issuer: "https://as.example", AuthorizationEndpoint: "https://as.example/authorize", PKCE: true}
 		p := assert.Value(f.Begin(a, &Client{Issuer: a.Issuer, ID: "1", Source: test.source}, "http://127.0.0.1:1/", test.scopes))(t)
 		assert.Equal(t, parsed(t, p.URL).Query().Get("prompt"), test.want, "%+v: prompt", test)

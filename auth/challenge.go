@@ -169,38 +169,33 @@ func param(challenges []Challenge, name string) (value string, ok bool) {
 const offlineAccess = "offline_access"
 
 // ChooseScopes returns the scopes to ask for: those of Config.Scopes; else those
-// of the challenge; else those that the resource names, as far as
-// Config.MaxScopes allows. If the challenge is about insufficient scope, its
-// scopes are added to those and to the ones asked for before. Where a user takes
-// part and the authorization server lists offline_access, that is added.
+// of the challenge; else those that the resource names. If the challenge is about
+// insufficient scope, its scopes are added to those and to the ones asked for before. Where a
+// user takes part and the authorization server lists offline_access, that is added.
 //
-// No scopes means that the request is to name none. The error is a [*ScopeError]:
-// the challenge wants more than Config.MaxScopes has.
-func (f *Flow) ChooseScopes(a *Authority, challenges []Challenge, before []string) ([]string, error) {
-	limit := f.config.MaxScopes
+// No scopes means that the request is to name none.
+func (f *Flow) ChooseScopes(a *Authority, challenges []Challenge, before []string) []string {
 	named, _ := param(challenges, "scope")
 	demanded := scopesOf(named)
 	var chosen []string
-	if insufficient(challenges) {
-		chosen = union(within(before, limit), f.config.Scopes)
+	switch {
+	case insufficient(challenges):
+		chosen = union(before, f.config.Scopes)
 		if len(demanded) == 0 && len(f.config.Scopes) == 0 {
-			chosen = union(chosen, within(a.ResourceScopes, limit))
+			chosen = union(chosen, a.ResourceScopes)
 		}
 		chosen = union(chosen, demanded)
-	} else if len(f.config.Scopes) > 0 {
-		chosen, demanded = union(f.config.Scopes), nil
-	} else if len(demanded) > 0 {
+	case len(f.config.Scopes) > 0:
+		chosen = union(f.config.Scopes)
+	case len(demanded) > 0:
 		chosen = demanded
-	} else if chosen = within(a.ResourceScopes, limit); len(chosen) == 0 {
-		demanded = a.ResourceScopes
-	}
-	if extra := beyond(demanded, limit); len(extra) > 0 {
-		return nil, &ScopeError{Server: f.config.Server, Scopes: extra, Problem: "the server wants them and MaxScopes does not have them"}
+	default:
+		chosen = union(a.ResourceScopes)
 	}
 	if f.config.Grant.Interactive() && slices.Contains(a.Scopes, offlineAccess) {
 		chosen = union(chosen, []string{offlineAccess})
 	}
-	return chosen, nil
+	return chosen
 }
 
 func insufficient(challenges []Challenge) bool {
@@ -247,20 +242,4 @@ func union(lists ...[]string) []string {
 		}
 	}
 	return all
-}
-
-// within returns the scopes that limit has, of which nil is none.
-func within(scopes, limit []string) []string {
-	return slices.DeleteFunc(union(scopes), func(s string) bool { return !allowed(s, limit) })
-}
-
-// beyond returns the scopes that limit, of which nil is none, does not have.
-func beyond(scopes, limit []string) []string {
-	return slices.DeleteFunc(union(scopes), func(s string) bool { return allowed(s, limit) })
-}
-
-// allowed reports whether limit has a scope. offline_access gives no rights at
-// the server, so it needs no leave.
-func allowed(s string, limit []string) bool {
-	return limit == nil || s == offlineAccess || slices.Contains(limit, s)
 }

@@ -73,19 +73,9 @@ type Config struct {
 	// ClientName is what dynamic registration calls the program. Default: "MCP
 	// client".
 	ClientName string
-	// ClientURI is a page about the program for dynamic registration. It may be
-	// empty.
-	ClientURI string
-	// NoRegistration rules dynamic registration out.
-	NoRegistration bool
 
 	// Scopes are asked for instead of those that the server proposes.
 	Scopes []string
-	// MaxScopes bounds the scopes that the server may make the program ask for:
-	// of those that it names for basic use the others are left out, and a
-	// challenge for others is an [*ScopeError]. Nil means any. offline_access
-	// is not bounded: it gives no rights at the server.
-	MaxScopes []string
 	// Issuer is the authorization server to use. Default: that of Client, or else
 	// the first that the server names and that works. Its metadata has to say
 	// exactly the same; the server may write it with or without a slash at its
@@ -95,35 +85,22 @@ type Config struct {
 	// servers that publish no metadata. It needs TokenEndpoint and what the grant type
 	// begins at. Its Issuer is by default Issuer, that of Client, or else the origin of
 	// TokenEndpoint; Client and Issuer are its own if they name none. Its Resource is by
-	// default URL. That it supports PKCE with S256 is assumed, as by AssumePKCE. Nothing
+	// default URL. That it supports PKCE with S256 is assumed, so it also serves those that
+	// do and do not say so in their metadata. Nothing
 	// is looked up: an authority that needs more than this is not reached.
 	Authority *Authority
-	// ChooseIssuers returns the authorization servers to be tried, in order,
-	// out of those that the server names. It is not used with Issuer.
-	ChooseIssuers func(named []string) []string
-
 	// NoResource leaves out the resource parameter (RFC 8707), for identity
 	// providers that refuse requests that have it.
 	NoResource bool
-	// AssumePKCE goes on although the authorization server does not say that it
-	// supports PKCE with S256, for those that do and do not say so. PKCE is
-	// used in any case.
-	AssumePKCE bool
-	// AskConsent has a user asked for their consent at each login in which the
-	// scope offline_access is asked for (prompt=consent): some authorization
-	// servers issue no refresh tokens otherwise. That is done in any case unless
-	// Client is set, since it was perhaps an administrator who has given
-	// consent to that, and users cannot.
-	AskConsent bool
 	// LoginParams are added to the address where users log in, with grant type
 	// AuthorizationCode, for what authorization servers want besides what is
 	// specified: access_type=offline has Google issue refresh tokens, and
 	// audience tells some what the token is for. Parameters that are set
-	// otherwise are refused; prompt replaces what AskConsent would say.
+	// otherwise are refused. Where the scope offline_access is asked for,
+	// prompt=consent is added unless Client is set or a prompt stands here: some
+	// authorization servers issue no refresh tokens otherwise. With Client it was perhaps
+	// an administrator who has given consent, and users cannot.
 	LoginParams url.Values
-	// NoFallback rules out the login of revision 2025-03-26, for servers without
-	// protected resource metadata.
-	NoFallback bool
 	// DPoP binds tokens to a key of the session (RFC 9449). Without it that is
 	// done only where the server requires it.
 	DPoP bool
@@ -168,16 +145,12 @@ type Network struct {
 // A SigningKey signs JWTs by which a client authenticates itself
 // (private_key_jwt, RFC 7523).
 type SigningKey struct {
-	// Signer holds the key: RSA of 2048 bits or more, ECDSA (P-256, P-384,
-	// P-521) or Ed25519. See [ParsePrivateKey]. It must be safe for concurrent
-	// use; no context interrupts it.
+	// Signer holds the key: RSA of 2048 bits or more (signs by RS256), ECDSA (P-256,
+	// P-384, P-521: ES256, ES384, ES512) or Ed25519 (EdDSA). See [ParsePrivateKey]. It
+	// must be safe for concurrent use; no context interrupts it.
 	Signer crypto.Signer
 	// ID is the key's id in the client's JWKS. It may be empty.
 	ID string
-	// Algorithm is the JWS algorithm: RS256, RS384, RS512, PS256, PS384, PS512,
-	// ES256, ES384, ES512, EdDSA or Ed25519. Default: what fits the key, RS256
-	// for RSA, EdDSA for Ed25519.
-	Algorithm string
 	// Audience is the audience of the JWTs. Default: the issuer of the
 	// authorization server. Some take only the address of their token endpoint.
 	Audience string
@@ -196,11 +169,7 @@ type Enterprise struct {
 	// SigningKey authenticates Client by private_key_jwt. It may be the same
 	// as Config.SigningKey.
 	SigningKey *SigningKey
-	// SubjectToken returns what the user got from the identity provider when they
-	// logged in there: an ID token, unless SubjectTokenType says otherwise. It is
-	// asked for each token, and has to end with its context.
+	// SubjectToken returns the ID token that the user got from the identity provider when
+	// they logged in there. It is asked for each token, and has to end with its context.
 	SubjectToken func(context.Context) (Secret, error)
-	// SubjectTokenType is the type of that token (RFC 8693, section 3). Default:
-	// urn:ietf:params:oauth:token-type:id_token.
-	SubjectTokenType string
 }

@@ -57,7 +57,6 @@ func (c *Config) clone() *Config {
 	}
 	own.Authority = c.Authority.clone()
 	own.Scopes = slices.Clone(c.Scopes)
-	own.MaxScopes = slices.Clone(c.MaxScopes)
 	own.LoginParams = maps.Clone(c.LoginParams)
 	for name, values := range own.LoginParams {
 		own.LoginParams[name] = slices.Clone(values)
@@ -141,7 +140,11 @@ func (k *configCheck) all() {
 	if c.Authority != nil {
 		k.authority(c.Authority)
 	}
-	k.scopes()
+	for _, s := range c.Scopes {
+		if !validScope(s) {
+			k.fail("Scopes", "has %q, which is not one scope", s)
+		}
+	}
 	k.loginParams()
 	k.signingKey("SigningKey", c.SigningKey)
 	if c.Client != nil {
@@ -154,9 +157,6 @@ func (k *configCheck) all() {
 	}
 	if c.ClientMetadataURL != "" {
 		k.metadataURL()
-	}
-	if u, err := url.Parse(c.ClientURI); c.ClientURI != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
-		k.fail("ClientURI", "is not an http or https address")
 	}
 	k.grant()
 }
@@ -173,22 +173,6 @@ func (k *configCheck) issuer(field, raw string) {
 	k.address(field, raw)
 	if strings.Contains(raw, "?") {
 		k.fail(field, "has a query, which no issuer has")
-	}
-}
-
-func (k *configCheck) scopes() {
-	for _, list := range []struct {
-		field  string
-		scopes []string
-	}{{"Scopes", k.config.Scopes}, {"MaxScopes", k.config.MaxScopes}} {
-		for _, s := range list.scopes {
-			if !validScope(s) {
-				k.fail(list.field, "has %q, which is not one scope", s)
-			}
-		}
-	}
-	if extra := beyond(k.config.Scopes, k.config.MaxScopes); len(extra) > 0 {
-		k.fail("Scopes", "has %q, which MaxScopes has not", extra)
 	}
 }
 

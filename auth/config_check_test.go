@@ -75,12 +75,10 @@ func TestConfigIsChecked(t *testing.T) {
 		{"no key", Config{URL: mcp, Client: client(func(c *Client) { c.AuthMethod = "private_key_jwt" })}, "SigningKey"},
 		{"key", Config{URL: mcp, Client: client(func(c *Client) { c.AuthMethod = "private_key_jwt" }), SigningKey: &SigningKey{Signer: edwards}}, ""},
 
-		{"RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: rsaKey(), Algorithm: "PS512"}}, ""},
+		{"RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: rsaKey()}}, ""},
 		{"small RSA", Config{URL: mcp, SigningKey: &SigningKey{Signer: small}}, "SigningKey"},
-		{"P-256", Config{URL: mcp, SigningKey: &SigningKey{Signer: ecdsaKey(t, elliptic.P256()), Algorithm: "ES256"}}, ""},
+		{"P-256", Config{URL: mcp, SigningKey: &SigningKey{Signer: ecdsaKey(t, elliptic.P256())}}, ""},
 		{"P-224", Config{URL: mcp, SigningKey: &SigningKey{Signer: ecdsaKey(t, elliptic.P224())}}, "SigningKey"},
-		{"algorithm of another curve", Config{URL: mcp, SigningKey: &SigningKey{Signer: ecdsaKey(t, elliptic.P384()), Algorithm: "ES256"}}, "SigningKey"},
-		{"algorithm of another key", Config{URL: mcp, SigningKey: &SigningKey{Signer: edwards, Algorithm: "RS256"}}, "SigningKey"},
 		{"no signer", Config{URL: mcp, SigningKey: &SigningKey{}}, "SigningKey"},
 
 		{"document", Config{URL: mcp, ClientMetadataURL: "https://app.example/client.json"}, ""},
@@ -89,11 +87,8 @@ func TestConfigIsChecked(t *testing.T) {
 		{"document with fragment", Config{URL: mcp, ClientMetadataURL: "https://app.example/c#"}, "ClientMetadataURL"},
 		{"document with user", Config{URL: mcp, ClientMetadataURL: "https://u:SECRET@app.example/c"}, "ClientMetadataURL"},
 		{"document with dots", Config{URL: mcp, ClientMetadataURL: "https://app.example/a/../c"}, "ClientMetadataURL"},
-		{"page", Config{URL: mcp, ClientURI: "javascript:x"}, "ClientURI"},
 
 		{"scope", Config{URL: mcp, Scopes: []string{"a b"}}, "Scopes"},
-		{"limit", Config{URL: mcp, MaxScopes: []string{""}}, "MaxScopes"},
-		{"beyond limit", Config{URL: mcp, Scopes: []string{"a", "b"}, MaxScopes: []string{"a"}}, "Scopes"},
 
 		{"machine", Config{URL: mcp, Grant: ClientCredentials, Client: client(nil)}, ""},
 		{"machine without client", Config{URL: mcp, Grant: ClientCredentials}, "Client"},
@@ -131,18 +126,18 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestConfigIsCopied(t *testing.T) {
 	c := Config{
-		URL: "https://mcp.example:8443/mcp", Scopes: []string{"a"}, MaxScopes: []string{"a"},
+		URL: "https://mcp.example:8443/mcp", Scopes: []string{"a"},
 		Client:     &Client{ID: "c", Issuer: "https://as.example", RedirectURIs: []string{"http://127.0.0.1/cb"}},
 		SigningKey: &SigningKey{Signer: ed25519Key(t)},
 		Network:    Network{TLS: &tls.Config{ServerName: "x"}, Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
 	}
 	f := flowOf(t, &c)
-	assert.Equal(t, c.Server+c.ClientName+c.SigningKey.Algorithm, "", "the caller's Config stays as it was")
+	assert.Equal(t, c.Server+c.ClientName, "", "the caller's Config stays as it was")
 	assert.Equal(t, c.Network.TLS.MinVersion, 0, "the caller's Config stays as it was")
-	c.Scopes[0], c.MaxScopes[0], c.Client.ID, c.Client.RedirectURIs[0], c.Network.TLS.ServerName = "b", "b", "d", "x", "y"
+	c.Scopes[0], c.Client.ID, c.Client.RedirectURIs[0], c.Network.TLS.ServerName = "b", "d", "x", "y"
 	c.Network.Allow[0] = netip.Prefix{}
 	own := f.config
-	assert.Equal(t, fmt.Sprint(own.Scopes, own.MaxScopes, own.Client.ID, own.Client.RedirectURIs, own.Network.TLS.ServerName, own.Network.Allow),
-		"[a] [a]c[http://127.0.0.1/cb]x[10.0.0.0/8]", "the Flow's Config stays as it was")
+	assert.Equal(t, fmt.Sprint(own.Scopes, own.Client.ID, own.Client.RedirectURIs, own.Network.TLS.ServerName, own.Network.Allow),
+		"[a]c[http://127.0.0.1/cb]x[10.0.0.0/8]", "the Flow's Config stays as it was")
 	assert.Equal(t, own.Server+", "+own.ClientName, "mcp.example:8443, MCP client", "defaults")
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -47,8 +48,8 @@ type DiscoverOptions struct {
 //
 // With Config.Authority it returns that, and requests nothing.
 //
-// Its errors are [*DiscoveryError], [*ResourceMismatchError],
-// [*IssuerMismatchError], [*MetadataError] and [*URLError]. If ctx has ended,
+// Its errors are [*DiscoveryError], [*IssuerMismatchError], [*MetadataError] and
+// [*URLError]. If ctx has ended,
 // errors.Is finds that in a DiscoveryError.
 func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, error) {
 	if o == nil {
@@ -65,7 +66,7 @@ func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, er
 	switch {
 	case err != nil && none && !o.HadMetadata && f.config.Issuer != "":
 		m = &resourceMetadata{resource: canonicalResource(server)}
-	case err != nil && none && !o.HadMetadata && !f.config.NoFallback:
+	case err != nil && none && !o.HadMetadata:
 		return f.fallBack(ctx, server)
 	case err != nil && none && o.HadMetadata:
 		if r := (*RequestError)(nil); errors.As(err, &r) {
@@ -152,7 +153,7 @@ func (f *Flow) checkResource(server *url.URL, m *resourceMetadata) error {
 		resourceOrigin(u) == resourceOrigin(server) && above(u.EscapedPath(), server.EscapedPath()) {
 		return nil
 	}
-	return &ResourceMismatchError{Server: f.config.Server, URL: canonicalResource(server), Got: shown(m.resource)}
+	return &MetadataError{f.config.Server, "", "resource", fmt.Sprintf("is %q, and not %q", shown(m.resource), canonicalResource(server))}
 }
 
 // above reports whether a path is another or one of those above it.
@@ -219,19 +220,10 @@ func (f *Flow) candidates(named []string, before string) ([]string, error) {
 	if len(named) == 0 {
 		return nil, f.discoveryError(resourceStage, errors.New("it names no authorization server"))
 	}
-	chosen := named
-	if f.config.ChooseIssuers != nil {
-		chosen = slices.DeleteFunc(slices.Clone(f.config.ChooseIssuers(slices.Clone(named))), func(issuer string) bool {
-			return !slices.Contains(named, issuer)
-		})
-		if len(chosen) == 0 {
-			return nil, f.discoveryError(resourceStage, errors.New("ChooseIssuers takes none of the authorization servers that it names"))
-		}
+	if i := slices.Index(named, before); i > 0 {
+		named = slices.Concat([]string{before}, named[:i], named[i+1:])
 	}
-	if i := slices.Index(chosen, before); i > 0 {
-		chosen = slices.Concat([]string{before}, chosen[:i], chosen[i+1:])
-	}
-	return chosen, nil
+	return named, nil
 }
 
 // names reports whether an issuer that the Config gives is among those that a server
@@ -288,7 +280,7 @@ func authorityPlaces(issuer *url.URL) []string {
 }
 
 // acceptAuthority decodes metadata that has to be that of issuer, byte for byte.
-func (f *Flow) acceptAuthority(d document, issuer string) (*Authority, error) {
+func (f *Flow) acceptAuthority(d answer, issuer string) (*Authority, error) {
 	if got, _ := d.text("issuer"); got != issuer {
 		return nil, &IssuerMismatchError{Server: f.config.Server, What: "metadata", Want: issuer, Got: shown(got)}
 	}
@@ -331,12 +323,12 @@ func (f *Flow) fallBack(ctx context.Context, server *url.URL) (*Authority, error
 
 // fetch gets a document. The errors are [*URLError] and [*RequestError], which
 // wraps an absentError or an unreadableError where that is what it is.
-func (f *Flow) fetch(ctx context.Context, field, at string) (document, error) {
+func (f *Flow) fetch(ctx context.Context, field, at string) (answer, error) {
 	u, err := f.check(field, at)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := f.client().Get(ctx, at, http.Header{"Mcp-Protocol-Version": {revision}})
+	got, err := f.client().Get(ctx, at, http.Header{"Mcp-Protocol-Version": {revision}})
 	var refused *guardhttp.Refusal
 	var failed *guardhttp.Failure
 	switch {
@@ -346,12 +338,13 @@ func (f *Flow) fetch(ctx context.Context, field, at string) (document, error) {
 		return nil, f.metadataRequestError(u.Host, &unreadableError{failed.Err.Error()})
 	case err != nil:
 		return nil, f.requestError("metadata", err)
-	case isAbsent(answer.Status):
-		return nil, f.metadataRequestError(u.Host, &absentError{answer.Status})
-	case answer.Status != http.StatusOK:
-		return nil, f.metadataRequestError(u.Host, fmt.Errorf("HTTP status %d", answer.Status))
+	case isAbsent(got.Status):
+		return nil, f.metadataRequestError(u.Host, &absentError{got.Status})
+	case got.Status != http.StatusOK:
+		return nil, f.metadataRequestError(u.Host, fmt.Errorf("HTTP status %d", got.Status))
 	}
-	if d := parseDocument(answer.Body); d != nil {
+	d := make(map[string]json.RawMessage)
+	if json.Unmarshal(got.Body, &d) == nil && d != nil {
 		return d, nil
 	}
 	return nil, f.notMetadata(at)

@@ -20,21 +20,13 @@ import (
 // DPoP is known to take it.
 const dpopAlgorithm = "ES256"
 
-// A ProofError reports that no proof of possession could be made for a request.
-// Nothing was sent.
-type ProofError struct {
-	// Server is the server's name, or its host where the name is not known.
-	Server string
-	// Err is what is wrong. It shows neither key nor nonce.
-	Err error
-}
+// noProof returns the error that no proof of possession could be made for a request. Nothing
+// was sent.
+func (f *Flow) noProof(err error) error { return noProof(f.config.Server, err) }
 
-func (e *ProofError) Error() string {
-	return fmt.Sprintf("auth: server %q: no proof of possession: %v", e.Server, e.Err)
+func noProof(server string, err error) error {
+	return fmt.Errorf("auth: server %q: no proof of possession: %w", server, err)
 }
-
-// Unwrap returns Err.
-func (e *ProofError) Unwrap() error { return e.Err }
 
 // newDPoPKey returns a new private key for proofs, PKCS #8 in base64.
 func newDPoPKey() (Secret, error) {
@@ -127,7 +119,7 @@ type proofClaims struct {
 func (f *Flow) proof(key Secret, method, target, nonce string) (string, error) {
 	text, err := prove(key, target, proofClaims{Method: method, Nonce: nonce}, time.Now())
 	if err != nil {
-		return "", &ProofError{Server: f.config.Server, Err: err}
+		return "", f.noProof(err)
 	}
 	return text, nil
 }
@@ -149,7 +141,7 @@ func prove(text Secret, target string, c proofClaims, now time.Time) (string, er
 		return "", err
 	}
 	c.ID, c.Issued = rand.Text(), now.Unix()
-	a, err := algorithmOf(key, dpopAlgorithm)
+	a, err := algorithmOf(key) // ES256
 	if err != nil {
 		return "", err
 	}
@@ -213,15 +205,9 @@ func contentDigest(body []byte) string {
 // given, or empty; what cannot be a nonce is left out, so that the server is asked
 // and can give another. A proof is good for one request only: authorize each again.
 //
-// The errors are [*ProofError]; header is then as it was.
+// With an error, no proof could be made, and header is as it was.
 func (g *TokenSet) Authorize(header http.Header, method, target string, body []byte, nonce string) error {
-	fail := func(err error) error {
-		e := &ProofError{Err: err}
-		if u, err := url.Parse(g.Authority.Resource); err == nil {
-			e.Server = u.Host
-		}
-		return e
-	}
+	fail := func(err error) error { return noProof(hostOf(g.Authority.Resource), err) }
 	switch {
 	case header == nil:
 		return fail(errors.New("the request has no header"))

@@ -153,15 +153,14 @@ func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 			}
 			header := http.Header{}
 			err := g.Authorize(header, "POST", test.target, nil, "n")
-			problem := assert.As[*ProofError](t, err)
-			assert.Equal(t, problem.Server, "mcp.example", "problem")
+			assert.Contains(t, err.Error(), `server "mcp.example": no proof`)
 			assert.Equal(t, len(header), 0, "header")
-			assert.Lacks(t, fmt.Sprintf("%v %+v %#v", err, problem, problem), canary, "the error shows a secret")
+			assert.Lacks(t, fmt.Sprintf("%v %+v", err, err), canary, "the error shows a secret")
 		})
 	}
-	assert.As[*ProofError](t, (&TokenSet{Token: Token{Access: "a"}}).Authorize(nil, "POST", "https://mcp.example", nil, ""))
-	assert.As[*ProofError](t, (&TokenSet{Token: Token{Type: "Bearer"}}).Authorize(http.Header{}, "POST", "https://mcp.example", nil, ""))
-	assert.Equal(t, assert.As[*ProofError](t, errOf((&Flow{config: Config{Server: "files"}}).proof("", "POST", "https://as.example", ""))).Server, "files", "no key")
+	assert.Fails(t, (&TokenSet{Token: Token{Access: "a"}}).Authorize(nil, "POST", "https://mcp.example", nil, ""))
+	assert.Fails(t, (&TokenSet{Token: Token{Type: "Bearer"}}).Authorize(http.Header{}, "POST", "https://mcp.example", nil, ""))
+	assert.Contains(t, errOf((&Flow{config: Config{Server: "files"}}).proof("", "POST", "https://as.example", "")).Error(), `server "files"`)
 }
 
 // A nonce that is none must not keep all further requests from being made.
@@ -174,7 +173,7 @@ func TestAuthorizeLeavesOutWhatIsNoNonce(t *testing.T) {
 		claims, _ := openProof(t, header.Get("DPoP"))
 		assert.Equal(t, any(claims["nonce"]), nil, "%q: sent", nonce)
 		_, err := f.proof(g.DPoPKey, "POST", "https://as.example/token", nonce)
-		assert.As[*ProofError](t, err, "%q, to the authorization server", nonce)
+		assert.Fails(t, err, "%q, to the authorization server", nonce)
 		assert.Lacks(t, err.Error(), nonce, "%q, to the authorization server", nonce)
 	}
 	longest := strings.Repeat("~", maxNonce)
@@ -195,25 +194,17 @@ func BenchmarkAuthorize(b *testing.B) {
 
 func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 	for _, test := range []struct {
-		signer      crypto.Signer
-		asked, want string
+		signer crypto.Signer
+		want   string
 	}{
-		{rsaKey(), "", "RS256"},
-		{rsaKey(), "RS384", "RS384"},
-		{rsaKey(), "RS512", "RS512"},
-		{rsaKey(), "PS256", "PS256"},
-		{rsaKey(), "PS384", "PS384"},
-		{rsaKey(), "PS512", "PS512"},
-		{ecdsaKey(t, elliptic.P256()), "", "ES256"},
-		{ecdsaKey(t, elliptic.P256()), "ES256", "ES256"},
-		{ecdsaKey(t, elliptic.P384()), "", "ES384"},
-		{ecdsaKey(t, elliptic.P521()), "", "ES512"},
-		{ed25519Key(t), "", "EdDSA"},
-		{ed25519Key(t), "EdDSA", "EdDSA"},
-		{ed25519Key(t), "Ed25519", "Ed25519"},
+		{rsaKey(), "RS256"},
+		{ecdsaKey(t, elliptic.P256()), "ES256"},
+		{ecdsaKey(t, elliptic.P384()), "ES384"},
+		{ecdsaKey(t, elliptic.P521()), "ES512"},
+		{ed25519Key(t), "EdDSA"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
-			k := &SigningKey{Signer: test.signer, ID: "key 1", Algorithm: test.asked}
+			k := &SigningKey{Signer: test.signer, ID: "key 1"}
 			assert.OK(t, k.check())
 			now := time.Unix(1_700_000_000, 0)
 			seen := map[any]bool{}
@@ -259,18 +250,14 @@ func TestUnusableSigningKeys(t *testing.T) {
 		key  SigningKey
 		want string
 	}{
-		"none":              {SigningKey{}, "missing"},
-		"nil RSA":           {SigningKey{Signer: (*rsa.PrivateKey)(nil)}, "nil pointer"},
-		"empty RSA":         {SigningKey{Signer: &rsa.PrivateKey{}}, "2048"},
-		"small RSA":         {SigningKey{Signer: small}, "2048"},
-		"empty ECDSA":       {SigningKey{Signer: &ecdsa.PrivateKey{}}, "without a curve"},
-		"P-224":             {SigningKey{Signer: ecdsaKey(t, elliptic.P224())}, "P-256"},
-		"short Ed25519":     {SigningKey{Signer: ed25519.PrivateKey("short")}, "5 bytes"},
-		"other":             {SigningKey{Signer: signer{public: "x"}}, "of type string"},
-		"wrong curve":       {SigningKey{Signer: ecdsaKey(t, elliptic.P384()), Algorithm: "ES256"}, "it can by ES384"},
-		"wrong kind":        {SigningKey{Signer: rsaKey(), Algorithm: "ES256"}, "RS256, PS256"},
-		"none as algorithm": {SigningKey{Signer: rsaKey(), Algorithm: "none"}, "cannot sign"},
-		"symmetric":         {SigningKey{Signer: rsaKey(), Algorithm: "HS256"}, "cannot sign"},
+		"none":          {SigningKey{}, "missing"},
+		"nil RSA":       {SigningKey{Signer: (*rsa.PrivateKey)(nil)}, "missing"},
+		"empty RSA":     {SigningKey{Signer: &rsa.PrivateKey{}}, "2048"},
+		"small RSA":     {SigningKey{Signer: small}, "2048"},
+		"empty ECDSA":   {SigningKey{Signer: &ecdsa.PrivateKey{}}, "another curve"},
+		"P-224":         {SigningKey{Signer: ecdsaKey(t, elliptic.P224())}, "P-256"},
+		"short Ed25519": {SigningKey{Signer: ed25519.PrivateKey("short")}, "5 bytes"},
+		"other":         {SigningKey{Signer: signer{public: "x"}}, "of type string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, err := range []error{test.key.check(), errOf(test.key.assertion("c", "https://as.example", time.Now()))} {

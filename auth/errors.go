@@ -61,12 +61,12 @@ func (e *DiscoveryError) Error() string {
 // Unwrap returns Err.
 func (e *DiscoveryError) Unwrap() error { return e.Err }
 
-// A MetadataError reports metadata of an authorization server that must not be
-// used.
+// A MetadataError reports metadata of an authorization server, or of the resource, that must
+// not be used.
 type MetadataError struct {
 	// Server is the server's name.
 	Server string
-	// Issuer is whose metadata it is.
+	// Issuer is whose metadata it is; empty if it is that of the resource.
 	Issuer string
 	// Field is the member, such as "code_challenge_methods_supported".
 	Field string
@@ -75,6 +75,9 @@ type MetadataError struct {
 }
 
 func (e *MetadataError) Error() string {
+	if e.Issuer == "" {
+		return printed("auth: server %q: the %s of its metadata %s", e.Server, e.Field, e.Problem)
+	}
 	return printed("auth: server %q: authorization server %q: %s %s", e.Server, e.Issuer, e.Field, e.Problem)
 }
 
@@ -100,21 +103,7 @@ func (e *IssuerMismatchError) Error() string {
 	return printed("auth: server %q: the %s is of issuer %q; it must be %q", e.Server, e.What, e.Got, e.Want)
 }
 
-// A ResourceMismatchError reports protected resource metadata of another server.
-type ResourceMismatchError struct {
-	// Server is the server's name.
-	Server string
-	// URL is the server's own address.
-	URL string
-	// Got is the resource that the metadata is about.
-	Got string
-}
-
-func (e *ResourceMismatchError) Error() string {
-	return printed("auth: server %q: its metadata is about %q, not about %q", e.Server, e.Got, e.URL)
-}
-
-// A ScopeError reports that the server wants more than it may have.
+// A ScopeError reports that the server wants more rights than the user is asked for.
 type ScopeError struct {
 	// Server is the server's name.
 	Server string

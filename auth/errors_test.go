@@ -20,7 +20,6 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 		&auth.DiscoveryError{Server: "s", Stage: "x", Err: errors.New(spell)},
 		&auth.MetadataError{Server: "s", Issuer: spell, Problem: spell},
 		&auth.IssuerMismatchError{Server: "s", What: "metadata", Want: "x", Got: spell},
-		&auth.ResourceMismatchError{Server: "s", URL: "x", Got: spell},
 		&auth.ScopeError{Server: "s", Scopes: []string{spell}, Problem: spell},
 		&auth.RegistrationError{Server: "s", Issuer: spell, Err: errors.New(spell)},
 		&auth.OAuthError{Server: "s", Request: "token", Code: spell},

@@ -254,7 +254,6 @@ func ExampleNew() {
 		Server:            "files",
 		URL:               "https://mcp.example.com/mcp",
 		ClientMetadataURL: "https://agent.example.com/client.json",
-		MaxScopes:         []string{"files:read", "files:write"},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -291,19 +290,19 @@ func ExampleFlow_Discover() {
 }
 
 func ExampleFlow_ChooseScopes() {
-	as, flow, authority, _ := newFlow(nil, auth.Config{MaxScopes: []string{"files:read", "files:write"}}, "http://127.0.0.1:4711/callback")
+	as, flow, authority, _ := newFlow(nil, auth.Config{}, "http://127.0.0.1:4711/callback")
 	defer as.Close()
 	defer flow.Close()
 
-	scopes, err := flow.ChooseScopes(authority, nil, nil)
-	fmt.Println(scopes, err)
+	scopes := flow.ChooseScopes(authority, nil, nil)
+	fmt.Println(scopes)
 	// A tool needs more.
 	refused := http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope", scope="files:write"`}}
-	scopes, err = flow.ChooseScopes(authority, auth.Challenges(refused), scopes)
-	fmt.Println(scopes, err)
+	scopes = flow.ChooseScopes(authority, auth.Challenges(refused), scopes)
+	fmt.Println(scopes)
 	// Output:
-	// [files:read] <nil>
-	// [files:read files:write] <nil>
+	// [files:read]
+	// [files:read files:write]
 }
 
 func ExampleChallenges() {

@@ -33,14 +33,11 @@ func (f *Flow) client() *guardhttp.Client {
 	return f.http
 }
 
-// maxNonces bounds the origins whose nonces are kept. A Flow speaks to few.
-const maxNonces = 16
-
-// nonces are the newest nonces for proofs of possession, by origin (RFC 9449,
-// section 8). It is safe for concurrent use.
+// nonces holds the newest nonce for proofs of possession (RFC 9449, section 8). It is safe for
+// concurrent use.
 type nonces struct {
-	mu       sync.Mutex
-	byOrigin map[string]string
+	mu            sync.Mutex
+	origin, nonce string
 }
 
 // originOf returns scheme and host of an address that was checked.
@@ -56,7 +53,10 @@ func originOf(endpoint string) string {
 func (n *nonces) newest(endpoint string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.byOrigin[originOf(endpoint)]
+	if n.origin != originOf(endpoint) {
+		return ""
+	}
+	return n.nonce
 }
 
 // keep keeps the nonce that an endpoint has given. It reports false if there is
@@ -67,10 +67,7 @@ func (n *nonces) keep(endpoint, nonce string) bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.byOrigin == nil || len(n.byOrigin) >= maxNonces {
-		n.byOrigin = map[string]string{} // what is lost costs a round
-	}
-	n.byOrigin[originOf(endpoint)] = nonce
+	n.origin, n.nonce = originOf(endpoint), nonce // that of another origin costs a round
 	return true
 }
 

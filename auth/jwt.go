@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	_ "crypto/sha256" // for crypto.Hash
@@ -17,9 +18,10 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"reflect"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
 // ParsePrivateKey reads a private key for [SigningKey] from PEM: PKCS #8
@@ -54,93 +56,51 @@ func ParsePrivateKey(text []byte) (crypto.Signer, error) {
 		if err != nil || !ok {
 			return nil, fmt.Errorf("auth: the PEM block %q holds no RSA, ECDSA or Ed25519 key", block.Type)
 		}
-		if _, err := algorithmOf(signer, ""); err != nil {
+		if _, err := algorithmOf(signer); err != nil {
 			return nil, fmt.Errorf("auth: the private key cannot be used: %w", err)
 		}
 		return signer, nil
 	}
 }
 
-// An algorithm is one of JSON Web Signature (RFC 7518, section 3.1; RFC
-// 8037; RFC 9864).
+// An algorithm is one of JSON Web Signature (RFC 7518, section 3.1; RFC 8037).
 type algorithm struct {
 	name string
 	hash crypto.Hash // 0: the message itself is signed
-	kind string      // of the key
-	pss  bool
-	bits int // of the curve
-}
-
-// algorithms has the one to use by default first for each kind of key.
-func algorithms() []algorithm {
-	return []algorithm{
-		{name: "RS256", hash: crypto.SHA256, kind: "RSA"},
-		{name: "PS256", hash: crypto.SHA256, kind: "RSA", pss: true},
-		{name: "RS384", hash: crypto.SHA384, kind: "RSA"},
-		{name: "PS384", hash: crypto.SHA384, kind: "RSA", pss: true},
-		{name: "RS512", hash: crypto.SHA512, kind: "RSA"},
-		{name: "PS512", hash: crypto.SHA512, kind: "RSA", pss: true},
-		{name: "ES256", hash: crypto.SHA256, kind: "ECDSA", bits: 256},
-		{name: "ES384", hash: crypto.SHA384, kind: "ECDSA", bits: 384},
-		{name: "ES512", hash: crypto.SHA512, kind: "ECDSA", bits: 521},
-		{name: "EdDSA", kind: "Ed25519"},
-		{name: "Ed25519", kind: "Ed25519"},
-	}
+	bits int         // of the curve; 0: it is not of ECDSA
 }
 
 // leastRSA is the least size of RSA keys in bits (RFC 7518, section 3.3).
 const leastRSA = 2048
 
-// algorithmOf returns the algorithm called name, or that which fits the key if
-// name is empty. The errors go on after the name of a key.
-func algorithmOf(signer crypto.Signer, name string) (algorithm, error) {
-	kind, bits, err := examineKey(signer)
-	if err != nil {
-		return algorithm{}, err
-	}
-	var fit []string
-	for _, a := range algorithms() {
-		if a.kind != kind || a.bits != bits {
-			continue
-		}
-		if name == "" || name == a.name {
-			return a, nil
-		}
-		fit = append(fit, a.name)
-	}
-	if name == "" {
-		return algorithm{}, fmt.Errorf("its curve has %d bits; P-256, P-384 and P-521 can be used", bits)
-	}
-	return algorithm{}, fmt.Errorf("it is an %s key and cannot sign by %q; it can by %s",
-		kind, name, strings.Join(fit, ", "))
-}
-
-// examineKey returns a key's kind, and the bits of its curve for ECDSA.
-func examineKey(signer crypto.Signer) (kind string, bits int, err error) {
-	if signer == nil {
-		return "", 0, errors.New("it is missing")
-	}
-	if v := reflect.ValueOf(signer); v.Kind() == reflect.Pointer && v.IsNil() {
-		return "", 0, errors.New("it is a nil pointer")
+// algorithmOf returns the algorithm that fits a key. The errors go on after the name of a key.
+func algorithmOf(signer crypto.Signer) (algorithm, error) {
+	if nils.Is(signer) {
+		return algorithm{}, errors.New("it is missing")
 	}
 	if key, ok := signer.(ed25519.PrivateKey); ok && len(key) != ed25519.PrivateKeySize {
-		return "", 0, fmt.Errorf("it has %d bytes; an Ed25519 key has %d", len(key), ed25519.PrivateKeySize)
+		return algorithm{}, fmt.Errorf("it has %d bytes; an Ed25519 key has %d", len(key), ed25519.PrivateKeySize)
 	}
 	switch key := signer.Public().(type) {
 	case *rsa.PublicKey:
 		if key.N == nil || key.N.BitLen() < leastRSA {
-			return "", 0, fmt.Errorf("it is an RSA key of less than %d bits", leastRSA)
+			return algorithm{}, fmt.Errorf("it is an RSA key of less than %d bits", leastRSA)
 		}
-		return "RSA", 0, nil
+		return algorithm{name: "RS256", hash: crypto.SHA256}, nil
 	case *ecdsa.PublicKey:
-		if key.Curve == nil {
-			return "", 0, errors.New("it is an ECDSA key without a curve")
+		switch key.Curve {
+		case elliptic.P256():
+			return algorithm{"ES256", crypto.SHA256, 256}, nil
+		case elliptic.P384():
+			return algorithm{"ES384", crypto.SHA384, 384}, nil
+		case elliptic.P521():
+			return algorithm{"ES512", crypto.SHA512, 521}, nil
 		}
-		return "ECDSA", key.Params().BitSize, nil
+		return algorithm{}, errors.New("it is of another curve than P-256, P-384 and P-521")
 	case ed25519.PublicKey:
-		return "Ed25519", 0, nil
+		return algorithm{name: "EdDSA"}, nil
 	default:
-		return "", 0, fmt.Errorf("it is of type %T; RSA, ECDSA and Ed25519 keys can be used", key)
+		return algorithm{}, fmt.Errorf("it is of type %T; RSA, ECDSA and Ed25519 keys can be used", key)
 	}
 }
 
@@ -165,18 +125,14 @@ func (a algorithm) sign(signer crypto.Signer, header map[string]any, claims any)
 }
 
 func (a algorithm) signature(signer crypto.Signer, input []byte) ([]byte, error) {
-	var options crypto.SignerOpts = a.hash
-	if a.pss {
-		options = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: a.hash}
-	}
 	message := input
 	if a.hash != 0 {
 		h := a.hash.New()
 		h.Write(input)
 		message = h.Sum(nil)
 	}
-	signature, err := signer.Sign(rand.Reader, message, options)
-	if err != nil || a.kind != "ECDSA" {
+	signature, err := signer.Sign(rand.Reader, message, a.hash)
+	if err != nil || a.bits == 0 {
 		return signature, err
 	}
 	return rawSignature(signature, a.bits)
@@ -205,7 +161,7 @@ const assertionLife = 4 * time.Minute
 
 // check returns what is wrong with the key. The error goes on after its name.
 func (k *SigningKey) check() error {
-	_, err := algorithmOf(k.Signer, k.Algorithm)
+	_, err := algorithmOf(k.Signer)
 	return err
 }
 
@@ -214,7 +170,7 @@ func (k *SigningKey) check() error {
 // the key has another: its token endpoint, which RFC 7523 allows as well, can be
 // that of another authorization server.
 func (k *SigningKey) assertion(clientID, issuer string, now time.Time) (Secret, error) {
-	a, err := algorithmOf(k.Signer, k.Algorithm)
+	a, err := algorithmOf(k.Signer)
 	if err != nil {
 		return "", fmt.Errorf("signing key: %w", err)
 	}

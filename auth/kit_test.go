@@ -386,7 +386,7 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 	input, signature := []byte(parts[0]+"."+parts[1]), raw[2]
 	alg, _ := header["alg"].(string)
 	if key, ok := public.(ed25519.PublicKey); ok {
-		assert.True(t, alg == "EdDSA" || alg == "Ed25519", "%s is the algorithm of the key", alg)
+		assert.Equal(t, alg, "EdDSA", "algorithm of the key")
 		assert.True(t, ed25519.Verify(key, input, signature), "the signature by %s is right", alg)
 		return header, claims
 	}
@@ -397,9 +397,6 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 	switch alg[:2] {
 	case "RS":
 		assert.OK(t, rsa.VerifyPKCS1v15(public.(*rsa.PublicKey), hash, digest, signature), "%s", alg)
-	case "PS":
-		pss := &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash}
-		assert.OK(t, rsa.VerifyPSS(public.(*rsa.PublicKey), hash, digest, signature, pss), "%s", alg)
 	case "ES":
 		size := map[string]int{"ES256": 32, "ES384": 48, "ES512": 66}[alg]
 		assert.Equal(t, len(signature), 2*size, "bytes of the signature by %s", alg)

@@ -13,31 +13,9 @@ const (
 	maxList = 64 << 10
 )
 
-// A document is a JSON object that a server publishes about itself. Members are
-// found by their exact names; null is as good as absent.
-type document map[string]json.RawMessage
-
-// parseDocument returns nil if data is no JSON object.
-func parseDocument(data []byte) document {
-	var d document
-	if json.Unmarshal(data, &d) != nil {
-		return nil
-	}
-	return d
-}
-
-// text returns a member that must be a string. It is empty if there is none.
-func (d document) text(name string) (value string, ok bool) {
-	raw, there := d[name]
-	if !there {
-		return "", true
-	}
-	return value, json.Unmarshal(raw, &value) == nil
-}
-
 // list returns a member as a list of strings that can be kept with each session. One
 // of another type, or one that is too long for that, says nothing.
-func (d document) list(name string) []string {
+func (d answer) list(name string) []string {
 	if len(d[name]) > maxList {
 		return nil
 	}
@@ -45,7 +23,7 @@ func (d document) list(name string) []string {
 }
 
 // anyList is list without its bound.
-func (d document) anyList(name string) []string {
+func (d answer) anyList(name string) []string {
 	var values []string
 	if json.Unmarshal(d[name], &values) != nil {
 		return nil
@@ -54,7 +32,7 @@ func (d document) anyList(name string) []string {
 }
 
 // flag returns a member as true or false. One of another type says nothing.
-func (d document) flag(name string) bool {
+func (d answer) flag(name string) bool {
 	var value bool
 	return json.Unmarshal(d[name], &value) == nil && value
 }
@@ -70,7 +48,7 @@ type resourceMetadata struct {
 
 // newResourceMetadata decodes protected resource metadata. It returns nil if
 // there is none in the document.
-func newResourceMetadata(d document) *resourceMetadata {
+func newResourceMetadata(d answer) *resourceMetadata {
 	if d["resource"] == nil && d["authorization_servers"] == nil {
 		return nil
 	}
@@ -89,11 +67,10 @@ func newResourceMetadata(d document) *resourceMetadata {
 
 // newAuthority decodes the metadata of an authorization server (RFC 8414, section
 // 2; OpenID Connect Discovery 1.0, section 3). Its issuer is known already.
-func (f *Flow) newAuthority(d document, issuer string) (*Authority, error) {
+func (f *Flow) newAuthority(d answer, issuer string) (*Authority, error) {
 	a := &Authority{
 		Issuer:            issuer,
 		Scopes:            validScopes(d.list("scopes_supported")),
-		GrantTypes:        d.list("grant_types_supported"),
 		AuthMethods:       d.list("token_endpoint_auth_methods_supported"),
 		PKCE:              slices.Contains(d.list("code_challenge_methods_supported"), "S256"),
 		NamesIssuer:       d.flag("authorization_response_iss_parameter_supported"),
@@ -110,8 +87,8 @@ func (f *Flow) newAuthority(d document, issuer string) (*Authority, error) {
 		{"revocation_endpoint", &a.RevocationEndpoint},
 		{"device_authorization_endpoint", &a.DeviceEndpoint},
 	} {
-		value, ok := d.text(e.name)
-		if !ok {
+		value, err := d.text(e.name)
+		if err != nil {
 			return nil, f.metadataError(issuer, e.name, "is not a string")
 		}
 		if value == "" {
@@ -140,9 +117,9 @@ func (f *Flow) checkGrant(a *Authority) error {
 		if a.AuthorizationEndpoint == "" {
 			return f.metadataError(a.Issuer, "authorization_endpoint", "is missing: users cannot log in there by authorization code")
 		}
-		if !a.PKCE && !f.config.AssumePKCE {
+		if !a.PKCE {
 			return f.metadataError(a.Issuer, "code_challenge_methods_supported",
-				"does not have S256: without PKCE, codes can be stolen; if it is known to support that nevertheless, set AssumePKCE")
+				"does not have S256: without PKCE, codes can be stolen; if it is known to support that nevertheless, name its endpoints in Authority")
 		}
 	case DeviceCode:
 		if a.DeviceEndpoint == "" {

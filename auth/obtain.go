@@ -8,32 +8,14 @@ import (
 	"strings"
 )
 
-// An AssertionError reports that the program's own function for the token by
-// which it is let in, Config.Assertion or Enterprise.SubjectToken, gave none.
-type AssertionError struct {
-	// Server is the server's name.
-	Server string
-	// Field is the function's field of Config.
-	Field string
-	// Err is what the function returned.
-	Err error
-}
-
-func (e *AssertionError) Error() string {
-	return fmt.Sprintf("auth: server %q: %s gave no token: %v", e.Server, e.Field, e.Err)
-}
-
-// Unwrap returns Err.
-func (e *AssertionError) Unwrap() error { return e.Err }
-
 // Obtain gets a token set without a human, for the grant types that are not
 // Interactive. It is asked again, rather than [Flow.Refresh], where the token set has
 // no refresh token, as is usual. After a refusal nothing else is tried.
 //
-// Its errors are [*ConfigError] for another grant type, [*AssertionError],
-// [*IssuerMismatchError] if c is a client of another authorization server, or a
-// is not that of the Config, and those of requests; a refusal by the identity provider of EnterpriseManaged is an
-// [*OAuthError] for a "token exchange".
+// Its errors are [*ConfigError] for another grant type, what Config.Assertion or
+// Enterprise.SubjectToken has returned, [*IssuerMismatchError] if c is a client of another
+// authorization server, or a is not that of the Config, and those of requests; a refusal by the
+// identity provider of EnterpriseManaged is an [*OAuthError] for a "token exchange".
 func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*TokenSet, error) {
 	if c.Issuer != a.Issuer {
 		return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: a.Issuer, Got: c.Issuer}
@@ -92,7 +74,7 @@ func (f *Flow) own(field string, ask func() (Secret, error)) (Secret, error) {
 	default:
 		return token, nil
 	}
-	return "", &AssertionError{Server: f.config.Server, Field: field, Err: err}
+	return "", fmt.Errorf("auth: server %q: %s gave no token: %w", f.config.Server, field, err)
 }
 
 // typeIDJAG is the type of tokens by which an identity provider vouches for a user
@@ -120,9 +102,6 @@ func (f *Flow) exchange(ctx context.Context, a *Authority, scopes []string) (Sec
 		"resource":             {a.Resource},
 		"subject_token":        {subject.Reveal()},
 		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
-	}
-	if idp.SubjectTokenType != "" {
-		form.Set("subject_token_type", idp.SubjectTokenType)
 	}
 	if len(scopes) > 0 {
 		form.Set("scope", strings.Join(scopes, " "))

@@ -47,10 +47,7 @@ func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, k
 		client := bare(known)
 		return &client, nil
 	}
-	switch {
-	case f.config.NoRegistration:
-		return nil, f.noClient(a, errors.New("registering is ruled out by NoRegistration: set Client to one that was registered by hand"))
-	case a.RegistrationEndpoint == "":
+	if a.RegistrationEndpoint == "" {
 		return nil, f.noClient(a, errors.New("it registers no clients by itself: register one by hand and set Client"))
 	}
 	return f.registerNew(ctx, a, redirectURI)
@@ -78,7 +75,6 @@ func (c *Client) serves(a *Authority, redirectURI string, now time.Time) bool {
 // A registration is what a client asks to be registered as (RFC 7591, section 2).
 type registration struct {
 	Name            string   `json:"client_name"`
-	URI             string   `json:"client_uri,omitempty"`
 	ApplicationType string   `json:"application_type"`
 	RedirectURIs    []string `json:"redirect_uris,omitempty"`
 	GrantTypes      []string `json:"grant_types"`
@@ -92,7 +88,6 @@ type registration struct {
 func (f *Flow) registration(a *Authority, redirectURI string) *registration {
 	r := &registration{
 		Name:            f.config.ClientName,
-		URI:             f.config.ClientURI,
 		ApplicationType: "native",
 		AuthMethod:      authNone,
 		DPoP:            f.config.DPoP || a.DPoPRequired,

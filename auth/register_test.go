@@ -32,14 +32,13 @@ func TestRegistrationOrder(t *testing.T) {
 		documents bool
 		known     *Client
 		redirect  string
-		want      string // empty for a RegistrationError
+		want      string
 		source    ClientSource
 	}{
 		{"all", Config{Client: own, ClientMetadataURL: document}, true, known, redirectURI, "own", Preregistered},
 		{"no own", Config{ClientMetadataURL: document}, true, known, redirectURI, document, MetadataDocument},
 		{"document not taken", Config{ClientMetadataURL: document}, false, known, redirectURI, "known", Dynamic},
 		{"no document", Config{}, true, known, redirectURI, "known", Dynamic},
-		{"known, registering ruled out", Config{NoRegistration: true}, false, known, redirectURI, "known", Dynamic},
 		{"nothing known", Config{}, false, nil, redirectURI, "new", Dynamic},
 		{"of another issuer", Config{}, false, changed(func(c *Client) { c.Issuer = "https://as.example.com" }), redirectURI, "new", Dynamic},
 		{"issuer with a slash", Config{}, false, changed(func(c *Client) { c.Issuer += "/" }), redirectURI, "new", Dynamic},
@@ -51,18 +50,12 @@ func TestRegistrationOrder(t *testing.T) {
 		{"no redirect URI", Config{Grant: DeviceCode}, false, known, "", "new", Dynamic},
 		{"known for none", Config{Grant: DeviceCode}, false, changed(func(c *Client) { c.RedirectURIs = nil }), "", "known", Dynamic},
 		{"known for none, now one", Config{}, false, changed(func(c *Client) { c.RedirectURIs = nil }), redirectURI, "new", Dynamic},
-		{"ruled out", Config{NoRegistration: true}, false, nil, redirectURI, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := len(as.requests())
 			a := as.authority()
 			a.MetadataDocuments = c.documents
 			got, err := flow(t, c.config).Register(t.Context(), a, c.redirect, c.known)
-			if c.want == "" {
-				assert.As[*RegistrationError](t, err)
-				assert.Contains(t, err.Error(), "NoRegistration")
-				return
-			}
 			assert.OK(t, err)
 			assert.Equal(t, [...]any{got.ID, got.Source, got.Issuer}, [...]any{c.want, c.source, as.url}, "got")
 			assert.Equal(t, len(as.requests()) > before, (c.want == "new"), "registers")
@@ -114,8 +107,8 @@ func TestRegistrationRequest(t *testing.T) {
 	}{
 		{"terminal", Config{}, "", redirectURI, false,
 			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://127.0.0.1:4711/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
-		{"web", Config{ClientName: "Agent <1>", ClientURI: "https://agent.example.com"}, "client_secret_post client_secret_basic", web, false,
-			`{"client_name":"Agent <1>","client_uri":"https://agent.example.com","application_type":"web","redirect_uris":["https://agent.example.com/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"client_secret_basic"}`},
+		{"web", Config{ClientName: "Agent <1>"}, "client_secret_post client_secret_basic", web, false,
+			`{"client_name":"Agent <1>","application_type":"web","redirect_uris":["https://agent.example.com/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"client_secret_basic"}`},
 		{"none listed last", Config{}, "client_secret_basic none", "http://localhost:1/cb", false,
 			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://localhost:1/cb"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
 		{"post only", Config{}, "private_key_jwt client_secret_post", "http://[::1]:1/cb", false,

@@ -152,9 +152,9 @@ func readToken(a answer, bound bool) (*Token, []string, error) {
 	return &Token{Access: Secret(access), Type: kind, Refresh: Secret(refresh)}, scopesOf(scope), nil
 }
 
-// ErrNoRefreshToken reports a token set that cannot be refreshed: the authorization
+// errNoRefreshToken reports a token set that cannot be refreshed: the authorization
 // server has given no refresh token with it.
-var ErrNoRefreshToken = errors.New("auth: the token set has no refresh token")
+var errNoRefreshToken = errors.New("auth: the token set has no refresh token")
 
 // Refresh makes a new token set of an old one by its refresh token. If the answer
 // brings no new refresh token, the old one is kept. The refresh token goes to the
@@ -168,13 +168,11 @@ var ErrNoRefreshToken = errors.New("auth: the token set has no refresh token")
 //     authorization server has another code for that, or wants to see the user;
 //   - after an OAuthError with another status, or a [*RequestError] without
 //     NotSent, it is not known: the authorization server may have issued new tokens;
-//   - after any other error it is as good as before, as nothing was sent:
-//     [ErrNoRefreshToken], a [*RegistrationError] (the client is no longer
-//     configured), [*IssuerMismatchError], [*ConfigError], [*ProofError] or
-//     [*URLError].
+//   - after any other error it is as good as before, as nothing was sent. A
+//     [*RegistrationError] says that the client is no longer configured.
 func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 	if g.Token.Refresh == "" {
-		return nil, ErrNoRefreshToken
+		return nil, errNoRefreshToken
 	}
 	if err := f.sameIssuer(&g.Authority); err != nil {
 		return nil, err

@@ -127,9 +127,9 @@ func (d Device) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "device code with user code %q", d.UserCode)
 }
 
-// Format prints the key's id and algorithm, and nothing of the key.
+// Format prints the key's id, and nothing of the key.
 func (k SigningKey) Format(f fmt.State, _ rune) {
-	_, _ = fmt.Fprintf(f, "signing key %q for %q", k.ID, k.Algorithm)
+	_, _ = fmt.Fprintf(f, "signing key %q", k.ID)
 }
 
 // Format prints the identity provider, and no secret.

@@ -3,6 +3,8 @@ package session
 import (
 	"crypto/ed25519"
 	"crypto/tls"
+	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -34,11 +36,13 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 	next = config()
 	assert.Equal(t, flow(), first, "an equal Config: got another flow, want the same")
 	for name, change := range map[string]func(*auth.Config){
-		"scopes":   func(c *auth.Config) { c.Scopes = []string{"b"} },
-		"secret":   func(c *auth.Config) { c.Client.Secret = "other" },
-		"key id":   func(c *auth.Config) { c.SigningKey.ID = "2" },
-		"TLS":      func(c *auth.Config) { c.Network.TLS = &tls.Config{} },
-		"function": func(c *auth.Config) { c.ChooseIssuers = func(named []string) []string { return named } },
+		"scopes": func(c *auth.Config) { c.Scopes = []string{"b"} },
+		"secret": func(c *auth.Config) { c.Client.Secret = "other" },
+		"key id": func(c *auth.Config) { c.SigningKey.ID = "2" },
+		"TLS":    func(c *auth.Config) { c.Network.TLS = &tls.Config{} },
+		"function": func(c *auth.Config) {
+			c.Network.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+		},
 	} {
 		next = config()
 		change(next)

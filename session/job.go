@@ -436,10 +436,7 @@ func (j *job) obtain(ctx context.Context, more []string) error {
 	if err != nil {
 		return j.failed(err)
 	}
-	scopes, err := j.flow.ChooseScopes(a, j.request.challenges, more)
-	if err != nil {
-		return err
-	}
+	scopes := j.flow.ChooseScopes(a, j.request.challenges, more)
 	ctx, stop := j.manager.lasting(j.key)
 	defer stop()
 	asking, stopAsking := j.manager.request(ctx)

@@ -172,10 +172,7 @@ func (j *job) begin(ctx context.Context) (*auth.Pending, auth.PromptSession, err
 	if challenges == nil {
 		challenges = j.record.Challenges
 	}
-	scopes, err := j.flow.ChooseScopes(a, challenges, before)
-	if err != nil {
-		return nil, nil, err
-	}
+	scopes := j.flow.ChooseScopes(a, challenges, before)
 	known := j.record.Client
 	if known != nil && (known.Issuer != a.Issuer || j.request.asked && j.record.Unanswered) {
 		known = nil

@@ -23,7 +23,7 @@ type registration struct {
 // registrationName returns the name under which a registration is kept. Those at other
 // issuers, with another redirect URI or as another kind of program have other names.
 func registrationName(c *auth.Config, issuer, redirect string) string {
-	said, _ := json.Marshal([]any{issuer, redirect, c.Grant, c.ClientName, c.ClientURI, c.DPoP}) // never fails
+	said, _ := json.Marshal([]any{issuer, redirect, c.Grant, c.ClientName, "", c.DPoP}) // never fails
 	return registrationPrefix + hashOf(string(said))
 }
 

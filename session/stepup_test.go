@@ -13,13 +13,12 @@ import (
 )
 
 // newStepUpEnv returns an env where alice may read, and the tools write and delete need more.
-func newStepUpEnv(t *testing.T, as *authtest.Options, most ...string) (*env, *Manager) {
+func newStepUpEnv(t *testing.T, as *authtest.Options) (*env, *Manager) {
 	t.Helper()
 	env := newEnv(t, as, &authtest.ResourceOptions{
 		ChallengeScopes: []string{"read"},
 		Require:         authtest.ToolScopes(map[string][]string{"write": {"write"}, "delete": {"delete"}}),
 	})
-	env.config.MaxScopes = most
 	m := env.manager(nil)
 	env.approve(m, env.mustNeedLogin(m, alice).URL)
 	return env, m
@@ -74,16 +73,10 @@ func TestStepUpHasAnEnd(t *testing.T) {
 	env.mustStepUp(m, "write") // and this one, when the user wants it
 }
 
-func TestStepUpBeyondTheLimit(t *testing.T) {
-	env, m := newStepUpEnv(t, nil, "read", "write")
-	env.mustStepUp(m, "write")
-	assert.As[*auth.ScopeError](t, env.callTool(env.ctx, m, alice, "delete"))
-}
-
 // TestStepUpForgetsTheToken: a server that repeats the token that it was sent, as a scope,
 // has it neither asked for nor shown.
 func TestStepUpForgetsTheToken(t *testing.T) {
-	env, m := newStepUpEnv(t, nil, "read", "write")
+	env, m := newStepUpEnv(t, nil)
 	token := env.tokenOf(m, alice).Reveal()
 	req := httptest.NewRequest(http.MethodPost, env.config.URL, nil)
 	req.Header.Set("Authorization", "Bearer "+token)

@@ -26,7 +26,7 @@ type Auth struct {
 
 	Grant       string            `json:"grant,omitempty"`       // one of the Grant constants; empty means [GrantAuthorizationCode]
 	LoginParams map[string]string `json:"loginParams,omitempty"` // added to the address where users log in; not secret
-	AskConsent  bool              `json:"askConsent,omitempty"`  // see auth.Config.AskConsent
+	AskConsent  bool              `json:"askConsent,omitempty"`  // users are asked for their consent at each login
 }
 
 // authKeys are ours, and behind them those of Cursor and IronClaw.

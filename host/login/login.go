@@ -262,12 +262,17 @@ func configureLogin(a *config.Auth, c *auth.Config) {
 	if a.Grant == config.GrantDeviceCode {
 		c.Grant = auth.DeviceCode
 	}
-	c.AskConsent = a.AskConsent
 	for name, value := range a.LoginParams {
 		if c.LoginParams == nil {
 			c.LoginParams = url.Values{}
 		}
 		c.LoginParams.Set(name, value)
+	}
+	if a.AskConsent && c.LoginParams["prompt"] == nil {
+		if c.LoginParams == nil {
+			c.LoginParams = url.Values{}
+		}
+		c.LoginParams.Set("prompt", "consent")
 	}
 	if a.TokenURL != "" {
 		c.Authority = &auth.Authority{Issuer: a.Issuer,

@@ -213,7 +213,6 @@ var functions = []function{
 
 // types are all exported types with methods but interfaces, and pointers to them have all methods.
 var types = []any{
-	(*auth.AssertionError)(nil),
 	(*auth.Client)(nil),
 	(*auth.Config)(nil),
 	(*auth.ConfigError)(nil),
@@ -229,10 +228,8 @@ var types = []any{
 	(*auth.OAuthError)(nil),
 	(*auth.PasteURL)(nil),
 	(*auth.Pending)(nil),
-	(*auth.ProofError)(nil),
 	(*auth.RegistrationError)(nil),
 	(*auth.RequestError)(nil),
-	(*auth.ResourceMismatchError)(nil),
 	(*auth.ScopeError)(nil),
 	(*auth.Secret)(nil),
 	(*auth.SigningKey)(nil),

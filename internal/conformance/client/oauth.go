@@ -91,7 +91,7 @@ func clientCredentials(ctx context.Context, c *auth.Config, given *Given) error 
 		if err != nil {
 			return err
 		}
-		c.SigningKey = &auth.SigningKey{Signer: signer, Algorithm: given.Algorithm}
+		c.SigningKey = &auth.SigningKey{Signer: signer}
 	}
 	return registered(ctx, c, given)
 }
