@@ -1,96 +1,13 @@
 package session
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
-
-	"golang.org/x/oauth2"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
-
-// ownToken logs alice in without the store, and returns what a program has then that keeps
-// tokens by itself.
-func (env *env) ownToken() (*oauth2.Token, auth.Client) {
-	env.t.Helper()
-	kept := env.store
-	env.store = Memory()
-	m := env.manager(nil)
-	env.mustLogIn(m, alice)
-	grant := env.grantOf(m, alice)
-	env.store = kept
-	return grant.Token.OAuth2(), grant.Client
-}
-
-func TestImport(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	token, client := env.ownToken()
-	var told keyLog
-	m := env.manager(&Options{OnLogin: told.add})
-	env.mustNeedLogin(m, alice)
-	assert.OK(t, m.Import(env.ctx, alice, token.WithExtra(map[string]any{"scope": "a b"}), &client))
-	env.mustCall(m, alice)
-	status := env.wantStatus(m, alice, LoggedIn)
-	assert.Equal(t, status.LoginURL, "", "login URL")
-	assert.Equal(t, strings.Join(status.Scopes, " "), "a b", "scopes")
-	told.check(t, "the import", alice)
-	env.as.ExpireAll()
-	env.mustCall(m, alice)
-	env.wantRefreshes(1, "of the imported token")
-}
-
-// A token that has expired is renewed before it is sent.
-func TestImportExpiredToken(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	token, client := env.ownToken()
-	env.as.ExpireAll()
-	token.Expiry = time.Now().Add(-time.Hour)
-	m := env.manager(nil)
-	assert.OK(t, m.Import(env.ctx, alice, token, &client))
-	env.mustCall(m, alice)
-	for _, r := range env.rs.Requests() {
-		assert.True(t, r.Header.Get("Authorization") != "Bearer "+token.AccessToken, "a token is sent that has not expired")
-	}
-}
-
-func TestImportRefused(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	token, client := env.ownToken()
-	m := env.manager(nil)
-	foreign := client
-	foreign.Issuer = "https://other.example"
-	var config *auth.ConfigError
-	var mismatch *auth.IssuerMismatchError
-	for name, test := range map[string]struct {
-		token  *oauth2.Token
-		client *auth.Client
-		want   any
-	}{
-		"no token":                       {nil, &client, &config},
-		"no access token":                {&oauth2.Token{RefreshToken: "r"}, &client, &config},
-		"bound to a key":                 {&oauth2.Token{AccessToken: "a", TokenType: "DPoP"}, &client, &config},
-		"line end":                       {&oauth2.Token{AccessToken: "a\r\nX: y"}, &client, &config},
-		"no client for a refresh token":  {token, nil, &config},
-		"another authorization server's": {token, &foreign, &mismatch},
-	} {
-		err := m.Import(env.ctx, alice, test.token, test.client)
-		assert.True(t, errors.As(err, test.want), "%s: %v is a %T", name, err, test.want)
-	}
-	env.wantStatus(m, alice, LoggedOut)
-}
-
-// A token without a refresh token needs no client.
-func TestImportAccessTokenAlone(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	token, _ := env.ownToken()
-	m := env.manager(nil)
-	assert.OK(t, m.Import(env.ctx, alice, &oauth2.Token{AccessToken: token.AccessToken}, nil))
-	env.mustCall(m, alice)
-}
 
 func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
 	env, m := loggedIn(t, nil, nil)

@@ -38,7 +38,7 @@
 // At about three quarters of their life, when they have ended by the clock, and
 // when the server refuses them, whatever the clock says. Of all requests that need that,
 // here and in other processes, one does it: jobs are shared within a process, and
-// the session's lock or, where a store has none, its journal keeps others away.
+// the session's lock keeps others away.
 //
 // Before a refresh token is sent, the journal says so in the store: a store that
 // cannot be written is found out while the token is still good. The request does
@@ -54,7 +54,8 @@
 // # Where sessions are kept
 //
 // A [seal.Store] seals each record, with a sealing key from a [seal.KeySource], before a
-// driver keeps it: files ([filestore]), or anything that implements storage.Store.
+// driver keeps it: files ([filestore]), or anything that implements storage.Store and
+// either storage.Locker or storage.Leaser.
 // An attacker who has the store and not the key can read nothing and forge nothing, but can
 // delete records and bring older ones back. [Memory] returns a store that ends with the
 // program. A record that was damaged or altered counts as no login: the user logs in

@@ -265,13 +265,13 @@ func (e *entry) change(ctx context.Context, f func(*record) *record) (*record, e
 	}
 }
 
-// locked locks the session for this process, if the store can.
-func (e *entry) locked(ctx context.Context) (unlock func(), really bool, err error) {
-	unlock, really, err = e.manager.store.Lock(ctx, e.name)
+// locked locks the session for this process.
+func (e *entry) locked(ctx context.Context) (unlock func(), err error) {
+	unlock, err = e.manager.store.Lock(ctx, e.name)
 	if err != nil {
-		return nil, false, &StoreError{Key: e.key, Op: "lock", Err: err}
+		return nil, &StoreError{Key: e.key, Op: "lock", Err: err}
 	}
-	return unlock, really, nil
+	return unlock, nil
 }
 
 // An answer is a token set that the authorization server has given and that is not saved yet.

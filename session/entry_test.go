@@ -119,30 +119,3 @@ func TestAnswerIsSavedLater(t *testing.T) {
 		assert.True(t, e.takeUnsaved() == nil, "no answer is left in memory")
 	})
 }
-
-// A timedStore notes how long the first save may take.
-type timedStore struct {
-	storage.Store
-	limit time.Duration
-}
-
-func (d *timedStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
-	if deadline, ok := ctx.Deadline(); ok && d.limit == 0 {
-		d.limit = time.Until(deadline)
-	}
-	return d.Store.Save(ctx, name, data, old)
-}
-
-// The journal tells others for how long the refresh token may be on its way: it
-// must not be old when that is sent.
-func TestJournalIsWrittenSoon(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	disk := &timedStore{Store: storage.NewMemory()}
-	env.store = sealed(t, disk)
-	m := env.manager(nil)
-	env.mustLogIn(m, alice)
-	env.as.ExpireAll()
-	disk.limit = 0
-	env.mustCall(m, alice)
-	assert.True(t, disk.limit > 0 && disk.limit+requestTime <= leaseTime, "the journal is saved in good time, within %v", disk.limit)
-}

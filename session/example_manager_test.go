@@ -155,21 +155,3 @@ func ExampleHandler_TokenSource() {
 	defer resp.Body.Close()
 	// Output: log in first, user alice
 }
-
-// A program that has kept tokens by itself hands them over: no user logs in again.
-func ExampleManager_Import() {
-	as, _, m := played()
-	defer as.Close()
-	defer m.Close()
-	ctx, key := context.Background(), session.Key{User: "alice", Server: "files"}
-
-	kept := &oauth2.Token{AccessToken: "access", RefreshToken: "refresh", Expiry: time.Now().Add(time.Hour)}
-	client := &auth.Client{ID: "my-agent", Secret: "of my-agent"} // what kept was issued to
-	if err := m.Import(ctx, key, kept, client); err != nil {
-		fmt.Println(err)
-		return
-	}
-	status, err := m.Status(ctx, key)
-	fmt.Println(status.Phase, status.Renewable, err)
-	// Output: logged in true <nil>
-}

@@ -61,7 +61,7 @@ func (m *Manager) flow(key Key) (*auth.Flow, *auth.Config, error) {
 }
 
 // sameConfig reports whether two Configs have the same content. Functions are equal only
-// if both are nil, TLS configurations and keys only if they are the same.
+// if both are nil, TLS configurations and signers only if they are the same pointer.
 func sameConfig(a, b *auth.Config) bool {
 	if a.URL != b.URL || a.Server != b.Server { // most others
 		return false
@@ -89,23 +89,11 @@ func sameKey(a, b *auth.SigningKey) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	x, y := *a, *b
-	one, two := reflect.ValueOf(x.Signer), reflect.ValueOf(y.Signer)
-	x.Signer, y.Signer = nil, nil
-	if x != y || one.IsValid() != two.IsValid() {
+	if a.ID != b.ID || a.Audience != b.Audience {
 		return false
 	}
-	return !one.IsValid() || one.Type() == two.Type() && sameSigner(one, two)
-}
-
-// sameSigner compares signers of one type: pointers, keys that are bytes, such as those of
-// Ed25519, and nothing else.
-func sameSigner(a, b reflect.Value) bool {
-	switch {
-	case a.Kind() == reflect.Pointer:
-		return a.Pointer() == b.Pointer()
-	case a.Kind() == reflect.Slice && a.Type().Elem().Kind() == reflect.Uint8:
-		return string(a.Bytes()) == string(b.Bytes())
+	if v := reflect.ValueOf(a.Signer); v.IsValid() && !v.Comparable() { // bytes, as of Ed25519
+		return reflect.DeepEqual(a.Signer, b.Signer)
 	}
-	return false
+	return a.Signer == b.Signer
 }

@@ -183,7 +183,7 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	}
 	sent := sentToken(req)
 	forgetToken(challenges, sent)
-	want := request{sent: sent, challenges: challenges, operation: operationOf(req), rejected: true}
+	want := request{sent: sent, challenges: challenges, rejected: true}
 	if resp.StatusCode == http.StatusForbidden {
 		scopes, ok := missingScopes(challenges)
 		if !ok {

@@ -16,15 +16,12 @@ var (
 	// renewBase is about the pause after a renewal that has failed, and saveBase that
 	// after an answer could not be saved; they grow up to renewCeiling.
 	renewBase, saveBase = 500 * time.Millisecond, 500 * time.Millisecond
-	// leaseTime is how long the journal of another manager is believed to tell of
-	// a request under way, where the store cannot lock.
-	leaseTime = requestTime + 15*time.Second
+	// journalTime bounds the saving of the journal.
+	journalTime = 15 * time.Second
 )
 
 const (
 	renewCeiling = 60 * time.Second
-	// leasePoll is how often it is looked at.
-	leasePoll = 200 * time.Millisecond
 	// maxRefusals is how many new tokens in a row a server may refuse before the
 	// login counts as ended.
 	maxRefusals = 3
@@ -36,7 +33,6 @@ type request struct {
 	challenges []auth.Challenge // what the server asked for; nil if it did not
 	rejected   bool             // the server has refused sent
 	stepUp     []string         // the scopes that a request to the server lacks
-	operation  string           // the request that the server has refused
 	asked      bool             // the program has asked for a login
 	quiet      bool             // no caller waits: no login is begun
 }
@@ -132,7 +128,7 @@ func (j *job) work(ctx context.Context) (err error) {
 	if j.flow, j.config, err = j.manager.flow(j.key); err != nil {
 		return err
 	}
-	unlock, really, err := j.locked(ctx)
+	unlock, err := j.locked(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +137,7 @@ func (j *job) work(ctx context.Context) (err error) {
 		return err
 	}
 	for {
-		err := j.attempt(ctx, really)
+		err := j.attempt(ctx)
 		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
@@ -150,47 +146,13 @@ func (j *job) work(ctx context.Context) (err error) {
 }
 
 // attempt does what is needed, unless the session is changed meanwhile.
-func (j *job) attempt(ctx context.Context, really bool) error {
+func (j *job) attempt(ctx context.Context) error {
 	r, at, err := j.load(ctx)
 	if err != nil {
 		return err
 	}
-	if !really {
-		if r, at, err = j.awaitLease(ctx, r, at); err != nil {
-			return err
-		}
-	}
 	j.record, j.at, j.reason = r.at(j.config.URL), at, ""
 	return j.do(ctx)
-}
-
-// awaitLease waits while another manager sends the refresh token. Whether it still
-// does cannot be told by the clock alone, which may be another machine's.
-func (e *entry) awaitLease(ctx context.Context, r *record, at storage.Revision) (*record, storage.Revision, error) {
-	tick := time.NewTicker(leasePoll)
-	defer tick.Stop()
-	var seen storage.Revision
-	var since time.Time
-	for {
-		j := r.Journal
-		if j == nil || j.Lost || j.Holder == e.manager.holder || time.Since(j.Started) > leaseTime {
-			return r, at, nil
-		}
-		if at != seen {
-			seen, since = at, time.Now()
-		} else if time.Since(since) > leaseTime {
-			return r, at, nil // it began in the future
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, at, ctx.Err()
-		}
-		var err error
-		if r, at, err = e.load(ctx); err != nil {
-			return nil, at, err
-		}
-	}
 }
 
 // put saves what f makes of the record.
@@ -290,10 +252,10 @@ func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err
 	lost := j.record.Journal != nil // a request whose answer was not saved
 	hash := hashOf(grant.Token.Refresh.Reveal())
 	grant = j.upToDate(ctx, grant)
-	soon, stopSoon := context.WithTimeout(ctx, leaseTime-requestTime) // else the others no longer believe it
+	soon, stopSoon := context.WithTimeout(ctx, journalTime)
 	defer stopSoon()
 	err = j.put(soon, func(r *record) {
-		r.Journal = &journal{Started: time.Now(), Holder: j.manager.holder, Refresh: hash}
+		r.Journal = &journal{Refresh: hash}
 	})
 	if err != nil {
 		return false, err // and nothing was sent
@@ -327,7 +289,7 @@ func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err
 	_ = j.put(ctx, func(r *record) {
 		r.Journal = nil
 		if lost || mayBeUsedUp(err) {
-			r.Journal = &journal{Started: time.Now(), Holder: j.manager.holder, Refresh: hash, Lost: true}
+			r.Journal = &journal{Refresh: hash}
 		}
 	}) // if that fails the journal stays as it is, and tells the same
 	if unfit {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -236,9 +235,10 @@ func TestTokenEndpointMoves(t *testing.T) {
 	env.wantRefreshes(1, "at the new endpoint")
 }
 
-func TestStoreWithoutLocks(t *testing.T) {
+func TestStoreWithLeases(t *testing.T) {
 	env := newEnv(t, nil, nil)
-	env.store = sealed(t, withoutLocks{storage.NewMemory()})
+	driver := storage.NewMemory()
+	env.store = sealed(t, leasing{driver, driver})
 	managers := []*Manager{env.manager(nil), env.manager(nil), env.manager(nil)}
 	env.mustLogIn(managers[0], alice)
 	for round := range 3 {
@@ -252,24 +252,6 @@ func TestStoreWithoutLocks(t *testing.T) {
 		}
 		env.wantRefreshes(round+1, "of three managers")
 	}
-}
-
-// The answer to a renewal does not take the place of a login that was completed
-// meanwhile, though nothing has locked the session.
-func TestLoginDuringARenewal(t *testing.T) {
-	env := newEnv(t, nil, nil)
-	env.store = sealed(t, withoutLocks{storage.NewMemory()})
-	here, there := env.manager(nil), env.manager(nil)
-	env.mustLogIn(here, alice)
-	env.mustCall(here, alice)
-	login := assert.Value(there.Login(env.ctx, alice))(t)
-	call := env.holdRefresh(here, authtest.Fault{Commit: true})
-	env.approve(there, login.URL)
-	newer := env.grantOf(there, alice).Token.Refresh
-	call.release()
-	assert.OK(t, <-call.err)
-	assert.True(t, env.grantOf(here, alice).Token.Refresh == newer, "the newer login is kept")
-	env.mustCall(here, alice)
 }
 
 // Callbacks of a Config know on whose behalf they are asked.
@@ -308,23 +290,4 @@ func TestConfigurationChanges(t *testing.T) {
 			env.mustCall(env.manager(nil), alice)
 		})
 	}
-}
-
-// The journal of a machine whose clock is ahead keeps the others away for the
-// time of a request, not until their clocks are there.
-func TestJournalOfTheFuture(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := sealed(t, withoutLocks{storage.NewMemory()})
-		alter(t, s, alice, func(r *record) {
-			r.Journal = &journal{Started: time.Now().Add(24 * time.Hour), Holder: "another", Refresh: "x"}
-		})
-		e := newEntry(&Manager{store: s}, alice)
-		r, at, err := e.load(t.Context())
-		assert.OK(t, err)
-		began := time.Now()
-		_, _, err = e.awaitLease(t.Context(), r, at)
-		assert.OK(t, err)
-		waited := time.Since(began)
-		assert.True(t, waited >= leaseTime && waited < workTime, "it waits %v", waited)
-	})
 }

@@ -29,15 +29,9 @@ const (
 type keeper struct {
 	wake chan struct{} // capacity 1: something has to be looked at earlier than planned
 
-	mu     sync.Mutex        // guards the following
-	next   time.Time         // when it wakes by itself; zero for never
-	queues map[string]*queue // by server
-}
-
-// A queue is what is due for one server.
-type queue struct {
-	due     []*entry
-	workers int // goroutines that serve it
+	mu    sync.Mutex               // guards the following
+	next  time.Time                // when it wakes by itself; zero for never
+	turns map[string]chan struct{} // by server: hold a token for each renewal under way
 }
 
 // planLocked sets when the keeper has to look at the session.
@@ -92,39 +86,14 @@ func (k *keeper) plan(due time.Time) {
 	}
 }
 
-// queue puts a session into the queue of its server. It reports whether another
-// worker should serve that.
-func (k *keeper) queue(e *entry) bool {
+// turn returns what holds the tokens of a server.
+func (k *keeper) turn(server string) chan struct{} {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l := k.queues[e.key.Server]
-	if l == nil {
-		l = &queue{}
-		k.queues[e.key.Server] = l
+	if k.turns[server] == nil {
+		k.turns[server] = make(chan struct{}, maxRenewals)
 	}
-	l.due = append(l.due, e)
-	if l.workers == maxRenewals {
-		return false
-	}
-	l.workers++
-	return true
-}
-
-// first takes the first session of a queue, or nil if the worker who asks has to
-// end.
-func (k *keeper) first(server string) *entry {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	l := k.queues[server]
-	if len(l.due) > 0 {
-		e := l.due[0]
-		l.due = l.due[1:]
-		return e
-	}
-	if l.workers--; l.workers == 0 {
-		delete(k.queues, server)
-	}
-	return nil
+	return k.turns[server]
 }
 
 // keep renews tokens ahead of their end, and looks for what other processes have
@@ -168,7 +137,7 @@ func (m *Manager) lookAround() {
 		e.mu.Unlock()
 		switch {
 		case mine:
-			if m.keeper.queue(e) && !m.goes(func() { m.serve(e.key.Server) }) {
+			if !m.goes(e.look) {
 				return
 			}
 		case !due.IsZero():
@@ -180,16 +149,16 @@ func (m *Manager) lookAround() {
 	}
 }
 
-// serve does what is due for a server.
-func (m *Manager) serve(server string) {
-	for e := m.keeper.first(server); e != nil; e = m.keeper.first(server) {
-		e.look()
-	}
-}
-
 // look reads the session again, and renews its token if it is time for that. What
 // could not be saved yet is saved.
 func (e *entry) look() {
+	turn := e.manager.keeper.turn(e.key.Server)
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-e.manager.closing.Done():
+		return
+	}
 	ctx, stop := context.WithTimeout(e.manager.closing, workTime)
 	defer stop()
 	e.mu.Lock()

@@ -33,7 +33,6 @@ const patience = 2 * time.Minute
 // here than any test. A test for which such a time has passed says so; see passRest.
 func init() {
 	workTime, requestTime, saveTime = 4*patience, 2*patience, patience
-	leaseTime = requestTime + patience
 	renewBase, clockPause = patience, patience
 	saveBase = time.Millisecond
 }
@@ -402,8 +401,11 @@ func (d *testStore) Lock(ctx context.Context, name string) (func(), error) {
 	return d.Store.(storage.Locker).Lock(ctx, name)
 }
 
-// withoutLocks hides that a driver can lock.
-type withoutLocks struct{ storage.Store }
+// A leasing driver hides that it can lock.
+type leasing struct {
+	storage.Store
+	storage.Leaser
+}
 
 // sealed returns a store with a driver.
 func sealed(t *testing.T, d storage.Store) *seal.Store {

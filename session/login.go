@@ -107,8 +107,8 @@ func (j *job) beginLogin(ctx context.Context, reason string) error {
 		return j.obtain(ctx, nil)
 	}
 	if l := j.record.Login; l != nil && j.canFinish(ctx, l) {
-		if j.request.asked && j.record.StepUps != nil {
-			if err := j.put(ctx, func(r *record) { r.StepUps = nil }); err != nil {
+		if j.request.asked && j.record.StepUps > 0 {
+			if err := j.put(ctx, func(r *record) { r.StepUps = 0 }); err != nil {
 				return err
 			}
 		}
@@ -247,13 +247,9 @@ func (j *job) announce(ctx context.Context, begun *pending, prompt bool) error {
 		if j.request.challenges != nil {
 			r.Challenges = j.request.challenges
 		}
-		switch {
-		case j.request.asked:
-			r.StepUps = nil
-		case len(j.request.stepUp) > 0:
-			r.StepUps = counted(r.StepUps, j.request.operation)
-		default:
-			r.StepUps = counted(nil, j.request.operation)
+		r.StepUps++
+		if len(j.request.stepUp) == 0 {
+			r.StepUps = 0
 		}
 	})
 	if err != nil {

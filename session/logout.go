@@ -27,7 +27,7 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 				pending = r.Login.Name
 			}
 			return r.with(func(r *record) {
-				r.Grant, r.Ended, r.Journal, r.Login, r.StepUps, r.Header = nil, "", nil, nil, nil, nil
+				r.Grant, r.Ended, r.Journal, r.Login, r.StepUps, r.Header = nil, "", nil, nil, 0, nil
 				r.DeclinedReason = loggedOut
 			})
 		})
@@ -84,7 +84,7 @@ func (m *Manager) Forget(ctx context.Context, key Key) error {
 
 // exclusively runs f while no other process changes the session.
 func (e *entry) exclusively(ctx context.Context, f func(context.Context) error) error {
-	unlock, _, err := e.locked(ctx)
+	unlock, err := e.locked(ctx)
 	if err != nil {
 		return err
 	}

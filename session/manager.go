@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/rand"
@@ -69,7 +70,7 @@ type Options struct {
 	Logger *slog.Logger
 	// MaxCached bounds the sessions that are kept in memory, those in use not
 	// counted. Those beyond it are read from the store again when they are used,
-	// and are not renewed ahead of time. Zero means 10,000, below zero no bound.
+	// and are not renewed ahead of time. Default: 10,000.
 	MaxCached int
 }
 
@@ -77,16 +78,15 @@ type Options struct {
 // methods are safe for concurrent use, and several managers in several processes can
 // share a store.
 //
-// A Manager owns one goroutine that knows when tokens have to be renewed, up to
-// eight for each server that do so, one for each renewal or beginning of a login
+// A Manager owns one goroutine that knows when tokens have to be renewed, one for each session
+// for which that is due, of which eight for each server do it at a time, one for each renewal or beginning of a login
 // under way, and one for each login that is completed or shown to a user. Close
 // ends them all.
 type Manager struct {
-	store  *seal.Store
-	owned  bool // Shutdown closes the store
-	opts   Options
-	holder string        // tells this manager from others that share the store
-	grace  time.Duration // for the requests under way at Close; closeTime
+	store *seal.Store
+	owned bool // Shutdown closes the store
+	opts  Options
+	grace time.Duration // for the requests under way at Close; closeTime
 
 	closing  context.Context // ends with Close
 	close    context.CancelFunc
@@ -119,10 +119,11 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	if err := store.Check(); err != nil {
 		return nil, fmt.Errorf("session: NewManager: %w", err)
 	}
-	opts := *o
-	if opts.MaxCached == 0 {
-		opts.MaxCached = defaultMaxCached
+	if !store.Locks() {
+		return nil, errors.New("session: NewManager: the driver of the store is neither a storage.Locker nor a storage.Leaser: two processes would use up one refresh token")
 	}
+	opts := *o
+	opts.MaxCached = cmp.Or(opts.MaxCached, defaultMaxCached)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -131,7 +132,6 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	m := &Manager{
 		store:    store,
 		opts:     opts,
-		holder:   rand.Text(),
 		grace:    closeTime,
 		closing:  closing,
 		close:    end,
@@ -140,7 +140,7 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 		entries:  map[Key]*list.Element{},
 		recent:   list.New(),
 	}
-	m.keeper.wake, m.keeper.queues = make(chan struct{}, 1), map[string]*queue{}
+	m.keeper.wake, m.keeper.turns = make(chan struct{}, 1), map[string]chan struct{}{}
 	m.wg.Go(m.keep)
 	return m, nil
 }
@@ -268,7 +268,7 @@ func (m *Manager) entry(key Key) *entry {
 		return at.Value.(*entry)
 	}
 	for range maxRetired {
-		if m.opts.MaxCached < 0 || m.recent.Len() < m.opts.MaxCached {
+		if m.recent.Len() < m.opts.MaxCached {
 			break
 		}
 		at := m.recent.Back()

@@ -48,10 +48,10 @@ type record struct {
 	HadMetadata bool             `json:"had_metadata,omitempty"`
 	Challenges  []auth.Challenge `json:"challenges,omitempty"` // the last that asked for a login
 
-	Logins         int            `json:"logins,omitempty"` // how often the user has logged in
-	Login          *login         `json:"login,omitempty"`
-	DeclinedReason string         `json:"silent,omitempty"` // why the user is not asked again
-	StepUps        map[string]int `json:"step_ups,omitempty"`
+	Logins         int    `json:"logins,omitempty"` // how often the user has logged in
+	Login          *login `json:"login,omitempty"`
+	DeclinedReason string `json:"silent,omitempty"`   // why the user is not asked again
+	StepUps        int    `json:"step_ups,omitempty"` // logins for more rights since the user last asked for a login
 
 	// Header holds secrets that are sent instead of a token.
 	Header map[string]auth.Secret `json:"header,omitempty"`
@@ -60,10 +60,7 @@ type record struct {
 // A journal is written before a refresh token is sent, so that a process that finds it
 // knows that the token may have been used up.
 type journal struct {
-	Started time.Time `json:"started"`
-	Holder  string    `json:"holder"`         // the manager that sends it
-	Refresh string    `json:"refresh"`        // SHA-256 of the refresh token
-	Lost    bool      `json:"lost,omitempty"` // it was sent, and no answer came
+	Refresh string `json:"refresh"` // SHA-256 of the refresh token
 }
 
 // A login is one that waits for the user.
@@ -129,7 +126,7 @@ func (r *record) at(url string) *record {
 	}
 	return r.with(func(r *record) {
 		if r.About != "" {
-			r.HadMetadata, r.Challenges, r.Login, r.StepUps = false, nil, nil, nil
+			r.HadMetadata, r.Challenges, r.Login, r.StepUps = false, nil, nil, 0
 		}
 		r.About = url
 	})

@@ -68,7 +68,7 @@ func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) 
 		return nil, err
 	}
 	defer unlock()
-	free, _, err := m.store.Lock(ctx, name)
+	free, err := m.store.Lock(ctx, name)
 	if err != nil {
 		return nil, &StoreError{Key: j.key, Op: "lock", Err: err}
 	}
@@ -79,9 +79,6 @@ func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) 
 			return nil, &StoreError{Key: j.key, Op: "load", Err: err}
 		}
 		known, own := r.Client, j.record.Client
-		if at == "" {
-			known = own // older versions kept it in each session
-		}
 		if known != nil && own != nil && known.ID == own.ID && j.request.asked && j.record.Unanswered {
 			known = nil // perhaps it was forgotten, which only the user is told
 		}

@@ -85,10 +85,8 @@ func TestUsersShareOneRegistration(t *testing.T) {
 		managers int
 		most     int // registrations
 	}{
-		"one manager":                        {storage.NewMemory(), 1, 1},
-		"one manager, a store without lock":  {withoutLocks{storage.NewMemory()}, 1, 1},
-		"two managers":                       {storage.NewMemory(), 2, 1},
-		"two managers, a store without lock": {withoutLocks{storage.NewMemory()}, 2, 2},
+		"one manager":  {storage.NewMemory(), 1, 1},
+		"two managers": {storage.NewMemory(), 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := newEnv(t, nil, nil)
@@ -182,22 +180,6 @@ func TestRegistrationWhoseSecretExpires(t *testing.T) {
 	assert.OK(t, m.saveRegistration(env.ctx, name, r.Client, at))
 	env.logInAll(m, keys[1:]...)
 	env.wantRegistrations(2, "altogether")
-}
-
-// Older versions kept a client in each session.
-func TestRegistrationInAnOlderSession(t *testing.T) {
-	env, m := withManager(t, nil, nil)
-	keys := crowd(3)
-	env.mustLogIn(m, keys[0])
-	name := registrationName(env.config, env.as.Issuer, callbackURL)
-	_, at, err := m.loadRegistration(env.ctx, name)
-	assert.OK(t, err)
-	assert.OK(t, env.store.Delete(env.ctx, name, at))
-	env.mustCall(m, keys[0])
-	env.logInAll(m, keys...)
-	env.wantRegistrations(1, "altogether")
-	env.as.ExpireAll()
-	env.mustCall(m, keys[0])
 }
 
 // One user who is forgotten takes nothing from the others.

@@ -39,12 +39,15 @@ func (j *job) canFinish(ctx context.Context, l *login) bool {
 	return unlock == nil
 }
 
+// promptPause is how long another process may take to give up the right to show logins.
+const promptPause = 200 * time.Millisecond
+
 // lockPrompt locks the right to show logins of the session, for as long as one is
 // shown. It returns nil if another process has it.
 func (e *entry) lockPrompt(ctx context.Context) (unlock func()) {
-	ctx, stop := context.WithTimeout(ctx, leasePoll)
+	ctx, stop := context.WithTimeout(ctx, promptPause)
 	defer stop()
-	unlock, _, err := e.manager.store.Lock(ctx, promptPrefix+hashOf(e.name))
+	unlock, err := e.manager.store.Lock(ctx, promptPrefix+hashOf(e.name))
 	if err != nil {
 		return nil
 	}

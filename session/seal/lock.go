@@ -20,12 +20,19 @@ const (
 	lockMost   = 500 * time.Millisecond
 )
 
-// Lock locks a name across processes, until unlock is called: by the driver if it is a
-// storage.Locker or, if it is a storage.Leaser, by a lease that is renewed, so that a lock ends 10
-// seconds after its process has died. If it is neither, locked is false and unlock does nothing.
-func (s *Store) Lock(ctx context.Context, name string) (unlock func(), locked bool, err error) {
+// Locks reports whether the driver is a storage.Locker or a storage.Leaser, so that Lock works.
+func (s *Store) Locks() bool {
+	_, locker := s.driver.(storage.Locker)
+	_, leaser := s.driver.(storage.Leaser)
+	return locker || leaser
+}
+
+// Lock implements [storage.Locker]: by the driver if it is one or, if it is a storage.Leaser, by a
+// lease that is renewed, so that a lock ends 10 seconds after its process has died. Else the error
+// wraps errors.ErrUnsupported.
+func (s *Store) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := s.check(name); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	switch d := s.driver.(type) {
 	case storage.Locker:
@@ -33,52 +40,9 @@ func (s *Store) Lock(ctx context.Context, name string) (unlock func(), locked bo
 	case storage.Leaser:
 		unlock, err = lockByLease(ctx, d, name)
 	default:
-		return func() {}, false, nil
+		err = fmt.Errorf("the store cannot lock: %w", errors.ErrUnsupported)
 	}
-	if err != nil {
-		return nil, false, wrap(name, err)
-	}
-	return unlock, true, nil
-}
-
-// leaser returns the driver, if it gives leases.
-func (s *Store) leaser(name string) (storage.Leaser, error) {
-	if err := s.check(name); err != nil {
-		return nil, err
-	}
-	if l, ok := s.driver.(storage.Leaser); ok {
-		return l, nil
-	}
-	return nil, wrap(name, fmt.Errorf("the store gives no leases: %w", errors.ErrUnsupported))
-}
-
-// TakeLease takes a lease of the driver, if it is a storage.Leaser; names are not sealed. Else the error wraps
-// errors.ErrUnsupported, as that of RenewLease and ReleaseLease does.
-func (s *Store) TakeLease(ctx context.Context, name string, ttl time.Duration) (number int64, err error) {
-	l, err := s.leaser(name)
-	if err != nil {
-		return 0, err
-	}
-	number, err = l.TakeLease(ctx, name, ttl)
-	return number, wrap(name, err)
-}
-
-// RenewLease renews a lease of the driver.
-func (s *Store) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
-	l, err := s.leaser(name)
-	if err != nil {
-		return err
-	}
-	return wrap(name, l.RenewLease(ctx, name, number, ttl))
-}
-
-// ReleaseLease ends a lease of the driver.
-func (s *Store) ReleaseLease(ctx context.Context, name string, number int64) error {
-	l, err := s.leaser(name)
-	if err != nil {
-		return err
-	}
-	return wrap(name, l.ReleaseLease(ctx, name, number))
+	return unlock, wrap(name, err)
 }
 
 // lockByLease waits for the lease of a name, and renews it until unlock is called.

@@ -41,15 +41,13 @@ func TestLockByLease(t *testing.T) {
 		lock := func(s *seal.Store, name string) (unlock func(), took time.Duration) {
 			t.Helper()
 			began := time.Now()
-			unlock, locked, err := s.Lock(t.Context(), name)
-			assert.OK(t, err)
-			assert.True(t, locked, "it is locked")
+			unlock = assert.Value(s.Lock(t.Context(), name))(t)
 			return unlock, time.Since(began)
 		}
 		unlock, _ := lock(a, "x")
 		short, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, _, err := b.Lock(short, "x")
+		_, err := b.Lock(short, "x")
 		assert.Is(t, err, context.DeadlineExceeded, "a lock that another one holds")
 		other, _ := lock(b, "y")
 		other()

@@ -31,7 +31,7 @@ type Store struct {
 var (
 	_ storage.Store   = (*Store)(nil)
 	_ storage.Watcher = (*Store)(nil)
-	_ storage.Leaser  = (*Store)(nil)
+	_ storage.Locker  = (*Store)(nil)
 )
 
 var errZeroStore = errors.New("seal: the zero Store is not usable: make it with NewStore")

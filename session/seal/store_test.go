@@ -111,21 +111,16 @@ func TestStoreNames(t *testing.T) {
 func TestStoreLock(t *testing.T) {
 	s := memory(t)
 	defer s.Close()
-	unlock, locked, err := s.Lock(t.Context(), "a")
-	assert.OK(t, err)
-	assert.True(t, locked, "locked")
+	unlock := assert.Value(s.Lock(t.Context(), "a"))(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err = s.Lock(ended, "a")
-	assert.Is(t, err, context.Canceled, "a second lock")
+	assert.Is(t, errOf(s.Lock(ended, "a")), context.Canceled, "a second lock")
 	unlock()
 
 	plain := openStore(t, struct{ storage.Store }{storage.NewMemory()}, StaticKey(testKey("k")))
 	defer plain.Close()
-	unlock, locked, err = plain.Lock(t.Context(), "a")
-	assert.OK(t, err)
-	assert.False(t, locked, "locked by a driver that cannot lock")
-	unlock()
+	assert.Is(t, errOf(plain.Lock(t.Context(), "a")), errors.ErrUnsupported, "a driver that cannot lock")
+	assert.False(t, plain.Locks(), "locks")
 }
 
 // sealedRecord returns the bytes that the driver has.
