@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-const loginURI = "http://127.0.0.1:4711/callback"
+const (
+	loginURI        = "http://127.0.0.1:4711/callback"
+	announcesIssuer = "authorization_response_iss_parameter_supported"
+)
 
 // A loginTest has all that a login needs, at an authorization server that checks
 // everything.
@@ -87,15 +91,14 @@ func TestLogins(t *testing.T) {
 		options *authtest.Options
 		change  func(*auth.Config, *authtest.Server)
 	}{
-		"registered":                 {nil, nil},
-		"registered, with a path":    {&authtest.Options{Path: "/tenant1"}, nil},
-		"registered, over TLS":       {&authtest.Options{TLS: true}, nil},
-		"registered, OpenID Connect": {&authtest.Options{Path: "/tenant1", Discovery: authtest.OpenIDAppended}, nil},
-		"registered, by basic":       {&authtest.Options{ClientAuth: "client_secret_basic"}, nil},
-		"registered, by post":        {&authtest.Options{ClientAuth: "client_secret_post"}, nil},
-		"own, by basic":              {given("client_secret_basic"), own("client_secret_basic")},
-		"own, by post":               {given("client_secret_post"), own("client_secret_post")},
-		"own, by what is listed":     {given("client_secret_basic"), own("")},
+		"registered":              {nil, nil},
+		"registered, with a path": {&authtest.Options{Path: "/tenant1"}, nil},
+		"registered, over TLS":    {&authtest.Options{TLS: true}, nil},
+		"registered, by basic":    {&authtest.Options{ClientAuth: "client_secret_basic"}, nil},
+		"registered, by post":     {&authtest.Options{ClientAuth: "client_secret_post"}, nil},
+		"own, by basic":           {given("client_secret_basic"), own("client_secret_basic")},
+		"own, by post":            {given("client_secret_post"), own("client_secret_post")},
+		"own, by what is listed":  {given("client_secret_basic"), own("")},
 		"own, by key": {
 			&authtest.Options{Clients: []authtest.Client{{ID: id, Keys: []crypto.PublicKey{key.Public()}, RedirectURIs: []string{loginURI}}}},
 			func(c *auth.Config, as *authtest.Server) {
@@ -108,9 +111,8 @@ func TestLogins(t *testing.T) {
 				c.ClientMetadataURL = "https://agent.example.com/client.json"
 			},
 		},
-		"no issuer in responses":      {&authtest.Options{Iss: authtest.IssAbsent}, nil},
-		"issuer not announced":        {&authtest.Options{Iss: authtest.IssUnadvertised}, nil},
-		"refresh token is kept":       {&authtest.Options{Refresh: authtest.RefreshKept}, nil},
+		"issuer not announced":        {&authtest.Options{Metadata: func(d map[string]any) { delete(d, announcesIssuer) }}, nil},
+		"refresh token is kept":       {&authtest.Options{KeepRefresh: true}, nil},
 		"resource parameter refused":  {&authtest.Options{Resource: authtest.ResourceRefused}, func(c *auth.Config, _ *authtest.Server) { c.NoResource = true }},
 		"tokens bound to a key":       {&authtest.Options{DPoP: authtest.DPoPRequired}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
 		"tokens bound, with nonces":   {&authtest.Options{DPoP: authtest.DPoPSupported, DPoPNonce: true}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
@@ -141,11 +143,21 @@ func TestLogins(t *testing.T) {
 // TestResponsesOfOthers: no code is sent anywhere if the response names another
 // issuer, or none where one was announced.
 func TestResponsesOfOthers(t *testing.T) {
-	for _, iss := range []authtest.Iss{authtest.IssWrong, authtest.IssWrongUnadvertised, authtest.IssMissing} {
-		l := beginLogin(t, &authtest.Options{Iss: iss}, nil)
-		_, err := l.complete(t)
-		assert.Equal(t, assert.As[*auth.IssuerMismatchError](t, err, "%v", iss).What, "response", "%v", iss)
-		assert.Equal(t, l.as.Count(authtest.TokenEndpoint), 0, "%v", iss)
+	unannounced := &authtest.Options{Metadata: func(d map[string]any) { delete(d, announcesIssuer) }}
+	for name, test := range map[string]struct {
+		options *authtest.Options
+		iss     []string
+	}{
+		"wrong": {nil, []string{"https://wrong.example"}}, "wrong, unannounced": {unannounced, []string{"https://wrong.example"}}, "missing": {nil, nil},
+	} {
+		l := beginLogin(t, test.options, nil)
+		callback := assert.Value(url.Parse(assert.Value(l.as.Approve(t.Context(), l.pending.URL))(t)))(t)
+		query := callback.Query()
+		query["iss"] = test.iss
+		callback.RawQuery = query.Encode()
+		_, err := l.flow.Complete(t.Context(), l.pending, callback.String())
+		assert.Equal(t, assert.As[*auth.IssuerMismatchError](t, err, "%s", name).What, "response", "%s", name)
+		assert.Equal(t, l.as.Count(authtest.TokenEndpoint), 0, "%s", name)
 		keepsSecretsOf(t, l.as, err)
 	}
 }
@@ -262,7 +274,6 @@ func TestStrictDPoP(t *testing.T) {
 	stored := assert.Value(g.MarshalBinary())(t)
 	var again auth.TokenSet
 	assert.OK(t, again.UnmarshalBinary(stored))
-	at.ChangeNonce()
 	callServer(t, &again)
 }
 

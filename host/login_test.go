@@ -399,9 +399,9 @@ func (w *loginHost) fromFile(data string, variables map[string]string) {
 
 // IronClaw's entry with the endpoints of an authorization server that publishes nothing.
 func TestLoginWithGivenEndpoints(t *testing.T) {
-	as := authtest.NewServer(t, &authtest.Options{Discovery: authtest.NoMetadata, NoRegistration: true,
+	as := authtest.NewServer(t, &authtest.Options{NoMetadata: true, NoRegistration: true,
 		Clients: []authtest.Client{{ID: "by-hand", Secret: "hush-hush", RedirectURIs: []string{loginCallback}}}})
-	rs := as.NewMCP(&authtest.ResourceOptions{Placement: authtest.MetadataNowhere})
+	rs := as.NewMCP(&authtest.ResourceOptions{NoMetadata: true})
 	w := newLoginsHost(t, nil)
 	w.fromFile(`{
   "servers": {

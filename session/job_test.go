@@ -40,7 +40,7 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 }
 
 func TestOldRefreshTokenIsKept(t *testing.T) {
-	env, m := loggedIn(t, &authtest.Options{Refresh: authtest.RefreshKept}, nil)
+	env, m := loggedIn(t, &authtest.Options{KeepRefresh: true}, nil)
 	for range 3 {
 		env.as.ExpireAll()
 		env.mustCall(m, alice)

@@ -358,8 +358,8 @@ func (env *env) wantRefreshes(n int, when string) {
 // wantAllEnded checks that all tokens were revoked that no session keeps.
 func (env *env) wantAllEnded() {
 	env.t.Helper()
-	for _, f := range env.as.Families() {
-		assert.True(env.t, f.Ended, "login %d ended", f.Number)
+	for i, f := range env.as.Families() {
+		assert.True(env.t, f.Ended, "login %d ended", i+1)
 	}
 }
 

@@ -157,7 +157,7 @@ func TestShutdownCutsOffAHungRefresh(t *testing.T) {
 		"Close": {(*Manager).Close, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env, m := loggedIn(t, &authtest.Options{Refresh: authtest.RefreshKept}, nil)
+			env, m := loggedIn(t, &authtest.Options{KeepRefresh: true}, nil)
 			m.grace = 0
 			call := env.holdRefresh(m, authtest.Fault{})
 			defer call.release()

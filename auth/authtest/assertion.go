@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -222,14 +221,4 @@ func (s *Server) exchangeToken(c *client, form url.Values) (map[string]any, erro
 		answer["scope"] = scope
 	}
 	return answer, nil
-}
-
-// serveKeys answers with the public keys of the server.
-func (s *Server) serveKeys(w http.ResponseWriter) error {
-	key, err := publicJWK(&s.key.PublicKey)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"keys": []*jwk{key}})
-	return nil
 }

@@ -146,12 +146,7 @@ func (s *Server) redirect(w http.ResponseWriter, r *http.Request, a *authorizati
 	if a.state != "" {
 		response.Set("state", a.state)
 	}
-	switch s.options.Iss {
-	case IssAdvertised, IssUnadvertised:
-		response.Set("iss", s.Issuer)
-	case IssWrong, IssWrongUnadvertised:
-		response.Set("iss", WrongIssuer)
-	}
+	response.Set("iss", s.Issuer)
 	separator := "?"
 	if strings.Contains(a.redirectURI, "?") {
 		separator = "&"
@@ -164,7 +159,6 @@ const loginPage = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Log in</title></head><body>
 <h1>Log in</h1>
 <p>{{.Client}} asks for: {{range .Scopes}}{{.}} {{else}}nothing special {{end}}</p>
-{{if .Wrong}}<p id="wrong">User or password is wrong.</p>{{end}}
 <form method="post" action="{{.Action}}">
 <p><label>User <input name="user" autocomplete="username" required></label></p>
 <p><label>Password <input name="password" type="password" autocomplete="current-password"></label></p>
@@ -175,21 +169,16 @@ const loginPage = `<!doctype html>
 
 // serveLogin shows the page, or takes what was typed there.
 func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request, a *authorization) error {
-	wrong := false
 	if r.Method == http.MethodPost {
 		if err := r.ParseForm(); err != nil {
 			return refusef("invalid_request", "%v", err)
 		}
-		user := r.PostForm.Get("user")
 		if r.PostForm.Get("decision") == denied {
 			s.redirectError(w, r, a, refusef("access_denied", "the user said no"))
-			return nil
+		} else {
+			s.redirectCode(w, r, a, r.PostForm.Get("user"))
 		}
-		if s.knows(user, r.PostForm.Get("password")) {
-			s.redirectCode(w, r, a, user)
-			return nil
-		}
-		wrong = true
+		return nil
 	}
 	page, err := template.New("login").Parse(loginPage)
 	if err != nil {
@@ -199,15 +188,6 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request, a *authoriza
 	return page.Execute(w, map[string]any{
 		"Client": a.client.ID,
 		"Scopes": a.scopes,
-		"Wrong":  wrong,
 		"Action": r.URL.RequestURI(),
 	})
-}
-
-func (s *Server) knows(user, password string) bool {
-	if s.options.Users == nil {
-		return user != ""
-	}
-	want, ok := s.options.Users[user]
-	return ok && want == password
 }

@@ -5,10 +5,7 @@ import (
 	"crypto"
 	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -77,25 +74,6 @@ func (s *Server) Purge() {
 		if c.dynamic {
 			delete(s.clients, id)
 		}
-	}
-}
-
-// FetchDocuments is for Options.Documents: it gets the documents with c.
-func FetchDocuments(c *http.Client) func(ctx context.Context, clientID string) ([]byte, error) {
-	return func(ctx context.Context, clientID string) ([]byte, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, clientID, nil)
-		if err != nil {
-			return nil, err
-		}
-		response, err := c.Do(r)
-		if err != nil {
-			return nil, err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return nil, errors.New("status " + response.Status)
-		}
-		return io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	}
 }
 
@@ -205,23 +183,5 @@ func (c *client) mayUse(grantType string) error {
 
 // mayRedirect reports whether a redirect URI is one of the client's.
 func (s *Server) mayRedirect(c *client, to string) bool {
-	return slices.ContainsFunc(c.RedirectURIs, func(registered string) bool {
-		return registered == to || s.options.AnyLoopbackPort && samePlace(registered, to)
-	})
-}
-
-// samePlace reports whether two addresses differ in their ports only and are
-// loopback addresses.
-func samePlace(a, b string) bool {
-	x, err1 := url.Parse(a)
-	y, err2 := url.Parse(b)
-	if err1 != nil || err2 != nil {
-		return false
-	}
-	ip := net.ParseIP(x.Hostname())
-	if x.Hostname() != y.Hostname() || x.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return false
-	}
-	x.Host, y.Host = "", ""
-	return x.String() == y.String()
+	return slices.Contains(c.RedirectURIs, to)
 }

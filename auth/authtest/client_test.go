@@ -2,10 +2,7 @@ package authtest_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -55,16 +52,6 @@ func TestRegistrationOverruled(t *testing.T) {
 	a.want("invalid_client")(a.exchange(a.approve().Get("code"), "client_secret", answer["client_secret"].(string)))
 }
 
-// A client that did not register for refresh tokens gets none.
-func TestRegistrationWithoutRefresh(t *testing.T) {
-	_, a := newServer(t, nil)
-	_, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"none"}`)
-	a.id = answer["client_id"].(string)
-	_, refresh := a.login()
-	assert.Equal(t, refresh, "", "there is a refresh token")
-	a.want("unauthorized_client")(a.refresh("x"))
-}
-
 func TestMetadataDocument(t *testing.T) {
 	const id = "https://app.example/client.json"
 	documents := map[string]string{
@@ -95,46 +82,4 @@ func TestMetadataDocument(t *testing.T) {
 	assert.True(t, refresh != "", "there is a refresh token")
 	s.Purge() // knows the document still
 	a.granted(a.refresh(refresh))
-}
-
-// The document is fetched, and its key signs.
-func TestMetadataDocumentFetched(t *testing.T) {
-	key := newKey(t)
-	var id string
-	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/client.json" {
-			http.NotFound(w, r)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(map[string]any{
-			"client_id": id, "client_name": "App", "redirect_uris": []string{redirectURI},
-			"token_endpoint_auth_method": "private_key_jwt", "jwks": map[string]any{"keys": []any{jwkOf(t, key)}},
-		})
-	}))
-	defer site.Close()
-	id = site.URL + "/client.json"
-	s, a := newServer(t, &authtest.Options{Documents: authtest.FetchDocuments(site.Client())})
-	a.id = id
-	assertion := jws(t, key, map[string]any{}, map[string]any{
-		"iss": id, "sub": id, "aud": s.Issuer, "jti": "1", "exp": time.Now().Add(time.Minute).Unix(),
-	})
-	a.granted(a.exchange(a.approve().Get("code"), "client_assertion", assertion,
-		"client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"))
-	a.id = site.URL + "/none.json"
-	assert.Fails(t, errOf(s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode())), "a document was made up")
-}
-
-func TestLoopbackPort(t *testing.T) {
-	for _, any := range []bool{false, true} {
-		s, a := newServer(t, &authtest.Options{AnyLoopbackPort: any})
-		for uri, right := range map[string]bool{
-			"http://127.0.0.1:1/callback":    any,
-			"http://127.0.0.1:1/other":       false,
-			"http://localhost:9999/callback": false,
-			"http://192.0.2.1:9999/callback": false,
-		} {
-			_, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query("redirect_uri", uri).Encode())
-			assert.Equal(t, (err == nil), right, "any %v: %s", any, uri)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package authtest
 import (
 	"crypto/rand"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,8 +18,6 @@ type DeviceOptions struct {
 	Interval time.Duration
 	// Lifetime is how long the user has. Default: ten minutes.
 	Lifetime time.Duration
-	// NoCompleteURL leaves verification_uri_complete out of the answers.
-	NoCompleteURL bool
 }
 
 // A device is a login by device code that was begun.
@@ -67,17 +64,14 @@ func (s *Server) serveDevice(w http.ResponseWriter, r *http.Request) error {
 	s.mu.Lock()
 	s.devices[text] = d
 	s.mu.Unlock()
-	answer := map[string]any{
-		"device_code":      text,
-		"user_code":        d.userCode,
-		"verification_uri": s.URL(VerificationPage),
-		"expires_in":       int(o.Lifetime.Seconds()),
-		"interval":         int(o.Interval.Seconds()),
-	}
-	if !o.NoCompleteURL {
-		answer["verification_uri_complete"] = s.URL(VerificationPage) + "?" + url.Values{"user_code": {d.userCode}}.Encode()
-	}
-	writeJSON(w, http.StatusOK, answer)
+	writeJSON(w, http.StatusOK, map[string]any{
+		"device_code":               text,
+		"user_code":                 d.userCode,
+		"verification_uri":          s.URL(VerificationPage),
+		"verification_uri_complete": s.URL(VerificationPage) + "?" + url.Values{"user_code": {d.userCode}}.Encode(),
+		"expires_in":                int(o.Lifetime.Seconds()),
+		"interval":                  int(o.Interval.Seconds()),
+	})
 	return nil
 }
 
@@ -134,44 +128,4 @@ func (s *Server) decide(userCode, decision, user string) error {
 		}
 	}
 	return fmt.Errorf("authtest: user code %q is not known, or was used, or has expired", userCode)
-}
-
-const devicePage = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Device</title></head><body>
-<h1>Log in a device</h1>
-{{if .Problem}}<p id="wrong">{{.Problem}}</p>{{end}}
-{{if .Done}}<p id="done">Done.</p>{{else}}
-<form method="post">
-<p><label>Code <input name="user_code" value="{{.Code}}" required></label></p>
-<p><label>User <input name="user" autocomplete="username" required></label></p>
-<p><label>Password <input name="password" type="password" autocomplete="current-password"></label></p>
-<p><button name="decision" value="approve">Allow</button>
-<button name="decision" value="deny" formnovalidate>Deny</button></p>
-</form>{{end}}</body></html>
-`
-
-// serveVerification shows the page on which the user types the code.
-func (s *Server) serveVerification(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return refusef("invalid_request", "%v", err)
-	}
-	data := map[string]any{"Code": r.Form.Get("user_code")}
-	if r.Method == http.MethodPost {
-		user, decision := r.PostForm.Get("user"), r.PostForm.Get("decision")
-		if decision == denied || s.knows(user, r.PostForm.Get("password")) {
-			if err := s.decide(r.PostForm.Get("user_code"), decision, user); err != nil {
-				data["Problem"] = "That code is not known."
-			} else {
-				data["Done"] = true
-			}
-		} else {
-			data["Problem"] = "User or password is wrong."
-		}
-	}
-	page, err := template.New("device").Parse(devicePage)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	return page.Execute(w, data)
 }

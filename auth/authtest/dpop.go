@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -33,40 +32,20 @@ const (
 	codeProof = "invalid_dpop_proof"
 )
 
-// nonces are those of one server or resource. A nonce is good until it is changed.
+// nonces are those of one server or resource: one that stays good.
 type nonces struct {
-	needed bool
-
-	mu      sync.Mutex // guards current
+	needed  bool
 	current string
 }
 
-func (n *nonces) change() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.current = "nonce-" + rand.Text()
-}
-
-func (n *nonces) get() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.current
-}
+func newNonces(needed bool) nonces { return nonces{needed, "nonce-" + rand.Text()} }
 
 // offer puts the nonce into an answer, if one is needed.
 func (n *nonces) offer(w http.ResponseWriter) {
 	if n.needed {
-		w.Header().Set("DPoP-Nonce", n.get())
+		w.Header().Set("DPoP-Nonce", n.current)
 	}
 }
-
-// ChangeNonce makes proofs for the token endpoint need another nonce than before.
-// Clients learn it from the next answer.
-func (s *Server) ChangeNonce() { s.nonces.change() }
-
-// ChangeNonce makes proofs for the resource need another nonce than before.
-// Clients learn it from the next answer.
-func (p *Resource) ChangeNonce() { p.nonces.change() }
 
 // A proof is what a DPoP proof has to be about.
 type proof struct {
@@ -112,7 +91,7 @@ func (p *proof) check(s *Server, r *http.Request) (thumb string, err error) {
 	if err := p.checkDigest(r, j.claims.Digest); err != nil {
 		return "", err
 	}
-	if p.nonces.needed && j.claims.Nonce != p.nonces.get() {
+	if p.nonces.needed && j.claims.Nonce != p.nonces.current {
 		return "", refusef(codeNonce, "the proof needs the nonce of this answer")
 	}
 	if !s.firstSight("proof " + thumb + " " + j.claims.ID) {

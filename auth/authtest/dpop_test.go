@@ -159,8 +159,7 @@ func TestNonces(t *testing.T) {
 	response, answer := h.redeem(form, h.proof("POST", token))
 	nonce := response.Header.Get("DPoP-Nonce")
 	assert.Equal(t, any(answer["error"]), "use_dpop_nonce", "answer")
-	h.server.ChangeNonce()
-	response, answer = h.redeem(form, h.proof("POST", token, "nonce", nonce))
+	response, answer = h.redeem(form, h.proof("POST", token, "nonce", nonce+"x"))
 	assert.Equal(t, any(answer["error"]), "use_dpop_nonce", "answer")
 	_, answer = h.redeem(form, h.proof("POST", token, "nonce", response.Header.Get("DPoP-Nonce")))
 	access, _ := answer["access_token"].(string)
@@ -176,8 +175,7 @@ func TestNonces(t *testing.T) {
 	assert.Equal(t, response.StatusCode, 401, "status")
 	assert.Contains(t, response.Header.Get("WWW-Authenticate"), "use_dpop_nonce", "challenge")
 	assert.Equal(t, call(nonce).StatusCode, 200, "status")
-	p.ChangeNonce()
-	assert.Equal(t, call(nonce).StatusCode, 401, "status")
+	assert.Equal(t, call(nonce+"x").StatusCode, 401, "status")
 }
 
 // Where DPoP is possible and not required, both kinds of tokens are good.
@@ -186,8 +184,8 @@ func TestDPoPSupported(t *testing.T) {
 	assert.Equal(t, len(h.call("").Header.Values("WWW-Authenticate")), 2, "challenges")
 	access, _ := h.login()
 	h.wantCall(access, 200)
-	assert.Equal(t, h.document(p.MetadataURL())["dpop_bound_access_tokens_required"], nil, "metadata of the resource")
-	for _, address := range []string{p.MetadataURL(), h.server.URL(authtest.MetadataEndpoint)} {
+	assert.Equal(t, h.document(metadataURL(p))["dpop_bound_access_tokens_required"], nil, "metadata of the resource")
+	for _, address := range []string{metadataURL(p), h.server.URL(authtest.MetadataEndpoint)} {
 		assert.True(t, h.document(address)["dpop_signing_alg_values_supported"] != nil, "%s has the algorithms", address)
 	}
 

@@ -21,10 +21,8 @@ type grant struct {
 // A family is what was issued for one login.
 type family struct {
 	grant
-	id        int
 	head      string // the newest refresh token
 	newest    string // the newest access token
-	epoch     int    // of the last Expire
 	refreshes int
 	revoked   bool // by reuse
 	ended     bool // otherwise
@@ -35,7 +33,6 @@ type accessToken struct {
 	scopes  []string
 	expires time.Time
 	epoch   int // of the server, when it was issued
-	within  int // epoch of the family
 	ended   bool
 }
 
@@ -45,7 +42,7 @@ type refreshToken struct {
 }
 
 func (s *Server) newFamily(g grant) *family {
-	f := &family{grant: g, id: len(s.families) + 1}
+	f := &family{grant: g}
 	s.families = append(s.families, f)
 	return f
 }
@@ -58,7 +55,6 @@ func (s *Server) issue(f *family, scopes []string) map[string]any {
 		scopes:  scopes,
 		expires: time.Now().Add(s.options.TokenLifetime),
 		epoch:   s.epoch,
-		within:  f.epoch,
 	}
 	answer := map[string]any{
 		"access_token": f.newest,
@@ -85,16 +81,7 @@ func (s *Server) issue(f *family, scopes []string) map[string]any {
 }
 
 func (s *Server) bringsRefresh(f *family) bool {
-	if f.final {
-		return false
-	}
-	switch s.options.Refresh {
-	case RefreshKept:
-		return f.head == ""
-	case RefreshOffline:
-		return slices.Contains(f.scopes, "offline_access")
-	}
-	return s.options.Refresh == RefreshRotated
+	return !f.final && (!s.options.KeepRefresh || f.head == "")
 }
 
 // good returns the access token if it can be used now.
@@ -103,7 +90,7 @@ func (s *Server) good(text string) *accessToken {
 	defer s.mu.Unlock()
 	t := s.access[text]
 	if t == nil || t.ended || t.family.ended || t.family.revoked ||
-		t.epoch != s.epoch || t.within != t.family.epoch || !time.Now().Before(t.expires) {
+		t.epoch != s.epoch || !time.Now().Before(t.expires) {
 		return nil
 	}
 	return t
@@ -111,8 +98,6 @@ func (s *Server) good(text string) *accessToken {
 
 // A Family is what was issued for one login: all tokens that came of it.
 type Family struct {
-	// Number counts the logins: 1 is the first.
-	Number int
 	// ClientID is whose login it is.
 	ClientID string
 	// User is the user who logged in; for a login without a human, the client.
@@ -139,7 +124,7 @@ type Family struct {
 
 func (f *family) snapshot() Family {
 	return Family{
-		Number: f.id, ClientID: f.client, User: f.user, Resource: f.resource,
+		ClientID: f.client, User: f.user, Resource: f.resource,
 		Scopes: slices.Clone(f.scopes), Access: f.newest, Refresh: f.head, Refreshes: f.refreshes,
 		KeyThumbprint: f.thumb, Revoked: f.revoked, Ended: f.ended,
 	}
@@ -191,19 +176,6 @@ func (s *Server) ExpireAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++
-}
-
-// Expire makes the access tokens of one login expire now; token is any of its
-// tokens. It reports false if it has not issued such a token.
-func (s *Server) Expire(token string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.family(token)
-	if f == nil {
-		return false
-	}
-	f.epoch++
-	return true
 }
 
 // EndAll revokes all tokens, as an administrator can. Refreshes are then refused

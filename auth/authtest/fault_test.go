@@ -156,7 +156,7 @@ func TestTamper(t *testing.T) {
 	a.wantCall("tampered", http.StatusTeapot)
 	a.wantCall(answer["access_token"].(string), 200)
 	assert.Equal(t, a.document(s.URL(authtest.MetadataEndpoint))["code_challenge_methods_supported"], any(nil), "metadata")
-	assert.Equal(t, a.document(p.MetadataURL())["resource"], any("https://other.example"), "metadata")
+	assert.Equal(t, a.document(metadataURL(p))["resource"], any("https://other.example"), "metadata")
 }
 
 func TestOptionsWrong(t *testing.T) {

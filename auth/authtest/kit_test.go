@@ -198,6 +198,11 @@ func (a *app) want(code string) func(status int, answer map[string]any) {
 }
 
 // errOf returns the error of a call that returns a value as well.
+// metadataURL returns the address of the metadata of a resource.
+func metadataURL(r *authtest.Resource) string {
+	return strings.TrimSuffix(r.URL, "/mcp") + "/.well-known/oauth-protected-resource/mcp"
+}
+
 func errOf[V any](_ V, err error) error { return err }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,19 +5,8 @@ import (
 	"slices"
 )
 
-const (
-	wellKnownOAuth  = "/.well-known/oauth-authorization-server"
-	wellKnownOpenID = "/.well-known/openid-configuration"
-)
-
 func (s *Server) metadataPath() string {
-	switch s.options.Discovery {
-	case OpenIDInserted:
-		return wellKnownOpenID + s.options.Path
-	case OpenIDAppended:
-		return s.options.Path + wellKnownOpenID
-	}
-	return wellKnownOAuth + s.options.Path
+	return "/.well-known/oauth-authorization-server" + s.options.Path
 }
 
 func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
@@ -31,10 +20,7 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 // grantTypes returns the grant types that are supported.
 func (s *Server) grantTypes() []string {
 	o := &s.options
-	grants := []string{grantCode}
-	if o.Refresh != RefreshNone {
-		grants = append(grants, grantRefresh)
-	}
+	grants := []string{grantCode, grantRefresh}
 	if slices.ContainsFunc(o.Clients, func(c Client) bool { return c.Secret != "" || c.Keys != nil }) {
 		grants = append(grants, grantClient)
 	}
@@ -62,7 +48,7 @@ func (s *Server) metadata() map[string]any {
 		"code_challenge_methods_supported":                 []string{"S256"},
 		"token_endpoint_auth_methods_supported":            []string{authNone, authBasic, authPost, authJWT},
 		"token_endpoint_auth_signing_alg_values_supported": algorithms(),
-		"jwks_uri":                                         s.URL(KeysEndpoint),
+		"authorization_response_iss_parameter_supported":   true,
 	}
 	if !o.NoRegistration {
 		document["registration_endpoint"] = s.URL(RegistrationEndpoint)
@@ -81,14 +67,6 @@ func (s *Server) metadata() map[string]any {
 	}
 	if o.Documents != nil {
 		document["client_id_metadata_document_supported"] = true
-	}
-	switch o.Iss {
-	case IssAdvertised, IssWrong, IssMissing:
-		document["authorization_response_iss_parameter_supported"] = true
-	}
-	if o.Discovery == OpenIDInserted || o.Discovery == OpenIDAppended {
-		document["subject_types_supported"] = []string{"public"}
-		document["id_token_signing_alg_values_supported"] = []string{"ES256"}
 	}
 	if o.Metadata != nil {
 		o.Metadata(document)

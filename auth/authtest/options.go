@@ -15,20 +15,18 @@ type Options struct {
 	TLS bool
 	// Path is the path of the issuer, such as "/tenant1". Default: none.
 	Path string
-	// Discovery is where the metadata is.
-	Discovery Discovery
+	// NoMetadata leaves out the metadata.
+	NoMetadata bool
 	// Metadata may alter the metadata before it is sent. It is called for each
 	// request, and must be safe for concurrent use.
 	Metadata func(document map[string]any)
-	// Iss says whether authorization responses name their issuer (RFC 9207).
-	Iss Iss
 	// Resource says what becomes of the resource parameter (RFC 8707).
 	Resource ResourceRule
 
 	// Clients are registered by hand.
 	Clients []Client
 	// Documents returns the Client ID Metadata Document at a client_id that is
-	// an address; see [FetchDocuments]. Nil means that such are not supported.
+	// an address. Nil means that such are not supported.
 	Documents func(ctx context.Context, clientID string) ([]byte, error)
 	// NoRegistration leaves out the registration endpoint.
 	NoRegistration bool
@@ -38,9 +36,6 @@ type Options struct {
 	// SecretLifetime is how long the secrets of registered clients last.
 	// Default: forever.
 	SecretLifetime time.Duration
-	// AnyLoopbackPort lets redirect URIs at loopback addresses differ in their
-	// ports from those that are registered (RFC 8252, section 7.3).
-	AnyLoopbackPort bool
 
 	// Device offers logins by device code (RFC 8628). Nil means none.
 	Device *DeviceOptions
@@ -71,8 +66,10 @@ type Options struct {
 	// TokenLifetime is how long access tokens last. Default: an hour. Answers
 	// have it in seconds, rounded up.
 	TokenLifetime time.Duration
-	// Refresh says how refresh tokens are issued.
-	Refresh Refresh
+	// KeepRefresh makes the first refresh token good forever, and answers to it bring no
+	// other. Without it each can be used once and brings the next one, and the second use of
+	// one revokes all tokens of its login.
+	KeepRefresh bool
 	// Grace is how long a used refresh token can be used again before that
 	// counts as theft. Default: not at all.
 	Grace time.Duration
@@ -81,10 +78,8 @@ type Options struct {
 	Answer func(r *http.Request, answer map[string]any)
 
 	// LoginPage shows a page that asks for user and password, for tests with a
-	// browser. Without it every authorization request is granted at once.
+	// browser, and takes any. Without it every authorization request is granted at once.
 	LoginPage bool
-	// Users are the users and passwords that the page takes. Default: any.
-	Users map[string]string
 
 	// Tamper is called before a request is dealt with. If it returns true it
 	// has answered itself. The body of r can be read. It must be safe for
@@ -93,43 +88,6 @@ type Options struct {
 	// NoRecord keeps no requests and no secrets, only counts: for benchmarks.
 	NoRecord bool
 }
-
-// A Discovery is where an authorization server has its metadata.
-type Discovery int
-
-const (
-	// OAuthMetadata: where RFC 8414 wants it.
-	OAuthMetadata Discovery = iota
-	// OpenIDInserted: at /.well-known/openid-configuration followed by the
-	// issuer's path.
-	OpenIDInserted
-	// OpenIDAppended: at the issuer's path followed by
-	// /.well-known/openid-configuration.
-	OpenIDAppended
-	// NoMetadata: nowhere.
-	NoMetadata
-)
-
-// An Iss says whether authorization responses name their issuer (RFC 9207).
-type Iss int
-
-const (
-	// IssAdvertised: they do, and the metadata says so.
-	IssAdvertised Iss = iota
-	// IssAbsent: they do not, and the metadata says nothing.
-	IssAbsent
-	// IssUnadvertised: they do, and the metadata says nothing.
-	IssUnadvertised
-	// IssWrong: they name another, and the metadata says that they name one.
-	IssWrong
-	// IssWrongUnadvertised: they name another, and the metadata says nothing.
-	IssWrongUnadvertised
-	// IssMissing: they do not, but the metadata says that they do.
-	IssMissing
-)
-
-// WrongIssuer is the issuer that responses name with [IssWrong].
-const WrongIssuer = "https://wrong.example"
 
 // A ResourceRule says what becomes of the resource parameter (RFC 8707).
 type ResourceRule int
@@ -142,21 +100,4 @@ const (
 	// ResourceRefused: requests with it are refused, as some identity providers
 	// do; tokens are good for every [Resource].
 	ResourceRefused
-)
-
-// A Refresh says how refresh tokens are issued.
-type Refresh int
-
-const (
-	// RefreshRotated: each can be used once and brings the next one. The second
-	// use of one revokes all tokens of its login.
-	RefreshRotated Refresh = iota
-	// RefreshKept: the first one is good forever, and answers to it bring no
-	// other.
-	RefreshKept
-	// RefreshOffline: as RefreshRotated, for logins with the scope
-	// offline_access only.
-	RefreshOffline
-	// RefreshNone: there are none.
-	RefreshNone
 )

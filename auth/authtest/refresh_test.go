@@ -44,34 +44,6 @@ func TestRefreshWrong(t *testing.T) {
 	a.granted(a.refresh(refresh))
 }
 
-func TestRefreshKinds(t *testing.T) {
-	for _, c := range []struct {
-		kind          authtest.Refresh
-		scope         string
-		first, second bool
-	}{
-		{authtest.RefreshRotated, "read", true, true},
-		{authtest.RefreshKept, "read", true, false},
-		{authtest.RefreshOffline, "read", false, false},
-		{authtest.RefreshOffline, "read offline_access", true, true},
-		{authtest.RefreshNone, "read", false, false},
-	} {
-		_, a := newServer(t, &authtest.Options{Refresh: c.kind})
-		_, refresh := a.login("scope", c.scope)
-		assert.Equal(t, (refresh != ""), c.first, "%+v: refresh token", c)
-		for n := range 2 {
-			if refresh == "" {
-				break
-			}
-			next, _ := a.granted(a.refresh(refresh))["refresh_token"].(string)
-			assert.Equal(t, next != "", c.second, "%+v: refresh %d", c, n)
-			if next != "" {
-				refresh = next
-			}
-		}
-	}
-}
-
 func TestGrace(t *testing.T) {
 	s, a := newServer(t, &authtest.Options{Grace: time.Hour})
 	_, refresh := a.login()
@@ -83,14 +55,9 @@ func TestGrace(t *testing.T) {
 
 func TestExpiry(t *testing.T) {
 	s, a := newServer(t, nil)
-	one, refresh := a.login()
-	two, _ := a.login()
-	assert.True(t, s.Expire(refresh), "it knows the token")
-	assert.False(t, s.Expire("unknown"), "it knows the token")
-	a.wantCall(one, 401)
-	a.wantCall(two, 200)
+	access, refresh := a.login()
 	s.ExpireAll()
-	a.wantCall(two, 401)
+	a.wantCall(access, 401)
 	_, answer := a.refresh(refresh)
 	a.wantCall(answer["access_token"].(string), 200)
 	s.EndAll()
@@ -137,10 +104,10 @@ func TestPurge(t *testing.T) {
 // as there are processors.
 func BenchmarkRefresh(b *testing.B) {
 	s := assert.Value(authtest.New(&authtest.Options{
-		NoRecord: true,
-		Resource: authtest.ResourceOptional,
-		Refresh:  authtest.RefreshKept,
-		Clients:  []authtest.Client{{ID: "robot", RedirectURIs: []string{redirectURI}}},
+		NoRecord:    true,
+		Resource:    authtest.ResourceOptional,
+		KeepRefresh: true,
+		Clients:     []authtest.Client{{ID: "robot", RedirectURIs: []string{redirectURI}}},
 	}))(b)
 	defer s.Close()
 	a := &app{server: s, id: "robot"}

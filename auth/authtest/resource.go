@@ -19,17 +19,11 @@ const wellKnownResource = "/.well-known/oauth-protected-resource"
 type ResourceOptions struct {
 	// Path is the path of its address. Default: "/mcp".
 	Path string
-	// SameOrigin puts it on the listener of the authorization server, as
-	// revision 2025-03-26 has it. Otherwise it has a listener of its own.
-	SameOrigin bool
-	// Placement is where its metadata is.
-	Placement Placement
+	// NoMetadata leaves out its metadata.
+	NoMetadata bool
 	// Metadata may alter the metadata before it is sent. It is called for each
 	// request, and must be safe for concurrent use.
 	Metadata func(document map[string]any)
-	// NoMetadataInChallenge leaves the address of the metadata out of the
-	// challenges.
-	NoMetadataInChallenge bool
 
 	// Scopes are the scopes that its metadata lists. Default: no list.
 	Scopes []string
@@ -54,20 +48,6 @@ type ResourceOptions struct {
 	Tamper func(w http.ResponseWriter, r *http.Request) bool
 }
 
-// A Placement is where a resource has its metadata (RFC 9728).
-type Placement int
-
-const (
-	// MetadataAtPath: at the well-known address for its path.
-	MetadataAtPath Placement = iota
-	// MetadataAtRoot: at the well-known address for the root of its origin.
-	MetadataAtRoot
-	// MetadataElsewhere: at an address that only the challenge has.
-	MetadataElsewhere
-	// MetadataNowhere: it has none.
-	MetadataNowhere
-)
-
 // A Resource lets requests through to a handler if they have a token of its
 // authorization server that was issued for it. Its methods are safe for concurrent
 // use.
@@ -79,7 +59,7 @@ type Resource struct {
 	options ResourceOptions
 	origin  string
 	handler http.Handler
-	http    *httptest.Server // nil with SameOrigin
+	http    *httptest.Server
 	records records
 	faults  faults
 	nonces  nonces
@@ -97,52 +77,23 @@ func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 	if o.Path == "" {
 		r.options.Path = "/mcp"
 	}
-	r.nonces.needed = o.DPoPNonce
-	r.nonces.change()
+	r.nonces = newNonces(o.DPoPNonce)
 	r.records.off = s.options.NoRecord
-	if o.SameOrigin {
-		r.origin = s.origin
-	} else {
-		r.http = listen(r.serve, s.options.TLS)
-		r.origin = r.http.URL
-	}
+	r.http = listen(r.serve, s.options.TLS)
+	r.origin = r.http.URL
 	r.URL = r.origin + r.options.Path
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.SameOrigin {
-		s.mounted[r.options.Path] = r
-		if path := r.metadataPath(); path != "" {
-			s.mounted[path] = r
-		}
-	}
 	s.resources = append(s.resources, r)
 	return r
 }
 
-func (p *Resource) close() {
-	if p.http != nil {
-		closeServer(p.http)
-	}
-}
-
-// MetadataURL returns the address of its metadata; empty if it has none.
-func (p *Resource) MetadataURL() string {
-	if path := p.metadataPath(); path != "" {
-		return p.origin + path
-	}
-	return ""
-}
-
+// metadataPath returns where its metadata is; empty if it has none.
 func (p *Resource) metadataPath() string {
-	switch p.options.Placement {
-	case MetadataAtPath:
-		return wellKnownResource + strings.TrimSuffix(p.options.Path, "/")
-	case MetadataAtRoot:
-		return wellKnownResource
-	case MetadataElsewhere:
-		return "/about" + p.options.Path
+	if p.options.NoMetadata {
+		return ""
 	}
-	return ""
+	return wellKnownResource + strings.TrimSuffix(p.options.Path, "/")
 }
 
 // Requests returns what the resource has received, in order. The maps in it must
@@ -316,8 +267,8 @@ func (p *Resource) params(c *challenge) []string {
 	if len(c.scopes) > 0 {
 		params = append(params, fmt.Sprintf("scope=%q", strings.Join(c.scopes, " ")))
 	}
-	if url := p.MetadataURL(); url != "" && !p.options.NoMetadataInChallenge {
-		params = append(params, fmt.Sprintf("resource_metadata=%q", url))
+	if path := p.metadataPath(); path != "" {
+		params = append(params, fmt.Sprintf("resource_metadata=%q", p.origin+path))
 	}
 	return params
 }

@@ -11,61 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-func TestPlacement(t *testing.T) {
-	s := authtest.NewServer(t, nil)
-	for placement, want := range map[authtest.Placement]string{
-		authtest.MetadataAtPath:    "/.well-known/oauth-protected-resource/mcp",
-		authtest.MetadataAtRoot:    "/.well-known/oauth-protected-resource",
-		authtest.MetadataElsewhere: "/about/mcp",
-		authtest.MetadataNowhere:   "",
-	} {
-		r := s.Protect(echo(), &authtest.ResourceOptions{Placement: placement})
-		a := &app{t: t, server: s, resource: r.URL}
-		origin := strings.TrimSuffix(r.URL, "/mcp")
-		for _, path := range []string{"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource", "/about/mcp"} {
-			status, _ := a.get(origin + path)
-			assert.Equal(t, (status == 200), (path == want), "placement %d: %s answers", placement, path)
-		}
-		challenge := `Bearer resource_metadata="` + origin + want + `"`
-		if want == "" {
-			challenge = `Bearer realm="authtest"`
-		}
-		assert.Equal(t, a.call("").Header.Get("WWW-Authenticate"), challenge, "placement %d", placement)
-		assert.Equal(t, r.Count(authtest.ResourceEndpoint), 1, "requests")
-	}
-	quiet := s.Protect(echo(), &authtest.ResourceOptions{NoMetadataInChallenge: true, ChallengeScopes: []string{"read", "write"}, Scopes: []string{"read"}, Path: "/deep/path"})
-	a := &app{t: t, server: s, resource: quiet.URL}
-	assert.Equal(t, a.call("").Header.Get("WWW-Authenticate"), `Bearer scope="read write"`, "challenge")
-	assert.Equal(t, a.document(quiet.MetadataURL())["scopes_supported"].([]any)[0], any("read"), "scopes")
-	assert.Contains(t, quiet.MetadataURL(), "/deep/path", "address")
-	assert.Equal(t, a.call("wrong").Header.Get("WWW-Authenticate"), `Bearer error="invalid_token", scope="read write"`, "challenge")
-}
-
-// Revision 2025-03-26: the authorization server is the MCP server.
-func TestSameOrigin(t *testing.T) {
-	s := authtest.NewServer(t, &authtest.Options{Discovery: authtest.NoMetadata, Resource: authtest.ResourceOptional})
-	r := s.Protect(echo(), &authtest.ResourceOptions{SameOrigin: true, Placement: authtest.MetadataNowhere})
-	assert.Equal(t, r.URL, s.Issuer+"/mcp", "address")
-	a := newApp(t, s, r)
-	access, _ := a.login("resource", "")
-	a.wantCall(access, 200)
-	a.resource = ""
-	access, refresh := a.login()
-	a.resource = r.URL
-	a.wantCall(access, 200)
-	_, answer := a.refresh(refresh)
-	a.wantCall(answer["access_token"].(string), 200)
-}
-
-func TestSameOriginMetadata(t *testing.T) {
-	s := authtest.NewServer(t, nil)
-	r := s.Protect(echo(), &authtest.ResourceOptions{SameOrigin: true})
-	a := newApp(t, s, r)
-	assert.Equal(t, a.document(r.MetadataURL())["resource"], any(r.URL), "metadata")
-	access, _ := a.login()
-	a.wantCall(access, 200)
-}
-
 func TestResourceRefused(t *testing.T) {
 	s := authtest.NewServer(t, &authtest.Options{Resource: authtest.ResourceRefused})
 	r := s.Protect(echo(), nil)
@@ -86,7 +31,7 @@ func TestOthers(t *testing.T) {
 		access, _ := a.login()
 		a.wantCall(access, status)
 	}
-	issuers := (&app{t: t, server: one}).document(r.MetadataURL())["authorization_servers"].([]any)
+	issuers := (&app{t: t, server: one}).document(metadataURL(r))["authorization_servers"].([]any)
 	assert.Equal(t, [...]any{len(issuers), issuers[1]}, [...]any{2, two.Issuer}, "issuers")
 }
 
@@ -105,7 +50,7 @@ func TestStepUp(t *testing.T) {
 	access, _ := a.login("scope", "read")
 	assert.Equal(t, tool(access, "look").StatusCode, 200, "status")
 	response := tool(access, "delete")
-	want := `Bearer error="insufficient_scope", scope="read admin", resource_metadata="` + r.MetadataURL() + `"`
+	want := `Bearer error="insufficient_scope", scope="read admin", resource_metadata="` + metadataURL(r) + `"`
 	assert.Equal(t, [...]any{response.StatusCode, response.Header.Get("WWW-Authenticate")}, [...]any{403, want}, "challenge")
 	access, _ = a.login("scope", "read admin")
 	assert.Equal(t, tool(access, "delete").StatusCode, 200, "status")

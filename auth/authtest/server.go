@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -40,8 +39,7 @@ type Server struct {
 	nonces  nonces
 	key     *ecdsa.PrivateKey // signs what the server says of others
 
-	mu        sync.Mutex           // guards the following
-	mounted   map[string]*Resource // at this origin, by path
+	mu        sync.Mutex // guards the following
 	resources []*Resource
 	clients   map[string]*client
 	codes     map[string]*code
@@ -75,7 +73,6 @@ func New(o *Options) (*Server, error) {
 	}
 	s := &Server{
 		options: *o,
-		mounted: map[string]*Resource{},
 		clients: map[string]*client{},
 		codes:   map[string]*code{},
 		devices: map[string]*device{},
@@ -85,7 +82,6 @@ func New(o *Options) (*Server, error) {
 	}
 	s.options.Clients = slices.Clone(o.Clients)
 	s.options.Scopes = slices.Clone(o.Scopes)
-	s.options.Users = maps.Clone(o.Users)
 	if s.options.TokenLifetime == 0 {
 		s.options.TokenLifetime = time.Hour
 	}
@@ -106,8 +102,7 @@ func New(o *Options) (*Server, error) {
 	if s.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("authtest: %w", err)
 	}
-	s.nonces.needed = o.DPoPNonce
-	s.nonces.change()
+	s.nonces = newNonces(o.DPoPNonce)
 	s.records.off = o.NoRecord
 	for _, c := range s.options.Clients {
 		if err := s.add(c); err != nil {
@@ -139,7 +134,7 @@ func (s *Server) Close() {
 		s.resources = nil
 		s.mu.Unlock()
 		for _, r := range resources {
-			r.close()
+			closeServer(r.http)
 		}
 		closeServer(s.http)
 	})
@@ -194,10 +189,8 @@ const (
 	RevocationEndpoint Endpoint = "revoke"
 	// DeviceEndpoint begins logins by device code.
 	DeviceEndpoint Endpoint = "device_authorization"
-	// VerificationPage is where a user types the code of a device.
+	// VerificationPage is where a user is to type the code of a device. There is no page.
 	VerificationPage Endpoint = "device"
-	// KeysEndpoint has the public keys of the server.
-	KeysEndpoint Endpoint = "jwks"
 	// ResourceEndpoint is the protected address of a Resource.
 	ResourceEndpoint Endpoint = "resource"
 	// ResourceMetadataEndpoint has the metadata of a Resource.
@@ -207,7 +200,7 @@ const (
 )
 
 func (s *Server) endpoint(path string) Endpoint {
-	if s.options.Discovery != NoMetadata && path == s.metadataPath() {
+	if !s.options.NoMetadata && path == s.metadataPath() {
 		return MetadataEndpoint
 	}
 	rest, ok := strings.CutPrefix(path, s.options.Path+"/")
@@ -215,9 +208,9 @@ func (s *Server) endpoint(path string) Endpoint {
 		return NoEndpoint
 	}
 	switch e := Endpoint(rest); e {
-	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, KeysEndpoint:
+	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint:
 		return e
-	case DeviceEndpoint, VerificationPage:
+	case DeviceEndpoint:
 		if s.options.Device != nil {
 			return e
 		}
@@ -231,13 +224,6 @@ func (s *Server) endpoint(path string) Endpoint {
 
 // serve answers a request to the server's origin.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	resource := s.mounted[r.URL.Path]
-	s.mu.Unlock()
-	if resource != nil {
-		resource.serve(w, r)
-		return
-	}
 	e := s.endpoint(r.URL.Path)
 	body, err := readBody(w, r)
 	if err != nil {
@@ -270,10 +256,6 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		err = s.serveRevocation(w, r)
 	case DeviceEndpoint:
 		err = s.serveDevice(w, r)
-	case VerificationPage:
-		err = s.serveVerification(w, r)
-	case KeysEndpoint:
-		err = s.serveKeys(w)
 	default:
 		http.NotFound(w, r)
 	}

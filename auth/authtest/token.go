@@ -164,7 +164,7 @@ func (s *Server) exchangeRefresh(c *client, form url.Values, thumb string) (map[
 			}
 		}
 	}
-	if s.options.Refresh != RefreshKept {
+	if !s.options.KeepRefresh {
 		if !held.used.IsZero() && time.Since(held.used) >= s.options.Grace {
 			f.revoked = true
 			s.revoked++

@@ -273,10 +273,10 @@ var ironclaw = []row{
 		})
 		t.Run("given", func(t *testing.T) {
 			as := authtest.NewServer(t, &authtest.Options{
-				Discovery: authtest.NoMetadata, NoRegistration: true, Resource: authtest.ResourceOptional, Iss: authtest.IssAbsent,
+				NoMetadata: true, NoRegistration: true, Resource: authtest.ResourceOptional,
 				Clients: []authtest.Client{{ID: "made-up-client", Secret: "made-up-secret", RedirectURIs: []string{"http://127.0.0.1:1/callback"}}},
 			})
-			rs := as.NewMCP(&authtest.ResourceOptions{Placement: authtest.MetadataNowhere})
+			rs := as.NewMCP(&authtest.ResourceOptions{NoMetadata: true})
 			text := strings.NewReplacer("https://mcp.github.com", rs.URL,
 				"https://github.com/login/oauth/authorize", as.Issuer+"/authorize", "https://github.com/login/oauth/access_token", as.Issuer+"/token",
 				"https://mcp.notion.so", "http://127.0.0.1:1", "http://localhost:3000", "http://127.0.0.1:1").Replace(ironclawFile(t))
