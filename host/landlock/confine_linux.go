@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"unsafe"
 
-	lock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,25 +26,35 @@ const (
 
 // Rights to files and folders.
 const (
-	readRights  = lock.AccessFSExecute | lock.AccessFSReadFile | lock.AccessFSReadDir
-	fileRights  = lock.AccessFSExecute | lock.AccessFSReadFile | lock.AccessFSWriteFile | lock.AccessFSTruncate
-	writeRights = readRights | fileRights | lock.AccessFSRemoveDir | lock.AccessFSRemoveFile | lock.AccessFSMakeDir |
-		lock.AccessFSMakeReg | lock.AccessFSMakeSock | lock.AccessFSMakeFifo | lock.AccessFSMakeSym | lock.AccessFSRefer
-	deviceRights = lock.AccessFSReadFile | lock.AccessFSWriteFile | lock.AccessFSTruncate
+	readRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	fileRights  = unix.LANDLOCK_ACCESS_FS_EXECUTE | deviceRights
+	writeRights = readRights | fileRights | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
+	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
 // handledRights are those that are taken away but where they are granted.
 func handledRights(abi int) uint64 {
-	handled := uint64(writeRights | lock.AccessFSMakeChar | lock.AccessFSMakeBlock)
+	handled := uint64(writeRights | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 	if abi >= abiDevices {
-		handled |= lock.AccessFSIoctlDev
+		handled |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
 	return handled
 }
 
+// version returns the version of the kernel's interface.
+func version() (int, error) {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(abi), nil
+}
+
 // possible returns why the kernel cannot confine as wished.
 func possible(*wish) error {
-	abi, err := lock.LandlockGetABIVersion()
+	abi, err := version()
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return fmt.Errorf("the Landlock of this kernel is switched off: start it with \"landlock\" in lsm=: %w", err)
@@ -99,8 +109,8 @@ func confineThread(w *wish, rules int) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl(PR_SET_NO_NEW_PRIVS)", err)
 	}
-	if err := lock.LandlockRestrictSelf(rules, 0); err != nil {
-		return os.NewSyscallError("landlock_restrict_self", err)
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0, 0); errno != 0 {
+		return os.NewSyscallError("landlock_restrict_self", errno)
 	}
 	if err := dropCapabilities(); err != nil {
 		return err
@@ -118,24 +128,25 @@ func dropCapabilities() error {
 
 // newRuleset makes a ruleset of what is wished.
 func newRuleset(cmd *exec.Cmd, w *wish) (int, error) {
-	if err := possible(w); err != nil {
-		return -1, err
-	}
-	abi, err := lock.LandlockGetABIVersion()
+	abi, err := version()
 	if err != nil {
 		return -1, os.NewSyscallError("landlock_create_ruleset", err)
 	}
-	attr := lock.RulesetAttr{HandledAccessFS: handledRights(abi)}
+	if abi < abiTruncate {
+		return -1, possible(w)
+	}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: handledRights(abi)}
 	if !w.network && abi >= abiTCP {
-		attr.HandledAccessNet = lock.AccessNetBindTCP | lock.AccessNetConnectTCP
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if abi >= abiScope {
-		attr.Scoped = lock.ScopeAbstractUnixSocket | lock.ScopeSignal
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	rules, err := lock.LandlockCreateRuleset(&attr, 0)
-	if err != nil {
-		return -1, os.NewSyscallError("landlock_create_ruleset", err)
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return -1, os.NewSyscallError("landlock_create_ruleset", errno)
 	}
+	rules := int(fd) // the kernel closes it in processes that are started
 	if err := addRules(rules, cmd, w); err != nil {
 		_ = unix.Close(rules)
 		return -1, err
@@ -186,9 +197,10 @@ func grant(rules int, path string, rights uint64) error {
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fileRights
 	}
-	err = lock.LandlockAddPathBeneathRule(rules, &lock.PathBeneathAttr{AllowedAccess: rights, ParentFd: fd}, 0)
-	if err != nil {
-		return &fs.PathError{Op: "landlock_add_rule", Path: path, Err: err}
+	beneath := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&beneath)), 0, 0, 0)
+	if errno != 0 {
+		return &fs.PathError{Op: "landlock_add_rule", Path: path, Err: errno}
 	}
 	return nil
 }
