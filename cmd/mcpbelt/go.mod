@@ -8,7 +8,6 @@ require (
 	github.com/lib/pq v1.12.3
 	github.com/mcpbelt/mcpbelt v0.1.0
 	github.com/mcpbelt/mcpbelt/host/access/oidc v0.1.0
-	github.com/mcpbelt/mcpbelt/host/landlock v0.1.0
 	github.com/mcpbelt/mcpbelt/registry/codemode v0.1.0
 	github.com/mcpbelt/mcpbelt/session/keyringstore v0.1.0
 	github.com/mcpbelt/mcpbelt/sqlstore v0.1.0
@@ -40,7 +39,6 @@ require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/landlock-lsm/go-landlock v0.11.0 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-runewidth v0.0.24 // indirect
@@ -62,7 +60,6 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
-	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/libquickjs v0.14.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
@@ -75,8 +72,6 @@ replace github.com/mcpbelt/mcpbelt => ../..
 replace github.com/mcpbelt/mcpbelt/host/access/oidc => ../../host/access/oidc
 
 replace github.com/mcpbelt/mcpbelt/session/keyringstore => ../../session/keyringstore
-
-replace github.com/mcpbelt/mcpbelt/host/landlock => ../../host/landlock
 
 replace github.com/mcpbelt/mcpbelt/registry/codemode => ../../registry/codemode
 
