@@ -140,77 +140,49 @@ func sound(c *config.Config) error {
 // the entries that it returns is applied as by [Host.Apply], by its name, and a server whose
 // entry is nil is removed when the others are ready or have failed their first attempt.
 //
-// The names are those of the servers that load may return. Calls with a name in common call
-// load one after the other, and the last of them decides: what load has saved last is also
-// what runs at last. They do not wait for each other's servers. The verb says in
-// [Options].Activity what is done, such as "add".
+// Calls call load one after the other, and the last of them decides: what load has saved last
+// is also what runs at last. They do not wait for each other's servers. The verb and the name say
+// in [Options].Activity what is done to which server, such as "add".
 //
 // The context of load ends when the host is closed, and not with ctx: if ctx ends before
 // all is done, ApplyServers returns its error, and what load has returned is applied all the
 // same. Else the error is that of load, [ErrClosed], or a [*ServersError].
-func (h *Host) ApplyServers(ctx context.Context, verb string, names []string, load func(context.Context) (map[string]*config.Server, error)) (Report, error) {
+func (h *Host) ApplyServers(ctx context.Context, verb, name string, load func(context.Context) (map[string]*config.Server, error)) (Report, error) {
 	need(ctx)
-	if err := h.made(); err != nil {
-		return Report{}, err
-	}
-	if len(names) == 0 || load == nil {
-		return Report{}, errors.New("host: ApplyServers: there are no names, or load is nil")
-	}
-	unlock, err := h.lockServers(ctx, names)
+	leave, err := h.visit()
 	if err != nil {
 		return Report{}, err
+	}
+	defer leave()
+	if load == nil {
+		return Report{}, errors.New("host: ApplyServers: load is nil")
+	}
+	select {
+	case h.loading <- struct{}{}:
+	case <-ctx.Done():
+		return Report{}, fmt.Errorf("server %q: waiting for another change: %w", name, ctx.Err())
 	}
 	var report Report
 	done := make(chan struct{})
-	leave, err := h.visit()
-	if err != nil {
-		unlock()
-		return Report{}, err
-	}
-	go func() {
-		defer leave()
+	h.ending.Go(func() {
 		defer close(done)
-		report, err = h.applyServers(ctx, verb, names, load, unlock)
-	}()
+		report, err = h.applyServers(ctx, verb, name, load)
+	})
 	select {
 	case <-done:
 		return report, err
 	case <-ctx.Done():
-		return Report{}, fmt.Errorf("server %q: what of it is saved already is carried out all the same: %w", names[0], ctx.Err())
+		return Report{}, fmt.Errorf("server %q: what of it is saved already is carried out all the same: %w", name, ctx.Err())
 	}
 }
 
-// lockServers waits for the right to load those servers.
-func (h *Host) lockServers(ctx context.Context, names []string) (unlock func(), err error) {
-	var unlocks []func()
-	unlock = func() {
-		for _, f := range unlocks {
-			f()
-		}
-	}
-	names = slices.Compact(slices.Sorted(slices.Values(names))) // all in one order
-	for _, name := range names {
-		f, err := h.loading.Lock(ctx, name)
-		if err != nil {
-			unlock()
-			return nil, fmt.Errorf("server %q: waiting for another change of it: %w", name, err)
-		}
-		unlocks = append(unlocks, f)
-	}
-	return unlock, nil
-}
-
-// applyServers loads servers and applies them. It unlocks when their order is settled.
-func (h *Host) applyServers(ctx context.Context, verb string, names []string, load func(context.Context) (map[string]*config.Server, error), unlock func()) (Report, error) {
+// applyServers loads servers and applies them. It ends the turn of the caller when their order is settled.
+func (h *Host) applyServers(ctx context.Context, verb, name string, load func(context.Context) (map[string]*config.Server, error)) (Report, error) {
 	following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 	defer cancel()
 	entries, err := h.loadServers(following, load)
 	steps := h.planServers(entries)
-	unlock()
-	name := names[0]
-	for _, st := range steps[:min(1, len(steps))] {
-		name = st.slot.name
-	}
+	<-h.loading
 	h.events.Record(ctx, events.OfConfig(verb, name, err))
 	if err != nil {
 		return Report{}, err

@@ -104,7 +104,7 @@ func TestApplyServersFails(t *testing.T) {
 		},
 		"what loads servers panics: out of order": func(context.Context) (map[string]*config.Server, error) { panic("out of order") },
 	} {
-		assert.Contains(t, fmt.Sprint(errOf(h.ApplyServers(watchdog(t), "add", []string{"a", "b"}, load))), want, "error")
+		assert.Contains(t, fmt.Sprint(errOf(h.ApplyServers(watchdog(t), "add", "a", load))), want, "error")
 		assert.Equal(t, len(h.Servers()), 0, "%s: servers", want)
 	}
 }
@@ -113,7 +113,7 @@ func TestApplyServersFails(t *testing.T) {
 func TestApplyServersTouchesNoOther(t *testing.T) {
 	h := open(t, write(t, "a", `{"command": "x"}`, "b", `{"command": "x"}`), fakes(&host.Options{}))
 	before := assert.Value(h.Client(watchdog(t), session.Key{Server: "b"}))(t)
-	report := assert.Value(h.ApplyServers(watchdog(t), "remove", []string{"a"}, func(context.Context) (map[string]*config.Server, error) {
+	report := assert.Value(h.ApplyServers(watchdog(t), "remove", "a", func(context.Context) (map[string]*config.Server, error) {
 		return map[string]*config.Server{"a": nil}, nil
 	}))(t)
 	assert.Equal(t, strings.Join(report.Stopped, " "), "a", "stopped")

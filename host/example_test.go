@@ -193,7 +193,7 @@ func ExampleHost_ApplyServers() {
 	ctx := context.Background()
 	h := host.New(fakes(&host.Options{}))
 	defer h.Close()
-	report, err := h.ApplyServers(ctx, "add", []string{"notes"}, func(ctx context.Context) (map[string]*config.Server, error) {
+	report, err := h.ApplyServers(ctx, "add", "notes", func(ctx context.Context) (map[string]*config.Server, error) {
 		c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes"}}}`), nil)
 		if err != nil {
 			return nil, err

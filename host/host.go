@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
-	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -50,11 +49,11 @@ type Host struct {
 	ending        sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	consents      consents
 	events        *events.Recorder
-	detach        func()      // ends the recording of calls
-	untrace       func()      // the same, for the tracer
-	stopExplain   func()      // ends the explanations of what is not in the registry
-	stopFollowing func()      // ends the news of logins; nil without Logins
-	loading       keylock.Set // by the names of servers that ApplyServers loads
+	detach        func()        // ends the recording of calls
+	untrace       func()        // the same, for the tracer
+	stopExplain   func()        // ends the explanations of what is not in the registry
+	stopFollowing func()        // ends the news of logins; nil without Logins
+	loading       chan struct{} // holds a token while ApplyServers loads servers
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -69,6 +68,7 @@ type Host struct {
 func New(opts *Options) *Host {
 	h := &Host{
 		withdrawn: make(chan struct{}),
+		loading:   make(chan struct{}, 1),
 		gone:      make(chan struct{}),
 		slots:     map[string]*slot{},
 		scopes:    scopes{},

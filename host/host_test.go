@@ -321,7 +321,7 @@ func wantClosed(t *testing.T, h *host.Host, c *config.Config) {
 var hostMethods = map[string]func(ctx context.Context, h *host.Host, server string) error{
 	"Apply": func(ctx context.Context, h *host.Host, _ string) error { return errOf(h.Apply(ctx, &config.Config{})) },
 	"ApplyServers": func(ctx context.Context, h *host.Host, s string) error {
-		return errOf(h.ApplyServers(ctx, "remove", []string{s}, func(context.Context) (map[string]*config.Server, error) { return nil, nil }))
+		return errOf(h.ApplyServers(ctx, "remove", s, func(context.Context) (map[string]*config.Server, error) { return nil, nil }))
 	},
 	"Enable":      func(ctx context.Context, h *host.Host, s string) error { return h.Enable(ctx, s) },
 	"Disable":     func(ctx context.Context, h *host.Host, s string) error { return h.Disable(ctx, s) },

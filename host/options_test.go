@@ -53,7 +53,7 @@ func TestNilRefused(t *testing.T) {
 	_, noStoreErr := manage.New(h, nil, nil).Servers(ctx)
 	_, zeroManagerErr := new(manage.Manager).Remove(ctx, "s")
 	_, zeroHostErr := manage.New(new(host.Host), record.NewMemoryStore(), nil).Servers(ctx)
-	_, noLoadErr := h.ApplyServers(ctx, "add", []string{"s"}, nil)
+	_, noLoadErr := h.ApplyServers(ctx, "add", "s", nil)
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }
 	none := func(context.Context) iter.Seq[[]string] { return nil }
 	for want, err := range map[string]error{
@@ -64,7 +64,7 @@ func TestNilRefused(t *testing.T) {
 		"manage: the store is nil":                                                       noStoreErr,
 		"manage: the zero Manager is not usable: make it with New, Open or OpenStore":    zeroManagerErr,
 		"manage: the zero Host is not usable: make it with host.New or host.Open":        zeroHostErr,
-		"host: ApplyServers: there are no names, or load is nil":                         noLoadErr,
+		"host: ApplyServers: load is nil":                                                noLoadErr,
 		"host: Follow: changes and load must not be nil":                                 h.Follow(ctx, none, nil, nil),
 		"host: Follow: changes returns nil":                                              h.Follow(ctx, none, load, nil),
 	} {

@@ -24,7 +24,7 @@ func (m *Manager) Add(ctx context.Context, r *record.Record) (host.Report, error
 	if r == nil {
 		return host.Report{}, errors.New("manage: Add: the record is nil")
 	}
-	return m.change(ctx, "add", []string{r.ServerName()}, func(ctx context.Context) (before, after record.Stored, err error) {
+	return m.change(ctx, "add", r.ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
 		after, err = record.Add(ctx, m.store, r)
 		return before, after, err
 	})
@@ -47,13 +47,11 @@ func (m *Manager) Update(ctx context.Context, name string, p *record.Patch) (hos
 	if err != nil {
 		return host.Report{}, err
 	}
-	names := []string{old.Record.ServerName()}
+	was := old.Record.ServerName()
 	if p != nil && p.Name.Set {
-		renamed := record.Record{Name: p.Name.Value}
-		names = append(names, renamed.ServerName())
-		p = m.stayQuarantined(names[0], p)
+		p = m.stayQuarantined(was, p)
 	}
-	return m.change(ctx, "update", names, func(ctx context.Context) (before, after record.Stored, err error) {
+	return m.change(ctx, "update", was, func(ctx context.Context) (before, after record.Stored, err error) {
 		return record.Update(ctx, m.store, cmp.Or(old.ID, old.Record.Name), p)
 	})
 }
@@ -85,7 +83,7 @@ func (m *Manager) Remove(ctx context.Context, name string) (host.Report, error) 
 	if err != nil {
 		return host.Report{}, err
 	}
-	return m.change(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context) (before, after record.Stored, err error) {
+	return m.change(ctx, "remove", old.Record.ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
 		before, err = record.Remove(ctx, m.store, cmp.Or(old.ID, old.Record.Name))
 		return before, after, err
 	})
@@ -103,7 +101,7 @@ func (m *Manager) Restore(ctx context.Context, id string) (host.Report, error) {
 		if s.ID != id {
 			continue
 		}
-		return m.change(ctx, "restore", []string{s.Record.ServerName()}, func(ctx context.Context) (before, after record.Stored, err error) {
+		return m.change(ctx, "restore", s.Record.ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
 			after, err = record.Restore(ctx, m.store, id)
 			return before, after, err
 		})
@@ -141,8 +139,8 @@ func (m *Manager) find(ctx context.Context, name string) (record.Stored, error) 
 type storeChange func(context.Context) (before, after record.Stored, err error)
 
 // change is apply for a change that can be undone.
-func (m *Manager) change(ctx context.Context, what string, names []string, change storeChange) (host.Report, error) {
-	return m.apply(ctx, what, names, func(ctx context.Context) (before, after record.Stored, err error) {
+func (m *Manager) change(ctx context.Context, what, name string, change storeChange) (host.Report, error) {
+	return m.apply(ctx, what, name, func(ctx context.Context) (before, after record.Stored, err error) {
 		before, after, err = change(ctx)
 		if err == nil {
 			m.history.add(before, after)
@@ -151,13 +149,13 @@ func (m *Manager) change(ctx context.Context, what string, names []string, chang
 	})
 }
 
-// apply changes the store, and then the servers of those names. First the store: what
+// apply changes the store, and then the servers. First the store: what
 // is in it is what a host runs that is opened after this one was killed.
-func (m *Manager) apply(ctx context.Context, what string, names []string, change storeChange) (host.Report, error) {
+func (m *Manager) apply(ctx context.Context, what, name string, change storeChange) (host.Report, error) {
 	if err := m.made(); err != nil {
 		return host.Report{}, err
 	}
-	return m.host.ApplyServers(ctx, what, names, func(following context.Context) (map[string]*config.Server, error) {
+	return m.host.ApplyServers(ctx, what, name, func(following context.Context) (map[string]*config.Server, error) {
 		before, after, err := change(ctx)
 		if err != nil {
 			return nil, err

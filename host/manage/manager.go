@@ -25,7 +25,8 @@ type Options struct {
 
 // A Manager changes the servers of a host together with the store that keeps their
 // records. Make one with [Open], [OpenStore] or [New]. Its methods are safe for concurrent
-// use, and wait for each other only where they change the same server.
+// use; they change the store one after the other, and wait for each other's servers only where
+// they change the same one.
 type Manager struct {
 	host    *host.Host
 	store   record.Store

@@ -110,13 +110,7 @@ func (m *Manager) Undo(ctx context.Context, c Change) (host.Report, error) {
 	if !ok || last.number != c.number {
 		return host.Report{}, conflict
 	}
-	var names []string
-	for _, r := range []*record.Record{last.before.Record, last.after.Record} {
-		if r != nil && !slices.Contains(names, r.ServerName()) {
-			names = append(names, r.ServerName())
-		}
-	}
-	return m.apply(ctx, "undo", names, func(ctx context.Context) (before, after record.Stored, err error) {
+	return m.apply(ctx, "undo", (&record.Record{Name: c.name()}).ServerName(), func(ctx context.Context) (before, after record.Stored, err error) {
 		after, err = m.revert(ctx, &last)
 		if errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
 			err = conflict

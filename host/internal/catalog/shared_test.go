@@ -69,7 +69,7 @@ func expectTool(t *testing.T, c catalog.Cache, e *config.Server, description str
 }
 
 func TestShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the day does not end
+	synctest.Test(t, func(t *testing.T) {
 		store := storage.NewMemory()
 		c := open(t, store)
 		expectTool(t, c, entry("a"), "")
@@ -106,44 +106,13 @@ func TestSharedRecordDamaged(t *testing.T) {
 	flipped := slices.Clone(good.Data)
 	flipped[len(flipped)/2] ^= 1
 	at := good.Revision
-	for _, bad := range [][]byte{nil, []byte("2026"), []byte("2026-04-01"), good.Data[:len(good.Data)-9], flipped, []byte("{}"), append([]byte("no day!!!!"), flipped...)} {
+	for _, bad := range [][]byte{nil, good.Data[:len(good.Data)-9], flipped, []byte("{}")} {
 		at, err = store.Save(t.Context(), name, bad, at)
 		assert.OK(t, err)
 		expectTool(t, c, entry("a"), "")
 	}
 	save(store, entry("a"), list("good"))
 	expectTool(t, c, entry("a"), "good")
-}
-
-// The day of the last use is renewed by a use on another day; what was not used for 90 days is removed in
-// the end, as long as anything is saved.
-func TestSharedForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := storage.NewMemory()
-		c := open(t, store)
-		for _, name := range []string{"used", "unused"} {
-			save(store, entry(name), list("good"))
-		}
-		other := assert.Value(store.Save(t.Context(), "catalog-0-of-another-program", []byte("what it has"), ""))(t)
-		for day := 0; day < 2000 && (day < 90 || len(recordNames(t, store)) > 3); day++ {
-			<-time.After(24 * time.Hour)
-			expectTool(t, c, entry("used"), "good")
-			c.Save(entry("saved"), list(fmt.Sprint(day)))
-			synctest.Wait()
-			if day < 90 {
-				expectKept(t, store, 4)
-			}
-		}
-		expectKept(t, store, 3)
-		expectTool(t, c, entry("unused"), "")
-		expectTool(t, c, entry("used"), "good")
-		assert.Equal(t, assert.Value(store.Load(t.Context(), "catalog-0-of-another-program", ""))(t).Revision, other, "record of another program")
-	})
-}
-
-func expectKept(t *testing.T, store storage.Store, n int) {
-	t.Helper()
-	assert.Equal(t, len(recordNames(t, store)), n, "records")
 }
 
 // A slowStore answers after a time, or when the context ends.

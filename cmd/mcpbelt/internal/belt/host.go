@@ -211,7 +211,7 @@ func (b *Belt) Visit(ctx context.Context, c *Catalog, servers []*config.Server, 
 		calls.Lock()
 		f(h, s, status, err)
 		calls.Unlock()
-		_, _ = h.ApplyServers(ctx, "end", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
+		_, _ = h.ApplyServers(ctx, "end", s.Name, func(context.Context) (map[string]*config.Server, error) {
 			return map[string]*config.Server{s.Name: nil}, nil
 		})
 	})
@@ -222,7 +222,7 @@ func visit(ctx context.Context, h *host.Host, s *config.Server) (host.Status, er
 	if err := Startable(s); err != nil {
 		return host.Status{Name: s.Name}, err
 	}
-	report, err := h.ApplyServers(ctx, "start", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
+	report, err := h.ApplyServers(ctx, "start", s.Name, func(context.Context) (map[string]*config.Server, error) {
 		return map[string]*config.Server{s.Name: eager(s)}, nil
 	})
 	if failed := report.Failed[s.Name]; failed != nil {
