@@ -112,7 +112,7 @@ func (h *Host) prepare(c *config.Config) ([]step, error) {
 	if len(h.guardedSlots()) > 0 {
 		h.followConsents()
 	}
-	h.warn(c)
+	h.warn(c.Warnings)
 	return steps, nil
 }
 
@@ -207,7 +207,7 @@ func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[
 		if entry.Name != name {
 			return nil, fmt.Errorf("host: ApplyServers: load returned the server %q as %q", entry.Name, name)
 		}
-		h.warn(&config.Config{Servers: []*config.Server{entry}, Warnings: entry.Warnings})
+		h.warn(entry.Warnings)
 	}
 	return entries, nil
 }

@@ -157,18 +157,8 @@ func (h *Host) logger() *slog.Logger {
 }
 
 // warn tells the logger what looks like a mistake in a config.
-func (h *Host) warn(c *config.Config) {
-	of := map[*config.Error]string{}
-	for _, entry := range c.Servers {
-		for _, warning := range entry.Warnings {
-			of[warning] = entry.Name
-		}
-	}
-	for _, warning := range c.Warnings {
-		if server := of[warning]; server != "" {
-			h.logger().Warn("host: configuration", "server", server, "warning", warning)
-		} else {
-			h.logger().Warn("host: configuration", "warning", warning)
-		}
+func (h *Host) warn(warnings []*config.Error) {
+	for _, warning := range warnings {
+		h.logger().Warn("host: configuration", "warning", warning)
 	}
 }

@@ -17,22 +17,20 @@ const (
 // An Unapplied is the configured entry of a server that goes on as it was, since what the
 // entry says does not work.
 type Unapplied struct {
-	Source   config.Source // where the entry stands
-	Err      error         // why it does not work
-	Since    time.Time     // when it failed first
-	Failures int           // how often it has failed
-	RetryAt  time.Time     // when it is tried again; zero if that could not help
+	Err      error     // why it does not work
+	Failures int       // how often it has failed
+	RetryAt  time.Time // when it is tried again; zero if that could not help
 
 	Entry *config.Server // with its secrets; do not change it
 }
 
 // note keeps an entry that the server was to run as and does not, and has it tried again.
 func (sl *slot) note(entry *config.Server, err error) {
-	u := &Unapplied{Source: entry.Source, Err: err, Since: time.Now(), Failures: 1, Entry: entry}
+	u := &Unapplied{Err: err, Failures: 1, Entry: entry}
 	hash := hashOf(entry)
 	sl.mu.Lock()
 	if last := sl.unapplied; last != nil && hashOf(last.Entry) == hash {
-		u.Since, u.Failures = last.Since, last.Failures+1
+		u.Failures = last.Failures + 1
 	}
 	sl.forgetLocked()
 	sl.unapplied = u

@@ -43,10 +43,8 @@ func TestFailedReplacementIsShown(t *testing.T) {
 			t.Fatal("got no Unapplied, want the changed entry")
 		}
 		assert.Is(t, u.Err, errOutOfOrder, "error")
-		assert.False(t, u.Source.File == "", "no source of the entry, want one")
 		assert.Equal(t, u.Failures, 1, "failures")
-		assert.False(t, u.Since.Before(began) || u.Since.After(time.Now()), "another time: %v", u.Since)
-		assert.True(t, u.RetryAt.After(u.Since), "a later retry")
+		assert.True(t, u.RetryAt.After(began), "a later retry")
 		health := assert.Value(doctor.HealthOf(h, "s"))(t)
 		assert.Equal(t, health.Level, doctor.LevelDegraded, "health")
 		assert.Equal(t, health.Action, doctor.ActionWait, "health")

@@ -224,34 +224,23 @@ func cleanTools(tools []Tool, clean *cleaner) []Tool {
 
 // doing says what a server is doing, of which n users have connections of their own.
 func doing(s *host.Status, n int) string {
-	users := ""
-	if n > 0 {
-		users = fmt.Sprintf(" %d users have connections of their own.", n)
-	}
-	switch s.Stage {
-	case host.StageDisabled:
-		return "It is switched off."
-	case host.StageInvalid:
-		return "Its entry cannot be used, so it is not started."
-	case host.StageNotAllowed:
-		return "It is not started before its launch is allowed."
-	case host.StageQuarantined:
-		return "It is in quarantine: none of its tools is called before they are accepted." + users
-	case host.StageConfigured:
-		return "It does not run, and its tools are not known yet." + users
-	case host.StageCached:
-		return "It does not run now. Its tools are known, and a call of one starts it." + users
-	case host.StageStarting:
-		return "It is being started or connected, or its tools are being listed." + users
-	case host.StageReady:
-		return "It is connected, and its tools are listed." + users
-	case host.StageWaiting:
-		if s.State.Phase == mcp.Ready {
-			return "It is connected, but its tools could not be listed. That is tried again by itself."
-		}
+	if s.Stage == host.StageWaiting && s.State.Phase != mcp.Ready {
 		return fmt.Sprintf("There is no connection. After %d failures in a row the next attempt is at %s, or when a call needs it.", s.State.Failures, s.State.RetryAt.Format(time.RFC3339))
-	case host.StageLogin:
-		return "It waits for the user to log in."
 	}
-	return ""
+	text := map[host.Stage]string{
+		host.StageDisabled:    "It is switched off.",
+		host.StageInvalid:     "Its entry cannot be used, so it is not started.",
+		host.StageNotAllowed:  "It is not started before its launch is allowed.",
+		host.StageQuarantined: "It is in quarantine: none of its tools is called before they are accepted.",
+		host.StageConfigured:  "It does not run, and its tools are not known yet.",
+		host.StageCached:      "It does not run now. Its tools are known, and a call of one starts it.",
+		host.StageStarting:    "It is being started or connected, or its tools are being listed.",
+		host.StageReady:       "It is connected, and its tools are listed.",
+		host.StageWaiting:     "It is connected, but its tools could not be listed. That is tried again by itself.",
+		host.StageLogin:       "It waits for the user to log in.",
+	}[s.Stage]
+	if n > 0 {
+		text += fmt.Sprintf(" %d users have connections of their own.", n)
+	}
+	return text
 }

@@ -151,13 +151,6 @@ func registryTools(e *config.Server, client *mcp.Client, listed []*mcp.Tool) []r
 	return tools
 }
 
-// end closes what belongs to the test, when its connection has ended.
-func (p *probe) end() {
-	for _, t := range p.owned {
-		t.CloseIdleConnections()
-	}
-}
-
 // A probeTransport makes connections that tell the probe how far they come.
 type probeTransport struct {
 	inner mcp.Transport

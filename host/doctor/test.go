@@ -67,7 +67,9 @@ func (p *probe) run(ctx context.Context, t mcp.Transport, opts *mcp.ClientOption
 		if err := client.Close(); err != nil {
 			p.fail(fmt.Errorf("ending the connection: %w", err))
 		}
-		p.end()
+		for _, t := range p.owned {
+			t.CloseIdleConnections()
+		}
 	}()
 	if err := client.Ready(ctx); err != nil {
 		p.fail(err)

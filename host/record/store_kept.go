@@ -40,22 +40,13 @@ func newKeptStore(store storage.Store, name string) *keptStore {
 }
 
 // NewMemoryStore returns a store that holds the records, which have different names.
-// It keeps copies of them, and panics if one is nil.
+// It keeps copies of them, and panics if one is nil or cannot be kept.
 func NewMemoryStore(records ...*Record) Store {
 	s := newKeptStore(storage.NewMemory(), "servers")
 	for _, r := range records {
-		if r == nil {
-			panic("record: NewMemoryStore: a record is nil")
+		if _, err := s.Save(context.Background(), "", r, ""); err != nil {
+			panic("record: NewMemoryStore: " + err.Error())
 		}
-	}
-	err := s.change(context.Background(), func(c *catalogue) error {
-		for _, r := range records {
-			c.add(r)
-		}
-		return nil
-	})
-	if err != nil {
-		panic("record: NewMemoryStore: " + err.Error())
 	}
 	return s
 }

@@ -114,16 +114,13 @@ type ofFile struct {
 func (f ofFile) Path() string { return f.path }
 
 // Each change is told, and nothing when nothing has changed: of a store that tells, of one that
-// does not, of one that is another Store altogether, and of a file.
+// does not, and of a file.
 func TestChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	for name, open := range map[string]func(*storage.Memory) record.Store{
 		"told":   func(m *storage.Memory) record.Store { return record.NewStore(m, "servers") },
 		"polled": func(m *storage.Memory) record.Store { return record.NewStore(struct{ storage.Store }{m}, "servers") },
-		"other": func(m *storage.Memory) record.Store {
-			return struct{ record.Store }{record.NewStore(m, "servers")}
-		},
-		"file": func(m *storage.Memory) record.Store { return ofFile{record.NewStore(m, "servers"), path} },
+		"file":   func(m *storage.Memory) record.Store { return ofFile{record.NewStore(m, "servers"), path} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
