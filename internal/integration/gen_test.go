@@ -30,13 +30,13 @@ func TestGeneratedPackages(t *testing.T) {
 	}
 	core := assert.Value(filepath.Abs("../.."))(t)
 	belt := filepath.Join(dir, "mcpbelt")
-	runIn(t, filepath.Join(core, "cmd", "mcpbelt"), "go", "build", "-o", belt, ".")
+	runIn(t, filepath.Join(core, "cmd", "mcpbelt"), commandFlags, "go", "build", "-o", belt, ".")
 	assert.OK(t, os.Mkdir(data, 0o700))
 	args := []string{"run", ".", data}
 	for _, s := range servers {
 		pkg := filepath.Join(dir, "generated", s.name)
 		assert.OK(t, os.MkdirAll(pkg, 0o700))
-		runIn(t, dir, belt, append([]string{"gen", "go", "--package", s.name, "--out", filepath.Join(pkg, "generated.go"), "--"}, s.command...)...)
+		runIn(t, dir, "", belt, append([]string{"gen", "go", "--package", s.name, "--out", filepath.Join(pkg, "generated.go"), "--"}, s.command...)...)
 		arg := assert.Value(json.Marshal(s.command))(t)
 		args = append(args, string(arg))
 	}
@@ -45,8 +45,9 @@ func TestGeneratedPackages(t *testing.T) {
 	copyFile(t, filepath.Join(core, "go.sum"), filepath.Join(module, "go.sum"), "", "")
 	copyFile(t, filepath.Join(core, "go.mod"), filepath.Join(module, "go.mod"), "module github.com/mcpbelt/mcpbelt",
 		"module generated\nrequire github.com/mcpbelt/mcpbelt v0.0.0\nreplace github.com/mcpbelt/mcpbelt => "+core)
-	runIn(t, module, "go", "vet", "./...")
-	got := runIn(t, module, "go", args...)
+	flags := os.Getenv("GOFLAGS")
+	runIn(t, module, flags, "go", "vet", "./...")
+	got := runIn(t, module, flags, "go", args...)
 	want := `sum The sum of 2 and 40 is 42. <nil>
 weather Light rain / drizzle true <nil>
 image image/png true
@@ -66,12 +67,16 @@ error true
 	assert.Equal(t, got, want)
 }
 
-// runIn runs a program in a folder and returns what it wrote.
-func runIn(t *testing.T, dir, name string, args ...string) string {
+// commandFlags are those that .ci/goflags gives the module of the command: it is compiled with them
+// anyway.
+const commandFlags = "-gcflags=all=-dwarf=false"
+
+// runIn runs a program in a folder, with flags for the go command, and returns what it wrote.
+func runIn(t *testing.T, dir, flags, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "XDG_CONFIG_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "GOFLAGS="+flags+" -mod=mod", "GOWORK=off", "XDG_CONFIG_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
 	var out, log strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &log
 	assert.OK(t, cmd.Run(), "%s %s: %s%s", name, args[0], out.String(), log.String())
