@@ -50,6 +50,24 @@ func (b *Belt) LoadServer(cmd *cobra.Command, args []string) (*Catalog, *config.
 	return nil, nil, cli.UsageError("%s needs one server: a name, a URL, or a command behind --", cmd.Name())
 }
 
+// LoadFirst reads the config files, and returns the server that the first argument names, or the
+// command behind --, and the other arguments.
+func (b *Belt) LoadFirst(cmd *cobra.Command, args []string) (*Catalog, *config.Server, []string, error) {
+	c, err := b.Load(cmd.Context())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
+		s, err := CommandTarget(cmd.Context(), args[dash:])
+		return c, s, args[:dash], err
+	}
+	if len(args) == 0 {
+		return nil, nil, nil, cli.UsageError("%s needs a server: a name, a URL, or a command behind --", cmd.Name())
+	}
+	s, err := b.Target(cmd.Context(), c, args[0])
+	return c, s, args[1:], err
+}
+
 // SplitArgs returns the arguments before -- and those behind it, which are nil if there is no --.
 func SplitArgs(cmd *cobra.Command, args []string) (names, command []string, err error) {
 	dash := cmd.ArgsLenAtDash()

@@ -67,6 +67,12 @@ func (o *Out) Exactly(text string) { o.write(text) }
 // Style writes text in a style, where the terminal has colours.
 func (o *Out) Style(s Style, text string) { o.write(o.styled(s, plain.Text(text))) }
 
+// StyleLine is Style for a line.
+func (o *Out) StyleLine(s Style, text string) {
+	o.Style(s, text)
+	o.write("\n")
+}
+
 // Width returns how many columns there are; 0 without a terminal, where lines may be of
 // any length.
 func (o *Out) Width() int {

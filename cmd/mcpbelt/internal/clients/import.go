@@ -170,18 +170,15 @@ func (p *plan) show(b *belt.Belt) {
 	b.Out.Printf("from %s\nto   %s\n", p.Source, p.Target)
 	for _, s := range p.Servers {
 		b.Out.Printf("\n")
-		b.Out.Style(cli.Heading, s.Name)
-		b.Out.Printf("\n")
+		b.Out.StyleLine(cli.Heading, s.Name)
 		if s.Skipped != "" {
-			b.Out.Style(cli.Warning, "  left out: "+s.Skipped)
-			b.Out.Printf("\n")
+			b.Out.StyleLine(cli.Warning, "  left out: "+s.Skipped)
 		}
 		for line := range strings.Lines(s.Launch) {
 			b.Out.Printf("  %s\n", strings.TrimSuffix(line, "\n"))
 		}
 		for _, r := range s.Remarks {
-			b.Out.Style(cli.Warning, "  "+r)
-			b.Out.Printf("\n")
+			b.Out.StyleLine(cli.Warning, "  "+r)
 		}
 	}
 	if !p.Changes {

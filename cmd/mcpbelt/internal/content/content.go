@@ -181,11 +181,7 @@ numbers; else a text is written as it is. What is no text is written into a file
 		Example:           "  mcpbelt read notes docs://readme\n  mcpbelt read notes docs://readme --json",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			s, rest, err := split(cmd, b, c, args)
+			c, s, rest, err := b.LoadFirst(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -197,19 +193,6 @@ numbers; else a text is written as it is. What is no text is written into a file
 	}
 	cmd.Flags().StringVar(&out, "out", ".", "write what is no text into this `folder`")
 	return cmd
-}
-
-// split returns the server that the arguments name, and the others.
-func split(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, args []string) (*config.Server, []string, error) {
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
-		s, err := belt.CommandTarget(cmd.Context(), args[dash:])
-		return s, args[:dash], err
-	}
-	if len(args) == 0 {
-		return nil, nil, cli.UsageError("%s needs a server: a name, a URL, or a command behind --", cmd.Name())
-	}
-	s, err := b.Target(cmd.Context(), c, args[0])
-	return s, args[1:], err
 }
 
 func read(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, uri, out string) error {
@@ -255,11 +238,7 @@ arguments, and writes its messages, which are the server's words for a model.`,
 		Example:           "  mcpbelt prompt notes\n  mcpbelt prompt notes review text=hello",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			s, rest, err := split(cmd, b, c, args)
+			c, s, rest, err := b.LoadFirst(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -363,8 +342,7 @@ func fillIn(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 		return b.Out.JSON(map[string]any{"server": s.Name, "prompt": name, "description": res.Description, "messages": messages})
 	}
 	for _, m := range messages {
-		b.Out.Style(cli.Heading, m.Role+":")
-		b.Out.Printf("\n")
+		b.Out.StyleLine(cli.Heading, m.Role+":")
 		b.Show([]belt.Part{m.Part})
 	}
 	return nil

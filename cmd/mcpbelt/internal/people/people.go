@@ -66,11 +66,7 @@ you type on any device. Another account at the same server is kept by --as.`,
 
 // find returns the server that an argument names, at which users log in.
 func find(b *belt.Belt, cmd *cobra.Command, arg string) (*belt.Catalog, *config.Server, error) {
-	c, err := b.Load(cmd.Context())
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := b.Target(cmd.Context(), c, arg)
+	c, s, _, err := b.LoadFirst(cmd, []string{arg})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,9 @@ second one ends it at once.`,
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
 			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile, adminRole)
+			if l != nil {
+				defer l.Close()
+			}
 			if err == nil {
 				err = t.open(ctx, b, l, noKey, adminRole)
 			}
@@ -67,16 +71,13 @@ second one ends it at once.`,
 				err = useDatabase(ctx, b, replicaURL)
 			}
 			if err != nil {
-				if l != nil {
-					_ = l.Close()
-				}
 				return err
 			}
 			edit := func(s *config.Server) { s.Required = false }
 			so := options{asks: asks, scripts: true, edit: edit, replica: replicaURL, tokens: t}
 			if l != nil && (!noKey || adminRole != "") {
 				if so.keys, err = openKeys(ctx, b); err != nil {
-					return errors.Join(err, l.Close())
+					return err
 				}
 			}
 			if l != nil && !noKey {
@@ -92,20 +93,14 @@ second one ends it at once.`,
 			so.roles = rolesOf(adminRole)
 			s, err := newStation(ctx, b, so)
 			if err != nil {
-				if l != nil {
-					_ = l.Close()
-				}
 				return err
 			}
 			s.stop = stop
-			followed := make(chan struct{})
-			go func() {
-				defer close(followed)
-				s.follow(ctx, edit)
-			}()
+			var aside sync.WaitGroup
+			aside.Go(func() { s.follow(ctx, edit) })
 			err = s.run(ctx, l, key, noKey)
 			stop()
-			<-followed
+			aside.Wait()
 			return errors.Join(err, s.close(ctx))
 		},
 	}
@@ -305,9 +300,9 @@ the daemon serves, and says its process and socket; --stop ends it.`,
 			}
 			s.stop = cancel
 			s.lastUse.Store(time.Now().UnixNano())
-			done := make(chan struct{}, 2)
-			go func() { s.follow(ctx, edit); done <- struct{}{} }()
-			go func() { s.endIdle(ctx, idle); done <- struct{}{} }()
+			var aside sync.WaitGroup
+			aside.Go(func() { s.follow(ctx, edit) })
+			aside.Go(func() { s.endIdle(ctx, idle) })
 			err = s.listen(ctx, b.DaemonName(), func(l net.Listener) error {
 				if b.Out.AsJSON {
 					return b.Out.JSONLine(map[string]string{"socket": l.Addr().String()})
@@ -316,8 +311,7 @@ the daemon serves, and says its process and socket; --stop ends it.`,
 				return b.Out.Err()
 			})
 			cancel()
-			<-done
-			<-done
+			aside.Wait()
 			return errors.Join(err, s.close(ctx))
 		},
 	}

@@ -48,32 +48,24 @@ called by the new name, have to be accepted again, and its logins are those of t
 	}
 }
 
-func enableCommand(b *belt.Belt) *cobra.Command {
-	return &cobra.Command{
+// switchCommand returns the command enable, or disable.
+func switchCommand(b *belt.Belt, off bool) *cobra.Command {
+	cmd := &cobra.Command{
 		Use:               "enable SERVER",
 		Short:             "Switch a server on",
 		Long:              `Enable switches a server on in its config file. Nothing is started.`,
 		Example:           "  mcpbelt enable docs",
 		Args:              cli.Args(1, 1),
 		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return update(b, cmd, args[0], "enabled", &record.Patch{Disabled: record.Some(false)})
-		},
 	}
-}
-
-func disableCommand(b *belt.Belt) *cobra.Command {
-	return &cobra.Command{
-		Use:               "disable SERVER",
-		Short:             "Switch a server off",
-		Long:              `Disable switches a server off in its config file, and leaves the entry as it is.`,
-		Example:           "  mcpbelt disable notes",
-		Args:              cli.Args(1, 1),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return update(b, cmd, args[0], "disabled", &record.Patch{Disabled: record.Some(true)})
-		},
+	if off {
+		cmd.Use, cmd.Short, cmd.Example = "disable SERVER", "Switch a server off", "  mcpbelt disable notes"
+		cmd.Long = `Disable switches a server off in its config file, and leaves the entry as it is.`
 	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		return update(b, cmd, args[0], cmd.Name()+"d", &record.Patch{Disabled: record.Some(off)})
+	}
+	return cmd
 }
 
 // update applies a patch to the entry of a server.

@@ -86,8 +86,7 @@ func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {
 		style := map[doctor.Level]cli.Style{doctor.LevelHealthy: cli.Good, doctor.LevelDegraded: cli.Warning, doctor.LevelUnhealthy: cli.Bad}[e.Level]
 		b.Out.Style(style, string(e.Level))
 		b.Out.Printf("  ")
-		b.Out.Style(cli.Heading, e.Name)
-		b.Out.Printf("\n")
+		b.Out.StyleLine(cli.Heading, e.Name)
 		if e.Report.Error != "" {
 			b.Out.Printf("  %s\n", e.Report.Error)
 		}

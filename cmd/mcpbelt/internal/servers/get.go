@@ -55,12 +55,10 @@ are masked; references such as ${TOKEN} are shown as they are written.`,
 			}
 			b.Out.Printf("\nentry:  %s\n", text.String())
 			if row.Error != "" {
-				b.Out.Style(cli.Bad, row.Error)
-				b.Out.Printf("\n")
+				b.Out.StyleLine(cli.Bad, row.Error)
 			}
 			for _, w := range s.Warnings {
-				b.Out.Style(cli.Warning, s.MaskError(w))
-				b.Out.Printf("\n")
+				b.Out.StyleLine(cli.Warning, s.MaskError(w))
 			}
 			return nil
 		},

@@ -18,7 +18,7 @@ import (
 // Commands returns the commands about servers.
 func Commands(b *belt.Belt) []*cobra.Command {
 	return []*cobra.Command{
-		listCommand(b), addCommand(b), getCommand(b), removeCommand(b), renameCommand(b), enableCommand(b), disableCommand(b),
+		listCommand(b), addCommand(b), getCommand(b), removeCommand(b), renameCommand(b), switchCommand(b, false), switchCommand(b, true),
 		testCommand(b), doctorCommand(b),
 	}
 }
@@ -183,8 +183,7 @@ func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 	b.Out.Table(t)
 	for _, row := range rows {
 		if row.Error != "" {
-			b.Out.Style(cli.Bad, row.Name+": "+row.Error)
-			b.Out.Printf("\n")
+			b.Out.StyleLine(cli.Bad, row.Name+": "+row.Error)
 		}
 	}
 	showProblems(b, c, len(rows))
@@ -209,8 +208,7 @@ func showProblems(b *belt.Belt, c *belt.Catalog, servers int) {
 		b.Out.Printf("No servers are configured. Add one: mcpbelt add NAME -- COMMAND\n")
 	}
 	for _, p := range c.Problems {
-		b.Out.Style(cli.Warning, "cannot be read: "+p.Error())
-		b.Out.Printf("\n")
+		b.Out.StyleLine(cli.Warning, "cannot be read: "+p.Error())
 	}
 }
 

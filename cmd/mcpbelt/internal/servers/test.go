@@ -123,8 +123,7 @@ func showTest(b *belt.Belt, r *doctor.TestReport) error {
 		hints = hints[1:] // the first one is the cure of the error
 	}
 	for _, h := range hints {
-		b.Out.Style(cli.Warning, h.Text)
-		b.Out.Printf("\n")
+		b.Out.StyleLine(cli.Warning, h.Text)
 	}
 	if r.Stderr != "" && !r.Success {
 		b.Out.Printf("standard error:\n%s\n", r.Stderr)

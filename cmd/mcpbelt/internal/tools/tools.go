@@ -145,8 +145,7 @@ func show(b *belt.Belt, offers []*offer, brief bool) error {
 				b.Out.Printf("\n")
 			}
 			first = false
-			b.Out.Style(cli.Heading, o.Server+": "+plain.Number(len(o.Tools), "tool"))
-			b.Out.Printf("\n")
+			b.Out.StyleLine(cli.Heading, o.Server+": "+plain.Number(len(o.Tools), "tool"))
 			table := &cli.Table{Headings: []string{"NAME", "DESCRIPTION"}}
 			for _, t := range o.Tools {
 				line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")

@@ -215,11 +215,10 @@ func (i *inquiry) show(b *belt.Belt) error {
 		return b.Out.JSON(i)
 	}
 	if i.Offered {
-		b.Out.Style(cli.Good, i.Tool+" of "+i.Server+" is offered")
+		b.Out.StyleLine(cli.Good, i.Tool+" of "+i.Server+" is offered")
 	} else {
-		b.Out.Style(cli.Bad, i.Tool+" of "+i.Server+" is not offered")
+		b.Out.StyleLine(cli.Bad, i.Tool+" of "+i.Server+" is not offered")
 	}
-	b.Out.Printf("\n")
 	t := &cli.Table{Headings: []string{"CHECK", "STATE", "WHY"}}
 	styles := map[string]cli.Style{checkOK: cli.Good, checkStops: cli.Bad, checkNote: cli.Warning, checkUnknown: cli.Faint}
 	for _, c := range i.Checks {

@@ -271,17 +271,14 @@ func showChanges(b *belt.Belt, changes []ledger.Change) error {
 
 // writeChange writes a change, and its fields below it.
 func writeChange(b *belt.Belt, c *ledger.Change) {
-	b.Out.Style(cli.Heading, belt.WhyHeld(c))
-	b.Out.Printf("\n")
+	b.Out.StyleLine(cli.Heading, belt.WhyHeld(c))
 	for _, f := range c.Fields {
 		b.Out.Printf("  %s\n", f.Field)
 		if f.Before != "" {
-			b.Out.Style(cli.Bad, "    - "+f.Before)
-			b.Out.Printf("\n")
+			b.Out.StyleLine(cli.Bad, "    - "+f.Before)
 		}
 		if f.After != "" {
-			b.Out.Style(cli.Good, "    + "+f.After)
-			b.Out.Printf("\n")
+			b.Out.StyleLine(cli.Good, "    + "+f.After)
 		}
 	}
 	if c.More > 0 {

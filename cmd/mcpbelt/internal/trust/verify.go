@@ -132,8 +132,7 @@ func writeText(b *belt.Belt, findings []*finding) error {
 	for _, f := range findings {
 		b.Out.Style(cli.Heading, f.Server)
 		b.Out.Printf(": ")
-		b.Out.Style(styles[f.Status], f.Status)
-		b.Out.Printf("\n")
+		b.Out.StyleLine(styles[f.Status], f.Status)
 		for i := range f.Changes {
 			writeChange(b, &f.Changes[i])
 		}
