@@ -30,9 +30,7 @@ type fetcher struct {
 
 // A document is what an issuer has at one address.
 type document struct {
-	turn chan struct{} // capacity 1: held while it is read
-
-	mu   sync.Mutex // guards the following
+	mu   sync.Mutex // guards the following, and is held while it is read
 	data []byte     // the last good one
 	at   time.Time  // when it was tried last
 	err  error      // of the last try
@@ -51,41 +49,26 @@ func (f *fetcher) document(address string) *document {
 	defer f.mu.Unlock()
 	d := f.documents[address]
 	if d == nil {
-		d = &document{turn: make(chan struct{}, 1)}
+		d = &document{}
 		f.documents[address] = d
 	}
 	return d
 }
 
-// last returns what is known, and whether that is fresh.
-func (d *document) last() (data []byte, fresh bool, err error) {
+// get returns the document at an address. Data may be there with an error: those of an earlier time.
+func (f *fetcher) get(ctx context.Context, address string) ([]byte, error) {
+	d := f.document(address)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.data, !d.at.IsZero() && time.Since(d.at) < fetchApart, d.err
-}
-
-// get returns the document at an address. Data may be there with an error: those of an earlier time.
-func (f *fetcher) get(ctx context.Context, address string) (data []byte, err error) {
-	d := f.document(address)
-	select {
-	case d.turn <- struct{}{}:
-	case <-ctx.Done():
-		data, _, _ = d.last()
-		return data, ctx.Err()
-	}
-	defer func() { <-d.turn }()
-	if data, fresh, err := d.last(); fresh {
-		return data, err
+	if time.Since(d.at) < fetchApart {
+		return d.data, d.err
 	}
 	by := time.Now().Add(fetchWithin)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(by) {
 		by = deadline
 	}
-	data, err = f.read(address, by)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.at, d.err = time.Now(), err
-	if err == nil {
+	data, err := f.read(address, by)
+	if d.at, d.err = time.Now(), err; err == nil {
 		d.data = data
 	}
 	return d.data, err
@@ -93,8 +76,10 @@ func (f *fetcher) get(ctx context.Context, address string) (data []byte, err err
 
 // failure returns why the last try to read a document failed; nil if it did not.
 func (f *fetcher) failure(address string) error {
-	_, _, err := f.document(address).last()
-	return err
+	d := f.document(address)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
 }
 
 // read makes a request. It does not end with that of a caller who goes away, since others wait for it too.

@@ -53,11 +53,11 @@ func (i *issuer) verify(ctx context.Context, raw string) (*oidc.IDToken, error) 
 	var unsigned error
 	token, err := m.verifier.Verify(context.WithValue(ctx, unsignedKey{}, &unsigned), raw)
 	if err != nil && unsigned != nil {
-		if failed := i.fetch.failure(m.keys.address); failed != nil {
-			return nil, &awayError{failed}
-		}
 		if ctx.Err() != nil {
 			return nil, &awayError{ctx.Err()}
+		}
+		if failed := i.fetch.failure(m.keys.address); failed != nil {
+			return nil, &awayError{failed}
 		}
 	}
 	return token, err
