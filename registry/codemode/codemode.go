@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -188,7 +187,7 @@ func (c *Runner) Run(ctx context.Context, s *Script) (*Report, error) {
 // ends first the script goes on waiting. The error is an [*UnknownRunError] if there is no such
 // script, or it is another user's than that of ctx.
 func (c *Runner) Resume(ctx context.Context, id string, patience time.Duration) (*Report, error) {
-	user, _ := onbehalf.User(ctx)
+	user, _ := registry.UserOf(ctx)
 	c.mu.Lock()
 	at := slices.IndexFunc(c.kept, func(r *run) bool { return r.id == id && r.user == user })
 	if at < 0 {
@@ -216,7 +215,7 @@ const quarter = 4
 
 // begin begins a run as soon as there is room for it.
 func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*run, error) {
-	user, _ := onbehalf.User(ctx)
+	user, _ := registry.UserOf(ctx)
 	for {
 		c.mu.Lock()
 		if c.closed {

@@ -3,9 +3,9 @@ package codemode
 import (
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // declaration returns how a script calls a tool, in TypeScript, on one line:
@@ -19,9 +19,9 @@ func declaration(def *registry.Definition) string {
 	}
 	value := "any"
 	if def.OutputSchema != nil {
-		value = toolbrief.Type(def.OutputSchema)
+		value = toolset.Type(def.OutputSchema)
 	}
-	return path + "(args: " + toolbrief.Type(def.InputSchema) + "): Promise<" + value + ">"
+	return path + "(args: " + toolset.Type(def.InputSchema) + "): Promise<" + value + ">"
 }
 
 const (

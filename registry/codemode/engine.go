@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
 )
 
 // An Engine runs scripts, each in a sandbox of its own. It is safe for concurrent use.

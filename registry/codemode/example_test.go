@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
-	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 type invoice struct {
@@ -132,53 +130,4 @@ func ExampleRunner_SetScripts() {
 	// Output:
 	// script "count" is new or has changed, and is not run before a person has accepted it
 	// 3
-}
-
-// One replica keeps a script, and another one runs it.
-func ExampleRunner_FollowScripts() {
-	ctx, cancel := context.WithCancel(context.Background())
-	store := storage.NewMemory() // programs on several machines share a sqlstore.Database
-	scripts, _ := codemode.New(newInvoiceRegistry(nil), nil, nil)
-	defer scripts.Close()
-	changed, ended := make(chan error), make(chan error)
-	go func() {
-		ended <- scripts.FollowScripts(ctx, store, "scripts", func(err error) { changed <- err })
-	}()
-	fmt.Println(<-changed) // nothing is kept yet
-
-	_ = codemode.ChangeScripts(ctx, store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
-		return append(now, codemode.StoredScript{
-			Name: "count", Description: "Counts invoices.", Code: `return (await tools.list_invoices()).length`,
-		}), nil
-	})
-	fmt.Println(<-changed)
-	report, _ := scripts.Run(ctx, &codemode.Script{Name: "count"})
-	fmt.Println(string(report.Value.JSON))
-	cancel()
-	fmt.Println(<-ended)
-	// Output:
-	// <nil>
-	// <nil>
-	// 3
-	// context canceled
-}
-
-// A script is replaced, and what other processes have kept stays.
-func ExampleChangeScripts() {
-	ctx := context.Background()
-	store := storage.NewMemory()
-	replace := func(s codemode.StoredScript) error {
-		return codemode.ChangeScripts(ctx, store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
-			now = slices.DeleteFunc(now, func(old codemode.StoredScript) bool { return old.Name == s.Name })
-			fmt.Println(len(now), "others")
-			return append(now, s), nil
-		})
-	}
-	fmt.Println(replace(codemode.StoredScript{Name: "count", Code: `return 0`}))
-	fmt.Println(replace(codemode.StoredScript{Name: "sum", Code: `return input.a + input.b`}))
-	// Output:
-	// 0 others
-	// <nil>
-	// 1 others
-	// <nil>
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/mcpbelt/mcpbelt/internal/proc"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -156,13 +155,17 @@ func (e *processEngine) start(ctx context.Context, l Limits, b Bridge) (*process
 	return p, nil
 }
 
+// markVariable is the environment variable by which package transport knows its children, to
+// end them with the program.
+const markVariable = "MCPBELT_PROCESS"
+
 // bareEnv returns of an environment what the child needs: that by which it is known as
 // ours, and on Windows where the system is.
 func bareEnv(env []string) []string {
 	bare := []string{child.Mark + "=1"}
 	for _, entry := range env {
 		name, _, _ := strings.Cut(entry, "=")
-		if name == proc.MarkVariable || runtime.GOOS == "windows" && strings.EqualFold(name, "SYSTEMROOT") {
+		if name == markVariable || runtime.GOOS == "windows" && strings.EqualFold(name, "SYSTEMROOT") {
 			bare = append(bare, entry)
 		}
 	}

@@ -6,15 +6,15 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -124,7 +124,7 @@ type runKey struct{}
 
 // newRun returns a run that has not begun. It does not end with ctx by itself.
 func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *run {
-	user, _ := onbehalf.User(ctx)
+	user, _ := registry.UserOf(ctx)
 	r := &run{
 		runner: c, id: rand.Text(), user: user, keep: s.Keep, dry: s.DryRun, plan: p, parent: cmp.Or(registry.CallIDOf(ctx), ToolName),
 		code: code, input: s.Input, limits: c.limits,
@@ -290,7 +290,7 @@ func (r *run) Request(ctx context.Context, method string, params json.RawMessage
 		r.change()
 	}()
 	if tooMany {
-		r.cancel(&LimitError{"Calls", plain.Number(most, "call")})
+		r.cancel(&LimitError{"Calls", strconv.Itoa(most) + " calls"})
 		return nil, &Exception{"too many calls", "limit", mcp.NotSent.String()}
 	}
 	switch method {

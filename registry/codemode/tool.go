@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
 )
 
 // ToolName is the name of the tool of [Runner.Tool].

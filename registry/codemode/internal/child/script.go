@@ -8,8 +8,7 @@ import (
 
 	"modernc.org/quickjs"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
 )
 
 //go:embed prelude.js
@@ -170,7 +169,7 @@ func (s *script) send(args []any) (any, error) {
 	switch {
 	case len(text) > s.run.Message:
 		return nil, fmt.Errorf("the arguments have %d bytes, at most %d are allowed", len(text), s.run.Message)
-	case jsonscan.Nesting([]byte(text)) > maxNesting:
+	case plain.Nesting(text) > maxNesting:
 		return nil, fmt.Errorf("the arguments are nested deeper than %d levels", maxNesting)
 	}
 	s.sent++
@@ -195,11 +194,11 @@ func (s *script) note(text string) {
 
 // maxNesting is how deep values may be nested that leave the child: a little less than
 // what a message may have.
-const maxNesting = jsonscan.MaxDepth - 8
+const maxNesting = 128 - 8 // of what the core reads
 
 // bounded returns a value, or its beginning.
 func (s *script) bounded(value string) Result {
-	if jsonscan.Nesting([]byte(value)) > maxNesting {
+	if plain.Nesting(value) > maxNesting {
 		return Result{Error: &Thrown{Name: "RangeError", Message: fmt.Sprintf("the value is nested deeper than %d levels", maxNesting)}}
 	}
 	if len(value) <= s.run.Output {
