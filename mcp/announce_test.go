@@ -44,26 +44,6 @@ func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 	})
 }
 
-// Announcements of one kind of list do not delay those of another.
-func TestAnnouncementsOfEachKindAreTheirOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{"listChanged":true},"resources":{"listChanged":true}}`))
-		c := newReady(t, server, nil)
-		before := c.State()
-		for range 3 {
-			server.Notify("notifications/resources/list_changed", "")
-			synctest.Wait()
-		}
-		server.Notify("notifications/tools/list_changed", "")
-		synctest.Wait()
-		now := c.State()
-		assert.Equal(t, now.ToolsVersion, before.ToolsVersion+1, "version of the tools at once")
-		assert.Equal(t, now.ResourcesVersion, before.ResourcesVersion+1, "version of the resources at once")
-		pass(250 * time.Millisecond)
-		assert.Equal(t, c.State().ResourcesVersion, before.ResourcesVersion+2, "version of the resources later")
-	})
-}
-
 // A server that announces other tools without end costs no more than one change
 // every quarter of a second, and the last announcement counts.
 func TestAnnouncementsAreGathered(t *testing.T) {

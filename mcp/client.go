@@ -72,9 +72,6 @@ type Client struct {
 // what errors and elicitations call the server; it is usually the name under
 // which it is configured. Nothing is started before the first use. NewClient
 // panics if t is nil or a nil pointer.
-//
-// A panic in t or its connections, on goroutines of the client, becomes an error of the
-// connection, and is logged.
 func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 	if nils.Is(t) {
 		panic("mcp: NewClient: transport is nil")

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -218,24 +216,7 @@ func unmarshal(into any, key, value []byte) error {
 	if !errors.As(err, &wrong) {
 		return at(string(key), errors.New("wrong type"))
 	}
-	got, _, _ := strings.Cut(wrong.Value, " ") // of "number 1e99"
-	want := ""
-	switch wrong.Type.Kind() {
-	case reflect.String:
-		want = aString
-	case reflect.Bool:
-		want = aBool
-	case reflect.Slice, reflect.Array:
-		want = anArray
-	case reflect.Struct, reflect.Map:
-		want = anObject
-	case reflect.Float32, reflect.Float64:
-		want = aNumber
-	default:
-		want = "a whole number"
-	}
-	first := map[string]byte{"object": '{', "array": '[', "string": '"', "bool": 't', "number": '0'}[got]
-	return at(string(key), at(wrong.Field, &kindError{first, want}))
+	return at(string(key), at(wrong.Field, errors.New("wrong type")))
 }
 
 func decodeBool(key, value []byte) (bool, error) {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,6 +69,9 @@ func (c *foreignCaller) Receive(message func(jsonrpc.Message, int64), ended func
 	read := func() {
 		for {
 			m, err := c.Conn.Read(c.reading)
+			if err == nil && nils.Is(m) {
+				err = errors.New("the connection returned neither a message nor an error")
+			}
 			if err != nil {
 				c.mu.Lock()
 				c.err = err

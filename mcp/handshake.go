@@ -170,7 +170,6 @@ func (t *tap) begin(ctx context.Context, method string, params json.RawMessage) 
 	send := func() {
 		defer close(r.done)
 		defer func() { r.traced(r.result, r.err) }()
-		defer t.client.caught("Call", &r.err)
 		r.result, r.err = t.conn.Call(ctx, method, params, opts)
 	}
 	if !t.goes(send) {

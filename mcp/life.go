@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/pulse"
 )
 
@@ -27,7 +28,7 @@ type life struct {
 	leveled bool   // it was told what to log; guarded by the lock "level"
 	meta    []byte // members of _meta in every request, each followed by a comma
 
-	passed [numLists]time.Time // when changes of each kind of list were passed on last; for attend
+	passed time.Time // when changes of lists were passed on last; for attend
 
 	unannounced atomic.Bool           // the server does not announce other tools, whatever it says
 	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
@@ -323,7 +324,10 @@ func (c *Client) dial(ctx context.Context) (Conn, error) {
 	}
 	done := make(chan dialed, 1)
 	go func() {
-		conn, err := c.open(ctx)
+		conn, err := c.transport.Connect(ctx)
+		if err == nil && nils.Is(conn) {
+			err = errors.New("the transport returned neither a connection nor an error")
+		}
 		done <- dialed{conn, err}
 	}()
 	select {
@@ -332,7 +336,7 @@ func (c *Client) dial(ctx context.Context) (Conn, error) {
 	case <-ctx.Done():
 		within(closeTimeout, func() {
 			if d := <-done; d.err == nil {
-				_ = c.guard(d.conn).Close()
+				_ = d.conn.Close()
 			}
 		})
 		return nil, ctx.Err()

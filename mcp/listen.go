@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,9 +47,8 @@ type listener struct {
 	id        jsonrpc.ID // of the request; none if it is not valid
 	cancelled jsonrpc.ID // of the one before it
 	asked     json.RawMessage
-	made      int        // requests
-	agreed    int        // times that the server has agreed to the present one
-	trace     *openTrace // of the request, until the server agrees to it or it ends
+	made      int // requests
+	agreed    int // times that the server has agreed to the present one
 }
 
 // listen begins to listen, as far as the server announces anything, and returns
@@ -130,7 +128,6 @@ func (n *listener) run(begun chan<- struct{}) {
 		var err error
 		select {
 		case <-n.life.alive.Done():
-			n.untrace()
 			return
 		case <-n.client.topics.changed:
 			continue
@@ -138,7 +135,6 @@ func (n *listener) run(begun chan<- struct{}) {
 		}
 		if err != nil && n.life.tap.over() { // it was not refused: the next connection makes it
 			<-n.life.alive.Done()
-			n.untrace()
 			return
 		}
 		if time.Since(made) >= steadyListen {
@@ -174,8 +170,6 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	}
 }
 
-var errAnsweredEarly = errors.New("the server answered before it was asked")
-
 // start makes the request.
 func (n *listener) start(filter json.RawMessage) {
 	t := n.life.tap
@@ -189,13 +183,8 @@ func (n *listener) start(filter json.RawMessage) {
 		params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(n.life.meta, []byte(","))...)
 		params = append(append(append(params, `},"notifications":`...), filter...), '}')
 		ctx, m, o := t.openWrite(t.reading, &jsonrpc.Request{ID: id, Method: protocol.Listen, Params: params})
-		t.mu.Lock()
-		if n.id == id {
-			n.trace, o = o, nil
-		}
-		t.mu.Unlock()
 		err = t.conn.Write(ctx, m)
-		o.end(nil, cmp.Or(err, errAnsweredEarly))
+		o.end(nil, err) // it stays unanswered
 	}
 	if err != nil {
 		n.end(id, err)
@@ -211,9 +200,7 @@ func (n *listener) stop() {
 	t.mu.Lock()
 	id := n.id
 	n.id, n.cancelled = jsonrpc.ID{}, id
-	o := n.traceLocked()
 	t.mu.Unlock()
-	o.end(nil, context.Canceled)
 	if !id.IsValid() {
 		return // it has ended
 	}
@@ -238,14 +225,11 @@ func (n *listener) stop() {
 // end notes that a request has ended.
 func (n *listener) end(id jsonrpc.ID, err error) {
 	t := n.life.tap
-	var o *openTrace
-	defer func() { o.end(nil, err) }()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case !id.IsValid():
 	case id == n.id:
-		o = n.traceLocked()
 		n.id = jsonrpc.ID{}
 		select {
 		case <-n.ended: // of an earlier one, that was cancelled at the same time
@@ -255,22 +239,6 @@ func (n *listener) end(id jsonrpc.ID, err error) {
 	case id == n.cancelled:
 		poke(n.gone)
 	}
-}
-
-// traceLocked returns the open trace to whom it may concern to end it.
-func (n *listener) traceLocked() *openTrace {
-	o := n.trace
-	n.trace = nil
-	return o
-}
-
-// untrace ends the open trace of a request that ends with the connection.
-func (n *listener) untrace() {
-	t := n.life.tap
-	t.mu.Lock()
-	o := n.traceLocked()
-	t.mu.Unlock()
-	o.end(nil, n.life.cause())
 }
 
 // missed takes it that lists have changed while the server announced nothing.
@@ -307,9 +275,7 @@ func (t *tap) acknowledged(params json.RawMessage) {
 	n.agreed++
 	again := n.made > 1 || n.agreed > 1 // by then the transport has mended the stream
 	asked := n.asked
-	o := n.traceLocked()
 	t.mu.Unlock()
-	o.end(nil, nil)
 	if again {
 		n.missed()
 	}

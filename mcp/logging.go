@@ -9,20 +9,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-)
-
-const (
-	// maxLogText is how much of a message goes to a Logger.
-	maxLogText = 4 << 10
 )
 
 // leastLog is the level of which the least is logged.
@@ -318,27 +311,14 @@ func (c *Client) handLogOn(m *LogMessage) {
 	c.opts.Logger.LogAttrs(c.closing, level, "mcp: the server logs", attrs...)
 }
 
-// harmless returns a JSON value as text that can be shown: cut, and with nothing
-// in it that moves a cursor or hides what stands there. Of a string it is the
+// harmless returns a JSON value as text that can be shown, on one line. Of a string it is the
 // contents.
 func harmless(data []byte) string {
 	text, ok := jsonscan.String(data)
 	if !ok {
 		text = string(data)
 	}
-	var out strings.Builder
-	for _, r := range text {
-		if out.Len() >= maxLogText {
-			out.WriteString("…")
-			break
-		}
-		if unicode.IsPrint(r) && r != utf8.RuneError {
-			out.WriteRune(r)
-		} else {
-			fmt.Fprintf(&out, "\\u{%x}", r)
-		}
-	}
-	return out.String()
+	return plain.Line(text)
 }
 
 func decodeLogMessage(params json.RawMessage) (*LogMessage, error) {

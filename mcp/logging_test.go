@@ -295,8 +295,8 @@ func TestLogDefault(t *testing.T) {
 	for _, want := range []string{"level=DEBUG", "level=INFO+2", "level=ERROR+6", "level=INFO "} {
 		found := false
 		for _, line := range lines {
-			found = found || strings.Contains(line, want) && strings.Contains(line, "server=scripted") && strings.Contains(line, `a\u{1b}[31m\u{202e}b\u{0}`) &&
-				strings.Contains(line, `l\u{1b}[2J`)
+			found = found || strings.Contains(line, want) && strings.Contains(line, "server=scripted") && strings.Contains(line, `a<U+001B>[31m<U+202E>b<U+0000>`) &&
+				strings.Contains(line, `l<U+001B>[2J`)
 		}
 		assert.True(t, found, "found")
 	}

@@ -83,7 +83,7 @@ type ClientOptions struct {
 	LogLevel LoggingLevel
 	// Log receives the server's log messages, in order, one at a time, on a goroutine
 	// of the connection. If it is slow up to 256 wait, at most 4 MiB of them; the
-	// oldest are dropped. Default: they go to Logger, cut to 4 KiB and without control
+	// oldest are dropped. Default: they go to Logger, cut to 500 characters and without control
 	// characters.
 	//
 	// Deprecated: As LogLevel.

@@ -29,21 +29,11 @@ const (
 )
 
 func (p Phase) String() string {
-	switch p {
-	case Idle:
-		return "idle"
-	case Connecting:
-		return "connecting"
-	case Ready:
-		return "ready"
-	case Waiting:
-		return "waiting"
-	case Authenticating:
-		return "authenticating"
-	case Closed:
-		return "closed"
+	names := [...]string{"idle", "connecting", "ready", "waiting", "authenticating", "closed"}
+	if p < 0 || int(p) >= len(names) {
+		return "unknown"
 	}
-	return "unknown"
+	return names[p]
 }
 
 // A State is where a [Client] stood at one moment.

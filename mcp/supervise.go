@@ -22,8 +22,8 @@ const (
 	// last, and twice that after each wakeDoubling attempts.
 	wakeRefused  = 40 * time.Millisecond
 	wakeDoubling = 64
-	// announceEvery bounds how often announcements of one kind of list are passed on,
-	// and how soon after each other tools are read because of them.
+	// announceEvery bounds how often announcements of changed lists are passed on, and how
+	// soon after each other tools are read because of them.
 	announceEvery = 250 * time.Millisecond
 )
 
@@ -223,8 +223,6 @@ const (
 	listTools listKinds = 1 << iota
 	listResources
 	listPrompts
-
-	numLists = iota
 )
 
 // listChanged takes the announcement that lists of the server have changed. Any
@@ -235,32 +233,18 @@ func (c *Client) listChanged(kinds listKinds) {
 	c.tell(listsChanged)
 }
 
-// passOn makes announcements known, those of each kind of list as often as they may be.
-// Passed is when that was done last. It returns when it is to be called again, nil if
-// nothing is left.
-func (c *Client) passOn(passed *[numLists]time.Time) <-chan time.Time {
-	now, wait := time.Now(), time.Duration(0)
-	announced, kinds := listKinds(c.outdated.Load()), listKinds(0)
-	for i := range passed {
-		kind := listKinds(1) << i
-		left := passed[i].Add(announceEvery).Sub(now)
-		switch {
-		case announced&kind == 0:
-		case left <= 0:
-			kinds |= kind
-			passed[i] = now
-		case wait == 0 || left < wait:
-			wait = left
-		}
-	}
-	if kinds != 0 {
-		c.outdated.And(^uint32(kinds)) // what is announced from here on is counted below, too
-		c.versionsChanged(kinds)
-	}
-	if wait == 0 {
+// passOn makes announcements known, as often as they may be. Passed is when that was done
+// last. It returns when it is to be called again, nil if nothing is left.
+func (c *Client) passOn(passed *time.Time) <-chan time.Time {
+	if c.outdated.Load() == 0 {
 		return nil
 	}
-	return time.After(wait)
+	if wait := time.Until(passed.Add(announceEvery)); wait > 0 {
+		return time.After(wait)
+	}
+	*passed = time.Now()
+	c.versionsChanged(listKinds(c.outdated.Swap(0))) // what is announced from here on is counted next
+	return nil
 }
 
 // versionsChanged makes announcements known.

@@ -16,7 +16,7 @@ import (
 type tap struct {
 	client  *Client
 	tracing *tracing // the client's
-	conn    *guard
+	conn    Caller
 
 	closed  atomic.Bool   // by finish
 	ended   chan struct{} // closed when the connection cannot be read any more
@@ -59,15 +59,13 @@ func newTap(c *Client, conn Conn) *tap {
 	t := &tap{
 		client:  c,
 		tracing: c.tracing,
-		conn:    c.guard(conn),
+		conn:    CallerOf(conn),
 		serving: make(map[jsonrpc.ID]*service),
 		ended:   make(chan struct{}),
 		reading: reading,
 		stop:    stop,
 	}
-	if err := t.conn.receive(t.take, t.end); err != nil {
-		t.end(err)
-	}
+	t.conn.Receive(t.take, t.end)
 	return t
 }
 

@@ -73,8 +73,11 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if tools, ok := c.toolsSince(begun); ok {
 			return tools, nil
 		}
-		if err := c.spaceOut(ctx); err != nil {
-			return nil, err
+		// A server that announces other tools whenever it is asked is not asked without end.
+		if last := c.tools.asked; last != nil && last.tap.changes.Load() != c.tools.heard {
+			if err := sleep(ctx, time.Until(c.tools.at.Add(announceEvery))); err != nil {
+				return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, err), NotSent)
+			}
 		}
 		before := c.State()
 		if before.Phase == Ready && (before.Capabilities == nil || before.Capabilities.Tools == nil) {
@@ -104,28 +107,6 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
-}
-
-// spaceOut waits for a moment if the server has announced other tools since it was asked
-// for the list just before. The caller has the token of listing.
-func (c *Client) spaceOut(ctx context.Context) error {
-	l, err := c.acquire(ctx, nil)
-	if err != nil {
-		return err
-	}
-	wait := time.Until(c.tools.at.Add(announceEvery))
-	if l != c.tools.asked || l.tap.changes.Load() == c.tools.heard || wait <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.closing.Done(): // as the next step finds
-	case <-ctx.Done():
-		return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", c.name, protocol.ListTools, ctx.Err()), NotSent)
-	}
-	return nil
 }
 
 // goodTools returns the tools as last listed if they can be used, and otherwise

@@ -127,8 +127,11 @@ func TestTracerSeesEverything(t *testing.T) {
 			assert.Equal(t, [...]any{r.Server, r.Incoming, r.Notification, r.ID == "", r.Attempts, r.SentAt.IsZero()},
 				[...]any{"scripted", false, false, false, 1, false}, "%s", method)
 			assert.Equal(t, [...]any{r.Connection.Origin, r.Connection.SessionID}, [...]any{strings.TrimSuffix(s.HTTP.URL, "/"), ""}, "%s", method)
+			if method == "subscriptions/listen" {
+				continue // it stays unanswered
+			}
 			assert.Equal(t, r.Result == nil, r.Err != nil, "%s: no result with error %v", method, r.Err)
-			if r.Err == nil && method != "subscriptions/listen" {
+			if r.Err == nil {
 				assert.Equal(t, r.Connection.ProtocolVersion, mcp.Revision20260728, "%s: revision", method)
 			}
 		}

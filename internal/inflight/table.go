@@ -31,8 +31,8 @@ const maxFree = 64
 // when more arrive the oldest are dropped, since the newest says the most.
 const maxProgress = 256
 
-// MaxProgressBytes bounds each of them. Larger ones are dropped.
-const MaxProgressBytes = 64 << 10
+// maxProgressBytes bounds each of them. Larger ones are dropped.
+const maxProgressBytes = 64 << 10
 
 // An Answer is the result or the error of a request, as sent by the server.
 // Exactly one of the two is set.
@@ -131,14 +131,14 @@ func (t *Table) Answer(id []byte, a Answer) bool {
 // Progress hands the params of a progress notification to the request that
 // asked for it. It reports whether there is one.
 func (t *Table) Progress(params []byte) bool {
-	token := Token(params)
+	token := tokenOf(params)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.tokens[token]
 	if c == nil || c.ended {
 		return false
 	}
-	if len(params) > MaxProgressBytes {
+	if len(params) > maxProgressBytes {
 		return true
 	}
 	if len(c.progress) == maxProgress {
@@ -149,9 +149,9 @@ func (t *Table) Progress(params []byte) bool {
 	return true
 }
 
-// Token returns the token of a progress notification, given its params; 0 if it
+// tokenOf returns the token of a progress notification, given its params; 0 if it
 // is none of a client that counts its tokens.
-func Token(params []byte) int64 {
+func tokenOf(params []byte) int64 {
 	token := int64(0)
 	for key, value := range jsonscan.Fields(params) {
 		if string(key) == "progressToken" {

@@ -132,7 +132,7 @@ func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {
 func TestHugeProgressIsDropped(t *testing.T) {
 	var table Table
 	c := begin(t, &table, 1)
-	for _, size := range []int{MaxProgressBytes, MaxProgressBytes + 1} {
+	for _, size := range []int{maxProgressBytes, maxProgressBytes + 1} {
 		params := []byte(`{"progressToken":1,"progress":1,"message":""}`)
 		params = append(params[:len(params)-2], strings.Repeat("x", size-len(params))+`"}`...)
 		if !table.Progress(params) || len(params) != size {

@@ -240,10 +240,7 @@ func (s *scanner) number() error {
 
 func (s *scanner) string() error {
 	s.pos++
-	for start := s.pos; ; {
-		if s.pos-start >= longString {
-			s.blocks()
-		}
+	for {
 		s.plain()
 		if s.pos >= len(s.data) {
 			return s.fail("unterminated string")
@@ -253,67 +250,14 @@ func (s *scanner) string() error {
 			s.pos++
 			return nil
 		case '\\':
-			at := s.pos
 			if err := s.escape(); err != nil {
 				return err
-			}
-			if s.pos > at+2 {
-				start = s.pos // no block passes over this escape, and they come in rows
 			}
 		default:
 			return s.fail("control character in string")
 		}
 	}
 }
-
-const (
-	// longString is how much of a string is looked at before that is done in blocks.
-	longString = 32
-	// blockSize is the size of a block: a bit for each byte makes a word.
-	blockSize = 64
-)
-
-// blocks moves on as plain does, and over escapes of two bytes, but for what is left when
-// no block is. It costs half as much where there are such escapes as in source text.
-func (s *scanner) blocks() {
-	data, pos, high := s.data, s.pos, uint64(0)
-	for len(data)-pos > blockSize { // an escape may end behind the block
-		found, bytes := block((*[blockSize]byte)(data[pos:]))
-		high |= bytes
-		next := pos + blockSize
-		for found != 0 {
-			i := bits.TrailingZeros64(found)
-			at := pos + i
-			switch c := data[at]; {
-			case c == '\\' && escaped(data[at+1]) != 0:
-				found &^= 3 << i
-				next = max(next, at+2)
-			case c == '\\' || c == '"' || c < ' ':
-				s.pos, s.high = at, s.high|high
-				return
-			default:
-				found &= found - 1
-			}
-		}
-		pos = next
-	}
-	s.pos, s.high = pos, s.high|high
-}
-
-// block returns which bytes of a block are special, and maybe some that are not, and each
-// eight bytes upon the last. A loop would take twice as long.
-func block(text *[blockSize]byte) (found, all uint64) {
-	w := func(i int) uint64 { return binary.LittleEndian.Uint64(text[i:]) }
-	a, b, c, d, e, f, g, h := w(0), w(8), w(16), w(24), w(32), w(40), w(48), w(56)
-	all = a | b | c | d | e | f | g | h
-	found = gather(special(a)) | gather(special(b))<<8 | gather(special(c))<<16 | gather(special(d))<<24 |
-		gather(special(e))<<32 | gather(special(f))<<40 | gather(special(g))<<48 | gather(special(h))<<56
-	return found, all
-}
-
-// gather returns the high bits of eight bytes, of which no others are set, as the bits of
-// one.
-func gather(w uint64) uint64 { return w * 0x0002040810204081 >> 56 }
 
 // plain moves to the next byte that means something in a string: a quote, a
 // backslash or a control character. It looks at eight bytes at a time, in which

@@ -110,18 +110,6 @@ func TestConsoleHarmless(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
-	for text, want := range map[string]string{
-		"Grüße, 世界! 😀\n":                                       "Grüße, 世界! 😀\n",
-		"a\tb\r\x00\x7f\u0085":                                 "a<U+0009>b<U+000D><U+0000><U+007F><U+0085>",
-		"\u200f\u2066\u061c\ufeff\u00ad\u2060\u00a0\U000e0041": "<U+200F><U+2066><U+061C><U+FEFF><U+00AD><U+2060><U+00A0><U+E0041>",
-		"a\xffb\ufffd":                                         "a<FF>b\ufffd",
-		"x\ufe0f\u3164":                                        "x<U+FE0F><U+3164>",
-	} {
-		assert.Equal(t, ask.Plain(text), want, "%q became", text)
-	}
-}
-
 // A question ends with its context even though nobody types, and what is typed
 // then is no answer to the next.
 func TestConsoleEnds(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/lines"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -30,7 +31,7 @@ func (c *Console) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.
 
 func (d *dialog) consent(r *mcp.ElicitURLRequest) error {
 	d.say("\nServer %s wants you to visit a web page:\n%s", strconv.Quote(line(r.Server)), quoted(r.Message))
-	d.say("\n  Host:  >>> %s <<<\n\n  URL:   %s\n", Plain(r.Host), Plain(r.URL))
+	d.say("\n  Host:  >>> %s <<<\n\n  URL:   %s\n", plain.Text(r.Host), plain.Text(r.URL))
 	for _, warning := range r.Warnings {
 		d.say("  Warning: %s\n", line(warning))
 	}
@@ -39,11 +40,11 @@ func (d *dialog) consent(r *mcp.ElicitURLRequest) error {
 
 func (d *dialog) open(r *mcp.ElicitURLRequest) {
 	if d.console.Open == nil {
-		d.say("Open this page in your browser:\n  %s\n", Plain(r.URL))
+		d.say("Open this page in your browser:\n  %s\n", plain.Text(r.URL))
 		return
 	}
 	if err := d.console.Open(d.ctx, r.URL); err != nil {
-		d.say("The page could not be opened (%s). Open it in your browser:\n  %s\n", line(err.Error()), Plain(r.URL))
+		d.say("The page could not be opened (%s). Open it in your browser:\n  %s\n", line(err.Error()), plain.Text(r.URL))
 		return
 	}
 	d.say("The page was opened in your browser.\n")

@@ -1,7 +1,6 @@
 // Package ask has handlers for elicitation and sampling: the fields Elicit, ElicitURL
 // and Sample of [mcp.ClientOptions].
 //
-//   - [Deny] declines everything.
 //   - A [Console] asks at a terminal.
 //   - A [Queue] keeps questions until they are answered, such as by the user of a web
 //     page.
@@ -19,7 +18,7 @@
 // # What is shown
 //
 // Every question names the server that asks, by the program's name for it. The
-// server's text is not trusted: [Plain] makes control characters, escape sequences and
-// marks that turn the direction of writing visible, and a Console sets the server's
-// lines off from its own.
+// server's text is not trusted: a Console makes control characters, escape sequences and
+// marks that turn the direction of writing visible, and sets the server's lines off from its
+// own.
 package ask

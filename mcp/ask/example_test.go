@@ -15,15 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
-func ExampleDeny() {
-	deny := ask.Deny{}
-	opts := &mcp.ClientOptions{Elicit: deny.Elicit, ElicitURL: deny.ElicitURL, Sample: deny.Sample}
-	res, err := opts.Elicit(context.Background(), &mcp.ElicitRequest{Server: "notes"})
-	fmt.Println(res.Action, err)
-	// Output:
-	// decline <nil>
-}
-
 func ExampleConsole() {
 	// At a terminal In is os.Stdin and Out is os.Stderr: the defaults.
 	typed, shown := strings.NewReader("yes please\nyes\nsend\n"), &strings.Builder{}
@@ -161,10 +152,4 @@ func ExampleOpenURL() {
 	fmt.Println(ask.OpenURL(context.Background(), "file:///etc/passwd"))
 	// Output:
 	// ask: page not opened: neither https nor http
-}
-
-func ExamplePlain() {
-	fmt.Println(ask.Plain("harmless\x1b[2J \u202eexe.txt"))
-	// Output:
-	// harmless<U+001B>[2J <U+202E>exe.txt
 }

@@ -9,6 +9,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
+// The actions of an answer.
+const (
+	accept  = "accept"
+	decline = "decline"
+	cancel  = "cancel"
+)
+
 // A Kind says what a [Question] is about.
 type Kind string
 

@@ -80,14 +80,3 @@ func TestSampleModelFails(t *testing.T) {
 		}
 	}
 }
-
-func TestDeny(t *testing.T) {
-	opts := &mcp.ClientOptions{Elicit: ask.Deny{}.Elicit, ElicitURL: ask.Deny{}.ElicitURL, Sample: ask.Deny{}.Sample}
-	for _, test := range []struct{ method, params, want string }{
-		{elicit, formParams("?", `{"a":{"type":"string"}}`, `[]`), `{"action":"decline"}`},
-		{elicit, `{"mode":"url","message":"","url":"https://a.example/","elicitationId":"1"}`, `{"action":"decline"}`},
-		{sample, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`, `{"code":-1,"message":"User rejected sampling request"}`},
-	} {
-		assert.Equal(t, <-granted(t, opts, test.method, test.params), test.want, "%s: the server", test.method)
-	}
-}

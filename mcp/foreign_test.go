@@ -1,4 +1,4 @@
-// Tests of guard.go and transport.go: transports and contexts that are none.
+// Tests of foreign.go: transports and contexts that are none.
 
 package mcp_test
 
@@ -23,12 +23,6 @@ func TestForeignTransportFails(t *testing.T) {
 	for name, tr := range map[string]*foreign{
 		"no connection":     {},
 		"a nil connection":  {conn: (*foreignConn)(nil)},
-		"Connect panics":    {panics: "Connect"},
-		"Read panics":       {conn: &foreignConn{panics: "Read"}},
-		"Write panics":      {conn: &foreignConn{panics: "Write"}},
-		"Close panics":      {conn: &foreignConn{panics: "Close"}},
-		"SessionID panics":  {conn: &foreignConn{panics: "SessionID"}},
-		"Info panics":       {conn: &foreignConn{panics: "Info"}},
 		"no message":        {conn: &foreignConn{}},
 		"a nil request":     {conn: &foreignConn{message: (*jsonrpc.Request)(nil)}},
 		"a nil answer":      {conn: &foreignConn{message: (*jsonrpc.Response)(nil)}},
@@ -40,12 +34,6 @@ func TestForeignTransportFails(t *testing.T) {
 		assert.As[*mcp.UnavailableError](t, c.Ready(t.Context()), "%s", name)
 		assert.OK(t, c.Close(), "%s", name)
 	}
-}
-
-// The error says where the transport panicked, and with what.
-func TestForeignTransportIsNamed(t *testing.T) {
-	err := newClient(t, &foreign{panics: "Connect"}, nil).Ready(t.Context())
-	assert.Contains(t, fmt.Sprint(err), "the transport panicked in Connect: out of order")
 }
 
 // A client cannot be made without a transport.
@@ -78,34 +66,20 @@ func TestZeroClient(t *testing.T) {
 	c.Connect()
 }
 
-// A foreign transport returns conn, or panics.
-type foreign struct {
-	panics string
-	conn   mcp.Conn
-}
+// A foreign transport returns conn.
+type foreign struct{ conn mcp.Conn }
 
 func (f *foreign) Connect(context.Context) (mcp.Conn, error) {
-	if f.panics == "Connect" {
-		panic("out of order")
-	}
 	return f.conn, nil
 }
 
 // A foreignConn reads message, once if ends, and else waits.
 type foreignConn struct {
-	panics  string
 	message jsonrpc.Message
 	ends    bool
 }
 
-func (f *foreignConn) at(method string) {
-	if f.panics == method {
-		panic("out of order")
-	}
-}
-
 func (f *foreignConn) Read(context.Context) (jsonrpc.Message, error) {
-	f.at("Read")
 	if m := f.message; m != nil && f.ends {
 		f.message = nil
 		return m, nil
@@ -115,10 +89,9 @@ func (f *foreignConn) Read(context.Context) (jsonrpc.Message, error) {
 	return f.message, nil
 }
 
-func (f *foreignConn) Write(context.Context, jsonrpc.Message) error { f.at("Write"); return nil }
-func (f *foreignConn) Close() error                                 { f.at("Close"); return nil }
-func (f *foreignConn) SessionID() string                            { f.at("SessionID"); return "" }
-func (f *foreignConn) Info() mcp.ConnInfo                           { f.at("Info"); return mcp.ConnInfo{} }
+func (f *foreignConn) Write(context.Context, jsonrpc.Message) error { return nil }
+func (f *foreignConn) Close() error                                 { return nil }
+func (f *foreignConn) SessionID() string                            { return "" }
 
 // A context that is nil panics where the call is made, and leaves the client as it was.
 func TestNilContext(t *testing.T) {
