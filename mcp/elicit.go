@@ -246,17 +246,9 @@ func warningsOf(scheme, host string) (warnings []string) {
 	if (numeric || endsInNumber(host)) && !local {
 		warnings = append(warnings, "The address is a number, not a name.")
 	}
-	for label := range strings.SplitSeq(strings.ToLower(host), ".") {
-		if strings.HasPrefix(label, "xn--") {
-			warnings = append(warnings, "The name has letters of other alphabets, written in code (Punycode), and may look like another one.")
-			break
-		}
-	}
-	for _, r := range host {
-		if r >= 0x80 {
-			warnings = append(warnings, "The name has letters of other alphabets and may look like another one.")
-			break
-		}
+	coded := strings.Contains("."+strings.ToLower(host), ".xn--") // Punycode
+	if coded || strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
+		warnings = append(warnings, "The name has letters of other alphabets and may look like another one.")
 	}
 	return warnings
 }
@@ -277,6 +269,7 @@ func endsInNumber(host string) bool {
 
 // A page is one that a user was asked to visit.
 type page struct {
+	id        string // by the server; may be empty
 	once      sync.Once
 	completed chan struct{}
 }
@@ -300,61 +293,46 @@ const (
 	maxPageID    = 4 << 10
 )
 
-// pages are those that users were asked to visit, by the ids of the server.
+// pages are those that users were asked to visit and may not be done with, the oldest first.
 type pages struct {
 	mu   sync.Mutex
-	open map[string]*page
-	ids  []string // in the order in which they were opened
+	open []*page
 }
 
 // begin returns a page for an id, the same if it was asked for before and the
 // user is not done with it. The oldest is forgotten when there are too many. A
 // page whose id is missing or too long is never done by a notification.
 func (s *pages) begin(id string) *page {
-	p := &page{completed: make(chan struct{})}
+	p := &page{id: id, completed: make(chan struct{})}
 	if id == "" || len(id) > maxPageID {
 		return p
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.open[id]
-	if known != nil && !known.over() {
-		return known
+	s.open = slices.DeleteFunc(s.open, (*page).over)
+	if i := s.indexLocked(id); i >= 0 {
+		return s.open[i]
 	}
-	s.removeLocked(id)
-	if s.open == nil {
-		s.open = make(map[string]*page)
+	if len(s.open) == maxOpenPages {
+		s.open = slices.Delete(s.open, 0, 1)
 	}
-	if len(s.ids) == maxOpenPages {
-		delete(s.open, s.ids[0])
-		s.ids = s.ids[1:]
-	}
-	s.open[id] = p
-	s.ids = append(s.ids, id)
+	s.open = append(s.open, p)
 	return p
+}
+
+func (s *pages) indexLocked(id string) int {
+	return slices.IndexFunc(s.open, func(p *page) bool { return p.id == id })
 }
 
 // complete takes a notification of the server. Ids that are not known, or not
 // any more, are ignored.
 func (s *pages) complete(params json.RawMessage) {
-	var id string
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "elicitationId" {
-			id, _ = jsonscan.String(value)
-		}
-	}
+	id, _ := jsonscan.String(memberOf(params, "elicitationId"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.open[id]; p != nil {
-		s.removeLocked(id)
-		p.complete()
-	}
-}
-
-func (s *pages) removeLocked(id string) {
-	delete(s.open, id)
-	if i := slices.Index(s.ids, id); i >= 0 {
-		s.ids = slices.Delete(s.ids, i, i+1)
+	if i := s.indexLocked(id); i >= 0 {
+		s.open[i].complete()
+		s.open = slices.Delete(s.open, i, i+1)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestElicitURLExamined(t *testing.T) {
 		"https://0x7f.1/":                                   "a number",
 		"https://10.1./":                                    "a number",
 		"https://example.0x/":                               "a number",
-		"https://xn--80ak6aa92e.com/":                       "Punycode",
+		"https://xn--80ak6aa92e.com/":                       "other alphabets",
 		"https://exämple.com/":                              "other alphabets",
 		"javascript:alert(1)":                               "refused: scheme",
 		"file:///etc/passwd":                                "refused: scheme",

@@ -260,14 +260,9 @@ func (t *tap) cancelled(params json.RawMessage) {
 }
 
 func cancelledID(params json.RawMessage) (jsonrpc.ID, error) {
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "requestId" {
-			var id any
-			if err := json.Unmarshal(value, &id); err != nil {
-				return jsonrpc.ID{}, err
-			}
-			return jsonrpc.MakeID(id)
-		}
+	var id any
+	if err := json.Unmarshal(memberOf(params, "requestId"), &id); err != nil {
+		return jsonrpc.ID{}, err
 	}
-	return jsonrpc.ID{}, errors.New("no requestId")
+	return jsonrpc.MakeID(id)
 }

@@ -369,16 +369,11 @@ func versionsIn(object []byte, member string) (versions []string, ok bool) {
 	if jsonscan.Valid(object) != nil {
 		return nil, false
 	}
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) != member {
-			continue
+	list := memberOf(object, member)
+	for element := range jsonscan.Elements(list) {
+		if version, ok := jsonscan.String(element); ok {
+			versions = append(versions, version)
 		}
-		for element := range jsonscan.Elements(value) {
-			if version, ok := jsonscan.String(element); ok {
-				versions = append(versions, version)
-			}
-		}
-		return versions, value[0] == '['
 	}
-	return nil, false
+	return versions, len(list) > 0 && list[0] == '['
 }

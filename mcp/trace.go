@@ -311,19 +311,18 @@ func (t *tap) open(ctx context.Context, m *jsonrpc.Request, incoming bool) (cont
 	if t.tracing == nil {
 		return ctx, nil
 	}
-	info := &RequestInfo{
-		Server:       t.client.name,
-		Method:       m.Method,
-		Incoming:     incoming,
-		Notification: !m.IsCall(),
-		Connection:   t.connection(),
-		params:       m.Params,
-	}
+	info := &RequestInfo{Method: m.Method, Incoming: incoming, Notification: !m.IsCall(), params: m.Params}
 	if m.IsCall() {
 		info.ID = fmt.Sprint(m.ID.Raw())
 	}
+	return t.started(ctx, info)
+}
+
+// started begins to trace what info describes.
+func (t *tap) started(ctx context.Context, info *RequestInfo) (context.Context, *openTrace) {
+	info.Server, info.Connection = t.client.name, t.connection()
 	ctx = t.tracing.start(ctx, info)
-	if !incoming {
+	if !info.Incoming {
 		info.Attempts, info.SentAt = 1, time.Now()
 	}
 	return ctx, &openTrace{ctx, info, t.tracing}
@@ -360,13 +359,12 @@ func (t *tap) openRequest(ctx context.Context, method string, params json.RawMes
 	if t.tracing == nil {
 		return ctx, params, nil
 	}
-	info := &RequestInfo{Server: t.client.name, Method: method, Connection: t.connection(), params: params}
-	ctx = t.tracing.start(ctx, info)
-	info.Attempts, info.SentAt = 1, time.Now()
+	info := &RequestInfo{Method: method, params: params}
+	ctx, o := t.started(ctx, info)
 	if len(info.meta) > 0 {
 		params = withMeta(params, info.appendMeta(nil))
 	}
-	return ctx, params, &openTrace{ctx, info, t.tracing}
+	return ctx, params, o
 }
 
 // endRequest ends what openRequest began.

@@ -182,13 +182,9 @@ func (s *topics) fail(uri string, err error) {
 
 // resourceUpdated takes an announcement.
 func (c *Client) resourceUpdated(params json.RawMessage) {
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "uri" {
-			if uri, ok := jsonscan.String(value); ok {
-				c.forgetResource(uri)
-				c.topics.tell(uri)
-			}
-		}
+	if uri, ok := jsonscan.String(memberOf(params, "uri")); ok {
+		c.forgetResource(uri)
+		c.topics.tell(uri)
 	}
 }
 
@@ -221,14 +217,9 @@ func (c *Client) follow(ctx context.Context, l *life) error {
 // resourcesOf returns the resources that a filter names.
 func resourcesOf(filter []byte) map[string]bool {
 	set := make(map[string]bool)
-	for key, value := range jsonscan.Fields(filter) {
-		if string(key) != "resourceSubscriptions" {
-			continue
-		}
-		for item := range jsonscan.Elements(value) {
-			if uri, ok := jsonscan.String(item); ok {
-				set[uri] = true
-			}
+	for item := range jsonscan.Elements(memberOf(filter, "resourceSubscriptions")) {
+		if uri, ok := jsonscan.String(item); ok {
+			set[uri] = true
 		}
 	}
 	return set

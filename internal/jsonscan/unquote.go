@@ -2,8 +2,6 @@ package jsonscan
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -21,44 +19,24 @@ func unquote(quoted []byte) []byte {
 // unescaped returns what the content of a valid JSON string stands for. As with
 // encoding/json half a surrogate pair becomes U+FFFD.
 func unescaped(content []byte) string {
-	pos := bytes.IndexByte(content, '\\')
-	if pos < 0 {
-		return string(content)
-	}
 	var text strings.Builder
 	text.Grow(len(content)) // an escape is never shorter than what it stands for
-	text.Write(content[:pos])
-	var room [512]byte
-	for pos < len(content) {
-		n := 0
-		for pos < len(content) && n <= len(room)-16 { // a word and a character
-			if len(content)-pos >= 8 {
-				w := binary.LittleEndian.Uint64(content[pos:])
-				binary.LittleEndian.PutUint64(room[n:], w)
-				found := zeros(w ^ '\\'*ones)
-				if found == 0 {
-					n, pos = n+8, pos+8
-					continue
-				}
-				plain := bits.TrailingZeros64(found) / 8
-				n, pos = n+plain, pos+plain
-			} else if content[pos] != '\\' {
-				room[n] = content[pos]
-				n, pos = n+1, pos+1
-				continue
-			}
-			if c := content[pos+1]; c != 'u' {
-				room[n] = escaped(c)
-				n, pos = n+1, pos+2
-				continue
-			}
-			r, size := codePoint(content[pos:])
-			n += utf8.EncodeRune(room[n:], r)
-			pos += size
+	for {
+		plain, rest, found := bytes.Cut(content, []byte{'\\'})
+		text.Write(plain)
+		switch {
+		case !found:
+			return text.String()
+		case rest[0] != 'u':
+			text.WriteByte(escaped(rest[0]))
+			content = rest[1:]
+		default:
+			escape := content[len(plain):]
+			r, size := codePoint(escape)
+			text.WriteRune(r)
+			content = escape[size:]
 		}
-		text.Write(room[:n])
 	}
-	return text.String()
 }
 
 // codePoint returns what the \u, or the pair of them, that text begins with stands for,
