@@ -24,8 +24,9 @@ var processWide = map[string]string{
 
 // checkState finds init functions and package-level variables that somebody
 // could write. Variables that are allowed: error values, compiled regular
-// expressions, embedded files, assertions that a type has an interface, and limits of
-// time that tests alone set, before they start.
+// expressions, embedded files, assertions that a type has an interface, limits of
+// time that tests alone set, before they start, and unexported tables and values of
+// sync.OnceValue, which nothing changes.
 func checkState(tr *tree) []string {
 	var problems []string
 	for _, p := range tr.sorted() {
@@ -43,7 +44,7 @@ func checkState(tr *tree) []string {
 					}
 					for _, spec := range d.Specs {
 						v := spec.(*ast.ValueSpec)
-						if !f.allowedVar(d, v) && !p.isLimit(f, v, known) && processWide[f.path+": "+v.Names[0].Name] == "" {
+						if !f.allowedVar(d, v) && !p.isLimit(f, v, known) && !p.isTable(f, v) && processWide[f.path+": "+v.Names[0].Name] == "" {
 							problems = append(problems, fmt.Sprintf(
 								"%svar %s: package-level state; make it a constant, a function, or a field of what owns it", tr.at(v.Pos()), v.Names[0].Name))
 						}
@@ -83,19 +84,68 @@ func (p *pkg) isLimit(of *file, v *ast.ValueSpec, known map[string]time.Duration
 		}
 		names[name.Name] = true
 	}
-	assigned := false
+	return !p.changes(names)
+}
+
+// isTable reports whether variables are unexported tables with a content that production code
+// does not change, or are made once.
+func (p *pkg) isTable(of *file, v *ast.ValueSpec) bool {
+	names := map[string]bool{}
+	for i, name := range v.Names {
+		if i >= len(v.Values) || name.IsExported() {
+			return false
+		}
+		table, ok := v.Values[i].(*ast.CompositeLit)
+		if !(ok && len(table.Elts) > 0) && !of.isCall(v.Values[i], "sync", "OnceValue") {
+			return false
+		}
+		names[name.Name] = true
+	}
+	return !p.changes(names)
+}
+
+// changes reports whether production code assigns one of these variables or an element of it, or
+// takes its address, clears it or deletes from it.
+func (p *pkg) changes(names map[string]bool) (changed bool) {
+	is := func(e ast.Expr) {
+		for {
+			switch at := e.(type) {
+			case *ast.IndexExpr:
+				e = at.X
+				continue
+			case *ast.SelectorExpr:
+				e = at.X
+				continue
+			case *ast.Ident:
+				changed = changed || names[at.Name]
+			}
+			return
+		}
+	}
 	for _, f := range p.production() {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			if a, ok := n.(*ast.AssignStmt); ok && a.Tok != token.DEFINE {
-				for _, left := range a.Lhs {
-					id, ok := left.(*ast.Ident)
-					assigned = assigned || ok && names[id.Name]
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, left := range n.Lhs {
+					if n.Tok != token.DEFINE {
+						is(left)
+					}
+				}
+			case *ast.IncDecStmt:
+				is(n.X)
+			case *ast.UnaryExpr:
+				if n.Op == token.AND {
+					is(n.X)
+				}
+			case *ast.CallExpr:
+				if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "delete" || f.Name == "clear") && len(n.Args) > 0 {
+					is(n.Args[0])
 				}
 			}
 			return true
 		})
 	}
-	return !assigned
+	return changed
 }
 
 func embeds(doc *ast.CommentGroup) bool {
@@ -140,6 +190,9 @@ var limit = 2 * time.Second
 var Limit = 2 * time.Second
 var moved = time.Second
 func move() { moved = 0 }
+var table = map[string]int{"a": 1}
+var written = map[string]int{"a": 1}
+func write() { written["b"] = 2 }
 `,
 		"mcp/a_test.go":      "package mcp\nvar update = 1\nfunc f() { limit = 0 }\n",
 		"examples/x/main.go": "package main\nvar flagged = new(int)\nfunc main() {}\n",
@@ -151,6 +204,7 @@ func move() { moved = 0 }
 		"mcp/a.go:15: var errC"+cure,
 		"mcp/b.go:4: var Limit"+cure,
 		"mcp/b.go:5: var moved"+cure,
+		"mcp/b.go:8: var written"+cure,
 		"mcp/a.go:18: init function: do the work where it is asked for",
 		"examples/x/main.go:2: var flagged"+cure,
 		"cmd/x/main.go:3: var e"+cure,
