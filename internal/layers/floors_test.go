@@ -180,7 +180,6 @@ var sideways = map[[2]string]string{
 	{"registry/toolset", "registry/result"}:            "it reads results, and knows the tool read_result",
 	{"registry/rest/openapi", "registry"}:              "its tools are annotated like others",
 	{"registry/codemode", "registry/approval"}:         "a script waits for the person who is asked",
-	{"registry/codemode", "registry/ledger"}:           "it remembers which scripts were accepted",
 	{"registry/codemode", "registry/result"}:           "it gives scripts what a result says",
 	{"registry/codemode", "registry/toolset"}:          "scripts find tools by it",
 	{"host/admin", "host/doctor"}:                      "it tries servers out and tells how they do",
