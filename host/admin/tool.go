@@ -20,36 +20,24 @@ const maxDescription = 300
 
 func toolRoutes() []*route {
 	return []*route{
-		{method: "GET", path: "/api/v1/tools", role: View, summary: "List the tools of all servers in short, also those that are held back", out: []toolBrief{}, serve: (*request).listAllTools},
-		{method: "GET", path: "/api/v1/tools/{name}", role: View, summary: "Show a tool with its schemas", out: toolDefinition{}, serve: (*request).showTool},
+		{method: "GET", path: "/api/v1/tools", role: View, summary: "List the tools of all servers in short, also those that are held back", out: []shownTool{}, serve: (*request).listAllTools},
+		{method: "GET", path: "/api/v1/tools/{name}", role: View, summary: "Show a tool with its schemas", out: shownTool{}, serve: (*request).showTool},
 		{method: "POST", path: "/api/v1/tools/{name}/call", role: Operate, summary: "Call a tool as the caller's user; one of a local server takes stdio:write", in: callInput{}, out: callOutput{}, serve: (*request).callTool},
 		{method: "GET", path: "/api/v1/why", role: View, summary: "Say why a tool is offered, or is not", out: whyOffered{}, serve: (*request).showWhy,
 			params: []param{{"name", "string", "of the tool"}}},
 	}
 }
 
-// A toolBrief is a tool in a list of many.
-type toolBrief struct {
-	Name        string    `json:"name"`
-	Server      string    `json:"server,omitempty"` // empty: a tool of the program
-	Title       string    `json:"title,omitempty"`
-	Description string    `json:"description,omitempty"` // its beginning
-	Tokens      int       `json:"tokens"`                // that its definition takes, estimated
-	State       string    `json:"state"`                 // listed, quarantined or rejected
-	Reason      string    `json:"reason,omitempty"`      // why it is not listed
-	Hints       toolHints `json:"hints"`
-}
-
-// A toolDefinition is all of a tool.
-type toolDefinition struct {
+// A shownTool is a tool. In a list of many it has the beginning of its description alone, and no schemas.
+type shownTool struct {
 	Name         string          `json:"name"`
-	Server       string          `json:"server,omitempty"`
-	Tool         string          `json:"tool,omitempty"` // what its server calls it
+	Server       string          `json:"server,omitempty"` // empty: a tool of the program
+	Tool         string          `json:"tool,omitempty"`   // what its server calls it; not in a list
 	Title        string          `json:"title,omitempty"`
 	Description  string          `json:"description,omitempty"`
-	Tokens       int             `json:"tokens"`
-	State        string          `json:"state"`
-	Reason       string          `json:"reason,omitempty"`
+	Tokens       int             `json:"tokens"`           // that its definition takes, estimated
+	State        string          `json:"state"`            // listed, quarantined or rejected
+	Reason       string          `json:"reason,omitempty"` // why it is not listed
 	Hints        toolHints       `json:"hints"`
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
@@ -115,8 +103,8 @@ func hintsOf(d *registry.Definition) toolHints {
 	return toolHints{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld}
 }
 
-func (t *foundTool) brief(tokens map[*registry.Definition]int) toolBrief {
-	one := toolBrief{Name: t.name, Server: t.server, State: t.state, Reason: t.reason}
+func (t *foundTool) brief(tokens map[*registry.Definition]int) shownTool {
+	one := shownTool{Name: t.name, Server: t.server, State: t.state, Reason: t.reason}
 	if d := t.def; d != nil {
 		one.Title, one.Description, one.Tokens, one.Hints = d.Title, plain.Cut(d.Description, maxDescription), tokens[d], hintsOf(d)
 	}
@@ -126,7 +114,7 @@ func (t *foundTool) brief(tokens map[*registry.Definition]int) toolBrief {
 func (q *request) listAllTools() (any, error) {
 	snapshot := q.host.Registry().Snapshot()
 	tokens := q.tokens.of(snapshot)
-	shown := make([]toolBrief, 0, len(tokens))
+	shown := make([]shownTool, 0, len(tokens))
 	q.eachTool(snapshot, func(t *foundTool) bool {
 		shown = append(shown, t.brief(tokens))
 		return true
@@ -154,8 +142,7 @@ func (q *request) showTool() (any, error) {
 	if t == nil {
 		return nil, noTool("there is no such tool")
 	}
-	b := t.brief(nil)
-	shown := toolDefinition{Name: b.Name, Server: b.Server, Title: b.Title, State: b.State, Reason: b.Reason, Hints: b.Hints}
+	shown := t.brief(nil)
 	if d := t.def; d != nil {
 		shown.Tool, shown.Description, shown.Tokens = d.Origin.Tool, d.Description, toolset.EstimateTokens(d)
 		shown.InputSchema, shown.OutputSchema = d.InputSchema, d.OutputSchema
