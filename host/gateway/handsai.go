@@ -1,14 +1,12 @@
 package gateway
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
@@ -26,37 +24,26 @@ func (x *exchange) serveHandsAI(path string) {
 	p.session = newSession("", p)
 	defer p.session.end()
 	ctx := p.context(x.r.Context())
+	if want := map[string]string{handsaiList: http.MethodGet, handsaiCall: http.MethodPost}[path]; x.r.Method != want {
+		x.w.Header().Set("Allow", want)
+		writeText(x.w, http.StatusMethodNotAllowed, "use "+want)
+		return
+	}
 	if path == handsaiList {
-		if x.r.Method != http.MethodGet {
-			x.w.Header().Set("Allow", "GET")
-			writeText(x.w, http.StatusMethodNotAllowed, "use GET")
-			return
-		}
 		all := listing.Join("tools", x.view.catalogue(ctx, p).tools, "", 0)
 		x.json(http.StatusOK, message.WithoutNullID(message.Response(nil, all, nil), nil))
 		return
 	}
-	if x.r.Method != http.MethodPost {
-		x.w.Header().Set("Allow", "POST")
-		writeText(x.w, http.StatusMethodNotAllowed, "use POST")
+	body, ok := x.readBody()
+	if !ok {
 		return
 	}
-	body, err := x.readBody()
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", large.Limit))
-		return
-	}
-	var m jsonscan.Message
-	if err == nil {
-		m, err = jsonscan.Scan(body)
-	}
-	if err != nil {
-		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the message cannot be read"))
+	m, ok := x.scan(body)
+	if !ok {
 		return
 	}
 	switch {
-	case message.Check(&m) != nil || m.IsResponse():
+	case m.IsResponse():
 		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), message.Failure(message.CodeInvalidRequest, "not a JSON-RPC request"))
 		return
 	case m.Method != protocol.CallTool:

@@ -220,29 +220,31 @@ func (x *exchange) post() {
 		writeText(x.w, http.StatusBadRequest, "Last-Event-ID belongs to a GET")
 		return
 	}
-	body, err := x.readBody()
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", large.Limit))
-		return
-	}
-	if err != nil {
-		writeText(x.w, http.StatusBadRequest, "the body cannot be read")
+	body, ok := x.readBody()
+	if !ok {
 		return
 	}
 	if message.IsBatch(body) {
 		x.batch(body)
 		return
 	}
+	if m, ok := x.scan(body); ok {
+		x.take(&m)
+	}
+}
+
+// scan reads a message. If it is none, scan answers, and ok is false.
+func (x *exchange) scan(body []byte) (m jsonscan.Message, ok bool) {
 	m, err := jsonscan.Scan(body)
 	if err != nil {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the message cannot be read: %v", err))
-		return
+		return m, false
 	}
-	if failed := message.Check(&m); failed != nil {
+	failed := message.Check(&m)
+	if failed != nil {
 		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
-		return
 	}
-	x.take(&m)
+	return m, failed == nil
 }
 
 // take serves a message.
@@ -271,19 +273,25 @@ func (x *exchange) take(m *jsonscan.Message) {
 }
 
 // readBody reads a body of bounded size, in bounded time. It takes little memory for what is
-// announced, and more as it comes.
-func (x *exchange) readBody() ([]byte, error) {
+// announced, and more as it comes. If it cannot be read, readBody answers, and ok is false.
+func (x *exchange) readBody() (data []byte, ok bool) {
 	n, most := x.r.ContentLength, x.gateway.limits.MaxMessage
-	if n > most {
-		return nil, &http.MaxBytesError{Limit: most}
-	}
-	_ = x.control.SetReadDeadline(time.Now().Add(readWithin))
 	body := bytes.NewBuffer(make([]byte, 0, min(max(n, 0), 64<<10)+bytes.MinRead))
-	_, err := body.ReadFrom(http.MaxBytesReader(nil, x.r.Body, most))
-	if err == nil { // else the server would wait for the rest
-		_ = x.control.SetReadDeadline(time.Time{})
+	_ = x.control.SetReadDeadline(time.Now().Add(readWithin))
+	var err error
+	if n <= most {
+		_, err = body.ReadFrom(http.MaxBytesReader(nil, x.r.Body, most))
 	}
-	return body.Bytes(), err
+	switch large := (*http.MaxBytesError)(nil); {
+	case n > most || errors.As(err, &large):
+		x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", most))
+		return nil, false
+	case err != nil:
+		writeText(x.w, http.StatusBadRequest, "the body cannot be read")
+		return nil, false
+	}
+	_ = x.control.SetReadDeadline(time.Time{}) // else the server would wait for the rest
+	return body.Bytes(), true
 }
 
 // session returns the session that the request names. If there is none it answers and returns nil.
