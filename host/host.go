@@ -83,7 +83,7 @@ func New(opts *Options) *Host {
 	o.OpenWait = cmp.Or(o.OpenWait, defaultOpenWait)
 	switch {
 	case o.MaxUserClients == 0:
-		o.MaxUserClients = DefaultMaxUserClients
+		o.MaxUserClients = defaultMaxUserClients
 	case o.MaxUserClients < 0:
 		o.MaxUserClients = math.MaxInt
 	}

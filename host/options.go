@@ -28,8 +28,8 @@ const (
 	idleTimeout = 10 * time.Minute
 	// defaultOpenWait is how long Open waits for servers when OpenWait is zero.
 	defaultOpenWait = 2 * time.Second
-	// DefaultMaxUserClients bounds the clients of users when MaxUserClients is zero.
-	DefaultMaxUserClients = 64
+	// defaultMaxUserClients bounds the clients of users when MaxUserClients is zero.
+	defaultMaxUserClients = 64
 
 	// NoState as Options.StateDir keeps nothing on disk.
 	NoState = statedir.None

@@ -60,7 +60,7 @@ func TestPoolWithoutLimit(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: -1})
 	defer func() { _ = h.Close() }()
 	p := newPool(&server{}, h.opts.MaxUserClients)
-	for range DefaultMaxUserClients + 1 {
+	for range defaultMaxUserClients + 1 {
 		select {
 		case p.places <- struct{}{}:
 		default:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -84,7 +83,6 @@ func (k *keeper) read(ctx context.Context) map[string]record.LastStatus {
 
 // keep tells the store how the servers stand; ended means that they are about to be stopped.
 func (k *keeper) keep(servers []host.Status, ended bool) {
-	defer k.recovered()
 	if !k.load() {
 		return
 	}
@@ -111,13 +109,6 @@ func (k *keeper) keep(servers []host.Status, ended bool) {
 		}
 	}
 	k.save(now)
-}
-
-// recovered logs a panic of a store.
-func (k *keeper) recovered() {
-	if v := recover(); v != nil && k.logger != nil {
-		k.logger.Error("manage: a store panics", "panic", v, "stack", string(debug.Stack()))
-	}
 }
 
 // save tells the store what differs from what it has. If that fails, the next change

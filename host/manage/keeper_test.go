@@ -1,11 +1,9 @@
 package manage_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -95,19 +93,6 @@ func TestStatusOfAHostThatIsShutDown(t *testing.T) {
 		assert.Equal(t, got.Tools, 1)
 		assert.False(t, got.Connected.IsZero(), "is zero")
 	})
-}
-
-// A store of statuses that panics fails no server, and is logged.
-func TestStatusStoreThatPanics(t *testing.T) {
-	kept := hosttest.NewStatuses(nil)
-	kept.OnSave(func(context.Context) error { panic("out of order") })
-	var log bytes.Buffer
-	opts := withStatuses(kept)
-	opts.Host.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	m := assert.Value(manage.OpenStore(watchdog(t), record.NewMemoryStore(records(1)...), opts))(t)
-	assert.OK(t, m.Close())
-	assert.Equal(t, names(m.Host()), "", "the tools after Close")
-	assert.Contains(t, log.String(), "a store panics", "the log")
 }
 
 func TestStatusStoreThatFails(t *testing.T) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
 // A Revision is one state of one record. The empty one means that there is none.
@@ -58,13 +56,6 @@ type Store interface {
 	// the same ID. If there is none, or it is not deleted, the error is of
 	// [CodeNotFound]; if another record has its name, of [CodeNameTaken].
 	Restore(ctx context.Context, id string) error
-}
-
-// A ConfigStore is a [Store] that reads its records as servers itself: with
-// the places where they stand, for example. It is optional.
-type ConfigStore interface {
-	// Config returns what Records does, as servers.
-	Config(ctx context.Context, opts *config.Options) (*config.Config, error)
 }
 
 // Find returns the record of that ID or name, or if there is none the one whose

@@ -9,14 +9,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
-// StoreFile is the File of what was read from a [Store] that is no [ConfigStore].
+// A configStore is a [Store] that reads its records as servers itself, with the places where they
+// stand.
+type configStore interface {
+	Config(ctx context.Context, opts *config.Options) (*config.Config, error)
+}
+
+// StoreFile is the File of what was read from a [Store] that does not read its records itself.
 const StoreFile = "store"
 
 // Read returns the records of a store as servers, with references replaced. One
 // that cannot be used has an Err, as in a file; paths in it start at the working
 // directory.
 func Read(ctx context.Context, store Store, opts *config.Options) (*config.Config, error) {
-	if c, ok := store.(ConfigStore); ok {
+	if c, ok := store.(configStore); ok {
 		return c.Config(ctx, opts)
 	}
 	all, err := recordsOf(ctx, store)

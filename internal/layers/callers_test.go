@@ -12,10 +12,9 @@ import (
 
 // uncalled lists the exported names that stay without a caller, each with its reason.
 var uncalled = map[string]string{
-	"mcp.Annotations":         "the type of a field of each piece of content",
-	"mcp.Role":                "the type of a field of prompts and annotations",
-	"adapters/eino.Decision":  "the data of a resume, which the program's handler makes",
-	"host/record.ConfigStore": "what edit.FileStore implements",
+	"mcp.Annotations":        "the type of a field of each piece of content",
+	"mcp.Role":               "the type of a field of prompts and annotations",
+	"adapters/eino.Decision": "the data of a resume, which the program's handler makes",
 }
 
 // A declaration is what a package exports at its top level.

@@ -22,7 +22,7 @@ import (
 // A FileStore is a [record.Store] over a config file, in any format that is read. An edit
 // of the file meanwhile, by hand or by another program, is not lost: a save writes one
 // entry, in the file as it is at that moment, and comments, order and keys that are not
-// known stay. It is a [record.ConfigStore]. [FileStore.Keep] says how it keeps what the
+// known stay. [FileStore.Keep] says how it keeps what the
 // file does not hold.
 //
 // Revisions are those of one FileStore: another one, of the same file too, has others.
@@ -49,7 +49,7 @@ func OpenFileStore(path string, opts *config.Options) *FileStore {
 // Path returns the path of the file.
 func (f *FileStore) Path() string { return f.path }
 
-// Config implements [record.ConfigStore]: it is [config.Load], with the places in the file. A
+// Config returns what Records does, as servers: it is [config.Load], with the places in the file. A
 // file that does not exist has no servers. If opts leaves out Format, Formats or Project
 // they are as [OpenFileStore] was told; of the two scopes the one that trusts less
 // counts.
