@@ -28,9 +28,6 @@ const (
 
 const formType = "application/x-www-form-urlencoded"
 
-// hasFields reports whether the body is a form.
-func (k bodyKind) hasFields() bool { return k == formBody || k == multipartBody }
-
 // A bodyPlan says how the body of a request is made.
 type bodyPlan struct {
 	kind        bodyKind

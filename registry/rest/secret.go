@@ -244,7 +244,6 @@ func (t secretText) fill(value func(name string) (string, error)) (string, error
 
 // A keyring holds the secrets of one call. Each is asked for once.
 type keyring struct {
-	api    string
 	lookup func(ctx context.Context, name string) (string, error)
 	values map[string]string
 	hidden []string // what answers and errors must not show
