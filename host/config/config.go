@@ -220,9 +220,6 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	p.write = p.client.writing(p.dialect, p.dialect.Write(&p.doc.Root))
 	sections, fault := p.dialect.Sections(&p.doc.Root)
 	if fault != nil {
-		if client := unread(filename); client != "" && p.dialect.Name != "continue" {
-			fault.Text = notRead(client)
-		}
 		var why error = errors.New(fault.Text)
 		if fault.Absent {
 			why = &NoServersError{Format: p.dialect.Name, cure: fault.Text}

@@ -101,8 +101,7 @@
 // In a settings.json of Gemini CLI the lists "allowed" and "excluded" of the
 // section "mcp" switch servers off, as they do there.
 //
-// As in VS Code, a variable in its files may be a number, or null, which sets none; and
-// the last brace of the file may be missing.
+// As in VS Code, a variable in its files may be a number, or null, which sets none.
 //
 // null is the same as an absent key. All other keys are kept in [Server.Extra].
 //

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
-	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A Format is one kind of config file. This package reads those with JSON itself;
@@ -41,9 +40,6 @@ func (p *parser) document(data []byte, opts *Options) *Error {
 		return p.noFormat(all, opts.Format, extension)
 	}
 	doc, err := candidates[0].Syntax.Parse(data)
-	if err != nil && candidates[0].Name == "vscode" {
-		doc, err = p.unclosed(data, err)
-	}
 	if err != nil {
 		return p.syntax(err)
 	}
@@ -71,17 +67,6 @@ func (p *parser) isOfClient() bool {
 		name == "mcpServers" && p.client.file == dialect.BaseName(p.file)
 }
 
-// unclosed reads a file whose last brace is missing, as VS Code does.
-func (p *parser) unclosed(data []byte, err error) (*jsonc.Document, error) {
-	doc, again := jsonc.Parse(append(slices.Clip(data), "\n}"...))
-	if again != nil {
-		return nil, err
-	}
-	p.doc = doc
-	p.warn(len(data), "", "the last } is missing, which VS Code does not mind: add it, or others cannot read or change the file")
-	return doc, nil
-}
-
 // fits reports whether a file with that extension is written in the syntax.
 func fits(s dialect.Syntax, extension string) bool {
 	if s.Extensions != nil {
@@ -96,9 +81,6 @@ func (p *parser) noFormat(formats []*Format, wanted, extension string) *Error {
 		names[i] = f.Name
 	}
 	known := strings.Join(names, ", ")
-	if client := unread(p.file); client != "" && wanted == "" {
-		return p.whole("%s", notRead(client))
-	}
 	const others = "codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"
 	if wanted != "" {
 		return p.whole("no format is called %q: Options.Format may be %s; Options.Formats may add %s", wanted, known, others)
@@ -139,26 +121,4 @@ func (p *parser) likeliest(candidates []*dialect.Dialect, named bool, usual stri
 		return nil, p.fault(p.doc.Root.Offset, "", "the file may be of the formats %s: say which one with Options.Format",
 			strings.Join(names, " and "))
 	}
-}
-
-// unread returns the program whose file that is, which is not read, or "".
-func unread(file string) string {
-	base := strings.ToLower(dialect.BaseName(file))
-	slashed := strings.ReplaceAll(filepath.ToSlash(file), `\`, "/")
-	switch {
-	case base == "librechat.yaml" || base == "librechat.yml":
-		return "LibreChat"
-	case strings.HasSuffix(slashed, ".continue/config.yaml"), strings.Contains(slashed, ".continue/mcpServers/") && !strings.HasSuffix(base, ".json"):
-		return "Continue"
-	}
-	return ""
-}
-
-// notRead is what is said of a file of such a program: advice to change it would break
-// it.
-func notRead(client string) string {
-	if client == "Continue" {
-		return "the file is that of Continue: give Options.Formats goose.Continue(), of the package host/config/goose"
-	}
-	return "the file is that of " + client + ", which is not read: leave it as it is, and list the servers in a .mcp.json too, in {\"mcpServers\": {}}"
 }

@@ -17,6 +17,17 @@ func Append(dst, data []byte) ([]byte, error) {
 	return AppendChecked(dst, data), nil
 }
 
+// Same reports whether two JSON values mean the same, but for the order of members. Values
+// that [Append] refuses are the same if their bytes are.
+func Same(a, b []byte) bool {
+	x, err := Append(nil, a)
+	y, err2 := Append(nil, b)
+	if err != nil || err2 != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(x, y)
+}
+
 // AppendChecked is [Append] for data that is a part of what passed
 // [jsonscan.ValidHalves]. It panics or writes nonsense if it is not.
 func AppendChecked(dst, data []byte) []byte {

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -31,7 +30,7 @@ func (r *Rewriter) Edit() *Edit {
 		}
 		before := doc.Root.JSON()
 		want, err := asJSON(before, path...)
-		if err != nil || sameJSON(want, before) {
+		if err != nil || canonjson.Same(want, before) {
 			return data, err
 		}
 		after := rewrite(doc)
@@ -39,12 +38,12 @@ func (r *Rewriter) Edit() *Edit {
 		if after == nil || err != nil {
 			return nil, fmt.Errorf("%s: %w", jsonc.PathOf(path), errByHand)
 		}
-		if sameJSON(got.Root.JSON(), want) {
+		if canonjson.Same(got.Root.JSON(), want) {
 			return after, nil
 		}
 		// A table of TOML is there as long as anything is in it.
 		if last := len(path) - 1; last > 0 && got.Root.At(path[:last]) == nil {
-			if want, err = jsonc.Remove(want, path[:last]...); err == nil && sameJSON(got.Root.JSON(), want) {
+			if want, err = jsonc.Remove(want, path[:last]...); err == nil && canonjson.Same(got.Root.JSON(), want) {
 				return after, nil
 			}
 		}
@@ -70,14 +69,4 @@ func (r *Rewriter) Edit() *Edit {
 			return change(data, path, asJSON, func(doc *jsonc.Document) []byte { return r.Rename(doc, key, path) })
 		},
 	}
-}
-
-// sameJSON reports whether two values mean the same, but for the order of members.
-func sameJSON(a, b []byte) bool {
-	x, err := canonjson.Append(nil, a)
-	y, err2 := canonjson.Append(nil, b)
-	if err != nil || err2 != nil { // such as a number that is out of range
-		return bytes.Equal(a, b)
-	}
-	return bytes.Equal(x, y)
 }

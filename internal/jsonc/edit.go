@@ -1,7 +1,6 @@
 package jsonc
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -224,33 +223,7 @@ func Common(a, b *Node) (first, last int) {
 }
 
 // same reports whether two values mean the same.
-func same(a, b *Node) bool {
-	if a.Kind != b.Kind || len(a.Members) != len(b.Members) || len(a.Elems) != len(b.Elems) {
-		return false
-	}
-	if a.Kind == Number {
-		return a.Text == b.Text || bytes.Equal(canonical(a.Text), canonical(b.Text))
-	}
-	var there map[string]*Node // of b, if the order differs
-	for i := range a.Members {
-		other := &b.Members[i].Value
-		if key := a.Members[i].Key; key != b.Members[i].Key {
-			if there == nil {
-				there = b.index()
-			}
-			other = there[key]
-		}
-		if other == nil || !same(&a.Members[i].Value, other) {
-			return false
-		}
-	}
-	for i := range a.Elems {
-		if !same(&a.Elems[i], &b.Elems[i]) {
-			return false
-		}
-	}
-	return a.Text == b.Text
-}
+func same(a, b *Node) bool { return a.Kind == b.Kind && canonjson.Same(a.JSON(), b.JSON()) }
 
 // index returns the values of the members of n by key.
 func (n *Node) index() map[string]*Node {
@@ -260,8 +233,6 @@ func (n *Node) index() map[string]*Node {
 	}
 	return values
 }
-
-func canonical(number string) []byte { return canonjson.AppendChecked(nil, []byte(number)) }
 
 // Rename returns data in which the member that path names has another key, at the same
 // place. If there is no such member, the result is data itself; if another one has the

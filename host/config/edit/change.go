@@ -61,7 +61,7 @@ func (s *scribe) key(key string, value, was json.RawMessage) error {
 	case "tools":
 		return s.tools(value)
 	case "auth", "tls", "isolation", "limits":
-		return s.object(key, value)
+		return s.object(key, value, was)
 	default:
 		return s.simple(value, key)
 	}
@@ -239,7 +239,7 @@ func (s *scribe) pairs(key string, value, was json.RawMessage) error {
 		return nil
 	}
 	var fresh bool
-	for _, name := range orderOf(value) {
+	for _, name := range dialect.InOrder(membersOf(value)) {
 		old, there := before[name]
 		if there && equalJSON(old, wanted[name]) {
 			continue
@@ -256,7 +256,7 @@ func (s *scribe) pairs(key string, value, was json.RawMessage) error {
 	if fresh && len(before) == 0 {
 		s.put(value, holder...)
 	} else if fresh {
-		for _, name := range orderOf(value) {
+		for _, name := range dialect.InOrder(membersOf(value)) {
 			if _, there := before[name]; !there {
 				s.put(wanted[name], append(slices.Clone(holder), name)...)
 			}
@@ -271,7 +271,7 @@ func (s *scribe) elsewhere(key, name string) error {
 
 // object changes an object of ours whose members may be spelled otherwise, and which
 // may have members of others.
-func (s *scribe) object(key string, value json.RawMessage) error {
+func (s *scribe) object(key string, value, was json.RawMessage) error {
 	f, path := s.field(key)
 	if f == nil {
 		if value != nil {
@@ -283,10 +283,10 @@ func (s *scribe) object(key string, value json.RawMessage) error {
 		s.put(value, path...)
 		return nil
 	}
-	wanted := membersOf(value)
+	wanted, before := membersOf(value), membersOf(was)
 	for i := range f.Value.Members {
 		m := &f.Value.Members[i]
-		ours := innerKey(key, m.Key)
+		ours := innerKey(m.Key, wanted, before)
 		if ours == "" {
 			continue
 		}
@@ -300,7 +300,7 @@ func (s *scribe) object(key string, value json.RawMessage) error {
 			s.put(want, inner...)
 		}
 	}
-	for _, name := range orderOf(value) {
+	for _, name := range dialect.InOrder(membersOf(value)) {
 		if want, fresh := wanted[name]; fresh {
 			s.put(want, append(slices.Clone(path), name)...)
 		}
@@ -317,29 +317,19 @@ func (s *scribe) says(key string, n *jsonc.Node, want json.RawMessage) bool {
 	return equalJSON(n.JSON(), want)
 }
 
-// innerKey is our spelling of a key in one of our objects, "" if it is none of ours.
-func innerKey(object, key string) string {
-	var known []string
-	switch object {
-	case "auth":
-		known = []string{"clientId", "clientSecret", "scopes", "issuer", "redirectUrl",
-			"authorizationUrl", "tokenUrl", "deviceUrl", "grant", "loginParams", "askConsent"}
-		switch key {
-		case "redirect_uri":
-			return "redirectUrl"
-		case "extra_params":
-			return "loginParams"
-		}
-	case "tls":
-		known = dialect.TLSKeys()
-	case "isolation":
-		known = []string{"kind", "image", "mounts", "network", "args"}
-	case "limits":
-		known = []string{"maxTools", "maxInFlight", "maxQueued", "maxMessageBytes"}
+// innerKey is which of some keys of ours one of the file's is, "" if it is none.
+func innerKey(key string, ours ...map[string]json.RawMessage) string {
+	switch key {
+	case "redirect_uri":
+		return "redirectUrl"
+	case "extra_params":
+		return "loginParams"
 	}
-	for _, k := range known {
-		if key == k || strings.EqualFold(key, dialect.SnakeCase(k)) {
-			return k
+	for _, members := range ours {
+		for k := range members {
+			if key == k || strings.EqualFold(key, dialect.SnakeCase(k)) {
+				return k
+			}
 		}
 	}
 	return ""
@@ -470,30 +460,9 @@ func membersOf(object json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// orderOf returns the keys of a JSON object in its order.
-func orderOf(object json.RawMessage) []string {
-	doc, err := jsonc.Parse(object)
-	if err != nil {
-		return nil
-	}
-	keys := make([]string, len(doc.Root.Members))
-	for i := range keys {
-		keys[i] = doc.Root.Members[i].Key
-	}
-	return keys
-}
-
-// equalJSON reports whether two JSON values mean the same.
+// equalJSON reports whether two JSON values mean the same; nil is no value.
 func equalJSON(a, b json.RawMessage) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	x, err := canonjson.Append(nil, a)
-	if err != nil {
-		return false
-	}
-	y, err := canonjson.Append(nil, b)
-	return err == nil && bytes.Equal(x, y)
+	return (a == nil) == (b == nil) && canonjson.Same(a, b)
 }
 
 func quoteJSON(text string) json.RawMessage { return canonjson.AppendString(nil, text) }

@@ -208,15 +208,6 @@ func TestEditRefusesUselessServers(t *testing.T) {
 	assert.Equal(t, string(d.data), editStart)
 }
 
-// TestUnclosedIsNotWritten: a file whose last brace is missing, which VS Code reads, stays as
-// it is.
-func TestUnclosedIsNotWritten(t *testing.T) {
-	const text = "{\"servers\": {\"a\": {\"command\": \"x\"}} // end"
-	d := assert.Value(newDraft(".vscode/mcp.json", []byte(text), nil))(t)
-	assert.Fails(t, (&File{d}).Remove("a"))
-	assert.Equal(t, string(d.data), text)
-}
-
 // TestSkippedKeepTheirNames: no server is added under the name of an entry that is none.
 func TestSkippedKeepTheirNames(t *testing.T) {
 	const text = `{"context_servers": {"db": {"source": "extension", "settings": {}}, "x": {"command": "x"}}}`
