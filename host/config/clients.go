@@ -44,7 +44,7 @@ func clients() []client {
 	return []client{
 		{name: "Claude Desktop", format: servers, file: "claude_desktop_config.json", user: code("Claude/claude_desktop_config.json")},
 		{name: "Claude Code", format: servers, project: []string{".mcp.json"},
-			user: func(f *finder) string { return under(f, f.variable("CLAUDE_CONFIG_DIR", f.Home), ".claude.json") }},
+			user: func(f *finder) string { return under(f.variable("CLAUDE_CONFIG_DIR", f.Home), ".claude.json") }},
 		{name: "Cursor", format: servers, project: []string{".cursor/mcp.json"}, user: home(".cursor/mcp.json")},
 		{name: "Windsurf", format: servers, off: dialect.OffDisabled, user: home(".codeium/windsurf/mcp_config.json")},
 		{name: "VS Code", format: "vscode", project: []string{".vscode/mcp.json", ".vscode/settings.json"}, user: code("Code/User/mcp.json")},
@@ -57,11 +57,11 @@ func clients() []client {
 			project: []string{".gemini/settings.json"}, user: home(".gemini/settings.json")},
 		{name: "Copilot CLI", format: servers, project: []string{".github/mcp.json"},
 			user: func(f *finder) string {
-				return under(f, f.variable("COPILOT_HOME", f.home(".copilot")), "mcp-config.json")
+				return under(f.variable("COPILOT_HOME", f.home(".copilot")), "mcp-config.json")
 			}},
 		{name: "Zed", format: "zed", off: dialect.OffEnabled, project: []string{".zed/settings.json"}, user: (*finder).zed},
 		{name: "Codex", format: "codex", off: dialect.OffEnabled, project: []string{".codex/config.toml"},
-			user: func(f *finder) string { return under(f, f.variable("CODEX_HOME", f.home(".codex")), "config.toml") }},
+			user: func(f *finder) string { return under(f.variable("CODEX_HOME", f.home(".codex")), "config.toml") }},
 		{name: "Goose", format: "goose", off: dialect.OffEnabled, user: (*finder).goose},
 		{name: "OpenCode", format: "opencode", off: dialect.OffEnabled,
 			project: []string{".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc"},

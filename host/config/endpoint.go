@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -22,13 +21,8 @@ func (e *entry) endpoint(s *Server) {
 		if len(e.faults) > 0 { // one of them may be what is missing
 			return
 		}
-		if f, text := e.nearEndpoint(); f != nil {
-			e.misspelled = f
-			e.fail(f.Offset, f.At, "%s", text)
-		} else {
-			e.fail(e.offset, e.at, "has neither %[1]q nor %[2]q: add %[1]q for a local server or %[2]q for a remote one",
-				e.word("command"), e.word("url"))
-		}
+		e.fail(e.offset, e.at, "has neither %[1]q nor %[2]q: add %[1]q for a local server or %[2]q for a remote one",
+			e.word("command"), e.word("url"))
 		return
 	case command != nil && address != nil:
 		e.fail(address.Offset, address.At, "the entry has %q too: remove one of them", command.Written)
@@ -70,18 +64,6 @@ func (e *entry) endpoint(s *Server) {
 			}
 		}
 	}
-}
-
-// nearEndpoint returns the first unknown key that looks like one for a command or
-// a URL, and what to say about it.
-func (e *entry) nearEndpoint() (*dialect.Field, string) {
-	known := []string{"command", "url", "httpUrl", "serverUrl"}
-	for f := range e.unknown() {
-		if text := hint(f.Written, known); slices.ContainsFunc(known, func(key string) bool { return text == meant(key) }) {
-			return f, text
-		}
-	}
-	return nil, ""
 }
 
 // address returns the one field that holds the server's URL, or nil.

@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -25,7 +24,6 @@ type entry struct {
 	references []string          // see Server.References
 	templates  map[string]string // see Server.written
 	secrets    []string          // see Server.Secrets
-	misspelled *dialect.Field    // the unknown key for want of which there is no command or URL
 }
 
 // maxFaults bounds the faults of one entry that are told, and the warnings of a file:
@@ -263,9 +261,16 @@ func (e *entry) extra(s *Server) {
 		}
 		s.Extra[f.Written] = f.Value.JSON()
 	}
-	hints := append(known, e.dialect.Keys...)
-	for f := range e.unknown() {
-		if text := hint(f.Written, hints); text != "" && f != e.misspelled {
+	hints, left := append(known, e.dialect.Keys...), 100 // a hint takes time: thousands of keys are no slips
+	for i := range e.fields {
+		f := &e.fields[i]
+		if f.Value.Kind == jsonc.Null || e.isForeign(f) || slices.Contains(known, f.Key) || slices.Contains(e.dialect.Keys, f.Written) {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		if text := hint(f.Written, hints); text != "" {
 			e.warn(f.Offset, f.At, "%s", text)
 		}
 	}
@@ -273,20 +278,3 @@ func (e *entry) extra(s *Server) {
 
 // isForeign reports whether a field is known to be for others.
 func (e *entry) isForeign(f *dialect.Field) bool { return f.Foreign || f.Key == "oauth" }
-
-// unknown yields the fields that mean nothing here or to others, for hints. A hint
-// takes time, so there are at most 100: thousands of keys are no slips.
-func (e *entry) unknown() iter.Seq[*dialect.Field] {
-	return func(yield func(*dialect.Field) bool) {
-		known := entryKeys()
-		for i, left := 0, 100; i < len(e.fields) && left > 0; i++ {
-			f := &e.fields[i]
-			if f.Value.Kind == jsonc.Null || e.isForeign(f) || slices.Contains(known, f.Key) || slices.Contains(e.dialect.Keys, f.Written) {
-				continue
-			}
-			if left--; !yield(f) {
-				return
-			}
-		}
-	}
-}

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -25,7 +24,8 @@ type Location struct {
 // FindOptions are settings of [Find].
 type FindOptions struct {
 	// GOOS is the operating system whose places are wanted: linux, darwin or
-	// windows; all others are like linux. Default: that of this program.
+	// windows; all others are like linux. Paths are written as on this one.
+	// Default: that of this program.
 	GOOS string
 
 	// Home is the user's folder. Default: as the environment says, if that is absolute.
@@ -64,7 +64,7 @@ func (f *finder) find() []Location {
 	for _, folder := range f.folders() {
 		for _, c := range clients() {
 			for _, name := range c.project {
-				path := f.join(folder, name)
+				path := join(folder, name)
 				if own[path] { // the user's folder may be a project
 					continue
 				}
@@ -119,19 +119,14 @@ func newFinder(opts *FindOptions) *finder {
 		return err == nil && !info.IsDir()
 	}
 	f.isRoot = func(folder string) bool {
-		_, err := os.Lstat(f.join(folder, ".git"))
+		_, err := os.Lstat(join(folder, ".git"))
 		return err == nil
 	}
 	return f
 }
 
-// join puts a path with / behind a folder, as the operating system writes it.
-func (f *finder) join(folder, rest string) string {
-	if f.GOOS != "windows" {
-		return path.Join(folder, rest)
-	}
-	return strings.TrimRight(folder, `\/`) + `\` + strings.ReplaceAll(path.Clean(rest), "/", `\`)
-}
+// join puts a path with / behind a folder.
+func join(folder, rest string) string { return filepath.Join(folder, filepath.FromSlash(rest)) }
 
 // folders returns the project's folder and those above it up to the repository's root.
 func (f *finder) folders() []string {
@@ -145,7 +140,7 @@ func (f *finder) folders() []string {
 		if f.isRoot(folder) {
 			return list
 		}
-		above := f.above(folder)
+		above := filepath.Dir(folder)
 		if above == folder {
 			break
 		}
@@ -154,54 +149,30 @@ func (f *finder) folders() []string {
 	return list[:1] // no repository: what lies above belongs to others
 }
 
-// above returns the folder around a folder, or itself at the top.
-func (f *finder) above(folder string) string {
-	if f.GOOS != "windows" {
-		return path.Dir(folder)
-	}
-	cut := strings.LastIndexAny(strings.TrimRight(folder, `\/`), `\/`)
-	if cut < 0 || strings.HasSuffix(folder[:cut], `\`) { // a volume, or \\server\share
-		return folder
-	}
-	if cut == 2 && folder[1] == ':' {
-		cut++ // C:\ keeps its backslash
-	}
-	return folder[:cut]
-}
-
 // under is a path below a folder that may not be known.
-func under(f *finder, folder, rest string) string {
+func under(folder, rest string) string {
 	if folder == "" {
 		return ""
 	}
-	return f.join(folder, rest)
+	return join(folder, rest)
 }
 
-func (f *finder) home(rest string) string { return under(f, f.Home, rest) }
+func (f *finder) home(rest string) string { return under(f.Home, rest) }
 
 // variable is the folder that an environment variable names, or another one if that is
 // no absolute path.
 func (f *finder) variable(name, other string) string {
-	if value, ok := f.Lookup(name); ok && f.isAbs(value) {
+	if value, ok := f.Lookup(name); ok && filepath.IsAbs(value) {
 		return value
 	}
 	return other
-}
-
-// isAbs reports whether a path is absolute on the operating system.
-func (f *finder) isAbs(folder string) bool {
-	if f.GOOS != "windows" {
-		return path.IsAbs(folder)
-	}
-	folder = strings.ReplaceAll(folder, `\`, "/")
-	return strings.HasPrefix(folder, "//") || len(folder) >= 3 && folder[1:3] == ":/"
 }
 
 // support is the folder below which programs keep what belongs to the user.
 func (f *finder) support(rest string) string {
 	switch f.GOOS {
 	case "windows":
-		return under(f, f.variable("APPDATA", f.home("AppData/Roaming")), rest)
+		return under(f.variable("APPDATA", f.home("AppData/Roaming")), rest)
 	case "darwin":
 		return f.home("Library/Application Support/" + rest)
 	default:
@@ -211,7 +182,7 @@ func (f *finder) support(rest string) string {
 
 // config is the folder of the XDG base directory specification.
 func (f *finder) config(rest string) string {
-	return under(f, f.variable("XDG_CONFIG_HOME", f.home(".config")), rest)
+	return under(f.variable("XDG_CONFIG_HOME", f.home(".config")), rest)
 }
 
 func (f *finder) zed() string {
@@ -226,7 +197,7 @@ func (f *finder) zed() string {
 
 func (f *finder) crush() string {
 	if folder := f.variable("LOCALAPPDATA", ""); folder != "" && f.GOOS == "windows" && f.variable("XDG_CONFIG_HOME", "") == "" {
-		return under(f, folder, "crush/crush.json")
+		return under(folder, "crush/crush.json")
 	}
 	return f.config("crush/crush.json")
 }

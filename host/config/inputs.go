@@ -37,43 +37,24 @@ func (p *parser) inputs() []Input {
 
 // input reads one of them and reports whether it can be used.
 func (p *parser) input(n *jsonc.Node, at jsonc.Path) (Input, bool) {
-	var in Input
-	if n.Kind != jsonc.Object {
-		p.warn(n.Offset, at, "must be an object, not %s: it is ignored", n.Kind)
-		return in, false
-	}
-	ok := true
-	text := func(key string) string {
-		m := n.Member(key)
-		if m == nil || m.Value.Kind == jsonc.Null {
-			return ""
-		}
-		if m.Value.Kind != jsonc.String {
-			p.warn(m.Value.Offset, at.Key(key), "must be a string, not %s: the input is ignored", m.Value.Kind)
-			ok = false
-		}
-		return m.Value.Text
-	}
-	in.ID, in.Type, in.Description, in.Default = text("id"), text("type"), text("description"), text("default")
-	if m := n.Member("password"); m != nil {
-		in.Password = m.Value.Kind == jsonc.Bool && m.Value.Text == "true"
-	}
+	in := Input{ID: n.MemberText("id"), Type: n.MemberText("type"), Description: n.MemberText("description"), Default: n.MemberText("default"),
+		Password: n.MemberText("password") == "true"}
 	if m := n.Member("options"); m != nil {
 		in.Options = options(&m.Value)
 	}
 	switch {
-	case !ok:
+	case n.Kind != jsonc.Object:
+		p.warn(n.Offset, at, "must be an object, not %s: it is ignored", n.Kind)
 	case in.ID == "":
 		p.warn(n.Offset, at, "has no \"id\": it is ignored")
-		ok = false
 	case in.Type != inputPrompt && in.Type != inputPick && in.Type != inputCommand:
 		p.warn(n.Offset, at, "has no known \"type\": write promptString, pickString or command; it is ignored")
-		ok = false
 	case in.Type == inputPick && len(in.Options) == 0:
 		p.warn(n.Offset, at, "has no \"options\" to choose from: it is ignored")
-		ok = false
+	default:
+		return in, true
 	}
-	return in, ok
+	return in, false
 }
 
 // options reads the answers to choose from: strings, or objects with a value.

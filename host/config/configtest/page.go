@@ -146,14 +146,14 @@ func projectFiles(client string) string {
 
 // userFiles has the places on other systems where they differ by more than the folder.
 func userFiles(client string) string {
-	const drive = `C:\` // variables that name no absolute path do not count
+	const drive = "/" // variables that name no absolute path do not count
 	var files []string
 	seen := map[string]bool{}
 	for _, system := range []struct{ goos, name, home string }{{"linux", "", "~"}, {"darwin", "macOS: ", "~"}, {"windows", "Windows: ", `%USERPROFILE%`}} {
 		env := func(name string) (string, bool) { return drive + "%" + name + "%", strings.HasSuffix(name, "APPDATA") }
 		for _, l := range config.Find(&config.FindOptions{GOOS: system.goos, Home: system.home, Lookup: env}) {
 			l.Path = strings.TrimPrefix(l.Path, drive)
-			plain := strings.ReplaceAll(strings.Replace(l.Path, `%USERPROFILE%`, "~", 1), `\`, "/")
+			plain := strings.Replace(l.Path, `%USERPROFILE%`, "~", 1)
 			if l.Client == client && !seen[plain] {
 				seen[plain] = true
 				files = append(files, system.name+"`"+l.Path+"`")
