@@ -335,122 +335,83 @@ func innerKey(key string, ours ...map[string]json.RawMessage) string {
 	return ""
 }
 
-// tools changes the lists of tools, each where it stands.
+// tools changes the lists of tools, each where it stands: in our section, in "tools" of
+// Copilot CLI, or under keys of their own.
 func (s *scribe) tools(value json.RawMessage) error {
 	wanted := membersOf(value)
 	section, path := s.field("tools")
-	if section != nil && section.Value.Kind == jsonc.Array {
-		return s.toolList(section, path, wanted)
-	}
-	if section != nil && section.Value.Kind != jsonc.Object {
-		s.put(value, path...)
-		return nil
-	}
 	if section == nil {
 		path = []string{s.word("tools")}
 	}
-	lists := map[string][]string{"allow": {"includeTools"}, "deny": {"excludeTools", "disabledTools"}, "rename": nil}
-	rest := map[string]json.RawMessage{}
+	isList := section != nil && section.Value.Kind == jsonc.Array // of those that are allowed
+	if isList && wanted["rename"] != nil {
+		return &Error{File: s.draft.path, Key: "tools.rename", Err: errElsewhere}
+	}
+	rest := map[string]json.RawMessage{} // what our section is to say
+	lists := map[string][]string{"allow": {"includeTools"}, "deny": {"excludeTools", "disabledTools"}}
 	for _, key := range []string{"allow", "deny", "rename"} {
-		if s.otherLists(lists[key], wanted, key) {
-			continue
-		}
-		want := wanted[key]
-		if word := s.draft.write.Keys["tools."+key]; word != "" && want != nil && (section == nil || section.Value.Member(key) == nil) {
+		word, want := s.draft.write.Keys["tools."+key], wanted[key]
+		switch {
+		case section != nil && section.Value.Member(key) != nil:
+			rest[key] = want
+		case s.otherLists(lists[key], want):
+		case isList && want != nil:
+			s.put(want, map[string]string{"allow": path[0], "deny": "excludeTools"}[key])
+		case isList && key == "allow":
+			if !slices.ContainsFunc(section.Value.Elems, func(n jsonc.Node) bool { return n.Text == dialect.AllTools }) {
+				s.put(marshalJSON([]string{dialect.AllTools}), path...)
+			}
+		case word != "" && want != nil:
 			s.put(want, word)
-			continue
-		}
-		if want != nil {
+		case want != nil:
 			rest[key] = want
 		}
 	}
-	if section == nil {
-		if len(rest) > 0 {
-			s.put(marshalJSON(rest), path...)
-		}
-		return nil
-	}
-	if len(rest) == 0 {
+	maps.DeleteFunc(rest, func(_ string, want json.RawMessage) bool { return want == nil })
+	switch {
+	case isList:
+	case len(rest) == 0 && section != nil:
 		s.put(nil, path...)
-		return nil
-	}
-	for _, key := range []string{"allow", "deny", "rename"} {
-		m := section.Value.Member(key)
-		want := rest[key]
-		if m == nil && want == nil || m != nil && want != nil && equalJSON(m.Value.JSON(), want) {
-			continue
-		}
-		s.put(want, append(slices.Clone(path), key)...)
+	case len(rest) > 0:
+		s.put(marshalJSON(rest), path...)
 	}
 	return nil
 }
 
-// toolList changes "tools" where that is the list of those that are allowed, which it
-// stays. Denied tools stand beside it.
-func (s *scribe) toolList(section *dialect.Field, path []string, wanted map[string]json.RawMessage) error {
-	if wanted["rename"] != nil {
-		return &Error{File: s.draft.path, Key: "tools.rename", Err: errElsewhere}
-	}
-	if !s.otherLists([]string{"excludeTools", "disabledTools"}, wanted, "deny") && wanted["deny"] != nil {
-		s.put(wanted["deny"], "excludeTools")
-	}
-	if f, _ := s.field("includeTools"); f != nil {
-		return s.elsewhere("tools", "allow")
-	}
-	isAll := func(n jsonc.Node) bool { return n.Text == dialect.AllTools }
-	switch allow := wanted["allow"]; {
-	case allow != nil:
-		s.put(allow, path...)
-	case !slices.ContainsFunc(section.Value.Elems, isAll):
-		s.put(marshalJSON([]string{dialect.AllTools}), path...)
-	}
-	return nil
-}
-
-// otherLists changes a list of tools that stands under other keys only, the first of
-// which gets what is new. It reports whether there is one.
-func (s *scribe) otherLists(keys []string, wanted map[string]json.RawMessage, key string) bool {
-	if section, _ := s.field("tools"); section != nil && section.Value.Member(key) != nil {
-		return false
-	}
-	var names []string
-	_ = json.Unmarshal(wanted[key], &names)
-	left := slices.Clone(names)
-	type list struct {
-		path []string
-		kept []string
-	}
-	var lists []list
-	for _, k := range keys {
-		f, path := s.field(k)
+// otherLists changes a list of tools that stands under other keys, the first of which gets
+// what is new. It reports whether there is one.
+func (s *scribe) otherLists(keys []string, want json.RawMessage) (found bool) {
+	var left []string
+	_ = json.Unmarshal(want, &left) // nil is none
+	for i, key := range slices.Backward(keys) {
+		f, path := s.field(key)
 		if f == nil || f.Value.Kind != jsonc.Array {
 			continue
 		}
-		l := list{path: path}
-		for i := range f.Value.Elems {
-			text := f.Value.Elems[i].Text
-			name := text
-			if k != "disabledTools" {
-				name = dialect.CutArguments([]string{text})[0]
+		found = true
+		kept := []string{}
+		for _, n := range f.Value.Elems {
+			name := n.Text
+			if key != "disabledTools" {
+				name = dialect.CutArguments([]string{n.Text})[0]
 			}
-			if slices.Contains(names, name) {
-				l.kept = append(l.kept, text)
-				left = slices.DeleteFunc(left, func(n string) bool { return n == name })
+			if slices.Contains(left, name) {
+				kept = append(kept, n.Text)
 			}
 		}
-		lists = append(lists, l)
-	}
-	for i, l := range lists {
-		if i == 0 {
-			l.kept = append(l.kept, left...)
+		left = slices.DeleteFunc(left, func(name string) bool {
+			return slices.ContainsFunc(kept, func(text string) bool { return text == name || dialect.CutArguments([]string{text})[0] == name })
+		})
+		if first := !slices.ContainsFunc(keys[:i], func(k string) bool { f, _ := s.field(k); return f != nil }); first {
+			kept = append(kept, left...)
 		}
-		if len(l.kept) == 0 && wanted[key] == nil {
-			s.put(nil, l.path...)
+		if len(kept) == 0 && want == nil {
+			s.put(nil, path...)
 		} else {
-			s.put(marshalJSON(append([]string{}, l.kept...)), l.path...)
+			s.put(marshalJSON(kept), path...)
 		}
 	}
-	return len(lists) > 0
+	return found
 }
 
 // membersOf returns the members of a JSON object.
