@@ -17,12 +17,11 @@ type Auth struct {
 	Issuer       string   `json:"issuer,omitempty"`       // the authorization server, if the server must not choose it
 	RedirectURL  string   `json:"redirectUrl,omitempty"`  // where the user's browser comes back to
 
-	// TokenURL and AuthorizationURL, or DeviceURL for [GrantDeviceCode], are the endpoints
-	// of the authorization server, of one that publishes no metadata. Nothing is looked up
-	// then, and Issuer is by default the origin of TokenURL.
-	AuthorizationURL string `json:"authorizationUrl,omitempty"`
-	TokenURL         string `json:"tokenUrl,omitempty"`
-	DeviceURL        string `json:"deviceUrl,omitempty"`
+	// The endpoints of the authorization server, of one that publishes no metadata. Nothing
+	// is looked up then, and Issuer is by default the origin of TokenURL.
+	AuthorizationURL string `json:"authorizationUrl,omitempty"` // where users log in, with TokenURL
+	TokenURL         string `json:"tokenUrl,omitempty"`         // where tokens come from
+	DeviceURL        string `json:"deviceUrl,omitempty"`        // of [GrantDeviceCode], with TokenURL
 
 	Grant       string            `json:"grant,omitempty"`       // one of the Grant constants; empty means [GrantAuthorizationCode]
 	LoginParams map[string]string `json:"loginParams,omitempty"` // added to the address where users log in; not secret
