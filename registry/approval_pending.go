@@ -18,40 +18,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
-// A phase is the state of a call that needs approval.
-type phase int
+// A phase is the state of a call that needs approval. Its text says why a call can no longer
+// be approved.
+type phase string
 
 const (
-	waits    phase = iota // for an answer
-	runs                  // it was approved and is being made
-	done                  // it was made: res and err tell
-	refused               // it was denied
-	expired               // no answer came in time
-	over                  // the conversation ended
-	stale                 // the tool or the policy changed before it was made
-	repeated              // it was approved when it was wanted again, see [WithAsk]
+	waits    phase = "" // for an answer
+	runs     phase = "it was approved and is being made"
+	done     phase = "it was approved and made" // res and err tell
+	refused  phase = "it was refused"
+	expired  phase = "no answer came in time"
+	over     phase = "the conversation has ended"
+	stale    phase = "the tool has changed, or the call is not allowed any more"
+	repeated phase = "it was approved when the call was made again, and is not made twice" // see [WithAsk]
 )
-
-// reason says why a call can no longer be approved.
-func (p phase) reason() string {
-	switch p {
-	case runs:
-		return "it was approved and is being made"
-	case done:
-		return "it was approved and made"
-	case refused:
-		return "it was refused"
-	case expired:
-		return "no answer came in time"
-	case over:
-		return "the conversation has ended"
-	case stale:
-		return "the tool has changed, or the call is not allowed any more"
-	case repeated:
-		return "it was approved when the call was made again, and is not made twice"
-	}
-	return ""
-}
 
 // A callKey tells calls apart. Models repeat themselves: a call that waits already
 // is not put before the user a second time.
@@ -194,7 +174,7 @@ func (a *approvals) claim(ctx context.Context, id string) (p *pending, since uin
 		return nil, 0, err
 	}
 	if p.phase != waits {
-		return nil, 0, &approval.UnknownError{ID: id, Reason: p.phase.reason()}
+		return nil, 0, &approval.UnknownError{ID: id, Reason: string(p.phase)}
 	}
 	p.phase = runs
 	a.announce()
@@ -207,7 +187,7 @@ func (a *approvals) giveBack(p *pending) {
 	defer a.mu.Unlock()
 	p.phase = waits
 	if p.dropped {
-		a.end(p, over, p.denied("the conversation has ended"))
+		a.end(p, over, p.denied(string(over)))
 		return
 	}
 	a.expire(time.Now())
@@ -231,7 +211,7 @@ func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observa
 		return err
 	}
 	if p.phase != waits {
-		return &approval.UnknownError{ID: id, Reason: p.phase.reason()}
+		return &approval.UnknownError{ID: id, Reason: string(p.phase)}
 	}
 	seen.setPending(p)
 	text := "the user refused it"
@@ -250,7 +230,7 @@ func (a *approvals) endConversation(user, conversation string) {
 		switch {
 		case p.key.user != user || p.key.conversation != conversation:
 		case p.phase == waits:
-			a.end(p, over, p.denied("the conversation has ended"))
+			a.end(p, over, p.denied(string(over)))
 		case p.phase == runs:
 			p.dropped = true
 		}

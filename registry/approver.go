@@ -170,7 +170,7 @@ func (a *approvals) settle(key callKey, before *ApprovalRequest, waited *pending
 	case d.Verdict == approval.Deny:
 		a.end(p, refused, p.denied(d.Reason))
 	default:
-		a.end(p, repeated, p.denied(repeated.reason()))
+		a.end(p, repeated, p.denied(string(repeated)))
 	}
 	return nil
 }

@@ -144,32 +144,22 @@ func definitionOf(t Tool) (*Definition, error) {
 	return def, nil
 }
 
-// describedPlainly returns a tool without the characters that models read and people do
-// not see, in what models are told of it. The ledger compares what the server says.
-func describedPlainly(t Tool, def *Definition) (Tool, *Definition) {
-	title, description := textguard.Strip(def.Title), textguard.Strip(def.Description)
-	input, output := result.StripHiddenJSON(def.InputSchema), result.StripHiddenJSON(def.OutputSchema)
-	if title == def.Title && description == def.Description && bytes.Equal(input, def.InputSchema) && bytes.Equal(output, def.OutputSchema) &&
-		bytes.Equal(result.StripHiddenJSON(def.Raw), def.Raw) {
+// listedForm returns a tool of a server as it is listed: with schemas in the keywords of today
+// and, unless the server is trusted, without the characters that models read and people do not
+// see. The ledger compares what the server says.
+func listedForm(t Tool, def *Definition, trusted bool) (Tool, *Definition) {
+	form := *def
+	form.served, form.Raw = def.asServed(), nil
+	raw := def.Raw
+	if !trusted {
+		form.Title, form.Description = textguard.Strip(def.Title), textguard.Strip(def.Description)
+		form.InputSchema, form.OutputSchema = result.StripHiddenJSON(def.InputSchema), result.StripHiddenJSON(def.OutputSchema)
+		raw = result.StripHiddenJSON(raw)
+	}
+	form.InputSchema, _ = schemagate.Modern(form.InputSchema)
+	form.OutputSchema, _ = schemagate.Modern(form.OutputSchema)
+	if form.saysAs(def) && bytes.Equal(raw, def.Raw) {
 		return t, def
 	}
-	plain := *def
-	plain.served = def.asServed()
-	plain.Title, plain.Description, plain.InputSchema, plain.OutputSchema, plain.Raw = title, description, input, output, nil
-	return redefine(t, &plain), &plain
-}
-
-// withModernSchemas returns a tool whose schemas have the keywords of today, in what models
-// are told of it and arguments and results are checked by. The ledger compares what the
-// server says.
-func withModernSchemas(t Tool, def *Definition) (Tool, *Definition) {
-	input, oldInput := schemagate.Modern(def.InputSchema)
-	output, oldOutput := schemagate.Modern(def.OutputSchema)
-	if !oldInput && !oldOutput {
-		return t, def
-	}
-	modern := *def
-	modern.served = def.asServed()
-	modern.InputSchema, modern.OutputSchema, modern.Raw = input, output, nil
-	return redefine(t, &modern), &modern
+	return redefine(t, &form), &form
 }

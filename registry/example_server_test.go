@@ -75,18 +75,6 @@ func ExampleSnapshot_Findings() {
 	// warn instruction_like_text /description
 }
 
-// A rule for a server that is not there may be a slip.
-func ExamplePolicy_Check() {
-	p, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Deny, Server: "mails"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(p.Check([]string{"mail", "clock"}))
-	// Output:
-	// policy: rules[0].Server: the pattern "mails" fits none of the 2 servers; did you mean "mail"?
-}
-
 // What an agent asks before it shows a tool to anybody.
 func ExamplePolicy_Decide() {
 	p, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Deny, Tool: "mail__*", Reason: "no mail today"})

@@ -233,11 +233,8 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 			continue
 		}
 		offered := o.def
-		if server != nil && !server.Trusted {
-			o.tool, o.def = describedPlainly(o.tool, o.def)
-		}
 		if server != nil {
-			o.tool, o.def = withModernSchemas(o.tool, o.def)
+			o.tool, o.def = listedForm(o.tool, o.def, server.Trusted)
 		}
 		like := known[origin{o.def.Name, o.def.Origin.Tool}]
 		o.complete(server, like)

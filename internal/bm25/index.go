@@ -2,7 +2,6 @@ package bm25
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -17,18 +16,16 @@ const maxCount = 4
 
 // Options say how an [Index] ranks. The zero value means the defaults.
 type Options struct {
-	// Fields are the parts of a document. Default: one, with B of 0.75. Those
-	// after the first 32 are ignored.
+	// Fields are the parts of a document. Default: one, with B of 0.75.
 	Fields []Field
 	// K1 says how much a word counts that occurs again: the higher, the more.
-	// Default: 1.2; at most 100.
+	// Default: 1.2.
 	K1 float64
 }
 
 // A Field is a part of a document.
 type Field struct {
-	// Weight is how much an occurrence in the field counts. Default: 1; from 1e-6
-	// to 1e6.
+	// Weight is how much an occurrence in the field counts.
 	Weight float64
 	// B says how much less it counts in a field that is longer than the average:
 	// from 0, not at all, to 1, in inverse proportion.
@@ -97,37 +94,12 @@ func (k listKey) field() uint32 { return uint32(k) }
 
 // New returns an index without documents.
 func New(opts Options) *Index {
-	fields := slices.Clone(opts.Fields[:min(len(opts.Fields), 32)])
-	if len(fields) == 0 {
-		fields = []Field{{B: 0.75}}
-	}
-	for i, f := range fields {
-		fields[i] = Field{Weight: weight(f.Weight), B: within(f.B, 0, 1)}
-	}
-	ix := &Index{fields: fields, k1: 1.2}
-	if opts.K1 > 0 {
-		ix.k1 = min(opts.K1, 100)
+	ix := &Index{fields: opts.Fields, k1: cmp.Or(opts.K1, 1.2)}
+	if len(ix.fields) == 0 {
+		ix.fields = []Field{{Weight: 1, B: 0.75}}
 	}
 	ix.clear()
 	return ix
-}
-
-// weight returns w, within bounds that no score can overflow or vanish in. Without a
-// positive weight it is 1.
-func weight(w float64) float64 {
-	if w <= 0 {
-		return 1
-	}
-	return within(w, 1e-6, 1e6)
-}
-
-// within returns the number in [least, most] that is nearest to x; least if x is
-// none.
-func within(x, least, most float64) float64 {
-	if math.IsNaN(x) {
-		return least
-	}
-	return min(max(x, least), most)
 }
 
 // clear removes all documents, and gives back their memory.

@@ -158,7 +158,7 @@ func TestChanges(t *testing.T) {
 				query = append(query, term)
 			}
 			limit := 1 + r.IntN(30)
-			got, again, want := ix.Search(query, limit, nil), anew.Search(query, limit, nil), m.search(query, limit)
+			got, again, want := ix.Search(query, limit), anew.Search(query, limit), m.search(query, limit)
 			assert.Equal(t, fmt.Sprint(got), fmt.Sprint(again), "seed %d, step %d: after changes, and built anew", seed, step)
 			assert.Equal(t, len(got), len(want), "seed %d, step %d", seed, step)
 			assert.Equal(t, ix.Len(), len(m.docs), "seed %d, step %d", seed, step)
@@ -224,7 +224,7 @@ func TestKeepsNoText(t *testing.T) {
 func terms(words ...string) []Term {
 	var query []Term
 	for _, w := range words {
-		query = append(query, Term{Alternatives: []Alternative{{Text: w}}})
+		query = append(query, Term{Alternatives: []Alternative{{Text: w, Weight: 1}}})
 	}
 	return query
 }
@@ -258,46 +258,12 @@ func TestSearch(t *testing.T) {
 		{[]Term{{Alternatives: []Alternative{{"same", 1}}, Bonus: true}}, 5, ""},
 		{[]Term{{Alternatives: []Alternative{{"thing", 0.001}}}, {Alternatives: []Alternative{{"unique", 1}}, Bonus: true}}, 5, "rare many"},
 	} {
-		assert.Equal(t, ids(ix.Search(c.query, c.limit, nil)), c.want, "%v", c.query)
+		assert.Equal(t, ids(ix.Search(c.query, c.limit)), c.want, "%v", c.query)
 	}
-	assert.Equal(t, ids(ix.Search(terms("same"), 1, func(id string) bool { return id != "a" })), "b", "without a")
 	// Of two texts the same, the first counts, and only once.
-	one := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}}}}, 1, nil)
-	two := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}, {"same", 7}}}}, 1, nil)
+	one := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}}}}, 1)
+	two := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}, {"same", 7}}}}, 1)
 	assert.Equal(t, one[0], two[0])
-}
-
-// TestKeepPanics: a search goes on being right after a callback has panicked.
-func TestKeepPanics(t *testing.T) {
-	ix := New(Options{})
-	ix.Put("a", []string{"one"})
-	ix.Put("b", []string{"one", "two"})
-	want := ix.Search(terms("one"), 5, nil)
-	func() {
-		defer func() { _ = recover() }()
-		ix.Search(terms("one"), 5, func(string) bool { panic("no") })
-	}()
-	assert.Equal(t, fmt.Sprint(ix.Search(terms("one"), 5, nil)), fmt.Sprint(want))
-}
-
-// TestStrangeOptions: no number makes a score that is none.
-func TestStrangeOptions(t *testing.T) {
-	strange := []float64{0, -1, 1e-300, 1e300, math.Inf(1), math.Inf(-1), math.NaN()}
-	for _, a := range strange {
-		for _, b := range strange {
-			ix := New(Options{Fields: []Field{{a, b}, {b, a}}, K1: a})
-			for i := range 10 {
-				ix.Put(fmt.Sprint(i), slices.Repeat([]string{"one"}, i*i), []string{"two"}, []string{"no field"})
-			}
-			hits := ix.Search([]Term{{Alternatives: []Alternative{{"one", b}}}, {Alternatives: []Alternative{{"two", a}}}}, 20, nil)
-			assert.Equal(t, len(hits), 10, "%v %v: hits", a, b)
-			for _, h := range hits {
-				if !(h.Score > 0) || math.IsInf(h.Score, 0) {
-					t.Fatalf("%v %v: got the score %v, want a positive number", a, b, h.Score)
-				}
-			}
-		}
-	}
 }
 
 // TestFieldLengths: a field counts by its length, whether its norm is kept or not.
@@ -306,7 +272,7 @@ func TestFieldLengths(t *testing.T) {
 	for n := range 2 * shortField {
 		ix.Put(fmt.Sprintf("%03d", n+1), slices.Concat([]string{"one"}, slices.Repeat([]string{"other"}, n)))
 	}
-	hits := ix.Search(terms("one"), 3*shortField, nil)
+	hits := ix.Search(terms("one"), 3*shortField)
 	for i, h := range hits {
 		if h.ID != fmt.Sprintf("%03d", i+1) || i > 0 && h.Score >= hits[i-1].Score {
 			t.Fatalf("hit %d is %v, want the shorter before", i, h)
@@ -315,19 +281,18 @@ func TestFieldLengths(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	ix := New(Options{Fields: make([]Field, 100)})
+	ix := New(Options{})
 	long := make([]string, 3*MaxWords)
 	for i := range long {
 		long[i] = fmt.Sprint("w", i)
 	}
-	ix.Put("long", long, long)
+	ix.Put("long", long)
 	assert.Equal(t, len(ix.byText), MaxWords, "terms")
-	assert.Equal(t, len(ix.fields), 32, "fields")
 	query := terms(long...)
-	assert.Equal(t, len(ix.Search(query[MaxTerms:], 1, nil)), 1, "a long query finds nothing")
-	query[MaxTerms] = Term{Alternatives: []Alternative{{Text: "last"}}}
+	assert.Equal(t, len(ix.Search(query[MaxTerms:], 1)), 1, "a long query finds nothing")
+	query[MaxTerms] = Term{Alternatives: []Alternative{{Text: "last", Weight: 1}}}
 	ix.Put("last", []string{"last"})
-	assert.Equal(t, ids(ix.Search(query, 9, nil)), "long", "%d", MaxTerms)
+	assert.Equal(t, ids(ix.Search(query, 9)), "long", "%d", MaxTerms)
 }
 
 // TestConcurrentSearch: searches run side by side.
@@ -337,14 +302,14 @@ func TestConcurrentSearch(t *testing.T) {
 	for i := range 300 {
 		ix.Put(fmt.Sprint(i), randomText(r))
 	}
-	want := ix.Search(terms("w1", "w5", "w9"), 10, nil)
+	want := ix.Search(terms("w1", "w5", "w9"), 10)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for range 50 {
-				assert.Equal(t, fmt.Sprint(ix.Search(terms("w1", "w5", "w9"), 10, nil)), fmt.Sprint(want))
+				assert.Equal(t, fmt.Sprint(ix.Search(terms("w1", "w5", "w9"), 10)), fmt.Sprint(want))
 				ix.Nearest("w55")
-				ix.Search(terms("w2"), 3, nil)
+				ix.Search(terms("w2"), 3)
 			}
 		})
 	}
@@ -358,7 +323,7 @@ func TestSearchBonus(t *testing.T) {
 	ix.Put("b", []string{"note", "list"})
 	ix.Put("c", []string{"mail", "list"})
 	term := func(text string, bonus bool) Term {
-		return Term{Alternatives: []Alternative{{Text: text}}, Bonus: bonus}
+		return Term{Alternatives: []Alternative{{Text: text, Weight: 1}}, Bonus: bonus}
 	}
 	for _, test := range []struct {
 		query []Term
@@ -370,7 +335,7 @@ func TestSearchBonus(t *testing.T) {
 		{[]Term{term("list", true), term("note", false)}, []string{"a", "b"}},
 	} {
 		var got []string
-		for _, h := range ix.Search(test.query, 9, nil) {
+		for _, h := range ix.Search(test.query, 9) {
 			got = append(got, h.ID)
 		}
 		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", test.want), "%v", test.query)
@@ -406,7 +371,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		ix.Search(query, 10, nil)
+		ix.Search(query, 10)
 	}
 }
 

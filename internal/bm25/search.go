@@ -28,8 +28,7 @@ type Term struct {
 type Alternative struct {
 	// Text is a term of the index.
 	Text string
-	// Weight is how much it counts that a document has it. Default: 1; from 1e-6 to
-	// 1e6.
+	// Weight is how much it counts that a document has it.
 	Weight float64
 }
 
@@ -42,12 +41,10 @@ type Hit struct {
 }
 
 // Search returns the documents that fit a query, the best first and those of the
-// same score by id, at most limit. Keep tells which documents may be among them; it
-// is asked about those only that would be, in no particular order, and must not
-// change the index. Nil keeps all.
+// same score by id, at most limit.
 //
 // At most [MaxTerms] terms of the query count.
-func (ix *Index) Search(query []Term, limit int, keep func(id string) bool) []Hit {
+func (ix *Index) Search(query []Term, limit int) []Hit {
 	if limit <= 0 || len(ix.byID) == 0 {
 		return nil
 	}
@@ -68,8 +65,8 @@ func (ix *Index) Search(query []Term, limit int, keep func(id string) bool) []Hi
 		s.scores[d] *= math.Sqrt(uncovered + s.covered[d]/most)
 		s.covered[d] = 0
 	}
-	hits := ix.best(s, limit, keep)
-	ix.scratch.Put(s) // not if keep has panicked: s is not clean then
+	hits := ix.best(s, limit)
+	ix.scratch.Put(s)
 	return hits
 }
 
@@ -160,7 +157,7 @@ func (ix *Index) weigh(s *scratch, a Alternative) {
 			s.weights[p.doc] += norm * float64(p.count)
 		}
 	}
-	most := weight(a.Weight) * ix.rarity(t.docs) * (ix.k1 + 1)
+	most := a.Weight * ix.rarity(t.docs) * (ix.k1 + 1)
 	for _, d := range s.touched {
 		w := s.weights[d]
 		s.weights[d] = 0
@@ -184,7 +181,7 @@ func (ix *Index) rarity(docs int) float64 {
 // cover notes which documents have the present term, whose first alternative says how much
 // of the query it is, and returns that.
 func (ix *Index) cover(s *scratch, first Alternative) float64 {
-	part := min(weight(first.Weight)*ix.rarity(ix.Frequency(first.Text)), mostCovered)
+	part := min(first.Weight*ix.rarity(ix.Frequency(first.Text)), mostCovered)
 	for _, d := range s.matched {
 		s.covered[d] += min(part, s.terms[d].best)
 	}
@@ -209,32 +206,15 @@ func (ix *Index) score(s *scratch, bonus bool) {
 }
 
 // best returns the hits, and leaves the scratch as it was.
-func (ix *Index) best(s *scratch, limit int, keep func(id string) bool) []Hit {
-	var hits []Hit // a heap with the worst on top, once there are enough
-	for _, d := range s.found {
-		h := Hit{ix.docs[d].id, s.scores[d]}
+func (ix *Index) best(s *scratch, limit int) []Hit {
+	hits := make([]Hit, len(s.found))
+	for i, d := range s.found {
+		hits[i] = Hit{ix.docs[d].id, s.scores[d]}
 		s.scores[d] = 0
-		full := len(hits) == limit
-		if full && compareHits(h, hits[0]) > 0 || keep != nil && !keep(h.ID) {
-			continue
-		}
-		if full {
-			hits[0] = h
-			sink(hits, 0)
-			continue
-		}
-		if hits == nil {
-			hits = make([]Hit, 0, min(limit, len(s.found)))
-		}
-		if hits = append(hits, h); len(hits) == limit {
-			for i := len(hits)/2 - 1; i >= 0; i-- {
-				sink(hits, i)
-			}
-		}
 	}
 	s.found = s.found[:0]
 	slices.SortFunc(hits, compareHits)
-	return hits
+	return hits[:min(len(hits), limit)]
 }
 
 // compareHits orders the better hit before the worse.
@@ -246,21 +226,4 @@ func compareHits(a, b Hit) int {
 		return 1
 	}
 	return strings.Compare(a.ID, b.ID)
-}
-
-// sink moves the hit at i down the heap to its place.
-func sink(hits []Hit, i int) {
-	for {
-		worst := i
-		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(hits) && compareHits(hits[child], hits[worst]) > 0 {
-				worst = child
-			}
-		}
-		if worst == i {
-			return
-		}
-		hits[i], hits[worst] = hits[worst], hits[i]
-		i = worst
-	}
 }

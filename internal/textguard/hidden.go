@@ -59,26 +59,12 @@ func Hidden(text string) []Sight {
 // plainASCII returns the length of the beginning of text that is printable ASCII
 // or white space.
 func plainASCII(text string) int {
-	for i := 0; i < len(text); {
-		if i+8 <= len(text) && plainWord(text[i:]) {
-			i += 8
-			continue
-		}
-		for end := min(i+8, len(text)); i < end; i++ {
-			if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && !endsLine(text, i) {
-				return i
-			}
+	for i := range len(text) {
+		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && !endsLine(text, i) {
+			return i
 		}
 	}
 	return len(text)
-}
-
-// plainWord reports whether the first eight bytes of text are printable ASCII. It may say no
-// although they are.
-func plainWord(text string) bool {
-	const ones = 0x0101010101010101
-	w := eight(text)
-	return ((w-' '*ones)|w|(w+ones))&highs == 0
 }
 
 // endsLine reports whether the character at i is a carriage return that belongs to the

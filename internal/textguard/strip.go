@@ -45,29 +45,12 @@ func hides(text string) bool {
 // IsASCII reports whether all of text is ASCII, in which there is nothing for [Strip]. It costs
 // a fraction of what looking for hidden characters does.
 func IsASCII[T string | []byte](text T) bool {
-	i := 0
-	for ; len(text)-i >= 32; i += 32 {
-		four := text[i : i+32]
-		if (eight(four[:8])|eight(four[8:16])|eight(four[16:24])|eight(four[24:]))&highs != 0 {
-			return false
-		}
-	}
-	for ; i < len(text); i++ {
+	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
 			return false
 		}
 	}
 	return true
-}
-
-// highs are the high bits of eight bytes.
-const highs = 0x8080808080808080
-
-// eight returns the first eight bytes of text as one number.
-func eight[T string | []byte](text T) uint64 {
-	_ = text[7]
-	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
-		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
 }
 
 // all goes along the whole text.

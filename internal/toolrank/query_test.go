@@ -121,7 +121,7 @@ func TestLongName(t *testing.T) {
 func TestMisspelt(t *testing.T) {
 	for text, want := range map[string]string{"coleague": "list_users", "serch files": "find_files"} {
 		ix := indexOf("list_users", "find_files", "get_weather")
-		hits := ix.Search(NewQuery(text).In(ix), 1, nil)
+		hits := ix.Search(NewQuery(text).In(ix), 1)
 		assert.Equal(t, len(hits), 1, "%q", text)
 		assert.Equal(t, hits[0].ID, want, "%q", text)
 	}

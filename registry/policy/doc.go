@@ -7,6 +7,5 @@
 //
 // A [Policy] is an approver of package registry: the first [Rule] that is for a call
 // decides it, and the default of [New] any other call. [Parse] reads a policy that
-// people write, [Cautious] is one that is ready for use. [Policy.Check] finds rules for
-// servers that are not there.
+// people write, [Cautious] is one that is ready for use.
 package policy

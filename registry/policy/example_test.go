@@ -54,10 +54,11 @@ func ExampleParse() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(policy.Check([]string{"github", "notes"}))
+	req := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "prod-eu__drop", Origin: registry.Origin{Server: "prod-eu", Tool: "drop"}}}
+	fmt.Println(policy.Decide(req).Verdict)
 	// Output:
 	// policy:3:26: rules[0].sever: there is no such key; did you mean "server"?
-	// policy: rules[0].Server: the pattern "prod-*" fits none of the 2 servers
+	// deny
 }
 
 func ExamplePolicy_MarshalJSON() {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/mcpbelt/mcpbelt/internal/nearest"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
@@ -113,25 +110,4 @@ func (p *Policy) first(req *registry.ApprovalRequest, s situation) approval.Deci
 		return approval.Decision{Verdict: p.byDefault}
 	}
 	return approval.Decision{Verdict: p.byDefault, Reason: "no rule of the policy is for it"}
-}
-
-// Check reports rules for servers that are not there: a [*RuleError] for each rule
-// whose Server pattern fits none of the names. Such a rule may be meant for a
-// server that comes later, or be a slip.
-func (p *Policy) Check(servers []string) error {
-	if p == nil {
-		return nil
-	}
-	var errs []error
-	for i, r := range p.rules {
-		if r.server == nil || slices.ContainsFunc(servers, r.server.Match) {
-			continue
-		}
-		err := fmt.Errorf("the pattern %s fits none of the %d servers", plain.Quote(r.Server), len(servers))
-		if near := nearest.Names(r.Server, servers, 1); len(near) > 0 {
-			err = fmt.Errorf("%w; did you mean %s?", err, plain.Quote(near[0]))
-		}
-		errs = append(errs, &RuleError{i, "Server", err})
-	}
-	return errors.Join(errs...)
 }

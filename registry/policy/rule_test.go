@@ -236,23 +236,6 @@ func TestPolicyKeepsItsRules(t *testing.T) {
 	assert.Equal(t, p.Decide(annotated("", true)).Verdict, approval.Allow, "after a change from outside")
 }
 
-func TestPolicyCheck(t *testing.T) {
-	p := mustPolicy(t, approval.Ask, policy.Rule{Server: "github"}, policy.Rule{Server: "n*"}, policy.Rule{Tool: "x"}, policy.Rule{Server: "githbu"}, policy.Rule{Server: "prod-*"})
-	assert.OK(t, p.Check([]string{"github", "notes", "prod-1", "githbu"}))
-	err := p.Check([]string{"github", "notes"})
-	var faults []string
-	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
-		faults = append(faults, fault(err))
-	}
-	want := []string{
-		`3 Server: the pattern "githbu" fits none of the 2 servers; did you mean "github"?`,
-		`4 Server: the pattern "prod-*" fits none of the 2 servers`,
-	}
-	assert.Equal(t, strings.Join(faults, "\n"), strings.Join(want, "\n"), "faults")
-	var none *policy.Policy
-	assert.OK(t, none.Check(nil))
-}
-
 func TestCautiousPolicy(t *testing.T) {
 	for _, tt := range []struct {
 		raw                string

@@ -55,7 +55,7 @@ func (ix *searchIndex) rank(ctx context.Context, s *registry.Snapshot, query too
 		}
 		ix.mu.RLock()
 	}
-	hits := ix.words.Search(query.In(ix.words), limit, nil)
+	hits := ix.words.Search(query.In(ix.words), limit)
 	ix.mu.RUnlock()
 	found := make([]ranked, len(hits))
 	for i, h := range hits {
