@@ -2,7 +2,6 @@ package registry
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"encoding/json"
 	"sync"
@@ -32,16 +31,15 @@ type approvals struct {
 	approver Approver // nil: everything is allowed
 	opts     approval.Options
 
-	mu       sync.Mutex
-	byID     map[string]*pending
-	byCall   map[callKey]*pending // those that wait or run
-	waiting  *list.List           // of *pending that wait or run, in the order of asking
-	held     share.Book           // what these take
-	ended    *list.List           // of *pending whose outcome is kept, in the order of ending
-	kept     share.Book           // what these take
-	changed  chan struct{}        // closed, and replaced, when waiting changes
-	watchers map[string]int       // how many watch the calls of each user; of "" those of all
-	grants   *grants
+	mu      sync.Mutex
+	byID    map[string]*pending
+	byCall  map[callKey]*pending // those that wait or run
+	waiting []*pending           // those that wait or run, in the order of asking
+	held    share.Book           // what these take
+	ended   []*pending           // those whose outcome is kept, in the order of ending
+	kept    share.Book           // what these take
+	changed chan struct{}        // closed, and replaced, when waiting changes
+	grants  *grants
 }
 
 func newApprovals(approver Approver, opts approval.Options) *approvals {
@@ -57,12 +55,9 @@ func newApprovals(approver Approver, opts approval.Options) *approvals {
 		opts:     opts,
 		byID:     map[string]*pending{},
 		byCall:   map[callKey]*pending{},
-		waiting:  list.New(),
 		held:     share.Book{Max: most},
-		ended:    list.New(),
 		kept:     share.Book{Max: most},
 		changed:  make(chan struct{}),
-		watchers: map[string]int{},
 		grants:   newGrants(maxGrants),
 	}
 }

@@ -2,13 +2,13 @@ package registry
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -58,9 +58,8 @@ type pending struct {
 	// The following need the lock of the approvals, except that the outcome may be
 	// read once ended is closed.
 	phase   phase
-	dropped bool          // the conversation ended while it was running
-	at      *list.Element // in waiting or ended; nil if it is in neither
-	memory  int           // what is accounted for: the call or, in ended, its outcome
+	dropped bool // the conversation ended while it was running
+	memory  int  // what is accounted for: the call or, in ended, its outcome
 	outcome outcome
 	kept    time.Time // until when the outcome is kept
 }
@@ -103,10 +102,9 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	defer a.mu.Unlock()
 	now := time.Now()
 	a.expire(now)
-	watched := a.watchers[""] > 0 || a.watchers[req.User] > 0
 	if p := a.byCall[key]; p != nil {
 		if p.req.Subject == req.Subject || p.phase == runs {
-			return &ApprovalRequiredError{p.req.copy(), watched}
+			return &ApprovalRequiredError{p.req.copy()}
 		}
 		a.end(p, stale, newOutcome(nil, &approval.StaleError{Tool: p.req.Tool.Name}))
 	}
@@ -124,11 +122,11 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	if err := a.admit(p); err != nil {
 		return err
 	}
-	p.at = a.waiting.PushBack(p)
+	a.waiting = append(a.waiting, p)
 	a.byID[req.ID] = p
 	a.byCall[key] = p
 	a.announce()
-	return &ApprovalRequiredError{p.req.copy(), watched}
+	return &ApprovalRequiredError{p.req.copy()}
 }
 
 // admit accounts for a call that is to wait, unless there is no room for it. It needs
@@ -243,9 +241,7 @@ func (p *pending) denied(reason string) outcome {
 
 // expire drops what is past its time. It needs the lock.
 func (a *approvals) expire(now time.Time) {
-	for at := a.waiting.Front(); at != nil; {
-		p := at.Value.(*pending)
-		at = at.Next()
+	for _, p := range slices.Clone(a.waiting) {
 		if now.Before(p.req.Expires) {
 			break
 		}
@@ -253,8 +249,8 @@ func (a *approvals) expire(now time.Time) {
 			a.end(p, expired, p.denied("it was not approved in time"))
 		}
 	}
-	for at := a.ended.Front(); at != nil && !now.Before(at.Value.(*pending).kept); at = a.ended.Front() {
-		a.drop(at.Value.(*pending))
+	for len(a.ended) > 0 && !now.Before(a.ended[0].kept) {
+		a.drop(a.ended[0])
 	}
 }
 
@@ -264,7 +260,7 @@ const maxKept = 64 << 20
 
 // end gives a call its outcome and keeps that for a while. It needs the lock.
 func (a *approvals) end(p *pending, how phase, o outcome) {
-	a.waiting.Remove(p.at)
+	a.waiting = without(a.waiting, p)
 	delete(a.byCall, p.key)
 	a.held.Remove(share.Owner{User: p.key.user}, p.memory)
 	// It is over; the outcome is all that is wanted.
@@ -272,7 +268,7 @@ func (a *approvals) end(p *pending, how phase, o outcome) {
 	p.phase, p.outcome = how, o
 	p.kept = time.Now().Add(a.opts.TTL)
 	p.memory = callOverhead + p.texts() + o.memory
-	p.at = a.ended.PushBack(p)
+	a.ended = append(a.ended, p)
 	a.kept.Add(p.owner(), p.memory)
 	close(p.ended)
 	a.announce()
@@ -284,8 +280,8 @@ func (a *approvals) end(p *pending, how phase, o outcome) {
 // outcomes yields the calls whose outcomes are kept, the oldest first. It needs the
 // lock.
 func (a *approvals) outcomes(yield func(*pending, share.Owner) bool) {
-	for at := a.ended.Front(); at != nil; at = at.Next() {
-		if p := at.Value.(*pending); !yield(p, p.owner()) {
+	for _, p := range a.ended {
+		if !yield(p, p.owner()) {
 			return
 		}
 	}
@@ -294,9 +290,13 @@ func (a *approvals) outcomes(yield func(*pending, share.Owner) bool) {
 // drop forgets an outcome. A caller that waits for it already still gets it. It needs the
 // lock.
 func (a *approvals) drop(p *pending) {
-	a.ended.Remove(p.at)
+	a.ended = without(a.ended, p)
 	a.kept.Remove(p.owner(), p.memory)
 	delete(a.byID, p.req.ID)
+}
+
+func without(list []*pending, p *pending) []*pending {
+	return slices.DeleteFunc(list, func(other *pending) bool { return other == p })
 }
 
 // announce wakes those who watch. It needs the lock.

@@ -51,7 +51,7 @@ func (a *approvals) idle(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expire(time.Now())
-	assert.Equal(t, len(a.byID)+len(a.byCall)+a.waiting.Len()+a.ended.Len(), 0, "calls that are left")
+	assert.Equal(t, len(a.byID)+len(a.byCall)+len(a.waiting)+len(a.ended), 0, "calls that are left")
 	assert.Equal(t, a.held.Total(), share.Amount{})
 	assert.Equal(t, a.kept.Total(), share.Amount{})
 }
@@ -100,7 +100,7 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 		}
 		assert.Equal(t, kept, c.end, "outcomes kept")
 		assert.Equal(t, len(r.approvals.byID), c.end, "outcomes by id")
-		assert.Equal(t, r.approvals.ended.Len(), c.end, "outcomes kept")
+		assert.Equal(t, len(r.approvals.ended), c.end, "outcomes kept")
 	}
 }
 
@@ -260,7 +260,7 @@ func TestOutcomesAreShared(t *testing.T) {
 			}
 			assert.True(t, a.byID[other] != nil, "the outcome of another is kept")
 			assert.True(t, a.byID[last] != nil, "the last outcome is kept")
-			assert.True(t, a.ended.Len() <= 20, "outcomes are bounded")
+			assert.True(t, len(a.ended) <= 20, "outcomes are bounded")
 		})
 	}
 }

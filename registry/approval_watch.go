@@ -24,8 +24,6 @@ func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalReque
 	return func(yield func([]*ApprovalRequest) bool) {
 		r.mustBeMade()
 		user := userOf(ctx)
-		r.approvals.watch(user, 1)
-		defer r.approvals.watch(user, -1)
 		var before []*ApprovalRequest
 		for first := true; ctx.Err() == nil; first = false {
 			list, changed := r.approvals.list(user)
@@ -35,15 +33,6 @@ func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalReque
 			before = list
 			await(ctx, changed, list)
 		}
-	}
-}
-
-// watch counts those who watch the calls of a user.
-func (a *approvals) watch(user string, n int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.watchers[user] += n; a.watchers[user] == 0 {
-		delete(a.watchers, user)
 	}
 }
 
@@ -83,8 +72,8 @@ func (a *approvals) list(user string) ([]*ApprovalRequest, <-chan struct{}) {
 	defer a.mu.Unlock()
 	a.expire(time.Now())
 	var list []*ApprovalRequest
-	for at := a.waiting.Front(); at != nil; at = at.Next() {
-		if p := at.Value.(*pending); p.phase == waits && (user == "" || user == p.req.User) {
+	for _, p := range a.waiting {
+		if p.phase == waits && (user == "" || user == p.req.User) {
 			req := p.req
 			list = append(list, &req)
 		}

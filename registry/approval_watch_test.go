@@ -249,39 +249,6 @@ func TestWatchApprovals(t *testing.T) {
 	})
 }
 
-// The model is told that the user has been asked only if somebody shows the user what
-// waits.
-func TestApprovalRequiredErrorSaysWhetherTheUserIsAsked(t *testing.T) {
-	const (
-		first = `tool "files__delete" has to be approved by the user first; do not call it again before that`
-		asked = `tool "files__delete" needs the approval of the user, who has been asked; do not call it again before the user has answered`
-	)
-	w := newApprovalServer(t, approval.Options{})
-	n := 0
-	for _, c := range []struct {
-		watcher, caller, want string
-	}{
-		{"ann", "ann", asked},
-		{"", "ann", asked}, // one that sees all calls
-		{"", "", asked},
-		{"bob", "ann", first},
-		{"bob", "", first},
-		{"nobody", "ann", first},
-	} {
-		call := func(when, want string) {
-			t.Helper()
-			n++
-			assert.Equal(t, fmt.Sprint(errorOf(w.Call(inConversation(t.Context(), c.caller, "c"), "files__delete", fmt.Appendf(nil, `{"n":%d}`, n)))), want, "%s %q watches, a call of %q", when, c.watcher, c.caller)
-		}
-		call("before", first)
-		for range w.WatchApprovals(inConversation(t.Context(), c.watcher, "c")) {
-			call("while", c.want)
-			break
-		}
-		call("after", first)
-	}
-}
-
 // What a watcher does with what it gets is its own affair.
 func TestWatchApprovalsYieldsCopies(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})

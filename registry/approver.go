@@ -16,17 +16,11 @@ import (
 // [Registry.Await] waits for either.
 type ApprovalRequiredError struct {
 	Request *ApprovalRequest // what is asked; its ID names the call
-
-	watched bool // see approvals.watchers
 }
 
-// Error is made for the model that wanted the call. It says that the user has been
-// asked if a [Registry.WatchApprovals] runs that yields the call.
+// Error is made for the model that wanted the call.
 func (e *ApprovalRequiredError) Error() string {
-	if !e.watched {
-		return fmt.Sprintf("tool %s has to be approved by the user first; do not call it again before that", plain.Quote(e.Request.Tool.Name))
-	}
-	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", plain.Quote(e.Request.Tool.Name))
+	return fmt.Sprintf("tool %s has to be approved by the user first; do not call it again before that", plain.Quote(e.Request.Tool.Name))
 }
 
 // Outcome returns [mcp.NotSent]: nothing ran.
@@ -111,7 +105,7 @@ func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.Ra
 	key := callKeyOf(req)
 	before, wait := a.equal(key, req.Subject)
 	if before != nil && wait == nil {
-		return &ApprovalRequiredError{before, false} // it is being made
+		return &ApprovalRequiredError{before} // it is being made
 	}
 	d, err := ask(ctx, req.copy())
 	if err != nil {
@@ -163,10 +157,10 @@ func (a *approvals) settle(key callKey, before *ApprovalRequest, waited *pending
 	p := a.byCall[key]
 	switch {
 	case waited != nil && waited.phase != waits:
-		return &ApprovalRequiredError{before, false}
+		return &ApprovalRequiredError{before}
 	case p == nil:
 	case p.phase == runs:
-		return &ApprovalRequiredError{p.req.copy(), false}
+		return &ApprovalRequiredError{p.req.copy()}
 	case d.Verdict == approval.Deny:
 		a.end(p, refused, p.denied(d.Reason))
 	default:
