@@ -10,18 +10,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
-	"github.com/mcpbelt/mcpbelt/host/admin/jwt"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/config/codex"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
-	"github.com/mcpbelt/mcpbelt/host/config/goose"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
-	"github.com/mcpbelt/mcpbelt/host/landlock"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -39,7 +35,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
-	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -68,17 +63,13 @@ var functions = []function{
 	{"activity.NewMemory", activity.NewMemory},
 	{"activity.OpenFile", activity.OpenFile},
 	{"activity.Slog", activity.Slog},
-	{"jwt.New", jwt.New},
 	{"page.New", page.New},
 	{"admin.DefaultRoles", admin.DefaultRoles},
 	{"admin.Handler", admin.Handler},
 	{"admin.NewFeed", admin.NewFeed},
-	{"codex.Format", codex.Format},
 	{"edit.Change", edit.Change},
 	{"edit.OpenFileStore", edit.OpenFileStore},
 	{"edit.PlanImport", edit.PlanImport},
-	{"goose.Continue", goose.Continue},
-	{"goose.Format", goose.Format},
 	{"config.Find", config.Find},
 	{"config.Formats", config.Formats},
 	{"config.InputSecret", config.InputSecret},
@@ -102,7 +93,6 @@ var functions = []function{
 	{"gateway.Elicit", gateway.Elicit},
 	{"gateway.New", gateway.New},
 	{"gateway.Prepare", gateway.Prepare},
-	{"landlock.New", landlock.New},
 	{"login.New", login.New},
 	{"login.Unavailable", login.Unavailable},
 	{"manage.New", manage.New},
@@ -129,20 +119,16 @@ var functions = []function{
 	{"host.FileChanges", host.FileChanges},
 	{"host.New", host.New},
 	{"host.Open", host.Open},
-	{"host.OpenStore", host.OpenStore},
 	{"host.UnreadableTools", host.UnreadableTools},
 	{"ask.OpenURL", ask.OpenURL},
-	{"ask.Plain", ask.Plain},
 	{"cassette.Record", cassette.Record},
 	{"cassette.Replay", cassette.Replay},
 	{"failure.Of", failure.Of},
 	{"form.Parse", form.Parse},
 	{"mcp.CallerOf", mcp.CallerOf},
 	{"mcp.HTTPHeader", mcp.HTTPHeader},
-	{"mcp.NewCache", mcp.NewCache},
 	{"mcp.NewClient", mcp.NewClient},
 	{"mcp.OutcomeOf", mcp.OutcomeOf},
-	{"mcp.RootOf", mcp.RootOf},
 	{"mcp.SafeToRetry", mcp.SafeToRetry},
 	{"mcp.WithHTTPHeader", mcp.WithHTTPHeader},
 	{"mcp.WithLog", mcp.WithLog},
@@ -150,7 +136,10 @@ var functions = []function{
 	{"approval.Wait", approval.Wait},
 	{"approval.WithWait", approval.WithWait},
 	{"gate.Merge", gate.Merge},
-	{"gate.New", gate.New},
+	{"gate.References", gate.References},
+	{"gate.Admit", gate.Admit},
+	{"gate.Check", gate.Check},
+	{"gate.Lookalikes", gate.Lookalikes},
 	{"ledger.Compare", ledger.Compare},
 	{"ledger.Load", ledger.Load},
 	{"ledger.New", ledger.New},
@@ -168,13 +157,11 @@ var functions = []function{
 	{"profile.NewTurn", profile.NewTurn},
 	{"profile.Object", profile.Object},
 	{"profile.Parts", profile.Parts},
-	{"openapi.Parse", openapi.Parse},
 	{"rest.Export", rest.Export},
 	{"rest.New", rest.New},
 	{"rest.Parse", rest.Parse},
 	{"result.Decode", result.Decode[any]},
 	{"result.IsWhole", result.IsWhole},
-	{"result.Memory", result.Memory},
 	{"result.New", result.New},
 	{"result.Pieces", result.Pieces},
 	{"result.StripHidden", result.StripHidden},
@@ -219,14 +206,12 @@ var functions = []function{
 	{"storage.NewMemory", storage.NewMemory},
 	{"loginpath.Read", loginpath.Read},
 	{"transport.BaseEnv", transport.BaseEnv},
-	{"transport.BaseEnvNames", transport.BaseEnvNames},
 	{"transport.Bearer", transport.Bearer},
 	{"transport.NewRoundTripper", transport.NewRoundTripper},
 }
 
 // types are all exported types with methods but interfaces, and pointers to them have all methods.
 var types = []any{
-	(*auth.AssertionError)(nil),
 	(*auth.Client)(nil),
 	(*auth.Config)(nil),
 	(*auth.ConfigError)(nil),
@@ -242,10 +227,8 @@ var types = []any{
 	(*auth.OAuthError)(nil),
 	(*auth.PasteURL)(nil),
 	(*auth.Pending)(nil),
-	(*auth.ProofError)(nil),
 	(*auth.RegistrationError)(nil),
 	(*auth.RequestError)(nil),
-	(*auth.ResourceMismatchError)(nil),
 	(*auth.ScopeError)(nil),
 	(*auth.Secret)(nil),
 	(*auth.SigningKey)(nil),
@@ -268,11 +251,8 @@ var types = []any{
 	(*edit.FileStore)(nil),
 	(*edit.Import)(nil),
 	(*edit.Remark)(nil),
-	(*config.Document)(nil),
 	(*config.Error)(nil),
 	(*config.Input)(nil),
-	(*config.InputError)(nil),
-	(*config.MissingSecretError)(nil),
 	(*config.NoServersError)(nil),
 	(*config.Options)(nil),
 	(*config.Scope)(nil),
@@ -295,7 +275,6 @@ var types = []any{
 	(*doctor.StageTime)(nil),
 	(*doctor.TestReport)(nil),
 	(*gateway.Gateway)(nil),
-	(*landlock.Isolator)(nil),
 	(*login.Error)(nil),
 	(*login.Logins)(nil),
 	(*manage.Manager)(nil),
@@ -303,7 +282,6 @@ var types = []any{
 	(*record.Error)(nil),
 	(*record.Patch)(nil),
 	(*record.Record)(nil),
-	(*replica.CallError)(nil),
 	(*replica.Member)(nil),
 	(*host.CallCounts)(nil),
 	(*host.ChangedError)(nil),
@@ -316,7 +294,6 @@ var types = []any{
 	(*host.StaleLaunchError)(nil),
 	(*host.UnknownServerError)(nil),
 	(*ask.Console)(nil),
-	(*ask.Deny)(nil),
 	(*ask.Queue)(nil),
 	(*cassette.Error)(nil),
 	(*cassette.Recorder)(nil),
@@ -329,7 +306,6 @@ var types = []any{
 	(*mcp.BusyError)(nil),
 	(*mcp.CallToolResult)(nil),
 	(*mcp.Client)(nil),
-	(*mcp.Completer)(nil),
 	(*mcp.ElicitRequest)(nil),
 	(*mcp.ElicitURLRequest)(nil),
 	(*mcp.InputRequiredError)(nil),
@@ -341,7 +317,6 @@ var types = []any{
 	(*mcp.ProtocolError)(nil),
 	(*mcp.ProtocolVersionError)(nil),
 	(*mcp.RequestInfo)(nil),
-	(*mcp.RootError)(nil),
 	(*mcp.ServerError)(nil),
 	(*mcp.Task)(nil),
 	(*mcp.TaskError)(nil),
@@ -351,20 +326,18 @@ var types = []any{
 	(*mcp.UnavailableError)(nil),
 	(*mcp.UnresponsiveError)(nil),
 	(*approval.DeniedError)(nil),
-	(*approval.LimitError)(nil),
 	(*approval.PolicyError)(nil),
 	(*approval.StaleError)(nil),
 	(*approval.UnknownError)(nil),
 	(*approval.Verdict)(nil),
 	(*gate.Error)(nil),
 	(*gate.Finding)(nil),
-	(*gate.Gate)(nil),
 	(*gate.Severity)(nil),
 	(*ledger.Change)(nil),
 	(*ledger.Error)(nil),
 	(*ledger.Ledger)(nil),
 	(*ledger.StaleChangeError)(nil),
-	(*names.Names)(nil),
+	(*names.Scheme)(nil),
 	(*policy.FileError)(nil),
 	(*policy.Policy)(nil),
 	(*policy.Rule)(nil),
@@ -376,27 +349,15 @@ var types = []any{
 	(*profile.Turn)(nil),
 	(*profile.UnknownProviderError)(nil),
 	(*profile.WaitingError)(nil),
-	(*openapi.DocumentError)(nil),
-	(*openapi.OptionError)(nil),
-	(*openapi.Problem)(nil),
 	(*rest.API)(nil),
 	(*rest.APIError)(nil),
-	(*rest.DisabledError)(nil),
-	(*rest.Duration)(nil),
-	(*rest.FileError)(nil),
-	(*rest.HealthError)(nil),
+	(*rest.Error)(nil),
 	(*rest.Place)(nil),
-	(*rest.Placeholder)(nil),
 	(*rest.Problem)(nil),
-	(*rest.RequestError)(nil),
-	(*rest.SecretError)(nil),
 	(*rest.Service)(nil),
-	(*rest.TokenError)(nil),
-	(*rest.UnknownToolError)(nil),
 	(*result.DecodeError)(nil),
 	(*result.Shaper)(nil),
 	(*result.ToolFailedError)(nil),
-	(*toolset.EmbedError)(nil),
 	(*toolset.Finder)(nil),
 	(*registry.ApprovalRequiredError)(nil),
 	(*registry.ApproverFunc)(nil),
@@ -437,11 +398,7 @@ var types = []any{
 	(*transport.Pipe)(nil),
 	(*transport.RedirectError)(nil),
 	(*transport.SSE)(nil),
-	(*transport.Session)(nil),
 	(*transport.Socket)(nil),
 	(*transport.StartError)(nil),
 	(*transport.StatusError)(nil),
-	(*transport.TokenRefusedError)(nil),
-	(*transport.Watchdog)(nil),
-	(*transport.WatchdogError)(nil),
 }
