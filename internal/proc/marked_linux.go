@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,10 +16,11 @@ import (
 func EndMarked(mark string, within time.Duration) {
 	deadline := time.Now().Add(within)
 	killed := map[int]bool{}
+	l := &look{mark: []byte("\x00" + mark + "\x00"), self: os.Getpid()}
 	for {
-		found := looks.find(mark)
+		found := l.find()
 		for _, pid := range found {
-			endHolder(pid, mark)
+			l.endHolder(pid)
 			killed[pid] = true
 		}
 		if len(found) == 0 || time.Now().After(deadline) {
@@ -54,54 +54,11 @@ func stateOf(pid int) byte {
 	return 0
 }
 
-// looks are the looks at all processes, which servers that end at the same time share.
-var looks sharedLooks
-
-type sharedLooks struct {
-	mu      sync.Mutex // guards the following
-	looking bool
-	next    *look // those that wait for the present one to end
-}
-
-// find returns the processes that hold the mark, by a look that begins after the call.
-func (s *sharedLooks) find(mark string) []int {
-	s.mu.Lock()
-	l := s.next
-	if l == nil {
-		l = &look{self: os.Getpid(), marked: map[string][]int{}, turn: make(chan struct{}, 1), done: make(chan struct{})}
-		s.next = l
-	}
-	l.marked[mark] = nil
-	if !s.looking {
-		s.looking = true
-		l.turn <- struct{}{}
-	}
-	s.mu.Unlock()
-	select {
-	case <-l.done:
-		return l.marked[mark]
-	case <-l.turn:
-	}
-	s.mu.Lock()
-	s.next = nil // who comes from here on waits for another
-	s.mu.Unlock()
-	l.run()
-	close(l.done)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.looking = s.next != nil; s.looking {
-		s.next.turn <- struct{}{}
-	}
-	return l.marked[mark]
-}
-
-// A look goes through the environments of all processes, for several marks.
+// A look goes through the environments of all processes, in search of a mark.
 type look struct {
-	marked map[string][]int // the processes that hold each mark
-	turn   chan struct{}    // holds a token when one of those that wait for it shall look
-	done   chan struct{}    // closed at its end
-	self   int
-	buf    []byte
+	mark []byte // with a zero byte on either side, as between variables
+	self int
+	buf  []byte
 }
 
 // unsurePatience is how often, a millisecond apart, a process is asked again that
@@ -113,26 +70,17 @@ const (
 	busyPatience   = 250
 )
 
-// run finds the processes.
-func (l *look) run() {
-	unsure := l.among(l.processes())
-	for try := 0; try < busyPatience && len(unsure) > 0 && !l.found(); try++ {
+// find returns the processes that hold the mark.
+func (l *look) find() []int {
+	marked, unsure := l.among(l.processes())
+	for try := 0; try < busyPatience && len(unsure) > 0 && len(marked) == 0; try++ { // else there is another look
 		if try >= unsurePatience {
 			unsure = slices.DeleteFunc(unsure, asleep)
 		}
 		time.Sleep(time.Millisecond)
-		unsure = l.among(unsure)
+		marked, unsure = l.among(unsure)
 	}
-}
-
-// found reports whether each mark is held by a process: there will be another look.
-func (l *look) found() bool {
-	for _, pids := range l.marked {
-		if len(pids) == 0 {
-			return false
-		}
-	}
-	return true
+	return marked
 }
 
 // asleep reports whether a process waits for something to happen, which none does
@@ -142,20 +90,18 @@ func asleep(pid int) bool {
 	return state != 'R' && state != 'D'
 }
 
-// among looks at some processes, and returns those that may yet turn out to hold a mark.
-func (l *look) among(pids []int) (unsure []int) {
+// among returns which processes hold the mark, and which may yet turn out to.
+func (l *look) among(pids []int) (marked, unsure []int) {
 	for _, pid := range pids {
-		marks, ok := l.marks(pid)
-		if !ok {
+		holds, ok := l.holds(pid)
+		switch {
+		case holds:
+			marked = append(marked, pid)
+		case !ok:
 			unsure = append(unsure, pid)
 		}
-		for _, mark := range marks {
-			if found, wanted := l.marked[mark]; wanted {
-				l.marked[mark] = append(found, pid)
-			}
-		}
 	}
-	return unsure
+	return marked, unsure
 }
 
 func (l *look) processes() []int {
@@ -177,39 +123,31 @@ func (l *look) processes() []int {
 // endHolder kills a process that holds the mark, unless its id has passed to another
 // meanwhile: the handle is of the process that has the id now, and so is the environment
 // that is read again.
-func endHolder(pid int, mark string) {
+func (l *look) endHolder(pid int) {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return
 	}
 	defer func() { _ = p.Release() }()
-	if marks, _ := new(look).marks(pid); slices.Contains(marks, mark) {
+	if holds, _ := l.holds(pid); holds {
 		_ = p.Kill()
 	}
 }
 
-// marks returns the marks that a process holds. It is not ok if the process shows nothing
+// holds reports whether a process holds the mark. It is not ok if the process shows nothing
 // at present. Those of other users cannot be read, and hold none.
-func (l *look) marks(pid int) (marks []string, ok bool) {
+func (l *look) holds(pid int) (holds, ok bool) {
 	path := "/proc/" + strconv.Itoa(pid)
 	env, readable := l.read(path + "/environ")
 	if !readable {
-		return nil, true
+		return false, true
 	}
 	if len(env) == 0 {
 		// Zombies and threads of the kernel have neither environment nor program.
 		_, err := unix.Readlink(path+"/exe", make([]byte, 1))
-		return nil, err != nil
+		return false, err != nil
 	}
-	const begin = MarkVariable + "="
-	for i := bytes.Index(env, []byte(begin)); i >= 0; i = bytes.Index(env, []byte(begin)) {
-		mark, rest, whole := bytes.Cut(env[i:], []byte{0})
-		if whole {
-			marks = append(marks, string(mark))
-		}
-		env = rest
-	}
-	return marks, true
+	return bytes.HasPrefix(env, l.mark[1:]) || bytes.Contains(env, l.mark), true
 }
 
 // read returns what is in a file, until the next read.

@@ -29,8 +29,7 @@
 //
 //	records/xx/0,NAME  a record; xx is the first byte of the SHA-256 of NAME
 //	locks/             what processes lock: 256 files for the folders of records,
-//	                   and one file for each record that is being worked on
-//	                   (on Windows: has ever worked on)
+//	                   and one empty file for each record that was ever locked
 //	tmp/               files that are being written
 //	damaged/           files that were moved aside
 //	key                the sealing keys, if Options name no others

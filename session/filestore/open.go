@@ -107,7 +107,7 @@ func (f *folder) prepare() error {
 		}
 	}
 	// A store that cannot be written to can still be read.
-	if err := errors.Join(f.removeStaleTemp(), f.removeStaleLocks()); err != nil {
+	if err := f.removeStaleTemp(); err != nil {
 		f.log.Warn("files of killed processes remain", "dir", f.dir, "err", err)
 	}
 	return nil

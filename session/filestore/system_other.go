@@ -25,7 +25,3 @@ func full(err error) bool {
 	)
 	return errors.Is(err, handleDiskFull) || errors.Is(err, diskFull)
 }
-
-// removeLocked only unlocks. Here a file that is open, and perhaps locked by another
-// process meanwhile, might be removed.
-func removeLocked(_ string, unlock func() error) error { return unlock() }

@@ -32,9 +32,3 @@ func syncFolder(root *os.Root, name string) error {
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
-
-// removeLocked removes a lock file that the caller has locked. Others who wait for
-// it find out that it is gone; see sameFile.
-func removeLocked(path string, unlock func() error) error {
-	return errors.Join(os.Remove(path), unlock())
-}

@@ -19,8 +19,8 @@
 //
 // On servers and in containers there often is none. Then Open fails with a
 // *seal.KeyError, and does not keep sessions less safely than was asked for. The
-// program decides what comes next: seal.KeyFile, seal.KeyEnv or
-// seal.KeyPassphrase.
+// program decides what comes next: seal.KeyFile or
+// seal.KeyEnv.
 //
 // # Waiting
 //

@@ -21,7 +21,7 @@ const account = "session keys"
 // none, a new key is put there; programs that do so at once get the same one.
 func Key(service string) seal.KeySource {
 	e := newEntry(service)
-	return func(ctx context.Context, _ []byte) (*seal.Keys, error) {
+	return func(ctx context.Context) (*seal.Keys, error) {
 		return e.ask(ctx, e.getOrMake)
 	}
 }
@@ -125,7 +125,7 @@ func encode(key auth.Secret) string { return base64.StdEncoding.EncodeToString([
 func (e *entry) source() string { return fmt.Sprintf("keyring entry %q", e.service) }
 
 func (e *entry) fail(err error) error {
-	problem := "the keyring of the operating system cannot be used; is it there, and unlocked? Where there is none, take keys from a file, the environment or a passphrase"
+	problem := "the keyring of the operating system cannot be used; is it there, and unlocked? Where there is none, take keys from a file or the environment"
 	if errors.Is(err, keyring.ErrSetDataTooBig) {
 		problem = "there are too many old keys; drop them"
 	}

@@ -52,7 +52,7 @@ func expectKeyError(t *testing.T, err error) {
 
 func keysOf(t *testing.T, source seal.KeySource) *seal.Keys {
 	t.Helper()
-	return assert.Value(source(t.Context(), nil))(t)
+	return assert.Value(source(t.Context()))(t)
 }
 
 func TestKeyIsMadeOnce(t *testing.T) {
@@ -140,7 +140,7 @@ func TestSpoiltEntry(t *testing.T) {
 	home(t)
 	keyring.MockInit()
 	assert.OK(t, keyring.Set("test", account, "canary"))
-	_, err := Key("test")(t.Context(), nil)
+	_, err := Key("test")(t.Context())
 	expectKeyError(t, err)
 	assert.Lacks(t, err.Error(), "canary")
 	expectKeyError(t, NewKey(t.Context(), "test"))
@@ -215,7 +215,7 @@ func askUntilTold() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	_, err := Key("test")(ctx, nil)
+	_, err := Key("test")(ctx)
 	fmt.Println(err)
 }
 

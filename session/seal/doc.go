@@ -11,8 +11,7 @@
 // # Where the sealing keys come from
 //
 // A [KeySource] returns them: [KeyFile] a file, which it makes if there is none, [KeyEnv]
-// an environment variable, [KeyPassphrase] a passphrase, and [StaticKey] the program
-// itself. With [ParseKeys], the answer of a key management service becomes a source. The
+// an environment variable, and [StaticKey] the program itself. With [ParseKeys], the answer of a key management service becomes a source. The
 // error of a source is a [KeyError].
 //
 // # What sealing promises

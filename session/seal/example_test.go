@@ -45,22 +45,12 @@ func ExampleKeyFile() {
 	defer store.Close()
 }
 
-func ExampleKeyPassphrase() {
-	pass := auth.Secret("asked for at the start, and kept nowhere")
-	store, err := seal.NewStore(context.Background(), storage.NewMemory(), seal.KeyPassphrase(pass))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer store.Close()
-}
-
 func ExampleParseKeys() {
 	// A source that asks a key management service.
 	fetch := func(context.Context) (string, error) {
 		return "c0ffee" + strings.Repeat("0", 58), nil
 	}
-	source := func(ctx context.Context, _ []byte) (*seal.Keys, error) {
+	source := func(ctx context.Context) (*seal.Keys, error) {
 		text, err := fetch(ctx)
 		if err != nil {
 			return nil, &seal.KeyError{Source: "the key service", Problem: "it does not answer", Err: err}

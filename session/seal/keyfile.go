@@ -29,7 +29,7 @@ const maxKeyFile = 64 << 10
 // -base64 32 prints one. Then call [Store.Rotate] in a program that has the store
 // open, restart the others, and take the old line away.
 func KeyFile(path string) KeySource {
-	return func(ctx context.Context, _ []byte) (*Keys, error) {
+	return func(ctx context.Context) (*Keys, error) {
 		source := fmt.Sprintf("file %q", path)
 		text, err := readKeyFile(path)
 		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {

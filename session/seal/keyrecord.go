@@ -2,7 +2,6 @@ package seal
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,24 +18,19 @@ const keysFormat = 1
 
 // keyInfo is what keysRecord holds.
 type keyInfo struct {
-	Format int    `json:"format"`
-	Salt   []byte `json:"salt"`
+	Format int `json:"format"`
 	// Check is a sealed constant. It is sealed again by Rotate only: as long as
 	// it is sealed with an old key, records may be.
 	Check []byte `json:"check"`
 }
 
-const (
-	saltSize  = 32
-	checkText = "these are the keys of this store"
-)
+const checkText = "these are the keys of this store"
 
 // unlock gets the keys of the store, and makes sure that they are the right ones.
 func (s *Store) unlock(ctx context.Context) error {
 	for {
 		info, _, err := s.loadInfo(ctx)
 		if err == nil {
-			s.salt = info.Salt
 			_, err = s.takeKeys(ctx, info)
 			return err
 		}
@@ -107,8 +101,6 @@ func (s *Store) askAgain(ctx context.Context) (*keyset, error) {
 // create makes the keysRecord of a new store. If records are there without it,
 // the keys have to open them.
 func (s *Store) create(ctx context.Context) error {
-	s.salt = make([]byte, saltSize)
-	_, _ = rand.Read(s.salt) // never fails
 	keys, err := s.ask(ctx)
 	if err != nil {
 		return err
@@ -146,7 +138,7 @@ func (s *Store) tryRecord(ctx context.Context) error {
 
 func (s *Store) saveInfo(ctx context.Context, keys *keyset, old storage.Revision) error {
 	data, err := json.Marshal(&keyInfo{
-		Format: keysFormat, Salt: s.salt, Check: keys.seal(forCheck, keysRecord, opened{data: []byte(checkText)}),
+		Format: keysFormat, Check: keys.seal(forCheck, keysRecord, opened{data: []byte(checkText)}),
 	})
 	if err != nil {
 		return err

@@ -9,10 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"golang.org/x/crypto/argon2"
 )
 
 // KeySize is the length of a sealing key, in bytes.
@@ -29,14 +27,12 @@ type Keys struct {
 	Old []auth.Secret
 }
 
-// A KeySource returns the keys of a store. The salt has 32 random bytes, is not
-// secret, and is always the same for one store; sources that make keys of
-// passphrases need it. Its errors should be *KeyError.
+// A KeySource returns the keys of a store. Its errors should be *KeyError.
 //
 // A Store asks when it is opened, in [Store.Rotate], and when it meets a record
 // with a key that it does not know. The source must be safe for concurrent use and
 // return soon after ctx ends.
-type KeySource func(ctx context.Context, salt []byte) (*Keys, error)
+type KeySource func(ctx context.Context) (*Keys, error)
 
 // A KeyError reports that the sealing keys could not be had, or are not those of
 // the store. It shows nothing of them.
@@ -96,7 +92,7 @@ func (k *Keys) check() error {
 // replace a key, give it as an old one until [Store.Rotate] has run.
 func StaticKey(current auth.Secret, old ...auth.Secret) KeySource {
 	keys := (&Keys{Current: current, Old: old}).clone()
-	return func(context.Context, []byte) (*Keys, error) { return keys.clone(), nil }
+	return func(context.Context) (*Keys, error) { return keys.clone(), nil }
 }
 
 // ParseKeys reads keys from text: KeySize random bytes in
@@ -159,7 +155,7 @@ func parseKey(word string) (key auth.Secret, ok bool) {
 // comma between, restart all programs, call [Store.Rotate] in one of them, and
 // take the old one away.
 func KeyEnv(name string) KeySource {
-	return func(context.Context, []byte) (*Keys, error) {
+	return func(context.Context) (*Keys, error) {
 		source := fmt.Sprintf("environment variable %q", name)
 		text, ok := os.LookupEnv(name)
 		if !ok {
@@ -167,61 +163,4 @@ func KeyEnv(name string) KeySource {
 		}
 		return parseFrom(source, text)
 	}
-}
-
-// The cost of a guess at a passphrase, as RFC 9106 recommends it where memory is
-// not plenty (section 4, second option). Changing it makes other keys.
-const (
-	argonTime    = 3
-	argonMemory  = 64 << 10 // KiB
-	argonThreads = 4
-)
-
-// KeyPassphrase makes a key of a passphrase and the salt of the store, by Argon2id
-// with 3 passes, 64 MiB and 4 lanes (RFC 9106). That takes some tenths of a second
-// and is done once for each store. An attacker who copies the store can try passphrases
-// on other machines: take a long one that is used nowhere else.
-//
-// To replace the passphrase, give the new one, and the one before among old, until
-// [Store.Rotate] has run. Each costs as much as the first.
-func KeyPassphrase(pass auth.Secret, old ...auth.Secret) KeySource {
-	return newPhrases(argonMemory, append([]auth.Secret{pass}, old...)).keys
-}
-
-// phrases are passphrases and what was made of them.
-type phrases struct {
-	memory uint32 // in KiB, for each guess
-	all    []auth.Secret
-
-	mu   sync.Mutex
-	made map[string]*Keys // by salt
-}
-
-func newPhrases(memory uint32, all []auth.Secret) *phrases {
-	return &phrases{memory: memory, all: all, made: map[string]*Keys{}}
-}
-
-func (p *phrases) keys(ctx context.Context, salt []byte) (*Keys, error) {
-	p.mu.Lock()
-	made := p.made[string(salt)]
-	p.mu.Unlock()
-	if made != nil {
-		return made.clone(), nil
-	}
-	var all []auth.Secret
-	for _, phrase := range p.all {
-		if phrase == "" {
-			return nil, &KeyError{Source: "a passphrase", Problem: "it is empty"}
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		key := argon2.IDKey([]byte(phrase.Reveal()), salt, argonTime, p.memory, argonThreads, KeySize)
-		all = append(all, auth.Secret(key))
-	}
-	made = &Keys{Current: all[0], Old: all[1:]}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.made[string(salt)] = made
-	return made.clone(), nil
 }

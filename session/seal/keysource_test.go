@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -24,7 +23,7 @@ func key64(letter string) string {
 // expectKeys asks a source, and compares the first letters of its keys.
 func expectKeys(t testing.TB, source KeySource, want string) {
 	t.Helper()
-	keys := assert.Value(source(t.Context(), make([]byte, saltSize)))(t)
+	keys := assert.Value(source(t.Context()))(t)
 	got := keys.Current.Reveal()[:1]
 	for _, old := range keys.Old {
 		got += old.Reveal()[:1]
@@ -37,7 +36,7 @@ func expectKeys(t testing.TB, source KeySource, want string) {
 // show.
 func expectNoKeys(t testing.TB, source KeySource, says string, secrets ...string) {
 	t.Helper()
-	err := errOf(source(t.Context(), make([]byte, saltSize)))
+	err := errOf(source(t.Context()))
 	assert.True(t, assert.As[*KeyError](t, err).Source != "", "the error names the source")
 	assert.Contains(t, err.Error(), says)
 	for _, s := range secrets {
@@ -77,7 +76,7 @@ func TestKeyFileIsMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "key")
 	made := make(chan func(testing.TB) *Keys, 16)
 	for range cap(made) {
-		go func() { made <- assert.Value(KeyFile(path)(t.Context(), nil)) }()
+		go func() { made <- assert.Value(KeyFile(path)(t.Context())) }()
 	}
 	first := (<-made)(t).Current
 	for range cap(made) - 1 {
@@ -113,7 +112,7 @@ func TestKeyFileRefused(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.Is(t, errOf(KeyFile(filepath.Join(dir, "new"))(ended, nil)), context.Canceled, "after the end of the context")
+	assert.Is(t, errOf(KeyFile(filepath.Join(dir, "new"))(ended)), context.Canceled, "after the end of the context")
 	if runtime.GOOS == "windows" {
 		return
 	}
@@ -140,40 +139,12 @@ func TestKeyFileRotation(t *testing.T) {
 	expectData(t, openStore(t, d, KeyFile(path)), "a", "1")
 }
 
-// cheapPassphrase is KeyPassphrase at a small cost. TestFormatStays takes the true one.
-func cheapPassphrase(all ...auth.Secret) KeySource { return newPhrases(64, all).keys }
-
-func TestKeyPassphrase(t *testing.T) {
-	d := storage.NewMemory()
-	first := openStore(t, d, cheapPassphrase("correct horse"))
-	mustSave(t, first, "a", "1", "")
-	assert.Lacks(t, wantNoStore(t, d, cheapPassphrase("canary guess")).Error(), "canary")
-	wantNoStore(t, d, cheapPassphrase(""))
-	both := openStore(t, d, cheapPassphrase("battery staple", "correct horse"))
-	wantRotated(t, both, 1)
-	expectData(t, openStore(t, d, cheapPassphrase("battery staple")), "a", "1")
-
-	// Another store has another salt, and so another key.
-	source := cheapPassphrase("correct horse")
-	a := assert.Value(source(t.Context(), []byte("salt of one store")))(t)
-	b := assert.Value(source(t.Context(), []byte("salt of another store")))(t)
-	assert.True(t, a.Current != b.Current, "the salt makes a difference")
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.Is(t, errOf(source(ended, []byte("third"))), context.Canceled, "after the end of the context")
-}
-
-// What was sealed by earlier versions has to open for ever: these must not change.
-const (
-	sealedByVersion1 = "6d62737301117a1971eb74d77d000000000000000700ce30117e220498de5e2d8b7d95b5b7cf61e68d1c559af27feca98f5230d8e08772f1a467b86c472c0d6aa0607c587e7830"
-	keyOfPassphrase  = "e1b443fafbe383d9053bc754cdba0abf862f5179e6221e66fdce5c7ff3d086ad"
-)
+// What was sealed by earlier versions has to open for ever: this must not change.
+const sealedByVersion1 = "6d62737301117a1971eb74d77d000000000000000700ce30117e220498de5e2d8b7d95b5b7cf61e68d1c559af27feca98f5230d8e08772f1a467b86c472c0d6aa0607c587e7830"
 
 func TestFormatStays(t *testing.T) {
 	sealed := assert.Value(hex.DecodeString(sealedByVersion1))(t)
 	o := assert.Value(newKeyset(&Keys{Current: testKey("k")}).open(forRecord, "alice.github", sealed))(t)
 	assert.Equal(t, string(o.data), "a session", "a record of version 1")
 	assert.Equal(t, o.generation, 7, "its generation")
-	keys := assert.Value(KeyPassphrase("correct horse")(t.Context(), []byte("0123456789abcdef0123456789abcdef")))(t)
-	assert.Equal(t, hex.EncodeToString([]byte(keys.Current.Reveal())), keyOfPassphrase, "the passphrase makes key")
 }

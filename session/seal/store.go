@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,6 @@ import (
 type Store struct {
 	driver storage.Store
 	source KeySource
-	salt   []byte
 	keys   atomic.Pointer[keyset] // a pointer, so that printing a Store shows no key
 }
 
@@ -94,7 +92,7 @@ func (s *Store) Check() error {
 
 // ask asks the source for the keys.
 func (s *Store) ask(ctx context.Context) (*keyset, error) {
-	k, err := s.source(ctx, bytes.Clone(s.salt))
+	k, err := s.source(ctx)
 	if err == nil {
 		err = k.check()
 	}

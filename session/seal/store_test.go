@@ -188,7 +188,7 @@ func TestStoreWrongKey(t *testing.T) {
 		nil,
 		StaticKey("short"),
 		StaticKey(testKey("k"), "short"),
-		func(context.Context, []byte) (*Keys, error) { return nil, nil },
+		func(context.Context) (*Keys, error) { return nil, nil },
 	} {
 		assert.Lacks(t, wantNoStore(t, d, source).Error(), "short")
 	}
@@ -200,14 +200,11 @@ func TestStoreWrongKey(t *testing.T) {
 
 func TestStoreCreatedByMany(t *testing.T) {
 	d := storage.NewMemory()
-	// As with a passphrase, the key depends on the salt.
-	salted := func(_ context.Context, salt []byte) (*Keys, error) {
-		return &Keys{Current: auth.Secret(salt)}, nil
-	}
+	source := StaticKey(testKey("k"))
 	errs := make(chan error)
 	for i := range 16 {
 		go func() {
-			s, err := NewStore(t.Context(), d, salted)
+			s, err := NewStore(t.Context(), d, source)
 			if err == nil {
 				_, err = s.Save(t.Context(), fmt.Sprint("r", i), []byte("x"), "")
 			}
@@ -217,7 +214,7 @@ func TestStoreCreatedByMany(t *testing.T) {
 	for range 16 {
 		assert.OK(t, <-errs)
 	}
-	s := openStore(t, d, salted)
+	s := openStore(t, d, source)
 	for i := range 16 {
 		expectData(t, s, fmt.Sprint("r", i), "x")
 	}
@@ -246,7 +243,7 @@ func TestRotate(t *testing.T) {
 // A store that is open while the key is replaced asks for the keys again.
 func TestNewKeyIsTakenUp(t *testing.T) {
 	now := StaticKey(testKey("k"))
-	source := func(ctx context.Context, salt []byte) (*Keys, error) { return now(ctx, salt) }
+	source := func(ctx context.Context) (*Keys, error) { return now(ctx) }
 	d := storage.NewMemory()
 	s, other := openStore(t, d, source), openStore(t, d, source)
 	mustSave(t, s, "a", "1", "")
@@ -259,7 +256,7 @@ func TestNewKeyIsTakenUp(t *testing.T) {
 // open.
 func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	now := StaticKey(testKey("k"))
-	source := func(ctx context.Context, salt []byte) (*Keys, error) { return now(ctx, salt) }
+	source := func(ctx context.Context) (*Keys, error) { return now(ctx) }
 	d := storage.NewMemory()
 	s := openStore(t, d, source)
 	mustSave(t, s, "a", "1", "")
