@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -15,18 +14,7 @@ const (
 )
 
 // leasers returns the stores as Leasers, or skips the test.
-func (p *pair) leasers() (first, second storage.Leaser) {
-	p.Helper()
-	first, ok := p.first.(storage.Leaser)
-	if !ok {
-		p.Skip("the store is no storage.Leaser")
-	}
-	second, ok = p.second.(storage.Leaser)
-	if !ok {
-		p.Fatal("the store that was opened again is no storage.Leaser")
-	}
-	return first, second
-}
+func (p *pair) leasers() (first, second storage.Leaser) { return both[storage.Leaser](p) }
 
 // lease takes a lease and expects to get it.
 func (p *pair) lease(l storage.Leaser, name string, ttl time.Duration) (number int64) {
@@ -96,36 +84,16 @@ func checkLeaseEnds(p *pair) {
 
 // checkLeaseByMany has many callers take one lease at once, and release it.
 func checkLeaseByMany(p *pair) {
-	first, second := p.leasers()
-	var mu sync.Mutex
+	_, second := p.leasers()
 	last := int64(0)
 	for range rounds {
-		var winners []int64
-		var wg sync.WaitGroup
-		for i := range writers {
-			l := first
-			if i%2 == 1 {
-				l = second
-			}
-			wg.Go(func() {
-				n, err := l.TakeLease(p.Context(), "a", longLease)
-				if err != nil {
-					p.expectError("TakeLease by many", err, storage.ErrHeld)
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				winners = append(winners, n)
-			})
+		number := one(p, "TakeLease by many", storage.ErrHeld, func(s storage.Store) (int64, error) {
+			return s.(storage.Leaser).TakeLease(p.Context(), "a", longLease)
+		})
+		if number <= last {
+			p.Errorf("got the number %d after %d", number, last)
 		}
-		wg.Wait()
-		if len(winners) != 1 {
-			p.Fatalf("%d of %d callers got the lease, want 1", len(winners), writers)
-		}
-		if winners[0] <= last {
-			p.Errorf("got the number %d after %d", winners[0], last)
-		}
-		last = winners[0]
+		last = number
 		if err := second.ReleaseLease(p.Context(), "a", last); err != nil {
 			p.Errorf("ReleaseLease: %v", err)
 		}

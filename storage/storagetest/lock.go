@@ -99,31 +99,24 @@ func checkLockRecords(p *pair) {
 
 // checkLockMany has several callers take turns.
 func checkLockMany(p *pair) {
-	first, second := p.lockers()
+	p.lockers()
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
 	var holders [2]atomic.Int32 // by name
-	var wg sync.WaitGroup
-	for i := range writers {
-		l := first
-		if i/2%2 == 1 {
-			l = second
-		}
-		wg.Go(func() {
-			for range rounds {
-				unlock, err := l.Lock(ctx, strconv.Itoa(i%2))
-				if err != nil {
-					p.Errorf("Lock: %v", err)
-					return
-				}
-				if n := holders[i%2].Add(1); n != 1 {
-					p.Errorf("%d callers hold one lock", n)
-				}
-				runtime.Gosched()
-				holders[i%2].Add(-1)
-				unlock()
+	p.each(writers, func(i int, s storage.Store) {
+		for range rounds {
+			name := i / 2 % 2
+			unlock, err := s.(storage.Locker).Lock(ctx, strconv.Itoa(name))
+			if err != nil {
+				p.Errorf("Lock: %v", err)
+				return
 			}
-		})
-	}
-	wg.Wait()
+			if n := holders[name].Add(1); n != 1 {
+				p.Errorf("%d callers hold one lock", n)
+			}
+			runtime.Gosched()
+			holders[name].Add(-1)
+			unlock()
+		}
+	})
 }

@@ -88,19 +88,21 @@ func newPair(t testing.TB, open func(t testing.TB) storage.Store, reopen func(te
 	return p
 }
 
-// lockers returns the stores as Lockers, or skips the test.
-func (p *pair) lockers() (first, second storage.Locker) {
+// both returns the stores as what is optional, or skips the test.
+func both[T any](p *pair) (first, second T) {
 	p.Helper()
-	first, ok := p.first.(storage.Locker)
+	first, ok := p.first.(T)
 	if !ok {
-		p.Skip("the store is no storage.Locker")
+		p.Skipf("the store is no %T", *new(*T))
 	}
-	second, ok = p.second.(storage.Locker)
-	if !ok {
-		p.Fatal("the store that was opened again is no storage.Locker")
+	if second, ok = p.second.(T); !ok {
+		p.Fatalf("the store that was opened again is no %T", *new(*T))
 	}
 	return first, second
 }
+
+// lockers returns the stores as Lockers, or skips the test.
+func (p *pair) lockers() (first, second storage.Locker) { return both[storage.Locker](p) }
 
 // save saves and expects success.
 func (p *pair) save(s storage.Store, name, data string, old storage.Revision) storage.Revision {

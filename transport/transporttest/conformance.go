@@ -34,7 +34,7 @@ type Recipe struct {
 }
 
 // TestTransport checks, in subtests, that a transport keeps the promises of
-// mcp.Transport, mcp.Conn and, if its connections have one, mcp.Caller. It calls
+// mcp.Transport, mcp.Conn and, if its connections are such, mcp.Caller. It calls
 // newRecipe at the beginning of each subtest.
 func TestTransport(t *testing.T, newRecipe func(t *testing.T) Recipe) {
 	for _, check := range []struct {
@@ -70,7 +70,7 @@ func checkConnectsAgain(t *testing.T, r Recipe) {
 	first.mustEcho(t, "first")
 	second := connect(t, r.Transport)
 	second.mustEcho(t, "second")
-	if err := first.conn.Close(); err != nil {
+	if err := first.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
 	second.mustEcho(t, "second, after the first was closed")
@@ -99,16 +99,27 @@ func checkConnectContext(t *testing.T, r Recipe) {
 }
 
 func checkCloseEndsRead(t *testing.T, r Recipe) {
-	p := connect(t, r.Transport)
-	if err := p.conn.Close(); err != nil {
+	conn, err := r.Transport.Connect(t.Context())
+	if err != nil {
+		t.Fatalf("Connect: %v", err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, err := conn.Read(context.Background())
+		read <- err
+	}()
+	if err := conn.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
 	select {
-	case <-p.done:
+	case err := <-read:
+		if err == nil {
+			t.Error("Read during Close returns no error")
+		}
 	case <-time.After(tooLong):
 		t.Fatal("Read does not return after Close")
 	}
-	if _, err := p.conn.Read(t.Context()); err == nil {
+	if _, err := conn.Read(t.Context()); err == nil {
 		t.Error("Read after Close returns no error")
 	}
 }
@@ -118,13 +129,13 @@ func checkCloseRepeated(t *testing.T, r Recipe) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := p.conn.Close(); err != nil {
+			if err := p.Close(); err != nil {
 				t.Errorf("Close: %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	if err := p.conn.Close(); err != nil {
+	if err := p.Close(); err != nil {
 		t.Errorf("Close after Close: %v", err)
 	}
 }
@@ -171,7 +182,7 @@ func checkCallContext(t *testing.T, r Recipe) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = p.call(ended, "echo", map[string]string{"text": "x"}, nil)
-	if _, ok := p.conn.(mcp.Caller); !errors.Is(err, context.Canceled) || ok && mcp.OutcomeOf(err) != mcp.NotSent {
+	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Errorf("with an ended context: got %v with outcome %v, want %v", err, mcp.OutcomeOf(err), mcp.NotSent)
 	}
 	p.mustEcho(t, "nor now")
@@ -184,7 +195,7 @@ func checkWriteContext(t *testing.T, r Recipe) {
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		_ = p.conn.Write(ctx, &jsonrpc.Request{Method: "notifications/roots/list_changed", Params: json.RawMessage(`{}`)})
+		_ = p.Write(ctx, &jsonrpc.Request{Method: "notifications/roots/list_changed", Params: json.RawMessage(`{}`)})
 	}()
 	select {
 	case <-returned:
@@ -208,9 +219,6 @@ func checkConcurrentCalls(t *testing.T, r Recipe) {
 
 func checkProgress(t *testing.T, r Recipe) {
 	p := connect(t, r.Transport)
-	if _, ok := p.conn.(mcp.Caller); !ok {
-		t.Skip("no mcp.Caller")
-	}
 	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	const n = 20
@@ -256,7 +264,7 @@ func checkCloseEndsCalls(t *testing.T, r Recipe) {
 		}()
 	}
 	p.awaitWaiting(t, "4")
-	if err := p.conn.Close(); err != nil {
+	if err := p.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
 	for range cap(returned) {
@@ -266,11 +274,7 @@ func checkCloseEndsCalls(t *testing.T, r Recipe) {
 			t.Fatal("a call does not return after Close")
 		}
 	}
-	caller, ok := p.conn.(mcp.Caller)
-	if !ok {
-		return
-	}
-	if _, err := caller.Call(t.Context(), "tools/list", json.RawMessage(`{}`), nil); !mcp.SafeToRetry(err) {
+	if _, err := p.Call(t.Context(), "tools/list", json.RawMessage(`{}`), nil); !mcp.SafeToRetry(err) {
 		t.Errorf("a call after Close: got %v with outcome %v, want an error and %v", err, mcp.OutcomeOf(err), mcp.NotSent)
 	}
 }

@@ -133,7 +133,7 @@ func (c *cell) fillPlan() (calls int) {
 func (c *cell) options() *mcp.ClientOptions {
 	opts := &mcp.ClientOptions{
 		ConnectTimeout: 6 * time.Second,
-		IdleTimeout: time.Second, CallTimeout: 2 * time.Second,
+		IdleTimeout:    time.Second, CallTimeout: 2 * time.Second,
 	}
 	if c.row.harmless {
 		opts.IdleTimeout, opts.CallTimeout = patientTime, patientTime
