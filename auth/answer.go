@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -176,14 +177,5 @@ func (f *Flow) unreadable(request, host string, err error) *RequestError {
 	return &RequestError{Server: f.config.Server, Request: request, Host: host, Err: err, answered: true}
 }
 
-// retryAfter reads the field Retry-After (RFC 9110, section 10.2.3).
-func retryAfter(h http.Header) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, time.Until(at)), maxRetryAfter)
-	}
-	return 0
-}
+// retryAfter returns how long an authorization server wants to be left alone.
+func retryAfter(h http.Header) time.Duration { return min(httpfield.RetryAfter(h), maxRetryAfter) }

@@ -116,18 +116,9 @@ func (r *response) code(p *Pending) (string, error) {
 
 // place returns what addresses are compared by: scheme, host, port and path.
 func place(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		switch strings.ToLower(u.Scheme) {
-		case "https":
-			port = "443"
-		case "http":
-			port = "80"
-		}
-	}
 	path := u.EscapedPath()
 	if path == "" {
 		path = "/"
 	}
-	return strings.ToLower(u.Scheme) + "://" + strings.ToLower(u.Hostname()) + ":" + port + path
+	return resourceOrigin(u) + path
 }

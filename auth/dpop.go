@@ -171,18 +171,11 @@ func proofTarget(raw string) (string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return "", errors.New("the request is not for an http or https address")
 	}
-	host := strings.ToLower(u.Host)
-	switch u.Scheme {
-	case "https":
-		host = strings.TrimSuffix(host, ":443")
-	case "http":
-		host = strings.TrimSuffix(host, ":80")
-	}
 	path := u.EscapedPath()
 	if path == "" {
 		path = "/"
 	}
-	return u.Scheme + "://" + strings.TrimSuffix(host, ":") + path, nil
+	return strings.TrimSuffix(resourceOrigin(u), ":") + path, nil
 }
 
 // tokenHash returns the hash of an access token, the claim ath.

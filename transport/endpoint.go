@@ -12,7 +12,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -361,22 +360,8 @@ func statusError(resp *http.Response) *StatusError {
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		e.Challenge = challengeOf(resp)
 	}
-	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
+	e.RetryAfter = httpfield.RetryAfter(resp.Header)
 	return e
-}
-
-// retryAfter returns the wait that a Retry-After field asks for, or 0.
-func retryAfter(field string) time.Duration {
-	if field == "" {
-		return 0
-	}
-	if seconds, err := strconv.ParseUint(field, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(field); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // finish reads the rest of a response that nobody needs and closes it, so that its

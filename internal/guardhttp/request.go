@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 )
 
 // A Request is one of any method, with any body.
@@ -84,33 +85,25 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 // sendable returns the header of a request without what is not the caller's to
 // say. Its errors show no value.
 func sendable(r *Request) (http.Header, error) {
-	if !isToken(r.Method) || r.Method == http.MethodConnect {
+	if !httpfield.ValidName(r.Method) || r.Method == http.MethodConnect {
 		return nil, errors.New("the method of the request is not one that can be sent")
 	}
 	header := make(http.Header, len(r.Header))
 	for name, values := range r.Header {
-		if !isToken(name) {
+		if !httpfield.ValidName(name) {
 			return nil, errors.New("a header of the request has a name that is none")
 		}
 		if name = http.CanonicalHeaderKey(name); ofConnection(name) {
 			continue
 		}
 		for _, value := range values {
-			if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			if !httpfield.ValidValue(value) {
 				return nil, fmt.Errorf("the header %s of the request has a line break or another control character", name)
 			}
 		}
 		header[name] = append(header[name], values...)
 	}
 	return header, nil
-}
-
-// isToken reports whether a name is one of a method or a header (RFC 9110, section
-// 5.6.2).
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
 }
 
 // ofConnection reports whether a header is about the connection and the framing

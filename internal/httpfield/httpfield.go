@@ -2,7 +2,12 @@
 // section 5).
 package httpfield
 
-import "strings"
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // ValidName reports whether name is a token: letters, digits and a few signs,
 // at least one.
@@ -24,4 +29,16 @@ func ValidValue(value string) bool {
 		}
 	}
 	return true
+}
+
+// RetryAfter returns the wait that the field Retry-After asks for (RFC 9110, section 10.2.3), or 0.
+func RetryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }

@@ -193,7 +193,6 @@ var functions = []function{
 	{"filestore.Open", filestore.Open},
 	{"seal.KeyEnv", seal.KeyEnv},
 	{"seal.KeyFile", seal.KeyFile},
-	{"seal.KeyPassphrase", seal.KeyPassphrase},
 	{"seal.NewStore", seal.NewStore},
 	{"seal.ParseKeys", seal.ParseKeys},
 	{"seal.StaticKey", seal.StaticKey},
