@@ -183,7 +183,7 @@ func ExampleTurn_Run() {
 	// wipe
 	// 1 3
 	// 2 The tool failed:
-	// 2 arguments of tool "add": "B" is missing; it must be an integer; "A" must be an integer, not a string
+	// 2 arguments of tool "add": "A" must be an integer, not a string; "B" is missing; it must be an integer
 }
 
 // A call that has to be approved does not hold up the program. A person answers.
