@@ -19,6 +19,10 @@ func WithConversation(ctx context.Context, id string) context.Context {
 	return onbehalf.WithConversation(ctx, id)
 }
 
+// UserOf returns the user on whose behalf a call is made, as session.WithUser names them, and
+// whether one is named. It is for tools and middleware that keep something for each user.
+func UserOf(ctx context.Context) (user string, ok bool) { return onbehalf.User(ctx) }
+
 // userOf returns the user of ctx, or "" if ctx names none.
 func userOf(ctx context.Context) string {
 	user, _ := onbehalf.User(ctx)

@@ -32,12 +32,12 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 // a name that no listed tool has. Known is false if there is no such policy, which means that
 // it is not known before the call.
 func (r *Registry) Decide(ctx context.Context, name string) (verdict approval.Verdict, known bool) {
-	policy, known := r.approvals.approver.(decider)
 	e := r.Snapshot().find(name)
-	switch {
-	case e == nil || !e.listed():
+	if e == nil || !e.listed() {
 		return approval.Deny, true
-	case !known:
+	}
+	policy, known := r.approvals.approver.(decider)
+	if !known {
 		return approval.Allow, false
 	}
 	return policy.Decide(r.foreseen(ctx, e)).Verdict, true

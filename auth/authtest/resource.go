@@ -79,9 +79,9 @@ func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 	}
 	r.nonces = newNonces(o.DPoPNonce)
 	r.records.off = s.options.NoRecord
-	r.http = listen(r.serve, s.options.TLS)
-	r.origin = r.http.URL
-	r.URL = r.origin + r.options.Path
+	r.http = listen(r.serve, s.options.TLS, func(origin string) {
+		r.origin, r.URL = origin, origin+r.options.Path
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resources = append(s.resources, r)

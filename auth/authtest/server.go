@@ -109,18 +109,19 @@ func New(o *Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.http = listen(s.serve, o.TLS)
-	s.origin = s.http.URL
-	s.Issuer = s.origin + o.Path
+	s.http = listen(s.serve, o.TLS, func(origin string) { s.origin, s.Issuer = origin, origin+o.Path })
 	return s, nil
 }
 
-func listen(h http.HandlerFunc, secure bool) *httptest.Server {
+// listen starts a server. Before it serves anyone, at is told its origin.
+func listen(h http.HandlerFunc, secure bool, at func(origin string)) *httptest.Server {
 	l := httptest.NewUnstartedServer(h)
 	l.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse us are no news
 	if secure {
+		at("https://" + l.Listener.Addr().String())
 		l.StartTLS()
 	} else {
+		at("http://" + l.Listener.Addr().String())
 		l.Start()
 	}
 	return l

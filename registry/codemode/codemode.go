@@ -2,7 +2,6 @@ package codemode
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
@@ -33,6 +33,10 @@ type Options struct {
 	// [Script].AskOnce; [approval.Allow] allows them. It may take its time until ctx ends, and is
 	// safe for concurrent use. Nil: scripts with AskOnce are refused.
 	ApprovePlan PlanApprover
+	// Scripts are the scripts that can be run by name, see [Runner.SetScripts].
+	Scripts []StoredScript
+	// Ledger remembers which of them were accepted. Nil: all are.
+	Ledger *ledger.Ledger
 }
 
 // A Runner runs scripts over the tools of one registry. Make one with [New]. All methods
@@ -46,10 +50,12 @@ type Runner struct {
 	maxRuns  int
 	keep     time.Duration
 	approve  PlanApprover
+	ledger   *ledger.Ledger
 
 	wg sync.WaitGroup // the runs
 
-	mu      sync.Mutex    // guards the following
+	mu      sync.Mutex // guards the following
+	stored  map[string]StoredScript
 	runs    []*run        // in the order of their beginning
 	kept    []*run        // that have paused, for Resume, in the order of that
 	changed chan struct{} // closed, and replaced, when there is room for another run
@@ -79,7 +85,7 @@ func New(r *registry.Registry, finder *toolset.Finder, opts *Options) (*Runner, 
 	}
 	c := &Runner{
 		registry: r, finder: finder, engine: o.Engine, limits: limits,
-		maxRuns: o.MaxRuns, keep: o.KeepPaused, approve: o.ApprovePlan,
+		maxRuns: o.MaxRuns, keep: o.KeepPaused, approve: o.ApprovePlan, ledger: o.Ledger,
 		changed: make(chan struct{}),
 	}
 	if c.maxRuns <= 0 {
@@ -97,6 +103,9 @@ func New(r *registry.Registry, finder *toolset.Finder, opts *Options) (*Runner, 
 			return nil, err
 		}
 		c.engine = engine
+	}
+	if err := c.SetScripts(context.Background(), o.Scripts); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -129,6 +138,8 @@ type Script struct {
 	// Code is the body of an async function in JavaScript with the parameter input. What it
 	// returns is the result.
 	Code string
+	// Name is that of a stored script, in place of Code.
+	Name string
 	// Input is what the function gets, as JSON; nil: undefined.
 	Input []byte
 	// Timeout bounds the time that the script takes; zero, and more than Limits.Time: that.
@@ -153,37 +164,22 @@ type Script struct {
 // The calls that it makes are those of [registry.Registry.Call] under ctx, with ids of
 // their own, see [registry.WithCallID]. Their results are whole, see [result.WithWhole].
 func (c *Runner) Run(ctx context.Context, s *Script) (*Report, error) {
-	if err := c.checked(s); err != nil {
+	code, err := c.codeOf(s)
+	if err != nil {
 		return nil, err
 	}
 	var p *plan
 	if s.AskOnce {
 		var report *Report
-		var err error
-		if p, report, err = c.plan(ctx, s); p == nil {
+		if p, report, err = c.plan(ctx, s, code); p == nil {
 			return report, err
 		}
 	}
-	r, err := c.begin(ctx, s, p)
+	r, err := c.begin(ctx, s, code, p)
 	if err != nil {
 		return nil, err
 	}
 	return r.attend(ctx), nil
-}
-
-// checked refuses a script that cannot be run.
-func (c *Runner) checked(s *Script) error {
-	switch {
-	case s.Code == "":
-		return errors.New("codemode: a script has Code")
-	case len(s.Code) > c.limits.Code:
-		return fmt.Errorf("codemode: the script has %d bytes, at most %d are allowed", len(s.Code), c.limits.Code)
-	case len(s.Input) > c.limits.Message || len(s.Input) > 0 && !json.Valid(s.Input):
-		return fmt.Errorf("codemode: the input is no JSON of at most %d bytes", c.limits.Message)
-	case s.AskOnce && s.DryRun:
-		return errors.New("codemode: a dry run does not ask")
-	}
-	return nil
 }
 
 // Resume waits for a script that waits for approval, as [Runner.Run] does. If within
@@ -218,7 +214,7 @@ func (e *UnknownRunError) Error() string {
 const quarter = 4
 
 // begin begins a run as soon as there is room for it.
-func (c *Runner) begin(ctx context.Context, s *Script, p *plan) (*run, error) {
+func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*run, error) {
 	user, _ := registry.UserOf(ctx)
 	for {
 		c.mu.Lock()
@@ -234,7 +230,7 @@ func (c *Runner) begin(ctx context.Context, s *Script, p *plan) (*run, error) {
 		}
 		isOver := user != "" && own >= max(c.maxRuns/quarter, 1)
 		if len(c.runs) < c.maxRuns && !isOver {
-			r := newRun(ctx, c, s, p)
+			r := newRun(ctx, c, s, code, p)
 			c.runs = append(c.runs, r)
 			c.wg.Go(r.do)
 			c.mu.Unlock()

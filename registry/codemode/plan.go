@@ -32,13 +32,13 @@ type PlanApprover func(ctx context.Context, p *Plan) (approval.Decision, error)
 
 // plan makes a dry run and has the person asked about it. Without a plan the report, or
 // the error, says why.
-func (c *Runner) plan(ctx context.Context, s *Script) (*plan, *Report, error) {
+func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Report, error) {
 	if c.approve == nil {
 		return nil, nil, errors.New("codemode: no one can be asked about a plan: Options.ApprovePlan is nil")
 	}
 	dry := *s
 	dry.DryRun = true
-	r, err := c.begin(ctx, &dry, nil)
+	r, err := c.begin(ctx, &dry, code, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +46,7 @@ func (c *Runner) plan(ctx context.Context, s *Script) (*plan, *Report, error) {
 	if report.ID != "" || ctx.Err() != nil { // a read waits for approval, too
 		return nil, report, nil
 	}
-	shown := &Plan{Code: s.Code, Input: s.Input}
+	shown := &Plan{Code: code, Input: s.Input}
 	for _, call := range r.listed {
 		shown.Calls = append(shown.Calls, *call)
 	}

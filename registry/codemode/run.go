@@ -123,11 +123,11 @@ type run struct {
 type runKey struct{}
 
 // newRun returns a run that has not begun. It does not end with ctx by itself.
-func newRun(ctx context.Context, c *Runner, s *Script, p *plan) *run {
+func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *run {
 	user, _ := registry.UserOf(ctx)
 	r := &run{
 		runner: c, id: rand.Text(), user: user, keep: s.Keep, dry: s.DryRun, plan: p, parent: cmp.Or(registry.CallIDOf(ctx), ToolName),
-		code: s.Code, input: s.Input, limits: c.limits,
+		code: code, input: s.Input, limits: c.limits,
 		began: time.Now(), done: make(chan struct{}), changed: make(chan struct{}), room: c.limits.Output,
 	}
 	if s.Timeout > 0 {
