@@ -45,6 +45,9 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 // OpenConfig is [Open] for a configuration that is kept elsewhere: load returns it, once and
 // with Options.Follow again whenever changes yields, see [Host.Follow].
 func OpenConfig(ctx context.Context, load func(context.Context) (*config.Config, error), changes func(context.Context) iter.Seq[[]string], opts *Options) (*Host, error) {
+	if load == nil {
+		return nil, errors.New("host: OpenConfig: load is nil: it has to return the configuration")
+	}
 	c, err := load(ctx)
 	if err != nil {
 		return nil, err

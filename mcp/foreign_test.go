@@ -1,4 +1,4 @@
-// Tests of foreign.go: transports and contexts that are none.
+// Tests of foreign.go and transport.go: transports and contexts that are none.
 
 package mcp_test
 

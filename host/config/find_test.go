@@ -67,9 +67,9 @@ IronClaw ironclaw user /home/ann/.ironclaw/mcp-servers.json`
 		{"darwin", FindOptions{GOOS: "darwin"}, map[string]string{"HOME": "/Users/ann", "XDG_CONFIG_HOME": ""}, []string{
 			"/home/ann/.config/Claude", "/Users/ann/Library/Application Support/Claude", "/home/ann/.config/Code", "/Users/ann/Library/Application Support/Code",
 			"/home/ann", "/Users/ann"}},
-		{"windows", FindOptions{GOOS: "windows"}, map[string]string{"USERPROFILE": "/Users/Ann", "APPDATA": "/Roaming", "LOCALAPPDATA": "/Local"}, []string{
+		{"windows", FindOptions{GOOS: "windows"}, map[string]string{"USERPROFILE": "/Users/ann", "APPDATA": "/Roaming", "LOCALAPPDATA": "/Local"}, []string{
 			"/home/ann/.config/Claude", "/Roaming/Claude", "/home/ann/.config/Code", "/Roaming/Code", "/home/ann/.config/zed", "/Roaming/Zed",
-			"/home/ann/.config/goose", "/Roaming/Block/goose/config", "/home/ann/.config/crush", "/Local/crush", "/home/ann", "/Users/Ann"}},
+			"/home/ann/.config/goose", "/Roaming/Block/goose/config", "/home/ann/.config/crush", "/Local/crush", "/home/ann", "/Users/ann"}},
 		{"moved", FindOptions{GOOS: "linux", Home: "/h"}, map[string]string{"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/k", "OPENCODE_CONFIG": "/o/my.json"}, []string{
 			"OpenCode opencode user /home/ann/.config/opencode/opencode.json\n", "OpenCode opencode user /o/my.json\nOpenCode opencode user /x/opencode/opencode.json\n",
 			"/home/ann/.config", "/x", "/home/ann/.codex", "/c", "/home/ann/.claude.json", "/k/.claude.json", "/home/ann", "/h"}},
@@ -198,7 +198,7 @@ func TestFindIgnoresRelativeVariables(t *testing.T) {
 	}{
 		{"linux", "/home/ann", []string{".", "cfg", "./cfg", "../cfg", `C:\cfg`}},
 		{"darwin", "/Users/ann", []string{".", "cfg"}},
-		{"windows", "/Users/Ann", []string{".", "cfg"}},
+		{"windows", "/Users/ann", []string{".", "cfg"}},
 	} {
 		want := Find(&FindOptions{GOOS: test.goos, Home: test.home, Lookup: func(string) (string, bool) { return "", false }})
 		for _, value := range test.relative {

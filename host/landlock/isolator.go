@@ -44,6 +44,9 @@ func (i *Isolator) Isolate(ctx context.Context, e *config.Server, c *transport.C
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if e == nil || e.Isolation == nil || c == nil {
+		return nil, errors.New("landlock: an entry with an isolation and its command are required")
+	}
 	w := wish{network: e.Isolation.Network, temp: !setsTemp(c.Env), read: i.read}
 	err := w.mounts(e.Isolation)
 	if err == nil {

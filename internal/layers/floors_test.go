@@ -135,6 +135,7 @@ var sideways = map[[2]string]string{
 	{"internal/schemagate", "internal/jsonscan"}:                             "it reads what the scan has checked",
 	{"internal/toolbrief", "internal/jsonscan"}:                              "it reads what the scan has checked",
 	{"internal/toolbrief", "internal/plain"}:                                 "what it quotes is a server's",
+	{"internal/guardhttp", "internal/httpfield"}:                             "it says how long to wait",
 	{"internal/paramheader", "internal/httpfield"}:                           "it says what may stand in a field",
 	{"internal/paramheader", "internal/jsonscan"}:                            "it reads what the scan has checked",
 	{"host/gateway", "host/content"}:                                         "it serves what that lists",

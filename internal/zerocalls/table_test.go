@@ -12,12 +12,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/codex"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/config/goose"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/host/landlock"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -35,6 +38,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
+	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -67,9 +71,12 @@ var functions = []function{
 	{"admin.DefaultRoles", admin.DefaultRoles},
 	{"admin.Handler", admin.Handler},
 	{"admin.NewFeed", admin.NewFeed},
+	{"codex.Format", codex.Format},
 	{"edit.Change", edit.Change},
 	{"edit.OpenFileStore", edit.OpenFileStore},
 	{"edit.PlanImport", edit.PlanImport},
+	{"goose.Continue", goose.Continue},
+	{"goose.Format", goose.Format},
 	{"config.Find", config.Find},
 	{"config.Formats", config.Formats},
 	{"config.InputSecret", config.InputSecret},
@@ -93,6 +100,7 @@ var functions = []function{
 	{"gateway.Elicit", gateway.Elicit},
 	{"gateway.New", gateway.New},
 	{"gateway.Prepare", gateway.Prepare},
+	{"landlock.New", landlock.New},
 	{"login.New", login.New},
 	{"login.Unavailable", login.Unavailable},
 	{"manage.New", manage.New},
@@ -119,6 +127,7 @@ var functions = []function{
 	{"host.FileChanges", host.FileChanges},
 	{"host.New", host.New},
 	{"host.Open", host.Open},
+	{"host.OpenConfig", host.OpenConfig},
 	{"host.UnreadableTools", host.UnreadableTools},
 	{"ask.OpenURL", ask.OpenURL},
 	{"cassette.Record", cassette.Record},
@@ -135,11 +144,11 @@ var functions = []function{
 	{"mcp.WithOutcome", mcp.WithOutcome},
 	{"approval.Wait", approval.Wait},
 	{"approval.WithWait", approval.WithWait},
-	{"gate.Merge", gate.Merge},
-	{"gate.References", gate.References},
 	{"gate.Admit", gate.Admit},
 	{"gate.Check", gate.Check},
 	{"gate.Lookalikes", gate.Lookalikes},
+	{"gate.Merge", gate.Merge},
+	{"gate.References", gate.References},
 	{"ledger.Compare", ledger.Compare},
 	{"ledger.Load", ledger.Load},
 	{"ledger.New", ledger.New},
@@ -157,6 +166,7 @@ var functions = []function{
 	{"profile.NewTurn", profile.NewTurn},
 	{"profile.Object", profile.Object},
 	{"profile.Parts", profile.Parts},
+	{"openapi.Parse", openapi.Parse},
 	{"rest.Export", rest.Export},
 	{"rest.New", rest.New},
 	{"rest.Parse", rest.Parse},
@@ -174,6 +184,7 @@ var functions = []function{
 	{"toolset.EstimateTokens", toolset.EstimateTokens},
 	{"toolset.New", toolset.New},
 	{"toolset.Of", toolset.Of},
+	{"toolset.Type", toolset.Type},
 	{"registry.CallIDOf", registry.CallIDOf},
 	{"registry.Compare", registry.Compare},
 	{"registry.ErrorCode", registry.ErrorCode},
@@ -183,6 +194,7 @@ var functions = []function{
 	{"registry.New", registry.New},
 	{"registry.Remote", registry.Remote},
 	{"registry.ReportProgress", registry.ReportProgress},
+	{"registry.UserOf", registry.UserOf},
 	{"registry.Verify", registry.Verify},
 	{"registry.With", registry.With},
 	{"registry.WithAsk", registry.WithAsk},
@@ -251,9 +263,8 @@ var types = []any{
 	(*edit.Import)(nil),
 	(*edit.Remark)(nil),
 	(*config.Error)(nil),
-	(*config.Input)(nil),
+	(*config.Format)(nil),
 	(*config.NoServersError)(nil),
-	(*config.Options)(nil),
 	(*config.Scope)(nil),
 	(*config.Secret)(nil),
 	(*config.Secrets)(nil),
@@ -274,6 +285,7 @@ var types = []any{
 	(*doctor.StageTime)(nil),
 	(*doctor.TestReport)(nil),
 	(*gateway.Gateway)(nil),
+	(*landlock.Isolator)(nil),
 	(*login.Error)(nil),
 	(*login.Logins)(nil),
 	(*manage.Manager)(nil),
@@ -348,10 +360,11 @@ var types = []any{
 	(*profile.Turn)(nil),
 	(*profile.UnknownProviderError)(nil),
 	(*profile.WaitingError)(nil),
+	(*openapi.DocumentError)(nil),
+	(*openapi.Problem)(nil),
 	(*rest.API)(nil),
 	(*rest.APIError)(nil),
 	(*rest.Error)(nil),
-	(*rest.Place)(nil),
 	(*rest.Problem)(nil),
 	(*rest.Service)(nil),
 	(*result.DecodeError)(nil),
@@ -364,7 +377,6 @@ var types = []any{
 	(*registry.Definition)(nil),
 	(*registry.DefinitionError)(nil),
 	(*registry.DuplicateError)(nil),
-	(*registry.Hints)(nil),
 	(*registry.NotReadyError)(nil),
 	(*registry.Origin)(nil),
 	(*registry.PanicError)(nil),
