@@ -86,9 +86,7 @@ func (w *world) login(name string) *login {
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "opened " + name}}}, nil
 		})
-	if err := w.registry.Add(tool); err != nil {
-		w.Fatal(err)
-	}
+	w.offer(tool)
 	return l
 }
 

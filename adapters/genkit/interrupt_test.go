@@ -106,7 +106,7 @@ func TestLogin(t *testing.T) {
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "opened"}}}, nil
 		})
-	assert.OK(t, w.registry.Add(tool))
+	w.offer(tool)
 	turn := w.turn(nil)
 	resp := stored(t, w.generate(turn, asking("go"), calls("s__vault")))
 	waits := belt.Interrupts(resp)

@@ -92,11 +92,11 @@ func firstSchema(list any) map[string]any {
 	return nil
 }
 
-// oneType returns the first of types that is not null.
+// oneType returns the first of types that is not null, which the plugin does not take; text if there is none.
 func oneType(value any) any {
 	types, ok := value.([]any)
 	if !ok {
-		return value
+		types = []any{value}
 	}
 	for _, t := range types {
 		if t != "null" {

@@ -30,6 +30,7 @@ type world struct {
 	testing.TB
 	genkit   *genkit.Genkit
 	registry *registry.Registry
+	tools    []registry.Tool // of the server "s"
 
 	mu       sync.Mutex
 	requests []*ai.ModelRequest
@@ -93,9 +94,14 @@ func (w *world) remote(name string, result func(context.Context) *mcp.CallToolRe
 			w.mu.Unlock()
 			return result(ctx), nil
 		})
-	if err := w.registry.Add(tool); err != nil {
-		w.Fatal(err)
-	}
+	w.offer(tool)
+}
+
+// offer adds a tool to those of the server "s".
+func (w *world) offer(tool registry.Tool) {
+	w.Helper()
+	w.tools = append(w.tools, tool)
+	assert.Value(w.registry.Replace(registry.Server{Name: "s"}, w.tools))(w)
 }
 
 func (w *world) times(name string) int {

@@ -46,7 +46,7 @@ func ExampleTelemetry_Registry() {
 	defer telemetry.Registry(reg)()
 	tools, err := client.Tools(context.Background())
 	if err == nil {
-		err = reg.Add(registry.Remote("notes", tools[0], client.CallTool))
+		_, err = reg.Replace(registry.Server{Name: "notes"}, []registry.Tool{registry.Remote("notes", tools[0], client.CallTool)})
 	}
 	if err == nil {
 		_, err = reg.Call(context.Background(), "notes__list", nil)
