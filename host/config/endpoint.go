@@ -21,6 +21,16 @@ func (e *entry) endpoint(s *Server) {
 		if len(e.faults) > 0 { // one of them may be what is missing
 			return
 		}
+		for i := range e.fields[:min(100, len(e.fields))] {
+			f := &e.fields[i]
+			for _, key := range []string{"command", "url", "httpUrl", "serverUrl"} {
+				if f.Value.Kind != jsonc.Null && hint(f.Written, []string{key}) == meant(key) {
+					e.slip = f
+					e.fail(f.Offset, f.At, "%s", meant(key))
+					return
+				}
+			}
+		}
 		e.fail(e.offset, e.at, "has neither %[1]q nor %[2]q: add %[1]q for a local server or %[2]q for a remote one",
 			e.word("command"), e.word("url"))
 		return

@@ -21,6 +21,7 @@ type entry struct {
 	fields []dialect.Field
 	faults []*Error
 
+	slip       *dialect.Field    // the misspelled key for want of which there is no command or URL
 	references []string          // see Server.References
 	templates  map[string]string // see Server.written
 	secrets    []string          // see Server.Secrets
@@ -270,7 +271,7 @@ func (e *entry) extra(s *Server) {
 		if left--; left < 0 {
 			break
 		}
-		if text := hint(f.Written, hints); text != "" {
+		if text := hint(f.Written, hints); text != "" && f != e.slip {
 			e.warn(f.Offset, f.At, "%s", text)
 		}
 	}

@@ -156,6 +156,9 @@ func userFiles(client string) string {
 			plain := strings.Replace(l.Path, `%USERPROFILE%`, "~", 1)
 			if l.Client == client && !seen[plain] {
 				seen[plain] = true
+				if system.goos == "windows" {
+					l.Path = strings.ReplaceAll(l.Path, "/", `\`)
+				}
 				files = append(files, system.name+"`"+l.Path+"`")
 			}
 		}
