@@ -8,8 +8,22 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 )
+
+// serveKeys answers with the key of ID tokens.
+func (s *Server) serveKeys(w http.ResponseWriter) error {
+	point, err := s.key.PublicKey.Bytes()
+	if err != nil {
+		return err
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	writeJSON(w, http.StatusOK, map[string]any{"keys": []any{
+		map[string]string{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "x": encode(point[1:33]), "y": encode(point[33:])},
+	}})
+	return nil
+}
 
 // parseJWKS reads the keys of a JWKS document.
 func parseJWKS(data json.RawMessage) ([]crypto.PublicKey, error) {

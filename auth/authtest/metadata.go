@@ -39,14 +39,15 @@ func (s *Server) grantTypes() []string {
 func (s *Server) metadata() map[string]any {
 	o := &s.options
 	document := map[string]any{
-		"issuer":                                           s.Issuer,
-		"authorization_endpoint":                           s.URL(AuthorizationEndpoint),
-		"token_endpoint":                                   s.URL(TokenEndpoint),
-		"revocation_endpoint":                              s.URL(RevocationEndpoint),
-		"response_types_supported":                         []string{"code"},
-		"grant_types_supported":                            s.grantTypes(),
-		"code_challenge_methods_supported":                 []string{"S256"},
-		"token_endpoint_auth_methods_supported":            []string{authNone, authBasic, authPost, authJWT},
+		"issuer":                                s.Issuer,
+		"authorization_endpoint":                s.URL(AuthorizationEndpoint),
+		"token_endpoint":                        s.URL(TokenEndpoint),
+		"revocation_endpoint":                   s.URL(RevocationEndpoint),
+		"jwks_uri":                              s.URL(KeysEndpoint),
+		"response_types_supported":              []string{"code"},
+		"grant_types_supported":                 s.grantTypes(),
+		"code_challenge_methods_supported":      []string{"S256"},
+		"token_endpoint_auth_methods_supported": []string{authNone, authBasic, authPost, authJWT},
 		"token_endpoint_auth_signing_alg_values_supported": algorithms(),
 		"authorization_response_iss_parameter_supported":   true,
 	}

@@ -188,6 +188,8 @@ const (
 	RegistrationEndpoint Endpoint = "register"
 	// RevocationEndpoint revokes tokens.
 	RevocationEndpoint Endpoint = "revoke"
+	// KeysEndpoint has the public key that signs ID tokens.
+	KeysEndpoint Endpoint = "jwks"
 	// DeviceEndpoint begins logins by device code.
 	DeviceEndpoint Endpoint = "device_authorization"
 	// VerificationPage is where a user is to type the code of a device. There is no page.
@@ -209,7 +211,7 @@ func (s *Server) endpoint(path string) Endpoint {
 		return NoEndpoint
 	}
 	switch e := Endpoint(rest); e {
-	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint:
+	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, KeysEndpoint:
 		return e
 	case DeviceEndpoint:
 		if s.options.Device != nil {
@@ -257,6 +259,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		err = s.serveRevocation(w, r)
 	case DeviceEndpoint:
 		err = s.serveDevice(w, r)
+	case KeysEndpoint:
+		err = s.serveKeys(w)
 	default:
 		http.NotFound(w, r)
 	}

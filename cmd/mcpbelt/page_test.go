@@ -96,8 +96,9 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 	"docs": {"url": "https://example.com/mcp", "disabled": true},
 	"github": {"url": "` + authtest.NewServer(t, nil).NewMCP(nil).URL + `", "disabled": true}
 }}`,
-		filepath.Join(home, ".cursor", "mcp.json"): `{"mcpServers": {}}`,
-		filepath.Join(project, "servers.json"):     `{"mcpServers": {"files": {"command": "files-server"}}}`,
+		filepath.Join(home, ".cursor", "mcp.json"):   `{"mcpServers": {}}`,
+		filepath.Join(home, ".codex", "config.toml"): "[mcp_servers.files]\ncommand = \"files-server\"\nenabled = false\n",
+		filepath.Join(project, "servers.json"):       `{"mcpServers": {"files": {"command": "files-server"}}}`,
 	}
 	for path, text := range files {
 		assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
