@@ -46,12 +46,15 @@ type Report struct {
 // about it the one that began last decides.
 //
 // The error is a [*ServersError] if a required server failed, or if ctx ended before all
-// was done, which goes on all the same. It is [ErrClosed] if the host is closed,
-// and another if c is not a config that a file could say: it is nil, or has an entry that
+// was done, which goes on all the same. It is that of ctx if that has ended before,
+// [ErrClosed] if the host is closed, and another if c is not a config that a file could say: it is nil, or has an entry that
 // is nil or without a name, or two of one name. Then nothing was done.
 func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	need(ctx)
 	if err := h.made(); err != nil {
+		return Report{}, err
+	}
+	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}
 	steps, err := h.prepare(c)

@@ -339,9 +339,11 @@ func TestTwoHostsShareTheirState(t *testing.T) {
 	path, opts, _ := writeCachedServer(t, server)
 	var wg sync.WaitGroup
 	for range 4 {
+		o := *opts
+		o.Registry = pinned(t, ledgerBeside(path))
 		wg.Go(func() {
 			for range assert.Cases(2, 10) {
-				h, err := host.Open(watchdog(t), path, patient(opts))
+				h, err := host.Open(watchdog(t), path, patient(&o))
 				if err != nil {
 					t.Error(err)
 					return
