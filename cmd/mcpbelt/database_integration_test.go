@@ -21,7 +21,7 @@ func TestServeSharedByPostgreSQL(t *testing.T) {
 	assert.Contains(t, string(out), "needs a sealing key", "without a key")
 	server.Stop()
 	away := w.command("keys", "--database="+server.URL)
-	out, err = away.CombinedOutput()
+	_, err = away.CombinedOutput()
 	assert.Equal(t, exitOf(err), 16, "while the server is away")
 }
 

@@ -77,12 +77,8 @@ func (q *request) listActivity() (any, error) {
 // filterOf reads a filter, and how many events are wanted at most.
 func filterOf(v url.Values) (*activity.Filter, int, error) {
 	f := &activity.Filter{ID: v.Get("id"), Parent: v.Get("parent"), User: v.Get("user"), Server: v.Get("server"), Tool: v.Get("tool")}
-	for _, k := range v["kind"] {
-		f.Kinds = append(f.Kinds, k)
-	}
-	for _, o := range v["outcome"] {
-		f.Outcomes = append(f.Outcomes, o)
-	}
+	f.Kinds = append(f.Kinds, v["kind"]...)
+	f.Outcomes = append(f.Outcomes, v["outcome"]...)
 	bad := func(name, want string) (*activity.Filter, int, error) {
 		return nil, 0, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: name + " has to be " + want}
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -54,38 +53,6 @@ func taskFeatures() []feature {
 			"npm": given("simulate-research-query", `{"topic":"fog"}`),
 			"own": given("research", `{"topic":"fog","steps":100}`),
 		}, not: older},
-	}
-}
-
-// atOnce has calls that ask, report progress and become tasks under way at the
-// same time.
-func atOnce(t *testing.T, p *peer) {
-	p.user.fill(map[string]any{"name": "Ada", "title": "Days"})
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for range 3 {
-		for tool, c := range map[string]struct{ args, part string }{
-			"introduce":       {`{}`, "This is Ada."},
-			"connect_account": {`{}`, "The account is connected."},
-			"summarize":       {`{}`, "said by a model"},
-			"list_roots":      {`{}`, "file:///srv/one"},
-			"count":           {`{"to":5}`, "counted to 5"},
-			"research":        {`{"topic":"ice"}`, "Read 3 sources about ice."},
-			"publish":         {`{}`, `as "Days"`},
-		} {
-			wg.Go(func() {
-				opts := &mcp.CallToolOptions{}
-				if tool == "research" || tool == "publish" {
-					opts.Task = &mcp.TaskOptions{}
-				}
-				res, err := p.CallTool(ctxFor(t), tool, json.RawMessage(c.args), opts)
-				if err != nil {
-					t.Errorf("%s: got %v, want %q", tool, err, c.part)
-					return
-				}
-				assert.Contains(t, text(res), c.part, "%s", tool)
-			})
-		}
 	}
 }
 
