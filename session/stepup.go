@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// maxStepUps is how often the user may have logged in for more rights, before they are
-	// not asked again for rights that they were asked for before.
-	maxStepUps = 3
+	// maxStepUps is how often the user may have logged in for more rights, after their first
+	// login, before they are not asked again for rights that they were asked for before.
+	maxStepUps = 2
 	// mostStepUps is how often they are asked for any.
 	mostStepUps = 20
 )
