@@ -14,6 +14,8 @@ type event struct {
 	data  []byte        // nil if the event has none
 	id    string        // empty if the event has none
 	retry time.Duration // at most longestRetry; zero if the event has none
+	// oversize says that data holds only the ends of what was too large.
+	oversize bool
 }
 
 // An eventReader reads server-sent events as the HTML standard defines them:
@@ -21,7 +23,7 @@ type event struct {
 // empty value, and comments and unknown fields are skipped.
 type eventReader struct {
 	lines lineReader
-	limit int64 // of the data of an event; a larger one ends the stream
+	limit int64 // of the data of an event; a larger one ends the stream, unless lines skips what is too long
 	begun bool  // the first line, which may carry a byte order mark, was read
 }
 
@@ -29,16 +31,23 @@ func newEventReader(r io.Reader, limit int64) *eventReader {
 	return &eventReader{lines: lineReader{r: r, limit: limit + int64(len("data: ")), cr: true}, limit: limit}
 }
 
+// maxSkipped is how many times the limit an event may be long to be skipped.
+const maxSkipped = 16
+
+// skip has events that are too large come as their ends, unless they are far too large.
+func (e *eventReader) skip() { e.lines.skips, e.lines.most = true, maxSkipped*e.limit }
+
 // next returns the next event that carries anything. It returns io.EOF at the
 // end of the stream; an event that was not finished by then is dropped.
 func (e *eventReader) next() (event, error) {
 	var ev event
+	e.lines.skipped = 0
 	for {
 		line, oversize, err := e.lines.next()
 		switch {
 		case err != nil:
 			return event{}, err
-		case oversize:
+		case oversize && line == nil:
 			return event{}, tooLarge(e.limit)
 		}
 		if !e.begun {
@@ -49,7 +58,7 @@ func (e *eventReader) next() (event, error) {
 			if ev.data != nil || ev.id != "" || ev.retry != 0 {
 				return ev, nil
 			}
-			ev = event{}
+			ev, e.lines.skipped = event{}, 0
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
@@ -64,8 +73,11 @@ func (e *eventReader) next() (event, error) {
 			default:
 				ev.data = value // which has memory of its own
 			}
-			if int64(len(ev.data)) > e.limit {
-				return event{}, tooLarge(e.limit)
+			if ev.oversize = ev.oversize || oversize || int64(len(ev.data)) > e.limit; ev.oversize {
+				if e.lines.skipped += int64(len(value)); !e.lines.skips || e.lines.skipped > e.lines.most {
+					return event{}, tooLarge(e.limit)
+				}
+				ev.data = ends(ev.data)
 			}
 		case "event":
 			ev.name = string(value)

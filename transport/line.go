@@ -26,10 +26,12 @@ type lineReader struct {
 	limit int64 // of a line, in bytes
 	// skips says that a line that is too long is skipped, but for its ends. Otherwise it ends
 	// the reading, at once and without an error.
-	skips bool
-	cr    bool         // CR and CR LF end a line, too
-	heard func()       // called when something was read; may be nil
-	stall *stall.Watch // waits for the rest of a message; may be nil
+	skips   bool
+	most    int64        // of skips, in bytes of skipped; more ends the reading, too; 0: no limit
+	skipped int64        // bytes of lines that were too long; who reads sets it to 0 again
+	cr      bool         // CR and CR LF end a line, too
+	heard   func()       // called when something was read; may be nil
+	stall   *stall.Watch // waits for the rest of a message; may be nil
 
 	small   [readRoom]byte
 	large   []byte // in the place of small while a long line is read
@@ -44,6 +46,7 @@ type lineReader struct {
 func (l *lineReader) next() (line []byte, oversize bool, err error) {
 	for {
 		part, whole := l.part()
+		size := int64(len(part))
 		if oversize { // its beginning is kept already
 			part = part[max(0, len(part)-keptOfOversize):]
 		}
@@ -52,7 +55,7 @@ func (l *lineReader) next() (line []byte, oversize bool, err error) {
 		}
 		line = append(line, part...)
 		if int64(len(line)) > l.limit || oversize {
-			if !l.skips {
+			if l.skipped += size; !l.skips || l.most > 0 && l.skipped > l.most {
 				return nil, true, nil
 			}
 			line, oversize = ends(line), true

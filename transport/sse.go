@@ -103,15 +103,20 @@ func (c *sseConn) awaitAddress(resp *http.Response, events *eventReader) error {
 	}
 }
 
-// readStream routes the stream's messages until it ends, which one that is too large does. One
-// that cannot be read fails the request that it was meant to answer, and no other.
+// readStream routes the stream's messages until it ends. One that is too large or cannot be read
+// fails the request that it was meant to answer, and no other.
 func (c *sseConn) readStream(events *eventReader) error {
+	events.skip() // other calls wait for what follows
 	for stray := 0; ; {
 		ev, err := events.next()
 		if err != nil {
 			return fmt.Errorf("event stream: %w", err)
 		}
 		if ev.name != "" && ev.name != "message" || len(ev.data) == 0 {
+			continue
+		}
+		if ev.oversize {
+			c.failAnswer(ev.data, tooLarge(c.limit))
 			continue
 		}
 		if err = c.route(ev.data, c.deliver); err == nil {

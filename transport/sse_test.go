@@ -152,7 +152,6 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 				s.events <- "{]"
 			}
 		},
-		"too large":   func(s *oldServer) { s.events <- strings.Repeat("x", 1500) },
 		"without end": func(s *oldServer) { s.events <- strings.Repeat("x", 20_000) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,12 +170,14 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 	}
 }
 
-// An event that cannot be read fails the call that it answers, and harms no
+// An event that cannot be read, or is too large, fails the call that it answers, and harms no
 // other.
 func TestSSEBrokenAnswer(t *testing.T) {
 	for name, broken := range map[string]string{
 		"duplicate key": `{"jsonrpc":"2.0","id":$ID,"result":{"a":1,"a":2}}`,
 		"no JSON":       `{"jsonrpc":"2.0","id":$ID,"result":{`,
+		"too large":     `{"jsonrpc":"2.0","id":$ID,"result":{"x":"` + strings.Repeat("x", 1500) + `"}}`,
+		"in many lines": `{"jsonrpc":"2.0","id":$ID,"result":{"x":` + strings.Repeat("\ndata: "+strings.Repeat(" ", 400), 5) + `1}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			running := make(chan *post, 1)
@@ -196,7 +197,11 @@ func TestSSEBrokenAnswer(t *testing.T) {
 			other := start(bounded(t), l, "tools/list")
 			first := receive(t, running, "the first request")
 			err := wantFailure(t, l, mcp.Answered)
-			assert.As[*mcp.ProtocolError](t, err)
+			if len(broken) > 1000 {
+				assert.As[*mcp.LimitError](t, err)
+			} else {
+				assert.As[*mcp.ProtocolError](t, err)
+			}
 			s.events <- first.fill(answer)
 			assert.OK(t, <-other, "another call")
 			wantResult(t, l, okResult)
