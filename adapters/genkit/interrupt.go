@@ -150,5 +150,5 @@ func (e *loginWantedError) LoginURL() string { return e.url }
 // Outcome returns [mcp.NotSent].
 func (e *loginWantedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// errRestart is a mistake of the program: to make the call anew could make it twice.
+// errRestart is a mistake of the program: to make the call again could make it twice.
 var errRestart = errors.New("genkit: a call that was interrupted cannot be restarted; go on by Responses")

@@ -110,7 +110,7 @@ type limits struct {
 	MaxStreams int
 	// SessionIdle is how long a session may be unused, with no stream open, before it is forgotten.
 	SessionIdle time.Duration
-	// Heartbeat is how often a caller that asked for progress gets a sign of life while its server is silent.
+	// Heartbeat is how often a caller that asked for progress gets a progress notification while its server is silent.
 	Heartbeat time.Duration
 	// AnswerWithin is after what time a call that still runs is answered with an id or a task. Zero: for clients that
 	// have the extension for tasks, or are known to give up, see [peer.answerWithin].

@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// edits returns the edits of TOML. A line key = value is written anew if anything in its
+// edits returns the edits of TOML. A line key = value is written again if anything in its
 // value changes, but for what it has in common with the old one; all other lines stay. Lists
 // of tables, and tables that dotted keys make, are left to the user.
 func edits() *dialect.Edit {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// edits returns the edits of YAML. What changes is written anew as small as it can be: the
+// edits returns the edits of YAML. What changes is written again, as little as can be: the
 // lines of one key, or of one element of a list. All other lines stay.
 func edits(empty string) *dialect.Edit {
 	r := &dialect.Rewriter{Syntax: syntax(), Set: set, Remove: remove, Rename: rename, Empty: empty}
