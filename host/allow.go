@@ -114,7 +114,7 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 		verdict, err = book.Verdict(ctx, l)
 	}
 	if err != nil || verdict != consent.Approved {
-		l.Accepted = launch.AcceptedTools(h.registry.Ledger(), e.Name)
+		l.Accepted = launch.AcceptedTools(h.registry.Ledger(), e.Name, e.Source.ProjectFolder())
 		return nil, &LaunchNotAllowedError{Launch: l, Verdict: verdict, Err: err}
 	}
 	return l, nil

@@ -141,7 +141,7 @@ func (s *server) facts() registry.Server {
 	says := s.tools.says
 	s.tools.mu.Unlock()
 	return registry.Server{
-		Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
+		Name: s.entry.Name, Place: s.entry.Source.ProjectFolder(), Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
 		Mode: ledger.Mode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
 		Busy: s.slot.busy,
 	}

@@ -90,7 +90,7 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 func (c *catalogue) unsettled() []*offer {
 	var names []string
 	for name, s := range c.servers {
-		known := c.ledger.About(name) // before it is asked: it may know more then
+		known := c.ledger.About(s.server.ledger()) // before it is asked: it may know more then
 		if !s.judged || s.known != known {
 			s.judged, s.known = true, known
 			names = append(names, name)

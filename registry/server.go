@@ -14,6 +14,9 @@ import (
 type Server struct {
 	// Name is the server's configured name, the Origin.Server of its tools.
 	Name string
+	// Place is that of the ledger which keeps the server, see [ledger.Options].Open, such as
+	// the folder of a project whose file it comes from. Empty: the registry's own ledger.
+	Place string
 	// Trusted says that the server's claims about its tools are believed:
 	// annotations may make a policy looser, and results are not wrapped as
 	// untrusted content.
@@ -42,12 +45,15 @@ type Server struct {
 
 // known reports whether the registry has to remember more of the server than its name.
 func (s *Server) known() bool {
-	return s != nil && (s.Trusted || s.Fingerprint != "" || s.Mode != "" || s.Instructions != nil || s.Quarantined)
+	return s != nil && (s.Trusted || s.Fingerprint != "" || s.Place != "" || s.Mode != "" || s.Instructions != nil || s.Quarantined)
 }
 
 // ledger returns what the ledger wants to know of the server.
 func (s *Server) ledger() ledger.Server {
-	return ledger.Server{Name: s.Name, Fingerprint: s.Fingerprint, Mode: s.Mode, Instructions: s.Instructions, Quarantined: s.Quarantined}
+	if s == nil {
+		return ledger.Server{}
+	}
+	return ledger.Server{Name: s.Name, Place: s.Place, Fingerprint: s.Fingerprint, Mode: s.Mode, Instructions: s.Instructions, Quarantined: s.Quarantined}
 }
 
 // Instructions returns what may be told a model of the use of a server, out of what

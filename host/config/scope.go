@@ -44,6 +44,16 @@ func (s Scope) NeedsApproval() bool {
 	return s != ScopeLocal && s != ScopeUser && s != ScopeProgram && s != ""
 }
 
+// ProjectFolder returns the folder of the file if that is a project's, and others may have written
+// it; otherwise it is empty. A ledger in that folder decides about servers of that file alone, see
+// ledger.Options.Open.
+func (s Source) ProjectFolder() string {
+	if s.File == "" || s.Scope != ScopeProject && s.Scope != ScopeRC {
+		return ""
+	}
+	return filepath.Dir(s.File)
+}
+
 // Stricter returns the one of two scopes that trusts less. If they trust alike it is s, if
 // that says anything.
 func (s Scope) Stricter(other Scope) Scope {

@@ -121,7 +121,7 @@ func (p *probe) listed(client *mcp.Client, all []*mcp.Tool) {
 			p.filtered = append(p.filtered, t)
 		}
 	}
-	facts := registry.Server{Name: p.entry.Name, Trusted: p.entry.Trust, Fingerprint: p.entry.Fingerprint()}
+	facts := registry.Server{Name: p.entry.Name, Place: p.entry.Source.ProjectFolder(), Trusted: p.entry.Trust, Fingerprint: p.entry.Fingerprint()}
 	preview, err := p.host.Registry().Preview(facts, registryTools(p.entry, client, p.tools))
 	if err != nil {
 		p.fail(err)

@@ -49,9 +49,11 @@ type FieldChange struct {
 // A Change is what waits to be accepted. It can be marshaled as JSON. It is
 // shared: do not change what its fields lead to.
 type Change struct {
-	Server string     `json:"server"`         // configured name of the server
-	Tool   string     `json:"tool,omitempty"` // name of the tool there; empty if it is about the server itself
-	Kind   ChangeKind `json:"kind"`           // why it waits
+	Server string `json:"server"` // configured name of the server
+	// Place is that of the ledger which keeps the server, see Options.Open.
+	Place string     `json:"place,omitempty"`
+	Tool  string     `json:"tool,omitempty"` // name of the tool there; empty if it is about the server itself
+	Kind  ChangeKind `json:"kind"`           // why it waits
 	// Hash is of what is there now; an acceptance is for this alone. Of a tool that
 	// was removed it is of what was accepted; of one that cannot be read it is empty.
 	Hash string `json:"hash"`

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -188,10 +189,23 @@ func (l *Ledger) become(state *ledgerState, revision storage.Revision) {
 
 // publish lets readers see a state.
 func (l *Ledger) publish(state *ledgerState) {
-	before := l.now()
-	if before.state == state {
-		return
+	if l.show(state); l.whole != nil {
+		l.whole.show(nil)
 	}
-	l.view.Store(&ledgerView{state: state, n: before.n + 1, changed: make(chan struct{})})
-	close(before.changed)
+}
+
+// show lets readers see a state, if it is another one, or if it is nil that something has changed at
+// another place.
+func (l *Ledger) show(state *ledgerState) {
+	for {
+		before := l.now()
+		if before.state == state {
+			return
+		}
+		next := &ledgerView{state: cmp.Or(state, before.state), n: before.n + 1, changed: make(chan struct{})}
+		if l.view.CompareAndSwap(before, next) {
+			close(before.changed)
+			return
+		}
+	}
 }

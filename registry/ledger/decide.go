@@ -16,27 +16,27 @@ import (
 // given, of all: the server itself first, then its instructions, then its tools by name.
 // A rejected tool does not wait.
 func (l *Ledger) Pending(servers ...string) []Change {
-	state := l.now().state
 	var changes []Change
-	for name, srv := range state.servers {
-		if len(servers) > 0 && !slices.Contains(servers, name) {
-			continue
+	l.each(servers, func(place, name string, srv *ledgerServer) {
+		add := func(c *Change) {
+			c.Place = place
+			changes = append(changes, *c)
 		}
 		if q := srv.quarantine; q != nil && q.by == "" && !srv.self.rejected.has(q.hash) {
-			changes = append(changes, *srv.changeTo(ServerQuarantined, name, q.fingerprint))
+			add(srv.changeTo(ServerQuarantined, name, q.fingerprint))
 		}
 		if m := srv.self.pending; m != nil {
-			changes = append(changes, *srv.changeTo(ServerChanged, name, m.fingerprint))
+			add(srv.changeTo(ServerChanged, name, m.fingerprint))
 		}
 		if m := srv.instructions; m.pending != nil {
-			changes = append(changes, *m.waiting(name, ""))
+			add(m.waiting(name, ""))
 		}
 		for tool, m := range srv.tools {
 			if m.pending != nil {
-				changes = append(changes, *m.waiting(name, tool))
+				add(m.waiting(name, tool))
 			}
 		}
-	}
+	})
 	sortChanges(changes)
 	return changes
 }
@@ -67,10 +67,18 @@ func (l *Ledger) Reject(ctx context.Context, by string, changes ...Change) error
 	return l.decide(ctx, by, changes, marks.refused)
 }
 
-// Forget removes all that is known of a server: in [Pin] its next list is
+// Forget removes all that is known of a server, at each place: in [Pin] its next list is
 // its first one.
 func (l *Ledger) Forget(ctx context.Context, server string) error {
-	return l.do(ctx, &request{op: ledgerOp{server: server, apply: func(e *ledgerEdit) error { e.removeServer(server); return nil }}})
+	parts, _ := l.parts()
+	if len(parts) == 0 {
+		return errNoLedger
+	}
+	var errs []error
+	for _, part := range parts {
+		errs = append(errs, part.do(ctx, &request{op: ledgerOp{server: server, apply: func(e *ledgerEdit) error { e.removeServer(server); return nil }}}))
+	}
+	return errors.Join(errs...)
 }
 
 // maxBy bounds who accepted, in bytes.
@@ -80,7 +88,7 @@ func checkBy(by string) error {
 	switch {
 	case by == "" || len(by) > maxBy || !utf8.ValidString(by):
 		return fmt.Errorf("ledger: by must have 1 to %d bytes of UTF-8", maxBy)
-	case by == byFirstUse || by == byTrust:
+	case by == byFirstUse || by == byTrust || by == byOtherName:
 		return fmt.Errorf("ledger: %s is what the ledger calls itself: say who decides", plain.Quote(by))
 	}
 	return nil
@@ -98,15 +106,20 @@ func (l *Ledger) decide(ctx context.Context, by string, changes []Change, d deci
 		return nil
 	}
 	at := time.Now().UTC().Truncate(time.Second)
-	return l.do(ctx, &request{op: ledgerOp{apply: func(e *ledgerEdit) error {
-		var stale []error
-		for _, c := range changes {
-			if now, ok := e.decide(c, by, at, d); !ok {
-				stale = append(stale, &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash, Now: now})
+	sorted, err := l.byPlace(changes)
+	errs := []error{err}
+	for part, changes := range sorted {
+		errs = append(errs, part.do(ctx, &request{op: ledgerOp{apply: func(e *ledgerEdit) error {
+			var stale []error
+			for _, c := range changes {
+				if now, ok := e.decide(c, by, at, d); !ok {
+					stale = append(stale, &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash, Now: now})
+				}
 			}
-		}
-		return errors.Join(stale...)
-	}}})
+			return errors.Join(stale...)
+		}}}))
+	}
+	return errors.Join(errs...)
 }
 
 // decide makes one decision. If there is nothing of the hash of the change it returns false,

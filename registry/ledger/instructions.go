@@ -1,11 +1,14 @@
 package ledger
 
 import (
+	"cmp"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // Instructions returns those that are accepted.
 func (l *Ledger) Instructions(s Server) string {
+	l, _ = l.At(s.Place)
 	srv, mode := l.now().state.servers[s.Name], l.modeOf(&s)
 	if srv == nil || srv.judge(mode, &s) != nil || srv.instructions == (marks{}) {
 		return ""
@@ -45,7 +48,8 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 		before = srv.instructions
 	}
 	first := before == marks{}
-	next := s.judged(before, sf, first)
+	known, held := s.heldElsewhere(first, sf.Hash, func(srv *ledgerServer) marks { return srv.instructions })
+	next := s.judged(cmp.Or(before, known), sf, first && !held)
 	if first && *s.server.Instructions == "" { // there is nothing to review
 		next = marks{approved: s.markOf(sf, byFirstUse)}
 	}

@@ -98,17 +98,21 @@ func kindsOf(changes []Change) string {
 	return strings.Join(kinds, ", ")
 }
 
+// kindOf returns the kind of a change, and nothing of none.
+func kindOf(c *Change) ChangeKind {
+	if c == nil {
+		return ""
+	}
+	return c.Kind
+}
+
 func ledgerPath(t testing.TB) string { return filepath.Join(t.TempDir(), "mcp.lock.json") }
 
 // wantKind checks why tools may not be called; empty if they may.
 func wantKind(t *testing.T, l *Ledger, s *Server, want ChangeKind, defs ...*Tool) {
 	t.Helper()
 	for _, def := range defs {
-		got := ChangeKind("")
-		if c := l.Judge(*s, NewSurface(def)); c != nil {
-			got = c.Kind
-		}
-		assert.Equal(t, got, want, "%s is quarantined as", def.Name)
+		assert.Equal(t, kindOf(l.Judge(*s, NewSurface(def))), want, "%s is quarantined as", def.Name)
 	}
 }
 

@@ -37,6 +37,10 @@ func (m Mode) known() bool { return m == Trust || m == Pin || m == Review }
 type Options struct {
 	// Mode is that of all servers whose [Server].Mode is empty. Empty: Pin.
 	Mode Mode
+	// Open opens the ledger that keeps the servers of a [Server].Place, such as that of a
+	// project's folder. It is called when the ledger first hears of the place. While it fails
+	// all of those servers is held back. Nil: this ledger keeps all servers.
+	Open func(place string) (*Ledger, error)
 }
 
 // A Ledger remembers which tools of servers were accepted, by everything that a
@@ -62,8 +66,13 @@ type Ledger struct {
 	view    atomic.Pointer[ledgerView]
 	trouble atomic.Pointer[error] // why nothing is kept
 
-	mu      sync.Mutex // guards waiting; nothing slow happens under it
-	waiting []*request // that nobody works on yet
+	places places  // the ledgers that keep other servers
+	place  string  // of the servers that this one keeps
+	whole  *Ledger // that this one is a part of; nil: none
+
+	mu      sync.Mutex                   // guards the following; nothing slow happens under it
+	waiting []*request                   // that nobody works on yet
+	listed  map[string]map[string]string // hashes of the tools that servers of this process have listed, by name
 
 	turn chan struct{} // holds one token while a goroutine writes; guards what follows
 
@@ -95,9 +104,9 @@ func (l *Ledger) now() *ledgerView {
 // New returns a ledger that lives in memory only. An unknown mode counts as
 // [Review].
 func New(opts *Options) *Ledger {
-	l := &Ledger{mode: Pin, turn: make(chan struct{}, 1), noted: map[string]time.Time{}}
+	l := &Ledger{mode: Pin, turn: make(chan struct{}, 1), noted: map[string]time.Time{}, listed: map[string]map[string]string{}}
 	if opts != nil {
-		l.mode = cmp.Or(opts.Mode, Pin)
+		l.mode, l.places.open = cmp.Or(opts.Mode, Pin), opts.Open
 	}
 	l.kept = &ledgerState{servers: map[string]*ledgerServer{}}
 	l.view.Store(&ledgerView{state: l.kept, n: 1, changed: make(chan struct{})})
@@ -161,10 +170,14 @@ func (l *Ledger) open(ctx context.Context, store document.Keeper, name string) (
 // why it is not: the ledger was made by [New], or nothing could be written
 // when it was tried last. Everything works then, until the program ends.
 func (l *Ledger) Persistent() error {
-	if err := l.trouble.Load(); err != nil {
-		return *err
+	var errs []error
+	parts, _ := l.parts()
+	for _, part := range parts {
+		if err := part.trouble.Load(); err != nil {
+			errs = append(errs, *err)
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Record makes the ledger know what a server offers now: it pins, or notes what
@@ -172,8 +185,9 @@ func (l *Ledger) Persistent() error {
 // be written a little later, if a server changes all the time. Nothing that could
 // not be written is accepted.
 func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
-	if l == nil {
-		return errNoLedger
+	l, err := l.At(s.Place)
+	if err != nil {
+		return err
 	}
 	if s.Name == "" || !utf8.ValidString(s.Name) {
 		return l.fail(fmt.Errorf("a server cannot be called %s", plain.Quote(s.Name)))
@@ -183,6 +197,12 @@ func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	seen := sightingOf(s, l.modeOf(&s), tools, now)
+	if seen.lists {
+		l.mu.Lock()
+		seen.listed = seen.listedAfter(l.listed[s.Name])
+		l.listed[s.Name] = seen.listed
+		l.mu.Unlock()
+	}
 	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) error { seen.observe(e); return nil }}
 	return l.do(ctx, &request{op: op, seen: seen})
 }
@@ -193,12 +213,14 @@ func (l *Ledger) Judge(s Server, tool *Surface) *Change {
 	if tool == nil {
 		return nil
 	}
-	return l.now().state.judge(l.modeOf(&s), &s, tool)
+	l, _ = l.At(s.Place)
+	return l.named(l.now().state.judge(l.modeOf(&s), &s, tool))
 }
 
 // Foresee returns what judge would answer had the server listed these tools. It
 // changes nothing.
 func (l *Ledger) Foresee(s Server, tools []*Surface) func(*Surface) *Change {
+	l, _ = l.At(s.Place)
 	mode := l.modeOf(&s)
 	edit := editLedger(l.now().state)
 	sightingOf(s, mode, tools, time.Now().UTC().Truncate(time.Second)).observe(edit)
@@ -206,13 +228,16 @@ func (l *Ledger) Foresee(s Server, tools []*Surface) func(*Surface) *Change {
 		if tool == nil {
 			return nil
 		}
-		return edit.state.judge(mode, &s, tool)
+		return l.named(edit.state.judge(mode, &s, tool))
 	}
 }
 
 // About returns a value that is not equal to what it returned before whenever judge
 // could answer differently about the tools of a server.
-func (l *Ledger) About(server string) any { return l.now().state.servers[server] }
+func (l *Ledger) About(s Server) any {
+	l, _ = l.At(s.Place)
+	return l.now().state.servers[s.Name]
+}
 
 // Generation grows whenever judge could answer differently than before, and
 // changed is closed then.
@@ -228,9 +253,16 @@ func (l *Ledger) Generation() (n uint64, changed <-chan struct{}) {
 // list on, or with [Ledger.Follow] soon. It fails with a [*Error] if what is kept is not
 // sound; what was known before stays.
 func (l *Ledger) Reload(ctx context.Context) error {
-	if l == nil {
-		return nil
+	var errs []error
+	parts, _ := l.parts()
+	for _, part := range parts {
+		errs = append(errs, part.reload(ctx))
 	}
+	return errors.Join(errs...)
+}
+
+// reload reads what other processes have decided of what the ledger keeps itself.
+func (l *Ledger) reload(ctx context.Context) error {
 	done, err := l.lock(ctx)
 	if err != nil {
 		return err
@@ -242,11 +274,22 @@ func (l *Ledger) Reload(ctx context.Context) error {
 // Follow reloads the ledger whenever another process may have decided something, until ctx ends or
 // the store is closed, and returns why it ended. It learns of that as soon as the store tells it,
 // if that is a storage.Watcher, and else within 3 seconds; of a file within one. What cannot be read
-// stays as it was. Follow has no goroutine: call it in one of the program.
+// stays as it was. Call it in a goroutine of the program: those that it starts, one for each
+// [Server].Place, end before it does.
 func (l *Ledger) Follow(ctx context.Context) error {
 	if l == nil || l.turn == nil {
 		return errNoLedger
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { l.followParts(ctx, &running) })
+	return l.follow(ctx)
+}
+
+// follow reloads what the ledger keeps itself, as [Ledger.Follow] does.
+func (l *Ledger) follow(ctx context.Context) error {
 	if l.store == nil { // no other process has it
 		<-ctx.Done()
 		return ctx.Err()
@@ -254,7 +297,7 @@ func (l *Ledger) Follow(ctx context.Context) error {
 	var ended error
 	for _, err := range document.Watch(ctx, l.store, l.name) {
 		if ended = err; err == nil {
-			_ = l.Reload(ctx)
+			_ = l.reload(ctx)
 		}
 	}
 	return ended

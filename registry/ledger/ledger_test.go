@@ -78,13 +78,14 @@ func TestNewAndRemovedTools(t *testing.T) {
 	withEachStore(t, Pin, func(t *testing.T, next func() *Ledger) {
 		a, b := surfaceTool("a"), surfaceTool("b")
 		mustRecord(t, next(), github, a)
-		mustRecord(t, next(), github, a, b)
+		l := next()
+		mustRecord(t, l, github, a, b)
 		wantKind(t, next(), github, ToolNew, b)
 		c := next().Judge(*github, NewSurface(b))
 		assert.Equal(t, len(c.Fields), 0, "change: fields")
 		assert.False(t, len(c.Surface) == 0, "change: surface")
-		mustRecord(t, next(), github) // both are gone
-		assert.Equal(t, pendingIn(next()), "")
+		mustRecord(t, l, github) // both are gone
+		assert.Equal(t, pendingIn(l), "")
 		mustRecord(t, next(), github, a, b)
 		wantKind(t, next(), github, "", a)
 		wantKind(t, next(), github, ToolNew, b)

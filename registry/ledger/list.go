@@ -10,6 +10,7 @@ import (
 // configuration, never from the server itself, but for Instructions.
 type Server struct {
 	Name         string  // configured name
+	Place        string  // of the ledger that keeps it, see Options.Open; empty: the ledger itself
 	Fingerprint  string  // of what the configuration leads to; empty: not compared
 	Mode         Mode    // in place of the ledger's; empty: that of the ledger
 	Instructions *string // what the server says of its use; nil: not known
@@ -19,6 +20,7 @@ type Server struct {
 // An Entry is the decision about a tool, a server or its instructions.
 type Entry struct {
 	Server   string    // configured name of the server
+	Place    string    // of the ledger that keeps it, see Options.Open
 	Tool     string    // name of the tool there; empty if it is about the server itself or its instructions
 	Hash     string    // of what was decided about
 	Rejected bool      // it was rejected; otherwise accepted
@@ -38,14 +40,11 @@ func (l *Ledger) File() string {
 // all, sorted by server and tool.
 func (l *Ledger) Entries(servers ...string) []Entry {
 	var entries []Entry
-	for name, srv := range l.now().state.servers {
-		if len(servers) > 0 && !slices.Contains(servers, name) {
-			continue
-		}
+	l.each(servers, func(place, name string, srv *ledgerServer) {
 		add := func(tool string, m marks) {
 			for _, decided := range []*mark{m.approved, m.rejected} {
 				if decided != nil {
-					entries = append(entries, Entry{Server: name, Tool: tool, Hash: decided.hash, Rejected: decided == m.rejected, By: decided.by, At: decided.at})
+					entries = append(entries, Entry{Server: name, Place: place, Tool: tool, Hash: decided.hash, Rejected: decided == m.rejected, By: decided.by, At: decided.at})
 				}
 			}
 		}
@@ -54,16 +53,29 @@ func (l *Ledger) Entries(servers ...string) []Entry {
 		for tool, m := range srv.tools {
 			add(tool, m)
 		}
-	}
+	})
 	slices.SortStableFunc(entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
 	})
 	return entries
 }
 
+// each calls f for the servers of the given names, or for all if there are none, of all places.
+func (l *Ledger) each(names []string, f func(place, name string, srv *ledgerServer)) {
+	parts, _ := l.parts()
+	for _, part := range parts {
+		for name, srv := range part.now().state.servers {
+			if len(names) == 0 || slices.Contains(names, name) {
+				f(part.place, name, srv)
+			}
+		}
+	}
+}
+
 // Quarantines reports whether all of a server is held back because it is in quarantine,
 // see [Server].Quarantined.
 func (l *Ledger) Quarantines(s Server) bool {
+	l, _ = l.At(s.Place)
 	srv := l.now().state.servers[s.Name]
 	if srv == nil {
 		return s.Quarantined
@@ -76,8 +88,8 @@ func (l *Ledger) Quarantines(s Server) bool {
 // and instructions that are others than those it knows. It changes nothing. A test
 // fails if it returns anything; registry.Verify takes tools.
 func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
-	state := l.now().state
-	srv := state.servers[s.Name]
+	l, _ = l.At(s.Place)
+	srv := l.now().state.servers[s.Name]
 	var changes []Change
 	if srv != nil {
 		if c := srv.judge(Pin, &s); c != nil {
@@ -103,6 +115,9 @@ func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 		if m.approved != nil && !listed[name] {
 			changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: m.approved.hash})
 		}
+	}
+	for i := range changes {
+		l.named(&changes[i])
 	}
 	sortChanges(changes)
 	return changes

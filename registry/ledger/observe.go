@@ -1,6 +1,9 @@
 package ledger
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -12,6 +15,34 @@ type sighting struct {
 	tools  map[string]*Surface
 	lists  bool // tools, or that there are none; else only instructions are known
 	at     time.Time
+	twins  []*ledgerServer   // at its first list: the servers of other names with its fingerprint
+	listed map[string]string // hashes of the tools that this process has listed until now, by name
+}
+
+// maxUnlisted bounds the tools of a server that wait though its latest list has none of them: a
+// server may list other names at each start.
+const maxUnlisted = 200
+
+// maxListed bounds the tools that the ledger remembers to have been listed by one server.
+const maxListed = 10_000
+
+// listedAfter returns the hashes of the tools that this process has listed, by name, after the list.
+// It does not change before, which it returns if that has them all.
+func (s *sighting) listedAfter(before map[string]string) map[string]string {
+	after, own := before, false
+	for tool, sf := range s.tools {
+		if after[tool] == sf.Hash {
+			continue
+		}
+		if !own {
+			after, own = make(map[string]string, len(s.tools)), true
+			if len(before) < maxListed {
+				maps.Copy(after, before)
+			}
+		}
+		after[tool] = sf.Hash
+	}
+	return after
 }
 
 // sightingOf keeps the first of several tools of one name: the others are not
@@ -40,6 +71,9 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	if srv == nil {
 		e.server(name).mode = s.mode
 	}
+	if s.twins = nil; first {
+		s.twins = e.state.sameLaunch(name, s.server.Fingerprint)
+	}
 	durable = s.observeInstructions(e)
 	if !s.lists { // it may only have gone away
 		return durable
@@ -48,23 +82,48 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	before := e.state.servers[name].tools // of the state, or of this edit
 	for tool, sf := range s.tools {
 		m := before[tool]
-		if next := s.judged(m, sf, first); next != m {
+		known, held := s.heldElsewhere(first, sf.Hash, func(srv *ledgerServer) marks { return srv.tools[tool] })
+		next := s.judged(cmp.Or(m, known), sf, first && !held)
+		if next != m {
 			e.setTool(name, tool, next)
 		}
 	}
 	if !first {
-		for tool, m := range before {
-			if _, listed := s.tools[tool]; !listed {
-				if next := s.gone(m); next != m {
-					e.setTool(name, tool, next)
-				}
-			}
-		}
+		s.observeGone(e, before)
 	}
 	if e.changed && e.own[e.state.servers[name]] {
 		e.server(name).mode = s.mode
 	}
 	return first || durable
+}
+
+// observeGone notes the tools that are not listed any more.
+func (s *sighting) observeGone(e *ledgerEdit, before map[string]marks) {
+	name := s.server.Name
+	var unlisted []string
+	for tool, m := range before {
+		if _, listed := s.tools[tool]; listed {
+			continue
+		}
+		next := s.gone(tool, m)
+		if next != m {
+			e.setTool(name, tool, next)
+		}
+		if next.pending != nil {
+			unlisted = append(unlisted, tool)
+		}
+	}
+	if len(unlisted) <= maxUnlisted {
+		return
+	}
+	slices.SortFunc(unlisted, func(a, b string) int {
+		return cmp.Or(before[a].pending.at.Compare(before[b].pending.at), cmp.Compare(a, b))
+	})
+	for _, tool := range unlisted[:len(unlisted)-maxUnlisted] {
+		m := before[tool]
+		m.pending = nil
+		e.setTool(name, tool, m)
+	}
 }
 
 // observeServer compares the fingerprint. One that was not known before is kept
@@ -83,6 +142,8 @@ func (s *sighting) observeServer(e *ledgerEdit) (quarantines bool) {
 		next.pending = nil
 	case s.mode == Trust:
 		next.approved, next.pending = markOfPrint(print, byTrust, s.at), nil
+	case srv.unknown() && s.twin(func(t *ledgerServer) bool { return t.self.rejected.has(hash) }):
+		next.rejected, next.pending = markOfPrint(print, byOtherName, s.at), nil
 	case srv.unknown():
 		next.approved, next.pending = markOfPrint(print, byFirstUse, s.at), nil
 	case !next.pending.has(hash):
@@ -100,7 +161,7 @@ func (s *sighting) observeQuarantine(e *ledgerEdit) (begins bool) {
 	name, print := s.server.Name, quarantinePrint(&s.server)
 	srv := e.state.servers[name]
 	switch q := srv.quarantine; {
-	case srv.quarantines(&s.server):
+	case srv.quarantines(&s.server), q == nil && s.twin(func(t *ledgerServer) bool { return t.quarantine != nil && t.quarantine.by == "" }):
 		if q == nil || q.by != "" || q.fingerprint != print {
 			e.server(name).quarantine = markOfPrint(print, "", s.at)
 			return true
@@ -127,14 +188,49 @@ func (s *sighting) judged(m marks, sf *Surface, first bool) marks {
 	return m
 }
 
+// sameLaunch returns the servers of other names that the same configuration leads to.
+func (s *ledgerState) sameLaunch(name, fingerprint string) (twins []*ledgerServer) {
+	if fingerprint == "" {
+		return nil
+	}
+	hash := fingerprintHash(fingerprint)
+	for other, srv := range s.servers {
+		if other != name && srv.self.has(hash) {
+			twins = append(twins, srv)
+		}
+	}
+	return twins
+}
+
+// twin reports whether there is one of which f is true.
+func (s *sighting) twin(f func(*ledgerServer) bool) bool { return slices.ContainsFunc(s.twins, f) }
+
+// heldElsewhere returns what is known of a tool, or of instructions, at another server that the same
+// configuration leads to, if it is held back there: the first list of a server does not accept it,
+// since a new name decides nothing.
+func (s *sighting) heldElsewhere(first bool, hash string, of func(*ledgerServer) marks) (known marks, held bool) {
+	if !first || s.twin(func(t *ledgerServer) bool { return of(t).approved.has(hash) }) {
+		return marks{}, false
+	}
+	for _, t := range s.twins {
+		m := of(t)
+		if m.pending != nil || m.rejected != nil {
+			return m, true
+		}
+	}
+	return marks{}, false
+}
+
 // gone returns what is to be known of a tool that is not listed any more. An accepted or
-// rejected tool stays so; an undecided one is not kept, or a server could fill the ledger
-// with names.
-func (s *sighting) gone(m marks) marks {
+// rejected tool stays so. An undecided one is forgotten by the ledger that saw it wait: another
+// process has a connection of its own, which may list it still.
+func (s *sighting) gone(tool string, m marks) marks {
 	if s.mode == Trust && m.approved != nil && m.approved.by == byTrust {
 		m.approved = nil
 	}
-	m.pending = nil
+	if m.pending.has(s.listed[tool]) {
+		m.pending = nil
+	}
 	return m
 }
 

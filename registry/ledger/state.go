@@ -7,8 +7,9 @@ import (
 
 // The words that the ledger writes in the place of a person.
 const (
-	byFirstUse = "first use" // the first list of a server that is pinned
-	byTrust    = "trusted"   // by a server whose mode is trust
+	byFirstUse  = "first use"  // the first list of a server that is pinned
+	byTrust     = "trusted"    // by a server whose mode is trust
+	byOtherName = "other name" // of a server that the same configuration leads to
 )
 
 // A ledgerState is what the ledger knows at one moment. It and all it leads to

@@ -17,15 +17,16 @@ const (
 // AcceptedTools says, in one line, how many tools of a server the ledger counts as accepted,
 // who accepted them and until when: the ledger may have come with a project. It is empty
 // if there are none.
-func AcceptedTools(accepted *ledger.Ledger, server string) string {
+func AcceptedTools(accepted *ledger.Ledger, server, place string) string {
 	type decider struct {
 		by    string
 		tools int
 		last  time.Time
 	}
+	accepted, _ = accepted.At(place)
 	var deciders []*decider
 	for _, e := range accepted.Entries(server) {
-		if e.Tool == "" || e.Rejected {
+		if e.Tool == "" || e.Rejected || e.Place != place {
 			continue
 		}
 		i := slices.IndexFunc(deciders, func(d *decider) bool { return d.by == e.By })

@@ -88,7 +88,7 @@ func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger
 		for _, t := range offered.Tools {
 			f.Tools = append(f.Tools, t.Definition().Origin.Tool)
 		}
-		f.Changes = append(f.Changes, registry.Verify(l, registry.Server{Name: s.Name, Fingerprint: s.Fingerprint(), Instructions: &offered.Instructions}, offered.Tools)...)
+		f.Changes = append(f.Changes, registry.Verify(l, registry.Server{Name: s.Name, Place: s.Source.ProjectFolder(), Fingerprint: s.Fingerprint(), Instructions: &offered.Instructions}, offered.Tools)...)
 		known := len(l.Entries(s.Name)) > 0
 		for _, change := range f.Changes {
 			switch {
