@@ -5,8 +5,7 @@
 //
 // A session manager keeps its sessions in a [Store], sealed by package session/seal.
 // ledger.Load, consent.Load, record.NewStore and record.NewStatuses keep one record each:
-// the accepted tools, the allowed launches, the entries of servers and their last status; so does
-// codemode.ChangeScripts for stored scripts.
+// the accepted tools, the allowed launches, the entries of servers and their last status.
 //
 // # Which stores there are
 //

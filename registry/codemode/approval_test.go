@@ -159,13 +159,6 @@ func TestResumeOfAnotherUser(t *testing.T) {
 	assert.Equal(t, assert.Value(c.Resume(ann, report.ID, time.Nanosecond))(t).ID, report.ID)
 }
 
-// An engineFunc is an engine in this process.
-type engineFunc func(ctx context.Context, p *codemode.Program, b codemode.Bridge) (*codemode.Value, error)
-
-func (f engineFunc) Run(ctx context.Context, p *codemode.Program, b codemode.Bridge) (*codemode.Value, error) {
-	return f(ctx, p, b)
-}
-
 // While a person is asked right away the script's clock stands, and then goes on.
 func TestAskedRightAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -174,18 +167,18 @@ func TestAskedRightAway(t *testing.T) {
 			time.Sleep(time.Hour)
 			return approval.Decision{Verdict: approval.Allow}, nil
 		})
-		engine := engineFunc(func(ctx context.Context, _ *codemode.Program, b codemode.Bridge) (*codemode.Value, error) {
+		run := func(ctx context.Context, b codemode.Bridge) (*codemode.Value, error) {
 			time.Sleep(6 * time.Second)
-			value, err := b.Request(ctx, "call", json.RawMessage(`{"name":"s__work","arguments":{}}`))
+			value, err := b.Request(ctx, "call", `{"name":"s__work","arguments":{}}`)
 			if err != nil {
 				return nil, err
 			}
 			b.Log(string(value))
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
-		})
+		}
 		r := newRegistry(t, &registry.Options{Approver: approver}, new(counter).tool("s", "work"))
-		c := newRunner(t, r, &codemode.Options{Engine: engine, Limits: codemode.Limits{Time: 10 * time.Second}})
+		c := newRunner(t, r, codemode.RunInProcess(&codemode.Options{Limits: codemode.Limits{Time: 10 * time.Second}}, run))
 		report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
 		assert.Equal(t, report.Log, "\"done\"\n", "the log")
 		assert.Equal(t, endOf(report), byTime, "the end")
@@ -196,16 +189,16 @@ func TestAskedRightAway(t *testing.T) {
 // A script that waits for approval is ended in the end.
 func TestPausedForTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		engine := engineFunc(func(ctx context.Context, _ *codemode.Program, b codemode.Bridge) (*codemode.Value, error) {
+		run := func(ctx context.Context, b codemode.Bridge) (*codemode.Value, error) {
 			b.Idle(1)
-			_, err := b.Request(ctx, "call", json.RawMessage(`{"name":"s__work","arguments":{}}`))
+			_, err := b.Request(ctx, "call", `{"name":"s__work","arguments":{}}`)
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
 			return nil, err
-		})
+		}
 		r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
-		c := newRunner(t, r, &codemode.Options{Engine: engine, KeepPaused: time.Minute})
+		c := newRunner(t, r, codemode.RunInProcess(&codemode.Options{KeepPaused: time.Minute}, run))
 		report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
 		time.Sleep(59 * time.Second)
 		assert.Equal(t, len(assert.Value(c.Resume(t.Context(), report.ID, time.Millisecond))(t).Waiting), 1)

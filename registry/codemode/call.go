@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
 	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -23,15 +25,29 @@ import (
 // callGrace is how long a tool may take to end once its script has.
 const callGrace = 500 * time.Millisecond
 
+// An exception is what a script gets in place of an answer: a message for the model that wrote it, a code such as
+// "tool_error", "denied" or "unknown_tool", and whether the call was made.
+type exception = child.Failure
+
+// notSent returns the exception of a request that was not made.
+func notSent(code, message string) *exception {
+	return &exception{Message: message, Code: code, Outcome: mcp.NotSent.String()}
+}
+
+// answered returns the exception of a call whose tool has answered.
+func answered(code, message string) *exception {
+	return &exception{Message: message, Code: code, Outcome: mcp.Answered.String()}
+}
+
 // call makes a call of the script.
-func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage, *exception) {
 	var want struct {
 		Name      string          `json:"name"`
 		Path      []string        `json:"path"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
 	if json.Unmarshal(params, &want) != nil || bytes.TrimSpace(want.Arguments) == nil {
-		return nil, &Exception{"a call has the name of a tool, and an object of arguments", "invalid_arguments", mcp.NotSent.String()}
+		return nil, notSent("invalid_arguments", "a call has the name of a tool, and an object of arguments")
 	}
 	name := want.Name
 	def, refused := r.resolve(name, want.Path)
@@ -43,10 +59,10 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 	}
 	call, number := r.note(name, want.Arguments)
 	if refused != nil {
-		return nil, r.end(call, NotSent, nil, refused)
+		return r.end(call, NotSent, nil, refused)
 	}
 	if r.dry && !(def != nil && def.Hints().ReadOnly && r.runner.registry.Snapshot().Trusted(def.Name)) {
-		return json.RawMessage("null"), r.plans(call, def, want.Arguments)
+		return r.plans(call, def, want.Arguments)
 	}
 	ctx = r.plan.pass(ctx, def, want.Arguments)
 	res, err := r.make(registry.WithCallID(ctx, r.parent+"/"+strconv.Itoa(number)), name, want.Arguments)
@@ -55,13 +71,13 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 		res, err = r.await(ctx, call, asks.Request)
 	}
 	if err != nil {
-		return nil, r.end(call, stateOf(mcp.OutcomeOf(err)), nil, exceptionOf(err))
+		return r.end(call, stateOf(mcp.OutcomeOf(err)), nil, exceptionOf(err))
 	}
 	if res.IsError {
-		return nil, r.end(call, Answered, nil, &Exception{plain.Cut(result.Text(res), maxMessage), "tool_error", mcp.Answered.String()})
+		return r.end(call, Answered, nil, answered("tool_error", plain.Cut(result.Text(res), maxMessage)))
 	}
 	value, thrown := valueOf(res)
-	return value, r.end(call, Answered, value, thrown)
+	return r.end(call, Answered, value, thrown)
 }
 
 // maxMessage bounds the message of an exception, in bytes.
@@ -71,22 +87,22 @@ const maxMessage = 16 << 10
 func (r *run) note(name string, args json.RawMessage) (*CallReport, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	call := &CallReport{Tool: plain.Cut(name, leastKept), Arguments: r.kept(args), State: Unknown}
+	call := &CallReport{Tool: plain.Cut(name, leastKept), Arguments: r.shorten(args), State: Unknown}
 	r.calls = append(r.calls, call)
 	return call, len(r.calls)
 }
 
-// end completes the report of a call, and returns the error that the script gets.
-func (r *run) end(call *CallReport, state CallState, value json.RawMessage, thrown *Exception) error {
+// end completes the report of a call, and returns what the script gets.
+func (r *run) end(call *CallReport, state CallState, value json.RawMessage, thrown *exception) (json.RawMessage, *exception) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	call.State = state
 	if thrown != nil {
 		call.Error = plain.Cut(thrown.Message, leastKept)
-		return thrown
+		return nil, thrown
 	}
-	call.Result = r.kept(value)
-	return nil
+	call.Result = r.shorten(value)
+	return value, nil
 }
 
 // make makes a call by the registry. It returns soon after the end of ctx, whatever the
@@ -125,7 +141,7 @@ var errPanic = errors.New("the call was broken off by a panic")
 // await waits until a call was approved and made, or refused. One that still waits when
 // the script ends is refused: no one would learn of its result.
 func (r *run) await(ctx context.Context, call *CallReport, req *registry.ApprovalRequest) (*mcp.CallToolResult, error) {
-	defer r.clock.stop()()
+	defer r.stopClock()()
 	r.mu.Lock()
 	call.State = Waiting
 	r.waiting = append(r.waiting, req)
@@ -150,7 +166,7 @@ func (r *run) sees(def *registry.Definition) bool { return r.keep == nil || r.ke
 
 // resolve returns the tool that a name or a path means. Without a tool and without a
 // reason the registry has to say what is wrong with the name.
-func (r *run) resolve(name string, path []string) (*registry.Definition, *Exception) {
+func (r *run) resolve(name string, path []string) (*registry.Definition, *exception) {
 	snapshot := r.runner.registry.Snapshot()
 	if path != nil {
 		var found []*registry.Definition
@@ -173,10 +189,10 @@ func (r *run) resolve(name string, path []string) (*registry.Definition, *Except
 	}
 	tool, _ := snapshot.Lookup(def.Name)
 	if _, again := tool.(*codeTool); again {
-		return nil, &Exception{"a script cannot run another one", "denied", mcp.NotSent.String()}
+		return nil, notSent("denied", "a script cannot run another one")
 	}
 	if def.ReturnDirect {
-		return nil, &Exception{fmt.Sprintf("a script cannot call %s, whose result goes to the user: call it by itself", plain.Quote(def.Name)), "denied", mcp.NotSent.String()}
+		return nil, notSent("denied", fmt.Sprintf("a script cannot call %s, whose result goes to the user: call it by itself", plain.Quote(def.Name)))
 	}
 	return def, nil
 }
@@ -189,24 +205,21 @@ func isListed(s *registry.Snapshot, def *registry.Definition) bool {
 	return ok
 }
 
-func unknownTool(name string, found int) *Exception {
+func unknownTool(name string, found int) *exception {
 	text := "unknown tool " + plain.Quote(name) + ": find one by search(...)"
 	if found > 1 {
 		text = fmt.Sprintf("%s means %d tools: use call(...) with the whole name", plain.Quote(name), found)
 	}
-	return &Exception{text, "unknown_tool", mcp.NotSent.String()}
+	return notSent("unknown_tool", text)
 }
 
 // isAt reports whether a tool is the one that a script finds at tools.a.b, or at tools.a.
 func isAt(def *registry.Definition, path []string) bool {
-	server, local := placeOf(def)
-	switch {
-	case len(path) == 2:
-		return server != "" && isCalled(server, path[0]) && isCalled(local, path[1])
-	case len(path) == 1:
+	if len(path) == 1 {
 		return isCalled(def.Name, path[0])
 	}
-	return false
+	server, local := placeOf(def)
+	return len(path) == 2 && server != "" && isCalled(server, path[0]) && isCalled(local, path[1])
 }
 
 // placeOf returns the server of a tool, and its name there; a native tool has no server.
@@ -214,10 +227,7 @@ func placeOf(def *registry.Definition) (server, local string) {
 	if def.Origin.Server == "" {
 		return "", def.Name
 	}
-	if def.Alias != "" {
-		return def.Origin.Server, def.Alias
-	}
-	return def.Origin.Server, def.Origin.Tool
+	return def.Origin.Server, cmp.Or(def.Alias, def.Origin.Tool)
 }
 
 // isCalled reports whether a script writes a name so: as it is, or as an identifier.
@@ -239,7 +249,7 @@ func identifier(name string) string {
 
 // valueOf returns what a script gets of a result: the structured content or else the
 // text, as JSON if it is that. A result with other blocks is the array of all.
-func valueOf(res *mcp.CallToolResult) (json.RawMessage, *Exception) {
+func valueOf(res *mcp.CallToolResult) (json.RawMessage, *exception) {
 	var value any = res.Content
 	if res.StructuredContent != nil {
 		value = res.StructuredContent
@@ -250,16 +260,21 @@ func valueOf(res *mcp.CallToolResult) (json.RawMessage, *Exception) {
 		}
 		value = text
 	}
+	return marshal(value)
+}
+
+// marshal returns what a script gets as JSON.
+func marshal(value any) (json.RawMessage, *exception) {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return nil, &Exception{"the result cannot be used", "failed", mcp.Answered.String()}
+		return nil, answered("failed", "the result cannot be used")
 	}
 	return data, nil
 }
 
 // exceptionOf returns what a script is told of a call without a result: what a model is
 // told, without secrets.
-func exceptionOf(err error) *Exception {
+func exceptionOf(err error) *exception {
 	var (
 		unknown     *registry.UnknownToolError
 		arguments   *registry.ArgumentsError
@@ -283,70 +298,56 @@ func exceptionOf(err error) *Exception {
 	case class != failure.Other:
 		code = class.String()
 	}
-	return &Exception{plain.Cut(result.Text(registry.ErrorResult(err)), maxMessage), code, mcp.OutcomeOf(err).String()}
+	return &exception{Message: plain.Cut(result.Text(registry.ErrorResult(err)), maxMessage), Code: code, Outcome: mcp.OutcomeOf(err).String()}
+}
+
+// A found is what a script is told of a tool.
+type found struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	Declaration  string          `json:"declaration"`
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
 // search finds tools for the script.
-func (r *run) search(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+func (r *run) search(ctx context.Context, params json.RawMessage) (json.RawMessage, *exception) {
 	var q struct {
 		Query string `json:"query"`
 		Limit int    `json:"limit"`
 	}
 	if json.Unmarshal(params, &q) != nil {
-		return nil, &Exception{"search takes a text and a number", "invalid_arguments", mcp.NotSent.String()}
+		return nil, notSent("invalid_arguments", "search takes a text and a number")
 	}
 	keep := func(def *registry.Definition, _ registry.Hints) bool { return r.sees(def) }
 	matches, err := r.runner.finder.Search(ctx, toolset.Query{Text: q.Query, Limit: q.Limit, Keep: keep})
 	if err != nil && matches == nil {
-		return nil, &Exception{"the search was broken off", "failed", mcp.NotSent.String()}
+		return nil, notSent("failed", "the search was broken off")
 	}
-	type hit struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Declaration string `json:"declaration"`
-	}
-	hits := []hit{}
+	hits := []found{}
 	for _, m := range matches {
 		def := m.Tool.Definition()
-		hits = append(hits, hit{def.Name, plain.Cut(def.Description, maxSummary), declaration(def)})
+		hits = append(hits, found{Name: def.Name, Description: plain.Cut(def.Description, maxSummary), Declaration: declaration(def)})
 	}
 	return marshal(hits)
 }
 
-// describe tells the script all of a tool.
-func (r *run) describe(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+// describe tells the script all of a tool, if its user may call that, as far as it is known.
+func (r *run) describe(ctx context.Context, params json.RawMessage) (json.RawMessage, *exception) {
 	var q struct {
 		Name string `json:"name"`
 	}
 	if json.Unmarshal(params, &q) != nil {
-		return nil, &Exception{"describe takes the name of a tool", "invalid_arguments", mcp.NotSent.String()}
+		return nil, notSent("invalid_arguments", "describe takes the name of a tool")
 	}
 	def, thrown := r.resolve(q.Name, nil)
 	if thrown != nil {
 		return nil, thrown
 	}
-	if def == nil || !r.isCallable(ctx, def.Name) {
-		return nil, unknownTool(q.Name, 0)
+	if def != nil {
+		if verdict, _ := r.runner.registry.Decide(ctx, def.Name); verdict != approval.Deny {
+			return marshal(found{def.Name, def.Description, declaration(def), def.InputSchema, def.OutputSchema})
+		}
 	}
-	return marshal(struct {
-		Name         string          `json:"name"`
-		Description  string          `json:"description"`
-		Declaration  string          `json:"declaration"`
-		InputSchema  json.RawMessage `json:"inputSchema"`
-		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	}{def.Name, def.Description, declaration(def), def.InputSchema, def.OutputSchema})
-}
-
-func marshal(v any) (json.RawMessage, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, &Exception{"the answer cannot be used", "failed", mcp.Answered.String()}
-	}
-	return data, nil
-}
-
-// isCallable reports whether the user of the script may call a tool, as far as that is known.
-func (r *run) isCallable(ctx context.Context, name string) bool {
-	verdict, _ := r.runner.registry.Decide(ctx, name)
-	return verdict != approval.Deny
+	return nil, unknownTool(q.Name, 0)
 }

@@ -20,8 +20,6 @@ type Options struct {
 	// Program is the path of a program whose main calls [Child] first, for programs that
 	// do not call it themselves. Empty: this program.
 	Program string
-	// Engine runs the scripts. Nil: QuickJS in a child process.
-	Engine Engine
 	// MaxRuns is how many scripts there are at one time, those included that wait for
 	// approval: the oldest of these is ended to make room for another one. Without one,
 	// another script waits. A user that is named, as by session.WithUser, has a quarter of
@@ -37,6 +35,8 @@ type Options struct {
 	Scripts []StoredScript
 	// Ledger remembers which of them were accepted. Nil: all are.
 	Ledger *ledger.Ledger
+
+	execute func(*run) (*Value, error) // runs a script; nil: in a child process. For tests
 }
 
 // A Runner runs scripts over the tools of one registry. Make one with [New]. All methods
@@ -44,13 +44,9 @@ type Options struct {
 type Runner struct {
 	registry *registry.Registry
 	finder   *toolset.Finder
-	engine   Engine
+	opts     Options // with the defaults
+	execute  func(*run) (*Value, error)
 	confined []string
-	limits   Limits
-	maxRuns  int
-	keep     time.Duration
-	approve  PlanApprover
-	ledger   *ledger.Ledger
 
 	wg sync.WaitGroup // the runs
 
@@ -70,41 +66,36 @@ func New(r *registry.Registry, finder *toolset.Finder, opts *Options) (*Runner, 
 	if r == nil {
 		return nil, errors.New("codemode: New: the registry is nil")
 	}
-	var o Options
+	c := &Runner{registry: r, finder: finder, changed: make(chan struct{})}
 	if opts != nil {
-		o = *opts
+		c.opts = *opts
 	}
-	limits, err := o.Limits.filled()
-	if err != nil {
+	var err error
+	if c.opts.Limits, err = c.opts.Limits.filled(); err != nil {
 		return nil, err
 	}
+	if c.opts.MaxRuns <= 0 {
+		c.opts.MaxRuns = 16
+	}
+	if c.opts.KeepPaused <= 0 {
+		c.opts.KeepPaused = 10 * time.Minute
+	}
 	if finder == nil {
-		if finder, err = toolset.New(r, &toolset.Options{NoTools: true}); err != nil {
+		if c.finder, err = toolset.New(r, &toolset.Options{NoTools: true}); err != nil {
 			return nil, err
 		}
 	}
-	c := &Runner{
-		registry: r, finder: finder, engine: o.Engine, limits: limits,
-		maxRuns: o.MaxRuns, keep: o.KeepPaused, approve: o.ApprovePlan, ledger: o.Ledger,
-		changed: make(chan struct{}),
-	}
-	if c.maxRuns <= 0 {
-		c.maxRuns = 16
-	}
-	if c.keep <= 0 {
-		c.keep = 10 * time.Minute
-	}
-	if c.engine == nil {
-		engine, err := newProcessEngine(o.Program)
+	if c.execute = c.opts.execute; c.execute == nil {
+		box, err := newSandbox(c.opts.Program)
 		if err != nil {
 			return nil, err
 		}
-		if c.confined, err = engine.probe(context.Background(), limits); err != nil {
+		if c.confined, err = box.probe(c.opts.Limits); err != nil {
 			return nil, err
 		}
-		c.engine = engine
+		c.execute = box.execute
 	}
-	if err := c.SetScripts(context.Background(), o.Scripts); err != nil {
+	if err := c.SetScripts(context.Background(), c.opts.Scripts); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -122,7 +113,7 @@ func (c *Runner) Close() error {
 		r.cancel(errClosed)
 	}
 	for _, r := range c.kept {
-		r.waits.Stop()
+		r.kept.Stop()
 	}
 	c.kept = nil
 	c.room()
@@ -196,7 +187,11 @@ func (c *Runner) Resume(ctx context.Context, id string, patience time.Duration) 
 	}
 	r := c.kept[at]
 	c.mu.Unlock()
-	return r.resume(ctx, patience)
+	report, err := r.wait(ctx, patience)
+	if err == nil && r.isOver() {
+		c.drop(r)
+	}
+	return report, err
 }
 
 // An UnknownRunError reports an id of no script that waits: it has ended, or waited too
@@ -228,8 +223,8 @@ func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*r
 				own++
 			}
 		}
-		isOver := user != "" && own >= max(c.maxRuns/quarter, 1)
-		if len(c.runs) < c.maxRuns && !isOver {
+		isOver := user != "" && own >= max(c.opts.MaxRuns/quarter, 1)
+		if len(c.runs) < c.opts.MaxRuns && !isOver {
 			r := newRun(ctx, c, s, code, p)
 			c.runs = append(c.runs, r)
 			c.wg.Go(r.do)
@@ -268,11 +263,11 @@ func (c *Runner) hand(r *run) {
 		return
 	}
 	c.room() // it may have to make some
-	if r.waits != nil {
-		r.waits.Reset(c.keep)
+	if r.kept != nil {
+		r.kept.Reset(c.opts.KeepPaused)
 		return
 	}
-	r.waits = time.AfterFunc(c.keep, func() {
+	r.kept = time.AfterFunc(c.opts.KeepPaused, func() {
 		if !r.isOver() && !r.isPaused() {
 			c.hand(r) // it goes on
 			return
@@ -281,8 +276,8 @@ func (c *Runner) hand(r *run) {
 		c.drop(r)
 	})
 	c.kept = append(c.kept, r)
-	if at := slices.IndexFunc(c.kept, (*run).isOver); at >= 0 && len(c.kept) > keptPerRun*c.maxRuns {
-		c.kept[at].waits.Stop()
+	if at := slices.IndexFunc(c.kept, (*run).isOver); at >= 0 && len(c.kept) > keptPerRun*c.opts.MaxRuns {
+		c.kept[at].kept.Stop()
 		c.kept = slices.Delete(c.kept, at, at+1)
 	}
 }
@@ -296,8 +291,8 @@ var errWaited = errors.New("the script waited for approval for too long")
 func (c *Runner) drop(r *run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r.waits != nil {
-		r.waits.Stop()
+	if r.kept != nil {
+		r.kept.Stop()
 	}
 	c.kept = slices.DeleteFunc(c.kept, func(other *run) bool { return other == r })
 }

@@ -40,8 +40,7 @@
 //
 // # Stored scripts
 //
-// [StoredScript] is run by its name. [Runner.SetScripts] has those of a program, [Runner.FollowScripts] those that
-// [ChangeScripts] keeps in a store, for all processes that share it. A ledger holds back what has changed.
+// [StoredScript] is run by its name. [Runner.SetScripts] has those of a program. A ledger holds back what has changed.
 //
 // # Approval
 //

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
@@ -33,7 +32,7 @@ type PlanApprover func(ctx context.Context, p *Plan) (approval.Decision, error)
 // plan makes a dry run and has the person asked about it. Without a plan the report, or
 // the error, says why.
 func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Report, error) {
-	if c.approve == nil {
+	if c.opts.ApprovePlan == nil {
 		return nil, nil, errors.New("codemode: no one can be asked about a plan: Options.ApprovePlan is nil")
 	}
 	dry := *s
@@ -46,15 +45,12 @@ func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Repo
 	if report.ID != "" || ctx.Err() != nil { // a read waits for approval, too
 		return nil, report, nil
 	}
-	shown := &Plan{Code: code, Input: s.Input}
-	for _, call := range r.listed {
-		shown.Calls = append(shown.Calls, *call)
-	}
+	shown := &Plan{Code: code, Input: s.Input, Calls: r.listed}
 	p := newPlan(shown)
 	if len(shown.Calls) == 0 {
 		return p, nil, nil
 	}
-	decision, err := c.approve(ctx, shown)
+	decision, err := c.opts.ApprovePlan(ctx, shown)
 	if err != nil {
 		return nil, nil, &approval.PolicyError{Tool: ToolName, Err: err}
 	}
@@ -65,7 +61,7 @@ func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Repo
 }
 
 // plans notes a call that a dry run does not make. The script gets null.
-func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMessage) error {
+func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMessage) (json.RawMessage, *exception) {
 	if def == nil {
 		return r.end(call, NotSent, nil, unknownTool(call.Tool, 0))
 	}
@@ -73,14 +69,15 @@ func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMes
 	r.planned += len(args)
 	tooMuch := r.planned > r.limits.Message
 	if !tooMuch {
-		r.listed = append(r.listed, &PlannedCall{def, args})
+		r.listed = append(r.listed, PlannedCall{def, args})
 	}
 	r.mu.Unlock()
 	if tooMuch {
 		r.cancel(&LimitError{"Message", bytesOf(r.limits.Message)})
-		return &Exception{"the plan is too large", "limit", mcp.NotSent.String()}
+		return nil, notSent("limit", "the plan is too large")
 	}
-	return r.end(call, Planned, nil, nil)
+	_, _ = r.end(call, Planned, nil, nil)
+	return json.RawMessage("null"), nil
 }
 
 // A planKey tells calls apart: by all that is said of the tool, and the arguments.
@@ -166,20 +163,16 @@ type planApprover struct{ inner registry.Approver }
 
 // Approve implements registry.Approver.
 func (a planApprover) Approve(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-	if req.Tool.Name == ToolName && req.Tool.Origin.Server == "" {
-		d, err := a.inner.Approve(ctx, req)
-		if err == nil && d.Verdict == approval.Ask {
-			d = approval.Decision{Verdict: approval.Allow}
+	if req.Tool.Name != ToolName || req.Tool.Origin.Server != "" {
+		one, _ := ctx.Value(passKey{}).(*pass)
+		if one == nil || one.tool != keyOf(req.Tool, nil) || !one.used.CompareAndSwap(false, true) {
+			return a.inner.Approve(ctx, req) // also what the call calls in its turn
 		}
-		return d, err
+		asked := *req
+		asked.Approved = true // inner need not ask: it says whether anything forbids the call
+		req = &asked
 	}
-	one, _ := ctx.Value(passKey{}).(*pass)
-	if one == nil || one.tool != keyOf(req.Tool, nil) || !one.used.CompareAndSwap(false, true) {
-		return a.inner.Approve(ctx, req) // also what the call calls in its turn
-	}
-	asked := *req
-	asked.Approved = true // inner need not ask: it says whether anything forbids the call
-	d, err := a.inner.Approve(ctx, &asked)
+	d, err := a.inner.Approve(ctx, req)
 	if err == nil && d.Verdict == approval.Ask {
 		d = approval.Decision{Verdict: approval.Allow}
 	}

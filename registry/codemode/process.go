@@ -44,30 +44,27 @@ const (
 	sentBeside = 64 << 10
 )
 
-// A processEngine runs scripts in QuickJS, each in a child process.
-type processEngine struct {
-	program string
-}
+// A sandbox is the program that runs scripts in QuickJS, each in a process of its own.
+type sandbox struct{ program string }
 
-// newProcessEngine returns the engine whose child is a program, or this one.
-func newProcessEngine(program string) (*processEngine, error) {
+// newSandbox returns the sandbox that is a program, or this one.
+func newSandbox(program string) (*sandbox, error) {
 	if program != "" {
-		return &processEngine{program}, nil
+		return &sandbox{program}, nil
 	}
 	switch {
 	case child.IsMarked():
 		return nil, &UnavailableError{errors.New("this process is itself a sandbox, in which main did not call codemode.Child first")}
 	case !canBeChild.Load():
 		return nil, &UnavailableError{errors.New("main does not call codemode.Child first, and Options.Program names no other program")}
+	case runtime.GOOS == "linux":
+		return &sandbox{"/proc/self/exe"}, nil // also after an update
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, &UnavailableError{err}
 	}
-	if runtime.GOOS == "linux" {
-		program = "/proc/self/exe" // also after an update
-	}
-	return &processEngine{program}, nil
+	return &sandbox{program}, nil
 }
 
 // An UnavailableError reports that there is no sandbox, so that there is no code mode.
@@ -84,10 +81,10 @@ func (e *UnavailableError) Error() string {
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // probe starts a child, and returns by what it is confined.
-func (e *processEngine) probe(ctx context.Context, l Limits) ([]string, error) {
-	p, err := e.start(ctx, l, nil)
+func (s *sandbox) probe(l Limits) ([]string, error) {
+	p, err := s.start(context.Background(), &run{limits: l})
 	if err != nil {
-		return nil, &UnavailableError{fmt.Errorf("%s does not answer as a sandbox: %w", e.program, err)}
+		return nil, &UnavailableError{fmt.Errorf("%s does not answer as a sandbox: %w", s.program, err)}
 	}
 	defer p.close()
 	return p.confined, nil
@@ -95,29 +92,28 @@ func (e *processEngine) probe(ctx context.Context, l Limits) ([]string, error) {
 
 // A process is one child.
 type process struct {
+	run      *run
 	conn     mcp.Caller
-	cancel   context.CancelCauseFunc
-	bridge   Bridge
-	limits   Limits
 	confined []string
 
 	ctx      context.Context // of what the child has asked for
-	wg       sync.WaitGroup  // answering it
-	writing  sync.Mutex      // held while an answer is written
-	underWay atomic.Int64    // requests without an answer
-	begun    atomic.Bool     // it is confined
+	cancel   context.CancelCauseFunc
+	wg       sync.WaitGroup // answering it
+	writing  sync.Mutex     // held while an answer is written
+	underWay atomic.Int64   // requests without an answer
+	begun    atomic.Bool    // it is confined
 }
 
-// start starts a child and waits until it is confined.
-func (e *processEngine) start(ctx context.Context, l Limits, b Bridge) (*process, error) {
+// start starts a child for a run, and waits until it is confined.
+func (s *sandbox) start(ctx context.Context, r *run) (*process, error) {
 	folder := "/"
 	if runtime.GOOS == "windows" {
 		folder = os.TempDir()
 	}
-	p := &process{bridge: b, limits: l}
+	p, l := &process{run: r}, r.limits
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	command := transport.Command{
-		Path:         e.program,
+		Path:         s.program,
 		Dir:          folder,
 		CloseTimeout: endTimeout,
 		MaxMessage:   int64(max(l.Message, 6*l.Output, 6*l.Log) + sentBeside),
@@ -193,17 +189,17 @@ func (p *process) close() {
 
 var errEnded = errors.New("the script has ended")
 
-// Run implements Engine.
-func (e *processEngine) Run(ctx context.Context, program *Program, b Bridge) (*Value, error) {
-	p, err := e.start(ctx, program.Limits, b)
+// execute runs the script of a run to its end, and returns what it returned when nothing is left of the process. If the
+// context of the run ends, the process is ended at once, and the error is the cause of that.
+func (s *sandbox) execute(r *run) (*Value, error) {
+	l := r.limits
+	p, err := s.start(r.ctx, r)
 	if err != nil {
-		return nil, reasonOf(ctx, err, program.Limits)
+		return nil, reasonOf(r.ctx, err, l)
 	}
-	l := program.Limits
 	var result child.Result
 	err = p.call(p.ctx, child.MethodRun, child.Run{
-		Code: program.Code, Input: program.Input,
-		Memory: l.Memory, Parallel: l.Parallel, Output: l.Output, Log: l.Log, Message: l.Message,
+		Code: r.code, Input: r.input, Memory: l.Memory, Parallel: l.Parallel, Output: l.Output, Log: l.Log, Message: l.Message,
 	}, &result)
 	if err != nil {
 		err = reasonOf(p.ctx, err, l)
@@ -213,7 +209,8 @@ func (e *processEngine) Run(ctx context.Context, program *Program, b Bridge) (*V
 	case err != nil:
 		return nil, err
 	case result.Error != nil:
-		return nil, &ScriptError{result.Error.Name, result.Error.Message, result.Error.Stack}
+		thrown := ScriptError(*result.Error)
+		return nil, &thrown
 	}
 	return &Value{result.Value, result.Bytes}, nil
 }
@@ -245,7 +242,7 @@ func (p *process) receive(m jsonrpc.Message, _ int64) {
 		p.cancel(&SandboxError{errors.New("it sent what was not asked for")})
 	case req.IsCall():
 		// The child keeps to this number, unless the script has taken it over.
-		if p.underWay.Add(1) > int64(p.limits.Parallel) {
+		if p.underWay.Add(1) > int64(p.run.limits.Parallel) {
 			p.cancel(&SandboxError{errors.New("it sent more requests at a time than it may")})
 			return
 		}
@@ -253,30 +250,20 @@ func (p *process) receive(m jsonrpc.Message, _ int64) {
 	case req.Method == child.NoteLog:
 		var log child.Log
 		if json.Unmarshal(req.Params, &log) == nil {
-			p.bridge.Log(log.Text)
+			p.run.logs(log.Text)
 		}
 	case req.Method == child.NoteIdle:
 		var idle child.Idle
 		if json.Unmarshal(req.Params, &idle) == nil {
-			p.bridge.Idle(idle.Sent)
+			p.run.idles(idle.Sent)
 		}
 	}
 }
 
 // answer answers a request of the child.
 func (p *process) answer(req *jsonrpc.Request) {
-	var a child.Answer
-	value, err := p.bridge.Request(p.ctx, req.Method, req.Params)
-	var thrown *Exception
-	switch {
-	case err == nil:
-		a.Value = value
-	case errors.As(err, &thrown):
-		a.Error = &child.Failure{Message: thrown.Message, Code: thrown.Code, Outcome: thrown.Outcome}
-	default:
-		a.Error = &child.Failure{Message: "the request failed", Code: "failed"}
-	}
-	data, err := json.Marshal(a)
+	value, failed := p.run.request(p.ctx, req.Method, req.Params)
+	data, err := json.Marshal(child.Answer{Value: value, Error: failed})
 	if err != nil || p.ctx.Err() != nil {
 		return
 	}

@@ -43,16 +43,16 @@ type Report struct {
 // A CallReport says what became of one call.
 type CallReport struct {
 	// Tool is the name of the tool, or what the script gave for one.
-	Tool string
+	Tool string `json:"tool"`
 	// Arguments are what the script gave. Of those that have no room beside the others, see
 	// Limits.Output, it is the beginning, as a string.
-	Arguments json.RawMessage
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// State is what became of it.
-	State CallState
+	State CallState `json:"state"`
 	// Result is what the script got, cut as Arguments are; nil: nothing.
-	Result json.RawMessage
+	Result json.RawMessage `json:"result,omitempty"`
 	// Error is what the script got in its place; empty: none.
-	Error string
+	Error string `json:"error,omitempty"`
 }
 
 // A CallState is what became of a call.
@@ -74,16 +74,10 @@ const (
 
 // stateOf returns the state of a call that is over.
 func stateOf(o mcp.Outcome) CallState {
-	switch o {
-	case mcp.Answered:
-		return Answered
-	case mcp.NotSent:
-		return NotSent
-	}
-	return Unknown
+	return cmp.Or(map[mcp.Outcome]CallState{mcp.Answered: Answered, mcp.NotSent: NotSent}[o], Unknown)
 }
 
-// A run is one script that runs. It implements [Bridge].
+// A run is one script that runs.
 type run struct {
 	runner *Runner
 	id     string
@@ -95,11 +89,10 @@ type run struct {
 	code   string
 	input  json.RawMessage
 	limits Limits
-	waits  *time.Timer // ends it while it waits; guarded by the lock of the runner
+	kept   *time.Timer // ends it while it waits; guarded by the lock of the runner
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	clock  *clock
 	began  time.Time
 	done   chan struct{} // closed when the following three are set
 	value  *Value
@@ -108,10 +101,14 @@ type run struct {
 
 	mu       sync.Mutex // guards the following
 	changed  chan struct{}
+	clock    *time.Timer   // ends it at its limit; stopped while people are asked
+	left     time.Duration // of its time, when the clock was started last
+	since    time.Time     // when that was
+	stops    int           // of the clock
 	calls    []*CallReport
-	listed   []*PlannedCall // of a dry run
-	planned  int            // bytes of their arguments
-	room     int            // bytes of arguments and results that may still be kept
+	listed   []PlannedCall // of a dry run
+	planned  int           // bytes of their arguments
+	room     int           // bytes of arguments and results that may still be kept
 	log      strings.Builder
 	requests int
 	open     int // requests without an answer
@@ -127,8 +124,8 @@ func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *ru
 	user, _ := registry.UserOf(ctx)
 	r := &run{
 		runner: c, id: rand.Text(), user: user, keep: s.Keep, dry: s.DryRun, plan: p, parent: cmp.Or(registry.CallIDOf(ctx), ToolName),
-		code: code, input: s.Input, limits: c.limits,
-		began: time.Now(), done: make(chan struct{}), changed: make(chan struct{}), room: c.limits.Output,
+		code: code, input: s.Input, limits: c.opts.Limits,
+		began: time.Now(), done: make(chan struct{}), changed: make(chan struct{}), room: c.opts.Limits.Output,
 	}
 	if s.Timeout > 0 {
 		r.limits.Time = min(s.Timeout, r.limits.Time)
@@ -138,7 +135,7 @@ func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *ru
 	ctx = registry.WithCallOptions(registry.WithProgress(context.WithoutCancel(ctx), nil), nil)
 	ctx = context.WithValue(result.WithWhole(ctx), runKey{}, r)
 	ctx = approval.WithWait(ctx, func() func() {
-		first, second := r.clock.stop(), approval.Wait(outer)
+		first, second := r.stopClock(), approval.Wait(outer)
 		return func() { second(); first() }
 	})
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
@@ -147,13 +144,33 @@ func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *ru
 
 // do runs the script to its end.
 func (r *run) do() {
-	r.clock = newClock(r.limits.Time, func() { r.cancel(&LimitError{"Time", r.limits.Time.String()}) })
-	r.value, r.err = r.runner.engine.Run(r.ctx, &Program{Code: r.code, Input: r.input, Limits: r.limits}, r)
-	r.clock.end()
+	r.mu.Lock()
+	r.left, r.since = r.limits.Time, time.Now()
+	r.clock = time.AfterFunc(r.left, func() { r.cancel(&LimitError{"Time", r.limits.Time.String()}) })
+	r.mu.Unlock()
+	r.value, r.err = r.runner.execute(r)
+	r.stopClock() // for good
 	r.cancel(errEnded)
 	r.took = time.Since(r.began)
 	close(r.done)
 	r.runner.end(r)
+}
+
+// stopClock stops the clock until what it returns is called.
+func (r *run) stopClock() (start func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stops++; r.stops == 1 && r.clock.Stop() {
+		r.left -= time.Since(r.since)
+	}
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.stops--; r.stops == 0 {
+			r.since = time.Now()
+			r.clock.Reset(max(r.left, 0))
+		}
+	})
 }
 
 // isOver reports whether the script has ended.
@@ -184,36 +201,15 @@ func (r *run) change() {
 	r.changed = make(chan struct{})
 }
 
-// attend waits until the script ends or waits for what was not reported yet, and ends it if
-// ctx ends.
-func (r *run) attend(ctx context.Context) *Report {
-	if !r.follow(ctx.Done(), nil) {
-		r.cancel(context.Cause(ctx))
-		<-r.done
-	}
-	return r.report()
-}
-
-// resume waits likewise, but no longer than patience, if that is positive. If ctx ends it
-// returns why.
-func (r *run) resume(ctx context.Context, patience time.Duration) (*Report, error) {
+// wait returns a report when the script has ended, or waits for what was not reported yet, or has not within patience,
+// if that is positive. The error is that of ctx if it ends before.
+func (r *run) wait(ctx context.Context, patience time.Duration) (*Report, error) {
 	var over <-chan time.Time
 	if patience > 0 {
 		timer := time.NewTimer(patience)
 		defer timer.Stop()
 		over = timer.C
 	}
-	if !r.follow(ctx.Done(), over) && ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if r.isOver() {
-		r.runner.drop(r)
-	}
-	return r.report(), nil
-}
-
-// follow returns true when the script has ended or waits for what was not reported yet.
-func (r *run) follow(end <-chan struct{}, over <-chan time.Time) bool {
 	for {
 		r.mu.Lock()
 		changed := r.changed
@@ -224,18 +220,29 @@ func (r *run) follow(end <-chan struct{}, over <-chan time.Time) bool {
 		r.mu.Unlock()
 		if paused {
 			r.runner.hand(r)
-			return true
+			return r.report(), nil
 		}
 		select {
 		case <-changed:
+			continue
 		case <-r.done:
-			return true
-		case <-end:
-			return false
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		case <-over:
-			return false
 		}
+		return r.report(), nil
 	}
+}
+
+// attend is wait for the caller that has begun the script: with its ctx the script ends.
+func (r *run) attend(ctx context.Context) *Report {
+	report, err := r.wait(ctx, 0)
+	if err != nil {
+		r.cancel(err)
+		<-r.done
+		report = r.report()
+	}
+	return report
 }
 
 // report says what is known now.
@@ -258,8 +265,8 @@ func (r *run) report() *Report {
 	return report
 }
 
-// Log implements Bridge.
-func (r *run) Log(text string) {
+// logs takes a line that the script logs.
+func (r *run) logs(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if left := r.limits.Log - r.log.Len(); left > 0 {
@@ -267,16 +274,17 @@ func (r *run) Log(text string) {
 	}
 }
 
-// Idle implements Bridge.
-func (r *run) Idle(requests int) {
+// idles notes that the script waits for the answers to what it has requested, which are as many requests so far.
+func (r *run) idles(requests int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.idle = requests
 	r.change()
 }
 
-// Request implements Bridge.
-func (r *run) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+// request makes a request of the script, and returns JSON, or nil for undefined, or what is thrown there. It returns when
+// ctx ends.
+func (r *run) request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *exception) {
 	r.mu.Lock()
 	r.requests++
 	most := r.limits.Calls
@@ -291,7 +299,7 @@ func (r *run) Request(ctx context.Context, method string, params json.RawMessage
 	}()
 	if tooMany {
 		r.cancel(&LimitError{"Calls", strconv.Itoa(most) + " calls"})
-		return nil, &Exception{"too many calls", "limit", mcp.NotSent.String()}
+		return nil, notSent("limit", "too many calls")
 	}
 	switch method {
 	case "call":
@@ -301,20 +309,18 @@ func (r *run) Request(ctx context.Context, method string, params json.RawMessage
 	case "describe":
 		return r.describe(ctx, params)
 	}
-	return nil, &Exception{"there is no such request", "failed", mcp.NotSent.String()}
+	return nil, notSent("failed", "there is no such request")
 }
 
-// kept returns JSON as far as there is room for it. It needs the lock.
-func (r *run) kept(data json.RawMessage) json.RawMessage {
+// shorten returns JSON as far as there is room for it. It needs the lock.
+func (r *run) shorten(data json.RawMessage) json.RawMessage {
 	if len(data) <= r.room {
 		r.room -= len(data)
 		return data
 	}
-	beginning, err := json.Marshal(plain.Cut(string(data), min(r.room, leastKept)))
-	if err != nil {
-		return nil
-	}
-	r.room -= min(r.room, leastKept)
+	most := min(r.room, leastKept)
+	r.room -= most
+	beginning, _ := json.Marshal(plain.Cut(string(data), most)) // of a string there is always JSON
 	return beginning
 }
 

@@ -32,19 +32,22 @@ func (s *StoredScript) surface() *ledger.Surface {
 // are accepted, and one that is new or has changed later is held back until
 // [ledger.Ledger.Accept].
 func (c *Runner) SetScripts(ctx context.Context, scripts []StoredScript) error {
-	stored, err := byName(scripts)
-	if err != nil {
-		return err
-	}
+	stored := map[string]StoredScript{}
 	var surfaces []*ledger.Surface
 	for _, s := range scripts {
-		if len(s.Code) > c.limits.Code {
-			return fmt.Errorf("codemode: script %s has %d bytes, at most %d are allowed", plain.Quote(s.Name), len(s.Code), c.limits.Code)
+		switch _, twice := stored[s.Name]; {
+		case s.Name == "" || len(s.Name) > 128:
+			return fmt.Errorf("codemode: the name of a script, %s, has 1 to 128 bytes", plain.Quote(s.Name))
+		case twice:
+			return fmt.Errorf("codemode: there are two scripts of the name %s", plain.Quote(s.Name))
+		case len(s.Code) > c.opts.Limits.Code:
+			return fmt.Errorf("codemode: script %s has %d bytes, at most %d are allowed", plain.Quote(s.Name), len(s.Code), c.opts.Limits.Code)
 		}
+		stored[s.Name] = s
 		surfaces = append(surfaces, s.surface())
 	}
-	if c.ledger != nil && len(surfaces) > 0 {
-		if err := c.ledger.Record(ctx, ledger.Server{Name: LedgerServer}, surfaces); err != nil {
+	if c.opts.Ledger != nil && len(surfaces) > 0 {
+		if err := c.opts.Ledger.Record(ctx, ledger.Server{Name: LedgerServer}, surfaces); err != nil {
 			return err
 		}
 	}
@@ -52,21 +55,6 @@ func (c *Runner) SetScripts(ctx context.Context, scripts []StoredScript) error {
 	defer c.mu.Unlock()
 	c.stored = stored
 	return nil
-}
-
-// byName returns scripts by their names. It fails if these are not sound.
-func byName(scripts []StoredScript) (map[string]StoredScript, error) {
-	stored := map[string]StoredScript{}
-	for _, s := range scripts {
-		switch _, twice := stored[s.Name]; {
-		case s.Name == "" || len(s.Name) > 128:
-			return nil, fmt.Errorf("codemode: the name of a script, %s, has 1 to 128 bytes", plain.Quote(s.Name))
-		case twice:
-			return nil, fmt.Errorf("codemode: there are two scripts of the name %s", plain.Quote(s.Name))
-		}
-		stored[s.Name] = s
-	}
-	return stored, nil
 }
 
 // A QuarantinedError reports a stored script that was not accepted as it is.
@@ -82,13 +70,14 @@ func (e *QuarantinedError) Error() string {
 
 // codeOf returns the code of a script, if it may be run.
 func (c *Runner) codeOf(s *Script) (string, error) {
+	l := &c.opts.Limits
 	switch {
 	case (s.Code == "") == (s.Name == ""):
 		return "", errors.New("codemode: a script has either Code or Name")
-	case len(s.Code) > c.limits.Code:
-		return "", fmt.Errorf("codemode: the script has %d bytes, at most %d are allowed", len(s.Code), c.limits.Code)
-	case len(s.Input) > c.limits.Message || len(s.Input) > 0 && !json.Valid(s.Input):
-		return "", fmt.Errorf("codemode: the input is no JSON of at most %d bytes", c.limits.Message)
+	case len(s.Code) > l.Code:
+		return "", fmt.Errorf("codemode: the script has %d bytes, at most %d are allowed", len(s.Code), l.Code)
+	case len(s.Input) > l.Message || len(s.Input) > 0 && !json.Valid(s.Input):
+		return "", fmt.Errorf("codemode: the input is no JSON of at most %d bytes", l.Message)
 	case s.AskOnce && s.DryRun:
 		return "", errors.New("codemode: a dry run does not ask")
 	case s.Name == "":
@@ -100,15 +89,14 @@ func (c *Runner) codeOf(s *Script) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("codemode: there is no script %s", plain.Quote(s.Name))
 	}
-	if c.ledger == nil {
-		return stored.Code, nil
-	}
-	change := c.ledger.Judge(ledger.Server{Name: LedgerServer}, stored.surface())
-	if change != nil && c.ledger.Reload(context.Background()) == nil { // another process may have accepted it
-		change = c.ledger.Judge(ledger.Server{Name: LedgerServer}, stored.surface())
-	}
-	if change != nil {
-		return "", &QuarantinedError{s.Name, change}
+	if book := c.opts.Ledger; book != nil {
+		change := book.Judge(ledger.Server{Name: LedgerServer}, stored.surface())
+		if change != nil && book.Reload(context.Background()) == nil { // another process may have accepted it
+			change = book.Judge(ledger.Server{Name: LedgerServer}, stored.surface())
+		}
+		if change != nil {
+			return "", &QuarantinedError{s.Name, change}
+		}
 	}
 	return stored.Code, nil
 }

@@ -92,13 +92,8 @@ func (t *codeTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToo
 	if err := dec.Decode(&in); err != nil {
 		return nil, &registry.ArgumentsError{Tool: ToolName, Err: err}
 	}
-	given := 0
-	for _, text := range []string{in.Code, in.Script, in.Resume} {
-		if text != "" {
-			given++
-		}
-	}
-	if given != 1 {
+	given := slices.DeleteFunc([]string{in.Code, in.Script, in.Resume}, func(text string) bool { return text == "" })
+	if len(given) != 1 {
 		return nil, &registry.ArgumentsError{Tool: ToolName, Err: errors.New(`want one of "code", "script" and "resume"`)}
 	}
 	var report *Report
@@ -129,7 +124,7 @@ type answer struct {
 	Log     string          `json:"log,omitempty"`
 	Resume  string          `json:"resume,omitempty"`
 	Waiting []waitingCall   `json:"waiting,omitempty"`
-	Calls   []reportedCall  `json:"calls,omitempty"`
+	Calls   []CallReport    `json:"calls,omitempty"`
 	Say     string          `json:"say,omitempty"`
 }
 
@@ -137,14 +132,6 @@ type waitingCall struct {
 	Approval  string          `json:"approval"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
-}
-
-type reportedCall struct {
-	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	State     CallState       `json:"state"`
-	Result    json.RawMessage `json:"result,omitempty"`
-	Error     string          `json:"error,omitempty"`
 }
 
 // answerOf returns a report as a result. The calls are in it where the script has not
@@ -158,9 +145,7 @@ func answerOf(report *Report) (*mcp.CallToolResult, error) {
 		a.Error, a.At = failureOf(report.Err)
 	}
 	if report.Err != nil || report.DryRun {
-		for _, call := range report.Calls {
-			a.Calls = append(a.Calls, reportedCall(call))
-		}
+		a.Calls = report.Calls
 	}
 	if report.DryRun {
 		a.Say = "This was a dry run: calls that are \"planned\" were not made, and returned null."

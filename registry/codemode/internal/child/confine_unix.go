@@ -16,7 +16,7 @@ func confine(b *Bounds) []string {
 	setLimit(unix.RLIMIT_CORE, 0)
 	setLimit(unix.RLIMIT_FSIZE, 0)
 	setLimit(unix.RLIMIT_NOFILE, maxFiles)
-	setLimit(unix.RLIMIT_CPU, uint64(usedCPU()().Seconds())+uint64(b.CPU/1000)+2) // behind the watch
+	setLimit(unix.RLIMIT_CPU, uint64(usedCPU().Seconds())+uint64(b.CPU/1000)+2) // behind the watch
 	return append([]string{"rlimits"}, confineSystem(b)...)
 }
 
@@ -32,15 +32,13 @@ func setLimit(resource int, most uint64) {
 	_ = unix.Setrlimit(resource, &now)
 }
 
-// usedCPU returns a function that tells the processor time of this process.
-func usedCPU() func() time.Duration {
-	return func() time.Duration {
-		var used unix.Rusage
-		if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
-			return 0
-		}
-		return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+// usedCPU returns the processor time of this process; 0: it is not known.
+func usedCPU() time.Duration {
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
+		return 0
 	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // usedMemory returns a function that tells the resident memory: by a file that is opened

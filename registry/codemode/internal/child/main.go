@@ -33,7 +33,7 @@ func Main() {
 		os.Exit(1)
 	}
 	debug.SetMaxStack(maxGoStack)
-	go watch(&bounds, usedMemory(), usedCPU())
+	go watch(&bounds, usedMemory(), usedCPU)
 	c.write(message{ID: hello.ID, Result: encode(Hello{confine(&bounds)})})
 	order := c.next(in)
 	var run Run
@@ -77,21 +77,18 @@ func (c *child) write(m message) {
 	}
 }
 
-func (c *child) request(id int, method string, params json.RawMessage) {
-	c.write(message{ID: encode(id), Method: method, Params: params})
-}
-
+// notify sends a notification.
 func (c *child) notify(method string, params any) {
 	c.write(message{Method: method, Params: encode(params)})
 }
 
-func (c *child) answer() (int, *Answer) {
+// answer returns the next answer to a request.
+func (c *child) answer() (id int, a *Answer) {
 	for m := range c.answers {
-		var id int
 		if json.Unmarshal(m.ID, &id) != nil || m.Method != "" {
 			continue
 		}
-		a := new(Answer)
+		a = new(Answer)
 		if m.Result == nil || json.Unmarshal(m.Result, a) != nil {
 			a = &Answer{Error: &Failure{Message: "there is no answer", Code: "failed"}}
 		}

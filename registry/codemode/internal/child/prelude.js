@@ -1,5 +1,5 @@
 // The prelude makes what a script sees beside the language. It returns the function by
-// which answers come in. Send takes a method and JSON, and returns the number of the request.
+// which the script, and answers by the numbers of their requests, come in. Send takes a method and JSON, and returns the number of the request.
 (function (send, parallel) {
 	'use strict';
 	const {parse} = JSON;
@@ -70,14 +70,15 @@
 		if (!name) [name, message] = ['Error', text(error)];
 		send('fail', stringify({name: text(name), message: text(message), stack: text(stack ?? '')}));
 	};
-	return [
-		(script, input) => { script(input === undefined ? undefined : parse(input)).then(done).catch(fail); },
-		(id, ok, value) => {
-			const asked = open.get(id);
-			open.delete(id);
-			if (ok) asked.resolve(value === undefined ? undefined : parse(value));
-			else asked.reject(failure(parse(value)));
-			pump();
-		},
-	];
+	return (id, ok, value) => {
+		if (typeof id === 'function') {
+			id(value === undefined ? undefined : parse(value)).then(done).catch(fail);
+			return;
+		}
+		const asked = open.get(id);
+		open.delete(id);
+		if (ok) asked.resolve(value === undefined ? undefined : parse(value));
+		else asked.reject(failure(parse(value)));
+		pump();
+	};
 })

@@ -14,23 +14,13 @@ import (
 //go:embed prelude.js
 var prelude string
 
-// A peer is the process that the child speaks with.
-type peer interface {
-	// request sends a request under a number.
-	request(id int, method string, params json.RawMessage)
-	// notify sends a notification.
-	notify(method string, params any)
-	// answer returns the next answer to a request.
-	answer() (id int, a *Answer)
-}
-
 // A script is one that runs. All happens on one goroutine.
 type script struct {
-	run  *Run
-	peer peer
-	sent int // requests so far
-	open int // requests without an answer
-	log  int // bytes that may still be logged
+	run    *Run
+	parent *child
+	sent   int // requests so far
+	open   int // requests without an answer
+	log    int // bytes that may still be logged
 
 	over   bool
 	result Result
@@ -39,8 +29,8 @@ type script struct {
 const stuck = "the script waits for a promise that nothing will settle"
 
 // evaluate runs a script to its end.
-func evaluate(run *Run, p peer) *Result {
-	s := &script{run: run, peer: p, log: run.Log}
+func evaluate(run *Run, parent *child) *Result {
+	s := &script{run: run, parent: parent, log: run.Log}
 	if err := s.evaluate(); err != nil && !s.over {
 		s.result.Error = thrown(err)
 	}
@@ -54,7 +44,12 @@ func (s *script) evaluate() error {
 	}
 	// It is not closed: the process ends with it.
 	vm.SetMemoryLimit(uintptr(s.run.Memory))
-	begin, deliver, err := s.prepare(vm)
+	const send = "mcpbelt$send"
+	if err := vm.RegisterHostFunc(send, s.send); err != nil {
+		return err
+	}
+	start := fmt.Sprintf("(() => { const send = %[1]s; delete globalThis.%[1]s; %[2]s; return (%[3]s)(send, %[4]d) })()", send, tidy, prelude, s.run.Parallel)
+	deliver, err := vm.EvalValue(start, quickjs.EvalGlobal)
 	if err != nil {
 		return err
 	}
@@ -62,11 +57,7 @@ func (s *script) evaluate() error {
 	if err != nil {
 		return err
 	}
-	input := any(quickjs.Undefined{})
-	if s.run.Input != nil {
-		input = string(s.run.Input)
-	}
-	if _, err := begin.Call(quickjs.UndefinedValue, body, input); err != nil {
+	if _, err := deliver.Call(quickjs.UndefinedValue, body, true, given(s.run.Input)); err != nil {
 		return err
 	}
 	for idle := -1; ; {
@@ -79,47 +70,26 @@ func (s *script) evaluate() error {
 		}
 		if idle != s.sent {
 			idle = s.sent
-			s.peer.notify(NoteIdle, Idle{s.sent})
+			s.parent.notify(NoteIdle, Idle{s.sent})
 		}
-		id, a := s.peer.answer()
+		id, a := s.parent.answer()
 		s.open--
-		ok, value := a.Error == nil, a.Value
-		if !ok {
-			if value, err = json.Marshal(a.Error); err != nil {
-				return err
-			}
+		value := a.Value
+		if a.Error != nil {
+			value = encode(a.Error)
 		}
-		given := any(quickjs.Undefined{})
-		if value != nil {
-			given = string(value)
-		}
-		if _, err := deliver.Call(quickjs.UndefinedValue, id, ok, given); err != nil {
+		if _, err := deliver.Call(quickjs.UndefinedValue, id, a.Error == nil, given(value)); err != nil {
 			return err
 		}
 	}
 }
 
-// prepare returns the functions of the prelude.
-func (s *script) prepare(vm *quickjs.VM) (begin, deliver quickjs.Value, err error) {
-	const name = "mcpbelt$send"
-	if err := vm.RegisterHostFunc(name, s.send); err != nil {
-		return begin, deliver, err
+// given returns JSON as the prelude takes it.
+func given(value json.RawMessage) any {
+	if value == nil {
+		return quickjs.Undefined{}
 	}
-	start := fmt.Sprintf("(() => { const send = %[1]s; delete globalThis.%[1]s; %[2]s; return (%[3]s)(send, %[4]d) })()", name, tidy, prelude, s.run.Parallel)
-	pair, err := vm.EvalValue(start, quickjs.EvalGlobal)
-	if err != nil {
-		return begin, deliver, err
-	}
-	for i, f := range []*quickjs.Value{&begin, &deliver} {
-		at, err := vm.NewAtom(fmt.Sprint(i))
-		if err != nil {
-			return begin, deliver, err
-		}
-		if *f, err = pair.GetPropertyValue(at); err != nil {
-			return begin, deliver, err
-		}
-	}
-	return begin, deliver, nil
+	return string(value)
 }
 
 // tidy takes away what the engine has beside the language, and clocks and memory that
@@ -156,14 +126,17 @@ func (s *script) send(args []any) (any, error) {
 		return nil, nil
 	case "fail":
 		s.over = true
-		s.result.Error = new(Thrown)
+		s.result.Error = &Thrown{}
 		if json.Unmarshal([]byte(text), s.result.Error) != nil {
 			s.result.Error.Name = "Error"
 		}
 		s.result.Error.cut()
 		return nil, nil
 	case "log":
-		s.note(text)
+		if s.log > 0 {
+			s.parent.notify(NoteLog, Log{plain.Cut(text, s.log)})
+			s.log -= len(text) + 1
+		}
 		return nil, nil
 	}
 	switch {
@@ -174,22 +147,8 @@ func (s *script) send(args []any) (any, error) {
 	}
 	s.sent++
 	s.open++
-	s.peer.request(s.sent, method, json.RawMessage(text))
+	s.parent.write(message{ID: encode(s.sent), Method: method, Params: json.RawMessage(text)})
 	return s.sent, nil
-}
-
-// note sends what the script logs, as far as there is room.
-func (s *script) note(text string) {
-	if s.log <= 0 {
-		return
-	}
-	if len(text) >= s.log {
-		text = plain.Cut(text, s.log)
-		s.log = 0
-	} else {
-		s.log -= len(text) + 1
-	}
-	s.peer.notify(NoteLog, Log{text})
 }
 
 // maxNesting is how deep values may be nested that leave the child: a little less than
@@ -204,11 +163,7 @@ func (s *script) bounded(value string) Result {
 	if len(value) <= s.run.Output {
 		return Result{Value: json.RawMessage(value)}
 	}
-	beginning, err := json.Marshal(plain.Cut(value, s.run.Output))
-	if err != nil {
-		return Result{Error: thrown(err)}
-	}
-	return Result{Value: beginning, Bytes: len(value)}
+	return Result{Value: encode(plain.Cut(value, s.run.Output)), Bytes: len(value)}
 }
 
 // thrown returns what an error of the engine says.

@@ -83,3 +83,6 @@ type Failure struct {
 	Code    string `json:"code"`
 	Outcome string `json:"outcome,omitempty"`
 }
+
+// Error returns the message.
+func (f *Failure) Error() string { return f.Message }

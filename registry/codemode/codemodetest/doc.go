@@ -1,2 +1,0 @@
-// Package codemodetest tests implementations of [codemode.Engine].
-package codemodetest

@@ -1,0 +1,94 @@
+package codemode
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
+)
+
+// A Value is what a script returned.
+type Value struct {
+	// JSON is the value; nil: undefined. Of a value that is larger than Limits.Output it is
+	// the beginning of its JSON, as a string.
+	JSON json.RawMessage
+	// Bytes is how long the JSON of a value is that was cut; else 0.
+	Bytes int
+}
+
+// Limits bound one script. Zero means the default; negative numbers are not allowed.
+type Limits struct {
+	// Time is how long a script may take. The clock stands while a person is asked. A caller
+	// may ask for less. Default: 60 s.
+	Time time.Duration
+	// CPU is how much processor time its process may take. Default: 10 s.
+	CPU time.Duration
+	// Memory is how much memory its values may take, in bytes. The process takes some 50 MiB
+	// beside it. Default: 64 MiB.
+	Memory int
+	// Calls is how many requests it may make: calls, searches and descriptions. Default: 256.
+	Calls int
+	// Parallel is how many of them are under way at one time; others wait in the sandbox.
+	// Default: 8.
+	Parallel int
+	// Code is how long a script may be, in bytes. Default: 128 KiB.
+	Code int
+	// Output is how much of the value that it returns is passed on, in bytes of JSON, and as
+	// much of the results of calls in a [Report]. Default: 64 KiB.
+	Output int
+	// Log is how much of what it logs is kept, in bytes. Default: 16 KiB.
+	Log int
+	// Message is how large the arguments of one call may be, in bytes. Default: 256 KiB.
+	Message int
+}
+
+// filled returns the limits with the defaults.
+func (l Limits) filled() (Limits, error) {
+	if min(l.Time, l.CPU) < 0 || min(l.Memory, l.Calls, l.Parallel, l.Code, l.Output, l.Log, l.Message) < 0 {
+		return l, errors.New("codemode: a number in Limits is negative")
+	}
+	return Limits{
+		Time: cmp.Or(l.Time, time.Minute), CPU: cmp.Or(l.CPU, 10*time.Second),
+		Memory: cmp.Or(l.Memory, 64<<20), Calls: cmp.Or(l.Calls, 256), Parallel: cmp.Or(l.Parallel, 8), Code: cmp.Or(l.Code, 128<<10),
+		Output: cmp.Or(l.Output, 64<<10), Log: cmp.Or(l.Log, 16<<10), Message: cmp.Or(l.Message, 256<<10),
+	}, nil
+}
+
+// A ScriptError reports what a script has thrown, or that it is no JavaScript. It holds the
+// script's words.
+type ScriptError struct {
+	Name    string // such as "TypeError"
+	Message string // what is wrong
+	Stack   string // where; may be empty
+}
+
+// Error returns the name and the message.
+func (e *ScriptError) Error() string {
+	return plain.Text(e.Name + ": " + e.Message)
+}
+
+// A LimitError reports a script that has reached one of its [Limits] and was ended.
+type LimitError struct {
+	Limit string // the field of Limits, such as "CPU"
+	Max   string // what is allowed, such as "10s"
+}
+
+// Error names the limit.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the script was ended at its limit: %s, at most %s", e.Limit, e.Max)
+}
+
+// A SandboxError reports that a sandbox could not be started, ended by itself, or said
+// what no script makes it say.
+type SandboxError struct {
+	Err error // what failed
+}
+
+// Error says what failed.
+func (e *SandboxError) Error() string { return "codemode: the sandbox failed: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SandboxError) Unwrap() error { return e.Err }
