@@ -1,6 +1,7 @@
 package guardhttp
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -66,7 +67,7 @@ func parse(raw string) (u *url.URL, problem string) {
 	}
 	host := u.Hostname()
 	if addr, err := netip.ParseAddr(host); err != nil || strings.HasPrefix(u.Host, "[") != addr.Is6() {
-		if problem := checkName(host); problem != "" || strings.HasPrefix(u.Host, "[") {
+		if !isName(host) || strings.HasPrefix(u.Host, "[") {
 			return nil, "names no host that can be used"
 		}
 		if endsInNumber(host) {
@@ -93,21 +94,16 @@ func Plain(text string) bool {
 	return true
 }
 
-func checkName(host string) string {
-	if len(host) > 253 {
-		return "too long"
-	}
+// isName reports whether a host is a name that can be looked up.
+func isName(host string) bool {
 	for label := range strings.SplitSeq(strings.TrimSuffix(host, "."), ".") {
-		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") {
-			return "an odd label"
-		}
-		for _, r := range label {
-			if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' {
-				return "an odd character"
-			}
+		if label == "" || len(label) > 63 || label[0] == '-' || strings.ContainsFunc(label, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+		}) {
+			return false
 		}
 	}
-	return ""
+	return len(host) <= 253
 }
 
 // endsInNumber reports whether a host could be taken for an address of version 4
@@ -230,12 +226,10 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// portOf returns the port of a URL, also if that is left out.
 func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "http":
+	if u.Port() == "" && u.Scheme == "http" {
 		return "80"
 	}
-	return "443"
+	return cmp.Or(u.Port(), "443")
 }

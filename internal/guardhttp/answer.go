@@ -9,32 +9,27 @@ import (
 	"strings"
 )
 
-// An Answer is a response that was read whole. Its body is JSON by its content
-// type, or begins like an object where the type says nothing, or is a form, see
-// [Answer.IsForm]; or it is nil if it
+// An Answer is a response that was read whole. That of [Client.Do] has any body; the body of another is JSON by its
+// content type, or begins like an object where the type says nothing, or is a form, see [Answer.IsForm]; or it is nil if it
 // is empty, or if it is another with a status that is not of success.
 type Answer struct {
-	Status int
-	Header http.Header
-	Body   []byte
+	Status    int
+	Header    http.Header
+	Body      []byte
+	Truncated bool // the body is longer than was allowed; this is its beginning. Of Do alone
 }
 
 // IsForm reports whether the body is in form encoding by its content type, as some
 // authorization servers answer.
-func (a *Answer) IsForm() bool { return a != nil && mediaType(a.Header) == formType }
-
-const formType = "application/x-www-form-urlencoded"
-
-// mediaType returns the media type of a body, without parameters.
-func mediaType(h http.Header) string {
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	return kind
+func (a *Answer) IsForm() bool {
+	if a == nil {
+		return false
+	}
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	return kind == formType
 }
 
-// An unreadable error reports an answer that came and is of no use.
-type unreadable struct{ problem string }
-
-func (e *unreadable) Error() string { return e.problem }
+const formType = "application/x-www-form-urlencoded"
 
 // read reads a response whole. Its errors show nothing of the body.
 func read(resp *http.Response) (*Answer, error) {
@@ -48,12 +43,12 @@ func read(resp *http.Response) (*Answer, error) {
 	case a.Status/100 != 2:
 		return a, nil
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
-		return nil, &unreadable{problem} // it may not end
+		return nil, plainError(problem) // it may not end
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case len(body) > maxBody:
-		return nil, &unreadable{"the answer is larger than 1 MiB"}
+		return nil, plainError("the answer is larger than 1 MiB")
 	case err != nil:
 		return nil, err
 	case len(body) == 0:
@@ -61,7 +56,7 @@ func read(resp *http.Response) (*Answer, error) {
 	case problem == "", vague && bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")):
 		a.Body = body
 	case a.Status/100 == 2:
-		return nil, &unreadable{problem}
+		return nil, plainError(problem)
 	}
 	return a, nil
 }
@@ -77,9 +72,7 @@ func notJSON(h http.Header) (problem string, vague bool) {
 	switch {
 	case kind == "" && err != nil:
 		return "the answer has no content type, and must have application/json", true
-	case kind == "application/json" || strings.HasSuffix(kind, "+json") && strings.HasPrefix(kind, "application/"):
-		return "", false
-	case kind == formType:
+	case kind == "application/json", kind == formType, strings.HasSuffix(kind, "+json") && strings.HasPrefix(kind, "application/"):
 		return "", false
 	case len(kind) > 64:
 		return "the answer is not JSON by its content type", false

@@ -26,7 +26,7 @@ func proxyOf(req *http.Request) (*url.URL, error) {
 // refusedByProxy says why there is no way through a proxy.
 func refusedByProxy(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
 	if answer.StatusCode != http.StatusOK {
-		return &unreadable{fmt.Sprintf("the proxy refuses the connection: HTTP status %d", answer.StatusCode)}
+		return plainError(fmt.Sprintf("the proxy refuses the connection: HTTP status %d", answer.StatusCode))
 	}
 	return nil
 }

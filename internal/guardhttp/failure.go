@@ -38,19 +38,18 @@ func (e *Failure) Unwrap() error { return e.Err }
 // failure makes the error of a request that went wrong. Much of what package
 // net/http reports repeats what the peer has sent, or where the request went, so
 // what happened is said in other words.
-func failure(to *url.URL, sent bool, err error) error {
-	if refused := (*Refusal)(nil); errors.As(err, &refused) {
+func failure(to *url.URL, sent bool, status int, err error) error {
+	if refused, ok := errors.AsType[*Refusal](err); ok {
 		return &Refusal{Origin: originOf(to), Problem: refused.Problem}
 	}
-	return &Failure{Host: to.Host, NotSent: !sent, Err: explain(err)}
+	return &Failure{Host: to.Host, Status: status, NotSent: !sent, Err: explain(err)}
 }
 
 var errBroken = errors.New("the connection broke, or what came is not HTTP")
 
 func explain(err error) error {
 	var (
-		late    tooSlow
-		useless *unreadable
+		said    plainError
 		name    *net.DNSError
 		cert    *tls.CertificateVerificationError
 		wrong   x509.HostnameError
@@ -62,14 +61,12 @@ func explain(err error) error {
 		slow    net.Error
 	)
 	switch {
-	case errors.As(err, &late):
-		return late
+	case errors.As(err, &said):
+		return said
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	case errors.Is(err, context.DeadlineExceeded):
 		return context.DeadlineExceeded
-	case errors.As(err, &useless):
-		return useless
 	case errors.As(err, &name) && name.IsNotFound:
 		return &problem{"the name does not exist", name}
 	case errors.As(err, &name):

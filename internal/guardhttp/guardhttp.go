@@ -113,104 +113,69 @@ func (c *Client) Close() {
 // Get sends a GET. Redirects are followed within the origin, three at most. The
 // errors are [*Refusal] and [*Failure].
 func (c *Client) Get(ctx context.Context, to string, header http.Header) (*Answer, error) {
-	ctx, cancel := c.bounded(ctx)
+	return c.document(ctx, c.get, http.MethodGet, to, header, "", "")
+}
+
+// PostForm sends a form. Redirects are errors; so is an answer that comes too
+// late. The errors are [*Refusal] and [*Failure].
+func (c *Client) PostForm(ctx context.Context, to string, header http.Header, form url.Values) (*Answer, error) {
+	return c.document(ctx, c.post, http.MethodPost, to, header, formType, form.Encode())
+}
+
+// PostJSON sends JSON. It is like PostForm otherwise.
+func (c *Client) PostJSON(ctx context.Context, to string, header http.Header, body []byte) (*Answer, error) {
+	return c.document(ctx, c.post, http.MethodPost, to, header, "application/json", string(body))
+}
+
+// document sends a request whose answer is a document.
+func (c *Client) document(ctx context.Context, tr *http.Transport, method, to string, header http.Header, contentType, body string) (*Answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTooSlow)
 	defer cancel()
 	u, err := c.Check(to)
 	if err != nil {
 		return nil, err
 	}
+	own := http.Header{"Accept": {"application/json"}}
+	maps.Copy(own, header)
+	if contentType != "" {
+		own["Content-Type"] = []string{contentType}
+	}
 	for range maxRedirects + 1 {
-		answer, err := c.once(ctx, c.get, http.MethodGet, u, header, "")
-		if err != nil || !redirects(answer.Status) {
+		answer, err := c.exchange(ctx, tr, method, u, own, body, read)
+		switch {
+		case err != nil || !redirects(answer.Status):
 			return answer, err
+		case method != http.MethodGet:
+			return nil, &Failure{Host: u.Host, Status: answer.Status, Err: errors.New("redirects a POST, which is not followed")}
 		}
-		if u, err = c.follow(u, answer.Status, answer.Header.Get("Location")); err != nil {
+		if u, err = c.follow(u, answer); err != nil {
 			return nil, err
 		}
 	}
 	return nil, &Failure{Host: u.Host, Status: http.StatusFound, Err: errors.New("redirects more than 3 times")}
 }
 
-// PostForm sends a form. Redirects are errors; so is an answer that comes too
-// late. The errors are [*Refusal] and [*Failure].
-func (c *Client) PostForm(ctx context.Context, to string, header http.Header, form url.Values) (*Answer, error) {
-	return c.send(ctx, to, header, "application/x-www-form-urlencoded", form.Encode())
-}
+// A plainError says in words of this package what was wrong, such as with an answer that came and is of no use. As the
+// cause of a context it names the bound of this package by which that has ended.
+type plainError string
 
-// PostJSON sends JSON. It is like PostForm otherwise.
-func (c *Client) PostJSON(ctx context.Context, to string, header http.Header, body []byte) (*Answer, error) {
-	return c.send(ctx, to, header, "application/json", string(body))
-}
+func (e plainError) Error() string { return string(e) }
 
-func (c *Client) send(ctx context.Context, to string, header http.Header, contentType, body string) (*Answer, error) {
-	ctx, cancel := c.bounded(ctx)
-	defer cancel()
-	u, err := c.Check(to)
-	if err != nil {
-		return nil, err
-	}
-	header = maps.Clone(header)
-	if header == nil {
-		header = make(http.Header)
-	}
-	header["Content-Type"] = []string{contentType}
-	answer, err := c.once(ctx, c.post, http.MethodPost, u, header, body)
-	if err != nil {
-		return nil, err
-	}
-	if redirects(answer.Status) {
-		return nil, &Failure{Host: u.Host, Status: answer.Status, Err: errors.New("redirects a POST, which is not followed")}
-	}
-	return answer, nil
-}
-
-// bounded returns a context that ends after the Client's own time too. Its cause
-// tells the two apart.
-func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, c.timeout, errTooSlow)
-}
-
-// A tooSlow error is the cause of a context that ends by a bound of this package,
-// which it names.
-type tooSlow string
-
-func (e tooSlow) Error() string { return "no whole answer within " + string(e) }
-
-const errTooSlow = tooSlow("30 seconds")
-
-// once sends one request whose answer is a document.
-func (c *Client) once(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string) (answer *Answer, err error) {
-	if header.Get("Accept") == "" {
-		header = maps.Clone(header)
-		if header == nil {
-			header = make(http.Header)
-		}
-		header.Set("Accept", "application/json")
-	}
-	err = c.exchange(ctx, tr, method, to, header, body, func(resp *http.Response) error {
-		answer, err = read(resp)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
-}
+const errTooSlow = plainError("no whole answer within 30 seconds")
 
 // exchange sends one request and has its answer read. Names in header may be
 // written in any case.
-func (c *Client) exchange(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string, read func(*http.Response) error) error {
-	fail := func(sent bool, err error) error {
-		var late tooSlow
-		if errors.As(context.Cause(ctx), &late) {
+func (c *Client) exchange(ctx context.Context, tr *http.Transport, method string, to *url.URL, header http.Header, body string, read func(*http.Response) (*Answer, error)) (*Answer, error) {
+	fail := func(sent bool, status int, err error) (*Answer, error) {
+		if late, ok := errors.AsType[plainError](context.Cause(ctx)); ok {
 			err = late
 		} else if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return failure(to, sent, err)
+		return nil, failure(to, sent, status, err)
 	}
 	if ctx.Err() != nil {
-		return fail(false, nil)
+		return fail(false, 0, nil)
 	}
 	// Set by the goroutine that writes the request, too.
 	var connected atomic.Bool
@@ -231,40 +196,35 @@ func (c *Client) exchange(ctx context.Context, tr *http.Transport, method string
 	}
 	by, err := c.proxy(req)
 	if err != nil {
-		return &Failure{Host: to.Host, NotSent: true, Err: errors.New("the proxy's address cannot be used")}
+		return nil, &Failure{Host: to.Host, NotSent: true, Err: errors.New("the proxy's address cannot be used")}
 	}
-	req = req.WithContext(withProxy(traced, by))
-	resp, err := tr.RoundTrip(req)
+	resp, err := tr.RoundTrip(req.WithContext(withProxy(traced, by)))
 	if err != nil {
-		return fail(connected.Load(), err)
+		return fail(connected.Load(), 0, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		// The body is the connection now, which no context ends.
-		err = &unreadable{"the server changes to another protocol, which was not asked for"}
-	} else {
-		err = read(resp)
+		return fail(true, resp.StatusCode, plainError("the server changes to another protocol, which was not asked for"))
 	}
+	answer, err := read(resp)
 	if err != nil {
-		e := fail(true, err)
-		if f := (*Failure)(nil); errors.As(e, &f) {
-			f.Status = resp.StatusCode
-		}
-		return e
+		return fail(true, resp.StatusCode, err)
 	}
-	return nil
+	return answer, nil
 }
 
 // follow returns where a redirect of a GET leads, if that is the same origin.
-func (c *Client) follow(from *url.URL, status int, location string) (*url.URL, error) {
+func (c *Client) follow(from *url.URL, answer *Answer) (*url.URL, error) {
 	fail := func(problem string) (*url.URL, error) {
-		return nil, &Failure{Host: from.Host, Status: status, Err: errors.New(problem)}
+		return nil, &Failure{Host: from.Host, Status: answer.Status, Err: errors.New(problem)}
 	}
-	if location == "" {
-		return fail("redirects to nowhere")
-	}
+	location := answer.Header.Get("Location")
 	relative, err := url.Parse(location)
-	if err != nil {
+	switch {
+	case location == "":
+		return fail("redirects to nowhere")
+	case err != nil:
 		return fail("redirects to what is no URL")
 	}
 	to := from.ResolveReference(relative)

@@ -319,7 +319,7 @@ func TestRedirectToHTTP(t *testing.T) {
 	c := New(Options{AllowHTTP: true})
 	for _, location := range []string{"http://mcp.example/", "http://mcp.example:443/"} {
 		from := &url.URL{Scheme: "https", Host: "mcp.example", Path: "/"}
-		wantFailure(t, errOf(c.follow(from, 302, location)), "another origin")
+		wantFailure(t, errOf(c.follow(from, &Answer{Status: 302, Header: http.Header{"Location": {location}}})), "another origin")
 	}
 }
 

@@ -38,18 +38,32 @@ func kindOf(a netip.Addr) kind {
 	switch {
 	case a.IsLoopback():
 		return loopback
-	case isMetadata(a):
+	case within(a, // where a cloud gives credentials to its machines
+		"100.100.100.200/32", // Alibaba
+		"168.63.129.16/32",   // Azure
+		"fd00:ec2::/32",      // Amazon
+		"fd20:ce::254/128",   // Google
+		"fd00:c1::/32",       // Oracle
+	):
 		return special
-	case a.Is4():
-		return kindOf4(a)
+	case within(a, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"):
+		return private
 	case within(a, "64:ff9b::/96"): // NAT64: how networks without version 4 reach it
 		b := a.As16()
 		return kindOf(netip.AddrFrom4([4]byte(b[12:])))
-	case within(a, "fc00::/7"):
-		return private
-	case !within(a, "2000::/3"):
-		return special
-	case within(a,
+	case a.Is6() && !within(a, "2000::/3"), within(a,
+		"0.0.0.0/8",         // this network
+		"169.254.0.0/16",    // link-local
+		"192.0.0.0/24",      // protocol assignments
+		"192.0.2.0/24",      // documentation
+		"192.31.196.0/24",   // AS112
+		"192.52.193.0/24",   // AMT
+		"192.88.99.0/24",    // relays of 6to4
+		"192.175.48.0/24",   // AS112
+		"198.18.0.0/15",     // benchmarks
+		"198.51.100.0/24",   // documentation
+		"203.0.113.0/24",    // documentation
+		"224.0.0.0/3",       // multicast, reserved, broadcast
 		"2001::/23",         // protocol assignments, with Teredo, AMT, AS112 and ORCHID
 		"2001:db8::/32",     // documentation
 		"2002::/16",         // 6to4
@@ -60,41 +74,6 @@ func kindOf(a netip.Addr) kind {
 		return special
 	}
 	return public
-}
-
-func kindOf4(a netip.Addr) kind {
-	switch {
-	case within(a, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"):
-		return private
-	case within(a,
-		"0.0.0.0/8",       // this network
-		"169.254.0.0/16",  // link-local
-		"192.0.0.0/24",    // protocol assignments
-		"192.0.2.0/24",    // documentation
-		"192.31.196.0/24", // AS112
-		"192.52.193.0/24", // AMT
-		"192.88.99.0/24",  // relays of 6to4
-		"192.175.48.0/24", // AS112
-		"198.18.0.0/15",   // benchmarks
-		"198.51.100.0/24", // documentation
-		"203.0.113.0/24",  // documentation
-		"224.0.0.0/3",     // multicast, reserved, broadcast
-	):
-		return special
-	}
-	return public
-}
-
-// isMetadata reports whether an address outside of the special networks is where
-// a cloud gives credentials to its machines.
-func isMetadata(a netip.Addr) bool {
-	return within(a,
-		"100.100.100.200/32", // Alibaba
-		"168.63.129.16/32",   // Azure
-		"fd00:ec2::/32",      // Amazon
-		"fd20:ce::254/128",   // Google
-		"fd00:c1::/32",       // Oracle
-	)
 }
 
 func within(a netip.Addr, prefixes ...string) bool {

@@ -27,24 +27,16 @@ type Request struct {
 	MaxBytes int           // of the body of the answer, decompressed. Zero: 1 MiB
 }
 
-// A Response is an answer of any kind.
-type Response struct {
-	Status    int
-	Header    http.Header
-	Body      []byte
-	Truncated bool // the body is longer than was allowed; this is its beginning
-}
-
 // Do sends a request and reads its answer, whatever its status. A redirect that
 // is not followed is an answer too. No cookies are kept. Answers may come compressed
 // by gzip; their header then no longer says so.
 //
 // A method that is not safe gets a connection of its own, see [New]. The errors are
 // [*Refusal] and [*Failure].
-func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
+func (c *Client) Do(ctx context.Context, r *Request) (*Answer, error) {
 	timeout, bound := c.timeout, errTooSlow
 	if r.Timeout > 0 {
-		timeout, bound = r.Timeout, tooSlow(r.Timeout.String())
+		timeout, bound = r.Timeout, plainError("no whole answer within "+r.Timeout.String())
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, bound)
 	defer cancel()
@@ -56,29 +48,19 @@ func (c *Client) Do(ctx context.Context, r *Request) (*Response, error) {
 	if err != nil {
 		return nil, &Failure{Host: u.Host, NotSent: true, Err: err}
 	}
-	maxBytes := r.MaxBytes
-	if maxBytes <= 0 {
-		maxBytes = maxBody
-	}
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 	tr := c.post
 	if safe && r.Body == "" {
 		tr = c.get
 	}
 	for redirected := 0; ; redirected++ {
-		var answer *Response
-		err := c.exchange(ctx, tr, r.Method, u, header, r.Body, func(resp *http.Response) (err error) {
-			answer, err = readAny(resp, maxBytes)
-			return err
-		})
+		answer, err := c.exchange(ctx, tr, r.Method, u, header, r.Body, r.read)
 		if err != nil || !safe || !r.Follow || redirected == maxRedirects || !redirects(answer.Status) {
 			return answer, err
 		}
-		next, err := c.follow(u, answer.Status, answer.Header.Get("Location"))
-		if err != nil {
+		if u, err = c.follow(u, answer); err != nil {
 			return answer, nil
 		}
-		u = next
 	}
 }
 
@@ -117,18 +99,21 @@ func ofConnection(name string) bool {
 	return false
 }
 
-// readAny reads a response up to a bound. Its errors show nothing of the body.
-func readAny(resp *http.Response, maxBytes int) (*Response, error) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(maxBytes)+1))
-	a := &Response{Status: resp.StatusCode, Header: resp.Header, Body: body}
-	switch {
-	case len(body) > maxBytes:
-		a.Body, a.Truncated = body[:maxBytes:maxBytes], true
-	case err != nil:
-		return nil, err
+// read reads the answer to the request, up to its bound. Its errors show nothing of the body.
+func (r *Request) read(resp *http.Response) (*Answer, error) {
+	most := maxBody
+	if r.MaxBytes > 0 {
+		most = r.MaxBytes
 	}
-	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" && len(body) > 0 {
-		return nil, &unreadable{"the answer is compressed in a way that was not asked for"}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
+	a := &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
+	switch coding := resp.Header.Get("Content-Encoding"); {
+	case err != nil && len(body) <= most:
+		return nil, err
+	case coding != "" && coding != "identity" && len(body) > 0:
+		return nil, plainError("the answer is compressed in a way that was not asked for")
+	case len(body) > most:
+		a.Body, a.Truncated = body[:most:most], true
 	}
 	return a, nil
 }

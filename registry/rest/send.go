@@ -32,7 +32,7 @@ type sender struct {
 	headers []fixedHeader
 	login   login
 	lookup  func(ctx context.Context, name string) (string, error)
-	do      func(context.Context, *guardhttp.Request) (*guardhttp.Response, error)
+	do      func(context.Context, *guardhttp.Request) (*guardhttp.Answer, error)
 	guard   *guardhttp.Client
 	tokens  tokens
 	closed  atomic.Bool

@@ -162,16 +162,16 @@ func TestCallersWhoGiveUp(t *testing.T) {
 func TestSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestService(t, &API{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example"}}})
-		s.sender.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Response, error) {
+		s.sender.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Answer, error) {
 			select {
 			case <-time.After(4 * time.Second):
 			case <-ctx.Done():
 				return nil, &guardhttp.Failure{Host: "api.example", Err: ctx.Err()}
 			}
 			if strings.HasPrefix(r.URL, "https://login.example") {
-				return &guardhttp.Response{Status: 200, Body: []byte(strconv.FormatInt(time.Now().Unix(), 10))}, nil
+				return &guardhttp.Answer{Status: 200, Body: []byte(strconv.FormatInt(time.Now().Unix(), 10))}, nil
 			}
-			return &guardhttp.Response{Status: 401}, nil
+			return &guardhttp.Answer{Status: 401}, nil
 		}
 		for _, test := range []struct {
 			timeout time.Duration
