@@ -43,24 +43,24 @@ var ErrNoKey = errors.New("access: there is no such key")
 // KeyOptions are what is decided about a key.
 type KeyOptions struct {
 	// Label tells people what the key is for. At most 200 bytes.
-	Label string
+	Label string `json:"label,omitempty"`
 	// User is on whose behalf the key is used. Empty: on behalf of no user.
-	User string
+	User string `json:"user,omitempty"`
 	// Grant is what the key allows. Nil: use all servers.
-	Grant *Grant
+	Grant *Grant `json:"grant,omitempty"`
 	// Expires is when the key is good for nothing any more. Zero: never.
-	Expires time.Time
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // A Key is what is kept of an API key; the secret is not.
 type Key struct {
 	// ID names the key, also within the secret. It is no secret itself.
-	ID string
+	ID string `json:"id"`
 	KeyOptions
 	// Created is when the key was made, in UTC and whole seconds.
-	Created time.Time
+	Created time.Time `json:"created"`
 	// Used is when the key was used last, about an hour exactly. Zero: never.
-	Used time.Time
+	Used time.Time `json:"used,omitzero"`
 }
 
 // Keys are API keys that are kept in a store or a file. Make them with [LoadKeys] or [OpenKeys]. All
@@ -112,7 +112,7 @@ func (k *Keys) Create(ctx context.Context, o KeyOptions) (secret string, key Key
 	}
 	// 260 bits of chance.
 	random := rand.Text() + rand.Text()
-	r := &record{wireKey: wireKey{Created: time.Now().UTC().Truncate(time.Second)}}
+	r := &record{Key: Key{Created: time.Now().UTC().Truncate(time.Second)}}
 	r.set(o)
 	err = k.change(ctx, func(records map[string]*record) error {
 		if len(records) >= maxKeys {
@@ -166,9 +166,9 @@ func (k *Keys) Change(ctx context.Context, id string, o KeyOptions) error {
 		if records[id] == nil {
 			return ErrNoKey
 		}
-		next := &record{wireKey: records[id].wireKey}
+		next := *records[id]
 		next.set(o)
-		records[id] = next
+		records[id] = &next
 		return nil
 	})
 }

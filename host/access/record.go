@@ -15,31 +15,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A wireKey is a key as it is kept.
-type wireKey struct {
-	ID      string    `json:"id"`
-	Hash    string    `json:"hash"` // SHA-256 of the secret
-	Label   string    `json:"label,omitempty"`
-	User    string    `json:"user,omitempty"`
-	Grant   *Grant    `json:"grant,omitempty"`
-	Created time.Time `json:"created"`
-	Expires time.Time `json:"expires,omitzero"`
-	Used    time.Time `json:"used,omitzero"`
+// A record is what is kept of a key. In memory it does not change.
+type record struct {
+	Key
+	Hash string `json:"hash"` // SHA-256 of the secret
 }
-
-// A record is a key in memory. It does not change.
-type record struct{ wireKey }
 
 // set puts what is decided about a key into a record that no one else has.
 func (r *record) set(o KeyOptions) {
-	r.Label, r.User, r.Grant, r.Expires = o.Label, o.User, o.Grant.clone(), o.Expires.UTC().Truncate(time.Second)
-	if o.Expires.IsZero() {
-		r.Expires = time.Time{}
-	}
+	r.KeyOptions = o
+	r.Grant, r.Expires = o.Grant.clone(), o.Expires.UTC().Truncate(time.Second)
 }
 
+// key returns a copy for the program.
 func (r *record) key() Key {
-	return Key{ID: r.ID, KeyOptions: KeyOptions{Label: r.Label, User: r.User, Grant: r.Grant.clone(), Expires: r.Expires}, Created: r.Created, Used: r.Used}
+	k := r.Key
+	k.Grant = k.Grant.clone()
+	return k
 }
 
 func (g *Grant) clone() *Grant {
@@ -75,16 +67,17 @@ func (o *KeyOptions) check() error {
 // formatVersion is that of what is kept. A later one is refused: what it allows is not known.
 const formatVersion = 1
 
-type wireKeys struct {
+// A file is what is kept of all keys.
+type file struct {
 	Version int       `json:"version"`
-	Keys    []wireKey `json:"keys"`
+	Keys    []*record `json:"keys"`
 }
 
 // render returns what is kept of records.
 func render(records map[string]*record) ([]byte, error) {
-	all := wireKeys{Version: formatVersion, Keys: []wireKey{}}
+	all := file{formatVersion, []*record{}}
 	for _, id := range slices.Sorted(maps.Keys(records)) {
-		all.Keys = append(all.Keys, records[id].wireKey)
+		all.Keys = append(all.Keys, records[id])
 	}
 	return json.MarshalIndent(all, "", "  ")
 }
@@ -95,24 +88,29 @@ func parse(data []byte) (map[string]*record, error) {
 		return nil, fmt.Errorf("what is kept is not sound: %w", err)
 	}
 	var version struct{ Version int }
-	if err := json.Unmarshal(data, &version); err != nil || version.Version < 1 {
+	switch err := json.Unmarshal(data, &version); {
+	case err != nil || version.Version < 1:
 		return nil, errors.New("what is kept is not sound: it has no version")
-	}
-	if version.Version > formatVersion {
+	case version.Version > formatVersion:
 		return nil, fmt.Errorf("what is kept has version %d, which a later version of this program has written; use that one", version.Version)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	var all wireKeys
+	var all file
 	if err := dec.Decode(&all); err != nil {
 		return nil, fmt.Errorf("what is kept is not sound: %w", err)
 	}
 	records := make(map[string]*record, len(all.Keys))
-	for i, w := range all.Keys {
-		if sum, err := hex.DecodeString(w.Hash); err != nil || len(sum) != 32 || len(w.ID) != idLength || records[w.ID] != nil {
+	for i, r := range all.Keys {
+		if r == nil || !isHash(r.Hash) || len(r.ID) != idLength || records[r.ID] != nil {
 			return nil, fmt.Errorf("what is kept is not sound: key %d", i+1)
 		}
-		records[w.ID] = &record{wireKey: w}
+		records[r.ID] = r
 	}
 	return records, nil
+}
+
+func isHash(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == 32
 }

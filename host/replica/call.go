@@ -20,71 +20,54 @@ type call struct {
 	Until   time.Time                 `json:"until,omitzero"`    // when the outcome may go
 }
 
-// A shown is a call of this member that has a record.
-type shown struct {
-	call     *call
-	revision storage.Revision
-	followed bool      // a goroutine waits for its outcome
-	over     time.Time // since when the record has the outcome; zero: it has none
-}
-
 // callName returns the name of the record of a call.
 func callName(id string) string { return callPrefix + strings.ToLower(id) }
 
-// publish makes records of the calls that wait here, and has the outcomes of the others put
-// into theirs.
+// publish makes records of the calls that wait here.
 func (m *Member) publish(ctx context.Context) error {
-	waiting := map[string]bool{}
 	r := m.attached()
 	if r == nil {
 		return nil
 	}
 	for _, req := range r.Approvals(ctx) {
-		waiting[req.ID] = true
 		m.mu.Lock()
-		known := m.shown[req.ID] != nil
+		_, known := m.shown[req.ID]
 		m.mu.Unlock()
 		if known {
 			continue
 		}
-		s := &shown{call: &call{Member: m.id, Request: req}}
-		var err error
-		if s.revision, err = m.save(ctx, callName(req.ID), s.call, ""); errors.Is(err, storage.ErrConflict) {
-			_, s.revision, err = load[call](ctx, m, callName(req.ID)) // it was saved before with an error
+		c := &call{Member: m.id, Request: req}
+		at, err := m.save(ctx, callName(req.ID), c, "")
+		if errors.Is(err, storage.ErrConflict) {
+			_, at, err = load[call](ctx, m, callName(req.ID)) // it was saved before with an error
 		}
 		if err != nil {
 			return err
 		}
 		m.mu.Lock()
-		m.shown[req.ID] = s
+		m.shown[req.ID] = false
 		m.mu.Unlock()
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for id, s := range m.shown {
-		if !waiting[id] && !s.followed {
-			s.followed = true
-			m.tasks.Go(func() { m.follow(r, id, s) })
-		}
+		m.tasks.Go(func() { m.follow(r, c, at) })
 	}
 	return nil
 }
 
-// follow puts what comes of a call that waits no more into its record.
-func (m *Member) follow(r *registry.Registry, id string, s *shown) {
+// follow puts what comes of a call into its record, which has the revision at.
+func (m *Member) follow(r *registry.Registry, c *call, at storage.Revision) {
+	id := c.Request.ID
 	res, err := r.Await(m.ctx, id)
 	if m.ctx.Err() != nil {
 		return
 	}
-	s.call.Outcome, s.call.Until = outcomeOf(res, err), time.Now().Add(keepFor)
-	s.call.Request.Args = nil // they are not wanted any more
+	c.Outcome, c.Until = outcomeOf(res, err), time.Now().Add(keepFor)
+	c.Request.Args = nil // they are not wanted any more
 	m.insist(func() error {
-		_, err := m.save(m.ctx, callName(id), s.call, s.revision)
+		_, err := m.save(m.ctx, callName(id), c, at)
 		return err
 	})
 	m.mu.Lock()
-	s.over = time.Now()
-	m.mu.Unlock()
+	defer m.mu.Unlock()
+	m.shown[id] = true
 }
 
 // insist does something until the store does not fail, or another one was faster, or the member is

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/nils"
@@ -147,13 +149,7 @@ func (m *Member) grant(ctx context.Context, req *registry.ApprovalRequest, revok
 	err := m.change(ctx, name, func(held grants) {
 		delete(held, tool)
 		for len(held) >= maxGrants {
-			oldest := ""
-			for name, g := range held {
-				if oldest == "" || g.Until < held[oldest].Until {
-					oldest = name
-				}
-			}
-			delete(held, oldest)
+			delete(held, slices.MinFunc(slices.Collect(maps.Keys(held)), func(a, b string) int { return cmp.Compare(held[a].Until, held[b].Until) }))
 		}
 		held[tool] = grant{req.Subject, time.Now().Add(grantFor).Unix()}
 	})
@@ -173,12 +169,11 @@ func (m *Member) grant(ctx context.Context, req *registry.ApprovalRequest, revok
 func (m *Member) change(ctx context.Context, name string, edit func(grants)) error {
 	for {
 		held, at, err := load[grants](ctx, m, name)
-		switch {
-		case err == nil && held != nil:
-		case err == nil, errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDamaged) && at != "":
-			held = grants{}
-		default:
+		if err != nil && !errors.Is(err, storage.ErrNotFound) && (at == "" || !errors.Is(err, storage.ErrDamaged)) {
 			return err
+		}
+		if err != nil || held == nil {
+			held = grants{}
 		}
 		before := maps.Clone(held)
 		edit(held)
@@ -188,18 +183,18 @@ func (m *Member) change(ctx context.Context, name string, edit func(grants)) err
 			return nil
 		case len(held) == 0:
 			err = m.store.Delete(ctx, name, at)
-		case at == "":
-			if err = m.hasRoom(ctx, name); err != nil {
-				return err
-			}
-			fallthrough
 		default:
+			if at == "" {
+				if err := m.hasRoom(ctx, name); err != nil {
+					return err
+				}
+			}
 			_, err = m.save(ctx, name, held, at)
 		}
-		switch {
-		case errors.Is(err, storage.ErrNotFound):
-			return nil
-		case !errors.Is(err, storage.ErrConflict):
+		if !errors.Is(err, storage.ErrConflict) {
+			if errors.Is(err, storage.ErrNotFound) {
+				err = nil
+			}
 			return err
 		}
 	}
@@ -283,21 +278,17 @@ func (m *Member) takeBack(ctx context.Context, a *answer) error {
 		return storeError(err)
 	}
 	for id, name := range told {
-		err = errors.Join(err, m.confirmed(ctx, id, name))
+		o, failed := m.outcome(ctx, id, name)
+		switch {
+		case failed == nil:
+			_, failed = o.result()
+		case errors.Is(failed, errGone), errors.Is(failed, storage.ErrNotFound):
+			failed = nil
+		default:
+			failed = fmt.Errorf("replica: waiting for another replica to take back grants: %w", failed)
+		}
+		err = errors.Join(err, failed)
 	}
-	return err
-}
-
-// confirmed waits until a member has taken back what it was told to, or is not there.
-func (m *Member) confirmed(ctx context.Context, id, name string) error {
-	o, err := m.outcome(ctx, id, name)
-	switch {
-	case errors.Is(err, errGone), errors.Is(err, storage.ErrNotFound):
-		return nil
-	case err != nil:
-		return fmt.Errorf("replica: waiting for another replica to take back grants: %w", err)
-	}
-	_, err = o.result()
 	return err
 }
 

@@ -78,16 +78,16 @@ type Member struct {
 
 	mu       sync.Mutex // guards the following
 	registry *registry.Registry
-	revoked  uint64              // grows when grants are taken back
-	leaving  bool                // no answer is taken any more
-	peers    map[string]*peer    // by ID
-	shown    map[string]*shown   // the calls of this member that have a record, by ID
-	over     map[string]bool     // of the records of calls as last listed, which have an outcome
-	taken    map[string]*answer  // the answers that it took, by the names of their records
-	holds    map[string]*holding // the servers that run here, by name
+	revoked  uint64             // grows when grants are taken back
+	leaving  bool               // no answer is taken any more
+	peers    map[string]peer    // by ID
+	shown    map[string]bool    // whether the records of this member's calls have the outcome, by ID
+	over     map[string]bool    // of the records of calls as last listed, which have an outcome
+	taken    map[string]*answer // the answers that it took, by the names of their records
+	holds    map[string]holding // the servers that run here, by name
 }
 
-// A peer is another replica, as far as it was seen.
+// A peer is another replica, as far as it was seen. The zero peer is none.
 type peer struct {
 	revision storage.Revision
 	changed  time.Time // by the clock of this machine
@@ -103,7 +103,7 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	}
 	m := &Member{
 		id: strings.ToLower(rand.Text()[:idLength]), store: store, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{}, holds: map[string]*holding{},
+		peers: map[string]peer{}, shown: map[string]bool{}, taken: map[string]*answer{}, holds: map[string]holding{},
 	}
 	if opts != nil {
 		m.opts = *opts
@@ -111,6 +111,9 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	m.logger = cmp.Or(m.opts.Logger, slog.New(slog.DiscardHandler))
 	if m.opts.Every <= 0 {
 		m.opts.Every = time.Second
+	}
+	if m.opts.Lost == nil {
+		m.opts.Lost = func(string) {}
 	}
 	own, err := url.Parse(m.opts.URL)
 	if err != nil || m.opts.URL != "" && (own.Scheme != "http" && own.Scheme != "https" || own.Host == "" || own.User != nil) {
@@ -240,26 +243,25 @@ func (m *Member) run(at storage.Revision) {
 // beat renews the record of the member, which has the revision at.
 func (m *Member) beat(ctx context.Context, at storage.Revision) (storage.Revision, error) {
 	next, err := m.store.Save(ctx, memberPrefix+m.id, m.record, at)
-	switch {
-	case err == nil:
+	if err == nil {
 		return next, nil
-	case !errors.Is(err, storage.ErrConflict):
-		return at, err
 	}
-	r, err := m.store.Load(ctx, memberPrefix+m.id, "")
-	switch {
-	case err == nil:
-		return r.Revision, nil
-	case !errors.Is(err, storage.ErrNotFound):
-		return at, err
+	if errors.Is(err, storage.ErrConflict) {
+		var r storage.Record
+		if r, err = m.store.Load(ctx, memberPrefix+m.id, ""); err == nil {
+			return r.Revision, nil
+		}
 	}
-	m.forgetHere(ctx, &answer{TakeBack: takeGrants}) // others took it for dead, and did not tell it what was taken back
-	return "", nil
+	if errors.Is(err, storage.ErrNotFound) {
+		m.forgetHere(ctx, &answer{TakeBack: takeGrants}) // others took it for dead, and did not tell it what was taken back
+		return "", nil
+	}
+	return at, err
 }
 
 // look notices which other members there are.
 func (m *Member) look(ctx context.Context) error {
-	now := map[string]*peer{}
+	now := map[string]peer{}
 	for name, err := range m.store.Names(ctx, memberPrefix) {
 		if err != nil {
 			return err
@@ -268,26 +270,29 @@ func (m *Member) look(ctx context.Context) error {
 		if id == m.id {
 			continue
 		}
-		m.mu.Lock()
-		known := m.peers[id]
-		m.mu.Unlock()
-		if known == nil {
-			known = &peer{}
-		}
-		switch r, err := m.store.Load(ctx, name, known.revision); {
+		known := m.peer(id)
+		r, err := m.store.Load(ctx, name, known.revision)
+		switch {
 		case errors.Is(err, storage.ErrNotFound):
+			continue
 		case err != nil:
 			return err
-		case r.Revision == known.revision:
-			now[id] = known
-		default:
-			now[id] = &peer{r.Revision, time.Now(), urlIn(r.Data)}
+		case r.Revision != known.revision:
+			known = peer{r.Revision, time.Now(), urlIn(r.Data)}
 		}
+		now[id] = known
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.peers = now
 	return nil
+}
+
+// peer returns another member, as far as it was seen.
+func (m *Member) peer(id string) peer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.peers[id]
 }
 
 // A memberRecord is the record of a member.
@@ -308,14 +313,11 @@ func urlIn(data []byte) *url.URL {
 
 // isAlive reports whether a member is there, as far as is known here.
 func (m *Member) isAlive(id string) bool {
-	if id == m.id {
-		return true
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p := m.peers[id]
-	return p != nil && time.Since(p.changed) < deadAfter
+	return id == m.id || time.Since(m.peer(id).changed) < deadAfter
 }
+
+// knows reports whether there is a record of a member.
+func (m *Member) knows(id string) bool { return id == m.id || m.peer(id) != peer{} }
 
 // sweep deletes the records of members that have died, and of what is long over.
 func (m *Member) sweep(ctx context.Context) error {
@@ -344,7 +346,7 @@ func (m *Member) sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if member, _, _ := strings.Cut(strings.TrimPrefix(name, answerPrefix), "-"); member != m.id && !m.knows(member) {
+		if member, _, _ := strings.Cut(strings.TrimPrefix(name, answerPrefix), "-"); !m.knows(member) {
 			old = append(old, name)
 		}
 	}
@@ -354,7 +356,7 @@ func (m *Member) sweep(ctx context.Context) error {
 		}
 	}
 	err := m.calls(ctx, nil, func(name string, c *call) error {
-		if now.Before(c.Until) || c.Outcome == nil && (c.Member == m.id || m.knows(c.Member)) {
+		if now.Before(c.Until) || c.Outcome == nil && m.knows(c.Member) {
 			return nil
 		}
 		m.mu.Lock()
@@ -366,13 +368,6 @@ func (m *Member) sweep(ctx context.Context) error {
 		return err
 	}
 	return m.sweepGrants(ctx)
-}
-
-// knows reports whether there is a record of a member.
-func (m *Member) knows(id string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.peers[id] != nil
 }
 
 // Close leaves: it waits for the calls that were approved elsewhere and are being made here, until ctx ends, and
@@ -410,8 +405,8 @@ func (m *Member) Close(ctx context.Context) error {
 	defer cancel()
 	m.mu.Lock()
 	names := []string{memberPrefix + m.id}
-	for id, s := range m.shown {
-		if s.over.IsZero() {
+	for id, over := range m.shown {
+		if !over {
 			names = append(names, callName(id))
 		}
 	}

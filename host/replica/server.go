@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -55,20 +56,20 @@ func (m *Member) serveServer(w http.ResponseWriter, r *http.Request) {
 	here, elsewhere, err := m.holderOf(ctx, name)
 	cancel()
 	forwarded := r.Header.Get(forwardedField) != ""
+	unavailable := func(why string) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, why, http.StatusServiceUnavailable)
+	}
 	switch {
 	case err != nil || !here && (elsewhere == nil || forwarded):
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "no replica runs the server at the moment", http.StatusServiceUnavailable)
+		unavailable("no replica runs the server at the moment")
 	case here:
 		r = r.Clone(r.Context())
 		r.URL.Path, r.URL.RawPath = "/s/"+name+"/mcp", ""
 		r.Header.Del("Authorization")
 		m.opts.Servers.ServeHTTP(w, r)
 	default:
-		m.forward(w, r, elsewhere, func() {
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "the replica that runs the server is out of reach", http.StatusServiceUnavailable)
-		})
+		m.forward(w, r, elsewhere, func() { unavailable("the replica that runs the server is out of reach") })
 	}
 }
 
@@ -95,19 +96,18 @@ func (m *Member) holderOf(ctx context.Context, server string) (here bool, elsewh
 	held := m.holds[server]
 	leaving := m.leaving
 	m.mu.Unlock()
-	if held != nil && time.Now().Before(held.until) {
+	if time.Now().Before(held.until) {
 		return true, nil, nil
 	}
 	leaser, ok := m.store.(storage.Leaser)
 	if !ok {
 		return false, nil, errors.New("replica: the store gives no leases")
 	}
-	began := time.Now()
 	name := holderName(server)
 	if !leaving {
-		number, err := leaser.TakeLease(ctx, name, leaseFor)
-		if err == nil {
-			return m.take(ctx, server, &holding{number, began.Add(leaseFor)})
+		held.until = time.Now().Add(leaseFor)
+		if held.number, err = leaser.TakeLease(ctx, name, leaseFor); err == nil {
+			return true, nil, m.take(ctx, leaser, server, held)
 		}
 		if !errors.Is(err, storage.ErrHeld) {
 			return false, nil, storeError(err)
@@ -117,76 +117,61 @@ func (m *Member) holderOf(ctx context.Context, server string) (here bool, elsewh
 	if err != nil {
 		return false, nil, storeError(err) // another replica has taken it just now
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if p := m.peers[h.Member]; p != nil {
-		return false, p.url, nil
-	}
-	return false, nil, nil
+	return false, m.peer(h.Member).url, nil
 }
 
 // take notes that this member has the lease of a server.
-func (m *Member) take(ctx context.Context, server string, held *holding) (here bool, elsewhere *url.URL, err error) {
+func (m *Member) take(ctx context.Context, leaser storage.Leaser, server string, held holding) error {
 	name := holderName(server)
 	_, at, err := load[holder](ctx, m, name)
 	if err == nil || isMoot(err) {
 		_, err = m.save(ctx, name, holder{m.id, server}, at)
 	}
 	if err != nil {
-		_ = m.store.(storage.Leaser).ReleaseLease(context.WithoutCancel(ctx), name, held.number)
-		return false, nil, storeError(err)
+		_ = leaser.ReleaseLease(context.WithoutCancel(ctx), name, held.number)
+		return storeError(err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.holds[server] = held
-	return true, nil, nil
+	return nil
 }
 
 // renew renews the leases that the member has, and gives up the servers of those that were lost.
 func (m *Member) renew(ctx context.Context) error {
-	var failed error
-	for server, held := range m.holdings() {
-		began := time.Now()
-		err := m.store.(storage.Leaser).RenewLease(ctx, holderName(server), held.number, leaseFor)
+	return m.eachLease(func(l storage.Leaser, server string, held holding) error {
+		until := time.Now().Add(leaseFor)
+		err := l.RenewLease(ctx, holderName(server), held.number, leaseFor)
+		lost := errors.Is(err, storage.ErrLost) || err != nil && !time.Now().Before(held.until)
 		m.mu.Lock()
 		if err == nil {
-			m.holds[server] = &holding{held.number, began.Add(leaseFor)}
-		}
-		lost := errors.Is(err, storage.ErrLost) || err != nil && !time.Now().Before(held.until)
-		if lost {
+			m.holds[server] = holding{held.number, until}
+		} else if lost {
 			delete(m.holds, server)
 		}
 		m.mu.Unlock()
-		if lost && m.opts.Lost != nil {
+		if lost {
 			m.opts.Lost(server)
 		}
-		if err != nil && !errors.Is(err, storage.ErrLost) {
-			failed = err
-		}
-	}
-	return failed
-}
-
-// holdings returns a copy of the leases that the member has.
-func (m *Member) holdings() map[string]holding {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := map[string]holding{}
-	for server, held := range m.holds {
-		all[server] = *held
-	}
-	return all
+		return err
+	})
 }
 
 // release ends the leases that the member has.
 func (m *Member) release(ctx context.Context) error {
-	var failed error
-	for server, held := range m.holdings() {
-		if m.opts.Lost != nil {
-			m.opts.Lost(server)
-		}
-		err := m.store.(storage.Leaser).ReleaseLease(ctx, holderName(server), held.number)
-		if err != nil && !errors.Is(err, storage.ErrLost) {
+	return m.eachLease(func(l storage.Leaser, server string, held holding) error {
+		m.opts.Lost(server)
+		return l.ReleaseLease(ctx, holderName(server), held.number)
+	})
+}
+
+// eachLease calls do with each lease that the member has, and returns its last error but that a lease was lost.
+func (m *Member) eachLease(do func(l storage.Leaser, server string, held holding) error) (failed error) {
+	m.mu.Lock()
+	holds := maps.Clone(m.holds)
+	m.mu.Unlock()
+	for server, held := range holds {
+		if err := do(m.store.(storage.Leaser), server, held); err != nil && !errors.Is(err, storage.ErrLost) {
 			failed = err
 		}
 	}
