@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
-	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/testserver"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -72,7 +71,7 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 	if len(planted) < 30 {
 		t.Fatalf("got %d secrets, want at least 30", len(planted))
 	}
-	handler := assert.Value(testserver.Handler([]string{"-features"}))(t)
+	handler := assert.Value(testServerHandler([]string{"-features"}))(t)
 	remote := httptest.NewServer(handler)
 	defer remote.Close()
 	env, headers := map[string]string{serverMode: "-features"}, map[string]string{}

@@ -22,7 +22,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
-	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/testserver"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 )
 
@@ -42,7 +41,7 @@ func (run testRun) Run() int { return run() }
 func TestMain(m *testing.M) {
 	codemode.Child()
 	if flags := os.Getenv(serverMode); flags != "" {
-		os.Exit(testserver.Main(strings.Fields(flags)))
+		os.Exit(runTestServer(strings.Fields(flags)))
 	}
 	run := func() int {
 		code := m.Run()
@@ -56,7 +55,7 @@ func TestMain(m *testing.M) {
 		"mcpbelt":    func() { os.Exit(root.Main()) },
 		"pty":        func() { os.Exit(runAtTerminal(os.Args[1:])) },
 		"signal":     func() { os.Exit(runAndSignal(os.Args[1:])) },
-		"testserver": func() { os.Exit(testserver.Main(os.Args[1:])) },
+		"testserver": func() { os.Exit(runTestServer(os.Args[1:])) },
 		"xdg-open":   func() { _ = browse(context.Background(), os.Args[1]) },
 	})
 }
@@ -161,7 +160,7 @@ func startHTTPServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: httpserver NAME FLAG...")
 	}
-	handler, err := testserver.Handler(args[1:])
+	handler, err := testServerHandler(args[1:])
 	ts.Check(err)
 	server := httptest.NewServer(handler)
 	ts.Defer(server.Close)

@@ -1,4 +1,4 @@
-package testserver
+package main
 
 //lint:file-ignore SA1019 Sampling is deprecated since revision 2026-07-28, and works.
 
@@ -32,7 +32,7 @@ type sum struct {
 }
 
 // addFeatures adds a tool for each thing that a call can come upon, a resource and a prompt.
-func (c *config) addFeatures(s *mcp.Server) {
+func (c *testServer) addFeatures(s *mcp.Server) {
 	tool := func(name, description string, f func(context.Context, *mcp.CallToolRequest, featuresInput) (*mcp.CallToolResult, error)) {
 		mcp.AddTool(s, &mcp.Tool{Name: name, Description: description}, func(ctx context.Context, r *mcp.CallToolRequest, in featuresInput) (*mcp.CallToolResult, any, error) {
 			res, err := f(ctx, r, in)
@@ -132,7 +132,7 @@ func (c *config) addFeatures(s *mcp.Server) {
 }
 
 // addContent adds resources and prompts.
-func (c *config) addContent(s *mcp.Server) {
+func (c *testServer) addContent(s *mcp.Server) {
 	text := func(name, uri, media, content string) {
 		s.AddResource(&mcp.Resource{Name: name, URI: uri, MIMEType: media, Description: "The " + name}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: media, Text: content}}}, nil
@@ -169,7 +169,7 @@ func (c *config) addContent(s *mcp.Server) {
 }
 
 // note adds a line to the mark.
-func (c *config) note(line string) {
+func (c *testServer) note(line string) {
 	if c.mark == "" {
 		return
 	}

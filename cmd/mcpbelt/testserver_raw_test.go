@@ -1,4 +1,4 @@
-package testserver
+package main
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 // serveTools is a server of revision 2025-11-25 whose list of tools is that of a file, byte
 // for byte, and which answers every call with "done". A tool whose _meta has "needs" is listed for
 // clients that declare the capability of that name.
-func (c *config) serveTools(in io.Reader, out io.Writer) int {
+func (c *testServer) serveTools(in io.Reader, out io.Writer) int {
 	tools, err := os.ReadFile(c.tools)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,6 +1,4 @@
-// Package testserver is an MCP server for the tests of mcpbelt, over standard input and
-// output or HTTP. What it does well or badly is said by flags.
-package testserver
+package main
 
 import (
 	"context"
@@ -13,8 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A config says how a server behaves.
-type config struct {
+// A testServer is an MCP server for these tests, over standard input and output or HTTP. What it
+// does well or badly is said by flags.
+type testServer struct {
 	name     string
 	mark     string        // file to which a line is added when the server starts
 	describe string        // file with the description of the tool echo
@@ -32,8 +31,8 @@ type config struct {
 	tools    string        // file with a list of tools as JSON, in place of all others
 }
 
-func parse(args []string) (*config, error) {
-	c := &config{}
+func parseTestServer(args []string) (*testServer, error) {
+	c := &testServer{}
 	f := flag.NewFlagSet("testserver", flag.ContinueOnError)
 	f.StringVar(&c.name, "name", "testserver", "")
 	f.StringVar(&c.mark, "mark", "", "")
@@ -53,9 +52,9 @@ func parse(args []string) (*config, error) {
 	return c, f.Parse(args)
 }
 
-// Main runs the server over standard input and output and returns its exit.
-func Main(args []string) int {
-	c, err := parse(args)
+// runTestServer runs the server over standard input and output and returns its exit.
+func runTestServer(args []string) int {
+	c, err := parseTestServer(args)
 	if err != nil {
 		return 2
 	}
@@ -88,9 +87,9 @@ func Main(args []string) int {
 	return 0
 }
 
-// Handler returns the server over streamable HTTP, at any path.
-func Handler(args []string) (http.Handler, error) {
-	c, err := parse(args)
+// testServerHandler returns the server over streamable HTTP, at any path.
+func testServerHandler(args []string) (http.Handler, error) {
+	c, err := parseTestServer(args)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ type textInput struct {
 	Text string `json:"text" jsonschema:"what is written"`
 }
 
-func (c *config) server() *mcp.Server {
+func (c *testServer) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: c.name, Version: "1.2.3"}, &mcp.ServerOptions{
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
