@@ -113,14 +113,8 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	if o == nil || o.Config == nil {
 		return nil, errors.New("session: Options.Config is required")
 	}
-	if store == nil {
-		return nil, errors.New("session: NewManager: the store is nil")
-	}
-	if err := store.Check(); err != nil {
-		return nil, fmt.Errorf("session: NewManager: %w", err)
-	}
 	if !store.Locks() {
-		return nil, errors.New("session: NewManager: the driver of the store is neither a storage.Locker nor a storage.Leaser: two processes would use up one refresh token")
+		return nil, errors.New("session: NewManager: the store is nil or zero, or its driver is neither a storage.Locker nor a storage.Leaser: two processes would use up one refresh token")
 	}
 	opts := *o
 	opts.MaxCached = cmp.Or(opts.MaxCached, defaultMaxCached)

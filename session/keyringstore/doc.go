@@ -1,13 +1,12 @@
-// Package keyringstore keeps sessions in files, and the key that they are sealed
-// with in the keyring of the operating system: the Keychain of macOS, the
+// Package keyringstore keeps the key that sessions are sealed with in the keyring of the operating system: the Keychain of macOS, the
 // Credential Manager of Windows, the Secret Service on Linux (GNOME Keyring,
 // KWallet). It is a module of its own.
 //
 // # Opening
 //
-// [Open] is filestore.Open with such a key. [Key] is the key source alone, for
-// another driver. The keyring holds 32 bytes under one name, whatever the number
-// of sessions; some keyrings refuse more than a few kilobytes.
+// [Key] is the key source for filestore.Open, or for a store of another kind. The keyring holds
+// 32 bytes under one name, whatever the number of sessions; some keyrings refuse more than a few
+// kilobytes.
 //
 // # Secrets of config files
 //
@@ -17,10 +16,9 @@
 //
 // # When there is no keyring
 //
-// On servers and in containers there often is none. Then Open fails with a
-// *seal.KeyError, and does not keep sessions less safely than was asked for. The
-// program decides what comes next: seal.KeyFile or
-// seal.KeyEnv.
+// On servers and in containers there often is none. Then to open a store fails with a
+// *seal.KeyError, and sessions are not kept less safely than was asked for. The
+// program decides what comes next: seal.KeyFile or seal.KeyEnv.
 //
 // # Waiting
 //

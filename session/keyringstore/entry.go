@@ -1,12 +1,13 @@
 package keyringstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
+
+// DefaultService is the name of the service if none is given.
+const DefaultService = "mcpbelt"
 
 // patience is how long a call waits at most for the keyring, which may wait for
 // its user.
@@ -23,6 +27,7 @@ const patience = time.Minute
 type ring interface {
 	Get(service, account string) (string, error)
 	Set(service, account, text string) error
+	Delete(service, account string) error
 }
 
 // system is the keyring of the operating system.
@@ -30,68 +35,64 @@ type system struct{}
 
 func (system) Get(service, account string) (string, error) { return keyring.Get(service, account) }
 func (system) Set(service, account, text string) error     { return keyring.Set(service, account, text) }
+func (system) Delete(service, account string) error        { return keyring.Delete(service, account) }
 
-// An entry is one entry of the keyring. It owns at most one goroutine, which ends
-// when the keyring answers.
-type entry struct {
+// An asker asks the keyring for entries of one service, one question at a time. It owns at most one
+// goroutine, which ends when the keyring answers.
+type asker struct {
 	service string
 	ring    ring
 	wait    time.Duration
-
-	mu      sync.Mutex
-	running *question // nil if no call is under way
+	busy    chan struct{} // capacity 1: holds a token while the keyring is asked
 }
 
-// A question is put to the keyring for all who ask meanwhile.
-type question struct {
-	done chan struct{} // closed when keys and err are set
-	keys *seal.Keys
-	err  error
+func newAsker(service string) *asker {
+	return &asker{cmp.Or(service, DefaultService), system{}, patience, make(chan struct{}, 1)}
 }
 
-func newEntry(service string) *entry {
-	return &entry{service: service, ring: system{}, wait: patience}
-}
-
-// ask calls do in a goroutine, unless one is waiting for the keyring already, and
-// waits for its result. (Of one entry, all calls have the same do.)
-func (e *entry) ask(ctx context.Context, do func() (*seal.Keys, error)) (*seal.Keys, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// ask calls do in a goroutine, when no other call is under way, and waits for it. Fail makes the error of
+// what is wrong with the keyring; errors of do that are a *seal.KeyError are returned as they are.
+func ask[T any](ctx context.Context, a *asker, fail func(problem string, err error) error, do func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
 	}
-	q := e.question(do)
-	limit := time.NewTimer(e.wait)
-	defer limit.Stop()
+	var got answer
+	ctx, cancel := context.WithTimeout(ctx, a.wait)
+	defer cancel()
+	silent := func() (T, error) {
+		return got.value, fail("the keyring did not answer; it may wait for you to unlock it", ctx.Err())
+	}
+	if ctx.Err() != nil {
+		return silent()
+	}
 	select {
-	case <-q.done:
-		return q.keys, q.err
+	case a.busy <- struct{}{}:
 	case <-ctx.Done():
-		return nil, &seal.KeyError{Source: e.source(), Problem: "the keyring did not answer; it may wait for you to unlock it", Err: ctx.Err()}
-	case <-limit.C:
-		return nil, &seal.KeyError{Source: e.source(), Problem: "the keyring did not answer in " + e.wait.String() + "; it may wait for you to unlock it", Err: context.DeadlineExceeded}
+		return silent()
 	}
-}
-
-func (e *entry) question(do func() (*seal.Keys, error)) *question {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.running != nil {
-		return e.running
-	}
-	q := &question{done: make(chan struct{})}
-	e.running = q
+	answered := make(chan answer, 1)
 	go func() {
-		q.keys, q.err = do()
-		e.mu.Lock()
-		e.running = nil
-		e.mu.Unlock()
-		close(q.done)
+		value, err := do()
+		<-a.busy
+		answered <- answer{value, err}
 	}()
-	return q
+	select {
+	case got = <-answered:
+	case <-ctx.Done():
+		return silent()
+	}
+	switch {
+	case got.err == nil, errors.As(got.err, new(*seal.KeyError)):
+		return got.value, got.err
+	case errors.Is(got.err, keyring.ErrSetDataTooBig):
+		return got.value, fail("it is too long for this keyring: take a shorter secret, or drop old keys", got.err)
+	}
+	return got.value, fail("the keyring of the operating system cannot be used; is it there, and unlocked? Where there is none, take keys from a file or the environment", got.err)
 }
 
-// lock locks the entry for the programs of this user. The lock file stays.
-func (e *entry) lock() (unlock func(), err error) {
+// lock locks the entry of the keys for the programs of this user. The lock file stays.
+func (a *asker) lock() (unlock func(), err error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
@@ -100,9 +101,9 @@ func (e *entry) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(e.service))
+	sum := sha256.Sum256([]byte(a.service))
 	l := flock.New(filepath.Join(dir, "keyring-"+hex.EncodeToString(sum[:8])+".lock"))
-	ctx, cancel := context.WithTimeout(context.Background(), e.wait)
+	ctx, cancel := context.WithTimeout(context.Background(), a.wait)
 	defer cancel()
 	if _, err := l.TryLockContext(ctx, 10*time.Millisecond); err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
-	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // roleVar tells a process that a test started what it is for.
@@ -45,6 +45,11 @@ func home(t *testing.T) {
 	}
 }
 
+// open opens a store in files with a key from the keyring.
+func open(ctx context.Context, dir, service string) (*seal.Store, error) {
+	return filestore.Open(ctx, dir, &filestore.Options{Keys: Key(service)})
+}
+
 func expectKeyError(t *testing.T, err error) {
 	t.Helper()
 	assert.Contains(t, assert.As[*seal.KeyError](t, err).Source, "keyring", "source")
@@ -60,9 +65,9 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	shared := &slowRing{texts: map[string]string{}}
 	answers := make(chan func(testing.TB) *seal.Keys, 8)
 	for range cap(answers) { // each as a program of its own
-		e := newEntry("test")
-		e.ring = shared
-		go func() { answers <- assert.Value(e.ask(t.Context(), e.getOrMake)) }()
+		a := newAsker("test")
+		a.ring = shared
+		go func() { answers <- assert.Value(ask(t.Context(), a, a.fail, a.getOrMake)) }()
 	}
 	first := (<-answers)(t).Current
 	for range cap(answers) - 1 {
@@ -95,11 +100,13 @@ func (r *slowRing) Set(service, account, text string) error {
 	return nil
 }
 
+func (r *slowRing) Delete(service, account string) error { return errors.ErrUnsupported }
+
 func TestRotation(t *testing.T) {
 	home(t)
 	keyring.MockInit()
 	dir := t.TempDir()
-	s := assert.Value(Open(t.Context(), dir, nil))(t)
+	s := assert.Value(open(t.Context(), dir, ""))(t)
 	defer s.Close()
 	first := keysOf(t, Key(DefaultService))
 	assert.OK(t, NewKey(t.Context(), DefaultService))
@@ -111,26 +118,26 @@ func TestRotation(t *testing.T) {
 	now := keysOf(t, Key(DefaultService))
 	assert.True(t, now.Current == both.Current, "the new key stays")
 	assert.Equal(t, len(now.Old), 0, "old keys")
-	again := assert.Value(Open(t.Context(), dir, &Options{Service: DefaultService}))(t)
+	again := assert.Value(open(t.Context(), dir, DefaultService))(t)
 	defer again.Close()
-	assert.As[*seal.KeyError](t, errOf(Open(t.Context(), dir, &Options{Service: "another"})))
+	assert.As[*seal.KeyError](t, errOf(open(t.Context(), dir, "another")))
 }
 
 func TestKeysDroppedTooEarly(t *testing.T) {
 	home(t)
 	keyring.MockInit()
 	dir := t.TempDir()
-	s := assert.Value(Open(t.Context(), dir, nil))(t)
+	s := assert.Value(open(t.Context(), dir, ""))(t)
 	defer s.Close()
 	assert.OK(t, errors.Join(NewKey(t.Context(), DefaultService), DropOldKeys(t.Context(), DefaultService)))
-	assert.As[*seal.KeyError](t, errOf(Open(t.Context(), dir, nil)))
+	assert.As[*seal.KeyError](t, errOf(open(t.Context(), dir, "")))
 }
 
 func TestNoKeyring(t *testing.T) {
 	home(t)
 	keyring.MockInitWithError(errors.New("no such service"))
 	dir := filepath.Join(t.TempDir(), "store")
-	_, err := Open(t.Context(), dir, nil)
+	_, err := open(t.Context(), dir, "")
 	expectKeyError(t, err)
 	expectKeyError(t, NewKey(t.Context(), "test"))
 	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "key*")))(t)), 0, "keys in files")
@@ -160,28 +167,29 @@ func (r stuckRing) Get(string, string) (string, error) {
 }
 
 func (r stuckRing) Set(string, string, string) error { return nil }
+func (r stuckRing) Delete(string, string) error      { return nil }
 
 func TestKeyringThatDoesNotAnswer(t *testing.T) {
 	r := stuckRing{asked: make(chan struct{}, 100), letGo: make(chan struct{})}
-	e := newEntry("test")
-	e.ring = r
+	a := newAsker("test")
+	a.ring = r
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() { assert.Is(t, errOf(e.ask(ctx, e.getOrMake)), context.Canceled) })
+		wg.Go(func() { assert.Is(t, errOf(ask(ctx, a, a.fail, a.getOrMake)), context.Canceled) })
 	}
 	<-r.asked
 	cancel()
 	wg.Wait()
 
-	e.wait = time.Millisecond
-	_, err := e.ask(t.Context(), e.getOrMake)
+	a.wait = time.Millisecond
+	_, err := ask(t.Context(), a, a.fail, a.getOrMake)
 	expectKeyError(t, err)
 	assert.Is(t, err, context.DeadlineExceeded)
 	assert.Equal(t, len(r.asked), 0, "requests more while it did not answer")
-	e.wait = time.Hour
+	a.wait = time.Hour
 	close(r.letGo)
-	assert.OK(t, errOf(e.ask(t.Context(), e.getOrMake)), "after it was unlocked")
+	assert.OK(t, errOf(ask(t.Context(), a, a.fail, a.getOrMake)), "after it was unlocked")
 }
 
 // TestBusThatDoesNotAnswer asks the real keyring code, with a bus that takes
@@ -219,8 +227,8 @@ func askUntilTold() {
 	fmt.Println(err)
 }
 
-func ExampleOpen() {
-	store, err := Open(context.Background(), "sessions", &Options{Service: "my agent"})
+func ExampleKey() {
+	store, err := filestore.Open(context.Background(), "sessions", &filestore.Options{Keys: Key("my agent")})
 	var key *seal.KeyError
 	if errors.As(err, &key) {
 		fmt.Println("no keyring:", key)
@@ -233,19 +241,9 @@ func ExampleOpen() {
 	defer store.Close()
 }
 
-func ExampleKey() {
-	// Any driver can have its key in the keyring.
-	store, err := seal.NewStore(context.Background(), storage.NewMemory(), Key("my agent"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer store.Close()
-}
-
 func ExampleNewKey() {
 	ctx := context.Background()
-	store, err := Open(ctx, "sessions", nil)
+	store, err := filestore.Open(ctx, "sessions", &filestore.Options{Keys: Key(DefaultService)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -46,8 +46,8 @@ func TestSecretsAreNotKeys(t *testing.T) {
 	s := Secrets(DefaultService)
 	for _, name := range []string{account, "Session Keys", " session keys ", "", "a\nb", "a\x00", "\xff", strings.Repeat("a", 257)} {
 		_, _, err := s.Secret(t.Context(), name)
-		assert.As[*SecretError](t, err, "%q", name)
-		assert.As[*SecretError](t, s.SetSecret(t.Context(), name, "x"), "%q", name)
+		assert.Fails(t, err, "%q", name)
+		assert.Fails(t, s.SetSecret(t.Context(), name, "x"), "%q", name)
 	}
 }
 
@@ -55,9 +55,9 @@ func TestSecretsWithoutKeyring(t *testing.T) {
 	keyring.MockInitWithError(errors.New("no such service"))
 	s := Secrets("")
 	_, _, err := s.Secret(t.Context(), "a")
-	assert.Equal(t, assert.As[*SecretError](t, err).Name, "a", "name")
+	assert.Contains(t, err.Error(), `secret "a"`)
 	err = s.SetSecret(t.Context(), "a", "canary")
-	assert.As[*SecretError](t, err)
+	assert.Contains(t, err.Error(), `secret "a"`)
 	assert.Lacks(t, err.Error(), "canary")
 }
 

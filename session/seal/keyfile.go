@@ -6,12 +6,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 )
 
@@ -30,112 +29,54 @@ const maxKeyFile = 64 << 10
 // open, restart the others, and take the old line away.
 func KeyFile(path string) KeySource {
 	return func(ctx context.Context) (*Keys, error) {
-		source := fmt.Sprintf("file %q", path)
-		text, err := readKeyFile(path)
+		text, problem, err := readKeyFile(path)
 		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
-			if err = makeKeyFile(path); err == nil || errors.Is(err, fs.ErrExist) {
-				text, err = readKeyFile(path)
+			if err = makeKeyFile(ctx, path); err == nil {
+				text, problem, err = readKeyFile(path)
 			}
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		var key *KeyError
-		if errors.As(err, &key) {
-			key.Source = source
-			return nil, key
-		}
+		source := fmt.Sprintf("file %q", path)
 		if err != nil {
-			return nil, &KeyError{Source: source, Problem: "it cannot be had", Err: err}
+			problem = "it cannot be had"
+		}
+		if problem != "" {
+			return nil, &KeyError{Source: source, Problem: problem, Err: err}
 		}
 		return parseFrom(source, string(text))
 	}
 }
 
-func readKeyFile(path string) ([]byte, error) {
-	info, err := os.Stat(path) // before it is opened: opening a pipe would wait
+// readKeyFile returns what is in a file of keys, or why it is not to be used.
+func readKeyFile(path string) (text []byte, problem string, err error) {
+	text, info, err := atomicfile.Read(path, maxKeyFile)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, &KeyError{Problem: "it is not a file"}
+	if problem = ownfile.Mode(info, ownfile.NotRead); problem == "" {
+		problem, err = ownfile.Folder(path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, err
-	}
-	if problem := ownfile.Mode(info, ownfile.NotRead); problem != "" {
-		return nil, &KeyError{Problem: problem}
-	}
-	if problem, err := ownfile.Folder(path); err != nil {
-		return nil, err
-	} else if problem != "" {
-		return nil, &KeyError{Problem: problem}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if len(text) > maxKeyFile {
-		return nil, &KeyError{Problem: "it is too large for a file of keys"}
-	}
-	return text, err
+	return text, problem, err
 }
 
-// makeKeyFile makes a file with a new key. It is written beside and then linked,
-// so that no reader finds it empty; if another process is faster, the error is
-// fs.ErrExist.
-func makeKeyFile(path string) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// makeKeyFile makes a file with a new key, unless another program is faster. No reader finds it empty.
+func makeKeyFile(ctx context.Context, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := atomicfile.Lock(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	key := make([]byte, KeySize)
 	_, _ = rand.Read(key) // never fails
-	text := "# The key that sessions are sealed with. Without it they are lost.\n" +
-		base64.StdEncoding.EncodeToString(key) + "\n"
-	tmp := path + "." + rand.Text()
-	if err := writeKeyFile(tmp, text); err != nil {
-		return err
-	}
-	defer os.Remove(tmp)
-	err := os.Link(tmp, path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = writeKeyFile(path, text) // the file system has no hard links
-	}
-	if err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// writeKeyFile writes a file that must not be there.
-func writeKeyFile(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path)
-	}
+	text := "# The key that sessions are sealed with. Without it they are lost.\n" + base64.StdEncoding.EncodeToString(key) + "\n"
+	_, err = atomicfile.Replace(ctx, path, []byte(text), 0o600)
 	return err
-}
-
-// syncDir makes the names in a folder survive a loss of power, where that can be
-// asked for.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // some file systems cannot
-	return d.Close()
 }

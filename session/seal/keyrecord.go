@@ -47,7 +47,7 @@ func (s *Store) unlock(ctx context.Context) error {
 
 // loadInfo returns what keysRecord holds.
 func (s *Store) loadInfo(ctx context.Context) (*keyInfo, storage.Revision, error) {
-	if err := s.Check(); err != nil {
+	if err := s.usable(); err != nil {
 		return nil, "", err
 	}
 	r, err := s.driver.Load(ctx, keysRecord, "")
@@ -56,10 +56,10 @@ func (s *Store) loadInfo(ctx context.Context) (*keyInfo, storage.Revision, error
 	}
 	var info keyInfo
 	if err := json.Unmarshal(r.Data, &info); err != nil {
-		return nil, "", &CorruptError{Name: keysRecord, Problem: "it is not JSON"}
+		return nil, "", &CorruptError{Name: keysRecord, problem: "it is not JSON"}
 	}
 	if info.Format != keysFormat {
-		return nil, "", &CorruptError{Name: keysRecord, Problem: fmt.Sprintf(
+		return nil, "", &CorruptError{Name: keysRecord, problem: fmt.Sprintf(
 			"it has format %d, and this program knows only %d", info.Format, keysFormat)}
 	}
 	return &info, r.Revision, nil
@@ -79,7 +79,7 @@ func (s *Store) takeKeys(ctx context.Context, info *keyInfo) (*keyset, error) {
 	case err != nil:
 		return nil, err
 	case string(check.data) != checkText:
-		return nil, &CorruptError{Name: keysRecord, Problem: "its check is another one"}
+		return nil, &CorruptError{Name: keysRecord, problem: "its check is another one"}
 	}
 	s.keys.Store(keys)
 	return keys, nil
@@ -127,7 +127,7 @@ func (s *Store) tryRecord(ctx context.Context) error {
 		}
 		var unknown *KeyError
 		if errors.As(err, &unknown) {
-			return &KeyError{Record: name, Problem: "it is sealed with another one, and the record that tells which keys the store has is missing"}
+			return &KeyError{record: name, Problem: "it is sealed with another one, and the record that tells which keys the store has is missing"}
 		}
 		if err == nil {
 			return nil

@@ -40,13 +40,12 @@ type KeyError struct {
 	// Source is where the keys come from, such as `file "/x/key"`; it may be
 	// empty.
 	Source string
-	// Record is the name of the record that cannot be opened; empty if it is
-	// about the whole store.
-	Record string
 	// Problem says what is wrong, and the cure.
 	Problem string
 	// Err is the cause, if there is one.
 	Err error
+
+	record string // that cannot be opened; empty: it is about the whole store
 }
 
 func (e *KeyError) Error() string {
@@ -54,8 +53,8 @@ func (e *KeyError) Error() string {
 	if e.Source != "" {
 		text += " from " + e.Source
 	}
-	if e.Record != "" {
-		text += fmt.Sprintf(" of record %q", e.Record)
+	if e.record != "" {
+		text += fmt.Sprintf(" of record %q", e.record)
 	}
 	text += ": " + e.Problem
 	if e.Err != nil {
@@ -66,10 +65,6 @@ func (e *KeyError) Error() string {
 
 // Unwrap returns Err.
 func (e *KeyError) Unwrap() error { return e.Err }
-
-func (k *Keys) clone() *Keys {
-	return &Keys{Current: k.Current, Old: slices.Clone(k.Old)}
-}
 
 // check returns a *KeyError unless all keys have the right length.
 func (k *Keys) check() error {
@@ -91,8 +86,8 @@ func (k *Keys) check() error {
 // management service, or that a test made up. Each is KeySize random bytes. To
 // replace a key, give it as an old one until [Store.Rotate] has run.
 func StaticKey(current auth.Secret, old ...auth.Secret) KeySource {
-	keys := (&Keys{Current: current, Old: old}).clone()
-	return func(context.Context) (*Keys, error) { return keys.clone(), nil }
+	old = slices.Clone(old)
+	return func(context.Context) (*Keys, error) { return &Keys{Current: current, Old: slices.Clone(old)}, nil }
 }
 
 // ParseKeys reads keys from text: KeySize random bytes in

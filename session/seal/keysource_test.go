@@ -106,8 +106,8 @@ func TestKeyFileRefused(t *testing.T) {
 	write("", 0o600) // perhaps the disk was full; it is not replaced, the old key may come back
 	expectNoKeys(t, KeyFile(path), "there is no key")
 	write(strings.Repeat("#", maxKeyFile+1), 0o600)
-	expectNoKeys(t, KeyFile(path), "too large")
-	expectNoKeys(t, KeyFile(dir), "not a file")
+	expectNoKeys(t, KeyFile(path), "more than the limit")
+	expectNoKeys(t, KeyFile(dir), "not a regular file")
 	expectNoKeys(t, KeyFile(filepath.Join(path, "below")), "cannot be had")
 
 	ended, cancel := context.WithCancel(t.Context())

@@ -20,8 +20,12 @@ const (
 	lockMost   = 500 * time.Millisecond
 )
 
-// Locks reports whether the driver is a storage.Locker or a storage.Leaser, so that Lock works.
+// Locks reports whether the driver is a storage.Locker or a storage.Leaser, so that Lock works. A nil or zero
+// Store does not.
 func (s *Store) Locks() bool {
+	if s == nil {
+		return false
+	}
 	_, locker := s.driver.(storage.Locker)
 	_, leaser := s.driver.(storage.Leaser)
 	return locker || leaser

@@ -112,9 +112,9 @@ var ErrFormat = errors.New("seal: another format")
 func keyOf(name string, sealed []byte) (keyID, error) {
 	switch {
 	case len(sealed) < sealHeader+chacha20poly1305.Overhead || !bytes.HasPrefix(sealed, []byte(sealMagic)):
-		return keyID{}, &CorruptError{Name: name, Problem: "it is not a sealed record"}
+		return keyID{}, &CorruptError{Name: name, problem: "it is not a sealed record"}
 	case sealed[atVersion] != sealVersion:
-		return keyID{}, &CorruptError{Name: name, Err: ErrFormat, Problem: fmt.Sprintf(
+		return keyID{}, &CorruptError{Name: name, err: ErrFormat, problem: fmt.Sprintf(
 			"it has format %d, and this program knows only %d", sealed[atVersion], sealVersion)}
 	}
 	return keyID(sealed[atKey:]), nil
@@ -129,12 +129,12 @@ func (ks *keyset) open(use purpose, name string, sealed []byte) (opened, error) 
 	}
 	c, ok := ks.ciphers[id]
 	if !ok {
-		return opened{}, &KeyError{Record: name, Problem: "it is sealed with a key that the key source does not return; if the key was replaced, return it as an old one"}
+		return opened{}, &KeyError{record: name, Problem: "it is sealed with a key that the key source does not return; if the key was replaced, return it as an old one"}
 	}
 	header := sealed[:sealHeader]
 	data, err := c.Open(nil, header[atNonce:], sealed[sealHeader:], additional(use, name, header))
 	if err != nil {
-		return opened{}, &CorruptError{Name: name, Problem: "it was altered, or belongs elsewhere"}
+		return opened{}, &CorruptError{Name: name, problem: "it was altered, or belongs elsewhere"}
 	}
 	return opened{data: data, generation: binary.BigEndian.Uint64(header[atGeneration:])}, nil
 }

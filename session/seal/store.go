@@ -82,8 +82,8 @@ func NewStore(ctx context.Context, d storage.Store, source KeySource) (*Store, e
 	return s, nil
 }
 
-// Check returns an error if the Store is nil or zero. It does not ask the driver.
-func (s *Store) Check() error {
+// usable returns an error if the Store is nil or zero.
+func (s *Store) usable() error {
 	if s == nil || s.driver == nil {
 		return errZeroStore
 	}
@@ -104,7 +104,7 @@ func (s *Store) ask(ctx context.Context) (*keyset, error) {
 
 // check returns an error unless the Store is usable and name one for records of its user.
 func (s *Store) check(name string) error {
-	if err := s.Check(); err != nil {
+	if err := s.usable(); err != nil {
 		return err
 	}
 	if strings.HasPrefix(name, reserved) {
@@ -142,7 +142,7 @@ func (s *Store) open(ctx context.Context, name string, sealed []byte) (opened, e
 	keys, asked := s.askAgain(ctx)
 	if errors.As(asked, &unknown) {
 		about := *unknown
-		about.Record = name
+		about.record = name
 		return opened{}, &about
 	}
 	if asked != nil {
@@ -178,7 +178,7 @@ func (s *Store) Delete(ctx context.Context, name string, old storage.Revision) e
 // Names implements [storage.Store].
 func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if err := s.Check(); err != nil {
+		if err := s.usable(); err != nil {
 			yield("", err)
 			return
 		}
@@ -198,7 +198,7 @@ func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 // may have changed.
 func (s *Store) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if err := s.Check(); err != nil {
+		if err := s.usable(); err != nil {
 			yield("", err)
 			return
 		}
@@ -219,14 +219,14 @@ func wrap(name string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, storage.ErrDamaged):
-		return &CorruptError{Name: name, Problem: "it is damaged", Err: err}
+		return &CorruptError{Name: name, problem: "it is damaged", err: err}
 	}
 	return fmt.Errorf("seal: record %q: %w", name, err)
 }
 
 // Close closes the driver. The records remain.
 func (s *Store) Close() error {
-	if s.Check() != nil {
+	if s.usable() != nil {
 		return nil
 	}
 	return s.driver.Close()
@@ -238,15 +238,14 @@ func (s *Store) Close() error {
 type CorruptError struct {
 	// Name is the name of the record in the store.
 	Name string
-	// Problem says what is wrong.
-	Problem string
-	// Err is the cause, such as the driver's error; it may be nil.
-	Err error
+
+	problem string // what is wrong
+	err     error  // such as the driver's; it may be nil
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("seal: record %q cannot be read: %s", e.Name, e.Problem)
+	return fmt.Sprintf("seal: record %q cannot be read: %s", e.Name, e.problem)
 }
 
-// Unwrap returns Err.
-func (e *CorruptError) Unwrap() error { return e.Err }
+// Unwrap returns the cause, such as the driver's error.
+func (e *CorruptError) Unwrap() error { return e.err }

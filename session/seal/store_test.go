@@ -183,7 +183,7 @@ func TestStoreWrongKey(t *testing.T) {
 	d := storage.NewMemory()
 	s := openWith(t, d, "k")
 	mustSave(t, s, "a", "x", "")
-	assert.Equal(t, wantNoStore(t, d, StaticKey(testKey("l"))).Record, "", "record")
+	assert.Equal(t, wantNoStore(t, d, StaticKey(testKey("l"))).record, "", "record")
 	for _, source := range []KeySource{
 		nil,
 		StaticKey("short"),
@@ -230,7 +230,7 @@ func TestRotate(t *testing.T) {
 	expectData(t, both, "a", "1")
 	mustSave(t, both, "b", "3", expectData(t, both, "b", "2"))
 	wantNoStore(t, d, StaticKey(testKey("l")))
-	assert.Equal(t, assert.As[*KeyError](t, errOf(s.Load(t.Context(), "b", ""))).Record, "b", "load of a record with a new key")
+	assert.Equal(t, assert.As[*KeyError](t, errOf(s.Load(t.Context(), "b", ""))).record, "b", "load of a record with a new key")
 	wantRotated(t, both, 1)
 	wantRotated(t, both, 0)
 	after := openWith(t, d, "l")
@@ -272,7 +272,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	other := newKeyset(&Keys{Current: testKey("m")})
 	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
 	err = errOf(s.Load(t.Context(), "a", ""))
-	assert.Equal(t, assert.As[*KeyError](t, err).Record, "a", "load without the record of the keys")
+	assert.Equal(t, assert.As[*KeyError](t, err).record, "a", "load without the record of the keys")
 	assert.False(t, errors.Is(err, storage.ErrNotFound), "not found")
 }
 
