@@ -66,7 +66,7 @@ func runTestServer(args []string) int {
 		fmt.Fprintln(f, "started", os.Getpid())
 		defer f.Close() // so that a pipe shows when the process has ended
 	}
-	time.Sleep(c.delay)
+	<-time.After(c.delay)
 	switch {
 	case c.exit != "":
 		fmt.Fprintln(os.Stderr, c.exit)
