@@ -28,7 +28,7 @@ func ExampleOpen() {
 	case errors.As(err, &key):
 		fmt.Println("set MY_AGENT_KEY:", key.Problem)
 	case errors.As(err, &place):
-		fmt.Println("cannot use the folder:", place.Cure)
+		fmt.Println("cannot use the folder:", place.Err)
 	case err != nil:
 		fmt.Println(err)
 	default:

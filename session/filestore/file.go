@@ -37,7 +37,7 @@ const (
 )
 
 // errNewer reports a sound file that this version of the package cannot read.
-var errNewer = errors.New("it was written by a later version of this library")
+var errNewer = errors.New("it was written by a later version of this library: update this program")
 
 // damage says what is wrong with a file. It shows nothing of what is in it.
 type damage string

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -93,7 +94,7 @@ func (f *folder) readFile(path string) ([]byte, error) {
 	if info, err = h.Stat(); err != nil {
 		return nil, err
 	}
-	if others(info) {
+	if ownfile.Mode(info, ownfile.NotRead) != "" {
 		if err := h.Chmod(0o600); err != nil {
 			return nil, fmt.Errorf("others may read it: %w", err)
 		}
@@ -115,32 +116,23 @@ func (f *folder) readFile(path string) ([]byte, error) {
 // Load implements storage.Store. As long as the record is sound, it does not
 // wait: files are replaced as a whole.
 func (f *folder) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
-	r, err := f.load(ctx, name)
-	if err == nil && r.Revision == known {
-		r.Data = nil
-	}
-	return r, err
-}
-
-func (f *folder) load(ctx context.Context, name string) (storage.Record, error) {
 	if err := f.begin(ctx, name); err != nil {
 		return storage.Record{}, err
 	}
 	r, err := f.read(name)
 	switch {
-	case err == nil:
-		return r, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return storage.Record{}, notFound(name)
-	case !errors.As(err, new(damage)):
-		return storage.Record{}, f.fail("load", name, err)
+	case errors.As(err, new(damage)):
+		var unlock func()
+		if unlock, err = f.lockShard(ctx, name); err == nil {
+			r, err = f.current(name)
+			unlock()
+		}
 	}
-	unlock, err := f.lockShard(ctx, name)
-	if err != nil {
-		return storage.Record{}, f.fail("load", name, err)
+	if r.Revision == known {
+		r.Data = nil
 	}
-	defer unlock()
-	r, err = f.current(name)
 	return r, f.fail("load", name, err)
 }
 

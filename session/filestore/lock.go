@@ -21,45 +21,31 @@ const (
 // lockShard locks the states of the records in one of the 256 folders. Nothing
 // that waits for another process may happen under it.
 func (f *folder) lockShard(ctx context.Context, name string) (unlock func(), err error) {
-	file := shardLock + shard(name)
-	release, err := f.locks.Lock(ctx, file)
-	if err != nil {
-		return nil, err
-	}
-	l := f.flock(file)
-	if _, err := l.TryLockContext(ctx, shardRetry); err != nil {
-		release()
-		return nil, err
-	}
-	return func() {
-		_ = l.Unlock() // the file is closed, and so unlocked, in any case
-		release()
-	}, nil
+	return f.lock(ctx, shardLock+shard(name), shardRetry)
 }
 
-// Lock implements storage.Locker. Of many callers in this process, one at a time
-// asks the others.
+// Lock implements storage.Locker.
 func (f *folder) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := f.begin(ctx, name); err != nil {
 		return nil, err
 	}
-	file := recordLock + name
+	unlock, err = f.lock(ctx, recordLock+name, recordRetry)
+	return unlock, f.fail("lock", name, err)
+}
+
+// lock locks a file. Of many callers in this process, one at a time asks the others.
+func (f *folder) lock(ctx context.Context, file string, retry time.Duration) (unlock func(), err error) {
 	release, err := f.locks.Lock(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	l := f.flock(file)
-	if _, err := l.TryLockContext(ctx, recordRetry); err != nil {
+	l := flock.New(filepath.Join(f.dir, locksDir, file), flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow), flock.SetPermissions(0o600))
+	if _, err := l.TryLockContext(ctx, retry); err != nil {
 		release()
-		return nil, f.fail("lock", name, err)
+		return nil, err
 	}
 	return sync.OnceFunc(func() {
-		_ = l.Unlock()
+		_ = l.Unlock() // the file is closed, and so unlocked, in any case
 		release()
 	}), nil
-}
-
-func (f *folder) flock(file string) *flock.Flock {
-	return flock.New(filepath.Join(f.dir, locksDir, file),
-		flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow), flock.SetPermissions(0o600))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"path"
@@ -46,12 +45,13 @@ func (f *folder) namesIn(ctx context.Context, dir, prefix string) (names []strin
 	if f.closed.Load() {
 		return nil, storage.ErrClosed
 	}
-	err = f.each(path.Join(recordsDir, dir), func(file string) {
-		name, ok := strings.CutPrefix(file, recordPrefix)
+	entries, err := fs.ReadDir(f.root.FS(), path.Join(recordsDir, dir))
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(e.Name(), recordPrefix)
 		if ok && shard(name) == dir && strings.HasPrefix(name, prefix) && storage.CheckName(name) == nil {
 			names = append(names, name)
 		}
-	})
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -95,25 +95,4 @@ func (f *folder) stamps(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	return map[string]string{"": all.String()}, nil
-}
-
-// each calls do with the name of each file in a folder.
-func (f *folder) each(dir string, do func(file string)) error {
-	h, err := f.root.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	for {
-		entries, err := h.ReadDir(512)
-		for _, e := range entries {
-			do(e.Name())
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

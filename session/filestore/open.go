@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
@@ -51,9 +52,8 @@ func Open(ctx context.Context, dir string, opts *Options) (*seal.Store, error) {
 	s, err := seal.NewStore(ctx, f, o.Keys)
 	if err != nil {
 		_ = f.Close()
-		return nil, err
 	}
-	return s, nil
+	return s, err
 }
 
 // openFolder opens the driver.
@@ -62,31 +62,23 @@ func openFolder(dir string, log *slog.Logger) (*folder, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	f := &folder{dir: dir, log: log}
-	if err := f.open(); err != nil {
+	if dir == "" {
+		return nil, f.fail("open", "", errors.New("the path is empty: name a folder of its own for the sessions"))
+	}
+	abs, err := filepath.Abs(dir) // the program may change its folder
+	if err == nil {
+		f.dir, err = abs, os.MkdirAll(abs, 0o700)
+	}
+	if err == nil {
+		f.root, err = os.OpenRoot(f.dir)
+	}
+	if err != nil {
 		return nil, f.fail("open", "", err)
 	}
+	if err := f.prepare(); err != nil {
+		return nil, errors.Join(f.fail("open", "", err), f.root.Close())
+	}
 	return f, nil
-}
-
-func (f *folder) open() error {
-	if f.dir == "" {
-		return errors.New("the path is empty: name a folder of its own for the sessions")
-	}
-	abs, err := filepath.Abs(f.dir) // the program may change its folder
-	if err != nil {
-		return err
-	}
-	f.dir = abs
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
-		return err
-	}
-	if f.root, err = os.OpenRoot(f.dir); err != nil {
-		return err
-	}
-	if err = f.prepare(); err != nil {
-		_ = f.root.Close()
-	}
-	return err
 }
 
 // prepare checks the folder and makes those in it.
@@ -116,19 +108,14 @@ func (f *folder) prepare() error {
 // lockOut makes sure that only the owner can use the folder.
 func (f *folder) lockOut() error {
 	info, err := f.root.Stat(".")
-	if err != nil || !others(info) {
+	if err != nil || ownfile.Mode(info, ownfile.NotRead) == "" {
 		return err
 	}
 	if _, err := f.root.Lstat(recordsDir); errors.Is(err, fs.ErrNotExist) {
-		empty := true
-		if err := f.each(".", func(string) { empty = false }); err != nil {
+		if entries, err := fs.ReadDir(f.root.FS(), "."); err != nil {
 			return err
-		}
-		if !empty {
-			return &Error{
-				Op: "open", Dir: f.dir, Err: fmt.Errorf("others may use it, its mode is %v", info.Mode().Perm()),
-				Cure: "take a folder of its own for the sessions, or lock the others out (chmod 700)",
-			}
+		} else if len(entries) > 0 {
+			return fmt.Errorf("others may use it, its mode is %v; take a folder of its own for the sessions, or lock the others out (chmod 700)", info.Mode().Perm())
 		}
 	}
 	if err := f.root.Chmod(".", 0o700); err != nil {
@@ -140,11 +127,11 @@ func (f *folder) lockOut() error {
 
 // removeStaleTemp removes what killed writers have left.
 func (f *folder) removeStaleTemp() error {
-	before := time.Now().Add(-staleTemp)
-	return f.each(tmpDir, func(file string) {
-		file = path.Join(tmpDir, file)
-		if info, err := f.root.Lstat(file); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-			f.removeTemp(file)
+	entries, err := fs.ReadDir(f.root.FS(), tmpDir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleTemp {
+			f.removeTemp(path.Join(tmpDir, e.Name()))
 		}
-	})
+	}
+	return err
 }

@@ -23,29 +23,30 @@ func (f *folder) Save(ctx context.Context, name string, data []byte, old storage
 	if r, err := f.read(name); err == nil && r.Revision != old {
 		return "", conflict(name) // without writing and locking for nothing
 	}
-	at, err := f.save(ctx, name, data, old)
-	if err != nil {
+	raw, at := encode(name, data)
+	if err := f.save(ctx, name, raw, old); err != nil {
 		return "", f.fail("save", name, err)
 	}
 	return at, nil
 }
 
-// save writes the record beside and puts it in its place.
-func (f *folder) save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
-	raw, at := encode(name, data)
+// save writes a file beside and puts it in the place of the record.
+func (f *folder) save(ctx context.Context, name string, raw []byte, old storage.Revision) error {
 	tmp, err := f.writeTemp(raw)
-	if err != nil {
-		return "", err
-	}
 	dir := path.Dir(file(name))
-	if err = f.makeDir(dir); err == nil {
+	if err == nil {
+		err = f.makeDir(dir)
+	}
+	if err == nil {
 		err = f.replace(ctx, name, tmp, old)
 	}
 	if err != nil {
-		f.removeTemp(tmp)
-		return "", err
+		if tmp != "" {
+			f.removeTemp(tmp)
+		}
+		return err
 	}
-	return at, syncFolder(f.root, dir)
+	return syncFolder(f.root, dir)
 }
 
 // replace puts tmp in the place of a record, if its revision is old.
@@ -108,8 +109,8 @@ func (f *folder) makeDir(name string) error {
 }
 
 // writeTemp writes a new file, syncs it and returns its path.
-func (f *folder) writeTemp(raw []byte) (string, error) {
-	tmp := path.Join(tmpDir, rand.Text())
+func (f *folder) writeTemp(raw []byte) (tmp string, err error) {
+	tmp = path.Join(tmpDir, rand.Text())
 	h, err := f.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
@@ -118,11 +119,7 @@ func (f *folder) writeTemp(raw []byte) (string, error) {
 	if err == nil {
 		err = h.Sync()
 	}
-	if err = errors.Join(err, h.Close()); err != nil {
-		f.removeTemp(tmp)
-		return "", err
-	}
-	return tmp, nil
+	return tmp, errors.Join(err, h.Close())
 }
 
 // removeTemp removes a file that is of no use. Open removes what remains.
