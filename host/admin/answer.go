@@ -67,27 +67,16 @@ func failureOf(err error) *failure {
 	is := func(status int, code string) *failure {
 		return &failure{status: status, code: code, detail: err.Error()}
 	}
-	var (
-		unknownServer *host.UnknownServerError
-		unknownCall   *approval.UnknownError
-		staleLaunch   *host.StaleLaunchError
-		staleChange   *ledger.StaleChangeError
-		staleCall     *approval.StaleError
-		denied        *approval.DeniedError
-		notAllowed    *host.LaunchNotAllowedError
-		noLogin       *login.Error
-		noUser        *host.NoUserError
-	)
 	switch {
-	case errors.As(err, &unknownServer), errors.As(err, &unknownCall), errors.Is(err, access.ErrNoKey):
+	case isA[*host.UnknownServerError](err), isA[*approval.UnknownError](err), errors.Is(err, access.ErrNoKey):
 		return is(http.StatusNotFound, string(record.CodeNotFound))
-	case errors.As(err, &staleLaunch), errors.As(err, &staleChange), errors.As(err, &staleCall):
+	case isA[*host.StaleLaunchError](err), isA[*ledger.StaleChangeError](err), isA[*approval.StaleError](err):
 		return is(http.StatusConflict, "stale")
-	case errors.As(err, &denied):
+	case isA[*approval.DeniedError](err):
 		return is(http.StatusConflict, "denied")
-	case errors.As(err, &notAllowed):
+	case isA[*host.LaunchNotAllowedError](err):
 		return is(http.StatusConflict, "launch_not_allowed")
-	case errors.As(err, &noLogin), errors.As(err, &noUser):
+	case isA[*login.Error](err), isA[*host.NoUserError](err):
 		return is(http.StatusConflict, "no_login")
 	case errors.Is(err, host.ErrQuarantined):
 		return is(http.StatusConflict, "quarantined")
@@ -99,6 +88,12 @@ func failureOf(err error) *failure {
 		return &failure{status: http.StatusGatewayTimeout, code: "timeout", detail: "it was not done in time; it may be done later"}
 	}
 	return &failure{status: http.StatusInternalServerError, code: "internal", detail: "it could not be done; the log of the program says why"}
+}
+
+// isA reports whether there is an error of a type in the chain of err.
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // write answers a request that succeeded.

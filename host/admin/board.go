@@ -12,8 +12,8 @@ const maxLatencies = 30
 
 func boardRoutes() []*route {
 	return []*route{
-		{method: "GET", path: "/api/v1/servers", role: View, summary: "Say how all servers stand, with their tools, tokens and calls", out: []overview{}, serve: (*request).listOverviews},
-		{method: "POST", path: "/api/v1/servers/{server}/restart", role: Operate, summary: "Connect to a server again; a local one takes stdio:write", out: standing{}, serve: (*request).restartServer},
+		on("GET", "/api/v1/servers", View, "Say how all servers stand, with their tools, tokens and calls", (*request).listOverviews),
+		on("POST", "/api/v1/servers/{server}/restart", Operate, "Connect to a server again; a local one takes stdio:write", (*request).restartServer),
 	}
 }
 
@@ -48,28 +48,19 @@ type standing struct {
 
 // cureOf says what would make a server better, empty if nothing is to be done.
 func cureOf(a doctor.Action) string {
-	switch a {
-	case doctor.ActionWait:
-		return "Wait: it is being connected, or tried again by itself."
-	case doctor.ActionLogin:
-		return "Log in at the server."
-	case doctor.ActionAllow:
-		return "Look at its exact command, and allow the launch."
-	case doctor.ActionAccept:
-		return "Look at what is new or has changed in its tools, and accept it."
-	case doctor.ActionRestart:
-		return "Restart it: it runs, and fails calls."
-	case doctor.ActionEnable:
-		return "Switch it on."
-	case doctor.ActionConfigure:
-		return "Correct its entry: a test of it says what is wrong."
-	case doctor.ActionSetSecret:
-		return "Set the variable or the credential that it lacks or that is no good."
-	}
-	return ""
+	return map[doctor.Action]string{
+		doctor.ActionWait:      "Wait: it is being connected, or tried again by itself.",
+		doctor.ActionLogin:     "Log in at the server.",
+		doctor.ActionAllow:     "Look at its exact command, and allow the launch.",
+		doctor.ActionAccept:    "Look at what is new or has changed in its tools, and accept it.",
+		doctor.ActionRestart:   "Restart it: it runs, and fails calls.",
+		doctor.ActionEnable:    "Switch it on.",
+		doctor.ActionConfigure: "Correct its entry: a test of it says what is wrong.",
+		doctor.ActionSetSecret: "Set the variable or the credential that it lacks or that is no good.",
+	}[a]
 }
 
-func (q *request) listOverviews() (any, error) {
+func (q *request) listOverviews() ([]overview, error) {
 	records, err := q.manager.Servers(q.Context())
 	if err != nil {
 		return nil, err
@@ -124,10 +115,10 @@ func (f *Feed) latencies() map[string][]int64 {
 	return all
 }
 
-func (q *request) restartServer() (any, error) {
+func (q *request) restartServer() (standing, error) {
 	name := q.PathValue("server")
 	if err := q.mayStart(name); err != nil {
-		return nil, err
+		return standing{}, err
 	}
 	err := q.host.Restart(q.forUser(), name)
 	for _, s := range q.host.Servers() {
@@ -135,5 +126,5 @@ func (q *request) restartServer() (any, error) {
 			return standing{s.Name, s.Stage, q.hideError(s.Name, err)}, nil
 		}
 	}
-	return nil, err
+	return standing{}, err
 }

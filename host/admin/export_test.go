@@ -18,7 +18,7 @@ type Route struct {
 func Routes(h http.Handler) []Route {
 	var all []Route
 	for _, r := range h.(*admin).routes() {
-		all = append(all, Route{r.method, r.path, r.role, r.in != nil, r.stream != nil, isEnveloped(r.path), reflect.TypeOf(r.out)})
+		all = append(all, Route{r.method, r.path, r.role, r.in != nil, r.stream != nil, isEnveloped(r.path), r.out})
 	}
 	return all
 }

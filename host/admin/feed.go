@@ -134,7 +134,7 @@ func (f *Feed) listen(ctx context.Context, id string) (l *listener, missed []fee
 		f.mu.Unlock()
 		return nil, nil, false
 	}
-	l = &listener{events: make(chan feedEvent, maxWaiting), known: map[string]bool{}}
+	l = &listener{events: make(chan feedEvent, maxWaiting)}
 	f.listeners[l] = true
 	recent := slices.Clone(f.recent)
 	f.mu.Unlock()
@@ -144,30 +144,29 @@ func (f *Feed) listen(ctx context.Context, id string) (l *listener, missed []fee
 	if i := slices.IndexFunc(recent, func(e feedEvent) bool { return e.id == id }); i >= 0 {
 		return l, recent[i+1:], true
 	}
-	older, newer, whole := f.before(ctx, id, recent)
+	missed, known, whole := f.before(ctx, id)
 	if !whole {
 		return l, nil, false
 	}
-	for _, e := range slices.Concat(older, newer) {
-		l.known[e.id] = true
+	l.known = known
+	for _, e := range recent { // as far as the log does not have them
+		if !known[e.id] {
+			missed = append(missed, e)
+		}
 	}
-	return l, slices.Concat(older, recent, newer), true
+	return l, missed, true
 }
 
-// before returns the events of the log after that of an id, without the recent ones: those
-// before and those after them. It reports whether it has found the id.
-func (f *Feed) before(ctx context.Context, id string, recent []feedEvent) (older, newer []feedEvent, found bool) {
+// before returns the events of the log after that of an id, in their order, and their ids. It reports
+// whether it has found the id.
+func (f *Feed) before(ctx context.Context, id string) (missed []feedEvent, known map[string]bool, found bool) {
 	at, ok := timeOf(id)
 	if f.past == nil || !ok {
 		return nil, nil, false
 	}
-	known := map[string]bool{}
-	for _, e := range recent {
-		known[e.id] = true
-	}
-	met := len(recent) == 0
+	known = map[string]bool{}
 	for e, err := range f.past(&activity.Filter{Since: at.Add(-feedSlack)}) {
-		if err != nil || ctx.Err() != nil || len(older)+len(newer) == maxMissed {
+		if err != nil || ctx.Err() != nil || len(missed) == maxMissed {
 			break
 		}
 		one, err := feedEventOf(e)
@@ -179,21 +178,10 @@ func (f *Feed) before(ctx context.Context, id string, recent []feedEvent) (older
 			break
 		}
 		one.event = activity.Event{} // there may be many, for many listeners
-		switch {
-		case known[one.id]:
-			met = true
-		case met:
-			older = append(older, one)
-		default:
-			newer = append(newer, one)
-		}
+		missed, known[one.id] = append(missed, one), true
 	}
-	if !met { // the log has none of the recent ones, which are the newest
-		older, newer = newer, nil
-	}
-	slices.Reverse(older)
-	slices.Reverse(newer)
-	return older, newer, found
+	slices.Reverse(missed)
+	return missed, known, found
 }
 
 // leave ends a listener.

@@ -146,14 +146,14 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve serves a request of a caller who may view.
 func (a *admin) serve(w http.ResponseWriter, r *http.Request, route *route) {
-	q := &request{admin: a, Request: r, person: callerOf(r.Context())}
+	q := &request{admin: a, Request: r, person: callerOf(r.Context()), route: route}
 	var data any
 	err := q.need(route.role)
 	if err == nil && route.role == StdioWrite {
 		err = q.need(Operate)
 	}
 	if err == nil {
-		err = q.read(w, route)
+		err = q.read(w)
 	}
 	if err == nil && route.stream != nil {
 		if err = route.stream(q, w); err == nil {
@@ -184,7 +184,7 @@ func isEnveloped(path string) bool {
 }
 
 // read reads the body of a request.
-func (q *request) read(w http.ResponseWriter, route *route) error {
+func (q *request) read(w http.ResponseWriter) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return &failure{status: http.StatusRequestEntityTooLarge, code: "too_large", detail: "the body has more than 1 MiB"}
@@ -192,13 +192,13 @@ func (q *request) read(w http.ResponseWriter, route *route) error {
 	if err != nil {
 		return &failure{status: http.StatusBadRequest, code: "body_unreadable", detail: "the body cannot be read"}
 	}
-	if len(data) > 0 || route.in != nil && !route.optional {
+	if len(data) > 0 || q.route.in != nil && !q.route.optional {
 		kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type"))
 		if err != nil || kind != "application/json" {
 			return &failure{status: http.StatusUnsupportedMediaType, code: "type_unsupported", detail: "the body has to be application/json"}
 		}
 	}
-	if len(data) > 0 && route.in == nil {
+	if len(data) > 0 && q.route.in == nil {
 		return &failure{status: http.StatusBadRequest, code: "body_unexpected", detail: "the request is one without a body"}
 	}
 	q.data = data

@@ -13,17 +13,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-func documentRoutes() []*route {
-	return []*route{{method: "GET", path: "/api/v1/openapi.json", role: View, summary: "Show this document", out: json.RawMessage(nil), serve: (*request).showDocument}}
-}
-
-func (q *request) showDocument() (any, error) { return q.document() }
-
 // document returns the OpenAPI 3.1 document of the routes.
-func (a *admin) document() (json.RawMessage, error) {
+func (q *request) document() (json.RawMessage, error) {
 	b := &builder{schemas: object{}}
 	paths := object{}
-	for _, r := range a.routes() {
+	for _, r := range q.routes() {
 		operations, ok := paths[r.path].(object)
 		if !ok {
 			operations = object{}
@@ -74,7 +68,7 @@ func (b *builder) operation(r *route) object {
 	if r.stream != nil {
 		kind = "text/event-stream"
 	} else {
-		schema = b.schemaOf(reflect.TypeOf(r.out))
+		schema = b.schemaOf(r.out)
 	}
 	failed := object{"description": "it failed", "content": object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}}}
 	if isEnveloped(r.path) {
@@ -99,7 +93,7 @@ func (b *builder) operation(r *route) object {
 		},
 	}
 	if r.in != nil {
-		o["requestBody"] = object{"required": !r.optional, "content": object{"application/json": object{"schema": b.schemaOf(reflect.TypeOf(r.in))}}}
+		o["requestBody"] = object{"required": !r.optional, "content": object{"application/json": object{"schema": b.schemaOf(r.in)}}}
 	}
 	return o
 }

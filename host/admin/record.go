@@ -10,12 +10,12 @@ import (
 
 func recordRoutes() []*route {
 	return []*route{
-		{method: "GET", path: "/api/v1/removed", role: View, summary: "List the servers that can be restored, the last one at the end", out: []server{}, serve: (*request).listRemoved},
-		{method: "POST", path: restorePath + "{id}/restore", role: Operate, summary: "Restore a server; a local one takes stdio:write", out: server{}, serve: (*request).restoreServer},
-		{method: "POST", path: "/api/v1/test", role: Operate, summary: "Try a server that is not added yet, and keep nothing; a local one takes stdio:write", in: serverInput{}, out: testResult{}, serve: (*request).testInput},
-		{method: "GET", path: "/api/v1/undo", role: View, summary: "Show the last change of a record that was made here, null if there is none", out: (*lastChange)(nil), serve: (*request).showUndo},
-		{method: "POST", path: "/api/v1/undo", role: Operate, summary: "Undo that change; of a local server it takes stdio:write", out: lastChange{}, serve: (*request).undo,
-			params: []param{{"at", "date-time", "of the change as it was shown; it fails if there is another one now"}}},
+		on("GET", "/api/v1/removed", View, "List the servers that can be restored, the last one at the end", (*request).listRemoved),
+		on("POST", restorePath+"{id}/restore", Operate, "Restore a server; a local one takes stdio:write", (*request).restoreServer),
+		with("POST", "/api/v1/test", Operate, "Try a server that is not added yet, and keep nothing; a local one takes stdio:write", (*request).testInput),
+		on("GET", "/api/v1/undo", View, "Show the last change of a record that was made here, null if there is none", (*request).showUndo),
+		on("POST", "/api/v1/undo", Operate, "Undo that change; of a local server it takes stdio:write", (*request).undo,
+			param{"at", "date-time", "of the change as it was shown; it fails if there is another one now"}),
 	}
 }
 
@@ -42,36 +42,37 @@ func showChange(c *manage.Change) lastChange {
 	return shown
 }
 
-func (q *request) showUndo() (any, error) {
+func (q *request) showUndo() (*lastChange, error) {
 	c, ok := q.manager.LastChange()
 	if !ok {
-		return (*lastChange)(nil), nil
+		return nil, nil
 	}
-	return showChange(&c), nil
+	shown := showChange(&c)
+	return &shown, nil
 }
 
-func (q *request) undo() (any, error) {
+func (q *request) undo() (lastChange, error) {
 	c, ok := q.manager.LastChange()
 	if !ok {
-		return nil, &failure{status: http.StatusNotFound, code: string(record.CodeNotFound), detail: "there is no change to undo"}
+		return lastChange{}, &failure{status: http.StatusNotFound, code: string(record.CodeNotFound), detail: "there is no change to undo"}
 	}
 	shown := showChange(&c)
 	if at := q.URL.Query().Get("at"); at != "" && at != shown.At.Format(time.RFC3339Nano) {
-		return nil, &failure{status: http.StatusConflict, code: "stale", detail: "another change was made since"}
+		return lastChange{}, &failure{status: http.StatusConflict, code: "stale", detail: "another change was made since"}
 	}
 	for _, r := range []*record.Record{c.Before, c.After} {
 		if r == nil {
 			continue
 		}
 		if err := q.mayStartRecord(r, r.ServerName()); err != nil {
-			return nil, err
+			return lastChange{}, err
 		}
 	}
 	_, err := q.manager.Undo(q.forUser(), c)
 	return shown, unlessKept(err)
 }
 
-func (q *request) listRemoved() (any, error) {
+func (q *request) listRemoved() ([]server, error) {
 	all, err := q.manager.Removed(q.Context())
 	if err != nil {
 		return nil, err
@@ -79,10 +80,10 @@ func (q *request) listRemoved() (any, error) {
 	return q.showAll(all), nil
 }
 
-func (q *request) restoreServer() (any, error) {
+func (q *request) restoreServer() (server, error) {
 	all, err := q.manager.Removed(q.Context())
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
 	id := q.PathValue("id")
 	var found *manage.Server
@@ -92,31 +93,31 @@ func (q *request) restoreServer() (any, error) {
 		}
 	}
 	if found == nil {
-		return nil, &record.Error{Code: record.CodeNotFound, Name: id}
+		return server{}, &record.Error{Code: record.CodeNotFound, Name: id}
 	}
 	if err := q.mayStartRecord(found.Record, found.Record.ServerName()); err != nil {
-		return nil, err
+		return server{}, err
 	}
 	_, err = q.manager.Restore(q.forUser(), id)
 	return q.showNamed(id, err)
 }
 
-func (q *request) testInput() (any, error) {
-	r, err := q.newRecord()
+func (q *request) testInput(in *serverInput) (testResult, error) {
+	r, err := in.record()
 	if err != nil {
-		return nil, err
+		return testResult{}, err
 	}
 	if err := r.Validate(); err != nil { // which wants a name
-		return nil, err
+		return testResult{}, err
 	}
 	if isLocal(r) {
 		if err := q.need(StdioWrite); err != nil {
-			return nil, err
+			return testResult{}, err
 		}
 	}
 	entry, err := record.ReadServer(q.Context(), record.NewMemoryStore(r), r.Name, q.opts.Config)
 	if err != nil {
-		return nil, err
+		return testResult{}, err
 	}
 	return q.test(entry)
 }

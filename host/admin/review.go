@@ -19,16 +19,16 @@ const callTime = 5 * time.Minute
 
 func reviewRoutes() []*route {
 	return []*route{
-		{method: "GET", path: "/api/v1/changes", role: View, summary: "List what is new or changed at servers and waits to be accepted, with its differences", out: []ledger.Change{}, serve: (*request).listChanges,
-			params: []param{{"server", "string", "of this server alone"}}},
-		{method: "POST", path: "/api/v1/changes/accept", role: Operate, summary: "Accept a change as it was shown; of a local server it takes stdio:write", in: decidedChange{}, out: decidedChange{}, serve: (*request).acceptChange},
-		{method: "POST", path: "/api/v1/changes/reject", role: Operate, summary: "Reject a change as it was shown", in: decidedChange{}, out: decidedChange{}, serve: (*request).rejectChange},
-		{method: "GET", path: "/api/v1/launches", role: View, summary: "List the servers that wait to be allowed; their exact commands take stdio:write", out: []launch{}, serve: (*request).listLaunches},
-		{method: "POST", path: "/api/v1/launches/{fingerprint}/allow", role: StdioWrite, summary: "Allow a launch as it was shown, and start its server", out: launch{}, serve: (*request).allowLaunch},
-		{method: "POST", path: "/api/v1/launches/{fingerprint}/deny", role: StdioWrite, summary: "Deny a launch as it was shown", out: launch{}, serve: (*request).denyLaunch},
-		{method: "GET", path: "/api/v1/calls", role: View, summary: "List the calls that wait for approval, on all replicas, with their exact arguments", out: []waitingCall{}, serve: (*request).listCalls},
-		{method: "POST", path: "/api/v1/calls/{id}/approve", role: Operate, summary: "Approve a call and make it; of a tool of a local server it takes stdio:write", in: approveInput{}, out: callResult{}, serve: (*request).approveCall},
-		{method: "POST", path: "/api/v1/calls/{id}/deny", role: Operate, summary: "Deny a call", in: denyInput{}, out: callResult{}, serve: (*request).denyCall},
+		on("GET", "/api/v1/changes", View, "List what is new or changed at servers and waits to be accepted, with its differences", (*request).listChanges,
+			param{"server", "string", "of this server alone"}),
+		with("POST", "/api/v1/changes/accept", Operate, "Accept a change as it was shown; of a local server it takes stdio:write", (*request).acceptChange),
+		with("POST", "/api/v1/changes/reject", Operate, "Reject a change as it was shown", (*request).rejectChange),
+		on("GET", "/api/v1/launches", View, "List the servers that wait to be allowed; their exact commands take stdio:write", (*request).listLaunches),
+		on("POST", "/api/v1/launches/{fingerprint}/allow", StdioWrite, "Allow a launch as it was shown, and start its server", (*request).allowLaunch),
+		on("POST", "/api/v1/launches/{fingerprint}/deny", StdioWrite, "Deny a launch as it was shown", (*request).denyLaunch),
+		on("GET", "/api/v1/calls", View, "List the calls that wait for approval, on all replicas, with their exact arguments", (*request).listCalls),
+		with("POST", "/api/v1/calls/{id}/approve", Operate, "Approve a call and make it; of a tool of a local server it takes stdio:write", (*request).approveCall),
+		with("POST", "/api/v1/calls/{id}/deny", Operate, "Deny a call", (*request).denyCall),
 	}
 }
 
@@ -79,7 +79,7 @@ type callResult struct {
 	ToolError bool   `json:"toolError"` // the tool says that it failed
 }
 
-func (q *request) listChanges() (any, error) {
+func (q *request) listChanges() ([]ledger.Change, error) {
 	var names []string
 	if name := q.URL.Query().Get("server"); name != "" {
 		names = append(names, name)
@@ -87,8 +87,8 @@ func (q *request) listChanges() (any, error) {
 	return append([]ledger.Change{}, q.host.Registry().Ledger().Pending(names...)...), nil
 }
 
-func (q *request) acceptChange() (any, error) {
-	return q.decideChange(func(l *ledger.Ledger, c ledger.Change) error {
+func (q *request) acceptChange(in *decidedChange) (decidedChange, error) {
+	return q.decideChange(in, func(l *ledger.Ledger, c ledger.Change) error {
 		if err := q.mayStart(c.Server); err != nil {
 			return err
 		}
@@ -96,28 +96,24 @@ func (q *request) acceptChange() (any, error) {
 	})
 }
 
-func (q *request) rejectChange() (any, error) {
-	return q.decideChange(func(l *ledger.Ledger, c ledger.Change) error {
+func (q *request) rejectChange(in *decidedChange) (decidedChange, error) {
+	return q.decideChange(in, func(l *ledger.Ledger, c ledger.Change) error {
 		return l.Reject(q.forUser(), q.by(), c)
 	})
 }
 
 // decideChange calls decide with the change that the body names, as far as it waits as it was.
-func (q *request) decideChange(decide func(*ledger.Ledger, ledger.Change) error) (any, error) {
-	var in decidedChange
-	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
+func (q *request) decideChange(in *decidedChange, decide func(*ledger.Ledger, ledger.Change) error) (decidedChange, error) {
 	if in.Server == "" {
-		return nil, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "server is missing"}
+		return *in, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "server is missing"}
 	}
 	l := q.host.Registry().Ledger()
 	for _, c := range l.Pending(in.Server) {
 		if c.Tool == in.Tool && c.Kind == in.Kind && c.Hash == in.Hash {
-			return in, decide(l, c)
+			return *in, decide(l, c)
 		}
 	}
-	return nil, &ledger.StaleChangeError{Server: in.Server, Tool: in.Tool, Hash: in.Hash}
+	return *in, &ledger.StaleChangeError{Server: in.Server, Tool: in.Tool, Hash: in.Hash}
 }
 
 func (q *request) launches() []launch {
@@ -132,7 +128,7 @@ func (q *request) launches() []launch {
 	return shown
 }
 
-func (q *request) listLaunches() (any, error) { return q.launches(), nil }
+func (q *request) listLaunches() ([]launch, error) { return q.launches(), nil }
 
 // launch returns the launch that the path names, as far as it waits.
 func (q *request) launch() launch {
@@ -144,20 +140,20 @@ func (q *request) launch() launch {
 	return launch{Fingerprint: q.PathValue("fingerprint")}
 }
 
-func (q *request) allowLaunch() (any, error) {
+func (q *request) allowLaunch() (launch, error) {
 	l := q.launch()
 	err := q.host.AllowLaunch(q.forUser(), q.by(), l.Fingerprint)
 	if err != nil && failureOf(err).status == http.StatusInternalServerError {
 		for _, s := range q.host.Servers() { // it is allowed, and could not be started
 			if s.Name == l.Server && s.Err != nil {
-				return nil, &failure{status: http.StatusBadGateway, code: "not_ready", detail: q.hideError(s.Name, s.Err)}
+				return launch{}, &failure{status: http.StatusBadGateway, code: "not_ready", detail: q.hideError(s.Name, s.Err)}
 			}
 		}
 	}
 	return l, err
 }
 
-func (q *request) denyLaunch() (any, error) {
+func (q *request) denyLaunch() (launch, error) {
 	l := q.launch()
 	return l, q.host.DenyLaunch(q.forUser(), q.by(), l.Fingerprint)
 }
@@ -191,31 +187,27 @@ func (q *request) waitingCalls() ([]waitingCall, error) {
 	return shown, nil
 }
 
-func (q *request) listCalls() (any, error) { return q.waitingCalls() }
+func (q *request) listCalls() ([]waitingCall, error) { return q.waitingCalls() }
 
-func (q *request) approveCall() (any, error) {
-	var in approveInput
-	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
+func (q *request) approveCall(in *approveInput) (callResult, error) {
 	id := q.PathValue("id")
 	call, err := q.waitingCall(id)
 	if err != nil {
-		return nil, err
+		return callResult{}, err
 	}
 	var names []string // a tool of the program may call any other
 	if call.Server != "" {
 		names = append(names, call.Server)
 	}
 	if err := q.mayStart(names...); err != nil {
-		return nil, err
+		return callResult{}, err
 	}
 	approve := q.host.Registry().Approve
 	if m := q.opts.Replicas; m != nil {
 		isHere := call.Replica == m.ID() || slices.ContainsFunc(q.host.Servers(), func(s host.Status) bool { return s.Name == call.Server })
 		if !isHere { // it may be local where the call waits
 			if err := q.need(StdioWrite); err != nil {
-				return nil, err
+				return callResult{}, err
 			}
 		}
 		approve = m.Approve
@@ -225,9 +217,9 @@ func (q *request) approveCall() (any, error) {
 	res, err := approve(ctx, id, &registry.ApproveOptions{ForSession: in.ForSession})
 	if err != nil {
 		if f := failureOf(err); f.status != http.StatusInternalServerError {
-			return nil, f
+			return callResult{}, f
 		}
-		return nil, &failure{status: http.StatusBadGateway, code: "call_failed", detail: "the call has no result: the activity says why"}
+		return callResult{}, &failure{status: http.StatusBadGateway, code: "call_failed", detail: "the call has no result: the activity says why"}
 	}
 	return callResult{ID: id, Made: true, ToolError: res.IsError}, nil
 }
@@ -246,11 +238,7 @@ func (q *request) waitingCall(id string) (waitingCall, error) {
 	return waitingCall{}, &approval.UnknownError{ID: id}
 }
 
-func (q *request) denyCall() (any, error) {
-	var in denyInput
-	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
+func (q *request) denyCall(in *denyInput) (callResult, error) {
 	id := q.PathValue("id")
 	if m := q.opts.Replicas; m != nil {
 		return callResult{ID: id}, m.Deny(q.Context(), id, in.Reason)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -34,9 +35,9 @@ type route struct {
 	role         Role   // that it takes in any case
 	summary      string // what it does, for people
 	params       []param
-	in           any  // a value of the type of the body; nil: none
-	optional     bool // the body may be missing
-	out          any  // a value of the type of what is answered
+	in           reflect.Type // of the body; nil: none
+	optional     bool         // the body may be missing
+	out          reflect.Type // of what is answered
 
 	serve  func(*request) (any, error)
 	stream func(*request, http.ResponseWriter) error // in place of serve, for answers that do not end
@@ -45,9 +46,33 @@ type route struct {
 // A param is a parameter in the query of a route.
 type param struct{ name, kind, about string }
 
+// on returns a route without a body.
+func on[Out any](method, path string, role Role, summary string, serve func(*request) (Out, error), params ...param) *route {
+	return &route{
+		method: method, path: path, role: role, summary: summary, params: params, out: reflect.TypeFor[Out](),
+		serve: func(q *request) (any, error) { return serve(q) },
+	}
+}
+
+// with returns a route whose body is a value of In, in JSON.
+func with[In, Out any](method, path string, role Role, summary string, serve func(*request, *In) (Out, error), params ...param) *route {
+	r := on(method, path, role, summary, func(q *request) (out Out, err error) {
+		in := new(In)
+		if len(q.data) > 0 || !q.route.optional {
+			err = q.decode(in)
+		}
+		if err == nil {
+			out, err = serve(q, in)
+		}
+		return out, err
+	}, params...)
+	r.in = reflect.TypeFor[In]()
+	return r
+}
+
 // routes returns all routes.
 func (a *admin) routes() []*route {
-	return slices.Concat(serverRoutes(), recordRoutes(), boardRoutes(), toolRoutes(), reviewRoutes(), loginRoutes(), watchRoutes(), documentRoutes())
+	return slices.Concat(serverRoutes(), recordRoutes(), boardRoutes(), toolRoutes(), reviewRoutes(), loginRoutes(), watchRoutes())
 }
 
 // A person makes requests.
@@ -69,7 +94,8 @@ type request struct {
 	*admin
 	*http.Request
 	*person
-	data []byte // the body
+	route *route
+	data  []byte // the body
 }
 
 // forUser returns the context of what is done on behalf of the caller.

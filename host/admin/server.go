@@ -23,17 +23,19 @@ const restorePath = "/api/v1/removed/"
 
 func serverRoutes() []*route {
 	one := serversPath + "/{id}"
+	test := with("POST", one+"/test", Operate, "Try a server on a connection of its own, as it is or as the body would change it; a local one takes stdio:write", (*request).testServer)
+	test.optional = true
 	return []*route{
-		{method: "GET", path: serversPath, role: View, summary: "List the servers", out: []server{}, serve: (*request).listServers},
-		{method: "POST", path: serversPath, role: Operate, summary: "Add a server; a local one takes stdio:write", in: serverInput{}, out: server{}, serve: (*request).addServer},
-		{method: "GET", path: one, role: View, summary: "Show a server", out: server{}, serve: (*request).showServer},
-		{method: "PUT", path: one, role: Operate, summary: "Change what the body names; a local server takes stdio:write", in: serverInput{}, out: server{}, serve: (*request).changeServer},
-		{method: "DELETE", path: one, role: Operate, summary: "Remove a server, which can be restored; a local one takes stdio:write", out: removal{}, serve: (*request).removeServer},
-		{method: "PUT", path: one + "/toggle", role: Operate, summary: "Switch a server on or off; a local one takes stdio:write to be switched on", out: server{}, serve: (*request).toggleServer,
-			params: []param{{"enabled", "boolean", "whether it is to run"}}},
-		{method: "POST", path: one + "/test", role: Operate, summary: "Try a server on a connection of its own, as it is or as the body would change it; a local one takes stdio:write", in: serverInput{}, optional: true, out: testResult{}, serve: (*request).testServer},
-		{method: "POST", path: serversPath + "/refresh", role: Operate, summary: "Connect to all servers again; takes stdio:write if one is local", out: refreshed{}, serve: (*request).refreshServers},
-		{method: "GET", path: one + "/tools", role: View, summary: "List the tools of a server", out: []tool{}, serve: (*request).listTools},
+		on("GET", serversPath, View, "List the servers", (*request).listServers),
+		with("POST", serversPath, Operate, "Add a server; a local one takes stdio:write", (*request).addServer),
+		on("GET", one, View, "Show a server", (*request).showServer),
+		with("PUT", one, Operate, "Change what the body names; a local server takes stdio:write", (*request).changeServer),
+		on("DELETE", one, Operate, "Remove a server, which can be restored; a local one takes stdio:write", (*request).removeServer),
+		on("PUT", one+"/toggle", Operate, "Switch a server on or off; a local one takes stdio:write to be switched on", (*request).toggleServer,
+			param{"enabled", "boolean", "whether it is to run"}),
+		test,
+		on("POST", serversPath+"/refresh", Operate, "Connect to all servers again; takes stdio:write if one is local", (*request).refreshServers),
+		on("GET", one+"/tools", View, "List the tools of a server", (*request).listTools),
 	}
 }
 
@@ -190,7 +192,7 @@ func jsonText(v any) string {
 	return string(data)
 }
 
-func (q *request) listServers() (any, error) {
+func (q *request) listServers() ([]server, error) {
 	all, err := q.manager.Servers(q.Context())
 	if err != nil {
 		return nil, err
@@ -211,23 +213,23 @@ func (q *request) server() (manage.Server, error) {
 	return q.manager.Server(q.Context(), q.PathValue("id"))
 }
 
-func (q *request) showServer() (any, error) {
+func (q *request) showServer() (server, error) {
 	s, err := q.server()
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
 	return q.show(&s), nil
 }
 
 // showNamed returns the server of a name or ID after a change, which is made also if the host
 // could not start it: its status says so.
-func (q *request) showNamed(name string, changed error) (any, error) {
+func (q *request) showNamed(name string, changed error) (server, error) {
 	if err := unlessKept(changed); err != nil {
-		return nil, err
+		return server{}, err
 	}
 	s, err := q.manager.Server(q.Context(), name)
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
 	return q.show(&s), nil
 }
@@ -241,12 +243,8 @@ func unlessKept(err error) error {
 	return err
 }
 
-// newRecord returns the record that the body describes.
-func (q *request) newRecord() (*record.Record, error) {
-	var in serverInput
-	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
+// record returns the record that the input describes.
+func (in *serverInput) record() (*record.Record, error) {
 	p, err := in.patch(nil)
 	if err != nil {
 		return nil, err
@@ -254,13 +252,13 @@ func (q *request) newRecord() (*record.Record, error) {
 	return new(record.Record).Apply(p)
 }
 
-func (q *request) addServer() (any, error) {
-	r, err := q.newRecord()
+func (q *request) addServer(in *serverInput) (server, error) {
+	r, err := in.record()
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
 	if err := q.mayStartRecord(r, r.ServerName()); err != nil {
-		return nil, err
+		return server{}, err
 	}
 	_, err = q.manager.Add(q.forUser(), r)
 	return q.showNamed(r.Name, err)
@@ -274,12 +272,8 @@ func (q *request) mayStartRecord(r *record.Record, names ...string) error {
 	return q.mayStart(names...)
 }
 
-// edit returns what the body changes of a server, as far as the caller may have that started.
-func (q *request) edit(s *manage.Server) (*record.Patch, error) {
-	var in serverInput
-	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
+// edit returns what the input changes of a server, as far as the caller may have that started.
+func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error) {
 	p, err := in.patch(s.Record)
 	if err != nil {
 		return nil, err
@@ -296,14 +290,14 @@ func (q *request) edit(s *manage.Server) (*record.Patch, error) {
 	return p, nil
 }
 
-func (q *request) changeServer() (any, error) {
+func (q *request) changeServer(in *serverInput) (server, error) {
 	s, err := q.server()
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
-	p, err := q.edit(&s)
+	p, err := q.edit(in, &s)
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
 	_, err = q.manager.Update(q.forUser(), idOf(&s), p)
 	return q.showNamed(cmp.Or(s.ID, p.Name.Value, s.Record.Name), err)
@@ -317,18 +311,18 @@ func (q *request) pin(p *record.Patch, s *manage.Server) {
 	}
 }
 
-func (q *request) toggleServer() (any, error) {
+func (q *request) toggleServer() (server, error) {
 	on, err := strconv.ParseBool(q.URL.Query().Get("enabled"))
 	if err != nil {
-		return nil, &failure{status: http.StatusBadRequest, code: string(record.CodeValueInvalid), detail: "enabled has to be true or false"}
+		return server{}, &failure{status: http.StatusBadRequest, code: string(record.CodeValueInvalid), detail: "enabled has to be true or false"}
 	}
 	s, err := q.server()
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
 	if on {
 		if err := q.mayStart(s.Record.ServerName()); err != nil {
-			return nil, err
+			return server{}, err
 		}
 	}
 	p := &record.Patch{Disabled: record.Some(!on)}
@@ -350,17 +344,17 @@ func (q *request) switchOn(s *manage.Server) error {
 	return nil
 }
 
-func (q *request) removeServer() (any, error) {
+func (q *request) removeServer() (removal, error) {
 	s, err := q.server()
 	if err != nil {
-		return nil, err
+		return removal{}, err
 	}
 	if err := q.mayStart(s.Record.ServerName()); err != nil {
-		return nil, err
+		return removal{}, err
 	}
 	_, err = q.manager.Remove(q.forUser(), idOf(&s))
 	if err := unlessKept(err); err != nil {
-		return nil, err
+		return removal{}, err
 	}
 	gone := removal{ID: idOf(&s)}
 	if s.ID != "" {
@@ -369,29 +363,29 @@ func (q *request) removeServer() (any, error) {
 	return gone, nil
 }
 
-func (q *request) testServer() (any, error) {
+func (q *request) testServer(in *serverInput) (testResult, error) {
 	s, err := q.server()
 	if err != nil {
-		return nil, err
+		return testResult{}, err
 	}
 	if len(q.data) > 0 {
-		p, err := q.edit(&s)
+		p, err := q.edit(in, &s)
 		if err != nil {
-			return nil, err
+			return testResult{}, err
 		}
 		entry, err := q.manager.Preview(q.forUser(), idOf(&s), p)
 		if err != nil {
-			return nil, err
+			return testResult{}, err
 		}
 		return q.test(entry)
 	}
 	name := s.Record.ServerName()
 	if err := q.mayStart(name); err != nil {
-		return nil, err
+		return testResult{}, err
 	}
 	is, err := q.host.Inspect(name)
 	if err != nil {
-		return nil, err
+		return testResult{}, err
 	}
 	entry := is.Entry
 	if s.Status != nil && s.Status.Unapplied != nil {
@@ -425,12 +419,12 @@ func (q *request) test(entry *config.Server) (testResult, error) {
 	return result, nil
 }
 
-func (q *request) refreshServers() (any, error) {
+func (q *request) refreshServers() (refreshed, error) {
 	if err := q.mayStart(); err != nil {
-		return nil, err
+		return refreshed{}, err
 	}
 	if err := q.host.Refresh(q.forUser()); err != nil && q.Context().Err() != nil {
-		return nil, q.Context().Err()
+		return refreshed{}, q.Context().Err()
 	}
 	done := refreshed{Failed: map[string]string{}}
 	for _, s := range q.host.Servers() {
@@ -444,7 +438,7 @@ func (q *request) refreshServers() (any, error) {
 	return done, nil
 }
 
-func (q *request) listTools() (any, error) {
+func (q *request) listTools() ([]tool, error) {
 	s, err := q.server()
 	if err != nil {
 		return nil, err

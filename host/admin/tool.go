@@ -20,11 +20,11 @@ const maxDescription = 300
 
 func toolRoutes() []*route {
 	return []*route{
-		{method: "GET", path: "/api/v1/tools", role: View, summary: "List the tools of all servers in short, also those that are held back", out: []shownTool{}, serve: (*request).listAllTools},
-		{method: "GET", path: "/api/v1/tools/{name}", role: View, summary: "Show a tool with its schemas", out: shownTool{}, serve: (*request).showTool},
-		{method: "POST", path: "/api/v1/tools/{name}/call", role: Operate, summary: "Call a tool as the caller's user; one of a local server takes stdio:write", in: callInput{}, out: callOutput{}, serve: (*request).callTool},
-		{method: "GET", path: "/api/v1/why", role: View, summary: "Say why a tool is offered, or is not", out: whyOffered{}, serve: (*request).showWhy,
-			params: []param{{"name", "string", "of the tool"}}},
+		on("GET", "/api/v1/tools", View, "List the tools of all servers in short, also those that are held back", (*request).listAllTools),
+		on("GET", "/api/v1/tools/{name}", View, "Show a tool with its schemas", (*request).showTool),
+		with("POST", "/api/v1/tools/{name}/call", Operate, "Call a tool as the caller's user; one of a local server takes stdio:write", (*request).callTool),
+		on("GET", "/api/v1/why", View, "Say why a tool is offered, or is not", (*request).showWhy,
+			param{"name", "string", "of the tool"}),
 	}
 }
 
@@ -111,7 +111,7 @@ func (t *foundTool) brief(tokens map[*registry.Definition]int) shownTool {
 	return one
 }
 
-func (q *request) listAllTools() (any, error) {
+func (q *request) listAllTools() ([]shownTool, error) {
 	snapshot := q.host.Registry().Snapshot()
 	tokens := q.tokens.of(snapshot)
 	shown := make([]shownTool, 0, len(tokens))
@@ -137,10 +137,10 @@ func noTool(why string) error {
 	return &failure{status: http.StatusNotFound, code: "not_found", detail: why}
 }
 
-func (q *request) showTool() (any, error) {
+func (q *request) showTool() (shownTool, error) {
 	t := q.tool(q.PathValue("name"))
 	if t == nil {
-		return nil, noTool("there is no such tool")
+		return shownTool{}, noTool("there is no such tool")
 	}
 	shown := t.brief(nil)
 	if d := t.def; d != nil {
@@ -151,19 +151,15 @@ func (q *request) showTool() (any, error) {
 }
 
 // callTool calls a tool that is listed, and no other: to look for one could start its server.
-func (q *request) callTool() (any, error) {
-	var in callInput
-	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
+func (q *request) callTool(in *callInput) (callOutput, error) {
 	r := q.host.Registry()
 	t, ok := r.Snapshot().Lookup(q.PathValue("name"))
 	if !ok {
-		return nil, noTool("no such tool is offered")
+		return callOutput{}, noTool("no such tool is offered")
 	}
 	d := t.Definition()
 	if err := q.mayStart(serversOf(d.Origin.Server)...); err != nil {
-		return nil, err
+		return callOutput{}, err
 	}
 	ctx, cancel := context.WithTimeout(q.forUser(), callTime)
 	defer cancel()
@@ -182,7 +178,7 @@ func (q *request) callTool() (any, error) {
 	}
 	if err == nil {
 		if out.Result, err = json.Marshal(res); err != nil {
-			return nil, err
+			return callOutput{}, err
 		}
 	}
 	return out, nil

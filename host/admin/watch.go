@@ -20,15 +20,14 @@ const (
 
 func watchRoutes() []*route {
 	return []*route{
-		{method: "GET", path: "/api/v1/health", role: View, summary: "Say how all servers do", out: []doctor.Health{}, serve: (*request).listHealth},
-		{method: "GET", path: "/api/v1/health/{server}", role: View, summary: "Say what is wrong with a server and how to cure it", out: doctor.Diagnosis{}, serve: (*request).diagnose},
-		{method: "GET", path: "/api/v1/activity", role: View, summary: "List what happened, the newest first", out: []pastEvent{}, serve: (*request).listActivity,
-			params: []param{
-				{"since", "date-time", "not before it"}, {"until", "date-time", "before it"}, {"kind", "string", "of this kind; may be repeated"},
-				{"outcome", "string", "with this outcome; may be repeated"}, {"id", "string", "of this event"}, {"parent", "string", "as a part of this one"},
-				{"user", "string", "on behalf of this user"}, {"server", "string", "at this server"}, {"tool", "string", "of this tool"},
-				{"limit", "integer", "at most so many, 100 by default and 1000 at most"},
-			}},
+		on("GET", "/api/v1/health", View, "Say how all servers do", (*request).listHealth),
+		on("GET", "/api/v1/health/{server}", View, "Say what is wrong with a server and how to cure it", (*request).diagnose),
+		on("GET", "/api/v1/activity", View, "List what happened, the newest first", (*request).listActivity,
+			param{"since", "date-time", "not before it"}, param{"until", "date-time", "before it"}, param{"kind", "string", "of this kind; may be repeated"},
+			param{"outcome", "string", "with this outcome; may be repeated"}, param{"id", "string", "of this event"}, param{"parent", "string", "as a part of this one"},
+			param{"user", "string", "on behalf of this user"}, param{"server", "string", "at this server"}, param{"tool", "string", "of this tool"},
+			param{"limit", "integer", "at most so many, 100 by default and 1000 at most"}),
+		on("GET", "/api/v1/openapi.json", View, "Show this document", (*request).document),
 		{method: "GET", path: "/api/v1/events", role: View, summary: "Tell what happens, as server-sent events; resumes after Last-Event-ID", stream: (*request).streamEvents,
 			params: []param{{"after", "string", "the cursor of an event; what came after it is told first"}}},
 	}
@@ -40,22 +39,22 @@ type pastEvent struct {
 	Event  json.RawMessage `json:"event"`
 }
 
-func (q *request) listHealth() (any, error) {
+func (q *request) listHealth() ([]doctor.Health, error) {
 	return append([]doctor.Health{}, doctor.HealthOfAll(q.host)...), nil
 }
 
-func (q *request) diagnose() (any, error) {
+func (q *request) diagnose() (doctor.Diagnosis, error) {
 	d, err := doctor.Diagnose(q.forUser(), q.host, q.PathValue("server"))
 	if err != nil {
-		return nil, err
+		return doctor.Diagnosis{}, err
 	}
 	if q.need(Operate) != nil {
 		d.LoginURL = ""
 	}
-	return d, nil
+	return *d, nil
 }
 
-func (q *request) listActivity() (any, error) {
+func (q *request) listActivity() ([]pastEvent, error) {
 	if q.opts.Feed == nil {
 		return nil, missing("activity")
 	}

@@ -30,10 +30,10 @@ type reason struct {
 }
 
 // showWhy looks at what runs, and starts nothing for it.
-func (q *request) showWhy() (any, error) {
+func (q *request) showWhy() (whyOffered, error) {
 	name := q.URL.Query().Get("name")
 	if name == "" || len(name) > maxName {
-		return nil, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "name has to be that of a tool"}
+		return whyOffered{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "name has to be that of a tool"}
 	}
 	answer := whyOffered{Name: name, Reasons: []reason{}}
 	say := func(where, what, cure string) { answer.Reasons = append(answer.Reasons, reason{what, where, cure}) }
