@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // maxLatencies is how many of the last calls of a server are told of.
@@ -71,10 +72,10 @@ func (q *request) listOverviews() ([]overview, error) {
 	}
 	tokens := map[string]int{}
 	snapshot := q.host.Registry().Snapshot()
-	counts := q.tokens.of(snapshot)
+	count := toolset.TokensOf(snapshot)
 	for _, t := range snapshot.Tools() {
 		d := t.Definition()
-		tokens[d.Origin.Server] += counts[d]
+		tokens[d.Origin.Server] += count(d)
 	}
 	latencies := q.opts.Feed.latencies()
 	shown := []overview{}

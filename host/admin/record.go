@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/manage"
@@ -64,7 +65,7 @@ func (q *request) undo() (lastChange, error) {
 		if r == nil {
 			continue
 		}
-		if err := q.mayStartRecord(r, r.ServerName()); err != nil {
+		if err := q.mayStartRecord(r); err != nil {
 			return lastChange{}, err
 		}
 	}
@@ -86,16 +87,11 @@ func (q *request) restoreServer() (server, error) {
 		return server{}, err
 	}
 	id := q.PathValue("id")
-	var found *manage.Server
-	for i := range all {
-		if all[i].ID == id {
-			found = &all[i]
-		}
-	}
-	if found == nil {
+	i := slices.IndexFunc(all, func(s manage.Server) bool { return s.ID == id })
+	if i < 0 {
 		return server{}, &record.Error{Code: record.CodeNotFound, Name: id}
 	}
-	if err := q.mayStartRecord(found.Record, found.Record.ServerName()); err != nil {
+	if err := q.mayStartRecord(all[i].Record); err != nil {
 		return server{}, err
 	}
 	_, err = q.manager.Restore(q.forUser(), id)

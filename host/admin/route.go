@@ -26,7 +26,6 @@ type admin struct {
 	mux     *http.ServeMux
 
 	redactor *redact.Redactor // of what is logged
-	tokens   tokenCount
 }
 
 // A route is one way to use the API. The mux is made of the routes.

@@ -257,19 +257,19 @@ func (q *request) addServer(in *serverInput) (server, error) {
 	if err != nil {
 		return server{}, err
 	}
-	if err := q.mayStartRecord(r, r.ServerName()); err != nil {
+	if err := q.mayStartRecord(r); err != nil {
 		return server{}, err
 	}
 	_, err = q.manager.Add(q.forUser(), r)
 	return q.showNamed(r.Name, err)
 }
 
-// mayStartRecord is mayStart of the names, and of a record that is to be kept.
-func (q *request) mayStartRecord(r *record.Record, names ...string) error {
+// mayStartRecord is mayStart of the name of a record that is to be kept, which itself counts, too.
+func (q *request) mayStartRecord(r *record.Record) error {
 	if isLocal(r) {
 		return q.need(StdioWrite)
 	}
-	return q.mayStart(names...)
+	return q.mayStart(r.ServerName())
 }
 
 // edit returns what the input changes of a server, as far as the caller may have that started.
@@ -278,12 +278,11 @@ func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error)
 	if err != nil {
 		return nil, err
 	}
-	names := []string{s.Record.ServerName()}
-	if p.Name.Set {
-		names = append(names, (&record.Record{Name: p.Name.Value}).ServerName())
+	becomes := &record.Record{Name: cmp.Or(p.Name.Value, s.Record.Name), Command: p.Command.Value, Transport: p.Transport.Value, URL: "http://remote"}
+	if err = q.mayStart(s.Record.ServerName()); err == nil {
+		err = q.mayStartRecord(becomes)
 	}
-	becomes := &record.Record{Command: p.Command.Value, Transport: p.Transport.Value, URL: "http://remote"}
-	if err := q.mayStartRecord(becomes, names...); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	q.pin(p, s)
@@ -443,13 +442,8 @@ func (q *request) listTools() ([]tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.toolsOf(s.Record.ServerName()), nil
-}
-
-// toolsOf returns the tools of a server: those that are listed, then those that are not.
-func (a *admin) toolsOf(name string) []tool {
-	tools := []tool{}
-	a.eachTool(a.host.Registry().Snapshot(), func(t *foundTool) bool {
+	name, tools := s.Record.ServerName(), []tool{}
+	for t := range q.allTools(q.host.Registry().Snapshot()) {
 		switch d := t.def; {
 		case t.server != name:
 		case d == nil:
@@ -457,7 +451,6 @@ func (a *admin) toolsOf(name string) []tool {
 		default:
 			tools = append(tools, tool{d.Origin.Tool, d.Name, d.Title, d.Description, d.InputSchema, t.state, t.reason})
 		}
-		return true
-	})
-	return tools
+	}
+	return tools, nil
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"net/http"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
@@ -71,24 +71,26 @@ type foundTool struct {
 	state, reason string
 }
 
-// eachTool calls f with all tools: those that are listed, then those that are held back, then those
-// that were rejected. It ends when f returns false.
-func (a *admin) eachTool(s *registry.Snapshot, f func(*foundTool) bool) {
-	for _, t := range s.Tools() {
-		d := t.Definition()
-		if !f(&foundTool{d.Name, d.Origin.Server, d, doctor.ToolListed, ""}) {
-			return
-		}
-	}
-	for _, t := range s.Quarantined() {
-		if !f(&foundTool{t.Tool.Name, t.Tool.Origin.Server, t.Tool, doctor.ToolQuarantined, cmp.Or(t.Change.Summary(), "It waits to be accepted.")}) {
-			return
-		}
-	}
-	for _, status := range a.host.Servers() {
-		for _, r := range status.Rejected {
-			if !f(&foundTool{r.Name, status.Name, nil, doctor.ToolRejected, a.hideError(status.Name, r.Err)}) {
+// allTools yields all tools: those that are listed, then those that are held back, then those
+// that were rejected.
+func (a *admin) allTools(s *registry.Snapshot) iter.Seq[*foundTool] {
+	return func(yield func(*foundTool) bool) {
+		for _, t := range s.Tools() {
+			d := t.Definition()
+			if !yield(&foundTool{d.Name, d.Origin.Server, d, doctor.ToolListed, ""}) {
 				return
+			}
+		}
+		for _, t := range s.Quarantined() {
+			if !yield(&foundTool{t.Tool.Name, t.Tool.Origin.Server, t.Tool, doctor.ToolQuarantined, cmp.Or(t.Change.Summary(), "It waits to be accepted.")}) {
+				return
+			}
+		}
+		for _, status := range a.host.Servers() {
+			for _, r := range status.Rejected {
+				if !yield(&foundTool{r.Name, status.Name, nil, doctor.ToolRejected, a.hideError(status.Name, r.Err)}) {
+					return
+				}
 			}
 		}
 	}
@@ -103,34 +105,32 @@ func hintsOf(d *registry.Definition) toolHints {
 	return toolHints{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld}
 }
 
-func (t *foundTool) brief(tokens map[*registry.Definition]int) shownTool {
+func (t *foundTool) brief(tokens func(*registry.Definition) int) shownTool {
 	one := shownTool{Name: t.name, Server: t.server, State: t.state, Reason: t.reason}
 	if d := t.def; d != nil {
-		one.Title, one.Description, one.Tokens, one.Hints = d.Title, plain.Cut(d.Description, maxDescription), tokens[d], hintsOf(d)
+		one.Title, one.Description, one.Tokens, one.Hints = d.Title, plain.Cut(d.Description, maxDescription), tokens(d), hintsOf(d)
 	}
 	return one
 }
 
 func (q *request) listAllTools() ([]shownTool, error) {
 	snapshot := q.host.Registry().Snapshot()
-	tokens := q.tokens.of(snapshot)
-	shown := make([]shownTool, 0, len(tokens))
-	q.eachTool(snapshot, func(t *foundTool) bool {
+	tokens := toolset.TokensOf(snapshot)
+	shown := []shownTool{}
+	for t := range q.allTools(snapshot) {
 		shown = append(shown, t.brief(tokens))
-		return true
-	})
+	}
 	return shown, nil
 }
 
 // tool returns the tool of a name, the listed one first.
-func (q *request) tool(name string) (found *foundTool) {
-	q.eachTool(q.host.Registry().Snapshot(), func(t *foundTool) bool {
+func (q *request) tool(name string) *foundTool {
+	for t := range q.allTools(q.host.Registry().Snapshot()) {
 		if t.name == name {
-			found = t
+			return t
 		}
-		return found == nil
-	})
-	return found
+	}
+	return nil
 }
 
 func noTool(why string) error {
@@ -142,9 +142,9 @@ func (q *request) showTool() (shownTool, error) {
 	if t == nil {
 		return shownTool{}, noTool("there is no such tool")
 	}
-	shown := t.brief(nil)
+	shown := t.brief(toolset.EstimateTokens)
 	if d := t.def; d != nil {
-		shown.Tool, shown.Description, shown.Tokens = d.Origin.Tool, d.Description, toolset.EstimateTokens(d)
+		shown.Tool, shown.Description = d.Origin.Tool, d.Description
 		shown.InputSchema, shown.OutputSchema = d.InputSchema, d.OutputSchema
 	}
 	return shown, nil
@@ -191,40 +191,4 @@ func serversOf(server string) []string {
 		return nil
 	}
 	return []string{server}
-}
-
-// A tokenCount knows what the tools of one snapshot take. It counts each definition once.
-type tokenCount struct {
-	mu      sync.Mutex
-	version uint64
-	known   map[*registry.Definition]int // not changed once it is here
-}
-
-// of returns how many tokens the tools of a snapshot take, by definition.
-func (c *tokenCount) of(s *registry.Snapshot) map[*registry.Definition]int {
-	c.mu.Lock()
-	before, version := c.known, c.version
-	c.mu.Unlock()
-	if before != nil && version == s.Version() {
-		return before
-	}
-	tools, held := s.Tools(), s.Quarantined()
-	now := make(map[*registry.Definition]int, len(tools)+len(held))
-	count := func(d *registry.Definition) {
-		n, ok := before[d]
-		if !ok {
-			n = toolset.EstimateTokens(d)
-		}
-		now[d] = n
-	}
-	for _, t := range tools {
-		count(t.Definition())
-	}
-	for _, t := range held {
-		count(t.Tool)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known, c.version = now, s.Version()
-	return now
 }

@@ -79,21 +79,19 @@ func (q *request) showWhy() (whyOffered, error) {
 
 // placeOf returns where a server of a stage keeps a tool back that the registry does not know.
 func placeOf(stage host.Stage) (where, what string) {
-	switch stage {
-	case host.StageDisabled:
-		return "enabled", "The server is switched off."
-	case host.StageInvalid:
-		return "entry", "The entry of the server cannot be used."
-	case host.StageNotAllowed:
-		return "launch", "The launch of the server was not allowed."
-	case host.StageLogin:
-		return "login", "The server waits for the user to log in."
-	case host.StageStarting, host.StageWaiting:
-		return "connection", "There is no connection to the server."
-	case host.StageConfigured:
-		return "connection", "The server was not started yet, so its tools are not known."
+	place, ok := map[host.Stage][2]string{
+		host.StageDisabled:   {"enabled", "The server is switched off."},
+		host.StageInvalid:    {"entry", "The entry of the server cannot be used."},
+		host.StageNotAllowed: {"launch", "The launch of the server was not allowed."},
+		host.StageLogin:      {"login", "The server waits for the user to log in."},
+		host.StageStarting:   {"connection", "There is no connection to the server."},
+		host.StageWaiting:    {"connection", "There is no connection to the server."},
+		host.StageConfigured: {"connection", "The server was not started yet, so its tools are not known."},
+	}[stage]
+	if !ok {
+		return "list", "The server does not list such a tool."
 	}
-	return "list", "The server does not list such a tool."
+	return place[0], place[1]
 }
 
 // serverOf returns the server with whose name that of a tool begins, the longest one, and what is behind it.

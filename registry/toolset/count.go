@@ -9,8 +9,9 @@ import (
 // tokensKey is the key of the tokens of a definition in what a registry remembers of it.
 type tokensKey struct{}
 
-// tokensOf returns a function that returns how many tokens the tools of a snapshot take.
-func tokensOf(s *registry.Snapshot) func(def *registry.Definition) int {
+// TokensOf returns a function that returns how many tokens the definitions of a snapshot take, see [EstimateTokens].
+// It remembers them with the snapshot, and is not safe for concurrent use.
+func TokensOf(s *registry.Snapshot) func(def *registry.Definition) int {
 	memory := s.Memory()
 	return func(def *registry.Definition) int {
 		cell, _ := memory(def)

@@ -94,7 +94,7 @@ func (f *Finder) Toolset(ctx context.Context, opts *SetOptions) *Set {
 	}
 	set := &Set{}
 	tokens := make([]int, len(callable))
-	count := tokensOf(snapshot)
+	count := TokensOf(snapshot)
 	for i, t := range callable {
 		tokens[i] = count(t.Definition())
 		set.All += tokens[i]
