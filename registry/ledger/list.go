@@ -90,16 +90,15 @@ func (l *Ledger) Quarantines(s Server) bool {
 func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 	l, _ = l.At(s.Place)
 	srv := l.now().state.servers[s.Name]
-	var changes []Change
-	if srv != nil {
-		if c := srv.judge(Pin, &s); c != nil {
-			changes = append(changes, *c)
-		}
-		if c := srv.verifyInstructions(&s); c != nil {
-			changes = append(changes, *c)
-		}
-	} else {
+	if srv == nil {
 		srv = &ledgerServer{}
+	}
+	var changes []Change
+	if c := srv.judge(Pin, &s); c != nil {
+		changes = append(changes, *c)
+	}
+	if c := srv.verifyInstructions(&s); c != nil {
+		changes = append(changes, *c)
 	}
 	listed := map[string]bool{}
 	for _, sf := range tools {

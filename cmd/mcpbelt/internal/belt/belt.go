@@ -14,10 +14,12 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/codex"
 	"github.com/mcpbelt/mcpbelt/host/config/goose"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // A Belt is what one run of mcpbelt works on. The flags that all commands have are its
@@ -51,7 +53,7 @@ func (b *Belt) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&b.Out.AsJSON, "json", false, "write JSON, and errors as JSON to standard error")
 	f.StringVar(&b.ConfigFile, "config", "", "read this config `file` and no other")
 	f.BoolVar(&b.NoImport, "no-import", false, "leave out the config files of other programs")
-	f.StringVar(&b.LedgerFile, "ledger", "", "keep what was accepted in this `file` (default: mcp.lock.json beside the config file)")
+	f.StringVar(&b.LedgerFile, "ledger", "", "keep what was accepted in this `file` (default: mcp.lock.json in your folder, or beside the file of --config or of a project)")
 	f.BoolVar(&b.NoLedger, "no-ledger", false, "accept whatever servers offer")
 	f.StringVar(&b.Account, "as", "", "use the logins of this `account`")
 	f.BoolVar(&b.NoDaemon, "no-daemon", false, "start servers, even if mcpbelt daemon has them running")
@@ -79,6 +81,8 @@ func (b *Belt) End() {
 // A Catalog is what the config files say.
 type Catalog struct {
 	*config.Config
+	Servers   []*config.Server  // that count, until what waits was allowed: see Waiting
+	Waiting   []*config.Server  // those of a project that hide others, and have to be allowed before they do
 	Locations []config.Location // the files that were looked for
 	Problems  []error           // files that cannot be read
 }
@@ -95,13 +99,56 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 		if err != nil {
 			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
 		}
-		return &Catalog{Config: withoutGateway(c), Locations: []config.Location{{Path: c.Path, Format: c.Format, Exists: true}}}, nil
+		c = withoutGateway(c)
+		return &Catalog{Config: c, Servers: c.Servers, Locations: []config.Location{{Path: c.Path, Format: c.Format, Exists: true}}}, nil
 	}
 	c := &Catalog{Locations: b.Locations()}
 	configs, err := config.LoadAll(ctx, c.Locations, b.Reading())
 	c.Problems = split(err)
 	c.Config = withoutGateway(config.Merge(configs...))
+	b.choose(ctx, c)
 	return c, nil
+}
+
+// choose sets the servers that count: those of a project hide servers of the user when they were
+// allowed, and not before, as a host has it.
+func (b *Belt) choose(ctx context.Context, c *Catalog) {
+	c.Servers = c.Config.Servers
+	usable := func(s *config.Server) bool { return s.Enabled && s.Err == nil }
+	for _, shadow := range c.Shadowed {
+		i := slices.Index(c.Servers, shadow.By)
+		if i < 0 || !shadow.By.Source.Scope.NeedsApproval() || shadow.Server.Source.Scope.NeedsApproval() || !usable(shadow.By) || !usable(shadow.Server) {
+			continue
+		}
+		if waits, err := b.Blocked(ctx, c, shadow.By); err == nil && len(waits) == 0 {
+			continue
+		}
+		c.Servers = slices.Clone(c.Servers)
+		c.Servers[i], c.Waiting = shadow.Server, append(c.Waiting, shadow.By)
+	}
+}
+
+// Blocked returns the launches of servers that are not allowed. Nothing is started for it.
+func (b *Belt) Blocked(ctx context.Context, c *Catalog, servers ...*config.Server) ([]*host.LaunchNotAllowedError, error) {
+	h, err := b.Open(ctx, c, servers, &OpenOptions{Cold: true})
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	var list []*host.LaunchNotAllowedError
+	for _, s := range servers {
+		if s.Err != nil || !s.Source.Scope.NeedsApproval() {
+			continue
+		}
+		err := h.Try(ctx, s, nil, func(context.Context, mcp.Transport, *mcp.ClientOptions) error { return nil })
+		if e, ok := errors.AsType[*host.LaunchNotAllowedError](err); ok {
+			if e.Err != nil {
+				return nil, Explain(s, e)
+			}
+			list = append(list, e)
+		}
+	}
+	return list, ctx.Err()
 }
 
 // Formats returns the formats of config files that need a parser of their own.
@@ -181,6 +228,17 @@ func (c *Catalog) Find(name string) (*config.Server, error) {
 		e.Cure = "did you mean " + quote(near[0]) + "?"
 	}
 	return nil, e
+}
+
+// FindLaunch returns the server of a name whose launch is decided about: one that waits comes before
+// the one that counts until then.
+func (c *Catalog) FindLaunch(name string) (*config.Server, error) {
+	for _, s := range c.Waiting {
+		if s.Name == name || s.Title == name {
+			return s, nil
+		}
+	}
+	return c.Find(name)
 }
 
 // Failed returns the error of a command that went on after the errors of some servers. It

@@ -67,7 +67,8 @@ func (b *Belt) loadRecords(ctx context.Context) (*Catalog, error) {
 	if err != nil {
 		return nil, database.Unusable(err)
 	}
-	return &Catalog{Config: withoutGateway(c)}, nil
+	c = withoutGateway(c)
+	return &Catalog{Config: c, Servers: c.Servers}, nil
 }
 
 // OwnFile opens the config file of --config or the user's own one as a store, with the options that read it.

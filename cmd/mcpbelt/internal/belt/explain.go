@@ -71,6 +71,9 @@ func named(s *config.Server) string {
 // WhyHeld says in one line why the ledger holds something back.
 func WhyHeld(c *ledger.Change) string {
 	tool := "tool " + quote(c.Tool) + " of server " + quote(c.Server)
+	if c.Tool == "" {
+		tool = "server " + quote(c.Server)
+	}
 	var fields []string
 	for _, f := range c.Fields {
 		fields = append(fields, f.Field)

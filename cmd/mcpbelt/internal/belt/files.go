@@ -36,45 +36,66 @@ func (b *Belt) ScopeFile(scope config.Scope) string {
 	return b.UserFile()
 }
 
+// ledgerName is the name of a ledger's file.
+const ledgerName = "mcp.lock.json"
+
 // LedgerPath returns the file of the ledger: that of --ledger, or mcp.lock.json beside
-// the file of --config, beside the nearest file of the project that has servers, or in
-// the user's folder. It is empty if there is none.
-func (b *Belt) LedgerPath(c *Catalog) string {
-	const name = "mcp.lock.json"
+// the file of --config or in the user's folder. It is empty if there is none.
+func (b *Belt) LedgerPath() string {
 	switch {
 	case b.NoLedger:
 		return ""
 	case b.LedgerFile != "":
 		return b.Abs(b.LedgerFile)
 	case b.ConfigFile != "":
-		return filepath.Join(filepath.Dir(b.Abs(b.ConfigFile)), name)
-	}
-	if c != nil {
-		for _, s := range c.Servers {
-			if s.Source.Scope.NeedsApproval() {
-				return filepath.Join(filepath.Dir(s.Source.File), name)
-			}
-		}
+		return filepath.Join(filepath.Dir(b.Abs(b.ConfigFile)), ledgerName)
 	}
 	if folder := b.userFolder(); folder != "" {
-		return filepath.Join(folder, name)
+		return filepath.Join(folder, ledgerName)
 	}
 	return ""
 }
 
-// OpenLedger opens the ledger of the config files, or that in the database; nil if there is none.
-func (b *Belt) OpenLedger(ctx context.Context, c *Catalog) (*ledger.Ledger, error) {
+// OpenLedger opens the ledger of some servers, or that in the database; nil if there is none.
+// Without --ledger and --config the servers of a project's file have one beside that file. If that
+// is not sound they are held back, which is said; it is an error if there are no other servers.
+func (b *Belt) OpenLedger(ctx context.Context, servers []*config.Server) (*ledger.Ledger, error) {
 	if b.Database != nil && b.LedgerFile == "" && !b.NoLedger {
 		l, err := ledger.Load(ctx, b.Database.Kept(), "ledger", nil)
 		return l, database.Unusable(err)
 	}
-	path := b.LedgerPath(c)
+	path := b.LedgerPath()
 	if path == "" {
 		return nil, nil
 	}
-	l, err := ledger.Open(path, nil)
+	o := &ledger.Options{}
+	if b.LedgerFile == "" && b.ConfigFile == "" {
+		o.Open = func(project string) (*ledger.Ledger, error) {
+			return ledger.Open(filepath.Join(project, ledgerName), nil)
+		}
+	}
+	unsound := func(err error) *cli.Error {
+		return &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
+	}
+	l, err := ledger.Open(path, o)
 	if err != nil {
-		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
+		return nil, unsound(err)
+	}
+	failed := map[string]error{}
+	others := false
+	for _, s := range servers {
+		place := s.Source.ProjectFolder()
+		if _, err := l.At(place); err != nil {
+			failed[place] = err
+		} else {
+			others = true
+		}
+	}
+	for _, err := range failed {
+		if !others {
+			return nil, unsound(err)
+		}
+		unsound(err).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
 	return l, nil
 }

@@ -73,7 +73,7 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	r := o.Registry
 	if o.More || !allAdHoc(servers) {
 		var err error
-		if r.Ledger, err = b.OpenLedger(ctx, c); err != nil {
+		if r.Ledger, err = b.OpenLedger(ctx, servers); err != nil {
 			return nil, err
 		}
 	}

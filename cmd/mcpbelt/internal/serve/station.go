@@ -221,14 +221,19 @@ func logPath(b *belt.Belt) string {
 // entries returns the entries that the station uses, and remembers them.
 func (s *station) entries(c *belt.Catalog, edit func(*config.Server)) *config.Config {
 	entries := *c.Config
-	entries.Servers = nil
+	entries.Servers, entries.Shadowed = nil, slices.Clone(entries.Shadowed)
 	held := map[string]belt.Held{}
-	for _, entry := range c.Servers {
+	for _, entry := range c.Config.Servers {
 		e := *entry
 		if edit != nil {
 			edit(&e)
 		}
 		entries.Servers = append(entries.Servers, &e)
+		for i := range entries.Shadowed {
+			if entries.Shadowed[i].By == entry {
+				entries.Shadowed[i].By = &e
+			}
+		}
 		if e.Enabled && e.Err == nil {
 			held[e.Name] = belt.HeldOf(entry)
 		}

@@ -4,6 +4,7 @@ package servers
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -106,8 +107,15 @@ func listings(c *belt.Catalog, names []string, all bool) ([]*listing, error) {
 	for _, s := range servers {
 		rows = append(rows, listingOf(c, s))
 	}
+	if len(names) == 0 {
+		for _, s := range c.Waiting {
+			row := listingOf(c, s)
+			row.Status, row.Error = string(host.StageNotAllowed), "it hides the one above when it is allowed: mcpbelt allow "+s.Name
+			rows = append(rows, row)
+		}
+	}
 	for _, hidden := range c.Shadowed {
-		if all && len(names) == 0 {
+		if all && len(names) == 0 && !slices.Contains(c.Servers, hidden.Server) {
 			row := listingOf(c, hidden.Server)
 			row.Status, row.HiddenBy = statusHidden, hidden.By.Source.String()
 			rows = append(rows, row)

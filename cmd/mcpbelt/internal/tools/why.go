@@ -130,6 +130,11 @@ func (i *inquiry) config(c *belt.Catalog, s *config.Server) {
 		from += " (" + client + ", " + string(s.Source.Scope) + ")"
 	}
 	i.add("file", checkOK, "the server stands in "+from, "")
+	for _, waits := range c.Waiting {
+		if waits.Name == s.Name {
+			i.add("scope", checkNote, waits.Source.String()+" hides it when that is allowed", "mcpbelt allow "+s.Name)
+		}
+	}
 	for _, hidden := range c.Shadowed {
 		if hidden.By == s {
 			i.add("scope", checkNote, "it hides "+hidden.Server.Source.String(), "")

@@ -3,7 +3,6 @@ package trust
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +11,10 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
-	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -54,7 +52,7 @@ again.`,
 			if len(args) == 0 {
 				return showLaunches(cmd.Context(), b, c)
 			}
-			s, err := c.Find(args[0])
+			s, err := c.FindLaunch(args[0])
 			if err != nil {
 				return err
 			}
@@ -70,38 +68,15 @@ func launchOf(l *consent.Launch, v consent.Verdict) launch {
 	return launch{l.Server, l.Source, l.String(), l.Fingerprint(), string(v)}
 }
 
-// blocked returns the launches of servers that are not allowed. Nothing is started for it.
-func blocked(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers ...*config.Server) ([]*host.LaunchNotAllowedError, error) {
-	h, err := b.Open(ctx, c, servers, &belt.OpenOptions{Cold: true})
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	var list []*host.LaunchNotAllowedError
-	for _, s := range servers {
-		if s.Err != nil || !s.Source.Scope.NeedsApproval() {
-			continue
-		}
-		err := h.Try(ctx, s, nil, func(context.Context, mcp.Transport, *mcp.ClientOptions) error { return nil })
-		if e, ok := errors.AsType[*host.LaunchNotAllowedError](err); ok {
-			if e.Err != nil {
-				return nil, belt.Explain(s, e)
-			}
-			list = append(list, e)
-		}
-	}
-	return list, ctx.Err()
-}
-
 // showLaunches shows the launches that wait.
 func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog) error {
 	var enabled []*config.Server
-	for _, s := range c.Servers {
+	for _, s := range c.Config.Servers {
 		if s.Enabled {
 			enabled = append(enabled, s)
 		}
 	}
-	list, err := blocked(ctx, b, c, enabled...)
+	list, err := b.Blocked(ctx, c, enabled...)
 	if err != nil {
 		return err
 	}
@@ -134,7 +109,7 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 	case b.Env.StateDir == "":
 		return &cli.Error{Exit: cli.Failed, Message: "there is no state folder to keep the decision in", Cure: "set HOME or XDG_STATE_HOME"}
 	}
-	list, err := blocked(ctx, b, c, s)
+	list, err := b.Blocked(ctx, c, s)
 	if err != nil {
 		return err
 	}
@@ -207,7 +182,7 @@ func openLedger(ctx context.Context, b *belt.Belt) (*belt.Catalog, *ledger.Ledge
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := b.OpenLedger(ctx, c)
+	l, err := b.OpenLedger(ctx, c.Config.Servers)
 	if err == nil && l == nil {
 		err = cli.UsageError("there is no ledger: nothing was accepted, and nothing is held back")
 	}
@@ -219,7 +194,8 @@ func diffCommand(b *belt.Belt) *cobra.Command {
 		Use:   "diff [SERVER...]",
 		Short: "Show what waits to be accepted",
 		Long: `Diff starts the named servers, or all that are configured and switched on, and shows what
-they offer otherwise than it was accepted, field by field. These are the servers' words.`,
+they offer otherwise than it was accepted, field by field, and what waits since another
+program has seen it. It accepts nothing, and writes nothing. These are the servers' words.`,
 		Example:           "  mcpbelt diff\n  mcpbelt diff notes --json",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -231,21 +207,17 @@ they offer otherwise than it was accepted, field by field. These are the servers
 			if err != nil {
 				return err
 			}
-			var failed []error
-			err = b.Visit(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(_ *belt.Opened, _ *config.Server, _ host.Status, err error) {
-				if err != nil {
-					failed = append(failed, err)
-				}
-			})
-			if err == nil {
-				err = l.Reload(context.WithoutCancel(cmd.Context()))
-			}
+			offers, err := ask(cmd.Context(), b, c, servers)
 			if err != nil {
 				return err
 			}
 			changes := []ledger.Change{}
-			for _, s := range servers {
-				changes = append(changes, l.Pending(s.Name)...)
+			var failed []error
+			for i, s := range servers {
+				changes = append(changes, waiting(l, s, offers[i])...)
+				if offers[i].err != nil {
+					failed = append(failed, offers[i].err)
+				}
 			}
 			if err := showChanges(b, changes); err != nil {
 				return err
@@ -253,6 +225,57 @@ they offer otherwise than it was accepted, field by field. These are the servers
 			return b.Failed(failed, len(args) > 0)
 		},
 	}
+}
+
+// An offer is what a server says when it is asked.
+type offer struct {
+	belt.Offer
+	err error // why it could not be asked
+}
+
+// ask asks servers what they offer, and writes none of it down.
+func ask(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.Server) ([]offer, error) {
+	offers := make([]offer, len(servers))
+	err := b.Each(ctx, c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(h *belt.Opened, s *config.Server) {
+		o := &offers[slices.Index(servers, s)]
+		if o.err = belt.Startable(s); o.err == nil {
+			o.Offer, o.err = belt.Offered(ctx, h.Host, s)
+		}
+	})
+	return offers, err
+}
+
+// ledgerServer returns what the ledger knows a server by.
+func ledgerServer(s *config.Server, o *offer) registry.Server {
+	return registry.Server{
+		Name: s.Name, Place: s.Source.ProjectFolder(), Fingerprint: s.Fingerprint(), Instructions: &o.Instructions,
+		Mode: ledger.Mode(s.Ledger), Quarantined: s.Quarantined,
+	}
+}
+
+// waiting returns what waits of a server: what it offers otherwise than it was accepted, and what has
+// waited before.
+func waiting(l *ledger.Ledger, s *config.Server, o offer) []ledger.Change {
+	var changes []ledger.Change
+	if o.err == nil {
+		for _, c := range registry.Verify(l, ledgerServer(s, &o), o.Tools) {
+			trusted := ledger.Mode(s.Ledger) == ledger.Trust && c.Kind != ledger.ToolRejected
+			if c.Kind != ledger.ToolRemoved && !trusted {
+				changes = append(changes, c)
+			}
+		}
+	}
+	for _, c := range pending(l, s) {
+		if !slices.ContainsFunc(changes, func(now ledger.Change) bool { return now.Tool == c.Tool && now.Kind != ledger.ServerChanged }) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// pending returns what waits of a server in the ledger.
+func pending(l *ledger.Ledger, s *config.Server) []ledger.Change {
+	return slices.DeleteFunc(l.Pending(s.Name), func(c ledger.Change) bool { return c.Place != s.Source.ProjectFolder() })
 }
 
 // showChanges writes changes with their fields.
@@ -295,40 +318,38 @@ func decideCommand(b *belt.Belt, accept bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "accept SERVER [TOOL...]",
 		Short: "Accept what a server offers now",
-		Long: `Accept shows what waits of a server, as diff has found it last, and accepts all of it, or
-the named tools, when you agree. What the server changes again after that is held back.`,
+		Long: `Accept shows what waits of a server, as diff does, and accepts all of it, or the named tools,
+when you agree; a tool that was rejected only if it is named. What the server changes again
+after that is held back. Reject takes it back.`,
 		Example:           "  mcpbelt diff notes\n  mcpbelt accept notes --yes",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.UsageError("%s needs the name of a server", cmd.Name())
 			}
-			_, l, err := openLedger(cmd.Context(), b)
+			c, l, err := openLedger(cmd.Context(), b)
 			if err != nil {
 				return err
 			}
-			changes, err := chosen(l, args[0], args[1:], accept)
+			d, err := decisionAbout(cmd.Context(), b, c, l, args[0], args[1:], accept)
 			if err != nil {
 				return err
 			}
+			changes := d.changes
 			if !b.Out.AsJSON {
 				if err := showChanges(b, changes); err != nil {
 					return err
 				}
 			}
+			if rejected := d.rejected(); len(changes) == 0 && accept && len(rejected) > 0 && !b.Out.AsJSON {
+				b.Out.Printf("Rejected: %s. Name them to accept them.\n", strings.Join(rejected, ", "))
+			}
 			if len(changes) > 0 {
 				if err := b.Out.Agree(cmd.Context(), yes, map[bool]string{true: "Accept it?", false: "Reject it?"}[accept], "decided"); err != nil {
 					return err
 				}
-				decide := l.Reject
-				if accept {
-					decide = l.Accept
-				}
-				if err := decide(cmd.Context(), b.User(), changes...); err != nil {
+				if err := d.decide(cmd.Context(), b.User()); err != nil {
 					return err
-				}
-				if err := l.Persistent(); err != nil {
-					return &cli.Error{Exit: cli.Failed, Message: "the decision cannot be kept: " + err.Error(), Err: err}
 				}
 			}
 			if b.Out.AsJSON {
@@ -339,44 +360,124 @@ the named tools, when you agree. What the server changes again after that is hel
 	}
 	if !accept {
 		cmd.Use, cmd.Short, cmd.Example = "reject SERVER [TOOL...]", "Refuse what a server offers now", "  mcpbelt diff notes\n  mcpbelt reject notes write --yes"
-		cmd.Long = `Reject shows what waits of a server, as diff has found it last, and refuses all of it, or
-the named tools, when you agree. A named tool that was accepted is refused as well.`
+		cmd.Long = `Reject shows what waits of a server, as diff does, and refuses all of it, or the named tools,
+when you agree. A named tool that was accepted is refused as well. Accept, with the name of
+the tool, takes it back.`
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "decide without asking")
 	return cmd
 }
 
-// chosen returns what is decided about: what waits of a server, or the named tools of it.
-// A tool that was decided about can be rejected.
-func chosen(l *ledger.Ledger, server string, tools []string, accept bool) ([]ledger.Change, error) {
-	pending := l.Pending(server)
-	entries := l.Entries(server)
-	if len(pending) == 0 && len(entries) == 0 {
-		return nil, &cli.Error{Exit: cli.NotFound, Server: server, Message: "the ledger knows nothing of server " + strconv.Quote(server), Cure: "mcpbelt diff " + server}
+// A decision is what accept or reject does when the user agrees.
+type decision struct {
+	ledger  *ledger.Ledger
+	accept  bool
+	changes []ledger.Change
+	entries []ledger.Entry // of the server
+	server  *config.Server // that was asked; nil: it was not needed
+	offer   offer
+}
+
+// decisionAbout returns what there is to decide: about what waits of a server, or about the named tools
+// of it. The server is asked only if the ledger does not know that.
+func decisionAbout(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger, name string, tools []string, accept bool) (*decision, error) {
+	d := &decision{ledger: l, accept: accept}
+	s, err := c.Find(name)
+	if err != nil {
+		s = &config.Server{Name: name} // the ledger may know it still
 	}
+	known := pending(l, s)
+	d.entries = slices.DeleteFunc(l.Entries(s.Name), func(e ledger.Entry) bool { return e.Place != s.Source.ProjectFolder() })
+	missing, ok := d.choose(known, s, tools)
+	whole := accept && len(tools) == 0 && slices.ContainsFunc(d.entries, func(e ledger.Entry) bool { return e.Rejected && e.Tool == "" })
+	if ok && !whole || err != nil && len(known)+len(d.entries) > 0 {
+		return d, missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	offers, err := ask(ctx, b, c, []*config.Server{s})
+	if err == nil {
+		err = offers[0].err
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.server, d.offer = s, offers[0]
+	missing, _ = d.choose(waiting(l, s, d.offer), s, tools)
+	return d, missing
+}
+
+// choose sets the changes that are decided about, and reports whether there are any. The error names a tool
+// that is not known.
+func (d *decision) choose(changes []ledger.Change, s *config.Server, tools []string) (missing error, ok bool) {
+	d.changes = nil
 	if len(tools) == 0 {
-		return pending, nil
+		for _, c := range changes {
+			if c.Kind != ledger.ToolRejected || d.accept && c.Tool == "" {
+				d.changes = append(d.changes, c)
+			}
+		}
+		whole := slices.DeleteFunc(slices.Clone(d.changes), func(c ledger.Change) bool {
+			return c.Tool != "" || c.Kind == ledger.InstructionsChanged
+		})
+		if !d.accept && len(whole) > 0 {
+			d.changes = whole // which holds back all of its tools
+		}
+		return nil, len(d.changes) > 0
 	}
-	var changes []ledger.Change
 	for _, tool := range tools {
-		tool = strings.TrimPrefix(tool, server+"__")
-		if i := slices.IndexFunc(pending, func(c ledger.Change) bool { return c.Tool == tool }); i >= 0 {
-			changes = append(changes, pending[i])
+		tool = strings.TrimPrefix(tool, s.Name+"__")
+		if i := slices.IndexFunc(changes, func(c ledger.Change) bool {
+			return c.Tool == tool && (d.accept || c.Kind != ledger.ToolRejected)
+		}); i >= 0 {
+			d.changes = append(d.changes, changes[i])
 			continue
 		}
-		i := slices.IndexFunc(entries, func(e ledger.Entry) bool { return e.Tool == tool })
-		switch {
-		case i < 0:
-			return nil, &cli.Error{Exit: cli.NotFound, Server: server, Message: "the ledger knows no tool " + strconv.Quote(tool) + " of server " + strconv.Quote(server), Cure: "mcpbelt diff " + server}
-		case entries[i].Rejected != accept:
-			// It is so already.
-		default:
+		decided := slices.DeleteFunc(slices.Clone(d.entries), func(e ledger.Entry) bool { return e.Tool != tool })
+		if len(decided) == 0 {
+			return &cli.Error{Exit: cli.NotFound, Server: s.Name, Message: "server " + strconv.Quote(s.Name) + " has no tool " + strconv.Quote(tool) + " to decide about", Cure: "mcpbelt diff " + s.Name}, false
+		}
+		if i := slices.IndexFunc(decided, func(e ledger.Entry) bool { return e.Rejected == d.accept }); i >= 0 {
 			kind := ledger.ToolChanged
-			if accept {
+			if d.accept {
 				kind = ledger.ToolRejected
 			}
-			changes = append(changes, ledger.Change{Server: server, Tool: tool, Kind: kind, Hash: entries[i].Hash})
+			d.changes = append(d.changes, ledger.Change{Server: s.Name, Place: decided[i].Place, Tool: tool, Kind: kind, Hash: decided[i].Hash})
 		}
 	}
-	return changes, nil
+	return nil, true
+}
+
+// rejected returns the names of the tools that were rejected.
+func (d *decision) rejected() (names []string) {
+	for _, e := range d.entries {
+		if e.Rejected && e.Tool != "" {
+			names = append(names, plain.Line(e.Tool))
+		}
+	}
+	return names
+}
+
+// decide keeps the decision.
+func (d *decision) decide(ctx context.Context, by string) error {
+	if d.server != nil {
+		// What is offered waits now, and is not accepted as the first list of the server.
+		facts := ledgerServer(d.server, &d.offer)
+		facts.Mode = ledger.Review
+		if _, err := registry.New(&registry.Options{Ledger: d.ledger}).Replace(facts, d.offer.Tools); err != nil {
+			return err
+		}
+	}
+	decide := d.ledger.Reject
+	if d.accept {
+		decide = d.ledger.Accept
+	}
+	if err := decide(ctx, by, d.changes...); err != nil {
+		return err
+	}
+	if err := d.ledger.Persistent(); err != nil {
+		return &cli.Error{Exit: cli.Failed, Message: "the decision cannot be kept: " + err.Error(), Err: err}
+	}
+	return nil
 }

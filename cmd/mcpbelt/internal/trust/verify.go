@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -72,24 +73,20 @@ json, sarif or junit.`,
 
 // verify compares what servers offer with the ledger.
 func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger, servers []*config.Server) ([]*finding, error) {
-	at := map[*config.Server]*finding{}
+	offers, err := ask(ctx, b, c, servers)
 	findings := make([]*finding, len(servers))
 	for i, s := range servers {
-		findings[i] = &finding{Server: s.Name, Status: "clean", Tools: []string{}, Changes: []ledger.Change{}, entry: s}
-		at[s] = findings[i]
-	}
-	err := b.Each(ctx, c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(h *belt.Opened, s *config.Server) {
-		f := at[s]
-		offered, err := belt.Offered(ctx, h.Host, s)
-		if err != nil {
-			f.Status, f.Error, f.exit = "unreachable", err.Error(), cli.Unreachable
-			return
+		f, offered := &finding{Server: s.Name, Status: "clean", Tools: []string{}, Changes: []ledger.Change{}, entry: s}, &offers[i]
+		findings[i] = f
+		if offered.err != nil {
+			f.Status, f.Error, f.exit = "unreachable", offered.err.Error(), cli.Unreachable
+			continue
 		}
 		for _, t := range offered.Tools {
 			f.Tools = append(f.Tools, t.Definition().Origin.Tool)
 		}
-		f.Changes = append(f.Changes, registry.Verify(l, registry.Server{Name: s.Name, Place: s.Source.ProjectFolder(), Fingerprint: s.Fingerprint(), Instructions: &offered.Instructions}, offered.Tools)...)
-		known := len(l.Entries(s.Name)) > 0
+		f.Changes = append(f.Changes, registry.Verify(l, ledgerServer(s, offered), offered.Tools)...)
+		known := slices.ContainsFunc(l.Entries(s.Name), func(e ledger.Entry) bool { return e.Place == s.Source.ProjectFolder() })
 		for _, change := range f.Changes {
 			switch {
 			case !known, change.Kind == ledger.ToolNew, change.Kind == ledger.ToolRejected:
@@ -103,7 +100,7 @@ func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger
 		if !known && f.exit == cli.OK && len(offered.Tools) > 0 {
 			f.Status, f.exit = "not_accepted", cli.NotAccepted
 		}
-	})
+	}
 	return findings, err
 }
 
