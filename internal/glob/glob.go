@@ -2,7 +2,7 @@ package glob
 
 import (
 	"errors"
-	"math/bits"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,28 +13,10 @@ const MaxLength = 1024
 // A Pattern is a compiled pattern. It is safe for concurrent use. The zero value
 // fits nothing.
 type Pattern struct {
-	text    string
-	plain   string // what each name that it fits begins with
-	literal bool   // and there is nothing behind it
-	program []step
+	plain string         // what each name that it fits begins with
+	whole bool           // and there is nothing behind it
+	names *regexp.Regexp // the names that it fits, unless whole
 }
-
-// A step is one state of the machine that reads a name.
-type step struct {
-	kind stepKind
-	set  runes // of one
-	next int   // of jump and fork; a one is followed by the next step
-	also int   // of fork
-}
-
-type stepKind uint8
-
-const (
-	one  stepKind = iota // reads a character of set
-	fork                 // goes on at next and at also
-	jump                 // goes on at next
-	end                  // the name fits if it ends here
-)
 
 // Compile compiles a pattern. The error says what is wrong and how to put it
 // right.
@@ -49,80 +31,23 @@ func Compile(text string) (*Pattern, error) {
 	if err := p.sequence(false); err != nil {
 		return nil, err
 	}
-	p.program = append(p.program, step{kind: end})
-	return &Pattern{text: text, plain: string(p.plain), literal: p.literal, program: p.program}, nil
+	pattern := &Pattern{plain: p.plain.String(), whole: p.literal}
+	if pattern.whole {
+		return pattern, nil
+	}
+	names, err := regexp.Compile(`(?s)\A` + p.expression.String() + `\z`)
+	if err != nil {
+		return nil, errors.New("is too large: make several of it")
+	}
+	pattern.names = names
+	return pattern, nil
 }
-
-// String returns the pattern as it was given to [Compile].
-func (p *Pattern) String() string { return p.text }
-
-// Literal returns the one name that the pattern fits, if it is without *, ?,
-// classes and alternatives.
-func (p *Pattern) Literal() (name string, ok bool) { return p.plain, p.literal }
 
 // Match reports whether the pattern fits name. Bytes that are no UTF-8 count as
 // characters U+FFFD.
 func (p *Pattern) Match(name string) bool {
-	if p.literal {
+	if p.whole {
 		return name == p.plain
 	}
-	if len(p.program) == 0 {
-		return false
-	}
-	if !strings.HasPrefix(name, p.plain) {
-		return false
-	}
-	var room [2]states
-	now, then := &room[0], &room[1]
-	p.enter(now, 0)
-	for _, r := range name {
-		if !p.read(then, now, r) {
-			return false
-		}
-		now, then = then, now
-	}
-	return now.has(len(p.program) - 1)
+	return strings.HasPrefix(name, p.plain) && p.names != nil && p.names.MatchString(name)
 }
-
-// enter puts into s the states that are reached from state i before the next
-// character, with i.
-func (p *Pattern) enter(s *states, i int) {
-	for !s.has(i) {
-		s.add(i)
-		switch p.program[i].kind {
-		case fork:
-			p.enter(s, p.program[i].also)
-			i = p.program[i].next
-		case jump:
-			i = p.program[i].next
-		}
-	}
-}
-
-// read makes then the states after the character r in the states now, and reports
-// whether there are any.
-func (p *Pattern) read(then, now *states, r rune) bool {
-	used := now[:(len(p.program)+63)/64]
-	clear(then[:len(used)])
-	found := false
-	for w, word := range used {
-		for ; word != 0; word &= word - 1 {
-			i := w*64 + bits.TrailingZeros64(word)
-			if p.program[i].kind == one && p.program[i].set.has(r) {
-				p.enter(then, i+1)
-				found = true
-			}
-		}
-	}
-	return found
-}
-
-// maxSteps is how many steps a program has at most: a byte of a pattern makes up
-// to three of them, and one is its end.
-const maxSteps = 3*MaxLength + 1
-
-// states are a set of steps.
-type states [(maxSteps + 63) / 64]uint64
-
-func (s *states) add(i int)      { s[i/64] |= 1 << (i % 64) }
-func (s *states) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }

@@ -3,6 +3,8 @@ package glob
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,14 +12,14 @@ import (
 // maxNesting is how deep alternatives may lie in each other.
 const maxNesting = 16
 
-// A parser turns a pattern into steps.
+// A parser turns a pattern into a regular expression.
 type parser struct {
-	rest    string
-	program []step
-	nesting int
+	rest       string
+	expression strings.Builder
+	nesting    int
 
-	plain   []rune // what the pattern begins with
-	literal bool   // nothing else was seen
+	plain   strings.Builder // what the pattern begins with
+	literal bool            // nothing else was seen
 }
 
 // sequence reads up to the end or, in alternatives, up to a comma or brace.
@@ -30,10 +32,11 @@ func (p *parser) sequence(alternative bool) error {
 		var err error
 		switch c {
 		case '*':
-			p.any()
+			p.rest, p.literal = strings.TrimLeft(p.rest, "*"), false // several are as good as one
+			p.expression.WriteString(".*")
 		case '?':
 			p.rest, p.literal = p.rest[1:], false
-			p.one(anyRune())
+			p.expression.WriteString(".")
 		case '[':
 			err = p.class()
 		case '{':
@@ -45,9 +48,9 @@ func (p *parser) sequence(alternative bool) error {
 			if r, err = p.char(); err == nil {
 				p.literal = p.literal && r != utf8.RuneError // which bytes may stand for too
 				if p.literal {
-					p.plain = append(p.plain, r)
+					p.plain.WriteRune(r)
 				}
-				p.one(runes{{r, r}})
+				p.expression.WriteString(regexp.QuoteMeta(string(r)))
 			}
 		}
 		if err != nil {
@@ -70,39 +73,26 @@ func (p *parser) char() (rune, error) {
 	return r, nil
 }
 
-func (p *parser) add(s step) (at int) {
-	p.program = append(p.program, s)
-	return len(p.program) - 1
-}
-
-func (p *parser) one(set runes) { p.add(step{kind: one, set: set}) }
-
-// any reads stars: several are as good as one.
-func (p *parser) any() {
-	p.rest, p.literal = strings.TrimLeft(p.rest, "*"), false
-	loop := p.add(step{kind: fork})
-	p.one(anyRune())
-	p.add(step{kind: jump, next: loop})
-	p.program[loop].next, p.program[loop].also = loop+1, len(p.program)
-}
-
 // class reads [...].
 func (p *parser) class() error {
 	p.rest, p.literal = p.rest[1:], false
-	negated := strings.HasPrefix(p.rest, "!") || strings.HasPrefix(p.rest, "^")
-	if negated {
-		p.rest = p.rest[1:]
+	set := "["
+	if strings.HasPrefix(p.rest, "!") || strings.HasPrefix(p.rest, "^") {
+		p.rest, set = p.rest[1:], "[^"
 	}
-	var spans []span
-	for {
+	for empty := true; ; empty = false {
 		switch {
 		case p.rest == "":
 			return errors.New(`has a [ that is not closed: write \[ for the character itself`)
-		case p.rest[0] == ']' && len(spans) == 0:
+		case p.rest[0] == ']' && empty:
 			return errors.New(`has a class of no characters: write \] for a bracket in it`)
-		}
-		if p.rest[0] == ']' {
-			break
+		case p.rest[0] == ']':
+			p.rest, set = p.rest[1:], set+"]"
+			if re, err := syntax.Parse(set, syntax.Perl); err != nil || re.Op == syntax.OpCharClass && len(re.Rune) == 0 {
+				return errors.New("has a class that no character is in")
+			}
+			p.expression.WriteString(set)
+			return nil
 		}
 		first, err := p.char()
 		if err != nil {
@@ -118,18 +108,8 @@ func (p *parser) class() error {
 		if first > last {
 			return fmt.Errorf("has the range %c-%c, which is the wrong way round", first, last)
 		}
-		spans = append(spans, span{first, last})
+		set += fmt.Sprintf(`\x{%x}-\x{%x}`, first, last)
 	}
-	p.rest = p.rest[1:]
-	set := union(spans)
-	if negated {
-		set = anyRune().without(set)
-	}
-	if len(set) == 0 {
-		return errors.New("has a class that no character is in")
-	}
-	p.one(set)
-	return nil
 }
 
 // alternatives reads {...}.
@@ -140,10 +120,9 @@ func (p *parser) alternatives() error {
 	p.nesting++
 	defer func() { p.nesting-- }()
 	p.literal = false
-	var ends []int
-	for more := true; more; {
+	p.expression.WriteString("(?:")
+	for {
 		p.rest = p.rest[1:] // the brace or comma
-		at := p.add(step{kind: fork})
 		before := len(p.rest)
 		if err := p.sequence(true); err != nil {
 			return err
@@ -153,17 +132,11 @@ func (p *parser) alternatives() error {
 			return errors.New(`has a { that is not closed: write \{ for the character itself`)
 		case len(p.rest) == before:
 			return errors.New("has an alternative that is empty: leave it out, or write two patterns")
+		case p.rest[0] == '}':
+			p.rest = p.rest[1:]
+			p.expression.WriteString(")")
+			return nil
 		}
-		more = p.rest[0] == ','
-		p.program[at].next, p.program[at].also = at+1, at+1
-		if more {
-			ends = append(ends, p.add(step{kind: jump}))
-			p.program[at].also = len(p.program)
-		}
+		p.expression.WriteString("|")
 	}
-	p.rest = p.rest[1:]
-	for _, at := range ends {
-		p.program[at].next = len(p.program)
-	}
-	return nil
 }
