@@ -40,57 +40,41 @@ type Index struct {
 	fields []Field
 	k1     float64
 
-	byText    map[string]int32 // place of a term in terms
-	terms     []term
-	freeTerms []int32 // places in terms without one
+	byText map[string]int32 // place of a term in terms
+	terms  []term           // some without documents
 
-	byID     map[string]int32 // place of a document in docs
-	docs     []document
-	freeDocs []int32
-	lengths  []int32 // of the fields of each document
-	totals   []int64 // sum of the lengths, for each field
+	byID    map[string]int32 // place of a document in docs
+	docs    []document       // with those that were removed, until these are the larger half
+	lengths []int32          // of the fields of each document; 0 for one that was removed
+	totals  []int64          // sum of the lengths, for each field
 
 	scratch sync.Pool // of *scratch
 }
 
 // A term is a word that occurs in some document.
 type term struct {
-	text    string
-	letters uint64 // see lettersOf
-	docs    int    // how many documents have it
-	lists   []list // sorted by field
-}
-
-// A list tells which documents have a term in a field.
-type list struct {
-	field    uint32
-	postings []posting // in no order
+	text     string
+	letters  uint64    // see lettersOf
+	docs     int       // how many documents have it
+	postings []posting // those of a document in a row, by field
 }
 
 // A posting says how often a document has a term in a field.
 type posting struct {
-	doc   int32
-	count int32
+	doc          int32
+	field, count uint16
 }
 
 type document struct {
-	id   string
-	refs []ref // its postings, sorted by list
+	id    string
+	words []word // those of a term in a row, by field; none if it was removed
 }
 
-// A ref tells where a posting of a document is.
-type ref struct {
-	list listKey
-	at   int32
+// A word says how often the document has a term in a field.
+type word struct {
+	term         int32
+	field, count uint16
 }
-
-// A listKey names a list: the place of the term in terms, and the field.
-type listKey uint64
-
-func keyOf(term int32, field int) listKey { return listKey(term)<<32 | listKey(field) }
-
-func (k listKey) term() int32   { return int32(k >> 32) }
-func (k listKey) field() uint32 { return uint32(k) }
 
 // New returns an index without documents.
 func New(opts Options) *Index {
@@ -104,8 +88,8 @@ func New(opts Options) *Index {
 
 // clear removes all documents, and gives back their memory.
 func (ix *Index) clear() {
-	ix.byText, ix.terms, ix.freeTerms = make(map[string]int32), nil, nil
-	ix.byID, ix.docs, ix.freeDocs = make(map[string]int32), nil, nil
+	ix.byText, ix.terms = make(map[string]int32), nil
+	ix.byID, ix.docs = make(map[string]int32), nil
 	ix.lengths, ix.totals = nil, make([]int64, len(ix.fields))
 }
 
@@ -127,80 +111,61 @@ func (ix *Index) Frequency(text string) int {
 // none of the slices, nor what the terms are part of.
 func (ix *Index) Put(id string, fields ...[]string) {
 	ix.Remove(id)
-	fields = fields[:min(len(fields), len(ix.fields))]
-
-	d := ix.newDocument(strings.Clone(id))
-	var all []listKey // one for each word
-	for f, texts := range fields {
-		texts = texts[:min(len(texts), MaxWords)]
-		before := len(all)
-		for _, text := range texts {
+	lengths := make([]int32, len(ix.fields))
+	var all []uint64 // the term and the field of each word
+	for f, texts := range fields[:min(len(fields), len(ix.fields))] {
+		for _, text := range texts[:min(len(texts), MaxWords)] {
 			if text != "" {
-				all = append(all, keyOf(ix.intern(text), f))
+				all = append(all, uint64(ix.intern(text))<<32|uint64(f))
+				lengths[f]++
 			}
 		}
-		length := len(all) - before
-		ix.lengths[int(d)*len(ix.fields)+f] = int32(length)
-		ix.totals[f] += int64(length)
 	}
 	slices.Sort(all)
-	var refs []ref
-	for i := 0; i < len(all); {
-		key, n := all[i], 1
-		for i+n < len(all) && all[i+n] == key {
+	words := make([]word, 0, len(all))
+	for i, n := 0, 0; i < len(all); i += n {
+		for n = 1; i+n < len(all) && all[i+n] == all[i]; {
 			n++
 		}
-		t := &ix.terms[key.term()]
-		if i == 0 || all[i-1].term() != key.term() {
-			t.docs++
+		words = append(words, word{int32(all[i] >> 32), uint16(all[i]), uint16(min(n, maxCount))})
+	}
+	ix.add(document{strings.Clone(id), slices.Clone(words)}, lengths)
+}
+
+// add adds a document of an id that there is none of, with the lengths of its fields.
+func (ix *Index) add(d document, lengths []int32) {
+	at := int32(len(ix.docs))
+	ix.byID[d.id] = at
+	ix.docs = append(ix.docs, d)
+	ix.lengths = append(ix.lengths, lengths...)
+	ix.count(d, lengths, 1)
+	for _, w := range d.words {
+		t := &ix.terms[w.term]
+		t.postings = append(t.postings, posting{at, w.field, w.count})
+	}
+}
+
+// count counts a document once more, or once less.
+func (ix *Index) count(d document, lengths []int32, by int) {
+	for f, length := range lengths {
+		ix.totals[f] += int64(by) * int64(length)
+	}
+	for i, w := range d.words {
+		if i == 0 || d.words[i-1].term != w.term {
+			ix.terms[w.term].docs += by
 		}
-		l := t.list(key.field())
-		refs = append(refs, ref{key, int32(len(l.postings))})
-		l.postings = append(l.postings, posting{d, int32(min(n, maxCount))})
-		i += n
 	}
-	ix.docs[d].refs = slices.Clip(refs)
-}
-
-// list returns the list of that field, which there is from then on.
-func (t *term) list(field uint32) *list {
-	i, ok := slices.BinarySearchFunc(t.lists, field, func(l list, field uint32) int { return cmp.Compare(l.field, field) })
-	if !ok {
-		t.lists = slices.Insert(t.lists, i, list{field: field})
-	}
-	return &t.lists[i]
-}
-
-// newDocument returns the place of a document that has no terms yet.
-func (ix *Index) newDocument(id string) int32 {
-	d := int32(len(ix.docs))
-	if n := len(ix.freeDocs); n > 0 {
-		d, ix.freeDocs = ix.freeDocs[n-1], ix.freeDocs[:n-1]
-	} else {
-		ix.docs = append(ix.docs, document{})
-		ix.lengths = append(ix.lengths, make([]int32, len(ix.fields))...)
-	}
-	ix.docs[d].id = id
-	ix.byID[id] = d
-	return d
 }
 
 // intern returns the place of the term of that text.
 func (ix *Index) intern(text string) int32 {
 	t, ok := ix.byText[text]
-	if ok {
-		return t
-	}
-	text = strings.Clone(text)
-	fresh := term{text: text, letters: lettersOf(text)}
-	if n := len(ix.freeTerms); n > 0 {
-		t, ix.freeTerms = ix.freeTerms[n-1], ix.freeTerms[:n-1]
-		ix.terms[t] = fresh
-	} else {
+	if !ok {
+		text = strings.Clone(text)
 		t = int32(len(ix.terms))
-		ix.terms = append(ix.terms, fresh)
+		ix.terms = append(ix.terms, term{text: text, letters: lettersOf(text)})
+		ix.byText[text] = t
 	}
-	ix.byText[text] = t
 	return t
 }
 
@@ -210,51 +175,27 @@ func (ix *Index) Remove(id string) {
 	if !ok {
 		return
 	}
-	if len(ix.byID) == 1 {
-		ix.clear()
-		return
-	}
-	refs := ix.docs[d].refs
-	for i, r := range refs {
-		if i == 0 || refs[i-1].list.term() != r.list.term() {
-			ix.terms[r.list.term()].docs--
-		}
-		ix.drop(r)
-	}
-	delete(ix.byID, id)
+	lengths := ix.lengths[int(d)*len(ix.fields):][:len(ix.fields)]
+	ix.count(ix.docs[d], lengths, -1)
+	clear(lengths)
 	ix.docs[d] = document{}
-	ix.freeDocs = append(ix.freeDocs, d)
-	for f := range ix.fields {
-		length := &ix.lengths[int(d)*len(ix.fields)+f]
-		ix.totals[f] -= int64(*length)
-		*length = 0
+	delete(ix.byID, id)
+	if len(ix.docs) > 2*len(ix.byID) {
+		ix.compact()
 	}
 }
 
-// drop removes a posting; with the last one of a list the list, and with its last
-// list the term. The last posting of the list takes its place.
-func (ix *Index) drop(r ref) {
-	t := &ix.terms[r.list.term()]
-	l := t.list(r.list.field())
-	last := len(l.postings) - 1
-	if int(r.at) != last {
-		moved := l.postings[last]
-		l.postings[r.at] = moved
-		refs := ix.docs[moved.doc].refs
-		i, _ := slices.BinarySearchFunc(refs, r.list, func(r ref, key listKey) int { return cmp.Compare(r.list, key) })
-		refs[i].at = r.at
-	}
-	l.postings = l.postings[:last]
-	switch {
-	case last > 0:
-		if cap(l.postings) > 64 && last < cap(l.postings)/4 {
-			l.postings = slices.Clone(l.postings)
+// compact gives back the memory of the documents that were removed, and of their words.
+func (ix *Index) compact() {
+	docs, terms, lengths, byID := ix.docs, ix.terms, ix.lengths, ix.byID
+	ix.clear()
+	for i, d := range docs {
+		if at, ok := byID[d.id]; !ok || int(at) != i {
+			continue
 		}
-	case len(t.lists) > 1:
-		t.lists = slices.DeleteFunc(t.lists, func(l list) bool { return len(l.postings) == 0 })
-	default:
-		delete(ix.byText, t.text)
-		*t = term{}
-		ix.freeTerms = append(ix.freeTerms, r.list.term())
+		for j, w := range d.words {
+			d.words[j].term = ix.intern(terms[w.term].text)
+		}
+		ix.add(d, lengths[i*len(ix.fields):][:len(ix.fields)])
 	}
 }

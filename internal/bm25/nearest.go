@@ -32,7 +32,7 @@ func (ix *Index) Nearest(word string) []Alternative {
 	var near []nearTerm // the best so far, sorted
 	for i := range ix.terms {
 		t := &ix.terms[i]
-		if t.text == "" || t.text == word || t.text[0] != word[0] {
+		if t.docs == 0 || t.text == word || t.text[0] != word[0] {
 			continue
 		}
 		if strings.HasPrefix(t.text, word) && len(t.text) <= 4*len(word) {

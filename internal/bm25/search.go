@@ -141,21 +141,21 @@ func (ix *Index) weigh(s *scratch, a Alternative) {
 		return
 	}
 	t := &ix.terms[i]
-	for _, l := range t.lists {
-		field := int(l.field)
-		norms := s.norms[field*(shortField+1):][:shortField+1]
-		for _, p := range l.postings {
-			var norm float64
-			if length := int(ix.lengths[int(p.doc)*len(ix.fields)+field]); length < len(norms) {
-				norm = norms[length]
-			} else {
-				norm = ix.norm(field, length)
-			}
-			if s.weights[p.doc] == 0 {
-				s.touched = append(s.touched, p.doc)
-			}
-			s.weights[p.doc] += norm * float64(p.count)
+	for _, p := range t.postings {
+		field, length := int(p.field), int(ix.lengths[int(p.doc)*len(ix.fields)+int(p.field)])
+		if length == 0 { // the document was removed
+			continue
 		}
+		var norm float64
+		if length <= shortField {
+			norm = s.norms[field*(shortField+1)+length]
+		} else {
+			norm = ix.norm(field, length)
+		}
+		if s.weights[p.doc] == 0 {
+			s.touched = append(s.touched, p.doc)
+		}
+		s.weights[p.doc] += norm * float64(p.count)
 	}
 	most := a.Weight * ix.rarity(t.docs) * (ix.k1 + 1)
 	for _, d := range s.touched {

@@ -1,6 +1,7 @@
 package bm25
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -115,14 +116,7 @@ func singular(word string) string {
 	if n < 4 && word != "ids" && word != "prs" && word != "vms" && word != "dbs" || word[n-1] != 's' {
 		return word
 	}
-	ends := func(endings ...string) bool {
-		for _, e := range endings {
-			if strings.HasSuffix(word, e) {
-				return true
-			}
-		}
-		return false
-	}
+	ends := endsWith(word)
 	switch {
 	case ends("ss", "us", "is"):
 		return word
@@ -134,6 +128,13 @@ func singular(word string) string {
 		return word[:n-2] // statuses, but causes
 	}
 	return word[:n-1]
+}
+
+// endsWith returns a function that reports whether a word has one of some endings.
+func endsWith(word string) func(endings ...string) bool {
+	return func(endings ...string) bool {
+		return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(word, e) })
+	}
 }
 
 // infinitive returns the verb of which root is left when -ing or -ed is taken away.
@@ -161,14 +162,7 @@ func infinitive(root string) string {
 func needsE(root string) bool {
 	n := len(root)
 	last, before := root[n-1], root[n-2]
-	ends := func(endings ...string) bool {
-		for _, e := range endings {
-			if strings.HasSuffix(root, e) {
-				return true
-			}
-		}
-		return false
-	}
+	ends := endsWith(root)
 	if !isVowel(root, n-2) {
 		switch last {
 		case 'c': // announce

@@ -18,8 +18,8 @@ import (
 type searchIndex struct {
 	names names.Scheme // of the registry
 	about func(def *registry.Definition) string
-	turn  chan struct{} // holds one token; its holder may change the index
-	read  []indexed     // what words was made of, sorted by name; for the holder of turn
+	turn  chan struct{}       // holds one token; its holder may change the index
+	read  map[string]*indexed // what words was made of, by name; for the holder of turn
 
 	mu      sync.RWMutex // held for one tool at a time
 	words   *bm25.Index  // ids are names of tools
@@ -28,25 +28,20 @@ type searchIndex struct {
 
 // An indexed is a tool of which so many words count at most.
 type indexed struct {
-	def  *registry.Definition
-	most int
+	def     *registry.Definition
+	most    int
+	version uint64 // of the snapshot that listed it last
 }
 
 func newSearchIndex(n names.Scheme, about func(def *registry.Definition) string) *searchIndex {
-	ix := &searchIndex{names: n, about: about, turn: make(chan struct{}, 1), words: bm25.New(toolrank.Options())}
+	ix := &searchIndex{names: n, about: about, turn: make(chan struct{}, 1), read: map[string]*indexed{}, words: bm25.New(toolrank.Options())}
 	ix.turn <- struct{}{}
 	return ix
 }
 
-// A ranked is a tool that fits a query, by name.
-type ranked struct {
-	name  string
-	score float64
-}
-
 // rank returns the tools of s, or of a later snapshot, that fit a query, the best
 // first, at most limit. The error is that of ctx.
-func (ix *searchIndex) rank(ctx context.Context, s *registry.Snapshot, query toolrank.Query, limit int) ([]ranked, error) {
+func (ix *searchIndex) rank(ctx context.Context, s *registry.Snapshot, query toolrank.Query, limit int) ([]bm25.Hit, error) {
 	ix.mu.RLock()
 	for ix.version < s.Version() {
 		ix.mu.RUnlock()
@@ -55,13 +50,8 @@ func (ix *searchIndex) rank(ctx context.Context, s *registry.Snapshot, query too
 		}
 		ix.mu.RLock()
 	}
-	hits := ix.words.Search(query.In(ix.words), limit)
-	ix.mu.RUnlock()
-	found := make([]ranked, len(hits))
-	for i, h := range hits {
-		found[i] = ranked{h.ID, h.Score}
-	}
-	return found, nil
+	defer ix.mu.RUnlock()
+	return ix.words.Search(query.In(ix.words), limit), nil
 }
 
 // follow makes the index one of s, unless it is one of a later snapshot. Tools that
@@ -82,41 +72,25 @@ func (ix *searchIndex) update(ctx context.Context, s *registry.Snapshot) error {
 	if ix.version >= s.Version() { // no other goroutine writes it now
 		return nil
 	}
-	before, after := ix.read, make([]indexed, 0, len(s.Tools()))
-	defer func() { ix.read = append(after, before...) }()
 	counts := listedTools(s)
 	for _, t := range s.Tools() {
 		def := t.Definition()
-		for len(before) > 0 && before[0].def.Name < def.Name {
+		most, was := toolrank.MaxWords(counts[def.Origin.Server]), ix.read[def.Name]
+		if was == nil || was.most != most || !sameWords(was.def, def) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			ix.remove(before[0].def.Name)
-			before = before[1:]
+			ix.put(def, most)
+			was = new(indexed)
+			ix.read[def.Name] = was
 		}
-		now := indexed{def, toolrank.MaxWords(counts[def.Origin.Server])}
-		same := false
-		known := len(before) > 0 && before[0].def.Name == def.Name
-		if known {
-			same = before[0].most == now.most && sameWords(before[0].def, def)
-		}
-		if !same {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			ix.put(now)
-		}
-		if known {
-			before = before[1:]
-		}
-		after = append(after, now)
+		*was = indexed{def, most, s.Version()}
 	}
-	for len(before) > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
+	for name, was := range ix.read {
+		if was.version != s.Version() {
+			ix.remove(name)
+			delete(ix.read, name)
 		}
-		ix.remove(before[0].def.Name)
-		before = before[1:]
 	}
 	ix.mu.Lock()
 	ix.version = s.Version()
@@ -145,15 +119,15 @@ func (ix *searchIndex) warm(s *registry.Snapshot) {
 	}
 }
 
-func (ix *searchIndex) put(t indexed) {
-	doc := docOf(t.def, ix.names)
+func (ix *searchIndex) put(def *registry.Definition, most int) {
+	doc := docOf(def, ix.names)
 	if ix.about != nil {
-		doc.About = ix.about(t.def)
+		doc.About = ix.about(def)
 	}
-	words := toolrank.Words(doc, t.most)
+	words := toolrank.Words(doc, most)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.words.Put(t.def.Name, words...)
+	ix.words.Put(def.Name, words...)
 }
 
 func (ix *searchIndex) remove(name string) {

@@ -117,8 +117,8 @@ func TestSearchKeepsToItsSnapshot(t *testing.T) {
 	held := r.Snapshot()
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	for want, snapshot := range []*registry.Snapshot{held, r.Snapshot()} {
-		s := &search{snapshot: snapshot, callable: func(string) bool { return true }, kept: map[string]registry.Tool{}}
-		assert.Equal(t, len(s.keep([]ranked{{"s__pay", 1}, {"gone", 1}}, 5)), want, "tools in snapshot %d", want)
+		s := &search{finder: &Finder{registry: r}, snapshot: snapshot, kept: map[string]registry.Tool{}}
+		assert.Equal(t, len(s.keep(t.Context(), []bm25.Hit{{ID: "s__pay"}, {ID: "gone"}}, 5)), want, "tools in snapshot %d", want)
 	}
 }
 
@@ -171,10 +171,10 @@ func TestSearchWaitsForWhatIsRead(t *testing.T) {
 	default:
 	}
 	assert.OK(t, f.index.update(t.Context(), r.Snapshot()))
-	read := &f.index.read[0]
+	read := f.index.read["count"]
 	f.index.turn <- struct{}{}
 	assert.Equal(t, <-found, 1, "matches")
-	assert.Equal(t, &f.index.read[0], read, "the tools were read twice")
+	assert.Equal(t, f.index.read["count"], read, "the tools were read twice")
 }
 
 // aTool returns a definition with parameters.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -67,62 +68,58 @@ func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := f.registry.Snapshot()
-	callable := func(name string) bool {
-		verdict, _ := f.registry.Decide(ctx, name)
-		return verdict != approval.Deny
-	}
-	search := &search{snapshot: s, query: q, callable: callable, kept: map[string]registry.Tool{}}
+	s := &search{finder: f, snapshot: f.registry.Snapshot(), query: q, kept: map[string]registry.Tool{}}
 	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
 	words := toolrank.NewQuery(q.Text)
-	found, err := f.byWords(ctx, search, words, limit+spareRanks)
+	found, err := s.byWords(ctx, words, limit+spareRanks)
 	if err != nil {
 		return nil, err
 	}
-	search.spare(found, words)
-	return search.matches(found[:min(len(found), limit)]), nil
-}
-
-// byWords returns the first tools, at most limit, that a search wants, ranked by
-// words. Unwanted tools are sorted out without a lock: if too few are left of
-// the first, all are asked for. The error is that of ctx.
-func (f *Finder) byWords(ctx context.Context, s *search, words toolrank.Query, limit int) ([]ranked, error) {
-	first := 2*limit + 32
-	found, err := f.index.rank(ctx, s.snapshot, words, first)
-	if err != nil {
-		return nil, err
+	s.spare(found, words)
+	matches := make([]Match, min(len(found), limit))
+	for i := range matches {
+		matches[i] = Match{Tool: s.kept[found[i].ID], Score: found[i].Score}
 	}
-	kept := s.keep(found, limit)
-	if len(kept) < limit && len(found) == first {
-		if found, err = f.index.rank(ctx, s.snapshot, words, math.MaxInt); err != nil {
-			return nil, err
-		}
-		kept = s.keep(found, limit)
-	}
-	return kept, nil
+	return matches, nil
 }
 
 // A search is one call of Finder.Search.
 type search struct {
+	finder   *Finder
 	snapshot *registry.Snapshot
 	query    Query
-	callable func(name string) bool
 	kept     map[string]registry.Tool // by name, as far as they were looked at; nil: not wanted
 }
 
+// byWords returns the first tools, at most limit, that the search wants, ranked by
+// words. Unwanted tools are sorted out without a lock: if too few are left of
+// the first, all are asked for. The error is that of ctx.
+func (s *search) byWords(ctx context.Context, words toolrank.Query, limit int) ([]bm25.Hit, error) {
+	for first := 2*limit + 32; ; first = math.MaxInt {
+		found, err := s.finder.index.rank(ctx, s.snapshot, words, first)
+		if err != nil {
+			return nil, err
+		}
+		kept := s.keep(ctx, found, limit)
+		if len(kept) == limit || len(found) < first {
+			return kept, nil
+		}
+	}
+}
+
 // keep returns those that the query asks for, at most limit.
-func (s *search) keep(found []ranked, limit int) []ranked {
-	var kept []ranked
+func (s *search) keep(ctx context.Context, found []bm25.Hit, limit int) []bm25.Hit {
+	var kept []bm25.Hit
 	for _, f := range found {
 		if len(kept) == limit {
 			break
 		}
-		tool, known := s.kept[f.name]
+		tool, known := s.kept[f.ID]
 		if !known {
-			if tool, known = s.snapshot.Lookup(f.name); known && !s.wants(tool.Definition()) {
+			if tool, known = s.snapshot.Lookup(f.ID); known && !s.wants(ctx, tool.Definition()) {
 				tool = nil
 			}
-			s.kept[f.name] = tool
+			s.kept[f.ID] = tool
 		}
 		if tool != nil {
 			kept = append(kept, f)
@@ -133,33 +130,28 @@ func (s *search) keep(found []ranked, limit int) []ranked {
 
 // spare makes tools count less that change something, if the query asks for less than that,
 // by what their names or hints say.
-func (s *search) spare(found []ranked, words toolrank.Query) {
+func (s *search) spare(found []bm25.Hit, words toolrank.Query) {
 	for i := range found {
-		def := s.kept[found[i].name].Definition()
+		def := s.kept[found[i].ID].Definition()
 		name, hints := cmp.Or(localName(def), def.Name), def.Hints()
 		if hints.ReadOnly {
 			continue
 		}
 		if !words.Changes() && toolrank.IsChanging(name) {
-			found[i].score *= sparedChange
+			found[i].Score *= sparedChange
 		}
 		if !words.Deletes() && (hints.Annotated && hints.Destructive || toolrank.IsDestructive(name)) {
-			found[i].score *= sparedDeletion
+			found[i].Score *= sparedDeletion
 		}
 	}
-	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(found, func(a, b bm25.Hit) int { return cmp.Compare(b.Score, a.Score) })
 }
 
-func (s *search) wants(def *registry.Definition) bool {
-	return (s.query.Servers == nil || slices.Contains(s.query.Servers, def.Origin.Server)) &&
-		s.callable(def.Name) &&
-		(s.query.Keep == nil || s.query.Keep(def, def.Hints()))
-}
-
-func (s *search) matches(found []ranked) []Match {
-	matches := make([]Match, len(found))
-	for i, f := range found {
-		matches[i] = Match{Tool: s.kept[f.name], Score: f.score}
+// wants reports whether the query asks for a tool that the user of ctx may call.
+func (s *search) wants(ctx context.Context, def *registry.Definition) bool {
+	if s.query.Servers != nil && !slices.Contains(s.query.Servers, def.Origin.Server) {
+		return false
 	}
-	return matches
+	verdict, _ := s.finder.registry.Decide(ctx, def.Name)
+	return verdict != approval.Deny && (s.query.Keep == nil || s.query.Keep(def, def.Hints()))
 }
