@@ -54,6 +54,9 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("Verdict(%d)", int(v))
 }
 
+// MarshalText returns what String does.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
 // A Decision is the answer of a registry.Approver.
 type Decision struct {
 	// Verdict is what becomes of the call. The zero value is [Deny].

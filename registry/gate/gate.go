@@ -49,7 +49,7 @@ func Check(tool *Tool) []Finding {
 		}
 		t.document(s.field, s.raw)
 	}
-	return found.sorted()
+	return Merge(found.list)
 }
 
 // A schemaOf is a schema of a tool, and its name there.

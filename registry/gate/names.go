@@ -117,7 +117,7 @@ func References(tool *Tool, other func(word string) (server string, ok bool)) []
 			}
 		}
 	}
-	return found.sorted()
+	return Merge(found.list)
 }
 
 // maxWord is how long a word can be that is a name, in bytes.

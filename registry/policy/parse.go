@@ -14,32 +14,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
-// A FileError is one thing wrong with a policy that [Parse] reads.
-type FileError struct {
-	// Line and Column count from 1, Column in bytes.
-	Line, Column int
-	// Key is the path of the value, such as rules[2].server; empty for the whole.
-	Key string
-	// Err says what is wrong and how to put it right. It is a [*RuleError] for a
-	// value that is of the right type and cannot work, such as a pattern.
-	Err error
-}
-
-// Error returns "policy:line:column: key: what is wrong".
-func (e *FileError) Error() string {
-	text := fmt.Sprintf("policy:%d:%d: ", e.Line, e.Column)
-	if e.Key != "" {
-		text += e.Key + ": "
-	}
-	var rule *RuleError
-	if errors.As(e.Err, &rule) {
-		return text + rule.Err.Error() // the key tells the rest
-	}
-	return text + e.Err.Error()
-}
-
-func (e *FileError) Unwrap() error { return e.Err }
-
 // Parse reads a policy that people write: JSON, with comments and trailing
 // commas if they like.
 //
@@ -61,37 +35,32 @@ func (e *FileError) Unwrap() error { return e.Err }
 //
 // Nothing is passed over: a key that is not known or comes twice, a value of
 // another type, even null or an empty pattern, is an error, for an ignored rule protects
-// no user. So is all that [New] refuses. Each fault is a [*FileError]; several are
+// no user. So is all that [New] refuses. Each fault is an [*Error]; several are
 // joined, in the order of the file.
 func Parse(data []byte) (*Policy, error) {
 	doc, err := jsonc.Parse(data)
 	if err != nil {
 		var syntax *jsonc.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, &FileError{syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
+			return nil, &Error{Line: syntax.Line, Column: syntax.Column, Key: string(syntax.Path), Index: -1, Err: errors.New(syntax.Message)}
 		}
-		return nil, &FileError{1, 1, "", err}
+		return nil, &Error{Line: 1, Column: 1, Index: -1, Err: err}
 	}
 	f := &policyFile{doc: doc}
 	f.read(&doc.Root)
 	if f.faults == nil {
-		p, err := New(f.byDefault, f.rules...)
-		if err == nil {
+		p, faults := newPolicy(f.byDefault, f.rules)
+		if faults == nil {
 			return p, nil
 		}
-		for _, err := range each(err) {
-			f.locate(err)
+		for _, fault := range faults {
+			f.locate(fault)
 		}
 	}
-	return nil, f.err()
-}
-
-// each returns the errors that were joined.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
+	slices.SortStableFunc(f.faults, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return nil, joined(f.faults)
 }
 
 // A policyFile is a policy that is being read.
@@ -100,7 +69,7 @@ type policyFile struct {
 	byDefault approval.Verdict
 	rules     []Rule
 	places    []map[string]place // by rule and field; "" is the rule
-	faults    []*FileError
+	faults    []*Error
 }
 
 // A place is where something stands.
@@ -109,33 +78,25 @@ type place struct {
 	path   jsonc.Path
 }
 
-func (f *policyFile) fail(at place, err error) {
+func (f *policyFile) fail(at place, err error) { f.note(at, &Error{Index: -1, Err: err}) }
+
+// note notes a fault of what stands at a place.
+func (f *policyFile) note(at place, fault *Error) {
 	pos := f.doc.Position(at.offset)
-	f.faults = append(f.faults, &FileError{pos.Line, pos.Column, string(at.path), err})
+	fault.Line, fault.Column, fault.Key = pos.Line, pos.Column, string(at.path)
+	f.faults = append(f.faults, fault)
 }
 
-func (f *policyFile) err() error {
-	slices.SortStableFunc(f.faults, func(a, b *FileError) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	errs := make([]error, len(f.faults))
-	for i, fault := range f.faults {
-		errs[i] = fault
-	}
-	return errors.Join(errs...)
-}
-
-// locate notes an error of New where the rule stands.
-func (f *policyFile) locate(err error) {
+// locate notes a fault that New has found where the rule stands.
+func (f *policyFile) locate(fault *Error) {
 	at := place{f.doc.Root.Offset, ""}
-	var rule *RuleError
-	if errors.As(err, &rule) && rule.Index >= 0 && rule.Index < len(f.places) {
-		at = f.places[rule.Index][""]
-		if field, ok := f.places[rule.Index][rule.Field]; ok {
+	if fault.Index >= 0 && fault.Index < len(f.places) {
+		at = f.places[fault.Index][""]
+		if field, ok := f.places[fault.Index][fault.Field]; ok {
 			at = field
 		}
 	}
-	f.fail(at, err)
+	f.note(at, fault)
 }
 
 // is reports whether a value is of the kind that it must be, and notes a fault if
@@ -253,7 +214,7 @@ func (f *policyFile) field(r *Rule, field string, n *jsonc.Node, path jsonc.Path
 	}
 }
 
-// keys returns the keys of a rule, as MarshalJSON writes them.
+// keys returns the keys of a rule, as in the tags of Rule.
 func keys() []string {
 	return []string{
 		"verdict", "server", "tool", "user", "native", "trusted", "annotated",
@@ -291,33 +252,14 @@ func snakeCase(camel string) string {
 // MarshalJSON returns the policy in the format of [Parse], without what
 // people wrote beside it.
 func (p *Policy) MarshalJSON() ([]byte, error) {
-	type ruleJSON struct {
-		Verdict       string                 `json:"verdict"`
-		Server        string                 `json:"server,omitempty"`
-		Tool          string                 `json:"tool,omitempty"`
-		User          string                 `json:"user,omitempty"`
-		Native        *bool                  `json:"native,omitempty"`
-		Trusted       *bool                  `json:"trusted,omitempty"`
-		Annotated     *bool                  `json:"annotated,omitempty"`
-		ReadOnly      *bool                  `json:"readOnly,omitempty"`
-		Destructive   *bool                  `json:"destructive,omitempty"`
-		Idempotent    *bool                  `json:"idempotent,omitempty"`
-		OpenWorld     *bool                  `json:"openWorld,omitempty"`
-		SideEffects   *bool                  `json:"sideEffects,omitempty"`
-		ExecutionTime registry.ExecutionTime `json:"executionTime,omitempty"`
-		Reason        string                 `json:"reason,omitempty"`
-	}
 	file := struct {
-		Rules   []ruleJSON `json:"rules"`
-		Default string     `json:"default"`
-	}{[]ruleJSON{}, approval.Deny.String()}
+		Rules   []Rule           `json:"rules"`
+		Default approval.Verdict `json:"default"`
+	}{Rules: []Rule{}}
 	if p != nil {
-		file.Default = p.byDefault.String()
+		file.Default = p.byDefault
 		for _, r := range p.rules {
-			file.Rules = append(file.Rules, ruleJSON{
-				r.Verdict.String(), r.Server, r.Tool, r.User, r.Native, r.Trusted, r.Annotated,
-				r.ReadOnly, r.Destructive, r.Idempotent, r.OpenWorld, r.SideEffects, r.ExecutionTime, r.Reason,
-			})
+			file.Rules = append(file.Rules, r.Rule)
 		}
 	}
 	return json.Marshal(file)

@@ -29,27 +29,41 @@ type Policy struct {
 }
 
 // New returns a policy of rules, and of a default for calls that no rule is for.
-// It fails with one [*RuleError] for each field of a rule that is wrong, such as a
+// It fails with one [*Error] for each field of a rule that is wrong, such as a
 // pattern that is malformed.
 func New(byDefault approval.Verdict, rules ...Rule) (*Policy, error) {
-	var errs []error
+	p, faults := newPolicy(byDefault, rules)
+	if faults != nil {
+		return nil, joined(faults)
+	}
+	return p, nil
+}
+
+func newPolicy(byDefault approval.Verdict, rules []Rule) (*Policy, []*Error) {
+	var faults []*Error
 	if !isVerdict(byDefault) {
-		errs = append(errs, &RuleError{-1, "", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
+		faults = append(faults, &Error{Index: -1, Err: fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
 	}
 	if len(rules) > maxRules {
-		errs = append(errs, &RuleError{maxRules, "", fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), maxRules)})
-		return nil, errors.Join(errs...)
+		err := fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), maxRules)
+		return nil, append(faults, &Error{Index: maxRules, Err: err})
 	}
 	p := &Policy{byDefault: byDefault}
 	for i, r := range rules {
-		c, faults := r.compile(i)
+		c, wrong := r.compile(i)
 		p.rules = append(p.rules, c)
-		errs = append(errs, faults...)
+		faults = append(faults, wrong...)
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	return p, faults
+}
+
+// joined returns faults as one error.
+func joined(faults []*Error) error {
+	errs := make([]error, len(faults))
+	for i, fault := range faults {
+		errs[i] = fault
 	}
-	return p, nil
+	return errors.Join(errs...)
 }
 
 // Cautious lets calls of tools through that their annotations call

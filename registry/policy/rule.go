@@ -26,68 +26,76 @@ import (
 // that are not trusted.
 type Rule struct {
 	// Verdict is what becomes of the calls. The zero value is [approval.Deny].
-	Verdict approval.Verdict
+	Verdict approval.Verdict `json:"verdict"`
 	// Server is a pattern for the configured name of the tool's server. A native
 	// tool has none and does not fit any pattern, not even *.
-	Server string
+	Server string `json:"server,omitempty"`
 	// Tool is a pattern for the name of the tool: its name in the catalogue or the
 	// one that it has at its server. The latter is the choice of the server, so a
 	// rule that allows looks at it only if it has a Server too; * there means
 	// that the tool of that name may be of any server.
-	Tool string
+	Tool string `json:"tool,omitempty"`
 	// User is a pattern for the user of [registry.ApprovalRequest]. If no user was named
 	// that is the empty text, which * fits.
-	User string
+	User string `json:"user,omitempty"`
 
 	// Native tells native tools (true) from those of servers (false).
-	Native *bool
+	Native *bool `json:"native,omitempty"`
 	// Trusted tells tools whose claims are believed, which are those of trusted
 	// servers and native ones, from the others.
-	Trusted *bool
+	Trusted *bool `json:"trusted,omitempty"`
 	// Annotated tells tools with a hint from those without any.
-	Annotated *bool
+	Annotated *bool `json:"annotated,omitempty"`
 	// ReadOnly is about Hints.ReadOnly.
-	ReadOnly *bool
+	ReadOnly *bool `json:"readOnly,omitempty"`
 	// Destructive is about Hints.Destructive. Tools that say nothing of it are
 	// destructive unless they are read-only.
-	Destructive *bool
+	Destructive *bool `json:"destructive,omitempty"`
 	// Idempotent is about Hints.Idempotent.
-	Idempotent *bool
+	Idempotent *bool `json:"idempotent,omitempty"`
 	// OpenWorld is about Hints.OpenWorld.
-	OpenWorld *bool
+	OpenWorld *bool `json:"openWorld,omitempty"`
 	// SideEffects is about Hints.SideEffects.
-	SideEffects *bool
+	SideEffects *bool `json:"sideEffects,omitempty"`
 	// ExecutionTime is about Hints.ExecutionTime: [registry.Fast], [registry.Medium] or [registry.Slow].
-	ExecutionTime registry.ExecutionTime
+	ExecutionTime registry.ExecutionTime `json:"executionTime,omitempty"`
 
 	// Reason becomes that of the [approval.Decision]. Empty: it names the rule.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
-// A RuleError reports a rule that cannot work, because a field of it is wrong.
-type RuleError struct {
-	// Index is the place of the rule among those given, from 0; -1: it is about
-	// the default.
+// An Error is one thing wrong with a policy: with a field of a [Rule] given to [New], or with a
+// text that [Parse] reads.
+type Error struct {
+	// Line and Column say where it stands in the text, from 1, Column in bytes; 0: there is none.
+	Line, Column int
+	// Key is the path of the value there, such as rules[2].server; empty for the whole.
+	Key string
+	// Index is the place of the rule that cannot work, from 0; -1: it is not about one rule.
 	Index int
-	// Field is the field of [Rule] that is wrong; empty if it is the whole rule.
+	// Field is the field of the rule that is wrong; empty if it is the whole rule.
 	Field string
-	// Err says why the rule cannot work, and what to do about it.
+	// Err says what is wrong, and what to do about it.
 	Err error
 }
 
-// Error names the rule and the field, and says what is wrong.
-func (e *RuleError) Error() string {
+// Error returns "policy:line:column: key: what is wrong", or names the rule and the field.
+func (e *Error) Error() string {
 	text := "policy: default"
-	if e.Index >= 0 {
+	switch {
+	case e.Line > 0 && e.Key != "":
+		text = fmt.Sprintf("policy:%d:%d: %s", e.Line, e.Column, e.Key)
+	case e.Line > 0:
+		text = fmt.Sprintf("policy:%d:%d", e.Line, e.Column)
+	case e.Index >= 0 && e.Field != "":
+		text = fmt.Sprintf("policy: rules[%d].%s", e.Index, e.Field)
+	case e.Index >= 0:
 		text = fmt.Sprintf("policy: rules[%d]", e.Index)
-	}
-	if e.Field != "" {
-		text += "." + e.Field
 	}
 	return text + ": " + e.Err.Error()
 }
 
-func (e *RuleError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // A situation is what the conditions of a rule look at, beside names.
 type situation struct {
@@ -104,7 +112,7 @@ type rule struct {
 
 // compile returns the rule, which keeps nothing of what the caller can change, and
 // what is wrong with its fields one by one.
-func (r Rule) compile(index int) (*rule, []error) {
+func (r Rule) compile(index int) (*rule, []*Error) {
 	c := &rule{Rule: r, why: r.Reason}
 	switch {
 	case r.Reason != "":
@@ -119,8 +127,8 @@ func (r Rule) compile(index int) (*rule, []error) {
 			*f.at = &value
 		}
 	}
-	var errs []error
-	fail := func(field string, err error) { errs = append(errs, &RuleError{index, field, err}) }
+	var errs []*Error
+	fail := func(field string, err error) { errs = append(errs, &Error{Index: index, Field: field, Err: err}) }
 	if !isVerdict(r.Verdict) {
 		fail("Verdict", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", r.Verdict))
 	}

@@ -185,7 +185,7 @@ func TestRuleNameIsAClaim(t *testing.T) {
 
 // fault is what is wrong with one rule, as "index field text".
 func fault(err error) string {
-	var rule *policy.RuleError
+	var rule *policy.Error
 	if !errors.As(err, &rule) {
 		return fmt.Sprint(err)
 	}

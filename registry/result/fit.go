@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -23,9 +24,7 @@ const (
 type fitting struct {
 	shaper *Shaper
 	res    *mcp.CallToolResult
-	keep   func() string // keeps the result and returns the handle
-	handle string
-	tried  bool // to keep it
+	kept   func() string // keeps the result the first time, and returns the handle; empty: it is not kept
 }
 
 // fit returns res within its limit and the envelope.
@@ -38,8 +37,7 @@ func (r *Shaper) fit(ctx context.Context, from From, res *mcp.CallToolResult, en
 		}
 		return withContent(res, env.wrap(res.Content))
 	}
-	f := &fitting{shaper: r, res: res}
-	f.keep = func() string { return r.keep(ctx, from, res, raw) }
+	f := &fitting{r, res, sync.OnceValue(func() string { return r.keep(ctx, from, res, raw) })}
 	room := r.maxBytes - env.size()
 	parts, stays := f.parts(room, raw, hasText || env != nil)
 	if stays && !hasText && env == nil {
@@ -127,15 +125,17 @@ func (f *fitting) cut(p part, room int) part {
 	whole, ok := textIn(p.block)
 	rest := p.size - len(whole) // a line feed, and what an embedded text has beside
 	if left := room - rest - maxNote; ok && left > 0 {
-		g := gapIn(whole, left, f.res.IsError)
-		p.block = withText(p.block, whole[:g.from]+f.mark(p.index, g, len(whole))+whole[g.to:])
+		from, to := gapIn(whole, left, f.res.IsError)
+		what := fmt.Sprintf("bytes %d to %d of %d are", from, to, len(whole))
+		mark := f.line(what, "them", fmt.Sprintf(`"block":%d,"offset":%d`, p.index, from))
+		p.block = withText(p.block, whole[:from]+"\n"+mark+"\n"+whole[to:])
 		p.size = sizeOf(p.block)
 		return p
 	}
 	if p.note {
 		return p
 	}
-	return f.note(p.index, kindOfBlock(p.block)+" of "+plain.Number(p.size, "byte"))
+	return f.note(p.index, "a block of "+plain.Number(p.size, "byte"))
 }
 
 // withText returns a copy of a block that [textIn] knows, with another text.
@@ -155,30 +155,18 @@ func withText(c mcp.Content, text string) mcp.Content {
 	return c
 }
 
-// kept returns the handle of the result, which is kept the first time. It is empty
-// if the result is not kept.
-func (f *fitting) kept() string {
-	if !f.tried {
-		f.tried, f.handle = true, f.keep()
-	}
-	return f.handle
-}
-
-// mark is what stands in a text for a gap in it.
-func (f *fitting) mark(index int, g textGap, total int) string {
-	missing := fmt.Sprintf("bytes %d to %d of %d are left out here", g.from, g.to, total)
+// line returns what stands for what is left out. To read is what is read, and the arguments are those of
+// read_result behind the handle.
+func (f *fitting) line(what, toRead, arguments string) string {
 	if f.kept() == "" {
-		return "\n[" + missing + " and were not kept]\n"
+		return "[" + what + " left out here and were not kept]"
 	}
-	return fmt.Sprintf("\n[%s; read them with the tool %s: {\"handle\":%q,\"block\":%d,\"offset\":%d}]\n", missing, ReaderName, f.handle, index, g.from)
+	return fmt.Sprintf("[%s left out here; read %s with the tool %s: {\"handle\":%q,%s}]", what, toRead, ReaderName, f.kept(), arguments)
 }
 
 // note returns a line in place of one block.
 func (f *fitting) note(index int, what string) part {
-	line := "[" + what + ", left out here and not kept]"
-	if f.kept() != "" {
-		line = fmt.Sprintf("[%s, left out here; read it with the tool %s: {\"handle\":%q,\"block\":%d}]", what, ReaderName, f.handle, index)
-	}
+	line := f.line(what+",", "it", fmt.Sprintf(`"block":%d`, index))
 	return part{index: index, block: &mcp.TextContent{Text: line}, size: len(line) + 1, note: true}
 }
 
@@ -189,39 +177,16 @@ func (f *fitting) noteOfMany(parts []part) mcp.Content {
 		bytes += p.size
 	}
 	first, last := parts[0].index, parts[len(parts)-1].index
-	what := fmt.Sprintf("blocks %d to %d, %s", first, last, plain.Number(bytes, "byte"))
-	line := "[" + what + ", are left out here and were not kept]"
-	if f.kept() != "" {
-		line = fmt.Sprintf("[%s, are left out here; read them one by one with the tool %s, beginning with {\"handle\":%q,\"block\":%d}]", what, ReaderName, f.handle, first)
-	}
-	return &mcp.TextContent{Text: line}
+	what := fmt.Sprintf("blocks %d to %d, %s, are", first, last, plain.Number(bytes, "byte"))
+	return &mcp.TextContent{Text: f.line(what, "them one by one", fmt.Sprintf(`"block":%d`, first))}
 }
-
-// kindOfBlock names a block that cannot be cut, or has no text worth it.
-func kindOfBlock(c mcp.Content) string {
-	switch c.(type) {
-	case *mcp.ResourceLink:
-		return "a resource link"
-	case *mcp.EmbeddedResource:
-		return "an embedded resource"
-	case *mcp.ImageContent:
-		return "an image"
-	case *mcp.AudioContent:
-		return "a sound"
-	}
-	return "a block"
-}
-
-// A textGap is what is left out of a text.
-type textGap struct{ from, to int }
 
 // gapIn returns the gap that leaves at most room bytes of a text, at its
 // beginning and its end, parted between characters and, if one is near, lines.
-func gapIn(text string, room int, failed bool) textGap {
+func gapIn(text string, room int, failed bool) (from, to int) {
 	tail := room / 100 * tailShare(text, failed)
-	from := lineStartBefore(text, room-tail)
-	to := lineStartAfter(text, len(text)-tail)
-	return textGap{from, max(from, to)}
+	from = lineStartBefore(text, room-tail)
+	return from, max(from, lineStartAfter(text, len(text)-tail))
 }
 
 // errorWords are words that the end of an output has which went wrong.

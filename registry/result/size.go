@@ -28,23 +28,19 @@ func textSize(content []mcp.Content, raw json.RawMessage, hasText bool, env *env
 // sizeOf returns how much of a limit a block takes that is present: at least what
 // [Text] shows of it, with a line feed.
 func sizeOf(c mcp.Content) int {
-	switch c := c.(type) {
-	case *mcp.TextContent:
-		return len(c.Text) + 1
-	case *mcp.EmbeddedResource:
-		if c.Resource.Blob == nil {
-			return len(c.Resource.Text) + len(c.Resource.URI) + len(c.Resource.MIMEType) + 1
-		}
-		return lineOfMedia + len(c.Resource.MIMEType) + len(c.Resource.URI)
-	case *mcp.ImageContent:
-		return lineOfMedia + len(c.MIMEType)
-	case *mcp.AudioContent:
-		return lineOfMedia + len(c.MIMEType)
-	case *mcp.ResourceLink:
-		all := len(c.URI) + len(c.Name) + len(c.Title) + len(c.Description) + len(c.MIMEType)
-		return max(all, len(linkText(c))) + 1
+	size := 0
+	if kind, media, _ := mediaOf(c); kind != "" {
+		size = lineOfMedia + len(media)
+	} else {
+		size = len(blockText(c)) + 1
 	}
-	return len(otherText(c)) + 1
+	switch c := c.(type) {
+	case *mcp.EmbeddedResource:
+		size += len(c.Resource.URI) + len(c.Resource.MIMEType)
+	case *mcp.ResourceLink:
+		size = max(size, len(c.URI)+len(c.Name)+len(c.Title)+len(c.Description)+len(c.MIMEType)+1)
+	}
+	return size
 }
 
 // lineOfMedia is what [blockText] needs for an image or a sound, but for its type.

@@ -2,10 +2,12 @@ package result
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -80,27 +82,10 @@ func TerminalText(res *mcp.CallToolResult) string {
 }
 
 // present reports whether there is a block at all. Only native tools can return
-// Shaper with holes.
+// results with holes.
 func present(c mcp.Content) bool {
-	switch c := c.(type) {
-	case nil:
-		return false
-	case *mcp.TextContent:
-		return c != nil
-	case *mcp.ImageContent:
-		return c != nil
-	case *mcp.AudioContent:
-		return c != nil
-	case *mcp.ResourceLink:
-		return c != nil
-	case *mcp.EmbeddedResource:
-		return c != nil && c.Resource != nil
-	case *mcp.ToolUseContent:
-		return c != nil
-	case *mcp.ToolResultContent:
-		return c != nil
-	}
-	return true
+	embedded, ok := c.(*mcp.EmbeddedResource)
+	return !nils.Is(c) && (!ok || embedded.Resource != nil)
 }
 
 // textIn returns the text of a block that is a text or an embedded text.
@@ -145,11 +130,7 @@ func blockText(c mcp.Content) string {
 func linkText(link *mcp.ResourceLink) string {
 	var text strings.Builder
 	text.WriteString("[resource ")
-	name := link.Title
-	if name == "" {
-		name = link.Name
-	}
-	if name != "" {
+	if name := cmp.Or(link.Title, link.Name); name != "" {
 		text.WriteString(plain.Line(name) + " ")
 	}
 	text.WriteString("<" + plain.Line(link.URI) + ">" + mediaType(link.MIMEType))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -26,16 +25,7 @@ func newEnvelope(from From) *envelope {
 
 // attribute returns a name as it may stand between quotes, and short.
 func attribute(name string) string {
-	const most = 100
-	name = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;").Replace(plain.Line(name))
-	if len(name) <= most {
-		return name
-	}
-	cut := most - len("...")
-	for !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return name[:cut] + "..."
+	return plain.Cut(strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;").Replace(plain.Line(name)), 100)
 }
 
 // size returns the room that the envelope takes in a text.
@@ -64,31 +54,12 @@ var marks = regexp.MustCompile(`(?i)<([\s/\\]*untrusted[-_\s]*content)`)
 // harmless. JSON stays the same value.
 func unmark(res *mcp.CallToolResult) *mcp.CallToolResult {
 	res = mapTexts(res, func(text string) string {
-		if !mayHoldMark(text) {
-			return text
-		}
 		return marks.ReplaceAllString(text, "&lt;$1")
 	})
 	return mapStructured(res, func(raw json.RawMessage) json.RawMessage {
-		if text := string(raw); mayHoldMark(text) && marks.MatchString(text) {
-			return json.RawMessage(marks.ReplaceAllString(text, `\u003c$1`))
+		if !marks.Match(raw) {
+			return raw
 		}
-		return raw
+		return marks.ReplaceAll(raw, []byte(`\u003c$1`))
 	})
-}
-
-// mayHoldMark spares most texts the search by an expression.
-func mayHoldMark(text string) bool {
-	return strings.Contains(text, "<") && containsFold(text, "untrusted")
-}
-
-// containsFold reports whether text contains a word of small ASCII letters, in
-// whatever case.
-func containsFold(text, word string) bool {
-	for at := 0; at+len(word) <= len(text); at++ {
-		if text[at]|0x20 == word[0] && strings.EqualFold(text[at:at+len(word)], word) {
-			return true
-		}
-	}
-	return false
 }
