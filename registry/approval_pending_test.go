@@ -282,11 +282,11 @@ func TestGrantsAreShared(t *testing.T) {
 	assert.True(t, ok, "the grant of another user holds")
 	ok, _ = a.granted(last, s)
 	assert.True(t, ok, "the last grant holds")
-	assert.Equal(t, len(a.grants.byKey), 6, "grants")
+	assert.Equal(t, a.grants.subjects.Len(), 6, "grants")
 	for n := range 100 {
 		a.grant(grantKey{"", fmt.Sprint(n), "tool"}, s, 0)
 	}
-	assert.Equal(t, len(a.grants.byKey), 20, "grants of nobody and others")
+	assert.Equal(t, a.grants.subjects.Len(), 20, "grants of nobody and others")
 }
 
 // What an error keeps of a server's answer counts as a result does.

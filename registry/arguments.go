@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -30,26 +31,13 @@ func objectArgs(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("must be a JSON object, but are not valid JSON: %w", err)
 	}
 	if first != '{' {
-		return nil, &notObjectError{article(kindByFirstByte(first))}
+		return nil, &notObjectError{plain.Article(jsonscan.TypeOf(first))}
 	}
 	return args, nil
 }
 
 func isNull(data json.RawMessage) bool {
 	return string(bytes.Trim(data, " \t\r\n")) == "null"
-}
-
-func kindByFirstByte(b byte) string {
-	switch b {
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	default:
-		return "number"
-	}
 }
 
 // unmarshalArgs decodes checked args. It still fails where a schema says less, such as
@@ -65,14 +53,4 @@ func unmarshalArgs(args json.RawMessage, in any) error {
 		return fmt.Errorf("%s does not fit %v", plain.Quote(mismatch.Field), mismatch.Type)
 	}
 	return err
-}
-
-func article(kind string) string {
-	switch kind {
-	case "null":
-		return kind
-	case "array", "integer", "object":
-		return "an " + kind
-	}
-	return "a " + kind
 }

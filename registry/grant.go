@@ -1,12 +1,12 @@
 package registry
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/lru"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 )
@@ -53,76 +53,63 @@ func grantOf(ctx context.Context, e *entry) grantKey {
 	return grantKey{userOf(ctx), onbehalf.ConversationOf(ctx), e.def.Name}
 }
 
-// grants are the tools that are allowed for sessions. They need the lock of the
-// approvals.
+// grants are the tools that are allowed for sessions, each with the subject of the approval. They need
+// the lock of the approvals.
 type grants struct {
-	byKey map[grantKey]*list.Element // of *granted
-	used  *list.List                 // the one that was used last comes first
-	held  share.Book                 // how many there are, and each user has
+	subjects lru.Map[grantKey, string]
+	held     share.Book // how many there are, and each user has
 
 	// forgotten grows when grants are taken back. A decision from before that is not
 	// remembered after it.
 	forgotten uint64
 }
 
-type granted struct {
-	key     grantKey
-	subject string
-}
-
 func newGrants(max int) *grants {
-	return &grants{byKey: map[grantKey]*list.Element{}, used: list.New(), held: share.Book{Max: share.Amount{Count: max}}}
+	return &grants{held: share.Book{Max: share.Amount{Count: max}}}
 }
 
 func (g *grants) add(key grantKey, subject string) {
-	if at, ok := g.byKey[key]; ok {
-		at.Value.(*granted).subject = subject
-		g.used.MoveToFront(at)
+	_, known := g.subjects.Peek(key)
+	g.subjects.Put(key, subject)
+	if known {
 		return
 	}
 	const quarter = 4
 	user := share.Owner{User: key.user}
-	g.byKey[key] = g.used.PushFront(&granted{key, subject})
 	g.held.Add(user, 0)
-	at := g.used.Back()
-	switch {
-	case g.held.Exceeds(user, quarter):
-		for at.Value.(*granted).key.user != key.user {
-			at = at.Prev()
+	ofUser := g.held.Exceeds(user, quarter)
+	if !ofUser && !g.held.Full() {
+		return
+	}
+	for other := range g.subjects.Oldest() {
+		if !ofUser || other.user == key.user {
+			g.remove(other)
+			return
 		}
-		g.remove(at)
-	case g.held.Full():
-		g.remove(at)
 	}
 }
 
-func (g *grants) remove(at *list.Element) {
-	key := g.used.Remove(at).(*granted).key
-	delete(g.byKey, key)
+func (g *grants) remove(key grantKey) {
+	g.subjects.Delete(key)
 	g.held.Remove(share.Owner{User: key.user}, 0)
 }
 
 // has reports whether there is a grant for this very tool. One for a tool that is
 // not what it was is over.
 func (g *grants) has(key grantKey, subject string) bool {
-	at, ok := g.byKey[key]
-	if !ok {
-		return false
+	known, ok := g.subjects.Get(key)
+	if ok && known != subject {
+		g.remove(key)
 	}
-	if at.Value.(*granted).subject != subject {
-		g.remove(at)
-		return false
-	}
-	g.used.MoveToFront(at)
-	return true
+	return ok && known == subject
 }
 
 // forget takes back the grants that are meant.
 func (g *grants) forget(meant func(grantKey) bool) {
 	g.forgotten++
-	for key, at := range g.byKey {
+	for key := range g.subjects.Oldest() {
 		if meant(key) {
-			g.remove(at)
+			g.remove(key)
 		}
 	}
 }

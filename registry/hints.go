@@ -42,23 +42,7 @@ type Hints struct {
 // RawAnnotations is what counts if there is one, and Annotations otherwise.
 func (d *Definition) Hints() Hints {
 	var c claims
-	if d.RawAnnotations != nil {
-		c.readRaw(d.RawAnnotations)
-	} else if a := d.Annotations; a != nil {
-		// The zero value of these two is what a tool says that says nothing.
-		if a.ReadOnlyHint {
-			c.readOnly.claim(true, false)
-		}
-		if a.IdempotentHint {
-			c.idempotent.claim(true, false)
-		}
-		if a.DestructiveHint != nil {
-			c.destructive.claim(*a.DestructiveHint, true)
-		}
-		if a.OpenWorldHint != nil {
-			c.openWorld.claim(*a.OpenWorldHint, true)
-		}
-	}
+	c.read(annotationsOf(d))
 	return c.hints()
 }
 
@@ -71,16 +55,6 @@ type claims struct {
 
 // A claim is a hint that is true, false or missing.
 type claim struct{ said, value bool }
-
-// claim notes what the tool says. If it says the opposite too, the stricter value
-// counts.
-func (c *claim) claim(value, strict bool) {
-	if !c.said {
-		*c = claim{true, value}
-	} else if c.value != value {
-		c.value = strict
-	}
-}
 
 // or returns what is claimed, or the default.
 func (c claim) or(otherwise bool) bool {
@@ -105,9 +79,9 @@ func (c claims) hints() Hints {
 	}
 }
 
-// readRaw reads annotations as a server sent them. Those of native tools may be
+// read reads annotations as a server sent them. Those of native tools may be
 // anything; what is no JSON object says nothing.
-func (c *claims) readRaw(raw json.RawMessage) {
+func (c *claims) read(raw json.RawMessage) {
 	if !isObject(raw) {
 		return
 	}
@@ -129,12 +103,15 @@ func (c *claims) readRaw(raw json.RawMessage) {
 	}
 }
 
-func (c *claim) read(value []byte, strict bool) {
-	switch string(value) {
-	case "true":
-		c.claim(true, strict)
-	case "false":
-		c.claim(false, strict)
+// read notes what the tool says. If it says the opposite too, the stricter value counts.
+func (c *claim) read(text []byte, strict bool) {
+	value := string(text) == "true"
+	switch {
+	case !value && string(text) != "false":
+	case !c.said:
+		*c = claim{true, value}
+	case c.value != value:
+		c.value = strict
 	}
 }
 

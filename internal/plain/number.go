@@ -9,3 +9,14 @@ func Number(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Article returns a type of JSON with its article: an array, a string, null.
+func Article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "array", "integer", "object":
+		return "an " + kind
+	}
+	return "a " + kind
+}

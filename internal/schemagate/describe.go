@@ -105,7 +105,7 @@ func anyOf(branches []*jsonschema.Schema, depth int) string {
 func ofType(s *jsonschema.Schema, name string, depth int) string {
 	switch name {
 	case "integer", "number":
-		return article(name) + numeric(s)
+		return plain.Article(name) + numeric(s)
 	case "string":
 		text := "a string" + extent(s.MinLength, s.MaxLength, "characters")
 		if s.Format != nil {
@@ -128,7 +128,7 @@ func ofType(s *jsonschema.Schema, name string, depth int) string {
 		}
 		return text + extent(s.MinProperties, s.MaxProperties, "members")
 	}
-	return article(name)
+	return plain.Article(name)
 }
 
 // elements names the elements of an array.
@@ -211,32 +211,8 @@ func listed(names []string, last string) string {
 // shortenWords cuts words that hold parts of a schema, which are safe already.
 func shortenWords(text string) string { return plain.Cut(text, 2*maxText) }
 
-func article(kind string) string {
-	switch kind {
-	case "null":
-		return "null"
-	case "array", "integer", "object":
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
 // kindOf names the kind of a value, and nothing of its content.
-func kindOf(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "a string"
-	case json.Number:
-		return "a number"
-	case []any:
-		return "an array"
-	}
-	return "an object"
-}
+func kindOf(value any) string { return plain.Article(kindsOfValue(value).name()) }
 
 // choices writes values of the schema.
 func choices(values []any) string {

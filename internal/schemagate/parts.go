@@ -121,7 +121,7 @@ func (p *parts) kindsWithin(s *jsonschema.Schema) kinds {
 	if s.Types != nil && !s.Types.IsEmpty() {
 		k = 0
 		for _, name := range s.Types.ToStrings() {
-			k |= kindsByName(name)
+			k |= kindNames[name]
 		}
 	}
 	if s.Const != nil {
@@ -152,24 +152,18 @@ func (p *parts) kindsWithin(s *jsonschema.Schema) kinds {
 	return k
 }
 
-func kindsByName(name string) kinds {
-	switch name {
-	case "null":
-		return null
-	case "boolean":
-		return boolean
-	case "integer":
-		return integer
-	case "number":
-		return integer | fraction
-	case "string":
-		return text
-	case "array":
-		return array
-	case "object":
-		return object
+// kindNames are the names of kinds, and of number for both kinds of numbers.
+var kindNames = map[string]kinds{
+	"null": null, "boolean": boolean, "integer": integer, "number": integer | fraction, "string": text, "array": array, "object": object,
+}
+
+func (k kinds) name() string {
+	for name, other := range kindNames {
+		if k == other {
+			return name
+		}
 	}
-	return 0
+	return ""
 }
 
 // kindsOfValue returns the kind of a decoded value; of a number that it can be

@@ -198,7 +198,7 @@ func (f form) fits(value any) (ok bool) {
 			value = []any{name}
 		}
 		list, _ := value.([]any)
-		return len(list) > 0 && eachOnce(value, func(name string) bool { return kindsByName(name) != 0 })
+		return len(list) > 0 && eachOnce(value, func(name string) bool { return kindNames[name] != 0 })
 	case anyList:
 		_, ok = value.([]any)
 	case filledList:

@@ -58,7 +58,7 @@ func (p *parts) newSimple(s *jsonschema.Schema) *simpleSchema {
 	if s.Types != nil && !s.Types.IsEmpty() {
 		out.kinds = 0
 		for _, name := range s.Types.ToStrings() {
-			out.kinds |= kindsByName(name)
+			out.kinds |= kindNames[name]
 		}
 	}
 	if !out.addWords(s) || !addBound(&out.least, s.Minimum) || !addBound(&out.most, s.Maximum) || !p.addElements(out, s) {

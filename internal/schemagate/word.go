@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -81,7 +82,7 @@ func (r *report) wantAndGot(l line, s *jsonschema.Schema, value any) (want, got 
 	another := strings.Replace(strings.Replace(kindOf(value), "an ", "another ", 1), "a ", "another ", 1)
 	switch k := l.err.ErrorKind.(type) {
 	case *kind.Type:
-		got = article(k.Got)
+		got = plain.Article(k.Got)
 		if k.Got == "number" && slices.Contains(k.Want, "integer") {
 			got = "a number with a fraction"
 		}

@@ -197,7 +197,7 @@ func (s *signer) values(values [][]byte, types []string) {
 		return
 	}
 	if len(types) == 0 && len(values) > 0 {
-		types = []string{TypeOf(values[0][0])}
+		types = []string{jsonscan.TypeOf(values[0][0])}
 	}
 	s.alternatives(len(types), func(i int) { s.named(types[i]) })
 	s.write(more)
@@ -357,17 +357,6 @@ func parameterName(name string) string {
 	return name
 }
 
-// TypeOf returns the type of a JSON value by its first byte.
-func TypeOf(b byte) string {
-	switch b {
-	case '{':
-		return "object"
-	case 'n':
-		return "null"
-	}
-	return typeOfJSON(b)
-}
-
 // maxShown is how much of a name is shown, in bytes.
 const maxShown = 256
 
@@ -377,18 +366,4 @@ func leadingByte(data []byte) byte {
 		return data[0]
 	}
 	return 0
-}
-
-// typeOfJSON returns the type of a value that is neither object nor null, by its first
-// byte.
-func typeOfJSON(first byte) string {
-	switch first {
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	}
-	return "number"
 }

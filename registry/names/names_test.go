@@ -18,9 +18,10 @@ func (h hostileNames) part() string {
 	pieces := []string{"a", "b", "_", "__", "-", ".", ":", "/", " ", "é", "日本", "\xff", "0", "2", "7", "mcp", "mcp__", "tool", "server", "A"}
 	switch h.IntN(20) {
 	case 0: // like a hash
+		const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 		name := []byte{'_'}
 		for range hashLength {
-			name = append(name, hashAlphabet[h.IntN(len(hashAlphabet))])
+			name = append(name, alphabet[h.IntN(len(alphabet))])
 		}
 		return string(name[h.IntN(2):])
 	case 1: // the same beginning as others, and too long

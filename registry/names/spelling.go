@@ -2,6 +2,7 @@ package names
 
 import (
 	"crypto/sha256"
+	"encoding/base32"
 	"strconv"
 	"strings"
 )
@@ -139,10 +140,9 @@ func wordEnds(part string, i int) bool {
 // The hash in a name is written in lower-case base32. It has a digit, so that no
 // word looks like one: nothing but what ends in such a hash has to be told apart
 // from names that were given one.
-const (
-	hashLength   = 10
-	hashAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
-)
+const hashLength = 10
+
+var hashEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
 
 // hash returns the hash of a tool.
 func hash(scheme Scheme, server, tool string) string {
@@ -154,25 +154,11 @@ func hash(scheme Scheme, server, tool string) string {
 	}
 	for {
 		sum := sha256.Sum256(data)
-		if text := base32(sum[:]); isHash(text) {
+		if text := hashEncoding.EncodeToString(sum[:10])[:hashLength]; isHash(text) {
 			return text
 		}
 		data = sum[:] // one in eight has no digit
 	}
-}
-
-// base32 writes the first bits of data, five to a character.
-func base32(data []byte) string {
-	var bits uint64
-	for _, b := range data[:8] {
-		bits = bits<<8 | uint64(b)
-	}
-	var text [hashLength]byte
-	for i := range text {
-		text[i] = hashAlphabet[bits>>59]
-		bits <<= 5
-	}
-	return string(text[:])
 }
 
 // HasHash reports whether name ends as one with a hash does.

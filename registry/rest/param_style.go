@@ -173,19 +173,4 @@ func compact(raw []byte) []byte {
 }
 
 // kindOf names the type of a checked JSON value.
-func kindOf(raw []byte) string {
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	default:
-		return "a number"
-	}
-}
+func kindOf(raw []byte) string { return plain.Article(jsonscan.TypeOf(raw[0])) }

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -61,7 +60,7 @@ func (t *relay) Target(args json.RawMessage) (name string, inner json.RawMessage
 		switch string(key) {
 		case "name":
 			if name, named = jsonscan.String(value); !named {
-				return "", nil, fmt.Errorf(`"name" must be a string, not %s`, article(value[0]))
+				return "", nil, fmt.Errorf(`"name" must be a string, not %s`, plain.Article(jsonscan.TypeOf(value[0])))
 			}
 		case "arguments":
 			if inner, err = innerArguments(value); err != nil {
@@ -82,18 +81,6 @@ func (t *relay) Target(args json.RawMessage) (name string, inner json.RawMessage
 		return name, without(args, "name"), nil
 	}
 	return "", nil, fmt.Errorf(`%s must not stand beside "name"; the arguments of the tool belong into "arguments": {"name":%s,"arguments":{…}}`, quoted(beside), plain.Quote(name))
-}
-
-// article returns the type of a JSON value, by its first byte, with an article.
-func article(first byte) string {
-	switch kind := toolbrief.TypeOf(first); kind {
-	case "null":
-		return kind
-	case "array", "integer", "object":
-		return "an " + kind
-	default:
-		return "a " + kind
-	}
 }
 
 // quoted lists names of members, as far as there is room.
@@ -122,7 +109,7 @@ func innerArguments(value []byte) (json.RawMessage, error) {
 			return json.RawMessage(held), nil // whether it is JSON is asked of the arguments of any tool
 		}
 	}
-	return nil, fmt.Errorf(`"arguments" must be an object, not %s`, article(value[0]))
+	return nil, fmt.Errorf(`"arguments" must be an object, not %s`, plain.Article(jsonscan.TypeOf(value[0])))
 }
 
 // takes reports whether the tool of that name has parameters of these names, and none

@@ -210,22 +210,10 @@ func kindOf(text string) string {
 	if !json.Valid([]byte(text)) {
 		return ""
 	}
-	switch text[0] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return "integer"
 	}
-	return "number"
+	return jsonscan.TypeOf(text[0])
 }
 
 // maxDepth bounds the references and alternatives of a schema that are followed.
