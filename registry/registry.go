@@ -70,7 +70,7 @@ func New(opts *Options) *Registry {
 		names:     o.Names,
 		ledger:    o.Ledger,
 		approvals: newApprovals(o.Approver, o.Approvals),
-		schemas:   schemagate.NewCache(maxCompiled, maxRefused),
+		schemas:   schemagate.NewCache(maxCompiled),
 		results:   result.New(o.Results),
 		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*offering{}},
 	}

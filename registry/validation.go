@@ -9,11 +9,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Room in the cache of compiled schemas.
-const (
-	maxCompiled = 256
-	maxRefused  = 64
-)
+// maxCompiled is how many compiled schemas are kept.
+const maxCompiled = 256
 
 // checks say how the arguments and results of a tool are checked. Nothing is compiled before
 // the first call.

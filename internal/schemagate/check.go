@@ -8,17 +8,14 @@ import "encoding/json"
 //
 // Nothing passes Compile that Check refuses. The reverse is not quite true: of
 // draft-07 and draft-06, Check overlooks equal objects, arrays and numbers written
-// differently in an enum, and what people read in a schema beside a $ref.
-func Check(raw json.RawMessage, limits Limits) error {
-	_, err := eitherDialect(raw, func(unnamed string) (struct{}, error) {
-		g, err := survey(raw, limits, unnamed)
+// differently in an enum, and what stands beside a $ref.
+func Check(raw json.RawMessage) error {
+	_, err := eitherDialect(raw, func(unnamed string) (*graph, error) {
+		g, err := survey(raw, unnamed)
 		if err != nil {
-			return struct{}{}, err
+			return nil, err
 		}
-		if err := g.foreign(); err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, g.shape()
+		return g, g.foreign()
 	})
 	return err
 }

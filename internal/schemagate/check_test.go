@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -44,36 +43,11 @@ func TestCheckShapes(t *testing.T) {
 					}
 					schema := fmt.Sprintf(shape, said, keyword, value)
 					_, want := Compile(json.RawMessage(schema))
-					assert.Equal(t, (Check(json.RawMessage(schema), Limits{}) == nil), (want == nil), "%s", schema)
+					assert.Equal(t, (Check(json.RawMessage(schema)) == nil), (want == nil), "%s", schema)
 				}
 			}
 		}
 	}
-}
-
-// Limits can be tighter than those of Compile, and never wider.
-func TestCheckLimits(t *testing.T) {
-	schema := json.RawMessage(`{"properties":{"a":{"type":"string"}}}`)
-	for _, c := range []struct {
-		limits Limits
-		token  Token
-	}{
-		{Limits{}, ""},
-		{Limits{Bytes: len(schema), Depth: 3, Nodes: 4}, ""},
-		{Limits{Bytes: len(schema) - 1}, TooLarge},
-		{Limits{Depth: 2}, TooDeep},
-		{Limits{Nodes: 3}, TooManyNodes},
-		{Limits{Bytes: -1, Depth: -1, Nodes: -1}, ""},
-	} {
-		err := Check(schema, c.limits)
-		if c.token == "" {
-			assert.OK(t, err, "%+v", c.limits)
-		} else {
-			assert.Equal(t, assert.As[*SchemaError](t, err).Token, c.token, "%+v", c.limits)
-		}
-	}
-	large := json.RawMessage(`{"description":"` + strings.Repeat("x", MaxBytes) + `"}`)
-	assert.Fails(t, Check(large, Limits{Bytes: 2 * MaxBytes}), "a schema passes that is too large for Compile")
 }
 
 // Check never refuses what can be compiled, and says no to what cannot.
@@ -92,7 +66,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, schema []byte) {
-		err := Check(schema, Limits{})
+		err := Check(schema)
 		var refused *SchemaError
 		if err != nil && (!errors.As(err, &refused) || refused.Token == "" || refused.Detail == "") {
 			t.Fatalf("error %#v", err)
@@ -123,9 +97,9 @@ func TestCheckIsPure(t *testing.T) {
 		`{"not":{"pattern":"(?=a)"},"properties":{"x":{"pattern":"(?=b)"},"y":{"pattern":"(?=c)"}}}`,
 		`{"patternProperties":{"(?=a)":{},"(?=b)":{},"(?=c)":{}}}`,
 	} {
-		want := Check(json.RawMessage(schema), Limits{})
+		want := Check(json.RawMessage(schema))
 		for range 50 {
-			assert.Equal(t, Check(json.RawMessage(schema), Limits{}).Error(), want.Error(), "%s", schema)
+			assert.Equal(t, Check(json.RawMessage(schema)).Error(), want.Error(), "%s", schema)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func eitherDialect[T any](raw json.RawMessage, read func(unnamed string) (T, err
 
 // listsItems reports whether items is a list anywhere in a schema.
 func listsItems(raw json.RawMessage) bool {
-	root, err := parse(raw, Limits{}.within())
+	root, err := parse(raw)
 	return err == nil && listsItemsWithin(root)
 }
 

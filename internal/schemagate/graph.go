@@ -80,14 +80,14 @@ func newGraph(root any, d draft) (*graph, error) {
 	return g, g.measure()
 }
 
-// add adds a schema and those within it.
+// add adds a schema and those within it. It refuses what the metaschema of the dialect does: the
+// metaschemas themselves would take as long as all else.
 func (g *graph) add(path string, schema any) (*node, error) {
 	if n := g.byPath[path]; n != nil {
 		return n, nil
 	}
 	n := &node{path: path, schema: schema}
-	object, isObject := schema.(map[string]any)
-	if _, isBool := schema.(bool); !isObject && !isBool {
+	if !isSchema(schema) {
 		return nil, refuse(Invalid, path, "a schema must be an object or a boolean")
 	}
 	if g.paths += len(path); g.paths > maxPaths {
@@ -95,28 +95,28 @@ func (g *graph) add(path string, schema any) (*node, error) {
 	}
 	g.nodes = append(g.nodes, n)
 	g.byPath[path] = n
+	object, isObject := schema.(map[string]any)
 	if !isObject {
 		return n, nil
 	}
 	if err := g.identify(n, object); err != nil {
 		return nil, err
 	}
-	for _, keyword := range []string{"$defs", "definitions"} {
-		if _, err := g.addMembers(n, object, keyword); err != nil {
-			return nil, err
-		}
-	}
 	if err := g.addRef(n, object); err != nil {
 		return nil, err
 	}
-	if _, refers := object["$ref"]; refers && g.draft.refAlone {
+	_, alone := object["$ref"]
+	alone = alone && g.draft.refAlone
+	for _, keyword := range sorted(object) { // the same verdict each time
+		if alone && keyword != "$defs" && keyword != "definitions" {
+			continue
+		}
+		if err := g.keyword(n, keyword, object[keyword]); err != nil {
+			return nil, err
+		}
+	}
+	if alone {
 		return n, nil
-	}
-	if err := g.addSame(n, object); err != nil {
-		return nil, err
-	}
-	if err := g.addBelow(n, object); err != nil {
-		return nil, err
 	}
 	return n, g.weigh(n, object)
 }
@@ -161,129 +161,94 @@ func (g *graph) addRef(n *node, object map[string]any) error {
 	return nil
 }
 
-// addSame adds the schemas that are held against the same value.
-func (g *graph) addSame(n *node, object map[string]any) error {
-	for _, keyword := range []string{"not", "if", "then", "else"} {
-		sub, err := g.addOne(n, object, keyword)
-		if err != nil {
-			return err
+// keyword adds the schemas that a keyword holds, also one that the dialect does not know. It refuses a value
+// that the dialect does not allow.
+func (g *graph) keyword(n *node, keyword string, value any) error {
+	f, known := g.draft.formOf(keyword)
+	if !f.holdsSchemas() {
+		if known && !f.fits(value) {
+			return malformed(join(n.path, keyword))
 		}
-		n.same = append(n.same, sub...)
+		return nil
 	}
-	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-		subs, err := g.addElements(n, object, keyword)
-		if err != nil {
-			return err
+	path := join(n.path, keyword)
+	list, isList := value.([]any)
+	members, isObject := value.(map[string]any)
+	switch {
+	case f == someSchemas, f == schemaOrSchemas && isList:
+		if len(list) == 0 && known {
+			return malformed(path)
 		}
-		n.same = append(n.same, subs...)
-	}
-	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
-		subs, err := g.addMembers(n, object, keyword)
-		if err != nil {
-			return err
+		for i, element := range list {
+			if err := g.hold(n, keyword, "", join(path, strconv.Itoa(i)), element, known); err != nil {
+				return err
+			}
 		}
-		for _, sub := range subs {
-			n.same = append(n.same, sub)
+	case f == oneSchema, f == schemaOrSchemas:
+		return g.hold(n, keyword, "", path, value, known)
+	case !isObject && known:
+		return malformed(path)
+	default:
+		for _, name := range sorted(members) {
+			member := members[name]
+			if _, names := member.([]any); names && f == schemasOrNamesByName {
+				if !someNames.fits(member) {
+					return malformed(join(path, name))
+				}
+			} else if err := g.hold(n, keyword, name, join(path, name), member, known); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// addBelow adds the schemas that are held against parts of the value.
-func (g *graph) addBelow(n *node, object map[string]any) (err error) {
-	if n.members, err = g.addMembers(n, object, "properties"); err != nil {
-		return err
+func malformed(path string) error {
+	return refuse(Invalid, path, "the value is not what the dialect asks for")
+}
+
+// hold adds a schema, and notes what it is held against. What is none is no error in a keyword that the
+// dialect does not know.
+func (g *graph) hold(n *node, keyword, name, path string, schema any, known bool) error {
+	if !isSchema(schema) {
+		if known {
+			return malformed(path)
+		}
+		return nil
 	}
-	byPattern, err := g.addMembers(n, object, "patternProperties")
+	sub, err := g.add(path, schema)
 	if err != nil {
 		return err
 	}
-	for _, text := range sorted(byPattern) {
-		re, err := g.patterns.parse(text)
-		if err != nil {
-			return refuse(Pattern, join(n.path, "patternProperties"), "%s: %s", quote(text), shorten(err.Error()))
+	switch keyword {
+	case "$defs", "definitions":
+	case "properties":
+		if n.members == nil {
+			n.members = map[string]*node{}
 		}
-		n.matching = append(n.matching, matching{re, byPattern[text]})
-	}
-	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
-		sub, err := g.addOne(n, object, keyword)
+		n.members[name] = sub
+	case "patternProperties":
+		re, err := g.patterns.parse(name)
 		if err != nil {
-			return err
+			return refuse(Pattern, join(n.path, keyword), "%s: %s", quote(name), shorten(err.Error()))
 		}
-		n.rest = append(n.rest, sub...)
-	}
-	names, err := g.addOne(n, object, "propertyNames")
-	if err != nil {
-		return err
-	}
-	if names != nil {
-		n.names = names[0]
-	}
-	for _, keyword := range []string{"items", "additionalItems", "contains", "unevaluatedItems"} {
-		sub, err := g.addOne(n, object, keyword)
-		if err != nil {
-			return err
+		n.matching = append(n.matching, matching{re, sub})
+	case "additionalProperties", "unevaluatedProperties":
+		n.rest = append(n.rest, sub)
+	case "propertyNames":
+		n.names = sub
+	case "items", "additionalItems", "contains", "unevaluatedItems":
+		if path != n.path+"/"+keyword { // one of a list
+			n.prefix = append(n.prefix, sub)
+		} else {
+			n.elements = append(n.elements, sub)
 		}
-		n.elements = append(n.elements, sub...)
-	}
-	for _, keyword := range []string{"items", "prefixItems"} {
-		subs, err := g.addElements(n, object, keyword)
-		if err != nil {
-			return err
-		}
-		n.prefix = append(n.prefix, subs...)
+	case "prefixItems":
+		n.prefix = append(n.prefix, sub)
+	default:
+		n.same = append(n.same, sub)
 	}
 	return nil
-}
-
-// addOne adds the schema under a keyword, if there is one.
-func (g *graph) addOne(n *node, object map[string]any, keyword string) ([]*node, error) {
-	value, ok := object[keyword]
-	if !ok || !isSchema(value) {
-		return nil, nil // the validator says what is wrong there
-	}
-	sub, err := g.add(join(n.path, keyword), value)
-	return []*node{sub}, err
-}
-
-func (g *graph) addElements(n *node, object map[string]any, keyword string) (subs []*node, err error) {
-	list, _ := object[keyword].([]any)
-	if len(list) == 0 {
-		return nil, nil
-	}
-	path := join(n.path, keyword)
-	for i, value := range list {
-		if !isSchema(value) {
-			continue
-		}
-		sub, err := g.add(join(path, strconv.Itoa(i)), value)
-		if err != nil {
-			return nil, err
-		}
-		subs = append(subs, sub)
-	}
-	return subs, nil
-}
-
-func (g *graph) addMembers(n *node, object map[string]any, keyword string) (map[string]*node, error) {
-	members, _ := object[keyword].(map[string]any)
-	if members == nil {
-		return nil, nil
-	}
-	path := join(n.path, keyword)
-	subs := make(map[string]*node, len(members))
-	for _, name := range sorted(members) { // the same verdict each time
-		value := members[name]
-		if !isSchema(value) {
-			continue // such as the lists of dependencies
-		}
-		sub, err := g.add(join(path, name), value)
-		if err != nil {
-			return nil, err
-		}
-		subs[name] = sub
-	}
-	return subs, nil
 }
 
 // sorted returns the names of members in order.

@@ -41,22 +41,3 @@ const (
 	// maxText is the length of a part of an error that the server wrote.
 	maxText = 200
 )
-
-// Limits are tighter limits on a schema than the constants. Zero, and what is
-// beyond a constant, stand for the constant: nothing beyond it can be compiled.
-type Limits struct {
-	Bytes int // instead of [MaxBytes]
-	Depth int // instead of [MaxDepth]
-	Nodes int // instead of [MaxNodes]
-}
-
-func (l Limits) within() Limits {
-	return Limits{tighter(l.Bytes, MaxBytes), tighter(l.Depth, MaxDepth), tighter(l.Nodes, MaxNodes)}
-}
-
-func tighter(limit, most int) int {
-	if limit <= 0 || limit > most {
-		return most
-	}
-	return limit
-}

@@ -23,7 +23,7 @@ func TestModern(t *testing.T) {
 		got, old := Modern(json.RawMessage(c.old))
 		assert.Equal(t, string(got), c.want, "%s", c.old)
 		assert.True(t, old, "%s: old", c.old)
-		assert.OK(t, Check(got, Limits{}), "%s", got)
+		assert.OK(t, Check(got), "%s", got)
 		_, old = Modern(got)
 		assert.False(t, old, "%s: old", got)
 	}
@@ -54,8 +54,8 @@ func FuzzModern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		got, old := Modern(json.RawMessage(raw))
 		assert.True(t, old && json.Valid(got) || !old && string(got) == raw, "%q is JSON, or as it was: %q", got, raw)
-		if Check(json.RawMessage(raw), Limits{}) == nil {
-			assert.OK(t, Check(got, Limits{}), "%q, made of %q", got, raw)
+		if Check(json.RawMessage(raw)) == nil {
+			assert.OK(t, Check(got), "%q, made of %q", got, raw)
 		}
 	})
 }

@@ -14,9 +14,7 @@ func (g *graph) rewrite() (root any, err error) {
 	if !ok {
 		return g.root, nil
 	}
-	if err := g.move(document); err != nil {
-		return nil, err
-	}
+	g.move(document)
 	for _, r := range g.refs {
 		r.object["$ref"] = "#" + g.pointer(r.target)
 	}
@@ -75,14 +73,11 @@ func (g *graph) foreign() error {
 }
 
 // move puts what only references lead to where the dialect has a place for it.
-func (g *graph) move(document map[string]any) error {
+func (g *graph) move(document map[string]any) {
 	if len(g.moved) == 0 {
-		return nil
+		return
 	}
-	defs, ok := document[g.draft.defs].(map[string]any)
-	if _, there := document[g.draft.defs]; there && !ok {
-		return refuse(Invalid, join("", g.draft.defs), "not an object")
-	}
+	defs, _ := document[g.draft.defs].(map[string]any)
 	if defs == nil {
 		defs = map[string]any{}
 		document[g.draft.defs] = defs
@@ -96,7 +91,6 @@ func (g *graph) move(document map[string]any) error {
 		g.moved[n] = name
 		defs[name] = n.schema
 	}
-	return nil
 }
 
 func taken(defs map[string]any, prefix string) bool {

@@ -3,7 +3,6 @@ package schemagate
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -33,7 +32,7 @@ func compileAs(raw json.RawMessage, unnamed string) (s *Schema, err error) {
 			s, err = nil, refuse(Invalid, "", "the validator cannot read it")
 		}
 	}()
-	g, err := survey(raw, Limits{}, unnamed)
+	g, err := survey(raw, unnamed)
 	if err != nil {
 		return nil, err
 	}
@@ -49,15 +48,15 @@ func compileAs(raw json.RawMessage, unnamed string) (s *Schema, err error) {
 		return nil, refuse(Invalid, "", "%s", shorten(err.Error()))
 	}
 	compiled, err := c.Compile(location)
-	if err != nil {
-		return nil, g.notOfDialect(err)
+	if err != nil { // of what stands beside a reference, or equal values of an enum
+		return nil, refuse(Invalid, "", "%s", shorten(err.Error()))
 	}
 	return &Schema{root: g.byPath[""], compiled: compiled, weight: len(raw) + maxPrograms - g.patterns.left}, nil
 }
 
-// survey reads a schema within the limits and finds all that is in it.
-func survey(raw json.RawMessage, limits Limits, unnamed string) (*graph, error) {
-	root, err := parse(raw, limits.within())
+// survey reads a schema and finds all that is in it.
+func survey(raw json.RawMessage, unnamed string) (*graph, error) {
+	root, err := parse(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -73,22 +72,22 @@ func survey(raw json.RawMessage, limits Limits, unnamed string) (*graph, error) 
 }
 
 // parse decodes a schema within the limits.
-func parse(raw json.RawMessage, limits Limits) (any, error) {
-	if len(raw) > limits.Bytes {
-		return nil, refuse(TooLarge, "", "it has %d bytes, %d are allowed", len(raw), limits.Bytes)
+func parse(raw json.RawMessage) (any, error) {
+	if len(raw) > MaxBytes {
+		return nil, refuse(TooLarge, "", "it has %d bytes, %d are allowed", len(raw), MaxBytes)
 	}
-	if jsonscan.Nesting(raw) > limits.Depth {
-		return nil, refuse(TooDeep, "", "it is nested deeper than %d", limits.Depth)
+	if jsonscan.Nesting(raw) > MaxDepth {
+		return nil, refuse(TooDeep, "", "it is nested deeper than %d", MaxDepth)
 	}
 	if err := jsonscan.Valid(raw); err != nil {
 		return nil, refuse(Invalid, "", "not JSON: %v", err)
 	}
-	root, excess := read(raw, limits.Nodes, limits.Depth)
+	root, excess := read(raw, MaxNodes, MaxDepth)
 	switch excess {
 	case tooMany:
-		return nil, refuse(TooManyNodes, "", "it holds more than %d values", limits.Nodes)
+		return nil, refuse(TooManyNodes, "", "it holds more than %d values", MaxNodes)
 	case tooDeep:
-		return nil, refuse(TooDeep, "", "it is nested deeper than %d", limits.Depth)
+		return nil, refuse(TooDeep, "", "it is nested deeper than %d", MaxDepth)
 	case tooLong:
 		return nil, refuse(Invalid, "", "it holds a number of more than %d digits", MaxDigits)
 	}
@@ -100,27 +99,3 @@ func parse(raw json.RawMessage, limits Limits) (any, error) {
 type nothing struct{}
 
 func (nothing) Load(string) (any, error) { return nil, errors.New("not loaded") }
-
-// notOfDialect turns the validator's verdict on a schema into ours.
-func (g *graph) notOfDialect(err error) error {
-	var broken *jsonschema.SchemaValidationError
-	var why *jsonschema.ValidationError
-	if !errors.As(err, &broken) || !errors.As(broken.Err, &why) {
-		return refuse(Invalid, "", "%s", shorten(err.Error()))
-	}
-	r := &report{parts: &parts{}}
-	r.collect(why)
-	path := ""
-	for _, token := range r.lines[0].at {
-		path = join(path, token)
-	}
-	for n, name := range g.moved {
-		moved := join(join("", g.draft.defs), name)
-		if rest, ok := strings.CutPrefix(path, moved); ok && (rest == "" || rest[0] == '/') {
-			path = n.path + rest
-			break
-		}
-	}
-	detail := (&jsonschema.ValidationError{ErrorKind: r.lines[0].err.ErrorKind}).Error()
-	return refuse(Invalid, path, "%s", shorten(strings.TrimPrefix(detail, "at '': ")))
-}

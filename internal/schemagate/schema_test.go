@@ -25,7 +25,7 @@ func TestRefused(t *testing.T) {
 				assert.Equal(t, refused.Path, test.path, "the path (%v)", err)
 			}
 			assert.False(t, len(err.Error()) > 3*maxText, "an error of %d bytes is too long", len(err.Error()))
-			checked := assert.As[*SchemaError](t, Check(json.RawMessage(test.schema), Limits{}), "Check")
+			checked := assert.As[*SchemaError](t, Check(json.RawMessage(test.schema)), "Check")
 			assert.Equal(t, string(checked.Token), test.token, "the token of Check")
 			if test.token == "invalid" {
 				assert.Equal(t, checked.Path, test.path, "the path of Check")
@@ -183,7 +183,7 @@ func TestUnnamedDialect(t *testing.T) {
 		`{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`: false,
 	} {
 		_, compiled := Compile(json.RawMessage(schema))
-		checked := Check(json.RawMessage(schema), Limits{})
+		checked := Check(json.RawMessage(schema))
 		assert.Equal(t, (compiled == nil), fits, "%s", schema)
 		assert.Equal(t, (checked == nil), fits, "%s", schema)
 	}
@@ -218,6 +218,6 @@ func BenchmarkValidate(b *testing.B) {
 func BenchmarkCheck(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		assert.OK(b, Check(json.RawMessage(weather), Limits{}))
+		assert.OK(b, Check(json.RawMessage(weather)))
 	}
 }

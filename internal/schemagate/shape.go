@@ -3,8 +3,6 @@ package schemagate
 import (
 	"encoding/json"
 	"math/big"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -29,168 +27,72 @@ const (
 	someText
 )
 
-// formOf returns what the metaschema of the dialect asks of a keyword's value; 0
-// for what it does not know, or [strip] takes away.
-func (d draft) formOf(keyword string) form {
+// formOf returns what a keyword asks of its value, 0 for anything, and whether the metaschema of the dialect
+// asks for that, too. What [strip] takes away may be anything.
+func (d draft) formOf(keyword string) (f form, known bool) {
 	switch keyword {
 	case "type":
-		return someTypes
+		return someTypes, true
 	case "properties", "patternProperties", "definitions":
-		return schemasByName
+		return schemasByName, true
+	case "$defs", "dependentSchemas":
+		return schemasByName, !d.refAlone
 	case "required":
-		return someNames
+		return someNames, true
 	case "enum":
 		if d.refAlone {
-			return filledList
+			return filledList, true
 		}
-		return anyList
+		return anyList, true
 	case "additionalProperties", "propertyNames", "contains", "not":
-		return oneSchema
+		return oneSchema, true
+	case "unevaluatedItems", "unevaluatedProperties":
+		return oneSchema, !d.refAlone
+	case "if", "then", "else":
+		return oneSchema, d.conditions()
+	case "additionalItems":
+		return oneSchema, !d.tuples()
 	case "allOf", "anyOf", "oneOf":
-		return someSchemas
+		return someSchemas, true
+	case "prefixItems":
+		return someSchemas, d.tuples()
 	case "items":
 		if d.tuples() {
-			return oneSchema
+			return oneSchema, true
 		}
-		return schemaOrSchemas
+		return schemaOrSchemas, true
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
-		return wholeNumber
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		return anyNumber
-	case "multipleOf":
-		return positiveNumber
-	case "uniqueItems":
-		return eitherWay
-	case "pattern":
-		return someText
-	case "dependencies":
-		return schemasOrNamesByName
-	case "if", "then", "else":
-		if d.conditions() {
-			return oneSchema
-		}
-	case "additionalItems":
-		if !d.tuples() {
-			return oneSchema
-		}
-	}
-	if d.refAlone {
-		return 0
-	}
-	switch keyword {
-	case "$defs", "dependentSchemas":
-		return schemasByName
-	case "unevaluatedItems", "unevaluatedProperties":
-		return oneSchema
-	case "dependentRequired":
-		return namesByName
+		return wholeNumber, true
 	case "minContains", "maxContains":
-		return wholeNumber
-	case "prefixItems":
-		if d.tuples() {
-			return someSchemas
-		}
+		return wholeNumber, !d.refAlone
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		return anyNumber, true
+	case "multipleOf":
+		return positiveNumber, true
+	case "uniqueItems":
+		return eitherWay, true
+	case "pattern":
+		return someText, true
+	case "dependencies":
+		return schemasOrNamesByName, true
+	case "dependentRequired":
+		return namesByName, !d.refAlone
 	}
-	return 0
+	return 0, false
 }
 
-// shape holds the document against the metaschema of its dialect, and the schemas
-// that stand where the dialect knows none, too. The metaschemas themselves would take as long as
-// all else of [Check] together.
-func (g *graph) shape() error {
-	if m := g.shapeOf(g.root); m != nil {
-		return m.at("")
-	}
-	for _, n := range g.nodes {
-		if _, ok := g.moved[n]; !ok {
-			continue
-		}
-		if m := g.shapeOf(n.schema); m != nil {
-			return m.at(n.path)
-		}
-	}
-	return nil
-}
-
-// A misshape is the place of a value that is not what its keyword asks for, innermost token
-// first. It grows on the way back, so that a schema in which nothing is wrong has to pay for none.
-type misshape []string
-
-func (m misshape) at(path string) error {
-	for _, token := range slices.Backward(m) {
-		path = join(path, token)
-	}
-	return refuse(Invalid, path, "the value is not what the dialect asks for")
-}
-
-func wrong() misshape { return misshape{} }
-
-func (g *graph) shapeOf(schema any) misshape {
-	switch schema := schema.(type) {
-	case map[string]any:
-		return foremost(schema, func(keyword string, value any) misshape {
-			return g.keyword(g.draft.formOf(keyword), value)
-		})
-	case bool:
-		return nil
-	}
-	return wrong()
-}
-
-// foremost returns what is wrong with the member of an object whose name comes first,
-// so that the verdict is the same each time.
-func foremost(object map[string]any, each func(name string, value any) misshape) misshape {
-	var first misshape
-	name := ""
-	for other, value := range object {
-		if first != nil && other > name {
-			continue
-		}
-		if m := each(other, value); m != nil {
-			first, name = m, other
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	return append(first, name)
-}
-
-func (g *graph) keyword(f form, value any) misshape {
-	_, isList := value.([]any)
-	switch {
-	case f == oneSchema, f == schemaOrSchemas && !isList:
-		return g.shapeOf(value)
-	case f == someSchemas, f == schemaOrSchemas:
-		list, _ := value.([]any)
-		for i, element := range list {
-			if m := g.shapeOf(element); m != nil {
-				return append(m, strconv.Itoa(i))
-			}
-		}
-		if len(list) == 0 {
-			return wrong()
-		}
-	case f == schemasByName, f == schemasOrNamesByName, f == namesByName:
-		members, ok := value.(map[string]any)
-		if !ok {
-			return wrong()
-		}
-		return foremost(members, func(_ string, member any) misshape {
-			if _, isList := member.([]any); f == namesByName || f == schemasOrNamesByName && isList {
-				return g.keyword(someNames, member)
-			}
-			return g.shapeOf(member)
-		})
-	case !f.fits(value):
-		return wrong()
-	}
-	return nil
-}
+// holdsSchemas reports whether a value of the form holds schemas.
+func (f form) holdsSchemas() bool { return f >= oneSchema && f <= schemasOrNamesByName }
 
 // fits checks the keywords that hold no schemas.
 func (f form) fits(value any) (ok bool) {
 	switch f {
+	case namesByName:
+		members, ok := value.(map[string]any)
+		for _, names := range members {
+			ok = ok && someNames.fits(names)
+		}
+		return ok
 	case someNames:
 		return eachOnce(value, func(string) bool { return true })
 	case someTypes:

@@ -68,7 +68,7 @@ func (t *Tool) schemas() []schemaOf {
 
 // checkSchema refuses what could not be compiled later.
 func checkSchema(raw json.RawMessage) *schemagate.SchemaError {
-	err := schemagate.Check(raw, schemagate.Limits{})
+	err := schemagate.Check(raw)
 	var refused *schemagate.SchemaError
 	switch {
 	case errors.As(err, &refused):

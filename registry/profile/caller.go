@@ -41,7 +41,7 @@ func outputOf(def *registry.Definition) json.RawMessage {
 	if len(def.OutputSchema) == 0 {
 		return nil
 	}
-	if schemagate.Check(def.OutputSchema, schemagate.Limits{}) != nil {
+	if schemagate.Check(def.OutputSchema) != nil {
 		return nil
 	}
 	d, _ := rulesOf(OpenAI)

@@ -93,7 +93,7 @@ func TestHostileSchemas(t *testing.T) {
 	share := assert.Cases(len(providers), 1)
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		schema := all[name]
-		assert.OK(t, schemagate.Check(json.RawMessage(schema), schemagate.Limits{}), name)
+		assert.OK(t, schemagate.Check(json.RawMessage(schema)), name)
 		for j, p := range providers {
 			if i%share != j%share {
 				continue
@@ -105,7 +105,7 @@ func TestHostileSchemas(t *testing.T) {
 				for _, l := range c.Losses {
 					assert.False(t, len(l.Path) > 2_100 || len(l.Detail) > 500, "a loss of %d and %d bytes is too long", len(l.Path), len(l.Detail))
 				}
-				err := schemagate.Check(c.Schema, schemagate.Limits{})
+				err := schemagate.Check(c.Schema)
 				if refused := (*schemagate.SchemaError)(nil); errors.As(err, &refused) && refused.Token != schemagate.TooManyNodes {
 					t.Errorf("got the error %v of %.300s, want none", err, c.Schema)
 				}

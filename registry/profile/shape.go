@@ -90,7 +90,7 @@ func (s *shaper) shape(def *registry.Definition, output bool) *shape {
 // newShape makes a shape. The schemas are checked unless they were examined before.
 func (s *shaper) newShape(def *registry.Definition, output, examined bool) *shape {
 	if !examined {
-		if err := schemagate.Check(def.InputSchema, schemagate.Limits{}); err != nil {
+		if err := schemagate.Check(def.InputSchema); err != nil {
 			return refusedShape(def, fmt.Errorf("cannot be used: %w", err))
 		}
 	}

@@ -173,7 +173,7 @@ func (o *operation) compileSchema(found *problems) {
 		}
 	}
 	o.schema = o.inputSchema()
-	err := schemagate.Check(o.schema, schemagate.Limits{})
+	err := schemagate.Check(o.schema)
 	if err == nil {
 		return
 	}

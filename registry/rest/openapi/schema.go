@@ -111,7 +111,7 @@ func (d *document) schema(at *node, how manner) (written, *loss) {
 		whole = append(appendMember(bytes.Clone(whole[:len(whole)-1]), "$defs"), appendDefs(nil, defs)...)
 		whole = append(whole, '}')
 	}
-	if err := schemagate.Check(whole, schemagate.Limits{}); err != nil {
+	if err := schemagate.Check(whole); err != nil {
 		reason := err.Error()
 		var refused *schemagate.SchemaError
 		if errors.As(err, &refused) {
