@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -103,6 +104,9 @@ func (n *Node) Get(name string) *Node {
 // Is reports whether the value is there and of a kind.
 func (n *Node) Is(kind byte) bool { return n != nil && n.Kind == kind }
 
+// IsTrue reports whether the value is true.
+func (n *Node) IsTrue() bool { return n.Is('t') && n.Text == "true" }
+
 // Says reports whether the value is a string of that content.
 func (n *Node) Says(text string) bool { return n.Is('"') && n.Text == text }
 
@@ -121,6 +125,9 @@ func (n *Node) StringValue() string {
 	}
 	return n.Text
 }
+
+// Str returns the text of a member that is a string, none of anything else.
+func (n *Node) Str(name string) string { return n.Get(name).StringValue() }
 
 // List returns the elements of an array, none of anything else.
 func (n *Node) List() []*Node {
@@ -169,55 +176,21 @@ func Member(place, name string) string {
 	return place + "/" + strings.ReplaceAll(name, "/", "~1")
 }
 
-// Element returns the JSON pointer of an element of the value at place.
-func Element(place string, i int) string { return fmt.Sprintf("%s/%d", place, i) }
-
 // Resolve returns what a reference within the document points at, or nil.
 func (n *Node) Resolve(ref string) *Node {
-	if ref == "#" {
-		return n
-	}
-	rest, ok := strings.CutPrefix(ref, "#/")
+	rest, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil
 	}
-	for _, step := range strings.Split(rest, "/") {
+	for step := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		switch {
-		case n.Is('{'):
-			n = n.Get(step)
-		case n.Is('['):
-			var i int
-			if _, err := fmt.Sscanf(step, "%d", &i); err != nil || i < 0 || i >= len(n.Items) {
-				return nil
-			}
+		switch i, err := strconv.Atoi(step); {
+		case rest == "":
+		case n.Is('[') && err == nil && i >= 0 && i < len(n.Items):
 			n = n.Items[i]
 		default:
-			return nil
+			n = n.Get(step)
 		}
 	}
 	return n
-}
-
-// violations are what a provider would refuse.
-type violations struct{ list []string }
-
-func (v *violations) add(place, format string, args ...any) {
-	if place == "" {
-		place = "/"
-	}
-	v.list = append(v.list, place+": "+fmt.Sprintf(format, args...))
-}
-
-// only adds each member of n that is not one of the names.
-func (v *violations) only(place string, n *Node, names ...string) {
-	for _, have := range n.Names {
-		found := false
-		for _, name := range names {
-			found = found || name == have
-		}
-		if !found {
-			v.add(place, "%q is not known here", have)
-		}
-	}
 }

@@ -1,16 +1,10 @@
 package providercheck
 
-import (
-	"encoding/json"
-	"regexp"
-)
+import "encoding/json"
 
 // The rules of Ollama are the types that its server decodes requests into
 // (github.com/ollama/ollama/api, v0.17.4). There is none for names; the one here is
 // what tool calls are written with everywhere.
-
-// OllamaName matches the names of functions.
-var OllamaName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // The types that the server decodes a tool into, as its api package has them in
 // v0.17.4: what does not fit is an error for the request, and what has no field is
@@ -67,54 +61,11 @@ func (t ollamaType) MarshalJSON() ([]byte, error) {
 
 // Ollama returns what the server would refuse.
 func Ollama(declaration []byte) []string {
-	v := &violations{}
-	n := v.readDeclaration(declaration)
-	if n == nil {
-		return v.list
+	_, problems := Follow("ollama", declaration)
+	if err := json.Unmarshal(declaration, &ollamaTool{}); err != nil {
+		problems = append(problems, err.Error())
 	}
-	v.only("", n, "type", "function")
-	v.only("/function", n.Get("function"), "name", "description", "parameters")
-	var tool ollamaTool
-	if err := json.Unmarshal(declaration, &tool); err != nil {
-		v.add("", "%v", err)
-		return v.list
-	}
-	if tool.Type != "function" {
-		v.add("/type", "not a function")
-	}
-	if !OllamaName.MatchString(tool.Function.Name) {
-		v.add("/function/name", "not a name")
-	}
-	v.checkText("/function/description", n.Get("function").Get("description"))
-	if tool.Function.Parameters.Type != "object" {
-		v.add("/function/parameters", "the type of the whole is not object")
-	}
-	if tool.Function.Parameters.Properties == nil {
-		v.add("/function/parameters", "no properties")
-	}
-	v.checkKinds("/function/parameters", tool.Function.Parameters.Properties)
-	return v.list
-}
-
-// checkKinds adds unknown types that a template would print.
-func (v *violations) checkKinds(place string, properties map[string]ollamaProperty) {
-	for name, p := range properties {
-		at := Member(place, name)
-		for _, t := range p.Type {
-			switch t {
-			case "string", "number", "integer", "boolean", "object", "array", "null":
-			default:
-				v.add(at, "type %q", t)
-			}
-		}
-		if p.Enum != nil && len(p.Enum) == 0 {
-			v.add(at, "enum of nothing")
-		}
-		v.checkKinds(at, p.Properties)
-		for i, branch := range p.AnyOf {
-			v.checkKinds(at, map[string]ollamaProperty{Element("anyOf", i): branch})
-		}
-	}
+	return problems
 }
 
 // SeenByOllama returns the part of a schema that the model is shown.
