@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,262 +18,123 @@ import (
 type OpenAIResponses struct {
 	mu      sync.Mutex
 	count   int
-	stored  map[string][]responseItem    // conversations, by the id of their last response
-	pending map[*Request]responseRequest // that are not answered yet
-}
-
-type responseRequest struct {
-	tools []responseTool
-	items []responseItem
-	store bool
-}
-
-type responseTool struct {
-	Type           string          `json:"type"`
-	Name           string          `json:"name,omitempty"`
-	Description    string          `json:"description,omitempty"`
-	Parameters     json.RawMessage `json:"parameters,omitempty"`
-	Strict         *bool           `json:"strict,omitempty"`
-	DeferLoading   bool            `json:"defer_loading,omitempty"`
-	AllowedCallers []string        `json:"allowed_callers,omitempty"`
-	OutputSchema   json.RawMessage `json:"output_schema,omitempty"`
-	Execution      string          `json:"execution,omitempty"`
-}
-
-// programs reports whether only programs may call a tool.
-func (t *responseTool) programs() bool {
-	return len(t.AllowedCallers) > 0 && !slices.Contains(t.AllowedCallers, "direct")
-}
-
-// A responseItem is an item of the input or of the output. All kinds are in one.
-type responseItem struct {
-	Type      string          `json:"type,omitempty"`
-	ID        string          `json:"id,omitempty"`
-	Status    string          `json:"status,omitempty"`
-	Role      string          `json:"role,omitempty"`
-	Phase     string          `json:"phase,omitempty"`
-	Content   json.RawMessage `json:"content,omitempty"`
-	CallID    string          `json:"call_id,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	Namespace string          `json:"namespace,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Caller    *responseCaller `json:"caller,omitempty"`
-	Output    json.RawMessage `json:"output,omitempty"`
-	Summary   json.RawMessage `json:"summary,omitempty"`
-	Encrypted string          `json:"encrypted_content,omitempty"`
-	Execution string          `json:"execution,omitempty"`
-	Tools     []responseTool  `json:"tools,omitempty"`
-	Code      string          `json:"code,omitempty"`
-	Print     string          `json:"fingerprint,omitempty"`
-	Result    string          `json:"result,omitempty"`
-}
-
-type responseCaller struct {
-	Type     string `json:"type"`
-	CallerID string `json:"caller_id,omitempty"`
-}
-
-type responsePart struct {
-	Type        string            `json:"type"`
-	Text        string            `json:"text"`
-	ImageURL    string            `json:"image_url"`
-	Detail      string            `json:"detail"`
-	Filename    string            `json:"filename"`
-	FileData    string            `json:"file_data"`
-	Annotations []json.RawMessage `json:"annotations"`
-	Logprobs    []json.RawMessage `json:"logprobs"`
+	stored  map[string][]*providercheck.Node // conversations, by the id of their last response
+	pending map[*Request]*conversation       // that are not answered yet, with the items before
 }
 
 // Read refuses what the API would answer with status 400, unknown fields included.
 func (o *OpenAIResponses) Read(r *http.Request, body []byte) (*Request, error) {
-	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/responses") {
-		return nil, fmt.Errorf("no such endpoint: %s %s", r.Method, r.URL.Path)
-	}
-	var in struct {
-		Model       string          `json:"model"`
-		Input       json.RawMessage `json:"input"`
-		Tools       *[]responseTool `json:"tools"`
-		Stream      bool            `json:"stream"`
-		Store       *bool           `json:"store"`
-		Previous    string          `json:"previous_response_id"`
-		Include     []string        `json:"include"`
-		Instruction string          `json:"instructions"`
-		Parallel    *bool           `json:"parallel_tool_calls"`
-		Reasoning   json.RawMessage `json:"reasoning"`
-	}
-	if err := decodeAll(body, &in); err != nil {
-		return nil, err
-	}
-	if in.Model == "" || len(in.Input) == 0 {
-		return nil, errors.New("model and input are required")
-	}
-	req := &Request{Stream: in.Stream}
-	call := responseRequest{store: in.Store == nil || *in.Store}
-	if in.Tools != nil {
-		call.tools = *in.Tools
-		if err := readResponseTools(req, call.tools); err != nil {
-			return nil, err
-		}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if in.Previous != "" {
-		before, ok := o.stored[in.Previous]
-		if !ok {
-			return nil, fmt.Errorf("previous response %q not found", in.Previous)
-		}
-		call.items = slices.Clone(before)
-	}
-	items, err := responseInput(in.Input)
+	c, err := begin(r, strings.HasSuffix(r.URL.Path, "/responses"), body, "responsesRequest")
 	if err != nil {
 		return nil, err
 	}
-	call.items = append(call.items, items...)
-	if err := readResponseItems(req, call.items); err != nil {
+	if err := c.responsesTools(); err != nil {
 		return nil, err
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	items := c.body.Get("input").List()
+	if text := c.body.Get("input"); text.Is('"') {
+		items = []*providercheck.Node{readObject(object{"role": "user", "content": text.Text})}
+	}
+	if previous := c.body.Str("previous_response_id"); previous != "" {
+		before, ok := o.stored[previous]
+		if !ok {
+			return nil, fmt.Errorf("previous response %q not found", previous)
+		}
+		items = slices.Concat(before, items)
+	}
+	if err := c.responsesItems(items); err != nil {
+		return nil, err
+	}
+	c.body.Members["input"] = &providercheck.Node{Kind: '[', Items: items}
 	if o.pending == nil {
-		o.pending, o.stored = map[*Request]responseRequest{}, map[string][]responseItem{}
+		o.pending, o.stored = map[*Request]*conversation{}, map[string][]*providercheck.Node{}
 	}
-	o.pending[req] = call
-	return req, nil
+	o.pending[c.Request] = c
+	return c.Request, nil
 }
 
-func readResponseTools(req *Request, tools []responseTool) error {
-	if len(tools) == 0 {
-		return errors.New("tools is empty")
-	}
-	seen := map[string]int{}
-	var deferred, programs bool
-	for _, t := range tools {
-		switch t.Type {
-		case "tool_search", "programmatic_tool_calling":
-			if seen[t.Type]++; seen[t.Type] > 1 || t.Name != "" {
-				return fmt.Errorf("a second %s, or one with a name", t.Type)
+// responsesTools reads the tools. Those that are deferred, and those for programs, need a tool
+// of the API's own.
+func (c *conversation) responsesTools() error {
+	needed, own := map[string]bool{}, map[string]bool{}
+	err := c.each("tools", func(_ int, t *providercheck.Node) error {
+		if kind := t.Str("type"); kind != "function" {
+			if own[kind] {
+				return fmt.Errorf("a second %s", kind)
 			}
-			continue
-		case "function":
-		default:
-			return fmt.Errorf("a tool of type %q", t.Type)
+			own[kind] = true
+			return nil
 		}
-		for _, caller := range t.AllowedCallers {
-			if caller != "direct" && caller != "programmatic" {
-				return fmt.Errorf("%q is allowed to call %q", caller, t.Name)
-			}
-			programs = programs || caller == "programmatic"
+		for _, caller := range t.Get("allowed_callers").List() {
+			needed["programmatic_tool_calling"] = needed["programmatic_tool_calling"] || caller.Says("programmatic")
 		}
-		if t.OutputSchema != nil {
-			var schema struct{ Type string }
-			if json.Unmarshal(t.OutputSchema, &schema) != nil || schema.Type != "object" {
-				return fmt.Errorf("the output schema of %q is %s", t.Name, t.OutputSchema)
-			}
-		}
-		deferred = deferred || t.DeferLoading
-		raw, err := json.Marshal(t)
-		if err != nil {
-			return err
-		}
-		told := Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters, Deferred: t.DeferLoading}
-		if err := req.declare(told, providercheck.OpenAI(raw)); err != nil {
-			return err
+		needed["tool_search"] = needed["tool_search"] || t.Get("defer_loading").IsTrue()
+		return c.declare(t, t, t.Get("parameters"), providercheck.OpenAI)
+	})
+	for kind, need := range needed {
+		if need && !own[kind] && err == nil {
+			err = fmt.Errorf("tools are deferred, or for programs, and there is no %s", kind)
 		}
 	}
-	if deferred && seen["tool_search"] == 0 {
-		return errors.New("tools are deferred, and there is no tool_search")
-	}
-	if programs && seen["programmatic_tool_calling"] == 0 {
-		return errors.New("programs may call tools, and there is no programmatic_tool_calling")
-	}
-	return nil
+	return err
 }
 
-// responseInput reads the field input, which is a text or a list of items.
-func responseInput(raw json.RawMessage) ([]responseItem, error) {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return []responseItem{{Type: "message", Role: "user", Content: raw}}, nil
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, errors.New("input is neither text nor a list")
-	}
-	items := make([]responseItem, len(list))
-	for i, raw := range list {
-		if err := decodeAll(raw, &items[i]); err != nil {
-			return nil, fmt.Errorf("input[%d]: %w", i, err)
-		}
-	}
-	return items, nil
-}
-
-// readResponseItems reads a conversation. Each call needs one result, behind it and
+// responsesItems reads a conversation. Each call needs one result, behind it and
 // before the next thing the user says, and what the model thought before it. A tool that
 // was found by a search is in a namespace of its own name.
-func readResponseItems(req *Request, items []responseItem) error {
-	open := map[string]responseItem{} // calls without a result, by id
-	thoughts := map[string]bool{}     // ids of responses whose reasoning is there
-	found := map[string]bool{}        // names of deferred tools
+func (c *conversation) responsesItems(items []*providercheck.Node) error {
+	thoughts := map[string]bool{} // ids of responses whose reasoning is there
+	found := map[string]bool{}    // names of deferred tools
+	callers := map[string]string{}
 	for i, item := range items {
 		var err error
-		switch item.Type {
+		id, response := item.Str("call_id"), responseOf(item.Str("id"))
+		caller := ""
+		if at := item.Get("caller"); at != nil {
+			caller = at.Write()
+		}
+		switch item.Str("type") {
 		case "message", "":
-			if len(open) > 0 {
-				return fmt.Errorf("input[%d]: a message before the results of %d calls", i, len(open))
+			text, media, bad := content(item.Get("content"), responsesMedia)
+			if err = errors.Join(c.answered(), bad); item.Get("role").Says("user") {
+				c.said(text, media)
 			}
-			err = readResponseMessage(req, item)
 		case "reasoning":
-			if item.Encrypted == "" || item.Summary == nil {
-				err = errors.New("reasoning without encrypted_content or summary")
+			if i == len(items)-1 || items[i+1].Get("role").Says("user") {
+				err = errors.New("an item of type 'reasoning' was provided without its required following item")
 			}
-			if i == len(items)-1 || items[i+1].Role == "user" {
-				err = fmt.Errorf("%s of type 'reasoning' was provided without its required following item", item.ID)
-			}
-			thoughts[responseOf(item.ID)] = true
+			thoughts[response] = true
 		case "function_call":
-			var args string
-			if json.Unmarshal(item.Arguments, &args) != nil || item.CallID == "" || !providercheck.OpenAIName.MatchString(item.Name) || open[item.CallID].CallID != "" {
-				err = fmt.Errorf("a call %+v", item)
+			switch name := item.Str("name"); {
+			case !thoughts[response]:
+				err = fmt.Errorf("call %s was provided without its required reasoning item", item.Str("id"))
+			case found[name] && item.Get("namespace") == nil:
+				err = fmt.Errorf("no namespace of function_call %q", name)
+			default:
+				err = c.call(id, name)
 			}
-			if !thoughts[responseOf(item.ID)] {
-				err = fmt.Errorf("call %s was provided without its required reasoning item", item.ID)
-			}
-			if found[item.Name] && item.Namespace == "" {
-				err = fmt.Errorf("no namespace of function_call %q", item.Name)
-			}
-			open[item.CallID] = item
+			callers[id] = caller
 		case "function_call_output":
-			call, ok := open[item.CallID]
-			if !ok {
-				return fmt.Errorf("input[%d]: no call %q for this output", i, item.CallID)
+			text, media, bad := content(item.Get("output"), responsesMedia)
+			if err = errors.Join(bad, c.result(Result{CallID: id, Text: text, Media: media}, false)); callers[id] != "" && callers[id] != caller {
+				err = fmt.Errorf("the caller of %s is %s, not %s", id, caller, callers[id])
 			}
-			delete(open, item.CallID)
-			if call.Caller != nil && (item.Caller == nil || *item.Caller != *call.Caller) {
-				err = fmt.Errorf("the caller of %s is %+v, not %+v", item.CallID, item.Caller, call.Caller)
-			}
-			if err == nil {
-				err = readResponseOutput(req, call, item)
-			}
-		case "tool_search_call":
 		case "tool_search_output":
-			for _, t := range item.Tools {
-				found[t.Name] = found[t.Name] || t.DeferLoading
+			for _, t := range item.Get("tools").List() {
+				found[t.Str("name")] = found[t.Str("name")] || t.Get("defer_loading").IsTrue()
 			}
-		case "program":
-			if item.Print == "" || item.Code == "" {
-				err = errors.New("a program without its fingerprint or its code")
-			}
-		case "program_output":
-		default:
-			err = fmt.Errorf("an item of type %q", item.Type)
 		}
 		if err != nil {
 			return fmt.Errorf("input[%d]: %w", i, err)
 		}
 	}
-	if len(open) > 0 {
-		return fmt.Errorf("no tool output found for function calls: %d", len(open))
-	}
-	return nil
+	return c.answered()
+}
+
+func responsesMedia(part *providercheck.Node) (kind, data string) {
+	return cutURL(part.Str("image_url") + part.Str("file_data"))
 }
 
 // responseOf returns which response an item belongs to, by its id.
@@ -282,68 +144,128 @@ func responseOf(id string) string {
 	return number
 }
 
-func readResponseMessage(req *Request, item responseItem) error {
-	texts, media, err := responseContent(item.Content, item.Role == "assistant")
-	if err != nil {
-		return err
-	}
-	switch item.Role {
-	case "user":
-		if len(media) == 0 {
-			req.Users = append(req.Users, strings.Join(texts, "\n"))
+// Write answers as the API does, in one piece or as a stream. Before it calls a
+// deferred tool, the model has searched for it; a tool that programs alone may call
+// is called by a program.
+func (o *OpenAIResponses) Write(w http.ResponseWriter, req *Request, reply Reply) {
+	o.mu.Lock()
+	c := o.pending[req]
+	delete(o.pending, req)
+	o.count++
+	output := c.responsesOutput(o.count, reply)
+	id := fmt.Sprintf("resp_%d", o.count)
+	if store := c.body.Get("store"); store == nil || store.IsTrue() {
+		items := slices.Clone(c.body.Get("input").List())
+		for _, item := range output {
+			items = append(items, readObject(item))
 		}
-		req.Media = append(req.Media, media...)
-	case "assistant", "system", "developer":
-	default:
-		return fmt.Errorf("role %q", item.Role)
+		o.stored[id] = items
 	}
-	return nil
+	o.mu.Unlock()
+	response := func(status string, output []object) object {
+		return object{
+			"id": id, "object": "response", "created_at": 1, "model": "scripted", "status": status, "error": nil,
+			"incomplete_details": nil, "instructions": nil, "metadata": object{}, "parallel_tool_calls": true,
+			"temperature": 1, "top_p": 1, "tool_choice": "auto", "tools": []any{}, "output": output,
+			"usage": object{
+				"input_tokens": 1, "input_tokens_details": object{"cached_tokens": 0},
+				"output_tokens": 1, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": 2,
+			},
+		}
+	}
+	if !req.Stream {
+		writeJSON(w, http.StatusOK, response("completed", output))
+		return
+	}
+	write, sequence := events(w), 0
+	event := func(kind string, fields object) {
+		fields["type"], fields["sequence_number"] = kind, sequence
+		sequence++
+		write(kind, fields)
+	}
+	event("response.created", object{"response": response("in_progress", []object{})})
+	for i, item := range output {
+		begun := maps.Clone(item)
+		begun["status"] = "in_progress"
+		delta := func(kind, text string) {
+			for _, part := range halves(text) {
+				event("response."+kind+".delta", object{"output_index": i, "item_id": item["id"], "content_index": 0, "delta": part})
+			}
+		}
+		kind := item["type"]
+		if kind == "function_call" {
+			begun["arguments"] = ""
+		}
+		delete(begun, "content")
+		event("response.output_item.added", object{"output_index": i, "item": begun})
+		switch kind {
+		case "function_call":
+			delta("function_call_arguments", item["arguments"].(string))
+		case "message":
+			delta("output_text", reply.Text)
+		}
+		event("response.output_item.done", object{"output_index": i, "item": item})
+	}
+	event("response.completed", object{"response": response("completed", output)})
 }
 
-func readResponseOutput(req *Request, call, item responseItem) error {
-	texts, media, err := responseContent(item.Output, false)
-	if err != nil {
-		return err
-	}
-	for _, text := range texts {
-		if strings.TrimSpace(text) == "" {
-			return errors.New("an output with a blank text")
+// readObject returns an object of the kit's own as if it were read.
+func readObject(o object) *providercheck.Node {
+	data, err := json.Marshal(o)
+	if err == nil {
+		var n *providercheck.Node
+		if n, err = providercheck.Read(data); err == nil {
+			return n
 		}
 	}
-	req.Results = append(req.Results, Result{CallID: item.CallID, Name: call.Name, Text: strings.Join(texts, "\n"), Media: media})
-	return nil
+	panic(err)
 }
 
-func responseContent(content json.RawMessage, said bool) (texts []string, media []Media, err error) {
-	var text string
-	if json.Unmarshal(content, &text) == nil && len(content) > 0 && string(content) != "null" {
-		return []string{text}, nil, nil
+// responsesOutput returns the items of a response.
+func (c *conversation) responsesOutput(number int, reply Reply) []object {
+	var output []object
+	add := func(prefix string, item object) {
+		item["id"] = fmt.Sprintf("%s_%d_%d", prefix, number, len(output))
+		output = append(output, item)
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(content, &list); err != nil || len(list) == 0 {
-		return nil, nil, fmt.Errorf("neither text nor parts: %s", content)
+	items := c.body.Get("input").List()
+	for i, item := range items { // the programs whose calls have all been answered have ended
+		if item.Str("type") == "program" && !slices.ContainsFunc(items[i:], func(other *providercheck.Node) bool {
+			return other.Str("type") == "program_output" && other.Str("call_id") == item.Str("call_id")
+		}) {
+			add("po", object{"type": "program_output", "call_id": item.Str("call_id"), "result": "ran", "status": "completed"})
+		}
 	}
-	for _, raw := range list {
-		var p responsePart
-		if err := decodeAll(raw, &p); err != nil {
-			return nil, nil, err
-		}
-		var m Media
-		switch {
-		case p.Type == "output_text" && said, p.Type == "input_text" && !said:
-			texts = append(texts, p.Text)
-			continue
-		case p.Type == "input_image" && !said:
-			m, err = dataURL(p.ImageURL, "image/png", "image/jpeg", "image/gif", "image/webp")
-		case p.Type == "input_file" && !said && p.Filename != "":
-			m, err = dataURL(p.FileData, "application/pdf")
-		default:
-			err = fmt.Errorf("a part %q", p.Type)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		media = append(media, m)
+	if len(reply.Calls) > 0 {
+		add("rs", object{"type": "reasoning", "summary": []any{}, "encrypted_content": "secret"})
 	}
-	return texts, media, nil
+	for _, call := range reply.Calls {
+		item := object{"type": "function_call", "status": "completed", "call_id": call.ID, "name": call.Name, "arguments": string(call.Arguments)}
+		for _, t := range c.body.Get("tools").List() {
+			if t.Str("name") != call.Name {
+				continue
+			}
+			if t.Get("defer_loading").IsTrue() {
+				add("tsc", object{"type": "tool_search_call", "status": "completed", "execution": "server", "arguments": object{"paths": []string{call.Name}}})
+				add("tso", object{"type": "tool_search_output", "status": "completed", "execution": "server", "tools": []any{json.RawMessage(t.Write())}})
+				item["namespace"] = call.Name
+			}
+			if callers := t.Get("allowed_callers").List(); len(callers) > 0 && !slices.ContainsFunc(callers, func(c *providercheck.Node) bool { return c.Says("direct") }) {
+				program := fmt.Sprintf("prog_%d_%d", number, len(output))
+				add("pr", object{"type": "program", "call_id": program, "code": "await tools." + call.Name + "({})", "fingerprint": "opaque"})
+				item["caller"] = object{"type": "program", "caller_id": program}
+			}
+		}
+		add("fc", item)
+	}
+	if reply.Text != "" {
+		content := []any{object{"type": "output_text", "text": reply.Text, "annotations": []any{}}}
+		add("msg", object{"type": "message", "role": "assistant", "status": "completed", "content": content})
+	}
+	return output
+}
+
+// Refuse answers with the API's form of an error.
+func (o *OpenAIResponses) Refuse(w http.ResponseWriter, reason string) {
+	OpenAIChat{}.Refuse(w, reason)
 }
