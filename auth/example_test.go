@@ -199,7 +199,7 @@ func logIn() (*authtest.Server, *auth.Flow, *auth.TokenSet) {
 
 // The user of a program without a browser types a short code at another machine.
 func ExampleFlow_BeginDevice() {
-	device := &authtest.Options{Device: &authtest.DeviceOptions{}}
+	device := &authtest.Options{Device: time.Second}
 	as, flow, authority, client := newFlow(device, auth.Config{Grant: auth.DeviceCode}, "")
 	defer as.Close()
 	defer flow.Close()
@@ -223,7 +223,7 @@ func ExampleFlow_BeginDevice() {
 
 // A login that waits can be stored, sealed, and be polled for by another process.
 func ExampleFlow_Poll() {
-	device := &authtest.Options{Device: &authtest.DeviceOptions{}}
+	device := &authtest.Options{Device: time.Second}
 	as, flow, authority, client := newFlow(device, auth.Config{Grant: auth.DeviceCode}, "")
 	defer as.Close()
 	defer flow.Close()

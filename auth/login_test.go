@@ -42,7 +42,7 @@ func beginLogin(t testing.TB, o *authtest.Options, change func(c *auth.Config, a
 	t.Helper()
 	as := authtest.NewServer(t, o)
 	c := &auth.Config{Server: "files", URL: as.Protect(http.NotFoundHandler(), nil).URL}
-	c.Network.TLS = as.TLS()
+	c.Network.TLS = as.Client().Transport.(*http.Transport).TLSClientConfig
 	if change != nil {
 		change(c, as)
 	}
@@ -114,8 +114,8 @@ func TestLogins(t *testing.T) {
 		"issuer not announced":        {&authtest.Options{Metadata: func(d map[string]any) { delete(d, announcesIssuer) }}, nil},
 		"refresh token is kept":       {&authtest.Options{KeepRefresh: true}, nil},
 		"resource parameter refused":  {&authtest.Options{Resource: authtest.ResourceRefused}, func(c *auth.Config, _ *authtest.Server) { c.NoResource = true }},
-		"tokens bound to a key":       {&authtest.Options{DPoP: authtest.DPoPRequired}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
-		"tokens bound, with nonces":   {&authtest.Options{DPoP: authtest.DPoPSupported, DPoPNonce: true}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
+		"tokens bound to a key":       {&authtest.Options{DPoP: true}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
+		"tokens bound, with nonces":   {&authtest.Options{DPoP: true, DPoPNonce: true}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
 		"fewer scopes than asked for": {&authtest.Options{GrantScopes: func(string, []string) []string { return []string{"less"} }}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,10 +262,10 @@ func TestStrictClientCredentials(t *testing.T) {
 
 func TestStrictDPoP(t *testing.T) {
 	server := authtest.NewServer(t, &authtest.Options{
-		DPoP: authtest.DPoPRequired, DPoPNonce: true,
+		DPoP: true, DPoPNonce: true,
 		Clients: []authtest.Client{{ID: "job", Secret: "s3cret"}},
 	})
-	at := server.NewMCP(&authtest.ResourceOptions{DPoPRequired: true, DPoPNonce: true})
+	at := server.NewMCP(&authtest.ResourceOptions{DPoPRequired: true})
 	g := newClient(t, at, auth.Config{ // which asks for no DPoP itself
 		Grant:  auth.ClientCredentials,
 		Client: &auth.Client{Issuer: server.Issuer, ID: "job", Secret: "s3cret"},
@@ -278,7 +278,7 @@ func TestStrictDPoP(t *testing.T) {
 }
 
 func TestStrictDevice(t *testing.T) {
-	server := authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{Interval: time.Nanosecond}, DPoP: authtest.DPoPSupported})
+	server := authtest.NewServer(t, &authtest.Options{Device: time.Nanosecond, DPoP: true})
 	v := newClient(t, server.NewMCP(nil), auth.Config{Grant: auth.DeviceCode, DPoP: true})
 	p := assert.Value(v.flow.BeginDevice(t.Context(), v.authority, v.client, []string{"read"}))(t)
 	server.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Cut: true})
@@ -291,23 +291,21 @@ func TestStrictDevice(t *testing.T) {
 
 func TestStrictEnterprise(t *testing.T) {
 	idp := authtest.NewServer(t, &authtest.Options{
-		TokenExchange: true,
-		Clients:       []authtest.Client{{ID: "at-the-idp", Secret: "s1"}},
-		ClientAt:      func(string, string) string { return "at-the-as" },
+		Clients: []authtest.Client{{ID: "app", Secret: "s1"}},
 	})
-	server := authtest.NewServer(t, &authtest.Options{IdP: idp, Clients: []authtest.Client{{ID: "at-the-as", Secret: "s2"}}})
+	server := authtest.NewServer(t, &authtest.Options{IdP: idp, Clients: []authtest.Client{{ID: "app", Secret: "s2"}}})
 	for name, endpoint := range map[string]string{"looked up": "", "given": idp.URL(authtest.TokenEndpoint)} {
 		t.Run(name, func(t *testing.T) {
 			at := server.NewMCP(nil)
 			g := newClient(t, at, auth.Config{
 				Grant:  auth.EnterpriseManaged,
-				Client: &auth.Client{Issuer: server.Issuer, ID: "at-the-as", Secret: "s2"},
+				Client: &auth.Client{Issuer: server.Issuer, ID: "app", Secret: "s2"},
 				Enterprise: &auth.Enterprise{
 					Issuer:        idp.Issuer,
 					TokenEndpoint: endpoint,
-					Client:        auth.Client{ID: "at-the-idp", Secret: "s1"},
+					Client:        auth.Client{ID: "app", Secret: "s1"},
 					SubjectToken: func(context.Context) (auth.Secret, error) {
-						return auth.Secret(idp.IDToken("at-the-idp", "ann")), nil
+						return auth.Secret(idp.IDToken("app", "ann")), nil
 					},
 				},
 			}).obtain(t, "read")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -137,7 +138,7 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := parties{as: authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}})}
+			w := parties{as: authtest.NewServer(t, &authtest.Options{Device: time.Second})}
 			opts := &login.Options{}
 			if test.prompt {
 				opts.Session.Prompt = approver{w.as}
@@ -245,7 +246,8 @@ func TestStoredLoginAtAServerThatFails(t *testing.T) {
 	const good, hangs, fails = 0, 1, 2
 	var mode atomic.Int32
 	asked := make(chan struct{}, 100)
-	rs := as.NewMCP(&authtest.ResourceOptions{Tamper: func(w http.ResponseWriter, r *http.Request) bool {
+	rs := as.NewMCP(nil)
+	odd := authtest.Fault{Answer: func(w http.ResponseWriter, r *http.Request) bool {
 		switch mode.Load() {
 		case hangs:
 			asked <- struct{}{}
@@ -254,7 +256,9 @@ func TestStoredLoginAtAServerThatFails(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 		return mode.Load() != good
-	}})
+	}}
+	rs.Fail(authtest.ResourceEndpoint, -1, odd)
+	rs.Fail(authtest.MetadataEndpoint, -1, odd)
 	h, _, end := newLoginHost(t, store, nil)
 	applyServers(t, h, personal(rs))
 	logInAt(t, h, as, "alice")

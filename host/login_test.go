@@ -399,8 +399,9 @@ func (w *loginHost) fromFile(data string, variables map[string]string) {
 
 // IronClaw's entry with the endpoints of an authorization server that publishes nothing.
 func TestLoginWithGivenEndpoints(t *testing.T) {
-	as := authtest.NewServer(t, &authtest.Options{NoMetadata: true, NoRegistration: true,
+	as := authtest.NewServer(t, &authtest.Options{NoRegistration: true,
 		Clients: []authtest.Client{{ID: "by-hand", Secret: "hush-hush", RedirectURIs: []string{loginCallback}}}})
+	as.Fail(authtest.MetadataEndpoint, -1, authtest.Fault{Status: http.StatusNotFound})
 	rs := as.NewMCP(&authtest.ResourceOptions{NoMetadata: true})
 	w := newLoginsHost(t, nil)
 	w.fromFile(`{

@@ -146,7 +146,7 @@ func TestCallbackHandlerFails(t *testing.T) {
 	checkPage(t, "denied", arrive(t, h, "GET", denied, ""), 403, "Not logged in", "access_denied")
 
 	_, refused := env.begin(m, key)
-	env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: http.StatusBadRequest, Code: "invalid_grant"})
+	env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: http.StatusBadRequest, Body: `{"error":"invalid_grant"}`})
 	checkPage(t, "refused", arrive(t, h, "GET", refused, ""), 502, "Not logged in", "invalid_grant")
 
 	_, closed := env.begin(m, key)

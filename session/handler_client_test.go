@@ -51,7 +51,7 @@ type clientTest struct {
 // testClients runs a test with each kind of server. Their tool whoami needs more rights than
 // their tool echo.
 func testClients(t *testing.T, as *authtest.Options, rs authtest.ResourceOptions, test func(t *testing.T, c *clientTest)) {
-	rs.Require = authtest.ToolScopes(map[string][]string{"whoami": {"profile"}})
+	rs.ToolScopes = map[string][]string{"whoami": {"profile"}}
 	for kind, protect := range map[string]func(*authtest.Server, *authtest.ResourceOptions) *authtest.Resource{
 		"stateless": (*authtest.Server).NewMCP,
 		"stateful":  newStateful,
@@ -158,8 +158,8 @@ func TestClientStepsUp(t *testing.T) {
 // Tokens that are bound to a key, and nonces that change, need nothing of the
 // user.
 func TestClientProvesPossession(t *testing.T) {
-	as := &authtest.Options{DPoP: authtest.DPoPRequired, DPoPNonce: true}
-	testClients(t, as, authtest.ResourceOptions{DPoPRequired: true, DPoPNonce: true}, func(t *testing.T, c *clientTest) {
+	as := &authtest.Options{DPoP: true, DPoPNonce: true}
+	testClients(t, as, authtest.ResourceOptions{DPoPRequired: true}, func(t *testing.T, c *clientTest) {
 		c.mustStart()
 		for range 3 {
 			c.as.ExpireAll()

@@ -62,11 +62,15 @@ func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
 
 func TestFailedRefreshKeepsTheSession(t *testing.T) {
 	for name, fault := range map[string]authtest.Fault{
-		"503":                   {Status: 503},
-		"500 with a page":       {Status: 500, Body: "<html>"},
-		"400 without a code":    {Status: 400, Body: "{}"},
-		"temporarily":           {Status: 400, Code: "temporarily_unavailable"},
-		"429 with a wait":       {Status: 429, RetryAfter: time.Hour},
+		"503":                {Status: 503},
+		"500 with a page":    {Status: 500, Body: "<html>"},
+		"400 without a code": {Status: 400, Body: "{}"},
+		"temporarily":        {Status: 400, Body: `{"error":"temporarily_unavailable"}`},
+		"429 with a wait": {Answer: func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return true
+		}},
 		"cut before the answer": {Cut: true},
 		"no token":              {Status: 200, Body: `{"token_type":"Bearer"}`},
 	} {
@@ -75,7 +79,9 @@ func TestFailedRefreshKeepsTheSession(t *testing.T) {
 			env.as.ExpireAll()
 			env.as.Fail(authtest.TokenEndpoint, 1, fault)
 			failed := env.mustFailToRefresh(m)
-			assert.True(t, time.Until(failed.RetryAt) > fault.RetryAfter/2, "the next attempt, at %v, is late enough", failed.RetryAt)
+			if fault.Answer != nil {
+				assert.True(t, time.Until(failed.RetryAt) > time.Hour/2, "the next attempt, at %v, is late enough", failed.RetryAt)
+			}
 			before := env.as.Count(authtest.TokenEndpoint)
 			env.mustFailToRefresh(m)
 			assert.Equal(t, env.as.Count(authtest.TokenEndpoint), before, "token requests while it is too early")
@@ -115,20 +121,21 @@ func TestEndOfTheLogin(t *testing.T) {
 	env.mustCall(m, alice)
 }
 
-// refuseTokens is a server that takes no token while refuses returns true.
-func refuseTokens(refuses func() bool) *authtest.ResourceOptions {
-	return &authtest.ResourceOptions{Tamper: func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path != "/mcp" || !refuses() {
+// refuseTokens makes the server take no token while refuses returns true.
+func (env *env) refuseTokens(refuses func() bool) {
+	env.rs.Fail(authtest.ResourceEndpoint, -1, authtest.Fault{Answer: func(w http.ResponseWriter, _ *http.Request) bool {
+		if !refuses() {
 			return false
 		}
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		w.WriteHeader(http.StatusUnauthorized)
 		return true
-	}}
+	}})
 }
 
 func TestServerThatRefusesNewTokens(t *testing.T) {
-	env, m := loggedIn(t, nil, refuseTokens(func() bool { return true }))
+	env, m := loggedIn(t, nil, nil)
+	env.refuseTokens(func() bool { return true })
 	err := errRefused
 	for errors.Is(err, errRefused) {
 		err = env.call(env.ctx, m, alice)
@@ -142,7 +149,8 @@ func TestServerThatRefusesNewTokens(t *testing.T) {
 // that it has changed its mind.
 func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
 	var open atomic.Bool
-	env, m := newProgram(t, refuseTokens(func() bool { return !open.Load() }))
+	env, m := newProgram(t, nil)
+	env.refuseTokens(func() bool { return !open.Load() })
 	err := errRefused
 	for errors.Is(err, errRefused) {
 		err = env.call(env.ctx, m, alice)

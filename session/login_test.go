@@ -56,11 +56,11 @@ func TestLoginIsCompletedElsewhere(t *testing.T) {
 }
 
 func TestLoginByDeviceCode(t *testing.T) {
-	env := newEnv(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
+	env := newEnv(t, &authtest.Options{Device: time.Second}, nil)
 	env.config.Grant = auth.DeviceCode
 	l := assert.Value(env.manager(nil).Login(env.ctx, alice))(t)
 	assert.True(t, l.UserCode != "", "there is a code")
-	assert.Equal(t, l.URL, env.as.URL(authtest.VerificationPage), "URL")
+	assert.Equal(t, l.URL, env.as.Issuer+"/device", "URL")
 }
 
 func TestServerMovesToAnotherAuthorizationServer(t *testing.T) {
@@ -82,7 +82,7 @@ func TestServerMovesToAnotherAuthorizationServer(t *testing.T) {
 	assert.True(t, strings.HasPrefix(env.mustNeedLogin(m, alice).URL, other.Issuer), "the login is at the new authorization server")
 	for _, r := range other.Requests() {
 		for _, s := range env.as.Secrets() {
-			assert.Lacks(t, r.Body+r.Header.Get("Authorization"), s, "%s %s", r.Method, r.Path)
+			assert.Lacks(t, r.Body+r.Header.Get("Authorization"), s, "%s %s", r.Method, r.URL.Path)
 		}
 	}
 	assert.Equal(t, other.Count(authtest.RegistrationEndpoint), 1, "registrations at the new one")

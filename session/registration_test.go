@@ -16,8 +16,7 @@ import (
 // the login, as long as the authorization server knows it.
 func TestRegistrationOfAProgram(t *testing.T) {
 	idp := authtest.NewServer(t, &authtest.Options{
-		TokenExchange: true,
-		Clients:       []authtest.Client{{ID: "app-at-idp", Secret: "one", AuthMethod: "client_secret_post"}},
+		Clients: []authtest.Client{{ID: "app-at-idp", Secret: "one", AuthMethod: "client_secret_post"}},
 	})
 	env := newEnv(t, &authtest.Options{IdP: idp}, nil)
 	env.config.Grant = auth.EnterpriseManaged
@@ -33,7 +32,7 @@ func TestRegistrationOfAProgram(t *testing.T) {
 		code          string
 		registrations int
 	}{{"invalid_grant", 1}, {"invalid_grant", 1}, {"invalid_client", 1}, {"invalid_grant", 2}} {
-		env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Code: fault.code})
+		env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Body: `{"error":"` + fault.code + `"}`})
 		refused := assert.As[*auth.OAuthError](t, errOf(m.Login(env.ctx, alice)), "round %d", round)
 		assert.Equal(t, [...]any{refused.Code, refused.Request}, [...]any{fault.code, "token"}, "round %d", round)
 		env.wantRegistrations(fault.registrations, fmt.Sprint("in round ", round))
@@ -157,7 +156,7 @@ func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
 
 // A device asks for its code as a client that may have been forgotten.
 func TestForgottenRegistrationOfDevices(t *testing.T) {
-	env := newEnv(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
+	env := newEnv(t, &authtest.Options{Device: time.Second}, nil)
 	env.config.Grant = auth.DeviceCode
 	m := env.manager(nil)
 	assert.Value(m.Login(env.ctx, crowd(1)[0]))(t)

@@ -115,7 +115,7 @@ func TestLoginThatCannotBeReplaced(t *testing.T) {
 // A code that a process has got is of no use once nobody waits for its approval.
 func TestDeviceCodeOfAnotherProcess(t *testing.T) {
 	t.Parallel() // it polls after a second
-	env := newEnv(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
+	env := newEnv(t, &authtest.Options{Device: time.Second}, nil)
 	env.config.Grant = auth.DeviceCode
 	one, two := env.manager(nil), env.manager(nil)
 	first := env.mustNeedLogin(one, alice)

@@ -17,7 +17,7 @@ func newStepUpEnv(t *testing.T, as *authtest.Options) (*env, *Manager) {
 	t.Helper()
 	env := newEnv(t, as, &authtest.ResourceOptions{
 		ChallengeScopes: []string{"read"},
-		Require:         authtest.ToolScopes(map[string][]string{"write": {"write"}, "delete": {"delete"}}),
+		ToolScopes:      map[string][]string{"write": {"write"}, "delete": {"delete"}},
 	})
 	m := env.manager(nil)
 	env.approve(m, env.mustNeedLogin(m, alice).URL)

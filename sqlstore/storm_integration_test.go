@@ -290,7 +290,7 @@ func TestStormOfReplicas(t *testing.T) {
 		users, lasts = 2000, time.Minute
 	}
 	pg := pgtest.New(t)
-	as := authtest.NewServer(t, &authtest.Options{NoRecord: true, TokenLifetime: 5 * time.Second, Grace: 10 * time.Minute})
+	as := authtest.NewServer(t, &authtest.Options{TokenLifetime: 5 * time.Second, Grace: 10 * time.Minute})
 	rs := as.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), nil)
 	key := strings.Repeat("k", 32)
 	ctx := t.Context()

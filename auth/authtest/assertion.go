@@ -2,7 +2,6 @@ package authtest
 
 import (
 	"context"
-	"crypto"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -45,23 +44,16 @@ func (s *Server) authenticateJWT(ctx context.Context, form url.Values) (*client,
 		return nil, refusef("invalid_client", "the client authenticates itself by %s, not by %s", c.AuthMethod, authJWT)
 	case j.claims.Issuer != c.ID:
 		return nil, refusef("invalid_client", "iss and sub differ")
-	case !s.isMeant(j):
+	case !slices.Contains(j.claims.Audience, s.Issuer) && !slices.Contains(j.claims.Audience, s.URL(TokenEndpoint)):
 		return nil, refusef("invalid_client", "aud %q is neither the issuer nor the token endpoint", j.claims.Audience)
 	}
-	if err := j.verifyAny(c.Keys); err != nil {
-		return nil, refusef("invalid_client", "%v", err)
-	}
-	if err := j.inTime(); err != nil {
+	if err := j.check(c.Keys...); err != nil {
 		return nil, refusef("invalid_client", "%v", err)
 	}
 	if !s.firstSight("client " + c.ID + " " + j.claims.ID) {
 		return nil, refusef("invalid_client", "jti is missing or was used before")
 	}
 	return c, nil
-}
-
-func (s *Server) isMeant(j *jwt) bool {
-	return slices.Contains(j.claims.Audience, s.Issuer) || slices.Contains(j.claims.Audience, s.URL(TokenEndpoint))
 }
 
 // firstSight reports whether an id is neither empty nor known. An id ends with
@@ -81,31 +73,27 @@ func (s *Server) exchangeClient(c *client, form url.Values, thumb string) (map[s
 	if c.AuthMethod == authNone {
 		return nil, refusef("unauthorized_client", "the client cannot authenticate itself")
 	}
-	return s.direct(grant{client: c.ID, user: c.ID, resource: form.Get("resource"), thumb: thumb}, form)
+	return s.direct(&family{Family: Family{ClientID: c.ID, User: c.ID, Resource: form.Get("resource")}, thumb: thumb}, form)
 }
 
 // direct issues an access token without a refresh token.
-func (s *Server) direct(g grant, form url.Values) (map[string]any, error) {
-	g.scopes = strings.Fields(form.Get("scope"))
-	if err := s.checkScopes(g.scopes); err != nil {
+func (s *Server) direct(f *family, form url.Values) (map[string]any, error) {
+	f.Scopes, f.final = strings.Fields(form.Get("scope")), true
+	if err := s.checkScopes(f.Scopes); err != nil {
 		return nil, err
-	}
-	if s.options.GrantScopes != nil {
-		g.scopes = s.options.GrantScopes(g.user, g.scopes)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g.final = true
-	return s.issue(s.newFamily(g), g.scopes), nil
+	return s.complete(f), nil
 }
 
 // exchangeAssertion issues a token for the subject of an assertion (RFC 7523,
 // section 2.1). c is nil if the request names no client.
 func (s *Server) exchangeAssertion(c *client, form url.Values, thumb string) (map[string]any, error) {
 	assertion := form.Get("assertion")
-	g := grant{resource: form.Get("resource"), thumb: thumb}
+	g := &family{Family: Family{Resource: form.Get("resource")}, thumb: thumb}
 	if c != nil {
-		g.client = c.ID
+		g.ClientID = c.ID
 	}
 	j, err := parseJWT(assertion)
 	switch {
@@ -116,18 +104,18 @@ func (s *Server) exchangeAssertion(c *client, form url.Values, thumb string) (ma
 		if err := s.checkIDJAG(j, c); err != nil {
 			return nil, refusef("invalid_grant", "%v", err)
 		}
-		g.user = j.claims.Subject
-		if g.resource == "" {
-			g.resource = j.claims.Resource
+		g.User = j.claims.Subject
+		if g.Resource == "" {
+			g.Resource = j.claims.Resource
 		}
-		if g.resource != j.claims.Resource {
+		if g.Resource != j.claims.Resource {
 			return nil, refusef("invalid_target", "resource differs from that of the assertion")
 		}
 		if !form.Has("scope") {
 			form = url.Values{"scope": {j.claims.Scope}}
 		}
 	case s.options.Assertion != nil:
-		if g.user, err = s.options.Assertion(assertion); err != nil {
+		if g.User, err = s.options.Assertion(assertion); err != nil {
 			return nil, refusef("invalid_grant", "%v", err)
 		}
 	default:
@@ -138,11 +126,7 @@ func (s *Server) exchangeAssertion(c *client, form url.Values, thumb string) (ma
 
 // checkIDJAG checks the assertion of the identity provider.
 func (s *Server) checkIDJAG(j *jwt, c *client) error {
-	idp := s.options.IdP
-	if err := j.verify(&idp.key.PublicKey); err != nil {
-		return err
-	}
-	if err := j.inTime(); err != nil {
+	if err := j.check(&s.options.IdP.key.PublicKey); err != nil {
 		return err
 	}
 	switch {
@@ -172,7 +156,7 @@ func (s *Server) signed(kind string, claims jwtClaims) string {
 	if err != nil {
 		return "" // strings and numbers always encode, and the key is good
 	}
-	s.records.keep(text)
+	s.keep(text)
 	return text
 }
 
@@ -189,10 +173,7 @@ func (s *Server) exchangeToken(c *client, form url.Values) (map[string]any, erro
 	}
 	j, err := parseJWT(form.Get("subject_token"))
 	if err == nil {
-		err = j.verifyAny([]crypto.PublicKey{&s.key.PublicKey})
-	}
-	if err == nil {
-		err = j.inTime()
+		err = j.check(&s.key.PublicKey)
 	}
 	if err != nil {
 		return nil, refusef("invalid_grant", "subject_token: %v", err)
@@ -200,16 +181,12 @@ func (s *Server) exchangeToken(c *client, form url.Values) (map[string]any, erro
 	if j.claims.Issuer != s.Issuer || !slices.Contains(j.claims.Audience, c.ID) {
 		return nil, refusef("invalid_grant", "the subject_token is no ID token for the client")
 	}
-	there := c.ID
-	if s.options.ClientAt != nil {
-		there = s.options.ClientAt(c.ID, form.Get("audience"))
-	}
 	answer := map[string]any{
 		"access_token": s.signed(jwtTypeIDJAG, jwtClaims{
 			Subject:  j.claims.Subject,
 			Issuer:   s.Issuer,
 			Audience: audience{form.Get("audience")},
-			ClientID: there,
+			ClientID: c.ID,
 			Resource: form.Get("resource"),
 			Scope:    form.Get("scope"),
 		}),

@@ -13,23 +13,16 @@ import (
 // codeLifetime is how long an authorization code is good.
 const codeLifetime = time.Minute
 
-// A code is an authorization code that was issued.
-type code struct {
-	client, redirectURI, challenge string
-	grant                          grant
-	expires                        time.Time
-	family                         *family // made of it; nil if it was not used yet
-}
-
-// An authorization is an authorization request that was found to be right.
+// An authorization is an authorization request that was found to be right, and the code that
+// was issued for it.
 type authorization struct {
 	client      *client
 	redirectURI string
 	state       string
 	challenge   string
-	resource    string
-	scopes      []string
-	thumb       string // that the code is bound to (RFC 9449, section 10)
+	login       *family
+	expires     time.Time // of the code
+	used        bool
 }
 
 // serveAuthorization deals with an authorization request (RFC 6749, section
@@ -40,16 +33,15 @@ func (s *Server) serveAuthorization(w http.ResponseWriter, r *http.Request) erro
 		redirectURI: query.Get("redirect_uri"),
 		state:       query.Get("state"),
 		challenge:   query.Get("code_challenge"),
-		resource:    query.Get("resource"),
-		scopes:      strings.Fields(query.Get("scope")),
-		thumb:       query.Get("dpop_jkt"),
+		// The tokens are bound to the key of dpop_jkt (RFC 9449, section 10).
+		login: &family{Family: Family{Resource: query.Get("resource"), Scopes: strings.Fields(query.Get("scope"))}, thumb: query.Get("dpop_jkt")},
 	}
 	var err error
 	if a.client, err = s.client(r.Context(), query.Get("client_id")); err != nil {
 		return err
 	}
 	// Until here, no browser may be redirected.
-	if !s.mayRedirect(a.client, a.redirectURI) {
+	if !slices.Contains(a.client.RedirectURIs, a.redirectURI) {
 		return refusef("invalid_request", "redirect_uri %q is not registered", a.redirectURI)
 	}
 	if err := s.checkAuthorization(a, query); err != nil {
@@ -68,10 +60,8 @@ func (s *Server) serveAuthorization(w http.ResponseWriter, r *http.Request) erro
 }
 
 func (s *Server) checkAuthorization(a *authorization, query url.Values) error {
-	for name, values := range query {
-		if len(values) > 1 && name != "resource" {
-			return refusef("invalid_request", "parameter %s stands there twice", name)
-		}
+	if err := once(query); err != nil {
+		return err
 	}
 	switch {
 	case query.Get("response_type") != "code":
@@ -82,7 +72,7 @@ func (s *Server) checkAuthorization(a *authorization, query url.Values) error {
 	if err := a.client.mayUse(grantCode); err != nil {
 		return err
 	}
-	if err := s.checkScopes(a.scopes); err != nil {
+	if err := s.checkScopes(a.login.Scopes); err != nil {
 		return err
 	}
 	return s.checkResource(query)
@@ -118,26 +108,16 @@ func (s *Server) checkResource(form url.Values) error {
 
 func (s *Server) redirectCode(w http.ResponseWriter, r *http.Request, a *authorization, user string) {
 	text := "code-" + rand.Text()
-	scopes := a.scopes
-	if s.options.GrantScopes != nil {
-		scopes = s.options.GrantScopes(user, scopes)
-	}
-	s.records.keep(text, a.state)
+	s.keep(text, a.state)
+	a.login.ClientID, a.login.User, a.expires = a.client.ID, user, time.Now().Add(codeLifetime)
 	s.mu.Lock()
-	s.codes[text] = &code{
-		client:      a.client.ID,
-		redirectURI: a.redirectURI,
-		challenge:   a.challenge,
-		grant:       grant{client: a.client.ID, user: user, resource: a.resource, scopes: scopes, thumb: a.thumb},
-		expires:     time.Now().Add(codeLifetime),
-	}
+	s.codes[text] = a
 	s.mu.Unlock()
 	s.redirect(w, r, a, url.Values{"code": {text}})
 }
 
 func (s *Server) redirectError(w http.ResponseWriter, r *http.Request, a *authorization, err error) {
 	e := err.(*refusal)
-	s.records.refuse(e.code)
 	s.redirect(w, r, a, url.Values{"error": {e.code}, "error_description": {e.text}})
 }
 
@@ -155,7 +135,7 @@ func (s *Server) redirect(w http.ResponseWriter, r *http.Request, a *authorizati
 	http.Redirect(w, r, a.redirectURI+separator+response.Encode(), http.StatusFound)
 }
 
-const loginPage = `<!doctype html>
+var loginPage = template.Must(template.New("login").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Log in</title></head><body>
 <h1>Log in</h1>
 <p>{{.Client}} asks for: {{range .Scopes}}{{.}} {{else}}nothing special {{end}}</p>
@@ -165,7 +145,7 @@ const loginPage = `<!doctype html>
 <p><button name="decision" value="approve">Allow</button>
 <button name="decision" value="deny" formnovalidate>Deny</button></p>
 </form></body></html>
-`
+`))
 
 // serveLogin shows the page, or takes what was typed there.
 func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request, a *authorization) error {
@@ -180,14 +160,6 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request, a *authoriza
 		}
 		return nil
 	}
-	page, err := template.New("login").Parse(loginPage)
-	if err != nil {
-		return err
-	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	return page.Execute(w, map[string]any{
-		"Client": a.client.ID,
-		"Scopes": a.scopes,
-		"Action": r.URL.RequestURI(),
-	})
+	return loginPage.Execute(w, map[string]any{"Client": a.client.ID, "Scopes": a.login.Scopes, "Action": r.URL.RequestURI()})
 }

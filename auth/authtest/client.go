@@ -1,6 +1,7 @@
 package authtest
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/subtle"
@@ -35,33 +36,31 @@ type Client struct {
 	Keys []crypto.PublicKey
 	// RedirectURIs are those that it may use.
 	RedirectURIs []string
-	// GrantTypes are those that it may use. Default: any.
-	GrantTypes []string
 }
 
 // A client is one that the server knows, however it came to that.
 type client struct {
 	Client
+	grants  []string // that it may use; nil for any
 	dynamic bool
 	expires time.Time // of the secret; zero for never
 }
 
 func (s *Server) add(c Client) error {
-	if c.AuthMethod == "" {
-		switch {
-		case c.Keys != nil:
-			c.AuthMethod = authJWT
-		case c.Secret != "":
-			c.AuthMethod = authBasic
-		default:
-			c.AuthMethod = authNone
-		}
+	switch {
+	case c.AuthMethod != "":
+	case c.Keys != nil:
+		c.AuthMethod = authJWT
+	case c.Secret != "":
+		c.AuthMethod = authBasic
+	default:
+		c.AuthMethod = authNone
 	}
 	if c.ID == "" || s.clients[c.ID] != nil {
 		return fmt.Errorf("authtest: Options.Clients: each has an ID of its own; %q is none", c.ID)
 	}
 	s.clients[c.ID] = &client{Client: c}
-	s.records.keep(c.Secret)
+	s.keep(c.Secret)
 	return nil
 }
 
@@ -102,63 +101,76 @@ func (s *Server) document(ctx context.Context, id string) (*client, error) {
 		return nil, refusef("invalid_client", "client_id %q: %v", id, err)
 	}
 	var d struct {
-		ID           string          `json:"client_id"`
-		Name         string          `json:"client_name"`
-		RedirectURIs []string        `json:"redirect_uris"`
-		AuthMethod   string          `json:"token_endpoint_auth_method"`
-		GrantTypes   []string        `json:"grant_types"`
-		JWKS         json.RawMessage `json:"jwks"`
+		ID   string `json:"client_id"`
+		Name string `json:"client_name"`
+		clientMetadata
 	}
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, refusef("invalid_client", "client_id %q: %v", id, err)
 	}
-	if d.ID != id || d.Name == "" || len(d.RedirectURIs) == 0 {
+	d.AuthMethod = cmp.Or(d.AuthMethod, authNone)
+	switch {
+	case d.ID != id || d.Name == "" || len(d.RedirectURIs) == 0:
 		return nil, refusef("invalid_client", "client_id %q: the document needs that client_id, client_name and redirect_uris", id)
-	}
-	c := Client{ID: id, AuthMethod: d.AuthMethod, RedirectURIs: d.RedirectURIs, GrantTypes: d.GrantTypes}
-	if c.AuthMethod == "" {
-		c.AuthMethod = authNone
-	}
-	if c.AuthMethod == authJWT {
-		if c.Keys, err = parseJWKS(d.JWKS); err != nil {
-			return nil, refusef("invalid_client", "client_id %q: jwks: %v", id, err)
-		}
-	} else if c.AuthMethod != authNone {
+	case d.AuthMethod != authNone && d.AuthMethod != authJWT:
 		return nil, refusef("invalid_client", "client_id %q: such a client cannot have a secret", id)
 	}
-	return &client{Client: c}, nil
+	c, err := d.client()
+	if err != nil {
+		return nil, refusef("invalid_client", "client_id %q: %v", id, err)
+	}
+	c.ID = id
+	return c, nil
+}
+
+// clientMetadata are what clients say of themselves (RFC 7591, section 2).
+type clientMetadata struct {
+	RedirectURIs []string        `json:"redirect_uris"`
+	AuthMethod   string          `json:"token_endpoint_auth_method"`
+	GrantTypes   []string        `json:"grant_types"`
+	JWKS         json.RawMessage `json:"jwks"`
+}
+
+// client returns a client, which has no ID yet.
+func (m *clientMetadata) client() (*client, error) {
+	c := &client{grants: m.GrantTypes, Client: Client{AuthMethod: m.AuthMethod, RedirectURIs: m.RedirectURIs}}
+	var err error
+	if m.AuthMethod == authJWT {
+		if c.Keys, err = parseJWKS(m.JWKS); err != nil {
+			return nil, fmt.Errorf("jwks: %w", err)
+		}
+	}
+	return c, nil
 }
 
 // authenticate returns the client that makes a request with a form.
 func (s *Server) authenticate(r *http.Request, form url.Values) (*client, error) {
 	id, secret, basic := r.BasicAuth()
 	method := authBasic
-	if basic {
+	ways := 0
+	for _, used := range []bool{basic, form.Has("client_assertion"), form.Has("client_secret")} {
+		if used {
+			ways++
+		}
+	}
+	switch other := form.Get("client_id"); {
+	case ways > 1:
+		return nil, refusef("invalid_client", "two ways of client authentication")
+	case form.Has("client_assertion"):
+		return s.authenticateJWT(r.Context(), form)
+	case form.Has("client_secret"):
+		id, secret, method = other, form.Get("client_secret"), authPost
+	case !basic:
+		id, method = other, authNone
+	default:
 		var err1, err2 error
 		id, err1 = url.QueryUnescape(id)
 		secret, err2 = url.QueryUnescape(secret)
-		if err1 != nil || err2 != nil {
-			return nil, refusef("invalid_client", "id and secret of client_secret_basic are form-encoded")
-		}
-		if other := form.Get("client_id"); other != "" && other != id {
-			return nil, refusef("invalid_client", "two ids of clients")
+		if err1 != nil || err2 != nil || other != "" && other != id {
+			return nil, refusef("invalid_client", "two ids of clients, or an id and a secret of client_secret_basic that are not form-encoded")
 		}
 	}
-	switch {
-	case form.Has("client_assertion"):
-		if basic || form.Has("client_secret") {
-			return nil, refusef("invalid_client", "two ways of client authentication")
-		}
-		return s.authenticateJWT(r.Context(), form)
-	case form.Has("client_secret"):
-		if basic {
-			return nil, refusef("invalid_client", "two ways of client authentication")
-		}
-		id, secret, method = form.Get("client_id"), form.Get("client_secret"), authPost
-	case !basic:
-		id, method = form.Get("client_id"), authNone
-	}
-	s.records.keep(secret)
+	s.keep(secret)
 	c, err := s.client(r.Context(), id)
 	if err != nil {
 		return nil, err
@@ -175,13 +187,8 @@ func (s *Server) authenticate(r *http.Request, form url.Values) (*client, error)
 }
 
 func (c *client) mayUse(grantType string) error {
-	if c.GrantTypes != nil && !slices.Contains(c.GrantTypes, grantType) {
+	if c.grants != nil && !slices.Contains(c.grants, grantType) {
 		return refusef("unauthorized_client", "the client may not use %s", grantType)
 	}
 	return nil
-}
-
-// mayRedirect reports whether a redirect URI is one of the client's.
-func (s *Server) mayRedirect(c *client, to string) bool {
-	return slices.Contains(c.RedirectURIs, to)
 }

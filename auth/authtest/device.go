@@ -11,18 +11,12 @@ import (
 
 const grantDevice = "urn:ietf:params:oauth:grant-type:device_code"
 
-// DeviceOptions say how logins by device code go (RFC 8628).
-type DeviceOptions struct {
-	// Interval is the least time between two polls, in full seconds. Default: a
-	// second.
-	Interval time.Duration
-	// Lifetime is how long the user has. Default: ten minutes.
-	Lifetime time.Duration
-}
+// deviceLifetime is how long the user has to type the code.
+const deviceLifetime = 10 * time.Minute
 
 // A device is a login by device code that was begun.
 type device struct {
-	grant    grant
+	login    *family
 	userCode string
 	expires  time.Time
 	interval time.Duration
@@ -51,26 +45,25 @@ func (s *Server) serveDevice(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o := s.options.Device
 	text := "device-" + rand.Text()
 	random := rand.Text()
 	d := &device{
-		grant:    grant{client: c.ID, resource: form.Get("resource"), scopes: scopes},
+		login:    &family{Family: Family{ClientID: c.ID, Resource: form.Get("resource"), Scopes: scopes}},
 		userCode: random[:4] + "-" + random[4:8],
-		expires:  time.Now().Add(o.Lifetime),
-		interval: o.Interval,
+		expires:  time.Now().Add(deviceLifetime),
+		interval: s.options.Device,
 	}
-	s.records.keep(text)
+	s.keep(text)
 	s.mu.Lock()
 	s.devices[text] = d
 	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, map[string]any{
 		"device_code":               text,
 		"user_code":                 d.userCode,
-		"verification_uri":          s.URL(VerificationPage),
-		"verification_uri_complete": s.URL(VerificationPage) + "?" + url.Values{"user_code": {d.userCode}}.Encode(),
-		"expires_in":                int(o.Lifetime.Seconds()),
-		"interval":                  int(o.Interval.Seconds()),
+		"verification_uri":          s.Issuer + "/device",
+		"verification_uri_complete": s.Issuer + "/device" + "?" + url.Values{"user_code": {d.userCode}}.Encode(),
+		"expires_in":                int(deviceLifetime.Seconds()),
+		"interval":                  int(s.options.Device.Seconds()),
 	})
 	return nil
 }
@@ -81,11 +74,11 @@ func (s *Server) exchangeDevice(c *client, form url.Values, thumb string) (map[s
 	defer s.mu.Unlock()
 	d := s.devices[form.Get("device_code")]
 	switch {
-	case d == nil || d.grant.client != c.ID || d.used:
+	case d == nil || d.login.ClientID != c.ID || d.used:
 		return nil, refusef("invalid_grant", "the device code is not known, or was used")
 	case time.Now().After(d.expires):
 		return nil, refusef("expired_token", "the user did not come in time")
-	case !s.fits(d.grant.resource, form):
+	case !s.fits(d.login.Resource, form):
 		return nil, refusef("invalid_target", "resource differs from that of the device authorization request")
 	}
 	since := time.Since(d.polled)
@@ -100,11 +93,8 @@ func (s *Server) exchangeDevice(c *client, form url.Values, thumb string) (map[s
 		return nil, refusef("authorization_pending", "the user has not decided")
 	}
 	d.used = true
-	d.grant.thumb, d.grant.final = thumb, c.mayUse(grantRefresh) != nil
-	if s.options.GrantScopes != nil {
-		d.grant.scopes = s.options.GrantScopes(d.grant.user, d.grant.scopes)
-	}
-	return s.issue(s.newFamily(d.grant), d.grant.scopes), nil
+	d.login.thumb, d.login.final = thumb, c.mayUse(grantRefresh) != nil
+	return s.complete(d.login), nil
 }
 
 // ApproveDevice plays a user who types a user code and agrees. It fails if there is
@@ -123,7 +113,7 @@ func (s *Server) decide(userCode, decision, user string) error {
 	defer s.mu.Unlock()
 	for _, d := range s.devices {
 		if d.userCode == userCode && d.decision == "" && time.Now().Before(d.expires) {
-			d.decision, d.grant.user = decision, user
+			d.decision, d.login.User = decision, user
 			return nil
 		}
 	}

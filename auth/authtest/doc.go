@@ -16,7 +16,7 @@
 // # Resources
 //
 // [Server.Protect] puts any handler behind the server. [Server.NewMCP] is an MCP
-// server with two tools. [ToolScopes] makes tools need more scopes than others.
+// server with two tools. ResourceOptions.ToolScopes makes tools need more scopes than others.
 //
 // # What went on
 //

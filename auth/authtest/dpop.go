@@ -1,7 +1,6 @@
 package authtest
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -15,49 +14,21 @@ import (
 // proofWindow is how far the clocks of clients may differ from ours.
 const proofWindow = 5 * time.Minute
 
-// A DPoP says whether tokens are bound to keys (RFC 9449).
-type DPoP int
-
-const (
-	// DPoPOff: they are not, and proofs are ignored.
-	DPoPOff DPoP = iota
-	// DPoPSupported: they are if the token request has a proof.
-	DPoPSupported
-	// DPoPRequired: token requests without a proof are refused.
-	DPoPRequired
-)
-
 const (
 	codeNonce = "use_dpop_nonce"
 	codeProof = "invalid_dpop_proof"
 )
 
-// nonces are those of one server or resource: one that stays good.
-type nonces struct {
-	needed  bool
-	current string
-}
-
-func newNonces(needed bool) nonces { return nonces{needed, "nonce-" + rand.Text()} }
-
-// offer puts the nonce into an answer, if one is needed.
-func (n *nonces) offer(w http.ResponseWriter) {
-	if n.needed {
-		w.Header().Set("DPoP-Nonce", n.current)
+// offerNonce puts the nonce of the site into an answer, if proofs need one.
+func (s *site) offerNonce(w http.ResponseWriter) {
+	if s.nonce != "" {
+		w.Header().Set("DPoP-Nonce", s.nonce)
 	}
 }
 
-// A proof is what a DPoP proof has to be about.
-type proof struct {
-	target string
-	token  string // presented with it; empty at the token endpoint
-	body   []byte // of a request to a resource
-	nonces *nonces
-}
-
-// check checks the proof of a request (RFC 9449, section 4.3) and returns the
-// thumbprint of its key.
-func (p *proof) check(s *Server, r *http.Request) (thumb string, err error) {
+// prove checks the proof of a request to a site (RFC 9449, section 4.3), which is at an address,
+// and returns the thumbprint of its key. token is what is presented with it at a resource.
+func (s *Server) prove(r *http.Request, at *site, target, token string, body []byte) (thumb string, err error) {
 	fields := r.Header.Values("DPoP")
 	if len(fields) != 1 {
 		return "", refusef(codeProof, "want one field DPoP, there are %d", len(fields))
@@ -77,21 +48,27 @@ func (p *proof) check(s *Server, r *http.Request) (thumb string, err error) {
 		return "", refusef(codeProof, "%v", err)
 	}
 	age := time.Since(time.UnixMilli(int64(j.claims.Issued * 1000)))
-	target, _, _ := strings.Cut(j.claims.Target, "?")
+	htu, _, _ := strings.Cut(j.claims.Target, "?")
 	switch {
 	case j.claims.Method != r.Method:
 		return "", refusef(codeProof, "htm is %q", j.claims.Method)
-	case target != p.target:
-		return "", refusef(codeProof, "htu is %q, want %q", j.claims.Target, p.target)
+	case htu != target:
+		return "", refusef(codeProof, "htu is %q, want %q", j.claims.Target, target)
 	case math.Abs(age.Seconds()) > proofWindow.Seconds():
 		return "", refusef(codeProof, "iat is %s ago", age)
-	case p.token != "" && j.claims.TokenHash != hash(p.token):
+	case token != "" && j.claims.TokenHash != hash(token):
 		return "", refusef(codeProof, "ath is not the hash of the token")
 	}
-	if err := p.checkDigest(r, j.claims.Digest); err != nil {
-		return "", err
+	// What the MCP extension adds for resources. Requests other than POST have no body.
+	sum, digest := sha256.Sum256(body), j.claims.Digest
+	want := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+	if token == "" {
+		want = ""
 	}
-	if p.nonces.needed && j.claims.Nonce != p.nonces.current {
+	if digest != want && (digest != "" || r.Method == http.MethodPost) {
+		return "", refusef(codeProof, "content_digest is not that of the body, or is not for a resource")
+	}
+	if at.nonce != "" && j.claims.Nonce != at.nonce {
 		return "", refusef(codeNonce, "the proof needs the nonce of this answer")
 	}
 	if !s.firstSight("proof " + thumb + " " + j.claims.ID) {
@@ -100,38 +77,18 @@ func (p *proof) check(s *Server, r *http.Request) (thumb string, err error) {
 	return thumb, nil
 }
 
-// checkDigest checks what the MCP extension adds for resources.
-func (p *proof) checkDigest(r *http.Request, digest string) error {
-	if p.token == "" {
-		if digest != "" {
-			return refusef(codeProof, "content_digest is for resources only")
-		}
-		return nil
-	}
-	if digest == "" && r.Method != http.MethodPost {
-		return nil // such requests have no body
-	}
-	sum := sha256.Sum256(p.body)
-	if want := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"; digest != want {
-		return refusef(codeProof, "content_digest is not that of the body")
-	}
-	return nil
-}
-
 // bind returns the thumbprint that the tokens of a request are to be bound to;
 // empty for none.
 func (s *Server) bind(r *http.Request) (string, error) {
-	if s.options.DPoP == DPoPOff || s.options.DPoP == DPoPSupported && r.Header.Get("DPoP") == "" {
+	if !s.options.DPoP || r.Header.Get("DPoP") == "" {
 		return "", nil
 	}
-	p := &proof{target: s.URL(TokenEndpoint), nonces: &s.nonces}
-	return p.check(s, r)
+	return s.prove(r, &s.site, s.URL(TokenEndpoint), "", nil)
 }
 
 // possesses checks that the client that presents a bound token has its key.
 func (p *Resource) possesses(r *http.Request, text string, t *accessToken, body []byte) *challenge {
-	about := &proof{target: p.URL, token: text, body: body, nonces: &p.nonces}
-	thumb, err := about.check(p.server, r)
+	thumb, err := p.server.prove(r, &p.site, p.URL, text, body)
 	if err == nil && thumb == t.family.thumb {
 		return nil
 	}

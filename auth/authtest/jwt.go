@@ -115,18 +115,12 @@ func (j *jwt) verify(key crypto.PublicKey) error {
 	return nil
 }
 
-// verifyAny checks that one of the keys has signed.
-func (j *jwt) verifyAny(keys []crypto.PublicKey) error {
-	if !slices.ContainsFunc(keys, func(key crypto.PublicKey) bool { return j.verify(key) == nil }) {
-		return errors.New("none of the keys has signed the JWT")
-	}
-	return nil
-}
-
-// inTime checks exp and iat.
-func (j *jwt) inTime() error {
+// check checks that one of the keys has signed, and exp and iat.
+func (j *jwt) check(keys ...crypto.PublicKey) error {
 	now := float64(time.Now().UnixMilli()) / 1000
 	switch {
+	case !slices.ContainsFunc(keys, func(key crypto.PublicKey) bool { return j.verify(key) == nil }):
+		return errors.New("none of the keys has signed the JWT")
 	case j.claims.Expires == 0:
 		return errors.New("exp is missing")
 	case j.claims.Expires <= now:

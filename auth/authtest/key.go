@@ -49,21 +49,18 @@ func parseJWKS(data json.RawMessage) ([]crypto.PublicKey, error) {
 
 // parseJWK returns a public key of P-256 (RFC 7517) and its thumbprint (RFC 7638).
 func parseJWK(data json.RawMessage) (crypto.PublicKey, string, error) {
-	var members map[string]json.RawMessage
 	var k struct { // in the order of their names, for the thumbprint
 		Curve string `json:"crv"`
 		Type  string `json:"kty"`
 		X     string `json:"x"`
 		Y     string `json:"y"`
+		D     any    `json:"d,omitempty"`
 	}
-	if err := errors.Join(json.Unmarshal(data, &members), json.Unmarshal(data, &k)); err != nil {
+	if err := json.Unmarshal(data, &k); err != nil {
 		return nil, "", err
 	}
-	if members["d"] != nil {
-		return nil, "", errors.New("the key is not public")
-	}
-	if k.Type != "EC" || k.Curve != "P-256" {
-		return nil, "", errors.New("only keys of P-256 are supported")
+	if k.D != nil || k.Type != "EC" || k.Curve != "P-256" {
+		return nil, "", errors.New("only public keys of P-256 are supported")
 	}
 	x, err1 := base64.RawURLEncoding.DecodeString(k.X)
 	y, err2 := base64.RawURLEncoding.DecodeString(k.Y)

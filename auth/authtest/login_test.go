@@ -120,11 +120,9 @@ func TestTLS(t *testing.T) {
 	a := newApp(t, s, r)
 	access, _ := a.login()
 	a.wantCall(access, 200)
-	transport := &http.Transport{TLSClientConfig: s.TLS()}
-	defer transport.CloseIdleConnections()
 	for _, address := range []string{s.URL(authtest.MetadataEndpoint), metadataURL(r)} {
 		assert.Contains(t, address, "https://")
-		assert.OK(t, assert.Value((&http.Client{Transport: transport}).Get(address))(t).Body.Close())
+		assert.OK(t, assert.Value(s.Client().Get(address))(t).Body.Close())
 	}
 }
 

@@ -20,17 +20,14 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 // grantTypes returns the grant types that are supported.
 func (s *Server) grantTypes() []string {
 	o := &s.options
-	grants := []string{grantCode, grantRefresh}
+	grants := []string{grantCode, grantRefresh, grantExchange}
 	if slices.ContainsFunc(o.Clients, func(c Client) bool { return c.Secret != "" || c.Keys != nil }) {
 		grants = append(grants, grantClient)
 	}
 	if o.IdP != nil || o.Assertion != nil {
 		grants = append(grants, grantAssertion)
 	}
-	if o.TokenExchange {
-		grants = append(grants, grantExchange)
-	}
-	if o.Device != nil {
+	if o.Device != 0 {
 		grants = append(grants, grantDevice)
 	}
 	return grants
@@ -54,10 +51,10 @@ func (s *Server) metadata() map[string]any {
 	if !o.NoRegistration {
 		document["registration_endpoint"] = s.URL(RegistrationEndpoint)
 	}
-	if o.Device != nil {
+	if o.Device != 0 {
 		document["device_authorization_endpoint"] = s.URL(DeviceEndpoint)
 	}
-	if o.DPoP != DPoPOff {
+	if o.DPoP {
 		document["dpop_signing_alg_values_supported"] = algorithms()
 	}
 	if o.IdP != nil {

@@ -15,8 +15,6 @@ type Options struct {
 	TLS bool
 	// Path is the path of the issuer, such as "/tenant1". Default: none.
 	Path string
-	// NoMetadata leaves out the metadata.
-	NoMetadata bool
 	// Metadata may alter the metadata before it is sent. It is called for each
 	// request, and must be safe for concurrent use.
 	Metadata func(document map[string]any)
@@ -37,24 +35,20 @@ type Options struct {
 	// Default: forever.
 	SecretLifetime time.Duration
 
-	// Device offers logins by device code (RFC 8628). Nil means none.
-	Device *DeviceOptions
+	// Device is the least time between two polls of a login by device code (RFC 8628), in full
+	// seconds. Zero means that there are none.
+	Device time.Duration
 	// IdP is an identity provider whose ID-JAGs are taken (enterprise-managed
-	// authorization). Nil means none.
+	// authorization). Nil means none. Every server is one: it exchanges ID tokens of its own
+	// for ID-JAGs (RFC 8693). See [Server.IDToken].
 	IdP *Server
-	// TokenExchange makes the server such an identity provider: it exchanges ID
-	// tokens of its own for ID-JAGs (RFC 8693). See [Server.IDToken].
-	TokenExchange bool
-	// ClientAt returns the client_id that a client of the identity provider has
-	// at another authorization server. Default: the same.
-	ClientAt func(clientID, issuer string) string
 	// Assertion checks a JWT by which a platform vouches for a workload, and
 	// returns the name of the workload. Nil means that none are taken. It must
 	// be safe for concurrent use.
 	Assertion func(assertion string) (user string, err error)
-	// DPoP says whether tokens are bound to keys (RFC 9449).
-	DPoP DPoP
-	// DPoPNonce makes proofs at the token endpoint need a nonce.
+	// DPoP binds tokens to the key of the proof in their request, if it has one (RFC 9449).
+	DPoP bool
+	// DPoPNonce makes proofs need a nonce, those at resources, too.
 	DPoPNonce bool
 
 	// Scopes are all that there are; others are refused, and the metadata lists
@@ -80,13 +74,6 @@ type Options struct {
 	// LoginPage shows a page that asks for user and password, for tests with a
 	// browser, and takes any. Without it every authorization request is granted at once.
 	LoginPage bool
-
-	// Tamper is called before a request is dealt with. If it returns true it
-	// has answered itself. The body of r can be read. It must be safe for
-	// concurrent use.
-	Tamper func(w http.ResponseWriter, r *http.Request) bool
-	// NoRecord keeps no requests and no secrets, only counts: for benchmarks.
-	NoRecord bool
 }
 
 // A ResourceRule says what becomes of the resource parameter (RFC 8707).

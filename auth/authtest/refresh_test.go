@@ -20,7 +20,7 @@ func TestRotation(t *testing.T) {
 	a.wantCall(access, 200)
 	a.wantCall(newest, 200)
 	f, _ := s.Family(first)
-	assert.Equal(t, [...]any{f.Refresh, f.Access, f.Refreshes, f.Revoked}, [...]any{second, newest, 1, false}, "family")
+	assert.Equal(t, [...]any{f.Refresh, f.Access, f.Refreshes, f.Ended}, [...]any{second, newest, 1, false}, "family")
 
 	a.want("invalid_grant")(a.refresh(first)) // the second use
 	assert.Equal(t, s.Revoked(), 1, "logins revoked")
@@ -89,7 +89,7 @@ func TestRevocation(t *testing.T) {
 	a.wantCall(answer["access_token"].(string), 401)
 	a.granted(revoke(a, "unknown"))
 	f := s.Families()[0]
-	assert.Equal(t, [...]any{f.Ended, f.Revoked}, [...]any{true, false}, "family")
+	assert.Equal(t, f.Ended, true, "family")
 }
 
 func TestPurge(t *testing.T) {
@@ -97,14 +97,12 @@ func TestPurge(t *testing.T) {
 	_, refresh := a.login()
 	s.Purge()
 	a.want("invalid_client")(a.refresh(refresh))
-	assert.Equal(t, s.Refused("invalid_client"), 1, "refusals")
 }
 
 // What a refresh costs the server and a plain client together, on as many logins
 // as there are processors.
 func BenchmarkRefresh(b *testing.B) {
 	s := assert.Value(authtest.New(&authtest.Options{
-		NoRecord:    true,
 		Resource:    authtest.ResourceOptional,
 		KeepRefresh: true,
 		Clients:     []authtest.Client{{ID: "robot", RedirectURIs: []string{redirectURI}}},

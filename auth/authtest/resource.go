@@ -1,13 +1,9 @@
 package authtest
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 )
@@ -29,23 +25,16 @@ type ResourceOptions struct {
 	Scopes []string
 	// ChallengeScopes are the scopes that the challenge of a 401 names.
 	ChallengeScopes []string
-	// Require returns the scopes that a request needs; without them it is
-	// refused with 403 and insufficient_scope. The body of the request can be
-	// read. It must be safe for concurrent use. See [ToolScopes].
-	Require func(r *http.Request) []string
+	// ToolScopes are the scopes that calls of tools need, by the names of the tools; without
+	// them a call is refused with 403 and insufficient_scope.
+	ToolScopes map[string][]string
 
 	// DPoPRequired takes only tokens that are bound to a key (RFC 9449).
 	DPoPRequired bool
-	// DPoPNonce makes proofs need a nonce.
-	DPoPNonce bool
 
 	// Others are further authorization servers whose tokens are taken. Its
 	// metadata lists them behind the one that protects it.
 	Others []*Server
-	// Tamper is called before a request is dealt with, be it for the resource or
-	// for its metadata. If it returns true it has answered itself. The body of r
-	// can be read. It must be safe for concurrent use.
-	Tamper func(w http.ResponseWriter, r *http.Request) bool
 }
 
 // A Resource lets requests through to a handler if they have a token of its
@@ -55,14 +44,11 @@ type Resource struct {
 	// URL is its address, and its resource identifier.
 	URL string
 
+	site
 	server  *Server
 	options ResourceOptions
 	origin  string
 	handler http.Handler
-	http    *httptest.Server
-	records records
-	faults  faults
-	nonces  nonces
 }
 
 // Protect puts a resource in front of a handler. Options may be nil. It ends with
@@ -77,9 +63,7 @@ func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 	if o.Path == "" {
 		r.options.Path = "/mcp"
 	}
-	r.nonces = newNonces(o.DPoPNonce)
-	r.records.off = s.options.NoRecord
-	r.http = listen(r.serve, s.options.TLS, func(origin string) {
+	r.listen(&s.options, r.serve, func(origin string) {
 		r.origin, r.URL = origin, origin+r.options.Path
 	})
 	s.mu.Lock()
@@ -96,61 +80,37 @@ func (p *Resource) metadataPath() string {
 	return wellKnownResource + strings.TrimSuffix(p.options.Path, "/")
 }
 
-// Requests returns what the resource has received, in order. The maps in it must
-// not be written.
-func (p *Resource) Requests() []Request { return p.records.all() }
-
-// Count returns the number of requests that have come to [ResourceEndpoint] or
-// [ResourceMetadataEndpoint].
-func (p *Resource) Count(e Endpoint) int { return p.records.count(e) }
-
-// Await waits until n requests have come to an endpoint, since the beginning. It
-// returns the error of ctx if that ends before.
-func (p *Resource) Await(ctx context.Context, e Endpoint, n int) error {
-	return p.records.await(ctx, e, n)
-}
-
-// Fail makes something go wrong with requests to the resource, as [Server.Fail]
-// does.
-func (p *Resource) Fail(e Endpoint, n int, f Fault) { p.faults.set(e, n, f) }
-
 // serve answers a request to the resource's origin.
 func (p *Resource) serve(w http.ResponseWriter, r *http.Request) {
-	e := NoEndpoint
+	var e Endpoint
 	switch r.URL.Path {
 	case p.options.Path:
 		e = ResourceEndpoint
 	case p.metadataPath():
-		e = ResourceMetadataEndpoint
+		e = MetadataEndpoint
 	}
-	body, err := readBody(w, r)
-	if err != nil {
-		http.Error(w, "request too large or broken", http.StatusBadRequest)
-		return
-	}
-	n := p.records.add(e, r, body)
-	if p.options.Tamper != nil && p.options.Tamper(w, r) {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	p.faults.apply(e, w, r, func(w http.ResponseWriter, r *http.Request) {
+	p.site.serve(e, w, r, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
 		switch e {
 		case ResourceEndpoint:
 			p.guard(w, r, body, n)
-		case ResourceMetadataEndpoint:
-			p.records.answered(n, http.StatusOK)
+		case MetadataEndpoint:
+			p.answered(n, http.StatusOK)
 			writeJSON(w, http.StatusOK, p.metadata())
 		default:
-			p.records.answered(n, http.StatusNotFound)
+			p.answered(n, http.StatusNotFound)
 			http.NotFound(w, r)
 		}
 	})
 }
 
 func (p *Resource) metadata() map[string]any {
+	issuers := []string{p.server.Issuer}
+	for _, s := range p.options.Others {
+		issuers = append(issuers, s.Issuer)
+	}
 	document := map[string]any{
 		"resource":                 p.URL,
-		"authorization_servers":    p.issuers(),
+		"authorization_servers":    issuers,
 		"bearer_methods_supported": []string{"header"},
 	}
 	if p.options.Scopes != nil {
@@ -159,7 +119,7 @@ func (p *Resource) metadata() map[string]any {
 	if p.options.DPoPRequired {
 		document["dpop_bound_access_tokens_required"] = true
 	}
-	if p.options.DPoPRequired || p.server.options.DPoP != DPoPOff {
+	if p.options.DPoPRequired || p.server.options.DPoP {
 		document["dpop_signing_alg_values_supported"] = algorithms()
 	}
 	if p.options.Metadata != nil {
@@ -168,36 +128,30 @@ func (p *Resource) metadata() map[string]any {
 	return document
 }
 
-func (p *Resource) issuers() []string {
-	issuers := []string{p.server.Issuer}
-	for _, s := range p.options.Others {
-		issuers = append(issuers, s.Issuer)
-	}
-	return issuers
-}
-
 // guard lets a request in, or refuses it.
 func (p *Resource) guard(w http.ResponseWriter, r *http.Request, body []byte, n int) {
-	p.nonces.offer(w)
+	p.offerNonce(w)
 	token, e := p.check(r, body)
-	var needed []string
-	if e == nil && p.options.Require != nil {
-		needed = p.options.Require(r)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		for _, scope := range needed {
-			if !slices.Contains(token.scopes, scope) {
-				e = &challenge{status: http.StatusForbidden, code: "insufficient_scope", scopes: needed}
-			}
+	var call struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	if e == nil && p.options.ToolScopes != nil && json.Unmarshal(body, &call) == nil && call.Method == "tools/call" {
+		needed := p.options.ToolScopes[call.Params.Name]
+		if slices.ContainsFunc(needed, func(scope string) bool { return !slices.Contains(token.scopes, scope) }) {
+			e = &challenge{status: http.StatusForbidden, code: "insufficient_scope", scopes: needed}
 		}
 	}
 	if e != nil {
-		p.records.answered(n, e.status)
+		p.answered(n, e.status)
 		p.refuse(w, e)
 		return
 	}
-	p.records.answered(n, http.StatusOK)
-	r.Header.Set(userHeader, token.family.user)
-	r.Header.Set(clientHeader, token.family.client)
+	p.answered(n, http.StatusOK)
+	r.Header.Set(userHeader, token.family.User)
+	r.Header.Set(clientHeader, token.family.ClientID)
 	r.Header.Set(scopeHeader, strings.Join(token.scopes, " "))
 	p.handler.ServeHTTP(w, r)
 }
@@ -220,46 +174,21 @@ func (p *Resource) check(r *http.Request, body []byte) (*accessToken, *challenge
 	invalid := &challenge{status: http.StatusUnauthorized, code: "invalid_token", scopes: p.options.ChallengeScopes}
 	for _, s := range append([]*Server{p.server}, p.options.Others...) {
 		t := s.good(text)
-		if t == nil {
+		if t == nil || t.family.Resource != p.URL && (t.family.Resource != "" || s.options.Resource == ResourceRequired) {
 			continue
 		}
-		if t.family.resource == p.URL || t.family.resource == "" && s.options.Resource != ResourceRequired {
-			switch bound := t.family.thumb != ""; {
-			case !strings.EqualFold(scheme, schemeOf(bound)), p.options.DPoPRequired && !bound:
-				return nil, invalid
-			case bound:
-				return t, p.possesses(r, text, t, body)
-			}
+		switch bound := t.family.thumb != ""; {
+		case bound && strings.EqualFold(scheme, "DPoP"):
+			return t, p.possesses(r, text, t, body)
+		case !bound && strings.EqualFold(scheme, "Bearer") && !p.options.DPoPRequired:
 			return t, nil
 		}
+		return nil, invalid
 	}
 	return nil, invalid
 }
 
 func (p *Resource) refuse(w http.ResponseWriter, c *challenge) {
-	params := p.params(c)
-	if !c.possession && !p.options.DPoPRequired {
-		if len(params) == 0 {
-			params = []string{`realm="authtest"`}
-		}
-		w.Header().Add("WWW-Authenticate", "Bearer "+strings.Join(params, ", "))
-	}
-	if p.options.DPoPRequired || p.server.options.DPoP != DPoPOff {
-		params = append([]string{fmt.Sprintf("algs=%q", strings.Join(algorithms(), " "))}, params...)
-		w.Header().Add("WWW-Authenticate", "DPoP "+strings.Join(params, ", "))
-	}
-	w.WriteHeader(c.status)
-}
-
-func schemeOf(bound bool) string {
-	if bound {
-		return "DPoP"
-	}
-	return "Bearer"
-}
-
-// params returns the parameters of a challenge.
-func (p *Resource) params(c *challenge) []string {
 	var params []string
 	if c.code != "" {
 		params = append(params, fmt.Sprintf("error=%q", c.code))
@@ -270,23 +199,15 @@ func (p *Resource) params(c *challenge) []string {
 	if path := p.metadataPath(); path != "" {
 		params = append(params, fmt.Sprintf("resource_metadata=%q", p.origin+path))
 	}
-	return params
-}
-
-// ToolScopes is for ResourceOptions.Require: it returns the scopes of the tool
-// that a request calls, and none for other requests.
-func ToolScopes(tools map[string][]string) func(*http.Request) []string {
-	return func(r *http.Request) []string {
-		var call struct {
-			Method string `json:"method"`
-			Params struct {
-				Name string `json:"name"`
-			} `json:"params"`
+	if !c.possession && !p.options.DPoPRequired {
+		if len(params) == 0 {
+			params = []string{`realm="authtest"`}
 		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil || json.Unmarshal(body, &call) != nil || call.Method != "tools/call" {
-			return nil
-		}
-		return tools[call.Params.Name]
+		w.Header().Add("WWW-Authenticate", "Bearer "+strings.Join(params, ", "))
 	}
+	if p.options.DPoPRequired || p.server.options.DPoP {
+		params = append([]string{fmt.Sprintf("algs=%q", strings.Join(algorithms(), " "))}, params...)
+		w.Header().Add("WWW-Authenticate", "DPoP "+strings.Join(params, ", "))
+	}
+	w.WriteHeader(c.status)
 }

@@ -37,7 +37,7 @@ func TestOthers(t *testing.T) {
 
 func TestStepUp(t *testing.T) {
 	s := authtest.NewServer(t, nil)
-	r := s.Protect(echo(), &authtest.ResourceOptions{Require: authtest.ToolScopes(map[string][]string{"delete": {"read", "admin"}})})
+	r := s.Protect(echo(), &authtest.ResourceOptions{ToolScopes: map[string][]string{"delete": {"read", "admin"}}})
 	a := newApp(t, s, r)
 	tool := func(access, name string) *http.Response {
 		t.Helper()
@@ -79,7 +79,7 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestMCP(t *testing.T) {
 	s := authtest.NewServer(t, nil)
-	r := s.NewMCP(&authtest.ResourceOptions{Require: authtest.ToolScopes(map[string][]string{"echo": {"admin"}})})
+	r := s.NewMCP(&authtest.ResourceOptions{ToolScopes: map[string][]string{"echo": {"admin"}}})
 	a := newApp(t, s, r)
 	access, _ := a.login("scope", "read")
 	session := assert.Value(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{

@@ -1,6 +1,9 @@
 package authtest
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // serveRevocation ends a token, and with a refresh token the whole login (RFC
 // 7009). A token that is not known is no error.
@@ -22,12 +25,12 @@ func (s *Server) serveRevocation(w http.ResponseWriter, r *http.Request) error {
 	f := s.family(token)
 	switch {
 	case f == nil:
-	case f.client != c.ID:
+	case f.ClientID != c.ID:
 		return refusef("invalid_grant", "the token is another client's")
 	case s.access[token] != nil:
-		s.access[token].ended = true
+		s.access[token].expires = time.Time{}
 	default:
-		f.ended = true
+		f.Ended = true
 	}
 	w.WriteHeader(http.StatusOK)
 	return nil

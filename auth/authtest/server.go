@@ -1,17 +1,13 @@
 package authtest
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -30,27 +26,24 @@ type Server struct {
 	// Issuer identifies the server. It is its address, too.
 	Issuer string
 
+	site
 	options Options
 	origin  string
-	http    *httptest.Server
 	once    sync.Once
-	records records
-	faults  faults
-	nonces  nonces
 	key     *ecdsa.PrivateKey // signs what the server says of others
 
 	mu        sync.Mutex // guards the following
 	resources []*Resource
 	clients   map[string]*client
-	codes     map[string]*code
+	codes     map[string]*authorization
 	devices   map[string]*device
 	families  []*family
 	access    map[string]*accessToken
 	refresh   map[string]*refreshToken
 	seen      map[string]bool // ids of JWTs that are good once
-	epoch     int             // of the last ExpireAll
 	revoked   int             // families, by reuse
 	serial    int             // of registered clients
+	granted   map[string]int  // token requests that succeeded, by grant type
 }
 
 // NewServer starts a server that is closed at the end of the test, with its
@@ -74,11 +67,12 @@ func New(o *Options) (*Server, error) {
 	s := &Server{
 		options: *o,
 		clients: map[string]*client{},
-		codes:   map[string]*code{},
+		codes:   map[string]*authorization{},
 		devices: map[string]*device{},
 		seen:    map[string]bool{},
 		access:  map[string]*accessToken{},
 		refresh: map[string]*refreshToken{},
+		granted: map[string]int{},
 	}
 	s.options.Clients = slices.Clone(o.Clients)
 	s.options.Scopes = slices.Clone(o.Scopes)
@@ -88,43 +82,17 @@ func New(o *Options) (*Server, error) {
 	if p := o.Path; p != "" && (p[0] != '/' || strings.HasSuffix(p, "/")) {
 		return nil, fmt.Errorf("authtest: Options.Path %q: it begins with a slash and does not end with one", p)
 	}
-	if o.Device != nil {
-		device := *o.Device
-		if device.Interval == 0 {
-			device.Interval = time.Second
-		}
-		if device.Lifetime == 0 {
-			device.Lifetime = 10 * time.Minute
-		}
-		s.options.Device = &device
-	}
 	var err error
 	if s.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("authtest: %w", err)
 	}
-	s.nonces = newNonces(o.DPoPNonce)
-	s.records.off = o.NoRecord
 	for _, c := range s.options.Clients {
 		if err := s.add(c); err != nil {
 			return nil, err
 		}
 	}
-	s.http = listen(s.serve, o.TLS, func(origin string) { s.origin, s.Issuer = origin, origin+o.Path })
+	s.listen(o, s.serve, func(origin string) { s.origin, s.Issuer = origin, origin+o.Path })
 	return s, nil
-}
-
-// listen starts a server. Before it serves anyone, at is told its origin.
-func listen(h http.HandlerFunc, secure bool, at func(origin string)) *httptest.Server {
-	l := httptest.NewUnstartedServer(h)
-	l.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse us are no news
-	if secure {
-		at("https://" + l.Listener.Addr().String())
-		l.StartTLS()
-	} else {
-		at("http://" + l.Listener.Addr().String())
-		l.Start()
-	}
-	return l
 }
 
 // Close ends the server and its resources with all their connections.
@@ -135,35 +103,15 @@ func (s *Server) Close() {
 		s.resources = nil
 		s.mu.Unlock()
 		for _, r := range resources {
-			closeServer(r.http)
+			r.close()
 		}
-		closeServer(s.http)
+		s.close()
 	})
-}
-
-// closeServer ends a server and its connections. It stops to listen first: a client that
-// comes back at once would get a connection that Close waits for.
-func closeServer(s *httptest.Server) {
-	_ = s.Listener.Close()
-	s.CloseClientConnections()
-	s.Close()
 }
 
 // Client returns a client that trusts the certificates of the server and of its
 // resources. Its connections end with the server.
 func (s *Server) Client() *http.Client { return s.http.Client() }
-
-// TLS returns a configuration for clients that trusts the certificates of the
-// server and of its resources; nil without Options.TLS.
-func (s *Server) TLS() *tls.Config {
-	certificate := s.http.Certificate()
-	if certificate == nil {
-		return nil
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(certificate)
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-}
 
 // URL returns the address of an endpoint.
 func (s *Server) URL(e Endpoint) string {
@@ -178,7 +126,7 @@ func (s *Server) URL(e Endpoint) string {
 type Endpoint string
 
 const (
-	// MetadataEndpoint has the metadata of the authorization server.
+	// MetadataEndpoint has the metadata of a Server or a Resource.
 	MetadataEndpoint Endpoint = "metadata"
 	// AuthorizationEndpoint is where users log in.
 	AuthorizationEndpoint Endpoint = "authorize"
@@ -192,29 +140,23 @@ const (
 	KeysEndpoint Endpoint = "jwks"
 	// DeviceEndpoint begins logins by device code.
 	DeviceEndpoint Endpoint = "device_authorization"
-	// VerificationPage is where a user is to type the code of a device. There is no page.
-	VerificationPage Endpoint = "device"
 	// ResourceEndpoint is the protected address of a Resource.
 	ResourceEndpoint Endpoint = "resource"
-	// ResourceMetadataEndpoint has the metadata of a Resource.
-	ResourceMetadataEndpoint Endpoint = "resource metadata"
-	// NoEndpoint is any other address.
-	NoEndpoint Endpoint = ""
 )
 
 func (s *Server) endpoint(path string) Endpoint {
-	if !s.options.NoMetadata && path == s.metadataPath() {
+	if path == s.metadataPath() {
 		return MetadataEndpoint
 	}
 	rest, ok := strings.CutPrefix(path, s.options.Path+"/")
 	if !ok {
-		return NoEndpoint
+		return ""
 	}
 	switch e := Endpoint(rest); e {
 	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, KeysEndpoint:
 		return e
 	case DeviceEndpoint:
-		if s.options.Device != nil {
+		if s.options.Device != 0 {
 			return e
 		}
 	case RegistrationEndpoint:
@@ -222,31 +164,26 @@ func (s *Server) endpoint(path string) Endpoint {
 			return e
 		}
 	}
-	return NoEndpoint
+	return ""
 }
 
 // serve answers a request to the server's origin.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	e := s.endpoint(r.URL.Path)
-	body, err := readBody(w, r)
-	if err != nil {
-		http.Error(w, "request too large or broken", http.StatusBadRequest)
-		return
-	}
-	n := s.records.add(e, r, body)
-	out := &statusWriter{ResponseWriter: w}
-	defer func() { s.records.answered(n, out.status) }()
-	if s.options.Tamper != nil && s.options.Tamper(out, r) {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.faults.apply(e, out, r, s.answer)
+	s.site.serve(e, w, r, func(w http.ResponseWriter, r *http.Request, _ []byte, n int) {
+		out := httptest.NewRecorder()
+		s.answer(e, out, r)
+		s.answered(n, out.Code)
+		maps.Copy(w.Header(), out.Header())
+		w.WriteHeader(out.Code)
+		_, _ = w.Write(out.Body.Bytes())
+	})
 }
 
-// answer answers a request as the options want it, without faults.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+// answer answers a request as the options want it.
+func (s *Server) answer(e Endpoint, w http.ResponseWriter, r *http.Request) {
 	var err error
-	switch s.endpoint(r.URL.Path) {
+	switch e {
 	case MetadataEndpoint:
 		err = s.serveMetadata(w, r)
 	case AuthorizationEndpoint:
@@ -296,7 +233,6 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 		status = http.StatusUnauthorized
 		w.Header().Set("WWW-Authenticate", `Basic realm="authtest"`)
 	}
-	s.records.refuse(e.code)
 	writeJSON(w, status, map[string]any{"error": e.code, "error_description": e.text})
 }
 
@@ -311,35 +247,3 @@ func writeJSON(w http.ResponseWriter, status int, document map[string]any) {
 	w.WriteHeader(status)
 	_, _ = w.Write(data)
 }
-
-// readBody reads the body of a request and puts it back.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return body, err
-}
-
-// A statusWriter remembers the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements [http.ResponseWriter].
-func (w *statusWriter) Write(data []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(data)
-}
-
-// Unwrap is for [http.ResponseController].
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -22,9 +22,9 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, name := range []string{"code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token"} {
-		s.records.keep(form.Get(name))
+		s.keep(form.Get(name))
 	}
-	s.nonces.offer(w)
+	s.offerNonce(w)
 	grantType := form.Get("grant_type")
 	c, err := s.requester(r, form, grantType)
 	if err == nil && grantType != grantExchange {
@@ -58,7 +58,9 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 	if s.options.Answer != nil {
 		s.options.Answer(r, answer)
 	}
-	s.records.grant(grantType)
+	s.mu.Lock()
+	s.granted[grantType]++
+	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, answer)
 	return nil
 }
@@ -90,12 +92,17 @@ func (s *Server) form(r *http.Request) (url.Values, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, refusef("invalid_request", "the form cannot be read")
 	}
-	for name, values := range r.PostForm {
+	return r.PostForm, once(r.PostForm)
+}
+
+// once refuses parameters that stand there twice.
+func once(parameters url.Values) error {
+	for name, values := range parameters {
 		if len(values) > 1 && name != "resource" {
-			return nil, refusef("invalid_request", "parameter %s stands there twice", name)
+			return refusef("invalid_request", "parameter %s stands there twice", name)
 		}
 	}
-	return r.PostForm, nil
+	return nil
 }
 
 func (s *Server) exchangeCode(c *client, form url.Values, thumb string) (map[string]any, error) {
@@ -105,28 +112,27 @@ func (s *Server) exchangeCode(c *client, form url.Values, thumb string) (map[str
 	switch {
 	case held == nil:
 		return nil, refusef("invalid_grant", "the code is not known")
-	case held.family != nil:
-		held.family.ended = true // RFC 6749, section 4.1.2
+	case held.used:
+		held.login.Ended = true // RFC 6749, section 4.1.2
 		return nil, refusef("invalid_grant", "the code was used before")
-	case held.client != c.ID:
+	case held.client.ID != c.ID:
 		return nil, refusef("invalid_grant", "the code is another client's")
 	case time.Now().After(held.expires):
 		return nil, refusef("invalid_grant", "the code has expired")
 	case held.redirectURI != form.Get("redirect_uri"):
 		return nil, refusef("invalid_grant", "redirect_uri differs from that of the authorization request")
-	case !s.fits(held.grant.resource, form):
+	case !s.fits(held.login.Resource, form):
 		return nil, refusef("invalid_target", "resource differs from that of the authorization request")
 	case held.challenge != hash(form.Get("code_verifier")):
 		return nil, refusef("invalid_grant", "code_verifier does not fit the code_challenge")
-	case held.grant.thumb != "" && held.grant.thumb != thumb:
+	case held.login.thumb != "" && held.login.thumb != thumb:
 		return nil, refusef(codeProof, "the code is bound to another key")
 	}
-	if held.grant.resource == "" {
-		held.grant.resource = form.Get("resource")
+	if held.login.Resource == "" {
+		held.login.Resource = form.Get("resource")
 	}
-	held.grant.thumb, held.grant.final = thumb, c.mayUse(grantRefresh) != nil
-	held.family = s.newFamily(held.grant)
-	return s.issue(held.family, held.grant.scopes), nil
+	held.used, held.login.thumb, held.login.final = true, thumb, c.mayUse(grantRefresh) != nil
+	return s.complete(held.login), nil
 }
 
 // fits reports whether the resource of a token request is that which was granted.
@@ -143,30 +149,30 @@ func (s *Server) exchangeRefresh(c *client, form url.Values, thumb string) (map[
 	switch {
 	case held == nil:
 		return nil, refusef("invalid_grant", "the refresh token is not known")
-	case held.family.client != c.ID:
+	case held.family.ClientID != c.ID:
 		return nil, refusef("invalid_grant", "the refresh token is another client's")
-	case held.family.revoked || held.family.ended:
+	case held.family.Ended:
 		return nil, refusef("invalid_grant", "the refresh token was revoked")
 	}
 	f := held.family
-	if !s.fits(f.resource, form) {
+	if !s.fits(f.Resource, form) {
 		return nil, refusef("invalid_target", "resource differs from that of the login")
 	}
 	if f.thumb != thumb {
 		return nil, refusef(codeProof, "the tokens are bound to another key, or to none")
 	}
-	scopes := f.scopes
+	scopes := f.Scopes
 	if form.Get("scope") != "" {
 		scopes = strings.Fields(form.Get("scope"))
 		for _, scope := range scopes {
-			if !slices.Contains(f.scopes, scope) {
+			if !slices.Contains(f.Scopes, scope) {
 				return nil, refusef("invalid_scope", "scope %q was not granted", scope)
 			}
 		}
 	}
 	if !s.options.KeepRefresh {
 		if !held.used.IsZero() && time.Since(held.used) >= s.options.Grace {
-			f.revoked = true
+			f.Ended = true
 			s.revoked++
 			return nil, refusef("invalid_grant", "the refresh token was used before: all tokens of its login are revoked")
 		}
@@ -174,6 +180,6 @@ func (s *Server) exchangeRefresh(c *client, form url.Values, thumb string) (map[
 			held.used = time.Now()
 		}
 	}
-	f.refreshes++
+	f.Refreshes++
 	return s.issue(f, scopes), nil
 }

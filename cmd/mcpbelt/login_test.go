@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
@@ -113,7 +114,7 @@ func TestLoginByPaste(t *testing.T) {
 
 // TestLoginByDevice: the user types a code on another device.
 func TestLoginByDevice(t *testing.T) {
-	d, server := newLoginDesk(t, &authtest.Options{Device: &authtest.DeviceOptions{}})
+	d, server := newLoginDesk(t, &authtest.Options{Device: time.Second})
 	d.env.Browse = func(_ context.Context, page string) error { return nil }
 	d.env.Stderr = &typist{match: regexp.MustCompile(`\b[A-Z0-9]{4}-[A-Z0-9]{4}\b`), in: io.Discard, answer: func(code string) string {
 		assert.Equal(t, server.ApproveDevice(code), nil)

@@ -28,7 +28,7 @@ func signToken(key, user string) string {
 
 // Serve lets in those with a token of an issuer, and its API those with a token that a program has signed.
 func TestServeTokens(t *testing.T) {
-	as := authtest.NewServer(t, &authtest.Options{TokenExchange: true})
+	as := authtest.NewServer(t, nil)
 	w := newWorld(t, labServer)
 	key := strings.Repeat("k", 32)
 	w.write("jwt.key", key+"\n")

@@ -133,7 +133,7 @@ func TestNoCallerTokenReachesAnUpstream(t *testing.T) {
 func TestTokensOfTwoUsersNeverCross(t *testing.T) {
 	calls := assert.Cases(10, 125)
 	ctx := hosttest.Watchdog(t)
-	as := authtest.NewServer(t, &authtest.Options{NoRecord: true})
+	as := authtest.NewServer(t, nil)
 	rs := as.NewMCP(nil)
 	m := assert.Value(session.NewManager(session.Memory(), &session.Options{
 		Config:      func(session.Key) (*auth.Config, error) { return &auth.Config{Server: "s", URL: rs.URL}, nil },

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -273,9 +274,10 @@ var ironclaw = []row{
 		})
 		t.Run("given", func(t *testing.T) {
 			as := authtest.NewServer(t, &authtest.Options{
-				NoMetadata: true, NoRegistration: true, Resource: authtest.ResourceOptional,
+				NoRegistration: true, Resource: authtest.ResourceOptional,
 				Clients: []authtest.Client{{ID: "made-up-client", Secret: "made-up-secret", RedirectURIs: []string{"http://127.0.0.1:1/callback"}}},
 			})
+			as.Fail(authtest.MetadataEndpoint, -1, authtest.Fault{Status: http.StatusNotFound})
 			rs := as.NewMCP(&authtest.ResourceOptions{NoMetadata: true})
 			text := strings.NewReplacer("https://mcp.github.com", rs.URL,
 				"https://github.com/login/oauth/authorize", as.Issuer+"/authorize", "https://github.com/login/oauth/access_token", as.Issuer+"/token",
@@ -283,7 +285,7 @@ var ironclaw = []row{
 			ironclawTokens(t, ironclawLogins(t, text), as)
 			asked := as.Requests()[0]
 			assert.Equal(t, string(asked.Endpoint), string(authtest.AuthorizationEndpoint), "the first request goes to")
-			assert.Equal(t, asked.Query.Get("scope"), "repo read:org", "with the scopes")
+			assert.Equal(t, asked.Form.Get("scope"), "repo read:org", "with the scopes")
 		})
 	}},
 	{27, func(t *testing.T) {
@@ -291,11 +293,11 @@ var ironclaw = []row{
 		rs := as.NewMCP(nil)
 		h := ironclawLogins(t, `{"servers": {"github": {"url": "`+rs.URL+`"}}}`)
 		ironclawLogIn(t, h, as, session.Key{Server: "github"})
-		assert.True(t, rs.Count(authtest.ResourceMetadataEndpoint) > 0, "metadata of the resource")
+		assert.True(t, rs.Count(authtest.MetadataEndpoint) > 0, "metadata of the resource")
 		assert.Equal(t, as.Count(authtest.RegistrationEndpoint), 1, "registrations")
 		for _, r := range as.Requests() {
 			if r.Endpoint == authtest.AuthorizationEndpoint {
-				assert.Equal(t, r.Query.Get("code_challenge_method")+" "+r.Query.Get("resource"), "S256 "+rs.URL, "PKCE and resource")
+				assert.Equal(t, r.Form.Get("code_challenge_method")+" "+r.Form.Get("resource"), "S256 "+rs.URL, "PKCE and resource")
 			}
 		}
 	}},
