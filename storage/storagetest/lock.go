@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -24,9 +25,7 @@ func (p *pair) lock(l storage.Locker, name string) (unlock func()) {
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
 	unlock, err := l.Lock(ctx, name)
-	if err != nil {
-		p.Fatalf("Lock(%q): %v", name, err)
-	}
+	assert.OK(p, err, "Lock(%q)", name)
 	return unlock
 }
 
@@ -44,7 +43,7 @@ func (p *pair) expectHeld(l storage.Locker, name string) {
 }
 
 func checkLock(p *pair) {
-	first, second := p.lockers()
+	first, second := both[storage.Locker](p)
 	unlock := p.lock(first, "a")
 	p.expectHeld(second, "a")
 	p.expectHeld(first, "a")
@@ -57,14 +56,13 @@ func checkLock(p *pair) {
 	p.lock(first, "a")()
 
 	ctx := p.ended()
-	_, err := first.Lock(ctx, "free")
-	p.expectError("Lock after the end of the context", err, ctx.Err())
+	p.expectError("Lock after the end of the context", errOf(first.Lock(ctx, "free")), ctx.Err())
 	p.lock(second, "free")()
 }
 
 // checkLockWaits has two callers wait for a lock that is then unlocked.
 func checkLockWaits(p *pair) {
-	first, second := p.lockers()
+	first, second := both[storage.Locker](p)
 	unlock := p.lock(first, "a")
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
@@ -86,20 +84,18 @@ func checkLockWaits(p *pair) {
 
 // checkLockRecords saves and deletes while a lock is held: they do not ask for it.
 func checkLockRecords(p *pair) {
-	first, _ := p.lockers()
+	first, _ := both[storage.Locker](p)
 	defer p.lock(first, "a")()
 	at := p.save(p.first, "a", "one", "")
 	at = p.save(p.second, "a", "two", at)
 	p.expect("a", "two", at)
-	if err := p.second.Delete(p.Context(), "a", at); err != nil {
-		p.Errorf("Delete: %v", err)
-	}
+	assert.OK(p, p.second.Delete(p.Context(), "a", at), "Delete")
 	p.expectList(p.first, "", nil) // a lock is no record
 }
 
 // checkLockMany has several callers take turns.
 func checkLockMany(p *pair) {
-	p.lockers()
+	both[storage.Locker](p)
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
 	var holders [2]atomic.Int32 // by name
@@ -111,9 +107,7 @@ func checkLockMany(p *pair) {
 				p.Errorf("Lock: %v", err)
 				return
 			}
-			if n := holders[name].Add(1); n != 1 {
-				p.Errorf("%d callers hold one lock", n)
-			}
+			assert.Equal(p, holders[name].Add(1), 1, "callers that hold one lock")
 			runtime.Gosched()
 			holders[name].Add(-1)
 			unlock()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -38,13 +39,9 @@ func checkNames(p *pair) {
 
 func checkBadNames(p *pair) {
 	for _, name := range badNames() {
-		if storage.CheckName(name) == nil {
-			p.Errorf("CheckName(%q) allows it", name)
-		}
-		_, err := p.first.Load(p.Context(), name, "")
-		p.expectError(fmt.Sprintf("Load(%q)", name), err, storage.ErrName)
-		_, err = p.first.Save(p.Context(), name, []byte("x"), "")
-		p.expectError(fmt.Sprintf("Save(%q)", name), err, storage.ErrName)
+		assert.Fails(p, storage.CheckName(name), "CheckName(%q)", name)
+		p.expectError(fmt.Sprintf("Load(%q)", name), errOf(p.first.Load(p.Context(), name, "")), storage.ErrName)
+		p.expectError(fmt.Sprintf("Save(%q)", name), errOf(p.first.Save(p.Context(), name, []byte("x"), "")), storage.ErrName)
 		p.expectError(fmt.Sprintf("Delete(%q)", name), p.first.Delete(p.Context(), name, ""), storage.ErrName)
 		if l, ok := p.first.(storage.Locker); ok {
 			unlock, err := l.Lock(p.Context(), name)
@@ -64,9 +61,7 @@ func checkList(p *pair) {
 		p.save(p.first, name, "y", at) // is listed once all the same
 	}
 	gone := p.save(p.first, "gone", "x", "")
-	if err := p.first.Delete(p.Context(), "gone", gone); err != nil {
-		p.Fatalf("Delete: %v", err)
-	}
+	assert.OK(p, p.first.Delete(p.Context(), "gone", gone), "Delete")
 	// An underscore, a percent sign and a star are no wildcards.
 	for _, prefix := range append(goodNames(), "", "a.", "a_", "a-", "a%", "*", "z", "../", "A") {
 		var want []string
@@ -83,16 +78,12 @@ func (p *pair) expectList(s storage.Store, prefix string, want []string) {
 	p.Helper()
 	var got []string
 	for name, err := range s.Names(p.Context(), prefix) {
-		if err != nil {
-			p.Fatalf("Names(%q): %v", prefix, err)
-		}
+		assert.OK(p, err, "Names(%q)", prefix)
 		got = append(got, name)
 	}
 	slices.Sort(got)
 	want = slices.Sorted(slices.Values(want))
-	if !slices.Equal(got, want) {
-		p.Errorf("Names(%q) yielded %q, want %q", prefix, got, want)
-	}
+	assert.True(p, slices.Equal(got, want), "Names(%q) yielded %q, want %q: equal", prefix, got, want)
 }
 
 func checkListInUse(p *pair) {
@@ -105,17 +96,11 @@ func checkListInUse(p *pair) {
 	}
 	seen := 0
 	for name, err := range p.first.Names(p.Context(), "") {
-		if err != nil {
-			p.Fatalf("Names: %v", err)
-		}
-		if err := p.first.Delete(p.Context(), name, at[name]); err != nil {
-			p.Errorf("Delete(%q) while names are listed: %v", name, err)
-		}
+		assert.OK(p, err, "Names")
+		assert.OK(p, p.first.Delete(p.Context(), name, at[name]), "Delete(%q) while names are listed", name)
 		seen++
 	}
-	if seen != len(at) {
-		p.Errorf("%d of %d names were listed while they were deleted", seen, len(at))
-	}
+	assert.Equal(p, seen, len(at), "names that were listed while they were deleted")
 	p.expectList(p.second, "", nil)
 }
 

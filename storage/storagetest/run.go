@@ -2,9 +2,9 @@ package storagetest
 
 import (
 	"context"
-	"errors"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -101,19 +101,12 @@ func both[T any](p *pair) (first, second T) {
 	return first, second
 }
 
-// lockers returns the stores as Lockers, or skips the test.
-func (p *pair) lockers() (first, second storage.Locker) { return both[storage.Locker](p) }
-
 // save saves and expects success.
 func (p *pair) save(s storage.Store, name, data string, old storage.Revision) storage.Revision {
 	p.Helper()
 	at, err := s.Save(p.Context(), name, []byte(data), old)
-	if err != nil {
-		p.Fatalf("Save(%q): %v", name, err)
-	}
-	if at == "" {
-		p.Fatalf("Save(%q) returned the revision of a record that is not there", name)
-	}
+	assert.OK(p, err, "Save(%q)", name)
+	assert.True(p, at != "", "Save(%q) returned the revision of a record that is there", name)
 	return at
 }
 
@@ -122,15 +115,9 @@ func (p *pair) expect(name, data string, at storage.Revision) {
 	p.Helper()
 	for _, s := range []storage.Store{p.first, p.second} {
 		r, err := s.Load(p.Context(), name, "")
-		if err != nil {
-			p.Fatalf("Load(%q): %v", name, err)
-		}
-		if string(r.Data) != data {
-			p.Errorf("Load(%q) returned %s, want %s", name, brief(string(r.Data)), brief(data))
-		}
-		if r.Revision != at {
-			p.Errorf("Load(%q) returned revision %q, Save returned %q", name, r.Revision, at)
-		}
+		assert.OK(p, err, "Load(%q)", name)
+		assert.True(p, string(r.Data) == data, "Load(%q) returned %s, want %s: equal", name, brief(string(r.Data)), brief(data))
+		assert.Equal(p, r.Revision, at, "Load(%q): revision", name)
 	}
 }
 
@@ -138,17 +125,17 @@ func (p *pair) expect(name, data string, at storage.Revision) {
 func (p *pair) expectNone(name string) {
 	p.Helper()
 	for _, s := range []storage.Store{p.first, p.second} {
-		_, err := s.Load(p.Context(), name, "")
-		p.expectError("Load of no record", err, storage.ErrNotFound)
+		p.expectError("Load of no record", errOf(s.Load(p.Context(), name, "")), storage.ErrNotFound)
 	}
 }
 
 func (p *pair) expectError(what string, err, want error) {
 	p.Helper()
-	if !errors.Is(err, want) {
-		p.Errorf("%s: %v, want an error that wraps %q", what, err, want)
-	}
+	assert.Is(p, err, want, what)
 }
+
+// errOf returns the error of a call that returns a value, too.
+func errOf[T any](_ T, err error) error { return err }
 
 // ended returns a context that has ended.
 func (p *pair) ended() context.Context {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -54,24 +55,34 @@ func (w *watched) expect(name string) { w.Helper(); w.expectOnly(name, "") }
 // no names without the prefix until then.
 func (w *watched) expectOnly(name, prefix string) {
 	w.Helper()
+	ended, err := w.await(func(got string) bool {
+		told := got == name || got == ""
+		assert.True(w, told || strings.HasPrefix(got, prefix), "Watch of %q yielded %q: fits", prefix, got)
+		return told
+	})
+	if ended {
+		w.Fatalf("Watch ended with %v, want the name %q", err, name)
+	}
+}
+
+// await waits until a name is the one that is awaited, or the watch has ended.
+func (w *watched) await(is func(name string) bool) (ended bool, err error) {
+	w.Helper()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		select {
 		case got := <-w.names:
-			if got == name || got == "" {
-				return
-			}
-			if !strings.HasPrefix(got, prefix) {
-				w.Errorf("Watch of %q yielded %q", prefix, got)
+			if is(got) {
+				return false, nil
 			}
 		case err := <-w.ended:
 			w.stop()
-			w.Fatalf("Watch ended with %v, want the name %q", err, name)
+			return true, err
 		case <-timer.C:
 			w.stop()
 			<-w.ended
-			w.Fatalf("Watch does not yield %q", name)
+			w.Fatalf("Watch yields no more, and does not end")
 		}
 	}
 }
@@ -79,20 +90,8 @@ func (w *watched) expectOnly(name, prefix string) {
 // end waits until it has ended, and returns how.
 func (w *watched) end() error {
 	w.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	for {
-		select {
-		case <-w.names:
-		case err := <-w.ended:
-			w.stop()
-			return err
-		case <-timer.C:
-			w.stop()
-			<-w.ended
-			w.Fatalf("Watch does not end")
-		}
-	}
+	_, err := w.await(func(string) bool { return false })
+	return err
 }
 
 // checkWatch changes records in one store, and watches them in the other.
@@ -104,9 +103,7 @@ func checkWatch(p *pair) {
 	p.save(p.first, "b", "one", "")
 	p.save(p.first, "a.new", "two", at)
 	w.expect("a.new")
-	if err := p.first.Delete(p.Context(), "a.old", before); err != nil {
-		p.Errorf("Delete: %v", err)
-	}
+	assert.OK(p, p.first.Delete(p.Context(), "a.old", before), "Delete")
 	w.expect("a.old")
 	last := storage.Revision("")
 	for i := range 100 { // as one change, or as many
@@ -134,8 +131,6 @@ func checkWatchPrefix(p *pair) {
 
 func checkWatchClose(p *pair) {
 	w := p.watch(p.first, "")
-	if err := p.first.Close(); err != nil {
-		p.Errorf("Close: %v", err)
-	}
+	assert.OK(p, p.first.Close(), "Close")
 	p.expectError("Watch after Close", w.end(), storage.ErrClosed)
 }

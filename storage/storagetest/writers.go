@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -94,9 +95,7 @@ func checkWriters(p *pair) {
 				return
 			}
 			mu.Lock()
-			if seen[at] {
-				p.Errorf("revision %q was given twice", at)
-			}
+			assert.False(p, seen[at], "revision %q was given before", at)
 			seen[at] = true
 			mu.Unlock()
 			won++
@@ -105,9 +104,8 @@ func checkWriters(p *pair) {
 	close(done)
 	reading.Wait()
 	r, err := p.second.Load(p.Context(), "n", "")
-	if want := strconv.Itoa(writers * rounds); err != nil || string(r.Data) != want {
-		p.Errorf("after %s saves without conflict the record is %q, %v", want, r.Data, err)
-	}
+	assert.OK(p, err, "Load")
+	assert.Equal(p, string(r.Data), strconv.Itoa(writers*rounds), "saves without conflict")
 }
 
 // checkCreators has several writers create, and then delete, the same record.

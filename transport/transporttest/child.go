@@ -2,9 +2,12 @@ package transporttest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -57,16 +60,21 @@ func Child(steps ...string) *transport.Command {
 	return &transport.Command{Path: program, Args: steps, Env: []string{childVariable + "=1", "GORACE=atexit_sleep_ms=0"}}
 }
 
-// RunChild does nothing unless this process is a [Child], or the relay of
-// [Faulty]; else it follows the script, or the program, and does not return.
+// RunChild does nothing unless this process is a [Child]; else it follows the script, and does
+// not return.
 func RunChild() {
-	runRelay()
 	if os.Getenv(childVariable) == "" {
 		return
 	}
-	c := &child{in: bufio.NewReader(os.Stdin), out: os.Stdout}
+	c := &child{in: bufio.NewReader(os.Stdin)}
 	for _, step := range os.Args[1:] {
-		if err := c.do(step); err != nil {
+		verb, arg, _ := strings.Cut(step, ":")
+		err := fmt.Errorf("unknown step")
+		if do, ok := steps()[verb]; ok {
+			n, _ := strconv.Atoi(arg)
+			err = do(c, arg, n)
+		}
+		if err != nil {
 			_, _ = fmt.Fprintf(os.Stderr, "step %s: %v\n", step, err)
 			os.Exit(99)
 		}
@@ -76,101 +84,84 @@ func RunChild() {
 
 // A child follows a script.
 type child struct {
-	in  *bufio.Reader
-	out *os.File
-	id  string // as it stands in the request read last
+	in *bufio.Reader
+	id string // as it stands in the request read last
 }
 
-func (c *child) do(step string) error {
-	verb, arg, _ := strings.Cut(step, ":")
-	switch verb {
-	case "sdk":
-		return NewServer().Run(context.Background(), &sdk.StdioTransport{})
-	case "serve":
-		return c.serve()
-	case "read":
-		return c.read()
-	case "answer":
-		return c.answer(arg)
-	case "say":
-		return c.write(arg + "\n")
-	case "write":
-		plain, err := strconv.Unquote(`"` + strings.ReplaceAll(arg, `"`, `\"`) + `"`)
-		if err != nil {
-			return err
-		}
-		return c.write(plain)
-	case "lines":
-		count, line, _ := strings.Cut(arg, ":")
-		n, err := strconv.Atoi(count)
-		for i := 0; i < n && err == nil; i++ {
-			err = c.write(line + "\n")
-		}
-		return err
-	case "big":
-		n, err := strconv.Atoi(arg)
-		if err != nil {
-			return err
-		}
-		return c.answer(`"` + strings.Repeat("x", n) + `"`)
-	case "env", "fds":
-		return c.answer(c.inspect(verb))
-	case "close":
-		return c.out.Close()
-	default:
-		return c.misbehave(verb, arg)
-	}
-}
-
-// misbehave does the steps that have to do with the process itself.
-func (c *child) misbehave(verb, arg string) error {
-	switch verb {
-	case "stderr":
+// steps returns what a child does for each verb, with the text behind it and the number that
+// the text is.
+func steps() map[string]func(c *child, arg string, n int) error {
+	tell := func(_ *child, arg string, _ int) error {
 		_, err := fmt.Fprintln(os.Stderr, arg)
 		return err
-	case "ready":
-		_, err := fmt.Fprintln(os.Stderr, "ready")
-		return err
-	case "flood":
-		n, err := strconv.Atoi(arg)
-		line := strings.Repeat("e", 99) + "\n"
-		for i := 0; i < n && err == nil; i += len(line) {
-			_, err = os.Stderr.WriteString(line)
-		}
-		return err
-	case "spawn", "detach", "daemon", "escape":
-		return spawn(verb, arg)
-	case "deaf":
-		signal.Ignore(syscall.SIGTERM)
-	case "hang":
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt) // or the runtime sees a deadlock
-		select {}
-	case "term":
-		term := make(chan os.Signal, 1)
-		signal.Notify(term, syscall.SIGTERM)
-		_, _ = fmt.Fprintln(os.Stderr, "ready")
-		<-term
-		_, err := fmt.Fprintln(os.Stderr, "terminated")
-		return err
-	case "exit":
-		code, err := strconv.Atoi(arg)
-		if err != nil {
-			return err
-		}
-		os.Exit(code)
-	case "kill":
-		self, err := os.FindProcess(os.Getpid())
-		if err != nil {
-			return err
-		}
-		if err := self.Kill(); err != nil {
-			return err
-		}
-		select {}
-	default:
-		return fmt.Errorf("unknown step %q", verb)
 	}
-	return nil
+	return map[string]func(c *child, arg string, n int) error{
+		"sdk": func(*child, string, int) error {
+			return NewServer().Run(context.Background(), &sdk.StdioTransport{})
+		},
+		"serve": func(c *child, _ string, _ int) error { return c.serve() },
+		"read": func(c *child, _ string, _ int) error {
+			_, err := c.read()
+			return err
+		},
+		"answer": func(c *child, arg string, _ int) error { return c.answer(arg) },
+		"say":    func(c *child, arg string, _ int) error { return c.write(arg + "\n") },
+		"write": func(c *child, arg string, _ int) error {
+			plain, err := strconv.Unquote(`"` + strings.ReplaceAll(arg, `"`, `\"`) + `"`)
+			if err != nil {
+				return err
+			}
+			return c.write(plain)
+		},
+		"lines": func(c *child, arg string, _ int) error {
+			count, line, _ := strings.Cut(arg, ":")
+			n, err := strconv.Atoi(count)
+			if err != nil {
+				return err
+			}
+			return c.write(strings.Repeat(line+"\n", n))
+		},
+		"big":    func(c *child, _ string, n int) error { return c.answer(`"` + strings.Repeat("x", n) + `"`) },
+		"env":    func(c *child, _ string, _ int) error { return c.answer(list(os.Environ())) },
+		"fds":    func(c *child, _ string, _ int) error { return c.answer(list(openFiles())) },
+		"close":  func(*child, string, int) error { return os.Stdout.Close() },
+		"stderr": tell,
+		"ready":  func(c *child, _ string, _ int) error { return tell(c, "ready", 0) },
+		"flood": func(_ *child, _ string, n int) error {
+			_, err := os.Stderr.WriteString(strings.Repeat(strings.Repeat("e", 99)+"\n", n/100))
+			return err
+		},
+		"spawn":  func(_ *child, arg string, _ int) error { return spawn("spawn", arg) },
+		"detach": func(_ *child, arg string, _ int) error { return spawn("detach", arg) },
+		"daemon": func(_ *child, arg string, _ int) error { return spawn("daemon", arg) },
+		"escape": func(_ *child, arg string, _ int) error { return spawn("escape", arg) },
+		"deaf": func(*child, string, int) error {
+			signal.Ignore(syscall.SIGTERM)
+			return nil
+		},
+		"hang": func(*child, string, int) error {
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt) // or the runtime sees a deadlock
+			select {}
+		},
+		"term": func(c *child, _ string, _ int) error {
+			term := make(chan os.Signal, 1)
+			signal.Notify(term, syscall.SIGTERM)
+			_ = tell(c, "ready", 0)
+			<-term
+			return tell(c, "terminated", 0)
+		},
+		"exit": func(_ *child, _ string, n int) error {
+			os.Exit(n)
+			return nil
+		},
+		"kill": func(*child, string, int) error {
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil && self.Kill() == nil {
+				select {}
+			}
+			return err
+		},
+	}
 }
 
 // spawn starts a process that does one step, as the verb says.
@@ -194,18 +185,18 @@ func spawn(verb, step string) error {
 	return err
 }
 
-func (c *child) read() error {
+func (c *child) read() (jsonscan.Message, error) {
 	line, err := c.in.ReadBytes('\n')
 	if err != nil {
-		return err
+		return jsonscan.Message{}, err
 	}
 	m, err := jsonscan.Scan(line)
 	c.id = string(m.ID)
-	return err
+	return m, err
 }
 
 func (c *child) write(text string) error {
-	_, err := c.out.WriteString(strings.ReplaceAll(text, "$ID", c.id))
+	_, err := os.Stdout.WriteString(strings.ReplaceAll(text, "$ID", c.id))
 	return err
 }
 
@@ -216,43 +207,36 @@ func (c *child) answer(result string) error {
 // serve answers requests with their own params, and initialize as it must be.
 func (c *child) serve() error {
 	for {
-		line, err := c.in.ReadBytes('\n')
-		if err != nil {
+		m, err := c.read()
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		m, err := jsonscan.Scan(line)
+		if err == nil && m.ID != nil && m.Method != "" {
+			result := m.Params
+			if m.Method == "initialize" {
+				result = []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"child","version":"1"}}`)
+			}
+			err = c.answer(cmp.Or(string(result), "{}"))
+		}
 		if err != nil {
-			return err
-		}
-		if m.ID == nil || m.Method == "" {
-			continue
-		}
-		c.id = string(m.ID)
-		result := m.Params
-		if m.Method == "initialize" {
-			result = []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"child","version":"1"}}`)
-		}
-		if result == nil {
-			result = []byte(`{}`)
-		}
-		if err := c.answer(string(result)); err != nil {
 			return err
 		}
 	}
 }
 
-func (c *child) inspect(what string) string {
-	var list []string
-	if what == "env" {
-		list = os.Environ()
-	} else {
-		entries, _ := os.ReadDir("/proc/self/fd")
-		for _, e := range entries {
-			if name, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
-				list = append(list, e.Name()+" "+name)
-			}
+// openFiles returns what the open files are, with their numbers.
+func openFiles() (files []string) {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if name, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
+			files = append(files, e.Name()+" "+name)
 		}
 	}
-	data, _ := json.Marshal(list) // strings always encode
+	return files
+}
+
+// list returns texts as JSON.
+func list(texts []string) string {
+	data, _ := json.Marshal(texts) // strings always encode
 	return string(data)
 }

@@ -3,7 +3,6 @@ package transporttest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -62,6 +62,18 @@ func TestTransport(t *testing.T, newRecipe func(t *testing.T) Recipe) {
 	}
 }
 
+// within returns what a channel brings, and ends the test if nothing comes.
+func within(t *testing.T, c <-chan error, what string) error {
+	t.Helper()
+	select {
+	case err := <-c:
+		return err
+	case <-time.After(tooLong):
+		t.Fatalf("waited in vain: %s", what)
+		return nil
+	}
+}
+
 func checkConnectsAgain(t *testing.T, r Recipe) {
 	if r.Once {
 		t.Skip("connects once")
@@ -70,9 +82,7 @@ func checkConnectsAgain(t *testing.T, r Recipe) {
 	first.mustEcho(t, "first")
 	second := connect(t, r.Transport)
 	second.mustEcho(t, "second")
-	if err := first.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	assert.OK(t, first.Close(), "Close")
 	second.mustEcho(t, "second, after the first was closed")
 	// connect ends the test on failure, so it must stay on this goroutine;
 	// what runs at the same time is Connect.
@@ -100,44 +110,26 @@ func checkConnectContext(t *testing.T, r Recipe) {
 
 func checkCloseEndsRead(t *testing.T, r Recipe) {
 	conn, err := r.Transport.Connect(t.Context())
-	if err != nil {
-		t.Fatalf("Connect: %v", err)
-	}
+	assert.OK(t, err, "Connect")
 	read := make(chan error, 1)
 	go func() {
 		_, err := conn.Read(context.Background())
 		read <- err
 	}()
-	if err := conn.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	select {
-	case err := <-read:
-		if err == nil {
-			t.Error("Read during Close returns no error")
-		}
-	case <-time.After(tooLong):
-		t.Fatal("Read does not return after Close")
-	}
-	if _, err := conn.Read(t.Context()); err == nil {
-		t.Error("Read after Close returns no error")
-	}
+	assert.OK(t, conn.Close(), "Close")
+	assert.Fails(t, within(t, read, "Read returns after Close"), "Read during Close")
+	_, err = conn.Read(t.Context())
+	assert.Fails(t, err, "Read after Close")
 }
 
 func checkCloseRepeated(t *testing.T, r Recipe) {
 	p := connect(t, r.Transport)
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() {
-			if err := p.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
+		wg.Go(func() { assert.Is(t, p.Close(), nil, "Close") })
 	}
 	wg.Wait()
-	if err := p.Close(); err != nil {
-		t.Errorf("Close after Close: %v", err)
-	}
+	assert.OK(t, p.Close(), "Close after Close")
 }
 
 func checkReadContext(t *testing.T, r Recipe) {
@@ -146,14 +138,11 @@ func checkReadContext(t *testing.T, r Recipe) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	conn, err := r.Transport.Connect(t.Context())
-	if err != nil {
-		t.Fatalf("Connect: %v", err)
-	}
+	assert.OK(t, err, "Connect")
 	defer func() { _ = conn.Close() }()
 	cancel()
-	if _, err := conn.Read(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Read: got %v, want %v", err, context.Canceled)
-	}
+	_, err = conn.Read(ctx)
+	assert.Is(t, err, context.Canceled, "Read")
 }
 
 func checkCallContext(t *testing.T, r Recipe) {
@@ -166,25 +155,15 @@ func checkCallContext(t *testing.T, r Recipe) {
 	}()
 	p.awaitWaiting(t, "1")
 	cancelCall()
-	var err error
-	select {
-	case err = <-returned:
-	case <-time.After(tooLong):
-		t.Fatal("a call does not return when its context ends")
-	}
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-	if o := mcp.OutcomeOf(err); o == mcp.Answered {
-		t.Errorf("the outcome of a call without an answer is %v", o)
-	}
+	err := within(t, returned, "a call returns when its context ends")
+	assert.Is(t, err, context.Canceled)
+	assert.True(t, mcp.OutcomeOf(err) != mcp.Answered, "the outcome is that of a call without an answer")
 	p.mustEcho(t, "the connection is none the worse")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = p.call(ended, "echo", map[string]string{"text": "x"}, nil)
-	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("with an ended context: got %v with outcome %v, want %v", err, mcp.OutcomeOf(err), mcp.NotSent)
-	}
+	assert.Is(t, err, context.Canceled, "with an ended context")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "with an ended context: outcome")
 	p.mustEcho(t, "nor now")
 }
 
@@ -192,16 +171,11 @@ func checkWriteContext(t *testing.T, r Recipe) {
 	p := connect(t, r.Transport)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	returned := make(chan struct{})
+	returned := make(chan error, 1)
 	go func() {
-		defer close(returned)
-		_ = p.Write(ctx, &jsonrpc.Request{Method: "notifications/roots/list_changed", Params: json.RawMessage(`{}`)})
+		returned <- p.Write(ctx, &jsonrpc.Request{Method: "notifications/roots/list_changed", Params: json.RawMessage(`{}`)})
 	}()
-	select {
-	case <-returned:
-	case <-time.After(tooLong):
-		t.Error("Write with an ended context does not return")
-	}
+	_ = within(t, returned, "Write with an ended context returns")
 }
 
 func checkConcurrentCalls(t *testing.T, r Recipe) {
@@ -232,12 +206,9 @@ func checkProgress(t *testing.T, r Recipe) {
 		}
 		seen++
 	}}
-	if _, err := p.call(ctx, "count", map[string]int{"n": n}, opts); err != nil {
-		t.Fatal(err)
-	}
-	if seen != n && !r.ProgressApart {
-		t.Errorf("%d of %d notifications came before the answer", seen, n)
-	}
+	_, err := p.call(ctx, "count", map[string]int{"n": n}, opts)
+	assert.OK(t, err)
+	assert.True(t, seen == n || r.ProgressApart, "%d of %d notifications came before the answer: all", seen, n)
 }
 
 func checkServerError(t *testing.T, r Recipe) {
@@ -245,38 +216,26 @@ func checkServerError(t *testing.T, r Recipe) {
 	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	_, err := p.call(ctx, "no such tool", struct{}{}, nil)
-	var answer *mcp.JSONRPCError
-	if !errors.As(err, &answer) || answer.Message == "" {
-		t.Errorf("got %v, want the server's error", err)
-	}
-	if o := mcp.OutcomeOf(err); o != mcp.Answered {
-		t.Errorf("outcome %v, want %v", o, mcp.Answered)
-	}
+	assert.True(t, assert.As[*mcp.JSONRPCError](t, err, "the server's error").Message != "", "it has a message")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "outcome")
 }
 
 func checkCloseEndsCalls(t *testing.T, r Recipe) {
 	p := connect(t, r.Transport)
-	returned := make(chan struct{}, 4)
+	returned := make(chan error, 4)
 	for range cap(returned) {
 		go func() {
-			_, _ = p.call(t.Context(), "wait", struct{}{}, nil)
-			returned <- struct{}{}
+			_, err := p.call(t.Context(), "wait", struct{}{}, nil)
+			returned <- err
 		}()
 	}
 	p.awaitWaiting(t, "4")
-	if err := p.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	assert.OK(t, p.Close(), "Close")
 	for range cap(returned) {
-		select {
-		case <-returned:
-		case <-time.After(tooLong):
-			t.Fatal("a call does not return after Close")
-		}
+		_ = within(t, returned, "a call returns after Close")
 	}
-	if _, err := p.Call(t.Context(), "tools/list", json.RawMessage(`{}`), nil); !mcp.SafeToRetry(err) {
-		t.Errorf("a call after Close: got %v with outcome %v, want an error and %v", err, mcp.OutcomeOf(err), mcp.NotSent)
-	}
+	_, err := p.Call(t.Context(), "tools/list", json.RawMessage(`{}`), nil)
+	assert.True(t, mcp.SafeToRetry(err), "a call after Close, with %v, is not sent", err)
 }
 
 func checkMessageLimit(t *testing.T, r Recipe) {
@@ -288,15 +247,9 @@ func checkMessageLimit(t *testing.T, r Recipe) {
 	defer stop()
 	const envelope = 512 // the rest of the message
 	got, err := p.call(ctx, "big", map[string]int{"size": r.MaxMessage - envelope}, nil)
-	if err != nil || len(got) != r.MaxMessage-envelope {
-		t.Errorf("an answer within the limit: %d bytes, %v", len(got), err)
-	}
+	assert.OK(t, err, "an answer within the limit")
+	assert.Equal(t, len(got), r.MaxMessage-envelope, "its bytes")
 	_, err = p.call(ctx, "big", map[string]int{"size": r.MaxMessage + 1}, nil)
-	var limit *mcp.LimitError
-	if !errors.As(err, &limit) || limit.Max != int64(r.MaxMessage) {
-		t.Errorf("an answer above the limit: got %v, want a LimitError of %d", err, r.MaxMessage)
-	}
-	if mcp.SafeToRetry(err) {
-		t.Error("a request that was answered must not be safe to retry")
-	}
+	assert.Equal(t, assert.As[*mcp.LimitError](t, err, "an answer above the limit").Max, int64(r.MaxMessage), "limit")
+	assert.False(t, mcp.SafeToRetry(err), "a request that was answered is safe to retry")
 }

@@ -66,9 +66,8 @@ type Fault struct {
 // have the faults. They are done to the bytes, below the connection's own code.
 // If several faults fit a request, the first is taken.
 //
-// For a *transport.Command a relay stands between: the test binary itself, whose
-// TestMain must call [RunChild] first. What reports the process then reports the
-// relay, which ends as the program ends.
+// For a *transport.Command a *transport.Pipe comes back, at whose other end the program runs
+// with the environment of the test. Of the recipe, Path, Args, Env and Dir count.
 //
 // The test fails at once if tr is another transport.
 func Faulty(t testing.TB, tr mcp.Transport, faults ...Fault) mcp.Transport {
@@ -78,7 +77,7 @@ func Faulty(t testing.TB, tr mcp.Transport, faults ...Fault) mcp.Transport {
 			t.Fatalf("transporttest.Faulty: %+v is no fault", f)
 		}
 	}
-	s := newStriker(faults)
+	s := &striker{faults: faults, counts: make([]int, len(faults)), waiting: map[string]Fault{}}
 	switch tr := tr.(type) {
 	case *transport.HTTP:
 		own := *tr
@@ -97,11 +96,7 @@ func Faulty(t testing.TB, tr mcp.Transport, faults ...Fault) mcp.Transport {
 		own.Serve = s.serve(tr.Serve)
 		return &own
 	case *transport.Command:
-		own, err := relayed(tr, faults, t.TempDir())
-		if err != nil {
-			t.Fatalf("transporttest.Faulty: %v", err)
-		}
-		return own
+		return &transport.Pipe{Serve: s.serve(program(tr))}
 	}
 	t.Fatalf("transporttest.Faulty: a %T has no place for faults; use a recipe of package transport", tr)
 	return nil
@@ -111,22 +106,10 @@ func Faulty(t testing.TB, tr mcp.Transport, faults ...Fault) mcp.Transport {
 // the answer comes.
 type striker struct {
 	faults []Fault
-	// tally counts one more request that the i-th fault fits, and returns how
-	// many there were.
-	tally func(i int) int
 
 	mu      sync.Mutex
-	counts  []int
+	counts  []int            // of the requests that each fault fits
 	waiting map[string]Fault // for the answer, by the request's id
-}
-
-func newStriker(faults []Fault) *striker {
-	s := &striker{faults: faults, counts: make([]int, len(faults)), waiting: map[string]Fault{}}
-	s.tally = func(i int) int {
-		s.counts[i]++
-		return s.counts[i]
-	}
-	return s
 }
 
 // request returns the fault that happens to a message of the client, and the
@@ -143,8 +126,8 @@ func (s *striker) request(message []byte) (f Fault, id string) {
 		if candidate.Method != "" && candidate.Method != m.Method {
 			continue
 		}
-		n := s.tally(i)
-		if !found && (candidate.Nth == 0 || candidate.Nth == n) {
+		s.counts[i]++
+		if !found && (candidate.Nth == 0 || candidate.Nth == s.counts[i]) {
 			f, found = candidate, true
 		}
 	}

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A faultyStream passes lines between a client and a server, with faults. It
@@ -107,6 +110,25 @@ func (s *striker) serve(serve func(context.Context, mcp.Transport) error) func(c
 		f.end()
 		f.wg.Wait()
 		return err
+	}
+}
+
+// program returns a function for Pipe.Serve that runs a program as the server.
+func program(c *transport.Command) func(context.Context, mcp.Transport) error {
+	return func(ctx context.Context, t mcp.Transport) error {
+		cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+		cmd.Dir, cmd.Env, cmd.Stderr = c.Dir, append(os.Environ(), c.Env...), os.Stderr
+		pipe := t.(*sdk.IOTransport) // as serve has made it
+		cmd.Stdout = pipe.Writer
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return err
+		}
+		go func() { // until pipe is closed: what the program does not read any more is not waited for
+			_, _ = io.Copy(in, pipe.Reader)
+			_ = in.Close()
+		}()
+		return cmd.Run()
 	}
 }
 

@@ -3,10 +3,11 @@ package transporttest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
+	"net/http/httptest"
 	"time"
 )
 
@@ -32,7 +33,11 @@ func (f *faultyTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	switch fault.Kind {
 	case FaultRefuse:
-		return refusal(req, fault.Status), nil
+		refusal := httptest.NewRecorder()
+		refusal.WriteHeader(cmp.Or(fault.Status, http.StatusServiceUnavailable))
+		resp := refusal.Result()
+		resp.Request = req
+		return resp, nil
 	case FaultDelay:
 		timer := time.NewTimer(fault.Delay)
 		defer timer.Stop()
@@ -43,17 +48,6 @@ func (f *faultyTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return f.send(own, id)
-}
-
-func refusal(req *http.Request, status int) *http.Response {
-	if status == 0 {
-		status = http.StatusServiceUnavailable
-	}
-	return &http.Response{
-		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: http.NoBody, Request: req,
-	}
 }
 
 // send sends a request and puts the faults into the response: into the body, if

@@ -2,7 +2,9 @@ package transporttest
 
 import (
 	"bytes"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,24 +16,15 @@ func checkLeaks(t *testing.T) {
 	t.Helper()
 	before := goroutines()
 	t.Cleanup(func() {
-		deadline := time.NewTimer(tooLong)
-		defer deadline.Stop()
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for {
+		giveUp := time.Now().Add(tooLong)
+		for range time.Tick(5 * time.Millisecond) {
 			left := goroutines()
-			for id := range before {
-				delete(left, id)
-			}
+			maps.DeleteFunc(left, func(id, _ string) bool { return before[id] != "" })
 			if len(left) == 0 {
 				return
 			}
-			select {
-			case <-tick.C:
-			case <-deadline.C:
-				for _, stack := range left {
-					t.Errorf("a goroutine is left:\n%s", stack)
-				}
+			if time.Now().After(giveUp) {
+				t.Errorf("goroutines are left:\n%s", strings.Join(slices.Collect(maps.Values(left)), "\n\n"))
 				return
 			}
 		}

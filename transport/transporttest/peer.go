@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -24,9 +25,7 @@ func connect(t *testing.T, tr mcp.Transport) *peer {
 	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	conn, err := tr.Connect(ctx)
-	if err != nil {
-		t.Fatalf("Connect: %v", err)
-	}
+	assert.OK(t, err, "Connect")
 	p := &peer{Caller: mcp.CallerOf(conn), done: make(chan struct{})}
 	p.Receive(func(jsonrpc.Message, int64) {}, func(error) { close(p.done) })
 	t.Cleanup(func() {
@@ -36,12 +35,9 @@ func connect(t *testing.T, tr mcp.Transport) *peer {
 		<-p.done
 	})
 	params := json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"transporttest","version":"1"}}`)
-	if _, err = p.Call(ctx, "initialize", params, nil); err != nil {
-		t.Fatalf("initialize: %v", err)
-	}
-	if err := p.Write(ctx, &jsonrpc.Request{Method: "notifications/initialized", Params: json.RawMessage(`{}`)}); err != nil {
-		t.Fatalf("notifications/initialized: %v", err)
-	}
+	_, err = p.Call(ctx, "initialize", params, nil)
+	assert.OK(t, err, "initialize")
+	assert.OK(t, p.Write(ctx, &jsonrpc.Request{Method: "notifications/initialized", Params: json.RawMessage(`{}`)}), "notifications/initialized")
 	return p
 }
 
@@ -81,9 +77,7 @@ func (p *peer) awaitWaiting(t *testing.T, n string) {
 	defer stop()
 	for {
 		got, err := p.call(ctx, "waiting", struct{}{}, nil)
-		if err != nil {
-			t.Fatalf("waiting: %v", err)
-		}
+		assert.OK(t, err, "waiting")
 		if got == n {
 			return
 		}
@@ -96,9 +90,9 @@ func (p *peer) mustEcho(t *testing.T, nonce string) {
 	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	got, err := p.call(ctx, "echo", map[string]string{"text": nonce}, nil)
-	if err != nil {
+	if err != nil { // here, the test may not be ended: see checkConcurrentCalls
 		t.Errorf("echo: %v", err)
-	} else if got != nonce {
-		t.Errorf("echo: got %q, want %q", got, nonce)
+		return
 	}
+	assert.Equal(t, got, nonce, "echo")
 }

@@ -9,28 +9,26 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// arguments are those of all tools.
+type arguments struct {
+	Text string `json:"text,omitempty"`
+	Size int    `json:"size,omitempty"`
+	N    int    `json:"n,omitempty"`
+}
+
 // NewServer returns the server that [TestTransport] talks to. Its tools are
 // echo (returns its text), big (returns size bytes of text), count (reports n
 // times progress, then returns), wait (returns when the call is cancelled) and
 // waiting (returns the number of calls of wait that are running).
 func NewServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "transporttest", Version: "1"}, nil)
-	type echo struct {
-		Text string `json:"text"`
-	}
-	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in echo) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in arguments) (*sdk.CallToolResult, any, error) {
 		return text(in.Text), nil, nil
 	})
-	type big struct {
-		Size int `json:"size"`
-	}
-	sdk.AddTool(s, &sdk.Tool{Name: "big"}, func(_ context.Context, _ *sdk.CallToolRequest, in big) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "big"}, func(_ context.Context, _ *sdk.CallToolRequest, in arguments) (*sdk.CallToolResult, any, error) {
 		return text(strings.Repeat("x", in.Size)), nil, nil
 	})
-	type count struct {
-		N int `json:"n"`
-	}
-	sdk.AddTool(s, &sdk.Tool{Name: "count"}, func(ctx context.Context, req *sdk.CallToolRequest, in count) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "count"}, func(ctx context.Context, req *sdk.CallToolRequest, in arguments) (*sdk.CallToolResult, any, error) {
 		for i := range in.N {
 			note := &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)}
 			if err := req.Session.NotifyProgress(ctx, note); err != nil {
