@@ -31,81 +31,46 @@ func Same(a, b []byte) bool {
 // AppendChecked is [Append] for data that is a part of what passed
 // [jsonscan.ValidHalves]. It panics or writes nonsense if it is not.
 func AppendChecked(dst, data []byte) []byte {
-	w := writer{dst: dst, src: data}
+	w := writer{jsonscan.Walk(data), dst}
 	w.value()
 	return w.dst
 }
 
 // A writer writes a value that was checked.
 type writer struct {
+	jsonscan.Cursor
 	dst []byte
-	src []byte
-	pos int
-}
-
-// space passes over white space and returns what comes then, or 0.
-func (w *writer) space() byte {
-	for ; w.pos < len(w.src); w.pos++ {
-		switch c := w.src[w.pos]; c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c
-		}
-	}
-	return 0
 }
 
 func (w *writer) value() {
-	switch w.space() {
+	switch w.Kind() {
 	case '{':
 		w.object()
 	case '[':
 		w.array()
 	case '"':
-		w.dst = appendQuoted(w.dst, w.quoted())
+		w.text()
 	default:
-		w.dst = appendScalar(w.dst, w.scalar())
+		w.dst = appendScalar(w.dst, w.Value())
 	}
 }
 
-// scalar returns a number or a word, and passes over it.
-func (w *writer) scalar() []byte {
-	start := w.pos
-	for w.pos < len(w.src) {
-		switch w.src[w.pos] {
-		case ',', ']', '}', ' ', '\t', '\r', '\n':
-			return w.src[start:w.pos]
-		}
-		w.pos++
-	}
-	return w.src[start:]
-}
-
-// quoted returns what is between the quotes of a string, and passes over it.
-func (w *writer) quoted() []byte {
-	w.pos++
-	start := w.pos
-	for w.src[w.pos] != '"' {
-		if w.src[w.pos] == '\\' {
-			w.pos++
-		}
-		w.pos++
-	}
-	w.pos++
-	return w.src[start : w.pos-1]
+func (w *writer) text() {
+	quoted := w.Value()
+	w.dst = appendQuoted(w.dst, quoted[1:len(quoted)-1])
 }
 
 func (w *writer) array() {
-	w.pos++
+	w.Step()
 	w.dst = append(w.dst, '[')
-	for w.space() != ']' {
+	for w.Kind() != ']' {
 		w.value()
-		if w.space() == ',' {
-			w.pos++
+		if w.Kind() == ',' {
+			w.Step()
 			w.dst = append(w.dst, ',')
 		}
 	}
-	w.pos++
+	w.Step()
 	w.dst = append(w.dst, ']')
 }
 
@@ -114,17 +79,17 @@ func (w *writer) array() {
 type span struct{ start, key, end int }
 
 func (w *writer) object() {
-	w.pos++
+	w.Step()
 	w.dst = append(w.dst, '{')
 	begin := len(w.dst)
 	var members []span
 	sorted := true
-	for w.space() != '}' {
+	for w.Kind() != '}' {
 		m := span{start: len(w.dst)}
-		w.dst = appendQuoted(w.dst, w.quoted())
+		w.text()
 		m.key = len(w.dst)
-		w.space()
-		w.pos++ // the colon
+		w.Kind()
+		w.Step() // the colon
 		w.dst = append(w.dst, ':')
 		w.value()
 		m.end = len(w.dst)
@@ -132,12 +97,12 @@ func (w *writer) object() {
 			sorted = false
 		}
 		members = append(members, m)
-		if w.space() == ',' {
-			w.pos++
+		if w.Kind() == ',' {
+			w.Step()
 			w.dst = append(w.dst, ',')
 		}
 	}
-	w.pos++
+	w.Step()
 	if !sorted {
 		w.sort(begin, members)
 	}

@@ -2,9 +2,10 @@ package canonjson
 
 import (
 	"bytes"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -35,44 +36,11 @@ func appendQuoted(dst, content []byte) []byte {
 			break
 		}
 		dst = append(dst, content[:at]...)
-		r, size := unescape(content[at:])
+		r, size := jsonscan.Unescape(content[at:])
 		dst = appendRune(dst, r)
 		content = content[at+size:]
 	}
 	return append(dst, '"')
-}
-
-// unescape returns what the escape stands for that content begins with, and its
-// length. Half a surrogate pair stands for itself.
-func unescape(content []byte) (r rune, size int) {
-	switch c := content[1]; c {
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'n':
-		return '\n', 2
-	case 'r':
-		return '\r', 2
-	case 't':
-		return '\t', 2
-	case 'u':
-	default:
-		return rune(c), 2
-	}
-	r = unit(content)
-	if utf16.IsSurrogate(r) && len(content) >= 12 && content[6] == '\\' && content[7] == 'u' {
-		if pair := utf16.DecodeRune(r, unit(content[6:])); pair != utf8.RuneError {
-			return pair, 12
-		}
-	}
-	return r, 6
-}
-
-// unit returns the number of a \uXXXX that content begins with.
-func unit(content []byte) rune {
-	n, _ := strconv.ParseUint(string(content[2:6]), 16, 16) // the scan has checked it
-	return rune(n)
 }
 
 func appendRune(dst []byte, r rune) []byte {

@@ -113,6 +113,9 @@ func (c *Cursor) Pos() int {
 	return c.pos
 }
 
+// Step passes over the bracket, comma or colon at the cursor.
+func (c *Cursor) Step() { c.pos++ }
+
 // Skip passes over the value at the cursor. Where none is it goes to the end.
 func (c *Cursor) Skip() {
 	switch c.Kind() {

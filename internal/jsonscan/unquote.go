@@ -22,38 +22,30 @@ func unescaped(content []byte) string {
 	var text strings.Builder
 	text.Grow(len(content)) // an escape is never shorter than what it stands for
 	for {
-		plain, rest, found := bytes.Cut(content, []byte{'\\'})
+		plain, _, found := bytes.Cut(content, []byte{'\\'})
 		text.Write(plain)
-		switch {
-		case !found:
+		if !found {
 			return text.String()
-		case rest[0] != 'u':
-			text.WriteByte(escaped(rest[0]))
-			content = rest[1:]
-		default:
-			escape := content[len(plain):]
-			r, size := codePoint(escape)
-			text.WriteRune(r)
-			content = escape[size:]
 		}
+		r, size := Unescape(content[len(plain):])
+		text.WriteRune(r)
+		content = content[len(plain)+size:]
 	}
 }
 
-// codePoint returns what the \u, or the pair of them, that text begins with stands for,
-// and its size.
-func codePoint(text []byte) (r rune, size int) {
-	r = hex4(text[2:])
-	if !utf16.IsSurrogate(r) {
-		return r, 6
+// Unescape returns what the escape stands for that content of a checked string begins with,
+// and its length. Half a surrogate pair stands for itself.
+func Unescape(content []byte) (r rune, size int) {
+	if content[1] != 'u' {
+		return rune(escaped(content[1])), 2
 	}
-	second := rune(0)
-	if len(text) >= 12 && text[6] == '\\' && text[7] == 'u' {
-		second = hex4(text[8:])
+	r = hex4(content[2:])
+	if utf16.IsSurrogate(r) && len(content) >= 12 && content[6] == '\\' && content[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(content[8:])); pair != utf8.RuneError {
+			return pair, 12
+		}
 	}
-	if r = utf16.DecodeRune(r, second); r == utf8.RuneError {
-		return r, 6
-	}
-	return r, 12
+	return r, 6
 }
 
 // escaped returns what a backslash and c stand for, and 0 where that is nothing or needs
