@@ -102,11 +102,11 @@ func (a answer) credential(name, others string) (string, error) {
 }
 
 // seconds returns a member that is a number, or a string that holds one, as so
-// many seconds; ok is false if there is none.
-func (a answer) seconds(name string) (n float64, ok bool, err error) {
+// many seconds; 0 if there is none.
+func (a answer) seconds(name string) (n float64, err error) {
 	value, ok := a[name]
 	if !ok || string(value) == "null" {
-		return 0, false, nil
+		return 0, nil
 	}
 	text, quoted := jsonscan.String(value)
 	if !quoted {
@@ -114,15 +114,15 @@ func (a answer) seconds(name string) (n float64, ok bool, err error) {
 	}
 	n, err = strconv.ParseFloat(text, 64)
 	if math.IsNaN(n) || err != nil && !math.IsInf(n, 0) {
-		return 0, false, fmt.Errorf("%s is not a number", name)
+		return 0, fmt.Errorf("%s is not a number", name)
 	}
-	return n, true, nil
+	return n, nil
 }
 
 // lifetime returns a member that says for how many seconds something lives; 0 if
 // that is not known.
 func (a answer) lifetime(name string) (time.Duration, error) {
-	n, _, err := a.seconds(name)
+	n, err := a.seconds(name)
 	if err != nil || n <= 0 {
 		return 0, err
 	}
@@ -155,26 +155,71 @@ func cleanCode(code string) string {
 	return code
 }
 
-// success returns the object that answers a request, or an [*OAuthError] if the
-// request was refused. Some authorization servers refuse with status 200.
-func (f *Flow) success(request, host string, res *guardhttp.Answer) (answer, error) {
-	a, err := answerOf(res)
-	if res.Status >= 200 && res.Status < 300 {
-		if err != nil {
-			return nil, f.unreadable(request, host, err)
-		}
-		if refusal, err := a.text("error"); err == nil && refusal == "" {
-			return a, nil
-		}
-	}
-	return nil, &OAuthError{
-		Server: f.config.Server, Request: request, Status: res.Status, Code: a.code(), RetryAfter: retryAfter(res.Header),
+// A reader reads the members of an answer, and keeps the error of the first that cannot be
+// read.
+type reader struct {
+	members answer
+	err     error
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
 	}
 }
 
-// unreadable describes an answer that came and is of no use.
-func (f *Flow) unreadable(request, host string, err error) *RequestError {
-	return &RequestError{Server: f.config.Server, Request: request, Host: host, Err: err, answered: true}
+func (r *reader) text(name string) string {
+	s, err := r.members.text(name)
+	r.fail(err)
+	return s
+}
+
+func (r *reader) credential(name, others string) Secret {
+	s, err := r.members.credential(name, others)
+	r.fail(err)
+	return Secret(s)
+}
+
+// needed is credential for one that must be there.
+func (r *reader) needed(name, others string) Secret {
+	s := r.credential(name, others)
+	if s == "" {
+		r.fail(errors.New(name + " is missing"))
+	}
+	return s
+}
+
+func (r *reader) seconds(name string) float64 {
+	n, err := r.members.seconds(name)
+	r.fail(err)
+	return n
+}
+
+// read has the answer to a request read, or returns an [*OAuthError] if the request was
+// refused. Some authorization servers refuse with status 200. What came and is of no use is
+// a [*RequestError].
+func (f *Flow) read(request, endpoint string, res *guardhttp.Answer, read func(*reader)) error {
+	a, err := answerOf(res)
+	refused := res.Status/100 != 2
+	if err == nil && !refused {
+		refusal, wrong := a.text("error")
+		if refused = wrong != nil || refusal != ""; !refused {
+			r := &reader{members: a}
+			read(r)
+			err = r.err
+		}
+	}
+	switch {
+	case refused:
+		return f.refusal(request, res, a)
+	case err != nil:
+		return &RequestError{Server: f.config.Server, Request: request, Host: hostOf(endpoint), Err: err, answered: true}
+	}
+	return nil
+}
+
+func (f *Flow) refusal(request string, res *guardhttp.Answer, a answer) *OAuthError {
+	return &OAuthError{Server: f.config.Server, Request: request, Status: res.Status, Code: a.code(), RetryAfter: retryAfter(res.Header)}
 }
 
 // retryAfter returns how long an authorization server wants to be left alone.

@@ -3,7 +3,6 @@ package auth
 import (
 	"cmp"
 	"net/url"
-	"slices"
 )
 
 // An Authority is what discovery has found out about a server: the resource that
@@ -47,26 +46,21 @@ type Authority struct {
 	DPoPAlgorithms []string `json:"dpop_algorithms,omitempty"`
 }
 
-// An authorityEndpoint is an endpoint of an Authority, with the name of its field.
-type authorityEndpoint struct{ field, url string }
-
-func (a *Authority) endpoints() []authorityEndpoint {
-	return []authorityEndpoint{
-		{"AuthorizationEndpoint", a.AuthorizationEndpoint}, {"TokenEndpoint", a.TokenEndpoint},
-		{"RegistrationEndpoint", a.RegistrationEndpoint}, {"RevocationEndpoint", a.RevocationEndpoint},
-		{"DeviceEndpoint", a.DeviceEndpoint},
-	}
+// An endpoint is one of an authorization server: the field of Authority that holds it, and
+// the member of its metadata.
+type endpoint struct {
+	field, member string
+	url           *string
 }
 
-func (a *Authority) clone() *Authority {
-	if a == nil {
-		return nil
+func (a *Authority) endpoints() []endpoint {
+	return []endpoint{
+		{"AuthorizationEndpoint", "authorization_endpoint", &a.AuthorizationEndpoint},
+		{"TokenEndpoint", "token_endpoint", &a.TokenEndpoint},
+		{"RegistrationEndpoint", "registration_endpoint", &a.RegistrationEndpoint},
+		{"RevocationEndpoint", "revocation_endpoint", &a.RevocationEndpoint},
+		{"DeviceEndpoint", "device_authorization_endpoint", &a.DeviceEndpoint},
 	}
-	own := *a
-	own.ResourceScopes, own.Scopes = slices.Clone(a.ResourceScopes), slices.Clone(a.Scopes)
-	own.AuthMethods = slices.Clone(a.AuthMethods)
-	own.DPoPAlgorithms = slices.Clone(a.DPoPAlgorithms)
-	return &own
 }
 
 // completeAuthority sets what Authority and the rest of the Config say of each other.
@@ -98,8 +92,8 @@ func (k *configCheck) authority(a *Authority) {
 	}
 	k.issuer("Authority.Issuer", a.Issuer)
 	for _, e := range a.endpoints() {
-		if e.url != "" {
-			k.address("Authority."+e.field, e.url)
+		if *e.url != "" {
+			k.address("Authority."+e.field, *e.url)
 		}
 	}
 	if a.AuthorizationEndpoint != "" {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
@@ -63,14 +62,9 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	query.Set("state", p.State.Reveal())
 	query.Set("code_challenge", base64.RawURLEncoding.EncodeToString(challenge[:]))
 	query.Set("code_challenge_method", "S256")
-	if len(scopes) > 0 {
-		query.Set("scope", strings.Join(scopes, " "))
-	}
+	f.demand(query, a, scopes)
 	if slices.Contains(scopes, offlineAccess) && c.Source != Preregistered && f.config.LoginParams["prompt"] == nil {
 		query.Set("prompt", "consent") // OpenID Connect Core, section 11
-	}
-	if a.Resource != "" && !f.config.NoResource {
-		query.Set("resource", a.Resource)
 	}
 	if p.DPoPKey, err = f.bindingKey(a); err != nil {
 		return nil, err
@@ -144,7 +138,7 @@ func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Toke
 		"redirect_uri":  {p.RedirectURI},
 		"code_verifier": {p.Verifier.Reveal()},
 	}
-	token, scopes, err := f.token(ctx, &tokenRequest{"token", &p.Authority, &p.Client, form, p.DPoPKey})
+	token, scopes, err := f.token(ctx, &clientPost{request: "token", authority: &p.Authority, client: &p.Client, form: form, key: p.DPoPKey})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package auth
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -44,44 +45,30 @@ func New(c *Config) (*Flow, error) {
 	return &Flow{config: *own, http: guard}, nil
 }
 
-// clone returns a copy that shares nothing with c that can be written.
+// clone returns a copy that shares nothing with c that can be written, but for the lists of
+// its Authority.
 func (c *Config) clone() *Config {
 	own := *c
-	own.Client = c.Client.clone()
-	own.SigningKey = c.SigningKey.clone()
-	if c.Enterprise != nil {
-		enterprise := *c.Enterprise
-		enterprise.Client = *enterprise.Client.clone()
-		enterprise.SigningKey = enterprise.SigningKey.clone()
-		own.Enterprise = &enterprise
+	own.Client, own.SigningKey, own.Authority = copyOf(c.Client), copyOf(c.SigningKey), copyOf(c.Authority)
+	if own.Enterprise = copyOf(c.Enterprise); own.Enterprise != nil {
+		own.Enterprise.SigningKey = copyOf(own.Enterprise.SigningKey)
 	}
-	own.Authority = c.Authority.clone()
-	own.Scopes = slices.Clone(c.Scopes)
-	own.LoginParams = maps.Clone(c.LoginParams)
-	for name, values := range own.LoginParams {
-		own.LoginParams[name] = slices.Clone(values)
+	if own.Client != nil {
+		own.Client.RedirectURIs = slices.Clone(c.Client.RedirectURIs)
 	}
-	own.Network.Allow = slices.Clone(c.Network.Allow)
+	own.Scopes, own.Network.Allow = slices.Clone(c.Scopes), slices.Clone(c.Network.Allow)
+	own.LoginParams = url.Values(http.Header(c.LoginParams).Clone())
 	if c.Network.TLS != nil {
 		own.Network.TLS = c.Network.TLS.Clone()
 	}
 	return &own
 }
 
-func (k *SigningKey) clone() *SigningKey {
-	if k == nil {
+func copyOf[T any](p *T) *T {
+	if p == nil {
 		return nil
 	}
-	own := *k
-	return &own
-}
-
-func (c *Client) clone() *Client {
-	if c == nil {
-		return nil
-	}
-	own := *c
-	own.RedirectURIs = slices.Clone(c.RedirectURIs)
+	own := *p
 	return &own
 }
 
@@ -98,7 +85,7 @@ func (c *Config) hosts() []string {
 	if a := c.Authority; a != nil {
 		named = append(named, a.Issuer)
 		for _, e := range a.endpoints() {
-			named = append(named, e.url)
+			named = append(named, *e.url)
 		}
 	}
 	var hosts []string

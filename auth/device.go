@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,32 +51,15 @@ func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes 
 		return nil, err
 	}
 	form := url.Values{"client_id": {c.ID}} // also beside other authentication
-	if len(scopes) > 0 {
-		form.Set("scope", strings.Join(scopes, " "))
-	}
-	if a.Resource != "" && !f.config.NoResource {
-		form.Set("resource", a.Resource)
-	}
-	const request = "device authorization"
-	asked := time.Now()
-	res, err := f.post(ctx, &clientPost{request: request, authority: a, endpoint: a.DeviceEndpoint, client: client, form: form})
-	if err != nil {
-		return nil, err
-	}
-	host := hostOf(a.DeviceEndpoint)
-	object, err := f.success(request, host, res)
-	if err != nil {
-		return nil, err
-	}
+	f.demand(form, a, scopes)
 	p := &Pending{
 		Server: f.config.Server, Grant: DeviceCode, Authority: *a, Client: bare(c),
-		Scopes: slices.Clone(scopes), DPoPKey: key,
+		Scopes: slices.Clone(scopes), DPoPKey: key, Expires: time.Now().Round(0), // without the clock of this process
 	}
-	lifetime, err := p.readDevice(object)
-	if err != nil {
-		return nil, f.unreadable(request, host, err)
+	post := &clientPost{request: "device authorization", authority: a, endpoint: a.DeviceEndpoint, client: client, form: form}
+	if err := f.ask(ctx, post, p.readDevice); err != nil {
+		return nil, err
 	}
-	p.Expires = asked.Add(lifetime).Round(0) // without the clock of this process
 	page, err := f.browserURL("verification_uri", p.URL)
 	if err != nil {
 		return nil, err
@@ -92,51 +76,22 @@ func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes 
 
 // readDevice reads the answer to a device authorization request (RFC 8628,
 // section 3.2). The addresses are not checked.
-func (p *Pending) readDevice(a answer) (lifetime time.Duration, err error) {
-	code, err := a.credential("device_code", " ")
-	if err != nil {
-		return 0, err
-	}
-	if code == "" {
-		return 0, errors.New("device_code is missing")
-	}
-	d := &Device{Code: Secret(code)}
-	if d.UserCode, err = a.text("user_code"); err != nil {
-		return 0, err
-	}
-	if err := checkUserCode(d.UserCode); err != nil {
-		return 0, err
-	}
-	if p.URL, err = a.text("verification_uri"); err != nil {
-		return 0, err
-	}
-	if p.URL == "" { // Google has kept the name that a draft had
-		if p.URL, err = a.text("verification_url"); err != nil {
-			return 0, err
-		}
+func (p *Pending) readDevice(r *reader) {
+	p.Device = &Device{Code: r.needed("device_code", " "), UserCode: r.text("user_code"), Interval: deviceInterval}
+	r.fail(checkUserCode(p.Device.UserCode))
+	if p.URL = r.text("verification_uri"); p.URL == "" {
+		p.URL = r.text("verification_url") // Google has kept the name that a draft had
 	}
 	if p.URL == "" {
-		return 0, errors.New("verification_uri is missing")
+		r.fail(errors.New("verification_uri is missing"))
 	}
-	if d.CompleteURL, err = a.text("verification_uri_complete"); err != nil {
-		return 0, err
+	p.Device.CompleteURL = r.text("verification_uri_complete")
+	if seconds := r.seconds("interval"); seconds > 0 {
+		p.Device.Interval = time.Duration(math.Ceil(min(seconds, maxDeviceLife.Seconds()))) * time.Second
 	}
-	seconds, _, err := a.seconds("interval")
-	if err != nil {
-		return 0, err
-	}
-	d.Interval = deviceInterval
-	if seconds > 0 {
-		d.Interval = time.Duration(math.Ceil(min(seconds, maxDeviceLife.Seconds()))) * time.Second
-	}
-	if lifetime, err = a.lifetime("expires_in"); err != nil {
-		return 0, err
-	}
-	if lifetime == 0 {
-		lifetime = deviceLife
-	}
-	p.Device = d
-	return min(lifetime, maxDeviceLife), nil
+	lifetime, err := r.members.lifetime("expires_in")
+	r.fail(err)
+	p.Expires = p.Expires.Add(min(cmp.Or(lifetime, deviceLife), maxDeviceLife))
 }
 
 // checkUserCode refuses what a user could not type, or what could play tricks on
@@ -171,7 +126,7 @@ func (f *Flow) Poll(ctx context.Context, p *Pending) (*TokenSet, error) {
 	}
 	var g *TokenSet
 	err := poll(ctx, p.Device.Interval, p.Expires, func() error {
-		token, scopes, err := f.token(ctx, &tokenRequest{
+		token, scopes, err := f.token(ctx, &clientPost{
 			request:   "token",
 			authority: &p.Authority,
 			client:    &p.Client,

@@ -363,12 +363,11 @@ func FuzzDeviceAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p := &Pending{}
-		life, err := p.readDevice(object)
-		if err != nil {
+		p, r := &Pending{}, &reader{members: object}
+		if p.readDevice(r); r.err != nil {
 			return
 		}
-		d := p.Device
+		d, life := p.Device, p.Expires.Sub(time.Time{})
 		assert.True(t, 0 < life && life <= maxDeviceLife, "the life %v is within bounds", life)
 		assert.True(t, time.Second <= d.Interval && d.Interval <= maxDeviceLife, "the interval %v is within bounds", d.Interval)
 		assert.True(t, 0 < len(d.UserCode) && len(d.UserCode) <= maxUserCode, "%q is short", d.UserCode)

@@ -56,7 +56,7 @@ func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, er
 		o = &DiscoverOptions{}
 	}
 	if given := f.config.Authority; given != nil {
-		return given.clone(), nil
+		return copyOf(given), nil
 	}
 	server, err := url.Parse(f.config.URL)
 	if err != nil {
@@ -233,12 +233,6 @@ func names(named []string, issuer string) bool {
 	return slices.ContainsFunc(named, func(n string) bool {
 		return strings.TrimSuffix(n, "/") == strings.TrimSuffix(issuer, "/")
 	})
-}
-
-// lookUpIssuer gets the metadata of an authorization server that the Config
-// names. Whether it supports PKCE is not checked.
-func (f *Flow) lookUpIssuer(ctx context.Context, issuer string) (*Authority, error) {
-	return f.lookUp(ctx, "issuer", issuer)
 }
 
 // lookUp gets the metadata of an authorization server. field is where the issuer

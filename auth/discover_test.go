@@ -312,9 +312,9 @@ func TestLookUpIssuer(t *testing.T) {
 	idp := newSite(t)
 	idp.put(rootOIC, jsonDoc(authorityDoc(idp.url, members{"code_challenge_methods_supported": nil, "authorization_endpoint": nil})))
 	f := flowOf(t, &Config{URL: "https://mcp.example", Issuer: idp.url})
-	a := assert.Value(f.lookUpIssuer(t.Context(), idp.url))(t)
+	a := assert.Value(f.lookUp(t.Context(), "issuer", idp.url))(t)
 	assert.Equal(t, [...]any{a.TokenEndpoint, a.Issuer}, [...]any{idp.url + "/token", idp.url}, "authority")
-	assert.Equal(t, wantAs[*URLError](t, errOf(f.lookUpIssuer(t.Context(), idp.url+"?x"))).Field, "issuer")
+	assert.Equal(t, wantAs[*URLError](t, errOf(f.lookUp(t.Context(), "issuer", idp.url+"?x"))).Field, "issuer")
 }
 
 func TestDiscoverUntilTheContextEnds(t *testing.T) {

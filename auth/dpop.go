@@ -115,15 +115,6 @@ type proofClaims struct {
 	ContentDigest string `json:"content_digest,omitempty"`
 }
 
-// proof returns a proof for a request to the authorization server.
-func (f *Flow) proof(key Secret, method, target, nonce string) (string, error) {
-	text, err := prove(key, target, proofClaims{Method: method, Nonce: nonce}, time.Now())
-	if err != nil {
-		return "", f.noProof(err)
-	}
-	return text, nil
-}
-
 // prove signs a proof, filling in what is the same in all of them.
 func prove(text Secret, target string, c proofClaims, now time.Time) (string, error) {
 	if err := checkNonce(c.Nonce); err != nil {

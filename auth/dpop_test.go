@@ -44,13 +44,12 @@ func TestContentDigest(t *testing.T) {
 }
 
 func TestProofForTheAuthorizationServer(t *testing.T) {
-	f := &Flow{config: Config{Server: "files"}}
 	key := dpopKey(t)
 	want := assert.Value(thumbprint(key))(t)
 	seen := map[any]bool{}
 	for _, nonce := range []string{"", "eyJ7S_zG.eyJH0-Z.HX4w-7v"} {
 		begin := time.Now().Unix()
-		proof := assert.Value(f.proof(key, "POST", "https://as.example/token?tenant=1", nonce))(t)
+		proof := assert.Value(prove(key, "https://as.example/token?tenant=1", proofClaims{Method: "POST", Nonce: nonce}, time.Now()))(t)
 		claims, print := openProof(t, proof)
 		assert.Equal(t, print, want, "thumbprint")
 		wantFreshID(t, claims, seen)
@@ -160,19 +159,18 @@ func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 	}
 	assert.Fails(t, (&TokenSet{Token: Token{Access: "a"}}).Authorize(nil, "POST", "https://mcp.example", nil, ""))
 	assert.Fails(t, (&TokenSet{Token: Token{Type: "Bearer"}}).Authorize(http.Header{}, "POST", "https://mcp.example", nil, ""))
-	assert.Contains(t, errOf((&Flow{config: Config{Server: "files"}}).proof("", "POST", "https://as.example", "")).Error(), `server "files"`)
+	assert.Contains(t, (&Flow{config: Config{Server: "files"}}).noProof(errNoClient).Error(), `server "files"`)
 }
 
 // A nonce that is none must not keep all further requests from being made.
 func TestAuthorizeLeavesOutWhatIsNoNonce(t *testing.T) {
 	g := &TokenSet{Token: Token{Access: "AT", Type: "DPoP"}, DPoPKey: dpopKey(t)}
-	f := &Flow{config: Config{Server: "files"}}
 	for _, nonce := range []string{strings.Repeat("n", maxNonce+1), "n\r\nX: y", `n"`, `n\`, "n n", "nü", "n\x7f"} {
 		header := http.Header{}
 		assert.OK(t, g.Authorize(header, "POST", "https://mcp.example/mcp", nil, nonce), "%q", nonce)
 		claims, _ := openProof(t, header.Get("DPoP"))
 		assert.Equal(t, any(claims["nonce"]), nil, "%q: sent", nonce)
-		_, err := f.proof(g.DPoPKey, "POST", "https://as.example/token", nonce)
+		_, err := prove(g.DPoPKey, "https://as.example/token", proofClaims{Method: "POST", Nonce: nonce}, time.Now())
 		assert.Fails(t, err, "%q, to the authorization server", nonce)
 		assert.Lacks(t, err.Error(), nonce, "%q, to the authorization server", nonce)
 	}

@@ -77,27 +77,18 @@ func (f *Flow) newAuthority(d answer, issuer string) (*Authority, error) {
 		MetadataDocuments: d.flag("client_id_metadata_document_supported"),
 		DPoPAlgorithms:    d.list("dpop_signing_alg_values_supported"),
 	}
-	for _, e := range []struct {
-		name string
-		to   *string
-	}{
-		{"authorization_endpoint", &a.AuthorizationEndpoint},
-		{"token_endpoint", &a.TokenEndpoint},
-		{"registration_endpoint", &a.RegistrationEndpoint},
-		{"revocation_endpoint", &a.RevocationEndpoint},
-		{"device_authorization_endpoint", &a.DeviceEndpoint},
-	} {
-		value, err := d.text(e.name)
+	for _, e := range a.endpoints() {
+		value, err := d.text(e.member)
 		if err != nil {
-			return nil, f.metadataError(issuer, e.name, "is not a string")
+			return nil, f.metadataError(issuer, e.member, "is not a string")
 		}
 		if value == "" {
 			continue
 		}
-		if _, err := f.check(e.name, value); err != nil {
+		if _, err := f.check(e.member, value); err != nil {
 			return nil, err
 		}
-		*e.to = value
+		*e.url = value
 	}
 	if a.AuthorizationEndpoint != "" {
 		if _, err := f.browserURL("authorization_endpoint", a.AuthorizationEndpoint); err != nil {

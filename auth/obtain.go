@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,30 +32,28 @@ func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []str
 	if len(scopes) > 0 {
 		form.Set("scope", strings.Join(scopes, " "))
 	}
+	var assertion Secret
 	switch f.config.Grant {
 	case ClientCredentials:
 		form.Set("grant_type", "client_credentials")
 	case EnterpriseManaged:
-		assertion, err := f.exchange(ctx, a, scopes)
-		if err != nil {
-			return nil, err
-		}
-		form.Set("grant_type", grantJWTBearer)
-		form.Set("assertion", assertion.Reveal())
+		assertion, err = f.exchange(ctx, a, scopes)
 	case WorkloadIdentity:
-		assertion, err := f.own("Assertion", func() (Secret, error) {
+		assertion, err = f.own("Assertion", func() (Secret, error) {
 			return f.config.Assertion(ctx, a.Issuer, a.TokenEndpoint)
 		})
-		if err != nil {
-			return nil, err
-		}
-		form.Set("grant_type", grantJWTBearer)
-		form.Set("assertion", assertion.Reveal())
 	default:
 		return nil, &ConfigError{Server: f.config.Server, Field: "Grant",
 			Problem: "is " + f.config.Grant.String() + ": a human has to log in"}
 	}
-	token, granted, err := f.token(ctx, &tokenRequest{request: "token", authority: a, client: c, form: form, key: key})
+	if err != nil {
+		return nil, err
+	}
+	if assertion != "" {
+		form.Set("grant_type", grantJWTBearer)
+		form.Set("assertion", assertion.Reveal())
+	}
+	token, granted, err := f.token(ctx, &clientPost{request: "token", authority: a, client: c, form: form, key: key})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +84,6 @@ const typeIDJAG = "urn:ietf:params:oauth:token-type:id-jag"
 // the authorization server takes (MCP extension for enterprise-managed
 // authorization, section 4; RFC 8693).
 func (f *Flow) exchange(ctx context.Context, a *Authority, scopes []string) (Secret, error) {
-	const request = "token exchange"
 	idp := f.config.Enterprise
 	provider, err := f.identityProvider(ctx)
 	if err != nil {
@@ -106,26 +104,17 @@ func (f *Flow) exchange(ctx context.Context, a *Authority, scopes []string) (Sec
 	if len(scopes) > 0 {
 		form.Set("scope", strings.Join(scopes, " "))
 	}
-	res, err := f.post(ctx, &clientPost{
-		request:   request,
-		authority: provider,
-		endpoint:  provider.TokenEndpoint,
-		client:    &idp.Client,
-		form:      form,
+	post := &clientPost{request: "token exchange", authority: provider, endpoint: provider.TokenEndpoint, client: &idp.Client, form: form}
+	var assertion Secret
+	err = f.ask(ctx, post, func(r *reader) {
+		// An assertion of another type could be of use to the authorization server
+		// elsewhere, and is not sent there.
+		if r.text("issued_token_type") != typeIDJAG {
+			r.fail(errors.New("issued_token_type is not " + typeIDJAG))
+		}
+		assertion = r.needed("access_token", "")
 	})
-	if err != nil {
-		return "", err
-	}
-	host := hostOf(provider.TokenEndpoint)
-	object, err := f.success(request, host, res)
-	if err != nil {
-		return "", err
-	}
-	assertion, err := readIDJAG(object)
-	if err != nil {
-		return "", f.unreadable(request, host, err)
-	}
-	return assertion, nil
+	return assertion, err
 }
 
 // identityProvider returns what is known of the identity provider of the
@@ -133,34 +122,8 @@ func (f *Flow) exchange(ctx context.Context, a *Authority, scopes []string) (Sec
 func (f *Flow) identityProvider(ctx context.Context) (*Authority, error) {
 	idp := f.config.Enterprise
 	if idp.TokenEndpoint == "" {
-		return f.lookUpIssuer(ctx, idp.Issuer)
+		return f.lookUp(ctx, "issuer", idp.Issuer)
 	}
-	provider := &Authority{Issuer: idp.Issuer, TokenEndpoint: idp.TokenEndpoint}
-	if provider.Issuer == "" {
-		provider.Issuer = idp.Client.Issuer
-	}
-	if provider.Issuer == "" {
-		provider.Issuer = idp.TokenEndpoint // the other audience that RFC 7523 allows
-	}
-	return provider, nil
-}
-
-// readIDJAG reads the answer to the exchange. An assertion of another type could be of
-// use to the authorization server elsewhere, and is not sent there.
-func readIDJAG(a answer) (Secret, error) {
-	kind, err := a.text("issued_token_type")
-	if err != nil {
-		return "", err
-	}
-	if kind != typeIDJAG {
-		return "", errors.New("issued_token_type is not " + typeIDJAG)
-	}
-	token, err := a.credential("access_token", "")
-	if err != nil {
-		return "", err
-	}
-	if token == "" {
-		return "", errors.New("access_token is missing")
-	}
-	return Secret(token), nil
+	// The endpoint is the other audience that RFC 7523 allows.
+	return &Authority{Issuer: cmp.Or(idp.Issuer, idp.Client.Issuer, idp.TokenEndpoint), TokenEndpoint: idp.TokenEndpoint}, nil
 }

@@ -129,63 +129,36 @@ func (f *Flow) registerNew(ctx context.Context, a *Authority, redirectURI string
 	if err != nil {
 		return nil, f.requestError(request, err)
 	}
-	members, err := f.success(request, hostOf(a.RegistrationEndpoint), res)
+	client := &Client{Issuer: a.Issuer, RedirectURIs: wanted.RedirectURIs, Source: Dynamic}
+	err = f.read(request, a.RegistrationEndpoint, res, func(r *reader) { client.read(r, a) })
 	if refused := (*OAuthError)(nil); errors.As(err, &refused) {
 		return nil, f.noClient(a, refused)
 	}
 	if err != nil {
 		return nil, err
 	}
-	client, err := readClient(members, a)
-	if err != nil {
-		return nil, f.unreadable(request, hostOf(a.RegistrationEndpoint), err)
-	}
-	client.RedirectURIs = wanted.RedirectURIs
 	return client, nil
 }
 
-// readClient reads the answer to a registration (RFC 7591, section 3.2.1).
-func readClient(members answer, a *Authority) (*Client, error) {
-	id, err := members.credential("client_id", " ")
-	if err != nil {
-		return nil, err
-	}
-	if id == "" {
-		return nil, errors.New("client_id is missing")
-	}
-	secret, err := members.credential("client_secret", " ")
-	if err != nil {
-		return nil, err
-	}
-	method, err := members.text("token_endpoint_auth_method")
-	if err != nil {
-		return nil, err
-	}
-	client := &Client{Issuer: a.Issuer, ID: id, Secret: Secret(secret), AuthMethod: method, Source: Dynamic}
-	switch method {
+// read reads the answer to a registration (RFC 7591, section 3.2.1).
+func (c *Client) read(r *reader, a *Authority) {
+	c.ID, c.Secret = r.needed("client_id", " ").Reveal(), r.credential("client_secret", " ")
+	switch c.AuthMethod = r.text("token_endpoint_auth_method"); c.AuthMethod {
 	case "":
-		client.AuthMethod = authMethod(a, client, nil)
+		c.AuthMethod = authMethod(a, c, nil)
 	case authNone:
 	case authBasic, authPost:
-		if secret == "" {
-			client.AuthMethod = authNone // nothing else can be meant
+		if c.Secret == "" {
+			c.AuthMethod = authNone // nothing else can be meant
 		}
 	default:
-		return nil, errors.New("token_endpoint_auth_method is none that was asked for")
+		r.fail(errors.New("token_endpoint_auth_method is none that was asked for"))
 	}
-	if client.AuthMethod == authNone {
-		client.Secret = "" // of no use
-		return client, nil
+	if c.AuthMethod == authNone {
+		c.Secret = "" // of no use
+	} else if at := r.seconds("client_secret_expires_at"); at > 0 { // 0 stands for never
+		c.SecretExpires = time.Unix(int64(min(at, maxUnix)), 0).UTC()
 	}
-	// 0 stands for never.
-	at, _, err := members.seconds("client_secret_expires_at")
-	if err != nil {
-		return nil, err
-	}
-	if at > 0 {
-		client.SecretExpires = time.Unix(int64(min(at, maxUnix)), 0).UTC()
-	}
-	return client, nil
 }
 
 // maxUnix bounds a time, so that it can be written as JSON: the end of the year

@@ -371,7 +371,7 @@ func TestWorkloadHasNoClient(t *testing.T) {
 	f := flow(t, Config{Grant: WorkloadIdentity, Assertion: noAssertion})
 	a := as.authority()
 	c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
-	_, _, err := f.token(t.Context(), &tokenRequest{"token", a, c, url.Values{"assertion": {"JWT"}}, ""})
+	_, _, err := f.token(t.Context(), &clientPost{request: "token", authority: a, client: c, form: url.Values{"assertion": {"JWT"}}, key: ""})
 	assert.OK(t, err)
 	r := as.only(t)
 	wantPosted(t, r, "/token", "assertion", "JWT", "resource", a.Resource)

@@ -54,9 +54,9 @@ func (f *Flow) postOnce(ctx context.Context, p *clientPost) (*guardhttp.Answer, 
 		return nil, err
 	}
 	if p.key != "" {
-		proof, err := f.proof(p.key, http.MethodPost, p.endpoint, f.nonces.newest(p.endpoint))
+		proof, err := prove(p.key, p.endpoint, proofClaims{Method: http.MethodPost, Nonce: f.nonces.newest(p.endpoint)}, time.Now())
 		if err != nil {
-			return nil, err
+			return nil, f.noProof(err)
 		}
 		header.Set("DPoP", proof)
 	}
@@ -70,46 +70,46 @@ func (f *Flow) postOnce(ctx context.Context, p *clientPost) (*guardhttp.Answer, 
 	return res, nil
 }
 
-// A tokenRequest is a request to the token endpoint of an authorization server.
-type tokenRequest struct {
-	request   string // what errors call it: "token", "refresh"
-	authority *Authority
-	client    *Client
-	form      url.Values // grant_type and what belongs to it
-	key       Secret     // what the token is to be bound to; empty for nothing
+// ask posts a form, and has the answer read.
+func (f *Flow) ask(ctx context.Context, p *clientPost, read func(*reader)) error {
+	res, err := f.post(ctx, p)
+	if err != nil {
+		return err
+	}
+	return f.read(p.request, p.endpoint, res, read)
 }
 
-// token asks for a token for the resource of the authority. scopes are those that
-// the answer names; nil if it names none.
-func (f *Flow) token(ctx context.Context, r *tokenRequest) (t *Token, scopes []string, err error) {
-	client, err := f.whole(r.client, r.authority.Issuer)
-	if err != nil {
+// demand names what a token is to be for: the scopes, if there are any, and the resource
+// of the authority.
+func (f *Flow) demand(form url.Values, a *Authority, scopes []string) {
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+	if a.Resource != "" && !f.config.NoResource {
+		form.Set("resource", a.Resource)
+	}
+}
+
+// token posts a form to the token endpoint, for a token for the resource of the authority.
+// scopes are those that the answer names; nil if it names none.
+func (f *Flow) token(ctx context.Context, p *clientPost) (t *Token, scopes []string, err error) {
+	whole := *p
+	if whole.client, err = f.whole(p.client, p.authority.Issuer); err != nil {
 		return nil, nil, err
 	}
-	form := maps.Clone(r.form)
-	if resource := r.authority.Resource; resource != "" && !f.config.NoResource {
-		form.Set("resource", resource)
-	}
+	whole.endpoint, whole.form = p.authority.TokenEndpoint, maps.Clone(p.form)
+	f.demand(whole.form, p.authority, nil)
 	obtained := wallTime() // the token is no younger
-	res, err := f.post(ctx, &clientPost{
-		request: r.request, authority: r.authority, endpoint: r.authority.TokenEndpoint, client: client, form: form, key: r.key,
+	err = f.ask(ctx, &whole, func(r *reader) {
+		t, scopes = readToken(r, p.key != "")
+		t.Obtained = obtained
+		// A hint: that it cannot be read is no reason to lose the rest.
+		if lifetime, err := r.members.lifetime("expires_in"); err == nil && lifetime > 0 {
+			t.Expires = obtained.Add(lifetime)
+		}
 	})
 	if err != nil {
 		return nil, nil, err
-	}
-	host := hostOf(r.authority.TokenEndpoint)
-	a, err := f.success(r.request, host, res)
-	if err != nil {
-		return nil, nil, err
-	}
-	t, scopes, err = readToken(a, r.key != "")
-	if err != nil {
-		return nil, nil, f.unreadable(r.request, host, err)
-	}
-	t.Obtained = obtained
-	// A hint: that it cannot be read is no reason to lose the rest.
-	if lifetime, err := a.lifetime("expires_in"); err == nil && lifetime > 0 {
-		t.Expires = obtained.Add(lifetime)
 	}
 	return t, scopes, nil
 }
@@ -120,36 +120,22 @@ func wallTime() time.Time { return time.Now().Round(0).UTC() }
 
 // readToken reads the answer to a token request (RFC 6749, section 5.1), all but
 // the times. The access token is safe in a header.
-func readToken(a answer, bound bool) (*Token, []string, error) {
-	access, err := a.credential("access_token", "")
-	if err != nil {
-		return nil, nil, err
-	}
-	if access == "" {
-		return nil, nil, errors.New("access_token is missing")
-	}
-	refresh, err := a.credential("refresh_token", " ")
-	if err != nil {
-		return nil, nil, err
-	}
-	kind, err := a.text("token_type")
+func readToken(r *reader, bound bool) (*Token, []string) {
+	t := &Token{Access: r.needed("access_token", ""), Refresh: r.credential("refresh_token", " "), Type: "Bearer"}
+	kind := r.text("token_type")
 	switch {
-	case err != nil:
-		return nil, nil, err
-	case strings.EqualFold(kind, "DPoP") && bound:
-		kind = "DPoP"
+	case bound && !strings.EqualFold(kind, "DPoP"):
+		r.fail(errors.New("token_type is not DPoP: the token is not bound to the key"))
 	case bound:
-		return nil, nil, errors.New("token_type is not DPoP: the token is not bound to the key")
-	case kind == "" || strings.EqualFold(kind, "Bearer"): // some leave it out, which must cost no refresh token
-		kind = "Bearer"
-	default:
-		return nil, nil, errors.New("token_type is not Bearer")
+		t.Type = "DPoP"
+	case kind != "" && !strings.EqualFold(kind, "Bearer"): // some leave it out, which must cost no refresh token
+		r.fail(errors.New("token_type is not Bearer"))
 	}
-	scope, _ := a.text("scope") // a hint, like expires_in
+	scope, _ := r.members.text("scope") // a hint, like expires_in
 	if !strings.Contains(scope, " ") {
 		scope = strings.ReplaceAll(scope, ",", " ") // GitHub, for one, puts commas between them
 	}
-	return &Token{Access: Secret(access), Type: kind, Refresh: Secret(refresh)}, scopesOf(scope), nil
+	return t, scopesOf(scope)
 }
 
 // errNoRefreshToken reports a token set that cannot be refreshed: the authorization
@@ -181,7 +167,7 @@ func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 		"grant_type":    {"refresh_token"},
 		"refresh_token": {g.Token.Refresh.Reveal()},
 	}
-	token, scopes, err := f.token(ctx, &tokenRequest{"refresh", &g.Authority, &g.Client, form, g.DPoPKey})
+	token, scopes, err := f.token(ctx, &clientPost{request: "refresh", authority: &g.Authority, client: &g.Client, form: form, key: g.DPoPKey})
 	if refused := (*OAuthError)(nil); errors.As(err, &refused) && refused.Status < 500 && endsLogin(refused.Code) {
 		refused.Code = "invalid_grant"
 	}
@@ -253,7 +239,5 @@ func (f *Flow) revoke(ctx context.Context, g *TokenSet, client *Client, kind str
 	case code == "unsupported_token_type" && kind == "access_token":
 		return nil // it ends by itself
 	}
-	return &OAuthError{
-		Server: f.config.Server, Request: "revocation", Status: res.Status, Code: a.code(), RetryAfter: retryAfter(res.Header),
-	}
+	return f.refusal("revocation", res, a)
 }

@@ -23,7 +23,7 @@ import (
 func ask(t testing.TB, answer http.HandlerFunc, key Secret) (*Token, []string, error) {
 	t.Helper()
 	as := newPeer(t, answer)
-	return flow(t, Config{}).token(t.Context(), &tokenRequest{"token", as.authority(), as.public(), url.Values{"grant_type": {"g"}}, key})
+	return flow(t, Config{}).token(t.Context(), &clientPost{request: "token", authority: as.authority(), client: as.public(), form: url.Values{"grant_type": {"g"}}, key: key})
 }
 
 func TestTokenAnswers(t *testing.T) {
@@ -350,8 +350,9 @@ func FuzzTokenAnswer(f *testing.F) {
 		code := a.code()
 		assert.True(t, len(code) <= maxCode, "the code %q is short", code)
 		assert.False(t, strings.ContainsAny(code, " <>\"'\r\n\x1b"), "the code %q is odd", code)
-		token, _, err := readToken(a, false)
-		if err != nil {
+		r := &reader{members: a}
+		token, _ := readToken(r, false)
+		if r.err != nil {
 			return
 		}
 		assert.Equal(t, token.Type, "Bearer", "type")
