@@ -320,7 +320,7 @@ func (c *Client) unlisted() bool {
 // the list is out of date: it is of another version, or the server has announced
 // a change, on the connection l, that has not been passed on yet.
 func (c *Client) knownOutput(l *life, tool string) (s *outputSchema, stale bool) {
-	announced := l.tap.changes.Load() != l.tap.listed.Load()
+	announced := l.changes.Load() != l.listed.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tools.byName[tool].output, announced || c.tools.version != c.state.ToolsVersion

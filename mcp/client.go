@@ -144,7 +144,7 @@ func (c *Client) OnChange(f func()) {
 // in.
 func (c *Client) Ready(ctx context.Context) error {
 	l, err := c.acquire(ctx, nil)
-	if err == nil && l.tap.over() {
+	if err == nil && l.gone() {
 		l, err = c.acquire(ctx, l)
 	}
 	if err != nil {

@@ -277,14 +277,7 @@ type page struct {
 func (p *page) complete() { p.once.Do(func() { close(p.completed) }) }
 
 // over reports whether the user is done with the page.
-func (p *page) over() bool {
-	select {
-	case <-p.completed:
-		return true
-	default:
-		return false
-	}
-}
+func (p *page) over() bool { return isClosed(p.completed) }
 
 const (
 	// maxOpenPages bounds the pages whose completion is waited for, and
@@ -375,7 +368,7 @@ func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause erro
 	for _, params := range wanted {
 		var res *ElicitResult
 		var p *page
-		if !x.life.tap.mayAsk(protocol.Elicit, &x.asked) {
+		if !x.life.mayAsk(protocol.Elicit, &x.asked) {
 			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
 		}
 		err := x.client.runHandler(protocol.Elicit, func() (err error) {

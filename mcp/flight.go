@@ -57,7 +57,7 @@ func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) err
 // the server are matched to it. There are no questions in revision 2026-07-28, nor without a
 // handler, and the log messages matter to a caller with [WithLog] alone.
 func (f *flight) noteID() {
-	c, r := f.life.tap.client, f.request
+	c, r := f.life.client, f.request
 	if r.asked == nil {
 		return
 	}
@@ -112,7 +112,7 @@ func (f *flight) cancel(err, cause error) {
 
 // expire is called when that time is over.
 func (f *flight) expire() {
-	if rest := f.life.tap.patience(f.request.idle); rest > 0 && time.Now().Before(f.request.until) {
+	if rest := f.life.patience(f.request.idle); rest > 0 && time.Now().Before(f.request.until) {
 		f.life.limit(f, rest)
 		return
 	}

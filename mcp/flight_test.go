@@ -13,7 +13,7 @@ import (
 // newFlight returns a flight that idles for a minute at most, and two at all.
 func newFlight(ctx context.Context, t *testing.T) *flight {
 	t.Helper()
-	l := &life{born: time.Now(), tap: &tap{}, flights: map[*flight]struct{}{}}
+	l := &life{born: time.Now(), flights: map[*flight]struct{}{}}
 	l.alive, l.die = context.WithCancel(context.Background())
 	return newFlightOf(ctx, t, l, time.Minute)
 }

@@ -41,41 +41,41 @@ type handshakeRequest struct {
 // within patience, unless the revision is pinned. A server that refuses the revision of discover and says in the same
 // breath that it supports it is asked again, once. It returns when ctx ends or the
 // connection does.
-func (t *tap) handshake(ctx context.Context, version string, patience time.Duration, again bool) (*serverInfo, error) {
+func (l *life) handshake(ctx context.Context, version string, patience time.Duration, again bool) (*serverInfo, error) {
 	if version < Revision20260728 {
-		return t.initialize(ctx, version)
+		return l.initialize(ctx, version)
 	}
-	t.unanswered = true
-	meta := bytes.TrimSuffix(t.client.requestMeta(Revision20260728), []byte(","))
-	discover := t.begin(ctx, protocol.Discover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
+	l.unheard = true
+	meta := bytes.TrimSuffix(l.client.requestMeta(Revision20260728), []byte(","))
+	discover := l.begin(ctx, protocol.Discover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
 	defer discover.cancel()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-discover.done:
 		if !again && offersRevision(discover.err) {
-			return t.handshake(ctx, version, patience, true)
+			return l.handshake(ctx, version, patience, true)
 		}
-		info, err := t.discovered(ctx, discover)
+		info, err := l.discovered(ctx, discover)
 		if info != nil || err != nil {
 			return info, err
 		}
-		return t.initialize(ctx, Revision20251125)
-	case <-t.ended:
-		return nil, t.err
+		return l.initialize(ctx, Revision20251125)
+	case <-l.ended:
+		return nil, l.why
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
 		discover.traced(nil, &TimeoutError{"idle", patience})
 	}
 	// An older server may not answer what it does not know.
-	info, err := t.initialize(ctx, Revision20251125)
+	info, err := l.initialize(ctx, Revision20251125)
 	if err != nil {
 		discover.cancel()
 		select {
 		case <-discover.done: // what was answered before the answer to initialize is known
-			t.late = discover.err == nil
-		case <-t.ended:
+			l.late = discover.err == nil
+		case <-l.ended:
 		case <-ctx.Done():
 		}
 	}
@@ -84,25 +84,25 @@ func (t *tap) handshake(ctx context.Context, version string, patience time.Durat
 
 // discovered reads the end of a discover request. It returns neither information nor an
 // error if the server is to be initialized.
-func (t *tap) discovered(ctx context.Context, discover *handshakeRequest) (*serverInfo, error) {
+func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*serverInfo, error) {
 	err := discover.err
-	t.unanswered = err != nil && t.over() && !SafeToRetry(err)
+	l.unheard = err != nil && l.gone() && !SafeToRetry(err)
 	switch {
 	case err == nil:
-	case t.over(), ctx.Err() != nil, loginFor(err) != nil && !needsRights(err):
+	case l.gone(), ctx.Err() != nil, loginFor(err) != nil && !needsRights(err):
 		return nil, err
-	case t.client.pinned():
-		return nil, t.client.refusedPin(err, true)
+	case l.client.pinned():
+		return nil, l.client.refusedPin(err, true)
 	default:
 		return nil, withRevisions(modernRefusal(err))
 	}
-	if err := discoveredNone(discover.result); err != nil && !t.client.pinned() {
+	if err := discoveredNone(discover.result); err != nil && !l.client.pinned() {
 		return nil, err
 	}
 	info, err := decodeServerInfo(discover.result)
 	versions, _ := versionsIn(discover.result, "supportedVersions")
 	if err != nil || !slices.Contains(versions, Revision20260728) {
-		if t.client.pinned() {
+		if l.client.pinned() {
 			return nil, &ProtocolVersionError{Want: Revision20260728, Offered: versions, Err: err}
 		}
 		return nil, nil // as if it did not know the request
@@ -116,23 +116,23 @@ func (t *tap) discovered(ctx context.Context, discover *handshakeRequest) (*serv
 
 // initialize makes the handshake of the revisions before 2026-07-28, and offers the given
 // one.
-func (t *tap) initialize(ctx context.Context, revision string) (*serverInfo, error) {
-	params, err := t.client.initializeParams(revision)
+func (l *life) initialize(ctx context.Context, revision string) (*serverInfo, error) {
+	params, err := l.client.initializeParams(revision)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent) // settings of an extension that are no JSON
 	}
-	initialize := t.begin(ctx, protocol.Initialize, params)
+	initialize := l.begin(ctx, protocol.Initialize, params)
 	defer initialize.cancel()
 	select {
 	case <-initialize.done:
-	case <-t.ended:
-		return nil, t.err
+	case <-l.ended:
+		return nil, l.why
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	if initialize.err != nil {
-		if t.client.pinned() {
-			return nil, t.client.refusedPin(initialize.err, false)
+		if l.client.pinned() {
+			return nil, l.client.refusedPin(initialize.err, false)
 		}
 		return nil, withRevisions(initialize.err)
 	}
@@ -140,7 +140,7 @@ func (t *tap) initialize(ctx context.Context, revision string) (*serverInfo, err
 	if err != nil {
 		return nil, at("result", err)
 	}
-	if t.client.pinned() && info.revision != revision {
+	if l.client.pinned() && info.revision != revision {
 		return nil, &ProtocolVersionError{Want: revision, Offered: []string{info.revision}}
 	}
 	if !isKnown(info.revision) {
@@ -149,30 +149,30 @@ func (t *tap) initialize(ctx context.Context, revision string) (*serverInfo, err
 	if info.revision == Revision20251125 {
 		info.tasks = decodeTaskAbilities(initialize.result)
 	}
-	return info, t.notify(ctx, &jsonrpc.Request{Method: protocol.NoteInitialized, Params: json.RawMessage("{}")})
+	return info, l.notify(ctx, &jsonrpc.Request{Method: protocol.NoteInitialized, Params: json.RawMessage("{}")})
 }
 
 // begin sends a request of the handshake. It ends when it is answered, when ctx ends or
 // when it is canceled; the server is not told of that.
-func (t *tap) begin(ctx context.Context, method string, params json.RawMessage) *handshakeRequest {
+func (l *life) begin(ctx context.Context, method string, params json.RawMessage) *handshakeRequest {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &handshakeRequest{done: make(chan struct{}), cancel: cancel}
-	ctx, params, o := t.openRequest(ctx, method, params)
+	ctx, params, o := l.openRequest(ctx, method, params)
 	var id atomic.Int64
 	opts := &CallOptions{Numbered: func(n int64) {
 		id.Store(n)
-		t.handshaking.Store(n)
+		l.handshaking.Store(n)
 	}}
 	var once sync.Once
 	r.traced = func(result json.RawMessage, err error) {
-		once.Do(func() { t.endRequest(o, id.Load(), result, err) })
+		once.Do(func() { l.endRequest(o, id.Load(), result, err) })
 	}
 	send := func() {
 		defer close(r.done)
 		defer func() { r.traced(r.result, r.err) }()
-		r.result, r.err = t.conn.Call(ctx, method, params, opts)
+		r.result, r.err = l.conn.Call(ctx, method, params, opts)
 	}
-	if !t.goes(send) {
+	if !l.goes(send) {
 		r.err = WithOutcome(errEnded, NotSent)
 		r.traced(nil, r.err)
 		close(r.done)
@@ -182,11 +182,11 @@ func (t *tap) begin(ctx context.Context, method string, params json.RawMessage) 
 
 // notify sends a notification, and does not wait longer than ctx for a connection that
 // does.
-func (t *tap) notify(ctx context.Context, m *jsonrpc.Request) error {
-	ctx, m, o := t.openWrite(ctx, m)
+func (l *life) notify(ctx context.Context, m *jsonrpc.Request) error {
+	ctx, m, o := l.openWrite(ctx, m)
 	written := make(chan error, 1)
 	err := WithOutcome(errEnded, NotSent)
-	if t.goes(func() { written <- t.conn.Write(ctx, m) }) {
+	if l.goes(func() { written <- l.conn.Write(ctx, m) }) {
 		select {
 		case err = <-written:
 		case <-ctx.Done():

@@ -26,66 +26,64 @@ func (echoError) NotMCP() bool { return true }
 
 // echoes reports whether the server sends the handshake's request back, which is
 // one that no server makes.
-func (t *tap) echoes(m jsonrpc.Message) bool {
+func (l *life) echoes(m jsonrpc.Message) bool {
 	req, ok := m.(*jsonrpc.Request)
 	if !ok || req.Method != protocol.Initialize && req.Method != protocol.Discover {
 		return false
 	}
 	id, ok := req.ID.Raw().(int64)
-	return ok && id == t.handshaking.Load()
+	return ok && id == l.handshaking.Load()
 }
 
 // take takes a message of the server, which came on the answer stream of the call with
 // the given id, or 0. It never blocks.
-func (t *tap) take(m jsonrpc.Message, call int64) {
-	t.taking.Lock()
-	defer t.taking.Unlock()
-	if t.echoes(m) {
-		t.end(echoError{})
+func (l *life) take(m jsonrpc.Message, call int64) {
+	l.taking.Lock()
+	defer l.taking.Unlock()
+	if l.echoes(m) {
+		l.broke(echoError{})
 		return
 	}
-	if l := t.life.Load(); l != nil {
-		l.pulse.Beat()
-	}
+	l.pulse.Beat()
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		t.listened(m)
+		l.listened(m)
 	case *jsonrpc.Request:
 		if jsonscan.Valid(m.Params) != nil && len(m.Params) > 0 {
 			m.Params = nil // what is asked for will be missing
 		}
 		if m.IsCall() {
-			t.serve(m, call)
+			l.serve(m, call)
 			return
 		}
-		_, o := t.open(t.reading, m, true)
+		_, o := l.open(l.alive, m, true)
 		if m.Method == protocol.NoteMessage {
-			t.logged(m, call)
+			l.logged(m, call)
 		} else {
-			t.notice(m.Method, m.Params)
+			l.notice(m.Method, m.Params)
 		}
 		o.end(nil, nil)
 	}
 }
 
 // notice takes a notification.
-func (t *tap) notice(method string, params json.RawMessage) {
+func (l *life) notice(method string, params json.RawMessage) {
 	switch method {
 	case protocol.NoteCancelled:
-		t.cancelled(params)
+		l.cancelled(params)
 	case protocol.NoteToolsChanged:
-		t.changes.Add(1)
-		t.client.listChanged(listTools)
+		l.changes.Add(1)
+		l.client.listChanged(listTools)
 	case protocol.NoteResourcesChanged:
-		t.client.listChanged(listResources)
+		l.client.listChanged(listResources)
 	case protocol.NotePromptsChanged:
-		t.client.listChanged(listPrompts)
+		l.client.listChanged(listPrompts)
 	case protocol.NoteResourceUpdated:
-		t.client.resourceUpdated(params)
+		l.client.resourceUpdated(params)
 	case protocol.NoteAcknowledged:
-		t.acknowledged(params)
+		l.acknowledged(params)
 	case protocol.NoteElicited:
-		t.client.pages.complete(params)
+		l.client.pages.complete(params)
 	}
 }
 
@@ -139,7 +137,7 @@ func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Contex
 // elsewhereLocked reports whether the server may be at work for a request of a caller that is
 // none of the flights: one that was given up, or another one's task.
 func (l *life) elsewhereLocked(of *asked) bool {
-	tasks := l.tap.client.awaiting.Load()
+	tasks := l.client.awaiting.Load()
 	if of.awaits {
 		tasks--
 	}
@@ -147,116 +145,113 @@ func (l *life) elsewhereLocked(of *asked) bool {
 }
 
 // serve answers a request of the server, on a goroutine of its own.
-func (t *tap) serve(req *jsonrpc.Request, call int64) {
-	if t.modern.Load() {
+func (l *life) serve(req *jsonrpc.Request, call int64) {
+	if l.ready.Load() && l.modern() {
 		// Revision 2026-07-28 has no such requests, and forbids answers.
-		t.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", t.client.name, "method", harmless([]byte(req.Method)))
+		l.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", l.client.name, "method", harmless([]byte(req.Method)))
 		return
 	}
-	base := t.reading
-	var of *asked
-	if l := t.life.Load(); l != nil {
-		var caller context.Context
-		if of, caller = l.causeOf(req, call); caller != nil {
-			base = causedContext{t.reading, caller}
-		}
+	base := l.alive
+	of, caller := l.causeOf(req, call)
+	if caller != nil {
+		base = causedContext{l.alive, caller}
 	}
 	ctx, cancel := context.WithCancel(base)
 	s := &service{cancel}
-	t.mu.Lock()
-	_, twice := t.serving[req.ID]
-	full := len(t.serving) >= max(maxServing, t.client.maxHandlers())
+	l.mu.Lock()
+	_, twice := l.serving[req.ID]
+	full := len(l.serving) >= max(maxServing, l.client.maxHandlers())
 	if !twice && !full {
-		t.serving[req.ID] = s
+		l.serving[req.ID] = s
 	}
-	t.mu.Unlock()
+	l.mu.Unlock()
 	serve := func() {
 		defer cancel()
-		t.answer(ctx, req, s, of)
+		l.answer(ctx, req, s, of)
 	}
-	if twice || full || !t.goes(serve) {
+	if twice || full || !l.goes(serve) {
 		cancel()
 	}
 }
 
 // answer answers a request that was made in the course of the request that of belongs to;
 // nil if that is not known.
-func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked) {
+func (l *life) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked) {
 	resp := &jsonrpc.Response{ID: req.ID}
-	ctx, o := t.open(ctx, req, true)
-	result, err := t.grant(ctx, req.Method, req.Params, of)
+	ctx, o := l.open(ctx, req, true)
+	result, err := l.grant(ctx, req.Method, req.Params, of)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errTooManyQuestions) { // of which it was told
-			t.client.opts.Logger.Warn("mcp: a request of the server failed", "server", t.client.name, "method", harmless([]byte(req.Method)), "error", err)
+			l.client.opts.Logger.Warn("mcp: a request of the server failed", "server", l.client.name, "method", harmless([]byte(req.Method)), "error", err)
 		}
 		resp.Error = refuse(err)
 	} else {
 		resp.Result = relate(result, req.Params)
 	}
-	t.mu.Lock()
-	wanted := t.serving[req.ID] == s // or the server does not want to know any more
-	t.mu.Unlock()
+	l.mu.Lock()
+	wanted := l.serving[req.ID] == s // or the server does not want to know any more
+	l.mu.Unlock()
 	if wanted {
-		_ = t.conn.Write(ctx, resp)
+		_ = l.conn.Write(ctx, resp)
 		o.end(resp.Result, resp.Error)
 	} else {
 		o.end(nil, context.Canceled)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.serving[req.ID] == s {
-		delete(t.serving, req.ID)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.serving[req.ID] == s {
+		delete(l.serving, req.ID)
 	}
 }
 
 // grant runs the handler for a request. While it runs, no request to the server
 // grows impatient: the server may be waiting for the user.
-func (t *tap) grant(ctx context.Context, method string, params json.RawMessage, of *asked) (json.RawMessage, error) {
+func (l *life) grant(ctx context.Context, method string, params json.RawMessage, of *asked) (json.RawMessage, error) {
 	if method == protocol.Ping {
 		return json.RawMessage(`{}`), nil
 	}
-	if isQuestion(method) && t.client.declares(method) && !t.mayAsk(method, nil) {
+	if isQuestion(method) && l.client.declares(method) && !l.mayAsk(method, nil) {
 		return declinedAnswer(method)
 	}
-	t.mu.Lock()
-	t.granting++
-	t.mu.Unlock()
+	l.mu.Lock()
+	l.granting++
+	l.mu.Unlock()
 	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.granting--
-		t.granted = time.Now()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.granting--
+		l.granted = time.Now()
 	}()
-	return t.client.handleRequest(ctx, method, params, true, of)
+	return l.client.handleRequest(ctx, method, params, true, of)
 }
 
 // patience returns for how much longer a request may be without an answer that
 // has been so for idle, because the server had to wait for an answer itself.
-func (t *tap) patience(idle time.Duration) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.granting > 0 {
+func (l *life) patience(idle time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.granting > 0 {
 		return idle
 	}
-	return time.Until(t.granted.Add(idle))
+	return time.Until(l.granted.Add(idle))
 }
 
 // cancelled ends the service of a request that the server does not wait for any
 // more. It is not answered.
-func (t *tap) cancelled(params json.RawMessage) {
+func (l *life) cancelled(params json.RawMessage) {
 	id, err := cancelledID(params)
 	if err != nil {
 		return
 	}
-	t.mu.Lock()
-	s := t.serving[id]
-	delete(t.serving, id)
-	t.mu.Unlock()
+	l.mu.Lock()
+	s := l.serving[id]
+	delete(l.serving, id)
+	l.mu.Unlock()
 	if s != nil {
 		s.cancel()
 		return
 	}
-	t.endListening(id, nil)
+	l.endListening(id, nil)
 }
 
 func cancelledID(params json.RawMessage) (jsonrpc.ID, error) {

@@ -11,38 +11,59 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/pulse"
 )
 
-// A life is one connection, from its handshake to its end. Besides those of the
-// connection it owns up to two goroutines: one keeps the subscriptions to changes, and
-// one runs for as long as a silent server is pinged.
+// A life is one connection, from its making to its end: it makes the handshake, carries
+// requests, and takes what the server sends unasked. It owns the goroutines that answer the
+// server's requests, one that keeps the subscriptions to changes, and one that runs for as
+// long as a silent server is pinged.
 type life struct {
-	tap     *tap
-	caller  Caller
-	info    *serverInfo
-	born    time.Time
-	number  int    // State.Connections of it; set before anybody can have it
-	roots   int64  // changes of the roots before it began
-	leveled bool   // it was told what to log; guarded by the lock "level"
-	meta    []byte // members of _meta in every request, each followed by a comma
+	client *Client
+	conn   Caller
 
-	passed time.Time // when changes of lists were passed on last; for attend
+	// The following are set by the handshake, before ready is.
+	ready  atomic.Bool
+	info   *serverInfo
+	born   time.Time
+	roots  int64  // changes of the roots before it began
+	meta   []byte // members of _meta in every request, each followed by a comma
+	number int    // State.Connections of it; set before anybody can have it
 
+	leveled bool      // it was told what to log; guarded by the lock "level"
+	passed  time.Time // when changes of lists were passed on last; for attend
+
+	// The following belong to the handshake.
+	handshaking atomic.Int64 // id of its last request
+	unheard     bool         // discover was sent and not answered in time
+	late        bool         // but with a result later
+
+	changes     atomic.Int64          // announcements of other tools
+	listed      atomic.Int64          // of those, how many the list of tools takes account of
+	mended      atomic.Int64          // times that announcements may have been missed
 	unannounced atomic.Bool           // the server does not announce other tools, whatever it says
 	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
 
-	pulse pulse.Pulse
-	signs uint64 // of work, as seen last by working
-	watch sync.WaitGroup
-	sick  error           // why the server must be given up; guarded by the client's lock
-	alive context.Context // ends with the life
-	die   context.CancelFunc
+	pulse     pulse.Pulse
+	signs     uint64 // of work, as seen last by working
+	sick      error  // why the server must be given up; guarded by the client's lock
+	allowance allowance
+
+	taking sync.Mutex      // held while a message is taken
+	alive  context.Context // ends with the life
+	die    context.CancelFunc
+	ended  chan struct{} // closed when the connection cannot be read any more
+	why    error         // of that; read after ended is closed
+	ours   bool          // the life was over by then; as why
 
 	landed chan struct{} // capacity 1: the last flight of a retired life has ended
 
-	mu         sync.Mutex // guards the following
+	mu         sync.Mutex // guards the following, and orders wg.Add before wg.Wait
+	wg         sync.WaitGroup
+	waited     bool // for wg
 	flights    map[*flight]struct{}
 	begun      int           // flights so far
 	over       error         // why it ended; no request is sent any more
@@ -50,19 +71,74 @@ type life struct {
 	alarm      *time.Timer   // looks for flights whose time is over; nil before the first
 	rings      time.Duration // when it does, since the life began; 0 if it does not; never after any is due
 	unanswered unanswered
-	questions  int64 // of the server, for which none of flights was counted yet
+	questions  int64                   // of the server, for which none of flights was counted yet
+	serving    map[jsonrpc.ID]*service // requests of the server
+	granting   int                     // server requests under way
+	granted    time.Time               // when the last one ended
+	listener   *listener               // nil if the server announces nothing, or in its own way
 }
 
+func newLife(c *Client, conn Conn) *life {
+	l := &life{
+		client:  c,
+		conn:    CallerOf(conn),
+		ended:   make(chan struct{}),
+		landed:  make(chan struct{}, 1),
+		flights: make(map[*flight]struct{}),
+		serving: make(map[jsonrpc.ID]*service),
+	}
+	l.alive, l.die = context.WithCancel(c.closing)
+	l.conn.Receive(l.take, l.broke)
+	return l
+}
+
+// modern reports whether revision 2026-07-28 is spoken, after the handshake.
 func (l *life) modern() bool { return l.info.revision >= Revision20260728 }
 
-// cause returns why an ended life ended.
-func (l *life) cause() error {
-	select {
-	case <-l.tap.ended:
-		return cmp.Or(l.tap.err, errEnded)
-	default:
-		return errEnded
+// broke notes that the connection has ended, and why. Only the first call counts.
+func (l *life) broke(err error) {
+	l.mu.Lock()
+	first := !isClosed(l.ended)
+	if first {
+		l.why, l.ours = err, l.over != nil
+		close(l.ended)
 	}
+	l.mu.Unlock()
+	if first {
+		l.client.tell(0)
+	}
+}
+
+// isClosed reports whether a channel that carries nothing is closed.
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// gone reports whether the connection has ended, even if the reader has not seen it yet.
+func (l *life) gone() bool { return isClosed(l.ended) || l.conn.Info().Err != nil }
+
+// died returns why the connection ended if that was not by close, or nil.
+func (l *life) died() error {
+	if isClosed(l.ended) && !l.ours {
+		return l.why
+	}
+	return nil
+}
+
+// blame returns what is behind an error of the handshake: if the connection ended, why.
+func (l *life) blame(ctx context.Context, err error) error {
+	if l.conn.Info().Err != nil {
+		select {
+		case <-l.ended: // soon
+		case <-ctx.Done():
+		}
+	}
+	return cmp.Or(l.died(), err)
 }
 
 // errEnded ends a life for want of a better reason.
@@ -72,30 +148,33 @@ var errEnded = errors.New("the connection ended")
 // takes, and for a while for handlers that still run.
 func (l *life) close(cause error) {
 	l.end(cause)
-	l.tap.finish()
-	l.watch.Wait() // its ping ends with the connection
-	within(closeTimeout, l.tap.wait)
+	_ = l.conn.Close()
+	within(closeTimeout, func() {
+		l.mu.Lock()
+		l.waited = true
+		l.mu.Unlock()
+		l.wg.Wait()
+	})
 }
 
-// after runs f on a goroutine of its own in d, unless the connection ends before.
+// goes runs f on a goroutine that close waits for. It does nothing, and reports so, once
+// close waits.
+func (l *life) goes(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.waited {
+		l.wg.Go(f)
+	}
+	return !l.waited
+}
+
+// after runs f on a goroutine of its own in d, unless the life ends before.
 func (l *life) after(d time.Duration, f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over != nil {
-		return
+	if l.over == nil {
+		l.health = time.AfterFunc(d, func() { l.goes(f) })
 	}
-	l.health = time.AfterFunc(d, func() {
-		l.mu.Lock()
-		over := l.over != nil
-		if !over {
-			l.watch.Add(1) // before end, and so before close waits
-		}
-		l.mu.Unlock()
-		if !over {
-			defer l.watch.Done()
-			f()
-		}
-	})
 }
 
 // board binds a flight to the life.
@@ -194,13 +273,13 @@ func (l *life) carries() bool {
 
 // stateless reports whether nothing is lost with the connection, nor gained by a
 // new one.
-func (l *life) stateless() bool { return l.tap.conn.Info().Stateless }
+func (l *life) stateless() bool { return l.conn.Info().Stateless }
 
 // working reports whether the server has shown that it is at work since the last time
 // it was asked. It is called by one goroutine at a time.
 func (l *life) working() bool {
 	before := l.signs
-	l.signs = l.tap.conn.Info().Signs
+	l.signs = l.conn.Info().Signs
 	return l.signs != before
 }
 
@@ -247,7 +326,7 @@ func (c *Client) connect(era *era) (*life, error) {
 	defer stop()
 	for {
 		version := era.version()
-		l, t, err := c.attempt(ctx, version, era.patient)
+		l, err := c.attempt(ctx, version, era.patient)
 		if err == nil {
 			era.succeeded(l.info.revision)
 			return l, nil
@@ -255,25 +334,26 @@ func (c *Client) connect(era *era) (*life, error) {
 		if ctx.Err() != nil && c.closing.Err() == nil {
 			err = fmt.Errorf("no connection within %v: %w", c.opts.ConnectTimeout, err)
 		}
-		if t == nil || !era.failed(version, t, err) || ctx.Err() != nil {
+		if l == nil || !era.failed(version, l, err) || ctx.Err() != nil {
 			return nil, visible(err)
 		}
-		if SafeToRetry(t.died()) {
+		if SafeToRetry(l.died()) {
 			era.suspect = false // the probe never reached the server
 			return nil, visible(err)
 		}
 	}
 }
 
-// attempt makes one connection within ctx. The tap is nil if there was none.
-func (c *Client) attempt(ctx context.Context, version string, patient bool) (*life, *tap, error) {
+// attempt makes one connection within ctx. With an error it is closed, and nil if there was
+// none.
+func (c *Client) attempt(ctx context.Context, version string, patient bool) (*life, error) {
 	if c.pinned() && !isKnown(version) {
-		return nil, nil, &ProtocolVersionError{Want: version, Err: errors.New("this client does not know it")}
+		return nil, &ProtocolVersionError{Want: version, Err: errors.New("this client does not know it")}
 	}
 	roots := c.roots.Load()
 	conn, err := c.dial(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	patience := c.opts.probeTimeout()
 	switch {
@@ -282,38 +362,26 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	case patient:
 		patience = c.opts.ConnectTimeout
 	}
-	t := newTap(c, conn)
-	info, err := t.handshake(ctx, version, patience, false)
-	if err != nil {
-		err = t.blame(ctx, err)
-		t.finish()
-		within(closeTimeout, t.wait)
-		return nil, t, err
+	l := newLife(c, conn)
+	l.roots = roots
+	if l.info, err = l.handshake(ctx, version, patience, false); err != nil {
+		err = l.blame(ctx, err)
+		l.close(err)
+		return l, err
 	}
-	l := &life{
-		tap:     t,
-		caller:  t.conn,
-		info:    info,
-		born:    time.Now(),
-		roots:   roots,
-		landed:  make(chan struct{}, 1),
-		flights: make(map[*flight]struct{}),
-	}
-	l.alive, l.die = context.WithCancel(c.closing)
+	l.born = time.Now()
 	l.pulse.Beat()
 	if l.modern() {
-		l.meta = c.requestMeta(info.revision)
+		l.meta = c.requestMeta(l.info.revision)
 	}
-	t.spoken.Store(&info.revision)
-	t.life.Store(l)
-	t.modern.Store(l.modern())
+	l.ready.Store(true)
 	c.watchHealth(l)
 	if err := c.follow(ctx, l); err != nil {
 		c.sessionEnds(l, err)
 		l.close(err)
-		return nil, t, err
+		return l, err
 	}
-	return l, t, nil
+	return l, nil
 }
 
 // dial makes the transport's connection, giving up on one that outlasts ctx.

@@ -43,7 +43,7 @@ type listener struct {
 	ended chan error    // capacity 1: the server has ended the request; nil: in good order
 	gone  chan struct{} // capacity 1: a request that was cancelled has ended
 
-	// The following are guarded by the tap's lock.
+	// The following are guarded by the lock of the life.
 	id        jsonrpc.ID // of the request; none if it is not valid
 	cancelled jsonrpc.ID // of the one before it
 	asked     json.RawMessage
@@ -58,11 +58,11 @@ func (c *Client) listen(ctx context.Context, l *life) error {
 	if n.lists == nil && !l.announcesUpdates() {
 		return nil
 	}
-	l.tap.mu.Lock()
-	l.tap.listener = n
-	l.tap.mu.Unlock()
+	l.mu.Lock()
+	l.listener = n
+	l.mu.Unlock()
 	begun := make(chan struct{})
-	l.watch.Go(func() { n.run(begun) })
+	l.goes(func() { n.run(begun) })
 	select {
 	case <-begun:
 		return nil
@@ -133,7 +133,7 @@ func (n *listener) run(begun chan<- struct{}) {
 			continue
 		case err = <-n.ended:
 		}
-		if err != nil && n.life.tap.over() { // it was not refused: the next connection makes it
+		if err != nil && n.life.gone() { // it was not refused: the next connection makes it
 			<-n.life.alive.Done()
 			return
 		}
@@ -172,18 +172,18 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 
 // start makes the request.
 func (n *listener) start(filter json.RawMessage) {
-	t := n.life.tap
-	t.mu.Lock()
+	l := n.life
+	l.mu.Lock()
 	n.made++
 	again := n.made > 1
 	id, err := jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made))
 	n.id, n.asked, n.agreed = id, filter, 0
-	t.mu.Unlock()
+	l.mu.Unlock()
 	if err == nil {
 		params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(n.life.meta, []byte(","))...)
 		params = append(append(append(params, `},"notifications":`...), filter...), '}')
-		ctx, m, o := t.openWrite(t.reading, &jsonrpc.Request{ID: id, Method: protocol.Listen, Params: params})
-		err = t.conn.Write(ctx, m)
+		ctx, m, o := l.openWrite(l.alive, &jsonrpc.Request{ID: id, Method: protocol.Listen, Params: params})
+		err = l.conn.Write(ctx, m)
 		o.end(nil, err) // it stays unanswered
 	}
 	if err != nil {
@@ -196,11 +196,11 @@ func (n *listener) start(filter json.RawMessage) {
 
 // stop cancels the request, and waits for its end where that matters.
 func (n *listener) stop() {
-	t := n.life.tap
-	t.mu.Lock()
+	l := n.life
+	l.mu.Lock()
 	id := n.id
 	n.id, n.cancelled = jsonrpc.ID{}, id
-	t.mu.Unlock()
+	l.mu.Unlock()
 	if !id.IsValid() {
 		return // it has ended
 	}
@@ -209,7 +209,7 @@ func (n *listener) stop() {
 	default:
 	}
 	params, _ := json.Marshal(map[string]any{"requestId": id.Raw()})
-	err := t.conn.Write(t.reading, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
+	err := l.conn.Write(l.alive, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
 	if err != nil || n.life.stateless() {
 		return // each request is a connection of its own
 	}
@@ -224,9 +224,9 @@ func (n *listener) stop() {
 
 // end notes that a request has ended.
 func (n *listener) end(id jsonrpc.ID, err error) {
-	t := n.life.tap
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	l := n.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
 	case !id.IsValid():
 	case id == n.id:
@@ -243,39 +243,39 @@ func (n *listener) end(id jsonrpc.ID, err error) {
 
 // missed takes it that lists have changed while the server announced nothing.
 func (n *listener) missed() {
-	n.life.tap.mended.Add(1)
+	n.life.mended.Add(1)
 	n.client.listChanged(listTools | listResources | listPrompts)
 }
 
 // listened takes the answer to a subscription, which ends it.
-func (t *tap) listened(m *jsonrpc.Response) {
+func (l *life) listened(m *jsonrpc.Response) {
 	if id, ok := m.ID.Raw().(string); ok && strings.HasPrefix(id, protocol.Listen) {
-		t.endListening(m.ID, m.Error)
+		l.endListening(m.ID, m.Error)
 	}
 }
 
-func (t *tap) endListening(id jsonrpc.ID, err error) {
-	t.mu.Lock()
-	n := t.listener
-	t.mu.Unlock()
+func (l *life) endListening(id jsonrpc.ID, err error) {
+	l.mu.Lock()
+	n := l.listener
+	l.mu.Unlock()
 	if n != nil {
 		n.end(id, err)
 	}
 }
 
 // acknowledged takes the server's word for what it will announce.
-func (t *tap) acknowledged(params json.RawMessage) {
+func (l *life) acknowledged(params json.RawMessage) {
 	id := subscriptionID(memberOf(params, "_meta"))
-	t.mu.Lock()
-	n := t.listener
+	l.mu.Lock()
+	n := l.listener
 	if n == nil || !id.IsValid() || id != n.id {
-		t.mu.Unlock()
+		l.mu.Unlock()
 		return
 	}
 	n.agreed++
 	again := n.made > 1 || n.agreed > 1 // by then the transport has mended the stream
 	asked := n.asked
-	t.mu.Unlock()
+	l.mu.Unlock()
 	if again {
 		n.missed()
 	}

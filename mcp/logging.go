@@ -125,7 +125,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 		return nil
 	}
 	err := c.tellLevel(ctx, l)
-	if err != nil && l.tap.over() && ctx.Err() == nil && c.closing.Err() == nil {
+	if err != nil && l.gone() && ctx.Err() == nil && c.closing.Err() == nil {
 		return nil // the next connection is told
 	}
 	return err
@@ -174,7 +174,7 @@ func (c *Client) greetWithLevel(l *life) {
 	if level, _ := c.level.get(); level == "" {
 		return
 	}
-	l.watch.Go(func() {
+	l.goes(func() {
 		if err := c.tellLevel(l.alive, l); err != nil && l.alive.Err() == nil {
 			c.opts.Logger.Warn("mcp: the server was not told what to log", "server", c.name, "error", err)
 		}
@@ -199,21 +199,19 @@ func WithLog(ctx context.Context, fn func(*LogMessage)) context.Context {
 
 // logged takes a log message that came on the answer stream of the call with the given id, or
 // 0. It does not wait.
-func (t *tap) logged(req *jsonrpc.Request, call int64) {
+func (l *life) logged(req *jsonrpc.Request, call int64) {
 	m, err := decodeLogMessage(req.Params)
 	if err != nil {
-		t.client.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", t.client.name, "error", err)
+		l.client.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", l.client.name, "error", err)
 		return
 	}
-	m.Server = t.client.name
-	if l := t.life.Load(); l != nil {
-		if _, caller := l.causeOf(req, call); caller != nil {
-			if fn, ok := caller.Value(logKey{}).(func(*LogMessage)); ok {
-				fn(m)
-			}
+	m.Server = l.client.name
+	if _, caller := l.causeOf(req, call); caller != nil {
+		if fn, ok := caller.Value(logKey{}).(func(*LogMessage)); ok {
+			fn(m)
 		}
 	}
-	if q := &t.client.logs; q.add(m) && !t.goes(func() { q.handOn(t.client) }) {
+	if q := &l.client.logs; q.add(m) && !l.goes(func() { q.handOn(l.client) }) {
 		q.stop()
 	}
 }

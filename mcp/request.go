@@ -108,7 +108,7 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 		}
 		failed = err
 		c.retried(ctx, r.trace, err)
-		if l.tap.over() || isRevisionError(err) {
+		if l.gone() || isRevisionError(err) {
 			spent = l
 		}
 	}
@@ -126,7 +126,7 @@ func graver(first, second error) error {
 // mayRepeat reports whether a failed request can be sent once more: on a new
 // connection, or where only its answer was lost on the same.
 func (c *Client) mayRepeat(l *life, r *request, err error) bool {
-	if !l.tap.over() && !isRevisionError(err) {
+	if !l.gone() && !isRevisionError(err) {
 		return errors.Is(err, ErrAnswerLost) && r.repeatable()
 	}
 	return SafeToRetry(err) || OutcomeOf(err) == Unknown && r.repeatable()
@@ -220,7 +220,7 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 	empty := len(out)
 	out = append(out, l.metaWith(r.capabilities)...)
 	if _, own := r.meta[protocol.MetaLogLevel]; l.modern() && !own {
-		_, level := l.tap.client.level.get()
+		_, level := l.client.level.get()
 		out = append(out, level...)
 	}
 	if token != 0 {

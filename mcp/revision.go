@@ -153,7 +153,7 @@ func (l *life) retire(because *revisionError) {
 
 // fallSick has the life ended, unless that is on its way already.
 func (l *life) fallSick(because error) {
-	c := l.tap.client
+	c := l.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l.sick == nil {
@@ -180,7 +180,7 @@ func (l *life) drain(d time.Duration, until <-chan struct{}) {
 		case <-l.landed:
 		case <-timer.C:
 			return
-		case <-l.tap.ended:
+		case <-l.ended:
 			return
 		case <-until:
 			return
@@ -268,7 +268,7 @@ func (e *era) forget() { *e = era{pinned: e.pinned} }
 // with err. It reports whether another attempt makes sense at once, on a new
 // connection: without the probe, or with it if a server that was initialized
 // before does not know that any more.
-func (e *era) failed(begunWith string, t *tap, err error) (again bool) {
+func (e *era) failed(begunWith string, l *life, err error) (again bool) {
 	if e.pinned != "" {
 		return false
 	}
@@ -277,8 +277,8 @@ func (e *era) failed(begunWith string, t *tap, err error) (again bool) {
 		e.forget() // whatever was known does not hold any more
 		return replaced
 	}
-	e.patient = t.late
-	e.suspect = t.unanswered && !t.late
+	e.patient = l.late
+	e.suspect = l.unheard && !l.late
 	return e.suspect
 }
 

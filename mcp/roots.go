@@ -40,7 +40,7 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 	if l == nil || l.modern() {
 		return nil
 	}
-	if err := l.tellRoots(ctx); err != nil && !l.tap.over() {
+	if err := l.tellRoots(ctx); err != nil && !l.gone() {
 		return c.explain(r, err)
 	}
 	return nil
@@ -48,7 +48,7 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 
 // tellRoots tells the server that the roots have changed.
 func (l *life) tellRoots(ctx context.Context) error {
-	return l.tap.notify(ctx, &jsonrpc.Request{Method: protocol.NoteRootsChanged})
+	return l.notify(ctx, &jsonrpc.Request{Method: protocol.NoteRootsChanged})
 }
 
 // catchUpOnRoots tells a server whose connection has just been made that the
@@ -57,7 +57,7 @@ func (c *Client) catchUpOnRoots(l *life) {
 	if l.modern() || c.roots.Load() == l.roots {
 		return
 	}
-	l.tap.goes(func() {
+	l.goes(func() {
 		ctx, stop := context.WithTimeout(l.alive, cancelTimeout)
 		defer stop()
 		_ = l.tellRoots(ctx)

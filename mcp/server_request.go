@@ -145,9 +145,9 @@ func (c *Client) handleInput(ctx context.Context, l *life, of *asked, requests j
 		if err != nil {
 			return nil, at(path, err)
 		}
-		work, o := l.tap.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true)
+		work, o := l.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true)
 		var response json.RawMessage
-		if isQuestion(method) && !l.tap.mayAsk(method, of) {
+		if isQuestion(method) && !l.mayAsk(method, of) {
 			response, err = declinedAnswer(method)
 		} else {
 			response, err = c.handleRequest(work, method, params, false, of)
@@ -250,7 +250,7 @@ func (l *life) more(limit int64) bool {
 // ends, so that one that asks little is not at a loss for it.
 func (l *life) settleLocked(of *asked) {
 	if of != nil && l.questions > 0 {
-		l.questions -= of.more(l.questions, l.tap.client.maxQuestions())
+		l.questions -= of.more(l.questions, l.client.maxQuestions())
 	}
 }
 
@@ -283,18 +283,18 @@ func (c *Client) maxQuestions() int64 {
 
 // mayAsk counts a question of the server. It reports whether it may be asked, and tells
 // the program if not. Of is the request that it belongs to; nil if that is not known.
-func (t *tap) mayAsk(method string, of *asked) bool {
-	limit := t.client.maxQuestions()
-	may := true
+func (l *life) mayAsk(method string, of *asked) bool {
+	limit := l.client.maxQuestions()
+	var may bool
 	if of != nil {
 		may = of.more(1, limit) == 1
-	} else if l := t.life.Load(); l != nil {
+	} else {
 		may = l.more(limit)
 	}
-	if may && t.allowance.take(questionBurst*limit) {
+	if may && l.allowance.take(questionBurst*limit) {
 		return true
 	}
-	t.client.declined(method)
+	l.client.declined(method)
 	return false
 }
 

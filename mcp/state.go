@@ -110,17 +110,7 @@ func loginFor(err error) *login {
 }
 
 // over reports whether the user has logged in since.
-func (n *login) over() bool {
-	if n == nil {
-		return false
-	}
-	select {
-	case <-n.done:
-		return true
-	default:
-		return false
-	}
-}
+func (n *login) over() bool { return n != nil && isClosed(n.done) }
 
 // needsRights reports whether an error is about one request only.
 func needsRights(err error) bool {
@@ -131,7 +121,7 @@ func needsRights(err error) bool {
 // exchangeOn exchanges one request on the data plane of a life.
 func (c *Client) exchangeOn(ctx context.Context, l *life, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error) {
 	before := l.login.Load()
-	result, err := l.caller.Call(ctx, method, params, opts)
+	result, err := l.conn.Call(ctx, method, params, opts)
 	c.heed(l, before, err)
 	return result, err
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"time"
@@ -120,12 +121,7 @@ func (c *Client) heard(of signal) signal {
 func (c *Client) park(l *life) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-l.tap.ended:
-		return false
-	default:
-	}
-	c.parked = c.closing.Err() == nil && l.sick == nil && c.told&^serverNeeded == 0
+	c.parked = !isClosed(l.ended) && c.closing.Err() == nil && l.sick == nil && c.told&^serverNeeded == 0
 	return c.parked
 }
 
@@ -138,7 +134,7 @@ func (c *Client) began(l *life) {
 	defer c.mu.Unlock()
 	c.told &^= renewalWanted // this life is the renewal
 	l.number = c.state.Connections + 1
-	info := l.tap.conn.Info()
+	info := l.conn.Info()
 	s := State{
 		Phase:           Ready,
 		Connections:     l.number,
@@ -204,8 +200,8 @@ func (c *Client) attend(l *life) error {
 		select {
 		case <-c.closing.Done():
 			return ErrClosed
-		case <-l.tap.ended:
-			return l.cause()
+		case <-l.ended:
+			return cmp.Or(l.why, errEnded)
 		case <-done:
 			l.loggedIn(needed)
 			c.showLogin(l)

@@ -341,7 +341,7 @@ func (c *Client) abandonTask(id string) {
 	if l == nil || !l.modern() && !l.info.tasks.cancel {
 		return
 	}
-	l.tap.goes(func() {
+	l.goes(func() {
 		r := c.taskRequest(protocol.CancelTask, id)
 		r.idle, r.total, r.until = cancelTimeout, cancelTimeout, time.Now().Add(cancelTimeout)
 		_, _ = c.sendOnce(l.alive, l, r, &flight{})

@@ -74,7 +74,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			return tools, nil
 		}
 		// A server that announces other tools whenever it is asked is not asked without end.
-		if last := c.tools.asked; last != nil && last.tap.changes.Load() != c.tools.heard {
+		if last := c.tools.asked; last != nil && last.changes.Load() != c.tools.heard {
 			if err := sleep(ctx, time.Until(c.tools.at.Add(announceEvery))); err != nil {
 				return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, err), NotSent)
 			}
@@ -87,14 +87,14 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		version, announced, mended := before.ToolsVersion, l.tap.changes.Load(), l.tap.mended.Load()
+		version, announced, mended := before.ToolsVersion, l.changes.Load(), l.mended.Load()
 		c.tools.asked, c.tools.at, c.tools.heard = l, time.Now(), announced
 		reading := c.beginTools()
 		tasks := make(map[string]taskSupport)
 		pages := c.toolPages(l, tasks)
 		tools, err := pages.whole(ctx, l)
 		// The version tells too late: notifications are passed on one by one.
-		changed := !c.carriedBy(l) || l.tap.changes.Load() != announced || l.tap.mended.Load() != mended
+		changed := !c.carriedBy(l) || l.changes.Load() != announced || l.mended.Load() != mended
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
 			continue // or pages of two lists might be mixed
@@ -104,7 +104,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
 		c.keepTools(version, reading, tools, tasks, pages)
-		l.tap.listed.Store(announced)
+		l.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
 }

@@ -229,7 +229,7 @@ func (c *Client) traced(ctx context.Context, info *RequestInfo, result json.RawM
 	}
 	info.Result, info.Err = result, err
 	if l := info.life; l != nil {
-		info.Connection = l.tap.connection()
+		info.Connection = l.connection()
 	}
 	c.tracing.end(ctx, info)
 	info.outgoing.trace = nil
@@ -307,31 +307,31 @@ func (o *openTrace) end(result json.RawMessage, err error) {
 }
 
 // open begins to trace a message of the control plane; nil if there is no tracer.
-func (t *tap) open(ctx context.Context, m *jsonrpc.Request, incoming bool) (context.Context, *openTrace) {
-	if t.tracing == nil {
+func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming bool) (context.Context, *openTrace) {
+	if l.client.tracing == nil {
 		return ctx, nil
 	}
 	info := &RequestInfo{Method: m.Method, Incoming: incoming, Notification: !m.IsCall(), params: m.Params}
 	if m.IsCall() {
 		info.ID = fmt.Sprint(m.ID.Raw())
 	}
-	return t.started(ctx, info)
+	return l.started(ctx, info)
 }
 
 // started begins to trace what info describes.
-func (t *tap) started(ctx context.Context, info *RequestInfo) (context.Context, *openTrace) {
-	info.Server, info.Connection = t.client.name, t.connection()
-	ctx = t.tracing.start(ctx, info)
+func (l *life) started(ctx context.Context, info *RequestInfo) (context.Context, *openTrace) {
+	info.Server, info.Connection = l.client.name, l.connection()
+	ctx = l.client.tracing.start(ctx, info)
 	if !info.Incoming {
 		info.Attempts, info.SentAt = 1, time.Now()
 	}
-	return ctx, &openTrace{ctx, info, t.tracing}
+	return ctx, &openTrace{ctx, info, l.client.tracing}
 }
 
 // openWrite is open for a message that is to be written, and returns it with what the
 // tracer adds.
-func (t *tap) openWrite(ctx context.Context, m *jsonrpc.Request) (context.Context, *jsonrpc.Request, *openTrace) {
-	ctx, o := t.open(ctx, m, false)
+func (l *life) openWrite(ctx context.Context, m *jsonrpc.Request) (context.Context, *jsonrpc.Request, *openTrace) {
+	ctx, o := l.open(ctx, m, false)
 	if o != nil && len(o.info.meta) > 0 {
 		m = &jsonrpc.Request{ID: m.ID, Method: m.Method, Params: withMeta(m.Params, o.info.appendMeta(nil))}
 	}
@@ -355,12 +355,12 @@ func withMeta(params json.RawMessage, more []byte) json.RawMessage {
 
 // openRequest begins to trace a request of the handshake, and returns its parameters with
 // what the tracer adds.
-func (t *tap) openRequest(ctx context.Context, method string, params json.RawMessage) (context.Context, json.RawMessage, *openTrace) {
-	if t.tracing == nil {
+func (l *life) openRequest(ctx context.Context, method string, params json.RawMessage) (context.Context, json.RawMessage, *openTrace) {
+	if l.client.tracing == nil {
 		return ctx, params, nil
 	}
 	info := &RequestInfo{Method: method, params: params}
-	ctx, o := t.started(ctx, info)
+	ctx, o := l.started(ctx, info)
 	if len(info.meta) > 0 {
 		params = withMeta(params, info.appendMeta(nil))
 	}
@@ -368,14 +368,14 @@ func (t *tap) openRequest(ctx context.Context, method string, params json.RawMes
 }
 
 // endRequest ends what openRequest began.
-func (t *tap) endRequest(o *openTrace, id int64, result json.RawMessage, err error) {
+func (l *life) endRequest(o *openTrace, id int64, result json.RawMessage, err error) {
 	if o == nil {
 		return
 	}
 	if id != 0 {
 		o.info.ID = strconv.FormatInt(id, 10)
 	}
-	o.info.Connection = t.connection()
+	o.info.Connection = l.connection()
 	if jsonscan.Valid(result) != nil {
 		result = nil
 	}
@@ -384,25 +384,25 @@ func (t *tap) endRequest(o *openTrace, id int64, result json.RawMessage, err err
 	} else if o.info.Method == protocol.Discover && err == nil {
 		o.info.Connection.ProtocolVersion = Revision20260728
 	}
-	o.end(result, t.handshakeError(err))
+	o.end(result, l.handshakeError(err))
 }
 
 // handshakeError returns the error of a handshake as the callers of the client get it:
 // what is no answer of the server makes it unavailable.
-func (t *tap) handshakeError(err error) error {
+func (l *life) handshakeError(err error) error {
 	var answered *JSONRPCError
 	if err == nil || errors.As(err, &answered) {
 		return err
 	}
-	return &UnavailableError{Server: t.client.name, Err: err}
+	return &UnavailableError{Server: l.client.name, Err: err}
 }
 
 // connection returns what is known of the connection.
-func (t *tap) connection() ConnectionInfo {
-	known := t.conn.Info()
-	info := ConnectionInfo{SessionID: t.conn.SessionID(), PID: known.PID, Origin: known.Origin}
-	if version := t.spoken.Load(); version != nil {
-		info.ProtocolVersion = *version
+func (l *life) connection() ConnectionInfo {
+	known := l.conn.Info()
+	info := ConnectionInfo{SessionID: l.conn.SessionID(), PID: known.PID, Origin: known.Origin}
+	if l.ready.Load() {
+		info.ProtocolVersion = l.info.revision
 	}
 	return info
 }
@@ -412,7 +412,7 @@ func (c *Client) sessionEnds(l *life, cause error) {
 	if c.tracing == nil || c.tracing.session == nil {
 		return
 	}
-	s := &SessionInfo{Server: c.name, Connection: l.tap.connection(), Duration: time.Since(l.born), Err: cause}
+	s := &SessionInfo{Server: c.name, Connection: l.connection(), Duration: time.Since(l.born), Err: cause}
 	if errors.Is(cause, ErrClosed) || errors.Is(cause, errRenewed) || c.closing.Err() != nil && errors.Is(cause, context.Canceled) {
 		s.Err = nil
 	}

@@ -209,7 +209,7 @@ func (c *Client) follow(ctx context.Context, l *life) error {
 		return c.listen(ctx, l)
 	}
 	if l.announcesUpdates() {
-		l.watch.Go(func() { c.subscribe(l) })
+		l.goes(func() { c.subscribe(l) })
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (c *Client) subscribe(l *life) {
 			case err == nil:
 				have[uri] = true
 				c.topics.agree(uri)
-			case l.tap.over():
+			case l.gone():
 				return // and is asked of the next connection
 			case l.alive.Err() != nil:
 				return

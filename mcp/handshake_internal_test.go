@@ -1,4 +1,4 @@
-// Tests of tap.go and supervise.go.
+// Tests of handshake.go and supervise.go.
 
 package mcp
 
@@ -48,11 +48,11 @@ func (l *writeLog) SessionID() string { return "" }
 // protocol forbids.
 func TestHandshakeIsNotCancelled(t *testing.T) {
 	log := newWriteLog()
-	tap := newTap(NewClient("s", log, nil), log)
+	l := newLife(NewClient("s", log, nil), log)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := tap.handshake(ctx, Revision20260728, time.Nanosecond, false)
+		_, err := l.handshake(ctx, Revision20260728, time.Nanosecond, false)
 		done <- err
 	}()
 	methods := []string{<-log.methods, <-log.methods}
@@ -62,8 +62,7 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 	}
 	cancel()
 	assert.Equal(t, <-done, context.Canceled)
-	tap.finish()
-	tap.wait()
+	l.close(nil)
 	select {
 	case method := <-log.methods:
 		t.Errorf("got %s after the handshake was given up, want nothing", method)
@@ -85,10 +84,9 @@ func (c *counter) RequestEnd(context.Context, *RequestInfo) { c.open-- }
 // was written.
 func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	log, counter := newWriteLog(), &counter{}
-	tap := newTap(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
-	tap.finish()
-	tap.wait()
-	_, err := tap.initialize(t.Context(), Revision20251125)
+	l := newLife(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
+	l.close(nil)
+	_, err := l.initialize(t.Context(), Revision20251125)
 	assert.Fails(t, err)
 	assert.Equal(t, counter.open, 0, "open traces")
 }
