@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/fairqueue"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
@@ -38,7 +39,7 @@ type Client struct {
 	parked   bool   // supervise does not run, and tell starts it
 	told     signal // that the supervisor has not heard yet
 	state    State
-	changed  chan struct{}            // closed when state or current changes; nil: nobody waits, see changedLocked
+	changed  feed.Bell                // rung when state or current changes
 	onChange func()                   // called then; may be nil
 	current  *life                    // while Ready, and while Authenticating if a life needs it
 	attempts int                      // attempts to connect that have ended
@@ -114,7 +115,7 @@ func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
 	return func(yield func(State) bool) {
 		for {
 			c.mu.Lock()
-			state, changed := c.state, c.changedLocked()
+			state, changed := c.state, c.changed.Rung()
 			c.mu.Unlock()
 			if !yield(state) || state.Phase == Closed {
 				return
@@ -215,14 +216,14 @@ func (c *Client) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.active--; c.active == 0 && c.draining {
-		c.broadcastLocked()
+		c.changed.Ring()
 	}
 }
 
 func (c *Client) drained(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		active, changed := c.active, c.changedLocked()
+		active, changed := c.active, c.changed.Rung()
 		c.mu.Unlock()
 		if active == 0 {
 			return nil
@@ -284,7 +285,7 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 			c.mu.Unlock()
 			return current, nil
 		}
-		changed := c.changedLocked()
+		changed := c.changed.Rung()
 		c.mu.Unlock()
 		if before < 0 {
 			before = attempts
@@ -343,24 +344,9 @@ func (c *Client) setLocked(s State, current *life) {
 		s.Since = time.Now()
 	}
 	c.state, c.current = s, current
-	c.broadcastLocked()
+	c.changed.Ring()
 	if c.onChange != nil {
 		c.onChange()
-	}
-}
-
-// changedLocked returns a channel that the next change closes.
-func (c *Client) changedLocked() <-chan struct{} {
-	if c.changed == nil {
-		c.changed = make(chan struct{})
-	}
-	return c.changed
-}
-
-func (c *Client) broadcastLocked() {
-	if c.changed != nil {
-		close(c.changed)
-		c.changed = nil
 	}
 }
 

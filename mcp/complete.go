@@ -69,22 +69,15 @@ func encodeCompletion(params *CompleteParams) (ref, argument, others json.RawMes
 	if params == nil || params.Ref == nil {
 		return nil, nil, nil, errors.New("no reference to a prompt or a resource template")
 	}
-	quote := func(text string) json.RawMessage { return appendQuoted(nil, text) }
-	switch r := params.Ref; {
-	case r.Type == "ref/prompt" && r.Name != "" && r.URI == "":
-		ref = object(member{"type", quote(r.Type)}, member{"name", quote(r.Name)})
-	case r.Type == "ref/resource" && r.URI != "" && r.Name == "":
-		ref = object(member{"type", quote(r.Type)}, member{"uri", quote(r.URI)})
-	default:
-		return nil, nil, nil, fmt.Errorf("the reference of type %q needs a name if it is ref/prompt and a URI if it is ref/resource", r.Type)
+	if ref, err = json.Marshal(params.Ref); err != nil || params.Ref.Name == "" && params.Ref.URI == "" {
+		return nil, nil, nil, fmt.Errorf("the reference of type %q needs a name if it is ref/prompt and a URI if it is ref/resource", params.Ref.Type)
 	}
 	if params.Argument.Name == "" {
 		return nil, nil, nil, errors.New("no name of an argument")
 	}
-	argument = object(member{"name", quote(params.Argument.Name)}, member{"value", quote(params.Argument.Value)})
+	argument, _ = json.Marshal(params.Argument) // strings always encode, with sorted keys
 	if params.Context != nil && len(params.Context.Arguments) > 0 {
-		arguments, _ := json.Marshal(params.Context.Arguments) // strings always encode, with sorted keys
-		others = object(member{"arguments", arguments})
+		others, _ = json.Marshal(params.Context)
 	}
 	return ref, argument, others, nil
 }

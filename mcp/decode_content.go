@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -203,29 +204,21 @@ func (b *block) content() (Content, error) {
 }
 
 func decodeResource(raw []byte) (*ResourceContents, error) {
-	if raw[0] != '{' {
-		return nil, wrongKind(raw, anObject)
-	}
 	r := &ResourceContents{}
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "uri":
-			err = decodeString(&r.URI, key, value)
-		case "mimeType", "mime_type":
-			err = decodeMIMEType(&r.MIMEType, key, value)
-		case "text":
-			err = decodeString(&r.Text, key, value)
-		case "blob":
-			r.Blob, err = decodeBase64("blob", value)
-		case "_meta":
-			r.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	var mimeType string
+	err := decodeObject(raw,
+		field{name: "uri", into: &r.URI},
+		field{name: "mimeType", into: &r.MIMEType},
+		field{name: "mime_type", into: &mimeType},
+		field{name: "text", into: &r.Text},
+		field{name: "blob", into: func(value []byte) (err error) {
+			r.Blob, err = decodeBase64("", value)
+			return err
+		}},
+		field{name: "_meta", into: &r.Meta},
+	)
+	r.MIMEType = cmp.Or(r.MIMEType, mimeType)
+	return decoded(r, err)
 }
 
 // decodeBase64 decodes a string of base64, or nothing of no value.

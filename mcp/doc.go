@@ -105,7 +105,7 @@
 // [WithHTTPHeader] sets. A host binds a call to one connection by the field Connection of
 // [CallToolOptions], and calls again after [ErrOtherConnection]. An adapter for telemetry
 // implements [Tracer] and perhaps [RetryTracer] and [SessionTracer], and gets a
-// [RequestInfo] or a [SessionInfo] with a [ConnectionInfo].
+// [RequestInfo] or a [SessionInfo] with a [ConnInfo].
 //
 // Package mcptest has a scripted server, and package cassette records what passes over a
 // connection.

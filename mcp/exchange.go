@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -134,19 +135,9 @@ func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params 
 	}
 	setLimit(&o.IdleTimeout, c.opts.IdleTimeout, noTimeout)
 	setLimit(&o.CallTimeout, c.opts.CallTimeout, noTimeout)
-	x.client = c
-	x.progress = o.Progress
-	x.input = o.Input
-	x.request = request{
-		method: method,
-		meta:   o.Meta,
-		call:   x,
-		asked:  &x.asked,
-		idle:   o.IdleTimeout,
-		total:  o.CallTimeout,
-		until:  time.Now().Add(o.CallTimeout),
-	}
-	copy(x.request.params[:], params)
+	x.client, x.progress, x.input = c, o.Progress, o.Input
+	x.request.fill(method, o.IdleTimeout, o.CallTimeout, params)
+	x.request.meta, x.request.call, x.request.asked = o.Meta, x, &x.asked
 	x.request.params[paramResponses].key = "inputResponses"
 	x.request.params[paramState].key = "requestState"
 	x.request.params[paramTask].key = "task"
@@ -218,7 +209,7 @@ func (x *exchange) run(ctx context.Context, a answer) error {
 			if busy++; busy > maxBusyRounds {
 				return x.answered(at("inputRequests", errors.New("the server asks to be called again and again")))
 			}
-			if err := sleep(ctx, busyWait<<(busy-1)); err != nil {
+			if err := feed.Sleep(ctx, busyWait<<(busy-1)); err != nil {
 				return x.answered(err)
 			}
 		}
@@ -332,15 +323,4 @@ func (x *exchange) answered(err error) error {
 		what += " " + x.request.tool
 	}
 	return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", x.client.name, what, err), Answered)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

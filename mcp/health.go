@@ -103,17 +103,7 @@ func (c *Client) pinged(l *life) bool {
 	ctx, stop := context.WithTimeout(l.alive, min(healthPatience, c.opts.HealthInterval))
 	defer stop()
 	before := l.pulse.Heard()
-	r := c.pingRequest(l)
-	ctx, info := c.trace(ctx, r)
-	params, err := r.encode(l, 0)
-	if err != nil {
-		c.traced(ctx, info, nil, err)
-		return true // the pulse was not felt
-	}
-	var opts CallOptions
-	r.trace.departs(l, &opts)
-	result, err := c.exchangeOn(ctx, l, r.method, params, &opts)
-	c.traced(ctx, info, result, err)
+	_, err := c.aside(ctx, l, l.ping(), l.meta)
 	if err == nil || ctx.Err() == nil {
 		l.pulse.Beat() // a refusal is a sign of life; a connection that broke ends by itself
 	}

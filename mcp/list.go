@@ -98,18 +98,11 @@ func (p *pager[T]) keptPage(ctx context.Context, l *life) (page listPage[T], ok 
 }
 
 func (p *pager[T]) request() *request {
-	c := p.client
-	until := p.until
-	if until.IsZero() {
-		until = time.Now().Add(c.opts.CallTimeout)
+	r := p.client.newRequest(p.list.method, member{"cursor", p.cursor})
+	if !p.until.IsZero() {
+		r.until = p.until
 	}
-	return &request{
-		method: p.list.method,
-		params: [numParams]member{{"cursor", p.cursor}},
-		idle:   c.opts.IdleTimeout,
-		total:  c.opts.CallTimeout,
-		until:  until,
-	}
+	return r
 }
 
 // ask asks the server for the next page. With an error the page tells the life.

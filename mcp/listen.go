@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
@@ -144,7 +145,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		switch refused := err != nil && refusesForGood(err); {
 		case refused || ends > maxListens:
 			n.giveUp(present, err, !refused)
-		case sleep(n.life.alive, backoff.Full(ends-1, retryBase/2, retryBase, retryCeiling)) != nil:
+		case feed.Sleep(n.life.alive, backoff.Full(ends-1, retryBase/2, retryBase, retryCeiling)) != nil:
 			return
 		}
 		present = nil

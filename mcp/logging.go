@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -142,12 +141,7 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 	if caps := l.info.capabilities; l.modern() || caps == nil || caps.Logging == nil {
 		return nil
 	}
-	r := &request{
-		method: protocol.SetLogLevel,
-		idle:   c.opts.IdleTimeout,
-		total:  c.opts.IdleTimeout,
-		until:  time.Now().Add(c.opts.IdleTimeout),
-	}
+	r := c.briefRequest(protocol.SetLogLevel)
 	unlock, err := c.locks.Lock(ctx, "level")
 	if err != nil {
 		return c.explain(r, WithOutcome(err, NotSent))

@@ -38,6 +38,27 @@ type request struct {
 	until time.Time // when total is over, for all requests that make up a call
 }
 
+// fill makes a request that may take that time in all, and be without an answer or progress
+// for idle.
+func (r *request) fill(method string, idle, total time.Duration, params []member) {
+	r.method, r.idle, r.total, r.until = method, idle, total, time.Now().Add(total)
+	copy(r.params[:], params)
+}
+
+// newRequest returns a request with the client's own limits of time.
+func (c *Client) newRequest(method string, params ...member) *request {
+	r := &request{}
+	r.fill(method, c.opts.IdleTimeout, c.opts.CallTimeout, params)
+	return r
+}
+
+// briefRequest returns a request that must not take longer than it may be without progress.
+func (c *Client) briefRequest(method string, params ...member) *request {
+	r := &request{}
+	r.fill(method, c.opts.IdleTimeout, c.opts.IdleTimeout, params)
+	return r
+}
+
 // repeatable reports whether running the request twice does no harm.
 func (r *request) repeatable() bool { return r.call == nil || r.call.repeatable() }
 
@@ -305,24 +326,19 @@ func (c *Client) Ping(ctx context.Context) error {
 		c.traceUnsent(ctx, &request{method: protocol.Ping}, err)
 		return err
 	}
-	_, last, err := c.send(ctx, c.pingRequest(l))
+	_, last, err := c.send(ctx, c.newRequest(l.ping()))
 	if err != nil && last != nil && last.modern() != l.modern() {
-		_, _, err = c.send(ctx, c.pingRequest(last)) // to each revision its own
+		_, _, err = c.send(ctx, c.newRequest(last.ping())) // to each revision its own
 	}
 	return err
 }
 
-func (c *Client) pingRequest(l *life) *request {
-	r := &request{
-		method: protocol.Ping,
-		idle:   c.opts.IdleTimeout,
-		total:  c.opts.CallTimeout,
-		until:  time.Now().Add(c.opts.CallTimeout),
-	}
+// ping is the method by which a server is asked for a sign of life.
+func (l *life) ping() string {
 	if l.modern() {
-		r.method = protocol.Discover
+		return protocol.Discover
 	}
-	return r
+	return protocol.Ping
 }
 
 // A member is one member of a JSON object.

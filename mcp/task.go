@@ -163,13 +163,7 @@ func (c *Client) CancelTask(ctx context.Context, id string) error {
 
 // taskRequest returns a request about a task.
 func (c *Client) taskRequest(method, id string) *request {
-	return &request{
-		method: method,
-		params: [numParams]member{{"taskId", appendQuoted(nil, id)}},
-		idle:   c.opts.IdleTimeout,
-		total:  c.opts.CallTimeout,
-		until:  time.Now().Add(c.opts.CallTimeout),
-	}
+	return c.newRequest(method, member{"taskId", appendQuoted(nil, id)})
 }
 
 // enterTasks begins a use of the client for a task of which only the id is

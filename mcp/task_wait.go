@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
@@ -161,7 +162,7 @@ func (w *taskWait) rest(ctx context.Context) error {
 	if w.failures > 0 {
 		pause = min(pause<<min(w.failures-1, 10), max(pause, maxPollPause))
 	}
-	return sleep(ctx, pause)
+	return feed.Sleep(ctx, pause)
 }
 
 // request returns a request about the task, within the time of the call.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
@@ -75,7 +76,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		}
 		// A server that announces other tools whenever it is asked is not asked without end.
 		if last := c.tools.asked; last != nil && last.changes.Load() != c.tools.heard {
-			if err := sleep(ctx, time.Until(c.tools.at.Add(announceEvery))); err != nil {
+			if err := feed.Sleep(ctx, time.Until(c.tools.at.Add(announceEvery))); err != nil {
 				return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, err), NotSent)
 			}
 		}

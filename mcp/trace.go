@@ -73,7 +73,7 @@ type RequestInfo struct {
 	SentAt time.Time
 	// Connection is the connection that carried it; zero if there was none. Of a
 	// request of this client it is known at the end.
-	Connection ConnectionInfo
+	Connection ConnInfo
 	// Result is the result, as its sender wrote it; nil if there is none. It must
 	// not be changed.
 	Result json.RawMessage
@@ -88,26 +88,12 @@ type RequestInfo struct {
 	header   http.Header
 }
 
-// A ConnectionInfo describes a connection to a [Tracer].
-type ConnectionInfo struct {
-	// ProtocolVersion is the revision of the protocol; empty during the handshake.
-	ProtocolVersion string
-	// SessionID is the id of the session over HTTP; empty if there is none. It may give
-	// access to the session: treat it as a secret.
-	SessionID string
-	// Origin is the scheme, host and port of a server that is reached by HTTP, such
-	// as https://example.com; empty for any other.
-	Origin string
-	// PID is the process id of a server that was started for the connection; else 0.
-	PID int
-}
-
 // A SessionInfo is a connection that has ended.
 type SessionInfo struct {
 	// Server is the name given to [NewClient].
 	Server string
 	// Connection is what is known of it.
-	Connection ConnectionInfo
+	Connection ConnInfo
 	// Duration is how long it lasted, from the end of the handshake.
 	Duration time.Duration
 	// Err is why it ended; nil if this client has ended it.
@@ -398,9 +384,9 @@ func (l *life) handshakeError(err error) error {
 }
 
 // connection returns what is known of the connection.
-func (l *life) connection() ConnectionInfo {
-	known := l.conn.Info()
-	info := ConnectionInfo{SessionID: l.conn.SessionID(), PID: known.PID, Origin: known.Origin}
+func (l *life) connection() ConnInfo {
+	info := l.conn.Info()
+	info.SessionID = l.conn.SessionID()
 	if l.ready.Load() {
 		info.ProtocolVersion = l.info.revision
 	}

@@ -86,6 +86,14 @@ type ConnInfo struct {
 	// also a part of a message, and as far as the transport can see it, with the
 	// processor time that it uses.
 	Signs uint64
+
+	// The following are set by the client, for a [Tracer].
+
+	// ProtocolVersion is the revision of the protocol; empty during the handshake.
+	ProtocolVersion string
+	// SessionID is the id of the session over HTTP; empty if there is none. It may give
+	// access to the session: treat it as a secret.
+	SessionID string
 }
 
 // CallOptions are the options of one [Caller] call. Nil means none.

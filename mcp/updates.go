@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -284,13 +283,7 @@ func (c *Client) subscribe(l *life) {
 }
 
 func (c *Client) tellServer(l *life, method, uri string) error {
-	r := &request{
-		method: method,
-		params: [numParams]member{{"uri", appendQuoted(nil, uri)}},
-		idle:   c.opts.IdleTimeout,
-		total:  c.opts.IdleTimeout,
-		until:  time.Now().Add(c.opts.IdleTimeout),
-	}
+	r := c.briefRequest(method, member{"uri", appendQuoted(nil, uri)})
 	_, err := c.sendOnce(l.alive, l, r, &flight{})
 	if err != nil {
 		return c.explain(r, err)

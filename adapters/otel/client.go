@@ -100,7 +100,7 @@ func (t *Telemetry) unseen(f facts, metered metric.Float64Histogram) *operation 
 }
 
 // connection adds what is known of a connection. A part of it is known early.
-func (t *Telemetry) connection(f *facts, c mcp.ConnectionInfo) {
+func (t *Telemetry) connection(f *facts, c mcp.ConnInfo) {
 	if isRevision(c.ProtocolVersion) {
 		t.both(f, keyProtocol.String(c.ProtocolVersion))
 	}
@@ -110,7 +110,7 @@ func (t *Telemetry) connection(f *facts, c mcp.ConnectionInfo) {
 	switch {
 	case c.Origin != "":
 		t.address(f, c.Origin)
-	case c != (mcp.ConnectionInfo{}) && c.SessionID == "":
+	case c != (mcp.ConnInfo{}) && c.SessionID == "":
 		t.both(f, keyTransport.String("pipe"))
 	}
 }

@@ -149,7 +149,7 @@ func TestAddress(t *testing.T) {
 		"http://[2001:db8::1]": "2001:db8::1 80",
 	} {
 		l := newLab(t, belt.Options{})
-		r := &mcp.RequestInfo{Server: "s", Method: "ping", Incoming: true, Connection: mcp.ConnectionInfo{Origin: origin}}
+		r := &mcp.RequestInfo{Server: "s", Method: "ping", Incoming: true, Connection: mcp.ConnInfo{Origin: origin}}
 		l.RequestEnd(l.RequestStart(t.Context(), r), r)
 		if s := l.one(t, "ping", "server"); value(s, "server.address")+" "+value(s, "server.port") != want {
 			t.Errorf("%s: %s, want %s", origin, says(s.Attributes), want)
