@@ -7,9 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
 const (
@@ -19,21 +16,16 @@ const (
 	entryBytes = 256
 )
 
-// A cache keeps answers for as long as the server allows, which only those of revision
-// 2026-07-28 do: pages of the lists of prompts, resources and resource templates, and
-// resources that were read. They are for this client alone, since a client is one identity,
-// and are forgotten with the connection. A notification of a change removes answers at once;
-// when there is no more room all are dropped.
+// A cache keeps resources that were read, by their URIs, for as long as the server allows,
+// which only those of revision 2026-07-28 do. They are for this client alone, since a client
+// is one identity, and are forgotten with the connection. A notification of a change removes
+// them at once; when there is no more room all are dropped.
 type cache struct {
 	mu      sync.Mutex // guards the following
 	size    int64
-	answers map[question]cached
+	answers map[string]cached
 	changes int // times that something was forgotten
 }
-
-// A question is a request whose answer can be kept: its method, and its first parameter,
-// which is the URI of a resource or the cursor of a page.
-type question struct{ method, param string }
 
 // A cached is one answer.
 type cached struct {
@@ -41,98 +33,76 @@ type cached struct {
 	result json.RawMessage
 }
 
-// A fetch is a request whose answer may be kept.
+// A fetch is the reading of a resource, whose answer may be kept.
 type fetch struct {
-	cache *cache
-	question
+	cache   *cache
+	uri     string
 	changes int // of the cache, when the request was made
 }
 
 // fetch returns what is needed to look for the answer to a request, and to keep it.
-func (c *Client) fetch(r *request) *fetch {
+func (c *Client) fetch(uri string) *fetch {
 	c.cache.mu.Lock()
 	defer c.cache.mu.Unlock()
-	return &fetch{&c.cache, question{r.method, string(r.params[0].value)}, c.cache.changes}
+	return &fetch{&c.cache, uri, c.cache.changes}
 }
 
 // kept returns a copy of the answer if it is in the cache and fresh, or nil.
-func (f *fetch) kept() (json.RawMessage, freshness) {
+func (f *fetch) kept() json.RawMessage {
 	f.cache.mu.Lock()
-	found := f.cache.answers[f.question]
+	found := f.cache.answers[f.uri]
 	f.cache.mu.Unlock()
 	if !found.fresh() {
-		return nil, freshness{}
+		return nil
 	}
-	return bytes.Clone(found.result), found.freshness // answers never change
+	return bytes.Clone(found.result) // answers never change
 }
 
 // keep puts an answer into the cache, as far as its server allows, in the place of an earlier
 // one. If a change was announced since the request was made the answer may be old.
 func (f *fetch) keep(result json.RawMessage, fresh freshness) {
 	c := f.cache
-	size := int64(len(result)+len(f.param)) + entryBytes
+	size := int64(len(result)+len(f.uri)) + entryBytes
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changes != f.changes {
 		return
 	}
-	c.dropLocked(f.question)
+	c.dropLocked(f.uri)
 	if fresh.ttl <= 0 || size > maxCacheBytes {
 		return
 	}
 	if c.answers == nil || c.size+size > maxCacheBytes {
-		c.answers, c.size = make(map[question]cached), 0
+		c.answers, c.size = make(map[string]cached), 0
 	}
-	c.answers[f.question] = cached{fresh, bytes.Clone(result)}
+	c.answers[f.uri] = cached{fresh, bytes.Clone(result)}
 	c.size += size
 }
 
-func (c *cache) dropLocked(q question) {
-	if old, ok := c.answers[q]; ok {
-		delete(c.answers, q)
-		c.size -= int64(len(old.result)+len(q.param)) + entryBytes
+func (c *cache) dropLocked(uri string) {
+	if old, ok := c.answers[uri]; ok {
+		delete(c.answers, uri)
+		c.size -= int64(len(old.result)+len(uri)) + entryBytes
 	}
 }
 
-// forget drops the answers to the questions that match, and sees to it that none that is
-// under way is kept.
-func (c *cache) forget(match func(question) bool) {
+// forget drops the resources that match, and sees to it that none that is under way is kept.
+func (c *cache) forget(match func(uri string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++
-	for q := range c.answers {
-		if match(q) {
-			c.dropLocked(q)
+	for uri := range c.answers {
+		if match(uri) {
+			c.dropLocked(uri)
 		}
 	}
 }
 
-func everything(question) bool { return true }
-
-// forgetLists makes lists be read again.
-func (c *Client) forgetLists(kinds listKinds) {
-	c.cache.forget(func(q question) bool {
-		switch q.method {
-		case protocol.ListPrompts:
-			return kinds&listPrompts != 0
-		case protocol.ListResources, protocol.ListTemplates:
-			return kinds&listResources != 0
-		}
-		return false
-	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if kinds&listTools != 0 && c.current != nil && c.current.modern() {
-		c.tools.version = 0 // ToolsVersion may take a moment
-	}
-}
+func everything(string) bool { return true }
 
 // forgetResource makes a resource be read again, and those that it is a part of.
 func (c *Client) forgetResource(changed string) {
-	c.cache.forget(func(q question) bool {
-		uri, _ := jsonscan.String([]byte(q.param))
-		return q.method == protocol.ReadResource && partOf(changed, uri)
-	})
+	c.cache.forget(func(uri string) bool { return partOf(changed, uri) })
 }
 
 // partOf reports whether a resource is another one, or a part of it.

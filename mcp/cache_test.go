@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,25 +23,7 @@ var cacheables = []struct {
 		tools, err := c.Tools(ctx)
 		return names(tools), err
 	}},
-	{"prompts/list", `{"prompts":[{"name":"%d"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) {
-		return keyIn(c.Prompts(ctx), func(p *mcp.Prompt) string { return p.Name })
-	}},
-	{"resources/list", `{"resources":[{"uri":"%d","name":"n"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) {
-		return keyIn(c.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
-	}},
-	{"resources/templates/list", `{"resourceTemplates":[{"uriTemplate":"%d","name":"n"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) {
-		return keyIn(c.ResourceTemplates(ctx), func(r *mcp.ResourceTemplate) string { return r.URITemplate })
-	}},
 	{"resources/read", `{"contents":[{"uri":"a:x","text":"%d"}]%s}`, func(ctx context.Context, c *mcp.Client) (string, error) { return read(ctx, c, "a:x", nil) }},
-}
-
-// keyIn returns the key of the one item in a list.
-func keyIn[T any](list iter.Seq2[*T, error], key func(*T) string) (string, error) {
-	items, err := collect(list)
-	if len(items) != 1 {
-		return "", err
-	}
-	return key(items[0]), err
 }
 
 func read(ctx context.Context, c *mcp.Client, uri string, opts *mcp.RequestOptions) (string, error) {
@@ -149,8 +130,7 @@ func TestCacheLegacy(t *testing.T) {
 // Announcements count at once, whatever the time that was given.
 func TestCacheForgets(t *testing.T) {
 	announcements := map[string]string{
-		"tools/list": "tools/list_changed", "prompts/list": "prompts/list_changed",
-		"resources/list": "resources/list_changed", "resources/templates/list": "resources/list_changed",
+		"tools/list": "tools/list_changed", "prompts/list": "prompts/list_changed", "resources/list": "resources/list_changed",
 		"resources/read": "resources/updated",
 	}
 	for _, p := range planes() {
@@ -185,11 +165,9 @@ func TestCacheForgetsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, featured(t, mcp.Revision20260728, mcptest.Script{
 			"resources/read": changed("notifications/resources/updated", `{"uri":"a:x/part"}`, `{"contents":[{"uri":"a:x","text":"%d"}],"ttlMs":60000}`),
-			"prompts/list":   changed("notifications/prompts/list_changed", "", `{"prompts":[{"name":"%d"}],"ttlMs":60000}`),
 		}), nil)
 		for _, want := range []string{"1", "2", "2"} {
 			wantRead(t, c, "a:x", want)
-			assert.Equal(t, assert.Value(collect(c.Prompts(t.Context())))(t)[0].Name, want, "name")
 		}
 	})
 }

@@ -27,8 +27,6 @@ type list[T any] struct {
 	key func(*T) string
 	// max bounds the items; 0: by nothing but their bytes.
 	max int
-	// cached says that the protocol lets the pages be kept.
-	cached bool
 }
 
 // A listPage is one page of a list.
@@ -39,7 +37,6 @@ type listPage[T any] struct {
 	next     json.RawMessage // the cursor of the next one as the server wrote it; nil on the last
 	bytes    int
 	life     *life
-	kept     bool // it is from the cache
 }
 
 // A pager reads the pages of a list one after the other.
@@ -48,9 +45,8 @@ type pager[T any] struct {
 	list   *list[T]
 	until  time.Time // bounds all pages; zero: each has a time of its own
 
-	fresh    bool            // the cache is not looked at
 	cursor   json.RawMessage // of the next page; nil: the first
-	source   *life           // where it came from; nil: from the cache
+	source   *life           // where it came from
 	ended    bool
 	pages    int
 	items    int
@@ -65,12 +61,9 @@ type pager[T any] struct {
 
 // next reads one page. Restarted says that it is the first one again, because
 // the server does not know the cursor any more.
-func (p *pager[T]) next(ctx context.Context, l *life) (items []*T, restarted bool, err error) {
+func (p *pager[T]) next(ctx context.Context) (items []*T, restarted bool, err error) {
 	for {
-		page, ok := p.keptPage(ctx, l)
-		if !ok {
-			page, err = p.ask(ctx, l)
-		}
+		page, err := p.ask(ctx)
 		if err == nil {
 			err = p.count(&page)
 			return page.items, restarted, err
@@ -83,20 +76,6 @@ func (p *pager[T]) next(ctx context.Context, l *life) (items []*T, restarted boo
 	}
 }
 
-// keptPage returns the next page if it is in the cache.
-func (p *pager[T]) keptPage(ctx context.Context, l *life) (page listPage[T], ok bool) {
-	if !p.list.cached || p.fresh || !l.modern() || ctx.Err() != nil {
-		return page, false
-	}
-	result, freshness := p.client.fetch(p.request()).kept()
-	if result == nil {
-		return page, false
-	}
-	page, err := p.decode(result, true)
-	page.freshness, page.life, page.kept = freshness, l, true
-	return page, err == nil
-}
-
 func (p *pager[T]) request() *request {
 	r := p.client.newRequest(p.list.method, member{"cursor", p.cursor})
 	if !p.until.IsZero() {
@@ -106,17 +85,9 @@ func (p *pager[T]) request() *request {
 }
 
 // ask asks the server for the next page. With an error the page tells the life.
-func (p *pager[T]) ask(ctx context.Context, l *life) (page listPage[T], err error) {
-	r := p.request()
-	var f *fetch
-	if p.list.cached && l.modern() {
-		f = p.client.fetch(r)
-	}
-	result, l, err := p.client.send(ctx, r)
+func (p *pager[T]) ask(ctx context.Context) (page listPage[T], err error) {
+	result, l, err := p.client.send(ctx, p.request())
 	if err != nil {
-		if f != nil && p.cursor != nil && refusedParams(err) {
-			f.keep(nil, freshness{}) // nor is the page that is kept, if any, good any more
-		}
 		return listPage[T]{life: l}, err
 	}
 	var fresh freshness
@@ -125,16 +96,13 @@ func (p *pager[T]) ask(ctx context.Context, l *life) (page listPage[T], err erro
 	}
 	page, err = p.decode(result, l.modern())
 	page.freshness, page.life = fresh, l
-	if err == nil && f != nil {
-		f.keep(result, fresh)
-	}
 	return page, err
 }
 
 // outlived reports whether a page was refused because of a cursor that the
 // server does not know any more, though it was good once. Then the list has to be
 // read from the beginning: once if the same connection gave the cursor, whose list
-// may have changed, and more often if it is from the cache or of an earlier one.
+// may have changed, and more often if it is of an earlier one.
 func (p *pager[T]) outlived(err error, l *life) bool {
 	most := maxListings
 	if l == p.source {
@@ -143,9 +111,8 @@ func (p *pager[T]) outlived(err error, l *life) bool {
 	return p.cursor != nil && refusedParams(err) && p.restarts < most
 }
 
-// restart goes back to the first page, this time from the server.
+// restart goes back to the first page.
 func (p *pager[T]) restart() {
-	p.fresh = true
 	p.cursor, p.source, p.seen = nil, nil, nil
 	p.pages, p.items, p.bytes, p.problems = 0, 0, 0, nil
 	p.stalest, p.unhinted = freshness{}, false
@@ -191,9 +158,6 @@ func (p *pager[T]) count(page *listPage[T]) error {
 	}
 	p.seen[next] = true
 	p.cursor, p.source = page.next, page.life
-	if page.kept {
-		p.source = nil
-	}
 	return nil
 }
 
@@ -280,10 +244,10 @@ func (p *pager[T]) invalid(path string, err error) error {
 }
 
 // whole reads all pages.
-func (p *pager[T]) whole(ctx context.Context, l *life) (items []*T, err error) {
+func (p *pager[T]) whole(ctx context.Context) (items []*T, err error) {
 	items = []*T{}
 	for !p.ended {
-		page, restarted, err := p.next(ctx, l)
+		page, restarted, err := p.next(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -339,7 +303,7 @@ func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err err
 		p.ended = true
 		return nil, false, nil
 	}
-	return p.next(ctx, l)
+	return p.next(ctx)
 }
 
 // maxListProblems is how many problems of one list are kept.

@@ -152,13 +152,3 @@ func TestFlawedListIsNoRawResult(t *testing.T) {
 	})
 }
 
-// Flawed tools that are read again from the cache are left out again.
-func TestFlawedItemIsLeftOutOfTheCache(t *testing.T) {
-	server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"prompts/list": mcptest.Result(
-		`{"prompts":[` + flawed(flaws[0].member) + `,` + item(1) + `],"resultType":"complete","ttlMs":60000,"cacheScope":"public"}`)}), nil)
-	for range 2 {
-		prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
-		assert.Equal(t, len(prompts), 1, "prompts")
-	}
-	wantCount(t, server, "prompts/list", 1)
-}

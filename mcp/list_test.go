@@ -146,41 +146,6 @@ func TestListDoesNotHoldShutdown(t *testing.T) {
 	assert.Is(t, last, mcp.ErrClosed)
 }
 
-// versioned gives out a list of two pages whose cursors are good for one version
-// of it only.
-func versioned(version *string) mcptest.Handler {
-	return func(c *mcptest.Call) {
-		switch cursor := cursorOf(c.Params); cursor {
-		case "":
-			c.Result(resourcePage(`,"nextCursor":"`+*version+`","ttlMs":60000`, "a:same", "a:"+*version))
-		case `"` + *version + `"`:
-			c.Result(resourcePage(``, "a:end of "+*version))
-		default:
-			c.Error(-32602, "unknown cursor "+cursor)
-		}
-	}
-}
-
-// A cursor from the cache that is not good any more makes the list be read from
-// the beginning, without what was yielded before.
-func TestListStaleCursor(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		version := "1"
-		server, c := p.withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"resources/list": versioned(&version)}), nil)
-		want := func(want string, asked int) {
-			t.Helper()
-			before := len(server.Received("resources/list"))
-			assert.Equal(t, uris(assert.Value(collect(c.Resources(t.Context())))(t)), want)
-			wantCount(t, server, "resources/list", before+asked)
-		}
-		want("a:same a:1 a:end of 1", 2)
-		want("a:same a:1 a:end of 1", 1) // the second page is not for keeping
-		version = "2"
-		want("a:same a:1 a:2 a:end of 2", 3) // page 2 refused, and then both anew
-		want("a:same a:2 a:end of 2", 1)
-	})
-}
-
 // A cursor that is never good is an error, after the list was begun once more.
 func TestListBadCursor(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {

@@ -27,7 +27,6 @@ func resourceList() *list[Resource] {
 		offered: offersResources,
 		decode:  decodeListedResource,
 		key:     func(r *Resource) string { return r.URI },
-		cached:  true,
 	}
 }
 
@@ -39,13 +38,11 @@ func templateList() *list[ResourceTemplate] {
 		offered: offersResources,
 		decode:  decodeResourceTemplate,
 		key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
-		cached:  true,
 	}
 }
 
 // Resources yields the server's resources, in its order. Pages are read as they
-// are needed, each bounded by ctx and the client's limits; what a server of
-// revision 2026-07-28 allows to be kept comes from memory. A server without
+// are needed, each bounded by ctx and the client's limits. A server without
 // resources is not asked.
 //
 // A resource that is none, without a URI for one, is left out and logged. The
@@ -73,7 +70,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	defer c.leave()
 	read := &resourceRead{}
 	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
-	read.fetch = c.fetch(&read.request)
+	read.fetch = c.fetch(uri)
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
 		return nil, c.explain(&read.request, err)
@@ -81,7 +78,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	round := read.input
 	special := len(read.request.meta) > 0 || round != nil && len(round.Responses)+len(round.State) > 0 // the answer may be for nothing else
 	if l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
-		if raw, _ := read.fetch.kept(); raw != nil {
+		if raw := read.fetch.kept(); raw != nil {
 			if _, err := read.decode(raw, l); err == nil {
 				opts.handRaw(raw)
 				return read.result, nil
@@ -149,7 +146,6 @@ func promptList() *list[Prompt] {
 		offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Prompts != nil },
 		decode:  decodePrompt,
 		key:     func(p *Prompt) string { return p.Name },
-		cached:  true,
 	}
 }
 

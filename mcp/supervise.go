@@ -224,7 +224,9 @@ const (
 // listChanged takes the announcement that lists of the server have changed. Any
 // number of them is one.
 func (c *Client) listChanged(kinds listKinds) {
-	c.forgetLists(kinds)
+	if kinds&listTools != 0 {
+		c.announcedTools()
+	}
 	c.outdated.Or(uint32(kinds))
 	c.tell(listsChanged)
 }

@@ -93,7 +93,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		reading := c.beginTools()
 		tasks := make(map[string]taskSupport)
 		pages := c.toolPages(l, tasks)
-		tools, err := pages.whole(ctx, l)
+		tools, err := pages.whole(ctx)
 		// The version tells too late: notifications are passed on one by one.
 		changed := !c.carriedBy(l) || l.changes.Load() != announced || l.mended.Load() != mended
 		switch {
@@ -180,6 +180,16 @@ func (c *Client) knownTool(name string) knownTool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tools.byName[name]
+}
+
+// announcedTools is forgetTools for an announcement of a server that may say how long its tools
+// are good; ToolsVersion may take a moment.
+func (c *Client) announcedTools() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current != nil && c.current.modern() {
+		c.tools.version = 0
+	}
 }
 
 // forgetTools makes the next [Client.Tools] read the list again, from the server.
