@@ -63,7 +63,7 @@ type Client struct {
 	tokens   atomic.Int64 // progress tokens given out
 	awaiting atomic.Int64 // calls that wait for a task
 	tools    toolCache
-	level    logLevel
+	level    atomic.Pointer[LoggingLevel] // that the server is to log
 	logs     logQueue
 
 	tracing *tracing // nil: there is no tracer
@@ -91,7 +91,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		topics:    newTopics(),
 	}
 	c.tracing = newTracing(name, &c.opts)
-	c.level.set(o.LogLevel)
+	c.level.Store(&o.LogLevel)
 	return c
 }
 

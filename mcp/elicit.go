@@ -24,11 +24,10 @@ type ElicitRequest struct {
 	// Params are the question and the schema of the answer, which is held as a
 	// [json.RawMessage].
 	Params *ElicitParams
-	// Fields are the fields of the schema, in its order.
-	Fields []form.Field
-	// Warnings are reasons to look twice, such as fields that ask for a secret. They
-	// are sentences for the user, without text of the server.
-	Warnings []string
+	// Form is the form of that schema: its fields, what to warn the user of, and by Fill how
+	// content will be sent if it is accepted. The client fills in what a handler returns in
+	// the same way; a handler that asks again needs to know before.
+	Form form.Form
 	// Caused says that it is known which call, or other request of this client, made the
 	// server ask. The handler's context then has the values of the context of that request,
 	// such as the user whom a gateway put there; it ends as it always does. If Caused is
@@ -43,28 +42,6 @@ type ElicitRequest struct {
 	// Tool is the name of the tool that was called; empty if Caused is false, or if the
 	// request was no call of a tool.
 	Tool string
-}
-
-// Fill returns content as it will be sent if it is accepted, as [form.Form.Fill] does.
-// It returns a [*form.FieldError] if the form does not allow the content, and a
-// [*form.SchemaError] if the schema in Params is not that of a form.
-//
-// The client does the same with what a handler returns. A handler that asks
-// again needs to know before.
-func (r *ElicitRequest) Fill(content map[string]any) (map[string]any, error) {
-	var schema json.RawMessage
-	if r.Params != nil && r.Params.RequestedSchema != nil {
-		raw, err := json.Marshal(r.Params.RequestedSchema)
-		if err != nil {
-			return nil, &form.SchemaError{Problem: "is not JSON"}
-		}
-		schema = raw
-	}
-	f, err := form.Parse(schema)
-	if err != nil {
-		return nil, err
-	}
-	return f.Fill(content)
 }
 
 // elicit asks the user, and checks the question before and the answer after.
@@ -94,7 +71,7 @@ func (c *Client) elicitForm(ctx context.Context, params *ElicitParams, of *asked
 	if err != nil {
 		return nil, err
 	}
-	req := &ElicitRequest{Server: c.name, Params: params, Fields: f.Fields, Warnings: f.Warnings()}
+	req := &ElicitRequest{Server: c.name, Params: params, Form: *f}
 	req.Caused, req.Tool = of.cause()
 	res, err := c.opts.Elicit(ctx, req)
 	if err != nil {

@@ -148,8 +148,8 @@ func TestElicitFlood(t *testing.T) {
 func TestFormEverywhere(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			value, err := r.Fields[1].Parse("2")
-			return accept(map[string]any{r.Fields[1].Name: value}), err
+			value, err := r.Form.Fields[1].Parse("2")
+			return accept(map[string]any{r.Form.Fields[1].Name: value}), err
 		}}, "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean","default":true},"a":{"type":"string","enum":["x","y"]}}}}`))(t)
 		assert.Equal(t, got, `{"action":"accept","content":{"a":"y","b":true}}`)
 	})
@@ -186,13 +186,5 @@ func TestFormRefused(t *testing.T) {
 		}
 	}
 	asked := assert.Value(ask(`{"properties":{"password":{"type":"string"}}}`))(t)
-	assert.Equal(t, [...]any{asked.Fields[0].Secret, len(asked.Warnings)}, [...]any{true, 1})
-}
-
-func TestFillInvalidForm(t *testing.T) {
-	assert.Fails(t, errOf((&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(`{"properties":{"f":{"type":"object"}}}`)}}).Fill(nil)))
-	for _, params := range []*mcp.ElicitParams{nil, {}} {
-		assert.Equal(t, len(assert.Value((&mcp.ElicitRequest{Params: params}).Fill(map[string]any{"a": 1}))(t)), 1)
-	}
-	assert.Fails(t, errOf((&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: func() {}}}).Fill(nil)))
+	assert.Equal(t, [...]any{asked.Form.Fields[0].Secret, len(asked.Form.Warnings())}, [...]any{true, 1})
 }

@@ -13,7 +13,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/form"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -179,29 +178,6 @@ func ExampleClient_SetLogLevel() {
 	// <nil>
 	// debug
 	// true
-}
-
-// A handler that asks again checks what the user has answered before it returns.
-func ExampleElicitRequest_Fill() {
-	r := &mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(`{
-		"type": "object",
-		"properties": {
-			"name": {"type": "string", "minLength": 2},
-			"news": {"type": "boolean", "default": false}
-		},
-		"required": ["name"]
-	}`)}}
-
-	_, err := r.Fill(map[string]any{"name": "A"})
-	var wrong *form.FieldError
-	if errors.As(err, &wrong) {
-		fmt.Println(wrong.Field, wrong.Problem)
-	}
-	content, err := r.Fill(map[string]any{"name": "Ann"})
-	fmt.Printf("%s %s %v\n", content["name"], content["news"], err)
-	// Output:
-	// name is shorter than 2 characters
-	// "Ann" false <nil>
 }
 
 // greeter is a server with a tool that asks for a name before it answers.

@@ -157,7 +157,8 @@ func (l *life) initialize(ctx context.Context, revision string) (*serverInfo, er
 func (l *life) begin(ctx context.Context, method string, params json.RawMessage) *handshakeRequest {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &handshakeRequest{done: make(chan struct{}), cancel: cancel}
-	ctx, params, o := l.openRequest(ctx, method, params)
+	m := &jsonrpc.Request{Method: method, Params: params}
+	ctx, o := l.open(ctx, m, false, false)
 	var id atomic.Int64
 	opts := &CallOptions{Numbered: func(n int64) {
 		id.Store(n)
@@ -170,7 +171,7 @@ func (l *life) begin(ctx context.Context, method string, params json.RawMessage)
 	send := func() {
 		defer close(r.done)
 		defer func() { r.traced(r.result, r.err) }()
-		r.result, r.err = l.conn.Call(ctx, method, params, opts)
+		r.result, r.err = l.conn.Call(ctx, method, m.Params, opts)
 	}
 	if !l.goes(send) {
 		r.err = WithOutcome(errEnded, NotSent)
@@ -183,7 +184,7 @@ func (l *life) begin(ctx context.Context, method string, params json.RawMessage)
 // notify sends a notification, and does not wait longer than ctx for a connection that
 // does.
 func (l *life) notify(ctx context.Context, m *jsonrpc.Request) error {
-	ctx, m, o := l.openWrite(ctx, m)
+	ctx, o := l.open(ctx, m, false, true)
 	written := make(chan error, 1)
 	err := WithOutcome(errEnded, NotSent)
 	if l.goes(func() { written <- l.conn.Write(ctx, m) }) {

@@ -56,7 +56,7 @@ func (l *life) take(m jsonrpc.Message, call int64) {
 			l.serve(m, call)
 			return
 		}
-		_, o := l.open(l.alive, m, true)
+		_, o := l.open(l.alive, m, true, true)
 		if m.Method == protocol.NoteMessage {
 			l.logged(m, call)
 		} else {
@@ -178,7 +178,7 @@ func (l *life) serve(req *jsonrpc.Request, call int64) {
 // nil if that is not known.
 func (l *life) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked) {
 	resp := &jsonrpc.Response{ID: req.ID}
-	ctx, o := l.open(ctx, req, true)
+	ctx, o := l.open(ctx, req, true, false)
 	result, err := l.grant(ctx, req.Method, req.Params, of)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errTooManyQuestions) { // of which it was told

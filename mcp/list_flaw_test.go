@@ -151,4 +151,3 @@ func TestFlawedListIsNoRawResult(t *testing.T) {
 		assert.As[*mcp.ProtocolError](t, errOf(newClient(t, p.to(server), nil).Request(t.Context(), "tools/list", nil, nil)))
 	})
 }
-

@@ -183,7 +183,8 @@ func (n *listener) start(filter json.RawMessage) {
 	if err == nil {
 		params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(n.life.meta, []byte(","))...)
 		params = append(append(append(params, `},"notifications":`...), filter...), '}')
-		ctx, m, o := l.openWrite(l.alive, &jsonrpc.Request{ID: id, Method: protocol.Listen, Params: params})
+		m := &jsonrpc.Request{ID: id, Method: protocol.Listen, Params: params}
+		ctx, o := l.open(l.alive, m, false, false)
 		err = l.conn.Write(ctx, m)
 		o.end(nil, err) // it stays unanswered
 	}

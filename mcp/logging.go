@@ -70,29 +70,6 @@ func validLevel(level LoggingLevel) error {
 	return fmt.Errorf("%q is no log level: it is one of debug, info, notice, warning, error, critical, alert, emergency", level)
 }
 
-// A logLevel is what a client wants its server to log.
-type logLevel struct {
-	mu    sync.Mutex // guards the following
-	level LoggingLevel
-	meta  []byte // a member of _meta with a comma; nil: none
-}
-
-func (w *logLevel) set(level LoggingLevel) {
-	var meta []byte
-	if level != "" {
-		meta = fmt.Appendf(nil, "%q:%q,", protocol.MetaLogLevel, level)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.level, w.meta = level, meta
-}
-
-func (w *logLevel) get() (LoggingLevel, []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.level, w.meta
-}
-
 // SetLogLevel asks the server for log messages of this severity and above, now
 // and on later connections: "debug", "info", "notice", "warning", "error",
 // "critical", "alert" or "emergency". The empty level asks for none.
@@ -116,7 +93,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 		return c.explain(r, err)
 	}
 	defer c.leave()
-	c.level.set(level)
+	c.level.Store(&level)
 	c.mu.Lock()
 	l := c.current
 	c.mu.Unlock()
@@ -133,7 +110,12 @@ func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 // LogLevel returns the level that SetLogLevel or [ClientOptions] set last; it may be empty.
 //
 // Deprecated: As [Client.SetLogLevel].
-func (c *Client) LogLevel() LoggingLevel { level, _ := c.level.get(); return level }
+func (c *Client) LogLevel() LoggingLevel {
+	if level := c.level.Load(); level != nil {
+		return *level
+	}
+	return ""
+}
 
 // tellLevel tells a server of an older revision the present level. The last one
 // told is always the last one set.
@@ -147,7 +129,7 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 		return c.explain(r, WithOutcome(err, NotSent))
 	}
 	defer unlock()
-	level, _ := c.level.get()
+	level := c.LogLevel()
 	if level == "" {
 		if !l.leveled {
 			return nil
@@ -165,7 +147,7 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 // greetWithLevel tells a server the level on a new connection, once that is public: a
 // call that sets another level from then on sends it to the server itself.
 func (c *Client) greetWithLevel(l *life) {
-	if level, _ := c.level.get(); level == "" {
+	if c.LogLevel() == "" {
 		return
 	}
 	l.goes(func() {

@@ -241,8 +241,9 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 	empty := len(out)
 	out = append(out, l.metaWith(r.capabilities)...)
 	if _, own := r.meta[protocol.MetaLogLevel]; l.modern() && !own {
-		_, level := l.client.level.get()
-		out = append(out, level...)
+		if level := l.client.LogLevel(); level != "" {
+			out = append(append(append(out, `"`+protocol.MetaLogLevel+`":"`...), level...), `",`...)
+		}
 	}
 	if token != 0 {
 		out = append(out, `"progressToken":`...)

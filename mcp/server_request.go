@@ -145,7 +145,7 @@ func (c *Client) handleInput(ctx context.Context, l *life, of *asked, requests j
 		if err != nil {
 			return nil, at(path, err)
 		}
-		work, o := l.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true)
+		work, o := l.open(ctx, &jsonrpc.Request{Method: method, Params: params}, true, true)
 		var response json.RawMessage
 		if isQuestion(method) && !l.mayAsk(method, of) {
 			response, err = declinedAnswer(method)

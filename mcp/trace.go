@@ -292,36 +292,27 @@ func (o *openTrace) end(result json.RawMessage, err error) {
 	o.tracing.end(o.ctx, o.info)
 }
 
-// open begins to trace a message of the control plane; nil if there is no tracer.
-func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming bool) (context.Context, *openTrace) {
-	if l.client.tracing == nil {
+// open begins to trace a message that is not a request of a caller; nil if there is no tracer.
+// One that is to be written gets what the tracer adds.
+func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming, notification bool) (context.Context, *openTrace) {
+	t := l.client.tracing
+	if t == nil {
 		return ctx, nil
 	}
-	info := &RequestInfo{Method: m.Method, Incoming: incoming, Notification: !m.IsCall(), params: m.Params}
+	info := &RequestInfo{
+		Server: l.client.name, Method: m.Method, Incoming: incoming, Notification: notification, Connection: l.connection(), params: m.Params,
+	}
 	if m.IsCall() {
 		info.ID = fmt.Sprint(m.ID.Raw())
 	}
-	return l.started(ctx, info)
-}
-
-// started begins to trace what info describes.
-func (l *life) started(ctx context.Context, info *RequestInfo) (context.Context, *openTrace) {
-	info.Server, info.Connection = l.client.name, l.connection()
-	ctx = l.client.tracing.start(ctx, info)
-	if !info.Incoming {
+	ctx = t.start(ctx, info)
+	if !incoming {
 		info.Attempts, info.SentAt = 1, time.Now()
+		if len(info.meta) > 0 {
+			m.Params = withMeta(m.Params, info.appendMeta(nil))
+		}
 	}
-	return ctx, &openTrace{ctx, info, l.client.tracing}
-}
-
-// openWrite is open for a message that is to be written, and returns it with what the
-// tracer adds.
-func (l *life) openWrite(ctx context.Context, m *jsonrpc.Request) (context.Context, *jsonrpc.Request, *openTrace) {
-	ctx, o := l.open(ctx, m, false)
-	if o != nil && len(o.info.meta) > 0 {
-		m = &jsonrpc.Request{ID: m.ID, Method: m.Method, Params: withMeta(m.Params, o.info.appendMeta(nil))}
-	}
-	return ctx, m, o
+	return ctx, &openTrace{ctx, info, t}
 }
 
 // withMeta returns params with further members of _meta, each followed by a comma.
@@ -339,21 +330,7 @@ func withMeta(params json.RawMessage, more []byte) json.RawMessage {
 	return append(out, '}')
 }
 
-// openRequest begins to trace a request of the handshake, and returns its parameters with
-// what the tracer adds.
-func (l *life) openRequest(ctx context.Context, method string, params json.RawMessage) (context.Context, json.RawMessage, *openTrace) {
-	if l.client.tracing == nil {
-		return ctx, params, nil
-	}
-	info := &RequestInfo{Method: method, params: params}
-	ctx, o := l.started(ctx, info)
-	if len(info.meta) > 0 {
-		params = withMeta(params, info.appendMeta(nil))
-	}
-	return ctx, params, o
-}
-
-// endRequest ends what openRequest began.
+// endRequest ends the trace of a request of the handshake.
 func (l *life) endRequest(o *openTrace, id int64, result json.RawMessage, err error) {
 	if o == nil {
 		return

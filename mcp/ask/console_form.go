@@ -26,14 +26,14 @@ func (d *dialog) fillIn(r *mcp.ElicitRequest, content map[string]any) error {
 	if r.Params != nil {
 		d.say("%s", quoted(r.Params.Message))
 	}
-	for _, warning := range r.Warnings {
+	for _, warning := range r.Form.Warnings() {
 		d.say("  Warning: %s\n", line(warning))
 	}
-	if len(r.Fields) > 0 {
+	if len(r.Form.Fields) > 0 {
 		d.say("Instead of an answer you can type /decline or /cancel, and /skip to leave a field out.\n")
 	}
-	for i := range r.Fields {
-		if err := d.field(i, &r.Fields[i], content); err != nil {
+	for i := range r.Form.Fields {
+		if err := d.field(i, &r.Form.Fields[i], content); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (d *dialog) fillIn(r *mcp.ElicitRequest, content map[string]any) error {
 		switch strings.ToLower(strings.TrimSpace(text)) {
 		case "s", "send", "y", "yes":
 			var wrong *form.FieldError
-			_, err := r.Fill(content)
+			_, err := r.Form.Fill(content)
 			if !errors.As(err, &wrong) {
 				return err
 			}
@@ -65,21 +65,21 @@ func (d *dialog) fillIn(r *mcp.ElicitRequest, content map[string]any) error {
 
 // edit asks for one field again.
 func (d *dialog) edit(r *mcp.ElicitRequest, content map[string]any) error {
-	switch len(r.Fields) {
+	switch len(r.Form.Fields) {
 	case 0:
 		return nil
 	case 1:
-		return d.field(0, &r.Fields[0], content)
+		return d.field(0, &r.Form.Fields[0], content)
 	}
-	text, err := d.ask(fmt.Sprintf("Which field, 1 to %d? ", len(r.Fields)))
+	text, err := d.ask(fmt.Sprintf("Which field, 1 to %d? ", len(r.Form.Fields)))
 	if err != nil {
 		return err
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 1 || n > len(r.Fields) {
+	if err != nil || n < 1 || n > len(r.Form.Fields) {
 		return nil
 	}
-	return d.field(n-1, &r.Fields[n-1], content)
+	return d.field(n-1, &r.Form.Fields[n-1], content)
 }
 
 // field asks for one field until the answer fits.
@@ -141,8 +141,8 @@ func (d *dialog) field(i int, f *form.Field, content map[string]any) error {
 // review shows all fields as they will be sent.
 func (d *dialog) review(r *mcp.ElicitRequest, content map[string]any) {
 	d.say("\n")
-	for i := range r.Fields {
-		f := &r.Fields[i]
+	for i := range r.Form.Fields {
+		f := &r.Form.Fields[i]
 		value, given := content[f.Name]
 		what := "(left out)"
 		switch {

@@ -24,7 +24,7 @@ func ExampleConsole() {
 	res, err := console.Elicit(context.Background(), &mcp.ElicitRequest{
 		Server: "notes",
 		Params: &mcp.ElicitParams{Message: "One more thing."},
-		Fields: []form.Field{{Name: "news", Title: "News by mail", Type: form.Boolean, Required: true}},
+		Form:   form.Form{Fields: []form.Field{{Name: "news", Title: "News by mail", Type: form.Boolean, Required: true}}},
 	})
 	fmt.Print(strings.ReplaceAll(shown.String()+"\n", " \n", "\n"))
 	fmt.Println(res.Action, res.Content, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 const (
@@ -61,7 +62,7 @@ type Queue struct {
 type pending struct {
 	Question
 	owner  share.Owner
-	form   *mcp.ElicitRequest    // of a form
+	form   *form.Form            // of a form
 	page   *mcp.ElicitURLRequest // of a page
 	answer chan *mcp.ElicitResult
 }
@@ -282,7 +283,7 @@ func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) 
 
 // Elicit keeps a form until it is filled in.
 func (q *Queue) Elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	p := &pending{Question: Question{Kind: KindForm, Server: r.Server, Fields: r.Fields, Warnings: r.Warnings}, form: r}
+	p := &pending{Question: Question{Kind: KindForm, Server: r.Server, Fields: r.Form.Fields, Warnings: r.Form.Warnings()}, form: &r.Form}
 	if r.Params != nil {
 		p.Message = r.Params.Message
 	}

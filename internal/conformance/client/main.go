@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 const (
@@ -75,19 +74,6 @@ type Given struct {
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
 }
-
-// with makes a client for the server behind t, waits until it is ready, and
-// closes it when do is done.
-func with(ctx context.Context, t mcp.Transport, opts *mcp.ClientOptions, do func(*mcp.Client) error) error {
-	c := newClient(t, opts)
-	if err := c.Ready(ctx); err != nil {
-		return errors.Join(err, c.Close())
-	}
-	return errors.Join(do(c), c.Close())
-}
-
-// plain is a recipe for the server without authorization.
-func plain(url string) mcp.Transport { return &transport.HTTP{URL: url} }
 
 func newClient(t mcp.Transport, opts *mcp.ClientOptions) *mcp.Client {
 	var o mcp.ClientOptions

@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A Play acts the client's part of a scenario.
@@ -17,55 +20,27 @@ type Play func(ctx context.Context, url string, given *Given) error
 func scenario(name string) Play {
 	switch name {
 	case "initialize", "json-schema-ref-no-deref":
-		return listTools
+		return with(nil, listTools)
 	case "request-metadata":
-		return connect
+		return with(nil, connect)
 	case "tools_call":
-		return calling("add_numbers", `{"a":5,"b":3}`)
+		return calling(nil, "add_numbers", `{"a":5,"b":3}`)
 	case "sse-retry":
-		return calling("test_reconnection", `{}`)
+		return calling(nil, "test_reconnection", `{}`)
 	case "elicitation-sep1034-client-defaults":
-		return elicitDefaults
+		return calling(accepting(map[string]any{}), "test_client_elicitation_defaults", `{}`) // the defaults of the question's schema are to be sent
 	case "json-schema-2020-12-preservation":
-		return echoSchema
+		return with(nil, echoSchema)
 	case "sep-2322-client-request-state":
-		return requestState
+		return with(accepting(map[string]any{"confirmed": true}), requestState)
 	case "http-standard-headers", "http-invalid-tool-headers":
-		return callEveryTool
+		return with(nil, callEveryTool)
 	case "http-custom-headers":
-		return callGiven
+		return with(nil, callGiven)
 	case "sep-2640-client-no-prefetch":
-		return listSkills
+		return withSkills(listSkills)
 	case "sep-2640-client-verify-digest", "sep-2640-client-verify-frontmatter", "sep-2640-client-verify-size":
-		return loadSkills
-	case "auth/2025-03-26-oauth-endpoint-fallback",
-		"auth/2025-03-26-oauth-metadata-backcompat",
-		"auth/authorization-server-migration",
-		"auth/basic-cimd",
-		"auth/iss-normalized",
-		"auth/iss-not-advertised",
-		"auth/iss-supported",
-		"auth/iss-supported-missing",
-		"auth/iss-unexpected",
-		"auth/iss-wrong-issuer",
-		"auth/metadata-default",
-		"auth/metadata-issuer-mismatch",
-		"auth/metadata-var1",
-		"auth/metadata-var2",
-		"auth/metadata-var3",
-		"auth/offline-access-not-supported",
-		"auth/offline-access-scope",
-		"auth/pre-registration",
-		"auth/resource-mismatch",
-		"auth/scope-from-scopes-supported",
-		"auth/scope-from-www-authenticate",
-		"auth/scope-omitted-when-undefined",
-		"auth/scope-retry-limit",
-		"auth/scope-step-up",
-		"auth/token-endpoint-auth-basic",
-		"auth/token-endpoint-auth-none",
-		"auth/token-endpoint-auth-post":
-		return loggingIn(authorizationCode)
+		return withSkills(loadSkills)
 	case "auth/dpop", "auth/dpop-nonce":
 		return loggingIn(withDPoP)
 	case "auth/client-credentials-basic", "auth/client-credentials-jwt":
@@ -75,27 +50,34 @@ func scenario(name string) Play {
 	case "auth/wif-jwt-bearer":
 		return loggingIn(workload)
 	}
+	if strings.HasPrefix(name, "auth/") {
+		return loggingIn(authorizationCode)
+	}
 	return nil
 }
 
-func connect(ctx context.Context, url string, _ *Given) error {
-	return with(ctx, plain(url), nil, func(*mcp.Client) error { return nil })
+// with connects and acts by the client.
+func with(opts *mcp.ClientOptions, do func(ctx context.Context, c *mcp.Client, given *Given) error) Play {
+	return func(ctx context.Context, url string, given *Given) error {
+		c := newClient(&transport.HTTP{URL: url}, opts)
+		err := c.Ready(ctx)
+		if err == nil {
+			err = do(ctx, c, given)
+		}
+		return errors.Join(err, c.Close())
+	}
 }
 
-func listTools(ctx context.Context, url string, _ *Given) error {
-	return with(ctx, plain(url), nil, func(c *mcp.Client) error {
-		_, err := c.Tools(ctx)
-		return err
-	})
+func connect(context.Context, *mcp.Client, *Given) error { return nil }
+
+func listTools(ctx context.Context, c *mcp.Client, _ *Given) error {
+	_, err := c.Tools(ctx)
+	return err
 }
 
 // calling lists the tools and calls one of them.
-func calling(tool, args string) Play {
-	return func(ctx context.Context, url string, _ *Given) error {
-		return with(ctx, plain(url), nil, func(c *mcp.Client) error {
-			return listAndCall(ctx, c, tool, args)
-		})
-	}
+func calling(opts *mcp.ClientOptions, tool, args string) Play {
+	return with(opts, func(ctx context.Context, c *mcp.Client, _ *Given) error { return listAndCall(ctx, c, tool, args) })
 }
 
 func listAndCall(ctx context.Context, c *mcp.Client, tool, args string) error {
@@ -118,82 +100,62 @@ func find(ctx context.Context, c *mcp.Client, tool string) (*mcp.Tool, error) {
 	return tools[i], nil
 }
 
-// elicitDefaults accepts the server's question with nothing filled in: the
-// defaults of the question's schema are to be sent.
-func elicitDefaults(ctx context.Context, url string, _ *Given) error {
-	opts := &mcp.ClientOptions{
+// accepting accepts the server's questions with the given content.
+func accepting(content map[string]any) *mcp.ClientOptions {
+	return &mcp.ClientOptions{
 		Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: content}, nil
 		},
 	}
-	return with(ctx, plain(url), opts, func(c *mcp.Client) error {
-		return listAndCall(ctx, c, "test_client_elicitation_defaults", `{}`)
-	})
 }
 
 // echoSchema sends a tool's input schema back as it was received.
-func echoSchema(ctx context.Context, url string, _ *Given) error {
-	return with(ctx, plain(url), nil, func(c *mcp.Client) error {
-		t, err := find(ctx, c, "json_schema_2020_12_tool")
-		if err != nil {
-			return err
-		}
-		args, err := json.Marshal(map[string]json.RawMessage{"schema": t.InputSchema})
-		if err != nil {
-			return err
-		}
-		_, err = c.CallTool(ctx, "json_schema_echo", args, nil)
+func echoSchema(ctx context.Context, c *mcp.Client, _ *Given) error {
+	t, err := find(ctx, c, "json_schema_2020_12_tool")
+	if err != nil {
 		return err
-	})
+	}
+	args, err := json.Marshal(map[string]json.RawMessage{"schema": t.InputSchema})
+	if err != nil {
+		return err
+	}
+	_, err = c.CallTool(ctx, "json_schema_echo", args, nil)
+	return err
 }
 
-// requestState calls tools that answer with a question first. Some of their
-// answers are wrong on purpose, so errors are only reported.
-func requestState(ctx context.Context, url string, _ *Given) error {
-	opts := &mcp.ClientOptions{
-		Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirmed": true}}, nil
-		},
+// report calls a tool. The server refuses some calls on purpose, and some of its answers are
+// wrong on purpose, so errors are only reported.
+func report(ctx context.Context, c *mcp.Client, tool string, args json.RawMessage) {
+	if _, err := c.CallTool(ctx, tool, args, nil); err != nil {
+		log.Printf("%s: %v", tool, err)
 	}
-	return with(ctx, plain(url), opts, func(c *mcp.Client) error {
-		for _, tool := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
-			if _, err := c.CallTool(ctx, tool, json.RawMessage(`{}`), nil); err != nil {
-				log.Printf("%s: %v", tool, err)
-			}
-		}
-		return nil
-	})
+}
+
+// requestState calls tools that answer with a question first.
+func requestState(ctx context.Context, c *mcp.Client, _ *Given) error {
+	for _, tool := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
+		report(ctx, c, tool, json.RawMessage(`{}`))
+	}
+	return nil
 }
 
 // callEveryTool calls each tool that the client lists; those with invalid
 // header annotations must not be among them.
-func callEveryTool(ctx context.Context, url string, _ *Given) error {
-	return with(ctx, plain(url), nil, func(c *mcp.Client) error {
-		tools, err := c.Tools(ctx)
-		if err != nil {
-			return err
-		}
-		for _, t := range tools {
-			if _, err := c.CallTool(ctx, t.Name, json.RawMessage(`{"region":"us-west1"}`), nil); err != nil {
-				log.Printf("%s: %v", t.Name, err)
-			}
-		}
-		return nil
-	})
+func callEveryTool(ctx context.Context, c *mcp.Client, _ *Given) error {
+	tools, err := c.Tools(ctx)
+	for _, t := range tools {
+		report(ctx, c, t.Name, json.RawMessage(`{"region":"us-west1"}`))
+	}
+	return err
 }
 
-// callGiven makes the calls that the suite asks for; some are refused by the
-// server on purpose.
-func callGiven(ctx context.Context, url string, given *Given) error {
-	return with(ctx, plain(url), nil, func(c *mcp.Client) error {
-		if _, err := c.Tools(ctx); err != nil {
-			return err
-		}
+// callGiven makes the calls that the suite asks for.
+func callGiven(ctx context.Context, c *mcp.Client, given *Given) error {
+	_, err := c.Tools(ctx)
+	if err == nil {
 		for _, call := range given.ToolCalls {
-			if _, err := c.CallTool(ctx, call.Name, call.Arguments, nil); err != nil {
-				log.Printf("%s: %v", call.Name, err)
-			}
+			report(ctx, c, call.Name, call.Arguments)
 		}
-		return nil
-	})
+	}
+	return err
 }

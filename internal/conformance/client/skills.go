@@ -30,9 +30,9 @@ type skillFile struct {
 	Size   int    `json:"size"`
 }
 
-func withSkills(ctx context.Context, url string, do func(*mcp.Client, []skill) error) error {
+func withSkills(do func(context.Context, *mcp.Client, []skill) error) Play {
 	opts := &mcp.ClientOptions{Extensions: map[string]map[string]any{extensionSkills: nil}}
-	return with(ctx, plain(url), opts, func(c *mcp.Client) error {
+	return with(opts, func(ctx context.Context, c *mcp.Client, _ *Given) error {
 		raw, err := c.Request(ctx, "skills/list", nil, nil)
 		if err != nil {
 			return err
@@ -46,32 +46,28 @@ func withSkills(ctx context.Context, url string, do func(*mcp.Client, []skill) e
 		if len(list.Skills) == 0 {
 			return errors.New("no skills")
 		}
-		return do(c, list.Skills)
+		return do(ctx, c, list.Skills)
 	})
 }
 
 // listSkills reads none of the skills' files: they are not needed yet.
-func listSkills(ctx context.Context, url string, _ *Given) error {
-	return withSkills(ctx, url, func(*mcp.Client, []skill) error { return nil })
-}
+func listSkills(context.Context, *mcp.Client, []skill) error { return nil }
 
 // loadSkills reads all files of all skills, and stops at the first that is not
 // what the list says.
-func loadSkills(ctx context.Context, url string, _ *Given) error {
-	return withSkills(ctx, url, func(c *mcp.Client, skills []skill) error {
-		for _, s := range skills {
-			for _, file := range s.Resources {
-				text, err := file.read(ctx, c)
-				if err == nil && file.URI == s.URI {
-					err = s.matches(text)
-				}
-				if err != nil {
-					return fmt.Errorf("%s: %w", file.URI, err)
-				}
+func loadSkills(ctx context.Context, c *mcp.Client, skills []skill) error {
+	for _, s := range skills {
+		for _, file := range s.Resources {
+			text, err := file.read(ctx, c)
+			if err == nil && file.URI == s.URI {
+				err = s.matches(text)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", file.URI, err)
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // read returns the contents of a file if they are those of the list.
