@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -231,16 +232,12 @@ func named(c form.Choice) string {
 // shown is a value of a field for the user to read: what will be sent, with its
 // title if it has one.
 func shown(f *form.Field, value any) string {
-	if raw, ok := value.(json.RawMessage); ok {
-		var decoded any
-		exact := json.NewDecoder(strings.NewReader(string(raw)))
-		exact.UseNumber()
-		if exact.Decode(&decoded) != nil {
-			return string(raw)
-		}
-		value = decoded
-	}
-	switch v := value.(type) {
+	raw, _ := json.Marshal(value) // it was JSON, or is what Parse returns
+	decoded := value
+	exact := json.NewDecoder(bytes.NewReader(raw))
+	exact.UseNumber()
+	_ = exact.Decode(&decoded)
+	switch v := decoded.(type) {
 	case string:
 		for _, c := range f.Choices {
 			if c.Value == v {
@@ -253,12 +250,6 @@ func shown(f *form.Field, value any) string {
 			return "yes"
 		}
 		return "no"
-	case []string:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = shown(f, v[i])
-		}
-		return strings.Join(parts, ", ")
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {
@@ -266,5 +257,5 @@ func shown(f *form.Field, value any) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	return fmt.Sprint(value)
+	return fmt.Sprint(decoded)
 }

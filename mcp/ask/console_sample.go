@@ -32,34 +32,42 @@ var errNoAnswer = errors.New("ask: the model gave no answer")
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.
 func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+	return model.consented(func(ctx context.Context, r *mcp.SampleRequest, reply *mcp.SampleResult) (action string, err error) {
+		return c.hold(ctx, func(d *dialog) error {
+			if reply == nil {
+				d.showSample(r)
+				return d.agree("Let the model answer?")
+			}
+			server := strconv.Quote(line(r.Server))
+			d.say("\nThe model answers what server %s wanted to know:\n", server)
+			d.contents(reply.Content)
+			return d.agree(fmt.Sprintf("Send this to %s?", server))
+		})
+	})
+}
+
+// consented is model with the user's consent to the request, before, and to the reply,
+// behind it. Ask asks for one of them and returns what the user does; reply is nil before
+// there is one.
+func (model Model) consented(ask func(ctx context.Context, r *mcp.SampleRequest, reply *mcp.SampleResult) (action string, err error)) Model {
 	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
-		agreed := func(talk func(*dialog) error) error {
-			action, err := c.hold(ctx, talk)
+		agreed := func(reply *mcp.SampleResult) error {
+			action, err := ask(ctx, r, reply)
 			if err == nil && action != accept {
 				err = mcp.ErrRejected
 			}
 			return err
 		}
-		err := agreed(func(d *dialog) error {
-			d.showSample(r)
-			return d.agree("Let the model answer?")
-		})
-		if err != nil {
+		if err := agreed(nil); err != nil {
 			return nil, err
 		}
 		res, err := model(ctx, r)
-		switch {
-		case err != nil:
-			return nil, err
-		case res == nil:
-			return nil, errNoAnswer
+		if err == nil && res == nil {
+			err = errNoAnswer
 		}
-		err = agreed(func(d *dialog) error {
-			server := strconv.Quote(line(r.Server))
-			d.say("\nThe model answers what server %s wanted to know:\n", server)
-			d.contents(res.Content)
-			return d.agree(fmt.Sprintf("Send this to %s?", server))
-		})
+		if err == nil {
+			err = agreed(res)
+		}
 		if err != nil {
 			return nil, err
 		}

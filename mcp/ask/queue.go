@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -55,7 +56,7 @@ type Queue struct {
 	past    []string   // ids of the last ones that are not open any more
 	pages   []openPage // that the user agreed to visit and may be done with
 	visits  share.Book // how many these are
-	changed chan struct{}
+	changed feed.Bell
 }
 
 // pending is a question that waits for its answer.
@@ -96,10 +97,7 @@ func (q *Queue) Watch(ctx context.Context) iter.Seq[[]Question] {
 	return func(yield func([]Question) bool) {
 		for {
 			q.mu.Lock()
-			if q.changed == nil {
-				q.changed = make(chan struct{})
-			}
-			questions, changed := q.questionsLocked(), q.changed
+			questions, changed := q.questionsLocked(), q.changed.Rung()
 			q.mu.Unlock()
 			if !yield(questions) {
 				return
@@ -111,13 +109,6 @@ func (q *Queue) Watch(ctx context.Context) iter.Seq[[]Question] {
 			}
 		}
 	}
-}
-
-func (q *Queue) broadcastLocked() {
-	if q.changed != nil {
-		close(q.changed)
-	}
-	q.changed = nil
 }
 
 // Answer answers a question: "accept", with the content of a form, "decline" or
@@ -228,7 +219,7 @@ func (q *Queue) removeLocked(p *pending) {
 		q.past = slices.Delete(q.past, 0, 1)
 	}
 	q.past = append(q.past, p.ID)
-	q.broadcastLocked()
+	q.changed.Ring()
 }
 
 // admitLocked accounts for one more question, and reports whether there is room for it.
@@ -263,7 +254,7 @@ func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) 
 		return &mcp.ElicitResult{Action: cancel}, nil
 	}
 	q.open = append(q.open, p)
-	q.broadcastLocked()
+	q.changed.Ring()
 	q.mu.Unlock()
 	select {
 	case answer := <-p.answer:
@@ -307,27 +298,15 @@ func (q *Queue) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.El
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.
 func (q *Queue) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
-	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
-		agreed := func(question Question) error {
-			answer, err := q.ask(ctx, &pending{Question: question})
-			if err == nil && answer.Action != accept {
-				err = mcp.ErrRejected
-			}
-			return err
+	return model.consented(func(ctx context.Context, r *mcp.SampleRequest, reply *mcp.SampleResult) (action string, err error) {
+		question := Question{Kind: KindSample, Server: r.Server, Sample: r.Params, Reply: reply}
+		if reply != nil {
+			question.Kind = KindReply
 		}
-		if err := agreed(Question{Kind: KindSample, Server: r.Server, Sample: r.Params}); err != nil {
-			return nil, err
+		answer, err := q.ask(ctx, &pending{Question: question})
+		if err != nil {
+			return "", err
 		}
-		res, err := model(ctx, r)
-		switch {
-		case err != nil:
-			return nil, err
-		case res == nil:
-			return nil, errNoAnswer
-		}
-		if err := agreed(Question{Kind: KindReply, Server: r.Server, Sample: r.Params, Reply: res}); err != nil {
-			return nil, err
-		}
-		return res, nil
-	}
+		return answer.Action, nil
+	})
 }
