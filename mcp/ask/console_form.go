@@ -172,7 +172,7 @@ func wanted(f *form.Field) string {
 		words[0] = "required"
 	}
 	switch {
-	case f.Multiple:
+	case f.Type == form.Array && len(f.Choices) > 0:
 		words = append(words, "one or several of these, separated by commas")
 	case len(f.Choices) > 0:
 		words = append(words, "one of these")
@@ -185,27 +185,15 @@ func wanted(f *form.Field) string {
 	case f.Type == form.Number:
 		words = append(words, "a number")
 	}
-	bound := func(word string, n any, unit string) { words = append(words, fmt.Sprintf("%s %v%s", word, n, unit)) }
-	if f.Minimum != nil {
-		bound("at least", *f.Minimum, "")
+	unit := map[string]string{form.String: " characters", form.Array: " of them"}[f.Type]
+	if f.Min != nil {
+		words = append(words, "at least "+f.Min.String()+unit)
 	}
-	if f.Maximum != nil {
-		bound("at most", *f.Maximum, "")
-	}
-	if f.MinLength != nil {
-		bound("at least", *f.MinLength, " characters")
-	}
-	if f.MaxLength != nil {
-		bound("at most", *f.MaxLength, " characters")
-	}
-	if f.MinItems != nil {
-		bound("at least", *f.MinItems, " of them")
-	}
-	if f.MaxItems != nil {
-		bound("at most", *f.MaxItems, " of them")
+	if f.Max != nil {
+		words = append(words, "at most "+f.Max.String()+unit)
 	}
 	if f.Format != "" {
-		bound("format", f.Format, "")
+		words = append(words, "format "+f.Format)
 	}
 	return strings.Join(words, ", ")
 }

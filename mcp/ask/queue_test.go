@@ -295,8 +295,8 @@ func TestQuestionJSON(t *testing.T) {
 	question.ID, question.Asked, question.Deadline = "id", time.Time{}, time.Time{}
 	got, err := json.Marshal(question)
 	const want = `{"id":"id","kind":"form","server":"notes","message":"\u003cb\u003e","fields":[` +
-		`{"name":"n","type":"integer","default":3,"minimum":1},` +
-		`{"name":"c","type":"string","required":true,"choices":[{"value":"x","title":"x"}],"maxLength":2}],"asked":"0001-01-01T00:00:00Z"}`
+		`{"name":"n","type":"integer","default":3,"min":1},` +
+		`{"name":"c","type":"string","required":true,"choices":[{"value":"x","title":"x"}],"max":2}],"asked":"0001-01-01T00:00:00Z"}`
 	assert.OK(t, err)
 	assert.Equal(t, string(got), want)
 	assert.OK(t, q.Answer(id, nil))

@@ -3,6 +3,7 @@ package form
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -55,13 +56,10 @@ func (f *Field) checkText(text string) error {
 	if len(f.Choices) > 0 && !f.offers(text) {
 		return f.wrong("is none of the choices")
 	}
-	n := utf8.RuneCountInString(text)
-	switch {
-	case f.MinLength != nil && n < *f.MinLength:
-		return f.wrong("is shorter than %s", plural(*f.MinLength, "character"))
-	case f.MaxLength != nil && n > *f.MaxLength:
-		return f.wrong("is longer than %s", plural(*f.MaxLength, "character"))
-	case !f.formatted(text):
+	if err := f.bounded(big.NewRat(int64(utf8.RuneCountInString(text)), 1), "is shorter than", "is longer than", "character"); err != nil {
+		return err
+	}
+	if !f.formatted(text) {
 		return f.wrong("is not of format %s", f.Format)
 	}
 	if !f.matches(text) {
@@ -122,14 +120,21 @@ func (f *Field) checkNumber(raw json.RawMessage) error {
 	case f.Type == Integer && !n.IsInt():
 		return f.wrong("is not of type integer")
 	}
-	if f.Minimum != nil {
-		if low, ok := parseNumber([]byte(*f.Minimum)); ok && n.Cmp(low) < 0 {
-			return f.wrong("is less than %s", *f.Minimum)
+	return f.bounded(n, "is less than", "is more than", "")
+}
+
+// bounded reports that a number is beyond a bound, in these words.
+func (f *Field) bounded(n *big.Rat, less, more, unit string) error {
+	for _, bound := range []struct {
+		at    *json.Number
+		sign  int // of a number beyond it
+		words string
+	}{{f.Min, -1, less}, {f.Max, 1, more}} {
+		if bound.at == nil {
+			continue
 		}
-	}
-	if f.Maximum != nil {
-		if high, ok := parseNumber([]byte(*f.Maximum)); ok && n.Cmp(high) > 0 {
-			return f.wrong("is more than %s", *f.Maximum)
+		if at, ok := parseNumber([]byte(*bound.at)); ok && n.Cmp(at) == bound.sign {
+			return f.wrong("%s %s", bound.words, plural(*bound.at, unit))
 		}
 	}
 	return nil
@@ -152,20 +157,17 @@ func (f *Field) checkList(raw json.RawMessage) error {
 		}
 		seen[text] = true
 	}
-	switch {
-	case f.MinItems != nil && len(seen) < *f.MinItems:
-		return f.wrong("has fewer than %s", plural(*f.MinItems, "element"))
-	case f.MaxItems != nil && len(seen) > *f.MaxItems:
-		return f.wrong("has more than %s", plural(*f.MaxItems, "element"))
-	}
-	return nil
+	return f.bounded(big.NewRat(int64(len(seen)), 1), "has fewer than", "has more than", "element")
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+func plural(n json.Number, unit string) string {
+	switch {
+	case unit == "":
+		return n.String()
+	case n == "1":
+		return "1 " + unit
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return n.String() + " " + unit + "s"
 }
 
 // Parse turns what a user typed into a value of the field: a string, a bool, a

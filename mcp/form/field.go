@@ -40,23 +40,13 @@ type Field struct {
 	// Default is the value of a field that is left out; nil if there is none. One
 	// that the field itself does not allow has been dropped.
 	Default json.RawMessage `json:"default,omitempty"`
-	// Choices are the values to choose from, up to 1,000, in the server's order.
-	// Without any the value is free.
+	// Choices are the values to choose from, up to 1,000, in the server's order: one or, of an
+	// [Array], several. Without any the value is free.
 	Choices []Choice `json:"choices,omitempty"`
-	// Multiple says that several of Choices can be chosen.
-	Multiple bool `json:"multiple,omitempty"`
-	// MinLength is how many characters a string must have. Nil means no bound.
-	MinLength *int `json:"minLength,omitempty"`
-	// MaxLength is how many characters a string can have. Nil means no bound.
-	MaxLength *int `json:"maxLength,omitempty"`
-	// Minimum is the least number, however large. Nil means no bound.
-	Minimum *json.Number `json:"minimum,omitempty"`
-	// Maximum is the greatest number, however large. Nil means no bound.
-	Maximum *json.Number `json:"maximum,omitempty"`
-	// MinItems is how many elements a list must have. Nil means no bound.
-	MinItems *int `json:"minItems,omitempty"`
-	// MaxItems is how many elements a list can have. Nil means no bound.
-	MaxItems *int `json:"maxItems,omitempty"`
+	// Min and Max are the least and the greatest number, however large, how many characters
+	// a string must and can have, or how many elements a list. Nil means no bound.
+	Min *json.Number `json:"min,omitempty"`
+	Max *json.Number `json:"max,omitempty"`
 	// Pattern is a regular expression that a string must match somewhere, up to
 	// 1,024 bytes. One that package regexp cannot read, such as one that looks
 	// ahead, is not checked here, only by the server; nor is a text for which
@@ -96,6 +86,7 @@ func newField(name string, schema []byte) (*Field, error) {
 	}
 	f := &Field{Name: name}
 	var names []byte
+	bounds := map[string]*json.Number{}
 	var plain, titled, items []Choice
 	var err error
 	for key, value := range jsonscan.Fields(schema) {
@@ -116,18 +107,8 @@ func newField(name string, schema []byte) (*Field, error) {
 			names = value
 		case "items":
 			items, err = itemChoices(value)
-		case "minLength":
-			f.MinLength, err = fieldCount(key, value)
-		case "maxLength":
-			f.MaxLength, err = fieldCount(key, value)
-		case "minItems":
-			f.MinItems, err = fieldCount(key, value)
-		case "maxItems":
-			f.MaxItems, err = fieldCount(key, value)
-		case "minimum":
-			f.Minimum, err = fieldBound(key, value)
-		case "maximum":
-			f.Maximum, err = fieldBound(key, value)
+		case "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum":
+			bounds[string(key)], err = fieldBound(key, value)
 		case "pattern":
 			f.Pattern, err = fieldText(key, value)
 			if len(f.Pattern) > maxPattern {
@@ -150,7 +131,7 @@ func newField(name string, schema []byte) (*Field, error) {
 	if f.Choices, err = f.pick(plain, titled, items); err != nil {
 		return nil, err
 	}
-	return f, f.settle()
+	return f, f.settle(bounds)
 }
 
 // pick returns those of the choices found that count for the field's type.
@@ -178,35 +159,29 @@ func (f *Field) pick(plain, titled, items []Choice) ([]Choice, error) {
 
 // settle finishes a field whose schema was read: nothing is left that does not
 // belong to its type.
-func (f *Field) settle() error {
+func (f *Field) settle(bounds map[string]*json.Number) error {
 	if f.Type == "" && len(f.Choices) > 0 {
 		f.Type = String
 	}
-	text, number, list := false, false, false
+	unit := "" // of what bounds the values
 	switch f.Type {
 	case String:
-		text = true
+		unit = "Length"
 	case Number, Integer:
-		number = true
+		unit = "imum"
 	case Array:
-		list = true
+		unit = "Items"
 	case Boolean:
 	default:
 		return errors.New("must have a simple type")
 	}
-	if !text && !list && len(f.Choices) > 0 {
-		return errors.New("has choices, which only strings can have")
+	f.Min, f.Max = bounds["min"+unit], bounds["max"+unit]
+	if f.Type != String {
+		f.Pattern, f.Format = "", ""
+		if f.Type != Array && len(f.Choices) > 0 {
+			return errors.New("has choices, which only strings can have")
+		}
 	}
-	if !text {
-		f.MinLength, f.MaxLength, f.Pattern, f.Format = nil, nil, "", ""
-	}
-	if !number {
-		f.Minimum, f.Maximum = nil, nil
-	}
-	if !list {
-		f.MinItems, f.MaxItems = nil, nil
-	}
-	f.Multiple = list && len(f.Choices) > 0
 	seen := make(map[string]bool, len(f.Choices))
 	for _, c := range f.Choices {
 		if seen[c.Value] {
@@ -232,22 +207,21 @@ func fieldText(key, value []byte) (string, error) {
 	return text, nil
 }
 
-// fieldCount reads a bound of a length.
-func fieldCount(key, value []byte) (*int, error) {
-	n, ok := parseNumber(value)
-	if !ok || !n.IsInt() || n.Sign() < 0 || n.Num().BitLen() > 31 {
-		return nil, fmt.Errorf("has a %s that is no length", key)
-	}
-	count := int(n.Num().Int64())
-	return &count, nil
-}
-
+// fieldBound reads a bound of a number or a length.
 func fieldBound(key, value []byte) (*json.Number, error) {
-	if _, ok := parseNumber(value); !ok {
+	n, ok := parseNumber(value)
+	isLength := !bytes.HasSuffix(key, []byte("imum"))
+	switch {
+	case isLength && (!ok || !n.IsInt() || n.Sign() < 0 || n.Num().BitLen() > 31):
+		return nil, fmt.Errorf("has a %s that is no length", key)
+	case !ok:
 		return nil, fmt.Errorf("has a %s that is no number of a bearable size", key)
 	}
-	n := json.Number(value)
-	return &n, nil
+	bound := json.Number(value)
+	if isLength {
+		bound = json.Number(n.Num().String()) // it may have been 1e1
+	}
+	return &bound, nil
 }
 
 // parseNumber reads a JSON number exactly, unless that would take much memory.

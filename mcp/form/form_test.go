@@ -33,22 +33,22 @@ func TestParse(t *testing.T) {
 		"manyTitled":{"type":"array","items":{"anyOf":[{"const":"r","title":"Red"}]},"default":["g"]}
 	},"required":["a","plain"],"additionalProperties":false}`)
 	low, high, half := json.Number("-1"), json.Number("18446744073709551616"), json.Number("0.5")
-	n := func(n int) *int { return &n }
+	n := func(n json.Number) *json.Number { return &n }
 	red, green := form.Choice{Value: "r", Title: "r"}, form.Choice{Value: "g", Title: "g"}
 	titledRed := form.Choice{Value: "r", Title: "Red"}
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	want := []form.Field{
-		{Name: "z", Title: "Z", Description: "the z", Type: "string", MinLength: n(1), MaxLength: n(5), Pattern: "^a", Format: "email"},
-		{Name: "a", Type: "integer", Required: true, Minimum: &low, Maximum: &high, Default: raw("7")},
-		{Name: "n", Type: "number", Minimum: &half},
+		{Name: "z", Title: "Z", Description: "the z", Type: "string", Min: n("1"), Max: n("5"), Pattern: "^a", Format: "email"},
+		{Name: "a", Type: "integer", Required: true, Min: &low, Max: &high, Default: raw("7")},
+		{Name: "n", Type: "number", Min: &half},
 		{Name: "b", Type: "boolean", Default: raw("true")},
 		{Name: "plain", Type: "string", Required: true, Choices: []form.Choice{red, green}, Default: raw(`"g"`)},
 		{Name: "bare", Type: "string", Choices: []form.Choice{red}},
 		{Name: "named", Type: "string", Choices: []form.Choice{titledRed, {Value: "g", Title: "Green"}, {Value: "b", Title: "b"}}},
 		{Name: "titled", Type: "string", Choices: []form.Choice{titledRed, green}},
 		{Name: "both", Type: "string", Choices: []form.Choice{titledRed, green}},
-		{Name: "many", Type: "array", Choices: []form.Choice{red, green}, Multiple: true, MinItems: n(1), MaxItems: n(2), Default: raw(`["r","g"]`)},
-		{Name: "manyTitled", Type: "array", Choices: []form.Choice{titledRed}, Multiple: true},
+		{Name: "many", Type: "array", Choices: []form.Choice{red, green}, Min: n("1"), Max: n("2"), Default: raw(`["r","g"]`)},
+		{Name: "manyTitled", Type: "array", Choices: []form.Choice{titledRed}},
 	}
 	for i := range want {
 		if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {
@@ -209,7 +209,7 @@ func TestFieldParse(t *testing.T) {
 	low := json.Number("3")
 	colors := []form.Choice{{Value: "#f00", Title: "Red"}, {Value: "#0f0", Title: "Green, light"}, {Value: "#00f", Title: "Blue"}}
 	color := form.Field{Name: "f", Type: "string", Choices: colors}
-	several := form.Field{Name: "f", Type: "array", Choices: colors, Multiple: true}
+	several := form.Field{Name: "f", Type: "array", Choices: colors}
 	numbers := form.Field{Name: "f", Type: "string", Choices: []form.Choice{{Value: "2", Title: "2"}, {Value: "1", Title: "1"}, {Value: "x", Title: "x"}}}
 	alike := form.Field{Name: "f", Type: "string", Choices: []form.Choice{{Value: "a", Title: "Same"}, {Value: "b", Title: "same"}}}
 	email := form.Field{Name: "f", Type: "string", Format: "email"}
@@ -237,7 +237,7 @@ func TestFieldParse(t *testing.T) {
 		{form.Field{Type: "number"}, "1e999999999", nil},
 		{form.Field{Type: "integer"}, "18446744073709551617", json.Number("18446744073709551617")},
 		{form.Field{Type: "integer"}, "1.5", nil},
-		{form.Field{Type: "integer", Minimum: &low}, "2", nil},
+		{form.Field{Type: "integer", Min: &low}, "2", nil},
 		{color, "#0f0", "#0f0"},
 		{color, " blue ", "#00f"},
 		{color, "2", "#0f0"},
