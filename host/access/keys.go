@@ -90,7 +90,7 @@ func LoadKeys(ctx context.Context, store storage.Store, name string) (*Keys, err
 // first key; a missing one has none. It fails if the file cannot be read, or others may write to it, where modes say
 // so (on Windows they do not).
 func OpenKeys(ctx context.Context, path string) (*Keys, error) {
-	return loadKeys(ctx, &document.File{Path: path, Most: maxFile, Check: ownfile.Check(path)}, "keys")
+	return loadKeys(ctx, &document.File{Path: path, Most: maxFile, Check: ownfile.Check(path, ownfile.Own)}, "keys")
 }
 
 func loadKeys(ctx context.Context, keeper document.Keeper, name string) (*Keys, error) {

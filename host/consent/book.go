@@ -33,7 +33,7 @@ func New() *Book { return newBook(storage.NewMemory(), "consents") }
 // that others may write to or replace, where modes say so (on Windows they do not). A
 // missing file has no decisions.
 func Open(path string) (*Book, error) {
-	b := newBook(&document.File{Path: path, Most: maxFile, Check: ownfile.Check(path)}, "")
+	b := newBook(&document.File{Path: path, Most: maxFile, Check: ownfile.Check(path, ownfile.Own)}, "")
 	b.file = path
 	return b.opened(context.Background())
 }

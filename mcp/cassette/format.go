@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -156,9 +156,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// readFile reads a file. The error, if any, is an [*Error].
+// maxFile bounds a recording, in bytes.
+const maxFile = 256 << 20
+
+// readFile reads a file, which says what servers answer: none but its user may change it. The error, if any, is an [*Error].
 func readFile(file string) (*recording, error) {
-	data, err := os.ReadFile(file)
+	data, err := ownfile.Read(file, maxFile, ownfile.Committed)
 	if err != nil {
 		return nil, &Error{File: file, Err: err}
 	}

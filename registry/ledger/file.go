@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -20,7 +21,7 @@ const (
 
 // newFile returns what keeps a ledger in the file at path.
 func newFile(path string) *document.File {
-	return &document.File{Path: path, Most: maxLedgerFile, Mode: newLedgerMode, FolderMode: newFolderMode, Resolve: resolve}
+	return &document.File{Path: path, Most: maxLedgerFile, Mode: newLedgerMode, FolderMode: newFolderMode, Resolve: resolve, Check: ownfile.Check(path, ownfile.Committed)}
 }
 
 // resolve returns the path of the file itself that a name leads to. A link that leads out of its folder is

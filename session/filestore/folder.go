@@ -94,7 +94,7 @@ func (f *folder) readFile(path string) ([]byte, error) {
 	if info, err = h.Stat(); err != nil {
 		return nil, err
 	}
-	if ownfile.Mode(info, ownfile.NotRead) != "" {
+	if ownfile.Mode(info, ownfile.Private) != "" {
 		if err := h.Chmod(0o600); err != nil {
 			return nil, fmt.Errorf("others may read it: %w", err)
 		}

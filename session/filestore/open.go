@@ -108,7 +108,7 @@ func (f *folder) prepare() error {
 // lockOut makes sure that only the owner can use the folder.
 func (f *folder) lockOut() error {
 	info, err := f.root.Stat(".")
-	if err != nil || ownfile.Mode(info, ownfile.NotRead) == "" {
+	if err != nil || ownfile.Mode(info, ownfile.Private) == "" {
 		return err
 	}
 	if _, err := f.root.Lstat(recordsDir); errors.Is(err, fs.ErrNotExist) {

@@ -51,14 +51,11 @@ func KeyFile(path string) KeySource {
 
 // readKeyFile returns what is in a file of keys, or why it is not to be used.
 func readKeyFile(path string) (text []byte, problem string, err error) {
-	text, info, err := atomicfile.Read(path, maxKeyFile)
-	if err != nil {
-		return nil, "", err
+	text, err = ownfile.Read(path, maxKeyFile, ownfile.Private)
+	if unsafe, ok := errors.AsType[ownfile.Unsafe](err); ok {
+		return nil, string(unsafe), nil
 	}
-	if problem = ownfile.Mode(info, ownfile.NotRead); problem == "" {
-		problem, err = ownfile.Folder(path)
-	}
-	return text, problem, err
+	return text, "", err
 }
 
 // makeKeyFile makes a file with a new key, unless another program is faster. No reader finds it empty.

@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/session/keyringstore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
@@ -106,7 +107,7 @@ func connect(env *cli.Env, value string) (*sql.DB, sqlstore.Dialect, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // for its owner alone, as are the files beside it then
 	if err == nil {
-		err = f.Close()
+		err = errors.Join(ownfile.CheckOpen(f), f.Close())
 	}
 	if err != nil {
 		return nil, 0, Unusable(err)

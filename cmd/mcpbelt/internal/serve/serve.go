@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 )
 
 func serveCommand(b *belt.Belt) *cobra.Command {
@@ -167,7 +168,7 @@ func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, 
 	}
 	key := rand.Text()
 	if keyFile != "" {
-		data, err := os.ReadFile(b.Abs(keyFile))
+		data, err := ownfile.Read(b.Abs(keyFile), maxKeyFile, ownfile.Own)
 		if err != nil {
 			return "", nil, cli.UsageError("the key cannot be read: %v", err)
 		}
@@ -183,6 +184,9 @@ func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, 
 	}
 	return key, l, nil
 }
+
+// maxKeyFile bounds the file of a key, in bytes.
+const maxKeyFile = 64 << 10
 
 // run serves until the context ends.
 func (s *station) run(ctx context.Context, l net.Listener, key string, noKey bool) error {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"net"
-	"os"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/access/oidc"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 )
 
 // jwtCredential begins the credentials of callers whose token is signed with the key of --jwt-key-file.
@@ -41,7 +41,7 @@ func (t *tokens) open(ctx context.Context, b *belt.Belt, l net.Listener, noKey b
 		}
 	}
 	if t.keyFile != "" {
-		key, err := os.ReadFile(b.Abs(t.keyFile))
+		key, err := ownfile.Read(b.Abs(t.keyFile), maxKeyFile, ownfile.Own)
 		if err == nil {
 			t.signed, err = oidc.NewSigned(&oidc.SignedOptions{Key: bytes.TrimSpace(key)})
 		}
