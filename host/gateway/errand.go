@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
@@ -70,46 +69,23 @@ func (r *request) asker() asker { return asker{&job{peer: r.peer}} }
 
 func (a asker) Caller() *access.Caller { return a.peer.caller }
 
-func (a asker) Errand() *pages.Errand {
+func (a asker) About() pages.About {
 	p := a.peer
-	return &pages.Errand{Caller: p.caller, Endpoint: p.view.path + "/mcp", Session: p.session != nil && p.session.id != ""}
+	is := pages.About{
+		Endpoint: p.view.path + "/mcp", Session: p.session != nil && p.session.id != "",
+		Forms: p.can.form, Pages: p.can.url, URL: p.view.gateway.opts.PublicURL,
+	}
+	if is.URL == "" && p.host != "" {
+		is.URL = "http://" + p.host
+		if p.secure {
+			is.URL = "https://" + p.host
+		}
+	}
+	return is
 }
-
-func (a asker) HasForms() bool { return a.peer.can.form }
-
-func (a asker) HasPages() bool { return a.peer.can.url && a.Link("/") != "" }
 
 func (a asker) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return a.elicit(ctx, params)
-}
-
-func (a asker) Link(path string) string {
-	p := a.peer
-	switch base := p.view.gateway.opts.PublicURL; {
-	case base != "":
-		return base + path
-	case p.host == "":
-		return ""
-	case p.secure:
-		return "https://" + p.host + path
-	}
-	return "http://" + p.host + path
-}
-
-// LoginOf leaves the login of a server whose connection all users share to those who may change servers.
-func (a asker) LoginOf(err error) *auth.LoginRequiredError {
-	var required *auth.LoginRequiredError
-	if err == nil || !errors.As(err, &required) || mcp.OutcomeOf(err) != mcp.NotSent {
-		return nil
-	}
-	c := a.peer.caller
-	switch {
-	case required.User != "" && required.User != c.User:
-		return nil
-	case required.User == "" && a.peer.view.gateway.opts.Authenticate != nil && (c.Grant == nil || !c.Grant.Manage):
-		return nil
-	}
-	return required
 }
 
 // call makes a call of a tool, in the course of which the user may be asked.

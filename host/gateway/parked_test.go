@@ -6,18 +6,15 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -80,31 +77,6 @@ func TestParkedBounds(t *testing.T) {
 	assert.Equal(t, len(g.jobs.byID), maxParked, "jobs")
 	g.sweepAt(began.Add(2 * time.Hour))
 	assert.Equal(t, [3]int{len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes}, [3]int{}, "jobs, users and bytes")
-}
-
-// A login is offered to the user whose it is and, where there are users, one that all share to those who may change
-// servers.
-func TestLoginOf(t *testing.T) {
-	for _, test := range []struct {
-		login, user string
-		manage      bool
-		users       bool
-		want        bool
-	}{
-		{"ada", "ada", false, true, true},
-		{"ada", "eve", true, true, false},
-		{"ada", "", true, true, false},
-		{"", "ada", false, true, false},
-		{"", "ada", true, true, true},
-		{"", "", false, false, true},
-	} {
-		g := &Gateway{}
-		if test.users {
-			g.opts.Authenticate = func(*http.Request) (*access.Caller, error) { return nil, nil }
-		}
-		a := asker{&job{peer: &peer{shown: shown{view: &view{gateway: g}}, caller: &access.Caller{User: test.user, Grant: &access.Grant{Manage: test.manage}}}}}
-		assert.Equal(t, a.LoginOf(mcp.WithOutcome(&auth.LoginRequiredError{User: test.login, Server: "one"}, mcp.NotSent)) != nil, test.want, "%+v", test)
-	}
 }
 
 // The requests of a session that are under way are bounded; one that has ended makes room.

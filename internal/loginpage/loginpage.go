@@ -12,28 +12,40 @@ import (
 	"strings"
 )
 
-const style = "body{font:1.1em/1.5 sans-serif;max-width:34em;margin:4em auto;padding:0 1em}"
+const style = "body{font:1.1em/1.5 sans-serif;max-width:40em;margin:3em auto;padding:0 1em}" +
+	"pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid;padding:.5em}form{margin:1em 0}"
 
-const page = `<!DOCTYPE html>
+// Head begins a page whose {title} is filled in, see [Fill].
+const Head = `<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>{title}</title>
 <style>` + style + `</style>
 <h1>{title}</h1>
-<p>{text}</p>
-</html>
 `
 
 // Write answers with a page. title and text are the program's own words: nothing
 // of the request belongs in them. The page loads nothing and runs nothing.
 func Write(w http.ResponseWriter, status int, title, text string) error {
-	body := Fill(page, "title", title, "text", text)
 	Protect(w.Header())
+	return send(w, status, Fill(Head+"<p>{text}</p>\n</html>\n", "title", title, "text", text))
+}
+
+// WriteForms answers with a page that begins with [Head], and whose forms are sent to its own address.
+func WriteForms(w http.ResponseWriter, page string) error {
+	h := w.Header()
+	Protect(h)
+	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), "form-action 'none'", "form-action 'self'", 1))
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer a form has no origin
+	return send(w, http.StatusOK, page)
+}
+
+func send(w http.ResponseWriter, status int, page string) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	w.WriteHeader(status)
-	_, err := io.WriteString(w, body)
+	_, err := io.WriteString(w, page)
 	return err
 }
 

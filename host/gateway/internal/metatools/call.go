@@ -20,32 +20,17 @@ type Call struct {
 
 // ReadCall reads the arguments of call_tool, which are JSON. Models that cannot write free objects write
 // "arguments" as a string that holds one.
-func ReadCall(args json.RawMessage) (Call, error) {
-	var c Call
-	if err := each(args, func(key string, value []byte) (ok bool) {
-		switch key {
-		case "server":
-			c.Server, ok = optional(value)
-		case "tool":
-			c.Tool, ok = jsonscan.String(value)
-		case "arguments":
-			c.Arguments, ok = innerArguments(value)
-		default:
-			return false
-		}
-		return ok
-	}, `{"server":"…","tool":"…","arguments":{…}}`); err != nil {
-		return Call{}, err
+func ReadCall(args json.RawMessage) (c Call, err error) {
+	err = read(args, `{"server":"…","tool":"…","arguments":{…}}`, map[string]any{"server": &c.Server, "tool": &c.Tool, "arguments": (*object)(&c.Arguments)})
+	if err == nil && strings.TrimSpace(c.Tool) == "" {
+		err = errors.New(`"tool" is missing; it must be the name of a tool, as retrieve_tools shows it`)
 	}
-	if strings.TrimSpace(c.Tool) == "" {
-		return Call{}, errors.New(`"tool" is missing; it must be the name of a tool, as retrieve_tools shows it`)
-	}
-	return c, nil
+	return c, err
 }
 
-// each calls take with the members of an object. It fails if take does not know a member, or it has
-// another kind of value.
-func each(args json.RawMessage, take func(key string, value []byte) bool, form string) error {
+// read reads the members of an object into what they are to be read into. It fails if there is another member, or one has
+// another kind of value than form shows. Null is none.
+func read(args json.RawMessage, form string, into map[string]any) error {
 	if len(args) == 0 || string(args) == "null" {
 		return nil
 	}
@@ -53,36 +38,37 @@ func each(args json.RawMessage, take func(key string, value []byte) bool, form s
 		return err
 	}
 	for key, value := range jsonscan.Fields(args) {
-		if !take(string(key), value) {
+		if at := into[string(key)]; at == nil || json.Unmarshal(value, at) != nil {
 			return fmt.Errorf("%s must not be there, or have another value: the arguments are %s", plain.Quote(plain.Cut(string(key), 100)), form)
 		}
 	}
 	return nil
 }
 
-// optional reads a text that may be null.
-func optional(value []byte) (string, bool) {
-	if string(value) == "null" {
-		return "", true
-	}
-	return jsonscan.String(value)
-}
+// An object is one in JSON, as the client wrote it, or in a string; nil: there is none.
+type object json.RawMessage
 
-// innerArguments returns the arguments for the tool: an object, or one in a string.
-func innerArguments(value []byte) (json.RawMessage, bool) {
+var errNoObject = errors.New("it is no object")
+
+// UnmarshalJSON implements [json.Unmarshaler]. It keeps the value, which does not change.
+func (o *object) UnmarshalJSON(value []byte) error {
 	switch value[0] {
-	case '{':
-		return value, true
 	case 'n':
-		return nil, true
+		return nil
 	case '"':
-		held, _ := jsonscan.String(value)
-		if held = strings.TrimSpace(held); held == "" {
-			return nil, true
+		text, _ := jsonscan.String(value)
+		if value = []byte(strings.TrimSpace(text)); len(value) == 0 {
+			return nil
 		}
-		return json.RawMessage(held), held[0] == '{' && jsonscan.Valid([]byte(held)) == nil
+		if err := jsonscan.Valid(value); err != nil {
+			return err
+		}
 	}
-	return nil, false
+	if value[0] != '{' {
+		return errNoObject
+	}
+	*o = value
+	return nil
 }
 
 // Refusal says why a variant of call_tool is not the one for a tool, and which is; nil if it is one that may call it. What
@@ -91,9 +77,7 @@ func Refusal(variant string, tool *registry.Definition) error {
 	hints := tool.Hints()
 	right, why := CallDestroy, "may destroy something"
 	switch {
-	case variant == CallTool:
-		return nil
-	case hints.ReadOnly:
+	case variant == CallTool, hints.ReadOnly:
 		return nil
 	case !hints.Destructive:
 		right, why = CallWrite, "changes something"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -40,14 +41,14 @@ func (b *Belt) find(ctx context.Context, name string) (*registry.Definition, err
 	if err == nil {
 		t, err = b.Finder.Registry().Find(ctx, known)
 	}
-	var unknown *registry.UnknownToolError
+	if err == nil && !b.Sees(t.Definition()) {
+		err = &registry.UnknownToolError{Name: name}
+	}
 	switch {
-	case errors.As(err, &unknown): // others than those that the client sees may be meant
+	case errors.As(err, new(*registry.UnknownToolError)): // others than those that the client sees may be meant
 		return nil, b.Unknown(name, err)
 	case err != nil:
 		return nil, err
-	case !b.Sees(t.Definition()):
-		return nil, b.Unknown(name, &registry.UnknownToolError{Name: name})
 	}
 	return t.Definition(), nil
 }
@@ -84,8 +85,7 @@ func (b *Belt) Target(ctx context.Context, c Call) (string, error) {
 	case b.Server != "":
 		return c.Tool, nil
 	}
-	full := r.Names().Name(c.Server, c.Tool) // of which the registry may know why it is not there
-	return full, nil
+	return r.Names().Name(c.Server, c.Tool), nil // of which the registry may know why it is not there
 }
 
 // Refused returns what is wrong with a variant of call_tool for the tool that the registry calls known, under the client's
@@ -125,17 +125,8 @@ const (
 // parameters, and below it what the tool does as far as there is room. The texts are those of servers, which have passed
 // the registry's gate. The error is that of ctx, or of arguments.
 func (b *Belt) Retrieve(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	var query string
-	limit := defaultHits
-	if err := each(args, func(key string, value []byte) (ok bool) {
-		switch key {
-		case "query":
-			query, ok = jsonscan.String(value)
-		case "limit":
-			ok = string(value) == "null" || json.Unmarshal(value, &limit) == nil
-		}
-		return ok
-	}, `{"query":"…","limit":15}`); err != nil {
+	query, limit := "", defaultHits
+	if err := read(args, `{"query":"…","limit":15}`, map[string]any{"query": &query, "limit": &limit}); err != nil {
 		return Failed(err), nil
 	}
 	q := toolset.Query{Text: query, Limit: min(max(limit, 1), maxHits), Keep: func(d *registry.Definition, _ registry.Hints) bool { return b.Sees(d) }}
@@ -197,14 +188,8 @@ func (b *Belt) nothing(ctx context.Context) string {
 
 // Describe answers a call of describe_tool: the definitions of tools by their names, as JSON.
 func (b *Belt) Describe(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	var names []string
-	if err := each(args, func(key string, value []byte) bool {
-		if one, ok := jsonscan.String(value); ok && key == "names" {
-			names = []string{one}
-			return true
-		}
-		return key == "names" && json.Unmarshal(value, &names) == nil
-	}, `{"names":["…"]}`); err != nil {
+	var names oneOrMore
+	if err := read(args, `{"names":["…"]}`, map[string]any{"names": &names}); err != nil {
 		return Failed(err), nil
 	}
 	if len(names) == 0 {
@@ -226,9 +211,8 @@ func (b *Belt) Describe(ctx context.Context, args json.RawMessage) (*mcp.CallToo
 			break
 		}
 		d, err := b.find(ctx, name)
-		var held *registry.QuarantinedError
 		switch {
-		case errors.As(err, &held):
+		case errors.As(err, new(*registry.QuarantinedError)):
 			missing("it is in quarantine: it is new or has changed, and cannot be called before a person has accepted it")
 			continue
 		case err != nil:
@@ -245,15 +229,21 @@ func (b *Belt) Describe(ctx context.Context, args json.RawMessage) (*mcp.CallToo
 		size += len(definition)
 		shown.Tools = append(shown.Tools, definition)
 	}
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(shown); err != nil {
-		return nil, err
-	}
-	res := text(strings.TrimSuffix(out.String(), "\n"))
+	res := text(string(message.Marshal(shown)))
 	res.IsError = shown.Tools == nil
 	return res, nil
+}
+
+// A oneOrMore is an array of texts, or one text.
+type oneOrMore []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *oneOrMore) UnmarshalJSON(value []byte) error {
+	if one, ok := jsonscan.String(value); ok {
+		*o = oneOrMore{one}
+		return nil
+	}
+	return json.Unmarshal(value, (*[]string)(o))
 }
 
 func text(s string) *mcp.CallToolResult {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -33,29 +34,15 @@ type Servers struct {
 // Call answers a call of upstream_servers. The error is that of ctx.
 func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	var operation, name string
-	var server json.RawMessage
-	if err := each(args, func(key string, value []byte) (ok bool) {
-		switch key {
-		case "operation":
-			operation, ok = jsonscan.String(value)
-		case "name":
-			name, ok = optional(value)
-		case "server":
-			ok = value[0] == '{' || string(value) == "null"
-			server = value
-		}
-		return ok
-	}, `{"operation":"…","name":"…","server":{…}}`); err != nil {
+	var server object
+	if err := read(args, `{"operation":"…","name":"…","server":{…}}`, map[string]any{"operation": &operation, "name": &name, "server": &server}); err != nil {
 		return Failed(err), nil
 	}
-	operations := map[string]func(ctx context.Context, name string, server json.RawMessage) (host.Report, error){
-		"add": s.add, "update": s.update, "remove": s.remove, "enable": s.enable(true), "disable": s.enable(false),
-	}
-	do := operations[operation]
+	do, known := operations()[operation]
 	switch {
 	case operation == "list":
 		return s.list(), nil
-	case do == nil:
+	case !known:
 		return Failed(fmt.Errorf("there is no operation %s: use list, add, update, remove, enable or disable", plain.Quote(plain.Cut(operation, maxName)))), nil
 	case name == "":
 		return Failed(errors.New(`"name" is missing: say which server`)), nil
@@ -74,7 +61,7 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 		}
 		return Failed(fmt.Errorf("you may not add a server of the name %s", plain.Quote(plain.Cut(name, maxName)))), nil
 	}
-	report, err := do(ctx, named.Name, server)
+	report, err := do.do(ctx, s.Manager, named.Name, server)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -82,15 +69,34 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 	if err != nil {
 		return Failed(err), nil
 	}
-	return text(s.said(operation, named.ServerName(), report)), nil
+	return text(s.said(do.done, named.ServerName(), report)), nil
+}
+
+// An operation changes a server.
+type operation struct {
+	done string // what became of the server
+	do   func(ctx context.Context, m *manage.Manager, name string, server object) (host.Report, error)
+}
+
+// operations returns the operations but list, by their names.
+func operations() map[string]operation {
+	enable := func(on bool) func(context.Context, *manage.Manager, string, object) (host.Report, error) {
+		return func(ctx context.Context, m *manage.Manager, name string, _ object) (host.Report, error) {
+			return m.Update(ctx, name, &record.Patch{Disabled: record.Some(!on)})
+		}
+	}
+	return map[string]operation{
+		"add": {"added", add}, "update": {"changed", update}, "enable": {"switched on", enable(true)}, "disable": {"switched off", enable(false)},
+		"remove": {"removed", func(ctx context.Context, m *manage.Manager, name string, _ object) (host.Report, error) {
+			return m.Remove(ctx, name)
+		}},
+	}
 }
 
 // said says what became of a change.
-func (s *Servers) said(operation, name string, report host.Report) string {
-	done := map[string]string{"add": "added", "update": "changed", "remove": "removed", "enable": "switched on", "disable": "switched off"}[operation]
+func (s *Servers) said(done, name string, report host.Report) string {
 	said := fmt.Sprintf("The server %s was %s.", plain.Quote(name), done)
-	var waits *host.LaunchNotAllowedError
-	if slices.Contains(report.NotAllowed, name) || errors.As(report.Failed[name], &waits) {
+	if slices.Contains(report.NotAllowed, name) || errors.As(report.Failed[name], new(*host.LaunchNotAllowedError)) {
 		return said + " It is not started: a person has to allow its launch first, with the program that runs this gateway." + s.fingerprint(name)
 	}
 	if report.Failed[name] != nil {
@@ -118,8 +124,12 @@ func (s *Servers) reason(name string, err error) string {
 	return plain.Line(plain.Cut(is.Entry.MaskError(err), 2*maxName))
 }
 
-// checkMembers refuses what a caller may not say of a server, such as that it is trusted.
-func checkMembers(server json.RawMessage) (launch bool, err error) {
+// decode reads what a caller says of a server, and reports whether it changes the launch. It refuses what they may not say,
+// such as that it is trusted.
+func decode(server object, missing string, into any) (launch bool, err error) {
+	if server == nil {
+		return false, errors.New(`"server" is missing: ` + missing)
+	}
 	for key := range jsonscan.Fields(server) {
 		switch string(key) {
 		case "command", "args", "env", "cwd", "url", "headers", "transport":
@@ -129,50 +139,28 @@ func checkMembers(server json.RawMessage) (launch bool, err error) {
 			return false, fmt.Errorf(`"server" must not have %s: it may have description, transport, command, args, env, cwd, url and headers`, plain.Quote(plain.Cut(string(key), maxName)))
 		}
 	}
-	return launch, nil
+	return launch, json.Unmarshal(server, into)
 }
 
-func (s *Servers) add(ctx context.Context, name string, server json.RawMessage) (host.Report, error) {
-	if len(server) == 0 || string(server) == "null" {
-		return host.Report{}, errors.New(`"server" is missing: say what it is, such as {"command":"…","args":["…"]} or {"url":"…"}`)
-	}
-	if _, err := checkMembers(server); err != nil {
-		return host.Report{}, err
-	}
+func add(ctx context.Context, m *manage.Manager, name string, server object) (host.Report, error) {
 	var r record.Record
-	if err := json.Unmarshal(server, &r); err != nil {
+	if _, err := decode(server, `say what it is, such as {"command":"…","args":["…"]} or {"url":"…"}`, &r); err != nil {
 		return host.Report{}, err
 	}
 	r.Name, r.Proposed = name, true
-	return s.Manager.Add(ctx, &r)
+	return m.Add(ctx, &r)
 }
 
-func (s *Servers) update(ctx context.Context, name string, server json.RawMessage) (host.Report, error) {
-	if len(server) == 0 || string(server) == "null" {
-		return host.Report{}, errors.New(`"server" is missing: say what changes`)
-	}
-	launch, err := checkMembers(server)
-	if err != nil {
-		return host.Report{}, err
-	}
+func update(ctx context.Context, m *manage.Manager, name string, server object) (host.Report, error) {
 	var p record.Patch
-	if err := json.Unmarshal(server, &p); err != nil {
+	launch, err := decode(server, "say what changes", &p)
+	if err != nil {
 		return host.Report{}, err
 	}
 	if launch {
 		p.Proposed = record.Some(true)
 	}
-	return s.Manager.Update(ctx, name, &p)
-}
-
-func (s *Servers) remove(ctx context.Context, name string, _ json.RawMessage) (host.Report, error) {
-	return s.Manager.Remove(ctx, name)
-}
-
-func (s *Servers) enable(on bool) func(context.Context, string, json.RawMessage) (host.Report, error) {
-	return func(ctx context.Context, name string, _ json.RawMessage) (host.Report, error) {
-		return s.Manager.Update(ctx, name, &record.Patch{Disabled: record.Some(!on)})
-	}
+	return m.Update(ctx, name, &p)
 }
 
 // list says where each server stands that the caller sees.
@@ -186,48 +174,33 @@ func (s *Servers) list() *mcp.CallToolResult {
 	}
 	rows := []row{}
 	for _, status := range s.Manager.Host().Servers() {
-		if !s.Sees(status.Name) {
-			continue
+		if s.Sees(status.Name) {
+			state, reason := s.state(&status)
+			rows = append(rows, row{status.Name, state, status.Tools, status.Quarantined, reason})
 		}
-		state, reason := s.state(&status)
-		rows = append(rows, row{status.Name, state, status.Tools, status.Quarantined, reason})
 	}
-	out, err := json.Marshal(map[string]any{"servers": rows})
-	if err != nil {
-		return Failed(err)
-	}
-	return text(string(out))
+	return text(string(message.Marshal(map[string]any{"servers": rows})))
 }
 
-// The states of a server, as upstream_servers names them.
-const (
-	disconnected   = "Disconnected"
-	connecting     = "Connecting"
-	authenticating = "Authenticating"
-	ready          = "Ready"
-	broken         = "Error"
-)
-
-// state returns the state of a server, and if it is not ready why.
+// state returns the state of a server, as upstream_servers names it, and if it is not ready why.
 func (s *Servers) state(status *host.Status) (state, reason string) {
-	why := s.reason(status.Name, status.Err)
 	switch status.Stage {
 	case host.StageReady:
-		return ready, ""
+		return "Ready", ""
 	case host.StageStarting:
-		return connecting, why
+		return "Connecting", s.reason(status.Name, status.Err)
 	case host.StageLogin:
-		return authenticating, "it wants the user to log in"
+		return "Authenticating", "it wants the user to log in"
 	case host.StageDisabled:
-		return disconnected, "it is switched off"
+		return "Disconnected", "it is switched off"
 	case host.StageNotAllowed:
-		return disconnected, "a person has to allow its launch first"
+		return "Disconnected", "a person has to allow its launch first"
 	case host.StageCached:
-		return disconnected, "it starts with the first call of one of its tools"
+		return "Disconnected", "it starts with the first call of one of its tools"
 	case host.StageConfigured:
-		return disconnected, "it was not started yet"
+		return "Disconnected", "it was not started yet"
 	case host.StageQuarantined:
-		return broken, "it is in quarantine: a person has to accept its tools first"
+		return "Error", "it is in quarantine: a person has to accept its tools first"
 	}
-	return broken, why
+	return "Error", s.reason(status.Name, status.Err)
 }

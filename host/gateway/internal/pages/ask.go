@@ -26,17 +26,54 @@ const loginWithin = 15 * time.Minute
 type Client interface {
 	// Caller returns who makes the request.
 	Caller() *access.Caller
-	// Errand returns an errand of the caller.
-	Errand() *Errand
-	// HasForms and HasPages report whether it can show its user a form, and a page of the gateway.
-	HasForms() bool
-	HasPages() bool
+	// About returns what else is known of it.
+	About() About
 	// Ask asks it by elicitation.
 	Ask(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// Link returns the URL of a path of the gateway; empty: it is not known.
-	Link(path string) string
-	// LoginOf returns the login that a request lacks which was not sent, if the user may do it; else nil.
-	LoginOf(err error) *auth.LoginRequiredError
+}
+
+// An About is what is known of a client.
+type About struct {
+	Endpoint string // the path at which it makes requests
+	Session  bool   // it has one, for which calls can be allowed
+	Forms    bool   // it can show its user a form
+	Pages    bool   // it can have its user visit a page
+	URL      string // below which it reaches the paths of the gateway; empty: it is not known
+}
+
+// errandOf returns an errand of the caller of a request.
+func errandOf(c Client) *Errand {
+	is := c.About()
+	return &Errand{Caller: c.Caller(), Endpoint: is.Endpoint, Session: is.Session}
+}
+
+// linkTo returns the URL of an errand's page for a client; empty: it is not known.
+func linkTo(c Client, e *Errand) string {
+	if base := c.About().URL; base != "" {
+		return base + e.Path()
+	}
+	return ""
+}
+
+// canVisit reports whether the user of a client can be sent to a page.
+func canVisit(c Client) bool {
+	is := c.About()
+	return is.Pages && is.URL != ""
+}
+
+// loginOf returns the login that a request lacks which was not sent, if the user may do it; else nil. The login of a server
+// whose connection all users share is for those who may change servers.
+func (d *Desk) loginOf(c Client, err error) *auth.LoginRequiredError {
+	required, ok := errors.AsType[*auth.LoginRequiredError](err)
+	if !ok || mcp.OutcomeOf(err) != mcp.NotSent {
+		return nil
+	}
+	by := c.Caller()
+	if required.User != "" && required.User != by.User ||
+		required.User == "" && d.opts.Authenticate != nil && (by.Grant == nil || !by.Grant.Manage) {
+		return nil
+	}
+	return required
 }
 
 // A Call is a call of a tool for a client.
@@ -68,7 +105,7 @@ func (d *Desk) Call(ctx context.Context, c *Call) (*mcp.CallToolResult, error) {
 	if c.approved != nil && errors.As(err, &needs) { // the client makes the call again with its input
 		state := ""
 		_ = json.Unmarshal(needs.State, &state)
-		e := c.Client.Errand()
+		e := errandOf(c.Client)
 		e.Subject, e.Kept = c.round(c.approved, state), time.Now().Add(d.opts.InputWait)
 		d.Add(e)
 	}
@@ -76,7 +113,7 @@ func (d *Desk) Call(ctx context.Context, c *Call) (*mcp.CallToolResult, error) {
 	if !errors.As(err, &waits) {
 		return res, err
 	}
-	e := c.Client.Errand()
+	e := errandOf(c.Client)
 	e.Call, e.Wanted = waits.Request, c.wants()
 	if res, err, ok := d.Outcome(ctx, d.park(e), false); ok {
 		return res, err
@@ -123,14 +160,14 @@ func (d *Desk) decide(ctx context.Context, c *Call, req *registry.ApprovalReques
 func (d *Desk) approve(ctx context.Context, c Client, req *registry.ApprovalRequest) (approval.Decision, error) {
 	defer approval.Wait(ctx)()
 	decision := approval.Decision{Verdict: approval.Ask}
-	e := c.Errand()
+	e := errandOf(c)
 	form := Form(req, e.Session)
 	switch {
-	case c.HasForms() && form != nil:
+	case c.About().Forms && form != nil:
 		if res, err := c.Ask(ctx, form); err == nil {
 			decision = Decision(res, e.Session)
 		}
-	case c.HasPages():
+	case canVisit(c):
 		waiting, stop := context.WithTimeout(ctx, d.opts.InputWait)
 		defer stop()
 		e.Call, e.Subject, e.Expires = req, rand.Text(), time.Now().Add(d.opts.InputWait)
@@ -144,7 +181,7 @@ func (d *Desk) show(ctx context.Context, c Client, e *Errand, message string) <-
 	answered := make(chan string, 1)
 	if !d.opts.Spawn(func(context.Context) {
 		action := "cancel"
-		if res, err := c.Ask(ctx, Visit(c, e, message)); err == nil {
+		if res, err := c.Ask(ctx, &mcp.ElicitParams{Mode: "url", Message: message, URL: linkTo(c, e), ElicitationID: e.ID()}); err == nil {
 			action = res.Action
 		}
 		answered <- action
@@ -154,17 +191,9 @@ func (d *Desk) show(ctx context.Context, c Client, e *Errand, message string) <-
 	return answered
 }
 
-// Visit is the question whether the user visits the page of an errand.
-func Visit(c Client, e *Errand, message string) *mcp.ElicitParams {
-	if message == "" {
-		message = "Log in at the server " + plain.Quote(e.Login.Server) + "."
-	}
-	return &mcp.ElicitParams{Mode: "url", Message: message, URL: c.Link(e.Path()), ElicitationID: e.ID()}
-}
-
-// LogIn returns the errand of a login.
-func (d *Desk) LogIn(c Client, required *auth.LoginRequiredError) *Errand {
-	e := c.Errand()
+// logIn returns the errand of a login.
+func (d *Desk) logIn(c Client, required *auth.LoginRequiredError) *Errand {
+	e := errandOf(c)
 	e.Login = session.Key{User: required.User, Server: required.Server}
 	e.Subject, e.Expires = "login "+required.Server+" "+required.User, time.Now().Add(loginWithin)
 	return d.Add(e)
@@ -173,18 +202,18 @@ func (d *Desk) LogIn(c Client, required *auth.LoginRequiredError) *Errand {
 // AfterLogin has the user of the client log in, if that is what do lacked, and calls it again then. It returns
 // the last error of do, of which err is the first.
 func (d *Desk) AfterLogin(ctx context.Context, c Client, err error, do func(context.Context) error) error {
-	required := c.LoginOf(err)
-	if required == nil || required.URL == "" || !c.HasPages() {
+	required := d.loginOf(c, err)
+	if required == nil || required.URL == "" || !canVisit(c) {
 		return err
 	}
 	defer approval.Wait(ctx)()
 	waiting, stop := context.WithTimeout(ctx, d.opts.InputWait)
 	defer stop()
-	e := d.LogIn(c, required)
+	e := d.logIn(c, required)
 	var answered <-chan string
 	if e.asked.CompareAndSwap(false, true) { // else another call of the user does that
 		defer e.asked.Store(false)
-		answered = d.show(waiting, c, e, "")
+		answered = d.show(waiting, c, e, "Log in at the server "+plain.Quote(e.Login.Server)+".")
 	}
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		select {
@@ -200,11 +229,11 @@ func (d *Desk) AfterLogin(ctx context.Context, c Client, err error, do func(cont
 			return err
 		case <-required.Done:
 		}
-		if err = do(ctx); c.LoginOf(err) == nil {
+		err = do(ctx)
+		if required = d.loginOf(c, err); required == nil {
 			d.Remove(e)
 			return err
-		}
-		required = c.LoginOf(err) // the session has changed, but not by a login
+		} // else the session has changed, but not by a login
 		select {
 		case <-time.After(pause):
 		case <-waiting.Done():
@@ -217,25 +246,23 @@ func (d *Desk) AfterLogin(ctx context.Context, c Client, err error, do func(cont
 // if it is neither, or has no page.
 func (d *Desk) Help(c Client, err error) (said string, meta map[string]any) {
 	const again = " make the same call again: it returns the outcome, and is not made twice."
-	var waits *registry.ApprovalRequiredError
-	if errors.As(err, &waits) {
+	if waits, ok := errors.AsType[*registry.ApprovalRequiredError](err); ok {
 		req := waits.Request
 		meta = map[string]any{"id": req.ID, "expires": stamp(req.Expires)}
 		said = "The user decides"
-		if e := d.Find(c.Caller(), func(e *Errand) bool { return e.Call != nil && e.Call.ID == req.ID }); e != nil && c.Link("/") != "" {
-			meta["url"] = c.Link(e.Path())
-			said += " at " + c.Link(e.Path())
+		if e := d.Find(c.Caller(), func(e *Errand) bool { return e.Call != nil && e.Call.ID == req.ID }); e != nil && linkTo(c, e) != "" {
+			meta["url"] = linkTo(c, e)
+			said += " at " + linkTo(c, e)
 		}
 		return said + ", until " + stamp(req.Expires) + "; the id of the call is " + req.ID + ". When the user has decided," + again, meta
 	}
-	required := c.LoginOf(err)
-	if required == nil || c.Link("/") == "" {
+	required := d.loginOf(c, err)
+	if required == nil || c.About().URL == "" {
 		return "", nil
 	}
-	e := d.LogIn(c, required)
-	url := c.Link(e.Path())
-	return "The user logs in at " + url + ", until " + stamp(e.Expires) + ". When they have, make the same call again.",
-		map[string]any{"id": e.ID(), "url": url, "expires": stamp(e.Expires)}
+	e := d.logIn(c, required)
+	return "The user logs in at " + linkTo(c, e) + ", until " + stamp(e.Expires) + ". When they have, make the same call again.",
+		map[string]any{"id": e.ID(), "url": linkTo(c, e), "expires": stamp(e.Expires)}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -27,7 +27,9 @@ func (d *Desk) park(e *Errand) *Errand {
 
 // resume makes, or drops, a call that waits in the registry.
 func (d *Desk) resume(ctx context.Context, req *registry.ApprovalRequest, v approval.Verdict, note string) error {
-	ctx = onBehalf(ctx, req)
+	if req.User != "" {
+		ctx = session.WithUser(ctx, req.User)
+	}
 	if v == approval.Deny {
 		return d.opts.Registry.Deny(ctx, req.ID, note)
 	}
@@ -51,13 +53,6 @@ func (d *Desk) resume(ctx context.Context, req *registry.ApprovalRequest, v appr
 	}
 }
 
-func onBehalf(ctx context.Context, req *registry.ApprovalRequest) context.Context {
-	if req.User == "" {
-		return ctx
-	}
-	return session.WithUser(ctx, req.User)
-}
-
 // Outcome returns what came of a call that was parked, and forgets it: a caller that wants it once more makes a new call. Ok
 // is false if it still waits and need not be waited for, or nothing is known of it.
 func (d *Desk) Outcome(ctx context.Context, e *Errand, wait bool) (res *mcp.CallToolResult, err error, ok bool) {
@@ -76,15 +71,9 @@ func (d *Desk) Outcome(ctx context.Context, e *Errand, wait bool) (res *mcp.Call
 // shows the page.
 func (d *Desk) Ask(ctx context.Context, e *Errand, show func(*Errand) (answered <-chan string)) approval.Decision {
 	decided := make(chan approval.Decision, 1)
-	turn := make(chan struct{}, 1) // taken by the decision, or when none is waited for any more
 	e.decide = func(_ context.Context, v approval.Verdict, note string) error {
-		select {
-		case turn <- struct{}{}:
-			decided <- Verdict(v, note)
-			return nil
-		default:
-			return &approval.UnknownError{}
-		}
+		decided <- Verdict(v, note)
+		return nil
 	}
 	e = d.Add(e)
 	defer d.Remove(e)
@@ -103,10 +92,8 @@ func (d *Desk) Ask(ctx context.Context, e *Errand, show func(*Errand) (answered 
 			waits = false
 		}
 	}
-	select {
-	case turn <- struct{}{}:
+	if d.setUsed(e, true) {
 		return none
-	default: // the decision was made a moment ago
-		return <-decided
 	}
+	return <-decided // the decision is made just now
 }

@@ -167,6 +167,10 @@ func (d *Desk) Forget(now time.Time) {
 func (d *Desk) Find(c *access.Caller, fits func(*Errand) bool) *Errand {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.findLocked(c, fits)
+}
+
+func (d *Desk) findLocked(c *access.Caller, fits func(*Errand) bool) *Errand {
 	now := time.Now()
 	for _, e := range slices.Backward(d.callers[callerOf(c)]) {
 		if !e.over(now) && fits(e) {
@@ -180,14 +184,11 @@ func (d *Desk) Find(c *access.Caller, fits func(*Errand) bool) *Errand {
 func (d *Desk) take(c *access.Caller, subject string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := time.Now()
-	for _, e := range d.callers[callerOf(c)] {
-		if e.Subject == subject && e.Expires.IsZero() && !e.over(now) {
-			d.removeLocked(e)
-			return true
-		}
+	e := d.findLocked(c, func(e *Errand) bool { return e.Subject == subject && e.Expires.IsZero() })
+	if e != nil {
+		d.removeLocked(e)
 	}
-	return false
+	return e != nil
 }
 
 // Remove forgets an errand.
@@ -222,22 +223,13 @@ func (d *Desk) open(id string, login bool) *Errand {
 	return e
 }
 
-// use says that the page of an errand does its work. It reports false if it has done it.
-func (d *Desk) use(e *Errand) bool {
+// setUsed says whether the page of an errand has done its work. It reports false if that was said before.
+func (d *Desk) setUsed(e *Errand, used bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e.used {
-		return false
-	}
-	e.used = true
-	return true
-}
-
-// reopen says that the work failed, and can be done again.
-func (d *Desk) reopen(e *Errand) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e.used = false
+	changed := e.used != used
+	e.used = used
+	return changed
 }
 
 // visited notes that a browser went to log in, and returns the cookie by which it is known when it comes back.
@@ -255,11 +247,10 @@ func (d *Desk) visited(e *Errand) string {
 func (d *Desk) visitor(cookie string) *Errand {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e := d.visits[cookie]
-	if e == nil || !time.Now().Before(e.Expires) {
-		return nil
+	if e := d.visits[cookie]; e != nil && time.Now().Before(e.Expires) {
+		return e
 	}
-	return e
+	return nil
 }
 
 // give returns the token of a form for the browser of a cookie. It is good for once.

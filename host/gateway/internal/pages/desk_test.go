@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -213,6 +215,43 @@ func TestAskEnds(t *testing.T) {
 		}
 		assert.Equal(t, got.Verdict, want, "%s", action)
 		assert.Equal(t, get(d, e.Path(), here).Code, http.StatusNotFound, "%s", action)
+	}
+}
+
+// A client knows how it reaches the gateway.
+type client struct{ caller *access.Caller }
+
+func (c client) Caller() *access.Caller { return c.caller }
+
+func (c client) About() pages.About { return pages.About{URL: "https://belt.example"} }
+
+func (c client) Ask(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return nil, errors.New("no one asks")
+}
+
+// A login is offered to the user whose it is and, where there are users, one that all share to those who may change
+// servers.
+func TestLoginOf(t *testing.T) {
+	for _, test := range []struct {
+		login, user string
+		manage      bool
+		users       bool
+		want        bool
+	}{
+		{"ada", "ada", false, true, true},
+		{"ada", "eve", true, true, false},
+		{"ada", "", true, true, false},
+		{"", "ada", false, true, false},
+		{"", "ada", true, true, true},
+		{"", "", false, false, true},
+	} {
+		o := pages.Options{NewID: rand.Text}
+		if test.users {
+			o.Authenticate = func(*http.Request) (*access.Caller, error) { return nil, nil }
+		}
+		by := client{&access.Caller{User: test.user, Grant: &access.Grant{Manage: test.manage}}}
+		_, meta := pages.New(o).Help(by, mcp.WithOutcome(&auth.LoginRequiredError{User: test.login, Server: "one"}, mcp.NotSent))
+		assert.Equal(t, meta != nil, test.want, "%+v", test)
 	}
 }
 

@@ -1,11 +1,6 @@
 package pages
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"io"
-	"net/http"
 	"net/url"
 
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
@@ -13,18 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-const style = `body{font:1.1em/1.5 sans-serif;max-width:40em;margin:3em auto;padding:0 1em}pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid;padding:.5em}form{margin:1em 0}`
-
-const head = `<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>` + style + `</style>
-<h1>{title}</h1>
-`
-
-// Parts of pages, see loginpage.Fill. The two forms of a call are apart, so that the Enter key in the note refuses.
+// Parts of pages, see [loginpage.Fill]. The two forms of a call are apart, so that the Enter key in the note refuses.
 const (
 	loginWanted = `<p>A program wants you to log in at the server {server}.`
 	callWanted  = `<p>A program asks whether it may make a call.`
@@ -69,60 +53,38 @@ To show that it is yours, give the API key that it uses for this gateway. The ke
 
 // keyPage asks who opens the page of an errand.
 func keyPage(e *Errand, token string) string {
-	if e.Call != nil {
-		return loginpage.Fill(head+callWanted+keyForm, "title", "Who are you?", "token", token)
+	wanted := callWanted
+	if e.Call == nil {
+		wanted = loginWanted
 	}
-	return loginpage.Fill(head+loginWanted+keyForm, "title", "Who are you?", "token", token, "server", plain.Line(e.Login.Server))
+	return loginpage.Fill(loginpage.Head+wanted+keyForm, "title", "Who are you?", "token", token, "server", plain.Line(e.Login.Server))
 }
 
 // callPage asks the person whose call it is whether it may be made.
 func callPage(e *Errand, token string) string {
-	parts := head + callTool
-	if e.Call.Tool.Origin.Server != "" {
-		parts += callServer
+	part := func(is bool, text string) string {
+		if is {
+			return text
+		}
+		return ""
 	}
-	parts += "."
-	if e.Call.Reason != "" {
-		parts += callReason
-	}
-	parts += callForm
-	if e.Session {
-		parts += callSession
-	}
-	return loginpage.Fill(parts+callRefuse, "title", "May this call be made?", "token", token,
+	page := loginpage.Head + callTool + part(e.Call.Tool.Origin.Server != "", callServer) + "." + part(e.Call.Reason != "", callReason) +
+		callForm + part(e.Session, callSession) + callRefuse
+	return loginpage.Fill(page, "title", "May this call be made?", "token", token,
 		"tool", plain.Line(e.Call.Tool.Name), "server", plain.Line(e.Call.Tool.Origin.Server), "reason", plain.Line(e.Call.Reason),
 		"args", shown(e.Call.Args), "expires", e.Expires.UTC().Format("15:04:05 MST"))
 }
 
 // goPage sends the person on to where they log in.
 func goPage(e *Errand, l *session.Login) string {
-	parts := head
+	page := loginpage.Head
 	if l.UserCode != "" {
-		parts += loginCode
+		page += loginCode
 	}
 	to, err := url.Parse(l.URL)
 	if err != nil || to.Scheme != "https" && to.Scheme != "http" {
 		to = &url.URL{} // the link leads nowhere
 	}
-	return loginpage.Fill(parts+loginLink, "title", "Log in", "code", plain.Line(l.UserCode), "server", plain.Line(e.Login.Server),
+	return loginpage.Fill(page+loginLink, "title", "Log in", "code", plain.Line(l.UserCode), "server", plain.Line(e.Login.Server),
 		"url", to.String(), "host", to.Host)
 }
-
-// write answers with a page, which loads nothing, runs nothing, and is kept nowhere. Its forms are sent to itself.
-func (d *Desk) write(w http.ResponseWriter, page string) {
-	h := w.Header()
-	sum := sha256.Sum256([]byte(style))
-	loginpage.Protect(h)
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+
-		"'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer a form has no origin
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, page)
-}
-
-// say answers with a page of a few words of this program's own.
-func (d *Desk) say(w http.ResponseWriter, status int, title, text string) {
-	_ = loginpage.Write(w, status, title, text)
-}
-
-func newCookie() string { return rand.Text() }

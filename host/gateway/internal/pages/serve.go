@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"net/http"
@@ -41,7 +42,7 @@ func Has(path string) bool {
 func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && (r.Method != http.MethodPost || r.URL.Path == CallbackPath) {
 		w.Header().Set("Allow", "GET, POST")
-		d.say(w, http.StatusMethodNotAllowed, "Wrong method", "Open this page in a browser.")
+		say(w, http.StatusMethodNotAllowed, "Wrong method", "Open this page in a browser.")
 		return
 	}
 	if r.URL.Path == CallbackPath {
@@ -54,58 +55,44 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e := d.open(id, login)
 	if e == nil {
-		d.say(w, http.StatusNotFound, "No such page", "This page was used, has expired, or was never there. Have the program make its call again.")
+		say(w, http.StatusNotFound, "No such page", "This page was used, has expired, or was never there. Have the program make its call again.")
 		return
 	}
 	// A page of another site can send a form, but not the cookie, which is of this site alone.
-	t, sent := ticket{}, ""
-	if c, err := r.Cookie(formCookie); err == nil {
-		sent = c.Value
-	}
+	t := ticket{}
 	if r.Method == http.MethodPost {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formWithin))
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if r.ParseForm() != nil {
-			d.say(w, http.StatusBadRequest, "Not read", "The form cannot be read.")
+			say(w, http.StatusBadRequest, "Not read", "The form cannot be read.")
 			return
 		}
 		var ok bool
-		if t, ok = d.redeem(e, r.PostForm.Get("token")); !ok || t.cookie != sent {
-			d.say(w, http.StatusForbidden, "Not done", "The form is not from this page, or was sent before. Load the page again.")
+		if t, ok = d.redeem(e, r.PostForm.Get("token")); !ok || t.cookie != cookieOf(r) {
+			say(w, http.StatusForbidden, "Not done", "The form is not from this page, or was sent before. Load the page again.")
 			return
 		}
 	}
-	switch by := d.opener(r, e, t); by {
+	switch right, unknown := d.opens(r, e, t); {
 	case unknown:
 		d.form(w, r, e, false)
-	case other:
+	case !right:
 		d.opts.Logger.Warn("gateway: refused to open a page for one who did not cause it", "login", login, "user", e.Caller.User, "remote", r.RemoteAddr)
-		d.say(w, http.StatusForbidden, "Not yours", "This page is for the user whose program made the call. If that is you, log in to this site as that user, or give the key of that program.")
+		say(w, http.StatusForbidden, "Not yours", "This page is for the user whose program made the call. If that is you, log in to this site as that user, or give the key of that program.")
+	case login:
+		d.login(w, r, e)
+	case r.Method == http.MethodPost && r.PostForm.Has("decision"):
+		d.answer(w, r, e)
 	default:
-		switch {
-		case login:
-			d.login(w, r, e)
-		case r.Method == http.MethodPost && r.PostForm.Has("decision"):
-			d.answer(w, r, e)
-		default:
-			d.form(w, r, e, true)
-		}
+		d.form(w, r, e, true)
 	}
 }
 
-// An opener is who opens a page.
-type opener int
-
-const (
-	right opener = iota
-	other
-	unknown
-)
-
-// opener says who opens the page of an errand.
-func (d *Desk) opener(r *http.Request, e *Errand, t ticket) opener {
+// opens reports whether it is the caller who opens the page of an errand, or that this is unknown, as long as they do
+// not give their key.
+func (d *Desk) opens(r *http.Request, e *Errand, t ticket) (right, unknown bool) {
 	if t.proven {
-		return right
+		return true, false
 	}
 	wantsKey := d.opts.Opener == nil && d.opts.Authenticate != nil
 	if key := strings.TrimSpace(r.PostFormValue("key")); key != "" && wantsKey {
@@ -115,66 +102,57 @@ func (d *Desk) opener(r *http.Request, e *Errand, t ticket) opener {
 			Header: http.Header{"Authorization": {"Bearer " + key}}, Body: http.NoBody, RemoteAddr: r.RemoteAddr, TLS: r.TLS,
 		}).WithContext(r.Context())
 		c, err := d.opts.Authenticate(like)
-		if err == nil && isCaller(c, e.Caller) {
-			return right
-		}
-		return other
+		return err == nil && isCaller(c, e.Caller), false
 	}
-	user, known, err := d.user(r)
-	switch {
-	case err != nil && wantsKey:
-		return unknown
-	case err == nil && isCaller(known, e.Caller), err == nil && d.opts.Opener != nil && user == e.Caller.User:
-		return right
+	c, err := d.caller(r)
+	if err != nil {
+		return false, wantsKey
 	}
-	return other
+	return isCaller(c, e.Caller) || d.opts.Opener != nil && c.User == e.Caller.User, false
 }
 
-// user returns the user who makes a browser's request and, where that is asked for by
-// Authenticate, the caller.
-func (d *Desk) user(r *http.Request) (string, *access.Caller, error) {
+// caller returns who makes a browser's request: of one that Opener tells the user alone is known.
+func (d *Desk) caller(r *http.Request) (*access.Caller, error) {
+	c := &access.Caller{}
 	switch {
 	case d.opts.Opener != nil:
 		user, err := d.opts.Opener(r)
-		return user, nil, err
+		return &access.Caller{User: user}, err
 	case d.opts.Authenticate != nil:
-		c, err := d.opts.Authenticate(r)
-		if err != nil || c == nil {
-			return "", &access.Caller{}, err
+		known, err := d.opts.Authenticate(r)
+		if err == nil && known != nil {
+			c = known
 		}
-		return c.User, c, nil
+		return c, err
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		return "", nil, errors.New("pages: the gateway has no users, so its pages are for this machine only")
+		return nil, errors.New("pages: the gateway has no users, so its pages are for this machine only")
 	}
-	return "", &access.Caller{}, nil
+	return c, nil
 }
 
 // isCaller reports whether a browser's caller is the one who caused an errand: the same user, or
 // without users the same credential.
 func isCaller(c, caused *access.Caller) bool {
-	if c == nil {
-		return false
-	}
-	return c.User == caused.User && (c.User != "" || c.Credential == caused.Credential)
+	return c != nil && c.User == caused.User && (c.User != "" || c.Credential == caused.Credential)
 }
 
 // login begins a login and sends the browser there.
 func (d *Desk) login(w http.ResponseWriter, r *http.Request, e *Errand) {
-	if !d.use(e) {
-		d.say(w, http.StatusNotFound, "No such page", "This page was used.")
+	if !d.setUsed(e, true) {
+		say(w, http.StatusNotFound, "No such page", "This page was used.")
 		return
 	}
 	l, err := d.opts.Login(r.Context(), e.Login)
 	if err != nil {
-		d.reopen(e)
+		d.setUsed(e, false)
 		d.opts.Logger.Warn("gateway: a login cannot be begun", "server", e.Login.Server, "error", err)
-		d.say(w, http.StatusBadGateway, "Not begun", "The login could not be begun. Load the page again.")
+		say(w, http.StatusBadGateway, "Not begun", "The login could not be begun. Load the page again.")
 		return
 	}
 	if l.URL == "" {
-		d.say(w, http.StatusOK, "Logged in", "You are logged in. You can close this page.")
+		say(w, http.StatusOK, "Logged in", "You are logged in. You can close this page.")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -187,7 +165,7 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request, e *Errand) {
 		return
 	}
 	// Browsers do not let a form be sent on to another site.
-	d.write(w, goPage(e, l))
+	_ = loginpage.WriteForms(w, goPage(e, l))
 }
 
 // answer takes the decision about a call.
@@ -199,30 +177,29 @@ func (d *Desk) answer(w http.ResponseWriter, r *http.Request, e *Errand) {
 	case decision == "session" && e.Session:
 		v = approval.AllowForSession
 	case decision != "refuse":
-		d.say(w, http.StatusBadRequest, "Not done", "There is no such decision.")
+		say(w, http.StatusBadRequest, "Not done", "There is no such decision.")
 		return
 	}
-	if !d.use(e) {
-		d.say(w, http.StatusConflict, "Decided already", "The call was decided before.")
+	if !d.setUsed(e, true) {
+		say(w, http.StatusConflict, "Decided already", "The call was decided before.")
 		return
 	}
 	// A browser that goes away must not end a call halfway.
 	if err := e.decide(context.WithoutCancel(r.Context()), v, plain.Line(plain.Cut(r.PostForm.Get("note"), maxNote))); err != nil {
 		d.opts.Logger.Info("gateway: a decision about a call failed", "tool", e.Call.Tool.Name, "error", err)
-		var over *approval.UnknownError
-		if errors.As(err, &over) {
-			d.say(w, http.StatusConflict, "Decided already", "The call was decided before, or has expired.")
+		if errors.As(err, new(*approval.UnknownError)) {
+			say(w, http.StatusConflict, "Decided already", "The call was decided before, or has expired.")
 			return
 		}
-		d.reopen(e) // the server may be away
-		d.say(w, http.StatusOK, "Not made", "The call was not made, or failed. The program is told why.")
+		d.setUsed(e, false) // the server may be away
+		say(w, http.StatusOK, "Not made", "The call was not made, or failed. The program is told why.")
 		return
 	}
 	if v == approval.Deny {
-		d.say(w, http.StatusOK, "Refused", "The call is not made. You can close this page.")
+		say(w, http.StatusOK, "Refused", "The call is not made. You can close this page.")
 		return
 	}
-	d.say(w, http.StatusOK, "Approved", "The call is made once. You can close this page.")
+	say(w, http.StatusOK, "Approved", "The call is made once. You can close this page.")
 }
 
 // callback completes the login that a browser comes back from, of the user whose page has sent it away: one who was
@@ -235,52 +212,61 @@ func (d *Desk) callback(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if users == nil {
-		user, _, err := d.user(r)
+		c, err := d.caller(r)
 		if err != nil {
 			d.opts.Logger.Warn("gateway: refused to complete a login in a browser that did not begin it", "error", err)
-			d.say(w, http.StatusForbidden, "Not logged in", "This browser has not begun the login. Open the page of the login in it.")
+			say(w, http.StatusForbidden, "Not logged in", "This browser has not begun the login. Open the page of the login in it.")
 			return
 		}
-		users = []string{user}
+		users = []string{c.User}
 	}
 	var err error
+	wrong := false // the user has not begun the login
 	for _, user := range users {
-		var wrong *session.UserError
-		if _, err = d.opts.Complete(r.Context(), r.URL.RequestURI(), &session.CompleteOptions{User: user}); !errors.As(err, &wrong) {
+		_, err = d.opts.Complete(r.Context(), r.URL.RequestURI(), &session.CompleteOptions{User: user})
+		if wrong = errors.As(err, new(*session.UserError)); !wrong {
 			break
 		}
 	}
 	if err == nil {
-		d.say(w, http.StatusOK, "Logged in", "You can close this page.")
+		say(w, http.StatusOK, "Logged in", "You can close this page.")
 		return
 	}
 	d.opts.Logger.Warn("gateway: a login was not completed", "error", err)
-	var wrong *session.UserError
-	var state *auth.StateError
 	switch {
-	case errors.As(err, &wrong):
-		d.say(w, http.StatusForbidden, "Not logged in", "Another user has begun this login.")
-	case errors.As(err, &state):
-		d.say(w, http.StatusBadRequest, "Not logged in", "This login is not known, or it is over. Begin it again.")
+	case wrong:
+		say(w, http.StatusForbidden, "Not logged in", "Another user has begun this login.")
+	case errors.As(err, new(*auth.StateError)):
+		say(w, http.StatusBadRequest, "Not logged in", "This login is not known, or it is over. Begin it again.")
 	default:
-		d.say(w, http.StatusBadGateway, "Not logged in", "The login was refused, or could not be completed. Begin it again.")
+		say(w, http.StatusBadGateway, "Not logged in", "The login was refused, or could not be completed. Begin it again.")
 	}
 }
 
 // form answers with a page that has a form: the one that decides, if it is proven that the person may, or else
 // the one by which they prove it.
 func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, proven bool) {
-	cookie := ""
-	if c, err := r.Cookie(formCookie); err == nil {
-		cookie = c.Value
-	}
-	if len(cookie) != len(e.id) { // it has none of ours
-		cookie = newCookie()
+	cookie := cookieOf(r)
+	if len(cookie) != len(rand.Text()) { // it has none of ours
+		cookie = rand.Text()
 	}
 	http.SetCookie(w, &http.Cookie{Name: formCookie, Value: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || d.opts.Secure})
 	page, token := keyPage, d.give(e, ticket{cookie, proven})
 	if proven {
 		page = callPage
 	}
-	d.write(w, page(e, token))
+	_ = loginpage.WriteForms(w, page(e, token))
+}
+
+// cookieOf returns the cookie of a browser that got a form, or "".
+func cookieOf(r *http.Request) string {
+	if c, err := r.Cookie(formCookie); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+// say answers with a page of a few words of this program's own.
+func say(w http.ResponseWriter, status int, title, text string) {
+	_ = loginpage.Write(w, status, title, text)
 }
