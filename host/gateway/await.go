@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +27,17 @@ type outlet struct {
 
 // wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
 // returns the answer and its HTTP status, or 0 if the request was withdrawn.
-func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer message.Message, status int) {
-	var ready <-chan struct{}
+func (r *request) wait(j *job, o outlet) (answer message.Message, status int) {
+	var ready, withdrawn <-chan struct{}
+	if r.under != nil {
+		withdrawn = r.under.ctx.Done()
+	}
+	if j.isDone() {
+		if r.under != nil && r.under.ctx.Err() != nil {
+			return message.Message{}, 0
+		}
+		return r.outcome(j)
+	}
 	var late, opens <-chan time.Time // nil: never
 	if o.write != nil {
 		ready = r.out.Ready
@@ -104,12 +114,8 @@ func (r *request) outcome(j *job) (answer message.Message, status int) {
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
-// by a stream. Under is nil in revision 2026-07-28.
-func (x *exchange) await(r *request, j *job, reader int, under *running) {
-	var withdrawn <-chan struct{}
-	if under != nil {
-		withdrawn = under.ctx.Done()
-	}
+// by a stream. In revision 2025-11-25 the result is a stream, which a client can resume.
+func (x *exchange) await(r *request, j *job, reader int) {
 	var e *eventWriter
 	open := func() {
 		if e == nil {
@@ -124,12 +130,12 @@ func (x *exchange) await(r *request, j *job, reader int, under *running) {
 		if reader != 0 {
 			r.out.Detach(reader)
 		}
-		r.peer.session.leftAlone(under)
+		r.peer.session.leftAlone(r.under)
 	}}
 	if reader != 0 {
 		o.write = write
 	}
-	answer, status := r.wait(j, withdrawn, o)
+	answer, status := r.wait(j, o)
 	switch {
 	case status != 0:
 		if reader != 0 && (r.out.HasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil) {
@@ -165,7 +171,7 @@ func (s *clientSession) handle(ctx context.Context, p *peer, m *jsonscan.Message
 		out.Answer(message.Response(m.ID, nil, failed))
 		return
 	}
-	defer s.leave(m.ID, under)
+	defer s.leave(m.ID)
 	defer context.AfterFunc(ctx, func() { s.leftAlone(under) })()
 	r := p.newRequest(m, out)
 	r.under = under
@@ -174,14 +180,7 @@ func (s *clientSession) handle(ctx context.Context, p *peer, m *jsonscan.Message
 
 // respond answers a request into its stream, unless it is withdrawn.
 func (r *request) respond(ctx context.Context) {
-	j, result, failed := r.serve(ctx)
-	if j == nil {
-		if r.under.ctx.Err() == nil {
-			r.out.Answer(message.Response(r.id, result, failed))
-		}
-		return
-	}
-	if answer, status := r.wait(j, r.under.ctx.Done(), outlet{}); status != 0 {
+	if answer, status := r.wait(r.serve(ctx), outlet{}); status != 0 {
 		r.out.Answer(answer)
 	}
 }
@@ -200,10 +199,10 @@ func (x *exchange) batch(body []byte) {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the batch cannot be read: %v", err))
 		return
 	}
-	var messages []jsonscan.Message
+	var requests []*jsonscan.Message
 	for item := range jsonscan.Elements(body) {
 		m, err := jsonscan.Scan(item)
-		if err != nil || len(messages) == maxBatch {
+		if err != nil || len(requests) == maxBatch {
 			x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "a batch is an array of at most %d messages", maxBatch))
 			return
 		}
@@ -211,39 +210,39 @@ func (x *exchange) batch(body []byte) {
 			x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
 			return
 		}
-		messages = append(messages, m)
+		requests = append(requests, &m)
 	}
-	if messages == nil {
+	if requests == nil {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the batch is empty"))
 		return
 	}
-	out := stream.New(newID())
-	var work sync.WaitGroup
-	requests := 0
-	for i := range messages {
-		m := &messages[i]
+	requests = slices.DeleteFunc(requests, func(m *jsonscan.Message) bool {
 		switch {
 		case m.IsResponse():
 			s.answered(m)
 		case m.ID == nil:
 			s.noted(m)
 		default:
-			requests++
-			p := x.peerOf(s)
-			work.Add(1)
-			if !x.gateway.spawn(func() { defer work.Done(); s.handle(x.r.Context(), p, m, out) }) {
-				work.Done()
-			}
+			return false
 		}
-	}
-	if requests == 0 {
+		return true
+	})
+	if len(requests) == 0 {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	out, p := stream.New(newID()), x.peerOf(s)
 	s.keep(out)
-	end := func() { work.Wait(); out.End(); s.keep(out) }
-	if !x.gateway.spawn(end) {
-		end()
+	if !x.gateway.spawn(func() {
+		var work sync.WaitGroup
+		for _, m := range requests {
+			work.Go(func() { s.handle(x.r.Context(), p, m, out) })
+		}
+		work.Wait()
+		out.End()
+		s.keep(out)
+	}) {
+		out.End()
 	}
 	x.stream(out, -1) // which the client may resume
 }

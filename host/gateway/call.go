@@ -20,34 +20,33 @@ import (
 // that making it again may do it twice.
 const MetaOutcome = "mcpbelt/outcome"
 
-// callTool answers tools/call by a job.
-func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+// callTool answers tools/call.
+func (r *request) callTool(ctx context.Context) *job {
 	name := message.String(r.params.Name)
 	if name == "" {
-		return nil, nil, message.InvalidParams("params.name is missing")
+		return refused(message.InvalidParams("params.name is missing"))
 	}
 	if name == awaitName {
-		if id, _ := message.Text(r.params.Arguments, "id"); id != "" {
-			if j, ok := r.awaitCall(ctx, id); ok {
-				return j, nil, nil
-			}
+		id, _ := message.Text(r.params.Arguments, "id")
+		if j := r.awaitCall(ctx, id); j != nil {
+			return j
 		}
 		if r.peer.awaits() {
-			return r.await()
+			return r.await(id)
 		}
 	}
-	if j, err, ok := r.continued(); ok {
-		return j, nil, err
+	if j := r.continued(); j != nil {
+		return j
 	}
 	args := r.params.Arguments // of which nothing is changed on the way
 	if args != nil && !message.IsObject(args) && string(args) != "null" {
-		return nil, nil, message.InvalidParams("params.arguments is not an object")
+		return refused(message.InvalidParams("params.arguments is not an object"))
 	}
 	g := r.gateway
 	call, err := r.toolCall(ctx, name, args)
 	if err != nil {
 		result, failed := r.callResult(call.name, nil, err)
-		return nil, r.complete2026(result), failed
+		return done(r.complete2026(result), failed)
 	}
 	j := g.start(ctx, r, call.name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		if s := r.peer.session; s != nil && s.id != "" {
@@ -60,13 +59,10 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 			return r.inputRequired(needs)
 		}
 		result, failed := r.callResult(call.name, res, err)
-		if failed != nil {
-			return nil, failed
-		}
-		return r.complete2026(result), nil
+		return r.complete2026(result), failed
 	})
 	j.tool = call.known
-	return j, nil, nil
+	return j
 }
 
 // unknownTool is the answer to a call of a tool that the view does not have, with the names of those that
@@ -91,25 +87,35 @@ func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (j
 	if err == nil {
 		return rawOf(res), nil
 	}
-	var refused *mcp.ServerError
-	var unknown *registry.UnknownToolError
+	var server *mcp.ServerError
 	var syntax *jsonscan.SyntaxError
 	switch {
-	case errors.As(err, &refused):
-		return nil, refused.Err
-	case errors.As(err, &unknown):
+	case errors.As(err, &server):
+		return nil, server.Err
+	case errors.As(err, new(*registry.UnknownToolError)):
 		return nil, r.unknownTool(name, err)
 	case errors.As(err, &syntax):
 		return nil, message.InvalidParams("params.arguments: %v", syntax)
 	}
-	result := r.withHelp(rawOf(registry.ErrorResult(err)), err)
-	switch mcp.OutcomeOf(err) {
-	case mcp.NotSent:
-		return withOutcome(result, "not_sent"), nil
-	case mcp.Unknown:
-		return withOutcome(result, "unknown"), nil
+	result := registry.ErrorResult(err)
+	result.Meta = mcp.Meta{}
+	if said, about := r.gateway.desk.Help(asker{&job{peer: r.peer}}, err); about != nil {
+		key := MetaLogin
+		if errors.As(err, new(*registry.ApprovalRequiredError)) {
+			key = MetaApproval
+		}
+		result.Content = append(result.Content, &mcp.TextContent{Text: said})
+		result.Meta[key] = about
 	}
-	return result, nil
+	if made := madeOf(err); made != "" {
+		result.Meta[MetaOutcome] = made
+	}
+	return rawOf(result), nil
+}
+
+// madeOf says what became of a request that failed, as far as that is not known to the client.
+func madeOf(err error) string {
+	return map[mcp.Outcome]string{mcp.NotSent: "not_sent", mcp.Unknown: "unknown"}[mcp.OutcomeOf(err)]
 }
 
 // rawOf returns a result as its server sent it, if nothing of it was changed here.
@@ -123,10 +129,6 @@ func rawOf(res *mcp.CallToolResult) json.RawMessage {
 		res = &copied
 	}
 	return message.Marshal(res)
-}
-
-func withOutcome(result json.RawMessage, outcome string) json.RawMessage {
-	return message.WithMeta(result, MetaOutcome, message.Quoted(outcome))
 }
 
 // wantLogs has the server of a tool, which may be of an older revision, log what a client of revision 2026-07-28 wants
@@ -165,14 +167,13 @@ const awaitTool = `{"name":"` + awaitName + `",` +
 	`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
 
 // await answers a call of await_call: by the job that it names.
-func (r *request) await() (*job, json.RawMessage, *mcp.JSONRPCError) {
-	id, _ := message.Text(r.params.Arguments, "id")
+func (r *request) await(id string) *job {
 	j := r.gateway.parked(r.peer, id)
 	if j == nil {
-		return nil, nil, message.InvalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept)
+		return refused(message.InvalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept))
 	}
 	j.attach(r)
-	return j, nil, nil
+	return j
 }
 
 // stillRuns is the answer to a call that took too long.
@@ -187,13 +188,4 @@ func (j *job) stillRuns() json.RawMessage {
 		}},
 		"_meta": map[string]any{MetaOutcome: "running", "mcpbelt/call": j.id},
 	})
-}
-
-// withText adds a block of text to a result that was made here.
-func withText(result json.RawMessage, said string) json.RawMessage {
-	var blocks []json.RawMessage
-	if json.Unmarshal(message.Member(result, "content"), &blocks) != nil {
-		return result
-	}
-	return message.WithMember(result, "content", message.Marshal(append(blocks, message.Marshal(map[string]string{"type": "text", "text": said}))))
 }

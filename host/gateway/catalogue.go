@@ -253,19 +253,19 @@ func annotationsOf(d *registry.Definition) any {
 }
 
 // listTools answers tools/list.
-func (v *view) listTools(ctx context.Context, p *peer, cursor string) (json.RawMessage, *mcp.JSONRPCError) {
-	c := v.catalogue(ctx, p)
-	if cursor == "" && c.result != nil {
-		return c.result, nil
+func (r *request) listTools(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+	c := r.peer.catalogue(ctx, r.peer)
+	if message.String(r.params.Cursor) == "" && c.result != nil {
+		return r.cacheable(c.result), nil
 	}
-	return page("tools", c.tools, c.hash, cursor, v.gateway.limits.PageBytes)
+	return r.page("tools", c.tools, c.hash)
 }
 
-// page returns the page of a list that begins at the cursor.
-func page(member string, items []json.RawMessage, hash uint64, cursor string, room int) (json.RawMessage, *mcp.JSONRPCError) {
-	list, err := listing.Page(member, items, hash, cursor, room)
+// page returns the page of a list that begins at the cursor of the request.
+func (r *request) page(member string, items []json.RawMessage, hash uint64) (json.RawMessage, *mcp.JSONRPCError) {
+	list, err := listing.Page(member, items, hash, message.String(r.params.Cursor), r.gateway.limits.PageBytes)
 	if err != nil {
 		return nil, message.InvalidParams("%v", err)
 	}
-	return list, nil
+	return r.cacheable(list), nil
 }

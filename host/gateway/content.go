@@ -28,58 +28,49 @@ func (r *request) options(j *job, raw *json.RawMessage) *mcp.RequestOptions {
 	return &mcp.RequestOptions{Raw: raw, Meta: r.meta(), Input: r.input(), Progress: j.report}
 }
 
-// getPrompt answers prompts/get by a job.
-func (r *request) getPrompt(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+// getPrompt answers prompts/get.
+func (r *request) getPrompt(ctx context.Context) *job {
 	name := message.String(r.params.Name)
 	if name == "" {
-		return nil, nil, message.InvalidParams("params.name is missing")
+		return refused(message.InvalidParams("params.name is missing"))
 	}
 	var args map[string]string
 	if given := r.params.Arguments; given != nil && json.Unmarshal(given, &args) != nil {
-		return nil, nil, message.InvalidParams("params.arguments is not an object of strings")
+		return refused(message.InvalidParams("params.arguments is not an object of strings"))
 	}
-	if j, err, ok := r.continued(); ok {
-		return j, nil, err
+	if j := r.continued(); j != nil {
+		return j
 	}
+	v := r.peer.shown
 	return r.gateway.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		var raw json.RawMessage
 		opts := r.options(j, &raw)
 		err := j.withLogin(ctx, func(ctx context.Context) error {
-			return r.promptIn(ctx, name, func(ctx context.Context, c *mcp.Client, own string) error {
-				_, err := c.GetPrompt(ctx, own, args, opts)
-				return err
-			}, func() error {
-				_, err := r.gateway.content.GetPrompt(ctx, name, args, opts)
-				return err
-			})
+			if v.server != "" {
+				return r.withServer(ctx, func(ctx context.Context, c *mcp.Client) error {
+					_, err := c.GetPrompt(ctx, name, args, opts)
+					return err
+				})
+			}
+			if !v.hasPrompt(ctx, name) {
+				return &content.UnknownPromptError{Name: name}
+			}
+			_, err := r.gateway.content.GetPrompt(ctx, name, args, opts)
+			return err
 		})
 		return r.answered(raw, err)
-	}), nil, nil
+	})
 }
 
 // answered is the answer to a request that a server answered, or that failed.
 func (r *request) answered(raw json.RawMessage, err error) (json.RawMessage, *mcp.JSONRPCError) {
-	var needs *mcp.InputRequiredError
-	switch {
-	case errors.As(err, &needs):
+	if needs, ok := errors.AsType[*mcp.InputRequiredError](err); ok {
 		return r.inputRequired(needs)
-	case err != nil:
+	}
+	if err != nil {
 		return nil, requestError(err)
 	}
 	return r.complete2026(raw), nil
-}
-
-// promptIn calls one of two functions: by the view's server under its own name of a prompt, or by
-// all servers.
-func (r *request) promptIn(ctx context.Context, name string, one func(context.Context, *mcp.Client, string) error, all func() error) error {
-	v := r.peer.shown
-	if v.server != "" {
-		return r.withServer(ctx, func(ctx context.Context, c *mcp.Client) error { return one(ctx, c, name) })
-	}
-	if !v.hasPrompt(ctx, name) {
-		return &content.UnknownPromptError{Name: name}
-	}
-	return all()
 }
 
 // hasPrompt reports whether a prompt is one of the view's servers, of which there is more than one.
@@ -88,14 +79,14 @@ func (v shown) hasPrompt(ctx context.Context, name string) bool {
 		slices.ContainsFunc(v.gateway.content.Prompts(ctx, v.listOptions()).Items, func(p content.Prompt) bool { return p.Name == name })
 }
 
-// readResource answers resources/read by a job.
-func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+// readResource answers resources/read.
+func (r *request) readResource(ctx context.Context) *job {
 	address := message.String(r.params.URI)
 	if address == "" {
-		return nil, nil, message.InvalidParams("params.uri is missing")
+		return refused(message.InvalidParams("params.uri is missing"))
 	}
-	if j, err, ok := r.continued(); ok {
-		return j, nil, err
+	if j := r.continued(); j != nil {
+		return j
 	}
 	v := r.peer.shown
 	return r.gateway.start(ctx, r, address, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
@@ -129,13 +120,12 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 			raw = withAddresses(server, raw)
 		}
 		return r.cacheable(raw), nil
-	}), nil, nil
+	})
 }
 
 // isNotFound reports whether an error says that there is no such resource.
 func isNotFound(err error) bool {
-	var wrong *content.AddressError
-	return errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, &wrong)
+	return errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, new(*content.AddressError))
 }
 
 // locate returns the server of a resource, and the URI that it has there. See serverWith.
@@ -240,11 +230,8 @@ func requestError(err error) *mcp.JSONRPCError {
 		return message.InvalidParams("unknown prompt: %.200q", prompt.Name)
 	}
 	e := message.Failure(message.CodeInternal, "%s", strings.TrimSpace((&mcp.CallToolResult{Content: registry.ErrorResult(err).Content}).Text()))
-	switch mcp.OutcomeOf(err) {
-	case mcp.NotSent:
-		e.Data = message.Marshal(map[string]string{MetaOutcome: "not_sent"})
-	case mcp.Unknown:
-		e.Data = message.Marshal(map[string]string{MetaOutcome: "unknown"})
+	if made := madeOf(err); made != "" {
+		e.Data = message.Marshal(map[string]string{MetaOutcome: made})
 	}
 	return e
 }
@@ -276,8 +263,7 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 	if err != nil {
 		return nil, requestError(err)
 	}
-	cursor := message.String(r.params.Cursor)
-	return page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }), cursor, r.gateway.limits.PageBytes)
+	return r.page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }))
 }
 
 const (
@@ -320,20 +306,22 @@ func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 	if o != nil && len(o.Servers) == 0 {
 		return nil
 	}
+	add := func(item any, name, member, value string) {
+		raw := message.WithMember(message.Marshal(item), "name", message.Quoted(name))
+		items = append(items, message.WithMember(raw, member, message.Quoted(value)))
+	}
 	switch r.method {
 	case protocol.ListPrompts:
 		for _, p := range c.Prompts(ctx, o).Items {
-			items = append(items, message.WithMember(message.Marshal(p.Prompt), "name", message.Quoted(p.Name)))
+			add(p.Prompt, p.Name, "name", p.Name)
 		}
 	case protocol.ListResources:
 		for _, res := range c.Resources(ctx, o).Items {
-			item := message.WithMember(message.Marshal(res.Resource), "name", message.Quoted(res.Name))
-			items = append(items, message.WithMember(item, "uri", message.Quoted(res.Address)))
+			add(res.Resource, res.Name, "uri", res.Address)
 		}
 	default:
 		for _, t := range c.ResourceTemplates(ctx, o).Items {
-			item := message.WithMember(message.Marshal(t.Template), "name", message.Quoted(t.Name))
-			items = append(items, message.WithMember(item, "uriTemplate", message.Quoted(t.Address)))
+			add(t.Template, t.Name, "uriTemplate", t.Address)
 		}
 	}
 	return items

@@ -64,9 +64,6 @@ func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request) {
 // An asker is the client of a job, whose user can be asked. It is a [pages.Client].
 type asker struct{ *job }
 
-// asker returns the client of a request that has no job.
-func (r *request) asker() asker { return asker{&job{peer: r.peer}} }
-
 func (a asker) Caller() *access.Caller { return a.peer.caller }
 
 func (a asker) About() pages.About {
@@ -99,13 +96,13 @@ func (r *request) call(ctx context.Context, j *job, tool string, args json.RawMe
 	return r.gateway.desk.Call(ctx, &c)
 }
 
-// awaitCall answers a call of await_call for a call that waits for approval. Ok is false if the
+// awaitCall answers a call of await_call for a call that waits for approval; nil if the
 // caller has none of that id.
-func (r *request) awaitCall(ctx context.Context, id string) (j *job, ok bool) {
+func (r *request) awaitCall(ctx context.Context, id string) *job {
 	d, p := r.gateway.desk, r.peer
 	e := d.Find(p.caller, func(e *pages.Errand) bool { return e.Call != nil && e.Call.ID == id })
-	if e == nil || !p.sees(e.Call.Tool) { // a grant may have shrunk since
-		return nil, false
+	if id == "" || e == nil || !p.sees(e.Call.Tool) { // a grant may have shrunk since
+		return nil
 	}
 	return r.gateway.start(ctx, r, awaitName, func(ctx context.Context, _ *job) (json.RawMessage, *mcp.JSONRPCError) {
 		waiting, stop := context.WithTimeout(ctx, r.gateway.limits.InputWait)
@@ -116,7 +113,7 @@ func (r *request) awaitCall(ctx context.Context, id string) (j *job, ok bool) {
 		}
 		result, failed := r.callResult(e.Call.Tool.Name, res, err)
 		return r.complete2026(result), failed
-	}), true
+	})
 }
 
 // askLogin is the middleware that has the user of a call log in where the call lacks that, and makes it then.
@@ -146,17 +143,4 @@ func (j *job) withLogin(ctx context.Context, do func(context.Context) error) err
 		return nil
 	}
 	return j.peer.view.gateway.desk.AfterLogin(ctx, asker{j}, err, do)
-}
-
-// withHelp adds to the result of a call that waits for a person where they do what is needed.
-func (r *request) withHelp(result json.RawMessage, err error) json.RawMessage {
-	said, meta := r.gateway.desk.Help(r.asker(), err)
-	key := MetaLogin
-	switch {
-	case meta == nil:
-		return result
-	case errors.As(err, new(*registry.ApprovalRequiredError)):
-		key = MetaApproval
-	}
-	return message.WithMeta(withText(result, said), key, message.Marshal(meta))
 }

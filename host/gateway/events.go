@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 )
 
@@ -63,7 +62,8 @@ func (x *exchange) stream(out *stream.Stream, from int) {
 			if !x.stillAllowed() {
 				return
 			}
-			e.comment()
+			e.text(": \n\n") // a comment
+			e.write(false)
 		case <-x.r.Context().Done():
 			return
 		case <-x.gateway.ctx.Done():
@@ -99,37 +99,21 @@ func (e *eventWriter) drain() bool {
 			e.write(over)
 			return over || e.failed
 		}
-		if e.event(&m, number); len(e.buf) >= 64<<10 && e.out.HasMore() {
+		if e.out.ID != "" {
+			e.text("id: " + e.out.ID + "-" + strconv.Itoa(number) + "\n")
+		}
+		e.text("data: ")
+		e.buf = append(m.AppendTo(e.buf), "\n\n"...)
+		if len(e.buf) >= 64<<10 && e.out.HasMore() {
 			e.write(false)
 		}
 	}
 	return true
 }
 
-func (e *eventWriter) event(m *message.Message, number int) {
-	if e.out.ID != "" {
-		e.text("id: " + e.out.ID + "-" + strconv.Itoa(number) + "\n")
-	}
-	e.text("data: ")
-	e.buf = append(m.AppendTo(e.buf), "\n\n"...)
-}
-
-// prime begins with an event without a message, by which the client can resume a stream that it
-// loses before there is one, and with the time after which it should try that. It is written with what comes next.
-func (e *eventWriter) prime() {
-	if e.out.ID != "" {
-		e.text("id: " + e.out.ID + "--1\nretry: 1000\ndata: \n\n")
-	}
-}
-
 // text adds text to what is to be written.
 func (e *eventWriter) text(text string) {
 	e.buf = append(e.buf, text...)
-}
-
-func (e *eventWriter) comment() {
-	e.text(": \n\n")
-	e.write(false)
 }
 
 // write sends what was put together. The last of it goes out with the end of the response, so that
@@ -160,8 +144,10 @@ func (x *exchange) openEvents(r *request, reader int) *eventWriter {
 		s.keep(r.out)
 	}
 	e := x.events(r.out, reader)
-	if r.peer.revision == newestSession {
-		e.prime()
+	if r.peer.revision == newestSession && e.out.ID != "" {
+		// An event without a message, by which the client can resume a stream that it loses before there is one, and the time
+		// after which it should try that. It is written with what comes next.
+		e.text("id: " + e.out.ID + "--1\nretry: 1000\ndata: \n\n")
 	}
 	return e
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -186,7 +187,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	g := &Gateway{
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, limits: defaultLimits(),
 		views: map[string]*view{}, sessions: map[string]*clientSession{},
-		jobs:      parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
+		jobs:      parkedJobs{byID: map[string]*job{}, count: newQuota(maxParked, maxParkedOf)},
 		listeners: map[*listener]struct{}{}, drains: make(chan struct{}),
 	}
 	if opts != nil {
@@ -195,7 +196,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if g.opts.limits != nil {
 		g.limits = *g.opts.limits
 	}
-	g.busy, g.opened, g.followed = newQuota(g.limits.MaxStreams), newQuota(g.limits.MaxSessions), newQuota(maxFollowed)
+	g.busy, g.opened, g.followed = newQuota(g.limits.MaxStreams, 0), newQuota(g.limits.MaxSessions, 0), newQuota(maxFollowed, 0)
 	o := &g.opts
 	if o.Authenticate != nil && o.Anonymous {
 		return nil, errors.New("gateway: Options has both Authenticate and Anonymous: set one")
@@ -292,20 +293,23 @@ func (g *Gateway) begin(user string) error {
 	return g.busy.take(user, "requests are under way")
 }
 
-// A quota counts what is bounded. Each user who is named has a quarter of it at most, so that no one keeps others out.
+// A quota counts what is bounded. Each user who is named has a part of it at most, so that no one keeps others out.
 type quota struct {
-	most, taken int
-	of          map[string]int // by user
+	most, part, taken int
+	of                map[string]int // by user
 }
 
-func newQuota(most int) quota { return quota{most: most, of: map[string]int{}} }
+// newQuota returns a quota. The part of a user is a quarter unless it is given.
+func newQuota(most, part int) quota {
+	return quota{most: most, part: cmp.Or(part, max(most/4, 1)), of: map[string]int{}}
+}
 
 // take counts one more, or says that there are too many of what.
 func (q *quota) take(user, what string) error {
 	switch {
 	case q.taken >= q.most:
 		return errors.New("gateway: too many " + what)
-	case user != "" && q.of[user] >= max(q.most/4, 1):
+	case user != "" && q.of[user] >= q.part:
 		return errors.New("gateway: too many " + what + " of this user")
 	}
 	q.taken++

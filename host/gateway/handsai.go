@@ -54,15 +54,11 @@ func (x *exchange) serveHandsAI(path string) {
 		return
 	}
 	r := p.newRequest(&m, stream.New(""))
-	j, result, failed := r.serve(ctx)
-	if j != nil {
-		select {
-		case <-j.done:
-		case <-x.r.Context().Done():
-			j.cancel()
-			return
-		}
-		result, failed = j.result, j.err
+	j := r.serve(ctx)
+	select {
+	case <-j.done:
+		x.json(http.StatusOK, message.WithoutNullID(message.Response(m.ID, j.result, j.err), m.ID))
+	case <-x.r.Context().Done():
+		j.cancel()
 	}
-	x.json(http.StatusOK, message.WithoutNullID(message.Response(m.ID, result, failed), m.ID))
 }

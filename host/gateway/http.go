@@ -341,29 +341,30 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 	}
 	p := x.newPeer(x.caller, m.Params).from(x.r)
 	p.choose(x.asked)
-	s, failed := x.newSession(p)
-	if failed != nil {
+	s, err := x.gateway.addSession(p, nil)
+	if err != nil {
 		x.w.Header().Set("Retry-After", "10")
-		x.fail(http.StatusServiceUnavailable, m.ID, failed)
+		x.fail(http.StatusServiceUnavailable, m.ID, message.Failure(message.CodeBusy, "%v", err))
 		return
 	}
 	x.w.Header().Set(headerSession, s.id)
-	x.json(http.StatusOK, message.Response(m.ID, x.initializeResult(s.peer.revision), nil))
+	x.json(http.StatusOK, message.Response(m.ID, x.initializeResult(p.revision), nil))
 }
 
-// newSession adds a session.
-func (x *exchange) newSession(p *peer) (*clientSession, *mcp.JSONRPCError) {
-	g := x.gateway
+// addSession begins a session, over HTTP or, with posted, of a connection.
+func (g *Gateway) addSession(p *peer, posted *stream.Stream) (*clientSession, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	err := ErrClosed
-	if !g.draining {
-		err = g.opened.take(p.caller.User, "sessions are open")
+	if posted == nil {
+		if g.draining {
+			return nil, ErrClosed
+		}
+		if err := g.opened.take(p.caller.User, "sessions are open"); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, message.Failure(message.CodeBusy, "%v", err)
-	}
-	s := newSession(x.gateway.opts.newPlacedID(), p)
+	s := newSession(g.opts.newPlacedID(), p)
+	s.posted = posted
 	g.sessions[s.id] = s
 	return s, nil
 }
@@ -400,13 +401,6 @@ func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
 	}
 }
 
-// noted takes a notification of the client.
-func (s *clientSession) noted(m *jsonscan.Message) {
-	if m.Method == protocol.NoteCancelled {
-		s.cancelled(m.Params)
-	}
-}
-
 // delete ends a session.
 func (x *exchange) delete() {
 	s := x.session()
@@ -424,7 +418,7 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, m.ID, failed)
 		return
 	}
-	defer s.leave(m.ID, under)
+	defer s.leave(m.ID)
 	out := stream.New(newID())
 	if !x.accepts(typeEvents) {
 		out = s.listen() // what cannot be said in the answer
@@ -436,23 +430,5 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 	}
 	r := x.peerOf(s).newRequest(m, out)
 	r.under = under
-	j, result, failed := r.serve(x.r.Context())
-	switch {
-	case j != nil:
-		x.await(r, j, reader, under)
-		return
-	case under.ctx.Err() != nil:
-		x.w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	x.finish(r, x.open(r, reader), message.Response(m.ID, result, failed), http.StatusOK)
-}
-
-// open begins the stream of an answer, if it is one: in revision 2025-11-25, where a client
-// can resume a stream that it has lost.
-func (x *exchange) open(r *request, reader int) *eventWriter {
-	if reader == 0 || r.peer.revision < newestSession {
-		return nil
-	}
-	return x.openEvents(r, reader)
+	x.await(r, r.serve(x.r.Context()), reader)
 }

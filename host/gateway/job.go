@@ -97,6 +97,16 @@ func (g *Gateway) start(ctx context.Context, r *request, name string, run func(c
 	return j
 }
 
+// done returns a job that has ended.
+func done(result json.RawMessage, err *mcp.JSONRPCError) *job {
+	j := &job{result: result, err: err, cancel: func() {}, done: make(chan struct{})}
+	close(j.done)
+	return j
+}
+
+// refused returns a job that has failed.
+func refused(err *mcp.JSONRPCError) *job { return done(nil, err) }
+
 // reporter returns what takes the progress of the job, or nil.
 func (j *job) reporter() *progress {
 	j.mu.Lock()
@@ -124,22 +134,22 @@ func (r *request) same(other *request) bool {
 }
 
 // continued returns the job that a request of revision 2026-07-28 continues, with the responses to its
-// questions. Ok is false if it continues none.
-func (r *request) continued() (j *job, failed *mcp.JSONRPCError, ok bool) {
+// questions; nil if it continues none.
+func (r *request) continued() *job {
 	if r.params.State == nil || !r.peer.modern() {
-		return nil, nil, false
+		return nil
 	}
 	state := message.String(r.params.State)
 	id, ok := strings.CutPrefix(state, ownState)
 	if !ok {
-		return nil, nil, false // it is one of the server's
+		return nil // it is one of the server's
 	}
 	id, _, _ = strings.Cut(id, ".")
-	j = r.gateway.parked(r.peer, id)
+	j := r.gateway.parked(r.peer, id)
 	if j == nil || !r.same(j.first) || !j.resume(state, r) {
-		return nil, message.InvalidParams("params.requestState is not one of this call, was used, or has expired"), true
+		return refused(message.InvalidParams("params.requestState is not one of this call, was used, or has expired"))
 	}
-	return j, nil, true
+	return j
 }
 
 type jobKey struct{}

@@ -21,7 +21,7 @@ import (
 func (p *peer) listForm() listForm {
 	f := listForm{room: p.room(), late: p.awaits(), mode: cmp.Or(p.mode, modes.Direct), manage: p.manages()}
 	if f.mode == modes.Direct {
-		f.size = p.known().MaxResultSizeChars
+		f.size = p.quirks.MaxResultSizeChars
 	}
 	return f
 }
@@ -104,10 +104,13 @@ func alwaysLoad(tool json.RawMessage) json.RawMessage {
 
 // A toolCall is a call that a client makes.
 type toolCall struct {
-	name  string                                                         // of the tool that is meant, as the client calls it
-	known string                                                         // what the registry calls it; empty: it is one of the gateway
-	make  func(ctx context.Context, j *job) (*mcp.CallToolResult, error) // makes the call, within a job
+	name  string // of the tool that is meant, as the client calls it
+	known string // what the registry calls it; empty: it is one of the gateway
+	make  making
 }
+
+// A making makes a call, within a job.
+type making func(ctx context.Context, j *job) (*mcp.CallToolResult, error)
 
 // toolCall returns the call of the tool that the client calls by name. The error says that there is none; the name is
 // set then too.
@@ -118,20 +121,17 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 	}
 	variant := ""
 	if p.mode == modes.Search && metatools.IsCall(name) {
-		c, err := metatools.ReadCall(args)
+		inner, err := metatools.ReadCall(args)
 		if err != nil {
 			return toolCall{name: name, make: func(context.Context, *job) (*mcp.CallToolResult, error) { return metatools.Failed(err), nil }}, nil
 		}
-		variant, args = name, c.Arguments
-		if name, err = r.belt().Target(ctx, c); err != nil {
-			return toolCall{name: c.Tool}, err
+		variant, args = name, inner.Arguments
+		if name, err = r.belt().Target(ctx, inner); err != nil {
+			return toolCall{name: inner.Tool}, err
 		}
 	}
 	known, err := p.registryName(ctx, name)
-	if err != nil {
-		return toolCall{name: name}, err
-	}
-	return toolCall{name: name, known: known, make: func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
+	return toolCall{name, known, func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
 		if variant != "" {
 			if res, err := r.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
 				return res, err
@@ -144,28 +144,25 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 		}
 		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: input})
 		return r.call(ctx, j, known, args)
-	}}, nil
+	}}, err
 }
 
 // ownCall returns what makes a call of a tool of the gateway itself; nil if it is no such call.
-func (r *request) ownCall(name string, args json.RawMessage) func(context.Context, *job) (*mcp.CallToolResult, error) {
+func (r *request) ownCall(name string, args json.RawMessage) making {
 	p, o := r.peer, &r.gateway.opts
-	if name == metatools.ServersTool && p.manages() {
-		servers := &metatools.Servers{
-			Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential,
-		}
-		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return servers.Call(ctx, args) }
+	without := func(call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)) making {
+		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return call(ctx, args) }
 	}
-	if p.mode != modes.Search && p.mode != modes.Code {
-		return nil
-	}
-	switch name {
-	case metatools.RetrieveTools:
-		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return r.belt().Retrieve(ctx, args) }
-	case metatools.DescribeTool:
-		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return r.belt().Describe(ctx, args) }
-	}
-	if p.mode == modes.Code {
+	code := p.mode == modes.Code
+	switch finds := code || p.mode == modes.Search; {
+	case name == metatools.ServersTool && p.manages():
+		servers := &metatools.Servers{Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential}
+		return without(servers.Call)
+	case name == metatools.RetrieveTools && finds:
+		return without(r.belt().Retrieve)
+	case name == metatools.DescribeTool && finds:
+		return without(r.belt().Describe)
+	case code:
 		if args == nil {
 			args = json.RawMessage(`{}`)
 		}

@@ -51,8 +51,7 @@ func (g *Gateway) splitMode(path, query string, caller *access.Caller) (rest, as
 func (p *peer) choose(asked string) {
 	g := p.view.gateway
 	p.quirks = g.clients.Find(p.client.Name)
-	quirks := p.known()
-	if quirks.NoElicitation {
+	if p.quirks.NoElicitation {
 		p.can.form, p.can.url = false, false
 	}
 	granted := ""
@@ -61,19 +60,11 @@ func (p *peer) choose(asked string) {
 	}
 	p.mode = cmp.Or(asked, granted, g.opts.Mode, modes.Auto)
 	if p.mode == modes.Auto {
-		p.mode = quirks.Mode
+		p.mode = p.quirks.Mode
 	}
 	if p.mode == "" {
 		p.mode = g.choices.Of(choiceKey{p.view, p.caller.User, p.caller.Credential, p.client.Name}, p.modeBySize)
 	}
-}
-
-// known is what is known of the client.
-func (p *peer) known() clients.Client {
-	if p.quirks == nil {
-		return clients.Client{}
-	}
-	return *p.quirks
 }
 
 // A choiceKey says for whom a mode was chosen by how large the list of tools was.

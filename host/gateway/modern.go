@@ -50,16 +50,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.listen(r, reader)
 		return
 	}
-	j, result, failed := r.serve(x.r.Context())
-	if j != nil {
-		x.await(r, j, reader, nil)
-		return
-	}
-	if failed != nil {
-		x.fail(statusOf(failed), m.ID, failed)
-		return
-	}
-	x.finish(r, x.open(r, reader), message.Response(m.ID, result, nil), http.StatusOK)
+	x.await(r, r.serve(x.r.Context()), reader)
 }
 
 // statusOf is the HTTP status of an error in revision 2026-07-28.
@@ -126,42 +117,34 @@ func isRound(p *message.Params) bool {
 // checkFields compares the header fields with the body: a proxy decides by the fields, so they must
 // not say something else.
 func (x *exchange) checkFields(method string, p *peer, params *message.Params) *mcp.JSONRPCError {
-	h := x.r.Header
-	switch got := h.Get(headerRevision); {
-	case got == "":
-		return message.Failure(message.CodeHeader, "the %s field is missing", headerRevision)
-	case p.revision == "":
-		return nil // which is another mistake
-	case got != p.revision:
-		return message.Failure(message.CodeHeader, "the %s field is not the revision in _meta", headerRevision)
-	}
-	switch got := h.Get(headerMethod); {
-	case got == "":
-		return message.Failure(message.CodeHeader, "the %s field is missing", headerMethod)
-	case got != method:
-		return message.Failure(message.CodeHeader, "the %s field is not the method of the message", headerMethod)
-	}
-	var name json.RawMessage
+	type field struct{ name, want, what string }
+	fields := []field{{headerRevision, p.revision, "revision in _meta"}, {headerMethod, method, "method of the message"}}
 	switch method {
 	case protocol.CallTool, protocol.GetPrompt:
-		name = params.Name
+		fields = append(fields, field{headerName, message.String(params.Name), "name in the message"})
 	case protocol.ReadResource:
-		name = params.URI
+		fields = append(fields, field{headerName, message.String(params.URI), "name in the message"})
 	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
-		name = params.TaskID
-	default:
+		fields = append(fields, field{headerName, message.String(params.TaskID), "name in the message"})
+	}
+	for _, f := range fields {
+		got, ok := x.r.Header.Get(f.name), true
+		if f.name == headerName {
+			got, ok = paramheader.Decode(got)
+		}
+		switch {
+		case x.r.Header.Get(f.name) == "":
+			return message.Failure(message.CodeHeader, "the %s field is missing", f.name)
+		case p.revision == "":
+			return nil // which is another mistake
+		case !ok || got != f.want:
+			return message.Failure(message.CodeHeader, "the %s field is not the %s", f.name, f.what)
+		}
+	}
+	if method != protocol.CallTool {
 		return nil
 	}
-	got, ok := paramheader.Decode(h.Get(headerName))
-	switch {
-	case h.Get(headerName) == "":
-		return message.Failure(message.CodeHeader, "the %s field is missing", headerName)
-	case !ok || got != message.String(name):
-		return message.Failure(message.CodeHeader, "the %s field is not the name in the message", headerName)
-	case method != protocol.CallTool:
-		return nil
-	}
-	return x.checkArguments(p, got, params.Arguments)
+	return x.checkArguments(p, message.String(params.Name), params.Arguments)
 }
 
 // checkArguments compares the header fields that a tool's schema wants with the arguments.

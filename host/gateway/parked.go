@@ -17,8 +17,8 @@ const (
 // parkedJobs are the jobs that clients can ask for by their ids. The mutex of the Gateway guards them.
 type parkedJobs struct {
 	byID  map[string]*job
-	users map[string]int // how many each user, or credential without one, has
-	bytes int            // of the results, and of what goes with them
+	count quota // by user, or credential without one
+	bytes int   // of the results, and of what goes with them
 }
 
 func (p *parkedJobs) remove(j *job) {
@@ -28,10 +28,7 @@ func (p *parkedJobs) remove(j *job) {
 	delete(p.byID, j.id)
 	p.bytes -= j.weight
 	j.weight = 0
-	owner := j.peer.owner()
-	if p.users[owner]--; p.users[owner] <= 0 {
-		delete(p.users, owner)
-	}
+	p.count.give(j.peer.owner())
 }
 
 // park keeps the job for a client that will ask for it by its id. It reports false if there are too
@@ -41,12 +38,10 @@ func (g *Gateway) park(j *job) bool {
 	defer g.mu.Unlock()
 	p := &g.jobs
 	if p.byID[j.id] == nil {
-		owner := j.peer.owner()
-		if len(p.byID) >= maxParked || owner != "" && p.users[owner] >= maxParkedOf {
+		if p.count.take(j.peer.owner(), "calls wait") != nil {
 			return false
 		}
 		p.byID[j.id] = j
-		p.users[owner]++
 	}
 	g.weighLocked(j)
 	return true

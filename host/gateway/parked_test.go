@@ -20,7 +20,7 @@ import (
 
 // newParking returns a gateway that has jobs only.
 func newParking() *Gateway {
-	return &Gateway{jobs: parkedJobs{byID: map[string]*job{}, users: map[string]int{}}}
+	return &Gateway{jobs: parkedJobs{byID: map[string]*job{}, count: newQuota(maxParked, maxParkedOf)}}
 }
 
 // peerOf returns the peer of a caller.
@@ -76,31 +76,31 @@ func TestParkedBounds(t *testing.T) {
 	}
 	assert.Equal(t, len(g.jobs.byID), maxParked, "jobs")
 	g.sweepAt(began.Add(2 * time.Hour))
-	assert.Equal(t, [3]int{len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes}, [3]int{}, "jobs, users and bytes")
+	assert.Equal(t, [3]int{len(g.jobs.byID), len(g.jobs.count.of), g.jobs.bytes}, [3]int{}, "jobs, users and bytes")
 }
 
 // The requests of a session that are under way are bounded; one that has ended makes room.
 func TestRequestsUnderWay(t *testing.T) {
 	s := &clientSession{}
-	enter := func(i int) (*running, bool) {
-		r, failed := s.enter(json.RawMessage(strconv.Itoa(i)))
-		return r, failed == nil
+	enter := func(i int) bool {
+		_, failed := s.enter(json.RawMessage(strconv.Itoa(i)))
+		return failed == nil
 	}
-	first, _ := enter(0)
+	enter(0)
 	for i := 1; i < maxUnderWay; i++ {
-		_, ok := enter(i)
+		ok := enter(i)
 		assert.True(t, ok, "room for request %d", i)
 	}
-	_, ok := enter(maxUnderWay)
+	ok := enter(maxUnderWay)
 	assert.False(t, ok, "room for more")
-	s.leave(json.RawMessage("0"), first)
-	_, ok = enter(maxUnderWay)
+	s.leave(json.RawMessage("0"))
+	ok = enter(maxUnderWay)
 	assert.True(t, ok, "room after one has ended")
 }
 
 // The subscriptions of all are bounded, and those of one user; one that has ended counts no more.
 func TestSubscriptionsBound(t *testing.T) {
-	g := &Gateway{followed: newQuota(maxFollowed)}
+	g := &Gateway{followed: newQuota(maxFollowed, 0)}
 	follow := func(user string) string {
 		ctx, cancel := context.WithCancel(session.WithUser(t.Context(), user))
 		cancel()

@@ -41,7 +41,7 @@ type peer struct {
 	can      abilities
 	level    mcp.LoggingLevel // of revision 2026-07-28: the log messages wanted, or none
 	mode     string           // direct, search or code
-	quirks   *clients.Client  // what is known of the client; nil: nothing
+	quirks   clients.Client   // what is known of the client
 	session  *clientSession   // nil in revision 2026-07-28
 	host     string           // by which the client reaches the gateway; empty: it is not known
 	secure   bool             // it does so by https
@@ -133,7 +133,7 @@ func (p *peer) context(ctx context.Context) context.Context {
 func (p *peer) room() int {
 	prefix := p.view.gateway.limits.ClientPrefix
 	room := 64 - prefix
-	if most := p.known().NameBytes; most > 0 { // which counts the server's name alone
+	if most := p.quirks.NameBytes; most > 0 { // which counts the server's name alone
 		room = min(room, most-max(prefix-len("mcp__"+"__"), 0))
 	}
 	return room
@@ -147,7 +147,7 @@ func (p *peer) answerWithin() time.Duration {
 	if p.can.tasks {
 		return soon
 	}
-	return time.Duration(p.known().AnswerWithinSeconds) * time.Second
+	return time.Duration(p.quirks.AnswerWithinSeconds) * time.Second
 }
 
 // soon is when a call of a client with tasks is answered: some clients and proxies give a call up after a minute,

@@ -51,7 +51,9 @@ type shown struct {
 
 // hasServer reports whether something of the server is shown; of the program's own tools if the name is
 // empty.
-func (s shown) hasServer(name string) bool { return s.view.hasServer(name) && s.may.HasServer(name) }
+func (s shown) hasServer(name string) bool {
+	return (s.server == "" || s.server == name) && s.filter.HasServer(name) && s.may.HasServer(name)
+}
 
 // hasAllServers reports whether no server is left out.
 func (s shown) hasAllServers() bool {
@@ -61,7 +63,8 @@ func (s shown) hasAllServers() bool {
 // sees reports whether the tool is shown, or would be if it were not hidden. Hidden tools, which find and
 // call the tools of all of the belt, are there where all of it is.
 func (s shown) sees(d *registry.Definition) bool {
-	return s.view.hasTool(d) && s.may.HasTool(d) && !(s.may.IsPart() && s.gateway.isHidden(d))
+	isPart := s.filter.IsPart() || s.may.IsPart()
+	return (s.server == "" || s.server == d.Origin.Server) && s.filter.HasTool(d) && s.may.HasTool(d) && !(isPart && s.gateway.isHidden(d))
 }
 
 // authenticate returns who makes a request, and what they may.
@@ -73,10 +76,10 @@ func (g *Gateway) authenticate(r *http.Request) (*access.Caller, *permit, error)
 		return &access.Caller{}, g.full, nil
 	}
 	caller, err := g.opts.Authenticate(r)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, nil, err
-	}
-	if caller == nil {
+	case caller == nil:
 		return nil, nil, &access.RefusedError{Status: http.StatusUnauthorized, Reason: "the Authenticator named no caller"}
 	}
 	may, err := g.permitOf(caller.Grant)
@@ -88,10 +91,10 @@ func (g *Gateway) authenticate(r *http.Request) (*access.Caller, *permit, error)
 
 // anonymous fails if a request may not be made by anybody.
 func (g *Gateway) anonymous(r *http.Request) error {
-	if !g.opts.Anonymous {
+	switch {
+	case !g.opts.Anonymous:
 		return &access.RefusedError{Status: http.StatusForbidden, Reason: "the gateway does not know who may use it", Answer: noAuthentication}
-	}
-	if !webguard.IsLocal(r) {
+	case !webguard.IsLocal(r):
 		return &access.RefusedError{Status: http.StatusForbidden, Reason: "the listener is not at a loopback address", Answer: anonymousRemote}
 	}
 	return nil
@@ -105,8 +108,7 @@ const (
 // refused logs why a request was refused.
 func (g *Gateway) refused(r *http.Request, err error) {
 	credential := ""
-	var refused *access.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*access.RefusedError](err); ok {
 		credential = refused.Credential
 	}
 	g.opts.Logger.Warn("gateway: refused a request", "error", err, "credential", credential, "path", r.URL.Path)

@@ -31,8 +31,8 @@ func (p *peer) newRequest(m *jsonscan.Message, out *stream.Stream) *request {
 	return &request{gateway: p.view.gateway, peer: p, id: m.ID, method: m.Method, params: message.ParamsOf(m.Params), out: out}
 }
 
-// serve answers a request. A job is returned in place of an answer for what may take long.
-func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+// serve answers a request by a job, which is done already if it was nothing that takes long.
+func (r *request) serve(ctx context.Context) *job {
 	ctx = r.peer.context(ctx)
 	if r.method == protocol.CallTool {
 		return r.callTool(ctx)
@@ -50,57 +50,53 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	case r.method == protocol.ReadResource && f.Resources:
 		return r.readResource(ctx)
 	}
-	result, err := r.result(ctx, f)
-	if err != nil {
-		return nil, nil, err
+	answer := r.handler(f)
+	if answer == nil {
+		return refused(message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method))
 	}
-	return nil, r.complete2026(result), nil
+	result, err := answer(ctx)
+	return done(r.complete2026(result), err)
 }
 
-// result answers a request that does not take long.
-func (r *request) result(ctx context.Context, f features) (json.RawMessage, *mcp.JSONRPCError) {
-	none := json.RawMessage(emptyResult)
-	switch modern := r.peer.modern(); r.method {
+// A handler answers requests that do not take long.
+type handler func(context.Context) (json.RawMessage, *mcp.JSONRPCError)
+
+// handler returns what answers the request; nil: the view, or the revision, has no such method.
+func (r *request) handler(f features) handler {
+	when := func(is bool, h handler) handler {
+		if !is {
+			return nil
+		}
+		return h
+	}
+	older := !r.peer.modern()
+	switch r.method {
 	case protocol.ListTools:
-		result, err := r.peer.listTools(ctx, r.peer, message.String(r.params.Cursor))
-		return r.cacheable(result), err
-	case protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts:
-		if r.method == protocol.ListPrompts && f.Prompts || r.method != protocol.ListPrompts && f.Resources {
-			result, err := r.listContent(ctx)
-			return r.cacheable(result), err
-		}
+		return r.listTools
+	case protocol.ListPrompts:
+		return when(f.Prompts, r.listContent)
+	case protocol.ListResources, protocol.ListTemplates:
+		return when(f.Resources, r.listContent)
 	case protocol.Complete:
-		if f.Completions {
-			return r.complete(ctx)
-		}
+		return when(f.Completions, r.complete)
 	case protocol.Discover:
-		return r.discover(f), nil
+		return func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return r.discover(f), nil }
 	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
-		if modern {
-			return r.serveTask()
-		}
+		return when(!older, r.serveTask)
 	case protocol.Ping:
-		if !modern {
-			return none, nil
-		}
+		return when(older, func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return emptyResult(), nil })
 	case protocol.SetLogLevel:
-		if !modern && f.Logging {
-			return none, r.setLevel(ctx)
-		}
+		return when(older && f.Logging, r.setLevel)
 	case protocol.Subscribe:
-		if !modern && f.Subscribe {
-			return none, r.subscribe(ctx)
-		}
+		return when(older && f.Subscribe, r.subscribe)
 	case protocol.Unsubscribe:
-		if !modern && f.Subscribe {
-			return none, r.unsubscribe()
-		}
+		return when(older && f.Subscribe, r.unsubscribe)
 	}
-	return nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
+	return nil
 }
 
-// emptyResult is that of requests which have none.
-const emptyResult = `{}`
+// emptyResult returns that of requests which have none.
+func emptyResult() json.RawMessage { return json.RawMessage(`{}`) }
 
 // complete2026 says that a result is complete, where revision 2026-07-28 wants that said.
 func (r *request) complete2026(result json.RawMessage) json.RawMessage {
@@ -197,30 +193,29 @@ func capabilities(f features, revision string) map[string]any {
 	return caps
 }
 
+// An offer is what the view offers a client, as server/discover and initialize are answered.
+type offer struct {
+	Versions     []string       `json:"supportedVersions,omitempty"`
+	Version      string         `json:"protocolVersion,omitempty"`
+	Capabilities map[string]any `json:"capabilities"`
+	Server       any            `json:"serverInfo"`
+	Instructions string         `json:"instructions,omitempty"`
+	Meta         map[string]any `json:"_meta,omitempty"`
+}
+
 // discover answers server/discover.
 func (r *request) discover(f features) json.RawMessage {
 	impl, instructions := r.peer.identity()
-	return r.cacheable(message.Marshal(struct {
-		Versions     []string       `json:"supportedVersions"`
-		Capabilities map[string]any `json:"capabilities"`
-		Server       any            `json:"serverInfo"`
-		Instructions string         `json:"instructions,omitempty"`
-		Meta         map[string]any `json:"_meta"`
-	}{
-		allRevisions(), capabilities(f, protocol.Revision20260728), impl, instructions,
-		map[string]any{protocol.MetaServer: impl},
+	return r.cacheable(message.Marshal(offer{
+		Versions: allRevisions(), Capabilities: capabilities(f, protocol.Revision20260728), Server: impl, Instructions: instructions,
+		Meta: map[string]any{protocol.MetaServer: impl},
 	}))
 }
 
 // initializeResult answers an initialize request.
 func (v shown) initializeResult(revision string) json.RawMessage {
 	impl, instructions := v.identity()
-	return message.Marshal(struct {
-		Version      string         `json:"protocolVersion"`
-		Capabilities map[string]any `json:"capabilities"`
-		Server       any            `json:"serverInfo"`
-		Instructions string         `json:"instructions,omitempty"`
-	}{revision, capabilities(v.features(), revision), impl, instructions})
+	return message.Marshal(offer{Version: revision, Capabilities: capabilities(v.features(), revision), Server: impl, Instructions: instructions})
 }
 
 // agreedRevision is the revision that a session gets which asked for another.
@@ -232,13 +227,13 @@ func agreedRevision(asked string) string {
 }
 
 // setLevel answers logging/setLevel.
-func (r *request) setLevel(ctx context.Context) *mcp.JSONRPCError {
+func (r *request) setLevel(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	level, _ := message.Text(r.params.All, "level")
 	l := mcp.LoggingLevel(level)
 	if severity(l) == 0 {
-		return message.InvalidParams("no such level: %.50q", level)
+		return nil, message.InvalidParams("no such level: %.50q", level)
 	}
 	r.peer.session.setLevel(l)
 	r.gateway.wantLevel(ctx, l, r.peer.hasServer)
-	return nil
+	return emptyResult(), nil
 }

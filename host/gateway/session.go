@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// maxUnderWay bounds the requests of one session that are under way at a time.
-	maxUnderWay = 1024
 	// maxQuestions bounds the server requests that a session has to answer at a time.
 	maxQuestions = 64
 	// maxSubscribed bounds the resources that a session subscribes to.
@@ -41,34 +39,20 @@ type clientSession struct {
 	cancel context.CancelFunc
 	posted *stream.Stream         // with all that is said to the client, where it is a connection; else nil
 	may    atomic.Pointer[permit] // what its caller may, by the last request
+	visits atomic.Int32           // that awaitVisit waits for
+	underWay
 
-	mu         sync.Mutex // guards the following; the zero maps are nil, as most sessions are idle
-	used       time.Time
+	mu         sync.Mutex     // guards the following; the zero maps are nil, as most sessions are idle
 	listening  *stream.Stream // the client's listening stream; nil: it has not opened one
-	underWay   map[string]*running
 	questions  map[string]*question
 	answers    []*stream.Stream
 	subscribed map[string]context.CancelFunc
 	level      mcp.LoggingLevel
-	visits     int // that awaitVisit waits for
 	ended      bool
 }
 
-// A running is a request under way, until the client withdraws it.
-type running struct {
-	ctx      context.Context // ends when the client withdraws the request
-	withdraw context.CancelFunc
-	left     bool // the client has gone away meanwhile; guarded by the session's mu
-}
-
-func newRunning() *running {
-	r := &running{}
-	r.ctx, r.withdraw = context.WithCancel(context.Background())
-	return r
-}
-
 func newSession(id string, p *peer) *clientSession {
-	s := &clientSession{id: id, used: time.Now()}
+	s := &clientSession{id: id, underWay: underWay{used: time.Now()}}
 	s.ctx, s.cancel = context.WithCancel(p.view.gateway.ctx)
 	p.session = s
 	s.peer = p
@@ -88,9 +72,6 @@ func (s *clientSession) end() {
 	}
 	s.ended = true
 	var cancels []func()
-	for _, r := range s.underWay {
-		cancels = append(cancels, r.withdraw)
-	}
 	for _, cancel := range s.subscribed {
 		cancels = append(cancels, cancel)
 	}
@@ -102,6 +83,7 @@ func (s *clientSession) end() {
 	s.answers = nil
 	s.mu.Unlock()
 	s.cancel()
+	s.withdrawAll()
 	for _, cancel := range cancels {
 		cancel()
 	}
@@ -119,72 +101,13 @@ func (s *clientSession) endListening() {
 // idleSince returns how long the session is unused.
 func (s *clientSession) idleSince(now time.Time) time.Duration {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, out := range []*stream.Stream{s.listening, s.posted} {
-		if out != nil && out.HasReader() {
-			return 0
-		}
-	}
-	for _, r := range s.underWay {
-		if !r.left {
-			return 0
-		}
-	}
-	if slices.ContainsFunc(s.answers, (*stream.Stream).HasReader) {
+	reads := func(out *stream.Stream) bool { return out != nil && out.HasReader() }
+	is := reads(s.listening) || reads(s.posted) || slices.ContainsFunc(s.answers, reads)
+	s.mu.Unlock()
+	if is {
 		return 0
 	}
-	return now.Sub(s.used)
-}
-
-// leftAlone notes that the client is gone which made a request. It may come back for the answer, until the session
-// has been idle for too long.
-func (s *clientSession) leftAlone(r *running) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.left = true
-	s.used = time.Now()
-}
-
-// enter notes a request under way, by its id. It fails if there is one of the same id, or too many.
-func (s *clientSession) enter(id json.RawMessage) (*running, *mcp.JSONRPCError) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.used = time.Now()
-	switch {
-	case s.ended:
-		return nil, message.Failure(message.CodeInvalidRequest, "the session has ended")
-	case len(s.underWay) >= maxUnderWay:
-		return nil, message.Failure(message.CodeBusy, "more than %d requests of the session are under way", maxUnderWay)
-	case s.underWay[string(id)] != nil:
-		return nil, message.Failure(message.CodeInvalidRequest, "a request with the id %.100s is under way", id)
-	case s.underWay == nil:
-		s.underWay = map[string]*running{}
-	}
-	r := newRunning()
-	s.underWay[string(id)] = r
-	return r, nil
-}
-
-func (s *clientSession) leave(id json.RawMessage, r *running) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.underWay[string(id)] == r {
-		delete(s.underWay, string(id))
-	}
-	if len(s.underWay) == 0 {
-		s.underWay = nil
-	}
-	s.used = time.Now()
-}
-
-// cancelled cancels the request that a notification names.
-func (s *clientSession) cancelled(params json.RawMessage) {
-	s.mu.Lock()
-	r := s.underWay[string(message.Member(params, "requestId"))]
-	s.mu.Unlock()
-	if r != nil {
-		r.withdraw()
-	}
+	return s.underWay.idleSince(now)
 }
 
 // expect notes that the client has to answer a question. It reports false if those are too many.
@@ -225,7 +148,7 @@ func (s *clientSession) answered(m *jsonscan.Message) {
 		q.answer <- answer{result: slices.Clone(m.Result)}
 		return
 	}
-	refused := message.Failure(message.CodeInternal, "the client failed")
+	refused := &mcp.JSONRPCError{}
 	if json.Unmarshal(m.Error, refused) != nil || refused.Message == "" {
 		refused = message.Failure(message.CodeInternal, "the client failed")
 	}
@@ -235,16 +158,12 @@ func (s *clientSession) answered(m *jsonscan.Message) {
 // awaitVisit tells the client when its user is done with a page that a server wants visited: by the
 // id that the client knows it by. Many servers do not say when.
 func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
-	s.mu.Lock()
-	tooMany := s.visits >= maxQuestions
-	if !tooMany {
-		s.visits++
-	}
-	s.mu.Unlock()
-	if tooMany {
+	if s.visits.Add(1) > maxQuestions {
+		s.visits.Add(-1)
 		return
 	}
 	s.peer.view.gateway.spawn(func() {
+		defer s.visits.Add(-1)
 		timer := time.NewTimer(visitWithin)
 		defer timer.Stop()
 		select {
@@ -253,9 +172,6 @@ func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
 		case <-timer.C:
 		case <-s.ctx.Done():
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.visits--
 	})
 }
 
@@ -278,9 +194,9 @@ func (s *clientSession) notify(m json.RawMessage) {
 
 // listen returns the listening stream. One that has ended is replaced.
 func (s *clientSession) listen() *stream.Stream {
+	s.touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.used = time.Now()
 	if s.listening == nil || s.listening.IsOver() {
 		s.listening = stream.New("0")
 	}

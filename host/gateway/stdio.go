@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +49,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	defer cancel()
 	heard, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	c := &pipe{shown: shown{v, g.full}, asked: asked, heard: heard, out: stream.New(""), room: make(chan struct{}, 1), under: map[string]*running{}}
+	c := &pipe{shown: shown{v, g.full}, asked: asked, heard: heard, out: stream.New(""), room: make(chan struct{}, 1)}
 	reader, _ := c.out.Attach(-1)
 	defer c.out.Detach(reader)
 	read := make(chan error, 1)
@@ -98,15 +97,13 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 // A pipe is a client that is connected by two streams of bytes.
 type pipe struct {
 	shown
-	asked   string          // the mode that the path names, or none
-	heard   context.Context // ends when the client writes no more: what listens for it ends then
-	out     *stream.Stream
-	room    chan struct{}  // capacity 1: something was written
-	session *clientSession // after initialize
-	work    sync.WaitGroup
-
-	mu    sync.Mutex
-	under map[string]*running // requests of revision 2026-07-28 under way, by their ids
+	asked    string          // the mode that the path names, or none
+	heard    context.Context // ends when the client writes no more: what listens for it ends then
+	out      *stream.Stream
+	room     chan struct{}  // capacity 1: something was written
+	session  *clientSession // after initialize
+	work     sync.WaitGroup
+	underWay // of revision 2026-07-28
 }
 
 // write writes what the gateway has to say, until the stream ends.
@@ -116,9 +113,10 @@ func (c *pipe) write(out io.Writer, reader int) error {
 		for {
 			m, _, ok, over := c.out.Take(reader)
 			if ok {
-				if buf = append(m.AppendTo(buf), '\n'); len(buf) < 64<<10 {
-					continue
-				}
+				buf = append(m.AppendTo(buf), '\n')
+			}
+			if ok && len(buf) < 64<<10 {
+				continue
 			}
 			if len(buf) > 0 {
 				if _, err := out.Write(buf); err != nil {
@@ -155,11 +153,7 @@ func (c *pipe) close() {
 		c.gateway.endSession(c.session.id)
 		c.session.end() // if the gateway has forgotten it already
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.under {
-		r.withdraw()
-	}
+	c.withdrawAll()
 }
 
 // take takes a message of the client.
@@ -185,13 +179,15 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 			c.session.answered(&m)
 		}
 	case m.ID == nil:
-		c.noted(&m)
+		if c.noted(&m); c.session != nil {
+			c.session.noted(&m)
+		}
 	case modern:
 		c.serveModern(ctx, &m)
 	case m.Method == protocol.Initialize:
 		c.initialize(&m)
 	case c.session == nil && m.Method == protocol.Ping:
-		c.out.Answer(message.Response(m.ID, json.RawMessage(emptyResult), nil))
+		c.out.Answer(message.Response(m.ID, emptyResult(), nil))
 	case c.session == nil && m.Method == protocol.Discover:
 		c.out.Answer(message.Response(m.ID, nil, message.InvalidParams("params._meta lacks %s", protocol.MetaVersion)))
 	case c.session == nil:
@@ -210,59 +206,25 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 	}
 	p := c.newPeer(&access.Caller{}, m.Params)
 	p.choose(c.asked)
-	s := newSession(newID(), p)
-	s.posted = c.out
-	c.session = s
-	c.gateway.mu.Lock()
-	c.gateway.sessions[s.id] = s
-	c.gateway.mu.Unlock()
-	c.out.Answer(message.Response(m.ID, c.initializeResult(s.peer.revision), nil))
-}
-
-// noted takes a notification.
-func (c *pipe) noted(m *jsonscan.Message) {
-	if c.session != nil {
-		c.session.noted(m)
-	}
-	if m.Method == protocol.NoteCancelled {
-		c.mu.Lock()
-		r := c.under[string(message.Member(m.Params, "requestId"))]
-		c.mu.Unlock()
-		if r != nil {
-			r.withdraw()
-		}
-	}
+	c.session, _ = c.gateway.addSession(p, c.out)
+	c.out.Answer(message.Response(m.ID, c.initializeResult(p.revision), nil))
 }
 
 // serveModern answers a request of revision 2026-07-28.
 func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 	p, params, failed := c.modernPeer(&access.Caller{}, m)
+	var under *running
 	if failed == nil {
 		p.choose(c.asked)
+		under, failed = c.enter(m.ID)
 	}
-	under := newRunning()
-	c.mu.Lock()
-	switch {
-	case failed != nil:
-	case c.under[string(m.ID)] != nil:
-		failed = message.Failure(message.CodeInvalidRequest, "a request with the id %.100s is under way", m.ID)
-	case len(c.under) >= maxUnderWay:
-		failed = message.Failure(message.CodeBusy, "more than %d requests are under way", maxUnderWay)
-	default:
-		c.under[string(m.ID)] = under
-	}
-	c.mu.Unlock()
 	if failed != nil {
 		c.out.Answer(message.Response(m.ID, nil, failed))
 		return
 	}
 	r := &request{gateway: c.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: c.out, under: under}
 	c.work.Go(func() {
-		defer func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			delete(c.under, string(m.ID))
-		}()
+		defer c.leave(m.ID)
 		if m.Method != protocol.Listen {
 			r.respond(ctx)
 			return

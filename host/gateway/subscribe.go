@@ -22,53 +22,57 @@ const (
 )
 
 // subscribe answers resources/subscribe.
-func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
+func (r *request) subscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	address := message.String(r.params.URI)
 	if address == "" || len(address) > maxURI {
-		return message.InvalidParams("params.uri is missing, or has more than %d bytes", maxURI)
+		return nil, message.InvalidParams("params.uri is missing, or has more than %d bytes", maxURI)
 	}
 	server, uri, failed := r.locate(ctx, address)
 	if failed != nil {
-		return failed
+		return nil, failed
 	}
 	s := r.peer.session
-	ctx, cancel := context.WithCancel(r.peer.context(r.gateway.ctx))
-	s.mu.Lock()
-	switch {
-	case s.ended || s.subscribed[address] != nil:
-		s.mu.Unlock()
-		cancel()
-		return nil
-	case len(s.subscribed) >= maxSubscribed:
-		s.mu.Unlock()
-		cancel()
-		return message.Failure(message.CodeBusy, "the session has %d subscriptions", maxSubscribed)
-	case s.subscribed == nil:
-		s.subscribed = map[string]context.CancelFunc{}
+	ctx, isNew, err := s.subscribe(address, r.peer.context(r.gateway.ctx))
+	if !isNew {
+		return emptyResult(), err
 	}
-	s.subscribed[address] = cancel
-	s.mu.Unlock()
 	agreed := r.gateway.follow(ctx, server, uri, address, func(changed string) {
 		if !s.shown().hasServer(server) {
 			return // it is not one of theirs any more
 		}
 		s.notify(message.Notification(protocol.NoteResourceUpdated, map[string]string{"uri": changed}, ""))
 	})
-	var err error
+	var refused error
 	select {
-	case err = <-agreed:
+	case refused = <-agreed:
 	case <-r.under.ctx.Done():
-		err = context.Canceled // which no one hears
+		refused = context.Canceled // which no one hears
 	}
-	if err != nil {
-		r.unsubscribe()
-		return requestError(err)
+	if refused != nil {
+		_, _ = r.unsubscribe(ctx)
+		return nil, requestError(refused)
 	}
-	return nil
+	return emptyResult(), nil
+}
+
+// subscribe notes a subscription, and returns the context with which it ends. IsNew is false if there is one, or may be none.
+func (s *clientSession) subscribe(address string, ctx context.Context) (_ context.Context, isNew bool, failed *mcp.JSONRPCError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended || s.subscribed[address] != nil:
+		return nil, false, nil
+	case len(s.subscribed) >= maxSubscribed:
+		return nil, false, message.Failure(message.CodeBusy, "the session has %d subscriptions", maxSubscribed)
+	case s.subscribed == nil:
+		s.subscribed = map[string]context.CancelFunc{}
+	}
+	ctx, s.subscribed[address] = context.WithCancel(ctx)
+	return ctx, true, nil
 }
 
 // unsubscribe answers resources/unsubscribe.
-func (r *request) unsubscribe() *mcp.JSONRPCError {
+func (r *request) unsubscribe(context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	address := message.String(r.params.URI)
 	s := r.peer.session
 	s.mu.Lock()
@@ -78,7 +82,7 @@ func (r *request) unsubscribe() *mcp.JSONRPCError {
 	if cancel != nil {
 		cancel()
 	}
-	return nil
+	return emptyResult(), nil
 }
 
 // follow calls changed whenever a resource may have changed, until ctx ends: with its address, or with its URI if

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -81,7 +82,7 @@ func (j *job) cancelTask() {
 }
 
 // serveTask answers the requests about tasks.
-func (r *request) serveTask() (json.RawMessage, *mcp.JSONRPCError) {
+func (r *request) serveTask(context.Context) (json.RawMessage, *mcp.JSONRPCError) {
 	const ack = `{"resultType":"complete"}`
 	if !r.peer.can.tasks {
 		return nil, lacksTasks()

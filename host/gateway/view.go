@@ -91,24 +91,6 @@ func (g *Gateway) statusOf(server string) *host.Status {
 	return nil
 }
 
-// hasServer reports whether the view shows something of the server; of the program's own
-// tools if the name is empty.
-func (v *view) hasServer(name string) bool {
-	if v.server != "" {
-		return name == v.server
-	}
-	return v.filter.HasServer(name)
-}
-
-// hasTool reports whether the view shows the tool, or would if that were not hidden. A part of the belt has no hidden
-// tools: those find and call the tools of all of it.
-func (v *view) hasTool(d *registry.Definition) bool {
-	if v.filter.IsPart() && v.gateway.isHidden(d) {
-		return false
-	}
-	return v.hasServer(d.Origin.Server) && v.filter.HasTool(d)
-}
-
 // isHidden reports whether a tool of the program is one that [registry.Registry.AddHidden] added.
 func (g *Gateway) isHidden(d *registry.Definition) bool {
 	if d.Origin.Server != "" {

@@ -78,30 +78,32 @@ func (g *Gateway) watchServers() {
 	before := map[string]listVersions{}
 	for all := range g.host.Watch(g.ctx) {
 		now := map[string]listVersions{}
-		tools, resources, prompts := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		var tools, resources, prompts []string // the servers whose lists changed
 		for _, s := range all {
 			v := listVersions{s.State.Connections, s.State.ToolsVersion, s.State.ResourcesVersion, s.State.PromptsVersion}
 			now[s.Name] = v
 			old, known := before[s.Name]
-			if caps := s.State.Capabilities; caps == nil && old.connections == v.connections {
+			same := old.connections == v.connections
+			if s.State.Capabilities == nil && same {
 				continue
 			}
-			tools[s.Name] = known && old.connections == v.connections && old.tools != v.tools
-			if known && old.connections > 0 || v.connections > 1 {
-				resources[s.Name] = old.resources != v.resources
-				prompts[s.Name] = old.prompts != v.prompts
+			add := func(list *[]string, changed bool) {
+				if changed {
+					*list = append(*list, s.Name)
+				}
 			}
+			again := known && old.connections > 0 || v.connections > 1
+			add(&tools, known && same && old.tools != v.tools)
+			add(&resources, again && old.resources != v.resources)
+			add(&prompts, again && old.prompts != v.prompts)
 		}
 		before = now
 		g.forgetViews(now)
-		for _, set := range []map[string]bool{tools, resources, prompts} {
-			maps.DeleteFunc(set, func(_ string, is bool) bool { return !is })
-		}
 		g.notify(protocol.NoteToolsChanged, "toolsListChanged", func(v shown) bool {
-			return v.isWholeServer() && tools[v.server] // as the server says, if nothing is changed in the end
+			return v.isWholeServer() && slices.Contains(tools, v.server) // as the server says, if nothing is changed in the end
 		})
-		g.notify(protocol.NoteResourcesChanged, "resourcesListChanged", func(v shown) bool { return v.anyOf(resources) })
-		g.notify(protocol.NotePromptsChanged, "promptsListChanged", func(v shown) bool { return v.anyOf(prompts) })
+		g.notify(protocol.NoteResourcesChanged, "resourcesListChanged", func(v shown) bool { return slices.ContainsFunc(resources, v.hasServer) })
+		g.notify(protocol.NotePromptsChanged, "promptsListChanged", func(v shown) bool { return slices.ContainsFunc(prompts, v.hasServer) })
 		if !g.rest(changesApart) {
 			return
 		}
@@ -110,16 +112,6 @@ func (g *Gateway) watchServers() {
 
 // isWholeServer reports whether all tools of one server are shown.
 func (v shown) isWholeServer() bool { return v.server != "" && !v.may.IsPart() }
-
-// anyOf reports whether one of the servers that are set is shown.
-func (v shown) anyOf(servers map[string]bool) bool {
-	for name, is := range servers {
-		if is && v.hasServer(name) {
-			return true
-		}
-	}
-	return false
-}
 
 // notify tells the clients for whom something changed: those with sessions, and those that listen for it.
 func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {

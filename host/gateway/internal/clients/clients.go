@@ -44,21 +44,14 @@ func Read() (Rows, error) {
 	return rows, nil
 }
 
-// Find returns the first row that is for a client of that name, or nil if there is none. The case of
+// Find returns the first row that is for a client of that name, or the zero Client. The case of
 // letters in the name does not count.
-func (rows Rows) Find(name string) *Client {
-	for i := range rows {
-		if fits(rows[i].Name, name) {
-			return &rows[i]
+func (rows Rows) Find(name string) Client {
+	for _, row := range rows {
+		first, open := strings.CutSuffix(row.Name, "*")
+		if strings.EqualFold(name, row.Name) || open && len(name) >= len(first) && strings.EqualFold(name[:len(first)], first) {
+			return row
 		}
 	}
-	return nil
-}
-
-// fits reports whether a name is that of a row.
-func fits(pattern, name string) bool {
-	if first, open := strings.CutSuffix(pattern, "*"); open {
-		return len(name) >= len(first) && strings.EqualFold(name[:len(first)], first)
-	}
-	return strings.EqualFold(name, pattern)
+	return Client{}
 }

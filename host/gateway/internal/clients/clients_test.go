@@ -35,11 +35,7 @@ func TestFind(t *testing.T) {
 		"Anthropic/ClaudeAI": "anthropic/claudeai*", "Claude-Cowork": "claude-cowork*", "local-agent-mode-belt": "local-agent-mode-*",
 		"cursor-vscode": "cursor*", "": "", "\xff\xfe": "", "mcp-inspector": "",
 	} {
-		got := ""
-		if row := rows.Find(name); row != nil {
-			got = row.Name
-		}
-		assert.Equal(t, got, want, "%q: the row", name)
+		assert.Equal(t, rows.Find(name).Name, want, "%q: the row", name)
 	}
 }
 

@@ -71,15 +71,16 @@ func Split(path, query string, code bool) (rest, asked string, err error) {
 	return path, asked, nil
 }
 
-// maxChoices bounds the choices that are kept. All are forgotten then.
+// maxChoices bounds the choices that are kept. The oldest is forgotten then.
 const maxChoices = 4096
 
 // Choices are the modes that were chosen for clients by what there was to be listed. A choice stays: a client
 // that has read a list would not know the tools of another. The zero Choices are none. They
 // are safe for concurrent use.
 type Choices[K comparable] struct {
-	mu   sync.Mutex
-	made map[K]string
+	mu    sync.Mutex // guards the following
+	made  map[K]string
+	order []K // of made, the oldest first
 }
 
 // Of returns the mode of a client, which choose chooses the first time.
@@ -96,9 +97,14 @@ func (c *Choices[K]) Of(client K, choose func() string) string {
 	if made := c.made[client]; made != "" {
 		return made // of another request of the client, which came first
 	}
-	if c.made == nil || len(c.made) >= maxChoices {
+	if c.made == nil {
 		c.made = map[K]string{}
 	}
+	if len(c.order) >= maxChoices {
+		delete(c.made, c.order[0])
+		c.order = c.order[1:]
+	}
 	c.made[client] = mode
+	c.order = append(c.order, client)
 	return mode
 }

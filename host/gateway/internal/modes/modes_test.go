@@ -55,7 +55,8 @@ func TestChoices(t *testing.T) {
 		of(i, modes.Direct)
 	}
 	assert.Equal(t, of(4096, modes.Search), modes.Direct, "for a client that was there")
-	assert.Equal(t, of(1, modes.Search), modes.Search, "for a client that was forgotten")
+	assert.Equal(t, of(1, modes.Search), modes.Direct, "for the oldest client but one")
+	assert.Equal(t, of(0, modes.Search), modes.Search, "for the oldest client, which was forgotten")
 }
 
 func ExampleSplit() {

@@ -63,8 +63,7 @@ func (d *Desk) Outcome(ctx context.Context, e *Errand, wait bool) (res *mcp.Call
 	if res, err = d.opts.Registry.Await(ctx, id); ctx.Err() == nil {
 		d.Remove(e)
 	}
-	var unknown *approval.UnknownError
-	return res, err, !errors.As(err, &unknown)
+	return res, err, !errors.As(err, new(*approval.UnknownError))
 }
 
 // Ask has a person decide on the page of an errand until ctx ends. Answered is what the client says that
