@@ -107,31 +107,21 @@ func (r *run) end(call *CallReport, state CallState, value json.RawMessage, thro
 
 // make makes a call by the registry. It returns soon after the end of ctx, whatever the
 // tool does.
-func (r *run) make(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	type answer struct {
-		res *mcp.CallToolResult
-		err error
-	}
-	made := make(chan answer, 1)
+func (r *run) make(ctx context.Context, name string, args json.RawMessage) (res *mcp.CallToolResult, err error) {
+	made := make(chan struct{})
+	var answer *mcp.CallToolResult
+	failed := errPanic
 	go func() {
-		a := answer{err: errPanic}
-		defer func() {
-			_ = recover() // of the program's own middleware: the script learns that the call failed
-			made <- a
-		}()
-		a.res, a.err = r.runner.registry.Call(ctx, name, args)
+		defer close(made)
+		defer func() { _ = recover() }() // of the program's own middleware: the script learns that the call failed
+		answer, failed = r.runner.registry.Call(ctx, name, args)
 	}()
+	over := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(callGrace, func() { close(over) }) })()
 	select {
-	case a := <-made:
-		return a.res, a.err
-	case <-ctx.Done():
-	}
-	timer := time.NewTimer(callGrace)
-	defer timer.Stop()
-	select {
-	case a := <-made:
-		return a.res, a.err
-	case <-timer.C:
+	case <-made:
+		return answer, failed
+	case <-over:
 		return nil, mcp.WithOutcome(context.Cause(ctx), mcp.Unknown)
 	}
 }
@@ -275,25 +265,17 @@ func marshal(value any) (json.RawMessage, *exception) {
 // exceptionOf returns what a script is told of a call without a result: what a model is
 // told, without secrets.
 func exceptionOf(err error) *exception {
-	var (
-		unknown     *registry.UnknownToolError
-		arguments   *registry.ArgumentsError
-		quarantined *registry.QuarantinedError
-		notReady    *registry.NotReadyError
-		denied      *approval.DeniedError
-		policy      *approval.PolicyError
-	)
 	code := "failed"
 	switch class := failure.Of(err); {
-	case errors.As(err, &unknown):
+	case errors.As(err, new(*registry.UnknownToolError)):
 		code = "unknown_tool"
-	case errors.As(err, &arguments):
+	case errors.As(err, new(*registry.ArgumentsError)):
 		code = "invalid_arguments"
-	case errors.As(err, &quarantined):
+	case errors.As(err, new(*registry.QuarantinedError)):
 		code = "quarantined"
-	case errors.As(err, &notReady):
+	case errors.As(err, new(*registry.NotReadyError)):
 		code = "not_ready"
-	case errors.As(err, &denied), errors.As(err, &policy):
+	case errors.As(err, new(*approval.DeniedError)), errors.As(err, new(*approval.PolicyError)):
 		code = "denied"
 	case class != failure.Other:
 		code = class.String()

@@ -168,19 +168,13 @@ func answerOf(report *Report) (*mcp.CallToolResult, error) {
 // failureOf returns what a model is told of a script that failed, and where it did. What is
 // not of the script stays with the program.
 func failureOf(err error) (text, at string) {
-	var (
-		thrown  *ScriptError
-		limit   *LimitError
-		sandbox *SandboxError
-	)
-	switch {
-	case errors.As(err, &thrown):
+	if thrown, ok := errors.AsType[*ScriptError](err); ok {
 		return thrown.Error(), plain.Text(strings.TrimSpace(thrown.Stack))
-	case errors.As(err, &limit):
-		return limit.Error(), ""
-	case errors.As(err, &sandbox):
+	}
+	switch {
+	case errors.As(err, new(*SandboxError)):
 		return "the sandbox failed", ""
-	case errors.Is(err, errDisplaced), errors.Is(err, errWaited):
+	case errors.As(err, new(*LimitError)), errors.Is(err, errDisplaced), errors.Is(err, errWaited):
 		return err.Error(), ""
 	}
 	return "the script was broken off", ""
