@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/schema"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -54,8 +53,8 @@ func (t goType) orNil() goType {
 }
 
 // arguments returns the type of the arguments of a tool; empty if it takes none.
-func (g *generator) arguments(method string, schema json.RawMessage) string {
-	root, _ := decodeSchema(schema).(map[string]any)
+func (g *generator) arguments(method string, text json.RawMessage) string {
+	root, _ := schema.Decode(text).(map[string]any)
 	if takesNothing(root) {
 		return ""
 	}
@@ -64,8 +63,8 @@ func (g *generator) arguments(method string, schema json.RawMessage) string {
 }
 
 // result returns the type of the result of a tool; empty if there is no schema.
-func (g *generator) result(method string, schema json.RawMessage) string {
-	root := decodeSchema(schema)
+func (g *generator) result(method string, text json.RawMessage) string {
+	root := schema.Decode(text)
 	if root == nil {
 		return ""
 	}
@@ -82,32 +81,22 @@ func (g *generator) begin(method, suffix, verb, value string, root any) {
 }
 
 // takesNothing reports whether a schema describes an object of which nothing is said.
-func takesNothing(schema map[string]any) bool {
+func takesNothing(of map[string]any) bool {
 	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "properties", "required"} {
-		list, isList := schema[key].([]any)
-		object, isObject := schema[key].(map[string]any)
-		if len(list)+len(object) > 0 || schema[key] != nil && !isList && !isObject {
+		list, isList := of[key].([]any)
+		object, isObject := of[key].(map[string]any)
+		if len(list)+len(object) > 0 || of[key] != nil && !isList && !isObject {
 			return false
 		}
 	}
-	more := schema["additionalProperties"]
+	more := of["additionalProperties"]
 	return more == nil || more == false
-}
-
-func decodeSchema(schema json.RawMessage) any {
-	var root any
-	dec := json.NewDecoder(bytes.NewReader(schema))
-	dec.UseNumber()
-	if dec.Decode(&root) != nil {
-		return nil
-	}
-	return root
 }
 
 // typeOf returns the Go type of a schema, and declares it under a name if it needs one.
 // Each object of the schema is looked at once, however many references lead to it.
-func (g *generator) typeOf(name string, schema any) goType {
-	object, ok := schema.(map[string]any)
+func (g *generator) typeOf(name string, of any) goType {
+	object, ok := of.(map[string]any)
 	if !ok {
 		return g.untyped()
 	}
@@ -121,14 +110,14 @@ func (g *generator) typeOf(name string, schema any) goType {
 	return t
 }
 
-func (g *generator) find(name string, schema map[string]any) goType {
-	if ref, ok := schema["$ref"].(string); ok {
+func (g *generator) find(name string, of map[string]any) goType {
+	if ref, ok := of["$ref"].(string); ok {
 		if last := ref[strings.LastIndexByte(ref, '/')+1:]; last != "" && last != "#" && name != g.whole {
 			name = g.title + identifier(last)
 		}
-		return g.typeOf(name, g.resolve(ref))
+		return g.typeOf(name, schema.Lookup(g.root, ref))
 	}
-	kind, null := kindOf(schema)
+	kind, null := kindOf(of)
 	t := g.untyped()
 	switch kind {
 	case "string":
@@ -141,18 +130,18 @@ func (g *generator) find(name string, schema map[string]any) goType {
 		t = goType{expr: "bool"}
 	case "array":
 		item := g.untyped()
-		if _, tuple := schema["prefixItems"]; !tuple {
-			item = g.typeOf(name+"Item", schema["items"])
+		if _, tuple := of["prefixItems"]; !tuple {
+			item = g.typeOf(name+"Item", of["items"])
 		}
 		t = goType{expr: "[]" + item.expr, nilable: true}
 	case "object", "":
-		properties, _ := schema["properties"].(map[string]any)
-		branches, isNull := g.branches(schema)
+		properties, _ := of["properties"].(map[string]any)
+		branches, isNull := g.branches(of)
 		null = null || isNull
-		more, open := schema["additionalProperties"].(map[string]any)
+		more, open := of["additionalProperties"].(map[string]any)
 		switch {
 		case len(properties) > 0 && kind != "":
-			t = g.declare(name, schema, properties)
+			t = g.declare(name, of, properties)
 		case len(branches) > 0:
 			t = g.common(name, branches)
 		case kind != "" && open:
@@ -169,14 +158,14 @@ func (g *generator) find(name string, schema map[string]any) goType {
 }
 
 // branches returns what anyOf, oneOf or allOf of a schema offers beside null.
-func (g *generator) branches(schema map[string]any) (branches []any, null bool) {
+func (g *generator) branches(of map[string]any) (branches []any, null bool) {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
-		list, _ := schema[key].([]any)
+		list, _ := of[key].([]any)
 		if len(list) > 0 && branches != nil {
 			return []any{true}, false // two of these words: any value
 		}
 		for _, branch := range list {
-			if get(branch, "type") == "null" {
+			if schema.Get(branch, "type") == "null" {
 				null = true
 				continue
 			}
@@ -207,7 +196,7 @@ func (g *generator) common(name string, branches []any) goType {
 
 // declare declares a struct and returns its type. If the names of its properties cannot
 // be those of fields, it is untyped.
-func (g *generator) declare(name string, schema, properties map[string]any) goType {
+func (g *generator) declare(name string, of, properties map[string]any) goType {
 	keys := slices.Sorted(maps.Keys(properties))
 	if slices.ContainsFunc(keys, untaggable) {
 		return g.untyped()
@@ -218,12 +207,12 @@ func (g *generator) declare(name string, schema, properties map[string]any) goTy
 	}
 	name = unique(name, g.names)
 	t := goType{expr: name}
-	g.known[reflect.ValueOf(schema).Pointer()] = t
+	g.known[reflect.ValueOf(of).Pointer()] = t
 	g.open[name] = true
 	defer delete(g.open, name)
 	at := len(g.types)
 	g.types = append(g.types, "")
-	required, _ := schema["required"].([]any)
+	required, _ := of["required"].([]any)
 	var fields, empty bytes.Buffer
 	used := map[string]bool{"MarshalJSON": true}
 	for _, key := range keys {
@@ -256,24 +245,24 @@ func (g *generator) declare(name string, schema, properties map[string]any) goTy
 }
 
 // describe writes what a schema says of a field as its comment.
-func (g *generator) describe(b *bytes.Buffer, schema any) {
-	text, _ := get(schema, "description").(string)
-	if ref, ok := get(schema, "$ref").(string); ok {
-		schema = g.resolve(ref)
+func (g *generator) describe(b *bytes.Buffer, of any) {
+	text, _ := schema.Get(of, "description").(string)
+	if ref, ok := schema.Get(of, "$ref").(string); ok {
+		of = schema.Lookup(g.root, ref)
 		if text == "" {
-			text, _ = get(schema, "description").(string)
+			text, _ = schema.Get(of, "description").(string)
 		}
 	}
 	const most = 400
 	var notes []string
-	if texts := literals(get(schema, "enum")); texts != nil {
+	if texts := literals(schema.Get(of, "enum")); texts != nil {
 		notes = append(notes, "One of: "+plain.Cut(strings.Join(texts, ", "), most)+".")
-	} else if texts := literals(get(get(schema, "items"), "enum")); texts != nil {
+	} else if texts := literals(schema.Get(schema.Get(of, "items"), "enum")); texts != nil {
 		notes = append(notes, "Any of: "+plain.Cut(strings.Join(texts, ", "), most)+".")
-	} else if v := get(schema, "const"); v != nil {
+	} else if v := schema.Get(of, "const"); v != nil {
 		notes = append(notes, "Always "+plain.Cut(literal(v), most)+".")
 	}
-	if v := get(schema, "default"); v != nil {
+	if v := schema.Get(of, "default"); v != nil {
 		notes = append(notes, "Default: "+plain.Cut(literal(v), most)+".")
 	}
 	if text = strings.TrimSpace(text); text != "" && len(notes) > 0 && !strings.ContainsAny(text[len(text)-1:], ".!?:;") {
@@ -309,91 +298,25 @@ func untaggable(key string) bool {
 	})
 }
 
-// resolve returns what a reference within the schema leads to, nil if there is nothing.
-func (g *generator) resolve(ref string) any {
-	path, ok := strings.CutPrefix(ref, "#")
-	path, err := url.PathUnescape(path)
-	if !ok || err != nil || path != "" && path[0] != '/' {
-		return nil
-	}
-	at := g.root
-	for step := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch v := at.(type) {
-		case []any:
-			n, err := strconv.Atoi(step)
-			if err != nil || n < 0 || n >= len(v) {
-				return nil
-			}
-			at = v[n]
-		default:
-			if path != "" {
-				at = get(v, step)
-			}
-		}
-	}
-	return at
-}
-
 // kindOf returns the one type that a schema allows beside null; empty if it is not one.
-func kindOf(schema any) (kind string, null bool) {
-	var kinds []string
-	switch t := get(schema, "type").(type) {
-	case string:
-		kinds = []string{t}
-	case []any:
-		for _, one := range t {
-			text, _ := one.(string)
-			kinds = append(kinds, text)
-		}
-	case nil:
-		values, _ := get(schema, "enum").([]any)
-		if v := get(schema, "const"); v != nil {
-			values = []any{v}
-		}
-		for _, v := range values {
-			kinds = append(kinds, kindOfValue(v))
-		}
-		if values == nil && get(schema, "properties") != nil {
-			kinds = []string{"object"}
-		}
-		if values == nil && get(schema, "items") != nil {
-			kinds = append(kinds, "array")
-		}
+func kindOf(of any) (kind string, null bool) {
+	kinds := schema.Types(of)
+	if kinds == nil && schema.Get(of, "properties") != nil {
+		kinds = []string{"object"}
 	}
-	null = get(schema, "nullable") == true
+	if schema.Get(of, "type") == nil && schema.Get(of, "enum") == nil && schema.Get(of, "const") == nil && schema.Get(of, "items") != nil {
+		kinds = append(kinds, "array")
+	}
+	null = schema.Get(of, "nullable") == true || slices.Contains(kinds, "null")
 	for _, one := range kinds {
 		switch {
 		case one == "null":
-			null = true
 		case kind == "" || kind == one || kind == "integer" && one == "number":
 			kind = one
 		case kind == "number" && one == "integer":
 		default:
-			return "", null || slices.Contains(kinds, "null")
+			return "", null
 		}
 	}
 	return kind, null
-}
-
-func kindOfValue(v any) string {
-	switch v.(type) {
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case json.Number:
-		return "number"
-	case []any:
-		return "array"
-	case nil:
-		return "null"
-	}
-	return "object"
-}
-
-// get returns a member of a decoded JSON object, nil if there is none.
-func get(value any, key string) any {
-	object, _ := value.(map[string]any)
-	return object[key]
 }

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"maps"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/schema"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -37,8 +37,7 @@ type argumentReader struct {
 //	key:=json   a value as JSON; key:=@file reads it from a file
 //	{"k": 1}    an object of many; @file and - read one from a file or standard input
 func readArguments(b *belt.Belt, d *registry.Definition, args []string) (json.RawMessage, error) {
-	r := &argumentReader{belt: b, tool: d.Name, values: map[string]json.RawMessage{}, listed: map[string]bool{}, given: map[string]bool{}}
-	_ = json.Unmarshal(d.InputSchema, &r.root)
+	r := &argumentReader{belt: b, tool: d.Name, root: schema.Decode(d.InputSchema), values: map[string]json.RawMessage{}, listed: map[string]bool{}, given: map[string]bool{}}
 	for _, arg := range args {
 		if err := r.add(arg); err != nil {
 			return nil, err
@@ -51,50 +50,47 @@ func (r *argumentReader) add(arg string) error {
 	key, value, pair := strings.Cut(arg, "=")
 	switch {
 	case arg == "-":
-		data, err := readAll(r.belt.Env.Stdin)
-		if err != nil {
-			return err
-		}
-		return r.object("standard input", data)
+		return r.object("standard input", r.belt.Env.Stdin)
 	case strings.HasPrefix(arg, "@"):
-		data, err := r.file(arg[1:])
+		text, err := r.file(arg)
 		if err != nil {
 			return err
 		}
-		return r.object(arg[1:], data)
+		return r.object(arg[1:], strings.NewReader(text))
 	case strings.HasPrefix(strings.TrimSpace(arg), "{"):
-		return r.object("the argument", []byte(arg))
+		return r.object("the argument", strings.NewReader(arg))
 	case !pair || strings.TrimSuffix(key, ":") == "":
 		return cli.UsageError("the argument %q is not key=value, key:=json, a JSON object, @file or -", arg)
 	}
 	key, asJSON := strings.CutSuffix(key, ":")
-	if strings.HasPrefix(value, "@") {
-		data, err := r.file(value[1:])
-		if err != nil {
-			return err
-		}
-		value = string(data)
+	value, err := r.file(value)
+	switch {
+	case err != nil:
+		return err
+	case !asJSON:
+		return r.text(key, value)
+	case !json.Valid([]byte(value)):
+		return cli.UsageError("the value of %s:= is not JSON; %s=VALUE takes a text as it is", key, key)
 	}
-	if asJSON {
-		if !json.Valid([]byte(value)) {
-			return cli.UsageError("the value of %s:= is not JSON; %s=VALUE takes a text as it is", key, key)
-		}
-		if err := acceptable("the value of "+key+":=", []byte(value)); err != nil {
-			return err
-		}
-		return r.set(key, json.RawMessage(value))
+	if err := acceptable("the value of "+key+":=", []byte(value)); err != nil {
+		return err
 	}
-	return r.text(key, value)
+	return r.set(key, json.RawMessage(value))
 }
 
-// file reads a file that an argument names.
-func (r *argumentReader) file(path string) ([]byte, error) {
+// file returns the content of the file that a value names as @file, and any other value as it is.
+func (r *argumentReader) file(value string) (string, error) {
+	path, named := strings.CutPrefix(value, "@")
+	if !named {
+		return value, nil
+	}
 	f, err := os.Open(r.belt.Abs(path))
 	if err != nil {
-		return nil, cli.UsageError("an argument cannot be read: %v", err)
+		return "", cli.UsageError("an argument cannot be read: %v", err)
 	}
 	defer f.Close()
-	return readAll(f)
+	data, err := readAll(f)
+	return string(data), err
 }
 
 func readAll(from io.Reader) ([]byte, error) {
@@ -109,17 +105,19 @@ func readAll(from io.Reader) ([]byte, error) {
 }
 
 // object adds the members of a JSON object.
-func (r *argumentReader) object(from string, data []byte) error {
-	var members map[string]json.RawMessage
-	if err := acceptable(from, data); err != nil {
+func (r *argumentReader) object(from string, text io.Reader) error {
+	data, err := readAll(text)
+	if err == nil {
+		err = acceptable(from, data)
+	}
+	if err != nil {
 		return err
 	}
+	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil || members == nil {
 		return cli.UsageError("%s is not a JSON object", from)
 	}
-	for key, value := range members {
-		r.values[key] = value
-	}
+	maps.Copy(r.values, members)
 	return nil
 }
 
@@ -143,13 +141,13 @@ func (r *argumentReader) set(key string, value json.RawMessage) error {
 // known returns an error for a key that is not among the properties of a schema that says
 // nothing of others: it is most likely a mistake.
 func (r *argumentReader) known(key string) error {
-	root := r.resolve(r.root, 0)
-	properties, _ := member(root, "properties").(map[string]any)
+	root := schema.Resolve(r.root, r.root)
+	properties, _ := schema.Get(root, "properties").(map[string]any)
 	if _, ok := properties[key]; ok || len(properties) == 0 {
 		return nil
 	}
 	for _, word := range []string{"additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "if"} {
-		if member(root, word) != nil {
+		if schema.Get(root, word) != nil {
 			return nil
 		}
 	}
@@ -175,7 +173,7 @@ func (r *argumentReader) text(key, text string) error {
 		return cli.UsageError("%q is no value for %q, which takes %s", text, key, strings.Join(types, " or "))
 	}
 	// An element of a list, which may be given again.
-	items := member(r.resolve(property, 0), "items")
+	items := schema.Get(schema.Resolve(r.root, property), "items")
 	value := literal(r.types(items, 0), text)
 	if value == nil {
 		return cli.UsageError("%q is no element of the list %q; a list as JSON is written %s:=[...]", text, key, key)
@@ -192,8 +190,9 @@ func (r *argumentReader) text(key, text string) error {
 // literal returns a text as a value of one of the types, or nil if it is of none. Of a
 // value that may be a text, all but what is written as another type is one.
 func literal(types []string, text string) json.RawMessage {
-	if kind := kindOf(text); kind != "" && kind != "string" && types != nil {
-		if slices.Contains(types, kind) || kind == "integer" && slices.Contains(types, "number") {
+	if json.Valid([]byte(text)) && types != nil {
+		kind := schema.TypeOf(schema.Decode([]byte(text)))
+		if kind != "string" && slices.Contains(types, kind) || kind == "integer" && slices.Contains(types, "number") {
 			return json.RawMessage(strings.TrimSpace(text))
 		}
 	}
@@ -204,79 +203,30 @@ func literal(types []string, text string) json.RawMessage {
 	return nil
 }
 
-// kindOf returns the type of a JSON value, empty if the text is none.
-func kindOf(text string) string {
-	text = strings.TrimSpace(text)
-	if !json.Valid([]byte(text)) {
-		return ""
-	}
-	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return "integer"
-	}
-	return jsonscan.TypeOf(text[0])
-}
-
-// maxDepth bounds the references and alternatives of a schema that are followed.
+// maxDepth bounds the alternatives of a schema that are followed.
 const maxDepth = 16
 
 // property returns the schema of a property, nil if there is none.
 func (r *argumentReader) property(key string) any {
-	root := r.resolve(r.root, 0)
-	if p := member(member(root, "properties"), key); p != nil {
+	root := schema.Resolve(r.root, r.root)
+	if p := schema.Get(schema.Get(root, "properties"), key); p != nil {
 		return p
 	}
-	return member(root, "additionalProperties")
-}
-
-// resolve follows a reference within the schema.
-func (r *argumentReader) resolve(schema any, depth int) any {
-	ref, ok := member(schema, "$ref").(string)
-	if !ok || depth > maxDepth || !strings.HasPrefix(ref, "#") {
-		return schema
-	}
-	at := r.root
-	for step := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
-		if step != "" {
-			at = member(at, strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
-		}
-	}
-	return r.resolve(at, depth+1)
+	return schema.Get(root, "additionalProperties")
 }
 
 // types returns the types that a schema allows; nil if it does not say.
-func (r *argumentReader) types(schema any, depth int) []string {
-	schema = r.resolve(schema, 0)
+func (r *argumentReader) types(of any, depth int) []string {
+	of = schema.Resolve(r.root, of)
 	if depth > maxDepth {
 		return nil
 	}
-	switch t := member(schema, "type").(type) {
-	case string:
-		return []string{t}
-	case []any:
-		var list []string
-		for _, one := range t {
-			if name, ok := one.(string); ok {
-				list = append(list, name)
-			}
-		}
-		return list
-	}
-	values, _ := member(schema, "enum").([]any)
-	if value := member(schema, "const"); value != nil {
-		values = append(values, value)
-	}
-	var list []string
-	for _, v := range values {
-		data, err := json.Marshal(v)
-		if err == nil {
-			list = append(list, kindOf(string(bytes.TrimSpace(data))))
-		}
-	}
+	list := schema.Types(of)
 	if list != nil {
 		return slices.Compact(list)
 	}
 	for _, word := range []string{"anyOf", "oneOf"} {
-		alternatives, _ := member(schema, word).([]any)
+		alternatives, _ := schema.Get(of, word).([]any)
 		for _, a := range alternatives {
 			types := r.types(a, depth+1)
 			if types == nil {
@@ -285,17 +235,11 @@ func (r *argumentReader) types(schema any, depth int) []string {
 			list = append(list, types...)
 		}
 	}
-	all, _ := member(schema, "allOf").([]any)
+	all, _ := schema.Get(of, "allOf").([]any)
 	for _, a := range all {
 		if types := r.types(a, depth+1); list == nil {
 			list = types
 		}
 	}
 	return list
-}
-
-// member returns a member of a decoded JSON object, nil if there is none.
-func member(value any, key string) any {
-	object, _ := value.(map[string]any)
-	return object[key]
 }
