@@ -82,6 +82,7 @@ func TestConnectAndDisconnect(t *testing.T) {
 			d := newDesk(t)
 			path := d.write(t, file[0], file[1])
 			diff := d.run(t, cli.OK, "connect", name, "--dry-run")
+			assert.Contains(t, diff, "\n+++ "+path+" (new)\n@@ ")
 			assert.Contains(t, diff, `serve`)
 			assert.Lacks(t, diff, "sk-0123456789abcdef")
 			assert.Equal(t, read(t, path), file[1], "after the dry run")

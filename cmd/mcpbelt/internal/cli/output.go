@@ -14,7 +14,8 @@ import (
 )
 
 // An Out writes what a command has found to standard output. Everything that it writes
-// as text is made safe for a terminal: control characters are shown as their numbers.
+// as text is made safe for a terminal: control characters are shown as their numbers. With AsJSON
+// text is left out.
 // It is not safe for concurrent use.
 type Out struct {
 	// AsJSON says that the output is for a program: the flag --json.
@@ -27,7 +28,15 @@ type Out struct {
 func NewOut(env *Env) *Out { return &Out{env: env} }
 
 // Printf writes text.
-func (o *Out) Printf(format string, args ...any) { o.write(plain.Text(fmt.Sprintf(format, args...))) }
+func (o *Out) Printf(format string, args ...any) { o.text(plain.Text(fmt.Sprintf(format, args...))) }
+
+// Result writes what a command has found if it is for a program: text is left out then.
+func (o *Out) Result(value any) error {
+	if !o.AsJSON {
+		return nil
+	}
+	return o.JSON(value)
+}
 
 // JSON writes a value as indented JSON. Characters that could deceive a reader are
 // written as escapes.
@@ -65,12 +74,12 @@ func (o *Out) Err() error {
 func (o *Out) Exactly(text string) { o.write(text) }
 
 // Style writes text in a style, where the terminal has colours.
-func (o *Out) Style(s Style, text string) { o.write(o.styled(s, plain.Text(text))) }
+func (o *Out) Style(s Style, text string) { o.text(o.styled(s, plain.Text(text))) }
 
 // StyleLine is Style for a line.
 func (o *Out) StyleLine(s Style, text string) {
 	o.Style(s, text)
-	o.write("\n")
+	o.text("\n")
 }
 
 // Width returns how many columns there are; 0 without a terminal, where lines may be of
@@ -80,6 +89,13 @@ func (o *Out) Width() int {
 		return 0
 	}
 	return o.env.Width
+}
+
+// text writes text, unless the output is for a program.
+func (o *Out) text(text string) {
+	if !o.AsJSON {
+		o.write(text)
+	}
 }
 
 func (o *Out) write(text string) {

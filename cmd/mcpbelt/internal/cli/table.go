@@ -22,6 +22,7 @@ type Cell struct {
 type Table struct {
 	Headings []string
 	Rows     [][]Cell
+	Empty    string // what is written of a table without rows
 }
 
 // Add adds a row of plain cells.
@@ -38,9 +39,15 @@ const (
 	narrowest = 10 // columns that a cell is cut to at least
 )
 
-// Table writes a table. One without rows writes nothing.
+// Table writes a table.
 func (o *Out) Table(t *Table) {
+	if o.AsJSON {
+		return
+	}
 	if len(t.Rows) == 0 {
+		if t.Empty != "" {
+			o.Printf("%s\n", t.Empty)
+		}
 		return
 	}
 	widths := make([]int, len(t.Headings))

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
@@ -18,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 )
 
@@ -40,8 +43,9 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 		Use:   "connect CLIENT",
 		Short: "Give another program all servers by one entry",
 		Long: `Connect writes one entry into the config file of another program, which starts mcpbelt as
-a server that has the tools of all others. It shows first what that starts, and keeps
-the file as it was for mcpbelt disconnect. The entry holds no secret.
+a server that has the tools of all others. It shows first what that starts and, unless
+--yes is there, how the file would change, without secrets. It keeps the file as it was
+for mcpbelt disconnect. The entry holds no secret.
 
 At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 		Example: `  mcpbelt connect cursor --dry-run
@@ -54,42 +58,35 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 			if err != nil {
 				return err
 			}
-			i, err := planConnection(b, l)
+			p, err := planConnection(cmd.Context(), b, l)
 			if err != nil {
 				return err
 			}
-			c := &connection{Client: l.Client, File: l.Path}
-			for _, s := range i.Servers {
-				if s.Skipped != nil {
-					if err := edit.Change(cmd.Context(), l.Path, editOptions(b, l), func(f *edit.File) error { return foreign(f, l, "rename") }); err != nil {
-						return err
-					}
-					return &cli.Error{Exit: cli.Usage, Message: s.Skipped.Error(), Cure: "mcpbelt disconnect " + clientName(l), Err: s.Skipped}
+			to := p.Servers[0]
+			if to.Skipped != nil {
+				if err := edit.Change(cmd.Context(), l.Path, editOptions(b, l), func(f *edit.File) error { return foreign(f, l, "rename") }); err != nil {
+					return err
 				}
-				c.Launch = s.Launch.String()
-				for _, r := range s.Remarks {
-					c.Remarks = append(c.Remarks, r.String())
-				}
+				return &cli.Error{Exit: cli.Usage, Message: to.Skipped.Error(), Cure: "mcpbelt disconnect " + clientName(l), Err: to.Skipped}
 			}
-			if !b.Out.AsJSON {
-				b.Out.Printf("%s would start, by an entry in %s:\n  %s\n", l.Client, l.Path, c.Launch)
+			c := &connection{Client: l.Client, File: l.Path, Launch: to.Launch.String(), Remarks: texts(to.Remarks)}
+			b.Out.Printf("%s would start, by an entry in %s:\n  %s\n", l.Client, l.Path, c.Launch)
+			if dryRun || !yes {
+				p.show(cmd.Context(), b, l)
 			}
 			if !dryRun {
 				if err := b.Out.Agree(cmd.Context(), yes, "Write "+l.Path+"?", "written"); err != nil {
 					return err
 				}
-				if err := write(cmd.Context(), b, l.Path, i); err != nil {
+				if err := p.write(cmd.Context(), b); err != nil {
 					return err
 				}
 				c.Written = true
 			}
-			if b.Out.AsJSON {
-				return b.Out.JSON(c)
-			}
 			if c.Written {
 				b.Out.Printf("connected %s. Start it again; to undo it: mcpbelt disconnect %s\n", l.Client, clientName(l))
 			}
-			return nil
+			return b.Out.Result(c)
 		},
 	}
 	f := cmd.Flags()
@@ -118,14 +115,11 @@ was not changed since, it is byte for byte what it was; otherwise the entry alon
 			if c.Exact, err = undo(cmd.Context(), b, l); err != nil {
 				return err
 			}
-			if b.Out.AsJSON {
-				return b.Out.JSON(c)
-			}
 			b.Out.Printf("disconnected %s\n", l.Client)
 			if !c.Exact {
 				b.Out.Printf("The file was changed since: the entry alone is gone.\n")
 			}
-			return nil
+			return b.Out.Result(c)
 		},
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "the program's file in this folder, in place of the user's")
@@ -154,8 +148,22 @@ func clientFile(b *belt.Belt, name string, project bool) (config.Location, error
 	return l, nil
 }
 
-// planConnection returns what writing the entry would change.
-func planConnection(b *belt.Belt, l config.Location) (*edit.Import, error) {
+// A connecting is what writing the entry does to the file of a program.
+type connecting struct {
+	*edit.Import
+	kept backup
+}
+
+// A backup is what is kept of a file that connect changes.
+type backup struct {
+	File    string
+	Existed bool
+	Before  []byte
+	After   []byte
+}
+
+// planConnection returns what writing the entry would change. It is written into a copy of the file first.
+func planConnection(ctx context.Context, b *belt.Belt, l config.Location) (*connecting, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -173,29 +181,74 @@ func planConnection(b *belt.Belt, l config.Location) (*edit.Import, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	source := filepath.Join(dir, "mcpbelt.json")
-	if err := os.WriteFile(source, entry, 0o600); err != nil {
+	p := &connecting{kept: backup{File: l.Path}}
+	source, scratch := filepath.Join(dir, "source"), filepath.Join(dir, "copy")
+	err = os.WriteFile(source, entry, 0o600)
+	if before, existed, readErr := readFile(l.Path); existed && err == nil {
+		p.kept.Before, p.kept.Existed = before, true
+		err = os.WriteFile(scratch, before, 0o600)
+	} else {
+		err = errors.Join(err, readErr)
+	}
+	if err != nil {
 		return nil, err
 	}
-	i, err := edit.PlanImport(source, l.Path, &edit.ImportOptions{
-		From: &config.Options{Format: "mcpServers"}, To: editOptions(b, l),
-	})
-	if err != nil {
-		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "nothing was written", Err: err}
+	for _, target := range []string{scratch, l.Path} {
+		p.Import, err = edit.PlanImport(source, target, &edit.ImportOptions{From: &config.Options{Format: "mcpServers"}, To: editOptions(b, l)})
+		if err != nil {
+			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: strings.ReplaceAll(err.Error(), scratch, l.Path), Cure: "nothing was written", Err: err}
+		}
+		if target == scratch {
+			if err := p.Apply(ctx); err != nil {
+				return nil, err
+			}
+			if p.kept.After, _, err = readFile(scratch); err != nil {
+				return nil, err
+			}
+		}
 	}
-	return i, nil
+	return p, nil
 }
 
-// A backup is what is kept of a file that connect has changed.
-type backup struct {
-	File    string
-	Existed bool
-	Before  []byte
-	After   []byte
+// readFile returns what is in a config file, and whether there is one.
+func readFile(path string) (data []byte, exists bool, err error) {
+	const most = 16 << 20
+	path, err = atomicfile.Resolve(path)
+	if err == nil {
+		data, _, err = atomicfile.Read(path, most)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	return data, err == nil, err
 }
 
-// maxFile bounds a config file in bytes.
-const maxFile = 16 << 20
+// show writes how the file would change, without the secrets in it.
+func (p *connecting) show(ctx context.Context, b *belt.Belt, l config.Location) {
+	before, err := config.Parse(ctx, l.Path, p.kept.Before, &config.Options{Format: l.Format, Formats: belt.Formats(), AsWritten: true})
+	if err != nil {
+		before = &config.Config{} // there is no file, or it is empty
+	}
+	hide := belt.Redact(before.Servers...)
+	const most = 200 // bytes of a line: some programs write their file as one
+	var lines []string
+	for line := range strings.Lines(string(diff.Diff(l.Path, []byte(hide(string(p.kept.Before))), l.Path+" (new)", []byte(hide(string(p.kept.After)))))) {
+		lines = append(lines, plain.Cut(strings.TrimRight(line, "\r\n"), most))
+	}
+	b.Show([]belt.Part{{Text: strings.Join(lines, "\n")}})
+}
+
+// write carries the plan out, and keeps what the file was before.
+func (p *connecting) write(ctx context.Context, b *belt.Belt) error {
+	path := backupPath(b, p.kept.File)
+	if path == "" {
+		return &cli.Error{Exit: cli.Failed, Message: "there is no folder for the file as it was", Cure: "set HOME"}
+	}
+	if err := p.kept.save(ctx, path); err != nil {
+		return err
+	}
+	return p.Apply(ctx)
+}
 
 // backupPath returns where the backup of a file is, empty if nothing is kept.
 func backupPath(b *belt.Belt, file string) string {
@@ -203,34 +256,6 @@ func backupPath(b *belt.Belt, file string) string {
 		return ""
 	}
 	return filepath.Join(b.Env.StateDir, "connections", statedir.Name(file))
-}
-
-// write carries the plan out and keeps what the file was before.
-func write(ctx context.Context, b *belt.Belt, file string, i *edit.Import) error {
-	resolved, err := atomicfile.Resolve(file)
-	if err != nil {
-		return err
-	}
-	kept := backup{File: file}
-	kept.Before, _, err = atomicfile.Read(resolved, maxFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	kept.Existed = err == nil
-	path := backupPath(b, file)
-	if path == "" {
-		return &cli.Error{Exit: cli.Failed, Message: "there is no folder for the file as it was", Cure: "set HOME"}
-	}
-	if err := kept.save(ctx, path); err != nil {
-		return err
-	}
-	if err := i.Apply(ctx); err != nil {
-		return err
-	}
-	if kept.After, _, err = atomicfile.Read(resolved, maxFile); err != nil {
-		return err
-	}
-	return kept.save(ctx, path)
 }
 
 func (k *backup) save(ctx context.Context, path string) error {
@@ -257,6 +282,7 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 	if data, err := os.ReadFile(path); err == nil {
 		_ = json.Unmarshal(data, &kept) // what is not sound counts as none
 	}
+	notConnected := &cli.Error{Exit: cli.NotFound, Message: l.Client + " is not connected", Cure: "mcpbelt connect " + clientName(l)}
 	resolved, err := atomicfile.Resolve(l.Path)
 	if err != nil {
 		return false, err
@@ -265,8 +291,8 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 	if err != nil {
 		return false, err
 	}
-	now, _, err := atomicfile.Read(resolved, maxFile)
-	if same := err == nil && kept.File == l.Path && kept.After != nil && string(now) == string(kept.After); same {
+	now, exists, err := readFile(l.Path)
+	if exists && kept.File == l.Path && kept.After != nil && string(now) == string(kept.After) {
 		if kept.Existed {
 			_, err = atomicfile.Replace(ctx, resolved, kept.Before, 0o600)
 		} else {
@@ -279,8 +305,7 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 		return true, err
 	}
 	unlock()
-	notConnected := &cli.Error{Exit: cli.NotFound, Message: l.Client + " is not connected", Cure: "mcpbelt connect " + clientName(l)}
-	if errors.Is(err, fs.ErrNotExist) {
+	if err == nil && !exists {
 		return false, notConnected
 	}
 	err = edit.Change(ctx, l.Path, editOptions(b, l), func(f *edit.File) error {

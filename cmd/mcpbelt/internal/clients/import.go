@@ -87,9 +87,7 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 				}
 			}
 			p := planOf(i)
-			if !b.Out.AsJSON {
-				p.show(b)
-			}
+			p.show(b)
 			if i.Changes() && !dryRun {
 				if err := b.Out.Agree(cmd.Context(), yes, "Write "+to+"?", "written"); err != nil {
 					return err
@@ -99,13 +97,10 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 				}
 				p.Written = true
 			}
-			if b.Out.AsJSON {
-				return b.Out.JSON(p)
-			}
 			if p.Written {
 				b.Out.Printf("written: %s\n", to)
 			}
-			return nil
+			return b.Out.Result(p)
 		},
 	}
 	f := cmd.Flags()
@@ -151,19 +146,23 @@ func targetOf(b *belt.Belt, scope string) (string, error) {
 func planOf(i *edit.Import) *plan {
 	p := &plan{Source: i.Source, Target: i.Target, Servers: []planned{}, Changes: i.Changes()}
 	for _, s := range i.Servers {
-		one := planned{Name: s.Name}
+		one := planned{Name: s.Name, Remarks: texts(s.Remarks)}
 		if s.Skipped != nil {
 			one.Skipped = s.Skipped.Error()
 		}
 		if s.Launch != nil {
 			one.Launch = s.Launch.String()
 		}
-		for _, r := range s.Remarks {
-			one.Remarks = append(one.Remarks, r.String())
-		}
 		p.Servers = append(p.Servers, one)
 	}
 	return p
+}
+
+func texts(remarks []edit.Remark) (list []string) {
+	for _, r := range remarks {
+		list = append(list, r.String())
+	}
+	return list
 }
 
 func (p *plan) show(b *belt.Belt) {
@@ -204,16 +203,10 @@ func showSources(cmd *cobra.Command, b *belt.Belt) error {
 		}
 		list = append(list, s)
 	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string][]source{"sources": list})
-	}
-	t := &cli.Table{Headings: []string{"CLIENT", "SCOPE", "SERVERS", "NAMES", "FILE"}}
+	t := &cli.Table{Headings: []string{"CLIENT", "SCOPE", "SERVERS", "NAMES", "FILE"}, Empty: "No other program has servers here."}
 	for _, s := range list {
 		t.Add(s.Client, string(s.Scope), strconv.Itoa(len(s.Servers)), strings.Join(s.Servers, ", "), s.File)
 	}
 	b.Out.Table(t)
-	if len(list) == 0 {
-		b.Out.Printf("No other program has servers here.\n")
-	}
-	return nil
+	return b.Out.Result(map[string][]source{"sources": list})
 }

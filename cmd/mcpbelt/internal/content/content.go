@@ -110,17 +110,14 @@ func list(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.
 	for _, s := range servers {
 		rows = append(rows, found[s.Name]...)
 	}
-	if b.Out.AsJSON {
-		if err := b.Out.JSON(map[string]any{"resources": rows}); err != nil {
-			return err
-		}
-		return b.Failed(failed, named)
-	}
 	t := &cli.Table{Headings: []string{"SERVER", "URI", "NAME", "DESCRIPTION"}}
 	for _, r := range rows {
 		t.Add(r.Server, r.URI+r.Template, r.Name, r.Description)
 	}
 	b.Out.Table(t)
+	if err := b.Out.Result(map[string]any{"resources": rows}); err != nil {
+		return err
+	}
 	return b.Failed(failed, named)
 }
 
@@ -156,14 +153,12 @@ func follow(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 			if first {
 				kind, first = "following", false
 			}
-			if b.Out.AsJSON {
-				if err := b.Out.JSONLine(map[string]string{"event": kind, "uri": changed}); err != nil {
-					return err
-				}
-				continue
-			}
 			b.Out.Printf("%s %s\n", kind, changed)
-			if err := b.Out.Err(); err != nil {
+			err := b.Out.Err()
+			if b.Out.AsJSON {
+				err = b.Out.JSONLine(map[string]string{"event": kind, "uri": changed})
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -286,9 +281,6 @@ func listPrompts(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.S
 	if err != nil {
 		return err
 	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string]any{"prompts": found})
-	}
 	t := &cli.Table{Headings: []string{"NAME", "ARGUMENTS", "DESCRIPTION"}}
 	for _, p := range found {
 		var arguments []string
@@ -298,7 +290,7 @@ func listPrompts(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.S
 		t.Add(p.Name, strings.Join(arguments, " "), p.Description)
 	}
 	b.Out.Table(t)
-	return nil
+	return b.Out.Result(map[string]any{"prompts": found})
 }
 
 // fillIn writes the messages of a prompt.
@@ -338,12 +330,9 @@ func fillIn(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 			messages = append(messages, message{string(m.Role), *part})
 		}
 	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string]any{"server": s.Name, "prompt": name, "description": res.Description, "messages": messages})
-	}
 	for _, m := range messages {
 		b.Out.StyleLine(cli.Heading, m.Role+":")
 		b.Show([]belt.Part{m.Part})
 	}
-	return nil
+	return b.Out.Result(map[string]any{"server": s.Name, "prompt": name, "description": res.Description, "messages": messages})
 }

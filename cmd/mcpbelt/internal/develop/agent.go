@@ -49,11 +49,8 @@ what not to do without the user.`,
 		Example: "  mcpbelt agent-help",
 		Args:    cli.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			if b.Out.AsJSON {
-				return b.Out.JSON(map[string]string{"skill": skill + cli.ExitTable()})
-			}
 			b.Out.Printf("%s%s", skill, cli.ExitTable())
-			return nil
+			return b.Out.Result(map[string]string{"skill": skill + cli.ExitTable()})
 		},
 	}
 }

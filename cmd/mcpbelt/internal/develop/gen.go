@@ -70,10 +70,7 @@ json.RawMessage in results.`,
 			} else if shape["code"] = string(code); !b.Out.AsJSON {
 				b.Out.Exactly(string(code))
 			}
-			if b.Out.AsJSON {
-				return b.Out.JSON(shape)
-			}
-			return nil
+			return b.Out.Result(shape)
 		},
 	}
 	goCommand.Flags().StringVar(&name, "package", "", "the `name` of the package (default: that of the server)")

@@ -4,7 +4,6 @@ package develop
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
-	"github.com/mcpbelt/mcpbelt/internal/mask"
-	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/cassette"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -81,56 +78,10 @@ func record(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 	return belt.Explain(s, err)
 }
 
-// shortestSecret is how short a value can be to be looked for in all that passes.
-const shortestSecret = 4
-
-// redaction returns what replaces secrets in a recording: those of the entry, if there is one,
-// line by line, and texts that have the form of a secret.
-func redaction(s *config.Server) *cassette.Options {
-	var secrets []string
-	note := func(text string) {
-		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); len(line) >= shortestSecret {
-				secrets = append(secrets, line)
-			}
-		}
-	}
-	if s != nil {
-		for _, secret := range s.Secrets() {
-			note(secret)
-		}
-		for _, values := range []map[string]config.Secret{s.Env, s.Headers} {
-			for name, value := range values {
-				text := value.Reveal()
-				scheme, rest, ok := mask.AuthScheme(text)
-				if mask.IsSecretName(name) || mask.LooksRandom(text) || ok {
-					note(strings.TrimPrefix(text, scheme))
-					note(rest)
-				}
-			}
-		}
-		m := mask.New()
-		for i, shown := range m.Args(s.Args) {
-			for _, part := range redact.Hidden(s.Args[i], shown) {
-				note(part)
-			}
-		}
-		if mask.IsURL(s.URL) {
-			for _, part := range m.URLSecrets(mask.CutURL(s.URL)) {
-				note(part)
-				note(mask.Unescape(part))
-			}
-		}
-		// Longest first: one may be a part of another.
-		slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	}
-	forms := redact.New(nil)
-	return &cassette.Options{Redact: func(_, text string) string {
-		for _, secret := range secrets {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
-		}
-		return forms.Text(text)
-	}}
+// redaction returns what replaces secrets in a recording.
+func redaction(servers ...*config.Server) *cassette.Options {
+	hide := belt.Redact(servers...)
+	return &cassette.Options{Redact: func(_, text string) string { return hide(text) }}
 }
 
 // serve is a server over standard input and output, by a transport to it.
@@ -167,7 +118,7 @@ call that was not recorded fails.`,
 		Example: "  mcpbelt record notes.json notes\n  mcpbelt replay notes.json",
 		Args:    cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := cassette.Replay(b.Abs(args[0]), redaction(nil))
+			t, err := cassette.Replay(b.Abs(args[0]), redaction())
 			if err != nil {
 				return &cli.Error{Exit: cli.InvalidConfig, Message: strings.TrimPrefix(err.Error(), "cassette: "), Err: err}
 			}

@@ -116,9 +116,6 @@ func logIn(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server,
 	if err != nil {
 		return err
 	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(shown{Account: b.Account, Status: status})
-	}
 	b.Out.Printf("logged in at %s", s.Name)
 	if status.Issuer != "" {
 		b.Out.Printf(" by %s", status.Issuer)
@@ -127,7 +124,7 @@ func logIn(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server,
 		b.Out.Printf(", scopes %s", strings.Join(status.Scopes, " "))
 	}
 	b.Out.Printf("\n")
-	return nil
+	return b.Out.Result(shown{Account: b.Account, Status: status})
 }
 
 // failed returns why a login failed, with its exit.
@@ -200,11 +197,8 @@ The server can be one that is not configured any more.`,
 			if !found {
 				return &cli.Error{Exit: cli.NotFound, Server: name, Message: "there is no login at " + name, Cure: "mcpbelt sessions lists them"}
 			}
-			if b.Out.AsJSON {
-				return b.Out.JSON(map[string]string{"loggedOut": name})
-			}
 			b.Out.Printf("logged out at %s\n", name)
-			return nil
+			return b.Out.Result(map[string]string{"loggedOut": name})
 		},
 	}
 	b.AddDatabaseFlags(cmd)
@@ -268,10 +262,7 @@ func sessionsOf(ctx context.Context, b *belt.Belt, c *belt.Catalog, account stri
 }
 
 func showSessions(b *belt.Belt, list []shown) error {
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string][]shown{"sessions": list})
-	}
-	t := &cli.Table{Headings: []string{"SERVER", "ACCOUNT", "STATE", "RENEWED", "SCOPES", "BY"}}
+	t := &cli.Table{Headings: []string{"SERVER", "ACCOUNT", "STATE", "RENEWED", "SCOPES", "BY"}, Empty: "There are no logins."}
 	for _, s := range list {
 		renewed, state := "no", s.Phase.String()
 		if s.Renewable {
@@ -283,8 +274,5 @@ func showSessions(b *belt.Belt, list []shown) error {
 		t.Add(s.Key.Server, s.Account, state, renewed, strings.Join(s.Scopes, " "), s.Issuer)
 	}
 	b.Out.Table(t)
-	if len(list) == 0 {
-		b.Out.Printf("There are no logins.\n")
-	}
-	return nil
+	return b.Out.Result(map[string][]shown{"sessions": list})
 }

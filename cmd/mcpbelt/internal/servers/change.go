@@ -105,14 +105,11 @@ type changed struct {
 }
 
 func (c changed) show(b *belt.Belt) error {
-	if b.Out.AsJSON {
-		return b.Out.JSON(c)
-	}
 	b.Out.Printf("%s %s in %s\n", c.Action, c.Server, c.File)
 	if c.Note != "" {
 		b.Out.Printf("%s\n", c.Note)
 	}
-	return nil
+	return b.Out.Result(c)
 }
 
 // storeOf returns the records of the file that a server stands in, if it is a file of

@@ -79,9 +79,6 @@ func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*confi
 }
 
 func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {
-	if b.Out.AsJSON {
-		return showJSON(b, c, list)
-	}
 	for _, e := range list {
 		style := map[doctor.Level]cli.Style{doctor.LevelHealthy: cli.Good, doctor.LevelDegraded: cli.Warning, doctor.LevelUnhealthy: cli.Bad}[e.Level]
 		b.Out.Style(style, string(e.Level))
@@ -94,6 +91,5 @@ func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {
 			b.Out.Printf("  %s\n", h.Text)
 		}
 	}
-	showProblems(b, c, len(list))
-	return nil
+	return showProblems(b, c, list)
 }

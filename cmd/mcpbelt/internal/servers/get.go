@@ -39,9 +39,6 @@ are masked; references such as ${TOKEN} are shown as they are written.`,
 				return err
 			}
 			row := listingOf(c, s)
-			if b.Out.AsJSON {
-				return b.Out.JSON(shown{row, entry})
-			}
 			var text bytes.Buffer
 			if err := json.Indent(&text, entry, "", "  "); err != nil {
 				return err
@@ -60,7 +57,7 @@ are masked; references such as ${TOKEN} are shown as they are written.`,
 			for _, w := range s.Warnings {
 				b.Out.StyleLine(cli.Warning, s.MaskError(w))
 			}
-			return nil
+			return b.Out.Result(shown{row, entry})
 		},
 	}
 }

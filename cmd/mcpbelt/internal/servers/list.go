@@ -173,9 +173,6 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 
 // show writes the rows.
 func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
-	if b.Out.AsJSON {
-		return showJSON(b, c, rows)
-	}
 	t := &cli.Table{Headings: []string{"NAME", "STATUS", "TRANSPORT", "TOOLS", "FROM"}}
 	for _, row := range rows {
 		tools := ""
@@ -194,30 +191,24 @@ func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 			b.Out.StyleLine(cli.Bad, row.Name+": "+row.Error)
 		}
 	}
-	showProblems(b, c, len(rows))
-	return nil
+	return showProblems(b, c, rows)
 }
 
-// showJSON writes what was found of servers, and the files that cannot be read.
-func showJSON[T any](b *belt.Belt, c *belt.Catalog, servers []T) error {
+// showProblems says that there are no servers if that is so, and which files cannot be read. It ends
+// the output of what was found of servers.
+func showProblems[T any](b *belt.Belt, c *belt.Catalog, servers []T) error {
 	output := struct {
 		Servers  []T      `json:"servers"`
 		Problems []string `json:"problems,omitempty"`
 	}{Servers: append([]T{}, servers...)}
-	for _, p := range c.Problems {
-		output.Problems = append(output.Problems, p.Error())
-	}
-	return b.Out.JSON(output)
-}
-
-// showProblems says that there are no servers if that is so, and which files cannot be read.
-func showProblems(b *belt.Belt, c *belt.Catalog, servers int) {
-	if servers == 0 {
+	if len(servers) == 0 {
 		b.Out.Printf("No servers are configured. Add one: mcpbelt add NAME -- COMMAND\n")
 	}
 	for _, p := range c.Problems {
 		b.Out.StyleLine(cli.Warning, "cannot be read: "+p.Error())
+		output.Problems = append(output.Problems, p.Error())
 	}
+	return b.Out.Result(output)
 }
 
 func styleOf(status string) cli.Style {

@@ -88,9 +88,6 @@ func testError(s *config.Server, report *doctor.TestReport) error {
 
 // showTest writes the report of a test.
 func showTest(b *belt.Belt, r *doctor.TestReport) error {
-	if b.Out.AsJSON {
-		return b.Out.JSON(r)
-	}
 	b.Out.Style(cli.Heading, r.Server)
 	if r.Success {
 		b.Out.Style(cli.Good, " works")
@@ -128,7 +125,7 @@ func showTest(b *belt.Belt, r *doctor.TestReport) error {
 	if r.Stderr != "" && !r.Success {
 		b.Out.Printf("standard error:\n%s\n", r.Stderr)
 	}
-	return nil
+	return b.Out.Result(r)
 }
 
 // short returns a time in milliseconds.

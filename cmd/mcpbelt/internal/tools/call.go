@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -21,11 +20,11 @@ import (
 
 // A called is the result of a call, in the output of call.
 type called struct {
-	Server            string          `json:"server"`
-	Tool              string          `json:"tool"`
-	IsError           bool            `json:"isError"`
-	Content           []belt.Part     `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	Server            string      `json:"server"`
+	Tool              string      `json:"tool"`
+	IsError           bool        `json:"isError"`
+	Content           []belt.Part `json:"content"`
+	StructuredContent any         `json:"structuredContent,omitempty"`
 }
 
 func callCommand(b *belt.Belt) *cobra.Command {
@@ -55,11 +54,7 @@ call was not sent (4), failed (5) or may have run (6).`,
   mcpbelt call notes__echo text:='"hello"' --yes --json`,
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			t, err := findTarget(cmd.Context(), b, c, cmd, args)
+			c, t, err := findTarget(b, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -146,7 +141,7 @@ func (a *approver) Approve(ctx context.Context, r *registry.ApprovalRequest) (ap
 
 // showResult writes what a tool has returned.
 func showResult(b *belt.Belt, t *target, res *mcp.CallToolResult, out string) error {
-	r := &called{Server: t.server.Name, Tool: t.tool, IsError: res.IsError, Content: []belt.Part{}}
+	r := &called{Server: t.server.Name, Tool: t.tool, IsError: res.IsError, Content: []belt.Part{}, StructuredContent: res.StructuredContent}
 	for _, p := range result.Pieces(res) {
 		part, err := b.Save(out, t.tool, p.Text, p.Data, p.Media, p.URI)
 		if err != nil {
@@ -154,15 +149,9 @@ func showResult(b *belt.Belt, t *target, res *mcp.CallToolResult, out string) er
 		}
 		r.Content = append(r.Content, *part)
 	}
-	if b.Out.AsJSON {
-		if res.StructuredContent != nil {
-			r.StructuredContent, _ = json.Marshal(res.StructuredContent)
-		}
-		if err := b.Out.JSON(r); err != nil {
-			return err
-		}
-	} else {
-		b.Show(r.Content)
+	b.Show(r.Content)
+	if err := b.Out.Result(r); err != nil {
+		return err
 	}
 	if res.IsError {
 		return &cli.Error{Exit: cli.ToolError, Server: t.server.Name, Message: "tool " + strconv.Quote(t.tool) + " reported an error", Shown: true}

@@ -34,11 +34,7 @@ returns, and what it says that it does. These are the server's words.`,
 		Example:           "  mcpbelt describe notes echo\n  mcpbelt describe notes__echo --json",
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			t, err := findTarget(cmd.Context(), b, c, cmd, args)
+			c, t, err := findTarget(b, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -49,11 +45,8 @@ returns, and what it says that it does. These are the server's words.`,
 			if err != nil {
 				return err
 			}
-			if b.Out.AsJSON {
-				return b.Out.JSON(d)
-			}
 			showDescribed(b, d)
-			return nil
+			return b.Out.Result(d)
 		},
 	}
 }
@@ -182,22 +175,15 @@ func search(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config
 		return err
 	}
 	found := []tool{}
-	table := &cli.Table{Headings: []string{"NAME", "DESCRIPTION"}}
+	table := toolTable()
+	table.Empty = "None of " + plain.Number(len(all.Snapshot().Tools()), "tool") + " fits."
 	for _, m := range matches {
-		d := m.Tool.Definition()
-		found = append(found, toolOf(d, "listed", ""))
-		line, _, _ := strings.Cut(strings.TrimSpace(d.Description), "\n")
-		table.Add(d.Name, line)
+		t := toolOf(m.Tool.Definition(), "listed", "")
+		found = append(found, t)
+		t.addTo(table)
 	}
-	switch {
-	case b.Out.AsJSON:
-		err = b.Out.JSON(map[string]any{"tools": found})
-	case len(found) == 0:
-		b.Out.Printf("None of %s fits.\n", plain.Number(len(all.Snapshot().Tools()), "tool"))
-	default:
-		b.Out.Table(table)
-	}
-	if err != nil {
+	b.Out.Table(table)
+	if err := b.Out.Result(map[string]any{"tools": found}); err != nil {
 		return err
 	}
 	return b.Failed(failed, named)

@@ -154,16 +154,10 @@ func lossesOf(server string, tools []registry.Tool, wanted []profile.Provider) [
 }
 
 func showLosses(b *belt.Belt, losses []*loss) error {
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string]any{"losses": append([]*loss{}, losses...)})
-	}
-	t := &cli.Table{Headings: []string{"SERVER", "TOOL", "PROVIDER", "EFFECT", "WHERE", "WHAT"}}
+	t := &cli.Table{Headings: []string{"SERVER", "TOOL", "PROVIDER", "EFFECT", "WHERE", "WHAT"}, Empty: "Nothing is lost."}
 	for _, l := range losses {
 		t.Add(l.Server, l.Tool, string(l.Provider), l.Effect, l.Path, l.Detail)
 	}
 	b.Out.Table(t)
-	if len(losses) == 0 {
-		b.Out.Printf("Nothing is lost.\n")
-	}
-	return nil
+	return b.Out.Result(map[string]any{"losses": append([]*loss{}, losses...)})
 }

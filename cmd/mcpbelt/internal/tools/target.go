@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
@@ -23,12 +22,21 @@ type target struct {
 
 // findTarget reads SERVER TOOL, URL TOOL, SERVER__TOOL, SERVER.TOOL or, with a command
 // behind --, TOOL.
-func findTarget(ctx context.Context, b *belt.Belt, c *belt.Catalog, cmd *cobra.Command, args []string) (*target, error) {
+func findTarget(b *belt.Belt, cmd *cobra.Command, args []string) (*belt.Catalog, *target, error) {
+	c, err := b.Load(cmd.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := targetIn(b, c, cmd, args)
+	return c, t, err
+}
+
+func targetIn(b *belt.Belt, c *belt.Catalog, cmd *cobra.Command, args []string) (*target, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == 0 || dash == len(args) {
 			return nil, cli.UsageError("the command is: mcpbelt %s TOOL [...] -- COMMAND ARG...", cmd.Name())
 		}
-		s, err := belt.CommandTarget(ctx, args[dash:])
+		s, err := belt.CommandTarget(cmd.Context(), args[dash:])
 		return &target{server: s, tool: args[0], rest: args[1:dash]}, err
 	}
 	named := len(args) > 0 && strings.Contains(args[0], "://")
@@ -40,7 +48,7 @@ func findTarget(ctx context.Context, b *belt.Belt, c *belt.Catalog, cmd *cobra.C
 	case len(args) == 0 || named && len(args) == 1:
 		return nil, cli.UsageError("the command is: mcpbelt %s SERVER TOOL [...]", cmd.Name())
 	case named:
-		s, err := b.Target(ctx, c, args[0])
+		s, err := b.Target(cmd.Context(), c, args[0])
 		return &target{server: s, tool: args[1], rest: args[2:]}, err
 	}
 	if server, tool, ok := splitName(args[0]); ok {

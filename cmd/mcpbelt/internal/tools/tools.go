@@ -129,9 +129,6 @@ func toolOf(d *registry.Definition, state, reason string) tool {
 
 // show writes the offers.
 func show(b *belt.Belt, offers []*offer, brief bool) error {
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string]any{"servers": append([]*offer{}, offers...)})
-	}
 	first := true
 	for _, o := range offers {
 		switch {
@@ -146,15 +143,22 @@ func show(b *belt.Belt, offers []*offer, brief bool) error {
 			}
 			first = false
 			b.Out.StyleLine(cli.Heading, o.Server+": "+plain.Number(len(o.Tools), "tool"))
-			table := &cli.Table{Headings: []string{"NAME", "DESCRIPTION"}}
+			table := toolTable()
 			for _, t := range o.Tools {
-				line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-				table.Add(t.Name, strings.TrimSpace(t.held("")+" "+line))
+				t.addTo(table)
 			}
 			b.Out.Table(table)
 		}
 	}
-	return nil
+	return b.Out.Result(map[string]any{"servers": append([]*offer{}, offers...)})
+}
+
+func toolTable() *cli.Table { return &cli.Table{Headings: []string{"NAME", "DESCRIPTION"}} }
+
+// addTo adds a row with the beginning of the description.
+func (t tool) addTo(table *cli.Table) {
+	line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+	table.Add(t.Name, strings.TrimSpace(t.held("")+" "+line))
 }
 
 // held says behind a text why the tool is not listed; it is empty if it is.

@@ -53,38 +53,27 @@ let through: the file and its scope, whether the server is switched on, its laun
 connection, the list of the server, the filter of the entry, the gate, the ledger, whether
 a call has to be approved, and what each provider makes of the schema. The server is
 started for it; nothing is kept.`,
-		Example:           "  mcpbelt why notes__echo\n  mcpbelt why notes write",
-		Args:              cli.Args(1, 2),
+		Example: "  mcpbelt why notes__echo\n  mcpbelt why notes write",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if _, _, ok := splitName(append(args, "")[0]); len(args) == 1 && !ok {
+				return &cli.Error{Exit: cli.Usage, Message: strconv.Quote(args[0]) + " does not say which server's tool it is", Cure: "mcpbelt why SERVER TOOL"}
+			}
+			return cli.Args(1, 2)(cmd, args)
+		},
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
+			c, t, err := findTarget(b, cmd, args)
 			if err != nil {
 				return err
 			}
-			s, tool, err := split(c, args)
-			if err != nil {
+			i := &inquiry{Server: t.server.Name, Tool: t.tool, Offered: true}
+			if err := i.run(cmd, b, c, t.server); err != nil {
 				return err
 			}
-			i := &inquiry{Server: s.Name, Tool: tool, Offered: true}
-			if err := i.run(cmd, b, c, s); err != nil {
-				return err
-			}
-			return i.show(b)
+			i.show(b)
+			return b.Out.Result(i)
 		},
 	}
-}
-
-// split returns the server of a tool and what it calls the tool.
-func split(c *belt.Catalog, args []string) (*config.Server, string, error) {
-	if len(args) == 2 {
-		s, err := c.Find(args[0])
-		return s, args[1], err
-	}
-	if server, tool, ok := splitName(args[0]); ok {
-		s, err := c.Find(server)
-		return s, tool, err
-	}
-	return nil, "", &cli.Error{Exit: cli.Usage, Message: strconv.Quote(args[0]) + " does not say which server's tool it is", Cure: "mcpbelt why SERVER TOOL"}
 }
 
 func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *config.Server) error {
@@ -215,10 +204,7 @@ func (i *inquiry) providers(tools []registry.Tool) {
 	}
 }
 
-func (i *inquiry) show(b *belt.Belt) error {
-	if b.Out.AsJSON {
-		return b.Out.JSON(i)
-	}
+func (i *inquiry) show(b *belt.Belt) {
 	if i.Offered {
 		b.Out.StyleLine(cli.Good, i.Tool+" of "+i.Server+" is offered")
 	} else {
@@ -234,5 +220,4 @@ func (i *inquiry) show(b *belt.Belt) error {
 		t.Rows = append(t.Rows, []cli.Cell{{Text: c.Check}, {Text: c.State, Style: styles[c.State]}, {Text: detail}})
 	}
 	b.Out.Table(t)
-	return nil
 }

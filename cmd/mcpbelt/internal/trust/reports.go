@@ -146,6 +146,6 @@ func writeJUnit(b *belt.Belt, findings []*finding) error {
 	if err != nil {
 		return err
 	}
-	b.Out.Printf("%s%s\n", xml.Header, data)
+	b.Out.Exactly(plain.Text(xml.Header + string(data) + "\n")) // also with --json
 	return nil
 }
