@@ -5,17 +5,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// refreshEvery is how long metadata and keys are used before they are read again: a key that the issuer has
-// withdrawn is good no longer.
-const refreshEvery = time.Hour
+const (
+	// refreshEvery is how long keys are used before they are read again: a key that the issuer has
+	// withdrawn is good no longer.
+	refreshEvery = time.Hour
+	// askWithin bounds how long an issuer may take, and a request may wait for it.
+	askWithin = 5 * time.Second
+	// askApart is how often an issuer is asked: tokens that no one signed make no more requests.
+	askApart = 2 * time.Second
+	// maxDocument bounds what an issuer answers, in bytes.
+	maxDocument = 1 << 20
+)
 
 // An awayError reports an issuer that cannot be asked.
 type awayError struct{ err error }
@@ -24,140 +35,195 @@ func (e *awayError) Error() string { return e.err.Error() }
 
 // An issuer is an authorization server whose tokens are accepted.
 type issuer struct {
-	name  string
-	fetch *fetcher
-	turn  chan struct{} // capacity 1: held while its metadata is read
-	known atomic.Pointer[metadata]
+	name   string
+	ctx    context.Context // ends all requests
+	client *http.Client
+	known  atomic.Pointer[keySet]
+
+	turn  chan struct{} // capacity 1: held while the issuer is asked, guards the following
+	asked time.Time     // the last time
+	err   error         // of that
 }
 
-// A metadata is what an issuer said of itself. It does not change.
-type metadata struct {
-	keys     *keySet
-	verifier *oidc.IDTokenVerifier
-	until    time.Time // when to read it again
+// A keySet is what an issuer signs with. It does not change.
+type keySet struct {
+	address string
+	keys    []jose.JSONWebKey
+	until   time.Time // when to find out again where it is
 }
 
-func newIssuer(name string, f *fetcher) *issuer {
-	return &issuer{name: name, fetch: f, turn: make(chan struct{}, 1)}
-}
+// nbfLeeway is how much later than the clock of this machine that of an issuer may be.
+const nbfLeeway = 5 * time.Minute
+
+// errExpired reports a token whose time is over, or that has none.
+var errExpired = errors.New("the token has expired")
 
 // verify returns what a token says that the issuer has signed. The error is an [*awayError] if that
 // cannot be found out now.
-func (i *issuer) verify(ctx context.Context, raw string) (*oidc.IDToken, error) {
-	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
-	defer cancel()
-	m, err := i.metadata(ctx)
+func (i *issuer) verify(ctx context.Context, raw string) (claims jwt.Claims, all map[string]json.RawMessage, err error) {
+	token, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{
+		jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA,
+	})
 	if err != nil {
-		return nil, &awayError{err}
+		return claims, nil, err
 	}
-	var unsigned error
-	token, err := m.verifier.Verify(context.WithValue(ctx, unsignedKey{}, &unsigned), raw)
-	if err != nil && unsigned != nil {
-		if ctx.Err() != nil {
-			return nil, &awayError{ctx.Err()}
-		}
-		if failed := i.fetch.failure(m.keys.address); failed != nil {
-			return nil, &awayError{failed}
-		}
+	s, err := i.keySet(ctx)
+	if err == nil && s.read(token, &claims, &all) != nil { // the key may be new
+		s, err = i.ask(ctx, s)
 	}
-	return token, err
+	if err != nil {
+		return claims, nil, &awayError{err}
+	}
+	if err := s.read(token, &claims, &all); err != nil {
+		return claims, nil, err
+	}
+	now := time.Now()
+	switch {
+	case claims.Issuer != i.name:
+		err = errors.New("it is of another issuer")
+	case claims.Expiry == nil || claims.Expiry.Time().Before(now):
+		err = errExpired
+	case claims.NotBefore != nil && now.Add(nbfLeeway).Before(claims.NotBefore.Time()):
+		err = errors.New("it is not valid yet")
+	}
+	return claims, all, err
 }
 
-// metadata returns the metadata as far as it is known, and else reads it.
-func (i *issuer) metadata(ctx context.Context) (*metadata, error) {
+// read reads the claims of a token that one of the keys has signed.
+func (s *keySet) read(token *jwt.JSONWebToken, claims *jwt.Claims, all *map[string]json.RawMessage) error {
+	err := errors.New("no key of the issuer has its name")
+	id := token.Headers[0].KeyID
+	for _, key := range s.keys {
+		if id == "" || key.KeyID == id {
+			if err = token.Claims(key, claims, all); err == nil {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// keySet returns the keys as far as they are known, and else asks for them. Those that are known are good also if
+// the issuer cannot be asked, or another request asks it.
+func (i *issuer) keySet(ctx context.Context) (*keySet, error) {
 	known := i.known.Load()
-	switch {
-	case known == nil:
-		select {
-		case i.turn <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	case time.Now().Before(known.until):
+	if known == nil {
+		return i.ask(ctx, nil)
+	}
+	if time.Now().Before(known.until) || len(i.turn) > 0 {
 		return known, nil
-	default:
-		select {
-		case i.turn <- struct{}{}:
-		default: // another request reads it
-			return known, nil
-		}
+	}
+	if s, err := i.ask(ctx, known); err == nil {
+		return s, nil
+	}
+	later := &keySet{known.address, known.keys, time.Now().Add(time.Minute)}
+	i.known.CompareAndSwap(known, later)
+	return later, nil
+}
+
+// ask asks for the keys, unless there are others than those that are known, or it was asked just now.
+func (i *issuer) ask(ctx context.Context, known *keySet) (*keySet, error) {
+	waiting, stop := context.WithTimeout(ctx, askWithin)
+	defer stop()
+	select {
+	case i.turn <- struct{}{}:
+	case <-waiting.Done():
+		return nil, waiting.Err()
 	}
 	defer func() { <-i.turn }()
-	if now := i.known.Load(); now != known {
-		return now, nil
+	if now := i.known.Load(); now != known || time.Since(i.asked) < askApart {
+		return now, i.err
 	}
-	m, err := i.discover(ctx)
-	switch {
-	case err == nil:
-	case known == nil:
-		return nil, err
-	default:
-		m = &metadata{known.keys, known.verifier, time.Now().Add(time.Minute)}
+	by, _ := waiting.Deadline()
+	asking, cancel := context.WithDeadline(i.ctx, by) // it does not end with the request: others wait for it too
+	defer cancel()
+	s, err := i.readKeys(asking, known)
+	if i.asked, i.err = time.Now(), err; err == nil {
+		i.known.Store(s)
 	}
-	i.known.Store(m)
-	return m, nil
+	return s, err
 }
 
-// discover reads the metadata, which is at one of three places.
-func (i *issuer) discover(ctx context.Context) (*metadata, error) {
+// readKeys reads the keys. What is no key that this program knows is left out.
+func (i *issuer) readKeys(ctx context.Context, known *keySet) (*keySet, error) {
+	s := &keySet{until: time.Now().Add(refreshEvery)}
+	var err error
+	if known != nil && time.Now().Before(known.until) {
+		s.address, s.until = known.address, known.until
+	} else if s.address, err = i.discover(ctx); err != nil {
+		return nil, err
+	}
+	var said struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := i.get(ctx, s.address, &said); err != nil {
+		return nil, err
+	}
+	for _, text := range said.Keys {
+		var key jose.JSONWebKey
+		if json.Unmarshal(text, &key) == nil {
+			s.keys = append(s.keys, key)
+		}
+	}
+	return s, nil
+}
+
+// discover returns the address of the keys. It is in the metadata, which is at one of three places.
+func (i *issuer) discover(ctx context.Context) (string, error) {
 	u, err := url.Parse(i.name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
 	origin := u.Scheme + "://" + u.Host
 	var failed []error
-places:
 	for _, address := range []string{
 		origin + path + "/.well-known/openid-configuration",
 		origin + "/.well-known/oauth-authorization-server" + path, // RFC 8414
 		origin + "/.well-known/openid-configuration" + path,
 	} {
-		data, err := i.fetch.get(ctx, address)
-		if err != nil {
-			if failed = append(failed, err); ctx.Err() != nil {
-				break places
-			}
-			continue
+		if ctx.Err() != nil {
+			break
 		}
 		var said struct {
 			Issuer string `json:"issuer"`
 			Keys   string `json:"jwks_uri"`
 		}
-		switch err := json.Unmarshal(data, &said); {
+		switch err := i.get(ctx, address, &said); {
 		case err != nil:
-			failed = append(failed, fmt.Errorf("%s: the metadata cannot be read", address))
+			failed = append(failed, err)
 		case said.Issuer != i.name:
 			failed = append(failed, fmt.Errorf("%s: the metadata is that of another issuer, %.200q", address, said.Issuer))
 		case !isSecure(said.Keys):
 			failed = append(failed, fmt.Errorf("%s: the metadata has no keys at an address with https", address))
 		default:
-			keys := &keySet{said.Keys, oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), i.fetch.cached()), said.Keys)}
-			return &metadata{keys, oidc.NewVerifier(i.name, keys, &oidc.Config{
-				SkipClientIDCheck: true, // the audience is that of the view
-				SupportedSigningAlgs: []string{
-					oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512,
-					oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
-				},
-			}), time.Now().Add(refreshEvery)}, nil
+			return said.Keys, nil
 		}
 	}
-	return nil, errors.Join(failed...)
+	return "", errors.Join(failed...)
 }
 
-// A keySet says of a token whether what is wrong with it is its signature.
-type keySet struct {
-	address string
-	*oidc.RemoteKeySet
-}
-
-type unsignedKey struct{}
-
-// VerifySignature implements [oidc.KeySet].
-func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
-	payload, err := k.RemoteKeySet.VerifySignature(ctx, jwt)
-	if unsigned, ok := ctx.Value(unsignedKey{}).(*error); ok && err != nil {
-		*unsigned = err
+// get reads the document at an address.
+func (i *issuer) get(ctx context.Context, address string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
 	}
-	return payload, err
+	r.Header.Set("Accept", "application/json")
+	resp, err := i.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: status %d", address, resp.StatusCode)
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, maxDocument))
+	if err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	if json.Unmarshal(data, into) != nil {
+		return fmt.Errorf("%s: it is not the JSON that is wanted", address)
+	}
+	return nil
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/coreos/go-oidc/v3/oidc"
-
 	"github.com/mcpbelt/mcpbelt/host/access"
 )
 
@@ -71,12 +69,15 @@ func New(ctx context.Context, o *Options) (access.Authenticator, error) {
 	if v.userClaim == "" {
 		v.userClaim = "sub"
 	}
-	f := newFetcher(ctx, o.Client)
+	client := o.Client
+	if client == nil {
+		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
 	for _, name := range o.Issuers {
 		if !isSecure(name) {
 			return nil, fmt.Errorf("oidc: the issuer %q is not reached by https", name)
 		}
-		v.issuers[name] = newIssuer(name, f)
+		v.issuers[name] = &issuer{name: name, ctx: ctx, client: client, turn: make(chan struct{}, 1)}
 	}
 	return v.authenticate, nil
 }
@@ -119,24 +120,20 @@ func (v *verifier) authenticate(r *http.Request) (*access.Caller, error) {
 	refuse := func(reason string, err error) (*access.Caller, error) {
 		return nil, &access.RefusedError{Credential: name, Reason: reason, Err: err}
 	}
-	token, err := v.issuers[name].verify(r.Context(), raw)
-	var expired *oidc.TokenExpiredError
+	claims, all, err := v.issuers[name].verify(r.Context(), raw)
 	var away *awayError
 	switch {
 	case errors.As(err, &away):
 		return nil, &access.RefusedError{Status: http.StatusServiceUnavailable, Credential: name, Reason: "the issuer cannot be asked for its keys", Err: away.err}
-	case errors.As(err, &expired):
-		return refuse("the token has expired", nil)
+	case errors.Is(err, errExpired):
+		return refuse(err.Error(), nil)
 	case err != nil:
 		return refuse("the token is not valid", err)
 	}
-	c := &Claims{Issuer: token.Issuer, Subject: token.Subject}
-	if err := token.Claims(&c.All); err != nil {
-		return refuse("the claims cannot be read", nil)
-	}
+	c := &Claims{Issuer: claims.Issuer, Subject: claims.Subject, All: all}
 	c.read()
-	if !v.isFor(r, token.Audience) {
-		return refuse(fmt.Sprintf("the token is for another audience, %.300q", token.Audience), nil)
+	if !v.isFor(r, claims.Audience) {
+		return refuse(fmt.Sprintf("the token is for another audience, %.300q", claims.Audience), nil)
 	}
 	if why := c.noAccessToken(kind); why != "" {
 		return refuse(why, nil)
