@@ -143,9 +143,14 @@ func TestServeScripts(t *testing.T) {
 	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL + "/code"}, nil)
 	defer client.Close()
-	code := `{"code":"const all = await Promise.all(['a','b'].map(text => tools.lab.arguments({text}))); return all.map(x => x.text).join('+')"}`
-	res := assert.Value(client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil))(t)
-	assert.Contains(t, res.Text(), "a+b")
+	for tool, want := range map[string]string{
+		"echo":      "a+b",              // which only reads
+		"arguments": `"waiting":[{"app`, // which may destroy something
+	} {
+		code := `{"code":"const all = await Promise.all(['a','b'].map(text => tools.lab.` + tool + `({text}))); return all.map(x => x.text ?? x).join('+')"}`
+		res := assert.Value(client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil))(t)
+		assert.Contains(t, res.Text(), want, "a script that calls %s", tool)
+	}
 	s.end(syscall.SIGTERM)
 }
 

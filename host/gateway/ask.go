@@ -122,6 +122,14 @@ func Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, e
 	return j.elicit(ctx, params)
 }
 
+// NeverAsks reports whether the client whose call ctx belongs to is known to let its model call tools
+// without asking its user, so that an approver may want to. It is false for most clients, and for a ctx that is that of no
+// call of a gateway.
+func NeverAsks(ctx context.Context) bool {
+	j := jobOf(ctx)
+	return j != nil && j.peer.quirks.NeverAsks
+}
+
 // noCause is what a server is told whose request cannot be given to a client.
 func noCause() error {
 	return &mcp.JSONRPCError{Code: message.CodeInternal, Message: "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer"}

@@ -64,7 +64,7 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 	if r.dry && !(def != nil && def.Hints().ReadOnly && r.runner.registry.Snapshot().Trusted(def.Name)) {
 		return r.plans(call, def, want.Arguments)
 	}
-	ctx = r.plan.pass(ctx, def, want.Arguments)
+	ctx = r.plan.pass(context.WithValue(ctx, scriptKey{}, true), def, want.Arguments)
 	res, err := r.make(registry.WithCallID(ctx, r.parent+"/"+strconv.Itoa(number)), name, want.Arguments)
 	var asks *registry.ApprovalRequiredError
 	if errors.As(err, &asks) {

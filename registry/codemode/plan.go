@@ -135,6 +135,12 @@ func (p *plan) pass(ctx context.Context, def *registry.Definition, args json.Raw
 	return context.WithValue(ctx, passKey{}, &pass{tool: keyOf(def, nil)})
 }
 
+type scriptKey struct{}
+
+// InScript reports whether ctx is that of a call which a script makes, for approvers that
+// ask about those more often.
+func InScript(ctx context.Context) bool { return ctx.Value(scriptKey{}) != nil }
+
 // Approver returns an approver for the options of a registry that decides as inner does,
 // but allows two things that inner would ask about: the tool of [Runner.Tool] itself, since
 // each call of a script is decided by itself, and a call of a plan that was approved, see

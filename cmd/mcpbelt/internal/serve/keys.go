@@ -126,12 +126,13 @@ func grantText(g *access.Grant) string {
 
 func createKeyCommand(b *belt.Belt) *cobra.Command {
 	var g access.Grant
+	var user string
 	var lasts time.Duration
 	cmd := &cobra.Command{
 		Use:   "create LABEL",
 		Short: "Make a key",
-		Long: `Create makes a key and prints it, this once. Without a flag it is for all servers. A pattern is a
-name in which * stands for any part.`,
+		Long: `Create makes a key and prints it, this once. Without a flag it is for all servers, with the logins of
+the user that is called like it: mcpbelt login --as LABEL. A pattern is a name in which * stands for any part.`,
 		Example: "  mcpbelt keys create laptop\n  mcpbelt keys create ci --server github --read-only --expires 720h",
 		Args:    cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -142,7 +143,10 @@ name in which * stands for any part.`,
 			if err != nil {
 				return err
 			}
-			o := access.KeyOptions{Label: args[0]}
+			o := access.KeyOptions{Label: args[0], User: args[0]}
+			if cmd.Flags().Changed("user") {
+				o.User = user
+			}
 			if len(g.Servers)+len(g.Tools) > 0 || g.ReadOnly || g.Mode != "" {
 				o.Grant = &g
 			}
@@ -163,6 +167,7 @@ name in which * stands for any part.`,
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&user, "user", "", "use the logins and approvals of this `user`; empty: of nobody but the key (default: LABEL)")
 	f.StringSliceVar(&g.Servers, "server", nil, "only for servers of this `pattern`; can be repeated")
 	f.StringSliceVar(&g.Tools, "tool", nil, "only for tools of this `pattern`, as SERVER__TOOL; can be repeated")
 	f.BoolVar(&g.ReadOnly, "read-only", false, "only for tools that say that they only read")

@@ -26,8 +26,8 @@ import (
 )
 
 func serveCommand(b *belt.Belt) *cobra.Command {
-	var stdio, public, noKey, asks bool
-	var listen, keyFile, adminRole, replicaURL string
+	var stdio, public, noKey bool
+	var listen, keyFile, adminRole, replicaURL, ask string
 	var t tokens
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -38,9 +38,12 @@ which clients send as "Authorization: Bearer KEY", and which is a new one each t
 --key-file names one; mcpbelt keys makes others. At /s/SERVER/mcp clients see one server.
 
 It listens on a loopback address only, unless --public says otherwise. Clients that take
-few tools search for them, and at /mcp/code they run scripts over them. With --ask the user of
-the client is asked about calls that are not known to be read-only; where the client cannot ask,
-they wait for mcpbelt approve.
+few tools search for them, and at /mcp/code they run scripts over them.
+
+Most clients ask their users about calls, so serve does not, but for calls of scripts and of clients
+that are known to ask nobody, if they may destroy something. With --ask=destructive all of those are
+asked about, with --ask all that are not known to be read-only. The user of the client is asked; where the
+client cannot ask, they wait for mcpbelt approve.
 
 With --admin there is a page to manage the servers, too, at /admin/, and its API at /api/v1/, for
 those who have the key that is printed for it. It changes the config file that add does, and
@@ -74,8 +77,12 @@ second one ends it at once.`,
 			if err != nil {
 				return err
 			}
+			approver, err := asking(ask)
+			if err != nil {
+				return err
+			}
 			edit := func(s *config.Server) { s.Required = false }
-			so := options{asks: asks, scripts: true, edit: edit, replica: replicaURL, tokens: t}
+			so := options{asks: approver, scripts: true, edit: edit, replica: replicaURL, tokens: t}
 			if l != nil && (!noKey || adminRole != "") {
 				if so.keys, err = openKeys(ctx, b); err != nil {
 					return err
@@ -99,7 +106,7 @@ second one ends it at once.`,
 			s.stop = stop
 			var aside sync.WaitGroup
 			aside.Go(func() { s.follow(ctx, edit) })
-			err = s.run(ctx, l, key, noKey)
+			err = s.run(ctx, l, key, noKey, ask)
 			stop()
 			aside.Wait()
 			return errors.Join(err, s.close(ctx))
@@ -119,7 +126,9 @@ second one ends it at once.`,
 	f.StringSliceVar(&t.issuers, "issuer", nil, "let in clients with tokens of the authorization server at this `URL`; can be repeated")
 	f.StringSliceVar(&t.audiences, "audience", nil, "take tokens for this `audience`, beside those for the URL that is printed; can be repeated")
 	f.StringVar(&t.keyFile, "jwt-key-file", "", "give those the role of --admin whose token (HS256) is signed with the key in this `file`")
-	f.BoolVar(&asks, "ask", false, "ask the user about calls that are not known to be read-only")
+	f.StringVar(&ask, "ask", "", "ask the user about calls that are `destructive`, or about all (if nothing is named) that are not known to be read-only")
+	f.Lookup("ask").NoOptDefVal = askAll
+	cli.FixedFlag(cmd, "ask", askDestructive, askAll)
 	return cmd
 }
 
@@ -189,7 +198,7 @@ func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, 
 const maxKeyFile = 64 << 10
 
 // run serves until the context ends.
-func (s *station) run(ctx context.Context, l net.Listener, key string, noKey bool) error {
+func (s *station) run(ctx context.Context, l net.Listener, key string, noKey bool, ask string) error {
 	if l == nil {
 		err := s.gateway.ServeStdio(ctx, "", s.belt.Env.Stdin, s.belt.Env.Stdout)
 		if ctx.Err() != nil {
@@ -234,6 +243,7 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 		if link != "" {
 			text += "Page: " + link + "\nKey of the page: " + s.adminKey + "\n"
 		}
+		text += whoMayCall(noKey, ask)
 		s.belt.Out.Printf("%s", text) // in one piece, for those who wait for it
 		return s.belt.Out.Err()
 	})

@@ -34,7 +34,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
-	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
@@ -76,7 +75,7 @@ type station struct {
 
 // options say how a station serves.
 type options struct {
-	asks         bool                 // calls that are not known to be read-only wait
+	asks         registry.Approver    // about calls; nil: nobody is asked
 	scripts      bool                 // models may run scripts
 	commands     bool                 // its clients are commands of this program
 	mode         string               // how tools are shown, see gateway.Options; empty: as fits the client
@@ -118,8 +117,8 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 			o.Catalogs = b.Database.Catalogs()
 		}
 	}}
-	if so.asks {
-		o.Registry.Approver = s.member.Approver(codemode.Approver(policy.Cautious()))
+	if so.asks != nil {
+		o.Registry.Approver = s.member.Approver(codemode.Approver(so.asks))
 	}
 	o.Registry.Approvals = approvals
 	if s.opened, err = b.Open(ctx, c, c.Servers, o); err != nil {
@@ -379,7 +378,7 @@ func (s *station) listen(ctx context.Context, name string, ready func(net.Listen
 
 // serve serves a listener until the context ends.
 func (s *station) serve(ctx context.Context, l net.Listener, handler http.Handler, ready func(net.Listener) error) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	err := ready(l)

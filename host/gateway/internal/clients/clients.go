@@ -20,6 +20,8 @@ type Client struct {
 	AnswerWithinSeconds int `json:"answerWithinSeconds,omitempty"`
 	// NoElicitation says that it cannot ask its user, whatever it declares.
 	NoElicitation bool `json:"noElicitation,omitempty"`
+	// NeverAsks says that it lets its model call tools without asking its user.
+	NeverAsks bool `json:"neverAsks,omitempty"`
 	// NameBytes bounds the name of a tool together with that of its server. 0: it does not.
 	NameBytes int `json:"nameBytes,omitempty"`
 	// MaxResultSizeChars is the largest value of anthropic/maxResultSizeChars that it knows; such a client knows
