@@ -22,10 +22,7 @@ func (c *compiler) alternatives(n *node) []*node {
 	if ref == nil && n.get("allOf") == nil && n.get("anyOf") == nil && n.get("oneOf") == nil {
 		return []*node{n}
 	}
-	base := copyOf(n)
-	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf"} {
-		base.drop(keyword)
-	}
+	base := without(n, "$ref", "allOf", "anyOf", "oneOf")
 	if ref != nil && c.doc.alone {
 		beside(n, base)
 		if c.rules.refs {
@@ -175,21 +172,14 @@ func (c *compiler) expand(ref *node) []*node {
 	return all
 }
 
-// without returns a schema without one of its keywords.
-func without(n *node, keyword string) *node {
+// without returns a schema without some of its keywords.
+func without(n *node, keywords ...string) *node {
 	made := copyOf(n)
-	made.drop(keyword)
+	made.drop(keywords...)
 	return made
 }
 
-func withoutRef(n *node) *node {
-	made := without(n, "$ref")
-	if made.get("$defs") != nil || made.get("definitions") != nil {
-		made.drop("$defs")
-		made.drop("definitions")
-	}
-	return made
-}
+func withoutRef(n *node) *node { return without(n, "$ref", "$defs", "definitions") }
 
 // blankAt returns the schema of any value, at the place of n.
 func blankAt(n *node) *node {

@@ -60,27 +60,17 @@ func newCompiler(d *ruleset, root *node) *compiler {
 
 // compile makes the schema, with fewer references written out until it is small
 // enough.
-func (c *compiler) compile() (*compiled, error) {
-	c.unroll = mostUnrolled
-	limit, mark := c.limit, c.losses.mark()
-	for {
-		r, err := c.attempt()
-		switch {
-		case err != nil:
-			return nil, err
-		case !c.overflow && (!c.inlined || len(r.schema.append(nil)) <= limit):
-			return r, nil
-		case c.unroll > 1:
-			c.unroll = 1
-		case c.limit == 0 || len(r.schema.append(nil)) <= limit:
-			return r, nil
-		case c.limit == limit:
-			c.limit /= 4
-		default:
-			c.limit = 0
-		}
+func (c *compiler) compile() (r *compiled, err error) {
+	mark, most := c.losses.mark(), c.limit
+	for i, try := range []struct{ unroll, limit int }{{mostUnrolled, most}, {1, most}, {1, most / 4}, {1, 0}} {
 		c.losses.reset(mark)
+		c.unroll, c.limit = try.unroll, try.limit
+		r, err = c.attempt()
+		if err != nil || !c.overflow && !c.inlined || (!c.overflow || i > 0) && len(r.schema.append(nil)) <= most {
+			break
+		}
 	}
+	return r, err
 }
 
 // attempt makes the schema once.

@@ -36,10 +36,7 @@ func (c *compiler) value(n *node) form {
 	defer func() { c.depth-- }()
 	bare := n
 	if n.get("anyOf") != nil || n.get("oneOf") != nil {
-		bare = copyOf(n) // what is said of the whole is not said of each alternative
-		for _, keyword := range []string{"title", "description", "default"} {
-			bare.drop(keyword)
-		}
+		bare = without(n, "title", "description", "default") // that is not said of each alternative
 	}
 	alts := c.alternatives(bare)
 	if len(alts) > 1 {
@@ -150,7 +147,7 @@ func (c *compiler) typed(a *node, t typeSet, values []*node, listed bool, said m
 	case typeArray:
 		return c.array(a, said)
 	}
-	out := objectNode(member{"type", textNode(typeName(t))})
+	out := typed(t)
 	c.limits(out, a, t, said)
 	return form{schema: out}
 }
@@ -173,14 +170,18 @@ func (c *compiler) combine(n *node, forms []form, null bool) form {
 	case len(forms) == 0 && !null:
 		return form{}
 	case len(forms) == 0:
-		return form{schema: objectNode(member{"type", textNode("null")}), null: true}
+		return form{typed(typeNull), true}
 	case len(forms) == 1 && !null:
 		return forms[0]
 	case len(forms) == 1:
-		return c.orNull(forms[0])
+		apart := c.rules.family == documented && forms[0].schema.get("enum") != nil
+		return form{withNull(forms[0].schema, apart), true}
 	}
-	if types, ok := bareTypes(forms); ok && c.rules.family == typed {
-		return form{schema: objectNode(member{"type", typesNode(types | nullIf(null))}), null: null}
+	if types, ok := bareTypes(forms); ok && c.rules.family == structured {
+		if null {
+			types |= typeNull
+		}
+		return form{typed(types), null}
 	}
 	all := listNode()
 	for _, f := range forms {
@@ -190,7 +191,7 @@ func (c *compiler) combine(n *node, forms []form, null bool) form {
 		all.elems = append(all.elems, f.schema)
 	}
 	if null {
-		all.elems = append(all.elems, objectNode(member{"type", textNode("null")}))
+		all.elems = append(all.elems, typed(typeNull))
 	}
 	out := objectNode()
 	if d := n.get("description"); d != nil && c.takesAnnotation(member{"description", d}) {
@@ -198,13 +199,6 @@ func (c *compiler) combine(n *node, forms []form, null bool) form {
 	}
 	out.set("anyOf", all)
 	return form{schema: out, null: null}
-}
-
-func nullIf(null bool) typeSet {
-	if null {
-		return typeNull
-	}
-	return 0
 }
 
 // distinct returns the forms that are different, and one for those that are lists
@@ -251,32 +245,6 @@ func bareTypes(forms []form) (typeSet, bool) {
 	return all, true
 }
 
-// orNull returns a form that takes null, too.
-func (c *compiler) orNull(f form) form {
-	if f.null {
-		return f
-	}
-	f.null = true
-	null := objectNode(member{"type", textNode("null")})
-	if all := f.schema.get("anyOf"); all != nil {
-		made := copyOf(f.schema)
-		made.set("anyOf", listNode(append(slices.Clone(all.elems), null)...))
-		f.schema = made
-		return f
-	}
-	if f.schema.get("type") == nil || c.rules.family == documented && f.schema.get("enum") != nil {
-		f.schema = objectNode(member{"anyOf", listNode(f.schema, null)})
-		return f
-	}
-	made := copyOf(f.schema)
-	made.set("type", typesNode(typesNamed(f.schema)|typeNull))
-	if enum := made.get("enum"); enum != nil {
-		made.set("enum", listNode(append(slices.Clone(enum.elems), nullNode())...))
-	}
-	f.schema = made
-	return f
-}
-
 // annotate adds what is for the model to read.
 func (c *compiler) annotate(out, a *node, said map[string]bool) {
 	for _, keyword := range []string{"title", "description", "default"} {
@@ -297,7 +265,7 @@ func (c *compiler) takesAnnotation(m member) bool {
 	case "description":
 		return true
 	case "title":
-		return c.rules.family != typed
+		return c.rules.family != structured
 	}
 	return c.rules.family == documented && !tooLarge(m.value)
 }

@@ -4,7 +4,7 @@ import "strconv"
 
 // array makes the form of a list.
 func (c *compiler) array(a *node, said map[string]bool) form {
-	out := objectNode(member{"type", textNode("array")})
+	out := typed(typeArray)
 	if c.rules.depth > 0 && c.depth >= c.rules.depth {
 		return c.cutArray(out, a, said)
 	}
@@ -40,14 +40,12 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 	for _, m := range a.members {
 		switch m.name {
 		case "minItems", "maxItems":
-			if (c.rules.family != typed || c.within > 1) && isCount(m.value) {
+			if (c.rules.family != structured || c.within > 1) && isCount(m.value) {
 				out.set(m.name, m.value)
 				said[m.name] = true
 			}
 		case "uniqueItems", "contains", "minContains", "maxContains":
 			said[m.name] = m.name == "uniqueItems" && m.value.kind == 'f'
-			if said[m.name] {
-			}
 		}
 	}
 	c.mostItems(out, a, most)
@@ -76,7 +74,7 @@ func (c *compiler) mostItems(out, a *node, most int) {
 	if most < 0 {
 		return
 	}
-	if c.rules.family == typed && c.within <= 1 {
+	if c.rules.family == structured && c.within <= 1 {
 		c.losses.add(Looser, a, "the provider does not take how many elements there may be")
 		return
 	}

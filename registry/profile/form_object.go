@@ -11,11 +11,11 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 		if len(a.get("properties").list()) > 0 || a.get("additionalProperties") != nil || hasPatterns(a) {
 			c.losses.add(Looser, a, "the schema is nested too deep for the provider; the model is told of an object and no more")
 		}
-		return form{schema: objectNode(member{"type", textNode("object")})}
+		return form{schema: typed(typeObject)}
 	}
 	required := a.get("required").texts()
 	properties := c.members(a, required)
-	out := objectNode(member{"type", textNode("object")})
+	out := typed(typeObject)
 	if len(properties.members) > 0 || root {
 		out.set("properties", properties)
 	}
@@ -25,7 +25,7 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 	}
 	required = slices.DeleteFunc(slices.Clone(required), func(name string) bool { return !told[name] })
 	if len(required) > 0 {
-		if c.rules.family == typed && !root && c.within == 0 {
+		if c.rules.family == structured && !root && c.within == 0 {
 			c.losses.add(Looser, a.get("required"), "servers do not show the model which properties of an object within the arguments are required")
 		}
 		out.set("required", textsNode(required))
@@ -95,8 +95,6 @@ func (c *compiler) others(out, a *node, root bool) {
 		}
 	}
 	if f.schema == nil {
-		if rest.kind != 'f' {
-		}
 		out.set("additionalProperties", boolNode(false))
 		return
 	}

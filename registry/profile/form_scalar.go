@@ -8,7 +8,7 @@ import (
 
 // listed makes the form of some values of one type.
 func (c *compiler) listed(a *node, t typeSet, values []*node, said map[string]bool) form {
-	out := objectNode(member{"type", textNode(typeName(t))})
+	out := typed(t)
 	var kept []*node
 	some := false
 	for _, v := range values {
@@ -51,7 +51,7 @@ func (c *compiler) takesValue(v *node) bool {
 	switch c.rules.family {
 	case documented:
 		return v.kind != '"' || v.text != ""
-	case typed:
+	case structured:
 		if v.kind == '0' && !strings.ContainsAny(v.text, ".eE") {
 			const exactly = 1 << 53
 			i, err := strconv.ParseInt(v.text, 10, 64)
@@ -108,7 +108,7 @@ func (c *compiler) keeps(m member, t typeSet) bool {
 		return false
 	}
 	family := c.rules.family
-	if family == typed {
+	if family == structured {
 		return c.within > 0 && (m.name != "pattern" || c.rules.takesPattern(m.value.text))
 	}
 	switch m.name {
@@ -141,13 +141,13 @@ func (c *compiler) any(a *node, said map[string]bool) form {
 	case documented:
 		if c.written > c.limit {
 			c.losses.add(Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")
-			return form{schema: objectNode(member{"type", textNode("string")})}
+			return form{schema: typed(typeString)}
 		}
 		c.losses.add(Narrower, a, "any value is allowed; lists within lists cannot be told of")
 		c.written += 360
 		all := c.kinds()
 		all.elems = append(all.elems, objectNode(member{"type", textNode("array")}, member{"items", objectNode(member{"anyOf", c.kinds()})}),
-			objectNode(member{"type", textNode("null")}))
+			typed(typeNull))
 		return form{schema: objectNode(member{"anyOf", all}), null: true}
 	}
 	return form{schema: objectNode(), null: true}
@@ -156,8 +156,8 @@ func (c *compiler) any(a *node, said map[string]bool) form {
 // kinds returns the schemas of all values but lists and null.
 func (c *compiler) kinds() *node {
 	all := listNode()
-	for _, name := range []string{"string", "number", "boolean", "object"} {
-		all.elems = append(all.elems, objectNode(member{"type", textNode(name)}))
+	for _, t := range []typeSet{typeString, typeNumber, typeBoolean, typeObject} {
+		all.elems = append(all.elems, typed(t))
 	}
 	return all
 }

@@ -23,41 +23,21 @@ const (
 	anyType    = typeNull<<1 - 1
 )
 
-func typeNamed(name string) typeSet {
-	switch name {
-	case "string":
-		return typeString
-	case "integer":
-		return typeInteger
-	case "number":
-		return typeNumber
-	case "boolean":
-		return typeBoolean
-	case "object":
-		return typeObject
-	case "array":
-		return typeArray
-	case "null":
-		return typeNull
-	}
-	return 0
+// typesByName are the types as schemas call them.
+var typesByName = map[string]typeSet{
+	"string": typeString, "integer": typeInteger, "number": typeNumber, "boolean": typeBoolean,
+	"object": typeObject, "array": typeArray, "null": typeNull,
 }
 
 // typeName returns the name of one type, or of both kinds of numbers.
 func typeName(t typeSet) string {
-	switch t {
-	case typeString:
-		return "string"
-	case typeInteger:
-		return "integer"
-	case typeNumber, typeFraction:
-		return "number"
-	case typeBoolean:
-		return "boolean"
-	case typeObject:
-		return "object"
-	case typeArray:
-		return "array"
+	if t == typeFraction {
+		t = typeNumber
+	}
+	for name, other := range typesByName {
+		if other == t {
+			return name
+		}
 	}
 	return "null"
 }
@@ -89,11 +69,11 @@ func typesNamed(schema *node) typeSet {
 		return anyType
 	}
 	if t.kind == '"' {
-		return typeNamed(t.text)
+		return typesByName[t.text]
 	}
 	var all typeSet
 	for _, name := range t.texts() {
-		all |= typeNamed(name)
+		all |= typesByName[name]
 	}
 	return all
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
@@ -80,14 +79,4 @@ func (l *ledger) list() []Loss {
 }
 
 // quoted returns a text of the schema for a detail, shortened.
-func quoted(text string) string {
-	const most = 80
-	if len(text) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	return `"` + plain.Line(text) + `"`
-}
+func quoted(text string) string { return `"` + plain.Line(plain.Cut(text, 80)) + `"` }

@@ -105,8 +105,7 @@ func (c *compiler) mergeValues(out, a, b *node) *node {
 	if !oka && !okb {
 		return out
 	}
-	out.drop("enum")
-	out.drop("const")
+	out.drop("enum", "const")
 	switch {
 	case !oka:
 		va = vb
@@ -224,9 +223,13 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 		}
 		out.set(name, placed(textsNode(names), a))
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
-		tightened(out, name, a, b, 1)
+		if compareNumbers(b, a) > 0 {
+			out.set(name, b)
+		}
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains":
-		tightened(out, name, a, b, -1)
+		if compareNumbers(b, a) < 0 {
+			out.set(name, b)
+		}
 	case "uniqueItems":
 		out.set(name, placed(boolNode(true), a))
 	case "items":
@@ -243,13 +246,6 @@ func (c *compiler) mergeKeyword(out *node, name string, a, b *node) {
 		if _, refuses := concerns(name); refuses {
 			c.losses.add(Looser, b, "%s is there twice, in schemas that all have to fit; the model is told of one", name)
 		}
-	}
-}
-
-// tightened keeps the tighter of two limits.
-func tightened(out *node, name string, a, b *node, sign int) {
-	if sign*compareNumbers(b, a) > 0 {
-		out.set(name, b)
 	}
 }
 

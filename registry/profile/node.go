@@ -126,9 +126,9 @@ func (n *node) set(name string, value *node) {
 	n.members = append(n.members, member{name, value})
 }
 
-// drop removes a member of an object that was made.
-func (n *node) drop(name string) {
-	n.members = slices.DeleteFunc(n.members, func(m member) bool { return m.name == name })
+// drop removes members of an object that was made.
+func (n *node) drop(names ...string) {
+	n.members = slices.DeleteFunc(n.members, func(m member) bool { return slices.Contains(names, m.name) })
 }
 
 // copyOf returns an object with the same members, to be changed.
@@ -158,7 +158,8 @@ func boolNode(b bool) *node {
 	return &node{kind: 'f'}
 }
 
-func nullNode() *node { return &node{kind: 'n'} }
+// typed returns a schema that says nothing but types.
+func typed(types typeSet) *node { return objectNode(member{"type", typesNode(types)}) }
 
 // textsNode returns a list of strings.
 func textsNode(texts []string) *node {

@@ -31,8 +31,8 @@ const (
 	whole family = iota
 	// documented: it knows some keywords.
 	documented
-	// typed: it decodes the schema into structures, and the rest vanishes.
-	typed
+	// structured: it decodes the schema into structures, and the rest vanishes.
+	structured
 )
 
 // A ruleset is what a provider takes, by the rules of November 2026: documents,
@@ -87,7 +87,7 @@ func rulesOf(p Provider) (*ruleset, bool) {
 		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 24
 		d.mediaMost, d.sideMost, d.failure = 3750<<10, 8000, true
 	case Ollama:
-		d.family, d.depth, d.bareRoot = typed, 24, true
+		d.family, d.depth, d.bareRoot = structured, 24, true
 		d.media = []string{"image/png", "image/jpeg", "image/webp"}
 	default:
 		return nil, false

@@ -10,10 +10,8 @@ import (
 // A schema that cannot be written so is not possible in strict mode.
 type stricter struct {
 	*compiler
-	defs   map[*definition]*definition // of the compiled schema, and what they become
-	order  []*definition
-	queue  []*definition
-	unions []*codec
+	defs  map[*definition]*definition // of the compiled schema, and what they become
+	order []*definition
 
 	reason string // why strict mode is not possible; empty: it is
 	at     *node  // where
@@ -30,14 +28,10 @@ func (c *compiler) strict(r *compiled) *compiled {
 	}
 	out, k := s.object(r.schema, true)
 	defs := objectNode()
-	for len(s.queue) > 0 && s.reason == "" {
-		d := s.queue[0]
-		s.queue = s.queue[1:]
-		d.out, d.codec = s.schema(d.target)
+	for _, d := range s.order {
 		defs.set(d.name, d.out)
 	}
 	if s.reason == "" {
-		s.settle()
 		s.limits(out)
 	}
 	if s.reason != "" {
@@ -47,9 +41,6 @@ func (c *compiler) strict(r *compiled) *compiled {
 	}
 	if len(defs.members) > 0 {
 		out.set("$defs", defs)
-	}
-	if !k.acts(map[*codec]bool{}, nil) {
-		k = nil
 	}
 	return &compiled{schema: out, codec: k, strict: true}
 }
@@ -100,7 +91,7 @@ func (s *stricter) schema(n *node) (*node, *codec) {
 	case types&typeObject != 0:
 		return s.object(n, false)
 	}
-	out := objectNode(member{"type", typesNode(types)})
+	out := typed(types)
 	if listed {
 		out.set("enum", listNode(values...))
 	}
@@ -154,7 +145,8 @@ func (s *stricter) reference(n *node) (*node, *codec) {
 	if d == nil {
 		d = &definition{name: n.def.name, target: n.def.out}
 		s.defs[n.def] = d
-		s.order, s.queue = append(s.order, d), append(s.queue, d)
+		s.order = append(s.order, d)
+		d.out, d.codec = s.schema(d.target)
 	}
 	ref := d.reference()
 	rest := without(n, "$ref")
@@ -165,6 +157,9 @@ func (s *stricter) reference(n *node) (*node, *codec) {
 	s.keywords(out, rest, anyType, map[string]bool{})
 	if len(out.members) == 1 {
 		out = ref
+	}
+	if d.out != nil && d.codec == nil { // it is all written, and nothing is to be turned back
+		return out, nil
 	}
 	return out, &codec{def: d}
 }
@@ -181,16 +176,54 @@ func (s *stricter) union(n *node, keyword string, union *node) (*node, *codec) {
 	if keyword == "oneOf" && !typesApart(union.elems) {
 		s.losses.add(Looser, union, "exactly one has to fit; the model is told that one or more have to")
 	}
-	list, k := listNode(), &codec{at: union}
+	list, k := listNode(), &codec{}
+	var types typeSet // of the alternatives so far
 	for _, e := range union.elems {
 		made, inner := s.schema(e)
 		list.elems = append(list.elems, made)
-		k.alts = append(k.alts, alternative{made, inner})
+		own := typesWithin(e, 0)
+		if both := own & types & (typeObject | typeArray); both != 0 && (inner != nil || k.object != nil && both&typeObject != 0 || k.list != nil && both&typeArray != 0) {
+			return s.fail(union, "null for a missing property could be of either of two alternatives")
+		}
+		types |= own
+		if inner != nil && own&typeObject != 0 {
+			k.object = inner
+		}
+		if inner != nil && own&typeArray != 0 {
+			k.list = inner
+		}
 	}
-	s.unions = append(s.unions, k)
 	out := objectNode(member{"anyOf", list})
 	s.keywords(out, rest, anyType, map[string]bool{})
+	if k.object == nil && k.list == nil {
+		k = nil
+	}
 	return out, k
+}
+
+// typesWithin returns the types of the values that fit a compiled schema, as far as can be seen soon.
+func typesWithin(schema *node, depth int) typeSet {
+	const deepest = 8
+	union := schema.get("anyOf")
+	if union == nil {
+		union = schema.get("oneOf")
+	}
+	switch {
+	case depth == deepest:
+		return anyType
+	case schema.def != nil:
+		return typesWithin(schema.def.out, depth+1)
+	case union != nil && schema.get("type") == nil:
+		var types typeSet
+		for _, e := range union.elems {
+			types |= typesWithin(e, depth+1)
+		}
+		return types
+	}
+	if values, listed := valuesOf(schema); listed {
+		return having(typesNamed(schema), values)
+	}
+	return typesNamed(schema)
 }
 
 // object writes an object.
@@ -211,10 +244,10 @@ func (s *stricter) object(n *node, root bool) (*node, *codec) {
 		f := field{name: m.name, codec: inner}
 		if !needed[m.name] {
 			f.optional = true
-			if takesNull(m.value, 0) {
+			if typesWithin(m.value, 0)&typeNull != 0 {
 				s.losses.add(Narrower, m.value, "null means that the property is missing, so null itself cannot be written")
 			}
-			schema = withNull(schema)
+			schema = withNull(schema, schema.def != nil)
 		}
 		delete(needed, m.name)
 		if f.optional || inner != nil {
@@ -237,41 +270,22 @@ func (s *stricter) object(n *node, root bool) (*node, *codec) {
 	return out, k
 }
 
-// withNull returns a schema that takes null, too.
-func withNull(schema *node) *node {
-	switch {
-	case schema.def != nil:
-		return objectNode(member{"anyOf", listNode(schema, objectNode(member{"type", textNode("null")}))})
-	case schema.get("anyOf") != nil:
-		all := schema.get("anyOf").elems
-		if slices.ContainsFunc(all, func(e *node) bool { return e.def == nil && typesNamed(e)&typeNull != 0 }) {
-			return schema
+// withNull returns a schema that takes null, too: as an alternative, or as one of its types.
+func withNull(schema *node, apart bool) *node {
+	union := schema.get("anyOf")
+	if union == nil && (apart || schema.get("type") == nil) {
+		return objectNode(member{"anyOf", listNode(schema, typed(typeNull))})
+	}
+	made := copyOf(schema)
+	if union != nil {
+		if !slices.ContainsFunc(union.elems, func(e *node) bool { return e.def == nil && typesNamed(e)&typeNull != 0 }) {
+			made.set("anyOf", listNode(append(slices.Clone(union.elems), typed(typeNull))...))
 		}
-		schema = copyOf(schema)
-		schema.set("anyOf", listNode(append(slices.Clone(all), objectNode(member{"type", textNode("null")}))...))
-		return schema
+		return made
 	}
-	schema = copyOf(schema)
-	schema.set("type", typesNode(typesNamed(schema)|typeNull))
+	made.set("type", typesNode(typesNamed(schema)|typeNull))
 	if enum := schema.get("enum"); enum != nil && !slices.ContainsFunc(enum.elems, func(v *node) bool { return v.kind == 'n' }) {
-		schema.set("enum", listNode(append(slices.Clone(enum.elems), nullNode())...))
+		made.set("enum", listNode(append(slices.Clone(enum.elems), &node{kind: 'n'})...))
 	}
-	return schema
-}
-
-// takesNull reports whether null fits a compiled schema, as far as can be seen soon.
-func takesNull(schema *node, depth int) bool {
-	const deepest = 8
-	switch union := schema.get("anyOf"); {
-	case depth == deepest:
-		return false
-	case schema.def != nil:
-		return takesNull(schema.def.out, depth+1)
-	case union != nil:
-		return slices.ContainsFunc(union.elems, func(e *node) bool { return takesNull(e, depth+1) })
-	}
-	if values, listed := valuesOf(schema); listed && schema.get("type") == nil {
-		return slices.ContainsFunc(values, func(v *node) bool { return v.kind == 'n' })
-	}
-	return typesNamed(schema)&typeNull != 0
+	return made
 }

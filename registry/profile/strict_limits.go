@@ -35,26 +35,9 @@ func (s *stricter) limits(schema *node) {
 
 // count counts the properties and values of a schema.
 func (t *tally) count(schema *node) {
-	for _, m := range schema.get("properties").list() {
-		t.properties++
-		t.count(m.value)
-	}
+	t.properties += len(schema.get("properties").list())
 	t.values += lengthOf(schema.get("enum"))
-	for _, e := range below(schema) {
-		t.count(e)
-	}
-}
-
-// below returns the schemas in items and anyOf.
-func below(schema *node) []*node {
-	var all []*node
-	if items := schema.get("items"); items != nil {
-		all = append(all, items)
-	}
-	if union := schema.get("anyOf"); union != nil {
-		all = append(all, union.elems...)
-	}
-	return all
+	subschemas(schema, t.count)
 }
 
 // measure finds out how deep objects and lists are nested. A recursive schema is as deep
@@ -78,10 +61,5 @@ func (t *tally) measure(schema *node, depth int) {
 		depth++
 		t.deepest = max(t.deepest, depth)
 	}
-	for _, m := range schema.get("properties").list() {
-		t.measure(m.value, depth)
-	}
-	for _, e := range below(schema) {
-		t.measure(e, depth)
-	}
+	subschemas(schema, func(sub *node) { t.measure(sub, depth) })
 }

@@ -97,7 +97,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	snapshot := r.Snapshot()
 	tools := o.offered(ctx, r, o.ProviderSearch && d.deferral)
 	if o.Keep != nil {
-		tools = kept(tools, o.Keep)
+		tools = slices.DeleteFunc(slices.Clone(tools), func(t registry.Tool) bool { return !o.Keep(t.Definition()) })
 	}
 	set, err := compileFrom(snapshot, p, tools, &o.Options)
 	if err != nil {
@@ -140,17 +140,6 @@ func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search 
 	all := slices.Concat(set.Tools, set.Deferred)
 	slices.SortFunc(all, func(a, b registry.Tool) int { return strings.Compare(a.Definition().Name, b.Definition().Name) })
 	return all
-}
-
-// kept returns the tools for which keep returns true.
-func kept(tools []registry.Tool, keep func(*registry.Definition) bool) []registry.Tool {
-	var left []registry.Tool
-	for _, t := range tools {
-		if keep(t.Definition()) {
-			left = append(left, t)
-		}
-	}
-	return left
 }
 
 // Set returns the tools as the provider takes them.

@@ -50,70 +50,48 @@ type unmapper struct {
 	problem *registry.Problem
 }
 
-// part is a member or an element, and where it stands.
+// part is a member, and where it stands.
 type part struct {
 	name       string
-	key        int // where the name begins
+	from, key  int // where the text before it begins, and the name
 	start, end int // of the value
 }
 
 // value appends what the value from start to end stands for.
 func (u *unmapper) value(dst []byte, start, end int, k *codec, path string) []byte {
-	for k != nil && k.def != nil {
-		k = k.def.codec
-	}
-	raw := u.data[start:end]
+	k = k.of(u.data[start])
 	switch {
 	case k == nil || u.problem != nil:
-	case raw[0] == '{' && len(k.fields) > 0:
+	case u.data[start] == '{' && len(k.fields) > 0:
 		return u.object(dst, start, end, k, path)
-	case raw[0] == '[' && k.items != nil:
+	case u.data[start] == '[' && k.items != nil:
 		return u.array(dst, start, end, k, path)
 	}
-	return append(dst, raw...)
+	return append(dst, u.data[start:end]...)
 }
 
-// before returns where the part before part i ends, or the container begins.
-func (*unmapper) before(parts []part, i, start int) int {
-	if i == 0 {
-		return start
+func (u *unmapper) array(dst []byte, start, end int, k *codec, path string) []byte {
+	c, at := jsonscan.Walk(u.data[start:end]), start
+	for i := range c.Elements() {
+		from := start + c.Pos()
+		dst = append(dst, u.data[at:from]...)
+		at = from + len(c.Value())
+		dst = u.value(dst, from, at, k.items, path+"["+strconv.Itoa(i)+"]")
 	}
-	return parts[i-1].end
+	return append(dst, u.data[at:end]...)
 }
 
 // members returns the members of the object from start to end.
 func (u *unmapper) members(start, end int) []part {
 	var all []part
-	c := jsonscan.Walk(u.data[start:end])
-	last := start + 1
+	c, at := jsonscan.Walk(u.data[start:end]), start
 	for name := range c.Members() {
-		m := part{name: string(name), key: last + bytes.IndexByte(u.data[last:], '"'), start: start + c.Pos()}
+		m := part{name: string(name), from: at, key: at + bytes.IndexByte(u.data[at:], '"'), start: start + c.Pos()}
 		m.end = m.start + len(c.Value())
-		last = m.end
+		at = m.end
 		all = append(all, m)
 	}
 	return all
-}
-
-// elements returns the elements of the array from start to end.
-func (u *unmapper) elements(start, end int) []part {
-	var all []part
-	c := jsonscan.Walk(u.data[start:end])
-	for range c.Elements() {
-		e := part{start: start + c.Pos()}
-		e.end = e.start + len(c.Value())
-		all = append(all, e)
-	}
-	return all
-}
-
-func (u *unmapper) array(dst []byte, start, end int, k *codec, path string) []byte {
-	parts := u.elements(start, end)
-	for i, p := range parts {
-		dst = append(dst, u.data[u.before(parts, i, start):p.start]...)
-		dst = u.value(dst, p.start, p.end, k.items, path+"["+strconv.Itoa(i)+"]")
-	}
-	return append(dst, u.data[u.before(parts, len(parts), start):end]...)
 }
 
 // object appends an object with its members called by their own names, and without
@@ -121,22 +99,7 @@ func (u *unmapper) array(dst []byte, start, end int, k *codec, path string) []by
 func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []byte {
 	parts := u.members(start, end)
 	written := make(map[string]bool, len(parts))
-	kept := 0
-	// next appends what stands before a member that is kept.
-	next := func(name string, i int) bool {
-		if written[name] {
-			u.twice(path, name)
-			return false
-		}
-		written[name] = true
-		if kept++; kept == 1 {
-			dst = append(dst, u.data[start:u.first(parts, start, end)]...)
-		} else {
-			dst = append(dst, u.data[parts[i-1].end:parts[i].key]...)
-		}
-		return true
-	}
-	for i, p := range parts {
+	for _, p := range parts {
 		f, known := k.fields[p.name]
 		if !known {
 			f.name = p.name
@@ -144,9 +107,18 @@ func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []b
 		if f.optional && u.data[p.start] == 'n' {
 			continue
 		}
-		if !next(f.name, i) {
+		if written[f.name] {
+			if u.problem == nil {
+				u.problem = &registry.Problem{Path: schemagate.Member(path, f.name), Want: "there once", Got: "there twice"}
+			}
 			return dst
 		}
+		if len(written) == 0 {
+			dst = append(dst, u.data[start:parts[0].key]...)
+		} else {
+			dst = append(dst, u.data[p.from:p.key]...)
+		}
+		written[f.name] = true
 		if f.name == p.name {
 			dst = append(dst, u.data[p.key:p.start]...)
 		} else {
@@ -154,25 +126,11 @@ func (u *unmapper) object(dst []byte, start, end int, k *codec, path string) []b
 		}
 		dst = u.value(dst, p.start, p.end, f.codec, schemagate.Member(path, p.name))
 	}
-	if kept == 0 {
-		if len(parts) == 0 {
-			return append(dst, u.data[start:end]...)
-		}
+	switch {
+	case len(parts) == 0:
+		return append(dst, u.data[start:end]...)
+	case len(written) == 0:
 		return append(dst, "{}"...)
 	}
 	return append(dst, u.data[parts[len(parts)-1].end:end]...)
-}
-
-// first returns where the first member begins.
-func (*unmapper) first(parts []part, start, end int) int {
-	if len(parts) == 0 {
-		return end - 1
-	}
-	return parts[0].key
-}
-
-func (u *unmapper) twice(path, name string) {
-	if u.problem == nil {
-		u.problem = &registry.Problem{Path: schemagate.Member(path, name), Want: "there once", Got: "there twice"}
-	}
 }

@@ -14,7 +14,7 @@ func (c *compiler) wholeRoot() (*compiled, error) {
 	}
 	c.enter(root)
 	defer c.leave(root)
-	out := objectNode(member{"type", textNode("object")})
+	out := typed(typeObject)
 	edited := c.editObject(root)
 	for _, m := range edited.members {
 		switch {
