@@ -126,10 +126,13 @@ func (r *Registry) Quarantines(server Server) bool {
 	return r.ledger.Quarantines(server.ledger())
 }
 
-// surfaceOf returns what a server says of a tool.
-func surfaceOf(def *Definition) *ledger.Surface {
-	return ledger.NewSurface(&ledger.Tool{Name: def.called(), Title: def.Title, Description: def.Description,
-		InputSchema: def.InputSchema, OutputSchema: def.OutputSchema, Annotations: annotationsOf(def)})
+// surfaceOf returns what a server says of a tool, as the ledger compares it.
+func surfaceOf(def *Definition) *ledger.Surface { return ledger.NewSurface(def.said()) }
+
+// said returns what a server says of a tool.
+func (d *Definition) said() *ledger.Tool {
+	return &ledger.Tool{Name: d.called(), Title: d.Title, Description: d.Description,
+		InputSchema: d.InputSchema, OutputSchema: d.OutputSchema, Annotations: annotationsOf(d)}
 }
 
 // annotationsOf returns the annotations as the server sent them, as far as that

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -214,11 +213,11 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	for _, o := range before {
 		known[origin{o.def.Name, o.def.Origin.Tool}] = o
 	}
-	said := make([]*gate.Tool, len(offers)) // which is what the gate looks at
+	said := make([]*ledger.Tool, len(offers)) // which is what the gate looks at
 	for i, o := range offers {
 		said[i] = o.def.said()
 	}
-	var excess, looks map[*gate.Tool]gate.Finding
+	var excess, looks map[*ledger.Tool]gate.Finding
 	var other func(string) (string, bool)
 	if server != nil {
 		excess = gate.Admit(said)
@@ -252,7 +251,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 				if f, ok := looks[said[i]]; ok {
 					o.findings = append([]gate.Finding{f}, o.findings...)
 				}
-				o.findings = gate.Merge(o.findings, o.checked, gate.References(said[i], other))
+				o.findings = gate.Merge(o.findings, o.checked, gate.References(server.Name, said[i], other))
 			}
 			if len(o.findings) > 0 && o.findings[0].Severity >= gate.Block {
 				diff.reject(o.def.Name, &gate.Error{Server: server.Name, Tool: o.def.called(), Findings: o.findings})
@@ -274,7 +273,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 
 // foreign returns other for a server that lists some tools: what is a name of its own is
 // no word for the tool of another server.
-func foreign(said []*gate.Tool, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
+func foreign(said []*ledger.Tool, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
 	own := make(map[string]struct{}, len(said))
 	for _, t := range said {
 		own[t.Name] = struct{}{}
@@ -285,16 +284,6 @@ func foreign(said []*gate.Tool, other func(word string) (server string, ok bool)
 		}
 		return other(word)
 	}
-}
-
-// said returns what a server says of the tool, for the gate.
-func (d *Definition) said() *gate.Tool {
-	t := &gate.Tool{Server: d.Origin.Server, Name: d.called(), Title: d.Title, Description: d.Description,
-		InputSchema: d.InputSchema, OutputSchema: d.OutputSchema, Annotations: d.RawAnnotations}
-	if d.Annotations != nil && d.Annotations.Title != "" && jsonscan.Valid(t.Annotations) != nil {
-		t.Annotations = annotationsJSON(d.Annotations)
-	}
-	return t
 }
 
 // record makes the ledger know what a server offers. A server that offers nothing

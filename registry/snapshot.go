@@ -79,7 +79,7 @@ func (s *Snapshot) Findings(name string) []gate.Finding {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(e.findings), func(f gate.Finding) bool { return f.Token == gate.TokenCrossServerReference })
-	return gate.Merge(before, gate.References(e.def.said(), s.others(e.server.Name)))
+	return gate.Merge(before, gate.References(e.server.Name, e.def.said(), s.others(e.server.Name)))
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one

@@ -165,6 +165,7 @@ var sideways = map[[2]string]string{
 	{"session/filestore", "session/seal"}:                                    "Open returns a *seal.Store",
 	{"session/keyringstore", "session/seal"}:                                 "Key is a seal.KeySource",
 	{"registry/codemode", "registry"}:                                        "it is a tool made of the registry's tools",
+	{"registry/gate", "registry/ledger"}:                                     "both look at what a server says of a tool",
 	{"registry/policy", "registry"}:                                          "it is an approver of a registry",
 	{"registry/policy", "registry/approval"}:                                 "its rules have verdicts",
 	{"registry/profile", "registry"}:                                         "it shapes the registry's definitions",

@@ -7,5 +7,5 @@
 // speaks of other servers, is a warning.
 //
 // [Check], [Admit], [Lookalikes] and [References] are pure functions of what a server says, a
-// [Tool].
+// [ledger.Tool].
 package gate

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // What servers may say of their tools.
@@ -17,20 +18,9 @@ const (
 	maxDescription = 16 << 10 // bytes of a description, and of each text in a schema
 )
 
-// A Tool is what a server says of one of its tools.
-type Tool struct {
-	Server       string          // configured name of the server
-	Name         string          // of the tool there
-	Title        string          // may be empty
-	Description  string          // may be empty
-	InputSchema  json.RawMessage // of the arguments
-	OutputSchema json.RawMessage // of structured results; nil if there is none
-	Annotations  json.RawMessage // a JSON object; nil if there are none
-}
-
 // Check returns what is to be said of one tool by itself, the severest first. It takes time
 // in proportion to the tool.
-func Check(tool *Tool) []Finding {
+func Check(tool *ledger.Tool) []Finding {
 	if tool == nil {
 		return nil
 	}
@@ -38,7 +28,7 @@ func Check(tool *Tool) []Finding {
 	found.name(tool.Name)
 	t := texts{visit: func(path []byte, text string, _ bool) { found.text(path, text) }}
 	t.outside(tool)
-	for _, s := range tool.schemas() {
+	for _, s := range schemasOf(tool) {
 		raw, old := schemagate.Modern(s.raw)
 		if old {
 			found.add(tokenOldSchema, Note, s.field, "", 0, 0, "it has keywords of draft 4, and is listed with those of today")
@@ -58,7 +48,7 @@ type schemaOf struct {
 	raw   json.RawMessage
 }
 
-func (t *Tool) schemas() []schemaOf {
+func schemasOf(t *ledger.Tool) []schemaOf {
 	all := []schemaOf{{"/inputSchema", t.InputSchema}}
 	if len(t.OutputSchema) > 0 {
 		all = append(all, schemaOf{"/outputSchema", t.OutputSchema})
@@ -91,16 +81,16 @@ func tokenOf(err *schemagate.SchemaError) Token {
 // size together. It returns a finding for each one that is too much: in the order
 // of tools, those that come when the others are enough. One that is too large by
 // itself keeps out none that follow.
-func Admit(tools []*Tool) map[*Tool]Finding { return admit(tools, maxTools, maxBytes) }
+func Admit(tools []*ledger.Tool) map[*ledger.Tool]Finding { return admit(tools, maxTools, maxBytes) }
 
-func admit(tools []*Tool, maxTools, maxBytes int) map[*Tool]Finding {
-	surplus := map[*Tool]Finding{}
+func admit(tools []*ledger.Tool, maxTools, maxBytes int) map[*ledger.Tool]Finding {
+	surplus := map[*ledger.Tool]Finding{}
 	count, total := 0, 0
 	for _, tool := range tools {
 		if tool == nil {
 			continue
 		}
-		size := tool.size()
+		size := sizeOf(tool)
 		switch {
 		case count >= maxTools:
 			surplus[tool] = Finding{tokenTooManyTools, Block, "", "", fmt.Sprintf("the server lists %d tools, %d are allowed", len(tools), maxTools)}
@@ -113,8 +103,8 @@ func admit(tools []*Tool, maxTools, maxBytes int) map[*Tool]Finding {
 	return surplus
 }
 
-// size returns the bytes of what the server says of the tool.
-func (t *Tool) size() int {
+// sizeOf returns the bytes of what the server says of the tool.
+func sizeOf(t *ledger.Tool) int {
 	return len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Annotations)
 }
 

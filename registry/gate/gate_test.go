@@ -11,10 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
-func gated(name, description, input string) *Tool {
-	return &Tool{Server: "s", Name: name, Description: description, InputSchema: json.RawMessage(input)}
+func gated(name, description, input string) *ledger.Tool {
+	return &ledger.Tool{Name: name, Description: description, InputSchema: json.RawMessage(input)}
 }
 
 const anyObject = `{"type":"object"}`
@@ -30,23 +31,23 @@ func tokens(all []Finding) []string {
 // A tool that is too large by itself keeps nobody out, the first as well as any.
 func TestGateAdmits(t *testing.T) {
 	large := gated("large", strings.Repeat("x", 300), anyObject)
-	defs := []*Tool{large, gated("a", "", anyObject), gated("b", "", anyObject), large}
+	defs := []*ledger.Tool{large, gated("a", "", anyObject), gated("b", "", anyObject), large}
 	surplus := admit(defs, maxTools, 100)
 	assert.Equal(t, fmt.Sprint(len(surplus), " ", surplus[large].Token), "1 "+string(tokenCatalogTooLarge), "surplus")
 	assert.Equal(t, len(Admit(defs)), 0, "surplus by default")
 	// 18 bytes each.
-	three := []*Tool{gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)}
+	three := []*ledger.Tool{gated("a", "", anyObject), gated("b", "", anyObject), gated("c", "", anyObject)}
 	surplus = admit(three, maxTools, 53)
 	assert.Equal(t, fmt.Sprint(len(surplus), " ", surplus[three[2]].Token), "1 "+string(tokenCatalogTooLarge), "together")
 	assert.Equal(t, len(admit(three, maxTools, 54)), 0, "together")
 	raw := gated("raw", "", anyObject)
 	raw.Annotations = json.RawMessage(`{"title":"` + strings.Repeat("x", 300) + `"}`)
-	assert.Equal(t, len(admit([]*Tool{raw}, maxTools, 100)), 1, "annotations do not count")
+	assert.Equal(t, len(admit([]*ledger.Tool{raw}, maxTools, 100)), 1, "annotations do not count")
 }
 
 // The limits are those that are documented.
 func TestGateDefaults(t *testing.T) {
-	many := make([]*Tool, 5_001)
+	many := make([]*ledger.Tool, 5_001)
 	for i := range many {
 		many[i] = gated(fmt.Sprint("t", i), "", anyObject)
 	}
@@ -105,7 +106,7 @@ func FuzzGate(f *testing.F) {
 		def := gated(name, description, input)
 		def.Title, def.OutputSchema, def.Annotations = name, json.RawMessage(annotations), json.RawMessage(annotations)
 		all := Check(def)
-		for _, found := range append(all, References(def, func(string) (string, bool) { return description, true })...) {
+		for _, found := range append(all, References("s", def, func(string) (string, bool) { return description, true })...) {
 			assert.False(t, len(found.Evidence) > maxEvidence || len(found.Field) > maxField || found.Detail == "" || found.Token == "", "%+v", found)
 			text := found.String()
 			assert.True(t, utf8.ValidString(text) && !strings.ContainsAny(text, "\x1b\x00\n\u202e\u200b"), "%q", text)
@@ -138,10 +139,10 @@ func BenchmarkGateCatalog(b *testing.B) {
 		input.WriteString(`]}}}`)
 		def := gated("a", "", input.String())
 		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(def.size()))
+			b.SetBytes(int64(sizeOf(def)))
 			for b.Loop() {
 				Check(def)
-				References(def, other)
+				References("s", def, other)
 			}
 		})
 	}
@@ -155,7 +156,7 @@ func TestGatePathsAreShort(t *testing.T) {
 	def := gated("a", "", `{"type":"object","properties":{"`+key+`":{"enum":[`+texts+`""]}}}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	found := Merge(Check(def), References(def, func(string) (string, bool) { return "", false }))
+	found := Merge(Check(def), References("s", def, func(string) (string, bool) { return "", false }))
 	runtime.ReadMemStats(&after)
 	assert.Equal(t, (after.TotalAlloc-before.TotalAlloc)>>26, 0, "times 64 MiB for a schema of %d bytes", len(def.InputSchema))
 	assert.True(t, slices.Contains(tokens(found), "warn hidden_characters"), "found")

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // checkName holds a tool's name at its server against what the protocol says of
@@ -47,9 +48,9 @@ func isOdd(r rune) bool {
 
 // Lookalikes returns a finding for each tool of a server whose name looks like that of
 // another one, listed before it.
-func Lookalikes(tools []*Tool) map[*Tool]Finding {
-	confusable := map[*Tool]Finding{}
-	first := make(map[string]*Tool, len(tools))
+func Lookalikes(tools []*ledger.Tool) map[*ledger.Tool]Finding {
+	confusable := map[*ledger.Tool]Finding{}
+	first := make(map[string]*ledger.Tool, len(tools))
 	for _, tool := range tools {
 		if tool == nil {
 			continue
@@ -66,18 +67,18 @@ func Lookalikes(tools []*Tool) map[*Tool]Finding {
 	return confusable
 }
 
-// References returns what is to be said of a tool that speaks of other servers'.
+// References returns what is to be said of a tool of a server that speaks of other servers'.
 // other returns the server, other than the tool's own, that has the name word or
 // a tool of the name word.
 //
 // Only words count that are formed like names; those that the tool has for its own
 // properties and choices do not, unless no language has such words.
-func References(tool *Tool, other func(word string) (server string, ok bool)) []Finding {
+func References(server string, tool *ledger.Tool, other func(word string) (server string, ok bool)) []Finding {
 	if tool == nil || other == nil {
 		return nil
 	}
 	found := &findings{}
-	own := map[string]bool{tool.Name: true, tool.Server: true}
+	own := map[string]bool{tool.Name: true, server: true}
 	type place struct{ path, text string }
 	var said []place
 	t := texts{visit: func(path []byte, text string, key bool) {
@@ -94,7 +95,7 @@ func References(tool *Tool, other func(word string) (server string, ok bool)) []
 		}
 	}}
 	t.outside(tool)
-	for _, s := range tool.schemas() {
+	for _, s := range schemasOf(tool) {
 		if len(s.raw) <= schemagate.MaxBytes && jsonscan.Valid(s.raw) == nil {
 			t.document(s.field, s.raw)
 		}
@@ -104,16 +105,16 @@ func References(tool *Tool, other func(word string) (server string, ok bool)) []
 	for _, p := range said {
 		end := 0 // of the last one that was found
 		for m := range textguard.Mentions(p.text) {
-			if m.Start < end || done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == tool.Name || m.Word == tool.Server {
+			if m.Start < end || done[m.Word] || own[m.Word] && !textguard.IsName(m.Word) || m.Word == tool.Name || m.Word == server {
 				continue
 			}
-			server, ok := other(m.Word)
+			named, ok := other(m.Word)
 			if lower := strings.ToLower(m.Word); !ok && m.Loose && lower != m.Word {
-				server, ok = other(lower)
+				named, ok = other(lower)
 			}
 			if ok {
 				done[m.Word], end = true, m.End
-				found.add(TokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+plain.Quote(server)+" or a tool of it")
+				found.add(TokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+plain.Quote(named)+" or a tool of it")
 			}
 		}
 	}

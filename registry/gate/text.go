@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // text finds what a text hides and urges.
@@ -127,11 +128,13 @@ type texts struct {
 }
 
 // outside visits the texts beside the name and the schemas.
-func (t *texts) outside(tool *Tool) {
+func (t *texts) outside(tool *ledger.Tool) {
 	t.text("/title", tool.Title)
 	t.text("/description", tool.Description)
-	if len(tool.Annotations) > 0 && jsonscan.Valid(tool.Annotations) == nil {
+	if jsonscan.Valid(tool.Annotations) == nil {
 		t.document("/annotations", tool.Annotations)
+	} else {
+		t.text("/annotations", string(tool.Annotations))
 	}
 }
 
