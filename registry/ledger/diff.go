@@ -2,12 +2,13 @@ package ledger
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // Bounds of what a [Change] shows.
@@ -18,86 +19,48 @@ const (
 	fieldContext    = 40  // characters before the first one that differs
 )
 
-// surfaceDiff collects the differences of two surfaces.
-type surfaceDiff struct {
-	fields []FieldChange
-	more   int // differences that are not in fields
-}
-
-// diffSurfaces compares canonical JSON: objects by key, arrays by index.
-func diffSurfaces(before, after []byte) surfaceDiff {
-	var d surfaceDiff
-	d.compare(nil, before, after)
-	return d
-}
-
-// compare compares the values at path; nil is no value.
-func (d *surfaceDiff) compare(path []string, before, after []byte) {
+// compare adds the differences of two values at a path, which are canonical JSON: objects by key, in the
+// order of before and then what is new, arrays by index. Nil is no value.
+func (c *Change) compare(path []string, before, after []byte) {
 	if bytes.Equal(before, after) {
 		return
 	}
+	both := func(first byte) bool {
+		return len(before) > 0 && len(after) > 0 && before[0] == first && after[0] == first
+	}
 	switch {
-	case len(before) > 0 && len(after) > 0 && before[0] == '{' && after[0] == '{':
-		d.objects(path, membersOf(before), membersOf(after))
-	case len(before) > 0 && len(after) > 0 && before[0] == '[' && after[0] == '[':
-		d.arrays(path, elementsOf(before), elementsOf(after))
-	case len(d.fields) == maxFieldChanges:
-		d.more++
+	case both('{'):
+		later := map[string][]byte{}
+		for key, value := range jsonscan.Fields(after) {
+			later[string(key)] = value
+		}
+		for key, value := range jsonscan.Fields(before) {
+			c.compare(append(path, string(key)), value, later[string(key)])
+			delete(later, string(key))
+		}
+		for key := range jsonscan.Fields(after) {
+			if value, ok := later[string(key)]; ok {
+				c.compare(append(path, string(key)), nil, value)
+			}
+		}
+	case both('['):
+		was, is := slices.Collect(jsonscan.Elements(before)), slices.Collect(jsonscan.Elements(after))
+		for i := range max(len(was), len(is)) {
+			c.compare(append(path, strconv.Itoa(i)), elementAt(was, i), elementAt(is, i))
+		}
+	case len(c.Fields) == maxFieldChanges:
+		c.More++
 	default:
 		b, a := showPair(before, after)
-		d.fields = append(d.fields, FieldChange{Field: pointer(path), Before: b, After: a})
+		c.Fields = append(c.Fields, FieldChange{Field: pointer(path), Before: b, After: a})
 	}
 }
 
-type jsonMember struct {
-	key   string
-	value []byte
-}
-
-func membersOf(object []byte) []jsonMember {
-	var members []jsonMember
-	for key, value := range jsonscan.Fields(object) {
-		members = append(members, jsonMember{string(key), value})
+func elementAt(elements [][]byte, i int) []byte {
+	if i < len(elements) {
+		return elements[i]
 	}
-	return members
-}
-
-func elementsOf(array []byte) [][]byte {
-	var elements [][]byte
-	for e := range jsonscan.Elements(array) {
-		elements = append(elements, e)
-	}
-	return elements
-}
-
-// objects compares members key by key, in the order of before, then what is new.
-func (d *surfaceDiff) objects(path []string, before, after []jsonMember) {
-	later := make(map[string][]byte, len(after))
-	for _, m := range after {
-		later[m.key] = m.value
-	}
-	for _, m := range before {
-		d.compare(append(path, m.key), m.value, later[m.key])
-		delete(later, m.key)
-	}
-	for _, m := range after {
-		if value, ok := later[m.key]; ok {
-			d.compare(append(path, m.key), nil, value)
-		}
-	}
-}
-
-func (d *surfaceDiff) arrays(path []string, before, after [][]byte) {
-	for i := range max(len(before), len(after)) {
-		var b, a []byte
-		if i < len(before) {
-			b = before[i]
-		}
-		if i < len(after) {
-			a = after[i]
-		}
-		d.compare(append(path, strconv.Itoa(i)), b, a)
-	}
+	return nil
 }
 
 // pointer returns a JSON pointer that is safe to print, cut off if it is long.
@@ -110,19 +73,8 @@ func pointer(path []string) string {
 			break
 		}
 	}
-	quoted := visible(canonjson.AppendString(nil, cutText(text.String(), maxFieldPath)))
+	quoted := visible(canonjson.AppendString(nil, plain.Cut(text.String(), maxFieldPath)))
 	return quoted[1 : len(quoted)-1]
-}
-
-// cutText cuts text off after most bytes, and says so.
-func cutText(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
 }
 
 func visible(canonical []byte) string { return string(canonjson.AppendVisible(nil, canonical)) }
@@ -147,7 +99,7 @@ func showValue(value []byte) string {
 	if text, ok := jsonscan.String(value); ok {
 		return showText([]rune(text), 0)
 	}
-	return cutText(visible(value), maxFieldValue)
+	return plain.Cut(visible(value), maxFieldValue)
 }
 
 // showText returns text as JSON, of which at most maxFieldValue characters around

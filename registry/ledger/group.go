@@ -42,22 +42,6 @@ func (l *Ledger) withdraw(r *request) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(other *request) bool { return other == r })
 }
 
-// lock waits for the turn to write.
-func (l *Ledger) lock(ctx context.Context) (done func(), err error) {
-	if l == nil || l.turn == nil {
-		return nil, errNoLedger
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case l.turn <- struct{}{}:
-		return func() { <-l.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // do answers a request, and returns when what it asks for is kept. Of the callers that wait
 // one gets the turn, and writes once for all: a write takes about the same time whatever has
 // changed. The others take its place if its context ends first.

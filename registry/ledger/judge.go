@@ -86,7 +86,7 @@ func (m marks) changeTo(kind ChangeKind, server string, sf *Surface) *Change {
 		c.Since = m.pending.at
 	}
 	if m.approved != nil {
-		c.compare(m.approved.surface, c.Surface)
+		c.compare(nil, m.approved.surface, c.Surface)
 	}
 	return c
 }
@@ -102,9 +102,4 @@ func (m marks) waiting(server, tool string) *Change {
 		kind = ToolChanged
 	}
 	return m.changeTo(kind, server, &Surface{Tool: tool, Hash: m.pending.hash, text: m.pending.surface})
-}
-
-func (c *Change) compare(before, after []byte) {
-	d := diffSurfaces(before, after)
-	c.Fields, c.More = d.fields, d.more
 }

@@ -263,12 +263,16 @@ func (l *Ledger) Reload(ctx context.Context) error {
 
 // reload reads what other processes have decided of what the ledger keeps itself.
 func (l *Ledger) reload(ctx context.Context) error {
-	done, err := l.lock(ctx)
-	if err != nil {
-		return err
+	if err := ctx.Err(); err != nil || l == nil || l.turn == nil {
+		return cmp.Or(err, errNoLedger)
 	}
-	defer done()
-	return l.renew(ctx)
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+		return l.renew(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Follow reloads the ledger whenever another process may have decided something, until ctx ends or

@@ -249,20 +249,22 @@ func TestDiffIsBounded(t *testing.T) {
 		}
 		d.InputSchema = json.RawMessage(`{"properties":{` + strings.Join(props, ",") + `}}`)
 	})
-	d := diffSurfaces(NewSurface(before).canonical(), NewSurface(after).canonical())
-	if len(d.fields) != maxFieldChanges || len(d.fields)+d.more != 105 { // the description, 4 that are gone, 100 that are new
-		t.Errorf("%d fields and %d more", len(d.fields), d.more)
+	var d Change
+	d.compare(nil, NewSurface(before).canonical(), NewSurface(after).canonical())
+	if len(d.Fields) != maxFieldChanges || len(d.Fields)+d.More != 105 { // the description, 4 that are gone, 100 that are new
+		t.Errorf("%d fields and %d more", len(d.Fields), d.More)
 	}
-	f := d.fields[0]
+	f := d.Fields[0]
 	assert.Equal(t, f.Field, "/description", "field")
 	assert.Contains(t, f.Before, "ä1ä", "the difference")
 	assert.Contains(t, f.After, `ä2\u202eä`, "the difference")
-	for _, f := range d.fields {
+	for _, f := range d.Fields {
 		wantBetween(t, len(f.Field), 0, 2*maxFieldPath, "long: field")
 		wantBetween(t, utf8.RuneCountInString(f.Before), 0, maxFieldValue+20, "long")
 		wantBetween(t, utf8.RuneCountInString(f.After), 0, maxFieldValue+20, "long")
 	}
-	same := diffSurfaces(NewSurface(before).canonical(), NewSurface(before).canonical())
-	assert.True(t, same.fields == nil, "a difference of the same: fields")
-	assert.Equal(t, same.more, 0, "a difference of the same: more")
+	var same Change
+	same.compare(nil, NewSurface(before).canonical(), NewSurface(before).canonical())
+	assert.True(t, same.Fields == nil, "a difference of the same: fields")
+	assert.Equal(t, same.More, 0, "a difference of the same: more")
 }

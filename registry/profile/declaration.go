@@ -15,27 +15,27 @@ func (t *Tool) Declaration() json.RawMessage {
 	switch t.provider {
 	case OpenAI, OpenAIStrict:
 		o.set("type", textNode("function"))
-		t.describe(o)
+		t.describe(o, t.Description)
 		o.members = append(o.members, schema, member{"strict", boolNode(t.Strict)})
 		t.load(o)
 		if t.OutputSchema != nil {
 			o.set("output_schema", rawNode(t.OutputSchema))
 		}
 	case Anthropic:
-		t.describe(o)
+		t.describe(o, t.Description)
 		o.set("input_schema", schema.value)
 		t.load(o)
 	case Gemini:
-		t.describe(o)
+		t.describe(o, t.Description)
 		if !withoutParameters(t.Schema) {
 			o.set("parametersJsonSchema", schema.value)
 		}
 	case Bedrock:
-		t.describe(o)
+		t.describe(o, t.Description)
 		o.set("inputSchema", objectNode(member{"json", schema.value}))
 		o = objectNode(member{"toolSpec", o})
 	case Ollama:
-		t.describe(o)
+		t.describe(o, t.Description)
 		o.members = append(o.members, schema)
 		o = objectNode(member{"type", textNode("function")}, member{"function", o})
 	}
@@ -50,12 +50,9 @@ func (t *Tool) ChatDeclaration() json.RawMessage {
 	if t.provider != OpenAI && t.provider != OpenAIStrict {
 		return t.Declaration()
 	}
-	o := objectNode(member{"name", textNode(t.Name)})
-	if t.Description != "" {
-		o.set("description", textNode(t.ChatDescription()))
-	}
-	o.set("parameters", rawNode(t.Schema))
-	o.set("strict", boolNode(t.Strict))
+	o := objectNode()
+	t.describe(o, t.ChatDescription())
+	o.members = append(o.members, member{"parameters", rawNode(t.Schema)}, member{"strict", boolNode(t.Strict)})
 	return objectNode(member{"type", textNode("function")}, member{"function", o}).append(nil)
 }
 
@@ -68,10 +65,10 @@ func (t *Tool) ChatDescription() string {
 	return cutText(t.Description, d.chatDescription)
 }
 
-func (t *Tool) describe(o *node) {
+func (t *Tool) describe(o *node, description string) {
 	o.set("name", textNode(t.Name))
-	if t.Description != "" {
-		o.set("description", textNode(t.Description))
+	if description != "" {
+		o.set("description", textNode(description))
 	}
 }
 

@@ -54,7 +54,6 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 	index := map[string]int{}
 	variants := map[string][]*node{}
 	seen := map[string]bool{}
-	open, listed := 0, map[string]int{} // alternatives with other properties, those of them that list one
 	required := slices.Clone(objects[0].get("required").texts())
 	closed := true
 	for _, o := range objects {
@@ -62,15 +61,8 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 		own := nameSet(o.get("required").texts())
 		required = slices.DeleteFunc(required, func(name string) bool { return !own[name] })
 		rest := o.get("additionalProperties")
-		shut := rest != nil && rest.kind == 'f' && !hasPatterns(o)
-		closed = closed && shut
-		if !shut {
-			open++
-		}
+		closed = closed && rest != nil && rest.kind == 'f' && !hasPatterns(o)
 		for _, m := range o.get("properties").list() {
-			if !shut {
-				listed[m.name]++
-			}
 			if m.value.kind == 'f' {
 				continue
 			}
@@ -84,14 +76,12 @@ func (c *compiler) mergeObjects(objects []*node) *node {
 			}
 		}
 	}
-	narrower := false
 	for i, m := range properties.members {
-		narrower = narrower || open > listed[m.name]
 		if all := variants[m.name]; len(all) > 1 {
 			properties.members[i].value = placed(objectNode(member{"anyOf", listNode(all...)}), m.value)
 		}
 	}
-	if narrower {
+	if !closed {
 		c.losses.reshaped(Narrower, at, "a property has the schemas of the alternatives that speak of it, in the others too")
 	}
 	c.mergedAway(out, objects)

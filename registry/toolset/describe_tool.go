@@ -69,8 +69,8 @@ func (f *Finder) describeTools(ctx context.Context, in describeToolArgs) (*mcp.C
 		}
 		return &mcp.CallToolResult{IsError: true, Content: text(wrong + ": it must be an array of names of tools, as search_tools shows them")}, nil
 	}
-	described := []byte(`{"tools":[`)
-	empty := len(described)
+	var described []string
+	size := 0
 	var seen []*registry.Definition
 	var missing []undescribed
 	for i, name := range in.Names {
@@ -87,27 +87,23 @@ func (f *Finder) describeTools(ctx context.Context, in describeToolArgs) (*mcp.C
 			continue
 		}
 		seen = append(seen, def)
-		definition := Describe(def)
-		if len(described) > empty && len(described)+len(definition) > maxDescribedText {
+		definition := string(Describe(def))
+		if size > 0 && size+len(definition) > maxDescribedText {
 			missing = append(missing, undescribed{def.Name, "there is no room left for it here; ask for it alone"})
 			continue
 		}
-		if len(described) > empty {
-			described = append(described, ',')
-		}
-		described = append(append(described, '\n'), definition...)
+		size += len(definition)
+		described = append(described, "\n"+definition)
 	}
-	found := len(described) > empty
-	described = append(described, ']')
+	said := `{"tools":[` + strings.Join(described, ",") + "]"
 	if missing != nil {
 		raw, err := json.Marshal(missing)
 		if err != nil {
 			return nil, err
 		}
-		described = append(append(described, ",\n\"missing\":"...), raw...)
+		said += ",\n\"missing\":" + string(raw)
 	}
-	described = append(described, '}')
-	return &mcp.CallToolResult{IsError: !found, Content: text(string(described))}, nil
+	return &mcp.CallToolResult{IsError: described == nil, Content: text(said + "}")}, nil
 }
 
 // find returns the definition of the tool that a name means, or says why there is none.
