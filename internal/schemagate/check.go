@@ -10,12 +10,9 @@ import "encoding/json"
 // draft-07 and draft-06, Check overlooks equal objects, arrays and numbers written
 // differently in an enum, and what stands beside a $ref.
 func Check(raw json.RawMessage) error {
-	_, err := eitherDialect(raw, func(unnamed string) (*graph, error) {
-		g, err := survey(raw, unnamed)
-		if err != nil {
-			return nil, err
-		}
-		return g, g.foreign()
-	})
-	return err
+	g, err := survey(raw)
+	if err != nil {
+		return err
+	}
+	return g.foreign()
 }

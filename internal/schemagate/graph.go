@@ -128,7 +128,7 @@ func (g *graph) identify(n *node, object map[string]any) error {
 		return nil
 	}
 	if dialect, ok := object["$schema"]; ok {
-		if other, err := draftOf(dialect, newest); err != nil || other.url != g.draft.url {
+		if other, err := draftOf(dialect); err != nil || other.url != g.draft.url {
 			return refuse(Dialect, n.path, "a part of the schema is of another dialect")
 		}
 	}

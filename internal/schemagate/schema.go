@@ -19,20 +19,13 @@ type Schema struct {
 
 // Compile reads a schema. Formats are not asserted. It keeps nothing of raw.
 // The error is a [*SchemaError].
-func Compile(raw json.RawMessage) (*Schema, error) {
-	return eitherDialect(raw, func(unnamed string) (*Schema, error) { return compileAs(raw, unnamed) })
-}
-
-// location is what the validator calls the one document that it knows.
-const location = "schema:///"
-
-func compileAs(raw json.RawMessage, unnamed string) (s *Schema, err error) {
+func Compile(raw json.RawMessage) (s *Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s, err = nil, refuse(Invalid, "", "the validator cannot read it")
 		}
 	}()
-	g, err := survey(raw, unnamed)
+	g, err := survey(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +33,7 @@ func compileAs(raw json.RawMessage, unnamed string) (s *Schema, err error) {
 	if err != nil {
 		return nil, err
 	}
+	const location = "schema:///" // the one document that the validator knows
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(g.draft.compiler)
 	c.UseLoader(nothing{})
@@ -54,21 +48,27 @@ func compileAs(raw json.RawMessage, unnamed string) (s *Schema, err error) {
 	return &Schema{root: g.byPath[""], compiled: compiled, weight: len(raw) + maxPrograms - g.patterns.left}, nil
 }
 
-// survey reads a schema and finds all that is in it.
-func survey(raw json.RawMessage, unnamed string) (*graph, error) {
+// survey reads a schema and finds all that is in it. The error is that of the newest dialect if the
+// schema names none.
+func survey(raw json.RawMessage) (*graph, error) {
 	root, err := parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	var dialect any
-	if object, ok := root.(map[string]any); ok {
-		dialect = object["$schema"]
-	}
-	d, err := draftOf(dialect, unnamed)
+	object, _ := root.(map[string]any)
+	d, err := draftOf(object["$schema"])
 	if err != nil {
 		return nil, err
 	}
-	return newGraph(root, d)
+	g, err := newGraph(root, d)
+	var refused *SchemaError
+	if object["$schema"] == nil && errors.As(err, &refused) && refused.Token == Invalid && listsItems(root) {
+		const seventh = 2
+		if old, second := newGraph(root, drafts()[seventh]); second == nil {
+			return old, nil
+		}
+	}
+	return g, err
 }
 
 // parse decodes a schema within the limits.
