@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -22,10 +23,17 @@ func checks() []string { return []string{".ci/goflags", ".ci/module", ".ci/stati
 
 // A source is a repository whose files are hashed.
 type source struct {
-	fsys    fs.FS
-	modules []string            // folders, the core's "." among them
-	imports map[string][]string // by file: folders of this repository
-	embeds  map[string]bool     // by file: whether it embeds files of a testdata folder
+	modules  []string        // folders, the core's "." among them
+	files    map[string]file // all that may be committed
+	packages map[string]bool // folders with Go files
+	golden   []string        // lines of the golden files
+}
+
+// A file is one as far as it matters here.
+type file struct {
+	hash    [sha256.Size]byte
+	imports []string // folders of this repository
+	embeds  bool     // files of a testdata folder
 }
 
 // hashModules returns the hash of each module but the core.
@@ -34,200 +42,137 @@ func hashModules(fsys fs.FS, release string) (hashes, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{fsys: fsys, modules: modules, imports: map[string][]string{}, embeds: map[string]bool{}}
+	s := &source{modules: modules, files: map[string]file{}, packages: map[string]bool{}}
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (base == "node_modules" || base == ".git"):
+			return fs.SkipDir
+		case d.Type().IsRegular() && !strings.HasSuffix(name, ".out") && !strings.HasSuffix(name, ".test"):
+			text, err := fs.ReadFile(fsys, name)
+			if err == nil {
+				s.add(name, text)
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	h := hashes{}
 	for _, folder := range modules {
-		if folder == "." {
-			continue
-		}
-		files, err := s.inputs(folder)
-		if err != nil {
-			return nil, fmt.Errorf("inputs of %s: %w", folder, err)
-		}
-		if h[folder], err = s.hash(folder, files, release); err != nil {
-			return nil, fmt.Errorf("inputs of %s: %w", folder, err)
+		if folder != "." {
+			h[folder] = s.hash(folder, release)
 		}
 	}
 	return h, nil
 }
 
-// inputs returns the files that the result of checking a module depends on, in order.
-// Files behind any build tag count: too many inputs cost time, too few hide a failure.
-func (s *source) inputs(module string) ([]string, error) {
-	files := map[string]bool{}
-	for _, name := range checks() {
-		files[name] = true
-	}
-	own, err := s.below(module, func(folder string) bool { return modulelist.Holder(s.modules, folder) != module })
-	if err != nil {
-		return nil, err
-	}
-	stranger := "internal/release/testdata/" + strings.ReplaceAll(module, "/", "_")
-	if _, err := fs.Stat(s.fsys, stranger); err == nil {
-		program, err := s.below(stranger, func(string) bool { return false })
-		if err != nil {
-			return nil, err
-		}
-		own = append(own, program...)
-	}
-	var queue []string // folders of imported packages
-	seen := map[string]bool{}
-	follow := func(name string) error {
-		folders, err := s.importsOf(name)
-		for _, f := range folders {
-			if !seen[f] {
-				seen[f] = true
-				queue = append(queue, f)
+// add adds a file. One that cannot be parsed, such as one in testdata, imports nothing.
+func (s *source) add(name string, text []byte) {
+	f := file{hash: sha256.Sum256(text)}
+	if strings.HasSuffix(name, ".go") {
+		s.packages[path.Dir(name)] = true
+		if parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly); err == nil {
+			for _, spec := range parsed.Imports {
+				imported, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+				if folder, ok := strings.CutPrefix(imported, repository+"/"); ok {
+					f.imports = append(f.imports, folder)
+				}
 			}
 		}
-		return err
-	}
-	for _, name := range own {
-		files[name] = true
-		if err := follow(name); err != nil {
-			return nil, err
+		for line := range strings.Lines(string(text)) {
+			f.embeds = f.embeds || strings.HasPrefix(strings.TrimSpace(line), "//go:embed ") && strings.Contains(line, "testdata")
 		}
 	}
+	if ok, _ := path.Match("internal/layers/testdata/*.golden", name); ok { // the pattern is well-formed
+		s.golden = append(s.golden, slices.Collect(strings.Lines(string(text)))...)
+	}
+	s.files[name] = f
+}
+
+// inputs returns the files that the result of checking a module depends on. Files behind any
+// build tag count: too many inputs cost time, too few hide a failure.
+func (s *source) inputs(module string) map[string]bool {
+	inputs := map[string]bool{}
+	var queue []string // folders of imported packages
+	add := func(name string) {
+		if f, ok := s.files[name]; ok && !inputs[name] {
+			inputs[name] = true
+			queue = append(queue, f.imports...)
+		}
+	}
+	for _, name := range checks() {
+		add(name)
+	}
+	stranger := "internal/release/testdata/" + strings.ReplaceAll(module, "/", "_") + "/"
+	for name := range s.files {
+		if modulelist.Holder(s.modules, path.Dir(name)) == module || strings.HasPrefix(name, stranger) {
+			add(name)
+		}
+	}
+	seen := map[string]bool{}
 	for len(queue) > 0 {
 		folder := queue[0]
-		queue = queue[1:]
-		files[path.Join(modulelist.Holder(s.modules, folder), "go.mod")] = true
-		imported, err := s.packageFiles(folder)
-		if err != nil {
-			return nil, err
+		if queue = queue[1:]; seen[folder] {
+			continue
 		}
-		for _, name := range imported {
-			files[name] = true
-			if err := follow(name); err != nil {
-				return nil, err
-			}
+		seen[folder] = true
+		add(path.Join(modulelist.Holder(s.modules, folder), "go.mod"))
+		own, data, embeds := s.packageFiles(folder)
+		if embeds {
+			own = append(own, data...)
+		}
+		for _, name := range own {
+			add(name)
 		}
 	}
-	var sorted []string
-	for name := range files {
-		sorted = append(sorted, name)
-	}
-	slices.Sort(sorted)
-	return sorted, nil
+	return inputs
 }
 
 // packageFiles returns the files of an imported package: what is compiled, and what may
 // be embedded. Tests do not count, nor does testdata, unless the package embeds some.
-func (s *source) packageFiles(folder string) ([]string, error) {
-	var data []string // folders named testdata
-	names, err := s.below(folder, func(sub string) bool {
-		if path.Base(sub) == "testdata" {
-			data = append(data, sub)
-			return true
+func (s *source) packageFiles(folder string) (own, data []string, embeds bool) {
+	for name, f := range s.files {
+		rest, below := strings.CutPrefix(name, folder+"/")
+		if !below {
+			continue
 		}
-		return s.isPackage(sub)
-	})
-	if err != nil {
-		return nil, err
-	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return strings.HasSuffix(name, "_test.go") || path.Base(name) == "go.sum"
-	})
-	embeds := false
-	for _, name := range names {
-		if _, err := s.importsOf(name); err != nil {
-			return nil, err
+		inData, other, at := false, false, folder
+		steps := strings.Split(rest, "/")
+		for _, step := range steps[:len(steps)-1] {
+			at += "/" + step
+			inData = inData || step == "testdata" && !other
+			other = other || !inData && s.packages[at]
 		}
-		embeds = embeds || s.embeds[name]
-	}
-	if !embeds {
-		return names, nil
-	}
-	for _, sub := range data {
-		more, err := s.below(sub, func(string) bool { return false })
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, more...)
-	}
-	return names, nil
-}
-
-// below returns the files in a folder and below it, less the folders that skip names and
-// those that hold nothing that is committed.
-func (s *source) below(folder string, skip func(folder string) bool) ([]string, error) {
-	var names []string
-	err := fs.WalkDir(s.fsys, folder, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		base := path.Base(name)
 		switch {
-		case d.IsDir() && name != folder && (base == "node_modules" || base == ".git" || skip(name)):
-			return fs.SkipDir
-		case d.Type().IsRegular() && !strings.HasSuffix(name, ".out") && !strings.HasSuffix(name, ".test"):
-			names = append(names, name)
-		}
-		return nil
-	})
-	return names, err
-}
-
-// isPackage reports whether a folder holds Go files.
-func (s *source) isPackage(folder string) bool {
-	found, _ := fs.Glob(s.fsys, folder+"/*.go") // the pattern is well-formed
-	return len(found) > 0
-}
-
-// importsOf returns the folders of this repository that a Go file imports; other files
-// import none. A file that cannot be parsed, such as one in testdata, imports none.
-func (s *source) importsOf(name string) ([]string, error) {
-	if folders, ok := s.imports[name]; ok || !strings.HasSuffix(name, ".go") {
-		return folders, nil
-	}
-	text, err := fs.ReadFile(s.fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	folders := []string{}
-	if parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly); err == nil {
-		for _, spec := range parsed.Imports {
-			imported, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
-			if folder, ok := strings.CutPrefix(imported, repository+"/"); ok {
-				folders = append(folders, folder)
-			}
+		case inData:
+			data = append(data, name)
+		case !other && !strings.HasSuffix(name, "_test.go") && path.Base(name) != "go.sum":
+			own, embeds = append(own, name), embeds || f.embeds
 		}
 	}
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(strings.TrimSpace(line), "//go:embed ") && strings.Contains(line, "testdata") {
-			s.embeds[name] = true
-		}
-	}
-	s.imports[name] = folders
-	return folders, nil
+	return own, data, embeds
 }
 
-// hash returns the hash of files, their names, what the golden files say of the module,
-// and the release of Go.
-func (s *source) hash(module string, files []string, release string) (string, error) {
+// hash returns the hash of the inputs of a module, their names, what the golden files say of
+// the module, and the release of Go.
+func (s *source) hash(module, release string) string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, release)
-	golden, _ := fs.Glob(s.fsys, "internal/layers/testdata/*.golden") // the pattern is well-formed
-	for _, name := range golden {
-		text, err := fs.ReadFile(s.fsys, name)
-		if err != nil {
-			return "", err
-		}
-		for line := range strings.Lines(string(text)) {
-			// A line begins with the folder of a package, or with the name of an adapter.
-			what, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			what = strings.TrimSuffix(what, ":")
-			if what == path.Base(module) || modulelist.Holder(s.modules, what) == module {
-				fmt.Fprint(sum, line)
-			}
+	for _, line := range s.golden {
+		// A line begins with the folder of a package, or with the name of an adapter.
+		what, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		what = strings.TrimSuffix(what, ":")
+		if what == path.Base(module) || modulelist.Holder(s.modules, what) == module {
+			fmt.Fprint(sum, line)
 		}
 	}
-	for _, name := range files {
-		text, err := fs.ReadFile(s.fsys, name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(sum, "%x %s\n", sha256.Sum256(text), name)
+	for _, name := range slices.Sorted(maps.Keys(s.inputs(module))) {
+		fmt.Fprintf(sum, "%x %s\n", s.files[name].hash, name)
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return hex.EncodeToString(sum.Sum(nil))
 }
