@@ -6,43 +6,48 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"strconv"
 	"time"
 )
 
 // roleClient makes a process the home of one client.
 const roleClient = "client"
 
-// An order tells a client's process to do some work for a while; it is answered
-// by a reply. Both are lines of JSON.
+// An order tells a client's process what to do. Its answer is a cell, as JSON.
 type order struct {
-	Work string        `json:"work"`
-	Slot time.Duration `json:"slot"` // in nanoseconds
-	// Servers is how many are connected at once where many are.
-	Servers int `json:"servers"`
+	peer, work, cpuProfile string
+	slot                   time.Duration
+	servers                int // connected at once where many are
+	procs                  int
 }
 
-type reply struct {
-	Cell  cell   `json:"cell"`
-	Error string `json:"error,omitempty"`
+// args are the arguments of this program to follow the order.
+func (o *order) args() []string {
+	return []string{roleClient, "-peer", o.peer, "-work", o.work, "-slot", o.slot.String(), "-servers", strconv.Itoa(o.servers),
+		"-procs", strconv.Itoa(o.procs), "-cpuprofile", o.cpuProfile}
 }
 
 // grace is how much longer than its slot a piece of work may take.
 const grace = 30 * time.Second
 
 func runClient(args []string) error {
+	var o order
 	flags := flag.NewFlagSet(roleClient, flag.ContinueOnError)
-	procs := flags.Int("procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
-	cpu := flags.String("cpuprofile", "", "write a profile of the time")
+	flags.StringVar(&o.peer, "peer", "", "client")
+	flags.StringVar(&o.work, "work", "", "what it does")
+	flags.DurationVar(&o.slot, "slot", 0, "for how long")
+	flags.IntVar(&o.servers, "servers", manyServers, "servers at once")
+	flags.IntVar(&o.procs, "procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
+	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a profile of the time")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	runtime.GOMAXPROCS(*procs)
-	if *cpu != "" {
-		f, err := os.Create(*cpu)
+	runtime.GOMAXPROCS(o.procs)
+	if o.cpuProfile != "" {
+		f, err := os.Create(o.cpuProfile)
 		if err != nil {
 			return err
 		}
@@ -52,11 +57,15 @@ func runClient(args []string) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	c, err := newClient(flags.Arg(0), *procs)
+	c, err := newClient(o.peer, o.procs)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.obey(os.Stdin, os.Stdout), c.close())
+	got, err := c.do(o)
+	if err = errors.Join(err, c.close()); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(got)
 }
 
 // A client is one peer in its process. It keeps a session for each link.
@@ -77,38 +86,18 @@ func newClient(peer string, procs int) (*client, error) {
 	return &client{dialer: d, program: program, server: serverSpec{procs: procs}, sessions: map[string]session{}}, err
 }
 
-// obey follows the orders of in until it ends.
-func (c *client) obey(in io.Reader, out io.Writer) error {
-	orders, replies := json.NewDecoder(in), json.NewEncoder(out)
-	for {
-		var o order
-		if err := orders.Decode(&o); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		var r reply
-		var err error
-		if r.Cell, err = c.do(o); err != nil {
-			r.Error = err.Error()
-		}
-		if err := replies.Encode(r); err != nil {
-			return err
-		}
-	}
-}
-
+// do does the work of an order, unless the client has no way to. What may be kept, such as
+// connections and buffers, is there before: the work is done once for nothing.
 func (c *client) do(o order) (cell, error) {
-	w, err := workOf(o.Work)
+	w, err := workOf(o.work)
 	if err != nil {
 		return cell{}, err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), o.Slot+grace)
+	ctx, stop := context.WithTimeout(context.Background(), o.slot+grace)
 	defer stop()
 	// The floor, or a client with a fault, may not look at its context.
-	stuck := time.AfterFunc(o.Slot+2*grace, func() {
-		fmt.Fprintf(os.Stderr, "bench: %s does not end\n", o.Work)
+	stuck := time.AfterFunc(o.slot+2*grace, func() {
+		fmt.Fprintf(os.Stderr, "bench: %s does not end\n", o.work)
 		os.Exit(1)
 	})
 	defer stuck.Stop()
@@ -119,8 +108,13 @@ func (c *client) do(o order) (cell, error) {
 	if w.fresh {
 		c.server.tools = fewTools
 	}
-	w.servers = o.Servers
-	return w.do(c, ctx, w, o.Slot)
+	w.servers = o.servers
+	if !w.fresh {
+		if _, err := w.do(c, ctx, w, o.slot/5); err != nil {
+			return cell{}, err
+		}
+	}
+	return w.do(c, ctx, w, o.slot)
 }
 
 // dial makes a session over a link.

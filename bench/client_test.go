@@ -1,33 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"testing"
 )
 
-// TestClientReportsFailure gives an order that cannot be followed, and one
-// after it that can.
-func TestClientReportsFailure(t *testing.T) {
-	c, err := newClient(peerFloor, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	in := strings.NewReader(`{"work":"nothing"}` + "\n" + `{"work":"stdio-small","slot":1}` + "\n")
-	if err := c.obey(in, &out); err != nil {
-		t.Error(err)
-	}
-	if err := c.close(); err != nil {
-		t.Error(err)
-	}
-	first, second, _ := strings.Cut(out.String(), "\n")
-	if !strings.Contains(first, `"error":"there is no work \"nothing\""`) {
-		t.Errorf("the first reply is %s", first)
-	}
-	if strings.Contains(second, "error") || !strings.Contains(second, `"calls":1,`) {
-		t.Errorf("the second reply is %s", second)
+// A turn is what the work has cost in a process of its own, or why it could not be done.
+func TestTurn(t *testing.T) {
+	o := &options{slot: 1, procs: 1, servers: manyServers}
+	for name, fine := range map[string]bool{"stdio-small": true, "nothing": false} {
+		got, err := turn(t.Context(), peerFloor, work{name: name}, o)
+		if (err == nil) != fine || fine && got.Calls != 1 {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
 	}
 }
 

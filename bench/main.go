@@ -7,7 +7,7 @@
 //	go run . -match ^stdio-small -rounds 3      # a part
 //	go run . -match stdio-small -peers floor,ours -cpuprofile cpu.out
 //
-// Each client runs in a process of its own, so that no one's garbage is
+// Each turn of a client is a process of its own, so that no one's garbage is
 // collected in another's time, and its servers are children of that process.
 // The clients take turns, for less than a second each and in many rounds: what
 // else the machine does falls on all of them.
@@ -15,10 +15,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"regexp"
 	"runtime"
@@ -66,7 +68,7 @@ func parseOptions(args []string) (*options, error) {
 	flags.IntVar(&o.rounds, "rounds", 15, "how many times each client has its turn")
 	flags.DurationVar(&o.slot, "slot", 500*time.Millisecond, "how long a turn takes")
 	flags.IntVar(&o.procs, "procs", runtime.GOMAXPROCS(0), "GOMAXPROCS of every process")
-	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a profile of our client's time to this `file`")
+	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a profile of the time of our client's last turn to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -122,22 +124,11 @@ func (o *options) run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	r := newResults(o, time.Now())
-	var team []*member
-	for _, peer := range r.peers {
-		m, err := startMember(ctx, peer, o)
-		if err != nil {
-			return errors.Join(err, dismiss(team))
-		}
-		team = append(team, m)
-	}
 	for _, w := range chosen {
 		fmt.Fprintln(os.Stderr, w.name)
-		if r.rounds[w.name], err = interleave(ctx, team, w, o); err != nil {
-			return errors.Join(err, dismiss(team))
+		if r.rounds[w.name], err = interleave(ctx, r.peers, w, o); err != nil {
+			return err
 		}
-	}
-	if err := dismiss(team); err != nil {
-		return err
 	}
 	if o.out == "" {
 		return r.writeTable(os.Stdout)
@@ -146,36 +137,37 @@ func (o *options) run() error {
 }
 
 // interleave gives each client its turn in every round.
-func interleave(ctx context.Context, team []*member, w work, o *options) ([]round, error) {
-	for _, m := range team { // once for nothing: connections, buffers, caches
-		if w.fresh {
-			break
-		}
-		if _, err := m.measure(w, o.slot/5, o.servers); err != nil {
-			return nil, err
-		}
-	}
+func interleave(ctx context.Context, peers []string, w work, o *options) ([]round, error) {
 	var rounds []round
 	for len(rounds) < o.rounds {
 		r := round{}
-		for i := range team {
-			m := team[(i+len(rounds))%len(team)] // each comes first in its turn
-			c, err := m.turn(ctx, w, o)
-			if err != nil {
-				return nil, err
+		for i := range peers {
+			peer := peers[(i+len(rounds))%len(peers)] // each comes first in its turn
+			var err error
+			if r[peer], err = turn(ctx, peer, w, o); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", peer, w.name, err)
 			}
-			r[m.peer] = c
 		}
 		rounds = append(rounds, r)
 	}
 	return rounds, nil
 }
 
-// dismiss ends the clients.
-func dismiss(team []*member) error {
-	var errs []error
-	for _, m := range slices.Backward(team) {
-		errs = append(errs, m.close())
+// turn lets a client do its part of a round, in a process of its own.
+func turn(ctx context.Context, peer string, w work, o *options) (c cell, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return c, err
 	}
-	return errors.Join(errs...)
+	told := order{peer: peer, work: w.name, slot: o.slot, servers: o.servers, procs: o.procs}
+	if peer == peerOurs {
+		told.cpuProfile = o.cpuProfile
+	}
+	cmd := exec.CommandContext(ctx, program, told.args()...)
+	cmd.Stderr = os.Stderr
+	answer, err := cmd.Output()
+	if err != nil {
+		return c, err
+	}
+	return c, json.Unmarshal(answer, &c)
 }

@@ -20,9 +20,8 @@ type work struct {
 	do      func(*client, context.Context, work, time.Duration) (cell, error)
 	big     bool // the long answer, else the small one
 	callers int
-	servers int // how many are connected at once where many are; the order says it
-	// fresh is for turns each in a process of its own, with a server of few tools.
-	fresh bool
+	servers int  // how many are connected at once where many are; the order says it
+	fresh   bool // done once, with a server of few tools
 }
 
 func works() []work {
