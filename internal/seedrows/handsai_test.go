@@ -1,7 +1,6 @@
 package seedrows
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
@@ -246,23 +244,15 @@ var handsai = []row{
 			t.Cleanup(web.Close)
 			s := handsaiService(t, 0, web.URL, func(a *rest.API) { a.HealthPath = "/health" }, nil)
 			r := handsaiRegistry(t, nil, s)
-			ctx, cancel := context.WithCancel(patience(t))
-			watched := make(chan error)
-			go func() { watched <- s.Watch(ctx, r, time.Millisecond) }()
-			for range r.Watch(ctx) {
-				if names(r) == "" { // not healthy
-					break
+			for _, healthy := range []bool{false, true} { // as a program asks now and then
+				well.Store(healthy)
+				tools := s.Tools()
+				if s.Health(patience(t)) != nil {
+					tools = nil
 				}
+				assert.Value(r.Replace(s.Server(), tools))(t)
+				assert.Equal(t, names(r) == "github-create-issue", healthy, "tools are listed")
 			}
-			well.Store(true)
-			for range r.Watch(ctx) {
-				if names(r) == "github-create-issue" {
-					break
-				}
-			}
-			assert.Equal(t, names(r), "github-create-issue", "tools of an API that is healthy again")
-			cancel()
-			assert.Equal(t, <-watched, context.Canceled, "why the watch ended")
 		})
 	}},
 	{53, func(t *testing.T) {

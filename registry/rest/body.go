@@ -8,7 +8,6 @@ import (
 	"net/textproto"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -156,19 +155,13 @@ func (plan *bodyPlan) build(args arguments, m *mistakes) payload {
 
 // object returns the JSON object of the parameters in the body.
 func (plan *bodyPlan) object(args arguments) []byte {
-	object := []byte{'{'}
+	var whole object
 	for _, param := range plan.members {
-		raw, ok := args[param.Argument]
-		if !ok {
-			continue
+		if raw, ok := args[param.Argument]; ok {
+			whole.add(param.Name, raw)
 		}
-		if len(object) > 1 {
-			object = append(object, ',')
-		}
-		object = canonjson.AppendString(object, param.Name)
-		object = append(append(object, ':'), raw...)
 	}
-	return append(object, '}')
+	return whole.text()
 }
 
 // encode writes a form. One form is always written in the same way.

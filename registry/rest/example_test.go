@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -276,40 +274,6 @@ func ExampleService_Health() {
 	// <nil>
 	// rest: API "shop": it is not healthy: HTTP status 401: the login is not accepted; check auth and its secrets
 	// rest: API "shop": auth.value: the secret NO_SUCH_KEY is not set: set the environment variable of that name, or have Options.Secrets give it
-}
-
-// The tools of an API that is in trouble are not listed until it is well again.
-func ExampleService_Watch() {
-	var down atomic.Bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if down.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	defer server.Close()
-	s, _ := rest.New(&rest.API{Name: "shop", BaseURL: server.URL, HealthPath: "/health", Endpoints: []rest.Endpoint{{Name: "list", Path: "/list"}}}, nil)
-	defer s.Close()
-
-	r := registry.New(nil)
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	done := make(chan error)
-	go func() { done <- s.Watch(ctx, r, 10*time.Millisecond) }()
-	for snapshot := range r.Watch(ctx) {
-		switch tools := len(snapshot.Tools()); {
-		case tools > 0:
-			fmt.Println(tools, "tool")
-			down.Store(true)
-		case down.Load():
-			fmt.Println("none while it is down")
-			stop()
-		}
-	}
-	fmt.Println(<-done)
-	// Output:
-	// 1 tool
-	// none while it is down
-	// context canceled
 }
 
 // A program that runs APIs of other authors lets them reach public addresses only, and

@@ -2,21 +2,20 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // maxHealthAnswer bounds what is read of an answer that is of no interest.
 const maxHealthAnswer = 64 << 10
 
 // Health asks the API whether it can be used, with the login. It returns nil if so.
-// Nothing is remembered, and nothing asks in the background; see [Service.Watch].
+// Nothing is remembered, and nothing asks in the background: a program that asks now and then
+// takes the tools of an API that is not healthy out of its registry by [registry.Registry.Replace]
+// with none, and puts them back by [Service.Publish].
 //
 // With a [API].HealthPath that is a GET whose status has to be one of success. Without
 // one it is a HEAD of the base URL, where most APIs have nothing: any answer will do
@@ -59,60 +58,5 @@ func checkHealth(path string, p *problems) {
 		p.add("healthPath", "has characters that no path and no query has")
 	case problem != "":
 		p.add("healthPath", problem)
-	}
-}
-
-// defaultWatch is how often Watch asks if it is not told.
-const defaultWatch = time.Minute
-
-// Watch publishes the tools to a registry and takes them out of it while the API is not
-// healthy. It asks [Service.Health] at once and then each time that every has passed; 0
-// and less mean a minute. A health path makes sure that it asks what matters.
-//
-// An API whose secrets cannot be had counts as before, at first as healthy: secrets may
-// be those of users, and ctx names none. While the API is not healthy, [Service.Tools]
-// and [Service.Publish] leave its tools out as well; a tool that a caller holds can be
-// called all the same.
-//
-// Watch returns when ctx has ended, with its error, when the service is closed, with an
-// error that is [ErrClosed], and when the registry refuses the tools, with the error of
-// [Service.Publish]. The registry keeps what it has then, and the service counts as
-// healthy.
-func (s *Service) Watch(ctx context.Context, r *registry.Registry, every time.Duration) error {
-	if r == nil {
-		return errNoRegistry
-	}
-	if every <= 0 {
-		every = defaultWatch
-	}
-	defer s.unhealthy.Store(false)
-	timer := time.NewTimer(every)
-	defer timer.Stop()
-	unhealthy, published := false, false
-	for {
-		err := s.Health(ctx)
-		var secret *secretError
-		was := unhealthy
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, ErrClosed):
-			return err
-		case !errors.As(err, &secret):
-			unhealthy = err != nil
-		}
-		s.unhealthy.Store(unhealthy)
-		if !published || unhealthy != was {
-			if _, err := s.Publish(r); err != nil {
-				return err
-			}
-			published = true
-		}
-		timer.Reset(every)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	}
 }

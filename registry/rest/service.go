@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -33,12 +32,11 @@ type Options struct {
 // A Service is an [API] in use. Make one with [New]. All methods are safe for
 // concurrent use.
 type Service struct {
-	api       *API
-	opts      Options
-	ops       []*operation
-	tools     []*tool
-	sender    *sender
-	unhealthy atomic.Bool // as Watch has found
+	api    *API
+	opts   Options
+	ops    []*operation
+	tools  []*tool
+	sender *sender
 }
 
 // New makes a Service of an API, of which it keeps a copy. Nothing is sent and no
@@ -105,13 +103,12 @@ func (s *Service) compile() error {
 	return nil
 }
 
-// Tools returns the tools that are enabled, in the order of the endpoints; none if
-// the API is not healthy while [Service.Watch] runs. A tool that is called although it has been
-// switched off since fails with an [*approval.DeniedError].
+// Tools returns the tools that are enabled, in the order of the endpoints. A tool that is called
+// although it has been switched off since fails with an [*approval.DeniedError].
 func (s *Service) Tools() []registry.Tool {
 	tools := make([]registry.Tool, 0, len(s.tools))
 	for _, t := range s.tools {
-		if t.op.on.Load() && !s.unhealthy.Load() {
+		if t.op.on.Load() {
 			tools = append(tools, t)
 		}
 	}
@@ -138,13 +135,11 @@ func (s *Service) Server() registry.Server {
 	return registry.Server{Name: s.api.Name, Trusted: s.api.Trusted, Fingerprint: s.fingerprint()}
 }
 
-var errNoRegistry = errors.New("rest: the registry is nil")
-
 // Publish makes the enabled tools all the tools that a registry has of the service.
 // The errors are those of [registry.Registry.Replace].
 func (s *Service) Publish(r *registry.Registry) (registry.Diff, error) {
 	if r == nil {
-		return registry.Diff{}, errNoRegistry
+		return registry.Diff{}, errors.New("rest: the registry is nil")
 	}
 	return r.Replace(s.Server(), s.Tools())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/lru"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 )
@@ -33,17 +34,18 @@ type token struct {
 	rejected atomic.Bool
 }
 
-// tokens are those that a Service has fetched, by user and credentials.
+// tokens are those that a Service has fetched, by user and credentials. One call at a time looks
+// at those of a key or fetches another one; the others wait for that.
 type tokens struct {
-	mu     sync.Mutex
+	turns keylock.Set
+
+	mu     sync.Mutex // guards the following
 	closed bool
-	kept   lru.Map[tokenKey, *keptToken]
+	kept   lru.Map[tokenKey, keptToken]
 }
 
-// A keptToken is a token, or why there is none. One call at a time, which has the turn,
-// looks at it or fetches another one; the others wait for that.
+// A keptToken is a token, or why there is none.
 type keptToken struct {
-	turn  chan struct{} // holds a value while a call has it
 	token *token
 	err   error
 	until time.Time
@@ -52,44 +54,33 @@ type keptToken struct {
 // get returns the token of a key: the one that is kept, or a new one. It waits no longer
 // than ctx. The end of a fetch with the context of its caller is no failure for others.
 func (t *tokens) get(ctx context.Context, key tokenKey, fetch func() (*token, error)) (*token, error) {
-	if err := ctx.Err(); err != nil {
+	unlock, err := t.turns.Lock(ctx, string(key[:]))
+	if err != nil {
 		return nil, err
 	}
-	k := t.of(key)
-	if k == nil {
+	defer unlock()
+	t.mu.Lock()
+	k, _ := t.kept.Get(key)
+	closed := t.closed
+	t.mu.Unlock()
+	switch {
+	case closed:
 		return nil, ErrClosed
-	}
-	select {
-	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if time.Now().Before(k.until) && (k.err != nil || !k.token.rejected.Load()) {
+	case time.Now().Before(k.until) && (k.err != nil || !k.token.rejected.Load()):
 		return k.token, k.err
 	}
 	got, err := fetch()
 	switch {
 	case err == nil:
-		k.token, k.err, k.until = got, nil, got.until
+		k = keptToken{got, nil, got.until}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	default:
-		k.token, k.err, k.until = nil, err, time.Now().Add(failureTTL)
+		k = keptToken{nil, err, time.Now().Add(failureTTL)}
 	}
-	return got, err
-}
-
-// of returns what is kept for a key; nil if the tokens are closed.
-func (t *tokens) of(key tokenKey) *keptToken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return nil
-	}
-	k, ok := t.kept.Get(key)
-	if !ok {
-		k = &keptToken{turn: make(chan struct{}, 1)}
+	if !t.closed {
 		t.kept.Put(key, k)
 	}
 	for key := range t.kept.Oldest() {
@@ -98,7 +89,7 @@ func (t *tokens) of(key tokenKey) *keptToken {
 		}
 		t.kept.Delete(key)
 	}
-	return k
+	return got, err
 }
 
 // close forgets all tokens.
@@ -106,7 +97,7 @@ func (t *tokens) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
-	t.kept = lru.Map[tokenKey, *keptToken]{}
+	t.kept = lru.Map[tokenKey, keptToken]{}
 }
 
 // A tokenKey identifies the user and the credentials of a fetched token.

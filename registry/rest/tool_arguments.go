@@ -84,21 +84,33 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 	return args
 }
 
+// An object is a JSON object that is written member by member.
+type object []byte
+
+func (o *object) add(key string, value []byte) {
+	if *o = append(*o, ','); len(*o) == 1 {
+		*o = object{'{'}
+	}
+	*o = append(append(canonjson.AppendString(*o, key), ':'), value...)
+}
+
+// text returns the whole object.
+func (o object) text() []byte {
+	if len(o) == 0 {
+		return []byte("{}")
+	}
+	return append(o, '}')
+}
+
 // inputSchema makes the schema of the arguments: an object whose properties are in
 // the order of the parameters.
 func (o *operation) inputSchema() json.RawMessage {
-	text := []byte(`{"type":"object","properties":{`)
-	var required []string
-	add := func(name string, schema []byte) {
-		if text[len(text)-1] != '{' {
-			text = append(text, ',')
-		}
-		text = append(append(canonjson.AppendString(text, name), ':'), schema...)
-	}
+	var properties, schema object
+	var required [][]byte
 	for _, p := range o.params {
-		add(p.Argument, described(p.Schema, p.Description, p.Default))
+		properties.add(p.Argument, described(p.Schema, p.Description, p.Default))
 		if p.needed() {
-			required = append(required, p.Argument)
+			required = append(required, canonjson.AppendString(nil, p.Argument))
 		}
 	}
 	if o.body.whole != "" {
@@ -111,28 +123,21 @@ func (o *operation) inputSchema() json.RawMessage {
 		case schema == nil || string(schema) == "true":
 			schema = json.RawMessage(`{}`)
 		}
-		add(o.body.whole, schema)
+		properties.add(o.body.whole, schema)
 		if o.body.required {
-			required = append(required, o.body.whole)
+			required = append(required, canonjson.AppendString(nil, o.body.whole))
 		}
 	}
-	text = append(text, '}')
-	for i, name := range required {
-		if i == 0 {
-			text = append(text, `,"required":[`...)
-		} else {
-			text = append(text, ',')
-		}
-		text = canonjson.AppendString(text, name)
-	}
+	schema.add("type", []byte(`"object"`))
+	schema.add("properties", properties.text())
 	if required != nil {
-		text = append(text, ']')
+		schema.add("required", slices.Concat([]byte("["), bytes.Join(required, []byte(",")), []byte("]")))
 	}
-	text = append(text, `,"additionalProperties":false`...)
+	schema.add("additionalProperties", []byte("false"))
 	if o.endpoint.Defs != nil {
-		text = append(append(text, `,"$defs":`...), o.endpoint.Defs...)
+		schema.add("$defs", o.endpoint.Defs)
 	}
-	return append(text, '}')
+	return schema.text()
 }
 
 // described returns a schema, an object, with a description and a default in place
@@ -141,31 +146,18 @@ func described(schema []byte, description string, fallback json.RawMessage) []by
 	if description == "" && fallback == nil {
 		return schema
 	}
-	text := []byte{'{'}
-	add := func(key string, value []byte) {
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = append(append(canonjson.AppendString(text, key), ':'), value...)
-	}
+	var with object
 	for key, value := range jsonscan.Fields(schema) {
-		switch string(key) {
-		case "description":
-			if description != "" {
-				continue
-			}
-		case "default":
-			if fallback != nil {
-				continue
-			}
+		if string(key) == "description" && description != "" || string(key) == "default" && fallback != nil {
+			continue
 		}
-		add(string(key), value)
+		with.add(string(key), value)
 	}
 	if description != "" {
-		add("description", canonjson.AppendString(nil, description))
+		with.add("description", canonjson.AppendString(nil, description))
 	}
 	if fallback != nil {
-		add("default", fallback)
+		with.add("default", fallback)
 	}
-	return append(text, '}')
+	return with.text()
 }

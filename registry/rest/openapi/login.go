@@ -66,51 +66,37 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 
 // bestLogin returns the schemes of the requirement that most operations name, of
 // those that can be had; the first of them if there are several.
-func (d *document) bestLogin(api *rest.API, ops []*operation) []string {
-	type option struct {
-		schemes []string
-		count   int
-	}
-	var options []*option
-	known := map[string]*option{}
+func (d *document) bestLogin(api *rest.API, ops []*operation) (best []string) {
 	var order []*node
-	count := map[*node]int{} // operations
+	of := map[*node]int{} // operations, by their requirements
 	for _, op := range ops {
 		all := d.security(op)
-		if count[all]++; count[all] == 1 {
+		if of[all]++; of[all] == 1 {
 			order = append(order, all)
 		}
 	}
+	count := map[string]int{} // operations, by schemes
+	var known [][]string
 	for _, all := range order {
 		for _, requirement := range all.each() {
-			if len(requirement.each()) == 0 {
-				continue
-			}
 			var schemes []string
 			for _, s := range requirement.each() {
 				schemes = append(schemes, s.key)
 			}
 			slices.Sort(schemes)
 			key := strings.Join(schemes, "\x00")
-			if known[key] == nil {
-				known[key] = &option{schemes: schemes}
-				if d.canLogIn(api, schemes) {
-					options = append(options, known[key])
-				}
+			if count[key] == 0 && schemes != nil && d.canLogIn(api, schemes) {
+				known = append(known, schemes)
 			}
-			known[key].count += count[all]
+			count[key] += of[all]
 		}
 	}
-	var best *option
-	for _, o := range options {
-		if best == nil || o.count > best.count {
-			best = o
+	for _, schemes := range known {
+		if best == nil || count[strings.Join(schemes, "\x00")] > count[strings.Join(best, "\x00")] {
+			best = schemes
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return best.schemes
+	return best
 }
 
 // canLogIn reports whether an API can log in with some schemes at once.
