@@ -1,6 +1,7 @@
 package authtest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"html/template"
 	"net/http"
@@ -52,7 +53,7 @@ func (s *Server) serveAuthorization(w http.ResponseWriter, r *http.Request) erro
 	case r.Header.Get(decisionHeader) == denied:
 		s.redirectError(w, r, a, refusef("access_denied", "the user said no"))
 	case r.Header.Get(decisionHeader) == approved, !s.options.LoginPage:
-		s.redirectCode(w, r, a, userOf(r))
+		s.redirectCode(w, r, a, cmp.Or(r.Header.Get(userHeader), defaultUser))
 	default:
 		return s.serveLogin(w, r, a)
 	}

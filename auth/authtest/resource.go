@@ -8,8 +8,6 @@ import (
 	"strings"
 )
 
-const wellKnownResource = "/.well-known/oauth-protected-resource"
-
 // ResourceOptions say how a [Resource] is protected. The zero value is a resource
 // with metadata for its path that lets in everybody with a token for it.
 type ResourceOptions struct {
@@ -77,7 +75,7 @@ func (p *Resource) metadataPath() string {
 	if p.options.NoMetadata {
 		return ""
 	}
-	return wellKnownResource + strings.TrimSuffix(p.options.Path, "/")
+	return "/.well-known/oauth-protected-resource" + strings.TrimSuffix(p.options.Path, "/")
 }
 
 // serve answers a request to the resource's origin.

@@ -17,9 +17,6 @@ import (
 	"time"
 )
 
-// maxBody bounds what is read of a request.
-const maxBody = 16 << 20
-
 // A Server is an authorization server on a loopback address. Its methods are safe
 // for concurrent use.
 type Server struct {

@@ -169,7 +169,7 @@ func (s *site) keep(secrets ...string) {
 // serve reads a request to an endpoint, and answers it rightly, or with the fault that is next
 // for it.
 func (s *site) serve(e Endpoint, w http.ResponseWriter, r *http.Request, right func(w http.ResponseWriter, r *http.Request, body []byte, number int)) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 16<<20))
 	if err != nil {
 		http.Error(w, "request too large or broken", http.StatusBadRequest)
 		return

@@ -17,14 +17,6 @@ const (
 	defaultUser    = "user"
 )
 
-// userOf returns the user of an authorization request.
-func userOf(r *http.Request) string {
-	if user := r.Header.Get(userHeader); user != "" {
-		return user
-	}
-	return defaultUser
-}
-
 // Approve visits an authorization address as the browser of a user who agrees,
 // whose name is "user". It returns where the browser is sent back to, and does
 // not go there. If it is not sent back the error has the server's reason.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A check is a row of the table.
@@ -166,9 +168,7 @@ func (k *kit) results(req *Request, n int) []Result {
 
 func (k *kit) contains(r Result, text string) {
 	k.Helper()
-	if !strings.Contains(r.Text, text) {
-		k.Errorf("the model got %q, without %q", r.Text, text)
-	}
+	assert.Contains(k, r.Text, text, "the model got")
 }
 
 func (k *kit) ran(what string, times int) {
@@ -182,19 +182,11 @@ func (k *kit) turns() {
 	req := k.ask("first", k.calls(want{"echo", `{"text":"one"}`}), text("done"))
 	r := k.results(req, 1)[0]
 	k.contains(r, "echoed")
-	if r.failed() {
-		k.Errorf("a result that is good is told as a failure: %+v", r)
-	}
+	assert.False(k, r.failed(), "a result that is good is told as a failure: %+v", r)
 	req = k.ask("second", k.calls(want{"echo", `{"text":"two"}`}), k.calls(want{"echo", `{"text":"three"}`}), text("done"))
-	if len(req.Results) != 3 {
-		k.Errorf("the model has %d results before it, not 3", len(req.Results))
-	}
-	if !slices.Equal(req.Users, []string{"first", "second"}) {
-		k.Errorf("the model has the messages %q", req.Users)
-	}
-	if got := k.belt.calls("echo"); !slices.Equal(got, []string{`{"text":"one"}`, `{"text":"two"}`, `{"text":"three"}`}) {
-		k.Errorf("the tool got %q", got)
-	}
+	assert.Equal(k, len(req.Results), 3, "results that the model has before it")
+	assert.Equal(k, fmt.Sprintf("%q", req.Users), fmt.Sprintf("%q", []string{"first", "second"}), "the model has the messages")
+	assert.Equal(k, fmt.Sprintf("%q", k.belt.calls("echo")), fmt.Sprintf("%q", []string{`{"text":"one"}`, `{"text":"two"}`, `{"text":"three"}`}), "the tool got")
 }
 
 func (k *kit) parallel() {
@@ -262,9 +254,7 @@ func (k *kit) content() {
 		} else {
 			k.contains(r, text1)
 		}
-		if r.failed() {
-			k.Errorf("%s is told as a failure: %+v", what, r)
-		}
+		assert.False(k, r.failed(), "%s is told as a failure: %+v", what, r)
 	}
 }
 
@@ -290,9 +280,7 @@ func (k *kit) longName() {
 	if w, ok := k.a.Wire.(interface{ NameLimit() int }); ok {
 		most = w.NameLimit()
 	}
-	if name := nameOf(req, "a long list"); len(name) > most {
-		k.Errorf("the name has %d bytes", len(name))
-	}
+	assert.True(k, len(nameOf(req, "a long list")) <= most, "the name has at most %d bytes", most)
 }
 
 func (k *kit) schema() {
@@ -305,9 +293,7 @@ func (k *kit) schema() {
 	}
 	schema := string(toolFor(req, "plan").Schema)
 	for _, part := range []string{"owner", "name", "parent", "a day, or a number of days"} {
-		if !strings.Contains(schema, part) {
-			k.Errorf("the schema of the model has no %q: %s", part, schema)
-		}
+		assert.Contains(k, schema, part, "the schema of the model")
 	}
 }
 
@@ -347,7 +333,5 @@ func (k *kit) unknown() {
 	}, text("done"))
 	r := k.results(req, 1)[0]
 	k.contains(r, "crew__echo")
-	if !r.failed() {
-		k.Errorf("a tool that is not there is told as a success: %+v", r)
-	}
+	assert.True(k, r.failed(), "a tool that is not there is told as a failure: %+v", r)
 }

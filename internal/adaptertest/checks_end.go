@@ -2,8 +2,9 @@ package adaptertest
 
 import (
 	"context"
-	"errors"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func (k *kit) cancel() {
@@ -48,9 +49,7 @@ func (k *kit) interrupt(ctx context.Context, end func(), want1 error) {
 	k.within(k.belt.ended, "the tool to be told")
 	select {
 	case err := <-over:
-		if !errors.Is(err, want1) {
-			k.Errorf("the turn ended with %v, not with %v", err, want1)
-		}
+		assert.Is(k, err, want1, "the turn ended")
 	case <-time.After(patience):
 		k.Fatal("the turn goes on")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 )
 
@@ -33,9 +34,7 @@ func (k *kit) resume(ctx context.Context) *Request {
 func (k *kit) approval() {
 	waits := k.wait(k.Context(), "danger", k.calls(want{"echo", `{"text":"x"}`}, want{"danger", `{}`}), text("done"))
 	k.ran("danger", 0)
-	if _, err := k.belt.registry.Approve(k.Context(), waits[0].Approval, nil); err != nil {
-		k.Fatalf("resume %+v: %v", waits, err)
-	}
+	assert.Value(k.belt.registry.Approve(k.Context(), waits[0].Approval, nil))(k)
 	req := k.resume(k.Context())
 	got := k.results(req, 2)
 	k.contains(got[0], "echoed")
@@ -46,22 +45,16 @@ func (k *kit) approval() {
 
 func (k *kit) refusal() {
 	waits := k.wait(k.Context(), "danger", k.calls(want{"danger", `{}`}), text("done"))
-	if err := k.belt.registry.Deny(k.Context(), waits[0].Approval, "not on a Friday"); err != nil {
-		k.Fatalf("refuse %+v: %v", waits, err)
-	}
+	assert.OK(k, k.belt.registry.Deny(k.Context(), waits[0].Approval, "not on a Friday"))
 	r := k.results(k.resume(k.Context()), 1)[0]
 	k.contains(r, "not on a Friday")
-	if !r.failed() {
-		k.Errorf("the refusal is told as a success: %+v", r)
-	}
+	assert.True(k, r.failed(), "the refusal is told as a failure: %+v", r)
 	k.ran("danger", 0)
 }
 
 func (k *kit) login() {
 	waits := k.wait(k.Context(), "unlock", k.calls(want{"lock", `{}`}), text("done"))
-	if waits[0].LoginURL != loginURL {
-		k.Errorf("the user is to log in at %q", waits[0].LoginURL)
-	}
+	assert.Equal(k, waits[0].LoginURL, loginURL, "the user is to log in at")
 	k.belt.logIn()
 	k.contains(k.results(k.resume(k.Context()), 1)[0], "unlocked")
 }
@@ -88,9 +81,7 @@ func (k *kit) several() {
 	got := k.results(k.over(turn, err), 5)
 	for i, text := range []string{"it is done", "unlocked", "not b", "echoed", "it is done"} {
 		k.contains(got[i], text)
-		if got[i].failed() != (i == 2) {
-			k.Errorf("result %d: %+v", i, got[i])
-		}
+		assert.Equal(k, got[i].failed(), i == 2, "result %d is a failure: %+v", i, got[i])
 	}
 	ran := k.belt.calls("danger")
 	if asked := len(decided) - len([]string{"lock", "b"}); asked < 1 || asked > 2 || !slices.Equal(ran, slices.Repeat([]string{`{"what":"a"}`}, asked)) {
@@ -138,15 +129,11 @@ func (k *kit) users() {
 	k.ran("private", 1)
 	k.agent = adas
 	waits := k.wait(ada, "danger", k.calls(want{"danger", `{}`}), text("done"))
-	if k.belt.asked(ben, waits[0].Approval) != nil {
-		k.Error("ben sees what waits for ada")
-	}
+	assert.True(k, k.belt.asked(ben, waits[0].Approval) == nil, "ben does not see what waits for ada")
 	if _, err := k.belt.registry.Approve(ben, waits[0].Approval, nil); err == nil {
 		k.Error("ben approves a call of ada")
 	}
-	if _, err := k.belt.registry.Approve(ada, waits[0].Approval, nil); err != nil {
-		k.Fatal(err)
-	}
+	assert.Value(k.belt.registry.Approve(ada, waits[0].Approval, nil))(k)
 	k.contains(k.results(k.resume(ada), 1)[0], "it is done")
 	k.ran("danger", 1)
 }

@@ -2,7 +2,6 @@ package transporttest
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"testing"
@@ -176,20 +175,6 @@ func (f Fault) damage(answer []byte, noise string) damaged {
 		return damaged{bytes: fmt.Appendf(nil, "%s%s", noise, answer)}
 	}
 	return damaged{bytes: answer, sliced: f.Kind == FaultSlice}
-}
-
-// writeTo writes the bytes.
-func (d damaged) writeTo(w io.Writer) error {
-	step := len(d.bytes)
-	if d.sliced {
-		step = 1
-	}
-	for rest := d.bytes; len(rest) > 0; rest = rest[step:] {
-		if _, err := w.Write(rest[:step]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // tripper returns the round tripper that has the faults, over base or one of its

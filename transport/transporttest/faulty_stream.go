@@ -84,11 +84,10 @@ func (f *faultyStream) down() {
 			return
 		}
 		d := f.answer(line).damage(line, "garbage\n")
-		if d.writeTo(f.client) != nil {
-			return
-		}
-		if d.over {
+		if _, err := io.Copy(f.client, &faultyBody{d}); d.over {
 			f.end()
+			return
+		} else if err != nil {
 			return
 		}
 	}

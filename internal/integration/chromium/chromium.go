@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A Browser is a process of chromium, driven by the DevTools protocol over a pipe: messages of
@@ -59,17 +61,11 @@ func Start(t *testing.T) *Browser {
 		t.Fatal("this test needs chromium: apt-get install --no-install-recommends chromium")
 	}
 	home, err := os.MkdirTemp("", "chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	in, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	from, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	b := &Browser{
 		log: new(bytes.Buffer), to: to, done: make(chan struct{}),
 		waiting: make(map[int]chan<- message), events: make(map[string]func(string, json.RawMessage)),
@@ -88,9 +84,7 @@ func Start(t *testing.T) *Browser {
 	err = b.cmd.Start()
 	_ = in.Close()
 	_ = out.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	go b.read(from)
 	t.Cleanup(func() {
 		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
@@ -180,16 +174,10 @@ func (b *Browser) Open(t *testing.T, url string) *Tab {
 		url = "about:blank"
 	}
 	var context struct{ BrowserContextID string }
-	if err := b.call(t, "", "Target.createBrowserContext", map[string]any{}, &context); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.call(t, "", "Target.createBrowserContext", map[string]any{}, &context))
 	var target struct{ TargetID string }
-	if err := b.call(t, "", "Target.createTarget", map[string]any{"url": url, "browserContextId": context.BrowserContextID}, &target); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.call(t, "", "Target.createTarget", map[string]any{"url": url, "browserContextId": context.BrowserContextID}, &target))
 	var attached struct{ SessionID string }
-	if err := b.call(t, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.call(t, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached))
 	return &Tab{t, b, attached.SessionID}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A Tab shows one page after the other. Its methods fail the test if the page does not do what
@@ -92,18 +94,14 @@ func (p *Tab) AwaitTitle(title string) {
 func (p *Tab) Fill(selector, text string) {
 	p.Helper()
 	p.Await(selector)
-	if err := p.Eval("document.querySelector("+strconv.Quote(selector)+").focus()", nil); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.Eval("document.querySelector("+strconv.Quote(selector)+").focus()", nil))
 	p.Type(text)
 }
 
 // Type types a text where the focus is.
 func (p *Tab) Type(text string) {
 	p.Helper()
-	if err := p.Call("Input.insertText", map[string]any{"text": text}, nil); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.Call("Input.insertText", map[string]any{"text": text}, nil))
 }
 
 // A key has the code that Windows gives it, and the text that it types.
@@ -132,9 +130,7 @@ func (p *Tab) Press(name string) {
 	}
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		params["type"] = kind
-		if err := p.Call("Input.dispatchKeyEvent", params, nil); err != nil {
-			p.Fatal(err)
-		}
+		assert.OK(p, p.Call("Input.dispatchKeyEvent", params, nil))
 		delete(params, "text")
 	}
 }
@@ -143,17 +139,13 @@ func (p *Tab) Press(name string) {
 func (p *Tab) Click(selector string) {
 	p.Helper()
 	p.Await(selector)
-	if err := p.Eval("document.querySelector("+strconv.Quote(selector)+").click()", nil); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.Eval("document.querySelector("+strconv.Quote(selector)+").click()", nil))
 }
 
 // Visit goes to another page.
 func (p *Tab) Visit(url string) {
 	p.Helper()
-	if err := p.Call("Page.navigate", map[string]any{"url": url}, nil); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, p.Call("Page.navigate", map[string]any{"url": url}, nil))
 }
 
 // Text returns what the page shows.

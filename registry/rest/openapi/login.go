@@ -44,7 +44,7 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	}
 	wanted := d.opts.Security
 	if wanted == nil {
-		wanted = d.bestLogin(api, ops)
+		wanted = d.firstLogin(api, ops)
 	}
 	for i, name := range wanted {
 		at := schemes.get(name)
@@ -64,39 +64,32 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 	return nil
 }
 
-// bestLogin returns the schemes of the requirement that most operations name, of
-// those that can be had; the first of them if there are several.
-func (d *document) bestLogin(api *rest.API, ops []*operation) (best []string) {
-	var order []*node
-	of := map[*node]int{} // operations, by their requirements
-	for _, op := range ops {
-		all := d.security(op)
-		if of[all]++; of[all] == 1 {
-			order = append(order, all)
+// firstLogin returns the schemes of the first requirement that can be had, of the document
+// and of its operations.
+func (d *document) firstLogin(api *rest.API, ops []*operation) []string {
+	seen, tried := map[*node]bool{}, map[string]bool{}
+	for i := range len(ops) + 1 {
+		all := d.root.get("security")
+		if i > 0 {
+			all = d.security(ops[i-1])
 		}
-	}
-	count := map[string]int{} // operations, by schemes
-	var known [][]string
-	for _, all := range order {
+		if seen[all] {
+			continue
+		}
+		seen[all] = true
 		for _, requirement := range all.each() {
 			var schemes []string
 			for _, s := range requirement.each() {
 				schemes = append(schemes, s.key)
 			}
-			slices.Sort(schemes)
 			key := strings.Join(schemes, "\x00")
-			if count[key] == 0 && schemes != nil && d.canLogIn(api, schemes) {
-				known = append(known, schemes)
+			if schemes != nil && !tried[key] && d.canLogIn(api, schemes) {
+				return schemes
 			}
-			count[key] += of[all]
+			tried[key] = true
 		}
 	}
-	for _, schemes := range known {
-		if best == nil || count[strings.Join(schemes, "\x00")] > count[strings.Join(best, "\x00")] {
-			best = schemes
-		}
-	}
-	return best
+	return nil
 }
 
 // canLogIn reports whether an API can log in with some schemes at once.

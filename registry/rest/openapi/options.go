@@ -15,8 +15,8 @@ type Options struct {
 	// is a secret, see rest.API.
 	BaseURL string
 	// Security names the security schemes, by their names in the document, that the
-	// API logs in with. Nil: those that suit the most operations. Empty, but not nil:
-	// no login.
+	// API logs in with. Nil: those of the first requirement, of the document and then of its
+	// operations, that an API can have. Empty, but not nil: no login.
 	Security []string
 	// Include selects operations. Nil: all.
 	Include func(op *Operation) bool
