@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -49,17 +50,22 @@ func (r *results) writeMarkdown(w io.Writer) error {
 	p.line("")
 	p.line("The least and the greatest of the rounds.")
 	p.line("")
-	p.row("measure", append(append([]string{}, r.peers...), "ours / floor"))
-	p.rule(len(r.peers) + 1)
+	r.table(p, spread.span, spread.span)
+	return p.err
+}
+
+// table writes a row for each figure, of which there are forms for the cells and for the ratio.
+func (r *results) table(p *printer, form, ratio func(spread) string) {
+	p.row("measure", append(slices.Clone(r.peers), "ours / floor"))
+	p.line("|---|%s", strings.Repeat("--:|", len(r.peers)+1))
 	for _, f := range r.figures() {
 		var cells []string
 		rounds := r.rounds[f.work]
 		for _, peer := range r.peers {
-			cells = append(cells, f.of(rounds, peer).span())
+			cells = append(cells, form(f.of(rounds, peer)))
 		}
-		p.row(f.title, append(cells, f.ratio(rounds).span()))
+		p.row(f.title, append(cells, ratio(f.ratio(rounds))))
 	}
-	return p.err
 }
 
 func (r *results) facts(p *printer) {
@@ -97,25 +103,14 @@ func (r *results) figures() []figure {
 // writeTable writes the medians.
 func (r *results) writeTable(w io.Writer) error {
 	p := &printer{w: w}
-	p.row("measure", append(append([]string{}, r.peers...), "ours / floor"))
-	p.rule(len(r.peers) + 1)
-	for _, f := range r.figures() {
-		var cells []string
-		rounds := r.rounds[f.work]
-		for _, peer := range r.peers {
-			cells = append(cells, short(f.of(rounds, peer).median))
+	r.table(p, func(s spread) string { return short(s.median) }, func(s spread) string {
+		if math.IsNaN(s.median) {
+			return noFigure
 		}
-		p.row(f.title, append(cells, twoDecimals(f.ratio(rounds).median)))
-	}
+		return fmt.Sprintf("%.2f", s.median)
+	})
 	p.line("")
 	return p.err
-}
-
-func twoDecimals(v float64) string {
-	if math.IsNaN(v) {
-		return noFigure
-	}
-	return fmt.Sprintf("%.2f", v)
 }
 
 func (s spread) span() string {
@@ -145,8 +140,6 @@ func (p *printer) line(format string, args ...any) { p.text(fmt.Sprintf(format, 
 func (p *printer) row(title string, cells []string) {
 	p.line("| %s | %s |", title, strings.Join(cells, " | "))
 }
-
-func (p *printer) rule(columns int) { p.line("|---|%s", strings.Repeat("--:|", columns)) }
 
 // method is the part of the results that does not depend on them.
 const method = `Each figure is the median of the rounds; the ratio to the floor is taken in each

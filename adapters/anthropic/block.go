@@ -19,6 +19,7 @@ type view struct {
 	ends   string        // the id of the call of which the block is the result
 	result bool          // that of a call of the program
 	over   bool          // another model takes over from the one before
+	found  []string      // names of the tools that the model has found
 }
 
 func viewOf(b sdk.ContentBlockParamUnion) view {
@@ -31,6 +32,11 @@ func viewOf(b sdk.ContentBlockParamUnion) view {
 	}
 	if b.OfServerToolUse != nil {
 		v.begins = b.OfServerToolUse.ID
+	}
+	if b.OfToolSearchToolResult != nil && b.OfToolSearchToolResult.Content.OfRequestToolSearchToolSearchResultBlock != nil {
+		for _, r := range b.OfToolSearchToolResult.Content.OfRequestToolSearchToolSearchResultBlock.ToolReferences {
+			v.found = append(v.found, r.ToolName)
+		}
 	}
 	return v
 }
@@ -48,6 +54,10 @@ func betaViewOf(b sdk.BetaContentBlockParamUnion) view {
 		v.begins = b.OfServerToolUse.ID
 	case b.OfMCPToolUse != nil:
 		v.begins = b.OfMCPToolUse.ID
+	case b.OfToolSearchToolResult != nil && b.OfToolSearchToolResult.Content.OfRequestToolSearchToolSearchResultBlock != nil:
+		for _, r := range b.OfToolSearchToolResult.Content.OfRequestToolSearchToolSearchResultBlock.ToolReferences {
+			v.found = append(v.found, r.ToolName)
+		}
 	}
 	return v
 }

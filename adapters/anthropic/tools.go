@@ -58,7 +58,7 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 // conversation in which the model has found a tool that is not declared any more.
 // Params declares it, so that the model can be told that it is gone.
 func (t *Turn) Params(conversation ...sdk.MessageParam) []sdk.ToolUnionParam {
-	return t.params(t.gone(found(conversation)))
+	return t.params(gone(plain(), t, conversation))
 }
 
 // params returns the tools, with some that are gone.
@@ -106,7 +106,7 @@ func (t *Turn) params(gone []string) []sdk.ToolUnionParam {
 // BetaParams is [Turn.Params] for the beta of the API.
 func (t *Turn) BetaParams(conversation ...sdk.BetaMessageParam) []sdk.BetaToolUnionParam {
 	var params []sdk.BetaToolUnionParam
-	for _, p := range t.params(t.gone(betaFound(conversation))) {
+	for _, p := range t.params(gone(beta(), t, conversation)) {
 		params = append(params, betaParam(p))
 	}
 	return params
@@ -158,48 +158,18 @@ func betaParam(p sdk.ToolUnionParam) sdk.BetaToolUnionParam {
 	return sdk.BetaToolUnionParam{OfTool: beta}
 }
 
-// gone returns the names that are not among the tools any more, each once.
-func (t *Turn) gone(names []string) []string {
+// gone returns the names of the tools that the model has found in a conversation and that are
+// not among the tools any more, each once.
+func gone[M, B any](f *form[M, B], t *Turn, conversation []M) []string {
 	var gone []string
-	for _, name := range names {
-		if _, ok := t.Set().Lookup(name); !ok && !slices.Contains(gone, name) {
-			gone = append(gone, name)
+	for _, m := range conversation {
+		for _, b := range f.content(m) {
+			for _, name := range f.look(b).found {
+				if _, ok := t.Set().Lookup(name); !ok && !slices.Contains(gone, name) {
+					gone = append(gone, name)
+				}
+			}
 		}
 	}
 	return gone
-}
-
-// found returns the names of the tools that the model has found in a conversation.
-func found(conversation []sdk.MessageParam) []string {
-	var names []string
-	for _, m := range conversation {
-		for _, b := range plain().content(m) {
-			if b.OfToolSearchToolResult == nil {
-				continue
-			}
-			if result := b.OfToolSearchToolResult.Content.OfRequestToolSearchToolSearchResultBlock; result != nil {
-				for _, r := range result.ToolReferences {
-					names = append(names, r.ToolName)
-				}
-			}
-		}
-	}
-	return names
-}
-
-func betaFound(conversation []sdk.BetaMessageParam) []string {
-	var names []string
-	for _, m := range conversation {
-		for _, b := range beta().content(m) {
-			if b.OfToolSearchToolResult == nil {
-				continue
-			}
-			if result := b.OfToolSearchToolResult.Content.OfRequestToolSearchToolSearchResultBlock; result != nil {
-				for _, r := range result.ToolReferences {
-					names = append(names, r.ToolName)
-				}
-			}
-		}
-	}
-	return names
 }

@@ -44,7 +44,7 @@ func exactSchema(raw []byte) *jsonschema.Schema {
 		return nil
 	}
 	for name, value := range extras {
-		if set := setterOf(s, name); set != nil && set(value.(json.RawMessage)) {
+		if nest(s, name, value.(json.RawMessage)) {
 			delete(extras, name)
 		}
 	}
@@ -81,77 +81,70 @@ func valueOf(raw []byte) (value any) {
 	return value
 }
 
-// setterOf returns what sets a keyword whose schemas the type does not take as they stand, and
-// reports whether it could. These are the keywords that common schemas nest by; nil: the
-// keyword is another one.
-func setterOf(s *jsonschema.Schema, name string) func(json.RawMessage) bool {
+// nest sets a keyword whose schemas the type does not take as they stand, and reports whether
+// it could. These are the keywords that common schemas nest by.
+func nest(s *jsonschema.Schema, name string, value json.RawMessage) bool {
 	switch name {
 	case "properties":
-		return func(value json.RawMessage) bool {
-			members := orderedmap.New[string, json.RawMessage]()
-			if value[0] != '{' || json.Unmarshal(value, members) != nil {
-				return false
-			}
-			properties := orderedmap.New[string, *jsonschema.Schema]()
-			for p := members.Oldest(); p != nil; p = p.Next() {
-				sub := exactSchema(p.Value)
-				if sub == nil {
-					return false
-				}
-				properties.Set(p.Key, sub)
-			}
-			s.Properties = properties
-			return true
-		}
-	case "$defs":
-		return func(value json.RawMessage) bool {
-			var members map[string]json.RawMessage
-			if json.Unmarshal(value, &members) != nil || len(members) == 0 {
-				return false
-			}
-			subs := jsonschema.Definitions{}
-			for key, raw := range members {
-				if subs[key] = exactSchema(raw); subs[key] == nil {
-					return false
-				}
-			}
-			s.Definitions = subs
-			return true
-		}
-	case "items":
-		return setOne(&s.Items)
-	case "additionalProperties":
-		return setOne(&s.AdditionalProperties)
-	case "allOf":
-		return setList(&s.AllOf)
-	case "anyOf":
-		return setList(&s.AnyOf)
-	case "oneOf":
-		return setList(&s.OneOf)
-	}
-	return nil
-}
-
-func setOne(place **jsonschema.Schema) func(json.RawMessage) bool {
-	return func(value json.RawMessage) bool {
-		*place = exactSchema(value)
-		return *place != nil
-	}
-}
-
-func setList(place *[]*jsonschema.Schema) func(json.RawMessage) bool {
-	return func(value json.RawMessage) bool {
-		var raws []json.RawMessage
-		if json.Unmarshal(value, &raws) != nil || len(raws) == 0 {
+		members := orderedmap.New[string, json.RawMessage]()
+		if value[0] != '{' || json.Unmarshal(value, members) != nil {
 			return false
 		}
-		list := make([]*jsonschema.Schema, len(raws))
-		for i, raw := range raws {
-			if list[i] = exactSchema(raw); list[i] == nil {
+		properties := orderedmap.New[string, *jsonschema.Schema]()
+		for p := members.Oldest(); p != nil; p = p.Next() {
+			sub := exactSchema(p.Value)
+			if sub == nil {
+				return false
+			}
+			properties.Set(p.Key, sub)
+		}
+		s.Properties = properties
+		return true
+	case "$defs":
+		var members map[string]json.RawMessage
+		if json.Unmarshal(value, &members) != nil || len(members) == 0 {
+			return false
+		}
+		subs := jsonschema.Definitions{}
+		for key, raw := range members {
+			if subs[key] = exactSchema(raw); subs[key] == nil {
 				return false
 			}
 		}
-		*place = list
+		s.Definitions = subs
 		return true
+	case "items":
+		s.Items = exactSchema(value)
+		return s.Items != nil
+	case "additionalProperties":
+		s.AdditionalProperties = exactSchema(value)
+		return s.AdditionalProperties != nil
+	case "allOf":
+		s.AllOf = exactSchemas(value)
+		return s.AllOf != nil
+	case "anyOf":
+		s.AnyOf = exactSchemas(value)
+		return s.AnyOf != nil
+	case "oneOf":
+		s.OneOf = exactSchemas(value)
+		return s.OneOf != nil
 	}
+	return false
+}
+
+// exactSchemas is exactSchema for a list; nil: it is none.
+func exactSchemas(value json.RawMessage) []*jsonschema.Schema {
+	var raws []json.RawMessage
+	if json.Unmarshal(value, &raws) != nil {
+		return nil
+	}
+	var list []*jsonschema.Schema
+	for _, raw := range raws {
+		sub := exactSchema(raw)
+		if sub == nil {
+			return nil
+		}
+		list = append(list, sub)
+	}
+	return list
 }

@@ -27,13 +27,6 @@ const (
 )
 
 // incoming reads from _meta of a request of the server.
-type incoming struct{ r *mcp.RequestInfo }
-
-func (c incoming) Get(key string) string {
-	value, _ := c.r.Meta(key)
-	return value
-}
+type incoming struct{ outgoing }
 
 func (incoming) Set(string, string) {}
-
-func (incoming) Keys() []string { return nil }

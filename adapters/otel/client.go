@@ -29,7 +29,7 @@ func (t *Telemetry) RequestStart(ctx context.Context, r *mcp.RequestInfo) contex
 	var opts []trace.SpanStartOption
 	if r.Incoming {
 		kind, metered = trace.SpanKindServer, t.serverRequests
-		ctx, opts = t.parent(ctx, incoming{r})
+		ctx, opts = t.parent(ctx, incoming{outgoing{r}})
 		t.connection(&f, r.Connection)
 	}
 	if r.Notification && quiet(r.Method) {

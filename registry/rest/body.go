@@ -170,7 +170,7 @@ func (plan *bodyPlan) encode(fields []pair) payload {
 	for i, f := range fields {
 		escaped[i] = pair{escape(f.name), escape(f.value)}
 	}
-	whole := join(escaped, "&")
+	whole := join(escaped)
 	if plan.kind == formBody {
 		return payload{whole, plan.contentType}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
@@ -63,12 +64,7 @@ func readTarget(place, raw string) (t target, problem string) {
 
 // hasDots reports whether a path has a segment that stands for another one.
 func hasDots(path string) bool {
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
 // url returns the address with its secrets put in, each as a part of a segment.

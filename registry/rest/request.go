@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -42,33 +43,18 @@ type answer struct {
 	truncated bool
 }
 
-func join(pairs []pair, separator string) string {
-	var text strings.Builder
+// join returns what a query or a form has of pairs that are escaped.
+func join(pairs []pair) string {
+	parts := make([]string, len(pairs))
 	for i, p := range pairs {
-		if i > 0 {
-			text.WriteString(separator)
-		}
-		text.WriteString(p.name)
-		text.WriteByte('=')
-		text.WriteString(p.value)
+		parts[i] = p.name + "=" + p.value
 	}
-	return text.String()
+	return strings.Join(parts, "&")
 }
 
 // escape escapes all but the unreserved characters (RFC 3986, section 2.3), so that
 // text means nothing but itself wherever in a URL or a form it stands.
-func escape(text string) string {
-	const digits = "0123456789ABCDEF"
-	var escaped []byte
-	for i := range len(text) {
-		if c := text[i]; unreserved(c) {
-			escaped = append(escaped, c)
-		} else {
-			escaped = append(escaped, '%', digits[c>>4], digits[c&15])
-		}
-	}
-	return string(escaped)
-}
+func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
 func unreserved(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
@@ -135,7 +121,7 @@ func (o *operation) finish(req *request, inPath map[string]string, m *mistakes) 
 		}
 	}
 	req.path = path
-	if len(path)+len(join(req.query, "&")) > maxTarget {
+	if len(path)+len(join(req.query)) > maxTarget {
 		m.add(&registry.Problem{Want: fmt.Sprintf("at most %d bytes long in path and query", maxTarget), Got: "more"})
 	}
 	if len(req.body.text) > maxBody {

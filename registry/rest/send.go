@@ -202,7 +202,7 @@ func (l *sender) complete(ctx context.Context, k *keyring, r *request) (string, 
 	if r.path != "" {
 		to = strings.TrimSuffix(to, "/") + r.path
 	}
-	if query := join(r.query, "&"); query != "" {
+	if query := join(r.query); query != "" {
 		if strings.Contains(to, "?") { // that of Health
 			to += "&" + query
 		} else {

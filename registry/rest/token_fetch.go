@@ -100,7 +100,7 @@ func (s *source) request(ctx context.Context, k *keyring) (*guardhttp.Request, e
 		r.Body = string(data)
 		r.Header.Set("Content-Type", "application/json")
 	case form != nil:
-		r.Body = join(form, "&")
+		r.Body = join(form)
 		r.Header.Set("Content-Type", formType)
 	}
 	return r, nil

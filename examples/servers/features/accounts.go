@@ -31,9 +31,8 @@ type accounts struct {
 
 // An invitation is one user's way to the page.
 type invitation struct {
-	once    sync.Once
 	visited chan struct{} // closed when the user has been there
-	tell    func()        // tells the client that
+	visit   func()        // closes it, and tells the client, once
 }
 
 func openAccounts() (*accounts, error) {
@@ -52,10 +51,12 @@ func openAccounts() (*accounts, error) {
 		fmt.Fprint(w, `<!doctype html><title>Connect</title><form method="post"><button>Connect my account</button></form>`)
 	})
 	mux.HandleFunc("POST /connect/{id}", func(w http.ResponseWriter, r *http.Request) {
-		if !a.visit(r.PathValue("id")) {
+		i := a.find(r.PathValue("id"))
+		if i == nil {
 			http.NotFound(w, r)
 			return
 		}
+		i.visit()
 		fmt.Fprint(w, "Your account is connected. You can close this page.\n")
 	})
 	a.srv = &http.Server{
@@ -85,31 +86,22 @@ func (a *accounts) invite(tell func(id string)) (id string, err error) {
 		return "", errors.New("too many invitations are open; try again later")
 	}
 	id = rand.Text()
-	a.invited[id] = &invitation{visited: make(chan struct{}), tell: func() { tell(id) }}
+	visited := make(chan struct{})
+	a.invited[id] = &invitation{visited, sync.OnceFunc(func() { close(visited); tell(id) })}
 	return id, nil
 }
 
-// visit notes that the user has been there.
-func (a *accounts) visit(id string) bool {
+// find returns an invitation; nil if there is none.
+func (a *accounts) find(id string) *invitation {
 	a.mu.Lock()
-	i, ok := a.invited[id]
-	a.mu.Unlock()
-	if !ok {
-		return false
-	}
-	i.once.Do(func() {
-		close(i.visited)
-		i.tell()
-	})
-	return true
+	defer a.mu.Unlock()
+	return a.invited[id]
 }
 
 // await returns when the user has been there, and ends the invitation.
 func (a *accounts) await(ctx context.Context, id string) error {
-	a.mu.Lock()
-	i, ok := a.invited[id]
-	a.mu.Unlock()
-	if !ok {
+	i := a.find(id)
+	if i == nil {
 		return errors.New("there is no such invitation; call connect_account again")
 	}
 	defer a.withdraw(id)

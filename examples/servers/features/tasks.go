@@ -63,11 +63,21 @@ func (ts *tasks) close() {
 // serve adds the tasks to s.
 func (ts *tasks) serve(s *mcp.Server) {
 	s.AddReceivingMiddleware(ts.middleware)
-	for _, err := range []error{
-		mcp.AddReceivingCustomMethod(s, "tasks/get", ts.handleGet),
-		mcp.AddReceivingCustomMethod(s, "tasks/update", ts.handleUpdate),
-		mcp.AddReceivingCustomMethod(s, "tasks/cancel", ts.handleCancel),
+	for method, handle := range map[string]func(*task, *taskParams) mcp.Result{
+		"tasks/get":    func(t *task, _ *taskParams) mcp.Result { return t.describe("complete") },
+		"tasks/update": (*task).answer,
+		"tasks/cancel": (*task).end,
 	} {
+		err := mcp.AddReceivingCustomMethod(s, method, func(_ context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
+			if params == nil {
+				return nil, invalid("the parameters are missing")
+			}
+			t, err := ts.get(params.TaskID)
+			if err != nil {
+				return nil, err
+			}
+			return handle(t, params), nil
+		})
 		if err != nil {
 			panic(err) // the SDK has learned about tasks
 		}
@@ -269,36 +279,20 @@ func (t *task) describe(resultType string) *taskResult {
 	return res
 }
 
-func (ts *tasks) handleGet(_ context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
-	t, err := ts.find(params)
-	if err != nil {
-		return nil, err
-	}
-	return t.describe("complete"), nil
-}
-
-func (ts *tasks) handleCancel(_ context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
-	t, err := ts.find(params)
-	if err != nil {
-		return nil, err
-	}
+// end cancels the task.
+func (t *task) end(*taskParams) mcp.Result {
 	t.update(func() { t.status, t.questions, t.message = cancelled, nil, "cancelled by the client" })
 	t.cancel()
-	return &acknowledgement{ResultType: "complete"}, nil
+	return &acknowledgement{ResultType: "complete"}
 }
 
-// handleUpdate answers questions of a task. An answer that no question waits for is
-// ignored.
-func (ts *tasks) handleUpdate(_ context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
-	t, err := ts.find(params)
-	if err != nil {
-		return nil, err
-	}
+// answer answers questions of the task. An answer that no question waits for is ignored.
+func (t *task) answer(params *taskParams) mcp.Result {
 	for key, response := range params.InputResponses {
-		answer, ok := response.(*mcp.ElicitResult)
+		answer, _ := response.(*mcp.ElicitResult)
 		t.update(func() {
 			q := t.questions[key]
-			if !ok || q == nil {
+			if answer == nil || q == nil {
 				return
 			}
 			q.answer <- answer
@@ -307,12 +301,5 @@ func (ts *tasks) handleUpdate(_ context.Context, _ *mcp.ServerSession, params *t
 			}
 		})
 	}
-	return &acknowledgement{ResultType: "complete"}, nil
-}
-
-func (ts *tasks) find(params *taskParams) (*task, error) {
-	if params == nil {
-		return nil, invalid("the parameters are missing")
-	}
-	return ts.get(params.TaskID)
+	return &acknowledgement{ResultType: "complete"}
 }

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"mime"
 	"slices"
 	"strings"
@@ -228,7 +229,7 @@ func (b *builder) members(schema *node, bodyRequired, fields bool) ([]member, *l
 	}
 	taken := map[string]bool{}
 	for _, p := range b.endpoint.Params {
-		taken[argumentOf(p)] = true
+		taken[cmp.Or(p.Argument, p.Name)] = true
 	}
 	var members []member
 	for _, p := range properties.each() {
@@ -245,11 +246,4 @@ func (b *builder) members(schema *node, bodyRequired, fields bool) ([]member, *l
 		members = append(members, member{p, required[p.key]})
 	}
 	return members, nil
-}
-
-func argumentOf(p rest.Param) string {
-	if p.Argument != "" {
-		return p.Argument
-	}
-	return p.Name
 }

@@ -35,12 +35,7 @@ func nameOf(text string, most int) string {
 	return strings.TrimRight(name, ".-")
 }
 
-func cutName(name string, most int) string {
-	if len(name) > most {
-		name = name[:most]
-	}
-	return name
-}
+func cutName(name string, most int) string { return name[:min(len(name), most)] }
 
 // names gives each thing a name of its own.
 type names struct{ next map[string]int }

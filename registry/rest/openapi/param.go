@@ -19,7 +19,10 @@ type placed struct {
 func (b *builder) params() *loss {
 	var order []placed
 	found := map[placed]*node{}
-	inPath := placeholders(b.op.path)
+	inPath := map[string]bool{}
+	for _, name := range orderedPlaceholders(b.op.path) {
+		inPath[name] = true
+	}
 	for _, list := range []*node{b.op.item.get("parameters"), b.op.at.get("parameters")} {
 		for i, at := range list.each() {
 			if i == maxParams {
@@ -152,12 +155,4 @@ func orderedPlaceholders(path string) []string {
 		names = append(names, name)
 		path = behind
 	}
-}
-
-func placeholders(path string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range orderedPlaceholders(path) {
-		set[name] = true
-	}
-	return set
 }
