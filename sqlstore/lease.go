@@ -14,17 +14,16 @@ import (
 
 // TakeLease implements storage.Leaser.
 func (s *store) TakeLease(ctx context.Context, name string, ttl time.Duration) (number int64, err error) {
-	const op = "take a lease"
-	if err := s.begin(ctx, op, name); err != nil {
-		return 0, err
-	}
-	err = s.db.row(ctx, `INSERT INTO {p}leases AS l (namespace, name, number, until_ms) VALUES (?, ?, 1, {now} + CAST(? AS BIGINT))
-		ON CONFLICT (namespace, name) DO UPDATE SET number = l.number + 1, until_ms = {now} + CAST(? AS BIGINT) WHERE l.until_ms <= {now} RETURNING number`,
-		[]any{s.namespace, name, ttl.Milliseconds(), ttl.Milliseconds()}, &number)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, &Error{op, fmt.Errorf("%w: %q", storage.ErrHeld, name)}
-	}
-	return number, fail(ctx, op, err)
+	err = s.do(ctx, "take a lease", name, func() error {
+		err := s.db.row(ctx, `INSERT INTO {p}leases AS l (namespace, name, number, until_ms) VALUES (?, ?, 1, {now} + CAST(? AS BIGINT))
+			ON CONFLICT (namespace, name) DO UPDATE SET number = l.number + 1, until_ms = {now} + CAST(? AS BIGINT) WHERE l.until_ms <= {now} RETURNING number`,
+			[]any{s.namespace, name, ttl.Milliseconds(), ttl.Milliseconds()}, &number)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = fmt.Errorf("%w: %q", storage.ErrHeld, name)
+		}
+		return err
+	})
+	return number, err
 }
 
 // RenewLease implements storage.Leaser.
@@ -39,13 +38,12 @@ func (s *store) ReleaseLease(ctx context.Context, name string, number int64) err
 
 // prolong has a lease end that time from now.
 func (s *store) prolong(ctx context.Context, op, name string, number int64, ttl time.Duration) error {
-	if err := s.begin(ctx, op, name); err != nil {
+	return s.do(ctx, op, name, func() error {
+		n, err := s.db.exec(ctx, `UPDATE {p}leases SET until_ms = {now} + CAST(? AS BIGINT) WHERE namespace = ? AND name = ? AND number = ? AND until_ms > {now}`,
+			ttl.Milliseconds(), s.namespace, name, number)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: %q", storage.ErrLost, name)
+		}
 		return err
-	}
-	n, err := s.db.exec(ctx, `UPDATE {p}leases SET until_ms = {now} + CAST(? AS BIGINT) WHERE namespace = ? AND name = ? AND number = ? AND until_ms > {now}`,
-		ttl.Milliseconds(), s.namespace, name, number)
-	if err == nil && n == 0 {
-		return &Error{op, fmt.Errorf("%w: %q", storage.ErrLost, name)}
-	}
-	return fail(ctx, op, err)
+	})
 }

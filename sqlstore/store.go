@@ -40,65 +40,56 @@ var (
 	_ storage.Leaser  = (*store)(nil)
 )
 
-// begin checks what all calls have in common.
-func (s *store) begin(ctx context.Context, op, name string) error {
-	if err := ctx.Err(); err != nil {
-		return &Error{op, err}
+// do does something with a record, and says in an error what that was.
+func (s *store) do(ctx context.Context, op, name string, do func() error) error {
+	err := storage.CheckName(name)
+	switch {
+	case ctx.Err() != nil: // which fail returns
+		err = ctx.Err()
+	case err != nil:
+	case s.closed.Load():
+		err = storage.ErrClosed
+	default:
+		err = do()
 	}
-	if err := storage.CheckName(name); err != nil {
-		return &Error{op, err}
-	}
-	if s.closed.Load() {
-		return &Error{op, storage.ErrClosed}
-	}
-	return nil
+	return fail(ctx, op, err)
 }
 
 // Load implements storage.Store.
-func (s *store) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
-	const op = "load a record"
-	if err := s.begin(ctx, op, name); err != nil {
-		return storage.Record{}, err
-	}
-	var r storage.Record
-	err := s.db.row(ctx, `SELECT CASE WHEN revision = ? THEN NULL ELSE data END, revision FROM {p}records WHERE namespace = ? AND name = ?`,
-		[]any{string(known), s.namespace, name}, &r.Data, &r.Revision)
-	if errors.Is(err, sql.ErrNoRows) {
-		return storage.Record{}, &Error{op, fmt.Errorf("%w: %q", storage.ErrNotFound, name)}
-	}
-	if err != nil {
-		return storage.Record{}, fail(ctx, op, err)
-	}
-	return r, nil
+func (s *store) Load(ctx context.Context, name string, known storage.Revision) (r storage.Record, err error) {
+	err = s.do(ctx, "load a record", name, func() error {
+		err := s.db.row(ctx, `SELECT CASE WHEN revision = ? THEN NULL ELSE data END, revision FROM {p}records WHERE namespace = ? AND name = ?`,
+			[]any{string(known), s.namespace, name}, &r.Data, &r.Revision)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = fmt.Errorf("%w: %q", storage.ErrNotFound, name)
+		}
+		return err
+	})
+	return r, err
 }
 
 // Save implements storage.Store.
 func (s *store) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
-	const op = "save a record"
-	if err := s.begin(ctx, op, name); err != nil {
-		return "", err
-	}
-	if len(data) > storage.MaxData {
-		return "", &Error{op, fmt.Errorf("%w: %d bytes", storage.ErrTooLarge, len(data))}
-	}
-	if data == nil {
-		data = []byte{} // not NULL
-	}
 	revision := storage.Revision(rand.Text())
-	var n int64
-	var err error
-	if old == "" {
-		n, err = s.db.exec(ctx, `INSERT INTO {p}records (namespace, name, data, revision) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			s.namespace, name, data, string(revision))
-	} else {
-		n, err = s.db.exec(ctx, `UPDATE {p}records SET data = ?, revision = ? WHERE namespace = ? AND name = ? AND revision = ?`,
-			data, string(revision), s.namespace, name, string(old))
-	}
-	switch {
-	case err != nil:
-		return "", fail(ctx, op, err)
-	case n == 0:
-		return "", &Error{op, fmt.Errorf("%w: %q", storage.ErrConflict, name)}
+	err := s.do(ctx, "save a record", name, func() error {
+		if len(data) > storage.MaxData {
+			return fmt.Errorf("%w: %d bytes", storage.ErrTooLarge, len(data))
+		}
+		if data == nil {
+			data = []byte{} // not NULL
+		}
+		query, args := `UPDATE {p}records SET data = ?, revision = ? WHERE namespace = ? AND name = ? AND revision = ?`, []any{data, string(revision), s.namespace, name, string(old)}
+		if old == "" {
+			query, args = `INSERT INTO {p}records (data, revision, namespace, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, args[:4]
+		}
+		n, err := s.db.exec(ctx, query, args...)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: %q", storage.ErrConflict, name)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
 	}
 	s.db.tell(ctx, s.namespace)
 	return revision, nil
@@ -106,53 +97,46 @@ func (s *store) Save(ctx context.Context, name string, data []byte, old storage.
 
 // Delete implements storage.Store.
 func (s *store) Delete(ctx context.Context, name string, old storage.Revision) error {
-	const op = "delete a record"
-	if err := s.begin(ctx, op, name); err != nil {
-		return err
-	}
-	n, err := s.db.exec(ctx, `DELETE FROM {p}records WHERE namespace = ? AND name = ? AND revision = ?`, s.namespace, name, string(old))
-	if err != nil {
-		return fail(ctx, op, err)
-	}
-	if n > 0 {
+	err := s.do(ctx, "delete a record", name, func() error {
+		n, err := s.db.exec(ctx, `DELETE FROM {p}records WHERE namespace = ? AND name = ? AND revision = ?`, s.namespace, name, string(old))
+		if err != nil || n > 0 {
+			return err
+		}
+		if err := s.db.row(ctx, `SELECT COUNT(*) FROM {p}records WHERE namespace = ? AND name = ?`, []any{s.namespace, name}, &n); err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("%w: %q", storage.ErrNotFound, name)
+		}
+		return fmt.Errorf("%w: %q", storage.ErrConflict, name)
+	})
+	if err == nil {
 		s.db.tell(ctx, s.namespace)
-		return nil
 	}
-	var there int
-	err = s.db.row(ctx, `SELECT COUNT(*) FROM {p}records WHERE namespace = ? AND name = ?`, []any{s.namespace, name}, &there)
-	switch {
-	case err != nil:
-		return fail(ctx, op, err)
-	case there == 0:
-		return &Error{op, fmt.Errorf("%w: %q", storage.ErrNotFound, name)}
-	}
-	return &Error{op, fmt.Errorf("%w: %q", storage.ErrConflict, name)}
+	return err
 }
 
 // Names implements storage.Store. It holds no connection while the loop runs.
 func (s *store) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		const op = "list the records"
 		for from := prefix; ; {
-			if err := s.begin(ctx, op, "any"); err != nil {
+			var page []string
+			err := s.do(ctx, "list the records", "any", func() error {
+				return s.db.rows(ctx, `SELECT name FROM {p}records WHERE namespace = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?`,
+					[]any{s.namespace, from, prefix + behindNames, pageOfNames}, func(rows *sql.Rows) error {
+						var name string
+						err := rows.Scan(&name)
+						page = append(page, name)
+						return err
+					})
+			})
+			if err != nil {
 				yield("", err)
 				return
 			}
-			var page []string
-			err := s.db.rows(ctx, `SELECT name FROM {p}records WHERE namespace = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?`,
-				[]any{s.namespace, from, prefix + behindNames, pageOfNames}, func(rows *sql.Rows) error {
-					var name string
-					err := rows.Scan(&name)
-					page = append(page, name)
-					return err
-				})
-			if err != nil {
-				yield("", fail(ctx, op, err))
-				return
-			}
 			for _, name := range page {
-				if err := ctx.Err(); err != nil {
-					yield("", &Error{op, err})
+				if err := fail(ctx, "list the records", ctx.Err()); err != nil {
+					yield("", err)
 					return
 				}
 				if !yield(name, nil) {

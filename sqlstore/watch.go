@@ -37,18 +37,16 @@ const (
 // record twice for one change, also after the database was away.
 func (s *store) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		const op = "watch the records"
 		w := s.db.watches.enter(s.db, s.namespace)
 		defer s.db.watches.leave(w)
 		var known map[string]storage.Revision // nil: they were never read
 		pause := s.db.poll
 		for {
-			if err := s.begin(ctx, op, "any"); err != nil {
+			if err := s.do(ctx, "watch the records", "any", func() error { return nil }); err != nil {
 				yield("", err)
 				return
 			}
-			now, err := s.revisions(ctx, prefix)
-			if err == nil { // otherwise the database cannot be reached
+			if now, err := s.revisions(ctx, prefix); err == nil { // otherwise the database cannot be reached
 				if !yieldChanges(known, now, yield) {
 					return
 				}
