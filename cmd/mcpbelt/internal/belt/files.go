@@ -39,6 +39,18 @@ func (b *Belt) ScopeFile(scope config.Scope) string {
 // ledgerName is the name of a ledger's file.
 const ledgerName = "mcp.lock.json"
 
+// WrittenFile returns the file into which servers are written: that of --config, or that of a scope.
+func (b *Belt) WrittenFile(scope config.Scope) (string, error) {
+	if b.ConfigFile != "" {
+		return b.Abs(b.ConfigFile), nil
+	}
+	file := b.ScopeFile(scope)
+	if file == "" {
+		return "", &cli.Error{Exit: cli.Failed, Message: "there is no folder for the user's config file", Cure: "set HOME, or name a file with --config"}
+	}
+	return file, nil
+}
+
 // LedgerPath returns the file of the ledger: that of --ledger, or mcp.lock.json beside
 // the file of --config or in the user's folder. It is empty if there is none.
 func (b *Belt) LedgerPath() string {

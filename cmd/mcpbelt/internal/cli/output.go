@@ -136,20 +136,11 @@ func (o *Out) styled(s Style, text string) string {
 	if s == Normal || !o.env.OutTerminal || !o.env.colors() || strings.TrimSpace(text) == "" {
 		return text
 	}
-	style := lipgloss.NewStyle()
-	switch s {
-	case Heading:
-		style = style.Bold(true)
-	case Good:
-		style = style.Foreground(lipgloss.Green)
-	case Warning:
-		style = style.Foreground(lipgloss.Yellow)
-	case Bad:
-		style = style.Foreground(lipgloss.Red)
-	case Faint:
-		style = style.Faint(true)
-	}
-	return style.Inline(true).Render(text)
+	plain := lipgloss.NewStyle()
+	return map[Style]lipgloss.Style{
+		Heading: plain.Bold(true), Good: plain.Foreground(lipgloss.Green), Warning: plain.Foreground(lipgloss.Yellow),
+		Bad: plain.Foreground(lipgloss.Red), Faint: plain.Faint(true),
+	}[s].Inline(true).Render(text)
 }
 
 // visible replaces in JSON, which has them in strings only, characters that could

@@ -50,12 +50,13 @@ func (o *Out) Table(t *Table) {
 		}
 		return
 	}
-	widths := make([]int, len(t.Headings))
-	for i, h := range t.Headings {
-		widths[i] = lipgloss.Width(h)
+	rows := make([][]Cell, 1, len(t.Rows)+1)
+	for _, h := range t.Headings {
+		rows[0] = append(rows[0], Cell{h, Heading})
 	}
-	rows := make([][]Cell, len(t.Rows))
-	for r, row := range t.Rows {
+	rows = append(rows, t.Rows...)
+	widths := make([]int, len(t.Headings))
+	for r, row := range rows {
 		rows[r] = slices.Clone(row)
 		for i := range rows[r] {
 			rows[r][i].Text = plain.Line(row[i].Text)
@@ -63,14 +64,10 @@ func (o *Out) Table(t *Table) {
 		}
 	}
 	if !shrink(widths, o.Width()) {
-		o.blocks(t.Headings, rows)
+		o.blocks(t.Headings, rows[1:])
 		return
 	}
-	headings := make([]Cell, len(t.Headings))
-	for i, h := range t.Headings {
-		headings[i] = Cell{h, Heading}
-	}
-	for _, row := range append([][]Cell{headings}, rows...) {
+	for _, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
 			text := cut(cell.Text, widths[i])
@@ -119,18 +116,12 @@ func shrink(widths []int, width int) bool {
 	for _, w := range widths {
 		total += w
 	}
-	for total > width {
-		widest := 0
-		for i, w := range widths {
-			if w > widths[widest] {
-				widest = i
-			}
-		}
+	for ; total > width; total-- {
+		widest := slices.Index(widths, slices.Max(widths))
 		if widths[widest] <= narrowest {
 			return false
 		}
 		widths[widest]--
-		total--
 	}
 	return true
 }
@@ -140,13 +131,16 @@ func cut(text string, width int) string {
 	if width <= 0 || lipgloss.Width(text) <= width {
 		return text
 	}
+	return head(text, width-1) + "…"
+}
+
+// head returns the beginning of a text that has at most so many columns.
+func head(text string, width int) string {
 	used := 0
 	for i, r := range text {
-		w := lipgloss.Width(string(r))
-		if used+w > width-1 {
-			return text[:i] + "…"
+		if used += lipgloss.Width(string(r)); used > width {
+			return text[:i]
 		}
-		used += w
 	}
 	return text
 }
@@ -176,14 +170,11 @@ func (o *Out) Fitted(text string) {
 			o.write(line + "\n")
 			continue
 		}
-		term, meaning, _ := strings.Cut(said, "  ")
-		if meaning == "" {
-			term, meaning = "", said
-		} else {
+		if term, meaning, _ := strings.Cut(said, "  "); meaning != "" {
 			o.write(strings.Repeat(" ", indent) + term + "\n")
-			indent += 2
+			said, indent = meaning, indent+2
 		}
-		for _, part := range wrap(meaning, width-indent) {
+		for _, part := range wrap(said, width-indent) {
 			o.write(strings.Repeat(" ", indent) + part + "\n")
 		}
 	}
@@ -204,16 +195,9 @@ func wrap(text string, width int) []string {
 			lines = append(lines, line)
 		}
 		for lipgloss.Width(word) > width {
-			end, used := 0, 0
-			for i, r := range word {
-				w := lipgloss.Width(string(r))
-				if used+w > width && i > 0 {
-					break
-				}
-				end, used = i+utf8.RuneLen(r), used+w
-			}
-			lines = append(lines, word[:end])
-			word = word[end:]
+			_, first := utf8.DecodeRuneInString(word)
+			end := max(len(head(word, width)), first)
+			lines, word = append(lines, word[:end]), word[end:]
 		}
 		line = word
 	}

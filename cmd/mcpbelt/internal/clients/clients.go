@@ -27,33 +27,27 @@ func clientName(l config.Location) string {
 
 // places returns the files of other programs, in their order.
 func places(b *belt.Belt) []config.Location {
-	var list []config.Location
-	for _, l := range b.Locations() {
-		if l.Path != b.UserFile() {
-			list = append(list, l)
-		}
+	return slices.DeleteFunc(b.Locations(), func(l config.Location) bool { return l.Path == b.UserFile() })
+}
+
+// names returns the names of the programs.
+func names(b *belt.Belt) []string {
+	var list []string
+	for _, l := range places(b) {
+		list = append(list, clientName(l))
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // placesOf returns the files of the program of a name.
 func placesOf(b *belt.Belt, name string) ([]config.Location, error) {
-	var found []config.Location
-	var names []string
-	for _, l := range places(b) {
-		if clientName(l) == strings.ToLower(name) || l.Client == name {
-			found = append(found, l)
-		}
-		if !slices.Contains(names, clientName(l)) {
-			names = append(names, clientName(l))
-		}
-	}
+	found := slices.DeleteFunc(places(b), func(l config.Location) bool { return clientName(l) != strings.ToLower(name) && l.Client != name })
 	if len(found) > 0 {
 		return found, nil
 	}
-	slices.Sort(names)
-	e := &cli.Error{Exit: cli.NotFound, Message: "there is no program " + name + " whose config file is known", Cure: "it is one of " + strings.Join(names, ", ")}
-	if near := nearest.Names(name, names, 1); len(near) > 0 {
+	e := &cli.Error{Exit: cli.NotFound, Message: "there is no program " + name + " whose config file is known", Cure: "it is one of " + strings.Join(names(b), ", ")}
+	if near := nearest.Names(name, names(b), 1); len(near) > 0 {
 		e.Cure = "did you mean " + near[0] + "?"
 	}
 	return nil, e
@@ -62,13 +56,10 @@ func placesOf(b *belt.Belt, name string) ([]config.Location, error) {
 // completeClients completes the name of a program as the first argument.
 func completeClients(b *belt.Belt) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var names []string
-		for _, l := range places(b) {
-			if name := clientName(l); len(args) == 0 && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return names, cobra.ShellCompDirectiveDefault
+		return names(b), cobra.ShellCompDirectiveDefault
 	}
 }
 

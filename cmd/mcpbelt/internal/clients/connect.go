@@ -132,12 +132,7 @@ func clientFile(b *belt.Belt, name string, project bool) (config.Location, error
 	if err != nil {
 		return config.Location{}, err
 	}
-	var fit []config.Location
-	for _, l := range found {
-		if (l.Scope != config.ScopeUser) == project {
-			fit = append(fit, l)
-		}
-	}
+	fit := slices.DeleteFunc(slices.Clone(found), func(l config.Location) bool { return (l.Scope != config.ScopeUser) != project })
 	if len(fit) == 0 {
 		return config.Location{}, &cli.Error{Exit: cli.NotFound, Message: found[0].Client + " has no such file", Cure: "--project says which one is meant"}
 	}

@@ -130,17 +130,11 @@ func sourceOf(b *belt.Belt, arg string) (file, format string, err error) {
 }
 
 func targetOf(b *belt.Belt, scope string) (string, error) {
-	if b.ConfigFile != "" {
-		return b.Abs(b.ConfigFile), nil
-	}
 	s, err := cli.Scope(scope)
-	if err != nil {
+	if err != nil && b.ConfigFile == "" {
 		return "", err
 	}
-	if file := b.ScopeFile(s); file != "" {
-		return file, nil
-	}
-	return "", &cli.Error{Exit: cli.Failed, Message: "there is no folder for the user's config file", Cure: "set HOME, or name a file with --config"}
+	return b.WrittenFile(s)
 }
 
 func planOf(i *edit.Import) *plan {

@@ -1,6 +1,7 @@
 package root
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -34,21 +35,19 @@ they were asked last: nothing is started.
 		Args:      cli.Args(1, 1),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
-			switch args[0] {
-			case "bash":
-				if _, err := io.WriteString(out, bashWords); err != nil {
-					return err
-				}
-				return root.GenBashCompletionV2(out, true)
-			case "zsh":
-				return root.GenZshCompletion(out)
-			case "fish":
-				return root.GenFishCompletion(out, true)
-			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(out)
+			write := map[string]func(io.Writer) error{
+				"bash": func(out io.Writer) error {
+					_, err := io.WriteString(out, bashWords)
+					return errors.Join(err, root.GenBashCompletionV2(out, true))
+				},
+				"zsh":        root.GenZshCompletion,
+				"fish":       func(out io.Writer) error { return root.GenFishCompletion(out, true) },
+				"powershell": root.GenPowerShellCompletionWithDesc,
+			}[args[0]]
+			if write == nil {
+				return cli.UsageError("there is no completion for %q: it is one of bash, zsh, fish and powershell", args[0])
 			}
-			return cli.UsageError("there is no completion for %q: it is one of bash, zsh, fish and powershell", args[0])
+			return write(cmd.OutOrStdout())
 		},
 	}
 }

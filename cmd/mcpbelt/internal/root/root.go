@@ -120,15 +120,20 @@ you name by a URL or a command.`,
 	})
 	b.AddFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(b.Begin(cmd.Context())) }
-	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"}, &cobra.Group{ID: "trust", Title: "Trust:"}, &cobra.Group{ID: "stations", Title: "Long-lived:"}, &cobra.Group{ID: "develop", Title: "For programs:"})
-	add(root, "servers", servers.Commands(b))
-	add(root, "clients", clients.Commands(b))
-	add(root, "people", people.Commands(b))
-	add(root, "tools", tools.Commands(b))
-	add(root, "tools", content.Commands(b))
-	add(root, "trust", trust.Commands(b))
-	add(root, "stations", serve.Commands(b))
-	add(root, "develop", develop.Commands(b))
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Servers:", servers.Commands(b)}, {"Other programs:", clients.Commands(b)}, {"Logins:", people.Commands(b)},
+		{"Tools:", append(tools.Commands(b), content.Commands(b)...)}, {"Trust:", trust.Commands(b)}, {"Long-lived:", serve.Commands(b)},
+		{"For programs:", develop.Commands(b)},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID = group.title
+			root.AddCommand(c)
+		}
+	}
 	root.AddCommand(completionCommand(root))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root
@@ -140,14 +145,6 @@ func version() string {
 		return info.Main.Version
 	}
 	return "(devel)"
-}
-
-// add adds commands under a heading.
-func add(root *cobra.Command, group string, cmds []*cobra.Command) {
-	for _, c := range cmds {
-		c.GroupID = group
-		root.AddCommand(c)
-	}
 }
 
 // unknown returns the error of a command that does not exist.

@@ -46,12 +46,13 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 			if err != nil {
 				return err
 			}
-			file, note := b.ScopeFile(scope), ""
-			if b.ConfigFile != "" {
-				file, scope = b.Abs(b.ConfigFile), ""
+			file, err := b.WrittenFile(scope)
+			if err != nil {
+				return err
 			}
-			if file == "" {
-				return &cli.Error{Exit: cli.Failed, Message: "there is no folder for the user's config file", Cure: "set HOME, or name a file with --config"}
+			note := ""
+			if b.ConfigFile != "" {
+				scope = ""
 			}
 			if _, err := record.Add(cmd.Context(), openStore(file, scope, ""), r); err != nil {
 				return explain(r.Name, err)
@@ -75,41 +76,29 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 
 // record returns the server that the command line describes.
 func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string) (*record.Record, error) {
-	command := []string(nil)
+	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		args, command = args[:dash], args[dash:]
 	}
-	if len(args) == 0 {
-		return nil, cli.UsageError("add needs the name of the server")
-	}
 	r := &record.Record{}
-	ways := 0
-	if len(args) > 1 {
-		ways++
-		switch text := args[1]; {
-		case len(args) > 2:
-			return nil, cli.UsageError("there is more than a name and a URL: write a command behind --")
-		case text == "-" || strings.HasPrefix(text, "{"):
-			if err := a.readJSON(b, text, r); err != nil {
-				return nil, err
-			}
-		default:
-			r.URL = text
-		}
-	}
-	if a.command != "" {
-		words, err := cli.SplitWords(a.command)
-		if err != nil {
-			return nil, err
-		}
-		r.Command, r.Args = words[0], words[1:]
-		ways++
-	}
-	if command != nil {
-		ways++
-	}
-	if ways != 1 {
+	var err error
+	switch both := command != nil && a.command != ""; {
+	case len(args) == 0:
+		return nil, cli.UsageError("add needs the name of the server")
+	case len(args) > 2:
+		return nil, cli.UsageError("there is more than a name and a URL: write a command behind --")
+	case both || (len(args) == 2) == (command != nil || a.command != ""):
 		return nil, cli.UsageError("add needs one of a URL, JSON, --command, and a command behind --")
+	case a.command != "":
+		command, err = cli.SplitWords(a.command)
+	case command != nil:
+	case args[1] == "-" || strings.HasPrefix(args[1], "{"):
+		err = a.readJSON(b, args[1], r)
+	default:
+		r.URL = args[1]
+	}
+	if err != nil {
+		return nil, err
 	}
 	if len(command) > 0 {
 		r.Command, r.Args = command[0], command[1:]
@@ -118,7 +107,6 @@ func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string) (*rec
 	if a.transport != "" {
 		r.Transport = a.transport
 	}
-	var err error
 	if r.Env, err = pairs(r.Env, a.env, "="); err != nil {
 		return nil, err
 	}

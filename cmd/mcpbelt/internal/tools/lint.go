@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -53,15 +52,15 @@ The exit is 13 if a tool is rejected, and with --strict if anything is lost.`,
 		Example:           "  mcpbelt lint notes\n  mcpbelt lint --provider anthropic --strict notes",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			wanted := providers()
-			if len(chosen) > 0 {
-				wanted = nil
-			}
+			var wanted []profile.Provider
 			for _, name := range chosen {
 				if !slices.Contains(providers(), profile.Provider(name)) {
 					return cli.UsageError("there is no provider %q: it is one of %s", name, providerNames())
 				}
 				wanted = append(wanted, profile.Provider(name))
+			}
+			if wanted == nil {
+				wanted = providers()
 			}
 			c, servers, err := b.LoadServers(cmd, args)
 			if err != nil {
@@ -111,26 +110,19 @@ func providerNames() string {
 // lint asks the servers for their tools and returns what is lost, in the order of the
 // servers, and why some cannot be asked.
 func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server, wanted []profile.Provider) (losses []*loss, failed []error, err error) {
-	of := make(map[*config.Server][]*loss, len(servers))
-	errs := make(map[*config.Server]error)
-	var mu sync.Mutex
+	found := make([][]*loss, len(servers))
+	errs := make([]error, len(servers))
 	err = b.Each(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(h *belt.Opened, s *config.Server) {
+		i := slices.Index(servers, s)
+		if errs[i] = belt.Startable(s); errs[i] != nil {
+			return
+		}
 		var offer belt.Offer
-		err := belt.Startable(s)
-		if err == nil {
-			offer, err = belt.Offered(cmd.Context(), h.Host, s)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		of[s], errs[s] = lossesOf(s.Name, offer.Tools, wanted), err
+		offer, errs[i] = belt.Offered(cmd.Context(), h.Host, s)
+		found[i] = lossesOf(s.Name, offer.Tools, wanted)
 	})
-	for _, s := range servers {
-		losses = append(losses, of[s]...)
-		if errs[s] != nil {
-			failed = append(failed, errs[s])
-		}
-	}
-	return losses, failed, err
+	failed = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return slices.Concat(found...), failed, err
 }
 
 // lossesOf returns what the providers do not get of tools.
