@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -53,47 +54,34 @@ func (s *Store) Lock(ctx context.Context, name string) (unlock func(), err error
 func lockByLease(ctx context.Context, l storage.Leaser, name string) (unlock func(), err error) {
 	var number int64
 	for attempt := 0; ; attempt++ {
-		if number, err = l.TakeLease(ctx, name, lockFor); err == nil {
+		if number, err = l.TakeLease(ctx, name, lockFor); !errors.Is(err, storage.ErrHeld) {
 			break
 		}
-		if !errors.Is(err, storage.ErrHeld) {
+		if err := feed.Sleep(ctx, backoff.Full(attempt, lockFirst, lockGrowth, lockMost)); err != nil {
 			return nil, err
 		}
-		timer := time.NewTimer(backoff.Full(attempt, lockFirst, lockGrowth, lockMost))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		}
 	}
-	unlocked, released := make(chan struct{}), make(chan struct{})
+	if err != nil {
+		return nil, err
+	}
+	locked, end := context.WithCancel(context.WithoutCancel(ctx))
+	released := make(chan struct{})
 	go func() {
 		defer close(released)
-		ticker := time.NewTicker(lockRenew)
-		defer ticker.Stop()
-		ask := func(do func(context.Context) error) error {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockRenew)
-			defer cancel()
-			return do(ctx)
-		}
-		for {
-			select {
-			case <-unlocked:
-				// If that fails it ends by itself.
-				_ = ask(func(ctx context.Context) error { return l.ReleaseLease(ctx, name, number) })
+		for feed.Sleep(locked, lockRenew) == nil {
+			asking, cancel := context.WithTimeout(locked, lockRenew)
+			err := l.RenewLease(asking, name, number, lockFor)
+			cancel()
+			if errors.Is(err, storage.ErrLost) {
 				return
-			case <-ticker.C:
-				err := ask(func(ctx context.Context) error { return l.RenewLease(ctx, name, number, lockFor) })
-				if errors.Is(err, storage.ErrLost) {
-					<-unlocked
-					return
-				}
 			}
 		}
+		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockRenew)
+		defer cancel()
+		_ = l.ReleaseLease(releasing, name, number) // if that fails it ends by itself
 	}()
 	return sync.OnceFunc(func() {
-		close(unlocked)
+		end()
 		<-released
 	}), nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/lru"
 )
 
 const (
@@ -40,12 +42,12 @@ type link struct {
 type sessions struct {
 	now   func() time.Time
 	mu    sync.Mutex
-	open  map[string]*signIn // by ID
-	links map[string]link    // by token
+	open  lru.Map[string, *signIn] // by ID
+	links map[string]link          // by token
 }
 
 func newSessions(now func() time.Time) sessions {
-	return sessions{now: now, open: map[string]*signIn{}, links: map[string]link{}}
+	return sessions{now: now, links: map[string]link{}}
 }
 
 // Link returns the path of a page that signs in by itself, with a credential that the API takes as a
@@ -87,17 +89,11 @@ func (s *sessions) begin(credential string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	s.open[id] = &signIn{credential: credential, begun: now, used: now, ended: ended, end: end}
-	oldest := id
-	for other, o := range s.open {
-		if s.over(o) {
+	s.open.Put(id, &signIn{credential: credential, begun: now, used: now, ended: ended, end: end})
+	for other, o := range s.open.Oldest() {
+		if s.over(o) || s.open.Len() > maxSessions {
 			s.drop(other)
-		} else if o.used.Before(s.open[oldest].used) {
-			oldest = other
 		}
-	}
-	if len(s.open) > maxSessions {
-		s.drop(oldest)
 	}
 	return id
 }
@@ -110,9 +106,9 @@ func (s *sessions) over(o *signIn) bool {
 
 // drop ends a session. The lock is held.
 func (s *sessions) drop(id string) {
-	if o := s.open[id]; o != nil {
+	if o, ok := s.open.Get(id); ok {
 		o.end()
-		delete(s.open, id)
+		s.open.Delete(id)
 	}
 }
 
@@ -130,11 +126,8 @@ func (s *sessions) find(r *http.Request) *signIn {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := s.open[c.Value]
-	if o == nil {
-		return nil
-	}
-	if s.over(o) {
+	o, ok := s.open.Get(c.Value)
+	if !ok || s.over(o) {
 		s.drop(c.Value)
 		return nil
 	}

@@ -222,7 +222,7 @@ func TestSessionEnds(t *testing.T) {
 		for range maxSessions {
 			signInAs(t, p, `{"credential":"good 2"}`)
 		}
-		assert.Equal(t, len(p.sessions.open), maxSessions, "sessions")
+		assert.Equal(t, p.sessions.open.Len(), maxSessions, "sessions")
 		assert.Equal(t, status(first), 401, "of the session that made way: got status")
 	})
 }
