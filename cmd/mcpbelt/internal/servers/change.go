@@ -2,6 +2,7 @@ package servers
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"path/filepath"
 	"strconv"
@@ -15,85 +16,66 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
-func removeCommand(b *belt.Belt) *cobra.Command {
-	return &cobra.Command{
-		Use:   "remove SERVER",
-		Short: "Remove a server from its config file",
-		Long: `Remove takes a server out of the config file that it stands in, with its comments. What
+// changeCommands returns the commands that change the entry of a server.
+func changeCommands(b *belt.Belt) []*cobra.Command {
+	update := func(patch func(args []string) *record.Patch) func(context.Context, record.Store, string, []string) error {
+		return func(ctx context.Context, store record.Store, name string, args []string) error {
+			_, _, err := record.Update(ctx, store, name, patch(args))
+			return err
+		}
+	}
+	disabled := func(off bool) func([]string) *record.Patch {
+		return func([]string) *record.Patch { return &record.Patch{Disabled: record.Some(off)} }
+	}
+	remove := func(ctx context.Context, store record.Store, name string, _ []string) error {
+		_, err := record.Remove(ctx, store, name)
+		return err
+	}
+	rename := func(args []string) *record.Patch { return &record.Patch{Name: record.Some(args[1])} }
+	return []*cobra.Command{
+		changeCommand(b, "removed", 1, remove, cobra.Command{
+			Use: "remove SERVER", Short: "Remove a server from its config file", Example: "  mcpbelt remove notes",
+			Long: `Remove takes a server out of the config file that it stands in, with its comments. What
 was accepted of its tools stays in the ledger.`,
-		Example:           "  mcpbelt remove notes",
-		Args:              cli.Args(1, 1),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return change(b, cmd, args[0], "removed", func(store record.Store, s *config.Server) error {
-				_, err := record.Remove(cmd.Context(), store, s.Title)
-				return err
-			})
-		},
-	}
-}
-
-func renameCommand(b *belt.Belt) *cobra.Command {
-	return &cobra.Command{
-		Use:   "rename SERVER NAME",
-		Short: "Give a server another name",
-		Long: `Rename changes the name of a server in its config file, at its place. Its tools are
+		}),
+		changeCommand(b, "renamed", 2, update(rename), cobra.Command{
+			Use: "rename SERVER NAME", Short: "Give a server another name", Example: "  mcpbelt rename notes memos",
+			Long: `Rename changes the name of a server in its config file, at its place. Its tools are
 called by the new name, have to be accepted again, and its logins are those of the old one.`,
-		Example:           "  mcpbelt rename notes memos",
-		Args:              cli.Args(2, 2),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return update(b, cmd, args[0], "renamed", &record.Patch{Name: record.Some(args[1])})
-		},
+		}),
+		changeCommand(b, "enabled", 1, update(disabled(false)), cobra.Command{
+			Use: "enable SERVER", Short: "Switch a server on", Example: "  mcpbelt enable docs",
+			Long: `Enable switches a server on in its config file. Nothing is started.`,
+		}),
+		changeCommand(b, "disabled", 1, update(disabled(true)), cobra.Command{
+			Use: "disable SERVER", Short: "Switch a server off", Example: "  mcpbelt disable notes",
+			Long: `Disable switches a server off in its config file, and leaves the entry as it is.`,
+		}),
 	}
 }
 
-// switchCommand returns the command enable, or disable.
-func switchCommand(b *belt.Belt, off bool) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:               "enable SERVER",
-		Short:             "Switch a server on",
-		Long:              `Enable switches a server on in its config file. Nothing is started.`,
-		Example:           "  mcpbelt enable docs",
-		Args:              cli.Args(1, 1),
-		ValidArgsFunction: b.CompleteServers(1),
+// changeCommand returns a command with so many arguments that does something to the entry of a server, and tells of it.
+func changeCommand(b *belt.Belt, action string, n int, do func(context.Context, record.Store, string, []string) error, cmd cobra.Command) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = cli.Args(n, n), b.CompleteServers(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := b.Load(cmd.Context())
+		if err != nil {
+			return err
+		}
+		s, err := c.Find(args[0])
+		if err != nil {
+			return err
+		}
+		store, err := storeOf(b, c, s)
+		if err != nil {
+			return err
+		}
+		if err := do(cmd.Context(), store, s.Title, args); err != nil {
+			return explain(s.Name, err)
+		}
+		return changed{Action: action, Server: s.Name, File: s.Source.File}.show(b)
 	}
-	if off {
-		cmd.Use, cmd.Short, cmd.Example = "disable SERVER", "Switch a server off", "  mcpbelt disable notes"
-		cmd.Long = `Disable switches a server off in its config file, and leaves the entry as it is.`
-	}
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return update(b, cmd, args[0], cmd.Name()+"d", &record.Patch{Disabled: record.Some(off)})
-	}
-	return cmd
-}
-
-// update applies a patch to the entry of a server.
-func update(b *belt.Belt, cmd *cobra.Command, name, action string, p *record.Patch) error {
-	return change(b, cmd, name, action, func(store record.Store, s *config.Server) error {
-		_, _, err := record.Update(cmd.Context(), store, s.Title, p)
-		return err
-	})
-}
-
-// change does something to the entry of a server, and tells of it.
-func change(b *belt.Belt, cmd *cobra.Command, name, action string, do func(record.Store, *config.Server) error) error {
-	c, err := b.Load(cmd.Context())
-	if err != nil {
-		return err
-	}
-	s, err := c.Find(name)
-	if err != nil {
-		return err
-	}
-	store, err := storeOf(b, c, s)
-	if err != nil {
-		return err
-	}
-	if err := do(store, s); err != nil {
-		return explain(s.Name, err)
-	}
-	return changed{Action: action, Server: s.Name, File: s.Source.File}.show(b)
+	return &cmd
 }
 
 // A changed is the output of the commands that change a config file.

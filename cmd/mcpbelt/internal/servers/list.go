@@ -18,10 +18,7 @@ import (
 
 // Commands returns the commands about servers.
 func Commands(b *belt.Belt) []*cobra.Command {
-	return []*cobra.Command{
-		listCommand(b), addCommand(b), getCommand(b), removeCommand(b), renameCommand(b), switchCommand(b, false), switchCommand(b, true),
-		testCommand(b), doctorCommand(b),
-	}
+	return append(changeCommands(b), listCommand(b), addCommand(b), getCommand(b), testCommand(b), doctorCommand(b))
 }
 
 // A listing is a server in the output of list.
