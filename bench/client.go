@@ -11,6 +11,8 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/bench/process"
 )
 
 // roleClient makes a process the home of one client.
@@ -73,7 +75,8 @@ type client struct {
 	dialer
 	program  string // this one, to be run as a server
 	server   serverSpec
-	web      *webServer
+	url      string // of the server over HTTP, if it runs
+	stop     func() error
 	sessions map[string]session // by link
 }
 
@@ -130,13 +133,13 @@ func (c *client) dial(ctx context.Context, link string) (session, error) {
 		}
 		return r, nil
 	}
-	if c.web == nil {
+	if c.url == "" {
 		var err error
-		if c.web, err = startWebServer(c.program, c.server); err != nil {
+		if c.url, c.stop, err = process.Start(c.server.args("http")...); err != nil {
 			return nil, err
 		}
 	}
-	url := c.web.url + "/" + link
+	url := c.url + "/" + link
 	if link == linkListen {
 		return c.dialer.listen(ctx, url)
 	}
@@ -162,8 +165,8 @@ func (c *client) close() error {
 	for _, s := range c.sessions {
 		errs = append(errs, s.Close())
 	}
-	if c.web != nil {
-		errs = append(errs, c.web.close())
+	if c.stop != nil {
+		errs = append(errs, c.stop())
 	}
 	return errors.Join(errs...)
 }

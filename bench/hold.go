@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/bench/process"
 )
 
 // manyServers is how many servers are connected at once where many are.
@@ -60,14 +58,14 @@ func (c *client) hold(ctx context.Context, w work, _ time.Duration) (cell, error
 	sessions := make([]session, w.servers)
 	before := weigh()
 	start := time.Now()
-	err = together(w.servers, func(i int) (err error) {
+	err = process.Together(w.servers, func(i int) (err error) {
 		sessions[i], err = c.connect(ctx, w.link)
 		return err
 	})
 	open := time.Since(start)
 	held := weigh()
 	start = time.Now()
-	err = errors.Join(err, together(w.servers, func(i int) error {
+	err = errors.Join(err, process.Together(w.servers, func(i int) error {
 		if sessions[i] == nil {
 			return nil
 		}
@@ -82,17 +80,6 @@ func (c *client) hold(ctx context.Context, w work, _ time.Duration) (cell, error
 		"heap":       (held.heap - before.heap) / n,
 		"resident":   (held.resident - before.resident) / n,
 	}}, err
-}
-
-// together does something for each of n servers at once.
-func together(n int, do func(i int) error) error {
-	errs := make([]error, n)
-	var running sync.WaitGroup
-	for i := range errs {
-		running.Go(func() { errs[i] = do(i) })
-	}
-	running.Wait()
-	return errors.Join(errs...)
 }
 
 // A weight is what the process holds, in KB of 1,000 bytes.
@@ -114,11 +101,6 @@ func weigh() weight {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	w.heap = float64(m.HeapAlloc) / 1e3
-	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
-		if fields := strings.Fields(string(text)); len(fields) > 1 {
-			pages, _ := strconv.Atoi(fields[1]) // the system writes numbers
-			w.resident = float64(pages*os.Getpagesize()) / 1e3
-		}
-	}
+	w.resident = process.Resident()
 	return w
 }

@@ -7,10 +7,11 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/bench/process"
 )
 
 // results are all that was measured in one run.
@@ -74,19 +75,7 @@ func (r *results) facts(p *printer) {
 	p.line("%d rounds, %v for each client in each. Clients: this library as it stands beside this file,",
 		r.opts.rounds, r.opts.slot)
 	p.line("github.com/modelcontextprotocol/go-sdk %s (SDK), github.com/mark3labs/mcp-go %s.",
-		version("github.com/modelcontextprotocol/go-sdk"), version("github.com/mark3labs/mcp-go"))
-}
-
-// version returns the version of a module that this program was built with.
-func version(module string) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == module {
-				return m.Version
-			}
-		}
-	}
-	return "of unknown version"
+		process.Version("github.com/modelcontextprotocol/go-sdk"), process.Version("github.com/mark3labs/mcp-go"))
 }
 
 // figures returns the rows for which there are rounds.

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 )
 
 // roleServer makes a process the neutral server.
@@ -45,35 +40,3 @@ func runServer(args []string) error {
 		return errors.New("serve what: stdio or http?")
 	}
 }
-
-// A webServer is a neutral server over HTTP, in a process of its own.
-type webServer struct {
-	url string
-	cmd *exec.Cmd
-	in  io.Closer
-}
-
-func startWebServer(program string, spec serverSpec) (*webServer, error) {
-	s := &webServer{cmd: exec.Command(program, spec.args("http")...)}
-	s.cmd.Stderr = os.Stderr
-	in, err := s.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	s.in = in
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the server named no address: %w", err), s.close())
-	}
-	s.url = strings.TrimSpace(line)
-	return s, nil
-}
-
-func (s *webServer) close() error { return errors.Join(s.in.Close(), s.cmd.Wait()) }

@@ -149,13 +149,15 @@ func (t *Telemetry) address(f *facts, origin string) {
 type names struct {
 	max int
 
-	mu       sync.RWMutex
-	byServer map[string]map[nameKey]string
+	mu    sync.RWMutex // guards the following
+	known map[nameKey]string
+	count map[string]int // by server
 }
 
 type nameKey struct {
-	key  attribute.Key
-	name string
+	server string
+	key    attribute.Key
+	name   string
 }
 
 // maxServers bounds the servers whose names are told apart.
@@ -165,7 +167,7 @@ const maxServers = 1000
 func (n *names) find(server string, key attribute.Key, raw string) (name string, known bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	name, known = n.byServer[server][nameKey{key, raw}]
+	name, known = n.known[nameKey{server, key, raw}]
 	return name, known
 }
 
@@ -176,21 +178,16 @@ func (n *names) add(server string, key attribute.Key, raw, name string) bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	of := n.byServer[server]
-	if of == nil {
-		if len(n.byServer) >= maxServers {
+	if n.known == nil {
+		n.known, n.count = map[nameKey]string{}, map[string]int{}
+	}
+	if _, ok := n.known[nameKey{server, key, raw}]; !ok {
+		if n.count[server] >= n.max || n.count[server] == 0 && len(n.count) >= maxServers {
 			return false
 		}
-		if n.byServer == nil {
-			n.byServer = make(map[string]map[nameKey]string)
-		}
-		of = make(map[nameKey]string)
-		n.byServer[server] = of
+		n.count[server]++
 	}
-	if _, ok := of[nameKey{key, raw}]; !ok && len(of) >= n.max {
-		return false
-	}
-	of[nameKey{key, strings.Clone(raw)}] = strings.Clone(name) // not the message that they are of
+	n.known[nameKey{server, key, strings.Clone(raw)}] = strings.Clone(name) // not the message that they are of
 	return true
 }
 

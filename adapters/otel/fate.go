@@ -62,44 +62,37 @@ func isCode(code string) bool {
 
 // fateOfCall returns the fate for what a registry says of a call.
 func fateOfCall(res *mcp.CallToolResult, err error) fate {
-	var (
-		required    *registry.ApprovalRequiredError
-		denied      *approval.DeniedError
-		policy      *approval.PolicyError
-		quarantined *registry.QuarantinedError
-		unknown     *registry.UnknownToolError
-		notReady    *registry.NotReadyError
-		arguments   *registry.ArgumentsError
-		stale       *approval.StaleError
-		gone        *approval.UnknownError
-		panicked    *registry.PanicError
-		result      *registry.ResultError
-	)
 	switch {
 	case err == nil && res != nil && res.IsError:
 		return fate{kind: toolError}
-	case err == nil, errors.As(err, &required): // a call that waits has not failed
+	case err == nil, is[*registry.ApprovalRequiredError](err): // a call that waits has not failed
 		return fate{}
-	case errors.As(err, &panicked):
+	case is[*registry.PanicError](err):
 		return fate{kind: "panic"}
-	case errors.As(err, &denied):
+	case is[*approval.DeniedError](err):
 		return fate{kind: "denied"}
-	case errors.As(err, &policy):
+	case is[*approval.PolicyError](err):
 		return fate{kind: "policy_failed"}
-	case errors.As(err, &quarantined):
+	case is[*registry.QuarantinedError](err):
 		return fate{kind: "quarantined"}
-	case errors.As(err, &unknown):
+	case is[*registry.UnknownToolError](err):
 		return fate{kind: "unknown_tool"}
-	case errors.As(err, &notReady) && failure.Of(err) != failure.LoginRequired:
+	case is[*registry.NotReadyError](err) && failure.Of(err) != failure.LoginRequired:
 		return fate{kind: "server_not_ready"}
-	case errors.As(err, &arguments):
+	case is[*registry.ArgumentsError](err):
 		return fate{kind: "invalid_arguments"}
-	case errors.As(err, &stale), errors.As(err, &gone):
+	case is[*approval.StaleError](err), is[*approval.UnknownError](err):
 		return fate{kind: "approval_void"}
-	case errors.As(err, &result):
+	case is[*registry.ResultError](err):
 		return fate{kind: "invalid_response"}
 	}
 	return fateOf(err)
+}
+
+// is reports whether an error is, or wraps, one of a type.
+func is[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
 }
 
 // failed reports whether the result of tools/call, as it was sent, is a failure.

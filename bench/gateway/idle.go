@@ -10,14 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/bench/process"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -31,11 +29,7 @@ type weight struct {
 func weigh() weight {
 	runtime.GC()
 	runtime.GC() // what had a finalizer
-	var w weight
-	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
-		pages, _ := strconv.Atoi(strings.Fields(string(text))[1])
-		w.Resident = float64(pages*os.Getpagesize()) / 1e3
-	}
+	w := weight{Resident: process.Resident()}
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {
 		w.CPU = float64(time.Duration(u.Utime.Nano()+u.Stime.Nano()).Nanoseconds()) / 1e3
@@ -94,7 +88,7 @@ func weightOf(gateway string) (w weight, err error) {
 }
 
 func callCost(ctx context.Context, server string, calls int) (float64, error) {
-	gateway, stop, err := child(roleGateway, server)
+	gateway, stop, err := process.Start(roleGateway, server)
 	if err != nil {
 		return 0, err
 	}
@@ -102,7 +96,7 @@ func callCost(ctx context.Context, server string, calls int) (float64, error) {
 	c := mcp.NewClient("bench", &transport.HTTP{URL: gateway}, nil)
 	defer c.Close()
 	call := func(n int) error {
-		return together(64, func(int) error {
+		return process.Together(64, func(int) error {
 			for range n {
 				if _, err := c.CallTool(ctx, "small", nil, nil); err != nil {
 					return err
@@ -126,21 +120,10 @@ func callCost(ctx context.Context, server string, calls int) (float64, error) {
 	return (after.CPU - before.CPU) / float64(64*each), err
 }
 
-// together does something for each of n at the same time.
-func together(n int, do func(i int) error) error {
-	errs := make([]error, n)
-	var running sync.WaitGroup
-	for i := range errs {
-		running.Go(func() { errs[i] = do(i) })
-	}
-	running.Wait()
-	return errors.Join(errs...)
-}
-
 // clientCost returns what a gateway holds for one of many clients that do nothing, each on a
 // connection of its own if it listens.
 func clientCost(ctx context.Context, server string, clients int, modern, listens bool) (cost float64, err error) {
-	gateway, stop, err := child(roleGateway, server)
+	gateway, stop, err := process.Start(roleGateway, server)
 	if err != nil {
 		return 0, err
 	}

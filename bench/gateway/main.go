@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,11 +11,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/bench/process"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
@@ -74,12 +72,12 @@ func run(args []string) error {
 
 // measure measures everything.
 func measure(o *options) (*table, error) {
-	server, stop, err := child(roleServer)
+	server, stop, err := process.Start(roleServer)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	through, stop, err := child(roleGateway, server)
+	through, stop, err := process.Start(roleGateway, server)
 	if err != nil {
 		return nil, err
 	}
@@ -104,36 +102,6 @@ func measure(o *options) (*table, error) {
 	}
 	t.costs, err = idleCosts(server, o)
 	return t, err
-}
-
-// child starts this program in a role, and returns the line that it prints first.
-func child(args ...string) (line string, stop func(), err error) {
-	program, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
-	cmd := exec.Command(program, args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	in, err := cmd.StdinPipe() // whose end ends the child
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() {
-		_ = in.Close()
-		_ = cmd.Wait()
-	}
-	if line, err = bufio.NewReader(out).ReadString('\n'); err != nil {
-		stop()
-		return "", nil, err
-	}
-	return strings.TrimSpace(line), stop, nil
 }
 
 // serveGateway serves a gateway to the server at a URL, and what the process holds at /weight.

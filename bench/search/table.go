@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/bench/process"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
@@ -51,7 +51,7 @@ func (r *report) write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Finding tools\n\nWritten by `make bench`; change nothing by hand.\n\n")
 	fmt.Fprintf(&b, "%d tools of %d servers; %d queries to tune with, %d held out, %d of these unseen; bleve %s.\n\n",
-		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, version("github.com/blevesearch/bleve/v2"))
+		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, process.Version("github.com/blevesearch/bleve/v2"))
 	table(&b, r.rows)
 	a := r.answers
 	fmt.Fprintf(&b, `
@@ -70,18 +70,6 @@ func (r *report) write(w io.Writer) error {
 	b.WriteString(method)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// version returns the version of a module that this program was built with.
-func version(module string) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == module {
-				return m.Version
-			}
-		}
-	}
-	return "of unknown version"
 }
 
 // method is the part of the file that does not depend on the figures.

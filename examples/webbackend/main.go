@@ -108,7 +108,7 @@ type backend struct {
 
 // newBackend opens what was kept and starts the servers of the config file.
 func newBackend(ctx context.Context, s setup) (b *backend, err error) {
-	b = &backend{setup: s, own: map[string]bool{}, signIns: signIns{users: map[string]string{}}}
+	b = &backend{setup: s, own: map[string]bool{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())

@@ -10,8 +10,7 @@ import (
 // signIns knows who makes a request, by a cookie. Put the sessions of your program in this
 // place: here everybody is who they say, and has to say it again after a restart.
 type signIns struct {
-	mu    sync.Mutex
-	users map[string]string // by the value of the cookie
+	users sync.Map // names, by the value of the cookie
 }
 
 const cookieName = "session"
@@ -19,9 +18,7 @@ const cookieName = "session"
 // signIn has the browser be that of a user.
 func (s *signIns) signIn(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
-	s.mu.Lock()
-	s.users[id] = r.FormValue("user")
-	s.mu.Unlock()
+	s.users.Store(id, r.FormValue("user"))
 	// Lax: it is sent when the browser comes back from a login at another site, and not
 	// with the forms of other sites. Set Secure, too, where the program is on https.
 	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
@@ -30,9 +27,7 @@ func (s *signIns) signIn(w http.ResponseWriter, r *http.Request) {
 
 func (s *signIns) signOut(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(cookieName); err == nil {
-		s.mu.Lock()
-		delete(s.users, cookie.Value)
-		s.mu.Unlock()
+		s.users.Delete(cookie.Value)
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
@@ -41,10 +36,8 @@ func (s *signIns) signOut(w http.ResponseWriter, r *http.Request) {
 func (s *signIns) user(r *http.Request) (string, error) {
 	cookie, err := r.Cookie(cookieName)
 	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if user := s.users[cookie.Value]; user != "" {
-			return user, nil
+		if user, ok := s.users.Load(cookie.Value); ok && user != "" {
+			return user.(string), nil
 		}
 	}
 	return "", errors.New("no user has signed in")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -20,8 +21,8 @@ func (b *backend) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { b.page(w, r, page) })
 	mux.HandleFunc("POST /signin", b.signIn)
 	mux.HandleFunc("POST /signout", b.signOut)
-	mux.HandleFunc("POST /login/{server}", b.signedIn(b.login))
-	mux.HandleFunc("POST /logout/{server}", b.signedIn(b.logout))
+	mux.HandleFunc("POST /login/{server}", b.account(b.login))
+	mux.HandleFunc("POST /logout/{server}", b.account(b.logout))
 	mux.HandleFunc("POST /call/{tool}", b.signedIn(b.call))
 	// Browsers come back here. The user that one belongs to now completes only their own
 	// logins, and the administrator those that all share.
@@ -59,33 +60,36 @@ func (b *backend) key(server, user string) session.Key {
 	return session.Key{Server: server} // that of all
 }
 
-// login sends a user to log in at a server.
-func (b *backend) login(w http.ResponseWriter, r *http.Request, user string) {
-	key := b.key(r.PathValue("server"), user)
-	if key.User == "" && user != b.admin {
-		http.Error(w, "All share this server: its login is for the administrator.", http.StatusForbidden)
-		return
-	}
-	login, err := b.host.Login(r.Context(), key)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	http.Redirect(w, r, cmp.Or(login.URL, "/"), http.StatusSeeOther) // without a URL the user need not go anywhere
+// account returns what does something with the session of a user at a server, and sends the
+// browser where that says.
+func (b *backend) account(do func(context.Context, session.Key) (url string, err error)) http.HandlerFunc {
+	return b.signedIn(func(w http.ResponseWriter, r *http.Request, user string) {
+		key := b.key(r.PathValue("server"), user)
+		if key.User == "" && user != b.admin {
+			http.Error(w, "All share this server: its login and logout are for the administrator.", http.StatusForbidden)
+			return
+		}
+		url, err := do(r.Context(), key)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		http.Redirect(w, r, cmp.Or(url, "/"), http.StatusSeeOther) // without a URL the user need not go anywhere
+	})
 }
 
-// logout ends the login of a user at a server. Those of others stay.
-func (b *backend) logout(w http.ResponseWriter, r *http.Request, user string) {
-	key := b.key(r.PathValue("server"), user)
-	if key.User == "" && user != b.admin {
-		http.Error(w, "All share this server: its logout is for the administrator.", http.StatusForbidden)
-		return
+// login begins a login.
+func (b *backend) login(ctx context.Context, key session.Key) (string, error) {
+	login, err := b.host.Login(ctx, key)
+	if err != nil {
+		return "", err
 	}
-	if err := b.host.Logout(r.Context(), key); err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return login.URL, nil
+}
+
+// logout ends a login. Those of others stay.
+func (b *backend) logout(ctx context.Context, key session.Key) (string, error) {
+	return "", b.host.Logout(ctx, key)
 }
 
 // call calls a tool for a user: the context names the user. An agent's loop does the same.

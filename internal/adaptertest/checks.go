@@ -85,11 +85,16 @@ func (k *kit) calls(wants ...want) func(*Request) Reply {
 	return func(req *Request) Reply {
 		var r Reply
 		for _, w := range wants {
-			k.ids++
-			r.Calls = append(r.Calls, Call{ID: fmt.Sprintf("call_%d", k.ids), Name: nameOf(req, w.what), Arguments: json.RawMessage(w.args)})
+			r.Calls = append(r.Calls, k.call(nameOf(req, w.what), w.args))
 		}
 		return r
 	}
+}
+
+// call is a call by a name, with an id that no other has.
+func (k *kit) call(name, args string) Call {
+	k.ids++
+	return Call{ID: fmt.Sprintf("call_%d", k.ids), Name: name, Arguments: json.RawMessage(args)}
 }
 
 // nameOf returns the name of the tool that says of itself what it does. A model
@@ -327,10 +332,7 @@ func (k *kit) arguments() {
 }
 
 func (k *kit) unknown() {
-	req := k.ask("unknown tool", func(*Request) Reply {
-		k.ids++
-		return Reply{Calls: []Call{{ID: fmt.Sprintf("call_%d", k.ids), Name: "crew__eccho", Arguments: json.RawMessage(`{"text":"x"}`)}}}
-	}, text("done"))
+	req := k.ask("unknown tool", func(*Request) Reply { return Reply{Calls: []Call{k.call("crew__eccho", `{"text":"x"}`)}} }, text("done"))
 	r := k.results(req, 1)[0]
 	k.contains(r, "crew__echo")
 	assert.True(k, r.failed(), "a tool that is not there is told as a failure: %+v", r)

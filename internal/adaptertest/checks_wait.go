@@ -2,7 +2,6 @@ package adaptertest
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -120,8 +119,7 @@ func (k *kit) users() {
 		if toolFor(req, "private") != nil {
 			k.Error("the model of ben is told of a tool that is not for them")
 		}
-		k.ids++
-		return Reply{Calls: []Call{{ID: fmt.Sprintf("call_%d", k.ids), Name: name, Arguments: []byte(`{}`)}}}
+		return Reply{Calls: []Call{k.call(name, `{}`)}}
 	}, text("done"))
 	if r := k.results(req, 1)[0]; strings.Contains(r.Text, "of ada alone") {
 		k.Errorf("ben gets %+v", r)

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -61,9 +62,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err == nil && len(m.script) == 0 {
-		m.refused = append(m.refused, "more requests than the script has replies")
-		m.wire.Refuse(w, m.refused[len(m.refused)-1])
-		return
+		err = errors.New("more requests than the script has replies")
 	}
 	if err != nil {
 		m.refused = append(m.refused, err.Error())
