@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -66,9 +67,7 @@ func newBelt(t *testing.T) *belt {
 	policy, err := policy.New(approval.Allow,
 		policy.Rule{Verdict: approval.Ask, Server: "crew", Tool: "danger"},
 		policy.Rule{Verdict: approval.Deny, Server: "crew", Tool: "private", User: "ben"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	b.registry = registry.New(&registry.Options{Approver: policy})
 	b.registry.Observe(func(_ context.Context, o *registry.Observation) {
 		b.mu.Lock()
@@ -88,16 +87,12 @@ func newBelt(t *testing.T) *belt {
 func (b *belt) refresh(t *testing.T) {
 	t.Helper()
 	listed, err := b.client.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	var tools []registry.Tool
 	for _, tool := range listed {
 		tools = append(tools, registry.Remote("crew", tool, b.client.CallTool))
 	}
-	if _, err := b.registry.Replace(registry.Server{Name: "crew"}, tools); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(b.registry.Replace(registry.Server{Name: "crew"}, tools))(t)
 }
 
 // remote adds a tool to the server. Its description is "does " and what.
@@ -200,9 +195,7 @@ func (b *belt) addNative(t *testing.T) {
 		locked{b},
 		registry.MustFunc("panics", "does panic", func(context.Context, none) (string, error) { panic("secret 4711") }),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 }
 
 // A locked tool needs a login first.

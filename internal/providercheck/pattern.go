@@ -2,6 +2,7 @@ package providercheck
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -59,12 +60,7 @@ func pythonProblem(pattern string) string {
 // ends it. First says that nothing stands before.
 func groupProblem(head, end string, first bool) string {
 	begins := func(prefixes ...string) bool {
-		for _, p := range prefixes {
-			if strings.HasPrefix(head, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(head, p) })
 	}
 	switch {
 	case begins("=", "!", "<=", "<!"):

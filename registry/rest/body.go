@@ -123,7 +123,7 @@ func (plan *bodyPlan) build(args arguments, m *mistakes) payload {
 	}
 	var fields []pair
 	add := func(p *parameter, value []byte) {
-		pairs, problem := p.formPairs(value)
+		pairs, problem := p.pairs(value, nil)
 		m.add(problem)
 		fields = append(fields, pairs...)
 	}

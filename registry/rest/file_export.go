@@ -81,14 +81,11 @@ func placeholder(at string, taken map[string]bool) string {
 
 func secretWord(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z':
-			return r - 'a' + 'A'
-		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '_'
-	}, text)
+	}, strings.ToUpper(text))
 }
 
 // isPlain reports whether a text at a place of an API is not secret.

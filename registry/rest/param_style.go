@@ -57,18 +57,8 @@ func scalarProblem(raw []byte, path string) *registry.Problem {
 	return nil
 }
 
-// queryPairs returns what a value becomes in a query, escaped but for the commas
-// between elements.
-func (p *parameter) queryPairs(raw []byte) ([]pair, *registry.Problem) {
-	return p.pairs(raw, escape)
-}
-
-// formPairs returns what a value becomes in a form, not escaped.
-func (p *parameter) formPairs(raw []byte) ([]pair, *registry.Problem) {
-	return p.pairs(raw, nil)
-}
-
-// pairs returns the texts of a value under the name of the parameter. Without a way to escape
+// pairs returns what a value becomes in a query, escaped but for the commas between elements,
+// or in a form, not escaped: its texts under the name of the parameter. Without a way to escape
 // them, no text of a list that is one pair has a comma.
 func (p *parameter) pairs(raw []byte, escape func(string) string) ([]pair, *registry.Problem) {
 	f, problem := p.flatten(raw)

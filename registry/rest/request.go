@@ -88,7 +88,7 @@ func (o *operation) build(raw json.RawMessage) (*request, error) {
 			inPath[p.Name] = text
 			req.safe = req.safe && !ambiguous(text)
 		case InQuery:
-			pairs, problem := p.queryPairs(value)
+			pairs, problem := p.pairs(value, escape)
 			m.add(problem)
 			req.query = append(req.query, pairs...)
 		case InHeader:
