@@ -87,7 +87,7 @@ func (p *project) manager(h *host.Host, store record.Store) *manage.Manager {
 // update changes what no one is asked for.
 func (p *project) update(h *host.Host, store record.Store) *host.Host {
 	p.Helper()
-	p.reported(p.manager(h, store).Update(p.Context(), "notes", &record.Patch{Description: record.Some("another")}))
+	p.reported(p.manager(h, store).Update(p.Context(), "notes", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "another"}}))
 	return h
 }
 
@@ -95,7 +95,7 @@ func (p *project) update(h *host.Host, store record.Store) *host.Host {
 func (p *project) updated(m *manage.Manager, err error) *host.Host {
 	p.Helper()
 	assert.OK(p, err)
-	p.reported(m.Update(p.Context(), "notes", &record.Patch{Description: record.Some("another")}))
+	p.reported(m.Update(p.Context(), "notes", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "another"}}))
 	return p.opened(m.Host(), nil)
 }
 
@@ -172,7 +172,7 @@ func readings() []reading {
 		{"`Manager.Update` with a new name", func(p *project, path string) *host.Host {
 			h := p.openStore(path)
 			m := p.manager(h, edit.OpenFileStore(path, asProject()))
-			p.reported(m.Update(p.Context(), "notes", &record.Patch{Name: record.Some("renamed")}))
+			p.reported(m.Update(p.Context(), "notes", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "renamed"}}))
 			return h
 		}},
 		{"`Manager.Update` of records in memory", func(p *project, path string) *host.Host {
@@ -369,7 +369,7 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		_, _ = h.Login(ctx, key)
 		_, _ = doctor.Diagnose(ctx, h, s.Name)
 		_, _ = h.Registry().Call(session.WithUser(ctx, "ann"), s.Name+"__echo", nil)
-		_, _ = manage.New(h, edit.OpenFileStore(path, nil), &manage.Options{Host: host.Options{Config: opts.Config}}).Update(ctx, s.Name, &record.Patch{Description: record.Some("another")})
+		_, _ = manage.New(h, edit.OpenFileStore(path, nil), &manage.Options{Host: host.Options{Config: opts.Config}}).Update(ctx, s.Name, &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "another"}})
 	}
 	for _, e := range c.Servers {
 		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -45,54 +44,42 @@ type serverInput struct {
 // is shown changes nothing, and neither does an empty field that is empty.
 func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
 	p := &record.Patch{}
-	say(&p.Name, in.Name)
-	say(&p.Description, in.Description)
-	say(&p.URL, in.URL)
-	say(&p.Command, in.Command)
-	say(&p.Cwd, in.Cwd)
+	v := &p.Values
+	say(p, "name", &v.Name, in.Name)
+	say(p, "description", &v.Description, in.Description)
+	say(p, "url", &v.URL, in.URL)
+	say(p, "command", &v.Command, in.Command)
+	say(p, "cwd", &v.Cwd, in.Cwd)
 	if in.Transport != nil && (old == nil || *in.Transport != transportOf(old)) {
-		p.Transport = record.Some(dialect.Transport(*in.Transport))
+		kind := dialect.Transport(*in.Transport)
+		say(p, "transport", &v.Transport, &kind)
 	}
-	if in.Enabled != nil {
-		p.Disabled = record.Some(!*in.Enabled)
+	if say(p, "enabled", &v.Disabled, in.Enabled) {
+		v.Disabled = !v.Disabled
 	}
 	if in.Revision != nil {
 		p.Revision = *in.Revision
 	}
-	var errs []error
-	for _, m := range []struct {
-		field string
-		text  *string
-		to    *record.Optional[map[string]config.Secret]
-	}{{"headersJson", in.HeadersJSON, &p.Headers}, {"envJson", in.EnvJSON, &p.Env}} {
-		errs = append(errs, readText(m.field, "an object of texts", m.text, m.to))
-	}
-	errs = append(errs, readText("argsJson", "an array of texts", in.ArgsJSON, &p.Args))
-	for _, t := range []struct {
-		field   string
-		seconds *float64
-		to      *record.Optional[time.Duration]
-	}{{"connectTimeoutSeconds", in.ConnectTimeout, &p.ConnectTimeout}, {"readTimeoutSeconds", in.ReadTimeout, &p.ReadTimeout}} {
-		if t.seconds == nil {
-			continue
-		}
-		if s := *t.seconds; s < 0 || s > float64(math.MaxInt64/int64(time.Second)) {
-			errs = append(errs, invalid(t.field, "a number of seconds"))
-			continue
-		}
-		*t.to = record.Some(time.Duration(math.Round(*t.seconds * float64(time.Second))))
-	}
-	return p, errors.Join(errs...)
+	return p, errors.Join(
+		sayJSON(p, "headers", "an object of texts", &v.Headers, in.HeadersJSON),
+		sayJSON(p, "env", "an object of texts", &v.Env, in.EnvJSON),
+		sayJSON(p, "args", "an array of texts", &v.Args, in.ArgsJSON),
+		saySeconds(p, "connectTimeoutSeconds", &v.ConnectTimeout, in.ConnectTimeout),
+		saySeconds(p, "readTimeoutSeconds", &v.ReadTimeout, in.ReadTimeout))
 }
 
-func say(to *record.Optional[string], from *string) {
-	if from != nil {
-		*to = record.Some(*from)
+// say has a patch change a field, if the input has it, and reports whether it has.
+func say[T any](p *record.Patch, key string, to, from *T) bool {
+	if from == nil {
+		return false
 	}
+	p.Keys = append(p.Keys, key)
+	*to = *from
+	return true
 }
 
-// readText reads a field whose text is JSON. The empty text clears.
-func readText[T any](field, form string, text *string, to *record.Optional[T]) error {
+// sayJSON is say for a field whose text is JSON. The empty text clears.
+func sayJSON[T any](p *record.Patch, key, form string, to *T, text *string) error {
 	if text == nil {
 		return nil
 	}
@@ -100,10 +87,22 @@ func readText[T any](field, form string, text *string, to *record.Optional[T]) e
 	if *text != "" {
 		data := []byte(*text)
 		if jsonscan.Valid(data) != nil || json.Unmarshal(data, &value) != nil {
-			return invalid(field, form+" in JSON")
+			return invalid(key+"Json", form+" in JSON")
 		}
 	}
-	*to = record.Some(value)
+	say(p, key, to, &value)
+	return nil
+}
+
+func saySeconds(p *record.Patch, key string, to *time.Duration, seconds *float64) error {
+	if seconds == nil {
+		return nil
+	}
+	if *seconds < 0 || *seconds > float64(math.MaxInt64/int64(time.Second)) {
+		return invalid(key, "a number of seconds")
+	}
+	value := time.Duration(math.Round(*seconds * float64(time.Second)))
+	say(p, key, to, &value)
 	return nil
 }
 

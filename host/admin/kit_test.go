@@ -191,7 +191,7 @@ func openBusy(t *testing.T) *site {
 	h := s.manager.Host()
 	hosttest.Until(t, h, "lazy", "cached", func(st host.Status) bool { return st.Stage == host.StageCached })
 	hosttest.Until(t, h, "held", "quarantined", func(st host.Status) bool { return st.Stage == host.StageQuarantined })
-	assert.Value(s.manager.Update(t.Context(), "gone", &record.Patch{Lazy: record.Some(false), Disabled: record.Some(false)}))(t)
+	assert.Value(s.manager.Update(t.Context(), "gone", &record.Patch{Keys: []string{"lazy", "enabled"}, Values: record.Record{Lazy: false, Disabled: false}}))(t)
 	assert.Value(s.manager.Remove(t.Context(), "gone"))(t)
 	_, err = h.Registry().Call(session.WithUser(t.Context(), "ann"), "lazy__echo", json.RawMessage(`{"text":"<b>12345678901234567890</b>"}`))
 	assert.As[*registry.ApprovalRequiredError](t, err, "call: it waits")

@@ -278,7 +278,7 @@ func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error)
 	if err != nil {
 		return nil, err
 	}
-	becomes := &record.Record{Name: cmp.Or(p.Name.Value, s.Record.Name), Command: p.Command.Value, Transport: p.Transport.Value, URL: "http://remote"}
+	becomes := &record.Record{Name: cmp.Or(p.Values.Name, s.Record.Name), Command: p.Values.Command, Transport: p.Values.Transport, URL: "http://remote"}
 	if err = q.mayStart(s.Record.ServerName()); err == nil {
 		err = q.mayStartRecord(becomes)
 	}
@@ -299,7 +299,7 @@ func (q *request) changeServer(in *serverInput) (server, error) {
 		return server{}, err
 	}
 	_, err = q.manager.Update(q.forUser(), idOf(&s), p)
-	return q.showNamed(cmp.Or(s.ID, p.Name.Value, s.Record.Name), err)
+	return q.showNamed(cmp.Or(s.ID, p.Values.Name, s.Record.Name), err)
 }
 
 // pin has a patch of a caller who may not start processes apply to the record that was looked
@@ -324,7 +324,7 @@ func (q *request) toggleServer() (server, error) {
 			return server{}, err
 		}
 	}
-	p := &record.Patch{Disabled: record.Some(!on)}
+	p := record.Switch(on)
 	q.pin(p, &s)
 	if _, err = q.manager.Update(q.forUser(), idOf(&s), p); err == nil && on {
 		err = q.switchOn(&s)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -48,7 +49,7 @@ func (m *Manager) Update(ctx context.Context, name string, p *record.Patch) (hos
 		return host.Report{}, err
 	}
 	was := old.Record.ServerName()
-	if p != nil && p.Name.Set {
+	if p.Says("name") {
 		p = m.stayQuarantined(was, p)
 	}
 	return m.change(ctx, "update", was, func(ctx context.Context) (before, after record.Stored, err error) {
@@ -68,7 +69,8 @@ func (m *Manager) stayQuarantined(name string, p *record.Patch) *record.Patch {
 		Name: e.Name, Trusted: e.Trust, Fingerprint: e.Fingerprint(), Mode: ledger.Mode(e.Ledger), Quarantined: e.Quarantined,
 	}) {
 		quarantined := *p
-		quarantined.Quarantined = record.Some(true)
+		quarantined.Keys = append(slices.Clone(p.Keys), "quarantined")
+		quarantined.Values.Quarantined = true
 		return &quarantined
 	}
 	return p

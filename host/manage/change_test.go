@@ -271,10 +271,10 @@ func TestManageByID(t *testing.T) {
 func TestManagedHasTheSeedsFields(t *testing.T) {
 	now := time.Now()
 	data := assert.Value(json.Marshal([]manage.Server{
-		{ID: "~1", Record: &record.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
+		{Stored: record.Stored{ID: "~1", Record: &record.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
 			Cwd: "/", Builtin: true, ConnectTimeout: time.Second, ReadTimeout: time.Second, Transport: config.TransportStdio},
-			Created: now, Updated: now, Deleted: now, Last: record.LastStatus{Status: record.StatusError, Error: "e", Connected: now, Tools: 1}},
-		{Record: &record.Record{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}},
+			Created: now, Updated: now, Deleted: now}, Last: record.LastStatus{Status: record.StatusError, Error: "e", Connected: now, Tools: 1}},
+		{Stored: record.Stored{Record: &record.Record{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}}},
 	}))(t)
 	var all []map[string]any
 	assert.OK(t, json.Unmarshal(data, &all))

@@ -148,7 +148,7 @@ func ExampleManager_Undo() {
 	ctx := context.Background()
 	m := managed(ctx)
 	defer m.Close()
-	if _, err := m.Update(ctx, "notes", &record.Patch{Disabled: record.Some(true)}); err != nil {
+	if _, err := m.Update(ctx, "notes", record.Switch(false)); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -166,7 +166,7 @@ func ExampleManager_Preview() {
 	ctx := context.Background()
 	m := managed(ctx)
 	defer m.Close()
-	entry, err := m.Preview(ctx, "notes", &record.Patch{Args: record.Some([]string{"--all"})})
+	entry, err := m.Preview(ctx, "notes", &record.Patch{Keys: []string{"args"}, Values: record.Record{Args: []string{"--all"}}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,14 +11,9 @@ import (
 
 // A Server is a record of the store with what became of its server.
 type Server struct {
-	ID       string            // see [record.Stored]; empty if the store has none
-	Record   *record.Record    // with secrets masked
-	Revision record.Revision   // see [record.Patch.Revision]
-	Created  time.Time         // zero if it is not known
-	Updated  time.Time         // zero likewise
-	Deleted  time.Time         // zero but for what [Manager.Removed] returns
-	Last     record.LastStatus // the newest that was kept; it is some time behind
-	Status   *host.Status      // where the server stands; nil if the host does not have it
+	record.Stored                   // with secrets masked; Deleted is zero but for what [Manager.Removed] returns
+	Last          record.LastStatus // the newest that was kept; it is some time behind
+	Status        *host.Status      // where the server stands; nil if the host does not have it
 }
 
 // MarshalJSON returns the record as it may be shown, with "id", "createTime", "updateTime",
@@ -57,43 +52,44 @@ func (m *Manager) Servers(ctx context.Context) ([]Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.servers(ctx, all), nil
+}
+
+// servers returns records with what became of their servers.
+func (m *Manager) servers(ctx context.Context, all []record.Stored) []Server {
 	last := m.keeper.read(ctx)
 	byName := map[string]*host.Status{}
 	for _, s := range m.host.Servers() {
 		byName[s.Name] = &s
 	}
-	servers := make([]Server, len(all))
+	servers := masked(all)
 	for i, s := range all {
 		name := s.Record.ServerName()
-		servers[i] = serverOf(s)
 		servers[i].Last, servers[i].Status = last[name], byName[name]
 	}
-	return servers, nil
+	return servers
 }
 
-func serverOf(s record.Stored) Server {
-	return Server{ID: s.ID, Record: s.Record.Masked(), Revision: s.Revision, Created: s.Created, Updated: s.Updated, Deleted: s.Deleted}
+func masked(all []record.Stored) []Server {
+	servers := make([]Server, len(all))
+	for i, s := range all {
+		s.Record = s.Record.Masked()
+		servers[i].Stored = s
+	}
+	return servers
 }
 
 // Server returns one of [Manager.Servers], by the name of the record or of its server, or
 // by ID. The error is of [record.CodeNotFound] if there is none.
 func (m *Manager) Server(ctx context.Context, name string) (Server, error) {
-	all, err := m.Servers(ctx)
+	if err := m.made(); err != nil {
+		return Server{}, err
+	}
+	s, err := record.Find(ctx, m.store, name)
 	if err != nil {
 		return Server{}, err
 	}
-	for _, is := range []func(*Server) bool{
-		func(s *Server) bool { return s.ID != "" && s.ID == name },
-		func(s *Server) bool { return s.Record.Name == name },
-		func(s *Server) bool { return s.Record.ServerName() == name },
-	} {
-		for i := range all {
-			if is(&all[i]) {
-				return all[i], nil
-			}
-		}
-	}
-	return Server{}, &record.Error{Code: record.CodeNotFound, Name: name}
+	return m.servers(ctx, []record.Stored{s})[0], nil
 }
 
 // Removed returns the records that were removed from the store and can be restored, the
@@ -103,12 +99,5 @@ func (m *Manager) Removed(ctx context.Context) ([]Server, error) {
 		return nil, err
 	}
 	all, err := m.store.Deleted(ctx)
-	if err != nil {
-		return nil, err
-	}
-	servers := make([]Server, len(all))
-	for i, s := range all {
-		servers[i] = serverOf(s)
-	}
-	return servers, nil
+	return masked(all), err
 }

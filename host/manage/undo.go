@@ -23,22 +23,10 @@ type Change struct {
 	number uint64
 }
 
-// A made change is a Change with what is needed to undo it.
+// A madeChange is a Change with what is needed to undo it.
 type madeChange struct {
-	at            time.Time
-	before, after record.Stored // without a Record where Change has none
-	number        uint64
-}
-
-func (c *madeChange) shown() Change {
-	shown := Change{At: c.at, number: c.number}
-	if c.before.Record != nil {
-		shown.Before = c.before.Record.Masked()
-	}
-	if c.after.Record != nil {
-		shown.After = c.after.Record.Masked()
-	}
-	return shown
+	Change
+	before, after record.Stored // with their secrets; without a Record where Change has none
 }
 
 // A history has the newest changes of a manager, in memory. The zero history is empty.
@@ -55,7 +43,14 @@ func (h *history) add(before, after record.Stored) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.total++
-	h.made = append(h.made, madeChange{time.Now().UTC(), before, after, h.total})
+	made := madeChange{Change{At: time.Now().UTC(), number: h.total}, before, after}
+	if before.Record != nil {
+		made.Before = before.Record.Masked()
+	}
+	if after.Record != nil {
+		made.After = after.Record.Masked()
+	}
+	h.made = append(h.made, made)
 	if len(h.made) > maxChanges {
 		h.made = slices.Delete(h.made, 0, len(h.made)-maxChanges)
 	}
@@ -92,7 +87,7 @@ func (m *Manager) LastChange() (Change, bool) {
 		return Change{}, false
 	}
 	last, ok := m.history.last()
-	return last.shown(), ok
+	return last.Change, ok
 }
 
 // Undo takes back a change that [Manager.LastChange] has returned: the record is what it was, and

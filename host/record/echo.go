@@ -23,23 +23,23 @@ func (e *echo) fail(code Code, field string) {
 	e.errs = append(e.errs, &Error{Code: code, Name: e.old.Name, Field: field})
 }
 
-// restore goes through all that may be a secret. Fields that p does not set are in next
+// restore goes through all that may be a secret. Fields of which nothing is said are in next
 // as they were; a secret in them must not go elsewhere by that.
-func (e *echo) restore(p *Patch) {
-	sameHost := e.url(p.URL.Set)
+func (e *echo) restore(says func(key string) bool) {
+	sameHost := e.url(says("url"))
 	sameHost = e.route() && sameHost
 	sameProgram := e.sameProgram()
-	e.values("headers", e.old.Headers, e.next.Headers, p.Headers.Set, sameHost, http.CanonicalHeaderKey)
-	e.values("env", e.old.Env, e.next.Env, p.Env.Set, sameProgram, strings.Clone)
-	e.args("args", e.old.Args, e.next.Args, p.Args.Set, sameProgram)
+	e.values("headers", e.old.Headers, e.next.Headers, says("headers"), sameHost, http.CanonicalHeaderKey)
+	e.values("env", e.old.Env, e.next.Env, says("env"), sameProgram, strings.Clone)
+	e.args("args", e.old.Args, e.next.Args, says("args"), sameProgram)
 	var oldArgs []string
 	if e.old.Isolation != nil {
 		oldArgs = e.old.Isolation.Args
 	}
 	if e.next.Isolation != nil {
-		e.args("isolation.args", oldArgs, e.next.Isolation.Args, p.Isolation.Set, sameProgram)
+		e.args("isolation.args", oldArgs, e.next.Isolation.Args, says("isolation"), sameProgram)
 	}
-	e.clientSecret(p.Auth.Set, sameHost)
+	e.clientSecret(says("auth"), sameHost)
 }
 
 // values restores the values of a map of which spell is the one spelling of a key.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -65,7 +66,7 @@ func Decode(data []byte) (*Record, error) {
 	if err := p.decode(data, func(key string, raw []byte) { extra[key] = bytes.Clone(raw) }); err != nil {
 		return nil, err
 	}
-	r := p.onto(&Record{Builtin: p.builtin.Value})
+	r := p.onto(&Record{})
 	if len(extra) > 0 {
 		r.Extra = extra
 	}
@@ -79,58 +80,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if err := p.decode(data, nil); err != nil {
 		return err
 	}
-	*r = *p.onto(&Record{Builtin: p.builtin.Value})
+	*r = *p.onto(&Record{})
 	return nil
-}
-
-// An Optional is a field of a [Patch]: a value, or nothing said. The zero Optional says
-// nothing.
-type Optional[T any] struct {
-	Value T    // the zero value clears the field
-	Set   bool // something is said
-}
-
-// Some returns an Optional that says value.
-func Some[T any](value T) Optional[T] { return Optional[T]{value, true} }
-
-// A Patch says what to change of a [Record]: what it does not say stays, what it says
-// to be empty is cleared. In JSON an absent key stays and null clears. Maps and lists
-// are replaced as a whole. The keys of JSON are those of [Record.Encode]; those under
-// which a host shows what became of a server are left alone.
-type Patch struct {
-	Name           Optional[string]                   // see [Record.Name]
-	Description    Optional[string]                   // see [Record.Description]
-	Transport      Optional[string]                   // see [Record.Transport]
-	URL            Optional[string]                   // see [Record.URL]
-	Headers        Optional[map[string]config.Secret] // see [Record.Headers]
-	Command        Optional[string]                   // see [Record.Command]
-	Args           Optional[[]string]                 // see [Record.Args]
-	Env            Optional[map[string]config.Secret] // see [Record.Env]
-	Cwd            Optional[string]                   // see [Record.Cwd]
-	Disabled       Optional[bool]                     // see [Record.Disabled]; in JSON the opposite, "enabled"
-	Proposed       Optional[bool]                     // see [Record.Proposed]
-	Required       Optional[bool]                     // see [Record.Required]
-	Lazy           Optional[bool]                     // see [Record.Lazy]
-	Trust          Optional[bool]                     // see [Record.Trust]
-	Quarantined    Optional[bool]                     // see [Record.Quarantined]
-	Ledger         Optional[string]                   // see [Record.Ledger]
-	ConnectTimeout Optional[time.Duration]            // see [Record.ConnectTimeout]
-	ReadTimeout    Optional[time.Duration]            // see [Record.ReadTimeout]
-	IdleTimeout    Optional[time.Duration]            // see [Record.IdleTimeout]
-	Identity       Optional[string]                   // see [Record.Identity]
-	UserHeader     Optional[string]                   // see [Record.UserHeader]
-	Proxy          Optional[string]                   // see [Record.Proxy]
-	TLS            Optional[*config.TLS]              // see [Record.TLS]
-	Auth           Optional[*config.Auth]             // see [Record.Auth]
-	Isolation      Optional[*config.Isolation]        // see [Record.Isolation]
-	Limits         Optional[config.Limits]            // see [Record.Limits]
-	Tools          Optional[config.ToolFilter]        // see [Record.Tools]
-
-	// Revision, if not empty, is the one that the record must have, for functions that
-	// apply the patch to a store. [Record.Apply] does not look at it.
-	Revision Revision
-
-	builtin Optional[bool] // must be as it is
 }
 
 // UnmarshalJSON reads a patch. Its errors are [*Error]s, joined, and hold no value.
@@ -152,18 +103,26 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte)) error {
 		return &Error{Code: CodeValueInvalid, Err: errors.New("must be a JSON object")}
 	}
 	var errs []error
-	fields := p.fields(new(Record))
-	for key, raw := range jsonscan.Fields(data) {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(key) })
-		switch {
-		case i >= 0:
-			if err := fields[i].read(raw); err != nil {
-				errs = append(errs, &Error{Code: CodeValueInvalid, Field: string(key), Err: err})
-			}
+	values := reflect.ValueOf(&p.Values).Elem()
+	for name, raw := range jsonscan.Fields(data) {
+		key := string(name)
+		var err error
+		switch field, known := fieldOf(values, key); {
+		case known:
+			p.Keys = append(p.Keys, key)
+			err = readField(field.Addr().Interface(), raw)
+		case key == "revision":
+			err = readField((*string)(&p.Revision), raw)
 		case other != nil:
-			other(string(key), raw)
-		case !slices.Contains(shownKeys(), string(key)): // else it is the server's status, which only the host knows
-			errs = append(errs, &Error{Code: codeFieldUnknown, Field: string(key)})
+			other(key, raw)
+		case !slices.Contains(shownKeys(), key): // else it is the server's status, which only the host knows
+			errs = append(errs, &Error{Code: codeFieldUnknown, Field: key})
+		}
+		if err != nil {
+			errs = append(errs, &Error{Code: CodeValueInvalid, Field: key, Err: err})
+		}
+		if key == "enabled" && string(raw) != "null" {
+			p.Values.Disabled = !p.Values.Disabled
 		}
 	}
 	return errors.Join(errs...)
@@ -175,105 +134,52 @@ func shownKeys() []string {
 	return []string{"id", "createTime", "updateTime", "deleteTime", "lastStatus", "lastError", "lastConnected", "toolCount"}
 }
 
-// A field is one of a [Patch], and of the record that it is to change.
-type field struct {
-	key   string                 // in JSON
-	read  func(raw []byte) error // has the patch say what JSON says; null clears
-	apply func()                 // has the record say what the patch does, if anything
-}
-
-func fieldOf[T any](key string, said *Optional[T], to *T, read func([]byte) (T, error)) field {
-	return field{key, func(raw []byte) (err error) {
-		*said = Optional[T]{Set: true}
-		if string(raw) != "null" {
-			said.Value, err = read(raw)
+// fieldOf returns the field of a [Record] that a key of JSON names.
+func fieldOf(record reflect.Value, key string) (field reflect.Value, known bool) {
+	for i := range record.NumField() {
+		if key != "" && record.Type().Field(i).Tag.Get("key") == key {
+			return record.Field(i), true
 		}
-		return err
-	}, func() {
-		if said.Set {
-			*to = said.Value
+	}
+	return reflect.Value{}, false
+}
+
+// readField reads the value of a field; null clears it. The error does not quote the value.
+func readField(to any, raw []byte) error {
+	var want string
+	switch to := to.(type) {
+	case *string:
+		want = "a string"
+	case *bool:
+		want = "true or false"
+	case *[]string:
+		want = "an array of strings"
+	case *map[string]config.Secret:
+		want = "an object of strings"
+	case *time.Duration:
+		return readSeconds(to, raw)
+	default:
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.DisallowUnknownFields()
+		if err := d.Decode(to); err != nil || raw[0] != '{' && raw[0] != 'n' {
+			return errors.New("is not of the right form, or has an unknown key") // err may quote
 		}
-	}}
+		return nil
+	}
+	if json.Unmarshal(raw, to) != nil {
+		return errors.New("must be " + want)
+	}
+	return nil
 }
 
-// fields returns all fields.
-func (p *Patch) fields(r *Record) []field {
-	text, flag := decodeAs[string]("a string"), decodeAs[bool]("true or false")
-	secrets := decodeAs[map[string]config.Secret]("an object of strings")
-	readRevision := func(raw []byte) (err error) {
-		p.Revision, err = decodeAs[Revision]("a string")(raw)
-		return err
+func readSeconds(to *time.Duration, raw []byte) error {
+	var n float64
+	if json.Unmarshal(raw, &n) != nil {
+		return errors.New("must be a number of seconds")
 	}
-	return []field{
-		fieldOf("name", &p.Name, &r.Name, text),
-		fieldOf("description", &p.Description, &r.Description, text),
-		fieldOf("transport", &p.Transport, &r.Transport, text),
-		fieldOf("url", &p.URL, &r.URL, text),
-		fieldOf("headers", &p.Headers, &r.Headers, secrets),
-		fieldOf("command", &p.Command, &r.Command, text),
-		fieldOf("args", &p.Args, &r.Args, decodeAs[[]string]("an array of strings")),
-		fieldOf("env", &p.Env, &r.Env, secrets),
-		fieldOf("cwd", &p.Cwd, &r.Cwd, text),
-		fieldOf("enabled", &p.Disabled, &r.Disabled, func(raw []byte) (bool, error) {
-			on, err := flag(raw)
-			return !on, err
-		}),
-		fieldOf("builtin", &p.builtin, new(bool), flag),
-		fieldOf("proposed", &p.Proposed, &r.Proposed, flag),
-		fieldOf("required", &p.Required, &r.Required, flag),
-		fieldOf("lazy", &p.Lazy, &r.Lazy, flag),
-		fieldOf("trust", &p.Trust, &r.Trust, flag),
-		fieldOf("quarantined", &p.Quarantined, &r.Quarantined, flag),
-		fieldOf("ledger", &p.Ledger, &r.Ledger, text),
-		fieldOf("connectTimeoutSeconds", &p.ConnectTimeout, &r.ConnectTimeout, readSeconds),
-		fieldOf("readTimeoutSeconds", &p.ReadTimeout, &r.ReadTimeout, readSeconds),
-		fieldOf("idleTimeoutSeconds", &p.IdleTimeout, &r.IdleTimeout, readSeconds),
-		fieldOf("identity", &p.Identity, &r.Identity, text),
-		fieldOf("userHeader", &p.UserHeader, &r.UserHeader, text),
-		fieldOf("proxy", &p.Proxy, &r.Proxy, text),
-		fieldOf("tls", &p.TLS, &r.TLS, takeObject[config.TLS]),
-		fieldOf("auth", &p.Auth, &r.Auth, takeObject[config.Auth]),
-		fieldOf("isolation", &p.Isolation, &r.Isolation, takeObject[config.Isolation]),
-		fieldOf("limits", &p.Limits, &r.Limits, takeValue[config.Limits]),
-		fieldOf("tools", &p.Tools, &r.Tools, takeValue[config.ToolFilter]),
-		{"revision", readRevision, func() {}},
+	if most := dialect.MaxTimeout.Seconds(); n < 0 || n > most {
+		return fmt.Errorf("must be a number of seconds from 0 to %.0f", most)
 	}
-}
-
-// decodeAs returns what reads a value of a type. Its error does not quote the value.
-func decodeAs[T any](want string) func([]byte) (T, error) {
-	return func(raw []byte) (v T, err error) {
-		if json.Unmarshal(raw, &v) != nil {
-			return v, errors.New("must be " + want)
-		}
-		return v, nil
-	}
-}
-
-func readSeconds(raw []byte) (time.Duration, error) {
-	most := dialect.MaxTimeout.Seconds()
-	n, err := decodeAs[float64]("a number of seconds")(raw)
-	if err == nil && (n < 0 || n > most) {
-		err = fmt.Errorf("must be a number of seconds from 0 to %.0f", most)
-	}
-	return time.Duration(math.Round(n * float64(time.Second))), err
-}
-
-func takeObject[T any](raw []byte) (*T, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	var v T
-	if err := d.Decode(&v); err != nil || raw[0] != '{' {
-		return nil, errors.New("is not of the right form, or has an unknown key") // err may quote
-	}
-	return &v, nil
-}
-
-// takeValue is takeObject for what is kept as a value.
-func takeValue[T any](raw []byte) (v T, err error) {
-	p, err := takeObject[T](raw)
-	if err == nil {
-		v = *p
-	}
-	return v, err
+	*to = time.Duration(math.Round(n * float64(time.Second)))
+	return nil
 }

@@ -2,11 +2,35 @@ package record
 
 import (
 	"errors"
+	"reflect"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
+
+// A Patch says what to change of a [Record]: the fields that Keys names become what they are
+// in Values, where the zero value clears; the others stay. Maps and lists are replaced as a whole.
+//
+// In JSON a patch is an object of the keys of [Record.Encode]: an absent key stays and null
+// clears. The keys under which a host shows what became of a server are left alone.
+type Patch struct {
+	Values Record   // of the fields that Keys names; no other field of it counts
+	Keys   []string // in JSON, such as "enabled" for Disabled; see the fields of [Record]
+
+	// Revision, if not empty, is the one that the record must have, for functions that
+	// apply the patch to a store. [Record.Apply] does not look at it.
+	Revision Revision
+}
+
+// Switch returns the patch that switches a server on or off.
+func Switch(on bool) *Patch {
+	return &Patch{Keys: []string{"enabled"}, Values: Record{Disabled: !on}}
+}
+
+// Says reports whether p changes the field of a key. A nil Patch changes none.
+func (p *Patch) Says(key string) bool { return p != nil && slices.Contains(p.Keys, key) }
 
 // Apply returns the record that p makes of r, which stays as it is. If p makes a
 // remote server of a local one or the other way round, what only the former has is
@@ -28,9 +52,14 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 	}
 	next := p.onto(r)
 	e := &echo{old: r, next: next, masker: mask.New()}
-	e.restore(p)
-	if p.builtin.Set && p.builtin.Value != r.Builtin {
+	e.restore(p.Says)
+	if next.Builtin != r.Builtin {
 		e.fail(CodeBuiltinReadOnly, "builtin")
+	}
+	for _, key := range p.Keys {
+		if _, known := fieldOf(reflect.ValueOf(*r), key); !known {
+			e.fail(codeFieldUnknown, key)
+		}
 	}
 	errs := append(e.errs, next.faults(next.Name != r.Name)...)
 	if err := errors.Join(errs...); err != nil {
@@ -41,10 +70,11 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 
 // onto returns r with what p says, masks as they are.
 func (p *Patch) onto(r *Record) *Record {
-	c := r.clone()
-	kind := dialect.Transport(p.Transport.Value)
-	remote := p.URL.Value != "" || kind != "" && kind != config.TransportStdio
-	local := p.Command.Value != "" || kind == config.TransportStdio
+	said, c := &Record{}, r.clone()
+	p.copyTo(said)
+	kind := dialect.Transport(said.Transport)
+	remote := said.URL != "" || kind != "" && kind != config.TransportStdio
+	local := said.Command != "" || kind == config.TransportStdio
 	switch {
 	case remote && !local && r.Command != "":
 		c.Command, c.Args, c.Env, c.Cwd, c.Isolation, c.Transport = "", nil, nil, "", nil, ""
@@ -56,11 +86,20 @@ func (p *Patch) onto(r *Record) *Record {
 			c.Identity = ""
 		}
 	}
-	for _, f := range p.fields(c) {
-		f.apply()
-	}
-	if p.Transport.Set {
-		c.Transport = dialect.Transport(c.Transport)
+	p.copyTo(c)
+	if p.Says("transport") {
+		c.Transport = kind
 	}
 	return c.clone() // shares nothing with p
+}
+
+// copyTo makes the fields of r that p names what they are in p.
+func (p *Patch) copyTo(r *Record) {
+	from, to := reflect.ValueOf(p.Values), reflect.ValueOf(r).Elem()
+	for _, key := range p.Keys {
+		if field, known := fieldOf(to, key); known {
+			value, _ := fieldOf(from, key)
+			field.Set(value)
+		}
+	}
 }

@@ -188,7 +188,7 @@ func TestPatchSharesNothing(t *testing.T) {
 	r := localRecord()
 	env := map[string]config.Secret{"A": "b"}
 	args := []string{"x"}
-	next := assert.Value(r.Apply(&record.Patch{Env: record.Some(env), Args: record.Some(args)}))(t)
+	next := assert.Value(r.Apply(&record.Patch{Keys: []string{"env", "args"}, Values: record.Record{Env: env, Args: args}}))(t)
 	env["A"], args[0] = "changed", "changed"
 	next.Isolation.Args[0] = "changed"
 	assert.Equal(t, next.Env["A"], "b")

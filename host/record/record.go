@@ -17,47 +17,49 @@ import (
 // A Record is the entry of one server as written: references are not replaced. It is
 // what programs that manage servers list, change and keep, see [Store].
 //
+// The tag of a field is its key in JSON, and in the Keys of a [Patch]; that of Disabled says the opposite.
+//
 // A Record that is printed, or encoded as JSON, has its secrets masked; [Record.Encode]
 // is the one way to have them in clear. A Record is changed by [Record.Apply], which
 // makes another one: those that come from a Store may be shared.
 type Record struct {
 	// Name is the server's name: 1-128 of letters, digits, '_', '-', '.' and blanks
 	// inside, at least one of them a letter or digit. It is the Title of the [config.Server].
-	Name        string
-	Description string // free text
+	Name        string `key:"name"`
+	Description string `key:"description"` // free text
 
 	// Transport is one of the Transport constants. Empty means [config.TransportStdio] with
 	// a command and [config.TransportAuto] with a URL.
-	Transport string
-	URL       string                   // http or https; of a remote server
-	Headers   map[string]config.Secret // sent with each request to it
-	Proxy     string                   // see [config.Server.Proxy]
-	TLS       *config.TLS              // see [config.Server.TLS]
-	Command   string                   // the program of a local server
-	Args      []string                 // its arguments; may hold secrets
-	Env       map[string]config.Secret // added to its environment
-	Cwd       string                   // its working directory
+	Transport string                   `key:"transport"`
+	URL       string                   `key:"url"`     // http or https; of a remote server
+	Headers   map[string]config.Secret `key:"headers"` // sent with each request to it
+	Proxy     string                   `key:"proxy"`   // see [config.Server.Proxy]
+	TLS       *config.TLS              `key:"tls"`     // see [config.Server.TLS]
+	Command   string                   `key:"command"` // the program of a local server
+	Args      []string                 `key:"args"`    // its arguments; may hold secrets
+	Env       map[string]config.Secret `key:"env"`     // added to its environment
+	Cwd       string                   `key:"cwd"`     // its working directory
 
-	Disabled bool // it is not to run
-	Builtin  bool // it belongs to the program and cannot be removed; no [Patch] changes this
-	Proposed bool // see [config.Server.Proposed]
-	Required bool // see [config.Server.Required]
-	Lazy     bool // see [config.Server.Lazy]
-	Trust    bool // see [config.Server.Trust]
+	Disabled bool `key:"enabled"`  // it is not to run
+	Builtin  bool `key:"builtin"`  // it belongs to the program and cannot be removed; a [Patch] that changes this is refused
+	Proposed bool `key:"proposed"` // see [config.Server.Proposed]
+	Required bool `key:"required"` // see [config.Server.Required]
+	Lazy     bool `key:"lazy"`     // see [config.Server.Lazy]
+	Trust    bool `key:"trust"`    // see [config.Server.Trust]
 
-	Quarantined bool   // see [config.Server.Quarantined]
-	Ledger      string // see [config.Server.Ledger]
+	Quarantined bool   `key:"quarantined"` // see [config.Server.Quarantined]
+	Ledger      string `key:"ledger"`      // see [config.Server.Ledger]
 
-	ConnectTimeout time.Duration // for start and handshake; 0 means the default
-	ReadTimeout    time.Duration // for the answer to one request; 0 likewise
-	IdleTimeout    time.Duration // see [config.Server.IdleTimeout]; 0 likewise
+	ConnectTimeout time.Duration `key:"connectTimeoutSeconds"` // for start and handshake; 0 means the default
+	ReadTimeout    time.Duration `key:"readTimeoutSeconds"`    // for the answer to one request; 0 likewise
+	IdleTimeout    time.Duration `key:"idleTimeoutSeconds"`    // see [config.Server.IdleTimeout]; 0 likewise
 
-	Identity   string            // see [config.Server.Identity]
-	UserHeader string            // see [config.Server.UserHeader]
-	Auth       *config.Auth      // how to log in; nil: as the server says
-	Isolation  *config.Isolation // nil: none
-	Limits     config.Limits     // what the server may do at most
-	Tools      config.ToolFilter // which of its tools are used
+	Identity   string            `key:"identity"`   // see [config.Server.Identity]
+	UserHeader string            `key:"userHeader"` // see [config.Server.UserHeader]
+	Auth       *config.Auth      `key:"auth"`       // how to log in; nil: as the server says
+	Isolation  *config.Isolation `key:"isolation"`  // nil: none
+	Limits     config.Limits     `key:"limits"`     // what the server may do at most
+	Tools      config.ToolFilter `key:"tools"`      // which of its tools are used
 
 	// Extra holds the keys of other programs, as JSON. No [Patch] changes them.
 	Extra map[string]json.RawMessage

@@ -24,11 +24,11 @@ func TestAddRecord(t *testing.T) {
 
 func TestUpdateRecord(t *testing.T) {
 	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"}, &record.Record{Name: "c", Command: "y"})
-	before, after, err := record.Update(t.Context(), s, "a_b", &record.Patch{Description: record.Some("new")})
+	before, after, err := record.Update(t.Context(), s, "a_b", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "new"}})
 	assert.OK(t, err)
 	assert.Equal(t, before.Record.Description+" then "+after.Record.Description, " then new")
 	assert.False(t, after.Revision == before.Revision, "the same revision")
-	_, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("new"), Revision: after.Revision})
+	_, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "new"}, Revision: after.Revision})
 	assert.OK(t, err)
 	assert.Equal(t, same.Revision, after.Revision, "what changed nothing")
 	for _, test := range []struct {
@@ -36,9 +36,9 @@ func TestUpdateRecord(t *testing.T) {
 		patch *record.Patch
 		want  string
 	}{
-		{"a b", &record.Patch{Description: record.Some("newer"), Revision: before.Revision}, "conflict"},
-		{"c", &record.Patch{Name: record.Some("a.b")}, "name_taken name"},
-		{"a b", &record.Patch{Name: record.Some("a.b")}, ""},
+		{"a b", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "newer"}, Revision: before.Revision}, "conflict"},
+		{"c", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "a.b"}}, "name_taken name"},
+		{"a b", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "a.b"}}, ""},
 		{"a_b", nil, ""},
 		{"none", nil, "not_found"},
 	} {
@@ -70,12 +70,12 @@ func (r *racing) Save(ctx context.Context, name string, next *record.Record, old
 
 func TestUpdateRecordUnderWay(t *testing.T) {
 	s := &racing{record.NewMemoryStore(&record.Record{Name: "a", Command: "x"}), 3}
-	_, after, err := record.Update(t.Context(), s, "a", &record.Patch{Description: record.Some("ours")})
+	_, after, err := record.Update(t.Context(), s, "a", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "ours"}})
 	assert.OK(t, err)
 	assert.Equal(t, strings.Join(after.Record.Args, " "), "theirs theirs theirs")
 	assert.Equal(t, after.Record.Description, "ours")
 	s.times = 1
-	_, _, err = record.Update(t.Context(), s, "a", &record.Patch{Description: record.Some("again"), Revision: after.Revision})
+	_, _, err = record.Update(t.Context(), s, "a", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "again"}, Revision: after.Revision})
 	assert.Equal(t, codes(err), "conflict")
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -112,30 +110,7 @@ func entryErrors(err error) []*config.Error {
 
 // maskFaults returns an error for each secret that is masked.
 func (r *Record) maskFaults() []error {
-	var errs []error
-	check := func(field, value string) {
-		if mask.IsMasked(value) {
-			errs = append(errs, &Error{Code: CodeMaskUnmatched, Name: r.Name, Field: field})
-		}
-	}
-	check("url", r.URL)
-	check("proxy", r.Proxy)
-	for i, arg := range r.Args {
-		check(fmt.Sprintf("args[%d]", i), arg)
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		check("headers."+name, r.Headers[name].Reveal())
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
-		check("env."+name, r.Env[name].Reveal())
-	}
-	if r.Auth != nil {
-		check("auth.clientSecret", r.Auth.ClientSecret.Reveal())
-	}
-	if r.Isolation != nil {
-		for i, arg := range r.Isolation.Args {
-			check(fmt.Sprintf("isolation.args[%d]", i), arg)
-		}
-	}
-	return errs
+	e := &echo{old: &Record{Name: r.Name}, next: r.clone(), masker: mask.New()}
+	e.restore(func(string) bool { return true })
+	return e.errs
 }

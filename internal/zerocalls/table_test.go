@@ -120,7 +120,7 @@ var functions = []function{
 	{"record.ReadServer", record.ReadServer},
 	{"record.Remove", record.Remove},
 	{"record.Restore", record.Restore},
-	{"record.Some", record.Some[any]},
+	{"record.Switch", record.Switch},
 	{"record.Update", record.Update},
 	{"replica.Join", replica.Join},
 	{"host.CachedTools", host.CachedTools},

@@ -27,13 +27,13 @@ func TestEditFile(t *testing.T) {
 			return err
 		}
 		r.Env["MORE"] = "${X}"
-		if err := f.Set("context7", &record.Patch{
-			Env: record.Some(r.Env), Disabled: record.Some(true), ReadTimeout: record.Some(2 * r.ReadTimeout),
-			Tools: record.Some(config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}}),
-		}); err != nil {
+		if err := f.Set("context7", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "tools"}, Values: record.Record{
+			Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout,
+			Tools: config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}},
+		}}); err != nil {
 			return err
 		}
-		if err := f.Set("two words", &record.Patch{Name: record.Some("two more words"), Cwd: record.Some("/srv")}); err != nil {
+		if err := f.Set("two words", &record.Patch{Keys: []string{"name", "cwd"}, Values: record.Record{Name: "two more words", Cwd: "/srv"}}); err != nil {
 			return err
 		}
 		if err := f.Remove("tools"); err != nil {
@@ -44,7 +44,7 @@ func TestEditFile(t *testing.T) {
 			return err
 		}
 		// What a variable of Codex says is changed by hand.
-		err = f.Set("figma", &record.Patch{Headers: record.Some(map[string]config.Secret{"Authorization": "Bearer x"})})
+		err = f.Set("figma", &record.Patch{Keys: []string{"headers"}, Values: record.Record{Headers: map[string]config.Secret{"Authorization": "Bearer x"}}})
 		if err == nil || !strings.Contains(err.Error(), "by hand") {
 			return fmt.Errorf("want an error, got %w", err)
 		}

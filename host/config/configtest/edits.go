@@ -104,12 +104,12 @@ func addsOne(r *record.Record) (there, back *record.Patch) {
 	one := map[string]config.Secret{"ADDED": "1"}
 	if r.URL == "" {
 		maps.Copy(one, r.Env)
-		return &record.Patch{Env: record.Some(one)}, &record.Patch{Env: record.Some(r.Env)}
+		return &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: one}}, &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: r.Env}}
 	}
 	maps.Copy(one, r.Headers)
-	return &record.Patch{Headers: record.Some(one)}, &record.Patch{Headers: record.Some(r.Headers)}
+	return &record.Patch{Keys: []string{"headers"}, Values: record.Record{Headers: one}}, &record.Patch{Keys: []string{"headers"}, Values: record.Record{Headers: r.Headers}}
 }
 
 func switches(r *record.Record) (there, back *record.Patch) {
-	return &record.Patch{Disabled: record.Some(!r.Disabled)}, &record.Patch{Disabled: record.Some(r.Disabled)}
+	return record.Switch(r.Disabled), record.Switch(!r.Disabled)
 }

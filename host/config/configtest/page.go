@@ -198,7 +198,7 @@ func (s *sample) offWord(t *testing.T) string {
 	defer os.Remove(s.path)
 	var after string
 	err := edit.Change(t.Context(), s.path, s.options(), func(f *edit.File) error {
-		err := f.Set("x", &record.Patch{Disabled: record.Some(true)})
+		err := f.Set("x", record.Switch(false))
 		after = string(f.Bytes())
 		return err
 	})

@@ -91,7 +91,9 @@ func TestEditTouchesNothing(t *testing.T) {
 			}
 			return stop
 		}, "stop"},
-		{"no change", editStart, func(f *File) error { return f.Set("files", &record.Patch{Command: record.Some("npx")}) }, ""},
+		{"no change", editStart, func(f *File) error {
+			return f.Set("files", &record.Patch{Keys: []string{"command"}, Values: record.Record{Command: "npx"}})
+		}, ""},
 		{"there and back", editStart, func(f *File) error { return errors.Join(addCommand("one")(f), f.Remove("one")) }, ""},
 		{"bad record", editStart, func(f *File) error { return f.Add(&record.Record{Name: "x", URL: "ftp://x"}) }, "https://"},
 		{"no name", editStart, func(f *File) error { return f.Add(&record.Record{Command: "x"}) }, "name"},
@@ -166,9 +168,13 @@ func TestEditTogether(t *testing.T) {
 // What is wrong with an entry stays when something else in it is changed.
 func TestEditOfFaultyEntries(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1}, "b": {"command": "y"}}}`)
-	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Description: record.Some("d")}) }))
+	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error {
+		return f.Set("a", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "d"}})
+	}))
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1, "description": "d"}, "b": {"command": "y"}}}`)
-	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Args: record.Some([]string{"z"})}) }))
+	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error {
+		return f.Set("a", &record.Patch{Keys: []string{"args"}, Values: record.Record{Args: []string{"z"}}})
+	}))
 	assert.Contains(t, readText(t, path), `"args": ["z"]`)
 	assert.OK(t, Change(t.Context(), path, nil, func(f *File) error { return f.Remove("a") }))
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"b": {"command": "y"}}}`)
@@ -179,7 +185,7 @@ func TestEditLeavesEnvFile(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env"}}}`)
 	assert.OK(t, os.WriteFile(filepath.Join(filepath.Dir(path), "secrets.env"), []byte("A=s3cret\n"), 0o600))
 	err := Change(t.Context(), path, nil, func(f *File) error {
-		return f.Set("a", &record.Patch{Env: record.Some(map[string]config.Secret{"B": "b"})})
+		return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: map[string]config.Secret{"B": "b"}}})
 	})
 	assert.OK(t, err)
 	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env", "env": {"B": "b"}}}}`)

@@ -39,7 +39,7 @@ func ExampleChange() {
 			Headers: map[string]config.Secret{"Authorization": "Bearer ${TOKEN}"}}); err != nil {
 			return err
 		}
-		if err := f.Set("files", &record.Patch{Args: record.Some([]string{"-y", "server-files"})}); err != nil {
+		if err := f.Set("files", &record.Patch{Keys: []string{"args"}, Values: record.Record{Args: []string{"-y", "server-files"}}}); err != nil {
 			return err
 		}
 		return f.Remove("old")
@@ -102,7 +102,7 @@ func ExampleFile_Remarks() {
 	path, remove := exampleFile(`{"mcpServers": {"files": {"command": "npx"}}}`)
 	defer remove()
 	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
-		err := f.Set("files", &record.Patch{Disabled: record.Some(true)})
+		err := f.Set("files", record.Switch(false))
 		for _, remark := range f.Remarks() {
 			fmt.Println(remark)
 		}
@@ -136,7 +136,7 @@ func ExampleOpenFileStore() {
 	}
 	ctx := context.Background()
 	store := edit.OpenFileStore(path, nil)
-	_, _, err = record.Update(ctx, store, "files", &record.Patch{Lazy: record.Some(true)})
+	_, _, err = record.Update(ctx, store, "files", &record.Patch{Keys: []string{"lazy"}, Values: record.Record{Lazy: true}})
 	fmt.Println(err)
 	_, err = record.Remove(ctx, store, "other")
 	fmt.Println(err)

@@ -227,7 +227,7 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 	}
 	files, web := find("files").ID, find("web").ID
 	assert.True(t, files != "" && files != web, "%q and %q are two IDs", files, web)
-	_, _, err := record.Update(t.Context(), again(), files, &record.Patch{Name: record.Optional[string]{Set: true, Value: "documents"}})
+	_, _, err := record.Update(t.Context(), again(), files, &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "documents"}})
 	assert.OK(t, err)
 	assert.Equal(t, find(files).Record.Name, "documents", "the record of the ID")
 	assert.Value(record.Remove(t.Context(), again(), files))(t)

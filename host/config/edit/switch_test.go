@@ -22,7 +22,7 @@ func editText(t *testing.T, path, text string, change func(f *File) error) (stri
 // turnText switches a server.
 func turnText(t *testing.T, path, text, name string, off bool) string {
 	t.Helper()
-	got, _ := editText(t, path, text, func(f *File) error { return f.Set(name, &record.Patch{Disabled: record.Some(off)}) })
+	got, _ := editText(t, path, text, func(f *File) error { return f.Set(name, record.Switch(!off)) })
 	return got
 }
 
@@ -112,7 +112,7 @@ func TestRemarks(t *testing.T) {
 		if strings.HasPrefix(path, ".vscode") {
 			text = `{"servers": {"a": {"command": "x"}}}`
 		}
-		_, f := editText(t, path, text, func(f *File) error { return f.Set("a", &record.Patch{Disabled: record.Some(true)}) })
+		_, f := editText(t, path, text, func(f *File) error { return f.Set("a", record.Switch(false)) })
 		var got []string
 		for _, r := range f.Remarks() {
 			got = append(got, r.String())
@@ -133,7 +133,9 @@ func TestGeminiLists(t *testing.T) {
 	assert.Equal(t, on, `{"mcp": {"allowed": ["a", "z"]}, "mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}}`)
 	got, _ := editText(t, path, on, remove)
 	assert.Equal(t, got, text)
-	renamed, _ := editText(t, path, on, func(f *File) error { return f.Set("z", &record.Patch{Name: record.Some("y")}) })
+	renamed, _ := editText(t, path, on, func(f *File) error {
+		return f.Set("z", &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: "y"}})
+	})
 	assert.Equal(t, renamed, strings.ReplaceAll(strings.ReplaceAll(on, `"z":`, `"y":`), `"z"]`, `"y"]`))
 	off, _ := editText(t, path, `{"mcpServers": {"a": {"command": "x"}}}`, add(true))
 	assert.Equal(t, off, `{"mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}, "mcp": {"excluded": ["z"]}}`)
@@ -158,7 +160,7 @@ func TestToolList(t *testing.T) {
 		{`["*"]`, config.ToolFilter{Deny: []string{"rm"}}, `{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"], "excludeTools": ["rm"]}}}`},
 	} {
 		got, _ := editText(t, path, with(test.before), func(f *File) error {
-			return f.Set("a", &record.Patch{Tools: record.Some(test.tools), Env: record.Some(map[string]config.Secret{})})
+			return f.Set("a", &record.Patch{Keys: []string{"tools", "env"}, Values: record.Record{Tools: test.tools, Env: map[string]config.Secret{}}})
 		})
 		assert.Equal(t, got, test.after)
 	}
@@ -168,7 +170,7 @@ func TestToolList(t *testing.T) {
 	assert.Contains(t, got, `"tools": ["read"]`)
 	d, err := newDraft(path, []byte(with(`["read"]`)), nil)
 	assert.OK(t, err)
-	err = (&File{d}).Set("a", &record.Patch{Tools: record.Some(config.ToolFilter{Rename: map[string]string{"read": "get"}})})
+	err = (&File{d}).Set("a", &record.Patch{Keys: []string{"tools"}, Values: record.Record{Tools: config.ToolFilter{Rename: map[string]string{"read": "get"}}}})
 	assert.As[*Error](t, err)
 }
 
@@ -178,7 +180,7 @@ func TestNamelessIsNotAdded(t *testing.T) {
 	d := assert.Value(newDraft("f.json", []byte(text), nil))(t)
 	f := &File{d}
 	for what, err := range map[string]error{
-		"Set": f.Set("", &record.Patch{Description: record.Some("d")}), "Remove": f.Remove(""),
+		"Set": f.Set("", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "d"}}), "Remove": f.Remove(""),
 	} {
 		assert.Is(t, err, &record.Error{Code: record.CodeNotFound}, "%s", what)
 	}
@@ -193,14 +195,16 @@ func TestSetVariables(t *testing.T) {
 	} {
 		text := `{"mcpServers": {"a": ` + entry + `}}`
 		set := func(env map[string]config.Secret, text string) string {
-			got, _ := editText(t, "f.json", text, func(f *File) error { return f.Set("a", &record.Patch{Env: record.Some(env)}) })
+			got, _ := editText(t, "f.json", text, func(f *File) error {
+				return f.Set("a", &record.Patch{Keys: []string{"env"}, Values: record.Record{Env: env}})
+			})
 			return got
 		}
 		assert.Equal(t, set(nil, set(map[string]config.Secret{"A": "1", "B": "2"}, text)), text)
 	}
 	// Other changes are made too.
 	got, _ := editText(t, "f.json", `{"mcpServers": {"a": {"command": "x", "env": {"A": "1"}, "lazy": true}}}`, func(f *File) error {
-		return f.Set("a", &record.Patch{Env: record.Some(map[string]config.Secret{}), Command: record.Some("y")})
+		return f.Set("a", &record.Patch{Keys: []string{"env", "command"}, Values: record.Record{Env: map[string]config.Secret{}, Command: "y"}})
 	})
 	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "y", "lazy": true}}}`)
 }

@@ -30,13 +30,10 @@ func TestEditFile(t *testing.T) {
 			return err
 		}
 		r.Env["MORE"] = "${X}"
-		if err := f.Set("github", &record.Patch{
-			Env: record.Some(r.Env), Disabled: record.Some(true), ReadTimeout: record.Some(2 * r.ReadTimeout),
-			Args: record.Some([]string{"-y", "@modelcontextprotocol/server-github@2"}), Tools: record.Some(config.ToolFilter{Allow: []string{"search"}}),
-		}); err != nil {
+		if err := f.Set("github", &record.Patch{Keys: []string{"env", "enabled", "readTimeoutSeconds", "args", "tools"}, Values: record.Record{Env: r.Env, Disabled: true, ReadTimeout: 2 * r.ReadTimeout, Args: []string{"-y", "@modelcontextprotocol/server-github@2"}, Tools: config.ToolFilter{Allow: []string{"search"}}}}); err != nil {
 			return err
 		}
-		if err := f.Set("nested", &record.Patch{Name: record.Some("was nested"), Command: record.Some("uv")}); err != nil {
+		if err := f.Set("nested", &record.Patch{Keys: []string{"name", "command"}, Values: record.Record{Name: "was nested", Command: "uv"}}); err != nil {
 			return err
 		}
 		if err := f.Remove("ours"); err != nil {
@@ -88,7 +85,7 @@ func TestEditContinue(t *testing.T) {
 				Headers: map[string]config.Secret{"X-A": "b"}, ConnectTimeout: 9 * time.Second})
 		},
 		func(f *edit.File) error {
-			return f.Set("web", &record.Patch{ConnectTimeout: record.Some(2 * time.Second), Headers: record.Some(map[string]config.Secret{"X-A": "c", "X-B": "d"})})
+			return f.Set("web", &record.Patch{Keys: []string{"connectTimeoutSeconds", "headers"}, Values: record.Record{ConnectTimeout: 2 * time.Second, Headers: map[string]config.Secret{"X-A": "c", "X-B": "d"}}})
 		},
 	} {
 		assert.OK(t, edit.Change(t.Context(), path, opts, change))

@@ -334,7 +334,7 @@ func TestProgramRestarts(t *testing.T) {
 	p.AwaitTrue(card("weather", "ready"))
 	s.listenAgain(s.page, func() {
 		p.AwaitTrue("document.querySelector('.state').dataset.state === 'lost'")
-		assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Disabled: record.Some(true)}))(t)
+		assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", record.Switch(false)))(t)
 	})
 	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
 	p.AwaitTrue(card("weather", "disabled"))

@@ -25,13 +25,13 @@ func changeCommands(b *belt.Belt) []*cobra.Command {
 		}
 	}
 	disabled := func(off bool) func([]string) *record.Patch {
-		return func([]string) *record.Patch { return &record.Patch{Disabled: record.Some(off)} }
+		return func([]string) *record.Patch { return record.Switch(!off) }
 	}
 	remove := func(ctx context.Context, store record.Store, name string, _ []string) error {
 		_, err := record.Remove(ctx, store, name)
 		return err
 	}
-	rename := func(args []string) *record.Patch { return &record.Patch{Name: record.Some(args[1])} }
+	rename := func(args []string) *record.Patch { return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}} }
 	return []*cobra.Command{
 		changeCommand(b, "removed", 1, remove, cobra.Command{
 			Use: "remove SERVER", Short: "Remove a server from its config file", Example: "  mcpbelt remove notes",

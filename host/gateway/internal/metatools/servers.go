@@ -82,7 +82,7 @@ type operation struct {
 func operations() map[string]operation {
 	enable := func(on bool) func(context.Context, *manage.Manager, string, object) (host.Report, error) {
 		return func(ctx context.Context, m *manage.Manager, name string, _ object) (host.Report, error) {
-			return m.Update(ctx, name, &record.Patch{Disabled: record.Some(!on)})
+			return m.Update(ctx, name, record.Switch(on))
 		}
 	}
 	return map[string]operation{
@@ -158,7 +158,7 @@ func update(ctx context.Context, m *manage.Manager, name string, server object) 
 		return host.Report{}, err
 	}
 	if launch {
-		p.Proposed = record.Some(true)
+		p.Keys, p.Values.Proposed = append(p.Keys, "proposed"), true
 	}
 	return m.Update(ctx, name, &p)
 }
