@@ -9,11 +9,12 @@ import (
 )
 
 // A Rewriter changes texts of a syntax that is not JSON, see [Rewriter.Edit]. Each function
-// returns the new text, or nil for a form that it cannot change.
+// gets what the whole text is to say, and where it is to say something else, and returns the
+// new text, or nil for a form that it cannot change.
 type Rewriter struct {
 	Syntax Syntax
-	Set    func(doc *jsonc.Document, value *jsonc.Node, path []string) []byte
-	Remove func(doc *jsonc.Document, path []string) []byte
+	Set    func(doc *jsonc.Document, want *jsonc.Node, path []string) []byte
+	Remove func(doc *jsonc.Document, want *jsonc.Node, path []string) []byte
 	Rename func(doc *jsonc.Document, key string, path []string) []byte
 	Empty  string // the text of a new file
 }
@@ -23,7 +24,7 @@ var errByHand = errors.New("stands in a form that is not changed here: change it
 // Edit returns the edits that r makes. What each of them returns has been read back, and
 // says what the same change of the file as JSON gives.
 func (r *Rewriter) Edit() *Edit {
-	change := func(data []byte, path []string, asJSON func(data []byte, path ...string) ([]byte, error), rewrite func(*jsonc.Document) []byte) ([]byte, error) {
+	change := func(data []byte, path []string, asJSON func(data []byte, path ...string) ([]byte, error), rewrite func(doc *jsonc.Document, want *jsonc.Node) []byte) ([]byte, error) {
 		doc, err := r.Syntax.Parse(data)
 		if err != nil {
 			return nil, err
@@ -33,7 +34,11 @@ func (r *Rewriter) Edit() *Edit {
 		if err != nil || canonjson.Same(want, before) {
 			return data, err
 		}
-		after := rewrite(doc)
+		wanted, err := jsonc.Parse(want)
+		if err != nil {
+			return nil, err
+		}
+		after := rewrite(doc, &wanted.Root)
 		got, err := r.Syntax.Parse(after)
 		if after == nil || err != nil {
 			return nil, fmt.Errorf("%s: %w", jsonc.PathOf(path), errByHand)
@@ -53,20 +58,14 @@ func (r *Rewriter) Edit() *Edit {
 		Empty: r.Empty,
 		Set: func(data, value []byte, path ...string) ([]byte, error) {
 			asJSON := func(data []byte, path ...string) ([]byte, error) { return jsonc.Set(data, value, path...) }
-			return change(data, path, asJSON, func(doc *jsonc.Document) []byte {
-				want, err := jsonc.Parse(value)
-				if err != nil {
-					return nil
-				}
-				return r.Set(doc, &want.Root, path)
-			})
+			return change(data, path, asJSON, func(doc *jsonc.Document, want *jsonc.Node) []byte { return r.Set(doc, want, path) })
 		},
 		Remove: func(data []byte, path ...string) ([]byte, error) {
-			return change(data, path, jsonc.Remove, func(doc *jsonc.Document) []byte { return r.Remove(doc, path) })
+			return change(data, path, jsonc.Remove, func(doc *jsonc.Document, want *jsonc.Node) []byte { return r.Remove(doc, want, path) })
 		},
 		Rename: func(data []byte, key string, path ...string) ([]byte, error) {
 			asJSON := func(data []byte, path ...string) ([]byte, error) { return jsonc.Rename(data, key, path...) }
-			return change(data, path, asJSON, func(doc *jsonc.Document) []byte { return r.Rename(doc, key, path) })
+			return change(data, path, asJSON, func(doc *jsonc.Document, _ *jsonc.Node) []byte { return r.Rename(doc, key, path) })
 		},
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -28,15 +27,10 @@ const maxText = 4 * jsonc.MaxSize
 // [*jsonc.SyntaxError] that quotes no value. In a line with characters that are not
 // ASCII, a column counts characters and not bytes.
 func Parse(data []byte) (*jsonc.Document, error) {
-	if len(data) > jsonc.MaxSize {
-		return nil, &jsonc.SyntaxError{Position: jsonc.Position{Line: 1, Column: 1},
-			Message: fmt.Sprintf("the file has %d bytes, more than the limit of %d", len(data), jsonc.MaxSize)}
+	if err := jsonc.CheckText(data); err != nil {
+		return nil, err
 	}
 	r := &reader{doc: jsonc.New(data, jsonc.Node{})}
-	if !utf8.Valid(data) {
-		at := bytes.IndexFunc(data, func(c rune) bool { return c == utf8.RuneError })
-		return nil, &jsonc.SyntaxError{Position: r.doc.Position(at), Message: "invalid UTF-8: save the file as UTF-8"}
-	}
 	if n := values(data); n > jsonc.MaxNodes {
 		return nil, r.fail(nil, "the file has about %d values, more than the limit of %d", n, jsonc.MaxNodes)
 	}

@@ -100,36 +100,19 @@ func (t *text) splice(start, end int, with []byte) []byte {
 	return slices.Concat(t.data[:start], with, t.data[end:])
 }
 
-// rewritten returns the text in which a line has another value.
-func (t *text) rewritten(s *statement, want *jsonc.Node) []byte {
+// rewritten returns the text in which a line has the value that root has at its path.
+func (t *text) rewritten(s *statement, root *jsonc.Node) []byte {
 	have := t.root.At(s.path)
-	if want == nil {
-		return nil
-	}
-	return t.splice(have.Offset, have.End, t.value(nil, want, have))
+	return t.splice(have.Offset, have.End, t.value(nil, root.At(s.path), have))
 }
 
-// inside returns the value of a line after a change of its JSON; nil if it cannot be made.
-func (t *text) inside(s *statement, change func(data []byte) ([]byte, error)) *jsonc.Node {
-	data, err := change(t.root.At(s.path).JSON())
-	if err != nil {
-		return nil
-	}
-	doc, err := jsonc.Parse(data)
-	if err != nil {
-		return nil
-	}
-	return &doc.Root
-}
-
-func set(doc *jsonc.Document, want *jsonc.Node, path []string) []byte {
+func set(doc *jsonc.Document, root *jsonc.Node, path []string) []byte {
 	t := open(doc)
 	if s := t.holder(path); s != nil {
-		return t.rewritten(s, t.inside(s, func(data []byte) ([]byte, error) {
-			return jsonc.Set(data, want.JSON(), path[len(s.path):]...)
-		}))
+		return t.rewritten(s, root)
 	}
-	if len(path) < 2 || t.root.At(path) != nil {
+	want := root.At(path)
+	if len(path) < 2 || want == nil || t.root.At(path) != nil {
 		return nil
 	}
 	if len(path) == 2 && want.Kind == jsonc.Object {
@@ -197,10 +180,10 @@ func (t *text) addTable(path []string, want *jsonc.Node) []byte {
 }
 
 // remove takes away what is at path, with the comments directly above.
-func remove(doc *jsonc.Document, path []string) []byte {
+func remove(doc *jsonc.Document, root *jsonc.Node, path []string) []byte {
 	t := open(doc)
 	if s := t.holder(path); s != nil && len(s.path) < len(path) {
-		return t.rewritten(s, t.inside(s, func(data []byte) ([]byte, error) { return jsonc.Remove(data, path[len(s.path):]...) }))
+		return t.rewritten(s, root)
 	}
 	var out []byte
 	at, atEnd := 0, false // atEnd: the last table goes

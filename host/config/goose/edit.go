@@ -147,25 +147,24 @@ func (t *text) lead(start, column int) int {
 	return start
 }
 
-func set(doc *jsonc.Document, want *jsonc.Node, path []string) []byte {
+func set(doc *jsonc.Document, root *jsonc.Node, path []string) []byte {
 	t := open(doc)
 	r, have := t.row(path)
 	if have == nil && r.depth < len(path) {
 		if n := t.root.At(path[:r.depth]); t.isBlock(n) {
-			return t.add(n, want, path[r.depth:])
+			return t.add(n, root.At(path[:r.depth]), path[r.depth])
 		}
 	}
-	return t.rewrite(r, path, true, func(n *yaml.Node, rest []string) bool { return setNode(n, rest, want) })
+	return t.rewrite(r, root, path, true)
 }
 
-// add puts a new row behind those of a block.
-func (t *text) add(n, want *jsonc.Node, path []string) []byte {
+// add puts a new row behind those of a block, for the key or element that want has besides.
+func (t *text) add(n, want *jsonc.Node, key string) []byte {
 	items := t.items(n)
 	last := items[len(items)-1]
-	want = want.Wrap(path[1:])
-	fresh := want.Wrap(path[:1])
-	if n.Kind == jsonc.Array {
-		fresh = &jsonc.Node{Kind: jsonc.Array, Elems: []jsonc.Node{*want}}
+	fresh := &jsonc.Node{Kind: jsonc.Array, Elems: want.Elems[len(n.Elems):]}
+	if n.Kind == jsonc.Object {
+		fresh = want.At([]string{key}).Wrap([]string{key})
 	}
 	lines := t.dump(nodeOf(fresh), nil, t.column(last))
 	if lines == nil {
@@ -179,7 +178,7 @@ func (t *text) add(n, want *jsonc.Node, path []string) []byte {
 	return slices.Concat(t.data[:end], indent, lines, t.data[end:])
 }
 
-func remove(doc *jsonc.Document, path []string) []byte {
+func remove(doc *jsonc.Document, root *jsonc.Node, path []string) []byte {
 	t := open(doc)
 	r, _ := t.row(path)
 	above, parent := t.row(path[:len(path)-1])
@@ -191,7 +190,7 @@ func remove(doc *jsonc.Document, path []string) []byte {
 		}
 		return slices.Concat(t.data[:start], t.data[r.end:])
 	}
-	return t.rewrite(above, path, false, removeNode)
+	return t.rewrite(above, root, path, false)
 }
 
 func rename(doc *jsonc.Document, key string, path []string) []byte {
@@ -211,17 +210,12 @@ func rename(doc *jsonc.Document, key string, path []string) []byte {
 	return nil
 }
 
-// rewrite returns the text in which change has changed a row: it gets the row as a node, and
-// what of the path is left inside of that, and reports whether it could. With keepComments
-// the text is nil if a comment would go.
-func (t *text) rewrite(r row, path []string, keepComments bool, change func(n *yaml.Node, rest []string) bool) []byte {
-	rest := slices.Clone(path[max(r.depth-1, 0):])
+// rewrite returns the text in which a row, which is on a path, says what root says. With
+// keepComments the text is nil if a comment would go.
+func (t *text) rewrite(r row, root *jsonc.Node, path []string, keepComments bool) []byte {
 	column := 0
 	if r.depth > 0 {
 		column = t.column(r.start)
-		if t.data[r.start] == '-' && rest[0] != "-" {
-			rest[0] = "0" // the row is a list of one element
-		}
 	}
 	source := strings.ReplaceAll(string(t.data[r.start:r.end]), "\r\n", "\n")
 	source = strings.ReplaceAll(source, "\n"+strings.Repeat(" ", column), "\n")
@@ -230,9 +224,11 @@ func (t *text) rewrite(r row, path []string, keepComments bool, change func(n *y
 		return nil
 	}
 	form := t.form(&doc, source)
-	if !change(doc.Content[0], rest) {
-		return nil
+	n := doc.Content[0]
+	if r.depth > 0 { // a list of one element, or an object of one key
+		n = n.Content[len(n.Content)-1]
 	}
+	become(n, t.root.At(path[:r.depth]), root.At(path[:r.depth]))
 	lines := t.dump(&doc, form, column)
 	if lines == nil || keepComments && commentsOf(source) != commentsOf(string(lines)) {
 		return nil
@@ -317,91 +313,66 @@ func nodeOf(n *jsonc.Node) *yaml.Node {
 	return out
 }
 
-// indexOf returns where in the content of a node the value of a key or index is, or -1.
-func indexOf(n *yaml.Node, key string) int {
-	if n == nil {
-		return -1
-	}
-	if i, err := strconv.Atoi(key); n.Kind == yaml.SequenceNode && err == nil && i < len(n.Content) {
-		return i
-	}
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return i + 1
-		}
-	}
-	return -1
-}
-
-func nodeAt(n *yaml.Node, path []string) *yaml.Node {
-	for _, key := range path {
-		i := indexOf(n, key)
-		if i < 0 {
-			return nil
-		}
-		n = n.Content[i]
-	}
-	return n
-}
-
-// setNode puts a value at a path in a node.
-func setNode(n *yaml.Node, path []string, want *jsonc.Node) bool {
-	for len(path) > 0 {
-		i := indexOf(n, path[0])
-		if i < 0 {
-			break
-		}
-		n, path = n.Content[i], path[1:]
-	}
-	fresh := nodeOf(want)
+// become has a node, which says have, say want. What both say stays as it is written, with
+// its comments.
+func become(n *yaml.Node, have, want *jsonc.Node) {
 	switch {
-	case len(path) == 0:
-		if n.Kind == fresh.Kind && len(n.Content) > 0 {
-			fresh.Style = n.Style
-			reuse(n.Content, fresh.Content)
-		}
+	case have != nil && bytes.Equal(have.JSON(), want.JSON()):
+	case n.Kind == yaml.MappingNode && want.Kind == jsonc.Object && len(n.Content) > 0:
+		becomeObject(n, have, want)
+	case n.Kind == yaml.SequenceNode && want.Kind == jsonc.Array && len(n.Content) > 0:
+		becomeArray(n, have, want)
+	default:
+		fresh := nodeOf(want)
 		fresh.HeadComment, fresh.LineComment, fresh.FootComment = n.HeadComment, n.LineComment, n.FootComment
 		*n = *fresh
-	case n.Kind == yaml.SequenceNode && path[0] == "-":
-		if len(n.Content) == 0 {
-			n.Style = 0
-		}
-		n.Content = append(n.Content, nodeOf(want.Wrap(path[1:])))
-	case n.Kind == yaml.MappingNode || n.ShortTag() == "!!null":
-		if len(n.Content) == 0 { // {} or nothing becomes lines
-			n.Kind, n.Tag, n.Value, n.Style = yaml.MappingNode, "", "", 0
-		}
-		n.Content = append(n.Content, nodeOf(want.Wrap(path[:1])).Content[0], nodeOf(want.Wrap(path[1:])))
-	default:
-		return false
-	}
-	return true
-}
-
-// reuse puts old texts in the place of new ones that say the same: they have comments, and
-// quotes of the user's choice.
-func reuse(olds, list []*yaml.Node) {
-	for i, n := range list {
-		at := slices.IndexFunc(olds, func(old *yaml.Node) bool {
-			return old.Kind == yaml.ScalarNode && old.Value == n.Value && old.ShortTag() == n.ShortTag()
-		})
-		if at >= 0 {
-			list[i] = olds[at]
-		}
 	}
 }
 
-// removeNode takes away what is at a path in a node.
-func removeNode(n *yaml.Node, path []string) bool {
-	parent := nodeAt(n, path[:len(path)-1])
-	i := indexOf(parent, path[len(path)-1])
-	if i < 0 {
-		return false
+func becomeObject(n *yaml.Node, have, want *jsonc.Node) {
+	var content []*yaml.Node
+	said := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		old, next := have.Member(key), want.Member(key)
+		if old != nil {
+			if next == nil {
+				continue
+			}
+			become(n.Content[i+1], &old.Value, &next.Value)
+		}
+		said[key] = true
+		content = append(content, n.Content[i], n.Content[i+1])
 	}
-	if parent.Kind == yaml.MappingNode {
-		parent.Content = slices.Delete(parent.Content, i-1, i+1)
-	} else {
-		parent.Content = slices.Delete(parent.Content, i, i+1)
+	for i := range want.Members {
+		m := &want.Members[i]
+		if old := have.Member(m.Key); !said[m.Key] && (old == nil || !bytes.Equal(old.Value.JSON(), m.Value.JSON())) { // else it is merged
+			content = append(content, nodeOf(m.Value.Wrap([]string{m.Key})).Content...)
+		}
 	}
-	return true
+	n.Content = content
+}
+
+// becomeArray puts old elements in the place of new ones that say the same. Of others, as
+// many as before, each becomes the one at its place.
+func becomeArray(n *yaml.Node, have, want *jsonc.Node) {
+	olds := n.Content
+	find := func(list []jsonc.Node, e *jsonc.Node) int {
+		return slices.IndexFunc(list, func(other jsonc.Node) bool { return bytes.Equal(other.JSON(), e.JSON()) })
+	}
+	n.Content = nil
+	for i := range want.Elems {
+		e := &want.Elems[i]
+		var next *yaml.Node
+		switch at := find(have.Elems, e); {
+		case at >= 0:
+			next = olds[at]
+		case len(want.Elems) == len(olds) && find(want.Elems, &have.Elems[i]) < 0:
+			next = olds[i]
+			become(next, &have.Elems[i], e)
+		default:
+			next = nodeOf(e)
+		}
+		n.Content = append(n.Content, next)
+	}
 }
