@@ -28,13 +28,6 @@ type Auth struct {
 	AskConsent  bool              `json:"askConsent,omitempty"`  // users are asked for their consent at each login
 }
 
-// authKeys are ours, and behind them those of Cursor and IronClaw.
-func authKeys() []string {
-	return []string{"clientId", "clientSecret", "scopes", "issuer", "redirectUrl",
-		"authorizationUrl", "tokenUrl", "deviceUrl", "grant", "loginParams", "askConsent", "type",
-		"CLIENT_ID", "CLIENT_SECRET", "redirect_uri", "authorization_url", "token_url", "use_pkce", "extra_params"}
-}
-
 // auth reads how to log in. Unknown keys are warnings: what is not understood is not
 // asked for, which the server then refuses.
 func (e *entry) auth(s *Server) {
@@ -64,25 +57,28 @@ func (e *entry) authSection(s *Server) {
 		return // which was said
 	}
 	a, wrong := &Auth{}, len(e.faults)
-	e.members(f, authKeys(), false, func(key string, at jsonc.Path, m *jsonc.Member) {
-		n := &m.Value
-		switch key {
-		case "clientId", "CLIENT_ID":
-			a.ClientID, _ = e.visible(n, at)
-		case "clientSecret", "CLIENT_SECRET":
-			text, _ := e.visible(n, at)
-			e.template("clientSecret", n.Text, text)
-			a.ClientSecret = Secret(text)
-		case "scopes":
-			a.Scopes = e.scopes(n, at)
-		case "issuer":
-			a.Issuer = e.url(&dialect.Field{At: at, Offset: m.Offset, Value: n})
-		case "redirectUrl", "redirect_uri":
-			a.RedirectURL = e.redirect(n, at)
-		default:
-			e.authLogin(a, key, at, m)
-		}
-	})
+	e.object(f.Value, f.At, false,
+		key{"clientId CLIENT_ID", setText(&a.ClientID, e.visible)},
+		key{"clientSecret CLIENT_SECRET", set(&a.ClientSecret, e.clientSecret)},
+		key{"scopes", set(&a.Scopes, e.scopes)},
+		key{"issuer", set(&a.Issuer, e.url)},
+		key{"redirectUrl redirect_uri", set(&a.RedirectURL, e.redirect)},
+		key{"authorizationUrl authorization_url", set(&a.AuthorizationURL, e.url)},
+		key{"tokenUrl token_url", set(&a.TokenURL, e.url)},
+		key{"deviceUrl", set(&a.DeviceURL, e.url)},
+		key{"grant", set(&a.Grant, e.choice("grant type", GrantAuthorizationCode, GrantDeviceCode))},
+		key{"loginParams extra_params", set(&a.LoginParams, e.loginParams)},
+		key{"askConsent", set(&a.AskConsent, e.boolOf)},
+		key{"type", func(n *jsonc.Node, at jsonc.Path) { // "oauth", which is what all of this is
+			if e.check(n, at, jsonc.String) && !strings.HasPrefix(strings.ToLower(n.Text), "oauth") {
+				e.warn(n.Offset, at, "unknown kind of login, which is ignored: write \"oauth\", or put a fixed token in \"headers\"")
+			}
+		}},
+		key{"use_pkce", func(n *jsonc.Node, at jsonc.Path) {
+			if n.Text == "false" {
+				e.warn(n.Offset, at, "is ignored: PKCE is always used")
+			}
+		}})
 	if a.ClientSecret != "" && a.ClientID == "" {
 		e.fail(f.Offset, f.At, "has a client secret without \"clientId\": add it")
 	}
@@ -106,9 +102,7 @@ func (e *entry) oauth(s *Server) {
 		case text && (key == "clientId" || key == "client_id"):
 			a.ClientID, _ = e.visible(n, at)
 		case text && (key == "clientSecret" || key == "client_secret"):
-			secret, _ := e.visible(n, at)
-			e.template("clientSecret", n.Text, secret)
-			a.ClientSecret = Secret(secret)
+			a.ClientSecret = e.clientSecret(n, at)
 		case (key == "scopes" || key == "scope") && (text || n.Kind == jsonc.Array):
 			a.Scopes = e.scopes(n, at)
 		case text && (key == "redirectUri" || key == "redirect_uri"):
@@ -135,17 +129,21 @@ func (e *entry) oauth(s *Server) {
 	}
 }
 
+// clientSecret returns n expanded, and keeps it as it is written.
+func (e *entry) clientSecret(n *jsonc.Node, at jsonc.Path) Secret {
+	text, _ := e.visible(n, at)
+	e.template("clientSecret", n.Text, text)
+	return Secret(text)
+}
+
 // visible returns n expanded, of which nothing may be an empty or control character.
 func (e *entry) visible(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	text, ok := e.expanded(n, at)
-	if !ok {
-		return "", false
-	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if ok && strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		e.fail(n.Offset, at, "holds a line break or a control character: remove it from the value or its variable")
 		return "", false
 	}
-	return text, true
+	return text, ok
 }
 
 // scopes reads the scopes to ask for (RFC 6749, section 3.3), as a list or as one

@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -14,49 +13,6 @@ const (
 	GrantAuthorizationCode = "authorization_code" // with a browser that comes back
 	GrantDeviceCode        = "device_code"        // with a short code, on any device
 )
-
-// authLogin reads the keys of "auth" that say how users log in: ours, and those of
-// IronClaw that mean the same. It reports whether the key is one of these.
-func (e *entry) authLogin(a *Auth, key string, at jsonc.Path, m *jsonc.Member) bool {
-	address := func() string { return e.url(&dialect.Field{At: at, Offset: m.Offset, Value: &m.Value}) }
-	switch key {
-	case "authorizationUrl", "authorization_url":
-		a.AuthorizationURL = address()
-	case "tokenUrl", "token_url":
-		a.TokenURL = address()
-	case "deviceUrl":
-		a.DeviceURL = address()
-	case "grant":
-		a.Grant = e.grantType(&m.Value, at)
-	case "askConsent":
-		a.AskConsent = e.boolOf(&m.Value, at)
-	case "loginParams", "extra_params":
-		a.LoginParams = e.loginParams(&m.Value, at)
-	case "type": // "oauth", which is what all of this is
-		if e.check(&m.Value, at, jsonc.String) && !strings.HasPrefix(strings.ToLower(m.Value.Text), "oauth") {
-			e.warn(m.Offset, at, "unknown kind of login, which is ignored: write \"oauth\", or put a fixed token in \"headers\"")
-		}
-	case "use_pkce":
-		if m.Value.Text == "false" {
-			e.warn(m.Offset, at, "is ignored: PKCE is always used")
-		}
-	default:
-		return false
-	}
-	return true
-}
-
-func (e *entry) grantType(n *jsonc.Node, at jsonc.Path) string {
-	if !e.check(n, at, jsonc.String) {
-		return ""
-	}
-	switch n.Text {
-	case GrantAuthorizationCode, GrantDeviceCode:
-		return n.Text
-	}
-	e.fail(n.Offset, at, "unknown grant type: write %s or %s", GrantAuthorizationCode, GrantDeviceCode)
-	return ""
-}
 
 // ownParams are the parameters of a login that this library sets itself.
 func ownParams() []string {

@@ -65,7 +65,7 @@ func (e *entry) endpoint(s *Server) {
 		if s.Transport == TransportUnix || isSocket(address) {
 			e.socket(s, address)
 		} else {
-			s.URL = e.url(address)
+			s.URL = e.url(address.Value, address.At)
 		}
 		e.expand.mayWait = false
 		for _, key := range []string{"args", "env", "cwd"} {
@@ -142,8 +142,8 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 			return
 		}
 		program, at = &c.Value.Elems[0], c.At.Index(0)
-		for i := range c.Value.Elems[1:] {
-			arg, _ := e.argument(&c.Value.Elems[i+1], c.At.Index(i+1))
+		for i := 1; i < len(c.Value.Elems); i++ {
+			arg, _ := e.argument(&c.Value.Elems[i], c.At.Index(i))
 			s.Args = append(s.Args, arg)
 		}
 	}
@@ -151,11 +151,8 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 	if s.Command, ok = e.system(program, at); ok && strings.TrimSpace(s.Command) == "" {
 		e.fail(program.Offset, at, "is empty: write the program to run")
 	}
-	if m := e.field("args"); m != nil && e.check(m.Value, m.At, jsonc.Array) {
-		for i := range m.Value.Elems {
-			arg, _ := e.argument(&m.Value.Elems[i], m.At.Index(i))
-			s.Args = append(s.Args, arg)
-		}
+	if m := e.field("args"); m != nil {
+		s.Args = append(s.Args, e.list(m.Value, m.At, e.argument)...)
 	}
 	if strings.ContainsAny(s.Command, " \t") && !strings.ContainsAny(s.Command, `/\`) && len(s.Args) == 0 {
 		e.warn(program.Offset, at, "has spaces but is run as one program, not by a shell: put the words after the first in \"args\"")
@@ -178,16 +175,6 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 // system returns n expanded as a string that is handed to the operating system.
 func (e *entry) system(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	text, ok := e.expanded(n, at)
-	return e.withoutNUL(text, ok, n, at)
-}
-
-// argument is system for an argument of a command.
-func (e *entry) argument(n *jsonc.Node, at jsonc.Path) (string, bool) {
-	text, ok := e.waiting(n, at)
-	return e.withoutNUL(text, ok, n, at)
-}
-
-func (e *entry) withoutNUL(text string, ok bool, n *jsonc.Node, at jsonc.Path) (string, bool) {
 	if ok && strings.ContainsRune(text, 0) {
 		e.fail(n.Offset, at, "holds a NUL byte: remove it")
 		return "", false
@@ -195,9 +182,28 @@ func (e *entry) withoutNUL(text string, ok bool, n *jsonc.Node, at jsonc.Path) (
 	return text, ok
 }
 
-// url returns the value of a field expanded if it is a URL that can be used.
-func (e *entry) url(f *dialect.Field) string {
-	n, at := f.Value, f.At
+// argument is system for an argument of a command, in which inputs and the keyring may wait
+// for the approval.
+func (e *entry) argument(n *jsonc.Node, at jsonc.Path) (string, bool) {
+	e.expand.mayWait = true
+	defer func() { e.expand.mayWait = false }()
+	return e.system(n, at)
+}
+
+// list returns the elements of the array n, each as read returns it.
+func (e *entry) list(n *jsonc.Node, at jsonc.Path, read func(n *jsonc.Node, at jsonc.Path) (string, bool)) []string {
+	if !e.check(n, at, jsonc.Array) {
+		return nil
+	}
+	list := make([]string, len(n.Elems))
+	for i := range n.Elems {
+		list[i], _ = read(&n.Elems[i], at.Index(i))
+	}
+	return list
+}
+
+// url returns n expanded if it is a URL that can be used.
+func (e *entry) url(n *jsonc.Node, at jsonc.Path) string {
 	waited := e.expand.waits
 	e.expand.waits = false
 	text, ok := e.expanded(n, at)

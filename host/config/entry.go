@@ -21,6 +21,8 @@ type entry struct {
 	fields []dialect.Field
 	faults []*Error
 
+	variables, headerPairs []pair // as written
+
 	slip       *dialect.Field    // the misspelled key for want of which there is no command or URL
 	references []string          // see Server.References
 	templates  map[string]string // see Server.written
@@ -140,15 +142,6 @@ func (e *entry) says(key, value string) bool {
 	return m != nil && m.Value.Kind == jsonc.Bool && m.Value.Text == value
 }
 
-// boolean returns the value of a key that holds true or false.
-func (e *entry) boolean(key string, other bool) bool {
-	m := e.field(key)
-	if m == nil || !e.check(m.Value, m.At, jsonc.Bool) {
-		return other
-	}
-	return m.Value.Text == "true"
-}
-
 // expanded returns n, which must be a string, with its references replaced.
 func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	if !e.check(n, at, jsonc.String) || e.tooMany() {
@@ -164,14 +157,6 @@ func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
 		e.template("text "+text, n.Text, text)
 	}
 	return text, true
-}
-
-// waiting is expanded for a value in which inputs and the keyring may wait for the
-// approval.
-func (e *entry) waiting(n *jsonc.Node, at jsonc.Path) (string, bool) {
-	e.expand.mayWait = true
-	defer func() { e.expand.mayWait = false }()
-	return e.expanded(n, at)
 }
 
 // refer notes the references of the value at a path, and the secrets that they stand for.
@@ -190,57 +175,55 @@ func (e *entry) refer(at jsonc.Path) {
 
 // texts returns the strings of the array n as written.
 func (e *entry) texts(n *jsonc.Node, at jsonc.Path) []string {
-	if !e.check(n, at, jsonc.Array) {
-		return nil
-	}
-	list := make([]string, 0, len(n.Elems))
-	for i := range n.Elems {
-		if e.check(&n.Elems[i], at.Index(i), jsonc.String) {
-			list = append(list, n.Elems[i].Text)
-		}
+	list := e.list(n, at, func(n *jsonc.Node, at jsonc.Path) (string, bool) { return e.textOf(n, at), true })
+	if slices.ContainsFunc(n.Elems, func(n jsonc.Node) bool { return n.Kind != jsonc.String }) {
+		return nil // which is a fault
 	}
 	return list
 }
 
+// own reads a value of a key of ours, if it is there.
+func own[T any](e *entry, key string, read func(n *jsonc.Node, at jsonc.Path) T) (value T) {
+	if f := e.field(key); f != nil {
+		value = read(f.Value, f.At)
+	}
+	return value
+}
+
+func (e *entry) boolean(key string) bool { return own(e, key, e.boolOf) }
+
 func (e *entry) switches(s *Server) {
-	enabled, disabled := e.boolean("enabled", true), e.boolean("disabled", false)
-	s.Enabled = enabled && !disabled
 	on, off := e.field("enabled"), e.field("disabled")
+	enabled, disabled := e.boolean("enabled") || on == nil || on.Value.Kind != jsonc.Bool, e.boolean("disabled")
+	s.Enabled = enabled && !disabled
 	if on != nil && off != nil && on.Value.Kind == jsonc.Bool && off.Value.Kind == jsonc.Bool && enabled == disabled {
 		e.fail(off.Offset, off.At, "says the opposite of %q: remove one of them", on.Written)
 	}
 	s.Trust = e.ownWord("trust")
 	s.Builtin = e.ownWord("builtin")
-	s.Proposed = e.boolean("proposed", false)
-	s.Quarantined = e.boolean("quarantined", false)
+	s.Proposed = e.boolean("proposed")
+	s.Quarantined = e.boolean("quarantined")
 	e.ledger(s)
-	s.Lazy = e.boolean("lazy", false)
-	s.Required = e.boolean("required", false)
-	if m := e.field("description"); m != nil && e.check(m.Value, m.At, jsonc.String) {
-		s.Description = m.Value.Text
-	}
+	s.Lazy = e.boolean("lazy")
+	s.Required = e.boolean("required")
+	s.Description = own(e, "description", e.textOf)
 }
 
 // ledger reads what is done about tools that are new or changed. A project's file can
 // only make it stricter.
 func (e *entry) ledger(s *Server) {
-	f := e.field("ledger")
-	if f == nil || !e.check(f.Value, f.At, jsonc.String) {
+	mode := own(e, "ledger", e.choice("mode", LedgerTrust, LedgerPin, LedgerReview))
+	if mode != "" && mode != LedgerReview && e.scope.NeedsApproval() && !e.expand.written {
+		f := e.field("ledger")
+		e.warn(f.Offset, f.At, "is ignored in a file of a project, which can say review only: only the user's own files can say more")
 		return
 	}
-	switch mode := f.Value.Text; {
-	case mode != LedgerTrust && mode != LedgerPin && mode != LedgerReview:
-		e.fail(f.Value.Offset, f.At, "unknown mode: write trust, pin or review")
-	case mode != LedgerReview && e.scope.NeedsApproval() && !e.expand.written:
-		e.warn(f.Offset, f.At, "is ignored in a file of a project, which can say review only: only the user's own files can say more")
-	default:
-		s.Ledger = mode
-	}
+	s.Ledger = mode
 }
 
 // ownWord returns a switch that a file of others must not set.
 func (e *entry) ownWord(key string) bool {
-	on := e.boolean(key, false)
+	on := e.boolean(key)
 	if on && e.scope.NeedsApproval() && !e.expand.written {
 		f := e.field(key)
 		e.warn(f.Offset, f.At, "is ignored in a file of a project: only the user's own files can say it")

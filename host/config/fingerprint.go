@@ -32,8 +32,8 @@ func (e *entry) fingerprint(s *Server) string {
 	}
 	d.list("mcpbelt fingerprint 1", s.Transport, command, e.text("cwd"), address)
 	d.list(args...)
-	d.list(e.keys("env", func(name string) string { return name })...)
-	d.list(e.keys("headers", http.CanonicalHeaderKey)...)
+	d.list(names(e.variables, func(name string) string { return name })...)
+	d.list(names(e.headerPairs, http.CanonicalHeaderKey)...)
 	if file := e.text("envFile"); file != "" {
 		d.list("envFile", file)
 	}
@@ -78,11 +78,11 @@ func (e *entry) text(key string) string {
 	return ""
 }
 
-// keys returns the sorted names of variables or headers, each once and in its one
+// names returns the sorted names of variables or headers, each once and in its one
 // spelling.
-func (e *entry) keys(key string, spell func(string) string) []string {
+func names(pairs []pair, spell func(string) string) []string {
 	var names []string
-	for _, p := range e.pairs(key) {
+	for _, p := range pairs {
 		names = append(names, spell(p.name))
 	}
 	slices.Sort(names)

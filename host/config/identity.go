@@ -7,20 +7,11 @@ import (
 
 // identity reads on whose behalf connections are made.
 func (e *entry) identity(s *Server) {
-	if f := e.field("identity"); f != nil && e.check(f.Value, f.At, jsonc.String) {
-		switch f.Value.Text {
-		case IdentityShared, IdentityUser:
-			s.Identity = f.Value.Text
-		case IdentityHeader:
-			s.Identity = IdentityHeader
-			if s.Transport == TransportStdio {
-				e.fail(f.Value.Offset, f.At, "a local server has no headers: write user for a process of each user, or shared")
-			} else if s.Transport == TransportUnix {
-				e.fail(f.Value.Offset, f.At, "a server behind a socket has no headers: write user for a connection of each user, or shared")
-			}
-		default:
-			e.fail(f.Value.Offset, f.At, "unknown identity: write shared, user or header")
-		}
+	s.Identity = own(e, "identity", e.choice("identity", IdentityShared, IdentityUser, IdentityHeader))
+	if f := e.field("identity"); s.Identity == IdentityHeader && s.Transport == TransportStdio {
+		e.fail(f.Value.Offset, f.At, "a local server has no headers: write user for a process of each user, or shared")
+	} else if s.Identity == IdentityHeader && s.Transport == TransportUnix {
+		e.fail(f.Value.Offset, f.At, "a server behind a socket has no headers: write user for a connection of each user, or shared")
 	}
 	f := e.field("userHeader")
 	if f == nil || !e.check(f.Value, f.At, jsonc.String) {

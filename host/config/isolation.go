@@ -47,60 +47,33 @@ func (e *entry) isolation(s *Server) {
 		return
 	}
 	i := &Isolation{}
-	known := []string{"kind", "image", "mounts", "network", "args"}
 	wrong := len(e.faults)
-	var image, args, mounts *jsonc.Member
-	e.members(f, known, true, func(key string, at jsonc.Path, m *jsonc.Member) {
-		n := &m.Value
-		switch key {
-		case "kind":
-			i.Kind = e.isolationKind(n, at)
-		case "image":
-			image = m
-			i.Image, _ = e.system(n, at)
-		case "mounts":
-			mounts = m
-			i.Mounts = e.mounts(n, at)
-		case "network":
-			i.Network = e.boolOf(n, at)
-		case "args":
-			args = m
-			if e.check(n, at, jsonc.Array) {
-				for j := range n.Elems {
-					arg, _ := e.system(&n.Elems[j], at.Index(j))
-					i.Args = append(i.Args, arg)
-				}
-			}
-		}
-	})
+	e.object(f.Value, f.At, true,
+		key{"kind", set(&i.Kind, e.choice("kind of isolation", IsolationDocker, IsolationLandlock, IsolationNone))},
+		key{"image", setText(&i.Image, e.system)},
+		key{"mounts", set(&i.Mounts, e.mounts)},
+		key{"network", set(&i.Network, e.boolOf)},
+		key{"args", func(n *jsonc.Node, at jsonc.Path) { i.Args = e.list(n, at, e.system) }})
 	s.Isolation = i
 	if len(e.faults) > wrong {
 		return
+	}
+	remove := func(key string, kinds string) {
+		if m := f.Value.Member(key); m != nil && m.Value.Kind != jsonc.Null {
+			e.fail(m.Offset, f.At.Key(key), "is for the %s: remove it", kinds)
+		}
 	}
 	switch docker := i.Kind == IsolationDocker; {
 	case i.Kind == "":
 		e.fail(f.Offset, f.At, "has no \"kind\": write docker, landlock or none")
 	case docker && (i.Image == "" || strings.HasPrefix(i.Image, "-")):
 		e.fail(f.Offset, f.At, "has no \"image\" to run: add one, such as \"node:22-slim\"")
-	case !docker && image != nil:
-		e.fail(image.Offset, f.At.Key(image.Key), "is for the kind docker: remove it")
-	case !docker && args != nil:
-		e.fail(args.Offset, f.At.Key(args.Key), "is for the kind docker: remove it")
-	case i.Kind == IsolationNone && mounts != nil:
-		e.fail(mounts.Offset, f.At.Key(mounts.Key), "is for the kinds docker and landlock: remove it")
-	}
-}
-
-func (e *entry) isolationKind(n *jsonc.Node, at jsonc.Path) string {
-	if !e.check(n, at, jsonc.String) {
-		return ""
-	}
-	switch n.Text {
-	case IsolationNone, IsolationDocker, IsolationLandlock:
-		return n.Text
-	default:
-		e.fail(n.Offset, at, "unknown kind of isolation: write docker, landlock or none")
-		return ""
+	case !docker:
+		remove("image", "kind docker")
+		remove("args", "kind docker")
+		if i.Kind == IsolationNone {
+			remove("mounts", "kinds docker and landlock")
+		}
 	}
 }
 
@@ -118,19 +91,16 @@ func (e *entry) mounts(n *jsonc.Node, at jsonc.Path) []Mount {
 			list = append(list, m)
 			continue
 		}
-		e.objectMembers(n, at, []string{"path", "target", "write"}, true, func(key string, at jsonc.Path, member *jsonc.Member) {
-			switch key {
-			case "path":
-				m.Path = e.mountPath(&member.Value, at)
-			case "target":
-				m.Target, _ = e.system(&member.Value, at)
-				if !strings.HasPrefix(m.Target, "/") {
-					e.fail(member.Value.Offset, at, "must be an absolute path in the container, such as /data")
+		e.object(n, at, true,
+			key{"path", set(&m.Path, e.mountPath)},
+			key{"target", set(&m.Target, func(n *jsonc.Node, at jsonc.Path) string {
+				target, _ := e.system(n, at)
+				if !strings.HasPrefix(target, "/") {
+					e.fail(n.Offset, at, "must be an absolute path in the container, such as /data")
 				}
-			case "write":
-				m.Write = e.boolOf(&member.Value, at)
-			}
-		})
+				return target
+			})},
+			key{"write", set(&m.Write, e.boolOf)})
 		if n.Kind == jsonc.Object && n.Member("path") == nil {
 			e.fail(n.Offset, at, "has no \"path\": write the folder of this machine")
 		}

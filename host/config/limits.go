@@ -24,18 +24,10 @@ func (e *entry) limits(s *Server) {
 	if f == nil {
 		return
 	}
-	known := []string{"maxTools", "maxInFlight", "maxQueued", "maxMessageBytes"}
-	e.members(f, known, true, func(key string, at jsonc.Path, m *jsonc.Member) {
-		n := &m.Value
-		switch key {
-		case "maxTools":
-			s.Limits.MaxTools = int(e.count(n, at, -1, maxLimit))
-		case "maxInFlight":
-			s.Limits.MaxInFlight = int(e.count(n, at, -1, maxLimit))
-		case "maxQueued":
-			s.Limits.MaxQueued = int(e.count(n, at, -1, maxLimit))
-		case "maxMessageBytes":
-			s.Limits.MaxMessage = e.count(n, at, -1, maxLimitMessage)
-		}
-	})
+	limit := func(n *jsonc.Node, at jsonc.Path) int { return int(e.count(n, at, -1, maxLimit)) }
+	e.object(f.Value, f.At, true,
+		key{"maxTools", set(&s.Limits.MaxTools, limit)},
+		key{"maxInFlight", set(&s.Limits.MaxInFlight, limit)},
+		key{"maxQueued", set(&s.Limits.MaxQueued, limit)},
+		key{"maxMessageBytes", set(&s.Limits.MaxMessage, func(n *jsonc.Node, at jsonc.Path) int64 { return e.count(n, at, -1, maxLimitMessage) })})
 }

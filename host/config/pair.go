@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"maps"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -18,36 +17,26 @@ type pair struct {
 	field  *dialect.Field
 }
 
-// pairs returns the pairs of a key, wherever the entry has them. Objects only: what
-// else stands under the key is for checkedPairs.
-func (e *entry) pairs(key string) []pair {
-	var list []pair
+// pairs returns the pairs of a key, wherever the entry has them, and whether it has the key at
+// all. What is neither an object nor null is a fault.
+func (e *entry) pairs(key string) (list []pair, there bool) {
 	for i := range e.fields {
 		f := &e.fields[i]
 		switch {
 		case f.Key != key || f.Value.Kind == jsonc.Null:
+			continue
 		case f.Name != "":
 			list = append(list, pair{f.Name, f.At, f.Offset, f.Value, f})
-		default:
-			for j := range f.Value.Members {
-				m := &f.Value.Members[j]
-				list = append(list, pair{m.Key, f.At.Key(m.Key), m.Offset, &m.Value, f})
-			}
+		case !e.check(f.Value, f.At, jsonc.Object):
+			continue
+		}
+		there = true
+		for j := range f.Value.Members {
+			m := &f.Value.Members[j]
+			list = append(list, pair{m.Key, f.At.Key(m.Key), m.Offset, &m.Value, f})
 		}
 	}
-	return list
-}
-
-// checkedPairs is pairs, with a fault for what is not an object. It reports whether
-// the entry has the key at all.
-func (e *entry) checkedPairs(key string) (list []pair, ok bool) {
-	for i := range e.fields {
-		f := &e.fields[i]
-		if f.Key == key && f.Value.Kind != jsonc.Null && (f.Name != "" || e.check(f.Value, f.At, jsonc.Object)) {
-			ok = true
-		}
-	}
-	return e.pairs(key), ok
+	return list, there
 }
 
 // pair returns the value of a pair expanded, and whether there is one.
@@ -128,13 +117,4 @@ func (s *Server) written() (env, headers map[string]Secret, clientSecret Secret)
 		clientSecret = written("clientSecret", s.Auth.ClientSecret)
 	}
 	return env, headers, clientSecret
-}
-
-// clean reports whether the operating system takes the value of a pair.
-func (e *entry) clean(p pair, value string) bool {
-	if strings.ContainsRune(value, 0) {
-		e.fail(p.value.Offset, p.at, "holds a NUL byte: remove it")
-		return false
-	}
-	return true
 }

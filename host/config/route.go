@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
@@ -46,20 +45,15 @@ func (e *entry) route(s *Server) {
 	}
 	t := &TLS{}
 	wrong := len(e.faults)
-	e.members(section, dialect.TLSKeys(), true, func(key string, at jsonc.Path, m *jsonc.Member) {
-		switch n := &m.Value; key {
-		case "caFile":
-			t.CAFile = e.certificateFile(n, at)
-		case "certFile":
-			t.CertFile = e.certificateFile(n, at)
-		case "keyFile":
-			t.KeyFile = e.certificateFile(n, at)
-		case "insecure":
+	e.object(section.Value, section.At, true,
+		key{"caFile", set(&t.CAFile, e.certificateFile)},
+		key{"certFile", set(&t.CertFile, e.certificateFile)},
+		key{"keyFile", set(&t.KeyFile, e.certificateFile)},
+		key{"insecure", func(n *jsonc.Node, at jsonc.Path) {
 			if t.Insecure = e.boolOf(n, at); t.Insecure {
-				e.warn(m.Offset, at, "is on: the server's certificate is not checked, so that any machine on the way can read and change all that is sent; name its authority in \"caFile\" instead")
+				e.warn(n.Offset, at, "is on: the server's certificate is not checked, so that any machine on the way can read and change all that is sent; name its authority in \"caFile\" instead")
 			}
-		}
-	})
+		}})
 	s.TLS = t
 	switch {
 	case len(e.faults) > wrong:

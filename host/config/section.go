@@ -5,21 +5,41 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// members calls read for each member of an object of ours, such as "auth", with the
-// key in our spelling. It reports whether all keys are known; an unknown one is a
-// fault if strict: a misspelled limit would let everything through.
-func (e *entry) members(f *dialect.Field, known []string, strict bool, read func(key string, at jsonc.Path, m *jsonc.Member)) {
-	e.objectMembers(f.Value, f.At, known, strict, read)
+// A key is one of an object of ours.
+type key struct {
+	names string // ours, and behind it those of other programs, with spaces between them
+	read  func(n *jsonc.Node, at jsonc.Path)
 }
 
-func (e *entry) objectMembers(n *jsonc.Node, at jsonc.Path, known []string, strict bool, read func(key string, at jsonc.Path, m *jsonc.Member)) {
+// set returns what reads the value of a key.
+func set[T any](to *T, read func(n *jsonc.Node, at jsonc.Path) T) func(n *jsonc.Node, at jsonc.Path) {
+	return func(n *jsonc.Node, at jsonc.Path) { *to = read(n, at) }
+}
+
+// setText is set for a text that may not be had.
+func setText(to *string, read func(n *jsonc.Node, at jsonc.Path) (string, bool)) func(n *jsonc.Node, at jsonc.Path) {
+	return func(n *jsonc.Node, at jsonc.Path) { *to, _ = read(n, at) }
+}
+
+// object reads an object of ours, such as "auth". An unknown key is a fault if strict: a
+// misspelled limit would let everything through.
+func (e *entry) object(n *jsonc.Node, at jsonc.Path, strict bool, keys ...key) {
 	if !e.check(n, at, jsonc.Object) {
 		return
 	}
+	var known, others []string
+	read := make(map[string]func(n *jsonc.Node, at jsonc.Path))
+	for _, k := range keys {
+		names := strings.Fields(k.names)
+		known, others = append(known, names[0]), append(others, names[1:]...)
+		for _, name := range names {
+			read[name] = k.read
+		}
+	}
+	known = append(known, others...)
 	const most = 100 // hints take time, see extra
 	unknown := 0
 	seen := make(map[string]bool)
@@ -31,11 +51,15 @@ func (e *entry) objectMembers(n *jsonc.Node, at jsonc.Path, known []string, stri
 		case m.Value.Kind == jsonc.Null:
 		case seen[key]:
 			e.fail(m.Offset, at, "stands here twice, in two spellings: remove one of them")
-		case slices.Contains(known, key):
+		case read[key] != nil:
 			seen[key] = true
-			read(key, at, m)
+			read[key](&m.Value, at)
 		case strict:
-			e.fail(m.Offset, at, "unknown key: write %s", oneOf(known))
+			quoted := make([]string, len(known))
+			for i, key := range known {
+				quoted[i] = strconv.Quote(key)
+			}
+			e.fail(m.Offset, at, "unknown key: write %s", oneOf(quoted))
 		default:
 			if unknown++; unknown > most {
 				continue
@@ -49,22 +73,37 @@ func (e *entry) objectMembers(n *jsonc.Node, at jsonc.Path, known []string, stri
 	}
 }
 
-// oneOf writes keys as a choice: "a", "b" or "c".
-func oneOf(keys []string) string {
-	quoted := make([]string, len(keys))
-	for i, key := range keys {
-		quoted[i] = strconv.Quote(key)
+// oneOf writes words as a choice: a, b or c.
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// choice returns what reads one of some words.
+func (e *entry) choice(what string, words ...string) func(n *jsonc.Node, at jsonc.Path) string {
+	return func(n *jsonc.Node, at jsonc.Path) string {
+		switch {
+		case !e.check(n, at, jsonc.String):
+		case slices.Contains(words, n.Text):
+			return n.Text
+		default:
+			e.fail(n.Offset, at, "unknown %s: write %s", what, oneOf(words))
+		}
+		return ""
 	}
-	last := len(quoted) - 1
-	if last == 0 {
-		return quoted[0]
-	}
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
 // boolOf returns the value of a node that must be true or false.
 func (e *entry) boolOf(n *jsonc.Node, at jsonc.Path) bool {
 	return e.check(n, at, jsonc.Bool) && n.Text == "true"
+}
+
+// textOf returns the value of a node that must be a string, as written.
+func (e *entry) textOf(n *jsonc.Node, at jsonc.Path) string {
+	if !e.check(n, at, jsonc.String) {
+		return ""
+	}
+	return n.Text
 }
 
 // count returns the value of a node that must be a whole number from least to most.

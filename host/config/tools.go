@@ -28,27 +28,16 @@ func (e *entry) tools(s *Server) {
 		}
 		return
 	}
-	if section == nil || !e.check(section.Value, section.At, jsonc.Object) {
+	if section == nil {
 		return
 	}
-	for i := range section.Value.Members {
-		m := &section.Value.Members[i]
-		at := section.At.Key(m.Key)
-		if m.Value.Kind == jsonc.Null {
-			continue
-		}
-		switch m.Key {
-		case "allow":
-			f.Allow = append(append([]string{}, f.Allow...), e.texts(&m.Value, at)...)
-		case "deny":
-			f.Deny = append(f.Deny, e.texts(&m.Value, at)...)
-		case "rename":
-			f.Rename = e.rename(&m.Value, at)
-		default:
-			// Not a warning: a misspelled "deny" would let everything through.
-			e.fail(m.Offset, at, "unknown key: write \"allow\", \"deny\" or \"rename\"")
-		}
-	}
+	// An unknown key is not a warning: a misspelled "deny" would let everything through.
+	e.object(section.Value, section.At, true,
+		key{"allow", func(n *jsonc.Node, at jsonc.Path) {
+			f.Allow = append(append([]string{}, f.Allow...), e.texts(n, at)...)
+		}},
+		key{"deny", func(n *jsonc.Node, at jsonc.Path) { f.Deny = append(f.Deny, e.texts(n, at)...) }},
+		key{"rename", set(&f.Rename, e.rename)})
 }
 
 func (e *entry) rename(n *jsonc.Node, at jsonc.Path) map[string]string {

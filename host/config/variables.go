@@ -9,7 +9,8 @@ import (
 
 // env reads the environment of a local server.
 func (e *entry) env(s *Server) {
-	pairs, ok := e.checkedPairs("env")
+	pairs, ok := e.pairs("env")
+	e.variables = pairs
 	if !ok {
 		return
 	}
@@ -21,7 +22,10 @@ func (e *entry) env(s *Server) {
 			e.fail(p.offset, p.at, "is not the name of a variable: it is empty or holds = or a control character")
 			continue
 		}
-		if value, ok := e.pair(p); ok && e.clean(p, value) {
+		value, ok := e.pair(p)
+		if ok && strings.ContainsRune(value, 0) {
+			e.fail(p.value.Offset, p.at, "holds a NUL byte: remove it")
+		} else if ok {
 			s.Env[p.name] = Secret(value)
 		}
 	}
@@ -29,7 +33,8 @@ func (e *entry) env(s *Server) {
 
 // headers reads the HTTP headers of a remote server.
 func (e *entry) headers(s *Server) {
-	pairs, ok := e.checkedPairs("headers")
+	pairs, ok := e.pairs("headers")
+	e.headerPairs = pairs
 	if !ok {
 		return
 	}

@@ -94,9 +94,6 @@ func InOrder[V any](entry map[string]V) []string {
 	return keys
 }
 
-// TLSKeys are the keys of "tls".
-func TLSKeys() []string { return []string{"caFile", "certFile", "keyFile", "insecure"} }
-
 // SnakeCase returns a key in snake_case.
 func SnakeCase(key string) string {
 	var b strings.Builder
