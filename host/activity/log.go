@@ -61,6 +61,7 @@ type Log struct {
 // A queued is an event, or what Flush waits for.
 type queued struct {
 	event   Event
+	missing uint64       // events before it for which the queue had no room
 	flushed chan<- error // not nil: gets the error of the last Write of each sink
 }
 
@@ -109,25 +110,14 @@ func (l *Log) Record(ctx context.Context, e Event) {
 	e = l.complete(ctx, e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	room := cap(l.queue) - len(l.queue) // only Flush takes of it meanwhile
-	switch {
-	case l.closed:
+	if l.closed {
 		return
-	case l.missing > 0 && room > 1 && l.put(l.missingEvent(l.missing)):
-		l.missing = 0
 	}
-	if l.missing > 0 || !l.put(e) {
-		l.missing++
-	}
-}
-
-// put queues an event if there is room.
-func (l *Log) put(e Event) bool {
 	select {
-	case l.queue <- &queued{event: e}:
-		return true
+	case l.queue <- &queued{event: e, missing: l.missing}:
+		l.missing = 0
 	default:
-		return false
+		l.missing++
 	}
 }
 
@@ -147,7 +137,10 @@ func (l *Log) run(ctx context.Context) {
 		}
 		var batch []Event
 		for next != nil && next.flushed == nil {
-			if batch = append(batch, next.event); len(batch) == maxBatch {
+			if next.missing > 0 {
+				batch = append(batch, l.missingEvent(next.missing))
+			}
+			if batch = append(batch, next.event); len(batch) >= maxBatch {
 				next = nil
 				break
 			}
@@ -174,10 +167,12 @@ func (l *Log) next(ctx context.Context) *queued {
 	default:
 	}
 	l.mu.Lock()
-	if l.missing > 0 && l.put(l.missingEvent(l.missing)) { // nothing may come for a while that would say it
-		l.missing = 0
-	}
+	missing := l.missing
+	l.missing = 0
 	l.mu.Unlock()
+	if missing > 0 { // nothing may come for a while that would say it
+		return &queued{event: l.missingEvent(missing)}
+	}
 	select {
 	case q := <-l.queue:
 		return q

@@ -405,7 +405,7 @@ func (q *request) test(entry *config.Server) (testResult, error) {
 		return testResult{}, err
 	}
 	result := testResult{
-		Success: report.Success, Message: "Connected", LatencyMs: report.Took.Milliseconds(),
+		Success: report.Success, Message: "Connected", LatencyMs: int64(report.TookSeconds * 1000),
 		DiscoveredTools: []string{}, Timestamp: localTime(time.Now()), Report: report,
 	}
 	if !report.Success {

@@ -13,6 +13,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
+// maxFindings is from how many findings of a prompt no more of its arguments is looked at.
+const maxFindings = 8
+
 // A Prompt is a prompt of one of the servers.
 type Prompt struct {
 	// Server is the name of the server.
@@ -69,18 +72,13 @@ func (e *UnknownPromptError) Outcome() mcp.Outcome {
 func (c *Content) Prompts(ctx context.Context, opts *ListOptions) *Listing[Prompt] {
 	names := c.naming()
 	l := listAll(ctx, c, opts, "prompts", (*mcp.Client).Prompts, func(server string, p *mcp.Prompt) (string, Prompt) {
-		g := &itemGate{}
-		g.text("/name", p.Name, true)
-		g.text("/title", p.Title, true)
-		g.text("/description", p.Description, true)
+		found := findings("", p.Name, p.Title, p.Description)
 		for i, a := range p.Arguments {
-			if a != nil && len(g.found) < maxListFindings {
-				g.text(fmt.Sprintf("/arguments/%d/name", i), a.Name, true)
-				g.text(fmt.Sprintf("/arguments/%d/title", i), a.Title, true)
-				g.text(fmt.Sprintf("/arguments/%d/description", i), a.Description, true)
+			if a != nil && len(found) < maxFindings {
+				found = append(found, findings(fmt.Sprintf("/arguments/%d", i), a.Name, a.Title, a.Description)...)
 			}
 		}
-		return p.Name, Prompt{Server: server, Name: names.of(server, p.Name), Prompt: p, Findings: g.found}
+		return p.Name, Prompt{Server: server, Name: names.of(server, p.Name), Prompt: p, Findings: gate.Merge(found)}
 	})
 	tellApartPrompts(l)
 	return l

@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -24,7 +25,7 @@ type Resource struct {
 	// Resource is what the server says of it: text of an untrusted party, passed on
 	// as it is.
 	Resource *mcp.Resource
-	// Findings are what its texts hide or urge a model to do, at most 8. Look at
+	// Findings are what its texts hide or urge a model to do, at most 16. Look at
 	// them before you show them to a model: nothing is held back because of one.
 	Findings []gate.Finding
 }
@@ -53,13 +54,8 @@ type ResourceTemplate struct {
 func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Resource] {
 	names := c.naming()
 	return listAll(ctx, c, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
-		g := &itemGate{}
-		g.text("/uri", r.URI, false)
-		g.text("/name", r.Name, true)
-		g.text("/title", r.Title, true)
-		g.text("/description", r.Description, true)
-		g.text("/mimeType", r.MIMEType, false)
-		return r.URI, Resource{Server: server, Name: names.of(server, r.Name), Address: Address(server, r.URI), Resource: r, Findings: g.found}
+		found := gate.Merge(gate.Text("/uri", r.URI, false), findings("", r.Name, r.Title, r.Description), gate.Text("/mimeType", r.MIMEType, false))
+		return r.URI, Resource{Server: server, Name: names.of(server, r.Name), Address: Address(server, r.URI), Resource: r, Findings: found}
 	})
 }
 
@@ -68,13 +64,8 @@ func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Res
 func (c *Content) ResourceTemplates(ctx context.Context, opts *ListOptions) *Listing[ResourceTemplate] {
 	names := c.naming()
 	return listAll(ctx, c, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
-		g := &itemGate{}
-		g.text("/uriTemplate", t.URITemplate, false)
-		g.text("/name", t.Name, true)
-		g.text("/title", t.Title, true)
-		g.text("/description", t.Description, true)
-		g.text("/mimeType", t.MIMEType, false)
-		return t.URITemplate, ResourceTemplate{Server: server, Name: names.of(server, t.Name), Address: Address(server, t.URITemplate), Template: t, Findings: g.found}
+		found := gate.Merge(gate.Text("/uriTemplate", t.URITemplate, false), findings("", t.Name, t.Title, t.Description), gate.Text("/mimeType", t.MIMEType, false))
+		return t.URITemplate, ResourceTemplate{Server: server, Name: names.of(server, t.Name), Address: Address(server, t.URITemplate), Template: t, Findings: found}
 	})
 }
 
@@ -102,6 +93,11 @@ func (c *Content) CompleteTemplate(ctx context.Context, address string, variable
 		return err
 	})
 	return res, err
+}
+
+// findings returns what is seen in the texts of an item that are meant to be read.
+func findings(at, name, title, description string) []gate.Finding {
+	return slices.Concat(gate.Text(at+"/name", name, true), gate.Text(at+"/title", title, true), gate.Text(at+"/description", description, true))
 }
 
 func completion(ref *mcp.CompleteReference, argument mcp.CompleteArgument, known map[string]string) *mcp.CompleteParams {

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -37,8 +36,8 @@ type Diagnosis struct {
 	// Pinged says that the server was asked for a sign of life. Only one that is
 	// connected is asked.
 	Pinged bool `json:"pinged"`
-	// Ping is how long it took to answer; zero if it did not.
-	Ping time.Duration `json:"-"`
+	// PingSeconds is how long it took to answer; zero if it did not.
+	PingSeconds float64 `json:"pingSeconds,omitempty"`
 	// PingError is why it did not answer; empty if it did.
 	PingError string `json:"pingError,omitempty"`
 	// Tools are its tools in the registry: those that are listed by name, then those in
@@ -54,15 +53,6 @@ type Diagnosis struct {
 	Err error `json:"-"`
 	// LastErr is the last failure of a call or a connection; nil if there was none.
 	LastErr error `json:"-"`
-}
-
-// MarshalJSON adds the time of the ping, in seconds.
-func (d Diagnosis) MarshalJSON() ([]byte, error) {
-	type plainDiagnosis Diagnosis
-	return json.Marshal(struct {
-		plainDiagnosis
-		Ping float64 `json:"pingSeconds,omitempty"`
-	}{plainDiagnosis(d), d.Ping.Seconds()})
 }
 
 // Diagnose tells what a server of the configuration is doing, what is wrong with it and
@@ -123,7 +113,7 @@ func (d *Diagnosis) ping(ctx context.Context, c *mcp.Client, clean *cleaner) {
 	begun := time.Now()
 	err := c.Ping(ctx)
 	if mcp.OutcomeOf(err) == mcp.Answered { // a refusal is a sign of life
-		d.Ping = time.Since(begun)
+		d.PingSeconds = time.Since(begun).Seconds()
 		return
 	}
 	d.PingError = clean.text(err.Error())

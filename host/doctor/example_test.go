@@ -108,7 +108,7 @@ func ExampleDiagnose() {
 			log.Print(err)
 			return
 		}
-		fmt.Println(name, d.Program, d.Version, "answers a ping:", d.Ping > 0)
+		fmt.Println(name, d.Program, d.Version, "answers a ping:", d.PingSeconds > 0)
 		fmt.Println(d.Doing)
 	}
 	// Output:

@@ -1,13 +1,9 @@
 package doctor
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -48,8 +44,9 @@ type Health struct {
 	Restarts int `json:"restarts"`
 	// Calls are the calls of its tools.
 	Calls host.Calls `json:"calls"`
-	// Process is the server's process; nil if it has none, or none now.
-	Process *Process `json:"process,omitempty"`
+	// PID is the id of the server's process, without those that it has started itself, such as
+	// a server behind npx; 0 if it has none, or none now.
+	PID int `json:"pid,omitempty"`
 	// Users are the clients of users, sorted by user.
 	Users []UserHealth `json:"users,omitempty"`
 }
@@ -78,40 +75,8 @@ type UserHealth struct {
 	User string `json:"user"`
 	// Phase is what the client is doing, as [mcp.Phase] prints it.
 	Phase string `json:"phase"`
-	// Since is when that began.
-	Since time.Time `json:"since,omitzero"`
 	// Error is why it is not ready; empty if it is.
 	Error string `json:"error,omitempty"`
-	// RetryAt is when the next attempt to connect begins; zero if none is planned.
-	RetryAt time.Time `json:"retryAt,omitzero"`
-	// Restarts counts the connections after the first one.
-	Restarts int `json:"restarts"`
-	// Process is the process that serves the user; nil if there is none.
-	Process *Process `json:"process,omitempty"`
-}
-
-// A Process is the process of a local server that was started, without those that it has
-// started itself, such as a server behind npx.
-type Process struct {
-	// PID is the id of the process.
-	PID int `json:"pid"`
-	// Memory is the resident memory of the process in bytes, with what it shares with
-	// others; 0 if the system does not say. It is known on Linux.
-	Memory int64 `json:"memoryBytes,omitempty"`
-}
-
-// processOf returns the process of an id, or nil if that is 0.
-func processOf(pid int) *Process {
-	if pid == 0 {
-		return nil
-	}
-	p := &Process{PID: pid}
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)) // see proc_pid_statm(5)
-	if fields := bytes.Fields(text); len(fields) > 1 {
-		pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-		p.Memory = pages * int64(os.Getpagesize())
-	}
-	return p
 }
 
 // HealthOfAll returns how each server does, in the order of the configuration.
@@ -159,7 +124,7 @@ func healthOf(status host.Status, i *host.Inspection) Health {
 		Failures:    status.State.Failures,
 		Restarts:    max(status.State.Connections-1, 0),
 		Calls:       i.Calls,
-		Process:     processOf(status.State.PID),
+		PID:         status.State.PID,
 		LastErrorAt: i.LastFailure.At,
 	}
 	if status.State.Phase != mcp.Idle {
@@ -172,15 +137,7 @@ func healthOf(status host.Status, i *host.Inspection) Health {
 	}
 	for user, client := range i.Users {
 		state := client.State()
-		h.Users = append(h.Users, UserHealth{
-			User:     user,
-			Phase:    state.Phase.String(),
-			Since:    state.Since,
-			Error:    i.Entry.MaskError(state.Err),
-			RetryAt:  state.RetryAt,
-			Restarts: max(state.Connections-1, 0),
-			Process:  processOf(state.PID),
-		})
+		h.Users = append(h.Users, UserHealth{user, state.Phase.String(), i.Entry.MaskError(state.Err)})
 	}
 	slices.SortFunc(h.Users, func(a, b UserHealth) int { return cmp.Compare(a.User, b.User) })
 	h.Level, h.Action = judge(&h)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -77,17 +76,14 @@ func TestHealthOverTime(t *testing.T) {
 	s := assert.Value(doctor.HealthOf(h, "local"))(t)
 	assert.Equal(t, fmt.Sprint(s.Calls.Total.Done, s.Calls.Recent.Done, s.Calls.Latency.Count, *s.Calls.ErrorRate), "3 3 3 0", "calls")
 	assert.Equal(t, fmt.Sprintf("%d %d %q %t", s.Status.Tools, s.Restarts, s.LastError, s.Since.IsZero()), `1 0 "" false`, "tools, restarts, last error")
-	p := s.Process
-	assert.Equal(t, p.PID, status(t, h, "local").State.PID, "process")
-	if runtime.GOOS == "linux" && p.Memory < 1<<20 {
-		t.Errorf("got %d bytes of memory, want those of a program", p.Memory)
-	}
-	kill(t, p.PID)
+	pid := s.PID
+	assert.Equal(t, pid, status(t, h, "local").State.PID, "pid")
+	kill(t, pid)
 	until(t, h, "local", "connected again", func(s host.Status) bool { return s.Stage == host.StageReady && s.State.Connections == 2 })
 	s = assert.Value(doctor.HealthOf(h, "local"))(t)
 	assert.Equal(t, s.Restarts, 1, "restarts")
-	assert.False(t, s.Process.PID == p.PID, "the former process")
-	assert.True(t, assert.Value(doctor.HealthOf(h, "web"))(t).Process == nil, "a remote server")
+	assert.False(t, s.PID == pid, "the former process")
+	assert.Equal(t, assert.Value(doctor.HealthOf(h, "web"))(t).PID, 0, "a remote server")
 
 	assert.As[*host.UnknownServerError](t, hosttest.ErrorOf(doctor.HealthOf(h, "nobody")), "an unknown server")
 	assert.OK(t, h.Close())
@@ -101,16 +97,14 @@ func TestHealthAsJSON(t *testing.T) {
 	assert.OK(t, err)
 	var list []map[string]any
 	assert.OK(t, json.Unmarshal(text, &list))
-	for _, key := range []string{"process", "since", "retryAt", "error", "lastErrorAt", "users"} {
+	for _, key := range []string{"pid", "since", "retryAt", "error", "lastErrorAt", "users"} {
 		_, ok := list[1][key]
 		assert.False(t, ok, "a server that is switched off has %q", key)
 	}
-	for _, key := range []string{"server", "stage", "level", "action", "calls", "tools", "restarts", "process", "since"} {
+	for _, key := range []string{"server", "stage", "level", "action", "calls", "tools", "restarts", "pid", "since"} {
 		_, ok := list[0][key]
 		assert.True(t, ok, "no %q", key)
 	}
-	text = assert.Value(json.Marshal(doctor.Process{PID: 7}))(t)
-	assert.Equal(t, string(text), `{"pid":7}`, "a process of which nothing is known")
 }
 
 // Each user's connection is told of.
@@ -127,7 +121,7 @@ func TestHealthOfUsers(t *testing.T) {
 	assert.Equal(t, s.Users[0].User+" "+s.Users[0].Phase+" "+s.Users[1].User, "ann ready bob", "users")
 	assert.Equal(t, s.Level, doctor.LevelHealthy, "level")
 	d := assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "bob"), h, "s"))(t)
-	assert.True(t, d.Pinged && d.Ping > 0, "a ping of bob's")
+	assert.True(t, d.Pinged && d.PingSeconds > 0, "a ping of bob's")
 	assert.False(t, assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "eve"), h, "s"))(t).Pinged, "of eve, who has none")
 }
 
@@ -151,7 +145,7 @@ func TestDiagnose(t *testing.T) {
 	}
 	d := diagnose("good", "healthy [], pinged true, 1 tools, failed false")
 	assert.Equal(t, d.Program+" "+d.Tools[0].RegisteredName, "good good__echo")
-	assert.True(t, d.Ping > 0 && d.PingError == "" && d.Protocol != "", "an answer to the ping")
+	assert.True(t, d.PingSeconds > 0 && d.PingError == "" && d.Protocol != "", "an answer to the ping")
 	diagnose("exit", "unhealthy [exited unset_variable], pinged false, 0 tools, failed true")
 	assert.Equal(t, diagnose("off", "healthy [], pinged false, 0 tools, failed false").Doing, "It is switched off.")
 	d = diagnose("broken", "unhealthy [invalid_entry], pinged false, 0 tools, failed true")
@@ -167,7 +161,7 @@ func TestDiagnoseOfASilentServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(watchdog(t))
 	cancel()
 	d := assert.Value(doctor.Diagnose(ctx, h, "s"))(t)
-	assert.True(t, d.Pinged && d.PingError != "" && d.Ping == 0, "a ping without an answer")
+	assert.True(t, d.Pinged && d.PingError != "" && d.PingSeconds == 0, "a ping without an answer")
 	assert.Fails(t, d.Err)
 	s := status(t, h, "s")
 	assert.Equal(t, s.Stage, host.StageReady, "it was disturbed")
@@ -183,7 +177,7 @@ func TestDiagnoseStartsNothing(t *testing.T) {
 	assert.OK(t, first.Close())
 	h := open(t, path, &host.Options{StateDir: dir})
 	d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
-	assert.Equal(t, fmt.Sprint(d.Pinged, len(d.Tools), d.Health.Process == nil), "false 1 true", "pinged, tools, no process")
+	assert.Equal(t, fmt.Sprint(d.Pinged, len(d.Tools), d.Health.PID == 0), "false 1 true", "pinged, tools, no process")
 	s := status(t, h, "s")
 	assert.Equal(t, fmt.Sprint(s.Stage, s.State.Connections), "cached0", "it was started")
 }

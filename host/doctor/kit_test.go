@@ -148,7 +148,7 @@ func hintsOf(r *doctor.TestReport) string {
 func stagesOf(r *doctor.TestReport) string {
 	var names []string
 	for _, s := range r.Stages {
-		names = append(names, string(s.Stage))
+		names = append(names, string(s))
 	}
 	return strings.Join(names, " ")
 }

@@ -2,11 +2,9 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -33,22 +31,6 @@ const (
 
 func testStages() []TestStage {
 	return []TestStage{testResolved, testSpawned, testConnected, testInitialized, testListed}
-}
-
-// A StageTime is how long a stage took.
-type StageTime struct {
-	// Stage is the one that was reached.
-	Stage TestStage
-	// Took is the time since the stage before it.
-	Took time.Duration
-}
-
-// MarshalJSON writes the time in seconds.
-func (t StageTime) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Stage TestStage `json:"stage"`
-		Took  float64   `json:"tookSeconds"`
-	}{t.Stage, t.Took.Seconds()})
 }
 
 // Values of [Tool].State.
@@ -94,9 +76,9 @@ type TestReport struct {
 	// Reached is the last stage that was reached; empty if there was none.
 	Reached TestStage `json:"reached,omitempty"`
 	// Stages are those that were reached, in their order.
-	Stages []StageTime `json:"stages"`
-	// Took is how long the test took, up to its success or failure.
-	Took time.Duration `json:"-"`
+	Stages []TestStage `json:"stages"`
+	// TookSeconds is how long the test took, up to its success or failure.
+	TookSeconds float64 `json:"tookSeconds"`
 	// Protocol is the revision that was agreed on.
 	Protocol string `json:"protocol,omitempty"`
 	// Program and Version are what the server says that it is.
@@ -121,15 +103,6 @@ type TestReport struct {
 	Err error `json:"-"`
 }
 
-// MarshalJSON adds the time that the test took, in seconds.
-func (r TestReport) MarshalJSON() ([]byte, error) {
-	type plainReport TestReport
-	return json.Marshal(struct {
-		plainReport
-		Took float64 `json:"tookSeconds"`
-	}{plainReport(r), r.Took.Seconds()})
-}
-
 // report tells what the probe has seen. Its connection has ended.
 func (p *probe) report(ctx context.Context) *TestReport {
 	clean, seen := newCleaner(p.entry), &p.seen
@@ -138,7 +111,7 @@ func (p *probe) report(ctx context.Context) *TestReport {
 		Protocol: p.ready.ProtocolVersion,
 		LoginURL: p.state.LoginURL,
 		Tools:    p.testedTools(clean),
-		Stages:   []StageTime{},
+		Stages:   []TestStage{},
 		Stderr:   clean.text(string(seen.stderr)),
 		Err:      seen.err,
 	}
@@ -151,18 +124,13 @@ func (p *probe) report(ctx context.Context) *TestReport {
 	for _, line := range seen.noise {
 		r.Noise = append(r.Noise, clean.line(line))
 	}
-	last := p.begun
 	for _, stage := range testStages() {
-		at, ok := seen.times[stage]
-		if !ok {
-			continue
+		if seen.reached[stage] {
+			r.Reached, r.Stages = stage, append(r.Stages, stage)
 		}
-		r.Reached = stage
-		r.Stages = append(r.Stages, StageTime{stage, max(at.Sub(last), 0)})
-		last = at
 	}
 	r.Success = r.Err == nil && r.Reached == testListed
-	r.Took = p.took
+	r.TookSeconds = p.took.Seconds()
 	if r.Err != nil {
 		r.Error = clean.text(r.Err.Error())
 	}

@@ -179,7 +179,7 @@ var mateclaw = []row{
 		for _, want := range []string{"read_file", "write_file", "list_directory", "search_files", "get_file_info"} {
 			assert.Contains(t, strings.Join(found, " "), want, "discovered tools")
 		}
-		assert.True(t, report.Took > 0, "the latency is told")
+		assert.True(t, report.TookSeconds > 0, "the latency is told")
 		after := status(t, h, "filesystem").State
 		assert.Equal(t, after.PID, before.PID, "the live process")
 		assert.Equal(t, after.Connections, before.Connections, "its connections")

@@ -18,6 +18,22 @@ func (found *findings) text(path []byte, text string) {
 		found.add(tokenTextTooLong, Block, string(path), text, 0, 0, fmt.Sprintf("it has %d bytes, %d are allowed", len(text), maxDescription))
 	}
 	found.hidden(path, text)
+	found.urges(path, text)
+}
+
+// Text returns what is seen in a text that a server says of something else than a tool, such as
+// a resource: what it hides and, in one that is meant to be read, what it urges a model to do.
+// field says where it stands.
+func Text(field, text string, read bool) []Finding {
+	found := &findings{}
+	found.hidden([]byte(field), text)
+	if read {
+		found.urges([]byte(field), text[:min(len(text), maxDescription)])
+	}
+	return found.list
+}
+
+func (found *findings) urges(path []byte, text string) {
 	if len(text) < minUrge {
 		return
 	}

@@ -18,26 +18,24 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
-// CheckPage fails the test unless the tables of a page of documentation, between the lines
-// "<!-- NAME programs: begin -->" and "<!-- NAME programs: end -->", and the same with
-// "keys", say what the formats really do with the files of their programs. With update it
-// writes them. Reading and changing small files finds out what a table says.
+// CheckPage fails the test unless the table of a page of documentation, between the lines
+// "<!-- NAME programs: begin -->" and "<!-- NAME programs: end -->", says what the formats
+// really do with the files of their programs. With update it writes it. Reading and changing
+// small files finds out what the table says.
 func CheckPage(t *testing.T, page, name string, update bool, formats ...*config.Format) {
 	t.Helper()
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, now := string(data), string(data)
-	for what, table := range map[string]string{"programs": programTable(t, formats), "keys": keyTable(t, formats)} {
-		begin, end := fmt.Sprintf("<!-- %s %s: begin -->\n", name, what), fmt.Sprintf("<!-- %s %s: end -->\n", name, what)
-		head, rest, begins := strings.Cut(now, begin)
-		_, tail, ends := strings.Cut(rest, end)
-		if !begins || !ends {
-			t.Fatalf("%s has no place for the table %s %s", page, name, what)
-		}
-		now = head + begin + table + end + tail
+	was := string(data)
+	begin, end := fmt.Sprintf("<!-- %s programs: begin -->\n", name), fmt.Sprintf("<!-- %s programs: end -->\n", name)
+	head, rest, begins := strings.Cut(was, begin)
+	_, tail, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		t.Fatalf("%s has no place for the table %s", page, name)
 	}
+	now := head + begin + programTable(t, formats) + end + tail
 	switch {
 	case now == was:
 	case update:
@@ -45,7 +43,7 @@ func CheckPage(t *testing.T, page, name string, update bool, formats ...*config.
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s: got other tables than the formats give: run this test with -update", page)
+		t.Errorf("%s: got another table than the formats give: run this test with -update", page)
 	}
 }
 
@@ -58,12 +56,11 @@ type sample struct {
 }
 
 // newSample returns the file that an edit makes for a server.
-func newSample(t *testing.T, f *config.Format, path string, r *record.Record) *sample {
+func newSample(t *testing.T, f *config.Format, path string) *sample {
 	t.Helper()
-	r.Name = "x"
 	s := &sample{format: f, path: path}
 	err := edit.Change(t.Context(), path, s.options(), func(file *edit.File) error {
-		if err := file.Add(r); err != nil {
+		if err := file.Add(&record.Record{Name: "x", Command: "c"}); err != nil {
 			return err
 		}
 		s.text = file.Bytes()
@@ -80,17 +77,14 @@ func newSample(t *testing.T, f *config.Format, path string, r *record.Record) *s
 }
 
 func (s *sample) options() *config.Options {
-	return &config.Options{Format: s.format.Name, Formats: []*config.Format{s.format}, Lookup: lookup, Scope: config.ScopeProgram}
+	return &config.Options{Format: s.format.Name, Formats: []*config.Format{s.format}, Scope: config.ScopeProgram}
 }
 
 // with returns the server of the file if its entry has one more key, nil if it has not.
 func (s *sample) with(key, value string) *config.Server {
-	text := s.text
-	if key != "" {
-		var err error
-		if text, err = s.format.Write(nil).Edit.Set(s.text, []byte(value), append(slices.Clone(s.entry), key)...); err != nil {
-			return nil
-		}
+	text, err := s.format.Write(nil).Edit.Set(s.text, []byte(value), append(slices.Clone(s.entry), key)...)
+	if err != nil {
+		return nil
 	}
 	c, err := config.Parse(context.Background(), s.path, text, s.options())
 	if err != nil || len(c.Servers) != 1 {
@@ -98,19 +92,6 @@ func (s *sample) with(key, value string) *config.Server {
 	}
 	return c.Servers[0]
 }
-
-func local() *record.Record { return &record.Record{Command: "c"} }
-
-func remote(f *config.Format) *record.Record {
-	r := &record.Record{URL: "https://a.example/mcp", Transport: config.TransportHTTP}
-	if w := f.Write(nil); w.Strict && w.Transports[r.Transport] == "" {
-		r.Transport = config.TransportAuto
-	}
-	return r
-}
-
-// lookup knows the variables that the samples have.
-func lookup(name string) (string, bool) { return "value", name == "VAR" || name == "A" }
 
 // programTable says of each program where its files are, and what they mean there.
 func programTable(t *testing.T, formats []*config.Format) string {
@@ -122,7 +103,7 @@ func programTable(t *testing.T, formats []*config.Format) string {
 		if i < 0 || rows[l.Client] != "" {
 			continue
 		}
-		s := newSample(t, formats[i], l.Path, local())
+		s := newSample(t, formats[i], l.Path)
 		cells := []string{l.Client, "`" + l.Format + "`", projectFiles(l.Client), userFiles(l.Client), s.offWord(t), s.timeouts(), s.references(t)}
 		rows[l.Client] = fmt.Sprintf("| %s |\n", strings.Join(cells, " | "))
 	}
@@ -257,89 +238,4 @@ func (s *sample) references(t *testing.T) string {
 		}
 	}
 	return cmp.Or(strings.Join(list, " "), "none")
-}
-
-// samples are keys that programs have in an entry, with a value each.
-func samples(file string) map[string]string {
-	return map[string]string{
-		"args": `["a"]`, "env": `{"A": "b"}`, "envFile": `"` + filepath.ToSlash(file) + `"`, "cwd": `"/srv"`, "headers": `{"X-A": "b"}`,
-		"enabled": `false`, "disabled": `true`, "description": `"d"`, "timeout": `5000`, "trust": `true`,
-		"tools": `{"deny": ["a"]}`, "includeTools": `["a"]`, "excludeTools": `["a"]`, "disabledTools": `["a"]`,
-		"alwaysAllow": `["a"]`, "autoApprove": `["a"]`, "oauth": `{"clientId": "a"}`, "auth": `{"clientId": "a"}`,
-
-		"environment": `{"A": "b"}`, "envs": `{"A": "b"}`, "env_vars": `["A"]`, "env_keys": `["A"]`, "http_headers": `{"X-A": "b"}`,
-		"env_http_headers": `{"X-A": "A"}`, "requestOptions": `{"headers": {"X-A": "b"}}`, "apiKey": `"k"`, "bearer_token_env_var": `"A"`,
-		"connectionTimeout": `5000`, "startup_timeout_sec": `5`, "startup_timeout_ms": `5000`, "tool_timeout_sec": `5`,
-		"enabled_tools": `["a"]`, "disabled_tools": `["a"]`, "available_tools": `["a"]`,
-		"oauth_client_id": `"a"`, "oauth_client_secret": `"a"`, "oauth_callback_port": `80`,
-		"source": `"custom"`, "settings": `{"a": 1}`, "remote": `true`, "gallery": `"a"`, "version": `"1"`, "dev": `{"watch": "a"}`,
-		"sandbox": `{"a": 1}`, "sandboxEnabled": `true`, "metadata": `{"a": 1}`, "cached_tools": `["a"]`, "display_name": `"a"`, "bundled": `true`,
-		"envFilter": `["A"]`, "faviconUrl": `"a"`, "serverName": `"a"`, "sourceFile": `"a"`, "sessionless": `true`, "channel_enabled": `true`, "channel_reply": `{"a": 1}`,
-	}
-}
-
-// commonKeys are those that are tried in all formats. The others are in the table of the
-// format.
-func commonKeys() []string {
-	return []string{"args", "env", "envFile", "cwd", "headers", "enabled", "disabled", "description", "timeout", "trust", "tools",
-		"includeTools", "excludeTools", "disabledTools", "alwaysAllow", "autoApprove", "oauth", "auth"}
-}
-
-// keyTable says of each format what becomes of the keys that programs have.
-func keyTable(t *testing.T, formats []*config.Format) string {
-	var b strings.Builder
-	b.WriteString("| format | is read | is kept, and left to the program | is ignored |\n|---|---|---|---|\n")
-	env := filepath.Join(t.TempDir(), "variables")
-	if err := os.WriteFile(env, []byte("B=c\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range formats {
-		path := filepath.Join(t.TempDir(), "config")
-		bases := []*sample{newSample(t, f, path, local()), newSample(t, f, path, remote(f))}
-		found := map[string][]string{}
-		keys := append(commonKeys(), f.Keys...)
-		slices.Sort(keys)
-		for _, name := range slices.Compact(keys) {
-			value := samples(env)[name]
-			if value == "" && name != "cmd" && name != "uri" { // which each sample has
-				t.Errorf("%s: got a key %s without a sample, want one", f.Name, name)
-			}
-			use := what(bases, name, value)
-			found[use] = append(found[use], "`"+name+"`")
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, strings.Join(found["read"], " "), strings.Join(found["kept"], " "), strings.Join(found[""], " "))
-	}
-	return b.String()
-}
-
-// what finds out what becomes of a key: it changes the server, or stands in its Extra, or
-// neither. A key that is a fault in one kind of server, or unknown with a hint, is judged
-// by the other kind.
-func what(bases []*sample, key, value string) string {
-	if value == "" {
-		return "read"
-	}
-	found := ""
-	for _, base := range bases {
-		before, after := base.with("", ""), base.with(key, value)
-		if before == nil || after == nil || after.Err != nil {
-			continue
-		}
-		_, extra := after.Extra[key]
-		switch {
-		case facts(before) != facts(after):
-			return "read"
-		case extra:
-			found = "kept"
-		}
-	}
-	return found
-}
-
-// facts returns what a server says, without what is only kept and where it stands.
-func facts(s *config.Server) string {
-	c := *s
-	c.Extra = nil
-	entry, err := c.Entry()
-	return fmt.Sprint(c.Title, string(entry), err)
 }

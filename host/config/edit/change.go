@@ -221,52 +221,22 @@ func (s *scribe) pairs(key string, value, was json.RawMessage) error {
 	wanted, before := membersOf(value), membersOf(was)
 	f, holder := s.field(key)
 	if f == nil || f.Value.Kind != jsonc.Object {
-		holder = strings.Split(s.word(key), "/")
+		f, holder = nil, strings.Split(s.word(key), "/")
 	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, stays := wanted[name]; stays {
-			continue
-		}
-		if f == nil || f.Value.Member(name) == nil {
-			return s.elsewhere(key, name)
-		}
-		if len(wanted) > 0 || value != nil {
-			s.put(nil, append(slices.Clone(holder), name)...)
+	whole := value == nil || f == nil && len(before) == 0
+	for _, name := range differing(before, wanted) {
+		_, there := before[name]
+		switch {
+		case there && (f == nil || f.Value.Member(name) == nil):
+			return &Error{File: s.draft.path, Key: string(jsonc.Path(key).Key(name)), Err: errElsewhere}
+		case !whole:
+			s.put(wanted[name], append(slices.Clone(holder), name)...)
 		}
 	}
-	if value == nil && f != nil {
-		s.put(nil, holder...)
-		return nil
-	}
-	var fresh bool
-	for _, name := range dialect.InOrder(membersOf(value)) {
-		old, there := before[name]
-		if there && equalJSON(old, wanted[name]) {
-			continue
-		}
-		if there && (f == nil || f.Value.Member(name) == nil) {
-			return s.elsewhere(key, name)
-		}
-		if s.at.value == nil || f == nil {
-			fresh = true
-			continue
-		}
-		s.put(wanted[name], append(slices.Clone(holder), name)...)
-	}
-	if fresh && len(before) == 0 {
+	if whole && (value != nil || f != nil) {
 		s.put(value, holder...)
-	} else if fresh {
-		for _, name := range dialect.InOrder(membersOf(value)) {
-			if _, there := before[name]; !there {
-				s.put(wanted[name], append(slices.Clone(holder), name)...)
-			}
-		}
 	}
 	return nil
-}
-
-func (s *scribe) elsewhere(key, name string) error {
-	return &Error{File: s.draft.path, Key: string(jsonc.Path(key).Key(name)), Err: errElsewhere}
 }
 
 // object changes an object of ours whose members may be spelled otherwise, and which

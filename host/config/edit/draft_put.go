@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,17 +82,7 @@ func isOff(entry json.RawMessage) bool { return string(membersOf(entry)["enabled
 func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	old := withKind(membersOf(was))
 	s.entry = withKind(s.entry)
-	both := make(map[string]bool, len(old)+len(s.entry))
-	for key := range old {
-		both[key] = true
-	}
-	for key := range s.entry {
-		both[key] = true
-	}
-	for _, key := range dialect.InOrder(both) {
-		if equalJSON(s.entry[key], old[key]) {
-			continue
-		}
+	for _, key := range differing(old, s.entry) {
 		if err := s.key(key, s.entry[key], old[key]); err != nil {
 			return nil, err
 		}
@@ -222,13 +213,11 @@ func (d *draft) check(was *content, title, newTitle string, want map[string]json
 
 // differing returns the keys under which two entries say different things.
 func differing(got, want map[string]json.RawMessage) (keys []string) {
-	for _, key := range dialect.InOrder(want) {
+	both := map[string]json.RawMessage{}
+	maps.Copy(both, got)
+	maps.Copy(both, want)
+	for _, key := range dialect.InOrder(both) {
 		if !equalJSON(got[key], want[key]) {
-			keys = append(keys, key)
-		}
-	}
-	for _, key := range dialect.InOrder(got) {
-		if want[key] == nil {
 			keys = append(keys, key)
 		}
 	}

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -22,45 +23,37 @@ type translation struct {
 
 // text returns a value in the target's form.
 func (x *translation) text(s string) string {
-	if x.from == dialect.CurlyRefs {
-		return x.fromCurly(s)
+	pattern := `\$\$|\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*`
+	curly := x.from == dialect.CurlyRefs
+	switch {
+	case curly: // all else is plain there
+		pattern = `\{(?:env|file):[^}]+\}|\$\$|\$\{|\$[A-Za-z_][A-Za-z0-9_]*`
+	case x.from == dialect.SecretRefs:
+		pattern = `\$\{\{(?s:.*?)\}\}|` + pattern
 	}
-	var b strings.Builder
-	for {
-		i := strings.IndexByte(s, '$')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		s = s[i:]
-		end := strings.IndexByte(s, '}')
-		name := 1 + dialect.NameLength(s[1:])
+	return regexp.MustCompile(pattern).ReplaceAllStringFunc(s, func(found string) string {
 		switch {
-		case x.from == dialect.SecretRefs && strings.HasPrefix(s, "${{") && strings.Contains(s, "}}"):
-			inner, after, _ := strings.Cut(s[len("${{"):], "}}")
-			b.WriteString(x.braced(strings.TrimPrefix(strings.TrimSpace(inner), "secrets.")))
-			s = after
-		case strings.HasPrefix(s, "${") && end > 0:
-			b.WriteString(x.braced(s[2:end]))
-			s = s[end+1:]
-		case strings.HasPrefix(s, "$$"):
-			b.WriteString("$$")
-			s = s[2:]
-		case name == 1:
-			b.WriteByte('$')
-			s = s[1:]
-		case !x.fromLiteral:
-			b.WriteString(x.braced(s[1:name]))
-			s = s[name:]
+		case found[0] == '{':
+			kind, name, _ := strings.Cut(found[1:len(found)-1], ":")
+			if kind == "file" || x.forms == dialect.EditorRefs {
+				name = kind + ":" + name
+			}
+			return x.braced(name)
+		case found == "$$", curly && x.forms == dialect.CurlyRefs:
+			return found
+		case found == "${":
+			return "${DOLLAR:-$}{"
+		case x.from == dialect.SecretRefs && strings.HasSuffix(found, "}}"):
+			return x.braced(strings.TrimPrefix(strings.TrimSpace(found[len("${{"):len(found)-len("}}")]), "secrets."))
+		case found[1] == '{':
+			return x.braced(found[len("${") : len(found)-1])
+		case !x.fromLiteral && !curly:
+			return x.braced(found[1:])
 		case x.toLiteral:
-			b.WriteString(s[:name])
-			s = s[name:]
-		default:
-			b.WriteString("${DOLLAR:-$}" + s[1:name])
-			s = s[name:]
+			return found
 		}
-	}
+		return "${DOLLAR:-$}" + found[1:]
+	})
 }
 
 // braced returns ${inner} in the target's form.
@@ -102,45 +95,6 @@ func (x *translation) braced(inner string) string {
 		x.unknown = append(x.unknown, shownKind(inner))
 	}
 	return reference
-}
-
-// fromCurly is text for a source with references {env:VAR} and {file:path}, in which all
-// else is plain.
-func (x *translation) fromCurly(s string) string {
-	var b strings.Builder
-	plain := func(text string) {
-		if x.forms == dialect.CurlyRefs {
-			b.WriteString(text)
-			return
-		}
-		as := &translation{fromLiteral: true, toLiteral: x.toLiteral, forms: x.forms}
-		for i, part := range strings.Split(text, "${") {
-			if i > 0 {
-				b.WriteString("${DOLLAR:-$}{")
-			}
-			b.WriteString(as.text(part))
-		}
-	}
-	for {
-		before, after, found := strings.Cut(s, "{")
-		kind, rest, _ := strings.Cut(after, ":")
-		name, left, closed := strings.Cut(rest, "}")
-		switch {
-		case !found:
-			plain(s)
-			return b.String()
-		case closed && name != "" && (kind == "env" || kind == "file"):
-			plain(before)
-			if kind == "file" || x.forms == dialect.EditorRefs {
-				name = kind + ":" + name
-			}
-			b.WriteString(x.braced(name))
-			s = left
-		default:
-			plain(before + "{")
-			s = after
-		}
-	}
 }
 
 // shownKind is a reference without what may be a secret in it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -99,7 +98,7 @@ func showTest(b *belt.Belt, r *doctor.TestReport) error {
 	}
 	b.Out.Printf("\n")
 	for _, stage := range r.Stages {
-		b.Out.Printf("  %-12s %6s\n", stage.Stage, short(stage.Took))
+		b.Out.Printf("  %s\n", stage)
 	}
 	if r.Success {
 		b.Out.Printf("%s\n", plain.Number(len(r.Tools), "tool"))
@@ -127,6 +126,3 @@ func showTest(b *belt.Belt, r *doctor.TestReport) error {
 	}
 	return b.Out.Result(r)
 }
-
-// short returns a time in milliseconds.
-func short(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
