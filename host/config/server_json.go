@@ -5,43 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
-
-// An entryJSON is an entry as JSON, with the keys of this package, and its name.
-type entryJSON struct {
-	Name                  string            `json:"name,omitempty"`
-	Description           string            `json:"description,omitempty"`
-	Transport             string            `json:"transport,omitempty"`
-	URL                   string            `json:"url,omitempty"`
-	Headers               map[string]string `json:"headers,omitempty"`
-	Command               string            `json:"command,omitempty"`
-	Args                  []string          `json:"args,omitempty"`
-	Env                   map[string]string `json:"env,omitempty"`
-	Cwd                   string            `json:"cwd,omitempty"`
-	Enabled               *bool             `json:"enabled,omitempty"`
-	Builtin               bool              `json:"builtin,omitempty"`
-	Proposed              bool              `json:"proposed,omitempty"`
-	Required              bool              `json:"required,omitempty"`
-	Lazy                  bool              `json:"lazy,omitempty"`
-	Trust                 bool              `json:"trust,omitempty"`
-	Quarantined           bool              `json:"quarantined,omitempty"`
-	Ledger                string            `json:"ledger,omitempty"`
-	ConnectTimeoutSeconds float64           `json:"connectTimeoutSeconds,omitempty"`
-	ReadTimeoutSeconds    float64           `json:"readTimeoutSeconds,omitempty"`
-	IdleTimeoutSeconds    float64           `json:"idleTimeoutSeconds,omitempty"`
-	Identity              string            `json:"identity,omitempty"`
-	UserHeader            string            `json:"userHeader,omitempty"`
-	Proxy                 string            `json:"proxy,omitempty"`
-	TLS                   *TLS              `json:"tls,omitempty"`
-	Auth                  *authJSON         `json:"auth,omitempty"`
-	Isolation             *Isolation        `json:"isolation,omitempty"`
-	Limits                Limits            `json:"limits,omitzero"`
-	Tools                 *ToolFilter       `json:"tools,omitempty"`
-}
 
 // An authJSON has the secret in clear.
 type authJSON struct {
@@ -79,51 +49,72 @@ func (s *Server) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// A said is what an entry says under a key.
+type said struct {
+	key   string
+	value any
+}
+
+// said returns what the entry says, in the order in which it is written.
+func (s *Server) said() []said {
+	var auth *authJSON
+	if s.Auth != nil {
+		auth = &authJSON{s.Auth, s.Auth.ClientSecret.Reveal()}
+	}
+	var tools *ToolFilter
+	if t := s.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 {
+		tools = &t
+	}
+	var off *bool
+	if !s.Enabled {
+		off = &s.Enabled
+	}
+	return []said{
+		{"description", s.Description}, {"transport", s.Transport},
+		{"url", s.URL}, {"headers", revealed(s.Headers)},
+		{"command", s.Command}, {"args", s.Args}, {"env", revealed(s.Env)}, {"cwd", s.Cwd},
+		{"enabled", off}, {"builtin", s.Builtin}, {"proposed", s.Proposed}, {"required", s.Required}, {"lazy", s.Lazy}, {"trust", s.Trust},
+		{"quarantined", s.Quarantined}, {"ledger", s.Ledger},
+		{"connectTimeoutSeconds", s.ConnectTimeout.Seconds()},
+		{"readTimeoutSeconds", s.ReadTimeout.Seconds()},
+		{"idleTimeoutSeconds", s.IdleTimeout.Seconds()},
+		{"identity", s.Identity}, {"userHeader", s.UserHeader},
+		{"proxy", s.Proxy}, {"tls", s.TLS}, {"auth", auth}, {"isolation", s.Isolation}, {"limits", s.Limits}, {"tools", tools},
+	}
+}
+
 // encode returns the entry; to show it there are the name, whether it is enabled, and more.
 func (s *Server) encode(show bool, more map[string]string) ([]byte, error) {
-	w := entryJSON{
-		Description: s.Description, Transport: s.Transport,
-		URL: s.URL, Headers: revealed(s.Headers),
-		Command: s.Command, Args: s.Args, Env: revealed(s.Env), Cwd: s.Cwd,
-		Builtin: s.Builtin, Proposed: s.Proposed, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust, Quarantined: s.Quarantined, Ledger: s.Ledger,
-		ConnectTimeoutSeconds: s.ConnectTimeout.Seconds(),
-		ReadTimeoutSeconds:    s.ReadTimeout.Seconds(),
-		IdleTimeoutSeconds:    s.IdleTimeout.Seconds(),
-		Identity:              s.Identity, UserHeader: s.UserHeader,
-		Proxy: s.Proxy, TLS: s.TLS, Isolation: s.Isolation, Limits: s.Limits,
-	}
+	list := s.said()
 	if show {
-		w.Name = s.Title
+		list = slices.Insert(list, 0, said{"name", s.Title})
+		list[slices.IndexFunc(list, func(m said) bool { return m.key == "enabled" })].value = &s.Enabled
 	}
-	if show || !s.Enabled {
-		w.Enabled = &s.Enabled
-	}
-	if s.Auth != nil {
-		w.Auth = &authJSON{s.Auth, s.Auth.ClientSecret.Reveal()}
-	}
-	if t := s.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 {
-		w.Tools = &t
-	}
-	object, err := encodeJSON(w)
 	own := append(dialect.OwnKeys(), "name", "revision")
-	appendMember := func(key string, value []byte) {
-		name, _ := encodeJSON(key) // a string never fails
-		object = bytes.TrimSuffix(object, []byte{'}'})
-		if len(object) > len("{") {
-			object = append(object, ',')
-		}
-		object = slices.Concat(object, name, []byte{':'}, value, []byte{'}'})
-	}
 	for _, key := range dialect.InOrder(s.Extra) {
 		if !slices.Contains(own, key) {
-			appendMember(key, s.Extra[key])
+			list = append(list, said{key, s.Extra[key]})
 		}
 	}
 	for _, key := range dialect.InOrder(more) {
-		text, _ := encodeJSON(more[key])
-		appendMember(key, text)
+		list = append(list, said{key, more[key]})
 	}
-	return object, err
+	object := []byte{'{'}
+	var errs []error
+	for _, m := range list {
+		v := reflect.ValueOf(m.value)
+		if v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0 || v.Kind() == reflect.Slice && v.Len() == 0 {
+			continue
+		}
+		if len(object) > len("{") {
+			object = append(object, ',')
+		}
+		key, _ := encodeJSON(m.key) // a string never fails
+		value, err := encodeJSON(m.value)
+		object = slices.Concat(object, key, []byte{':'}, value)
+		errs = append(errs, err)
+	}
+	return append(object, '}'), errors.Join(errs...)
 }
 
 func encodeJSON(v any) ([]byte, error) {

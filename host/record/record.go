@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -107,30 +108,26 @@ func Of(s *config.Server) *Record {
 	if s == nil {
 		return nil
 	}
-	r := &Record{
-		Name: s.Title, Description: s.Description,
-		Transport: s.Transport, URL: s.URL, Headers: s.Headers,
-		Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
-		Disabled: !s.Enabled, Builtin: s.Builtin, Proposed: s.Proposed, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust,
-		Quarantined: s.Quarantined, Ledger: s.Ledger,
-		ConnectTimeout: s.ConnectTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
-		Identity: s.Identity, UserHeader: s.UserHeader,
-		Proxy: s.Proxy, TLS: s.TLS, Auth: s.Auth, Isolation: s.Isolation, Limits: s.Limits, Tools: s.Tools, Extra: s.Extra,
-	}
+	r := &Record{}
+	copyFields(reflect.ValueOf(r).Elem(), reflect.ValueOf(s).Elem())
+	r.Name, r.Disabled = s.Title, !s.Enabled
 	return r.clone()
 }
 
 // server returns the record as a server, which stands nowhere and has no Name.
 func (r *Record) server() *config.Server {
-	return &config.Server{
-		Title: r.Name, Description: r.Description,
-		Transport: r.Transport, URL: r.URL, Headers: r.Headers,
-		Command: r.Command, Args: r.Args, Env: r.Env, Cwd: r.Cwd,
-		Enabled: !r.Disabled, Builtin: r.Builtin, Proposed: r.Proposed, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust,
-		Quarantined: r.Quarantined, Ledger: r.Ledger,
-		ConnectTimeout: r.ConnectTimeout, ReadTimeout: r.ReadTimeout, IdleTimeout: r.IdleTimeout,
-		Identity: r.Identity, UserHeader: r.UserHeader,
-		Proxy: r.Proxy, TLS: r.TLS, Auth: r.Auth, Isolation: r.Isolation, Limits: r.Limits, Tools: r.Tools, Extra: r.Extra,
+	s := &config.Server{}
+	copyFields(reflect.ValueOf(s).Elem(), reflect.ValueOf(r).Elem())
+	s.Name, s.Title, s.Enabled = "", r.Name, !r.Disabled
+	return s
+}
+
+// copyFields sets the exported fields that two structs have in common.
+func copyFields(to, from reflect.Value) {
+	for _, f := range reflect.VisibleFields(to.Type()) {
+		if value := from.FieldByName(f.Name); value.IsValid() && f.IsExported() {
+			to.FieldByIndex(f.Index).Set(value)
+		}
 	}
 }
 
