@@ -282,7 +282,6 @@ var types = []any{
 	(*docker.Isolator)(nil),
 	(*doctor.Diagnosis)(nil),
 	(*doctor.Health)(nil),
-	(*doctor.StageTime)(nil),
 	(*doctor.TestReport)(nil),
 	(*gateway.Gateway)(nil),
 	(*landlock.Isolator)(nil),
