@@ -114,53 +114,43 @@ func (r *request) outcome(j *job) (answer message.Message, status int) {
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
-// by a stream. In revision 2025-11-25 the result is a stream, which a client can resume.
-func (x *exchange) await(r *request, j *job, reader int) {
-	var e *eventWriter
-	open := func() {
-		if e == nil {
-			e = x.openEvents(r, reader)
-		}
+// by a stream. In the revisions from 2025-11-25 on results are streams, which a client with a session can resume.
+func (x *exchange) await(r *request) {
+	var e *eventWriter // nil: the client takes no stream
+	if x.accepts(typeEvents) {
+		e, _ = x.events(r.out, -1)
+		defer r.out.Detach(e.reader)
 	}
-	write := func() {
-		open()
-		e.drain()
-	}
+	j := r.serve(x.r.Context())
 	o := outlet{gone: x.r.Context().Done(), lost: func() {
-		if reader != 0 {
-			r.out.Detach(reader)
+		if e != nil {
+			r.out.Detach(e.reader)
 		}
 		r.peer.session.leftAlone(r.under)
 	}}
-	if reader != 0 {
-		o.write = write
+	if e != nil {
+		o.write = func() {
+			e.open(r)
+			e.drain()
+		}
 	}
 	answer, status := r.wait(j, o)
 	switch {
-	case status != 0:
-		if reader != 0 && (r.out.HasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil) {
-			open()
-		}
-		x.finish(r, e, answer, status)
-	case reader != 0:
-		write() // a response without an answer
+	case status == 0 && e != nil:
+		o.write() // a response without an answer
 		r.out.End()
-	default:
+	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
-	}
-}
-
-// finish sends the answer to a request, and nothing more.
-func (x *exchange) finish(r *request, e *eventWriter, answer message.Message, status int) {
-	if e == nil {
+	case e != nil && (e.opened || r.out.HasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil):
+		e.open(r)
+		r.out.Answer(answer)
+		r.out.End()
+		e.drain()
+		if s := r.peer.session; s != nil {
+			s.keep(r.out)
+		}
+	default:
 		x.json(status, answer)
-		return
-	}
-	r.out.Answer(answer)
-	r.out.End()
-	e.drain()
-	if s := r.peer.session; s != nil {
-		s.keep(r.out)
 	}
 }
 

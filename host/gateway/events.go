@@ -43,13 +43,12 @@ func (x *exchange) get() {
 
 // stream sends all that a stream has to the client, until it ends.
 func (x *exchange) stream(out *stream.Stream, from int) {
-	reader, ok := out.Attach(from)
+	e, ok := x.events(out, from)
 	if !ok {
 		writeText(x.w, http.StatusNotFound, "what follows the Last-Event-ID is not kept any more")
 		return
 	}
-	defer out.Detach(reader)
-	e := x.events(out, reader)
+	defer out.Detach(e.reader)
 	tick := time.NewTicker(commentEvery)
 	defer tick.Stop()
 	for {
@@ -72,13 +71,11 @@ func (x *exchange) stream(out *stream.Stream, from int) {
 	}
 }
 
-// events begins a response of server-sent events with what a stream has.
-func (x *exchange) events(out *stream.Stream, reader int) *eventWriter {
-	h := x.w.Header()
-	h.Set("Content-Type", typeEvents)
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	return &eventWriter{exchange: x, out: out, reader: reader}
+// events returns what writes a stream to the client, which becomes its reader. Ok is false if the message from is not kept
+// any more.
+func (x *exchange) events(out *stream.Stream, from int) (e *eventWriter, ok bool) {
+	reader, ok := out.Attach(from)
+	return &eventWriter{exchange: x, out: out, reader: reader}, ok
 }
 
 // An eventWriter writes a stream as server-sent events. Only the goroutine of the HTTP request uses it.
@@ -86,9 +83,26 @@ type eventWriter struct {
 	exchange *exchange
 	out      *stream.Stream
 	reader   int
-	begun    bool
+	opened   bool // the answer to a request is a stream
+	begun    bool // the header was written
 	failed   bool
 	buf      []byte
+}
+
+// open makes the answer to a request a stream, which its client may resume.
+func (e *eventWriter) open(r *request) {
+	if e.opened {
+		return
+	}
+	e.opened = true
+	if s := r.peer.session; s != nil {
+		s.keep(r.out)
+	}
+	if r.peer.revision == newestSession && e.out.ID != "" {
+		// An event without a message, by which the client can resume a stream that it loses before there is one, and the time
+		// after which it should try that. It is written with what comes next.
+		e.text("id: " + e.out.ID + "--1\nretry: 1000\ndata: \n\n")
+	}
 }
 
 // drain writes what there is, and reports whether nothing more will come, or can be written.
@@ -124,8 +138,12 @@ func (e *eventWriter) write(last bool) {
 	}
 	if !e.begun {
 		e.begun = true
+		h := e.exchange.w.Header()
+		h.Set("Content-Type", typeEvents)
+		h.Set("Cache-Control", "no-cache, no-transform")
+		h.Set("X-Accel-Buffering", "no")
 		if last {
-			e.exchange.w.Header().Set("Content-Length", strconv.Itoa(len(e.buf)))
+			h.Set("Content-Length", strconv.Itoa(len(e.buf)))
 		}
 		e.exchange.w.WriteHeader(http.StatusOK)
 	}
@@ -136,18 +154,4 @@ func (e *eventWriter) write(last bool) {
 	}
 	e.failed = err != nil
 	e.buf = nil
-}
-
-// openEvents begins a stream with the messages about a request.
-func (x *exchange) openEvents(r *request, reader int) *eventWriter {
-	if s := r.peer.session; s != nil {
-		s.keep(r.out)
-	}
-	e := x.events(r.out, reader)
-	if r.peer.revision == newestSession && e.out.ID != "" {
-		// An event without a message, by which the client can resume a stream that it loses before there is one, and the time
-		// after which it should try that. It is written with what comes next.
-		e.text("id: " + e.out.ID + "--1\nretry: 1000\ndata: \n\n")
-	}
-	return e
 }

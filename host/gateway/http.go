@@ -423,12 +423,7 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 	if !x.accepts(typeEvents) {
 		out = s.listen() // what cannot be said in the answer
 	}
-	reader := 0
-	if x.accepts(typeEvents) {
-		reader, _ = out.Attach(-1)
-		defer out.Detach(reader)
-	}
 	r := x.peerOf(s).newRequest(m, out)
 	r.under = under
-	x.await(r, r.serve(x.r.Context()), reader)
+	x.await(r)
 }

@@ -39,18 +39,12 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, m.ID, failed)
 		return
 	}
-	out := stream.New("")
-	reader, _ := out.Attach(-1)
-	defer out.Detach(reader)
-	if !x.accepts(typeEvents) {
-		reader = 0
-	}
-	r := &request{gateway: x.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: out}
+	r := &request{gateway: x.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: stream.New("")}
 	if m.Method == protocol.Listen {
-		x.listen(r, reader)
+		x.listen(r)
 		return
 	}
-	x.await(r, r.serve(x.r.Context()), reader)
+	x.await(r)
 }
 
 // statusOf is the HTTP status of an error in revision 2026-07-28.
@@ -166,8 +160,8 @@ func (x *exchange) checkArguments(p *peer, tool string, args json.RawMessage) *m
 }
 
 // listen serves subscriptions/listen by a stream.
-func (x *exchange) listen(r *request, reader int) {
-	if reader == 0 {
+func (x *exchange) listen(r *request) {
+	if !x.accepts(typeEvents) {
 		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
 		return
 	}

@@ -21,14 +21,13 @@ const (
 
 // An Error is a request for a mode that there is not.
 type Error struct {
-	Mode   string // that was asked for
-	Off    bool   // it is code, and the program has nothing to run code with
+	Mode   string // that was asked for; code, if the program has nothing to run code with
 	Status int    // of the answer to an HTTP request: 404 for a path, else 400
 }
 
 // Error names the modes that there are.
 func (e *Error) Error() string {
-	if e.Off {
+	if e.Mode == Code {
 		return "the mode code is off, since the program has no Options.Code: there are auto, direct and search"
 	}
 	return fmt.Sprintf("there is no mode %.50q: there are auto, direct, search and code", e.Mode)
@@ -39,11 +38,8 @@ func (e *Error) Error() string {
 func Check(mode string, code bool) error { return check(mode, code, http.StatusBadRequest) }
 
 func check(mode string, code bool, status int) error {
-	switch {
-	case !slices.Contains([]string{"", Auto, Direct, Search, Code}, mode):
-		return &Error{Mode: mode, Status: status}
-	case mode == Code && !code:
-		return &Error{Mode: mode, Off: true, Status: status}
+	if !slices.Contains([]string{"", Auto, Direct, Search, Code}, mode) || mode == Code && !code {
+		return &Error{mode, status}
 	}
 	return nil
 }
@@ -64,7 +60,7 @@ func Split(path, query string, code bool) (rest, asked string, err error) {
 		values, err := url.ParseQuery(query)
 		mode := values.Get("mode")
 		if err := errors.Join(err, Check(mode, code)); err != nil {
-			return path, "", &Error{Mode: mode, Off: mode == Code, Status: http.StatusBadRequest}
+			return path, "", &Error{mode, http.StatusBadRequest}
 		}
 		asked = cmp.Or(asked, mode)
 	}

@@ -29,7 +29,6 @@ type Stream struct {
 	first   int // the number of events[0]
 	next    int // the number of the next to take
 	bytes   int // of events
-	dropped int
 	ended   bool
 	readers int       // attached so far
 	present bool      // the last one is there still, and may take
@@ -52,7 +51,6 @@ func (s *Stream) add(m message.Message, missable bool) {
 	defer s.mu.Unlock()
 	waiting := s.first + len(s.events) - s.next
 	if s.ended || missable && (waiting >= keptEvents || s.bytes >= keptBytes && waiting > 0) {
-		s.dropped++
 		return
 	}
 	s.events = append(s.events, m)
