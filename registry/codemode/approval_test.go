@@ -45,7 +45,7 @@ func TestPauseAndResume(t *testing.T) {
 		report, err = c.Resume(t.Context(), report.ID, 0)
 	}
 	assert.OK(t, err)
-	assert.Equal(t, string(report.Value.JSON), `["done","done","done"]`, "(%v)", report.Err)
+	assert.Equal(t, string(report.Value), `["done","done","done"]`, "(%v)", report.Err)
 	assert.Equal(t, done.String(), `work {"i":0}; work {"i":1}; work {"i":2}`, "the calls")
 	assert.As[*codemode.UnknownRunError](t, errorOf(c.Resume(t.Context(), report.ID, 0)))
 }
@@ -66,7 +66,7 @@ func TestPauseOfSeveralCalls(t *testing.T) {
 	for report.ID != "" {
 		report = assert.Value(c.Resume(t.Context(), report.ID, 0))(t)
 	}
-	assert.Equal(t, string(report.Value.JSON), `["done",["denied","not sent"],"done"]`)
+	assert.Equal(t, string(report.Value), `["done",["denied","not sent"],"done"]`)
 }
 
 // What a script gets of a call that was approved is whole, too.
@@ -79,7 +79,7 @@ func TestWholeResultAfterApproval(t *testing.T) {
 	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return (await tools.s.large({}))[0].length`}))(t)
 	assert.Value(r.Approve(t.Context(), report.Waiting[0].ID, nil))(t)
 	report = assert.Value(c.Resume(t.Context(), report.ID, 0))(t)
-	assert.Equal(t, string(report.Value.JSON), "65536", "(%v)", report.Err)
+	assert.Equal(t, string(report.Value), "65536", "(%v)", report.Err)
 }
 
 // A script that has ended leaves no call behind that a person could approve.
@@ -167,15 +167,15 @@ func TestAskedRightAway(t *testing.T) {
 			time.Sleep(time.Hour)
 			return approval.Decision{Verdict: approval.Allow}, nil
 		})
-		run := func(ctx context.Context, b codemode.Bridge) (*codemode.Value, error) {
+		run := func(ctx context.Context, b codemode.Bridge) error {
 			time.Sleep(6 * time.Second)
 			value, err := b.Request(ctx, "call", `{"name":"s__work","arguments":{}}`)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			b.Log(string(value))
 			<-ctx.Done()
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		r := newRegistry(t, &registry.Options{Approver: approver}, new(counter).tool("s", "work"))
 		c := newRunner(t, r, codemode.RunInProcess(&codemode.Options{Limits: codemode.Limits{Time: 10 * time.Second}}, run))
@@ -189,13 +189,13 @@ func TestAskedRightAway(t *testing.T) {
 // A script that waits for approval is ended in the end.
 func TestPausedForTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		run := func(ctx context.Context, b codemode.Bridge) (*codemode.Value, error) {
+		run := func(ctx context.Context, b codemode.Bridge) error {
 			b.Idle(1)
 			_, err := b.Request(ctx, "call", `{"name":"s__work","arguments":{}}`)
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
-			return nil, err
+			return err
 		}
 		r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
 		c := newRunner(t, r, codemode.RunInProcess(&codemode.Options{KeepPaused: time.Minute}, run))

@@ -76,7 +76,7 @@ func TestChildThatWasTakenOver(t *testing.T) {
 			end := endOf(report)
 			assert.True(t, rightEnd(end, []string{test.end}), "the end %q is %s", end, test.end)
 			if test.end == returned {
-				assert.Equal(t, string(report.Value.JSON), `"MCPBELT_CODEMODE_CHILD MCPBELT_PROCESS "`, "the variables")
+				assert.Equal(t, string(report.Value), `"MCPBELT_CODEMODE_CHILD MCPBELT_PROCESS "`, "the variables")
 			}
 		})
 	}

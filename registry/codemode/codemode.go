@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -36,7 +37,7 @@ type Options struct {
 	// Ledger remembers which of them were accepted. Nil: all are.
 	Ledger *ledger.Ledger
 
-	execute func(*run) (*Value, error) // runs a script; nil: in a child process. For tests
+	execute func(*run) (*child.Result, error) // runs a script; nil: in a child process. For tests
 }
 
 // A Runner runs scripts over the tools of one registry. Make one with [New]. All methods
@@ -45,7 +46,7 @@ type Runner struct {
 	registry *registry.Registry
 	finder   *toolset.Finder
 	opts     Options // with the defaults
-	execute  func(*run) (*Value, error)
+	execute  func(*run) (*child.Result, error)
 	confined []string
 
 	wg sync.WaitGroup // the runs
@@ -183,7 +184,7 @@ func (c *Runner) Resume(ctx context.Context, id string, patience time.Duration) 
 	at := slices.IndexFunc(c.kept, func(r *run) bool { return r.id == id && r.user == user })
 	if at < 0 {
 		c.mu.Unlock()
-		return nil, &UnknownRunError{id}
+		return nil, &UnknownRunError{}
 	}
 	r := c.kept[at]
 	c.mu.Unlock()
@@ -196,9 +197,7 @@ func (c *Runner) Resume(ctx context.Context, id string, patience time.Duration) 
 
 // An UnknownRunError reports an id of no script that waits: it has ended, or waited too
 // long.
-type UnknownRunError struct {
-	ID string // not part of the text
-}
+type UnknownRunError struct{}
 
 // Error says that the script is over.
 func (e *UnknownRunError) Error() string {

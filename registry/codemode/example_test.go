@@ -47,7 +47,7 @@ func ExampleRunner_Run() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(string(report.Value.JSON), report.Err)
+	fmt.Println(string(report.Value), report.Err)
 	// Output: ["paid 2","paid 3"] <nil>
 }
 
@@ -73,7 +73,7 @@ func ExampleRunner_Resume() {
 	fmt.Println("waits:", waits.Tool.Name, string(waits.Args))
 	_, _ = r.Approve(ctx, waits.ID, nil) // on a page, say
 	report, _ = scripts.Resume(ctx, report.ID, 0)
-	fmt.Println(string(report.Value.JSON))
+	fmt.Println(string(report.Value))
 	// Output:
 	// waits: pay_invoice {"id":2}
 	// "paid 2"
@@ -126,7 +126,7 @@ func ExampleRunner_SetScripts() {
 	fmt.Println(err)
 	_ = lock.Accept(ctx, "ann", lock.Pending(codemode.LedgerServer)...)
 	report, _ := scripts.Run(ctx, &codemode.Script{Name: "count"})
-	fmt.Println(string(report.Value.JSON))
+	fmt.Println(string(report.Value))
 	// Output:
 	// script "count" is new or has changed, and is not run before a person has accepted it
 	// 3

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
 )
 
 func init() { startTimeout = 10 * time.Minute } // for machines that are busy
 
 // RunInProcess has f take the place of the child process.
-func RunInProcess(o *Options, f func(ctx context.Context, b Bridge) (*Value, error)) *Options {
-	o.execute = func(r *run) (*Value, error) { return f(r.ctx, Bridge{r}) }
+func RunInProcess(o *Options, f func(ctx context.Context, b Bridge) error) *Options {
+	o.execute = func(r *run) (*child.Result, error) { return &child.Result{}, f(r.ctx, Bridge{r}) }
 	return o
 }
 

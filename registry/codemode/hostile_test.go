@@ -127,7 +127,7 @@ func TestHostile(t *testing.T) {
 			end := endOf(report)
 			assert.True(t, rightEnd(end, append(test.ends, byTime)), "the end %q is one of %q", end, test.ends)
 			assert.False(t, len(report.Log) > 16<<10, "a log of %d bytes is too long", len(report.Log))
-			assert.False(t, len(report.Value.JSON) > 6*64<<10, "a value of %d bytes is too long", len(report.Value.JSON))
+			assert.False(t, len(report.Value) > 6*64<<10, "a value of %d bytes is too long", len(report.Value))
 			assert.Equal(t, fmt.Sprint(children()), "[]", "the processes that are left")
 		})
 	}

@@ -84,8 +84,8 @@ func TestManyScripts(t *testing.T) {
 	for i := range many {
 		go func() {
 			report, err := c.Run(t.Context(), &codemode.Script{Code: fmt.Sprintf(`return (await tools.s.echo({i: %d})).i`, i)})
-			if err == nil && string(report.Value.JSON) != fmt.Sprint(i) {
-				err = fmt.Errorf("got %s (%v), want %d", report.Value.JSON, report.Err, i)
+			if err == nil && string(report.Value) != fmt.Sprint(i) {
+				err = fmt.Errorf("got %s (%v), want %d", report.Value, report.Err, i)
 			}
 			errs <- err
 		}()

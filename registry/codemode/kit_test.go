@@ -83,7 +83,7 @@ func run(t testing.TB, c *codemode.Runner, code string) string {
 	t.Helper()
 	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: code}))(t)
 	assert.OK(t, report.Err, "%s", code)
-	return string(report.Value.JSON)
+	return string(report.Value)
 }
 
 // errorOf returns the error of a call.

@@ -2,22 +2,12 @@ package codemode
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
 )
-
-// A Value is what a script returned.
-type Value struct {
-	// JSON is the value; nil: undefined. Of a value that is larger than Limits.Output it is
-	// the beginning of its JSON, as a string.
-	JSON json.RawMessage
-	// Bytes is how long the JSON of a value is that was cut; else 0.
-	Bytes int
-}
 
 // Limits bound one script. Zero means the default; negative numbers are not allowed.
 type Limits struct {

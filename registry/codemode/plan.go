@@ -2,9 +2,9 @@ package codemode
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -80,41 +80,28 @@ func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMes
 	return json.RawMessage("null"), nil
 }
 
-// A planKey tells calls apart: by all that is said of the tool, and the arguments.
-type planKey [sha256.Size]byte
-
-func keyOf(def *registry.Definition, args json.RawMessage) planKey {
-	said, err := json.Marshal(def)
-	if err != nil { // a native tool with annotations that are no JSON: nothing is equal to it
-		return planKey{}
-	}
-	h := sha256.New()
-	for _, part := range [][]byte{said, args} {
-		sum := sha256.Sum256(part)
-		h.Write(sum[:])
-	}
-	return planKey(h.Sum(nil))
+// keyOf tells calls apart: by all that is said of the tool, and the arguments.
+func keyOf(def *registry.Definition, args json.RawMessage) string {
+	return fmt.Sprintf("%q %q %s %s", def.Name, def.Origin, def.SurfaceHash(), args)
 }
 
 // A plan is one that was approved. A nil plan allows nothing.
 type plan struct {
 	mu   sync.Mutex
-	left map[planKey]int
+	left map[string]int
 }
 
 func newPlan(shown *Plan) *plan {
-	p := &plan{left: map[planKey]int{}}
+	p := &plan{left: map[string]int{}}
 	for _, call := range shown.Calls {
-		if key := keyOf(call.Tool, call.Arguments); key != (planKey{}) {
-			p.left[key]++
-		}
+		p.left[keyOf(call.Tool, call.Arguments)]++
 	}
 	return p
 }
 
 // A pass lets one call through an [Approver].
 type pass struct {
-	tool planKey
+	tool string // its key without arguments
 	used atomic.Bool
 }
 

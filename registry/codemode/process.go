@@ -142,7 +142,7 @@ func (s *sandbox) start(ctx context.Context, r *run) (*process, error) {
 	ctx, stop := context.WithTimeout(ctx, startTimeout)
 	defer stop()
 	var hello child.Hello
-	if err := p.call(ctx, child.MethodHello, child.Bounds{CPU: l.CPU.Milliseconds(), Memory: l.Memory}, &hello); err != nil {
+	if err := p.call(ctx, child.MethodHello, wireOf(l), &hello); err != nil {
 		p.close()
 		return nil, err
 	}
@@ -191,16 +191,16 @@ var errEnded = errors.New("the script has ended")
 
 // execute runs the script of a run to its end, and returns what it returned when nothing is left of the process. If the
 // context of the run ends, the process is ended at once, and the error is the cause of that.
-func (s *sandbox) execute(r *run) (*Value, error) {
+func (s *sandbox) execute(r *run) (*child.Result, error) {
 	l := r.limits
 	p, err := s.start(r.ctx, r)
 	if err != nil {
 		return nil, reasonOf(r.ctx, err, l)
 	}
 	var result child.Result
-	err = p.call(p.ctx, child.MethodRun, child.Run{
-		Code: r.code, Input: r.input, Memory: l.Memory, Parallel: l.Parallel, Output: l.Output, Log: l.Log, Message: l.Message,
-	}, &result)
+	order := wireOf(l)
+	order.Code, order.Input = r.code, r.input
+	err = p.call(p.ctx, child.MethodRun, order, &result)
 	if err != nil {
 		err = reasonOf(p.ctx, err, l)
 	}
@@ -212,7 +212,12 @@ func (s *sandbox) execute(r *run) (*Value, error) {
 		thrown := ScriptError(*result.Error)
 		return nil, &thrown
 	}
-	return &Value{result.Value, result.Bytes}, nil
+	return &result, nil
+}
+
+// wireOf returns the limits as a child is told them.
+func wireOf(l Limits) child.Run {
+	return child.Run{CPU: l.CPU.Milliseconds(), Memory: l.Memory, Parallel: l.Parallel, Output: l.Output, Log: l.Log, Message: l.Message}
 }
 
 // reasonOf returns why a child did not answer.

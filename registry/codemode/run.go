@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
 	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -27,8 +28,11 @@ type Report struct {
 	// Err is why the script failed: a [*ScriptError], a [*LimitError], a [*SandboxError] or the
 	// cause of its context; nil if it returned, or waits.
 	Err error
-	// Value is what it returned.
-	Value Value
+	// Value is what it returned, as JSON; nil: undefined. Of a value that is larger than Limits.Output it is the
+	// beginning of its JSON, as a string.
+	Value json.RawMessage
+	// Bytes is how long the JSON of a value is that was cut; else 0.
+	Bytes int
 	// Log is what it has logged, line by line, cut at Limits.Log.
 	Log string
 	// Calls are the calls that it has made, in their order; after a dry run also those that it
@@ -95,7 +99,7 @@ type run struct {
 	cancel context.CancelCauseFunc
 	began  time.Time
 	done   chan struct{} // closed when the following three are set
-	value  *Value
+	result *child.Result // nil: it has not returned
 	err    error
 	took   time.Duration
 
@@ -148,7 +152,7 @@ func (r *run) do() {
 	r.left, r.since = r.limits.Time, time.Now()
 	r.clock = time.AfterFunc(r.left, func() { r.cancel(&LimitError{"Time", r.limits.Time.String()}) })
 	r.mu.Unlock()
-	r.value, r.err = r.runner.execute(r)
+	r.result, r.err = r.runner.execute(r)
 	r.stopClock() // for good
 	r.cancel(errEnded)
 	r.took = time.Since(r.began)
@@ -259,8 +263,8 @@ func (r *run) report() *Report {
 		return report
 	}
 	report.Duration, report.Err = r.took, r.err
-	if r.value != nil {
-		report.Value = *r.value
+	if r.result != nil {
+		report.Value, report.Bytes = r.result.Value, r.result.Bytes
 	}
 	return report
 }

@@ -51,12 +51,12 @@ func TestValue(t *testing.T) {
 	} {
 		report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: cmp.Or(code, " "), Input: []byte(`{"n":[1,2]}`)}))(t)
 		assert.OK(t, report.Err, "%s", code)
-		assert.Equal(t, string(report.Value.JSON), want, "%s", code)
+		assert.Equal(t, string(report.Value), want, "%s", code)
 	}
-	value := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return "x".repeat(10000)`}))(t).Value
-	assert.Equal(t, value.Bytes, 10002)
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return "x".repeat(10000)`}))(t)
+	assert.Equal(t, report.Bytes, 10002)
 	var beginning string
-	assert.OK(t, json.Unmarshal(value.JSON, &beginning))
+	assert.OK(t, json.Unmarshal(report.Value, &beginning))
 	assert.True(t, len(beginning) <= 4<<10 && strings.HasPrefix(beginning, `"xxx`), "%.20q of %d bytes is the beginning", beginning, len(beginning))
 }
 

@@ -22,7 +22,7 @@ func TestStoredScripts(t *testing.T) {
 	}
 	c := newRunner(t, r, &codemode.Options{Ledger: open(), Scripts: script(`return input.a + input.b`)})
 	report := assert.Value(c.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1,"b":2}`)}))(t)
-	assert.Equal(t, string(report.Value.JSON), "3", "(%v)", report.Err)
+	assert.Equal(t, string(report.Value), "3", "(%v)", report.Err)
 
 	l := open()
 	again := newRunner(t, r, &codemode.Options{Ledger: l, Scripts: script(`return await tools.s.echo(input)`)})
@@ -30,6 +30,6 @@ func TestStoredScripts(t *testing.T) {
 	assert.Equal(t, held.Change.Fields[0].Field, "/inputSchema/code", "the change of")
 	assert.OK(t, l.Accept(t.Context(), "ann", *held.Change))
 	report = assert.Value(again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)}))(t)
-	assert.Equal(t, string(report.Value.JSON), `{"a":1}`, "(%v)", report.Err)
+	assert.Equal(t, string(report.Value), `{"a":1}`, "(%v)", report.Err)
 	assert.Fails(t, errorOf(c.Run(t.Context(), &codemode.Script{Name: "other"})))
 }

@@ -137,9 +137,9 @@ type waitingCall struct {
 // answerOf returns a report as a result. The calls are in it where the script has not
 // returned: then a model has to know what was done.
 func answerOf(report *Report) (*mcp.CallToolResult, error) {
-	a := answer{Value: report.Value.JSON, Log: report.Log, Resume: report.ID}
-	if report.Value.Bytes > 0 {
-		a.Cut = fmt.Sprintf("the value has %d bytes of JSON, of which this is the beginning; return less", report.Value.Bytes)
+	a := answer{Value: report.Value, Log: report.Log, Resume: report.ID}
+	if report.Bytes > 0 {
+		a.Cut = fmt.Sprintf("the value has %d bytes of JSON, of which this is the beginning; return less", report.Bytes)
 	}
 	if report.Err != nil {
 		a.Error, a.At = failureOf(report.Err)

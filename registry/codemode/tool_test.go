@@ -70,8 +70,8 @@ func TestLargeValue(t *testing.T) {
 	c := newRunner(t, r, nil)
 	assert.OK(t, r.Add(c.Tool(nil)))
 	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return 'x'.repeat(1 << 20)`}))(t)
-	assert.Equal(t, report.Value.Bytes, 1<<20+2, "(%v)", report.Err)
-	if got, most := len(report.Value.JSON), 65<<10; got > most {
+	assert.Equal(t, report.Bytes, 1<<20+2, "(%v)", report.Err)
+	if got, most := len(report.Value), 65<<10; got > most {
 		t.Errorf("got %d bytes of it, want at most %d", got, most)
 	}
 	res := assert.Value(r.Call(t.Context(), codemode.ToolName, []byte(`{"code":"return 'x'.repeat(1 << 14)"}`)))(t)

@@ -16,7 +16,7 @@ import (
 // confineSystem bounds the memory of the process, and takes away files, sockets,
 // processes and all else that needs a system call that Go's runtime does not. No file can be
 // opened, so that Landlock would have nothing to add.
-func confineSystem(b *Bounds) []string {
+func confineSystem(b *Run) []string {
 	if now := writable(); now > 0 {
 		setLimit(unix.RLIMIT_DATA, now+uint64(b.Memory)+spareWritable)
 	}

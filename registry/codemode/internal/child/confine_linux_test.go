@@ -20,7 +20,7 @@ import (
 // attempt confines this process, and then tries to leave the sandbox.
 func attempt() {
 	parent := os.Getppid() // which it cannot ask for later
-	fmt.Println(confine(&Bounds{CPU: 10_000, Memory: 64 << 20}))
+	fmt.Println(confine(&Run{CPU: 10_000, Memory: 64 << 20}))
 	_, err := os.Open("/etc/passwd")
 	say("read a file", err)
 	_, err = os.ReadDir("/proc")

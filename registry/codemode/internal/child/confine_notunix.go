@@ -5,7 +5,7 @@ package child
 import "time"
 
 // confine does nothing: of the system only the engine keeps the script.
-func confine(*Bounds) []string { return nil }
+func confine(*Run) []string { return nil }
 
 func usedMemory() func() int { return func() int { return 0 } }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // confineSystem keeps the process from starting others, where a thread is none.
-func confineSystem(*Bounds) []string {
+func confineSystem(*Run) []string {
 	if runtime.GOOS != "linux" {
 		setLimit(unix.RLIMIT_NPROC, 0)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // confine takes from the process what it does not need to run a script, and says by what.
-func confine(b *Bounds) []string {
+func confine(b *Run) []string {
 	setLimit(unix.RLIMIT_CORE, 0)
 	setLimit(unix.RLIMIT_FSIZE, 0)
 	setLimit(unix.RLIMIT_NOFILE, maxFiles)

@@ -28,7 +28,7 @@ func Main() {
 	c := &child{out: os.Stdout, answers: make(chan message, 1)}
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	hello := c.next(in)
-	var bounds Bounds
+	var bounds, run Run
 	if hello.Method != MethodHello || json.Unmarshal(hello.Params, &bounds) != nil {
 		os.Exit(1)
 	}
@@ -36,7 +36,6 @@ func Main() {
 	go watch(&bounds, usedMemory(), usedCPU)
 	c.write(message{ID: hello.ID, Result: encode(Hello{confine(&bounds)})})
 	order := c.next(in)
-	var run Run
 	if order.Method != MethodRun || json.Unmarshal(order.Params, &run) != nil {
 		os.Exit(1)
 	}
@@ -119,7 +118,7 @@ const (
 
 // watch ends the process when it has used up what it may. Memory returns the bytes in use,
 // and cpu the processor time; 0: not known.
-func watch(b *Bounds, memory func() int, cpu func() time.Duration) {
+func watch(b *Run, memory func() int, cpu func() time.Duration) {
 	most, until := memory()+b.Memory+spareMemory, cpu()+time.Duration(b.CPU)*time.Millisecond
 	for range time.Tick(lookEvery) {
 		switch {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		if os.Getenv(attempts) == "cpu" {
 			memory, cpu = func() int { return 0 }, func() time.Duration { used++; return time.Duration(used) * time.Second }
 		}
-		watch(&Bounds{CPU: 3000, Memory: 1 << 20}, memory, cpu)
+		watch(&Run{CPU: 3000, Memory: 1 << 20}, memory, cpu)
 	default:
 		attempt()
 		os.Exit(0)

@@ -25,21 +25,16 @@ const (
 	ExitMemory = 71
 )
 
-// Bounds are the params of [MethodHello].
-type Bounds struct {
-	CPU    int64 `json:"cpu"`    // milliseconds
-	Memory int   `json:"memory"` // bytes
-}
-
 // Hello is the answer to [MethodHello]: by what the system confines the child.
 type Hello struct {
 	Confined []string `json:"confined"`
 }
 
-// Run are the params of [MethodRun].
+// Run are the params of [MethodRun], and without Code those of [MethodHello].
 type Run struct {
 	Code     string          `json:"code"`
 	Input    json.RawMessage `json:"input,omitempty"`
+	CPU      int64           `json:"cpu"`      // milliseconds
 	Memory   int             `json:"memory"`   // bytes
 	Parallel int             `json:"parallel"` // requests at a time
 	Output   int             `json:"output"`   // bytes of the value
