@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -53,11 +54,11 @@ func Refuse(w http.ResponseWriter, r *http.Request, resource *Resource, err erro
 	if nils.Is(w) || w.Header() == nil || r == nil {
 		return // no server calls it so
 	}
-	var refused *RefusedError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*RefusedError](err)
+	if !ok {
 		refused = &RefusedError{}
 	}
-	status, answer := refused.Status, refused.Answer
+	status, answer := refused.Status, cmp.Or(refused.Answer, "not allowed")
 	h := w.Header()
 	var params []string
 	if resource != nil {
@@ -71,18 +72,13 @@ func Refuse(w http.ResponseWriter, r *http.Request, resource *Resource, err erro
 		}
 	case http.StatusServiceUnavailable:
 		h.Set("Retry-After", "5")
-		if answer == "" {
-			answer = "it cannot be found out now who makes the request"
-		}
+		answer = cmp.Or(refused.Answer, "it cannot be found out now who makes the request")
 	default:
 		status = http.StatusUnauthorized
 		if r.Header.Get("Authorization") != "" || r.Header.Get(keyField) != "" {
 			params = append(params, `error="invalid_token"`)
 		}
 		h.Set("WWW-Authenticate", strings.TrimSpace("Bearer "+strings.Join(params, ", ")))
-	}
-	if answer == "" {
-		answer = "not allowed"
 	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")

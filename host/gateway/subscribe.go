@@ -158,9 +158,10 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	g, v := r.gateway, r.peer.shown
 	f := v.features()
 	l := &listener{peer: r.peer, id: r.id, lists: map[string]bool{}, out: r.out}
+	allowed := map[string]any{}
 	for key, offered := range map[string]bool{"toolsListChanged": true, "promptsListChanged": f.Prompts, "resourcesListChanged": f.Resources} {
 		if offered && string(message.Member(wanted, key)) == "true" {
-			l.lists[key] = true
+			l.lists[key], allowed[key] = true, true
 		}
 	}
 	ctx = r.peer.context(ctx)
@@ -186,10 +187,6 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 				uris = append(uris, address)
 			}
 		}
-	}
-	allowed := map[string]any{}
-	for key := range l.lists {
-		allowed[key] = true
 	}
 	if uris != nil {
 		allowed["resourceSubscriptions"] = uris

@@ -119,7 +119,7 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	if err != nil || m.opts.URL != "" && (own.Scheme != "http" && own.Scheme != "https" || own.Host == "" || own.User != nil) {
 		return nil, errors.New("replica: Options.URL is not an http or https URL without a user")
 	}
-	if m.record, err = json.Marshal(memberRecord{m.opts.URL}); err != nil {
+	if m.record, err = json.Marshal(m.opts.URL); err != nil {
 		return nil, err
 	}
 	m.proxy = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: beatEvery}).DialContext, ForceAttemptHTTP2: true}
@@ -295,20 +295,14 @@ func (m *Member) peer(id string) peer {
 	return m.peers[id]
 }
 
-// A memberRecord is the record of a member.
-type memberRecord struct {
-	URL string `json:"url,omitempty"`
-}
-
-// urlIn returns the URL in the record of a member; nil if there is none.
+// urlIn returns the URL that the record of a member is; nil if there is none.
 func urlIn(data []byte) *url.URL {
-	var r memberRecord
-	_ = json.Unmarshal(data, &r)
-	u, err := url.Parse(r.URL)
-	if err != nil || r.URL == "" {
-		return nil
+	var text string
+	_ = json.Unmarshal(data, &text)
+	if u, err := url.Parse(text); err == nil && text != "" {
+		return u
 	}
-	return u
+	return nil
 }
 
 // isAlive reports whether a member is there, as far as is known here.
