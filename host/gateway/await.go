@@ -53,7 +53,7 @@ func (r *request) wait(j *job, o outlet) (answer message.Message, status int) {
 	for {
 		select {
 		case <-ready:
-			if r.out.HasMore() {
+			if r.out.State().HasMore {
 				o.write()
 			}
 		case <-j.asked:
@@ -141,7 +141,7 @@ func (x *exchange) await(r *request) {
 		r.out.End()
 	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
-	case e != nil && (e.opened || r.out.HasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil):
+	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision >= newestSession && j.isDone() && j.err == nil):
 		e.open(r)
 		r.out.Answer(answer)
 		r.out.End()

@@ -118,7 +118,7 @@ func (e *eventWriter) drain() bool {
 		}
 		e.text("data: ")
 		e.buf = append(m.AppendTo(e.buf), "\n\n"...)
-		if len(e.buf) >= 64<<10 && e.out.HasMore() {
+		if len(e.buf) >= 64<<10 && e.out.State().HasMore {
 			e.write(false)
 		}
 	}

@@ -255,7 +255,7 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 		case <-over:
 			return nil, message.Failure(message.CodeInternal, "the client is gone")
 		case <-look.C:
-			if p.session != nil && out != nil && out.IsLost() {
+			if p.session != nil && out != nil && out.State().IsLost {
 				return nil, message.Failure(message.CodeInternal, "the client is gone, or has no stream on which it can be asked")
 			}
 		}

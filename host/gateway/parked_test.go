@@ -133,7 +133,7 @@ func TestAnswersKept(t *testing.T) {
 	}
 	size := 0
 	for _, out := range s.answers {
-		size += out.Size()
+		size += out.State().Bytes
 	}
 	assert.True(t, size <= maxAnswerBytes+keptBytes, "%d bytes are in bounds", size)
 	for range 2 * maxAnswers {

@@ -233,7 +233,7 @@ func (r *request) setLevel(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 	if severity(l) == 0 {
 		return nil, message.InvalidParams("no such level: %.50q", level)
 	}
-	r.peer.session.setLevel(l)
+	r.peer.session.level.Store(l)
 	r.gateway.wantLevel(ctx, l, r.peer.hasServer)
 	return emptyResult(), nil
 }

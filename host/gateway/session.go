@@ -39,6 +39,7 @@ type clientSession struct {
 	cancel context.CancelFunc
 	posted *stream.Stream         // with all that is said to the client, where it is a connection; else nil
 	may    atomic.Pointer[permit] // what its caller may, by the last request
+	level  atomic.Value           // the mcp.LoggingLevel from which log messages are sent; none: none are
 	visits atomic.Int32           // that awaitVisit waits for
 	underWay
 
@@ -47,7 +48,6 @@ type clientSession struct {
 	questions  map[string]*question
 	answers    []*stream.Stream
 	subscribed map[string]context.CancelFunc
-	level      mcp.LoggingLevel
 	ended      bool
 }
 
@@ -101,7 +101,7 @@ func (s *clientSession) endListening() {
 // idleSince returns how long the session is unused.
 func (s *clientSession) idleSince(now time.Time) time.Duration {
 	s.mu.Lock()
-	reads := func(out *stream.Stream) bool { return out != nil && out.HasReader() }
+	reads := func(out *stream.Stream) bool { return out != nil && out.State().HasReader }
 	is := reads(s.listening) || reads(s.posted) || slices.ContainsFunc(s.answers, reads)
 	s.mu.Unlock()
 	if is {
@@ -197,7 +197,7 @@ func (s *clientSession) listen() *stream.Stream {
 	s.touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listening == nil || s.listening.IsOver() {
+	if s.listening == nil || s.listening.State().IsOver {
 		s.listening = stream.New("0")
 	}
 	if s.ended {
@@ -227,27 +227,19 @@ func (s *clientSession) keep(out *stream.Stream) {
 	s.answers = append(slices.DeleteFunc(s.answers, func(a *stream.Stream) bool { return a == out }), out)
 	size := 0
 	for _, a := range s.answers {
-		size += a.Size()
+		size += a.State().Bytes
 	}
 	for len(s.answers) > maxAnswers || len(s.answers) > 1 && size > maxAnswerBytes {
-		i := max(0, slices.IndexFunc(s.answers, (*stream.Stream).IsOver))
-		size -= s.answers[i].Size()
+		i := max(0, slices.IndexFunc(s.answers, func(a *stream.Stream) bool { return a.State().IsOver }))
+		size -= s.answers[i].State().Bytes
 		s.answers = slices.Delete(s.answers, i, i+1)
 	}
 }
 
-// setLevel sets the severity from which log messages are sent.
-func (s *clientSession) setLevel(level mcp.LoggingLevel) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.level = level
-}
-
 // wants reports whether the client wants a log message of the level.
 func (s *clientSession) wants(level mcp.LoggingLevel) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return atLeast(level, s.level)
+	least, _ := s.level.Load().(mcp.LoggingLevel)
+	return atLeast(level, least)
 }
 
 // severity returns how severe a level of log messages is: 0 if there is no such level.

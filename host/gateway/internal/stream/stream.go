@@ -127,44 +127,20 @@ func (s *Stream) Detach(reader int) {
 	}
 }
 
-// IsFull reports whether so many bytes wait for the client that it should take them first.
-func (s *Stream) IsFull(most int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ID == "" && s.bytes >= most
+// A State is where a stream stands.
+type State struct {
+	Bytes     int  // that it holds
+	HasReader bool // a client reads it
+	IsLost    bool // the client has been away for too long: at once if it cannot resume the stream
+	HasMore   bool // there is something to take
+	IsOver    bool // it has ended, and all of it was taken
 }
 
-// Size returns how many bytes the stream holds.
-func (s *Stream) Size() int {
+// State returns where the stream stands now.
+func (s *Stream) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bytes
-}
-
-// HasReader reports whether a client reads the stream.
-func (s *Stream) HasReader() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.present
-}
-
-// IsLost reports whether the client has been away for too long: at once if it cannot resume the stream.
-func (s *Stream) IsLost() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.present && (s.ID == "" || time.Since(s.left) >= resumeWithin)
-}
-
-// HasMore reports whether there is something to take.
-func (s *Stream) HasMore() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.next < s.first+len(s.events)
-}
-
-// IsOver reports whether the stream has ended and all of it was taken.
-func (s *Stream) IsOver() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ended && s.next == s.first+len(s.events)
+	more := s.next < s.first+len(s.events)
+	lost := !s.present && (s.ID == "" || time.Since(s.left) >= resumeWithin)
+	return State{Bytes: s.bytes, HasReader: s.present, IsLost: lost, HasMore: more, IsOver: s.ended && !more}
 }

@@ -64,20 +64,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A client that is away is lost when it has not come back for a while.
 func TestIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		assert.True(t, New("").IsLost(), "no one reads what cannot be resumed")
+		assert.True(t, New("").State().IsLost, "no one reads what cannot be resumed")
 		s := New("x")
 		time.Sleep(resumeWithin - time.Nanosecond)
-		assert.False(t, s.IsLost(), "no one has come yet")
+		assert.False(t, s.State().IsLost, "no one has come yet")
 		time.Sleep(time.Nanosecond)
-		assert.True(t, s.IsLost(), "no one came")
+		assert.True(t, s.State().IsLost, "no one came")
 		reader, _ := s.Attach(-1)
 		time.Sleep(time.Hour)
-		assert.False(t, s.IsLost(), "there is a reader")
+		assert.False(t, s.State().IsLost, "there is a reader")
 		s.Detach(reader)
-		assert.False(t, s.IsLost(), "it has left just now")
+		assert.False(t, s.State().IsLost, "it has left just now")
 		s.Detach(reader) // once more says nothing new
 		time.Sleep(resumeWithin)
 		s.Detach(reader)
-		assert.True(t, s.IsLost(), "it did not come back")
+		assert.True(t, s.State().IsLost, "it did not come back")
 	})
 }
