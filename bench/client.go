@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/bench/process"
+	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
 )
 
 // roleClient makes a process the home of one client.
@@ -135,7 +135,7 @@ func (c *client) dial(ctx context.Context, link string) (session, error) {
 	}
 	if c.url == "" {
 		var err error
-		if c.url, c.stop, err = process.Start(c.server.args("http")...); err != nil {
+		if c.url, c.stop, err = benchprocess.Start(c.server.args("http")...); err != nil {
 			return nil, err
 		}
 	}

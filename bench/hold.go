@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/bench/process"
+	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
 )
 
 // manyServers is how many servers are connected at once where many are.
@@ -58,14 +58,14 @@ func (c *client) hold(ctx context.Context, w work, _ time.Duration) (cell, error
 	sessions := make([]session, w.servers)
 	before := weigh()
 	start := time.Now()
-	err = process.Together(w.servers, func(i int) (err error) {
+	err = benchprocess.Together(w.servers, func(i int) (err error) {
 		sessions[i], err = c.connect(ctx, w.link)
 		return err
 	})
 	open := time.Since(start)
 	held := weigh()
 	start = time.Now()
-	err = errors.Join(err, process.Together(w.servers, func(i int) error {
+	err = errors.Join(err, benchprocess.Together(w.servers, func(i int) error {
 		if sessions[i] == nil {
 			return nil
 		}
@@ -101,6 +101,6 @@ func weigh() weight {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	w.heap = float64(m.HeapAlloc) / 1e3
-	w.resident = process.Resident()
+	w.resident = benchprocess.Resident()
 	return w
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/bench/process"
+	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
 )
 
 // results are all that was measured in one run.
@@ -75,7 +75,7 @@ func (r *results) facts(p *printer) {
 	p.line("%d rounds, %v for each client in each. Clients: this library as it stands beside this file,",
 		r.opts.rounds, r.opts.slot)
 	p.line("github.com/modelcontextprotocol/go-sdk %s (SDK), github.com/mark3labs/mcp-go %s.",
-		process.Version("github.com/modelcontextprotocol/go-sdk"), process.Version("github.com/mark3labs/mcp-go"))
+		benchprocess.Version("github.com/modelcontextprotocol/go-sdk"), benchprocess.Version("github.com/mark3labs/mcp-go"))
 }
 
 // figures returns the rows for which there are rounds.

@@ -136,7 +136,7 @@ func (s *Server) redirect(w http.ResponseWriter, r *http.Request, a *authorizati
 	http.Redirect(w, r, a.redirectURI+separator+response.Encode(), http.StatusFound)
 }
 
-var loginPage = template.Must(template.New("login").Parse(`<!doctype html>
+const loginPage = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Log in</title></head><body>
 <h1>Log in</h1>
 <p>{{.Client}} asks for: {{range .Scopes}}{{.}} {{else}}nothing special {{end}}</p>
@@ -146,7 +146,7 @@ var loginPage = template.Must(template.New("login").Parse(`<!doctype html>
 <p><button name="decision" value="approve">Allow</button>
 <button name="decision" value="deny" formnovalidate>Deny</button></p>
 </form></body></html>
-`))
+`
 
 // serveLogin shows the page, or takes what was typed there.
 func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request, a *authorization) error {
@@ -162,5 +162,6 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request, a *authoriza
 		return nil
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	return loginPage.Execute(w, map[string]any{"Client": a.client.ID, "Scopes": a.login.Scopes, "Action": r.URL.RequestURI()})
+	page := template.Must(template.New("login").Parse(loginPage))
+	return page.Execute(w, map[string]any{"Client": a.client.ID, "Scopes": a.login.Scopes, "Action": r.URL.RequestURI()})
 }

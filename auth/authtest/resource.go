@@ -1,6 +1,7 @@
 package authtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -57,10 +58,7 @@ func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 		o = &ResourceOptions{}
 	}
 	r := &Resource{server: s, options: *o, handler: h}
-	r.options.Others = slices.Clone(o.Others)
-	if o.Path == "" {
-		r.options.Path = "/mcp"
-	}
+	r.options.Path = cmp.Or(o.Path, "/mcp")
 	r.listen(&s.options, r.serve, func(origin string) {
 		r.origin, r.URL = origin, origin+r.options.Path
 	})

@@ -97,7 +97,6 @@ func (s *Server) Close() {
 	s.once.Do(func() {
 		s.mu.Lock()
 		resources := s.resources
-		s.resources = nil
 		s.mu.Unlock()
 		for _, r := range resources {
 			r.close()

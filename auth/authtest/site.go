@@ -9,15 +9,21 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"sync"
 )
 
 // A Request is one that a [Server] or a [Resource] has received.
 type Request struct {
-	*http.Request // without a body; Form has the query and the form that it has brought
 	// Endpoint is where it went.
 	Endpoint Endpoint
+	// Method is its HTTP method.
+	Method string
+	// Header has its header fields.
+	Header http.Header
+	// Form has the query and, if its body is a form, that.
+	Form url.Values
 	// Body is its body.
 	Body string
 	// Status is the status of the answer: 0 if there is none yet or if the
@@ -88,7 +94,7 @@ func (s *site) close() {
 	s.http.Close()
 }
 
-// Requests returns what was received, in order. The requests must not be altered.
+// Requests returns what was received, in order. The maps in it must not be written.
 func (s *site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +144,6 @@ func (s *site) add(e Endpoint, r *http.Request, body []byte) (number int, f Faul
 	kept := r.Clone(context.Background())
 	kept.Body = io.NopCloser(bytes.NewReader(body))
 	_ = kept.ParseForm() // what can be read of it
-	kept.Body = http.NoBody
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[e]++
@@ -150,7 +155,7 @@ func (s *site) add(e Endpoint, r *http.Request, body []byte) (number int, f Faul
 		p.left = max(p.left-1, -1)
 		f = p.fault
 	}
-	s.requests = append(s.requests, Request{Request: kept, Endpoint: e, Body: string(body)})
+	s.requests = append(s.requests, Request{Endpoint: e, Method: r.Method, Header: kept.Header, Form: kept.Form, Body: string(body)})
 	return len(s.requests) - 1, f
 }
 

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/bench/process"
+	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -29,7 +29,7 @@ type weight struct {
 func weigh() weight {
 	runtime.GC()
 	runtime.GC() // what had a finalizer
-	w := weight{Resident: process.Resident()}
+	w := weight{Resident: benchprocess.Resident()}
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {
 		w.CPU = float64(time.Duration(u.Utime.Nano()+u.Stime.Nano()).Nanoseconds()) / 1e3
@@ -88,7 +88,7 @@ func weightOf(gateway string) (w weight, err error) {
 }
 
 func callCost(ctx context.Context, server string, calls int) (float64, error) {
-	gateway, stop, err := process.Start(roleGateway, server)
+	gateway, stop, err := benchprocess.Start(roleGateway, server)
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +96,7 @@ func callCost(ctx context.Context, server string, calls int) (float64, error) {
 	c := mcp.NewClient("bench", &transport.HTTP{URL: gateway}, nil)
 	defer c.Close()
 	call := func(n int) error {
-		return process.Together(64, func(int) error {
+		return benchprocess.Together(64, func(int) error {
 			for range n {
 				if _, err := c.CallTool(ctx, "small", nil, nil); err != nil {
 					return err
@@ -123,7 +123,7 @@ func callCost(ctx context.Context, server string, calls int) (float64, error) {
 // clientCost returns what a gateway holds for one of many clients that do nothing, each on a
 // connection of its own if it listens.
 func clientCost(ctx context.Context, server string, clients int, modern, listens bool) (cost float64, err error) {
-	gateway, stop, err := process.Start(roleGateway, server)
+	gateway, stop, err := benchprocess.Start(roleGateway, server)
 	if err != nil {
 		return 0, err
 	}

@@ -14,10 +14,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/bench/process"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -72,12 +72,12 @@ func run(args []string) error {
 
 // measure measures everything.
 func measure(o *options) (*table, error) {
-	server, stop, err := process.Start(roleServer)
+	server, stop, err := benchprocess.Start(roleServer)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	through, stop, err := process.Start(roleGateway, server)
+	through, stop, err := benchprocess.Start(roleGateway, server)
 	if err != nil {
 		return nil, err
 	}

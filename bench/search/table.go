@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/bench/process"
+	"github.com/mcpbelt/mcpbelt/internal/benchprocess"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
@@ -51,7 +51,7 @@ func (r *report) write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Finding tools\n\nWritten by `make bench`; change nothing by hand.\n\n")
 	fmt.Fprintf(&b, "%d tools of %d servers; %d queries to tune with, %d held out, %d of these unseen; bleve %s.\n\n",
-		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, process.Version("github.com/blevesearch/bleve/v2"))
+		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, benchprocess.Version("github.com/blevesearch/bleve/v2"))
 	table(&b, r.rows)
 	a := r.answers
 	fmt.Fprintf(&b, `

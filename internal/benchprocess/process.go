@@ -1,6 +1,6 @@
-// Package process has what the programs here share about processes: to start them, and what
+// Package benchprocess has what the programs of bench share about processes: to start them, and what
 // they hold.
-package process
+package benchprocess
 
 import (
 	"bufio"
