@@ -11,16 +11,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
-// clone returns a copy that shares nothing that is masked or changed.
-func (s *Server) clone() *Server {
+// Clone returns a copy that shares no list and no map with s.
+func (s *Server) Clone() *Server {
 	c := *s
 	c.Headers, c.Env = maps.Clone(s.Headers), maps.Clone(s.Env)
 	c.Args = slices.Clone(s.Args)
 	c.Extra = maps.Clone(s.Extra)
+	c.Tools.Allow, c.Tools.Deny = slices.Clone(s.Tools.Allow), slices.Clone(s.Tools.Deny)
+	c.Tools.Rename = maps.Clone(s.Tools.Rename)
 	c.Auth = s.Auth.clone()
+	if s.TLS != nil {
+		tls := *s.TLS
+		c.TLS = &tls
+	}
 	if s.Isolation != nil {
 		isolation := *s.Isolation
-		isolation.Args = slices.Clone(isolation.Args)
+		isolation.Mounts, isolation.Args = slices.Clone(isolation.Mounts), slices.Clone(isolation.Args)
 		c.Isolation = &isolation
 	}
 	return &c
@@ -30,7 +36,7 @@ func (s *Server) clone() *Server {
 // arguments, URL, variables and headers may be, is shown so, and not what these stand for;
 // of the rest secrets are masked. No connection is made with it.
 func (s *Server) Masked() *Server {
-	m, c := mask.New(), s.clone()
+	m, c := mask.New(), s.Clone()
 	shown := func(value string) string {
 		if value == "" {
 			return ""

@@ -20,7 +20,8 @@ type loginHandler struct {
 	logins  *Logins
 	session *session.Handler
 	server  string
-	facts   loginFacts
+	url     string // of the entry
+	facts   string // see [Logins.facts]
 	shared  bool
 
 	mu    sync.Mutex  // guards the following
@@ -61,7 +62,7 @@ func (h *loginHandler) authenticateAgain(header http.Header, target string) erro
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	to, err := url.Parse(target)
-	own, ownErr := url.Parse(h.facts.url)
+	own, ownErr := url.Parse(h.url)
 	if h.bound || err != nil || ownErr != nil || to.Scheme != own.Scheme || !strings.EqualFold(to.Host, own.Host) {
 		return h.over()
 	}

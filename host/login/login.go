@@ -55,19 +55,9 @@ type Logins struct {
 
 // A loginServer is how to log in at a server now.
 type loginServer struct {
-	facts  loginFacts
+	facts  string       // see [Logins.facts]
 	config *auth.Config // never changed: sessions that share it share connections
 	err    error        // why there is none
-}
-
-// loginFacts are what an entry says of logins.
-type loginFacts struct {
-	url, client, issuer, redirect string
-	secret                        config.Secret
-	scopes                        string
-	login                         string // endpoints, grant and parameters
-	proxy, authorities            string
-	hash                          string // of the whole entry, for Configure
 }
 
 // New returns logins whose sessions are kept in a store. Close them after the
@@ -188,20 +178,20 @@ func (l *Logins) Forget(server string) {
 	delete(l.servers, server)
 }
 
-func (l *Logins) facts(e *config.Server) loginFacts {
-	f := loginFacts{url: e.URL, proxy: e.Proxy}
-	if e.TLS != nil {
-		f.authorities = e.TLS.CAFile
-	}
-	if a := e.Auth; a != nil {
-		f.client, f.secret, f.issuer, f.redirect = a.ClientID, a.ClientSecret, a.Issuer, a.RedirectURL
-		f.scopes = fmt.Sprintf("%q", a.Scopes)
-		f.login = fmt.Sprintf("%q %q %q %q %v %q", a.AuthorizationURL, a.TokenURL, a.DeviceURL, a.Grant, a.AskConsent, a.LoginParams)
-	}
+// facts returns what an entry says of logins, with its secret; of the whole entry, if the
+// program completes that.
+func (l *Logins) facts(e *config.Server) string {
 	if l.configure != nil {
-		f.hash = e.Hash()
+		return e.Hash()
 	}
-	return f
+	facts := fmt.Sprintf("%q %q", e.URL, e.Proxy)
+	if e.TLS != nil {
+		facts += fmt.Sprintf(" %q", e.TLS.CAFile)
+	}
+	if e.Auth != nil {
+		facts += fmt.Sprintf(" %#v %q", *e.Auth, e.Auth.ClientSecret.Reveal())
+	}
+	return facts
 }
 
 // complete calls the program's function, which may panic on a goroutine of the host.
@@ -218,7 +208,7 @@ func (l *Logins) complete(e *config.Server, c *auth.Config) (err error) {
 }
 
 // server makes what an entry says into what sessions need.
-func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
+func (l *Logins) server(e *config.Server, facts string) *loginServer {
 	c := &auth.Config{Server: e.Name, URL: e.URL}
 	if a := e.Auth; a != nil {
 		c.Scopes, c.Issuer = slices.Clone(a.Scopes), a.Issuer
@@ -254,7 +244,7 @@ func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler
 		key.User = ""
 	}
 	l.Know(e)
-	return &loginHandler{logins: l, session: l.manager.Handler(key), server: e.Name, facts: l.facts(e), shared: shared}
+	return &loginHandler{logins: l, session: l.manager.Handler(key), server: e.Name, url: e.URL, facts: l.facts(e), shared: shared}
 }
 
 // configureLogin sets how users log in, as an entry says.
@@ -262,16 +252,13 @@ func configureLogin(a *config.Auth, c *auth.Config) {
 	if a.Grant == config.GrantDeviceCode {
 		c.Grant = auth.DeviceCode
 	}
+	if len(a.LoginParams) > 0 || a.AskConsent {
+		c.LoginParams = url.Values{}
+	}
 	for name, value := range a.LoginParams {
-		if c.LoginParams == nil {
-			c.LoginParams = url.Values{}
-		}
 		c.LoginParams.Set(name, value)
 	}
 	if a.AskConsent && c.LoginParams["prompt"] == nil {
-		if c.LoginParams == nil {
-			c.LoginParams = url.Values{}
-		}
 		c.LoginParams.Set("prompt", "consent")
 	}
 	if a.TokenURL != "" {

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -78,29 +76,7 @@ func (r *Record) Kind() string {
 }
 
 // clone returns a copy that shares nothing that [Record.Apply] changes.
-func (r *Record) clone() *Record {
-	c := *r
-	c.Headers, c.Env = maps.Clone(r.Headers), maps.Clone(r.Env)
-	c.Args = slices.Clone(r.Args)
-	c.Extra = maps.Clone(r.Extra)
-	c.Tools.Allow, c.Tools.Deny = slices.Clone(r.Tools.Allow), slices.Clone(r.Tools.Deny)
-	c.Tools.Rename = maps.Clone(r.Tools.Rename)
-	if r.Auth != nil {
-		auth := *r.Auth
-		auth.Scopes, auth.LoginParams = slices.Clone(auth.Scopes), maps.Clone(auth.LoginParams)
-		c.Auth = &auth
-	}
-	if r.TLS != nil {
-		tls := *r.TLS
-		c.TLS = &tls
-	}
-	if r.Isolation != nil {
-		isolation := *r.Isolation
-		isolation.Mounts, isolation.Args = slices.Clone(isolation.Mounts), slices.Clone(isolation.Args)
-		c.Isolation = &isolation
-	}
-	return &c
-}
+func (r *Record) clone() *Record { return Of(r.server()) }
 
 // Of returns a server as a record, and nil for none. It is what was written if the server was read so, see
 // [config.Options].AsWritten; else references are replaced in it.
@@ -109,9 +85,9 @@ func Of(s *config.Server) *Record {
 		return nil
 	}
 	r := &Record{}
-	copyFields(reflect.ValueOf(r).Elem(), reflect.ValueOf(s).Elem())
+	copyFields(reflect.ValueOf(r).Elem(), reflect.ValueOf(s.Clone()).Elem())
 	r.Name, r.Disabled = s.Title, !s.Enabled
-	return r.clone()
+	return r
 }
 
 // server returns the record as a server, which stands nowhere and has no Name.
@@ -124,9 +100,10 @@ func (r *Record) server() *config.Server {
 
 // copyFields sets the exported fields that two structs have in common.
 func copyFields(to, from reflect.Value) {
-	for _, f := range reflect.VisibleFields(to.Type()) {
+	for i := range to.NumField() {
+		f := to.Type().Field(i)
 		if value := from.FieldByName(f.Name); value.IsValid() && f.IsExported() {
-			to.FieldByIndex(f.Index).Set(value)
+			to.Field(i).Set(value)
 		}
 	}
 }

@@ -175,9 +175,11 @@ func (p *parser) value(n *Node) error {
 	var err error
 	switch c := p.data[p.pos]; {
 	case c == '{':
-		err = p.object(n)
+		n.Kind = Object
+		err = p.container(n, '}')
 	case c == '[':
-		err = p.array(n)
+		n.Kind = Array
+		err = p.container(n, ']')
 	case c == '"':
 		n.Kind = String
 		n.Text, err = p.string()
@@ -190,109 +192,79 @@ func (p *parser) value(n *Node) error {
 	return err
 }
 
-func (p *parser) object(n *Node) error {
-	n.Kind = Object
+// container reads an object or an array up to its closing bracket.
+func (p *parser) container(n *Node, closing byte) error {
 	if len(p.path) >= MaxDepth {
 		return p.fail(p.pos, "nested deeper than %d levels", MaxDepth)
 	}
 	open := p.pos
 	p.pos++
-	seen := make(map[string]int) // key to offset
+	var seen map[string]int // key to offset
+	if n.Kind == Object {
+		seen = make(map[string]int)
+	}
 	for {
 		if err := p.space(); err != nil {
 			return err
 		}
-		if p.pos < len(p.data) && p.data[p.pos] == '}' {
+		if p.pos >= len(p.data) {
+			return p.fail(open, "the %s is not closed: add %c", map[byte]string{'}': "object", ']': "array"}[closing], closing)
+		}
+		if p.data[p.pos] == closing {
 			p.pos++
 			return nil
 		}
-		if p.pos >= len(p.data) {
-			return p.fail(open, "the object is not closed: add }")
+		var value *Node
+		if n.Kind == Object {
+			m, err := p.key(n, seen)
+			if err != nil {
+				return err
+			}
+			value = &m.Value
+		} else {
+			p.path = append(p.path, step{"", len(n.Elems)})
+			n.Elems = append(n.Elems, Node{})
+			value = &n.Elems[len(n.Elems)-1]
 		}
-		if p.data[p.pos] != '"' {
-			return p.fail(p.pos, "expected a key in double quotes, found %s", p.found())
-		}
-		n.Members = append(n.Members, Member{Offset: p.pos})
-		m := &n.Members[len(n.Members)-1]
-		var err error
-		if m.Key, err = p.string(); err != nil {
-			return err
-		}
-		p.path = append(p.path, step{m.Key, -1})
-		if first, twice := seen[m.Key]; twice {
-			return p.fail(m.Offset, "duplicate key, first on line %d: remove one", New(p.data, Node{}).Position(first).Line)
-		}
-		seen[m.Key] = m.Offset
-		if err := p.space(); err != nil {
-			return err
-		}
-		if p.pos >= len(p.data) || p.data[p.pos] != ':' {
-			return p.fail(p.pos, "expected ':' after the key, found %s", p.found())
-		}
-		p.pos++
-		if err := p.space(); err != nil {
-			return err
-		}
-		if err := p.value(&m.Value); err != nil {
+		if err := p.value(value); err != nil {
 			return err
 		}
 		p.path = p.path[:len(p.path)-1]
-		if done, err := p.next(open, '}'); done || err != nil {
+		if err := p.space(); err != nil {
 			return err
+		}
+		switch {
+		case p.pos >= len(p.data) || p.data[p.pos] == closing:
+		case p.data[p.pos] == ',':
+			p.pos++
+		default:
+			return p.fail(p.pos, "expected ',' or '%c', found %s", closing, p.found())
 		}
 	}
 }
 
-func (p *parser) array(n *Node) error {
-	n.Kind = Array
-	if len(p.path) >= MaxDepth {
-		return p.fail(p.pos, "nested deeper than %d levels", MaxDepth)
+// key reads the key of a member and the colon, and goes to the value.
+func (p *parser) key(n *Node, seen map[string]int) (*Member, error) {
+	if p.data[p.pos] != '"' {
+		return nil, p.fail(p.pos, "expected a key in double quotes, found %s", p.found())
 	}
-	open := p.pos
-	p.pos++
-	for {
-		if err := p.space(); err != nil {
-			return err
-		}
-		if p.pos < len(p.data) && p.data[p.pos] == ']' {
-			p.pos++
-			return nil
-		}
-		if p.pos >= len(p.data) {
-			return p.fail(open, "the array is not closed: add ]")
-		}
-		p.path = append(p.path, step{"", len(n.Elems)})
-		n.Elems = append(n.Elems, Node{})
-		if err := p.value(&n.Elems[len(n.Elems)-1]); err != nil {
-			return err
-		}
-		p.path = p.path[:len(p.path)-1]
-		if done, err := p.next(open, ']'); done || err != nil {
-			return err
-		}
+	n.Members = append(n.Members, Member{Offset: p.pos})
+	m := &n.Members[len(n.Members)-1]
+	var err error
+	if m.Key, err = p.string(); err != nil {
+		return nil, err
 	}
-}
-
-// next reads the comma or the closing bracket after a member or element and
-// reports whether it was the bracket.
-func (p *parser) next(open int, closing byte) (done bool, err error) {
+	p.path = append(p.path, step{m.Key, -1})
+	if first, twice := seen[m.Key]; twice {
+		return nil, p.fail(m.Offset, "duplicate key, first on line %d: remove one", New(p.data, Node{}).Position(first).Line)
+	}
+	seen[m.Key] = m.Offset
 	if err := p.space(); err != nil {
-		return false, err
+		return nil, err
 	}
-	switch {
-	case p.pos >= len(p.data):
-		what := "object"
-		if closing == ']' {
-			what = "array"
-		}
-		return false, p.fail(open, "the %s is not closed: add %c", what, closing)
-	case p.data[p.pos] == closing:
-		p.pos++
-		return true, nil
-	case p.data[p.pos] == ',':
-		p.pos++
-		return false, nil
-	default:
-		return false, p.fail(p.pos, "expected ',' or '%c', found %s", closing, p.found())
+	if p.pos >= len(p.data) || p.data[p.pos] != ':' {
+		return nil, p.fail(p.pos, "expected ':' after the key, found %s", p.found())
 	}
+	p.pos++
+	return m, p.space()
 }
