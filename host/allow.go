@@ -88,15 +88,18 @@ func (h *Host) book() (*consent.Book, error) {
 	return book, nil
 }
 
-// notAllowed returns the [*LaunchNotAllowedError] of a server that must not be started
-// now, or nil. It is also nil if there is no such program: to start it fails anyway.
-func (h *Host) notAllowed(ctx context.Context, e *config.Server) error {
+// notAllowed returns why a server must not be started now, or nil. It is also nil if there
+// is no such program: to start it fails anyway.
+func (h *Host) notAllowed(ctx context.Context, e *config.Server) *LaunchNotAllowedError {
 	_, err := h.allowedLaunch(ctx, e)
+	return denial(err)
+}
+
+// denial returns the [*LaunchNotAllowedError] that an error is, or nil.
+func denial(err error) *LaunchNotAllowedError {
 	var denied *LaunchNotAllowedError
-	if errors.As(err, &denied) {
-		return denied
-	}
-	return nil
+	_ = errors.As(err, &denied)
+	return denied
 }
 
 // allowedLaunch returns what may be started, or nil if it need not be allowed.
@@ -136,8 +139,7 @@ func (h *Host) PendingLaunches() []*consent.Launch {
 			continue
 		}
 		for _, e := range sl.guarded() {
-			var denied *LaunchNotAllowedError
-			if errors.As(h.notAllowed(h.ctx, e), &denied) && denied.Verdict == consent.Pending {
+			if denied := h.notAllowed(h.ctx, e); denied != nil && denied.Verdict == consent.Pending {
 				list = append(list, denied.Launch)
 			}
 		}
@@ -268,12 +270,12 @@ func (h *Host) forbid(ctx context.Context, name string) error {
 		sl.interrupt(false)
 	}
 	return h.change(ctx, "deny", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
-		err := h.notAllowed(h.ctx, old.entry)
-		if err == nil || !old.needsConsent() {
+		denied := h.notAllowed(h.ctx, old.entry)
+		if denied == nil || !old.needsConsent() {
 			return nil, nil
 		}
 		s := sl.newServer(old.entry)
-		s.enabled, s.err = true, err
+		s.enabled, s.err = true, denied
 		return sl.put(old, s), nil
 	})
 }

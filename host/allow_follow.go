@@ -61,10 +61,12 @@ func (h *Host) decided(sl *slot) func() error {
 	}
 	var denied *LaunchNotAllowedError
 	waits := s.notAllowed()
-	refused := s.needsConsent() && errors.As(h.notAllowed(h.intake, s.entry), &denied)
+	if s.needsConsent() {
+		denied = h.notAllowed(h.intake, s.entry)
+	}
 	_, chosen := h.chooses(sl)
 	switch {
-	case !waits && refused && denied.Err == nil && denied.Verdict == consent.Rejected:
+	case !waits && denied != nil && denied.Err == nil && denied.Verdict == consent.Rejected:
 		return func() error {
 			ctx, stop := context.WithTimeout(h.intake, rejectedGrace)
 			defer stop()
@@ -72,7 +74,7 @@ func (h *Host) decided(sl *slot) func() error {
 		}
 	case chosen:
 		return func() error { return h.reconsider(h.intake, sl) }
-	case waits && !refused:
+	case waits && denied == nil:
 		return func() error { return h.Enable(h.intake, sl.name) }
 	}
 	return nil
@@ -109,6 +111,5 @@ func (s *server) needsConsent() bool {
 func (s *server) notAllowed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var denied *LaunchNotAllowedError
-	return s.enabled && !s.stopped && errors.As(s.err, &denied)
+	return s.enabled && !s.stopped && denial(s.err) != nil
 }

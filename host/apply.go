@@ -395,6 +395,9 @@ func (h *Host) remove(sl *slot, generation uint64) {
 // are not ready.
 func (h *Host) report(ctx context.Context, steps []step) (Report, *ServersError) {
 	report, failed := Report{Failed: map[string]error{}}, &ServersError{Failed: map[string]error{}}
+	lists := map[outcome]*[]string{
+		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: &report.Overtaken,
+	}
 	for i := range steps {
 		st := &steps[i]
 		name := st.slot.name
@@ -404,20 +407,15 @@ func (h *Host) report(ctx context.Context, steps []step) (Report, *ServersError)
 			failed.Failed[name] = report.Failed[name]
 			continue
 		}
-		var denied *LaunchNotAllowedError
+		list := lists[st.outcome]
 		switch {
-		case st.outcome == kept && st.entry != nil:
-			report.Kept = append(report.Kept, name)
-		case st.outcome == started && errors.As(st.err, &denied):
-			report.NotAllowed = append(report.NotAllowed, name)
-		case st.outcome == started:
-			report.Started = append(report.Started, name)
-		case st.outcome == stopped:
-			report.Stopped = append(report.Stopped, name)
-		case st.outcome == replaced:
-			report.Replaced = append(report.Replaced, name)
-		case st.outcome == overtaken:
-			report.Overtaken = append(report.Overtaken, name)
+		case st.outcome == kept && st.entry == nil:
+			list = nil
+		case st.outcome == started && denial(st.err) != nil:
+			list = &report.NotAllowed
+		}
+		if list != nil {
+			*list = append(*list, name)
 		}
 		if st.err != nil {
 			report.Failed[name] = st.err

@@ -182,12 +182,11 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 func unsentOutcome(err error) meter.Outcome {
 	class := failure.Of(err)
 	var noUser *NoUserError
-	var denied *LaunchNotAllowedError
 	var quarantined *registry.QuarantinedError
 	var unknown *UnknownServerError
 	var status *transport.StatusError
 	switch {
-	case class == failure.Busy, class == failure.LoginRequired, errors.As(err, &noUser), errors.As(err, &denied),
+	case class == failure.Busy, class == failure.LoginRequired, errors.As(err, &noUser), denial(err) != nil,
 		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return meter.Refused
 	case errors.As(err, &status):

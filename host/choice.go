@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
@@ -52,8 +51,8 @@ func (h *Host) choose(sl *slot, ch *choice) *config.Server {
 	}
 	for _, e := range ch.entries {
 		_, err := h.allowedLaunch(h.ctx, e)
-		var denied *LaunchNotAllowedError
-		unknown := errors.As(err, &denied) && denied.Err != nil
+		denied := denial(err)
+		unknown := denied != nil && denied.Err != nil
 		if err == nil || unknown && hashOf(e) == running {
 			return e
 		}

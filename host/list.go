@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -62,8 +61,7 @@ func (f *follower) look() {
 	case mcp.Connecting:
 		s.tools.lost()
 	case mcp.Waiting:
-		var denied *LaunchNotAllowedError
-		if errors.As(state.Err, &denied) {
+		if denied := denial(state.Err); denied != nil {
 			s.forbid(c, denied)
 		}
 		s.tools.lost()

@@ -32,11 +32,11 @@ func (h *Host) forgetLogin(server string) {
 // of the manager.
 func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, error) {
 	key, entry, err := h.loginKey(ctx, key)
-	if err == nil {
-		err = h.notAllowed(ctx, entry) // it is not to be spoken to
-	}
 	if err != nil {
 		return nil, err
+	}
+	if denied := h.notAllowed(ctx, entry); denied != nil { // it is not to be spoken to
+		return nil, denied
 	}
 	begun, err := h.opts.Logins.Sessions().Login(ctx, key)
 	if err != nil {

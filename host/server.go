@@ -93,10 +93,12 @@ func perUser(e *config.Server) bool {
 func (s *server) start(public bool) {
 	err := s.entry.Err
 	if err == nil {
-		err = s.host.notAllowed(s.host.ctx, s.entry)
-	}
-	if err == nil {
 		err = s.cannotExamine()
+	}
+	if s.entry.Err == nil {
+		if denied := s.host.notAllowed(s.host.ctx, s.entry); denied != nil {
+			err = denied
+		}
 	}
 	if err == nil {
 		s.host.useLogin(s.entry)
@@ -336,9 +338,8 @@ func (s *server) outcome() error {
 
 // namesItsServer reports whether the text of an error says which server it is about.
 func namesItsServer(err error) bool {
-	var denied *LaunchNotAllowedError
 	var isolation *IsolationError
-	return errors.As(err, &denied) || errors.As(err, &isolation)
+	return denial(err) != nil || errors.As(err, &isolation)
 }
 
 // move notes that the entry, which says the same, stands elsewhere now, and what the file

@@ -65,7 +65,6 @@ func (st *serverTools) restore() bool {
 	st.mu.Lock()
 	st.listedTools, st.tools, st.listed, st.listErr = list, tools, true, nil
 	st.mu.Unlock()
-	st.update()
 	st.complete()
 	return len(tools) == len(all)
 }
@@ -156,14 +155,14 @@ func (st *serverTools) put(l *listing) {
 	st.says = &l.instructions
 	st.unread = UnreadableTools(st.server.entry, l.problems)
 	st.mu.Unlock()
-	st.update()
 	st.complete()
 	st.save()
 }
 
-// complete says that the registry has the list, if there is one: a server that is ready has
-// its tools there.
+// complete has the registry list the tools, and says that it does, if there is a list: a
+// server that is ready has its tools there.
 func (st *serverTools) complete() {
+	st.update()
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.placed = st.listed
@@ -191,7 +190,6 @@ func (st *serverTools) known() bool {
 // keeps them for the next time.
 func (st *serverTools) publish() {
 	st.open(true)
-	st.update()
 	st.complete()
 	st.save()
 }

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -200,7 +199,6 @@ func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, 
 	}
 	next := sl.newServer(entry)
 	active := old != nil && old.active()
-	var denied *LaunchNotAllowedError
 	switch {
 	case entry.Err != nil && active:
 		return failed, nil, next.outcome()
@@ -215,14 +213,14 @@ func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, 
 		return noted, nil, nil
 	case !active:
 		sl.start(old, next)
-		if err := next.outcome(); errors.As(err, &denied) {
+		if err := next.outcome(); denial(err) != nil {
 			return started, nil, err
 		}
 		return started, next.untilStarted(), nil
 	}
-	if err := sl.host.notAllowed(ctx, entry); errors.As(err, &denied) {
+	if denied := sl.host.notAllowed(ctx, entry); denied != nil {
 		if denied.Err != nil { // it is not known whether it may start: what was allowed goes on
-			return failed, nil, err
+			return failed, nil, denied
 		}
 		sl.host.inBackground(sl.put(old, next))
 		next.start(true)

@@ -123,13 +123,12 @@ func (s *server) status() Status {
 // stageLocked tells the stage by the state of the client for all users, and by whether
 // the tools are known, or why they are not.
 func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage {
-	var denied *LaunchNotAllowedError
 	switch {
 	case !s.enabled && (s.entry.Err == nil || !s.entry.Enabled):
 		return StageDisabled
 	case s.entry.Err != nil:
 		return StageInvalid
-	case errors.As(s.err, &denied), errors.As(state.Err, &denied):
+	case denial(s.err) != nil, denial(state.Err) != nil:
 		return StageNotAllowed
 	case errors.Is(s.err, errNoLedger):
 		return StageQuarantined

@@ -65,8 +65,8 @@ func (h *Host) tryTransport(ctx context.Context, e *config.Server, observe func(
 	if e.Err != nil {
 		return nil, e.Err
 	}
-	if err := h.notAllowed(ctx, e); err != nil {
-		return nil, err
+	if denied := h.notAllowed(ctx, e); denied != nil {
+		return nil, denied
 	}
 	key := session.Key{Server: e.Name}
 	if perUser(e) {
