@@ -21,7 +21,7 @@ func (x *exchange) get() {
 	}
 	out, from := s.listen(), -1
 	select {
-	case <-x.gateway.drains:
+	case <-x.gateway.serving.Done():
 		s.endListening()
 	default: // Shutdown will
 	}

@@ -156,7 +156,8 @@ type Gateway struct {
 	full    *permit      // that of a caller without a grant
 	limits  limits
 
-	drains  chan struct{} // closed by Shutdown and Close
+	serving context.Context // ends with Shutdown, and with Close
+	drain   context.CancelFunc
 	desk    *pages.Desk
 	clients clients.Rows
 	choices modes.Choices[choiceKey]
@@ -170,7 +171,6 @@ type Gateway struct {
 	sessions  map[string]*clientSession
 	listeners map[*listener]struct{}
 	jobs      parkedJobs
-	draining  bool
 	busy      quota         // requests under way
 	opened    quota         // sessions over HTTP
 	followed  quota         // subscriptions to resources
@@ -188,7 +188,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, limits: defaultLimits(),
 		views: map[string]*view{}, sessions: map[string]*clientSession{},
 		jobs:      parkedJobs{byID: map[string]*job{}, count: newQuota(maxParked, maxParkedOf)},
-		listeners: map[*listener]struct{}{}, drains: make(chan struct{}),
+		listeners: map[*listener]struct{}{},
 	}
 	if opts != nil {
 		g.opts = *opts
@@ -220,6 +220,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	}
 	g.desk = g.newDesk()
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.serving, g.drain = context.WithCancel(g.ctx)
 	h.Registry().UseForErrors(g.askLogin)
 	g.work.Go(g.watchTools)
 	g.work.Go(g.watchServers)
@@ -235,7 +236,7 @@ func (g *Gateway) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	g.mu.Lock()
-	g.drainLocked()
+	g.drain()
 	if g.busy.taken > 0 && g.idle == nil {
 		g.idle = make(chan struct{})
 	}
@@ -263,7 +264,6 @@ func (g *Gateway) Close() error {
 		return nil
 	}
 	g.mu.Lock()
-	g.drainLocked()
 	sessions := g.sessions
 	g.sessions = map[string]*clientSession{}
 	g.cancel()
@@ -275,19 +275,12 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
-func (g *Gateway) drainLocked() {
-	if !g.draining {
-		g.draining = true
-		close(g.drains)
-	}
-}
-
 // begin counts a request of a user that is under way until end is called. It fails when the gateway takes no
 // more.
 func (g *Gateway) begin(user string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.draining {
+	if g.serving.Err() != nil {
 		return ErrClosed
 	}
 	return g.busy.take(user, "requests are under way")
@@ -342,7 +335,7 @@ func (g *Gateway) end(user string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.busy.give(user)
-	if g.draining && g.busy.taken == 0 && g.idle != nil {
+	if g.serving.Err() != nil && g.busy.taken == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil
 	}

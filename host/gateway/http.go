@@ -356,7 +356,7 @@ func (g *Gateway) addSession(p *peer, posted *stream.Stream) (*clientSession, er
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if posted == nil {
-		if g.draining {
+		if g.serving.Err() != nil {
 			return nil, ErrClosed
 		}
 		if err := g.opened.take(p.caller.User, "sessions are open"); err != nil {

@@ -11,9 +11,7 @@ import (
 // that is known is. A stranger is not told which servers there are.
 func (v shown) serveReady(w http.ResponseWriter, known bool) {
 	g := v.gateway
-	g.mu.Lock()
-	ready := !g.draining
-	g.mu.Unlock()
+	ready := g.serving.Err() == nil
 	stages := map[string]host.Stage{}
 	for _, s := range g.host.Servers() {
 		if !v.hasServer(s.Name) {

@@ -87,7 +87,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-g.drains:
+		case <-g.serving.Done():
 			c.drain(ctx)
 			return nil
 		}

@@ -198,7 +198,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 		g.mu.Unlock()
 		select {
 		case <-ctx.Done():
-		case <-g.drains:
+		case <-g.serving.Done():
 		}
 		g.mu.Lock()
 		delete(g.listeners, l)
