@@ -66,29 +66,21 @@ func abilitiesOf(caps json.RawMessage) abilities {
 }
 
 // lacks returns the capabilities that a client needs for server requests by their ids, and does not
-// have; nil if there are none.
+// have.
 func (a abilities) lacks(requests json.RawMessage) map[string]any {
 	lacks := map[string]any{}
 	for _, r := range jsonscan.Fields(requests) {
-		switch method, _ := message.Text(r, "method"); method {
-		case protocol.Elicit:
-			if mode, _ := message.Text(r, "params", "mode"); mode == "url" && !a.url {
-				lacks["elicitation"] = map[string]any{"url": struct{}{}}
-			} else if mode != "url" && !a.form {
-				lacks["elicitation"] = map[string]any{"form": struct{}{}}
-			}
-		case protocol.Sample:
-			if !a.sampling {
-				lacks["sampling"] = struct{}{}
-			}
-		case protocol.ListRoots:
-			if !a.roots {
-				lacks["roots"] = struct{}{}
-			}
+		mode, _ := message.Text(r, "params", "mode")
+		switch method, _ := message.Text(r, "method"); {
+		case method == protocol.Elicit && mode == "url" && !a.url:
+			lacks["elicitation"] = map[string]any{"url": struct{}{}}
+		case method == protocol.Elicit && mode != "url" && !a.form:
+			lacks["elicitation"] = map[string]any{"form": struct{}{}}
+		case method == protocol.Sample && !a.sampling:
+			lacks["sampling"] = struct{}{}
+		case method == protocol.ListRoots && !a.roots:
+			lacks["roots"] = struct{}{}
 		}
-	}
-	if len(lacks) == 0 {
-		return nil
 	}
 	return lacks
 }

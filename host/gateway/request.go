@@ -155,7 +155,7 @@ func (r *request) input() *mcp.InputRound {
 
 // inputRequired is the answer to a request for which a server of revision 2026-07-28 needs input.
 func (r *request) inputRequired(needs *mcp.InputRequiredError) (json.RawMessage, *mcp.JSONRPCError) {
-	if lacks := r.peer.can.lacks(needs.Requests); lacks != nil {
+	if lacks := r.peer.can.lacks(needs.Requests); len(lacks) > 0 {
 		failed := message.Failure(message.CodeCapability, "the server needs input that the client does not declare to be able to give")
 		failed.Data = message.Marshal(map[string]any{"requiredCapabilities": lacks})
 		return nil, failed
