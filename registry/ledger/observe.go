@@ -161,7 +161,7 @@ func (s *sighting) observeQuarantine(e *ledgerEdit) (begins bool) {
 	name, print := s.server.Name, quarantinePrint(&s.server)
 	srv := e.state.servers[name]
 	switch q := srv.quarantine; {
-	case srv.quarantines(&s.server), q == nil && s.twin(func(t *ledgerServer) bool { return t.quarantine != nil && t.quarantine.by == "" }):
+	case srv.quarantines(&s.server):
 		if q == nil || q.by != "" || q.fingerprint != print {
 			e.server(name).quarantine = markOfPrint(print, "", s.at)
 			return true

@@ -74,9 +74,6 @@ func TestNewNameAcceptsNothing(t *testing.T) {
 			mustRecord(t, l, &Server{Name: "x", Fingerprint: "three"}, a)
 			assert.OK(t, l.Reject(t.Context(), "ann", l.Pending("x")...))
 		}, &Server{Name: "y", Fingerprint: "three"}, a, ToolRejected},
-		{"the server is in quarantine", func(t *testing.T, l *Ledger) {
-			mustRecord(t, l, &Server{Name: "x", Fingerprint: "one", Quarantined: true}, a)
-		}, one("y"), a, ServerQuarantined},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			withEachStore(t, Pin, func(t *testing.T, next func() *Ledger) {
