@@ -1,5 +1,5 @@
 // Tests of the bounds in parked.go, session.go, request.go and subscribe.go, which are too wide to be reached by requests, and of
-// LoginOf in errand.go and expandsTo in content.go.
+// expandsTo in content.go.
 
 package gateway
 
@@ -77,25 +77,6 @@ func TestParkedBounds(t *testing.T) {
 	assert.Equal(t, len(g.jobs.byID), maxParked, "jobs")
 	g.sweepAt(began.Add(2 * time.Hour))
 	assert.Equal(t, [3]int{len(g.jobs.byID), len(g.jobs.count.of), g.jobs.bytes}, [3]int{}, "jobs, users and bytes")
-}
-
-// The requests of a session that are under way are bounded; one that has ended makes room.
-func TestRequestsUnderWay(t *testing.T) {
-	s := &clientSession{}
-	enter := func(i int) bool {
-		_, failed := s.enter(json.RawMessage(strconv.Itoa(i)))
-		return failed == nil
-	}
-	enter(0)
-	for i := 1; i < maxUnderWay; i++ {
-		ok := enter(i)
-		assert.True(t, ok, "room for request %d", i)
-	}
-	ok := enter(maxUnderWay)
-	assert.False(t, ok, "room for more")
-	s.leave(json.RawMessage("0"))
-	ok = enter(maxUnderWay)
-	assert.True(t, ok, "room after one has ended")
 }
 
 // The subscriptions of all are bounded, and those of one user; one that has ended counts no more.

@@ -58,6 +58,7 @@ var house = []room{
 	{path: "registry", floor: 3, wing: what},
 	{path: "registry/approval", floor: 3, wing: what},
 	{path: "registry/codemode/...", floor: 3, wing: what},
+	{path: "registry/codemode/example", floor: roof, wing: joint},
 	{path: "registry/gate", floor: 3, wing: what},
 	{path: "registry/ledger", floor: 3, wing: what},
 	{path: "registry/names", floor: 3, wing: what},
