@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,21 +55,28 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 			return fail("", err)
 		}
 	}
-	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
+	remarks := d.remarks
 	if off := isOff(entry); title == "" || off != isOff(before[title]) {
 		if data, err = d.switched(data, newTitle, off); err != nil {
 			return fail("enabled", err)
 		}
 		if note := d.write.Notes["enabled"]; off && note != "" {
 			key := string(jsonc.Path("").Key(newTitle).Key("enabled"))
-			next.remarks = append(slices.Clip(d.remarks), Remark{Key: key, Lost: true, Text: note})
+			remarks = append(slices.Clip(d.remarks), Remark{Key: key, Lost: true, Text: note})
 		}
 	}
+	return d.become(data, remarks, title, newTitle, s.entry)
+}
+
+// become makes data the text of the draft, if that can be read and has changed as it was to,
+// see [draft.check].
+func (d *draft) become(data []byte, remarks []Remark, title, newTitle string, entry map[string]json.RawMessage) error {
+	next := &draft{path: d.path, opts: d.opts, remarks: remarks}
 	next.opts.Format = d.doc.Dialect.Name
 	if err := next.take(data); err != nil {
-		return fail("", fmt.Errorf("the file could not be read any more: %w", err))
+		return &Error{File: d.path, Title: cmp.Or(newTitle, title), Err: fmt.Errorf("the file could not be read any more: %w", err)}
 	}
-	if err := next.check(said, title, newTitle, s.entry); err != nil {
+	if err := next.check(d.said, title, newTitle, entry); err != nil {
 		return err
 	}
 	*d = *next
@@ -226,8 +234,7 @@ func differing(got, want map[string]json.RawMessage) (keys []string) {
 
 // remove takes the entry called title away.
 func (d *draft) remove(title string) error {
-	before, err := d.content()
-	if err != nil {
+	if _, err := d.content(); err != nil {
 		return err
 	}
 	at := d.find(title)
@@ -241,14 +248,5 @@ func (d *draft) remove(title string) error {
 	if err != nil {
 		return &Error{File: d.path, Title: title, Err: err}
 	}
-	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
-	next.opts.Format = d.doc.Dialect.Name
-	if err := next.take(data); err != nil {
-		return &Error{File: d.path, Title: title, Err: fmt.Errorf("the file could not be read any more: %w", err)}
-	}
-	if err := next.check(before, title, "", nil); err != nil {
-		return err
-	}
-	*d = *next
-	return nil
+	return d.become(data, d.remarks, title, "", nil)
 }
