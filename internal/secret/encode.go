@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,7 +10,7 @@ import (
 
 // Encode returns v as JSON with its secrets in clear, for storage that seals
 // it. [json.Unmarshal] reads it back. Of struct tags it knows names, "-" and
-// omitempty; structs that hold secrets must not be embedded.
+// omitempty; structs must not be embedded, and keys of maps are strings.
 func Encode(v any) ([]byte, error) {
 	bare, err := reveal(reflect.ValueOf(v))
 	if err != nil {
@@ -24,22 +25,17 @@ func reveal(v reflect.Value) (any, error) {
 	if !v.IsValid() {
 		return nil, nil
 	}
-	if v.Type() == reflect.TypeFor[Secret]() {
+	t := v.Type()
+	switch kind := t.Kind(); {
+	case t == reflect.TypeFor[Secret]():
 		return v.String(), nil
-	}
-	if !holds(v.Type(), nil) {
+	case kind == reflect.Pointer || kind == reflect.Interface:
+		return reveal(v.Elem()) // nothing if it is nil
+	case t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return v.Interface(), nil
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			return nil, nil
-		}
-		return reveal(v.Elem())
-	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice && v.IsNil() {
-			return nil, nil
-		}
+	case kind == reflect.Slice && v.IsNil(), kind == reflect.Map && v.IsNil():
+		return nil, nil
+	case kind == reflect.Slice && t.Elem().Kind() != reflect.Uint8, kind == reflect.Array:
 		list := make([]any, v.Len())
 		for i := range list {
 			var err error
@@ -48,26 +44,21 @@ func reveal(v reflect.Value) (any, error) {
 			}
 		}
 		return list, nil
-	case reflect.Map:
-		if v.IsNil() {
-			return nil, nil
-		}
-		if v.Type().Key().Kind() != reflect.String {
-			return nil, fmt.Errorf("secret: cannot encode %v", v.Type())
-		}
-		byKey := make(map[string]any, v.Len())
-		for it := v.MapRange(); it.Next(); {
-			value, err := reveal(it.Value())
-			if err != nil {
+	case kind == reflect.Map && t.Key().Kind() == reflect.String:
+		members := make(map[string]any, v.Len())
+		for key, value := range v.Seq2() {
+			var err error
+			if members[key.String()], err = reveal(value); err != nil {
 				return nil, err
 			}
-			byKey[it.Key().String()] = value
 		}
-		return byKey, nil
-	case reflect.Struct:
+		return members, nil
+	case kind == reflect.Map:
+		return nil, fmt.Errorf("secret: cannot encode %v", t)
+	case kind == reflect.Struct:
 		return revealStruct(v)
 	}
-	return nil, fmt.Errorf("secret: cannot encode %v", v.Type())
+	return v.Interface(), nil
 }
 
 func revealStruct(v reflect.Value) (any, error) {
@@ -87,43 +78,10 @@ func revealStruct(v reflect.Value) (any, error) {
 		if name == "" {
 			name = field.Name
 		}
-		value, err := reveal(v.Field(i))
-		if err != nil {
+		var err error
+		if members[name], err = reveal(v.Field(i)); err != nil {
 			return nil, err
 		}
-		members[name] = value
 	}
 	return members, nil
-}
-
-// holds reports whether values of type t can hold secrets. Types that encode
-// themselves, and those under way already, hold none.
-func holds(t reflect.Type, above []reflect.Type) bool {
-	if t == reflect.TypeFor[Secret]() {
-		return true
-	}
-	for _, a := range above {
-		if a == t {
-			return false
-		}
-	}
-	above = append(above, t)
-	switch t.Kind() {
-	case reflect.Interface:
-		return true
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return holds(t.Elem(), above)
-	case reflect.Map:
-		return holds(t.Elem(), above)
-	case reflect.Struct:
-		if t.Implements(reflect.TypeFor[json.Marshaler]()) {
-			return false
-		}
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && holds(f.Type, above) {
-				return true
-			}
-		}
-	}
-	return false
 }
