@@ -20,48 +20,34 @@ func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *Req
 		return nil, c.explain(&request{method: protocol.Complete}, err)
 	}
 	defer c.leave()
-	ask := &completion{}
-	if err := ask.prepare(c, params, opts); err != nil {
-		return nil, c.explain(&ask.request, WithOutcome(err, NotSent))
+	x := &exchange{}
+	x.request.method = protocol.Complete
+	ref, argument, others, err := encodeCompletion(params)
+	if err != nil {
+		return nil, c.explain(&x.request, WithOutcome(err, NotSent))
+	}
+	x.begin(c, protocol.Complete, opts, member{"ref", ref}, member{"argument", argument})
+	x.request.more = []member{{"context", others}}
+	if x.request.meta == nil {
+		x.request.meta = params.Meta
 	}
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
-		return nil, c.explain(&ask.request, err)
+		return nil, c.explain(&x.request, err)
 	}
 	// Servers before that revision may know the request without saying so.
 	if caps := l.info.capabilities; l.info.revision >= protocol.Revision20250326 && (caps == nil || caps.Completions == nil) {
-		return nil, c.explain(&ask.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
+		return nil, c.explain(&x.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
 	}
-	if err := ask.run(ctx, ask); err != nil {
+	var res *CompleteResult
+	err = x.run(ctx, answerFunc(func(raw json.RawMessage, _ *life) (_ *inputRequired, err error) {
+		res, err = decodeCompletion(raw)
+		return nil, err
+	}))
+	if err != nil {
 		return nil, err
 	}
-	return ask.result, nil
-}
-
-// A completion is one Complete.
-type completion struct {
-	exchange
-	result *CompleteResult
-}
-
-func (a *completion) prepare(c *Client, params *CompleteParams, opts *RequestOptions) error {
-	a.request.method = protocol.Complete
-	ref, argument, others, err := encodeCompletion(params)
-	if err != nil {
-		return err
-	}
-	a.begin(c, protocol.Complete, opts, member{"ref", ref}, member{"argument", argument})
-	a.request.more = []member{{"context", others}}
-	if a.request.meta == nil {
-		a.request.meta = params.Meta
-	}
-	return nil
-}
-
-// decode implements answer.
-func (a *completion) decode(raw json.RawMessage, _ *life) (need *inputRequired, err error) {
-	a.result, err = decodeCompletion(raw)
-	return nil, err
+	return res, nil
 }
 
 // encodeCompletion writes what is to be completed.

@@ -119,6 +119,13 @@ type answer interface {
 	decode(result json.RawMessage, l *life) (*inputRequired, error)
 }
 
+// An answerFunc is an answer that is a function.
+type answerFunc func(result json.RawMessage, l *life) (*inputRequired, error)
+
+func (f answerFunc) decode(result json.RawMessage, l *life) (*inputRequired, error) {
+	return f(result, l)
+}
+
 // Places of the parameters of an exchange, behind those of its method.
 const (
 	paramResponses = 2 + iota

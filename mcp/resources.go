@@ -19,28 +19,6 @@ func offersResources(l *life) bool {
 	return l.info.capabilities != nil && l.info.capabilities.Resources != nil
 }
 
-func resourceList() *list[Resource] {
-	return &list[Resource]{
-		method:  protocol.ListResources,
-		member:  "resources",
-		noun:    "resource",
-		offered: offersResources,
-		decode:  decodeListedResource,
-		key:     func(r *Resource) string { return r.URI },
-	}
-}
-
-func templateList() *list[ResourceTemplate] {
-	return &list[ResourceTemplate]{
-		method:  protocol.ListTemplates,
-		member:  "resourceTemplates",
-		noun:    "resourceTemplate",
-		offered: offersResources,
-		decode:  decodeResourceTemplate,
-		key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
-	}
-}
-
 // Resources yields the server's resources, in its order. Pages are read as they
 // are needed, each bounded by ctx and the client's limits. A server without
 // resources is not asked.
@@ -49,13 +27,27 @@ func templateList() *list[ResourceTemplate] {
 // first error is the last yield: that of a page, or of a list that ends beyond a
 // limit of [ClientOptions] or goes round in circles.
 func (c *Client) Resources(ctx context.Context) iter.Seq2[*Resource, error] {
-	return each(ctx, c, resourceList())
+	return each(ctx, c, &list[Resource]{
+		method:  protocol.ListResources,
+		member:  "resources",
+		noun:    "resource",
+		offered: offersResources,
+		decode:  decodeListedResource,
+		key:     func(r *Resource) string { return r.URI },
+	})
 }
 
 // ResourceTemplates yields the server's resource templates as [Client.Resources]
 // does its resources.
 func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTemplate, error] {
-	return each(ctx, c, templateList())
+	return each(ctx, c, &list[ResourceTemplate]{
+		method:  protocol.ListTemplates,
+		member:  "resourceTemplates",
+		noun:    "resourceTemplate",
+		offered: offersResources,
+		decode:  decodeResourceTemplate,
+		key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
+	})
 }
 
 // ReadResource reads a resource. What a server of revision 2026-07-28 allows to
@@ -68,57 +60,45 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 		return nil, c.explain(&request{method: protocol.ReadResource}, err)
 	}
 	defer c.leave()
-	read := &resourceRead{}
+	read := &exchange{}
 	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
-	read.fetch = c.fetch(uri)
+	fetch := c.fetch(uri)
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
 		return nil, c.explain(&read.request, err)
 	}
+	var res *ReadResourceResult
+	var last json.RawMessage
+	decode := func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+		last = raw
+		res, need, err = decodeReadResult(raw, l.modern())
+		return need, err
+	}
 	round := read.input
 	special := len(read.request.meta) > 0 || round != nil && len(round.Responses)+len(round.State) > 0 // the answer may be for nothing else
 	if l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
-		if raw := read.fetch.kept(); raw != nil {
-			if _, err := read.decode(raw, l); err == nil {
+		if raw := fetch.kept(); raw != nil {
+			if _, err := decode(raw, l); err == nil {
 				opts.handRaw(raw)
-				return read.result, nil
+				return res, nil
 			}
 		}
 	}
-	if err := read.run(ctx, read); err != nil {
+	if err := read.run(ctx, answerFunc(decode)); err != nil {
 		if read.missing(err) {
 			err = &notFoundError{err}
 		}
 		return nil, err
 	}
-	if read.rounds == 1 && !special {
-		read.fetch.keep(read.raw, read.freshness)
+	if read.rounds == 1 && !special && read.life.modern() {
+		fetch.keep(last, freshnessOf(last))
 	}
-	opts.handRaw(read.raw)
-	return read.result, nil
-}
-
-// A resourceRead is one ReadResource.
-type resourceRead struct {
-	exchange
-	fetch  *fetch
-	result *ReadResourceResult
-
-	raw       json.RawMessage // of the result
-	freshness freshness
-}
-
-// decode implements answer.
-func (r *resourceRead) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
-	if r.raw = raw; l.modern() {
-		r.freshness = freshnessOf(raw)
-	}
-	r.result, need, err = decodeReadResult(raw, l.modern())
-	return need, err
+	opts.handRaw(last)
+	return res, nil
 }
 
 // missing reports whether a server says that it has no such resource.
-func (r *resourceRead) missing(err error) bool {
+func (r *exchange) missing(err error) bool {
 	var refused *ServerError
 	if !errors.As(err, &refused) {
 		return false
@@ -138,21 +118,17 @@ type notFoundError struct{ error }
 func (e *notFoundError) Unwrap() error        { return e.error }
 func (e *notFoundError) Is(target error) bool { return target == ErrResourceNotFound }
 
-func promptList() *list[Prompt] {
-	return &list[Prompt]{
+// Prompts yields the server's prompts as [Client.Resources] does its resources.
+// A server without prompts is not asked.
+func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
+	return each(ctx, c, &list[Prompt]{
 		method:  protocol.ListPrompts,
 		member:  "prompts",
 		noun:    "prompt",
 		offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Prompts != nil },
 		decode:  decodePrompt,
 		key:     func(p *Prompt) string { return p.Name },
-	}
-}
-
-// Prompts yields the server's prompts as [Client.Resources] does its resources.
-// A server without prompts is not asked.
-func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
-	return each(ctx, c, promptList())
+	})
 }
 
 // GetPrompt fills in a prompt. What it returns is text of the server's, meant for
@@ -167,26 +143,17 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 	if len(args) > 0 {
 		arguments, _ = json.Marshal(args) // strings always encode
 	}
-	get := &promptGet{}
+	get := &exchange{}
 	get.begin(c, protocol.GetPrompt, opts, member{"name", appendQuoted(nil, name)}, member{"arguments", arguments})
-	if err := get.run(ctx, get); err != nil {
+	var res *GetPromptResult
+	err := get.run(ctx, answerFunc(func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+		if res, need, err = decodePromptResult(raw, l.modern()); res != nil {
+			opts.handRaw(raw)
+		}
+		return need, err
+	}))
+	if err != nil {
 		return nil, err
 	}
-	opts.handRaw(get.raw)
-	return get.result, nil
-}
-
-// A promptGet is one GetPrompt.
-type promptGet struct {
-	exchange
-	result *GetPromptResult
-
-	raw json.RawMessage // of the result
-}
-
-// decode implements answer.
-func (p *promptGet) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
-	p.raw = raw
-	p.result, need, err = decodePromptResult(raw, l.modern())
-	return need, err
+	return res, nil
 }

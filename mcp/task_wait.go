@@ -266,17 +266,12 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 	if err := w.take(raw, l.modern()); err != nil {
 		return false, w.call.client.explain(r, err)
 	}
-	if !ended {
-		w.see(&taskState{Task: w.completed()}) // that there is a result says so
+	if !ended { // that there is a result says so
+		task := w.task
+		task.Status, task.StatusMessage = TaskCompleted, ""
+		w.see(&taskState{Task: task})
 	}
 	return true, nil
-}
-
-// completed returns the task as it was seen last, but for its end.
-func (w *taskWait) completed() Task {
-	task := w.task
-	task.Status, task.StatusMessage = TaskCompleted, ""
-	return task
 }
 
 // respond gives a server of revision 2026-07-28 the input that it has not been
