@@ -79,7 +79,7 @@ func New(opts *Options) *Registry {
 		if o.Results != nil {
 			secrets = o.Results.Secrets
 		}
-		r.scrubber = redact.New(redact.Patterns(secrets))
+		r.scrubber = redact.New(secrets)
 	}
 	first := &Snapshot{version: 1, superseded: make(chan struct{})}
 	if r.ledger != nil {

@@ -14,14 +14,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A Pattern is a secret of a form that only the user knows.
-type Pattern struct {
-	Kind string // what it is called in its place
-	// Regexp matches it. If it has a group, the group is the secret, and the
-	// rest of the match stays.
-	Regexp *regexp.Regexp
+// A pattern is a secret of a form that only the user knows.
+type pattern struct {
+	kind string
+	*regexp.Regexp
 }
 
 // A Redactor replaces secrets by "[redacted: kind]". It is safe for concurrent
@@ -30,12 +31,19 @@ type Redactor struct {
 	rules    []rule
 	starts   [1 << startBits]uint16 // one more than the place in shared, by the start of the anchor; 0: no rule
 	shared   [][]int                // rules that share a start, the longest anchor first
-	patterns []Pattern
+	patterns []pattern
 }
 
-// New returns a Redactor that looks for secrets of known forms and for patterns.
-func New(patterns []Pattern) *Redactor {
+// New returns a Redactor that looks for secrets of known forms, and for those of forms that
+// only the user knows, by their kind. If an expression has a group, the group is the secret,
+// and the rest of the match stays.
+func New(secrets map[string]*regexp.Regexp) *Redactor {
 	r := &Redactor{rules: knownForms()}
+	for _, kind := range slices.Sorted(maps.Keys(secrets)) {
+		if secrets[kind] != nil {
+			r.patterns = append(r.patterns, pattern{kind, secrets[kind]})
+		}
+	}
 	for i, rule := range r.rules {
 		slot := &r.starts[startOf(rule.anchor, 0)]
 		if *slot == 0 {
@@ -46,11 +54,6 @@ func New(patterns []Pattern) *Redactor {
 	}
 	for _, rules := range r.shared {
 		slices.SortStableFunc(rules, func(a, b int) int { return len(r.rules[b].anchor) - len(r.rules[a].anchor) })
-	}
-	for _, p := range patterns {
-		if p.Regexp != nil {
-			r.patterns = append(r.patterns, p)
-		}
 	}
 	return r
 }
@@ -78,13 +81,13 @@ type span struct {
 func (r *Redactor) Text(text string) string {
 	spans := r.known(text, nil)
 	for _, p := range r.patterns {
-		for _, m := range p.Regexp.FindAllStringSubmatchIndex(text, -1) {
+		for _, m := range p.FindAllStringSubmatchIndex(text, -1) {
 			from, to := m[0], m[1]
 			if len(m) > 2 && m[2] >= 0 {
 				from, to = m[2], m[3]
 			}
 			if from < to {
-				spans = append(spans, span{from, to, p.Kind})
+				spans = append(spans, span{from, to, p.kind})
 			}
 		}
 	}
@@ -194,9 +197,7 @@ func stringEnd(value []byte, at int) int {
 func (d *document) string(from, to int) {
 	text := string(d.value[from+1 : to-1])
 	if strings.IndexByte(text, '\\') >= 0 {
-		if json.Unmarshal(d.value[from:to], &text) != nil {
-			return
-		}
+		text, _ = jsonscan.String(d.value[from:to])
 	}
 	rest := bytes.TrimLeft(d.value[to:], " \t\r\n")
 	isKey := len(rest) > 0 && rest[0] == ':'
@@ -214,7 +215,7 @@ func (d *document) string(from, to int) {
 		safe = d.unique(safe)
 	}
 	d.out = append(d.out, d.value[d.copied:from]...)
-	d.out = append(d.out, quoted(safe)...)
+	d.out = canonjson.AppendString(d.out, safe)
 	d.copied = to
 }
 
@@ -230,22 +231,4 @@ func (d *document) unique(key string) string {
 	}
 	d.names[name] = true
 	return name
-}
-
-// quoted returns text as a JSON string.
-func quoted(text string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string always has JSON
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-}
-
-// Patterns returns the patterns of secrets that the user knows, by their kind.
-func Patterns(secrets map[string]*regexp.Regexp) []Pattern {
-	var patterns []Pattern
-	for _, kind := range slices.Sorted(maps.Keys(secrets)) {
-		patterns = append(patterns, Pattern{Kind: kind, Regexp: secrets[kind]})
-	}
-	return patterns
 }

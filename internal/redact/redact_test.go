@@ -208,11 +208,9 @@ func TestHarmlessTextStays(t *testing.T) {
 }
 
 func TestPatterns(t *testing.T) {
-	r := redact.New([]redact.Pattern{
-		{Kind: "badge", Regexp: regexp.MustCompile(`badge (\d+)`)},
-		{Kind: "nothing", Regexp: regexp.MustCompile(`x*`)},
-		{Kind: "long", Regexp: regexp.MustCompile(`12345 and ghp_\w+`)},
-		{},
+	r := redact.New(map[string]*regexp.Regexp{
+		"badge": regexp.MustCompile(`badge (\d+)`), "nothing": regexp.MustCompile(`x*`),
+		"long": regexp.MustCompile(`12345 and ghp_\w+`), "none": nil,
 	})
 	token := "ghp_" + letters(36)
 	assert.Equal(t, r.Text("badge 12345 and "+token+"!"), "badge [redacted: badge]!")

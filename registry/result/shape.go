@@ -37,7 +37,7 @@ func newShaper(opts Options, b bounds) *Shaper {
 		r.shelf = &shelf{store: opts.Store}
 	}
 	if opts.Redact || len(opts.Secrets) > 0 {
-		r.redactor = redact.New(redact.Patterns(opts.Secrets))
+		r.redactor = redact.New(opts.Secrets)
 	}
 	return r
 }
