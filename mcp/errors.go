@@ -135,6 +135,16 @@ func (e *ServerError) Error() string {
 
 func (e *ServerError) Unwrap() error { return e.Err }
 
+// refusalCode returns the code with which a server refused a request, or 0 if that is not
+// what err reports.
+func refusalCode(err error) int64 {
+	var refused *ServerError
+	if errors.As(err, &refused) {
+		return refused.Err.Code
+	}
+	return 0
+}
+
 // Outcome returns [Answered].
 func (e *ServerError) Outcome() Outcome { return Answered }
 

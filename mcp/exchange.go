@@ -263,7 +263,7 @@ func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
 // or nil if there was none.
 func (x *exchange) send(ctx context.Context) (json.RawMessage, *life, error) {
 	raw, l, err := x.sendOnce(ctx)
-	if err == nil || x.request.tool == "" || !headerMismatch(err) {
+	if err == nil || x.request.tool == "" || refusalCode(err) != protocol.CodeHeaderMismatch {
 		return raw, l, err
 	}
 	x.client.forgetTools()
@@ -281,13 +281,6 @@ func (x *exchange) sendOnce(ctx context.Context) (json.RawMessage, *life, error)
 		return x.client.send(ctx, &x.request)
 	}
 	return x.client.sendWith(ctx, &x.request, &x.first)
-}
-
-// headerMismatch reports whether a server of revision 2026-07-28 refused a
-// request because its header fields did not repeat its body as they should.
-func headerMismatch(err error) bool {
-	var refused *ServerError
-	return errors.As(err, &refused) && refused.Err.Code == protocol.CodeHeaderMismatch
 }
 
 // report hands one notification of progress on. Every exchange asks for

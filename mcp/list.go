@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
@@ -108,7 +110,7 @@ func (p *pager[T]) outlived(err error, l *life) bool {
 	if l == p.source {
 		most = 1
 	}
-	return p.cursor != nil && refusedParams(err) && p.restarts < most
+	return p.cursor != nil && refusalCode(err) == jsonrpc.CodeInvalidParams && p.restarts < most
 }
 
 // restart goes back to the first page.

@@ -297,9 +297,6 @@ func subscriptionID(meta []byte) jsonrpc.ID {
 
 // refusesForGood reports whether a server says that it does not do that.
 func refusesForGood(err error) bool {
-	var answer *jsonrpc.Error
-	if !errors.As(err, &answer) {
-		return true
-	}
-	return answer.Code == jsonrpc.CodeMethodNotFound || answer.Code == jsonrpc.CodeInvalidParams || answer.Code == jsonrpc.CodeInvalidRequest
+	answer, _ := answerIn(err)
+	return answer == nil || answer.Code == jsonrpc.CodeMethodNotFound || answer.Code == jsonrpc.CodeInvalidParams || answer.Code == jsonrpc.CodeInvalidRequest
 }

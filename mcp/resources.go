@@ -98,18 +98,9 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 }
 
 // missing reports whether a server says that it has no such resource.
-func (r *exchange) missing(err error) bool {
-	var refused *ServerError
-	if !errors.As(err, &refused) {
-		return false
-	}
-	return refused.Err.Code == protocol.CodeResourceNotFound || refused.Err.Code == jsonrpc.CodeInvalidParams && r.life != nil && r.life.modern()
-}
-
-// refusedParams reports whether a server did not like the parameters.
-func refusedParams(err error) bool {
-	var refused *ServerError
-	return errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams
+func (x *exchange) missing(err error) bool {
+	code := refusalCode(err)
+	return code == protocol.CodeResourceNotFound || code == jsonrpc.CodeInvalidParams && x.life != nil && x.life.modern()
 }
 
 // A notFoundError is an error that is ErrResourceNotFound.

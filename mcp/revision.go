@@ -104,13 +104,13 @@ func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
 func (c *Client) speaksOther(ctx context.Context, l *life) bool {
 	ctx, stop := context.WithTimeout(ctx, min(c.opts.probeTimeout(), askPatience))
 	defer stop()
-	var answer *JSONRPCError
 	if l.modern() {
 		result, err := c.aside(ctx, l, protocol.Discover, l.meta)
 		switch {
 		case err == nil:
 			return lacks(result, "supportedVersions", l.info.revision)
-		case errors.As(err, &answer) && answer.Code == sdk.CodeUnsupportedProtocolVersion:
+		case codeOf(err) == sdk.CodeUnsupportedProtocolVersion:
+			answer, _ := answerIn(err)
 			return lacks(answer.Data, "supported", l.info.revision)
 		}
 		doubtful, _ := l.doubts(err)
@@ -122,14 +122,11 @@ func (c *Client) speaksOther(ctx context.Context, l *life) bool {
 	}
 	// Not every older server knows a ping. What knows this is none.
 	_, err = c.aside(ctx, l, protocol.Discover, c.requestMeta(Revision20260728))
-	if err == nil || !errors.As(err, &answer) {
-		return err == nil
-	}
-	switch answer.Code {
+	switch codeOf(err) {
 	case sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities, sdk.CodeUnsupportedProtocolVersion:
 		return true
 	}
-	return false
+	return err == nil
 }
 
 // aside sends one request beside those of callers.
@@ -195,11 +192,7 @@ func (c *Client) pinned() bool { return c.opts.ProtocolVersion != "" }
 // err: a [*ProtocolVersionError] if the server answered that it does not speak it. Any
 // answer to discover is one, since each server that speaks the revision knows it.
 func (c *Client) refusedPin(err error, discover bool) error {
-	var answer *JSONRPCError
-	var offered []string
-	if errors.As(err, &answer) {
-		offered, _ = versionsIn(answer.Data, "supported")
-	}
+	answer, offered := answerIn(err)
 	if refusesHandshake(err) || len(offered) > 0 || discover && answer != nil {
 		return &ProtocolVersionError{Want: c.opts.ProtocolVersion, Offered: offered, Err: err}
 	}
@@ -209,13 +202,10 @@ func (c *Client) refusedPin(err error, discover bool) error {
 // refusesHandshake reports whether a server has refused to initialize as one does
 // that does not know what that is.
 func refusesHandshake(err error) bool {
-	var answer *JSONRPCError
-	if errors.As(err, &answer) {
-		switch answer.Code {
-		case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest,
-			sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities, sdk.CodeUnsupportedProtocolVersion:
-			return true
-		}
+	switch codeOf(err) {
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest,
+		sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities, sdk.CodeUnsupportedProtocolVersion:
+		return true
 	}
 	return refusedByStatus(err)
 }
@@ -286,38 +276,37 @@ func (e *era) failed(begunWith string, l *life, err error) (again bool) {
 // that only revision 2026-07-28 knows, and names no older revision that the
 // server supports; else nil.
 func modernRefusal(err error) error {
-	var answer *jsonrpc.Error
-	if !errors.As(err, &answer) {
-		return nil
+	_, versions := answerIn(err)
+	older := slices.ContainsFunc(versions, func(version string) bool { return version < Revision20260728 && isKnown(version) })
+	switch code := codeOf(err); {
+	case code == sdk.CodeHeaderMismatch, code == sdk.CodeMissingRequiredClientCapabilities, code == sdk.CodeUnsupportedProtocolVersion && !older:
+		return WithOutcome(fmt.Errorf("the server refuses revision %s: %w", Revision20260728, err), NotSent)
 	}
-	switch answer.Code {
-	case sdk.CodeHeaderMismatch, sdk.CodeMissingRequiredClientCapabilities:
-	case sdk.CodeUnsupportedProtocolVersion:
-		if supportsOlder(answer.Data) {
-			return nil
-		}
-	default:
-		return nil
-	}
-	return WithOutcome(fmt.Errorf("the server refuses revision %s: %w", Revision20260728, err), NotSent)
+	return nil
 }
 
 // offersRevision reports whether err refuses the revision of discover, and says that
 // the server supports it.
 func offersRevision(err error) bool {
-	var answer *jsonrpc.Error
-	if !errors.As(err, &answer) || answer.Code != sdk.CodeUnsupportedProtocolVersion {
-		return false
-	}
-	versions, _ := versionsIn(answer.Data, "supported")
-	return slices.Contains(versions, Revision20260728)
+	_, versions := answerIn(err)
+	return codeOf(err) == sdk.CodeUnsupportedProtocolVersion && slices.Contains(versions, Revision20260728)
 }
 
-// supportsOlder reports whether the data of an error about the version lists one
-// with the initialize handshake.
-func supportsOlder(data []byte) bool {
-	versions, _ := versionsIn(data, "supported")
-	return slices.ContainsFunc(versions, func(version string) bool { return version < Revision20260728 && isKnown(version) })
+// answerIn returns the error with which a server answered, and the revisions that it says
+// to support; nil if there is none.
+func answerIn(err error) (answer *JSONRPCError, supported []string) {
+	if errors.As(err, &answer) {
+		supported, _ = versionsIn(answer.Data, "supported")
+	}
+	return answer, supported
+}
+
+// codeOf returns the code of the error with which a server answered, or 0, which is none.
+func codeOf(err error) int64 {
+	if answer, _ := answerIn(err); answer != nil {
+		return answer.Code
+	}
+	return 0
 }
 
 func isKnown(version string) bool { return slices.Contains(sdk.SupportedProtocolVersions(), version) }
@@ -335,15 +324,10 @@ func discoveredNone(result []byte) error {
 // withRevisions adds to the error of a handshake which revisions the server says that
 // it has.
 func withRevisions(err error) error {
-	var answer *jsonrpc.Error
-	if !errors.As(err, &answer) {
-		return err
+	if _, versions := answerIn(err); len(versions) > 0 {
+		return fmt.Errorf("%w: the server has %s", err, namesOf(versions))
 	}
-	versions, _ := versionsIn(answer.Data, "supported")
-	if len(versions) == 0 {
-		return err
-	}
-	return fmt.Errorf("%w: the server has %s", err, namesOf(versions))
+	return err
 }
 
 // namesOf names revisions in a text that is short and safe to print.

@@ -195,8 +195,7 @@ func (w *taskWait) survive(ctx context.Context, err error) error {
 		return err
 	}
 	if OutcomeOf(err) == Answered {
-		var refused *ServerError
-		w.gone = errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams // it does not know the task
+		w.gone = refusalCode(err) == jsonrpc.CodeInvalidParams // it does not know the task
 		return err
 	}
 	w.failures++
