@@ -121,12 +121,11 @@ func (e *ScopeError) Error() string {
 func shownScopes(scopes []string) string {
 	const most, longest = 10, 100
 	shown := make([]string, 0, most)
-	forms := redact.New(nil)
 	for _, scope := range scopes[:min(len(scopes), most)] {
 		if len(scope) > longest {
 			scope = strings.ToValidUTF8(scope[:longest], "") + "…"
 		}
-		shown = append(shown, forms.Text(scope))
+		shown = append(shown, redact.Known().Text(scope))
 	}
 	text := fmt.Sprintf("%q", shown)
 	if more := len(scopes) - len(shown); more > 0 {

@@ -139,7 +139,7 @@ func rejection(err *mcp.JSONRPCError) string {
 	}
 	what = fmt.Sprintf(" was refused by its server%s (code %d).", what, err.Code)
 	if message := strings.TrimSpace(err.Message); message != "" {
-		what += " The server, not the user, says: " + strconv.Quote(plain.Line(redact.New(nil).Text(message))) + "."
+		what += " The server, not the user, says: " + strconv.Quote(plain.Line(redact.Known().Text(message))) + "."
 	}
 	return what
 }

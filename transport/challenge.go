@@ -24,7 +24,7 @@ func challengeOf(resp *http.Response) string {
 	if len(text) > maxChallenge {
 		text = strings.ToValidUTF8(text[:maxChallenge], "")
 	}
-	return plain.Line(redact.New(nil).Text(text))
+	return plain.Line(redact.Known().Text(text))
 }
 
 // sentSecrets returns what of a request may be a secret, longest first: values of the

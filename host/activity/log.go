@@ -76,7 +76,7 @@ type outlet struct {
 // it is closed: the caller that opened one closes it afterwards.
 func New(opts *Options, sinks ...Sink) *Log {
 	l := &Log{
-		logger: slog.New(slog.DiscardHandler), key: make([]byte, 32), redactor: redact.New(nil),
+		logger: slog.New(slog.DiscardHandler), key: make([]byte, 32), redactor: redact.Known(),
 		queue: make(chan *queued, maxQueued), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if opts != nil {

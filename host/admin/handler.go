@@ -68,7 +68,7 @@ func Handler(m *manage.Manager, opts *Options) (http.Handler, error) {
 	if m == nil || opts == nil || opts.Authenticate == nil {
 		return nil, errors.New("admin: a manager and Options.Authenticate are required")
 	}
-	a := &admin{opts: *opts, manager: m, host: m.Host(), mux: http.NewServeMux(), redactor: redact.New(nil)}
+	a := &admin{opts: *opts, manager: m, host: m.Host(), mux: http.NewServeMux(), redactor: redact.Known()}
 	a.opts.Roles = DefaultRoles
 	if opts.Roles != nil {
 		a.opts.Roles = opts.Roles

@@ -102,7 +102,7 @@ func (e *entry) certificateFile(n *jsonc.Node, at jsonc.Path) string {
 func launchRoute(s *Server) string {
 	var parts []string
 	if s.Proxy != "" {
-		parts = append(parts, fmt.Sprintf("proxy %q", mask.New().URL(s.Proxy)))
+		parts = append(parts, fmt.Sprintf("proxy %q", mask.URL(s.Proxy)))
 	}
 	if t := s.TLS; t != nil {
 		if t.Insecure {

@@ -36,15 +36,15 @@ func (s *Server) Clone() *Server {
 // arguments, URL, variables and headers may be, is shown so, and not what these stand for;
 // of the rest secrets are masked. No connection is made with it.
 func (s *Server) Masked() *Server {
-	m, c := mask.New(), s.Clone()
+	c := s.Clone()
 	shown := func(value string) string {
 		if value == "" {
 			return ""
 		}
-		return m.URL(s.asWritten(value))
+		return mask.URL(s.asWritten(value))
 	}
 	c.URL, c.Proxy = shown(s.URL), shown(s.Proxy)
-	c.Args = m.Args(s.allAsWritten(c.Args))
+	c.Args = mask.Args(s.allAsWritten(c.Args))
 	var clientSecret Secret
 	c.Env, c.Headers, clientSecret = s.written()
 	maskValues(c.Headers)
@@ -53,10 +53,10 @@ func (s *Server) Masked() *Server {
 		c.Auth.ClientSecret = Secret(mask.String(clientSecret.Reveal()))
 	}
 	if c.Isolation != nil {
-		c.Isolation.Args = m.Args(s.allAsWritten(c.Isolation.Args))
+		c.Isolation.Args = mask.Args(s.allAsWritten(c.Isolation.Args))
 	}
 	for key, raw := range c.Extra {
-		masked, ok := m.JSON(raw, true)
+		masked, ok := mask.JSON(raw, true)
 		if !ok {
 			masked = []byte(`"` + mask.Stars + `"`)
 		}
@@ -164,15 +164,14 @@ func (s *Server) Masker(shortest int) func(text string) string {
 	if s.Auth != nil {
 		note(s.Auth.ClientSecret.Reveal())
 	}
-	m := mask.New()
-	for i, shown := range m.Args(s.Args) {
+	for i, shown := range mask.Args(s.Args) {
 		for _, part := range redact.Hidden(s.Args[i], shown) {
 			note(part)
 		}
 	}
-	shownURL := m.URL(s.asWritten(s.URL))
+	shownURL := mask.URL(s.asWritten(s.URL))
 	if s.URL != "" && shownURL != s.URL {
-		for _, part := range m.URLSecrets(mask.CutURL(s.URL)) {
+		for _, part := range mask.URLSecrets(mask.CutURL(s.URL)) {
 			note(part)
 			note(mask.Unescape(part))
 		}
@@ -186,7 +185,7 @@ func (s *Server) Masker(shortest int) func(text string) string {
 		for _, secret := range secrets {
 			text = strings.ReplaceAll(text, secret, mask.Stars)
 		}
-		return m.Forms.Text(text)
+		return redact.Known().Text(text)
 	}
 }
 

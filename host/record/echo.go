@@ -15,7 +15,6 @@ import (
 // An echo puts the secrets of a stored record in the place of their masks.
 type echo struct {
 	old, next *Record
-	masker    *mask.Masker
 	errs      []error
 }
 
@@ -111,7 +110,7 @@ func (e *echo) sameProgram() bool {
 // args restores the arguments that are masked. One is found by its mask and the flag
 // before it; of several, the one at the same place counts.
 func (e *echo) args(field string, old, next []string, said, same bool) {
-	shown := e.masker.Args(old)
+	shown := mask.Args(old)
 	before := func(args []string, i int) string {
 		if i == 0 {
 			return ""
@@ -159,7 +158,7 @@ func (e *echo) url(said bool) (sameHost bool) {
 	if !said || next == old {
 		return old == next
 	}
-	masked := e.masker.URL(old)
+	masked := mask.URL(old)
 	if masked != old && next == masked {
 		e.next.URL = old
 		return true
@@ -203,7 +202,7 @@ func authority(s string) string {
 // the same way: what secrets go through, and who may answer.
 func (e *echo) route() bool {
 	old, next := e.old, e.next
-	if masked := e.masker.URL(old.Proxy); old.Proxy != "" && masked != old.Proxy && next.Proxy == masked {
+	if masked := mask.URL(old.Proxy); old.Proxy != "" && masked != old.Proxy && next.Proxy == masked {
 		next.Proxy = old.Proxy
 	}
 	if mask.IsMasked(next.Proxy) && next.Proxy != old.Proxy {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
-	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // A Patch says what to change of a [Record]: the fields that Keys names become what they are
@@ -51,7 +50,7 @@ func (r *Record) Apply(p *Patch) (*Record, error) {
 		p = &Patch{}
 	}
 	next := p.onto(r)
-	e := &echo{old: r, next: next, masker: mask.New()}
+	e := &echo{old: r, next: next}
 	e.restore(p.Says)
 	if next.Builtin != r.Builtin {
 		e.fail(CodeBuiltinReadOnly, "builtin")

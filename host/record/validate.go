@@ -9,7 +9,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
-	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
 // checkTitle returns the code of what is wrong with a record's name, or "".
@@ -110,7 +109,7 @@ func entryErrors(err error) []*config.Error {
 
 // maskFaults returns an error for each secret that is masked.
 func (r *Record) maskFaults() []error {
-	e := &echo{old: &Record{Name: r.Name}, next: r.clone(), masker: mask.New()}
+	e := &echo{old: &Record{Name: r.Name}, next: r.clone()}
 	e.restore(func(string) bool { return true })
 	return e.errs
 }

@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 // Args returns the arguments of a command as they may be shown: what follows a
 // flag such as --token or --api-key, the values of headers and environment variables
 // that are handed on by flags, the secrets in URLs and JSON, and what has the form of
 // a secret are masked as [String] does. A secret that does not look like one, and follows
-// nothing that says so, is not found. The result has as many elements as args.
+// nothing that says so, is not found. The result has as many elements as args, and is nil if
+// args is.
 func Args(args []string) []string {
-	return New().Args(args)
-}
-
-// Args masks the arguments of a command; of nil there are none.
-func (m *Masker) Args(args []string) []string {
 	if args == nil {
 		return nil
 	}
@@ -26,32 +24,32 @@ func (m *Masker) Args(args []string) []string {
 		if i > 0 {
 			flag = args[i-1]
 		}
-		shown[i] = m.arg(flag, arg)
+		shown[i] = maskArg(flag, arg)
 	}
 	return shown
 }
 
-// arg masks one argument; before is the one before it, or "".
-func (m *Masker) arg(before, arg string) string {
+// maskArg masks one argument; before is the one before it, or "".
+func maskArg(before, arg string) string {
 	if flag := FlagName(before); flag != "" && !strings.Contains(before, "=") {
-		if shown, ok := m.flagValue(flag, arg); ok {
+		if shown, ok := flagValue(flag, arg); ok {
 			return shown
 		}
 	}
 	name, value, ok := strings.Cut(arg, "=")
 	if !ok {
-		return m.free(arg)
+		return free(arg)
 	}
 	if flag := FlagName(name); flag != "" {
-		if shown, ok := m.flagValue(flag, value); ok {
+		if shown, ok := flagValue(flag, value); ok {
 			return name + "=" + shown
 		}
-		return name + "=" + m.free(value)
+		return name + "=" + free(value)
 	}
 	if !IsURL(arg) && IsSecretName(name) {
 		return name + "=" + String(value)
 	}
-	return m.free(arg)
+	return free(arg)
 }
 
 // FlagName returns the name of a flag such as --token, or "".
@@ -63,7 +61,7 @@ func FlagName(arg string) string {
 }
 
 // flagValue masks what a flag is given, if that is a secret by the flag's name.
-func (m *Masker) flagValue(flag, value string) (string, bool) {
+func flagValue(flag, value string) (string, bool) {
 	switch flag {
 	case "H", "header", "headers":
 		if name, text, ok := strings.Cut(value, ":"); ok {
@@ -89,19 +87,19 @@ func (m *Masker) flagValue(flag, value string) (string, bool) {
 }
 
 // free masks the secrets in a text that need not hold one.
-func (m *Masker) free(s string) string {
+func free(s string) string {
 	switch {
 	case IsURL(s):
-		return m.URL(s)
+		return URL(s)
 	case strings.HasPrefix(s, "{") || strings.HasPrefix(s, "["):
-		if shown, ok := m.JSON([]byte(s), false); ok {
+		if shown, ok := JSON([]byte(s), false); ok {
 			return string(shown)
 		}
 	}
 	if name, text, ok := strings.Cut(s, ": "); ok && IsSecretName(name) {
 		return name + ": " + String(text)
 	}
-	if text := m.Text(s); text != s {
+	if text := redact.Known().Text(s); text != s {
 		return text
 	}
 	if LooksRandom(s) {
@@ -112,7 +110,7 @@ func (m *Masker) free(s string) string {
 
 // JSON masks a JSON value: all its strings, or those that are secrets by their name
 // or their look. It reports false for what is not JSON.
-func (m *Masker) JSON(data []byte, all bool) ([]byte, bool) {
+func JSON(data []byte, all bool) ([]byte, bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
@@ -122,7 +120,7 @@ func (m *Masker) JSON(data []byte, all bool) ([]byte, bool) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(m.value(v, all)); err != nil {
+	if err := e.Encode(value(v, all)); err != nil {
 		return nil, false
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true
@@ -130,24 +128,24 @@ func (m *Masker) JSON(data []byte, all bool) ([]byte, bool) {
 
 // value masks the strings in a decoded JSON value. Numbers under the name of a secret
 // are masked too.
-func (m *Masker) value(v any, all bool) any {
+func value(v any, all bool) any {
 	switch v := v.(type) {
 	case string:
 		if all {
 			return String(v)
 		}
-		return m.free(v)
+		return free(v)
 	case json.Number:
 		if all {
 			return maskText(v.String())
 		}
 	case []any:
 		for i := range v {
-			v[i] = m.value(v[i], all)
+			v[i] = value(v[i], all)
 		}
 	case map[string]any:
 		for name, member := range v {
-			v[name] = m.value(member, all || IsSecretName(name))
+			v[name] = value(member, all || IsSecretName(name))
 		}
 	}
 	return v

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
-	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 const (
@@ -41,24 +40,13 @@ func String(s string) string {
 	case s == "":
 		return ""
 	case IsURL(s):
-		return New().URL(s)
+		return URL(s)
 	}
 	if scheme, rest, ok := AuthScheme(s); ok {
 		return scheme + maskParts(rest)
 	}
 	return maskParts(s)
 }
-
-// A Masker masks what is not a secret as a whole.
-type Masker struct {
-	Forms *redact.Redactor
-}
-
-// New returns a Masker.
-func New() *Masker { return &Masker{Forms: redact.New(nil)} }
-
-// Text masks what has the form of a secret.
-func (m *Masker) Text(s string) string { return m.Forms.Text(s) }
 
 // maskText masks all of s.
 func maskText(s string) string {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 // IsSecretName reports whether what bears the name is likely to be a secret: an
@@ -64,8 +66,8 @@ func nameWords(name string) []string {
 
 // secretLooking reports whether s has the form of a secret, or could be nothing else:
 // a long run of letters and digits, or a UUID.
-func (m *Masker) secretLooking(s string) bool {
-	return s != "" && (LooksRandom(s) || m.Forms.Text(s) != s)
+func secretLooking(s string) bool {
+	return s != "" && (LooksRandom(s) || redact.Known().Text(s) != s)
 }
 
 // LooksRandom reports whether s has 20 letters and digits in a row, of both kinds, or

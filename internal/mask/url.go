@@ -3,6 +3,8 @@ package mask
 import (
 	"net/url"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 // IsURL reports whether s begins like a URL of any scheme.
@@ -74,55 +76,49 @@ func (u *SplitURL) oddUser(s string) bool {
 }
 
 // URL masks a URL. A URL without seams is masked as a whole.
-func (m *Masker) URL(s string) string {
+func URL(s string) string {
 	if !IsURL(s) {
 		return maskParts(s)
 	}
-	u := CutURL(s)
+	return hideIn(CutURL(s), maskParts)
+}
+
+// hideIn writes a URL with hide of its parts that are secrets.
+func hideIn(u SplitURL, hide func(string) string) string {
 	var b strings.Builder
 	b.WriteString(u.Scheme)
 	if u.HasUser {
 		user, password, both := strings.Cut(u.User, ":")
-		b.WriteString(maskParts(user))
+		b.WriteString(hide(user))
 		if both {
-			b.WriteString(":" + maskParts(password))
+			b.WriteString(":" + hide(password))
 		}
 		b.WriteByte('@')
 	}
 	parts := strings.Split(u.Path, "/")
 	for i, part := range parts {
-		parts[i] = m.PathPart(part)
-	}
-	b.WriteString(m.Forms.Text(u.Host + strings.Join(parts, "/"))) // some are known by the host
-	b.WriteString(m.Query(u.Query))
-	b.WriteString(m.Query(u.Fragment))
-	return b.String()
-}
-
-// PathPart masks a part of a path that looks like a secret.
-func (m *Masker) PathPart(part string) string {
-	if m.secretLooking(part) {
-		return maskParts(part)
-	}
-	return part
-}
-
-// Query masks a query with its ? or a fragment with its #.
-func (m *Masker) Query(s string) string {
-	if s == "" {
-		return ""
-	}
-	parts := strings.Split(s[1:], "&")
-	for i, part := range parts {
-		name, value, ok := strings.Cut(part, "=")
-		switch {
-		case ok && (IsSecretName(Unescape(name)) || m.secretLooking(value)):
-			parts[i] = name + "=" + maskParts(value)
-		case !ok && m.secretLooking(part):
-			parts[i] = maskParts(part)
+		if secretLooking(part) {
+			parts[i] = hide(part)
 		}
 	}
-	return s[:1] + strings.Join(parts, "&")
+	b.WriteString(redact.Known().Text(u.Host + strings.Join(parts, "/"))) // some are known by the host
+	for _, query := range []string{u.Query, u.Fragment} {
+		if query == "" {
+			continue
+		}
+		pairs := strings.Split(query[1:], "&")
+		for i, pair := range pairs {
+			name, value, ok := strings.Cut(pair, "=")
+			switch {
+			case ok && (IsSecretName(Unescape(name)) || secretLooking(value)):
+				pairs[i] = name + "=" + hide(value)
+			case !ok && secretLooking(pair):
+				pairs[i] = hide(pair)
+			}
+		}
+		b.WriteString(query[:1] + strings.Join(pairs, "&"))
+	}
+	return b.String()
 }
 
 // Unescape returns s without the escapes of a query, or s if it cannot be read.
@@ -134,27 +130,14 @@ func Unescape(s string) string {
 }
 
 // URLSecrets returns the parts of a URL that are masked.
-func (m *Masker) URLSecrets(u SplitURL) []string {
+func URLSecrets(u SplitURL) []string {
 	secrets := []string{u.User}
-	if _, password, ok := strings.Cut(u.User, ":"); ok {
-		secrets = append(secrets, password)
-	}
-	for part := range strings.SplitSeq(u.Path, "/") {
-		if m.PathPart(part) != part {
+	user, _, _ := strings.Cut(u.User, ":")
+	hideIn(u, func(part string) string {
+		if part != user && maskParts(part) != part {
 			secrets = append(secrets, part)
 		}
-	}
-	for _, pairs := range []string{u.Query, u.Fragment} {
-		for pair := range strings.SplitSeq(strings.TrimLeft(pairs, "?#"), "&") {
-			if m.Query("?"+pair) == "?"+pair {
-				continue
-			}
-			_, value, ok := strings.Cut(pair, "=")
-			if !ok {
-				value = pair
-			}
-			secrets = append(secrets, value)
-		}
-	}
+		return part
+	})
 	return secrets
 }

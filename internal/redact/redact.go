@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -57,6 +58,9 @@ func New(secrets map[string]*regexp.Regexp) *Redactor {
 	}
 	return r
 }
+
+// Known returns the Redactor that looks for secrets of known forms alone.
+var Known = sync.OnceValue(func() *Redactor { return New(nil) })
 
 // Anchors have at least startLength bytes, by which they are found.
 const (

@@ -35,7 +35,7 @@ func (e *secretError) Error() string {
 		text += "the secret " + e.name + " "
 	}
 	// The words may be those of a store of secrets.
-	return text + plain.Line(redact.New(nil).Text(e.err.Error()))
+	return text + plain.Line(redact.Known().Text(e.err.Error()))
 }
 
 func (e *secretError) Unwrap() error { return e.err }

@@ -37,14 +37,13 @@ func Redact(servers ...*config.Server) func(text string) string {
 				}
 			}
 		}
-		m := mask.New()
-		for i, shown := range m.Args(s.Args) {
+		for i, shown := range mask.Args(s.Args) {
 			for _, part := range redact.Hidden(s.Args[i], shown) {
 				note(part)
 			}
 		}
 		if mask.IsURL(s.URL) {
-			for _, part := range m.URLSecrets(mask.CutURL(s.URL)) {
+			for _, part := range mask.URLSecrets(mask.CutURL(s.URL)) {
 				note(part)
 				note(mask.Unescape(part))
 			}
@@ -52,7 +51,7 @@ func Redact(servers ...*config.Server) func(text string) string {
 	}
 	// Longest first: one may be a part of another.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	forms := redact.New(nil)
+	forms := redact.Known()
 	return func(text string) string {
 		for _, secret := range secrets {
 			text = strings.ReplaceAll(text, secret, "[redacted]")
