@@ -1,6 +1,7 @@
 package textguard
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -10,58 +11,78 @@ import (
 type class uint64
 
 const (
-	ignore class = 1 << iota
-	former
-	above
-	article
-	own // your, system, safety
-	orders
-	totality
-	never
-	without
-	tell
-	person
-	toward // what follows "the user" in an order to them
-	handOver
-	readOut
-	keyFile
+	keyFile class = 1 << iota
 	envFile
-	send
 	address
-	goods // what is worth stealing, and words that widen
-	talk
-	entire
-	modal
-	notice
-	hide
-	from
-	furtively
-	use
-	other
-	tool
-	instead
-	than
-	before
-	every
-	first
-	always
-	already
-	consent
-	ask
-	permission
-	you
-	are
-	now
-	whenever
-	used
-	swap
-	receiver
-	system
-	prompt
-	override
-	bcc
-	ever
+	goods
 )
+
+// lexicon names the classes, and has their words; a word can be of several. The first are
+// those above, which other things than words can be of.
+var lexicon = []struct{ name, words string }{
+	{"keyFile", ""},
+	{"envFile", ""},
+	{"address", ""},
+	{"goods", "everything copy all every also always credentials secrets passwords tokens keys history conversation chat dialog dialogue transcript"}, // what is worth stealing, and words that widen
+	{"ignore", "ignore disregard forget bypass discard"},
+	{"former", "earlier preceding former prior previous"},
+	{"above", "above"},
+	{"article", "the this a an its"},
+	{"own", "your safety system"}, // your, system, safety
+	{"orders", "instruction instructions directive directives guideline guidelines guardrails restrictions prompt prompts rules policies"},
+	{"totality", "everything anything"},
+	{"never", "not dont never mustnt shouldnt"},
+	{"without", "without"},
+	{"tell", "tell telling inform informing mention mentioning reveal revealing notify notifying alert alerting disclose disclosing"},
+	{"person", "user human operator"},
+	{"toward", "to"}, // what follows "the user" in an order to them
+	{"handOver", "content contents include attach append pass insert paste upload send forward transmit copy put add provide supply fill submit record"},
+	{"readOut", "read reading cat dump exfiltrate steal content contents include attach append pass insert paste upload send forward transmit copy"},
+	{"send", "upload send forward transmit copy bcc cc post redirect leak deliver email mail"},
+	{"talk", "history conversation chat dialog dialogue transcript"},
+	{"entire", "prior previous all full entire whole complete verbatim"},
+	{"modal", "must should"},
+	{"notice", "know see notice aware learn told"},
+	{"hide", "hide keep conceal"},
+	{"from", "from"},
+	{"furtively", "secretly silently covertly discreetly quietly"},
+	{"use", "use call invoke run trust"},
+	{"other", "other another"},
+	{"tool", "tool tools"},
+	{"instead", "instead rather"},
+	{"than", "of than"},
+	{"before", "prior before"},
+	{"every", "all every any each"},
+	{"first", "first"},
+	{"always", "always must"},
+	{"already", "already"},
+	{"consent", "consented approved authorized authorised agreed granted"},
+	{"ask", "ask asking seek seeking"},
+	{"permission", "permission confirmation approval consent"},
+	{"you", "you"},
+	{"are", "are"},
+	{"now", "now"},
+	{"whenever", "when whenever if once"},
+	{"used", "invoked called used executed"},
+	{"swap", "change replace alter substitute"},
+	{"receiver", "recipient recipients destination receiver payee"},
+	{"system", "system"},
+	{"prompt", "prompt prompts"},
+	{"override", "override overrule"},
+	{"bcc", "bcc cc"},
+	{"ever", "ever circumstances circumstance event"},
+}
+
+// classNamed returns a class of the lexicon, or several with | between them; 0 for a name
+// that is none.
+func classNamed(names string) (all class) {
+	for name := range strings.SplitSeq(names, "|") {
+		if i := slices.IndexFunc(lexicon, func(row struct{ name, words string }) bool { return row.name == name }); i >= 0 {
+			all |= 1 << i
+		}
+	}
+	return all
+}
 
 // classify returns the classes of a word. prev is the word before.
 func classify(w, prev *word) class {
@@ -114,73 +135,9 @@ func classOf(text string) class { return classes()[text] }
 // classes are the classes of words.
 var classes = sync.OnceValue(func() map[string]class {
 	known := map[string]class{}
-	for _, row := range []struct {
-		class class
-		words string
-	}{
-		{ignore, "ignore disregard forget bypass discard"},
-		{override, "override overrule"},
-		{former, "earlier preceding former"},
-		{former | before | entire, "prior"},
-		{former | entire, "previous"},
-		{above, "above"},
-		{article, "the this a an its"},
-		{own, "your safety"},
-		{own | system, "system"},
-		{orders, "instruction instructions directive directives guideline guidelines guardrails restrictions"},
-		{orders | prompt, "prompt prompts"},
-		{orders, "rules policies"},
-		{totality | goods, "everything"},
-		{totality, "anything"},
-		{never, "not dont never mustnt shouldnt"},
-		{without, "without"},
-		{ever, "ever circumstances circumstance event"},
-		{tell, "tell telling inform informing mention mentioning reveal revealing notify notifying alert alerting disclose disclosing"},
-		{person, "user human operator"},
-		{toward, "to"},
-		{readOut, "read reading cat dump exfiltrate steal"},
-		{readOut | handOver, "content contents"},
-		{readOut | handOver, "include attach append pass insert paste"},
-		{readOut | handOver | send, "upload send forward transmit"},
-		{readOut | handOver | send | goods, "copy"},
-		{send | bcc, "bcc cc"},
-		{send, "post redirect leak deliver email mail"},
-		{handOver, "put add provide supply fill submit record"},
-		{goods | entire | every, "all"},
-		{goods | every, "every"},
-		{goods, "also"},
-		{goods | always, "always"},
-		{modal | always, "must"},
-		{modal, "should"},
-		{goods, "credentials secrets passwords tokens keys"},
-		{goods | talk, "history conversation chat dialog dialogue transcript"},
-		{entire, "full entire whole complete verbatim"},
-		{notice, "know see notice aware learn told"},
-		{hide, "hide keep conceal"},
-		{from, "from"},
-		{furtively, "secretly silently covertly discreetly quietly"},
-		{use, "use call invoke run trust"},
-		{other, "other another"},
-		{tool, "tool tools"},
-		{instead, "instead rather"},
-		{than, "of than"},
-		{before, "before"},
-		{every, "any each"},
-		{first, "first"},
-		{already, "already"},
-		{consent, "consented approved authorized authorised agreed granted"},
-		{ask, "ask asking seek seeking"},
-		{permission, "permission confirmation approval consent"},
-		{you, "you"},
-		{are, "are"},
-		{now, "now"},
-		{whenever, "when whenever if once"},
-		{used, "invoked called used executed"},
-		{swap, "change replace alter substitute"},
-		{receiver, "recipient recipients destination receiver payee"},
-	} {
+	for i, row := range lexicon {
 		for word := range strings.FieldsSeq(row.words) {
-			known[word] = row.class
+			known[word] |= 1 << i
 		}
 	}
 	return known

@@ -1,6 +1,7 @@
 package textguard
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -16,11 +17,15 @@ type Urge struct {
 // A phrase is what words are looked for, in this order, within one sentence.
 type phrase struct {
 	what   string
-	steps  []step
-	unless class // not if the next word is one of these
+	says   string // classes of the lexicon, or several with | between them; a number before one is how many words may be in between
+	unless string // not if the next word is of this class
 	mild   bool
-	clause bool  // the words before the last are within one part of a sentence
-	any    class // all classes of the steps
+	clause bool // the words before the last are within one part of a sentence
+
+	// The following are read from what it says.
+	steps []step
+	not   class
+	any   class // all classes of the steps
 }
 
 // A step is the next word of a phrase, with at most gap others before it.
@@ -34,7 +39,8 @@ const (
 	maxPhrases = 32 // there is room for
 )
 
-func phrases() []phrase {
+// phrases are those that are looked for, with the classes of all of them.
+var phrases = sync.OnceValues(func() (all []phrase, union class) {
 	const (
 		forget  = "asks to forget what the model was told"
 		hushed  = "asks to keep something from the user"
@@ -47,53 +53,51 @@ func phrases() []phrase {
 		recast  = "gives the model another role"
 		shadows = "changes what other tools are given"
 	)
-	return []phrase{
-		{what: forget, steps: []step{{ignore | override, 0}, {former | above, 3}, {orders, 2}}},
-		{what: forget, steps: []step{{ignore, 0}, {own, 3}, {orders, 1}}},
-		{what: forget, steps: []step{{ignore, 0}, {totality, 1}, {former | notice, 2}}},
-		{what: forget, steps: []step{{ignore, 0}, {totality, 1}, {above, 0}}, unless: article},
-		{what: hushed, steps: []step{{never | without, 0}, {tell, 2}, {person, 6}}, unless: toward, clause: true},
-		{what: hushed, steps: []step{{never, 0}, {ever, 3}, {tell, 1}, {person, 6}}, unless: toward},
-		{what: hushed, steps: []step{{person, 0}, {modal, 2}, {never, 1}, {notice, 2}}},
-		{what: hushed, steps: []step{{hide, 0}, {from, 4}, {person, 1}}},
-		{what: hushed, steps: []step{{furtively, 0}, {readOut | send, 3}}},
-		{what: steals, steps: []step{{readOut, 0}, {keyFile, 14}}},
-		{what: steals, steps: []step{{keyFile, 0}, {handOver, 5}}},
-		{what: steals, steps: []step{{readOut, 0}, {envFile, 8}, {handOver, 8}}},
-		{what: exports, steps: []step{{goods, 0}, {send, 8}, {address, 12}}},
-		{what: exports, steps: []step{{send, 0}, {goods, 8}, {address, 10}}},
-		{what: exports, steps: []step{{bcc, 0}, {address, 4}}},
-		{what: spies, steps: []step{{handOver, 0}, {entire, 6}, {talk, 3}}},
-		{what: spies, steps: []step{{own | entire, 0}, {system, 2}, {prompt, 0}}},
-		{what: jealous, steps: []step{{never, 0}, {use, 2}, {other, 2}, {tool, 1}}},
-		{what: jealous, steps: []step{{instead, 0}, {than, 0}, {every, 1}, {other, 1}, {tool, 2}}},
-		{what: urgent, steps: []step{{before, 0}, {every, 3}, {other, 1}, {tool, 1}}, mild: true},
-		{what: urgent, steps: []step{{always, 0}, {use, 2}, {first, 5}}, mild: true},
-		{what: assumes, steps: []step{{person, 0}, {already, 2}, {consent, 2}}},
-		{what: assumes, steps: []step{{never, 0}, {ask, 2}, {permission, 4}}},
-		{what: assumes, steps: []step{{without, 0}, {ask, 1}, {permission, 4}}, mild: true},
-		{what: recast, steps: []step{{you, 0}, {are, 0}, {now, 0}, {article, 0}}},
-		{what: recast, steps: []step{{system, 0}, {override, 0}}},
-		{what: shadows, steps: []step{{whenever, 0}, {used, 5}, {swap, 8}, {receiver, 4}}},
+	all = []phrase{
+		{what: forget, says: "ignore|override 3 former|above 2 orders"},
+		{what: forget, says: "ignore 3 own 1 orders"},
+		{what: forget, says: "ignore 1 totality 2 former|notice"},
+		{what: forget, says: "ignore 1 totality above", unless: "article"},
+		{what: hushed, says: "never|without 2 tell 6 person", unless: "toward", clause: true},
+		{what: hushed, says: "never 3 ever 1 tell 6 person", unless: "toward"},
+		{what: hushed, says: "person 2 modal 1 never 2 notice"},
+		{what: hushed, says: "hide 4 from 1 person"},
+		{what: hushed, says: "furtively 3 readOut|send"},
+		{what: steals, says: "readOut 14 keyFile"},
+		{what: steals, says: "keyFile 5 handOver"},
+		{what: steals, says: "readOut 8 envFile 8 handOver"},
+		{what: exports, says: "goods 8 send 12 address"},
+		{what: exports, says: "send 8 goods 10 address"},
+		{what: exports, says: "bcc 4 address"},
+		{what: spies, says: "handOver 6 entire 3 talk"},
+		{what: spies, says: "own|entire 2 system prompt"},
+		{what: jealous, says: "never 2 use 2 other 1 tool"},
+		{what: jealous, says: "instead than 1 every 1 other 2 tool"},
+		{what: urgent, says: "before 3 every 1 other 1 tool", mild: true},
+		{what: urgent, says: "always 2 use 5 first", mild: true},
+		{what: assumes, says: "person 2 already 2 consent"},
+		{what: assumes, says: "never 2 ask 4 permission"},
+		{what: assumes, says: "without 1 ask 4 permission", mild: true},
+		{what: recast, says: "you are now article"},
+		{what: recast, says: "system override"},
+		{what: shadows, says: "whenever 5 used 8 swap 4 receiver"},
 	}
-}
-
-// A book holds the phrases that are looked for. It does not change.
-type book struct {
-	phrases []phrase
-	steps   class // of the words of all phrases
-}
-
-var theBook = sync.OnceValue(func() *book {
-	b := &book{phrases: phrases()}
-	for i := range b.phrases {
-		p := &b.phrases[i]
-		for _, s := range p.steps {
-			p.any |= s.class
+	for i := range all {
+		p := &all[i]
+		p.not = classNamed(p.unless)
+		gap := 0
+		for word := range strings.FieldsSeq(p.says) {
+			if n, err := strconv.Atoi(word); err == nil {
+				gap = n
+				continue
+			}
+			p.steps = append(p.steps, step{classNamed(word), gap})
+			p.any |= classNamed(word)
+			gap = 0
 		}
-		b.steps |= p.any
+		union |= p.any
 	}
-	return b
+	return all, union
 })
 
 // Urging returns the first place in the text that urges; the first mild one if
@@ -102,7 +106,8 @@ func Urging(text string) (Urge, bool) {
 	if urge, ok := tag(text); ok {
 		return urge, true
 	}
-	m := match{book: theBook()}
+	var m match
+	m.phrases, m.any = phrases()
 	r := reader{text: text}
 	var prev, w word
 	for number := 1; r.next(&w); number++ {
@@ -131,8 +136,9 @@ func Urging(text string) (Urge, bool) {
 // A match is how far the phrases have come. Of each beginning of a phrase only the
 // latest is kept: it is what the next word is nearest to.
 type match struct {
-	book    *book
-	clause  int // the last word before this part of the sentence
+	phrases []phrase
+	any     class // of all of them
+	clause  int   // the last word before this part of the sentence
 	reached [maxPhrases][maxSteps]place
 	found   Urge
 	mild    Urge
@@ -148,15 +154,15 @@ type place struct {
 // word takes the next word, and reports whether it has seen enough.
 func (m *match) word(c class, number int, w *word) bool {
 	if p := m.pending; p != nil {
-		if m.pending = nil; c&p.unless == 0 {
+		if m.pending = nil; c&p.not == 0 {
 			m.settle(p, m.wait)
 		}
 	}
-	if c&m.book.steps == 0 {
+	if c&m.any == 0 {
 		return m.found.What != ""
 	}
-	for i := range m.book.phrases {
-		p := &m.book.phrases[i]
+	for i := range m.phrases {
+		p := &m.phrases[i]
 		if c&p.any == 0 {
 			continue
 		}
@@ -181,7 +187,7 @@ func (m *match) word(c class, number int, w *word) bool {
 				continue
 			}
 			urge := Urge{What: p.what, Start: from.start, End: w.end, Mild: p.mild}
-			if p.unless != 0 {
+			if p.not != 0 {
 				m.pending, m.wait = p, urge
 			} else {
 				m.settle(p, urge)

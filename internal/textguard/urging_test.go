@@ -136,10 +136,14 @@ func TestEncoded(t *testing.T) {
 
 // There is room for all phrases, and each can be reached.
 func TestPhrases(t *testing.T) {
-	all := phrases()
+	all, _ := phrases()
 	assert.False(t, len(all) > maxPhrases, "%d are more than %d", len(all), maxPhrases)
 	for _, p := range all {
 		assert.True(t, len(p.steps) > 0 && len(p.steps) <= maxSteps && p.what != "" && p.steps[0].gap == 0, "%+v can be reached", p)
+		assert.Equal(t, p.not == 0, p.unless == "", "%+v: there is such a class", p)
+		for _, s := range p.steps {
+			assert.True(t, s.class != 0, "%+v: there are such classes", p)
+		}
 	}
 }
 
