@@ -36,7 +36,7 @@ type listedTool struct {
 
 func newListedTool(t *mcp.Tool) *listedTool {
 	o := &listedTool{tool: t}
-	o.hash = sync.OnceValue(func() string { return o.definition("").SurfaceHash() })
+	o.hash = sync.OnceValue(func() string { return o.definition("").Surface().Hash })
 	return o
 }
 
@@ -130,7 +130,7 @@ func (l *listing) check(server, user string, o *listedTool) error {
 	case now.hash() == o.hash():
 		return nil
 	}
-	return &ChangedError{Server: server, Tool: o.tool.Name, User: user, Change: registry.Compare(o.definition(server), now.definition(server))}
+	return &ChangedError{Server: server, Tool: o.tool.Name, User: user, Change: ledger.Compare(server, o.definition(server).Surface(), now.definition(server).Surface())}
 }
 
 // UnreadableTools returns, for the tools that a client of the server of an entry left out

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -79,15 +80,20 @@ func (r *Registry) newOffer(t Tool) (*offer, error) {
 	return o, nil
 }
 
-// newOffers asks all tools for their definitions, without a lock: they are
+// newOffers asks all tools of a server, or native ones, for their definitions, without a lock: they are
 // foreign code.
-func (r *Registry) newOffers(tools []Tool) ([]*offer, error) {
+func (r *Registry) newOffers(server string, tools []Tool) ([]*offer, error) {
 	offers := make([]*offer, len(tools))
 	for i, t := range tools {
-		var err error
-		if offers[i], err = r.newOffer(t); err != nil {
+		o, err := r.newOffer(t)
+		if err != nil {
 			return nil, err
 		}
+		if got := o.def.Origin.Server; got != server {
+			err := fmt.Errorf("is %s, want %s: the tools of a server are put in place by Replace", plain.Quote(got), plain.Quote(server))
+			return nil, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: err}
+		}
+		offers[i] = o
 	}
 	return offers, nil
 }
@@ -104,7 +110,7 @@ func (o *offer) complete(server *Server, like *offer) {
 	o.checks = checksOf(o.tool, o.def)
 	o.memory = &memory{}
 	if server != nil {
-		o.surface = surfaceOf(o.def.asServed())
+		o.surface = o.def.asServed().Surface()
 	}
 }
 

@@ -1,9 +1,6 @@
 package registry
 
 import (
-	"fmt"
-
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -33,14 +30,9 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	if err := r.made(); err != nil {
 		return Preview{}, err
 	}
-	offers, err := r.newOffers(tools)
+	offers, err := r.newOffers(server.Name, tools)
 	if err != nil {
 		return Preview{}, err
-	}
-	for _, o := range offers {
-		if got := o.def.Origin.Server; got != server.Name {
-			return Preview{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", plain.Quote(got), plain.Quote(server.Name))}
-		}
 	}
 	var diff Diff
 	offers = r.examine(&server, offers, nil, &diff)

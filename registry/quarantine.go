@@ -90,20 +90,9 @@ type Quarantined struct {
 	Change *ledger.Change // what changed
 }
 
-// SurfaceHash returns the SHA-256 of everything that a server says of the tool, as it
-// is in [ledger.Entry].Hash: "sha256:" and hexadecimal digits. The names that the tool
-// is called by here do not count.
-func (d *Definition) SurfaceHash() string { return surfaceOf(d).Hash }
-
-// Compare returns how a server's tool differs from what it was, in anything that the
-// server says of it; nil if in nothing. The names that it is called by here do not
-// count. Neither may be nil.
-func Compare(before, after *Definition) *ledger.Change {
-	if before == nil || after == nil {
-		panic("registry: Compare: a definition is nil")
-	}
-	return ledger.Compare(after.Origin.Server, surfaceOf(before), surfaceOf(after))
-}
+// Surface returns what a server says of the tool, as a [ledger.Ledger] compares it, by [ledger.Compare]. The names
+// that the tool is called by here do not count.
+func (d *Definition) Surface() *ledger.Surface { return ledger.NewSurface(d.said()) }
 
 // Verify returns what a server offers otherwise than a ledger says, whatever the mode:
 // tools that are new, changed, rejected or gone, a server that is another one, and
@@ -113,7 +102,7 @@ func Verify(l *ledger.Ledger, server Server, tools []Tool) []ledger.Change {
 	var surfaces []*ledger.Surface
 	for _, tool := range tools {
 		if def, err := definitionOf(tool); err == nil {
-			surfaces = append(surfaces, surfaceOf(def.asServed()))
+			surfaces = append(surfaces, def.asServed().Surface())
 		}
 	}
 	return l.Verify(server.ledger(), surfaces...)
@@ -125,9 +114,6 @@ func (r *Registry) Quarantines(server Server) bool {
 	r.mustBeMade()
 	return r.ledger.Quarantines(server.ledger())
 }
-
-// surfaceOf returns what a server says of a tool, as the ledger compares it.
-func surfaceOf(def *Definition) *ledger.Surface { return ledger.NewSurface(def.said()) }
 
 // said returns what a server says of a tool.
 func (d *Definition) said() *ledger.Tool {

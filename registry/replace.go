@@ -2,11 +2,8 @@ package registry
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -35,14 +32,12 @@ func (r *Registry) addAll(tools []Tool, hidden bool) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	offers, err := r.newOffers(tools)
+	offers, err := r.newOffers("", tools)
 	if err != nil {
 		return err
 	}
 	for _, o := range offers {
-		if o.hidden = hidden; o.def.Origin.Server != "" {
-			return &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: errors.New("is set: the tools of a server are put in place by Replace")}
-		}
+		o.hidden = hidden
 		if err := o.def.validate(); err != nil {
 			return err
 		}
@@ -114,14 +109,9 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 	if err := r.made(); err != nil {
 		return Diff{}, err
 	}
-	offers, err := r.newOffers(tools)
+	offers, err := r.newOffers(name, tools)
 	if err != nil {
 		return Diff{}, err
-	}
-	for _, o := range offers {
-		if got := o.def.Origin.Server; got != name {
-			return Diff{}, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: fmt.Errorf("is %s, want %s", plain.Quote(got), plain.Quote(name))}
-		}
 	}
 	unlock, err := r.replacing.Lock(context.Background(), name)
 	if err != nil {
@@ -308,7 +298,7 @@ func surfacesOf(offers []*offer) []*ledger.Surface {
 // seen returns the surface of an entry.
 func (e *entry) seen() *ledger.Surface {
 	if e.surface == nil {
-		return surfaceOf(e.def.asServed())
+		return e.def.asServed().Surface()
 	}
 	return e.surface
 }

@@ -159,12 +159,7 @@ func extent(least, most *int, many string) string {
 	return fmt.Sprintf(" of %d to %d %s", *least, *most, many)
 }
 
-func count(n int, many string) string {
-	if n == 1 {
-		many = strings.TrimSuffix(many, "s")
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
+func count(n int, many string) string { return plain.Number(n, strings.TrimSuffix(many, "s")) }
 
 // numeric says in which range a number is.
 func numeric(s *jsonschema.Schema) string {

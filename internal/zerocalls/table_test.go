@@ -186,7 +186,6 @@ var functions = []function{
 	{"toolset.Of", toolset.Of},
 	{"toolset.Type", toolset.Type},
 	{"registry.CallIDOf", registry.CallIDOf},
-	{"registry.Compare", registry.Compare},
 	{"registry.ErrorCode", registry.ErrorCode},
 	{"registry.ErrorResult", registry.ErrorResult},
 	{"registry.Func", registry.Func[any, any]},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/lru"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -62,8 +63,8 @@ type store struct {
 	keepFor time.Duration
 
 	mu   sync.Mutex
-	held share.Book    // Max is not changed
-	kept []*keptResult // the one that was used last comes last; there are few
+	held share.Book // Max is not changed
+	kept lru.Map[string, *keptResult]
 }
 
 func newStore(b bounds) *store {
@@ -80,16 +81,16 @@ func (s *store) put(k *keptResult) (dropped []*keptResult) {
 	k.expires = now.Add(s.keepFor)
 	k.handle = hourOf(k.expires) + rand.Text()[hourDigits:]
 	dropped = s.expire(now)
-	s.kept = append(s.kept, k)
+	s.kept.Put(k.handle, k)
 	s.held.Add(k.share(), k.size)
 	for s.held.Full() {
 		first := share.First(&s.held, s.unused)
-		gone := s.drop(func(other *keptResult) bool { return other == first })
+		s.remove(first)
 		if first == k {
 			k.handle = ""
 			return dropped
 		}
-		dropped = append(dropped, gone...)
+		dropped = append(dropped, first)
 	}
 	return dropped
 }
@@ -97,7 +98,7 @@ func (s *store) put(k *keptResult) (dropped []*keptResult) {
 // unused yields the results, the one that was not used for the longest time first. It
 // needs s.mu.
 func (s *store) unused(yield func(*keptResult, share.Owner) bool) {
-	for _, k := range s.kept {
+	for _, k := range s.kept.Oldest() {
 		if !yield(k, k.share()) {
 			return
 		}
@@ -109,31 +110,28 @@ func (s *store) get(handle string, by owner) *keptResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(time.Now())
-	at := slices.IndexFunc(s.kept, func(k *keptResult) bool { return k.handle == handle })
-	if at < 0 || s.kept[at].owner != by {
+	if k, ok := s.kept.Peek(handle); !ok || k.owner != by {
 		return nil
 	}
-	k := s.kept[at]
-	s.kept = append(slices.Delete(s.kept, at, at+1), k)
+	k, _ := s.kept.Get(handle) // it is used by that
 	return k
 }
 
 // expire drops what has expired. It needs s.mu.
 func (s *store) expire(now time.Time) (dropped []*keptResult) {
-	return s.drop(func(k *keptResult) bool { return !now.Before(k.expires) })
+	for _, k := range s.kept.Oldest() {
+		if !now.Before(k.expires) {
+			s.remove(k)
+			dropped = append(dropped, k)
+		}
+	}
+	return dropped
 }
 
-// drop forgets results, and returns them. It needs s.mu.
-func (s *store) drop(gone func(*keptResult) bool) (dropped []*keptResult) {
-	s.kept = slices.DeleteFunc(s.kept, func(k *keptResult) bool {
-		if !gone(k) {
-			return false
-		}
-		s.held.Remove(k.share(), k.size)
-		dropped = append(dropped, k)
-		return true
-	})
-	return dropped
+// remove forgets a result. It needs s.mu.
+func (s *store) remove(k *keptResult) {
+	s.kept.Delete(k.handle)
+	s.held.Remove(k.share(), k.size)
 }
 
 // blockOverhead is what a block takes in memory beside what it holds.

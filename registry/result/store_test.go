@@ -54,7 +54,7 @@ func TestKeptForAWhile(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		assert.True(t, callReader(t, ctx, r, args).IsError, "expired")
 		assert.Equal(t, r.store.held.Total(), share.Amount{}, "what a store holds")
-		assert.Equal(t, len(r.store.kept), 0, "what a store holds")
+		assert.Equal(t, r.store.kept.Len(), 0, "what a store holds")
 	})
 }
 
@@ -72,10 +72,10 @@ func TestStoreIsBounded(t *testing.T) {
 	shape := func(n int) string {
 		got := r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", n))))
 		total := 0
-		for _, k := range r.store.kept {
+		for _, k := range r.store.kept.Oldest() {
 			total += k.size
 		}
-		want := (share.Amount{Count: len(r.store.kept), Bytes: total})
+		want := (share.Amount{Count: r.store.kept.Len(), Bytes: total})
 		assert.Equal(t, r.store.held.Total(), want)
 		wantBetween(t, total, 0, 1<<20, "bytes")
 		wantBetween(t, want.Count, 0, 5, "count")
