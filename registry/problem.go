@@ -50,13 +50,13 @@ func (p Problem) String() string {
 
 // mistakesOf turns what the gate finds into an error.
 func mistakesOf(found []schemagate.Problem) *mistakes {
-	m := &mistakes{}
-	for _, f := range found {
+	m := &mistakes{more: len(found) > maxProblems}
+	for _, f := range found[:min(len(found), maxProblems)] {
 		p := Problem{Path: f.Path, Want: f.Want, Got: f.Got, Hint: f.Note}
 		if p.Want == "" {
 			p.Hint = knownHint(f.Name, f.Known)
 		}
-		m.add(p)
+		m.problems = append(m.problems, p)
 	}
 	return m
 }
@@ -95,14 +95,6 @@ const maxProblems = schemagate.MaxProblems - 1
 type mistakes struct {
 	problems []Problem
 	more     bool
-}
-
-func (m *mistakes) add(p Problem) {
-	if len(m.problems) == maxProblems {
-		m.more = true
-		return
-	}
-	m.problems = append(m.problems, p)
 }
 
 func (m *mistakes) Error() string {

@@ -33,24 +33,24 @@ const more = "…"
 // Required ones come first. It says less than the schema, and says where with "…".
 // It is one line, whatever the schema holds.
 func Signature(schema json.RawMessage) string {
-	s := signer{root: schema}
-	for s.tree = maxSignatureTree; ; s.tree-- {
-		s.text, s.refs, s.cut = append(s.text[:0], '('), 0, false
+	return write(&signer{root: schema}, func(s *signer) {
+		s.write("(")
 		s.object(schema, 0)
-		if !s.cut || s.tree == 0 {
-			return string(append(s.text, ')'))
-		}
-	}
+		s.write(")")
+	})
 }
 
 // Type returns the type of the values that a schema describes, as Signature writes it
 // and TypeScript has it: {id: number, tags?: string[]}.
 func Type(schema json.RawMessage) string {
-	s := signer{root: schema, script: true}
+	return write(&signer{root: schema, script: true}, func(s *signer) { s.value(schema, 0) })
+}
+
+// write returns what a signer writes, with fewer levels of objects until there is room for all.
+func write(s *signer, text func(*signer)) string {
 	for s.tree = maxSignatureTree; ; s.tree-- {
 		s.text, s.refs, s.cut = s.text[:0], 0, false
-		s.value(schema, 0)
-		if !s.cut || s.tree == 0 {
+		if text(s); !s.cut || s.tree == 0 {
 			return string(s.text)
 		}
 	}

@@ -268,11 +268,11 @@ func (t *Turn) settle(ctx context.Context, a *Answer) error {
 		}
 		return context.Cause(ctx)
 	}
-	if done := loggedIn(a.Err); done != nil {
+	var tells interface{ LoggedIn() <-chan struct{} }
+	if errors.As(a.Err, &tells) && tells.LoggedIn() != nil {
 		select {
-		case <-done:
+		case <-tells.LoggedIn():
 		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 	if ctx.Err() != nil {
@@ -280,14 +280,4 @@ func (t *Turn) settle(ctx context.Context, a *Answer) error {
 	}
 	*a = t.Call(ctx, a.Call)
 	return context.Cause(ctx)
-}
-
-// loggedIn returns the channel that is closed when the login of an error is done; nil
-// if there is none.
-func loggedIn(err error) <-chan struct{} {
-	var tells interface{ LoggedIn() <-chan struct{} }
-	if errors.As(err, &tells) {
-		return tells.LoggedIn()
-	}
-	return nil
 }
