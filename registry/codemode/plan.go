@@ -82,7 +82,7 @@ func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMes
 
 // keyOf tells calls apart: by all that is said of the tool, and the arguments.
 func keyOf(def *registry.Definition, args json.RawMessage) string {
-	return fmt.Sprintf("%q %q %s %s", def.Name, def.Origin, def.SurfaceHash(), args)
+	return fmt.Sprintf("%q %q %s %s", def.Name, def.Origin, def.Surface().Hash, args)
 }
 
 // A plan is one that was approved. A nil plan allows nothing.
