@@ -53,6 +53,9 @@ type Options struct {
 	// StdioWrite. The handler is served beside [replica.Member.Handler], not by it, which would pass on a request
 	// that names a call of another replica. Default: those of this process are.
 	Replicas *replica.Member
+	// Variables are those of the environment that the entries of callers without StdioWrite may name. References to
+	// others, to files, inputs and the keyring, and sockets of this machine, take StdioWrite. Default: none.
+	Variables []string
 	// Feed has what happened and happens. Default: it is not told.
 	Feed *Feed
 	// Config has the options with which the entries of servers are read that are tried out

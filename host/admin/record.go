@@ -69,6 +69,11 @@ func (q *request) undo() (lastChange, error) {
 			return lastChange{}, err
 		}
 	}
+	if c.Before != nil {
+		if err := q.mayReach(c.After, c.Before); err != nil {
+			return lastChange{}, err
+		}
+	}
 	_, err := q.manager.Undo(q.forUser(), c)
 	return shown, unlessKept(err)
 }
@@ -91,7 +96,7 @@ func (q *request) restoreServer() (server, error) {
 	if i < 0 {
 		return server{}, &record.Error{Code: record.CodeNotFound, Name: id}
 	}
-	if err := q.mayStartRecord(all[i].Record); err != nil {
+	if err := q.mayWrite(all[i].Record); err != nil {
 		return server{}, err
 	}
 	_, err = q.manager.Restore(q.forUser(), id)
@@ -107,9 +112,12 @@ func (q *request) testInput(in *serverInput) (testResult, error) {
 		return testResult{}, err
 	}
 	if isLocal(r) {
-		if err := q.need(StdioWrite); err != nil {
-			return testResult{}, err
-		}
+		err = q.need(StdioWrite)
+	} else {
+		err = q.mayReach(nil, r)
+	}
+	if err != nil {
+		return testResult{}, err
 	}
 	entry, err := record.ReadServer(q.Context(), record.NewMemoryStore(r), r.Name, q.opts.Config)
 	if err != nil {

@@ -257,7 +257,7 @@ func (q *request) addServer(in *serverInput) (server, error) {
 	if err != nil {
 		return server{}, err
 	}
-	if err := q.mayStartRecord(r); err != nil {
+	if err := q.mayWrite(r); err != nil {
 		return server{}, err
 	}
 	_, err = q.manager.Add(q.forUser(), r)
@@ -272,6 +272,14 @@ func (q *request) mayStartRecord(r *record.Record) error {
 	return q.mayStart(r.ServerName())
 }
 
+// mayWrite fails if the caller may not have a new record be kept, and started.
+func (q *request) mayWrite(r *record.Record) error {
+	if err := q.mayStartRecord(r); err != nil {
+		return err
+	}
+	return q.mayReach(nil, r)
+}
+
 // edit returns what the input changes of a server, as far as the caller may have that started.
 func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error) {
 	p, err := in.patch(s.Record)
@@ -284,6 +292,14 @@ func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if q.need(StdioWrite) != nil {
+		if becomes, err = s.Record.Apply(p); err == nil {
+			err = q.mayReach(s.Record, becomes)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	q.pin(p, s)
 	return p, nil

@@ -51,6 +51,10 @@ type Options struct {
 	// set. Default: [os.LookupEnv].
 	Lookup func(name string) (value string, ok bool)
 
+	// File returns why ${file:path} must not read the file at an absolute path, such as one with a key of
+	// the program. Default: it may read all.
+	File func(path string) error
+
 	// Format is the name of the file's [Format]. Default: told from the file's name,
 	// the place where it lies and its content; if they leave a doubt, that is an error.
 	Format string
@@ -255,7 +259,7 @@ type parser struct {
 // source returns what all references of the file draw on.
 func (p *parser) source(ctx context.Context, inputs []Input) *lookups {
 	return &lookups{
-		lookup: p.predefined(p.opts.Lookup), dir: p.dir, left: maxExpanded,
+		lookup: p.predefined(p.opts.Lookup), allows: p.opts.File, dir: p.dir, left: maxExpanded,
 		literal: p.dialect.Literal, forms: p.write.References, written: p.opts.AsWritten,
 		asker: &asker{ctx: ctx, ask: p.opts.Input, secrets: p.opts.Secrets, file: filepath.Join(p.dir, filepath.Base(p.file)),
 			format: p.dialect.Name, inputs: inputs, known: map[string]answer{}},

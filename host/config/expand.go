@@ -21,10 +21,11 @@ const (
 // lookups is what the references of a file draw on.
 type lookups struct {
 	lookup func(string) (string, bool)
-	dir    string // where a relative ${file:path} starts
-	left   int    // bytes that references may still yield
-	files  int    // that were read
-	asker  *asker // of inputs and the keyring
+	dir    string                  // where a relative ${file:path} starts
+	allows func(path string) error // why a file must not be read; nil: all may
+	left   int                     // bytes that references may still yield
+	files  int                     // that were read
+	asker  *asker                  // of inputs and the keyring
 
 	literal bool               // $VAR without braces is no reference
 	forms   dialect.References // that the file's program knows: CurlyRefs take the place of ours
@@ -307,6 +308,11 @@ func (x *expander) file(path string) (string, error) {
 func (x *expander) read(full string) (string, error) {
 	if x.later && elsewhere(runtime.GOOS, full) {
 		return "", errors.New("a file of a project cannot name a file of another machine: copy it to this one")
+	}
+	if x.allows != nil {
+		if err := x.allows(full); err != nil {
+			return "", err
+		}
 	}
 	content, err := read(full, true, maxFile)
 	if err == nil && len(content) > maxFile {

@@ -40,6 +40,7 @@ type Belt struct {
 	Database *database.Database
 	shared   databaseFlags
 
+	own    []string // files that no entry reads, see Own
 	cancel context.CancelFunc
 	ends   []func() // called by End
 }
@@ -159,7 +160,7 @@ func Formats() []*config.Format {
 // Reading returns how config files are read. What ${input:ID} stands for is the value of a
 // variable of the environment.
 func (b *Belt) Reading() *config.Options {
-	return &config.Options{Lookup: b.Env.Lookup, Formats: Formats(), Input: func(_ context.Context, in config.Input) (config.Secret, error) {
+	return &config.Options{Lookup: b.lookup, File: b.mayRead, Formats: Formats(), Input: func(_ context.Context, in config.Input) (config.Secret, error) {
 		name := "MCPBELT_INPUT_" + strings.Map(func(r rune) rune {
 			if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 				return r

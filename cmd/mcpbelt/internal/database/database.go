@@ -54,8 +54,9 @@ const (
 type Database struct {
 	*sqlstore.Database
 
-	pool *sql.DB
-	keys seal.KeySource
+	pool    *sql.DB
+	dialect sqlstore.Dialect
+	keys    seal.KeySource
 }
 
 // Open opens a database: "sqlite", "sqlite:PATH" or a URL of PostgreSQL. What is sealed in it has the key in
@@ -71,7 +72,7 @@ func Open(ctx context.Context, env *cli.Env, value, keyFile string) (*Database, 
 		return nil, err
 	}
 	pool.SetMaxOpenConns(maxConns)
-	d := &Database{pool: pool, keys: keys}
+	d := &Database{pool: pool, dialect: dialect, keys: keys}
 	if d.Database, err = sqlstore.New(pool, dialect, nil); err == nil {
 		ctx, cancel := context.WithTimeout(ctx, openWithin)
 		defer cancel()
@@ -123,6 +124,10 @@ func connect(env *cli.Env, value string) (*sql.DB, sqlstore.Dialect, error) {
 	}
 	return pool, sqlstore.SQLite, nil
 }
+
+// Remote reports whether the database is one of PostgreSQL, whose driver reads the variables PGPASSWORD and
+// the like.
+func (d *Database) Remote() bool { return d.dialect == sqlstore.PostgreSQL }
 
 func isURL(value string) bool {
 	return strings.HasPrefix(value, "postgres://") || strings.HasPrefix(value, "postgresql://")

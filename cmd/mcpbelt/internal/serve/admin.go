@@ -54,7 +54,7 @@ func (s *station) openPage(ctx context.Context, so options) error {
 			}
 			return admin.DefaultRoles(c)
 		},
-		Keys: so.keys, Feed: s.feed, Config: mo.Host.Config, Replicas: s.member,
+		Keys: so.keys, Feed: s.feed, Variables: so.variables, Config: mo.Host.Config, Replicas: s.member,
 	}
 	if s.opened.Logins != nil {
 		o.Sessions = s.opened.Logins.Sessions()

@@ -28,6 +28,7 @@ import (
 func serveCommand(b *belt.Belt) *cobra.Command {
 	var stdio, public, noKey bool
 	var listen, keyFile, adminRole, replicaURL, ask string
+	var variables []string
 	var t tokens
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -64,6 +65,8 @@ second one ends it at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
+			b.Own(keyFile)
+			b.Own(t.keyFile)
 			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile, adminRole)
 			if l != nil {
 				defer l.Close()
@@ -82,7 +85,7 @@ second one ends it at once.`,
 				return err
 			}
 			edit := func(s *config.Server) { s.Required = false }
-			so := options{asks: approver, scripts: true, edit: edit, replica: replicaURL, tokens: t}
+			so := options{asks: approver, scripts: true, edit: edit, replica: replicaURL, tokens: t, variables: variables}
 			if l != nil && (!noKey || adminRole != "") {
 				if so.keys, err = openKeys(ctx, b); err != nil {
 					return err
@@ -114,6 +117,7 @@ second one ends it at once.`,
 	}
 	b.AddDatabaseFlags(cmd)
 	f := cmd.Flags()
+	f.StringSliceVar(&variables, "admin-variable", nil, "let those with the role operate name this `variable` of the environment in entries; can be repeated")
 	f.StringVar(&replicaURL, "replica", "", "tell the others that share the database this `URL`, under which they reach this one")
 	f.BoolVar(&stdio, "stdio", false, "serve standard input and output")
 	f.StringVar(&listen, "listen", "127.0.0.1:7411", "listen on this `address`")

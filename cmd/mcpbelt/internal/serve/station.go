@@ -84,6 +84,7 @@ type options struct {
 	keys         *access.Keys         // nil: there are none
 	roles        []admin.Role         // of those with the key of the page; none: there is no page
 	tokens       tokens               // that let callers in besides
+	variables    []string             // that entries of operators may name
 	replica      string               // the URL by which others that share the database reach it; empty: they do not
 }
 
