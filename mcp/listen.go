@@ -78,18 +78,14 @@ func (l *life) announcedLists() (lists []member) {
 	if caps == nil {
 		return nil
 	}
-	for _, list := range []struct {
-		key       string
-		announced bool
-	}{
-		{"toolsListChanged", caps.Tools != nil && caps.Tools.ListChanged},
-		{"promptsListChanged", caps.Prompts != nil && caps.Prompts.ListChanged},
-		{"resourcesListChanged", caps.Resources != nil && caps.Resources.ListChanged},
-	} {
-		if list.announced {
-			lists = append(lists, member{list.key, json.RawMessage("true")})
+	add := func(key string, announced bool) {
+		if announced {
+			lists = append(lists, member{key, json.RawMessage("true")})
 		}
 	}
+	add("toolsListChanged", caps.Tools != nil && caps.Tools.ListChanged)
+	add("promptsListChanged", caps.Prompts != nil && caps.Prompts.ListChanged)
+	add("resourcesListChanged", caps.Resources != nil && caps.Resources.ListChanged)
 	return lists
 }
 

@@ -127,17 +127,9 @@ func createdTask(raw []byte) (*taskState, error) {
 func decodeFailure(raw []byte) (*JSONRPCError, error) {
 	e := &JSONRPCError{}
 	return decoded(e, decodeObject(raw,
-		field{name: "code", into: func(value []byte) (err error) {
-			if e.Code, err = strconv.ParseInt(string(value), 10, 64); err != nil {
-				return wrongKind(value, "a whole number")
-			}
-			return nil
-		}},
+		field{name: "code", into: &e.Code},
 		field{name: "message", into: &e.Message},
-		field{name: "data", into: func(value []byte) error {
-			e.Data = value
-			return nil
-		}},
+		field{name: "data", into: &e.Data},
 	))
 }
 

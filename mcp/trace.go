@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -157,28 +158,21 @@ var errBrokenOff = errors.New("the request was broken off by a panic")
 
 // A tracing is the tracer of a client.
 type tracing struct {
-	tracer  Tracer
-	retry   RetryTracer   // nil if it is none
-	session SessionTracer // nil if it is none
-	broken  func(what string, panicked any)
+	tracer Tracer
+	server string
+	logger *slog.Logger
 }
 
 func newTracing(server string, o *ClientOptions) *tracing {
 	if o.Tracer == nil {
 		return nil
 	}
-	t := &tracing{tracer: o.Tracer}
-	t.retry, _ = o.Tracer.(RetryTracer)
-	t.session, _ = o.Tracer.(SessionTracer)
-	t.broken = func(what string, panicked any) {
-		o.Logger.Error("mcp: the tracer panicked", "server", server, "in", what, "panic", panicked)
-	}
-	return t
+	return &tracing{o.Tracer, server, o.Logger}
 }
 
 func (t *tracing) guard(what string) {
 	if p := recover(); p != nil {
-		t.broken(what, p)
+		t.logger.Error("mcp: the tracer panicked", "server", t.server, "in", what, "panic", p)
 	}
 }
 
@@ -229,11 +223,13 @@ func (c *Client) traceUnsent(ctx context.Context, r *request, err error) {
 
 // retried says that a request will be sent again.
 func (c *Client) retried(ctx context.Context, info *RequestInfo, err error) {
-	if info == nil || c.tracing.retry == nil {
+	if info == nil {
 		return
 	}
-	defer c.tracing.guard("RequestRetry")
-	c.tracing.retry.RequestRetry(ctx, info, err)
+	if retry, ok := c.tracing.tracer.(RetryTracer); ok {
+		defer c.tracing.guard("RequestRetry")
+		retry.RequestRetry(ctx, info, err)
+	}
 }
 
 // departs notes that another attempt begins. R may be nil, as everywhere here.
@@ -372,7 +368,11 @@ func (l *life) connection() ConnInfo {
 
 // sessionEnds tells the tracer of a life that is about to end.
 func (c *Client) sessionEnds(l *life, cause error) {
-	if c.tracing == nil || c.tracing.session == nil {
+	if c.tracing == nil {
+		return
+	}
+	tracer, ok := c.tracing.tracer.(SessionTracer)
+	if !ok {
 		return
 	}
 	s := &SessionInfo{Server: c.name, Connection: l.connection(), Duration: time.Since(l.born), Err: cause}
@@ -380,5 +380,5 @@ func (c *Client) sessionEnds(l *life, cause error) {
 		s.Err = nil
 	}
 	defer c.tracing.guard("SessionEnd")
-	c.tracing.session.SessionEnd(s)
+	tracer.SessionEnd(s)
 }

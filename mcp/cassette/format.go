@@ -130,15 +130,6 @@ func (c *recording) encode() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// quote returns text as a JSON string, with <, > and & as they are.
-func quote(text string) json.RawMessage {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string always encodes
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-}
-
 // An Error reports a file that cannot be replayed.
 type Error struct {
 	File string // as given to [Replay]

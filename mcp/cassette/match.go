@@ -131,7 +131,7 @@ func without(object json.RawMessage, key string) json.RawMessage {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, quote(string(k))...), ':'), value...)
+		out = append(append(canonjson.AppendString(out, string(k)), ':'), value...)
 	}
 	if !found {
 		return object

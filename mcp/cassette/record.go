@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
@@ -153,7 +154,7 @@ func (r *Recorder) refusal(method string, err error) json.RawMessage {
 	if !errors.As(err, &refused) {
 		refused = &mcp.JSONRPCError{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
-	raw := fmt.Appendf(nil, `{"code":%d,"message":%s`, refused.Code, quote(refused.Message))
+	raw := fmt.Appendf(nil, `{"code":%d,"message":%s`, refused.Code, canonjson.AppendString(nil, refused.Message))
 	if len(refused.Data) > 0 {
 		raw = fmt.Appendf(raw, `,"data":%s`, refused.Data)
 	}

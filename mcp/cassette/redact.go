@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -92,12 +93,12 @@ func (p *pass) append(out, value []byte, at scope) []byte {
 		text, _ := jsonscan.String(value)
 		if clean := p.string(text, at); clean != text {
 			p.changed = true
-			return append(out, quote(clean)...)
+			return canonjson.AppendString(out, clean)
 		}
 	default:
 		if at.hides() && !counts(at.key) {
 			p.changed = true
-			return append(out, quote(redacted)...)
+			return canonjson.AppendString(out, redacted)
 		}
 	}
 	return append(out, value...)
@@ -112,7 +113,7 @@ func (p *pass) object(out, value []byte, at scope) []byte {
 		}
 		clean := p.plain(string(key), scope{texts: nestedTexts})
 		p.changed = p.changed || clean != string(key)
-		out = append(append(out, quote(clean)...), ':')
+		out = append(canonjson.AppendString(out, clean), ':')
 		out = p.append(out, member, at.within(string(key), member[0]))
 	}
 	return append(out, '}')

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -308,7 +309,7 @@ func (c *replayedConn) perform(a *aside) <-chan *jsonrpc.Response {
 func withToken(params json.RawMessage, token string) json.RawMessage {
 	out := append([]byte(`{"progressToken":`), token...)
 	for key, value := range jsonscan.Fields(params) {
-		out = append(append(append(append(out, ','), quote(string(key))...), ':'), value...)
+		out = append(append(canonjson.AppendString(append(out, ','), string(key)), ':'), value...)
 	}
 	return append(out, '}')
 }
