@@ -25,7 +25,6 @@ func (q *request) document() (json.RawMessage, error) {
 		}
 		operations[strings.ToLower(r.method)] = b.operation(r)
 	}
-	b.ref(reflect.TypeFor[problem]())
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -70,32 +69,33 @@ func (b *builder) operation(r *route) object {
 	} else {
 		schema = b.schemaOf(r.out)
 	}
-	failed := object{"description": "it failed", "content": object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}}}
+	failedAs, failed := "application/problem+json", b.ref(reflect.TypeFor[problem]())
 	if isEnveloped(r.path) {
-		schema = object{
-			"type": "object", "required": []string{"code", "data"}, "additionalProperties": false,
-			"properties": object{"code": object{"const": http.StatusOK}, "data": schema},
-		}
-		failed["content"] = object{kind: object{"schema": object{
-			"type": "object", "required": []string{"code", "msg", "error"}, "additionalProperties": false,
-			"properties": object{"code": object{"type": "integer"}, "msg": object{"type": "string"}, "error": object{"type": "string"}},
-		}}}
+		schema = closed(object{"code": object{"const": http.StatusOK}, "data": schema}, "code", "data")
+		text := object{"type": "string"}
+		failedAs, failed = kind, closed(object{"code": object{"type": "integer"}, "msg": text, "error": text}, "code", "msg", "error")
 	}
+	content := func(kind string, schema object) object { return object{kind: object{"schema": schema}} }
 	o := object{
 		"operationId": operationID(r),
 		"summary":     r.summary,
 		"parameters":  parameters,
 		"x-role":      r.role,
 		"responses": object{
-			"200":     object{"description": "it is done", "content": object{kind: object{"schema": schema}}},
+			"200":     object{"description": "it is done", "content": content(kind, schema)},
 			"401":     object{"description": "the request names no caller"},
-			"default": failed,
+			"default": object{"description": "it failed", "content": content(failedAs, failed)},
 		},
 	}
 	if r.in != nil {
-		o["requestBody"] = object{"required": !r.optional, "content": object{"application/json": object{"schema": b.schemaOf(r.in)}}}
+		o["requestBody"] = object{"required": !r.optional, "content": content("application/json", b.schemaOf(r.in))}
 	}
 	return o
+}
+
+// closed returns the schema of an object that has these properties and no others.
+func closed(properties object, required ...string) object {
+	return object{"type": "object", "required": required, "additionalProperties": false, "properties": properties}
 }
 
 // operationID returns the method and the path of a route as one word.
