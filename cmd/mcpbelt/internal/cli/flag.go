@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,46 +24,33 @@ func FixedFlag(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails if there is no such flag
 }
 
+// The parts of a command: a word is made of pieces, each a character, one behind a backslash, or what is in quotes.
+var (
+	piece = regexp.MustCompile(`(?s)\\.|"(?:[^"\\]|\\.)*"|'[^']*'|[^ \t\n"'\\]`)
+	word  = regexp.MustCompile(`(?:` + piece.String() + `)+`)
+)
+
 // SplitWords splits a command as a shell does that replaces nothing: at blanks that are
 // not in quotes or behind a backslash.
 func SplitWords(text string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	quote, in, escaped := rune(0), false, false
-	for _, r := range text {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, in = true, true
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
-		case r == '"' || r == '\'':
-			quote, in = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if in {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			in = false
-		default:
-			word.WriteRune(r)
-			in = true
-		}
-	}
-	if quote != 0 || escaped {
+	if strings.Trim(word.ReplaceAllString(text, ""), " \t\n") != "" {
 		return nil, UsageError("the command ends within quotes or behind a backslash")
 	}
-	if in {
-		words = append(words, word.String())
-	}
+	words := word.FindAllString(text, -1)
 	if len(words) == 0 {
 		return nil, UsageError("the command is empty")
+	}
+	behind := regexp.MustCompile(`(?s)\\(.)`)
+	for i, w := range words {
+		words[i] = piece.ReplaceAllStringFunc(w, func(p string) string {
+			if p[0] == '\'' {
+				return p[1 : len(p)-1]
+			}
+			if p[0] == '"' {
+				p = p[1 : len(p)-1]
+			}
+			return behind.ReplaceAllString(p, "$1")
+		})
 	}
 	return words, nil
 }
