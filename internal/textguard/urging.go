@@ -39,8 +39,14 @@ const (
 	maxPhrases = 32 // there is room for
 )
 
+// A book holds the phrases that are looked for. It does not change.
+type book struct {
+	phrases []phrase
+	any     class // of all of them
+}
+
 // phrases are those that are looked for, with the classes of all of them.
-var phrases = sync.OnceValues(func() (all []phrase, union class) {
+var phrases = sync.OnceValue(func() (b book) {
 	const (
 		forget  = "asks to forget what the model was told"
 		hushed  = "asks to keep something from the user"
@@ -53,7 +59,7 @@ var phrases = sync.OnceValues(func() (all []phrase, union class) {
 		recast  = "gives the model another role"
 		shadows = "changes what other tools are given"
 	)
-	all = []phrase{
+	b.phrases = []phrase{
 		{what: forget, says: "ignore|override 3 former|above 2 orders"},
 		{what: forget, says: "ignore 3 own 1 orders"},
 		{what: forget, says: "ignore 1 totality 2 former|notice"},
@@ -82,8 +88,8 @@ var phrases = sync.OnceValues(func() (all []phrase, union class) {
 		{what: recast, says: "system override"},
 		{what: shadows, says: "whenever 5 used 8 swap 4 receiver"},
 	}
-	for i := range all {
-		p := &all[i]
+	for i := range b.phrases {
+		p := &b.phrases[i]
 		p.not = classNamed(p.unless)
 		gap := 0
 		for word := range strings.FieldsSeq(p.says) {
@@ -95,9 +101,9 @@ var phrases = sync.OnceValues(func() (all []phrase, union class) {
 			p.any |= classNamed(word)
 			gap = 0
 		}
-		union |= p.any
+		b.any |= p.any
 	}
-	return all, union
+	return b
 })
 
 // Urging returns the first place in the text that urges; the first mild one if
@@ -106,8 +112,7 @@ func Urging(text string) (Urge, bool) {
 	if urge, ok := tag(text); ok {
 		return urge, true
 	}
-	var m match
-	m.phrases, m.any = phrases()
+	m := match{book: phrases()}
 	r := reader{text: text}
 	var prev, w word
 	for number := 1; r.next(&w); number++ {
@@ -136,9 +141,8 @@ func Urging(text string) (Urge, bool) {
 // A match is how far the phrases have come. Of each beginning of a phrase only the
 // latest is kept: it is what the next word is nearest to.
 type match struct {
-	phrases []phrase
-	any     class // of all of them
-	clause  int   // the last word before this part of the sentence
+	book
+	clause  int // the last word before this part of the sentence
 	reached [maxPhrases][maxSteps]place
 	found   Urge
 	mild    Urge

@@ -136,7 +136,7 @@ func TestEncoded(t *testing.T) {
 
 // There is room for all phrases, and each can be reached.
 func TestPhrases(t *testing.T) {
-	all, _ := phrases()
+	all := phrases().phrases
 	assert.False(t, len(all) > maxPhrases, "%d are more than %d", len(all), maxPhrases)
 	for _, p := range all {
 		assert.True(t, len(p.steps) > 0 && len(p.steps) <= maxSteps && p.what != "" && p.steps[0].gap == 0, "%+v can be reached", p)
