@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 //
 // and the program pty, which runs a command at a terminal, by default of 80 columns:
 //
-//	exec pty [-cols N] [-stdin FILE] mcpbelt ARG...
+//	exec pty [-cols N] [-stdin FILE] [-spin] mcpbelt ARG...
 //
 // and signal, which sends a command a signal by its number when its server runs:
 //
@@ -122,7 +122,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // spins matches what a spinner shows, which only a slow machine sees, and its removal.
-var spins = regexp.MustCompile(`\r[⠀-⣿] [^\r\n]*|\r\x1b\[K`)
+var spins = regexp.MustCompile(`\r\x1b\[K(?:[⠀-⣿] [^\r\n\x1b]*)?`)
 
 // runAtTerminal runs a program with a terminal as its input and outputs, writes what it
 // shows to standard output, and returns its exit.
@@ -130,6 +130,7 @@ func runAtTerminal(args []string) int {
 	flags := flag.NewFlagSet("pty", flag.ExitOnError)
 	cols := flags.Int("cols", 80, "columns of the terminal")
 	stdin := flags.String("stdin", "", "a `file` that is typed")
+	spin := flags.Bool("spin", false, "show what a spinner shows, which depends on how long things take")
 	_ = flags.Parse(args)
 	cmd := exec.Command(flags.Arg(0), flags.Args()[1:]...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: uint16(*cols)})
@@ -150,7 +151,11 @@ func runAtTerminal(args []string) int {
 	}
 	var shown bytes.Buffer
 	_, _ = io.Copy(&shown, terminal) // ends with an error when the program has ended
-	fmt.Print(spins.ReplaceAllString(strings.ReplaceAll(shown.String(), "\r\n", "\n"), ""))
+	text := strings.ReplaceAll(shown.String(), "\r\n", "\n")
+	if !*spin {
+		text = spins.ReplaceAllString(text, "")
+	}
+	fmt.Print(text)
 	_ = cmd.Wait()
 	return cmd.ProcessState.ExitCode()
 }
