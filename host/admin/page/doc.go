@@ -18,11 +18,12 @@
 //
 // People sign in with a credential that the API takes as a bearer token, such as an API key. The
 // page posts it once. The handler tries it at the API, keeps it in memory, and gives the browser
-// the random ID of a session in a cookie that no script can read. Requests to the API that come
-// with the cookie, and with no credential of their own, get the credential: the API decides each of
-// them, so a key that is revoked ends what its sessions may do. A session ends after an hour
-// without a request, and after 12 hours in any case.
+// the random ID of a session in a cookie that no script can read, and the tab a second random value,
+// which its scripts send with each request. Requests to the API that come with both, and with no
+// credential of their own, get the credential: the API decides each of them, so a key that is
+// revoked ends what its sessions may do. A session ends after an hour without a request, and 12
+// hours after someone has signed in, in any case.
 //
-// A browser sends cookies to all ports of a host. On a machine with other users, serve the
-// page under a name of its own.
+// A browser sends the cookie to all ports of a host, where others may listen. What the tab has goes
+// to the page only, and no other tab has it: there people sign in again.
 package page

@@ -45,7 +45,7 @@ func TestDocument(t *testing.T) {
 	p, api := newPage(t)
 	var etag string
 	for _, path := range []string{"/admin/", "/admin/servers/github", "/admin/tools/a%2Fb"} {
-		res := do(p, "GET", path, "", "", nil)
+		res := do(p, "GET", path, "", browser{}, nil)
 		assert.Equal(t, res.StatusCode, 200, "%s: got status", path)
 		for name, want := range map[string]string{
 			"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache", "Content-Security-Policy": policy,
@@ -56,7 +56,7 @@ func TestDocument(t *testing.T) {
 		}
 		etag = res.Header.Get("ETag")
 	}
-	res := do(p, "GET", "/admin/keys", "", "", func(r *http.Request) { r.Header.Set("If-None-Match", etag) })
+	res := do(p, "GET", "/admin/keys", "", browser{}, func(r *http.Request) { r.Header.Set("If-None-Match", etag) })
 	assert.Equal(t, res.StatusCode, http.StatusNotModified, "with the ETag: got status")
 	assert.False(t, api.asked.Load() != nil, "the API was asked for a document")
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestDocument(t *testing.T) {
 		{"GET", "/admin", 301}, {"GET", "/", 404}, {"GET", "/administration", 404}, {"POST", "/admin/", 405},
 		{"GET", "/admin/assets/app.js", 404}, {"GET", "/admin/assets/old/app.js", 404}, {"PUT", "/admin/session", 405},
 	} {
-		assert.Equal(t, do(p, c.method, c.path, "", "", nil).StatusCode, c.want, "%s %s: got status", c.method, c.path)
+		assert.Equal(t, do(p, c.method, c.path, "", browser{}, nil).StatusCode, c.want, "%s %s: got status", c.method, c.path)
 	}
 }
 
@@ -75,7 +75,7 @@ var imports = regexp.MustCompile(`(?m)(?:^import .*|^} )from '([^']+)';$`)
 // Each asset that another refers to is served, as what it is and for good.
 func TestAssets(t *testing.T) {
 	p, _ := newPage(t)
-	document := body(t, do(p, "GET", "/admin/", "", "", nil))
+	document := body(t, do(p, "GET", "/admin/", "", browser{}, nil))
 	var wait []string
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(document, -1) {
 		wait = append(wait, m[1])
@@ -88,7 +88,7 @@ func TestAssets(t *testing.T) {
 			continue
 		}
 		seen[name] = true
-		res := do(p, "GET", name, "", "", nil)
+		res := do(p, "GET", name, "", browser{}, nil)
 		if res.StatusCode != 200 {
 			t.Errorf("%s: got status %d, want 200", name, res.StatusCode)
 			continue

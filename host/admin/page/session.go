@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/json"
 	"io"
 	"net"
@@ -22,11 +23,14 @@ const (
 	maxIdle     = time.Hour      // is how long a session may go without a request
 	maxWait     = 10 * time.Minute
 	maxSignIn   = 32 << 10 // bytes of a request to sign in
+
+	tabHeader = "X-Mcpbelt-Tab" // has what only scripts of the page know
 )
 
 // A signIn is the session of a browser.
 type signIn struct {
 	credential  string
+	tab         string // is required with the cookie, which browsers send to all ports of a host
 	begun, used time.Time
 	ended       context.Context // done when the session ends
 	end         context.CancelFunc
@@ -82,20 +86,25 @@ func (s *sessions) redeem(token string) string {
 	return l.credential
 }
 
-// begin opens a session, and ends the one that was used least lately if there are too many.
-func (s *sessions) begin(credential string) string {
-	ended, end := context.WithCancel(context.Background())
-	id := rand.Text()
+// begin opens a session, and ends the one that was used least lately if there are too many. A tab of a
+// browser that has a session of the same credential shares it.
+func (s *sessions) begin(credential, id string) (string, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	s.open.Put(id, &signIn{credential: credential, begun: now, used: now, ended: ended, end: end})
+	if o, ok := s.open.Get(id); ok && !s.over(o) && subtle.ConstantTimeCompare([]byte(o.credential), []byte(credential)) == 1 {
+		o.begun, o.used = now, now
+		return id, o.tab
+	}
+	ended, end := context.WithCancel(context.Background())
+	id, tab := rand.Text(), rand.Text()
+	s.open.Put(id, &signIn{credential: credential, tab: tab, begun: now, used: now, ended: ended, end: end})
 	for other, o := range s.open.Oldest() {
 		if s.over(o) || s.open.Len() > maxSessions {
 			s.drop(other)
 		}
 	}
-	return id
+	return id, tab
 }
 
 // over reports whether the time of a session is over. The lock is held.
@@ -118,21 +127,29 @@ func (s *sessions) end(id string) {
 	s.drop(id)
 }
 
-// find returns the session of a request, or nil, and notes that it was used.
-func (s *sessions) find(r *http.Request) *signIn {
-	c, err := r.Cookie(cookieName(r))
-	if err != nil {
-		return nil
-	}
+// find returns the session of a request and its ID, and notes that it was used; nil if the request lacks either half.
+func (s *sessions) find(r *http.Request) (*signIn, string) {
+	id := cookieOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o, ok := s.open.Get(c.Value)
-	if !ok || s.over(o) {
-		s.drop(c.Value)
-		return nil
+	o, ok := s.open.Get(id)
+	if !ok || subtle.ConstantTimeCompare([]byte(o.tab), []byte(r.Header.Get(tabHeader))) == 0 {
+		return nil, ""
+	}
+	if s.over(o) {
+		s.drop(id)
+		return nil, ""
 	}
 	o.used = s.now()
-	return o
+	return o, id
+}
+
+// cookieOf returns the value of a request's cookie, or "".
+func cookieOf(r *http.Request) string {
+	if c, err := r.Cookie(cookieName(r)); err == nil {
+		return c.Value
+	}
+	return ""
 }
 
 // cookieName has the port: browsers send the cookies of one port to all others.
@@ -184,10 +201,11 @@ func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
 	cookie := &http.Cookie{Name: cookieName(r), Path: "/", HttpOnly: true, Secure: scheme == "https" || r.TLS != nil, SameSite: http.SameSiteStrictMode}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		answer(w, http.StatusOK, "application/json", map[string]bool{"signedIn": p.sessions.find(r) != nil})
+		s, _ := p.sessions.find(r)
+		answer(w, http.StatusOK, "application/json", map[string]bool{"signedIn": s != nil})
 	case http.MethodDelete:
-		if c, err := r.Cookie(cookie.Name); err == nil {
-			p.sessions.end(c.Value)
+		if s, id := p.sessions.find(r); s != nil {
+			p.sessions.end(id)
 		}
 		cookie.MaxAge = -1
 		http.SetCookie(w, cookie)
@@ -197,12 +215,14 @@ func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
 		if credential == "" {
 			return
 		}
-		if c, err := r.Cookie(cookie.Name); err == nil {
-			p.sessions.end(c.Value) // it makes way
+		if s, id := p.sessions.find(r); s != nil && s.credential != credential {
+			p.sessions.end(id) // it makes way
 		}
-		cookie.Value, cookie.MaxAge = p.sessions.begin(credential), int(maxAge/time.Second)
+		tab := ""
+		cookie.Value, tab = p.sessions.begin(credential, cookieOf(r))
+		cookie.MaxAge = int(maxAge / time.Second)
 		http.SetCookie(w, cookie)
-		w.WriteHeader(http.StatusNoContent)
+		answer(w, http.StatusOK, "application/json", map[string]string{"tab": tab})
 	default:
 		w.Header().Set("Allow", "GET, HEAD, POST, DELETE")
 		fail(w, http.StatusMethodNotAllowed, "no_route", "there is no such method here")
@@ -276,7 +296,7 @@ func (p *Page) serveAPI(w http.ResponseWriter, r *http.Request) {
 		p.api.ServeHTTP(w, r)
 		return
 	}
-	s := p.sessions.find(r)
+	s, _ := p.sessions.find(r)
 	if s == nil {
 		p.api.ServeHTTP(w, r)
 		return
@@ -294,6 +314,7 @@ func (p *Page) serveAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.Clone(ctx)
 	r.Header.Del("Cookie")
+	r.Header.Del(tabHeader)
 	r.Header.Set("Authorization", "Bearer "+s.credential)
 	p.api.ServeHTTP(w, r)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -51,15 +52,16 @@ func newPage(t *testing.T) (*Page, *fakeAPI) {
 	return p, api
 }
 
+// A browser has what a tab was given when it signed in; the zero one has nothing.
+type browser struct{ cookie, tab string }
+
 // do makes a request of the page itself; edit may be nil.
-func do(p *Page, method, path, body, cookie string, edit func(*http.Request)) *http.Response {
+func do(p *Page, method, path, body string, b browser, edit func(*http.Request)) *http.Response {
 	r := httptest.NewRequest(method, here+path, strings.NewReader(body))
 	if method != http.MethodGet {
 		r.Header.Set("Origin", here)
 	}
-	if cookie != "" {
-		r.Header.Set("Cookie", cookie)
-	}
+	b.sign(r)
 	if edit != nil {
 		edit(r)
 	}
@@ -68,13 +70,29 @@ func do(p *Page, method, path, body, cookie string, edit func(*http.Request)) *h
 	return w.Result()
 }
 
-// signInAs signs in and returns the cookie.
-func signInAs(t *testing.T, p *Page, body string) string {
+// sign gives a request what the tab has.
+func (b browser) sign(r *http.Request) {
+	for name, value := range map[string]string{"Cookie": b.cookie, tabHeader: b.tab} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+}
+
+// signInAs signs in.
+func signInAs(t *testing.T, p *Page, body string) browser {
 	t.Helper()
-	res := do(p, "POST", "/admin/session", body, "", nil)
-	assert.Equal(t, res.StatusCode, http.StatusNoContent, "sign in with %s", body)
-	assert.Equal(t, len(res.Cookies()), 1, "sign in with %s", body)
-	return res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
+	return signedIn(t, do(p, "POST", "/admin/session", body, browser{}, nil))
+}
+
+// signedIn reads the answer to a request to sign in.
+func signedIn(t *testing.T, res *http.Response) browser {
+	t.Helper()
+	assert.Equal(t, res.StatusCode, http.StatusOK, "sign in")
+	assert.Equal(t, len(res.Cookies()), 1, "sign in")
+	var got struct{ Tab string }
+	assert.OK(t, json.NewDecoder(res.Body).Decode(&got))
+	return browser{res.Cookies()[0].Name + "=" + res.Cookies()[0].Value, got.Tab}
 }
 
 func TestSignIn(t *testing.T) {
@@ -83,8 +101,8 @@ func TestSignIn(t *testing.T) {
 		body, code string
 		want       int
 	}{
-		{`{"credential":"good"}`, "", 204},
-		{`{"credential":" good\n"}`, "", 204},
+		{`{"credential":"good"}`, "", 200},
+		{`{"credential":" good\n"}`, "", 200},
 		{`{"credential":"bad"}`, "refused", 401},
 		{`{"credential":"weak"}`, "forbidden", 403},
 		{`{"credential":"slow"}`, "unavailable", 503},
@@ -94,13 +112,13 @@ func TestSignIn(t *testing.T) {
 		{`{"credential":"` + strings.Repeat("g", maxSignIn) + `"}`, "value_invalid", 400},
 		{`{"once":"none"}`, "link_used", 401},
 	} {
-		res := do(p, "POST", "/admin/session", c.body, "", nil)
+		res := do(p, "POST", "/admin/session", c.body, browser{}, nil)
 		assert.Equal(t, res.StatusCode, c.want, "%.40s: got status", c.body)
 		var problem struct{ Code string }
 		if err := json.NewDecoder(res.Body).Decode(&problem); c.code != "" && (err != nil || problem.Code != c.code) {
 			t.Errorf("%.40s: got code %q and error %v, want %q", c.body, problem.Code, err, c.code)
 		}
-		assert.Equal(t, len(res.Cookies()) == 1, c.want == 204, "%.40s: cookies", c.body)
+		assert.Equal(t, len(res.Cookies()) == 1, c.want == 200, "%.40s: cookies", c.body)
 	}
 	assert.Equal(t, api.asked.Load().Host, "belt.example:8080", "host that the API is asked at")
 }
@@ -111,7 +129,7 @@ func TestCookie(t *testing.T) {
 		origin string
 		secure bool
 	}{{here, false}, {"https://belt.example:8080", true}} {
-		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, "", func(r *http.Request) { r.Header.Set("Origin", c.origin) })
+		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, browser{}, func(r *http.Request) { r.Header.Set("Origin", c.origin) })
 		assert.Equal(t, len(res.Cookies()), 1, "%s: cookies", c.origin)
 		got := res.Cookies()[0]
 		assert.Equal(t, got.Secure, c.secure, "%s: got Secure", c.origin)
@@ -137,7 +155,7 @@ func TestRequestsOfASession(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, method string
-		cookie       string
+		from         browser
 		edit         func(*http.Request)
 		want         int
 	}{
@@ -155,15 +173,19 @@ func TestRequestsOfASession(t *testing.T) {
 		}, 200},
 		{"change of no origin", "POST", cookie, with("Origin", ""), 403},
 		{"change of an opaque origin", "POST", cookie, with("Origin", "null"), 403},
-		{"without the cookie", "GET", "", nil, 401},
-		{"another cookie", "GET", "mcpbelt_admin8080=x", nil, 401},
-		{"a cookie of another port", "GET", strings.Replace(cookie, "8080", "9090", 1), nil, 401},
+		{"with the header alone", "GET", browser{tab: cookie.tab}, nil, 401},
+		{"with the cookie alone", "GET", browser{cookie: cookie.cookie}, nil, 401},
+		{"change with the cookie alone", "POST", browser{cookie: cookie.cookie}, nil, 401},
+		{"with another header", "GET", browser{cookie.cookie, "x"}, nil, 401},
+		{"another cookie", "GET", browser{"mcpbelt_admin8080=x", cookie.tab}, nil, 401},
+		{"a cookie of another port", "GET", browser{strings.Replace(cookie.cookie, "8080", "9090", 1), cookie.tab}, nil, 401},
 		{"a key of its own", "POST", cookie, with("Authorization", "Bearer bad"), 401},
 	} {
-		assert.Equal(t, do(p, c.method, "/api/v1/me", "", c.cookie, c.edit).StatusCode, c.want, "%s: got status", c.name)
+		assert.Equal(t, do(p, c.method, "/api/v1/me", "", c.from, c.edit).StatusCode, c.want, "%s: got status", c.name)
 	}
 	do(p, "GET", "/api/v1/me", "", cookie, nil)
 	assert.Equal(t, api.asked.Load().Header.Get("Cookie"), "", "cookie that the API gets")
+	assert.Equal(t, api.asked.Load().Header.Get(tabHeader), "", "header that the API gets")
 	do(p, "GET", "/api/v1/me", "", cookie, with("X-API-Key", "other"))
 	assert.Equal(t, api.asked.Load().Header.Get("Authorization"), "", "credential besides a key")
 	api.revoked.Store(true)
@@ -173,7 +195,7 @@ func TestRequestsOfASession(t *testing.T) {
 func TestSignInFromElsewhere(t *testing.T) {
 	p, _ := newPage(t)
 	for _, origin := range []string{"", "null", "https://evil.example", "http://belt.example:9090"} {
-		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, "", func(r *http.Request) { r.Header.Set("Origin", origin) })
+		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, browser{}, func(r *http.Request) { r.Header.Set("Origin", origin) })
 		assert.Equal(t, res.StatusCode, http.StatusForbidden, "origin %q: got status", origin)
 	}
 }
@@ -187,10 +209,10 @@ func TestLink(t *testing.T) {
 		body := `{"once":"` + token + `"}`
 		cookie := signInAs(t, p, body)
 		assert.Equal(t, do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode, 200, "with the session of the link: got status")
-		assert.Equal(t, do(p, "POST", "/admin/session", body, "", nil).StatusCode, 401, "the second time: got status")
+		assert.Equal(t, do(p, "POST", "/admin/session", body, browser{}, nil).StatusCode, 401, "the second time: got status")
 		_, late, _ := strings.Cut(p.Link("good"), "#once=")
 		time.Sleep(maxWait)
-		assert.Equal(t, do(p, "POST", "/admin/session", `{"once":"`+late+`"}`, "", nil).StatusCode, 401, "after 10 minutes: got status")
+		assert.Equal(t, do(p, "POST", "/admin/session", `{"once":"`+late+`"}`, browser{}, nil).StatusCode, 401, "after 10 minutes: got status")
 		for range 2 * maxLinks {
 			p.Link("good")
 		}
@@ -201,7 +223,7 @@ func TestLink(t *testing.T) {
 func TestSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPage(t)
-		status := func(cookie string) int { return do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode }
+		status := func(cookie browser) int { return do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode }
 		cookie := signInAs(t, p, `{"credential":"good"}`)
 		for range 11 {
 			time.Sleep(maxIdle - time.Second)
@@ -244,29 +266,76 @@ func TestStreamIsUse(t *testing.T) {
 	})
 }
 
+// A second tab shares the session if it is of the same credential; the tab that signs in as another ends its own.
 func TestSignInAgain(t *testing.T) {
 	p, _ := newPage(t)
+	again := func(from browser, body string) browser {
+		return signedIn(t, do(p, "POST", "/admin/session", body, from, nil))
+	}
+	status := func(from browser) int { return do(p, "GET", "/api/v1/me", "", from, nil).StatusCode }
 	first := signInAs(t, p, `{"credential":"good"}`)
-	assert.Equal(t, do(p, "POST", "/admin/session", `{"credential":"good"}`, first, nil).StatusCode, 204, "sign in again: got status")
-	assert.Equal(t, do(p, "GET", "/api/v1/me", "", first, nil).StatusCode, 401, "of the session before: got status")
+	assert.Equal(t, again(browser{cookie: first.cookie}, `{"credential":"good"}`), first, "second tab")
+	other := again(browser{cookie: first.cookie}, `{"credential":"good 2"}`)
+	assert.True(t, other.cookie != first.cookie && other.tab != first.tab, "another credential has another session")
+	assert.Equal(t, status(first), 200, "session that only the cookie of which was shown: got status")
+	again(first, `{"credential":"good 2"}`)
+	assert.Equal(t, status(first), 401, "session before: got status")
+}
+
+// A program of another user listens on a port of the same host: it gets the cookies of browsers
+// that come there, and tries them at the page in every way.
+func TestOtherPortGetsTheCookie(t *testing.T) {
+	p, _ := newPage(t)
+	web := httptest.NewServer(p)
+	defer web.Close()
+	stolen := make(chan string, 1)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Cookie") }))
+	defer thief.Close()
+	assert.True(t, web.URL != thief.URL, "another port")
+	jar := assert.Value(cookiejar.New(nil))(t)
+	client := &http.Client{Jar: jar, Transport: web.Client().Transport}
+	ask := func(c *http.Client, method, url, body string, from browser) *http.Response {
+		t.Helper()
+		r := assert.Value(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
+		r.Header.Set("Origin", web.URL)
+		from.sign(r)
+		res := assert.Value(c.Do(r))(t)
+		t.Cleanup(func() { _ = res.Body.Close() })
+		return res
+	}
+	user := signedIn(t, ask(client, "POST", web.URL+"/admin/session", `{"credential":"good"}`, browser{}))
+	ask(client, "GET", thief.URL, "", browser{})
+	cookie := <-stolen
+	assert.Equal(t, cookie, user.cookie, "what the other port gets")
+	for _, c := range []struct{ method, path string }{
+		{"GET", "/api/v1/me"}, {"GET", "/api/v1/events"}, {"HEAD", "/api/v1/servers"},
+		{"POST", "/api/v1/mcp/servers"}, {"PUT", "/api/v1/keys/1"}, {"DELETE", "/api/v1/mcp/servers/1"},
+	} {
+		for _, from := range []browser{{cookie: cookie}, {cookie, "x"}, {tab: user.tab}} {
+			assert.Equal(t, ask(web.Client(), c.method, web.URL+c.path, "{}", from).StatusCode, 401, "%s %s: got status", c.method, c.path)
+		}
+	}
+	res := ask(web.Client(), "GET", web.URL+"/admin/session", "", browser{cookie: cookie})
+	assert.Contains(t, body(t, res), "false", "the session of the cookie alone")
+	ask(web.Client(), "DELETE", web.URL+"/admin/session", "", browser{cookie: cookie})
+	ask(web.Client(), "POST", web.URL+"/admin/session", `{"credential":"good 2"}`, browser{cookie: cookie})
+	assert.Equal(t, ask(web.Client(), "GET", web.URL+"/api/v1/me", "", user).StatusCode, 200, "the session goes on: got status")
 }
 
 func TestStreamEndsWithTheSession(t *testing.T) {
 	p, _ := newPage(t)
 	web := httptest.NewServer(p)
 	defer web.Close()
-	ask := func(method, path, body, cookie string) *http.Response {
+	ask := func(method, path, body string, from browser) *http.Response {
 		r := assert.Value(http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body)))(t)
 		r.Header.Set("Origin", web.URL)
-		if cookie != "" {
-			r.Header.Set("Cookie", cookie)
-		}
+		from.sign(r)
 		res := assert.Value(web.Client().Do(r))(t)
 		return res
 	}
-	res := ask("POST", "/admin/session", `{"credential":"good"}`, "")
+	res := ask("POST", "/admin/session", `{"credential":"good"}`, browser{})
+	cookie := signedIn(t, res)
 	res.Body.Close()
-	cookie := res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
 	stream := ask("GET", "/api/v1/events", "", cookie)
 	defer stream.Body.Close()
 	ask("DELETE", "/admin/session", "", cookie).Body.Close()
@@ -276,8 +345,8 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 func TestChangeOutlivesTheSession(t *testing.T) {
 	var ended context.Context
 	p := assert.Value(New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { ended = r.Context() })))(t)
-	id := p.sessions.begin("good")
-	cookie := "mcpbelt_admin8080=" + id
+	id, tab := p.sessions.begin("good", "")
+	cookie := browser{"mcpbelt_admin8080=" + id, tab}
 	inside := false
 	p.api = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		p.sessions.end(id)

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -318,12 +319,41 @@ func TestLiveBoard(t *testing.T) {
 	assert.OK(t, os.Remove(link))
 	health, err := doctor.HealthOf(s.host, "files")
 	assert.OK(t, err)
-	hosttest.Kill(t, health.Process.PID)
+	hosttest.Kill(t, health.PID)
 	p.AwaitTrue(card("files", "Cause: cannot start"))
 	p.accessible("a board with a failure")
 	assert.OK(t, os.Symlink(program, link))
 	p.AwaitTrue(card("files", "ready"))
 	assert.True(t, p.has("document.querySelector('.card') === window.same"), "the card, which may have the focus, is the same")
+}
+
+// TestOtherPort has the browser of a session visit another program of the same host: it gets the cookie, and can do
+// nothing with it. A tab that has the cookie alone signs in.
+func TestOtherPort(t *testing.T) {
+	s, p := openPage(t)
+	stolen := make(chan string, 10)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Cookie") }))
+	defer thief.Close()
+	p.Visit(thief.URL)
+	cookie := <-stolen
+	assert.Contains(t, cookie, "mcpbelt_admin", "what the other port gets")
+	p.AwaitTrue("location.origin === " + quoted(thief.URL))
+	assert.True(t, p.has("sessionStorage.length === 0"), "the page of the other port has nothing of the tab's session")
+	for _, path := range []string{"me", "events", "keys"} {
+		r := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/v1/"+path, nil))(t)
+		r.Header.Set("Cookie", cookie)
+		res := assert.Value(s.web.Client().Do(r))(t)
+		assert.OK(t, res.Body.Close())
+		assert.Equal(t, res.StatusCode, http.StatusUnauthorized, "%s with the cookie", path)
+	}
+	p.mu.Lock()
+	p.problems = nil // it was elsewhere
+	p.mu.Unlock()
+	p.open("/keys") // the session goes on
+	assert.OK(t, p.Eval("sessionStorage.removeItem('tab')", nil))
+	p.Visit(s.url + "/admin/keys")
+	p.Await("#credential")
+	assert.True(t, p.has("document.cookie === ''"), "no script reads the cookie")
 }
 
 // TestProgramRestarts ends what listens while a board is open: first the page finds the same program again and gets what it

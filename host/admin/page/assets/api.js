@@ -13,6 +13,13 @@ export class APIError extends Error {
   }
 }
 
+// setTab keeps what the program knows this tab by, together with its cookie; null forgets it. Pages of other
+// ports of the host get the cookie, but not this.
+export function setTab(tab) {
+  if (tab) sessionStorage.setItem('tab', tab);
+  else sessionStorage.removeItem('tab');
+}
+
 // ended is called when the session has ended.
 let ended = () => {};
 
@@ -23,6 +30,7 @@ export function onEnd(f) {
 
 // send makes a request and returns the answer, which is one that succeeded.
 export async function send(method, path, {body, signal, headers = {}} = {}) {
+  headers = {...headers, 'X-Mcpbelt-Tab': sessionStorage.getItem('tab') ?? ''};
   const init = {method, signal, headers, cache: 'no-store', credentials: 'same-origin', redirect: 'error'};
   if (body !== undefined) {
     init.body = JSON.stringify(body);

@@ -241,7 +241,7 @@ function askCredential(why = '') {
 }
 
 async function signIn(body) {
-  await api.send('POST', '/admin/session', {body});
+  api.setTab((await (await api.send('POST', '/admin/session', {body})).json()).tab);
   await enter();
 }
 
@@ -255,6 +255,7 @@ async function enter() {
 
 async function signOut(why) {
   await attempt(() => api.send('DELETE', '/admin/session'));
+  api.setTab(null);
   askCredential(why);
 }
 
