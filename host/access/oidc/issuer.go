@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	exact "github.com/go-jose/go-jose/v4/json"
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
@@ -61,9 +62,8 @@ var errExpired = errors.New("the token has expired")
 // verify returns what a token says that the issuer has signed. The error is an [*awayError] if that
 // cannot be found out now.
 func (i *issuer) verify(ctx context.Context, raw string) (claims jwt.Claims, all map[string]json.RawMessage, err error) {
-	token, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{
-		jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA,
-	})
+	token, err := parse(raw, jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512,
+		jose.PS256, jose.PS384, jose.PS512, jose.EdDSA)
 	if err != nil {
 		return claims, nil, err
 	}
@@ -222,7 +222,7 @@ func (i *issuer) get(ctx context.Context, address string, into any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", address, err)
 	}
-	if json.Unmarshal(data, into) != nil {
+	if exact.Unmarshal(data, into) != nil { // names have one case, and stand there once
 		return fmt.Errorf("%s: it is not the JSON that is wanted", address)
 	}
 	return nil

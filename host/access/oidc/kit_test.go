@@ -160,6 +160,19 @@ func sign(t *testing.T, alg jose.SignatureAlgorithm, key any, kid, kind string, 
 	return text
 }
 
+// signOdd returns a token whose header and claims have further members, as text, behind the usual ones.
+func signOdd(t *testing.T, alg jose.SignatureAlgorithm, key any, header map[string]any, claims map[string]any, members string) string {
+	t.Helper()
+	o := &jose.SignerOptions{}
+	for name, value := range header {
+		o = o.WithHeader(jose.HeaderKey(name), value)
+	}
+	signer := assert.Value(jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, o))(t)
+	payload := assert.Value(json.Marshal(claims))(t)
+	signed := assert.Value(signer.Sign(append(payload[:len(payload)-1], members+"}"...)))(t)
+	return assert.Value(signed.CompactSerialize())(t)
+}
+
 // unsigned returns a token of alg none.
 func unsigned(t *testing.T, claims map[string]any) string {
 	t.Helper()

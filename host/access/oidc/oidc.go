@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -131,7 +132,9 @@ func (v *verifier) authenticate(r *http.Request) (*access.Caller, error) {
 		return refuse("the token is not valid", err)
 	}
 	c := &Claims{Issuer: claims.Issuer, Subject: claims.Subject, All: all}
-	c.read()
+	if why := c.read(); why != "" {
+		return refuse(why, nil)
+	}
 	if !v.isFor(r, claims.Audience) {
 		return refuse(fmt.Sprintf("the token is for another audience, %.300q", claims.Audience), nil)
 	}
@@ -167,8 +170,17 @@ func text(value json.RawMessage) (s string) {
 	return s
 }
 
-// read takes out of the claims what has a field.
-func (c *Claims) read() {
+// read takes out of the claims what has a field. It returns why the claims are not accepted: one stands there
+// in two spellings, or one of the registered names in another case, and who reads it elsewhere may take the other.
+func (c *Claims) read() (why string) {
+	known := map[string]string{}
+	for _, name := range append(slices.Sorted(maps.Keys(c.All)), "iss", "sub", "aud", "exp", "nbf", "iat", "jti") {
+		if folded := strings.ToLower(name); known[folded] == "" || known[folded] == name {
+			known[folded] = name
+		} else {
+			return "the token has the claim " + folded + " in another case"
+		}
+	}
 	if c.Client = text(c.All["client_id"]); c.Client == "" {
 		c.Client = text(c.All["azp"])
 	}
@@ -179,6 +191,7 @@ func (c *Claims) read() {
 		}
 		c.Scopes = append(c.Scopes, list...)
 	}
+	return ""
 }
 
 // isFor reports whether one of the audiences is the view that a request is made of, or the gateway's.

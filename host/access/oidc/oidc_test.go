@@ -2,7 +2,9 @@ package oidc_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -117,6 +119,21 @@ func testRefusedTokens(t *testing.T) {
 	} {
 		wantRefused(t, name, a, with(c.path, c.token), 0, c.reason)
 	}
+	kid := map[string]any{"kid": "one", "crit": []string{"x"}}
+	for name, c := range map[string]struct {
+		header          map[string]any
+		members, reason string
+	}{
+		"twice":              {nil, `,"aud":"` + belt + `/mcp"`, "not valid"},
+		"audience, two ways": {nil, `,"Aud":"other"`, "another case"},
+		"end, two ways":      {nil, `,"EXP":1`, "another case"},
+		"own claim, twice":   {nil, `,"role":"user","Role":"admin"`, "another case"},
+		"critical":           {kid, ``, "not valid"},
+		"critical, base64":   {map[string]any{"kid": "one", "crit": []string{"b64"}, "b64": true}, ``, "not valid"},
+	} {
+		wantRefused(t, name, a, with("/mcp", signOdd(t, jose.ES256, s.key, c.header, s.claims(nil), c.members)), 0, c.reason)
+	}
+	wantRefused(t, "audience, another case", a, with("/mcp", signOdd(t, jose.ES256, s.key, nil, s.claims(map[string]any{"aud": nil}), `,"Aud":"`+belt+`/mcp"`)), 0, "another case")
 	n := s.fetches.Load()
 	assert.True(t, n <= 3, "%d requests of the keys are few", n)
 	r := with("/mcp", good)
@@ -205,6 +222,29 @@ func TestOptions(t *testing.T) {
 	} {
 		_, err := oidc.New(context.Background(), o)
 		assert.Fails(t, err, "%s", name)
+	}
+}
+
+// The metadata of an issuer, and its keys, are read by the exact names of their members.
+func TestExactMetadata(t *testing.T) {
+	for name, c := range map[string]struct{ path, answer string }{
+		"address in another case": {"/.well-known/openid-configuration", `{"issuer":"%[1]s","Jwks_Uri":"%[1]s/keys"}`},
+		"two addresses":           {"/.well-known/openid-configuration", `{"issuer":"%[1]s","jwks_uri":"%[1]s/none","jwks_uri":"%[1]s/keys"}`},
+		"keys in another case":    {"/keys", `{"Keys":[%[2]s]}`},
+		"keys twice":              {"/keys", `{"keys":[],"keys":[%[2]s]}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t)
+			key := assert.Value(json.Marshal(s.keys[0]))(t)
+			s.answer(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == c.path {
+					_, _ = fmt.Fprintf(w, c.answer+"%.0[1]s%.0[2]s", s.URL, key)
+				}
+				return r.URL.Path == c.path
+			})
+			_, err := s.authenticator(t, nil)(with("/mcp", s.token(t, "at+jwt", nil)))
+			assert.Fails(t, err, "%s", name)
+		})
 	}
 }
 

@@ -53,9 +53,9 @@ func (o *SignedOptions) authenticate(r *http.Request) (*access.Caller, error) {
 	case len(raw) > maxToken:
 		return nil, &access.RefusedError{Reason: "the token is too long"}
 	}
-	token, err := jwt.ParseSigned(raw, []jose.SignatureAlgorithm{jose.HS256})
+	token, err := parse(raw, jose.HS256)
 	if err != nil {
-		return nil, &access.RefusedError{Reason: "the token cannot be read, or has another method than HS256"}
+		return nil, &access.RefusedError{Reason: "the token cannot be read, or has another method than HS256", Err: err}
 	}
 	var claims jwt.Claims
 	c := &Claims{}
@@ -63,7 +63,9 @@ func (o *SignedOptions) authenticate(r *http.Request) (*access.Caller, error) {
 		return nil, &access.RefusedError{Reason: "the token has another signature, or its claims cannot be read"}
 	}
 	c.Issuer, c.Subject = claims.Issuer, claims.Subject
-	c.read()
+	if why := c.read(); why != "" {
+		return nil, &access.RefusedError{Reason: why}
+	}
 	credential := "jwt:" + claims.Subject
 	if claims.ID != "" {
 		credential += ":" + claims.ID
@@ -83,6 +85,16 @@ func (o *SignedOptions) authenticate(r *http.Request) (*access.Caller, error) {
 		return nil, &access.RefusedError{Credential: credential, Reason: "the token is not valid", Err: err}
 	}
 	return withGrant(&access.Caller{User: claims.Subject, Credential: credential}, c, o.Grant)
+}
+
+// parse reads a token, of which nothing is known to be true yet. One with an extension that must be understood
+// (crit) is refused: this program understands none, not even that of go-jose, b64.
+func parse(raw string, methods ...jose.SignatureAlgorithm) (*jwt.JSONWebToken, error) {
+	token, err := jwt.ParseSigned(raw, methods)
+	if err == nil && token.Headers[0].ExtraHeaders["crit"] != nil {
+		err = errors.New("it has critical extensions")
+	}
+	return token, err
 }
 
 // withGrant returns a caller with what its token allows.

@@ -103,6 +103,31 @@ func TestSigned(t *testing.T) {
 	}
 }
 
+// Names of claims have one case, and what a token calls critical has to be understood.
+func TestSignedOdd(t *testing.T) {
+	authenticate := assert.Value(oidc.NewSigned(&oidc.SignedOptions{Key: secretKey, Audience: "belt"}))(t)
+	claims := map[string]any{"sub": "ann", "aud": "belt", "exp": time.Now().Add(time.Hour).Unix()}
+	for _, c := range []struct {
+		what            string
+		header          map[string]any
+		members, reason string
+	}{
+		{"usual", nil, ``, ""},
+		{"twice", nil, `,"sub":"root"`, "cannot be read"},
+		{"two cases", nil, `,"Sub":"root"`, "another case"},
+		{"another case", nil, `,"NBF":1`, "another case"},
+		{"critical", map[string]any{"crit": []string{"x"}, "x": 1}, ``, "critical"},
+		{"critical, known to go-jose", map[string]any{"crit": []string{"b64"}, "b64": true}, ``, "critical"},
+	} {
+		_, err := authenticate(withToken(signOdd(t, jose.HS256, secretKey, c.header, claims, c.members)))
+		if c.reason == "" {
+			assert.OK(t, err, "%s", c.what)
+			continue
+		}
+		assert.Contains(t, assert.As[*access.RefusedError](t, err, "%s", c.what).Error(), c.reason, "%s: the reason", c.what)
+	}
+}
+
 func TestWeakKeys(t *testing.T) {
 	for _, o := range []*oidc.SignedOptions{nil, {}, {Key: secretKey[:31]}} {
 		_, err := oidc.NewSigned(o)
