@@ -57,16 +57,16 @@ func TestNilRefused(t *testing.T) {
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }
 	none := func(context.Context) iter.Seq[[]string] { return nil }
 	for want, err := range map[string]error{
-		"session: NewManager: the store is nil":                                          loginsErr,
-		"session: NewManager: seal: the zero Store is not usable: make it with NewStore": zeroErr,
-		"record: the store is nil":                                                       storeErr,
-		"manage: Add: the record is nil":                                                 addErr,
-		"manage: the store is nil":                                                       noStoreErr,
-		"manage: the zero Manager is not usable: make it with New, Open or OpenStore":    zeroManagerErr,
-		"manage: the zero Host is not usable: make it with host.New or host.Open":        zeroHostErr,
-		"host: ApplyServers: load is nil":                                                noLoadErr,
-		"host: Follow: changes and load must not be nil":                                 h.Follow(ctx, none, nil, nil),
-		"host: Follow: changes returns nil":                                              h.Follow(ctx, none, load, nil),
+		"session: NewManager: the store is nil": loginsErr,
+		"session: NewManager: the store is not made with seal.NewStore, or its driver is neither a storage.Locker nor a storage.Leaser: two processes would use up one refresh token": zeroErr,
+		"record: the store is nil":       storeErr,
+		"manage: Add: the record is nil": addErr,
+		"manage: the store is nil":       noStoreErr,
+		"manage: the zero Manager is not usable: make it with New, Open or OpenStore": zeroManagerErr,
+		"manage: the zero Host is not usable: make it with host.New or host.Open":     zeroHostErr,
+		"host: ApplyServers: load is nil":                                             noLoadErr,
+		"host: Follow: changes and load must not be nil":                              h.Follow(ctx, none, nil, nil),
+		"host: Follow: changes returns nil":                                           h.Follow(ctx, none, load, nil),
 	} {
 		assert.Fails(t, err)
 		assert.Equal(t, err.Error(), want)

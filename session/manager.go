@@ -113,8 +113,11 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	if o == nil || o.Config == nil {
 		return nil, errors.New("session: Options.Config is required")
 	}
+	if store == nil {
+		return nil, errors.New("session: NewManager: the store is nil")
+	}
 	if !store.Locks() {
-		return nil, errors.New("session: NewManager: the store is nil or zero, or its driver is neither a storage.Locker nor a storage.Leaser: two processes would use up one refresh token")
+		return nil, errors.New("session: NewManager: the store is not made with seal.NewStore, or its driver is neither a storage.Locker nor a storage.Leaser: two processes would use up one refresh token")
 	}
 	opts := *o
 	opts.MaxCached = cmp.Or(opts.MaxCached, defaultMaxCached)

@@ -46,6 +46,7 @@ type Field struct {
 	// Min and Max are the least and the greatest number, however large, how many characters
 	// a string must and can have, or how many elements a list. Nil means no bound.
 	Min *json.Number `json:"min,omitempty"`
+	// Max is as Min.
 	Max *json.Number `json:"max,omitempty"`
 	// Pattern is a regular expression that a string must match somewhere, up to
 	// 1,024 bytes. One that package regexp cannot read, such as one that looks

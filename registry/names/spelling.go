@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // These stand in a name for a server or tool of which cleaning leaves nothing.
@@ -142,7 +143,7 @@ func wordEnds(part string, i int) bool {
 // from names that were given one.
 const hashLength = 10
 
-var hashEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
+var hashEncoding = sync.OnceValue(func() *base32.Encoding { return base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567") })
 
 // hash returns the hash of a tool.
 func hash(scheme Scheme, server, tool string) string {
@@ -154,7 +155,7 @@ func hash(scheme Scheme, server, tool string) string {
 	}
 	for {
 		sum := sha256.Sum256(data)
-		if text := hashEncoding.EncodeToString(sum[:10])[:hashLength]; isHash(text) {
+		if text := hashEncoding().EncodeToString(sum[:10])[:hashLength]; isHash(text) {
 			return text
 		}
 		data = sum[:] // one in eight has no digit

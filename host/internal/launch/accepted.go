@@ -26,7 +26,7 @@ func AcceptedTools(accepted *ledger.Ledger, server, place string) string {
 	accepted, _ = accepted.At(place)
 	var deciders []*decider
 	for _, e := range accepted.Entries(server) {
-		if e.Tool == "" || e.Rejected || e.Place != place {
+		if e.Tool == "" || e.Rejected {
 			continue
 		}
 		i := slices.IndexFunc(deciders, func(d *decider) bool { return d.by == e.By })

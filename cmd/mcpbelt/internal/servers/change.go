@@ -31,7 +31,9 @@ func changeCommands(b *belt.Belt) []*cobra.Command {
 		_, err := record.Remove(ctx, store, name)
 		return err
 	}
-	rename := func(args []string) *record.Patch { return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}} }
+	rename := func(args []string) *record.Patch {
+		return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}}
+	}
 	return []*cobra.Command{
 		changeCommand(b, "removed", 1, remove, cobra.Command{
 			Use: "remove SERVER", Short: "Remove a server from its config file", Example: "  mcpbelt remove notes",

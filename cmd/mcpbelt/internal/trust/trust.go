@@ -275,7 +275,23 @@ func waiting(l *ledger.Ledger, s *config.Server, o offer) []ledger.Change {
 
 // pending returns what waits of a server in the ledger.
 func pending(l *ledger.Ledger, s *config.Server) []ledger.Change {
-	return slices.DeleteFunc(l.Pending(s.Name), func(c ledger.Change) bool { return c.Place != s.Source.ProjectFolder() })
+	place := placeOf(l, s)
+	return slices.DeleteFunc(l.Pending(s.Name), func(c ledger.Change) bool { return c.Place != place })
+}
+
+// decided returns what was decided about a server.
+func decided(l *ledger.Ledger, s *config.Server) []ledger.Entry {
+	place := placeOf(l, s)
+	return slices.DeleteFunc(l.Entries(s.Name), func(e ledger.Entry) bool { return e.Place != place })
+}
+
+// placeOf returns the place of the ledger that keeps a server.
+func placeOf(l *ledger.Ledger, s *config.Server) string {
+	place := s.Source.ProjectFolder()
+	if part, _ := l.At(place); part == l {
+		return ""
+	}
+	return place
 }
 
 // showChanges writes changes with their fields.
@@ -387,7 +403,7 @@ func decisionAbout(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger
 		s = &config.Server{Name: name} // the ledger may know it still
 	}
 	known := pending(l, s)
-	d.entries = slices.DeleteFunc(l.Entries(s.Name), func(e ledger.Entry) bool { return e.Place != s.Source.ProjectFolder() })
+	d.entries = decided(l, s)
 	missing, ok := d.choose(known, s, tools)
 	whole := accept && len(tools) == 0 && slices.ContainsFunc(d.entries, func(e ledger.Entry) bool { return e.Rejected && e.Tool == "" })
 	if ok && !whole || err != nil && len(known)+len(d.entries) > 0 {
@@ -434,16 +450,16 @@ func (d *decision) choose(changes []ledger.Change, s *config.Server, tools []str
 			d.changes = append(d.changes, changes[i])
 			continue
 		}
-		decided := slices.DeleteFunc(slices.Clone(d.entries), func(e ledger.Entry) bool { return e.Tool != tool })
-		if len(decided) == 0 {
+		of := slices.DeleteFunc(slices.Clone(d.entries), func(e ledger.Entry) bool { return e.Tool != tool })
+		if len(of) == 0 {
 			return &cli.Error{Exit: cli.NotFound, Server: s.Name, Message: "server " + strconv.Quote(s.Name) + " has no tool " + strconv.Quote(tool) + " to decide about", Cure: "mcpbelt diff " + s.Name}, false
 		}
-		if i := slices.IndexFunc(decided, func(e ledger.Entry) bool { return e.Rejected == d.accept }); i >= 0 {
+		if i := slices.IndexFunc(of, func(e ledger.Entry) bool { return e.Rejected == d.accept }); i >= 0 {
 			kind := ledger.ToolChanged
 			if d.accept {
 				kind = ledger.ToolRejected
 			}
-			d.changes = append(d.changes, ledger.Change{Server: s.Name, Place: decided[i].Place, Tool: tool, Kind: kind, Hash: decided[i].Hash})
+			d.changes = append(d.changes, ledger.Change{Server: s.Name, Place: of[i].Place, Tool: tool, Kind: kind, Hash: of[i].Hash})
 		}
 	}
 	return nil, true

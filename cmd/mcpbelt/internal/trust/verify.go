@@ -3,7 +3,6 @@ package trust
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -86,7 +85,7 @@ func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger
 			f.Tools = append(f.Tools, t.Definition().Origin.Tool)
 		}
 		f.Changes = append(f.Changes, registry.Verify(l, ledgerServer(s, offered), offered.Tools)...)
-		known := slices.ContainsFunc(l.Entries(s.Name), func(e ledger.Entry) bool { return e.Place == s.Source.ProjectFolder() })
+		known := len(decided(l, s)) > 0
 		for _, change := range f.Changes {
 			switch {
 			case !known, change.Kind == ledger.ToolNew, change.Kind == ledger.ToolRejected:
