@@ -205,6 +205,17 @@ func (s *ledgerState) sameLaunch(name, fingerprint string) (twins []*ledgerServe
 // twin reports whether there is one of which f is true.
 func (s *sighting) twin(f func(*ledgerServer) bool) bool { return slices.ContainsFunc(s.twins, f) }
 
+// accepts reports whether a tool of the server was accepted: where none was, one that waits says
+// nothing of the others.
+func (srv *ledgerServer) accepts() bool {
+	for _, m := range srv.tools {
+		if m.approved != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // heldElsewhere returns what is known of a tool, or of instructions, at another server that the same
 // configuration leads to, if it is held back there: the first list of a server does not accept it,
 // since a new name decides nothing.
@@ -214,7 +225,7 @@ func (s *sighting) heldElsewhere(first bool, hash string, of func(*ledgerServer)
 	}
 	for _, t := range s.twins {
 		m := of(t)
-		if m.pending != nil || m.rejected != nil {
+		if m.rejected != nil || m.pending != nil && t.accepts() {
 			return m, true
 		}
 	}
