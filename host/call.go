@@ -19,7 +19,7 @@ const maxMoves = 8
 
 // call calls a tool of the server that stands in the slot. It starts the server if that
 // is necessary, and sees to it that the tool is what was offered.
-func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 	var res *mcp.CallToolResult
 	err := errPanicked
 	end := sl.meter.begin()
@@ -66,7 +66,7 @@ var errPanicked = errors.New("the call panicked")
 
 // try is one attempt of call. It reports whether the call has to go somewhere else: it
 // was not sent, since its server or its connection ended.
-func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.CallToolOptions) (res *mcp.CallToolResult, moved bool, err error) {
+func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (res *mcp.CallToolResult, moved bool, err error) {
 	s, err := sl.get()
 	if err != nil {
 		return nil, false, err
@@ -81,7 +81,7 @@ func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, op
 	if err != nil {
 		return nil, s.disown(c, err) && served, err
 	}
-	with := mcp.CallToolOptions{}
+	with := mcp.RequestOptions{}
 	if opts != nil {
 		with = *opts
 	}

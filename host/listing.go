@@ -56,7 +56,7 @@ func newListing(state mcp.State, c *mcp.Client, tools []*mcp.Tool) *listing {
 
 // definition returns the offer as a registry describes it.
 func (o *listedTool) definition(server string) *registry.Definition {
-	call := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	call := func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 		return nil, errEnded
 	}
 	return registry.Remote(server, o.tool, call).Definition()
@@ -72,7 +72,7 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 		if filter.Allow != nil && !slices.Contains(filter.Allow, name) || slices.Contains(filter.Deny, name) {
 			continue
 		}
-		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 			return s.slot.call(ctx, o, args, opts)
 		}
 		tool := registry.Remote(s.entry.Name, o.tool, call)

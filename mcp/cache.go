@@ -33,49 +33,34 @@ type cached struct {
 	result json.RawMessage
 }
 
-// A fetch is the reading of a resource, whose answer may be kept.
-type fetch struct {
-	cache   *cache
-	uri     string
-	changes int // of the cache, when the request was made
-}
-
-// fetch returns what is needed to look for the answer to a request, and to keep it.
-func (c *Client) fetch(uri string) *fetch {
-	c.cache.mu.Lock()
-	defer c.cache.mu.Unlock()
-	return &fetch{&c.cache, uri, c.cache.changes}
-}
-
-// kept returns a copy of the answer if it is in the cache and fresh, or nil.
-func (f *fetch) kept() json.RawMessage {
-	f.cache.mu.Lock()
-	found := f.cache.answers[f.uri]
-	f.cache.mu.Unlock()
-	if !found.fresh() {
-		return nil
+// look returns a copy of the answer if it is kept and fresh, or nil, and what keep must be
+// told if the resource is read now.
+func (c *cache) look(uri string) (kept json.RawMessage, changes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.answers[uri]; found.fresh() {
+		kept = bytes.Clone(found.result) // answers never change
 	}
-	return bytes.Clone(found.result) // answers never change
+	return kept, c.changes
 }
 
 // keep puts an answer into the cache, as far as its server allows, in the place of an earlier
-// one. If a change was announced since the request was made the answer may be old.
-func (f *fetch) keep(result json.RawMessage, fresh freshness) {
-	c := f.cache
-	size := int64(len(result)+len(f.uri)) + entryBytes
+// one. If a change was announced since look the answer may be old.
+func (c *cache) keep(uri string, changes int, result json.RawMessage, fresh freshness) {
+	size := int64(len(result)+len(uri)) + entryBytes
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changes != f.changes {
+	if c.changes != changes {
 		return
 	}
-	c.dropLocked(f.uri)
+	c.dropLocked(uri)
 	if fresh.ttl <= 0 || size > maxCacheBytes {
 		return
 	}
 	if c.answers == nil || c.size+size > maxCacheBytes {
 		c.answers, c.size = make(map[string]cached), 0
 	}
-	c.answers[f.uri] = cached{fresh, bytes.Clone(result)}
+	c.answers[uri] = cached{fresh, bytes.Clone(result)}
 	c.size += size
 }
 

@@ -19,30 +19,6 @@ import (
 // paramArguments is the place of a tool's arguments in the request.
 const paramArguments = 1
 
-// CallToolOptions are the options of one call. Nil means the defaults.
-type CallToolOptions struct {
-	// Progress receives what the server reports of its progress, in order, on
-	// the caller's goroutine, and before CallTool returns.
-	Progress func(*ProgressParams)
-	// IdleTimeout and CallTimeout replace those of [ClientOptions]. Negative: none.
-	IdleTimeout, CallTimeout time.Duration
-	// Meta holds further members of the request's _meta.
-	Meta Meta
-	// Task says what to do if the call becomes a task. Nil means the defaults.
-	Task *TaskOptions
-	// Input, if not nil, makes the caller get what the server needs before it answers,
-	// instead of the handlers.
-	Input *InputRound
-	// Connection, if not 0, restricts the call to the connection of that number, see
-	// Connections of [State]: it is for callers that have read the tools on it. Once
-	// there is a newer one the call fails with [ErrOtherConnection].
-	Connection int
-	// SkipContent leaves the Content of a result empty, which spares most of the work for a
-	// long one. It is for callers that pass on what Raw of the result returns; the result's
-	// WithContent has the content. It does not count if the call becomes a task.
-	SkipContent bool
-}
-
 // CallTool calls a tool. The arguments must be a JSON object; empty means {}.
 // They are sent as they are, except that line breaks between tokens become spaces, since
 // a line is a message to local servers. The result's StructuredContent holds what the
@@ -56,9 +32,12 @@ type CallToolOptions struct {
 // if the call became a task that did not end well, [*InputRequiredError] if the caller
 // makes the rounds itself and the server needs input, and what Elicit or another handler
 // returned if the server asked and could not be answered. See [OutcomeOf].
-func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage, opts *CallToolOptions) (*CallToolResult, error) {
+func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage, opts *RequestOptions) (*CallToolResult, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
+	}
+	if opts == nil {
+		opts = &RequestOptions{}
 	}
 	if _, err := jsonscan.Scan(args); err != nil {
 		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tool %q: arguments: %w", c.name, name, err), NotSent)
@@ -69,19 +48,15 @@ func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage
 	defer c.leave()
 	call := &toolCall{}
 	call.prepare(c, name, args, opts)
-	var task *TaskOptions
-	if opts != nil {
-		task = opts.Task
-	}
-	if err := call.offerTask(ctx, task); err != nil {
+	if err := call.offerTask(ctx, opts.Task); err != nil {
 		c.traceUnsent(ctx, &call.request, err)
 		return nil, err
 	}
-	if err := call.run(ctx, call); err != nil {
+	if err := call.run(ctx, call.decode); err != nil {
 		return nil, err
 	}
 	if call.task != nil {
-		if err := call.await(ctx, call.task, opts); err != nil {
+		if err := call.await(ctx, call.task, opts.Task); err != nil {
 			return nil, err
 		}
 	}
@@ -101,12 +76,10 @@ type toolCall struct {
 }
 
 // prepare writes the request, but for what later rounds add.
-func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *CallToolOptions) {
-	t.beginCall(c, protocol.CallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
+func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *RequestOptions) {
+	t.begin(c, protocol.CallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
 	t.request.tool, t.asked.tool = name, name
-	if opts != nil {
-		t.request.life, t.skips = opts.Connection, opts.SkipContent
-	}
+	t.request.life, t.skips = opts.Connection, opts.SkipContent
 }
 
 // oneLine returns JSON that is checked without the line breaks between its tokens. In
@@ -122,15 +95,6 @@ func oneLine(value json.RawMessage) json.RawMessage {
 		}
 	}
 	return line
-}
-
-// beginCall is begin with the options of a call.
-func (t *toolCall) beginCall(c *Client, method string, opts *CallToolOptions, params ...member) {
-	var o CallToolOptions
-	if opts != nil {
-		o = *opts
-	}
-	t.begin(c, method, &RequestOptions{Progress: o.Progress, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, Meta: o.Meta, Input: o.Input}, params...)
 }
 
 // decode implements answer.

@@ -39,7 +39,7 @@ func TestCallToolByteForByte(t *testing.T) {
 func TestCallToolMeta(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("")}), nil)
-		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{
+		_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Meta: mcp.Meta{
 			"own": map[string]int{"a": 1}, "progressToken": "mine", "io.modelcontextprotocol/protocolVersion": "1",
 		}})
 		assert.OK(t, err)
@@ -53,7 +53,7 @@ func TestCallToolMeta(t *testing.T) {
 		}
 		assert.Contains(t, params, version)
 		assert.Equal(t, strings.Count(params, "protocolVersion"), 1, "protocolVersion")
-		_, err = c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"own": func() {}}})
+		_, err = c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Meta: mcp.Meta{"own": func() {}}})
 		wantOutcome(t, err, mcp.NotSent)
 	})
 }
@@ -185,12 +185,12 @@ func TestTimeouts(t *testing.T) {
 			}
 		}}), &mcp.ClientOptions{IdleTimeout: 2 * time.Second, CallTimeout: time.Minute})
 		for _, test := range []struct {
-			opts *mcp.CallToolOptions
+			opts *mcp.RequestOptions
 			want mcp.TimeoutError
 		}{
 			{nil, mcp.TimeoutError{Limit: "total", After: time.Minute}},
-			{&mcp.CallToolOptions{CallTimeout: 30 * time.Second}, mcp.TimeoutError{Limit: "total", After: 30 * time.Second}},
-			{&mcp.CallToolOptions{IdleTimeout: 900 * time.Millisecond}, mcp.TimeoutError{Limit: "idle", After: 900 * time.Millisecond}},
+			{&mcp.RequestOptions{CallTimeout: 30 * time.Second}, mcp.TimeoutError{Limit: "total", After: 30 * time.Second}},
+			{&mcp.RequestOptions{IdleTimeout: 900 * time.Millisecond}, mcp.TimeoutError{Limit: "idle", After: 900 * time.Millisecond}},
 		} {
 			start := time.Now()
 			_, err := c.CallTool(t.Context(), "x", nil, test.opts)
@@ -288,7 +288,7 @@ func TestSlowProgressCallback(t *testing.T) {
 			pause(time.Minute)
 			c.Result(`{}`)
 		}}), nil)
-		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
+		_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{
 			IdleTimeout: time.Second,
 			Progress:    func(*mcp.ProgressParams) { pause(2 * time.Minute) },
 		})
@@ -304,7 +304,7 @@ func TestProgressPanics(t *testing.T) {
 		})), &mcp.ClientOptions{MaxInFlight: 1})
 		func() {
 			defer func() { assert.Equal(t, recover(), "oops") }()
-			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
+			_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
 			t.Errorf("returned %v", err)
 		}()
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "result")

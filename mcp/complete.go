@@ -40,10 +40,10 @@ func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *Req
 		return nil, c.explain(&x.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
 	}
 	var res *CompleteResult
-	err = x.run(ctx, answerFunc(func(raw json.RawMessage, _ *life) (_ *inputRequired, err error) {
+	err = x.run(ctx, func(raw json.RawMessage, _ *life) (_ *inputRequired, err error) {
 		res, err = decodeCompletion(raw)
 		return nil, err
-	}))
+	})
 	if err != nil {
 		return nil, err
 	}

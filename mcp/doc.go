@@ -103,7 +103,7 @@
 // with [CallOptions]. It reports what became of a request by [WithOutcome],
 // [ErrSessionLost] and [ErrAnswerLost], and sends the fields of [HTTPHeader], which
 // [WithHTTPHeader] sets. A host binds a call to one connection by the field Connection of
-// [CallToolOptions], and calls again after [ErrOtherConnection]. An adapter for telemetry
+// [RequestOptions], and calls again after [ErrOtherConnection]. An adapter for telemetry
 // implements [Tracer] and perhaps [RetryTracer] and [SessionTracer], and gets a
 // [RequestInfo] or a [SessionInfo] with a [ConnInfo].
 //

@@ -194,7 +194,7 @@ func TestURLElicitationNotDone(t *testing.T) {
 	} {
 		runInBubble(t, test.name, func(t *testing.T) {
 			server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": required(test.data)}), &mcp.ClientOptions{ElicitURL: test.elicit})
-			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: time.Minute})
+			_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{CallTimeout: time.Minute})
 			wantOutcome(t, err, mcp.Answered)
 			assert.Contains(t, err.Error(), test.says)
 			assert.Contains(t, err.Error(), `"scripted"`)
@@ -249,7 +249,7 @@ func TestTimeIsOverWhileUserIsAsked(t *testing.T) {
 					},
 				})
 				time.AfterFunc(2*time.Minute, func() { _ = c.Close() })
-				_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: timeout})
+				_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{CallTimeout: timeout})
 				wantOutcome(t, err, mcp.Answered)
 				assert.Is(t, err, want)
 				_ = c.Close()

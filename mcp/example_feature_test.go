@@ -236,7 +236,7 @@ func ExampleInputRound() {
 	})
 	defer c.Close()
 
-	_, err := c.CallTool(ctx, "greet", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}})
+	_, err := c.CallTool(ctx, "greet", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}})
 	var need *mcp.InputRequiredError
 	if !errors.As(err, &need) {
 		fmt.Println(err)
@@ -245,7 +245,7 @@ func ExampleInputRound() {
 	fmt.Println(err)
 	fmt.Printf("%s\n", need.State)
 
-	res, err := c.CallTool(ctx, "greet", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{
+	res, err := c.CallTool(ctx, "greet", nil, &mcp.RequestOptions{Input: &mcp.InputRound{
 		Responses: json.RawMessage(`{"who":{"action":"accept","content":{"name":"Bob"}}}`),
 		State:     need.State,
 	}})
@@ -317,7 +317,7 @@ func ExampleTaskOptions() {
 	c := mcp.NewClient("bakery", bakery(), nil)
 	defer c.Close()
 
-	res, err := c.CallTool(ctx, "bake", nil, &mcp.CallToolOptions{
+	res, err := c.CallTool(ctx, "bake", nil, &mcp.RequestOptions{
 		Task: &mcp.TaskOptions{
 			Update: func(task *mcp.Task) { fmt.Println(task.Status) }, // the place to store task.ID
 		},
@@ -340,7 +340,7 @@ func ExampleClient_ResumeTask() {
 	defer c.Close()
 
 	hurry, stop := context.WithCancel(ctx)
-	_, err := c.CallTool(hurry, "bake", nil, &mcp.CallToolOptions{
+	_, err := c.CallTool(hurry, "bake", nil, &mcp.RequestOptions{
 		Task: &mcp.TaskOptions{Keep: true, Update: func(*mcp.Task) { stop() }},
 	})
 	var task *mcp.TaskError

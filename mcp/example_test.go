@@ -342,7 +342,7 @@ func ExampleCallToolResult_WithContent() {
 	c := mcp.NewClient("adder", adder(), nil)
 	defer c.Close()
 
-	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), &mcp.CallToolOptions{SkipContent: true})
+	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), &mcp.RequestOptions{SkipContent: true})
 	if err != nil {
 		fmt.Println(err)
 		return

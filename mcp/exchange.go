@@ -23,7 +23,8 @@ const (
 	busyWait      = 200 * time.Millisecond
 )
 
-// RequestOptions are the options of one request. Nil means the defaults.
+// RequestOptions are the options of one request, such as a call of a tool. Nil means the
+// defaults.
 type RequestOptions struct {
 	// Progress receives what the server reports of its progress, in order, on
 	// the caller's goroutine, and before the method returns.
@@ -33,14 +34,29 @@ type RequestOptions struct {
 	// Meta holds further members of the request's _meta. With any, the answer
 	// is neither one that was kept nor is it kept.
 	Meta Meta
-	// Fresh asks the server even if an answer is kept that is fresh.
-	Fresh bool
 	// Input, if not nil, makes the caller get what the server needs before it answers,
-	// instead of the handlers. Only [Client.ReadResource] and [Client.GetPrompt] heed it.
+	// instead of the handlers. [Client.Request] and [Client.Complete] ignore it.
 	Input *InputRound
+
+	// Fresh makes [Client.ReadResource] ask the server even if an answer is kept that is
+	// fresh.
+	Fresh bool
 	// Raw, if not nil, receives the result as the server wrote it, which may share memory
 	// with others: do not change it. Only ReadResource and GetPrompt heed it.
 	Raw *json.RawMessage
+
+	// The following are for [Client.CallTool], and Task is for [Client.ResumeTask] as well.
+
+	// Task says what to do if the call becomes a task. Nil means the defaults.
+	Task *TaskOptions
+	// Connection, if not 0, restricts the call to the connection of that number, see
+	// Connections of [State]: it is for callers that have read the tools on it. Once
+	// there is a newer one the call fails with [ErrOtherConnection].
+	Connection int
+	// SkipContent leaves the Content of a result empty, which spares most of the work for a
+	// long one. It is for callers that pass on what Raw of the result returns; the result's
+	// WithContent has the content. It does not count if the call becomes a task.
+	SkipContent bool
 }
 
 // handRaw gives the caller the result as it came, if that is wanted.
@@ -112,20 +128,6 @@ type exchange struct {
 	first flight // of the first round
 }
 
-// An answer is what an exchange is made for.
-type answer interface {
-	// decode takes a result of the server, or returns what the server needs
-	// before there is one.
-	decode(result json.RawMessage, l *life) (*inputRequired, error)
-}
-
-// An answerFunc is an answer that is a function.
-type answerFunc func(result json.RawMessage, l *life) (*inputRequired, error)
-
-func (f answerFunc) decode(result json.RawMessage, l *life) (*inputRequired, error) {
-	return f(result, l)
-}
-
 // Places of the parameters of an exchange, behind those of its method.
 const (
 	paramResponses = 2 + iota
@@ -174,8 +176,9 @@ func (x *exchange) resume(r *InputRound) error {
 	return nil
 }
 
-// run sends the request until there is an answer.
-func (x *exchange) run(ctx context.Context, a answer) error {
+// run sends the request until there is an answer. Decode takes a result of the server, or
+// returns what the server needs before there is one.
+func (x *exchange) run(ctx context.Context, decode func(result json.RawMessage, l *life) (*inputRequired, error)) error {
 	busy := 0
 	if x.input != nil {
 		if err := x.resume(x.input); err != nil {
@@ -199,7 +202,7 @@ func (x *exchange) run(ctx context.Context, a answer) error {
 			}
 			continue
 		}
-		need, err := a.decode(result, l)
+		need, err := decode(result, l)
 		if err != nil {
 			return x.answered(err)
 		}

@@ -169,7 +169,7 @@ var inputRequests = []struct {
 	run                  func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error
 }{
 	{"tools/call", "x", `{"content":[]}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
-		return errOf(c.CallTool(ctx, "x", json.RawMessage(`{"a":1}`), &mcp.CallToolOptions{Input: round}))
+		return errOf(c.CallTool(ctx, "x", json.RawMessage(`{"a":1}`), &mcp.RequestOptions{Input: round}))
 	}},
 	{"prompts/get", "", `{"messages":[]}`, func(ctx context.Context, c *mcp.Client, round *mcp.InputRound) error {
 		return errOf(c.GetPrompt(ctx, "x", nil, &mcp.RequestOptions{Input: round}))
@@ -260,7 +260,7 @@ func TestInputRoundInvalid(t *testing.T) {
 func TestInputRoundOfABusyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(needs("", `"s1"`), needs(`{"a":`+inputRequest+`}`, `"s2"`))})
-		_, err := newClient(t, server, noHandler(t)).CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}})
+		_, err := newClient(t, server, noHandler(t)).CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}})
 		need := assert.As[*mcp.InputRequiredError](t, err)
 		assert.Equal(t, string(need.State), `"s2"`, "state")
 		wantCount(t, server, "tools/call", 2)
@@ -271,7 +271,7 @@ func TestInputRoundOfABusyServer(t *testing.T) {
 func TestInputRoundOfAnOlderServer(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": asking(question)})
 	log, c := withRequestLog(t, server)
-	assert.OK(t, errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}})))
+	assert.OK(t, errOf(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Input: &mcp.InputRound{}})))
 	log.want(t, "true x")
 }
 

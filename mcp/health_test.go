@@ -50,7 +50,7 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		server, c := withReady(t, newSilentServer(t), nil)
 		ctx, giveUp := context.WithCancel(t.Context())
 		failed := inBackground(func() error {
-			return errOf(c.CallTool(ctx, "slow", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
+			return errOf(c.CallTool(ctx, "slow", nil, &mcp.RequestOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
 		})
 		pass(59 * time.Minute)
 		giveUp()
@@ -195,7 +195,7 @@ func TestSlowCallIsWaitedFor(t *testing.T) {
 			"tools/call": held(free, text("fine")), "ping": held(free, mcptest.Result("{}"))}), nil)
 		time.AfterFunc(9*time.Minute, func() { close(free) })
 		slow := inBackground(func() error {
-			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
+			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
 		})
 		synctest.Wait()
 		for range 8 {

@@ -44,7 +44,7 @@ func TestTotalTimeWhileUserIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{Elicit: waits})
 		start := time.Now()
-		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Minute})
+		_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{CallTimeout: 3 * time.Minute})
 		late := assert.As[*mcp.TimeoutError](t, err)
 		assert.Equal(t, [...]any{late.Limit, time.Since(start)}, [...]any{"total", 3 * time.Minute})
 	})

@@ -121,8 +121,8 @@ func waits(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error)
 }
 
 // progressInto notes the progress of a call.
-func progressInto(got *[]float64) *mcp.CallToolOptions {
-	return &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { *got = append(*got, p.Progress) }}
+func progressInto(got *[]float64) *mcp.RequestOptions {
+	return &mcp.RequestOptions{Progress: func(p *mcp.ProgressParams) { *got = append(*got, p.Progress) }}
 }
 
 // within is the test's context with an end.

@@ -41,21 +41,25 @@ type listener struct {
 	life   *life
 	lists  []member // that are announced; nil: none
 
-	ended chan error    // capacity 1: the server has ended the request; nil: in good order
-	gone  chan struct{} // capacity 1: a request that was cancelled has ended
-
 	// The following are guarded by the lock of the life.
-	id        jsonrpc.ID // of the request; none if it is not valid
-	cancelled jsonrpc.ID // of the one before it
-	asked     json.RawMessage
-	made      int // requests
-	agreed    int // times that the server has agreed to the present one
+	made      int           // requests
+	present   *subscription // nil if there is none
+	cancelled *subscription // the one before it, while that has not ended
+}
+
+// A subscription is one such request.
+type subscription struct {
+	id     jsonrpc.ID
+	asked  json.RawMessage // what is to be announced; nil: nothing, and there is no request
+	made   time.Time
+	agreed int        // times that the server has agreed to it; guarded by the lock of the life
+	ended  chan error // capacity 1: the server has ended it; nil: in good order
 }
 
 // listen begins to listen, as far as the server announces anything, and returns
 // when it was asked to, so that what is listed then is not listed too early.
 func (c *Client) listen(ctx context.Context, l *life) error {
-	n := &listener{client: c, life: l, lists: l.announcedLists(), ended: make(chan error, 1), gone: make(chan struct{}, 1)}
+	n := &listener{client: c, life: l, lists: l.announcedLists()}
 	if n.lists == nil && !l.announcesUpdates() {
 		return nil
 	}
@@ -105,18 +109,12 @@ func (n *listener) wanted() json.RawMessage {
 // run makes the request whenever it has to be made, until the life ends. It
 // closes begun when it has done so for the first time.
 func (n *listener) run(begun chan<- struct{}) {
-	var present json.RawMessage
-	var made time.Time
+	s := &subscription{}
 	ends := 0 // one after the other
 	for {
-		if wanted := n.wanted(); !bytes.Equal(wanted, present) {
-			if present != nil {
-				n.stop()
-			}
-			if present = wanted; present != nil {
-				made = time.Now()
-				n.start(present)
-			}
+		if wanted := n.wanted(); !bytes.Equal(wanted, s.asked) {
+			n.stop()
+			s = n.start(wanted)
 		}
 		if begun != nil {
 			close(begun)
@@ -128,23 +126,23 @@ func (n *listener) run(begun chan<- struct{}) {
 			return
 		case <-n.client.topics.changed:
 			continue
-		case err = <-n.ended:
+		case err = <-s.ended:
 		}
 		if err != nil && n.life.gone() { // it was not refused: the next connection makes it
 			<-n.life.alive.Done()
 			return
 		}
-		if time.Since(made) >= steadyListen {
+		if time.Since(s.made) >= steadyListen {
 			ends = 0
 		}
 		ends++
 		switch refused := err != nil && refusesForGood(err); {
 		case refused || ends > maxListens:
-			n.giveUp(present, err, !refused)
+			n.giveUp(s.asked, err, !refused)
 		case feed.Sleep(n.life.alive, backoff.Full(ends-1, retryBase/2, retryBase, retryCeiling)) != nil:
 			return
 		}
-		present = nil
+		s = &subscription{}
 	}
 }
 
@@ -167,75 +165,55 @@ func (n *listener) giveUp(asked json.RawMessage, err error, all bool) {
 	}
 }
 
-// start makes the request.
-func (n *listener) start(filter json.RawMessage) {
+// start makes the request, unless nothing is to be announced.
+func (n *listener) start(filter json.RawMessage) *subscription {
+	s := &subscription{asked: filter, made: time.Now(), ended: make(chan error, 1)}
+	if filter == nil {
+		return s
+	}
 	l := n.life
 	l.mu.Lock()
 	n.made++
 	again := n.made > 1
-	id, err := jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made))
-	n.id, n.asked, n.agreed = id, filter, 0
+	s.id, _ = jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made)) // a string always is one
+	n.present = s
 	l.mu.Unlock()
-	if err == nil {
-		params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(n.life.meta, []byte(","))...)
-		params = append(append(append(params, `},"notifications":`...), filter...), '}')
-		m := &jsonrpc.Request{ID: id, Method: protocol.Listen, Params: params}
-		ctx, o := l.open(l.alive, m, false, false)
-		err = l.conn.Write(ctx, m)
-		o.end(nil, err) // it stays unanswered
-	}
+	params := append([]byte(`{"_meta":{`), bytes.TrimSuffix(l.meta, []byte(","))...)
+	params = append(append(append(params, `},"notifications":`...), filter...), '}')
+	m := &jsonrpc.Request{ID: s.id, Method: protocol.Listen, Params: params}
+	ctx, o := l.open(l.alive, m, false, false)
+	err := l.conn.Write(ctx, m)
+	o.end(nil, err) // it stays unanswered
 	if err != nil {
-		n.end(id, err)
+		l.endListening(s.id, err)
 	}
 	if again {
 		n.missed()
 	}
+	return s
 }
 
-// stop cancels the request, and waits for its end where that matters.
+// stop cancels the request, if there is one, and waits for its end where that matters.
 func (n *listener) stop() {
 	l := n.life
 	l.mu.Lock()
-	id := n.id
-	n.id, n.cancelled = jsonrpc.ID{}, id
+	s := n.present
+	n.present, n.cancelled = nil, s
 	l.mu.Unlock()
-	if !id.IsValid() {
-		return // it has ended
+	if s == nil {
+		return
 	}
-	select {
-	case <-n.gone: // of an earlier one, too late
-	default:
-	}
-	params, _ := json.Marshal(map[string]any{"requestId": id.Raw()})
+	params, _ := json.Marshal(map[string]any{"requestId": s.id.Raw()})
 	err := l.conn.Write(l.alive, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
-	if err != nil || n.life.stateless() {
+	if err != nil || l.stateless() {
 		return // each request is a connection of its own
 	}
 	timer := time.NewTimer(listenGrace)
 	defer timer.Stop()
 	select {
-	case <-n.gone:
+	case <-s.ended:
 	case <-timer.C:
-	case <-n.life.alive.Done():
-	}
-}
-
-// end notes that a request has ended.
-func (n *listener) end(id jsonrpc.ID, err error) {
-	l := n.life
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case !id.IsValid():
-	case id == n.id:
-		n.id = jsonrpc.ID{}
-		select {
-		case <-n.ended: // of an earlier one, that was cancelled at the same time
-		default:
-		}
-		n.ended <- err
-	case id == n.cancelled:
-		poke(n.gone)
+	case <-l.alive.Done():
 	}
 }
 
@@ -252,12 +230,18 @@ func (l *life) listened(m *jsonrpc.Response) {
 	}
 }
 
+// endListening notes that a subscription has ended, if the id is that of one.
 func (l *life) endListening(id jsonrpc.ID, err error) {
 	l.mu.Lock()
-	n := l.listener
-	l.mu.Unlock()
-	if n != nil {
-		n.end(id, err)
+	defer l.mu.Unlock()
+	if l.listener == nil {
+		return
+	}
+	for _, s := range []**subscription{&l.listener.present, &l.listener.cancelled} {
+		if *s != nil && (*s).id == id {
+			(*s).ended <- err
+			*s = nil
+		}
 	}
 }
 
@@ -266,20 +250,20 @@ func (l *life) acknowledged(params json.RawMessage) {
 	id := subscriptionID(memberOf(params, "_meta"))
 	l.mu.Lock()
 	n := l.listener
-	if n == nil || !id.IsValid() || id != n.id {
+	if n == nil || n.present == nil || id != n.present.id {
 		l.mu.Unlock()
 		return
 	}
-	n.agreed++
-	again := n.made > 1 || n.agreed > 1 // by then the transport has mended the stream
-	asked := n.asked
+	s := n.present
+	s.agreed++
+	again := n.made > 1 || s.agreed > 1 // by then the transport has mended the stream
 	l.mu.Unlock()
 	if again {
 		n.missed()
 	}
 	filter := memberOf(params, "notifications")
 	n.life.unannounced.Store(string(memberOf(filter, "toolsListChanged")) != "true")
-	n.client.agreedOn(asked, filter)
+	n.client.agreedOn(s.asked, filter)
 }
 
 func subscriptionID(meta []byte) jsonrpc.ID {

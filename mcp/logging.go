@@ -20,28 +20,10 @@ import (
 // leastLog is the level of which the least is logged.
 const leastLog LoggingLevel = "emergency"
 
-// slogLevel returns what slog calls one of the severities of RFC 5424, and
-// whether it is one.
-func slogLevel(level LoggingLevel) (slog.Level, bool) {
-	switch level {
-	case "debug":
-		return slog.LevelDebug, true
-	case "info":
-		return slog.LevelInfo, true
-	case "notice":
-		return slog.LevelInfo + 2, true
-	case "warning":
-		return slog.LevelWarn, true
-	case "error":
-		return slog.LevelError, true
-	case "critical":
-		return slog.LevelError + 2, true
-	case "alert":
-		return slog.LevelError + 4, true
-	case leastLog:
-		return slog.LevelError + 6, true
-	}
-	return slog.LevelInfo, false
+// slogLevels says what slog calls the severities of RFC 5424.
+var slogLevels = map[LoggingLevel]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "notice": slog.LevelInfo + 2, "warning": slog.LevelWarn,
+	"error": slog.LevelError, "critical": slog.LevelError + 2, "alert": slog.LevelError + 4, leastLog: slog.LevelError + 6,
 }
 
 // A LogMessage is one message that a server logged.
@@ -64,7 +46,7 @@ type LogMessage struct {
 
 // validLevel says what is wrong with a level that is none.
 func validLevel(level LoggingLevel) error {
-	if _, ok := slogLevel(level); ok {
+	if _, ok := slogLevels[level]; ok {
 		return nil
 	}
 	return fmt.Errorf("%q is no log level: it is one of debug, info, notice, warning, error, critical, alert, emergency", level)
@@ -232,19 +214,6 @@ func (q *logQueue) takeLocked() *LogMessage {
 	return m
 }
 
-// next returns the next message, or nil.
-func (q *logQueue) next() *LogMessage {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.waiting) == 0 {
-		q.waiting, q.running = nil, false
-		return nil
-	}
-	m := q.takeLocked()
-	m.Dropped, q.dropped = q.dropped, 0
-	return m
-}
-
 // stop drops what is left.
 func (q *logQueue) stop() {
 	q.mu.Lock()
@@ -252,14 +221,25 @@ func (q *logQueue) stop() {
 	q.waiting, q.bytes, q.running = nil, 0, false
 }
 
-// handOn runs until no message is left or the client is closed.
+// next returns the next message, or nil, after which there must be no goroutine.
+func (q *logQueue) next() *LogMessage {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.running = len(q.waiting) > 0; !q.running {
+		q.waiting = nil
+		return nil
+	}
+	m := q.takeLocked()
+	m.Dropped, q.dropped = q.dropped, 0
+	return m
+}
+
+// handOn runs until no message is left. Once the client is closed they are dropped.
 func (q *logQueue) handOn(c *Client) {
 	for m := q.next(); m != nil; m = q.next() {
-		if c.closing.Err() != nil {
-			q.stop()
-			return
+		if c.closing.Err() == nil {
+			c.handLogOn(m)
 		}
-		c.handLogOn(m)
 	}
 }
 
@@ -274,7 +254,6 @@ func (c *Client) handLogOn(m *LogMessage) {
 		c.opts.Log(m)
 		return
 	}
-	level, _ := slogLevel(m.Level)
 	attrs := []slog.Attr{slog.String("server", c.name), slog.String("data", harmless(m.Data))}
 	if m.Logger != "" {
 		attrs = append(attrs, slog.String("logger", harmless(appendQuoted(nil, m.Logger))))
@@ -282,7 +261,7 @@ func (c *Client) handLogOn(m *LogMessage) {
 	if m.Dropped > 0 {
 		attrs = append(attrs, slog.Int("dropped", m.Dropped))
 	}
-	c.opts.Logger.LogAttrs(c.closing, level, "mcp: the server logs", attrs...)
+	c.opts.Logger.LogAttrs(c.closing, slogLevels[m.Level], "mcp: the server logs", attrs...)
 }
 
 // harmless returns a JSON value as text that can be shown, on one line. Of a string it is the

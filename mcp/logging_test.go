@@ -79,7 +79,7 @@ func TestLogLevelModern(t *testing.T) {
 		assert.OK(t, c.SetLogLevel(t.Context(), "alert"))
 		mustCall(t, c, "x")
 		want("alert")
-		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"io.modelcontextprotocol/logLevel": "debug"}}))(t)
+		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Meta: mcp.Meta{"io.modelcontextprotocol/logLevel": "debug"}}))(t)
 		want("debug")
 		assert.OK(t, c.SetLogLevel(t.Context(), ""))
 		mustCall(t, c, "x")

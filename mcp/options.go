@@ -240,25 +240,19 @@ func (c *Client) capabilities(modern bool) map[string]any {
 		}
 		caps["roots"] = roots
 	}
-	if extensions := c.extensions(modern); len(extensions) > 0 {
+	extensions := set{}
+	if c.opts.Tasks && modern {
+		extensions[protocol.ExtensionTasks] = set{}
+	}
+	for name, settings := range c.opts.Extensions {
+		if extensions[name] = settings; settings == nil {
+			extensions[name] = set{}
+		}
+	}
+	if len(extensions) > 0 {
 		caps["extensions"] = extensions
 	}
 	return caps
-}
-
-// extensions returns the extensions with their settings.
-func (c *Client) extensions(modern bool) map[string]any {
-	extensions := make(map[string]any, len(c.opts.Extensions)+1)
-	if c.opts.Tasks && modern {
-		extensions[protocol.ExtensionTasks] = map[string]any{}
-	}
-	for name, settings := range c.opts.Extensions {
-		if settings == nil {
-			settings = map[string]any{}
-		}
-		extensions[name] = settings
-	}
-	return extensions
 }
 
 // isRequestMeta reports whether requestMeta writes the key.
@@ -269,20 +263,14 @@ func isRequestMeta(key string) bool {
 // requestMeta returns what revision 2026-07-28 wants in _meta of every request.
 func (c *Client) requestMeta(version string) []byte {
 	meta := []byte{}
-	for _, member := range []struct {
-		key   string
-		value any
-	}{
-		{protocol.MetaVersion, version},
-		{protocol.MetaClient, c.opts.Implementation},
-		{protocol.MetaCapabilities, c.capabilities(true)},
-	} {
-		value, err := json.Marshal(member.value)
-		if err != nil {
-			continue // a plain struct of strings always encodes
+	add := func(key string, value any) {
+		if text, err := json.Marshal(value); err == nil { // but for settings of an extension all can be encoded
+			meta = fmt.Appendf(meta, "%q:%s,", key, text)
 		}
-		meta = fmt.Appendf(meta, "%q:%s,", member.key, value)
 	}
+	add(protocol.MetaVersion, version)
+	add(protocol.MetaClient, c.opts.Implementation)
+	add(protocol.MetaCapabilities, c.capabilities(true))
 	return meta
 }
 

@@ -53,10 +53,10 @@ func TestDeclaredCapabilities(t *testing.T) {
 func TestNoTimeLimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		client mcp.ClientOptions
-		call   *mcp.CallToolOptions
+		call   *mcp.RequestOptions
 	}{
 		"client": {client: mcp.ClientOptions{ConnectTimeout: -1, IdleTimeout: -1, CallTimeout: -1}},
-		"call":   {call: &mcp.CallToolOptions{IdleTimeout: -1, CallTimeout: -1}},
+		"call":   {call: &mcp.RequestOptions{IdleTimeout: -1, CallTimeout: -1}},
 	} {
 		runInBubble(t, name, func(t *testing.T) {
 			test.client.HealthInterval = -1 // else it costs half a million pings

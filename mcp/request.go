@@ -97,7 +97,7 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (resul
 	}
 	work, info := c.trace(ctx, r)
 	err = errBrokenOff // unless the caller's Progress returns
-	defer func() { c.traced(work, info, result, err) }()
+	defer func() { info.end(result, err) }()
 	return c.deliver(work, r, first)
 }
 

@@ -351,7 +351,7 @@ func TestTimeoutOverHTTP(t *testing.T) {
 		sent := 0
 		// On a busy machine time may be over before the server has the call.
 		for idle := 50 * time.Millisecond; len(s.of("tools/call")) == 0; idle *= 2 {
-			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: idle})
+			_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{IdleTimeout: idle})
 			assert.As[*mcp.TimeoutError](t, err)
 			if !mcp.SafeToRetry(err) {
 				sent++

@@ -280,7 +280,7 @@ func TestCallOfOneConnection(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withReady(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")}), nil)
 		call := func(connection int) error {
-			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Connection: connection}))
+			return errOf(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Connection: connection}))
 		}
 		first := c.State().Connections
 		assert.OK(t, call(first))
@@ -297,7 +297,7 @@ func TestCallOfOneConnection(t *testing.T) {
 func TestCallersDataIsOnlyRead(t *testing.T) {
 	server, c := withClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"resultType":"complete","content":[]}`)}), nil)
 	args := json.RawMessage(`{"a":1}`)
-	opts := &mcp.CallToolOptions{Meta: mcp.Meta{"own": "value"}}
+	opts := &mcp.RequestOptions{Meta: mcp.Meta{"own": "value"}}
 	before := maps.Clone(opts.Meta)
 	var calls sync.WaitGroup
 	for range 8 {

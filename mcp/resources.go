@@ -62,11 +62,11 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	defer c.leave()
 	read := &exchange{}
 	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
-	fetch := c.fetch(uri)
 	l, err := c.acquire(ctx, nil)
 	if err != nil {
 		return nil, c.explain(&read.request, err)
 	}
+	kept, changes := c.cache.look(uri)
 	var res *ReadResourceResult
 	var last json.RawMessage
 	decode := func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
@@ -76,22 +76,20 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	}
 	round := read.input
 	special := len(read.request.meta) > 0 || round != nil && len(round.Responses)+len(round.State) > 0 // the answer may be for nothing else
-	if l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
-		if raw := fetch.kept(); raw != nil {
-			if _, err := decode(raw, l); err == nil {
-				opts.handRaw(raw)
-				return res, nil
-			}
+	if kept != nil && l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
+		if _, err := decode(kept, l); err == nil {
+			opts.handRaw(kept)
+			return res, nil
 		}
 	}
-	if err := read.run(ctx, answerFunc(decode)); err != nil {
+	if err := read.run(ctx, decode); err != nil {
 		if read.missing(err) {
 			err = &notFoundError{err}
 		}
 		return nil, err
 	}
 	if read.rounds == 1 && !special && read.life.modern() {
-		fetch.keep(last, freshnessOf(last))
+		c.cache.keep(uri, changes, last, freshnessOf(last))
 	}
 	opts.handRaw(last)
 	return res, nil
@@ -137,12 +135,12 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 	get := &exchange{}
 	get.begin(c, protocol.GetPrompt, opts, member{"name", appendQuoted(nil, name)}, member{"arguments", arguments})
 	var res *GetPromptResult
-	err := get.run(ctx, answerFunc(func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+	err := get.run(ctx, func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
 		if res, need, err = decodePromptResult(raw, l.modern()); res != nil {
 			opts.handRaw(raw)
 		}
 		return need, err
-	}))
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (r *CallToolResult) UnmarshalJSON(data []byte) error {
 	return at("result", err)
 }
 
-// WithContent returns r or, if SkipContent of [CallToolOptions] has left its Content empty, the
+// WithContent returns r or, if SkipContent of [RequestOptions] has left its Content empty, the
 // result as the server sent it, with Content.
 func (r *CallToolResult) WithContent() *CallToolResult {
 	if r == nil || !r.skips {

@@ -25,7 +25,7 @@ func callRaw(t *testing.T, raw string) *mcp.CallToolResult {
 	return callRawWith(t, raw, nil)
 }
 
-func callRawWith(t *testing.T, raw string, opts *mcp.CallToolOptions) *mcp.CallToolResult {
+func callRawWith(t *testing.T, raw string, opts *mcp.RequestOptions) *mcp.CallToolResult {
 	t.Helper()
 	return assert.Value(newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, opts))(t)
 }
@@ -97,7 +97,7 @@ func TestResultCheckRaw(t *testing.T) {
 // A result whose content was skipped is the same but for that.
 func TestResultSkipsContent(t *testing.T) {
 	whole := callRaw(t, rawResult)
-	res := callRawWith(t, rawResult, &mcp.CallToolOptions{SkipContent: true})
+	res := callRawWith(t, rawResult, &mcp.RequestOptions{SkipContent: true})
 	assert.Equal(t, len(res.Content), 0, "blocks")
 	assert.Equal(t, string(res.Raw()), string(whole.Raw()))
 	wantDeep(t, res.StructuredContent, whole.StructuredContent, "structured content")
@@ -115,7 +115,7 @@ func TestResultSkipsContent(t *testing.T) {
 // Content is skipped only if it is content, and the error for a result that does not match an output
 // schema has it.
 func TestResultSkipsContentOfErrors(t *testing.T) {
-	skip := &mcp.CallToolOptions{SkipContent: true}
+	skip := &mcp.RequestOptions{SkipContent: true}
 	c := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":{}}`)}), nil)
 	_, err := c.CallTool(t.Context(), "x", nil, skip)
 	assert.As[*mcp.ProtocolError](t, err)

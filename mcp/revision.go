@@ -132,7 +132,7 @@ func (c *Client) speaksOther(ctx context.Context, l *life) bool {
 // aside sends one request beside those of callers.
 func (c *Client) aside(ctx context.Context, l *life, method string, meta []byte) (result []byte, err error) {
 	ctx, info := c.trace(ctx, &request{method: method})
-	defer func() { c.traced(ctx, info, result, err) }()
+	defer func() { info.end(result, err) }()
 	var opts CallOptions
 	info.departs(l, &opts)
 	return c.exchangeOn(ctx, l, method, fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(meta, []byte(","))), &opts)

@@ -257,7 +257,7 @@ func TestRevisionGoesBackForBoundCall(t *testing.T) {
 	wantText(t, c, "new")
 	before := newOldServer(t, rpcError(400, -32000, ""))
 	a.server.Store(before)
-	_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.CallToolOptions{Connection: 1})
+	_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.RequestOptions{Connection: 1})
 	wantNotSent(t, err, mcp.ErrOtherConnection)
 	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	if got := c.State().Err; got != nil && !strings.Contains(got.Error(), mcp.Revision20260728) {

@@ -159,26 +159,3 @@ func (c *Client) showLogin(l *life) {
 	}
 	c.setLocked(s, l)
 }
-
-// awaitLogin waits until the user has logged in, or Reconnect. If they have done so
-// already it did not help, and there is a wait as for a needed server.
-func (c *Client) awaitLogin(n *login, failures int) {
-	done, again := n.done, (<-chan time.Time)(nil)
-	if n.over() {
-		timer := time.NewTimer(wakeAfter(n.err, failures))
-		defer timer.Stop()
-		done, again = nil, timer.C
-	}
-	c.set(State{Phase: Authenticating, Err: n.err, Failures: failures, LoginURL: n.url})
-	for c.heard(renewalWanted) == 0 {
-		select {
-		case <-done:
-			return
-		case <-again:
-			return
-		case <-c.closing.Done():
-			return
-		case <-c.news:
-		}
-	}
-}

@@ -276,19 +276,6 @@ func (c *Client) endLife(l *life, err error) {
 	l.close(err)
 }
 
-// rest waits for the time of the next attempt. A needed server is tried sooner;
-// a server that wants a login is not tried before somebody has logged in.
-func (c *Client) rest(err error, failures int) {
-	if n := loginFor(err); n != nil {
-		c.awaitLogin(n, failures)
-	} else {
-		c.wait(err, failures)
-	}
-	if c.closing.Err() == nil {
-		c.set(State{Phase: Connecting, Err: err, Failures: failures})
-	}
-}
-
 // wakeAfter is how soon after the last attempt the next may be.
 func wakeAfter(err error, failures int) time.Duration {
 	var dial *net.OpError
@@ -298,29 +285,48 @@ func wakeAfter(err error, failures int) time.Duration {
 	return min(wakeBase<<min(failures-1, 10), wakeCeiling)
 }
 
-func (c *Client) wait(err error, failures int) {
+// rest waits for the time of the next attempt, or Reconnect. A needed server is tried sooner. One
+// that wants a login is not tried before the user has logged in; if they have done so already it
+// did not help, and there is a wait as for a needed server.
+func (c *Client) rest(err error, failures int) {
 	ended := time.Now()
-	until := ended.Add(backoff.Full(failures-1, retryBase/2, retryBase, retryCeiling))
 	soonest := ended.Add(wakeAfter(err, failures))
-	c.heard(serverNeeded) // by calls that saw an earlier attempt fail
-	c.set(State{Phase: Waiting, Err: err, Failures: failures, RetryAt: until})
-	timer := time.NewTimer(time.Until(until))
+	s := State{Phase: Waiting, Err: err, Failures: failures}
+	s.RetryAt = ended.Add(backoff.Full(failures-1, retryBase/2, retryBase, retryCeiling))
+	timer := time.NewTimer(time.Until(s.RetryAt))
 	defer timer.Stop()
-	for sooner := false; ; {
+	sooner := !soonest.Before(s.RetryAt)
+	var done <-chan struct{}
+	if n := loginFor(err); n != nil {
+		s = State{Phase: Authenticating, Err: err, Failures: failures, LoginURL: n.url}
+		sooner = true
+		if n.over() {
+			timer.Reset(time.Until(soonest))
+		} else {
+			timer.Stop()
+			done = n.done
+		}
+	}
+	c.heard(serverNeeded) // by calls that saw an earlier attempt fail
+	c.set(s)
+	for waiting := true; waiting; {
 		told := c.heard(serverNeeded | renewalWanted)
-		switch {
-		case told&renewalWanted != 0:
-			return
-		case told != 0 && !sooner && soonest.Before(until):
+		if told&renewalWanted != 0 {
+			break
+		}
+		if told != 0 && !sooner {
 			sooner = true
 			timer.Reset(time.Until(soonest))
 		}
 		select {
 		case <-timer.C:
-			return
+			waiting = false
+		case <-done:
+			waiting = false
 		case <-c.closing.Done():
 			return
 		case <-c.news:
 		}
 	}
+	c.set(State{Phase: Connecting, Err: err, Failures: failures})
 }

@@ -112,14 +112,17 @@ func (e *TaskError) Outcome() Outcome {
 // errors about the task are [*TaskError]. A server of revision 2026-07-28 can be
 // asked only if [ClientOptions].Tasks is set, one of revision 2025-11-25 only if
 // it offers tasks; else the error is [errors.ErrUnsupported].
-func (c *Client) ResumeTask(ctx context.Context, id string, opts *CallToolOptions) (*CallToolResult, error) {
+func (c *Client) ResumeTask(ctx context.Context, id string, opts *RequestOptions) (*CallToolResult, error) {
 	if _, err := c.enterTasks(ctx, protocol.GetTask, id); err != nil {
 		return nil, err
 	}
 	defer c.leave()
+	if opts == nil {
+		opts = &RequestOptions{}
+	}
 	call := &toolCall{}
-	call.beginCall(c, protocol.GetTask, opts)
-	if err := call.await(ctx, &taskState{Task: Task{ID: id}}, opts); err != nil {
+	call.begin(c, protocol.GetTask, opts)
+	if err := call.await(ctx, &taskState{Task: Task{ID: id}}, opts.Task); err != nil {
 		return nil, err
 	}
 	return call.result, nil

@@ -122,7 +122,7 @@ func TestTask(t *testing.T) {
 		server, c := p.withClient(t, s.server(t), withTasks())
 		var told []string
 		start := time.Now()
-		res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{
+		res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{Task: &mcp.TaskOptions{
 			Update: func(task *mcp.Task) {
 				assert.Equal(t, [...]any{task.ID, task.CreatedAt.Year(), task.UpdatedAt.IsZero(), task.TTL, task.PollInterval},
 					[...]any{"t1", 2026, true, time.Minute, 500 * time.Millisecond})
@@ -167,14 +167,14 @@ func TestTaskAsked(t *testing.T) {
 		// A plain result is accepted although a task was asked for.
 		server, c := withClient(t, mcptest.NewServer(t, mcptest.Handshake(test.revision, test.capabilities),
 			mcptest.Script{"tools/list": mcptest.Result(taskTools), "tools/call": text("done")}), withTasks())
-		res := assert.Value(c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task}))(t)
+		res := assert.Value(c.CallTool(t.Context(), test.tool, nil, &mcp.RequestOptions{Task: test.task}))(t)
 		assert.Equal(t, textOf(t, res), "done", "%s", test.tool)
 		var params struct {
 			Task json.RawMessage `json:"task"`
 		}
 		assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params), "%s of %s with %s", test.tool, test.revision, test.capabilities)
 		assert.Equal(t, string(params.Task), test.want, "%s of %s with %s: task", test.tool, test.revision, test.capabilities)
-		_, _ = c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task})
+		_, _ = c.CallTool(t.Context(), test.tool, nil, &mcp.RequestOptions{Task: test.task})
 		wantBetween(t, len(server.Received("tools/list")), 0, 1, "%s: tools/list", test.tool)
 	}
 }
@@ -190,7 +190,7 @@ func TestTaskWithoutList(t *testing.T) {
 		ctx := within(t, time.Second)
 		_, err := c.CallTool(ctx, "must", nil, nil)
 		wantNotSent(t, err, context.DeadlineExceeded)
-		_, err = c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 2 * time.Second})
+		_, err = c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{CallTimeout: 2 * time.Second})
 		late := assert.As[*mcp.TimeoutError](t, err)
 		assert.Equal(t, late.Limit, "total", "limit")
 		wantOutcome(t, err, mcp.NotSent)

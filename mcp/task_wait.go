@@ -90,13 +90,13 @@ type taskWait struct {
 
 // await waits for a task and leaves its result in t.result. Of a task that was
 // not seen yet only the id is set.
-func (t *toolCall) await(ctx context.Context, task *taskState, opts *CallToolOptions) error {
+func (t *toolCall) await(ctx context.Context, task *taskState, o *TaskOptions) error {
 	w := &taskWait{call: t, task: Task{ID: task.ID}}
 	t.asked.awaits = true
 	t.client.awaiting.Add(1)
 	defer t.client.awaiting.Add(-1)
-	if opts != nil && opts.Task != nil {
-		w.opts = *opts.Task
+	if o != nil {
+		w.opts = *o
 	}
 	bounded, stop := t.within(ctx)
 	defer stop()

@@ -23,7 +23,7 @@ func TestTaskCallerGoes(t *testing.T) {
 			s.states = []string{"working"}
 			server, c := p.withClient(t, s.server(t, mcptest.Script{"tasks/cancel": mcptest.Hang}), withTasks())
 			start := time.Now()
-			_, err := c.CallTool(within(t, 1700*time.Millisecond), "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: keep}})
+			_, err := c.CallTool(within(t, 1700*time.Millisecond), "must", nil, &mcp.RequestOptions{Task: &mcp.TaskOptions{Keep: keep}})
 			assert.Equal(t, time.Since(start), 1700*time.Millisecond, "it took")
 			lost := taskError(t, err, mcp.Unknown)
 			assert.Equal(t, [...]any{lost.Err, lost.Task.ID, lost.Task.Status}, [...]any{context.DeadlineExceeded, "t1", mcp.TaskWorking})
@@ -44,7 +44,7 @@ func TestTaskNeverEnds(t *testing.T) {
 		s.states = []string{"working"}
 		server, c := p.withClient(t, s.server(t), withTasks())
 		start := time.Now()
-		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: time.Minute, IdleTimeout: time.Second})
+		_, err := c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{CallTimeout: time.Minute, IdleTimeout: time.Second})
 		late := assert.As[*mcp.TimeoutError](t, err)
 		assert.Equal(t, [...]any{late.Limit, late.After, time.Since(start)}, [...]any{"total", time.Minute, time.Minute})
 		taskError(t, err, mcp.Unknown)
@@ -59,7 +59,7 @@ func TestTaskNotCancellable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := taskScript{revision: mcp.Revision20251125, states: []string{"working"}}
 		server, c := withClient(t, s.server(t, mcptest.Handshake(s.revision, strings.Replace(taskAbilities, `"cancel":{},`, "", 1))), nil)
-		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: time.Second})), mcp.Unknown)
+		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.RequestOptions{CallTimeout: time.Second})), mcp.Unknown)
 		assert.Is(t, c.CancelTask(t.Context(), "t1"), errors.ErrUnsupported)
 		synctest.Wait()
 		wantCount(t, server, "tasks/cancel", 0)
@@ -147,7 +147,7 @@ func TestTaskResume(t *testing.T) {
 		server, c := p.withClient(t, s.server(t, mcptest.Script{
 			"tasks/result": mcptest.Sequence(mcptest.Result(taskResult), mcptest.Error(-32000, "out of paper"))}), withTasks())
 		var told []mcp.TaskStatus
-		opts := &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) { told = append(told, task.Status) }}}
+		opts := &mcp.RequestOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) { told = append(told, task.Status) }}}
 		assert.Equal(t, assert.Value(c.ResumeTask(t.Context(), "t1", opts))(t).Text(), "done")
 		assert.Equal(t, taskError(t, errOf(c.ResumeTask(t.Context(), "t1", opts)), mcp.Answered).Tool, "", "tool")
 		wantList(t, told, []mcp.TaskStatus{mcp.TaskWorking, mcp.TaskCompleted, mcp.TaskWorking, mcp.TaskFailed})
@@ -307,7 +307,7 @@ func TestTaskInputInvalid(t *testing.T) {
 		for keep, cancels := range map[bool]int{false: 1, true: 0} {
 			everyPlaneInBubble(t, func(t *testing.T, p plane) {
 				server, c := p.withClient(t, modernTask.server(t, mcptest.Script{"tasks/get": wants(test.requests)}), &mcp.ClientOptions{Tasks: true, Elicit: test.elicit})
-				_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: keep}})
+				_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Task: &mcp.TaskOptions{Keep: keep}})
 				assert.Contains(t, fmt.Sprint(err), test.says, "%s", test.name)
 				assert.Equal(t, taskError(t, err, mcp.Unknown).Task.Status, mcp.TaskInputRequired, "%s: status", test.name)
 				if test.path != "" {
@@ -327,7 +327,7 @@ func TestTaskInputWithoutEnd(t *testing.T) {
 	everyNewTask(t, mcptest.Script{"tasks/get": func(c *mcptest.Call) {
 		wants(fmt.Sprintf(`{"k%d":%s}`, c.Number, inputRequest))(c)
 	}}, func(t *testing.T, _ *mcptest.Server, c *mcp.Client, asked *int) {
-		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: time.Hour})
+		_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{CallTimeout: time.Hour})
 		taskError(t, err, mcp.Unknown)
 		wantInvalid(t, err, "", "inputRequests")
 		assert.Equal(t, *asked, 16, "the user was asked times")
@@ -338,7 +338,7 @@ func TestTaskInputWithoutEnd(t *testing.T) {
 func TestTaskInputTooSlow(t *testing.T) {
 	everyNewTask(t, mcptest.Script{"tasks/get": wants(`{"a":` + inputRequest + `}`)},
 		func(t *testing.T, server *mcptest.Server, c *mcp.Client, _ *int) {
-			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: time.Minute})
+			_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{CallTimeout: time.Minute})
 			taskError(t, err, mcp.Unknown)
 			assert.Equal(t, assert.As[*mcp.TimeoutError](t, err).Limit, "total", "limit")
 			synctest.Wait()

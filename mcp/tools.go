@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -61,8 +62,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		c.traceUnsent(ctx, &request{method: protocol.ListTools}, err)
 		return nil, err
 	}
-	begun, tools, ok := c.goodTools()
-	if ok {
+	tools, begun := c.freshTools(math.MaxUint64)
+	if tools != nil {
 		return tools, nil
 	}
 	unlock, err := c.locks.Lock(ctx, "list")
@@ -71,7 +72,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	}
 	defer unlock()
 	for attempt := 1; ; attempt++ {
-		if tools, ok := c.toolsSince(begun); ok {
+		if tools, _ := c.freshTools(begun); tools != nil {
 			return tools, nil
 		}
 		// A server that announces other tools whenever it is asked is not asked without end.
@@ -110,27 +111,17 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	}
 }
 
-// goodTools returns the tools as last listed if they can be used, and otherwise
-// how often they had been listed.
-func (c *Client) goodTools() (begun uint64, tools []*Tool, ok bool) {
+// freshTools returns the tools as last listed if they can be used, or nil, and how often they
+// have been listed. A caller that came when they had been listed so many times can use what was
+// asked for since then in any case.
+func (c *Client) freshTools(since uint64) (tools []*Tool, begun uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
-	return t.begun, slices.Clip(t.tools), c.presentToolsLocked() && t.good(c.current)
-}
-
-// toolsSince returns the tools if they can be used by a caller that came when they had
-// been listed so many times: what was asked for since then is news to that caller.
-func (c *Client) toolsSince(begun uint64) ([]*Tool, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := &c.tools
-	return slices.Clip(t.tools), c.presentToolsLocked() && (t.reading > begun || t.good(c.current))
-}
-
-// presentToolsLocked reports whether no other tools were announced.
-func (c *Client) presentToolsLocked() bool {
-	return c.state.Phase == Ready && c.tools.version == c.state.ToolsVersion
+	if c.state.Phase == Ready && t.version == c.state.ToolsVersion && (t.reading > since || t.good(c.current)) {
+		tools = slices.Clip(t.tools)
+	}
+	return tools, t.begun
 }
 
 // good reports whether the tools are good still, by what the server said. Without

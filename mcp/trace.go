@@ -85,6 +85,8 @@ type RequestInfo struct {
 	outgoing *request        // either this
 	params   json.RawMessage // or the params, checked by jsonscan
 	life     *life           // that carried it last; nil: none
+	ctx      context.Context // of the work
+	tracing  *tracing
 	meta     []member
 	header   http.Header
 }
@@ -176,20 +178,33 @@ func (t *tracing) guard(what string) {
 	}
 }
 
+// start begins to trace r and returns the context of the work.
 func (t *tracing) start(ctx context.Context, r *RequestInfo) (work context.Context) {
 	defer func() {
 		if work == nil {
 			work = ctx
 		}
 		work = WithHTTPHeader(work, r.header)
+		r.ctx, r.tracing = work, t
 	}()
 	defer t.guard("RequestStart")
 	return t.tracer.RequestStart(ctx, r)
 }
 
-func (t *tracing) end(ctx context.Context, r *RequestInfo) {
-	defer t.guard("RequestEnd")
-	t.tracer.RequestEnd(ctx, r)
+// end ends what start began. Its caller must do so once. R is nil if nothing is traced.
+func (r *RequestInfo) end(result json.RawMessage, err error) {
+	if r == nil {
+		return
+	}
+	r.Result, r.Err = result, err
+	if r.life != nil {
+		r.Connection = r.life.connection()
+	}
+	if r.outgoing != nil {
+		r.outgoing.trace = nil
+	}
+	defer r.tracing.guard("RequestEnd")
+	r.tracing.tracer.RequestEnd(r.ctx, r)
 }
 
 // trace begins to trace a request of this client; nil if there is no tracer.
@@ -197,28 +212,14 @@ func (c *Client) trace(ctx context.Context, r *request) (context.Context, *Reque
 	if c.tracing == nil {
 		return ctx, nil
 	}
-	info := &RequestInfo{Server: c.name, Method: r.method, outgoing: r}
-	r.trace = info
-	return c.tracing.start(ctx, info), info
-}
-
-// traced ends what trace began.
-func (c *Client) traced(ctx context.Context, info *RequestInfo, result json.RawMessage, err error) {
-	if info == nil {
-		return
-	}
-	info.Result, info.Err = result, err
-	if l := info.life; l != nil {
-		info.Connection = l.connection()
-	}
-	c.tracing.end(ctx, info)
-	info.outgoing.trace = nil
+	r.trace = &RequestInfo{Server: c.name, Method: r.method, outgoing: r}
+	return c.tracing.start(ctx, r.trace), r.trace
 }
 
 // traceUnsent traces a request that comes to nothing before it could be sent.
 func (c *Client) traceUnsent(ctx context.Context, r *request, err error) {
-	ctx, info := c.trace(ctx, r)
-	c.traced(ctx, info, nil, err)
+	_, info := c.trace(ctx, r)
+	info.end(nil, err)
 }
 
 // retried says that a request will be sent again.
@@ -272,25 +273,9 @@ func (r *RequestInfo) appendMeta(out []byte) []byte {
 	return out
 }
 
-// An openTrace is something traced whose end is seen elsewhere. Nil is none.
-type openTrace struct {
-	ctx     context.Context
-	info    *RequestInfo
-	tracing *tracing
-}
-
-// end ends it. Its caller must do so once.
-func (o *openTrace) end(result json.RawMessage, err error) {
-	if o == nil {
-		return
-	}
-	o.info.Result, o.info.Err = result, err
-	o.tracing.end(o.ctx, o.info)
-}
-
 // open begins to trace a message that is not a request of a caller; nil if there is no tracer.
 // One that is to be written gets what the tracer adds.
-func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming, notification bool) (context.Context, *openTrace) {
+func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming, notification bool) (context.Context, *RequestInfo) {
 	t := l.client.tracing
 	if t == nil {
 		return ctx, nil
@@ -308,7 +293,7 @@ func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming, notificat
 			m.Params = withMeta(m.Params, info.appendMeta(nil))
 		}
 	}
-	return ctx, &openTrace{ctx, info, t}
+	return ctx, info
 }
 
 // withMeta returns params with further members of _meta, each followed by a comma.
@@ -327,23 +312,23 @@ func withMeta(params json.RawMessage, more []byte) json.RawMessage {
 }
 
 // endRequest ends the trace of a request of the handshake.
-func (l *life) endRequest(o *openTrace, id int64, result json.RawMessage, err error) {
-	if o == nil {
+func (l *life) endRequest(info *RequestInfo, id int64, result json.RawMessage, err error) {
+	if info == nil {
 		return
 	}
 	if id != 0 {
-		o.info.ID = strconv.FormatInt(id, 10)
+		info.ID = strconv.FormatInt(id, 10)
 	}
-	o.info.Connection = l.connection()
+	info.Connection = l.connection()
 	if jsonscan.Valid(result) != nil {
 		result = nil
 	}
 	if version, ok := jsonscan.String(memberOf(result, "protocolVersion")); ok {
-		o.info.Connection.ProtocolVersion = version
-	} else if o.info.Method == protocol.Discover && err == nil {
-		o.info.Connection.ProtocolVersion = Revision20260728
+		info.Connection.ProtocolVersion = version
+	} else if info.Method == protocol.Discover && err == nil {
+		info.Connection.ProtocolVersion = Revision20260728
 	}
-	o.end(result, l.handshakeError(err))
+	info.end(result, l.handshakeError(err))
 }
 
 // handshakeError returns the error of a handshake as the callers of the client get it:

@@ -28,7 +28,7 @@ func TestTracerSeesPanicOfCaller(t *testing.T) {
 	}}), &mcp.ClientOptions{Tracer: n})
 	func() {
 		defer func() { assert.Equal(t, recover(), "ouch", "p") }()
-		_, _ = c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("ouch") }})
+		_, _ = c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Progress: func(*mcp.ProgressParams) { panic("ouch") }})
 	}()
 	assert.Fails(t, n.one(t, "tools/call").Err)
 	n.closed(t, c)

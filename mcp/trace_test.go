@@ -221,7 +221,7 @@ func TestTracerAdds(t *testing.T) {
 		s.HTTP.Header = map[string][]string{"User": {"theirs"}}
 		n := &tracerLog{start: tag}
 		c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
-		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"tracestate": "theirs", "own": 1}}))(t)
+		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Meta: mcp.Meta{"tracestate": "theirs", "own": 1}}))(t)
 		n.closed(t, c)
 		for _, method := range []string{handshake, "tools/call"} {
 			v := s.of(method)[0]

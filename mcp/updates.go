@@ -256,14 +256,12 @@ func (c *Client) subscribe(l *life) {
 			case err == nil:
 				have[uri] = true
 				c.topics.agree(uri)
-			case l.gone():
-				return // and is asked of the next connection
-			case l.alive.Err() != nil:
-				return
-			case errors.As(err, &refused):
-				c.topics.fail(uri, err)
+			case l.gone(), l.alive.Err() != nil:
+				return // the next connection is asked
 			default:
-				c.opts.Logger.Warn("mcp: no subscription", "server", c.name, "uri", uri, "error", err)
+				if !errors.As(err, &refused) {
+					c.opts.Logger.Warn("mcp: no subscription", "server", c.name, "uri", uri, "error", err)
+				}
 				c.topics.fail(uri, err)
 			}
 		}

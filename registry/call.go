@@ -44,7 +44,7 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 }
 
 // Forward is [Registry.Call] for a caller that passes a result on by its [mcp.CallToolResult.Raw]. The
-// Content of a result that has a Raw may be empty, as SkipContent of [mcp.CallToolOptions] leaves it: if
+// Content of a result that has a Raw may be empty, as SkipContent of [mcp.RequestOptions] leaves it: if
 // it came from a server and nothing here looks at it, such as middleware of [Registry.Use], an output
 // schema, or [Options].Results.
 func (r *Registry) Forward(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {

@@ -48,18 +48,18 @@ type callOptionsKey struct{}
 // itself: see [mcp.InputRequiredError]. Progress of opts is for a context without [WithProgress].
 // Native tools do not see them. SkipContent of opts does not count: [Registry.Forward] is for that. Do not
 // change what opts holds.
-func WithCallOptions(ctx context.Context, opts *mcp.CallToolOptions) context.Context {
+func WithCallOptions(ctx context.Context, opts *mcp.RequestOptions) context.Context {
 	return context.WithValue(ctx, callOptionsKey{}, opts)
 }
 
 // callOptions returns the options of a call under ctx; nil if there are none.
-func callOptions(ctx context.Context) *mcp.CallToolOptions {
-	opts, _ := ctx.Value(callOptionsKey{}).(*mcp.CallToolOptions)
+func callOptions(ctx context.Context) *mcp.RequestOptions {
+	opts, _ := ctx.Value(callOptionsKey{}).(*mcp.RequestOptions)
 	fn := progressOf(ctx)
 	if fn == nil && (opts == nil || !opts.SkipContent) {
 		return opts
 	}
-	with := &mcp.CallToolOptions{}
+	with := &mcp.RequestOptions{}
 	if opts != nil {
 		*with = *opts
 	}

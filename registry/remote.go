@@ -13,7 +13,7 @@ import (
 
 // A RemoteCall calls a tool by its name at the server, as [mcp.Client.CallTool]
 // does.
-type RemoteCall func(ctx context.Context, tool string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error)
+type RemoteCall func(ctx context.Context, tool string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error)
 
 // Remote returns a tool of an MCP server. It is named as by [names.ServerTool]; a
 // registry with another scheme gives it another name. Its calls are made by call, such as
@@ -82,7 +82,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolR
 
 // forward is Call for a caller that looks at no content.
 func (t *remote) forward(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	opts := mcp.CallToolOptions{}
+	opts := mcp.RequestOptions{}
 	if o := callOptions(ctx); o != nil {
 		opts = *o
 	}
@@ -90,7 +90,7 @@ func (t *remote) forward(ctx context.Context, args json.RawMessage) (*mcp.CallTo
 	return t.callWith(ctx, args, &opts)
 }
 
-func (t *remote) callWith(ctx context.Context, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+func (t *remote) callWith(ctx context.Context, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 	if isNull(args) {
 		args = nil
 	}

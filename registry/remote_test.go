@@ -267,7 +267,7 @@ func TestRawOfDefinitions(t *testing.T) {
 	const sent = `{"x":0.10,"name":"a","description":"d","inputSchema":{ "type":"object"},"annotations":{"readOnlyHint":true,"y":1.0}}`
 	tool := new(mcp.Tool)
 	assert.OK(t, json.Unmarshal([]byte(sent), tool))
-	refuse := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	refuse := func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 		return nil, mcp.ErrClosed
 	}
 	remote := registry.Remote("s", tool, refuse)
@@ -323,7 +323,7 @@ func TestForwardThroughMiddleware(t *testing.T) {
 func TestSkipContentOfContext(t *testing.T) {
 	r := registry.New(nil)
 	mustReplace(t, r, "s", rawAnswer(t, `{"content":[{"type":"text","text":"hello"}]}`))
-	ctx := registry.WithCallOptions(t.Context(), &mcp.CallToolOptions{SkipContent: true})
+	ctx := registry.WithCallOptions(t.Context(), &mcp.RequestOptions{SkipContent: true})
 	assert.Equal(t, assert.Value(r.Call(ctx, "s__a", nil))(t).Text(), "hello")
 }
 
@@ -341,7 +341,7 @@ func hiding(t *testing.T) registry.Tool {
 		Name: "pay", Title: hides, Description: hides,
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","description":` + quoted + `}}}`),
 	}
-	return registry.Remote("s", tool, func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	return registry.Remote("s", tool, func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{
 			Content: []mcp.Content{
 				&mcp.TextContent{Text: hides},

@@ -401,7 +401,7 @@ func TestHTTPBatch(t *testing.T) {
 			}}
 			c := newClient(t, &transport.HTTP{URL: listen(t, s)}, mcp.ClientOptions{})
 			progress := 0.0
-			assert.Value(c.CallTool(bounded(t), "x", nil, &mcp.CallToolOptions{
+			assert.Value(c.CallTool(bounded(t), "x", nil, &mcp.RequestOptions{
 				Progress: func(p *mcp.ProgressParams) { progress = p.Progress },
 			}))(t)
 			assert.Equal(t, progress, 5, "progress")

@@ -74,7 +74,7 @@ func (w *world) login(name string) *login {
 	w.Helper()
 	l := &login{done: make(chan struct{})}
 	tool := registry.Remote("s", &mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if !l.in {

@@ -98,7 +98,7 @@ func TestLogin(t *testing.T) {
 	w := newWorld(t)
 	login, in := make(chan struct{}), false
 	tool := registry.Remote("s", &mcp.Tool{Name: "vault", InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if !in {

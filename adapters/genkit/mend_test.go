@@ -159,7 +159,7 @@ func TestGeminiSchemas(t *testing.T) {
 			model := adaptertest.NewModel(t, gemini{adaptertest.Gemini{Before3: true}})
 			w := newWorld(t)
 			tool := registry.Remote("s", &mcp.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":` + schema + `}}`)},
-				func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+				func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 					return &mcp.CallToolResult{}, nil
 				})
 			w.offer(tool)

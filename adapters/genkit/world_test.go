@@ -88,7 +88,7 @@ func (w *world) tool(name string, content ...mcp.Content) {
 func (w *world) remote(name string, result func(context.Context) *mcp.CallToolResult) {
 	w.Helper()
 	tool := registry.Remote("s", &mcp.Tool{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(ctx context.Context, _ string, args json.RawMessage, _ *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		func(ctx context.Context, _ string, args json.RawMessage, _ *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 			w.mu.Lock()
 			w.ran[name] = append(w.ran[name], string(args))
 			w.mu.Unlock()

@@ -135,7 +135,7 @@ func TestCallersMetaStays(t *testing.T) {
 	ours := propagation.MapCarrier{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "ours=1"}
 	ctx, span := l.tracer.Tracer("test").Start(propagation.TraceContext{}.Extract(t.Context(), ours), "root")
 	defer span.End()
-	assert.Value(c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": theirs, "own": true}}))(t)
+	assert.Value(c.CallTool(ctx, "x", nil, &mcp.RequestOptions{Meta: mcp.Meta{"traceparent": theirs, "own": true}}))(t)
 	var params struct {
 		Meta map[string]any `json:"_meta"`
 	}
@@ -160,7 +160,7 @@ func TestErrors(t *testing.T) {
 		"snake": {mcptest.Script{"tools/call": mcptest.Result(`{"isError":false,"is_error":true,"content":[]}`)}, callX, "tool_error"},
 		"bad":   {mcptest.Script{"tools/call": mcptest.Result(`{"content":3}`)}, callX, ""}, // the request was answered; what it means is not asked here
 		"time": {mcptest.Script{"tools/call": mcptest.Hang}, func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{CallTimeout: time.Millisecond})
+			_, err := c.CallTool(ctx, "x", nil, &mcp.RequestOptions{CallTimeout: time.Millisecond})
 			return err
 		}, "timeout"},
 		"cancelled": {mcptest.Script{"tools/call": mcptest.Hang}, func(ctx context.Context, c *mcp.Client) error {

@@ -11,7 +11,7 @@ import (
 
 // results calls a tool that reports progress, and one whose result is data.
 func results(ctx context.Context, c *mcp.Client) error {
-	err := call(ctx, c, "count", `{"to":3}`, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
+	err := call(ctx, c, "count", `{"to":3}`, &mcp.RequestOptions{Progress: func(p *mcp.ProgressParams) {
 		fmt.Printf("  %v of %v: %s\n", p.Progress, p.Total, p.Message)
 	}})
 	if err != nil {
@@ -120,7 +120,7 @@ func prompt(ctx context.Context, c *mcp.Client) error {
 // tasks calls tools that go on when their calls are answered, if the server speaks
 // revision 2026-07-28. The client waits for them, and answers what they ask meanwhile.
 func tasks(ctx context.Context, c *mcp.Client) error {
-	opts := &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(t *mcp.Task) {
+	opts := &mcp.RequestOptions{Task: &mcp.TaskOptions{Update: func(t *mcp.Task) {
 		// Store t.ID to come back to the task, also from another process.
 		fmt.Printf("  task %s %s\n", t.Status, t.StatusMessage)
 	}}}
@@ -131,7 +131,7 @@ func tasks(ctx context.Context, c *mcp.Client) error {
 }
 
 // call calls a tool and prints what it answers.
-func call(ctx context.Context, c *mcp.Client, tool, args string, opts *mcp.CallToolOptions) error {
+func call(ctx context.Context, c *mcp.Client, tool, args string, opts *mcp.RequestOptions) error {
 	res, err := c.CallTool(ctx, tool, json.RawMessage(args), opts)
 	if err != nil {
 		return err

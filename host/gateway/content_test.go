@@ -48,7 +48,7 @@ func checkEverything(t *testing.T, c *mcp.Client, prefix string) {
 	t.Helper()
 	ctx := hosttest.Watchdog(t)
 	steps := 0
-	res := assert.Value(c.CallTool(ctx, prefix+"count", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { steps++ }}))(t)
+	res := assert.Value(c.CallTool(ctx, prefix+"count", nil, &mcp.RequestOptions{Progress: func(*mcp.ProgressParams) { steps++ }}))(t)
 	assert.Equal(t, res.Text(), "counted")
 	assert.Equal(t, steps, 3, "notifications of progress")
 	var uris []string

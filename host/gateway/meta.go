@@ -142,7 +142,7 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 		if p.can.tasks && (p.can.form || p.can.url || p.can.sampling) {
 			input = nil // the call may be a task when its server needs input
 		}
-		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: input})
+		ctx = registry.WithCallOptions(ctx, &mcp.RequestOptions{Meta: r.meta(), Input: input})
 		return r.call(ctx, j, known, args)
 	}}, err
 }

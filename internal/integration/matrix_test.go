@@ -160,7 +160,7 @@ func (p *peer) another(t *testing.T, change func(*mcp.ClientOptions)) *mcp.Clien
 }
 
 // tool calls a tool, which must succeed.
-func (p *peer) tool(t *testing.T, name, args string, opts *mcp.CallToolOptions) *mcp.CallToolResult {
+func (p *peer) tool(t *testing.T, name, args string, opts *mcp.RequestOptions) *mcp.CallToolResult {
 	t.Helper()
 	res := assert.Value(p.CallTool(ctxFor(t), name, json.RawMessage(args), opts))(t)
 	assert.False(t, res.IsError, "%s answered with an error: %s", name, text(res))

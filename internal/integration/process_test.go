@@ -213,7 +213,7 @@ func TestKilledDuringCall(t *testing.T) {
 			e, kill, start := tt.setup(t)
 			h := open(t, map[string]entry{"every": e}, nil)
 			var seen []float64
-			opts := &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
+			opts := &mcp.RequestOptions{Progress: func(p *mcp.ProgressParams) {
 				seen = append(seen, p.Progress)
 				if p.Progress == 2 {
 					kill()

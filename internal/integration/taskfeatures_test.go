@@ -60,7 +60,7 @@ func taskFeatures() []feature {
 func becomesTask(tool, args string, parts ...string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		var seen []mcp.TaskStatus
-		res := p.tool(t, tool, args, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) {
+		res := p.tool(t, tool, args, &mcp.RequestOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) {
 			seen = append(seen, task.Status)
 			assert.False(t, task.ID == "" || task.CreatedAt.IsZero() || task.PollInterval == 0, "%+v lacks something", task)
 		}}})
@@ -77,7 +77,7 @@ func begun(t *testing.T, p *peer, tool, args string, keep bool) *mcp.Task {
 	ctx, cancel := context.WithCancel(ctxFor(t))
 	defer cancel()
 	var task *mcp.Task
-	_, err := p.CallTool(ctx, tool, json.RawMessage(args), &mcp.CallToolOptions{Task: &mcp.TaskOptions{
+	_, err := p.CallTool(ctx, tool, json.RawMessage(args), &mcp.RequestOptions{Task: &mcp.TaskOptions{
 		Keep:   keep,
 		Update: func(u *mcp.Task) { task = u; cancel() },
 	}})

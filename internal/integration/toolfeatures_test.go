@@ -146,7 +146,7 @@ func embedded(t *testing.T, res *mcp.CallToolResult) string {
 func progress(name, args string, steps int) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		var seen []float64
-		p.tool(t, name, args, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { seen = append(seen, p.Progress) }})
+		p.tool(t, name, args, &mcp.RequestOptions{Progress: func(p *mcp.ProgressParams) { seen = append(seen, p.Progress) }})
 		assert.Equal(t, len(seen), steps, "progress")
 	}
 }
@@ -158,7 +158,7 @@ func cancelled(name, args string) func(*testing.T, *peer) {
 		before := p.State().Connections
 		ctx, cancel := context.WithCancel(ctxFor(t))
 		defer cancel()
-		_, err := p.CallTool(ctx, name, json.RawMessage(args), &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { cancel() }})
+		_, err := p.CallTool(ctx, name, json.RawMessage(args), &mcp.RequestOptions{Progress: func(*mcp.ProgressParams) { cancel() }})
 		assert.Is(t, err, context.Canceled, "error")
 		_, err = p.Tools(ctxFor(t))
 		assert.Equal(t, err, nil, "after it")

@@ -72,7 +72,7 @@ func (d *diary) tools() {
 }
 
 func (d *diary) call(tool, args string) {
-	res, err := d.c.CallTool(d.context(), tool, json.RawMessage(args), &mcp.CallToolOptions{
+	res, err := d.c.CallTool(d.context(), tool, json.RawMessage(args), &mcp.RequestOptions{
 		Progress: func(p *mcp.ProgressParams) { fmt.Fprintf(d, "progress %v\n", p.Progress) },
 	})
 	if d.err(err) {

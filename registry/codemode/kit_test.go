@@ -36,7 +36,7 @@ func (s remote) tool() registry.Tool {
 	if s.readOnly {
 		def.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
 	}
-	return registry.Remote(s.server, def, func(ctx context.Context, _ string, args json.RawMessage, _ *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	return registry.Remote(s.server, def, func(ctx context.Context, _ string, args json.RawMessage, _ *mcp.RequestOptions) (*mcp.CallToolResult, error) {
 		return s.call(ctx, args)
 	})
 }

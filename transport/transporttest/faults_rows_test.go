@@ -42,7 +42,7 @@ type row struct {
 	repeats  bool // calls may run twice: the tool's annotations are trusted
 	padding  int  // of the arguments, in bytes
 	limit    int64
-	options  *mcp.CallToolOptions
+	options  *mcp.RequestOptions
 
 	tune   func(*cell, *mcp.ClientOptions) // before the client is made
 	begin  func(*cell)                     // when it is ready
@@ -353,7 +353,7 @@ func handlers() []row {
 	return []row{
 		{id: "29.1", name: "handler of the server's questions panics", deed: "elicit", wires: everyWire(), events: true, heals: true, tune: elicits},
 		{id: "29.2", name: "handler of progress panics", deed: "progress", wires: everyWire(), events: true, heals: true, panics: true,
-			options: &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }}},
+			options: &mcp.RequestOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }}},
 		{id: "30.1", name: "client is closed at any moment", wires: everyWire(), unready: true, during: func(c *cell) { c.anyMoment(); c.close() }},
 		{id: "30.2", name: "client is shut down at any moment", wires: everyWire(), unready: true, during: func(c *cell) {
 			c.anyMoment()

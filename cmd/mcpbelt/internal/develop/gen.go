@@ -120,7 +120,7 @@ import (
 
 // A Caller calls tools by the names that the server gives them, such as a [*mcp.Client].
 type Caller interface {
-	CallTool(ctx context.Context, name string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error)
+	CallTool(ctx context.Context, name string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error)
 }
 
 // A Client calls the tools of the server. A tool that reports an error fails with a

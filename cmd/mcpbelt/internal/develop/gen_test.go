@@ -26,7 +26,7 @@ func stubs() map[string]string {
 	return map[string]string{
 		"context":                        "package context; type Context interface{}",
 		"encoding/json":                  "package json; type RawMessage []byte; func Marshal(v any) ([]byte, error) { return nil, nil }",
-		"github.com/mcpbelt/mcpbelt/mcp": "package mcp; type CallToolOptions struct{}; type CallToolResult struct{ IsError bool }",
+		"github.com/mcpbelt/mcpbelt/mcp": "package mcp; type RequestOptions struct{}; type CallToolResult struct{ IsError bool }",
 		"github.com/mcpbelt/mcpbelt/registry/result": `package result; import "github.com/mcpbelt/mcpbelt/mcp"
 			type ToolFailedError struct{ Text string }
 			func (e *ToolFailedError) Error() string { return e.Text }

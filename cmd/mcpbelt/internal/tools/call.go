@@ -63,7 +63,7 @@ call was not sent (4), failed (5) or may have run (6).`,
 				return err
 			}
 			defer talk.End()
-			o := &mcp.CallToolOptions{IdleTimeout: idle, CallTimeout: limit}
+			o := &mcp.RequestOptions{IdleTimeout: idle, CallTimeout: limit}
 			if task {
 				o.Task = &mcp.TaskOptions{Update: func(t *mcp.Task) { talk.Say(strings.TrimSpace("task " + string(t.Status) + " " + t.StatusMessage)) }}
 			}
@@ -86,7 +86,7 @@ call was not sent (4), failed (5) or may have run (6).`,
 }
 
 // call starts the server and calls the tool.
-func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, talk *belt.Talk, o *mcp.CallToolOptions, yes bool) (*mcp.CallToolResult, error) {
+func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, talk *belt.Talk, o *mcp.RequestOptions, yes bool) (*mcp.CallToolResult, error) {
 	listed := b.WasListed(t.server, t.tool)
 	h, err := b.Use(ctx, c, t.server, talk, registry.Options{Approver: &approver{belt: b, talk: talk, server: t.server.Name, yes: yes}})
 	if err != nil {
