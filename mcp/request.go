@@ -159,7 +159,7 @@ func (c *Client) takeTurn(ctx context.Context, r *request) error {
 	if c.queue.TryEnter() {
 		return nil
 	}
-	full, err := c.queue.Enter(ctx, onbehalf.Sharer(ctx), r.size())
+	full, err := c.queue.Enter(ctx, onbehalf.Owner(ctx), r.size())
 	switch {
 	case err == fairqueue.ErrFull:
 		return c.busyError(full)
@@ -176,7 +176,7 @@ func (c *Client) Busy(ctx context.Context, bytes int) error {
 	if c.transport == nil || c.closing.Err() != nil || c.queue.IsFree() {
 		return nil // the request itself says what else is wrong
 	}
-	if full := c.queue.Look(onbehalf.Sharer(ctx), int64(bytes)); full.Bound != "" {
+	if full := c.queue.Look(onbehalf.Owner(ctx), int64(bytes)); full.Bound != "" {
 		return c.busyError(full)
 	}
 	return nil

@@ -20,8 +20,12 @@ func WithConversation(ctx context.Context, id string) context.Context {
 }
 
 // UserOf returns the user on whose behalf a call is made, as session.WithUser names them, and
-// whether one is named. It is for tools and middleware that keep something for each user.
+// whether one is named. What is kept is kept for [OwnerOf].
 func UserOf(ctx context.Context) (user string, ok bool) { return onbehalf.User(ctx) }
+
+// OwnerOf returns who has what a call leaves behind, and whose share of the room it takes: the user or else
+// what a gateway knows its caller by; "" if neither is known. It is for tools and middleware that keep something.
+func OwnerOf(ctx context.Context) string { return onbehalf.Owner(ctx) }
 
 // userOf returns the user of ctx, or "" if ctx names none.
 func userOf(ctx context.Context) string {

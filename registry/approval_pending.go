@@ -36,13 +36,13 @@ const (
 // A callKey tells calls apart. Models repeat themselves: a call that waits already
 // is not put before the user a second time.
 type callKey struct {
-	user, conversation string
-	tool               string // its name in the catalogue
-	args               [sha256.Size]byte
+	owner, conversation string
+	tool                string // its name in the catalogue
+	args                [sha256.Size]byte
 }
 
-func callKeyOf(req *ApprovalRequest) callKey {
-	return callKey{req.User, req.Conversation, req.Tool.Name, sha256.Sum256(req.Args)}
+func callKeyOf(ctx context.Context, req *ApprovalRequest) callKey {
+	return callKey{onbehalf.Owner(ctx), req.Conversation, req.Tool.Name, sha256.Sum256(req.Args)}
 }
 
 // A pending is a call that needs approval. All fields but those below
@@ -85,18 +85,18 @@ const callOverhead = 1 << 10
 
 // texts returns how long the names are that are kept with a call.
 func (p *pending) texts() int {
-	return len(p.key.user) + len(p.key.conversation) + len(p.key.tool) + len(p.req.CallID) + len(p.parent)
+	return len(p.key.owner) + len(p.key.conversation) + len(p.key.tool) + len(p.req.CallID) + len(p.parent)
 }
 
 // owner returns whose outcome it is.
 func (p *pending) owner() share.Owner {
-	return share.Owner{User: p.key.user, Server: p.server}
+	return share.Owner{User: p.key.owner, Server: p.server}
 }
 
 // hold keeps a call until it is approved or denied.
 func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, reason string) error {
 	req := requestOf(ctx, e, args)
-	key := callKeyOf(req)
+	key := callKeyOf(ctx, req)
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,7 +133,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 // the lock.
 func (a *approvals) admit(p *pending) error {
 	const quarter = 4
-	user := share.Owner{User: p.key.user}
+	user := share.Owner{User: p.key.owner}
 	a.held.Add(user, p.memory)
 	switch {
 	case a.held.Exceeds(user, quarter):
@@ -152,12 +152,12 @@ func noRoom(p *pending, whose string, most share.Amount) error {
 	return &approval.DeniedError{Tool: p.req.Tool.Name, Reason: reason}
 }
 
-// seen returns the call of that id, if the user of ctx may know of it: the call is that
-// user's, or ctx names no user. It needs the lock.
+// seen returns the call of that id, if the owner of ctx may know of it: the call is the
+// owner's, or ctx has none. It needs the lock.
 func (a *approvals) seen(ctx context.Context, id string) (*pending, error) {
 	a.expire(time.Now())
 	p := a.byID[id]
-	if user := userOf(ctx); p == nil || user != "" && user != p.req.User {
+	if owner := onbehalf.Owner(ctx); p == nil || owner != "" && owner != p.key.owner {
 		return nil, &approval.UnknownError{ID: id}
 	}
 	return p, nil
@@ -220,13 +220,13 @@ func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observa
 	return nil
 }
 
-func (a *approvals) endConversation(user, conversation string) {
+func (a *approvals) endConversation(owner, conversation string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.grants.forget(func(key grantKey) bool { return key.user == user && key.conversation == conversation })
+	a.grants.forget(func(key grantKey) bool { return key.owner == owner && key.conversation == conversation })
 	for _, p := range a.byID {
 		switch {
-		case p.key.user != user || p.key.conversation != conversation:
+		case p.key.owner != owner || p.key.conversation != conversation:
 		case p.phase == waits:
 			a.end(p, over, p.denied(string(over)))
 		case p.phase == runs:
@@ -262,7 +262,7 @@ const maxKept = 64 << 20
 func (a *approvals) end(p *pending, how phase, o outcome) {
 	a.waiting = without(a.waiting, p)
 	delete(a.byCall, p.key)
-	a.held.Remove(share.Owner{User: p.key.user}, p.memory)
+	a.held.Remove(share.Owner{User: p.key.owner}, p.memory)
 	// It is over; the outcome is all that is wanted.
 	p.req.Args, p.req.Tool, p.req.Reason = nil, nil, ""
 	p.phase, p.outcome = how, o

@@ -173,10 +173,10 @@ func TestApprovalArgumentsAreBounded(t *testing.T) {
 	assert.As[*ApprovalRequiredError](t, call(9))
 }
 
-// A user whose calls wait takes a quarter of the memory at most, and is told so.
+// An owner whose calls wait takes a quarter of the memory at most, and is told so.
 func TestHeldBytesAreShared(t *testing.T) {
 	r, ask := asking(t, approval.Options{}, "answer")
-	eve, ann := onbehalf.With(t.Context(), "eve"), onbehalf.With(t.Context(), "ann")
+	eve, ann := onbehalf.WithOwner(t.Context(), "key without a user"), onbehalf.With(t.Context(), "ann")
 	e := r.Snapshot().find("tool")
 	args := make(json.RawMessage, smallKept/64*5)
 	hold := func(ctx context.Context, n int) error {

@@ -70,6 +70,9 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	if p.req.User != "" {
 		ctx = onbehalf.With(ctx, p.req.User)
 	}
+	if p.key.owner != "" { // so that it finds what is kept of the call
+		ctx = onbehalf.WithOwner(ctx, p.key.owner)
+	}
 	ctx = WithConversation(ctx, p.req.Conversation)
 	if p.whole {
 		ctx = result.WithWhole(ctx)

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 )
 
 // Approvals returns the calls that wait for approval, the oldest first: those of
@@ -12,7 +14,7 @@ import (
 // are copies.
 func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
 	r.mustBeMade()
-	list, _ := r.approvals.list(userOf(ctx))
+	list, _ := r.approvals.list(onbehalf.Owner(ctx))
 	return copies(list)
 }
 
@@ -23,10 +25,10 @@ func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
 func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalRequest] {
 	return func(yield func([]*ApprovalRequest) bool) {
 		r.mustBeMade()
-		user := userOf(ctx)
+		owner := onbehalf.Owner(ctx)
 		var before []*ApprovalRequest
 		for first := true; ctx.Err() == nil; first = false {
-			list, changed := r.approvals.list(user)
+			list, changed := r.approvals.list(owner)
 			if (first || !sameCalls(before, list)) && !yield(copies(list)) {
 				return
 			}
@@ -65,15 +67,15 @@ func copies(list []*ApprovalRequest) []*ApprovalRequest {
 	return all
 }
 
-// list returns the calls of a user that wait; empty means all users. They share
+// list returns the calls of an owner that wait; empty means all. They share
 // their arguments with the calls. The channel is closed when that changes.
-func (a *approvals) list(user string) ([]*ApprovalRequest, <-chan struct{}) {
+func (a *approvals) list(owner string) ([]*ApprovalRequest, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expire(time.Now())
 	var list []*ApprovalRequest
 	for _, p := range a.waiting {
-		if p.phase == waits && (user == "" || user == p.req.User) {
+		if p.phase == waits && (owner == "" || owner == p.key.owner) {
 			req := p.req
 			list = append(list, &req)
 		}

@@ -102,7 +102,7 @@ func WithAsk(ctx context.Context, ask func(ctx context.Context, req *ApprovalReq
 func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.RawMessage, reason string, since uint64) error {
 	req := requestOf(ctx, e, args)
 	req.Reason = reason
-	key := callKeyOf(req)
+	key := callKeyOf(ctx, req)
 	before, wait := a.equal(key, req.Subject)
 	if before != nil && wait == nil {
 		return &ApprovalRequiredError{before} // it is being made

@@ -43,14 +43,14 @@ func subjectOf(e *entry) string {
 // for the longest time is forgotten; a user that is named has a quarter of them at most.
 const maxGrants = 10_000
 
-// A grantKey is the user and the conversation that a tool is allowed for.
+// A grantKey is the owner and the conversation that a tool is allowed for.
 type grantKey struct {
-	user, conversation string
-	tool               string // its name in the catalogue
+	owner, conversation string
+	tool                string // its name in the catalogue
 }
 
 func grantOf(ctx context.Context, e *entry) grantKey {
-	return grantKey{userOf(ctx), onbehalf.ConversationOf(ctx), e.def.Name}
+	return grantKey{onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx), e.def.Name}
 }
 
 // grants are the tools that are allowed for sessions, each with the subject of the approval. They need
@@ -75,14 +75,14 @@ func (g *grants) add(key grantKey, subject string) {
 		return
 	}
 	const quarter = 4
-	user := share.Owner{User: key.user}
+	user := share.Owner{User: key.owner}
 	g.held.Add(user, 0)
 	ofUser := g.held.Exceeds(user, quarter)
 	if !ofUser && !g.held.Full() {
 		return
 	}
 	for other := range g.subjects.Oldest() {
-		if !ofUser || other.user == key.user {
+		if !ofUser || other.owner == key.owner {
 			g.remove(other)
 			return
 		}
@@ -91,7 +91,7 @@ func (g *grants) add(key grantKey, subject string) {
 
 func (g *grants) remove(key grantKey) {
 	g.subjects.Delete(key)
-	g.held.Remove(share.Owner{User: key.user}, 0)
+	g.held.Remove(share.Owner{User: key.owner}, 0)
 }
 
 // has reports whether there is a grant for this very tool. One for a tool that is
@@ -138,8 +138,7 @@ func (a *approvals) granted(key grantKey, subject string) (ok bool, forgotten ui
 // process calls it at the end of each conversation.
 func (r *Registry) EndConversation(ctx context.Context) {
 	r.mustBeMade()
-	user, conversation := userOf(ctx), onbehalf.ConversationOf(ctx)
-	r.approvals.endConversation(user, conversation)
+	r.approvals.endConversation(onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx))
 }
 
 // RevokeGrants takes back what the user of ctx, as by session.WithUser, has allowed for
@@ -147,9 +146,9 @@ func (r *Registry) EndConversation(ctx context.Context) {
 // calls are asked for again. Calls that wait go on waiting.
 func (r *Registry) RevokeGrants(ctx context.Context) {
 	r.mustBeMade()
-	user := userOf(ctx)
+	owner := onbehalf.Owner(ctx)
 	a := r.approvals
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.grants.forget(func(key grantKey) bool { return user == "" || key.user == user })
+	a.grants.forget(func(key grantKey) bool { return owner == "" || key.owner == owner })
 }

@@ -14,6 +14,18 @@ type Caller struct {
 	Grant *Grant
 }
 
+// Owner names who has what is kept for the caller, and whose share of all room it takes: the User, or
+// "credential:" and the Credential. It is empty where there is neither.
+func (c *Caller) Owner() string {
+	if c.User == "" && c.Credential != "" {
+		return credentialOwner + c.Credential
+	}
+	return c.User
+}
+
+// credentialOwner begins the owners that are no users.
+const credentialOwner = "credential:"
+
 // A Grant is what a caller may. The zero value is to use all servers, and to change none.
 type Grant struct {
 	// Profiles are patterns of the names of profiles: with any, the caller reaches no other view.

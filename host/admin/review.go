@@ -195,6 +195,9 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 	if err != nil {
 		return callResult{}, err
 	}
+	if in.ForSession && call.Conversation == "" {
+		return callResult{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "forSession: the call is in no conversation"}
+	}
 	var names []string // a tool of the program may call any other
 	if call.Server != "" {
 		names = append(names, call.Server)

@@ -64,6 +64,7 @@ func TestCallIsMadeOnce(t *testing.T) {
 	assert.Equal(t, len(calls), 1, "calls")
 	assert.Contains(t, s.do("viewer", "GET", "/api/v1/calls", "", nil).body, `"arguments":{"text":"\u003cb\u003e12345678901234567890\u003c/b\u003e"}`, "calls")
 	path := "/api/v1/calls/" + calls[0]["id"].(string)
+	assert.Equal(t, s.do("owner", "POST", path+"/approve", `{"forSession":true}`, nil).status, http.StatusBadRequest, "for a session that there is none of")
 	got := s.do("owner", "POST", path+"/approve", `{}`, nil)
 	assert.Equal(t, got.status, http.StatusOK, "approve")
 	assert.Contains(t, got.body, `"made":true`, "approve")

@@ -76,6 +76,33 @@ func newApprovalSite(t *testing.T, serverModern bool, o *gateway.Options) *appro
 	return d
 }
 
+// keyOfField authenticates the key that a request names, which has no user.
+func keyOfField(r *http.Request) (*access.Caller, error) {
+	return &access.Caller{Credential: r.Header.Get(userField)}, nil
+}
+
+// Keys without a user do not decide for each other, and have a share of the sessions each.
+func TestKeysWithoutUser(t *testing.T) {
+	d := newApprovalSite(t, false, gateway.WithLimits(&gateway.Options{Authenticate: keyOfField}, func(l *gateway.Limits) { l.MaxSessions = 4 }))
+	asked := make(chan string, 3)
+	a := d.newUser(t, "/mcp", "a", mcp.Revision20260728, nil)
+	b := d.newUser(t, "/mcp", "b", mcp.Revision20260728, askedBy(t, "form", "decline", nil, asked))
+	id, _ := waiting(t, d.delete(t, a, "x"))
+	assert.Contains(t, d.delete(t, b, "x").Text(), "refused", "the same call of another key")
+	reg := d.host.Registry()
+	if calls := reg.Approvals(t.Context()); len(calls) != 1 || calls[0].ID != id || calls[0].User != "" {
+		t.Errorf("got %v, want the call of the first key alone, which waits", calls)
+	}
+	assert.Value(reg.Approve(t.Context(), id, &registry.ApproveOptions{ForSession: true}))(t)
+	assert.Contains(t, d.delete(t, b, "y").Text(), "refused", "a call of the tool that was allowed to another key")
+	assert.Equal(t, d.delete(t, a, "y").Text(), "deleted y")
+	assert.Equal(t, len(asked), 2, "questions to the second key")
+
+	d.connect(t, &client{user: "a"})
+	d.wantStatus(t, http.StatusServiceUnavailable, query{user: "a", body: callOf(1, "initialize", `{}`)}, "the 2nd session of 4 that all have")
+	d.connect(t, &client{user: "b"})
+}
+
 // ran returns how often the tool was called with the argument.
 func (d *approvalSite) ran(text string) int {
 	d.mu.Lock()

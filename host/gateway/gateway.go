@@ -102,12 +102,12 @@ type limits struct {
 	// MaxMessage bounds a message of a client in bytes.
 	MaxMessage int64
 	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A
-	// further one is refused with status 503. A user who is named has a quarter of them at
-	// most, so that no one keeps others out.
+	// further one is refused with status 503. An owner, see [access.Caller.Owner], has a
+	// quarter of them at most, so that no one keeps others out.
 	MaxSessions int
 	// MaxStreams bounds the HTTP requests that are under way at one time: those whose answer is not
-	// complete, and listening streams. A further one is refused with status 503. A user who is
-	// named has a quarter of them at most.
+	// complete, and listening streams. A further one is refused with status 503. An owner has a quarter
+	// of them at most.
 	MaxStreams int
 	// SessionIdle is how long a session may be unused, with no stream open, before it is forgotten.
 	SessionIdle time.Duration
@@ -275,48 +275,48 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
-// begin counts a request of a user that is under way until end is called. It fails when the gateway takes no
+// begin counts a request of an owner that is under way until end is called. It fails when the gateway takes no
 // more.
-func (g *Gateway) begin(user string) error {
+func (g *Gateway) begin(owner string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.serving.Err() != nil {
 		return ErrClosed
 	}
-	return g.busy.take(user, "requests are under way")
+	return g.busy.take(owner, "requests are under way")
 }
 
-// A quota counts what is bounded. Each user who is named has a part of it at most, so that no one keeps others out.
+// A quota counts what is bounded. Each owner has a part of it at most, so that no one keeps others out.
 type quota struct {
 	most, part, taken int
-	of                map[string]int // by user
+	of                map[string]int // by owner
 }
 
-// newQuota returns a quota. The part of a user is a quarter unless it is given.
+// newQuota returns a quota. The part of an owner is a quarter unless it is given.
 func newQuota(most, part int) quota {
 	return quota{most: most, part: cmp.Or(part, max(most/4, 1)), of: map[string]int{}}
 }
 
 // take counts one more, or says that there are too many of what.
-func (q *quota) take(user, what string) error {
+func (q *quota) take(owner, what string) error {
 	switch {
 	case q.taken >= q.most:
 		return errors.New("gateway: too many " + what)
-	case user != "" && q.of[user] >= q.part:
-		return errors.New("gateway: too many " + what + " of this user")
+	case owner != "" && q.of[owner] >= q.part:
+		return errors.New("gateway: too many " + what + " of this user or key")
 	}
 	q.taken++
-	if user != "" {
-		q.of[user]++
+	if owner != "" {
+		q.of[owner]++
 	}
 	return nil
 }
 
 // give counts one less.
-func (q *quota) give(user string) {
+func (q *quota) give(owner string) {
 	q.taken--
-	if q.of[user]--; q.of[user] <= 0 {
-		delete(q.of, user)
+	if q.of[owner]--; q.of[owner] <= 0 {
+		delete(q.of, owner)
 	}
 }
 
@@ -331,10 +331,10 @@ func (g *Gateway) spawn(f func()) bool {
 	return true
 }
 
-func (g *Gateway) end(user string) {
+func (g *Gateway) end(owner string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.busy.give(user)
+	g.busy.give(owner)
 	if g.serving.Err() != nil && g.busy.taken == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil

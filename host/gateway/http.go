@@ -150,12 +150,12 @@ func (x *exchange) serve(path string) {
 			return
 		}
 	}
-	if err := g.begin(x.caller.User); err != nil {
+	if err := g.begin(x.caller.Owner()); err != nil {
 		x.w.Header().Set("Retry-After", "1")
 		writeText(x.w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer g.end(x.caller.User)
+	defer g.end(x.caller.Owner())
 	if handsai {
 		x.serveHandsAI(path)
 		return
@@ -359,7 +359,7 @@ func (g *Gateway) addSession(p *peer, posted *stream.Stream) (*clientSession, er
 		if g.serving.Err() != nil {
 			return nil, ErrClosed
 		}
-		if err := g.opened.take(p.caller.User, "sessions are open"); err != nil {
+		if err := g.opened.take(p.caller.Owner(), "sessions are open"); err != nil {
 			return nil, err
 		}
 	}
@@ -375,7 +375,7 @@ func (g *Gateway) removeLocked(id string) *clientSession {
 	if s != nil {
 		delete(g.sessions, id)
 		if s.posted == nil {
-			g.opened.give(s.peer.caller.User)
+			g.opened.give(s.peer.caller.Owner())
 		}
 	}
 	return s

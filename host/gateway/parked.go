@@ -5,7 +5,7 @@ import "time"
 // Bounds of the jobs that wait to be asked for by their ids.
 const (
 	maxParked = 10_000
-	// maxParkedOf bounds those of one user, so that one cannot take the room of all.
+	// maxParkedOf bounds those of one owner, so that one cannot take the room of all.
 	maxParkedOf = 1000
 	// maxParkedBytes bounds the results that wait to be fetched, with the parameters of the calls that can be
 	// continued. The oldest are forgotten.
@@ -17,8 +17,8 @@ const (
 // parkedJobs are the jobs that clients can ask for by their ids. The mutex of the Gateway guards them.
 type parkedJobs struct {
 	byID  map[string]*job
-	count quota // by user, or credential without one
-	bytes int   // of the results, and of what goes with them
+	count quota
+	bytes int // of the results, and of what goes with them
 }
 
 func (p *parkedJobs) remove(j *job) {
@@ -28,7 +28,7 @@ func (p *parkedJobs) remove(j *job) {
 	delete(p.byID, j.id)
 	p.bytes -= j.weight
 	j.weight = 0
-	p.count.give(j.peer.owner())
+	p.count.give(j.peer.caller.Owner())
 }
 
 // park keeps the job for a client that will ask for it by its id. It reports false if there are too
@@ -38,7 +38,7 @@ func (g *Gateway) park(j *job) bool {
 	defer g.mu.Unlock()
 	p := &g.jobs
 	if p.byID[j.id] == nil {
-		if p.count.take(j.peer.owner(), "calls wait") != nil {
+		if p.count.take(j.peer.caller.Owner(), "calls wait") != nil {
 			return false
 		}
 		p.byID[j.id] = j

@@ -91,7 +91,7 @@ func TestSubscriptionsBound(t *testing.T) {
 	for range maxFollowed / 4 {
 		assert.OK(t, g.followed.take("a", ""))
 	}
-	assert.Contains(t, follow("a"), "of this user", "more of one user")
+	assert.Contains(t, follow("a"), "of this user or key", "more of one user")
 	assert.Equal(t, follow("b"), ErrClosed.Error(), "another user")
 	assert.Equal(t, g.followed.taken, maxFollowed/4, "subscriptions")
 	for user := 0; g.followed.taken < maxFollowed; user++ {

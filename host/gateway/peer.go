@@ -3,7 +3,6 @@ package gateway
 //lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -110,15 +110,15 @@ func (p *peer) isOf(caller *access.Caller) bool {
 	return p.caller.User == caller.User && p.caller.Credential == caller.Credential
 }
 
-// owner names who has the jobs of p together: the user or, without one, the credential.
-func (p *peer) owner() string { return cmp.Or(p.caller.User, p.caller.Credential) }
-
-// context returns ctx with the user on whose behalf p makes calls.
+// context returns ctx with the user on whose behalf p makes calls or, without one, their owner.
 func (p *peer) context(ctx context.Context) context.Context {
-	if p.caller.User == "" {
-		return ctx
+	switch {
+	case p.caller.User != "":
+		return session.WithUser(ctx, p.caller.User)
+	case p.caller.Credential != "":
+		return onbehalf.WithOwner(ctx, p.caller.Owner())
 	}
-	return session.WithUser(ctx, p.caller.User)
+	return ctx
 }
 
 // room is how long the names of tools may be.

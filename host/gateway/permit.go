@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/filter"
@@ -81,6 +82,9 @@ func (g *Gateway) authenticate(r *http.Request) (*access.Caller, *permit, error)
 		return nil, nil, err
 	case caller == nil:
 		return nil, nil, &access.RefusedError{Status: http.StatusUnauthorized, Reason: "the Authenticator named no caller"}
+	}
+	if strings.HasPrefix(caller.User, "credential:") { // as the owner of what has no user is called
+		return nil, nil, &access.RefusedError{Status: http.StatusForbidden, Credential: caller.Credential, Reason: "the user has the name of a credential"}
 	}
 	may, err := g.permitOf(caller.Grant)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/session"
 )
 
 const (
 	// maxURI bounds the address of a resource to which a client subscribes: it is kept.
 	maxURI = 8 << 10
-	// maxFollowed bounds the subscriptions of all clients. A user who is named has a quarter of them at most.
+	// maxFollowed bounds the subscriptions of all clients. An owner has a quarter of them at most.
 	maxFollowed = 100_000
 )
 
@@ -90,9 +90,9 @@ func (r *request) unsubscribe(context.Context) (json.RawMessage, *mcp.JSONRPCErr
 // be nothing.
 func (g *Gateway) follow(ctx context.Context, server, uri, called string, changed func(address string)) <-chan error {
 	agreed := make(chan error, 1)
-	user, _ := session.UserOf(ctx)
+	owner := onbehalf.Owner(ctx)
 	g.mu.Lock()
-	err := g.followed.take(user, "resources are followed")
+	err := g.followed.take(owner, "resources are followed")
 	g.mu.Unlock()
 	if err != nil {
 		agreed <- err
@@ -101,7 +101,7 @@ func (g *Gateway) follow(ctx context.Context, server, uri, called string, change
 	end := func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.followed.give(user)
+		g.followed.give(owner)
 	}
 	spawned := g.spawn(func() {
 		defer end()

@@ -154,13 +154,13 @@ func (m *Member) find(ctx context.Context, id string) (*call, error) {
 		return nil, &approval.UnknownError{ID: id}
 	}
 	c, _, err := load[call](ctx, m, name)
-	user, _ := onbehalf.User(ctx)
+	owner := onbehalf.Owner(ctx)
 	switch {
 	case isMoot(err):
 		return nil, &approval.UnknownError{ID: id}
 	case err != nil:
 		return nil, mcp.WithOutcome(storeError(err), mcp.NotSent)
-	case c.Request == nil || c.Request.ID != id || !c.isFor(user):
+	case c.Request == nil || c.Request.ID != id || !c.isFor(owner):
 		return nil, &approval.UnknownError{ID: id}
 	}
 	if !m.isAlive(c.Member) && c.Outcome == nil {

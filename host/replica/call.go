@@ -93,7 +93,7 @@ func (m *Member) Approvals(ctx context.Context) ([]*registry.ApprovalRequest, er
 	if r := m.attached(); r != nil {
 		list = r.Approvals(ctx)
 	}
-	user, _ := onbehalf.User(ctx)
+	owner := onbehalf.Owner(ctx)
 	err := m.look(ctx)
 	if err == nil {
 		over := map[string]bool{}
@@ -105,7 +105,7 @@ func (m *Member) Approvals(ctx context.Context) ([]*registry.ApprovalRequest, er
 			return !known[name] && member != m.id && m.isAlive(member)
 		}, func(name string, c *call) error {
 			over[name] = c.Outcome != nil
-			if c.Member != m.id && c.Outcome == nil && c.isFor(user) && time.Now().Before(c.Request.Expires) {
+			if c.Member != m.id && c.Outcome == nil && c.isFor(owner) && time.Now().Before(c.Request.Expires) {
 				list = append(list, c.Request)
 			}
 			return nil

@@ -124,7 +124,7 @@ func (s sharing) Approve(ctx context.Context, req *registry.ApprovalRequest) (ap
 func (m *Member) isGranted(ctx context.Context, req *registry.ApprovalRequest) bool {
 	ctx, cancel := context.WithTimeout(ctx, grantWithin)
 	defer cancel()
-	name, tool := m.grantName(req.User, req.Conversation), req.Tool.Name
+	name, tool := m.grantName(cmp.Or(onbehalf.Owner(ctx), req.User), req.Conversation), req.Tool.Name
 	held, _, err := load[grants](ctx, m, name)
 	g, ok := held[tool]
 	switch {
@@ -145,7 +145,7 @@ func (m *Member) isGranted(ctx context.Context, req *registry.ApprovalRequest) b
 func (m *Member) grant(ctx context.Context, req *registry.ApprovalRequest, revoked uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, grantWithin)
 	defer cancel()
-	name, tool := m.grantName(req.User, req.Conversation), req.Tool.Name
+	name, tool := m.grantName(cmp.Or(onbehalf.Owner(ctx), req.User), req.Conversation), req.Tool.Name
 	err := m.change(ctx, name, func(held grants) {
 		delete(held, tool)
 		for len(held) >= maxGrants {
@@ -258,7 +258,7 @@ func (m *Member) RevokeGrants(ctx context.Context) error {
 
 // takeBack takes back what was allowed, here and on all other members.
 func (m *Member) takeBack(ctx context.Context, a *answer) error {
-	a.User, _ = onbehalf.User(ctx)
+	a.User = onbehalf.Owner(ctx)
 	err := m.forget(ctx, a)
 	if m.ctx.Err() != nil {
 		return errors.Join(err, errClosed)

@@ -18,20 +18,26 @@ func User(ctx context.Context) (user string, ok bool) {
 	return user, ok
 }
 
-// Shared returns a context for what is done for ctx's user over a connection that all
-// users share: it has the user "", and its [Sharer] is that of ctx.
-func Shared(ctx context.Context) context.Context { return shared{ctx} }
+// WithOwner returns a context for what is done for an owner that is no user, such as a key without one.
+func WithOwner(ctx context.Context, owner string) context.Context {
+	return context.WithValue(ctx, ownerKey{}, owner)
+}
 
-// Sharer returns the user of ctx, also under a context of [Shared]; "" if there is none.
-func Sharer(ctx context.Context) string {
-	if user, ok := ctx.Value(sharerKey{}).(string); ok {
-		return user
+// Owner returns who has what is kept for ctx, and whose share of the room it takes: the owner of [WithOwner] or
+// else the user, also under a context of [Shared]; "" if there is neither.
+func Owner(ctx context.Context) string {
+	if owner, ok := ctx.Value(ownerKey{}).(string); ok {
+		return owner
 	}
 	user, _ := User(ctx)
 	return user
 }
 
-type sharerKey struct{}
+type ownerKey struct{}
+
+// Shared returns a context for what is done for ctx's user over a connection that all
+// users share: it has the user "", and its [Owner] is that of ctx.
+func Shared(ctx context.Context) context.Context { return shared{ctx} }
 
 type shared struct{ context.Context }
 
@@ -39,8 +45,8 @@ func (s shared) Value(k any) any {
 	switch k {
 	case key{}:
 		return ""
-	case sharerKey{}:
-		return Sharer(s.Context)
+	case ownerKey{}:
+		return Owner(s.Context)
 	}
 	return s.Context.Value(k)
 }

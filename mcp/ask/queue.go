@@ -246,8 +246,7 @@ func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) 
 	p.Asked = time.Now()
 	p.Deadline, _ = ctx.Deadline()
 	p.answer = make(chan *mcp.ElicitResult, 1)
-	user, _ := onbehalf.User(ctx)
-	p.owner = share.Owner{User: user, Server: p.Server}
+	p.owner = share.Owner{User: onbehalf.Owner(ctx), Server: p.Server}
 	q.mu.Lock()
 	if !q.admitLocked(p.owner) {
 		q.mu.Unlock()

@@ -179,9 +179,9 @@ func (c *Runner) Run(ctx context.Context, s *Script) (*Report, error) {
 // ends first the script goes on waiting. The error is an [*UnknownRunError] if there is no such
 // script, or it is another user's than that of ctx.
 func (c *Runner) Resume(ctx context.Context, id string, patience time.Duration) (*Report, error) {
-	user, _ := registry.UserOf(ctx)
+	owner := registry.OwnerOf(ctx)
 	c.mu.Lock()
-	at := slices.IndexFunc(c.kept, func(r *run) bool { return r.id == id && r.user == user })
+	at := slices.IndexFunc(c.kept, func(r *run) bool { return r.id == id && r.owner == owner })
 	if at < 0 {
 		c.mu.Unlock()
 		return nil, &UnknownRunError{}
@@ -204,12 +204,12 @@ func (e *UnknownRunError) Error() string {
 	return "no script waits under this id: it has ended, or has waited too long; run it again"
 }
 
-// quarter is the share of the runs that a user who is named has.
+// quarter is the share of the runs that an owner has, such as a user.
 const quarter = 4
 
 // begin begins a run as soon as there is room for it.
 func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*run, error) {
-	user, _ := registry.UserOf(ctx)
+	owner := registry.OwnerOf(ctx)
 	for {
 		c.mu.Lock()
 		if c.closed {
@@ -218,11 +218,11 @@ func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*r
 		}
 		own := 0
 		for _, r := range c.runs {
-			if r.user == user {
+			if r.owner == owner {
 				own++
 			}
 		}
-		isOver := user != "" && own >= max(c.opts.MaxRuns/quarter, 1)
+		isOver := owner != "" && own >= max(c.opts.MaxRuns/quarter, 1)
 		if len(c.runs) < c.opts.MaxRuns && !isOver {
 			r := newRun(ctx, c, s, code, p)
 			c.runs = append(c.runs, r)
@@ -230,7 +230,7 @@ func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*r
 			c.mu.Unlock()
 			return r, nil
 		}
-		paused := func(r *run) bool { return (!isOver || r.user == user) && r.isPaused() }
+		paused := func(r *run) bool { return (!isOver || r.owner == owner) && r.isPaused() }
 		if at := slices.IndexFunc(c.runs, paused); at >= 0 {
 			c.runs[at].cancel(errDisplaced)
 		}

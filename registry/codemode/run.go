@@ -85,7 +85,7 @@ func stateOf(o mcp.Outcome) CallState {
 type run struct {
 	runner *Runner
 	id     string
-	user   string
+	owner  string
 	keep   func(*registry.Definition) bool
 	dry    bool
 	plan   *plan  // nil: none
@@ -125,9 +125,8 @@ type runKey struct{}
 
 // newRun returns a run that has not begun. It does not end with ctx by itself.
 func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *run {
-	user, _ := registry.UserOf(ctx)
 	r := &run{
-		runner: c, id: rand.Text(), user: user, keep: s.Keep, dry: s.DryRun, plan: p, parent: cmp.Or(registry.CallIDOf(ctx), ToolName),
+		runner: c, id: rand.Text(), owner: registry.OwnerOf(ctx), keep: s.Keep, dry: s.DryRun, plan: p, parent: cmp.Or(registry.CallIDOf(ctx), ToolName),
 		code: code, input: s.Input, limits: c.opts.Limits,
 		began: time.Now(), done: make(chan struct{}), changed: make(chan struct{}), room: c.opts.Limits.Output,
 	}

@@ -57,7 +57,7 @@ func isOld(name string, now time.Time) bool {
 // put saves a result, and deletes those that this program does not keep any more. A result that
 // cannot be saved can be read in this program alone.
 func (s *shelf) put(ctx context.Context, k *keptResult, dropped []*keptResult) {
-	data, err := json.Marshal(shelfRecord{k.owner.named, k.owner.user, k.owner.conversation, k.from, k.blocks, k.expires.UTC()})
+	data, err := json.Marshal(shelfRecord{k.owner.named, k.owner.owner, k.owner.conversation, k.from, k.blocks, k.expires.UTC()})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shelfTime)
 	defer cancel()
 	for _, old := range append(dropped, s.old(ctx)...) {

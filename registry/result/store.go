@@ -17,13 +17,13 @@ import (
 
 // An owner is who may read a result that is kept.
 type owner struct {
-	named              bool // there is a user
-	user, conversation string
+	named               bool // there is a user
+	owner, conversation string
 }
 
 func ownerOf(ctx context.Context) owner {
-	user, named := onbehalf.User(ctx)
-	return owner{named, user, onbehalf.ConversationOf(ctx)}
+	_, named := onbehalf.User(ctx)
+	return owner{named, onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx)}
 }
 
 // A keptResult is a result that can be read again, block by block. It shares nothing with
@@ -54,7 +54,7 @@ func (b keptBlock) content() mcp.Content {
 
 // share returns whose room a result takes.
 func (k *keptResult) share() share.Owner {
-	return share.Owner{User: k.owner.user, Server: k.from.Server}
+	return share.Owner{User: k.owner.owner, Server: k.from.Server}
 }
 
 // A store keeps results for a time, within bounds. Nothing runs in the background: what has

@@ -36,9 +36,13 @@ func TestHandlesOfOthers(t *testing.T) {
 	}
 	assert.Contains(t, read(as("ann", "1"), handle), "private", "the owner reads")
 	unknown := read(as("ann", "1"), strings.Repeat("A", 26))
-	for _, ctx := range []context.Context{as("bob", "1"), as("ann", "2"), as("-", "1"), as("", "1"), t.Context()} {
+	for _, ctx := range []context.Context{as("bob", "1"), as("ann", "2"), as("-", "1"), as("", "1"), t.Context(), onbehalf.WithOwner(t.Context(), "key")} {
 		assert.Equal(t, read(ctx, handle), unknown, "another reads")
 	}
+	key := onbehalf.WithOwner(t.Context(), "key")
+	handle = handleIn(t, r.Shape(key, stranger(), resultOf(textBlock(strings.Repeat("private ", 10000)))))
+	assert.Contains(t, read(key, handle), "private", "a key without a user reads")
+	assert.Equal(t, read(onbehalf.WithOwner(t.Context(), "other"), handle), unknown, "another key reads")
 }
 
 func TestKeptForAWhile(t *testing.T) {

@@ -111,17 +111,12 @@ type Desk struct {
 	mu      sync.Mutex // guards the following
 	errands map[string]*Errand
 	visits  map[string]*Errand   // by cookie
-	callers map[caller][]*Errand // the oldest first
+	owners  map[string][]*Errand // the oldest first
 }
-
-// A caller is what an access.Caller is known by.
-type caller struct{ user, credential string }
-
-func callerOf(c *access.Caller) caller { return caller{c.User, c.Credential} }
 
 // New returns a desk.
 func New(o Options) *Desk {
-	return &Desk{opts: o, errands: map[string]*Errand{}, visits: map[string]*Errand{}, callers: map[caller][]*Errand{}}
+	return &Desk{opts: o, errands: map[string]*Errand{}, visits: map[string]*Errand{}, owners: map[string][]*Errand{}}
 }
 
 // Add keeps an errand, and returns it, or the one of the same caller and subject that is open already.
@@ -129,23 +124,23 @@ func (d *Desk) Add(e *Errand) *Errand {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	c := callerOf(e.Caller)
-	for _, known := range slices.Clone(d.callers[c]) {
+	c := e.Caller.Owner()
+	for _, known := range slices.Clone(d.owners[c]) {
 		if known.over(now) {
 			d.removeLocked(known)
 		} else if known.Subject == e.Subject && now.Before(known.Expires) && (!known.used || known.asked.Load()) {
 			return known
 		}
 	}
-	if len(d.callers[c]) >= maxErrandsOf {
-		d.removeLocked(d.callers[c][0])
+	if len(d.owners[c]) >= maxErrandsOf {
+		d.removeLocked(d.owners[c][0])
 	}
 	if len(d.errands) >= maxErrands {
 		d.removeLocked(slices.MinFunc(slices.Collect(maps.Values(d.errands)), func(a, b *Errand) int { return a.Expires.Compare(b.Expires) }))
 	}
 	e.id, e.gone = d.opts.NewID(), make(chan struct{})
 	d.errands[e.id] = e
-	d.callers[c] = append(d.callers[c], e)
+	d.owners[c] = append(d.owners[c], e)
 	return e
 }
 
@@ -172,7 +167,7 @@ func (d *Desk) Find(c *access.Caller, fits func(*Errand) bool) *Errand {
 
 func (d *Desk) findLocked(c *access.Caller, fits func(*Errand) bool) *Errand {
 	now := time.Now()
-	for _, e := range slices.Backward(d.callers[callerOf(c)]) {
+	for _, e := range slices.Backward(d.owners[c.Owner()]) {
 		if !e.over(now) && fits(e) {
 			return e
 		}
@@ -205,10 +200,10 @@ func (d *Desk) removeLocked(e *Errand) {
 	close(e.gone)
 	delete(d.errands, e.id)
 	delete(d.visits, e.visit)
-	c := callerOf(e.Caller)
-	d.callers[c] = slices.DeleteFunc(d.callers[c], func(other *Errand) bool { return other == e })
-	if len(d.callers[c]) == 0 {
-		delete(d.callers, c)
+	c := e.Caller.Owner()
+	d.owners[c] = slices.DeleteFunc(d.owners[c], func(other *Errand) bool { return other == e })
+	if len(d.owners[c]) == 0 {
+		delete(d.owners, c)
 	}
 }
 

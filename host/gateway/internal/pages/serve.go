@@ -108,7 +108,7 @@ func (d *Desk) opens(r *http.Request, e *Errand, t ticket) (right, unknown bool)
 	if err != nil {
 		return false, wantsKey
 	}
-	return isCaller(c, e.Caller) || d.opts.Opener != nil && c.User == e.Caller.User, false
+	return isCaller(c, e.Caller), false
 }
 
 // caller returns who makes a browser's request: of one that Opener tells the user alone is known.
@@ -132,10 +132,9 @@ func (d *Desk) caller(r *http.Request) (*access.Caller, error) {
 	return c, nil
 }
 
-// isCaller reports whether a browser's caller is the one who caused an errand: the same user, or
-// without users the same credential.
+// isCaller reports whether a browser's caller is the one who caused an errand.
 func isCaller(c, caused *access.Caller) bool {
-	return c != nil && c.User == caused.User && (c.User != "" || c.Credential == caused.Credential)
+	return c != nil && c.Owner() == caused.Owner()
 }
 
 // login begins a login and sends the browser there.
