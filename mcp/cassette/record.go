@@ -65,7 +65,8 @@ func Record(tr mcp.Transport, opts *Options) *Recorder {
 
 // Save writes what was recorded so far to a file, for [Replay]. The file is JSON to be
 // read, reviewed and committed. It is replaced as a whole, and left as it is if Save
-// fails. Save makes the folders that it needs, and can be called more than once.
+// fails. It holds what servers have answered, so only its owner may read it. Save makes the
+// folders that it needs, and can be called more than once.
 func (r *Recorder) Save(file string) error {
 	r.mu.Lock()
 	err := r.broken
@@ -97,7 +98,7 @@ func writeWhole(file string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}

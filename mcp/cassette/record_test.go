@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -330,6 +331,9 @@ func TestSaveTwice(t *testing.T) {
 	for range 2 {
 		d.call("again", `{}`)
 		assert.OK(t, r.Save(file))
+	}
+	if runtime.GOOS != "windows" {
+		assert.Equal(t, assert.Value(os.Stat(file))(t).Mode().Perm()&0o077, 0, "what others may do with it")
 	}
 	again := func(d *diary) { d.call("again", `{}`); d.call("again", `{}`) }
 	assert.Equal(t, replay(t, file, again), d.String())
