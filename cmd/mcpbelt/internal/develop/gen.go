@@ -2,10 +2,11 @@ package develop
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"go/format"
 	"go/token"
-	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -64,7 +66,7 @@ json.RawMessage in results.`,
 			shape := map[string]any{"package": name, "tools": len(offer.Tools)}
 			if out != "" {
 				shape["file"] = b.Abs(out)
-				if err := os.WriteFile(b.Abs(out), code, 0o644); err != nil {
+				if err := writeCode(cmd.Context(), b.Abs(out), code); err != nil {
 					return err
 				}
 			} else if shape["code"] = string(code); !b.Out.AsJSON {
@@ -77,6 +79,29 @@ json.RawMessage in results.`,
 	goCommand.Flags().StringVar(&out, "out", "", "write it into this `file`")
 	gen.AddCommand(goCommand)
 	return gen
+}
+
+// writeCode puts code in the place of a file. A link there may lead to a file of the same folder alone: others may
+// have put it into a repository, and what it leads to is replaced.
+func writeCode(ctx context.Context, path string, code []byte) error {
+	resolved, err := atomicfile.Resolve(path)
+	if err != nil {
+		return err
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err == nil && filepath.Dir(resolved) != folder {
+		err = &cli.Error{Exit: cli.Failed, Message: path + " is a link that leads out of its folder", Cure: "remove it, or name another --out"}
+	}
+	if err != nil {
+		return err
+	}
+	unlock, err := atomicfile.Lock(ctx, resolved)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	_, err = atomicfile.Replace(ctx, resolved, code, 0o644)
+	return err
 }
 
 // generate returns the source of a package.
