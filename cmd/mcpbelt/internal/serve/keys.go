@@ -52,7 +52,7 @@ func needKeys(ctx context.Context, b *belt.Belt) (*access.Keys, error) {
 	}
 	keys, err := openKeys(ctx, b)
 	if err == nil && keys == nil {
-		err = &cli.Error{Message: "there is no folder to keep keys in", Cure: "set HOME or XDG_STATE_HOME"}
+		err = &cli.Error{Exit: cli.Failed, Message: "there is no folder to keep keys in", Cure: "set HOME or XDG_STATE_HOME"}
 	}
 	return keys, err
 }
@@ -94,9 +94,9 @@ func showKeys(b *belt.Belt, list []access.Key) error {
 		b.Out.Printf("There are no keys.\n")
 		return nil
 	}
-	t := &cli.Table{Headings: []string{"ID", "LABEL", "FOR", "EXPIRES", "USED"}}
+	t := &cli.Table{Headings: []string{"ID", "LABEL", "USER", "FOR", "EXPIRES", "USED"}}
 	for _, k := range list {
-		t.Add(k.ID, k.Label, grantText(k.Grant), dayOf(k.Expires), dayOf(k.Used))
+		t.Add(k.ID, k.Label, k.User, grantText(k.Grant), dayOf(k.Expires), dayOf(k.Used))
 	}
 	b.Out.Table(t)
 	return nil
@@ -114,12 +114,15 @@ func grantText(g *access.Grant) string {
 	if g == nil {
 		return "all"
 	}
-	parts := slices.Concat(g.Servers, g.Tools)
+	parts := slices.Concat(g.Profiles, g.Servers, g.Tools)
 	if g.ReadOnly {
 		parts = append(parts, "reading")
 	}
 	if len(parts) == 0 {
-		return "all"
+		parts = append(parts, "all")
+	}
+	if g.Manage {
+		parts = append(parts, "managing")
 	}
 	return strings.Join(parts, " ")
 }
