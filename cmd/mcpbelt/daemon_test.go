@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -309,6 +310,9 @@ func ask(t *testing.T, key, method, url, body string) asked {
 func TestServeAdmin(t *testing.T) {
 	for role, may := range map[string]struct{ add, start int }{"--admin": {200, 403}, "--admin=stdio:write": {200, 200}, "--admin=view": {403, 403}} {
 		w := newWorld(t, labServer)
+		keys := assert.Value(access.OpenKeys(t.Context(), filepath.Join(w.dir, "s", "mcpbelt", "keys.json")))(t)
+		manager, _, err := keys.Create(t.Context(), access.KeyOptions{Label: "manager", Grant: &access.Grant{Manage: true}})
+		assert.OK(t, err)
 		s := w.start("serve", "--listen", "127.0.0.1:0", "--json", role)
 		var shown struct{ URL, Key, Admin, AdminKey string }
 		assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
@@ -328,6 +332,9 @@ func TestServeAdmin(t *testing.T) {
 			{shown.AdminKey, "GET", "/api/v1/keys", "", 200},
 			{shown.AdminKey, "GET", "/api/v1/sessions", "", 200},
 			{shown.AdminKey, "POST", "/api/v1/mcp/servers", `{"name":"far","transport":"streamable_http","url":"https://far.invalid/mcp","enabled":false}`, may.add},
+			{manager, "GET", "/api/v1/servers", "", 200},
+			{manager, "POST", "/api/v1/mcp/servers", `{"name":"away","transport":"streamable_http","url":"https://away.invalid/mcp","enabled":false}`, may.add},
+			{manager, "POST", "/api/v1/mcp/servers", `{"name":"process","command":"near","enabled":false}`, 403},
 			{shown.AdminKey, "POST", "/api/v1/mcp/servers", `{"name":"near","command":"near","enabled":false}`, may.start},
 			{shown.AdminKey, "PUT", "/api/v1/mcp/servers/lab", `{"description":"as the page says"}`, may.start},
 		} {

@@ -52,7 +52,9 @@ func (s *station) openPage(ctx context.Context, so options) error {
 			if c.Credential == adminCredential || strings.HasPrefix(c.Credential, jwtCredential) {
 				return so.roles
 			}
-			return admin.DefaultRoles(c)
+			return slices.DeleteFunc(admin.DefaultRoles(c), func(r admin.Role) bool {
+				return r != admin.View && !slices.Contains(so.roles, r)
+			})
 		},
 		Keys: so.keys, Feed: s.feed, Variables: so.variables, Config: mo.Host.Config, Replicas: s.member,
 	}
