@@ -38,8 +38,8 @@ func TestManageInAFile(t *testing.T) {
 	expectReport(t, "add", "started [My_server] stopped [] replaced [] kept [] failed 0")(m.Add(watchdog(t), &record.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}}))
 	assert.Equal(t, names(m.Host()), "My_server__echo a__echo own__echo", "tools")
 
-	expectReport(t, "update", "started [] stopped [] replaced [a] kept [] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"description": "new", "env": {"KEY": "sk-****abcd"}}`)))
-	expectReport(t, "update of nothing", "started [] stopped [] replaced [] kept [a] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"env": {"KEY": "sk-****abcd"}}`)))
+	expectReport(t, "update", "started [] stopped [] replaced [a] kept [] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"description": "new", "env": {"KEY": "****abcd"}}`)))
+	expectReport(t, "update of nothing", "started [] stopped [] replaced [] kept [a] failed 0")(m.Update(watchdog(t), "a", patch(t, `{"env": {"KEY": "****abcd"}}`)))
 	expectReport(t, "disable", "started [] stopped [My_server] replaced [] kept [] failed 0")(m.Update(watchdog(t), "My_server", patch(t, `{"enabled": false}`)))
 	expectReport(t, "rename", "started [other] stopped [My_server] replaced [] kept [] failed 0")(m.Update(watchdog(t), "My server", patch(t, `{"enabled": true, "name": "other"}`)))
 	assert.Equal(t, names(m.Host()), "a__echo other__echo own__echo", "tools")
@@ -77,7 +77,7 @@ func TestManageRefuses(t *testing.T) {
 			return m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "****"}})
 		}, record.CodeMaskUnmatched},
 		"a secret to another host": {func() (host.Report, error) {
-			return m.Update(watchdog(t), "a", patch(t, `{"url": "https://evil.example.com/", "headers": {"Authorization": "sk-****abcd"}}`))
+			return m.Update(watchdog(t), "a", patch(t, `{"url": "https://evil.example.com/", "headers": {"Authorization": "****abcd"}}`))
 		}, record.CodeSecretMoved},
 		"an old revision": {func() (host.Report, error) {
 			return m.Update(watchdog(t), "a", patch(t, `{"description": "x", "revision": "0"}`))
@@ -166,7 +166,7 @@ func TestManagedServersAreMasked(t *testing.T) {
 	assert.OK(t, m.Close())
 	all := assert.Value(m.Servers(t.Context()))(t)
 	data := assert.Value(json.Marshal(all))(t)
-	hosttest.ContainsAll(t, string(data), `"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"sk-****abcd"`)
+	hosttest.ContainsAll(t, string(data), `"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"****abcd"`)
 	assert.Lacks(t, string(data), managedSecret)
 	// What was shown is taken back and changes nothing.
 	shown, _ := json.Marshal(all[0])

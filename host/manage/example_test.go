@@ -92,7 +92,7 @@ func ExampleManager_Update() {
 	m := managed(ctx)
 	defer m.Close()
 	var p record.Patch
-	_ = json.Unmarshal([]byte(`{"description": "my notes", "env": {"KEY": "sk-****abcd"}}`), &p)
+	_ = json.Unmarshal([]byte(`{"description": "my notes", "env": {"KEY": "****abcd"}}`), &p)
 	report, err := m.Update(ctx, "notes", &p)
 	fmt.Println(report.Replaced, err)
 	// Output: [notes] <nil>
@@ -113,7 +113,7 @@ func ExampleManager_Servers() {
 	defer m.Close()
 	servers, err := m.Servers(ctx)
 	fmt.Println(servers[0].Record, servers[0].Status.Stage, err)
-	// Output: {"name":"notes","command":"notes","env":{"KEY":"sk-****abcd"},"enabled":true} ready <nil>
+	// Output: {"name":"notes","command":"notes","env":{"KEY":"****abcd"},"enabled":true} ready <nil>
 }
 
 // A page that shows servers by their IDs takes back that one was removed.

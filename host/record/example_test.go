@@ -19,8 +19,8 @@ func ExampleRecord() {
 	shown, _ := json.Marshal(r)
 	fmt.Println(string(shown))
 	// Output:
-	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer sk-****abcd"},"enabled":true}
-	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer sk-****abcd"},"enabled":true}
+	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer ****abcd"},"enabled":true}
+	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer ****abcd"},"enabled":true}
 }
 
 func ExampleRecord_Apply() {
@@ -28,12 +28,12 @@ func ExampleRecord_Apply() {
 
 	// What was shown masked comes back with a change: the secret stays.
 	var p record.Patch
-	_ = json.Unmarshal([]byte(`{"readTimeoutSeconds": 60, "headers": {"Authorization": "Bearer sk-****abcd"}}`), &p)
+	_ = json.Unmarshal([]byte(`{"readTimeoutSeconds": 60, "headers": {"Authorization": "Bearer ****abcd"}}`), &p)
 	next, err := r.Apply(&p)
 	fmt.Println(next.ReadTimeout, next.Headers["Authorization"] == r.Headers["Authorization"], err)
 
 	// To another host it does not go along.
-	_ = json.Unmarshal([]byte(`{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer sk-****abcd"}}`), &p)
+	_ = json.Unmarshal([]byte(`{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer ****abcd"}}`), &p)
 	_, err = r.Apply(&p)
 	fmt.Println(err)
 	// Output:

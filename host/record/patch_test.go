@@ -60,7 +60,7 @@ func encoded(t *testing.T, r *record.Record) []byte {
 func TestEchoOfAll(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord()} {
 		shown := assert.Value(json.Marshal(r))(t)
-		next, code := apply(t, r, strings.Replace(string(shown), `,"icon":{"u":"sk-****abcd"}`, "", 1))
+		next, code := apply(t, r, strings.Replace(string(shown), `,"icon":{"u":"****abcd"}`, "", 1))
 		assert.Equal(t, code, "")
 		assert.Equal(t, string(encoded(t, next)), string(encoded(t, r)))
 	}
@@ -75,28 +75,28 @@ func TestEcho(t *testing.T) {
 		want  string                        // codes
 		check func(r *record.Record) string // what must be longSecret
 	}{
-		{name: "a header beside a new one", patch: `{"headers": {"Authorization": "Bearer sk-****abcd", "New": "v"}}`,
+		{name: "a header beside a new one", patch: `{"headers": {"Authorization": "Bearer ****abcd", "New": "v"}}`,
 			check: func(r *record.Record) string {
 				return strings.TrimPrefix(r.Headers["Authorization"].Reveal(), "Bearer ")
 			}},
-		{name: "a header in another spelling", patch: `{"headers": {"authorization": "Bearer sk-****abcd"}}`,
+		{name: "a header in another spelling", patch: `{"headers": {"authorization": "Bearer ****abcd"}}`,
 			check: func(r *record.Record) string {
 				return strings.TrimPrefix(r.Headers["authorization"].Reveal(), "Bearer ")
 			}},
-		{name: "under another name", patch: `{"headers": {"Other": "Bearer sk-****abcd"}}`, want: "mask_unmatched headers.Other"},
-		{name: "without its scheme", patch: `{"headers": {"Authorization": "sk-****abcd"}}`, want: "mask_unmatched headers.Authorization"},
+		{name: "under another name", patch: `{"headers": {"Other": "Bearer ****abcd"}}`, want: "mask_unmatched headers.Other"},
+		{name: "without its scheme", patch: `{"headers": {"Authorization": "****abcd"}}`, want: "mask_unmatched headers.Authorization"},
 		{name: "of another secret", patch: `{"headers": {"Authorization": "Bearer sk-****abce"}}`, want: "mask_unmatched headers.Authorization"},
-		{name: "within a longer text", patch: `{"headers": {"Authorization": "Bearer sk-****abcd!"}}`, want: "mask_unmatched headers.Authorization"},
+		{name: "within a longer text", patch: `{"headers": {"Authorization": "Bearer ****abcd!"}}`, want: "mask_unmatched headers.Authorization"},
 		{name: "of a reference", patch: `{"headers": {"X-Ref": "****"}}`, want: "mask_unmatched headers.X-Ref"},
 
-		{name: "another path", patch: `{"url": "https://api.example.com/v2?key=sk-****abcd&n=2"}`, want: "mask_unmatched url"},
-		{name: "the host in other letters, with its port", patch: `{"url": "HTTPS://API.example.com:443/", "headers": {"Authorization": "Bearer sk-****abcd"}}`,
+		{name: "another path", patch: `{"url": "https://api.example.com/v2?key=****abcd&n=2"}`, want: "mask_unmatched url"},
+		{name: "the host in other letters, with its port", patch: `{"url": "HTTPS://API.example.com:443/", "headers": {"Authorization": "Bearer ****abcd"}}`,
 			check: func(r *record.Record) string {
 				return strings.TrimPrefix(r.Headers["Authorization"].Reveal(), "Bearer ")
 			}},
-		{name: "in the path", patch: `{"url": "https://api.example.com/sk-****abcd"}`, want: "mask_unmatched url"},
+		{name: "in the path", patch: `{"url": "https://api.example.com/****abcd"}`, want: "mask_unmatched url"},
 
-		{name: "another host", patch: `{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer sk-****abcd"}, "auth": null}`, want: "secret_moved headers.Authorization"},
+		{name: "another host", patch: `{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer ****abcd"}, "auth": null}`, want: "secret_moved headers.Authorization"},
 		{name: "another host, nothing said", patch: `{"url": "https://evil.example.com/"}`, want: "secret_moved headers.Authorization, secret_moved auth.clientSecret"},
 		{name: "another scheme", patch: `{"url": "http://api.example.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
 		{name: "another port", patch: `{"url": "https://api.example.com:8443/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
@@ -104,26 +104,26 @@ func TestEcho(t *testing.T) {
 		{name: "a backslash", patch: `{"url": "https://evil.example.com\\@api.example.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization, value_invalid url"},
 		{name: "a host that begins so", patch: `{"url": "https://api.example.com.evil.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
 		{name: "a host of references", patch: `{"url": "https://api.example.com${X}/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
-		{name: "the query's secret to another host", patch: `{"url": "https://evil.example.com/?key=sk-****abcd", "headers": null, "auth": null}`, want: "mask_unmatched url"},
+		{name: "the query's secret to another host", patch: `{"url": "https://evil.example.com/?key=****abcd", "headers": null, "auth": null}`, want: "mask_unmatched url"},
 		{name: "another host and all anew", patch: `{"url": "https://other.example.com/", "headers": {"Authorization": "Bearer new"}, "auth": null}`},
 		{name: "another host and nothing secret", patch: `{"url": "https://other.example.com/", "headers": {"X-Ref": "${TOKEN}"}, "auth": {"clientId": "x"}}`},
 
-		{name: "the client's secret", patch: `{"auth": {"clientId": "other", "clientSecret": "sk-****abcd", "issuer": "https://login.example.com"}}`,
+		{name: "the client's secret", patch: `{"auth": {"clientId": "other", "clientSecret": "****abcd", "issuer": "https://login.example.com"}}`,
 			check: func(r *record.Record) string { return r.Auth.ClientSecret.Reveal() }},
-		{name: "the client's secret to another issuer", patch: `{"auth": {"clientSecret": "sk-****abcd", "issuer": "https://evil.example.com"}}`, want: "secret_moved auth.clientSecret"},
-		{name: "the client's secret to whom the server names", patch: `{"auth": {"clientSecret": "sk-****abcd"}}`, want: "secret_moved auth.clientSecret"},
+		{name: "the client's secret to another issuer", patch: `{"auth": {"clientSecret": "****abcd", "issuer": "https://evil.example.com"}}`, want: "secret_moved auth.clientSecret"},
+		{name: "the client's secret to whom the server names", patch: `{"auth": {"clientSecret": "****abcd"}}`, want: "secret_moved auth.clientSecret"},
 
-		{name: "the client's secret to another token endpoint", patch: `{"auth": {"clientSecret": "sk-****abcd", "authorizationUrl": "https://login.example.com/a", "tokenUrl": "https://evil.example/t"}}`, want: "secret_moved auth.clientSecret"},
-		{name: "a variable", local: true, patch: `{"env": {"KEY": "sk-****abcd"}}`, check: func(r *record.Record) string { return r.Env["KEY"].Reveal() }},
-		{name: "a variable in another spelling", local: true, patch: `{"env": {"key": "sk-****abcd"}}`, want: "mask_unmatched env.key"},
+		{name: "the client's secret to another token endpoint", patch: `{"auth": {"clientSecret": "****abcd", "authorizationUrl": "https://login.example.com/a", "tokenUrl": "https://evil.example/t"}}`, want: "secret_moved auth.clientSecret"},
+		{name: "a variable", local: true, patch: `{"env": {"KEY": "****abcd"}}`, check: func(r *record.Record) string { return r.Env["KEY"].Reveal() }},
+		{name: "a variable in another spelling", local: true, patch: `{"env": {"key": "****abcd"}}`, want: "mask_unmatched env.key"},
 		{name: "a short variable", local: true, patch: `{"env": {"SHORT": "****", "KEY": "x"}}`},
-		{name: "another command", local: true, patch: `{"command": "evil", "env": {"KEY": "sk-****abcd"}, "args": []}`, want: "secret_moved env.KEY, secret_moved isolation.args[1]"},
+		{name: "another command", local: true, patch: `{"command": "evil", "env": {"KEY": "****abcd"}, "args": []}`, want: "secret_moved env.KEY, secret_moved isolation.args[1]"},
 		{name: "another command, nothing said", local: true, patch: `{"command": "evil", "isolation": null}`,
 			want: "secret_moved env.KEY, secret_moved env.SHORT, secret_moved args[3], secret_moved args[5], secret_moved args[7]"},
-		{name: "another image", local: true, patch: `{"isolation": {"kind": "docker", "image": "evil"}, "env": {"KEY": "sk-****abcd"}, "args": null}`, want: "secret_moved env.KEY"},
-		{name: "an argument in another place", local: true, patch: `{"args": ["--token", "sk-****abcd"]}`, check: func(r *record.Record) string { return r.Args[1] }},
-		{name: "an argument behind another flag", local: true, patch: `{"args": ["--api-key", "sk-****abcd"]}`, want: "mask_unmatched args[1]"},
-		{name: "an argument behind no flag", local: true, patch: `{"args": ["sk-****abcd"]}`, want: "mask_unmatched args[0]"},
+		{name: "another image", local: true, patch: `{"isolation": {"kind": "docker", "image": "evil"}, "env": {"KEY": "****abcd"}, "args": null}`, want: "secret_moved env.KEY"},
+		{name: "an argument in another place", local: true, patch: `{"args": ["--token", "****abcd"]}`, check: func(r *record.Record) string { return r.Args[1] }},
+		{name: "an argument behind another flag", local: true, patch: `{"args": ["--api-key", "****abcd"]}`, want: "mask_unmatched args[1]"},
+		{name: "an argument behind no flag", local: true, patch: `{"args": ["****abcd"]}`, want: "mask_unmatched args[0]"},
 		{name: "a short argument behind its flag", local: true, patch: `{"args": ["--pwd", "****", "--pass", "****"]}`,
 			check: func(r *record.Record) string {
 				if r.Args[1] == "hunter3" && r.Args[3] == "hunter2" {
@@ -146,7 +146,7 @@ func TestEcho(t *testing.T) {
 				}
 				return r.String()
 			}},
-		{name: "an environment for the new program", patch: `{"command": "x", "env": {"Authorization": "Bearer sk-****abcd"}}`, want: "mask_unmatched env.Authorization"},
+		{name: "an environment for the new program", patch: `{"command": "x", "env": {"Authorization": "Bearer ****abcd"}}`, want: "mask_unmatched env.Authorization"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

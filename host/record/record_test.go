@@ -77,7 +77,7 @@ func TestRecordShowsNoSecret(t *testing.T) {
 				assert.Lacks(t, text, secret)
 			}
 		}
-		assert.Contains(t, string(data), "sk-****abcd")
+		assert.Contains(t, string(data), "****abcd")
 		assert.Contains(t, string(data), `"enabled":`)
 	}
 	assert.False(t, strings.ContainsAny(fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}), "\x1b\n"), "contains any")
@@ -143,7 +143,7 @@ func TestRecordValidate(t *testing.T) {
 		{`{"name": "a", "url": "https://h", "headers": {"A": "x\ny"}}`, "value_invalid headers.A"},
 		{`{"name": "a", "command": "x", "env": {"A=": "x"}}`, "value_invalid env.\"A=\""},
 		{`{"name": "a", "command": "x", "url": "https://h"}`, "value_invalid url"},
-		{`{"name": "a", "command": "x", "env": {"A": "sk-****abcd"}, "args": ["[redacted: JWT]", "**/*"]}`, "mask_unmatched env.A, mask_unmatched args[0]"},
+		{`{"name": "a", "command": "x", "env": {"A": "****abcd"}, "args": ["[redacted: JWT]", "**/*"]}`, "mask_unmatched env.A, mask_unmatched args[0]"},
 		{`{"name": "a", "url": "https://h/?k=****", "headers": {"A": "****"}, "auth": {"clientId": "x", "clientSecret": "****"}}`,
 			"mask_unmatched url, mask_unmatched headers.A, mask_unmatched auth.clientSecret"},
 	}

@@ -16,7 +16,7 @@ func TestAddRecord(t *testing.T) {
 		_, err := record.Add(t.Context(), s, &record.Record{Name: name, Command: "x"})
 		assert.Equal(t, codes(err), want, "%q", name)
 	}
-	_, err := record.Add(t.Context(), s, &record.Record{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "sk-****abcd"}})
+	_, err := record.Add(t.Context(), s, &record.Record{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "****abcd"}})
 	assert.Equal(t, codes(err), "mask_unmatched env.K")
 	all, _ := s.Records(t.Context())
 	assert.Equal(t, len(all), 2)

@@ -9,7 +9,7 @@ import (
 )
 
 // Args returns the arguments of a command as they may be shown: what follows a
-// flag such as --token or --api-key, the values of headers and environment variables
+// flag such as --token, --api-key or -p, the values of headers and environment variables
 // that are handed on by flags, the secrets in URLs and JSON, and what has the form of
 // a secret are masked as [String] does. A secret that does not look like one, and follows
 // nothing that says so, is not found. The result has as many elements as args, and is nil if
@@ -38,6 +38,11 @@ func maskArg(before, arg string) string {
 	}
 	name, value, ok := strings.Cut(arg, "=")
 	if !ok {
+		if joined, is := strings.CutPrefix(arg, "-p"); is && strings.ContainsAny(joined, "0123456789") {
+			if shown, ok := flagValue("p", joined); ok {
+				return "-p" + shown
+			}
+		}
 		return free(arg)
 	}
 	if flag := FlagName(name); flag != "" {
@@ -79,6 +84,11 @@ func flagValue(flag, value string) (string, bool) {
 			return name + ":" + String(text), true
 		}
 		return "", false
+	case "p": // a password, or a port, or the package of npx
+		if strings.Trim(value, "0123456789.:") == "" && (len(value) < 6 || strings.Contains(value, ":")) || strings.HasPrefix(value, "@") && strings.Contains(value, "/") {
+			return "", false
+		}
+		return String(value), true
 	}
 	if !IsSecretName(flag) {
 		return "", false

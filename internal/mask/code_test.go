@@ -10,10 +10,10 @@ import (
 // it is called.
 func TestMaskedValue(t *testing.T) {
 	for _, test := range []struct{ name, separator, value, want string }{
-		{"API_KEY", "=", "sk-0123456789abcd", "sk-****abcd"},
+		{"API_KEY", "=", "sk-0123456789abcd", "****abcd"},
 		{"API_KEY", "=", "short", "****"},
 		{"API_KEY", "=", "${API_KEY}", "${API_KEY}"},
-		{"API_KEY", "=", "${API_KEY:-sk-0123456789abcd}", "${API_KEY:-sk-****abcd}"},
+		{"API_KEY", "=", "${API_KEY:-sk-0123456789abcd}", "${API_KEY:-****abcd}"},
 		{"MODE", "=", "production", "production"},
 		{"DATABASE_URL", "=", "postgres://me:pw@db.example/x", "postgres://[redacted: URL credentials]@db.example/x"},
 		{"OPENAI_BASE_URL", "=", "https://evil.example/v1", "https://evil.example/v1"},
@@ -27,7 +27,7 @@ func TestMaskedValue(t *testing.T) {
 		{"SESSION", "=", "/tmp/a:/tmp/b", "/tmp/a:/tmp/b"},
 		{"PRIVATE_KEY", "=", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----", "---****----"},
 		{"PRIVATE_KEY", "=", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\nevil", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\nevil"},
-		{"Authorization", ": ", "Bearer sk-0123456789abcd", "Bearer sk-****abcd"},
+		{"Authorization", ": ", "Bearer sk-0123456789abcd", "Bearer ****abcd"},
 		{"Authorization", ": ", "Bearer ${TOKEN}", "Bearer ${TOKEN}"},
 		{"X-Mode", ": ", "fast", "fast"},
 	} {

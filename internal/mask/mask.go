@@ -13,21 +13,21 @@ const (
 	// Stars stand for what a mask hides. There are always four, so that the length
 	// of a secret is not told.
 	Stars = "****"
-	// maskShort is the length in characters up to which nothing is shown.
-	maskShort = 8
-	// maskHead and maskTail are how many characters of a longer text are shown.
+	// maskShort is the length in characters below which nothing is shown. Of longer texts a
+	// quarter is shown at most: the last maskTail, and then the first maskHead.
+	maskShort          = 16
 	maskHead, maskTail = 2, 4
 	// redacted begins what stands for a secret that was known by its form.
 	redacted = "[redacted: "
 )
 
 // String returns s as it may be shown: enough to tell two secrets apart, too little to
-// use one. Of up to 8 characters it shows none, of more the first 2, or 3 if the
-// third is a dash, and the last 4:
+// use one. Of fewer than 16 characters it shows none, of more a quarter at most: the last 4, and
+// then up to 2 of the first, or 3 if the third is a dash.
 //
 //	hunter2               ****
-//	sk-0123456789abcd     sk-****abcd
-//	Bearer sk-0123456789abcd   Bearer sk-****abcd
+//	sk-0123456789abcd     ****abcd
+//	Bearer sk-0123456789abcdef0123456789   Bearer sk-****6789
 //	${GITHUB_TOKEN}       ${GITHUB_TOKEN}
 //	https://me:pw@host/?key=secret&n=1   https://****:****@host/?key=****&n=1
 //
@@ -54,15 +54,20 @@ func maskText(s string) string {
 	if s == "" {
 		return ""
 	}
-	if utf8.RuneCountInString(s) <= maskShort {
-		return Stars
+	head, tail, ok := strings.Cut(s, Stars)
+	if ok && utf8.RuneCountInString(head) <= maskHead+1 && utf8.RuneCountInString(tail) == maskTail {
+		return s // it is a mask: what was masked may be shown again
 	}
 	chars := []rune(s)
-	head := maskHead
-	if chars[head] == '-' {
-		head++
+	if len(chars) < maskShort {
+		return Stars
 	}
-	return string(chars[:head]) + Stars + string(chars[len(chars)-maskTail:])
+	first := maskHead
+	if chars[first] == '-' {
+		first++
+	}
+	first = min(first, len(chars)/4-maskTail)
+	return string(chars[:first]) + Stars + string(chars[len(chars)-maskTail:])
 }
 
 // maskParts masks s, but for the references in it.

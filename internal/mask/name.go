@@ -64,10 +64,27 @@ func nameWords(name string) []string {
 	return words
 }
 
-// secretLooking reports whether s has the form of a secret, or could be nothing else:
-// a long run of letters and digits, or a UUID.
+// secretLooking reports whether a part of a URL has the form of a secret, or could be nothing else:
+// a long run of letters and digits, a UUID, or 8 letters and digits that take turns 3 times or more.
 func secretLooking(s string) bool {
-	return s != "" && (LooksRandom(s) || redact.Known().Text(s) != s)
+	return s != "" && (LooksRandom(s) || takesTurns(s) || redact.Known().Text(s) != s)
+}
+
+func takesTurns(s string) bool {
+	turns := 0
+	for i := range len(s) {
+		if !isAlnum(s[i]) {
+			return false
+		}
+		if i > 0 && (s[i] <= '9') != (s[i-1] <= '9') {
+			turns++
+		}
+	}
+	return len(s) >= 8 && turns >= 3
+}
+
+func isAlnum(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
 // LooksRandom reports whether s has 20 letters and digits in a row, of both kinds, or

@@ -96,10 +96,12 @@ func hideIn(u SplitURL, hide func(string) string) string {
 		b.WriteByte('@')
 	}
 	parts := strings.Split(u.Path, "/")
+	before := "" // the part of the path before it
 	for i, part := range parts {
-		if secretLooking(part) {
+		if secretLooking(part) || secretFollows(before) && part != "mcp" && part != "sse" {
 			parts[i] = hide(part)
 		}
+		before = part
 	}
 	b.WriteString(redact.Known().Text(u.Host + strings.Join(parts, "/"))) // some are known by the host
 	for _, query := range []string{u.Query, u.Fragment} {
@@ -119,6 +121,16 @@ func hideIn(u SplitURL, hide func(string) string) string {
 		b.WriteString(query[:1] + strings.Join(pairs, "&"))
 	}
 	return b.String()
+}
+
+// secretFollows reports whether what stands behind a part of a path is likely to be a secret. Parts such as auth
+// and session stand in paths for what is done there.
+func secretFollows(part string) bool {
+	switch part {
+	case "auth", "code", "session":
+		return false
+	}
+	return IsSecretName(part)
 }
 
 // Unescape returns s without the escapes of a query, or s if it cannot be read.

@@ -137,7 +137,7 @@ var mateclaw = []row{
 		assert.Equal(t, c.Servers[0].Env["K"].Reveal(), "made-up-key another", "variables of similar names")
 	}},
 	{13, func(t *testing.T) {
-		assert.Equal(t, mask.String("sk-0123456789abcd"), "sk-****abcd", "the form of masks")
+		assert.Equal(t, mask.String("sk-0123456789abcd"), "****abcd", "the form of masks")
 		r := mateclawRecord(t, strings.ReplaceAll(mateclawInternal, "https://mcp-api.internal.example.com", "http://127.0.0.1:1"))
 		shown := encode(t, r)
 		assert.False(t, strings.Contains(shown, "sk-your-api-key"), "the key is shown in %s", shown)

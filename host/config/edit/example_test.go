@@ -85,7 +85,7 @@ func ExamplePlanImport() {
 	fmt.Printf("%s", text)
 	// Output:
 	// files [lazy: has no place in a file of the format vscode]
-	// : 'server files' && TOKEN='sk-****ijkl' 'npx'
+	// : 'server files' && TOKEN='****' 'npx'
 	// {
 	//   "servers": {
 	//     "files": {

@@ -63,7 +63,7 @@ func TestFileStoreKeepsTheRest(t *testing.T) {
 }
 `, nil)
 	before := content(t, s)
-	update(t, s, "files", `{"description": "local files", "args": ["-y", "server", "--token", "sk-****abcd"], "env": {"REF": "${REF}", "KEY": "sk-****abcd"}}`)
+	update(t, s, "files", `{"description": "local files", "args": ["-y", "server", "--token", "****abcd"], "env": {"REF": "${REF}", "KEY": "****abcd"}}`)
 	after := content(t, s)
 	for _, want := range []string{"// who wrote it", "/* not ours */", "// the files", "// by node", `"unknown": {"keep": 1.50}`, `"--token", "` + longSecret, `"REF": "${REF}"`,
 		`"description": "local files"`, `"remote": {"url": "https://h/${PATH}"}`} {
