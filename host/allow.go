@@ -215,7 +215,17 @@ func (s *server) askAgain() {
 // that share the book within seconds. Calls under way may finish until ctx ends. A server
 // of its name that the user has already runs then. It fails as [Host.AllowLaunch] does.
 func (h *Host) DenyLaunch(ctx context.Context, by, fingerprint string) error {
-	return h.decide(ctx, by, fingerprint, consent.Rejected, func(sl *slot) (err error) {
+	return h.disallow(ctx, by, fingerprint, consent.Rejected)
+}
+
+// ForgetLaunch takes back, for a user, by, what was decided about the launch with a fingerprint, so that it waits to be
+// allowed again, and stops its server here if that runs. It fails as [Host.AllowLaunch] does.
+func (h *Host) ForgetLaunch(ctx context.Context, by, fingerprint string) error {
+	return h.disallow(ctx, by, fingerprint, consent.Pending)
+}
+
+func (h *Host) disallow(ctx context.Context, by, fingerprint string, v consent.Verdict) error {
+	return h.decide(ctx, by, fingerprint, v, func(sl *slot) (err error) {
 		if s := sl.now(); s != nil && s.needsConsent() {
 			err = h.forbid(ctx, sl.name)
 		}
@@ -250,7 +260,11 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	if decided == nil {
 		return &StaleLaunchError{Fingerprint: fingerprint}
 	}
-	err = book.Decide(ctx, by, decided, v)
+	if v == consent.Pending {
+		err = book.Forget(ctx, fingerprint)
+	} else {
+		err = book.Decide(ctx, by, decided, v)
+	}
 	h.events.Record(ctx, events.OfConsent(by, decided.Server, fingerprint, v == consent.Approved, err))
 	if err != nil {
 		return err

@@ -20,12 +20,14 @@ const callTime = 5 * time.Minute
 func reviewRoutes() []*route {
 	return []*route{
 		on("GET", "/api/v1/changes", View, "List what is new or changed at servers and waits to be accepted, with its differences", (*request).listChanges,
-			param{"server", "string", "of this server alone"}),
-		with("POST", "/api/v1/changes/accept", Operate, "Accept a change as it was shown; of a local server it takes stdio:write", (*request).acceptChange),
-		with("POST", "/api/v1/changes/reject", Operate, "Reject a change as it was shown", (*request).rejectChange),
+			param{"server", "string", "of this server alone"},
+			param{"rejected", "boolean", "what was rejected, which can be accepted after all"}),
+		with("POST", "/api/v1/changes/accept", Operate, "Accept a change as it was shown, or what was rejected; of a local server it takes stdio:write", (*request).acceptChange),
+		with("POST", "/api/v1/changes/reject", Operate, "Reject a change as it was shown, or what was accepted, which of a local server takes stdio:write", (*request).rejectChange),
 		on("GET", "/api/v1/launches", View, "List the servers that wait to be allowed; their exact commands take stdio:write", (*request).listLaunches),
 		on("POST", "/api/v1/launches/{fingerprint}/allow", StdioWrite, "Allow a launch as it was shown, and start its server", (*request).allowLaunch),
 		on("POST", "/api/v1/launches/{fingerprint}/deny", StdioWrite, "Deny a launch as it was shown", (*request).denyLaunch),
+		on("POST", "/api/v1/launches/{fingerprint}/forget", StdioWrite, "Take back what was decided about a launch, so that it waits again, and stop its server", (*request).forgetLaunch),
 		on("GET", "/api/v1/calls", View, "List the calls that wait for approval, on all replicas, with their exact arguments", (*request).listCalls),
 		with("POST", "/api/v1/calls/{id}/approve", Operate, "Approve a call and make it; of a tool of a local server it takes stdio:write", (*request).approveCall),
 		with("POST", "/api/v1/calls/{id}/deny", Operate, "Deny a call", (*request).denyCall),
@@ -84,36 +86,58 @@ func (q *request) listChanges() ([]ledger.Change, error) {
 	if name := q.URL.Query().Get("server"); name != "" {
 		names = append(names, name)
 	}
-	return append([]ledger.Change{}, q.host.Registry().Ledger().Pending(names...)...), nil
+	l := q.host.Registry().Ledger()
+	if q.URL.Query().Get("rejected") != "true" {
+		return append([]ledger.Change{}, l.Pending(names...)...), nil
+	}
+	changes := []ledger.Change{}
+	for _, e := range l.Entries(names...) {
+		if e.Rejected {
+			changes = append(changes, changeOf(e))
+		}
+	}
+	return changes, nil
+}
+
+// changeOf returns what takes a decision back.
+func changeOf(e ledger.Entry) ledger.Change {
+	return ledger.Change{Server: e.Server, Place: e.Place, Tool: e.Tool, Kind: ledger.ToolRejected, Hash: e.Hash, Since: e.At}
 }
 
 func (q *request) acceptChange(in *decidedChange) (decidedChange, error) {
-	return q.decideChange(in, func(l *ledger.Ledger, c ledger.Change) error {
-		if err := q.mayStart(c.Server); err != nil {
-			return err
-		}
-		return l.Accept(q.forUser(), q.by(), c)
-	})
+	return *in, q.decideChange(in, true, q.host.Registry().Ledger().Accept)
 }
 
 func (q *request) rejectChange(in *decidedChange) (decidedChange, error) {
-	return q.decideChange(in, func(l *ledger.Ledger, c ledger.Change) error {
-		return l.Reject(q.forUser(), q.by(), c)
-	})
+	return *in, q.decideChange(in, false, q.host.Registry().Ledger().Reject)
 }
 
-// decideChange calls decide with the change that the body names, as far as it waits as it was.
-func (q *request) decideChange(in *decidedChange, decide func(*ledger.Ledger, ledger.Change) error) (decidedChange, error) {
+// decideChange calls decide with the change that the body names, as far as it waits as it was, or was decided the
+// other way.
+func (q *request) decideChange(in *decidedChange, accept bool, decide func(context.Context, string, ...ledger.Change) error) error {
 	if in.Server == "" {
-		return *in, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "server is missing"}
+		return &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "server is missing"}
 	}
 	l := q.host.Registry().Ledger()
 	for _, c := range l.Pending(in.Server) {
-		if c.Tool == in.Tool && c.Kind == in.Kind && c.Hash == in.Hash {
-			return *in, decide(l, c)
+		if c.Tool != in.Tool || c.Kind != in.Kind || c.Hash != in.Hash {
+			continue
 		}
+		if err := q.mayStart(c.Server); err != nil && accept {
+			return err
+		}
+		return decide(q.forUser(), q.by(), c)
 	}
-	return *in, &ledger.StaleChangeError{Server: in.Server, Tool: in.Tool, Hash: in.Hash}
+	for _, e := range l.Entries(in.Server) {
+		if e.Tool != in.Tool || e.Hash != in.Hash || e.Rejected != accept {
+			continue
+		}
+		if err := q.mayStart(e.Server); err != nil {
+			return err
+		}
+		return decide(q.forUser(), q.by(), changeOf(e))
+	}
+	return &ledger.StaleChangeError{Server: in.Server, Tool: in.Tool, Hash: in.Hash}
 }
 
 func (q *request) launches() []launch {
@@ -156,6 +180,10 @@ func (q *request) allowLaunch() (launch, error) {
 func (q *request) denyLaunch() (launch, error) {
 	l := q.launch()
 	return l, q.host.DenyLaunch(q.forUser(), q.by(), l.Fingerprint)
+}
+
+func (q *request) forgetLaunch() (launch, error) {
+	return launch{Fingerprint: q.PathValue("fingerprint")}, q.host.ForgetLaunch(q.forUser(), q.by(), q.PathValue("fingerprint"))
 }
 
 func showCall(r *registry.ApprovalRequest) waitingCall {

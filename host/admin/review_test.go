@@ -57,6 +57,62 @@ func TestAcceptIsForWhatWasShown(t *testing.T) {
 	assert.Equal(t, s.do("owner", "POST", "/api/v1/changes/accept", body, nil).status, http.StatusConflict, "accept again")
 }
 
+// What was decided about a change is taken back by the hash that it was decided by, under the same roles.
+func TestDecisionsOfChangesAreTakenBack(t *testing.T) {
+	s := openBusy(t)
+	body := s.fill("{change}")
+	is := func(verb, key string, status int) {
+		t.Helper()
+		assert.Equal(t, s.do(key, "POST", "/api/v1/changes/"+verb, body, nil).status, status, "%s as %s", verb, key)
+	}
+	rejected := func(want int) {
+		t.Helper()
+		list := s.get("viewer", "/api/v1/changes?server=held&rejected=true")
+		assert.Equal(t, len(list), want, "what was rejected")
+		for _, c := range list {
+			assert.Equal[any](t, c["kind"], "rejected")
+			assert.Contains(t, body, c["hash"].(string))
+		}
+	}
+	rejected(0)
+	is("reject", "operator", http.StatusOK)
+	rejected(1)
+	is("reject", "operator", http.StatusConflict)
+	is("accept", "viewer", http.StatusForbidden)
+	is("accept", "operator", http.StatusForbidden) // the server is local
+	is("accept", "owner", http.StatusOK)
+	rejected(0)
+	is("reject", "operator", http.StatusForbidden)
+	is("reject", "owner", http.StatusOK)
+	rejected(1)
+	assert.Equal(t, len(s.get("viewer", "/api/v1/changes?server=held")), 0, "what waits")
+}
+
+// A launch that was denied can be allowed, and what was decided about it can be forgotten.
+func TestDecisionsOfLaunchesAreTakenBack(t *testing.T) {
+	s := openBusy(t)
+	path := s.fill("/api/v1/launches/{launch}/")
+	waits := func(want int) {
+		t.Helper()
+		assert.Equal(t, len(s.get("viewer", "/api/v1/launches")), want, "launches that wait")
+	}
+	started := s.launches.Load()
+	for _, c := range []struct {
+		verb  string
+		waits int
+		runs  bool
+	}{{"deny", 0, false}, {"forget", 1, false}, {"deny", 0, false}, {"allow", 0, true}, {"forget", 1, true}} {
+		assert.Equal(t, s.do("operator", "POST", path+c.verb, "", nil).status, http.StatusForbidden, "%s as operator", c.verb)
+		got := s.do("owner", "POST", path+c.verb, "", nil)
+		assert.Equal(t, got.status, http.StatusOK, "%s: %s", c.verb, got.body)
+		waits(c.waits)
+		assert.Equal(t, s.launches.Load() > started, c.runs, "%s: it was started", c.verb)
+	}
+	for _, st := range s.manager.Host().Servers() {
+		assert.True(t, st.Name != "proposed" || st.Stage != host.StageReady, "the server that was forgotten does not run")
+	}
+}
+
 // A call that waits is shown with its exact arguments, and made once.
 func TestCallIsMadeOnce(t *testing.T) {
 	s := openBusy(t)
