@@ -37,9 +37,10 @@ type DiscoverOptions struct {
 // Discover finds the authorization server: the protected resource metadata that
 // a challenge names, or else at the well-known addresses for the server's path
 // and for its root; then the metadata of the authorization servers it names, in
-// the order of the specification, until one works. The next is tried when one
-// cannot be reached or has no metadata, not when its metadata is wrong; of more
-// than eight the rest is not looked at.
+// the order of the specification, each at all of its well-known addresses, until
+// one works. The next is tried when one cannot be had, whatever the reason, not
+// when its metadata is wrong; of more than eight the rest is not looked at. The
+// error says what there was at each address.
 //
 // Where a server certainly has no protected resource metadata, Config.Issuer is
 // its authorization server, or else the server itself (revision 2025-03-26). With
@@ -246,7 +247,7 @@ func (f *Flow) lookUp(ctx context.Context, field, issuer string) (*Authority, er
 	if u.RawQuery != "" || u.ForceQuery {
 		return nil, f.urlError(field, &guardhttp.Refusal{Origin: resourceOrigin(u), Problem: "has a query, which no issuer has"})
 	}
-	var failed error
+	var failed placesError
 	for _, at := range authorityPlaces(u) {
 		d, err := f.fetch(ctx, field, at)
 		if err == nil {
@@ -255,13 +256,44 @@ func (f *Flow) lookUp(ctx context.Context, field, issuer string) (*Authority, er
 			}
 			err = f.notMetadata(at)
 		}
-		if !isNext(err) {
+		if !errors.As(err, new(*RequestError)) {
 			return nil, f.lookUpError(err)
 		}
-		failed = err
+		if failed = append(failed, placeError{at, err}); ctx.Err() != nil {
+			break
+		}
 	}
 	return nil, f.lookUpError(failed)
 }
+
+// A placeError is why there is no document at an address that can be used.
+type placeError struct {
+	at  string
+	err error
+}
+
+func (e placeError) Error() string {
+	what := e.err
+	if failed := (*RequestError)(nil); errors.As(e.err, &failed) {
+		what = failed.Err
+	}
+	return shown(e.at) + ": " + whatOf(what)
+}
+
+func (e placeError) Unwrap() error { return e.err }
+
+// A placesError is what there was at each address of a document, in the order of the addresses.
+type placesError []error
+
+func (e placesError) Error() string {
+	texts := make([]string, len(e))
+	for i, err := range e {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (e placesError) Unwrap() []error { return e }
 
 // authorityPlaces returns the addresses of an authorization server's metadata in
 // the order of the specification.
@@ -352,11 +384,6 @@ func isAbsent(status int) bool {
 		return false
 	}
 	return status/100 == 4
-}
-
-// isNext reports whether a document may be at the next address.
-func isNext(err error) bool {
-	return errors.As(err, new(*absentError)) || errors.As(err, new(*unreadableError))
 }
 
 // An absentError reports an address without a document.

@@ -439,7 +439,36 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 			}
 			assert.OK(t, err)
 			assert.Equal(t, a.Issuer, urlOf(test.want), "issuer")
-			assert.True(t, len(sites['e'].asked()) <= 1, "one that fails was asked on")
+			assert.True(t, len(sites['e'].asked()) <= 2, "one that fails was asked on")
+		})
+	}
+}
+
+// What stands in front of an authorization server may answer at one well-known address with anything; the
+// metadata is at the next (typescript-sdk#1631, xpzouying/xiaohongshu-mcp#540).
+func TestMetadataIsAtTheNextAddress(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"502": status(502), "500": status(500), "503": status(503), "429": status(429), "404": status(404), "401": status(401),
+		"a page":           func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"another document": jsonDoc(map[string]any{"ok": true}),
+		"a cut-off answer": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte("{"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, idp := newSite(t), newSite(t)
+			issuer := idp.url + "/team/app"
+			server.resource(pathPRM, server.url+"/mcp", issuer)
+			idp.put("/.well-known/oauth-authorization-server/team/app", answer)
+			idp.put("/.well-known/openid-configuration/team/app", answer)
+			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+			for _, at := range []string{"/.well-known/oauth-authorization-server/team/app: ", "; " + idp.url + "/.well-known/openid-configuration/team/app: ", "; " + issuer + "/.well-known/openid-configuration: HTTP status 404"} {
+				assert.Contains(t, wantAs[*DiscoveryError](t, err).Error(), at)
+			}
+			idp.put("/team/app/.well-known/openid-configuration", jsonDoc(authorityDoc(issuer, nil)))
+			a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
+			assert.Equal(t, a.Issuer, issuer)
 		})
 	}
 }
