@@ -167,7 +167,19 @@ func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 		"grant_type":    {"refresh_token"},
 		"refresh_token": {g.Token.Refresh.Reveal()},
 	}
-	token, scopes, err := f.token(ctx, &clientPost{request: "refresh", authority: &g.Authority, client: &g.Client, form: form, key: g.DPoPKey})
+	if g.RefreshWithScopes && len(g.Scopes) > 0 {
+		form.Set("scope", strings.Join(g.Scopes, " "))
+	}
+	refresh := func() (*Token, []string, error) {
+		return f.token(ctx, &clientPost{request: "refresh", authority: &g.Authority, client: &g.Client, form: form, key: g.DPoPKey})
+	}
+	token, scopes, err := refresh()
+	named := g.RefreshWithScopes
+	if wantsScopes(err) && !form.Has("scope") && len(g.Scopes) > 0 {
+		form.Set("scope", strings.Join(g.Scopes, " "))
+		named = true
+		token, scopes, err = refresh()
+	}
 	if refused := (*OAuthError)(nil); errors.As(err, &refused) && refused.Status < 500 && endsLogin(refused.Code) {
 		refused.Code = "invalid_grant"
 	}
@@ -175,7 +187,7 @@ func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 		return nil, err
 	}
 	fresh := *g
-	fresh.Token = *token
+	fresh.Token, fresh.RefreshWithScopes = *token, named
 	if fresh.Token.Refresh == "" {
 		fresh.Token.Refresh = g.Token.Refresh
 	}
@@ -184,6 +196,13 @@ func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 	}
 	fresh.Scopes = scopes
 	return &fresh, nil
+}
+
+// wantsScopes reports whether an authorization server may take a refresh that names its scopes: Entra does
+// not take it without (mcp-remote#357), and others do not take it with them (LibreChat#13412).
+func wantsScopes(err error) bool {
+	refused := (*OAuthError)(nil)
+	return errors.As(err, &refused) && refused.Status < 500 && (refused.Code == "invalid_request" || refused.Code == "invalid_scope")
 }
 
 // endsLogin reports whether an error code means that only another login helps:

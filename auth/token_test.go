@@ -458,6 +458,32 @@ func TestRefreshByOtherCodes(t *testing.T) {
 	}
 }
 
+// TestRefreshNamesScopesWhereTheyAreWanted: Entra wants them (claude-code#89862, mcp-remote#357), and Salesforce does
+// not take them (LibreChat#13412). What was found out is remembered.
+func TestRefreshNamesScopesWhereTheyAreWanted(t *testing.T) {
+	token := `{"access_token":"new","token_type":"Bearer"}`
+	for name, wants := range map[string]bool{"wants scopes": true, "takes none": false} {
+		t.Run(name, func(t *testing.T) {
+			as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+				_ = r.ParseForm()
+				if r.PostForm.Has("scope") != wants {
+					sends(400, `{"error":"invalid_request"}`)(w, r)
+					return
+				}
+				sends(200, token)(w, r)
+			})
+			grant := &TokenSet{Authority: *as.authority(), Client: *as.public(), Token: Token{Refresh: "r"}, Scopes: []string{"a", "b"}}
+			for i, requests := range []int{map[bool]int{true: 2, false: 1}[wants], 1} {
+				before := len(as.requests())
+				grant = assert.Value(flow(t, Config{}).Refresh(t.Context(), grant))(t)
+				assert.Equal(t, len(as.requests())-before, requests, "requests of refresh %d", i)
+			}
+			sent := as.requests()
+			assert.Equal(t, sent[len(sent)-1].form.Get("scope"), map[bool]string{true: "a b"}[wants], "the scopes")
+		})
+	}
+}
+
 // TestRefreshTellsWhatBecameOfTheToken: a refusal, an answer of no use, and none.
 func TestRefreshTellsWhatBecameOfTheToken(t *testing.T) {
 	as := newPeer(t, sends(400, `{"error":"invalid_grant"}`))

@@ -78,6 +78,8 @@ type TokenSet struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// Requested are the scopes that were asked for.
 	Requested []string `json:"requested,omitempty"`
+	// RefreshWithScopes says that the authorization server takes no refresh that does not name the scopes.
+	RefreshWithScopes bool `json:"refresh_with_scopes,omitempty"`
 	// DPoPKey is the private key that the token is bound to, PKCS #8 in base64;
 	// empty if it is bound to none.
 	DPoPKey Secret `json:"dpop_key,omitempty"`

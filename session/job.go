@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -285,6 +287,9 @@ func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err
 		j.manager.forgetClient(ctx, j.config, &grant.Client)
 		return true, j.end(ctx, "the authorization server no longer knows this program")
 	}
+	if refused != nil && isLasting(refused) && (refused.Code != "" || j.failures() >= maxRefusals-1) {
+		return true, j.end(ctx, "the authorization server refuses to renew it: "+cmp.Or(refused.Code, "HTTP status "+strconv.Itoa(refused.Status)))
+	}
 	unfit := errors.As(err, new(*auth.IssuerMismatchError)) || errors.As(err, new(*auth.RegistrationError))
 	_ = j.put(ctx, func(r *record) {
 		r.Journal = nil
@@ -304,10 +309,7 @@ func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err
 // upToDate returns the token set with the present endpoints of its authorization
 // server, if those it has have failed more than once.
 func (j *job) upToDate(ctx context.Context, grant *auth.TokenSet) *auth.TokenSet {
-	j.mu.Lock()
-	fails := j.fails
-	j.mu.Unlock()
-	if fails < 2 {
+	if j.failures() < 2 {
 		return grant
 	}
 	a, err := j.flow.Discover(ctx, j.discoverOptions())
@@ -317,6 +319,27 @@ func (j *job) upToDate(ctx context.Context, grant *auth.TokenSet) *auth.TokenSet
 	moved := *grant
 	moved.Authority = *a
 	return &moved
+}
+
+// failures returns how often in a row the session could not be renewed.
+func (j *job) failures() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.fails
+}
+
+// isLasting reports whether a refusal does not pass by itself, so that only a login helps, whatever its code
+// is (obot#7501, codex#39054).
+func isLasting(refused *auth.OAuthError) bool {
+	switch refused.Status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	switch refused.Code {
+	case "temporarily_unavailable", "server_error", "slow_down", "authorization_pending":
+		return false
+	}
+	return refused.Status/100 == 4 || refused.Code != "" && refused.Status < 500
 }
 
 // mayBeUsedUp reports whether an authorization server may have taken a refresh

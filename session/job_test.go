@@ -93,6 +93,22 @@ func TestFailedRefreshKeepsTheSession(t *testing.T) {
 	}
 }
 
+// A refusal that says why does not pass by itself: the user is asked, and not every later call is failed
+// (obot#7501, codex#39054).
+func TestRefusedRefreshEndsTheLogin(t *testing.T) {
+	for _, code := range []string{"invalid_request", "unauthorized_client", "invalid_scope", "access_denied", "unsupported_grant_type", "of_its_own"} {
+		t.Run(code, func(t *testing.T) {
+			env, m := loggedIn(t, nil, nil)
+			env.as.ExpireAll()
+			env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Body: `{"error":"` + code + `"}`})
+			required := env.mustNeedLogin(m, alice)
+			assert.Contains(t, required.Error(), code)
+			env.mustLogIn(m, alice)
+			env.mustCall(m, alice)
+		})
+	}
+}
+
 func TestLostAnswer(t *testing.T) {
 	for name, grace := range map[string]time.Duration{"without grace": 0, "with grace": time.Hour} {
 		t.Run(name, func(t *testing.T) {
