@@ -87,21 +87,21 @@ func (q *request) listChanges() ([]ledger.Change, error) {
 		names = append(names, name)
 	}
 	l := q.host.Registry().Ledger()
-	if q.URL.Query().Get("rejected") != "true" {
-		return append([]ledger.Change{}, l.Pending(names...)...), nil
+	if q.URL.Query().Get("rejected") == "true" {
+		return decided(l, true, names...), nil
 	}
-	changes := []ledger.Change{}
-	for _, e := range l.Entries(names...) {
-		if e.Rejected {
-			changes = append(changes, changeOf(e))
-		}
-	}
-	return changes, nil
+	return append([]ledger.Change{}, l.Pending(names...)...), nil
 }
 
-// changeOf returns what takes a decision back.
-func changeOf(e ledger.Entry) ledger.Change {
-	return ledger.Change{Server: e.Server, Place: e.Place, Tool: e.Tool, Kind: ledger.ToolRejected, Hash: e.Hash, Since: e.At}
+// decided returns what was rejected, or accepted, as changes by which that is taken back.
+func decided(l *ledger.Ledger, rejected bool, servers ...string) []ledger.Change {
+	changes := []ledger.Change{}
+	for _, e := range l.Entries(servers...) {
+		if e.Rejected == rejected {
+			changes = append(changes, ledger.Change{Server: e.Server, Place: e.Place, Tool: e.Tool, Kind: ledger.ToolRejected, Hash: e.Hash, Since: e.At})
+		}
+	}
+	return changes
 }
 
 func (q *request) acceptChange(in *decidedChange) (decidedChange, error) {
@@ -119,28 +119,21 @@ func (q *request) decideChange(in *decidedChange, accept bool, decide func(conte
 		return &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "server is missing"}
 	}
 	l := q.host.Registry().Ledger()
-	for _, c := range l.Pending(in.Server) {
-		if c.Tool != in.Tool || c.Kind != in.Kind || c.Hash != in.Hash {
+	pending := l.Pending(in.Server)
+	for i, c := range append(pending, decided(l, accept, in.Server)...) {
+		waits := i < len(pending)
+		if c.Tool != in.Tool || c.Hash != in.Hash || waits && c.Kind != in.Kind {
 			continue
 		}
-		if err := q.mayStart(c.Server); err != nil && accept {
+		if err := q.mayStart(c.Server); err != nil && (accept || !waits) {
 			return err
 		}
 		return decide(q.forUser(), q.by(), c)
 	}
-	for _, e := range l.Entries(in.Server) {
-		if e.Tool != in.Tool || e.Hash != in.Hash || e.Rejected != accept {
-			continue
-		}
-		if err := q.mayStart(e.Server); err != nil {
-			return err
-		}
-		return decide(q.forUser(), q.by(), changeOf(e))
-	}
 	return &ledger.StaleChangeError{Server: in.Server, Tool: in.Tool, Hash: in.Hash}
 }
 
-func (q *request) launches() []launch {
+func (q *request) listLaunches() ([]launch, error) {
 	shown := []launch{}
 	for _, l := range q.host.PendingLaunches() {
 		one := launch{Fingerprint: l.Fingerprint(), Server: l.Server, Source: l.Source, Transport: l.Transport}
@@ -149,14 +142,13 @@ func (q *request) launches() []launch {
 		}
 		shown = append(shown, one)
 	}
-	return shown
+	return shown, nil
 }
-
-func (q *request) listLaunches() ([]launch, error) { return q.launches(), nil }
 
 // launch returns the launch that the path names, as far as it waits.
 func (q *request) launch() launch {
-	for _, l := range q.launches() {
+	all, _ := q.listLaunches()
+	for _, l := range all {
 		if l.Fingerprint == q.PathValue("fingerprint") {
 			return l
 		}
@@ -183,7 +175,8 @@ func (q *request) denyLaunch() (launch, error) {
 }
 
 func (q *request) forgetLaunch() (launch, error) {
-	return launch{Fingerprint: q.PathValue("fingerprint")}, q.host.ForgetLaunch(q.forUser(), q.by(), q.PathValue("fingerprint"))
+	l := q.launch()
+	return l, q.host.ForgetLaunch(q.forUser(), q.by(), l.Fingerprint)
 }
 
 func showCall(r *registry.ApprovalRequest) waitingCall {
@@ -197,8 +190,8 @@ func showCall(r *registry.ApprovalRequest) waitingCall {
 	}
 }
 
-// waitingCalls returns the calls of all users that wait, here or on any replica: the caller answers for others.
-func (q *request) waitingCalls() ([]waitingCall, error) {
+// listCalls returns the calls of all users that wait, here or on any replica: the caller answers for others.
+func (q *request) listCalls() ([]waitingCall, error) {
 	var list []*registry.ApprovalRequest
 	if m := q.opts.Replicas; m != nil {
 		var err error
@@ -215,8 +208,6 @@ func (q *request) waitingCalls() ([]waitingCall, error) {
 	return shown, nil
 }
 
-func (q *request) listCalls() ([]waitingCall, error) { return q.waitingCalls() }
-
 func (q *request) approveCall(in *approveInput) (callResult, error) {
 	id := q.PathValue("id")
 	call, err := q.waitingCall(id)
@@ -226,11 +217,7 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 	if in.ForSession && call.Conversation == "" {
 		return callResult{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "forSession: the call is in no conversation"}
 	}
-	var names []string // a tool of the program may call any other
-	if call.Server != "" {
-		names = append(names, call.Server)
-	}
-	if err := q.mayStart(names...); err != nil {
+	if err := q.mayStart(serversOf(call.Server)...); err != nil {
 		return callResult{}, err
 	}
 	approve := q.host.Registry().Approve
@@ -257,7 +244,7 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 
 // waitingCall returns a call that waits.
 func (q *request) waitingCall(id string) (waitingCall, error) {
-	list, err := q.waitingCalls()
+	list, err := q.listCalls()
 	if err != nil {
 		return waitingCall{}, err
 	}

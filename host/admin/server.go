@@ -214,11 +214,7 @@ func (q *request) server() (manage.Server, error) {
 }
 
 func (q *request) showServer() (server, error) {
-	s, err := q.server()
-	if err != nil {
-		return server{}, err
-	}
-	return q.show(&s), nil
+	return q.showNamed(q.PathValue("id"), nil)
 }
 
 // showNamed returns the server of a name or ID after a change, which is made also if the host

@@ -29,6 +29,7 @@ const (
 
 // A signIn is the session of a browser.
 type signIn struct {
+	id          string // in the cookie
 	credential  string
 	tab         string // is required with the cookie, which browsers send to all ports of a host
 	begun, used time.Time
@@ -88,23 +89,23 @@ func (s *sessions) redeem(token string) string {
 
 // begin opens a session, and ends the one that was used least lately if there are too many. A tab of a
 // browser that has a session of the same credential shares it.
-func (s *sessions) begin(credential, id string) (string, string) {
+func (s *sessions) begin(credential, id string) *signIn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	if o, ok := s.open.Get(id); ok && !s.over(o) && subtle.ConstantTimeCompare([]byte(o.credential), []byte(credential)) == 1 {
 		o.begun, o.used = now, now
-		return id, o.tab
+		return o
 	}
 	ended, end := context.WithCancel(context.Background())
-	id, tab := rand.Text(), rand.Text()
-	s.open.Put(id, &signIn{credential: credential, tab: tab, begun: now, used: now, ended: ended, end: end})
+	made := &signIn{rand.Text(), credential, rand.Text(), now, now, ended, end}
+	s.open.Put(made.id, made)
 	for other, o := range s.open.Oldest() {
 		if s.over(o) || s.open.Len() > maxSessions {
 			s.drop(other)
 		}
 	}
-	return id, tab
+	return made
 }
 
 // over reports whether the time of a session is over. The lock is held.
@@ -127,21 +128,21 @@ func (s *sessions) end(id string) {
 	s.drop(id)
 }
 
-// find returns the session of a request and its ID, and notes that it was used; nil if the request lacks either half.
-func (s *sessions) find(r *http.Request) (*signIn, string) {
+// find returns the session of a request, and notes that it was used; nil if the request lacks either half.
+func (s *sessions) find(r *http.Request) *signIn {
 	id := cookieOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, ok := s.open.Get(id)
 	if !ok || subtle.ConstantTimeCompare([]byte(o.tab), []byte(r.Header.Get(tabHeader))) == 0 {
-		return nil, ""
+		return nil
 	}
 	if s.over(o) {
 		s.drop(id)
-		return nil, ""
+		return nil
 	}
 	o.used = s.now()
-	return o, id
+	return o
 }
 
 // cookieOf returns the value of a request's cookie, or "".
@@ -201,11 +202,10 @@ func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
 	cookie := &http.Cookie{Name: cookieName(r), Path: "/", HttpOnly: true, Secure: scheme == "https" || r.TLS != nil, SameSite: http.SameSiteStrictMode}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		s, _ := p.sessions.find(r)
-		answer(w, http.StatusOK, "application/json", map[string]bool{"signedIn": s != nil})
+		answer(w, http.StatusOK, "application/json", map[string]bool{"signedIn": p.sessions.find(r) != nil})
 	case http.MethodDelete:
-		if s, id := p.sessions.find(r); s != nil {
-			p.sessions.end(id)
+		if s := p.sessions.find(r); s != nil {
+			p.sessions.end(s.id)
 		}
 		cookie.MaxAge = -1
 		http.SetCookie(w, cookie)
@@ -215,14 +215,13 @@ func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
 		if credential == "" {
 			return
 		}
-		if s, id := p.sessions.find(r); s != nil && s.credential != credential {
-			p.sessions.end(id) // it makes way
+		if s := p.sessions.find(r); s != nil && s.credential != credential {
+			p.sessions.end(s.id) // it makes way
 		}
-		tab := ""
-		cookie.Value, tab = p.sessions.begin(credential, cookieOf(r))
-		cookie.MaxAge = int(maxAge / time.Second)
+		s := p.sessions.begin(credential, cookieOf(r))
+		cookie.Value, cookie.MaxAge = s.id, int(maxAge/time.Second)
 		http.SetCookie(w, cookie)
-		answer(w, http.StatusOK, "application/json", map[string]string{"tab": tab})
+		answer(w, http.StatusOK, "application/json", map[string]string{"tab": s.tab})
 	default:
 		w.Header().Set("Allow", "GET, HEAD, POST, DELETE")
 		fail(w, http.StatusMethodNotAllowed, "no_route", "there is no such method here")
@@ -296,7 +295,7 @@ func (p *Page) serveAPI(w http.ResponseWriter, r *http.Request) {
 		p.api.ServeHTTP(w, r)
 		return
 	}
-	s, _ := p.sessions.find(r)
+	s := p.sessions.find(r)
 	if s == nil {
 		p.api.ServeHTTP(w, r)
 		return

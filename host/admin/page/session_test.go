@@ -345,11 +345,11 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 func TestChangeOutlivesTheSession(t *testing.T) {
 	var ended context.Context
 	p := assert.Value(New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { ended = r.Context() })))(t)
-	id, tab := p.sessions.begin("good", "")
-	cookie := browser{"mcpbelt_admin8080=" + id, tab}
+	s := p.sessions.begin("good", "")
+	cookie := browser{"mcpbelt_admin8080=" + s.id, s.tab}
 	inside := false
 	p.api = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		p.sessions.end(id)
+		p.sessions.end(s.id)
 		inside, ended = true, r.Context()
 		assert.Equal(t, ended.Err(), nil, "context of a change, after signing out")
 	})
