@@ -14,18 +14,11 @@ var errAskedEarly = errors.New("in a file of a project ${input:id} and ${keyring
 
 // unanswered is what is needed to read an entry once more, with the answers.
 type unanswered struct {
-	turn     chan struct{} // holds a token while a caller reads
-	parser   *parser
-	found    *dialect.Entry
-	name     claim
-	expander *expander
-	answers  map[string]answer // that were found
-}
-
-// A resolved is what a reference stood for when the entry was read.
-type resolved struct {
-	value string
-	err   error
+	turn    chan struct{} // holds a token while a caller reads
+	lookups *lookups      // of the first reading
+	found   *dialect.Entry
+	name    claim
+	answers map[string]resolved // that were found
 }
 
 // Answered returns the entry with what ${input:id} and ${keyring:name} stand for. In
@@ -52,16 +45,13 @@ func (s *Server) Answered(ctx context.Context) (*Server, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	p := *u.parser
+	p := *u.lookups.parser
 	p.warnings = nil
-	source := p.source(ctx, u.expander.asker.inputs)
-	maps.Copy(source.asker.known, u.answers)
-	full := p.read(u.found, u.name, &expander{lookups: source, known: u.expander.known})
-	for key, got := range source.asker.known {
-		if got.err == nil {
-			u.answers[key] = got
-		}
-	}
+	source := p.lookups(ctx, u.lookups.inputs)
+	source.before, source.known = u.lookups.known, maps.Clone(u.answers)
+	full := p.read(u.found, u.name, &expander{lookups: source})
+	maps.DeleteFunc(source.known, func(_ string, got resolved) bool { return got.err != nil })
+	u.answers = source.known
 	if full.Err != nil {
 		return nil, full.Err
 	}

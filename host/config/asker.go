@@ -1,7 +1,6 @@
 package config
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -47,49 +46,17 @@ func InputSecret(file, format, id string) string {
 	return prefix + id
 }
 
-// An asker answers the inputs and the keyring references of one file, each once.
-type asker struct {
-	ctx     context.Context // of the one call that reads the file
-	ask     func(context.Context, Input) (Secret, error)
-	secrets SecretStore
-	file    string // absolute
-	format  string
-	inputs  []Input
-	known   map[string]answer // by kind and name
-}
-
-type answer struct {
-	value string
-	err   error
-}
-
-// once returns what find returned the first time.
-func (a *asker) once(key string, find func() (string, error)) (string, error) {
-	got, ok := a.known[key]
-	if !ok && len(a.known) >= maxLooked {
-		return "", fmt.Errorf("the file has more than %d references to inputs and the keyring: use fewer", maxLooked)
-	}
-	if !ok {
-		got.value, got.err = find()
-		a.known[key] = got
-	}
-	return got.value, got.err
-}
-
-// keyring returns the secret of a name. With later only what can be seen from the file is
-// checked, and so it is for input.
-func (a *asker) keyring(name string, later bool) (string, error) {
+// keyring returns what looks up the secret of a name, or what is wrong with the name. So
+// does input.
+func (l *lookups) keyring(name string) (func() (string, error), error) {
 	if err := checkSecretName(name); err != nil {
-		return "", fmt.Errorf("${keyring:name} has no name of a secret: %w", err)
+		return nil, fmt.Errorf("${keyring:name} has no name of a secret: %w", err)
 	}
-	if a.secrets == nil {
-		return "", errors.New("nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}")
+	if l.opts.Secrets == nil {
+		return nil, errors.New("nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}")
 	}
-	if later {
-		return "", nil
-	}
-	return a.once("keyring "+name, func() (string, error) {
-		value, ok, err := a.secrets.Secret(a.ctx, name)
+	return func() (string, error) {
+		value, ok, err := l.opts.Secrets.Secret(l.ctx, name)
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("the secret %s of ${keyring:name} cannot be read: %w", plain.Line(name), err)
@@ -97,66 +64,63 @@ func (a *asker) keyring(name string, later bool) (string, error) {
 			return "", fmt.Errorf("the secret %s of ${keyring:name} is not there: put it into the keyring under that name", plain.Line(name))
 		}
 		return value.Reveal(), nil
-	})
+	}, nil
 }
 
-// input returns the answer to an input.
-func (a *asker) input(id string, later bool) (string, error) {
+// input returns what finds the answer to an input.
+func (l *lookups) input(id string) (func() (string, error), error) {
 	if id == "" || len(id) > dialect.MaxPath {
-		return "", errors.New("${input:id} has no id, or a long one")
+		return nil, errors.New("${input:id} has no id, or a long one")
 	}
-	i := slices.IndexFunc(a.inputs, func(in Input) bool { return in.ID == id })
+	i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id })
 	if i < 0 {
-		return "", inputError(Input{ID: id}, errors.New("is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}"))
+		return nil, inputError(Input{ID: id}, errors.New("is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}"))
 	}
-	if later {
-		return "", nil
-	}
-	return a.once("input "+id, func() (string, error) {
-		in := a.inputs[i]
+	return func() (string, error) {
+		in := l.inputs[i]
 		in.Options = slices.Clone(in.Options)
-		value, err := a.answer(in)
+		value, err := l.answer(in)
 		if err != nil {
-			return "", inputError(a.inputs[i], err)
+			return "", inputError(l.inputs[i], err)
 		}
-		return value, nil
-	})
+		return value.Reveal(), nil
+	}, nil
 }
 
 // answer finds the answer to an input: the remembered one, or what the user says.
-func (a *asker) answer(in Input) (string, error) {
+func (l *lookups) answer(in Input) (Secret, error) {
 	if in.Type == inputCommand {
 		return "", errors.New("is answered by a command of the editor that the file is for, which does not exist here: make it a promptString, or set an environment variable and write ${env:VAR}")
 	}
-	name := InputSecret(a.file, a.format, in.ID)
-	if a.secrets != nil {
-		value, ok, err := a.secrets.Secret(a.ctx, name)
+	name, secrets := InputSecret(filepath.Join(l.dir, filepath.Base(l.file)), l.dialect.Name, in.ID), l.opts.Secrets
+	if secrets != nil {
+		value, ok, err := secrets.Secret(l.ctx, name)
 		if err != nil {
 			return "", fmt.Errorf("cannot be looked up: %w", err)
 		}
 		if ok && checkAnswer(in, value.Reveal()) == nil {
-			return value.Reveal(), nil
+			return value, nil
 		}
 	}
-	if a.ask == nil {
+	if l.opts.Input == nil {
 		return "", ErrNoAnswer
 	}
-	if err := a.ctx.Err(); err != nil {
+	if err := l.ctx.Err(); err != nil {
 		return "", fmt.Errorf("was not asked: %w", err)
 	}
-	value, err := a.ask(a.ctx, in)
+	value, err := l.opts.Input(l.ctx, in)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNotAnswered, err)
 	}
 	if err := checkAnswer(in, value.Reveal()); err != nil {
 		return "", err
 	}
-	if a.secrets != nil && value != "" {
-		if err := a.secrets.SetSecret(a.ctx, name, value); err != nil {
+	if secrets != nil && value != "" {
+		if err := secrets.SetSecret(l.ctx, name, value); err != nil {
 			return "", fmt.Errorf("was answered, but the answer cannot be kept: %w", err)
 		}
 	}
-	return value.Reveal(), nil
+	return value, nil
 }
 
 // checkAnswer returns what is wrong with an answer, without it.

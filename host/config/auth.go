@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -58,7 +59,7 @@ func (e *entry) authSection(s *Server) {
 	}
 	a, wrong := &Auth{}, len(e.faults)
 	e.object(f.Value, f.At, false,
-		key{"clientId CLIENT_ID", setText(&a.ClientID, e.visible)},
+		key{"clientId CLIENT_ID", set(&a.ClientID, e.visible)},
 		key{"clientSecret CLIENT_SECRET", set(&a.ClientSecret, e.clientSecret)},
 		key{"scopes", set(&a.Scopes, e.scopes)},
 		key{"issuer", set(&a.Issuer, e.url)},
@@ -92,7 +93,7 @@ func (e *entry) authSection(s *Server) {
 // Code, VS Code, Gemini CLI, Zed, OpenCode and Crush. It stays in Extra, as all that is theirs, and the
 // rest of it is left to the server. Our own keys count instead.
 func (e *entry) oauth(s *Server) {
-	if s.Auth != nil || s.Transport == TransportStdio || e.expand.written {
+	if s.Auth != nil || s.Transport == TransportStdio || e.opts.AsWritten {
 		return
 	}
 	a := &Auth{}
@@ -100,7 +101,7 @@ func (e *entry) oauth(s *Server) {
 		text := n.Kind == jsonc.String
 		switch {
 		case text && (key == "clientId" || key == "client_id"):
-			a.ClientID, _ = e.visible(n, at)
+			a.ClientID = e.visible(n, at)
 		case text && (key == "clientSecret" || key == "client_secret"):
 			a.ClientSecret = e.clientSecret(n, at)
 		case (key == "scopes" || key == "scope") && (text || n.Kind == jsonc.Array):
@@ -131,31 +132,18 @@ func (e *entry) oauth(s *Server) {
 
 // clientSecret returns n expanded, and keeps it as it is written.
 func (e *entry) clientSecret(n *jsonc.Node, at jsonc.Path) Secret {
-	text, _ := e.visible(n, at)
-	e.template("clientSecret", n.Text, text)
+	text := e.visible(n, at)
+	e.templates["auth clientSecret"] = n.Text
 	return Secret(text)
-}
-
-// visible returns n expanded, of which nothing may be an empty or control character.
-func (e *entry) visible(n *jsonc.Node, at jsonc.Path) (string, bool) {
-	text, ok := e.expanded(n, at)
-	if ok && strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		e.fail(n.Offset, at, "holds a line break or a control character: remove it from the value or its variable")
-		return "", false
-	}
-	return text, ok
 }
 
 // scopes reads the scopes to ask for (RFC 6749, section 3.3), as a list or as one
 // string with spaces.
 func (e *entry) scopes(n *jsonc.Node, at jsonc.Path) []string {
-	if n.Kind == jsonc.String {
-		return e.checkScopes(strings.Fields(n.Text), n, at)
+	list := strings.Fields(n.Text)
+	if n.Kind != jsonc.String {
+		list = e.texts(n, at)
 	}
-	return e.checkScopes(e.texts(n, at), n, at)
-}
-
-func (e *entry) checkScopes(list []string, n *jsonc.Node, at jsonc.Path) []string {
 	for _, scope := range list {
 		bad := strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 		if scope == "" || bad {
@@ -169,26 +157,18 @@ func (e *entry) checkScopes(list []string, n *jsonc.Node, at jsonc.Path) []strin
 // redirect returns n expanded if a browser can be sent back to it: an https URL, an
 // http one of this machine, or a scheme of the program's own (RFC 8252, section 7).
 func (e *entry) redirect(n *jsonc.Node, at jsonc.Path) string {
-	text, ok := e.visible(n, at)
-	if !ok {
+	return e.text(n, at, noControls, func(text string) string {
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || u.Scheme == "" || u.Opaque != "" || u.Fragment != "" || u.User != nil:
+			return "is not a URL to come back to: write it as https://host/path or http://127.0.0.1:port/path"
+		case (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() == "":
+			return "has no host: write it as https://host/path or http://127.0.0.1:port/path"
+		case u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()):
+			return "must start with https://, unless it is on this machine: http://127.0.0.1:port/path"
+		case !strings.Contains(u.Scheme, ".") && u.Scheme != "https" && u.Scheme != "http":
+			return "must start with https:// or with a scheme of the program's own that has a dot in it, such as com.example.app:/back"
+		}
 		return ""
-	}
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Scheme == "" || u.Opaque != "" || u.Fragment != "" || u.User != nil:
-		e.fail(n.Offset, at, "is not a URL to come back to: write it as https://host/path or http://127.0.0.1:port/path")
-	case (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() == "":
-		e.fail(n.Offset, at, "has no host: write it as https://host/path or http://127.0.0.1:port/path")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
-		e.fail(n.Offset, at, "must start with https://, unless it is on this machine: http://127.0.0.1:port/path")
-	case !strings.Contains(u.Scheme, ".") && u.Scheme != "https" && u.Scheme != "http":
-		e.fail(n.Offset, at, "must start with https:// or with a scheme of the program's own that has a dot in it, such as com.example.app:/back")
-	default:
-		return text
-	}
-	return ""
-}
-
-func loopback(host string) bool {
-	return host == "localhost" || host == "127.0.0.1" || host == "::1"
+	})
 }

@@ -32,7 +32,7 @@ func (e *entry) loginParams(n *jsonc.Node, at jsonc.Path) map[string]string {
 			e.fail(m.Offset, at, "is a parameter that is set otherwise: remove it")
 			continue
 		}
-		params[m.Key], _ = e.visible(&m.Value, at)
+		params[m.Key] = e.visible(&m.Value, at)
 	}
 	return params
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,20 +172,18 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 		return nil, fault
 	}
 	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs(), Skipped: p.skipped}
-	source := p.source(ctx, c.Inputs)
+	source := p.lookups(ctx, c.Inputs)
 	found, hidden := layers(sections)
-	names, gate := claimNames(found), p.gate()
+	names, isOpen := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
 		e := &found[i]
-		x := &expander{lookups: source, off: !gate.open(e.Title) || opts.Only != "" && opts.Only != e.Title}
-		if x.later = p.scopeOf(e).NeedsApproval() && !opts.AsWritten; x.later {
-			x.known = make(map[string]resolved)
-		}
+		x := &expander{lookups: source, off: !isOpen(e.Title) || opts.Only != "" && opts.Only != e.Title,
+			later: p.scopeOf(e).NeedsApproval() && !opts.AsWritten}
 		s := p.read(e, names[i], x)
-		s.Enabled = s.Enabled && gate.open(s.Title)
+		s.Enabled = s.Enabled && isOpen(s.Title)
 		if x.waits {
-			s.unanswered = &unanswered{turn: make(chan struct{}, 1), parser: p, found: e, name: names[i], expander: x, answers: map[string]answer{}}
+			s.unanswered = &unanswered{turn: make(chan struct{}, 1), lookups: source, found: e, name: names[i], answers: map[string]resolved{}}
 		}
 		c.Servers = append(c.Servers, s)
 		if byTitle[s.Title] == nil {
@@ -196,6 +195,7 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 		s := p.read(&hidden[i], claim{name: by.Name}, &expander{lookups: source, off: true})
 		c.Shadowed = append(c.Shadowed, Shadow{Server: s, By: by})
 	}
+	maps.DeleteFunc(source.known, func(reference string, _ resolved) bool { return asksSomebody(reference) })
 	sortErrors(p.warnings)
 	c.Warnings = p.warnings
 	return c, nil
@@ -254,16 +254,6 @@ type parser struct {
 	skipped  []Skipped
 	write    *dialect.Writing
 	warnings []*Error
-}
-
-// source returns what all references of the file draw on.
-func (p *parser) source(ctx context.Context, inputs []Input) *lookups {
-	return &lookups{
-		lookup: p.predefined(p.opts.Lookup), allows: p.opts.File, dir: p.dir, left: maxExpanded,
-		literal: p.dialect.Literal, forms: p.write.References, written: p.opts.AsWritten,
-		asker: &asker{ctx: ctx, ask: p.opts.Input, secrets: p.opts.Secrets, file: filepath.Join(p.dir, filepath.Base(p.file)),
-			format: p.dialect.Name, inputs: inputs, known: map[string]answer{}},
-	}
 }
 
 func (p *parser) fault(offset int, at jsonc.Path, format string, args ...any) *Error {

@@ -143,14 +143,10 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 		}
 		program, at = &c.Value.Elems[0], c.At.Index(0)
 		for i := 1; i < len(c.Value.Elems); i++ {
-			arg, _ := e.argument(&c.Value.Elems[i], c.At.Index(i))
-			s.Args = append(s.Args, arg)
+			s.Args = append(s.Args, e.argument(&c.Value.Elems[i], c.At.Index(i)))
 		}
 	}
-	var ok bool
-	if s.Command, ok = e.system(program, at); ok && strings.TrimSpace(s.Command) == "" {
-		e.fail(program.Offset, at, "is empty: write the program to run")
-	}
+	s.Command = e.text(program, at, noNUL, required("write the program to run"))
 	if m := e.field("args"); m != nil {
 		s.Args = append(s.Args, e.list(m.Value, m.At, e.argument)...)
 	}
@@ -158,8 +154,8 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 		e.warn(program.Offset, at, "has spaces but is run as one program, not by a shell: put the words after the first in \"args\"")
 	}
 	if m := e.field("cwd"); m != nil {
-		s.Cwd, _ = e.system(m.Value, m.At)
-		if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !e.expand.written {
+		s.Cwd = e.system(m.Value, m.At)
+		if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !e.opts.AsWritten {
 			from := e.dir
 			if e.dialect.InProject && e.project != "" {
 				from = e.project
@@ -172,68 +168,47 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 	}
 }
 
-// system returns n expanded as a string that is handed to the operating system.
-func (e *entry) system(n *jsonc.Node, at jsonc.Path) (string, bool) {
-	text, ok := e.expanded(n, at)
-	if ok && strings.ContainsRune(text, 0) {
-		e.fail(n.Offset, at, "holds a NUL byte: remove it")
-		return "", false
-	}
-	return text, ok
-}
-
 // argument is system for an argument of a command, in which inputs and the keyring may wait
 // for the approval.
-func (e *entry) argument(n *jsonc.Node, at jsonc.Path) (string, bool) {
+func (e *entry) argument(n *jsonc.Node, at jsonc.Path) string {
 	e.expand.mayWait = true
 	defer func() { e.expand.mayWait = false }()
 	return e.system(n, at)
 }
 
 // list returns the elements of the array n, each as read returns it.
-func (e *entry) list(n *jsonc.Node, at jsonc.Path, read func(n *jsonc.Node, at jsonc.Path) (string, bool)) []string {
+func (e *entry) list(n *jsonc.Node, at jsonc.Path, read func(n *jsonc.Node, at jsonc.Path) string) []string {
 	if !e.check(n, at, jsonc.Array) {
 		return nil
 	}
 	list := make([]string, len(n.Elems))
 	for i := range n.Elems {
-		list[i], _ = read(&n.Elems[i], at.Index(i))
+		list[i] = read(&n.Elems[i], at.Index(i))
 	}
 	return list
 }
 
 // url returns n expanded if it is a URL that can be used.
 func (e *entry) url(n *jsonc.Node, at jsonc.Path) string {
-	waited := e.expand.waits
-	e.expand.waits = false
-	text, ok := e.expanded(n, at)
-	asked := e.expand.waits
-	e.expand.waits = waited || asked
-	if !ok {
+	return e.text(n, at, func(text string) string {
+		scheme, _, _ := strings.Cut(text, ":")
+		u, err := url.Parse(text)
+		switch {
+		case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+			return "holds a space, a line break or a control character: remove it or write it as %XX"
+		case e.opts.AsWritten && e.expand.refers(text) || e.expand.waits && strings.Contains(text, "${"):
+			return "" // what it will be is not known
+		case text == "":
+			return "is empty: write the server's http or https URL"
+		case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+			return "must start with https:// or http://"
+		case err != nil: // which quotes the URL, and that may hold a secret
+			return "is not a URL: write it as https://host/path"
+		case u.Hostname() == "":
+			return "has no host: write it as https://host/path"
+		case u.User != nil:
+			return "has a user name in it: put the credentials in \"headers\", as Authorization"
+		}
 		return ""
-	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		e.fail(n.Offset, at, "holds a space, a line break or a control character: remove it or write it as %%XX")
-		return ""
-	}
-	if e.expand.written && e.expand.refers(text) || asked && strings.Contains(text, "${") {
-		return text // what it will be is not known
-	}
-	scheme, _, _ := strings.Cut(text, ":")
-	u, err := url.Parse(text)
-	switch {
-	case text == "":
-		e.fail(n.Offset, at, "is empty: write the server's http or https URL")
-	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
-		e.fail(n.Offset, at, "must start with https:// or http://")
-	case err != nil: // which quotes the URL, and that may hold a secret
-		e.fail(n.Offset, at, "is not a URL: write it as https://host/path")
-	case u.Hostname() == "":
-		e.fail(n.Offset, at, "has no host: write it as https://host/path")
-	case u.User != nil:
-		e.fail(n.Offset, at, "has a user name in it: put the credentials in \"headers\", as Authorization")
-	default:
-		return text
-	}
-	return ""
+	})
 }

@@ -48,7 +48,7 @@ func (e *entry) tooMany() bool { return len(e.faults) > maxFaults }
 
 // read returns the server that found describes, with the references that x replaces.
 func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
-	e := &entry{parser: p, expand: x, scope: p.scopeOf(found), at: found.At, offset: found.Offset}
+	e := &entry{parser: p, expand: x, scope: p.scopeOf(found), at: found.At, offset: found.Offset, templates: map[string]string{}}
 	before := len(p.warnings)
 	s := &Server{
 		Name:    name.name,
@@ -64,12 +64,12 @@ func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
 	}
 	if found.Value.Kind == jsonc.Object {
 		e.translate(found)
-		e.expand.off = e.expand.off || e.says("enabled", "false") || e.says("disabled", "true")
+		e.switches(s)
+		e.expand.off = e.expand.off || !s.Enabled
 		e.endpoint(s)
 		e.envFile(s)
 		e.env(s)
 		e.headers(s)
-		e.switches(s)
 		e.timeouts(s)
 		e.tools(s)
 		e.auth(s)
@@ -136,12 +136,6 @@ func (e *entry) check(n *jsonc.Node, at jsonc.Path, want jsonc.Kind) bool {
 	return false
 }
 
-// says reports whether a key holds that boolean.
-func (e *entry) says(key, value string) bool {
-	m := e.field(key)
-	return m != nil && m.Value.Kind == jsonc.Bool && m.Value.Text == value
-}
-
 // expanded returns n, which must be a string, with its references replaced.
 func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
 	if !e.check(n, at, jsonc.String) || e.tooMany() {
@@ -154,7 +148,7 @@ func (e *entry) expanded(n *jsonc.Node, at jsonc.Path) (string, bool) {
 		return "", false
 	}
 	if text != n.Text {
-		e.template("text "+text, n.Text, text)
+		e.templates["text "+text] = n.Text
 	}
 	return text, true
 }
@@ -175,7 +169,7 @@ func (e *entry) refer(at jsonc.Path) {
 
 // texts returns the strings of the array n as written.
 func (e *entry) texts(n *jsonc.Node, at jsonc.Path) []string {
-	list := e.list(n, at, func(n *jsonc.Node, at jsonc.Path) (string, bool) { return e.textOf(n, at), true })
+	list := e.list(n, at, e.textOf)
 	if slices.ContainsFunc(n.Elems, func(n jsonc.Node) bool { return n.Kind != jsonc.String }) {
 		return nil // which is a fault
 	}
@@ -213,7 +207,7 @@ func (e *entry) switches(s *Server) {
 // only make it stricter.
 func (e *entry) ledger(s *Server) {
 	mode := own(e, "ledger", e.choice("mode", LedgerTrust, LedgerPin, LedgerReview))
-	if mode != "" && mode != LedgerReview && e.scope.NeedsApproval() && !e.expand.written {
+	if mode != "" && mode != LedgerReview && e.scope.NeedsApproval() && !e.opts.AsWritten {
 		f := e.field("ledger")
 		e.warn(f.Offset, f.At, "is ignored in a file of a project, which can say review only: only the user's own files can say more")
 		return
@@ -224,7 +218,7 @@ func (e *entry) ledger(s *Server) {
 // ownWord returns a switch that a file of others must not set.
 func (e *entry) ownWord(key string) bool {
 	on := e.boolean(key)
-	if on && e.scope.NeedsApproval() && !e.expand.written {
+	if on && e.scope.NeedsApproval() && !e.opts.AsWritten {
 		f := e.field(key)
 		e.warn(f.Offset, f.At, "is ignored in a file of a project: only the user's own files can say it")
 		return false

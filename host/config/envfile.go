@@ -1,11 +1,10 @@
 package config
 
 import (
-	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -13,7 +12,7 @@ import (
 // after them and win. Values are taken as they stand: no reference is replaced.
 func (e *entry) envFile(s *Server) {
 	f := e.field("envFile")
-	if f == nil || e.expand.written { // what the file holds is not written here
+	if f == nil || e.opts.AsWritten { // what the file holds is not written here
 		return
 	}
 	if s.Transport != "" && s.Transport != TransportStdio {
@@ -22,8 +21,8 @@ func (e *entry) envFile(s *Server) {
 		}
 		return
 	}
-	path, ok := e.system(f.Value, f.At)
-	if !ok || path == "" {
+	path := e.system(f.Value, f.At)
+	if path == "" {
 		return
 	}
 	full := path
@@ -31,10 +30,10 @@ func (e *entry) envFile(s *Server) {
 		full = filepath.Join(e.dir, full)
 	}
 	e.references = append(e.references, "envFile: "+f.Value.Text)
-	content, err := e.expand.once("envFile "+full, func() (string, error) { return e.expand.read(full) })
+	content, err := e.expand.read(full)
 	if err == nil {
 		if e.expand.left -= len(content); e.expand.left < 0 {
-			err = fmt.Errorf("the references of this file yield more than %d bytes", maxExpanded)
+			err = errTooMuch
 		}
 	}
 	if err != nil {
@@ -51,55 +50,23 @@ func (e *entry) envFile(s *Server) {
 // quotes around the value: in double ones \n, \r, \t, \" and \\ are escapes. It returns
 // the number of the first bad line and what is wrong with it.
 func parseEnv(content string, env map[string]Secret) (line int, why string) {
-	content = strings.TrimPrefix(content, "\ufeff")
-	for text := range strings.SplitSeq(content, "\n") {
+	form := regexp.MustCompile(`^(?:export\s+)?([A-Za-z_.-][\w.-]*)\s*=\s*` +
+		`(?:"((?:\\.|[^"\\])*)"\s*(?:#.*)?|'([^']*)'\s*(?:#.*)?|([^"'#\s].*?)(?:\s+#.*)?|(?:#.*)?)$`)
+	escapes := strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\\`, `\`)
+	for text := range strings.SplitSeq(strings.TrimPrefix(content, "\ufeff"), "\n") {
 		line++
 		text = strings.TrimSpace(text)
 		if text == "" || text[0] == '#' {
 			continue
 		}
-		if rest, ok := strings.CutPrefix(text, "export "); ok {
-			text = strings.TrimSpace(rest)
-		}
-		name, value, ok := strings.Cut(text, "=")
-		name = strings.TrimSpace(name)
-		if !ok || name == "" || dialect.NameLength(strings.ReplaceAll(strings.ReplaceAll(name, ".", "_"), "-", "_")) != len(name) {
-			return line, "is not NAME=value"
-		}
-		value, ok = envValue(strings.TrimSpace(value))
+		m := form.FindStringSubmatch(text)
 		switch {
-		case !ok:
-			return line, "has a quote that is not closed: values stand on one line"
-		case strings.ContainsRune(value, 0):
+		case m == nil:
+			return line, "is not NAME=value, or has a quote that is not closed: values stand on one line"
+		case strings.ContainsRune(text, 0):
 			return line, "holds a NUL byte: remove it"
 		}
-		env[name] = Secret(value)
+		env[m[1]] = Secret(escapes.Replace(m[2]) + m[3] + m[4])
 	}
 	return 0, ""
-}
-
-// envValue takes the quotes or the comment off a value.
-func envValue(text string) (string, bool) {
-	if text == "" || text[0] != '"' && text[0] != '\'' {
-		for i := range len(text) {
-			if text[i] == '#' && (i == 0 || text[i-1] == ' ' || text[i-1] == '\t') {
-				return strings.TrimSpace(text[:i]), true
-			}
-		}
-		return text, true
-	}
-	end := 1
-	for ; end < len(text) && text[end] != text[0]; end++ {
-		if text[end] == '\\' && text[0] == '"' {
-			end++
-		}
-	}
-	if end >= len(text) {
-		return "", false
-	}
-	value, rest := text[1:end], strings.TrimSpace(text[end+1:])
-	if text[0] == '"' {
-		value = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\\`, `\`).Replace(value)
-	}
-	return value, rest == "" || rest[0] == '#'
 }

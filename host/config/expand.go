@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,37 +19,86 @@ const (
 	maxExpanded = 16 << 20 // bytes of all references of a config file together
 )
 
-// lookups is what the references of a file draw on.
+// lookups are what the references of a file draw on.
 type lookups struct {
-	lookup func(string) (string, bool)
-	dir    string                  // where a relative ${file:path} starts
-	allows func(path string) error // why a file must not be read; nil: all may
-	left   int                     // bytes that references may still yield
-	files  int                     // that were read
-	asker  *asker                  // of inputs and the keyring
+	*parser
+	ctx    context.Context // of the one call that reads the file
+	inputs []Input
+	left   int // bytes that references may still yield
+	looks  int // references to files, inputs and the keyring so far
 
-	literal bool               // $VAR without braces is no reference
-	forms   dialect.References // that the file's program knows: CurlyRefs take the place of ours
-	written bool               // values are wanted as written: nothing is looked up
+	// known are the variables, files and answers that were looked up, by reference: each is
+	// once. before are those of the reading before the approval, which are not changed.
+	known, before map[string]resolved
+}
+
+// A resolved is what a reference stands for.
+type resolved struct {
+	value string
+	err   error
+}
+
+func (p *parser) lookups(ctx context.Context, inputs []Input) *lookups {
+	return &lookups{parser: p, ctx: ctx, inputs: inputs, left: maxExpanded, known: map[string]resolved{}}
+}
+
+// once returns what find returned the first time for a reference.
+func (l *lookups) once(reference string, find func() (string, error)) (string, error) {
+	got, ok := l.before[reference]
+	if !ok {
+		got, ok = l.known[reference]
+	}
+	if !ok && l.left < 0 {
+		return "", errTooMuch // what is known stays in memory
+	}
+	if !ok {
+		got.value, got.err = find()
+		l.known[reference] = got
+	}
+	return got.value, got.err
+}
+
+// look is once for what takes time, which is bounded.
+func (l *lookups) look(reference string, find func() (string, error)) (string, error) {
+	if l.looks++; l.looks > maxLooked {
+		return "", fmt.Errorf("the file has more than %d references to files, inputs and the keyring: use fewer", maxLooked)
+	}
+	return l.once(reference, find)
+}
+
+// lookup returns the value of a variable. Where values are wanted as written, all are set.
+func (l *lookups) lookup(name string) (string, error) {
+	if l.opts.AsWritten {
+		return "", nil
+	}
+	return l.once("${env:"+name+"}", func() (string, error) {
+		value, ok := l.opts.Lookup(name)
+		if !ok {
+			value, ok = l.predefined(name)
+		}
+		if !ok {
+			return "", &UnsetVariableError{name}
+		}
+		return value, nil
+	})
 }
 
 // An expander replaces the references in the values of one entry, see the package comment.
 type expander struct {
 	*lookups
-	off      bool // the entry is disabled: no user is asked for it
-	formOnly bool // only the form of references is looked at
+	off bool // the entry is disabled: no user is asked for it
 
 	// later says that inputs and the keyring wait for the approval; mayWait that they
 	// can, in the value at hand.
 	later, mayWait bool
-	// known are the references that were looked up for this entry already, by their
-	// text. Nil: they are looked up each time.
-	known map[string]resolved
 
 	seen    map[string]bool // references of the value at hand, as they may be shown
 	secrets []string        // what those of them stand for that are references to secrets
 	waits   bool            // the entry has one that waits
 }
+
+// errTooMuch is why no reference of a file is replaced any more.
+var errTooMuch = fmt.Errorf("the references of this file yield more than %d bytes: use smaller values", maxExpanded)
 
 // errDisabledAsks is why a disabled entry with such a reference cannot be started as
 // it is.
@@ -57,20 +107,17 @@ var errDisabledAsks = errors.New("${input:id} and ${keyring:name} are looked up 
 // expand returns s with all references replaced. Its errors tell no more of s
 // than the names of variables and files.
 func (x *expander) expand(s string) (string, error) {
-	if x.written {
-		form := &lookups{lookup: func(string) (string, bool) { return "", true }, left: maxExpanded, literal: x.literal, forms: x.forms}
-		_, err := (&expander{lookups: form, formOnly: true}).expand(s)
-		return s, err
-	}
-	mark := byte('$')
-	if x.forms == dialect.CurlyRefs {
+	mark, written := byte('$'), s
+	if x.write.References == dialect.CurlyRefs {
 		mark = '{'
 	}
 	var b strings.Builder
 	for {
 		i := strings.IndexByte(s, mark)
 		if i < 0 {
-			b.WriteString(s)
+			if b.WriteString(s); x.opts.AsWritten { // only the form was looked at
+				return written, nil
+			}
 			return b.String(), nil
 		}
 		b.WriteString(s[:i])
@@ -80,7 +127,7 @@ func (x *expander) expand(s string) (string, error) {
 		}
 		s = s[i:]
 		length, value, err := x.reference(s, before)
-		if length > 0 {
+		if length > 0 && !x.opts.AsWritten {
 			if x.seen == nil {
 				x.seen = make(map[string]bool)
 			}
@@ -89,7 +136,7 @@ func (x *expander) expand(s string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if length > 0 && standsForSecret(s[:length], value) {
+		if length > 0 && !x.opts.AsWritten && standsForSecret(s[:length], value) {
 			x.secrets = append(x.secrets, value)
 		}
 		if length == 0 { // not a reference
@@ -99,7 +146,7 @@ func (x *expander) expand(s string) (string, error) {
 			}
 			value = s[:length]
 		} else if x.left -= len(value); x.left < 0 {
-			return "", fmt.Errorf("the references of this file yield more than %d bytes: use smaller values", maxExpanded)
+			return "", errTooMuch
 		}
 		b.WriteString(value)
 		s = s[length:]
@@ -111,21 +158,18 @@ func (x *expander) expand(s string) (string, error) {
 // begin with a reference. The byte before s is 0 at the start of the value.
 func (x *expander) reference(s string, before byte) (length int, value string, err error) {
 	switch {
-	case x.forms == dialect.CurlyRefs:
+	case x.write.References == dialect.CurlyRefs:
 		return x.curly(s)
 	case strings.HasPrefix(s, "${{"):
 		return x.secret(s)
 	case !strings.HasPrefix(s, "${"):
 		length = 1 + dialect.NameLength(s[1:])
-		if length == 1 || x.literal {
+		if length == 1 || x.dialect.Literal {
 			return 0, "", nil
 		}
-		value, err := x.once(s[:length], func() (string, error) {
-			if value, ok := x.lookup(s[1:length]); ok {
-				return value, nil
-			}
-			return "", unsetBare(s[1:length], s[length:], before)
-		})
+		if value, err = x.lookup(s[1:length]); err != nil {
+			err = unsetBare(s[1:length], s[length:], before)
+		}
 		return length, value, err
 	}
 	end := strings.IndexByte(s, '}')
@@ -136,26 +180,13 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 	if strings.Contains(inner, "${") {
 		return 0, "", errors.New("a ${ inside of ${} is not supported: set one variable to the whole value")
 	}
-	value, err = x.once(s[:end+1], func() (string, error) { return x.braced(inner) })
+	value, err = x.braced(inner)
 	return end + 1, value, err
-}
-
-// once returns what find returned the first time for that reference of an entry that
-// is read again after its approval. Values that wait for that are not kept.
-func (x *expander) once(reference string, find func() (string, error)) (string, error) {
-	if got, ok := x.known[reference]; ok {
-		return got.value, got.err
-	}
-	value, err := find()
-	if x.known != nil && !asksSomebody(reference) {
-		x.known[reference] = resolved{value, err}
-	}
-	return value, err
 }
 
 // refers reports whether a text may have references.
 func (x *expander) refers(text string) bool {
-	if x.forms == dialect.CurlyRefs {
+	if x.write.References == dialect.CurlyRefs {
 		return strings.Contains(text, "{env:") || strings.Contains(text, "{file:")
 	}
 	return strings.Contains(text, "$")
@@ -168,22 +199,16 @@ func (x *expander) curly(s string) (length int, value string, err error) {
 	if !closed || kind != "env" && kind != "file" || name == "" {
 		return 0, "", nil
 	}
-	length = len(kind) + len(name) + len("{:}")
-	value, err = x.once(s[:length], func() (string, error) {
-		if kind == "env" {
-			value, _ := x.lookup(name)
-			return value, nil
+	if length = len(kind) + len(name) + len("{:}"); kind == "env" {
+		value, _ = x.lookup(name)
+		return length, value, nil
+	}
+	if below, ok := strings.CutPrefix(name, "~/"); ok {
+		if home, err := x.lookup("userHome"); err == nil {
+			name = filepath.Join(home, below)
 		}
-		if x.formOnly {
-			return "", nil
-		}
-		if below, ok := strings.CutPrefix(name, "~/"); ok {
-			if home, ok := x.lookup("userHome"); ok {
-				name = filepath.Join(home, below)
-			}
-		}
-		return x.file(name)
-	})
+	}
+	value, err = x.file(name)
 	return length, value, err
 }
 
@@ -198,7 +223,7 @@ func (x *expander) secret(s string) (length int, value string, err error) {
 	if !known || name == "" || dialect.NameLength(name) < len(name) || len(name) > dialect.MaxVariable {
 		return 0, "", errors.New("unknown reference ${{…}}: write ${{ secrets.NAME }}")
 	}
-	value, err = x.once("${"+name+"}", func() (string, error) { return x.braced(name) })
+	value, err = x.braced(name)
 	var unset *UnsetVariableError
 	if errors.As(err, &unset) {
 		value, err = x.braced("keyring:" + name)
@@ -223,20 +248,11 @@ func asWritten(reference string) string {
 // braced returns the value of ${inner}.
 func (x *expander) braced(inner string) (string, error) {
 	kind, rest, prefixed := strings.Cut(inner, ":")
-	asks := prefixed && (kind == "input" || kind == "keyring")
 	switch {
-	case x.formOnly && (asks || prefixed && kind == "file"):
-		return "", nil
 	case prefixed && kind == "file":
 		return x.file(rest)
-	case asks && x.later && !x.mayWait:
-		return "", errAskedEarly
-	case asks && x.off && x.known == nil:
-		return "", errDisabledAsks
-	case asks && kind == "input":
-		return x.asked(inner, x.asker.input, rest)
-	case asks:
-		return x.asked(inner, x.asker.keyring, rest)
+	case prefixed && (kind == "input" || kind == "keyring"):
+		return x.ask(kind, rest)
 	case prefixed && kind == "env":
 		inner = rest
 	case inner == "/":
@@ -247,23 +263,38 @@ func (x *expander) braced(inner string) (string, error) {
 	if name == "" || len(name) > dialect.MaxVariable || !hasFallback && len(name) < len(inner) {
 		return "", errors.New("unknown reference ${…}: write ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:path}, ${input:id} or ${keyring:name}; a literal ${ is written as ${DOLLAR:-$}{")
 	}
-	if value, ok := x.lookup(name); ok {
-		return value, nil
-	}
-	if hasFallback {
+	value, err := x.lookup(name)
+	if err != nil && hasFallback {
 		return fallback, nil
 	}
-	return "", &UnsetVariableError{name}
+	return value, err
 }
 
-// asked returns the answer to ${inner}, or the reference itself if it has to wait.
-func (x *expander) asked(inner string, answer func(name string, later bool) (string, error), name string) (string, error) {
-	value, err := answer(name, x.later)
-	if err == nil && x.later {
-		x.waits = true
-		return "${" + inner + "}", nil
+// ask returns the answer to an input, or a secret of the keyring: the reference itself if
+// that has to wait.
+func (x *expander) ask(kind, name string) (string, error) {
+	find := x.input
+	if kind == "keyring" {
+		find = x.keyring
 	}
-	return value, err
+	switch {
+	case x.opts.AsWritten:
+		return "", nil
+	case x.later && !x.mayWait:
+		return "", errAskedEarly
+	case x.off && !x.later && x.before == nil:
+		return "", errDisabledAsks
+	}
+	answer, err := find(name)
+	reference := "${" + kind + ":" + name + "}"
+	switch {
+	case err != nil:
+		return "", err
+	case x.later:
+		x.waits = true
+		return reference, nil
+	}
+	return x.look(reference, answer)
 }
 
 // unsetBare is the error for $name without braces. In a password the part
@@ -282,11 +313,11 @@ func unsetBare(name, after string, before byte) error {
 // file returns the content of the file at path without one line break at its
 // end.
 func (x *expander) file(path string) (string, error) {
+	if x.opts.AsWritten {
+		return "", nil
+	}
 	if path == "" || len(path) > dialect.MaxPath {
 		return "", fmt.Errorf("${file:path} has no path or one longer than %d bytes", dialect.MaxPath)
-	}
-	if x.files++; x.files > maxLooked {
-		return "", fmt.Errorf("the file has more than %d references ${file:path}: use fewer", maxLooked)
 	}
 	full := path
 	if !filepath.IsAbs(full) {
@@ -309,16 +340,18 @@ func (x *expander) read(full string) (string, error) {
 	if x.later && elsewhere(runtime.GOOS, full) {
 		return "", errors.New("a file of a project cannot name a file of another machine: copy it to this one")
 	}
-	if x.allows != nil {
-		if err := x.allows(full); err != nil {
-			return "", err
+	return x.look("${file:"+full+"}", func() (string, error) {
+		if x.opts.File != nil {
+			if err := x.opts.File(full); err != nil {
+				return "", err
+			}
 		}
-	}
-	content, err := read(full, true, maxFile)
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("it has more than %d bytes", maxFile)
-	}
-	return string(content), err
+		content, err := read(full, true, maxFile)
+		if err == nil && len(content) > maxFile {
+			err = fmt.Errorf("it has more than %d bytes", maxFile)
+		}
+		return string(content), err
+	})
 }
 
 // elsewhere reports whether a path leads to another machine, or to a device.

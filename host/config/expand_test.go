@@ -114,7 +114,8 @@ func TestExpand(t *testing.T) {
 		{in: "${input:id}", err: "the input id is not described by the file: add it to its \"inputs\", or set an environment variable and write ${env:VAR}"},
 		{in: "${keyring:x}", err: "nothing answers ${keyring:name}: give Options.Secrets, such as keyringstore.Secrets, or write ${VAR} or ${file:path}"},
 	} {
-		x := &expander{lookups: &lookups{lookup: lookup, dir: dir, left: maxExpanded, asker: &asker{ctx: t.Context(), known: map[string]answer{}}}}
+		p := &parser{dir: dir, opts: &Options{Lookup: lookup}, dialect: &dialect.Dialect{}, write: &dialect.Writing{}}
+		x := &expander{lookups: p.lookups(t.Context(), nil)}
 		got, err := x.expand(test.in)
 		text := ""
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 // fingerprint returns the fingerprint of the entry.
 func (e *entry) fingerprint(s *Server) string {
 	d := digest{sha256.New()}
-	address := cmp.Or(e.text("url"), e.text("httpUrl"), e.text("serverUrl"))
-	command := e.text("command")
+	address := cmp.Or(e.verbatim("url"), e.verbatim("httpUrl"), e.verbatim("serverUrl"))
+	command := e.verbatim("command")
 	var args []string
 	for _, key := range []string{dialect.CommandLine, "args"} {
 		if m := e.field(key); m != nil {
@@ -30,11 +30,11 @@ func (e *entry) fingerprint(s *Server) string {
 	if e.field(dialect.CommandLine) != nil && len(args) > 0 {
 		command, args = args[0], args[1:]
 	}
-	d.list("mcpbelt fingerprint 1", s.Transport, command, e.text("cwd"), address)
+	d.list("mcpbelt fingerprint 1", s.Transport, command, e.verbatim("cwd"), address)
 	d.list(args...)
 	d.list(names(e.variables, func(name string) string { return name })...)
 	d.list(names(e.headerPairs, http.CanonicalHeaderKey)...)
-	if file := e.text("envFile"); file != "" {
+	if file := e.verbatim("envFile"); file != "" {
 		d.list("envFile", file)
 	}
 	if s.Identity != "" && s.Identity != IdentityShared {
@@ -70,8 +70,8 @@ func (d digest) written(n *jsonc.Node) {
 	}
 }
 
-// text returns the string of a key as written, or "".
-func (e *entry) text(key string) string {
+// verbatim returns the string of a key as written, or "".
+func (e *entry) verbatim(key string) string {
 	if m := e.field(key); m != nil && m.Value.Kind == jsonc.String {
 		return m.Value.Text
 	}

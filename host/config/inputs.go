@@ -21,47 +21,35 @@ func (p *parser) inputs() []Input {
 	var inputs []Input
 	taken := make(map[string]bool)
 	for i := range list.Elems {
-		in, ok := p.input(&list.Elems[i], at.Index(i))
-		if !ok {
+		n := &list.Elems[i]
+		in := Input{ID: n.MemberText("id"), Type: n.MemberText("type"), Description: n.MemberText("description"), Default: n.MemberText("default"),
+			Password: n.MemberText("password") == "true", Options: options(n.Member("options"))}
+		why := ""
+		switch {
+		case n.Kind != jsonc.Object:
+			why = "must be an object, not " + n.Kind.String() + ":"
+		case in.ID == "":
+			why = `has no "id":`
+		case in.Type != inputPrompt && in.Type != inputPick && in.Type != inputCommand:
+			why = `has no known "type": write promptString, pickString or command;`
+		case in.Type == inputPick && len(in.Options) == 0:
+			why = `has no "options" to choose from:`
+		case taken[in.ID]:
+			why = `has the "id" of another input:`
+		default:
+			taken[in.ID] = true
+			inputs = append(inputs, in)
 			continue
 		}
-		if taken[in.ID] {
-			p.warn(list.Elems[i].Offset, at.Index(i), "has the \"id\" of another input: it is ignored")
-			continue
-		}
-		taken[in.ID] = true
-		inputs = append(inputs, in)
+		p.warn(n.Offset, at.Index(i), "%s it is ignored", why)
 	}
 	return inputs
 }
 
-// input reads one of them and reports whether it can be used.
-func (p *parser) input(n *jsonc.Node, at jsonc.Path) (Input, bool) {
-	in := Input{ID: n.MemberText("id"), Type: n.MemberText("type"), Description: n.MemberText("description"), Default: n.MemberText("default"),
-		Password: n.MemberText("password") == "true"}
-	if m := n.Member("options"); m != nil {
-		in.Options = options(&m.Value)
-	}
-	switch {
-	case n.Kind != jsonc.Object:
-		p.warn(n.Offset, at, "must be an object, not %s: it is ignored", n.Kind)
-	case in.ID == "":
-		p.warn(n.Offset, at, "has no \"id\": it is ignored")
-	case in.Type != inputPrompt && in.Type != inputPick && in.Type != inputCommand:
-		p.warn(n.Offset, at, "has no known \"type\": write promptString, pickString or command; it is ignored")
-	case in.Type == inputPick && len(in.Options) == 0:
-		p.warn(n.Offset, at, "has no \"options\" to choose from: it is ignored")
-	default:
-		return in, true
-	}
-	return in, false
-}
-
 // options reads the answers to choose from: strings, or objects with a value.
-func options(n *jsonc.Node) []string {
-	var list []string
-	for i := range n.Elems {
-		value := &n.Elems[i]
+func options(m *jsonc.Member) (list []string) {
+	for i := 0; m != nil && i < len(m.Value.Elems); i++ {
+		value := &m.Value.Elems[i]
 		if m := value.Member("value"); m != nil {
 			value = &m.Value
 		}

@@ -50,7 +50,7 @@ func (e *entry) isolation(s *Server) {
 	wrong := len(e.faults)
 	e.object(f.Value, f.At, true,
 		key{"kind", set(&i.Kind, e.choice("kind of isolation", IsolationDocker, IsolationLandlock, IsolationNone))},
-		key{"image", setText(&i.Image, e.system)},
+		key{"image", set(&i.Image, e.system)},
 		key{"mounts", set(&i.Mounts, e.mounts)},
 		key{"network", set(&i.Network, e.boolOf)},
 		key{"args", func(n *jsonc.Node, at jsonc.Path) { i.Args = e.list(n, at, e.system) }})
@@ -94,11 +94,12 @@ func (e *entry) mounts(n *jsonc.Node, at jsonc.Path) []Mount {
 		e.object(n, at, true,
 			key{"path", set(&m.Path, e.mountPath)},
 			key{"target", set(&m.Target, func(n *jsonc.Node, at jsonc.Path) string {
-				target, _ := e.system(n, at)
-				if !strings.HasPrefix(target, "/") {
-					e.fail(n.Offset, at, "must be an absolute path in the container, such as /data")
-				}
-				return target
+				return e.text(n, at, noNUL, func(text string) string {
+					if !strings.HasPrefix(text, "/") {
+						return "must be an absolute path in the container, such as /data"
+					}
+					return ""
+				})
 			})},
 			key{"write", set(&m.Write, e.boolOf)})
 		if n.Kind == jsonc.Object && n.Member("path") == nil {
@@ -112,16 +113,12 @@ func (e *entry) mounts(n *jsonc.Node, at jsonc.Path) []Mount {
 // mountPath returns n expanded as an absolute path; a relative one starts at the
 // folder of the file.
 func (e *entry) mountPath(n *jsonc.Node, at jsonc.Path) string {
-	text, ok := e.system(n, at)
+	text := e.text(n, at, noNUL, required("write the folder of this machine"))
 	switch {
-	case !ok:
-		return ""
-	case strings.TrimSpace(text) == "":
-		e.fail(n.Offset, at, "is empty: write the folder of this machine")
+	case text == "":
 		return ""
 	case !filepath.IsAbs(text):
 		return filepath.Join(e.dir, text)
-	default:
-		return filepath.Clean(text)
 	}
+	return filepath.Clean(text)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -26,19 +27,12 @@ func hint(key string, known []string) string {
 	if strings.HasPrefix(key, "_") { // a note
 		return ""
 	}
-	switch key {
-	case "cmd":
-		return meant("command")
-	case "arguments":
-		return meant("args")
-	case "environment":
-		return meant("env")
-	case "workingDirectory", "workingDir", "working_dir":
-		return meant("cwd")
-	case "headersHelper":
+	ours := map[string]string{"cmd": "command", "arguments": "args", "environment": "env",
+		"workingDirectory": "cwd", "workingDir": "cwd", "working_dir": "cwd"}[key]
+	if key == "headersHelper" {
 		return "headersHelper is not supported and ignored: put the headers in \"headers\", with ${file:path} or ${VAR}"
 	}
-	if name := nearest(key, known); name != "" {
+	if name := cmp.Or(ours, nearest(key, known)); name != "" {
 		return meant(name)
 	}
 	return ""

@@ -128,7 +128,7 @@ func TestEnvFile(t *testing.T) {
 	}
 	for file, want := range map[string]string{
 		"bad.env":  "line 2 of the file of variables is not NAME=value",
-		"open.env": "line 1 of the file of variables has a quote that is not closed: values stand on one line",
+		"open.env": "line 1 of the file of variables is not NAME=value, or has a quote that is not closed",
 		"no.env":   "cannot read the file of variables: no such file or directory",
 	} {
 		s := read(`"envFile": "` + file + `"`)

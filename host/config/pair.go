@@ -17,9 +17,9 @@ type pair struct {
 	field  *dialect.Field
 }
 
-// pairs returns the pairs of a key, wherever the entry has them, and whether it has the key at
-// all. What is neither an object nor null is a fault.
-func (e *entry) pairs(key string) (list []pair, there bool) {
+// pairs returns the pairs of a key, wherever the entry has them. What is neither an object
+// nor null is a fault.
+func (e *entry) pairs(key string) (list []pair) {
 	for i := range e.fields {
 		f := &e.fields[i]
 		switch {
@@ -30,69 +30,42 @@ func (e *entry) pairs(key string) (list []pair, there bool) {
 		case !e.check(f.Value, f.At, jsonc.Object):
 			continue
 		}
-		there = true
 		for j := range f.Value.Members {
 			m := &f.Value.Members[j]
 			list = append(list, pair{m.Key, f.At.Key(m.Key), m.Offset, &m.Value, f})
 		}
 	}
-	return list, there
+	return list
 }
 
 // pair returns the value of a pair expanded, and whether there is one.
 func (e *entry) pair(p pair) (string, bool) {
-	if e.dialect.Scalars && p.field.Key == "env" {
-		switch p.value.Kind {
-		case jsonc.Null:
-			return "", false
-		case jsonc.Number:
-			return p.value.Text, true
-		}
+	if kind := p.value.Kind; e.dialect.Scalars && p.field.Key == "env" && (kind == jsonc.Null || kind == jsonc.Number) {
+		return p.value.Text, kind == jsonc.Number
 	}
 	if !e.check(p.value, p.at, jsonc.String) || e.tooMany() {
 		return "", false
 	}
 	e.expand.mayWait = true
-	defer func() {
-		e.expand.mayWait = false
-		e.refer(p.at)
-	}()
-	text, err := e.expand.expand(p.value.Text)
-	var unset *UnsetVariableError
-	if errors.As(err, &unset) {
-		if p.field.Optional {
-			return "", false
-		}
-		if p.field.Fallback != "" {
+	written := p.value.Text
+	text, err := e.expand.expand(written)
+	unset := errors.As(err, new(*UnsetVariableError))
+	if p.field.Fallback != "" {
+		written += " or " + p.field.Fallback
+		if unset {
 			text, err = e.expand.expand(p.field.Fallback)
 		}
 	}
+	e.expand.mayWait = false
+	e.refer(p.at)
 	if err != nil {
-		e.fail(p.value.Offset, p.at, "%w", err)
+		if !unset || !p.field.Optional {
+			e.fail(p.value.Offset, p.at, "%w", err)
+		}
 		return "", false
 	}
-	e.template(p.field.Key+" "+p.name, p.value.Text+orFallback(p.field.Fallback), text)
+	e.templates[p.field.Key+" "+p.name] = written
 	return text, true
-}
-
-// orFallback is what stands for a value that cannot be had, as it is told.
-func orFallback(text string) string {
-	if text == "" {
-		return ""
-	}
-	return " or " + text
-}
-
-// template keeps a value as written, if it is another one than it stands for.
-func (e *entry) template(key, written, value string) {
-	if written == value {
-		delete(e.templates, key)
-		return
-	}
-	if e.templates == nil {
-		e.templates = make(map[string]string)
-	}
-	e.templates[key] = written
 }
 
 // written returns the values of the variables and headers of the entry, and the secret of
@@ -100,21 +73,17 @@ func (e *entry) template(key, written, value string) {
 // of variables, which has none. Of a Server that was not read from a file they are the
 // values themselves.
 func (s *Server) written() (env, headers map[string]Secret, clientSecret Secret) {
-	written := func(key string, value Secret) Secret {
-		if text, ok := s.templates[key]; ok {
-			return Secret(text)
+	written := func(key string, values map[string]Secret) map[string]Secret {
+		values = maps.Clone(values)
+		for name := range values {
+			if text, ok := s.templates[key+" "+name]; ok {
+				values[name] = Secret(text)
+			}
 		}
-		return value
-	}
-	env, headers = maps.Clone(s.Env), maps.Clone(s.Headers)
-	for name, value := range env {
-		env[name] = written("env "+name, value)
-	}
-	for name, value := range headers {
-		headers[name] = written("headers "+name, value)
+		return values
 	}
 	if s.Auth != nil {
-		clientSecret = written("clientSecret", s.Auth.ClientSecret)
+		clientSecret = written("auth", map[string]Secret{"clientSecret": s.Auth.ClientSecret})["clientSecret"]
 	}
-	return env, headers, clientSecret
+	return written("env", s.Env), written("headers", s.Headers), clientSecret
 }

@@ -7,27 +7,20 @@ import (
 	"strings"
 )
 
-// predefined returns a lookup that also knows the variables of VS Code and Cursor. What
-// is set in the environment comes first.
-func (p *parser) predefined(lookup func(string) (string, bool)) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		if value, ok := lookup(name); ok {
-			return value, true
-		}
-		switch name {
-		case "workspaceFolder":
-			return p.project, p.project != ""
-		case "workspaceFolderBasename":
-			return filepath.Base(p.project), p.project != ""
-		case "userHome":
-			home := homeVariable(runtime.GOOS)
-			return lookup(home)
-		case "pathSeparator":
-			return string(os.PathSeparator), true
-		default:
-			return "", false
-		}
+// predefined returns a variable of VS Code and Cursor, which counts if the environment has
+// none of its name.
+func (p *parser) predefined(name string) (string, bool) {
+	switch name {
+	case "workspaceFolder":
+		return p.project, p.project != ""
+	case "workspaceFolderBasename":
+		return filepath.Base(p.project), p.project != ""
+	case "userHome":
+		return p.opts.Lookup(homeVariable(runtime.GOOS))
+	case "pathSeparator":
+		return string(os.PathSeparator), true
 	}
+	return "", false
 }
 
 // homeVariable is the environment variable that names the user's folder.

@@ -68,33 +68,27 @@ func (e *entry) route(s *Server) {
 
 // proxy returns n expanded as the address of a proxy.
 func (e *entry) proxy(n *jsonc.Node, at jsonc.Path) string {
-	text, ok := e.visible(n, at)
-	if !ok || e.expand.written && e.expand.refers(text) {
-		return text
-	}
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
-		e.fail(n.Offset, at, "is not the address of a proxy: write http://host:port")
-	case !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
-		e.fail(n.Offset, at, "must start with http://, https://, socks5:// or socks5h://")
-	default:
-		return text
-	}
-	return ""
+	return e.text(n, at, noControls, func(text string) string {
+		u, err := url.Parse(text)
+		switch {
+		case e.opts.AsWritten && e.expand.refers(text):
+		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+			return "is not the address of a proxy: write http://host:port"
+		case !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
+			return "must start with http://, https://, socks5:// or socks5h://"
+		}
+		return ""
+	})
 }
 
 // certificateFile returns n expanded as a path; a relative one starts at the folder of
 // the file.
 func (e *entry) certificateFile(n *jsonc.Node, at jsonc.Path) string {
-	text, ok := e.system(n, at)
-	switch {
-	case ok && text == "":
-		e.fail(n.Offset, at, "is empty: write the path of a file")
-	case ok && !filepath.IsAbs(text) && !e.expand.written:
-		return filepath.Join(e.dir, text)
+	text := e.text(n, at, noNUL, required("write the path of a file"))
+	if text == "" || filepath.IsAbs(text) || e.opts.AsWritten {
+		return text
 	}
-	return text
+	return filepath.Join(e.dir, text)
 }
 
 // launchRoute says all that an entry says of the way to the server, so that none of it

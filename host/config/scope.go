@@ -106,18 +106,9 @@ func scopeOfFile(file string) Scope {
 // rank orders scopes, strongest first. One that this package does not know is as weak
 // as it is untrusted.
 func (s Scope) rank() int {
-	switch s {
-	case ScopeProgram, "":
-		return 0
-	case ScopeLocal:
-		return 1
-	case ScopeProject:
-		return 2
-	case ScopeRC:
-		return 3
-	case ScopeUser:
-		return 4
-	default:
-		return 5
+	order := []Scope{"", ScopeProgram, ScopeLocal, ScopeProject, ScopeRC, ScopeUser}
+	if i := slices.Index(order, s); i >= 0 {
+		return max(i, 1)
 	}
+	return len(order)
 }

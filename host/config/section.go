@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -19,11 +20,6 @@ func set[T any](to *T, read func(n *jsonc.Node, at jsonc.Path) T) func(n *jsonc.
 	return func(n *jsonc.Node, at jsonc.Path) { *to = read(n, at) }
 }
 
-// setText is set for a text that may not be had.
-func setText(to *string, read func(n *jsonc.Node, at jsonc.Path) (string, bool)) func(n *jsonc.Node, at jsonc.Path) {
-	return func(n *jsonc.Node, at jsonc.Path) { *to, _ = read(n, at) }
-}
-
 // object reads an object of ours, such as "auth". An unknown key is a fault if strict: a
 // misspelled limit would let everything through.
 func (e *entry) object(n *jsonc.Node, at jsonc.Path, strict bool, keys ...key) {
@@ -31,29 +27,26 @@ func (e *entry) object(n *jsonc.Node, at jsonc.Path, strict bool, keys ...key) {
 		return
 	}
 	var known, others []string
-	read := make(map[string]func(n *jsonc.Node, at jsonc.Path))
 	for _, k := range keys {
 		names := strings.Fields(k.names)
 		known, others = append(known, names[0]), append(others, names[1:]...)
-		for _, name := range names {
-			read[name] = k.read
-		}
 	}
 	known = append(known, others...)
 	const most = 100 // hints take time, see extra
 	unknown := 0
-	seen := make(map[string]bool)
+	seen := make(map[int]bool)
 	for i := range n.Members {
 		m := &n.Members[i]
 		at := at.Key(m.Key)
-		key := e.ours(m.Key, known)
+		name := e.ours(m.Key, known)
+		row := slices.IndexFunc(keys, func(k key) bool { return slices.Contains(strings.Fields(k.names), name) })
 		switch {
 		case m.Value.Kind == jsonc.Null:
-		case seen[key]:
+		case row >= 0 && seen[row]:
 			e.fail(m.Offset, at, "stands here twice, in two spellings: remove one of them")
-		case read[key] != nil:
-			seen[key] = true
-			read[key](&m.Value, at)
+		case row >= 0:
+			seen[row] = true
+			keys[row].read(&m.Value, at)
 		case strict:
 			quoted := make([]string, len(known))
 			for i, key := range known {
@@ -96,6 +89,51 @@ func (e *entry) choice(what string, words ...string) func(n *jsonc.Node, at json
 // boolOf returns the value of a node that must be true or false.
 func (e *entry) boolOf(n *jsonc.Node, at jsonc.Path) bool {
 	return e.check(n, at, jsonc.Bool) && n.Text == "true"
+}
+
+// A rule returns what is wrong with a text, or "".
+type rule func(text string) string
+
+// text returns n expanded, or "" if that breaks a rule.
+func (e *entry) text(n *jsonc.Node, at jsonc.Path, rules ...rule) string {
+	text, ok := e.expanded(n, at)
+	for _, wrong := range rules {
+		if why := wrong(text); ok && why != "" {
+			e.fail(n.Offset, at, "%s", why)
+			return ""
+		}
+	}
+	return text
+}
+
+// required is the rule for what may not be empty, and says what to do.
+func required(cure string) rule {
+	return func(text string) string {
+		if strings.TrimSpace(text) == "" {
+			return "is empty: " + cure
+		}
+		return ""
+	}
+}
+
+// system returns n expanded as a text that is handed to the operating system.
+func (e *entry) system(n *jsonc.Node, at jsonc.Path) string { return e.text(n, at, noNUL) }
+
+func noNUL(text string) string {
+	if strings.ContainsRune(text, 0) {
+		return "holds a NUL byte: remove it"
+	}
+	return ""
+}
+
+// visible returns n expanded as a text without control characters.
+func (e *entry) visible(n *jsonc.Node, at jsonc.Path) string { return e.text(n, at, noControls) }
+
+func noControls(text string) string {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "holds a line break or a control character: remove it from the value or its variable"
+	}
+	return ""
 }
 
 // textOf returns the value of a node that must be a string, as written.

@@ -30,19 +30,17 @@ func (e *entry) socket(s *Server, f *dialect.Field) {
 	if s.Transport == "" {
 		s.Transport = TransportUnix
 	}
-	text, ok := e.system(f.Value, f.At)
-	path, unix := strings.CutPrefix(text, unixScheme)
-	switch {
-	case !ok:
-	case !unix || s.Transport != TransportUnix:
-		e.fail(f.Value.Offset, f.At, "must start with unix:// for the type \"unix\", and only for that: write unix:///run/server.sock")
-	case e.expand.written && strings.Contains(path, "$"): // what it will be is not known
-		s.URL = text
-	case !filepath.IsAbs(path):
-		e.fail(f.Value.Offset, f.At, "is not absolute: write unix:///run/server.sock")
-	default:
-		s.URL = text
-	}
+	s.URL = e.text(f.Value, f.At, noNUL, func(text string) string {
+		path, unix := strings.CutPrefix(text, unixScheme)
+		switch {
+		case !unix || s.Transport != TransportUnix:
+			return "must start with unix:// for the type \"unix\", and only for that: write unix:///run/server.sock"
+		case e.opts.AsWritten && strings.Contains(path, "$"): // what it will be is not known
+		case !filepath.IsAbs(path):
+			return "is not absolute: write unix:///run/server.sock"
+		}
+		return ""
+	})
 	for _, key := range []string{"headers", "auth", "userHeader"} {
 		if m := e.field(key); m != nil && len(m.Value.Members)+len(m.Value.Text) > 0 {
 			e.warn(m.Offset, m.At, "has no effect on a server behind a socket")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -9,12 +10,8 @@ import (
 )
 
 func (e *entry) timeouts(s *Server) {
-	s.ConnectTimeout = e.duration("connectTimeoutSeconds", time.Second)
-	s.ReadTimeout = e.duration("readTimeoutSeconds", time.Second)
 	s.IdleTimeout = e.duration("idleTimeoutSeconds", time.Second)
-	if e.field("connectTimeoutSeconds") == nil {
-		s.ConnectTimeout = e.duration(dialect.ConnectMilliseconds, time.Millisecond)
-	}
+	s.ConnectTimeout = cmp.Or(e.duration("connectTimeoutSeconds", time.Second), e.duration(dialect.ConnectMilliseconds, time.Millisecond))
 	unit := time.Millisecond
 	if e.client.seconds {
 		unit = time.Second
@@ -25,12 +22,7 @@ func (e *entry) timeouts(s *Server) {
 		e.warn(m.Offset, m.At, "is in milliseconds; less than 1000 is ignored: write \"readTimeoutSeconds\"")
 		timeout = 0
 	}
-	if e.field("readTimeoutSeconds") == nil {
-		s.ReadTimeout = timeout
-		if timeout == 0 {
-			s.ReadTimeout = e.duration(dialect.ReadMilliseconds, time.Millisecond)
-		}
-	}
+	s.ReadTimeout = cmp.Or(e.duration("readTimeoutSeconds", time.Second), timeout, e.duration(dialect.ReadMilliseconds, time.Millisecond))
 }
 
 // duration returns the number of units that a key holds; 0 if there is none.

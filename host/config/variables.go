@@ -9,15 +9,11 @@ import (
 
 // env reads the environment of a local server.
 func (e *entry) env(s *Server) {
-	pairs, ok := e.pairs("env")
-	e.variables = pairs
-	if !ok {
-		return
+	e.variables = e.pairs("env")
+	if s.Env == nil && len(e.variables) > 0 { // else envFile has made it
+		s.Env = make(map[string]Secret, len(e.variables))
 	}
-	if s.Env == nil { // else envFile has made it
-		s.Env = make(map[string]Secret, len(pairs))
-	}
-	for _, p := range pairs {
+	for _, p := range e.variables {
 		if p.name == "" || strings.ContainsFunc(p.name, func(r rune) bool { return r < ' ' || r == '=' || r == 0x7f }) {
 			e.fail(p.offset, p.at, "is not the name of a variable: it is empty or holds = or a control character")
 			continue
@@ -33,14 +29,12 @@ func (e *entry) env(s *Server) {
 
 // headers reads the HTTP headers of a remote server.
 func (e *entry) headers(s *Server) {
-	pairs, ok := e.pairs("headers")
-	e.headerPairs = pairs
-	if !ok {
-		return
+	e.headerPairs = e.pairs("headers")
+	if len(e.headerPairs) > 0 {
+		s.Headers = make(map[string]Secret, len(e.headerPairs))
 	}
-	s.Headers = make(map[string]Secret, len(pairs))
-	seen := make(map[string]string, len(pairs)) // canonical to written
-	for _, p := range pairs {
+	seen := make(map[string]string, len(e.headerPairs)) // canonical to written
+	for _, p := range e.headerPairs {
 		if !httpfield.ValidName(p.name) {
 			e.fail(p.offset, p.at, "is not the name of a header: use letters, digits and -")
 			continue
@@ -52,13 +46,10 @@ func (e *entry) headers(s *Server) {
 		}
 		seen[canonical] = p.name
 		value, ok := e.pair(p)
-		if !ok {
-			continue
-		}
-		if !httpfield.ValidValue(value) {
+		if ok && !httpfield.ValidValue(value) {
 			e.fail(p.value.Offset, p.at, "holds a line break or a control character: remove it from the value or its variable")
-			continue
+		} else if ok {
+			s.Headers[p.name] = Secret(value)
 		}
-		s.Headers[p.name] = Secret(value)
 	}
 }
