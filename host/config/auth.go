@@ -50,13 +50,6 @@ func (e *entry) authSection(s *Server) {
 	if !e.check(f.Value, f.At, jsonc.Object) {
 		return
 	}
-	if s.Transport == TransportStdio {
-		e.warn(f.Offset, f.At, "has no effect on a local server")
-		return
-	}
-	if s.Transport == TransportUnix {
-		return // which was said
-	}
 	a, wrong := &Auth{}, len(e.faults)
 	e.object(f.Value, f.At, false,
 		key{"clientId CLIENT_ID", set(&a.ClientID, e.visible)},
@@ -96,33 +89,30 @@ func (e *entry) oauth(s *Server) {
 	if s.Auth != nil || s.Transport == TransportStdio || e.opts.AsWritten {
 		return
 	}
-	a := &Auth{}
-	read := func(key string, n *jsonc.Node, at jsonc.Path) {
-		text := n.Kind == jsonc.String
-		switch {
-		case text && (key == "clientId" || key == "client_id"):
-			a.ClientID = e.visible(n, at)
-		case text && (key == "clientSecret" || key == "client_secret"):
-			a.ClientSecret = e.clientSecret(n, at)
-		case (key == "scopes" || key == "scope") && (text || n.Kind == jsonc.Array):
-			a.Scopes = e.scopes(n, at)
-		case text && (key == "redirectUri" || key == "redirect_uri"):
-			a.RedirectURL = e.redirect(n, at)
-		case (key == "callbackPort" || key == "callback_port") && n.Kind == jsonc.Number:
-			a.RedirectURL = fmt.Sprintf("http://localhost:%d/callback", e.count(n, at, 1, 65535))
+	var fields []dialect.Field
+	for i := range e.fields {
+		f := e.fields[i]
+		if key, ok := strings.CutPrefix(f.Key, "oauth_"); ok { // of Crush
+			f.Key = key
+			fields = append(fields, f)
+		} else if f.Key == "oauth" {
+			fields = append(fields, f.Inside(nil)...)
 		}
 	}
-	for i := range e.fields {
-		f := &e.fields[i]
-		if key, ok := strings.CutPrefix(f.Key, "oauth_"); ok { // of Crush
-			read(key, f.Value, f.At)
-		}
-		if f.Key != "oauth" {
-			continue
-		}
-		for j := range f.Value.Members {
-			m := &f.Value.Members[j]
-			read(m.Key, &m.Value, f.At.Key(m.Key))
+	a := &Auth{}
+	for _, f := range fields {
+		text := f.Value.Kind == jsonc.String
+		switch key := strings.ReplaceAll(strings.ToLower(f.Key), "_", ""); {
+		case text && key == "clientid":
+			a.ClientID = e.visible(f.Value, f.At)
+		case text && key == "clientsecret":
+			a.ClientSecret = e.clientSecret(f.Value, f.At)
+		case (key == "scopes" || key == "scope") && (text || f.Value.Kind == jsonc.Array):
+			a.Scopes = e.scopes(f.Value, f.At)
+		case text && key == "redirecturi":
+			a.RedirectURL = e.redirect(f.Value, f.At)
+		case key == "callbackport" && f.Value.Kind == jsonc.Number:
+			a.RedirectURL = fmt.Sprintf("http://localhost:%d/callback", e.count(f.Value, f.At, 1, 65535))
 		}
 	}
 	if a.ClientID != "" {

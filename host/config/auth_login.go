@@ -1,7 +1,6 @@
 package config
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -50,13 +49,4 @@ func (e *entry) checkLogin(f *dialect.Field, a *Auth) {
 	case device && len(a.LoginParams) > 0:
 		e.fail(f.Offset, f.At, "has \"loginParams\", which a login by %s has no place for: remove them", GrantDeviceCode)
 	}
-}
-
-func (a *Auth) clone() *Auth {
-	if a == nil {
-		return nil
-	}
-	own := *a
-	own.Scopes, own.LoginParams = slices.Clone(a.Scopes), maps.Clone(a.LoginParams)
-	return &own
 }

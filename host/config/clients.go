@@ -32,15 +32,11 @@ func clients() []client {
 		return func(f *finder) string { return f.support(path) }
 	}
 	const servers = "mcpServers"
-	extension := func(name, id, file string) client {
-		return client{name: name, format: servers, off: dialect.OffDisabled, seconds: true, user: code("Code/User/globalStorage/" + id + "/settings/" + file)}
+	extension := func(name, id, file string, project ...string) client {
+		return client{name: name, format: servers, off: dialect.OffDisabled, seconds: true, project: project, user: code("Code/User/globalStorage/" + id + "/settings/" + file)}
 	}
 	cline := extension("Cline", "saoudrizwan.claude-dev", "cline_mcp_settings.json")
 	cline.file = "cline_mcp_settings.json"
-	roo := extension("Roo Code", "rooveterinaryinc.roo-cline", "mcp_settings.json")
-	roo.project = []string{".roo/mcp.json"}
-	kilo := extension("Kilo Code", "kilocode.kilo-code", "mcp_settings.json")
-	kilo.project = []string{".kilocode/mcp.json"}
 	return []client{
 		{name: "Claude Desktop", format: servers, file: "claude_desktop_config.json", user: code("Claude/claude_desktop_config.json")},
 		{name: "Claude Code", format: servers, project: []string{".mcp.json"},
@@ -71,7 +67,8 @@ func clients() []client {
 		{name: "Crush", format: "crush", off: dialect.OffDisabled, bare: true, project: []string{".crush.json", "crush.json"}, user: (*finder).crush},
 		{name: "Kiro", format: servers, off: dialect.OffDisabled, project: []string{".kiro/settings/mcp.json"}, user: home(".kiro/settings/mcp.json")},
 		{name: "Junie", format: servers, project: []string{".junie/mcp/mcp.json"}, user: home(".junie/mcp/mcp.json")},
-		roo, kilo,
+		extension("Roo Code", "rooveterinaryinc.roo-cline", "mcp_settings.json", ".roo/mcp.json"),
+		extension("Kilo Code", "kilocode.kilo-code", "mcp_settings.json", ".kilocode/mcp.json"),
 		{name: "Amazon Q", format: servers, off: dialect.OffDisabled, project: []string{".amazonq/mcp.json"}, user: home(".aws/amazonq/mcp.json")},
 		{name: "Factory", format: servers, off: dialect.OffDisabled, project: []string{".factory/mcp.json"}, user: home(".factory/mcp.json")},
 		{name: "Warp", format: servers, project: []string{".warp/.mcp.json"}, user: home(".warp/.mcp.json")},

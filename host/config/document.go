@@ -60,7 +60,11 @@ func emptyFile(path string, o *Options) ([]byte, string, error) {
 	}
 	for _, d := range append(Formats(), o.Formats...) {
 		if format == d.Name || format == "" && fits(d.Syntax, strings.ToLower(filepath.Ext(path))) {
-			return []byte(d.Write(nil).Edit.Empty), d.Name, nil
+			empty := d.Write(nil).Empty
+			if d.Syntax.Parse == nil {
+				empty = "{}\n"
+			}
+			return []byte(empty), d.Name, nil
 		}
 	}
 	if format != "" {

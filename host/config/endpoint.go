@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -18,21 +19,7 @@ func (e *entry) endpoint(s *Server) {
 	s.Transport = e.transport()
 	switch {
 	case command == nil && address == nil:
-		if len(e.faults) > 0 { // one of them may be what is missing
-			return
-		}
-		for i := range e.fields[:min(100, len(e.fields))] {
-			f := &e.fields[i]
-			for _, key := range []string{"command", "url", "httpUrl", "serverUrl"} {
-				if f.Value.Kind != jsonc.Null && hint(f.Written, []string{key}) == meant(key) {
-					e.slip = f
-					e.fail(f.Offset, f.At, "%s", meant(key))
-					return
-				}
-			}
-		}
-		e.fail(e.offset, e.at, "has neither %[1]q nor %[2]q: add %[1]q for a local server or %[2]q for a remote one",
-			e.word("command"), e.word("url"))
+		e.missing = len(e.faults) == 0 // else one of them may be what is missing
 		return
 	case command != nil && address != nil:
 		e.fail(address.Offset, address.At, "the entry has %q too: remove one of them", command.Written)
@@ -52,11 +39,10 @@ func (e *entry) endpoint(s *Server) {
 			return
 		}
 		if address.Key == "httpUrl" {
-			if s.Transport != "" && s.Transport != TransportHTTP {
+			if s.Transport = cmp.Or(s.Transport, TransportHTTP); s.Transport != TransportHTTP {
 				e.fail(address.Offset, address.At, "is for the type \"http\" but the type is %q: use \"url\"", s.Transport)
 				return
 			}
-			s.Transport = TransportHTTP
 		}
 		if s.Transport == "" && !isSocket(address) {
 			s.Transport = TransportAuto
@@ -68,10 +54,33 @@ func (e *entry) endpoint(s *Server) {
 			s.URL = e.url(address.Value, address.At)
 		}
 		e.expand.mayWait = false
-		for _, key := range []string{"args", "env", "cwd"} {
-			if m := e.field(key); m != nil && len(m.Value.Elems)+len(m.Value.Members)+len(m.Value.Text) > 0 {
-				e.warn(m.Offset, m.At, "has no effect on a remote server")
-			}
+	}
+	e.idle(s)
+}
+
+// idle warns of keys that have no effect on a server of its kind. Those of the second
+// list are taken for absent.
+func (e *entry) idle(s *Server) {
+	kind, kept, dropped := "a remote server", []string{"args", "env", "cwd"}, []string{"envFile", "isolation"}
+	switch s.Transport {
+	case "":
+		return
+	case TransportStdio:
+		kind, kept, dropped = "a local server", []string{"headers"}, []string{"auth", "proxy", "tls"}
+	case TransportUnix:
+		kind, kept, dropped = "a server behind a socket", append(kept, "headers", "userHeader"), append(dropped, "auth", "proxy", "tls")
+	}
+	for _, key := range append(kept, dropped...) {
+		f := e.field(key)
+		if f == nil {
+			continue
+		}
+		drop := slices.Contains(dropped, key)
+		if drop && f.Value.Kind == jsonc.Object || len(f.Value.Elems)+len(f.Value.Members)+len(f.Value.Text) > 0 {
+			e.warn(f.Offset, f.At, "has no effect on %s", kind)
+		}
+		if drop {
+			f.Value = &jsonc.Node{Offset: f.Value.Offset}
 		}
 	}
 }
@@ -162,9 +171,6 @@ func (e *entry) command(s *Server, c *dialect.Field) {
 			}
 			s.Cwd = filepath.Join(from, s.Cwd)
 		}
-	}
-	if m := e.field("headers"); m != nil && len(m.Value.Members) > 0 {
-		e.warn(m.Offset, m.At, "has no effect on a local server")
 	}
 }
 

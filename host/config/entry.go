@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ type entry struct {
 
 	variables, headerPairs []pair // as written
 
-	slip       *dialect.Field    // the misspelled key for want of which there is no command or URL
+	missing    bool              // it says neither command nor URL, for all that is known so far
 	references []string          // see Server.References
 	templates  map[string]string // see Server.written
 	secrets    []string          // see Server.Secrets
@@ -158,11 +157,9 @@ func (e *entry) refer(at jsonc.Path) {
 	seen := e.expand.seen
 	e.secrets = append(e.secrets, e.expand.secrets...)
 	e.expand.seen, e.expand.secrets = nil, nil
-	if len(seen) == 0 {
-		return
-	}
 	key := strings.TrimPrefix(strings.TrimPrefix(string(at), string(e.at)), ".")
-	for _, reference := range slices.Sorted(maps.Keys(seen)) {
+	slices.Sort(seen)
+	for _, reference := range slices.Compact(seen) {
 		e.references = append(e.references, key+": "+reference)
 	}
 }
@@ -193,42 +190,34 @@ func (e *entry) switches(s *Server) {
 	if on != nil && off != nil && on.Value.Kind == jsonc.Bool && off.Value.Kind == jsonc.Bool && enabled == disabled {
 		e.fail(off.Offset, off.At, "says the opposite of %q: remove one of them", on.Written)
 	}
-	s.Trust = e.ownWord("trust")
-	s.Builtin = e.ownWord("builtin")
+	s.Trust = e.boolean("trust") && e.mine("trust", "")
+	s.Builtin = e.boolean("builtin") && e.mine("builtin", "")
 	s.Proposed = e.boolean("proposed")
 	s.Quarantined = e.boolean("quarantined")
-	e.ledger(s)
+	mode := own(e, "ledger", e.choice("mode", LedgerTrust, LedgerPin, LedgerReview))
+	if mode == "" || mode == LedgerReview || e.mine("ledger", ", which can say review only") {
+		s.Ledger = mode // a project's file can only make it stricter
+	}
 	s.Lazy = e.boolean("lazy")
 	s.Required = e.boolean("required")
 	s.Description = own(e, "description", e.textOf)
 }
 
-// ledger reads what is done about tools that are new or changed. A project's file can
-// only make it stricter.
-func (e *entry) ledger(s *Server) {
-	mode := own(e, "ledger", e.choice("mode", LedgerTrust, LedgerPin, LedgerReview))
-	if mode != "" && mode != LedgerReview && e.scope.NeedsApproval() && !e.opts.AsWritten {
-		f := e.field("ledger")
-		e.warn(f.Offset, f.At, "is ignored in a file of a project, which can say review only: only the user's own files can say more")
-		return
+// mine reports whether what the entry says under a key counts, which a file of others must
+// not say.
+func (e *entry) mine(key, but string) bool {
+	if !e.scope.NeedsApproval() || e.opts.AsWritten {
+		return true
 	}
-	s.Ledger = mode
-}
-
-// ownWord returns a switch that a file of others must not set.
-func (e *entry) ownWord(key string) bool {
-	on := e.boolean(key)
-	if on && e.scope.NeedsApproval() && !e.opts.AsWritten {
-		f := e.field(key)
-		e.warn(f.Offset, f.At, "is ignored in a file of a project: only the user's own files can say it")
-		return false
-	}
-	return on
+	f := e.field(key)
+	e.warn(f.Offset, f.At, "is ignored in a file of a project%s: only the user's own files can say it", but)
+	return false
 }
 
 // extra keeps the keys that nothing else reads and warns of likely mistakes.
 func (e *entry) extra(s *Server) {
 	known := entryKeys()
+	hints, left := append(known, e.dialect.Keys...), 100 // a hint takes time: thousands of keys are no slips
 	for i := range e.fields {
 		f := &e.fields[i]
 		if f.Value.Kind == jsonc.Null || !e.isForeign(f) && slices.Contains(known, f.Key) {
@@ -238,19 +227,22 @@ func (e *entry) extra(s *Server) {
 			s.Extra = make(map[string]json.RawMessage)
 		}
 		s.Extra[f.Written] = f.Value.JSON()
-	}
-	hints, left := append(known, e.dialect.Keys...), 100 // a hint takes time: thousands of keys are no slips
-	for i := range e.fields {
-		f := &e.fields[i]
-		if f.Value.Kind == jsonc.Null || e.isForeign(f) || slices.Contains(known, f.Key) || slices.Contains(e.dialect.Keys, f.Written) {
+		if left == 0 || e.isForeign(f) || slices.Contains(e.dialect.Keys, f.Written) {
 			continue
 		}
-		if left--; left < 0 {
-			break
-		}
-		if text := hint(f.Written, hints); text != "" && f != e.slip {
+		left--
+		switch text := hint(f.Written, hints); {
+		case text == "":
+		case e.missing && slices.ContainsFunc([]string{"command", "url", "httpUrl", "serverUrl"}, func(key string) bool { return text == meant(key) }):
+			e.missing = false
+			e.fail(f.Offset, f.At, "%s", text)
+		default:
 			e.warn(f.Offset, f.At, "%s", text)
 		}
+	}
+	if e.missing {
+		e.fail(e.offset, e.at, "has neither %[1]q nor %[2]q: add %[1]q for a local server or %[2]q for a remote one",
+			e.word("command"), e.word("url"))
 	}
 }
 

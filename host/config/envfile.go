@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // envFile reads the variables of the file that the entry names; those of "env" come
@@ -13,12 +11,6 @@ import (
 func (e *entry) envFile(s *Server) {
 	f := e.field("envFile")
 	if f == nil || e.opts.AsWritten { // what the file holds is not written here
-		return
-	}
-	if s.Transport != "" && s.Transport != TransportStdio {
-		if f.Value.Kind != jsonc.String || f.Value.Text != "" {
-			e.warn(f.Offset, f.At, "has no effect on a remote server")
-		}
 		return
 	}
 	path := e.system(f.Value, f.At)

@@ -92,9 +92,9 @@ type expander struct {
 	// can, in the value at hand.
 	later, mayWait bool
 
-	seen    map[string]bool // references of the value at hand, as they may be shown
-	secrets []string        // what those of them stand for that are references to secrets
-	waits   bool            // the entry has one that waits
+	seen    []string // references of the value at hand, as they may be shown
+	secrets []string // what those of them stand for that are references to secrets
+	waits   bool     // the entry has one that waits
 }
 
 // errTooMuch is why no reference of a file is replaced any more.
@@ -128,10 +128,7 @@ func (x *expander) expand(s string) (string, error) {
 		s = s[i:]
 		length, value, err := x.reference(s, before)
 		if length > 0 && !x.opts.AsWritten {
-			if x.seen == nil {
-				x.seen = make(map[string]bool)
-			}
-			x.seen[asWritten(s[:length])] = true
+			x.seen = append(x.seen, asWritten(s[:length]))
 		}
 		if err != nil {
 			return "", err

@@ -8,10 +8,9 @@ import (
 // identity reads on whose behalf connections are made.
 func (e *entry) identity(s *Server) {
 	s.Identity = own(e, "identity", e.choice("identity", IdentityShared, IdentityUser, IdentityHeader))
-	if f := e.field("identity"); s.Identity == IdentityHeader && s.Transport == TransportStdio {
-		e.fail(f.Value.Offset, f.At, "a local server has no headers: write user for a process of each user, or shared")
-	} else if s.Identity == IdentityHeader && s.Transport == TransportUnix {
-		e.fail(f.Value.Offset, f.At, "a server behind a socket has no headers: write user for a connection of each user, or shared")
+	if s.Identity == IdentityHeader && (s.Transport == TransportStdio || s.Transport == TransportUnix) {
+		f := e.field("identity")
+		e.fail(f.Value.Offset, f.At, "a server of the type %s has no headers: write user for a process or connection of each user, or shared", s.Transport)
 	}
 	f := e.field("userHeader")
 	if f == nil || !e.check(f.Value, f.At, jsonc.String) {

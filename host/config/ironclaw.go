@@ -11,9 +11,8 @@ import (
 // servers with names.
 func ironclaw() *dialect.Dialect {
 	return &dialect.Dialect{
-		Name:   "ironclaw",
-		Syntax: dialect.JSON(),
-		Like:   ironclawLike,
+		Name: "ironclaw",
+		Like: ironclawLike,
 		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 			return dialect.Under(root, "", "servers", "the file has no \"servers\": put the servers in {\"servers\": {}}", jsonc.Array)
 		},
@@ -29,16 +28,11 @@ func ironclaw() *dialect.Dialect {
 func ironclawLike(filename string, root *jsonc.Node) dialect.Likeness {
 	m := root.Member("servers")
 	base := dialect.BaseName(filename)
-	switch {
-	case m == nil || m.Value.Kind != jsonc.Object && m.Value.Kind != jsonc.Array:
-		return dialect.Foreign
-	case base == "mcp-servers.json" || base == "mcp_servers.json" || root.Member("schema_version") != nil:
-		return dialect.Certain
-	case m.Value.Kind == jsonc.Array:
-		return dialect.Certain
-	default: // VS Code's
+	if m == nil || m.Value.Kind != jsonc.Object && m.Value.Kind != jsonc.Array {
 		return dialect.Foreign
 	}
+	// Another object is VS Code's.
+	return dialect.CertainIf(base == "mcp-servers.json" || base == "mcp_servers.json" || root.Member("schema_version") != nil || m.Value.Kind == jsonc.Array)
 }
 
 func ironclawFields(e *dialect.Entry) []dialect.Field {
@@ -51,10 +45,9 @@ func ironclawFields(e *dialect.Entry) []dialect.Field {
 		case f.Key == "metadata" || f.Key == "cached_tools":
 			f.Foreign = true
 		case f.Key == "transport" && f.Value.Kind == jsonc.Object:
-			inner := dialect.Entry{At: f.At, Offset: f.Offset, Value: f.Value}
-			for _, f := range dialect.Fields(&inner, nil) {
-				if f.Key == "socket_path" {
-					f, behindSocket = socketField(f), true
+			for _, f := range f.Inside(map[string]string{"socket_path": "url"}) {
+				if f.Written == "socket_path" && f.Value.Kind == jsonc.String {
+					f.Value, behindSocket = dialect.Text(f.Value, unixScheme+f.Value.Text), true
 				}
 				fields = append(fields, f)
 			}
@@ -69,11 +62,9 @@ func ironclawFields(e *dialect.Entry) []dialect.Field {
 }
 
 func writesIronclaw(*jsonc.Node) *dialect.Writing {
-	keys := dialect.SameKeys("command", "args", "env", "url", "headers", "enabled", "description", "transport", "auth")
 	return &dialect.Writing{
-		Edit:       dialect.EditJSON(),
 		Container:  []string{"servers"},
-		Keys:       keys,
+		Keys:       dialect.Spelled("command args env url headers enabled description transport auth"),
 		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportAuto: ""},
 		References: dialect.NoReferences,
 	}

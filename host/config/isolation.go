@@ -42,10 +42,6 @@ func (e *entry) isolation(s *Server) {
 	if f == nil {
 		return
 	}
-	if s.Transport != "" && s.Transport != TransportStdio {
-		e.warn(f.Offset, f.At, "has no effect on a remote server")
-		return
-	}
 	i := &Isolation{}
 	wrong := len(e.faults)
 	e.object(f.Value, f.At, true,
@@ -58,21 +54,16 @@ func (e *entry) isolation(s *Server) {
 	if len(e.faults) > wrong {
 		return
 	}
-	remove := func(key string, kinds string) {
-		if m := f.Value.Member(key); m != nil && m.Value.Kind != jsonc.Null {
-			e.fail(m.Offset, f.At.Key(key), "is for the %s: remove it", kinds)
-		}
-	}
-	switch docker := i.Kind == IsolationDocker; {
+	switch {
 	case i.Kind == "":
 		e.fail(f.Offset, f.At, "has no \"kind\": write docker, landlock or none")
-	case docker && (i.Image == "" || strings.HasPrefix(i.Image, "-")):
+		return
+	case i.Kind == IsolationDocker && (i.Image == "" || strings.HasPrefix(i.Image, "-")):
 		e.fail(f.Offset, f.At, "has no \"image\" to run: add one, such as \"node:22-slim\"")
-	case !docker:
-		remove("image", "kind docker")
-		remove("args", "kind docker")
-		if i.Kind == IsolationNone {
-			remove("mounts", "kinds docker and landlock")
+	}
+	for key, kinds := range map[string]string{"image": "kind docker", "args": "kind docker", "mounts": "kinds docker and landlock"} {
+		if m := f.Value.Member(key); m != nil && m.Value.Kind != jsonc.Null && !strings.Contains(kinds, i.Kind) {
+			e.fail(m.Offset, f.At.Key(key), "is for the %s: remove it", kinds)
 		}
 	}
 }

@@ -11,15 +11,9 @@ import (
 // entryKeys are the keys of an entry that this package knows. That of the last line
 // is kept in Server.Extra.
 func entryKeys() []string {
-	return []string{
-		"command", "args", "env", "cwd", "url", "httpUrl", "serverUrl", "headers", "type", "transport",
-		"enabled", "disabled", "description", "timeout", "connectTimeoutSeconds", "readTimeoutSeconds",
-		"trust", "lazy", "required", "tools", "includeTools", "excludeTools", "disabledTools",
-		"alwaysAllow", "autoApprove", "envFile", "idleTimeoutSeconds",
-		"auth", "proxy", "tls", "identity", "userHeader", "isolation", "limits", "builtin", "proposed", "quarantined", "ledger",
-		dialect.CommandLine, dialect.ConnectMilliseconds, dialect.ReadMilliseconds, dialect.Scopes,
-		"oauth",
-	}
+	return append(dialect.OwnKeys(), "httpUrl", "serverUrl", "type", "disabled", "timeout",
+		"includeTools", "excludeTools", "disabledTools", "alwaysAllow", "autoApprove", "envFile",
+		dialect.CommandLine, dialect.ConnectMilliseconds, dialect.ReadMilliseconds, dialect.Scopes, "oauth")
 }
 
 // hint returns what to say about an unknown key, or "".

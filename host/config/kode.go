@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -10,15 +12,11 @@ import (
 // in the dialect mcpServers.
 func kode() *dialect.Dialect {
 	return &dialect.Dialect{
-		Name:   "kode",
-		Syntax: dialect.JSON(),
+		Name: "kode",
 		Like: func(filename string, root *jsonc.Node) dialect.Likeness {
-			switch base := dialect.BaseName(filename); {
-			case root.Kind != jsonc.Object || root.Member(serversKey) != nil:
-			case base == ".mcprc", (base == ".mcp.json" || base == "mcp.json") && onlyServers(root):
-				return dialect.Certain
-			}
-			return dialect.Foreign
+			base := dialect.BaseName(filename)
+			return dialect.CertainIf(root.Kind == jsonc.Object && root.Member(serversKey) == nil &&
+				(base == ".mcprc" || (base == ".mcp.json" || base == "mcp.json") && onlyServers(root)))
 		},
 		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 			if root.Kind != jsonc.Object {
@@ -34,10 +32,7 @@ func kode() *dialect.Dialect {
 
 // onlyServers reports whether all members of an object look like servers.
 func onlyServers(root *jsonc.Node) bool {
-	for i := range root.Members {
-		if n := &root.Members[i].Value; n.Member("command") == nil && n.Member("url") == nil {
-			return false
-		}
-	}
-	return len(root.Members) > 0
+	return len(root.Members) > 0 && !slices.ContainsFunc(root.Members, func(m jsonc.Member) bool {
+		return m.Value.Member("command") == nil && m.Value.Member("url") == nil
+	})
 }

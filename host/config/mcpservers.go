@@ -14,8 +14,7 @@ const serversKey = "mcpServers"
 // Gemini CLI, Kode and many others.
 func mcpServers() *dialect.Dialect {
 	return &dialect.Dialect{
-		Name:   "mcpServers",
-		Syntax: dialect.JSON(),
+		Name: "mcpServers",
 		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
 			return dialect.CertainIf(root.Member(serversKey) != nil || len(projects(root)) > 0)
 		},
@@ -30,12 +29,9 @@ func mcpServers() *dialect.Dialect {
 // writesShared is for the files of ours, which others read too: all keys of ours stand in
 // them.
 func writesShared(container ...string) *dialect.Writing {
-	keys := dialect.SameKeys(dialect.OwnKeys()...)
-	keys["transport"] = "type"
 	return &dialect.Writing{
-		Edit:       dialect.EditJSON(),
 		Container:  container,
-		Keys:       keys,
+		Keys:       dialect.Spelled(strings.Join(dialect.OwnKeys(), " ") + " transport=type"),
 		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse", TransportAuto: "auto"},
 		References: dialect.AllOwnRefs,
 		Notes:      map[string]string{},

@@ -67,19 +67,13 @@ func LoadAll(ctx context.Context, locations []Location, opts *Options) ([]*Confi
 // which must not be changed. Nil configs are left out.
 func Merge(configs ...*Config) *Config {
 	merged := &Config{}
-	type ranked struct {
-		server *Server
-		rank   int
-	}
-	var all []ranked
+	var all []*Server
 	asked := make(map[string]bool)
 	for _, c := range configs {
 		if c == nil {
 			continue
 		}
-		for _, s := range c.Servers {
-			all = append(all, ranked{s, s.Source.Scope.rank()})
-		}
+		all = append(all, c.Servers...)
 		merged.Shadowed = append(merged.Shadowed, c.Shadowed...)
 		merged.Skipped = append(merged.Skipped, c.Skipped...)
 		merged.Warnings = append(merged.Warnings, c.Warnings...)
@@ -90,11 +84,10 @@ func Merge(configs ...*Config) *Config {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(all, func(a, b *Server) int { return cmp.Compare(a.Source.Scope.rank(), b.Source.Scope.rank()) })
 	taken := make(map[string]*Server, len(all))
 	var nameless []*Server
-	for _, r := range all {
-		s := r.server
+	for _, s := range all {
 		switch by := taken[s.Name]; {
 		case dialect.Sanitize(s.Title) != s.Name:
 			nameless = append(nameless, s) // its name was only given for lack of a good one

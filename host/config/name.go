@@ -21,33 +21,25 @@ type claim struct {
 func claimNames(members []dialect.Entry) []claim {
 	claims := make([]claim, len(members))
 	taken := make(map[string]string, len(members)) // name to title
-	for i := range members {
-		title := members[i].Title
-		if _, used := taken[title]; used || title == "" || dialect.Sanitize(title) != title || len(title) > dialect.MaxName {
-			continue
-		}
-		claims[i].name = title
-		taken[title] = title
-	}
-	for i := range members {
-		if claims[i].name != "" {
-			continue
-		}
-		name := dialect.ServerName(members[i].Title)
-		other, used := taken[name]
-		switch {
-		case name == "":
-			claims[i].fault = errors.New("the server's name has no ASCII letter or digit: rename it")
-		case len(dialect.Sanitize(members[i].Title)) > dialect.MaxTitle:
-			claims[i].fault = fmt.Errorf("the server's name is longer than %d characters: shorten it", dialect.MaxTitle)
-		case used && other == members[i].Title: // which only a list can have
-			claims[i].fault = errors.New("another server of the list has this name: rename one of them")
-		case used:
-			claims[i].fault = fmt.Errorf("the server's name becomes %s, as that of %s does: rename one of them",
-				name, jsonc.Path("").Key(other))
-		default:
-			claims[i].name = name
-			taken[name] = members[i].Title
+	for _, exact := range []bool{true, false} {
+		for i := range members {
+			title := members[i].Title
+			name := dialect.ServerName(title)
+			other, used := taken[name]
+			switch {
+			case claims[i].name != "" || exact && (used || name == "" || name != title):
+			case name == "":
+				claims[i].fault = errors.New("the server's name has no ASCII letter or digit: rename it")
+			case len(dialect.Sanitize(title)) > dialect.MaxTitle:
+				claims[i].fault = fmt.Errorf("the server's name is longer than %d characters: shorten it", dialect.MaxTitle)
+			case used && other == title: // which only a list can have
+				claims[i].fault = errors.New("another server of the list has this name: rename one of them")
+			case used:
+				claims[i].fault = fmt.Errorf("the server's name becomes %s, as that of %s does: rename one of them",
+					name, jsonc.Path("").Key(other))
+			default:
+				claims[i].name, taken[name] = name, title
+			}
 		}
 	}
 	nameFaulty(claims, members, taken)

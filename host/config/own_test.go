@@ -28,7 +28,7 @@ func TestOwnKeyFaults(t *testing.T) {
 		{remote + `"auth": {"redirectUrl": "javascript:alert(1)"}`, "auth.redirectUrl: is not a URL to come back to: write it as https://host/path or http://127.0.0.1:port/path"},
 		{remote + `"auth": {"redirectUrl": "app:/x"}`, "auth.redirectUrl: must start with https:// or with a scheme of the program's own that has a dot in it, such as com.example.app:/back"},
 		{remote + `"identity": "me"`, "identity: unknown identity: write shared, user or header"},
-		{local + `"identity": "header"`, "identity: a local server has no headers: write user for a process of each user, or shared"},
+		{local + `"identity": "header"`, "identity: a server of the type stdio has no headers: write user for a process or connection of each user, or shared"},
 		{remote + `"identity": "header", "userHeader": "a b"`, "userHeader: is not the name of a header: use letters, digits and -"},
 		{local + `"isolation": {}`, `isolation: has no "kind": write docker, landlock or none`},
 		{local + `"isolation": {"kind": "Docker"}`, "isolation.kind: unknown kind of isolation: write docker, landlock or none"},
@@ -127,8 +127,8 @@ func TestEnvFile(t *testing.T) {
 		t.Errorf("env differs; %v", s.Err)
 	}
 	for file, want := range map[string]string{
-		"bad.env":  "line 2 of the file of variables is not NAME=value",
-		"open.env": "line 1 of the file of variables is not NAME=value, or has a quote that is not closed",
+		"bad.env":  "line 2 of the file of variables is not NAME=value, or has a quote that is not closed: values stand on one line",
+		"open.env": "line 1 of the file of variables is not NAME=value, or has a quote that is not closed: values stand on one line",
 		"no.env":   "cannot read the file of variables: no such file or directory",
 	} {
 		s := read(`"envFile": "` + file + `"`)

@@ -27,19 +27,8 @@ type TLS struct {
 // route reads through what and how a remote server is reached. An unknown key of "tls"
 // is a fault: what was meant to be checked must not be lost.
 func (e *entry) route(s *Server) {
-	web := s.Transport == TransportHTTP || s.Transport == TransportSSE || s.Transport == TransportAuto
-	proxy, section := e.field("proxy"), e.field("tls")
-	if !web && s.Transport != "" {
-		for _, f := range []string{"proxy", "tls"} {
-			if f := e.field(f); f != nil {
-				e.warn(f.Offset, f.At, "has an effect on servers with an http or https URL only")
-			}
-		}
-		return
-	}
-	if proxy != nil {
-		s.Proxy = e.proxy(proxy.Value, proxy.At)
-	}
+	s.Proxy = own(e, "proxy", e.proxy)
+	section := e.field("tls")
 	if section == nil {
 		return
 	}

@@ -55,8 +55,9 @@ type said struct {
 	value any
 }
 
-// said returns what the entry says, in the order in which it is written.
-func (s *Server) said() []said {
+// said returns what the entry says, in the order in which it is written; to show it there
+// are the name, and whether it is enabled.
+func (s *Server) said(show bool) []said {
 	var auth *authJSON
 	if s.Auth != nil {
 		auth = &authJSON{s.Auth, s.Auth.ClientSecret.Reveal()}
@@ -65,15 +66,18 @@ func (s *Server) said() []said {
 	if t := s.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 {
 		tools = &t
 	}
-	var off *bool
-	if !s.Enabled {
-		off = &s.Enabled
+	title, enabled := "", &s.Enabled
+	if show {
+		title = s.Title
+	} else if s.Enabled {
+		enabled = nil
 	}
 	return []said{
+		{"name", title},
 		{"description", s.Description}, {"transport", s.Transport},
 		{"url", s.URL}, {"headers", revealed(s.Headers)},
 		{"command", s.Command}, {"args", s.Args}, {"env", revealed(s.Env)}, {"cwd", s.Cwd},
-		{"enabled", off}, {"builtin", s.Builtin}, {"proposed", s.Proposed}, {"required", s.Required}, {"lazy", s.Lazy}, {"trust", s.Trust},
+		{"enabled", enabled}, {"builtin", s.Builtin}, {"proposed", s.Proposed}, {"required", s.Required}, {"lazy", s.Lazy}, {"trust", s.Trust},
 		{"quarantined", s.Quarantined}, {"ledger", s.Ledger},
 		{"connectTimeoutSeconds", s.ConnectTimeout.Seconds()},
 		{"readTimeoutSeconds", s.ReadTimeout.Seconds()},
@@ -85,11 +89,7 @@ func (s *Server) said() []said {
 
 // encode returns the entry; to show it there are the name, whether it is enabled, and more.
 func (s *Server) encode(show bool, more map[string]string) ([]byte, error) {
-	list := s.said()
-	if show {
-		list = slices.Insert(list, 0, said{"name", s.Title})
-		list[slices.IndexFunc(list, func(m said) bool { return m.key == "enabled" })].value = &s.Enabled
-	}
+	list := s.said(show)
 	own := append(dialect.OwnKeys(), "name", "revision")
 	for _, key := range dialect.InOrder(s.Extra) {
 		if !slices.Contains(own, key) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -19,7 +20,11 @@ func (s *Server) Clone() *Server {
 	c.Extra = maps.Clone(s.Extra)
 	c.Tools.Allow, c.Tools.Deny = slices.Clone(s.Tools.Allow), slices.Clone(s.Tools.Deny)
 	c.Tools.Rename = maps.Clone(s.Tools.Rename)
-	c.Auth = s.Auth.clone()
+	if s.Auth != nil {
+		auth := *s.Auth
+		auth.Scopes, auth.LoginParams = slices.Clone(auth.Scopes), maps.Clone(auth.LoginParams)
+		c.Auth = &auth
+	}
 	if s.TLS != nil {
 		tls := *s.TLS
 		c.TLS = &tls
@@ -119,12 +124,7 @@ func (s *Server) Secrets() []string {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(list)
 }
 

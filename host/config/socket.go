@@ -41,20 +41,4 @@ func (e *entry) socket(s *Server, f *dialect.Field) {
 		}
 		return ""
 	})
-	for _, key := range []string{"headers", "auth", "userHeader"} {
-		if m := e.field(key); m != nil && len(m.Value.Members)+len(m.Value.Text) > 0 {
-			e.warn(m.Offset, m.At, "has no effect on a server behind a socket")
-		}
-	}
-}
-
-// socketField makes the field "url" of IronClaw's key "socket_path".
-func socketField(f dialect.Field) dialect.Field {
-	if f.Value.Kind == jsonc.String {
-		made := *f.Value
-		made.Text = unixScheme + made.Text
-		f.Value = &made
-	}
-	f.Key = "url"
-	return f
 }

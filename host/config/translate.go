@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -62,8 +63,5 @@ func (e *entry) note(fault dialect.Fault) {
 
 // word returns how the file's program writes one of our keys.
 func (e *entry) word(key string) string {
-	if word := e.dialect.Words[key]; word != "" {
-		return word
-	}
-	return key
+	return cmp.Or(e.dialect.Words[key], key)
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -14,7 +13,6 @@ import (
 func vscode() *dialect.Dialect {
 	return &dialect.Dialect{
 		Name:     "vscode",
-		Syntax:   dialect.JSON(),
 		Like:     vscodeLike,
 		Sections: vscodeSections,
 		Inputs: func(root *jsonc.Node) (*jsonc.Node, jsonc.Path) {
@@ -68,13 +66,10 @@ func vscodeLike(filename string, root *jsonc.Node) dialect.Likeness {
 		return dialect.Foreign
 	}
 	base := strings.ToLower(dialect.BaseName(filename))
-	switch {
-	case at != "", holder.Member("inputs") != nil, root.Member(serversKey) != nil,
-		slices.Contains([]string{"mcp.json", ".mcp.json"}, base):
+	if at != "" || holder.Member("inputs") != nil || root.Member(serversKey) != nil || base == "mcp.json" || base == ".mcp.json" {
 		return dialect.Certain
-	default:
-		return dialect.Possible
 	}
+	return dialect.Possible
 }
 
 func vscodeSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
@@ -83,12 +78,9 @@ func vscodeSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 }
 
 func writesVSCode(*jsonc.Node) *dialect.Writing {
-	keys := dialect.SameKeys("command", "args", "env", "cwd", "url", "headers")
-	keys["transport"] = "type"
 	return &dialect.Writing{
-		Edit:       dialect.EditJSON(),
 		Container:  []string{"servers"},
-		Keys:       keys,
+		Keys:       dialect.Spelled("command args env cwd url headers transport=type"),
 		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse"},
 		References: dialect.EditorRefs,
 		Notes: map[string]string{

@@ -10,8 +10,7 @@ const zedKey = "context_servers"
 // zed is the dialect of the settings.json of Zed.
 func zed() *dialect.Dialect {
 	return &dialect.Dialect{
-		Name:   "zed",
-		Syntax: dialect.JSON(),
+		Name: "zed",
 		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
 			return dialect.CertainIf(root.Member(zedKey) != nil)
 		},
@@ -48,26 +47,12 @@ func ofExtension(n *jsonc.Node) bool {
 
 // zedFields reads the flat form and the older one, in which "command" is an object of
 // path, args, env and timeout.
-func zedFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
-	var fields []dialect.Field
-	for _, f := range dialect.Fields(e, nil) {
-		switch {
-		case f.Key == "source" || f.Key == "remote" || f.Key == "settings":
-			f.Foreign = true
-			fields = append(fields, f)
-		case f.Key == "command" && f.Value.Kind == jsonc.Object:
-			inner := dialect.Entry{At: f.At, Offset: f.Offset, Value: f.Value}
-			for _, g := range dialect.Fields(&inner, map[string]string{"path": "command"}) {
-				if g.Key == "timeout" {
-					// Milliseconds, which this form counted in.
-					g.Key = dialect.ReadMilliseconds
-				}
-				fields = append(fields, g)
-			}
-		case f.Key == "timeout":
-			f.Key = "readTimeoutSeconds"
-			fields = append(fields, f)
-		default:
+func zedFields(e *dialect.Entry) (fields []dialect.Field, _ []dialect.Fault) {
+	for _, f := range dialect.Fields(e, map[string]string{"timeout": "readTimeoutSeconds"}) {
+		f.Foreign = f.Key == "source" || f.Key == "remote" || f.Key == "settings"
+		if f.Key == "command" && f.Value.Kind == jsonc.Object { // which counted in milliseconds
+			fields = append(fields, f.Inside(map[string]string{"path": "command", "timeout": dialect.ReadMilliseconds})...)
+		} else {
 			fields = append(fields, f)
 		}
 	}
@@ -75,12 +60,9 @@ func zedFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
 }
 
 func writesZed(*jsonc.Node) *dialect.Writing {
-	keys := dialect.SameKeys("command", "args", "env", "url", "headers", "enabled")
-	keys["readTimeoutSeconds"] = "timeout"
 	return &dialect.Writing{
-		Edit:       dialect.EditJSON(),
 		Container:  []string{zedKey},
-		Keys:       keys,
+		Keys:       dialect.Spelled("command args env url headers enabled readTimeoutSeconds=timeout"),
 		Transports: map[string]string{TransportStdio: "", TransportHTTP: "", TransportAuto: ""},
 		References: dialect.NoReferences,
 		Notes: map[string]string{

@@ -11,9 +11,8 @@ func crushNames() []string { return []string{"crush.json", ".crush.json"} }
 // Crush is the dialect of the crush.json of Crush: "mcp" has one member for each server.
 func Crush() *Dialect {
 	return &Dialect{
-		Name:   "crush",
-		Syntax: JSON(),
-		Like:   crushLike,
+		Name: "crush",
+		Like: crushLike,
 		Sections: func(root *jsonc.Node) ([]Section, *Fault) {
 			return Under(root, "", mcpKey, `the file has no "mcp" object: put the servers in {"mcp": {}}`)
 		},
@@ -86,13 +85,9 @@ func substituted(n *jsonc.Node, at jsonc.Path, faults []Fault) []Fault {
 
 func writesCrush(*jsonc.Node) *Writing {
 	return &Writing{
-		Edit:      EditJSON(),
 		Container: []string{mcpKey},
-		Keys: map[string]string{
-			"transport": "type", "command": "command", "args": "args", "env": "env", "url": "url", "headers": "headers",
-			"enabled": "disabled", "connectTimeoutSeconds": "timeout",
-			"tools": "tools", "tools.allow": "enabled_tools", "tools.deny": "disabled_tools",
-		},
+		Keys: Spelled("transport=type command args env url headers enabled=disabled connectTimeoutSeconds=timeout " +
+			"tools tools.allow=enabled_tools tools.deny=disabled_tools"),
 		Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse"},
 		Always:     true,
 		References: BracedRefs,

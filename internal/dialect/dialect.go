@@ -22,20 +22,26 @@ func CertainIf(ok bool) Likeness {
 	return Foreign
 }
 
-// A Syntax is how the text of a file becomes a tree.
+// A Syntax is how the text of a file becomes a tree, and how it is changed. The zero Syntax
+// is JSON with comments and trailing commas.
 type Syntax struct {
-	// Name is how errors call it, such as "TOML".
-	Name string
 	// Extensions are the ends of the names of its files, in lower case with the
 	// dot. Nil is JSON, which all other files are taken for.
 	Extensions []string
 	// Parse reads a whole file. Its error is a [*jsonc.SyntaxError]; it bounds size,
 	// depth and the number of values as [jsonc.Parse] does.
 	Parse func(data []byte) (*jsonc.Document, error)
+	// Edit changes a text.
+	Edit *Edit
 }
 
-// JSON returns the syntax of JSON with comments and trailing commas.
-func JSON() Syntax { return Syntax{Name: "JSON", Parse: jsonc.Parse} }
+// OrJSON returns s, or the functions of JSON for the zero Syntax.
+func (s Syntax) OrJSON() Syntax {
+	if s.Parse == nil {
+		return Syntax{Parse: jsonc.Parse, Edit: &Edit{Set: jsonc.Set, Remove: jsonc.Remove, Rename: jsonc.Rename}}
+	}
+	return s
+}
 
 // A Dialect is one kind of config file: all that is known of the format stands in it. It is
 // not changed once made.

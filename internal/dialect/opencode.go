@@ -17,7 +17,6 @@ const mcpKey = "mcp"
 func OpenCode() *Dialect {
 	return &Dialect{
 		Name:      "opencode",
-		Syntax:    JSON(),
 		Like:      openCodeLike,
 		Sections:  openCodeSections,
 		Translate: openCodeFields,
@@ -127,8 +126,7 @@ func openCodeFields(e *Entry) ([]Field, []Fault) {
 		case f.Key == "command" && f.Value.Kind == jsonc.Array:
 			f.Key = CommandLine
 		case f.Key == ConnectMilliseconds && f.Value.Kind == jsonc.Object:
-			inner := Entry{At: f.At, Offset: f.Offset, Value: f.Value}
-			fields = append(fields, Fields(&inner, map[string]string{"startup": ConnectMilliseconds, "request": ReadMilliseconds})...)
+			fields = append(fields, f.Inside(map[string]string{"startup": ConnectMilliseconds, "request": ReadMilliseconds})...)
 			continue
 		}
 		fields = append(fields, f)
@@ -140,12 +138,8 @@ func openCodeFields(e *Entry) ([]Field, []Fault) {
 // read, unless the file has the second one.
 func writesOpenCode(root *jsonc.Node) *Writing {
 	w := &Writing{
-		Edit:      EditJSON(),
-		Container: []string{mcpKey},
-		Keys: map[string]string{
-			"transport": "type", "command": "command", "args": "command", "env": "environment", "cwd": "cwd",
-			"url": "url", "headers": "headers", "enabled": "enabled", "connectTimeoutSeconds": "timeout",
-		},
+		Container:    []string{mcpKey},
+		Keys:         Spelled("transport=type command args=command env=environment cwd url headers enabled connectTimeoutSeconds=timeout"),
 		Transports:   map[string]string{"stdio": "local", "auto": "remote", "http": "", "sse": ""},
 		Always:       true,
 		Strict:       true,

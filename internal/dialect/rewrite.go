@@ -12,11 +12,10 @@ import (
 // gets what the whole text is to say, and where it is to say something else, and returns the
 // new text, or nil for a form that it cannot change.
 type Rewriter struct {
-	Syntax Syntax
+	Parse  func(data []byte) (*jsonc.Document, error) // see [Syntax]
 	Set    func(doc *jsonc.Document, want *jsonc.Node, path []string) []byte
 	Remove func(doc *jsonc.Document, want *jsonc.Node, path []string) []byte
 	Rename func(doc *jsonc.Document, key string, path []string) []byte
-	Empty  string // the text of a new file
 }
 
 var errByHand = errors.New("stands in a form that is not changed here: change it by hand")
@@ -25,7 +24,7 @@ var errByHand = errors.New("stands in a form that is not changed here: change it
 // says what the same change of the file as JSON gives.
 func (r *Rewriter) Edit() *Edit {
 	change := func(data []byte, path []string, asJSON func(data []byte, path ...string) ([]byte, error), rewrite func(doc *jsonc.Document, want *jsonc.Node) []byte) ([]byte, error) {
-		doc, err := r.Syntax.Parse(data)
+		doc, err := r.Parse(data)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +38,7 @@ func (r *Rewriter) Edit() *Edit {
 			return nil, err
 		}
 		after := rewrite(doc, &wanted.Root)
-		got, err := r.Syntax.Parse(after)
+		got, err := r.Parse(after)
 		if after == nil || err != nil {
 			return nil, fmt.Errorf("%s: %w", jsonc.PathOf(path), errByHand)
 		}
@@ -55,7 +54,6 @@ func (r *Rewriter) Edit() *Edit {
 		return nil, fmt.Errorf("%s: %w", jsonc.PathOf(path), errByHand)
 	}
 	return &Edit{
-		Empty: r.Empty,
 		Set: func(data, value []byte, path ...string) ([]byte, error) {
 			asJSON := func(data []byte, path ...string) ([]byte, error) { return jsonc.Set(data, value, path...) }
 			return change(data, path, asJSON, func(doc *jsonc.Document, want *jsonc.Node) []byte { return r.Set(doc, want, path) })

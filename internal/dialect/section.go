@@ -86,6 +86,11 @@ func Fields(e *Entry, keys map[string]string) []Field {
 	return fields
 }
 
+// Inside returns the members of the value of a field as [Fields] does.
+func (f *Field) Inside(keys map[string]string) []Field {
+	return Fields(&Entry{At: f.At, Value: f.Value}, keys)
+}
+
 // Text returns a string node that stands where n does.
 func Text(n *jsonc.Node, text string) *jsonc.Node {
 	return &jsonc.Node{Kind: jsonc.String, Offset: n.Offset, End: n.End, Text: text}

@@ -1,6 +1,6 @@
 package dialect
 
-import "github.com/mcpbelt/mcpbelt/internal/jsonc"
+import "strings"
 
 // An Edit changes a text of one syntax in place. A path is a list of keys of objects
 // and decimal indexes of arrays, "-" being a new element, as for [jsonc.Set], whose
@@ -12,18 +12,12 @@ type Edit struct {
 	Remove func(data []byte, path ...string) ([]byte, error)
 	// Rename gives the member at path another key.
 	Rename func(data []byte, key string, path ...string) ([]byte, error)
-	// Empty is the text of a new file.
-	Empty string
-}
-
-// EditJSON returns the edits of JSON with comments.
-func EditJSON() *Edit {
-	return &Edit{Set: jsonc.Set, Remove: jsonc.Remove, Rename: jsonc.Rename, Empty: "{}\n"}
 }
 
 // A Writing says how entries are written in the files of a program.
 type Writing struct {
-	Edit *Edit
+	// Empty is the text of a new file, if that is not an empty object of JSON.
+	Empty string
 
 	// Container is where the servers of a new file stand.
 	Container []string
@@ -80,11 +74,15 @@ const (
 	SecretRefs                     // ${{ secrets.VAR }}
 )
 
-// SameKeys returns keys that a program calls as we do.
-func SameKeys(keys ...string) map[string]string {
-	same := make(map[string]string, len(keys))
-	for _, key := range keys {
-		same[key] = key
+// Spelled returns keys of package config with the words that a program has for them, from
+// words such as "args" and "env=envs".
+func Spelled(words string) map[string]string {
+	keys := make(map[string]string)
+	for word := range strings.FieldsSeq(words) {
+		key, theirs, differs := strings.Cut(word, "=")
+		if keys[key] = key; differs {
+			keys[key] = theirs
+		}
 	}
-	return same
+	return keys
 }

@@ -17,7 +17,7 @@ import (
 // value changes, but for what it has in common with the old one; all other lines stay. Lists
 // of tables, and tables that dotted keys make, are left to the user.
 func edits() *dialect.Edit {
-	r := &dialect.Rewriter{Syntax: syntax(), Set: set, Remove: remove, Rename: rename}
+	r := &dialect.Rewriter{Parse: parse, Set: set, Remove: remove, Rename: rename}
 	return r.Edit()
 }
 

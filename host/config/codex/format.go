@@ -11,7 +11,7 @@ import (
 const serversKey = "mcp_servers"
 
 func syntax() dialect.Syntax {
-	return dialect.Syntax{Name: "TOML", Extensions: []string{".toml"}, Parse: parse}
+	return dialect.Syntax{Extensions: []string{".toml"}, Parse: parse, Edit: edits()}
 }
 
 // Format returns the format of the config.toml of Codex, called "codex".
@@ -33,13 +33,9 @@ func Format() *config.Format {
 		Snake:   true,
 		Write: func(*jsonc.Node) *dialect.Writing {
 			return &dialect.Writing{
-				Edit:      edits(),
 				Container: []string{serversKey},
-				Keys: map[string]string{
-					"command": "command", "args": "args", "env": "env", "cwd": "cwd", "url": "url", "headers": "http_headers",
-					"enabled": "enabled", "required": "required", "connectTimeoutSeconds": "startup_timeout_sec",
-					"readTimeoutSeconds": "tool_timeout_sec", "tools": "tools", "tools.allow": "enabled_tools", "tools.deny": "disabled_tools",
-				},
+				Keys: dialect.Spelled("command args env cwd url headers=http_headers enabled required " +
+					"connectTimeoutSeconds=startup_timeout_sec readTimeoutSeconds=tool_timeout_sec tools tools.allow=enabled_tools tools.deny=disabled_tools"),
 				Transports: map[string]string{"stdio": "", "http": ""},
 				URL:        "http",
 				References: dialect.NoReferences,

@@ -82,7 +82,7 @@ func (s *sample) options() *config.Options {
 
 // with returns the server of the file if its entry has one more key, nil if it has not.
 func (s *sample) with(key, value string) *config.Server {
-	text, err := s.format.Write(nil).Edit.Set(s.text, []byte(value), append(slices.Clone(s.entry), key)...)
+	text, err := s.format.Syntax.OrJSON().Edit.Set(s.text, []byte(value), append(slices.Clone(s.entry), key)...)
 	if err != nil {
 		return nil
 	}

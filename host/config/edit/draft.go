@@ -51,6 +51,7 @@ type draft struct {
 
 	doc     *dialect.Document
 	write   *dialect.Writing
+	edit    *dialect.Edit
 	said    *content // nil: not read yet
 	remarks []Remark // on what was changed
 }
@@ -77,7 +78,7 @@ func (d *draft) take(data []byte) error {
 	if err != nil && !d.hasRoom(doc) {
 		return err
 	}
-	d.data, d.doc, d.write, d.said = data, doc, doc.Writing, nil
+	d.data, d.doc, d.write, d.edit, d.said = data, doc, doc.Writing, doc.Dialect.Syntax.OrJSON().Edit, nil
 	return nil
 }
 

@@ -101,7 +101,7 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 				Err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.doc.Dialect.Name)}
 		}
 	}
-	edit := d.write.Edit
+	edit := d.edit
 	if s.at.value != nil {
 		return applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
 	}
@@ -137,9 +137,9 @@ func (s *scribe) known(key string) bool {
 // renamed returns data in which the entry at a place has another name.
 func (d *draft) renamed(data []byte, at *spot, title string) ([]byte, error) {
 	if at.named {
-		return d.write.Edit.Rename(data, title, at.path...)
+		return d.edit.Rename(data, title, at.path...)
 	}
-	return d.write.Edit.Set(data, quoteJSON(title), append(slices.Clone(at.path), "name")...)
+	return d.edit.Set(data, quoteJSON(title), append(slices.Clone(at.path), "name")...)
 }
 
 type (
@@ -243,7 +243,7 @@ func (d *draft) remove(title string) error {
 	}
 	data, err := d.forgotten(d.data, title)
 	if err == nil {
-		data, err = d.write.Edit.Remove(data, at.path...)
+		data, err = d.edit.Remove(data, at.path...)
 	}
 	if err != nil {
 		return &Error{File: d.path, Title: title, Err: err}

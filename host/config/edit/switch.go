@@ -22,9 +22,9 @@ func (d *draft) switched(data []byte, title string, off bool) ([]byte, error) {
 	case off && l.word != dialect.OffExcluded:
 		return l.turn(data, true, l.word)
 	case off && l.excluded != nil:
-		return l.write.Edit.Set(data, quoteJSON(title), "mcp", "excluded", "-")
+		return l.edit.Set(data, quoteJSON(title), "mcp", "excluded", "-")
 	case off:
-		return l.write.Edit.Set(data, marshalJSON([]string{title}), "mcp", "excluded")
+		return l.edit.Set(data, marshalJSON([]string{title}), "mcp", "excluded")
 	}
 	added := [][]string{{"mcp"}, {"mcp", "excluded"}}
 	if l.word != dialect.OffExcluded {
@@ -32,7 +32,7 @@ func (d *draft) switched(data []byte, title string, off bool) ([]byte, error) {
 		added = [][]string{path}
 	}
 	for _, path := range added {
-		less, err := l.write.Edit.Remove(data, path...)
+		less, err := l.edit.Remove(data, path...)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (l *lever) written(key string) ([]string, *jsonc.Node) {
 func (l *lever) turn(data []byte, off bool, add string) (_ []byte, err error) {
 	for _, key := range []string{dialect.OffEnabled, dialect.OffDisabled} {
 		if path, there := l.written(key); there != nil || key == add {
-			if data, err = l.write.Edit.Set(data, strconv.AppendBool(nil, (key == dialect.OffDisabled) == off), path...); err != nil {
+			if data, err = l.edit.Set(data, strconv.AppendBool(nil, (key == dialect.OffDisabled) == off), path...); err != nil {
 				return nil, err
 			}
 		}
@@ -134,7 +134,7 @@ func (l *lever) switchOn(data []byte) ([]byte, error) {
 	if err != nil || l.allowed == nil || slices.Contains(dialect.Titles(l.allowed), l.title) {
 		return data, err
 	}
-	return l.write.Edit.Set(data, quoteJSON(l.title), "mcp", "allowed", "-")
+	return l.edit.Set(data, quoteJSON(l.title), "mcp", "allowed", "-")
 }
 
 // unlisted returns data in which a list does not have the server; but the list does not
@@ -150,7 +150,7 @@ func (l *lever) unlisted(data []byte, list string, least int) (_ []byte, err err
 			continue
 		}
 		left--
-		if data, err = l.write.Edit.Remove(data, "mcp", list, strconv.Itoa(i)); err != nil {
+		if data, err = l.edit.Remove(data, "mcp", list, strconv.Itoa(i)); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func (d *draft) relisted(data []byte, title, newTitle string) (_ []byte, err err
 			if m.Value.Elems[i].Text != title {
 				continue
 			}
-			if data, err = d.write.Edit.Set(data, quoteJSON(newTitle), "mcp", key, strconv.Itoa(i)); err != nil {
+			if data, err = d.edit.Set(data, quoteJSON(newTitle), "mcp", key, strconv.Itoa(i)); err != nil {
 				return nil, err
 			}
 		}

@@ -35,12 +35,10 @@ func Continue() *config.Format {
 		Literal:   true,
 		Write: func(*jsonc.Node) *dialect.Writing {
 			return &dialect.Writing{
-				Edit:      edits("mcpServers: []\n"),
+				Empty:     "mcpServers: []\n",
 				Container: []string{"mcpServers"},
-				Keys: map[string]string{
-					"transport": "type", "command": "command", "args": "args", "env": "env", "cwd": "cwd", "url": "url",
-					"headers": "requestOptions/headers", "connectTimeoutSeconds": "connectionTimeout",
-				},
+				Keys: dialect.Spelled("transport=type command args env cwd url headers=requestOptions/headers " +
+					"connectTimeoutSeconds=connectionTimeout"),
 				Transports:   map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"},
 				Milliseconds: true,
 				References:   dialect.SecretRefs,

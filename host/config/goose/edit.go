@@ -9,13 +9,14 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/yamljson"
 	"go.yaml.in/yaml/v4"
 )
 
 // edits returns the edits of YAML. What changes is written again, as little as can be: the
 // lines of one key, or of one element of a list. All other lines stay.
-func edits(empty string) *dialect.Edit {
-	r := &dialect.Rewriter{Syntax: syntax(), Set: set, Remove: remove, Rename: rename, Empty: empty}
+func edits() *dialect.Edit {
+	r := &dialect.Rewriter{Parse: yamljson.Parse, Set: set, Remove: remove, Rename: rename}
 	return r.Edit()
 }
 

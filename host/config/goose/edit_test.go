@@ -86,7 +86,7 @@ func TestSet(t *testing.T) {
 		{"list of servers", "extensions:\n- name: a\n  cmd: x\n", "extensions/-", `{"name":"b"}`, "extensions:\n- name: a\n  cmd: x\n- name: b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(edits("").Set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
+			got := assert.Value(edits().Set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
 			assert.Equal(t, string(got), c.want)
 		})
 	}
@@ -105,7 +105,7 @@ func TestRemove(t *testing.T) {
 		{"the only one", "extensions:\n  a:\n    cmd: x\nb: 1\n", "extensions/a", "extensions: {}\nb: 1\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(edits("").Remove([]byte(c.have), split(c.path)...))(t)
+			got := assert.Value(edits().Remove([]byte(c.have), split(c.path)...))(t)
 			assert.Equal(t, string(got), c.want)
 		})
 	}
@@ -118,7 +118,7 @@ func TestRename(t *testing.T) {
 		{before, "extensions/q", "z", before},
 		{before, "extensions/a", "b", "extensions.b: is there already"},
 	} {
-		got, err := edits("").Rename([]byte(c.have), c.key, split(c.path)...)
+		got, err := edits().Rename([]byte(c.have), c.key, split(c.path)...)
 		if err != nil {
 			got = []byte(err.Error())
 		}
@@ -160,17 +160,17 @@ func FuzzEdit(f *testing.F) {
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
 		path := all[r.IntN(len(all))]
-		_, _ = edits("").Remove(data, path...)
-		_, _ = edits("").Rename(data, "another key", path...)
+		_, _ = edits().Remove(data, path...)
+		_, _ = edits().Rename(data, "another key", path...)
 		value := []string{`"new"`, `{"x": [1, {"y": "z"}]}`, `["a", 2]`, `true`}[r.IntN(4)]
-		if got, err := edits("").Set(data, []byte(value), path...); err == nil {
-			again, err := edits("").Set(got, []byte(value), path...)
+		if got, err := edits().Set(data, []byte(value), path...); err == nil {
+			again, err := edits().Set(got, []byte(value), path...)
 			if err != nil || string(again) != string(got) {
 				t.Fatalf("%q set to %s twice in\n%s\nis\n%s\n%v", path, value, data, again, err)
 			}
 		}
 		path = append(slices.Clone(path[:len(path)-1]), "added key")
-		got, err := edits("").Set(data, []byte(value), path...)
+		got, err := edits().Set(data, []byte(value), path...)
 		if err != nil {
 			return
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 func syntax() dialect.Syntax {
-	return dialect.Syntax{Name: "YAML", Extensions: []string{".yaml", ".yml"}, Parse: yamljson.Parse}
+	return dialect.Syntax{Extensions: []string{".yaml", ".yml"}, Parse: yamljson.Parse, Edit: edits()}
 }
 
 // Format returns the format of the config.yaml of Goose, called "goose".
@@ -26,13 +26,10 @@ func Format() *config.Format {
 		Snake:     true,
 		Write: func(*jsonc.Node) *dialect.Writing {
 			return &dialect.Writing{
-				Edit:      edits("extensions: {}\n"),
+				Empty:     "extensions: {}\n",
 				Container: []string{"extensions"},
-				Keys: map[string]string{
-					"command": "cmd", "args": "args", "env": "envs", "url": "uri", "headers": "headers", "enabled": "enabled",
-					"description": "description", "transport": "type", "readTimeoutSeconds": "timeout",
-					"tools": "tools", "tools.allow": "available_tools",
-				},
+				Keys: dialect.Spelled("command=cmd args env=envs url=uri headers enabled description " +
+					"transport=type readTimeoutSeconds=timeout tools tools.allow=available_tools"),
 				Transports: map[string]string{"stdio": "stdio", "http": "streamable_http", "sse": "sse"},
 				Always:     true,
 				Name:       "name",
