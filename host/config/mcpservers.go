@@ -53,7 +53,7 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	}
 	for i := range root.Members {
 		m := &root.Members[i]
-		if isNear(m.Key) {
+		if _, isSlip := near.Edits([]byte(m.Key), []byte(serversKey), 2); isSlip || strings.EqualFold(m.Key, "mcp_servers") {
 			return nil, &dialect.Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
 				Text: "the file has no \"mcpServers\": rename this key to it"}
 		}
@@ -66,12 +66,6 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	}
 	return nil, &dialect.Fault{Offset: root.Offset,
 		Text: "the file has no \"mcpServers\" object: put the servers in {\"mcpServers\": {}}", Absent: true}
-}
-
-// isNear reports whether a key looks like a slip for mcpServers.
-func isNear(key string) bool {
-	_, ok := near.Edits([]byte(key), []byte(serversKey), 2)
-	return ok || strings.EqualFold(key, "mcp_servers")
 }
 
 // projects returns the sections that Claude Code and Kode keep for single projects, in

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -110,9 +109,9 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte)) error {
 		switch field, known := fieldOf(values, key); {
 		case known:
 			p.Keys = append(p.Keys, key)
-			err = readField(field.Addr().Interface(), raw)
+			err = readField(field, raw)
 		case key == "revision":
-			err = readField((*string)(&p.Revision), raw)
+			err = readField(reflect.ValueOf(&p.Revision).Elem(), raw)
 		case other != nil:
 			other(key, raw)
 		case !slices.Contains(shownKeys(), key): // else it is the server's status, which only the host knows
@@ -145,29 +144,21 @@ func fieldOf(record reflect.Value, key string) (field reflect.Value, known bool)
 }
 
 // readField reads the value of a field; null clears it. The error does not quote the value.
-func readField(to any, raw []byte) error {
-	var want string
-	switch to := to.(type) {
-	case *string:
-		want = "a string"
-	case *bool:
-		want = "true or false"
-	case *[]string:
-		want = "an array of strings"
-	case *map[string]config.Secret:
-		want = "an object of strings"
-	case *time.Duration:
-		return readSeconds(to, raw)
-	default:
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.DisallowUnknownFields()
-		if err := d.Decode(to); err != nil || raw[0] != '{' && raw[0] != 'n' {
-			return errors.New("is not of the right form, or has an unknown key") // err may quote
-		}
-		return nil
+func readField(field reflect.Value, raw []byte) error {
+	to := field.Addr().Interface()
+	if seconds, ok := to.(*time.Duration); ok {
+		return readSeconds(seconds, raw)
 	}
-	if json.Unmarshal(raw, to) != nil {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err := d.Decode(to) // which may quote
+	want := map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false",
+		reflect.Slice: "an array of strings", reflect.Map: "an object of strings"}[field.Kind()]
+	switch {
+	case want != "" && err != nil:
 		return errors.New("must be " + want)
+	case want == "" && (err != nil || raw[0] != '{' && raw[0] != 'n'):
+		return errors.New("is not of the right form, or has an unknown key")
 	}
 	return nil
 }

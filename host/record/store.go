@@ -12,15 +12,15 @@ type Revision string
 
 // A Stored is a record that a [Store] keeps.
 type Stored struct {
-	Record   *Record  // the caller must not change it, [Record.Apply] makes another one
-	Revision Revision // not empty
+	Record   *Record  `json:"-"`                  // the caller must not change it, [Record.Apply] makes another one
+	Revision Revision `json:"revision,omitempty"` // not empty
 
 	// ID begins with "~" and stays the same when the record is changed or renamed; no
 	// other record of the store has it, or has had it.
-	ID      string
-	Created time.Time // zero if it is not known, as that of what stood in a file before
-	Updated time.Time // when it was saved last; zero likewise
-	Deleted time.Time // zero but for what [Store.Deleted] returns
+	ID      string    `json:"id"`
+	Created time.Time `json:"created,omitzero"` // zero if it is not known, as that of what stood in a file before
+	Updated time.Time `json:"updated,omitzero"` // when it was saved last; zero likewise
+	Deleted time.Time `json:"deleted,omitzero"` // zero but for what [Store.Deleted] returns
 }
 
 func (s Stored) isCalled(name string) bool { return s.Record != nil && s.Record.Name == name }

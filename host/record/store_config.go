@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
@@ -42,13 +43,12 @@ func Read(ctx context.Context, store Store, opts *config.Options) (*config.Confi
 	if err != nil {
 		return nil, err
 	}
+	faults := slices.Clone(c.Warnings)
 	for _, s := range c.Servers {
 		s.Source.Line = 0
-		for _, err := range entryErrors(s.Err) {
-			err.Line, err.Column = 0, 0
-		}
+		faults = append(faults, entryErrors(s.Err)...)
 	}
-	for _, err := range c.Warnings {
+	for _, err := range faults {
 		err.Line, err.Column = 0, 0
 	}
 	return c, nil

@@ -169,12 +169,8 @@ type wireCatalogue struct {
 const catalogueVersion = 1
 
 type wireStored struct {
-	ID       string          `json:"id"`
-	Revision Revision        `json:"revision"`
-	Created  time.Time       `json:"created,omitzero"`
-	Updated  time.Time       `json:"updated,omitzero"`
-	Deleted  time.Time       `json:"deleted,omitzero"`
-	Record   json.RawMessage `json:"record"`
+	Stored
+	Record json.RawMessage `json:"record"`
 }
 
 func (c catalogue) encode() ([]byte, error) {
@@ -188,7 +184,7 @@ func (c catalogue) encode() ([]byte, error) {
 			if err != nil {
 				return nil, fmt.Errorf("server %q: %w", s.Record.Name, err)
 			}
-			*list.to = append(*list.to, wireStored{s.ID, s.Revision, s.Created, s.Updated, s.Deleted, encoded})
+			*list.to = append(*list.to, wireStored{s, encoded})
 		}
 	}
 	var b bytes.Buffer
@@ -216,7 +212,8 @@ func decodeCatalogue(data []byte) (c catalogue, err error) {
 			if err != nil {
 				return catalogue{}, fmt.Errorf("the record of the ID %q: %w", s.ID, err)
 			}
-			*list.to = append(*list.to, Stored{Record: r, Revision: s.Revision, ID: s.ID, Created: s.Created, Updated: s.Updated, Deleted: s.Deleted})
+			s.Stored.Record = r
+			*list.to = append(*list.to, s.Stored)
 		}
 	}
 	return c, nil

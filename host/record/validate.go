@@ -13,20 +13,12 @@ import (
 
 // checkTitle returns the code of what is wrong with a record's name, or "".
 func checkTitle(name string) Code {
-	if strings.TrimSpace(name) == "" {
+	isSolid := func(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' }
+	isOdd := func(r rune) bool { return !isSolid(r) && !strings.ContainsRune("_-. ", r) }
+	switch trimmed := strings.TrimSpace(name); {
+	case trimmed == "":
 		return codeNameRequired
-	}
-	solid := false
-	for _, r := range name {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-			solid = true
-		case r == '_', r == '-', r == '.', r == ' ':
-		default:
-			return codeNameInvalid
-		}
-	}
-	if !solid || len(name) > dialect.MaxTitle || strings.TrimSpace(name) != name {
+	case trimmed != name || len(name) > dialect.MaxTitle || strings.ContainsFunc(name, isOdd) || !strings.ContainsFunc(name, isSolid):
 		return codeNameInvalid
 	}
 	return ""

@@ -56,11 +56,9 @@ func (s *scribe) key(key string, value, was json.RawMessage) error {
 		return s.timeout(key, value, dialect.ConnectMilliseconds)
 	case "readTimeoutSeconds":
 		return s.timeout(key, value, "timeout", dialect.ReadMilliseconds)
-	case "env", "headers":
-		return s.pairs(key, value, was)
 	case "tools":
 		return s.tools(value)
-	case "auth", "tls", "isolation", "limits":
+	case "env", "headers", "auth", "tls", "isolation", "limits":
 		return s.object(key, value, was)
 	default:
 		return s.simple(value, key)
@@ -216,21 +214,29 @@ func (s *scribe) commandLine() error {
 	return nil
 }
 
-// pairs changes variables or headers one by one.
-func (s *scribe) pairs(key string, value, was json.RawMessage) error {
+// object changes the members of an object one by one: some may be spelled otherwise, or be
+// of others. What stands elsewhere, as variables and headers may, is not changed.
+func (s *scribe) object(key string, value, was json.RawMessage) error {
 	wanted, before := membersOf(value), membersOf(was)
+	pairs := key == "env" || key == "headers"
 	f, holder := s.field(key)
-	if f == nil || f.Value.Kind != jsonc.Object {
-		f, holder = nil, strings.Split(s.word(key), "/")
+	if f == nil {
+		holder = strings.Split(s.word(key), "/")
 	}
-	whole := value == nil || f == nil && len(before) == 0
+	isObject := f != nil && f.Value.Kind == jsonc.Object
+	whole := value == nil || !isObject && (!pairs || len(before) == 0)
 	for _, name := range differing(before, wanted) {
-		_, there := before[name]
-		switch {
-		case there && (f == nil || f.Value.Member(name) == nil):
+		spelled := ""
+		for i := 0; isObject && i < len(f.Value.Members); i++ {
+			if theirs := f.Value.Members[i].Key; theirs == name || !pairs && isSpelling(theirs, name) {
+				spelled = theirs
+			}
+		}
+		if before[name] != nil && pairs && spelled == "" {
 			return &Error{File: s.draft.path, Key: string(jsonc.Path(key).Key(name)), Err: errElsewhere}
-		case !whole:
-			s.put(wanted[name], append(slices.Clone(holder), name)...)
+		}
+		if !whole {
+			s.put(wanted[name], append(slices.Clone(holder), cmp.Or(spelled, name))...)
 		}
 	}
 	if whole && (value != nil || f != nil) {
@@ -239,70 +245,9 @@ func (s *scribe) pairs(key string, value, was json.RawMessage) error {
 	return nil
 }
 
-// object changes an object of ours whose members may be spelled otherwise, and which
-// may have members of others.
-func (s *scribe) object(key string, value, was json.RawMessage) error {
-	f, path := s.field(key)
-	if f == nil {
-		if value != nil {
-			s.put(value, s.word(key))
-		}
-		return nil
-	}
-	if value == nil || f.Value.Kind != jsonc.Object {
-		s.put(value, path...)
-		return nil
-	}
-	wanted, before := membersOf(value), membersOf(was)
-	for i := range f.Value.Members {
-		m := &f.Value.Members[i]
-		ours := innerKey(m.Key, wanted, before)
-		if ours == "" {
-			continue
-		}
-		inner := append(slices.Clone(path), m.Key)
-		want, stays := wanted[ours]
-		delete(wanted, ours)
-		switch {
-		case !stays:
-			s.put(nil, inner...)
-		case !s.says(ours, &m.Value, want):
-			s.put(want, inner...)
-		}
-	}
-	for _, name := range dialect.InOrder(membersOf(value)) {
-		if want, fresh := wanted[name]; fresh {
-			s.put(want, append(slices.Clone(path), name)...)
-		}
-	}
-	return nil
-}
-
-// says reports whether a member already means what is wanted.
-func (s *scribe) says(key string, n *jsonc.Node, want json.RawMessage) bool {
-	if key == "scopes" && n.Kind == jsonc.String { // a list as one string
-		list, err := json.Marshal(strings.Fields(n.Text))
-		return err == nil && equalJSON(list, want)
-	}
-	return equalJSON(n.JSON(), want)
-}
-
-// innerKey is which of some keys of ours one of the file's is, "" if it is none.
-func innerKey(key string, ours ...map[string]json.RawMessage) string {
-	switch key {
-	case "redirect_uri":
-		return "redirectUrl"
-	case "extra_params":
-		return "loginParams"
-	}
-	for _, members := range ours {
-		for k := range members {
-			if key == k || strings.EqualFold(key, dialect.SnakeCase(k)) {
-				return k
-			}
-		}
-	}
-	return ""
+// isSpelling reports whether a key of a file is one of ours.
+func isSpelling(key, ours string) bool {
+	return strings.EqualFold(key, dialect.SnakeCase(ours)) || key == "redirect_uri" && ours == "redirectUrl" || key == "extra_params" && ours == "loginParams"
 }
 
 // tools changes the lists of tools, each where it stands: in our section, in "tools" of

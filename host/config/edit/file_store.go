@@ -27,10 +27,11 @@ import (
 //
 // Revisions are those of one FileStore: another one, of the same file too, has others.
 type FileStore struct {
-	path string
-	opts config.Options
-	key  []byte          // of revisions, which must not tell short secrets
-	past document.Keeper // of the history; written while the file is locked
+	path  string
+	opts  config.Options
+	key   []byte                   // of revisions, which must not tell short secrets
+	past  *document.Value[history] // written while the file is locked
+	where string                   // of past, for errors
 }
 
 // OpenFileStore returns the store over the file at path, which need not exist: the
@@ -38,7 +39,8 @@ type FileStore struct {
 // format it has and how values are read; the defaults are those of [config.Load]. Nothing is
 // read yet.
 func OpenFileStore(path string, opts *config.Options) *FileStore {
-	f := &FileStore{path: path, key: make([]byte, sha256.Size), past: storage.NewMemory()}
+	f := &FileStore{path: path, key: make([]byte, sha256.Size)}
+	f.keepHistory(storage.NewMemory(), "in memory")
 	_, _ = rand.Read(f.key) // never fails
 	if opts != nil {
 		f.opts = *opts
@@ -96,10 +98,7 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := f.readHistory(ctx)
-	if err != nil {
-		past = newHistory() // the servers matter more; a change fails
-	}
+	past, _ := f.history(ctx) // the servers matter more; a change fails
 	return past.identify(all), nil
 }
 
@@ -130,7 +129,7 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 		return "", err
 	}
 	var saved record.Revision
-	err = f.change(ctx, func(d *draft, all []record.Stored) error {
+	err = f.change(ctx, false, func(d *draft, all []record.Stored) error {
 		if _, err := record.PlaceOf(all, name, r.Name, old); err != nil {
 			return err
 		}
@@ -152,9 +151,9 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 			}
 		}
 		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
-	}, func(past *history, all []record.Stored) (first bool, err error) {
+	}, func(past *history, all []record.Stored) error {
 		past.saved(all, name, r.Name)
-		return false, nil
+		return nil
 	})
 	if err != nil {
 		return "", err
@@ -165,7 +164,7 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 // Delete implements [record.Store].
 func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision) error {
 	var at int
-	return f.change(ctx, func(d *draft, all []record.Stored) (err error) {
+	return f.change(ctx, true, func(d *draft, all []record.Stored) (err error) {
 		if at, err = record.PlaceOf(all, name, name, old); err == nil && at < 0 {
 			err = &record.Error{Code: record.CodeNotFound, Name: name}
 		}
@@ -173,9 +172,7 @@ func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision
 			return err
 		}
 		return d.remove(name)
-	}, func(past *history, all []record.Stored) (first bool, err error) {
-		return true, past.removed(all, all[at]) // it must not be lost
-	})
+	}, func(past *history, all []record.Stored) error { return past.removed(all, all[at]) })
 }
 
 // Deleted implements [record.Store]. The last 100 are kept.
@@ -184,7 +181,7 @@ func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := f.readHistory(ctx)
+	past, err := f.history(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +191,8 @@ func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 // Restore implements [record.Store]. The record comes last in the file.
 func (f *FileStore) Restore(ctx context.Context, id string) error {
 	var r *record.Record
-	return f.change(ctx, func(d *draft, all []record.Stored) error {
-		past, err := f.readHistory(ctx)
+	return f.change(ctx, false, func(d *draft, all []record.Stored) error {
+		past, err := f.history(ctx)
 		if err != nil {
 			return err
 		}
@@ -216,9 +213,9 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 			return err
 		}
 		return d.put("", r.Name, entry)
-	}, func(past *history, _ []record.Stored) (first bool, err error) {
-		past.restored(id, r.Name)
-		return false, nil
+	}, func(past *history, all []record.Stored) error {
+		past.restored(all, id, r.Name)
+		return nil
 	})
 }
 
@@ -226,17 +223,31 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 // file at path, which is made for its owner alone. Without it they last as long as the
 // store does. Two stores over one config file have to keep them in the same file. Call
 // it before anything else.
-func (f *FileStore) Keep(path string) { f.past = &document.File{Path: path, Most: maxHistory} }
+func (f *FileStore) Keep(path string) {
+	f.keepHistory(&document.File{Path: path, Most: maxHistory}, path)
+}
 
 // change changes the file as [Change] does; all are the records that stand in it. While no
-// other program of this library changes it, note notes that in the history, which is
-// written first if it says so.
-func (f *FileStore) change(ctx context.Context, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) (first bool, err error)) error {
+// other program of this library changes it, note notes that in the history: before the file
+// is replaced if that removes what must not be lost.
+func (f *FileStore) change(ctx context.Context, removes bool, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var all []record.Stored
-	var past *history
+	keep := func() error {
+		return f.failHistory(f.past.Change(ctx, func(past history) (history, bool, error) {
+			err := note(&past, past.identify(all))
+			return past, true, err
+		}))
+	}
+	around := &locked{before: func() error {
+		_, err := f.history(ctx) // else nothing could be noted
+		return err
+	}, after: keep}
+	if removes {
+		around = &locked{before: keep, after: func() error { return nil }}
+	}
 	return replaceFile(ctx, f.path, &f.opts, func(d *draft) (err error) {
 		said, err := d.content()
 		if err != nil {
@@ -246,22 +257,5 @@ func (f *FileStore) change(ctx context.Context, change func(d *draft, all []reco
 			return err
 		}
 		return change(d, all)
-	}, &locked{
-		before: func() (err error) {
-			if past, err = f.readHistory(ctx); err != nil {
-				return err
-			}
-			first, err := note(past, past.identify(all))
-			if err == nil && first {
-				err, past = f.writeHistory(ctx, past), nil
-			}
-			return err
-		},
-		after: func() error {
-			if past == nil {
-				return nil
-			}
-			return f.writeHistory(ctx, past)
-		},
-	})
+	}, around)
 }

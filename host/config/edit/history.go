@@ -5,16 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/document"
-	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -25,77 +21,48 @@ const (
 )
 
 // A history is what a [FileStore] knows of its records beside what the file says: their
-// IDs, their times, and those that were deleted. The zero history knows nothing. It is
-// not safe for concurrent use.
+// IDs, their times, and those that were deleted. The zero history knows nothing. One that
+// is kept is not changed.
 type history struct {
-	Version int               `json:"version"` // historyVersion
-	Known   map[string]origin `json:"known"`   // by name
-	Deleted []deletedRecord   `json:"deleted,omitempty"`
-
-	at storage.Revision // that was read; empty: nothing was kept
-}
-
-// An origin is what is known of one record.
-type origin struct {
-	ID      string    `json:"id"`
-	Created time.Time `json:"created,omitzero"`
-	Updated time.Time `json:"updated,omitzero"`
+	Version int                      `json:"version"` // historyVersion
+	Known   map[string]record.Stored `json:"known"`   // without Record and Revision, by name
+	Deleted []deletedRecord          `json:"deleted,omitempty"`
 }
 
 type deletedRecord struct {
-	origin
-	Deleted time.Time       `json:"deleted"`
-	Record  json.RawMessage `json:"record"` // with its secrets in clear
+	record.Stored
+	Record json.RawMessage `json:"record"` // with its secrets in clear
 }
 
-func newHistory() *history {
-	return &history{Version: historyVersion, Known: map[string]origin{}}
-}
-
-// readHistory returns what is kept.
-func (f *FileStore) readHistory(ctx context.Context) (*history, error) {
-	r, err := f.past.Load(ctx, historyName, "")
-	if errors.Is(err, storage.ErrNotFound) {
-		return newHistory(), nil
+func decodeHistory(data []byte) (h history, err error) {
+	if json.Unmarshal(data, &h) != nil || h.Version != historyVersion {
+		return h, fmt.Errorf("is not a history of version %d: remove it if nothing in it matters", historyVersion)
 	}
-	if err != nil {
-		return nil, f.failHistory(err)
-	}
-	h := &history{}
-	if err := json.Unmarshal(r.Data, h); err != nil || h.Version != historyVersion {
-		return nil, f.failHistory(fmt.Errorf("is not a history of version %d: remove it if nothing in it matters", historyVersion))
-	}
-	if h.Known == nil {
-		h.Known = map[string]origin{}
-	}
-	h.at = r.Revision
 	return h, nil
 }
 
-// writeHistory keeps h, while the config file is locked.
-func (f *FileStore) writeHistory(ctx context.Context, h *history) error {
+func (h history) encode() ([]byte, error) {
+	h.Version = historyVersion
 	data, err := json.MarshalIndent(h, "", "  ")
-	if file, ok := f.past.(*document.File); err == nil && ok {
-		err = os.MkdirAll(filepath.Dir(file.Path), 0o700)
-	}
-	if err == nil {
-		h.at, err = f.past.Save(ctx, historyName, append(data, '\n'), h.at)
-	}
-	return f.failHistory(err)
+	return append(data, '\n'), err
 }
 
-// historyName is that of the record while there is no file.
-const historyName = "history"
+// keepHistory has the store keep its history in a keeper.
+func (f *FileStore) keepHistory(keeper document.Keeper, where string) {
+	f.past, f.where = document.New(keeper, "history", decodeHistory, history.encode), where
+}
+
+// history returns what is kept.
+func (f *FileStore) history(ctx context.Context) (history, error) {
+	h, err := f.past.Load(ctx)
+	return h, f.failHistory(err)
+}
 
 func (f *FileStore) failHistory(err error) error {
 	if err == nil {
 		return nil
 	}
-	where := "in memory"
-	if file, ok := f.past.(*document.File); ok {
-		where = file.Path
-	}
-	return fmt.Errorf("the history of the config file, %s: %w", where, err)
+	return fmt.Errorf("the history of the config file, %s: %w", f.where, err)
 }
 
 // identify gives the records of a store their IDs and times.
@@ -126,12 +93,18 @@ func (h *history) taken() map[string]bool {
 }
 
 // settle forgets what was removed by others, who keep nothing, and makes sure that the
-// records that are there keep their IDs.
+// records that are there keep their IDs. All that h holds is its own then.
 func (h *history) settle(all []record.Stored) {
-	clear(h.Known)
+	h.Known, h.Deleted = make(map[string]record.Stored, len(all)), slices.Clone(h.Deleted)
 	for _, s := range all {
-		h.Known[s.Record.Name] = origin{s.ID, s.Created, s.Updated}
+		h.Known[s.Record.Name] = known(s)
 	}
+}
+
+// known returns what is kept of a record that is there.
+func known(s record.Stored) record.Stored {
+	s.Record, s.Revision = nil, ""
+	return s
 }
 
 // saved notes that the record called name is called next from now on; all are those
@@ -141,7 +114,7 @@ func (h *history) saved(all []record.Stored, name, next string) {
 	at := noted()
 	o, there := h.Known[name]
 	if !there {
-		o = origin{ID: idOf(next, h.taken()), Created: at}
+		o = record.Stored{ID: idOf(next, h.taken()), Created: at}
 	}
 	o.Updated = at
 	delete(h.Known, name)
@@ -156,7 +129,9 @@ func (h *history) removed(all []record.Stored, s record.Stored) error {
 	}
 	h.settle(all)
 	delete(h.Known, s.Record.Name)
-	h.Deleted = append(h.Deleted, deletedRecord{origin{s.ID, s.Created, s.Updated}, noted(), encoded})
+	s = known(s)
+	s.Deleted = noted()
+	h.Deleted = append(h.Deleted, deletedRecord{s, encoded})
 	h.Deleted = h.Deleted[max(0, len(h.Deleted)-maxArchived):]
 	return nil
 }
@@ -173,19 +148,21 @@ func (h *history) gone(all []record.Stored) ([]record.Stored, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, record.Stored{Record: r, Revision: "deleted", ID: d.ID, Created: d.Created, Updated: d.Updated, Deleted: d.Deleted})
+		d.Stored.Record, d.Revision = r, "deleted"
+		list = append(list, d.Stored)
 	}
 	return list, nil
 }
 
 // restored notes that the deleted record of an ID is there again, under a name.
-func (h *history) restored(id, name string) {
+func (h *history) restored(all []record.Stored, id, name string) {
+	h.settle(all)
 	i := slices.IndexFunc(h.Deleted, func(d deletedRecord) bool { return d.ID == id })
 	if i < 0 {
 		return
 	}
-	o := h.Deleted[i].origin
-	o.Updated = noted()
+	o := h.Deleted[i].Stored
+	o.Updated, o.Deleted = noted(), time.Time{}
 	h.Known[name] = o
 	h.Deleted = slices.Delete(h.Deleted, i, i+1)
 }

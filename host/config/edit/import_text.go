@@ -68,33 +68,22 @@ func (x *translation) braced(inner string) string {
 	case !prefixed && x.forms == dialect.EditorRefs && inner == strings.ToUpper(inner):
 		inner = "env:" + inner // names in small letters may be the editor's own
 	}
-	var known bool
-	switch x.forms {
-	case dialect.AllOwnRefs:
-		known = kind != "input" || !prefixed
-	case dialect.EditorRefs:
-		known = !strings.Contains(inner, ":-") && kind != "file" && kind != "keyring" && !(prefixed && kind == "input")
-	case dialect.BracedRefs:
-		known = !special
-	case dialect.BareRefs:
-		known = !prefixed
-	case dialect.CurlyRefs:
-		if prefixed && kind == "file" {
-			return "{" + inner + "}"
-		}
-		if inner != "" && dialect.NameLength(inner) == len(inner) {
-			return "{env:" + inner + "}"
-		}
-	case dialect.SecretRefs:
-		if inner != "" && dialect.NameLength(inner) == len(inner) {
-			return "${{ secrets." + inner + " }}"
-		}
-	}
-	reference := "${" + inner + "}"
-	if !known {
+	isName := inner != "" && dialect.NameLength(inner) == len(inner)
+	hasDefault := strings.Contains(inner, ":-")
+	switch reference := "${" + inner + "}"; {
+	case x.forms == dialect.CurlyRefs && prefixed && kind == "file":
+		return reference[1:]
+	case x.forms == dialect.CurlyRefs && isName:
+		return "{env:" + inner + "}"
+	case x.forms == dialect.SecretRefs && isName:
+		return "${{ secrets." + inner + " }}"
+	case x.forms == dialect.AllOwnRefs && !(prefixed && kind == "input"), x.forms == dialect.EditorRefs && !special && !hasDefault,
+		x.forms == dialect.BracedRefs && !special, x.forms == dialect.BareRefs && !prefixed:
+		return reference
+	default:
 		x.unknown = append(x.unknown, shownKind(inner))
+		return reference
 	}
-	return reference
 }
 
 // shownKind is a reference without what may be a secret in it.
