@@ -334,7 +334,7 @@ func (x *expander) file(path string) (string, error) {
 // read reads a file that the config file names. One of another machine is not asked
 // for it before the approval: Windows would log in there.
 func (x *expander) read(full string) (string, error) {
-	if x.later && elsewhere(runtime.GOOS, full) {
+	if (x.later || x.before != nil) && elsewhere(runtime.GOOS, full) {
 		return "", errors.New("a file of a project cannot name a file of another machine: copy it to this one")
 	}
 	return x.look("${file:"+full+"}", func() (string, error) {

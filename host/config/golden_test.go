@@ -12,7 +12,8 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/config/configtest"
+	"github.com/mcpbelt/mcpbelt/host/config/codex"
+	"github.com/mcpbelt/mcpbelt/host/config/goose"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -53,10 +54,10 @@ func golden(t *testing.T, file, format string) {
 		opts.Format = ""
 	}
 	c, err := config.Parse(t.Context(), file, data, opts)
-	got := strings.ReplaceAll(configtest.Describe(c, err), here, "HERE")
+	got := strings.ReplaceAll(describe(c, err), here, "HERE")
 	if opts.Format != "" {
 		again, err := config.Parse(t.Context(), file, data, &config.Options{Lookup: goldenLookup, Project: "/src/app"})
-		assert.Equal(t, strings.ReplaceAll(configtest.Describe(again, err), here, "HERE"), got, "without the name of the format")
+		assert.Equal(t, strings.ReplaceAll(describe(again, err), here, "HERE"), got, "without the name of the format")
 	}
 	if *updateGolden {
 		assert.OK(t, os.WriteFile(file+".golden", []byte(got), 0o600))
@@ -89,7 +90,7 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 			}
 			t.Run(file+" "+v.name, func(t *testing.T) {
 				opts := &config.Options{Format: format, Lookup: goldenLookup}
-				for _, fault := range configtest.EditFaults(t, file, v.data, opts, form) {
+				for _, fault := range editFaults(t, file, v.data, opts, form) {
 					assert.True(t, excepted(file, fault, used), "%s: it is known", fault)
 				}
 			})
@@ -233,5 +234,117 @@ func withCommas(doc *jsonc.Document, data []byte) []byte {
 // written. With -update it writes them.
 func TestConfigurationPage(t *testing.T) {
 	t.Parallel()
-	configtest.CheckPage(t, "../../docs/configuration.md", "json", *updateGolden, config.Formats()...)
+	checkPage(t, "json", config.Formats()...)
+	checkPage(t, "codex", codex.Format())
+	checkPage(t, "goose", goose.Format(), goose.Continue())
+}
+
+// An otherSyntax is a package below this one, which reads files that are not JSON.
+type otherSyntax struct {
+	folder  string
+	files   []string // patterns below its testdata
+	formats []*config.Format
+	comment func(line string) (above, behind string) // what withComments puts beside a line
+	known   map[string]string                        // faults of edits that are known
+}
+
+func otherSyntaxes() []otherSyntax {
+	return []otherSyntax{
+		{folder: "codex", files: []string{"*.toml"}, formats: []*config.Format{codex.Format()},
+			comment: func(line string) (above, behind string) {
+				if strings.HasPrefix(line, "[") && !strings.Contains(line, "#") {
+					behind = " # behind"
+				}
+				return "", behind
+			}},
+		{folder: "goose", files: []string{"*.y*ml", "continue/*.yaml"}, formats: []*config.Format{goose.Format(), goose.Continue()},
+			comment: func(line string) (above, behind string) {
+				body := strings.TrimSpace(line)
+				if strings.HasSuffix(body, ":") && !strings.Contains(body, "#") {
+					above, behind = line[:len(line)-len(strings.TrimLeft(line, " "))]+"# above\n", " # behind"
+				}
+				return above, behind
+			},
+			known: map[string]string{
+				"env: remote é: ": "its headers have an alias elsewhere",
+				"env: old: ":      "its headers come from an alias",
+			}},
+	}
+}
+
+// inputs returns the config files below testdata, and the format of each.
+func (o *otherSyntax) inputs(t *testing.T) (files []string, formats []*config.Format) {
+	t.Helper()
+	for i, pattern := range o.files {
+		found := assert.Value(filepath.Glob(filepath.Join("testdata", filepath.FromSlash(pattern))))(t)
+		assert.True(t, len(found) >= 2, "%s: there are files", pattern)
+		for _, file := range found {
+			files, formats = append(files, file), append(formats, o.formats[i])
+		}
+	}
+	return files, formats
+}
+
+// withComments puts comments where a section begins.
+func (o *otherSyntax) withComments(data []byte) []byte {
+	var lines []string
+	for _, line := range strings.Split(string(data), "\n") {
+		above, behind := o.comment(line)
+		if behind != "" {
+			line = above + strings.TrimRight(line, "\r") + behind
+		}
+		lines = append(lines, line)
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
+// TestGoldenOfOtherSyntaxes compares what is read of each file, with places and masked
+// secrets, with the file of the same name that ends in .golden.
+func TestGoldenOfOtherSyntaxes(t *testing.T) {
+	for _, o := range otherSyntaxes() {
+		t.Run(o.folder, func(t *testing.T) {
+			t.Chdir(o.folder)
+			files, _ := o.inputs(t)
+			for _, file := range files {
+				here := assert.Value(filepath.Abs(filepath.Dir(file)))(t)
+				data := assert.Value(os.ReadFile(file))(t)
+				c, err := config.Parse(t.Context(), file, data, &config.Options{Lookup: goldenLookup, Formats: o.formats})
+				got := strings.ReplaceAll(describe(c, err), here, "HERE")
+				if *updateGolden {
+					assert.OK(t, os.WriteFile(file+".golden", []byte(got), 0o600))
+				}
+				assert.Equal(t, got, string(assert.Value(os.ReadFile(file+".golden"))(t)), "%s", file)
+			}
+		})
+	}
+}
+
+// TestEditsLeaveOtherSyntaxesAlone changes every file and changes it back, as it is and in the
+// forms that editors give it: in all of them if MCPBELT_FULL is set, else in one.
+func TestEditsLeaveOtherSyntaxesAlone(t *testing.T) {
+	for _, o := range otherSyntaxes() {
+		t.Run(o.folder, func(t *testing.T) {
+			t.Chdir(o.folder)
+			used := map[string]bool{}
+			files, formats := o.inputs(t)
+			for i, file := range files {
+				data := assert.Value(os.ReadFile(file))(t)
+				forms := [][]byte{
+					bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), append([]byte("\xef\xbb\xbf"), data...), o.withComments(data),
+					bytes.TrimRight(data, "\r\n"), append(bytes.Clone(data), "\n\n"...),
+				}
+				few := i % len(forms)
+				forms = forms[assert.Cases(few, 0):assert.Cases(few+1, len(forms))]
+				for form, data := range append(forms, data) {
+					opts := &config.Options{Lookup: goldenLookup, Formats: formats[i : i+1], Format: formats[i].Name}
+					for _, fault := range editFaults(t, file, data, opts, 0) {
+						check := strings.Join(strings.SplitAfterN(fault, ": ", 3)[:2], "")
+						assert.True(t, o.known[check] != "", "%s, form %d: %s: it is known", file, form, fault)
+						used[check] = true
+					}
+				}
+			}
+			assert.Equal(t, len(used), len(o.known), "the faults that are known")
+		})
+	}
 }

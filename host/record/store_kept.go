@@ -32,17 +32,13 @@ type catalogue struct {
 // storage.MaxData bytes, with their secrets as the records have them, in clear. Of those
 // that were deleted the last 100 are kept.
 func NewStore(store storage.Store, name string) Store {
-	return newKeptStore(store, name)
-}
-
-func newKeptStore(store storage.Store, name string) *keptStore {
 	return &keptStore{document.New(store, name, decodeCatalogue, catalogue.encode)}
 }
 
 // NewMemoryStore returns a store that holds the records, which have different names.
 // It keeps copies of them, and panics if one is nil or cannot be kept.
 func NewMemoryStore(records ...*Record) Store {
-	s := newKeptStore(storage.NewMemory(), "servers")
+	s := NewStore(storage.NewMemory(), "servers")
 	for _, r := range records {
 		if _, err := s.Save(context.Background(), "", r, ""); err != nil {
 			panic("record: NewMemoryStore: " + err.Error())
@@ -103,12 +99,14 @@ func (s *keptStore) Save(ctx context.Context, name string, r *Record, old Revisi
 		if err != nil {
 			return err
 		}
+		made := now()
 		if at < 0 {
-			saved = c.add(r)
-			return nil
+			at = len(c.records)
+			c.records = append(c.records, Stored{ID: "~" + strings.ToLower(rand.Text()), Created: made})
 		}
+		s := &c.records[at]
 		saved = newRevision()
-		c.records[at].Record, c.records[at].Revision, c.records[at].Updated = r.clone(), saved, now()
+		s.Record, s.Revision, s.Updated = r.clone(), saved, made
 		return nil
 	})
 	return saved, err
@@ -146,14 +144,6 @@ func (s *keptStore) Restore(ctx context.Context, id string) error {
 		c.records = append(c.records, back)
 		return nil
 	})
-}
-
-// add adds a copy of a record.
-func (c *catalogue) add(r *Record) Revision {
-	at, made := newRevision(), now()
-	id := "~" + strings.ToLower(rand.Text())
-	c.records = append(c.records, Stored{Record: r.clone(), Revision: at, ID: id, Created: made, Updated: made})
-	return at
 }
 
 func newRevision() Revision { return Revision(rand.Text()) }

@@ -1,4 +1,3 @@
-// Package configtest has what the tests of config formats share: [Describe] for golden
-// files, [CheckParsed] for whatever was read, [EditFaults] for what an edit changes, and
-// [CheckPage] for the table of a page.
+// Package configtest has what the tests of config formats share: [CheckParsed] for whatever
+// was read.
 package configtest

@@ -101,15 +101,14 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 				Err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.doc.Dialect.Name)}
 		}
 	}
-	edit := d.edit
 	if s.at.value != nil {
-		return applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
+		return applyChanges(d.data, s.changes, s.at.path, d.edit)
 	}
 	object := []byte("{}")
 	if !s.at.named {
 		object = marshalJSON(map[string]string{"name": s.title})
 	}
-	object, err := applyChanges(object, s.changes, nil, jsonc.Set, jsonc.Remove)
+	object, err := applyChanges(object, s.changes, nil, dialect.Syntax{}.OrJSON().Edit)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return edit.Set(d.data, object, s.at.path...)
+	return d.edit.Set(d.data, object, s.at.path...)
 }
 
 // known reports whether a key stands in the entry already, or the file's program has it.
@@ -142,20 +141,15 @@ func (d *draft) renamed(data []byte, at *spot, title string) ([]byte, error) {
 	return d.edit.Set(data, quoteJSON(title), append(slices.Clone(at.path), "name")...)
 }
 
-type (
-	setFunc    = func(data, value []byte, path ...string) ([]byte, error)
-	removeFunc = func(data []byte, path ...string) ([]byte, error)
-)
-
 // applyChanges returns data with the changes of an entry that stands at path.
-func applyChanges(data []byte, changes []change, path []string, set setFunc, remove removeFunc) ([]byte, error) {
+func applyChanges(data []byte, changes []change, path []string, edit *dialect.Edit) ([]byte, error) {
 	var err error
 	for _, c := range changes {
 		at := append(slices.Clone(path), c.path...)
 		if c.value == nil {
-			data, err = remove(data, at...)
+			data, err = edit.Remove(data, at...)
 		} else {
-			data, err = set(data, c.value, at...)
+			data, err = edit.Set(data, c.value, at...)
 		}
 		if err != nil {
 			return nil, err

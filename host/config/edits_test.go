@@ -1,4 +1,4 @@
-package configtest
+package config_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
-// EditFaults changes a config file and changes it back, and returns what did not leave it
+// editFaults changes a config file and changes it back, and returns what did not leave it
 // byte for byte as it was, one line each: a server is added and removed ("add: ..."); each
 // server that can be used gets a variable or header that goes again ("env: NAME: ..."),
 // and is switched off and on, or the other way round ("off: NAME: ..."). Each of the latter
@@ -23,7 +23,7 @@ import (
 // nothing new may come. A file
 // that cannot be read has no faults. Of a file in another form, which is not 0, it is one of
 // the servers, another one for each form.
-func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options, form int) (faults []string) {
+func editFaults(t testing.TB, filename string, data []byte, opts *config.Options, form int) (faults []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filepath.Base(filename))
 	if err := os.WriteFile(path, data, 0o600); err != nil {

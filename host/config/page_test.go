@@ -1,4 +1,4 @@
-package configtest
+package config_test
 
 import (
 	"cmp"
@@ -18,12 +18,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
-// CheckPage fails the test unless the table of a page of documentation, between the lines
+// checkPage fails the test unless the table of a page of documentation, between the lines
 // "<!-- NAME programs: begin -->" and "<!-- NAME programs: end -->", says what the formats
-// really do with the files of their programs. With update it writes it. Reading and changing
+// really do with the files of their programs. With -update it writes it. Reading and changing
 // small files finds out what the table says.
-func CheckPage(t *testing.T, page, name string, update bool, formats ...*config.Format) {
+func checkPage(t *testing.T, name string, formats ...*config.Format) {
 	t.Helper()
+	const page = "../../docs/configuration.md"
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func CheckPage(t *testing.T, page, name string, update bool, formats ...*config.
 	now := head + begin + programTable(t, formats) + end + tail
 	switch {
 	case now == was:
-	case update:
+	case *updateGolden:
 		if err := os.WriteFile(page, []byte(now), 0o644); err != nil {
 			t.Fatal(err)
 		}

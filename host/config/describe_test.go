@@ -1,4 +1,4 @@
-package configtest
+package config_test
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
-// Describe writes down what was read from a config file, or why nothing was, one thing
+// describe writes down what was read from a config file, or why nothing was, one thing
 // a line and without what is empty, for golden files, with secrets in clear: those of
 // a test are invented.
-func Describe(c *config.Config, err error) string {
+func describe(c *config.Config, err error) string {
 	var b strings.Builder
 	if err != nil {
 		fmt.Fprintln(&b, "error", filepath.ToSlash(err.Error()))
