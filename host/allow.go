@@ -62,9 +62,8 @@ type consents struct {
 	mu   sync.Mutex
 	book *consent.Book
 
-	following sync.Mutex      // guards the following
-	followed  bool            // a goroutine looks what others decide
-	obeying   map[string]bool // names of the servers that are being started or stopped for it
+	following sync.Mutex // guards the following
+	followed  bool       // a goroutine looks what others decide
 }
 
 // book returns the book of Options, or the one in StateDir.
@@ -174,8 +173,8 @@ func (sl *slot) guarded() []*config.Server {
 // allowed after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
 func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 	return h.decide(ctx, by, fingerprint, consent.Approved, func(sl *slot) error {
-		s := sl.now()
-		entry, chosen := h.chooses(sl)
+		entry, _ := h.chooses(sl)
+		s, chosen := sl.now(), entry != nil
 		if !chosen {
 			if s == nil || !s.needsConsent() {
 				return nil
@@ -197,16 +196,10 @@ func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 // askAgain has the user asked again what was not answered.
 func (s *server) askAgain() {
 	s.mu.Lock()
-	made := s.transport
+	t := s.transport
 	s.mu.Unlock()
-	if made == nil {
-		return
-	}
-	t, _ := made()
 	if g, ok := t.(*guarded); ok {
-		g.mu.Lock()
-		g.refused = nil
-		g.mu.Unlock()
+		g.refused.Store(nil)
 	}
 }
 

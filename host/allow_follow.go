@@ -21,7 +21,7 @@ const rejectedGrace = 5 * time.Second
 func (h *Host) followConsents() {
 	h.consents.following.Lock()
 	defer h.consents.following.Unlock()
-	if !h.consents.followed {
+	if !h.consents.followed && len(h.guardedSlots()) > 0 {
 		h.consents.followed = true
 		h.ending.Go(h.obeyConsents)
 	}
@@ -46,8 +46,11 @@ func (h *Host) obeyConsents() {
 			return
 		}
 		for _, sl := range slots {
-			if act := h.decided(sl); act != nil && sl.enabled() {
-				h.obey(sl.name, act)
+			if act := h.decided(sl); act != nil && sl.enabled() && sl.obeying.CompareAndSwap(false, true) {
+				h.ending.Go(func() { // what comes of it is in the status
+					defer sl.obeying.Store(false)
+					_ = act()
+				})
 			}
 		}
 	}
@@ -59,12 +62,9 @@ func (h *Host) decided(sl *slot) func() error {
 	if s == nil {
 		return nil
 	}
-	var denied *LaunchNotAllowedError
-	waits := s.notAllowed()
-	if s.needsConsent() {
-		denied = h.notAllowed(h.intake, s.entry)
-	}
-	_, chosen := h.chooses(sl)
+	denied := h.notAllowed(h.intake, s.entry)
+	waits := denial(s.unusable()) != nil
+	chosen, _ := h.chooses(sl)
 	switch {
 	case !waits && denied != nil && denied.Err == nil && denied.Verdict == consent.Rejected:
 		return func() error {
@@ -72,7 +72,7 @@ func (h *Host) decided(sl *slot) func() error {
 			defer stop()
 			return errors.Join(h.forbid(ctx, sl.name), h.reconsider(h.intake, sl))
 		}
-	case chosen:
+	case chosen != nil:
 		return func() error { return h.reconsider(h.intake, sl) }
 	case waits && denied == nil:
 		return func() error { return h.Enable(h.intake, sl.name) }
@@ -80,36 +80,5 @@ func (h *Host) decided(sl *slot) func() error {
 	return nil
 }
 
-// obey does something about a server in the background, unless it is about to. What
-// comes of it is in its Status.
-func (h *Host) obey(name string, do func() error) {
-	h.consents.following.Lock()
-	defer h.consents.following.Unlock()
-	if h.consents.obeying[name] {
-		return
-	}
-	if h.consents.obeying == nil {
-		h.consents.obeying = map[string]bool{}
-	}
-	h.consents.obeying[name] = true
-	h.ending.Go(func() {
-		_ = do()
-		h.consents.following.Lock()
-		defer h.consents.following.Unlock()
-		delete(h.consents.obeying, name)
-	})
-}
-
 // needsConsent reports whether what is decided about the server matters now.
-func (s *server) needsConsent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.enabled && !s.stopped && s.entry.Source.Scope.NeedsApproval()
-}
-
-// notAllowed reports whether the server does not run since it was not allowed.
-func (s *server) notAllowed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.enabled && !s.stopped && denial(s.err) != nil
-}
+func (s *server) needsConsent() bool { return s.entry.Source.Scope.NeedsApproval() && s.isOn() }

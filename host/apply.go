@@ -57,29 +57,31 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}
-	steps, err := h.prepare(c)
+	steps, done, err := h.beginApply(ctx, c)
 	if err != nil {
 		return Report{}, err
 	}
-	done, err := h.carryOut(ctx, steps)
-	if err != nil {
-		return Report{}, err
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
+	await(ctx, done)
 	report, failed := h.report(ctx, steps)
 	return report, failed.orNil()
 }
 
-// carryOut takes steps in goroutines of the host, and returns what is closed when all have
-// ended.
-func (h *Host) carryOut(ctx context.Context, steps []step) (done <-chan struct{}, err error) {
+// beginApply has the Apply of a config decide about all servers, takes its steps in goroutines of the
+// host, and returns them and what is closed when all have ended.
+func (h *Host) beginApply(ctx context.Context, c *config.Config) (steps []*step, done <-chan struct{}, err error) {
+	if err := sound(c); err != nil {
+		return nil, nil, err
+	}
 	leave, err := h.visit()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	if steps, err = h.plan(c); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	h.followConsents()
+	h.warn(c.Warnings)
 	going, stop := h.whileOpen(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -87,36 +89,14 @@ func (h *Host) carryOut(ctx context.Context, steps []step) (done <-chan struct{}
 		defer stop()
 		defer close(ended)
 		var wg sync.WaitGroup
-		for i := range steps {
-			wg.Go(func() { h.take(going, &steps[i]) })
+		for _, st := range steps {
+			wg.Go(func() { h.take(going, st) })
 		}
 		wg.Wait()
 		_, failed := h.report(ctx, steps)
 		h.events.Record(ctx, events.OfConfig("apply", "", failed.orNil()))
 	}()
-	return ended, nil
-}
-
-// prepare has the Apply of a config decide about all servers, and finds out what there
-// is to do.
-func (h *Host) prepare(c *config.Config) ([]step, error) {
-	if err := sound(c); err != nil {
-		return nil, err
-	}
-	leave, err := h.visit()
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	steps, err := h.plan(c)
-	if err != nil {
-		return nil, err
-	}
-	if len(h.guardedSlots()) > 0 {
-		h.followConsents()
-	}
-	h.warn(c.Warnings)
-	return steps, nil
+	return steps, ended, nil
 }
 
 // sound returns what is wrong with a config that was made by hand, or nil.
@@ -183,64 +163,58 @@ func (h *Host) ApplyServers(ctx context.Context, verb, name string, load func(co
 func (h *Host) applyServers(ctx context.Context, verb, name string, load func(context.Context) (map[string]*config.Server, error)) (Report, error) {
 	following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 	defer cancel()
-	entries, err := h.loadServers(following, load)
-	steps := h.planServers(entries)
+	steps, err := h.loadServers(following, load)
 	<-h.loading
 	h.events.Record(ctx, events.OfConfig(verb, name, err))
 	if err != nil {
 		return Report{}, err
 	}
-	for i := range steps {
-		h.take(following, &steps[i])
+	for _, st := range steps {
+		h.take(following, st)
 	}
 	report, failed := h.report(following, steps)
 	return report, failed.orNil()
 }
 
-// loadServers calls load, and logs the warnings of what it returns.
-func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[string]*config.Server, error)) (entries map[string]*config.Server, err error) {
-	defer h.caught("what loads servers", &err)
-	if entries, err = load(ctx); err != nil {
+// loadServers has the call decide about the servers that load returns, and returns what there
+// is to do: first what starts, so that no tool of a renamed server is missing.
+func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[string]*config.Server, error)) (steps []*step, err error) {
+	entries, err := call(h, "what loads servers", func() (map[string]*config.Server, error) { return load(ctx) })
+	if err != nil {
 		return nil, err
 	}
 	for name, entry := range entries {
-		if entry == nil {
-			continue
-		}
-		if entry.Name != name {
+		switch {
+		case entry == nil:
+		case entry.Name != name:
 			return nil, fmt.Errorf("host: ApplyServers: load returned the server %q as %q", entry.Name, name)
+		default:
+			h.warn(entry.Warnings)
 		}
-		h.warn(entry.Warnings)
 	}
-	return entries, nil
-}
-
-// planServers has the call decide about the servers of entries, and returns what there is
-// to do: first what starts, so that no tool of a renamed server is missing.
-func (h *Host) planServers(entries map[string]*config.Server) []step {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil
+		return nil, nil
 	}
-	var steps, removals []step
+	var removals []*step
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		switch entry := entries[name]; {
 		case entry != nil:
-			steps = append(steps, h.claimLocked(name, entry, nil))
+			steps = append(steps, h.claimLocked(name, h.scopes.keep(entry), nil))
 		case h.slots[name] != nil:
 			removals = append(removals, h.claimLocked(name, nil, nil))
 		}
 	}
-	return append(steps, removals...)
+	return append(steps, removals...), nil
 }
 
 // A step is what an Apply does with one server.
 type step struct {
-	slot       *slot
-	entry      *config.Server // nil: it is removed
-	generation uint64         // of the Apply
-	done       bool           // nothing is to be done
+	slot    *slot
+	entry   *config.Server   // nil: it is removed
+	entries []*config.Server // of which it was chosen, strongest first: the first that may be started is to run
+	done    bool             // nothing is to be done
 
 	begun chan struct{} // closed when what can be done at once is done
 	ended chan struct{} // closed when the following are known
@@ -250,62 +224,40 @@ type step struct {
 }
 
 // claimLocked has a change decide about one server: it is to run as an entry, which was
-// chosen of several if there is a choice, or is to be removed if that is nil. A step decides
+// chosen of several, or is to be removed if that is nil. A step decides
 // until another one for the server is made. It needs the lock of the host.
-func (h *Host) claimLocked(name string, entry *config.Server, ch *choice) step {
+func (h *Host) claimLocked(name string, entry *config.Server, entries []*config.Server) *step {
 	sl := h.slots[name]
 	if sl == nil {
 		sl = &slot{host: h, name: name, meter: new(callMeter), changing: make(chan struct{}, 1)}
 		h.slots[name] = sl
 		h.order = append(slices.Clone(h.order), name)
 	}
-	if entry != nil {
-		entry = h.scopes.keep(entry)
-	}
-	if ch != nil {
-		ch.last = entry
-	}
-	h.generation++
-	return step{
-		slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, ch),
-		begun: make(chan struct{}), ended: make(chan struct{}),
-	}
-}
-
-// hasEnded reports whether the outcome of the step is known.
-func (st *step) hasEnded() bool {
-	select {
-	case <-st.ended:
-		return true
-	default:
-		return false
-	}
+	st := &step{slot: sl, entry: entry, entries: entries, begun: make(chan struct{}), ended: make(chan struct{})}
+	st.done = sl.claim(st)
+	return st
 }
 
 // plan has the Apply decide about all servers, and finds out what there is to do.
-func (h *Host) plan(c *config.Config) ([]step, error) {
-	entries, choices := slices.Clone(c.Servers), choicesOf(c)
-	for i, entry := range entries {
-		if ch := choices[entry.Name]; ch != nil {
-			sl, _ := h.slot(entry.Name)
-			entries[i] = h.choose(sl, ch)
+func (h *Host) plan(c *config.Config) ([]*step, error) {
+	entries, chosen := make([][]*config.Server, len(c.Servers)), make([]*config.Server, len(c.Servers))
+	for i, e := range c.Servers {
+		var now *server
+		if sl, err := h.slot(e.Name); err == nil {
+			now = sl.now()
 		}
+		entries[i] = h.candidates(c, e)
+		chosen[i] = h.choose(entries[i], now)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return nil, ErrClosed
 	}
-	var steps []step
+	var steps []*step
 	var order []string
-	for _, entry := range entries {
-		ch := choices[entry.Name]
-		if ch != nil {
-			for i := range ch.entries {
-				ch.entries[i] = h.scopes.keep(ch.entries[i])
-			}
-		}
-		steps = append(steps, h.claimLocked(entry.Name, entry, ch))
+	for i, entry := range chosen {
+		steps = append(steps, h.claimLocked(entry.Name, entry, entries[i]))
 		order = append(order, entry.Name)
 	}
 	for _, name := range h.order {
@@ -316,6 +268,24 @@ func (h *Host) plan(c *config.Config) ([]step, error) {
 	}
 	h.order = order
 	return steps, nil
+}
+
+// candidates returns an entry of a config and, if it is a sound one whose launch has to be allowed,
+// the sound ones that it hides.
+func (h *Host) candidates(c *config.Config, e *config.Server) []*config.Server {
+	usable := func(e *config.Server) bool { return e != nil && e.Enabled && e.Err == nil }
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := []*config.Server{h.scopes.keep(e)}
+	if !list[0].Source.Scope.NeedsApproval() || !usable(e) {
+		return list
+	}
+	for _, hidden := range c.Shadowed {
+		if hidden.By == e && usable(hidden.Server) && hidden.Server.Name == e.Name {
+			list = append(list, h.scopes.keep(hidden.Server))
+		}
+	}
+	return list
 }
 
 // take takes a step, if anything is to be done.
@@ -338,9 +308,7 @@ func (h *Host) take(ctx context.Context, st *step) {
 		st.outcome = overtaken
 		return
 	}
-	if kind := did.kind(); kind != "" && entry != nil {
-		h.events.Record(ctx, events.OfServer(kind, entry, began, err))
-	}
+	h.record(ctx, did, entry, began, err)
 	st.outcome, st.err = did, err
 }
 
@@ -354,12 +322,12 @@ func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 		return failed, nil, err
 	}
 	defer leave()
-	if !st.slot.decides(st.generation) {
+	if !st.slot.decides(st) {
 		return overtaken, nil, nil
 	}
 	did, until, err := st.slot.apply(own, st.entry)
 	if st.entry == nil {
-		h.remove(st.slot, st.generation)
+		h.remove(st.slot, st)
 	}
 	if err != nil && context.Cause(own) == ErrOvertaken {
 		return overtaken, nil, nil
@@ -367,24 +335,19 @@ func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 	return did, until, err
 }
 
-// kind returns the kind of event that an outcome is; empty if it is none.
-func (o outcome) kind() string {
-	switch o {
-	case started:
-		return "start"
-	case stopped:
-		return "stop"
-	case replaced, failed:
-		return "replace"
+// record records what became of a server since a step began; the entry may be nil.
+func (h *Host) record(ctx context.Context, did outcome, entry *config.Server, began time.Time, err error) {
+	kind := map[outcome]string{started: "start", stopped: "stop", replaced: "replace", failed: "replace"}[did]
+	if kind != "" && entry != nil {
+		h.events.Record(ctx, events.OfServer(kind, entry, began, err))
 	}
-	return ""
 }
 
 // remove forgets a slot, unless a later Apply wants something there.
-func (h *Host) remove(sl *slot, generation uint64) {
+func (h *Host) remove(sl *slot, st *step) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !sl.decides(generation) {
+	if !sl.decides(st) {
 		return
 	}
 	delete(h.slots, sl.name)
@@ -393,18 +356,23 @@ func (h *Host) remove(sl *slot, generation uint64) {
 
 // report says what was done, and which servers failed that are required or, if ctx has ended,
 // are not ready.
-func (h *Host) report(ctx context.Context, steps []step) (Report, *ServersError) {
+func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError) {
 	report, failed := Report{Failed: map[string]error{}}, &ServersError{Failed: map[string]error{}}
 	lists := map[outcome]*[]string{
 		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: &report.Overtaken,
 	}
-	for i := range steps {
-		st := &steps[i]
+	for _, st := range steps {
 		name := st.slot.name
-		if !st.hasEnded() {
-			failed.Err = ctx.Err()
-			report.Failed[name] = st.cutOff(ctx)
-			failed.Failed[name] = report.Failed[name]
+		select {
+		case <-st.ended:
+		default:
+			if failed.Err = ctx.Err(); failed.Err != nil {
+				failed.Failed[name] = fmt.Errorf("server %q: %w", name, context.Cause(ctx))
+				if st.entry != nil {
+					failed.Failed[name] = fmt.Errorf("server %q (%s): %w", name, st.entry.Source, context.Cause(ctx))
+				}
+				report.Failed[name] = failed.Failed[name]
+			}
 			continue
 		}
 		list := lists[st.outcome]
@@ -425,12 +393,4 @@ func (h *Host) report(ctx context.Context, steps []step) (Report, *ServersError)
 		}
 	}
 	return report, failed
-}
-
-// cutOff returns the error of a step that has not ended when ctx has.
-func (st *step) cutOff(ctx context.Context) error {
-	if st.entry == nil {
-		return fmt.Errorf("server %q: %w", st.slot.name, context.Cause(ctx))
-	}
-	return fmt.Errorf("server %q (%s): %w", st.slot.name, st.entry.Source, context.Cause(ctx))
 }

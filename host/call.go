@@ -42,7 +42,7 @@ func (sl *slot) busy(ctx context.Context, bytes int) error {
 		return nil
 	}
 	c := s.connOf(ctx)
-	if c == nil || c.isEnded() {
+	if c == nil {
 		return nil
 	}
 	err := c.client.Busy(ctx, bytes)

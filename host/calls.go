@@ -1,9 +1,8 @@
 package host
 
 import (
-	"encoding/json"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -73,35 +72,21 @@ func countsOf(n meter.Counts) CallCounts {
 	}
 }
 
-// A Latency is how long calls took, by quantiles: P99 is a time within which 99 of 100
-// ended, at most a quarter more than the shortest such time. Max is exact. In JSON they
-// are seconds.
+// A Latency is how long calls took, in seconds, by quantiles: P99 is a time within which 99 of 100
+// ended, at most a quarter more than the shortest such time. Max is exact.
 type Latency struct {
-	Count uint64        // calls that were measured
-	P50   time.Duration // the median
-	P90   time.Duration // 9 of 10 took no longer
-	P99   time.Duration // 99 of 100
-	Max   time.Duration // of the slowest
-}
-
-// MarshalJSON writes the times in seconds.
-func (l Latency) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Count uint64  `json:"count"`
-		P50   float64 `json:"p50Seconds"`
-		P90   float64 `json:"p90Seconds"`
-		P99   float64 `json:"p99Seconds"`
-		Max   float64 `json:"maxSeconds"`
-	}{l.Count, l.P50.Seconds(), l.P90.Seconds(), l.P99.Seconds(), l.Max.Seconds()})
+	Count      uint64  `json:"count"`      // calls that were measured
+	P50Seconds float64 `json:"p50Seconds"` // the median
+	P90Seconds float64 `json:"p90Seconds"` // 9 of 10 took no longer
+	P99Seconds float64 `json:"p99Seconds"` // 99 of 100
+	MaxSeconds float64 `json:"maxSeconds"` // of the slowest
 }
 
 // A callMeter counts the calls of one server, and keeps its last failure. The zero
 // callMeter is ready for use.
 type callMeter struct {
 	meter.Meter
-
-	mu   sync.Mutex // guards the following
-	last Failure
+	last atomic.Pointer[Failure] // nil: there was none
 }
 
 // begin notes that a call begins; end, which is called once, that it has ended so.
@@ -118,18 +103,16 @@ func (m *callMeter) begin() (end func(res *mcp.CallToolResult, err error)) {
 
 // fail notes a failure of the server of an entry; nil: of the one that runs.
 func (m *callMeter) fail(entry *config.Server, err error) {
-	if err == nil {
-		return
+	if err != nil {
+		m.last.Store(&Failure{At: time.Now(), Err: err, Entry: entry})
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.last = Failure{At: time.Now(), Err: err, Entry: entry}
 }
 
 func (m *callMeter) lastFailure() Failure {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.last
+	if last := m.last.Load(); last != nil {
+		return *last
+	}
+	return Failure{}
 }
 
 // calls returns what was counted until now.
@@ -141,7 +124,7 @@ func (m *callMeter) calls() Calls {
 		c.ErrorRate = &rate
 	}
 	if n := r.Measured(); n > 0 {
-		c.Latency = &Latency{Count: n, P50: r.Quantile(0.5), P90: r.Quantile(0.9), P99: r.Quantile(0.99), Max: r.Max()}
+		c.Latency = &Latency{n, r.Quantile(0.5).Seconds(), r.Quantile(0.9).Seconds(), r.Quantile(0.99).Seconds(), r.Max().Seconds()}
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // ErrOvertaken is returned by a change of a server that waited for it to be ready when
@@ -17,7 +18,7 @@ var ErrOvertaken = errors.New("host: another change of the server has overtaken 
 // first attempt; it then goes on trying. It does not wait for a lazy server.
 func (h *Host) Enable(ctx context.Context, name string) error {
 	return h.change(ctx, "enable", name, func(_ context.Context, sl *slot, s *server) (wait, error) {
-		if !s.active() || s.status().Stage == StageNotAllowed { // if that was about to end it
+		if !s.usable() || s.status().Stage == StageNotAllowed { // if that was about to end it
 			s = sl.renew(s)
 		}
 		return s.untilStarted(), nil
@@ -28,7 +29,7 @@ func (h *Host) Enable(ctx context.Context, name string) error {
 func (sl *slot) renew(old *server) *server {
 	s := sl.newServer(sl.configured(old))
 	sl.start(old, s)
-	sl.forget()
+	sl.note(nil, nil)
 	return s
 }
 
@@ -51,7 +52,7 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 		s := sl.newServer(sl.configured(old))
 		s.enabled, s.err = false, nil
 		until := sl.put(old, s)
-		sl.forget()
+		sl.note(nil, nil)
 		return until, nil
 	})
 }
@@ -66,37 +67,23 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 func (h *Host) Restart(ctx context.Context, name string) error {
 	return h.change(ctx, "restart", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
 		s.askAgain()
-		c := s.running()
-		switch u := sl.lacks(); {
-		case u != nil:
-			_, until, err := sl.apply(ctx, u.Entry)
+		switch until, applied, err := sl.reapply(ctx); {
+		case applied:
 			return until, err
-		case !s.active():
+		case !s.usable():
 			return sl.renew(s).firstAttempt, nil
 		case s.perUser():
 			h.inBackground(closing(s.pool.end(false)))
 			return nil, nil
-		case c == nil || !c.take():
-			return nil, s.relist(ctx)
 		}
-		defer c.drop()
-		if err := c.client.Reconnect(ctx); err != nil {
-			return nil, err
+		if c := s.running(); c != nil && c.take() {
+			defer c.drop()
+			if err := c.client.Reconnect(ctx); err != nil {
+				return nil, err
+			}
 		}
-		_, err := s.list(ctx, c)
-		return nil, err
+		return nil, s.relist(ctx)
 	})
-}
-
-// relist starts a server that rests, and reads its tools.
-func (s *server) relist(ctx context.Context) error {
-	c, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer c.drop()
-	_, err = s.list(ctx, c)
-	return err
 }
 
 // Refresh reads anew what servers are and offer, those of the given names or, without
@@ -117,7 +104,7 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 	}
 	if len(names) == 0 {
 		for _, s := range h.current() {
-			if s.active() {
+			if s.usable() {
 				names = append(names, s.entry.Name)
 			}
 		}
@@ -127,7 +114,7 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 	for i, name := range names {
 		wg.Go(func() {
 			errs[i] = h.change(ctx, "refresh", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
-				return nil, sl.refresh(ctx, s)
+				return sl.refresh(ctx, s)
 			})
 		})
 	}
@@ -135,34 +122,31 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 	return errors.Join(errs...)
 }
 
-func (sl *slot) refresh(ctx context.Context, s *server) error {
+// reapply makes the server what is configured, if it is not. It reports whether it was not.
+func (sl *slot) reapply(ctx context.Context) (until wait, applied bool, err error) {
 	if u := sl.lacks(); u != nil {
-		_, until, err := sl.apply(ctx, u.Entry)
-		if err == nil && until != nil {
-			err = until(ctx)
-		}
-		return err
+		_, until, err = sl.apply(ctx, u.Entry)
+		return until, true, err
 	}
-	switch c := s.running(); {
+	return nil, false, nil
+}
+
+func (sl *slot) refresh(ctx context.Context, s *server) (until wait, err error) {
+	switch until, applied, err := sl.reapply(ctx); {
+	case applied:
+		return until, err
 	case s.perUser():
-		return sl.host.discoverFor(ctx, s)
-	case !s.active():
-		return s.unusable()
-	case c == nil:
-		return s.relist(ctx)
+		if _, ok := session.UserOf(ctx); ok {
+			err = s.relist(ctx)
+		}
+		return nil, err
+	case !s.usable():
+		return nil, s.unusable()
+	case s.running() == nil:
+		return nil, s.relist(ctx)
 	}
-	next := sl.newServer(s.entry)
-	next.start(false)
-	err := next.firstAttempt(ctx)
-	if err == nil && s.entry.Lazy { // what is known of it from an earlier time is no answer
-		err = next.relist(ctx)
-	}
-	if err != nil {
-		sl.host.inBackground(next.stop(false))
-		return err
-	}
-	sl.swap(s, next)
-	return nil
+	_, err = sl.replace(ctx, s, sl.newServer(s.entry))
+	return nil, err
 }
 
 // A wait waits for what a change has begun, when others may make the next one. A nil

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -28,7 +29,10 @@ type conn struct {
 	gone    func() // called when it is closed; may be nil
 	evicted bool   // it was ended for another user, who waits for its place; guarded by the pool
 
-	follower *follower // nil: none follows the client, which is that of one user
+	follower *again.Task        // looks at the state of the client; nil: it is that of one user
+	ctx      context.Context    // ends with the follower
+	cancel   context.CancelFunc // of ctx
+	stage    Stage              // that was told last; of the follower
 
 	mu       sync.Mutex    // guards the following
 	taken    int           // calls that have it
@@ -83,36 +87,24 @@ func (c *conn) expireLocked() {
 	}
 }
 
-// listed says that the first attempt to learn what the server offers has ended.
-func (c *conn) listed() {
+// attempted says that the first attempt to learn what the server offers has ended.
+func (c *conn) attempted() {
+	c.server.settle()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.starting {
-		return
-	}
+	first := c.starting
 	c.starting = false
-	if c.taken == 0 && !c.ended {
+	if first && c.taken == 0 && !c.ended {
 		c.expireLocked()
 	}
 }
 
-// end keeps the conn from being taken again.
-func (c *conn) end() {
+// end keeps the conn from being taken again; if ifIdle is set, only if it is not taken, and was
+// tried. It reports whether it did.
+func (c *conn) end(ifIdle bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.endLocked()
-}
-
-// endIfIdle is end, unless the conn is taken. It reports whether the caller is to
-// close it.
-func (c *conn) endIfIdle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken == 0 && !c.starting && c.endLocked()
-}
-
-func (c *conn) endLocked() bool {
-	if c.ended {
+	if c.ended || ifIdle && (c.taken > 0 || c.starting) {
 		return false
 	}
 	c.ended = true
@@ -125,33 +117,21 @@ func (c *conn) endLocked() bool {
 	return true
 }
 
-// isIdle reports whether the conn has no user and can be given to one.
-func (c *conn) isIdle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.taken == 0 && !c.ended
-}
-
-// isEnded reports whether the conn is not taken any more.
-func (c *conn) isEnded() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ended
-}
-
 // close ends the conn when it is taken no more, or when ctx ends. It returns ctx's
 // error if calls were cut off.
 func (c *conn) close(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.server.host.ctx, cancel)()
-	c.end()
+	c.end(false)
 	select {
 	case <-c.quiet:
 	case <-ctx.Done():
 	}
 	if c.follower != nil {
-		c.follower.end()
+		c.cancel()
+		c.follower.End()
+		c.server.settle()
 	}
 	err := c.client.Shutdown(ctx)
 	c.server.origin.Rest()

@@ -40,13 +40,12 @@ type discovery struct {
 	attempts int        // that failed in a row
 	retry    *time.Timer
 	cancel   context.CancelFunc // of the attempt that runs; may be nil
-	ended    bool
 }
 
 // wanted reports whether the tools are not known, and are to be read with a login.
 func (d *discovery) wanted() bool {
 	s := d.server
-	return s.host.opts.Logins != nil && s.perUser() && login.Unavailable(s.entry) == "" && !s.tools.known()
+	return s.host.opts.Logins != nil && s.perUser() && login.Unavailable(s.entry) == "" && !s.toolsKnown()
 }
 
 // begin has the tools be read with the login of a user, or of any who is logged in if
@@ -61,11 +60,10 @@ func (d *discovery) begin(user string) {
 	d.task.Wake()
 }
 
-// end ends the discovery for good.
+// end ends the discovery for good; the server was stopped.
 func (d *discovery) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.ended = true
 	if d.retry != nil {
 		d.retry.Stop()
 	}
@@ -88,24 +86,22 @@ func (d *discovery) run() {
 	ctx, cancel := context.WithCancel(s.host.intake)
 	defer cancel()
 	d.mu.Lock()
-	if d.ended {
-		d.mu.Unlock()
-		return
-	}
 	if d.retry != nil {
 		d.retry.Stop()
 	}
 	users := d.users
 	d.users, d.cancel = nil, cancel
 	d.mu.Unlock()
-	err = d.try(ctx, users)
+	if s.usable() { // else it was stopped before the attempt could be cancelled
+		err = d.try(ctx, users)
+	}
 	if ctx.Err() != nil {
 		return
 	}
-	s.tools.fail(err, false)
+	s.listFailed(err, false)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err == nil || wantsLogin(err) || d.ended {
+	if err == nil || wantsLogin(err) || !s.usable() {
 		d.attempts = 0
 		return
 	}
@@ -180,11 +176,7 @@ func (d *discovery) tryUser(ctx context.Context, user string) error {
 
 // loggedIn is told of a user who has logged in at a server.
 func (h *Host) loggedIn(key session.Key) {
-	sl, err := h.slot(key.Server)
-	if err != nil || key.User == "" {
-		return
-	}
-	if s := sl.now(); s != nil {
+	if s, err := h.server(key.Server); err == nil && key.User != "" {
 		s.discovery.begin(key.User)
 	}
 }

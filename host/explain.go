@@ -18,13 +18,8 @@ import (
 const (
 	reasonStarting = "it is being started; try again in a moment"
 	reasonWaiting  = "it cannot be reached now, and is tried again"
-	reasonRefused  = "it does not accept the credentials that it is sent"
 	reasonUnlisted = "its tools cannot be listed now, which is tried again"
 	reasonLogin    = "it waits for the user to log in"
-	reasonNoUser   = "its tools are not known before a user logs in"
-	reasonLaunch   = "the user has to allow its launch first"
-	reasonDisabled = "it is disabled"
-	reasonInvalid  = "its entry in the configuration cannot be used"
 	reasonClosed   = "the host is closed"
 )
 
@@ -82,39 +77,33 @@ func (h *Host) notReady(ctx context.Context, name string) (reason string, err er
 		return reasonStarting, nil
 	}
 	status := s.status()
-	switch status.Stage {
-	case StageReady, StageCached, StageQuarantined:
-		if status.Err == nil {
-			return "", nil
-		}
+	known := status.Stage.hasTools()
+	switch {
+	case known && status.Err == nil:
+		return "", nil
+	case known, status.Stage == StageWaiting && status.State.Phase == mcp.Ready:
 		return reasonUnlisted, status.Err
-	case StageDisabled:
-		return reasonDisabled, nil
-	case StageInvalid:
-		return reasonInvalid, status.Err
-	case StageNotAllowed:
-		return reasonLaunch, status.Err
-	case StageLogin:
+	case status.Stage == StageDisabled:
+		return "it is disabled", nil
+	case status.Stage == StageInvalid:
+		return "its entry in the configuration cannot be used", status.Err
+	case status.Stage == StageNotAllowed:
+		return "the user has to allow its launch first", status.Err
+	case status.Stage == StageLogin:
 		return reasonLogin, status.Err
-	case StageWaiting:
-		if status.State.Phase == mcp.Ready {
-			return reasonUnlisted, status.Err
-		}
+	case status.Stage == StageConfigured:
+		return s.findOut(ctx)
+	case status.Stage == StageWaiting, status.State.Failures > 0: // and it is perhaps tried again just now
 		return unreached(status.Err), status.Err
-	case StageStarting:
-		if status.State.Failures > 0 { // and it is tried again just now
-			return unreached(status.Err), status.Err
-		}
-		return reasonStarting, status.Err
 	}
-	return s.findOut(ctx)
+	return reasonStarting, status.Err
 }
 
 // unreached returns the reason for a server to which there is no connection.
 func unreached(err error) string {
 	var status *transport.StatusError
 	if errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
-		return reasonRefused
+		return "it does not accept the credentials that it is sent"
 	}
 	return reasonWaiting
 }
@@ -127,7 +116,7 @@ func (s *server) findOut(ctx context.Context) (reason string, err error) {
 	switch {
 	case s.perUser():
 		if user, _ := session.UserOf(ctx); user == "" {
-			return reasonNoUser, &NoUserError{Server: s.entry.Name}
+			return "its tools are not known before a user logs in", &NoUserError{Server: s.entry.Name}
 		}
 		err = s.discoverFirst(ctx)
 	case s.entry.Lazy:

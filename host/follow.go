@@ -93,18 +93,6 @@ func (h *Host) reload(ctx context.Context, names []string, load func(context.Con
 	return report, nil
 }
 
-// follow is Follow in a goroutine of the host, until it is closed.
-func (h *Host) follow(changes func(context.Context) iter.Seq[[]string], load func(context.Context) (*config.Config, error)) {
-	leave, err := h.visit()
-	if err != nil {
-		return // it is closed already
-	}
-	go func() {
-		defer leave()
-		_ = h.Follow(h.intake, changes, load, nil)
-	}()
-}
-
 // FileChanges returns changes for [Host.Follow]: it yields the paths of files that have
 // changed, as they were given; first all of them, since they may have changed before.
 // The files are looked at once a second, and told when they were left alone from one look

@@ -49,19 +49,16 @@ type Host struct {
 	ending        sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	consents      consents
 	events        *events.Recorder
-	detach        func()        // ends the recording of calls
-	untrace       func()        // the same, for the tracer
-	stopExplain   func()        // ends the explanations of what is not in the registry
 	stopFollowing func()        // ends the news of logins; nil without Logins
+	detach        []func()      // end what the host does for the registry
 	loading       chan struct{} // holds a token while ApplyServers loads servers
 
-	mu         sync.Mutex // guards the following
-	slots      map[string]*slot
-	scopes     scopes
-	order      []string // the names of slots, as configured; replaced, never changed
-	generation uint64   // of the last Apply
-	changed    chan struct{}
-	closed     bool
+	mu      sync.Mutex // guards the following
+	slots   map[string]*slot
+	scopes  scopes
+	order   []string // the names of slots, as configured; replaced, never changed
+	changed chan struct{}
+	closed  bool
 }
 
 // New returns a host without servers.
@@ -81,10 +78,7 @@ func New(opts *Options) *Host {
 	o.toolGrace = cmp.Or(o.toolGrace, toolGrace)
 	o.idleTimeout = cmp.Or(o.idleTimeout, idleTimeout)
 	o.OpenWait = cmp.Or(o.OpenWait, defaultOpenWait)
-	switch {
-	case o.MaxUserClients == 0:
-		o.MaxUserClients = defaultMaxUserClients
-	case o.MaxUserClients < 0:
+	if o.MaxUserClients = cmp.Or(o.MaxUserClients, defaultMaxUserClients); o.MaxUserClients < 0 {
 		o.MaxUserClients = math.MaxInt
 	}
 	h.registry = o.Registry
@@ -96,12 +90,13 @@ func New(opts *Options) *Host {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())
 	h.events = events.NewRecorder(o.Activity, h.masked)
-	h.detach = h.events.Calls(h.registry)
-	h.untrace = h.traceCalls()
+	h.detach = []func(){h.events.Calls(h.registry), h.traceCalls()}
 	if o.Logins != nil {
 		h.stopFollowing = o.Logins.OnLogin(h.loggedIn)
 	}
-	h.stopExplain = h.registry.Explain(h.explain)
+	if stop := h.registry.Explain(h.explain); o.Registry != nil { // which may live longer
+		h.detach = append(h.detach, stop)
+	}
 	return h
 }
 
@@ -222,7 +217,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		wg.Go(func() {
 			sl.changing <- struct{}{} // its holder ends soon, since the host is closing
 			defer func() { <-sl.changing }()
-			sl.forget()
+			sl.note(nil, nil)
 			if s := sl.now(); s != nil {
 				finish[i] = s.stop(true)
 			}
@@ -240,10 +235,8 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.ending.Wait()
 	h.catalogs.Close()
 	h.cancel()
-	h.detach()
-	h.untrace()
-	if h.opts.Registry != nil { // which may live longer
-		h.stopExplain()
+	for _, detach := range h.detach {
+		detach()
 	}
 	h.broadcast()
 	return errors.Join(errs...)

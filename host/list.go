@@ -24,83 +24,59 @@ const (
 	listPatience = 5 * time.Second
 )
 
-// A follower keeps the tools listed as the state of the client for all users wants it.
-type follower struct {
-	server *server
-	conn   *conn
-	ctx    context.Context // ends with it
-	cancel context.CancelFunc
-	task   *again.Task // looks at the state
-	stage  Stage       // told of last; of the task
-}
-
-// newFollower returns the follower of a conn whose client was not used yet.
-func newFollower(s *server, c *conn) *follower {
-	f := &follower{server: s, conn: c}
-	f.ctx, f.cancel = context.WithCancel(s.host.ctx)
-	f.task = again.New(f.look)
-	c.client.OnChange(f.task.Wake)
-	return f
-}
-
-func (f *follower) end() {
-	f.cancel()
-	f.task.End()
-	f.server.settle()
+// follow has the tools be listed as the state of the conn, the one for all users, wants it. Its client was not used yet.
+func (c *conn) follow() {
+	c.ctx, c.cancel = context.WithCancel(c.server.host.ctx)
+	c.follower = again.New(c.look)
+	c.client.OnChange(c.follower.Wake)
 }
 
 // look does what the state asks for.
-func (f *follower) look() {
-	s, c, state := f.server, f.conn, f.conn.client.State()
-	if state.Phase == mcp.Waiting {
-		s.slot.meter.fail(s.entry, state.Err)
-	}
+func (c *conn) look() {
+	s, state := c.server, c.client.State()
 	switch state.Phase {
 	case mcp.Ready:
-		s.keepListed(f.ctx, c, f.told)
+		c.keepListed()
 	case mcp.Connecting:
-		s.tools.lost()
+		s.loseTools()
 	case mcp.Waiting:
+		s.slot.meter.fail(s.entry, state.Err)
 		if denied := denial(state.Err); denied != nil {
 			s.forbid(c, denied)
 		}
-		s.tools.lost()
-		s.settle()
-		c.listed()
+		s.loseTools()
+		c.attempted()
 	case mcp.Authenticating:
-		// The tools stay: a call of one fails with the login that it wants.
-		s.tools.keep()
-		s.settle()
-		c.listed()
+		s.keepTools() // a call of one fails with the login that it wants
+		c.attempted()
 	}
-	f.told()
+	c.tell()
 }
 
-// told tells who watches the host, and the log if it is at another stage.
-func (f *follower) told() {
-	s := f.server
+// tell tells who watches the host, and the log if the server is at another stage.
+func (c *conn) tell() {
+	s := c.server
 	s.host.broadcast()
-	if now := s.status(); now.Stage != f.stage {
-		s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, string(f.stage), string(now.Stage), now.Err))
-		f.stage = now.Stage
+	if now := s.status(); now.Stage != c.stage {
+		s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, string(c.stage), string(now.Stage), now.Err))
+		c.stage = now.Stage
 	}
 }
 
 // keepListed reads the tools of the server and takes them over. If that fails while
-// the connection lasts it is tried again, with growing waits, and told is called.
-func (s *server) keepListed(ctx context.Context, c *conn, told func()) {
+// the connection lasts it is tried again, with growing waits.
+func (c *conn) keepListed() {
 	for attempt := 0; ; attempt++ {
-		done := s.listOnce(ctx, c, listTime<<min(attempt, 6))
-		s.settle()
-		c.listed()
+		done := c.server.listOnce(c.ctx, c, listTime<<min(attempt, 6))
+		c.attempted()
 		if done {
 			return
 		}
-		told()
+		c.tell()
 		timer := time.NewTimer(backoff.Full(attempt, listRetryBase/2, listRetryBase, listRetryCeiling))
 		select {
 		case <-timer.C:
-		case <-ctx.Done():
+		case <-c.ctx.Done():
 			timer.Stop()
 			return
 		}
@@ -114,14 +90,21 @@ func (s *server) listOnce(ctx context.Context, c *conn, limit time.Duration) boo
 	if state.Phase != mcp.Ready {
 		return true
 	}
-	if known := c.known.Load(); known != nil && known.version == state.ToolsVersion {
-		s.tools.keep()
-		return s.tools.registryError() == nil || s.tools.update()
+	if known := c.known.Load(); known == nil || known.version != state.ToolsVersion {
+		if _, err := s.listWithin(ctx, c, limit); err != nil {
+			return ctx.Err() != nil
+		}
+		return s.inRegistry()
 	}
-	if _, err := s.listWithin(ctx, c, limit); err != nil {
-		return ctx.Err() != nil
-	}
-	return s.tools.registryError() == nil
+	s.keepTools()
+	return s.inRegistry() || s.update()
+}
+
+// inRegistry reports whether the registry could take over the tools.
+func (s *server) inRegistry() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.registryErr == nil
 }
 
 // A readFail is an attempt to read the tools that failed.
@@ -174,18 +157,16 @@ func (s *server) listWithin(ctx context.Context, c *conn, limit time.Duration) (
 		c.unread.Store(&readFail{time.Now(), err})
 		s.slot.meter.fail(s.entry, unread)
 		if c.follower != nil {
-			s.tools.fail(unread, true)
+			s.listFailed(unread, true)
 		}
 		return nil, err
 	}
 	known := newListing(state, c.client, tools)
 	if c.follower != nil { // it is followed: the one for all users
-		s.tools.put(known)
+		s.takeOver(known)
 	}
 	c.known.Store(known)
-	if c.follower == nil { // nothing follows it and tells that it is connected
-		s.host.broadcast()
-	}
+	s.host.broadcast()
 	return known, nil
 }
 

@@ -69,7 +69,7 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 	tools := make([]registry.Tool, 0, len(list))
 	for _, o := range list {
 		name := o.tool.Name
-		if filter.Allow != nil && !slices.Contains(filter.Allow, name) || slices.Contains(filter.Deny, name) {
+		if !allows(filter, name) {
 			continue
 		}
 		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
@@ -122,15 +122,14 @@ func (e *ChangedError) Outcome() mcp.Outcome { return mcp.NotSent }
 // there, or nil.
 func (l *listing) check(server, user string, o *listedTool) error {
 	now := l.byName[o.tool.Name]
-	switch {
-	case now == o:
-		return nil
-	case now == nil:
-		return &ChangedError{Server: server, Tool: o.tool.Name, User: user}
-	case now.hash() == o.hash():
+	if now == o || now != nil && now.hash() == o.hash() {
 		return nil
 	}
-	return &ChangedError{Server: server, Tool: o.tool.Name, User: user, Change: ledger.Compare(server, o.definition(server).Surface(), now.definition(server).Surface())}
+	changed := &ChangedError{Server: server, Tool: o.tool.Name, User: user}
+	if now != nil {
+		changed.Change = ledger.Compare(server, o.definition(server).Surface(), now.definition(server).Surface())
+	}
+	return changed
 }
 
 // UnreadableTools returns, for the tools that a client of the server of an entry left out
@@ -142,22 +141,16 @@ func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Re
 		if p.Method != "tools/list" || p.Name != "" && !allows(e.Tools, p.Name) {
 			continue
 		}
-		token := gate.TokenUnreadable
+		found := gate.Finding{Token: gate.TokenUnreadable, Severity: gate.Block, Detail: p.Err.Error()}
 		if p.Token == "too_deep" {
-			token = gate.TokenTooDeep
+			found.Token = gate.TokenTooDeep
 		}
-		field, why := "", p.Err
 		var invalid *mcp.ProtocolError
 		if errors.As(p.Err, &invalid) {
-			field, why = "/"+invalid.Path, invalid.Err
+			found.Field, found.Detail = "/"+invalid.Path, invalid.Err.Error()
 		}
 		name := cmp.Or(p.Name, p.Path)
-		rejected = append(rejected, registry.Rejection{Name: name, Err: &gate.Error{Server: e.Name, Tool: name, Findings: []gate.Finding{{
-			Token:    token,
-			Severity: gate.Block,
-			Field:    field,
-			Detail:   why.Error(),
-		}}}})
+		rejected = append(rejected, registry.Rejection{Name: name, Err: &gate.Error{Server: e.Name, Tool: name, Findings: []gate.Finding{found}}})
 	}
 	return slices.Clip(rejected)
 }

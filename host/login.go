@@ -10,20 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// useLogin has logins at a server be as an entry says.
-func (h *Host) useLogin(e *config.Server) {
-	if h.opts.Logins != nil {
-		h.opts.Logins.Use(e)
-	}
-}
-
-// forgetLogin ends logins at a server that is not configured any more.
-func (h *Host) forgetLogin(server string) {
-	if h.opts.Logins != nil {
-		h.opts.Logins.Forget(server)
-	}
-}
-
 // Login begins the login of a user at a server, or joins the one that waits for them, as
 // [session.Manager.Login] does. Without a user in the key it is the user of ctx where
 // each has a connection of their own, and the login of all where they share one.
@@ -75,11 +61,7 @@ func (h *Host) Logout(ctx context.Context, key session.Key) error {
 
 // loginKey returns the key of a session, with its user, and the entry of the server.
 func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *config.Server, error) {
-	sl, err := h.slot(key.Server)
-	if err != nil {
-		return key, nil, err
-	}
-	s, err := sl.get()
+	s, err := h.server(key.Server)
 	if err != nil {
 		return key, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -53,54 +54,45 @@ func OpenConfig(ctx context.Context, load func(context.Context) (*config.Config,
 		return nil, err
 	}
 	h := New(opts)
-	steps, err := h.prepare(c)
+	steps, _, err := h.beginApply(ctx, c)
 	if err == nil {
-		if _, err = h.carryOut(ctx, steps); err == nil {
-			err = h.await(ctx, steps)
-		}
+		err = h.awaitSteps(ctx, steps)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.abandon(ctx))
 	}
 	if h.opts.Follow {
-		h.follow(changes, load)
+		h.ending.Go(func() { _ = h.Follow(h.intake, changes, load, nil) }) // nobody has closed it yet
 	}
 	return h, nil
 }
 
-// await waits until the steps have begun, and until each has ended or need not be waited
+// awaitSteps waits until the steps have begun, and until each has ended or need not be waited
 // for.
-func (h *Host) await(ctx context.Context, steps []step) error {
+func (h *Host) awaitSteps(ctx context.Context, steps []*step) error {
 	soon, cancel := ctx, context.CancelFunc(func() {})
 	if wait := h.opts.OpenWait; wait > 0 {
 		soon, cancel = context.WithTimeout(ctx, wait)
 	}
 	defer cancel()
-	failed := &ServersError{Failed: map[string]error{}}
-	for i := range steps {
-		st := &steps[i]
-		select {
-		case <-st.begun:
-		case <-ctx.Done():
-		}
+	for _, st := range steps {
+		await(ctx, st.begun)
 		patience := soon
 		if st.entry.Required {
 			patience = ctx
 		}
-		select {
-		case <-st.ended:
-			if st.entry.Required && st.err != nil {
-				failed.Failed[st.slot.name] = st.err
-			}
-			continue
-		case <-patience.Done():
-		}
-		if ctx.Err() != nil && !st.slot.isReady() {
-			failed.Err = ctx.Err()
-			failed.Failed[st.slot.name] = st.cutOff(ctx)
-		}
+		await(patience, st.ended)
 	}
+	_, failed := h.report(ctx, steps)
 	return failed.orNil()
+}
+
+// await waits until something is done, or ctx ends.
+func await(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // abandon closes a host that could not be opened. It returns when its tools are out of the
@@ -129,17 +121,12 @@ type ServersError struct {
 
 // Error names the servers, and says what is wrong with them.
 func (e *ServersError) Error() string {
-	names := slices.Sorted(maps.Keys(e.Failed))
-	var parts []string
-	for _, name := range names {
-		if e.Err != nil {
-			parts = append(parts, fmt.Sprintf("%q", name))
-		} else {
-			parts = append(parts, e.Failed[name].Error())
-		}
+	var names, parts []string
+	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
+		names, parts = append(names, strconv.Quote(name)), append(parts, e.Failed[name].Error())
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("host: not ready are the servers %s: %v", strings.Join(parts, ", "), e.Err)
+		return fmt.Sprintf("host: not ready are the servers %s: %v", strings.Join(names, ", "), e.Err)
 	}
 	return "host: required: " + strings.Join(parts, "; ")
 }

@@ -116,12 +116,15 @@ type Recorder interface {
 // The functions of [Options] run on goroutines of the host. Where one panics, or
 // returns a pointer to nothing, it has failed for its server.
 
-// caught turns a panic of the program's function into an error.
-func (h *Host) caught(name string, err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("%s panics: %v", name, v)
-		h.logger().Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
-	}
+// call calls a function of the program, and turns its panic into an error.
+func call[Result any](h *Host, name string, f func() (Result, error)) (res Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s panics: %v", name, v)
+			h.logger().Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	return f()
 }
 
 // need panics if there is no context: on a goroutine of the host that could not be
@@ -130,22 +133,6 @@ func need(ctx context.Context) {
 	if ctx == nil {
 		panic("host: the context is nil")
 	}
-}
-
-// ownHeaders returns what the program makes for the requests of a user.
-func (h *Host) ownHeaders(ctx context.Context, key session.Key, e *config.Server) (header http.Header, err error) {
-	if h.opts.UserHeaders == nil {
-		return nil, nil
-	}
-	defer h.caught("Options.UserHeaders", &err)
-	return h.opts.UserHeaders(ctx, key, e)
-}
-
-// listTools has the registry list the tools of a server. Its options have functions,
-// too.
-func (h *Host) listTools(server registry.Server, tools []registry.Tool) (diff registry.Diff, err error) {
-	defer h.caught("a function of the registry's options", &err)
-	return h.registry.Replace(server, tools)
 }
 
 // logger returns the host's logger, which may discard everything.

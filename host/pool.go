@@ -96,7 +96,7 @@ func (p *pool) drop(c *conn) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.conns[c.key.User] == c && c.isIdle() { // else it was ended, or taken in the meantime
+	if p.conns[c.key.User] == c { // else it was ended; one that was taken in the meantime is not evicted
 		p.idle.Put(c, struct{}{})
 		p.evictLocked()
 	}
@@ -135,7 +135,7 @@ func (p *pool) evictLocked() {
 			return
 		}
 		p.idle.Delete(c)
-		if c.endIfIdle() {
+		if c.end(true) {
 			p.leaving++
 			c.evicted = true
 			p.closeLocked(c)
@@ -147,7 +147,7 @@ func (p *pool) evictLocked() {
 func (p *pool) closeIdle(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.endIfIdle() {
+	if c.end(true) {
 		p.closeLocked(c)
 	}
 }
@@ -157,7 +157,7 @@ func (p *pool) abandon(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.conns[c.key.User] == c {
-		c.end()
+		c.end(false)
 		p.closeLocked(c)
 	}
 }
@@ -195,7 +195,7 @@ func (p *pool) end(stops bool) []*conn {
 	p.ended = p.ended || stops
 	var conns []*conn
 	for _, c := range p.conns {
-		c.end()
+		c.end(false)
 		p.removeLocked(c)
 		conns = append(conns, c)
 	}

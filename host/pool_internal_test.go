@@ -125,7 +125,9 @@ func TestPoolCounts(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				sl.swap(sl.now(), serve())
+				old := sl.now()
+				sl.set(serve())
+				h.inBackground(old.stop(false))
 			}
 		}
 	})
@@ -189,7 +191,7 @@ func TestRefusedAnswer(t *testing.T) {
 		made++
 		return &transport.HTTP{URL: e.Headers["X"].Reveal()}, nil
 	}))(t)
-	s := &server{transport: func() (mcp.Transport, error) { return guard, nil }}
+	s := &server{transport: guard}
 	g := guard.(*guarded)
 	for range 3 {
 		_, _, err := g.transport(t.Context())

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -28,23 +30,37 @@ type server struct {
 	hash  string
 
 	settled chan struct{} // closed after the first attempt
-	once    sync.Once     // closes settled
+	settle  func()        // says that it has ended
 
-	tools       serverTools
 	discovering chan struct{} // holds a token while the first user's tools are read
 	discovery   discovery
 	pool        *pool // the conns of its users
 
 	origin origin.Origin // what these have in common
 
-	mu        sync.Mutex // guards the following
-	source    config.Source
-	warnings  []*config.Error
+	// publishing is held while the registry takes over the tools or the catalogue
+	// cache saves them, which may wait for a disk. It is locked before mu.
+	publishing sync.Mutex
+	recorded   events.HeldBack // guarded by publishing
+
+	mu        sync.Mutex     // guards the following
+	said      *config.Server // entry, or what the file says in its place since then and is the same to the server
 	enabled   bool
-	err       error                         // why it cannot run
-	transport func() (mcp.Transport, error) // of the clients for all users, made once; nil unless started
-	conn      *conn                         // for all users; nil if there is none now
-	stopped   bool                          // no conn is made any more
+	err       error         // why it cannot run
+	transport mcp.Transport // of the client for all users; nil unless started
+	conn      *conn         // for all users; nil if there is none now
+	stopped   bool          // no conn is made any more
+
+	public      bool // the tools belong into the registry
+	listedTools []*listedTool
+	tools       []registry.Tool
+	says        *string // the server's instructions; nil: not known
+	listed      bool    // there is a list, if only from an earlier time, which the registry has taken over
+	listErr     error   // why the tools could not be listed
+	registryErr error   // why the registry could not take them over
+	rejected    []registry.Rejection
+	unread      []registry.Rejection // of these, the tools that cannot be read
+	grace       *time.Timer          // removes the tools of a lost server; nil: it is not lost
 }
 
 // errEnded is met by a call that came to a server when it was replaced or stopped. The
@@ -60,12 +76,12 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		settled: make(chan struct{}),
 
 		discovering: make(chan struct{}, 1),
-		source:      entry.Source,
-		warnings:    entry.Warnings,
+		said:        entry,
 		enabled:     entry.Enabled && entry.Err == nil,
 		err:         entry.Err,
 	}
-	s.tools.server, s.discovery.server = s, s
+	s.settle = sync.OnceFunc(func() { close(s.settled) })
+	s.discovery.server = s
 	s.discovery.task = again.New(s.discovery.run)
 	s.pool = newPool(s, sl.host.opts.MaxUserClients)
 	return s
@@ -82,66 +98,70 @@ func hashOf(entry *config.Server) string {
 }
 
 // perUser reports whether users have clients of their own.
-func (s *server) perUser() bool { return perUser(s.entry) }
-
-func perUser(e *config.Server) bool {
-	return e.Identity == config.IdentityUser || e.Identity == config.IdentityHeader
+func (s *server) perUser() bool {
+	return s.entry.Identity == config.IdentityUser || s.entry.Identity == config.IdentityHeader
 }
 
 // start begins to run the server. Its tools go into the registry at once if public is
 // set, else when they are published.
 func (s *server) start(public bool) {
-	err := s.entry.Err
+	var t mcp.Transport
+	err := s.hindrance()
 	if err == nil {
-		err = s.cannotExamine()
-	}
-	if s.entry.Err == nil {
-		if denied := s.host.notAllowed(s.host.ctx, s.entry); denied != nil {
-			err = denied
+		s.host.opts.Logins.Use(s.entry)
+		if !s.perUser() {
+			t, err = s.connectable(s.host.ctx, session.Key{Server: s.entry.Name}, nil, s.logStderr)
 		}
 	}
-	if err == nil {
-		s.host.useLogin(s.entry)
-	}
 	s.mu.Lock()
-	s.enabled, s.err = true, err
-	if err == nil && !s.perUser() {
-		s.transport = sync.OnceValues(func() (mcp.Transport, error) {
-			return s.connectable(session.Key{Server: s.entry.Name}, nil)
-		})
-	}
+	s.enabled, s.err, s.public, s.transport = true, err, public, t
 	s.mu.Unlock()
-	s.tools.open(public)
-	known := err == nil && (s.entry.Lazy || s.perUser()) && s.tools.restore()
-	if err == nil && !known && !s.perUser() { // a lazy one too, since its tools are not known
-		var c *conn
-		if c, err = s.open(); err == nil {
+	switch {
+	case err != nil:
+	case (s.entry.Lazy || s.perUser()) && s.restoreTools() && !s.perUser():
+	case s.perUser():
+		s.discovery.begin("")
+	default: // a lazy one too, since its tools are not known
+		if c, err := s.open(); err == nil {
 			c.drop()
 			return // the conn's follower settles
 		}
-	}
-	if err == nil && s.perUser() {
-		s.discovery.begin("")
 	}
 	s.settle()
 	s.host.broadcast()
 }
 
-// options returns the options of the server's clients.
-func (s *server) options() *mcp.ClientOptions {
+// hindrance returns why the server must not be started, or nil.
+func (s *server) hindrance() error {
+	if s.entry.Err != nil {
+		return s.entry.Err
+	}
+	if denied := s.host.notAllowed(s.host.ctx, s.entry); denied != nil {
+		return denied
+	}
+	if s.host.registry.Ledger() == nil && s.quarantined() {
+		return errNoLedger
+	}
+	return nil
+}
+
+// options returns the options of the client of a user, or of all if that is empty.
+func (s *server) options(user string) *mcp.ClientOptions {
 	o := s.host.opts.Client
 	e := s.entry
-	if e.ConnectTimeout > 0 {
-		o.ConnectTimeout = e.ConnectTimeout
-	}
-	if e.ReadTimeout > 0 {
-		o.IdleTimeout = e.ReadTimeout
-	}
+	o.ConnectTimeout = cmp.Or(max(0, e.ConnectTimeout), o.ConnectTimeout)
+	o.IdleTimeout = cmp.Or(max(0, e.ReadTimeout), o.IdleTimeout)
 	o.MaxTools = cmp.Or(e.Limits.MaxTools, o.MaxTools)
 	o.MaxInFlight = cmp.Or(e.Limits.MaxInFlight, o.MaxInFlight)
 	o.MaxQueued = cmp.Or(e.Limits.MaxQueued, o.MaxQueued)
 	o.TrustAnnotations = e.Trust
-	s.mute(&o)
+	if s.quarantined() { // it is told of no folders, and asks no user for anything as long as it is
+		o.ListRoots = nil
+	}
+	decline := &mcp.ElicitResult{Action: "decline"}
+	o.Elicit = asking(s, user, decline, nil, o.Elicit)
+	o.ElicitURL = asking(s, user, decline, nil, o.ElicitURL)
+	o.Sample = asking(s, user, nil, ErrQuarantined, o.Sample)
 	return &o
 }
 
@@ -153,27 +173,15 @@ func (s *server) idleTimeout() time.Duration {
 // open returns the conn for all users, taken, and makes it if there is none.
 func (s *server) open() (*conn, error) {
 	s.mu.Lock()
-	made := s.transport
-	s.mu.Unlock()
-	if made == nil {
-		return nil, s.unusable()
-	}
-	t, err := made() // outside of the lock: the program's own function may be behind it
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.stopped:
-		return nil, errEnded
-	case s.err == nil && err != nil:
-		s.err = err
-		fallthrough
-	case s.err != nil:
+	case s.transport == nil, s.stopped:
 		return nil, s.unusableLocked()
 	case s.conn != nil && s.conn.take():
 		return s.conn, nil
 	}
-	c := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
-	c.follower = newFollower(s, c)
+	c := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, s.transport, s.options("")))
+	c.follow()
 	if s.entry.Lazy {
 		c.idleAfter, c.idle, c.starting = s.idleTimeout(), s.closeIdle, true
 	}
@@ -187,9 +195,6 @@ func (s *server) open() (*conn, error) {
 func (s *server) unusable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
-		return errEnded
-	}
 	return s.unusableLocked()
 }
 
@@ -197,6 +202,8 @@ func (s *server) unusable() error {
 func (s *server) unusableLocked() error {
 	err := s.err
 	switch {
+	case s.stopped:
+		return errEnded
 	case err == nil:
 		err = errDisabled
 	case namesItsServer(err):
@@ -210,16 +217,15 @@ var errDisabled = errors.New("it is disabled")
 // closeIdle ends an idle conn of a lazy server. The tools stay listed.
 func (s *server) closeIdle(c *conn) {
 	s.mu.Lock()
-	if s.conn != c || !c.endIfIdle() {
-		s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.conn != c || !c.end(true) {
 		return
 	}
 	s.conn = nil
-	s.host.ending.Add(1) // before the server can be stopped and waited for
-	s.mu.Unlock()
-	defer s.host.ending.Done()
-	s.host.broadcast()
-	_ = c.close(s.host.ctx)
+	s.host.ending.Go(func() { // counted before the server can be stopped and waited for
+		s.host.broadcast()
+		_ = c.close(s.host.ctx)
+	})
 }
 
 // forbid ends a conn that must not be connected again, since it is not allowed any more,
@@ -228,7 +234,7 @@ func (s *server) forbid(c *conn, denied *LaunchNotAllowedError) {
 	if s.running() != c {
 		return
 	}
-	s.tools.clear() // before the status says that it does not run
+	s.withdraw(true) // before the status says that it does not run
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != c {
@@ -245,7 +251,14 @@ func (s *server) running() *conn {
 	return s.conn
 }
 
-// usable reports whether conns can be made.
+// isOn reports whether the server is meant to run, and was not stopped.
+func (s *server) isOn() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.enabled && !s.stopped
+}
+
+// usable reports whether the server runs, or would on the next call.
 func (s *server) usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +270,7 @@ func (s *server) serves() bool {
 	if c := s.running(); c != nil && c.client.State().Phase == mcp.Ready {
 		return true
 	}
-	return s.usable() && (s.entry.Lazy || s.perUser()) && s.tools.known()
+	return s.usable() && (s.entry.Lazy || s.perUser()) && s.toolsKnown()
 }
 
 // stop keeps conns from being made, takes the tools out of the registry unless a
@@ -269,16 +282,13 @@ func (s *server) stop(removeTools bool) wait {
 	s.mu.Unlock()
 	conns := s.pool.end(true)
 	if c != nil {
-		c.end()
+		c.end(false)
 		conns = append(conns, c)
 	}
 	s.discovery.end()
 	s.origin.End()
-	if removeTools {
-		s.tools.clear()
-		s.host.broadcast()
-	}
-	s.tools.close()
+	s.withdraw(removeTools)
+	s.host.broadcast()
 	return closing(conns)
 }
 
@@ -302,9 +312,6 @@ func (h *Host) inBackground(until wait) {
 	}
 }
 
-// settle says that the first attempt has ended.
-func (s *server) settle() { s.once.Do(func() { close(s.settled) }) }
-
 // firstAttempt waits for the first attempt of a started server, and returns what is
 // wrong after it.
 func (s *server) firstAttempt(ctx context.Context) error {
@@ -313,10 +320,7 @@ func (s *server) firstAttempt(ctx context.Context) error {
 		if s.host.isClosing() { // which may be what has ended the attempt
 			return ErrClosed
 		}
-		s.mu.Lock()
-		stopped := s.stopped
-		s.mu.Unlock()
-		if stopped {
+		if !s.isOn() {
 			return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
 		}
 		return s.outcome()
@@ -347,7 +351,7 @@ func namesItsServer(err error) bool {
 func (s *server) move(to *config.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.source, s.warnings = to.Source, to.Warnings
+	s.said = to
 }
 
 // ErrQuarantined is returned for what would use a server in quarantine, see
@@ -360,36 +364,20 @@ var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, a
 var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Registry with one", ErrQuarantined)
 
 // quarantined reports whether nothing of the server may be used before it is accepted.
-func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts()) }
+func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts(nil)) }
 
-// cannotExamine returns why a server in quarantine is not started, or nil.
-func (s *server) cannotExamine() error {
-	if s.host.registry.Ledger() == nil && s.quarantined() {
-		return errNoLedger
-	}
-	return nil
-}
-
-// mute has a server ask no user for anything as long as it is in quarantine, and tells it
-// of no folders if it is when it is started.
-func (s *server) mute(o *mcp.ClientOptions) {
-	if s.quarantined() {
-		o.ListRoots = nil
-	}
-	decline := &mcp.ElicitResult{Action: "decline"}
-	o.Elicit = unless(s.quarantined, decline, nil, o.Elicit)
-	o.ElicitURL = unless(s.quarantined, decline, nil, o.ElicitURL)
-	o.Sample = unless(s.quarantined, nil, ErrQuarantined, o.Sample)
-}
-
-// unless returns a handler that answers res and err as long as a condition holds.
-func unless[Request, Result any](holds func() bool, res Result, err error, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
+// asking returns a handler that finds the user, if there is one, in its context. As long as the server is
+// in quarantine it returns res and err.
+func asking[Request, Result any](s *server, user string, res Result, err error, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
 	if handle == nil {
 		return nil
 	}
 	return func(ctx context.Context, r Request) (Result, error) {
-		if holds() {
+		if s.quarantined() {
 			return res, err
+		}
+		if user != "" {
+			ctx = session.WithUser(ctx, user)
 		}
 		return handle(ctx, r)
 	}

@@ -3,52 +3,19 @@ package host
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
-	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
-// serverTools are the tools of a server, and puts them into the registry.
-type serverTools struct {
-	server *server
-
-	// publishing is held while the registry takes over the tools or the catalogue
-	// cache saves them, which may wait for a disk. It is locked before mu.
-	publishing sync.Mutex
-	recorded   events.HeldBack // guarded by publishing
-
-	mu          sync.Mutex // guards the following
-	public      bool       // the tools belong into the registry
-	listedTools []*listedTool
-	tools       []registry.Tool
-	says        *string // the server's instructions; nil: not known
-	listed      bool    // there is a list, if only from an earlier time
-	placed      bool    // the registry has taken it over
-	listErr     error   // why the tools could not be listed
-	registryErr error   // why the registry could not take them over
-	rejected    []registry.Rejection
-	unread      []registry.Rejection // of these, the tools that cannot be read
-	grace       *time.Timer          // removes the tools of a lost server; nil: it is not lost
-}
-
-// open begins to hold tools, in public or not.
-func (st *serverTools) open(public bool) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.public = public
-}
-
-// restore takes over the tools that the server had at an earlier time, as far as the
+// restoreTools takes over the tools that the server had at an earlier time, as far as the
 // ledger has heard of them, and reports whether these are all.
-func (st *serverTools) restore() bool {
-	s := st.server
+func (s *server) restoreTools() bool {
 	kept, ok := s.host.catalogs.Load(s.host.intake, s.entry)
 	if !ok {
 		return false
@@ -62,10 +29,10 @@ func (st *serverTools) restore() bool {
 	if len(tools) == 0 && len(all) > 0 {
 		return false
 	}
-	st.mu.Lock()
-	st.listedTools, st.tools, st.listed, st.listErr = list, tools, true, nil
-	st.mu.Unlock()
-	st.complete()
+	s.mu.Lock()
+	s.listedTools, s.tools, s.listErr = list, tools, nil
+	s.mu.Unlock()
+	s.offer()
 	return len(tools) == len(all)
 }
 
@@ -75,20 +42,19 @@ func CachedTools(stateDir string, e *config.Server) ([]*mcp.Tool, bool) {
 	return catalog.Open(statedir.Folder(stateDir), nil).Load(context.Background(), e)
 }
 
-// copyFrom takes over the list of a predecessor, unless there is one. If users have
+// copyTools takes over the list of a predecessor, unless there is one. If users have
 // connections of their own it counts as known: every call is compared with what its user sees.
-func (st *serverTools) copyFrom(old *server) {
-	old.tools.mu.Lock()
-	list, listed := old.tools.listedTools, old.tools.listed
-	listed = listed && st.server.perUser() && old.perUser()
-	if len(old.tools.tools) == 0 && !listed {
+func (s *server) copyTools(old *server) {
+	old.mu.Lock()
+	list, listed := old.listedTools, old.listed && s.perUser() && old.perUser()
+	if len(old.tools) == 0 && !listed {
 		list = nil // they have gone from the registry
 	}
-	old.tools.mu.Unlock()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if !st.listed {
-		st.listedTools, st.tools, st.listed = list, st.server.registryTools(list), listed
+	old.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.listed {
+		s.listedTools, s.tools, s.listed = list, s.registryTools(list), listed
 	}
 }
 
@@ -101,7 +67,7 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 		return tools
 	}
 	news := map[string]bool{}
-	for _, c := range registry.Verify(accepted, s.facts(), tools) {
+	for _, c := range registry.Verify(accepted, s.facts(nil), tools) {
 		switch {
 		case c.Kind == ledger.InstructionsChanged, c.Kind == ledger.ToolRemoved, c.Kind == ledger.ToolRejected, !c.Since.IsZero():
 		case c.Tool == "":
@@ -121,24 +87,20 @@ func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 			known = append(known, t)
 		}
 	}
-	preview, err := s.host.registry.Preview(s.facts(), others)
+	preview, err := s.host.registry.Preview(s.facts(nil), others)
 	if err != nil {
 		return known
 	}
-	for _, r := range preview.Rejected {
-		i := slices.IndexFunc(others, func(t registry.Tool) bool { return t.Definition().Name == r.Name })
-		if i >= 0 {
-			known = append(known, others[i])
+	for _, t := range others {
+		if slices.ContainsFunc(preview.Rejected, func(r registry.Rejection) bool { return r.Name == t.Definition().Name }) {
+			known = append(known, t)
 		}
 	}
 	return known
 }
 
-// facts is what the registry has to know of the server.
-func (s *server) facts() registry.Server {
-	s.tools.mu.Lock()
-	says := s.tools.says
-	s.tools.mu.Unlock()
+// facts is what the registry has to know of the server, with its instructions; nil: they are not known.
+func (s *server) facts(says *string) registry.Server {
 	return registry.Server{
 		Name: s.entry.Name, Place: s.entry.Source.ProjectFolder(), Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
 		Mode: ledger.Mode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
@@ -146,152 +108,140 @@ func (s *server) facts() registry.Server {
 	}
 }
 
-// put takes over a list of tools.
-func (st *serverTools) put(l *listing) {
-	tools := st.server.registryTools(l.listedTools)
-	st.mu.Lock()
-	st.keepLocked()
-	st.listedTools, st.tools, st.listed, st.listErr = l.listedTools, tools, true, nil
-	st.says = &l.instructions
-	st.unread = UnreadableTools(st.server.entry, l.problems)
-	st.mu.Unlock()
-	st.complete()
-	st.save()
+// takeOver takes over what the server lists.
+func (s *server) takeOver(l *listing) {
+	tools := s.registryTools(l.listedTools)
+	s.mu.Lock()
+	s.keepLocked()
+	s.listedTools, s.tools, s.listErr = l.listedTools, tools, nil
+	s.says, s.unread = &l.instructions, UnreadableTools(s.entry, l.problems)
+	s.mu.Unlock()
+	s.offer()
+	s.save()
 }
 
-// complete has the registry list the tools, and says that it does, if there is a list: a
-// server that is ready has its tools there.
-func (st *serverTools) complete() {
-	st.update()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.placed = st.listed
+// offer has the registry list the tools, and says that it does: a server that is ready has its
+// tools there.
+func (s *server) offer() {
+	s.update()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed = true
 }
 
-// fail notes why the tools could not be listed; nil if nothing has failed. If they are known
+// listFailed notes why the tools could not be listed; nil if nothing has failed. If they are known
 // it matters only if always is set.
-func (st *serverTools) fail(err error, always bool) {
-	st.mu.Lock()
-	if always || !st.listed {
-		st.listErr = err
+func (s *server) listFailed(err error, always bool) {
+	s.mu.Lock()
+	if always || !s.listed {
+		s.listErr = err
 	}
-	st.mu.Unlock()
-	st.server.host.broadcast()
+	s.mu.Unlock()
+	s.host.broadcast()
 }
 
-// known reports whether the tools are known.
-func (st *serverTools) known() bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.listed
+// toolsKnown reports whether the tools are known.
+func (s *server) toolsKnown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed
 }
 
 // publish puts the tools of a server that was started in private into the registry, and
 // keeps them for the next time.
-func (st *serverTools) publish() {
-	st.open(true)
-	st.complete()
-	st.save()
+func (s *server) publish() {
+	s.mu.Lock()
+	s.public = true
+	s.mu.Unlock()
+	s.update()
+	s.save()
 }
 
 // update makes the registry list the tools as they are now. It reports whether
 // there was no error; if there was, the ledger may be sound again later.
-func (st *serverTools) update() bool {
-	st.publishing.Lock()
-	defer st.publishing.Unlock()
-	st.mu.Lock()
-	public, tools, unread := st.public, st.tools, st.unread
-	st.mu.Unlock()
+func (s *server) update() bool {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	s.mu.Lock()
+	public, tools, unread, facts := s.public, s.tools, s.unread, s.facts(s.says)
+	s.mu.Unlock()
 	if !public {
 		return true
 	}
-	diff, err := st.server.host.listTools(st.server.facts(), tools)
+	diff, err := call(s.host, "a function of the registry's options", func() (registry.Diff, error) {
+		return s.host.registry.Replace(facts, tools)
+	})
 	diff.Rejected = append(diff.Rejected, unread...)
-	st.recorded = st.server.host.events.HeldBack(st.server.entry.Name, st.recorded, &diff)
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.rejected, st.registryErr = diff.Rejected, err
+	s.recorded = s.host.events.HeldBack(s.entry.Name, s.recorded, &diff)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rejected, s.registryErr = diff.Rejected, err
 	return err == nil
 }
 
-// registryError returns why the registry could not take over the tools, or nil.
-func (st *serverTools) registryError() error {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.registryErr
+// keepTools lets the tools stay: the connection is there, or is only wanting a login.
+func (s *server) keepTools() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keepLocked()
 }
 
-// keep lets the tools stay although the connection was lost.
-func (st *serverTools) keep() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.keepLocked()
-}
-
-func (st *serverTools) keepLocked() {
-	if st.grace != nil {
-		st.grace.Stop()
-		st.grace = nil
+func (s *server) keepLocked() {
+	if s.grace != nil {
+		s.grace.Stop()
+		s.grace = nil
 	}
 }
 
-// lost lets the tools vanish if the connection does not come back soon. Those of a
+// loseTools lets the tools vanish if the connection does not come back soon. Those of a
 // lazy server stay, as a call makes a connection.
-func (st *serverTools) lost() {
-	s := st.server
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.grace != nil || len(st.tools) == 0 || s.entry.Lazy {
-		return
+func (s *server) loseTools() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grace == nil && len(s.tools) > 0 && !s.entry.Lazy {
+		s.grace = time.AfterFunc(s.host.opts.toolGrace, s.vanish)
 	}
-	st.grace = time.AfterFunc(s.host.opts.toolGrace, st.vanish)
 }
 
-func (st *serverTools) vanish() {
-	st.mu.Lock()
-	if st.grace == nil {
-		st.mu.Unlock()
+func (s *server) vanish() {
+	s.mu.Lock()
+	if s.grace == nil {
+		s.mu.Unlock()
 		return // the connection came back
 	}
-	st.grace, st.tools, st.unread = nil, nil, nil
-	st.mu.Unlock()
-	st.update()
-	st.server.host.broadcast()
+	s.grace, s.tools, s.unread = nil, nil, nil
+	s.mu.Unlock()
+	s.update()
+	s.host.broadcast()
 }
 
-// clear takes the tools out of the registry for good, and what it knows of the server.
-func (st *serverTools) clear() {
-	st.publishing.Lock()
-	defer st.publishing.Unlock()
-	st.mu.Lock()
-	st.keepLocked()
-	public := st.public
-	st.tools, st.says, st.unread, st.listed, st.placed, st.public = nil, nil, nil, false, false, false
-	st.mu.Unlock()
-	if public {
-		_, _ = st.server.host.registry.Replace(registry.Server{Name: st.server.entry.Name}, nil)
+// withdraw keeps the server from writing to the registry and the catalogue cache. It takes its
+// tools out of the registry for good, with what that knows of the server, or leaves them there for
+// its successor to replace.
+func (s *server) withdraw(remove bool) {
+	s.publishing.Lock() // which waits for what is being written
+	defer s.publishing.Unlock()
+	s.mu.Lock()
+	s.keepLocked()
+	public := s.public
+	s.public = false
+	if remove {
+		s.tools, s.says, s.unread, s.listed = nil, nil, nil, false
 	}
-}
-
-// close keeps the server from writing to the registry and the catalogue cache, and leaves
-// its tools there for its successor to replace.
-func (st *serverTools) close() {
-	st.publishing.Lock()
-	defer st.publishing.Unlock()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.keepLocked()
-	st.public = false
+	s.mu.Unlock()
+	if public && remove {
+		_, _ = s.host.registry.Replace(registry.Server{Name: s.entry.Name}, nil)
+	}
 }
 
 // save keeps the tools for the next time that the server is configured, unless the
 // server is private, or was replaced: its successor may have saved a newer list.
-func (st *serverTools) save() {
-	st.publishing.Lock() // close waits for what is being written
-	defer st.publishing.Unlock()
-	st.mu.Lock()
-	list, write := st.listedTools, st.listed && st.public
-	st.mu.Unlock()
+func (s *server) save() {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	s.mu.Lock()
+	list, write := s.listedTools, s.listed && s.public
+	s.mu.Unlock()
 	if !write {
 		return
 	}
@@ -299,5 +249,5 @@ func (st *serverTools) save() {
 	for i, o := range list {
 		tools[i] = o.tool
 	}
-	st.server.host.catalogs.Save(st.server.entry, tools)
+	s.host.catalogs.Save(s.entry, tools)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -20,11 +21,12 @@ type slot struct {
 	// changing holds a token while the server is started, stopped or replaced.
 	changing chan struct{}
 
+	obeying atomic.Bool // it is being started or stopped, since others have decided so
+
 	mu            sync.Mutex              // guards the following
 	server        *server                 // nil before the first and after the last
-	wanted        uint64                  // number of the Apply that decides
-	choice        *choice                 // that it has left; nil: none
-	pendingSteps  int                     // steps of Apply calls that have claimed the slot and not changed it yet
+	wanted        *step                   // the step that decides; nil before the first
+	pendingSteps  int                     // steps that have claimed the slot and not changed it yet
 	cancelChange  context.CancelCauseFunc // cancels the change that holds the token of changing; nil: there is none
 	interruptible bool                    // that change is cancelled by Disable, too, and not by an Apply alone
 
@@ -36,18 +38,17 @@ type slot struct {
 // returns ends with ctx, when the host is closed, and when the change is interrupted; one
 // that is interruptible is interrupted at once if an Apply waits.
 func (sl *slot) enter(ctx context.Context, interruptible bool) (own context.Context, leave func(), err error) {
+	own, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(sl.host.intake, func() { cancel(ErrClosed) })
 	select {
 	case sl.changing <- struct{}{}:
-	case <-ctx.Done():
+	case <-own.Done():
+		stop()
 		if sl.host.isClosing() { // which may be what has ended it
 			return nil, nil, ErrClosed
 		}
 		return nil, nil, fmt.Errorf("server %q: waiting for another change of it: %w", sl.name, ctx.Err())
-	case <-sl.host.intake.Done():
-		return nil, nil, ErrClosed
 	}
-	own, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(sl.host.intake, func() { cancel(ErrClosed) })
 	sl.mu.Lock()
 	sl.cancelChange, sl.interruptible = cancel, interruptible
 	if interruptible && sl.pendingSteps > 0 {
@@ -86,16 +87,6 @@ func (sl *slot) now() *server {
 	return sl.server
 }
 
-// isReady reports whether a server stands in the slot that is of use.
-func (sl *slot) isReady() bool {
-	s := sl.now()
-	if s == nil {
-		return false
-	}
-	stage := s.status().Stage
-	return stage == StageReady || stage == StageCached || stage == StageQuarantined
-}
-
 // get returns the server that stands in the slot, or why there is none.
 func (sl *slot) get() (*server, error) {
 	if sl.host.isClosing() {
@@ -107,24 +98,31 @@ func (sl *slot) get() (*server, error) {
 	return nil, mcp.WithOutcome(&UnknownServerError{sl.name, sl.host.names()}, mcp.NotSent)
 }
 
+// server returns the server of a name, or why there is none.
+func (h *Host) server(name string) (*server, error) {
+	sl, err := h.slot(name)
+	if err != nil {
+		return nil, err
+	}
+	return sl.get()
+}
+
 func (sl *slot) set(s *server) {
 	sl.mu.Lock()
 	sl.server = s
 	sl.mu.Unlock()
 	sl.host.broadcast()
-	if len(sl.guarded()) > 0 {
-		sl.host.followConsents()
-	}
+	sl.host.followConsents()
 }
 
 // claim has a step decide about the server, and reports whether nothing is to be done: the server
 // that it wants stands there, and no step is about to change that.
-func (sl *slot) claim(generation uint64, entry *config.Server, ch *choice) (done bool) {
+func (sl *slot) claim(st *step) (done bool) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	sl.wanted, sl.choice = generation, ch
-	if entry != nil && sl.server != nil && sl.server.hash == hashOf(entry) && sl.pendingSteps == 0 {
-		sl.server.move(entry)
+	sl.wanted = st
+	if st.entry != nil && sl.server != nil && sl.server.hash == hashOf(st.entry) && sl.pendingSteps == 0 {
+		sl.server.move(st.entry)
 		sl.forgetLocked()
 		return true
 	}
@@ -139,11 +137,11 @@ func (sl *slot) stepped() {
 	sl.pendingSteps--
 }
 
-// decides reports whether an Apply is the one that decides.
-func (sl *slot) decides(generation uint64) bool {
+// decides reports whether a step is the one that decides.
+func (sl *slot) decides(st *step) bool {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	return sl.wanted == generation
+	return sl.wanted == st
 }
 
 // An outcome is what became of a server.
@@ -163,11 +161,11 @@ const (
 // waited for then. The caller has entered.
 func (sl *slot) apply(ctx context.Context, entry *config.Server) (outcome, wait, error) {
 	did, until, err := sl.transition(ctx, entry)
-	if s := sl.now(); did == failed && s != nil && s.hash != hashOf(entry) {
-		sl.note(entry, err)
-	} else {
-		sl.forget()
+	unapplied := err
+	if s := sl.now(); did != failed || s == nil || s.hash == hashOf(entry) {
+		unapplied = nil
 	}
+	sl.note(entry, unapplied)
 	return did, until, err
 }
 
@@ -190,7 +188,7 @@ func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, 
 		return kept, nil, nil
 	case entry == nil:
 		sl.set(nil)
-		sl.host.forgetLogin(sl.name)
+		sl.host.opts.Logins.Forget(sl.name)
 		sl.host.inBackground(old.stop(true))
 		return stopped, nil, nil
 	case old != nil && old.hash == hashOf(entry):
@@ -198,19 +196,19 @@ func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, 
 		return kept, nil, nil
 	}
 	next := sl.newServer(entry)
-	active := old != nil && old.active()
+	active := old != nil && old.usable()
 	switch {
 	case entry.Err != nil && active:
 		return failed, nil, next.outcome()
 	case !next.enabled:
 		sl.host.inBackground(sl.put(old, next))
-		switch {
-		case active:
-			return stopped, nil, next.outcome()
-		case next.err != nil:
-			return failed, nil, next.outcome()
+		did := noted
+		if active {
+			did = stopped
+		} else if next.err != nil {
+			did = failed
 		}
-		return noted, nil, nil
+		return did, nil, next.outcome()
 	case !active:
 		sl.start(old, next)
 		if err := next.outcome(); denial(err) != nil {
@@ -218,17 +216,16 @@ func (sl *slot) transition(ctx context.Context, entry *config.Server) (outcome, 
 		}
 		return started, next.untilStarted(), nil
 	}
-	if denied := sl.host.notAllowed(ctx, entry); denied != nil {
-		if denied.Err != nil { // it is not known whether it may start: what was allowed goes on
-			return failed, nil, denied
+	denied := sl.host.notAllowed(ctx, entry)
+	switch {
+	case denied != nil && denied.Err != nil: // it is not known whether it may start: what was allowed goes on
+		return failed, nil, denied
+	case denied != nil, next.quarantined() && !old.quarantined(): // which begins at once, however next does
+		sl.host.inBackground(sl.put(old, next))
+		next.start(true)
+		if denied != nil {
+			return stopped, nil, next.outcome()
 		}
-		sl.host.inBackground(sl.put(old, next))
-		next.start(true)
-		return stopped, nil, next.outcome()
-	}
-	if next.quarantined() && !old.quarantined() { // which begins at once, however next does
-		sl.host.inBackground(sl.put(old, next))
-		next.start(true)
 		return replaced, next.untilStarted(), nil
 	}
 	did, err := sl.replace(ctx, old, next)
@@ -242,7 +239,7 @@ func (sl *slot) put(old, next *server) wait {
 		sl.set(next)
 		return nil
 	}
-	old.tools.clear() // before the status says that it does not run
+	old.withdraw(true) // before the status says that it does not run
 	sl.set(next)
 	return old.stop(true)
 }
@@ -251,8 +248,8 @@ func (sl *slot) put(old, next *server) wait {
 // is still listed with, having been lost, stay as long as those of a lost server do.
 func (sl *slot) start(old, next *server) {
 	if old != nil {
-		next.tools.copyFrom(old)
-		next.tools.lost()
+		next.copyTools(old)
+		next.loseTools()
 		sl.host.inBackground(old.stop(false))
 	}
 	sl.set(next)
@@ -260,38 +257,30 @@ func (sl *slot) start(old, next *server) {
 }
 
 // replace starts next beside old, which serves until next is ready and then finishes
-// its calls in the background. If next fails and old works, old stays; if both fail,
-// next takes its place, and the tools stay listed as those of a lost server do. So they do if
+// its calls in the background. If next fails and old works, or is the same, old stays; if both
+// fail, next takes its place, and the tools stay listed as those of a lost server do. So they do if
 // next wants a login, which is not possible as long as old stands there.
 func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
-	next.tools.copyFrom(old)
+	next.copyTools(old)
 	next.start(false)
 	err := next.firstAttempt(ctx)
-	switch {
-	case err != nil && (old.serves() && next.status().Stage != StageLogin || sl.host.isClosing()):
-		sl.host.useLogin(old.entry)
-		sl.host.inBackground(next.stop(false))
-		return failed, err
-	case err != nil:
-		next.tools.lost()
+	same := old.hash == next.hash
+	if err == nil && same && next.entry.Lazy { // what is known of it from an earlier time is no answer
+		err = next.relist(ctx)
 	}
-	sl.swap(old, next)
-	return replaced, err
-}
-
-// swap has next, which was started beside old, take its place.
-func (sl *slot) swap(old, next *server) {
-	old.tools.close()
-	next.tools.publish()
+	if err != nil {
+		if same || old.serves() && next.status().Stage != StageLogin || sl.host.isClosing() {
+			sl.host.opts.Logins.Use(old.entry)
+			sl.host.inBackground(next.stop(false))
+			return failed, err
+		}
+		next.loseTools()
+	}
+	old.withdraw(false)
+	next.publish()
 	sl.set(next)
 	sl.host.inBackground(old.stop(false))
-}
-
-// active reports whether the server runs, or would on the next call.
-func (s *server) active() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.enabled && !s.stopped && (s.err == nil || s.conn != nil)
+	return replaced, err
 }
 
 func (h *Host) isClosing() bool { return h.intake.Err() != nil }

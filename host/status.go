@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -78,21 +79,19 @@ func (h *Host) Servers() []Status {
 func (s *server) status() Status {
 	instructions := s.host.registry.Instructions(s.entry.Name)
 	users, unapplied := s.pool.all(), s.slot.lacks()
-	s.tools.mu.Lock()
-	rejected, listErr, listed := s.tools.rejected, errors.Join(s.tools.listErr, s.tools.registryErr), s.tools.placed
-	s.tools.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	listErr := errors.Join(s.listErr, s.registryErr)
 	status := Status{
 		Name:        s.entry.Name,
 		Title:       s.entry.Title,
 		Description: s.entry.Description,
-		Source:      s.source,
+		Source:      s.said.Source,
 		Transport:   s.entry.Transport,
 		Enabled:     s.enabled,
 		Users:       len(users),
-		Rejected:    rejected,
-		Warnings:    s.warnings,
+		Rejected:    s.rejected,
+		Warnings:    s.said.Warnings,
 		Err:         errors.Join(s.err, listErr),
 		Unapplied:   unapplied,
 	}
@@ -103,26 +102,19 @@ func (s *server) status() Status {
 			status.State.Instructions = instructions
 		}
 	}
-	status.Stage = s.stageLocked(status.State, listed, listErr)
-	if status.Stage == StageCached {
-		for _, c := range users {
-			if c.client.State().Phase == mcp.Ready {
-				status.Stage = StageReady
-			}
-		}
+	status.Stage = s.stageLocked(status.State)
+	if status.Stage == StageCached && slices.ContainsFunc(users, func(c *conn) bool { return c.client.State().Phase == mcp.Ready }) {
+		status.Stage = StageReady
 	}
-	switch status.Stage {
-	case StageReady, StageCached, StageConfigured:
-		if s.quarantined() {
-			status.Stage = StageQuarantined
-		}
+	if (status.Stage.hasTools() || status.Stage == StageConfigured) && s.quarantined() {
+		status.Stage = StageQuarantined
 	}
 	return status
 }
 
 // stageLocked tells the stage by the state of the client for all users, and by whether
 // the tools are known, or why they are not.
-func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage {
+func (s *server) stageLocked(state mcp.State) Stage {
 	switch {
 	case !s.enabled && (s.entry.Err == nil || !s.entry.Enabled):
 		return StageDisabled
@@ -134,9 +126,9 @@ func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage 
 		return StageQuarantined
 	case s.err != nil:
 		return StageInvalid
-	case state.Phase == mcp.Ready && listed:
+	case state.Phase == mcp.Ready && s.listed:
 		return StageReady
-	case state.Phase == mcp.Ready && listErr != nil:
+	case state.Phase == mcp.Ready && (s.listErr != nil || s.registryErr != nil):
 		return StageWaiting
 	case state.Phase == mcp.Ready, state.Phase == mcp.Connecting:
 		return StageStarting
@@ -144,7 +136,7 @@ func (s *server) stageLocked(state mcp.State, listed bool, listErr error) Stage 
 		return StageWaiting
 	case state.Phase == mcp.Authenticating:
 		return StageLogin
-	case listed:
+	case s.listed:
 		return StageCached
 	}
 	return StageConfigured
@@ -166,6 +158,11 @@ const (
 	StageWaiting     Stage = "waiting"     // lost or failed; it is tried again at State.RetryAt, or soon if only its tools could not be listed
 	StageLogin       Stage = "login"       // it wants the user to log in
 )
+
+// hasTools reports whether the tools of a server at the stage are known and in the registry.
+func (s Stage) hasTools() bool {
+	return s == StageReady || s == StageCached || s == StageQuarantined
+}
 
 // An Inspection is what is known of a server besides its [Status]. Do not change what it
 // points to.
@@ -201,27 +198,21 @@ type Failure struct {
 // Inspect returns what is known of one server. Nothing is started, connected or ended for
 // it. The error is an [*UnknownServerError] or [ErrClosed].
 func (h *Host) Inspect(name string) (*Inspection, error) {
-	sl, err := h.slot(name)
-	if err != nil {
-		return nil, err
-	}
-	s, err := sl.get()
+	s, err := h.server(name)
 	if err != nil {
 		return nil, err
 	}
 	i := &Inspection{
 		Entry:       s.entry,
 		AwaitsLogin: s.discovery.wanted(),
-		Calls:       sl.meter.calls(),
-		LastFailure: sl.meter.lastFailure(),
+		Calls:       s.slot.meter.calls(),
+		Users:       map[string]*mcp.Client{},
+		LastFailure: s.slot.meter.lastFailure(),
 	}
 	if c := s.running(); c != nil {
 		i.Client = c.client
 	}
 	for _, c := range s.pool.all() {
-		if i.Users == nil {
-			i.Users = map[string]*mcp.Client{}
-		}
 		i.Users[c.key.User] = c.client
 	}
 	return i, nil

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
@@ -21,19 +22,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// connectable makes the transport for the user of a key, or for all, with further
-// headers. What it starts is looked up each time.
-func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport, error) {
+// connectable makes the transport for the user of a key, or for all. What it starts is looked up each
+// time. It is that which adapt makes of the one that the entry describes. Shared is what it has in
+// common with others; nil: nothing.
+func (s *server) connectable(ctx context.Context, key session.Key, shared *origin.Origin, adapt func(mcp.Transport) (mcp.Transport, error)) (mcp.Transport, error) {
+	header, err := s.host.userHeader(ctx, key, s.entry)
+	if err != nil {
+		return nil, fmt.Errorf("the headers of its user: %w", err)
+	}
 	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
-		var shared *origin.Origin
-		if s.perUser() {
-			shared = &s.origin
-		}
 		t, err := s.host.recipe(key, e, header, shared)
-		if c, ok := t.(*transport.Command); ok && c.Stderr == nil {
-			c.Stderr = s.logStderr()
+		if err != nil || adapt == nil {
+			return t, err
 		}
-		return t, err
+		return adapt(t)
 	})
 }
 
@@ -56,27 +58,25 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, sha
 }
 
 // ownTransport returns what the program makes for an entry, or nil.
-func (h *Host) ownTransport(key session.Key, e *config.Server) (t mcp.Transport, err error) {
+func (h *Host) ownTransport(key session.Key, e *config.Server) (mcp.Transport, error) {
 	if h.opts.Transport == nil {
 		return nil, nil
 	}
 	const name = "Options.Transport"
-	defer h.caught(name, &err)
-	t, err = h.opts.Transport(key, e)
+	t, err := call(h, name, func() (mcp.Transport, error) { return h.opts.Transport(key, e) })
 	if err == nil && t != nil && nils.Is(t) {
 		return nil, fmt.Errorf("%s returns a nil %T", name, t)
 	}
 	return t, err
 }
 
-// logStderr returns what logs the lines of a server's standard error, or nil if
-// they would not be logged.
-func (s *server) logStderr() func(string) {
+// logStderr has the lines of a server's standard error be logged, if they would be.
+func (s *server) logStderr(t mcp.Transport) (mcp.Transport, error) {
 	logger := s.host.opts.Client.Logger
-	if logger == nil || !logger.Enabled(s.host.ctx, slog.LevelDebug) {
-		return nil
+	if c, ok := t.(*transport.Command); ok && c.Stderr == nil && logger != nil && logger.Enabled(s.host.ctx, slog.LevelDebug) {
+		c.Stderr = func(line string) { logger.Debug("mcp: stderr", "server", s.entry.Name, "line", line) }
 	}
-	return func(line string) { logger.Debug("mcp: stderr", "server", s.entry.Name, "line", line) }
+	return t, nil
 }
 
 // guard returns a transport that connects as t does, if what would be started is
@@ -104,25 +104,21 @@ type guarded struct {
 	entry *config.Server // what is allowed
 	make  func(*config.Server) (mcp.Transport, error)
 
+	refused atomic.Pointer[error] // that the user has not answered: no retry asks again, Restart does
+
 	mu       sync.Mutex     // guards the following
 	answered *config.Server // what inner was made for
 	inner    mcp.Transport  // nil: not made yet
-	refused  error          // that the user has not answered: no retry asks again, Restart does
 }
 
 // transport returns the transport for the entry with what the user has answered.
 func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server, error) {
-	g.mu.Lock()
-	refused := g.refused
-	g.mu.Unlock()
-	if refused != nil {
-		return nil, nil, refused
+	if refused := g.refused.Load(); refused != nil {
+		return nil, nil, *refused
 	}
 	e, err := g.entry.Answered(ctx)
 	if errors.Is(err, config.ErrNotAnswered) {
-		g.mu.Lock()
-		g.refused = err
-		g.mu.Unlock()
+		g.refused.Store(&err)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -40,9 +40,15 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	h.mu.Unlock()
 	ctx, release := h.whileOpen(ctx)
 	defer release()
-	t, err := h.tryTransport(ctx, e, observe)
+	s := (&slot{host: h, name: e.Name}).newServer(e) // which is never started
+	t, err := s.tryTransport(ctx, observe)
 	if err == nil {
-		err = f(ctx, t, h.tryOptions(e))
+		o := s.options("") // without all that asks the user or a model, or writes to the log
+		o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil
+		//lint:ignore SA1019 older servers use them
+		o.Log, o.LogLevel, o.Sample = nil, "", nil
+		o.HealthInterval = -1
+		err = f(ctx, t, o)
 	}
 	if h.isClosing() { // which may be what has ended it
 		return ErrClosed
@@ -50,39 +56,19 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	return err
 }
 
-// tryOptions returns the options of the host's clients without all that asks the user or a
-// model, or writes to the log.
-func (h *Host) tryOptions(e *config.Server) *mcp.ClientOptions {
-	o := (&slot{host: h, name: e.Name}).newServer(e).options() // of a server that is never started
-	o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil
-	//lint:ignore SA1019 older servers use them
-	o.Log, o.LogLevel, o.Sample = nil, "", nil
-	o.HealthInterval = -1
-	return o
-}
-
-func (h *Host) tryTransport(ctx context.Context, e *config.Server, observe func(mcp.Transport) (mcp.Transport, error)) (mcp.Transport, error) {
-	if e.Err != nil {
-		return nil, e.Err
+// tryTransport returns the transport for a try, if one may be made.
+func (s *server) tryTransport(ctx context.Context, observe func(mcp.Transport) (mcp.Transport, error)) (mcp.Transport, error) {
+	if s.entry.Err != nil {
+		return nil, s.entry.Err
 	}
-	if denied := h.notAllowed(ctx, e); denied != nil {
+	if denied := s.host.notAllowed(ctx, s.entry); denied != nil {
 		return nil, denied
 	}
-	key := session.Key{Server: e.Name}
-	if perUser(e) {
+	key := session.Key{Server: s.entry.Name}
+	if s.perUser() {
 		if key.User, _ = session.UserOf(ctx); key.User == "" {
-			return nil, &NoUserError{Server: e.Name}
+			return nil, &NoUserError{Server: s.entry.Name}
 		}
 	}
-	header, err := h.userHeader(ctx, key, e)
-	if err != nil {
-		return nil, err
-	}
-	return h.guard(e, func(e *config.Server) (mcp.Transport, error) {
-		t, err := h.recipe(key, e, header, nil)
-		if err == nil && observe != nil {
-			t, err = observe(t)
-		}
-		return t, err
-	})
+	return s.connectable(ctx, key, nil, observe)
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 )
 
@@ -24,40 +23,33 @@ type Unapplied struct {
 	Entry *config.Server // with its secrets; do not change it
 }
 
-// note keeps an entry that the server was to run as and does not, and has it tried again.
+// note keeps the entry that the server was to run as and does not, and has it tried again. Without
+// an error the server runs, or not, as it is configured.
 func (sl *slot) note(entry *config.Server, err error) {
-	u := &Unapplied{Err: err, Failures: 1, Entry: entry}
-	hash := hashOf(entry)
 	sl.mu.Lock()
-	if last := sl.unapplied; last != nil && hashOf(last.Entry) == hash {
-		u.Failures = last.Failures + 1
-	}
+	last := sl.unapplied
 	sl.forgetLocked()
-	sl.unapplied = u
-	if entry.Err == nil && !sl.host.isClosing() {
-		wait := backoff.Full(u.Failures-1, unappliedBase/2, unappliedBase, unappliedCeiling)
-		u.RetryAt = time.Now().Add(wait)
-		sl.retry = time.AfterFunc(wait, func() { sl.tryAgain(u) })
+	if err != nil {
+		u := &Unapplied{Err: err, Failures: 1, Entry: entry}
+		if last != nil && hashOf(last.Entry) == hashOf(entry) {
+			u.Failures = last.Failures + 1
+		}
+		if entry.Err == nil && !sl.host.isClosing() {
+			wait := backoff.Full(u.Failures-1, unappliedBase/2, unappliedBase, unappliedCeiling)
+			u.RetryAt = time.Now().Add(wait)
+			sl.retry = time.AfterFunc(wait, func() { sl.tryAgain(u) })
+		}
+		sl.unapplied = u
 	}
 	sl.mu.Unlock()
-	sl.host.broadcast()
-}
-
-// forget says that the server runs, or not, as it is configured.
-func (sl *slot) forget() {
-	sl.mu.Lock()
-	known := sl.unapplied != nil
-	sl.forgetLocked()
-	sl.mu.Unlock()
-	if known {
+	if err != nil || last != nil {
 		sl.host.broadcast()
 	}
 }
 
 // forgetLocked needs sl.mu.
 func (sl *slot) forgetLocked() {
-	sl.unapplied = nil
-	if sl.retry != nil {
+	if sl.unapplied = nil; sl.retry != nil {
 		sl.retry.Stop()
 		sl.retry = nil
 	}
@@ -88,17 +80,12 @@ func (sl *slot) tryAgain(u *Unapplied) {
 		return
 	}
 	defer leave()
-	own, out, err := sl.enter(h.intake, true)
-	if err != nil {
-		return
-	}
-	defer out()
-	if own.Err() != nil || sl.lacks() != u {
-		return
-	}
 	began := time.Now()
-	did, _, err := sl.apply(own, u.Entry)
-	if kind := did.kind(); kind != "" {
-		h.events.Record(context.Background(), events.OfServer(kind, u.Entry, began, err))
-	}
+	_, _ = sl.hold(h.intake, "retry", func(ctx context.Context, _ *slot, _ *server) (wait, error) {
+		if ctx.Err() == nil && sl.lacks() == u {
+			did, _, err := sl.apply(ctx, u.Entry)
+			h.record(context.Background(), did, u.Entry, began, err)
+		}
+		return nil, nil
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -33,13 +34,11 @@ func (h *Host) Client(ctx context.Context, key session.Key) (client *mcp.Client,
 	if err != nil {
 		return nil, err
 	}
-	if sl, err := h.slot(key.Server); err == nil {
-		if s := sl.now(); s != nil && s.perUser() {
-			if key.User != "" {
-				ctx = session.WithUser(ctx, key.User)
-			}
-			_ = s.discoverFirst(ctx) // State of the client tells what is wrong
+	if s, err := h.server(key.Server); err == nil && s.perUser() {
+		if key.User != "" {
+			ctx = session.WithUser(ctx, key.User)
 		}
+		_ = s.discoverFirst(ctx) // State of the client tells what is wrong
 	}
 	return client, nil
 }
@@ -89,33 +88,19 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 // themselves when a user logs in, and when the server is started and a user is
 // logged in; if that fails it is tried again.
 func (h *Host) Discover(ctx context.Context, key session.Key) error {
-	sl, err := h.slot(key.Server)
-	if err != nil {
-		return err
-	}
-	s, err := sl.get()
+	s, err := h.server(key.Server)
 	if err != nil {
 		return err
 	}
 	if key.User != "" {
 		ctx = session.WithUser(ctx, key.User)
 	}
-	if !s.perUser() {
-		return s.relist(ctx)
-	}
-	return s.discover(ctx)
+	return s.relist(ctx)
 }
 
-// discoverFor discovers for the user of ctx, if there is one.
-func (h *Host) discoverFor(ctx context.Context, s *server) error {
-	if _, ok := session.UserOf(ctx); !ok {
-		return nil
-	}
-	return s.discover(ctx)
-}
-
-// discover makes what the user of ctx sees the catalogue of all.
-func (s *server) discover(ctx context.Context) error {
+// relist reads the tools, and starts a server that rests for it. Where users have connections of
+// their own, what the user of ctx sees becomes the catalogue of all.
+func (s *server) relist(ctx context.Context) error {
 	ctx, c, drop, err := s.connFor(ctx)
 	if err != nil {
 		return err
@@ -126,14 +111,16 @@ func (s *server) discover(ctx context.Context) error {
 		s.disown(c, err)
 		return err
 	}
-	s.tools.put(known)
-	s.host.broadcast()
+	if s.perUser() {
+		s.takeOver(known)
+		s.host.broadcast()
+	}
 	return nil
 }
 
-// discoverFirst is discover unless the tools are known already.
+// discoverFirst is relist unless the tools are known already.
 func (s *server) discoverFirst(ctx context.Context) error {
-	if s.tools.known() {
+	if s.toolsKnown() {
 		return nil
 	}
 	select {
@@ -142,10 +129,10 @@ func (s *server) discoverFirst(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.discovering }()
-	if s.tools.known() {
+	if s.toolsKnown() {
 		return nil
 	}
-	return s.discover(ctx)
+	return s.relist(ctx)
 }
 
 // userConn makes the conn of a user.
@@ -155,41 +142,16 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 	}
 	asking, cancel := s.host.whileOpen(ctx)
 	defer cancel()
-	header, err := s.host.userHeader(asking, key, s.entry)
+	t, err := s.connectable(asking, key, &s.origin, s.logStderr)
 	switch {
 	case err != nil && s.host.isClosing():
 		return nil, ErrClosed
 	case err != nil:
-		return nil, fmt.Errorf("server %q: the headers of its user: %w", s.entry.Name, err)
-	}
-	t, err := s.connectable(key, header)
-	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
-	c := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
+	c := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.options(key.User)))
 	c.idleAfter, c.idle = s.idleTimeout(), s.pool.closeIdle
 	return c, nil
-}
-
-// userOptions returns the options of a user's client: what its server asks, it asks this
-// user.
-func (s *server) userOptions(user string) *mcp.ClientOptions {
-	o := s.options()
-	o.Elicit = asked(user, o.Elicit)
-	o.ElicitURL = asked(user, o.ElicitURL)
-	//lint:ignore SA1019 older servers use it
-	o.Sample = asked(user, o.Sample)
-	return o
-}
-
-// asked returns a handler that finds the user in its context.
-func asked[Request, Result any](user string, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
-	if handle == nil {
-		return nil
-	}
-	return func(ctx context.Context, r Request) (Result, error) {
-		return handle(session.WithUser(ctx, user), r)
-	}
 }
 
 // disown ends the conn of a user if the server does not accept the headers any more that
@@ -220,12 +182,15 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 		}
 		header.Set(name, key.User)
 	}
-	more, err := h.ownHeaders(ctx, key, e)
-	if err != nil {
-		return nil, err
+	var more http.Header
+	if h.opts.UserHeaders != nil {
+		var err error
+		if more, err = call(h, "Options.UserHeaders", func() (http.Header, error) { return h.opts.UserHeaders(ctx, key, e) }); err != nil {
+			return nil, err
+		}
 	}
 	for name, values := range more {
-		if !httpfield.ValidName(name) || len(values) == 0 || !allExact(values) {
+		if !httpfield.ValidName(name) || len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return v == "" || !exactValue(v) }) {
 			return nil, fmt.Errorf("Options.UserHeaders made a header %q that has no name or value, or one that cannot be sent as it is", name)
 		}
 		header[http.CanonicalHeaderKey(name)] = values
@@ -240,13 +205,4 @@ func (h *Host) userHeader(ctx context.Context, key session.Key, e *config.Server
 // would not, and what names one user would name another.
 func exactValue(value string) bool {
 	return httpfield.ValidValue(value) && strings.Trim(value, " \t") == value
-}
-
-func allExact(values []string) bool {
-	for _, v := range values {
-		if v == "" || !exactValue(v) {
-			return false
-		}
-	}
-	return true
 }

@@ -135,9 +135,9 @@ func (l *Logins) config(key session.Key) (*auth.Config, error) {
 	return s.config, s.err
 }
 
-// Use has logins at the server of an entry be as the entry says. A host calls it.
+// Use has logins at the server of an entry be as the entry says. A host calls it, also if l is nil.
 func (l *Logins) Use(e *config.Server) {
-	if e == nil {
+	if l == nil || e == nil {
 		return
 	}
 	if Unavailable(e) != "" {
@@ -171,8 +171,11 @@ func (l *Logins) now(server string) *loginServer {
 	return l.servers[server]
 }
 
-// Forget ends logins at a server that is not configured any more. A host calls it.
+// Forget ends logins at a server that is not configured any more. A host calls it, also if l is nil.
 func (l *Logins) Forget(server string) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.servers, server)
