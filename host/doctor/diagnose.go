@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -170,7 +171,7 @@ func listedTools(h *host.Host, status *host.Status, clean *cleaner) []Tool {
 		if def := tool.Definition(); def.Origin.Server == status.Name {
 			tool := Tool{Name: def.Origin.Tool, RegisteredName: def.Name, State: ToolListed}
 			if len(tools) < diagnosedFindings {
-				tool.Findings = toolFindings(snapshot.Findings(def.Name))
+				tool.Findings = snapshot.Findings(def.Name)
 			}
 			tools = append(tools, tool)
 		}
@@ -195,7 +196,7 @@ func rejectedTool(r registry.Rejection) Tool {
 	t := Tool{Name: r.Name, RegisteredName: r.Name, State: ToolRejected, Reason: r.Err.Error()}
 	var gate *gate.Error
 	if errors.As(r.Err, &gate) {
-		t.Name, t.Findings = gate.Tool, toolFindings(gate.Findings)
+		t.Name, t.Findings = gate.Tool, gate.Findings
 	}
 	return t
 }
@@ -204,6 +205,7 @@ func cleanTools(tools []Tool, clean *cleaner) []Tool {
 	for i := range tools {
 		t := &tools[i]
 		t.Name, t.RegisteredName, t.Reason = clean.line(t.Name), clean.line(t.RegisteredName), clean.text(t.Reason)
+		t.Findings = slices.Clone(t.Findings) // those of the registry stay as they are
 		for j := range t.Findings {
 			f := &t.Findings[j]
 			f.Field, f.Evidence, f.Detail = clean.line(f.Field), clean.line(f.Evidence), clean.line(f.Detail)

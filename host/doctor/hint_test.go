@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -87,7 +88,7 @@ func TestCleaner(t *testing.T) {
 		assert.Contains(t, text, "h.example")
 		assert.Lacks(t, c.entry.MaskError(errors.New(said)), "leaked", "%+v: the log shows", c.entry)
 	}
-	tools := cleanTools([]Tool{{Name: "t", Findings: []Finding{{Field: "/envsecret1", Evidence: "envsecret1", Detail: "argsecret1\n"}}}}, newCleaner(e))
+	tools := cleanTools([]Tool{{Name: "t", Findings: []gate.Finding{{Field: "/envsecret1", Evidence: "envsecret1", Detail: "argsecret1\n"}}}}, newCleaner(e))
 	f := tools[0].Findings[0]
 	assert.Equal(t, f.Field, "/****", "a finding")
 	assert.Equal(t, f.Evidence, "****", "a finding")

@@ -52,16 +52,7 @@ type Tool struct {
 	// Reason says why it would not be listed, in one sentence.
 	Reason string `json:"reason,omitempty"`
 	// Findings is what the gate sees in it, the severest first.
-	Findings []Finding `json:"findings,omitempty"`
-}
-
-// A Finding is a [gate.Finding] for the readers of JSON.
-type Finding struct {
-	Token    gate.Token `json:"token"`              // what it is
-	Severity string     `json:"severity"`           // note, warn or block
-	Field    string     `json:"field,omitempty"`    // where in the tool, as a JSON pointer
-	Evidence string     `json:"evidence,omitempty"` // what was seen, safe to print
-	Detail   string     `json:"detail"`             // what is wrong, in plain words
+	Findings []gate.Finding `json:"findings,omitempty"`
 }
 
 // A TestReport is what a test of a server has shown. Its texts have no control
@@ -142,7 +133,7 @@ func (p *probe) report(ctx context.Context) *TestReport {
 func (p *probe) testedTools(clean *cleaner) []Tool {
 	tools := make([]Tool, 0, len(p.tools)+len(p.filtered))
 	for _, l := range p.preview.Listed {
-		tools = append(tools, Tool{Name: l.Tool.Origin.Tool, RegisteredName: l.Tool.Name, State: ToolListed, Findings: toolFindings(l.Findings)})
+		tools = append(tools, Tool{Name: l.Tool.Origin.Tool, RegisteredName: l.Tool.Name, State: ToolListed, Findings: l.Findings})
 	}
 	for _, q := range p.preview.Quarantined {
 		tools = append(tools, quarantinedTool(q))
@@ -159,14 +150,6 @@ func (p *probe) testedTools(clean *cleaner) []Tool {
 		tools = append(tools, rejectedTool(rejected))
 	}
 	return cleanTools(tools, clean)
-}
-
-func toolFindings(found []gate.Finding) []Finding {
-	var list []Finding
-	for _, f := range found {
-		list = append(list, Finding{f.Token, f.Severity.String(), f.Field, f.Evidence, f.Detail})
-	}
-	return list
 }
 
 // A cleaner makes the words of servers fit to be shown: without what is secret in an

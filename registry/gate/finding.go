@@ -32,6 +32,9 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", int(s))
 }
 
+// MarshalText returns what String does.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // A Token names the kind of a finding. Tokens are stable: they may be stored and
 // compared.
 type Token string
@@ -109,17 +112,17 @@ const (
 // most 16 are kept, the severest, and of one token four, so that no kind can hide
 // another.
 type Finding struct {
-	Token    Token    // what it is
-	Severity Severity // what becomes of the tool
+	Token    Token    `json:"token"`    // what it is
+	Severity Severity `json:"severity"` // what becomes of the tool
 	// Field is where it is: a JSON pointer into the tool as its server sent it,
 	// such as "/inputSchema/properties/path/description". Empty: the whole tool.
 	// It is cut off if it is long, and safe to print.
-	Field string
+	Field string `json:"field,omitempty"`
 	// Evidence is what was seen, cut off if it is long, with everything made
 	// visible that could deceive a reader.
-	Evidence string
+	Evidence string `json:"evidence,omitempty"`
 	// Detail says in plain words what is wrong.
-	Detail string
+	Detail string `json:"detail"`
 }
 
 // String returns the finding on one line that is safe to print.

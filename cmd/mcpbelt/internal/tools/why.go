@@ -148,7 +148,7 @@ func (i *inquiry) tool(report *doctor.TestReport, s *config.Server) bool {
 		i.Tool = t.Name
 		i.add("list", checkOK, "the server lists the tool", "")
 		for _, f := range t.Findings {
-			i.add("gate", checkNote, f.Severity+" "+f.Field+": "+f.Detail, "")
+			i.add("gate", checkNote, f.Severity.String()+" "+f.Field+": "+f.Detail, "")
 		}
 		switch t.State {
 		case doctor.ToolFiltered:
