@@ -13,22 +13,21 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 )
 
-// A login is an Auth that was checked.
+// tokenName stands for the token in the value of a login that fetches one.
+const tokenName = "{{token}}"
+
+// A login is an Auth that was checked, with its defaults.
 type login struct {
-	kind     AuthType
-	in       Place
-	name     string
-	value    secretText
-	user     secretText
-	password secretText
-	source   *source // nil: no token is fetched
+	Auth
+	source target // of the token
 }
 
 // newLogin checks an Auth and notes what is wrong with it.
 func newLogin(a *Auth, p *problems) login {
-	l := login{kind: a.Type}
-	l.value = readSecretText("auth.value", a.Value, p)
-	l.user, l.password = readSecretText("auth.user", a.User, p), readSecretText("auth.password", a.Password, p)
+	l := login{Auth: *a}
+	p.checkText("auth.value", a.Value)
+	p.checkText("auth.user", a.User)
+	p.checkText("auth.password", a.Password)
 	placed := a.Type == APIKey || a.Type == FetchToken
 	for _, f := range []struct {
 		field       string
@@ -41,71 +40,57 @@ func newLogin(a *Auth, p *problems) login {
 			p.add("auth."+f.field, "has no meaning for this type of login: leave it out")
 		}
 	}
-	switch a.Type {
-	case "":
+	switch {
+	case a.Type == "":
 		return l
-	case APIKey, Bearer:
-		if a.Value == "" {
-			p.add("auth.value", "is empty: write ${NAME}, the name of a secret")
-		}
-	case Basic:
+	case a.Type == FetchToken && a.Token == nil:
+		p.add("auth.token", "is missing: say where the token comes from")
+	case a.Type == FetchToken:
+		l.source = a.Token.check(p)
+	case a.Type == Basic:
 		if a.User == "" {
 			p.add("auth.user", "is empty: basic authentication needs a user name; one that is a key may have an empty password")
 		}
-	case FetchToken:
-		if a.Token == nil {
-			p.add("auth.token", "is missing: say where the token comes from")
-		} else {
-			l.source = newSource(a.Token, p)
-		}
-	default:
+	case a.Type != APIKey && a.Type != Bearer:
 		p.add("auth.type", "is not known: it is api_key, bearer, basic or token, or is left out")
 		return l
+	case a.Value == "":
+		p.add("auth.value", "is empty: write ${NAME}, the name of a secret")
 	}
-	l.place(a, p)
-	if a.Type == FetchToken {
-		l.setToken(a, p)
-	}
+	l.place(p)
 	return l
 }
 
-// place settles where the login goes.
-func (l *login) place(a *Auth, p *problems) {
-	l.in, l.name = cmp.Or(a.In, InHeader), a.Name
+// place settles where the login goes, and what is sent of a token that was fetched.
+func (l *login) place(p *problems) {
 	usual := "Authorization"
-	switch {
-	case l.in != InHeader && l.in != InQuery:
+	switch l.In = cmp.Or(l.In, InHeader); {
+	case l.In != InHeader && l.In != InQuery:
 		p.add("auth.in", "is not known: it is header or query; a cookie is one of headers")
-	case l.kind == APIKey && l.in == InHeader:
+	case l.Type == APIKey && l.In == InHeader:
 		usual = "X-API-Key"
-	case l.kind == APIKey:
+	case l.Type == APIKey:
 		usual = "api_key"
-	case l.in == InQuery:
+	case l.In == InQuery:
 		usual = "access_token"
 	}
-	l.name = cmp.Or(a.Name, usual)
-	if l.in == InHeader {
-		l.name = http.CanonicalHeaderKey(l.name)
+	l.Name = cmp.Or(l.Name, usual)
+	if l.In == InHeader {
+		l.Name = http.CanonicalHeaderKey(l.Name)
 	}
 	switch {
-	case l.in == InHeader && !headerMaySet(l.name):
+	case l.In == InHeader && !headerMaySet(l.Name):
 		p.add("auth.name", "is not the name of a header that can be set")
-	case !utf8.ValidString(l.name):
+	case !utf8.ValidString(l.Name):
 		p.add("auth.name", "is not UTF-8")
 	}
-}
-
-// setToken settles what is sent of a token that was fetched.
-func (l *login) setToken(a *Auth, p *problems) {
-	usual := tokenName
-	if l.in == InHeader && l.name == "Authorization" {
+	if l.Type != FetchToken {
+		return
+	}
+	if usual = tokenName; l.In == InHeader && l.Name == "Authorization" {
 		usual = "Bearer " + tokenName
 	}
-	if l.value.empty() {
-		l.value = secretText{"auth.value", []secretPart{{text: usual}}}
-	}
-	var found bool
-	if l.value, found = l.value.withToken(); !found {
+	if l.Value = cmp.Or(l.Value, usual); !strings.Contains(l.Value, tokenName) {
 		p.add("auth.value", "has no {{token}}: say where the token goes that was fetched")
 	}
 }
@@ -115,7 +100,7 @@ func (l *login) sets(in Place, name string) bool {
 	if in == InHeader {
 		name = http.CanonicalHeaderKey(name)
 	}
-	return l.in != "" && l.in == in && l.name == name
+	return l.Type != "" && l.In == in && l.Name == name
 }
 
 // headerMaySet reports whether an API may set a header. The others are about the
@@ -129,45 +114,65 @@ func headerMaySet(name string) bool {
 	return httpfield.ValidName(name) && !strings.HasPrefix(strings.ToLower(name), "proxy-")
 }
 
-// apply adds the login to a request, whose header is its own. The token is in the keyring.
+// apply adds the login to a request, whose header is its own.
 func (l *login) apply(ctx context.Context, k *keyring, r *request) error {
-	var value string
-	var err error
-	switch {
-	case l.in == "":
+	if l.Type == "" {
 		return nil
-	case l.kind == Basic:
-		value, err = basic(ctx, k, l.user, l.password)
-	case l.in == InHeader:
-		if value, err = k.header(ctx, l.value, true); l.kind == Bearer {
-			value = "Bearer " + value
-		}
-	default:
-		if value, err = k.text(ctx, l.value, true); err == nil {
-			r.query = append(r.query[:len(r.query):len(r.query)], pair{escape(l.name), escape(value)})
-		}
-		return err
+	}
+	value, err := l.value(ctx, k)
+	if err == nil && l.In == InQuery {
+		r.query = append(r.query[:len(r.query):len(r.query)], pair{escape(l.Name), escape(value)})
+		return nil
 	}
 	if err == nil {
-		r.header.Set(l.name, value)
+		value, err = headerText("auth.value", value)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if l.Type == Bearer {
+		value = "Bearer " + value
+	}
+	r.header.Set(l.Name, value)
+	return nil
 }
 
-// basic returns the value of the header for a user and their password (RFC 7617).
-func basic(ctx context.Context, k *keyring, user, password secretText) (string, error) {
-	u, err := k.text(ctx, user, false)
+// value returns what the login sends. Answers do not show it.
+func (l *login) value(ctx context.Context, k *keyring) (string, error) {
+	if l.Type == Basic {
+		return basic(ctx, k, "auth.", l.User, l.Password)
+	}
+	if l.Type != FetchToken {
+		return k.text(ctx, "auth.value", l.Value, true)
+	}
+	k.hide(k.token)
+	pieces := strings.Split(l.Value, tokenName)
+	for i := range pieces {
+		var err error
+		if pieces[i], err = k.text(ctx, "auth.value", pieces[i], false); err != nil {
+			return "", err
+		}
+	}
+	value := strings.Join(pieces, k.token)
+	k.hideText(value)
+	return value, nil
+}
+
+// basic returns the value of the header for a user and their password (RFC 7617), which the API
+// has at a place.
+func basic(ctx context.Context, k *keyring, at, user, password string) (string, error) {
+	u, err := k.text(ctx, at+"user", user, false)
 	if err != nil {
 		return "", err
 	}
-	p, err := k.text(ctx, password, true)
+	p, err := k.text(ctx, at+"password", password, true)
 	if err != nil {
 		return "", err
 	}
 	if strings.Contains(u, ":") {
-		return "", &secretError{place: user.place, err: errors.New("has a colon, which a user name cannot have: what follows it is perhaps the password")}
+		return "", &secretError{place: at + "user", err: errors.New("has a colon, which a user name cannot have: what follows it is perhaps the password")}
 	}
-	for place, text := range map[string]string{user.place: u, password.place: p} {
+	for place, text := range map[string]string{at + "user": u, at + "password": p} {
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 			return "", &secretError{place: place, err: errors.New("has a line break or another control character, or is not UTF-8: remove it from the secret, often at its end")}
 		}

@@ -2,9 +2,12 @@ package rest
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"mime"
 	"mime/multipart"
+	"net/http"
 	"net/textproto"
 	"strings"
 
@@ -26,15 +29,6 @@ const (
 )
 
 const formType = "application/x-www-form-urlencoded"
-
-// A bodyPlan says how the body of a request is made.
-type bodyPlan struct {
-	kind        bodyKind
-	contentType string       // empty for multipart, which gets one with its boundary
-	whole       string       // the argument that is the body; empty: there is none
-	members     []*parameter // otherwise
-	required    bool
-}
 
 // kindOfBody returns the form of a body and its Content-Type.
 func kindOfBody(contentType string) (kind bodyKind, header string, problem string) {
@@ -61,79 +55,79 @@ func kindOfBody(contentType string) (kind bodyKind, header string, problem strin
 	return textBody, contentType, ""
 }
 
-// compileBody checks the body of an endpoint. Params are its parameters.
-func compileBody(ep *Endpoint, params []*parameter, kind bodyKind, header string, found *problems) bodyPlan {
-	var plan bodyPlan
-	for i, p := range params {
+// compileBody checks the body of an endpoint.
+func (o *operation) compileBody(kind bodyKind, contentType string, found *problems) {
+	var members bool
+	for i, p := range o.Params {
 		if p.In == InBody {
-			plan.members = append(plan.members, p)
+			members = true
 			if kind == textBody {
 				found.add(place("params", i)+".in", "is body, but a body of this content type has no members; use body.argument")
 			}
 		}
 	}
-	body := ep.Body
+	body := o.Body
 	if body == nil {
-		if len(plan.members) == 0 {
-			return plan
+		if !members {
+			return
 		}
 		body = &Body{}
 	}
-	plan.kind, plan.contentType, plan.required = kind, header, body.Required
-	if ep.Method == "" || ep.Method == "GET" {
+	o.kind, o.contentType, o.whole = kind, contentType, body.Argument
+	if o.Method == http.MethodGet {
 		found.add("method", "is GET, whose requests have no body (RFC 9110, section 9.3.1); use POST, or put the parameters in the query")
 	}
 	switch {
 	case body.Argument != "":
-		if len(plan.members) > 0 {
+		if members {
 			found.add("body.argument", "is the whole body, but there are parameters in the body, too")
 		}
 		if problem := checkName(body.Argument); problem != "" {
 			found.add("body.argument", problem)
 		}
-		plan.whole = body.Argument
 	case body.Schema != nil:
 		found.add("body.schema", "is that of body.argument, which is missing")
 	case kind == textBody:
 		found.add("body.argument", "is missing: a body of this content type is one argument")
 	}
-	return plan
 }
 
-// build makes the body of a call.
-func (plan *bodyPlan) build(args arguments, m *mistakes) payload {
-	if plan.kind == noBody {
+// buildBody makes the body of a call.
+func (o *operation) buildBody(args arguments, m *mistakes) payload {
+	if o.kind == noBody {
 		return payload{}
 	}
-	raw, ok := args[plan.whole]
-	at := schemagate.Member("", plan.whole)
+	raw, ok := args[o.whole]
+	at := schemagate.Member("", o.whole)
 	switch {
-	case plan.whole != "" && !ok:
+	case o.whole != "" && !ok:
 		return payload{}
-	case plan.whole == "" && plan.kind == jsonBody:
-		return payload{string(plan.object(args)), plan.contentType}
-	case plan.kind == jsonBody:
-		return payload{string(raw), plan.contentType}
-	case plan.kind == textBody:
+	case o.whole == "" && o.kind == jsonBody:
+		var whole object
+		for p, raw := range o.members(args) {
+			whole.add(p.Name, raw)
+		}
+		return payload{string(whole.text()), o.contentType}
+	case o.kind == jsonBody:
+		return payload{string(raw), o.contentType}
+	case o.kind == textBody:
 		if raw[0] != '"' {
 			m.add(&registry.Problem{Path: at, Want: "a string", Got: kindOf(raw)})
 			return payload{}
 		}
-		return payload{textOf(raw), plan.contentType}
+		return payload{textOf(raw), o.contentType}
 	}
 	var fields []pair
-	add := func(p *parameter, value []byte) {
+	add := func(p *Param, value []byte) {
 		pairs, problem := p.pairs(value, nil)
 		m.add(problem)
 		fields = append(fields, pairs...)
 	}
-	if plan.whole == "" {
-		for _, param := range plan.members {
-			if raw, ok := args[param.Argument]; ok {
-				add(param, raw)
-			}
+	if o.whole == "" {
+		for p, raw := range o.members(args) {
+			add(p, raw)
 		}
-		return plan.encode(fields)
+		return o.encode(fields)
 	}
 	if raw[0] != '{' {
 		m.add(&registry.Problem{Path: at, Want: "an object", Got: kindOf(raw)})
@@ -147,32 +141,33 @@ func (plan *bodyPlan) build(args arguments, m *mistakes) payload {
 		case checkName(string(key)) != "":
 			m.add(&registry.Problem{Path: schemagate.Member(at, string(key)), Want: "a member with a name that a form can have", Got: "another"})
 		default:
-			add(&parameter{Param: Param{Name: string(key), Argument: string(key), In: InBody}, explode: true}, value)
+			add(&Param{Name: string(key), Argument: string(key), In: InBody}, value)
 		}
 	}
-	return plan.encode(fields)
+	return o.encode(fields)
 }
 
-// object returns the JSON object of the parameters in the body.
-func (plan *bodyPlan) object(args arguments) []byte {
-	var whole object
-	for _, param := range plan.members {
-		if raw, ok := args[param.Argument]; ok {
-			whole.add(param.Name, raw)
+// members yields the parameters in the body that a call has, with their arguments.
+func (o *operation) members(args arguments) iter.Seq2[*Param, json.RawMessage] {
+	return func(yield func(*Param, json.RawMessage) bool) {
+		for i := range o.Params {
+			p := &o.Params[i]
+			if raw, ok := args[p.Argument]; ok && p.In == InBody && !yield(p, raw) {
+				return
+			}
 		}
 	}
-	return whole.text()
 }
 
 // encode writes a form. One form is always written in the same way.
-func (plan *bodyPlan) encode(fields []pair) payload {
+func (o *operation) encode(fields []pair) payload {
 	escaped := make([]pair, len(fields))
 	for i, f := range fields {
 		escaped[i] = pair{escape(f.name), escape(f.value)}
 	}
 	whole := join(escaped)
-	if plan.kind == formBody {
-		return payload{whole, plan.contentType}
+	if o.kind == formBody {
+		return payload{whole, o.contentType}
 	}
 	var text strings.Builder // writing to it never fails
 	w := multipart.NewWriter(&text)

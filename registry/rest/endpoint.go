@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // Limits. Those in bytes hold for what is sent, too.
@@ -32,34 +34,28 @@ const (
 	callBytes = 1 << 20
 )
 
-// An operation is an [Endpoint] that was checked. All but the switch is immutable.
+// An operation is an [Endpoint] that was checked, and a tool. All but the switch is immutable.
 type operation struct {
-	api      string
-	name     string
-	path     string // the template, for people
-	endpoint Endpoint
-	method   string
-	template pathTemplate
-	params   []*parameter
-	body     bodyPlan
-	schema   json.RawMessage
-	known    []string // the names of all arguments, in order
-	accept   bool     // Accept is not set otherwise
-	on       atomic.Bool
+	*Endpoint   // with defaults
+	service     *Service
+	def         *registry.Definition
+	template    pathTemplate
+	kind        bodyKind
+	contentType string   // of the body; empty for multipart, which gets one with its boundary
+	whole       string   // the argument that is the body; empty: there is none
+	known       []string // the names of all arguments, in order
+	accept      bool     // Accept is not set otherwise
+	on          atomic.Bool
 }
 
-// compileEndpoint checks an endpoint, of which it keeps nothing that the caller could
-// change.
-func compileEndpoint(api *API, l *login, given *Endpoint, found *problems) *operation {
-	ep := cloneEndpoint(given)
-	o := &operation{api: api.Name, name: ep.Name, endpoint: ep, path: ep.Path, method: ep.Method, accept: true}
+// compileEndpoint checks an endpoint of the service's API, and fills in defaults.
+func (s *Service) compileEndpoint(ep *Endpoint, found *problems) *operation {
+	o := &operation{Endpoint: ep, service: s, accept: true}
 	o.on.Store(!ep.Disabled)
 	if problem := checkToolName(ep.Name); problem != "" {
 		found.add("name", problem)
 	}
-	switch ep.Method {
-	case "":
-		o.method = http.MethodGet
+	switch ep.Method = cmp.Or(ep.Method, http.MethodGet); ep.Method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
 		found.add("method", "is "+plain.Quote(ep.Method)+"; it is one of GET, POST, PUT, PATCH and DELETE")
@@ -70,16 +66,19 @@ func compileEndpoint(api *API, l *login, given *Endpoint, found *problems) *oper
 	if ep.MaxBytes < 0 || ep.MaxBytes > maxAnswer {
 		found.add("maxBytes", fmt.Sprintf("is not from 0 to %d", maxAnswer))
 	}
-	for name := range api.Headers {
+	for name := range s.api.Headers {
 		o.accept = o.accept && !strings.EqualFold(name, "Accept")
 	}
 	if defs := ep.Defs; defs != nil && (defs[0] != '{' || jsonscan.Valid(defs) != nil) {
 		found.add("defs", "is not an object of JSON Schemas")
 		return o
 	}
-	o.compileParams(api, l, found)
+	o.compileParams(found)
 	o.compilePath(found)
-	o.compileSchema(found)
+	o.def = &registry.Definition{
+		Title: ep.Title, Description: ep.Description, InputSchema: o.compileSchema(found),
+		Annotations: o.annotations(), Origin: registry.Origin{Server: s.api.Name, Tool: ep.Name},
+	}
 	return o
 }
 
@@ -134,7 +133,7 @@ func place(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]
 // compilePath checks the template of the path, and that it has each path parameter
 // once.
 func (o *operation) compilePath(found *problems) {
-	template, err := readPath(o.path)
+	template, err := readPath(o.Path)
 	if err != nil {
 		found.add("path", err.Error())
 		return
@@ -147,7 +146,7 @@ func (o *operation) compilePath(found *problems) {
 		}
 		inPath[name] = true
 	}
-	for i, p := range o.params {
+	for i, p := range o.Params {
 		if p.In != InPath {
 			continue
 		}
@@ -165,23 +164,24 @@ func (o *operation) compilePath(found *problems) {
 }
 
 // compileSchema makes the input schema and checks it.
-func (o *operation) compileSchema(found *problems) {
-	if body := o.endpoint.Body; body != nil && body.Schema != nil {
-		if text := string(body.Schema); text != "true" && text[0] != '{' || jsonscan.Valid(body.Schema) != nil {
+func (o *operation) compileSchema(found *problems) json.RawMessage {
+	if o.Body != nil && o.Body.Schema != nil {
+		if text := string(o.Body.Schema); text != "true" && text[0] != '{' || jsonscan.Valid(o.Body.Schema) != nil {
 			found.add("body.schema", "is not a JSON Schema, which is an object")
-			return
+			return nil
 		}
 	}
-	o.schema = o.inputSchema()
-	err := schemagate.Check(o.schema)
+	schema := o.inputSchema()
+	err := schemagate.Check(schema)
 	if err == nil {
-		return
+		return schema
 	}
 	field := "params"
 	if refused, ok := err.(*schemagate.SchemaError); ok {
 		field = o.schemaField(refused.Path)
 	}
 	found.add(field, "cannot be used: "+err.Error())
+	return nil
 }
 
 // schemaField returns whose schema the place in the input schema is in.
@@ -189,7 +189,7 @@ func (o *operation) schemaField(pointer string) string {
 	if pointer == "/$defs" || strings.HasPrefix(pointer, "/$defs/") {
 		return "defs"
 	}
-	for i, p := range o.params {
+	for i, p := range o.Params {
 		at := "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(p.Argument)
 		if pointer == at || strings.HasPrefix(pointer, at+"/") {
 			return place("params", i) + ".schema"
@@ -203,12 +203,12 @@ func (o *operation) schemaField(pointer string) string {
 
 // annotations returns what the method says of a tool, unless the endpoint says more.
 func (o *operation) annotations() *mcp.ToolAnnotations {
-	if o.endpoint.Annotations != nil {
-		return o.endpoint.Annotations
+	if o.Annotations != nil {
+		return o.Annotations
 	}
-	if o.method == http.MethodGet {
+	if o.Method == http.MethodGet {
 		return &mcp.ToolAnnotations{ReadOnlyHint: true}
 	}
 	yes := true
-	return &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: o.method == http.MethodPut || o.method == http.MethodDelete}
+	return &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: o.Method == http.MethodPut || o.Method == http.MethodDelete}
 }

@@ -17,8 +17,8 @@ import (
 type target struct {
 	origin string // https://api.example
 	host   string // without port; empty if there is a problem
-	path   secretText
-	secret bool // what is put in is not shown in answers
+	place  string // in the API
+	path   string // with references to secrets
 }
 
 // parseTarget reads an address, and notes what is wrong with it, of which it shows nothing.
@@ -47,10 +47,11 @@ func readTarget(place, raw string) (t target, problem string) {
 	case strings.Contains(rest, "?"):
 		return t, "has a query: make it parameters with a default, or fields, or the login's"
 	}
-	if t.path, problem = parseSecretText(place, rest[at:]); problem != "" {
-		return t, problem
+	t.place, t.path = place, rest[at:]
+	sample, err := t.sample()
+	if err != nil {
+		return t, err.Error()
 	}
-	sample := t.origin + t.path.sample()
 	u, err := url.Parse(sample)
 	if err != nil || !guardhttp.Plain(sample) {
 		return t, "is no URL; characters that no URL has are written as %20"
@@ -67,20 +68,20 @@ func hasDots(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
+// sample returns the address with x for each secret.
+func (t *target) sample() (string, error) {
+	path, err := sample(t.path)
+	return t.origin + path, err
+}
+
 // url returns the address with its secrets put in, each as a part of a segment.
 func (t *target) url(ctx context.Context, k *keyring) (string, error) {
-	path, err := t.path.fill(func(name string) (string, error) {
-		value, err := k.value(ctx, t.path.place, name)
-		if err != nil {
-			return "", err
-		}
-		if t.secret || soundsSecret(name) {
-			k.hide(value)
-		}
-		return url.PathEscape(value), nil
+	path, err := expand(t.path, func(name string) (string, error) {
+		value, err := k.value(ctx, t.place, name, false)
+		return url.PathEscape(value), err
 	})
 	if err == nil && hasDots(path) {
-		err = &secretError{place: t.path.place, err: errors.New("has a segment . or .. with its secrets put in: give them other values")}
+		err = &secretError{place: t.place, err: errors.New("has a segment . or .. with its secrets put in: give them other values")}
 	}
 	return t.origin + path, err
 }
@@ -113,7 +114,7 @@ type Network struct {
 func (n *Network) guard(hosts ...string) *guardhttp.Client {
 	o := guardhttp.Options{Networks: n.Allow, AllowHTTP: n.AllowHTTP, TLS: n.TLS, Resolver: n.names}
 	for _, host := range hosts {
-		if !n.PublicOnly && !guardhttp.Special(host) {
+		if host != "" && !n.PublicOnly && !guardhttp.Special(host) {
 			o.Trusted = append(o.Trusted, host)
 		}
 	}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,26 +16,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
-// A parameter is a [Param] that was checked.
-type parameter struct {
-	Param
-	explode bool
-}
-
 // path is how the argument is called in problems.
-func (p *parameter) path() string { return schemagate.Member("", p.Argument) }
+func (p *Param) path() string { return schemagate.Member("", p.Argument) }
 
 // needed reports whether a call without the argument fails.
-func (p *parameter) needed() bool {
+func (p *Param) needed() bool {
 	return p.Default == nil && (p.Required || p.In == InPath)
 }
 
-// compileParam checks a parameter, apart from its neighbours.
-func compileParam(api *API, l *login, given Param, kind bodyKind, at string, found *problems) *parameter {
-	p := &parameter{Param: given, explode: given.Explode == nil || *given.Explode}
-	if p.Argument == "" {
-		p.Argument = p.Name
-	}
+// exploded reports whether each element is a parameter of its own.
+func (p *Param) exploded() bool { return p.Explode == nil || *p.Explode }
+
+// compileParam checks a parameter, apart from its neighbours, and fills in defaults.
+func (s *Service) compileParam(p *Param, kind bodyKind, at string, found *problems) {
+	p.Argument = cmp.Or(p.Argument, p.Name)
 	if problem := checkName(p.Name); problem != "" {
 		found.add(at+".name", problem)
 	}
@@ -61,7 +56,7 @@ func compileParam(api *API, l *login, given Param, kind bodyKind, at string, fou
 		usual = "form"
 	case InHeader:
 		usual = "simple"
-		if problem := headerProblem(api, p.Name); problem != "" && !l.sets(InHeader, p.Name) {
+		if problem := headerProblem(s.api, p.Name); problem != "" && !s.login.sets(InHeader, p.Name) {
 			found.add(at+".name", problem)
 		}
 	case InBody:
@@ -70,7 +65,7 @@ func compileParam(api *API, l *login, given Param, kind bodyKind, at string, fou
 		}
 	default:
 		found.add(at+".in", "is none of path, query, header and body; a cookie is one of the headers of the API")
-		return p
+		return
 	}
 	if p.Style != "" && p.Style != usual && p.Style != styleJSON {
 		found.add(at+".style", fmt.Sprintf("is %s; in the %s it is %s or json", plain.Quote(p.Style), p.In, usual))
@@ -80,10 +75,9 @@ func compileParam(api *API, l *login, given Param, kind bodyKind, at string, fou
 			found.add(at+".style", "has to be json for an object")
 		}
 	}
-	if l.sets(p.In, p.Name) {
+	if s.login.sets(p.In, p.Name) {
 		found.add(at+".name", "is what the login sets: leave the parameter out")
 	}
-	return p
 }
 
 // checkName checks the name of a parameter or an argument.
@@ -122,7 +116,7 @@ func headerProblem(api *API, name string) string {
 }
 
 // sentAs identifies what cannot be in a request twice.
-func sentAs(p *parameter) string {
+func sentAs(p *Param) string {
 	if p.In == InHeader {
 		return "header " + strings.ToLower(p.Name)
 	}
@@ -130,15 +124,14 @@ func sentAs(p *parameter) string {
 }
 
 // compileParams checks the parameters and the body, also against each other.
-func (o *operation) compileParams(api *API, l *login, found *problems) {
-	ep := &o.endpoint
-	if len(ep.Params) > maxParams {
-		found.add("params", fmt.Sprintf("are %d, at most %d are allowed", len(ep.Params), maxParams))
+func (o *operation) compileParams(found *problems) {
+	if len(o.Params) > maxParams {
+		found.add("params", fmt.Sprintf("are %d, at most %d are allowed", len(o.Params), maxParams))
 		return
 	}
 	contentType := ""
-	if ep.Body != nil {
-		contentType = ep.Body.ContentType
+	if o.Body != nil {
+		contentType = o.Body.ContentType
 	}
 	kind, header, problem := kindOfBody(contentType)
 	if problem != "" {
@@ -146,10 +139,9 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 		kind = jsonBody
 	}
 	sent := map[string]bool{}
-	for i, given := range ep.Params {
-		at := place("params", i)
-		p := compileParam(api, l, given, kind, at, found)
-		o.params = append(o.params, p)
+	for i := range o.Params {
+		p, at := &o.Params[i], place("params", i)
+		o.service.compileParam(p, kind, at, found)
 		if slices.Contains(o.known, p.Argument) {
 			found.add(at+".argument", "is "+plain.Quote(p.Argument)+", as that of another parameter is")
 		}
@@ -160,8 +152,8 @@ func (o *operation) compileParams(api *API, l *login, found *problems) {
 		sent[sentAs(p)] = true
 	}
 	o.accept = o.accept && !sent["header accept"]
-	o.body = compileBody(ep, o.params, kind, header, found)
-	if whole := o.body.whole; whole != "" {
+	o.compileBody(kind, header, found)
+	if whole := o.whole; whole != "" {
 		if slices.Contains(o.known, whole) {
 			found.add("body.argument", "is "+plain.Quote(whole)+", as that of a parameter is")
 		}

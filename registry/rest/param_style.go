@@ -26,7 +26,7 @@ type flat struct {
 
 // flatten takes a checked JSON value apart. Only JSON has a form for nested values, and for null
 // within a value.
-func (p *parameter) flatten(raw []byte) (flat, *registry.Problem) {
+func (p *Param) flatten(raw []byte) (flat, *registry.Problem) {
 	object := raw[0] == '{' && p.In == InBody && p.Style == ""
 	switch {
 	case raw[0] == 'n':
@@ -60,7 +60,7 @@ func scalarProblem(raw []byte, path string) *registry.Problem {
 // pairs returns what a value becomes in a query, escaped but for the commas between elements,
 // or in a form, not escaped: its texts under the name of the parameter. Without a way to escape
 // them, no text of a list that is one pair has a comma.
-func (p *parameter) pairs(raw []byte, escape func(string) string) ([]pair, *registry.Problem) {
+func (p *Param) pairs(raw []byte, escape func(string) string) ([]pair, *registry.Problem) {
 	f, problem := p.flatten(raw)
 	if problem != nil || len(f.texts) == 0 {
 		return nil, problem
@@ -68,7 +68,7 @@ func (p *parameter) pairs(raw []byte, escape func(string) string) ([]pair, *regi
 	name := p.Name
 	if escape == nil {
 		escape = func(text string) string { return text }
-		if f.list && !p.explode {
+		if f.list && !p.exploded() {
 			problem = p.withoutCommas(f.texts)
 		}
 	} else {
@@ -76,7 +76,7 @@ func (p *parameter) pairs(raw []byte, escape func(string) string) ([]pair, *regi
 	}
 	var pairs []pair
 	for i, text := range f.texts {
-		if i > 0 && !p.explode {
+		if i > 0 && !p.exploded() {
 			pairs[0].value += "," + escape(text)
 			continue
 		}
@@ -86,7 +86,7 @@ func (p *parameter) pairs(raw []byte, escape func(string) string) ([]pair, *regi
 }
 
 // withoutCommas refuses elements with a comma in them, which cannot be told from two elements.
-func (p *parameter) withoutCommas(texts []string) *registry.Problem {
+func (p *Param) withoutCommas(texts []string) *registry.Problem {
 	for _, text := range texts {
 		if strings.Contains(text, ",") {
 			return &registry.Problem{
@@ -100,7 +100,7 @@ func (p *parameter) withoutCommas(texts []string) *registry.Problem {
 
 // headerValue returns what a value becomes in a header; ok is false if it is left
 // out.
-func (p *parameter) headerValue(raw []byte) (value string, ok bool, problem *registry.Problem) {
+func (p *Param) headerValue(raw []byte) (value string, ok bool, problem *registry.Problem) {
 	f, problem := p.flatten(raw)
 	if problem != nil || len(f.texts) == 0 {
 		return "", false, problem
@@ -127,7 +127,7 @@ func (p *parameter) headerValue(raw []byte) (value string, ok bool, problem *reg
 }
 
 // pathValue returns what a value becomes in a segment of the path, escaped.
-func (p *parameter) pathValue(raw []byte) (string, *registry.Problem) {
+func (p *Param) pathValue(raw []byte) (string, *registry.Problem) {
 	f, problem := p.flatten(raw)
 	if problem != nil {
 		return "", problem

@@ -65,18 +65,19 @@ func (o *operation) build(raw json.RawMessage) (*request, error) {
 	var m mistakes
 	args := o.read(raw, &m)
 	req := &request{
-		endpoint: o.name,
-		method:   o.method,
+		endpoint: o.Name,
+		method:   o.Method,
 		header:   http.Header{},
-		timeout:  time.Duration(o.endpoint.TimeoutSeconds) * time.Second,
-		maxBytes: cmp.Or(o.endpoint.MaxBytes, callBytes),
-		safe:     o.method == http.MethodGet,
+		timeout:  time.Duration(o.TimeoutSeconds) * time.Second,
+		maxBytes: cmp.Or(o.MaxBytes, callBytes),
+		safe:     o.Method == http.MethodGet,
 	}
 	if o.accept {
 		req.header.Set("Accept", "application/json, text/*;q=0.9, */*;q=0.8")
 	}
 	inPath := map[string]string{}
-	for _, p := range o.params {
+	for i := range o.Params {
+		p := &o.Params[i]
 		value, ok := args[p.Argument]
 		if !ok {
 			continue
@@ -99,11 +100,11 @@ func (o *operation) build(raw json.RawMessage) (*request, error) {
 			}
 		}
 	}
-	req.body = o.body.build(args, &m)
+	req.body = o.buildBody(args, &m)
 	if m.list == nil {
 		o.finish(req, inPath, &m)
 	}
-	if err := m.err(o.name); err != nil {
+	if err := m.err(o.Name); err != nil {
 		return nil, err
 	}
 	return req, nil
@@ -112,7 +113,7 @@ func (o *operation) build(raw json.RawMessage) (*request, error) {
 // finish puts the path together and holds the request to the limits.
 func (o *operation) finish(req *request, inPath map[string]string, m *mistakes) {
 	path, at := o.template.expand(inPath)
-	for _, p := range o.params {
+	for _, p := range o.Params {
 		if at != "" && p.In == InPath && p.Name == at {
 			m.add(&registry.Problem{
 				Path: p.path(), Want: "a value that stays in its place in the path", Got: "one that leads out of it",

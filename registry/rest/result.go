@@ -27,7 +27,7 @@ func (o *operation) result(a *answer) *mcp.CallToolResult {
 	case a.truncated:
 		return &mcp.CallToolResult{IsError: true, Content: textContent(fmt.Sprintf(
 			"The API answered with %s, but the answer is larger than the %d bytes that are allowed, and was left out. If the arguments allow it, ask for less. The call itself was carried out.",
-			statusLine(a.status), cmp.Or(o.endpoint.MaxBytes, callBytes)))}
+			statusLine(a.status), cmp.Or(o.MaxBytes, callBytes)))}
 	case len(a.body) == 0:
 		said := "The API answered with " + statusLine(a.status) + " and no content."
 		if where := location(a); where != "" {
@@ -52,7 +52,7 @@ func (o *operation) content(a *answer) *mcp.CallToolResult {
 	text, ok := decodeText(a.body, media, params["charset"])
 	if !ok {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
-			URI: "rest:" + o.api + "/" + o.name, MIMEType: media, Blob: a.body,
+			URI: "rest:" + o.service.api.Name + "/" + o.Name, MIMEType: media, Blob: a.body,
 		}}}}
 	}
 	res := &mcp.CallToolResult{Content: textContent(text)}

@@ -150,7 +150,7 @@ func FuzzResult(f *testing.F) {
 	f.Add(302, "image/png", "//u:p@h?x#y", []byte{}, false)
 	f.Add(200, "audio/\x00", "\r\n", []byte("\xef\xbb\xbf[1"), false)
 	f.Fuzz(func(t *testing.T, status int, kind, header string, body []byte, truncated bool) {
-		o := &operation{api: "shop", name: "op", method: "GET"}
+		o := &operation{service: &Service{api: &API{Name: "shop"}}, Endpoint: &Endpoint{Name: "op", Method: "GET"}}
 		a := &answer{status: status, body: body, truncated: truncated, header: http.Header{
 			"Content-Type": {kind}, "Location": {header}, "Retry-After": {header}, "Etag": {header},
 		}}

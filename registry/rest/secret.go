@@ -82,69 +82,49 @@ func (a *API) eachText(f func(at, text string) string) {
 }
 
 // secretsIn returns the names of the secrets that a text refers to, in its order.
-func secretsIn(raw string) []string {
-	var names []string
-	text, _ := parseSecretText("", raw)
-	for _, part := range text.parts {
-		if part.name != "" {
-			names = append(names, part.name)
-		}
-	}
+func secretsIn(raw string) (names []string) {
+	_, _ = expand(raw, func(name string) (string, error) {
+		names = append(names, name)
+		return "", nil
+	})
 	return names
 }
 
-// A secretText is a text of an API, with the places where secrets go.
-type secretText struct {
-	place string // in the API
-	parts []secretPart
+// sample returns a text with x for each reference. The error says what is wrong with it, and shows
+// nothing of it.
+func sample(raw string) (string, error) {
+	return expand(raw, func(string) (string, error) { return "x", nil })
 }
 
-// A secretPart is a text, or a reference.
-type secretPart struct{ text, name string }
-
-// tokenName is the name of the reference {{token}}. No other can have it.
-const tokenName = "{{token}}"
-
-// parseSecretText reads a text. Problems show nothing of it.
-func parseSecretText(place, raw string) (t secretText, problem string) {
-	t.place = place
-	var literal strings.Builder
+// expand returns a text of an API with the values of the secrets that it refers to.
+func expand(raw string, value func(name string) (string, error)) (string, error) {
+	var text strings.Builder
 	for raw != "" {
 		before, after, found := strings.Cut(raw, "$")
-		literal.WriteString(before)
-		if !found {
-			break
-		}
+		text.WriteString(before)
 		switch {
-		case strings.HasPrefix(after, "$"):
-			literal.WriteByte('$')
-			raw = after[1:]
+		case !found:
+			return text.String(), nil
 		case strings.HasPrefix(after, "{"):
 			name, rest, closed := strings.Cut(after[1:], "}")
 			if !closed {
-				return t, "has a ${ that is not closed: add }, or write $${ for the characters themselves"
+				return "", errors.New("has a ${ that is not closed: add }, or write $${ for the characters themselves")
 			}
 			if !isSecretName(name) {
-				return t, "has a reference that is none: write ${NAME} with letters, digits and _ . - / in it, or $${ for the characters themselves"
+				return "", errors.New("has a reference that is none: write ${NAME} with letters, digits and _ . - / in it, or $${ for the characters themselves")
 			}
-			t.parts = appendText(t.parts, literal.String())
-			t.parts = append(t.parts, secretPart{name: name})
-			literal.Reset()
+			v, err := value(name)
+			if err != nil {
+				return "", err
+			}
+			text.WriteString(v)
 			raw = rest
 		default:
-			literal.WriteByte('$')
-			raw = after
+			text.WriteByte('$')
+			raw = strings.TrimPrefix(after, "$")
 		}
 	}
-	t.parts = appendText(t.parts, literal.String())
-	return t, ""
-}
-
-func appendText(parts []secretPart, text string) []secretPart {
-	if text == "" {
-		return parts
-	}
-	return append(parts, secretPart{text: text})
+	return text.String(), nil
 }
 
 func isSecretName(name string) bool {
@@ -172,138 +152,85 @@ func isMask(text string) bool {
 	return strings.Trim(text, "*") == "" || strings.Trim(text, "•") == "" || strings.EqualFold(strings.Trim(text, "[]"), "redacted")
 }
 
-// readSecretText reads a text of an API and notes what is wrong with it.
-func readSecretText(place, raw string, p *problems) secretText {
-	text, problem := parseSecretText(place, raw)
-	if problem == "" && isMask(raw) {
-		problem = maskProblem
+// checkText notes what is wrong with a text of an API.
+func (p *problems) checkText(place, raw string) {
+	if _, err := sample(raw); err != nil {
+		p.add(place, err.Error())
+	} else if isMask(raw) {
+		p.add(place, "is a mask, and not what it stands for: write ${NAME}, the name of a secret")
 	}
-	if problem != "" {
-		p.add(place, problem)
-	}
-	return text
 }
 
-const maskProblem = "is a mask, and not what it stands for: write ${NAME}, the name of a secret"
-
-// withToken makes references of each {{token}}, and reports whether there are any.
-func (t secretText) withToken() (secretText, bool) {
-	with := secretText{place: t.place}
-	found := false
-	for _, part := range t.parts {
-		if part.name != "" {
-			with.parts = append(with.parts, part)
-			continue
-		}
-		for i, text := range strings.Split(part.text, tokenName) {
-			if i > 0 {
-				with.parts = append(with.parts, secretPart{name: tokenName})
-				found = true
-			}
-			with.parts = appendText(with.parts, text)
-		}
-	}
-	return with, found
-}
-
-// secretByPlace reports whether what the text refers to is secret by its place, which
+// secretByPlace reports whether what a text refers to is secret by the place of the text, which
 // it is in headers and logins. The user name of a login is not: results are full of
 // those.
-func (t secretText) secretByPlace() bool {
-	switch t.place {
+func secretByPlace(place string) bool {
+	switch place {
 	case "auth.user", "auth.token.user", "auth.token.fields.user":
 		return false
 	}
-	return strings.HasPrefix(t.place, "auth.") || strings.HasPrefix(t.place, "headers.")
-}
-
-// empty reports whether nothing was written.
-func (t secretText) empty() bool { return len(t.parts) == 0 }
-
-// sample returns the text with x for each reference.
-func (t secretText) sample() string {
-	text, _ := t.fill(func(string) (string, error) { return "x", nil })
-	return text
-}
-
-func (t secretText) fill(value func(name string) (string, error)) (string, error) {
-	var text strings.Builder
-	for _, part := range t.parts {
-		if part.name == "" {
-			text.WriteString(part.text)
-			continue
-		}
-		v, err := value(part.name)
-		if err != nil {
-			return "", err
-		}
-		text.WriteString(v)
-	}
-	return text.String(), nil
+	return strings.HasPrefix(place, "auth.") || strings.HasPrefix(place, "headers.")
 }
 
 // A keyring holds the secrets of one call. Each is asked for once.
 type keyring struct {
 	lookup func(ctx context.Context, name string) (string, error)
 	values map[string]string
+	token  string   // that was fetched
 	hidden []string // what answers and errors must not show
 }
 
-// text returns a text with its secrets put in. All of it is hidden if it is secret;
+// text returns the text at a place with its secrets put in. All of it is hidden if it is secret;
 // otherwise its secrets are, if their place or their name makes them so.
-func (k *keyring) text(ctx context.Context, t secretText, secret bool) (string, error) {
-	text, err := t.fill(func(name string) (string, error) {
-		value, err := k.value(ctx, t.place, name)
-		if err == nil && (secret || t.secretByPlace() || soundsSecret(name)) {
-			k.hide(value)
-		}
-		return value, err
-	})
+func (k *keyring) text(ctx context.Context, place, raw string, secret bool) (string, error) {
+	text, err := expand(raw, func(name string) (string, error) { return k.value(ctx, place, name, secret) })
 	if err == nil && secret {
-		k.hide(text)
-		if at := strings.LastIndexByte(text, ' '); at >= 0 {
-			k.hide(text[at+1:]) // behind the word Bearer
-		}
+		k.hideText(text)
 	}
 	return text, err
 }
 
-// header is text for the value of a header.
-func (k *keyring) header(ctx context.Context, t secretText, secret bool) (string, error) {
-	text, err := k.text(ctx, t, secret)
-	if err != nil {
-		return "", err
+// hideText hides a text, and what is behind the word Bearer.
+func (k *keyring) hideText(text string) {
+	k.hide(text)
+	if at := strings.LastIndexByte(text, ' '); at >= 0 {
+		k.hide(text[at+1:])
 	}
+}
+
+// headerText returns the value of a header, which a text at a place became.
+func headerText(place, text string) (string, error) {
 	if !httpfield.ValidValue(text) {
-		return "", &secretError{place: t.place, err: errors.New("holds a line break or another control character, which no header can: remove it from the secret, often at its end")}
+		return "", &secretError{place: place, err: errors.New("holds a line break or another control character, which no header can: remove it from the secret, often at its end")}
 	}
 	return strings.Trim(text, " \t"), nil
 }
 
-func (k *keyring) value(ctx context.Context, place, name string) (string, error) {
-	if value, ok := k.values[name]; ok {
-		return value, nil
+// value returns a secret that is referred to at a place.
+func (k *keyring) value(ctx context.Context, place, name string, secret bool) (string, error) {
+	value, known := k.values[name]
+	if !known {
+		var err error
+		value, err = k.lookup(ctx, name)
+		switch {
+		case err != nil:
+		case value == "":
+			err = errors.New("is empty: give it a value")
+		case len(value) > maxSecret:
+			err = fmt.Errorf("is longer than %d bytes", maxSecret)
+		}
+		if err != nil {
+			return "", &secretError{place, name, err}
+		}
+		if k.values == nil {
+			k.values = map[string]string{}
+		}
+		k.values[name] = value
 	}
-	value, err := k.lookup(ctx, name)
-	switch {
-	case err != nil:
-	case value == "":
-		err = errors.New("is empty: give it a value")
-	case len(value) > maxSecret:
-		err = fmt.Errorf("is longer than %d bytes", maxSecret)
+	if secret || secretByPlace(place) || soundsSecret(name) {
+		k.hide(value)
 	}
-	if err != nil {
-		return "", &secretError{place, name, err}
-	}
-	k.set(name, value)
 	return value, nil
-}
-
-func (k *keyring) set(name, value string) {
-	if k.values == nil {
-		k.values = map[string]string{}
-	}
-	k.values[name] = value
 }
 
 func (k *keyring) hide(text string) {

@@ -162,7 +162,7 @@ func TestCallersWhoGiveUp(t *testing.T) {
 func TestSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestService(t, &API{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example"}}})
-		s.sender.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Answer, error) {
+		s.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Answer, error) {
 			select {
 			case <-time.After(4 * time.Second):
 			case <-ctx.Done():
@@ -185,7 +185,7 @@ func TestSlowAnswers(t *testing.T) {
 		}
 		// Fetched, used, fetched again, used again: 16 s of the 30 that are usual.
 		began := time.Now()
-		s.sender.tokens = tokens{}
+		s.tokens = tokens{}
 		assert.Equal(t, assert.Value(trySend(t, s, &request{method: "POST"}))(t).status, 401)
 		assert.Equal(t, time.Since(began), 16*time.Second)
 	})

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -32,11 +34,16 @@ type Options struct {
 // A Service is an [API] in use. Make one with [New]. All methods are safe for
 // concurrent use.
 type Service struct {
-	api    *API
-	opts   Options
-	ops    []*operation
-	tools  []*tool
-	sender *sender
+	api     *API // a copy
+	opts    Options
+	ops     []*operation
+	base    target
+	headers []string // names of those of all requests, sorted
+	login   login
+	do      func(context.Context, *guardhttp.Request) (*guardhttp.Answer, error)
+	guard   *guardhttp.Client
+	tokens  tokens
+	closed  atomic.Bool
 }
 
 // New makes a Service of an API, of which it keeps a copy. Nothing is sent and no
@@ -50,11 +57,11 @@ func New(api *API, opts *Options) (*Service, error) {
 	if opts != nil {
 		s.opts = *opts
 	}
+	if s.opts.Secrets == nil {
+		s.opts.Secrets = environment
+	}
 	if err := s.compile(); err != nil {
 		return nil, err
-	}
-	for _, o := range s.ops {
-		s.tools = append(s.tools, newTool(s, o))
 	}
 	return s, nil
 }
@@ -84,7 +91,7 @@ func (s *Service) compile() error {
 		found.add("endpoints", fmt.Sprintf("are %d, at most %d are allowed", len(api.Endpoints), maxEndpoints))
 		return &APIError{api.Name, found.list}
 	}
-	s.sender = newSender(api, &s.opts, &found)
+	s.connect(&found)
 	names := map[string]bool{}
 	for i := range api.Endpoints {
 		ep := &api.Endpoints[i]
@@ -95,7 +102,7 @@ func (s *Service) compile() error {
 			found.add("name", "is that of another endpoint, too")
 		}
 		names[ep.Name] = true
-		s.ops = append(s.ops, compileEndpoint(api, &s.sender.login, ep, &found))
+		s.ops = append(s.ops, s.compileEndpoint(ep, &found))
 	}
 	if len(found.list) > 0 {
 		return &APIError{api.Name, found.list[:min(len(found.list), maxProblems)]}
@@ -106,10 +113,10 @@ func (s *Service) compile() error {
 // Tools returns the tools that are enabled, in the order of the endpoints. A tool that is called
 // although it has been switched off since fails with an [*approval.DeniedError].
 func (s *Service) Tools() []registry.Tool {
-	tools := make([]registry.Tool, 0, len(s.tools))
-	for _, t := range s.tools {
-		if t.op.on.Load() {
-			tools = append(tools, t)
+	tools := make([]registry.Tool, 0, len(s.ops))
+	for _, o := range s.ops {
+		if o.on.Load() {
+			tools = append(tools, o)
 		}
 	}
 	return tools
@@ -120,7 +127,7 @@ func (s *Service) Tools() []registry.Tool {
 // an [*Error] if there is no such endpoint.
 func (s *Service) SetEnabled(tool string, on bool) error {
 	for _, o := range s.ops {
-		if o.name == tool {
+		if o.Name == tool {
 			o.on.Store(on)
 			return nil
 		}
@@ -158,9 +165,10 @@ func (s *Service) fingerprint() string {
 	})
 	for i := range about.Endpoints {
 		e := &about.Endpoints[i]
-		*e = Endpoint{Name: e.Name, Method: s.ops[i].method, Path: e.Path, Params: e.Params, Body: e.Body}
-		for j, p := range s.ops[i].params {
-			e.Params[j] = Param{Name: p.Name, Argument: p.Argument, In: p.In, Style: p.Style, Explode: &p.explode}
+		*e = Endpoint{Name: e.Name, Method: e.Method, Path: e.Path, Params: e.Params, Body: e.Body}
+		for j, p := range e.Params {
+			explode := p.exploded()
+			e.Params[j] = Param{Name: p.Name, Argument: p.Argument, In: p.In, Style: p.Style, Explode: &explode}
 		}
 		if e.Body != nil {
 			e.Body = &Body{ContentType: e.Body.ContentType, Argument: e.Body.Argument}

@@ -110,19 +110,18 @@ func tokenKeyOf(ctx context.Context, r *guardhttp.Request) tokenKey {
 
 // token makes the keyring hold the token of the user, and returns it: one that is
 // kept, or a new one. It returns nil if the API wants none.
-func (l *sender) token(ctx context.Context, k *keyring) (*token, error) {
-	s := l.login.source
-	if s == nil {
+func (s *Service) token(ctx context.Context, k *keyring) (*token, error) {
+	if s.login.Type != FetchToken {
 		return nil, nil
 	}
-	r, err := s.request(ctx, k)
+	r, err := s.login.Token.request(ctx, k, &s.login.source)
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.tokens.get(ctx, tokenKeyOf(ctx, r), func() (*token, error) { return l.fetch(ctx, r) })
+	t, err := s.tokens.get(ctx, tokenKeyOf(ctx, r), func() (*token, error) { return s.fetch(ctx, r) })
 	if err != nil {
 		return nil, err
 	}
-	k.set(tokenName, t.text)
+	k.token = t.text
 	return t, nil
 }

@@ -170,7 +170,8 @@ func TestLifeOfTokens(t *testing.T) {
 	} {
 		p := &problems{}
 		test.source.URL = "https://login.example/"
-		s := newSource(&test.source, p)
+		s := &test.source
+		s.check(p)
 		assert.Equal(t, fmt.Sprint(p.list), "[]", "the problems")
 		got := assert.Value(s.read([]byte(test.body), began))(t)
 		assert.True(t, got.text == "abc" || got.text == "123", "%s: %q is the token", test.body, got.text)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -30,10 +31,9 @@ const (
 
 // fetch asks for a token. Its error says why the request that the token is for was not sent,
 // and shows nothing of the answer.
-func (l *sender) fetch(ctx context.Context, r *guardhttp.Request) (*token, error) {
-	s := l.login.source
+func (s *Service) fetch(ctx context.Context, r *guardhttp.Request) (*token, error) {
 	began := time.Now()
-	resp, err := l.do(ctx, r)
+	resp, err := s.do(ctx, r)
 	var failed *guardhttp.Failure
 	switch {
 	case errors.As(err, &failed): // whose text begins with the host
@@ -47,52 +47,53 @@ func (l *sender) fetch(ctx context.Context, r *guardhttp.Request) (*token, error
 		err = fmt.Errorf("the answer is larger than %d KiB", maxTokenAnswer>>10)
 	default:
 		var t *token
-		if t, err = s.read(resp.Body, began); err == nil {
+		if t, err = s.login.Token.read(resp.Body, began); err == nil {
 			return t, nil
 		}
 	}
-	return nil, &Error{API: l.api, Err: fmt.Errorf("no token from %s: %w", s.url.host, err), outcome: mcp.NotSent}
+	return nil, &Error{API: s.api.Name, Err: fmt.Errorf("no token from %s: %w", s.login.source.host, err), outcome: mcp.NotSent}
 }
 
 // rejects reports whether an answer says that the token is not valid.
-func (s *source) rejects(a *answer) bool {
+func (t *TokenRequest) rejects(a *answer) bool {
 	if a.status == http.StatusUnauthorized {
 		return true
 	}
 	head := a.body[:min(len(a.body), maxRejection)]
-	return slices.ContainsFunc(s.rejected, func(word []byte) bool { return bytes.Contains(head, word) })
+	return slices.ContainsFunc(t.Rejected, func(word string) bool { return bytes.Contains(head, []byte(word)) })
 }
 
-// request makes the request for a token.
-func (s *source) request(ctx context.Context, k *keyring) (*guardhttp.Request, error) {
+// request makes the request for a token, at an address.
+func (t *TokenRequest) request(ctx context.Context, k *keyring, at *target) (*guardhttp.Request, error) {
 	r := &guardhttp.Request{Method: http.MethodPost, Header: make(http.Header), Timeout: fetchTimeout, MaxBytes: maxTokenAnswer, Follow: true}
 	r.Header.Set("Accept", "application/json, */*;q=0.5")
 	var err error
-	if !s.user.empty() {
-		value, err := basic(ctx, k, s.user, s.password)
+	if t.User != "" {
+		value, err := basic(ctx, k, "auth.token.", t.User, t.Password)
 		if err != nil {
 			return nil, err
 		}
 		r.Header.Set("Authorization", value)
 	}
-	if r.URL, err = s.url.url(ctx, k); err != nil {
+	if r.URL, err = at.url(ctx, k); err != nil {
 		return nil, err
 	}
 	object := map[string]string{}
 	var form []pair
-	for _, f := range s.fields {
-		value, err := k.text(ctx, f.text, soundsSecret(f.name))
+	for _, name := range slices.Sorted(maps.Keys(t.Fields)) { // one request is always the same
+		place := "auth.token.fields." + name
+		value, err := k.text(ctx, place, t.Fields[name], soundsSecret(name))
 		if err == nil && !utf8.ValidString(value) {
-			err = &secretError{place: f.text.place, err: errors.New("is not UTF-8, which a field has to be")}
+			err = &secretError{place: place, err: errors.New("is not UTF-8, which a field has to be")}
 		}
 		if err != nil {
 			return nil, err
 		}
-		object[f.name] = value
-		form = append(form, pair{escape(f.name), escape(value)})
+		object[name] = value
+		form = append(form, pair{escape(name), escape(value)})
 	}
 	switch {
-	case s.json:
+	case t.JSON:
 		data, err := json.Marshal(object)
 		if err != nil {
 			return nil, err
@@ -134,9 +135,9 @@ func valueAt(document []byte, path []string) []byte {
 
 // read finds the token in an answer that came to what was sent at began. Its errors
 // show nothing of it.
-func (s *source) read(body []byte, began time.Time) (*token, error) {
+func (t *TokenRequest) read(body []byte, began time.Time) (*token, error) {
 	valid := jsonscan.Valid(bytes.TrimSpace(body)) == nil
-	if s.extract == nil {
+	if t.Extract == "" {
 		text := strings.TrimSpace(string(body))
 		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 			return nil, errors.New("the answer is JSON, and not a token itself: say in auth.token.extract where in it the token is")
@@ -149,7 +150,8 @@ func (s *source) read(body []byte, began time.Time) (*token, error) {
 	if !valid {
 		return nil, errors.New("the answer is not JSON, in which auth.token.extract could find anything")
 	}
-	value := valueAt(body, s.extract)
+	path := t.path()
+	value := valueAt(body, path)
 	if value == nil {
 		return nil, errors.New("the answer has nothing at auth.token.extract")
 	}
@@ -161,8 +163,8 @@ func (s *source) read(body []byte, began time.Time) (*token, error) {
 		text = string(value)
 	}
 	life := tokenTTL
-	last := len(s.extract) - 1
-	if seconds, ok := number(valueAt(body, append(s.extract[:last:last], "expires_in"))); ok {
+	last := len(path) - 1
+	if seconds, ok := number(valueAt(body, append(path[:last:last], "expires_in"))); ok {
 		life = time.Duration(min(max(seconds, 0), maxLife.Seconds()) * float64(time.Second))
 	}
 	return newToken(text, life, began)

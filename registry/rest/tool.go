@@ -11,48 +11,32 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
-// A tool is an operation as a registry has it.
-type tool struct {
-	service *Service
-	op      *operation
-	def     *registry.Definition
-}
-
-func newTool(s *Service, o *operation) *tool {
-	return &tool{s, o, &registry.Definition{
-		Title:       o.endpoint.Title,
-		Description: o.endpoint.Description,
-		InputSchema: o.schema,
-		Annotations: o.annotations(),
-		Origin:      registry.Origin{Server: o.api, Tool: o.name},
-	}}
-}
-
-func (t *tool) Definition() *registry.Definition { return t.def }
+// Definition describes the operation as a tool.
+func (o *operation) Definition() *registry.Definition { return o.def }
 
 // Call sends the request and returns the answer. A failure of the API, or on the way
 // to it, is a result with IsError, whose GetError is the error itself. An error is
 // the end of ctx, an [*approval.DeniedError] inside of an [*Error] if the tool is switched off, or
 // a [*registry.ArgumentsError].
-func (t *tool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+func (o *operation) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", plain.Quote(t.op.name), err), mcp.NotSent)
+		return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", plain.Quote(o.Name), err), mcp.NotSent)
 	}
-	if !t.op.on.Load() {
-		return nil, &Error{t.op.api, t.op.name, &approval.DeniedError{Tool: t.op.name, Reason: "it is switched off"}, mcp.NotSent}
+	if !o.on.Load() {
+		return nil, &Error{o.service.api.Name, o.Name, &approval.DeniedError{Tool: o.Name, Reason: "it is switched off"}, mcp.NotSent}
 	}
-	req, err := t.op.build(args)
+	req, err := o.build(args)
 	if err != nil {
 		return nil, err
 	}
-	got, err := t.service.send(ctx, req)
+	got, err := o.service.send(ctx, req)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", plain.Quote(t.op.name), ctx.Err()), mcp.OutcomeOf(err))
+			return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", plain.Quote(o.Name), ctx.Err()), mcp.OutcomeOf(err))
 		}
 		return failed(err), nil
 	}
-	return t.op.result(got), nil
+	return o.result(got), nil
 }
 
 // failed returns the result of a call that got no answer.

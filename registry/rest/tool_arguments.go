@@ -68,7 +68,7 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 		}
 		args[string(key)] = value
 	}
-	for _, p := range o.params {
+	for _, p := range o.Params {
 		if _, ok := args[p.Argument]; ok {
 			continue
 		}
@@ -78,7 +78,7 @@ func (o *operation) read(raw json.RawMessage, m *mistakes) arguments {
 			m.add(&registry.Problem{Path: p.path(), Want: "a value"})
 		}
 	}
-	if whole := o.body.whole; whole != "" && args[whole] == nil && o.body.required {
+	if whole := o.whole; whole != "" && args[whole] == nil && o.Body.Required {
 		m.add(&registry.Problem{Path: schemagate.Member("", whole), Want: "the body of the request"})
 	}
 	return args
@@ -107,25 +107,25 @@ func (o object) text() []byte {
 func (o *operation) inputSchema() json.RawMessage {
 	var properties, schema object
 	var required [][]byte
-	for _, p := range o.params {
+	for _, p := range o.Params {
 		properties.add(p.Argument, described(p.Schema, p.Description, p.Default))
 		if p.needed() {
 			required = append(required, canonjson.AppendString(nil, p.Argument))
 		}
 	}
-	if o.body.whole != "" {
-		schema := o.endpoint.Body.Schema
+	if o.whole != "" {
+		schema := o.Body.Schema
 		switch {
-		case schema == nil && o.body.kind == textBody:
+		case schema == nil && o.kind == textBody:
 			schema = json.RawMessage(`{"type":"string"}`)
-		case schema == nil && o.body.kind != jsonBody:
+		case schema == nil && o.kind != jsonBody:
 			schema = json.RawMessage(`{"type":"object"}`)
 		case schema == nil || string(schema) == "true":
 			schema = json.RawMessage(`{}`)
 		}
-		properties.add(o.body.whole, schema)
-		if o.body.required {
-			required = append(required, canonjson.AppendString(nil, o.body.whole))
+		properties.add(o.whole, schema)
+		if o.Body.Required {
+			required = append(required, canonjson.AppendString(nil, o.whole))
 		}
 	}
 	schema.add("type", []byte(`"object"`))
@@ -134,8 +134,8 @@ func (o *operation) inputSchema() json.RawMessage {
 		schema.add("required", slices.Concat([]byte("["), bytes.Join(required, []byte(",")), []byte("]")))
 	}
 	schema.add("additionalProperties", []byte("false"))
-	if o.endpoint.Defs != nil {
-		schema.add("$defs", o.endpoint.Defs)
+	if o.Defs != nil {
+		schema.add("$defs", o.Defs)
 	}
 	return schema.text()
 }
