@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -51,7 +51,7 @@ import (
 // or a schema cannot be had: In is neither struct nor map, a type is recursive
 // or has no JSON form.
 func Func[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) (Tool, error) {
-	if err := validateFuncName(name); err != nil {
+	if err := toolname.Check(name); err != nil {
 		return nil, &DefinitionError{Tool: name, Field: "Name", Err: err}
 	}
 	if fn == nil {
@@ -82,20 +82,6 @@ func MustFunc[In, Out any](name, description string, fn func(context.Context, In
 		panic(err)
 	}
 	return t
-}
-
-// validateFuncName holds our own names to the protocol's rule. Names of servers'
-// tools are taken as they are.
-func validateFuncName(name string) error {
-	if name == "" || len(name) > 128 {
-		return fmt.Errorf("has %d characters, want 1 to 128", len(name))
-	}
-	for _, r := range name {
-		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.", r)) {
-			return fmt.Errorf("contains %q, allowed are letters, digits, '_', '-' and '.'", r)
-		}
-	}
-	return nil
 }
 
 type function[In, Out any] struct {

@@ -3,7 +3,9 @@
 package toolname
 
 import (
+	"fmt"
 	"iter"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -108,4 +110,17 @@ func (n Name) Splits() iter.Seq2[string, string] {
 			}
 		}
 	}
+}
+
+// Check holds the name of a tool to the protocol's rule.
+func Check(name string) error {
+	if name == "" || len(name) > 128 {
+		return fmt.Errorf("has %d characters, want 1 to 128", len(name))
+	}
+	for _, r := range name {
+		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.", r)) {
+			return fmt.Errorf("contains %q, allowed are letters, digits, '_', '-' and '.'", r)
+		}
+	}
+	return nil
 }

@@ -46,8 +46,8 @@ func TestLogins(t *testing.T) {
 			send := func(auth Auth) int {
 				s := newTestService(t, &API{BaseURL: server.URL + "/", Auth: auth})
 				a := assert.Value(trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}}))(t)
-				assert.Lacks(t, string(a.body)+a.header.Get("X-Echo"), strings.TrimPrefix(basic("alice12:"+testSecret), "Authorization: Basic "))
-				return a.status
+				assert.Lacks(t, string(a.Body)+a.Header.Get("X-Echo"), strings.TrimPrefix(basic("alice12:"+testSecret), "Authorization: Basic "))
+				return a.Status
 			}
 			assert.Equal(t, send(test.auth), 200, "the status; the server got %+v", server.requests())
 			wrong := test.auth

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -50,10 +51,10 @@ type operation struct {
 
 // compileEndpoint checks an endpoint of the service's API, and fills in defaults.
 func (s *Service) compileEndpoint(ep *Endpoint, found *problems) *operation {
-	o := &operation{Endpoint: ep, service: s, accept: true}
+	o := &operation{Endpoint: ep, service: s, accept: !s.hasHeader("Accept")}
 	o.on.Store(!ep.Disabled)
-	if problem := checkToolName(ep.Name); problem != "" {
-		found.add("name", problem)
+	if err := toolname.Check(ep.Name); err != nil {
+		found.add("name", err.Error())
 	}
 	switch ep.Method = cmp.Or(ep.Method, http.MethodGet); ep.Method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
@@ -65,9 +66,6 @@ func (s *Service) compileEndpoint(ep *Endpoint, found *problems) *operation {
 	}
 	if ep.MaxBytes < 0 || ep.MaxBytes > maxAnswer {
 		found.add("maxBytes", fmt.Sprintf("is not from 0 to %d", maxAnswer))
-	}
-	for name := range s.api.Headers {
-		o.accept = o.accept && !strings.EqualFold(name, "Accept")
 	}
 	if defs := ep.Defs; defs != nil && (defs[0] != '{' || jsonscan.Valid(defs) != nil) {
 		found.add("defs", "is not an object of JSON Schemas")
@@ -115,19 +113,6 @@ func trimmed(raw json.RawMessage) json.RawMessage {
 	return bytes.Clone(raw)
 }
 
-// checkToolName holds a name to the protocol's rule.
-func checkToolName(name string) string {
-	if name == "" || len(name) > 128 {
-		return fmt.Sprintf("has %d characters, want 1 to 128", len(name))
-	}
-	for _, r := range name {
-		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.", r)) {
-			return fmt.Sprintf("contains %q, allowed are letters, digits, '_', '-' and '.'", r)
-		}
-	}
-	return ""
-}
-
 func place(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // compilePath checks the template of the path, and that it has each path parameter
@@ -139,26 +124,18 @@ func (o *operation) compilePath(found *problems) {
 		return
 	}
 	o.template = template
-	inPath := map[string]bool{}
-	for _, name := range template.names() {
-		if inPath[name] {
-			found.add("path", "has {"+name+"} twice")
-		}
-		inPath[name] = true
-	}
+	names := template.names()
 	for i, p := range o.Params {
-		if p.In != InPath {
-			continue
-		}
-		if !inPath[p.Name] {
+		if p.In == InPath && !slices.Contains(names, p.Name) {
 			found.add(place("params", i)+".name", "is not in the path; write {"+p.Name+"} there")
 		}
-		delete(inPath, p.Name)
 	}
-	for _, name := range template.names() {
-		if inPath[name] {
+	for i, name := range names {
+		switch {
+		case slices.Contains(names[:i], name):
+			found.add("path", "has {"+name+"} twice")
+		case !slices.ContainsFunc(o.Params, func(p Param) bool { return p.In == InPath && p.Name == name }):
 			found.add("path", "has {"+name+`}, but there is no parameter of that name with "in": "path"`)
-			delete(inPath, name)
 		}
 	}
 }

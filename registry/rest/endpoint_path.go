@@ -3,67 +3,52 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
-// A pathTemplate is the path of an endpoint: the parts of each of its segments. A
-// trailing slash is a last segment without parts.
-type pathTemplate [][]pathPart
+// A pathTemplate is the path of an endpoint: the parts of each of its segments, by turns literal
+// text, escaped, and the name of a parameter. A trailing slash is a last segment without text.
+type pathTemplate [][]string
 
-// A pathPart is literal text, escaped, or the place of a parameter.
-type pathPart struct {
-	literal string
-	name    string // of the parameter; empty: there is none
-}
+var (
+	pathName    = regexp.MustCompile(`\{([^}]+)\}`)
+	pathSegment = regexp.MustCompile(`/((?:[^/{]|\{[^}]+\})*)`)
+)
 
 // readPath reads the path of an endpoint.
 func readPath(path string) (pathTemplate, error) {
-	if path == "" {
+	switch {
+	case path == "":
 		return nil, nil
-	}
-	if len(path) > maxPath {
+	case len(path) > maxPath:
 		return nil, fmt.Errorf("is longer than %d bytes", maxPath)
-	}
-	if path[0] != '/' {
+	case path[0] != '/':
 		return nil, errors.New(`does not begin with "/"`)
+	case strings.Contains(pathName.ReplaceAllString(path, ""), "{"):
+		return nil, errors.New(`has a "{" that begins no {name}`)
 	}
-	template := pathTemplate{nil}
-	segment := &template[0]
-	for rest := path[1:]; rest != ""; {
-		if rest[0] == '/' {
-			template = append(template, nil)
-			segment = &template[len(template)-1]
-			rest = rest[1:]
-			continue
-		}
-		if rest[0] == '{' {
-			name, after, ok := strings.Cut(rest[1:], "}")
-			if !ok || name == "" {
-				return nil, errors.New(`has a "{" that begins no {name}`)
+	var template pathTemplate
+	segments := pathSegment.FindAllStringSubmatch(path, -1)
+	for i, match := range segments {
+		names := pathName.FindAllStringSubmatch(match[1], -1)
+		var parts []string
+		for i, literal := range pathName.Split(match[1], -1) {
+			if err := checkLiteral(literal); err != nil {
+				return nil, err
 			}
-			*segment = append(*segment, pathPart{name: name})
-			rest = after
-			continue
+			if parts = append(parts, literal); i < len(names) {
+				parts = append(parts, names[i][1])
+			}
 		}
-		end := strings.IndexAny(rest, "/{")
-		if end < 0 {
-			end = len(rest)
-		}
-		literal := rest[:end]
-		if err := checkLiteral(literal); err != nil {
-			return nil, err
-		}
-		*segment = append(*segment, pathPart{literal: literal})
-		rest = rest[end:]
-	}
-	for i, segment := range template {
 		switch {
-		case len(segment) == 0 && i < len(template)-1:
+		case match[1] == "" && i < len(segments)-1:
 			return nil, errors.New("has an empty segment")
-		case len(segment) == 1 && segment[0].name == "" && leaves(segment[0].literal):
+		case names == nil && leaves(match[1]):
 			return nil, errors.New("has a segment that leads out of it")
 		}
+		template = append(template, parts)
 	}
 	return template, nil
 }
@@ -89,11 +74,9 @@ func checkLiteral(text string) error {
 // names returns the names of the parameters in the template.
 func (t pathTemplate) names() []string {
 	var names []string
-	for _, segment := range t {
-		for _, part := range segment {
-			if part.name != "" {
-				names = append(names, part.name)
-			}
+	for _, parts := range t {
+		for i := 1; i < len(parts); i += 2 {
+			names = append(names, parts[i])
 		}
 	}
 	return names
@@ -104,19 +87,17 @@ func (t pathTemplate) names() []string {
 // none.
 func (t pathTemplate) expand(values map[string]string) (path, at string) {
 	var text strings.Builder
-	for _, segment := range t {
+	for _, parts := range t {
 		text.WriteByte('/')
-		start, name := text.Len(), ""
-		for _, part := range segment {
-			if part.name == "" {
-				text.WriteString(part.literal)
-			} else {
-				name = part.name
-				text.WriteString(values[name])
+		start := text.Len()
+		for i, part := range parts {
+			if i%2 == 1 {
+				part = values[part]
 			}
+			text.WriteString(part)
 		}
-		if written := text.String()[start:]; name != "" && (written == "" || leaves(written)) {
-			return "", name
+		if written := text.String()[start:]; len(parts) > 1 && (written == "" || leaves(written)) {
+			return "", parts[len(parts)-2]
 		}
 	}
 	return text.String(), ""

@@ -35,16 +35,16 @@ func (s *Service) Health(ctx context.Context) error {
 	}
 	var problem string
 	switch {
-	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden, a.status == http.StatusProxyAuthRequired:
+	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden, a.Status == http.StatusProxyAuthRequired:
 		problem = "the login is not accepted; check auth and its secrets"
-	case a.status >= 500 && (a.status != http.StatusNotImplemented || s.api.HealthPath != ""):
+	case a.Status >= 500 && (a.Status != http.StatusNotImplemented || s.api.HealthPath != ""):
 		problem = "the service is in trouble; try again later"
-	case s.api.HealthPath == "" || a.status/100 == 2:
+	case s.api.HealthPath == "" || a.Status/100 == 2:
 		return nil
 	default:
 		problem = "the health path does not answer with success; check healthPath"
 	}
-	return &Error{s.api.Name, "", fmt.Errorf("it is not healthy: HTTP status %d: %s", a.status, problem), mcp.Answered}
+	return &Error{s.api.Name, "", fmt.Errorf("it is not healthy: HTTP status %d: %s", a.Status, problem), mcp.Answered}
 }
 
 // checkHealth checks the path of Health.

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -214,13 +215,13 @@ func errorOf[T any](_ T, err error) error { return err }
 func get() *request { return &request{endpoint: "get", method: "GET", path: "/x", safe: true} }
 
 // trySend sends a request and looks for the secret in what comes of it.
-func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
+func trySend(t testing.TB, s *Service, r *request) (*guardhttp.Answer, error) {
 	t.Helper()
 	a, err := s.send(t.Context(), r)
 	noSecretIn(t, err)
 	if a != nil {
-		assert.False(t, showsSecret(string(a.body)), "the answer %q shows the secret", a.body)
-		for name, values := range a.header {
+		assert.False(t, showsSecret(string(a.Body)), "the answer %q shows the secret", a.Body)
+		for name, values := range a.Header {
 			assert.False(t, showsSecret(strings.Join(values, " ")), "the header %s shows the secret", name)
 		}
 	}
@@ -228,10 +229,10 @@ func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
 }
 
 // mustSend is trySend of what has to be answered with 200.
-func mustSend(t testing.TB, s *Service, r *request) *answer {
+func mustSend(t testing.TB, s *Service, r *request) *guardhttp.Answer {
 	t.Helper()
 	a := assert.Value(trySend(t, s, r))(t)
-	assert.Equal(t, a.status, http.StatusOK, "%s", a.body)
+	assert.Equal(t, a.Status, http.StatusOK, "%s", a.Body)
 	return a
 }
 

@@ -48,19 +48,18 @@ func (s *Service) compileParam(p *Param, kind bodyKind, at string, found *proble
 	if p.Default != nil && jsonscan.Valid(p.Default) != nil {
 		found.add(at+".default", "is not JSON")
 	}
-	usual := ""
+	usual := "form"
 	switch p.In {
 	case InPath:
 		usual = "simple"
 	case InQuery:
-		usual = "form"
 	case InHeader:
 		usual = "simple"
-		if problem := headerProblem(s.api, p.Name); problem != "" && !s.login.sets(InHeader, p.Name) {
+		if problem := s.headerProblem(p.Name); problem != "" && !s.login.sets(InHeader, p.Name) {
 			found.add(at+".name", problem)
 		}
 	case InBody:
-		if usual = "form"; kind == jsonBody && (p.Style != "" || p.Explode != nil) {
+		if kind == jsonBody && (p.Style != "" || p.Explode != nil) {
 			found.add(at+".style", "is not for a body of JSON; leave it and explode out")
 		}
 	default:
@@ -94,7 +93,7 @@ func checkName(name string) string {
 }
 
 // headerProblem says why a header cannot be a parameter.
-func headerProblem(api *API, name string) string {
+func (s *Service) headerProblem(name string) string {
 	switch http.CanonicalHeaderKey(name) {
 	case "Authorization", "Cookie", "Set-Cookie":
 		return "is for a login, which auth and headers of the API describe, not a model"
@@ -107,10 +106,8 @@ func headerProblem(api *API, name string) string {
 	if !headerMaySet(name) {
 		return "is a header that belongs to the connection"
 	}
-	for have := range api.Headers {
-		if strings.EqualFold(have, name) {
-			return "is among the headers of the API already"
-		}
+	if s.hasHeader(name) {
+		return "is among the headers of the API already"
 	}
 	return ""
 }

@@ -34,15 +34,6 @@ type payload struct{ text, contentType string }
 // A pair is a name with a value.
 type pair struct{ name, value string }
 
-// An answer is what came back. Its body is cut off behind maxBytes of the request
-// if truncated is set.
-type answer struct {
-	status    int
-	header    http.Header
-	body      []byte
-	truncated bool
-}
-
 // join returns what a query or a form has of pairs that are escaped.
 func join(pairs []pair) string {
 	parts := make([]string, len(pairs))

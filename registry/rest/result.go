@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -20,16 +21,16 @@ import (
 const maxFailure = 8 << 10
 
 // result makes the result of an answer.
-func (o *operation) result(a *answer) *mcp.CallToolResult {
+func (o *operation) result(a *guardhttp.Answer) *mcp.CallToolResult {
 	switch {
-	case a.status < 200 || a.status > 299:
+	case a.Status < 200 || a.Status > 299:
 		return o.failure(a)
-	case a.truncated:
+	case a.Truncated:
 		return &mcp.CallToolResult{IsError: true, Content: textContent(fmt.Sprintf(
 			"The API answered with %s, but the answer is larger than the %d bytes that are allowed, and was left out. If the arguments allow it, ask for less. The call itself was carried out.",
-			statusLine(a.status), cmp.Or(o.MaxBytes, callBytes)))}
-	case len(a.body) == 0:
-		said := "The API answered with " + statusLine(a.status) + " and no content."
+			statusLine(a.Status), cmp.Or(o.MaxBytes, callBytes)))}
+	case len(a.Body) == 0:
+		said := "The API answered with " + statusLine(a.Status) + " and no content."
 		if where := location(a); where != "" {
 			said += " Location: " + where
 		}
@@ -39,20 +40,20 @@ func (o *operation) result(a *answer) *mcp.CallToolResult {
 }
 
 // content makes the result of an answer with content.
-func (o *operation) content(a *answer) *mcp.CallToolResult {
+func (o *operation) content(a *guardhttp.Answer) *mcp.CallToolResult {
 	media, params := mediaType(a)
 	main, _, _ := strings.Cut(media, "/")
 	switch {
 	case media == "image/svg+xml": // is text
 	case main == "image":
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: media, Data: a.body}}}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: media, Data: a.Body}}}
 	case main == "audio":
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.AudioContent{MIMEType: media, Data: a.body}}}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.AudioContent{MIMEType: media, Data: a.Body}}}
 	}
-	text, ok := decodeText(a.body, media, params["charset"])
+	text, ok := decodeText(a.Body, media, params["charset"])
 	if !ok {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
-			URI: "rest:" + o.service.api.Name + "/" + o.Name, MIMEType: media, Blob: a.body,
+			URI: "rest:" + o.service.api.Name + "/" + o.Name, MIMEType: media, Blob: a.Body,
 		}}}}
 	}
 	res := &mcp.CallToolResult{Content: textContent(text)}
@@ -68,26 +69,26 @@ func (o *operation) content(a *answer) *mcp.CallToolResult {
 }
 
 // failure makes the result of an answer with a status that is not of success.
-func (o *operation) failure(a *answer) *mcp.CallToolResult {
-	said := "The API answered with " + statusLine(a.status) + "."
-	if wait := a.header.Get("Retry-After"); wait != "" {
+func (o *operation) failure(a *guardhttp.Answer) *mcp.CallToolResult {
+	said := "The API answered with " + statusLine(a.Status) + "."
+	if wait := a.Header.Get("Retry-After"); wait != "" {
 		if strings.Trim(wait, "0123456789") == "" {
 			wait += " s"
 		}
 		said += " Retry-After: " + plain.Line(wait) + "."
 	}
-	if where := location(a); where != "" && a.status < 400 {
+	if where := location(a); where != "" && a.Status < 400 {
 		said += " It redirects to " + where + ", where the call does not follow."
 	}
-	if len(a.body) > 0 {
+	if len(a.Body) > 0 {
 		media, params := mediaType(a)
-		if text, ok := decodeText(a.body, media, params["charset"]); ok {
+		if text, ok := decodeText(a.Body, media, params["charset"]); ok {
 			said += "\n" + plain.Cut(text, maxFailure)
-			if len(text) > maxFailure || a.truncated {
+			if len(text) > maxFailure || a.Truncated {
 				said += "\n[the rest is left out]"
 			}
 		} else {
-			said += fmt.Sprintf("\n[%d bytes of %s]", len(a.body), plain.Line(media))
+			said += fmt.Sprintf("\n[%d bytes of %s]", len(a.Body), plain.Line(media))
 		}
 	}
 	return &mcp.CallToolResult{IsError: true, Content: textContent(said)}
@@ -99,8 +100,8 @@ func statusLine(status int) string {
 }
 
 // location returns where an answer points to, without what may be a secret in it.
-func location(a *answer) string {
-	where := a.header.Get("Location")
+func location(a *guardhttp.Answer) string {
+	where := a.Header.Get("Location")
 	where, _, _ = strings.Cut(where, "#")
 	if before, _, ok := strings.Cut(where, "?"); ok {
 		where = before + "?..."
@@ -137,11 +138,11 @@ func decodeText(body []byte, media, charset string) (text string, ok bool) {
 
 // mediaType returns the type of an answer in lower case, which is that of any bytes
 // if the answer gives none that can be read.
-func mediaType(a *answer) (media string, params map[string]string) {
-	media, params, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+func mediaType(a *guardhttp.Answer) (media string, params map[string]string) {
+	media, params, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if err != nil || strings.Count(media, "/") != 1 {
 		// An unreadable parameter does not spoil the type.
-		if media, _, _ = strings.Cut(a.header.Get("Content-Type"), ";"); strings.Count(media, "/") != 1 {
+		if media, _, _ = strings.Cut(a.Header.Get("Content-Type"), ";"); strings.Count(media, "/") != 1 {
 			return "application/octet-stream", nil
 		}
 		media = strings.ToLower(strings.TrimSpace(media))

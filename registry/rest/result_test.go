@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -151,7 +152,7 @@ func FuzzResult(f *testing.F) {
 	f.Add(200, "audio/\x00", "\r\n", []byte("\xef\xbb\xbf[1"), false)
 	f.Fuzz(func(t *testing.T, status int, kind, header string, body []byte, truncated bool) {
 		o := &operation{service: &Service{api: &API{Name: "shop"}}, Endpoint: &Endpoint{Name: "op", Method: "GET"}}
-		a := &answer{status: status, body: body, truncated: truncated, header: http.Header{
+		a := &guardhttp.Answer{Status: status, Body: body, Truncated: truncated, Header: http.Header{
 			"Content-Type": {kind}, "Location": {header}, "Retry-After": {header}, "Etag": {header},
 		}}
 		res := o.result(a)

@@ -248,10 +248,6 @@ func soundsSecret(name string) bool {
 			return false
 		}
 	}
-	for _, word := range []string{"key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "session", "signature", "assertion", "bearer"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	words := []string{"key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "session", "signature", "assertion", "bearer"}
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
 // minHidden is how long a secret has to be to be taken out of answers, in bytes.
@@ -76,27 +77,27 @@ func (k *keyring) without(text []byte, forms []string) []byte {
 }
 
 // clean takes the secrets of a call out of its answer.
-func (k *keyring) clean(a *answer) {
+func (k *keyring) clean(a *guardhttp.Answer) {
 	forms := k.forms()
 	if len(forms) == 0 {
 		return
 	}
-	a.body = k.without(a.body, forms)
-	a.body = k.cleanStrings(a.body, forms, 0)
+	a.Body = k.without(a.Body, forms)
+	a.Body = k.cleanStrings(a.Body, forms, 0)
 	for _, form := range forms {
-		if a.truncated {
-			a.body = withoutBeginning(a.body, form)
+		if a.Truncated {
+			a.Body = withoutBeginning(a.Body, form)
 		}
 	}
-	clean := make(http.Header, len(a.header))
-	for name, values := range a.header {
+	clean := make(http.Header, len(a.Header))
+	for name, values := range a.Header {
 		values = slices.Clone(values)
 		for i := range values {
 			values[i] = string(k.cleanStrings(k.without([]byte(values[i]), forms), forms, 0))
 		}
 		clean[name] = values
 	}
-	a.header = clean
+	a.Header = clean
 }
 
 // maxEscaped is how deep JSON is looked for in strings of JSON.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
 // TestSecretsInEachForm: an answer shows no secret in the forms in which servers and their
@@ -66,13 +67,13 @@ func TestSecretsInEachForm(t *testing.T) {
 		"twice, once in another form": secret + " " + percent("%%%02x", true),
 	} {
 		k := &keyring{hidden: []string{secret}}
-		a := &answer{body: []byte("before " + text + " after"), header: http.Header{"X-Echo": {text}}}
+		a := &guardhttp.Answer{Body: []byte("before " + text + " after"), Header: http.Header{"X-Echo": {text}}}
 		k.clean(a)
-		for place, got := range map[string]string{"body": string(a.body), "header": a.header.Get("X-Echo")} {
+		for place, got := range map[string]string{"body": string(a.Body), "header": a.Header.Get("X-Echo")} {
 			assert.Contains(t, got, hiddenMark, "%s %s", name, place)
 			assert.Lacks(t, decodedOnce(got), secret[2:len(secret)-3], "%s, %s", name, place)
 		}
-		body := string(a.body)
+		body := string(a.Body)
 		assert.True(t, strings.HasPrefix(body, "before ") && strings.HasSuffix(body, " after"), "%s: %s has what is around it", name, body)
 	}
 }
@@ -89,8 +90,8 @@ func decodedOnce(text string) string {
 func TestWhatIsNoSecretStays(t *testing.T) {
 	for _, text := range []string{"", "%", "%4", "%zz", "100%25", "&", "&;", "&amp;&lt;", "&#;", "&#x110000;", strings.Repeat("&", 100), strings.Repeat("%41", 100)} {
 		k := &keyring{hidden: []string{"s3cr3t/value"}}
-		a := &answer{body: []byte(text)}
+		a := &guardhttp.Answer{Body: []byte(text)}
 		k.clean(a)
-		assert.Equal(t, string(a.body), text)
+		assert.Equal(t, string(a.Body), text)
 	}
 }

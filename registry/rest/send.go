@@ -70,10 +70,15 @@ func (s *Service) setHeaders(p *problems) {
 	}
 }
 
+// hasHeader reports whether a header is among those of all requests.
+func (s *Service) hasHeader(name string) bool {
+	return slices.ContainsFunc(s.headers, func(have string) bool { return strings.EqualFold(have, name) })
+}
+
 // send sends a request with the login, once more with a new token if the one that
 // there was is not valid any more, and returns the whole answer, without the secrets
 // that were sent. Its errors are *Error.
-func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
+func (s *Service) send(ctx context.Context, r *request) (*guardhttp.Answer, error) {
 	if s.closed.Load() {
 		return nil, s.notSent(ctx, r, ErrClosed)
 	}
@@ -88,15 +93,12 @@ func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
 	a, err := s.sendOnce(ctx, k, r)
 	if err == nil && used != nil && s.login.Token.rejects(a) {
 		used.rejected.Store(true)
-		renewed, err := s.token(ctx, k)
-		if err != nil {
+		var renewed *token
+		if renewed, err = s.token(ctx, k); err != nil {
 			return nil, s.notSent(ctx, r, err)
 		}
 		if renewed.text != used.text { // otherwise it would say the same again
 			a, err = s.sendOnce(ctx, k, r)
-		}
-		if err != nil {
-			return nil, err
 		}
 	}
 	if err != nil {
@@ -118,7 +120,7 @@ func (s *Service) notSent(ctx context.Context, r *request, err error) error {
 }
 
 // sendOnce sends a request with the token of the keyring.
-func (s *Service) sendOnce(ctx context.Context, k *keyring, r *request) (*answer, error) {
+func (s *Service) sendOnce(ctx context.Context, k *keyring, r *request) (*guardhttp.Answer, error) {
 	out := *r
 	if out.header = r.header.Clone(); out.header == nil {
 		out.header = make(http.Header)
@@ -132,7 +134,7 @@ func (s *Service) sendOnce(ctx context.Context, k *keyring, r *request) (*answer
 		Follow: r.safe, Timeout: untilEnd, MaxBytes: r.maxBytes,
 	})
 	if err == nil {
-		return &answer{resp.Status, resp.Header, resp.Body, resp.Truncated}, nil
+		return resp, nil
 	}
 	e := &Error{s.api.Name, r.endpoint, err, mcp.Unknown}
 	var refused *guardhttp.Refusal

@@ -36,16 +36,16 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 	})
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Headers: map[string]string{"X-User": "alice12"}})
 	a := mustSend(t, s, get())
-	assert.Equal(t, string(a.body), `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`)
-	assert.Equal(t, a.header.Get("X-Echo"), "Bearer [redacted]", "header")
+	assert.Equal(t, string(a.Body), `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`)
+	assert.Equal(t, a.Header.Get("X-Echo"), "Bearer [redacted]", "header")
 	// Of what is cut off no part of a secret is left.
 	for n := 1; n < 40; n++ {
 		r := get()
 		r.maxBytes = n
 		a := mustSend(t, s, r)
 		for i := minHidden; i <= len(testSecret); i++ {
-			assert.False(t, bytes.HasSuffix(a.body, []byte(testSecret[:i])), "%d bytes, %s, end with a part of the secret", n, a.body)
-			assert.True(t, a.truncated, "%d: a.truncated", n)
+			assert.False(t, bytes.HasSuffix(a.Body, []byte(testSecret[:i])), "%d bytes, %s, end with a part of the secret", n, a.Body)
+			assert.True(t, a.Truncated, "%d: a.Truncated", n)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestSecretsOfEachPlace(t *testing.T) {
 		{API{BaseURL: "/bot${TOKEN}/v1"}, "/bot[redacted]/v1/x /bot[redacted]/v1/x [] []"},
 	} {
 		test.api.BaseURL = server.URL + test.api.BaseURL
-		assert.Equal(t, string(mustSend(t, newTestService(t, &test.api), get()).body), test.want)
+		assert.Equal(t, string(mustSend(t, newTestService(t, &test.api), get()).Body), test.want)
 	}
 	assert.Equal(t, server.take().uri, "/bot"+url.PathEscape(testSecret)+"/v1/x", "asked for")
 }
@@ -91,9 +91,9 @@ func TestEscapedSecretsInAnswers(t *testing.T) {
 		`"\"`:                              `"\"`,
 	} {
 		k := &keyring{hidden: []string{secret}}
-		a := &answer{body: []byte(body)}
+		a := &guardhttp.Answer{Body: []byte(body)}
 		k.clean(a)
-		assert.Equal(t, string(a.body), want, "%s", body)
+		assert.Equal(t, string(a.Body), want, "%s", body)
 	}
 }
 
@@ -104,7 +104,7 @@ func BenchmarkClean(b *testing.B) {
 	body := bytes.Repeat([]byte("abcdefghij s3cr3t/v=luez "), 40<<10)
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		k.clean(&answer{body: body})
+		k.clean(&guardhttp.Answer{Body: body})
 	}
 }
 
@@ -124,8 +124,8 @@ func TestAnswersThatAreCutOff(t *testing.T) {
 		r := get()
 		r.maxBytes = max
 		a := mustSend(t, s, r)
-		assert.True(t, a.truncated, "truncated")
-		assert.Equal(t, len(a.body), cmp.Or(max, 1<<20), "bytes")
+		assert.True(t, a.Truncated, "truncated")
+		assert.Equal(t, len(a.Body), cmp.Or(max, 1<<20), "bytes")
 	}
 }
 
@@ -186,7 +186,7 @@ func TestSlowAnswers(t *testing.T) {
 		// Fetched, used, fetched again, used again: 16 s of the 30 that are usual.
 		began := time.Now()
 		s.tokens = tokens{}
-		assert.Equal(t, assert.Value(trySend(t, s, &request{method: "POST"}))(t).status, 401)
+		assert.Equal(t, assert.Value(trySend(t, s, &request{method: "POST"}))(t).Status, 401)
 		assert.Equal(t, time.Since(began), 16*time.Second)
 	})
 }
@@ -223,8 +223,8 @@ func TestRedirects(t *testing.T) {
 		before := len(server.requests())
 		a, err := trySend(t, s, r)
 		assert.OK(t, err)
-		assert.Equal(t, a.status/100, 3, "%s %s: the status %d", r.method, r.path, a.status)
-		assert.True(t, a.header.Get("Location") != "", "%s %s: there is a Location", r.method, r.path)
+		assert.Equal(t, a.Status/100, 3, "%s %s: the status %d", r.method, r.path, a.Status)
+		assert.True(t, a.Header.Get("Location") != "", "%s %s: there is a Location", r.method, r.path)
 		assert.Equal(t, len(server.requests()), before+1, "%s %s: requests", r.method, r.path)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -60,8 +61,30 @@ func New(api *API, opts *Options) (*Service, error) {
 	if s.opts.Secrets == nil {
 		s.opts.Secrets = environment
 	}
-	if err := s.compile(); err != nil {
-		return nil, err
+	var found problems
+	api = s.api
+	if err := toolname.Check(api.Name); err != nil {
+		found.add("name", err.Error())
+	}
+	if len(api.Endpoints) > maxEndpoints {
+		found.add("endpoints", fmt.Sprintf("are %d, at most %d are allowed", len(api.Endpoints), maxEndpoints))
+		return nil, &APIError{api.Name, found.list}
+	}
+	s.connect(&found)
+	names := map[string]bool{}
+	for i := range api.Endpoints {
+		ep := &api.Endpoints[i]
+		if found.endpoint = ep.Name; ep.Name == "" {
+			found.endpoint = place("endpoints", i)
+		}
+		if names[ep.Name] && ep.Name != "" {
+			found.add("name", "is that of another endpoint, too")
+		}
+		names[ep.Name] = true
+		s.ops = append(s.ops, s.compileEndpoint(ep, &found))
+	}
+	if len(found.list) > 0 {
+		return nil, &APIError{api.Name, found.list[:min(len(found.list), maxProblems)]}
 	}
 	return s, nil
 }
@@ -78,36 +101,6 @@ func cloneAPI(api *API) *API {
 		c.Endpoints = append(c.Endpoints, cloneEndpoint(&api.Endpoints[i]))
 	}
 	return &c
-}
-
-// compile checks the API and makes its operations.
-func (s *Service) compile() error {
-	var found problems
-	api := s.api
-	if problem := checkToolName(api.Name); problem != "" {
-		found.add("name", problem)
-	}
-	if len(api.Endpoints) > maxEndpoints {
-		found.add("endpoints", fmt.Sprintf("are %d, at most %d are allowed", len(api.Endpoints), maxEndpoints))
-		return &APIError{api.Name, found.list}
-	}
-	s.connect(&found)
-	names := map[string]bool{}
-	for i := range api.Endpoints {
-		ep := &api.Endpoints[i]
-		if found.endpoint = ep.Name; ep.Name == "" {
-			found.endpoint = place("endpoints", i)
-		}
-		if names[ep.Name] && ep.Name != "" {
-			found.add("name", "is that of another endpoint, too")
-		}
-		names[ep.Name] = true
-		s.ops = append(s.ops, s.compileEndpoint(ep, &found))
-	}
-	if len(found.list) > 0 {
-		return &APIError{api.Name, found.list[:min(len(found.list), maxProblems)]}
-	}
-	return nil
 }
 
 // Tools returns the tools that are enabled, in the order of the endpoints. A tool that is called

@@ -27,9 +27,10 @@ const (
 	maxMargin = 30 * time.Second
 )
 
-// A token is one that was fetched.
+// A token is one that was fetched, or why there is none.
 type token struct {
 	text     string
+	err      error
 	until    time.Time // when it is not used any more
 	rejected atomic.Bool
 }
@@ -41,14 +42,7 @@ type tokens struct {
 
 	mu     sync.Mutex // guards the following
 	closed bool
-	kept   lru.Map[tokenKey, keptToken]
-}
-
-// A keptToken is a token, or why there is none.
-type keptToken struct {
-	token *token
-	err   error
-	until time.Time
+	kept   lru.Map[tokenKey, *token]
 }
 
 // get returns the token of a key: the one that is kept, or a new one. It waits no longer
@@ -66,17 +60,15 @@ func (t *tokens) get(ctx context.Context, key tokenKey, fetch func() (*token, er
 	switch {
 	case closed:
 		return nil, ErrClosed
-	case time.Now().Before(k.until) && (k.err != nil || !k.token.rejected.Load()):
-		return k.token, k.err
+	case k != nil && time.Now().Before(k.until) && !k.rejected.Load():
+		return k, k.err
 	}
-	got, err := fetch()
-	switch {
-	case err == nil:
-		k = keptToken{got, nil, got.until}
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	default:
-		k = keptToken{nil, err, time.Now().Add(failureTTL)}
+	k, err = fetch()
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		k = &token{err: err, until: time.Now().Add(failureTTL)}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +81,7 @@ func (t *tokens) get(ctx context.Context, key tokenKey, fetch func() (*token, er
 		}
 		t.kept.Delete(key)
 	}
-	return got, err
+	return k, err
 }
 
 // close forgets all tokens.
@@ -97,7 +89,7 @@ func (t *tokens) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
-	t.kept = lru.Map[tokenKey, keptToken]{}
+	t.kept = lru.Map[tokenKey, *token]{}
 }
 
 // A tokenKey identifies the user and the credentials of a fetched token.

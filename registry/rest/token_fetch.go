@@ -55,11 +55,11 @@ func (s *Service) fetch(ctx context.Context, r *guardhttp.Request) (*token, erro
 }
 
 // rejects reports whether an answer says that the token is not valid.
-func (t *TokenRequest) rejects(a *answer) bool {
-	if a.status == http.StatusUnauthorized {
+func (t *TokenRequest) rejects(a *guardhttp.Answer) bool {
+	if a.Status == http.StatusUnauthorized {
 		return true
 	}
-	head := a.body[:min(len(a.body), maxRejection)]
+	head := a.Body[:min(len(a.Body), maxRejection)]
 	return slices.ContainsFunc(t.Rejected, func(word string) bool { return bytes.Contains(head, []byte(word)) })
 }
 

@@ -132,7 +132,7 @@ func TestPlainFieldsAreNotHidden(t *testing.T) {
 		a.Token.User, a.Token.Password = "${USER}", "${PASSWORD}"
 		a.Token.Fields = map[string]string{"grant_type": "client_credentials", "requested_token_type": "access_token", "pass_key": "hunter22"}
 	})
-	assert.Equal(t, string(mustSend(t, s, get()).body), "client_credentials access_token alice12 [redacted] [redacted]")
+	assert.Equal(t, string(mustSend(t, s, get()).Body), "client_credentials access_token alice12 [redacted] [redacted]")
 }
 
 // A request that is refused with 401 is made once more, byte for byte, and never
@@ -155,7 +155,7 @@ func TestOneMoreAttemptAfter401(t *testing.T) {
 				return n <= test.refuse
 			}
 			a := assert.Value(trySend(t, w.service(t, nil), &request{method: "POST", path: "/x", header: http.Header{"X-A": {"b"}}, query: []pair{{"q", "1"}}, body: payload{"form-data", "multipart/form-data; boundary=x"}}))(t)
-			assert.Equal(t, a.status, test.status, "the status")
+			assert.Equal(t, a.Status, test.status, "the status")
 			assert.Equal(t, len(w.of("/token")), 2, "fetches")
 			got := w.of("/x")
 			assert.Equal(t, len(got), 2, "attempts")
@@ -174,13 +174,13 @@ func TestNoSecondAttemptOtherwise(t *testing.T) {
 	refuse := func(rw http.ResponseWriter) bool { rw.WriteHeader(401); return true }
 	server := newTestServer(t, func(w http.ResponseWriter, _ *http.Request, _ string) { refuse(w) })
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${KEY}"}})
-	assert.Equal(t, assert.Value(trySend(t, s, get()))(t).status, 401, "the status")
+	assert.Equal(t, assert.Value(trySend(t, s, get()))(t).Status, 401, "the status")
 	assert.Equal(t, len(server.requests()), 1, "attempts without a token to fetch")
 
 	w := newTokenServer(t) // which always issues the same
 	w.issue = func(rw http.ResponseWriter, _ string) { _, _ = io.WriteString(rw, `{"access_token":"same"}`) }
 	w.answer = func(rw http.ResponseWriter, _ int32) bool { return refuse(rw) }
-	assert.Equal(t, assert.Value(trySend(t, w.service(t, nil), get()))(t).status, 401, "the status")
+	assert.Equal(t, assert.Value(trySend(t, w.service(t, nil), get()))(t).Status, 401, "the status")
 	assert.Equal(t, len(w.of("/x")), 1, "attempts with the same token")
 	assert.Equal(t, len(w.of("/token")), 2, "fetches of the same token")
 
@@ -311,7 +311,7 @@ func TestTokensOfUsers(t *testing.T) {
 			return
 		}
 		// What is sent is hidden in the answer, if it is long enough.
-		assert.Equal(t, string(a.body), "u="+user+"-"+tenant, "%s %s", user, tenant)
+		assert.Equal(t, string(a.Body), "u="+user+"-"+tenant, "%s %s", user, tenant)
 	}
 	var calls sync.WaitGroup
 	for i := range 24 {
@@ -333,7 +333,7 @@ func TestUsersShareNoToken(t *testing.T) {
 	w.wants = func(*http.Request, string) bool { return true }
 	s := w.service(t, nil)
 	for _, user := range []string{"a", "b", "a", "b"} {
-		assert.Equal(t, assert.Value(s.send(onbehalf.With(t.Context(), user), get()))(t).status, 200)
+		assert.Equal(t, assert.Value(s.send(onbehalf.With(t.Context(), user), get()))(t).Status, 200)
 	}
 	assert.Equal(t, len(w.of("/token")), 2, "fetches")
 	sent := w.of("/x")

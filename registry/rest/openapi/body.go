@@ -26,7 +26,7 @@ func (b *builder) body() *loss {
 		return l
 	}
 	required := given.get("required").isTrue()
-	if b.op.method == "GET" {
+	if b.op.Method == "GET" {
 		l = lost(at, "a GET has no body that means anything (RFC 9110, section 9.3)")
 	} else {
 		l = b.content(given, required)
@@ -58,7 +58,7 @@ func (b *builder) content(given *node, required bool) *loss {
 		return l
 	}
 	how := sent
-	if b.op.method == "PATCH" {
+	if b.op.Method == "PATCH" {
 		how = patched
 	}
 	schema := media.get("schema")
@@ -106,11 +106,10 @@ func isJSON(typ string) bool {
 
 // whole makes one argument of the body.
 func (b *builder) whole(typ, description string, schema *node, required bool, how manner) *loss {
-	one, l := b.schema(schema, how)
+	raw, defs, l := b.schema(schema, how)
 	if l != nil {
 		return l
 	}
-	raw := one.raw
 	if description != "" {
 		raw = withDescription(raw, description)
 	}
@@ -119,7 +118,7 @@ func (b *builder) whole(typ, description string, schema *node, required bool, ho
 		body.ContentType = typ
 	}
 	b.endpoint.Body = body
-	b.use(raw, one.defs)
+	b.use(raw, defs)
 	return nil
 }
 
@@ -131,9 +130,9 @@ func (b *builder) spread(typ string, members []member, encoding *node, fields bo
 	for _, m := range members {
 		p := rest.Param{Name: m.at.key, In: rest.InBody, Required: m.required}
 		l := b.field(&p, m.at, encoding.get(m.at.key), fields)
-		var one written
+		var refs []*def
 		if l == nil {
-			one, l = b.schema(m.at, how)
+			p.Schema, refs, l = b.schema(m.at, how)
 		}
 		if l != nil {
 			if m.required {
@@ -142,8 +141,7 @@ func (b *builder) spread(typ string, members []member, encoding *node, fields bo
 			b.note(l.at, "parameter", l.reason)
 			continue
 		}
-		p.Schema = one.raw
-		params, places, defs = append(params, p), append(places, m.at), append(defs, one.defs)
+		params, places, defs = append(params, p), append(places, m.at), append(defs, refs)
 	}
 	for i, p := range params {
 		b.add(p, places[i], defs[i])

@@ -1,8 +1,10 @@
 package openapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -19,18 +21,12 @@ type builder struct {
 	arguments names
 	defs      []*def
 	used      map[*def]bool
-	size      int    // bytes of schemas
-	notes     []note // told only if the operation is taken over
-}
-
-type note struct {
-	at     *node
-	lost   string
-	reason string
+	size      int       // bytes of schemas
+	notes     []Problem // told only if the operation is taken over
 }
 
 func (b *builder) note(at *node, what string, reason string) {
-	b.notes = append(b.notes, note{at, what, reason})
+	b.notes = append(b.notes, newProblem(b.op, at, what, reason))
 }
 
 // add adds a parameter under an argument that no other has.
@@ -75,9 +71,9 @@ func (b *builder) finish(api *rest.API) *loss {
 	if len(b.defs) > 0 {
 		b.endpoint.Defs = appendDefs(nil, b.defs)
 	}
-	name := nameOf(b.op.id, maxName)
+	name := nameOf(b.op.ID, maxName)
 	if name == "" {
-		name = nameOf(strings.ToLower(b.op.method)+b.op.path, maxName)
+		name = nameOf(strings.ToLower(b.op.Method)+b.op.Path, maxName)
 	}
 	b.endpoint.Name = b.names.take(name)
 	for {
@@ -123,12 +119,19 @@ func (b *builder) drop(refused []rest.Problem) (*node, string) {
 
 // refusedAPI returns what package rest has against an API without endpoints.
 func refusedAPI(api *rest.API) string {
+	for _, p := range refusals(api) {
+		return plain.Line(p.String())
+	}
+	return ""
+}
+
+func refusals(api *rest.API) []rest.Problem {
 	_, err := rest.New(api, nil)
 	var refused *rest.APIError
-	if !errors.As(err, &refused) || len(refused.Problems) == 0 {
-		return ""
+	if errors.As(err, &refused) {
+		return refused.Problems
 	}
-	return plain.Line(refused.Problems[0].String())
+	return nil
 }
 
 // acceptable returns what package rest has against an endpoint, since it is the one to
@@ -136,19 +139,6 @@ func refusedAPI(api *rest.API) string {
 func acceptable(api *rest.API, e *rest.Endpoint) []rest.Problem {
 	one := *api
 	one.Endpoints = []rest.Endpoint{*e}
-	if one.BaseURL == "" {
-		one.BaseURL = "https://api.example"
-	}
-	_, err := rest.New(&one, nil)
-	var refused *rest.APIError
-	if !errors.As(err, &refused) {
-		return nil
-	}
-	var problems []rest.Problem
-	for _, p := range refused.Problems {
-		if p.Endpoint == e.Name {
-			problems = append(problems, p)
-		}
-	}
-	return problems
+	one.BaseURL = cmp.Or(one.BaseURL, "https://api.example")
+	return slices.DeleteFunc(refusals(&one), func(p rest.Problem) bool { return p.Endpoint != e.Name })
 }

@@ -22,7 +22,7 @@ func TestCorpus(t *testing.T) {
 		size                                int // of all schemas
 		baseURL, auth                       string
 	}{
-		{"petstore-3.0.json", 19, 18, 42, 1, 2, 1, 3_503, "", "bearer ${REST___PETSTORE_AUTH}"},
+		{"petstore-3.0.json", 19, 18, 42, 1, 2, 2, 3_503, "", "bearer ${REST___PETSTORE_AUTH}"},
 		{"burgershop-3.1.yaml", 5, 4, 4, 1, 0, 1, 244, "https://api.pb33f.io", "bearer ${REST_API_PB33F_IO___OAUTHSCHEME}"},
 		{"asana-3.0.yaml", 152, 152, 707, 0, 1, 0, 124_984, "https://app.asana.com/api/1.0", "bearer ${REST_APP_ASANA_COM___PERSONALACCESSTOKEN}"},
 		{"ollama-3.1.yaml", 12, 12, 49, 0, 0, 0, 9_653, "http://localhost:11434", " "},

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
@@ -15,7 +16,8 @@ type document struct {
 	old      bool // 3.0: beside a reference nothing counts
 	opts     Options
 	problems problems
-	schemas  schemas
+	defs     map[defKey]*def // the schemas that references lead to
+	defNames names
 	names    names
 	login    login
 	written  int // bytes of schemas in all endpoints
@@ -57,13 +59,13 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 	}
 	for _, op := range ops {
 		if len(api.Endpoints) == maxEndpoints {
-			d.problems.add(op, op.at, "operation", fmt.Sprintf(
+			d.problems.tell(op, op.at, "operation", fmt.Sprintf(
 				"there are %d endpoints already; those behind are left out, too: choose by Options.Include", maxEndpoints))
 			break
 		}
 		e, l := d.endpoint(api, op)
 		if l != nil {
-			d.problems.add(op, l.at, "operation", l.reason)
+			d.problems.tell(op, l.at, "operation", l.reason)
 			continue
 		}
 		api.Endpoints = append(api.Endpoints, *e)
@@ -84,11 +86,7 @@ func (d *document) checkVersion() error {
 	if version.kind() == '0' { // unquoted in YAML
 		text = string(version.raw)
 	}
-	var known bool
-	for _, v := range []string{"3.0", "3.1", "3.2"} {
-		known = known || text == v || strings.HasPrefix(text, v+".")
-	}
-	if !known {
+	if !regexp.MustCompile(`^3\.[0-2](\.|$)`).MatchString(text) {
 		if version == nil {
 			return &DocumentError{Reason: `has no member "openapi" with its version`}
 		}

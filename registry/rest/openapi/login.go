@@ -19,21 +19,11 @@ type login struct {
 	owner  string           // of the secrets
 }
 
-// covers reports whether the login has all schemes of a requirement.
-func (l *login) covers(requirement *node) bool {
-	for _, scheme := range requirement.each() {
-		if !l.chosen[scheme.key] {
-			return false
-		}
-	}
-	return true
-}
-
-// chooseLogin sets the login of the API.
+// chooseLogin sets the login of the API: that of the options, or that of the first requirement
+// that can be had, of the document and of its operations.
 func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
-	schemes := d.root.get("components").get("securitySchemes")
-	d.login = login{keys: map[placed]string{}, chosen: map[string]bool{}, judged: map[*node]string{}, owner: d.secretOwner(api.BaseURL)}
-	for _, at := range schemes.each() {
+	d.login = login{keys: map[placed]string{}, judged: map[*node]string{}, owner: d.secretOwner(api.BaseURL)}
+	for _, at := range d.schemes().each() {
 		if s, l := d.resolve(at); l == nil && s.get("type").text() == "apiKey" {
 			name, in := s.get("name").text(), rest.Place(s.get("in").text())
 			if in == rest.InHeader {
@@ -42,31 +32,12 @@ func (d *document) chooseLogin(api *rest.API, ops []*operation) error {
 			d.login.keys[placed{in, name}] = at.key
 		}
 	}
-	wanted := d.opts.Security
-	if wanted == nil {
-		wanted = d.firstLogin(api, ops)
-	}
-	for i, name := range wanted {
-		at := schemes.get(name)
-		if at == nil {
-			return optionError(fmt.Sprintf("Security[%d]", i), "the document has no security scheme "+plain.Quote(name))
-		}
-		l := d.logIn(api, at)
-		if l == nil {
-			d.login.chosen[name] = true
-			continue
-		}
-		if d.opts.Security != nil {
+	if d.opts.Security != nil {
+		if i, l := d.logIn(api, d.opts.Security); l != nil {
 			return optionError(fmt.Sprintf("Security[%d]", i), l.reason)
 		}
-		d.problems.add(nil, l.at, "", l.reason)
+		return nil
 	}
-	return nil
-}
-
-// firstLogin returns the schemes of the first requirement that can be had, of the document
-// and of its operations.
-func (d *document) firstLogin(api *rest.API, ops []*operation) []string {
 	seen, tried := map[*node]bool{}, map[string]bool{}
 	for i := range len(ops) + 1 {
 		all := d.root.get("security")
@@ -78,13 +49,12 @@ func (d *document) firstLogin(api *rest.API, ops []*operation) []string {
 		}
 		seen[all] = true
 		for _, requirement := range all.each() {
-			var schemes []string
-			for _, s := range requirement.each() {
-				schemes = append(schemes, s.key)
-			}
+			schemes := keysOf(requirement)
 			key := strings.Join(schemes, "\x00")
-			if schemes != nil && !tried[key] && d.canLogIn(api, schemes) {
-				return schemes
+			if schemes != nil && !tried[key] {
+				if _, l := d.logIn(api, schemes); l == nil {
+					return nil
+				}
 			}
 			tried[key] = true
 		}
@@ -92,16 +62,14 @@ func (d *document) firstLogin(api *rest.API, ops []*operation) []string {
 	return nil
 }
 
-// canLogIn reports whether an API can log in with some schemes at once.
-func (d *document) canLogIn(api *rest.API, schemes []string) bool {
-	trial := &rest.API{Name: api.Name}
-	for _, name := range schemes {
-		at := d.root.get("components").get("securitySchemes").get(name)
-		if at == nil || d.logIn(trial, at) != nil {
-			return false
-		}
+// schemes returns the security schemes of the document.
+func (d *document) schemes() *node { return d.root.get("components").get("securitySchemes") }
+
+func keysOf(object *node) (keys []string) {
+	for _, m := range object.each() {
+		keys = append(keys, m.key)
 	}
-	return true
+	return keys
 }
 
 // security returns the requirements of an operation, of which one is enough.
@@ -113,12 +81,12 @@ func (d *document) security(op *operation) *node {
 }
 
 // suits refuses an operation that the login of the API is not enough for.
-func (d *document) suits(op *operation) *loss {
-	all := d.security(op)
-	missing, known := d.login.judged[all]
+func (b *builder) suits() *loss {
+	all := b.security(b.op)
+	missing, known := b.login.judged[all]
 	if !known {
-		missing = d.login.missing(all)
-		d.login.judged[all] = missing
+		missing = b.login.missing(all)
+		b.login.judged[all] = missing
 	}
 	if missing == "" {
 		return nil
@@ -130,28 +98,59 @@ func (d *document) suits(op *operation) *loss {
 func (l *login) missing(all *node) string {
 	names := map[string]bool{}
 	for _, requirement := range all.each() {
-		if l.covers(requirement) {
+		lacks := slices.DeleteFunc(keysOf(requirement), func(scheme string) bool { return l.chosen[scheme] })
+		if len(lacks) == 0 {
 			return ""
 		}
-		for _, s := range requirement.each() {
-			if !l.chosen[s.key] {
-				names[s.key] = true
-			}
+		for _, scheme := range lacks {
+			names[scheme] = true
 		}
 	}
 	return strings.Join(slices.Sorted(maps.Keys(names)), " or ")
 }
 
-// logIn adds a security scheme to what an API logs in with.
-func (d *document) logIn(api *rest.API, at *node) *loss {
-	s, l := d.resolve(at)
-	if l != nil {
-		return l
+// logIn makes an API log in with some schemes at once. If it cannot, the index is of the scheme
+// that is to blame, and nothing is changed.
+func (d *document) logIn(api *rest.API, schemes []string) (int, *loss) {
+	trial := &rest.API{Name: "api", BaseURL: "https://api.example", Headers: map[string]string{}}
+	chosen, notes := map[string]bool{}, map[*node]string{}
+	for i, name := range schemes {
+		at := d.schemes().get(name)
+		if at == nil {
+			return i, lost(nil, "the document has no security scheme "+plain.Quote(name))
+		}
+		s, l := d.resolve(at)
+		if l == nil {
+			l = d.addScheme(trial, s, at.key)
+		}
+		if l == nil {
+			if reason := refusedAPI(trial); reason != "" {
+				l = lost(s, reason)
+			}
+		}
+		if l != nil {
+			return i, l
+		}
+		chosen[name] = true
+		if typ := s.get("type").text(); trial.Auth.Type == rest.Bearer && (typ == "oauth2" || typ == "openIdConnect") {
+			notes[s] = "a login by " + typ + " is not made here: " + trial.Auth.Value + " has to be an access token that is valid, see rest.Options.Secrets"
+		}
 	}
-	secret := secretName(d.login.owner, at.key)
+	api.Auth, d.login.chosen = trial.Auth, chosen
+	if len(trial.Headers) > 0 {
+		api.Headers = trial.Headers
+	}
+	for at, note := range notes { // there is one, or none
+		d.problems.tell(nil, at, "", note)
+	}
+	return 0, nil
+}
+
+// addScheme adds a security scheme to what an API logs in with.
+func (d *document) addScheme(api *rest.API, s *node, scheme string) *loss {
+	secret := secretName(d.login.owner, scheme)
 	value := "${" + secret + "}"
 	auth := rest.Auth{Type: rest.Bearer, Value: value}
-	header, note := "", ""
 	switch typ := s.get("type").text(); typ {
 	case "apiKey":
 		name := s.get("name").text()
@@ -159,9 +158,11 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 		case name == "":
 			return lost(s, "an API key has a name")
 		case in == "header":
-			header = name
+			api.Headers[name] = value
+			return nil
 		case in == "cookie" && api.Headers["Cookie"] == "":
-			header, value = "Cookie", strings.ReplaceAll(name, "$", "$$")+"="+value
+			api.Headers["Cookie"] = strings.ReplaceAll(name, "$", "$$") + "=" + value
+			return nil
 		case in == "query":
 			auth = rest.Auth{Type: rest.APIKey, In: rest.InQuery, Name: name, Value: value}
 		default:
@@ -176,30 +177,13 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 			return lost(s, "the HTTP authentication "+plain.Quote(scheme)+" is not supported, only basic and bearer are")
 		}
 	case "oauth2", "openIdConnect":
-		note = "a login by " + typ + " is not made here: " + value + " has to be an access token that is valid, see rest.Options.Secrets"
 	default:
 		return lost(s, "the login "+plain.Quote(typ)+" is not supported")
 	}
-	trial := rest.API{Name: "api", BaseURL: "https://api.example", Auth: api.Auth, Headers: maps.Clone(api.Headers)}
-	switch {
-	case header != "":
-		if trial.Headers == nil {
-			trial.Headers = map[string]string{}
-		}
-		trial.Headers[header] = value
-	case api.Auth.Type == "":
-		trial.Auth = auth
-	default:
+	if api.Auth.Type != "" {
 		return lost(s, "an API has one login, and beside it keys in headers only")
 	}
-	if reason := refusedAPI(&trial); reason != "" {
-		return lost(s, reason)
-	}
-	api.Auth, api.Headers = trial.Auth, trial.Headers
-	// Not while it is only tried.
-	if note != "" && api.BaseURL != "" {
-		d.problems.add(nil, s, "", note)
-	}
+	api.Auth = auth
 	return nil
 }
 

@@ -1,7 +1,7 @@
 package openapi
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -22,7 +22,7 @@ type node struct {
 
 	opened  bool
 	members []*node
-	byKey   map[string]*node // nil for few members
+	byKey   map[string]*node // members
 }
 
 // kind returns the first byte of the value, which tells its type.
@@ -44,22 +44,23 @@ func (n *node) open() {
 	if n.opened {
 		return
 	}
-	n.opened = true
+	n.opened, n.byKey = true, map[string]*node{}
 	switch n.kind() {
 	case '{':
 		for key, value := range jsonscan.Fields(n.raw) {
-			if len(n.members) == maxMembers {
-				return
-			}
-			n.members = append(n.members, &node{raw: value, parent: n, key: string(key)})
+			n.add(string(key), value)
 		}
 	case '[':
 		for value := range jsonscan.Elements(n.raw) {
-			if len(n.members) == maxMembers {
-				return
-			}
-			n.members = append(n.members, &node{raw: value, parent: n, key: fmt.Sprint(len(n.members))})
+			n.add(strconv.Itoa(len(n.members)), value)
 		}
+	}
+}
+
+func (n *node) add(key string, raw []byte) {
+	if len(n.members) < maxMembers {
+		m := &node{raw: raw, parent: n, key: key}
+		n.members, n.byKey[key] = append(n.members, m), m
 	}
 }
 
@@ -86,20 +87,6 @@ func (n *node) child(key string) *node {
 		return nil
 	}
 	n.open()
-	if len(n.members) < 16 {
-		for _, m := range n.members {
-			if m.key == key {
-				return m
-			}
-		}
-		return nil
-	}
-	if n.byKey == nil {
-		n.byKey = make(map[string]*node, len(n.members))
-		for _, m := range n.members {
-			n.byKey[m.key] = m
-		}
-	}
 	return n.byKey[key]
 }
 

@@ -17,15 +17,13 @@ const (
 
 // An operation is one method of one path.
 type operation struct {
-	method string // in capital letters
-	path   string
-	id     string // operationId
-	at     *node
-	item   *node // the path item that it is in
+	Operation // as it is shown to Options.Include, which may not have seen the tags
+	at        *node
+	item      *node // the path item that it is in
 }
 
 // String returns the operation as people name it.
-func (op *operation) String() string { return plain.Line(op.method + " " + op.path) }
+func (op *operation) String() string { return plain.Line(op.Method + " " + op.Path) }
 
 // operations returns the operations that are wanted, in the order of the document.
 func (d *document) operations() []*operation {
@@ -36,30 +34,30 @@ func (d *document) operations() []*operation {
 		}
 		item, l := d.resolve(at)
 		if l != nil {
-			d.problems.add(&operation{method: "all of", path: at.key}, l.at, "operation", l.reason)
+			d.problems.tell(&operation{Operation: Operation{Method: "all of", Path: at.key}}, l.at, "operation", l.reason)
 			continue
 		}
 		for _, m := range item.each() {
 			if !isMethod(m.key) || !item.isObject() {
 				continue
 			}
-			op := &operation{method: strings.ToUpper(m.key), path: at.key, at: m, item: item}
+			op := &operation{Operation: Operation{Method: strings.ToUpper(m.key), Path: at.key}, at: m, item: item}
 			own, l := d.resolve(m) // no OpenAPI allows a reference here, but some have it
 			if l == nil && !own.isObject() {
 				l = lost(m, "an operation is an object")
 			}
 			if l == nil {
-				op.at, op.id = own, own.get("operationId").text()
+				op.at, op.ID = own, own.get("operationId").text()
 			}
 			if !d.included(op) {
 				continue
 			}
 			if l != nil {
-				d.problems.add(op, l.at, "operation", l.reason)
+				d.problems.tell(op, l.at, "operation", l.reason)
 				continue
 			}
 			if len(ops) == maxOperations {
-				d.problems.add(op, m, "operation", "there are too many operations; those behind are left out, too")
+				d.problems.tell(op, m, "operation", "there are too many operations; those behind are left out, too")
 				return ops
 			}
 			ops = append(ops, op)
@@ -80,42 +78,34 @@ func isMethod(key string) bool {
 
 // endpoint makes an endpoint of an operation that package rest takes.
 func (d *document) endpoint(api *rest.API, op *operation) (*rest.Endpoint, *loss) {
-	if l := d.suits(op); l != nil {
-		return nil, l
+	b := &builder{document: d, op: op, endpoint: describe(op)}
+	for _, step := range []func() *loss{b.suits, b.weigh, b.sameServer, b.params, b.body, func() *loss { return b.finish(api) }} {
+		if l := step(); l != nil {
+			return nil, l
+		}
 	}
-	size := len(op.at.raw)
+	for _, p := range b.notes {
+		d.problems.add(p)
+	}
+	return b.endpoint, nil
+}
+
+// weigh counts what is looked at for an operation.
+func (b *builder) weigh() *loss {
+	size := len(b.op.at.raw)
 	for _, key := range []string{"servers", "summary", "description"} {
-		if of := op.item.get(key); of != nil {
+		if of := b.op.item.get(key); of != nil {
 			size += len(of.raw)
 		}
 	}
-	if l := d.look(op.at, size); l != nil {
-		return nil, l
-	}
-	if l := d.sameServer(op); l != nil {
-		return nil, l
-	}
-	b := &builder{document: d, op: op, endpoint: describe(op)}
-	if l := b.params(); l != nil {
-		return nil, l
-	}
-	if l := b.body(); l != nil {
-		return nil, l
-	}
-	if l := b.finish(api); l != nil {
-		return nil, l
-	}
-	for _, n := range b.notes {
-		d.problems.add(op, n.at, n.lost, n.reason)
-	}
-	return b.endpoint, nil
+	return b.look(b.op.at, size)
 }
 
 // describe makes an endpoint with all but its arguments.
 func describe(op *operation) *rest.Endpoint {
 	e := &rest.Endpoint{
-		Method:      op.method,
-		Path:        op.path,
+		Method:      op.Method,
+		Path:        op.Path,
 		Description: described(op.at.get("summary").text(), op.at.get("description").text()),
 	}
 	if e.Description == "" {

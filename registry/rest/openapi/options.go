@@ -39,12 +39,10 @@ func (d *document) included(op *operation) bool {
 	if d.opts.Include == nil {
 		return true
 	}
-	shown := &Operation{ID: op.id, Method: op.method, Path: op.path}
-	for i, t := range op.at.get("tags").each() {
-		if i == maxTags {
-			break
-		}
+	shown := op.Operation
+	tags := op.at.get("tags").each()
+	for _, t := range tags[:min(len(tags), maxTags)] {
 		shown.Tags = append(shown.Tags, t.text())
 	}
-	return d.opts.Include(shown)
+	return d.opts.Include(&shown)
 }

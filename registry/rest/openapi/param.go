@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -20,8 +21,8 @@ func (b *builder) params() *loss {
 	var order []placed
 	found := map[placed]*node{}
 	inPath := map[string]bool{}
-	for _, name := range orderedPlaceholders(b.op.path) {
-		inPath[name] = true
+	for _, name := range placeholder.FindAllStringSubmatch(b.op.Path, -1) {
+		inPath[name[1]] = true
 	}
 	for _, list := range []*node{b.op.item.get("parameters"), b.op.at.get("parameters")} {
 		for i, at := range list.each() {
@@ -67,8 +68,8 @@ func (b *builder) params() *loss {
 			b.add(*p, at, defs)
 		}
 	}
-	for _, name := range orderedPlaceholders(b.op.path) {
-		if inPath[name] {
+	for _, match := range placeholder.FindAllStringSubmatch(b.op.Path, -1) {
+		if name := match[1]; inPath[name] {
 			b.note(b.op.at, "", "the parameter "+plain.Quote(name)+" of the path is not described; it is taken for a text")
 			b.add(rest.Param{Name: name, In: rest.InPath, Required: true}, b.op.at, nil)
 		}
@@ -120,12 +121,9 @@ func (b *builder) param(key placed, at *node) (*rest.Param, []*def, *loss) {
 	} else if l := b.style(p, at); l != nil {
 		return nil, nil, l
 	}
-	one, l := b.schema(schema, usual)
-	if l != nil {
-		return nil, nil, l
-	}
-	p.Schema = one.raw
-	return p, one.defs, nil
+	raw, defs, l := b.schema(schema, usual)
+	p.Schema = raw
+	return p, defs, l
 }
 
 // style takes over how a parameter is written, where it is not as usual.
@@ -143,16 +141,5 @@ func (b *builder) style(p *rest.Param, at *node) *loss {
 	return nil
 }
 
-// orderedPlaceholders returns the names between braces in a path.
-func orderedPlaceholders(path string) []string {
-	var names []string
-	for {
-		_, rest, open := strings.Cut(path, "{")
-		name, behind, closed := strings.Cut(rest, "}")
-		if !open || !closed {
-			return names
-		}
-		names = append(names, name)
-		path = behind
-	}
-}
+// placeholder matches a name between braces, in the path of an operation.
+var placeholder = regexp.MustCompile(`\{([^}]*)\}`)

@@ -72,17 +72,25 @@ type problems struct {
 	more int
 }
 
-func (p *problems) add(op *operation, at *node, what string, reason string) {
+func (p *problems) add(one Problem) {
 	if len(p.list) == maxProblems {
 		p.more++
-		return
+	} else {
+		p.list = append(p.list, one)
 	}
-	place := strings.ReplaceAll(plain.Text(plain.Cut(at.pointer(), 300)), "\n", "<U+000A>")
-	one := Problem{Place: place, Lost: what, Reason: reason}
+}
+
+// tell adds what is to be said of an operation, or of the document if that is nil.
+func (p *problems) tell(op *operation, at *node, what string, reason string) {
+	p.add(newProblem(op, at, what, reason))
+}
+
+func newProblem(op *operation, at *node, what string, reason string) Problem {
+	one := Problem{Place: strings.ReplaceAll(plain.Text(plain.Cut(at.pointer(), 300)), "\n", "<U+000A>"), Lost: what, Reason: reason}
 	if op != nil {
 		one.Operation = op.String()
 	}
-	p.list = append(p.list, one)
+	return one
 }
 
 // all returns the problems, and that there are more.

@@ -13,8 +13,6 @@ type loss struct {
 	reason string
 }
 
-func (l *loss) Error() string { return l.reason }
-
 func lost(at *node, reason string) *loss { return &loss{at, reason} }
 
 // find follows one reference. Only what is in the document is found: nothing is

@@ -26,12 +26,6 @@ const (
 	patched               // a body of which what is missing stays as it was: no defaults
 )
 
-// schemas holds the schemas that references lead to.
-type schemas struct {
-	names names
-	defs  map[defKey]*def
-}
-
 type defKey struct {
 	at  *node
 	how manner
@@ -50,18 +44,18 @@ type def struct {
 // def returns the schema at a place; what it holds is written later.
 func (d *document) def(at *node, how manner) *def {
 	key := defKey{at, how}
-	if known := d.schemas.defs[key]; known != nil {
+	if known := d.defs[key]; known != nil {
 		return known
 	}
-	if d.schemas.defs == nil {
-		d.schemas.defs = map[defKey]*def{}
+	if d.defs == nil {
+		d.defs = map[defKey]*def{}
 	}
 	name := nameOf(at.key, maxName)
 	if name == "" {
 		name = "schema"
 	}
-	one := &def{key: key, name: d.schemas.names.take(name)}
-	d.schemas.defs[key] = one
+	one := &def{key: key, name: d.defNames.take(name)}
+	d.defs[key] = one
 	return one
 }
 
@@ -84,27 +78,21 @@ func (d *document) look(at *node, size int) *loss {
 	return nil
 }
 
-// A written schema is one of JSON Schema 2020-12. Its references lead to its defs.
-type written struct {
-	raw  json.RawMessage
-	defs []*def
-}
-
-// schema writes a schema of the document. None at all is one that fits everything.
-func (d *document) schema(at *node, how manner) (written, *loss) {
+// schema writes a schema of the document as one of JSON Schema 2020-12, whose references lead
+// to defs. None at all is one that fits everything.
+func (d *document) schema(at *node, how manner) (raw json.RawMessage, defs []*def, l *loss) {
 	if at == nil {
-		return written{raw: json.RawMessage(`{}`)}, nil
+		return json.RawMessage(`{}`), nil, nil
 	}
 	if l := d.look(at, len(at.raw)); l != nil {
-		return written{}, l
+		return nil, nil, l
 	}
 	w := schemaWriter{document: d, how: how}
 	if l := w.top(at); l != nil {
-		return written{}, l
+		return nil, nil, l
 	}
-	defs, l := d.closure(at, w.refs)
-	if l != nil {
-		return written{}, l
+	if defs, l = d.closure(at, w.refs); l != nil {
+		return nil, nil, l
 	}
 	whole := w.out
 	if len(defs) > 0 {
@@ -117,9 +105,9 @@ func (d *document) schema(at *node, how manner) (written, *loss) {
 		if errors.As(err, &refused) {
 			reason = fmt.Sprintf("%s (%s)", refused.Detail, refused.Token)
 		}
-		return written{}, lost(at, "the schema cannot be used: "+reason)
+		return nil, nil, lost(at, "the schema cannot be used: "+reason)
 	}
-	return written{w.out, defs}, nil
+	return w.out, defs, nil
 }
 
 // appendDefs appends schemas by their names.

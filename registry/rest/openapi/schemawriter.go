@@ -121,7 +121,7 @@ func (w *schemaWriter) keyword(at, m *node, hidden map[string]bool, null bool) *
 		return nil
 	}
 	if strings.IndexByte(kinds, m.kind()) < 0 {
-		w.problems.add(nil, m, "keyword", "it is not what "+m.key+" has to be")
+		w.problems.tell(nil, m, "keyword", "it is not what "+m.key+" has to be")
 		return nil
 	}
 	switch in {
@@ -164,7 +164,7 @@ func (w *schemaWriter) keyword(at, m *node, hidden map[string]bool, null bool) *
 		return nil
 	case "enum":
 		if len(m.each()) == 0 {
-			w.problems.add(nil, m, "keyword", "an enum has values")
+			w.problems.tell(nil, m, "keyword", "an enum has values")
 			return nil
 		}
 		if null && !slices.ContainsFunc(m.each(), func(v *node) bool { return v.kind() == 'n' }) {
@@ -198,37 +198,37 @@ func (w *schemaWriter) typ(at, m *node, null bool) *loss {
 	known := w.types(at)
 	switch {
 	case len(known) == 0:
-		w.problems.add(nil, m, "keyword", "JSON Schema has no type "+plain.Quote(string(m.raw)))
+		w.problems.tell(nil, m, "keyword", "JSON Schema has no type "+plain.Quote(string(m.raw)))
 		return nil
 	case null && !slices.Contains(known, "null"):
 		known = append(known, "null")
 	}
-	text := `"` + strings.Join(known, `","`) + `"`
-	if len(known) > 1 {
-		text = "[" + text + "]"
+	if w.out = appendMember(w.out, "type"); len(known) == 1 {
+		w.out = canonjson.AppendString(w.out, known[0])
+	} else {
+		w.out = appendStrings(w.out, known)
 	}
-	w.out = append(appendMember(w.out, "type"), text...)
 	return nil
 }
 
 func (w *schemaWriter) required(m *node, hidden map[string]bool) {
+	var names []string
 	seen := map[string]bool{}
 	for _, r := range m.each() {
-		name := r.text()
-		if r.kind() != '"' || hidden[name] || seen[name] {
-			continue
+		if name := r.text(); r.kind() == '"' && !hidden[name] && !seen[name] {
+			seen[name], names = true, append(names, name)
 		}
-		if len(seen) == 0 {
-			w.out = append(appendMember(w.out, "required"), '[')
-		} else {
-			w.out = append(w.out, ',')
-		}
-		seen[name] = true
-		w.out = canonjson.AppendString(w.out, name)
 	}
-	if len(seen) > 0 {
-		w.out = append(w.out, ']')
+	if names != nil {
+		w.out = appendStrings(appendMember(w.out, "required"), names)
 	}
+}
+
+func appendStrings(dst []byte, list []string) []byte {
+	for i, text := range list {
+		dst = canonjson.AppendString(append(dst, "[,"[min(i, 1)]), text)
+	}
+	return append(dst, ']')
 }
 
 func (w *schemaWriter) schemas(m *node, hidden map[string]bool) *loss {
@@ -281,10 +281,8 @@ func (w *schemaWriter) hidden(at *node, above map[string]bool) map[string]bool {
 	if w.how == usual {
 		return nil
 	}
-	hidden := maps.Clone(above)
-	if hidden == nil {
-		hidden = map[string]bool{}
-	}
+	hidden := map[string]bool{}
+	maps.Copy(hidden, above)
 	w.gather(at, hidden, map[*node]bool{})
 	return hidden
 }

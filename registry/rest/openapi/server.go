@@ -3,6 +3,7 @@ package openapi
 import (
 	"bytes"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -19,37 +20,35 @@ func (d *document) baseURL() (string, error) {
 	}
 	servers := d.root.get("servers")
 	if len(servers.each()) == 0 {
-		d.problems.add(nil, d.root, "", "the document names no server: set Options.BaseURL")
+		d.problems.tell(nil, d.root, "", "the document names no server: set Options.BaseURL")
 		return "", nil
 	}
 	server := servers.each()[0]
 	base, reason := d.serverURL(server)
 	if reason != "" {
-		d.problems.add(nil, server, "", reason+": set Options.BaseURL")
+		d.problems.tell(nil, server, "", reason+": set Options.BaseURL")
 	}
 	return base, nil
 }
 
+// variables matches those in the URL of a server, also one that is not closed.
+var variables = regexp.MustCompile(`\{[^}]*\}?`)
+
 // serverURL returns the URL of a server, or what is wrong with it. No part of it can
 // be taken for the name of a secret.
 func (d *document) serverURL(server *node) (base, reason string) {
-	text := server.get("url").text()
-	var b strings.Builder
-	for text != "" {
-		before, behind, open := strings.Cut(text, "{")
-		b.WriteString(before)
-		if !open {
-			break
-		}
-		name, after, closed := strings.Cut(behind, "}")
+	missing := ""
+	u, err := url.Parse(variables.ReplaceAllStringFunc(server.get("url").text(), func(variable string) string {
+		name := strings.Trim(variable, "{}")
 		value := server.get("variables").get(name).get("default").text()
-		if !closed || value == "" {
-			return "", "the variable " + plain.Quote(name) + " of the server's URL has no value"
+		if value == "" || !strings.HasSuffix(variable, "}") {
+			missing = "the variable " + plain.Quote(name) + " of the server's URL has no value"
 		}
-		b.WriteString(value)
-		text = after
+		return value
+	}))
+	if missing != "" {
+		return "", missing
 	}
-	u, err := url.Parse(b.String())
 	switch {
 	case err != nil:
 		return "", "the server's URL is none"
@@ -71,16 +70,16 @@ func (d *document) serverURL(server *node) (base, reason string) {
 
 // sameServer refuses an operation that has another server: the login of the API is
 // not for it.
-func (d *document) sameServer(op *operation) *loss {
-	servers := op.at.get("servers")
+func (b *builder) sameServer() *loss {
+	servers := b.op.at.get("servers")
 	if len(servers.each()) == 0 {
-		servers = op.item.get("servers")
+		servers = b.op.item.get("servers")
 	}
 	if len(servers.each()) == 0 {
 		return nil
 	}
 	at := servers.each()[0]
-	if main := d.root.get("servers").each(); len(main) > 0 && bytes.Equal(at.raw, main[0].raw) {
+	if main := b.root.get("servers").each(); len(main) > 0 && bytes.Equal(at.raw, main[0].raw) {
 		return nil
 	}
 	return lost(at, "it has a server of its own: take it into an API of its own by Options.Include and Options.BaseURL")
