@@ -200,7 +200,7 @@ func (a *approvals) finish(p *pending, how phase, res *mcp.CallToolResult, err e
 	a.end(p, how, o)
 }
 
-// refuse ends a call that waits and was denied. Seen may be nil.
+// refuse ends a call that waits and was denied.
 func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observation) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -345,15 +345,11 @@ func memoryOfResult(res *mcp.CallToolResult) int {
 
 // memory returns about how many bytes a definition takes.
 func (d *Definition) memory() int {
-	total := memoryOfDefinition(d)
+	total := len(d.called()) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations) + len(d.Raw)
 	if d.served != nil {
-		total += memoryOfDefinition(d.served)
+		total += d.served.memory()
 	}
 	return total
-}
-
-func memoryOfDefinition(d *Definition) int {
-	return len(d.called()) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations) + len(d.Raw)
 }
 
 // errorOverhead is what an error takes in memory beside what it holds.
@@ -366,22 +362,16 @@ func memoryOfError(err error) int {
 		return 0
 	}
 	total := errorOverhead + len(err.Error())
-	var (
-		answered *mcp.JSONRPCError
-		output   *mcp.OutputError
-		unusable *ResultError
-		panicked *PanicError
-	)
-	if errors.As(err, &answered) && answered != nil {
+	if answered, _ := errors.AsType[*mcp.JSONRPCError](err); answered != nil {
 		total += len(answered.Message) + len(answered.Data)
 	}
-	if errors.As(err, &output) && output != nil {
+	if output, _ := errors.AsType[*mcp.OutputError](err); output != nil {
 		total += memoryOfResult(output.Result)
 	}
-	if errors.As(err, &unusable) && unusable != nil {
+	if unusable, _ := errors.AsType[*ResultError](err); unusable != nil {
 		total += memoryOfResult(unusable.Result)
 	}
-	if errors.As(err, &panicked) && panicked != nil {
+	if panicked, _ := errors.AsType[*PanicError](err); panicked != nil {
 		total += len(panicked.Stack)
 	}
 	return total

@@ -3,7 +3,6 @@ package registry
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -51,15 +50,12 @@ func (r *Registry) Approve(ctx context.Context, id string, opts *ApproveOptions)
 	if opts != nil {
 		o = *opts
 	}
-	if observers := r.observers.all(); observers != nil {
-		return r.observed(ctx, observers, &Observation{Kind: Approved, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
-			return r.resume(ctx, id, o, seen)
-		})
-	}
-	return r.resume(ctx, id, o, nil)
+	return r.observed(ctx, &Observation{Kind: Approved, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+		return r.resume(ctx, id, o, seen)
+	})
 }
 
-// resume is [Registry.Approve], and notes in seen, which may be nil, which call it is.
+// resume is [Registry.Approve], and notes in seen which call it is.
 func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen *Observation) (res *mcp.CallToolResult, err error) {
 	a := r.approvals
 	p, since, err := a.claim(ctx, id)
@@ -106,7 +102,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	}
 	back = false
 	err = fmt.Errorf("tool %s: the call was broken off by a panic", plain.Quote(e.def.Name)) // unless there is no panic
-	seen.setPassed()
+	seen.Passed = true
 	res, err = r.carryOut(ctx, e, bytes.Clone(p.req.Args), false)
 	back = mcp.SafeToRetry(err) && !settles(err)
 	return res, err
@@ -138,13 +134,8 @@ func (r *Registry) confirm(ctx context.Context, p *pending, o ApproveOptions) (*
 // settles reports whether approving the same call again would not help: who
 // wanted it has to learn of the error instead.
 func settles(err error) bool {
-	var (
-		stale     *approval.StaleError
-		denied    *approval.DeniedError
-		arguments *ArgumentsError
-		asks      *ApprovalRequiredError // by a tool that calls another one
-	)
-	return errors.As(err, &stale) || errors.As(err, &denied) || errors.As(err, &arguments) || errors.As(err, &asks)
+	return as[*approval.StaleError](err) != nil || as[*approval.DeniedError](err) != nil || as[*ArgumentsError](err) != nil ||
+		as[*ApprovalRequiredError](err) != nil // by a tool that calls another one
 }
 
 // Deny drops a call that waits under an id. A caller in [Registry.Await] gets a
@@ -155,13 +146,10 @@ func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	if observers := r.observers.all(); observers != nil {
-		_, err := r.observed(ctx, observers, &Observation{Kind: Denied, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
-			return nil, r.approvals.refuse(ctx, id, reason, seen)
-		})
-		return err
-	}
-	return r.approvals.refuse(ctx, id, reason, nil)
+	_, err := r.observed(ctx, &Observation{Kind: Denied, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+		return nil, r.approvals.refuse(ctx, id, reason, seen)
+	})
+	return err
 }
 
 // Await waits until the call with an id is over and returns what came of it: what

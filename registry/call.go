@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,31 +57,33 @@ func (r *Registry) makeCall(ctx context.Context, name string, args json.RawMessa
 	if err := r.made(); err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
-	if observers := r.observers.all(); observers != nil {
-		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
-		return r.observed(ctx, observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o, false) })
+	if r.observers.all() == nil {
+		return r.call(ctx, name, args, new(Observation), forward)
 	}
-	return r.call(ctx, name, args, nil, forward)
+	o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
+	return r.observed(ctx, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o, false) })
 }
 
-// call makes a call, stage by stage, and notes in o, which may be nil, which call it is.
+// call makes a call, stage by stage, and notes in o which call it is.
 func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, o *Observation, forward bool) (*mcp.CallToolResult, error) {
 	e, args, err := r.resolve(ctx, name, args, o) // which tool
 	if err != nil {
 		return nil, err
 	}
-	o.setTool(e, args)
+	o.Tool, o.Arguments = e.def, args
 	if err := e.busy(ctx, args); err != nil { // is there room for it
 		return nil, err
 	}
 	if args, err = r.check(e, args); err != nil { // do the arguments fit
 		return nil, err
 	}
-	o.setArguments(args)
+	if o.Kind != "" { // observers get a copy, since the tool may write to the arguments
+		o.Arguments = bytes.Clone(args)
+	}
 	if err := r.decide(ctx, e, args); err != nil { // may it be called
 		return nil, err
 	}
-	o.setPassed()
+	o.Passed = true
 	return r.carryOut(ctx, e, args, forward)
 }
 
@@ -149,7 +152,7 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 	if name, args, err = target(relay, called, args); err != nil {
 		return nil, nil, err
 	}
-	o.setRelayed(name, args)
+	o.Name, o.Arguments, o.Relayed = name, args, true
 	if e, err = r.find(ctx, name); err != nil {
 		return nil, nil, err
 	}

@@ -28,6 +28,14 @@ type offering struct {
 // A refusal is an offer whose name another one has.
 type refusal struct{ offer, holder *offer }
 
+// generation returns that of the ledger; 0 if there is none. It needs no lock.
+func (c *catalogue) generation() (n uint64) {
+	if c.ledger != nil {
+		n, _ = c.ledger.Generation()
+	}
+	return n
+}
+
 // set makes offers all that a server offers. One that offers nothing is forgotten,
 // unless more is known of it than its name.
 func (c *catalogue) set(name string, s *offering) {
@@ -56,10 +64,7 @@ func (c *catalogue) withdraw(offers ...*offer) {
 // ledger is at the same generation as then. An offer whose name another one has
 // is refused, and not offered any more.
 func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, generation uint64, refused []refusal) {
-	generation = before.generation
-	if c.ledger != nil {
-		generation, _ = c.ledger.Generation()
-	}
+	generation = c.generation()
 	var offers []*offer
 	if generation != before.generation {
 		offers = c.unsettled()

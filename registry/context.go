@@ -53,17 +53,17 @@ func WithCallOptions(ctx context.Context, opts *mcp.RequestOptions) context.Cont
 }
 
 // callOptions returns the options of a call under ctx; nil if there are none.
-func callOptions(ctx context.Context) *mcp.RequestOptions {
+func callOptions(ctx context.Context, skipContent bool) *mcp.RequestOptions {
 	opts, _ := ctx.Value(callOptionsKey{}).(*mcp.RequestOptions)
 	fn := progressOf(ctx)
-	if fn == nil && (opts == nil || !opts.SkipContent) {
+	if fn == nil && !skipContent && (opts == nil || !opts.SkipContent) {
 		return opts
 	}
 	with := &mcp.RequestOptions{}
 	if opts != nil {
 		*with = *opts
 	}
-	with.SkipContent = false // see Registry.Forward
+	with.SkipContent = skipContent // see Registry.Forward
 	if fn != nil {
 		with.Progress = fn
 	}

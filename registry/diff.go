@@ -32,34 +32,33 @@ func (d *Diff) reject(name string, err error) {
 // compare notes the differences between two sorted lists, and reports whether
 // there are any, in quarantine or out of it.
 func (d *Diff) compare(before, after []*entry) (differs bool) {
-	note := func(list *[]string, e *entry) {
-		differs = true
-		if e.change == nil {
-			*list = append(*list, e.def.Name)
-		}
-	}
 	for len(before) > 0 || len(after) > 0 {
-		switch c := compareFirst(before, after); {
-		case c < 0:
-			note(&d.Removed, before[0])
-			before = before[1:]
-		case c > 0:
-			note(&d.Added, after[0])
-			after = after[1:]
-		default:
-			switch b, a := before[0], after[0]; {
-			case b == a:
-			case b.change == nil && a.change != nil:
-				note(&d.Removed, b)
-			case b.change != nil && a.change == nil:
-				note(&d.Added, a)
-			case !b.def.equal(a.def):
-				note(&d.Changed, a)
-			case !b.change.Same(a.change):
-				differs = true
-			}
-			before, after = before[1:], after[1:]
+		var b, a *entry // of one name; nil: there is none
+		c := compareFirst(before, after)
+		if c <= 0 {
+			b, before = before[0], before[1:]
 		}
+		if c >= 0 {
+			a, after = after[0], after[1:]
+		}
+		if b == a {
+			continue
+		}
+		was, is := b != nil && b.change == nil, a != nil && a.change == nil
+		switch {
+		case was && !is:
+			d.Removed = append(d.Removed, b.def.Name)
+		case is && !was:
+			d.Added = append(d.Added, a.def.Name)
+		case b == nil || a == nil: // it is, or was, in quarantine
+		case !b.def.equal(a.def):
+			if is {
+				d.Changed = append(d.Changed, a.def.Name)
+			}
+		case b.change.Same(a.change):
+			continue
+		}
+		differs = true
 	}
 	return differs
 }

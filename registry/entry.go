@@ -66,30 +66,25 @@ type offer struct {
 	subject atomic.Pointer[string] // of approvals; nil: not made yet
 }
 
-// newOffer asks t for its definition. It fails for tools that have none.
-func (r *Registry) newOffer(t Tool) (*offer, error) {
-	def, err := definitionOf(t)
-	if err != nil {
-		return nil, err
-	}
-	o := &offer{entry: entry{tool: t, def: def}}
-	o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
-	if o.derived {
-		o.tool, o.def = rename(t, def, r.names.Name(def.Origin.Server, def.localName()))
-	}
-	return o, nil
-}
-
 // newOffers asks all tools of a server, or native ones, for their definitions, without a lock: they are
-// foreign code.
+// foreign code. It fails for tools that have none.
 func (r *Registry) newOffers(server string, tools []Tool) ([]*offer, error) {
 	offers := make([]*offer, len(tools))
 	for i, t := range tools {
-		o, err := r.newOffer(t)
+		def, err := definitionOf(t)
 		if err != nil {
 			return nil, err
 		}
-		if got := o.def.Origin.Server; got != server {
+		o := &offer{entry: entry{tool: t, def: def}}
+		o.derived = def.derived || def.Name == "" && def.Origin.Server != "" && def.Origin.Tool != ""
+		if o.derived {
+			if name := r.names.Name(def.Origin.Server, def.localName()); name != def.Name {
+				renamed := *def
+				renamed.Name = name
+				o.tool, o.def = redefine(t, &renamed), &renamed
+			}
+		}
+		if got := def.Origin.Server; got != server {
 			err := fmt.Errorf("is %s, want %s: the tools of a server are put in place by Replace", plain.Quote(got), plain.Quote(server))
 			return nil, &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: err}
 		}
@@ -126,16 +121,6 @@ func (o *offer) place(change *ledger.Change) *entry {
 	e := o.entry
 	e.change, e.offer = change, o
 	return &e
-}
-
-// rename returns the tool, and its definition, under another name.
-func rename(t Tool, def *Definition, name string) (Tool, *Definition) {
-	if def.Name == name {
-		return t, def
-	}
-	renamed := *def
-	renamed.Name = name
-	return redefine(t, &renamed), &renamed
 }
 
 // definitionOf asks t for its definition. It fails for tools that have none.

@@ -64,8 +64,7 @@ func forModel(err error) (text string, ok bool) {
 
 // as returns the error of a type that err is or wraps; nil if there is none.
 func as[E error](err error) error {
-	var found E
-	if errors.As(err, &found) {
+	if found, ok := errors.AsType[E](err); ok {
 		return found
 	}
 	return nil
@@ -170,29 +169,18 @@ func ErrorCode(err error) int64 {
 	if err == nil {
 		return 0
 	}
-	var (
-		panicked  *PanicError
-		notReady  *NotReadyError
-		arguments *ArgumentsError
-		unknown   *UnknownToolError
-		answered  *mcp.JSONRPCError
-		syntax    *json.SyntaxError
-		other     *notObjectError
-	)
+	arguments, _ := errors.AsType[*ArgumentsError](err)
+	answered, _ := errors.AsType[*mcp.JSONRPCError](err)
 	switch {
-	case errors.As(err, &panicked), errors.As(err, &notReady): // what they wrap is not about this call
+	case as[*PanicError](err) != nil, as[*NotReadyError](err) != nil: // what they wrap is not about this call
 		return codeInternalError
-	case errors.As(err, &arguments):
-		switch {
-		case errors.As(arguments.Err, &syntax):
-			return codeParseError
-		case errors.As(arguments.Err, &other):
-			return codeInvalidRequest
-		}
+	case arguments != nil && as[*json.SyntaxError](arguments.Err) != nil:
+		return codeParseError
+	case arguments != nil && as[*notObjectError](arguments.Err) != nil:
+		return codeInvalidRequest
+	case arguments != nil, as[*UnknownToolError](err) != nil:
 		return codeInvalidParams
-	case errors.As(err, &unknown):
-		return codeInvalidParams
-	case errors.As(err, &answered) && answered != nil && answered.Code != 0:
+	case answered != nil && answered.Code != 0:
 		return answered.Code
 	case errors.Is(err, errors.ErrUnsupported):
 		return codeMethodNotFound

@@ -130,12 +130,16 @@ func (m *matcher) find(asked toolname.Name) *entry {
 		}
 	}
 
-	m.eachServer(asked, func(_ string, tools fits, tool string) { consider(tools, tool) })
-	if !m.claims(asked, "") {
-		m.eachServer(asked.WithoutMCP(), func(_ string, tools fits, tool string) { consider(tools, tool) })
+	for server, tool := range asked.Splits() {
+		consider(m.servers[server], tool)
 	}
-	strong := asked.Strong()
-	if !strong || !m.claims(asked, "") {
+	claimed, strong := m.claims(asked, ""), asked.Strong()
+	if !claimed {
+		for server, tool := range asked.WithoutMCP().Splits() {
+			consider(m.servers[server], tool)
+		}
+	}
+	if !strong || !claimed {
 		consider(m.natives, asked.Folded)
 	}
 	if !strong {
@@ -152,22 +156,15 @@ func (m *matcher) find(asked toolname.Name) *entry {
 	return found
 }
 
-// eachServer yields the servers with whose names the asked one begins, and the
-// rest of it.
-func (m *matcher) eachServer(asked toolname.Name, yield func(server string, tools fits, tool string)) {
-	for server, tool := range asked.Splits() {
-		if tools, ok := m.servers[server]; ok {
-			yield(server, tools, tool)
-		}
-	}
-}
-
 // claims reports whether the asked name begins with that of a server other than
 // own.
 func (m *matcher) claims(asked toolname.Name, own string) bool {
-	claims := false
-	m.eachServer(asked, func(server string, _ fits, _ string) { claims = claims || server != own })
-	return claims
+	for server := range asked.Splits() {
+		if _, ok := m.servers[server]; ok && server != own {
+			return true
+		}
+	}
+	return false
 }
 
 const maxSuggestions = 3

@@ -50,36 +50,30 @@ func (r *Registry) UseForErrors(middleware ...Middleware) { r.use(false, middlew
 
 func (r *Registry) use(looks bool, middleware []Middleware) {
 	r.mustBeMade()
-	type link struct {
-		handler  Handler
-		position int // in the chain; set before the handler can be called
-	}
-	links := make([]*link, 0, len(middleware))
+	first := new(int) // where these are in the chain; set before they can be called
+	var handlers []Handler
 	for _, m := range middleware {
 		if m == nil {
 			continue
 		}
-		l := new(link)
+		at := len(handlers)
 		next := func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {
-			return call.run(ctx, l.position+1)
+			return call.run(ctx, *first+at+1)
 		}
-		if l.handler = m(next); l.handler == nil {
-			l.handler = next
+		handler := m(next)
+		if handler == nil {
+			handler = next
 		}
-		links = append(links, l)
+		handlers = append(handlers, handler)
+	}
+	if handlers == nil {
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(links) == 0 {
-		return
-	}
 	last := r.chain.Load()
-	c := chain{slices.Clone(last.handlers), last.looks || looks}
-	for _, l := range links {
-		l.position = len(c.handlers)
-		c.handlers = append(c.handlers, l.handler)
-	}
-	r.chain.Store(&c)
+	*first = len(last.handlers)
+	r.chain.Store(&chain{slices.Concat(last.handlers, handlers), last.looks || looks})
 }
 
 // run carries out the call from the given position of its chain on.

@@ -128,9 +128,13 @@ func (c *callbacks[F]) change(change func([]*F) []*F) {
 
 var errObservedPanic = errors.New("the call was broken off by a panic")
 
-// observed does something and tells the observers of it. Do fills in what it finds
-// out.
-func (r *Registry) observed(ctx context.Context, observers []*Observer, o *Observation, do func(*Observation) (*mcp.CallToolResult, error)) (res *mcp.CallToolResult, err error) {
+// observed does something and tells the observers of it, if there are any. Do fills in what it
+// finds out.
+func (r *Registry) observed(ctx context.Context, o *Observation, do func(*Observation) (*mcp.CallToolResult, error)) (res *mcp.CallToolResult, err error) {
+	observers := r.observers.all()
+	if observers == nil {
+		return do(o)
+	}
 	o.Began = time.Now()
 	err = errObservedPanic // unless there is none
 	defer func() {
@@ -166,42 +170,11 @@ func tell(ctx context.Context, observer Observer, o *Observation) {
 	observer(ctx, o)
 }
 
-// setTool notes for which tool a call is. O may be nil, as everywhere here.
-func (o *Observation) setTool(e *entry, args json.RawMessage) {
-	if o != nil {
-		o.Tool, o.Arguments = e.def, args
-	}
-}
-
-// setArguments notes the arguments that the tool will get: in a copy, since the tool may
-// write to them.
-func (o *Observation) setArguments(args json.RawMessage) {
-	if o != nil {
-		o.Arguments = bytes.Clone(args)
-	}
-}
-
-// setPassed notes that middleware and tool are reached.
-func (o *Observation) setPassed() {
-	if o != nil {
-		o.Passed = true
-	}
-}
-
-// setRelayed notes what call_tool was given.
-func (o *Observation) setRelayed(name string, args json.RawMessage) {
-	if o != nil {
-		o.Name, o.Arguments, o.Relayed = name, args, true
-	}
-}
-
 // setPending notes which call it is that was waiting.
 func (o *Observation) setPending(p *pending) {
-	if o != nil {
-		o.Name, o.Tool, o.Arguments = p.req.Tool.Name, p.req.Tool, p.req.Args
-		o.User, o.Conversation = p.req.User, p.req.Conversation
-		o.CallID, o.parent = p.req.CallID, p.parent
-	}
+	o.Name, o.Tool, o.Arguments = p.req.Tool.Name, p.req.Tool, p.req.Args
+	o.User, o.Conversation = p.req.User, p.req.Conversation
+	o.CallID, o.parent = p.req.CallID, p.parent
 }
 
 // sizeOf returns about how much content a result holds, in bytes.

@@ -15,17 +15,10 @@ func newReader(r *result.Shaper) Tool {
 	read := func(ctx context.Context, args result.ReadArgs) (*mcp.CallToolResult, error) {
 		return r.Read(ctx, args), nil
 	}
-	f, err := Func(result.ReaderName, readerDescription, read)
-	if err == nil {
-		f, err = With(f, func(d *Definition) {
-			closed := false
-			d.Title = "Read a kept result"
-			d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
-		})
-	}
-	if err != nil {
-		return nil // cannot be: all of it is fixed, and tested
-	}
+	f, _ := With(MustFunc(result.ReaderName, readerDescription, read), func(d *Definition) { // all of it is fixed, and tested
+		d.Title = "Read a kept result"
+		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}
+	})
 	return f
 }
 

@@ -81,11 +81,7 @@ func New(opts *Options) *Registry {
 		}
 		r.scrubber = redact.New(secrets)
 	}
-	first := &Snapshot{version: 1, superseded: make(chan struct{})}
-	if r.ledger != nil {
-		first.generation, _ = r.ledger.Generation()
-	}
-	r.snapshot.Store(first)
+	r.snapshot.Store(&Snapshot{version: 1, generation: r.catalogue.generation(), superseded: make(chan struct{})})
 	r.chain.Store(new(chain))
 	if r.results != nil {
 		_ = r.Add(newReader(r.results)) // nothing else is listed yet
@@ -122,11 +118,7 @@ func (r *Registry) Names() names.Scheme {
 // Snapshot returns the catalogue as it is now.
 func (r *Registry) Snapshot() *Snapshot {
 	r.mustBeMade()
-	s := r.snapshot.Load()
-	if r.ledger == nil {
-		return s
-	}
-	if generation, _ := r.ledger.Generation(); generation == s.generation {
+	if s := r.snapshot.Load(); r.catalogue.generation() == s.generation {
 		return s
 	}
 	r.mu.Lock()
@@ -137,11 +129,7 @@ func (r *Registry) Snapshot() *Snapshot {
 // current returns the newest snapshot, after the ledger was asked again if it has
 // changed. It needs r.mu.
 func (r *Registry) current() *Snapshot {
-	s := r.snapshot.Load()
-	if r.ledger == nil {
-		return s
-	}
-	if generation, _ := r.ledger.Generation(); generation != s.generation {
+	if s := r.snapshot.Load(); r.catalogue.generation() != s.generation {
 		entries, generation, _ := r.catalogue.place(s, "")
 		r.publish(entries, generation, new(Diff))
 	}

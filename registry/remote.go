@@ -77,22 +77,17 @@ func (t *remote) Definition() *Definition { return t.def }
 func (t *remote) redefine(def *Definition) Tool { return &remote{t.call, t.name, def} }
 
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	return t.callWith(ctx, args, callOptions(ctx))
+	return t.callWith(ctx, args, false)
 }
 
 // forward is Call for a caller that looks at no content.
 func (t *remote) forward(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	opts := mcp.RequestOptions{}
-	if o := callOptions(ctx); o != nil {
-		opts = *o
-	}
-	opts.SkipContent = true
-	return t.callWith(ctx, args, &opts)
+	return t.callWith(ctx, args, true)
 }
 
-func (t *remote) callWith(ctx context.Context, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
+func (t *remote) callWith(ctx context.Context, args json.RawMessage, skipContent bool) (*mcp.CallToolResult, error) {
 	if isNull(args) {
 		args = nil
 	}
-	return t.call(ctx, t.name, args, opts)
+	return t.call(ctx, t.name, args, callOptions(ctx, skipContent))
 }

@@ -119,7 +119,7 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 	}
 	defer unlock()
 	var diff Diff
-	known := r.offersOf(name)
+	known := r.offering(name).offers
 	offers = r.examine(facts, append(staying(known, offers), offers...), known, &diff)
 	// The ledger does not let pass what it could not note.
 	unnoted := r.record(facts, offers)
@@ -176,23 +176,14 @@ func (r *Registry) Remove(names ...string) {
 	}
 }
 
-// known returns what is known of a server; nil: nothing.
-func (r *Registry) known(name string) *Server {
+// offering returns what is known of a server, and what it offers.
+func (r *Registry) offering(name string) offering {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.catalogue.servers[name]; s != nil {
-		return s.server
+		return *s
 	}
-	return nil
-}
-
-func (r *Registry) offersOf(name string) []*offer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.catalogue.servers[name]; s != nil {
-		return s.offers
-	}
-	return nil
+	return offering{}
 }
 
 // examine completes offers of a server, and returns those that can be listed.

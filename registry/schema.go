@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -118,10 +119,8 @@ func (f forms) addFields(t reflect.Type) error {
 				continue
 			}
 			_, options, _ := strings.Cut(tag, ",")
-			for option := range strings.SplitSeq(options, ",") {
-				if option == "string" {
-					return fmt.Errorf("cannot be had from field %s of %v: the option \"string\" of its json tag is not supported", field.Name, t)
-				}
+			if slices.Contains(strings.Split(options, ","), "string") {
+				return fmt.Errorf("cannot be had from field %s of %v: the option \"string\" of its json tag is not supported", field.Name, t)
 			}
 			if err := f.add(field.Type); err != nil {
 				return err

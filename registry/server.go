@@ -68,7 +68,7 @@ func (r *Registry) Instructions(server string) string {
 	if r.made() != nil {
 		return ""
 	}
-	s := r.known(server)
+	s := r.offering(server).server
 	if s == nil && server != "" {
 		s = &Server{Name: server}
 	}

@@ -128,11 +128,10 @@ func (s *Snapshot) index(name string) (int, bool) {
 
 // lookup returns the entry that name means, listed or not, or nil.
 func (s *Snapshot) lookup(name string) *entry {
-	e := s.find(name)
-	if e == nil {
-		e = s.meant(name)
+	if e := s.find(name); e != nil {
+		return e
 	}
-	return e
+	return s.meant(name)
 }
 
 // with returns a snapshot of the same version with other entries, sorted by name.

@@ -207,12 +207,10 @@ func cloneAnnotations(a *mcp.ToolAnnotations) *mcp.ToolAnnotations {
 	}
 	c := *a
 	if a.DestructiveHint != nil {
-		c.DestructiveHint = new(bool)
-		*c.DestructiveHint = *a.DestructiveHint
+		c.DestructiveHint = new(*a.DestructiveHint)
 	}
 	if a.OpenWorldHint != nil {
-		c.OpenWorldHint = new(bool)
-		*c.OpenWorldHint = *a.OpenWorldHint
+		c.OpenWorldHint = new(*a.OpenWorldHint)
 	}
 	return &c
 }

@@ -78,8 +78,8 @@ func isMethod(key string) bool {
 
 // endpoint makes an endpoint of an operation that package rest takes.
 func (d *document) endpoint(api *rest.API, op *operation) (*rest.Endpoint, *loss) {
-	b := &builder{document: d, op: op, endpoint: describe(op)}
-	for _, step := range []func() *loss{b.suits, b.weigh, b.sameServer, b.params, b.body, func() *loss { return b.finish(api) }} {
+	b := &builder{document: d, op: op}
+	for _, step := range []func() *loss{b.suits, b.describe, b.sameServer, b.params, b.body, func() *loss { return b.finish(api) }} {
 		if l := step(); l != nil {
 			return nil, l
 		}
@@ -90,19 +90,18 @@ func (d *document) endpoint(api *rest.API, op *operation) (*rest.Endpoint, *loss
 	return b.endpoint, nil
 }
 
-// weigh counts what is looked at for an operation.
-func (b *builder) weigh() *loss {
+// describe makes the endpoint with all but its arguments, unless too much was looked at already.
+func (b *builder) describe() *loss {
 	size := len(b.op.at.raw)
 	for _, key := range []string{"servers", "summary", "description"} {
 		if of := b.op.item.get(key); of != nil {
 			size += len(of.raw)
 		}
 	}
-	return b.look(b.op.at, size)
-}
-
-// describe makes an endpoint with all but its arguments.
-func describe(op *operation) *rest.Endpoint {
+	if l := b.look(b.op.at, size); l != nil {
+		return l
+	}
+	op := b.op
 	e := &rest.Endpoint{
 		Method:      op.Method,
 		Path:        op.Path,
@@ -117,5 +116,6 @@ func describe(op *operation) *rest.Endpoint {
 	if title := strings.TrimSpace(op.at.get("summary").text()); len(title) <= 100 && !strings.Contains(title, "\n") {
 		e.Title = title
 	}
-	return e
+	b.endpoint = e
+	return nil
 }
