@@ -66,7 +66,7 @@ func newApprovals(approver Approver, opts approval.Options) *approvals {
 		held:     share.Book{Max: most},
 		kept:     share.Book{Max: most},
 		changed:  make(chan struct{}),
-		grants:   newGrants(maxGrants),
+		grants:   &grants{held: share.Book{Max: share.Amount{Count: maxGrants}}},
 	}
 }
 

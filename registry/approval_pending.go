@@ -135,19 +135,14 @@ func (a *approvals) admit(p *pending) error {
 	const quarter = 4
 	user := share.Owner{User: p.key.owner}
 	a.held.Add(user, p.memory)
+	whose, most := "the calls of all users", a.held.Max
 	switch {
 	case a.held.Exceeds(user, quarter):
-		most := a.held.Share(quarter)
-		a.held.Remove(user, p.memory)
-		return noRoom(p, "the calls of this user", most)
-	case a.held.Full():
-		a.held.Remove(user, p.memory)
-		return noRoom(p, "the calls of all users", a.held.Max)
+		whose, most = "the calls of this user", a.held.Share(quarter)
+	case !a.held.Full():
+		return nil
 	}
-	return nil
-}
-
-func noRoom(p *pending, whose string, most share.Amount) error {
+	a.held.Remove(user, p.memory)
 	reason := fmt.Sprintf("%s that wait for approval leave no room for this one (at most %d calls and %d MiB); approve or refuse some of them first, or give it smaller arguments", whose, most.Count, most.Bytes>>20)
 	return &approval.DeniedError{Tool: p.req.Tool.Name, Reason: reason}
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,10 +47,7 @@ func (r *Registry) Approve(ctx context.Context, id string, opts *ApproveOptions)
 	if err := r.made(); err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
-	var o ApproveOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(ApproveOptions))
 	return r.observed(ctx, &Observation{Kind: Approved, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
 		return r.resume(ctx, id, o, seen)
 	})

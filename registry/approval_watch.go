@@ -29,7 +29,7 @@ func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalReque
 		var before []*ApprovalRequest
 		for first := true; ctx.Err() == nil; first = false {
 			list, changed := r.approvals.list(owner)
-			if (first || !sameCalls(before, list)) && !yield(copies(list)) {
+			if (first || !slices.EqualFunc(before, list, func(a, b *ApprovalRequest) bool { return a.ID == b.ID })) && !yield(copies(list)) {
 				return
 			}
 			before = list
@@ -51,10 +51,6 @@ func await(ctx context.Context, changed <-chan struct{}, list []*ApprovalRequest
 	case <-expires:
 	case <-ctx.Done():
 	}
-}
-
-func sameCalls(a, b []*ApprovalRequest) bool {
-	return slices.EqualFunc(a, b, func(a, b *ApprovalRequest) bool { return a.ID == b.ID })
 }
 
 // copies returns copies that can be written to. The arguments of all calls can be

@@ -143,12 +143,14 @@ func merge(kept, fresh []*entry) (entries []*entry, refused []refusal) {
 		at, taken := slices.BinarySearchFunc(kept, e, compareNames)
 		entries = append(entries, kept[:at]...)
 		kept = kept[at:]
-		if !taken && len(entries) > 0 && entries[len(entries)-1].def.Name == e.def.Name {
-			refused = append(refused, refusal{e.offer, entries[len(entries)-1].offer})
-			continue
-		}
+		var holder *entry
 		if taken {
-			refused = append(refused, refusal{e.offer, kept[0].offer})
+			holder = kept[0]
+		} else if n := len(entries); n > 0 && entries[n-1].def.Name == e.def.Name {
+			holder = entries[n-1]
+		}
+		if holder != nil {
+			refused = append(refused, refusal{e.offer, holder.offer})
 			continue
 		}
 		e.offer.placed = e

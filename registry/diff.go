@@ -70,8 +70,6 @@ func compareFirst(a, b []*entry) int {
 		return 1
 	case len(b) == 0:
 		return -1
-	case a[0] == b[0]:
-		return 0
 	}
 	return strings.Compare(a[0].def.Name, b[0].def.Name)
 }

@@ -44,11 +44,10 @@ func ErrorResult(err error) *mcp.CallToolResult {
 // forModel returns the text of an error that was made for models. The error that a panic
 // wraps does not count: it is not about this call.
 func forModel(err error) (text string, ok bool) {
-	var notReady *NotReadyError
-	switch {
-	case errors.As(err, new(*PanicError)):
+	if as[*PanicError](err) != nil {
 		return "", false
-	case errors.As(err, &notReady):
+	}
+	if notReady, ok := errors.AsType[*NotReadyError](err); ok {
 		return notReady.reason(), true
 	}
 	for _, made := range []error{

@@ -17,15 +17,14 @@ type UnknownToolError struct {
 func (e *UnknownToolError) Error() string {
 	text := "unknown tool " + plain.Quote(e.Name)
 	for i, s := range e.Suggestions {
+		between := ", "
 		switch {
 		case i == 0:
-			text += "; did you mean "
+			between = "; did you mean "
 		case i == len(e.Suggestions)-1:
-			text += " or "
-		default:
-			text += ", "
+			between = " or "
 		}
-		text += plain.Quote(s)
+		text += between + plain.Quote(s)
 	}
 	if len(e.Suggestions) > 0 {
 		text += "?"

@@ -57,11 +57,7 @@ func Func[In, Out any](name, description string, fn func(context.Context, In) (O
 	if fn == nil {
 		return nil, &DefinitionError{Tool: name, Err: errors.New("the function is nil")}
 	}
-	input, err := inferInput(reflect.TypeFor[In]())
-	if err != nil {
-		return nil, &DefinitionError{Tool: name, Field: "InputSchema", Err: err}
-	}
-	inputJSON, err := json.Marshal(input)
+	inputJSON, err := inferInput(reflect.TypeFor[In]())
 	if err != nil {
 		return nil, &DefinitionError{Tool: name, Field: "InputSchema", Err: err}
 	}
@@ -116,7 +112,7 @@ func (f *function[In, Out]) Call(ctx context.Context, args json.RawMessage) (res
 	}
 	out, err := f.fn(ctx, in)
 	if err != nil {
-		if ended(ctx, err) {
+		if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) { // it is not a failure of the tool
 			return nil, fmt.Errorf("tool %s: %w", plain.Quote(f.def.Name), err)
 		}
 		return &mcp.CallToolResult{IsError: true, Content: text(err.Error())}, nil
@@ -140,11 +136,6 @@ func (f *function[In, Out]) decode(args json.RawMessage, in *In) error {
 		return mistakesOf(found)
 	}
 	return unmarshalArgs(args, in)
-}
-
-// ended reports whether err is ctx's end, rather than a failure of the tool.
-func ended(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
 }
 
 func encode[Out any](out Out) (*mcp.CallToolResult, error) {

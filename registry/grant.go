@@ -64,10 +64,6 @@ type grants struct {
 	forgotten uint64
 }
 
-func newGrants(max int) *grants {
-	return &grants{held: share.Book{Max: share.Amount{Count: max}}}
-}
-
 func (g *grants) add(key grantKey, subject string) {
 	_, known := g.subjects.Peek(key)
 	g.subjects.Put(key, subject)

@@ -119,10 +119,7 @@ func (c *claim) read(text []byte, strict bool) {
 func (c *claims) readTime(value []byte) {
 	text, _ := jsonscan.Text(value)
 	for _, t := range []ExecutionTime{Slow, Medium, Fast} {
-		if c.time == t {
-			return
-		}
-		if strings.EqualFold(string(text), string(t)) {
+		if c.time == t || strings.EqualFold(string(text), string(t)) {
 			c.time = t
 			return
 		}

@@ -20,7 +20,7 @@ type matcher struct {
 	bare    fits            // the same of all servers, and names that do not begin with the server
 	natives fits            // native tools
 	near    []nearEntry     // the listed and hidden tools
-	ids     map[string]int  // folded names of servers, from 1 on
+	known   map[string]bool // folded names of servers
 }
 
 // Fits are tools by a folded name; nil stands for several.
@@ -40,7 +40,7 @@ func (f fits) add(name string, e *entry) {
 func (s *Snapshot) matcherOf() *matcher {
 	m := &s.matcher
 	m.once.Do(func() {
-		m.servers, m.bare, m.natives, m.ids = map[string]fits{}, fits{}, fits{}, map[string]int{}
+		m.servers, m.bare, m.natives, m.known = map[string]fits{}, fits{}, fits{}, map[string]bool{}
 		m.near = make([]nearEntry, 0, len(s.entries))
 		var server foldedServer // that of the neighbour mostly is the same
 		for _, e := range s.entries {
@@ -58,16 +58,12 @@ func (s *Snapshot) matcherOf() *matcher {
 type foldedServer struct{ name, folded, cleaned string }
 
 func (m *matcher) add(e *entry, server foldedServer) {
-	id := 0
 	if server.name != "" {
-		if id = m.ids[server.folded]; id == 0 {
-			id = len(m.ids) + 1
-			m.ids[server.folded] = id
-		}
+		m.known[server.folded] = true
 	}
 	if e.change == nil {
 		for _, n := range nearNamesOf(e.def) {
-			m.near = append(m.near, nearEntry{n, e, id})
+			m.near = append(m.near, nearEntry{n, e, server.folded})
 		}
 	}
 	name := toolname.Fold(e.def.Name)
@@ -193,7 +189,7 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	}
 	var found []suggestion
 	for _, n := range m.near {
-		if named != nil && n.server != 0 && !slices.Contains(named, n.server) {
+		if named != nil && n.server != "" && !slices.Contains(named, n.server) {
 			continue
 		}
 		if d, ok := asked.distance(n.nearName, maxDistance); ok && keep(n.entry) {
@@ -212,18 +208,15 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	return nearest
 }
 
-// serversIn returns the ids of servers with tools that a name begins with, if a
+// serversIn returns the folded names of servers with tools that a name begins with, if a
 // separator follows that is made to stand there.
-func (m *matcher) serversIn(name string) []int {
-	folded := toolname.Fold(name)
-	if !folded.Strong() {
-		return nil
-	}
-	var ids []int
-	for server := range folded.Splits() {
-		if id := m.ids[server]; id != 0 {
-			ids = append(ids, id)
+func (m *matcher) serversIn(name string) (servers []string) {
+	if folded := toolname.Fold(name); folded.Strong() {
+		for server := range folded.Splits() {
+			if m.known[server] {
+				servers = append(servers, server)
+			}
 		}
 	}
-	return ids
+	return servers
 }

@@ -43,7 +43,7 @@ func snapshotOf(t testing.TB, n names.Scheme, tools ...string) *Snapshot {
 		}
 	}
 	slices.SortFunc(order, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
-	return (&Snapshot{}).with(order, 0)
+	return &Snapshot{entries: order}
 }
 
 // forgiven returns what snapshotOf was given for the tool that fits, or "".

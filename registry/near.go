@@ -16,7 +16,7 @@ type nearName struct {
 type nearEntry struct {
 	nearName
 	entry  *entry
-	server int // its id in the matcher; 0: a native tool
+	server string // folded; empty: a native tool
 }
 
 // nearNamesOf returns the names by which a tool may be asked for: its own and, if that

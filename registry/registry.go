@@ -1,10 +1,10 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"regexp"
 	"sync"
 	"sync/atomic"
 
@@ -62,10 +62,7 @@ type Options struct {
 // New returns a registry that is empty, but for the tool read_result if there are
 // [Options].Results.
 func New(opts *Options) *Registry {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	r := &Registry{
 		names:     o.Names,
 		ledger:    o.Ledger,
@@ -75,11 +72,7 @@ func New(opts *Options) *Registry {
 		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*offering{}},
 	}
 	if o.RedactArguments {
-		var secrets map[string]*regexp.Regexp
-		if o.Results != nil {
-			secrets = o.Results.Secrets
-		}
-		r.scrubber = redact.New(secrets)
+		r.scrubber = redact.New(cmp.Or(o.Results, new(result.Options)).Secrets)
 	}
 	r.snapshot.Store(&Snapshot{version: 1, generation: r.catalogue.generation(), superseded: make(chan struct{})})
 	r.chain.Store(new(chain))
@@ -130,25 +123,27 @@ func (r *Registry) Snapshot() *Snapshot {
 // changed. It needs r.mu.
 func (r *Registry) current() *Snapshot {
 	if s := r.snapshot.Load(); r.catalogue.generation() != s.generation {
-		entries, generation, _ := r.catalogue.place(s, "")
-		r.publish(entries, generation, new(Diff))
+		r.publish("", new(Diff))
 	}
 	return r.snapshot.Load()
 }
 
-// publish puts entries in place, adds to diff what they change, and wakes the
-// watchers if that is anything. It needs r.mu.
-func (r *Registry) publish(entries []*entry, generation uint64, diff *Diff) {
+// publish puts the entries of all offers in place, of which those of one server may be new, adds to
+// diff what that changes, and wakes the watchers if that is anything. It returns the offers that are
+// refused. It needs r.mu.
+func (r *Registry) publish(changed string, diff *Diff) []refusal {
 	before := r.snapshot.Load()
-	after := before.with(entries, generation)
-	if !diff.compare(before.entries, entries) {
-		r.snapshot.Store(after)
-		return
+	entries, generation, refused := r.catalogue.place(before, changed)
+	after := &Snapshot{version: before.version, generation: generation, entries: entries, superseded: before.superseded}
+	differs := diff.compare(before.entries, entries)
+	if differs {
+		after.version++
+		after.superseded = make(chan struct{})
 	}
-	after.version++
-	after.superseded = make(chan struct{})
-	r.snapshot.Store(after)
-	close(before.superseded)
+	if r.snapshot.Store(after); differs {
+		close(before.superseded)
+	}
+	return refused
 }
 
 // Watch yields the current snapshot at once and the newest one after each

@@ -69,8 +69,7 @@ func (r *Registry) addAll(tools []Tool, hidden bool) error {
 		offers = slices.Concat(s.offers, offers)
 	}
 	r.catalogue.servers[""] = &offering{offers: offers}
-	entries, generation, _ := r.catalogue.place(before, "")
-	r.publish(entries, generation, new(Diff))
+	r.publish("", new(Diff))
 	return nil
 }
 
@@ -126,14 +125,12 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.current()
+	r.current()
 	r.catalogue.set(name, &offering{server: facts, offers: offers})
-	entries, generation, refused := r.catalogue.place(before, name)
-	for _, refusal := range refused {
+	for _, refusal := range r.publish(name, &diff) {
 		o := refusal.offer
 		diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: refusal.holder.def.Origin, Refused: o.def.Origin})
 	}
-	r.publish(entries, generation, &diff)
 	diff.finish(r.catalogue.servers[name])
 	return diff, unnoted
 }
@@ -157,7 +154,7 @@ func (r *Registry) Remove(names ...string) {
 	r.mustBeMade()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.current()
+	r.current()
 	for name, s := range r.catalogue.servers {
 		stay := slices.DeleteFunc(slices.Clone(s.offers), func(o *offer) bool { return slices.Contains(names, o.def.Name) })
 		if len(stay) == len(s.offers) {
@@ -171,8 +168,7 @@ func (r *Registry) Remove(names ...string) {
 		r.catalogue.servers[name] = &offering{server: s.server, offers: stay}
 	}
 	if len(r.catalogue.gone) > 0 {
-		entries, generation, _ := r.catalogue.place(before, "")
-		r.publish(entries, generation, new(Diff))
+		r.publish("", new(Diff))
 	}
 }
 
@@ -203,7 +199,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	if server != nil {
 		excess = gate.Admit(said)
 		looks = gate.Lookalikes(said)
-		other = foreign(said, r.Snapshot().others(server.Name))
+		other = r.Snapshot().others(server.Name, said)
 	}
 	served := map[string]*offer{}
 	stays := make([]*offer, 0, len(offers))
@@ -250,21 +246,6 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 		stays = append(stays, o)
 	}
 	return stays
-}
-
-// foreign returns other for a server that lists some tools: what is a name of its own is
-// no word for the tool of another server.
-func foreign(said []*ledger.Tool, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
-	own := make(map[string]struct{}, len(said))
-	for _, t := range said {
-		own[t.Name] = struct{}{}
-	}
-	return func(word string) (string, bool) {
-		if _, ok := own[word]; ok {
-			return "", false
-		}
-		return other(word)
-	}
 }
 
 // record makes the ledger know what a server offers. A server that offers nothing

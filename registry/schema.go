@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"slices"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"maps"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +18,7 @@ import (
 )
 
 // inferInput returns the schema of a tool's arguments.
-func inferInput(t reflect.Type) (*jsonschema.Schema, error) {
+func inferInput(t reflect.Type) (json.RawMessage, error) {
 	if t.Kind() != reflect.Struct && (t.Kind() != reflect.Map || t.Key().Kind() != reflect.String) {
 		return nil, fmt.Errorf("cannot be had from %v; use a struct or a map with string keys", t)
 	}
@@ -35,7 +35,7 @@ func inferInput(t reflect.Type) (*jsonschema.Schema, error) {
 	if s.Type != "object" {
 		return nil, fmt.Errorf("cannot be had from %v, which is not an object in JSON; use a struct or a map with string keys", t)
 	}
-	return s, nil
+	return json.Marshal(s)
 }
 
 // inferOutput returns the schema of a tool's structured content as JSON, or nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // A Snapshot is the catalogue at one moment. It never changes and is safe for
@@ -79,7 +80,7 @@ func (s *Snapshot) Findings(name string) []gate.Finding {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(e.findings), func(f gate.Finding) bool { return f.Token == gate.TokenCrossServerReference })
-	return gate.Merge(before, gate.References(e.server.Name, e.def.said(), s.others(e.server.Name)))
+	return gate.Merge(before, gate.References(e.server.Name, e.def.said(), s.others(e.server.Name, nil)))
 }
 
 // Version numbers the listings of one registry. It starts at 1 and grows by one
@@ -134,11 +135,6 @@ func (s *Snapshot) lookup(name string) *entry {
 	return s.meant(name)
 }
 
-// with returns a snapshot of the same version with other entries, sorted by name.
-func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
-	return &Snapshot{version: s.version, generation: generation, entries: entries, superseded: s.superseded}
-}
-
 // words are the words that stand for servers with tools: their names, and those of their tools
 // there, each with its servers, sorted.
 type words struct {
@@ -148,8 +144,8 @@ type words struct {
 
 // others returns a function that finds the server, other than own, that a word
 // stands for: by its name, by what one of its tools is called here, or by what it
-// is called there, unless own has a tool that is called so.
-func (s *Snapshot) others(own string) func(word string) (server string, ok bool) {
+// is called there, unless own has a tool that is called so, also one of tools.
+func (s *Snapshot) others(own string, tools []*ledger.Tool) func(word string) (server string, ok bool) {
 	s.words.once.Do(func() {
 		s.words.servers = map[string][]string{}
 		add := func(word, server string) {
@@ -166,9 +162,13 @@ func (s *Snapshot) others(own string) func(word string) (server string, ok bool)
 			}
 		}
 	})
+	named := make(map[string]bool, len(tools))
+	for _, t := range tools {
+		named[t.Name] = true
+	}
 	return func(word string) (string, bool) {
 		switch servers := s.words.servers[word]; {
-		case len(servers) == 0 || slices.Contains(servers, own):
+		case len(servers) == 0 || named[word] || slices.Contains(servers, own):
 			return "", false
 		case slices.Contains(servers, word):
 			return word, true

@@ -49,7 +49,7 @@ type selfChecking interface{ checksItself() }
 func (r *Registry) arguments(e *entry, args json.RawMessage) (json.RawMessage, error) {
 	if e.checks.input.none { // a value that two programs can read in two ways is refused even so
 		if found := schemagate.CheckSyntax(args); found != nil {
-			return nil, argumentsError(e, []schemagate.Problem{*found})
+			return nil, newArgumentsError(e.def.Name, mistakesOf([]schemagate.Problem{*found}))
 		}
 		return args, nil
 	}
@@ -59,13 +59,9 @@ func (r *Registry) arguments(e *entry, args json.RawMessage) (json.RawMessage, e
 	}
 	args, found := schema.Complete(args)
 	if found != nil {
-		return nil, argumentsError(e, found)
+		return nil, newArgumentsError(e.def.Name, mistakesOf(found))
 	}
 	return args, nil
-}
-
-func argumentsError(e *entry, found []schemagate.Problem) *ArgumentsError {
-	return newArgumentsError(e.def.Name, mistakesOf(found))
 }
 
 var errNoResult = errors.New("there is none, and no error either")

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,10 +55,7 @@ func New(api *API, opts *Options) (*Service, error) {
 	if api == nil {
 		return nil, &APIError{Problems: []Problem{{Field: "API", Text: "is nil"}}}
 	}
-	s := &Service{api: cloneAPI(api)}
-	if opts != nil {
-		s.opts = *opts
-	}
+	s := &Service{api: cloneAPI(api), opts: *cmp.Or(opts, new(Options))}
 	if s.opts.Secrets == nil {
 		s.opts.Secrets = environment
 	}

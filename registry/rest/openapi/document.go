@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -31,10 +32,7 @@ type document struct {
 // The error is a [*DocumentError], or says which option cannot be used. Parse keeps nothing of the
 // document. It is safe for concurrent use.
 func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
-	d := &document{}
-	if opts != nil {
-		d.opts = *opts
-	}
+	d := &document{opts: *cmp.Or(opts, new(Options))}
 	if name := d.opts.Name; name != nameOf(name, 128) {
 		return nil, nil, optionError("Name", plain.Quote(name)+" has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128")
 	}
