@@ -87,9 +87,6 @@ func (s *ledgerState) over(memory *ledgerState) *ledgerState {
 		if m := srv.self.rejected; m != nil && (there.unknown() || there.self.approved.has(m.hash) && !there.self.approved.at.After(m.at)) {
 			e.server(name).self = marks{rejected: m}
 		}
-		if m := srv.instructions.rejected; there.instructions.yields(m) {
-			e.server(name).instructions = there.instructions.without(m)
-		}
 		for tool, t := range srv.tools {
 			if was := there.tools[tool]; was.yields(t.rejected) {
 				e.setTool(name, tool, was.without(t.rejected))

@@ -28,9 +28,6 @@ func (l *Ledger) Pending(servers ...string) []Change {
 		if m := srv.self.pending; m != nil {
 			add(srv.changeTo(ServerChanged, name, m.fingerprint))
 		}
-		if m := srv.instructions; m.pending != nil {
-			add(m.waiting(name, ""))
-		}
 		for tool, m := range srv.tools {
 			if m.pending != nil {
 				add(m.waiting(name, tool))
@@ -131,15 +128,10 @@ func (e *ledgerEdit) decide(c Change, by string, at time.Time, d decision) (now 
 	}
 	var before, next marks
 	switch {
-	case c.Tool != "":
+	case c.Tool != "" || c.Kind == InstructionsChanged || srv.tools[""].has(c.Hash):
 		before = srv.tools[c.Tool]
 		if next, ok = d(before, c.Hash, by, at); ok && next != before {
 			e.setTool(c.Server, c.Tool, next)
-		}
-	case c.Kind == InstructionsChanged || srv.instructions.has(c.Hash):
-		before = srv.instructions
-		if next, ok = d(before, c.Hash, by, at); ok && next != before {
-			e.server(c.Server).instructions = next
 		}
 	case srv.quarantine.has(c.Hash):
 		if ended := srv.ended(c.Hash, d, by, at); ended.self != srv.self || ended.quarantine != srv.quarantine {

@@ -10,13 +10,14 @@ import (
 func (l *Ledger) Instructions(s Server) string {
 	l, _ = l.At(s.Place)
 	srv, mode := l.now().state.servers[s.Name], l.modeOf(&s)
-	if srv == nil || srv.judge(mode, &s) != nil || srv.instructions == (marks{}) {
+	if srv == nil || srv.judge(mode, &s) != nil || srv.tools[""] == (marks{}) {
 		return ""
 	}
-	if s.Instructions != nil && mode == Trust && !srv.instructions.rejected.has(instructionsSurface(*s.Instructions).Hash) {
+	m := srv.tools[""]
+	if s.Instructions != nil && mode == Trust && !m.rejected.has(instructionsSurface(*s.Instructions).Hash) {
 		return *s.Instructions
 	}
-	if a := srv.instructions.approved; a != nil {
+	if a := m.approved; a != nil {
 		for _, value := range jsonscan.Fields(a.surface) { // there is one, or none
 			text, _ := jsonscan.String(value)
 			return text
@@ -43,12 +44,9 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 		return false
 	}
 	name, sf := s.server.Name, instructionsSurface(*s.server.Instructions)
-	var before marks
-	if srv := e.state.servers[name]; srv != nil {
-		before = srv.instructions
-	}
+	before := e.state.servers[name].tools[""]
 	first := before == marks{}
-	known, held := s.heldElsewhere(first, sf.Hash, func(srv *ledgerServer) marks { return srv.instructions })
+	known, held := s.heldElsewhere(first, "", sf.Hash)
 	next := s.judged(cmp.Or(before, known), sf, first && !held)
 	if first && *s.server.Instructions == "" { // there is nothing to review
 		next = marks{approved: s.markOf(sf, byFirstUse)}
@@ -56,23 +54,15 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 	if next == before {
 		return false
 	}
-	e.server(name).instructions = next
+	e.setTool(name, "", next)
 	return first && next.approved != nil
 }
 
 // verifyInstructions returns what a server says of its use otherwise than the ledger, or
 // nil.
 func (srv *ledgerServer) verifyInstructions(s *Server) *Change {
-	m := srv.instructions
-	if s.Instructions == nil || m == (marks{}) {
+	if s.Instructions == nil || srv.tools[""] == (marks{}) {
 		return nil
 	}
-	sf := instructionsSurface(*s.Instructions)
-	switch {
-	case m.rejected.has(sf.Hash):
-		return m.changeTo(ToolRejected, s.Name, sf)
-	case m.approved.has(sf.Hash):
-		return nil
-	}
-	return m.changeTo(InstructionsChanged, s.Name, sf)
+	return srv.judgeTool(Pin, s, instructionsSurface(*s.Instructions))
 }

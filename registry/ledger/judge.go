@@ -15,10 +15,14 @@ func (s *ledgerState) judge(mode Mode, server *Server, sf *Surface) *Change {
 	if c := srv.judge(mode, server); c != nil {
 		return c
 	}
+	if sf.Tool == "" && mode != Trust {
+		return marks{}.changeTo(ToolNew, server.Name, sf)
+	}
 	return srv.judgeTool(mode, server, sf)
 }
 
-// judgeTool returns why a tool may not be called if its server may, or nil.
+// judgeTool returns why a tool may not be called if its server may, or nil. The instructions are
+// that of the empty name.
 func (srv *ledgerServer) judgeTool(mode Mode, server *Server, sf *Surface) *Change {
 	m := srv.tools[sf.Tool]
 	switch {
@@ -26,10 +30,8 @@ func (srv *ledgerServer) judgeTool(mode Mode, server *Server, sf *Surface) *Chan
 		return m.changeTo(ToolRejected, server.Name, sf)
 	case mode == Trust, m.approved.has(sf.Hash):
 		return nil
-	case m.approved != nil:
-		return m.changeTo(ToolChanged, server.Name, sf)
 	}
-	return m.changeTo(ToolNew, server.Name, sf)
+	return m.changeTo(m.kind(sf.Tool), server.Name, sf)
 }
 
 // judge returns why no tool of the server may be called, or nil. An empty fingerprint is not
@@ -91,15 +93,19 @@ func (m marks) changeTo(kind ChangeKind, server string, sf *Surface) *Change {
 	return c
 }
 
-// waiting returns the change to what is pending, of a tool or, if its name is empty, of the
+// kind returns that of the change to what is not decided of a tool or, if its name is empty, of the
 // instructions.
-func (m marks) waiting(server, tool string) *Change {
-	kind := ToolNew
+func (m marks) kind(tool string) ChangeKind {
 	switch {
 	case tool == "":
-		kind = InstructionsChanged
+		return InstructionsChanged
 	case m.approved != nil:
-		kind = ToolChanged
+		return ToolChanged
 	}
-	return m.changeTo(kind, server, &Surface{Tool: tool, Hash: m.pending.hash, text: m.pending.surface})
+	return ToolNew
+}
+
+// waiting returns the change to what is pending.
+func (m marks) waiting(server, tool string) *Change {
+	return m.changeTo(m.kind(tool), server, &Surface{Tool: tool, Hash: m.pending.hash, text: m.pending.surface})
 }

@@ -104,10 +104,9 @@ func (l *Ledger) now() *ledgerView {
 // New returns a ledger that lives in memory only. An unknown mode counts as
 // [Review].
 func New(opts *Options) *Ledger {
-	l := &Ledger{mode: Pin, turn: make(chan struct{}, 1), noted: map[string]time.Time{}, listed: map[string]map[string]string{}}
-	if opts != nil {
-		l.mode, l.places.open = cmp.Or(opts.Mode, Pin), opts.Open
-	}
+	l := &Ledger{turn: make(chan struct{}, 1), noted: map[string]time.Time{}, listed: map[string]map[string]string{}}
+	o := cmp.Or(opts, new(Options))
+	l.mode, l.places.open = cmp.Or(o.Mode, Pin), o.Open
 	l.kept = &ledgerState{servers: map[string]*ledgerServer{}}
 	l.view.Store(&ledgerView{state: l.kept, n: 1, changed: make(chan struct{})})
 	err := errInMemory
@@ -335,8 +334,7 @@ func (l *Ledger) modeOf(s *Server) Mode {
 }
 
 func (l *Ledger) fail(err error) error {
-	var already *Error
-	if errors.As(err, &already) {
+	if _, already := errors.AsType[*Error](err); already {
 		return err
 	}
 	return &Error{File: l.file, Err: err}

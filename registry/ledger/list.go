@@ -49,7 +49,6 @@ func (l *Ledger) Entries(servers ...string) []Entry {
 			}
 		}
 		add("", srv.self)
-		add("", srv.instructions)
 		for tool, m := range srv.tools {
 			add(tool, m)
 		}
@@ -111,7 +110,7 @@ func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 		}
 	}
 	for name, m := range srv.tools {
-		if m.approved != nil && !listed[name] {
+		if name != "" && m.approved != nil && !listed[name] {
 			changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: m.approved.hash})
 		}
 	}

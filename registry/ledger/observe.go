@@ -82,7 +82,7 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	before := e.state.servers[name].tools // of the state, or of this edit
 	for tool, sf := range s.tools {
 		m := before[tool]
-		known, held := s.heldElsewhere(first, sf.Hash, func(srv *ledgerServer) marks { return srv.tools[tool] })
+		known, held := s.heldElsewhere(first, tool, sf.Hash)
 		next := s.judged(cmp.Or(m, known), sf, first && !held)
 		if next != m {
 			e.setTool(name, tool, next)
@@ -102,7 +102,7 @@ func (s *sighting) observeGone(e *ledgerEdit, before map[string]marks) {
 	name := s.server.Name
 	var unlisted []string
 	for tool, m := range before {
-		if _, listed := s.tools[tool]; listed {
+		if _, listed := s.tools[tool]; listed || tool == "" {
 			continue
 		}
 		next := s.gone(tool, m)
@@ -208,23 +208,23 @@ func (s *sighting) twin(f func(*ledgerServer) bool) bool { return slices.Contain
 // accepts reports whether a tool of the server was accepted: where none was, one that waits says
 // nothing of the others.
 func (srv *ledgerServer) accepts() bool {
-	for _, m := range srv.tools {
-		if m.approved != nil {
+	for name, m := range srv.tools {
+		if name != "" && m.approved != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// heldElsewhere returns what is known of a tool, or of instructions, at another server that the same
-// configuration leads to, if it is held back there: the first list of a server does not accept it,
-// since a new name decides nothing.
-func (s *sighting) heldElsewhere(first bool, hash string, of func(*ledgerServer) marks) (known marks, held bool) {
-	if !first || s.twin(func(t *ledgerServer) bool { return of(t).approved.has(hash) }) {
+// heldElsewhere returns what is known of a tool, or of instructions by the empty name, at another
+// server that the same configuration leads to, if it is held back there: the first list of a server
+// does not accept it, since a new name decides nothing.
+func (s *sighting) heldElsewhere(first bool, tool, hash string) (known marks, held bool) {
+	if !first || s.twin(func(t *ledgerServer) bool { return t.tools[tool].approved.has(hash) }) {
 		return marks{}, false
 	}
 	for _, t := range s.twins {
-		m := of(t)
+		m := t.tools[tool]
 		if m.rejected != nil || m.pending != nil && t.accepts() {
 			return m, true
 		}

@@ -145,7 +145,7 @@ func (p *ledgerParser) readServer() (*ledgerServer, error) {
 		case "quarantineEnded":
 			srv.quarantine, err = p.mark(true, true)
 		case instructionsKey:
-			srv.instructions, err = p.marks(`"instructions"`)
+			srv.tools[""], err = p.marks(`"instructions"`)
 		case "tools":
 			err = p.list(`"tools"`, func(name string) (err error) {
 				p.tool = name

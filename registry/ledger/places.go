@@ -1,25 +1,19 @@
 package ledger
 
 import (
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"context"
-	"slices"
 	"sync"
 )
 
 // Places are the ledgers that keep the servers of other places, see Options.Open.
 type places struct {
-	open func(place string) (*Ledger, error)
+	open    func(place string) (*Ledger, error)
+	opening keylock.Set // by place
 
-	mu    sync.Mutex      // guards the following; nothing slow happens under it
-	known []*placedLedger // in the order in which they were first asked for
-	grown chan struct{}   // closed when another one is open; nil: nobody waits for it
-}
-
-// A placedLedger is the ledger of a place.
-type placedLedger struct {
-	place  string
-	mu     sync.Mutex // held while it is opened; guards the following
-	ledger *Ledger    // nil: it is not open
+	mu    sync.Mutex    // guards the following; nothing slow happens under it
+	known []*Ledger     // that are open, in the order in which they were opened
+	grown chan struct{} // closed when another one is open; nil: nobody waits for it
 }
 
 // At returns the ledger that keeps the servers of a [Server].Place: l itself unless
@@ -32,11 +26,16 @@ func (l *Ledger) At(place string) (*Ledger, error) {
 	if place == "" || l.places.open == nil {
 		return l, nil
 	}
-	p := l.places.placed(place)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ledger != nil {
-		return p.ledger, nil
+	if part := l.places.at(place); part != nil {
+		return part, nil
+	}
+	unlock, err := l.places.opening.Lock(context.Background(), place)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if part := l.places.at(place); part != nil {
+		return part, nil
 	}
 	part, err := l.places.open(place)
 	if err != nil {
@@ -46,28 +45,28 @@ func (l *Ledger) At(place string) (*Ledger, error) {
 		return l, nil
 	}
 	part.place, part.whole = place, l
-	p.ledger = part
-	l.places.announce()
+	l.places.add(part)
 	l.show(nil)
 	return part, nil
 }
 
-// placed returns the entry of a place.
-func (p *places) placed(place string) *placedLedger {
+// at returns the ledger of a place that is open; nil if there is none.
+func (p *places) at(place string) *Ledger {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.known, func(known *placedLedger) bool { return known.place == place })
-	if i < 0 {
-		i = len(p.known)
-		p.known = append(p.known, &placedLedger{place: place})
+	for _, part := range p.known {
+		if part.place == place {
+			return part
+		}
 	}
-	return p.known[i]
+	return nil
 }
 
-// announce wakes those that wait for another ledger.
-func (p *places) announce() {
+// add adds a ledger that is open, and wakes those that wait for another one.
+func (p *places) add(part *Ledger) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.known = append(p.known, part)
 	if p.grown != nil {
 		close(p.grown)
 		p.grown = nil
@@ -81,20 +80,11 @@ func (l *Ledger) parts() ([]*Ledger, <-chan struct{}) {
 		return nil, nil
 	}
 	l.places.mu.Lock()
+	defer l.places.mu.Unlock()
 	if l.places.grown == nil {
 		l.places.grown = make(chan struct{})
 	}
-	known, grown := slices.Clone(l.places.known), l.places.grown
-	l.places.mu.Unlock()
-	parts := []*Ledger{l}
-	for _, p := range known {
-		p.mu.Lock()
-		if p.ledger != nil {
-			parts = append(parts, p.ledger)
-		}
-		p.mu.Unlock()
-	}
-	return parts, grown
+	return append([]*Ledger{l}, l.places.known...), l.places.grown
 }
 
 // followParts follows the ledgers of other places, also those that are opened later, until ctx ends.

@@ -96,15 +96,18 @@ func (w *ledgerWriter) server(srv *ledgerServer) {
 	} else {
 		w.mark("quarantineEnded", q)
 	}
-	if srv.instructions != (marks{}) {
+	if m, known := srv.tools[""]; known {
 		w.key(instructionsKey)
 		w.open()
-		w.marks(srv.instructions)
+		w.marks(m)
 		w.close()
 	}
 	w.key("tools")
 	w.open()
 	for _, name := range slices.Sorted(maps.Keys(srv.tools)) {
+		if name == "" {
+			continue
+		}
 		w.key(name)
 		w.open()
 		w.marks(srv.tools[name])

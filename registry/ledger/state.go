@@ -20,11 +20,10 @@ type ledgerState struct {
 
 // A ledgerServer is what is known of a server.
 type ledgerServer struct {
-	mode         Mode             // that was used when it was written last
-	self         marks            // of fingerprints
-	quarantine   *mark            // of a fingerprint; nil: none; without by: it is in quarantine; else by ended that
-	instructions marks            // of the server's instructions
-	tools        map[string]marks // by name; none is empty
+	mode       Mode             // that was used when it was written last
+	self       marks            // of fingerprints
+	quarantine *mark            // of a fingerprint; nil: none; without by: it is in quarantine; else by ended that
+	tools      map[string]marks // by name; none is empty; those of the instructions by the empty name
 }
 
 // Marks are what is known of a tool, of the instructions of a server, or of what its
@@ -67,7 +66,8 @@ func (srv *ledgerServer) unknown() bool { return srv.self.approved == nil && srv
 
 // bare reports whether nothing is known of the server but its instructions.
 func (srv *ledgerServer) bare() bool {
-	return srv.self == marks{} && len(srv.tools) == 0 && srv.instructions != marks{}
+	_, instructions := srv.tools[""]
+	return srv.self == marks{} && len(srv.tools) == 1 && instructions
 }
 
 // A ledgerEdit makes a state out of another one.
@@ -107,7 +107,7 @@ func (e *ledgerEdit) server(name string) *ledgerServer {
 	return srv
 }
 
-// setTool changes what is known of a tool; nothing removes it.
+// setTool changes what is known of a tool, or of the instructions by the empty name; nothing removes it.
 func (e *ledgerEdit) setTool(server, tool string, m marks) {
 	srv := e.server(server)
 	if m == (marks{}) {
