@@ -113,7 +113,7 @@ func TestLogins(t *testing.T) {
 		},
 		"issuer not announced":        {&authtest.Options{Metadata: func(d map[string]any) { delete(d, announcesIssuer) }}, nil},
 		"refresh token is kept":       {&authtest.Options{KeepRefresh: true}, nil},
-		"resource parameter refused":  {&authtest.Options{Resource: authtest.ResourceRefused}, func(c *auth.Config, _ *authtest.Server) { c.NoResource = true }},
+		"resource parameter refused":  {&authtest.Options{ResourceRefused: true}, func(c *auth.Config, _ *authtest.Server) { c.NoResource = true }},
 		"tokens bound to a key":       {&authtest.Options{DPoP: true}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
 		"tokens bound, with nonces":   {&authtest.Options{DPoP: true, DPoPNonce: true}, func(c *auth.Config, _ *authtest.Server) { c.DPoP = true }},
 		"fewer scopes than asked for": {&authtest.Options{GrantScopes: func(string, []string) []string { return []string{"less"} }}, nil},

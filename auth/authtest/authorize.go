@@ -92,9 +92,9 @@ func (s *Server) checkScopes(scopes []string) error {
 func (s *Server) checkResource(form url.Values) error {
 	values := form["resource"]
 	switch {
-	case len(values) == 0 && s.options.Resource == ResourceRequired:
+	case len(values) == 0 && !s.options.ResourceOptional:
 		return refusef("invalid_target", "resource is missing")
-	case len(values) > 0 && s.options.Resource == ResourceRefused:
+	case len(values) > 0 && s.options.ResourceRefused:
 		return refusef("invalid_target", "resource is not supported")
 	case len(values) > 1:
 		return refusef("invalid_target", "more than one resource")

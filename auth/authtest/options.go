@@ -18,8 +18,12 @@ type Options struct {
 	// Metadata may alter the metadata before it is sent. It is called for each
 	// request, and must be safe for concurrent use.
 	Metadata func(document map[string]any)
-	// Resource says what becomes of the resource parameter (RFC 8707).
-	Resource ResourceRule
+	// ResourceOptional takes requests without the resource parameter (RFC 8707). Their tokens
+	// are good for every [Resource]. Otherwise each authorization and token request needs it.
+	ResourceOptional bool
+	// ResourceRefused refuses requests with it, as some identity providers do; tokens are good
+	// for every [Resource].
+	ResourceRefused bool
 
 	// Clients are registered by hand.
 	Clients []Client
@@ -75,16 +79,3 @@ type Options struct {
 	// browser, and takes any. Without it every authorization request is granted at once.
 	LoginPage bool
 }
-
-// A ResourceRule says what becomes of the resource parameter (RFC 8707).
-type ResourceRule int
-
-const (
-	// ResourceRequired: each authorization and token request needs it.
-	ResourceRequired ResourceRule = iota
-	// ResourceOptional: tokens without it are good for every [Resource].
-	ResourceOptional
-	// ResourceRefused: requests with it are refused, as some identity providers
-	// do; tokens are good for every [Resource].
-	ResourceRefused
-)

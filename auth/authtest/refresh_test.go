@@ -103,9 +103,9 @@ func TestPurge(t *testing.T) {
 // as there are processors.
 func BenchmarkRefresh(b *testing.B) {
 	s := assert.Value(authtest.New(&authtest.Options{
-		Resource:    authtest.ResourceOptional,
-		KeepRefresh: true,
-		Clients:     []authtest.Client{{ID: "robot", RedirectURIs: []string{redirectURI}}},
+		ResourceOptional: true,
+		KeepRefresh:      true,
+		Clients:          []authtest.Client{{ID: "robot", RedirectURIs: []string{redirectURI}}},
 	}))(b)
 	defer s.Close()
 	a := &app{server: s, id: "robot"}

@@ -170,7 +170,7 @@ func (p *Resource) check(r *http.Request, body []byte) (*accessToken, *challenge
 	invalid := &challenge{status: http.StatusUnauthorized, code: "invalid_token", scopes: p.options.ChallengeScopes}
 	for _, s := range append([]*Server{p.server}, p.options.Others...) {
 		t := s.good(text)
-		if t == nil || t.family.Resource != p.URL && (t.family.Resource != "" || s.options.Resource == ResourceRequired) {
+		if t == nil || t.family.Resource != p.URL && (t.family.Resource != "" || !s.options.ResourceOptional) {
 			continue
 		}
 		switch bound := t.family.thumb != ""; {

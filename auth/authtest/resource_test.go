@@ -12,7 +12,7 @@ import (
 )
 
 func TestResourceRefused(t *testing.T) {
-	s := authtest.NewServer(t, &authtest.Options{Resource: authtest.ResourceRefused})
+	s := authtest.NewServer(t, &authtest.Options{ResourceRefused: true})
 	r := s.Protect(echo(), nil)
 	a := newApp(t, s, r)
 	assert.Equal(t, a.approve().Get("error"), "invalid_target", "error")

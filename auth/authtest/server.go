@@ -1,6 +1,7 @@
 package authtest
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -58,9 +59,7 @@ func NewServer(t testing.TB, o *Options) *Server {
 // New starts a server outside of a test. The caller closes it. The error
 // says which options cannot be used. As httptest, it panics if it cannot listen.
 func New(o *Options) (*Server, error) {
-	if o == nil {
-		o = &Options{}
-	}
+	o = cmp.Or(o, new(Options))
 	s := &Server{
 		options: *o,
 		clients: map[string]*client{},
@@ -73,6 +72,7 @@ func New(o *Options) (*Server, error) {
 	}
 	s.options.Clients = slices.Clone(o.Clients)
 	s.options.Scopes = slices.Clone(o.Scopes)
+	s.options.ResourceOptional = o.ResourceOptional || o.ResourceRefused
 	if s.options.TokenLifetime == 0 {
 		s.options.TokenLifetime = time.Hour
 	}

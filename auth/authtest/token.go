@@ -136,10 +136,10 @@ func (s *Server) exchangeCode(c *client, form url.Values, thumb string) (map[str
 }
 
 // fits reports whether the resource of a token request is that which was granted.
-// Without ResourceRequired either may be missing.
+// If it is optional either may be missing.
 func (s *Server) fits(granted string, form url.Values) bool {
 	asked := form.Get("resource")
-	return asked == granted || s.options.Resource != ResourceRequired && (asked == "" || granted == "")
+	return asked == granted || s.options.ResourceOptional && (asked == "" || granted == "")
 }
 
 func (s *Server) exchangeRefresh(c *client, form url.Values, thumb string) (map[string]any, error) {

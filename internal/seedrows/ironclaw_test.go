@@ -274,7 +274,7 @@ var ironclaw = []row{
 		})
 		t.Run("given", func(t *testing.T) {
 			as := authtest.NewServer(t, &authtest.Options{
-				NoRegistration: true, Resource: authtest.ResourceOptional,
+				NoRegistration: true, ResourceOptional: true,
 				Clients: []authtest.Client{{ID: "made-up-client", Secret: "made-up-secret", RedirectURIs: []string{"http://127.0.0.1:1/callback"}}},
 			})
 			as.Fail(authtest.MetadataEndpoint, -1, authtest.Fault{Status: http.StatusNotFound})

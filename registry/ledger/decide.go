@@ -67,15 +67,11 @@ func (l *Ledger) Reject(ctx context.Context, by string, changes ...Change) error
 // Forget removes all that is known of a server, at each place: in [Pin] its next list is
 // its first one.
 func (l *Ledger) Forget(ctx context.Context, server string) error {
-	parts, _ := l.parts()
-	if len(parts) == 0 {
+	if l == nil || l.turn == nil {
 		return errNoLedger
 	}
-	var errs []error
-	for _, part := range parts {
-		errs = append(errs, part.do(ctx, &request{op: ledgerOp{server: server, apply: func(e *ledgerEdit) error { e.removeServer(server); return nil }}}))
-	}
-	return errors.Join(errs...)
+	forget := ledgerOp{server: server, apply: func(e *ledgerEdit) error { e.removeServer(server); return nil }}
+	return l.eachPart(func(part *Ledger) error { return part.do(ctx, &request{op: forget}) })
 }
 
 // maxBy bounds who accepted, in bytes.

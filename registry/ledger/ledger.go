@@ -169,14 +169,12 @@ func (l *Ledger) open(ctx context.Context, store document.Keeper, name string) (
 // why it is not: the ledger was made by [New], or nothing could be written
 // when it was tried last. Everything works then, until the program ends.
 func (l *Ledger) Persistent() error {
-	var errs []error
-	parts, _ := l.parts()
-	for _, part := range parts {
+	return l.eachPart(func(part *Ledger) error {
 		if err := part.trouble.Load(); err != nil {
-			errs = append(errs, *err)
+			return *err
 		}
-	}
-	return errors.Join(errs...)
+		return nil
+	})
 }
 
 // Record makes the ledger know what a server offers now: it pins, or notes what
@@ -252,12 +250,7 @@ func (l *Ledger) Generation() (n uint64, changed <-chan struct{}) {
 // list on, or with [Ledger.Follow] soon. It fails with a [*Error] if what is kept is not
 // sound; what was known before stays.
 func (l *Ledger) Reload(ctx context.Context) error {
-	var errs []error
-	parts, _ := l.parts()
-	for _, part := range parts {
-		errs = append(errs, part.reload(ctx))
-	}
-	return errors.Join(errs...)
+	return l.eachPart(func(part *Ledger) error { return part.reload(ctx) })
 }
 
 // reload reads what other processes have decided of what the ledger keeps itself.

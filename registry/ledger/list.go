@@ -93,29 +93,24 @@ func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 		srv = &ledgerServer{}
 	}
 	var changes []Change
-	if c := srv.judge(Pin, &s); c != nil {
-		changes = append(changes, *c)
+	add := func(c *Change) {
+		if c != nil {
+			changes = append(changes, *l.named(c))
+		}
 	}
-	if c := srv.verifyInstructions(&s); c != nil {
-		changes = append(changes, *c)
-	}
+	add(srv.judge(Pin, &s))
+	add(srv.verifyInstructions(&s))
 	listed := map[string]bool{}
 	for _, sf := range tools {
-		if sf == nil {
-			continue
-		}
-		listed[sf.Tool] = true
-		if c := srv.judgeTool(Pin, &s, sf); c != nil {
-			changes = append(changes, *c)
+		if sf != nil {
+			listed[sf.Tool] = true
+			add(srv.judgeTool(Pin, &s, sf))
 		}
 	}
 	for name, m := range srv.tools {
 		if name != "" && m.approved != nil && !listed[name] {
-			changes = append(changes, Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: m.approved.hash})
+			add(&Change{Server: s.Name, Tool: name, Kind: ToolRemoved, Hash: m.approved.hash})
 		}
-	}
-	for i := range changes {
-		l.named(&changes[i])
 	}
 	sortChanges(changes)
 	return changes

@@ -87,3 +87,13 @@ func TestNewNameAcceptsNothing(t *testing.T) {
 		})
 	}
 }
+
+// A tool without a name is not let through by what was accepted of the instructions.
+func TestToolWithoutName(t *testing.T) {
+	l, none := New(nil), ""
+	server := &Server{Name: "github", Instructions: &none}
+	mustRecord(t, l, server, surfaceTool("a"))
+	assert.Equal(t, instructionsSurface(none).Hash, NewSurface(&Tool{}).Hash)
+	wantKind(t, l, server, ToolNew, &Tool{})
+	wantKind(t, l, server, "", surfaceTool("a"))
+}

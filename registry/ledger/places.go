@@ -1,8 +1,9 @@
 package ledger
 
 import (
-	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"context"
+	"errors"
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"sync"
 )
 
@@ -85,6 +86,16 @@ func (l *Ledger) parts() ([]*Ledger, <-chan struct{}) {
 		l.places.grown = make(chan struct{})
 	}
 	return append([]*Ledger{l}, l.places.known...), l.places.grown
+}
+
+// eachPart calls f for the ledger and for those of other places, and joins the errors.
+func (l *Ledger) eachPart(f func(part *Ledger) error) error {
+	var errs []error
+	parts, _ := l.parts()
+	for _, part := range parts {
+		errs = append(errs, f(part))
+	}
+	return errors.Join(errs...)
 }
 
 // followParts follows the ledgers of other places, also those that are opened later, until ctx ends.

@@ -97,23 +97,24 @@ func (w *ledgerWriter) server(srv *ledgerServer) {
 		w.mark("quarantineEnded", q)
 	}
 	if m, known := srv.tools[""]; known {
-		w.key(instructionsKey)
-		w.open()
-		w.marks(m)
-		w.close()
+		w.marksOf(instructionsKey, m)
 	}
 	w.key("tools")
 	w.open()
 	for _, name := range slices.Sorted(maps.Keys(srv.tools)) {
-		if name == "" {
-			continue
+		if name != "" {
+			w.marksOf(name, srv.tools[name])
 		}
-		w.key(name)
-		w.open()
-		w.marks(srv.tools[name])
-		w.close()
 	}
 	w.end()
+	w.close()
+}
+
+// marksOf writes what is known of a tool, or of the instructions.
+func (w *ledgerWriter) marksOf(key string, m marks) {
+	w.key(key)
+	w.open()
+	w.marks(m)
 	w.close()
 }
 
