@@ -37,11 +37,10 @@ func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, o
 // user would refuse now, since too many wait, and counts that call. Without a client there
 // is room: a call makes one.
 func (sl *slot) busy(ctx context.Context, bytes int) error {
-	s := sl.now()
-	if s == nil {
-		return nil
+	var c *conn
+	if s := sl.now(); s != nil {
+		c = s.connOf(ctx)
 	}
-	c := s.connOf(ctx)
 	if c == nil {
 		return nil
 	}

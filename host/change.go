@@ -96,12 +96,11 @@ func (h *Host) Restart(ctx context.Context, name string) error {
 // [Status.Unapplied].
 func (h *Host) Refresh(ctx context.Context, names ...string) error {
 	need(ctx)
-	if err := h.made(); err != nil {
+	leave, err := h.visit()
+	if err != nil {
 		return err
 	}
-	if h.isClosing() {
-		return ErrClosed
-	}
+	defer leave()
 	if len(names) == 0 {
 		for _, s := range h.current() {
 			if s.usable() {

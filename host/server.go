@@ -267,10 +267,8 @@ func (s *server) usable() bool {
 
 // serves reports whether tools can be called now, or will be started by a call.
 func (s *server) serves() bool {
-	if c := s.running(); c != nil && c.client.State().Phase == mcp.Ready {
-		return true
-	}
-	return s.usable() && (s.entry.Lazy || s.perUser()) && s.toolsKnown()
+	c := s.running()
+	return c != nil && c.client.State().Phase == mcp.Ready || s.usable() && (s.entry.Lazy || s.perUser()) && s.toolsKnown()
 }
 
 // stop keeps conns from being made, takes the tools out of the registry unless a
@@ -317,18 +315,17 @@ func (h *Host) inBackground(until wait) {
 func (s *server) firstAttempt(ctx context.Context) error {
 	select {
 	case <-s.settled:
-		if s.host.isClosing() { // which may be what has ended the attempt
-			return ErrClosed
-		}
-		if !s.isOn() {
-			return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
-		}
-		return s.outcome()
 	case <-ctx.Done():
 		return fmt.Errorf("server %q: %w", s.entry.Name, context.Cause(ctx))
 	case <-s.host.intake.Done():
-		return ErrClosed
 	}
+	switch {
+	case s.host.isClosing(): // which may be what has ended the attempt
+		return ErrClosed
+	case !s.isOn():
+		return fmt.Errorf("server %q: %w", s.entry.Name, ErrOvertaken)
+	}
+	return s.outcome()
 }
 
 // outcome returns what is wrong with the server, with its name and place.
