@@ -60,6 +60,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, resource *Resource, err erro
 	}
 	status, answer := refused.Status, cmp.Or(refused.Answer, "not allowed")
 	h := w.Header()
+	h.Set("Connection", "close") // without reading what a stranger sends
 	var params []string
 	if resource != nil {
 		params = append(params, "resource_metadata="+strconv.Quote(resource.metadataURL(r)))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -19,8 +20,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// maxBody bounds the body of a request, in bytes.
-const maxBody = 1 << 20
+const (
+	maxBody    = 1 << 20          // bytes of a request
+	readWithin = 30 * time.Second // is how long its client may take to send them
+)
 
 // A Role is something that a caller may do.
 type Role string
@@ -107,6 +110,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	if why := webguard.Foreign(r, a.opts.Hosts, a.opts.Origins); why != "" {
 		a.refused(r, why, "")
+		h.Set("Connection", "close")
 		writeFailure(w, isEnveloped(r.URL.Path), &failure{status: http.StatusForbidden, code: "foreign", detail: why})
 		return
 	}
@@ -188,6 +192,8 @@ func isEnveloped(path string) bool {
 
 // read reads the body of a request.
 func (q *request) read(w http.ResponseWriter) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(readWithin)) // not all writers have one
 	data, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return &failure{status: http.StatusRequestEntityTooLarge, code: "too_large", detail: "the body has more than 1 MiB"}
@@ -195,6 +201,7 @@ func (q *request) read(w http.ResponseWriter) error {
 	if err != nil {
 		return &failure{status: http.StatusBadRequest, code: "body_unreadable", detail: "the body cannot be read"}
 	}
+	_ = control.SetReadDeadline(time.Time{})
 	if len(data) > 0 || q.route.in != nil && !q.route.optional {
 		kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type"))
 		if err != nil || kind != "application/json" {

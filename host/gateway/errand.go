@@ -57,7 +57,7 @@ func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer g.end(nobody)
+	defer g.end(nobody, 0)
 	g.desk.ServeHTTP(w, r)
 }
 

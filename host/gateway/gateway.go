@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"net/http"
@@ -101,6 +102,9 @@ type limits struct {
 	PageBytes int
 	// MaxMessage bounds a message of a client in bytes.
 	MaxMessage int64
+	// MaxBodies bounds the bytes of the bodies of requests under way. A further one is refused with status 503. An
+	// owner has a quarter of them at most.
+	MaxBodies int
 	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A
 	// further one is refused with status 503. An owner, see [access.Caller.Owner], has a
 	// quarter of them at most, so that no one keeps others out.
@@ -126,7 +130,7 @@ type limits struct {
 func defaultLimits() limits {
 	return limits{
 		// mcp__belt__ also keeps the 60 bytes that Cursor has for server and tool together.
-		ClientPrefix: len("mcp__belt__"), PageBytes: 32 << 20, MaxMessage: 16 << 20, MaxSessions: 20_000, MaxStreams: 20_000,
+		ClientPrefix: len("mcp__belt__"), PageBytes: 32 << 20, MaxMessage: 16 << 20, MaxBodies: 256 << 20, MaxSessions: 20_000, MaxStreams: 20_000,
 		SessionIdle: time.Hour, Heartbeat: 15 * time.Second, InputWait: 10 * time.Minute, MaxWaiting: 16 << 20,
 	}
 }
@@ -172,6 +176,7 @@ type Gateway struct {
 	listeners map[*listener]struct{}
 	jobs      parkedJobs
 	busy      quota         // requests under way
+	bodies    quota         // bytes of their bodies
 	opened    quota         // sessions over HTTP
 	followed  quota         // subscriptions to resources
 	idle      chan struct{} // closed when draining and nothing is under way; nil: no one waits
@@ -197,6 +202,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		g.limits = *g.opts.limits
 	}
 	g.busy, g.opened, g.followed = newQuota(g.limits.MaxStreams, 0), newQuota(g.limits.MaxSessions, 0), newQuota(maxFollowed, 0)
+	g.bodies = newQuota(g.limits.MaxBodies, 0)
 	o := &g.opts
 	if o.Authenticate != nil && o.Anonymous {
 		return nil, errors.New("gateway: Options has both Authenticate and Anonymous: set one")
@@ -283,8 +289,10 @@ func (g *Gateway) begin(owner string) error {
 	if g.serving.Err() != nil {
 		return ErrClosed
 	}
-	return g.busy.take(owner, "requests are under way")
+	return g.busy.take(owner, 1, "requests are under way")
 }
+
+var errTooMany = errors.New("gateway: too many")
 
 // A quota counts what is bounded. Each owner has a part of it at most, so that no one keeps others out.
 type quota struct {
@@ -297,25 +305,25 @@ func newQuota(most, part int) quota {
 	return quota{most: most, part: cmp.Or(part, max(most/4, 1)), of: map[string]int{}}
 }
 
-// take counts one more, or says that there are too many of what.
-func (q *quota) take(owner, what string) error {
+// take counts n more, or says that there are too many of what.
+func (q *quota) take(owner string, n int, what string) error {
 	switch {
-	case q.taken >= q.most:
-		return errors.New("gateway: too many " + what)
-	case owner != "" && q.of[owner] >= q.part:
-		return errors.New("gateway: too many " + what + " of this user or key")
+	case q.taken+n > q.most:
+		return fmt.Errorf("%w %s", errTooMany, what)
+	case owner != "" && q.of[owner]+n > q.part:
+		return fmt.Errorf("%w %s of this user or key", errTooMany, what)
 	}
-	q.taken++
+	q.taken += n
 	if owner != "" {
-		q.of[owner]++
+		q.of[owner] += n
 	}
 	return nil
 }
 
-// give counts one less.
-func (q *quota) give(owner string) {
-	q.taken--
-	if q.of[owner]--; q.of[owner] <= 0 {
+// give counts n less.
+func (q *quota) give(owner string, n int) {
+	q.taken -= n
+	if q.of[owner] -= n; q.of[owner] <= 0 {
 		delete(q.of, owner)
 	}
 }
@@ -331,10 +339,12 @@ func (g *Gateway) spawn(f func()) bool {
 	return true
 }
 
-func (g *Gateway) end(owner string) {
+// end ends what begin began, a request whose body had so many bytes.
+func (g *Gateway) end(owner string, bytes int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.busy.give(owner)
+	g.busy.give(owner, 1)
+	g.bodies.give(owner, bytes)
 	if g.serving.Err() != nil && g.busy.taken == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil

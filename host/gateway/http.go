@@ -57,6 +57,9 @@ const (
 //	/healthz, /readyz   whether the gateway runs, and whether all servers do
 //
 // Wherever /mcp stands, so may /mcp/, and /readyz stands below each view.
+//
+// Who makes a request is known before its body is read. The [http.Server] of the program has to bound what comes
+// before that: set its ReadHeaderTimeout and IdleTimeout, to a minute or less.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case nils.Is(w) || w.Header() == nil || r == nil || r.URL == nil: // no server calls it so
@@ -66,11 +69,25 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusOK, "ok")
 	default:
 		if why := webguard.Foreign(r, g.opts.Hosts, g.opts.Origins); why != "" {
+			w.Header().Set("Connection", "close")
 			writeText(w, http.StatusForbidden, why)
 			return
 		}
 		g.route(w, r)
 	}
+}
+
+// Admits reports whether the caller of a request to a view may make it, and returns [access.Caller.Owner]. It leaves the
+// body alone, and is for handlers that read that before [Gateway.ServeHTTP] does, such as those of package replica.
+func (g *Gateway) Admits(r *http.Request) (owner string, ok bool) {
+	if g.host == nil || r == nil || r.URL == nil || webguard.Foreign(r, g.opts.Hosts, g.opts.Origins) != "" || pages.Has(r.URL.Path) {
+		return "", false
+	}
+	caller, may, err := g.authenticate(r)
+	if v, _ := g.viewOf(r.URL.Path); err != nil || v == nil || !may.reaches(v) {
+		return "", false
+	}
+	return caller.Owner(), true
 }
 
 // route serves a request whose Host and Origin fields are right.
@@ -124,6 +141,7 @@ type exchange struct {
 	shown
 	caller  *access.Caller
 	asked   string // the mode that the URL names, or none
+	read    int    // bytes of its body
 	w       http.ResponseWriter
 	r       *http.Request
 	control *http.ResponseController
@@ -155,7 +173,7 @@ func (x *exchange) serve(path string) {
 		writeText(x.w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer g.end(x.caller.Owner())
+	defer func() { g.end(x.caller.Owner(), x.read) }()
 	if handsai {
 		x.serveHandsAI(path)
 		return
@@ -280,11 +298,15 @@ func (x *exchange) readBody() (data []byte, ok bool) {
 	_ = x.control.SetReadDeadline(time.Now().Add(readWithin))
 	var err error
 	if n <= most {
-		_, err = body.ReadFrom(http.MaxBytesReader(nil, x.r.Body, most))
+		_, err = body.ReadFrom(bodyReader{x, http.MaxBytesReader(nil, x.r.Body, most)})
 	}
 	switch large := (*http.MaxBytesError)(nil); {
 	case n > most || errors.As(err, &large):
 		x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", most))
+		return nil, false
+	case errors.Is(err, errTooMany):
+		x.w.Header().Set("Retry-After", "1")
+		writeText(x.w, http.StatusServiceUnavailable, err.Error())
 		return nil, false
 	case err != nil:
 		writeText(x.w, http.StatusBadRequest, "the body cannot be read")
@@ -292,6 +314,24 @@ func (x *exchange) readBody() (data []byte, ok bool) {
 	}
 	_ = x.control.SetReadDeadline(time.Time{}) // else the server would wait for the rest
 	return body.Bytes(), true
+}
+
+// A bodyReader reads a body as far as there is room for it.
+type bodyReader struct {
+	x    *exchange
+	body io.Reader
+}
+
+func (b bodyReader) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	g := b.x.gateway
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if full := g.bodies.take(b.x.caller.Owner(), n, "bytes are under way"); full != nil {
+		return 0, full
+	}
+	b.x.read += n
+	return n, err
 }
 
 // session returns the session that the request names. If there is none it answers and returns nil.
@@ -359,7 +399,7 @@ func (g *Gateway) addSession(p *peer, posted *stream.Stream) (*clientSession, er
 		if g.serving.Err() != nil {
 			return nil, ErrClosed
 		}
-		if err := g.opened.take(p.caller.Owner(), "sessions are open"); err != nil {
+		if err := g.opened.take(p.caller.Owner(), 1, "sessions are open"); err != nil {
 			return nil, err
 		}
 	}
@@ -375,7 +415,7 @@ func (g *Gateway) removeLocked(id string) *clientSession {
 	if s != nil {
 		delete(g.sessions, id)
 		if s.posted == nil {
-			g.opened.give(s.peer.caller.Owner())
+			g.opened.give(s.peer.caller.Owner(), 1)
 		}
 	}
 	return s

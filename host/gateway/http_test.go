@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // Every body that is no message of the protocol is refused with a typed error, and the gateway goes on.
@@ -336,4 +340,50 @@ func TestRefusals(t *testing.T) {
 		assert.OK(t, json.Unmarshal([]byte(s.do(t, query{method: http.MethodGet, path: access.MetadataPath + path}).body), &got))
 		assert.Equal(t, got.Resource, s.url+path, "metadata at %q", path)
 	}
+}
+
+// A countedBody is endless, and counts what is read of it.
+type countedBody int
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	*b += countedBody(len(p))
+	return len(p), nil
+}
+
+// What a stranger sends is not read, and their connection is closed, also where a replica looks at bodies first.
+func TestStrangersAreNotRead(t *testing.T) {
+	s := openGranted(t, newGrants())
+	m := assert.Value(replica.Join(t.Context(), storage.NewMemory(), nil))(t)
+	defer m.Close(context.WithoutCancel(t.Context()))
+	for name, h := range map[string]http.Handler{"gateway": s.gateway, "replica": m.Handler(s.gateway)} {
+		for _, path := range []string{"/mcp", "/mcp/tools/call", "/p/office/mcp", "/none", "/approve/none"} {
+			body, w := new(countedBody), httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodPost, path, io.LimitReader(body, 1<<20))
+			r.Header.Set(userField, "stranger")
+			h.ServeHTTP(w, r)
+			assert.Equal(t, int(*body), 0, "bytes read by the %s at %s", name, path)
+			if w.Code == http.StatusUnauthorized || path == "/mcp" {
+				assert.Equal(t, w.Header().Get("Connection"), "close", "the %s at %s: %d", name, path, w.Code)
+			}
+		}
+	}
+}
+
+// The bodies of requests under way are bounded, and one caller has a quarter.
+func TestBodiesAreBounded(t *testing.T) {
+	s := openSite(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.MaxBodies = 8000 }))
+	call := toolParams("one__wait", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1500)))
+	var waits sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	waits.Go(func() { s.drain(ctx, s.modern("a", "").query("tools/call", call)) })
+	s.server.waits(t, 1)
+	r := s.wantStatus(t, http.StatusServiceUnavailable, s.modern("a", "").query("tools/call", call), "the 2nd body")
+	assert.Equal(t, r.header.Get("Retry-After"), "1")
+	waits.Go(func() { s.drain(ctx, s.modern("b", "").query("tools/call", call)) })
+	s.server.waits(t, 2)
+	cancel()
+	waits.Wait()
+	hosttest.Eventually(t, "there is room again", func() bool {
+		return s.modern("a", "").call(t, "one__echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1500))).code() == 0
+	})
 }

@@ -28,7 +28,7 @@ func (p *parkedJobs) remove(j *job) {
 	delete(p.byID, j.id)
 	p.bytes -= j.weight
 	j.weight = 0
-	p.count.give(j.peer.caller.Owner())
+	p.count.give(j.peer.caller.Owner(), 1)
 }
 
 // park keeps the job for a client that will ask for it by its id. It reports false if there are too
@@ -38,7 +38,7 @@ func (g *Gateway) park(j *job) bool {
 	defer g.mu.Unlock()
 	p := &g.jobs
 	if p.byID[j.id] == nil {
-		if p.count.take(j.peer.caller.Owner(), "calls wait") != nil {
+		if p.count.take(j.peer.caller.Owner(), 1, "calls wait") != nil {
 			return false
 		}
 		p.byID[j.id] = j

@@ -89,13 +89,13 @@ func TestSubscriptionsBound(t *testing.T) {
 		return (<-g.follow(ctx, "one", "note://1", "note://1", nil)).Error()
 	}
 	for range maxFollowed / 4 {
-		assert.OK(t, g.followed.take("a", ""))
+		assert.OK(t, g.followed.take("a", 1, ""))
 	}
 	assert.Contains(t, follow("a"), "of this user or key", "more of one user")
 	assert.Equal(t, follow("b"), ErrClosed.Error(), "another user")
 	assert.Equal(t, g.followed.taken, maxFollowed/4, "subscriptions")
 	for user := 0; g.followed.taken < maxFollowed; user++ {
-		_ = g.followed.take(strconv.Itoa(user), "")
+		_ = g.followed.take(strconv.Itoa(user), 1, "")
 	}
 	assert.Contains(t, follow("b"), "too many", "with all taken")
 }

@@ -44,7 +44,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	if err := g.begin(""); err != nil {
 		return err
 	}
-	defer g.end("")
+	defer g.end("", 0)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	heard, hangUp := context.WithCancel(ctx)

@@ -92,7 +92,7 @@ func (g *Gateway) follow(ctx context.Context, server, uri, called string, change
 	agreed := make(chan error, 1)
 	owner := onbehalf.Owner(ctx)
 	g.mu.Lock()
-	err := g.followed.take(owner, "resources are followed")
+	err := g.followed.take(owner, 1, "resources are followed")
 	g.mu.Unlock()
 	if err != nil {
 		agreed <- err
@@ -101,7 +101,7 @@ func (g *Gateway) follow(ctx context.Context, server, uri, called string, change
 	end := func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.followed.give(owner)
+		g.followed.give(owner, 1)
 	}
 	spawned := g.spawn(func() {
 		defer end()

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/share"
 )
 
 // forwardedField is the header field of a request that another replica has passed on. It is not
@@ -17,9 +19,9 @@ import (
 const forwardedField = "Mcpbelt-Forwarded"
 
 const (
-	// maxScanned is how much of a body is kept and looked at, in bytes. It is not known yet who
-	// sends it.
+	// maxScanned is how much of a body is kept and looked at, in bytes, and maxBodies bounds all of them.
 	maxScanned = 1 << 20
+	maxBodies  = 64 << 20
 	// scanWithin is how long the sender may take.
 	scanWithin = 30 * time.Second
 )
@@ -36,7 +38,9 @@ func (m *Member) ID() string {
 // Handler returns a handler that passes a request on to the replica that it is about: one whose path,
 // query, session, cookies or first MiB of its body has the ID of another member, as the ids of its gateway begin. All other
 // requests, and those about members that have died or have no URL, are for h. So a load balancer may
-// send each request to any replica. Who makes a request is examined where it arrives in the end.
+// send each request to any replica. Who makes a request is examined where it arrives in the end and, if h is a
+// gateway.Gateway, before its body is read: so give it the gateway itself. The bodies that are looked at have 64 MiB
+// together at most, and those of one caller a quarter of that.
 func (m *Member) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -53,7 +57,21 @@ func (m *Member) Handler(h http.Handler) http.Handler {
 		})
 		var body []byte
 		rest := r.Body // which the server closes
-		if target == nil && r.Method == http.MethodPost {
+		owner, admitted := "", true
+		if a, ok := h.(admitter); ok && target == nil && r.Method == http.MethodPost {
+			owner, admitted = a.Admits(r)
+		}
+		if target == nil && r.Method == http.MethodPost && admitted {
+			size := maxScanned
+			if r.ContentLength >= 0 {
+				size = int(min(r.ContentLength, maxScanned))
+			}
+			if !m.scan(owner, size) {
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, "too many requests are under way", http.StatusServiceUnavailable)
+				return
+			}
+			defer m.scanned(owner, size)
 			control := http.NewResponseController(w)
 			_ = control.SetReadDeadline(time.Now().Add(scanWithin)) // not all writers can
 			var err error
@@ -76,6 +94,31 @@ func (m *Member) Handler(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 		})
 	})
+}
+
+// An admitter knows who makes a request before its body is read: who has it, and whether h serves them. It refuses
+// the others, or serves them without reading much.
+type admitter interface {
+	Admits(r *http.Request) (owner string, ok bool)
+}
+
+// scan counts a body that is looked at until scanned is called. It reports false if there is no room.
+func (m *Member) scan(owner string, size int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := share.Owner{User: owner}
+	m.bodies.Add(of, size)
+	if ok := !m.bodies.Full() && !m.bodies.Exceeds(of, 4); ok {
+		return true
+	}
+	m.bodies.Remove(of, size)
+	return false
+}
+
+func (m *Member) scanned(owner string, size int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bodies.Remove(share.Owner{User: owner}, size)
 }
 
 // addressee returns the URL of the other member whose ID the request has, with the mark that follows it;

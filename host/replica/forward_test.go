@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,4 +154,36 @@ func TestHandlerBound(t *testing.T) {
 	for _, body := range []string{gone, gone + string(filler), string(filler) + gone, ""} {
 		assert.Equal(t, send(t, "POST", server.URL, http.Header{}, strings.NewReader(body)), fmt.Sprint(len(body), " <nil>"))
 	}
+}
+
+// An admitting is a handler that knows the caller by the query, and serves until it is released.
+type admitting struct{ served, release chan struct{} }
+
+func (a admitting) Admits(r *http.Request) (string, bool) { return r.URL.RawQuery, true }
+
+func (a admitting) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	a.served <- struct{}{}
+	<-a.release
+}
+
+// One caller has a quarter of the room for bodies that are looked at.
+func TestHandlerSharesRoom(t *testing.T) {
+	a := admitting{make(chan struct{}), make(chan struct{})}
+	h := join(t, storage.NewMemory(), "").Handler(a)
+	serve := func(owner string) int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("POST", "/?"+owner, io.MultiReader(strings.NewReader("of no known length"))))
+		return w.Code
+	}
+	var all sync.WaitGroup
+	for _, owner := range append(slices.Repeat([]string{"a"}, 16), "b") {
+		all.Go(func() { assert.Equal(t, serve(owner), http.StatusOK, "%s", owner) })
+		<-a.served
+	}
+	assert.Equal(t, serve("a"), http.StatusServiceUnavailable, "the 17th MiB")
+	close(a.release)
+	all.Wait()
+	all.Go(func() { <-a.served })
+	assert.Equal(t, serve("a"), http.StatusOK, "when there is room again")
+	all.Wait()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -77,6 +78,7 @@ type Member struct {
 	locks   keylock.Set    // by server
 
 	mu       sync.Mutex // guards the following
+	bodies   share.Book // that are looked at
 	registry *registry.Registry
 	revoked  uint64             // grows when grants are taken back
 	leaving  bool               // no answer is taken any more
@@ -103,7 +105,8 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	}
 	m := &Member{
 		id: strings.ToLower(rand.Text()[:idLength]), store: store, wake: make(chan struct{}, 1),
-		peers: map[string]peer{}, shown: map[string]bool{}, taken: map[string]*answer{}, holds: map[string]holding{},
+		bodies: share.Book{Max: share.Amount{Bytes: maxBodies}},
+		peers:  map[string]peer{}, shown: map[string]bool{}, taken: map[string]*answer{}, holds: map[string]holding{},
 	}
 	if opts != nil {
 		m.opts = *opts

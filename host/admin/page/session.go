@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	maxSessions = 1000           // that there are at a time
-	maxLinks    = 100            // that wait to be used
-	maxAge      = 12 * time.Hour // of a session
-	maxIdle     = time.Hour      // is how long a session may go without a request
-	maxWait     = 10 * time.Minute
-	maxSignIn   = 32 << 10 // bytes of a request to sign in
+	maxSessions  = 1000           // that there are at a time
+	maxLinks     = 100            // that wait to be used
+	maxAge       = 12 * time.Hour // of a session
+	maxIdle      = time.Hour      // is how long a session may go without a request
+	maxWait      = 10 * time.Minute
+	maxSignIn    = 32 << 10         // bytes of a request to sign in
+	signInWithin = 30 * time.Second // is how long its client may take to send them
 
 	tabHeader = "X-Mcpbelt-Tab" // has what only scripts of the page know
 )
@@ -231,6 +232,7 @@ func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
 // credential returns the credential of a request to sign in, which the API takes, or answers.
 func (p *Page) credential(w http.ResponseWriter, r *http.Request) string {
 	var in struct{ Credential, Once string }
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(signInWithin)) // not all writers have one
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSignIn))
 	if err != nil || json.Unmarshal(data, &in) != nil {
 		fail(w, http.StatusBadRequest, "value_invalid", "the body is not a credential in JSON")
