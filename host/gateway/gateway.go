@@ -160,15 +160,16 @@ type Gateway struct {
 	full    *permit      // that of a caller without a grant
 	limits  limits
 
-	serving context.Context // ends with Shutdown, and with Close
-	drain   context.CancelFunc
-	desk    *pages.Desk
-	clients clients.Rows
-	choices modes.Choices[choiceKey]
-	levels  keylock.Set     // by server, while it is told what to log
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
-	work    sync.WaitGroup // watchers, the sweeper, and jobs
+	serving     context.Context // ends with Shutdown, and with Close
+	drain       context.CancelFunc
+	desk        *pages.Desk
+	clients     clients.Rows
+	choices     modes.Choices[choiceKey]
+	switchedOff sync.Map        // what callers have switched off, see [metatools.Servers]
+	levels      keylock.Set     // by server, while it is told what to log
+	ctx         context.Context // ends with Close
+	cancel      context.CancelFunc
+	work        sync.WaitGroup // watchers, the sweeper, and jobs
 
 	mu        sync.Mutex // guards the following
 	views     map[string]*view

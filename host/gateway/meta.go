@@ -156,7 +156,7 @@ func (r *request) ownCall(name string, args json.RawMessage) making {
 	code := p.mode == modes.Code
 	switch finds := code || p.mode == modes.Search; {
 	case name == metatools.ServersTool && p.manages():
-		servers := &metatools.Servers{Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential}
+		servers := &metatools.Servers{Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential, Off: &r.gateway.switchedOff}
 		return without(servers.Call)
 	case name == metatools.RetrieveTools && finds:
 		return without(r.belt().Retrieve)

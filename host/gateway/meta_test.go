@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -179,6 +180,7 @@ func TestCodeMode(t *testing.T) {
 
 // managerSite is a site whose host a manager has.
 type managerSite struct {
+	manager *manage.Manager
 	site
 	grants map[string]*access.Grant // what the keys may
 }
@@ -199,7 +201,7 @@ func openManaged(t *testing.T, path string, o *gateway.Options) *managerSite {
 	gateway.Prepare(ho)
 	m := assert.Value(manage.Open(hosttest.Watchdog(t), path, &manage.Options{Host: *ho}))(t)
 	t.Cleanup(func() { assert.Equal(t, m.Close(), nil, "Close of the manager") })
-	s := &managerSite{grants: map[string]*access.Grant{
+	s := &managerSite{manager: m, grants: map[string]*access.Grant{
 		"none": nil, "use": {}, "reads": {ReadOnly: true}, "manager": {Manage: true}, "team": {Manage: true, Mode: "search"},
 	}}
 	o.Manager = m
@@ -341,6 +343,7 @@ func TestServersTool(t *testing.T) {
 		{all, `{"operation":"update","name":"broken","server":{"command":"/bin/sh"}}`, "was entered for another address or program"},
 		{all, `{"operation":"update","name":"nope","server":{"command":"x"}}`, "nope"},
 		{all, `{"operation":"remove","name":"nope"}`, "nope"},
+		{all, `{"operation":"enable","name":"off"}`, "its owner has switched it off"},
 		{part, `{"operation":"remove","name":"broken"}`, "broken"},
 		{part, `{"operation":"update","name":"new","server":{"description":"x"}}`, "new"},
 	} {
@@ -351,5 +354,12 @@ func TestServersTool(t *testing.T) {
 	part.wantText(t, "upstream_servers", `{"operation":"remove","name":"off"}`, `The server "off" was removed.`)
 	all.wantText(t, "upstream_servers", `{"operation":"disable","name":"own"}`, `The server "own" was switched off.`)
 	all.wantText(t, "upstream_servers", `{"operation":"enable","name":"own"}`, `The server "own" was switched on.`)
+	all.wantText(t, "upstream_servers", `{"operation":"disable","name":"own"}`, "was switched off.")
+	for _, disabled := range []bool{false, true} { // by the owner, whose word is the last
+		assert.Value(s.manager.Update(t.Context(), "own", record.Switch(!disabled)))(t)
+	}
+	all.wantText(t, "upstream_servers", `{"operation":"disable","name":"own"}`, "was switched off.")
+	all.wantText(t, "upstream_servers", `{"operation":"enable","name":"own"}`, "its owner has switched it off")
+	assert.Value(s.manager.Update(t.Context(), "own", record.Switch(true)))(t)
 	assert.Equal(t, list(all)["own"]+list(all)["off"], "Ready, 1: ", "what was switched on, and removed")
 }

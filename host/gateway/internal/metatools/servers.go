@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
@@ -29,6 +30,8 @@ type Servers struct {
 	Logger *slog.Logger
 	// User and Credential say who the caller is.
 	User, Credential string
+	// Off are the revisions of what callers have switched off, by name, which they may switch on again.
+	Off *sync.Map
 }
 
 // Call answers a call of upstream_servers. The error is that of ctx.
@@ -47,19 +50,24 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 	case name == "":
 		return Failed(errors.New(`"name" is missing: say which server`)), nil
 	}
-	named := &record.Record{Name: name}
+	named, off := &record.Record{Name: name}, false // as its owner has left it
 	if operation != "add" {
 		is, err := s.Manager.Server(ctx, name)
 		if err != nil {
 			return Failed(err), ctx.Err()
 		}
 		named = is.Record
+		by, _ := s.Off.Load(named.Name)
+		off = named.Disabled && by != is.Revision
 	}
 	if !s.Sees(named.ServerName()) {
 		if operation != "add" { // it is none of theirs, so that there is none
 			return Failed(&record.Error{Code: record.CodeNotFound, Name: name}), nil
 		}
 		return Failed(fmt.Errorf("you may not add a server of the name %s", plain.Quote(plain.Cut(name, maxName)))), nil
+	}
+	if operation == "enable" && off {
+		return Failed(errors.New("its owner has switched it off, and alone can switch it on")), nil
 	}
 	report, err := do.do(ctx, s.Manager, named.Name, server)
 	if ctx.Err() != nil {
@@ -68,6 +76,11 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 	s.Logger.Info("gateway: a client changes a server", "operation", operation, "server", plain.Cut(name, maxName), "user", s.User, "credential", s.Credential, "error", err)
 	if err != nil {
 		return Failed(err), nil
+	}
+	if operation == "disable" && !off {
+		if is, err := s.Manager.Server(ctx, named.Name); err == nil && is.Record.Disabled {
+			s.Off.Store(named.Name, is.Revision)
+		}
 	}
 	return text(s.said(do.done, named.ServerName(), report)), nil
 }
