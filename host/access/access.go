@@ -33,8 +33,8 @@ type Grant struct {
 	// Servers are patterns of the names of servers: of their tools, resources and prompts. Default:
 	// all, and the program's own tools.
 	Servers []string `json:"servers,omitempty"`
-	// Tools are patterns of the names of tools in the registry. They leave resources and
-	// prompts as they are. Default: all.
+	// Tools are patterns of the names of tools in the registry. Without Servers, the caller has no resources
+	// and prompts beside them. Default: all.
 	Tools []string `json:"tools,omitempty"`
 	// ReadOnly leaves out tools that do not say that they only read.
 	ReadOnly bool `json:"readOnly,omitempty"`

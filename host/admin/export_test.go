@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"reflect"
 )
@@ -22,3 +23,12 @@ func Routes(h http.Handler) []Route {
 	}
 	return all
 }
+
+// Listens reports whether there is room for a listener of an owner.
+func (f *Feed) Listens(owner string) bool {
+	l, _, _ := f.listen(context.Background(), "", owner)
+	return l != nil
+}
+
+// MaxListeners bounds the listeners of a feed.
+const MaxListeners = maxListeners

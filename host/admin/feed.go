@@ -51,6 +51,7 @@ type feedEvent struct {
 
 // A listener gets what happens.
 type listener struct {
+	owner  string          // see [access.Caller.Owner]
 	events chan feedEvent  // closed if the listener was too slow, or the feed is closed
 	known  map[string]bool // what it was told of that may come again
 }
@@ -127,14 +128,20 @@ func (f *Feed) Close() error {
 
 // listen returns a listener, and the events after that of an id which came before, in their
 // order. Whole is false if these are not known any more. It is nil if there are too many
-// listeners, or the feed is closed. An empty id wants what comes from now on.
-func (f *Feed) listen(ctx context.Context, id string) (l *listener, missed []feedEvent, whole bool) {
+// listeners, or the owner has a quarter, or the feed is closed. An empty id wants what comes from now on.
+func (f *Feed) listen(ctx context.Context, id, owner string) (l *listener, missed []feedEvent, whole bool) {
 	f.mu.Lock()
-	if f.closed || len(f.listeners) >= maxListeners {
+	own := 0
+	for l := range f.listeners {
+		if l.owner == owner && owner != "" {
+			own++
+		}
+	}
+	if f.closed || len(f.listeners) >= maxListeners || own >= maxListeners/4 {
 		f.mu.Unlock()
 		return nil, nil, false
 	}
-	l = &listener{events: make(chan feedEvent, maxWaiting)}
+	l = &listener{owner: owner, events: make(chan feedEvent, maxWaiting)}
 	f.listeners[l] = true
 	recent := slices.Clone(f.recent)
 	f.mu.Unlock()

@@ -328,3 +328,13 @@ func TestListenerIsToldOnce(t *testing.T) {
 		assert.Equal(t, assert.Value(l.next())(t), fmt.Sprint("e", n))
 	}
 }
+
+// One viewer leaves room for other listeners.
+func TestListenersAreShared(t *testing.T) {
+	f := admin.NewFeed(nil)
+	for range admin.MaxListeners / 4 {
+		assert.True(t, f.Listens("viewer"), "a quarter for one")
+	}
+	assert.False(t, f.Listens("viewer"), "more for one")
+	assert.True(t, f.Listens("owner"), "another")
+}

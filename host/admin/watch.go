@@ -111,7 +111,7 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 	if after == "" {
 		after = q.URL.Query().Get("after")
 	}
-	l, missed, whole := q.opts.Feed.listen(q.Context(), after)
+	l, missed, whole := q.opts.Feed.listen(q.Context(), after, q.caller.Owner())
 	if l == nil {
 		return &failure{status: http.StatusServiceUnavailable, code: "busy", detail: "there are too many listeners, or the program ends"}
 	}

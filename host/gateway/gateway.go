@@ -142,7 +142,8 @@ type Profile struct {
 	// Servers are patterns of the names of servers. Default: all, and the program's own
 	// tools.
 	Servers []string
-	// Tools are patterns of the names of tools in the registry. Default: all.
+	// Tools are patterns of the names of tools in the registry. Without Servers, there are no resources and
+	// prompts beside them. Default: all.
 	Tools []string
 	// ReadOnly leaves out tools that do not say that they only read.
 	ReadOnly bool

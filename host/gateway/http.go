@@ -150,6 +150,12 @@ type exchange struct {
 // serve serves a request to a path below the view.
 func (x *exchange) serve(path string) {
 	g := x.gateway
+	for name, values := range x.r.Header { // a proxy may take another one than we do
+		if len(values) > 1 && strings.HasPrefix(name, "Mcp-") {
+			x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeHeader, "there are several %s fields", name))
+			return
+		}
+	}
 	handsai := path == handsaiList || path == handsaiCall
 	if !handsai {
 		var err error

@@ -387,3 +387,22 @@ func TestBodiesAreBounded(t *testing.T) {
 		return s.modern("a", "").call(t, "one__echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1500))).code() == 0
 	})
 }
+
+// A field that a proxy may read otherwise than the gateway does is there once.
+func TestFieldsAreThereOnce(t *testing.T) {
+	s := openSite(t, nil)
+	c := s.connect(t, &client{})
+	for _, field := range []string{"Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id"} {
+		for _, q := range []query{c.query("ping", ""), s.modern("a", "").query("tools/call", toolParams("one__echo", `{}`))} {
+			r := assert.Value(http.NewRequest(http.MethodPost, s.url+"/mcp", strings.NewReader(q.body)))(t)
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "X-User": {"a"}, "Mcp-Session-Id": {q.session}}
+			for name, value := range q.header {
+				r.Header.Set(name, value)
+			}
+			r.Header[field] = []string{r.Header.Get(field), "one__big"}
+			resp := assert.Value(s.client.Do(r))(t)
+			assert.OK(t, resp.Body.Close())
+			assert.Equal(t, resp.StatusCode, http.StatusBadRequest, "two %s fields", field)
+		}
+	}
+}

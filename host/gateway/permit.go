@@ -56,6 +56,9 @@ func (s shown) hasServer(name string) bool {
 	return (s.server == "" || s.server == name) && s.filter.HasServer(name) && s.may.HasServer(name)
 }
 
+// hasContent reports whether resources and prompts are shown.
+func (s shown) hasContent() bool { return s.filter.HasContent() && s.may.HasContent() }
+
 // hasAllServers reports whether no server is left out.
 func (s shown) hasAllServers() bool {
 	return s.server == "" && s.filter.HasAllServers() && s.may.HasAllServers()

@@ -325,3 +325,26 @@ func authenticateUserAndKey(r *http.Request) (*access.Caller, error) {
 	user, credential, _ := strings.Cut(r.Header.Get(userField), "/")
 	return &access.Caller{User: user, Credential: credential}, nil
 }
+
+// A key for tools has no resources and prompts beside them, unless servers are named.
+func TestToolsAlone(t *testing.T) {
+	g := newGrants()
+	g.set("both", &access.Grant{Servers: []string{"one"}, Tools: []string{"one__echo"}})
+	s := openGranted(t, g)
+	for _, revision := range both {
+		for _, path := range []string{"/mcp", "/s/one/mcp", "/p/office/mcp"} {
+			uri := "note://1"
+			for user, code := range map[string]int{"echo": -32601, "both": 0} {
+				c := s.connect(t, &client{user: user, path: path, revision: revision})
+				c.want(t, code, "resources/list", "")
+				c.want(t, code, "resources/templates/list", "")
+				c.want(t, code, "prompts/list", "")
+				c.want(t, code, "resources/read", fmt.Sprintf(`"uri":%q`, uri))
+				if code != 0 {
+					c.want(t, code, "prompts/get", `"name":"greet"`)
+					c.want(t, code, "completion/complete", `"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":""}`)
+				}
+			}
+		}
+	}
+}

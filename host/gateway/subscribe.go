@@ -37,7 +37,7 @@ func (r *request) subscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCE
 		return emptyResult(), err
 	}
 	agreed := r.gateway.follow(ctx, server, uri, address, func(changed string) {
-		if !s.shown().hasServer(server) {
+		if now := s.shown(); !now.hasServer(server) || !now.hasContent() {
 			return // it is not one of theirs any more
 		}
 		s.notify(message.Notification(protocol.NoteResourceUpdated, map[string]string{"uri": changed}, ""))

@@ -150,8 +150,12 @@ type features struct {
 
 // features returns what the servers of the view offer now. A server that does not run is
 // taken to offer all, since it may be started.
-func (v shown) features() features {
-	var f features
+func (v shown) features() (f features) {
+	defer func() {
+		if !v.hasContent() {
+			f = features{Logging: f.Logging}
+		}
+	}()
 	for _, s := range v.gateway.host.Servers() {
 		if !v.hasServer(s.Name) || !s.Enabled {
 			continue

@@ -102,8 +102,8 @@ func (g *Gateway) watchServers() {
 		g.notify(protocol.NoteToolsChanged, "toolsListChanged", func(v shown) bool {
 			return v.isWholeServer() && slices.Contains(tools, v.server) // as the server says, if nothing is changed in the end
 		})
-		g.notify(protocol.NoteResourcesChanged, "resourcesListChanged", func(v shown) bool { return slices.ContainsFunc(resources, v.hasServer) })
-		g.notify(protocol.NotePromptsChanged, "promptsListChanged", func(v shown) bool { return slices.ContainsFunc(prompts, v.hasServer) })
+		g.notify(protocol.NoteResourcesChanged, "resourcesListChanged", func(v shown) bool { return v.hasContent() && slices.ContainsFunc(resources, v.hasServer) })
+		g.notify(protocol.NotePromptsChanged, "promptsListChanged", func(v shown) bool { return v.hasContent() && slices.ContainsFunc(prompts, v.hasServer) })
 		if !g.rest(changesApart) {
 			return
 		}

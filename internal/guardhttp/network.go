@@ -31,6 +31,9 @@ func Special(host string) bool {
 	return err == nil && (addr.Zone() != "" || kindOf(addr.Unmap()) == special)
 }
 
+// Public reports whether an address is of the public internet.
+func Public(a netip.Addr) bool { return a.IsValid() && a.Zone() == "" && kindOf(a.Unmap()) == public }
+
 // kindOf returns the kind of an address, which is unmapped. Of version 6 only what
 // is assigned to the public is public; where an address has one of version 4 in it
 // that the packets go to, that decides.

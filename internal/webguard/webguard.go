@@ -28,6 +28,9 @@ func Foreign(r *http.Request, hosts, origins []string) string {
 		return "the Host field has a name that is not this machine's"
 	}
 	origin := r.Header.Get("Origin")
+	if site := r.Header.Get("Sec-Fetch-Site"); origin == "" && (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		return "the request comes from a page of another origin" // which a browser does not name for all
+	}
 	if origin == "" || slices.Contains(origins, origin) {
 		return ""
 	}

@@ -48,6 +48,26 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// A page of another site that asks without an Origin is told by what the browser says of it; a link is followed.
+func TestForeignWithoutOrigin(t *testing.T) {
+	for _, c := range []struct {
+		site, mode string
+		foreign    bool
+	}{
+		{"cross-site", "no-cors", true},
+		{"same-site", "no-cors", true},
+		{"cross-site", "navigate", false},
+		{"same-origin", "cors", false},
+		{"none", "navigate", false},
+		{"", "", false},
+	} {
+		r := at(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, "localhost:80", "")
+		r.Header.Set("Sec-Fetch-Site", c.site)
+		r.Header.Set("Sec-Fetch-Mode", c.mode)
+		assert.Equal(t, Foreign(r, nil, nil) != "", c.foreign, "%+v: got foreign", c)
+	}
+}
+
 func TestIsLocal(t *testing.T) {
 	for _, c := range []struct {
 		local net.Addr

@@ -40,6 +40,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 func main() {
@@ -162,10 +163,10 @@ func openDatabase(ctx context.Context, url string) (*sql.DB, *sqlstore.Database,
 }
 
 // refusePrivate refuses connections to the networks around the service, to which its users have no right.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
+func refusePrivate(network, address string, conn syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
-	if ip := at.Addr().Unmap(); err != nil || !ip.IsLoopback() && (ip.IsPrivate() || !ip.IsGlobalUnicast()) {
-		return errors.New("this address is not a public one")
+	if err == nil && at.Addr().Unmap().IsLoopback() {
+		return nil
 	}
-	return nil
+	return transport.PublicOnly(network, address, conn)
 }

@@ -136,6 +136,7 @@ func TestRefusePrivate(t *testing.T) {
 		"127.0.0.1:80": false, "[::1]:80": false, "93.184.216.34:443": false, "[2606:2800:220:1::1]:443": false,
 		"10.0.0.1:80": true, "192.168.1.1:80": true, "169.254.169.254:80": true, "[::ffff:169.254.169.254]:80": true,
 		"[fe80::1]:80": true, "[fd00::1]:80": true, "0.0.0.0:80": true, "[::]:80": true, "224.0.0.1:80": true,
+		"100.64.0.1:80": true, "192.0.2.1:80": true, "198.18.0.1:80": true, "240.0.0.1:80": true, "168.63.129.16:80": true, "[64:ff9b::a00:1]:80": true, "[2002:a00:1::]:80": true,
 	} {
 		assert.Equal(t, (refusePrivate("tcp", address, nil) != nil), want, "%s", address)
 	}

@@ -47,6 +47,10 @@ func (f *Filter) IsPart() bool { return len(f.servers)+len(f.tools) > 0 || f.rea
 // HasAllServers reports whether the filter leaves out no server.
 func (f *Filter) HasAllServers() bool { return len(f.servers) == 0 }
 
+// HasContent reports whether the filter has the resources and prompts of its servers: one that names tools and no servers is of
+// these tools alone.
+func (f *Filter) HasContent() bool { return len(f.tools) == 0 || len(f.servers) > 0 }
+
 // HasServer reports whether the filter has something of the server; of the program's own
 // tools if the name is empty.
 func (f *Filter) HasServer(name string) bool { return Fits(f.servers, name) }

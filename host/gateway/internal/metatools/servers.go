@@ -30,7 +30,7 @@ type Servers struct {
 	Logger *slog.Logger
 	// User and Credential say who the caller is.
 	User, Credential string
-	// Off are the revisions of what callers have switched off, by name, which they may switch on again.
+	// Off are the states of what callers have switched off, by name, which they may switch on again.
 	Off *sync.Map
 }
 
@@ -58,7 +58,7 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 		}
 		named = is.Record
 		by, _ := s.Off.Load(named.Name)
-		off = named.Disabled && by != is.Revision
+		off = named.Disabled && by != asLeft(is)
 	}
 	if !s.Sees(named.ServerName()) {
 		if operation != "add" { // it is none of theirs, so that there is none
@@ -79,10 +79,18 @@ func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallTool
 	}
 	if operation == "disable" && !off {
 		if is, err := s.Manager.Server(ctx, named.Name); err == nil && is.Record.Disabled {
-			s.Off.Store(named.Name, is.Revision)
+			s.Off.Store(named.Name, asLeft(is))
 		}
 	}
 	return text(s.said(do.done, named.ServerName(), report)), nil
+}
+
+// asLeft returns what tells a change of a server from the one before: revisions of a file are equal if the text is.
+func asLeft(is manage.Server) any {
+	return struct {
+		revision record.Revision
+		updated  int64
+	}{is.Revision, is.Updated.UnixNano()}
 }
 
 // An operation changes a server.
