@@ -212,6 +212,20 @@ func (c *Client) enter() error {
 	return nil
 }
 
+// enterConnected is enter for a request that needs a connection at once, and returns the present
+// life.
+func (c *Client) enterConnected(ctx context.Context, r *request) (*life, error) {
+	if err := c.enter(); err != nil {
+		return nil, c.explain(r, err)
+	}
+	l, err := c.acquire(ctx, nil)
+	if err != nil {
+		c.leave()
+		c.traceUnsent(ctx, r, err)
+	}
+	return l, err
+}
+
 func (c *Client) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -263,11 +277,11 @@ func (c *Client) acquire(ctx context.Context, not *life) (*life, error) {
 	return c.await(ctx, not, -1)
 }
 
-// carriedBy reports whether l is the present life.
-func (c *Client) carriedBy(l *life) bool {
+// life returns the present life, or nil.
+func (c *Client) life() *life {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.current == l
+	return c.current
 }
 
 // await is acquire for a caller that has asked for a new attempt when the given number

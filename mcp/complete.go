@@ -16,10 +16,6 @@ import (
 // and HasMore is set then. The error is [errors.ErrUnsupported] if the server
 // does not complete, and otherwise as for [Client.CallTool].
 func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *RequestOptions) (*CompleteResult, error) {
-	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: protocol.Complete}, err)
-	}
-	defer c.leave()
 	x := &exchange{}
 	x.request.method = protocol.Complete
 	ref, argument, others, err := encodeCompletion(params)
@@ -31,12 +27,13 @@ func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *Req
 	if x.request.meta == nil {
 		x.request.meta = params.Meta
 	}
-	l, err := c.acquire(ctx, nil)
+	l, err := c.enterConnected(ctx, &x.request)
 	if err != nil {
-		return nil, c.explain(&x.request, err)
+		return nil, err
 	}
+	defer c.leave()
 	// Servers before that revision may know the request without saying so.
-	if caps := l.info.capabilities; l.info.revision >= protocol.Revision20250326 && (caps == nil || caps.Completions == nil) {
+	if l.info.revision >= protocol.Revision20250326 && l.info.capabilities.Completions == nil {
 		return nil, c.explain(&x.request, WithOutcome(fmt.Errorf("the server does not complete: %w", errors.ErrUnsupported), NotSent))
 	}
 	var res *CompleteResult

@@ -104,8 +104,8 @@ func decodeObject(raw []byte, fields ...field) error {
 			if fields[i].name != string(key) {
 				continue
 			}
-			if err := fields[i].decode(key, value); err != nil {
-				return err
+			if err := decodeInto(fields[i].into, value); err != nil {
+				return at(fields[i].name, err)
 			}
 		}
 	}
@@ -117,26 +117,35 @@ func decodeObject(raw []byte, fields ...field) error {
 	return nil
 }
 
-func (f *field) decode(key, value []byte) (err error) {
-	switch into := f.into.(type) {
+// decodeInto decodes a value into what into of a [field] says.
+func decodeInto(into any, value []byte) (err error) {
+	switch into := into.(type) {
 	case func([]byte) error:
-		return at(f.name, into(value))
+		return into(value)
 	case *string:
-		return decodeString(into, key, value)
+		return decodeString(into, value)
 	case *bool:
-		*into, err = decodeBool(key, value)
+		*into, err = decodeBool(value)
 	case *int64:
-		*into, err = decodeInteger(key, value)
+		*into, err = decodeInteger(value)
 	case *[]sdk.Icon:
-		*into, err = decodeIcons(key, value)
+		*into, err = decodeIcons(value)
 	case *json.RawMessage:
 		if *into = value; isNull(value) {
 			*into = nil
 		}
 	default:
-		return unmarshal(into, key, value)
+		return unmarshal(into, value)
 	}
 	return err
+}
+
+// by decodes a value by a function of its own.
+func by[T any](into *T, decode func([]byte) (T, error)) func([]byte) error {
+	return func(value []byte) (err error) {
+		*into, err = decode(value)
+		return err
+	}
 }
 
 // decoded returns v, or nil with an error.
@@ -170,42 +179,35 @@ func arrayOf[T any](list *[]T, decode func([]byte) (T, error)) func([]byte) erro
 
 // word decodes a string of a type of its own.
 func word[T ~string](dst *T) func([]byte) error {
-	return func(value []byte) error {
-		text, ok := jsonscan.String(value)
-		if !ok && !isNull(value) {
-			return wrongKind(value, aString)
-		}
-		*dst = T(text)
-		return nil
-	}
+	return func(value []byte) error { return decodeString(dst, value) }
 }
 
-func decodeString(dst *string, key, value []byte) error {
+func decodeString[T ~string](dst *T, value []byte) error {
 	text, ok := jsonscan.String(value)
 	if !ok && !isNull(value) {
-		return at(string(key), wrongKind(value, aString))
+		return wrongKind(value, aString)
 	}
-	*dst = text
+	*dst = T(text)
 	return nil
 }
 
 // decodeText is decodeString without a copy.
-func decodeText(key, value []byte) ([]byte, error) {
+func decodeText(value []byte) ([]byte, error) {
 	text, ok := jsonscan.Text(value)
 	if !ok && !isNull(value) {
-		return nil, at(string(key), wrongKind(value, aString))
+		return nil, wrongKind(value, aString)
 	}
 	return text, nil
 }
 
 // decodeAs decodes parts that need no exactness, such as annotations.
-func decodeAs[T any](key, value []byte) (v T, err error) {
-	err = unmarshal(&v, key, value)
+func decodeAs[T any](value []byte) (v T, err error) {
+	err = unmarshal(&v, value)
 	return v, err
 }
 
 // unmarshal decodes a value as encoding/json does. In an any a number is a [json.Number].
-func unmarshal(into any, key, value []byte) error {
+func unmarshal(into any, value []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
 	err := dec.Decode(into)
@@ -214,23 +216,23 @@ func unmarshal(into any, key, value []byte) error {
 	}
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
-		return at(string(key), errors.New("wrong type"))
+		return errors.New("wrong type")
 	}
-	return at(string(key), at(wrong.Field, errors.New("wrong type")))
+	return at(wrong.Field, errors.New("wrong type"))
 }
 
-func decodeBool(key, value []byte) (bool, error) {
+func decodeBool(value []byte) (bool, error) {
 	switch string(value) {
 	case "true":
 		return true, nil
 	case "false", "null":
 		return false, nil
 	}
-	return false, at(string(key), wrongKind(value, aBool))
+	return false, wrongKind(value, aBool)
 }
 
 // decodeInteger decodes a whole number, however it is written.
-func decodeInteger(key, value []byte) (int64, error) {
+func decodeInteger(value []byte) (int64, error) {
 	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		return n, nil
 	}
@@ -239,7 +241,7 @@ func decodeInteger(key, value []byte) (int64, error) {
 	}
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
-		return 0, at(string(key), wrongKind(value, "a whole number"))
+		return 0, wrongKind(value, "a whole number")
 	}
 	return int64(f), nil
 }

@@ -33,9 +33,9 @@ func (u unknownResult) Error() string {
 }
 
 // decodeRequests keeps the requests that come with a result; nil if there are none.
-func decodeRequests(key, value []byte) (json.RawMessage, error) {
+func decodeRequests(value []byte) (json.RawMessage, error) {
 	if value[0] != '{' && !isNull(value) {
-		return nil, at(string(key), wrongKind(value, anObject))
+		return nil, wrongKind(value, anObject)
 	}
 	for range jsonscan.Fields(value) {
 		return value, nil
@@ -120,36 +120,38 @@ func decodeContent(c *jsonscan.Cursor) (Content, error) {
 func (b *block) take(key, value []byte) (err error) {
 	switch string(key) {
 	case "type":
-		b.kind, err = decodeText(key, value)
+		b.kind, err = decodeText(value)
 	case "text":
-		err = decodeString(&b.text, key, value)
+		err = decodeString(&b.text, value)
 	case "mimeType", "mime_type":
 		err = decodeMIMEType(&b.mimeType, key, value)
 	case "uri":
-		err = decodeString(&b.uri, key, value)
+		err = decodeString(&b.uri, value)
 	case "name":
-		err = decodeString(&b.name, key, value)
+		err = decodeString(&b.name, value)
 	case "title":
-		err = decodeString(&b.title, key, value)
+		err = decodeString(&b.title, value)
 	case "description":
-		err = decodeString(&b.description, key, value)
+		err = decodeString(&b.description, value)
 	case "data":
 		b.data = value
 	case "blob":
 		b.blob = value
 	case "size":
-		b.size, err = decodeAs[*int64](key, value)
+		b.size, err = decodeAs[*int64](value)
 	case "resource":
 		b.resource, err = decodeResource(value)
-		err = at(string(key), err)
 	case "annotations":
-		b.annotations, err = decodeAs[*Annotations](key, value)
+		b.annotations, err = decodeAs[*Annotations](value)
 	case "_meta":
-		b.meta, err = decodeAs[Meta](key, value)
+		b.meta, err = decodeAs[Meta](value)
 	case "icons":
-		b.icons, err = decodeIcons(key, value)
+		b.icons, err = decodeIcons(value)
 	}
-	return err
+	if err != nil {
+		return at(string(key), err)
+	}
+	return nil
 }
 
 // decodeMIMEType decodes what the protocol calls mimeType and some servers
@@ -158,7 +160,7 @@ func decodeMIMEType(dst *string, key, value []byte) error {
 	if *dst != "" && string(key) == "mime_type" {
 		return nil
 	}
-	return decodeString(dst, key, value)
+	return decodeString(dst, value)
 }
 
 // unknown reports whether the block says that it is of a kind that is not known.
@@ -176,11 +178,11 @@ func (b *block) content() (Content, error) {
 	case "text":
 		return &TextContent{Text: b.text, Meta: b.meta, Annotations: b.annotations}, nil
 	case "image":
-		data, err := decodeBase64("data", b.data)
-		return &ImageContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, err
+		data, err := decodeBase64(b.data)
+		return &ImageContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, at("data", err)
 	case "audio":
-		data, err := decodeBase64("data", b.data)
-		return &AudioContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, err
+		data, err := decodeBase64(b.data)
+		return &AudioContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, at("data", err)
 	case "resource_link":
 		return &ResourceLink{
 			URI: b.uri, Name: b.name, Title: b.title, Description: b.description, MIMEType: b.mimeType,
@@ -192,9 +194,9 @@ func (b *block) content() (Content, error) {
 		case r == nil && b.uri == "":
 			return nil, at("resource", errMissing)
 		case r == nil: // some servers have no object of its own for it
-			blob, err := decodeBase64("blob", b.blob)
+			blob, err := decodeBase64(b.blob)
 			if err != nil {
-				return nil, err
+				return nil, at("blob", err)
 			}
 			r = &ResourceContents{URI: b.uri, MIMEType: b.mimeType, Text: b.text, Blob: blob}
 		}
@@ -211,10 +213,7 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 		field{name: "mimeType", into: &r.MIMEType},
 		field{name: "mime_type", into: &mimeType},
 		field{name: "text", into: &r.Text},
-		field{name: "blob", into: func(value []byte) (err error) {
-			r.Blob, err = decodeBase64("", value)
-			return err
-		}},
+		field{name: "blob", into: by(&r.Blob, decodeBase64)},
 		field{name: "_meta", into: &r.Meta},
 	)
 	r.MIMEType = cmp.Or(r.MIMEType, mimeType)
@@ -222,18 +221,18 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 }
 
 // decodeBase64 decodes a string of base64, or nothing of no value.
-func decodeBase64(key string, value []byte) ([]byte, error) {
+func decodeBase64(value []byte) ([]byte, error) {
 	if value == nil {
 		return nil, nil
 	}
 	text, ok := jsonscan.Text(value)
 	if !ok && !isNull(value) {
-		return nil, at(key, wrongKind(value, aString))
+		return nil, wrongKind(value, aString)
 	}
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(data, text)
 	if err != nil {
-		return nil, at(key, errors.New("not base64"))
+		return nil, errors.New("not base64")
 	}
 	return data[:n], nil
 }

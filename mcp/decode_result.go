@@ -19,10 +19,7 @@ func decodeResult(raw json.RawMessage, modern bool, fields ...field) (*inputRequ
 	need := &inputRequired{}
 	err := decodeObject(raw, append(fields,
 		field{name: "resultType", into: &kind},
-		field{name: "inputRequests", into: func(value []byte) (err error) {
-			need.requests, err = decodeRequests(nil, value)
-			return err
-		}},
+		field{name: "inputRequests", into: by(&need.requests, decodeRequests)},
 		field{name: "requestState", into: &need.state},
 	)...)
 	switch {
@@ -42,7 +39,7 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 	need, err := decodeResult(raw, modern,
 		field{name: "contents", into: arrayOf(&res.Contents, decodeContentsOf)},
 		field{name: "ttlMs", into: func(value []byte) error {
-			ttl, _ := decodeInteger(nil, value) // a hint, and no more
+			ttl, _ := decodeInteger(value) // a hint, and no more
 			res.TTLMs = int(ttl)
 			return nil
 		}},
@@ -161,10 +158,10 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 // decodeIcons decodes icons. Those that could not be shown without danger are
 // left out: a picture comes from the web or stands in the address itself, and
 // never from a file, a script or elsewhere.
-func decodeIcons(key, value []byte) ([]sdk.Icon, error) {
+func decodeIcons(value []byte) ([]sdk.Icon, error) {
 	var icons []sdk.Icon
-	err := arrayOf(&icons, func(raw []byte) (sdk.Icon, error) { return decodeAs[sdk.Icon](nil, raw) })(value)
-	return safeIcons(icons), at(string(key), err)
+	err := arrayOf(&icons, decodeAs[sdk.Icon])(value)
+	return safeIcons(icons), err
 }
 
 func safeIcons(icons []sdk.Icon) []sdk.Icon {

@@ -71,10 +71,7 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	what := e.Method
-	if e.Tool != "" {
-		what += " " + e.Tool
-	}
+	what := strings.TrimSpace(e.Method + " " + e.Tool)
 	return plain.Text(fmt.Sprintf("mcp: server %q: %s: outcome unknown, it may have run: %v", e.Server, what, e.Err))
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/feed"
@@ -104,11 +105,7 @@ type InputRequiredError struct {
 
 // Error returns a text without anything of Requests and State.
 func (e *InputRequiredError) Error() string {
-	what := e.Method
-	if e.Tool != "" {
-		what += " " + e.Tool
-	}
-	return plain.Text(fmt.Sprintf("mcp: server %q: %s: the server needs input", e.Server, what))
+	return plain.Text(fmt.Sprintf("mcp: server %q: %s: the server needs input", e.Server, strings.TrimSpace(e.Method+" "+e.Tool)))
 }
 
 // Outcome returns [Answered].
@@ -321,9 +318,6 @@ func (x *exchange) answered(err error) error {
 		}
 		return invalid
 	}
-	what := x.request.method
-	if x.request.tool != "" {
-		what += " " + x.request.tool
-	}
+	what := strings.TrimSpace(x.request.method + " " + x.request.tool)
 	return WithOutcome(fmt.Errorf("mcp: server %q: %s: %w", x.client.name, what, err), Answered)
 }

@@ -22,7 +22,7 @@ import (
 type serverInfo struct {
 	revision     string
 	server       *Implementation
-	capabilities *ServerCapabilities
+	capabilities *ServerCapabilities // never nil
 	instructions string
 	tasks        taskAbilities // of revision 2025-11-25
 }
@@ -204,18 +204,12 @@ func decodeServerInfo(result []byte) (*serverInfo, error) {
 	if err := jsonscan.Valid(result); err != nil {
 		return nil, err
 	}
-	info := &serverInfo{}
+	info := &serverInfo{capabilities: &ServerCapabilities{}}
 	return decoded(info, decodeObject(result,
 		field{name: "protocolVersion", into: &info.revision},
 		field{name: "instructions", into: &info.instructions},
-		field{name: "serverInfo", into: func(value []byte) (err error) {
-			info.server, err = decodeImplementation(value)
-			return err
-		}},
-		field{name: "capabilities", into: func(value []byte) (err error) {
-			info.capabilities, err = decodeCapabilities(value)
-			return err
-		}},
+		field{name: "serverInfo", into: by(&info.server, decodeImplementation)},
+		field{name: "capabilities", into: by(&info.capabilities, decodeCapabilities)},
 	))
 }
 
@@ -235,10 +229,10 @@ func decodeImplementation(object []byte) (*Implementation, error) {
 }
 
 func decodeCapabilities(object []byte) (*ServerCapabilities, error) {
-	if isNull(object) {
-		return nil, nil
-	}
 	caps := &ServerCapabilities{}
+	if isNull(object) {
+		return caps, nil
+	}
 	return decoded(caps, decodeObject(object,
 		field{name: "experimental", into: &caps.Experimental},
 		field{name: "extensions", into: &caps.Extensions},

@@ -239,8 +239,10 @@ func (l *life) patience(idle time.Duration) time.Duration {
 // cancelled ends the service of a request that the server does not wait for any
 // more. It is not answered.
 func (l *life) cancelled(params json.RawMessage) {
-	id, err := cancelledID(params)
-	if err != nil {
+	var raw any
+	_ = json.Unmarshal(memberOf(params, "requestId"), &raw) // what is none leaves nil, which is no id
+	id, err := jsonrpc.MakeID(raw)
+	if err != nil || !id.IsValid() {
 		return
 	}
 	l.mu.Lock()
@@ -252,12 +254,4 @@ func (l *life) cancelled(params json.RawMessage) {
 		return
 	}
 	l.endListening(id, nil)
-}
-
-func cancelledID(params json.RawMessage) (jsonrpc.ID, error) {
-	var id any
-	if err := json.Unmarshal(memberOf(params, "requestId"), &id); err != nil {
-		return jsonrpc.ID{}, err
-	}
-	return jsonrpc.MakeID(id)
 }

@@ -285,9 +285,6 @@ func (l *life) working() bool {
 
 // end cancels all flights.
 func (l *life) end(cause error) {
-	if cause == nil {
-		cause = errEnded
-	}
 	l.mu.Lock()
 	l.over = cause
 	l.die()

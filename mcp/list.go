@@ -47,6 +47,12 @@ type pager[T any] struct {
 	list   *list[T]
 	until  time.Time // bounds all pages; zero: each has a time of its own
 
+	restarts int
+	pagesRead
+}
+
+// The pagesRead are those of a list that were read so far.
+type pagesRead struct {
 	cursor   json.RawMessage // of the next page; nil: the first
 	source   *life           // where it came from
 	ended    bool
@@ -54,9 +60,7 @@ type pager[T any] struct {
 	items    int
 	bytes    int64
 	seen     map[string]bool // cursors
-	restarts int
-	problems []ListProblem // of the pages so far
-
+	problems []ListProblem
 	stalest  freshness // of the pages with a hint
 	unhinted bool      // there was a page without one
 }
@@ -73,7 +77,8 @@ func (p *pager[T]) next(ctx context.Context) (items []*T, restarted bool, err er
 		if !p.outlived(err, page.life) {
 			return nil, restarted, err
 		}
-		p.restart()
+		p.pagesRead = pagesRead{}
+		p.restarts++
 		restarted, err = true, nil
 	}
 }
@@ -111,14 +116,6 @@ func (p *pager[T]) outlived(err error, l *life) bool {
 		most = 1
 	}
 	return p.cursor != nil && refusalCode(err) == jsonrpc.CodeInvalidParams && p.restarts < most
-}
-
-// restart goes back to the first page.
-func (p *pager[T]) restart() {
-	p.cursor, p.source, p.seen = nil, nil, nil
-	p.pages, p.items, p.bytes, p.problems = 0, 0, 0, nil
-	p.stalest, p.unhinted = freshness{}, false
-	p.restarts++
 }
 
 // count counts a page, within the limits.
@@ -291,16 +288,11 @@ func each[T any](ctx context.Context, c *Client, l *list[T]) iter.Seq2[*T, error
 // use is next as a use of the client that Shutdown waits for. A server without
 // the list is not asked.
 func (p *pager[T]) use(ctx context.Context) (items []*T, restarted bool, err error) {
-	c := p.client
-	if err := c.enter(); err != nil {
-		return nil, false, c.explain(&request{method: p.list.method}, err)
-	}
-	defer c.leave()
-	l, err := c.acquire(ctx, nil)
+	l, err := p.client.enterConnected(ctx, p.request())
 	if err != nil {
-		c.traceUnsent(ctx, p.request(), err)
 		return nil, false, err
 	}
+	defer p.client.leave()
 	if !p.list.offered(l) {
 		p.ended = true
 		return nil, false, nil

@@ -79,9 +79,6 @@ func (c *Client) listen(ctx context.Context, l *life) error {
 // announcedLists returns the lists whose changes the server says to announce.
 func (l *life) announcedLists() (lists []member) {
 	caps := l.info.capabilities
-	if caps == nil {
-		return nil
-	}
 	add := func(key string, announced bool) {
 		if announced {
 			lists = append(lists, member{key, json.RawMessage("true")})
@@ -247,7 +244,8 @@ func (l *life) endListening(id jsonrpc.ID, err error) {
 
 // acknowledged takes the server's word for what it will announce.
 func (l *life) acknowledged(params json.RawMessage) {
-	id := subscriptionID(memberOf(params, "_meta"))
+	text, _ := jsonscan.String(memberOf(params, "_meta", protocol.MetaSubscription))
+	id, _ := jsonrpc.MakeID(text)
 	l.mu.Lock()
 	n := l.listener
 	if n == nil || n.present == nil || id != n.present.id {
@@ -264,15 +262,6 @@ func (l *life) acknowledged(params json.RawMessage) {
 	filter := memberOf(params, "notifications")
 	n.life.unannounced.Store(string(memberOf(filter, "toolsListChanged")) != "true")
 	n.client.agreedOn(s.asked, filter)
-}
-
-func subscriptionID(meta []byte) jsonrpc.ID {
-	text, ok := jsonscan.String(memberOf(meta, protocol.MetaSubscription))
-	if !ok {
-		return jsonrpc.ID{}
-	}
-	id, _ := jsonrpc.MakeID(text)
-	return id
 }
 
 // refusesForGood reports whether a server says that it does not do that.

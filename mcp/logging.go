@@ -76,9 +76,7 @@ func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 	}
 	defer c.leave()
 	c.level.Store(&level)
-	c.mu.Lock()
-	l := c.current
-	c.mu.Unlock()
+	l := c.life()
 	if l == nil {
 		return nil
 	}
@@ -102,13 +100,12 @@ func (c *Client) LogLevel() LoggingLevel {
 // tellLevel tells a server of an older revision the present level. The last one
 // told is always the last one set.
 func (c *Client) tellLevel(ctx context.Context, l *life) error {
-	if caps := l.info.capabilities; l.modern() || caps == nil || caps.Logging == nil {
+	if l.modern() || l.info.capabilities.Logging == nil {
 		return nil
 	}
-	r := c.briefRequest(protocol.SetLogLevel)
 	unlock, err := c.locks.Lock(ctx, "level")
 	if err != nil {
-		return c.explain(r, WithOutcome(err, NotSent))
+		return c.explain(&request{method: protocol.SetLogLevel}, WithOutcome(err, NotSent))
 	}
 	defer unlock()
 	level := c.LogLevel()
@@ -119,11 +116,7 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 		level = leastLog
 	}
 	l.leveled = true
-	r.params[0] = member{"level", appendQuoted(nil, string(level))}
-	if _, err := c.sendOnce(ctx, l, r, &flight{}); err != nil {
-		return c.explain(r, err)
-	}
-	return nil
+	return c.tellServer(ctx, l, protocol.SetLogLevel, member{"level", appendQuoted(nil, string(level))})
 }
 
 // greetWithLevel tells a server the level on a new connection, once that is public: a

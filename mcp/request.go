@@ -318,15 +318,11 @@ func (c *Client) explain(r *request, err error) error {
 // Ping asks the server for a sign of life: by ping, or in revision 2026-07-28,
 // which has no ping, by server/discover.
 func (c *Client) Ping(ctx context.Context) error {
-	if err := c.enter(); err != nil {
-		return c.explain(&request{method: protocol.Ping}, err)
-	}
-	defer c.leave()
-	l, err := c.acquire(ctx, nil)
+	l, err := c.enterConnected(ctx, &request{method: protocol.Ping})
 	if err != nil {
-		c.traceUnsent(ctx, &request{method: protocol.Ping}, err)
 		return err
 	}
+	defer c.leave()
 	_, last, err := c.send(ctx, c.newRequest(l.ping()))
 	if err != nil && last != nil && last.modern() != l.modern() {
 		_, _, err = c.send(ctx, c.newRequest(last.ping())) // to each revision its own

@@ -16,7 +16,7 @@ import (
 var ErrResourceNotFound = errors.New("mcp: resource not found")
 
 func offersResources(l *life) bool {
-	return l.info.capabilities != nil && l.info.capabilities.Resources != nil
+	return l.info.capabilities.Resources != nil
 }
 
 // Resources yields the server's resources, in its order. Pages are read as they
@@ -56,16 +56,13 @@ func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTempl
 // The error is [ErrResourceNotFound] if the server has no such resource, and
 // otherwise as for [Client.CallTool].
 func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOptions) (*ReadResourceResult, error) {
-	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: protocol.ReadResource}, err)
-	}
-	defer c.leave()
 	read := &exchange{}
 	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
-	l, err := c.acquire(ctx, nil)
+	l, err := c.enterConnected(ctx, &read.request)
 	if err != nil {
-		return nil, c.explain(&read.request, err)
+		return nil, err
 	}
+	defer c.leave()
 	kept, changes := c.cache.look(uri)
 	var res *ReadResourceResult
 	var last json.RawMessage
@@ -114,7 +111,7 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 		method:  protocol.ListPrompts,
 		member:  "prompts",
 		noun:    "prompt",
-		offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Prompts != nil },
+		offered: func(l *life) bool { return l.info.capabilities.Prompts != nil },
 		decode:  decodePrompt,
 		key:     func(p *Prompt) string { return p.Name },
 	})

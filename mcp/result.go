@@ -166,16 +166,16 @@ func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult,
 			}
 		case "isError", "is_error": // as some servers write it
 			var failed bool
-			failed, err = decodeBool(key, value)
+			failed, err = decodeBool(value)
 			res.IsError = res.IsError || failed
 		case "_meta":
-			res.Meta, err = decodeAs[Meta](key, value)
+			res.Meta, err = decodeAs[Meta](value)
 		case "resultType":
 			if !isNull(value) {
-				err = decodeString(&kind, key, value)
+				err = decodeString(&kind, value)
 			}
 		case "inputRequests":
-			need.requests, err = decodeRequests(key, value)
+			need.requests, err = decodeRequests(value)
 		case "requestState":
 			if !isNull(value) {
 				need.state = value
@@ -184,7 +184,7 @@ func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult,
 			task = true
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, at(string(key), err)
 		}
 	}
 	switch {

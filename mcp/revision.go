@@ -172,15 +172,12 @@ func (l *life) retired() *revisionError {
 func (l *life) drain(d time.Duration, until <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for l.carries() {
+	if l.carries() {
 		select {
 		case <-l.landed:
 		case <-timer.C:
-			return
 		case <-l.ended:
-			return
 		case <-until:
-			return
 		}
 	}
 }

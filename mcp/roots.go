@@ -33,8 +33,8 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 		return c.explain(r, err)
 	}
 	defer c.leave()
-	c.roots.Add(1)
 	c.mu.Lock()
+	c.roots.Add(1)
 	l := c.current
 	c.mu.Unlock()
 	if l == nil || l.modern() {
@@ -51,8 +51,8 @@ func (l *life) tellRoots(ctx context.Context) error {
 	return l.notify(ctx, &jsonrpc.Request{Method: protocol.NoteRootsChanged})
 }
 
-// catchUpOnRoots tells a server whose connection has just been made that the
-// roots have changed since that began: it may have asked for them before.
+// catchUpOnRoots tells a server whose connection is being published that the roots have changed
+// since it began: it may have asked for them before. The client is locked.
 func (c *Client) catchUpOnRoots(l *life) {
 	if l.modern() || c.roots.Load() == l.roots {
 		return

@@ -230,7 +230,7 @@ func decodeSample(raw json.RawMessage) (*SampleParams, error) {
 		field{name: "systemPrompt", into: &params.SystemPrompt},
 		field{name: "includeContext", into: &params.IncludeContext},
 		field{name: "temperature", into: &params.Temperature},
-		field{name: "stopSequences", into: arrayOf(&params.StopSequences, func(raw []byte) (string, error) { return decodeAs[string](nil, raw) })},
+		field{name: "stopSequences", into: arrayOf(&params.StopSequences, decodeAs[string])},
 		field{name: "metadata", into: &metadata},
 		field{name: "modelPreferences", into: &params.ModelPreferences},
 		// That there is a list is told apart from that there is none.

@@ -142,9 +142,6 @@ func (c *Client) heed(l *life, before *login, err error) {
 	}
 }
 
-// loggedIn notes that the user has logged in.
-func (l *life) loggedIn(n *login) { l.login.CompareAndSwap(n, nil) }
-
 // showLogin publishes what a life needs, and that it needs nothing any more.
 func (c *Client) showLogin(l *life) {
 	c.mu.Lock()

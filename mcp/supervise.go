@@ -45,7 +45,6 @@ func (c *Client) supervise() {
 			c.mu.Unlock()
 			if err == nil {
 				c.began(l)
-				c.catchUpOnRoots(l)
 				c.greetWithLevel(l)
 			}
 		}
@@ -148,6 +147,7 @@ func (c *Client) began(l *life) {
 	s.keepCounts(c.state)
 	s.count(listTools | listResources | listPrompts)
 	c.setLocked(s, l)
+	c.catchUpOnRoots(l)
 }
 
 // set publishes a state without a life, keeping what counts across lives.
@@ -203,7 +203,7 @@ func (c *Client) attend(l *life) error {
 		case <-l.ended:
 			return cmp.Or(l.why, errEnded)
 		case <-done:
-			l.loggedIn(needed)
+			l.login.CompareAndSwap(needed, nil) // the user has logged in
 			c.showLogin(l)
 		case <-due:
 			due = nil

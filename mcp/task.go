@@ -208,10 +208,7 @@ func (c *Client) declaresTasks() bool {
 // present returns the present life, connecting if there is none. It waits in the
 // line of those who want to send something.
 func (c *Client) present(ctx context.Context) (*life, error) {
-	c.mu.Lock()
-	l := c.current
-	c.mu.Unlock()
-	if l != nil {
+	if l := c.life(); l != nil {
 		return l, nil
 	}
 	if err := c.takeTurn(ctx, &request{}); err != nil {

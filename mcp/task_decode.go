@@ -47,17 +47,9 @@ func decodeTask(raw []byte, modern bool) (*taskState, error) {
 	if modern {
 		ttl, interval = "ttlMs", "pollIntervalMs"
 		details = []field{
-			{name: "inputRequests", into: func(value []byte) (err error) {
-				s.requests, err = decodeRequests(nil, value)
-				return err
-			}},
+			{name: "inputRequests", into: by(&s.requests, decodeRequests)},
 			{name: "result", into: &s.result},
-			{name: "error", into: func(value []byte) (err error) {
-				if !isNull(value) {
-					s.failure, err = decodeFailure(value)
-				}
-				return err
-			}},
+			{name: "error", into: by(&s.failure, decodeFailure)},
 		}
 	}
 	err := decodeObject(raw, append(details,
@@ -125,6 +117,9 @@ func createdTask(raw []byte) (*taskState, error) {
 }
 
 func decodeFailure(raw []byte) (*JSONRPCError, error) {
+	if isNull(raw) {
+		return nil, nil
+	}
 	e := &JSONRPCError{}
 	return decoded(e, decodeObject(raw,
 		field{name: "code", into: &e.Code},

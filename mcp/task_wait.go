@@ -330,9 +330,7 @@ func (w *taskWait) fresh(requests json.RawMessage) (json.RawMessage, error) {
 // abandonTask tells the server that no call waits for a task any more, without
 // waiting for an answer. The goroutine belongs to the connection.
 func (c *Client) abandonTask(id string) {
-	c.mu.Lock()
-	l := c.current
-	c.mu.Unlock()
+	l := c.life()
 	if l == nil || !l.modern() && !l.info.tasks.cancel {
 		return
 	}

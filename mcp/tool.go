@@ -62,24 +62,24 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		var err error
 		switch string(key) {
 		case "name":
-			err = decodeString(&t.Name, key, value)
+			err = decodeString(&t.Name, value)
 		case "title":
-			err = decodeString(&t.Title, key, value)
+			err = decodeString(&t.Title, value)
 		case "description":
-			err = decodeString(&t.Description, key, value)
+			err = decodeString(&t.Description, value)
 		case "inputSchema":
-			t.InputSchema, err = decodeSchema(key, value)
+			t.InputSchema, err = decodeSchema(value)
 		case "outputSchema":
-			t.OutputSchema, err = decodeSchema(key, value)
+			t.OutputSchema, err = decodeSchema(value)
 		case "annotations":
-			t.Annotations, err = decodeAs[*ToolAnnotations](key, value)
+			t.Annotations, err = decodeAs[*ToolAnnotations](value)
 		case "icons":
-			t.Icons, err = decodeIcons(key, value)
+			t.Icons, err = decodeIcons(value)
 		case "_meta":
-			t.Meta, err = decodeAs[Meta](key, value)
+			t.Meta, err = decodeAs[Meta](value)
 		}
 		if err != nil {
-			return nil, err
+			return nil, at(string(key), err)
 		}
 	}
 	if t.Name == "" {
@@ -94,12 +94,12 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 }
 
 // decodeSchema keeps a schema as it is. Null stands for no schema.
-func decodeSchema(key, value []byte) (json.RawMessage, error) {
+func decodeSchema(value []byte) (json.RawMessage, error) {
 	switch {
 	case isNull(value):
 		return nil, nil
 	case value[0] != '{' && value[0] != 't' && value[0] != 'f':
-		return nil, at(string(key), wrongKind(value, "a JSON Schema"))
+		return nil, wrongKind(value, "a JSON Schema")
 	}
 	return value, nil
 }

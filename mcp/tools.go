@@ -54,14 +54,10 @@ type knownTool struct {
 // twice, bad UTF-8 or more than 128 levels; see [Client.ListProblems]. A list that ends
 // beyond a limit of [ClientOptions], or goes round in circles, is an error.
 func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
-	if err := c.enter(); err != nil {
-		return nil, c.explain(&request{method: protocol.ListTools}, err)
-	}
-	defer c.leave()
-	if _, err := c.acquire(ctx, nil); err != nil {
-		c.traceUnsent(ctx, &request{method: protocol.ListTools}, err)
+	if _, err := c.enterConnected(ctx, &request{method: protocol.ListTools}); err != nil {
 		return nil, err
 	}
+	defer c.leave()
 	tools, begun := c.freshTools(math.MaxUint64)
 	if tools != nil {
 		return tools, nil
@@ -82,7 +78,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			}
 		}
 		before := c.State()
-		if before.Phase == Ready && (before.Capabilities == nil || before.Capabilities.Tools == nil) {
+		if before.Phase == Ready && before.Capabilities.Tools == nil {
 			return []*Tool{}, nil // a server that has none need not know the request
 		}
 		l, err := c.acquire(ctx, nil)
@@ -96,7 +92,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		pages := c.toolPages(l, tasks)
 		tools, err := pages.whole(ctx)
 		// The version tells too late: notifications are passed on one by one.
-		changed := !c.carriedBy(l) || l.changes.Load() != announced || l.mended.Load() != mended
+		changed := c.life() != l || l.changes.Load() != announced || l.mended.Load() != mended
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
 			continue // or pages of two lists might be mixed
@@ -162,8 +158,8 @@ func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[str
 // announcesTools reports whether the server announces other tools, as far as it
 // has not turned out yet that it does not.
 func (l *life) announcesTools() bool {
-	caps := l.info.capabilities
-	return caps != nil && caps.Tools != nil && caps.Tools.ListChanged && !l.unannounced.Load()
+	tools := l.info.capabilities.Tools
+	return tools != nil && tools.ListChanged && !l.unannounced.Load()
 }
 
 // knownTool returns the tool as last listed; its Tool is nil if there is none.
@@ -199,7 +195,7 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 			method:  protocol.ListTools,
 			member:  "tools",
 			noun:    "tool",
-			offered: func(l *life) bool { return l.info.capabilities != nil && l.info.capabilities.Tools != nil },
+			offered: func(l *life) bool { return l.info.capabilities.Tools != nil },
 			decode: func(raw []byte, modern bool) (*Tool, error) {
 				t, err := decodeTool(raw, modern)
 				if err == nil {

@@ -189,8 +189,8 @@ func (c *Client) resourceUpdated(params json.RawMessage) {
 
 // announcesUpdates reports whether the server says that it announces changes.
 func (l *life) announcesUpdates() bool {
-	caps := l.info.capabilities
-	return caps != nil && caps.Resources != nil && caps.Resources.Subscribe
+	resources := l.info.capabilities.Resources
+	return resources != nil && resources.Subscribe
 }
 
 func (c *Client) announcesNothing() error {
@@ -243,6 +243,9 @@ func (c *Client) agreedOn(asked, filter []byte) {
 // that somebody follows, one by one.
 func (c *Client) subscribe(l *life) {
 	const subscribe, unsubscribe = "resources/subscribe", "resources/unsubscribe"
+	tell := func(method, uri string) error {
+		return c.tellServer(l.alive, l, method, member{"uri", appendQuoted(nil, uri)})
+	}
 	have := make(map[string]bool)
 	for {
 		wanted := c.topics.uris()
@@ -250,7 +253,7 @@ func (c *Client) subscribe(l *life) {
 			if have[uri] {
 				continue
 			}
-			err := c.tellServer(l, subscribe, uri)
+			err := tell(subscribe, uri)
 			var refused *ServerError
 			switch {
 			case err == nil:
@@ -269,7 +272,7 @@ func (c *Client) subscribe(l *life) {
 			if !slices.Contains(wanted, uri) {
 				delete(have, uri)
 				c.topics.disagree(uri)
-				_ = c.tellServer(l, unsubscribe, uri) // it may go on announcing
+				_ = tell(unsubscribe, uri) // it may go on announcing
 			}
 		}
 		select {
@@ -280,10 +283,10 @@ func (c *Client) subscribe(l *life) {
 	}
 }
 
-func (c *Client) tellServer(l *life, method, uri string) error {
-	r := c.briefRequest(method, member{"uri", appendQuoted(nil, uri)})
-	_, err := c.sendOnce(l.alive, l, r, &flight{})
-	if err != nil {
+// tellServer sends a request whose result is nothing, on one life alone.
+func (c *Client) tellServer(ctx context.Context, l *life, method string, param member) error {
+	r := c.briefRequest(method, param)
+	if _, err := c.sendOnce(ctx, l, r, &flight{}); err != nil {
 		return c.explain(r, err)
 	}
 	return nil

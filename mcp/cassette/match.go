@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -165,13 +166,8 @@ func addLeaves(all map[string]string, path string, value json.RawMessage) {
 
 // compare says where two values differ, ordered by path.
 func compare(recorded, got map[string]string) (all []string) {
+	shown := func(text string) string { return shorten(cmp.Or(text, "nothing"), maxShownValue) }
 	note := func(path, was, is string) {
-		shown := func(text string) string {
-			if text == "" {
-				return "nothing"
-			}
-			return shorten(text, maxShownValue)
-		}
 		all = append(all, fmt.Sprintf("%s: recorded %s, got %s", path, shown(was), shown(is)))
 	}
 	for path, value := range recorded {

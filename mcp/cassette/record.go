@@ -126,13 +126,14 @@ func (r *Recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 		r.mu.Unlock()
 		return nil, err
 	}
-	return &recordedConn{mcp.CallerOf(conn), &tape{
+	return &recordedConn{
+		Caller:   mcp.CallerOf(conn),
 		recorder: r,
 		track:    t,
 		last:     &t.Opening,
 		open:     map[jsonrpc.ID]*turn{},
 		asked:    map[jsonrpc.ID]*aside{},
-	}}, nil
+	}, nil
 }
 
 // clean returns a part of a message as it is written. The Recorder is locked.
@@ -173,11 +174,13 @@ func (r *Recorder) reason(text string) string {
 	return localPort.ReplaceAllString(r.redactor.text(text), "$1")
 }
 
-// A tape keeps what passes over one connection. Its fields are guarded by the recorder.
-type tape struct {
+// A recordedConn is a connection whose calls and other messages are kept.
+type recordedConn struct {
+	mcp.Caller
 	recorder *Recorder
-	track    *track
 
+	// The following are guarded by the recorder.
+	track  *track
 	last   *[]*aside            // where what the server sends next belongs
 	open   map[jsonrpc.ID]*turn // requests that were written and have no answer yet
 	asked  map[jsonrpc.ID]*aside
@@ -185,62 +188,53 @@ type tape struct {
 	ended  bool // not by the client, and noted
 }
 
-// A recordedConn is a connection whose calls and other messages are kept.
-type recordedConn struct {
-	mcp.Caller
-	tape *tape
-}
-
 // Receive implements [mcp.Caller].
 func (c *recordedConn) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
 	c.Caller.Receive(func(m jsonrpc.Message, call int64) {
-		c.tape.received(m)
+		c.received(m)
 		message(m, call)
 	}, func(err error) {
-		c.tape.lost(err)
+		c.lost(err)
 		ended(err)
 	})
 }
 
-// Write implements [mcp.Conn].
-func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	return c.tape.write(ctx, m, c.Caller)
-}
-
 // Close implements [mcp.Conn].
 func (c *recordedConn) Close() error {
-	c.tape.close()
+	c.recorder.mu.Lock()
+	c.closed = true
+	c.recorder.mu.Unlock()
 	return c.Caller.Close()
 }
 
 // Call implements mcp.Caller.
 func (c *recordedConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	t := c.tape.begin(true, method, params)
+	t := c.begin(true, method, params)
 	var o mcp.CallOptions
 	if opts != nil {
 		o = *opts
 	}
 	o.Progress = func(params json.RawMessage) {
-		c.tape.recorder.mu.Lock()
-		c.tape.progress(t, params)
-		c.tape.recorder.mu.Unlock()
+		c.recorder.mu.Lock()
+		c.progress(t, params)
+		c.recorder.mu.Unlock()
 		if opts != nil && opts.Progress != nil {
 			opts.Progress(params)
 		}
 	}
 	result, err := c.Caller.Call(ctx, method, params, &o)
 	if err != nil {
-		c.tape.failed(ctx, t, err, c.Info().Err)
+		c.failed(ctx, t, err, c.Info().Err)
 		return nil, err
 	}
-	c.tape.recorder.mu.Lock()
-	defer c.tape.recorder.mu.Unlock()
-	c.tape.answered(t, result, nil)
+	c.recorder.mu.Lock()
+	defer c.recorder.mu.Unlock()
+	c.answered(t, result, nil)
 	return result, nil
 }
 
 // received keeps a message of the server.
-func (c *tape) received(m jsonrpc.Message) {
+func (c *recordedConn) received(m jsonrpc.Message) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	switch m := m.(type) {
@@ -255,14 +249,14 @@ func (c *tape) received(m jsonrpc.Message) {
 }
 
 // end notes in list that the connection ended.
-func (c *tape) end(list *[]*aside, err error) {
+func (c *recordedConn) end(list *[]*aside, err error) {
 	c.ended = true
 	reason := c.recorder.reason(err.Error())
 	*list = append(*list, &aside{End: &reason})
 }
 
 // heard keeps a message that the server sent by itself.
-func (c *tape) heard(m *jsonrpc.Request) {
+func (c *recordedConn) heard(m *jsonrpc.Request) {
 	a := &aside{Params: c.recorder.clean(m.Method, m.Params)}
 	if m.IsCall() {
 		a.Request = m.Method
@@ -273,13 +267,13 @@ func (c *tape) heard(m *jsonrpc.Request) {
 	*c.last = append(*c.last, a)
 }
 
-func (c *tape) progress(t *turn, params json.RawMessage) {
+func (c *recordedConn) progress(t *turn, params json.RawMessage) {
 	clean := c.recorder.clean(protocol.NoteProgress, params)
 	t.During = append(t.During, &aside{Progress: without(clean, "progressToken")})
 }
 
 // begin keeps a message that the client is about to send.
-func (c *tape) begin(request bool, method string, params json.RawMessage) *turn {
+func (c *recordedConn) begin(request bool, method string, params json.RawMessage) *turn {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	t := &turn{Params: without(c.recorder.clean(method, params), "_meta")}
@@ -293,7 +287,7 @@ func (c *tape) begin(request bool, method string, params json.RawMessage) *turn 
 }
 
 // answered keeps how the server answered.
-func (c *tape) answered(t *turn, result json.RawMessage, err error) {
+func (c *recordedConn) answered(t *turn, result json.RawMessage, err error) {
 	c.last = &t.After
 	if err != nil {
 		t.Error = c.recorder.refusal(t.Request, err)
@@ -306,7 +300,7 @@ func (c *tape) answered(t *turn, result json.RawMessage, err error) {
 
 // failed keeps why a request got no answer. One that the client gave up is left
 // as it is, or forgotten if the server never heard of it.
-func (c *tape) failed(ctx context.Context, t *turn, err, over error) {
+func (c *recordedConn) failed(ctx context.Context, t *turn, err, over error) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	var refused *mcp.JSONRPCError
@@ -339,12 +333,12 @@ func hasEnd(asides []*aside) bool {
 	return slices.ContainsFunc(asides, func(a *aside) bool { return a.End != nil })
 }
 
-func (c *tape) forget(t *turn) {
+func (c *recordedConn) forget(t *turn) {
 	c.track.Turns = slices.DeleteFunc(c.track.Turns, func(other *turn) bool { return other == t })
 }
 
-// write keeps a message that is written to a connection.
-func (c *tape) write(ctx context.Context, m jsonrpc.Message, to mcp.Conn) error {
+// Write implements [mcp.Conn].
+func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	var t *turn
 	switch m := m.(type) {
 	case *jsonrpc.Response:
@@ -360,7 +354,7 @@ func (c *tape) write(ctx context.Context, m jsonrpc.Message, to mcp.Conn) error 
 			c.recorder.mu.Unlock()
 		}
 	}
-	err := to.Write(ctx, m)
+	err := c.Caller.Write(ctx, m)
 	if err != nil && t != nil && t.Request != "" {
 		c.failed(ctx, t, err, nil)
 	}
@@ -368,7 +362,7 @@ func (c *tape) write(ctx context.Context, m jsonrpc.Message, to mcp.Conn) error 
 }
 
 // replied keeps the client's answer to a request of the server.
-func (c *tape) replied(m *jsonrpc.Response) {
+func (c *recordedConn) replied(m *jsonrpc.Response) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	a := c.asked[m.ID]
@@ -383,15 +377,8 @@ func (c *tape) replied(m *jsonrpc.Response) {
 	a.Result = c.recorder.clean(a.Request, m.Result)
 }
 
-// close notes that the client has closed the connection.
-func (c *tape) close() {
-	c.recorder.mu.Lock()
-	defer c.recorder.mu.Unlock()
-	c.closed = true
-}
-
 // lost notes that the connection has ended, unless the client has closed it.
-func (c *tape) lost(err error) {
+func (c *recordedConn) lost(err error) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	if !c.closed && !c.ended {

@@ -206,15 +206,15 @@ func (c *replayedConn) play(ctx context.Context, t *turn, token string, progress
 	case t.Result != nil:
 		return t.Result, nil
 	}
-	return nil, c.lost(ctx, ctx.Done())
+	return nil, c.lost(ctx)
 }
 
-// lost waits for the end of the connection, or for done, and returns what a
-// request without an answer ends with.
-func (c *replayedConn) lost(ctx context.Context, done <-chan struct{}) error {
+// lost waits for the end of the connection, or of ctx, and returns what a request without an
+// answer ends with.
+func (c *replayedConn) lost(ctx context.Context) error {
 	select {
 	case <-c.ctx.Done():
-	case <-done:
+	case <-ctx.Done():
 	}
 	if err := c.Info().Err; err != nil {
 		return mcp.WithOutcome(err, mcp.Unknown)
@@ -232,9 +232,9 @@ func (c *replayedConn) await(ctx context.Context, a *aside, answered <-chan *jso
 	select {
 	case m = <-answered:
 	case <-ctx.Done():
-		return c.lost(ctx, ctx.Done())
+		return c.lost(ctx)
 	case <-c.ctx.Done():
-		return c.lost(ctx, ctx.Done())
+		return c.lost(ctx)
 	}
 	got := m.Result
 	if m.Error != nil {
@@ -293,12 +293,9 @@ func (c *replayedConn) perform(a *aside) <-chan *jsonrpc.Response {
 		answer := make(chan *jsonrpc.Response, 1)
 		c.mu.Lock()
 		c.asks++
-		id, err := jsonrpc.MakeID(fmt.Sprintf("replayed-%d", c.asks))
+		id, _ := jsonrpc.MakeID(fmt.Sprintf("replayed-%d", c.asks)) // a string always is one
 		c.asked[id] = answer
 		c.mu.Unlock()
-		if err != nil {
-			return nil // a string is always an id
-		}
 		c.post(&jsonrpc.Request{ID: id, Method: a.Request, Params: a.Params})
 		return answer
 	}
