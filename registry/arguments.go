@@ -24,8 +24,7 @@ func objectArgs(args json.RawMessage) (json.RawMessage, error) {
 	first := firstByte(args)
 	if !json.Valid(args) {
 		err := json.Unmarshal(args, new(json.RawMessage))
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			err = fmt.Errorf("%w (after byte %d)", err, syntax.Offset)
 		}
 		return nil, fmt.Errorf("must be a JSON object, but are not valid JSON: %w", err)
@@ -44,8 +43,7 @@ func isNull(data json.RawMessage) bool {
 // the range of a Go type.
 func unmarshalArgs(args json.RawMessage, in any) error {
 	err := json.Unmarshal(args, in)
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		// Its own text holds the value.
 		if mismatch.Field == "" {
 			return fmt.Errorf("a value does not fit %v", mismatch.Type)

@@ -71,8 +71,8 @@ func as[E error](err error) error {
 
 // retryTime says when a call of a server that is busy is to be tried again.
 func retryTime(err error) string {
-	var busy *mcp.BusyError
-	if !errors.As(err, &busy) || busy.RetryAfter <= 0 {
+	busy, ok := errors.AsType[*mcp.BusyError](err)
+	if !ok || busy.RetryAfter <= 0 {
 		return "later"
 	}
 	return "in " + plain.Number(int((busy.RetryAfter+time.Second-1)/time.Second), "second")
