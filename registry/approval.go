@@ -19,10 +19,6 @@ func WithConversation(ctx context.Context, id string) context.Context {
 	return onbehalf.WithConversation(ctx, id)
 }
 
-// UserOf returns the user on whose behalf a call is made, as session.WithUser names them, and
-// whether one is named. What is kept is kept for [OwnerOf].
-func UserOf(ctx context.Context) (user string, ok bool) { return onbehalf.User(ctx) }
-
 // OwnerOf returns who has what a call leaves behind, and whose share of the room it takes: the user or else
 // what a gateway knows its caller by; "" if neither is known. It is for tools and middleware that keep something.
 func OwnerOf(ctx context.Context) string { return onbehalf.Owner(ctx) }

@@ -197,7 +197,6 @@ var functions = []function{
 	{"registry.OwnerOf", registry.OwnerOf},
 	{"registry.Remote", registry.Remote},
 	{"registry.ReportProgress", registry.ReportProgress},
-	{"registry.UserOf", registry.UserOf},
 	{"registry.Verify", registry.Verify},
 	{"registry.With", registry.With},
 	{"registry.WithAsk", registry.WithAsk},
