@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -56,7 +57,7 @@ func NewStatuses(store storage.Store, name string) StatusStore {
 // OpenStatusFile returns the statuses in the file at path, as [NewStatuses] does. The file,
 // and its folder, are made when something is saved, for their owner alone.
 func OpenStatusFile(path string) StatusStore {
-	return newStatuses(&document.File{Path: path, Most: maxStatusFile}, "", "the status file "+path)
+	return newStatuses(&document.File{Path: path, Most: maxStatusFile, Check: ownfile.Check(path, ownfile.Own)}, "", "the status file "+path)
 }
 
 func newStatuses(keeper document.Keeper, name, where string) *statuses {

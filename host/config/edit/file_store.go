@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -221,10 +222,10 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 
 // Keep has the store keep IDs, times and deleted records, with their secrets, in the
 // file at path, which is made for its owner alone. Without it they last as long as the
-// store does. Two stores over one config file have to keep them in the same file. Call
-// it before anything else.
+// store does. Two stores over one config file have to keep them in the same file. A file that
+// others may write to is an error, where modes say so. Call it before anything else.
 func (f *FileStore) Keep(path string) {
-	f.keepHistory(&document.File{Path: path, Most: maxHistory}, path)
+	f.keepHistory(&document.File{Path: path, Most: maxHistory, Check: ownfile.Check(path, ownfile.Own)}, path)
 }
 
 // change changes the file as [Change] does; all are the records that stand in it. While no

@@ -235,6 +235,12 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 	if got := info.Mode().Perm(); got != 0o600 && os.PathSeparator == '/' {
 		t.Errorf("got the mode %o of the file with the deleted records, want 600", got)
 	}
+	if os.PathSeparator == '/' { // what others may have written brings no server back
+		assert.OK(t, os.Chmod(path, 0o666))
+		_, err := record.Restore(t.Context(), again(), files)
+		assert.Contains(t, fmt.Sprint(err), "others may use it")
+		assert.OK(t, os.Chmod(path, 0o600))
+	}
 	restored := assert.Value(record.Restore(t.Context(), again(), files))(t)
 	assert.Equal(t, [...]string{restored.ID, restored.Record.Env["KEY"].Reveal()}, [...]string{files, longSecret})
 	_, err = record.Restore(t.Context(), again(), files)
