@@ -111,7 +111,7 @@ func (t *toolCall) await(ctx context.Context, task *taskState, o *TaskOptions) e
 			err = fmt.Errorf("%w (before that: %w)", err, w.failure)
 		}
 	}
-	if (over || w.helpless) && !w.opts.Keep {
+	if (over || w.helpless) && !w.opts.Keep && !errors.Is(err, ErrClosed) { // the task may outlive the client
 		t.client.abandonTask(w.task.ID)
 	}
 	last := w.task

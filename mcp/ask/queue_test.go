@@ -107,8 +107,8 @@ func TestQueueDone(t *testing.T) {
 	ended := inBackground(func() error { return errOf(c.CallTool(t.Context(), "x", nil, nil)) })
 	id := next(t, &q).ID
 	assert.OK(t, q.Answer(id, yes(nil)))
-	assert.OK(t, q.Done(id))
 	assert.Equal(t, calls.Load(), 1, "calls")
+	assert.OK(t, q.Done(id))
 	assert.OK(t, <-ended)
 	assert.Equal(t, calls.Load(), 2, "calls")
 }
