@@ -290,9 +290,9 @@ func (h *Host) candidates(c *config.Config, e *config.Server) []*config.Server {
 
 // take takes a step, if anything is to be done.
 func (h *Host) take(ctx context.Context, st *step) {
-	defer close(st.ended)
 	if st.done {
 		close(st.begun)
+		close(st.ended)
 		return
 	}
 	entry := st.entry
@@ -306,10 +306,12 @@ func (h *Host) take(ctx context.Context, st *step) {
 	}
 	if errors.Is(err, ErrOvertaken) {
 		st.outcome = overtaken
+		close(st.ended)
 		return
 	}
-	h.record(ctx, did, entry, began, err)
 	st.outcome, st.err = did, err
+	close(st.ended) // before those who hear of it can look
+	h.record(ctx, did, entry, began, err)
 }
 
 // begin does what is to be done at once, and returns what is to be waited for then.
