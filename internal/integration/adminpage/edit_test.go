@@ -17,9 +17,9 @@ import (
 func TestEditKeepsSecrets(t *testing.T) {
 	s, p := openPage(t, local(t, "files", "files"))
 	p.open("/servers/files/edit")
-	p.AwaitTrue("[...document.querySelectorAll('textarea')].some((area) => area.value.includes('API_TOKEN=sk-'))")
+	p.AwaitTrue("[...document.querySelectorAll('textarea')].some((area) => area.value.includes('API_TOKEN='))")
 	assert.False(t, p.has("[...document.querySelectorAll('input, textarea')].some((field) => field.value.includes("+quoted(hosttest.Secret)+"))"), "the secret is in the page")
-	const area = "[...document.querySelectorAll('textarea')].find((area) => area.value.includes('API_TOKEN=sk-'))"
+	const area = "[...document.querySelectorAll('textarea')].find((area) => area.value.includes('API_TOKEN='))"
 	assert.OK(t, p.Eval("("+area+".focus(), "+area+".setSelectionRange(1e6, 1e6), 0)", nil))
 	p.Type("\nMORE=1")
 	p.button("form", "Variables", "Test")
