@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -332,7 +333,11 @@ func TestLiveBoard(t *testing.T) {
 func TestOtherPort(t *testing.T) {
 	s, p := openPage(t)
 	stolen := make(chan string, 10)
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Cookie") }))
+	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stolen <- r.Header.Get("Cookie")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<link rel="icon" href="data:,">`) // a browser asks for no other one later
+	}))
 	defer thief.Close()
 	p.Visit(thief.URL)
 	cookie := <-stolen
