@@ -3,7 +3,7 @@ package redact
 import (
 	_ "embed" // the table of the forms
 	"fmt"
-	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -14,37 +14,71 @@ var table string
 
 // A form is what secrets of a kind look like: an anchor with parts around it.
 type form struct {
-	kind       string
-	anchors    []string
-	lead, tail *regexp.Regexp // before and behind the anchor; lead is nil if nothing is before it
-	last       class          // of the last part of the tail; nil if it is a text, or there is none
-	endless    bool           // it may have any number of bytes
+	kind    string
+	anchors []string
+	lead    part   // before the anchor; the zero part if nothing is
+	tail    []part // behind it
 }
 
-const (
-	// openRun is how many bytes behind an anchor are looked at to tell whether there is a
-	// secret, and maxLead how many before it.
-	openRun = 400
-	maxLead = 100
-)
+// A part is a text, or bytes of a class. Of the last part of a form there may be any
+// number of bytes: then most is 0.
+type part struct {
+	text        string
+	of          class
+	least, most int
+}
+
+// openRun is how many bytes of a part without end are looked at to tell whether it is
+// a secret.
+const openRun = 400
+
+// end returns the end of the part that begins at a place, or -1.
+func (p part) end(text string, from int) int {
+	if p.of == nil {
+		if !strings.HasPrefix(text[from:], p.text) {
+			return -1
+		}
+		return from + len(p.text)
+	}
+	limit := p.most + 1
+	if p.most == 0 {
+		limit = openRun
+	}
+	to := run(text, from, limit, p.of)
+	if to-from < p.least || p.most > 0 && to-from > p.most {
+		return -1
+	}
+	return to
+}
+
+// begin returns where the part begins that ends at a place, or -1.
+func (p part) begin(text string, to int) int {
+	if p.of == nil {
+		return to
+	}
+	from := to
+	for from > 0 && to-from <= p.most && p.of(text[from-1]) {
+		from--
+	}
+	if to-from < p.least || to-from > p.most {
+		return -1
+	}
+	return from
+}
 
 // matcher returns what matches the form at an anchor of that length.
 func (f *form) matcher(anchor int) func(string, int) (int, int) {
 	return func(text string, at int) (int, int) {
-		from, to := at, at+anchor
-		if f.lead != nil {
-			start := max(0, at-maxLead)
-			lead := f.lead.FindStringIndex(text[start:at])
-			if lead == nil {
-				return 0, 0
-			}
-			from = start + lead[0]
-		}
-		tail := f.tail.FindStringIndex(text[to:min(len(text), to+openRun)])
-		if tail == nil || !begins(text, from) {
+		from := f.lead.begin(text, at)
+		if from < 0 || !begins(text, from) {
 			return 0, 0
 		}
-		to += tail[1]
+		to := at + anchor
+		for _, p := range f.tail {
+			if to = p.end(text, to); to < 0 {
+				return 0, 0
+			}
+		}
 		secret := text[at+anchor : to]
 		if secret == "" {
 			secret = text[from:at]
@@ -52,9 +86,9 @@ func (f *form) matcher(anchor int) func(string, int) (int, int) {
 		if plainWord(secret) {
 			return 0, 0
 		}
-		if f.endless {
-			to = run(text, to, len(text), f.last)
-		} else if to < len(text) && (alnum(text[to]) || f.last != nil && f.last(text[to])) {
+		if last := len(f.tail) - 1; last >= 0 && f.tail[last].most == 0 {
+			to = run(text, to, len(text), f.tail[last].of)
+		} else if to < len(text) && alnum(text[to]) {
 			return 0, 0 // the word goes on
 		}
 		for text[to-1] == '.' {
@@ -100,45 +134,43 @@ func parseForm(line string) (f form, err error) {
 	for _, anchor := range strings.Fields(columns[1]) {
 		f.anchors = append(f.anchors, strings.ReplaceAll(anchor, `\s`, " "))
 	}
-	lead, err := f.parseParts(columns[2])
-	if err != nil {
-		return f, err
+	lead, err := parseParts(columns[2])
+	if err == nil {
+		f.tail, err = parseParts(columns[3])
 	}
-	tail, err := f.parseParts(columns[3])
-	if err != nil {
-		return f, err
-	}
-	if f.tail, err = regexp.Compile("^(?:" + tail + ")"); err == nil && lead != "" {
-		f.lead, err = regexp.Compile("(?:" + lead + ")$")
+	if len(lead) > 0 {
+		f.lead = lead[0]
 	}
 	return f, err
 }
 
-// parseParts returns the regular expression of parts, and notes what the last of them is.
-func (f *form) parseParts(text string) (expr string, err error) {
-	f.last, f.endless = nil, false
+func parseParts(text string) (parts []part, err error) {
+	classes := map[string]class{
+		"digit": digit, "hex": hex, "upper": upper, "alnum": alnum, "word": word, "dotted": dotted, "base": base, "wide": wide,
+	}
 	words := strings.Fields(text)
 	for i := 0; i < len(words); i++ {
-		f.last, f.endless = classes[words[i]].has, false
-		if f.last == nil {
-			expr += regexp.QuoteMeta(words[i])
+		of := classes[words[i]]
+		if of == nil {
+			parts = append(parts, part{text: words[i]})
 			continue
 		}
-		expr += "[" + classes[words[i]].expr + "]"
+		p := part{of: of}
 		if i++; i == len(words) {
-			return "", fmt.Errorf("%s: %s has no number", text, words[i-1])
+			return nil, fmt.Errorf("%s: %s has no number", text, words[i-1])
 		}
-		f.endless = strings.HasSuffix(words[i], "-")
-		expr += "{" + strings.Replace(words[i], "-", ",", 1) + "}"
+		from, to, span := strings.Cut(words[i], "-")
+		if p.least, err = strconv.Atoi(from); err != nil {
+			return nil, err
+		}
+		if p.most = p.least; span {
+			if p.most = 0; to != "" {
+				if p.most, err = strconv.Atoi(to); err != nil {
+					return nil, err
+				}
+			}
+		}
+		parts = append(parts, p)
 	}
-	return expr, nil
-}
-
-// classes are those of the table, by their names there, as regular expressions have them.
-var classes = map[string]struct {
-	has  class
-	expr string
-}{
-	"digit": {digit, `0-9`}, "hex": {hex, `0-9a-f`}, "upper": {upper, `0-9A-Z`}, "alnum": {alnum, `0-9A-Za-z`},
-	"word": {word, `0-9A-Za-z_-`}, "dotted": {dotted, `0-9A-Za-z_.~-`}, "base": {base, `0-9A-Za-z+/=`}, "wide": {wide, `0-9A-Za-z_+/=-`},
+	return parts, nil
 }
