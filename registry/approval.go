@@ -19,8 +19,9 @@ func WithConversation(ctx context.Context, id string) context.Context {
 	return onbehalf.WithConversation(ctx, id)
 }
 
-// OwnerOf returns who has what a call leaves behind, and whose share of the room it takes: the user or else
-// what a gateway knows its caller by; "" if neither is known. It is for tools and middleware that keep something.
+// OwnerOf returns by whom what a call leaves behind is kept apart from that of others, and counted: the user or,
+// without one, the credential of a caller of a gateway; "" if neither is known. It is for tools and middleware that
+// keep something.
 func OwnerOf(ctx context.Context) string { return onbehalf.Owner(ctx) }
 
 // userOf returns the user of ctx, or "" if ctx names none.

@@ -155,6 +155,31 @@ func TestServeScripts(t *testing.T) {
 	s.end(syscall.SIGTERM)
 }
 
+// A client that is known to ask nobody has its calls asked about, and another has not.
+func TestServeAsksForClientsThatDoNot(t *testing.T) {
+	w := newWorld(t, labServer)
+	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
+	var shown struct{ URL string }
+	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
+	for name, asks := range map[string]bool{"@librechat/api-client": true, "claude-code": false} {
+		asked := 0
+		client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL}, &mcp.ClientOptions{
+			Implementation: &mcp.Implementation{Name: name, Version: "1"},
+			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked++
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			},
+		})
+		for tool, want := range map[string]bool{"lab__echo": false, "lab__arguments": asks} {
+			asked = 0
+			_ = assert.Value(client.CallTool(t.Context(), tool, json.RawMessage(`{"text":"a"}`), nil))(t)
+			assert.Equal(t, asked == 1, want, "%s calls %s, and its user is asked", name, tool)
+		}
+		assert.OK(t, client.Close())
+	}
+	s.end(syscall.SIGTERM)
+}
+
 // The user of the client that runs a script is asked once about all its calls.
 func TestServePlan(t *testing.T) {
 	w := newWorld(t, labServer)

@@ -14,8 +14,8 @@ type Caller struct {
 	Grant *Grant
 }
 
-// Owner names who has what is kept for the caller, and whose share of all room it takes: the User, or
-// "credential:" and the Credential. It is empty where there is neither.
+// Owner returns by whom the approvals, results, scripts and sessions of the caller are kept apart from those of
+// others, and counted: the User or, without one, "credential:" and the Credential. It is empty if both are.
 func (c *Caller) Owner() string {
 	if c.User == "" && c.Credential != "" {
 		return credentialOwner + c.Credential

@@ -18,46 +18,43 @@ func (q *request) mayReach(before, after *record.Record) error {
 	if refused == nil {
 		return nil
 	}
-	now := reachOf(after)
-	if now == nil || before != nil && slices.Equal(now, reachOf(before)) || !reads(now, after, q.opts.Variables) {
-		return nil
+	if isLocal(after) {
+		return nil // mayStartRecord decides about it
 	}
-	return refused
+	now, err := reachOf(after)
+	if err != nil {
+		return err
+	}
+	if before != nil {
+		if was, err := reachOf(before); err == nil && slices.Equal(now, was) {
+			return nil
+		}
+	}
+	var said any
+	if err := json.Unmarshal(now, &said); err != nil {
+		return err
+	}
+	if after.Kind() == config.TransportUnix || after.TLS != nil && *after.TLS != (config.TLS{}) || refers(said, q.opts.Variables) {
+		return refused
+	}
+	return nil
 }
 
 // reachOf returns what decides where a remote server is and what it is sent, as JSON.
-func reachOf(r *record.Record) []byte {
-	if isLocal(r) {
-		return nil // mayStartRecord decides about it
-	}
-	data, err := (&record.Record{
+func reachOf(r *record.Record) ([]byte, error) {
+	return (&record.Record{
 		Name: "r", Transport: r.Transport, URL: r.URL, Headers: r.Headers, Proxy: r.Proxy, TLS: r.TLS,
 		Identity: r.Identity, UserHeader: r.UserHeader, Auth: r.Auth, Extra: r.Extra,
 	}).Encode()
-	if err != nil {
-		return []byte(err.Error()) // which nothing is equal to, and which reads nothing
-	}
-	return data
 }
 
-// reads reports whether a record has a reference that its writer may not have.
-func reads(reach []byte, r *record.Record, variables []string) bool {
-	if r.Kind() == config.TransportUnix || r.TLS != nil && *r.TLS != (config.TLS{}) {
-		return true
-	}
-	var value any
-	if json.Unmarshal(reach, &value) != nil {
-		return true
-	}
-	return refers(value, variables)
-}
-
-// reference is one as the entries of config files have it, and what may follow a dollar otherwise.
+// reference finds what an entry may refer by, and the two dollars that stand for one.
 var reference = regexp.MustCompile(`\$\$|\$\{[^}]*\}?|\$[A-Za-z_][A-Za-z0-9_]*|\{(?:env|file):`)
 
 // variable is a reference to a variable.
 var variable = regexp.MustCompile(`^\$(?:\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))$`)
 
+// refers reports whether a text within a JSON value refers to anything but the variables.
 func refers(value any, variables []string) bool {
 	switch v := value.(type) {
 	case string:

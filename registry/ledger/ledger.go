@@ -211,7 +211,7 @@ func (l *Ledger) Judge(s Server, tool *Surface) *Change {
 		return nil
 	}
 	l, _ = l.At(s.Place)
-	return l.named(l.now().state.judge(l.modeOf(&s), &s, tool))
+	return l.placed(l.now().state.judge(l.modeOf(&s), &s, tool))
 }
 
 // Foresee returns what judge would answer had the server listed these tools. It
@@ -225,7 +225,7 @@ func (l *Ledger) Foresee(s Server, tools []*Surface) func(*Surface) *Change {
 		if tool == nil {
 			return nil
 		}
-		return l.named(edit.state.judge(mode, &s, tool))
+		return l.placed(edit.state.judge(mode, &s, tool))
 	}
 }
 

@@ -95,7 +95,7 @@ func (l *Ledger) Verify(s Server, tools ...*Surface) []Change {
 	var changes []Change
 	add := func(c *Change) {
 		if c != nil {
-			changes = append(changes, *l.named(c))
+			changes = append(changes, *l.placed(c))
 		}
 	}
 	add(srv.judge(Pin, &s))

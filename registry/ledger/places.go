@@ -3,8 +3,9 @@ package ledger
 import (
 	"context"
 	"errors"
-	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 )
 
 // Places are the ledgers that keep the servers of other places, see Options.Open.
@@ -117,8 +118,8 @@ func (l *Ledger) followParts(ctx context.Context, running *sync.WaitGroup) {
 	}
 }
 
-// named gives a change the place of the ledger that keeps it.
-func (l *Ledger) named(c *Change) *Change {
+// placed gives a change the place of the ledger that keeps it.
+func (l *Ledger) placed(c *Change) *Change {
 	if c != nil && l != nil {
 		c.Place = l.place
 	}

@@ -40,7 +40,7 @@ type Belt struct {
 	Database *database.Database
 	shared   databaseFlags
 
-	own    []string // files that no entry reads, see Own
+	hidden []string // files that no entry reads, see HideFile
 	cancel context.CancelFunc
 	ends   []func() // called by End
 }

@@ -18,10 +18,10 @@ func (b *Belt) lookup(name string) (string, bool) {
 	return b.Env.Lookup(name)
 }
 
-// Own has entries not read a file, such as that of a key. An empty path is none.
-func (b *Belt) Own(path string) {
+// HideFile keeps entries from reading a file by ${file:path}, such as that of a key. An empty path is none.
+func (b *Belt) HideFile(path string) {
 	if path != "" {
-		b.own = append(b.own, b.Abs(path))
+		b.hidden = append(b.hidden, b.Abs(path))
 	}
 }
 
@@ -34,7 +34,7 @@ func (b *Belt) mayRead(path string) error {
 	if err != nil {
 		return nil // there is nothing to read
 	}
-	for _, own := range append(slices.Clone(b.own), b.Abs(b.shared.keyFile)) {
+	for _, own := range append(slices.Clone(b.hidden), b.Abs(b.shared.keyFile)) {
 		if o, err := os.Stat(own); err == nil && os.SameFile(o, info) {
 			return errOwnFile
 		}

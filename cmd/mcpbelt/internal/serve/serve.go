@@ -65,8 +65,8 @@ second one ends it at once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
-			b.Own(keyFile)
-			b.Own(t.keyFile)
+			b.HideFile(keyFile)
+			b.HideFile(t.keyFile)
 			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile, adminRole)
 			if l != nil {
 				defer l.Close()

@@ -266,7 +266,8 @@ func waiting(l *ledger.Ledger, s *config.Server, o offer) []ledger.Change {
 		}
 	}
 	for _, c := range pending(l, s) {
-		if !slices.ContainsFunc(changes, func(now ledger.Change) bool { return now.Tool == c.Tool && now.Kind != ledger.ServerChanged }) {
+		// What is offered now takes the place of what waits of the same tool.
+		if !slices.ContainsFunc(changes, func(now ledger.Change) bool { return now.Tool == c.Tool && (c.Tool != "" || now.Kind == c.Kind) }) {
 			changes = append(changes, c)
 		}
 	}
@@ -334,9 +335,9 @@ func decideCommand(b *belt.Belt, accept bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "accept SERVER [TOOL...]",
 		Short: "Accept what a server offers now",
-		Long: `Accept shows what waits of a server, as diff does, and accepts all of it, or the named tools,
-when you agree; a tool that was rejected only if it is named. What the server changes again
-after that is held back. Reject takes it back.`,
+		Long: `Accept shows what waits of a server or, if nothing does, what it offers otherwise than it was
+accepted, and accepts all of it, or the named tools, when you agree; a tool that was rejected only
+if it is named. What the server changes again after that is held back. Reject takes it back.`,
 		Example:           "  mcpbelt diff notes\n  mcpbelt accept notes --yes",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -376,8 +377,8 @@ after that is held back. Reject takes it back.`,
 	}
 	if !accept {
 		cmd.Use, cmd.Short, cmd.Example = "reject SERVER [TOOL...]", "Refuse what a server offers now", "  mcpbelt diff notes\n  mcpbelt reject notes write --yes"
-		cmd.Long = `Reject shows what waits of a server, as diff does, and refuses all of it, or the named tools,
-when you agree. A named tool that was accepted is refused as well. Accept, with the name of
+		cmd.Long = `Reject shows what waits of a server or, if nothing does, what it offers otherwise than it was
+accepted, and refuses all of it, or the named tools, when you agree. A named tool that was accepted is refused as well. Accept, with the name of
 the tool, takes it back.`
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "decide without asking")
