@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,29 +16,23 @@ import (
 // with a session can resume.
 const openAfter = 5 * time.Second
 
-// An outlet is how a request says something before it is answered. The zero outlet belongs to a client whose
-// messages another goroutine writes.
-type outlet struct {
-	write func()          // writes what the stream of the request has, on a stream that it opens if need be; nil: it cannot
-	gone  <-chan struct{} // closed when the client's connection has ended
-	lost  func()          // says that the client may resume the stream
-}
-
 // wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
-// returns the answer and its HTTP status, or 0 if the request was withdrawn.
-func (r *request) wait(j *job, o outlet) (answer message.Message, status int) {
+// returns the answer and its HTTP status, or 0 if the request was withdrawn. What the request says before that e writes; nil:
+// another goroutine does. Gone is closed when the client's connection has ended.
+func (r *request) wait(j *job, e *eventWriter, gone <-chan struct{}) (answer message.Message, status int) {
 	var ready, withdrawn <-chan struct{}
 	if r.under != nil {
+		defer r.peer.requests.leave(r.id)
 		withdrawn = r.under.ctx.Done()
 	}
 	if j.isDone() {
-		if r.under != nil && r.under.ctx.Err() != nil {
+		if r.under != nil && r.under.ctx.Err() != nil && r.method != protocol.Listen {
 			return message.Message{}, 0
 		}
 		return r.outcome(j)
 	}
 	var late, opens <-chan time.Time // nil: never
-	if o.write != nil {
+	if e != nil {
 		ready = r.out.Ready
 		if !r.peer.modern() {
 			opens = time.After(openAfter)
@@ -54,7 +47,7 @@ func (r *request) wait(j *job, o outlet) (answer message.Message, status int) {
 		select {
 		case <-ready:
 			if r.out.State().HasMore {
-				o.write()
+				e.drain()
 			}
 		case <-j.asked:
 			if !r.peer.modern() {
@@ -75,19 +68,18 @@ func (r *request) wait(j *job, o outlet) (answer message.Message, status int) {
 				return message.Response(r.id, j.stillRuns(), nil), http.StatusOK
 			}
 		case <-opens:
-			o.write()
+			e.drain()
 		case now := <-beat.C:
-			rest := r.gateway.limits.Heartbeat
-			if p := j.reporter(); p != nil {
-				rest = p.beat(now)
-			}
-			beat.Reset(rest)
-		case <-o.gone:
-			if o.gone = nil; r.peer.modern() {
+			beat.Reset(j.beat(now, r.gateway.limits.Heartbeat))
+		case <-gone:
+			if gone = nil; r.peer.modern() {
 				r.leave(j)
 				return message.Message{}, 0
 			}
-			o.lost()
+			if e != nil {
+				r.out.Detach(e.reader) // the client may resume the stream
+			}
+			r.peer.requests.leftAlone(r.under)
 		case <-withdrawn:
 			r.leave(j)
 			return message.Message{}, 0
@@ -118,31 +110,20 @@ func (r *request) outcome(j *job) (answer message.Message, status int) {
 func (x *exchange) await(r *request) {
 	var e *eventWriter // nil: the client takes no stream
 	if x.accepts(typeEvents) {
-		e, _ = x.events(r.out, -1)
-		defer r.out.Detach(e.reader)
+		reader, _ := r.out.Attach(-1)
+		defer r.out.Detach(reader)
+		e = &eventWriter{exchange: x, out: r.out, reader: reader, request: r}
 	}
 	j := r.serve(x.r.Context())
-	o := outlet{gone: x.r.Context().Done(), lost: func() {
-		if e != nil {
-			r.out.Detach(e.reader)
-		}
-		r.peer.session.leftAlone(r.under)
-	}}
-	if e != nil {
-		o.write = func() {
-			e.open(r)
-			e.drain()
-		}
-	}
-	answer, status := r.wait(j, o)
+	answer, status := r.wait(j, e, x.r.Context().Done())
 	switch {
 	case status == 0 && e != nil:
-		o.write() // a response without an answer
+		e.drain() // a response without an answer
 		r.out.End()
 	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
 	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision >= newestSession && j.isDone() && j.err == nil):
-		e.open(r)
+		e.open()
 		r.out.Answer(answer)
 		r.out.End()
 		e.drain()
@@ -154,25 +135,35 @@ func (x *exchange) await(r *request) {
 	}
 }
 
-// handle answers a request of p, the client of the session, whose answer goes into a stream, as all messages of a connection do.
-func (s *clientSession) handle(ctx context.Context, p *peer, m *jsonscan.Message, out *stream.Stream) {
-	under, failed := s.enter(m.ID)
-	if failed != nil {
-		out.Answer(message.Response(m.ID, nil, failed))
+// respond answers a request into its stream, on a goroutine of work, unless it is withdrawn.
+func (r *request) respond(ctx context.Context, work *sync.WaitGroup) {
+	if failed := r.enter(); failed != nil {
+		r.out.Answer(message.Response(r.id, nil, failed))
 		return
 	}
-	defer s.leave(m.ID)
-	defer context.AfterFunc(ctx, func() { s.leftAlone(under) })()
-	r := p.newRequest(m, out)
-	r.under = under
-	r.respond(ctx)
+	work.Go(func() {
+		if answer, status := r.wait(r.serve(ctx), nil, ctx.Done()); status != 0 {
+			r.out.Answer(answer)
+		}
+	})
 }
 
-// respond answers a request into its stream, unless it is withdrawn.
-func (r *request) respond(ctx context.Context) {
-	if answer, status := r.wait(r.serve(ctx), outlet{}); status != 0 {
-		r.out.Answer(answer)
+// respond answers requests by one stream, which ends then.
+func (x *exchange) respond(out *stream.Stream, requests ...*request) {
+	if !x.gateway.spawn(func() {
+		var work sync.WaitGroup
+		for _, r := range requests {
+			r.respond(x.r.Context(), &work)
+		}
+		work.Wait()
+		out.End()
+		if s := requests[0].peer.session; s != nil {
+			s.keep(out)
+		}
+	}) {
+		out.End()
 	}
+	x.stream(out, -1)
 }
 
 // batch serves a batch of messages, which revision 2025-03-26 has.
@@ -189,10 +180,10 @@ func (x *exchange) batch(body []byte) {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the batch cannot be read: %v", err))
 		return
 	}
-	var requests []*jsonscan.Message
+	var all []*jsonscan.Message
 	for item := range jsonscan.Elements(body) {
 		m, err := jsonscan.Scan(item)
-		if err != nil || len(requests) == maxBatch {
+		if err != nil || len(all) == maxBatch {
 			x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "a batch is an array of at most %d messages", maxBatch))
 			return
 		}
@@ -200,39 +191,23 @@ func (x *exchange) batch(body []byte) {
 			x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
 			return
 		}
-		requests = append(requests, &m)
+		all = append(all, &m)
 	}
-	if requests == nil {
+	if all == nil {
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the batch is empty"))
 		return
 	}
-	requests = slices.DeleteFunc(requests, func(m *jsonscan.Message) bool {
-		switch {
-		case m.IsResponse():
-			s.answered(m)
-		case m.ID == nil:
-			s.noted(m)
-		default:
-			return false
+	out, p := stream.New(newID()), x.peerOf(s)
+	var requests []*request
+	for _, m := range all {
+		if !s.took(m) {
+			requests = append(requests, p.newRequest(m, message.ParamsOf(m.Params), out))
 		}
-		return true
-	})
-	if len(requests) == 0 {
+	}
+	if requests == nil {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	out, p := stream.New(newID()), x.peerOf(s)
-	s.keep(out)
-	if !x.gateway.spawn(func() {
-		var work sync.WaitGroup
-		for _, m := range requests {
-			work.Go(func() { s.handle(x.r.Context(), p, m, out) })
-		}
-		work.Wait()
-		out.End()
-		s.keep(out)
-	}) {
-		out.End()
-	}
-	x.stream(out, -1) // which the client may resume
+	s.keep(out) // the client may resume it
+	x.respond(out, requests...)
 }

@@ -20,10 +20,8 @@ func (x *exchange) get() {
 		return
 	}
 	out, from := s.listen(), -1
-	select {
-	case <-x.gateway.serving.Done():
+	if x.gateway.serving.Err() != nil {
 		s.endListening()
-	default: // Shutdown will
 	}
 	if event := x.r.Header.Get(headerEvent); event != "" {
 		id, number, _ := strings.Cut(event, "-")
@@ -43,12 +41,13 @@ func (x *exchange) get() {
 
 // stream sends all that a stream has to the client, until it ends.
 func (x *exchange) stream(out *stream.Stream, from int) {
-	e, ok := x.events(out, from)
+	reader, ok := out.Attach(from)
 	if !ok {
 		writeText(x.w, http.StatusNotFound, "what follows the Last-Event-ID is not kept any more")
 		return
 	}
-	defer out.Detach(e.reader)
+	defer out.Detach(reader)
+	e := &eventWriter{exchange: x, out: out, reader: reader}
 	tick := time.NewTicker(commentEvery)
 	defer tick.Stop()
 	for {
@@ -71,27 +70,22 @@ func (x *exchange) stream(out *stream.Stream, from int) {
 	}
 }
 
-// events returns what writes a stream to the client, which becomes its reader. Ok is false if the message from is not kept
-// any more.
-func (x *exchange) events(out *stream.Stream, from int) (e *eventWriter, ok bool) {
-	reader, ok := out.Attach(from)
-	return &eventWriter{exchange: x, out: out, reader: reader}, ok
-}
-
 // An eventWriter writes a stream as server-sent events. Only the goroutine of the HTTP request uses it.
 type eventWriter struct {
 	exchange *exchange
 	out      *stream.Stream
 	reader   int
-	opened   bool // the answer to a request is a stream
-	begun    bool // the header was written
+	request  *request // to which the stream is the answer; nil: to none alone
+	opened   bool     // the answer to the request is a stream
+	begun    bool     // the header was written
 	failed   bool
 	buf      []byte
 }
 
 // open makes the answer to a request a stream, which its client may resume.
-func (e *eventWriter) open(r *request) {
-	if e.opened {
+func (e *eventWriter) open() {
+	r := e.request
+	if r == nil || e.opened {
 		return
 	}
 	e.opened = true
@@ -107,6 +101,7 @@ func (e *eventWriter) open(r *request) {
 
 // drain writes what there is, and reports whether nothing more will come, or can be written.
 func (e *eventWriter) drain() bool {
+	e.open()
 	for !e.failed {
 		m, number, ok, over := e.out.Take(e.reader)
 		if !ok {

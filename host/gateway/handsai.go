@@ -53,7 +53,7 @@ func (x *exchange) serveHandsAI(path string) {
 		x.fail(http.StatusBadRequest, m.ID, message.InvalidParams("params is missing"))
 		return
 	}
-	r := p.newRequest(&m, stream.New(""))
+	r := p.newRequest(&m, message.ParamsOf(m.Params), stream.New(""))
 	j := r.serve(ctx)
 	select {
 	case <-j.done:

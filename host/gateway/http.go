@@ -285,11 +285,7 @@ func (x *exchange) take(m *jsonscan.Message) {
 	s := x.session()
 	switch {
 	case s == nil:
-	case m.IsResponse():
-		s.answered(m)
-		x.w.WriteHeader(http.StatusAccepted)
-	case m.ID == nil:
-		s.noted(m)
+	case s.took(m):
 		x.w.WriteHeader(http.StatusAccepted)
 	default:
 		x.answer(s, m)
@@ -459,17 +455,14 @@ func (x *exchange) delete() {
 
 // answer answers a request of a session.
 func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
-	under, failed := s.enter(m.ID)
-	if failed != nil {
-		x.fail(http.StatusBadRequest, m.ID, failed)
-		return
-	}
-	defer s.leave(m.ID)
 	out := stream.New(newID())
 	if !x.accepts(typeEvents) {
 		out = s.listen() // what cannot be said in the answer
 	}
-	r := x.peerOf(s).newRequest(m, out)
-	r.under = under
+	r := x.peerOf(s).newRequest(m, message.ParamsOf(m.Params), out)
+	if failed := r.enter(); failed != nil {
+		x.fail(http.StatusBadRequest, m.ID, failed)
+		return
+	}
 	x.await(r)
 }

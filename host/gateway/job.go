@@ -38,9 +38,12 @@ type job struct {
 
 	weight int // of what it holds, as far as that counts in parkedJobs.bytes; guarded by that
 
-	mu        sync.Mutex     // guards the following
-	out       *stream.Stream // of the request that waits for the job; nil: none does
-	progress  *progress      // that this request wants; nil: none
+	mu        sync.Mutex      // guards the following
+	out       *stream.Stream  // of the request that waits for the job; nil: none does
+	token     json.RawMessage // by which this request gets progress notifications; nil: it wants none
+	reported  float64         // the progress that was sent last, without the beats
+	beats     int             // since then
+	silent    time.Time       // since when nothing was sent
 	questions []*question
 	numbered  int
 	state     string // the requestState that continues it; empty: none does
@@ -66,9 +69,9 @@ type answer struct {
 func (g *Gateway) start(ctx context.Context, r *request, name string, run func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError)) *job {
 	j := &job{
 		id: g.opts.newPlacedID(), peer: r.peer, name: name, began: time.Now(),
-		done: make(chan struct{}), asked: make(chan struct{}, 1), out: r.out,
+		done: make(chan struct{}), asked: make(chan struct{}, 1),
 	}
-	j.progress = r.progress(j)
+	j.waitsLocked(r)
 	if r.peer.modern() {
 		j.first = r
 	}
@@ -106,20 +109,6 @@ func done(result json.RawMessage, err *mcp.JSONRPCError) *job {
 
 // refused returns a job that has failed.
 func refused(err *mcp.JSONRPCError) *job { return done(nil, err) }
-
-// reporter returns what takes the progress of the job, or nil.
-func (j *job) reporter() *progress {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.progress
-}
-
-// report passes on what a server reports to the request that waits for the job.
-func (j *job) report(params *mcp.ProgressParams) {
-	if p := j.reporter(); p != nil {
-		p.report(params)
-	}
-}
 
 // ownState begins a requestState that is the gateway's own: the call goes on in a job. After it come the id of
 // the job and a random text, both of 130 bits, and the state is forgotten with its first use. It says nothing by
@@ -172,11 +161,18 @@ func (j *job) isDone() bool {
 
 // attach makes a request wait for the job, and sends it the questions that were not sent yet.
 func (j *job) attach(r *request) {
-	p := r.progress(j)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.out, j.progress = r.out, p
+	j.waitsLocked(r)
 	j.sendLocked()
+}
+
+// waitsLocked says which request waits for the job.
+func (j *job) waitsLocked(r *request) {
+	j.out, j.token, j.reported, j.beats, j.silent = r.out, message.Member(r.params.Meta, "progressToken"), 0, 0, time.Now()
+	if !message.ValidID(j.token) {
+		j.token = nil
+	}
 }
 
 // detach says that the request waits no more.
@@ -319,13 +315,13 @@ func (j *job) answerLocked(responses json.RawMessage) {
 // resume continues the job with the responses of the client. State is what needsInput returned, and is good
 // for once.
 func (j *job) resume(state string, r *request) bool {
-	p := r.progress(j)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.state == "" || j.state != state {
 		return false
 	}
-	j.state, j.out, j.progress = "", r.out, p
+	j.state = ""
+	j.waitsLocked(r)
 	j.answerLocked(r.params.Responses)
 	return true
 }

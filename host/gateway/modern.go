@@ -27,24 +27,23 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	p, params, failed := x.modernPeer(x.caller, m)
-	p.from(x.r)
-	if failed == nil {
-		p.choose(x.asked)
-	}
-	if wrong := x.checkFields(m.Method, p, &params); wrong != nil {
+	r, failed := x.modernRequest(x.caller, m, x.asked, stream.New(""))
+	r.peer.from(x.r)
+	if wrong := x.checkFields(r); wrong != nil {
 		failed = wrong
 	}
-	if failed != nil {
+	switch listens := m.Method == protocol.Listen; {
+	case failed != nil:
 		x.fail(http.StatusBadRequest, m.ID, failed)
-		return
+	case listens && !x.accepts(typeEvents):
+		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
+	case listens && !message.IsObject(message.Member(m.Params, "notifications")):
+		x.fail(http.StatusBadRequest, r.id, message.InvalidParams("params.notifications is missing"))
+	case listens:
+		x.respond(r.out, r)
+	default:
+		x.await(r)
 	}
-	r := &request{gateway: x.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: stream.New("")}
-	if m.Method == protocol.Listen {
-		x.listen(r)
-		return
-	}
-	x.await(r)
 }
 
 // statusOf is the HTTP status of an error in revision 2026-07-28.
@@ -58,11 +57,12 @@ func statusOf(err *mcp.JSONRPCError) int {
 	return http.StatusOK
 }
 
-// modernPeer returns the client as a request of revision 2026-07-28 describes it, and the request's
-// parameters.
-func (v shown) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, message.Params, *mcp.JSONRPCError) {
+// modernRequest returns a request of revision 2026-07-28, of the client that it describes, which is shown tools in the mode
+// asked for. Of one that failed not all is known.
+func (v shown) modernRequest(caller *access.Caller, m *jsonscan.Message, asked string, out *stream.Stream) (*request, *mcp.JSONRPCError) {
 	params := message.ParamsOf(m.Params)
 	p := &peer{shown: v, caller: caller}
+	r := p.newRequest(m, params, out)
 	var capabilities, client json.RawMessage
 	if params.Meta != nil {
 		for key, value := range jsonscan.Fields(params.Meta) {
@@ -80,19 +80,20 @@ func (v shown) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, me
 	}
 	switch {
 	case p.revision == "":
-		return p, params, message.InvalidParams("params._meta lacks %s", protocol.MetaVersion)
+		return r, message.InvalidParams("params._meta lacks %s", protocol.MetaVersion)
 	case p.revision != protocol.Revision20260728:
-		return p, params, unsupported(p.revision)
+		return r, unsupported(p.revision)
 	case !message.IsObject(capabilities):
-		return p, params, message.InvalidParams("params._meta lacks %s, an object", protocol.MetaCapabilities)
+		return r, message.InvalidParams("params._meta lacks %s, an object", protocol.MetaCapabilities)
 	case !isRound(&params):
-		return p, params, message.InvalidParams("params.inputResponses has to be an object of objects, and params.requestState a string")
+		return r, message.InvalidParams("params.inputResponses has to be an object of objects, and params.requestState a string")
 	case client != nil && !message.IsObject(client):
-		return p, params, message.InvalidParams("%s in params._meta is not an object", protocol.MetaClient)
+		return r, message.InvalidParams("%s in params._meta is not an object", protocol.MetaClient)
 	}
 	p.can, p.client = abilitiesOf(capabilities), implementationOf(client)
 	p.can.tasks = message.IsObject(message.Member(capabilities, "extensions", protocol.ExtensionTasks))
-	return p, params, nil
+	p.choose(asked)
+	return r, nil
 }
 
 // isRound reports whether what continues a request is of the right kind.
@@ -110,10 +111,11 @@ func isRound(p *message.Params) bool {
 
 // checkFields compares the header fields with the body: a proxy decides by the fields, so they must
 // not say something else.
-func (x *exchange) checkFields(method string, p *peer, params *message.Params) *mcp.JSONRPCError {
+func (x *exchange) checkFields(r *request) *mcp.JSONRPCError {
 	type field struct{ name, want, what string }
-	fields := []field{{headerRevision, p.revision, "revision in _meta"}, {headerMethod, method, "method of the message"}}
-	switch method {
+	p, params := r.peer, &r.params
+	fields := []field{{headerRevision, p.revision, "revision in _meta"}, {headerMethod, r.method, "method of the message"}}
+	switch r.method {
 	case protocol.CallTool, protocol.GetPrompt:
 		fields = append(fields, field{headerName, message.String(params.Name), "name in the message"})
 	case protocol.ReadResource:
@@ -135,7 +137,7 @@ func (x *exchange) checkFields(method string, p *peer, params *message.Params) *
 			return message.Failure(message.CodeHeader, "the %s field is not the %s", f.name, f.what)
 		}
 	}
-	if method != protocol.CallTool {
+	if r.method != protocol.CallTool {
 		return nil
 	}
 	return x.checkArguments(p, message.String(params.Name), params.Arguments)
@@ -157,24 +159,4 @@ func (x *exchange) checkArguments(p *peer, tool string, args json.RawMessage) *m
 		}
 	}
 	return nil
-}
-
-// listen serves subscriptions/listen by a stream.
-func (x *exchange) listen(r *request) {
-	if !x.accepts(typeEvents) {
-		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
-		return
-	}
-	if !message.IsObject(message.Member(r.params.All, "notifications")) {
-		x.fail(http.StatusBadRequest, r.id, message.InvalidParams("params.notifications is missing"))
-		return
-	}
-	spawned := x.gateway.spawn(func() {
-		result, failed := r.subscriptions(x.r.Context())
-		r.out.Answer(message.Response(r.id, result, failed))
-		r.out.End()
-	})
-	if spawned {
-		x.stream(r.out, -1)
-	}
 }

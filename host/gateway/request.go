@@ -27,8 +27,16 @@ type request struct {
 }
 
 // newRequest returns a request of a peer.
-func (p *peer) newRequest(m *jsonscan.Message, out *stream.Stream) *request {
-	return &request{gateway: p.view.gateway, peer: p, id: m.ID, method: m.Method, params: message.ParamsOf(m.Params), out: out}
+func (p *peer) newRequest(m *jsonscan.Message, params message.Params, out *stream.Stream) *request {
+	return &request{gateway: p.view.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: out}
+}
+
+// enter notes that the request is under way, until wait returns. It fails if it may not be now.
+func (r *request) enter() (failed *mcp.JSONRPCError) {
+	if r.peer.requests != nil {
+		r.under, failed = r.peer.requests.enter(r.id)
+	}
+	return failed
 }
 
 // serve answers a request by a job, which is done already if it was nothing that takes long.
@@ -83,6 +91,8 @@ func (r *request) handler(f features) handler {
 		return func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return r.discover(f), nil }
 	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
 		return when(!older, r.serveTask)
+	case protocol.Listen:
+		return when(!older, r.subscriptions)
 	case protocol.Ping:
 		return when(older, func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return emptyResult(), nil })
 	case protocol.SetLogLevel:

@@ -54,7 +54,7 @@ type clientSession struct {
 func newSession(id string, p *peer) *clientSession {
 	s := &clientSession{id: id, underWay: underWay{used: time.Now()}}
 	s.ctx, s.cancel = context.WithCancel(p.view.gateway.ctx)
-	p.session = s
+	p.session, p.requests = s, &s.underWay
 	s.peer = p
 	s.may.Store(p.may)
 	return s
@@ -128,6 +128,19 @@ func (s *clientSession) forget(q *question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.questions, q.id)
+}
+
+// took takes a message of the client that is not to be answered. It reports false if it is a request.
+func (s *clientSession) took(m *jsonscan.Message) bool {
+	switch {
+	case m.IsResponse():
+		s.answered(m)
+	case m.ID == nil:
+		s.noted(m)
+	default:
+		return false
+	}
+	return true
 }
 
 // answered takes a response of the client. One to a question that is not open is ignored: it was

@@ -193,8 +193,7 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	case c.session == nil:
 		c.out.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "begin with initialize")))
 	default:
-		s := c.session
-		c.work.Go(func() { s.handle(ctx, s.peer, &m, c.out) })
+		c.session.peer.newRequest(&m, message.ParamsOf(m.Params), c.out).respond(ctx, &c.work)
 	}
 }
 
@@ -212,27 +211,14 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 
 // serveModern answers a request of revision 2026-07-28.
 func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
-	p, params, failed := c.modernPeer(&access.Caller{}, m)
-	var under *running
-	if failed == nil {
-		p.choose(c.asked)
-		under, failed = c.enter(m.ID)
-	}
-	if failed != nil {
+	r, failed := c.modernRequest(&access.Caller{}, m, c.asked, c.out)
+	r.peer.requests = &c.underWay
+	switch {
+	case failed != nil:
 		c.out.Answer(message.Response(m.ID, nil, failed))
-		return
+	case m.Method == protocol.Listen:
+		r.respond(c.heard, &c.work)
+	default:
+		r.respond(ctx, &c.work)
 	}
-	r := &request{gateway: c.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: c.out, under: under}
-	c.work.Go(func() {
-		defer c.leave(m.ID)
-		if m.Method != protocol.Listen {
-			r.respond(ctx)
-			return
-		}
-		ctx, cancel := context.WithCancel(c.heard)
-		defer cancel()
-		defer context.AfterFunc(under.ctx, cancel)()
-		result, failed := r.subscriptions(ctx)
-		c.out.Answer(message.Response(r.id, result, failed))
-	})
 }

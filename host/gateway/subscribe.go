@@ -164,7 +164,6 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 			l.lists[key], allowed[key] = true, true
 		}
 	}
-	ctx = r.peer.context(ctx)
 	var uris []string
 	tried := 0
 	if f.Subscribe {
