@@ -133,11 +133,8 @@ func rawOf(res *mcp.CallToolResult) json.RawMessage {
 
 // wantLogs has the server of a tool, which may be of an older revision, log what a client of revision 2026-07-28 wants
 // to hear.
-func (r *request) wantLogs(ctx context.Context, tool string) {
-	if !r.peer.modern() || severity(r.peer.level) == 0 {
-		return
-	}
-	if d, ok := r.gateway.host.Registry().Resolve(tool); ok && d.Origin.Server != "" {
+func (r *request) wantLogs(ctx context.Context, d *registry.Definition) {
+	if r.peer.modern() && severity(r.peer.level) > 0 && d.Origin.Server != "" {
 		r.gateway.wantLevel(ctx, r.peer.level, func(server string) bool { return server == d.Origin.Server })
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
@@ -37,7 +38,7 @@ type catalogue struct {
 	hash    uint64
 	tools   []json.RawMessage
 	result  json.RawMessage                 // {"tools":[...]}, if it is one page
-	names   map[string]string               // of the registry, by those of the view that are others
+	names   map[string]*registry.Definition // by the names of the view that are others than those of the registry
 	headers map[string][]paramheader.Header // of the tools that have any, by their names in the view
 }
 
@@ -103,12 +104,12 @@ func (v shown) callable(ctx context.Context) (all []*registry.Definition) {
 // build makes the list of the given tools, of which those of the gateway itself come last. In another mode than direct
 // these are all.
 func (v *view) build(tools []*registry.Definition, asked map[*registry.Definition]bool, own []json.RawMessage, form listForm) *catalogue {
-	c := &catalogue{names: map[string]string{}, headers: map[string][]paramheader.Header{}}
+	c := &catalogue{names: map[string]*registry.Definition{}, headers: map[string][]paramheader.Header{}}
 	size := len(`{"tools":[]}`)
 	for _, d := range tools {
 		name := v.toolName(d, form.room)
 		if name != d.Name {
-			c.names[name] = d.Name
+			c.names[name] = d
 		}
 		if form.mode != modes.Direct {
 			continue
@@ -144,59 +145,48 @@ func (v *view) toolName(d *registry.Definition, room int) string {
 	return listing.Name(name, room)
 }
 
-// registryName returns what the registry calls the tool that a client calls by name. The registry itself knows
-// what to say of a name that is not in the list: that of a tool in quarantine, or of a server that is
-// not ready.
-func (p *peer) registryName(ctx context.Context, name string) (string, error) {
-	v := p.view
-	c := v.catalogue(ctx, p)
-	if known, ok := c.names[name]; ok {
-		return known, nil
+// find returns the tool, listed, hidden or in quarantine, that the client calls by a name, which may be a near one, and by
+// what name the registry is asked for it; or why there is none. The registry itself knows what to say of a name that is not
+// in the list, such as that of a server that is not ready. A server that p does not see is not asked, nor told of.
+func (p *peer) find(ctx context.Context, name string) (d *registry.Definition, known string, err error) {
+	v, r := p.view, p.gateway.host.Registry()
+	if d := v.catalogue(ctx, p).names[name]; d != nil {
+		return d, d.Name, nil
 	}
-	r := v.gateway.host.Registry()
-	full := name
+	held := func(is func(*registry.Definition) bool) *registry.Definition {
+		for _, q := range r.Snapshot().Quarantined() {
+			if is(q.Tool) {
+				return q.Tool
+			}
+		}
+		return nil
+	}
+	known = name
 	if v.server != "" {
 		// Of a tool whose name in the registry is the server's own, or that is held back.
-		for _, q := range r.Snapshot().Quarantined() {
-			if o := q.Tool.Origin; o.Server == v.server && o.Tool == name && p.sees(q.Tool) {
-				return q.Tool.Name, nil
-			}
+		d = held(func(d *registry.Definition) bool {
+			return d.Origin.Server == v.server && d.Origin.Tool == name && p.sees(d)
+		})
+		if d != nil {
+			return d, d.Name, nil
 		}
-		full = r.Names().Name(v.server, name)
+		known = r.Names().Name(v.server, name)
 	}
-	d, err := p.meant(ctx, full)
-	switch {
-	case err != nil:
-		return "", err
-	case !p.sees(d) || v.server != "" && d.Origin.Tool != name:
-		return "", &registry.UnknownToolError{Name: name}
-	}
-	return full, nil
-}
-
-// meant returns the tool, listed, hidden or in quarantine, that the registry takes a name for, which may be a near one,
-// or why there is none. A server that p does not see is not asked, nor told of.
-func (p *peer) meant(ctx context.Context, name string) (*registry.Definition, error) {
-	r := p.gateway.host.Registry()
-	if d, ok := r.Resolve(name); ok {
-		return d, nil
-	}
-	if !p.mayAskFor(name) {
-		return nil, &registry.UnknownToolError{Name: name}
-	}
-	t, err := r.Find(ctx, name)
-	if err == nil {
-		return t.Definition(), nil
-	}
-	var held *registry.QuarantinedError
-	if errors.As(err, &held) {
-		for _, q := range r.Snapshot().Quarantined() {
-			if q.Tool.Name == held.Name {
-				return q.Tool, nil
-			}
+	if d, _ = r.Resolve(known); d == nil && p.mayAskFor(known) {
+		t, err := r.Find(ctx, known)
+		if err == nil {
+			d = t.Definition()
+		} else if q, ok := errors.AsType[*registry.QuarantinedError](err); ok {
+			d = held(func(d *registry.Definition) bool { return d.Name == q.Name })
+		}
+		if d == nil {
+			return nil, "", err
 		}
 	}
-	return nil, err
+	if d == nil || !p.sees(d) || v.server != "" && d.Origin.Tool != name {
+		return nil, "", &registry.UnknownToolError{Name: name}
+	}
+	return d, known, nil
 }
 
 // mayAskFor reports whether the host may look for a tool that no one has: it would start the server that the
@@ -205,22 +195,17 @@ func (p *peer) mayAskFor(name string) bool {
 	if p.hasAllServers() {
 		return true
 	}
-	asked := toolname.Fold(name)
-	begins := map[string]bool{}
-	for _, asked := range []toolname.Name{asked, asked.WithoutMCP()} {
-		for server := range asked.Splits() {
-			begins[server] = true
-		}
-	}
-	some := false
+	asked, some := toolname.Fold(name), p.server != ""
+	begins := maps.Collect(asked.Splits())
+	maps.Insert(begins, asked.WithoutMCP().Splits())
 	for _, s := range p.gateway.host.Servers() {
-		if begins[toolname.Fold(s.Name).Folded] {
+		if _, ok := begins[toolname.Fold(s.Name).Folded]; ok {
 			if some = true; !p.hasServer(s.Name) {
 				return false
 			}
 		}
 	}
-	return some || p.server != ""
+	return some
 }
 
 // toolJSON returns a tool as it is listed: as its server sent it, with another name where that
@@ -232,24 +217,18 @@ func toolJSON(d *registry.Definition, name string) json.RawMessage {
 		}
 		return message.WithMember(d.Raw, "name", message.Quoted(name))
 	}
+	annotations := d.RawAnnotations
+	if annotations == nil && d.Annotations != nil {
+		annotations = message.Marshal(d.Annotations)
+	}
 	return message.Marshal(struct {
 		Name         string          `json:"name"`
 		Title        string          `json:"title,omitempty"`
 		Description  string          `json:"description,omitempty"`
 		InputSchema  json.RawMessage `json:"inputSchema"`
 		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-		Annotations  any             `json:"annotations,omitempty"`
-	}{name, d.Title, d.Description, d.InputSchema, d.OutputSchema, annotationsOf(d)})
-}
-
-func annotationsOf(d *registry.Definition) any {
-	switch {
-	case d.RawAnnotations != nil:
-		return d.RawAnnotations
-	case d.Annotations != nil:
-		return d.Annotations
-	}
-	return nil
+		Annotations  json.RawMessage `json:"annotations,omitempty"`
+	}{name, d.Title, d.Description, d.InputSchema, d.OutputSchema, annotations})
 }
 
 // listTools answers tools/list.

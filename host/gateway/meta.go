@@ -130,14 +130,14 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 			return toolCall{name: inner.Tool}, err
 		}
 	}
-	known, err := p.registryName(ctx, name)
+	d, known, err := p.find(ctx, name)
 	return toolCall{name, known, func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
 		if variant != "" {
 			if res, err := r.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
 				return res, err
 			}
 		}
-		r.wantLogs(ctx, known)
+		r.wantLogs(ctx, d)
 		input := r.input()
 		if p.can.tasks && (p.can.form || p.can.url || p.can.sampling) {
 			input = nil // the call may be a task when its server needs input
@@ -184,7 +184,7 @@ func (r *request) belt() *metatools.Belt {
 		HasServer: p.hasServer,
 		Sees:      p.sees,
 		Name:      func(d *registry.Definition) string { return p.view.toolName(d, p.room()) },
-		Known:     p.registryName,
+		Known:     p.find,
 		Unknown:   func(name string, err error) error { return errors.New(r.unknownTool(name, err).Message) },
 	}
 }

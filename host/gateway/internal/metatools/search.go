@@ -28,29 +28,23 @@ type Belt struct {
 	Sees func(*registry.Definition) bool
 	// Name returns what the client calls a tool.
 	Name func(*registry.Definition) string
-	// Known returns what the registry calls the tool that the client calls by name, or says why there is none.
-	Known func(ctx context.Context, name string) (string, error)
+	// Known returns the tool that the client calls by name, and by what name the registry is asked for it, or says why there
+	// is none.
+	Known func(ctx context.Context, name string) (d *registry.Definition, known string, err error)
 	// Unknown returns the error for a name that no tool has that the client sees, of which err says more.
 	Unknown func(name string, err error) error
 }
 
 // find returns the tool that the client means by a name, or says why there is none.
 func (b *Belt) find(ctx context.Context, name string) (*registry.Definition, error) {
-	known, err := b.Known(ctx, name)
-	var t registry.Tool
+	d, known, err := b.Known(ctx, name)
 	if err == nil {
-		t, err = b.Finder.Registry().Find(ctx, known)
+		_, err = b.Finder.Registry().Find(ctx, known) // it may be in quarantine, or denied
 	}
-	if err == nil && !b.Sees(t.Definition()) {
-		err = &registry.UnknownToolError{Name: name}
+	if errors.As(err, new(*registry.UnknownToolError)) { // others than those that the client sees may be meant
+		err = b.Unknown(name, err)
 	}
-	switch {
-	case errors.As(err, new(*registry.UnknownToolError)): // others than those that the client sees may be meant
-		return nil, b.Unknown(name, err)
-	case err != nil:
-		return nil, err
-	}
-	return t.Definition(), nil
+	return d, err
 }
 
 // Target returns what the client calls the tool that a call is of. A server calls it as the client does or as the server itself
@@ -63,10 +57,8 @@ func (b *Belt) Target(ctx context.Context, c Call) (string, error) {
 	is := func(d *registry.Definition) bool {
 		return d.Origin.Server == c.Server && b.Sees(d) && (d.Origin.Tool == c.Tool || b.Name(d) == c.Tool)
 	}
-	if known, err := b.Known(ctx, c.Tool); err == nil {
-		if d, ok := r.Resolve(known); ok && is(d) {
-			return c.Tool, nil
-		}
+	if d, _, err := b.Known(ctx, c.Tool); err == nil && is(d) {
+		return c.Tool, nil
 	}
 	s := r.Snapshot()
 	for _, t := range s.Tools() {

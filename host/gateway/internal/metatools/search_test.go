@@ -54,11 +54,21 @@ func newBelt(t testing.TB, sees func(*registry.Definition) bool) *metatools.Belt
 	if sees == nil {
 		sees = func(*registry.Definition) bool { return true }
 	}
+	finder := assert.Value(newFinder())(t)
 	return &metatools.Belt{
-		Finder: assert.Value(newFinder())(t), Sees: sees, Name: func(d *registry.Definition) string { return d.Name },
+		Finder: finder, Sees: sees, Name: func(d *registry.Definition) string { return d.Name },
 		HasServer: func(string) bool { return true },
-		Known:     func(_ context.Context, name string) (string, error) { return name, nil },
-		Unknown:   func(_ string, err error) error { return err },
+		Known: func(ctx context.Context, name string) (*registry.Definition, string, error) {
+			tool, err := finder.Registry().Find(ctx, name)
+			if err != nil {
+				return nil, "", err
+			}
+			if !sees(tool.Definition()) {
+				return nil, "", &registry.UnknownToolError{Name: name}
+			}
+			return tool.Definition(), name, nil
+		},
+		Unknown: func(_ string, err error) error { return err },
 	}
 }
 
