@@ -39,37 +39,26 @@ func Prepare(o *host.Options) {
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = 256 // those that wait for people count
 	}
-	elicit, elicitURL, sample := c.Elicit, c.ElicitURL, c.Sample
+	elicit, elicitURL, sample, listRoots := c.Elicit, c.ElicitURL, c.Sample, c.ListRoots
 	c.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		j := jobOf(ctx)
-		switch {
-		case j == nil && elicit != nil:
+		if j == nil && elicit != nil {
 			return elicit(ctx, r)
-		case j == nil:
-			return nil, noCause()
-		case !j.peer.can.form:
-			return nil, cannot("elicitation")
 		}
-		return j.elicit(ctx, r.Params)
+		return j.Ask(ctx, r.Params)
 	}
 	c.ElicitURL = func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 		j := jobOf(ctx)
-		switch {
-		case j == nil && elicitURL != nil:
+		if j == nil && elicitURL != nil {
 			return elicitURL(ctx, r)
-		case j == nil:
-			return nil, noCause()
-		case !j.peer.can.url:
-			return nil, cannot("elicitation of URLs")
 		}
 		id := newID() // servers may have one id for the pages of several clients
-		res, err := j.elicit(ctx, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
-		if s := j.peer.session; err == nil && res.Action == "accept" && s != nil {
-			s.awaitVisit(r.Completed, id)
+		res, err := j.Ask(ctx, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
+		if err == nil && res.Action == "accept" && j.peer.session != nil {
+			j.peer.session.awaitVisit(r.Completed, id)
 		}
 		return res, err
 	}
-	listRoots := c.ListRoots
 	c.ListRoots = func(ctx context.Context) ([]*mcp.Root, error) {
 		j := jobOf(ctx)
 		switch {
@@ -95,11 +84,7 @@ func Prepare(o *host.Options) {
 		switch {
 		case j == nil && sample != nil && (tools || !wantsTools):
 			return sample(ctx, r)
-		case j == nil:
-			return nil, noCause()
-		case !j.peer.can.sampling:
-			return nil, cannot("sampling")
-		case wantsTools && !j.peer.can.samplingTools:
+		case j != nil && j.peer.can.sampling && wantsTools && !j.peer.can.samplingTools:
 			return nil, cannot("sampling with tools")
 		}
 		return askAs[mcp.SampleResult](ctx, j, protocol.Sample, r.Params)
@@ -116,10 +101,10 @@ func Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, e
 		return nil, errors.New("gateway: Elicit: there is nothing to ask")
 	case j == nil:
 		return nil, errors.New("gateway: Elicit: the context is not that of a call of a gateway")
-	case !j.peer.can.form || params.Mode != "" && params.Mode != "form":
+	case params.Mode != "" && params.Mode != "form":
 		return nil, cannot("elicitation")
 	}
-	return j.elicit(ctx, params)
+	return j.Ask(ctx, params)
 }
 
 // NeverAsks reports whether the client whose call ctx belongs to is known to let its model call tools
@@ -130,19 +115,14 @@ func NeverAsks(ctx context.Context) bool {
 	return j != nil && j.peer.quirks.NeverAsks
 }
 
-// noCause is what a server is told whose request cannot be given to a client.
-func noCause() error {
-	return &mcp.JSONRPCError{Code: message.CodeInternal, Message: "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer"}
-}
-
 // cannot is what a server is told of a client that lacks a capability.
 func cannot(what string) error {
-	return &mcp.JSONRPCError{Code: message.CodeInternal, Message: "the client that made the call does not support " + what}
+	return message.Failure(message.CodeInternal, "the client that made the call does not support %s", what)
 }
 
-// elicit asks the client of a job by elicitation. Servers of older revisions leave out the mode, which clients do not take as an
+// Ask asks the client of a job by elicitation. Servers of older revisions leave out the mode, which clients do not take as an
 // empty text.
-func (j *job) elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+func (j *job) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if params != nil && params.Mode == "" {
 		form := *params
 		form.Mode = "form"
@@ -151,9 +131,16 @@ func (j *job) elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.Elicit
 	return askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, params)
 }
 
-// askAs asks the client of a job, and decodes its answer.
+// askAs asks the client of a job, and decodes its answer. A server is told why it cannot; nil is no job.
 func askAs[T any](ctx context.Context, j *job, method string, params any) (*T, error) {
-	raw, failed := j.ask(ctx, method, message.Marshal(params))
+	if j == nil {
+		return nil, message.Failure(message.CodeInternal, "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer")
+	}
+	asked := message.Marshal(params)
+	if what, _ := j.peer.can.lacks(method, asked); what != "" {
+		return nil, cannot(what)
+	}
+	raw, failed := j.ask(ctx, method, asked)
 	if failed != nil {
 		return nil, failed
 	}

@@ -61,13 +61,12 @@ func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request) {
 	g.desk.ServeHTTP(w, r)
 }
 
-// An asker is the client of a job, whose user can be asked. It is a [pages.Client].
-type asker struct{ *job }
+// Caller returns who makes the request of the job, whose client is a [pages.Client].
+func (j *job) Caller() *access.Caller { return j.peer.caller }
 
-func (a asker) Caller() *access.Caller { return a.peer.caller }
-
-func (a asker) About() pages.About {
-	p := a.peer
+// About returns what else is known of the client.
+func (j *job) About() pages.About {
+	p := j.peer
 	is := pages.About{
 		Endpoint: p.view.path + "/mcp", Session: p.session != nil && p.session.id != "",
 		Forms: p.can.form, Pages: p.can.url, URL: p.view.gateway.opts.PublicURL,
@@ -81,13 +80,9 @@ func (a asker) About() pages.About {
 	return is
 }
 
-func (a asker) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	return a.elicit(ctx, params)
-}
-
 // call makes a call of a tool, in the course of which the user may be asked.
 func (r *request) call(ctx context.Context, j *job, tool string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	c := pages.Call{Client: asker{j}, Tool: tool, Args: args, Scope: r.peer.view.path, State: message.String(r.params.State)}
+	c := pages.Call{Client: j, Tool: tool, Args: args, Scope: r.peer.view.path, State: message.String(r.params.State)}
 	if s := r.peer.session; s != nil {
 		c.Scope += " " + s.id
 	} else {
@@ -128,7 +123,7 @@ func (g *Gateway) askLogin(next registry.Handler) registry.Handler {
 			return res, err
 		}
 		again := res
-		err = g.desk.AfterLogin(ctx, asker{j}, err, func(ctx context.Context) (err error) {
+		err = g.desk.AfterLogin(ctx, j, err, func(ctx context.Context) (err error) {
 			again, err = next(ctx, call)
 			return err
 		})
@@ -142,5 +137,5 @@ func (j *job) withLogin(ctx context.Context, do func(context.Context) error) err
 	if err == nil {
 		return nil
 	}
-	return j.peer.view.gateway.desk.AfterLogin(ctx, asker{j}, err, do)
+	return j.peer.view.gateway.desk.AfterLogin(ctx, j, err, do)
 }

@@ -393,11 +393,11 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 	x.json(http.StatusOK, message.Response(m.ID, x.initializeResult(p.revision), nil))
 }
 
-// addSession begins a session, over HTTP or, with posted, of a connection.
-func (g *Gateway) addSession(p *peer, posted *stream.Stream) (*clientSession, error) {
+// addSession begins a session, over HTTP or, with all that is said to it, of a connection.
+func (g *Gateway) addSession(p *peer, said *stream.Stream) (*clientSession, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if posted == nil {
+	if said == nil {
 		if g.serving.Err() != nil {
 			return nil, ErrClosed
 		}
@@ -406,7 +406,7 @@ func (g *Gateway) addSession(p *peer, posted *stream.Stream) (*clientSession, er
 		}
 	}
 	s := newSession(g.opts.newPlacedID(), p)
-	s.posted = posted
+	s.listening, s.piped = said, said != nil
 	g.sessions[s.id] = s
 	return s, nil
 }
@@ -416,7 +416,7 @@ func (g *Gateway) removeLocked(id string) *clientSession {
 	s := g.sessions[id]
 	if s != nil {
 		delete(g.sessions, id)
-		if s.posted == nil {
+		if !s.piped {
 			g.opened.give(s.peer.caller.Owner(), 1)
 		}
 	}

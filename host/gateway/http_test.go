@@ -384,7 +384,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	cancel()
 	waits.Wait()
 	hosttest.Eventually(t, "there is room again", func() bool {
-		return s.modern("a", "").call(t, "one__echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1500))).code() == 0
+		return s.do(t, s.modern("a", "").query("tools/call", toolParams("one__echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1500))))).status == http.StatusOK
 	})
 }
 

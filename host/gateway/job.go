@@ -282,11 +282,7 @@ func (j *job) needsInput() json.RawMessage {
 	}
 	j.state = ownState + j.id + "." + newID()
 	j.out = nil
-	return message.Marshal(struct {
-		Type     string         `json:"resultType"`
-		Requests map[string]any `json:"inputRequests"`
-		State    string         `json:"requestState"`
-	}{"input_required", requests, j.state})
+	return askedFor(message.Marshal(requests), message.Quoted(j.state))
 }
 
 // requestsLocked returns what the job waits for, as revision 2026-07-28 has it.

@@ -168,7 +168,7 @@ func (r *request) ownCall(name string, args json.RawMessage) making {
 		}
 		if t := o.Code(p.sees); t != nil && t.Definition().Name == name {
 			return func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
-				return t.Call(r.gateway.desk.Asking(ctx, asker{j}), args)
+				return t.Call(r.gateway.desk.Asking(ctx, j), args)
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func TestSubscriptionsBound(t *testing.T) {
 		ctx, cancel := context.WithCancel(session.WithUser(t.Context(), user))
 		cancel()
 		g.ctx = ctx // so that it ends at once
-		return (<-g.follow(ctx, "one", "note://1", "note://1", nil)).Error()
+		return g.follow(ctx, ctx, "one", "note://1", "note://1", nil).Error()
 	}
 	for range maxFollowed / 4 {
 		assert.OK(t, g.followed.take("a", 1, ""))

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -66,24 +65,21 @@ func abilitiesOf(caps json.RawMessage) abilities {
 	return a
 }
 
-// lacks returns the capabilities that a client needs for server requests by their ids, and does not
-// have.
-func (a abilities) lacks(requests json.RawMessage) map[string]any {
-	lacks := map[string]any{}
-	for _, r := range jsonscan.Fields(requests) {
-		mode, _ := message.Text(r, "params", "mode")
-		switch method, _ := message.Text(r, "method"); {
-		case method == protocol.Elicit && mode == "url" && !a.url:
-			lacks["elicitation"] = map[string]any{"url": struct{}{}}
-		case method == protocol.Elicit && mode != "url" && !a.form:
-			lacks["elicitation"] = map[string]any{"form": struct{}{}}
-		case method == protocol.Sample && !a.sampling:
-			lacks["sampling"] = struct{}{}
-		case method == protocol.ListRoots && !a.roots:
-			lacks["roots"] = struct{}{}
-		}
+// lacks returns what a client cannot do for a server request, in words and as the capability that it does not have; nothing
+// if it can.
+func (a abilities) lacks(method string, params json.RawMessage) (what string, capability map[string]any) {
+	mode, _ := message.Text(params, "mode")
+	switch {
+	case method == protocol.Elicit && mode == "url" && !a.url:
+		return "elicitation of URLs", map[string]any{"elicitation": map[string]any{"url": struct{}{}}}
+	case method == protocol.Elicit && mode != "url" && !a.form:
+		return "elicitation", map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
+	case method == protocol.Sample && !a.sampling:
+		return "sampling", map[string]any{"sampling": struct{}{}}
+	case method == protocol.ListRoots && !a.roots:
+		return "roots", map[string]any{"roots": struct{}{}}
 	}
-	return lacks
+	return "", nil
 }
 
 // implementationOf reads how a client calls itself. Text of an untrusted party.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
@@ -51,14 +52,14 @@ func (r *request) serve(ctx context.Context) *job {
 		defer cancel()
 		defer context.AfterFunc(r.under.ctx, cancel)()
 	}
-	f := r.peer.features()
+	has := r.peer.capabilities()
 	switch {
-	case r.method == protocol.GetPrompt && f.Prompts:
+	case r.method == protocol.GetPrompt && has.Prompts.Listed:
 		return r.getPrompt(ctx)
-	case r.method == protocol.ReadResource && f.Resources:
+	case r.method == protocol.ReadResource && has.Resources.Listed:
 		return r.readResource(ctx)
 	}
-	answer := r.handler(f)
+	answer := r.handler(has)
 	if answer == nil {
 		return refused(message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method))
 	}
@@ -70,7 +71,7 @@ func (r *request) serve(ctx context.Context) *job {
 type handler func(context.Context) (json.RawMessage, *mcp.JSONRPCError)
 
 // handler returns what answers the request; nil: the view, or the revision, has no such method.
-func (r *request) handler(f features) handler {
+func (r *request) handler(has capabilities) handler {
 	when := func(is bool, h handler) handler {
 		if !is {
 			return nil
@@ -82,13 +83,13 @@ func (r *request) handler(f features) handler {
 	case protocol.ListTools:
 		return r.listTools
 	case protocol.ListPrompts:
-		return when(f.Prompts, r.listContent)
+		return when(has.Prompts.Listed, r.listContent)
 	case protocol.ListResources, protocol.ListTemplates:
-		return when(f.Resources, r.listContent)
+		return when(has.Resources.Listed, r.listContent)
 	case protocol.Complete:
-		return when(f.Completions, r.complete)
+		return when(has.Completions != nil, r.complete)
 	case protocol.Discover:
-		return func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return r.discover(f), nil }
+		return func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return r.discover(has), nil }
 	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
 		return when(!older, r.serveTask)
 	case protocol.Listen:
@@ -96,11 +97,11 @@ func (r *request) handler(f features) handler {
 	case protocol.Ping:
 		return when(older, func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return emptyResult(), nil })
 	case protocol.SetLogLevel:
-		return when(older && f.Logging, r.setLevel)
+		return when(older && has.Logging != nil, r.setLevel)
 	case protocol.Subscribe:
-		return when(older && f.Subscribe, r.subscribe)
+		return when(older && has.Resources.Subscribe, r.subscribe)
 	case protocol.Unsubscribe:
-		return when(older && f.Subscribe, r.unsubscribe)
+		return when(older && has.Resources.Subscribe, r.unsubscribe)
 	}
 	return nil
 }
@@ -165,59 +166,45 @@ func (r *request) input() *mcp.InputRound {
 
 // inputRequired is the answer to a request for which a server of revision 2026-07-28 needs input.
 func (r *request) inputRequired(needs *mcp.InputRequiredError) (json.RawMessage, *mcp.JSONRPCError) {
-	if lacks := r.peer.can.lacks(needs.Requests); len(lacks) > 0 {
+	lacks := map[string]any{}
+	for _, asked := range jsonscan.Fields(needs.Requests) {
+		method, _ := message.Text(asked, "method")
+		_, lack := r.peer.can.lacks(method, message.Member(asked, "params"))
+		maps.Copy(lacks, lack)
+	}
+	if len(lacks) > 0 {
 		failed := message.Failure(message.CodeCapability, "the server needs input that the client does not declare to be able to give")
 		failed.Data = message.Marshal(map[string]any{"requiredCapabilities": lacks})
 		return nil, failed
 	}
+	return askedFor(needs.Requests, needs.State), nil
+}
+
+// askedFor returns the result that asks a client of revision 2026-07-28 for input.
+func askedFor(requests, state json.RawMessage) json.RawMessage {
 	return message.Marshal(struct {
 		Type     string          `json:"resultType"`
 		Requests json.RawMessage `json:"inputRequests"`
 		State    json.RawMessage `json:"requestState,omitempty"`
-	}{"input_required", needs.Requests, needs.State}), nil
-}
-
-// capabilities is what the view offers a client of the given revision.
-func capabilities(f features, revision string) map[string]any {
-	changes := map[string]any{"listChanged": true}
-	caps := map[string]any{"tools": changes}
-	if f.Prompts {
-		caps["prompts"] = changes
-	}
-	if f.Resources {
-		resources := map[string]any{"listChanged": true}
-		if f.Subscribe {
-			resources["subscribe"] = true
-		}
-		caps["resources"] = resources
-	}
-	if f.Completions {
-		caps["completions"] = struct{}{}
-	}
-	if f.Logging {
-		caps["logging"] = struct{}{}
-	}
-	if revision == protocol.Revision20260728 {
-		caps["extensions"] = map[string]any{protocol.ExtensionTasks: struct{}{}}
-	}
-	return caps
+	}{"input_required", requests, state})
 }
 
 // An offer is what the view offers a client, as server/discover and initialize are answered.
 type offer struct {
 	Versions     []string       `json:"supportedVersions,omitempty"`
 	Version      string         `json:"protocolVersion,omitempty"`
-	Capabilities map[string]any `json:"capabilities"`
+	Capabilities capabilities   `json:"capabilities"`
 	Server       any            `json:"serverInfo"`
 	Instructions string         `json:"instructions,omitempty"`
 	Meta         map[string]any `json:"_meta,omitempty"`
 }
 
 // discover answers server/discover.
-func (r *request) discover(f features) json.RawMessage {
+func (r *request) discover(has capabilities) json.RawMessage {
 	impl, instructions := r.peer.identity()
+	has.Extensions = map[string]any{protocol.ExtensionTasks: struct{}{}}
 	return r.cacheable(message.Marshal(offer{
-		Versions: allRevisions(), Capabilities: capabilities(f, protocol.Revision20260728), Server: impl, Instructions: instructions,
+		Versions: allRevisions(), Capabilities: has, Server: impl, Instructions: instructions,
 		Meta: map[string]any{protocol.MetaServer: impl},
 	}))
 }
@@ -225,7 +212,7 @@ func (r *request) discover(f features) json.RawMessage {
 // initializeResult answers an initialize request.
 func (v shown) initializeResult(revision string) json.RawMessage {
 	impl, instructions := v.identity()
-	return message.Marshal(offer{Version: revision, Capabilities: capabilities(v.features(), revision), Server: impl, Instructions: instructions})
+	return message.Marshal(offer{Version: revision, Capabilities: v.capabilities(), Server: impl, Instructions: instructions})
 }
 
 // agreedRevision is the revision that a session gets which asked for another.

@@ -37,7 +37,7 @@ type clientSession struct {
 	peer   *peer
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	posted *stream.Stream         // with all that is said to the client, where it is a connection; else nil
+	piped  bool                   // it is a connection, and listening all that is said to the client
 	may    atomic.Pointer[permit] // what its caller may, by the last request
 	level  atomic.Value           // the mcp.LoggingLevel from which log messages are sent; none: none are
 	visits atomic.Int32           // that awaitVisit waits for
@@ -71,29 +71,20 @@ func (s *clientSession) end() {
 		return
 	}
 	s.ended = true
-	var cancels []func()
-	for _, cancel := range s.subscribed {
-		cancels = append(cancels, cancel)
-	}
-	for _, out := range []*stream.Stream{s.listening, s.posted} {
-		if out != nil {
-			out.End()
-		}
+	if s.listening != nil {
+		s.listening.End()
 	}
 	s.answers = nil
 	s.mu.Unlock()
 	s.cancel()
 	s.withdrawAll()
-	for _, cancel := range cancels {
-		cancel()
-	}
 }
 
 // endListening ends the listening stream; the client may open another one.
 func (s *clientSession) endListening() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listening != nil {
+	if s.listening != nil && !s.piped {
 		s.listening.End()
 	}
 }
@@ -102,7 +93,7 @@ func (s *clientSession) endListening() {
 func (s *clientSession) idleSince(now time.Time) time.Duration {
 	s.mu.Lock()
 	reads := func(out *stream.Stream) bool { return out != nil && out.State().HasReader }
-	is := reads(s.listening) || reads(s.posted) || slices.ContainsFunc(s.answers, reads)
+	is := reads(s.listening) || slices.ContainsFunc(s.answers, reads)
 	s.mu.Unlock()
 	if is {
 		return 0
@@ -193,10 +184,6 @@ func (s *clientSession) notify(m json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return
-	}
-	if s.posted != nil {
-		s.posted.Put(m, true)
 		return
 	}
 	if s.listening == nil {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -108,34 +109,18 @@ type pipe struct {
 
 // write writes what the gateway has to say, until the stream ends.
 func (c *pipe) write(out io.Writer, reader int) error {
-	var buf []byte
+	w := bufio.NewWriterSize(out, 64<<10)
 	for range c.out.Ready {
-		for {
-			m, _, ok, over := c.out.Take(reader)
-			if ok {
-				buf = append(m.AppendTo(buf), '\n')
+		m, _, ok, over := c.out.Take(reader)
+		for ; ok; m, _, ok, over = c.out.Take(reader) {
+			_, _ = w.Write(append(m.AppendTo(w.AvailableBuffer()), '\n')) // Flush says what is wrong
+			select {
+			case c.room <- struct{}{}:
+			default:
 			}
-			if ok && len(buf) < 64<<10 {
-				continue
-			}
-			if len(buf) > 0 {
-				if _, err := out.Write(buf); err != nil {
-					return err
-				}
-				select {
-				case c.room <- struct{}{}:
-				default:
-				}
-			}
-			if buf = buf[:0]; cap(buf) > 64<<10 {
-				buf = nil
-			}
-			if over {
-				return nil
-			}
-			if !ok {
-				break
-			}
+		}
+		if err := w.Flush(); err != nil || over {
+			return err
 		}
 	}
 	return nil

@@ -32,22 +32,16 @@ func (r *request) subscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCE
 		return nil, failed
 	}
 	s := r.peer.session
-	ctx, isNew, err := s.subscribe(address, r.peer.context(r.gateway.ctx))
+	ctx, isNew, err := s.subscribe(address, r.peer.context(s.ctx))
 	if !isNew {
 		return emptyResult(), err
 	}
-	agreed := r.gateway.follow(ctx, server, uri, address, func(changed string) {
+	refused := r.gateway.follow(ctx, r.under.ctx, server, uri, address, func(changed string) {
 		if now := s.shown(); !now.hasServer(server) || !now.hasContent() {
 			return // it is not one of theirs any more
 		}
 		s.notify(message.Notification(protocol.NoteResourceUpdated, map[string]string{"uri": changed}, ""))
 	})
-	var refused error
-	select {
-	case refused = <-agreed:
-	case <-r.under.ctx.Done():
-		refused = context.Canceled // which no one hears
-	}
 	if refused != nil {
 		_, _ = r.unsubscribe(ctx)
 		return nil, requestError(refused)
@@ -86,35 +80,32 @@ func (r *request) unsubscribe(context.Context) (json.RawMessage, *mcp.JSONRPCErr
 }
 
 // follow calls changed whenever a resource may have changed, until ctx ends: with its address, or with its URI if
-// that is how the client calls it. The channel gets one value: nil when the server has agreed, or why there will
-// be nothing.
-func (g *Gateway) follow(ctx context.Context, server, uri, called string, changed func(address string)) <-chan error {
-	agreed := make(chan error, 1)
+// that is how the client calls it. It returns when the server has agreed, or why there will be nothing; an error as well when
+// the caller waits no more.
+func (g *Gateway) follow(ctx, waits context.Context, server, uri, called string, changed func(address string)) error {
 	owner := onbehalf.Owner(ctx)
 	g.mu.Lock()
 	err := g.followed.take(owner, 1, "resources are followed")
 	g.mu.Unlock()
 	if err != nil {
-		agreed <- err
-		return agreed
+		return err
 	}
 	end := func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.followed.give(owner, 1)
 	}
-	spawned := g.spawn(func() {
+	agreed := make(chan error, 2)
+	if !g.spawn(func() {
 		defer end()
-		first := true
+		isFirst := true
 		for address, err := range g.content.ResourceUpdates(ctx, content.Address(server, uri)) {
 			if err != nil {
-				if first {
-					agreed <- err
-				}
+				agreed <- err
 				return
 			}
-			if first {
-				first = false
+			if isFirst {
+				isFirst = false
 				agreed <- nil
 				continue
 			}
@@ -125,15 +116,17 @@ func (g *Gateway) follow(ctx context.Context, server, uri, called string, change
 				changed(address)
 			}
 		}
-		if first {
-			agreed <- errors.New("the subscription has ended")
-		}
-	})
-	if !spawned {
+		agreed <- errors.New("the subscription has ended")
+	}) {
 		end()
-		agreed <- ErrClosed
+		return ErrClosed
 	}
-	return agreed
+	select {
+	case err := <-agreed:
+		return err
+	case <-waits.Done():
+		return context.Canceled
+	}
 }
 
 // A listener is a client of revision 2026-07-28 that listens for changes, by a request that stays
@@ -156,17 +149,17 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 		return nil, lacksTasks()
 	}
 	g, v := r.gateway, r.peer.shown
-	f := v.features()
+	has := v.capabilities()
 	l := &listener{peer: r.peer, id: r.id, lists: map[string]bool{}, out: r.out}
 	allowed := map[string]any{}
-	for key, offered := range map[string]bool{"toolsListChanged": true, "promptsListChanged": f.Prompts, "resourcesListChanged": f.Resources} {
+	for key, offered := range map[string]bool{"toolsListChanged": true, "promptsListChanged": has.Prompts.Listed, "resourcesListChanged": has.Resources.Listed} {
 		if offered && string(message.Member(wanted, key)) == "true" {
 			l.lists[key], allowed[key] = true, true
 		}
 	}
 	var uris []string
 	tried := 0
-	if f.Subscribe {
+	if has.Resources.Subscribe {
 		for item := range jsonscan.Elements(message.Member(wanted, "resourceSubscriptions")) {
 			address, _ := jsonscan.String(item)
 			if tried++; tried > maxSubscribed {
@@ -179,10 +172,9 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 			if failed != nil {
 				continue
 			}
-			agreed := g.follow(ctx, server, uri, address, func(changed string) {
+			if g.follow(ctx, ctx, server, uri, address, func(changed string) {
 				l.send(protocol.NoteResourceUpdated, map[string]any{"uri": changed})
-			})
-			if <-agreed == nil {
+			}) == nil {
 				uris = append(uris, address)
 			}
 		}

@@ -143,35 +143,47 @@ func (v shown) identity() (*mcp.Implementation, string) {
 // maxInstructions bounds the instructions of all servers together.
 const maxInstructions = 32 << 10
 
-// A features says which of the optional parts of the protocol a view has.
-type features struct {
-	Resources, Prompts, Completions, Logging, Subscribe bool
+// Capabilities are the parts of the protocol that a view has, as its clients are told.
+type capabilities struct {
+	Tools       lists          `json:"tools"`
+	Prompts     lists          `json:"prompts,omitzero"`
+	Resources   lists          `json:"resources,omitzero"`
+	Completions *struct{}      `json:"completions,omitempty"`
+	Logging     *struct{}      `json:"logging,omitempty"`
+	Extensions  map[string]any `json:"extensions,omitempty"`
 }
 
-// features returns what the servers of the view offer now. A server that does not run is
+// A lists is a part that is listed. The zero lists is not there.
+type lists struct {
+	Listed    bool `json:"listChanged"`
+	Subscribe bool `json:"subscribe,omitempty"`
+}
+
+// capabilities returns what the servers of the view offer now. A server that does not run is
 // taken to offer all, since it may be started.
-func (v shown) features() (f features) {
-	defer func() {
-		if !v.hasContent() {
-			f = features{Logging: f.Logging}
-		}
-	}()
+func (v shown) capabilities() capabilities {
+	c := capabilities{Tools: lists{Listed: true}}
+	hasContent := v.hasContent()
 	for _, s := range v.gateway.host.Servers() {
 		if !v.hasServer(s.Name) || !s.Enabled {
 			continue
 		}
-		caps := s.State.Capabilities
+		caps, unknown := s.State.Capabilities, s.State.Capabilities == nil && s.State.Phase != mcp.Ready
 		if caps == nil {
-			if s.State.Phase != mcp.Ready {
-				return features{true, true, true, true, true}
-			}
+			caps = &mcp.ServerCapabilities{}
+		}
+		if unknown || caps.Logging != nil {
+			c.Logging = &struct{}{}
+		}
+		if !hasContent {
 			continue
 		}
-		f.Resources = f.Resources || caps.Resources != nil
-		f.Subscribe = f.Subscribe || caps.Resources != nil && caps.Resources.Subscribe
-		f.Prompts = f.Prompts || caps.Prompts != nil
-		f.Completions = f.Completions || caps.Completions != nil
-		f.Logging = f.Logging || caps.Logging != nil
+		if unknown || caps.Completions != nil {
+			c.Completions = &struct{}{}
+		}
+		c.Prompts.Listed = c.Prompts.Listed || unknown || caps.Prompts != nil
+		c.Resources.Listed = c.Resources.Listed || unknown || caps.Resources != nil
+		c.Resources.Subscribe = c.Resources.Subscribe || unknown || caps.Resources != nil && caps.Resources.Subscribe
 	}
-	return f
+	return c
 }
