@@ -3,6 +3,7 @@ package gateway
 //lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,15 +31,9 @@ func Prepare(o *host.Options) {
 		return
 	}
 	c := &o.Client
-	if c.MaxQuestions == 0 {
-		c.MaxQuestions = -1 // a session has a limit of its own
-	}
-	if c.IdleTimeout == 0 {
-		c.IdleTimeout = -1 // a client of the gateway has its own
-	}
-	if c.MaxInFlight == 0 {
-		c.MaxInFlight = 256 // those that wait for people count
-	}
+	c.MaxQuestions = cmp.Or(c.MaxQuestions, -1) // a session has a limit of its own
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, -1)   // a client of the gateway has its own
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 256)  // those that wait for people count
 	elicit, elicitURL, sample, listRoots := c.Elicit, c.ElicitURL, c.Sample, c.ListRoots
 	c.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		j := jobOf(ctx)

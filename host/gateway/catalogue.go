@@ -75,19 +75,16 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 		}
 		return d.Name
 	})
-	v.mu.Lock()
-	if v.lists.version == version {
-		c = v.lists.built[form]
-	}
-	v.mu.Unlock()
-	if c == nil {
-		c = v.build(tools, asked, p.ownTools(tools), form)
-	}
+	own := p.ownTools(tools)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.lists.version == version {
-		v.lists.of[key], v.lists.built[form] = c, c
+	if v.lists.version != version {
+		return v.build(tools, asked, own, form)
 	}
+	if c = v.lists.built[form]; c == nil {
+		c = v.build(tools, asked, own, form)
+	}
+	v.lists.of[key], v.lists.built[form] = c, c
 	return c
 }
 

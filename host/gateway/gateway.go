@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -165,10 +166,10 @@ type Gateway struct {
 	drain       context.CancelFunc
 	desk        *pages.Desk
 	clients     clients.Rows
-	choices     modes.Choices[choiceKey]
-	switchedOff sync.Map        // what callers have switched off, see [metatools.Servers]
-	levels      keylock.Set     // by server, while it is told what to log
-	ctx         context.Context // ends with Close
+	choices     modes.Choices[[4]string] // by view, user, credential and the name of the client
+	switchedOff sync.Map                 // what callers have switched off, see [metatools.Servers]
+	levels      keylock.Set              // by server, while it is told what to log
+	ctx         context.Context          // ends with Close
 	cancel      context.CancelFunc
 	work        sync.WaitGroup // watchers, the sweeper, and jobs
 
@@ -209,12 +210,8 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if o.Authenticate != nil && o.Anonymous {
 		return nil, errors.New("gateway: Options has both Authenticate and Anonymous: set one")
 	}
-	if o.Implementation == nil {
-		o.Implementation = &mcp.Implementation{Name: "mcpbelt", Version: "0"}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Implementation = cmp.Or(o.Implementation, &mcp.Implementation{Name: "mcpbelt", Version: "0"})
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Hosts, o.Origins = slices.Clone(o.Hosts), slices.Clone(o.Origins)
 	if err := g.prepareModes(); err != nil {
 		return nil, err
@@ -369,12 +366,11 @@ func (g *Gateway) sweep() {
 }
 
 func (g *Gateway) sweepAt(now time.Time) {
-	var over []*clientSession
+	var idle []string
 	g.mu.Lock()
 	for id, s := range g.sessions {
 		if s.idleSince(now) > g.limits.SessionIdle {
-			g.removeLocked(id)
-			over = append(over, s)
+			idle = append(idle, id)
 		}
 	}
 	for _, j := range g.jobs.byID {
@@ -383,8 +379,8 @@ func (g *Gateway) sweepAt(now time.Time) {
 		}
 	}
 	g.mu.Unlock()
-	for _, s := range over {
-		s.end()
+	for _, id := range idle {
+		g.endSession(id)
 	}
 }
 
@@ -393,8 +389,5 @@ func newID() string { return rand.Text() }
 
 // newPlacedID returns one that tells the replica.
 func (o *Options) newPlacedID() string {
-	if o.Replica == "" {
-		return newID()
-	}
-	return o.Replica + "-" + newID()
+	return strings.TrimPrefix(o.Replica+"-", "-") + newID()
 }

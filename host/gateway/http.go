@@ -63,17 +63,31 @@ const (
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case nils.Is(w) || w.Header() == nil || r == nil || r.URL == nil: // no server calls it so
+		return
 	case g.host == nil:
 		writeText(w, http.StatusServiceUnavailable, ErrClosed.Error())
+		return
 	case r.URL.Path == "/healthz":
 		writeText(w, http.StatusOK, "ok")
+		return
+	}
+	foreign, isPage := webguard.Foreign(r, g.opts.Hosts, g.opts.Origins), pages.Has(r.URL.Path)
+	if foreign == "" && !isPage {
+		webguard.Allow(w, r, "Authorization, Content-Type, Last-Event-ID, X-API-Key, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id", "Mcp-Session-Id, WWW-Authenticate")
+	}
+	switch {
+	case foreign != "":
+		w.Header().Set("Connection", "close")
+		writeText(w, http.StatusForbidden, foreign)
+	case isPage:
+		g.servePage(w, r)
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+		w.WriteHeader(http.StatusNoContent)
+	case g.opts.Resource != nil && strings.HasPrefix(r.URL.Path, access.MetadataPath):
+		g.opts.Resource.ServeHTTP(w, r)
 	default:
-		if why := webguard.Foreign(r, g.opts.Hosts, g.opts.Origins); why != "" {
-			w.Header().Set("Connection", "close")
-			writeText(w, http.StatusForbidden, why)
-			return
-		}
-		g.route(w, r)
+		g.serveView(w, r)
 	}
 }
 
@@ -88,24 +102,6 @@ func (g *Gateway) Admits(r *http.Request) (owner string, ok bool) {
 		return "", false
 	}
 	return caller.Owner(), true
-}
-
-// route serves a request whose Host and Origin fields are right.
-func (g *Gateway) route(w http.ResponseWriter, r *http.Request) {
-	if pages.Has(r.URL.Path) {
-		g.servePage(w, r)
-		return
-	}
-	webguard.Allow(w, r, "Authorization, Content-Type, Last-Event-ID, X-API-Key, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id", "Mcp-Session-Id, WWW-Authenticate")
-	switch {
-	case r.Method == http.MethodOptions:
-		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-		w.WriteHeader(http.StatusNoContent)
-	case g.opts.Resource != nil && strings.HasPrefix(r.URL.Path, access.MetadataPath):
-		g.opts.Resource.ServeHTTP(w, r)
-	default:
-		g.serveView(w, r)
-	}
 }
 
 // serveView serves a request to a view, if its caller may make that.
@@ -215,19 +211,14 @@ func (x *exchange) json(status int, m message.Message) {
 // accepts reports whether the client takes a response of the type.
 func (x *exchange) accepts(kind string) bool {
 	fields := x.r.Header.Values("Accept")
-	if len(fields) == 0 {
-		return true
-	}
-	for _, field := range fields {
-		for one := range strings.SplitSeq(field, ",") {
-			one, _, _ = strings.Cut(strings.TrimSpace(one), ";")
-			main, _, _ := strings.Cut(kind, "/")
-			if one == "*/*" || strings.EqualFold(one, kind) || strings.EqualFold(one, main+"/*") {
-				return true
-			}
+	main, _, _ := strings.Cut(kind, "/")
+	for one := range strings.SplitSeq(strings.Join(fields, ","), ",") {
+		one, _, _ = strings.Cut(strings.TrimSpace(one), ";")
+		if one == "*/*" || strings.EqualFold(one, kind) || strings.EqualFold(one, main+"/*") {
+			return true
 		}
 	}
-	return false
+	return len(fields) == 0
 }
 
 // post serves a POST: a message of the client, or a batch of them.
@@ -338,25 +329,23 @@ func (b bodyReader) Read(p []byte) (int, error) {
 
 // session returns the session that the request names. If there is none it answers and returns nil.
 func (x *exchange) session() *clientSession {
-	if v := x.r.Header.Get(headerRevision); v != "" && !slices.Contains(sessionRevisions(), v) {
-		x.fail(http.StatusBadRequest, nil, unsupported(v))
-		return nil
-	}
-	id := x.r.Header.Get(headerSession)
-	if id == "" {
-		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
-		return nil
-	}
+	id, revision := x.r.Header.Get(headerSession), x.r.Header.Get(headerRevision)
 	g := x.gateway
 	g.mu.Lock()
 	s := g.sessions[id]
 	g.mu.Unlock()
-	if s == nil || !s.peer.isOf(x.caller) || s.peer.view != x.view {
+	switch {
+	case revision != "" && !slices.Contains(sessionRevisions(), revision):
+		x.fail(http.StatusBadRequest, nil, unsupported(revision))
+	case id == "":
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
+	case s == nil || !s.peer.isOf(x.caller) || s.peer.view != x.view:
 		x.fail(http.StatusNotFound, nil, message.Failure(-32001, "Session not found"))
-		return nil
+	default:
+		s.may.Store(x.may)
+		return s
 	}
-	s.may.Store(x.may)
-	return s
+	return nil
 }
 
 // peerOf returns the client of a session with what it may by this request.
@@ -411,22 +400,14 @@ func (g *Gateway) addSession(p *peer, said *stream.Stream) (*clientSession, erro
 	return s, nil
 }
 
-// removeLocked forgets a session, and returns it; nil if there is none.
-func (g *Gateway) removeLocked(id string) *clientSession {
-	s := g.sessions[id]
-	if s != nil {
-		delete(g.sessions, id)
-		if !s.piped {
-			g.opened.give(s.peer.caller.Owner(), 1)
-		}
-	}
-	return s
-}
-
 // endSession forgets a session, and ends it.
 func (g *Gateway) endSession(id string) {
 	g.mu.Lock()
-	s := g.removeLocked(id)
+	s := g.sessions[id]
+	delete(g.sessions, id)
+	if s != nil && !s.piped {
+		g.opened.give(s.peer.caller.Owner(), 1)
+	}
 	g.mu.Unlock()
 	if s != nil {
 		s.end()
@@ -435,9 +416,12 @@ func (g *Gateway) endSession(id string) {
 
 // newPeer returns the client that made an initialize request.
 func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
-	asked, _ := message.Text(params, "protocolVersion")
+	revision, _ := message.Text(params, "protocolVersion")
+	if !slices.Contains(sessionRevisions(), revision) {
+		revision = newestSession
+	}
 	return &peer{
-		shown: v, caller: caller, revision: agreedRevision(asked),
+		shown: v, caller: caller, revision: revision,
 		client: implementationOf(message.Member(params, "clientInfo")),
 		can:    abilitiesOf(message.Member(params, "capabilities")),
 	}

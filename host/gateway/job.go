@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,24 +233,22 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 	default:
 	}
 	defer j.drop(q)
-	timer := time.NewTimer(p.view.gateway.limits.InputWait)
-	defer timer.Stop()
+	waiting, stop := context.WithTimeout(ctx, p.view.gateway.limits.InputWait)
+	defer stop()
+	if p.session != nil {
+		defer context.AfterFunc(p.session.ctx, stop)()
+	}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	var over <-chan struct{}
-	if p.session != nil {
-		over = p.session.ctx.Done()
-	}
 	for {
 		select {
 		case a := <-q.answer:
 			return a.result, a.err
-		case <-ctx.Done():
-			return nil, message.Failure(message.CodeInternal, "the call has ended")
-		case <-timer.C:
-			return nil, message.Failure(message.CodeInternal, "the client did not answer within %v", p.view.gateway.limits.InputWait)
-		case <-over:
-			return nil, message.Failure(message.CodeInternal, "the client is gone")
+		case <-waiting.Done():
+			if errors.Is(waiting.Err(), context.DeadlineExceeded) {
+				return nil, message.Failure(message.CodeInternal, "the client did not answer within %v", p.view.gateway.limits.InputWait)
+			}
+			return nil, message.Failure(message.CodeInternal, "the call has ended, or the client is gone")
 		case <-look.C:
 			if p.session != nil && out != nil && out.State().IsLost {
 				return nil, message.Failure(message.CodeInternal, "the client is gone, or has no stream on which it can be asked")
@@ -273,16 +272,16 @@ func (j *job) drop(q *question) {
 func (j *job) needsInput() json.RawMessage {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !slices.ContainsFunc(j.questions, func(q *question) bool { return !q.sent }) {
-		return nil
-	}
-	requests := j.requestsLocked()
+	isNew := false
 	for _, q := range j.questions {
-		q.sent = true
+		isNew, q.sent = isNew || !q.sent, true
+	}
+	if !isNew {
+		return nil
 	}
 	j.state = ownState + j.id + "." + newID()
 	j.out = nil
-	return askedFor(message.Marshal(requests), message.Quoted(j.state))
+	return askedFor(message.Marshal(j.requestsLocked()), message.Quoted(j.state))
 }
 
 // requestsLocked returns what the job waits for, as revision 2026-07-28 has it.

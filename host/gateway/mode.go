@@ -63,14 +63,8 @@ func (p *peer) choose(asked string) {
 		p.mode = p.quirks.Mode
 	}
 	if p.mode == "" {
-		p.mode = g.choices.Of(choiceKey{p.view, p.caller.User, p.caller.Credential, p.client.Name}, p.modeBySize)
+		p.mode = g.choices.Of([4]string{p.view.path, p.caller.User, p.caller.Credential, p.client.Name}, p.modeBySize)
 	}
-}
-
-// A choiceKey says for whom a mode was chosen by how large the list of tools was.
-type choiceKey struct {
-	view                     *view
-	user, credential, client string
 }
 
 // modeBySize returns the mode of a client that is not known: direct, as long as the definitions of its tools take no more of a

@@ -64,18 +64,16 @@ func (v shown) modernRequest(caller *access.Caller, m *jsonscan.Message, asked s
 	p := &peer{shown: v, caller: caller}
 	r := p.newRequest(m, params, out)
 	var capabilities, client json.RawMessage
-	if params.Meta != nil {
-		for key, value := range jsonscan.Fields(params.Meta) {
-			switch string(key) {
-			case protocol.MetaVersion:
-				p.revision = message.String(value)
-			case protocol.MetaCapabilities:
-				capabilities = value
-			case protocol.MetaClient:
-				client = value
-			case protocol.MetaLogLevel:
-				p.level = mcp.LoggingLevel(message.String(value))
-			}
+	for key, value := range jsonscan.Fields(params.Meta) {
+		switch string(key) {
+		case protocol.MetaVersion:
+			p.revision = message.String(value)
+		case protocol.MetaCapabilities:
+			capabilities = value
+		case protocol.MetaClient:
+			client = value
+		case protocol.MetaLogLevel:
+			p.level = mcp.LoggingLevel(message.String(value))
 		}
 	}
 	switch {

@@ -73,10 +73,15 @@ func (s shown) sees(d *registry.Definition) bool {
 
 // authenticate returns who makes a request, and what they may.
 func (g *Gateway) authenticate(r *http.Request) (*access.Caller, *permit, error) {
-	if g.opts.Authenticate == nil {
-		if err := g.anonymous(r); err != nil {
-			return nil, nil, err
-		}
+	switch {
+	case g.opts.Authenticate != nil:
+	case !g.opts.Anonymous:
+		return nil, nil, &access.RefusedError{Status: http.StatusForbidden, Reason: "the gateway does not know who may use it",
+			Answer: "the gateway was not told who may use it: set Options.Authenticate or, for all who reach a loopback address, Options.Anonymous"}
+	case !webguard.IsLocal(r):
+		return nil, nil, &access.RefusedError{Status: http.StatusForbidden, Reason: "the listener is not at a loopback address",
+			Answer: "without Options.Authenticate the gateway serves loopback addresses and unix sockets alone"}
+	default:
 		return &access.Caller{}, g.full, nil
 	}
 	caller, err := g.opts.Authenticate(r)
@@ -95,22 +100,6 @@ func (g *Gateway) authenticate(r *http.Request) (*access.Caller, *permit, error)
 	}
 	return caller, may, nil
 }
-
-// anonymous fails if a request may not be made by anybody.
-func (g *Gateway) anonymous(r *http.Request) error {
-	switch {
-	case !g.opts.Anonymous:
-		return &access.RefusedError{Status: http.StatusForbidden, Reason: "the gateway does not know who may use it", Answer: noAuthentication}
-	case !webguard.IsLocal(r):
-		return &access.RefusedError{Status: http.StatusForbidden, Reason: "the listener is not at a loopback address", Answer: anonymousRemote}
-	}
-	return nil
-}
-
-const (
-	noAuthentication = "the gateway was not told who may use it: set Options.Authenticate or, for all who reach a loopback address, Options.Anonymous"
-	anonymousRemote  = "without Options.Authenticate the gateway serves loopback addresses and unix sockets alone"
-)
 
 // refused logs why a request was refused.
 func (g *Gateway) refused(r *http.Request, err error) {

@@ -18,10 +18,7 @@ func (v shown) serveReady(w http.ResponseWriter, known bool) {
 			continue
 		}
 		stages[s.Name] = s.Stage
-		switch s.Stage {
-		case host.StageStarting, host.StageWaiting:
-			ready = false // what else it can be waits for people
-		}
+		ready = ready && s.Stage != host.StageStarting && s.Stage != host.StageWaiting // what else it can be waits for people
 	}
 	status := http.StatusOK
 	if !ready {

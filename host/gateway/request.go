@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
@@ -52,58 +51,39 @@ func (r *request) serve(ctx context.Context) *job {
 		defer cancel()
 		defer context.AfterFunc(r.under.ctx, cancel)()
 	}
-	has := r.peer.capabilities()
-	switch {
-	case r.method == protocol.GetPrompt && has.Prompts.Listed:
+	var result json.RawMessage
+	var failed *mcp.JSONRPCError
+	has, older := r.peer.capabilities(), !r.peer.modern()
+	switch method := r.method; {
+	case method == protocol.GetPrompt && has.Prompts.Listed:
 		return r.getPrompt(ctx)
-	case r.method == protocol.ReadResource && has.Resources.Listed:
+	case method == protocol.ReadResource && has.Resources.Listed:
 		return r.readResource(ctx)
+	case method == protocol.ListTools:
+		result, failed = r.listTools(ctx)
+	case method == protocol.ListPrompts && has.Prompts.Listed,
+		(method == protocol.ListResources || method == protocol.ListTemplates) && has.Resources.Listed:
+		result, failed = r.listContent(ctx)
+	case method == protocol.Complete && has.Completions != nil:
+		result, failed = r.complete(ctx)
+	case method == protocol.Discover:
+		result = r.discover(has)
+	case method == protocol.Ping && older:
+		result = emptyResult()
+	case method == protocol.SetLogLevel && older && has.Logging != nil:
+		result, failed = r.setLevel(ctx)
+	case method == protocol.Subscribe && older && has.Resources.Subscribe:
+		result, failed = r.subscribe(ctx)
+	case method == protocol.Unsubscribe && older && has.Resources.Subscribe:
+		result = r.unsubscribe()
+	case method == protocol.Listen && !older:
+		result, failed = r.subscriptions(ctx)
+	case (method == protocol.GetTask || method == protocol.UpdateTask || method == protocol.CancelTask) && !older:
+		result, failed = r.serveTask()
+	default:
+		failed = message.Failure(message.CodeNoMethod, "method not found: %.100s", method)
 	}
-	answer := r.handler(has)
-	if answer == nil {
-		return refused(message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method))
-	}
-	result, err := answer(ctx)
-	return done(r.complete2026(result), err)
-}
-
-// A handler answers requests that do not take long.
-type handler func(context.Context) (json.RawMessage, *mcp.JSONRPCError)
-
-// handler returns what answers the request; nil: the view, or the revision, has no such method.
-func (r *request) handler(has capabilities) handler {
-	when := func(is bool, h handler) handler {
-		if !is {
-			return nil
-		}
-		return h
-	}
-	older := !r.peer.modern()
-	switch r.method {
-	case protocol.ListTools:
-		return r.listTools
-	case protocol.ListPrompts:
-		return when(has.Prompts.Listed, r.listContent)
-	case protocol.ListResources, protocol.ListTemplates:
-		return when(has.Resources.Listed, r.listContent)
-	case protocol.Complete:
-		return when(has.Completions != nil, r.complete)
-	case protocol.Discover:
-		return func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return r.discover(has), nil }
-	case protocol.GetTask, protocol.UpdateTask, protocol.CancelTask:
-		return when(!older, r.serveTask)
-	case protocol.Listen:
-		return when(!older, r.subscriptions)
-	case protocol.Ping:
-		return when(older, func(context.Context) (json.RawMessage, *mcp.JSONRPCError) { return emptyResult(), nil })
-	case protocol.SetLogLevel:
-		return when(older && has.Logging != nil, r.setLevel)
-	case protocol.Subscribe:
-		return when(older && has.Resources.Subscribe, r.subscribe)
-	case protocol.Unsubscribe:
-		return when(older && has.Resources.Subscribe, r.unsubscribe)
-	}
-	return nil
+	return done(r.complete2026(result), failed)
 }
 
 // emptyResult returns that of requests which have none.
@@ -129,9 +109,6 @@ func (r *request) cacheable(result json.RawMessage) json.RawMessage {
 // meta returns the members of _meta that are not between the client and the gateway.
 func (r *request) meta() mcp.Meta {
 	var meta mcp.Meta
-	if r.params.Meta == nil {
-		return nil
-	}
 	for key, value := range jsonscan.Fields(r.params.Meta) {
 		switch string(key) {
 		case "progressToken", protocol.MetaVersion, protocol.MetaClient, protocol.MetaCapabilities, protocol.MetaSubscription:
@@ -213,14 +190,6 @@ func (r *request) discover(has capabilities) json.RawMessage {
 func (v shown) initializeResult(revision string) json.RawMessage {
 	impl, instructions := v.identity()
 	return message.Marshal(offer{Version: revision, Capabilities: v.capabilities(), Server: impl, Instructions: instructions})
-}
-
-// agreedRevision is the revision that a session gets which asked for another.
-func agreedRevision(asked string) string {
-	if slices.Contains(sessionRevisions(), asked) {
-		return asked
-	}
-	return newestSession
 }
 
 // setLevel answers logging/setLevel.

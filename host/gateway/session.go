@@ -168,13 +168,12 @@ func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
 	}
 	s.peer.view.gateway.spawn(func() {
 		defer s.visits.Add(-1)
-		timer := time.NewTimer(visitWithin)
-		defer timer.Stop()
+		ctx, stop := context.WithTimeout(s.ctx, visitWithin)
+		defer stop()
 		select {
 		case <-completed:
 			s.notify(message.Notification(protocol.NoteElicited, map[string]string{"elicitationId": id}, ""))
-		case <-timer.C:
-		case <-s.ctx.Done():
+		case <-ctx.Done():
 		}
 	})
 }

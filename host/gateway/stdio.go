@@ -159,13 +159,9 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	}
 	modern := message.Member(m.Params, "_meta", protocol.MetaVersion) != nil
 	switch {
-	case m.IsResponse():
-		if c.session != nil {
-			c.session.answered(&m)
-		}
-	case m.ID == nil:
+	case m.IsResponse() || m.ID == nil:
 		if c.noted(&m); c.session != nil {
-			c.session.noted(&m)
+			c.session.took(&m)
 		}
 	case modern:
 		c.serveModern(ctx, &m)

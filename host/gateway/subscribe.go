@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
@@ -32,9 +33,20 @@ func (r *request) subscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCE
 		return nil, failed
 	}
 	s := r.peer.session
-	ctx, isNew, err := s.subscribe(address, r.peer.context(s.ctx))
-	if !isNew {
-		return emptyResult(), err
+	s.mu.Lock()
+	isNew, count := !s.ended && s.subscribed[address] == nil, len(s.subscribed)
+	if isNew && count < maxSubscribed {
+		if s.subscribed == nil {
+			s.subscribed = map[string]context.CancelFunc{}
+		}
+		ctx, s.subscribed[address] = context.WithCancel(r.peer.context(s.ctx))
+	}
+	s.mu.Unlock()
+	switch {
+	case !isNew:
+		return emptyResult(), nil
+	case count >= maxSubscribed:
+		return nil, message.Failure(message.CodeBusy, "the session has %d subscriptions", maxSubscribed)
 	}
 	refused := r.gateway.follow(ctx, r.under.ctx, server, uri, address, func(changed string) {
 		if now := s.shown(); !now.hasServer(server) || !now.hasContent() {
@@ -43,30 +55,14 @@ func (r *request) subscribe(ctx context.Context) (json.RawMessage, *mcp.JSONRPCE
 		s.notify(message.Notification(protocol.NoteResourceUpdated, map[string]string{"uri": changed}, ""))
 	})
 	if refused != nil {
-		_, _ = r.unsubscribe(ctx)
+		r.unsubscribe()
 		return nil, requestError(refused)
 	}
 	return emptyResult(), nil
 }
 
-// subscribe notes a subscription, and returns the context with which it ends. IsNew is false if there is one, or may be none.
-func (s *clientSession) subscribe(address string, ctx context.Context) (_ context.Context, isNew bool, failed *mcp.JSONRPCError) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.ended || s.subscribed[address] != nil:
-		return nil, false, nil
-	case len(s.subscribed) >= maxSubscribed:
-		return nil, false, message.Failure(message.CodeBusy, "the session has %d subscriptions", maxSubscribed)
-	case s.subscribed == nil:
-		s.subscribed = map[string]context.CancelFunc{}
-	}
-	ctx, s.subscribed[address] = context.WithCancel(ctx)
-	return ctx, true, nil
-}
-
 // unsubscribe answers resources/unsubscribe.
-func (r *request) unsubscribe(context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+func (r *request) unsubscribe() json.RawMessage {
 	address := message.String(r.params.URI)
 	s := r.peer.session
 	s.mu.Lock()
@@ -76,7 +72,7 @@ func (r *request) unsubscribe(context.Context) (json.RawMessage, *mcp.JSONRPCErr
 	if cancel != nil {
 		cancel()
 	}
-	return emptyResult(), nil
+	return emptyResult()
 }
 
 // follow calls changed whenever a resource may have changed, until ctx ends: with its address, or with its URI if
@@ -205,8 +201,6 @@ func (l *listener) send(method string, params map[string]any) {
 // message returns a notification that says which request it belongs to.
 func (l *listener) message(method string, params map[string]any) json.RawMessage {
 	with := map[string]any{"_meta": map[string]json.RawMessage{protocol.MetaSubscription: l.id}}
-	for key, value := range params {
-		with[key] = value
-	}
+	maps.Copy(with, params)
 	return message.Notification(method, with, "")
 }

@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -15,25 +15,6 @@ import (
 
 // taskPoll is how often a client is advised to ask.
 const taskPoll = time.Second
-
-// statusLocked returns how far the job is, as a task, and since when.
-func (j *job) statusLocked() (status string, since time.Time) {
-	since = j.began
-	if !j.ended.IsZero() {
-		since = j.ended
-	}
-	switch {
-	case j.cancelled:
-		return "cancelled", since
-	case !j.ended.IsZero() && j.err != nil:
-		return "failed", since
-	case !j.ended.IsZero():
-		return "completed", since
-	case len(j.questions) > 0:
-		return "input_required", since
-	}
-	return "working", since
-}
 
 // task describes the job as a task, with what it needs or has come to unless it is new.
 func (j *job) task(isNew bool) json.RawMessage {
@@ -51,22 +32,24 @@ func (j *job) task(isNew bool) json.RawMessage {
 		Requests map[string]any  `json:"inputRequests,omitempty"`
 		Result   json.RawMessage `json:"result,omitempty"`
 		Error    json.RawMessage `json:"error,omitempty"`
-	}{Type: "complete", ID: j.id, Message: j.name, Created: stamp(j.began), Poll: taskPoll.Milliseconds()}
-	status, since := j.statusLocked()
-	t.Status, t.Updated = status, stamp(since)
-	if !j.ended.IsZero() { // until then it is kept
+	}{Type: "complete", ID: j.id, Status: "working", Message: j.name, Created: stamp(j.began), Updated: stamp(cmp.Or(j.ended, j.began)), Poll: taskPoll.Milliseconds()}
+	hasEnded := !j.ended.IsZero()
+	if hasEnded { // until then it is kept
 		ttl := (j.ended.Sub(j.began) + resultKept).Milliseconds()
 		t.TTL = &ttl
 	}
 	switch {
-	case isNew:
-		t.Type = "task"
-	case status == "input_required":
-		t.Requests = j.requestsLocked()
-	case status == "completed":
-		t.Result = j.result
-	case status == "failed":
-		t.Error = message.ErrorJSON(j.err)
+	case j.cancelled:
+		t.Status = "cancelled"
+	case hasEnded && j.err != nil:
+		t.Status, t.Error = "failed", message.ErrorJSON(j.err)
+	case hasEnded:
+		t.Status, t.Result = "completed", j.result
+	case len(j.questions) > 0:
+		t.Status, t.Requests = "input_required", j.requestsLocked()
+	}
+	if isNew {
+		t.Type, t.Requests, t.Result, t.Error = "task", nil, nil, nil
 	}
 	return message.Marshal(t)
 }
@@ -82,7 +65,7 @@ func (j *job) cancelTask() {
 }
 
 // serveTask answers the requests about tasks.
-func (r *request) serveTask(context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+func (r *request) serveTask() (json.RawMessage, *mcp.JSONRPCError) {
 	const ack = `{"resultType":"complete"}`
 	if !r.peer.can.tasks {
 		return nil, lacksTasks()

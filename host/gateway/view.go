@@ -119,15 +119,15 @@ func (v shown) uri(address string) (server, uri string, err error) {
 // identity is what the view says of itself: its name, and how to use it.
 func (v shown) identity() (*mcp.Implementation, string) {
 	g := v.gateway
+	impl, instructions := g.opts.Implementation, g.opts.Instructions
 	if v.server != "" {
-		impl := g.opts.Implementation
 		if s := g.statusOf(v.server); s != nil && s.State.Server != nil {
 			impl = s.State.Server
 		}
 		return impl, g.host.Registry().Instructions(v.server)
 	}
-	if g.opts.Instructions != "" {
-		return g.opts.Implementation, g.opts.Instructions
+	if instructions != "" {
+		return impl, instructions
 	}
 	var all strings.Builder
 	for _, s := range g.host.Servers() {
@@ -137,7 +137,7 @@ func (v shown) identity() (*mcp.Implementation, string) {
 		}
 		fmt.Fprintf(&all, "# %s\n\n%s\n\n", s.Name, text)
 	}
-	return g.opts.Implementation, strings.TrimSpace(all.String())
+	return impl, strings.TrimSpace(all.String())
 }
 
 // maxInstructions bounds the instructions of all servers together.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -49,21 +50,9 @@ func (g *Gateway) watchTools() {
 			})
 		}
 		before = now
-		if !g.rest(changesApart) {
+		if feed.Sleep(g.ctx, changesApart) != nil {
 			return
 		}
-	}
-}
-
-// rest waits, and reports false if the gateway was closed meanwhile.
-func (g *Gateway) rest(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-g.ctx.Done():
-		return false
 	}
 }
 
@@ -104,7 +93,7 @@ func (g *Gateway) watchServers() {
 		})
 		g.notify(protocol.NoteResourcesChanged, "resourcesListChanged", func(v shown) bool { return v.hasContent() && slices.ContainsFunc(resources, v.hasServer) })
 		g.notify(protocol.NotePromptsChanged, "promptsListChanged", func(v shown) bool { return v.hasContent() && slices.ContainsFunc(prompts, v.hasServer) })
-		if !g.rest(changesApart) {
+		if feed.Sleep(g.ctx, changesApart) != nil {
 			return
 		}
 	}
