@@ -56,12 +56,11 @@ func Prepare(o *host.Options) {
 	}
 	c.ListRoots = func(ctx context.Context) ([]*mcp.Root, error) {
 		j := jobOf(ctx)
-		switch {
-		case j != nil && j.peer.can.roots:
-		case listRoots != nil:
+		if j == nil || !j.peer.can.roots {
+			if listRoots == nil {
+				return nil, nil
+			}
 			return listRoots(ctx)
-		default:
-			return nil, nil
 		}
 		res, err := askAs[struct {
 			Roots []*mcp.Root `json:"roots"`

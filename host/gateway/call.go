@@ -9,6 +9,8 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -28,11 +30,8 @@ func (r *request) callTool(ctx context.Context) *job {
 	}
 	if name == awaitName {
 		id, _ := message.Text(r.params.Arguments, "id")
-		if j := r.awaitCall(ctx, id); j != nil {
+		if j := r.await(ctx, id); j != nil {
 			return j
-		}
-		if r.peer.awaits() {
-			return r.await(id)
 		}
 	}
 	if j := r.continued(); j != nil {
@@ -42,40 +41,54 @@ func (r *request) callTool(ctx context.Context) *job {
 	if args != nil && !message.IsObject(args) && string(args) != "null" {
 		return refused(message.InvalidParams("params.arguments is not an object"))
 	}
-	g := r.gateway
-	call, err := r.toolCall(ctx, name, args)
-	if err != nil {
-		result, failed := r.callResult(call.name, nil, err)
-		return done(r.complete2026(result), failed)
+	call, tool := r.ownCall(name), "" // the registry has no name for a tool of the gateway
+	if call == nil {
+		variant := ""
+		if r.peer.mode == modes.Search && metatools.IsCall(name) {
+			inner, err := metatools.ReadCall(args)
+			if err != nil {
+				return done(r.complete2026(rawOf(metatools.Failed(err))), nil)
+			}
+			variant, args = name, inner.Arguments
+			if name, err = r.belt().Target(ctx, inner); err != nil {
+				return done(r.callResult(name, nil, err))
+			}
+		}
+		d, known, err := r.peer.find(ctx, name)
+		if err != nil {
+			return done(r.callResult(name, nil, err))
+		}
+		tool = known
+		call = func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+			if variant != "" {
+				if res, err := r.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
+					return res, err
+				}
+			}
+			r.wantLogs(ctx, d)
+			return r.call(ctx, known, args)
+		}
 	}
-	j := g.start(ctx, r, call.name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
+	j := r.gateway.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		if s := r.peer.session; s != nil && s.id != "" {
 			ctx = registry.WithConversation(ctx, s.id)
 		}
-		ctx = registry.WithProgress(ctx, j.report)
-		res, err := call.make(ctx, j)
-		var needs *mcp.InputRequiredError
-		if errors.As(err, &needs) {
-			return r.inputRequired(needs)
-		}
-		result, failed := r.callResult(call.name, res, err)
-		return r.complete2026(result), failed
+		res, err := call(registry.WithProgress(ctx, j.report), args)
+		return r.callResult(name, res, err)
 	})
-	j.tool = call.known
+	j.tool = tool
 	return j
 }
 
 // unknownTool is the answer to a call of a tool that the view does not have, with the names of those that
 // may be meant and that it has.
 func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
-	v := r.peer.shown
 	own := &registry.UnknownToolError{Name: name}
-	var unknown *registry.UnknownToolError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*registry.UnknownToolError](err); ok {
 		snapshot := r.gateway.host.Registry().Snapshot()
 		for _, meant := range unknown.Suggestions {
 			if t, ok := snapshot.Lookup(meant); ok && r.peer.sees(t.Definition()) {
-				own.Suggestions = append(own.Suggestions, v.toolName(t.Definition(), r.peer.room()))
+				own.Suggestions = append(own.Suggestions, r.peer.toolName(t.Definition(), r.peer.room()))
 			}
 		}
 	}
@@ -85,11 +98,14 @@ func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
 // callResult returns the answer to a call that a registry made.
 func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (json.RawMessage, *mcp.JSONRPCError) {
 	if err == nil {
-		return rawOf(res), nil
+		return r.complete2026(rawOf(res)), nil
 	}
+	var needs *mcp.InputRequiredError
 	var server *mcp.ServerError
 	var syntax *jsonscan.SyntaxError
 	switch {
+	case errors.As(err, &needs):
+		return r.inputRequired(needs)
 	case errors.As(err, &server):
 		return nil, server.Err
 	case errors.As(err, new(*registry.UnknownToolError)):
@@ -110,7 +126,7 @@ func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (j
 	if made := madeOf(err); made != "" {
 		result.Meta[MetaOutcome] = made
 	}
-	return rawOf(result), nil
+	return r.complete2026(rawOf(result)), nil
 }
 
 // madeOf says what became of a request that failed, as far as that is not known to the client.
@@ -143,8 +159,11 @@ func (r *request) wantLogs(ctx context.Context, d *registry.Definition) {
 // wait.
 func (r *request) logs(j *job) func(*mcp.LogMessage) {
 	return func(m *mcp.LogMessage) {
-		p := r.peer
-		if p.modern() && !atLeast(m.Level, p.level) || !p.modern() && !p.session.wants(m.Level) {
+		least := r.peer.level
+		if s := r.peer.session; s != nil {
+			least, _ = s.level.Load().(mcp.LoggingLevel)
+		}
+		if !atLeast(m.Level, least) {
 			return
 		}
 		j.send(message.Notification(protocol.NoteMessage, struct {
@@ -163,26 +182,11 @@ const awaitTool = `{"name":"` + awaitName + `",` +
 	`"inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
 	`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
 
-// await answers a call of await_call: by the job that it names.
-func (r *request) await(id string) *job {
-	j := r.gateway.parked(r.peer, id)
-	if j == nil {
-		return refused(message.InvalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept))
-	}
-	j.attach(r)
-	return j
-}
-
 // stillRuns is the answer to a call that took too long.
 func (j *job) stillRuns() json.RawMessage {
 	if j.peer.can.tasks {
 		return j.task(true)
 	}
-	return message.Marshal(map[string]any{
-		"content": []any{map[string]any{
-			"type": "text",
-			"text": fmt.Sprintf("The call of %s still runs. Call %s with the id %q to get its result. Do not make the call again: it would be done twice.", j.name, awaitName, j.id),
-		}},
-		"_meta": map[string]any{MetaOutcome: "running", "mcpbelt/call": j.id},
-	})
+	said := fmt.Sprintf("The call of %s still runs. Call %s with the id %q to get its result. Do not make the call again: it would be done twice.", j.name, awaitName, j.id)
+	return rawOf(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}, Meta: mcp.Meta{MetaOutcome: "running", "mcpbelt/call": j.id}})
 }

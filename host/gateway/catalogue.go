@@ -67,7 +67,12 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 	if c != nil {
 		return c
 	}
-	tools := p.callable(ctx)
+	var tools []*registry.Definition // that the user may call
+	for _, t := range v.gateway.host.Registry().Callable(ctx) {
+		if d := t.Definition(); p.sees(d) {
+			tools = append(tools, d)
+		}
+	}
 	form, asked := key.form, v.gateway.asked(ctx, key.form, tools)
 	form.shown = listing.Hash(v.gateway.seed, tools, func(d *registry.Definition) string {
 		if asked[d] {
@@ -75,27 +80,20 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 		}
 		return d.Name
 	})
-	own := p.ownTools(tools)
+	v.mu.Lock()
+	if v.lists.version == version {
+		c = v.lists.built[form]
+	}
+	v.mu.Unlock()
+	if c == nil {
+		c = v.build(tools, asked, p.ownTools(tools), form)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.lists.version != version {
-		return v.build(tools, asked, own, form)
+	if v.lists.version == version {
+		v.lists.of[key], v.lists.built[form] = c, c
 	}
-	if c = v.lists.built[form]; c == nil {
-		c = v.build(tools, asked, own, form)
-	}
-	v.lists.of[key], v.lists.built[form] = c, c
 	return c
-}
-
-// callable returns the tools shown that the user of ctx may call.
-func (v shown) callable(ctx context.Context) (all []*registry.Definition) {
-	for _, t := range v.gateway.host.Registry().Callable(ctx) {
-		if d := t.Definition(); v.sees(d) {
-			all = append(all, d)
-		}
-	}
-	return all
 }
 
 // build makes the list of the given tools, of which those of the gateway itself come last. In another mode than direct

@@ -221,12 +221,10 @@ func withAddresses(server string, result json.RawMessage) json.RawMessage {
 // requestError is the answer to a request that failed otherwise than by the server's own error.
 // It says nothing that may hold a secret.
 func requestError(err error) *mcp.JSONRPCError {
-	var refused *mcp.ServerError
-	var prompt *content.UnknownPromptError
-	switch {
-	case errors.As(err, &refused):
+	if refused, ok := errors.AsType[*mcp.ServerError](err); ok {
 		return refused.Err
-	case errors.As(err, &prompt):
+	}
+	if prompt, ok := errors.AsType[*content.UnknownPromptError](err); ok {
 		return message.InvalidParams("unknown prompt: %.200q", prompt.Name)
 	}
 	e := message.Failure(message.CodeInternal, "%s", strings.TrimSpace((&mcp.CallToolResult{Content: registry.ErrorResult(err).Content}).Text()))

@@ -52,12 +52,11 @@ func (p *peer) from(r *http.Request) *peer {
 
 // servePage serves a page.
 func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request) {
-	const nobody = "" // is known yet
-	if err := g.begin(nobody); err != nil {
+	if err := g.begin(""); err != nil { // it is not known yet whose request it is
 		writeText(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer g.end(nobody, 0)
+	defer g.end("", 0)
 	g.desk.ServeHTTP(w, r)
 }
 
@@ -81,8 +80,13 @@ func (j *job) About() pages.About {
 }
 
 // call makes a call of a tool, in the course of which the user may be asked.
-func (r *request) call(ctx context.Context, j *job, tool string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	c := pages.Call{Client: j, Tool: tool, Args: args, Scope: r.peer.view.path, State: message.String(r.params.State)}
+func (r *request) call(ctx context.Context, tool string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	input, can := r.input(), r.peer.can
+	if can.tasks && (can.form || can.url || can.sampling) {
+		input = nil // the call may be a task when its server needs input
+	}
+	ctx = registry.WithCallOptions(ctx, &mcp.RequestOptions{Meta: r.meta(), Input: input})
+	c := pages.Call{Client: jobOf(ctx), Tool: tool, Args: args, Scope: r.peer.view.path, State: message.String(r.params.State)}
 	if s := r.peer.session; s != nil {
 		c.Scope += " " + s.id
 	} else {
@@ -91,13 +95,21 @@ func (r *request) call(ctx context.Context, j *job, tool string, args json.RawMe
 	return r.gateway.desk.Call(ctx, &c)
 }
 
-// awaitCall answers a call of await_call for a call that waits for approval; nil if the
-// caller has none of that id.
-func (r *request) awaitCall(ctx context.Context, id string) *job {
+// await answers a call of await_call: for a call that waits for approval, or by the job that it names. Nil: the client
+// has no such tool.
+func (r *request) await(ctx context.Context, id string) *job {
 	d, p := r.gateway.desk, r.peer
 	e := d.Find(p.caller, func(e *pages.Errand) bool { return e.Call != nil && e.Call.ID == id })
 	if id == "" || e == nil || !p.sees(e.Call.Tool) { // a grant may have shrunk since
-		return nil
+		j := r.gateway.parked(p, id)
+		switch {
+		case !p.awaits():
+			return nil
+		case j == nil:
+			return refused(message.InvalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept))
+		}
+		j.attach(r)
+		return j
 	}
 	return r.gateway.start(ctx, r, awaitName, func(ctx context.Context, _ *job) (json.RawMessage, *mcp.JSONRPCError) {
 		waiting, stop := context.WithTimeout(ctx, r.gateway.limits.InputWait)
@@ -106,8 +118,7 @@ func (r *request) awaitCall(ctx context.Context, id string) *job {
 		if waiting.Err() != nil {
 			err = &registry.ApprovalRequiredError{Request: e.Call}
 		}
-		result, failed := r.callResult(e.Call.Tool.Name, res, err)
-		return r.complete2026(result), failed
+		return r.callResult(e.Call.Tool.Name, res, err)
 	})
 }
 

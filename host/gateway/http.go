@@ -223,28 +223,21 @@ func (x *exchange) accepts(kind string) bool {
 
 // post serves a POST: a message of the client, or a batch of them.
 func (x *exchange) post() {
-	if kind, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || kind != typeJSON {
+	kind, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
+	switch {
+	case err != nil || kind != typeJSON:
 		writeText(x.w, http.StatusUnsupportedMediaType, "the Content-Type has to be application/json")
-		return
-	}
-	if !x.accepts(typeJSON) && !x.accepts(typeEvents) {
+	case !x.accepts(typeJSON) && !x.accepts(typeEvents):
 		writeText(x.w, http.StatusNotAcceptable, "accept application/json and text/event-stream")
-		return
-	}
-	if x.r.Header.Get(headerEvent) != "" {
+	case x.r.Header.Get(headerEvent) != "":
 		writeText(x.w, http.StatusBadRequest, "Last-Event-ID belongs to a GET")
-		return
-	}
-	body, ok := x.readBody()
-	if !ok {
-		return
-	}
-	if message.IsBatch(body) {
-		x.batch(body)
-		return
-	}
-	if m, ok := x.scan(body); ok {
-		x.take(&m)
+	default:
+		body, ok := x.readBody()
+		if ok && message.IsBatch(body) {
+			x.batch(body)
+		} else if ok {
+			x.take(body)
+		}
 	}
 }
 
@@ -263,23 +256,21 @@ func (x *exchange) scan(body []byte) (m jsonscan.Message, ok bool) {
 }
 
 // take serves a message.
-func (x *exchange) take(m *jsonscan.Message) {
-	says := message.Member(m.Params, "_meta", protocol.MetaVersion)
+func (x *exchange) take(body []byte) {
+	m, ok := x.scan(body)
 	switch {
-	case says != nil || x.r.Header.Get(headerRevision) >= protocol.Revision20260728:
-		x.postModern(m)
-		return
+	case !ok:
+	case message.Member(m.Params, "_meta", protocol.MetaVersion) != nil || x.r.Header.Get(headerRevision) >= protocol.Revision20260728:
+		x.postModern(&m)
 	case m.Method == protocol.Initialize && !m.IsResponse():
-		x.initialize(m)
-		return
-	}
-	s := x.session()
-	switch {
-	case s == nil:
-	case s.took(m):
-		x.w.WriteHeader(http.StatusAccepted)
+		x.initialize(&m)
 	default:
-		x.answer(s, m)
+		s := x.session()
+		if s != nil && s.took(&m) {
+			x.w.WriteHeader(http.StatusAccepted)
+		} else if s != nil {
+			x.answer(s, &m)
+		}
 	}
 }
 
@@ -339,7 +330,7 @@ func (x *exchange) session() *clientSession {
 		x.fail(http.StatusBadRequest, nil, unsupported(revision))
 	case id == "":
 		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
-	case s == nil || !s.peer.isOf(x.caller) || s.peer.view != x.view:
+	case s == nil || s.piped || !s.peer.isOf(x.caller) || s.peer.view != x.view:
 		x.fail(http.StatusNotFound, nil, message.Failure(-32001, "Session not found"))
 	default:
 		s.may.Store(x.may)
@@ -429,12 +420,10 @@ func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
 
 // delete ends a session.
 func (x *exchange) delete() {
-	s := x.session()
-	if s == nil {
-		return
+	if s := x.session(); s != nil {
+		x.gateway.endSession(s.id)
+		x.w.WriteHeader(http.StatusNoContent)
 	}
-	x.gateway.endSession(s.id)
-	x.w.WriteHeader(http.StatusNoContent)
 }
 
 // answer answers a request of a session.

@@ -102,73 +102,25 @@ func alwaysLoad(tool json.RawMessage) json.RawMessage {
 	return withMark(tool, "anthropic/alwaysLoad", []byte("true"))
 }
 
-// A toolCall is a call that a client makes.
-type toolCall struct {
-	name  string // of the tool that is meant, as the client calls it
-	known string // what the registry calls it; empty: it is one of the gateway
-	make  making
-}
-
-// A making makes a call, within a job.
-type making func(ctx context.Context, j *job) (*mcp.CallToolResult, error)
-
-// toolCall returns the call of the tool that the client calls by name. The error says that there is none; the name is
-// set then too.
-func (r *request) toolCall(ctx context.Context, name string, args json.RawMessage) (toolCall, error) {
-	p := r.peer
-	if own := r.ownCall(name, args); own != nil {
-		return toolCall{name: name, make: own}, nil
-	}
-	variant := ""
-	if p.mode == modes.Search && metatools.IsCall(name) {
-		inner, err := metatools.ReadCall(args)
-		if err != nil {
-			return toolCall{name: name, make: func(context.Context, *job) (*mcp.CallToolResult, error) { return metatools.Failed(err), nil }}, nil
-		}
-		variant, args = name, inner.Arguments
-		if name, err = r.belt().Target(ctx, inner); err != nil {
-			return toolCall{name: inner.Tool}, err
-		}
-	}
-	d, known, err := p.find(ctx, name)
-	return toolCall{name, known, func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
-		if variant != "" {
-			if res, err := r.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
-				return res, err
-			}
-		}
-		r.wantLogs(ctx, d)
-		input := r.input()
-		if p.can.tasks && (p.can.form || p.can.url || p.can.sampling) {
-			input = nil // the call may be a task when its server needs input
-		}
-		ctx = registry.WithCallOptions(ctx, &mcp.RequestOptions{Meta: r.meta(), Input: input})
-		return r.call(ctx, j, known, args)
-	}}, err
-}
-
-// ownCall returns what makes a call of a tool of the gateway itself; nil if it is no such call.
-func (r *request) ownCall(name string, args json.RawMessage) making {
+// ownCall returns what makes a call of a tool of the gateway itself, within a job; nil if it is no such call.
+func (r *request) ownCall(name string) func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	p, o := r.peer, &r.gateway.opts
-	without := func(call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)) making {
-		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return call(ctx, args) }
-	}
 	code := p.mode == modes.Code
 	switch finds := code || p.mode == modes.Search; {
 	case name == metatools.ServersTool && p.manages():
 		servers := &metatools.Servers{Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential, Off: &r.gateway.switchedOff}
-		return without(servers.Call)
+		return servers.Call
 	case name == metatools.RetrieveTools && finds:
-		return without(r.belt().Retrieve)
+		return r.belt().Retrieve
 	case name == metatools.DescribeTool && finds:
-		return without(r.belt().Describe)
+		return r.belt().Describe
 	case code:
-		if args == nil {
-			args = json.RawMessage(`{}`)
-		}
 		if t := o.Code(p.sees); t != nil && t.Definition().Name == name {
-			return func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
-				return t.Call(r.gateway.desk.Asking(ctx, j), args)
+			return func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+				if args == nil {
+					args = json.RawMessage(`{}`)
+				}
+				return t.Call(r.gateway.desk.Asking(ctx, jobOf(ctx)), args)
 			}
 		}
 	}

@@ -34,6 +34,7 @@ func (p *parkedJobs) remove(j *job) {
 // park keeps the job for a client that will ask for it by its id. It reports false if there are too
 // many.
 func (g *Gateway) park(j *job) bool {
+	defer g.weigh(j) // when the mutex is free
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := &g.jobs
@@ -43,7 +44,6 @@ func (g *Gateway) park(j *job) bool {
 		}
 		p.byID[j.id] = j
 	}
-	g.weighLocked(j)
 	return true
 }
 
@@ -59,10 +59,6 @@ func (g *Gateway) unpark(j *job) {
 func (g *Gateway) weigh(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.weighLocked(j)
-}
-
-func (g *Gateway) weighLocked(j *job) {
 	p := &g.jobs
 	if p.byID[j.id] != j || j.weight > 0 || !j.isDone() {
 		return

@@ -137,26 +137,20 @@ func (s *clientSession) took(m *jsonscan.Message) bool {
 // answered takes a response of the client. One to a question that is not open is ignored: it was
 // withdrawn, or is an attempt to answer that of another session.
 func (s *clientSession) answered(m *jsonscan.Message) {
-	id, ok := jsonscan.String(m.ID)
-	if !ok {
-		return
+	id, _ := jsonscan.String(m.ID) // empty: it is that of no question
+	said := answer{result: slices.Clone(m.Result)}
+	if m.Error != nil {
+		said.err = &mcp.JSONRPCError{}
+		if json.Unmarshal(m.Error, said.err) != nil || said.err.Message == "" {
+			said.err = message.Failure(message.CodeInternal, "the client failed")
+		}
 	}
 	s.mu.Lock()
-	q := s.questions[id]
-	delete(s.questions, id)
-	s.mu.Unlock()
-	if q == nil {
-		return
+	defer s.mu.Unlock()
+	if q := s.questions[id]; q != nil {
+		delete(s.questions, id)
+		q.answer <- said
 	}
-	if m.Error == nil {
-		q.answer <- answer{result: slices.Clone(m.Result)}
-		return
-	}
-	refused := &mcp.JSONRPCError{}
-	if json.Unmarshal(m.Error, refused) != nil || refused.Message == "" {
-		refused = message.Failure(message.CodeInternal, "the client failed")
-	}
-	q.answer <- answer{err: refused}
 }
 
 // awaitVisit tells the client when its user is done with a page that a server wants visited: by the
@@ -233,12 +227,6 @@ func (s *clientSession) keep(out *stream.Stream) {
 		size -= s.answers[i].State().Bytes
 		s.answers = slices.Delete(s.answers, i, i+1)
 	}
-}
-
-// wants reports whether the client wants a log message of the level.
-func (s *clientSession) wants(level mcp.LoggingLevel) bool {
-	least, _ := s.level.Load().(mcp.LoggingLevel)
-	return atLeast(level, least)
 }
 
 // severity returns how severe a level of log messages is: 0 if there is no such level.

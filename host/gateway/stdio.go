@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	case nils.Is(in) || nils.Is(out):
 		return errors.New("gateway: there is nothing to read from, or to write to")
 	}
-	if path == "" {
-		path = "/mcp"
-	}
-	path, query, _ := strings.Cut(path, "?")
+	path, query, _ := strings.Cut(cmp.Or(path, "/mcp"), "?")
 	v, rest := g.viewOf(path)
 	rest, asked, err := g.splitMode(rest, query, &access.Caller{})
 	switch {

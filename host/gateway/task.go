@@ -56,17 +56,8 @@ func (j *job) task(isNew bool) json.RawMessage {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// cancelTask cancels the job if it has not ended.
-func (j *job) cancelTask() {
-	j.mu.Lock()
-	j.cancelled = j.cancelled || j.ended.IsZero()
-	j.mu.Unlock()
-	j.cancel()
-}
-
 // serveTask answers the requests about tasks.
 func (r *request) serveTask() (json.RawMessage, *mcp.JSONRPCError) {
-	const ack = `{"resultType":"complete"}`
 	if !r.peer.can.tasks {
 		return nil, lacksTasks()
 	}
@@ -81,9 +72,12 @@ func (r *request) serveTask() (json.RawMessage, *mcp.JSONRPCError) {
 		j.answerLocked(r.params.Responses)
 		j.mu.Unlock()
 	default:
-		j.cancelTask()
+		j.mu.Lock()
+		j.cancelled = j.cancelled || j.ended.IsZero()
+		j.mu.Unlock()
+		j.cancel()
 	}
-	return json.RawMessage(ack), nil
+	return json.RawMessage(`{"resultType":"complete"}`), nil
 }
 
 // lacksTasks is the answer to a request about tasks of a client that does not declare them.

@@ -47,14 +47,11 @@ func (g *Gateway) makeViews(profiles map[string]Profile) error {
 // servers are made when they are first used, and forgotten when their server is.
 func (g *Gateway) viewOf(path string) (*view, string) {
 	base := ""
-	rest := path
-	for _, prefix := range []string{"/p/", "/s/"} {
-		if name, ok := strings.CutPrefix(path, prefix); ok {
-			name, _, _ = strings.Cut(name, "/")
-			base = prefix + name
-			rest = path[len(base):]
-		}
+	if strings.HasPrefix(path, "/p/") || strings.HasPrefix(path, "/s/") {
+		name, _, _ := strings.Cut(path[len("/p/"):], "/")
+		base = path[:len("/p/")+len(name)]
 	}
+	rest := path[len(base):]
 	g.mu.Lock()
 	v := g.views[base]
 	g.mu.Unlock()

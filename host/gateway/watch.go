@@ -108,13 +108,9 @@ func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {
 	sessions := slices.Collect(maps.Values(g.sessions))
 	listeners := slices.Collect(maps.Keys(g.listeners))
 	g.mu.Unlock()
-	type part struct {
-		view  *view
-		grant string
-	}
-	known := map[part]bool{} // to many the same is shown
+	known := map[[2]string]bool{} // by view and grant: to many the same is shown
 	told := func(v shown) bool {
-		at := part{v.view, v.may.key}
+		at := [2]string{v.path, v.may.key}
 		is, ok := known[at]
 		if !ok {
 			is = changed(v)

@@ -73,7 +73,7 @@ func (b *Belt) Target(ctx context.Context, c Call) (string, error) {
 	}
 	switch {
 	case !b.HasServer(c.Server):
-		return "", &registry.UnknownToolError{Name: c.Tool}
+		return c.Tool, &registry.UnknownToolError{Name: c.Tool}
 	case b.Server != "":
 		return c.Tool, nil
 	}
