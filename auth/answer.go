@@ -213,7 +213,7 @@ func (f *Flow) read(request, endpoint string, res *guardhttp.Answer, read func(*
 	case refused:
 		return f.refusal(request, res, a)
 	case err != nil:
-		return &RequestError{Server: f.config.Server, Request: request, Host: hostOf(endpoint), Err: err, answered: true}
+		return &RequestError{server: f.config.Server, request: request, host: hostOf(endpoint), err: err, answered: true}
 	}
 	return nil
 }

@@ -20,15 +20,14 @@ const pendingLife = 10 * time.Minute
 // Begin makes a login that waits for the user. It sends nothing. redirectURI is
 // https, or http on a loopback address; c has to be a's.
 //
-// Its errors are [*MetadataError] if a cannot be used for such a login,
-// [*URLError] for the authorization endpoint and redirectURI, and
-// [*IssuerMismatchError].
+// It fails if a cannot be used for such a login. Other errors are [*URLError] for the
+// authorization endpoint and redirectURI, and [*IssuerMismatchError].
 func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []string) (*Pending, error) {
 	if c.Issuer != a.Issuer {
-		return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: a.Issuer, Got: c.Issuer}
+		return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: a.Issuer, got: c.Issuer}
 	}
 	if a.AuthorizationEndpoint == "" {
-		return nil, &MetadataError{f.config.Server, a.Issuer, "authorization_endpoint", "is missing, so users cannot log in with a browser"}
+		return nil, &metadataError{f.config.Server, a.Issuer, "authorization_endpoint", "is missing, so users cannot log in with a browser"}
 	}
 	page, err := f.browserURL("authorization_endpoint", a.AuthorizationEndpoint)
 	if err != nil {
@@ -95,7 +94,7 @@ func (f *Flow) bindingKey(a *Authority) (Secret, error) {
 		return "", nil
 	}
 	if !slices.Contains(a.DPoPAlgorithms, dpopAlgorithm) {
-		return "", &MetadataError{f.config.Server, a.Issuer, "dpop_signing_alg_values_supported", "lacks " + dpopAlgorithm + ", and tokens are to be bound to a key"}
+		return "", &metadataError{f.config.Server, a.Issuer, "dpop_signing_alg_values_supported", "lacks " + dpopAlgorithm + ", and tokens are to be bound to a key"}
 	}
 	key, err := newDPoPKey()
 	if err != nil {
@@ -163,10 +162,10 @@ func newTokenSet(p *Pending, t *Token, scopes []string) *TokenSet {
 // sameIssuer refuses an authority that the Config has left since.
 func (f *Flow) sameIssuer(a *Authority) error {
 	if want := f.config.Issuer; want != "" && want != a.Issuer {
-		return &IssuerMismatchError{Server: f.config.Server, What: "session", Want: want, Got: a.Issuer}
+		return &IssuerMismatchError{server: f.config.Server, what: "session", want: want, got: a.Issuer}
 	}
 	if given := f.config.Authority; given != nil && given.TokenEndpoint != a.TokenEndpoint {
-		return &IssuerMismatchError{Server: f.config.Server, What: "token endpoint of the session", Want: given.TokenEndpoint, Got: a.TokenEndpoint}
+		return &IssuerMismatchError{server: f.config.Server, what: "token endpoint of the session", want: given.TokenEndpoint, got: a.TokenEndpoint}
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func TestHostileAuthorizationEndpoints(t *testing.T) {
 		assert.False(t, strings.ContainsAny(p.URL, "\"` |<>\\"), "%q", endpoint)
 	}
 	_, err := f.Begin(&Authority{Issuer: c.Issuer}, c, redirectURI, nil)
-	assert.Equal(t, assert.As[*MetadataError](t, err).Field, "authorization_endpoint", "no endpoint")
+	assert.Equal(t, assert.As[*metadataError](t, err).field, "authorization_endpoint", "no endpoint")
 }
 
 func TestRedirectURIs(t *testing.T) {
@@ -179,7 +179,7 @@ func TestBoundLogin(t *testing.T) {
 			for _, algorithms := range [][]string{nil, {"RS256"}} {
 				a.DPoPAlgorithms = algorithms
 				_, err := f.Begin(a, as.public(), redirectURI, nil)
-				assert.Equal(t, assert.As[*MetadataError](t, err, "%q", algorithms).Field, "dpop_signing_alg_values_supported", "%q", algorithms)
+				assert.Equal(t, assert.As[*metadataError](t, err, "%q", algorithms).field, "dpop_signing_alg_values_supported", "%q", algorithms)
 			}
 			a.DPoPAlgorithms = []string{"RS256", "ES256"}
 			p := begin(t, f, a, as.public())
@@ -270,7 +270,7 @@ func TestIssuerOfResponse(t *testing.T) {
 					assert.Equal(t, g.Token.Access, "AT")
 				default:
 					mismatch := assert.As[*IssuerMismatchError](t, err)
-					assert.Equal(t, mismatch.What+" "+mismatch.Want, "response "+as.url)
+					assert.Equal(t, mismatch.what+" "+mismatch.want, "response "+as.url)
 					keepsSecrets(t, err, "sneaky_error")
 					assert.True(t, len(err.Error()) <= 1000, "the error is short")
 				}

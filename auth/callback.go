@@ -96,7 +96,7 @@ func (r *response) namesIssuer(p *Pending) error {
 	if len(got) > maxIssuer {
 		got = got[:maxIssuer]
 	}
-	return &IssuerMismatchError{Server: p.Server, What: "response", Want: want, Got: got}
+	return &IssuerMismatchError{server: p.Server, what: "response", want: want, got: got}
 }
 
 // code returns the authorization code of a response.
@@ -107,8 +107,8 @@ func (r *response) code(p *Pending) (string, error) {
 	code := r.query.Get("code")
 	if code == "" {
 		return "", &RequestError{
-			Server: p.Server, Request: "authorization", Host: hostOf(p.Authority.AuthorizationEndpoint),
-			Err: errors.New("the response has neither a code nor an error"),
+			server: p.Server, request: "authorization", host: hostOf(p.Authority.AuthorizationEndpoint),
+			err: errors.New("the response has neither a code nor an error"),
 		}
 	}
 	return code, nil

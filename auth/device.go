@@ -34,13 +34,12 @@ const (
 // the user: they open Pending.URL anywhere and type the code of Pending.Device, or
 // opens the address that has it.
 //
-// Its errors are [*MetadataError] if the authorization server does not offer that,
-// [*URLError] for addresses that no browser should open, [*OAuthError] and
-// [*RequestError].
+// It fails if the authorization server does not offer that. Other errors are [*URLError]
+// for addresses that no browser should open, [*OAuthError] and [*RequestError].
 func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes []string) (*Pending, error) {
 	if a.DeviceEndpoint == "" {
-		return nil, &MetadataError{Server: f.config.Server, Issuer: a.Issuer,
-			Field: "device_authorization_endpoint", Problem: "is missing: it offers no login by device code"}
+		return nil, &metadataError{server: f.config.Server, issuer: a.Issuer,
+			field: "device_authorization_endpoint", problem: "is missing: it offers no login by device code"}
 	}
 	client, err := f.whole(c, a.Issuer)
 	if err != nil {

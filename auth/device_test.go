@@ -155,7 +155,7 @@ func TestBeginDeviceRefuses(t *testing.T) {
 	t.Run("not offered", func(t *testing.T) {
 		as := newPeer(t, sends(200, deviceAnswer(nil)))
 		_, err := f.BeginDevice(t.Context(), as.authority(), as.public(), nil)
-		assert.Equal(t, assert.As[*MetadataError](t, err).Field, "device_authorization_endpoint", "missing")
+		assert.Equal(t, assert.As[*metadataError](t, err).field, "device_authorization_endpoint", "missing")
 		other := &Client{Issuer: "https://other.example", ID: "c1", Source: Dynamic}
 		assert.As[*IssuerMismatchError](t, errOf(f.BeginDevice(t.Context(), deviceAuthority(as), other, nil)))
 		assert.Equal(t, len(as.requests()), 0)
@@ -274,7 +274,7 @@ func (a *asker) ask() error {
 func TestPollPace(t *testing.T) {
 	pending := &OAuthError{Code: "authorization_pending", Status: 400}
 	slower := &OAuthError{Code: "slow_down", Status: 400}
-	broken := &RequestError{Err: errors.New("reset")}
+	broken := &RequestError{err: errors.New("reset")}
 	busy := &OAuthError{Status: 503, RetryAfter: 50 * time.Second}
 	later := &OAuthError{Status: 429, Code: "authorization_pending", RetryAfter: 9 * time.Second}
 	const s = time.Second
@@ -303,7 +303,7 @@ func TestPollPace(t *testing.T) {
 }
 
 func TestPollExpires(t *testing.T) {
-	broken := &RequestError{Err: errors.New("reset")}
+	broken := &RequestError{err: errors.New("reset")}
 	synctest.Test(t, func(t *testing.T) {
 		a := &asker{begin: time.Now()}
 		assert.OK(t, assert.As[*pollExpired](t, poll(t.Context(), 0, time.Now().Add(21*time.Second), a.ask)).last)

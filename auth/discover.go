@@ -49,9 +49,8 @@ type DiscoverOptions struct {
 //
 // With Config.Authority it returns that, and requests nothing.
 //
-// Its errors are [*DiscoveryError], [*IssuerMismatchError], [*MetadataError] and
-// [*URLError]. If ctx has ended,
-// errors.Is finds that in a DiscoveryError.
+// It fails if there is no metadata that can be used. Of its errors, [*IssuerMismatchError]
+// and [*URLError] have types. If ctx has ended, errors.Is finds that.
 func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, error) {
 	if o == nil {
 		o = &DiscoverOptions{}
@@ -71,7 +70,7 @@ func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, er
 		return f.fallBack(ctx, server)
 	case err != nil && none && o.HadMetadata:
 		if r := (*RequestError)(nil); errors.As(err, &r) {
-			r.Err = fmt.Errorf("%w, although the server had some before", r.Err)
+			r.err = fmt.Errorf("%w, although the server had some before", r.err)
 		}
 		return nil, err
 	case err != nil:
@@ -154,7 +153,7 @@ func (f *Flow) checkResource(server *url.URL, m *resourceMetadata) error {
 		resourceOrigin(u) == resourceOrigin(server) && above(u.EscapedPath(), server.EscapedPath()) {
 		return nil
 	}
-	return &MetadataError{f.config.Server, "", "resource", fmt.Sprintf("is %q, and not %q", shown(m.resource), canonicalResource(server))}
+	return &metadataError{f.config.Server, "", "resource", fmt.Sprintf("is %q, and not %q", shown(m.resource), canonicalResource(server))}
 }
 
 // above reports whether a path is another or one of those above it.
@@ -196,7 +195,7 @@ func (f *Flow) findAuthority(ctx context.Context, m *resourceMetadata, o *Discov
 		if err == nil {
 			return a, f.checkGrant(a)
 		}
-		if !errors.As(err, new(*DiscoveryError)) {
+		if !errors.As(err, new(*discoveryError)) {
 			return nil, err
 		}
 		if failed == nil {
@@ -214,7 +213,7 @@ func (f *Flow) findAuthority(ctx context.Context, m *resourceMetadata, o *Discov
 func (f *Flow) candidates(named []string, before string) ([]string, error) {
 	if own := f.config.Issuer; own != "" {
 		if len(named) > 0 && !names(named, own) {
-			return nil, &IssuerMismatchError{Server: f.config.Server, What: "protected resource", Want: own, Got: shown(named[0])}
+			return nil, &IssuerMismatchError{server: f.config.Server, what: "protected resource", want: own, got: shown(named[0])}
 		}
 		return []string{own}, nil
 	}
@@ -237,7 +236,7 @@ func names(named []string, issuer string) bool {
 }
 
 // lookUp gets the metadata of an authorization server. field is where the issuer
-// comes from. The error is a [*DiscoveryError] if there is none, or none that can
+// comes from. The error is a [*discoveryError] if there is none, or none that can
 // be got now.
 func (f *Flow) lookUp(ctx context.Context, field, issuer string) (*Authority, error) {
 	u, err := f.check(field, issuer)
@@ -275,7 +274,7 @@ type placeError struct {
 func (e placeError) Error() string {
 	what := e.err
 	if failed := (*RequestError)(nil); errors.As(e.err, &failed) {
-		what = failed.Err
+		what = failed.err
 	}
 	return shown(e.at) + ": " + whatOf(what)
 }
@@ -308,7 +307,7 @@ func authorityPlaces(issuer *url.URL) []string {
 // acceptAuthority decodes metadata that has to be that of issuer, byte for byte.
 func (f *Flow) acceptAuthority(d answer, issuer string) (*Authority, error) {
 	if got, _ := d.text("issuer"); got != issuer {
-		return nil, &IssuerMismatchError{Server: f.config.Server, What: "metadata", Want: issuer, Got: shown(got)}
+		return nil, &IssuerMismatchError{server: f.config.Server, what: "metadata", want: issuer, got: shown(got)}
 	}
 	return f.newAuthority(d, issuer)
 }
@@ -405,14 +404,14 @@ func (f *Flow) notMetadata(at string) error {
 }
 
 func (f *Flow) metadataRequestError(host string, err error) error {
-	return &RequestError{Server: f.config.Server, Request: "metadata", Host: host, Err: err}
+	return &RequestError{server: f.config.Server, request: "metadata", host: host, err: err}
 }
 
 func (f *Flow) discoveryError(stage string, err error) error {
-	return &DiscoveryError{Server: f.config.Server, Stage: stage, Err: err}
+	return &discoveryError{server: f.config.Server, stage: stage, err: err}
 }
 
-// lookUpError makes a [*DiscoveryError] of what is not an error about an address.
+// lookUpError makes a [*discoveryError] of what is not an error about an address.
 func (f *Flow) lookUpError(err error) error {
 	if errors.As(err, new(*URLError)) {
 		return err

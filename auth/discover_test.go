@@ -138,7 +138,7 @@ func TestIssuerHasToBeIdentical(t *testing.T) {
 				as.put(p, jsonDoc(doc))
 			}
 			e := wantAs[*IssuerMismatchError](t, errOf(server.discover(t, Config{})))
-			assert.Equal(t, e.What+" "+e.Want, "metadata "+as.url+test.named)
+			assert.Equal(t, e.what+" "+e.want, "metadata "+as.url+test.named)
 			assert.Equal(t, len(as.asked()), 1, "after the wrong issuer it asked on")
 		})
 	}
@@ -154,7 +154,7 @@ func TestResourceHasToBeTheServer(t *testing.T) {
 			resource := strings.NewReplacer("SERVER", server.url, "HOST", strings.TrimPrefix(server.url, "http://")).Replace(resource)
 			server.resource(pathPRM, resource, server.url)
 			server.resource(rootPRM, server.url, server.url) // which is not asked for
-			assert.Equal(t, wantAs[*MetadataError](t, errOf(server.discover(t, Config{}))).Field, "resource")
+			assert.Equal(t, wantAs[*metadataError](t, errOf(server.discover(t, Config{}))).field, "resource")
 			server.wantAsked(t, pathPRM)
 		})
 	}
@@ -192,7 +192,7 @@ func TestChallengesAddressFails(t *testing.T) {
 				server.put("/custom", h)
 			}
 			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), &DiscoverOptions{Challenges: challenge(server.url + "/custom")})
-			assert.Equal(t, wantAs[*DiscoveryError](t, err).Stage, resourceStage, "stage")
+			assert.Equal(t, wantAs[*discoveryError](t, err).stage, resourceStage, "stage")
 			wantAs[*RequestError](t, err)
 			server.wantAsked(t, "/custom")
 		})
@@ -241,8 +241,8 @@ func TestPKCE(t *testing.T) {
 				assert.OK(t, err)
 				return
 			}
-			e := wantAs[*MetadataError](t, err)
-			assert.Equal(t, e.Field, "code_challenge_methods_supported")
+			e := wantAs[*metadataError](t, err)
+			assert.Equal(t, e.field, "code_challenge_methods_supported")
 			assert.Contains(t, e.Error(), "Authority")
 		})
 	}
@@ -264,8 +264,8 @@ func TestMissingEndpoints(t *testing.T) {
 		t.Run(test.field, func(t *testing.T) {
 			server, as := newServer(t, members{test.field: test.value})
 			server.resource(pathPRM, server.url+"/mcp", as.url, "https://127.0.0.1:1") // which is not asked
-			e := wantAs[*MetadataError](t, errOf(server.discover(t, Config{Grant: test.grant})))
-			assert.Equal(t, e.Field+" "+e.Issuer, test.field+" "+as.url)
+			e := wantAs[*metadataError](t, errOf(server.discover(t, Config{Grant: test.grant})))
+			assert.Equal(t, e.field+" "+e.issuer, test.field+" "+as.url)
 		})
 	}
 }
@@ -287,11 +287,11 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	server.put(pathPRM, nil)
 	server.put(rootPRM, nil)
 	_, err := f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
-	wantAs[*DiscoveryError](t, err)
+	wantAs[*discoveryError](t, err)
 	const want = `auth: server "HOST": no usable protected resource metadata: metadata request to HOST: HTTP status 404, although the server had some before`
 	assert.Equal(t, err.Error(), strings.ReplaceAll(want, "HOST", parsed(t, server.url).Host))
 	server.put(pathPRM, status(503))
-	wantAs[*DiscoveryError](t, errOf(f.Discover(t.Context(), nil)))
+	wantAs[*discoveryError](t, errOf(f.Discover(t.Context(), nil)))
 }
 
 // A client that was registered by hand is known at its own authorization server
@@ -304,7 +304,7 @@ func TestClientsIssuerIsTheOnlyOne(t *testing.T) {
 	assert.Equal(t, [...]any{a.Issuer, a.HasMetadata}, [...]any{as.url, false})
 	server.resource(pathPRM, server.url+"/mcp", other.url)
 	e := wantAs[*IssuerMismatchError](t, errOf(f.Discover(t.Context(), nil)))
-	assert.Equal(t, e.Want+" "+e.Got, as.url+" "+other.url)
+	assert.Equal(t, e.want+" "+e.got, as.url+" "+other.url)
 	other.wantAsked(t)
 }
 
@@ -325,7 +325,7 @@ func TestDiscoverUntilTheContextEnds(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(ctx, nil)
-	wantAs[*DiscoveryError](t, err)
+	wantAs[*discoveryError](t, err)
 	assert.Is(t, err, context.Canceled)
 	server.wantAsked(t, pathPRM)
 }
@@ -345,17 +345,17 @@ func TestFallback(t *testing.T) {
 		{name: "metadata at the root", root: func(at string) members { return members{"authorization_endpoint": at + "/login", "issuer": at + "/"} },
 			want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "refused", docs: map[string]http.HandlerFunc{pathPRM: status(401), rootPRM: status(405)}, want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "had metadata", had: true, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "server error", docs: map[string]http.HandlerFunc{pathPRM: status(500)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "server error at the root", docs: map[string]http.HandlerFunc{rootPRM: status(503)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "throttled", docs: map[string]http.HandlerFunc{pathPRM: status(429)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "HTML", docs: map[string]http.HandlerFunc{pathPRM: html}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "other JSON", docs: map[string]http.HandlerFunc{rootPRM: jsonDoc(members{"x": 1})}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "broken metadata", docs: map[string]http.HandlerFunc{rootAS: status(500)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "HTML for metadata", docs: map[string]http.HandlerFunc{rootAS: html}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "without PKCE", root: func(string) members { return members{"code_challenge_methods_supported": nil} }, want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "had metadata", had: true, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "server error", docs: map[string]http.HandlerFunc{pathPRM: status(500)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "server error at the root", docs: map[string]http.HandlerFunc{rootPRM: status(503)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "throttled", docs: map[string]http.HandlerFunc{pathPRM: status(429)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "HTML", docs: map[string]http.HandlerFunc{pathPRM: html}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "other JSON", docs: map[string]http.HandlerFunc{rootPRM: jsonDoc(members{"x": 1})}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "broken metadata", docs: map[string]http.HandlerFunc{rootAS: status(500)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "HTML for metadata", docs: map[string]http.HandlerFunc{rootAS: html}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "without PKCE", root: func(string) members { return members{"code_challenge_methods_supported": nil} }, want: "*auth.metadataError", asked: []string{pathPRM, rootPRM, rootAS}},
 		{name: "other issuer", root: func(string) members { return members{"issuer": "https://other.example"} }, want: "*auth.IssuerMismatchError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "no device endpoint", config: Config{Grant: DeviceCode}, want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "no device endpoint", config: Config{Grant: DeviceCode}, want: "*auth.metadataError", asked: []string{pathPRM, rootPRM, rootAS}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := newSite(t)
@@ -395,15 +395,15 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 		{name: "one has none", named: "ca", want: "a"},
 		{name: "one fails", named: "ea", want: "a"},
 		{name: "one is wrong", named: "da", want: "*auth.IssuerMismatchError"},
-		{name: "all are bad", named: "bce", want: "*auth.DiscoveryError"},
-		{name: "none", named: "", want: "*auth.DiscoveryError"},
+		{name: "all are bad", named: "bce", want: "*auth.discoveryError"},
+		{name: "none", named: "", want: "*auth.discoveryError"},
 		{name: "the one of before", named: "xa", before: "a", want: "a"},
 		{name: "the one of before is named no more", named: "xa", before: "c", want: "x"},
 		{name: "configured", named: "xa", issuer: "a", want: "a"},
 		{name: "configured, not named", named: "x", issuer: "a", want: "*auth.IssuerMismatchError"},
 		{name: "configured, none named", named: "", issuer: "a", want: "a"},
 		{name: "the client's", named: "xa", client: "a", want: "a"},
-		{name: "the client's is gone", named: "bx", client: "b", want: "*auth.DiscoveryError"},
+		{name: "the client's is gone", named: "bx", client: "b", want: "*auth.discoveryError"},
 		{name: "too many", named: "bbbbbbbba", want: "a"}, // each counts once
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -464,7 +464,7 @@ func TestMetadataIsAtTheNextAddress(t *testing.T) {
 			idp.put("/.well-known/openid-configuration/team/app", answer)
 			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
 			for _, at := range []string{"/.well-known/oauth-authorization-server/team/app: ", "; " + idp.url + "/.well-known/openid-configuration/team/app: ", "; " + issuer + "/.well-known/openid-configuration: HTTP status 404"} {
-				assert.Contains(t, wantAs[*DiscoveryError](t, err).Error(), at)
+				assert.Contains(t, wantAs[*discoveryError](t, err).Error(), at)
 			}
 			idp.put("/team/app/.well-known/openid-configuration", jsonDoc(authorityDoc(issuer, nil)))
 			a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
@@ -488,7 +488,7 @@ func TestIssuerWithASlashTooMuch(t *testing.T) {
 			"authorization_endpoint": as.url + "/authorize", "token_endpoint": as.url + "/token",
 		})))
 		mismatch := wantAs[*IssuerMismatchError](t, errOf(server.discover(t, Config{})))
-		assert.Equal(t, mismatch.What, "metadata")
+		assert.Equal(t, mismatch.what, "metadata")
 		assert.Contains(t, mismatch.Error(), "set Issuer")
 		for _, c := range []Config{{Issuer: issuer}, {Client: &Client{ID: "c", Issuer: issuer}}} {
 			assert.Equal(t, assert.Value(server.discover(t, c))(t).Issuer, issuer, "issuer")
@@ -504,7 +504,7 @@ func TestTooManyAuthorizationServers(t *testing.T) {
 		named = append(named, fmt.Sprintf("%s/%d", newSite(t).url, i))
 	}
 	server.resource(pathPRM, server.url+"/mcp", append(named, last.url)...)
-	wantAs[*DiscoveryError](t, errOf(server.discover(t, Config{})))
+	wantAs[*discoveryError](t, errOf(server.discover(t, Config{})))
 	last.wantAsked(t)
 }
 

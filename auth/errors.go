@@ -43,64 +43,64 @@ func (e *URLError) Error() string {
 	return printed("auth: server %q: %s %q refused: %s", e.Server, e.Field, e.Origin, e.Problem)
 }
 
-// A DiscoveryError reports that no authorization server was found.
-type DiscoveryError struct {
-	// Server is the server's name.
-	Server string
-	// Stage is what was looked for: "protected resource metadata" or
+// A discoveryError reports that no authorization server was found.
+type discoveryError struct {
+	// server is the server's name.
+	server string
+	// stage is what was looked for: "protected resource metadata" or
 	// "authorization server metadata".
-	Stage string
-	// Err is what happened last.
-	Err error
+	stage string
+	// err is what happened last.
+	err error
 }
 
-func (e *DiscoveryError) Error() string {
-	return printed("auth: server %q: no usable %s: %s", e.Server, e.Stage, whatOf(e.Err))
+func (e *discoveryError) Error() string {
+	return printed("auth: server %q: no usable %s: %s", e.server, e.stage, whatOf(e.err))
 }
 
-// Unwrap returns Err.
-func (e *DiscoveryError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *discoveryError) Unwrap() error { return e.err }
 
-// A MetadataError reports metadata of an authorization server, or of the resource, that must
+// A metadataError reports metadata of an authorization server, or of the resource, that must
 // not be used.
-type MetadataError struct {
-	// Server is the server's name.
-	Server string
-	// Issuer is whose metadata it is; empty if it is that of the resource.
-	Issuer string
-	// Field is the member, such as "code_challenge_methods_supported".
-	Field string
-	// Problem says what is wrong, and the cure if there is one.
-	Problem string
+type metadataError struct {
+	// server is the server's name.
+	server string
+	// issuer is whose metadata it is; empty if it is that of the resource.
+	issuer string
+	// field is the member, such as "code_challenge_methods_supported".
+	field string
+	// problem says what is wrong, and the cure if there is one.
+	problem string
 }
 
-func (e *MetadataError) Error() string {
-	if e.Issuer == "" {
-		return printed("auth: server %q: the %s of its metadata %s", e.Server, e.Field, e.Problem)
+func (e *metadataError) Error() string {
+	if e.issuer == "" {
+		return printed("auth: server %q: the %s of its metadata %s", e.server, e.field, e.problem)
 	}
-	return printed("auth: server %q: authorization server %q: %s %s", e.Server, e.Issuer, e.Field, e.Problem)
+	return printed("auth: server %q: authorization server %q: %s %s", e.server, e.issuer, e.field, e.problem)
 }
 
 // An IssuerMismatchError reports something of another authorization server than
 // it has to be of. Nothing was sent.
 type IssuerMismatchError struct {
-	// Server is the server's name.
-	Server string
-	// What names the object of the wrong issuer: "metadata", "protected resource",
+	// server is the server's name.
+	server string
+	// what names the object of the wrong issuer: "metadata", "protected resource",
 	// "response", "registered client", "session".
-	What string
-	// Want and Got are the issuers. Got is empty if none is named.
-	Want, Got string
+	what string
+	// want and got are the issuers. got is empty if none is named.
+	want, got string
 }
 
 func (e *IssuerMismatchError) Error() string {
-	if e.Got == "" {
-		return printed("auth: server %q: the %s names no issuer; it must be %q", e.Server, e.What, e.Want)
+	if e.got == "" {
+		return printed("auth: server %q: the %s names no issuer; it must be %q", e.server, e.what, e.want)
 	}
-	if e.What == "metadata" && strings.TrimSuffix(e.Got, "/") == strings.TrimSuffix(e.Want, "/") {
-		return printed("auth: server %q: the metadata is of issuer %q, and the server names %q: if that is a mistake of its, set Issuer to the former", e.Server, e.Got, e.Want)
+	if e.what == "metadata" && strings.TrimSuffix(e.got, "/") == strings.TrimSuffix(e.want, "/") {
+		return printed("auth: server %q: the metadata is of issuer %q, and the server names %q: if that is a mistake of its, set Issuer to the former", e.server, e.got, e.want)
 	}
-	return printed("auth: server %q: the %s is of issuer %q; it must be %q", e.Server, e.What, e.Got, e.Want)
+	return printed("auth: server %q: the %s is of issuer %q; it must be %q", e.server, e.what, e.got, e.want)
 }
 
 // A ScopeError reports that the server wants more rights than the user is asked for.
@@ -152,23 +152,23 @@ func (e *StateError) Error() string {
 
 // A RegistrationError reports that there is no client as which to log in.
 type RegistrationError struct {
-	// Server is the server's name.
-	Server string
-	// Issuer is the authorization server.
-	Issuer string
-	// Err is why registration failed, or that it is not offered.
-	Err error
+	// server is the server's name.
+	server string
+	// issuer is the authorization server.
+	issuer string
+	// err is why registration failed, or that it is not offered.
+	err error
 }
 
 func (e *RegistrationError) Error() string {
-	if refused, ok := e.Err.(*OAuthError); ok {
-		return printed("auth: server %q: no client at %q: %s; register one by hand and set Client", e.Server, e.Issuer, refused.what())
+	if refused, ok := e.err.(*OAuthError); ok {
+		return printed("auth: server %q: no client at %q: %s; register one by hand and set Client", e.server, e.issuer, refused.what())
 	}
-	return printed("auth: server %q: no client at %q: %s", e.Server, e.Issuer, whatOf(e.Err))
+	return printed("auth: server %q: no client at %q: %s", e.server, e.issuer, whatOf(e.err))
 }
 
-// Unwrap returns Err.
-func (e *RegistrationError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *RegistrationError) Unwrap() error { return e.err }
 
 // An OAuthError reports that an authorization server has refused a request. It
 // holds nothing of the answer but its code.
@@ -205,30 +205,30 @@ func (e *OAuthError) what() string {
 // A RequestError reports a request to an authorization server, or for metadata,
 // that brought no answer, or one that cannot be read.
 type RequestError struct {
-	// Server is the MCP server's name.
-	Server string
-	// Request is what was asked, as in [OAuthError], or "metadata".
-	Request string
-	// Host was asked.
-	Host string
+	// server is the MCP server's name.
+	server string
+	// request is what was asked, as in [OAuthError], or "metadata".
+	request string
+	// host was asked.
+	host string
 	// NotSent says that the request cannot have been received.
 	NotSent bool
-	// Err is what happened. It shows nothing of the answer.
-	Err error
+	// err is what happened. It shows nothing of the answer.
+	err error
 
 	answered bool // by the authorization server, but with something else
 }
 
 func (e *RequestError) Error() string {
-	return printed("auth: server %q: %s", e.Server, e.what())
+	return printed("auth: server %q: %s", e.server, e.what())
 }
 
 func (e *RequestError) what() string {
-	return printed("%s request to %s: %v", e.Request, e.Host, e.Err)
+	return printed("%s request to %s: %v", e.request, e.host, e.err)
 }
 
-// Unwrap returns Err.
-func (e *RequestError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *RequestError) Unwrap() error { return e.err }
 
 // A LoginRequiredError reports that only a human can help: the request needs a
 // login, or a login with more rights.

@@ -1,4 +1,4 @@
-package auth_test
+package auth
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
@@ -16,15 +15,15 @@ import (
 func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 	const spell = "no\x1b[2J safe\revil \u202egnp.exe ze\u200bro \u3164fill"
 	for _, err := range []error{
-		&auth.URLError{Server: "s", Field: "token_endpoint", Origin: spell, Problem: spell},
-		&auth.DiscoveryError{Server: "s", Stage: "x", Err: errors.New(spell)},
-		&auth.MetadataError{Server: "s", Issuer: spell, Problem: spell},
-		&auth.IssuerMismatchError{Server: "s", What: "metadata", Want: "x", Got: spell},
-		&auth.ScopeError{Server: "s", Scopes: []string{spell}, Problem: spell},
-		&auth.RegistrationError{Server: "s", Issuer: spell, Err: errors.New(spell)},
-		&auth.OAuthError{Server: "s", Request: "token", Code: spell},
-		&auth.RequestError{Server: "s", Request: "token", Host: spell, Err: errors.New(spell)},
-		&auth.LoginRequiredError{Server: "s", Scopes: []string{spell}, Reason: spell},
+		&URLError{Server: "s", Field: "token_endpoint", Origin: spell, Problem: spell},
+		&discoveryError{server: "s", stage: "x", err: errors.New(spell)},
+		&metadataError{server: "s", issuer: spell, problem: spell},
+		&IssuerMismatchError{server: "s", what: "metadata", want: "x", got: spell},
+		&ScopeError{Server: "s", Scopes: []string{spell}, Problem: spell},
+		&RegistrationError{server: "s", issuer: spell, err: errors.New(spell)},
+		&OAuthError{Server: "s", Request: "token", Code: spell},
+		&RequestError{server: "s", request: "token", host: spell, err: errors.New(spell)},
+		&LoginRequiredError{Server: "s", Scopes: []string{spell}, Reason: spell},
 	} {
 		hidden := func(r rune) bool { return r != '\n' && (!unicode.IsPrint(r) || r == 0x3164) }
 		assert.False(t, strings.ContainsFunc(err.Error(), hidden), "%T: %q hides something", err, err)
@@ -36,9 +35,9 @@ func TestAwaitLogin(t *testing.T) {
 	end()
 	done := make(chan struct{})
 	close(done)
-	waits := &auth.LoginRequiredError{Server: "s", URL: "https://login.example", Done: done}
-	forever := &auth.LoginRequiredError{Server: "s", URL: "https://login.example", Done: make(chan struct{})}
-	declined := &auth.LoginRequiredError{Server: "s", Reason: "the login was declined"}
+	waits := &LoginRequiredError{Server: "s", URL: "https://login.example", Done: done}
+	forever := &LoginRequiredError{Server: "s", URL: "https://login.example", Done: make(chan struct{})}
+	declined := &LoginRequiredError{Server: "s", Reason: "the login was declined"}
 	other := errors.New("other")
 	for name, test := range map[string]struct {
 		ctx  context.Context
@@ -52,7 +51,7 @@ func TestAwaitLogin(t *testing.T) {
 		"given up":        {ended, []error{forever}, context.Canceled},
 	} {
 		calls := 0
-		err := auth.AwaitLogin(test.ctx, func(context.Context) error {
+		err := AwaitLogin(test.ctx, func(context.Context) error {
 			calls++
 			return test.errs[calls-1]
 		})
@@ -69,9 +68,9 @@ func TestScopeErrorIsShort(t *testing.T) {
 	for i := range 10_000 {
 		scopes = append(scopes, fmt.Sprint("scope", i))
 	}
-	got := (&auth.ScopeError{Server: "docs", Scopes: scopes, Problem: "are too much"}).Error()
+	got := (&ScopeError{Server: "docs", Scopes: scopes, Problem: "are too much"}).Error()
 	assert.True(t, len(got) <= 1000, "the error is short")
 	assert.Lacks(t, got, github)
 	assert.Lacks(t, got, "\x1b")
-	assert.Equal(t, (&auth.ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), `auth: server "docs": scopes ["read" "write"]: no`)
+	assert.Equal(t, (&ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), `auth: server "docs": scopes ["read" "write"]: no`)
 }

@@ -83,7 +83,7 @@ func (f *Flow) requestError(request string, err error) error {
 	case errors.As(err, &refused):
 		return f.urlError(fieldOf(request), refused)
 	case errors.As(err, &failed):
-		return &RequestError{Server: f.config.Server, Request: request, Host: failed.Host, NotSent: failed.NotSent, Err: failed.Err}
+		return &RequestError{server: f.config.Server, request: request, host: failed.Host, NotSent: failed.NotSent, err: failed.Err}
 	}
 	return err
 }

@@ -182,7 +182,7 @@ func TestRedirectedMetadata(t *testing.T) {
 		server.put(rootAS, redirects(http.StatusPermanentRedirect, to))
 		_, err := f.Discover(t.Context(), nil)
 		assert.Fails(t, err, "followed to %s", to)
-		assert.False(t, errors.As(err, new(*MetadataError)), "metadata was taken from %s: %v", to, err)
+		assert.False(t, errors.As(err, new(*metadataError)), "metadata was taken from %s: %v", to, err)
 	}
 }
 

@@ -481,9 +481,9 @@ func wantRefused(t testing.TB, err error, request string, status int, code strin
 func wantFailed(t testing.TB, err error, request string, notSent bool, what ...any) {
 	t.Helper()
 	failed := assert.As[*RequestError](t, err, what...)
-	assert.Equal(t, failed.Request, request, what...)
+	assert.Equal(t, failed.request, request, what...)
 	assert.Equal(t, failed.NotSent, notSent, what...)
-	assert.True(t, failed.Host != "", what...)
+	assert.True(t, failed.host != "", what...)
 }
 
 // wantGrant checks the token of a grant, that it is of a peer, and has no secret of a client.

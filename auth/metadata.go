@@ -121,5 +121,5 @@ func (f *Flow) checkGrant(a *Authority) error {
 }
 
 func (f *Flow) metadataError(issuer, field, problem string) error {
-	return &MetadataError{Server: f.config.Server, Issuer: issuer, Field: field, Problem: problem}
+	return &metadataError{server: f.config.Server, issuer: issuer, field: field, problem: problem}
 }

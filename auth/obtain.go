@@ -19,7 +19,7 @@ import (
 // identity provider of EnterpriseManaged is an [*OAuthError] for a "token exchange".
 func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*TokenSet, error) {
 	if c.Issuer != a.Issuer {
-		return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: a.Issuer, Got: c.Issuer}
+		return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: a.Issuer, got: c.Issuer}
 	}
 	if err := f.sameIssuer(a); err != nil {
 		return nil, err

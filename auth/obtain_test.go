@@ -67,7 +67,7 @@ func TestObtainBindsTheToken(t *testing.T) {
 	client := &Client{Issuer: as.url, ID: "c1", Secret: "s1"}
 	f := flow(t, Config{Grant: ClientCredentials, Client: client, DPoP: true})
 	a := as.authority()
-	assert.As[*MetadataError](t, errOf(f.Obtain(t.Context(), a, client, nil)))
+	assert.As[*metadataError](t, errOf(f.Obtain(t.Context(), a, client, nil)))
 	assert.Equal(t, len(as.requests()), 0, "without DPoP at the authorization server")
 	a.DPoPAlgorithms = []string{"ES256"}
 	g := assert.Value(f.Obtain(t.Context(), a, client, nil))(t)

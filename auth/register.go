@@ -28,7 +28,7 @@ import (
 func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, known *Client) (*Client, error) {
 	if own := f.config.Client; own != nil {
 		if own.Issuer != a.Issuer {
-			return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: a.Issuer, Got: own.Issuer}
+			return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: a.Issuer, got: own.Issuer}
 		}
 		client := bare(own)
 		return &client, nil
@@ -54,7 +54,7 @@ func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, k
 }
 
 func (f *Flow) noClient(a *Authority, err error) *RegistrationError {
-	return &RegistrationError{Server: f.config.Server, Issuer: a.Issuer, Err: err}
+	return &RegistrationError{server: f.config.Server, issuer: a.Issuer, err: err}
 }
 
 // serves reports whether a client that was registered before can be used for a
@@ -255,14 +255,14 @@ var errNoClient = errors.New("the configuration has no longer the client of this
 // issuer.
 func (f *Flow) whole(c *Client, issuer string) (*Client, error) {
 	if c.Issuer != issuer {
-		return nil, &IssuerMismatchError{Server: f.config.Server, What: "registered client", Want: issuer, Got: c.Issuer}
+		return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: issuer, got: c.Issuer}
 	}
 	if c.Source != Preregistered || c.ID == "" && f.config.Grant == WorkloadIdentity {
 		return c, nil
 	}
 	own := f.config.Client
 	if own == nil || own.ID != c.ID || own.Issuer != c.Issuer {
-		return nil, &RegistrationError{Server: f.config.Server, Issuer: issuer, Err: errNoClient}
+		return nil, &RegistrationError{server: f.config.Server, issuer: issuer, err: errNoClient}
 	}
 	return own, nil
 }

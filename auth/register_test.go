@@ -68,7 +68,7 @@ func TestRegisterWithNothingOffered(t *testing.T) {
 	a := as.authority()
 	a.RegistrationEndpoint = ""
 	none := assert.As[*RegistrationError](t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)))
-	assert.Equal(t, none.Issuer+" "+none.Server, as.url+" files")
+	assert.Equal(t, none.issuer+" "+none.server, as.url+" files")
 	assert.Contains(t, none.Error(), "set Client")
 }
 
@@ -80,7 +80,7 @@ func TestConfiguredClientOfAnotherIssuer(t *testing.T) {
 	f := flow(t, Config{Client: &Client{Issuer: "https://as.example.com", ID: "own", Secret: "s"}})
 	_, err := f.Register(t.Context(), evil.authority(), redirectURI, nil)
 	mismatch := assert.As[*IssuerMismatchError](t, err)
-	assert.Equal(t, [...]any{mismatch.What, mismatch.Want, mismatch.Got}, [...]any{"registered client", evil.url, "https://as.example.com"}, "mismatch")
+	assert.Equal(t, [...]any{mismatch.what, mismatch.want, mismatch.got}, [...]any{"registered client", evil.url, "https://as.example.com"}, "mismatch")
 	assert.Equal(t, len(evil.requests()), 0)
 }
 
@@ -183,7 +183,7 @@ func TestRegistrationRefusals(t *testing.T) {
 	} {
 		as := newPeer(t, sends(c.status, c.body))
 		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
-		assert.Equal(t, assert.As[*RegistrationError](t, err, "%s", c.body).Issuer, as.url, "%s", c.body)
+		assert.Equal(t, assert.As[*RegistrationError](t, err, "%s", c.body).issuer, as.url, "%s", c.body)
 		wantRefused(t, err, "registration", c.status, c.code, "%s", c.body)
 		assert.Equal(t, strings.Count(err.Error(), "auth:"), 1, "times that it is said")
 		assert.Contains(t, err.Error(), "set Client", "the cure")
@@ -337,9 +337,9 @@ func TestConfiguredClient(t *testing.T) {
 		_, err2 := f.Refresh(t.Context(), g)
 		for i, err := range []error{err1, err2, f.Revoke(t.Context(), g)} {
 			if name == "another issuer" && i < 2 {
-				assert.Equal(t, assert.As[*IssuerMismatchError](t, err, "%s, step %d", name, i).Got, as.url, "%s, step %d", name, i)
+				assert.Equal(t, assert.As[*IssuerMismatchError](t, err, "%s, step %d", name, i).got, as.url, "%s, step %d", name, i)
 			} else {
-				assert.Equal(t, assert.As[*RegistrationError](t, err, "%s, step %d", name, i).Issuer, as.url, "%s, step %d", name, i)
+				assert.Equal(t, assert.As[*RegistrationError](t, err, "%s, step %d", name, i).issuer, as.url, "%s, step %d", name, i)
 			}
 		}
 	}
@@ -360,7 +360,7 @@ func TestClientOfAnotherIssuer(t *testing.T) {
 	_, err3 := f.Complete(t.Context(), p, callback(p, "code", "C"))
 	for i, err := range []error{err1, err2, err3, f.Revoke(t.Context(), moved)} {
 		mismatch := assert.As[*IssuerMismatchError](t, err, "step %d", i)
-		assert.Equal(t, [...]any{mismatch.Want, mismatch.Got}, [...]any{evil.url, as.url}, "step %d", i)
+		assert.Equal(t, [...]any{mismatch.want, mismatch.got}, [...]any{evil.url, as.url}, "step %d", i)
 	}
 	assert.Equal(t, len(as.requests())+len(evil.requests()), 0)
 }

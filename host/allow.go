@@ -49,12 +49,12 @@ func (e *LaunchNotAllowedError) Outcome() mcp.Outcome { return mcp.NotSent }
 // be started has changed since it was looked at, or its server is gone. Nothing was
 // allowed or denied.
 type StaleLaunchError struct {
-	Fingerprint string // that was asked for
+	fingerprint string // that was asked for
 }
 
 // Error says what to do.
 func (e *StaleLaunchError) Error() string {
-	return fmt.Sprintf("host: no launch that has to be allowed has the fingerprint %q now: it may have changed since it was looked at; look at Host.PendingLaunches again", e.Fingerprint)
+	return fmt.Sprintf("host: no launch that has to be allowed has the fingerprint %q now: it may have changed since it was looked at; look at Host.PendingLaunches again", e.fingerprint)
 }
 
 // consents is the book of a host, opened when it is first needed.
@@ -251,7 +251,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 		}
 	}
 	if decided == nil {
-		return &StaleLaunchError{Fingerprint: fingerprint}
+		return &StaleLaunchError{fingerprint: fingerprint}
 	}
 	if v == consent.Pending {
 		err = book.Forget(ctx, fingerprint)

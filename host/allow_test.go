@@ -366,7 +366,7 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 
 // A flakyStore lives in memory, and cannot be read while it is down.
 type flakyStore struct {
-	*storage.Memory
+	storage.Memory
 	down atomic.Bool
 }
 

@@ -23,9 +23,9 @@ type Report struct {
 	// NotAllowed are servers that were not started since their launch has to be allowed first,
 	// see [Host.PendingLaunches]. Failed has their [*LaunchNotAllowedError].
 	NotAllowed []string
-	// Overtaken are servers about which a later Apply decides: they become what that one
+	// overtaken are servers about which a later Apply decides: they become what that one
 	// wants.
-	Overtaken []string
+	overtaken []string
 	// Failed holds the reasons for which servers could not be started, or for
 	// which a changed entry does not work. A server that worked before Apply
 	// goes on as it was; any other is tried again in the background.
@@ -361,14 +361,14 @@ func (h *Host) remove(sl *slot, st *step) {
 func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError) {
 	report, failed := Report{Failed: map[string]error{}}, &ServersError{Failed: map[string]error{}}
 	lists := map[outcome]*[]string{
-		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: &report.Overtaken,
+		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: &report.overtaken,
 	}
 	for _, st := range steps {
 		name := st.slot.name
 		select {
 		case <-st.ended:
 		default:
-			if failed.Err = ctx.Err(); failed.Err != nil {
+			if failed.err = ctx.Err(); failed.err != nil {
 				failed.Failed[name] = fmt.Errorf("server %q: %w", name, context.Cause(ctx))
 				if st.entry != nil {
 					failed.Failed[name] = fmt.Errorf("server %q (%s): %w", name, st.entry.Source, context.Cause(ctx))

@@ -96,7 +96,7 @@ func (s *server) connFor(ctx context.Context) (context.Context, *conn, func(), e
 	if s.perUser() {
 		user, ok := session.UserOf(ctx)
 		if !ok || user == "" {
-			return ctx, nil, nil, &NoUserError{Server: s.entry.Name}
+			return ctx, nil, nil, &NoUserError{server: s.entry.Name}
 		}
 		c, err := s.pool.take(ctx, user)
 		if err != nil {
@@ -143,11 +143,11 @@ func (s *server) verify(ctx context.Context, c *conn, o *listedTool) (*listing, 
 // A NoUserError reports a call of a server where each user has a connection of their own,
 // under a context that does not say who the user is.
 type NoUserError struct {
-	Server string // configured name
+	server string // configured name
 }
 
 func (e *NoUserError) Error() string {
-	return fmt.Sprintf("server %q has a connection for each user: make the call under a context of session.WithUser", e.Server)
+	return fmt.Sprintf("server %q has a connection for each user: make the call under a context of session.WithUser", e.server)
 }
 
 // Outcome returns [mcp.NotSent].

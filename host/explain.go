@@ -116,7 +116,7 @@ func (s *server) findOut(ctx context.Context) (reason string, err error) {
 	switch {
 	case s.perUser():
 		if user, _ := session.UserOf(ctx); user == "" {
-			return "its tools are not known before a user logs in", &NoUserError{Server: s.entry.Name}
+			return "its tools are not known before a user logs in", &NoUserError{server: s.entry.Name}
 		}
 		err = s.discoverFirst(ctx)
 	case s.entry.Lazy:

@@ -89,8 +89,8 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 // A ChangedError reports a call of a tool that turned out to be another one, or none,
 // when the connection for the call was made. Nothing ran.
 type ChangedError struct {
-	Server string // configured name
-	Tool   string // name of the tool there
+	server string // configured name
+	tool   string // name of the tool there
 	// User is set if the tool is another one for this user alone, or none. It is held
 	// back for them until [Host.Discover] has made what they see the catalogue of all.
 	User string
@@ -108,7 +108,7 @@ func (e *ChangedError) Error() string {
 	case e.Change == nil:
 		what = "the server does not have it any more. Look at the list of tools again."
 	}
-	text := plain.Text(fmt.Sprintf("tool %q of server %q was not called and nothing ran: %s", e.Tool, e.Server, what))
+	text := plain.Text(fmt.Sprintf("tool %q of server %q was not called and nothing ran: %s", e.tool, e.server, what))
 	if e.Change != nil {
 		text += " " + e.Change.Summary()
 	}
@@ -125,7 +125,7 @@ func (l *listing) check(server, user string, o *listedTool) error {
 	if now == o || now != nil && now.hash() == o.hash() {
 		return nil
 	}
-	changed := &ChangedError{Server: server, Tool: o.tool.Name, User: user}
+	changed := &ChangedError{server: server, tool: o.tool.Name, User: user}
 	if now != nil {
 		changed.Change = ledger.Compare(server, o.definition(server).Surface(), now.definition(server).Surface())
 	}

@@ -77,7 +77,7 @@ func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *con
 		return key, nil, &login.Error{Server: key.Server, Problem: `all users share its connection: log in without a user, or set "identity": "user" in its entry`}
 	case s.perUser() && key.User == "":
 		if key.User, _ = session.UserOf(ctx); key.User == "" {
-			return key, nil, &NoUserError{Server: key.Server}
+			return key, nil, &NoUserError{server: key.Server}
 		}
 	}
 	return key, s.entry, nil

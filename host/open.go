@@ -115,8 +115,8 @@ func (h *Host) abandon(ctx context.Context) error {
 type ServersError struct {
 	// Failed says what is wrong, by the names of the servers.
 	Failed map[string]error
-	// Err is that of the context; nil if none ended.
-	Err error
+	// err is that of the context; nil if none ended.
+	err error
 }
 
 // Error names the servers, and says what is wrong with them.
@@ -125,17 +125,17 @@ func (e *ServersError) Error() string {
 	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
 		names, parts = append(names, strconv.Quote(name)), append(parts, e.Failed[name].Error())
 	}
-	if e.Err != nil {
-		return fmt.Sprintf("host: not ready are the servers %s: %v", strings.Join(names, ", "), e.Err)
+	if e.err != nil {
+		return fmt.Sprintf("host: not ready are the servers %s: %v", strings.Join(names, ", "), e.err)
 	}
 	return "host: required: " + strings.Join(parts, "; ")
 }
 
-// Unwrap returns Err and the errors of the servers, in the order of their names.
+// Unwrap returns the error of the whole and the errors of the servers, in the order of their names.
 func (e *ServersError) Unwrap() []error {
 	var errs []error
-	if e.Err != nil {
-		errs = append(errs, e.Err)
+	if e.err != nil {
+		errs = append(errs, e.err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
 		errs = append(errs, e.Failed[name])

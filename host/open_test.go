@@ -247,7 +247,7 @@ func TestRequiredServersAreReported(t *testing.T) {
 
 	servers := assert.As[*host.ServersError](t, err)
 	assert.Equal(t, len(servers.Failed), 2)
-	assert.OK(t, servers.Err)
+	assert.Equal(t, len(servers.Unwrap()), 2)
 
 	assert.As[*config.UnsetVariableError](t, servers.Failed["a"], "a")
 

@@ -102,15 +102,12 @@ type Options struct {
 	// {"docker": &docker.Isolator{}}. Default: none, so that such servers are not started.
 	Isolators map[string]Isolator
 	// Activity is told of calls, refusals, logins and changes. Default: nothing is recorded.
-	// The host does not close it. An *activity.Log is one.
-	Activity Recorder
+	// The host does not close it. Record does not wait. An *activity.Log is one.
+	Activity interface {
+		Record(ctx context.Context, e event.Event)
+	}
 
 	toolGrace, idleTimeout time.Duration // set by tests alone
-}
-
-// A Recorder is told of what happens. Record does not wait.
-type Recorder interface {
-	Record(ctx context.Context, e event.Event)
 }
 
 // The functions of [Options] run on goroutines of the host. Where one panics, or

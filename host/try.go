@@ -67,7 +67,7 @@ func (s *server) tryTransport(ctx context.Context, observe func(mcp.Transport) (
 	key := session.Key{Server: s.entry.Name}
 	if s.perUser() {
 		if key.User, _ = session.UserOf(ctx); key.User == "" {
-			return nil, &NoUserError{Server: s.entry.Name}
+			return nil, &NoUserError{server: s.entry.Name}
 		}
 	}
 	return s.connectable(ctx, key, nil, observe)

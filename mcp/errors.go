@@ -175,7 +175,7 @@ func (e *ProtocolError) Outcome() Outcome { return Answered }
 type ProtocolVersionError struct {
 	Want    string   // the pinned revision
 	Offered []string // what the server has, as it says; empty if it does not say
-	Err     error    // how the server refused; nil if it offered another one
+	err     error    // how the server refused; nil if it offered another one
 }
 
 func (e *ProtocolVersionError) Error() string {
@@ -183,13 +183,13 @@ func (e *ProtocolVersionError) Error() string {
 	if len(e.Offered) > 0 {
 		text += ": the server has " + namesOf(e.Offered)
 	}
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
+	if e.err != nil {
+		text += ": " + e.err.Error()
 	}
 	return plain.Text(text)
 }
 
-func (e *ProtocolVersionError) Unwrap() error { return e.Err }
+func (e *ProtocolVersionError) Unwrap() error { return e.err }
 
 // Outcome returns [NotSent]: there is no connection for a request.
 func (e *ProtocolVersionError) Outcome() Outcome { return NotSent }

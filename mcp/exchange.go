@@ -93,9 +93,9 @@ type InputRound struct {
 // answers a request that was made with an [InputRound]. It is no failure: the server waits
 // for the next round, which any client of the same server can make.
 type InputRequiredError struct {
-	Server string // name of the server, as configured
-	Method string // such as "tools/call"
-	Tool   string // name of the tool, if Method is tools/call
+	server string // name of the server, as configured
+	method string // such as "tools/call"
+	tool   string // name of the tool, if Method is tools/call
 	// Requests are the server requests by the ids that the server gave them: a JSON
 	// object, as it came.
 	Requests json.RawMessage
@@ -105,7 +105,7 @@ type InputRequiredError struct {
 
 // Error returns a text without anything of Requests and State.
 func (e *InputRequiredError) Error() string {
-	return plain.Text(fmt.Sprintf("mcp: server %q: %s: the server needs input", e.Server, strings.TrimSpace(e.Method+" "+e.Tool)))
+	return plain.Text(fmt.Sprintf("mcp: server %q: %s: the server needs input", e.server, strings.TrimSpace(e.method+" "+e.tool)))
 }
 
 // Outcome returns [Answered].
@@ -207,7 +207,7 @@ func (x *exchange) run(ctx context.Context, decode func(result json.RawMessage, 
 			return nil
 		}
 		if x.input != nil && need.requests != nil {
-			return &InputRequiredError{Server: x.client.name, Method: x.request.method, Tool: x.request.tool, Requests: need.requests, State: need.state}
+			return &InputRequiredError{server: x.client.name, method: x.request.method, tool: x.request.tool, Requests: need.requests, State: need.state}
 		}
 		if x.rounds == maxInputRounds {
 			return x.answered(at("inputRequests", fmt.Errorf("the server asked for input %d times in one call", x.rounds)))

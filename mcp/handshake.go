@@ -103,7 +103,7 @@ func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*ser
 	versions, _ := versionsIn(discover.result, "supportedVersions")
 	if err != nil || !slices.Contains(versions, Revision20260728) {
 		if l.client.pinned() {
-			return nil, &ProtocolVersionError{Want: Revision20260728, Offered: versions, Err: err}
+			return nil, &ProtocolVersionError{Want: Revision20260728, Offered: versions, err: err}
 		}
 		return nil, nil // as if it did not know the request
 	}

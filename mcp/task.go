@@ -10,26 +10,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
-// A TaskStatus says how far a task is.
+// A TaskStatus says how far a task is, in the words of the protocol: "working"; "input_required",
+// the server waits for input of the client; "completed", there is a result; "failed", there is an
+// error instead, or in revision 2025-11-25 a result with IsError set; and "cancelled".
 type TaskStatus string
 
 const (
-	// TaskWorking: the server is at work.
-	TaskWorking TaskStatus = "working"
-	// TaskInputRequired: the server waits for input of the client.
-	TaskInputRequired TaskStatus = "input_required"
-	// TaskCompleted: there is a result.
-	TaskCompleted TaskStatus = "completed"
-	// TaskFailed: there is an error instead, or in revision 2025-11-25 a result
-	// with IsError set.
-	TaskFailed TaskStatus = "failed"
-	// TaskCancelled: there will be no result.
-	TaskCancelled TaskStatus = "cancelled"
+	taskWorking       TaskStatus = "working"
+	taskInputRequired TaskStatus = "input_required"
+	taskCompleted     TaskStatus = "completed"
+	taskFailed        TaskStatus = "failed"
+	taskCancelled     TaskStatus = "cancelled"
 )
 
 // Ended reports whether a task of this status will never change again.
 func (s TaskStatus) Ended() bool {
-	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
+	return s == taskCompleted || s == taskFailed || s == taskCancelled
 }
 
 // A Task is work of a server that continues after its request was answered.

@@ -68,7 +68,7 @@ func decodeTask(raw []byte, modern bool) (*taskState, error) {
 		return nil, at("taskId", err)
 	}
 	switch s.Status {
-	case TaskWorking, TaskInputRequired, TaskCompleted, TaskFailed, TaskCancelled:
+	case taskWorking, taskInputRequired, taskCompleted, taskFailed, taskCancelled:
 		return s, nil
 	case "":
 		return nil, at("status", errMissing)

@@ -231,7 +231,7 @@ func TestTaskFails(t *testing.T) {
 		_, err := call(t, c, "must")
 		lost, refused := taskError(t, err, mcp.Answered), assert.As[*mcp.ServerError](t, err)
 		assert.Equal(t, [...]any{refused.Err.Code, refused.Err.Message, lost.Tool, lost.Task.Status, lost.Task.StatusMessage, lost.Task.ID},
-			[...]any{int64(-32000), "out of paper", "must", mcp.TaskFailed, "no paper", "t1"})
+			[...]any{int64(-32000), "out of paper", "must", mcp.TaskStatus("failed"), "no paper", "t1"})
 		wantCount(t, server, "tasks/cancel", 0)
 	})
 }
@@ -250,7 +250,7 @@ func TestTaskCancelled(t *testing.T) {
 		s.states = []string{"working", "cancelled"}
 		server, c := p.withClient(t, s.server(t), withTasks())
 		_, err := call(t, c, "must")
-		assert.Equal(t, taskError(t, err, mcp.Answered).Task.Status, mcp.TaskCancelled, "status")
+		assert.Equal(t, taskError(t, err, mcp.Answered).Task.Status, mcp.TaskStatus("cancelled"), "status")
 		wantCount(t, server, "tasks/cancel", 0)
 		wantCount(t, server, "tasks/result", 0)
 	})

@@ -123,7 +123,7 @@ func (w *taskWait) run(ctx context.Context, s *taskState) error {
 	if s.Status != "" {
 		w.see(s)
 	}
-	for rested := s.Status != TaskWorking; ; rested = false {
+	for rested := s.Status != taskWorking; ; rested = false {
 		if !rested {
 			if err := w.rest(ctx); err != nil {
 				return err
@@ -207,17 +207,17 @@ func (w *taskWait) survive(ctx context.Context, err error) error {
 // a result.
 func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done bool, err error) {
 	switch {
-	case s.Status == TaskCancelled:
+	case s.Status == taskCancelled:
 		return false, errors.New("the task was cancelled")
-	case s.Status == TaskWorking:
+	case s.Status == taskWorking:
 		return false, nil
 	case !l.modern():
 		return w.fetch(ctx)
-	case s.Status == TaskInputRequired:
+	case s.Status == taskInputRequired:
 		return false, w.respond(ctx, s, l)
-	case s.Status == TaskFailed && s.failure == nil:
+	case s.Status == taskFailed && s.failure == nil:
 		return false, errors.New("the task failed, and the server does not say why")
-	case s.Status == TaskFailed:
+	case s.Status == taskFailed:
 		return false, &ServerError{Server: w.call.client.name, Method: protocol.CallTool, Err: s.failure}
 	}
 	r := w.request(protocol.GetTask)
@@ -267,7 +267,7 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 	}
 	if !ended { // that there is a result says so
 		task := w.task
-		task.Status, task.StatusMessage = TaskCompleted, ""
+		task.Status, task.StatusMessage = taskCompleted, ""
 		w.see(&taskState{Task: task})
 	}
 	return true, nil

@@ -26,7 +26,7 @@ func TestTaskCallerGoes(t *testing.T) {
 			_, err := c.CallTool(within(t, 1700*time.Millisecond), "must", nil, &mcp.RequestOptions{Task: &mcp.TaskOptions{Keep: keep}})
 			assert.Equal(t, time.Since(start), 1700*time.Millisecond, "it took")
 			lost := taskError(t, err, mcp.Unknown)
-			assert.Equal(t, [...]any{lost.Err, lost.Task.ID, lost.Task.Status}, [...]any{context.DeadlineExceeded, "t1", mcp.TaskWorking})
+			assert.Equal(t, [...]any{lost.Err, lost.Task.ID, lost.Task.Status}, [...]any{context.DeadlineExceeded, "t1", mcp.TaskStatus("working")})
 			synctest.Wait()
 			wantCount(t, server, "tasks/cancel", cancels)
 			wantCount(t, server, "notifications/cancelled", 0)
@@ -135,7 +135,7 @@ func TestTaskForgotten(t *testing.T) {
 			s.get("working"), mcptest.Error(-32602, "Task not found"), mcptest.Error(-32603, "oops"))}), withTasks())
 		_, err := call(t, c, "must")
 		lost, refused := taskError(t, err, mcp.Answered), assert.As[*mcp.ServerError](t, err)
-		assert.Equal(t, [...]any{refused.Method, refused.Err.Code, lost.Task.Status}, [...]any{"tasks/get", int64(-32602), mcp.TaskWorking})
+		assert.Equal(t, [...]any{refused.Method, refused.Err.Code, lost.Task.Status}, [...]any{"tasks/get", int64(-32602), mcp.TaskStatus("working")})
 		taskError(t, errOf(call(t, c, "must")), mcp.Unknown) // another error tells nothing of the task
 		wantCount(t, server, "tasks/cancel", 0)
 	})
@@ -150,7 +150,7 @@ func TestTaskResume(t *testing.T) {
 		opts := &mcp.RequestOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) { told = append(told, task.Status) }}}
 		assert.Equal(t, assert.Value(c.ResumeTask(t.Context(), "t1", opts))(t).Text(), "done")
 		assert.Equal(t, taskError(t, errOf(c.ResumeTask(t.Context(), "t1", opts)), mcp.Answered).Tool, "", "tool")
-		wantList(t, told, []mcp.TaskStatus{mcp.TaskWorking, mcp.TaskCompleted, mcp.TaskWorking, mcp.TaskFailed})
+		wantList(t, told, []mcp.TaskStatus{mcp.TaskStatus("working"), mcp.TaskStatus("completed"), mcp.TaskStatus("working"), mcp.TaskStatus("failed")})
 		wantCount(t, server, "tools/call", 0)
 		wantCount(t, server, "tools/list", 0)
 
@@ -173,7 +173,7 @@ func TestTaskVerbs(t *testing.T) {
 		c := newClient(t, p.to(s.server(t, mcptest.Script{
 			"tasks/cancel": mcptest.Sequence(s.get("cancelled"), mcptest.Error(-32602, "it has ended"))})), withTasks())
 		task := assert.Value(c.Task(t.Context(), "t1"))(t)
-		assert.Equal(t, [...]any{task.Status, task.StatusMessage, task.Status.Ended()}, [...]any{mcp.TaskWorking, "half", false})
+		assert.Equal(t, [...]any{task.Status, task.StatusMessage, task.Status.Ended()}, [...]any{mcp.TaskStatus("working"), "half", false})
 		assert.OK(t, c.CancelTask(t.Context(), "t1"))
 		assert.Equal(t, assert.As[*mcp.ServerError](t, c.CancelTask(t.Context(), "t1")).Method, "tasks/cancel", "method")
 		_ = c.Close()
@@ -309,7 +309,7 @@ func TestTaskInputInvalid(t *testing.T) {
 				server, c := p.withClient(t, modernTask.server(t, mcptest.Script{"tasks/get": wants(test.requests)}), &mcp.ClientOptions{Tasks: true, Elicit: test.elicit})
 				_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Task: &mcp.TaskOptions{Keep: keep}})
 				assert.Contains(t, fmt.Sprint(err), test.says, "%s", test.name)
-				assert.Equal(t, taskError(t, err, mcp.Unknown).Task.Status, mcp.TaskInputRequired, "%s: status", test.name)
+				assert.Equal(t, taskError(t, err, mcp.Unknown).Task.Status, mcp.TaskStatus("input_required"), "%s: status", test.name)
 				if test.path != "" {
 					wantInvalid(t, err, "tasks/get", test.path, "%s", test.name)
 				}

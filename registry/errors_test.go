@@ -73,7 +73,7 @@ func TestGateNamesCarriageReturns(t *testing.T) {
 	refused := assert.As[*gate.Error](t, only(t, diff.Rejected).Err)
 	assert.Equal(t, refused.Tool, "covers", "tool")
 	f := refused.Findings[0]
-	assert.Equal(t, f.Token, gate.TokenControlCharacters, "the token")
+	assert.Equal(t, f.Token, "control_characters", "the token")
 	const want = "a terminal covers what stands before a carriage return without a line feed: the character U+000D"
 	assert.Equal(t, f.Detail, want)
 }

@@ -76,7 +76,7 @@ func (h *callbackHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	key, err := h.manager.complete(r.Context(), r.URL.RequestURI(), func(key Key) error {
 		if key.User != user && (h.opts.Allow == nil || !h.opts.Allow(r, key)) {
-			return &UserError{Key: key, User: user}
+			return &UserError{key: key, user: user}
 		}
 		return nil
 	})
@@ -153,7 +153,7 @@ type CompleteOptions struct {
 func (m *Manager) Complete(ctx context.Context, callback string, o *CompleteOptions) (Key, error) {
 	return m.complete(ctx, callback, func(key Key) error {
 		if o != nil && o.User != key.User {
-			return &UserError{Key: key, User: o.User}
+			return &UserError{key: key, user: o.User}
 		}
 		return nil
 	})
@@ -204,7 +204,7 @@ func (e *entry) complete(flow *auth.Flow, p *pending, at storage.Revision, callb
 		if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 			return &auth.StateError{Server: e.key.Server, Problem: "the login was completed before"}
 		}
-		return &StoreError{Key: e.key, Op: "remove", Err: err}
+		return &StoreError{key: e.key, op: "remove", err: err}
 	}
 	asking, stopAsking := e.manager.request(ctx)
 	defer stopAsking()
@@ -240,7 +240,7 @@ func (m *Manager) loadPending(ctx context.Context, name string) (*pending, stora
 		p, err = decodePending(kept.Data)
 	}
 	if err != nil {
-		return nil, at, &StoreError{Op: "load", Err: err}
+		return nil, at, &StoreError{op: "load", err: err}
 	}
 	return p, at, nil
 }

@@ -53,7 +53,7 @@ func TestHeaderSetElsewhere(t *testing.T) {
 	two := env.manager(nil)
 	token := env.tokenOf(one, alice)
 	assert.OK(t, one.SetToken(env.ctx, bob, "stale"))
-	assert.As[*RefusedError](t, env.call(env.ctx, two, bob))
+	assert.As[*refusedError](t, env.call(env.ctx, two, bob))
 	assert.OK(t, one.SetToken(env.ctx, bob, token))
 	env.mustCall(two, bob)
 	assert.OK(t, one.SetToken(env.ctx, bob, "stale"))
@@ -70,7 +70,7 @@ func TestHeaderInsteadOfToken(t *testing.T) {
 	assert.Equal(t, strings.Join(env.wantStatus(m, bob, LoggedIn).Headers, " "), "Authorization", "header fields")
 	env.as.ExpireAll()
 	before := len(env.as.Requests())
-	assert.Equal(t, assert.As[*RefusedError](t, env.call(env.ctx, m, bob)).Status, http.StatusUnauthorized)
+	assert.Equal(t, assert.As[*refusedError](t, env.call(env.ctx, m, bob)).status, http.StatusUnauthorized)
 	assert.Equal(t, len(env.as.Requests()), before, "requests: no login is begun for a session with a token of its own")
 	for _, bad := range []map[string]auth.Secret{{"X-Key": "a\r\nb"}, {"X Key": "a"}, {"": "a"}} {
 		err := m.SetHeader(env.ctx, bob, bad)

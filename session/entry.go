@@ -157,11 +157,11 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, stor
 		r.Ended = "what was kept of the session cannot be read"
 		return r, at, nil // the next login replaces it
 	case err != nil:
-		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
+		return nil, at, &StoreError{key: key, op: "load", err: err}
 	}
 	r, err := decodeRecord(kept.Data, key)
 	if err != nil {
-		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
+		return nil, at, &StoreError{key: key, op: "load", err: err}
 	}
 	return r, at, nil
 }
@@ -170,11 +170,11 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, stor
 func (e *entry) save(ctx context.Context, r *record, old storage.Revision) (storage.Revision, error) {
 	data, err := r.encode()
 	if err != nil {
-		return old, &StoreError{Key: e.key, Op: "save", Err: err}
+		return old, &StoreError{key: e.key, op: "save", err: err}
 	}
 	at, err := e.manager.store.Save(ctx, e.name, data, old)
 	if err != nil {
-		return old, &StoreError{Key: e.key, Op: "save", Err: err}
+		return old, &StoreError{key: e.key, op: "save", err: err}
 	}
 	e.mu.Lock()
 	login := e.adoptLocked(r, at)
@@ -269,7 +269,7 @@ func (e *entry) change(ctx context.Context, f func(*record) *record) (*record, e
 func (e *entry) locked(ctx context.Context) (unlock func(), err error) {
 	unlock, err = e.manager.store.Lock(ctx, e.name)
 	if err != nil {
-		return nil, &StoreError{Key: e.key, Op: "lock", Err: err}
+		return nil, &StoreError{key: e.key, op: "lock", err: err}
 	}
 	return unlock, nil
 }

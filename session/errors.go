@@ -11,73 +11,73 @@ import (
 // A RefreshError reports that a token could not be renewed for now. The session
 // lives on, and renewal is tried again.
 type RefreshError struct {
-	// Key is whose token it is.
-	Key Key
+	// key is whose token it is.
+	key Key
 	// RetryAt is before when no other attempt is made.
 	RetryAt time.Time
-	// Err is what happened.
-	Err error
+	// err is what happened.
+	err error
 }
 
 func (e *RefreshError) Error() string {
-	return fmt.Sprintf("session: %v: token not renewed: %v", e.Key, e.Err)
+	return fmt.Sprintf("session: %v: token not renewed: %v", e.key, e.err)
 }
 
-// Unwrap returns Err.
-func (e *RefreshError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *RefreshError) Unwrap() error { return e.err }
 
 // A StoreError reports a store that could not be read or written. The store still holds
 // what it held before.
 type StoreError struct {
-	// Key is whose session it was about; zero for a login of which that is not
+	// key is whose session it was about; zero for a login of which that is not
 	// known.
-	Key Key
-	// Op is "load", "save", "remove" or "lock".
-	Op string
-	// Err is what happened.
-	Err error
+	key Key
+	// op is "load", "save", "remove" or "lock".
+	op string
+	// err is what happened.
+	err error
 }
 
 func (e *StoreError) Error() string {
-	if e.Key == (Key{}) {
-		return fmt.Sprintf("session: cannot %s a record: %v", e.Op, e.Err)
+	if e.key == (Key{}) {
+		return fmt.Sprintf("session: cannot %s a record: %v", e.op, e.err)
 	}
-	return fmt.Sprintf("session: %v: cannot %s the session: %v", e.Key, e.Op, e.Err)
+	return fmt.Sprintf("session: %v: cannot %s the session: %v", e.key, e.op, e.err)
 }
 
-// Unwrap returns Err.
-func (e *StoreError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *StoreError) Unwrap() error { return e.err }
 
-// A RefusedError reports that the server refuses what it was sent, though no
+// A refusedError reports that the server refuses what it was sent, though no
 // login would change that: the secrets set by SetHeader, or a request that this
 // user may not make.
-type RefusedError struct {
-	// Key is the session that was refused.
-	Key Key
-	// Status is the HTTP status, 401 or 403.
-	Status int
-	// Problem says what was refused, and the cure.
-	Problem string
+type refusedError struct {
+	// key is the session that was refused.
+	key Key
+	// status is the HTTP status, 401 or 403.
+	status int
+	// problem says what was refused, and the cure.
+	problem string
 }
 
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("session: %v: refused with HTTP status %d: %s", e.Key, e.Status, e.Problem)
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("session: %v: refused with HTTP status %d: %s", e.key, e.status, e.problem)
 }
 
 // Class returns failure.Denied.
-func (e *RefusedError) Class() outcome.Class { return outcome.Denied }
+func (e *refusedError) Class() outcome.Class { return outcome.Denied }
 
 // A UserError reports a request that was about to be made with the session of
 // another user. It was not sent.
 type UserError struct {
-	// Key is whose session it is.
-	Key Key
-	// User is the user on whose behalf the request was made.
-	User string
+	// key is whose session it is.
+	key Key
+	// user is the user on whose behalf the request was made.
+	user string
 }
 
 func (e *UserError) Error() string {
-	return fmt.Sprintf("session: %v: not the session of user %q", e.Key, e.User)
+	return fmt.Sprintf("session: %v: not the session of user %q", e.key, e.user)
 }
 
 // Outcome returns mcp.NotSent.

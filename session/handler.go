@@ -36,7 +36,7 @@ func (m *Manager) Handler(key Key) *Handler { return &Handler{m, key} }
 // bounds. target must be of the origin that the server is configured with.
 func (h *Handler) Authenticate(ctx context.Context, header http.Header, method, target string, body []byte) error {
 	if user, ok := UserOf(ctx); ok && user != h.key.User {
-		return &UserError{Key: h.key, User: user}
+		return &UserError{key: h.key, user: user}
 	}
 	e := h.manager.entry(h.key)
 	r, err := e.current(ctx)
@@ -104,7 +104,7 @@ func (h *Handler) Observe(resp *http.Response) {
 // a bearer token does not authenticate them.
 func (h *Handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	if user, ok := UserOf(ctx); ok && user != h.key.User {
-		return nil, &UserError{Key: h.key, User: user}
+		return nil, &UserError{key: h.key, user: user}
 	}
 	return tokenSource{h}, nil
 }
@@ -159,7 +159,7 @@ func (e *noTokenError) Unwrap() []error {
 func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	_ = resp.Body.Close()
 	if user, ok := UserOf(ctx); ok && user != h.key.User {
-		return &UserError{Key: h.key, User: user}
+		return &UserError{key: h.key, user: user}
 	}
 	e := h.manager.entry(h.key)
 	challenges := auth.Challenges(resp.Header)
@@ -187,7 +187,7 @@ func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	if resp.StatusCode == http.StatusForbidden {
 		scopes, ok := missingScopes(challenges)
 		if !ok {
-			return &RefusedError{Key: h.key, Status: resp.StatusCode, Problem: "the user may not do that"}
+			return &refusedError{key: h.key, status: resp.StatusCode, problem: "the user may not do that"}
 		}
 		want.stepUp, want.rejected = scopes, false
 	}
@@ -201,9 +201,9 @@ func (h *Handler) refusedHeader(req *http.Request, resp *http.Response, r *recor
 	if err != nil {
 		return err
 	}
-	refused := &RefusedError{Key: h.key, Status: resp.StatusCode}
+	refused := &refusedError{key: h.key, status: resp.StatusCode}
 	if r.URL != config.URL {
-		refused.Problem = "the configured secrets are for another address of the server; set them again by SetHeader"
+		refused.problem = "the configured secrets are for another address of the server; set them again by SetHeader"
 		return refused
 	}
 	for name, value := range r.Header {
@@ -211,7 +211,7 @@ func (h *Handler) refusedHeader(req *http.Request, resp *http.Response, r *recor
 			return nil // they were set meanwhile
 		}
 	}
-	refused.Problem = "the server does not accept the configured secrets; set others by SetHeader"
+	refused.problem = "the server does not accept the configured secrets; set others by SetHeader"
 	return refused
 }
 

@@ -63,10 +63,10 @@ func TestErrorClasses(t *testing.T) {
 		err  error
 		want failure.Class
 	}{
-		{&RefusedError{Key: alice, Status: 403}, failure.Denied},
-		{&UserError{Key: alice, User: "bob"}, failure.Denied},
+		{&refusedError{key: alice, status: 403}, failure.Denied},
+		{&UserError{key: alice, user: "bob"}, failure.Denied},
 		{&noTokenError{&auth.LoginRequiredError{Server: "s"}}, failure.LoginRequired},
-		{&RefreshError{Key: alice, Err: &auth.LoginRequiredError{Server: "s"}}, failure.LoginRequired},
+		{&RefreshError{key: alice, err: &auth.LoginRequiredError{Server: "s"}}, failure.LoginRequired},
 	} {
 		assert.Equal(t, failure.Of(test.err), test.want, "%v", test.err)
 	}

@@ -377,7 +377,7 @@ func (e *entry) resting() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if time.Now().Before(e.retryAt) {
-		return &RefreshError{Key: e.key, RetryAt: e.retryAt, Err: e.lastErr}
+		return &RefreshError{key: e.key, RetryAt: e.retryAt, err: e.lastErr}
 	}
 	return nil
 }
@@ -387,7 +387,7 @@ func (e *entry) failed(err error) error {
 	_ = e.pause(err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return &RefreshError{Key: e.key, RetryAt: e.retryAt, Err: err}
+	return &RefreshError{key: e.key, RetryAt: e.retryAt, err: err}
 }
 
 // pause notes a failure that may pass, and returns it. The next attempt has to

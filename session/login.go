@@ -235,7 +235,7 @@ func (j *job) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client
 func (j *job) announce(ctx context.Context, begun *pending, prompt bool) error {
 	err := j.manager.putPending(ctx, begun)
 	if err != nil {
-		return &StoreError{Key: j.key, Op: "save", Err: err}
+		return &StoreError{key: j.key, op: "save", err: err}
 	}
 	old, p := j.record.Login, begun.Login
 	l := &login{Name: loginName(p), URL: p.URL, Expires: p.Expires, Scopes: p.Scopes, Prompt: prompt}

@@ -73,7 +73,7 @@ func (m *Manager) Forget(ctx context.Context, key Key) error {
 				return err
 			}
 			if !errors.Is(err, storage.ErrConflict) {
-				return &StoreError{Key: key, Op: "remove", Err: err}
+				return &StoreError{key: key, op: "remove", err: err}
 			}
 		}
 	})

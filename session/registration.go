@@ -70,13 +70,13 @@ func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) 
 	defer unlock()
 	free, err := m.store.Lock(ctx, name)
 	if err != nil {
-		return nil, &StoreError{Key: j.key, Op: "lock", Err: err}
+		return nil, &StoreError{key: j.key, op: "lock", err: err}
 	}
 	defer free()
 	for {
 		r, at, err := m.loadRegistration(ctx, name)
 		if err != nil {
-			return nil, &StoreError{Key: j.key, Op: "load", Err: err}
+			return nil, &StoreError{key: j.key, op: "load", err: err}
 		}
 		known, own := r.Client, j.record.Client
 		if known != nil && own != nil && known.ID == own.ID && j.request.asked && j.record.Unanswered {
@@ -91,7 +91,7 @@ func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) 
 			return c, nil
 		}
 		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil {
-			return nil, &StoreError{Key: j.key, Op: "save", Err: err}
+			return nil, &StoreError{key: j.key, op: "save", err: err}
 		}
 		// Another process was faster: its client is that of all.
 	}

@@ -180,7 +180,7 @@ func (m *Manager) Keys(ctx context.Context) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
 		for name, err := range m.store.Names(ctx, sessionPrefix) {
 			if err != nil {
-				yield(Key{}, &StoreError{Op: "load", Err: err})
+				yield(Key{}, &StoreError{op: "load", err: err})
 				return
 			}
 			kept, err := m.store.Load(ctx, name, "")
@@ -195,7 +195,7 @@ func (m *Manager) Keys(ctx context.Context) iter.Seq2[Key, error] {
 				}
 			}
 			if err != nil {
-				err = &StoreError{Op: "load", Err: err}
+				err = &StoreError{op: "load", err: err}
 			}
 			if !yield(key, err) || ctx.Err() != nil {
 				return

@@ -14,9 +14,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 )
 
-// A Memory is a [Store], [Locker], [Watcher] and [Leaser] that keeps records no longer than the
-// program runs. It is safe for concurrent use.
-type Memory struct {
+// A Memory keeps records no longer than the program runs: see [NewMemory].
+type Memory interface {
+	Store
+	Locker
+	Watcher
+	Leaser
+}
+
+// A memory is a [Memory].
+type memory struct {
 	locks   keylock.Set
 	changed feed.Bell // rung after each change of the records, and by Close
 
@@ -33,18 +40,11 @@ type lease struct {
 	until  time.Time
 }
 
-var (
-	_ Store   = (*Memory)(nil)
-	_ Locker  = (*Memory)(nil)
-	_ Watcher = (*Memory)(nil)
-	_ Leaser  = (*Memory)(nil)
-)
-
-// NewMemory returns a Memory without records.
-func NewMemory() *Memory { return &Memory{records: map[string]Record{}} }
+// NewMemory returns a Memory without records. It is safe for concurrent use.
+func NewMemory() Memory { return &memory{records: map[string]Record{}} }
 
 // begin locks m for a call, which has to unlock it.
-func (m *Memory) begin(ctx context.Context, name string) error {
+func (m *memory) begin(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (m *Memory) begin(ctx context.Context, name string) error {
 }
 
 // Load implements [Store].
-func (m *Memory) Load(ctx context.Context, name string, known Revision) (Record, error) {
+func (m *memory) Load(ctx context.Context, name string, known Revision) (Record, error) {
 	if err := m.begin(ctx, name); err != nil {
 		return Record{}, err
 	}
@@ -77,7 +77,7 @@ func (m *Memory) Load(ctx context.Context, name string, known Revision) (Record,
 }
 
 // Save implements [Store].
-func (m *Memory) Save(ctx context.Context, name string, data []byte, old Revision) (Revision, error) {
+func (m *memory) Save(ctx context.Context, name string, data []byte, old Revision) (Revision, error) {
 	if len(data) > MaxData {
 		return "", fmt.Errorf("%w: %d bytes", ErrTooLarge, len(data))
 	}
@@ -99,7 +99,7 @@ func (m *Memory) Save(ctx context.Context, name string, data []byte, old Revisio
 }
 
 // Delete implements [Store].
-func (m *Memory) Delete(ctx context.Context, name string, old Revision) error {
+func (m *memory) Delete(ctx context.Context, name string, old Revision) error {
 	if err := m.begin(ctx, name); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (m *Memory) Delete(ctx context.Context, name string, old Revision) error {
 }
 
 // Names implements [Store].
-func (m *Memory) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+func (m *memory) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		all, err := m.revisions(ctx, prefix)
 		for name := range all {
@@ -135,7 +135,7 @@ func (m *Memory) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 }
 
 // revisions returns the revisions of the records that begin with prefix.
-func (m *Memory) revisions(ctx context.Context, prefix string) (map[string]Revision, error) {
+func (m *memory) revisions(ctx context.Context, prefix string) (map[string]Revision, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (m *Memory) revisions(ctx context.Context, prefix string) (map[string]Revis
 }
 
 // Lock implements [Locker].
-func (m *Memory) Lock(ctx context.Context, name string) (unlock func(), err error) {
+func (m *memory) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := m.begin(ctx, name); err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (m *Memory) Lock(ctx context.Context, name string) (unlock func(), err erro
 }
 
 // Watch implements [Watcher]. It tells of changes at once.
-func (m *Memory) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
+func (m *memory) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var changed <-chan struct{}
 		list := func(ctx context.Context) (map[string]Revision, error) {
@@ -182,7 +182,7 @@ func (m *Memory) Watch(ctx context.Context, prefix string) iter.Seq2[string, err
 }
 
 // TakeLease implements [Leaser].
-func (m *Memory) TakeLease(ctx context.Context, name string, ttl time.Duration) (number int64, err error) {
+func (m *memory) TakeLease(ctx context.Context, name string, ttl time.Duration) (number int64, err error) {
 	if err := m.begin(ctx, name); err != nil {
 		return 0, err
 	}
@@ -199,17 +199,17 @@ func (m *Memory) TakeLease(ctx context.Context, name string, ttl time.Duration) 
 }
 
 // RenewLease implements [Leaser].
-func (m *Memory) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
+func (m *memory) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
 	return m.prolong(ctx, name, number, ttl)
 }
 
 // ReleaseLease implements [Leaser].
-func (m *Memory) ReleaseLease(ctx context.Context, name string, number int64) error {
+func (m *memory) ReleaseLease(ctx context.Context, name string, number int64) error {
 	return m.prolong(ctx, name, number, 0)
 }
 
 // prolong has a lease end that time from now.
-func (m *Memory) prolong(ctx context.Context, name string, number int64, ttl time.Duration) error {
+func (m *memory) prolong(ctx context.Context, name string, number int64, ttl time.Duration) error {
 	if err := m.begin(ctx, name); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (m *Memory) prolong(ctx context.Context, name string, number int64, ttl tim
 }
 
 // Close implements [Store]. The records go with the Memory, not before.
-func (m *Memory) Close() error {
+func (m *memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true

@@ -244,7 +244,7 @@ func TestStartError(t *testing.T) {
 		assert.Lacks(t, err.Error(), "s3cret", name)
 	}
 	_, err := (&transport.Command{}).Connect(t.Context())
-	assert.Equal(t, assert.As[*transport.OptionError](t, err).Field, "Command.Path")
+	assert.Contains(t, assert.As[*transport.OptionError](t, err).Error(), "Command.Path")
 }
 
 // environment returns the variables that a child gets.

@@ -125,12 +125,12 @@ func (e *RedirectError) Outcome() mcp.Outcome {
 
 // An OptionError reports a field of a recipe that cannot be used.
 type OptionError struct {
-	Field string // such as "HTTP.URL"
-	Err   error  // what is wrong; never holds the value of a header
+	field string // such as "HTTP.URL"
+	err   error  // what is wrong; never holds the value of a header
 }
 
-func (e *OptionError) Error() string { return fmt.Sprintf("transport: %s: %v", e.Field, e.Err) }
-func (e *OptionError) Unwrap() error { return e.Err }
+func (e *OptionError) Error() string { return fmt.Sprintf("transport: %s: %v", e.field, e.err) }
+func (e *OptionError) Unwrap() error { return e.err }
 
 // Outcome returns mcp.NotSent.
 func (e *OptionError) Outcome() mcp.Outcome { return mcp.NotSent }

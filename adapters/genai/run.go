@@ -13,12 +13,12 @@ import (
 // A PartialCallError reports a call whose arguments came in pieces. The model was asked
 // for that by FunctionCallingConfig.StreamFunctionCallArguments; leave it out.
 type PartialCallError struct {
-	// Name is that of the tool; empty if the piece has none.
-	Name string
+	// name is that of the tool; empty if the piece has none.
+	name string
 }
 
 func (e *PartialCallError) Error() string {
-	return fmt.Sprintf("genai: the arguments of a call of %q came in pieces, and no call was made; do not set StreamFunctionCallArguments", e.Name)
+	return fmt.Sprintf("genai: the arguments of a call of %q came in pieces, and no call was made; do not set StreamFunctionCallArguments", e.name)
 }
 
 // Run makes the calls of an answer of the model, see [profile.Turn.Run], and returns

@@ -48,9 +48,9 @@ func TestReferences(t *testing.T) {
 		"all": {"command: ${A}", "args[1]: ${input:i}", "args[2]: ${file:f}", "envFile: e", "env.K: ${keyring:k}", "env.D: ${NONE:-****}"},
 		"web": {"url: ${A}", "url: ${input:i}", "headers.X: ${keyring:k}"},
 	} {
-		assert.Equal(t, fmt.Sprintf("%q", servers[name].References()), fmt.Sprintf("%q", want), "%s", name)
+		assert.Equal(t, fmt.Sprintf("%q", servers[name].referenced()), fmt.Sprintf("%q", want), "%s", name)
 	}
-	assert.Equal(t, len((&Server{}).References()), 0)
+	assert.Equal(t, len((&Server{}).referenced()), 0)
 }
 
 // Nobody is asked for what needs approval when the file is read, and what was read is
@@ -111,7 +111,7 @@ func TestAskedEarly(t *testing.T) {
 	assert.Is(t, err, context.Canceled, "with an ended context")
 	_, err = servers["all"].Answered(t.Context())
 	assert.Contains(t, fmt.Sprint(err), "of ${keyring:name} is not there", "without answers")
-	assert.Is(t, err, ErrNoAnswer, "without answers")
+	assert.Is(t, err, errNoAnswer, "without answers")
 }
 
 // The user's own entries are answered when they are read.

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// ErrNoAnswer is wrapped by an error if there is no user to ask and no answer
+// errNoAnswer is wrapped by an error if there is no user to ask and no answer
 // is remembered.
-var ErrNoAnswer = errors.New("has no answer: give Options.Input, which asks the user, or put the answer into Options.Secrets under the name that InputSecret returns")
+var errNoAnswer = errors.New("has no answer: give Options.Input, which asks the user, or put the answer into Options.Secrets under the name that InputSecret returns")
 
 // ErrNotAnswered is wrapped by an error if the user was asked and did not answer:
 // a host asks again when the server is restarted or approved, not when it retries.
@@ -103,7 +103,7 @@ func (l *lookups) answer(in Input) (Secret, error) {
 		}
 	}
 	if l.opts.Input == nil {
-		return "", ErrNoAnswer
+		return "", errNoAnswer
 	}
 	if err := l.ctx.Err(); err != nil {
 		return "", fmt.Errorf("was not asked: %w", err)

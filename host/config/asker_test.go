@@ -115,7 +115,7 @@ func TestInputsWithoutAnswer(t *testing.T) {
 			at := assert.As[*config.Error](t, err, "%s", name)
 			assert.True(t, at.Line != 0, "%s: it has a line", name)
 			assert.Contains(t, at.Key, title, "%s", name)
-			assert.Equal(t, name != "refused", errors.Is(err, config.ErrNoAnswer))
+			assert.Equal(t, name != "refused", errors.Is(err, config.NoAnswer))
 		}
 		assert.OK(t, server(t, c, "free").Err, "%s: a server without inputs", name)
 		for title, word := range map[string]string{"cmd": "command", "lost": "inputs", "off": "enable"} {

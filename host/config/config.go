@@ -28,9 +28,9 @@ type Config struct {
 	// Skipped are the entries that are no MCP servers, in file order.
 	Skipped []Skipped
 
-	// Inputs are what the user is asked for before a server starts, in file order:
+	// inputs are what the user is asked for before a server starts, in file order:
 	// ${input:id} stands for the answer. Only some formats have them.
-	Inputs []Input
+	inputs []Input
 
 	// Warnings are things that are allowed but look like mistakes, in file
 	// order, at most 100 and one that says that there are more. They put no server out
@@ -171,8 +171,8 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 	if fault != nil {
 		return nil, fault
 	}
-	c := &Config{Path: filename, Format: p.dialect.Name, Inputs: p.inputs(), Skipped: p.skipped}
-	source := p.lookups(ctx, c.Inputs)
+	c := &Config{Path: filename, Format: p.dialect.Name, inputs: p.inputs(), Skipped: p.skipped}
+	source := p.lookups(ctx, c.inputs)
 	found, hidden := layers(sections)
 	names, isOpen := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
@@ -226,7 +226,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	if fault != nil {
 		var why error = errors.New(fault.Text)
 		if fault.Absent {
-			why = &NoServersError{Format: p.dialect.Name, cure: fault.Text}
+			why = &NoServersError{format: p.dialect.Name, cure: fault.Text}
 		}
 		return p, nil, p.fault(fault.Offset, fault.At, "%w", why)
 	}

@@ -21,7 +21,7 @@ func describe(c *config.Config, err error) string {
 		return b.String()
 	}
 	fmt.Fprintln(&b, "format", c.Format)
-	for _, in := range c.Inputs {
+	for _, in := range config.InputsOf(c) {
 		fmt.Fprintf(&b, "input %+v\n", in)
 	}
 	for _, s := range c.Servers {

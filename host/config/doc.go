@@ -126,7 +126,7 @@
 //
 // In files of a scope that needs approval ${input:id} and ${keyring:name} are looked up
 // after that, see [Server.Answered]; they stand in args, env, headers and url only.
-// [Server.References] says for those who approve what else a server gets to see.
+// The References of [Server.Launch] say to those who approve what else a server gets to see.
 //
 // In the format opencode {env:VAR}, which is empty if VAR is not set, and {file:path} take
 // the place of all these. In the format crush $(command) is a fault: it is never run.

@@ -194,8 +194,8 @@ func (e *entry) switches(s *Server) {
 	s.Builtin = e.boolean("builtin") && e.mine("builtin", "")
 	s.Proposed = e.boolean("proposed")
 	s.Quarantined = e.boolean("quarantined")
-	mode := own(e, "ledger", e.choice("mode", LedgerTrust, LedgerPin, LedgerReview))
-	if mode == "" || mode == LedgerReview || e.mine("ledger", ", which can say review only") {
+	mode := own(e, "ledger", e.choice("mode", ledgerTrust, ledgerPin, ledgerReview))
+	if mode == "" || mode == ledgerReview || e.mine("ledger", ", which can say review only") {
 		s.Ledger = mode // a project's file can only make it stricter
 	}
 	s.Lazy = e.boolean("lazy")

@@ -63,7 +63,7 @@ func (e *UnsetVariableError) Error() string {
 // A NoServersError says that a file has no place for servers at all: it may be the
 // settings of a program, and nothing be wrong with it.
 type NoServersError struct {
-	Format string // the name of the [Format] that it was read in
+	format string // the name of the [Format] that it was read in
 	cure   string
 }
 

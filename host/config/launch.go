@@ -28,7 +28,7 @@ func (s *Server) Launch() *consent.Launch {
 		Identity:  launchIdentity(s),
 		Tools:     launchTools(s.Tools),
 
-		References: s.References(),
+		References: s.referenced(),
 	}
 	launchValues(l, s)
 	if s.Transport != TransportStdio {

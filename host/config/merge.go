@@ -77,10 +77,10 @@ func Merge(configs ...*Config) *Config {
 		merged.Shadowed = append(merged.Shadowed, c.Shadowed...)
 		merged.Skipped = append(merged.Skipped, c.Skipped...)
 		merged.Warnings = append(merged.Warnings, c.Warnings...)
-		for _, in := range c.Inputs {
+		for _, in := range c.inputs {
 			if !asked[in.ID] {
 				asked[in.ID] = true
-				merged.Inputs = append(merged.Inputs, in)
+				merged.inputs = append(merged.inputs, in)
 			}
 		}
 	}

@@ -150,12 +150,12 @@ func TestLedgerOfAnEntry(t *testing.T) {
 	}{
 		{"mcpproxy", `"quarantined": true`, ScopeUser, true, "", false, ""},
 		{"nothing", `"quarantined": false`, ScopeUser, false, "", false, ""},
-		{"trust", `"ledger": "trust"`, ScopeUser, false, LedgerTrust, false, ""},
-		{"pin", `"ledger": "pin"`, ScopeUser, false, LedgerPin, false, ""},
-		{"review", `"ledger": "review"`, ScopeUser, false, LedgerReview, false, ""},
+		{"trust", `"ledger": "trust"`, ScopeUser, false, ledgerTrust, false, ""},
+		{"pin", `"ledger": "pin"`, ScopeUser, false, ledgerPin, false, ""},
+		{"review", `"ledger": "review"`, ScopeUser, false, ledgerReview, false, ""},
 		{"unknown", `"ledger": "none"`, ScopeUser, false, "", false, "write trust, pin or review"},
 		{"project: quarantine", `"quarantined": true`, ScopeProject, true, "", false, ""},
-		{"project: review", `"ledger": "review"`, ScopeProject, false, LedgerReview, false, ""},
+		{"project: review", `"ledger": "review"`, ScopeProject, false, ledgerReview, false, ""},
 		{"project: pin", `"ledger": "pin"`, ScopeProject, false, "", true, ""},
 		{"project: trust", `"ledger": "trust"`, ScopeProject, false, "", true, ""},
 	} {

@@ -42,17 +42,17 @@ func checkSecretName(name string) error {
 	return nil
 }
 
-// Secrets keep secrets in memory. They are a [SecretStore].
-type Secrets struct {
+// A secretMemory is a [SecretStore] in memory.
+type secretMemory struct {
 	mu     sync.Mutex
 	byName map[string]Secret
 }
 
-// NewSecrets returns a store without secrets.
-func NewSecrets() *Secrets { return &Secrets{byName: map[string]Secret{}} }
+// NewSecrets returns a store in memory, without secrets.
+func NewSecrets() SecretStore { return &secretMemory{byName: map[string]Secret{}} }
 
 // Secret implements [SecretStore].
-func (s *Secrets) Secret(ctx context.Context, name string) (Secret, bool, error) {
+func (s *secretMemory) Secret(ctx context.Context, name string) (Secret, bool, error) {
 	if err := errors.Join(ctx.Err(), checkSecretName(name)); err != nil {
 		return "", false, err
 	}
@@ -63,7 +63,7 @@ func (s *Secrets) Secret(ctx context.Context, name string) (Secret, bool, error)
 }
 
 // SetSecret implements [SecretStore].
-func (s *Secrets) SetSecret(ctx context.Context, name string, value Secret) error {
+func (s *secretMemory) SetSecret(ctx context.Context, name string, value Secret) error {
 	if err := errors.Join(ctx.Err(), checkSecretName(name)); err != nil {
 		return err
 	}

@@ -35,9 +35,9 @@ const (
 
 // Values of [Server.Ledger], those of [ledger.Mode].
 const (
-	LedgerTrust  = "trust"  // they are used
-	LedgerPin    = "pin"    // those of the first list are used, others wait for approval
-	LedgerReview = "review" // all wait for approval
+	ledgerTrust  = "trust"  // they are used
+	ledgerPin    = "pin"    // those of the first list are used, others wait for approval
+	ledgerReview = "review" // all wait for approval
 )
 
 // A Source is the place of an entry.

@@ -6,7 +6,7 @@ import "strconv"
 // nothing is approved, and what could not be written was not decided.
 type Error struct {
 	File string // path of the file; empty if the book is kept elsewhere
-	Err  error  // what is wrong, and how to put it right
+	err  error  // what is wrong, and how to put it right
 }
 
 // Error names the file.
@@ -15,7 +15,7 @@ func (e *Error) Error() string {
 	if e.File != "" {
 		text += " " + strconv.Quote(e.File)
 	}
-	return text + ": " + e.Err.Error()
+	return text + ": " + e.err.Error()
 }
 
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.err }

@@ -31,11 +31,11 @@ func ParseAddress(address string) (server, uri string, err error) {
 	server, uri, ok := strings.Cut(address, addressSeparator)
 	switch {
 	case !ok:
-		err = &AddressError{Address: address, Problem: `it has no server: addresses look like "server://uri"`}
+		err = &AddressError{Address: address, problem: `it has no server: addresses look like "server://uri"`}
 	case !isServerName(server):
-		err = &AddressError{Address: address, Problem: `what stands before "://" is no name of a server: addresses look like "server://uri"`}
+		err = &AddressError{Address: address, problem: `what stands before "://" is no name of a server: addresses look like "server://uri"`}
 	case uri == "":
-		err = &AddressError{Address: address, Problem: "it has no URI after the server"}
+		err = &AddressError{Address: address, problem: "it has no URI after the server"}
 	}
 	if err != nil {
 		return "", "", err
@@ -59,22 +59,22 @@ func isServerName(name string) bool {
 type AddressError struct {
 	// Address is what was asked for.
 	Address string
-	// Problem says what is wrong with it.
-	Problem string
+	// problem says what is wrong with it.
+	problem string
 	// Suggestions are up to three addresses that may have been meant, the nearest
 	// first.
 	Suggestions []string
-	// Err is an [*host.UnknownServerError] if there is no such server, or nil.
-	Err error
+	// err is an [*host.UnknownServerError] if there is no such server, or nil.
+	err error
 }
 
 // Error names the address, safe to print and cut off if it is long.
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("content: no resource address %s: %s%s", shown(e.Address), e.Problem, didYouMean(e.Suggestions))
+	return fmt.Sprintf("content: no resource address %s: %s%s", shown(e.Address), e.problem, didYouMean(e.Suggestions))
 }
 
-// Unwrap returns Err.
-func (e *AddressError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *AddressError) Unwrap() error { return e.err }
 
 // Outcome returns [mcp.NotSent].
 func (e *AddressError) Outcome() mcp.Outcome { return mcp.NotSent }

@@ -38,30 +38,30 @@ type UnknownPromptError struct {
 	Name string
 	// Suggestions are up to three names that may have been meant, the nearest first.
 	Suggestions []string
-	// Err is an [*host.UnknownServerError] if there is no such server, what the server
+	// err is an [*host.UnknownServerError] if there is no such server, what the server
 	// says if it does not know the prompt, or why servers that may have it could not
 	// be asked. It may be nil.
-	Err error
+	err error
 }
 
 // Error names the prompt, safe to print and cut off if it is long.
 func (e *UnknownPromptError) Error() string {
 	text := "content: no prompt " + shown(e.Name) + didYouMean(e.Suggestions)
 	var unknown *host.UnknownServerError
-	if e.Err != nil && !errors.As(e.Err, &unknown) {
-		text += fmt.Sprintf(" (%v)", e.Err)
+	if e.err != nil && !errors.As(e.err, &unknown) {
+		text += fmt.Sprintf(" (%v)", e.err)
 	}
 	return text
 }
 
-// Unwrap returns Err.
-func (e *UnknownPromptError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *UnknownPromptError) Unwrap() error { return e.err }
 
 // Outcome returns [mcp.Answered] if it is the server that does not know the prompt, and
 // otherwise [mcp.NotSent].
 func (e *UnknownPromptError) Outcome() mcp.Outcome {
 	var refused *mcp.ServerError
-	if errors.As(e.Err, &refused) {
+	if errors.As(e.err, &refused) {
 		return mcp.Answered
 	}
 	return mcp.NotSent
@@ -169,7 +169,7 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 	_, err = c.host.Inspect(server)
 	var unknown *host.UnknownServerError
 	if errors.As(err, &unknown) {
-		wrong := &UnknownPromptError{Name: name, Err: err}
+		wrong := &UnknownPromptError{Name: name, err: err}
 		for _, near := range nearest(server, unknown.Known) {
 			wrong.Suggestions = append(wrong.Suggestions, names.of(near, prompt))
 		}
@@ -189,7 +189,7 @@ func (c *Content) lookForPrompt(ctx context.Context, name string) (server, promp
 		}
 		have = append(have, p.Name)
 	}
-	wrong.Suggestions, wrong.Err = nearest(name, have), l.Err()
+	wrong.Suggestions, wrong.err = nearest(name, have), l.Err()
 	return "", "", wrong
 }
 
@@ -207,5 +207,5 @@ func (c *Content) explainPrompt(ctx context.Context, name, server string, err er
 		}
 		names = append(names, p.Name)
 	}
-	return &UnknownPromptError{Name: name, Suggestions: nearest(name, names), Err: err}
+	return &UnknownPromptError{Name: name, Suggestions: nearest(name, names), err: err}
 }

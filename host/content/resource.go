@@ -124,7 +124,7 @@ func noSuchServer(address, server, uri string, err error) error {
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	wrong := &AddressError{Address: address, Problem: "there is no server " + shown(server), Err: err}
+	wrong := &AddressError{Address: address, problem: "there is no server " + shown(server), err: err}
 	for _, name := range nearest(server, unknown.Known) {
 		wrong.Suggestions = append(wrong.Suggestions, Address(name, uri))
 	}

@@ -273,7 +273,7 @@ func TestTestTouchesNothing(t *testing.T) {
 	assert.True(t, r.Success, "tools")
 	assert.Equal(t, hintsOf(r), "tools_rejected tools_quarantined", "hints")
 	for _, tool := range r.Tools {
-		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != gate.TokenANSIEscape || tool.Findings[0].Severity != gate.Block) {
+		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != "ansi_escape" || tool.Findings[0].Severity != gate.Block) {
 			t.Errorf("findings %+v", tool.Findings)
 		}
 	}

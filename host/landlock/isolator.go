@@ -14,7 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// Options are the options of an [Isolator]. Nil and the zero value mean the defaults.
+// Options are the options of [New]. Nil and the zero value mean the defaults.
 type Options struct {
 	// Read holds the absolute folders and files that servers may read and execute, in
 	// addition to their mounts and their program. Nil: all. If it is set it must
@@ -23,14 +23,15 @@ type Options struct {
 	Read []string
 }
 
-// An Isolator confines local servers. It is safe for concurrent use.
-type Isolator struct {
+// An isolator confines local servers.
+type isolator struct {
 	read []string
 }
 
-// New returns an isolator, to be used for the kind [config.IsolationLandlock].
-func New(opts *Options) *Isolator {
-	i := &Isolator{read: []string{"/"}}
+// New returns what confines local servers, to be used for the kind [config.IsolationLandlock]. It
+// is safe for concurrent use.
+func New(opts *Options) host.Isolator {
+	i := &isolator{read: []string{"/"}}
 	if opts != nil && opts.Read != nil {
 		i.read = slices.Clone(opts.Read)
 	}
@@ -40,7 +41,7 @@ func New(opts *Options) *Isolator {
 // Isolate implements [host.Isolator]. It fails with a [*host.IsolationError] where
 // the kernel cannot do what the entry wants, and if the entry wants what only a
 // container has. The result is good for one start.
-func (i *Isolator) Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
+func (i *isolator) Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -72,13 +72,13 @@ func TestManageRefuses(t *testing.T) {
 		"a name that is taken": {func() (host.Report, error) {
 			return m.Add(watchdog(t), &record.Record{Name: "a", Command: "x"})
 		}, record.CodeNameTaken},
-		"no command": {func() (host.Report, error) { return m.Add(watchdog(t), &record.Record{Name: "b"}) }, record.CodeCommandRequired},
+		"no command": {func() (host.Report, error) { return m.Add(watchdog(t), &record.Record{Name: "b"}) }, "stdio_command_required"},
 		"a mask that is stored": {func() (host.Report, error) {
 			return m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "****"}})
-		}, record.CodeMaskUnmatched},
+		}, "mask_unmatched"},
 		"a secret to another host": {func() (host.Report, error) {
 			return m.Update(watchdog(t), "a", patch(t, `{"url": "https://evil.example.com/", "headers": {"Authorization": "****abcd"}}`))
-		}, record.CodeSecretMoved},
+		}, "secret_moved"},
 		"an old revision": {func() (host.Report, error) {
 			return m.Update(watchdog(t), "a", patch(t, `{"description": "x", "revision": "0"}`))
 		}, record.CodeConflict},

@@ -64,17 +64,17 @@ func restored(value, stored string, had, said, same bool, hide func(string) stri
 	switch {
 	case !said:
 		if secret && !same {
-			return "", CodeSecretMoved
+			return "", codeSecretMoved
 		}
 	case had && value == stored:
 		// A user who gives it in clear knows it. A text with stars may be its own mask.
 	case secret && value == hide(stored):
 		if !same {
-			return "", CodeSecretMoved
+			return "", codeSecretMoved
 		}
 		return stored, ""
 	case mask.IsMasked(value):
-		return "", CodeMaskUnmatched
+		return "", codeMaskUnmatched
 	}
 	return value, ""
 }
@@ -122,7 +122,7 @@ func (e *echo) args(field string, old, next []string, said, same bool) {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if !said {
 			if shown[i] != arg && !same {
-				e.fail(CodeSecretMoved, at)
+				e.fail(codeSecretMoved, at)
 			}
 			continue
 		}
@@ -137,9 +137,9 @@ func (e *echo) args(field string, old, next []string, said, same bool) {
 		}
 		switch {
 		case len(found) == 0:
-			e.fail(CodeMaskUnmatched, at)
+			e.fail(codeMaskUnmatched, at)
 		case !same:
-			e.fail(CodeSecretMoved, at)
+			e.fail(codeSecretMoved, at)
 		case i < len(old) && shown[i] == arg && found[old[i]]:
 			next[i] = old[i]
 		case len(found) == 1:
@@ -147,7 +147,7 @@ func (e *echo) args(field string, old, next []string, said, same bool) {
 				next[i] = value
 			}
 		default:
-			e.fail(CodeMaskUnmatched, at)
+			e.fail(codeMaskUnmatched, at)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (e *echo) url(said bool) (sameHost bool) {
 		return true
 	}
 	if mask.IsMasked(next) {
-		e.fail(CodeMaskUnmatched, "url")
+		e.fail(codeMaskUnmatched, "url")
 	}
 	return authority(old) == authority(next)
 }
@@ -206,7 +206,7 @@ func (e *echo) route() bool {
 		next.Proxy = old.Proxy
 	}
 	if mask.IsMasked(next.Proxy) && next.Proxy != old.Proxy {
-		e.fail(CodeMaskUnmatched, "proxy")
+		e.fail(codeMaskUnmatched, "proxy")
 	}
 	tls := func(t *config.TLS) config.TLS {
 		if t == nil {

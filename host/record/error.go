@@ -15,15 +15,15 @@ const (
 	codeNameInvalid          Code = "name_invalid"           // it is not 1-128 of the letters that a name has
 	CodeNameTaken            Code = "name_taken"             // another server has it
 	codeTransportUnsupported Code = "transport_unsupported"  // none of the Transport constants
-	CodeCommandRequired      Code = "stdio_command_required" // a local server without command
+	codeCommandRequired      Code = "stdio_command_required" // a local server without command
 	codeURLRequired          Code = "http_url_required"      // a remote server without URL
 	CodeNotFound             Code = "not_found"              // there is no server of that name
 	CodeBuiltinReadOnly      Code = "builtin_readonly"       // what belongs to the program cannot be removed
 	CodeConflict             Code = "conflict"               // the record has changed meanwhile
 	codeFieldUnknown         Code = "field_unknown"          // there is no such field
 	CodeValueInvalid         Code = "value_invalid"          // a field cannot have that value
-	CodeMaskUnmatched        Code = "mask_unmatched"         // a masked value is not that of what is stored
-	CodeSecretMoved          Code = "secret_moved"           // a stored secret would go to another server or program
+	codeMaskUnmatched        Code = "mask_unmatched"         // a masked value is not that of what is stored
+	codeSecretMoved          Code = "secret_moved"           // a stored secret would go to another server or program
 )
 
 // An Error says why a record cannot be kept or changed. Two of them are the same
@@ -74,7 +74,7 @@ func (c Code) text() string {
 		return "there is a server of that name: choose another name, or change that server"
 	case codeTransportUnsupported:
 		return "unknown transport: write stdio, http, sse, auto or unix"
-	case CodeCommandRequired:
+	case codeCommandRequired:
 		return "a stdio server needs a command: write the program to run"
 	case codeURLRequired:
 		return "a remote server needs a URL: write its https address"
@@ -86,9 +86,9 @@ func (c Code) text() string {
 		return "it has changed meanwhile: read it again and repeat the change"
 	case codeFieldUnknown:
 		return "there is no such field"
-	case CodeMaskUnmatched:
+	case codeMaskUnmatched:
 		return "is masked, and is not the mask of what is stored there: enter the value itself"
-	case CodeSecretMoved:
+	case codeSecretMoved:
 		return "what is stored was entered for another address or program: enter it anew, or remove it"
 	}
 	return "is not a value that it can have"

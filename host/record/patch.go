@@ -39,9 +39,9 @@ func (p *Patch) Says(key string) bool { return p != nil && slices.Contains(p.Key
 // the value of a header, of a variable, an argument, the URL as a whole. That holds only
 // while scheme and host of the URL stay the same, or the command (and the image that it
 // runs in): else a user who sees no secret could have one sent to any place. For the
-// same reason a change of these is an error of [CodeSecretMoved] if r has secrets that
+// same reason a change of these is an error of the code "secret_moved" if r has secrets that
 // p neither says anew nor clears; a reference is no secret. A mask of nothing that is
-// stored is an error of [CodeMaskUnmatched].
+// stored is an error of the code "mask_unmatched".
 //
 // The result is validated, but for a name that stays: files have names that no new
 // record may have. The error is of [*Error]s, joined.

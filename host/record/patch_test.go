@@ -211,11 +211,11 @@ func TestSecretsOnAnotherRoute(t *testing.T) {
 	}{
 		{"as shown", string(shown), ""},
 		{"description", `{"description":"x"}`, ""},
-		{"another proxy", `{"proxy":"http://evil.example:1"}`, record.CodeSecretMoved},
-		{"no proxy", `{"proxy":null}`, record.CodeSecretMoved},
-		{"not checked", `{"tls":{"insecure":true}}`, record.CodeSecretMoved},
-		{"another authority", `{"tls":{"caFile":"/tmp/evil.pem"}}`, record.CodeSecretMoved},
-		{"a mask of nothing", `{"proxy":"http://user:****@evil.example:1"}`, record.CodeMaskUnmatched},
+		{"another proxy", `{"proxy":"http://evil.example:1"}`, "secret_moved"},
+		{"no proxy", `{"proxy":null}`, "secret_moved"},
+		{"not checked", `{"tls":{"insecure":true}}`, "secret_moved"},
+		{"another authority", `{"tls":{"caFile":"/tmp/evil.pem"}}`, "secret_moved"},
+		{"a mask of nothing", `{"proxy":"http://user:****@evil.example:1"}`, "mask_unmatched"},
 		{"said anew", `{"proxy":"http://other.example:1","headers":{"Authorization":"Bearer new"}}`, ""},
 	} {
 		var p record.Patch

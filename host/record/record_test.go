@@ -23,7 +23,7 @@ func fullRecord() *record.Record {
 		URL:     "https://api.example.com/mcp?key=" + longSecret + "&n=1",
 		Headers: map[string]config.Secret{"Authorization": "Bearer " + longSecret, "X-Ref": "${TOKEN}"},
 		Proxy:   "http://user:" + longSecret + "@proxy.example.com:3128", TLS: &config.TLS{CAFile: "/etc/ca.pem"},
-		Builtin: true, Proposed: true, Required: true, Lazy: true, Trust: true, Quarantined: true, Ledger: config.LedgerPin,
+		Builtin: true, Proposed: true, Required: true, Lazy: true, Trust: true, Quarantined: true, Ledger: "pin",
 		ConnectTimeout: 1500 * time.Millisecond, ReadTimeout: time.Minute, IdleTimeout: time.Hour,
 		Identity: config.IdentityHeader, UserHeader: "X-User",
 		Auth:   &config.Auth{ClientID: "id", ClientSecret: longSecret, Scopes: []string{"a"}, Issuer: "https://login.example.com", RedirectURL: "http://127.0.0.1/cb"},

@@ -48,7 +48,7 @@ func (r *Record) faults(name bool) []error {
 	switch r.Kind() {
 	case config.TransportStdio:
 		if strings.TrimSpace(r.Command) == "" {
-			fault(CodeCommandRequired, "command")
+			fault(codeCommandRequired, "command")
 		}
 	case config.TransportHTTP, config.TransportSSE, config.TransportAuto, config.TransportUnix:
 		if strings.TrimSpace(r.URL) == "" {

@@ -65,8 +65,8 @@ func becomesTask(tool, args string, parts ...string) func(*testing.T, *peer) {
 			assert.False(t, task.ID == "" || task.CreatedAt.IsZero() || task.PollInterval == 0, "%+v lacks something", task)
 		}}})
 		want(t, text(res), parts...)
-		seen = slices.DeleteFunc(slices.Compact(seen), func(s mcp.TaskStatus) bool { return s == mcp.TaskInputRequired })
-		assert.Equal(t, fmt.Sprint(slices.Compact(seen)), fmt.Sprint([]mcp.TaskStatus{mcp.TaskWorking, mcp.TaskCompleted}), "what the task was")
+		seen = slices.DeleteFunc(slices.Compact(seen), func(s mcp.TaskStatus) bool { return s == mcp.TaskStatus("input_required") })
+		assert.Equal(t, fmt.Sprint(slices.Compact(seen)), fmt.Sprint([]mcp.TaskStatus{mcp.TaskStatus("working"), mcp.TaskStatus("completed")}), "what the task was")
 	}
 }
 
@@ -99,9 +99,9 @@ func abandoned(tool, args string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		task := begun(t, p, tool, args, true)
 		assert.OK(t, p.CancelTask(ctxFor(t), task.ID))
-		assert.Equal(t, assert.Value(p.Task(ctxFor(t), task.ID))(t).Status, mcp.TaskCancelled)
+		assert.Equal(t, assert.Value(p.Task(ctxFor(t), task.ID))(t).Status, mcp.TaskStatus("cancelled"))
 		_, err := p.ResumeTask(ctxFor(t), task.ID, nil)
-		assert.Equal(t, assert.As[*mcp.TaskError](t, err).Task.Status, mcp.TaskCancelled, "resumed")
+		assert.Equal(t, assert.As[*mcp.TaskError](t, err).Task.Status, mcp.TaskStatus("cancelled"), "resumed")
 	}
 }
 
@@ -111,7 +111,7 @@ func given(tool, args string) func(*testing.T, *peer) {
 		task := begun(t, p, tool, args, false)
 		eventually(t, "the task to be cancelled", func() bool {
 			now, err := p.Task(ctxFor(t), task.ID)
-			return err == nil && now.Status == mcp.TaskCancelled
+			return err == nil && now.Status == mcp.TaskStatus("cancelled")
 		})
 	}
 }

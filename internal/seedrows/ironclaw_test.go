@@ -377,7 +377,7 @@ var ironclaw = []row{
 		for _, r := range status(t, h, "postgres").Rejected {
 			tokens = append(tokens, r.Err.Error())
 		}
-		for _, want := range []gate.Token{gate.TokenBidiCharacters, "remote_ref", "name_too_long"} {
+		for _, want := range []gate.Token{"bidi_characters", "remote_ref", "name_too_long"} {
 			assert.Contains(t, strings.Join(tokens, " "), string(want), "tokens")
 		}
 	}},

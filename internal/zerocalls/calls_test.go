@@ -48,7 +48,7 @@ type arg struct {
 // speaks are the types whose zero values say in words that they are not usable, or work.
 // Those of the others may dereference nil, as in the standard library.
 var speaks = map[string]bool{
-	"activity.Log": true, "activity.Memory": true, "consent.Book": true, "storage.Memory": true,
+	"activity.Log": true, "activity.Memory": true, "consent.Book": true,
 	"host.Host": true, "login.Logins": true, "mcp.Client": true, "profile.Set": true,
 	"ledger.Ledger": true, "registry.Registry": true, "toolset.Finder": true, "session.Manager": true, "seal.Store": true,
 	"transport.Auto": true, "transport.Command": true, "transport.HTTP": true, "transport.Pipe": true, "transport.SSE": true,

@@ -16,24 +16,12 @@ const (
 	cancel  = "cancel"
 )
 
-// A Kind says what a [Question] is about.
-type Kind string
-
+// The kinds of questions.
 const (
-	// KindForm is a form to be filled in.
-	KindForm Kind = "form"
-	// KindURL is a page to be visited.
-	KindURL Kind = "url"
-	// KindSample is a conversation that a server wants the model to go on with.
-	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
-	KindSample Kind = "sample"
-	// KindReply is the model's answer to it, before the server gets it.
-	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
-	KindReply Kind = "reply"
+	kindForm   = "form"
+	kindURL    = "url"
+	kindSample = "sample"
+	kindReply  = "reply"
 )
 
 // A Question is one that waits in a [Queue]. It can be marshaled as JSON. All but
@@ -43,26 +31,28 @@ const (
 type Question struct {
 	// ID names the question for [Queue.Answer]. It is random.
 	ID string `json:"id"`
-	// Kind says which of the other fields there are.
-	Kind Kind `json:"kind"`
+	// Kind says which of the other fields there are: "form", a form to be filled in; "url", a page
+	// to be visited; "sample", a conversation that a server wants the model to go on with; "reply",
+	// the model's answer to it, before the server gets it.
+	Kind string `json:"kind"`
 	// Server is the name of the server that asks, as given to [mcp.NewClient].
 	Server string `json:"server"`
-	// Message is why the server asks, of [KindForm] and [KindURL].
+	// Message is why the server asks, of "form" and "url".
 	Message string `json:"message,omitempty"`
-	// Fields are those of the form, in the server's order, of [KindForm].
+	// Fields are those of the form, in the server's order, of "form".
 	Fields []form.Field `json:"fields,omitempty"`
-	// URL is the page to be visited, http or https, of [KindURL]. Show all of it.
+	// URL is the page to be visited, http or https, of "url". Show all of it.
 	URL string `json:"url,omitempty"`
 	// Host is its host: what to highlight.
 	Host string `json:"host,omitempty"`
 	// Warnings are reasons to look twice at the form or the page, as sentences.
 	Warnings []string `json:"warnings,omitempty"`
-	// Sample is the conversation, of [KindSample] and [KindReply].
+	// Sample is the conversation, of "sample" and "reply".
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	Sample *mcp.SampleParams `json:"sample,omitempty"`
-	// Reply is what the model answered, of [KindReply].
+	// Reply is what the model answered, of "reply".
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.

@@ -112,8 +112,8 @@ func (q *Queue) Watch(ctx context.Context) iter.Seq[[]Question] {
 }
 
 // Answer answers a question: "accept", with the content of a form, "decline" or
-// "cancel"; nil means cancel. To accept a question of [KindSample] lets the model
-// answer, and to accept one of [KindReply] sends its answer to the server.
+// "cancel"; nil means cancel. To accept a question of "sample" lets the model
+// answer, and to accept one of "reply" sends its answer to the server.
 //
 // The content is checked first; if the form does not allow it, the error is a
 // [*form.FieldError] and the question stays. The errors for other ids than those
@@ -273,7 +273,7 @@ func (q *Queue) ask(ctx context.Context, p *pending) (*mcp.ElicitResult, error) 
 
 // Elicit keeps a form until it is filled in.
 func (q *Queue) Elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	p := &pending{Question: Question{Kind: KindForm, Server: r.Server, Fields: r.Form.Fields, Warnings: r.Form.Warnings()}, form: &r.Form}
+	p := &pending{Question: Question{Kind: kindForm, Server: r.Server, Fields: r.Form.Fields, Warnings: r.Form.Warnings()}, form: &r.Form}
 	if r.Params != nil {
 		p.Message = r.Params.Message
 	}
@@ -285,22 +285,22 @@ func (q *Queue) Elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 // [OpenURL]. See [Queue.Done].
 func (q *Queue) ElicitURL(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 	return q.ask(ctx, &pending{page: r, Question: Question{
-		Kind: KindURL, Server: r.Server, Message: r.Message, URL: r.URL, Host: r.Host, Warnings: r.Warnings,
+		Kind: kindURL, Server: r.Server, Message: r.Message, URL: r.URL, Host: r.Host, Warnings: r.Warnings,
 	}})
 }
 
 // Sample returns a handler of sampling requests. It keeps the request until the
 // user agrees, calls model, and keeps its answer until the user agrees that the
-// server gets it: two questions, of [KindSample] and [KindReply]. If they do not
+// server gets it: two questions, of "sample" and "reply". If they do not
 // agree the error is [mcp.ErrRejected].
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.
 func (q *Queue) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
 	return model.consented(func(ctx context.Context, r *mcp.SampleRequest, reply *mcp.SampleResult) (action string, err error) {
-		question := Question{Kind: KindSample, Server: r.Server, Sample: r.Params, Reply: reply}
+		question := Question{Kind: kindSample, Server: r.Server, Sample: r.Params, Reply: reply}
 		if reply != nil {
-			question.Kind = KindReply
+			question.Kind = kindReply
 		}
 		answer, err := q.ask(ctx, &pending{Question: question})
 		if err != nil {

@@ -69,7 +69,7 @@ func TestQueueForm(t *testing.T) {
 		formParams("Who?", `{"name":{"type":"string","minLength":2},"news":{"type":"boolean","default":true},"city":{"type":"string","default":"Rome"}}`, `["name"]`))
 	question := next(t, &q)
 	assert.Equal(t, [...]any{question.Kind, question.Server, question.Message, len(question.Fields), question.Asked.IsZero()},
-		[...]any{ask.KindForm, "notes", "Who?", 3, false})
+		[...]any{"form", "notes", "Who?", 3, false})
 	assert.True(t, len(question.ID) >= 22, "an id of 128 bits")
 	for _, content := range []map[string]any{nil, {"name": "A"}, {"name": 7}, {"name": "Ann", "news": "yes"}} {
 		assert.As[*form.FieldError](t, q.Answer(question.ID, yes(content)), "%v", content)
@@ -90,7 +90,7 @@ func TestQueueURL(t *testing.T) {
 	page, hits := canary(t)
 	answer := granted(t, &mcp.ClientOptions{ElicitURL: q.ElicitURL}, elicit, `{"mode":"url","message":"Pay","url":"`+page+`","elicitationId":"1"}`)
 	question := next(t, &q)
-	assert.Equal(t, [...]any{question.Kind, question.URL, question.Host, question.Message}, [...]any{ask.KindURL, page, "127.0.0.1", "Pay"})
+	assert.Equal(t, [...]any{question.Kind, question.URL, question.Host, question.Message}, [...]any{"url", page, "127.0.0.1", "Pay"})
 	assert.Is(t, q.Done(question.ID), ask.ErrUnknown, "done before he agreed")
 	assert.OK(t, q.Answer(question.ID, yes(map[string]any{"a": 1})))
 	assert.Equal(t, [...]any{<-answer, hits.Load()}, [...]any{`{"action":"accept"}`, int64(0)})
@@ -128,8 +128,8 @@ func TestQueueSample(t *testing.T) {
 			answer := granted(t, &mcp.ClientOptions{SampleTools: true, Sample: q.Sample(says("Hello"))}, sample, conversation)
 			for i, action := range test.actions {
 				question := next(t, &q)
-				kind := []ask.Kind{ask.KindSample, ask.KindReply}[i]
-				assert.Equal(t, [...]any{question.Kind, question.Sample.MaxTokens, question.Reply != nil}, [...]any{kind, int64(7), kind == ask.KindReply})
+				kind := []string{"sample", "reply"}[i]
+				assert.Equal(t, [...]any{question.Kind, question.Sample.MaxTokens, question.Reply != nil}, [...]any{kind, int64(7), kind == "reply"})
 				assert.OK(t, q.Answer(question.ID, &mcp.ElicitResult{Action: action}))
 			}
 			assert.Contains(t, <-answer, test.want, "the server")

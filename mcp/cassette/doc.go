@@ -8,7 +8,7 @@
 //
 //	weather, err := cassette.Replay("testdata/weather.json", nil)
 //	if err != nil {
-//		return err // a *cassette.Error
+//		return err
 //	}
 //	c := mcp.NewClient("weather", weather, nil)
 //

@@ -130,38 +130,38 @@ func (c *recording) encode() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// An Error reports a file that cannot be replayed.
-type Error struct {
-	File string // as given to [Replay]
-	Line int    // counted from 1; zero if it is not known
-	Err  error  // what is wrong
+// A fileError reports a file that cannot be replayed.
+type fileError struct {
+	file string // as given to [Replay]
+	line int    // counted from 1; zero if it is not known
+	err  error  // what is wrong
 }
 
-func (e *Error) Error() string {
-	where := e.File
-	if e.Line > 0 {
-		where = fmt.Sprintf("%s:%d", e.File, e.Line)
+func (e *fileError) Error() string {
+	where := e.file
+	if e.line > 0 {
+		where = fmt.Sprintf("%s:%d", e.file, e.line)
 	}
-	return fmt.Sprintf("cassette: %s: %v", where, e.Err)
+	return fmt.Sprintf("cassette: %s: %v", where, e.err)
 }
 
-func (e *Error) Unwrap() error { return e.Err }
+func (e *fileError) Unwrap() error { return e.err }
 
 // maxFile bounds a recording, in bytes.
 const maxFile = 256 << 20
 
-// readFile reads a file, which says what servers answer: none but its user may change it. The error, if any, is an [*Error].
+// readFile reads a file, which says what servers answer: none but its user may change it. The error, if any, is a [*fileError].
 func readFile(file string) (*recording, error) {
 	data, err := ownfile.Read(file, maxFile, ownfile.Committed)
 	if err != nil {
-		return nil, &Error{File: file, Err: err}
+		return nil, &fileError{file: file, err: err}
 	}
 	return parse(file, data)
 }
 
 func parse(file string, data []byte) (*recording, error) {
 	at := func(offset int64, err error) error {
-		return &Error{file, 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n")), err}
+		return &fileError{file, 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n")), err}
 	}
 	var syntax *jsonscan.SyntaxError
 	if err := jsonscan.Valid(data); errors.As(err, &syntax) {
@@ -169,7 +169,7 @@ func parse(file string, data []byte) (*recording, error) {
 	}
 	var of struct{ Version json.RawMessage }
 	if err := json.Unmarshal(data, &of); err != nil || string(of.Version) != fmt.Sprint(version) { // before keys that only another version knows
-		return nil, &Error{File: file, Err: fmt.Errorf("the version is not %d, the only one that can be read: this is no recording, or has to be made again", version)}
+		return nil, &fileError{file: file, err: fmt.Errorf("the version is not %d, the only one that can be read: this is no recording, or has to be made again", version)}
 	}
 	c := &recording{}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -188,7 +188,7 @@ func parse(file string, data []byte) (*recording, error) {
 	}
 	for i, t := range c.Tracks {
 		if err := t.check(); err != nil {
-			return nil, &Error{File: file, Err: fmt.Errorf("connections[%d]: %w", i, err)}
+			return nil, &fileError{file: file, err: fmt.Errorf("connections[%d]: %w", i, err)}
 		}
 	}
 	return c, err

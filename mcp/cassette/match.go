@@ -25,28 +25,28 @@ const (
 // no more. Nothing in it is a secret that a [Recorder] would redact. Its text shows how the
 // message differs from the nearest one that was recorded.
 type UnrecordedError struct {
-	File   string          // as given to [Replay]
-	Method string          // of the request
-	Params json.RawMessage // of the request, or the answer to one of the server, without _meta
-	// Recorded is how often the very same request was recorded. If it is not
+	file   string          // as given to [Replay]
+	method string          // of the request
+	params json.RawMessage // of the request, or the answer to one of the server, without _meta
+	// recorded is how often the very same request was recorded. If it is not
 	// zero, all its answers were given already.
-	Recorded int
-	// Nearest holds the params of the recorded request of the same method that differs
+	recorded int
+	// nearest holds the params of the recorded request of the same method that differs
 	// least; nil if there is none.
-	Nearest json.RawMessage
+	nearest json.RawMessage
 }
 
 func (e *UnrecordedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cassette: %s: %s %s ", e.File, e.Method, shorten(string(e.Params), maxShownParams))
+	fmt.Fprintf(&b, "cassette: %s: %s %s ", e.file, e.method, shorten(string(e.params), maxShownParams))
 	switch {
-	case e.Recorded > 0:
-		fmt.Fprintf(&b, "was recorded %d times and is now asked once more", e.Recorded)
-	case e.Nearest == nil:
+	case e.recorded > 0:
+		fmt.Fprintf(&b, "was recorded %d times and is now asked once more", e.recorded)
+	case e.nearest == nil:
 		b.WriteString("was not recorded, nor was any other of this method")
 	default:
 		b.WriteString("was not recorded; nearest differs in")
-		differences := compare(leaves(decisive(e.Method, e.Nearest)), leaves(decisive(e.Method, e.Params)))
+		differences := compare(leaves(decisive(e.method, e.nearest)), leaves(decisive(e.method, e.params)))
 		for i, d := range differences {
 			if i == maxShownDifferences {
 				fmt.Fprintf(&b, "\n\tand %d more", len(differences)-i)
@@ -71,9 +71,9 @@ func shorten(text string, limit int) string {
 // newUnrecorded returns an error about a request, for which it looks for the
 // nearest among the candidates.
 func newUnrecorded(file, method string, params json.RawMessage, recorded int, candidates []*turn) *UnrecordedError {
-	e := &UnrecordedError{File: file, Method: method, Params: params, Recorded: recorded}
+	e := &UnrecordedError{file: file, method: method, params: params, recorded: recorded}
 	if recorded > 0 {
-		e.Nearest = params
+		e.nearest = params
 		return e
 	}
 	got, least := leaves(decisive(method, params)), 0
@@ -81,8 +81,8 @@ func newUnrecorded(file, method string, params json.RawMessage, recorded int, ca
 		if t.Request != method {
 			continue
 		}
-		if n := len(compare(leaves(decisive(method, t.Params)), got)); e.Nearest == nil || n < least {
-			e.Nearest, least = decisive(method, t.Params), n
+		if n := len(compare(leaves(decisive(method, t.Params)), got)); e.nearest == nil || n < least {
+			e.nearest, least = decisive(method, t.Params), n
 		}
 	}
 	return e

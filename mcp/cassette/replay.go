@@ -12,7 +12,7 @@ import (
 )
 
 // Replay returns a transport that plays back what [Recorder.Save] wrote to a file. It
-// needs no server, process or network. It returns an [*Error] if the file is not a
+// needs no server, process or network. It fails if the file is not a
 // recording. Opts may be nil.
 //
 // A request is answered as the one with the same method and parameters was,

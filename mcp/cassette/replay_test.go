@@ -84,8 +84,7 @@ func TestUnrecorded(t *testing.T) {
 	assert.True(t, len(e.Error()) < 4<<10 && strings.Count(e.Error(), "\n\t") == 3, "%d bytes, want three differences: %s", len(e.Error()), e.Error())
 	assert.Value(c.CallTool(t.Context(), "say", json.RawMessage(`{"city":"Paris","days":[1,2]}`), nil))(t)
 	e = try(`{"days":[1,2],"city":"Paris"}`)
-	assert.Contains(t, e.Error(), "recorded 1 times", "%d", e.Recorded)
-	assert.Equal(t, e.Recorded, 1, "%d: recorded", e.Recorded)
+	assert.Contains(t, e.Error(), "recorded 1 times")
 	assert.Fails(t, c.Ping(t.Context()), "a ping that was not recorded is answered")
 }
 
@@ -226,7 +225,7 @@ func TestReplayRefuses(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "bad.json")
 		assert.OK(t, os.WriteFile(file, []byte(data), 0o600))
 		_, err := cassette.Replay(file, nil)
-		assert.As[*cassette.Error](t, err, "%s", data)
+		assert.Fails(t, err, "%s", data)
 		assert.Contains(t, err.Error(), want, "%s", data)
 		assert.Contains(t, err.Error(), file, "%s", data)
 	}

@@ -29,11 +29,11 @@ const (
 // A SchemaError reports why a schema is not that of a form. Its text can be shown to
 // the server.
 type SchemaError struct {
-	// Problem says what is wrong, such as "field \"f\" must have a simple type".
-	Problem string
+	// problem says what is wrong, such as "field \"f\" must have a simple type".
+	problem string
 }
 
-func (e *SchemaError) Error() string { return "requestedSchema: " + e.Problem }
+func (e *SchemaError) Error() string { return "requestedSchema: " + e.problem }
 
 func invalid(format string, args ...any) error {
 	return &SchemaError{fmt.Sprintf(format, args...)}

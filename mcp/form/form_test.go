@@ -121,7 +121,7 @@ func TestParseRefuses(t *testing.T) {
 		name := test.schema[:min(60, len(test.schema))]
 		_, err := form.Parse(json.RawMessage(test.schema))
 		refused := assert.As[*form.SchemaError](t, err, "%s", name)
-		assert.Contains(t, refused.Problem, test.want, "%s", name)
+		assert.Contains(t, refused.Error(), test.want, "%s", name)
 		assert.True(t, len(refused.Error()) <= 300, "%s: the error is short", name)
 	}
 }

@@ -59,7 +59,7 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 	}
 	call, number := r.note(name, want.Arguments)
 	if refused != nil {
-		return r.end(call, NotSent, nil, refused)
+		return r.end(call, callNotSent, nil, refused)
 	}
 	if r.dry && !(def != nil && def.Hints().ReadOnly && r.runner.registry.Snapshot().Trusted(def.Name)) {
 		return r.plans(call, def, want.Arguments)
@@ -74,10 +74,10 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 		return r.end(call, stateOf(mcp.OutcomeOf(err)), nil, exceptionOf(err))
 	}
 	if res.IsError {
-		return r.end(call, Answered, nil, answered("tool_error", plain.Cut(result.Text(res), maxMessage)))
+		return r.end(call, callAnswered, nil, answered("tool_error", plain.Cut(result.Text(res), maxMessage)))
 	}
 	value, thrown := valueOf(res)
-	return r.end(call, Answered, value, thrown)
+	return r.end(call, callAnswered, value, thrown)
 }
 
 // maxMessage bounds the message of an exception, in bytes.
@@ -87,13 +87,13 @@ const maxMessage = 16 << 10
 func (r *run) note(name string, args json.RawMessage) (*CallReport, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	call := &CallReport{Tool: plain.Cut(name, leastKept), Arguments: r.shorten(args), State: Unknown}
+	call := &CallReport{Tool: plain.Cut(name, leastKept), Arguments: r.shorten(args), State: callUnknown}
 	r.calls = append(r.calls, call)
 	return call, len(r.calls)
 }
 
 // end completes the report of a call, and returns what the script gets.
-func (r *run) end(call *CallReport, state CallState, value json.RawMessage, thrown *exception) (json.RawMessage, *exception) {
+func (r *run) end(call *CallReport, state string, value json.RawMessage, thrown *exception) (json.RawMessage, *exception) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	call.State = state
@@ -133,7 +133,7 @@ var errPanic = errors.New("the call was broken off by a panic")
 func (r *run) await(ctx context.Context, call *CallReport, req *registry.ApprovalRequest) (*mcp.CallToolResult, error) {
 	defer r.stopClock()()
 	r.mu.Lock()
-	call.State = Waiting
+	call.State = callWaiting
 	r.waiting = append(r.waiting, req)
 	r.change()
 	r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -29,9 +30,9 @@ type Options struct {
 	// KeepPaused is how long a script waits for approval. Default: 10 minutes.
 	KeepPaused time.Duration
 	// ApprovePlan asks a person whether a script may make all calls of a plan, see
-	// [Script].AskOnce; [approval.Allow] allows them. It may take its time until ctx ends, and is
+	// [Script].AskOnce; [approval.Allow] and [approval.AllowForSession] allow them, this once. It may take its time until ctx ends, and is
 	// safe for concurrent use. Nil: scripts with AskOnce are refused.
-	ApprovePlan PlanApprover
+	ApprovePlan func(ctx context.Context, p *Plan) (approval.Decision, error)
 	// Scripts are the scripts that can be run by name, see [Runner.SetScripts].
 	Scripts []StoredScript
 	// Ledger remembers which of them were accepted. Nil: all are.

@@ -36,3 +36,6 @@ func (b Bridge) Request(ctx context.Context, method, params string) (json.RawMes
 func WithPass(ctx context.Context, def *registry.Definition) context.Context {
 	return newPlan(&Plan{Calls: []PlannedCall{{Tool: def}}}).pass(ctx, def, nil)
 }
+
+// LimitOf returns the name of the limit that a script has reached.
+func LimitOf(e *LimitError) string { return e.limit }

@@ -92,7 +92,7 @@ func endOf(report *codemode.Report) string {
 	case report.Err == nil:
 		return returned
 	case errors.As(report.Err, &limit):
-		return limit.Limit
+		return codemode.LimitOf(limit)
 	case errors.As(report.Err, &threw):
 		return thrown
 	}

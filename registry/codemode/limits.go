@@ -50,35 +50,35 @@ func (l Limits) filled() (Limits, error) {
 // A ScriptError reports what a script has thrown, or that it is no JavaScript. It holds the
 // script's words.
 type ScriptError struct {
-	Name    string // such as "TypeError"
-	Message string // what is wrong
-	Stack   string // where; may be empty
+	name    string // such as "TypeError"
+	message string // what is wrong
+	stack   string // where; may be empty
 }
 
 // Error returns the name and the message.
 func (e *ScriptError) Error() string {
-	return plain.Text(e.Name + ": " + e.Message)
+	return plain.Text(e.name + ": " + e.message)
 }
 
 // A LimitError reports a script that has reached one of its [Limits] and was ended.
 type LimitError struct {
-	Limit string // the field of Limits, such as "CPU"
-	Max   string // what is allowed, such as "10s"
+	limit string // the field of Limits, such as "CPU"
+	max   string // what is allowed, such as "10s"
 }
 
 // Error names the limit.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the script was ended at its limit: %s, at most %s", e.Limit, e.Max)
+	return fmt.Sprintf("the script was ended at its limit: %s, at most %s", e.limit, e.max)
 }
 
-// A SandboxError reports that a sandbox could not be started, ended by itself, or said
+// A sandboxError reports that a sandbox could not be started, ended by itself, or said
 // what no script makes it say.
-type SandboxError struct {
-	Err error // what failed
+type sandboxError struct {
+	err error // what failed
 }
 
 // Error says what failed.
-func (e *SandboxError) Error() string { return "codemode: the sandbox failed: " + e.Err.Error() }
+func (e *sandboxError) Error() string { return "codemode: the sandbox failed: " + e.err.Error() }
 
-// Unwrap returns Err.
-func (e *SandboxError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *sandboxError) Unwrap() error { return e.err }

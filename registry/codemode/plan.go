@@ -25,10 +25,6 @@ type PlannedCall struct {
 	Arguments json.RawMessage      // as the script gives them, without defaults
 }
 
-// A PlanApprover asks a person whether all calls of a plan may be made. [approval.Allow] and
-// [approval.AllowForSession] allow them, this once.
-type PlanApprover func(ctx context.Context, p *Plan) (approval.Decision, error)
-
 // plan makes a dry run and has the person asked about it. Without a plan the report, or
 // the error, says why.
 func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Report, error) {
@@ -63,7 +59,7 @@ func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Repo
 // plans notes a call that a dry run does not make. The script gets null.
 func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMessage) (json.RawMessage, *exception) {
 	if def == nil {
-		return r.end(call, NotSent, nil, unknownTool(call.Tool, 0))
+		return r.end(call, callNotSent, nil, unknownTool(call.Tool, 0))
 	}
 	r.mu.Lock()
 	r.planned += len(args)
@@ -76,7 +72,7 @@ func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMes
 		r.cancel(&LimitError{"Message", bytesOf(r.limits.Message)})
 		return nil, notSent("limit", "the plan is too large")
 	}
-	_, _ = r.end(call, Planned, nil, nil)
+	_, _ = r.end(call, callPlanned, nil, nil)
 	return json.RawMessage("null"), nil
 }
 

@@ -69,16 +69,16 @@ func newSandbox(program string) (*sandbox, error) {
 
 // An UnavailableError reports that there is no sandbox, so that there is no code mode.
 type UnavailableError struct {
-	Err error // why
+	err error // why
 }
 
 // Error says why, and what to do.
 func (e *UnavailableError) Error() string {
-	return "codemode: scripts cannot be run: " + e.Err.Error()
+	return "codemode: scripts cannot be run: " + e.err.Error()
 }
 
-// Unwrap returns Err.
-func (e *UnavailableError) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *UnavailableError) Unwrap() error { return e.err }
 
 // probe starts a child, and returns by what it is confined.
 func (s *sandbox) probe(l Limits) ([]string, error) {
@@ -123,7 +123,7 @@ func (s *sandbox) start(ctx context.Context, r *run) (*process, error) {
 		},
 		StrayOutput: func(string) {
 			if p.begun.Load() { // before that it may be of the program's packages
-				p.cancel(&SandboxError{errors.New("it sent what is no message")})
+				p.cancel(&sandboxError{errors.New("it sent what is no message")})
 			}
 		},
 	}
@@ -209,8 +209,7 @@ func (s *sandbox) execute(r *run) (*child.Result, error) {
 	case err != nil:
 		return nil, err
 	case result.Error != nil:
-		thrown := ScriptError(*result.Error)
-		return nil, &thrown
+		return nil, &ScriptError{result.Error.Name, result.Error.Message, result.Error.Stack}
 	}
 	return &result, nil
 }
@@ -227,13 +226,13 @@ func reasonOf(ctx context.Context, err error, l Limits) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !errors.As(err, &exit):
-		return &SandboxError{err}
+		return &sandboxError{err}
 	case exit.Code == child.ExitCPU:
 		return &LimitError{"CPU", l.CPU.String()}
 	case exit.Code == child.ExitMemory:
 		return &LimitError{"Memory", bytesOf(l.Memory)}
 	}
-	return &SandboxError{err}
+	return &sandboxError{err}
 }
 
 // bytesOf returns a number of bytes in words.
@@ -244,11 +243,11 @@ func (p *process) receive(m jsonrpc.Message, _ int64) {
 	req, ok := m.(*jsonrpc.Request)
 	switch {
 	case !ok || !p.begun.Load():
-		p.cancel(&SandboxError{errors.New("it sent what was not asked for")})
+		p.cancel(&sandboxError{errors.New("it sent what was not asked for")})
 	case req.IsCall():
 		// The child keeps to this number, unless the script has taken it over.
 		if p.underWay.Add(1) > int64(p.run.limits.Parallel) {
-			p.cancel(&SandboxError{errors.New("it sent more requests at a time than it may")})
+			p.cancel(&sandboxError{errors.New("it sent more requests at a time than it may")})
 			return
 		}
 		p.wg.Go(func() { p.answer(req) })

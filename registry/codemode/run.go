@@ -25,7 +25,7 @@ type Report struct {
 	ID string
 	// Waiting are the calls that it waits for, if it waits.
 	Waiting []*registry.ApprovalRequest
-	// Err is why the script failed: a [*ScriptError], a [*LimitError], a [*SandboxError] or the
+	// Err is why the script failed: a [*ScriptError], a [*LimitError], that the sandbox failed, or the
 	// cause of its context; nil if it returned, or waits.
 	Err error
 	// Value is what it returned, as JSON; nil: undefined. Of a value that is larger than Limits.Output it is the
@@ -51,34 +51,28 @@ type CallReport struct {
 	// Arguments are what the script gave. Of those that have no room beside the others, see
 	// Limits.Output, it is the beginning, as a string.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// State is what became of it.
-	State CallState `json:"state"`
+	// State is what became of it: "answered", the tool has answered; "not sent", it was not made;
+	// "unknown", it may have been made or not; "planned", a dry run did not make it; "waiting", it
+	// waits for approval.
+	State string `json:"state"`
 	// Result is what the script got, cut as Arguments are; nil: nothing.
 	Result json.RawMessage `json:"result,omitempty"`
 	// Error is what the script got in its place; empty: none.
 	Error string `json:"error,omitempty"`
 }
 
-// A CallState is what became of a call.
-type CallState string
-
 // The states of calls.
 const (
-	// Answered: the tool has answered.
-	Answered CallState = "answered"
-	// NotSent: it was not made.
-	NotSent CallState = "not sent"
-	// Unknown: it may have been made or not.
-	Unknown CallState = "unknown"
-	// Planned: a dry run did not make it.
-	Planned CallState = "planned"
-	// Waiting: it waits for approval.
-	Waiting CallState = "waiting"
+	callAnswered = "answered"
+	callNotSent  = "not sent"
+	callUnknown  = "unknown"
+	callPlanned  = "planned"
+	callWaiting  = "waiting"
 )
 
 // stateOf returns the state of a call that is over.
-func stateOf(o mcp.Outcome) CallState {
-	return cmp.Or(map[mcp.Outcome]CallState{mcp.Answered: Answered, mcp.NotSent: NotSent}[o], Unknown)
+func stateOf(o mcp.Outcome) string {
+	return cmp.Or(map[mcp.Outcome]string{mcp.Answered: callAnswered, mcp.NotSent: callNotSent}[o], callUnknown)
 }
 
 // A run is one script that runs.

@@ -59,13 +59,13 @@ func (c *Runner) SetScripts(ctx context.Context, scripts []StoredScript) error {
 
 // A QuarantinedError reports a stored script that was not accepted as it is.
 type QuarantinedError struct {
-	Name   string         // of the script
+	name   string         // of the script
 	Change *ledger.Change // how it differs from what was accepted
 }
 
 // Error names the script.
 func (e *QuarantinedError) Error() string {
-	return fmt.Sprintf("script %s is new or has changed, and is not run before a person has accepted it", plain.Quote(e.Name))
+	return fmt.Sprintf("script %s is new or has changed, and is not run before a person has accepted it", plain.Quote(e.name))
 }
 
 // codeOf returns the code of a script, if it may be run.

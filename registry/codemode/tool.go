@@ -169,10 +169,10 @@ func answerOf(report *Report) (*mcp.CallToolResult, error) {
 // not of the script stays with the program.
 func failureOf(err error) (text, at string) {
 	if thrown, ok := errors.AsType[*ScriptError](err); ok {
-		return thrown.Error(), plain.Text(strings.TrimSpace(thrown.Stack))
+		return thrown.Error(), plain.Text(strings.TrimSpace(thrown.stack))
 	}
 	switch {
-	case errors.As(err, new(*SandboxError)):
+	case errors.As(err, new(*sandboxError)):
 		return "the sandbox failed", ""
 	case errors.As(err, new(*LimitError)), errors.Is(err, errDisplaced), errors.Is(err, errWaited):
 		return err.Error(), ""

@@ -80,30 +80,30 @@ const (
 // The tokens of texts with characters that people do not see. All strings of a
 // tool are texts: names of properties, enums and defaults, too.
 const (
-	// TokenANSIEscape: a terminal would obey it. Blocked.
-	TokenANSIEscape Token = "ansi_escape"
-	// TokenControlCharacters: other control characters than tab and line ends, such as
+	// tokenANSIEscape: a terminal would obey it. Blocked.
+	tokenANSIEscape Token = "ansi_escape"
+	// tokenControlCharacters: other control characters than tab and line ends, such as
 	// a carriage return without a line feed.
 	// Blocked; a warning for those of C1, which come of a broken encoding.
-	TokenControlCharacters Token = "control_characters"
-	// TokenTagCharacters: letters that only models see. Blocked.
-	TokenTagCharacters Token = "tag_characters"
-	// TokenBidiCharacters: the direction of writing is overridden, so that a text
+	tokenControlCharacters Token = "control_characters"
+	// tokenTagCharacters: letters that only models see. Blocked.
+	tokenTagCharacters Token = "tag_characters"
+	// tokenBidiCharacters: the direction of writing is overridden, so that a text
 	// reads as another. Blocked.
-	TokenBidiCharacters Token = "bidi_characters"
-	// TokenHiddenCharacters: other characters that take no room, where no script and
+	tokenBidiCharacters Token = "bidi_characters"
+	// tokenHiddenCharacters: other characters that take no room, where no script and
 	// no emoji needs them. A warning by default, blocked if they can hold a message.
-	TokenHiddenCharacters Token = "hidden_characters"
+	tokenHiddenCharacters Token = "hidden_characters"
 )
 
 // The tokens of texts that speak to the model. They are heuristics: silence proves
 // nothing, and honest tools are met at times. Warnings.
 const (
-	// TokenInstructionLikeText: a text urges the model to act against its user. A
+	// tokenInstructionLikeText: a text urges the model to act against its user. A
 	// note if it only asks to be called before others.
-	TokenInstructionLikeText Token = "instruction_like_text"
-	// TokenEncodedPayload: base64 or hexadecimal digits that, decoded, do so.
-	TokenEncodedPayload Token = "encoded_payload"
+	tokenInstructionLikeText Token = "instruction_like_text"
+	// tokenEncodedPayload: base64 or hexadecimal digits that, decoded, do so.
+	tokenEncodedPayload Token = "encoded_payload"
 	// TokenCrossServerReference: a text speaks of another server, or of its tools.
 	TokenCrossServerReference Token = "cross_server_reference"
 )

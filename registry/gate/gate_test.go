@@ -87,10 +87,10 @@ func TestGateKeepsLittle(t *testing.T) {
 		assert.Equal(t, f.Severity, Block, "severity")
 	}
 	assert.Equal(t, len(got), maxFindings, "kept %d", len(got))
-	assert.Equal(t, count[TokenANSIEscape], maxAlike, "kept %d", len(got))
-	assert.Equal(t, count[TokenControlCharacters], maxAlike, "kept %d", len(got))
-	assert.Equal(t, count[TokenBidiCharacters], maxAlike, "kept %d", len(got))
-	assert.Equal(t, count[TokenTagCharacters], maxAlike, "kept %d", len(got))
+	assert.Equal(t, count[tokenANSIEscape], maxAlike, "kept %d", len(got))
+	assert.Equal(t, count[tokenControlCharacters], maxAlike, "kept %d", len(got))
+	assert.Equal(t, count[tokenBidiCharacters], maxAlike, "kept %d", len(got))
+	assert.Equal(t, count[tokenTagCharacters], maxAlike, "kept %d", len(got))
 	for range 3 {
 		assert.Equal(t, fmt.Sprint(Check(def)), fmt.Sprint(got), "the same tool")
 	}

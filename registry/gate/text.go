@@ -42,13 +42,13 @@ func (found *findings) urges(path []byte, text string) {
 		if urge.Mild {
 			severity = Note
 		}
-		found.add(TokenInstructionLikeText, severity, string(path), text, urge.Start, urge.End, "it "+urge.What)
+		found.add(tokenInstructionLikeText, severity, string(path), text, urge.Start, urge.End, "it "+urge.What)
 	}
 	if start, end, times := repeated(text); times >= minRepeats {
 		found.add(tokenStuffed, Warn, string(path), text, start, end, fmt.Sprintf("it says the same %d times", times))
 	}
 	if start, end, decoded, ok := textguard.Encoded(text); ok {
-		found.add(TokenEncodedPayload, Warn, string(path), decoded, 0, len(decoded),
+		found.add(tokenEncodedPayload, Warn, string(path), decoded, 0, len(decoded),
 			fmt.Sprintf("what is encoded from byte %d to %d speaks to the model", start, end))
 	}
 }
@@ -114,23 +114,23 @@ func judge(s textguard.Sight) (Token, Severity, string) {
 	}
 	switch s.Kind {
 	case textguard.Escape:
-		return TokenANSIEscape, Block, "a terminal would obey " + seen
+		return tokenANSIEscape, Block, "a terminal would obey " + seen
 	case textguard.Control:
 		if s.First == '\r' {
-			return TokenControlCharacters, Block, "a terminal covers what stands before a carriage return without a line feed: " + seen
+			return tokenControlCharacters, Block, "a terminal covers what stands before a carriage return without a line feed: " + seen
 		}
-		return TokenControlCharacters, Block, seen + " of control"
+		return tokenControlCharacters, Block, seen + " of control"
 	case textguard.LateC1:
-		return TokenControlCharacters, Warn, seen + " of control, of a broken encoding perhaps"
+		return tokenControlCharacters, Warn, seen + " of control, of a broken encoding perhaps"
 	case textguard.Tag:
-		return TokenTagCharacters, Block, "models can read what people cannot see: " + seen
+		return tokenTagCharacters, Block, "models can read what people cannot see: " + seen
 	case textguard.Direction:
-		return TokenBidiCharacters, Block, "it can read as another text: " + seen
+		return tokenBidiCharacters, Block, "it can read as another text: " + seen
 	}
 	if s.Smuggles {
-		return TokenHiddenCharacters, Block, "people cannot see " + seen + ", and a message fits in"
+		return tokenHiddenCharacters, Block, "people cannot see " + seen + ", and a message fits in"
 	}
-	return TokenHiddenCharacters, Warn, "people cannot see " + seen
+	return tokenHiddenCharacters, Warn, "people cannot see " + seen
 }
 
 // texts goes through all that a server says of a tool, each byte once.

@@ -106,7 +106,7 @@ func (l *Ledger) decide(ctx context.Context, by string, changes []Change, d deci
 			var stale []error
 			for _, c := range changes {
 				if now, ok := e.decide(c, by, at, d); !ok {
-					stale = append(stale, &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash, Now: now})
+					stale = append(stale, &StaleChangeError{Server: c.Server, Tool: c.Tool, Hash: c.Hash, now: now})
 				}
 			}
 			return errors.Join(stale...)

@@ -48,8 +48,8 @@ func TestReloadSeesOthers(t *testing.T) {
 	// What is damaged later changes nothing, and is not written over.
 	assert.OK(t, os.WriteFile(path, []byte("<<<<<<< HEAD\n"), 0o644))
 	bad := assert.As[*Error](t, one.Reload(t.Context()), "reload of a conflict")
-	assert.Equal(t, bad.Line, 1, "reload of a conflict: line")
-	assert.Equal(t, bad.File, path, "reload of a conflict: file")
+	assert.Equal(t, bad.line, 1, "reload of a conflict: line")
+	assert.Equal(t, bad.file, path, "reload of a conflict: file")
 	assert.As[*Error](t, one.Record(t.Context(), *github, surfacesIn(surfaceTool("b"))), "record over a conflict")
 	wantKind(t, one, github, "", changed)
 	assert.Equal(t, ledgerText(t, path), "<<<<<<< HEAD\n", "the file was written over")
@@ -228,7 +228,7 @@ func TestWhereTheFileIs(t *testing.T) {
 // What cannot be a ledger at all is an error, not an empty ledger.
 func TestOddFiles(t *testing.T) {
 	dir := t.TempDir()
-	assert.Equal(t, assert.As[*Error](t, errorOf(Open(dir, nil)), "a folder").File, dir, "a folder: file")
+	assert.Equal(t, assert.As[*Error](t, errorOf(Open(dir, nil)), "a folder").file, dir, "a folder: file")
 	loop := filepath.Join(dir, "loop")
 	if err := os.Symlink("loop", loop); err == nil {
 		assert.As[*Error](t, errorOf(Open(loop, nil)), "a link to itself")
@@ -266,7 +266,7 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 	for _, target := range []string{"../other/file", "chain", "door/file", "sub/../../other/file", "../other/missing/file", filepath.Join(t.TempDir(), "file")} {
 		path, other := linked(t, target)
 		_, err := Open(path, nil)
-		assert.Equal(t, assert.As[*Error](t, err, "%s", target).File, path, "%s: file", target)
+		assert.Equal(t, assert.As[*Error](t, err, "%s", target).file, path, "%s: file", target)
 		// A link that takes the place of the file of a ledger that is open is not followed either.
 		assert.OK(t, os.Rename(path, path+".link"))
 		l := openLedger(t, path, Pin)

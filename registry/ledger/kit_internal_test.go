@@ -161,7 +161,7 @@ func entriesIn(t *testing.T, path string) map[string]bool {
 
 // A countingStore is a store in memory that can fail.
 type countingStore struct {
-	*storage.Memory
+	storage.Memory
 	data   []byte // that were saved last
 	saves  int
 	before func() error // called by Save

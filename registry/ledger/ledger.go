@@ -190,7 +190,7 @@ func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
 		return l.fail(fmt.Errorf("a server cannot be called %s", plain.Quote(s.Name)))
 	}
 	if s.Mode != "" && !s.Mode.known() {
-		return &Error{File: l.file, Server: s.Name, Err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(s.Mode)))}
+		return &Error{file: l.file, server: s.Name, err: fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(s.Mode)))}
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	seen := sightingOf(s, l.modeOf(&s), tools, now)
@@ -330,5 +330,5 @@ func (l *Ledger) fail(err error) error {
 	if _, already := errors.AsType[*Error](err); already {
 		return err
 	}
-	return &Error{File: l.file, Err: err}
+	return &Error{file: l.file, err: err}
 }

@@ -218,7 +218,7 @@ func TestApproveIsForWhatWasSeen(t *testing.T) {
 		stale := assert.As[*StaleChangeError](t, err, "approving what has changed since")
 		assert.Equal(t, stale.Tool, "a", "approving what has changed since: tool")
 		assert.Equal(t, stale.Hash, NewSurface(version(2)).Hash, "approving what has changed since: hash")
-		assert.Equal(t, stale.Now, NewSurface(version(3)).Hash, "approving what has changed since: now")
+		assert.Equal(t, stale.now, NewSurface(version(3)).Hash, "approving what has changed since: now")
 		assert.Equal(t, strings.Count(err.Error(), "ledger: "), 4, "errors")
 		wantKind(t, next(), github, "", version(1), surfaceTool("b"))
 		wantKind(t, next(), github, ToolChanged, version(2), version(3))

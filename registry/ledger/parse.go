@@ -19,7 +19,7 @@ func parseLedger(file string, data []byte) (*ledgerState, error) {
 	p := &ledgerParser{file: file, data: bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))} // as git may write them
 	if err := jsonscan.ValidHalves(p.data); err != nil {
 		if line := conflictLine(p.data); line > 0 {
-			return nil, &Error{File: file, Line: line, Err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
+			return nil, &Error{file: file, line: line, err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
 		}
 		at := 0
 		if bad := (*jsonscan.SyntaxError)(nil); errors.As(err, &bad) {
@@ -55,8 +55,8 @@ type ledgerParser struct {
 // fail reports what is wrong with the value that begins at an offset.
 func (p *ledgerParser) fail(at int, format string, args ...any) error {
 	return &Error{
-		File: p.file, Line: 1 + bytes.Count(p.data[:min(at, len(p.data))], []byte("\n")),
-		Server: p.server, Tool: p.tool, Err: fmt.Errorf(format, args...),
+		file: p.file, line: 1 + bytes.Count(p.data[:min(at, len(p.data))], []byte("\n")),
+		server: p.server, tool: p.tool, err: fmt.Errorf(format, args...),
 	}
 }
 

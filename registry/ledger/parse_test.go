@@ -53,11 +53,11 @@ func TestDamagedLedgers(t *testing.T) {
 			assert.OK(t, os.WriteFile(path, []byte(c.file), 0o644))
 			_, err := Open(path, nil)
 			bad := assert.As[*Error](t, err, "it was opened")
-			assert.Equal(t, bad.File, path, "file")
-			wantBetween(t, bad.Line, 1, math.MaxInt, "line")
-			assert.Equal(t, bad.Server, c.server, "server")
+			assert.Equal(t, bad.file, path, "file")
+			wantBetween(t, bad.line, 1, math.MaxInt, "line")
+			assert.Equal(t, bad.server, c.server, "server")
 			if c.tool != "" {
-				assert.Equal(t, bad.Tool, c.tool, "tool")
+				assert.Equal(t, bad.tool, c.tool, "tool")
 			}
 			assert.Contains(t, err.Error(), c.want)
 		})
@@ -119,6 +119,6 @@ func TestLineOfDamage(t *testing.T) {
 		}
 		damaged := slices.Clone(lines)
 		damaged[i] = strings.NewReplacer("sha256:", "sha255:", "T", "!").Replace(line)
-		assert.Equal(t, assert.As[*Error](t, errorOf(parseLedger(path, []byte(strings.Join(damaged, "\n")))), "line %d", i+1).Line, i+1, "line %d: line", i+1)
+		assert.Equal(t, assert.As[*Error](t, errorOf(parseLedger(path, []byte(strings.Join(damaged, "\n")))), "line %d", i+1).line, i+1, "line %d: line", i+1)
 	}
 }

@@ -35,16 +35,16 @@ import (
 //
 // Nothing is passed over: a key that is not known or comes twice, a value of
 // another type, even null or an empty pattern, is an error, for an ignored rule protects
-// no user. So is all that [New] refuses. Each fault is an [*Error]; several are
+// no user. So is all that [New] refuses. Each fault says where it is; several are
 // joined, in the order of the file.
 func Parse(data []byte) (*Policy, error) {
 	doc, err := jsonc.Parse(data)
 	if err != nil {
 		var syntax *jsonc.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, &Error{Line: syntax.Line, Column: syntax.Column, Key: string(syntax.Path), Index: -1, Err: errors.New(syntax.Message)}
+			return nil, &ruleError{line: syntax.Line, column: syntax.Column, key: string(syntax.Path), index: -1, err: errors.New(syntax.Message)}
 		}
-		return nil, &Error{Line: 1, Column: 1, Index: -1, Err: err}
+		return nil, &ruleError{line: 1, column: 1, index: -1, err: err}
 	}
 	f := &policyFile{doc: doc}
 	f.read(&doc.Root)
@@ -57,8 +57,8 @@ func Parse(data []byte) (*Policy, error) {
 			f.locate(fault)
 		}
 	}
-	slices.SortStableFunc(f.faults, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	slices.SortStableFunc(f.faults, func(a, b *ruleError) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
 	return nil, joined(f.faults)
 }
@@ -69,7 +69,7 @@ type policyFile struct {
 	byDefault approval.Verdict
 	rules     []Rule
 	places    []map[string]place // by rule and field; "" is the rule
-	faults    []*Error
+	faults    []*ruleError
 }
 
 // A place is where something stands.
@@ -78,21 +78,21 @@ type place struct {
 	path   jsonc.Path
 }
 
-func (f *policyFile) fail(at place, err error) { f.note(at, &Error{Index: -1, Err: err}) }
+func (f *policyFile) fail(at place, err error) { f.note(at, &ruleError{index: -1, err: err}) }
 
 // note notes a fault of what stands at a place.
-func (f *policyFile) note(at place, fault *Error) {
+func (f *policyFile) note(at place, fault *ruleError) {
 	pos := f.doc.Position(at.offset)
-	fault.Line, fault.Column, fault.Key = pos.Line, pos.Column, string(at.path)
+	fault.line, fault.column, fault.key = pos.Line, pos.Column, string(at.path)
 	f.faults = append(f.faults, fault)
 }
 
 // locate notes a fault that New has found where the rule stands.
-func (f *policyFile) locate(fault *Error) {
+func (f *policyFile) locate(fault *ruleError) {
 	at := place{f.doc.Root.Offset, ""}
-	if fault.Index >= 0 && fault.Index < len(f.places) {
-		at = f.places[fault.Index][""]
-		if field, ok := f.places[fault.Index][fault.Field]; ok {
+	if fault.index >= 0 && fault.index < len(f.places) {
+		at = f.places[fault.index][""]
+		if field, ok := f.places[fault.index][fault.field]; ok {
 			at = field
 		}
 	}

@@ -29,7 +29,7 @@ type Policy struct {
 }
 
 // New returns a policy of rules, and of a default for calls that no rule is for.
-// It fails with one [*Error] for each field of a rule that is wrong, such as a
+// It fails with one error for each field of a rule that is wrong, such as a
 // pattern that is malformed.
 func New(byDefault approval.Verdict, rules ...Rule) (*Policy, error) {
 	p, faults := newPolicy(byDefault, rules)
@@ -39,14 +39,14 @@ func New(byDefault approval.Verdict, rules ...Rule) (*Policy, error) {
 	return p, nil
 }
 
-func newPolicy(byDefault approval.Verdict, rules []Rule) (*Policy, []*Error) {
-	var faults []*Error
+func newPolicy(byDefault approval.Verdict, rules []Rule) (*Policy, []*ruleError) {
+	var faults []*ruleError
 	if !isVerdict(byDefault) {
-		faults = append(faults, &Error{Index: -1, Err: fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
+		faults = append(faults, &ruleError{index: -1, err: fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
 	}
 	if len(rules) > maxRules {
 		err := fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), maxRules)
-		return nil, append(faults, &Error{Index: maxRules, Err: err})
+		return nil, append(faults, &ruleError{index: maxRules, err: err})
 	}
 	p := &Policy{byDefault: byDefault}
 	for i, r := range rules {
@@ -58,7 +58,7 @@ func newPolicy(byDefault approval.Verdict, rules []Rule) (*Policy, []*Error) {
 }
 
 // joined returns faults as one error.
-func joined(faults []*Error) error {
+func joined(faults []*ruleError) error {
 	errs := make([]error, len(faults))
 	for i, fault := range faults {
 		errs[i] = fault

@@ -64,38 +64,38 @@ type Rule struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// An Error is one thing wrong with a policy: with a field of a [Rule] given to [New], or with a
+// A ruleError is one thing wrong with a policy: with a field of a [Rule] given to [New], or with a
 // text that [Parse] reads.
-type Error struct {
-	// Line and Column say where it stands in the text, from 1, Column in bytes; 0: there is none.
-	Line, Column int
-	// Key is the path of the value there, such as rules[2].server; empty for the whole.
-	Key string
-	// Index is the place of the rule that cannot work, from 0; -1: it is not about one rule.
-	Index int
-	// Field is the field of the rule that is wrong; empty if it is the whole rule.
-	Field string
-	// Err says what is wrong, and what to do about it.
-	Err error
+type ruleError struct {
+	// line and column say where it stands in the text, from 1, column in bytes; 0: there is none.
+	line, column int
+	// key is the path of the value there, such as rules[2].server; empty for the whole.
+	key string
+	// index is the place of the rule that cannot work, from 0; -1: it is not about one rule.
+	index int
+	// field is the field of the rule that is wrong; empty if it is the whole rule.
+	field string
+	// err says what is wrong, and what to do about it.
+	err error
 }
 
 // Error returns "policy:line:column: key: what is wrong", or names the rule and the field.
-func (e *Error) Error() string {
+func (e *ruleError) Error() string {
 	text := "policy: default"
 	switch {
-	case e.Line > 0 && e.Key != "":
-		text = fmt.Sprintf("policy:%d:%d: %s", e.Line, e.Column, e.Key)
-	case e.Line > 0:
-		text = fmt.Sprintf("policy:%d:%d", e.Line, e.Column)
-	case e.Index >= 0 && e.Field != "":
-		text = fmt.Sprintf("policy: rules[%d].%s", e.Index, e.Field)
-	case e.Index >= 0:
-		text = fmt.Sprintf("policy: rules[%d]", e.Index)
+	case e.line > 0 && e.key != "":
+		text = fmt.Sprintf("policy:%d:%d: %s", e.line, e.column, e.key)
+	case e.line > 0:
+		text = fmt.Sprintf("policy:%d:%d", e.line, e.column)
+	case e.index >= 0 && e.field != "":
+		text = fmt.Sprintf("policy: rules[%d].%s", e.index, e.field)
+	case e.index >= 0:
+		text = fmt.Sprintf("policy: rules[%d]", e.index)
 	}
-	return text + ": " + e.Err.Error()
+	return text + ": " + e.err.Error()
 }
 
-func (e *Error) Unwrap() error { return e.Err }
+func (e *ruleError) Unwrap() error { return e.err }
 
 // A situation is what the conditions of a rule look at, beside names.
 type situation struct {
@@ -112,7 +112,7 @@ type rule struct {
 
 // compile returns the rule, which keeps nothing of what the caller can change, and
 // what is wrong with its fields one by one.
-func (r Rule) compile(index int) (*rule, []*Error) {
+func (r Rule) compile(index int) (*rule, []*ruleError) {
 	c := &rule{Rule: r, why: r.Reason}
 	switch {
 	case r.Reason != "":
@@ -127,8 +127,8 @@ func (r Rule) compile(index int) (*rule, []*Error) {
 			*f.at = &value
 		}
 	}
-	var errs []*Error
-	fail := func(field string, err error) { errs = append(errs, &Error{Index: index, Field: field, Err: err}) }
+	var errs []*ruleError
+	fail := func(field string, err error) { errs = append(errs, &ruleError{index: index, field: field, err: err}) }
 	if !isVerdict(r.Verdict) {
 		fail("Verdict", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", r.Verdict))
 	}

@@ -3,7 +3,6 @@
 package policy_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -183,15 +182,6 @@ func TestRuleNameIsAClaim(t *testing.T) {
 	}
 }
 
-// fault is what is wrong with one rule, as "index field text".
-func fault(err error) string {
-	var rule *policy.Error
-	if !errors.As(err, &rule) {
-		return fmt.Sprint(err)
-	}
-	return fmt.Sprintf("%d %s: %v", rule.Index, rule.Field, rule.Err)
-}
-
 func TestRuleErrors(t *testing.T) {
 	const ask = approval.Ask
 	for _, tt := range []struct {
@@ -211,15 +201,15 @@ func TestRuleErrors(t *testing.T) {
 		{"0 Tool: the pattern \"a\\x00b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
 	} {
 		_, err := policy.New(approval.Ask, tt.rules...)
-		if got := fault(err); !strings.HasPrefix(got, tt.want) {
+		if got := policy.Fault(err); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%q: got the error %q, want it to begin with %q", fmt.Sprintf("%+v", tt.rules), got, tt.want)
 		}
 	}
 
 	_, err := policy.New(7)
-	assert.Contains(t, fault(err), "-1 ", "default 7")
+	assert.Contains(t, policy.Fault(err), "-1 ", "default 7")
 	_, err = policy.New(ask, make([]policy.Rule, 1001)...)
-	assert.Contains(t, fault(err), "1001 rules, at most 1000", "too many")
+	assert.Contains(t, policy.Fault(err), "1001 rules, at most 1000", "too many")
 
 	// All of them are reported.
 	_, err = policy.New(ask, policy.Rule{Server: "["}, policy.Rule{Tool: "]", User: "{"})

@@ -106,12 +106,12 @@ func (d *ruleset) nameOf(deferred bool) nameRule {
 
 // An UnknownProviderError reports a [Provider] that is none of the constants.
 type UnknownProviderError struct {
-	// Provider is what was asked for.
-	Provider Provider
+	// provider is what was asked for.
+	provider Provider
 }
 
 func (e *UnknownProviderError) Error() string {
-	return "profile: unknown provider " + quoted(string(e.Provider)) + "; use one of openai, openai-strict, anthropic, gemini, bedrock, ollama"
+	return "profile: unknown provider " + quoted(string(e.provider)) + "; use one of openai, openai-strict, anthropic, gemini, bedrock, ollama"
 }
 
 // A Rejection is a tool that cannot be told to the provider at all.

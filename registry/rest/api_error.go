@@ -10,8 +10,8 @@ import (
 // An APIError reports an [API] that cannot be used as it is described. It names all
 // that is wrong, up to a limit, and no secret.
 type APIError struct {
-	// API is the name of the API; empty if it has none.
-	API string
+	// api is the name of the API; empty if it has none.
+	api string
 	// Problems are what is wrong, in the order of the description, the first 100.
 	Problems []Problem
 }
@@ -39,8 +39,8 @@ func (p Problem) String() string {
 func (e *APIError) Error() string {
 	const most = 20
 	text := "rest: "
-	if e.API != "" {
-		text += "API " + plain.Quote(e.API) + ": "
+	if e.api != "" {
+		text += "API " + plain.Quote(e.api) + ": "
 	}
 	for i, p := range e.Problems {
 		if i > 0 {
@@ -69,33 +69,33 @@ func (p *problems) add(field, text string) {
 	}
 }
 
-// An Error reports a request that was not sent, or got no answer that can be used. It shows
+// A callError reports a request that was not sent, or got no answer that can be used. It shows
 // no secret, nothing of the address but the host, and nothing of the answer but its status.
 // [mcp.OutcomeOf] tells whether the API can have received the request.
-type Error struct {
-	// API is the name of the API.
-	API string
-	// Endpoint is the name of the endpoint; empty if the request is not one of an
+type callError struct {
+	// api is the name of the API.
+	api string
+	// endpoint is the name of the endpoint; empty if the request is not one of an
 	// endpoint.
-	Endpoint string
-	// Err says what is wrong: the error of the context, if that has ended, [ErrNotSet] for a
+	endpoint string
+	// err says what is wrong: the error of the context, if that has ended, [ErrNotSet] for a
 	// secret that is missing, [ErrClosed], or an [*approval.DeniedError] of a tool that is
 	// switched off.
-	Err error
+	err error
 
 	outcome mcp.Outcome
 }
 
-func (e *Error) Error() string {
-	text := "rest: API " + plain.Quote(e.API) + ": "
-	if e.Endpoint != "" {
-		text += "endpoint " + plain.Quote(e.Endpoint) + ": "
+func (e *callError) Error() string {
+	text := "rest: API " + plain.Quote(e.api) + ": "
+	if e.endpoint != "" {
+		text += "endpoint " + plain.Quote(e.endpoint) + ": "
 	}
-	return text + e.Err.Error()
+	return text + e.err.Error()
 }
 
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *callError) Unwrap() error { return e.err }
 
 // Outcome returns [mcp.NotSent], [mcp.Unknown] or, from [Service.Health], [mcp.Answered].
-func (e *Error) Outcome() mcp.Outcome { return e.outcome }
+func (e *callError) Outcome() mcp.Outcome { return e.outcome }

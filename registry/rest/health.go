@@ -22,7 +22,7 @@ const maxHealthAnswer = 64 << 10
 // but one that refuses the login (401, 403 and 407) or reports trouble (500 and more,
 // but not 501, which is about HEAD).
 //
-// The error is an [*Error], whose outcome is [mcp.Answered] if the API has answered. Health ends
+// The error says which API it is, and its outcome is [mcp.Answered] if the API has answered. Health ends
 // with ctx, and after 30 seconds.
 func (s *Service) Health(ctx context.Context) error {
 	r := &request{method: http.MethodHead, safe: true, maxBytes: maxHealthAnswer}
@@ -44,7 +44,7 @@ func (s *Service) Health(ctx context.Context) error {
 	default:
 		problem = "the health path does not answer with success; check healthPath"
 	}
-	return &Error{s.api.Name, "", fmt.Errorf("it is not healthy: HTTP status %d: %s", a.Status, problem), mcp.Answered}
+	return &callError{s.api.Name, "", fmt.Errorf("it is not healthy: HTTP status %d: %s", a.Status, problem), mcp.Answered}
 }
 
 // checkHealth checks the path of Health.

@@ -30,7 +30,7 @@ func TestHealth(t *testing.T) {
 			noSecretIn(t, err)
 			assert.Equal(t, err == nil, strings.Contains(test.healthy, strconv.Itoa(status)), "%q, status %d: healthy", test.path, status)
 			if err != nil {
-				assert.Contains(t, assert.As[*Error](t, err).Error(), strconv.Itoa(status))
+				assert.Contains(t, assert.As[*callError](t, err).Error(), strconv.Itoa(status))
 				assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "the outcome")
 			}
 		}
@@ -50,5 +50,5 @@ func TestHealthOfWhatCannotBeReached(t *testing.T) {
 	assert.As[*secretError](t, newTestService(t, api).Health(t.Context()))
 	s := newTestService(t, &API{BaseURL: server.URL})
 	server.Close()
-	assert.Equal(t, assert.As[*Error](t, s.Health(t.Context())).Endpoint, "")
+	assert.Equal(t, assert.As[*callError](t, s.Health(t.Context())).endpoint, "")
 }

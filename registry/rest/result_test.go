@@ -139,7 +139,7 @@ func TestNoAnswerIsAResult(t *testing.T) {
 		assert.Contains(t, result.Text(res), test.want)
 		assert.Lacks(t, result.Text(res), "my-value")
 		assert.Lacks(t, result.Text(res), "base-secret")
-		assert.As[*Error](t, res.Err)
+		assert.As[*callError](t, res.Err)
 		assert.Equal(t, mcp.OutcomeOf(res.Err), test.outcome, "the outcome")
 	}
 }

@@ -113,10 +113,10 @@ func (s *Service) notSent(ctx context.Context, r *request, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if told := (*Error)(nil); errors.As(err, &told) {
+	if told := (*callError)(nil); errors.As(err, &told) {
 		return err
 	}
-	return &Error{s.api.Name, r.endpoint, err, mcp.NotSent}
+	return &callError{s.api.Name, r.endpoint, err, mcp.NotSent}
 }
 
 // sendOnce sends a request with the token of the keyring.
@@ -136,14 +136,14 @@ func (s *Service) sendOnce(ctx context.Context, k *keyring, r *request) (*guardh
 	if err == nil {
 		return resp, nil
 	}
-	e := &Error{s.api.Name, r.endpoint, err, mcp.Unknown}
+	e := &callError{s.api.Name, r.endpoint, err, mcp.Unknown}
 	var refused *guardhttp.Refusal
 	var failed *guardhttp.Failure
 	if errors.As(err, &refused) || errors.As(err, &failed) && failed.NotSent {
 		e.outcome = mcp.NotSent
 	}
 	if ctx.Err() != nil && refused == nil {
-		e.Err = context.Cause(ctx)
+		e.err = context.Cause(ctx)
 	}
 	return nil, e
 }

@@ -261,7 +261,7 @@ func TestPublicOnly(t *testing.T) {
 		s, err := New(api, &Options{Network: n})
 		assert.OK(t, err)
 		_, err = trySend(t, s, get())
-		assert.As[*Error](t, err, "%+v", n)
+		assert.As[*callError](t, err, "%+v", n)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%+v", n)
 		assert.Contains(t, err.Error(), "leads to", "%+v", n)
 		_ = s.Close()

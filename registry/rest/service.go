@@ -114,8 +114,8 @@ func (s *Service) Tools() []registry.Tool {
 }
 
 // SetEnabled switches a tool on or off, by the name of its endpoint. Calls under way
-// go on. A registry lists it or not from the next [Service.Publish] on. The error is
-// an [*Error] if there is no such endpoint.
+// go on. A registry lists it or not from the next [Service.Publish] on. It fails
+// if there is no such endpoint.
 func (s *Service) SetEnabled(tool string, on bool) error {
 	for _, o := range s.ops {
 		if o.Name == tool {
@@ -123,7 +123,7 @@ func (s *Service) SetEnabled(tool string, on bool) error {
 			return nil
 		}
 	}
-	return &Error{s.api.Name, tool, errors.New("there is no such endpoint"), mcp.NotSent}
+	return &callError{s.api.Name, tool, errors.New("there is no such endpoint"), mcp.NotSent}
 }
 
 // Server returns what the owner of a registry knows of the service. Its fingerprint

@@ -51,7 +51,7 @@ func (s *Service) fetch(ctx context.Context, r *guardhttp.Request) (*token, erro
 			return t, nil
 		}
 	}
-	return nil, &Error{API: s.api.Name, Err: fmt.Errorf("no token from %s: %w", s.login.source.host, err), outcome: mcp.NotSent}
+	return nil, &callError{api: s.api.Name, err: fmt.Errorf("no token from %s: %w", s.login.source.host, err), outcome: mcp.NotSent}
 }
 
 // rejects reports whether an answer says that the token is not valid.

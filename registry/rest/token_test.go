@@ -190,7 +190,7 @@ func TestNoSecondAttemptOtherwise(t *testing.T) {
 		return refuse(rw)
 	}
 	_, err := trySend(t, w.service(t, nil), get())
-	assert.As[*Error](t, err)
+	assert.As[*callError](t, err)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "the outcome")
 	assert.Equal(t, len(w.of("/x")), 1, "attempts after half an answer")
 }
@@ -381,7 +381,7 @@ func TestTokensThatCannotBeHad(t *testing.T) {
 				assert.OK(t, err)
 				return
 			}
-			assert.Equal(t, assert.As[*Error](t, err).API, "shop")
+			assert.Equal(t, assert.As[*callError](t, err).api, "shop")
 			assert.Contains(t, err.Error(), "no token from 127.0.0.1: ")
 			assert.Contains(t, err.Error(), test.want)
 			assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
@@ -398,7 +398,7 @@ func TestTokenEndpointThatIsNotThere(t *testing.T) {
 	w := newTokenServer(t)
 	gone := deadport.URL(t)
 	_, err := trySend(t, w.service(t, func(a *Auth) { a.Token.URL = gone }), get())
-	assert.As[*Error](t, err)
+	assert.As[*callError](t, err)
 	assert.Contains(t, err.Error(), "refused")
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 }
@@ -411,5 +411,5 @@ func TestATokenThatCannotBeRenewed(t *testing.T) {
 	w.issue = func(rw http.ResponseWriter, _ string) { rw.WriteHeader(500) }
 	w.answer = func(rw http.ResponseWriter, _ int32) bool { rw.WriteHeader(401); return true }
 	_, err := trySend(t, s, get())
-	assert.Contains(t, assert.As[*Error](t, err).Error(), "HTTP status 500")
+	assert.Contains(t, assert.As[*callError](t, err).Error(), "HTTP status 500")
 }

@@ -16,14 +16,14 @@ func (o *operation) Definition() *registry.Definition { return o.def }
 
 // Call sends the request and returns the answer. A failure of the API, or on the way
 // to it, is a result with IsError, whose GetError is the error itself. An error is
-// the end of ctx, an [*approval.DeniedError] inside of an [*Error] if the tool is switched off, or
+// the end of ctx, one that wraps an [*approval.DeniedError] if the tool is switched off, or
 // a [*registry.ArgumentsError].
 func (o *operation) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, mcp.WithOutcome(fmt.Errorf("rest: tool %s: %w", plain.Quote(o.Name), err), mcp.NotSent)
 	}
 	if !o.on.Load() {
-		return nil, &Error{o.service.api.Name, o.Name, &approval.DeniedError{Tool: o.Name, Reason: "it is switched off"}, mcp.NotSent}
+		return nil, &callError{o.service.api.Name, o.Name, &approval.DeniedError{Tool: o.Name, Reason: "it is switched off"}, mcp.NotSent}
 	}
 	req, err := o.build(args)
 	if err != nil {

@@ -25,16 +25,16 @@ func (e *ToolFailedError) Outcome() mcp.Outcome { return mcp.Answered }
 
 // A DecodeError reports a result that does not hold the value that was wanted.
 type DecodeError struct {
-	Type string // the Go type that was wanted
-	Err  error  // why there is none; it names fields but no values
+	typ string // the Go type that was wanted
+	err error  // why there is none; it names fields but no values
 }
 
 // Error names the type and what is wrong.
 func (e *DecodeError) Error() string {
-	return fmt.Sprintf("the result holds no %s: %v", e.Type, e.Err)
+	return fmt.Sprintf("the result holds no %s: %v", e.typ, e.err)
 }
 
-func (e *DecodeError) Unwrap() error { return e.Err }
+func (e *DecodeError) Unwrap() error { return e.err }
 
 // Outcome returns [mcp.Answered]: the tool ran.
 func (e *DecodeError) Outcome() mcp.Outcome { return mcp.Answered }
@@ -62,7 +62,7 @@ func Decode[T any](res *mcp.CallToolResult) (T, error) {
 	}
 	if err != nil {
 		var zero T
-		return zero, &DecodeError{Type: reflect.TypeFor[T]().String(), Err: err}
+		return zero, &DecodeError{typ: reflect.TypeFor[T]().String(), err: err}
 	}
 	return value, nil
 }

@@ -14,30 +14,30 @@ import (
 // still kept. Errors that package storage has names for, such as storage.ErrConflict, and
 // the end of a context are not wrapped in it.
 type Error struct {
-	// Op is what was to be done: "open", "load", "save", "delete", "list" or
+	// op is what was to be done: "open", "load", "save", "delete", "list" or
 	// "lock".
-	Op string
-	// Dir is the folder of the store.
-	Dir string
-	// Record is the name of the record; it may be empty.
-	Record string
+	op string
+	// dir is the folder of the store.
+	dir string
+	// record is the name of the record; it may be empty.
+	record string
 	// Err is the cause, such as syscall.ENOSPC in an *fs.PathError.
 	Err error
 }
 
 func (e *Error) Error() string {
-	text := "filestore: " + e.Op
-	if e.Record != "" {
-		text += fmt.Sprintf(" record %q", e.Record)
+	text := "filestore: " + e.op
+	if e.record != "" {
+		text += fmt.Sprintf(" record %q", e.record)
 	}
-	text += fmt.Sprintf(" in %q: %v", e.Dir, e.Err)
+	text += fmt.Sprintf(" in %q: %v", e.dir, e.Err)
 	if errors.Is(e.Err, fs.ErrPermission) {
 		text += "; make the folder and all in it belong to the user that runs the program"
 	}
 	return text
 }
 
-// Unwrap returns Err.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // fail makes an *Error, unless err is not about the file system.
@@ -56,5 +56,5 @@ func (f *folder) fail(op, record string, err error) error {
 			return err
 		}
 	}
-	return &Error{Op: op, Dir: f.dir, Record: record, Err: err}
+	return &Error{op: op, dir: f.dir, record: record, Err: err}
 }

@@ -34,7 +34,7 @@ func mount(t *testing.T, options string) (dir string) {
 func expectFailure(t *testing.T, err, cause error) {
 	t.Helper()
 	e := assert.As[*Error](t, err)
-	assert.True(t, e.Dir != "", "the error has a folder")
+	assert.True(t, e.dir != "", "the error has a folder")
 	assert.Is(t, err, cause)
 }
 

@@ -63,7 +63,7 @@ func TestFilesOfOtherKinds(t *testing.T) {
 		"folder": func() error { return os.Mkdir(path, 0o700) },
 	} {
 		assert.OK(t, errors.Join(os.RemoveAll(path), make()))
-		assert.Equal(t, assert.As[*Error](t, errOf(f.Load(t.Context(), "a", "")), "Load of a %s", kind).Record, "a", "Load of a %s", kind)
+		assert.Equal(t, assert.As[*Error](t, errOf(f.Load(t.Context(), "a", "")), "Load of a %s", kind).record, "a", "Load of a %s", kind)
 		assert.As[*Error](t, errOf(f.Save(t.Context(), "a", []byte("y"), at)), "Save over a %s", kind)
 	}
 	expect(t, f, "b", "w")

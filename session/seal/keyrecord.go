@@ -56,10 +56,10 @@ func (s *Store) loadInfo(ctx context.Context) (*keyInfo, storage.Revision, error
 	}
 	var info keyInfo
 	if err := json.Unmarshal(r.Data, &info); err != nil {
-		return nil, "", &CorruptError{Name: keysRecord, problem: "it is not JSON"}
+		return nil, "", &CorruptError{name: keysRecord, problem: "it is not JSON"}
 	}
 	if info.Format != keysFormat {
-		return nil, "", &CorruptError{Name: keysRecord, problem: fmt.Sprintf(
+		return nil, "", &CorruptError{name: keysRecord, problem: fmt.Sprintf(
 			"it has format %d, and this program knows only %d", info.Format, keysFormat)}
 	}
 	return &info, r.Revision, nil
@@ -79,7 +79,7 @@ func (s *Store) takeKeys(ctx context.Context, info *keyInfo) (*keyset, error) {
 	case err != nil:
 		return nil, err
 	case string(check.data) != checkText:
-		return nil, &CorruptError{Name: keysRecord, problem: "its check is another one"}
+		return nil, &CorruptError{name: keysRecord, problem: "its check is another one"}
 	}
 	s.keys.Store(keys)
 	return keys, nil

@@ -112,9 +112,9 @@ var ErrFormat = errors.New("seal: another format")
 func keyOf(name string, sealed []byte) (keyID, error) {
 	switch {
 	case len(sealed) < sealHeader+chacha20poly1305.Overhead || !bytes.HasPrefix(sealed, []byte(sealMagic)):
-		return keyID{}, &CorruptError{Name: name, problem: "it is not a sealed record"}
+		return keyID{}, &CorruptError{name: name, problem: "it is not a sealed record"}
 	case sealed[atVersion] != sealVersion:
-		return keyID{}, &CorruptError{Name: name, err: ErrFormat, problem: fmt.Sprintf(
+		return keyID{}, &CorruptError{name: name, err: ErrFormat, problem: fmt.Sprintf(
 			"it has format %d, and this program knows only %d", sealed[atVersion], sealVersion)}
 	}
 	return keyID(sealed[atKey:]), nil
@@ -134,7 +134,7 @@ func (ks *keyset) open(use purpose, name string, sealed []byte) (opened, error) 
 	header := sealed[:sealHeader]
 	data, err := c.Open(nil, header[atNonce:], sealed[sealHeader:], additional(use, name, header))
 	if err != nil {
-		return opened{}, &CorruptError{Name: name, problem: "it was altered, or belongs elsewhere"}
+		return opened{}, &CorruptError{name: name, problem: "it was altered, or belongs elsewhere"}
 	}
 	return opened{data: data, generation: binary.BigEndian.Uint64(header[atGeneration:])}, nil
 }

@@ -219,7 +219,7 @@ func wrap(name string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, storage.ErrDamaged):
-		return &CorruptError{Name: name, problem: "it is damaged", err: err}
+		return &CorruptError{name: name, problem: "it is damaged", err: err}
 	}
 	return fmt.Errorf("seal: record %q: %w", name, err)
 }
@@ -236,15 +236,15 @@ func (s *Store) Close() error {
 // another name, or has a format that this program does not know; then it wraps
 // [ErrFormat]. The error shows nothing of what is in the record.
 type CorruptError struct {
-	// Name is the name of the record in the store.
-	Name string
+	// name is the name of the record in the store.
+	name string
 
 	problem string // what is wrong
 	err     error  // such as the driver's; it may be nil
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("seal: record %q cannot be read: %s", e.Name, e.problem)
+	return fmt.Sprintf("seal: record %q cannot be read: %s", e.name, e.problem)
 }
 
 // Unwrap returns the cause, such as the driver's error.

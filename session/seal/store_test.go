@@ -159,7 +159,7 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 	}
 	for _, n := range []int{0, 1, sealHeader, len(sealed) - 1} {
 		replace(t, d, "a", sealed[:n])
-		assert.Equal(t, assert.As[*CorruptError](t, errOf(s.Load(t.Context(), "a", "")), "cut to %d bytes", n).Name, "a", "cut to %d bytes", n)
+		assert.Equal(t, assert.As[*CorruptError](t, errOf(s.Load(t.Context(), "a", "")), "cut to %d bytes", n).name, "a", "cut to %d bytes", n)
 	}
 	replace(t, d, "a", sealed)
 	expectData(t, s, "a", "canary-7Qx")
@@ -287,7 +287,7 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 	replace(t, d, "b", sealedRecord(t, d, "a").Data)
 	n, err := openWith(t, d, "lk").Rotate(t.Context())
 	assert.Equal(t, n, 2, "Rotate")
-	assert.Equal(t, assert.As[*CorruptError](t, err).Name, "b", "Rotate")
+	assert.Equal(t, assert.As[*CorruptError](t, err).name, "b", "Rotate")
 	after := openWith(t, d, "l")
 	expectData(t, after, "a", "of a")
 	expectData(t, after, "c", "of c")
@@ -296,7 +296,7 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 	later := bytes.Clone(sealedRecord(t, d, "a").Data)
 	later[atVersion]++
 	replace(t, d, "b", later)
-	assert.Equal(t, assert.As[*CorruptError](t, errOf(openWith(t, d, "ml").Rotate(t.Context()))).Name, "b", "Rotate")
+	assert.Equal(t, assert.As[*CorruptError](t, errOf(openWith(t, d, "ml").Rotate(t.Context()))).name, "b", "Rotate")
 	openWith(t, d, "ml")
 	wantNoStore(t, d, StaticKey(testKey("m")))
 }

@@ -32,7 +32,7 @@ func (v *verdict) Fatal(...any)          { v.failed.Store(true); panic(v) }
 func (v *verdict) Skip(...any)           { panic(v) }
 
 // fails reports whether a driver fails a check. Its time is virtual.
-func fails(t *testing.T, c check, open func(*storage.Memory) storage.Store) (failed bool) {
+func fails(t *testing.T, c check, open func(storage.Memory) storage.Store) (failed bool) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &verdict{TB: t}
 		defer func() {
@@ -48,7 +48,7 @@ func fails(t *testing.T, c check, open func(*storage.Memory) storage.Store) (fai
 
 func TestSoundDriverPasses(t *testing.T) {
 	for _, c := range checks() {
-		assert.False(t, fails(t, c, func(m *storage.Memory) storage.Store { return m }), "%s: fails", c.name)
+		assert.False(t, fails(t, c, func(m storage.Memory) storage.Store { return m }), "%s: fails", c.name)
 	}
 }
 
@@ -57,24 +57,24 @@ const slowCheck = "empty and large data"
 
 // Each of these drivers breaks the promise of the check after which it is named.
 type (
-	savesOverOthers    struct{ *storage.Memory }
-	hashesAsRevisions  struct{ *storage.Memory }
-	keepsData          struct{ *storage.Memory }
-	comparesNoKnown    struct{ *storage.Memory }
-	losesEmptyData     struct{ *storage.Memory }
-	deletesOthers      struct{ *storage.Memory }
-	deletesNothing     struct{ *storage.Memory }
-	prefixIsPattern    struct{ *storage.Memory }
-	listsTwice         struct{ *storage.Memory }
-	ignoresContext     struct{ *storage.Memory }
-	oneLockForAll      struct{ *storage.Memory }
-	noLock             struct{ *storage.Memory }
-	tellsFirstChange   struct{ *storage.Memory }
-	tellsEveryChange   struct{ *storage.Memory }
-	watchOutlivesStore struct{ *storage.Memory }
-	leaseForEveryone   struct{ *storage.Memory }
-	leaseNeverEnds     struct{ *storage.Memory }
-	renewsEndedLease   struct{ *storage.Memory }
+	savesOverOthers    struct{ storage.Memory }
+	hashesAsRevisions  struct{ storage.Memory }
+	keepsData          struct{ storage.Memory }
+	comparesNoKnown    struct{ storage.Memory }
+	losesEmptyData     struct{ storage.Memory }
+	deletesOthers      struct{ storage.Memory }
+	deletesNothing     struct{ storage.Memory }
+	prefixIsPattern    struct{ storage.Memory }
+	listsTwice         struct{ storage.Memory }
+	ignoresContext     struct{ storage.Memory }
+	oneLockForAll      struct{ storage.Memory }
+	noLock             struct{ storage.Memory }
+	tellsFirstChange   struct{ storage.Memory }
+	tellsEveryChange   struct{ storage.Memory }
+	watchOutlivesStore struct{ storage.Memory }
+	leaseForEveryone   struct{ storage.Memory }
+	leaseNeverEnds     struct{ storage.Memory }
+	renewsEndedLease   struct{ storage.Memory }
 )
 
 func (m savesOverOthers) Save(ctx context.Context, name string, data []byte, _ storage.Revision) (storage.Revision, error) {
@@ -206,26 +206,26 @@ func (m renewsEndedLease) RenewLease(ctx context.Context, name string, number in
 func TestBrokenDriversFail(t *testing.T) {
 	for _, test := range []struct {
 		check string
-		open  func(*storage.Memory) storage.Store
+		open  func(storage.Memory) storage.Store
 	}{
-		{"save conflict", func(m *storage.Memory) storage.Store { return savesOverOthers{m} }},
-		{"revisions", func(m *storage.Memory) storage.Store { return hashesAsRevisions{m} }},
-		{"load", func(m *storage.Memory) storage.Store { return keepsData{m} }},
-		{"known revision", func(m *storage.Memory) storage.Store { return comparesNoKnown{m} }},
-		{"empty and large data", func(m *storage.Memory) storage.Store { return losesEmptyData{m} }},
-		{"delete", func(m *storage.Memory) storage.Store { return deletesOthers{m} }},
-		{"delete", func(m *storage.Memory) storage.Store { return deletesNothing{m} }},
-		{"list", func(m *storage.Memory) storage.Store { return prefixIsPattern{m} }},
-		{"names", func(m *storage.Memory) storage.Store { return listsTwice{m} }},
-		{"context ended", func(m *storage.Memory) storage.Store { return ignoresContext{m} }},
-		{"lock", func(m *storage.Memory) storage.Store { return oneLockForAll{m} }},
-		{"lock waits", func(m *storage.Memory) storage.Store { return noLock{m} }},
-		{"watch", func(m *storage.Memory) storage.Store { return tellsFirstChange{m} }},
-		{"watch of a prefix", func(m *storage.Memory) storage.Store { return tellsEveryChange{m} }},
-		{"watch and close", func(m *storage.Memory) storage.Store { return watchOutlivesStore{m} }},
-		{"lease by many", func(m *storage.Memory) storage.Store { return leaseForEveryone{m} }},
-		{"lease ends", func(m *storage.Memory) storage.Store { return leaseNeverEnds{m} }},
-		{"lease ends", func(m *storage.Memory) storage.Store { return renewsEndedLease{m} }},
+		{"save conflict", func(m storage.Memory) storage.Store { return savesOverOthers{m} }},
+		{"revisions", func(m storage.Memory) storage.Store { return hashesAsRevisions{m} }},
+		{"load", func(m storage.Memory) storage.Store { return keepsData{m} }},
+		{"known revision", func(m storage.Memory) storage.Store { return comparesNoKnown{m} }},
+		{"empty and large data", func(m storage.Memory) storage.Store { return losesEmptyData{m} }},
+		{"delete", func(m storage.Memory) storage.Store { return deletesOthers{m} }},
+		{"delete", func(m storage.Memory) storage.Store { return deletesNothing{m} }},
+		{"list", func(m storage.Memory) storage.Store { return prefixIsPattern{m} }},
+		{"names", func(m storage.Memory) storage.Store { return listsTwice{m} }},
+		{"context ended", func(m storage.Memory) storage.Store { return ignoresContext{m} }},
+		{"lock", func(m storage.Memory) storage.Store { return oneLockForAll{m} }},
+		{"lock waits", func(m storage.Memory) storage.Store { return noLock{m} }},
+		{"watch", func(m storage.Memory) storage.Store { return tellsFirstChange{m} }},
+		{"watch of a prefix", func(m storage.Memory) storage.Store { return tellsEveryChange{m} }},
+		{"watch and close", func(m storage.Memory) storage.Store { return watchOutlivesStore{m} }},
+		{"lease by many", func(m storage.Memory) storage.Store { return leaseForEveryone{m} }},
+		{"lease ends", func(m storage.Memory) storage.Store { return leaseNeverEnds{m} }},
+		{"lease ends", func(m storage.Memory) storage.Store { return renewsEndedLease{m} }},
 	} {
 		var failed []string
 		for _, c := range checks() {

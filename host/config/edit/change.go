@@ -146,8 +146,8 @@ func (s *scribe) transport(value json.RawMessage) error {
 	}
 	if write := s.draft.write; value != nil && (!plainURL || write.Always && write.Transports[wanted] != "") {
 		if write.Strict && write.Transports[wanted] == "" {
-			return &Error{File: s.draft.path, Key: "transport",
-				Err: fmt.Errorf("a file of the format %s cannot say %s: use auto, which tries it", s.draft.doc.Dialect.Name, wanted)}
+			return &editError{file: s.draft.path, key: "transport",
+				err: fmt.Errorf("a file of the format %s cannot say %s: use auto, which tries it", s.draft.doc.Dialect.Name, wanted)}
 		}
 		s.put(quoteJSON(s.spelled(wanted)), s.word("transport"))
 	}
@@ -233,7 +233,7 @@ func (s *scribe) object(key string, value, was json.RawMessage) error {
 			}
 		}
 		if before[name] != nil && pairs && spelled == "" {
-			return &Error{File: s.draft.path, Key: string(jsonc.Path(key).Key(name)), Err: errElsewhere}
+			return &editError{file: s.draft.path, key: string(jsonc.Path(key).Key(name)), err: errElsewhere}
 		}
 		if !whole {
 			s.put(wanted[name], append(slices.Clone(holder), cmp.Or(spelled, name))...)
@@ -260,7 +260,7 @@ func (s *scribe) tools(value json.RawMessage) error {
 	}
 	isList := section != nil && section.Value.Kind == jsonc.Array // of those that are allowed
 	if isList && wanted["rename"] != nil {
-		return &Error{File: s.draft.path, Key: "tools.rename", Err: errElsewhere}
+		return &editError{file: s.draft.path, key: "tools.rename", err: errElsewhere}
 	}
 	rest := map[string]json.RawMessage{} // what our section is to say
 	lists := map[string][]string{"allow": {"includeTools"}, "deny": {"excludeTools", "disabledTools"}}

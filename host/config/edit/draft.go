@@ -13,35 +13,35 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// An Error says why a config file is not changed as asked. The file is as it was.
-type Error struct {
-	File  string // as given to [Change]
-	Title string // of the server, or empty for the whole file
-	Key   string // of its entry in our words, such as "env", or empty
-	Err   error  // what is wrong and how to cure it; holds no value of the file
+// An editError says why a config file is not changed as asked. The file is as it was.
+type editError struct {
+	file  string // as given to [Change]
+	title string // of the server, or empty for the whole file
+	key   string // of its entry in our words, such as "env", or empty
+	err   error  // what is wrong and how to cure it; holds no value of the file
 }
 
 // Error returns the file, the server, the key, and what is wrong.
-func (e *Error) Error() string {
+func (e *editError) Error() string {
 	parts := make([]string, 0, 4)
-	if e.File != "" {
-		parts = append(parts, e.File)
+	if e.file != "" {
+		parts = append(parts, e.file)
 	}
 	at := jsonc.Path("")
-	if e.Title != "" {
-		at = at.Key(e.Title)
+	if e.title != "" {
+		at = at.Key(e.title)
 	}
-	if e.Key != "" {
-		at = at.Key(e.Key)
+	if e.key != "" {
+		at = at.Key(e.key)
 	}
 	if at != "" {
 		parts = append(parts, string(at))
 	}
-	return strings.Join(append(parts, e.Err.Error()), ": ")
+	return strings.Join(append(parts, e.err.Error()), ": ")
 }
 
-// Unwrap returns e.Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns the cause.
+func (e *editError) Unwrap() error { return e.err }
 
 // A draft is the text of a config file that is being changed.
 type draft struct {
@@ -195,7 +195,7 @@ func (d *draft) content() (*content, error) {
 				continue
 			}
 			if said.entries[s.Title], err = record.Of(s).Entry(); err != nil {
-				return nil, &Error{File: d.path, Title: s.Title, Err: err}
+				return nil, &editError{file: d.path, title: s.Title, err: err}
 			}
 			if s.Err != nil {
 				said.faults[s.Title] = s.Err

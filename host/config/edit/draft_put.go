@@ -25,7 +25,7 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 	}
 	before := said.entries
 	fail := func(key string, err error) error {
-		return &Error{File: d.path, Title: newTitle, Key: key, Err: err}
+		return &editError{file: d.path, title: newTitle, key: key, err: err}
 	}
 	_, taken := before[newTitle]
 	if taken = taken || d.skips(newTitle); taken && title != newTitle {
@@ -40,9 +40,9 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 	}
 	data, err := d.written(s, was)
 	if err != nil {
-		var edit *Error
+		var edit *editError
 		if errors.As(err, &edit) {
-			edit.Title = newTitle
+			edit.title = newTitle
 			return edit
 		}
 		return fail("", err)
@@ -74,7 +74,7 @@ func (d *draft) become(data []byte, remarks []Remark, title, newTitle string, en
 	next := &draft{path: d.path, opts: d.opts, remarks: remarks}
 	next.opts.Format = d.doc.Dialect.Name
 	if err := next.take(data); err != nil {
-		return &Error{File: d.path, Title: cmp.Or(newTitle, title), Err: fmt.Errorf("the file could not be read any more: %w", err)}
+		return &editError{file: d.path, title: cmp.Or(newTitle, title), err: fmt.Errorf("the file could not be read any more: %w", err)}
 	}
 	if err := next.check(d.said, title, newTitle, entry); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	}
 	for _, c := range s.changes {
 		if d.write.Strict && c.value != nil && !s.known(c.path[0]) {
-			return nil, &Error{File: d.path, Key: c.path[0],
-				Err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.doc.Dialect.Name)}
+			return nil, &editError{file: d.path, key: c.path[0],
+				err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.doc.Dialect.Name)}
 		}
 	}
 	if s.at.value != nil {
@@ -179,7 +179,7 @@ func (d *draft) check(was *content, title, newTitle string, want map[string]json
 		return err
 	}
 	fail := func(title, key string, err error) error {
-		return &Error{File: d.path, Title: title, Key: key, Err: err}
+		return &editError{file: d.path, title: title, key: key, err: err}
 	}
 	before, now := was.entries, is.entries
 	for other, text := range before {
@@ -233,14 +233,14 @@ func (d *draft) remove(title string) error {
 	}
 	at := d.find(title)
 	if at == nil {
-		return &Error{File: d.path, Title: title, Err: &record.Error{Code: record.CodeNotFound, Name: title}}
+		return &editError{file: d.path, title: title, err: &record.Error{Code: record.CodeNotFound, Name: title}}
 	}
 	data, err := d.forgotten(d.data, title)
 	if err == nil {
 		data, err = d.edit.Remove(data, at.path...)
 	}
 	if err != nil {
-		return &Error{File: d.path, Title: title, Err: err}
+		return &editError{file: d.path, title: title, err: err}
 	}
 	return d.become(data, d.remarks, title, "", nil)
 }

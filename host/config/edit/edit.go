@@ -31,7 +31,7 @@ const newFileMode fs.FileMode = 0o600
 //
 // After each change the text is read back. If the server does not say what it was to
 // say, if it cannot be used and could before, or if another server says something else,
-// there is an [*Error] and the File is as it was.
+// there is an error and the File is as it was.
 type File struct {
 	draft *draft
 }
@@ -51,7 +51,7 @@ type File struct {
 // defaults. With that scope it is the section for the project that is changed, and made
 // if need be: what Claude Code calls its local scope, and Kode that of the project. The format of
 // a new file is that of its name or extension, or else mcpServers. The error is otherwise
-// a [*config.Error], an [*Error], or wraps that of ctx.
+// a [*config.Error], names the file and the server, or wraps that of ctx.
 func Change(ctx context.Context, path string, opts *config.Options, change func(*File) error) error {
 	return replaceFile(ctx, path, opts, func(d *draft) error { return change(&File{d}) }, nil)
 }
@@ -65,12 +65,12 @@ type locked struct{ before, after func() error }
 func replaceFile(ctx context.Context, path string, opts *config.Options, change func(*draft) error, around *locked) error {
 	resolved, err := atomicfile.Resolve(path)
 	if err != nil {
-		return &Error{File: path, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
+		return &editError{file: path, err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
 	}
 	for {
 		before, err := readForEdit(resolved)
 		if err != nil {
-			return &Error{File: path, Err: fmt.Errorf("cannot read the file: %w", plainPathError(err))}
+			return &editError{file: path, err: fmt.Errorf("cannot read the file: %w", plainPathError(err))}
 		}
 		d, err := newDraft(path, before, opts)
 		if err != nil {
@@ -85,7 +85,7 @@ func replaceFile(ctx context.Context, path string, opts *config.Options, change 
 		}
 		done, err := replaceSame(ctx, resolved, before, d.data, around)
 		if err != nil {
-			return &Error{File: path, Err: fmt.Errorf("cannot write the file: %w", plainPathError(err))}
+			return &editError{file: path, err: fmt.Errorf("cannot write the file: %w", plainPathError(err))}
 		}
 		if done {
 			return nil
@@ -171,14 +171,14 @@ func (f *File) Record(name string) (*record.Record, error) {
 			return record.Of(s), nil
 		}
 	}
-	return nil, &Error{File: f.draft.path, Title: name, Err: &record.Error{Code: record.CodeNotFound, Name: name}}
+	return nil, &editError{file: f.draft.path, title: name, err: &record.Error{Code: record.CodeNotFound, Name: name}}
 }
 
 // Add puts a new server behind the others. The error wraps a [*record.Error] of
 // [record.CodeNameTaken] if there is one of its name, and those of [record.Record.Validate].
 func (f *File) Add(r *record.Record) error {
 	if err := r.Validate(); err != nil {
-		return &Error{File: f.draft.path, Title: r.Name, Err: err}
+		return &editError{file: f.draft.path, title: r.Name, err: err}
 	}
 	return f.write("", r)
 }
@@ -194,7 +194,7 @@ func (f *File) Set(name string, p *record.Patch) error {
 	}
 	r, err := old.Apply(p)
 	if err != nil {
-		return &Error{File: f.draft.path, Title: name, Err: err}
+		return &editError{file: f.draft.path, title: name, err: err}
 	}
 	return f.write(name, r)
 }
@@ -208,7 +208,7 @@ func (f *File) Remove(name string) error {
 		return err
 	}
 	if r.Builtin {
-		return &Error{File: f.draft.path, Title: name, Err: &record.Error{Code: record.CodeBuiltinReadOnly, Name: name}}
+		return &editError{file: f.draft.path, title: name, err: &record.Error{Code: record.CodeBuiltinReadOnly, Name: name}}
 	}
 	return f.draft.remove(name)
 }
@@ -221,7 +221,7 @@ func (f *File) Remarks() []Remark { return slices.Clone(f.draft.remarks) }
 func (f *File) write(name string, r *record.Record) error {
 	entry, err := r.Entry()
 	if err != nil {
-		return &Error{File: f.draft.path, Title: r.Name, Err: err}
+		return &editError{file: f.draft.path, title: r.Name, err: err}
 	}
 	return f.draft.put(name, r.Name, entry)
 }

@@ -77,7 +77,7 @@ func TestEditGolden(t *testing.T) {
 					before := string(f.Bytes())
 					err := doStep(t, f, line)
 					assert.Contains(t, fmt.Sprint(err), want, "%s", line)
-					assert.As[*Error](t, err)
+					assert.As[*editError](t, err)
 					assert.Equal(t, string(f.Bytes()), before)
 					continue
 				}

@@ -75,7 +75,7 @@ func (r Remark) String() string { return plain.Line(r.Key) + ": " + r.Text }
 // PlanImport reads the source and the target and finds out what importing would do. To
 // export, the program's own file is the source. Some facts hold only in a server's own
 // file and do not come along: that it is trusted or builtin, and what a relative path
-// starts at. The error, if any, is a [*config.Error] or an [*Error], and concerns one of
+// starts at. The error, if any, concerns one of
 // the files as a whole. A nil opts means the defaults. A program that shows the plan
 // shows the Launch of each server.
 func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
@@ -103,11 +103,11 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	}
 	resolved, err := atomicfile.Resolve(target)
 	if err != nil {
-		return nil, &Error{File: target, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
+		return nil, &editError{file: target, err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
 	}
 	before, err := readForEdit(resolved)
 	if err != nil {
-		return nil, &Error{File: target, Err: fmt.Errorf("cannot read the file: %w", plainPathError(err))}
+		return nil, &editError{file: target, err: fmt.Errorf("cannot read the file: %w", plainPathError(err))}
 	}
 	d, err := newDraft(target, before, o.To)
 	if err != nil {
@@ -179,7 +179,7 @@ func entriesByTitle(sections []dialect.Section) map[string]*dialect.Entry {
 func (i *Import) Changes() bool { return !bytes.Equal(i.before, i.after) }
 
 // Apply writes the target as the plan says. If the target is not what it was when the
-// plan was made, nothing is written and the error is an [*Error]: plan again. The
+// plan was made, nothing is written and there is an error: plan again. The
 // source need not be there any more.
 func (i *Import) Apply(ctx context.Context) error {
 	if !i.Changes() {
@@ -187,14 +187,14 @@ func (i *Import) Apply(ctx context.Context) error {
 	}
 	resolved, err := atomicfile.Resolve(i.Target)
 	if err != nil {
-		return &Error{File: i.Target, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
+		return &editError{file: i.Target, err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
 	}
 	done, err := replaceSame(ctx, resolved, i.before, i.after, nil)
 	if err == nil && !done {
 		err = errors.New("the file has changed since the import was planned: plan it again")
 	}
 	if err != nil {
-		return &Error{File: i.Target, Err: plainPathError(err)}
+		return &editError{file: i.Target, err: plainPathError(err)}
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (i *importer) own(out *Imported, r *record.Record) {
 		r.Trust = false
 		out.lost("trust", "is not taken over: set it there yourself if you trust the server")
 	}
-	if r.Ledger == config.LedgerTrust || r.Ledger == config.LedgerPin {
+	if r.Ledger == "trust" || r.Ledger == "pin" {
 		r.Ledger = ""
 		out.lost("ledger", "is not taken over: set it there yourself if you trust the server")
 	}

@@ -106,7 +106,7 @@ func TestImportOfChangedTarget(t *testing.T) {
 	other := "{\"mcpServers\": {} /* theirs */}"
 	assert.OK(t, os.WriteFile(path, []byte(other), 0o600))
 	err := plan.Apply(t.Context())
-	assert.As[*Error](t, err)
+	assert.As[*editError](t, err)
 	assert.Contains(t, err.Error(), "plan it again")
 	assert.Equal(t, readText(t, path), other)
 }

@@ -80,7 +80,7 @@ func TestLocalScopeThatCannotBe(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "mcp.json")
 		err := Change(t.Context(), path, opts, func(f *File) error { return f.Add(&record.Record{Name: "a", Command: "x"}) })
 		var wrong *config.Error
-		var edit *Error
+		var edit *editError
 		if !errors.As(err, &wrong) && !errors.As(err, &edit) {
 			t.Errorf("%s: got %v, want an error", name, err)
 		}

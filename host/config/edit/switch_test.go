@@ -171,7 +171,7 @@ func TestToolList(t *testing.T) {
 	d, err := newDraft(path, []byte(with(`["read"]`)), nil)
 	assert.OK(t, err)
 	err = (&File{d}).Set("a", &record.Patch{Keys: []string{"tools"}, Values: record.Record{Tools: config.ToolFilter{Rename: map[string]string{"read": "get"}}}})
-	assert.As[*Error](t, err)
+	assert.As[*editError](t, err)
 }
 
 // TestNamelessIsNotAdded: what changes an entry without a name adds none.

@@ -29,7 +29,7 @@ type document struct {
 // could not be taken over. The API passes [rest.New] once it has a BaseURL and an
 // endpoint; if the document gives none, a Problem says so.
 //
-// The error is a [*DocumentError], or says which option cannot be used. Parse keeps nothing of the
+// The error says where the document is wrong, or which option cannot be used. Parse keeps nothing of the
 // document. It is safe for concurrent use.
 func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 	d := &document{opts: *cmp.Or(opts, new(Options))}
@@ -37,7 +37,7 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 		return nil, nil, optionError("Name", plain.Quote(name)+" has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128")
 	}
 	if len(text) > jsonc.MaxSize {
-		return nil, nil, &DocumentError{Reason: fmt.Sprintf("is longer than %d bytes", jsonc.MaxSize)}
+		return nil, nil, &documentError{reason: fmt.Sprintf("is longer than %d bytes", jsonc.MaxSize)}
 	}
 	raw, err := asJSON(text)
 	if err != nil {
@@ -74,10 +74,10 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 // checkVersion refuses what is no document of OpenAPI 3.
 func (d *document) checkVersion() error {
 	if !d.root.isObject() {
-		return &DocumentError{Reason: "is not an object"}
+		return &documentError{reason: "is not an object"}
 	}
 	if v := d.root.get("swagger"); v != nil {
-		return &DocumentError{Reason: "is of OpenAPI 2.0 (Swagger), only 3.0 to 3.2 are read: convert it first"}
+		return &documentError{reason: "is of OpenAPI 2.0 (Swagger), only 3.0 to 3.2 are read: convert it first"}
 	}
 	version := d.root.get("openapi")
 	text := version.text()
@@ -86,9 +86,9 @@ func (d *document) checkVersion() error {
 	}
 	if !regexp.MustCompile(`^3\.[0-2](\.|$)`).MatchString(text) {
 		if version == nil {
-			return &DocumentError{Reason: `has no member "openapi" with its version`}
+			return &documentError{reason: `has no member "openapi" with its version`}
 		}
-		return &DocumentError{Reason: "is of OpenAPI " + plain.Quote(text) + ", only 3.0 to 3.2 are read"}
+		return &documentError{reason: "is of OpenAPI " + plain.Quote(text) + ", only 3.0 to 3.2 are read"}
 	}
 	d.old = strings.HasPrefix(text, "3.0")
 	return nil

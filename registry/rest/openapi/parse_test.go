@@ -37,12 +37,12 @@ func TestDocuments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems, err := openapi.Parse([]byte(c.text), nil)
-			wrong := assert.As[*openapi.DocumentError](t, err)
+			assert.Fails(t, err)
 			assert.True(t, api == nil && problems == nil, "there is no API")
 			assert.Contains(t, err.Error(), c.want)
 			assert.True(t, strings.HasPrefix(err.Error(), "openapi: the document"), "%q begins with %q", err.Error(), "openapi: the document")
 			if c.line != 0 {
-				assert.Equal(t, wrong.Line, c.line, "the line (%v)", err)
+				assert.Contains(t, err.Error(), fmt.Sprintf("line %d,", c.line))
 			}
 		})
 	}

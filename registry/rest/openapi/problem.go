@@ -43,24 +43,24 @@ func (p Problem) String() string {
 	return text
 }
 
-// A DocumentError reports a text that is no OpenAPI document, or too large.
-type DocumentError struct {
-	// Line and Column are where, from 1; 0 if that is not known. Column counts bytes.
-	Line, Column int
-	// Reason says what is wrong.
-	Reason string
-	// Err is the error of the YAML or JSON parser, if there is one.
-	Err error
+// A documentError reports a text that is no OpenAPI document, or too large.
+type documentError struct {
+	// line and column are where, from 1; 0 if that is not known. column counts bytes.
+	line, column int
+	// reason says what is wrong.
+	reason string
+	// err is the error of the YAML or JSON parser, if there is one.
+	err error
 }
 
-func (e *DocumentError) Error() string {
-	if e.Line == 0 {
-		return "openapi: the document " + e.Reason
+func (e *documentError) Error() string {
+	if e.line == 0 {
+		return "openapi: the document " + e.reason
 	}
-	return fmt.Sprintf("openapi: the document, line %d, column %d: %s", e.Line, e.Column, e.Reason)
+	return fmt.Sprintf("openapi: the document, line %d, column %d: %s", e.line, e.column, e.reason)
 }
 
-func (e *DocumentError) Unwrap() error { return e.Err }
+func (e *documentError) Unwrap() error { return e.err }
 
 func optionError(option, reason string) error {
 	return fmt.Errorf("openapi: option %s: %s", option, reason)

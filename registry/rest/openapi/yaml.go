@@ -14,7 +14,7 @@ import (
 func asJSON(text []byte) ([]byte, error) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if len(trimmed) == 0 {
-		return nil, &DocumentError{Reason: "is empty"}
+		return nil, &documentError{reason: "is empty"}
 	}
 	err := jsonscan.Valid(trimmed)
 	if err == nil {
@@ -34,12 +34,12 @@ func asJSON(text []byte) ([]byte, error) {
 			err = bad
 		}
 	}
-	return nil, documentError(text, len(text)-len(trimmed), err)
+	return nil, scanError(text, len(text)-len(trimmed), err)
 }
 
-// documentError tells of an error of the JSON scanner, which has skipped so many bytes, or of
+// scanError tells of an error of the JSON scanner, which has skipped so many bytes, or of
 // the YAML parser.
-func documentError(text []byte, skipped int, err error) error {
+func scanError(text []byte, skipped int, err error) error {
 	var inJSON *jsonscan.SyntaxError
 	var inYAML *jsonc.SyntaxError
 	switch {
@@ -48,11 +48,11 @@ func documentError(text []byte, skipped int, err error) error {
 		if inYAML.Path != "" {
 			reason = string(inYAML.Path) + ": " + reason
 		}
-		return &DocumentError{Line: inYAML.Line, Column: inYAML.Column, Reason: reason, Err: err}
+		return &documentError{line: inYAML.Line, column: inYAML.Column, reason: reason, err: err}
 	case errors.As(err, &inJSON):
 		before := text[:min(len(text), skipped+inJSON.Offset)]
 		line := bytes.Count(before, []byte("\n"))
-		return &DocumentError{Line: line + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'), Reason: inJSON.Reason, Err: err}
+		return &documentError{line: line + 1, column: len(before) - bytes.LastIndexByte(before, '\n'), reason: inJSON.Reason, err: err}
 	}
-	return &DocumentError{Reason: "is not JSON", Err: err}
+	return &documentError{reason: "is not JSON", err: err}
 }

@@ -14,7 +14,7 @@ func TestYAMLBombs(t *testing.T) {
 		bomb += "x-" + string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+string(c-1)+", ", 9), ", ") + "]\n"
 	}
 	_, _, err := openapi.Parse([]byte(bomb), nil)
-	assert.As[*openapi.DocumentError](t, err)
+	assert.Fails(t, err)
 	assert.Contains(t, err.Error(), "aliases")
 }
 
@@ -27,7 +27,7 @@ func TestLargeDocuments(t *testing.T) {
 		"deep":   `{"openapi": "3.0.0", "x-a": ` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
 	} {
 		_, _, err := openapi.Parse([]byte(text), nil)
-		assert.As[*openapi.DocumentError](t, err)
+		assert.Fails(t, err)
 		assert.Contains(t, err.Error(), want)
 	}
 }
