@@ -23,9 +23,6 @@ type Report struct {
 	// NotAllowed are servers that were not started since their launch has to be allowed first,
 	// see [Host.PendingLaunches]. Failed has their [*LaunchNotAllowedError].
 	NotAllowed []string
-	// overtaken are servers about which a later Apply decides: they become what that one
-	// wants.
-	overtaken []string
 	// Failed holds the reasons for which servers could not be started, or for
 	// which a changed entry does not work. A server that worked before Apply
 	// goes on as it was; any other is tried again in the background.
@@ -361,7 +358,7 @@ func (h *Host) remove(sl *slot, st *step) {
 func (h *Host) report(ctx context.Context, steps []*step) (Report, *ServersError) {
 	report, failed := Report{Failed: map[string]error{}}, &ServersError{Failed: map[string]error{}}
 	lists := map[outcome]*[]string{
-		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: &report.overtaken,
+		kept: &report.Kept, started: &report.Started, stopped: &report.Stopped, replaced: &report.Replaced, overtaken: new([]string),
 	}
 	for _, st := range steps {
 		name := st.slot.name

@@ -278,7 +278,7 @@ func TestStoredLoginAtAServerThatFails(t *testing.T) {
 	})
 	health := assert.Value(doctor.HealthOf(h, "s"))(t)
 	assert.Equal(t, health.Level, doctor.LevelUnhealthy, "level")
-	assert.Equal(t, health.Action, doctor.ActionWait, "action")
+	assert.Equal(t, health.Action, "wait", "action")
 	mode.Store(good)
 	awaitTools(t, h)
 	until(t, h, "s", "well", func(s host.Status) bool { return s.Err == nil })
@@ -291,14 +291,14 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	applyServers(t, h, personal(as.NewMCP(nil)))
 	d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 	assert.Equal(t, d.Health.Level, doctor.LevelDegraded, "level")
-	assert.Equal(t, d.Health.Action, doctor.ActionLogin, "action")
+	assert.Equal(t, d.Health.Action, "login", "action")
 	assert.Equal(t, len(d.Hints), 1, "hints")
-	assert.Equal(t, d.Hints[0].Code, doctor.HintLoginRequired, "hint")
+	assert.Equal(t, d.Hints[0].Code, "login_required", "hint")
 	assert.Contains(t, d.Hints[0].Text, `server "s"`, "hint")
 	logInAt(t, h, as, "alice")
 	awaitTools(t, h)
 	d = assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
-	assert.Equal(t, d.Health.Action, doctor.ActionNone, "action after the login")
+	assert.Equal(t, d.Health.Action, "none", "action after the login")
 	assert.Equal(t, len(d.Hints), 0, "hints after the login")
 }
 
@@ -311,5 +311,5 @@ func TestDiagnoseWithoutLogins(t *testing.T) {
 	d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 	assert.Equal(t, d.Health.Level, doctor.LevelHealthy, "level")
 	assert.Equal(t, len(d.Hints), 1, "hints")
-	assert.Equal(t, d.Hints[0].Code, doctor.HintLoginRequired, "hint")
+	assert.Equal(t, d.Hints[0].Code, "login_required", "hint")
 }

@@ -487,7 +487,7 @@ func TestServerInQuarantine(t *testing.T) {
 	assert.Is(t, err, host.ErrQuarantined, "error")
 	assert.Equal(t, len(content.New(h).Prompts(t.Context(), nil).NotAsked), 1, "servers")
 	health := assert.Value(doctor.HealthOf(h, "s"))(t)
-	assert.Equal(t, health.Action, doctor.ActionAccept, "the action")
+	assert.Equal(t, health.Action, "accept", "the action")
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	got := status(t, h, "s")
 	assert.Equal(t, got.Stage, host.StageReady, "after the approval: got the stage")

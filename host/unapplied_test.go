@@ -47,7 +47,7 @@ func TestFailedReplacementIsShown(t *testing.T) {
 		assert.True(t, u.RetryAt.After(began), "a later retry")
 		health := assert.Value(doctor.HealthOf(h, "s"))(t)
 		assert.Equal(t, health.Level, doctor.LevelDegraded, "health")
-		assert.Equal(t, health.Action, doctor.ActionWait, "health")
+		assert.Equal(t, health.Action, "wait", "health")
 		assert.Contains(t, health.Error, errOutOfOrder.Error(), "health")
 		got := kept.At("s")
 		assert.Equal(t, got.Status, record.StatusConnected, "kept status")
@@ -137,8 +137,8 @@ func TestHintsJudgeTheEntryThatFailed(t *testing.T) {
 		for _, hint := range d.Hints {
 			assert.False(t, hint.Code == "bad_interpreter", "changed")
 		}
-		if changed && d.Health.Action != doctor.ActionConfigure {
-			t.Errorf("got the action %s, want %s", d.Health.Action, doctor.ActionConfigure)
+		if changed && d.Health.Action != "configure" {
+			t.Errorf("got the action %s, want %s", d.Health.Action, "configure")
 		}
 	}
 }

@@ -173,15 +173,15 @@ func (e *ProtocolError) Outcome() Outcome { return Answered }
 // A ProtocolVersionError reports a server that does not speak the protocol revision that
 // [ClientOptions].ProtocolVersion pins, or one that this client does not know.
 type ProtocolVersionError struct {
-	Want    string   // the pinned revision
-	Offered []string // what the server has, as it says; empty if it does not say
+	want    string   // the pinned revision
+	offered []string // what the server has, as it says; empty if it does not say
 	err     error    // how the server refused; nil if it offered another one
 }
 
 func (e *ProtocolVersionError) Error() string {
-	text := fmt.Sprintf("protocol revision %s is not spoken", namesOf([]string{e.Want}))
-	if len(e.Offered) > 0 {
-		text += ": the server has " + namesOf(e.Offered)
+	text := fmt.Sprintf("protocol revision %s is not spoken", namesOf([]string{e.want}))
+	if len(e.offered) > 0 {
+		text += ": the server has " + namesOf(e.offered)
 	}
 	if e.err != nil {
 		text += ": " + e.err.Error()

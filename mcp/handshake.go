@@ -103,7 +103,7 @@ func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*ser
 	versions, _ := versionsIn(discover.result, "supportedVersions")
 	if err != nil || !slices.Contains(versions, Revision20260728) {
 		if l.client.pinned() {
-			return nil, &ProtocolVersionError{Want: Revision20260728, Offered: versions, err: err}
+			return nil, &ProtocolVersionError{want: Revision20260728, offered: versions, err: err}
 		}
 		return nil, nil // as if it did not know the request
 	}
@@ -141,7 +141,7 @@ func (l *life) initialize(ctx context.Context, revision string) (*serverInfo, er
 		return nil, at("result", err)
 	}
 	if l.client.pinned() && info.revision != revision {
-		return nil, &ProtocolVersionError{Want: revision, Offered: []string{info.revision}}
+		return nil, &ProtocolVersionError{want: revision, offered: []string{info.revision}}
 	}
 	if !isKnown(info.revision) {
 		return nil, fmt.Errorf("unsupported protocol version: %q", namesOf([]string{info.revision}))

@@ -345,7 +345,7 @@ func (c *Client) connect(era *era) (*life, error) {
 // none.
 func (c *Client) attempt(ctx context.Context, version string, patient bool) (*life, error) {
 	if c.pinned() && !isKnown(version) {
-		return nil, &ProtocolVersionError{Want: version, err: errors.New("this client does not know it")}
+		return nil, &ProtocolVersionError{want: version, err: errors.New("this client does not know it")}
 	}
 	roots := c.roots.Load()
 	conn, err := c.dial(ctx)

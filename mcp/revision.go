@@ -191,7 +191,7 @@ func (c *Client) pinned() bool { return c.opts.ProtocolVersion != "" }
 func (c *Client) refusedPin(err error, discover bool) error {
 	answer, offered := answerIn(err)
 	if refusesHandshake(err) || len(offered) > 0 || discover && answer != nil {
-		return &ProtocolVersionError{Want: c.opts.ProtocolVersion, Offered: offered, err: err}
+		return &ProtocolVersionError{want: c.opts.ProtocolVersion, offered: offered, err: err}
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func (s *Snapshot) Findings(name string) []gate.Finding {
 	if e == nil || e.server == nil {
 		return nil
 	}
-	before := slices.DeleteFunc(slices.Clone(e.findings), func(f gate.Finding) bool { return f.Token == gate.TokenCrossServerReference })
+	before := slices.DeleteFunc(slices.Clone(e.findings), func(f gate.Finding) bool { return f.Token == "cross_server_reference" })
 	return gate.Merge(before, gate.References(e.server.Name, e.def.said(), s.others(e.server.Name, nil)))
 }
 

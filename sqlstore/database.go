@@ -57,17 +57,17 @@ func New(db *sql.DB, dialect Dialect, opts *Options) (*Database, error) {
 	}
 	switch {
 	case db == nil:
-		return nil, &Error{"open the database", errors.New("there is no *sql.DB")}
+		return nil, &databaseError{"open the database", errors.New("there is no *sql.DB")}
 	case dialect != SQLite && dialect != PostgreSQL:
-		return nil, &Error{"open the database", fmt.Errorf("unknown dialect %d: choose sqlstore.SQLite or sqlstore.PostgreSQL", dialect)}
+		return nil, &databaseError{"open the database", fmt.Errorf("unknown dialect %d: choose sqlstore.SQLite or sqlstore.PostgreSQL", dialect)}
 	case !prefixForm.MatchString(d.prefix), dialect == SQLite && strings.Contains(d.prefix, "."):
-		return nil, &Error{"open the database", fmt.Errorf("prefix %q: it has to be 1 to 32 of a-z, 0-9 and _, the first no digit", d.prefix)}
+		return nil, &databaseError{"open the database", fmt.Errorf("prefix %q: it has to be 1 to 32 of a-z, 0-9 and _, the first no digit", d.prefix)}
 	}
 	return d, nil
 }
 
-// An Error reports what could not be done in the database.
-type Error struct {
+// An databaseError reports what could not be done in the database.
+type databaseError struct {
 	op string // what was to be done, such as "load a session"
 	// err is the driver's error, or that of the context. Drivers put no values of
 	// columns into their errors, but may name the database.
@@ -75,10 +75,10 @@ type Error struct {
 }
 
 // Error says what could not be done, and why.
-func (e *Error) Error() string { return fmt.Sprintf("sqlstore: %s: %v", e.op, e.err) }
+func (e *databaseError) Error() string { return fmt.Sprintf("sqlstore: %s: %v", e.op, e.err) }
 
 // Unwrap returns the error of the driver, of the context or of package storage.
-func (e *Error) Unwrap() error { return e.err }
+func (e *databaseError) Unwrap() error { return e.err }
 
 // fail wraps the error of a driver. If ctx has ended that is the reason, whatever the
 // driver calls it.
@@ -89,7 +89,7 @@ func fail(ctx context.Context, op string, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		err = ended
 	}
-	return &Error{op, err}
+	return &databaseError{op, err}
 }
 
 // sql returns a statement of the dialect, with {p} for the prefix and {now} for the time.

@@ -84,7 +84,7 @@
 //
 // # While the database is away
 //
-// Each call fails with an [*Error], at once if connections are refused, and when its context ends if
+// Each call fails at once if connections are refused, and when its context ends if
 // they hang: give each call a deadline. Nothing is kept that a call did not report as
 // kept, but what a call reported as failed may have been kept. Watches wait, and tell later what has changed
 // meanwhile. Nothing has to be opened again.

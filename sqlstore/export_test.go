@@ -2,6 +2,9 @@ package sqlstore
 
 import "time"
 
+// Error is the error of what could not be done in the database.
+type Error = databaseError
+
 // Patient has d retry for longer than other processes lock SQLite on a busy machine.
 func Patient(d *Database) *Database {
 	d.patience = 2 * time.Minute

@@ -50,14 +50,14 @@ type standing struct {
 // cureOf says what would make a server better, empty if nothing is to be done.
 func cureOf(a doctor.Action) string {
 	return map[doctor.Action]string{
-		doctor.ActionWait:      "Wait: it is being connected, or tried again by itself.",
-		doctor.ActionLogin:     "Log in at the server.",
-		doctor.ActionAllow:     "Look at its exact command, and allow the launch.",
-		doctor.ActionAccept:    "Look at what is new or has changed in its tools, and accept it.",
-		doctor.ActionRestart:   "Restart it: it runs, and fails calls.",
-		doctor.ActionEnable:    "Switch it on.",
-		doctor.ActionConfigure: "Correct its entry: a test of it says what is wrong.",
-		doctor.ActionSetSecret: "Set the variable or the credential that it lacks or that is no good.",
+		"wait":       "Wait: it is being connected, or tried again by itself.",
+		"login":      "Log in at the server.",
+		"allow":      "Look at its exact command, and allow the launch.",
+		"accept":     "Look at what is new or has changed in its tools, and accept it.",
+		"restart":    "Restart it: it runs, and fails calls.",
+		"enable":     "Switch it on.",
+		"configure":  "Correct its entry: a test of it says what is wrong.",
+		"set_secret": "Set the variable or the credential that it lacks or that is no good.",
 	}[a]
 }
 

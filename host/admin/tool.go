@@ -8,7 +8,6 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -77,18 +76,18 @@ func (a *admin) allTools(s *registry.Snapshot) iter.Seq[*foundTool] {
 	return func(yield func(*foundTool) bool) {
 		for _, t := range s.Tools() {
 			d := t.Definition()
-			if !yield(&foundTool{d.Name, d.Origin.Server, d, doctor.ToolListed, ""}) {
+			if !yield(&foundTool{d.Name, d.Origin.Server, d, "listed", ""}) {
 				return
 			}
 		}
 		for _, t := range s.Quarantined() {
-			if !yield(&foundTool{t.Tool.Name, t.Tool.Origin.Server, t.Tool, doctor.ToolQuarantined, cmp.Or(t.Change.Summary(), "It waits to be accepted.")}) {
+			if !yield(&foundTool{t.Tool.Name, t.Tool.Origin.Server, t.Tool, "quarantined", cmp.Or(t.Change.Summary(), "It waits to be accepted.")}) {
 				return
 			}
 		}
 		for _, status := range a.host.Servers() {
 			for _, r := range status.Rejected {
-				if !yield(&foundTool{r.Name, status.Name, nil, doctor.ToolRejected, a.hideError(status.Name, r.Err)}) {
+				if !yield(&foundTool{r.Name, status.Name, nil, "rejected", a.hideError(status.Name, r.Err)}) {
 					return
 				}
 			}

@@ -52,8 +52,8 @@ func (q *request) showWhy() (whyOffered, error) {
 	}
 	if t := q.tool(name); t != nil {
 		answer.Server = t.server
-		if t.state == doctor.ToolQuarantined {
-			say("ledger", t.reason, cureOf(doctor.ActionAccept))
+		if t.state == "quarantined" {
+			say("ledger", t.reason, cureOf("accept"))
 		} else {
 			say("gate", t.reason, "Rename the tool in the entry, or have its server correct it.")
 		}

@@ -169,7 +169,7 @@ func listedTools(h *host.Host, status *host.Status, clean *cleaner) []Tool {
 	snapshot := h.Registry().Snapshot()
 	for _, tool := range snapshot.Tools() {
 		if def := tool.Definition(); def.Origin.Server == status.Name {
-			tool := Tool{Name: def.Origin.Tool, RegisteredName: def.Name, State: ToolListed}
+			tool := Tool{Name: def.Origin.Tool, RegisteredName: def.Name, State: toolListed}
 			if len(tools) < diagnosedFindings {
 				tool.Findings = snapshot.Findings(def.Name)
 			}
@@ -189,11 +189,11 @@ func listedTools(h *host.Host, status *host.Status, clean *cleaner) []Tool {
 
 func quarantinedTool(q registry.Quarantined) Tool {
 	err := &registry.QuarantinedError{Name: q.Tool.Name, Change: q.Change}
-	return Tool{Name: q.Tool.Origin.Tool, RegisteredName: q.Tool.Name, State: ToolQuarantined, Reason: err.Error()}
+	return Tool{Name: q.Tool.Origin.Tool, RegisteredName: q.Tool.Name, State: toolQuarantined, Reason: err.Error()}
 }
 
 func rejectedTool(r registry.Rejection) Tool {
-	t := Tool{Name: r.Name, RegisteredName: r.Name, State: ToolRejected, Reason: r.Err.Error()}
+	t := Tool{Name: r.Name, RegisteredName: r.Name, State: toolRejected, Reason: r.Err.Error()}
 	var gate *gate.Error
 	if errors.As(r.Err, &gate) {
 		t.Name, t.Findings = gate.Tool, gate.Findings

@@ -24,9 +24,9 @@ type HintCode string
 
 // The codes that a program acts upon.
 const (
-	HintLaunchNotAllowed HintCode = "launch_not_allowed" // the launch was not allowed, or was denied
-	HintLoginRequired    HintCode = "login_required"     // the user has to log in, or it is not said which user
-	HintToolsQuarantined HintCode = "tools_quarantined"  // some tools are held back
+	hintLaunchNotAllowed HintCode = "launch_not_allowed" // the launch was not allowed, or was denied
+	hintLoginRequired    HintCode = "login_required"     // the user has to log in, or it is not said which user
+	hintToolsQuarantined HintCode = "tools_quarantined"  // some tools are held back
 )
 
 const (
@@ -145,9 +145,9 @@ func (t *trouble) ofEntry() bool {
 	var noUser *host.NoUserError
 	switch {
 	case errors.As(t.err, &noUser):
-		t.hint(HintLoginRequired, "Each user has their own connection to this server, and the context names no user. Ask under a context of session.WithUser.")
+		t.hint(hintLoginRequired, "Each user has their own connection to this server, and the context names no user. Ask under a context of session.WithUser.")
 	case errors.As(t.err, &denied):
-		t.hint(HintLaunchNotAllowed, "The entry comes from a file in a project, or was added by a client of a gateway, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file in a project that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
+		t.hint(hintLaunchNotAllowed, "The entry comes from a file in a project, or was added by a client of a gateway, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file in a project that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
 	case errors.As(t.err, &isolation):
 		t.hint(hintIsolationUnavailable, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
 	}
@@ -158,10 +158,10 @@ func (t *trouble) ofEntry() bool {
 // their own.
 func (t *trouble) ofUsers(logins bool) {
 	if logins {
-		t.hint(HintLoginRequired, fmt.Sprintf("Each user logs in at the server %q, and its tools are read with the first login: begin one, and have the user open its address in a browser.", t.entry.Name))
+		t.hint(hintLoginRequired, fmt.Sprintf("Each user logs in at the server %q, and its tools are read with the first login: begin one, and have the user open its address in a browser.", t.entry.Name))
 		return
 	}
-	t.hint(HintLoginRequired, fmt.Sprintf("Each user has a connection of their own to the server %q, and its tools are read for the first user that host.Host.Client or host.Host.Discover is called for: call one of them.", t.entry.Name))
+	t.hint(hintLoginRequired, fmt.Sprintf("Each user has a connection of their own to the server %q, and its tools are read for the first user that host.Host.Client or host.Host.Discover is called for: call one of them.", t.entry.Name))
 }
 
 // entryFaults returns the single faults of an entry.

@@ -61,11 +61,11 @@ func (t *trouble) ofTools(tools []Tool) {
 	for _, tool := range tools {
 		count[tool.State]++
 	}
-	if n := count[ToolRejected]; n > 0 {
+	if n := count[toolRejected]; n > 0 {
 		t.hint(hintToolsRejected, fmt.Sprintf("%d of the tools would not be listed: the gate does not let them in, or others have their names. The findings of each say why.", n))
 	}
-	if n := count[ToolQuarantined]; n > 0 {
-		t.hint(HintToolsQuarantined, fmt.Sprintf("%d of the tools are held back, because they are new or not what was accepted. Look at what has changed, and accept or reject them.", n))
+	if n := count[toolQuarantined]; n > 0 {
+		t.hint(hintToolsQuarantined, fmt.Sprintf("%d of the tools are held back, because they are new or not what was accepted. Look at what has changed, and accept or reject them.", n))
 	}
 	if len(tools) == 0 {
 		t.hint(hintNoTools, "The server has no tools. It may have resources or prompts; or it shows its tools only with other arguments, variables or rights.")

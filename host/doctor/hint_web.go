@@ -94,13 +94,13 @@ func (t *trouble) ofStatus(u *url.URL) {
 	}
 	switch {
 	case wantsLogin(t.err):
-		t.hint(HintLoginRequired, "The server wants the user to log in. Begin a login, and have them open its address in a browser.")
+		t.hint(hintLoginRequired, "The server wants the user to log in. Begin a login, and have them open its address in a browser.")
 		return
 	case code == http.StatusUnauthorized && len(t.entry.Headers) > 0:
 		t.hint(hintCredentialsRefused, "The server does not accept the credentials in the headers of the entry (HTTP status 401): they may have ended, be those of another server, or lack the word Bearer. Set new ones.")
 		return
 	case code == http.StatusUnauthorized:
-		t.hint(HintLoginRequired, "The server lets no one in without credentials (HTTP status 401). Log in, if the server has a login for that, or add a header such as Authorization to \"headers\" of the entry.")
+		t.hint(hintLoginRequired, "The server lets no one in without credentials (HTTP status 401). Log in, if the server has a login for that, or add a header such as Authorization to \"headers\" of the entry.")
 		return
 	case code == http.StatusForbidden:
 		t.hint(hintForbidden, "The server knows who asks, or asks from where, and does not allow it (HTTP status 403). Its owner has to give the user more rights, or the credentials more scopes; some servers also refuse the Host or Origin of requests that come through a tunnel.")

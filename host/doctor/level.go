@@ -26,20 +26,23 @@ const (
 )
 
 // An Action is what would make a server healthier. Actions are stable: they may be
-// stored, compared and shown as buttons.
+// stored, compared and shown as buttons: "none"; "wait", it is being connected, or tried again by
+// itself; "login", the user has to log in; "allow", its launch waits to be allowed; "accept", tools of
+// it wait to be accepted; "restart", it runs and fails; "enable", it is switched off; "configure", its
+// entry has to be changed; "set_secret", a variable or a credential is missing or no good.
 type Action string
 
 // The actions.
 const (
-	ActionNone      Action = "none"       // nothing is to be done
-	ActionWait      Action = "wait"       // it is being connected, or tried again by itself
-	ActionLogin     Action = "login"      // the user has to log in
-	ActionAllow     Action = "allow"      // the launch of the server waits to be allowed
-	ActionAccept    Action = "accept"     // tools of the server wait to be accepted
-	ActionRestart   Action = "restart"    // it runs and fails: start it anew
-	ActionEnable    Action = "enable"     // it is switched off
-	ActionConfigure Action = "configure"  // its entry has to be changed
-	ActionSetSecret Action = "set_secret" // a variable or a credential is missing or no good
+	actionNone      Action = "none"       // nothing is to be done
+	actionWait      Action = "wait"       // it is being connected, or tried again by itself
+	actionLogin     Action = "login"      // the user has to log in
+	actionAllow     Action = "allow"      // the launch of the server waits to be allowed
+	actionAccept    Action = "accept"     // tools of the server wait to be accepted
+	actionRestart   Action = "restart"    // it runs and fails: start it anew
+	actionEnable    Action = "enable"     // it is switched off
+	actionConfigure Action = "configure"  // its entry has to be changed
+	actionSetSecret Action = "set_secret" // a variable or a credential is missing or no good
 )
 
 const (
@@ -56,19 +59,19 @@ func judge(h *Health) (Level, Action) {
 	status := &h.Status
 	switch status.Stage {
 	case host.StageDisabled:
-		return LevelHealthy, ActionEnable
+		return LevelHealthy, actionEnable
 	case host.StageInvalid:
 		return LevelUnhealthy, cureOfEntry(status.Err)
 	case host.StageNotAllowed:
-		return LevelUnhealthy, ActionAllow
+		return LevelUnhealthy, actionAllow
 	case host.StageLogin:
-		return LevelUnhealthy, ActionLogin
+		return LevelUnhealthy, actionLogin
 	case host.StageWaiting:
 		return LevelUnhealthy, cureOfConnection(status.Err)
 	case host.StageQuarantined:
-		return LevelUnhealthy, ActionAccept
+		return LevelUnhealthy, actionAccept
 	case host.StageStarting:
-		return LevelDegraded, ActionWait
+		return LevelDegraded, actionWait
 	}
 	if level, action := judgeCalls(&h.Calls); level != LevelHealthy {
 		return level, action
@@ -79,37 +82,37 @@ func judge(h *Health) (Level, Action) {
 	case u != nil:
 		return LevelDegraded, cureOfConnection(u.Err)
 	case status.Quarantined > 0 && status.Tools == 0:
-		return LevelUnhealthy, ActionAccept
+		return LevelUnhealthy, actionAccept
 	case status.Quarantined > 0:
-		return LevelDegraded, ActionAccept
+		return LevelDegraded, actionAccept
 	case status.Err != nil:
-		return LevelDegraded, ActionWait // its tools are read again by themselves
+		return LevelDegraded, actionWait // its tools are read again by themselves
 	case len(status.Rejected) > 0, status.State.Degraded != nil:
-		return LevelDegraded, ActionNone
+		return LevelDegraded, actionNone
 	}
-	return LevelHealthy, ActionNone
+	return LevelHealthy, actionNone
 }
 
 func judgeCalls(c *host.Calls) (Level, Action) {
 	if c.ErrorRate == nil || c.Recent.Judged() < judgedCalls {
-		return LevelHealthy, ActionNone
+		return LevelHealthy, actionNone
 	}
 	switch {
 	case *c.ErrorRate >= failingRate:
-		return LevelUnhealthy, ActionRestart
+		return LevelUnhealthy, actionRestart
 	case *c.ErrorRate >= shakyRate:
-		return LevelDegraded, ActionNone
+		return LevelDegraded, actionNone
 	}
-	return LevelHealthy, ActionNone
+	return LevelHealthy, actionNone
 }
 
 // cureOfEntry returns what helps an entry that cannot be used.
 func cureOfEntry(err error) Action {
 	var unset *config.UnsetVariableError
 	if errors.As(err, &unset) {
-		return ActionSetSecret
+		return actionSetSecret
 	}
-	return ActionConfigure
+	return actionConfigure
 }
 
 // cureOfConnection returns what helps a server to which there is no connection. It is
@@ -124,25 +127,25 @@ func cureOfConnection(err error) Action {
 	var isolation *host.IsolationError
 	switch {
 	case errors.As(err, &start), errors.As(err, &exit), errors.As(err, &redirect), errors.As(err, &option), errors.As(err, &isolation):
-		return ActionConfigure
+		return actionConfigure
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return ActionConfigure
+		return actionConfigure
 	case errors.As(err, &status):
 		switch status.Code {
 		case http.StatusUnauthorized, http.StatusForbidden:
-			return ActionSetSecret
+			return actionSetSecret
 		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
-			return ActionConfigure
+			return actionConfigure
 		}
 	}
-	return ActionWait
+	return actionWait
 }
 
 // judgeUndiscovered sums up how a server does whose tools are read with the first login,
 // by how that failed.
 func judgeUndiscovered(err error) (Level, Action) {
 	if err == nil || wantsLogin(err) {
-		return LevelDegraded, ActionLogin
+		return LevelDegraded, actionLogin
 	}
 	return LevelUnhealthy, cureOfConnection(err)
 }

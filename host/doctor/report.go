@@ -35,10 +35,10 @@ func testStages() []TestStage {
 
 // Values of [Tool].State.
 const (
-	ToolListed      = "listed"      // it would be in the registry
-	ToolQuarantined = "quarantined" // the ledger would hold it back
-	ToolRejected    = "rejected"    // the registry would not take it
-	ToolFiltered    = "filtered"    // the entry does not use it
+	toolListed      = "listed"      // it would be in the registry
+	toolQuarantined = "quarantined" // the ledger would hold it back
+	toolRejected    = "rejected"    // the registry would not take it
+	toolFiltered    = "filtered"    // the entry does not use it
 )
 
 // A Tool is a tool that a server offers.
@@ -47,7 +47,8 @@ type Tool struct {
 	Name string `json:"name"`
 	// RegisteredName is what it would be called here; empty if the entry does not use it.
 	RegisteredName string `json:"registeredName,omitempty"`
-	// State is what would become of it, one of the Tool constants.
+	// State is what would become of it: "listed", it would be in the registry; "quarantined", the ledger
+	// would hold it back; "rejected", the registry would not take it; "filtered", the entry does not use it.
 	State string `json:"state"`
 	// Reason says why it would not be listed, in one sentence.
 	Reason string `json:"reason,omitempty"`
@@ -133,13 +134,13 @@ func (p *probe) report(ctx context.Context) *TestReport {
 func (p *probe) testedTools(clean *cleaner) []Tool {
 	tools := make([]Tool, 0, len(p.tools)+len(p.filtered))
 	for _, l := range p.preview.Listed {
-		tools = append(tools, Tool{Name: l.Tool.Origin.Tool, RegisteredName: l.Tool.Name, State: ToolListed, Findings: l.Findings})
+		tools = append(tools, Tool{Name: l.Tool.Origin.Tool, RegisteredName: l.Tool.Name, State: toolListed, Findings: l.Findings})
 	}
 	for _, q := range p.preview.Quarantined {
 		tools = append(tools, quarantinedTool(q))
 	}
 	for _, t := range p.filtered {
-		tools = append(tools, Tool{Name: t.Name, State: ToolFiltered, Reason: "The entry's \"tools\" leave it out."})
+		tools = append(tools, Tool{Name: t.Name, State: toolFiltered, Reason: "The entry's \"tools\" leave it out."})
 	}
 	order := make(map[string]int, len(p.order))
 	for i, name := range p.order {

@@ -199,7 +199,7 @@ var mateclaw = []row{
 		t.Run("and says so", func(t *testing.T) {
 			health := assert.Value(doctor.HealthOf(h, "filesystem"))(t)
 			assert.False(t, health.Level == doctor.LevelHealthy, "healthy")
-			assert.Equal(t, health.Action, doctor.ActionConfigure, "what helps")
+			assert.Equal(t, health.Action, "configure", "what helps")
 			assert.Contains(t, encode(t, health), "/no/such/program", "the status says why")
 		})
 	}},

@@ -104,8 +104,8 @@ const (
 	tokenInstructionLikeText Token = "instruction_like_text"
 	// tokenEncodedPayload: base64 or hexadecimal digits that, decoded, do so.
 	tokenEncodedPayload Token = "encoded_payload"
-	// TokenCrossServerReference: a text speaks of another server, or of its tools.
-	TokenCrossServerReference Token = "cross_server_reference"
+	// tokenCrossServerReference: a text speaks of another server, or of its tools.
+	tokenCrossServerReference Token = "cross_server_reference"
 )
 
 // A Finding is something that the gate saw in a tool of a server. Of one tool at

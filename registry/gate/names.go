@@ -114,7 +114,7 @@ func References(server string, tool *ledger.Tool, other func(word string) (serve
 			}
 			if ok {
 				done[m.Word], end = true, m.End
-				found.add(TokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+plain.Quote(named)+" or a tool of it")
+				found.add(tokenCrossServerReference, Warn, p.path, p.text, m.Start, m.End, "it speaks of the server "+plain.Quote(named)+" or a tool of it")
 			}
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
-// DefaultService is the name of the service if none is given.
-const DefaultService = "mcpbelt"
+// defaultService is the name of the service if none is given.
+const defaultService = "mcpbelt"
 
 // patience is how long a call waits at most for the keyring, which may wait for
 // its user.
@@ -47,7 +47,7 @@ type asker struct {
 }
 
 func newAsker(service string) *asker {
-	return &asker{cmp.Or(service, DefaultService), system{}, patience, make(chan struct{}, 1)}
+	return &asker{cmp.Or(service, defaultService), system{}, patience, make(chan struct{}, 1)}
 }
 
 // ask calls do in a goroutine, when no other call is under way, and waits for it. Fail makes the error of

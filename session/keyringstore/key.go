@@ -18,7 +18,7 @@ import (
 const account = "session keys"
 
 // Key returns the keys that the keyring holds under a service name, which is usually that of the program;
-// empty means [DefaultService]. If it holds none, a new key is put there; programs that do so at once get the
+// empty means "mcpbelt". If it holds none, a new key is put there; programs that do so at once get the
 // same one. Any store can have its key there:
 //
 //	filestore.Open(ctx, dir, &filestore.Options{Keys: keyringstore.Key("my agent")})

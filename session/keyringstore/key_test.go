@@ -108,17 +108,17 @@ func TestRotation(t *testing.T) {
 	dir := t.TempDir()
 	s := assert.Value(open(t.Context(), dir, ""))(t)
 	defer s.Close()
-	first := keysOf(t, Key(DefaultService))
-	assert.OK(t, NewKey(t.Context(), DefaultService))
-	both := keysOf(t, Key(DefaultService))
+	first := keysOf(t, Key(defaultService))
+	assert.OK(t, NewKey(t.Context(), defaultService))
+	both := keysOf(t, Key(defaultService))
 	assert.True(t, both.Current != first.Current, "there is a new key")
 	assert.True(t, slices.Equal(both.Old, []auth.Secret{first.Current}), "the other is the old one")
 	assert.Value(s.Rotate(t.Context()))(t)
-	assert.OK(t, DropOldKeys(t.Context(), DefaultService))
-	now := keysOf(t, Key(DefaultService))
+	assert.OK(t, DropOldKeys(t.Context(), defaultService))
+	now := keysOf(t, Key(defaultService))
 	assert.True(t, now.Current == both.Current, "the new key stays")
 	assert.Equal(t, len(now.Old), 0, "old keys")
-	again := assert.Value(open(t.Context(), dir, DefaultService))(t)
+	again := assert.Value(open(t.Context(), dir, defaultService))(t)
 	defer again.Close()
 	assert.As[*seal.KeyError](t, errOf(open(t.Context(), dir, "another")))
 }
@@ -129,7 +129,7 @@ func TestKeysDroppedTooEarly(t *testing.T) {
 	dir := t.TempDir()
 	s := assert.Value(open(t.Context(), dir, ""))(t)
 	defer s.Close()
-	assert.OK(t, errors.Join(NewKey(t.Context(), DefaultService), DropOldKeys(t.Context(), DefaultService)))
+	assert.OK(t, errors.Join(NewKey(t.Context(), defaultService), DropOldKeys(t.Context(), defaultService)))
 	assert.As[*seal.KeyError](t, errOf(open(t.Context(), dir, "")))
 }
 
@@ -243,13 +243,13 @@ func ExampleKey() {
 
 func ExampleNewKey() {
 	ctx := context.Background()
-	store, err := filestore.Open(ctx, "sessions", &filestore.Options{Keys: Key(DefaultService)})
+	store, err := filestore.Open(ctx, "sessions", &filestore.Options{Keys: Key(defaultService)})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer store.Close()
-	if err := NewKey(ctx, DefaultService); err != nil {
+	if err := NewKey(ctx, defaultService); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -260,14 +260,14 @@ func ExampleNewKey() {
 	}
 	fmt.Println(resealed, "sessions have the new key")
 	// When no program uses the old key any more:
-	if err := DropOldKeys(ctx, DefaultService); err != nil {
+	if err := DropOldKeys(ctx, defaultService); err != nil {
 		fmt.Println(err)
 	}
 }
 
 func ExampleDropOldKeys() {
 	// After NewKey and Store.Rotate; see there.
-	if err := DropOldKeys(context.Background(), DefaultService); err != nil {
+	if err := DropOldKeys(context.Background(), defaultService); err != nil {
 		fmt.Println(err)
 	}
 }

@@ -23,7 +23,7 @@ const maxName = 256
 type SecretStore struct{ *asker }
 
 // Secrets returns the secrets that the keyring holds under a service name; empty means
-// [DefaultService]. The name of a secret is the account, or user name, of its entry. At
+// "mcpbelt". The name of a secret is the account, or user name, of its entry. At
 // a terminal of Linux, for example, this puts one there:
 //
 //	secret-tool store --label="GitHub" service mcpbelt username github

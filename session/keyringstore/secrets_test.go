@@ -27,7 +27,7 @@ func TestSecrets(t *testing.T) {
 		assert.Equal(t, got.Reveal(), want.Reveal(), "%s", name)
 		assert.Equal(t, ok, want != "", "%s: there is one", name)
 	}
-	assert.OK(t, keyring.Set(DefaultService, "github", "from another program"))
+	assert.OK(t, keyring.Set(defaultService, "github", "from another program"))
 	wantSecret(s, "github", "from another program")
 	wantSecret(s, "gitlab", "")
 	wantSecret(Secrets("other"), "github", "")
@@ -42,8 +42,8 @@ func TestSecrets(t *testing.T) {
 func TestSecretsAreNotKeys(t *testing.T) {
 	home(t)
 	keyring.MockInit()
-	assert.OK(t, NewKey(t.Context(), DefaultService))
-	s := Secrets(DefaultService)
+	assert.OK(t, NewKey(t.Context(), defaultService))
+	s := Secrets(defaultService)
 	for _, name := range []string{account, "Session Keys", " session keys ", "", "a\nb", "a\x00", "\xff", strings.Repeat("a", 257)} {
 		_, _, err := s.Secret(t.Context(), name)
 		assert.Fails(t, err, "%q", name)
@@ -103,7 +103,7 @@ func TestSecretsOfASilentKeyring(t *testing.T) {
 
 func TestSecretsAnswerReferences(t *testing.T) {
 	keyring.MockInit()
-	assert.OK(t, keyring.Set(DefaultService, "github", "s3cret"))
+	assert.OK(t, keyring.Set(defaultService, "github", "s3cret"))
 	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"T": "${keyring:github}", "K": "${keyring:session keys}"}}}}`),
 		&config.Options{Secrets: Secrets("")}))(t)
 	assert.Equal(t, c.Servers[0].Env["T"], "s3cret", "T")

@@ -57,11 +57,11 @@ func examineOne(ctx context.Context, h *host.Host, s *config.Server) (*doctor.Te
 	}
 	for i, hint := range report.Hints {
 		switch hint.Code {
-		case doctor.HintLaunchNotAllowed:
+		case "launch_not_allowed":
 			report.Hints[i].Text = "The entry comes from a file of a project, or was added by a client of serve. Nothing of it is started before you have looked at the exact command: mcpbelt allow " + s.Name
-		case doctor.HintLoginRequired:
+		case "login_required":
 			report.Hints[i].Text = "The server wants you to log in: mcpbelt login " + s.Name
-		case doctor.HintToolsQuarantined:
+		case "tools_quarantined":
 			report.Hints[i].Text = "Some tools are held back since they are not those that were accepted: mcpbelt diff " + s.Name
 		}
 	}
@@ -109,7 +109,7 @@ func showTest(b *belt.Belt, r *doctor.TestReport) error {
 			name = t.Name
 		}
 		b.Out.Printf("  %s", name)
-		if t.State != doctor.ToolListed {
+		if t.State != "listed" {
 			b.Out.Style(cli.Warning, fmt.Sprintf(" (%s: %s)", t.State, t.Reason))
 		}
 		b.Out.Printf("\n")

@@ -151,11 +151,11 @@ func (i *inquiry) tool(report *doctor.TestReport, s *config.Server) bool {
 			i.add("gate", checkNote, f.Severity.String()+" "+f.Field+": "+f.Detail, "")
 		}
 		switch t.State {
-		case doctor.ToolFiltered:
+		case "filtered":
 			i.add("filter", checkStops, t.Reason, `change "tools" in the entry`)
-		case doctor.ToolRejected:
+		case "rejected":
 			i.add("gate", checkStops, t.Reason, "")
-		case doctor.ToolQuarantined:
+		case "quarantined":
 			i.add("ledger", checkStops, t.Reason, "mcpbelt diff "+s.Name)
 		default:
 			i.add("ledger", checkOK, "the tool is called "+t.RegisteredName, "")
