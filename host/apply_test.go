@@ -75,7 +75,7 @@ func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	kept := assert.Value(h.Client(t.Context(), session.Key{Server: "kept"}))(t)
 	v.started = nil
 	report := assert.Value(h.Apply(watchdog(t), load(t, "new", "n", "changed", "next", "kept", "k", "off", `{"command": "o", "disabled": true}`)))(t)
-	assert.Equal(t, fmt.Sprint(report), "{[new] [off gone] [changed] [kept] [] [] map[]}", "report")
+	assert.Equal(t, fmt.Sprint(report), "{[new] [off gone] [changed] [kept] [] map[]}", "report")
 	slices.Sort(v.started)
 	assert.Equal(t, strings.Join(v.started, " "), "changed=next new=n", "started")
 	assert.Equal(t, names(h), "changed__next kept__k new__n", "tools")

@@ -145,7 +145,7 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 			}
 			entry := personal(w.as.NewMCP(nil))
 			if test.device {
-				entry.Auth = &config.Auth{Grant: config.GrantDeviceCode}
+				entry.Auth = &config.Auth{Grant: "device_code"}
 			}
 			if test.token {
 				entry.URL = newOpenMCP(t)

@@ -177,7 +177,7 @@ const unreadableEntry = `{"command": "x", "tools": {"deny": ["denied"]}}`
 
 // wantUnreadable are the tools of unreadableOptions that are rejected, and the tokens.
 var wantUnreadable = map[string]gate.Token{
-	"deep": gate.TokenTooDeep, "twice": gate.TokenUnreadable, "typed": gate.TokenUnreadable, "tools[5]": gate.TokenUnreadable,
+	"deep": "too_deep", "twice": "unreadable", "typed": "unreadable", "tools[5]": "unreadable",
 }
 
 // A tool that cannot be read is rejected as one that the gate does not let in, and the

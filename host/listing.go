@@ -141,9 +141,9 @@ func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Re
 		if p.Method != "tools/list" || p.Name != "" && !allows(e.Tools, p.Name) {
 			continue
 		}
-		found := gate.Finding{Token: gate.TokenUnreadable, Severity: gate.Block, Detail: p.Err.Error()}
+		found := gate.Finding{Token: "unreadable", Severity: gate.Block, Detail: p.Err.Error()}
 		if p.Token == "too_deep" {
-			found.Token = gate.TokenTooDeep
+			found.Token = "too_deep"
 		}
 		var invalid *mcp.ProtocolError
 		if errors.As(p.Err, &invalid) {

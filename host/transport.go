@@ -201,7 +201,7 @@ var errNoProcess = errors.New("only a local server, with a command, can be confi
 
 // isolated reports whether an entry wants to be confined.
 func isolated(e *config.Server) bool {
-	return e.Isolation != nil && e.Isolation.Kind != "" && e.Isolation.Kind != config.IsolationNone
+	return e.Isolation != nil && e.Isolation.Kind != "" && e.Isolation.Kind != "none"
 }
 
 // isolate returns c confined as the entry says, for one start.

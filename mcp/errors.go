@@ -100,17 +100,18 @@ func (e *UnavailableError) Outcome() Outcome { return NotSent }
 // A BusyError reports that a request was refused by the client because too many are on
 // their way to the server and waiting for their turn. It was not sent.
 type BusyError struct {
-	Server      string        // name of the server, as configured
-	InFlight    int           // requests in flight: [ClientOptions].MaxInFlight
-	Queued      int           // requests waiting
-	QueuedBytes int64         // bytes of their parameters
-	Bound       string        // what does not let another one wait: "count", "bytes", or "user" for the share of its user
-	RetryAfter  time.Duration // estimate of when those that wait will have been sent: 10 ms to 1 min; 1 s if nothing is known
+	Server     string        // name of the server, as configured
+	RetryAfter time.Duration // estimate of when those that wait will have been sent: 10 ms to 1 min; 1 s if nothing is known
+
+	inFlight    int // the most that may be
+	queued      int
+	queuedBytes int64  // of their parameters
+	bound       string // what does not let another one wait: "count", "bytes", or "user" for the share of its user
 }
 
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("mcp: server %q is busy: %d requests in flight and %d waiting with %d bytes (limit: %s); try again in %v",
-		e.Server, e.InFlight, e.Queued, e.QueuedBytes, e.Bound, e.RetryAfter.Round(time.Millisecond))
+		e.Server, e.inFlight, e.queued, e.queuedBytes, e.bound, e.RetryAfter.Round(time.Millisecond))
 }
 
 // Outcome returns [NotSent].

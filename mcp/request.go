@@ -183,9 +183,9 @@ func (c *Client) Busy(ctx context.Context, bytes int) error {
 }
 
 func (c *Client) busyError(full fairqueue.Refusal) *BusyError {
-	e := &BusyError{c.name, c.opts.MaxInFlight, full.Waiting, full.Bytes, string(full.Bound), time.Second}
+	e := &BusyError{c.name, time.Second, c.opts.MaxInFlight, full.Waiting, full.Bytes, string(full.Bound)}
 	if mean := c.service.Load(); mean > 0 {
-		wait := float64(mean) * (float64(e.Queued) + 1) / float64(e.InFlight) // a float, lest it overflow
+		wait := float64(mean) * (float64(e.queued) + 1) / float64(e.inFlight) // a float, lest it overflow
 		e.RetryAfter = time.Duration(min(max(wait, float64(10*time.Millisecond)), float64(time.Minute)))
 	}
 	return e

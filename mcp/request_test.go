@@ -5,6 +5,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -176,9 +177,9 @@ func TestQueue(t *testing.T) {
 		synctest.Wait()
 		wantCount(t, server, "tools/call", 2)
 		_, err := call(t, c, "slow")
-		want := mcp.BusyError{Server: "scripted", InFlight: 2, Queued: waits, QueuedBytes: 8 * waits, Bound: "count", RetryAfter: time.Second}
-		assert.Equal(t, *assert.As[*mcp.BusyError](t, err), want, "beyond the queue: busy")
-		assert.Equal(t, *assert.As[*mcp.BusyError](t, c.Busy(t.Context(), 0)), want, "a look at the full queue: busy")
+		want := fmt.Sprintf(`mcp: server "scripted" is busy: 2 requests in flight and %d waiting with %d bytes (limit: count); try again in 1s`, waits, 8*waits)
+		assert.Equal(t, assert.As[*mcp.BusyError](t, err).Error(), want, "beyond the queue: busy")
+		assert.Equal(t, assert.As[*mcp.BusyError](t, c.Busy(t.Context(), 0)).Error(), want, "a look at the full queue: busy")
 		wantOutcome(t, err, mcp.NotSent)
 		close(release)
 		wg.Wait()
@@ -250,7 +251,7 @@ func TestQueueOfUsers(t *testing.T) {
 		}
 		ctx := onbehalf.With(t.Context(), "ann")
 		busy := assert.As[*mcp.BusyError](t, errOf(c.CallTool(ctx, "slow", nil, nil)), "a fourth call of ann's")
-		assert.Equal(t, busy.Bound, "user", "the bound")
+		assert.Contains(t, busy.Error(), "(limit: user)", "the bound")
 		assert.As[*mcp.BusyError](t, c.Busy(ctx, 0), "a look for ann")
 		assert.OK(t, c.Busy(t.Context(), 0), "a look for nobody")
 		enter("")
@@ -270,7 +271,7 @@ func TestQueueOfBytes(t *testing.T) {
 		defer stop()
 		go func() { _, _ = c.CallTool(ctx, "slow", nil, nil) }()
 		synctest.Wait()
-		assert.Equal(t, assert.As[*mcp.BusyError](t, c.Busy(ctx, 64<<20+1)).Bound, "bytes", "the bound")
+		assert.Contains(t, assert.As[*mcp.BusyError](t, c.Busy(ctx, 64<<20+1)).Error(), "(limit: bytes)", "the bound")
 		assert.OK(t, c.Busy(ctx, 100), "a look with a few bytes")
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
-	"github.com/mcpbelt/mcpbelt/registry/names"
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 )
 
 // A nearName is a name made comparable: lower case, one separator.
@@ -23,7 +23,7 @@ type nearEntry struct {
 // ends in a hash, the one that it would have without.
 func nearNamesOf(def *Definition) []nearName {
 	own := []nearName{newNearName(def.Name)}
-	if names.HasHash(def.Name) && len(def.localName()) <= maxName {
+	if toolname.HasHash(def.Name) && len(def.localName()) <= maxName {
 		own = append(own, newNearName(def.Origin.Server+"__"+def.localName()))
 	}
 	return own

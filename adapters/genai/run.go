@@ -10,17 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// A PartialCallError reports a call whose arguments came in pieces. The model was asked
-// for that by FunctionCallingConfig.StreamFunctionCallArguments; leave it out.
-type PartialCallError struct {
-	// name is that of the tool; empty if the piece has none.
-	name string
-}
-
-func (e *PartialCallError) Error() string {
-	return fmt.Sprintf("genai: the arguments of a call of %q came in pieces, and no call was made; do not set StreamFunctionCallArguments", e.name)
-}
-
 // Run makes the calls of an answer of the model, see [profile.Turn.Run], and returns
 // what goes into the next request behind it: one content, with a response to each
 // call in their order, and for models before Gemini 3 one more if there are images or
@@ -29,7 +18,8 @@ func (e *PartialCallError) Error() string {
 // all the same, so that the conversation can go on.
 //
 // The chunks are one response, or all of a stream. Of several candidates the first
-// counts. No call is made if the error is a [*PartialCallError].
+// counts. No call is made if the arguments of one came in pieces, which the model was asked
+// for by FunctionCallingConfig.StreamFunctionCallArguments: leave it out.
 func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse) ([]*genai.Content, error) {
 	calls, err := t.Calls(chunks...)
 	if err != nil {
@@ -41,8 +31,8 @@ func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse
 
 // Calls returns the calls in an answer of the model, in their order. A program with
 // functions of its own beside those of the registry takes its calls out, gives the
-// others to [profile.Turn.Run], and all answers to [Turn.Results]. The error may be a
-// [*PartialCallError].
+// others to [profile.Turn.Run], and all answers to [Turn.Results]. It fails if the arguments
+// of a call came in pieces.
 func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, error) {
 	var calls []profile.Call
 	all := parts(chunks)
@@ -52,7 +42,7 @@ func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, 
 			continue
 		}
 		if len(c.PartialArgs) > 0 || c.WillContinue != nil && *c.WillContinue || c.Name == "" {
-			return nil, &PartialCallError{c.Name}
+			return nil, fmt.Errorf("genai: the arguments of a call of %q came in pieces, and no call was made; do not set StreamFunctionCallArguments", c.Name)
 		}
 		call := profile.Call{ID: c.ID, Name: c.Name, Incomplete: i == len(all)-1 && cutOff(chunks)}
 		if c.Args != nil {

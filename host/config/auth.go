@@ -22,9 +22,9 @@ type Auth struct {
 	// is looked up then, and Issuer is by default the origin of TokenURL.
 	AuthorizationURL string `json:"authorizationUrl,omitempty"` // where users log in, with TokenURL
 	TokenURL         string `json:"tokenUrl,omitempty"`         // where tokens come from
-	DeviceURL        string `json:"deviceUrl,omitempty"`        // of [GrantDeviceCode], with TokenURL
+	DeviceURL        string `json:"deviceUrl,omitempty"`        // of "device_code", with TokenURL
 
-	Grant       string            `json:"grant,omitempty"`       // one of the Grant constants; empty means [GrantAuthorizationCode]
+	Grant       string            `json:"grant,omitempty"`       // "authorization_code" (with a browser that comes back; the default) or "device_code" (with a short code, on any device)
 	LoginParams map[string]string `json:"loginParams,omitempty"` // added to the address where users log in; not secret
 	AskConsent  bool              `json:"askConsent,omitempty"`  // users are asked for their consent at each login
 }
@@ -60,7 +60,7 @@ func (e *entry) authSection(s *Server) {
 		key{"authorizationUrl authorization_url", set(&a.AuthorizationURL, e.url)},
 		key{"tokenUrl token_url", set(&a.TokenURL, e.url)},
 		key{"deviceUrl", set(&a.DeviceURL, e.url)},
-		key{"grant", set(&a.Grant, e.choice("grant type", GrantAuthorizationCode, GrantDeviceCode))},
+		key{"grant", set(&a.Grant, e.choice("grant type", "authorization_code", "device_code"))},
 		key{"loginParams extra_params", set(&a.LoginParams, e.loginParams)},
 		key{"askConsent", set(&a.AskConsent, e.boolOf)},
 		key{"type", func(n *jsonc.Node, at jsonc.Path) { // "oauth", which is what all of this is

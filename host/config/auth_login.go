@@ -7,12 +7,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// Values of [Auth.Grant].
-const (
-	GrantAuthorizationCode = "authorization_code" // with a browser that comes back
-	GrantDeviceCode        = "device_code"        // with a short code, on any device
-)
-
 // ownParams are the parameters of a login that this library sets itself.
 func ownParams() []string {
 	return []string{"", "response_type", "response_mode", "client_id", "redirect_uri", "state", "code_challenge",
@@ -38,7 +32,7 @@ func (e *entry) loginParams(n *jsonc.Node, at jsonc.Path) map[string]string {
 
 // checkLogin notes what is missing of a login whose endpoints are given.
 func (e *entry) checkLogin(f *dialect.Field, a *Auth) {
-	device := a.Grant == GrantDeviceCode
+	device := a.Grant == "device_code"
 	switch {
 	case a.TokenURL == "" && (a.AuthorizationURL != "" || a.DeviceURL != ""):
 		e.fail(f.Offset, f.At, "says where a login begins without \"tokenUrl\": add it, or remove both to have them looked up")
@@ -47,6 +41,6 @@ func (e *entry) checkLogin(f *dialect.Field, a *Auth) {
 	case a.TokenURL != "" && !device && a.AuthorizationURL == "":
 		e.fail(f.Offset, f.At, "has a \"tokenUrl\" without \"authorizationUrl\": add it, or remove the former to have both looked up")
 	case device && len(a.LoginParams) > 0:
-		e.fail(f.Offset, f.At, "has \"loginParams\", which a login by %s has no place for: remove them", GrantDeviceCode)
+		e.fail(f.Offset, f.At, "has \"loginParams\", which a login by device_code has no place for: remove them")
 	}
 }

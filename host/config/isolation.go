@@ -7,15 +7,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// Values of [Isolation.Kind].
+// Values of [Isolation.Kind], besides "none".
 const (
-	IsolationNone     = "none"     // the server runs as this program does
 	IsolationDocker   = "docker"   // in a container
 	IsolationLandlock = "landlock" // confined by the kernel of Linux
 )
 
 // An Isolation says how a local server is kept from the rest of the machine, the key
-// "isolation". The nil Isolation is that of [IsolationNone].
+// "isolation". The nil Isolation is that of "none": the server runs as this program does.
 type Isolation struct {
 	Kind  string `json:"kind,omitempty"`  // one of the Isolation constants
 	Image string `json:"image,omitempty"` // of docker: the image, such as "node:22-slim"
@@ -45,7 +44,7 @@ func (e *entry) isolation(s *Server) {
 	i := &Isolation{}
 	wrong := len(e.faults)
 	e.object(f.Value, f.At, true,
-		key{"kind", set(&i.Kind, e.choice("kind of isolation", IsolationDocker, IsolationLandlock, IsolationNone))},
+		key{"kind", set(&i.Kind, e.choice("kind of isolation", IsolationDocker, IsolationLandlock, "none"))},
 		key{"image", set(&i.Image, e.system)},
 		key{"mounts", set(&i.Mounts, e.mounts)},
 		key{"network", set(&i.Network, e.boolOf)},

@@ -123,7 +123,7 @@ func launchLogin(a *Auth) string {
 // launchIsolation says all that an entry says of the confinement, so that none of it
 // can change unseen.
 func launchIsolation(i *Isolation) string {
-	if i == nil || i.Kind == "" || i.Kind == IsolationNone {
+	if i == nil || i.Kind == "" || i.Kind == "none" {
 		return ""
 	}
 	return jsonText(i)

@@ -52,8 +52,8 @@ type Diagnosis struct {
 	Hints []Hint `json:"hints,omitempty"`
 	// Err is what is wrong now, for errors.Is and errors.As; nil if nothing is.
 	Err error `json:"-"`
-	// LastErr is the last failure of a call or a connection; nil if there was none.
-	LastErr error `json:"-"`
+	// lastErr is the last failure of a call or a connection; nil if there was none.
+	lastErr error
 }
 
 // Diagnose tells what a server of the configuration is doing, what is wrong with it and
@@ -75,7 +75,7 @@ func Diagnose(ctx context.Context, h *host.Host, name string) (*Diagnosis, error
 		Doing:   doing(&status, len(i.Users)),
 		Tools:   listedTools(h, &status, clean),
 		Err:     status.Err,
-		LastErr: i.LastFailure.Err,
+		lastErr: i.LastFailure.Err,
 	}
 	client := i.Client
 	if perUser(i.Entry) {
@@ -100,7 +100,7 @@ func Diagnose(ctx context.Context, h *host.Host, name string) (*Diagnosis, error
 		d.Err = u.Err
 		d.Hints = hintsOf(u.Entry, u.Err)
 	} else if d.Err == nil && failing != nil && failing.Hash() != i.Entry.Hash() {
-		d.Hints = hintsOf(failing, d.LastErr) // of an entry that was tried in vain
+		d.Hints = hintsOf(failing, d.lastErr) // of an entry that was tried in vain
 	} else {
 		d.Hints = d.hints(i, clean)
 	}
@@ -140,7 +140,7 @@ func unconnected(entry *config.Server) TestStage {
 func (d *Diagnosis) hints(i *host.Inspection, clean *cleaner) []Hint {
 	err, stage := d.Err, d.Health.Status.Stage
 	if err == nil && i.Entry.Err == nil {
-		err = d.LastErr
+		err = d.lastErr
 	}
 	t := newTrouble(i.Entry, err, clean)
 	t.warnings = d.Health.Status.Warnings

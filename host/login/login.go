@@ -252,7 +252,7 @@ func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler
 
 // configureLogin sets how users log in, as an entry says.
 func configureLogin(a *config.Auth, c *auth.Config) {
-	if a.Grant == config.GrantDeviceCode {
+	if a.Grant == "device_code" {
 		c.Grant = auth.DeviceCode
 	}
 	if len(a.LoginParams) > 0 || a.AskConsent {

@@ -157,7 +157,6 @@ var functions = []function{
 	{"ledger.NewSurface", ledger.NewSurface},
 	{"ledger.Open", ledger.Open},
 	{"names.CleanServer", names.CleanServer},
-	{"names.HasHash", names.HasHash},
 	{"policy.Cautious", policy.Cautious},
 	{"policy.New", policy.New},
 	{"policy.Parse", policy.Parse},

@@ -62,7 +62,7 @@ type Runner struct {
 
 // New returns a Runner of scripts over the tools of a registry. Finder is for the function
 // search of scripts; nil: one of the Runner's own. To find out whether there is a sandbox it
-// starts one; if there is none New fails with an [*UnavailableError]. [Runner.Close] must
+// starts one; if there is none New fails. [Runner.Close] must
 // follow.
 func New(r *registry.Registry, finder *toolset.Finder, opts *Options) (*Runner, error) {
 	if r == nil {

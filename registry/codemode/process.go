@@ -54,37 +54,27 @@ func newSandbox(program string) (*sandbox, error) {
 	}
 	switch {
 	case child.IsMarked():
-		return nil, &UnavailableError{errors.New("this process is itself a sandbox, in which main did not call codemode.Child first")}
+		return nil, unavailable(errors.New("this process is itself a sandbox, in which main did not call codemode.Child first"))
 	case !canBeChild.Load():
-		return nil, &UnavailableError{errors.New("main does not call codemode.Child first, and Options.Program names no other program")}
+		return nil, unavailable(errors.New("main does not call codemode.Child first, and Options.Program names no other program"))
 	case runtime.GOOS == "linux":
 		return &sandbox{"/proc/self/exe"}, nil // also after an update
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, &UnavailableError{err}
+		return nil, unavailable(err)
 	}
 	return &sandbox{program}, nil
 }
 
-// An UnavailableError reports that there is no sandbox, so that there is no code mode.
-type UnavailableError struct {
-	err error // why
-}
-
-// Error says why, and what to do.
-func (e *UnavailableError) Error() string {
-	return "codemode: scripts cannot be run: " + e.err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *UnavailableError) Unwrap() error { return e.err }
+// unavailable is why there is no sandbox, and so no code mode.
+func unavailable(err error) error { return fmt.Errorf("codemode: scripts cannot be run: %w", err) }
 
 // probe starts a child, and returns by what it is confined.
 func (s *sandbox) probe(l Limits) ([]string, error) {
 	p, err := s.start(context.Background(), &run{limits: l})
 	if err != nil {
-		return nil, &UnavailableError{fmt.Errorf("%s does not answer as a sandbox: %w", s.program, err)}
+		return nil, unavailable(fmt.Errorf("%s does not answer as a sandbox: %w", s.program, err))
 	}
 	defer p.close()
 	return p.confined, nil

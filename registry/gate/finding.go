@@ -37,20 +37,16 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // A Token names the kind of a finding. Tokens are stable: they may be stored and
 // compared.
-type Token string
-
-// TokenTooDeep is the token of a schema that is nested deeper than 64 levels. Those of other
-// schemas that cannot be used are "invalid_schema" (it is not JSON, not an object, or no schema of
+//
+// Those of tools that cannot be used, which are always blocked, are "unreadable" (the server
+// lists it in a form that is no tool, or breaks the rules for JSON), "too_deep" (its schema is
+// nested deeper than 64 levels), "invalid_schema" (it is not JSON, not an object, or no schema of
 // its dialect), "schema_cycle" (it refers to itself for one and the same value), "remote_ref"
 // (a reference leads to a file or an address), "dynamic_ref", "unresolved_ref" (a reference leads
 // to nothing), "dialect" (one that is not supported), "pattern" (a regular expression that is too
 // large, or none of RE2), "too_large" (256 KiB), "too_many_nodes" (8,192 JSON values) and
-// "too_complex" (written out, with all references, it is too large). All are blocked.
-const TokenTooDeep Token = "too_deep"
-
-// TokenUnreadable is the token of a tool that never came to the gate: its server lists
-// it in a form that is no tool, or breaks the rules for JSON. It is always blocked.
-const TokenUnreadable Token = "unreadable"
+// "too_complex" (written out, with all references, it is too large).
+type Token string
 
 const (
 	tokenInvalidSchema Token = "invalid_schema"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 )
 
 // hostileNames makes servers and tools out of few letters, so that separators,
@@ -20,7 +21,7 @@ func (h hostileNames) part() string {
 	case 0: // like a hash
 		const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 		name := []byte{'_'}
-		for range hashLength {
+		for range toolname.HashLength {
 			name = append(name, alphabet[h.IntN(len(alphabet))])
 		}
 		return string(name[h.IntN(2):])
@@ -86,7 +87,7 @@ func TestNamesOfAMillionTools(t *testing.T) {
 			for i := range pairs {
 				server, tool := h.pair(n, some)
 				name := n.Name(server, tool)
-				if HasHash(name) {
+				if toolname.HasHash(name) {
 					hashed++
 				}
 				o := origin{server, tool}
@@ -105,7 +106,7 @@ func TestNamesOfAMillionTools(t *testing.T) {
 				if i%1000 == 0 && !pattern.MatchString(name) {
 					t.Fatalf("the name of %q is %q, which %s does not match", o, name, pattern)
 				}
-				if plain := n.spell(server, tool).join(); HasHash(name) == (plain == name) {
+				if plain := n.spell(server, tool).join(); toolname.HasHash(name) == (plain == name) {
 					t.Fatalf("the name of %q is %q", o, name)
 				}
 			}
@@ -162,7 +163,7 @@ func TestMaxLength(t *testing.T) {
 	tool := strings.Repeat("x", 1000)
 	assert.Equal(t, len(ServerTool.Name("a", tool)), maxLength, "bytes")
 	assert.Equal(t, ServerTool.Name("a", tool[:61]), "a__"+tool[:61], "what just fits is plain")
-	assert.True(t, HasHash(ServerTool.Name("a", tool[:62])), "what does not has a hash")
+	assert.True(t, toolname.HasHash(ServerTool.Name("a", tool[:62])), "what does not has a hash")
 	assert.Equal(t, Scheme("none").Name("a", "b"), "a__b", "a scheme that does not exist")
 }
 
@@ -172,7 +173,7 @@ func TestHash(t *testing.T) {
 		{"a", "b", "c"}, {"ab", "", "c"}, {"", "ab", "c"}, {"a", "bc", ""}, {"a", "", "bc"}, {"", "", ""}, {"a", "b", "c\x01"},
 	} {
 		h := hash(Scheme(parts[0]), parts[1], parts[2])
-		if !isHash(h) || seen[h] {
+		if !toolname.IsHash(h) || seen[h] {
 			t.Errorf("hash of %q: %q", parts, h)
 		}
 		seen[h] = true
@@ -181,7 +182,7 @@ func TestHash(t *testing.T) {
 		"repository": false, "statistics": false, "abcdefghi2": true, "2345672345": true, "abcdefgh12": false,
 		"abcdefgh2": false, "abcdefghij2": false, "Abcdefghi2": false, "abcdefgh_2": false, "": false,
 	} {
-		assert.Equal(t, isHash(text), want)
+		assert.Equal(t, toolname.IsHash(text), want)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 )
 
 // These stand in a name for a server or tool of which cleaning leaves nothing.
@@ -64,10 +66,10 @@ func (s spelling) splits() bool {
 
 // endsInHash reports whether s, which is clean, looks like a name with a hash.
 func (s spelling) endsInHash() bool {
-	if len(s.tool) > hashLength {
-		return HasHash(s.tool)
+	if len(s.tool) > toolname.HashLength {
+		return toolname.HasHash(s.tool)
 	}
-	return HasHash(s.separator + s.tool)
+	return toolname.HasHash(s.separator + s.tool)
 }
 
 // hashed returns the name that s has, cut as need be, with that hash.
@@ -138,11 +140,6 @@ func wordEnds(part string, i int) bool {
 	return part[i] == '_' || part[i] == '-' || upper(part[i]) && !upper(part[i-1])
 }
 
-// The hash in a name is written in lower-case base32. It has a digit, so that no
-// word looks like one: nothing but what ends in such a hash has to be told apart
-// from names that were given one.
-const hashLength = 10
-
 var hashEncoding = sync.OnceValue(func() *base32.Encoding { return base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567") })
 
 // hash returns the hash of a tool.
@@ -155,31 +152,11 @@ func hash(scheme Scheme, server, tool string) string {
 	}
 	for {
 		sum := sha256.Sum256(data)
-		if text := hashEncoding().EncodeToString(sum[:10])[:hashLength]; isHash(text) {
+		if text := hashEncoding().EncodeToString(sum[:10])[:toolname.HashLength]; toolname.IsHash(text) {
 			return text
 		}
 		data = sum[:] // one in eight has no digit
 	}
-}
-
-// HasHash reports whether name ends as one with a hash does.
-func HasHash(name string) bool {
-	at := len(name) - hashLength
-	return at > 0 && name[at-1] == '_' && isHash(name[at:])
-}
-
-// isHash reports whether text could be what hash returns.
-func isHash(text string) bool {
-	digit := false
-	for i := range len(text) {
-		switch c := text[i]; {
-		case '2' <= c && c <= '7':
-			digit = true
-		case c < 'a' || c > 'z':
-			return false
-		}
-	}
-	return digit && len(text) == hashLength
 }
 
 // letter reports whether a name may begin with c.

@@ -28,9 +28,6 @@ type Recipe struct {
 	// ProgressApart says that progress takes another way than the answer, so that
 	// some of it may come too late.
 	ProgressApart bool
-	// Once says that the transport connects only once, as those of the official
-	// SDK do. It skips the checks of a second connection.
-	Once bool
 }
 
 // TestTransport checks, in subtests, that a transport keeps the promises of
@@ -77,9 +74,6 @@ func within(t *testing.T, c <-chan error, what string) error {
 }
 
 func checkConnectsAgain(t *testing.T, r Recipe) {
-	if r.Once {
-		t.Skip("connects once")
-	}
 	first := connect(t, r.Transport)
 	first.mustEcho(t, "first")
 	second := connect(t, r.Transport)
@@ -130,9 +124,6 @@ func checkCloseRepeated(t *testing.T, r Recipe) {
 }
 
 func checkReadContext(t *testing.T, r Recipe) {
-	if r.Once {
-		t.Skip("the SDK's connections may end with a Read")
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	conn, err := r.Transport.Connect(t.Context())
 	assert.OK(t, err, "Connect")

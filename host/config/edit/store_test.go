@@ -157,7 +157,7 @@ func records() []*record.Record {
 			Identity: config.IdentityHeader, UserHeader: "X-User",
 			Auth: &config.Auth{ClientID: "id", ClientSecret: "secret", Scopes: []string{"a", "b"}, Issuer: "https://login.example.com",
 				RedirectURL: "http://127.0.0.1:9/cb", AuthorizationURL: "https://login.example.com/a", TokenURL: "https://login.example.com/t",
-				DeviceURL: "https://login.example.com/d", Grant: config.GrantAuthorizationCode,
+				DeviceURL: "https://login.example.com/d", Grant: "authorization_code",
 				LoginParams: map[string]string{"access_type": "offline"}, AskConsent: true},
 			Limits: config.Limits{MaxTools: 1, MaxInFlight: 2, MaxQueued: -1, MaxMessage: 1 << 20},
 			Tools:  config.ToolFilter{Allow: []string{"a", "b"}},

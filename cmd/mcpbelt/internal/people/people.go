@@ -89,7 +89,7 @@ func entry(s *config.Server, device bool) *config.Server {
 		if e.Auth != nil {
 			a = *e.Auth
 		}
-		a.Grant = config.GrantDeviceCode
+		a.Grant = "device_code"
 		e.Auth = &a
 	}
 	return &e

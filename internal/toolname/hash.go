@@ -1,0 +1,26 @@
+package toolname
+
+// HashLength is the length in bytes of the hash at the end of a name. It is written in
+// lower-case base32 and has a digit, so that no word looks like one: nothing but what ends in
+// such a hash has to be told apart from names that were given one.
+const HashLength = 10
+
+// HasHash reports whether name ends as one with a hash does.
+func HasHash(name string) bool {
+	at := len(name) - HashLength
+	return at > 0 && name[at-1] == '_' && IsHash(name[at:])
+}
+
+// IsHash reports whether text could be a hash of package registry/names.
+func IsHash(text string) bool {
+	digit := false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case '2' <= c && c <= '7':
+			digit = true
+		case c < 'a' || c > 'z':
+			return false
+		}
+	}
+	return digit && len(text) == HashLength
+}
