@@ -461,6 +461,8 @@ func TestRefreshByOtherCodes(t *testing.T) {
 // TestRefreshNamesScopesWhereTheyAreWanted: Entra wants them (claude-code#89862, mcp-remote#357), and Salesforce does
 // not take them (LibreChat#13412). What was found out is remembered.
 func TestRefreshNamesScopesWhereTheyAreWanted(t *testing.T) {
+	//report: Logins | danny-avila/LibreChat#13412 | Salesforce renews no token if scopes are named | the first refresh names none
+	//report: Logins | anthropics/claude-code#89862, geelen/mcp-remote#357, modelcontextprotocol/typescript-sdk#2718 | Entra renews no token unless the scopes are named | a refresh that was refused with invalid_request or invalid_scope is sent once more with the granted scopes, which is remembered with the login
 	token := `{"access_token":"new","token_type":"Bearer"}`
 	for name, wants := range map[string]bool{"wants scopes": true, "takes none": false} {
 		t.Run(name, func(t *testing.T) {

@@ -61,6 +61,7 @@ func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
 }
 
 func TestFailedRefreshKeepsTheSession(t *testing.T) {
+	//report: Logins | obot-platform/obot#7501, openai/codex#39054 | a refresh is refused for ever with another code than invalid_grant | the login ends, and the user is asked; without a code after the third refusal
 	for name, fault := range map[string]authtest.Fault{
 		"503":                {Status: 503},
 		"500 with a page":    {Status: 500, Body: "<html>"},
@@ -96,6 +97,7 @@ func TestFailedRefreshKeepsTheSession(t *testing.T) {
 // A refusal that says why does not pass by itself: the user is asked, and not every later call is failed
 // (obot#7501, codex#39054).
 func TestRefusedRefreshEndsTheLogin(t *testing.T) {
+	//report: Logins | obot-platform/obot#7501, openai/codex#39054 | a refresh is refused for ever with another code than invalid_grant | the login ends, and the user is asked; without a code after the third refusal
 	for _, code := range []string{"invalid_request", "unauthorized_client", "invalid_scope", "access_denied", "unsupported_grant_type", "of_its_own"} {
 		t.Run(code, func(t *testing.T) {
 			env, m := loggedIn(t, nil, nil)

@@ -157,6 +157,7 @@ func TestServeScripts(t *testing.T) {
 
 // A client that is known to ask nobody has its calls asked about, and another has not.
 func TestServeAsksForClientsThatDoNot(t *testing.T) {
+	//report: Gateway | danny-avila/LibreChat#5580, danny-avila/LibreChat#11349 | the client lets its model call tools without asking anybody | `mcpbelt serve` asks about calls that may destroy something
 	w := newWorld(t, labServer)
 	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
 	var shown struct{ URL string }

@@ -28,6 +28,7 @@ import (
 
 // The list of the mode search is small and always the same, a client finds a tool by it, and calls it.
 func TestSearchMode(t *testing.T) {
+	//report: Gateway | anomalyco/opencode#28472, makenotion/notion-mcp-server#160 | a model sends an object as a text with JSON in it | `call_tool` takes its `arguments` so, too
 	s := openHinted(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.AnswerWithin = 1 << 40 }), "one", "two")
 	for _, revision := range append([]string{"2024-11-05"}, both...) {
 		c := s.connect(t, &client{path: "/mcp/search", revision: revision})

@@ -223,7 +223,11 @@ func TestKilledDuringCall(t *testing.T) {
 			const tool = "trigger-long-running-operation"
 			_, err := client(t, h, "every").CallTool(ctxFor(t), tool, json.RawMessage(`{"duration":2,"steps":20}`), opts)
 			wantUnknown(t, err, "every", tool)
-			assert.Equal(t, fmt.Sprint(seen), fmt.Sprint([]float64{1, 2}), "progress")
+			// What the server had written before it was killed may still come, and no more.
+			assert.True(t, len(seen) < 20, "progress to the end: %v", seen)
+			for i, step := range seen {
+				assert.Equal(t, step, float64(i+1), "progress")
+			}
 			assert.Equal(t, text(call(t, h, "every__echo", `{"message":"after"}`)), "Echo: after", "after the kill")
 		})
 	}

@@ -22,7 +22,6 @@ var (
 
 const (
 	hazardsPage = "docs/hazards.md"
-	reportsPage = "docs/compatibility.md"
 	designPages = "docs/design/*.md"
 	// maxDesignLines bounds a page about the design, so that it can be read in one go.
 	maxDesignLines = 200
@@ -37,7 +36,7 @@ func TestDesignNamesWhatIsThere(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("got no page %s (%v)", designPages, err)
 	}
-	for _, name := range append(pages, hazardsPage, trustPage, reportsPage) {
+	for _, name := range append(pages, hazardsPage, trustPage) {
 		text := assert.Value(fs.ReadFile(fsys, name))(t)
 		problems, named := checkDesign(tr, name, string(text))
 		report(t, problems)

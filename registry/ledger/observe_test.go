@@ -12,6 +12,7 @@ import (
 // has seen wait waits until it was decided about, or that process is told that it has gone.
 // (docker/desktop-linux#302, IBM/mcp-context-forge#3734)
 func TestWhatWaitsAtAnotherProcess(t *testing.T) {
+	//report: Gateway | docker/desktop-linux#302, IBM/mcp-context-forge#3734 | a server adds tools while it runs, of which another process of it knows nothing | what waits to be accepted is kept until that process says that it has gone; once accepted, a tool that comes back stays so
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
 	serve, diff := assert.Value(Open(path, nil))(t), assert.Value(Open(path, nil))(t)
 	a, b := surfaceTool("a"), surfaceTool("b")
