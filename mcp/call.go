@@ -196,8 +196,7 @@ func (e *OutputError) Outcome() Outcome { return Answered }
 type outputSchema struct {
 	raw  json.RawMessage
 	once sync.Once
-	gate *schemagate.Schema
-	err  error
+	gate *schemagate.Schema // nil: it cannot be used, and nothing is checked
 }
 
 // newOutputSchema returns nil for a tool that has none.
@@ -208,22 +207,19 @@ func newOutputSchema(t *Tool) *outputSchema {
 	return &outputSchema{raw: t.OutputSchema}
 }
 
-// check checks the structured content of a result. A nil schema allows all.
+// check checks the structured content of a result.
 func (s *outputSchema) check(content json.RawMessage, modern bool) error {
 	switch {
-	case s == nil:
-		return nil
 	case content == nil:
-		return errors.New("structuredContent is missing")
+		return errMissingOutput
 	case content[0] != '{' && !modern:
 		return errors.New("structuredContent is not an object")
 	}
-	s.once.Do(func() { s.gate, s.err = schemagate.Compile(s.raw) })
-	if s.err != nil {
-		return fmt.Errorf("the schema cannot be used: %w", s.err)
-	}
 	return s.gate.Validate(content)
 }
+
+// errMissingOutput is the Err of an [*OutputError] about a result without structured content.
+var errMissingOutput = errors.New("structuredContent is missing")
 
 // checkOutput checks a complete result against the output schema of its tool, as
 // last listed. A list is read, until the given time, if there is none yet, or
@@ -237,12 +233,12 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 		return nil
 	}
 	schema, stale := c.knownOutput(l, tool)
-	err := c.checkContent(ctx, schema, content, l.modern())
+	err := c.checkContent(ctx, tool, schema, content, l.modern())
 	if err != nil && stale {
 		c.forgetTools()
 		if c.listForOutput(ctx, until, tool) {
 			schema, _ = c.knownOutput(l, tool)
-			err = c.checkContent(ctx, schema, content, l.modern())
+			err = c.checkContent(ctx, tool, schema, content, l.modern())
 		}
 	}
 	if err == nil {
@@ -262,8 +258,23 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 	return invalid
 }
 
-func (c *Client) checkContent(ctx context.Context, schema *outputSchema, content json.RawMessage, modern bool) error {
-	if schema != nil && len(content) >= largeOutput {
+// checkContent checks the structured content of a result of a tool. A nil schema allows all,
+// and so does one that cannot be used: it is optional, and the result is there.
+func (c *Client) checkContent(ctx context.Context, tool string, schema *outputSchema, content json.RawMessage, modern bool) error {
+	if schema == nil {
+		return nil
+	}
+	schema.once.Do(func() {
+		raw, _, _ := schemagate.Modern(schema.raw)
+		var err error
+		if schema.gate, err = schemagate.Compile(raw); err != nil {
+			c.opts.Logger.Warn("mcp: results are not checked: the output schema cannot be used", "server", c.name, "tool", tool, "error", err)
+		}
+	})
+	if schema.gate == nil {
+		return nil
+	}
+	if len(content) >= largeOutput {
 		unlock, err := c.locks.Lock(ctx, "check")
 		if err != nil {
 			return fmt.Errorf("it was not checked: %w", err)

@@ -157,7 +157,12 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 	}
 	if answer.Error == nil {
 		// These bytes were not looked at as closely as what decodes them expects.
-		if err := jsonscan.Valid(answer.Result); err != nil && !(listsItems(method) && jsonscan.ValidLists(answer.Result)) {
+		err := jsonscan.Valid(answer.Result)
+		if err != nil { // a bad character costs no more than itself
+			answer.Result, _ = jsonscan.Mend(answer.Result)
+			err = jsonscan.Valid(answer.Result)
+		}
+		if err != nil && !(listsItems(method) && jsonscan.ValidLists(answer.Result)) {
 			return nil, &ProtocolError{Path: "result", Err: err}
 		}
 		return answer.Result, nil

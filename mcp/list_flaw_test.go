@@ -18,7 +18,6 @@ var flaws = []struct{ name, member, reason, token string }{
 	{"deep", `"inputSchema":` + strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200), "nested too deeply", "too_deep"},
 	{"duplicate", `"name":"twice"`, "duplicate key", "duplicate_key"},
 	{"nested duplicate", `"inputSchema":{"type":"object","type":"string"}`, "duplicate key", "duplicate_key"},
-	{"bad UTF-8", "\"description\":\"\xff\"", "invalid UTF-8", "invalid_utf8"},
 	{"wrong type", `"description":7`, "got a number, want a string", "invalid"},
 }
 
@@ -126,11 +125,32 @@ func TestFlawedListIsRefused(t *testing.T) {
 			for name, members := range map[string]string{
 				"a list that comes twice": `"` + l.member + `":[` + item(1) + `],"` + l.member + `":[` + item(2) + `]`,
 				"a deep member":           `"` + l.member + `":[` + item(1) + `],"x":{"y":` + deep + `}`,
-				"bad UTF-8 beside":        `"` + l.member + `":[` + flawed(`"x":`+deep) + "],\"x\":\"\xff\"",
 			} {
 				server := featured(t, revision, mcptest.Script{l.method: mcptest.Result(`{` + members + `}`)})
 				assert.As[*mcp.ProtocolError](t, errOf(l.read(t.Context(), newClient(t, p.to(server), nil))), "%s with %s", l.method, name)
 			}
+		}
+	})
+}
+
+// A character that cannot be read becomes U+FFFD, and costs neither an answer nor an item.
+func TestBadCharacterCostsItself(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, c := range []struct{ sent, want string }{
+			//report: Results | microsoft/playwright-mcp#1410, anomalyco/opencode#17758 | a server of JavaScript cuts a text in the middle of an emoji, and sends half a surrogate pair | the text is there with U+FFFD where it was cut
+			{`cut \ud83d`, "cut \uFFFD"},
+			{`\ude00 swapped \ud83d, whole \ud83d\ude00`, "\uFFFD swapped \uFFFD, whole \U0001F600"},
+			{"Gr\xf6\xdfe", "Gr\uFFFDe"},
+		} {
+			client := newClient(t, p.to(featured(t, revision, mcptest.Script{
+				"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"` + c.sent + `"}],"resultType":"complete"}`),
+				"tools/list": mcptest.Result(`{"tools":[{"name":"a","description":"` + c.sent + `","inputSchema":{"type":"object"}},` + item(1) + `],"resultType":"complete"}`),
+			})), nil)
+			assert.Equal(t, textOf(t, mustCall(t, client, "a")), c.want, "%q", c.sent)
+			tools := assert.Value(client.Tools(t.Context()))(t)
+			assert.Equal(t, len(tools), 2, "%q: tools", c.sent)
+			assert.Equal(t, tools[0].Description, c.want, "%q", c.sent)
+			wantList(t, client.ListProblems(), []mcp.ListProblem{}, "%q", c.sent)
 		}
 	})
 }

@@ -135,8 +135,8 @@ func definitionOf(t Tool) (*Definition, error) {
 	return def, nil
 }
 
-// listedForm returns a tool of a server as it is listed: with schemas in the keywords of today
-// and, unless the server is trusted, without the characters that models read and people do not
+// listedForm returns a tool of a server as it is listed: with schemas in the keywords of today,
+// without an output schema that cannot be used and, unless the server is trusted, without the characters that models read and people do not
 // see. The ledger compares what the server says.
 func listedForm(t Tool, def *Definition, trusted bool) (Tool, *Definition) {
 	form := *def
@@ -147,8 +147,10 @@ func listedForm(t Tool, def *Definition, trusted bool) (Tool, *Definition) {
 		form.InputSchema, form.OutputSchema = result.StripHiddenJSON(def.InputSchema), result.StripHiddenJSON(def.OutputSchema)
 		raw = result.StripHiddenJSON(raw)
 	}
-	form.InputSchema, _ = schemagate.Modern(form.InputSchema)
-	form.OutputSchema, _ = schemagate.Modern(form.OutputSchema)
+	form.InputSchema, _, _ = schemagate.Modern(form.InputSchema)
+	if form.OutputSchema != nil {
+		form.OutputSchema = gate.UsableOutput(form.OutputSchema)
+	}
 	if form.saysAs(def) && bytes.Equal(raw, def.Raw) {
 		return t, def
 	}

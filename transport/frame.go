@@ -100,6 +100,12 @@ func (r *router) hear() { r.signs.Add(1) }
 func (r *router) route(data []byte, deliver func(jsonrpc.Message)) error {
 	r.hear()
 	m, err := jsonscan.Scan(data)
+	if err != nil && !errors.Is(err, jsonscan.ErrNotObject) {
+		if mended, ok := jsonscan.Mend(data); ok { // a bad character costs no more than itself
+			data = mended
+			m, err = jsonscan.Scan(data)
+		}
+	}
 	if errors.Is(err, jsonscan.ErrNotObject) {
 		return r.routeBatch(data, deliver)
 	}

@@ -2,7 +2,10 @@ package schemagate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -10,37 +13,26 @@ import (
 // Modern returns a schema whose keywords have the meaning of today where it has those of
 // draft 4, as OpenAPI 3.0 does, or of draft 3; and whether it had. What was a flag beside a
 // bound, as in {"minimum": 0, "exclusiveMinimum": true}, becomes a bound; "required" that is
-// a flag goes, and so does a $schema that names draft 4. All else keeps its bytes but for
-// spaces. A schema that is not JSON is returned as it is.
-func Modern(raw json.RawMessage) (json.RawMessage, bool) {
-	if !mayBeOld(raw) || len(raw) > MaxBytes || jsonscan.Valid(raw) != nil {
-		return raw, false
+// a flag goes, and so does a $schema that names draft 4.
+//
+// It also mends what programs write that have nothing to say, and flaw tells in words of what
+// kind the first is; empty if there is none. A keyword that is null goes, unless null may be meant;
+// so does one that should hold schemas by name, or additionalProperties, and is an empty
+// array, as PHP writes it. A property of that kind allows anything. A name that is
+// required twice stands once.
+//
+// All else keeps its bytes but for spaces. A schema that is not JSON, or needs no change, is
+// returned as it is.
+func Modern(raw json.RawMessage) (modernized json.RawMessage, old bool, flaw string) {
+	if len(raw) > MaxBytes || jsonscan.Valid(raw) != nil {
+		return raw, false, ""
 	}
 	m := modern{cursor: jsonscan.Walk(raw), out: make([]byte, 0, len(raw))}
 	m.schema()
-	if !m.old {
-		return raw, false
+	if !m.old && m.flaw == "" {
+		return raw, false, ""
 	}
-	return m.out, true
-}
-
-// mayBeOld reports whether a schema has to be read to know that it is of today.
-func mayBeOld(raw []byte) bool {
-	for _, keyword := range []string{`"exclusiveM`, `draft-04`} {
-		if bytes.Contains(raw, []byte(keyword)) {
-			return true
-		}
-	}
-	for rest := raw; ; {
-		_, after, found := bytes.Cut(rest, []byte(`"required"`))
-		if !found {
-			return false
-		}
-		rest = bytes.TrimLeft(after, ": \t\r\n")
-		if len(rest) > 0 && (rest[0] == 't' || rest[0] == 'f') {
-			return true
-		}
-	}
+	return m.out, m.old, m.flaw
 }
 
 // modern writes a schema in the keywords of today.
@@ -48,6 +40,7 @@ type modern struct {
 	cursor jsonscan.Cursor
 	out    []byte
 	old    bool
+	flaw   string // the first; empty: none
 }
 
 // schema writes a schema, or a list of them.
@@ -82,9 +75,9 @@ func (m *modern) object() {
 		kind := m.cursor.Kind()
 		flag := kind == 't' || kind == 'f'
 		switch name := string(key); {
-		case name == "minimum" && kind != '{':
+		case name == "minimum" && kind != '{' && kind != 'n':
 			least.value = m.cursor.Value()
-		case name == "maximum" && kind != '{':
+		case name == "maximum" && kind != '{' && kind != 'n':
 			most.value = m.cursor.Value()
 		case name == "exclusiveMinimum" && flag:
 			least.exclusive, m.old = kind == 't', true
@@ -95,6 +88,13 @@ func (m *modern) object() {
 		case name == "required" && flag:
 			m.old = true
 			m.cursor.Skip()
+		case kind == 'n' && mayBeAbsent(name):
+			m.absent(name, "null")
+			m.cursor.Skip()
+		case kind == '[' && (name == "additionalProperties" || holdsSchemas(name)):
+			m.list(begin, name, m.cursor.Value())
+		case kind == '[' && name == "required":
+			m.names(begin, m.cursor.Value())
 		case name == "$schema" && kind == '"':
 			value := m.cursor.Value()
 			if bytes.Contains(value, []byte("json-schema.org/draft-04/schema")) {
@@ -108,7 +108,7 @@ func (m *modern) object() {
 			inner := m.open()
 			for key := range m.cursor.Members() {
 				m.key(inner, string(key))
-				m.schema()
+				m.named(name, string(key))
 			}
 			m.out = append(m.out, '}')
 		case (kind == '{' || kind == '[') && !holdsData(name):
@@ -122,6 +122,69 @@ func (m *modern) object() {
 	m.bound(begin, "inimum", least)
 	m.bound(begin, "aximum", most)
 	m.out = append(m.out, '}')
+}
+
+// absent notes a keyword, or a property, that says nothing.
+func (m *modern) absent(name, written string) {
+	if m.flaw == "" {
+		m.flaw = shorten(fmt.Sprintf("%q is written as %s, and counts as absent", name, written))
+	}
+}
+
+// list writes a keyword that should be no list, unless the list is empty.
+func (m *modern) list(begin int, name string, value []byte) {
+	if isEmptyList(value) {
+		m.absent(name, "[]")
+		return
+	}
+	m.key(begin, name)
+	m.out = append(m.out, value...)
+}
+
+// named writes the schema at the cursor, which a keyword holds by a name.
+func (m *modern) named(keyword, name string) {
+	kind := m.cursor.Kind()
+	if kind != 'n' && kind != '[' || keyword == "dependencies" {
+		m.schema()
+		return
+	}
+	value := m.cursor.Value()
+	if kind == 'n' || isEmptyList(value) {
+		m.absent(name, string(value))
+		value = []byte("{}")
+	}
+	m.out = append(m.out, value...)
+}
+
+// names writes the list "required", each name once.
+func (m *modern) names(begin int, value []byte) {
+	var once [][]byte
+	for name := range jsonscan.Elements(value) {
+		if name[0] == '"' && slices.ContainsFunc(once, func(other []byte) bool { return bytes.Equal(other, name) }) {
+			m.flaw = cmp.Or(m.flaw, `a name stands twice in "required", and counts once`)
+			continue
+		}
+		once = append(once, name)
+	}
+	m.key(begin, "required")
+	m.out = append(append(append(m.out, '['), bytes.Join(once, []byte{','})...), ']')
+}
+
+func isEmptyList(value []byte) bool {
+	for range jsonscan.Elements(value) {
+		return false
+	}
+	return true
+}
+
+// mayBeAbsent reports whether null cannot be meant as the value of a keyword.
+func mayBeAbsent(keyword string) bool {
+	switch keyword {
+	case "$ref", "$schema", "$id", "$anchor", "$comment", "title", "description", "format", "examples", "deprecated", "readOnly", "writeOnly", "nullable":
+		return true
+	}
+	f, _ := draft{}.formOf(keyword)
+	return f != 0
 }
 
 // bound writes a limit, after the other members.

@@ -45,7 +45,8 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 // (a reference leads to a file or an address), "dynamic_ref", "unresolved_ref" (a reference leads
 // to nothing), "dialect" (one that is not supported), "pattern" (a regular expression that is too
 // large, or none of RE2), "too_large" (256 KiB), "too_many_nodes" (8,192 JSON values) and
-// "too_complex" (written out, with all references, it is too large).
+// "too_complex" (written out, with all references, it is too large). An output schema like that is
+// a warning: the tool is listed without it.
 type Token string
 
 const (
@@ -71,6 +72,11 @@ const (
 	// such as "exclusiveMinimum": true. A note: models and validators get it with the keywords
 	// of today.
 	tokenOldSchema Token = "old_schema"
+	// tokenFlawedSchema: a schema has a keyword that is null, or another flaw that changes nothing
+	// of what it asks. A note: models and validators get it without.
+	tokenFlawedSchema Token = "flawed_schema"
+	// tokenBrokenText: a text has U+FFFD in the place of a character that could not be read. A note.
+	tokenBrokenText Token = "broken_text"
 )
 
 // The tokens of texts with characters that people do not see. All strings of a

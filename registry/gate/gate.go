@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -29,31 +30,50 @@ func Check(tool *ledger.Tool) []Finding {
 	t := texts{visit: func(path []byte, text string, _ bool) { found.text(path, text) }}
 	t.outside(tool)
 	for _, s := range schemasOf(tool) {
-		raw, old := schemagate.Modern(s.raw)
+		raw, old, flaw := schemagate.Modern(s.raw)
 		if old {
 			found.add(tokenOldSchema, Note, s.field, "", 0, 0, "it has keywords of draft 4, and is listed with those of today")
 		}
-		if err := checkSchema(raw); err != nil {
-			found.add(tokenOf(err), Block, s.field+err.Path, "", 0, 0, err.Detail)
-			continue
+		if flaw != "" {
+			found.add(tokenFlawedSchema, Note, s.field, "", 0, 0, flaw)
 		}
-		t.document(s.field, s.raw)
+		if err := checkSchema(raw); err != nil {
+			severity, detail := Block, err.Detail
+			if s.optional {
+				severity, detail = Warn, detail+"; the tool is listed without it, and its results are not checked"
+			}
+			found.add(tokenOf(err), severity, s.field+err.Path, "", 0, 0, detail)
+		}
+		if jsonscan.Valid(s.raw) == nil {
+			t.document(s.field, s.raw)
+		}
 	}
 	return Merge(found.list)
 }
 
 // A schemaOf is a schema of a tool, and its name there.
 type schemaOf struct {
-	field string
-	raw   json.RawMessage
+	field    string
+	raw      json.RawMessage
+	optional bool // the tool can be used without
 }
 
 func schemasOf(t *ledger.Tool) []schemaOf {
-	all := []schemaOf{{"/inputSchema", t.InputSchema}}
+	all := []schemaOf{{"/inputSchema", t.InputSchema, false}}
 	if len(t.OutputSchema) > 0 {
-		all = append(all, schemaOf{"/outputSchema", t.OutputSchema})
+		all = append(all, schemaOf{"/outputSchema", t.OutputSchema, true})
 	}
 	return all
+}
+
+// UsableOutput returns an output schema as it is to be listed, or nil if it can neither be sent
+// to models nor be checked.
+func UsableOutput(raw json.RawMessage) json.RawMessage {
+	raw, _, _ = schemagate.Modern(raw)
+	if checkSchema(raw) != nil {
+		return nil
+	}
+	return raw
 }
 
 // checkSchema refuses what could not be compiled later.

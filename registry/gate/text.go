@@ -91,8 +91,11 @@ func repeated(text string) (start, end, times int) {
 	return most.start, most.end, most.times
 }
 
-// hidden finds the characters that people do not see.
+// hidden finds the characters that people do not see, or that were lost.
 func (found *findings) hidden(path []byte, text string) {
+	if at := strings.IndexRune(text, utf8.RuneError); at >= 0 && utf8.ValidString(text) {
+		found.add(tokenBrokenText, Note, string(path), text, at, at+1, "a character of it could not be read")
+	}
 	for _, s := range textguard.Hidden(text) {
 		token, severity, detail := judge(s)
 		end := s.Start + utf8.RuneLen(s.First)
