@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -108,10 +107,7 @@ func talk(ctx context.Context, server string, asks bool, revision string) error 
 // build builds the server into dir and returns its path.
 func build(ctx context.Context, dir string) (string, error) {
 	fmt.Println("Building the example server ...")
-	path := filepath.Join(dir, "server")
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
+	path := filepath.Join(dir, "server.exe") // Windows starts no other
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, serverPath)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
