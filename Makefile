@@ -96,7 +96,7 @@ tidy-check:
 # takes seconds; make cross compiles. The golden files of the API are those of all systems.
 systems:
 	@echo '== types and API on all systems'
-	@$(GO) test -count=1 -timeout 20m ./internal/layers -run '^Test(API|Systems|DocCode|LinkedModules|AdapterModules)$$' -modules "$(MODULES)" -systems all
+	@$(GO) test -count=1 -timeout 60m ./internal/layers -run '^Test(API|Systems|DocCode|LinkedModules|AdapterModules)$$' -modules "$(MODULES)" -systems all
 
 # What is built goes nowhere, so that a program leaves no binary.
 cross:
@@ -117,7 +117,7 @@ norace:
 # them.
 strangers:
 	@echo '== programs that get the modules'
-	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 20m -run '^TestStrangers$$' ./internal/release
+	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 60m -run '^TestStrangers$$' ./internal/release
 
 # The same version makes the same bytes, whatever the folders and caches.
 reproducible:
@@ -129,21 +129,21 @@ binaries:
 
 conformance:
 	@echo '== conformance'
-	@$(RACE) $(GO) test -tags conformance -vet=all -v -count=1 -parallel 4 -timeout 15m ./internal/conformance/...
+	@$(RACE) $(GO) test -tags conformance -vet=all -v -count=1 -parallel 4 -timeout 60m ./internal/conformance/...
 
 # make check runs the tests of sqlstore by .ci/module.
 integration: integration-core
 	@echo '== integration: PostgreSQL'
-	@cd sqlstore && GOFLAGS="$${GOFLAGS:-} $$(../.ci/goflags sqlstore)" $(GO) test -tags integration -vet=all -count=1 -timeout 10m ./...
+	@cd sqlstore && GOFLAGS="$${GOFLAGS:-} $$(../.ci/goflags sqlstore)" $(GO) test -tags integration -vet=all -count=1 -timeout 60m ./...
 
 integration-core:
 	@echo '== integration'
-	@$(RACE) $(GO) test -tags integration -vet=all -count=1 -parallel 8 -timeout 15m ./internal/integration/...
+	@$(RACE) $(GO) test -tags integration -vet=all -count=1 -parallel 8 -timeout 60m ./internal/integration/...
 
 # Nothing else should run beside it.
 faults-once:
 	@echo '== faults'
-	@FAULT_SEEDS=1 $(RACE) $(GO) test -count=1 -timeout 15m -run '^TestFaults$$' ./transport/transporttest
+	@FAULT_SEEDS=1 $(RACE) $(GO) test -count=1 -timeout 60m -run '^TestFaults$$' ./transport/transporttest
 
 # Less than six minutes. FAULT_SEEDS=100 make faults runs longer.
 faults:
@@ -182,8 +182,8 @@ names:
 
 # The database driver takes minutes to compile with the race detector.
 race-sqlstore:
-	@cd sqlstore && $(GO) test -race -tags integration -timeout 15m ./...
-	@cd cmd/mcpbelt && $(GO) test -race -tags integration -run PostgreSQL -timeout 15m .
+	@cd sqlstore && $(GO) test -race -tags integration -timeout 60m ./...
+	@cd cmd/mcpbelt && $(GO) test -race -tags integration -run PostgreSQL -timeout 60m .
 
 # About an hour. Not part of the checks of a change.
 soak:
@@ -202,7 +202,7 @@ soak:
 	@$(GO) test -tags integration -race -count=20 -timeout 2h -run Kill ./internal/integration/...
 
 api:
-	$(GO) test -timeout 30m ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules|TestAdapterModules' -modules all -systems all -update
+	$(GO) test -timeout 60m ./internal/layers -run 'TestAPI|TestGoroutines|TestLinkedModules|TestAdapterModules' -modules all -systems all -update
 	$(GO) test ./internal/zerocalls -run TestTable -update
 
 fmt:
