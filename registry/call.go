@@ -294,7 +294,7 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 		}
 	}
 	switch {
-	case e == nil:
+	case e == nil, e.def.appOnly && !e.listedFor(ctx) && e.change == nil:
 		return nil, r.unknown(ctx, s, name)
 	case e.change != nil:
 		// It says what changed, which is not for everybody.

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
@@ -14,13 +15,13 @@ import (
 // slice may be shared: do not change its elements.
 func (r *Registry) Callable(ctx context.Context) []Tool {
 	s := r.Snapshot()
-	if _, ok := r.approvals.approver.(decider); !ok {
+	if _, ok := r.approvals.approver.(decider); !ok && !onbehalf.ShowsApps(ctx) {
 		return s.Tools()
 	}
 	callable := r.callableBy(ctx)
 	tools := make([]Tool, 0, len(s.entries))
 	for _, e := range s.entries {
-		if e.listed() && callable(e) {
+		if e.listedFor(ctx) && callable(e) {
 			tools = append(tools, e.tool)
 		}
 	}
@@ -33,7 +34,7 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 // it is not known before the call.
 func (r *Registry) Decide(ctx context.Context, name string) (verdict approval.Verdict, known bool) {
 	e := r.Snapshot().find(name)
-	if e == nil || !e.listed() {
+	if e == nil || !e.listedFor(ctx) {
 		return approval.Deny, true
 	}
 	policy, known := r.approvals.approver.(decider)

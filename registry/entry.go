@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
@@ -47,7 +48,13 @@ type memory struct {
 func (e *entry) trusted() bool { return e.server == nil || e.server.Trusted }
 
 // listed reports whether models are told of the tool.
-func (e *entry) listed() bool { return e.change == nil && !e.hidden }
+func (e *entry) listed() bool { return e.change == nil && !e.hidden && !e.def.appOnly }
+
+// listedFor is listed, for a caller that may show apps: it keeps from its model what is
+// for them.
+func (e *entry) listedFor(ctx context.Context) bool {
+	return e.listed() || e.change == nil && e.def.appOnly && onbehalf.ShowsApps(ctx)
+}
 
 // busy returns why a call of the tool would be refused now, or nil.
 func (e *entry) busy(ctx context.Context, args json.RawMessage) error {

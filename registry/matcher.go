@@ -169,7 +169,7 @@ const maxSuggestions = 3
 // meant, without those that the user of ctx may not call.
 func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *UnknownToolError {
 	callable := r.callableBy(ctx)
-	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || callable(e) })}
+	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || !e.def.appOnly && callable(e) })}
 }
 
 // suggest returns the names, of tools to keep, that the caller may have meant by name,

@@ -68,6 +68,7 @@ type Definition struct {
 	// Origin tells where the tool comes from.
 	Origin Origin `json:"origin,omitzero"`
 
+	appOnly bool        // its server has it for its apps (MCP Apps), not for models
 	derived bool        // Name follows from Alias and Origin, by some scheme
 	served  *Definition // the server's own words, where others took their place; nil: these are
 }
@@ -216,7 +217,7 @@ func cloneAnnotations(a *mcp.ToolAnnotations) *mcp.ToolAnnotations {
 }
 
 func (d *Definition) equal(o *Definition) bool {
-	return d.Name == o.Name && d.Origin == o.Origin && d.ReturnDirect == o.ReturnDirect && d.Alias == o.Alias && d.saysAs(o)
+	return d.Name == o.Name && d.Origin == o.Origin && d.ReturnDirect == o.ReturnDirect && d.appOnly == o.appOnly && d.Alias == o.Alias && d.saysAs(o)
 }
 
 // maxName bounds names in the catalogue, in bytes. The protocol allows a tool's

@@ -29,6 +29,7 @@ type listForm struct {
 	late   bool   // with await_call
 	mode   string // direct, search or code
 	manage bool   // with upstream_servers
+	apps   bool   // with tools for apps
 	size   int    // anthropic/maxResultSizeChars in _meta; 0: the client knows no such members
 	shown  uint64 // which tools: a hash of their names and of which a person is asked; 0 in a catalogueKey
 }

@@ -19,7 +19,7 @@ import (
 
 // listForm is what the client's list of tools depends on.
 func (p *peer) listForm() listForm {
-	f := listForm{room: p.room(), late: p.awaits(), mode: cmp.Or(p.mode, modes.Direct), manage: p.manages()}
+	f := listForm{room: p.room(), late: p.awaits(), mode: cmp.Or(p.mode, modes.Direct), manage: p.manages(), apps: p.can.apps}
 	if f.mode == modes.Direct {
 		f.size = p.quirks.MaxResultSizeChars
 	}

@@ -3,6 +3,7 @@ package gateway
 //lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -48,7 +50,7 @@ type peer struct {
 }
 
 // abilities are what a client can do for a server.
-type abilities struct{ form, url, sampling, samplingTools, roots, tasks bool }
+type abilities struct{ form, url, sampling, samplingTools, roots, tasks, apps bool }
 
 // abilitiesOf reads the capabilities of a client.
 func abilitiesOf(caps json.RawMessage) abilities {
@@ -62,6 +64,7 @@ func abilitiesOf(caps json.RawMessage) abilities {
 		a.samplingTools = message.Member(sampling, "tools") != nil
 	}
 	a.roots = message.IsObject(message.Member(caps, "roots"))
+	a.apps = message.IsObject(message.Member(caps, "extensions", protocol.ExtensionApps))
 	return a
 }
 
@@ -109,6 +112,9 @@ func (p *peer) isOf(caller *access.Caller) bool {
 
 // context returns ctx with the user on whose behalf p makes calls or, without one, their owner.
 func (p *peer) context(ctx context.Context) context.Context {
+	if p.can.apps && cmp.Or(p.mode, modes.Direct) == modes.Direct {
+		ctx = onbehalf.WithApps(ctx)
+	}
 	switch {
 	case p.caller.User != "":
 		return session.WithUser(ctx, p.caller.User)

@@ -248,3 +248,33 @@ func TestListIsOnePage(t *testing.T) {
 		assert.Equal(t, len(different), tools, "%s: names", revision)
 	}
 }
+
+// Tools that a server has for its apps are for clients that show these and keep them from their
+// models, in the list that such clients get whole.
+func TestToolsForAppsAreForClientsThatShowThem(t *testing.T) {
+	server := newSDKServer()
+	server.AddTool(&sdk.Tool{Name: "poll", InputSchema: map[string]any{"type": "object"}, Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "polled"}}}, nil
+		})
+	s := openServer(t, nil, server)
+	for _, revision := range both {
+		for caps, shown := range map[string]bool{`{}`: false, `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`: true} {
+			c := s.connect(t, &client{revision: revision, caps: caps})
+			var name string
+			for tool := range c.tools(t) {
+				if strings.HasSuffix(tool, "__poll") {
+					name = tool
+				}
+			}
+			assert.Equal(t, name != "", shown, "%s: poll is listed for %s", revision, caps)
+			if shown {
+				c.wantText(t, name, `{}`, "polled")
+			} else {
+				c.want(t, -32602, "tools/call", toolParams("s__poll", `{}`))
+			}
+			search := s.connect(t, &client{revision: revision, caps: caps, path: "/mcp/search"})
+			assert.False(t, strings.Contains(search.call(t, "retrieve_tools", `{"query":"poll"}`).text(), "__poll"), "%s: a search finds poll", revision)
+		}
+	}
+}

@@ -51,6 +51,15 @@ func (s shared) Value(k any) any {
 	return s.Context.Value(k)
 }
 
+type appsKey struct{}
+
+// WithApps returns a context for calls of a program that shows apps of servers (MCP Apps):
+// what is listed for it has the tools that are for them, which it keeps from its model.
+func WithApps(ctx context.Context) context.Context { return context.WithValue(ctx, appsKey{}, true) }
+
+// ShowsApps reports whether ctx is one of [WithApps].
+func ShowsApps(ctx context.Context) bool { return ctx.Value(appsKey{}) != nil }
+
 type conversationKey struct{}
 
 // WithConversation returns a context for what is done in a conversation.

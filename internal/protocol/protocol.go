@@ -72,6 +72,9 @@ const (
 // ExtensionTasks is the extension of revision 2026-07-28 that lets a server answer with a task.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
+// ExtensionApps is the extension by which servers have pages that programs show.
+const ExtensionApps = "io.modelcontextprotocol/ui"
+
 // Codes of errors that the protocol adds to those of JSON-RPC.
 const (
 	CodeResourceNotFound = -32002 // before revision 2026-07-28
