@@ -108,7 +108,7 @@ func reportsPageOf(tr *tree) (page string, problems []string) {
 		if len(of) == 0 {
 			continue
 		}
-		fmt.Fprintf(&text, "\n## %s\n\n%d rows.\n\n| report | what the peer does | what comes of it | test |\n|---|---|---|---|\n", section, len(of))
+		fmt.Fprintf(&text, "\n## %s\n\nRows: %d.\n\n| report | what the peer does | what comes of it | test |\n|---|---|---|---|\n", section, len(of))
 		for _, r := range of {
 			fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", r.sources, r.peer, r.outcome, strings.Join(r.tests, ", "))
 		}
@@ -169,7 +169,7 @@ func TestB() {}
 `})
 	page, problems := reportsPageOf(tr)
 	rows := page[len(reportsHead):]
-	assert.Equal(t, rows, "\n## Logins\n\n2 rows.\n\n| report | what the peer does | what comes of it | test |\n|---|---|---|---|\n"+
+	assert.Equal(t, rows, "\n## Logins\n\nRows: 2.\n\n| report | what the peer does | what comes of it | test |\n|---|---|---|---|\n"+
 		"| x/y#1, Okta https://okta.example/doc | it ends | nothing | a: `TestA` |\n| x/y#2 | it hangs | an error | a: `TestA`, a: `TestB` |\n", "rows")
 	expect(t, problems,
 		`a/a_test.go:6: the report has a source "y#1"`,
