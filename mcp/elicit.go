@@ -42,6 +42,7 @@ type ElicitRequest struct {
 	// Tool is the name of the tool that was called; empty if Caused is false, or if the
 	// request was no call of a tool.
 	Tool string
+	RawRequest
 }
 
 // elicit asks the user, and checks the question before and the answer after.
@@ -50,38 +51,34 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage, waits bool, of
 	if err != nil {
 		return nil, at("params", err)
 	}
-	var res *ElicitResult
 	switch {
 	case (params.Mode == "" || params.Mode == "form") && c.opts.Elicit != nil:
-		res, err = c.elicitForm(ctx, params, of)
+		return c.elicitForm(ctx, params, raw, of)
 	case params.Mode == "url" && c.opts.ElicitURL != nil:
-		res, _, err = c.elicitURL(ctx, params, waits, of)
-	default:
-		return nil, refused("elicitation mode %q was not declared", params.Mode)
+		answer, _, err := c.elicitURL(ctx, params, raw, waits, of)
+		return answer, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(res)
+	return nil, refused("elicitation mode %q was not declared", params.Mode)
 }
 
-func (c *Client) elicitForm(ctx context.Context, params *ElicitParams, of *asked) (*ElicitResult, error) {
+func (c *Client) elicitForm(ctx context.Context, params *ElicitParams, raw json.RawMessage, of *asked) (json.RawMessage, error) {
 	schema, _ := params.RequestedSchema.(json.RawMessage)
 	f, err := form.Parse(schema)
 	if err != nil {
 		return nil, err
 	}
-	req := &ElicitRequest{Server: c.name, Params: params, Form: *f}
+	req := &ElicitRequest{Server: c.name, Params: params, Form: *f, RawRequest: RawRequest{Raw: raw}}
 	req.Caused, req.Tool = of.cause()
 	res, err := c.opts.Elicit(ctx, req)
-	if err != nil {
-		return nil, err
+	if err != nil || req.answer != nil {
+		return req.answer, err
 	}
-	if res = settled(res); res.Action != "accept" {
-		return res, nil
+	if res = settled(res); res.Action == "accept" {
+		if res.Content, err = f.Fill(res.Content); err != nil {
+			return nil, err
+		}
 	}
-	res.Content, err = f.Fill(res.Content)
-	return res, err
+	return json.Marshal(res)
 }
 
 // settled returns the answer of a handler without what does not belong to it. No
@@ -151,6 +148,7 @@ type ElicitURLRequest struct {
 	Caused bool
 	// Tool is the name of the tool that was called, as in [ElicitRequest].
 	Tool string
+	RawRequest
 
 	page *page
 }
@@ -166,8 +164,8 @@ func (r *ElicitURLRequest) Done() {
 // maxURL bounds a URL to be visited, in bytes.
 const maxURL = 8 << 10
 
-// elicitURL asks the user whether they agree to visit a page.
-func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, waits bool, of *asked) (*ElicitResult, *page, error) {
+// elicitURL asks the user whether they agree to visit a page. The page is nil if they do not.
+func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, raw json.RawMessage, waits bool, of *asked) (json.RawMessage, *page, error) {
 	host, warnings, err := examine(params.URL)
 	if err != nil {
 		return nil, nil, refused("url: %v", err)
@@ -175,16 +173,20 @@ func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, waits bool
 	p := c.pages.begin(params.ElicitationID)
 	req := &ElicitURLRequest{
 		Server: c.name, Message: params.Message, URL: params.URL,
-		Host: host, Warnings: warnings, Completed: p.completed, ServerWaits: waits, page: p,
+		Host: host, Warnings: warnings, Completed: p.completed, ServerWaits: waits, RawRequest: RawRequest{Raw: raw}, page: p,
 	}
 	req.Caused, req.Tool = of.cause()
 	res, err := c.opts.ElicitURL(ctx, req)
-	if err != nil {
-		return nil, nil, err
+	answer := req.answer
+	if err == nil && answer == nil {
+		res = settled(res)
+		res.Content = nil
+		answer, err = json.Marshal(res)
 	}
-	res = settled(res)
-	res.Content = nil
-	return res, p, nil
+	if action, _ := jsonscan.String(memberOf(answer, "action")); action != "accept" {
+		p = nil
+	}
+	return answer, p, err
 }
 
 // examine checks a URL that a user is asked to visit.
@@ -307,8 +309,8 @@ func (s *pages) complete(params json.RawMessage) {
 }
 
 // pagesIn returns what a server of revision 2025-11-25 wants the user to visit
-// before it runs a request, or nil if that is not why it refused.
-func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
+// before it runs a request, as parameters of elicitations, or nil if that is not why it refused.
+func (c *Client) pagesIn(err error, l *life) []json.RawMessage {
 	var refused *ServerError
 	if c.opts.ElicitURL == nil || l == nil || l.modern() || !errors.As(err, &refused) || refused.Err.Code != protocol.CodeURLRequired {
 		return nil
@@ -316,18 +318,19 @@ func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
 	if jsonscan.Valid(refused.Err.Data) != nil {
 		return nil
 	}
-	var wanted []*ElicitParams
+	var wanted []json.RawMessage
 	walk := jsonscan.Walk(json.RawMessage(refused.Err.Data))
 	for key := range walk.Members() {
 		if string(key) != "elicitations" || walk.Kind() != '[' {
 			continue
 		}
 		for range walk.Elements() {
-			params, err := decodeElicit(walk.Value())
+			raw := walk.Value()
+			params, err := decodeElicit(raw)
 			if err != nil || params.Mode != "" && params.Mode != "url" || len(wanted) == maxServerRequests {
 				return nil
 			}
-			wanted = append(wanted, params)
+			wanted = append(wanted, raw)
 		}
 	}
 	return wanted
@@ -335,27 +338,29 @@ func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
 
 // visit has the user visit the pages that stand before a request, and returns when they
 // are done with all of them.
-func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause error) error {
+func (x *exchange) visit(ctx context.Context, wanted []json.RawMessage, cause error) error {
 	bounded, stop := x.within(ctx)
 	defer stop()
 	late := func() error {
 		return x.answered(fmt.Errorf("waiting for the user to visit a page: %w", x.ended(ctx)))
 	}
 	var open []*page
-	for _, params := range wanted {
-		var res *ElicitResult
+	for _, raw := range wanted {
 		var p *page
 		if !x.life.mayAsk(protocol.Elicit, &x.asked) {
 			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
 		}
 		err := x.client.runHandler(protocol.Elicit, func() (err error) {
-			res, p, err = x.client.elicitURL(bounded, params, false, &x.asked)
+			params, err := decodeElicit(raw)
+			if err == nil {
+				_, p, err = x.client.elicitURL(bounded, params, raw, false, &x.asked)
+			}
 			return err
 		})
 		if err != nil && bounded.Err() != nil {
 			return late()
 		}
-		if err == nil && res.Action != "accept" {
+		if err == nil && p == nil {
 			err = errors.New("the user did not agree to visit the page")
 		}
 		if err != nil {

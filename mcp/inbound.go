@@ -112,24 +112,32 @@ func (c causedContext) Value(key any) any {
 // causeOf returns the questions and the caller's context of the request in the course of
 // which the server makes req, or nil if it is not known: that on whose answer stream req
 // came, if call is not 0, or that which waits for the task that req names, or else the
-// only one that the server can be at work for.
+// only one that the server can be at work for. If there are several, but all with the same asker,
+// the context is that of one of them.
 func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Context) {
 	task, _ := jsonscan.String(memberOf(req.Params, "_meta", protocol.MetaTask, "taskId"))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var cause *request
+	many := false
 	for f := range l.flights {
 		r := f.request
 		switch {
 		case r.asked == nil, call != 0 && f.id != call, call == 0 && task != "" && r.task() != task:
 			continue
 		case cause != nil && cause.asked != r.asked:
-			return nil, nil
+			if asker := r.caller.Value(askerKey{}); asker == nil || asker != cause.caller.Value(askerKey{}) {
+				return nil, nil
+			}
+			many = true
 		}
 		cause = r
 	}
-	if cause == nil || call == 0 && task == "" && l.elsewhereLocked(cause.asked) {
+	switch {
+	case cause == nil, call == 0 && task == "" && l.elsewhereLocked(cause.asked):
 		return nil, nil
+	case many:
+		return nil, cause.caller
 	}
 	return cause.asked, cause.caller
 }

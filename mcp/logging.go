@@ -39,6 +39,8 @@ type LogMessage struct {
 	Logger string
 	// Data is what was logged, any JSON value: text of an untrusted party.
 	Data json.RawMessage
+	// Raw are the parameters of the notification as the server wrote them.
+	Raw json.RawMessage
 	// Dropped is how many messages before this one were lost because Log was
 	// too slow.
 	Dropped int
@@ -133,7 +135,7 @@ func (c *Client) greetWithLevel(l *life) {
 }
 
 // size returns what a message holds, in bytes.
-func (m *LogMessage) size() int { return len(m.Data) + len(m.Logger) + len(m.Level) }
+func (m *LogMessage) size() int { return len(m.Raw) }
 
 type logKey struct{}
 
@@ -268,12 +270,12 @@ func harmless(data []byte) string {
 }
 
 func decodeLogMessage(params json.RawMessage) (*LogMessage, error) {
-	m := &LogMessage{}
-	err := decodeObject(params,
+	m := &LogMessage{Raw: bytes.Clone(params)} // or the whole message would be kept
+	err := decodeObject(m.Raw,
 		field{name: "level", into: word(&m.Level)},
 		field{name: "logger", into: &m.Logger},
 		field{name: "data", into: func(value []byte) error {
-			m.Data = bytes.Clone(value) // or the whole notification would be kept
+			m.Data = value
 			return nil
 		}},
 	)

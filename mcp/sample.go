@@ -33,6 +33,7 @@ type SampleRequest struct {
 	Caused bool
 	// Tool is the name of the tool that was called, as in [ElicitRequest].
 	Tool string
+	RawRequest
 }
 
 // ErrRejected is returned by Sample of [ClientOptions] when the user rejects the
@@ -73,14 +74,14 @@ func (c *Client) sample(ctx context.Context, raw json.RawMessage, of *asked) (js
 	}
 	// The handler may do with its request what it likes.
 	tools, mode := len(params.Tools) > 0, choiceOf(params)
-	req := &SampleRequest{Server: c.name, Params: params}
+	req := &SampleRequest{Server: c.name, Params: params, RawRequest: RawRequest{Raw: raw}}
 	req.Caused, req.Tool = of.cause()
 	res, err := c.opts.Sample(ctx, req)
 	switch {
 	case errors.Is(err, ErrRejected):
 		return nil, fmt.Errorf("%w: %w", ErrRejected, &JSONRPCError{Code: codeRejected, Message: "User rejected sampling request"})
-	case err != nil:
-		return nil, err
+	case err != nil || req.answer != nil:
+		return req.answer, err
 	}
 	answer, err := sampled(res, tools, mode)
 	if err != nil {

@@ -27,6 +27,29 @@ const (
 	maxServerRequests = 16
 )
 
+// A RawRequest is a server request as it came, for handlers that pass it on, as a gateway does.
+type RawRequest struct {
+	// Raw are the parameters as the server wrote them, which may share memory with others: do not
+	// change them. Text of an untrusted party.
+	Raw json.RawMessage
+
+	answer json.RawMessage
+}
+
+// Answer has a JSON object sent as the result, as it is, in the place of what the handler returns: that
+// is not looked at then, unless it is an error.
+func (r *RawRequest) Answer(result json.RawMessage) { r.answer = oneLine(result) }
+
+type askerKey struct{}
+
+// WithAsker says who is asked what servers want to know in the course of calls under the returned context. If several calls
+// are under way, and it is not known which of them makes the server ask, the handler gets the values of the
+// context of one of them if all have the same asker, a pointer or another comparable value. Caused of its request
+// is false then.
+func WithAsker(ctx context.Context, asker any) context.Context {
+	return context.WithValue(ctx, askerKey{}, asker)
+}
+
 // declares reports whether the server was told that there is a handler for the method.
 func (c *Client) declares(method string) bool {
 	switch method {

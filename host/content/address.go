@@ -8,32 +8,49 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// addressSeparator stands between server and URI. No name of a server has a colon,
-// so the first one in an address is where the URI begins.
-const addressSeparator = "://"
+// The two kinds of addresses: that of a page of MCP Apps has the scheme by which hosts know it.
+const (
+	addressScheme = "mcpbelt:"
+	pageScheme    = "ui://"
+)
 
 // maxShown bounds what errors show of an address or a name, in bytes.
 const maxShown = 256
 
 // Address returns the address of a server's resource among those of all servers:
-// the server's name, "://", and the URI as the server has it, byte for byte, such as
-// "github://file:///x?y#z". [ParseAddress] undoes that, whatever the URI is. An
-// address is not a URI, and not to be cleaned, escaped or made shorter.
+// "mcpbelt:", the server's name, a slash, and the URI as the server has it, byte for byte, such as
+// "mcpbelt:github/file:///x?y#z". Of a page of MCP Apps, such as "ui://clock.html", it is
+// "ui://github/clock.html". [ParseAddress] undoes that, whatever the URI is. An address is a URI if the server's is
+// one, and stays what it is in programs that parse URLs.
 //
 // The address of a resource template is made in the same way. It expands to the address
 // of a resource.
-func Address(server, uri string) string { return server + addressSeparator + uri }
+func Address(server, uri string) string {
+	if page, ok := strings.CutPrefix(uri, pageScheme); ok {
+		return pageScheme + server + "/" + page
+	}
+	return addressScheme + server + "/" + uri
+}
 
 // ParseAddress returns the server of an address, and what the server calls the
-// resource. It does not know which servers there are. The error is an
-// [*AddressError].
+// resource. It does not know which servers there are. It also takes server://uri, which people
+// may write. The error is an [*AddressError].
 func ParseAddress(address string) (server, uri string, err error) {
-	server, uri, ok := strings.Cut(address, addressSeparator)
+	rest, own := strings.CutPrefix(address, addressScheme)
+	page, isPage := strings.CutPrefix(address, pageScheme)
+	var ok bool
 	switch {
-	case !ok:
-		err = &AddressError{Address: address, problem: `it has no server: addresses look like "server://uri"`}
-	case !isServerName(server):
-		err = &AddressError{Address: address, problem: `what stands before "://" is no name of a server: addresses look like "server://uri"`}
+	case own:
+		server, uri, ok = strings.Cut(rest, "/")
+	case isPage:
+		server, uri, ok = strings.Cut(page, "/")
+		uri = pageScheme + uri
+	default:
+		server, uri, ok = strings.Cut(address, "://")
+	}
+	switch {
+	case !ok || !isServerName(server):
+		err = &AddressError{Address: address, problem: `it has no name of a server: addresses look like "mcpbelt:server/uri"`}
 	case uri == "":
 		err = &AddressError{Address: address, problem: "it has no URI after the server"}
 	}

@@ -42,7 +42,7 @@ func TestAddresses(t *testing.T) {
 }
 
 func FuzzParseAddress(f *testing.F) {
-	f.Add("github://file:///x?y#z")
+	f.Add("mcpbelt:github/file:///x?y#z")
 	f.Add("://")
 	f.Fuzz(func(t *testing.T, address string) {
 		server, uri, err := content.ParseAddress(address)
@@ -58,13 +58,13 @@ func FuzzParseAddress(f *testing.F) {
 
 func TestUnknownAddress(t *testing.T) {
 	h := openContents(t, contents{"github": resource("file:///x")}, nil, "github")
-	_, err := content.New(h).ReadResource(watchdog(t), "Gitub://file:///x", nil)
+	_, err := content.New(h).ReadResource(watchdog(t), "mcpbelt:Gitub/file:///x", nil)
 	assert.As[*host.UnknownServerError](t, err)
-	assert.Equal(t, fmt.Sprint(assert.As[*content.AddressError](t, err).Suggestions), "[github://file:///x]", "suggestions")
-	assert.Contains(t, fmt.Sprint(err), `did you mean "github://file:///x"?`)
+	assert.Equal(t, fmt.Sprint(assert.As[*content.AddressError](t, err).Suggestions), "[mcpbelt:github/file:///x]", "suggestions")
+	assert.Contains(t, fmt.Sprint(err), `did you mean "mcpbelt:github/file:///x"?`)
 	wrong := assert.As[*content.AddressError](t, hosttest.ErrorOf(content.New(h).ReadResource(watchdog(t), "file:///x", nil)))
 	assert.Equal(t, len(wrong.Suggestions), 0, "suggestions")
-	assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(watchdog(t), "github://file:///y", nil)), mcp.ErrResourceNotFound)
+	assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(watchdog(t), "mcpbelt:github/file:///y", nil)), mcp.ErrResourceNotFound)
 }
 
 // An update is one yield of ResourceUpdates.
@@ -109,7 +109,7 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 		assert.OK(t, err)
 	}
 	apply(`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}`)
-	updates := follow(t, ctx, h, "a://file:///x")
+	updates := follow(t, ctx, h, "mcpbelt:a/file:///x")
 	want := func(address string) {
 		t.Helper()
 		got := <-updates
@@ -119,13 +119,13 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 	changed := func() {
 		t.Helper()
 		assert.OK(t, (<-made).ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "file:///x"}))
-		want("a://file:///x")
+		want("mcpbelt:a/file:///x")
 	}
-	want("a://file:///x") // it is followed
+	want("mcpbelt:a/file:///x") // it is followed
 	changed()
 	for _, args := range []string{"1", "2", "3"} {
 		apply(`{"mcpServers": {"a": {"command": "x", "args": ["` + args + `"]}, "b": {"command": "x"}}}`)
-		want("a://file:///x")
+		want("mcpbelt:a/file:///x")
 		changed()
 	}
 	apply(`{"mcpServers": {"b": {"command": "x"}}}`)
@@ -138,7 +138,7 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 func TestUpdatesEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(watchdog(t))
 	h := openContents(t, contents{"a": resource("file:///x")}, nil, "a")
-	withCtx, withHost := follow(t, ctx, h, "a://file:///x"), follow(t, watchdog(t), h, "a://file:///x")
+	withCtx, withHost := follow(t, ctx, h, "mcpbelt:a/file:///x"), follow(t, watchdog(t), h, "mcpbelt:a/file:///x")
 	<-withCtx
 	<-withHost
 	cancel()

@@ -5,7 +5,7 @@
 //	for _, r := range c.Resources(ctx, nil).Items {
 //		fmt.Println(r.Name, r.Address)
 //	}
-//	res, err := c.ReadResource(ctx, "github://repo://octocat/hello/readme", nil)
+//	res, err := c.ReadResource(ctx, "mcpbelt:github/repo://octocat/hello/readme", nil)
 //	prompt, err := c.GetPrompt(ctx, "github__review", map[string]string{"pr": "7"}, nil)
 //
 // # Names

@@ -40,8 +40,8 @@ func ExampleContent_Resources() {
 		fmt.Println("failed:", server)
 	}
 	// Output:
-	// notes://file:///readme r 0
-	// code://file:///readme r 0
+	// mcpbelt:notes/file:///readme r 0
+	// mcpbelt:code/file:///readme r 0
 	// failed: nobody
 }
 
@@ -50,17 +50,17 @@ func ExampleContent_ReadResource() {
 	h := exampleLibrary(ctx)
 	defer h.Close()
 
-	res, err := content.New(h).ReadResource(ctx, "code://file:///readme", nil)
+	res, err := content.New(h).ReadResource(ctx, "mcpbelt:code/file:///readme", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(res.Contents[0].Text)
-	_, err = content.New(h).ReadResource(ctx, "cod://file:///readme", nil)
+	_, err = content.New(h).ReadResource(ctx, "mcpbelt:cod/file:///readme", nil)
 	fmt.Println(err)
 	// Output:
 	// it is file:///readme
-	// content: no resource address "cod://file:///readme": there is no server "cod"; did you mean "code://file:///readme"?
+	// content: no resource address "mcpbelt:cod/file:///readme": there is no server "cod"; did you mean "mcpbelt:code/file:///readme"?
 }
 
 func ExampleContent_ResourceTemplates() {
@@ -73,7 +73,7 @@ func ExampleContent_ResourceTemplates() {
 		res, err := content.New(h).ReadResource(ctx, address, nil)
 		fmt.Println(t.Address, res.Contents[0].Text, err)
 	}
-	// Output: code://file:///{name} it is file:///main.go <nil>
+	// Output: mcpbelt:code/file:///{name} it is file:///main.go <nil>
 }
 
 func ExampleContent_CompleteTemplate() {
@@ -81,7 +81,7 @@ func ExampleContent_CompleteTemplate() {
 	h := exampleLibrary(ctx)
 	defer h.Close()
 
-	res, err := content.New(h).CompleteTemplate(ctx, "code://file:///{name}", mcp.CompleteArgument{Name: "name", Value: "ma"}, nil, nil)
+	res, err := content.New(h).CompleteTemplate(ctx, "mcpbelt:code/file:///{name}", mcp.CompleteArgument{Name: "name", Value: "ma"}, nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -95,7 +95,7 @@ func ExampleContent_ResourceUpdates() {
 	h := exampleLibrary(ctx)
 	defer h.Close()
 
-	for address, err := range content.New(h).ResourceUpdates(ctx, "code://file:///readme") {
+	for address, err := range content.New(h).ResourceUpdates(ctx, "mcpbelt:code/file:///readme") {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -104,7 +104,7 @@ func ExampleContent_ResourceUpdates() {
 		fmt.Println(address, len(res.Contents), err)
 		break // or go on, and read it again after each change
 	}
-	// Output: code://file:///readme 1 <nil>
+	// Output: mcpbelt:code/file:///readme 1 <nil>
 }
 
 func ExampleContent_Prompts() {
@@ -158,11 +158,11 @@ func ExampleContent_CompletePrompt() {
 func ExampleAddress() {
 	address := content.Address("github", "file:///x?y#z")
 	fmt.Println(address)
-	// Output: github://file:///x?y#z
+	// Output: mcpbelt:github/file:///x?y#z
 }
 
 func ExampleParseAddress() {
-	server, uri, err := content.ParseAddress("github://file:///x?y#z")
+	server, uri, err := content.ParseAddress("mcpbelt:github/file:///x?y#z")
 	fmt.Println(server, uri, err)
 	// Output: github file:///x?y#z <nil>
 }

@@ -32,7 +32,7 @@ func TestResourcesOfAllServers(t *testing.T) {
 		"tool": func(*sdk.Server) {},
 	}, nil, "b", "none", "tool", "a")
 	l := content.New(h).Resources(watchdog(t), nil)
-	assert.Equal(t, addresses(l), "b://file:///x b://file:///y a://file:///x", "listed")
+	assert.Equal(t, addresses(l), "mcpbelt:b/file:///x mcpbelt:b/file:///y mcpbelt:a/file:///x", "listed")
 	assert.OK(t, l.Err(), "listed")
 	assert.True(t, l.NotAsked == nil, "listed")
 	for _, r := range l.Items {
@@ -40,7 +40,7 @@ func TestResourcesOfAllServers(t *testing.T) {
 		assert.Equal(t, res.Contents[0].Text, "it is "+r.Resource.URI)
 	}
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{Servers: []string{"a", "nobody", "a"}})
-	assert.Equal(t, addresses(l), "a://file:///x", "listed")
+	assert.Equal(t, addresses(l), "mcpbelt:a/file:///x", "listed")
 	assert.Equal(t, len(l.Errors), 1, "errors")
 	assert.As[*host.UnknownServerError](t, l.Errors["nobody"])
 }
@@ -94,15 +94,15 @@ func TestLazyServersAreNotStarted(t *testing.T) {
 	}, map[string]string{"later": `"lazy": true`, "off": `"enabled": false`}, "later", "now", "off")
 	for range 2 {
 		l := content.New(h).Resources(watchdog(t), nil)
-		assert.Equal(t, addresses(l), "now://x:1", "listed")
+		assert.Equal(t, addresses(l), "mcpbelt:now/x:1", "listed")
 		assert.Equal(t, strings.Join(l.NotAsked, " "), "later", "listed")
 		assert.OK(t, l.Err(), "listed")
 	}
 	assert.Equal(t, status(t, h, "later").State.Phase, mcp.Idle, "the lazy server")
 	l := content.New(h).Resources(watchdog(t), &content.ListOptions{Start: true})
-	assert.Equal(t, fmt.Sprintf("%s %v", addresses(l), l.NotAsked), "later://x:2 now://x:1 []", "listed, not asked")
+	assert.Equal(t, fmt.Sprintf("%s %v", addresses(l), l.NotAsked), "mcpbelt:later/x:2 mcpbelt:now/x:1 []", "listed, not asked")
 	// It runs now, so it is asked.
-	assert.Equal(t, addresses(content.New(h).Resources(watchdog(t), nil)), "later://x:2 now://x:1", "listed")
+	assert.Equal(t, addresses(content.New(h).Resources(watchdog(t), nil)), "mcpbelt:later/x:2 mcpbelt:now/x:1", "listed")
 }
 
 // A server that is not of use is told of unless it is switched off, and is an error
@@ -110,11 +110,11 @@ func TestLazyServersAreNotStarted(t *testing.T) {
 func TestServersThatAreNotOfUse(t *testing.T) {
 	h := openContents(t, contents{"now": resource("x:1")}, map[string]string{"off": `"enabled": false`, "bad": `"transport": "pigeon"`}, "now", "off", "bad")
 	l := content.New(h).Resources(watchdog(t), nil)
-	assert.Equal(t, addresses(l), "now://x:1", "listed")
+	assert.Equal(t, addresses(l), "mcpbelt:now/x:1", "listed")
 	assert.Equal(t, strings.Join(l.NotAsked, " "), "bad", "listed")
 	assert.OK(t, l.Err(), "listed")
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{Servers: []string{"off", "now", "bad"}})
-	assert.Equal(t, fmt.Sprintf("%s %v %d", addresses(l), l.NotAsked, len(l.Errors)), "now://x:1 [] 2", "listed, not asked, errors")
+	assert.Equal(t, fmt.Sprintf("%s %v %d", addresses(l), l.NotAsked, len(l.Errors)), "mcpbelt:now/x:1 [] 2", "listed, not asked, errors")
 	assert.Fails(t, l.Errors["off"])
 	assert.Fails(t, l.Errors["bad"])
 }
@@ -122,7 +122,7 @@ func TestServersThatAreNotOfUse(t *testing.T) {
 // Reading is a use: it starts a lazy server.
 func TestReadStartsALazyServer(t *testing.T) {
 	h := openContents(t, contents{"later": resource("x:2")}, map[string]string{"later": `"lazy": true`}, "later")
-	res := assert.Value(content.New(h).ReadResource(watchdog(t), "later://x:2", nil))(t)
+	res := assert.Value(content.New(h).ReadResource(watchdog(t), "mcpbelt:later/x:2", nil))(t)
 	assert.Equal(t, res.Contents[0].Text, "it is x:2")
 }
 
@@ -146,7 +146,7 @@ func TestResourceTemplatesOfAllServers(t *testing.T) {
 	l := content.New(h).ResourceTemplates(watchdog(t), nil)
 	assert.OK(t, l.Err())
 	assert.Equal(t, len(l.Items), 2, "items")
-	assert.Equal(t, l.Items[1].Address, "b://file:///{path}")
+	assert.Equal(t, l.Items[1].Address, "mcpbelt:b/file:///{path}")
 	res := assert.Value(content.New(h).ReadResource(watchdog(t), strings.Replace(l.Items[1].Address, "{path}", "z", 1), nil))(t)
 	assert.Equal(t, res.Contents[0].URI, "file:///z")
 	completed, err := content.New(h).CompleteTemplate(watchdog(t), l.Items[1].Address, mcp.CompleteArgument{Name: "path", Value: "z"}, map[string]string{"k": "v"}, nil)
@@ -234,14 +234,14 @@ func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
 func TestListsOfUsers(t *testing.T) {
 	h := usersHost(t, nil)
 	l := content.New(h).Resources(watchdog(t), nil)
-	assert.Equal(t, fmt.Sprintf("%s %v %v", addresses(l), l.NotAsked, l.Err()), "ours://x: [mine] <nil>", "without user")
+	assert.Equal(t, fmt.Sprintf("%s %v %v", addresses(l), l.NotAsked, l.Err()), "mcpbelt:ours/x: [mine] <nil>", "without user")
 	for _, user := range []string{"alice", "bob", "alice"} {
 		ctx := session.WithUser(watchdog(t), user)
 		l := content.New(h).Resources(ctx, nil)
-		assert.Equal(t, addresses(l), ("ours://x: mine://x:" + user), "%s sees", user)
+		assert.Equal(t, addresses(l), ("mcpbelt:ours/x: mcpbelt:mine/x:" + user), "%s sees", user)
 		assert.OK(t, l.Err(), "%s sees", user)
-		assert.Value(content.New(h).ReadResource(ctx, "mine://x:"+user, nil))(t)
-		assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(ctx, "mine://x:carol", nil)), mcp.ErrResourceNotFound, "%s reads what is carol's", user)
+		assert.Value(content.New(h).ReadResource(ctx, "mcpbelt:mine/x:"+user, nil))(t)
+		assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(ctx, "mcpbelt:mine/x:carol", nil)), mcp.ErrResourceNotFound, "%s reads what is carol's", user)
 		prompts := content.New(h).Prompts(ctx, nil)
 		for _, p := range prompts.Items {
 			res := assert.Value(content.New(h).GetPrompt(ctx, p.Name, nil, nil))(t)
@@ -249,7 +249,7 @@ func TestListsOfUsers(t *testing.T) {
 		}
 		assert.Equal(t, len(prompts.Items), 2, "%s sees", user)
 	}
-	_, err := content.New(h).ReadResource(watchdog(t), "mine://x:alice", nil)
+	_, err := content.New(h).ReadResource(watchdog(t), "mcpbelt:mine/x:alice", nil)
 
 	assert.As[*host.NoUserError](t, err, "nobody reads")
 }
@@ -261,7 +261,7 @@ func TestUpdatesOfUsers(t *testing.T) {
 	next := map[string]<-chan update{}
 	servers := map[string]*sdk.Server{}
 	for _, user := range []string{"alice", "bob"} {
-		next[user] = follow(t, session.WithUser(watchdog(t), user), h, "mine://x:"+user)
+		next[user] = follow(t, session.WithUser(watchdog(t), user), h, "mcpbelt:mine/x:"+user)
 		assert.OK(t, (<-next[user]).err, "%s", user)
 		servers[user] = <-made
 	}
@@ -270,13 +270,13 @@ func TestUpdatesOfUsers(t *testing.T) {
 		assert.OK(t, servers[user].ResourceUpdated(watchdog(t), &sdk.ResourceUpdatedNotificationParams{URI: "x:" + user}))
 		got := <-next[user]
 		assert.OK(t, got.err)
-		assert.Equal(t, got.address, "mine://x:"+user)
+		assert.Equal(t, got.address, "mcpbelt:mine/x:"+user)
 	}
 	tell("bob")
 	tell("alice")
 	// Her client ends, and is made again for a call.
 	assert.OK(t, h.Restart(watchdog(t), "mine"))
-	assert.Value(content.New(h).ReadResource(session.WithUser(watchdog(t), "alice"), "mine://x:alice", nil))(t)
+	assert.Value(content.New(h).ReadResource(session.WithUser(watchdog(t), "alice"), "mcpbelt:mine/x:alice", nil))(t)
 	servers["alice"] = <-made
 	assert.OK(t, (<-next["alice"]).err)
 	tell("alice")

@@ -40,7 +40,8 @@ func Prepare(o *host.Options) {
 		if j == nil && elicit != nil {
 			return elicit(ctx, r)
 		}
-		return j.Ask(ctx, r.Params)
+		_, err := j.pass(ctx, protocol.Elicit, &r.RawRequest)
+		return nil, err
 	}
 	c.ElicitURL = func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 		j := jobOf(ctx)
@@ -48,11 +49,12 @@ func Prepare(o *host.Options) {
 			return elicitURL(ctx, r)
 		}
 		id := newID() // servers may have one id for the pages of several clients
-		res, err := j.Ask(ctx, &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
-		if err == nil && res.Action == "accept" && j.peer.session != nil {
+		r.Raw = message.WithMember(message.WithMember(r.Raw, "elicitationId", message.Quoted(id)), "mode", []byte(`"url"`))
+		raw, err := j.pass(ctx, protocol.Elicit, &r.RawRequest)
+		if action, _ := message.Text(raw, "action"); action == "accept" && j.peer.session != nil {
 			j.peer.session.awaitVisit(r.Completed, id)
 		}
-		return res, err
+		return nil, err
 	}
 	c.ListRoots = func(ctx context.Context) ([]*mcp.Root, error) {
 		j := jobOf(ctx)
@@ -62,26 +64,21 @@ func Prepare(o *host.Options) {
 			}
 			return listRoots(ctx)
 		}
-		res, err := askAs[struct {
+		var res struct {
 			Roots []*mcp.Root `json:"roots"`
-		}](ctx, j, protocol.ListRoots, struct{}{})
-		if err != nil {
-			return nil, err
 		}
-		return res.Roots, nil
+		err := j.askAs(ctx, protocol.ListRoots, json.RawMessage(`{}`), &res)
+		return res.Roots, err
 	}
 	tools := c.SampleTools
 	c.SampleTools = true
 	c.Sample = func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 		j := jobOf(ctx)
-		wantsTools := r.Params != nil && len(r.Params.Tools) > 0
-		switch {
-		case j == nil && sample != nil && (tools || !wantsTools):
+		if j == nil && sample != nil && (tools || len(r.Params.Tools) == 0) {
 			return sample(ctx, r)
-		case j != nil && j.peer.can.sampling && wantsTools && !j.peer.can.samplingTools:
-			return nil, cannot("sampling with tools")
 		}
-		return askAs[mcp.SampleResult](ctx, j, protocol.Sample, r.Params)
+		_, err := j.pass(ctx, protocol.Sample, &r.RawRequest)
+		return nil, err
 	}
 }
 
@@ -114,33 +111,42 @@ func cannot(what string) error {
 	return message.Failure(message.CodeInternal, "the client that made the call does not support %s", what)
 }
 
-// Ask asks the client of a job by elicitation. Servers of older revisions leave out the mode, which clients do not take as an
-// empty text.
+// Ask asks the client of a job by elicitation.
 func (j *job) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	if params != nil && params.Mode == "" {
-		form := *params
-		form.Mode = "form"
-		params = &form
-	}
-	return askAs[mcp.ElicitResult](ctx, j, protocol.Elicit, params)
+	form := *params
+	form.Mode = cmp.Or(form.Mode, "form") // which clients do not take as an empty text
+	res := &mcp.ElicitResult{}
+	return res, j.askAs(ctx, protocol.Elicit, message.Marshal(form), res)
 }
 
-// askAs asks the client of a job, and decodes its answer. A server is told why it cannot; nil is no job.
-func askAs[T any](ctx context.Context, j *job, method string, params any) (*T, error) {
+// askAs asks the client of a job, and decodes its answer.
+func (j *job) askAs(ctx context.Context, method string, params json.RawMessage, result any) error {
+	r := &mcp.RawRequest{Raw: params}
+	raw, err := j.pass(ctx, method, r)
+	if err == nil && json.Unmarshal(raw, result) != nil {
+		err = errNoAnswer
+	}
+	return err
+}
+
+var errNoAnswer = errors.New("the client's answer cannot be read")
+
+// pass passes a server request to the client of a job as it came, but for what of its _meta is between the server and the gateway,
+// and answers it with what the client says. A server is told why it cannot; nil is no job.
+func (j *job) pass(ctx context.Context, method string, r *mcp.RawRequest) (json.RawMessage, error) {
 	if j == nil {
 		return nil, message.Failure(message.CodeInternal, "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer")
 	}
-	asked := message.Marshal(params)
-	if what, _ := j.peer.can.lacks(method, asked); what != "" {
+	if what, _ := j.peer.can.lacks(method, r.Raw); what != "" {
 		return nil, cannot(what)
 	}
-	raw, failed := j.ask(ctx, method, asked)
-	if failed != nil {
+	raw, failed := j.ask(ctx, method, passed(r.Raw))
+	switch {
+	case failed != nil:
 		return nil, failed
+	case !message.IsObject(raw):
+		return nil, errNoAnswer
 	}
-	result := new(T)
-	if err := json.Unmarshal(raw, result); err != nil {
-		return nil, errors.New("the client's answer cannot be read")
-	}
-	return result, nil
+	r.Answer(raw)
+	return raw, nil
 }

@@ -156,21 +156,19 @@ func (r *request) wantLogs(ctx context.Context, d *registry.Definition) {
 }
 
 // logs returns what takes the log messages that a server sends in the course of a job. It does not
-// wait.
+// wait. A client with a session that sets no level gets what the server chooses to send, as it would from that.
 func (r *request) logs(j *job) func(*mcp.LogMessage) {
 	return func(m *mcp.LogMessage) {
 		least := r.peer.level
 		if s := r.peer.session; s != nil {
-			least, _ = s.level.Load().(mcp.LoggingLevel)
+			set, ok := s.level.Load().(mcp.LoggingLevel)
+			if least = set; !ok {
+				least = m.Level
+			}
 		}
-		if !atLeast(m.Level, least) {
-			return
+		if least == m.Level || atLeast(m.Level, least) {
+			j.send(message.Notification(protocol.NoteMessage, passed(m.Raw), ""))
 		}
-		j.send(message.Notification(protocol.NoteMessage, struct {
-			Level  mcp.LoggingLevel `json:"level"`
-			Logger string           `json:"logger,omitempty"`
-			Data   json.RawMessage  `json:"data"`
-		}{m.Level, m.Logger, m.Data}, ""))
 	}
 }
 

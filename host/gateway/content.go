@@ -99,17 +99,26 @@ func (r *request) readResource(ctx context.Context) *job {
 		if err == nil {
 			err = j.withLogin(ctx, read)
 		}
-		var refused *mcp.ServerError
-		if v.server == "" && (isNotFound(err) || errors.As(err, &refused) && refused.Err.Code == message.CodeInvalidParams) {
-			switch own, failed := r.serverWith(ctx, address); {
-			case failed != nil:
+		if first := err; v.server == "" && isNotFound(err) {
+			own, itsURI, failed := r.serverWith(ctx, server, uri, address)
+			if failed != nil {
 				return nil, failed
-			case own != "":
-				server, uri = own, address
-				err = j.withLogin(ctx, read)
+			}
+			others := []string{own}
+			if uri = itsURI; own == "" { // a result has named it, of whichever server
+				others, uri = v.withResources(), address
+			}
+			for _, server = range others {
+				if err = j.withLogin(ctx, read); err == nil || errors.As(err, new(*mcp.InputRequiredError)) {
+					first = err
+					break
+				}
+			}
+			if own == "" {
+				err = first
 			}
 		}
-		if isNotFound(err) {
+		if errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, new(*content.AddressError)) {
 			return nil, r.noResource(address)
 		}
 		raw, failed := r.answered(raw, err)
@@ -117,15 +126,27 @@ func (r *request) readResource(ctx context.Context) *job {
 			return nil, failed
 		}
 		if uri != address {
-			raw = withAddresses(server, raw)
+			raw = withAddresses(raw, server, uri, address)
 		}
 		return r.cacheable(raw), nil
 	})
 }
 
-// isNotFound reports whether an error says that there is no such resource.
+// isNotFound reports whether an error says that there is no such resource, as servers say it.
 func isNotFound(err error) bool {
-	return errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, new(*content.AddressError))
+	refused, _ := errors.AsType[*mcp.ServerError](err)
+	return errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, new(*content.AddressError)) ||
+		refused != nil && refused.Err.Code == message.CodeInvalidParams
+}
+
+// withResources returns the servers of the view that run and have resources.
+func (v shown) withResources() (servers []string) {
+	for _, s := range v.gateway.host.Servers() {
+		if caps := s.State.Capabilities; v.hasServer(s.Name) && caps != nil && caps.Resources != nil {
+			servers = append(servers, s.Name)
+		}
+	}
+	return servers
 }
 
 // locate returns the server of a resource, and the URI that it has there. See serverWith.
@@ -135,41 +156,58 @@ func (r *request) locate(ctx context.Context, address string) (server, uri strin
 	if v.server != "" || err == nil && r.gateway.statusOf(server) != nil {
 		return server, uri, nil
 	}
-	if server, failed = r.serverWith(ctx, address); server == "" && failed == nil {
+	if server, uri, failed = r.serverWith(ctx, "", "", address); server == "" && failed == nil {
 		failed = r.noResource(address)
 	}
-	return server, address, failed
+	return server, uri, failed
 }
 
 // serverWith returns the one server of the view that has a resource of the given URI, or a template that expands to it: a
-// result of a tool names resources so, without the server. It returns no server if none has it, and
+// result of a tool names resources so, without the server. It also finds what the client's parser of URLs has made
+// of an address, of which server and uri are the parts. It returns no server if none has it, and
 // fails if several have.
-func (r *request) serverWith(ctx context.Context, uri string) (server string, failed *mcp.JSONRPCError) {
+func (r *request) serverWith(ctx context.Context, server, uri, address string) (_, itsURI string, failed *mcp.JSONRPCError) {
 	c, o := r.gateway.content, r.peer.listOptions()
-	if o != nil && len(o.Servers) == 0 || len(uri) > maxURI {
-		return "", nil
+	if o != nil && len(o.Servers) == 0 || len(address) > maxURI {
+		return "", "", nil
 	}
-	var servers []string
+	var found, addresses []string
 	for _, res := range c.Resources(ctx, o).Items {
-		if res.Resource.URI == uri {
-			servers = append(servers, res.Server)
+		switch its := res.Resource.URI; {
+		case res.Server == server && its != uri && escaped(its) == escaped(uri):
+			return server, its, nil
+		case its == address:
+			found = append(found, res.Server)
 		}
 	}
 	for _, t := range c.ResourceTemplates(ctx, o).Items {
-		if !slices.Contains(servers, t.Server) && expandsTo(t.Template.URITemplate, uri) {
-			servers = append(servers, t.Server)
+		if !slices.Contains(found, t.Server) && expandsTo(t.Template.URITemplate, address) {
+			found = append(found, t.Server)
 		}
 	}
-	switch len(servers) {
+	switch len(found) {
 	case 0:
-		return "", nil
+		return "", "", nil
 	case 1:
-		return servers[0], nil
+		return found[0], address, nil
 	}
-	for i, name := range servers {
-		servers[i] = fmt.Sprintf("%.500q", content.Address(name, uri))
+	for _, name := range found {
+		addresses = append(addresses, fmt.Sprintf("%.500q", content.Address(name, address)))
 	}
-	return "", message.InvalidParams("several servers have this resource: read one of %s", strings.Join(servers, ", "))
+	return "", "", message.InvalidParams("several servers have this resource: read one of %s", strings.Join(addresses, ", "))
+}
+
+// escaped returns a URI as parsers of URLs write it.
+func escaped(uri string) string {
+	var out strings.Builder
+	for _, b := range []byte(uri) {
+		if b <= ' ' || b >= 0x7f || b == '"' || b == '<' || b == '>' || b == '`' {
+			fmt.Fprintf(&out, "%%%02X", b)
+		} else {
+			out.WriteByte(b)
+		}
+	}
+	return out.String()
 }
 
 // expandsTo reports whether a URI template (RFC 6570) may expand to a URI. It looks at each part once.
@@ -202,12 +240,16 @@ func (r *request) noResource(address string) *mcp.JSONRPCError {
 	return e
 }
 
-// withAddresses puts addresses in the place of a server's URIs.
-func withAddresses(server string, result json.RawMessage) json.RawMessage {
+// withAddresses puts addresses in the place of a server's URIs: of the one that was read, that by which the client did.
+func withAddresses(result json.RawMessage, server, read, address string) json.RawMessage {
 	var contents []json.RawMessage
 	for item := range jsonscan.Elements(message.Member(result, "contents")) {
 		if uri, ok := message.Text(item, "uri"); ok {
-			item = message.WithMember(item, "uri", message.Quoted(content.Address(server, uri)))
+			its := address
+			if uri != read {
+				its = content.Address(server, uri)
+			}
+			item = message.WithMember(item, "uri", message.Quoted(its))
 		}
 		contents = append(contents, item)
 	}
@@ -345,16 +387,17 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 			known = p.Context.Arguments
 		}
 		var res *mcp.CompleteResult
-		_, _, elsewhere := v.uri(p.Ref.URI)
 		switch {
 		case p.Ref.Type == "ref/prompt" && v.hasPrompt(ctx, p.Ref.Name):
 			res, err = c.CompletePrompt(ctx, p.Ref.Name, p.Argument, known, nil)
 		case p.Ref.Type == "ref/prompt":
 			err = &content.UnknownPromptError{Name: p.Ref.Name}
-		case elsewhere != nil:
-			return nil, r.noResource(p.Ref.URI)
 		default:
-			res, err = c.CompleteTemplate(ctx, p.Ref.URI, p.Argument, known, nil)
+			server, uri, failed := r.locate(ctx, p.Ref.URI)
+			if failed != nil {
+				return nil, failed
+			}
+			res, err = c.CompleteTemplate(ctx, content.Address(server, uri), p.Argument, known, nil)
 		}
 		result = message.Marshal(res)
 	}

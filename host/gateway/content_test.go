@@ -108,8 +108,8 @@ func TestReadByURI(t *testing.T) {
 		{"/p/one/mcp", "one://1", "-32602"}, // says the server
 		{"/p/one/mcp", "1", "-32002"},
 		{"/p/one/mcp", "two://note://1", "-32002"},
-		{"/p/many/mcp", "note://1", `-32602 several servers have this resource: read one of "one://note://1", "two://note://1"`},
-		{"/p/many/mcp", "note://7", `-32602 several servers have this resource: read one of "one://note://7", "two://note://7"`},
+		{"/p/many/mcp", "note://1", `-32602 several servers have this resource: read one of "mcpbelt:one/note://1", "mcpbelt:two/note://1"`},
+		{"/p/many/mcp", "note://7", `-32602 several servers have this resource: read one of "mcpbelt:one/note://7", "mcpbelt:two/note://7"`},
 		{"/s/one/mcp", "note://1", "note://1"},
 		{"/mcp", "note://1", `-32602 several servers`}, // though a server has the name of the scheme
 		{"/mcp", "note://note://1", "note://note://1"},
@@ -129,7 +129,7 @@ func TestFollowByURI(t *testing.T) {
 	addNote(server, "test://note")
 	s := openServer(t, nil, server)
 	for _, revision := range both {
-		for _, uri := range []string{"test://note", "belt://test://note"} {
+		for _, uri := range []string{"test://note", "belt://test://note", "mcpbelt:belt/test://note"} {
 			ctx, cancel := context.WithCancel(hosttest.Watchdog(t))
 			updates := 0
 			for changed, err := range s.newUser(t, "/mcp", "", revision, nil).ResourceUpdates(ctx, uri) {

@@ -83,6 +83,9 @@ func (g *Gateway) start(ctx context.Context, r *request, name string, run func(c
 	}
 	stop := context.AfterFunc(over, j.cancel)
 	ctx = context.WithValue(r.peer.context(ctx), jobKey{}, j)
+	if s := r.peer.session; s != nil {
+		ctx = mcp.WithAsker(ctx, s)
+	}
 	if !r.peer.modern() || r.peer.level != "" {
 		ctx = mcp.WithLog(ctx, r.logs(j))
 	}
@@ -290,7 +293,7 @@ func (j *job) requestsLocked() map[string]any {
 	for _, q := range j.questions {
 		requests[q.id] = struct {
 			Method string          `json:"method"`
-			Params json.RawMessage `json:"params"`
+			Params json.RawMessage `json:"params,omitempty"`
 		}{q.method, q.params}
 	}
 	return requests

@@ -79,6 +79,8 @@ func (a abilities) lacks(method string, params json.RawMessage) (what string, ca
 		return "elicitation", map[string]any{"elicitation": map[string]any{"form": struct{}{}}}
 	case method == protocol.Sample && !a.sampling:
 		return "sampling", map[string]any{"sampling": struct{}{}}
+	case method == protocol.Sample && !a.samplingTools && len(message.Member(params, "tools")) > len("[]"):
+		return "sampling with tools", map[string]any{"sampling": map[string]any{"tools": struct{}{}}}
 	case method == protocol.ListRoots && !a.roots:
 		return "roots", map[string]any{"roots": struct{}{}}
 	}

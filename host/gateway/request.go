@@ -107,11 +107,27 @@ func (r *request) cacheable(result json.RawMessage) json.RawMessage {
 }
 
 // meta returns the members of _meta that are not between the client and the gateway.
-func (r *request) meta() mcp.Meta {
+func (r *request) meta() mcp.Meta { return passedMeta(r.params.Meta) }
+
+// passed returns parameters with a _meta that passedMeta returns.
+func passed(params json.RawMessage) json.RawMessage {
+	given := message.Member(params, "_meta")
+	if given == nil {
+		return params
+	}
+	params = message.WithoutMeta(params)
+	if meta := passedMeta(given); meta != nil {
+		params = message.AddMember(params, "_meta", message.Marshal(meta))
+	}
+	return params
+}
+
+// passedMeta returns the members of a _meta that are not between the gateway and who sent it.
+func passedMeta(given json.RawMessage) mcp.Meta {
 	var meta mcp.Meta
-	for key, value := range jsonscan.Fields(r.params.Meta) {
+	for key, value := range jsonscan.Fields(given) {
 		switch string(key) {
-		case "progressToken", protocol.MetaVersion, protocol.MetaClient, protocol.MetaCapabilities, protocol.MetaSubscription:
+		case "progressToken", protocol.MetaVersion, protocol.MetaClient, protocol.MetaCapabilities, protocol.MetaSubscription, protocol.MetaTask:
 			continue
 		}
 		if meta == nil {

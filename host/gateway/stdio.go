@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
@@ -22,7 +23,8 @@ import (
 // out, one a line, as a program does for the client that has started it. It speaks all
 // revisions. Path is that of the view, such as /mcp, /p/office/mcp or /s/github/mcp/search; empty means /mcp.
 //
-// It returns nil when in ends and what was asked for is answered, and else when ctx ends, the gateway is closed, or
+// It returns nil when in ends and what was asked for is answered, or 3 seconds later: then it is canceled, since the
+// client may be gone. It returns as well when ctx ends, the gateway is closed, or
 // out cannot be written. A read of in, and a write to out, may go on until they return something.
 func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out io.Writer) error {
 	switch {
@@ -55,9 +57,11 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	lines := make(chan []byte)
 	go message.ReadLines(in, g.limits.MaxMessage, lines, read, ctx.Done())
 	written := make(chan error, 1)
+	readable, lose := context.WithCancel(ctx)
 	go func() {
 		defer close(written)
 		written <- c.write(out, reader)
+		lose()
 	}()
 	defer func() {
 		c.close()
@@ -80,6 +84,8 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 		case <-c.room:
 		case err := <-read:
 			hangUp()
+			ctx, stop := context.WithTimeout(readable, answersWithin)
+			defer stop()
 			c.drain(ctx)
 			return err
 		case err := <-written:
@@ -92,6 +98,9 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 		}
 	}
 }
+
+// answersWithin is for how long calls go on whose client writes no more: it may still read, or be gone.
+const answersWithin = 3 * time.Second
 
 // A pipe is a client that is connected by two streams of bytes.
 type pipe struct {

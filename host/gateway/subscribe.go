@@ -106,7 +106,10 @@ func (g *Gateway) follow(ctx, waits context.Context, server, uri, called string,
 				continue
 			}
 			if _, own, err := content.ParseAddress(address); err == nil {
-				if called == uri {
+				switch {
+				case own == uri:
+					address = called
+				case called == uri:
 					address = own
 				}
 				changed(address)

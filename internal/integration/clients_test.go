@@ -235,8 +235,8 @@ func TestInspector(t *testing.T) {
 		for _, test := range []struct{ era, args, want string }{
 			{"legacy", "tools/list", `"name":"newer__test_simple_text"`},
 			{"modern", "tools/call --tool-name older__test_simple_text", `"This is a simple text response for testing."`},
-			{"modern", "resources/list", `"uri":"older://test://static-text"`},
-			{"legacy", "resources/templates/list", `"uriTemplate":"newer://test://template/{id}/data"`},
+			{"modern", "resources/list", `"uri":"mcpbelt:older/test://static-text"`},
+			{"legacy", "resources/templates/list", `"uriTemplate":"mcpbelt:newer/test://template/{id}/data"`},
 			{"legacy", "prompts/list", `"name":"newer__test_prompt_with_arguments"`},
 			{"legacy", "resources/read --uri newer://test://static-text", `"This is the content of the static text resource."`},
 			{"modern", "prompts/get --prompt-name older__test_prompt_with_arguments --prompt-args arg1=one arg2=two", `"Prompt with arguments: arg1='one', arg2='two'"`},
