@@ -57,6 +57,7 @@ func (s *station) openPage(ctx context.Context, so options) error {
 			})
 		},
 		Keys: so.keys, Feed: s.feed, Variables: so.variables, Config: mo.Host.Config, Replicas: s.member,
+		Hosts: so.public.names(), Origins: so.public.origins,
 	}
 	if s.opened.Logins != nil {
 		o.Sessions = s.opened.Logins.Sessions()
@@ -92,13 +93,13 @@ func (s *station) records(ctx context.Context) (record.Store, *manage.Options, e
 func (s *station) front() http.Handler {
 	gateway := s.member.Handler(s.gateway)
 	if s.page == nil {
-		return gateway
+		return s.public.handler(gateway)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.public.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); first == "admin" || first == "api" {
 			s.page.ServeHTTP(w, r)
 			return
 		}
 		gateway.ServeHTTP(w, r)
-	})
+	}))
 }

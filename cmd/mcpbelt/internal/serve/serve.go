@@ -26,10 +26,11 @@ import (
 )
 
 func serveCommand(b *belt.Belt) *cobra.Command {
-	var stdio, public, noKey bool
+	var stdio, reachable, noKey bool
 	var listen, keyFile, adminRole, replicaURL, ask string
 	var variables []string
 	var t tokens
+	var p public
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve all servers as one",
@@ -38,7 +39,8 @@ over HTTP or, with --stdio, for the program that has started it. It prints the U
 which clients send as "Authorization: Bearer KEY", and which is a new one each time unless
 --key-file names one; mcpbelt keys makes others. At /s/SERVER/mcp clients see one server.
 
-It listens on a loopback address only, unless --public says otherwise. Clients that take
+It listens on a loopback address only, unless --public says otherwise. Behind a proxy say with
+--public-url by which URL it is reached; what the proxy says of that itself is not believed. Clients that take
 few tools search for them, and at /mcp/code they run scripts over them.
 
 Most clients ask their users about calls, so serve does not, but for calls of scripts and of clients
@@ -67,12 +69,15 @@ second one ends it at once.`,
 			defer stop()
 			b.HideFile(keyFile)
 			b.HideFile(t.keyFile)
-			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile, adminRole)
+			key, l, err := open(ctx, b, stdio, reachable, noKey, listen, keyFile, adminRole)
 			if l != nil {
 				defer l.Close()
 			}
 			if err == nil {
-				err = t.open(ctx, b, l, noKey, adminRole)
+				err = p.open(l, noKey, adminRole)
+			}
+			if err == nil {
+				err = t.open(ctx, b, l, p.text, noKey, adminRole)
 			}
 			if err == nil {
 				err = useDatabase(ctx, b, replicaURL)
@@ -85,7 +90,7 @@ second one ends it at once.`,
 				return err
 			}
 			edit := func(s *config.Server) { s.Required = false }
-			so := options{asks: approver, scripts: true, edit: edit, replica: replicaURL, tokens: t, variables: variables}
+			so := options{asks: approver, scripts: true, edit: edit, replica: replicaURL, tokens: t, public: p, variables: variables}
 			if l != nil && (!noKey || adminRole != "") {
 				if so.keys, err = openKeys(ctx, b); err != nil {
 					return err
@@ -121,7 +126,10 @@ second one ends it at once.`,
 	f.StringVar(&replicaURL, "replica", "", "tell the others that share the database this `URL`, under which they reach this one")
 	f.BoolVar(&stdio, "stdio", false, "serve standard input and output")
 	f.StringVar(&listen, "listen", "127.0.0.1:7411", "listen on this `address`")
-	f.BoolVar(&public, "public", false, "allow an address that other machines can reach")
+	f.BoolVar(&reachable, "public", false, "allow an address that other machines can reach")
+	f.StringVar(&p.text, "public-url", "", "say that clients reach it by this `URL`, as through a proxy")
+	f.StringSliceVar(&p.hosts, "host", nil, "answer requests for this `name`, too, with or without port; can be repeated")
+	f.StringSliceVar(&p.origins, "origin", nil, "let scripts of pages of this `origin` use it; can be repeated")
 	f.StringVar(&keyFile, "key-file", "", "take the key from this `file`")
 	f.BoolVar(&noKey, "no-key", false, "want no key: every program of this machine can use it")
 	f.StringVar(&adminRole, "admin", "", "serve a page to manage servers, for `role` view, operate (if none is named) or stdio:write")
@@ -225,7 +233,7 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 		(&cli.Error{Message: "approve and top cannot see this: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
 	}
 	err := s.serve(ctx, l, s.front(), func(l net.Listener) error {
-		base := "http://" + l.Addr().String()
+		base := s.public.base(l)
 		url, link := base+"/mcp", ""
 		if s.page != nil {
 			link = base + s.page.Link(s.adminKey)

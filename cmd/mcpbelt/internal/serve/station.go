@@ -56,7 +56,8 @@ type station struct {
 	opened  *belt.Opened
 	gateway *gateway.Gateway
 	log     *activity.Log
-	member  *replica.Member  // nil: there is no database that it shares
+	member  *replica.Member // nil: there is no database that it shares
+	public  public
 	manager *manage.Manager  // nil: there is no page
 	scripts *codemode.Runner // nil: there is no code mode
 
@@ -84,6 +85,7 @@ type options struct {
 	keys         *access.Keys         // nil: there are none
 	roles        []admin.Role         // of those with the key of the page; none: there is no page
 	tokens       tokens               // that let callers in besides
+	public       public               // how clients reach it
 	variables    []string             // that entries of operators may name
 	replica      string               // the URL by which others that share the database reach it; empty: they do not
 }
@@ -97,7 +99,7 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	for _, p := range c.Problems {
 		(&cli.Error{Exit: cli.InvalidConfig, Message: p.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
-	s := &station{belt: b}
+	s := &station{belt: b, public: so.public}
 	approvals, err := s.join(ctx, so.replica)
 	if err != nil {
 		return nil, err
@@ -135,9 +137,10 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		_, err = s.opened.Apply(starting, s.entries(c, so.edit))
 	}
 	if err == nil || ctx.Err() == nil {
-		g := &gateway.Options{Replica: s.member.ID(), Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode}
+		g := &gateway.Options{Replica: s.member.ID(), Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode,
+			Hosts: so.public.names(), Origins: so.public.origins, PublicURL: so.public.text}
 		if so.tokens.issuers != nil {
-			g.Resource = &access.Resource{AuthorizationServers: so.tokens.issuers}
+			g.Resource = &access.Resource{AuthorizationServers: so.tokens.issuers, URL: so.public.text}
 		}
 		if so.scripts {
 			g.Code = s.openScripts()

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net"
 
@@ -24,8 +25,8 @@ type tokens struct {
 	signed    access.Authenticator // of the API of the page; nil: there is no key file
 }
 
-// open checks the flags. The URL of the gateway is that of the listener.
-func (t *tokens) open(ctx context.Context, b *belt.Belt, l net.Listener, noKey bool, adminRole string) (err error) {
+// open checks the flags. The URL of the gateway is that of the listener, unless there is a public one.
+func (t *tokens) open(ctx context.Context, b *belt.Belt, l net.Listener, publicURL string, noKey bool, adminRole string) (err error) {
 	switch {
 	case t.issuers == nil && t.audiences != nil:
 		return cli.UsageError("--audience is for tokens: name their --issuer")
@@ -35,7 +36,7 @@ func (t *tokens) open(ctx context.Context, b *belt.Belt, l net.Listener, noKey b
 		return cli.UsageError("--jwt-key-file is for the API of --admin")
 	}
 	if t.issuers != nil {
-		o := &oidc.Options{Issuers: t.issuers, Resource: "http://" + l.Addr().String(), Audiences: t.audiences}
+		o := &oidc.Options{Issuers: t.issuers, Resource: cmp.Or(publicURL, "http://"+l.Addr().String()), Audiences: t.audiences}
 		if t.ofIssuers, err = oidc.New(ctx, o); err != nil {
 			return cli.UsageError("%v", err)
 		}
