@@ -20,7 +20,6 @@ import (
 // TestFileErrors has the faults that make a whole file useless.
 func TestFileErrors(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
-		{"", "f.json:1:1: the file is empty"},
 		{"[]", `f.json:1:1: the file must hold an object such as {"mcpServers": {}}, not an array`},
 		{"{}", `f.json:1:1: the file has no "mcpServers" object: put the servers in {"mcpServers": {}}`},
 		{`{"a": 1, "mcpServer": {}}`, `f.json:1:10: mcpServer: the file has no "mcpServers": rename this key to it`},

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,9 @@ func newDraft(path string, data []byte, opts *config.Options) (*draft, error) {
 
 // take makes data the text of the draft, if it can be read.
 func (d *draft) take(data []byte) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		data = nil // as if there was no file
+	}
 	doc, err := config.ReadDocument(d.path, data, &d.opts)
 	if err != nil && doc == nil {
 		return err

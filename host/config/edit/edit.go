@@ -53,6 +53,9 @@ type File struct {
 // a new file is that of its name or extension, or else mcpServers. The error is otherwise
 // a [*config.Error], names the file and the server, or wraps that of ctx.
 func Change(ctx context.Context, path string, opts *config.Options, change func(*File) error) error {
+	if change == nil {
+		return &editError{file: path, err: errors.New("there is nothing to change")}
+	}
 	return replaceFile(ctx, path, opts, func(d *draft) error { return change(&File{d}) }, nil)
 }
 

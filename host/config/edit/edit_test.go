@@ -82,7 +82,6 @@ func TestEditTouchesNothing(t *testing.T) {
 		want       string
 	}{
 		{"no JSON", `{"mcpServers": {`, addCommand("one"), "not closed"},
-		{"empty", ``, addCommand("one"), "empty"},
 		{"another format", `{"other": 1}`, addCommand("one"), `no "mcpServers"`},
 		{"list", `[]`, addCommand("one"), "must hold an object"},
 		{"the caller's error", editStart, func(f *File) error {

@@ -272,12 +272,19 @@ func (i *importer) own(out *Imported, r *record.Record) {
 		r.Cwd = filepath.Join(dir, r.Cwd)
 		out.Remarks = append(out.Remarks, Remark{Key: "cwd", Text: "becomes absolute: it started at the folder of the source"})
 	}
+	path := "" // of a file of variables
+	delete(r.Extra, "envFile")
 	if e := i.entries[r.Name]; e != nil {
 		for j := range e.Value.Members {
 			switch key := e.Value.Members[j].Key; {
 			case e.Value.Members[j].Value.Kind == jsonc.Null:
 			case key == "alwaysAllow" || key == "autoApprove":
 				out.lost(key, "is not taken over: approve tools in the target's program")
+			case key == "envFile" && (i.same || slices.Contains(dialect.SharedFormats(), i.target.doc.Dialect.Name)):
+				if path = e.Value.Members[j].Value.Text; !filepath.IsAbs(path) && !strings.HasPrefix(path, "$") && dir != i.target.folder() {
+					path = filepath.Join(dir, path)
+					out.Remarks = append(out.Remarks, Remark{Key: key, Text: "becomes absolute: it was at the folder of the source"})
+				}
 			case key == "envFile":
 				out.lost(key, "names a file of variables, which is not taken over: put them into \"env\", as ${file:path} or ${VAR}")
 			}
@@ -288,6 +295,12 @@ func (i *importer) own(out *Imported, r *record.Record) {
 			out.lost(key, "belongs to the program of the source")
 		}
 		r.Extra = nil
+	}
+	if path != "" && r.Extra == nil {
+		r.Extra = map[string]json.RawMessage{}
+	}
+	if path != "" {
+		r.Extra["envFile"] = marshalJSON(path)
 	}
 }
 

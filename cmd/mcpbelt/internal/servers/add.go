@@ -1,7 +1,7 @@
 package servers
 
 import (
-	"encoding/json"
+	"context"
 	"io"
 	"strings"
 
@@ -93,7 +93,7 @@ func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string) (*rec
 		command, err = cli.SplitWords(a.command)
 	case command != nil:
 	case args[1] == "-" || strings.HasPrefix(args[1], "{"):
-		err = a.readJSON(b, args[1], r)
+		r, err = a.readJSON(cmd.Context(), b, args[0], args[1])
 	default:
 		r.URL = args[1]
 	}
@@ -114,36 +114,24 @@ func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string) (*rec
 	return r, err
 }
 
-// readJSON reads an entry, or a whole file with one server.
-func (a *addition) readJSON(b *belt.Belt, text string, r *record.Record) error {
+// readJSON reads an entry as it stands in a file of any program, or a whole file with one server.
+func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string) (*record.Record, error) {
 	data := []byte(text)
 	if text == "-" {
 		const most = 1 << 20
 		var err error
 		if data, err = io.ReadAll(io.LimitReader(b.Env.Stdin, most)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	var file struct {
-		Servers map[string]json.RawMessage `json:"mcpServers"`
-	}
-	if json.Unmarshal(data, &file) == nil && len(file.Servers) == 1 {
-		for _, data = range file.Servers {
-		}
-	}
-	entry := map[string]json.RawMessage{}
-	if err := json.Unmarshal(data, &entry); err != nil {
-		return cli.UsageError("the entry is not a JSON object: %v", err)
-	}
-	entry["name"] = json.RawMessage(`"server"`) // a record has one; that of the command line counts
-	data, err := json.Marshal(entry)
-	if err == nil {
-		err = json.Unmarshal(data, r)
-	}
+	s, err := b.ParseEntry(ctx, name, data)
 	if err != nil {
-		return explain("", err)
+		return nil, err
 	}
-	return nil
+	for _, w := range s.Warnings {
+		(&cli.Error{Message: w.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
+	}
+	return record.Of(s), nil
 }
 
 // pairs adds what was given as NAME=value or Name:value to a map.
