@@ -20,7 +20,7 @@ const (
 	reportDirective = "//report:"
 )
 
-const reportsHead = `# What others really do, and what comes of it here
+const reportsHead = `# Look up what real servers, providers and clients do
 
 <!-- Written by ` + "`go test ./internal/layers -run TestReports -update`" + ` from the tests. -->
 
