@@ -60,9 +60,12 @@ type Config struct {
 	// Grant is the way to come to a token.
 	Grant GrantType
 
-	// Client is a client that was registered by hand. Its Issuer is required:
-	// what one authorization server has issued is not sent to another.
+	// Client is a client that was registered by hand. Its Issuer is required if it has
+	// a secret, or SigningKey is set: that is sent to no other authorization server.
 	Client *Client
+	// RedirectURL is where the browser of a user at this machine comes back to, in the
+	// place of what a [Prompt] chooses. Without a port it stands for any port.
+	RedirectURL string
 	// SigningKey authenticates Client, or the client of ClientMetadataURL, by
 	// private_key_jwt.
 	SigningKey *SigningKey

@@ -136,9 +136,9 @@ func (k *configCheck) all() {
 	k.signingKey("SigningKey", c.SigningKey)
 	if c.Client != nil {
 		k.client("Client", c.Client, c.SigningKey)
-		if c.Client.Issuer == "" {
+		if secret := c.Client.Secret != "" || c.SigningKey != nil; c.Client.Issuer == "" && secret {
 			k.fail("Client.Issuer", "is empty: name the authorization server that has registered the client, so that its credentials go to no other")
-		} else if c.Issuer != "" && c.Issuer != c.Client.Issuer {
+		} else if c.Issuer != "" && c.Client.Issuer != "" && c.Issuer != c.Client.Issuer {
 			k.fail("Client.Issuer", "is not Issuer: the client is unknown there")
 		}
 	}

@@ -264,7 +264,7 @@ func ExampleNew() {
 	_, err = auth.New(&auth.Config{
 		Server: "files",
 		URL:    "https://mcp.example.com/mcp",
-		Client: &auth.Client{ID: "agent"},
+		Client: &auth.Client{ID: "agent", Secret: "s"},
 	})
 	fmt.Println(err)
 	// Output:

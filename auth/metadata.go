@@ -2,7 +2,9 @@ package auth
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
+	"strings"
 )
 
 const (
@@ -72,7 +74,7 @@ func (f *Flow) newAuthority(d answer, issuer string) (*Authority, error) {
 		Issuer:            issuer,
 		Scopes:            validScopes(d.list("scopes_supported")),
 		AuthMethods:       d.list("token_endpoint_auth_methods_supported"),
-		PKCE:              slices.Contains(d.list("code_challenge_methods_supported"), "S256"),
+		PKCE:              slices.Contains(d.list("code_challenge_methods_supported"), "S256") || isEntra(issuer) || isCognito(issuer),
 		NamesIssuer:       d.flag("authorization_response_iss_parameter_supported"),
 		MetadataDocuments: d.flag("client_id_metadata_document_supported"),
 		DPoPAlgorithms:    d.list("dpop_signing_alg_values_supported"),
@@ -99,6 +101,21 @@ func (f *Flow) newAuthority(d answer, issuer string) (*Authority, error) {
 		return nil, f.metadataError(issuer, "token_endpoint", "is missing")
 	}
 	return a, nil
+}
+
+// isEntra reports whether an issuer is Microsoft Entra, which supports PKCE with S256 and does
+// not say so in its metadata, and refuses the resource parameter (AADSTS9010010).
+func isEntra(issuer string) bool {
+	u, err := url.Parse(issuer)
+	hosts := []string{"login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn"}
+	return err == nil && u.Scheme == "https" && slices.Contains(hosts, u.Host)
+}
+
+// isCognito reports whether an issuer is Amazon Cognito, which supports PKCE with S256 and does
+// not say so in its metadata.
+func isCognito(issuer string) bool {
+	u, err := url.Parse(issuer)
+	return err == nil && u.Scheme == "https" && strings.HasPrefix(u.Host, "cognito-idp.") && strings.HasSuffix(u.Host, ".amazonaws.com")
 }
 
 // checkGrant reports what an authorization server lacks for the Config's grant.

@@ -27,10 +27,11 @@ import (
 // and those of requests.
 func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, known *Client) (*Client, error) {
 	if own := f.config.Client; own != nil {
-		if own.Issuer != a.Issuer {
+		if own.Issuer != a.Issuer && own.Issuer != "" {
 			return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: a.Issuer, got: own.Issuer}
 		}
 		client := bare(own)
+		client.Issuer = a.Issuer
 		return &client, nil
 	}
 	if f.config.Grant == WorkloadIdentity {
@@ -260,10 +261,11 @@ func (f *Flow) whole(c *Client, issuer string) (*Client, error) {
 	if c.Source != Preregistered || c.ID == "" && f.config.Grant == WorkloadIdentity {
 		return c, nil
 	}
-	own := f.config.Client
-	if own == nil || own.ID != c.ID || own.Issuer != c.Issuer {
+	own := copyOf(f.config.Client)
+	if own == nil || own.ID != c.ID || own.Issuer != c.Issuer && own.Issuer != "" {
 		return nil, &RegistrationError{server: f.config.Server, issuer: issuer, err: errNoClient}
 	}
+	own.Issuer = c.Issuer
 	return own, nil
 }
 

@@ -85,7 +85,7 @@ func (f *Flow) demand(form url.Values, a *Authority, scopes []string) {
 	if len(scopes) > 0 {
 		form.Set("scope", strings.Join(scopes, " "))
 	}
-	if a.Resource != "" && !f.config.NoResource {
+	if a.Resource != "" && !f.config.NoResource && !isEntra(a.Issuer) {
 		form.Set("resource", a.Resource)
 	}
 }

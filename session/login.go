@@ -181,7 +181,9 @@ func (j *job) begin(ctx context.Context) (*auth.Pending, auth.PromptSession, err
 	var ps auth.PromptSession
 	if prompt := j.manager.opts.Prompt; prompt != nil {
 		var registered []string
-		if known != nil {
+		if j.config.RedirectURL != "" {
+			registered = []string{j.config.RedirectURL}
+		} else if known != nil {
 			registered = known.RedirectURIs
 		} else if c := j.config.Client; c != nil {
 			registered = c.RedirectURIs
