@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -45,7 +44,7 @@ type discovery struct {
 // wanted reports whether the tools are not known, and are to be read with a login.
 func (d *discovery) wanted() bool {
 	s := d.server
-	return s.host.opts.Logins != nil && s.perUser() && login.Unavailable(s.entry) == "" && !s.toolsKnown()
+	return s.host.opts.Logins != nil && s.perUser() && s.entry.NoLogin() == "" && !s.toolsKnown()
 }
 
 // begin has the tools be read with the login of a user, or of any who is logged in if

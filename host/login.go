@@ -68,7 +68,7 @@ func (h *Host) loginKey(ctx context.Context, key session.Key) (session.Key, *con
 	if h.opts.Logins == nil {
 		return key, nil, &login.Error{Server: key.Server, Problem: "set Options.Logins"}
 	}
-	if why := login.Unavailable(s.entry); why != "" {
+	if why := s.entry.NoLogin(); why != "" {
 		return key, nil, &login.Error{Server: key.Server, Problem: why}
 	}
 	h.opts.Logins.Know(s.entry) // it may be disabled

@@ -1,9 +1,13 @@
 package config
 
 import (
-	"fmt"
+	"cmp"
+	"maps"
+	"net"
 	"net/url"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -14,110 +18,167 @@ import (
 type Auth struct {
 	ClientID     string   `json:"clientId,omitempty"`     // of a client that is registered already; else one is registered
 	ClientSecret Secret   `json:"clientSecret,omitempty"` // of that client; a public client has none
+	AuthMethod   string   `json:"authMethod,omitempty"`   // how that client authenticates itself at TokenURL, if not as the authorization server says
 	Scopes       []string `json:"scopes,omitzero"`        // to ask for; nil means those that the server names
 	Issuer       string   `json:"issuer,omitempty"`       // the authorization server, if the server must not choose it
-	RedirectURL  string   `json:"redirectUrl,omitempty"`  // where the user's browser comes back to
+	RedirectURL  string   `json:"redirectUrl,omitempty"`  // where the user's browser comes back to; without a port to any
 
 	// The endpoints of the authorization server, of one that publishes no metadata. Nothing
 	// is looked up then, and Issuer is by default the origin of TokenURL.
 	AuthorizationURL string `json:"authorizationUrl,omitempty"` // where users log in, with TokenURL
 	TokenURL         string `json:"tokenUrl,omitempty"`         // where tokens come from
 	DeviceURL        string `json:"deviceUrl,omitempty"`        // of "device_code", with TokenURL
+	RegistrationURL  string `json:"registrationUrl,omitempty"`  // where a client is registered, with TokenURL
+	RevocationURL    string `json:"revocationUrl,omitempty"`    // where tokens are revoked, with TokenURL
 
 	Grant       string            `json:"grant,omitempty"`       // "authorization_code" (with a browser that comes back; the default) or "device_code" (with a short code, on any device)
 	LoginParams map[string]string `json:"loginParams,omitempty"` // added to the address where users log in; not secret
 	AskConsent  bool              `json:"askConsent,omitempty"`  // users are asked for their consent at each login
+	NoResource  bool              `json:"noResource,omitempty"`  // the resource parameter is left out, which some authorization servers refuse
+	Off         bool              `json:"off,omitempty"`         // no user logs in
 }
 
-// auth reads how to log in. Unknown keys are warnings: what is not understood is not
-// asked for, which the server then refuses.
+// auth reads how users log in: from "auth", which is ours, and from what other programs have
+// in its place. Both count; where they differ, "auth" does, and a warning tells of it. What
+// other programs have stays in Extra, too.
 func (e *entry) auth(s *Server) {
-	e.authSection(s)
-	e.oauth(s)
-	if f := e.field(dialect.Scopes); f != nil {
-		if s.Auth == nil {
-			s.Auth = &Auth{}
+	own, theirs := &login{}, &login{}
+	var at *dialect.Field // of what there is, rather of ours
+	wrong := len(e.faults)
+	for i := range e.fields {
+		f := &e.fields[i]
+		switch {
+		case f.Foreign || f.Value.Kind == jsonc.Null:
+		case f.Key == "auth":
+			if e.login(f, own) {
+				s.Auth, at = &own.Auth, f
+			}
+		case f.Key == dialect.Scopes:
+			theirs.Scopes, at = append(theirs.Scopes, e.scopes(f.Value, f.At)...), cmp.Or(at, f)
+		case f.Key == "oauth" && !e.opts.AsWritten:
+			if e.login(f, theirs) {
+				at = cmp.Or(at, f)
+			}
 		}
-		s.Auth.Scopes = append(s.Auth.Scopes, e.scopes(f.Value, f.At)...)
+	}
+	if at == nil || len(e.faults) > wrong {
+		return
+	}
+	own.take(theirs, func(key string) {
+		e.warn(at.Offset, at.At, "%q in it counts, and not that of \"oauth\": remove one of them", key)
+	})
+	if own.program && own.ClientID != "" && own.Grant != "device_code" {
+		own.RedirectURL = cmp.Or(own.RedirectURL, e.client.callback)
+	}
+	e.checkLogin(at, &own.Auth, s.noLogin())
+	if s.Auth != nil || !reflect.ValueOf(own.Auth).IsZero() {
+		s.Auth = &own.Auth
 	}
 }
 
-func (e *entry) authSection(s *Server) {
-	f := e.field("auth")
-	if f == nil || f.Value.Kind == jsonc.String && f.Value.Text == "oauth" { // which is what happens anyway
-		return
+// A login is what one section of an entry says of logins.
+type login struct {
+	Auth
+	program bool // its client is that of the file's program
+	port    int64
+}
+
+// take adds what other says and l does not, and calls differs with each key of which both
+// say something else.
+func (l *login) take(other *login, differs func(key string)) {
+	l.program = l.program || l.ClientID == "" && other.ClientID != ""
+	ours, theirs := reflect.ValueOf(&l.Auth).Elem(), reflect.ValueOf(other.Auth)
+	for i := range ours.NumField() {
+		switch x, y := ours.Field(i), theirs.Field(i); {
+		case x.IsZero():
+			x.Set(y)
+		case !y.IsZero() && !reflect.DeepEqual(x.Interface(), y.Interface()):
+			name, _, _ := strings.Cut(ours.Type().Field(i).Tag.Get("json"), ",")
+			differs(name)
+		}
 	}
-	if !e.check(f.Value, f.At, jsonc.Object) {
-		return
+}
+
+// login reads a section, and reports whether it says anything. Unknown keys are warnings: what
+// is not understood is not asked for, which the server then refuses.
+func (e *entry) login(f *dialect.Field, l *login) bool {
+	switch n := f.Value; {
+	case f.Key == "oauth" && n.Kind == jsonc.Bool && f.Name == "":
+		l.Off = n.Text == "false"
+		return l.Off
+	case n.Kind == jsonc.String && n.Text == "oauth" && f.Name == "": // which is what happens anyway
+		return false
+	case n.Kind == jsonc.Object && len(n.Members) == 0:
+		return f.Key == "auth"
 	}
-	a, wrong := &Auth{}, len(e.faults)
-	e.object(f.Value, f.At, false,
-		key{"clientId CLIENT_ID", set(&a.ClientID, e.visible)},
-		key{"clientSecret CLIENT_SECRET", set(&a.ClientSecret, e.clientSecret)},
-		key{"scopes", set(&a.Scopes, e.scopes)},
-		key{"issuer", set(&a.Issuer, e.url)},
-		key{"redirectUrl redirect_uri", set(&a.RedirectURL, e.redirect)},
-		key{"authorizationUrl authorization_url", set(&a.AuthorizationURL, e.url)},
-		key{"tokenUrl token_url", set(&a.TokenURL, e.url)},
-		key{"deviceUrl", set(&a.DeviceURL, e.url)},
-		key{"grant", set(&a.Grant, e.choice("grant type", "authorization_code", "device_code"))},
-		key{"loginParams extra_params", set(&a.LoginParams, e.loginParams)},
-		key{"askConsent", set(&a.AskConsent, e.boolOf)},
-		key{"type", func(n *jsonc.Node, at jsonc.Path) { // "oauth", which is what all of this is
+	audience, issuer := "", ""
+	l.program = l.program || f.Key == "oauth"
+	keys := []key{
+		{"clientId CLIENT_ID client_id", func(n *jsonc.Node, at jsonc.Path) {
+			l.ClientID = e.visible(n, at)
+			l.program = l.program || strings.HasSuffix(string(at), "CLIENT_ID") // of Cursor
+		}},
+		{"clientSecret CLIENT_SECRET client_secret", set(&l.ClientSecret, e.clientSecret)},
+		{"authMethod token_endpoint_auth_method", set(&l.AuthMethod, e.choice("way to authenticate", "none", "client_secret_basic", "client_secret_post"))},
+		{"scopes scope", set(&l.Scopes, e.scopes)},
+		{"issuer", set(&l.Issuer, e.url)},
+		{"redirectUrl redirect_uri redirectUri callback_url", set(&l.RedirectURL, e.redirect)},
+		{"callbackPort callback_port", set(&l.port, func(n *jsonc.Node, at jsonc.Path) int64 { return e.count(n, at, 1, 65535) })},
+		{"authorizationUrl authorization_url", set(&l.AuthorizationURL, e.url)},
+		{"tokenUrl token_url", set(&l.TokenURL, e.url)},
+		{"deviceUrl", set(&l.DeviceURL, e.url)},
+		{"registrationUrl", set(&l.RegistrationURL, e.url)},
+		{"revocationUrl", set(&l.RevocationURL, e.url)},
+		{"grant", set(&l.Grant, e.choice("grant type", "authorization_code", "device_code"))},
+		{"loginParams extra_params", set(&l.LoginParams, e.loginParams)},
+		{"askConsent", set(&l.AskConsent, e.boolOf)},
+		{"noResource", set(&l.NoResource, e.boolOf)},
+		{"off", set(&l.Off, e.boolOf)},
+		{"type", func(n *jsonc.Node, at jsonc.Path) {
 			if e.check(n, at, jsonc.String) && !strings.HasPrefix(strings.ToLower(n.Text), "oauth") {
 				e.warn(n.Offset, at, "unknown kind of login, which is ignored: write \"oauth\", or put a fixed token in \"headers\"")
 			}
 		}},
-		key{"use_pkce", func(n *jsonc.Node, at jsonc.Path) {
+		// What follows is of other programs alone.
+		{"enabled", func(n *jsonc.Node, at jsonc.Path) { l.Off = l.Off || !e.boolOf(n, at) }},
+		{"audiences", func(n *jsonc.Node, at jsonc.Path) { audience = strings.Join(e.texts(n, at), " ") }},
+		{"authServerMetadataUrl", func(n *jsonc.Node, at jsonc.Path) { // which has the issuer in it (RFC 8414, section 3.1)
+			metadata := e.url(n, at)
+			issuer = strings.NewReplacer("/.well-known/oauth-authorization-server", "", "/.well-known/openid-configuration", "").Replace(metadata)
+			if issuer == metadata {
+				e.warn(n.Offset, at, "is ignored, as it does not say whose metadata it is: write the \"issuer\" that stands in it")
+				issuer = ""
+			}
+		}},
+		{"use_pkce", func(n *jsonc.Node, at jsonc.Path) {
 			if n.Text == "false" {
 				e.warn(n.Offset, at, "is ignored: PKCE is always used")
 			}
-		}})
-	if a.ClientSecret != "" && a.ClientID == "" {
-		e.fail(f.Offset, f.At, "has a client secret without \"clientId\": add it")
+		}},
 	}
-	if len(e.faults) == wrong {
-		e.checkLogin(f, a)
+	if f.Name == "" {
+		e.object(f.Value, f.At, false, keys...)
+	} else if i := slices.IndexFunc(keys, func(k key) bool { return strings.HasPrefix(k.names, f.Name+" ") }); i >= 0 {
+		keys[i].read(f.Value, f.At)
 	}
-	s.Auth = a
-}
-
-// oauth reads what other programs say of a client that is registered already: Claude
-// Code, VS Code, Gemini CLI, Zed, OpenCode and Crush. It stays in Extra, as all that is theirs, and the
-// rest of it is left to the server. Our own keys count instead.
-func (e *entry) oauth(s *Server) {
-	if s.Auth != nil || s.Transport == TransportStdio || e.opts.AsWritten {
-		return
+	if l.Issuer = cmp.Or(l.Issuer, issuer); issuer != "" && l.Issuer != issuer {
+		e.warn(f.Offset, f.At, "\"authServerMetadataUrl\" has no effect beside \"issuer\"")
 	}
-	var fields []dialect.Field
-	for i := range e.fields {
-		f := e.fields[i]
-		if key, ok := strings.CutPrefix(f.Key, "oauth_"); ok { // of Crush
-			f.Key = key
-			fields = append(fields, f)
-		} else if f.Key == "oauth" {
-			fields = append(fields, f.Inside(nil)...)
-		}
+	if audience != "" {
+		params := map[string]string{"audience": audience}
+		maps.Copy(params, l.LoginParams)
+		l.LoginParams = params
 	}
-	a := &Auth{}
-	for _, f := range fields {
-		text := f.Value.Kind == jsonc.String
-		switch key := strings.ReplaceAll(strings.ToLower(f.Key), "_", ""); {
-		case text && key == "clientid":
-			a.ClientID = e.visible(f.Value, f.At)
-		case text && key == "clientsecret":
-			a.ClientSecret = e.clientSecret(f.Value, f.At)
-		case (key == "scopes" || key == "scope") && (text || f.Value.Kind == jsonc.Array):
-			a.Scopes = e.scopes(f.Value, f.At)
-		case text && key == "redirecturi":
-			a.RedirectURL = e.redirect(f.Value, f.At)
-		case key == "callbackport" && f.Value.Kind == jsonc.Number:
-			a.RedirectURL = fmt.Sprintf("http://localhost:%d/callback", e.count(f.Value, f.At, 1, 65535))
-		}
+	port := strconv.FormatInt(l.port, 10)
+	switch u, err := url.Parse(cmp.Or(l.RedirectURL, e.client.callback, "http://localhost/callback")); {
+	case l.port == 0 || err != nil:
+	case l.RedirectURL == "" || u.Scheme == "http" && u.Port() == "":
+		u.Host = net.JoinHostPort(u.Hostname(), port)
+		l.RedirectURL = u.String()
+	case u.Port() != port:
+		e.warn(f.Offset, f.At, "\"callbackPort\" has no effect beside the URL that the browser comes back to")
 	}
-	if a.ClientID != "" {
-		s.Auth = a
-	}
+	return true
 }
 
 // clientSecret returns n expanded, and keeps it as it is written.

@@ -9,14 +9,15 @@ import (
 // A client is a program with files that list servers: where they are, and what they mean
 // beyond their format.
 type client struct {
-	name    string
-	format  string                 // of its files, where they do not say otherwise
-	file    string                 // the name of a file that no other program has, or ""
-	off     string                 // the key that switches a server off; empty: there is none
-	bare    bool                   // it replaces $VAR without braces
-	seconds bool                   // "timeout" counts seconds
-	project []string               // its files in a project's folder, with /
-	user    func(f *finder) string // its file of the user, "" if the folder is not known
+	name     string
+	format   string                 // of its files, where they do not say otherwise
+	file     string                 // the name of a file that no other program has, or ""
+	off      string                 // the key that switches a server off; empty: there is none
+	bare     bool                   // it replaces $VAR without braces
+	seconds  bool                   // "timeout" counts seconds
+	callback string                 // where the browser comes back to that logs in as a client of the program; without a port to any
+	project  []string               // its files in a project's folder, with /
+	user     func(f *finder) string // its file of the user, "" if the folder is not known
 }
 
 // clients are all programs that [Find] looks for. One may stand here several times, if it
@@ -39,31 +40,31 @@ func clients() []client {
 	cline.file = "cline_mcp_settings.json"
 	return []client{
 		{name: "Claude Desktop", format: servers, file: "claude_desktop_config.json", user: code("Claude/claude_desktop_config.json")},
-		{name: "Claude Code", format: servers, project: []string{".mcp.json"},
+		{name: "Claude Code", format: servers, callback: "http://localhost/callback", project: []string{".mcp.json"},
 			user: func(f *finder) string { return under(f.variable("CLAUDE_CONFIG_DIR", f.Home), ".claude.json") }},
-		{name: "Cursor", format: servers, project: []string{".cursor/mcp.json"}, user: home(".cursor/mcp.json")},
+		{name: "Cursor", format: servers, callback: "http://localhost:8787/callback", project: []string{".cursor/mcp.json"}, user: home(".cursor/mcp.json")},
 		{name: "Windsurf", format: servers, off: dialect.OffDisabled, user: home(".codeium/windsurf/mcp_config.json")},
-		{name: "VS Code", format: "vscode", project: []string{".vscode/mcp.json", ".vscode/settings.json"}, user: code("Code/User/mcp.json")},
-		{name: "VS Code", format: "vscode", user: code("Code/User/settings.json")},
+		{name: "VS Code", format: "vscode", callback: "http://127.0.0.1:33418/", project: []string{".vscode/mcp.json", ".vscode/settings.json"}, user: code("Code/User/mcp.json")},
+		{name: "VS Code", format: "vscode", callback: "http://127.0.0.1:33418/", user: code("Code/User/settings.json")},
 		{name: "Visual Studio", format: "vscode", project: []string{".vs/mcp.json"}},
-		{name: "VS Code Insiders", format: "vscode", user: code("Code - Insiders/User/mcp.json")},
+		{name: "VS Code Insiders", format: "vscode", callback: "http://127.0.0.1:33418/", user: code("Code - Insiders/User/mcp.json")},
 		{name: "VSCodium", format: "vscode", user: code("VSCodium/User/mcp.json")},
 		cline,
-		{name: "Gemini CLI", format: servers, off: dialect.OffExcluded, bare: true,
+		{name: "Gemini CLI", format: servers, callback: "http://localhost:7777/oauth/callback", off: dialect.OffExcluded, bare: true,
 			project: []string{".gemini/settings.json"}, user: home(".gemini/settings.json")},
 		{name: "Copilot CLI", format: servers, project: []string{".github/mcp.json"},
 			user: func(f *finder) string {
 				return under(f.variable("COPILOT_HOME", f.home(".copilot")), "mcp-config.json")
 			}},
 		{name: "Zed", format: "zed", off: dialect.OffEnabled, project: []string{".zed/settings.json"}, user: (*finder).zed},
-		{name: "Codex", format: "codex", off: dialect.OffEnabled, project: []string{".codex/config.toml"},
+		{name: "Codex", format: "codex", callback: "http://127.0.0.1/callback", off: dialect.OffEnabled, project: []string{".codex/config.toml"},
 			user: func(f *finder) string { return under(f.variable("CODEX_HOME", f.home(".codex")), "config.toml") }},
 		{name: "Goose", format: "goose", off: dialect.OffEnabled, user: (*finder).goose},
-		{name: "OpenCode", format: "opencode", off: dialect.OffEnabled,
+		{name: "OpenCode", format: "opencode", callback: "http://127.0.0.1:19876/mcp/oauth/callback", off: dialect.OffEnabled,
 			project: []string{".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc"},
 			user:    func(f *finder) string { return f.variable("OPENCODE_CONFIG", "") }},
-		{name: "OpenCode", format: "opencode", off: dialect.OffEnabled, user: config("opencode/opencode.json")},
-		{name: "OpenCode", format: "opencode", off: dialect.OffEnabled, user: config("opencode/opencode.jsonc")},
+		{name: "OpenCode", format: "opencode", callback: "http://127.0.0.1:19876/mcp/oauth/callback", off: dialect.OffEnabled, user: config("opencode/opencode.json")},
+		{name: "OpenCode", format: "opencode", callback: "http://127.0.0.1:19876/mcp/oauth/callback", off: dialect.OffEnabled, user: config("opencode/opencode.jsonc")},
 		{name: "Crush", format: "crush", off: dialect.OffDisabled, bare: true, project: []string{".crush.json", "crush.json"}, user: (*finder).crush},
 		{name: "Kiro", format: servers, off: dialect.OffDisabled, project: []string{".kiro/settings/mcp.json"}, user: home(".kiro/settings/mcp.json")},
 		{name: "Junie", format: servers, project: []string{".junie/mcp/mcp.json"}, user: home(".junie/mcp/mcp.json")},

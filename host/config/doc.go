@@ -75,12 +75,16 @@
 //	proxy                       the proxy to a remote server, see Server.Proxy
 //	tls                         {"caFile", "certFile", "keyFile", "insecure"}, see TLS
 //	identity, userHeader        shared, user or header; see Server.Identity
-//	auth                        {"clientId", "clientSecret", "scopes", "issuer",
+//	auth                        {"clientId", "clientSecret", "authMethod", "scopes", "issuer",
 //	                            "redirectUrl", "authorizationUrl", "tokenUrl", "deviceUrl",
-//	                            "grant", "loginParams", "askConsent"}, see Auth; "oauth"
-//	                            says what is so anyway
-//	oauth                       of other programs: clientId, clientSecret, scopes,
-//	                            redirectUri and callbackPort count if there is no auth
+//	                            "registrationUrl", "revocationUrl", "grant", "loginParams",
+//	                            "askConsent", "noResource", "off"}, see Auth; "oauth" says
+//	                            what is so anyway
+//	oauth                       what other programs have in place of auth: also callbackPort,
+//	                            authServerMetadataUrl, audiences, enabled and other
+//	                            spellings. Both count, and auth where they differ. false
+//	                            switches logins off. Without a redirect URL the client of a
+//	                            program comes back where that program listens
 //	oauthScopes                 like auth.scopes (Kiro, Amazon Q)
 //	isolation                   {"kind": "docker", "image", "mounts": [{"path", "target",
 //	                            "write"}], "network", "args"}, see Isolation. In a list

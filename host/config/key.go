@@ -26,6 +26,9 @@ func hint(key string, known []string) string {
 	if key == "headersHelper" {
 		return "headersHelper is not supported and ignored: put the headers in \"headers\", with ${file:path} or ${VAR}"
 	}
+	if key == "authProviderType" { // of Gemini CLI
+		return "is not supported and ignored: get a token by another program, and put it in \"headers\", with ${file:path} or ${VAR}"
+	}
 	if name := cmp.Or(ours, nearest(key, known)); name != "" {
 		return meant(name)
 	}

@@ -169,29 +169,58 @@ func TestLedgerOfAnEntry(t *testing.T) {
 	}
 }
 
-// What other programs say of a registered client counts, unless we are told otherwise.
+// What other programs say of logins counts, and what we say beside it.
 func TestOAuthOfOthers(t *testing.T) {
 	lookup := func(name string) (string, bool) { return "s3cret", name == "SECRET" }
-	for text, want := range map[string]*Auth{
-		`"oauth":{"clientId":"c","callbackPort":8080,"scopes":"a b"}`: {ClientID: "c", RedirectURL: "http://localhost:8080/callback", Scopes: []string{"a", "b"}},
-		`"oauth":{"enabled":true,"clientId":"c","clientSecret":"${SECRET}","scopes":["a"],"redirectUri":"http://localhost:7777/oauth/callback","tokenUrl":"https://x/t"}`: {
-			ClientID: "c", ClientSecret: "s3cret", Scopes: []string{"a"}, RedirectURL: "http://localhost:7777/oauth/callback"},
-		`"oauth":{"client_id":"c"}`:                           {ClientID: "c"},
-		`"oauth":{"clientId":"c"},"auth":{"clientId":"ours"}`: {ClientID: "ours"},
-		`"oauth":{"clientId":5}`:                              nil,
-		`"oauth":true`:                                        nil,
-		`"oauth":{"scopes":"a"}`:                              nil,
+	for _, c := range []struct {
+		file, entry string
+		want        *Auth
+		warning     string // "" for none
+	}{
+		//report: Config files | anthropics/claude-code#83679, anthropics/claude-code#55067 | a block for Claude Code names scopes and the port to come back to, and no client | both are heeded: a client is registered with that port, and asks for these scopes alone
+		{".mcp.json", `"oauth":{"scopes":"mcp:read","callbackPort":8207}`, &Auth{Scopes: []string{"mcp:read"}, RedirectURL: "http://localhost:8207/callback"}, ""},
+		{"mcp.json", `"oauth":{"clientId":"c","callbackPort":8080,"scopes":"a b"}`, &Auth{ClientID: "c", RedirectURL: "http://localhost:8080/callback", Scopes: []string{"a", "b"}}, ""},
+		//report: Config files | mastra-ai/mastra#19467 | the block that Slack gives to users of Claude Code has a client without a secret, and a port | the login begins as that client, and comes back to that port; no issuer has to be named
+		{".mcp.json", `"oauth":{"clientId":"1601185624273.8899143856786","callbackPort":3118}`, &Auth{ClientID: "1601185624273.8899143856786", RedirectURL: "http://localhost:3118/callback"}, ""},
+		{".mcp.json", `"oauth":{"clientId":"c"}`, &Auth{ClientID: "c", RedirectURL: "http://localhost/callback"}, ""},
+		{".mcp.json", `"oauth":{"authServerMetadataUrl":"https://as/.well-known/oauth-authorization-server/t"}`, &Auth{Issuer: "https://as/t"}, ""},
+		{".mcp.json", `"oauth":{"authServerMetadataUrl":"https://as/t/.well-known/openid-configuration"}`, &Auth{Issuer: "https://as/t"}, ""},
+		{".mcp.json", `"oauth":{"authServerMetadataUrl":"https://as/metadata.json"}`, nil, `a.oauth.authServerMetadataUrl: is ignored, as it does not say whose metadata it is: write the "issuer" that stands in it`},
+		{".gemini/settings.json", `"oauth":{"enabled":true,"clientId":"c","clientSecret":"${SECRET}","scopes":["a"],"redirectUri":"http://localhost:7777/x","authorizationUrl":"https://x/a","tokenUrl":"https://x/t","registrationUrl":"https://x/r","audiences":["d","e"]}`,
+			&Auth{ClientID: "c", ClientSecret: "s3cret", Scopes: []string{"a"}, RedirectURL: "http://localhost:7777/x", AuthorizationURL: "https://x/a", TokenURL: "https://x/t", RegistrationURL: "https://x/r", LoginParams: map[string]string{"audience": "d e"}},
+			`a.oauth: "registrationUrl" has no effect beside "clientId"`},
+		{".gemini/settings.json", `"oauth":{"clientId":"c"}`, &Auth{ClientID: "c", RedirectURL: "http://localhost:7777/oauth/callback"}, ""},
+		{".gemini/settings.json", `"oauth":{"enabled":false}`, &Auth{Off: true}, ""},
+		{".gemini/settings.json", `"oauth":{"tokenParamName":"t"}`, nil, "a.oauth.tokenParamName: unknown key, which is ignored"},
+		{".gemini/settings.json", `"authProviderType":"google_credentials"`, nil, `a.authProviderType: is not supported and ignored: get a token by another program, and put it in "headers", with ${file:path} or ${VAR}`},
+		{".cursor/mcp.json", `"auth":{"CLIENT_ID":"c","CLIENT_SECRET":"${SECRET}","scopes":["a"]}`, &Auth{ClientID: "c", ClientSecret: "s3cret", Scopes: []string{"a"}, RedirectURL: "http://localhost:8787/callback"}, ""},
+		{".cursor/mcp.json", `"auth":{"clientId":"c"}`, &Auth{ClientID: "c"}, ""},
+		{"mcp.json", `"oauth":{"client_id":"c"}`, &Auth{ClientID: "c"}, ""},
+		{"mcp.json", `"oauth":{"clientId":"c","redirectUri":"http://127.0.0.1/x","callbackPort":9}`, &Auth{ClientID: "c", RedirectURL: "http://127.0.0.1:9/x"}, ""},
+		{"mcp.json", `"oauth":{"redirectUri":"http://127.0.0.1:8/x","callbackPort":9}`, &Auth{RedirectURL: "http://127.0.0.1:8/x"}, `a.oauth: "callbackPort" has no effect beside the URL that the browser comes back to`},
+		{"mcp.json", `"oauth":{"clientId":"c","scopes":"a"},"auth":{"clientId":"ours","issuer":"https://as"}`, &Auth{ClientID: "ours", Issuer: "https://as", Scopes: []string{"a"}}, `a.auth: "clientId" in it counts, and not that of "oauth": remove one of them`},
+		{"mcp.json", `"oauth":{"clientId":"c","callbackPort":3118},"auth":{"issuer":"https://as"}`, &Auth{ClientID: "c", Issuer: "https://as", RedirectURL: "http://localhost:3118/callback"}, ""},
+		{"mcp.json", `"oauth":true`, nil, ""},
+		//report: Config files | OpenCode, https://opencode.ai/docs/mcp-servers/ | OpenCode has "oauth": false for a server that wants a key and no login | no login begins there, and the error says that the entry switches logins off
+		{"mcp.json", `"oauth":false`, &Auth{Off: true}, ""},
+		{"mcp.json", `"oauth":false,"auth":{"clientId":"c"}`, &Auth{Off: true, ClientID: "c"}, "a.auth: has no effect: logins are switched off beside it"},
+		{"mcp.json", `"oauth":{"clientId":"c"},"headers":{"authorization":"Bearer x"}`, &Auth{ClientID: "c"}, "a.oauth: has no effect: its entry has an Authorization header of its own, which is sent instead: remove that to log in"},
 	} {
-		data := []byte(`{"mcpServers":{"a":{"url":"https://x/",` + text + `}}}`)
-		c := assert.Value(Parse(t.Context(), "mcp.json", data, &Options{Lookup: lookup}))(t)
-		s := c.Servers[0]
-		if s.Err != nil || !reflect.DeepEqual(s.Auth, want) || s.Extra["oauth"] == nil || len(c.Warnings) != 0 {
-			t.Errorf("%s: %+v, %v, %v", text, s.Auth, s.Err, c.Warnings)
+		data := []byte(`{"mcpServers":{"a":{"url":"https://x/",` + c.entry + `}}}`)
+		all := assert.Value(Parse(t.Context(), c.file, data, &Options{Lookup: lookup}))(t)
+		s := all.Servers[0]
+		assert.OK(t, s.Err, "%s", c.entry)
+		assert.Equal(t, fmt.Sprintf("%+v", s.Auth), fmt.Sprintf("%+v", c.want), "%s: what is read", c.entry)
+		assert.Equal(t, strings.Contains(c.entry, `"oauth"`), s.Extra["oauth"] != nil, "%s: it stays in Extra", c.entry)
+		got := ""
+		for _, w := range all.Warnings {
+			_, got, _ = strings.Cut(w.Error(), "mcpServers.")
 		}
+		assert.Equal(t, got, c.warning, "%s: the warning", c.entry)
 	}
 	c := assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c","callbackPort":0}},"b":{"command":"c","oauth":{"clientId":"c"}}}}`), nil))(t)
 	assert.Fails(t, c.Servers[0].Err)
-	assert.True(t, c.Servers[1].Auth == nil, "c.Servers[1].Auth == nil")
+	assert.Equal(t, c.Warnings[0].Error(), "mcp.json:1:102: mcpServers.b.oauth: has no effect: it is a local process")
 	// A record does not say it twice: it stays in Extra.
 	c = assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true}))(t)
 	assert.True(t, c.Servers[0].Auth == nil, "c.Servers[0].Auth == nil")

@@ -13,11 +13,12 @@
 //
 // An entry says nothing of logins as a rule: the server does, and a client is
 // registered when it is needed. The key "auth" of an entry names a client that was
-// registered by hand (clientId, clientSecret, and with them issuer, which has
-// registered it), the scopes to ask for, the issuer, how users log in (grant,
-// loginParams, askConsent), and the endpoints of an authorization server that publishes
-// no metadata (authorizationUrl, tokenUrl, deviceUrl). No user logs in at a server whose
-// entry has an Authorization header; see [Unavailable].
+// registered by hand (clientId; with clientSecret also issuer, which has registered it), the
+// scopes to ask for, the issuer, where the browser comes back to (redirectUrl), how users log
+// in (grant, loginParams, askConsent, noResource), and the endpoints of an authorization server
+// that publishes no metadata, or does not say in it that it supports PKCE (authorizationUrl,
+// tokenUrl, deviceUrl). What other programs say of it, as in "oauth", counts, too. No user logs
+// in at a server whose entry has an Authorization header; see [config.Server.NoLogin].
 //
 // # Users
 //

@@ -63,7 +63,7 @@ func ExampleLogins_Handler() {
 	for _, entry := range c.Servers {
 		logins.Use(entry)
 		handler := logins.Handler(session.Key{Server: entry.Name}, entry)
-		fmt.Printf("%s: %t %q\n", entry.Name, handler != nil, login.Unavailable(entry))
+		fmt.Printf("%s: %t %q\n", entry.Name, handler != nil, entry.NoLogin())
 	}
 	logins.Forget("notes")
 	// Output:

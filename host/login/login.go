@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
@@ -140,7 +139,7 @@ func (l *Logins) Use(e *config.Server) {
 	if l == nil || e == nil {
 		return
 	}
-	if Unavailable(e) != "" {
+	if e.NoLogin() != "" {
 		l.Forget(e.Name)
 		return
 	}
@@ -214,12 +213,9 @@ func (l *Logins) complete(e *config.Server, c *auth.Config) (err error) {
 func (l *Logins) server(e *config.Server, facts string) *loginServer {
 	c := &auth.Config{Server: e.Name, URL: e.URL}
 	if a := e.Auth; a != nil {
-		c.Scopes, c.Issuer = slices.Clone(a.Scopes), a.Issuer
+		c.Scopes, c.Issuer, c.RedirectURL, c.NoResource = slices.Clone(a.Scopes), a.Issuer, a.RedirectURL, a.NoResource
 		if a.ClientID != "" {
-			c.Client = &auth.Client{ID: a.ClientID, Secret: auth.Secret(a.ClientSecret.Reveal()), Issuer: a.Issuer}
-			if a.RedirectURL != "" {
-				c.Client.RedirectURIs = []string{a.RedirectURL}
-			}
+			c.Client = &auth.Client{ID: a.ClientID, Secret: auth.Secret(a.ClientSecret.Reveal()), AuthMethod: a.AuthMethod, Issuer: a.Issuer}
 		}
 		configureLogin(a, c)
 	}
@@ -227,9 +223,8 @@ func (l *Logins) server(e *config.Server, facts string) *loginServer {
 	if s.err = configureNetwork(e, c); s.err == nil {
 		s.err = l.complete(e, c)
 	}
-	if s.err == nil && c.Client != nil && c.Client.Issuer == "" && c.Authority == nil {
-		s.err = &auth.ConfigError{Server: e.Name, Field: "auth.issuer",
-			Problem: "is missing: name the authorization server that has registered the clientId, so that its secret goes to no other"}
+	if s.err == nil && c.Client != nil && c.Client.Secret != "" && c.Client.Issuer == "" && c.Authority == nil {
+		s.err = &Error{e.Name, `its client has a secret, and nothing says whose: add "auth": {"issuer": "https://..."} to the entry, with the authorization server that has registered the client, so that the secret goes to no other`}
 	}
 	return s
 }
@@ -238,7 +233,7 @@ func (l *Logins) server(e *config.Server, facts string) *loginServer {
 // transports that a program makes itself; or nil if no user logs in there. The host uses
 // it for those it makes.
 func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler {
-	if Unavailable(e) != "" {
+	if e.NoLogin() != "" {
 		return nil
 	}
 	key.Server = e.Name
@@ -265,8 +260,8 @@ func configureLogin(a *config.Auth, c *auth.Config) {
 		c.LoginParams.Set("prompt", "consent")
 	}
 	if a.TokenURL != "" {
-		c.Authority = &auth.Authority{Issuer: a.Issuer,
-			AuthorizationEndpoint: a.AuthorizationURL, TokenEndpoint: a.TokenURL, DeviceEndpoint: a.DeviceURL}
+		c.Authority = &auth.Authority{Issuer: a.Issuer, AuthorizationEndpoint: a.AuthorizationURL, TokenEndpoint: a.TokenURL,
+			DeviceEndpoint: a.DeviceURL, RegistrationEndpoint: a.RegistrationURL, RevocationEndpoint: a.RevocationURL}
 	}
 }
 
@@ -280,27 +275,4 @@ func configureNetwork(e *config.Server, c *auth.Config) error {
 		c.Network.TLS = settings
 	}
 	return err
-}
-
-// Unavailable says why no user logs in at the server of an entry, or "" if that can be done.
-func Unavailable(e *config.Server) string {
-	if e == nil {
-		return "there is no entry"
-	}
-	switch e.Transport {
-	case config.TransportHTTP, config.TransportSSE, config.TransportAuto:
-	case config.TransportUnix:
-		return "it is behind a socket of this machine"
-	default:
-		return "it is a local process"
-	}
-	for name := range e.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			return "its entry has an Authorization header of its own, which is sent instead: remove that to log in"
-		}
-	}
-	if e.Identity == config.IdentityHeader && strings.EqualFold(e.UserHeader, "Authorization") {
-		return "its Authorization header names the user"
-	}
-	return ""
 }

@@ -58,11 +58,15 @@ func crushFields(e *Entry) ([]Field, []Fault) {
 	})
 	var faults []Fault
 	for i := range fields {
-		switch f := &fields[i]; f.Key {
+		f := &fields[i]
+		switch f.Key {
 		case "sessionless", "channel_enabled", "channel_reply":
 			f.Foreign = true
 		case "command", "args", "env", "headers", "url", "oauth_client_id", "oauth_client_secret":
 			faults = substituted(f.Value, f.At, faults)
+		}
+		if name := map[string]string{"oauth_client_id": "clientId", "oauth_client_secret": "clientSecret", "oauth_callback_port": "callbackPort"}[f.Key]; name != "" {
+			f.Key, f.Name = "oauth", name
 		}
 	}
 	return fields, faults

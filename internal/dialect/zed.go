@@ -1,21 +1,20 @@
-package config
+package dialect
 
 import (
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 const zedKey = "context_servers"
 
-// zed is the dialect of the settings.json of Zed.
-func zed() *dialect.Dialect {
-	return &dialect.Dialect{
+// Zed is the dialect of the settings.json of Zed.
+func Zed() *Dialect {
+	return &Dialect{
 		Name: "zed",
-		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
-			return dialect.CertainIf(root.Member(zedKey) != nil)
+		Like: func(_ string, root *jsonc.Node) Likeness {
+			return CertainIf(root.Member(zedKey) != nil)
 		},
-		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
-			list, fault := dialect.Under(root, "", zedKey, "the file has no \"context_servers\" object: put the servers in {\"context_servers\": {}}")
+		Sections: func(root *jsonc.Node) ([]Section, *Fault) {
+			list, fault := Under(root, "", zedKey, "the file has no \"context_servers\" object: put the servers in {\"context_servers\": {}}")
 			for _, section := range list {
 				for i := range section.Entries {
 					if e := &section.Entries[i]; ofExtension(e.Value) {
@@ -47,11 +46,11 @@ func ofExtension(n *jsonc.Node) bool {
 
 // zedFields reads the flat form and the older one, in which "command" is an object of
 // path, args, env and timeout.
-func zedFields(e *dialect.Entry) (fields []dialect.Field, _ []dialect.Fault) {
-	for _, f := range dialect.Fields(e, map[string]string{"timeout": "readTimeoutSeconds"}) {
+func zedFields(e *Entry) (fields []Field, _ []Fault) {
+	for _, f := range Fields(e, map[string]string{"timeout": "readTimeoutSeconds"}) {
 		f.Foreign = f.Key == "source" || f.Key == "remote" || f.Key == "settings"
 		if f.Key == "command" && f.Value.Kind == jsonc.Object { // which counted in milliseconds
-			fields = append(fields, f.Inside(map[string]string{"path": "command", "timeout": dialect.ReadMilliseconds})...)
+			fields = append(fields, f.Inside(map[string]string{"path": "command", "timeout": ReadMilliseconds})...)
 		} else {
 			fields = append(fields, f)
 		}
@@ -59,12 +58,12 @@ func zedFields(e *dialect.Entry) (fields []dialect.Field, _ []dialect.Fault) {
 	return fields, nil
 }
 
-func writesZed(*jsonc.Node) *dialect.Writing {
-	return &dialect.Writing{
+func writesZed(*jsonc.Node) *Writing {
+	return &Writing{
 		Container:  []string{zedKey},
-		Keys:       dialect.Spelled("command args env url headers enabled readTimeoutSeconds=timeout"),
-		Transports: map[string]string{TransportStdio: "", TransportHTTP: "", TransportAuto: ""},
-		References: dialect.NoReferences,
+		Keys:       Spelled("command args env url headers enabled readTimeoutSeconds=timeout"),
+		Transports: map[string]string{"stdio": "", "http": "", "auto": ""},
+		References: NoReferences,
 		Notes: map[string]string{
 			"readTimeoutSeconds": "is called timeout there, in seconds",
 			"transport":          "is told by the keys there: a url is streamable HTTP",

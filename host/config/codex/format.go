@@ -95,7 +95,16 @@ func translate(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault
 				return m.Key != "rename" && (m.Key != "allow" && m.Key != "deny" || m.Value.Kind != jsonc.Array)
 			})
 			more = []dialect.Field{f}
-		case "oauth_resource", "default_tools_approval_mode", "supports_parallel_tool_calls", "environment_id":
+		case "oauth_resource", "auth":
+			if f.Key == "auth" && (f.Value.Kind != jsonc.String || f.Value.Text == "oauth") { // it is ours
+				more = []dialect.Field{f}
+				break
+			}
+			faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Warning: true,
+				Text: "is ignored: the server says which resource it is, and users log in by OAuth"})
+			f.Foreign = true
+			more = []dialect.Field{f}
+		case "default_tools_approval_mode", "supports_parallel_tool_calls", "environment_id":
 			f.Foreign = true
 			more = []dialect.Field{f}
 		default:

@@ -247,7 +247,7 @@ func (s *scribe) object(key string, value, was json.RawMessage) error {
 
 // isSpelling reports whether a key of a file is one of ours.
 func isSpelling(key, ours string) bool {
-	return strings.EqualFold(key, dialect.SnakeCase(ours)) || key == "redirect_uri" && ours == "redirectUrl" || key == "extra_params" && ours == "loginParams"
+	return strings.EqualFold(key, dialect.SnakeCase(ours)) || slices.Contains([]string{"redirect_uri", "redirectUri", "callback_url"}, key) && ours == "redirectUrl" || key == "extra_params" && ours == "loginParams"
 }
 
 // tools changes the lists of tools, each where it stands: in our section, in "tools" of

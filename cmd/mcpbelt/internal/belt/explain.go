@@ -9,7 +9,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -49,7 +48,7 @@ func Explain(s *config.Server, err error) error {
 		e.Exit, e.Cure = cli.InvalidConfig, ""
 	case failure.Of(err) == failure.LoginRequired, errors.Is(err, auth.ErrDeclined), unauthorized && status.Code == http.StatusUnauthorized:
 		e.Exit, e.Message, e.Cure = cli.LoginNeeded, "server "+quote(s.Name)+" wants a login", "mcpbelt login "+named(s)
-		if login.Unavailable(s) != "" {
+		if s.NoLogin() != "" {
 			e.Message, e.Cure = "server "+quote(s.Name)+" does not take the credentials of its entry", "mcpbelt get "+s.Name
 		}
 	}

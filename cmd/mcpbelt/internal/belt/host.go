@@ -91,7 +91,7 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		return nil, err
 	}
 	ho.Consents = book
-	if o.More || slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
+	if o.More || slices.ContainsFunc(servers, func(s *config.Server) bool { return s.NoLogin() == "" }) {
 		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt)
 		if err != nil {
 			return nil, err

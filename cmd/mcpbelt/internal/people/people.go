@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -73,7 +72,7 @@ func find(b *belt.Belt, cmd *cobra.Command, arg string) (*belt.Catalog, *config.
 	if s.Err != nil {
 		return nil, nil, belt.Explain(s, s.Err)
 	}
-	if why := login.Unavailable(s); why != "" {
+	if why := s.NoLogin(); why != "" {
 		return nil, nil, &cli.Error{Exit: cli.Usage, Server: s.Name, Message: "server " + s.Name + " has no logins: " + why}
 	}
 	return c, s, nil
@@ -173,7 +172,7 @@ The server can be one that is not configured any more.`,
 			}
 			defer store.Close()
 			defer logins.Close()
-			if s != nil && login.Unavailable(s) == "" {
+			if s != nil && s.NoLogin() == "" {
 				logins.Know(s)
 			}
 			found := false
@@ -244,7 +243,7 @@ func sessionsOf(ctx context.Context, b *belt.Belt, c *belt.Catalog, account stri
 	defer store.Close()
 	defer logins.Close()
 	for _, s := range c.Servers {
-		if s.Err == nil && login.Unavailable(s) == "" {
+		if s.Err == nil && s.NoLogin() == "" {
 			logins.Know(s)
 		}
 	}
