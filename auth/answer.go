@@ -14,6 +14,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
 const (
@@ -24,6 +26,8 @@ const (
 	// maxLifetime bounds what an authorization server says of how long
 	// something lives, so that no sum with it overflows.
 	maxLifetime = 10 * 365 * 24 * time.Hour
+	// maxDescription bounds what is kept of the words of an answer, in bytes.
+	maxDescription = 300
 	// maxRetryAfter bounds how long an authorization server can have itself
 	// left alone.
 	maxRetryAfter = 24 * time.Hour
@@ -155,6 +159,17 @@ func cleanCode(code string) string {
 	return code
 }
 
+// describe returns what an authorization server says for people of a refusal, made harmless: one
+// short line without what looks like a secret. Text that repeats a secret is left out.
+func describe(text string, secrets ...string) string {
+	for _, secret := range secrets {
+		if len(secret) > 5 && (strings.Contains(text, secret) || strings.Contains(text, url.QueryEscape(secret))) {
+			return ""
+		}
+	}
+	return plain.Cut(plain.Line(redact.Known().Text(text)), maxDescription)
+}
+
 // A reader reads the members of an answer, and keeps the error of the first that cannot be
 // read.
 type reader struct {
@@ -197,8 +212,8 @@ func (r *reader) seconds(name string) float64 {
 
 // read has the answer to a request read, or returns an [*OAuthError] if the request was
 // refused. Some authorization servers refuse with status 200. What came and is of no use is
-// a [*RequestError].
-func (f *Flow) read(request, endpoint string, res *guardhttp.Answer, read func(*reader)) error {
+// a [*RequestError]. secrets are those that were sent.
+func (f *Flow) read(request, endpoint string, res *guardhttp.Answer, read func(*reader), secrets ...string) error {
 	a, err := answerOf(res)
 	refused := res.Status/100 != 2
 	if err == nil && !refused {
@@ -211,15 +226,22 @@ func (f *Flow) read(request, endpoint string, res *guardhttp.Answer, read func(*
 	}
 	switch {
 	case refused:
-		return f.refusal(request, res, a)
+		return f.refusal(request, endpoint, res, a, secrets...)
 	case err != nil:
 		return &RequestError{server: f.config.Server, request: request, host: hostOf(endpoint), err: err, answered: true}
 	}
 	return nil
 }
 
-func (f *Flow) refusal(request string, res *guardhttp.Answer, a answer) *OAuthError {
-	return &OAuthError{Server: f.config.Server, Request: request, Status: res.Status, Code: a.code(), RetryAfter: retryAfter(res.Header)}
+func (f *Flow) refusal(request, endpoint string, res *guardhttp.Answer, a answer, secrets ...string) *OAuthError {
+	said, _ := a.text("error_description")
+	if said == "" {
+		said, _ = a.text("message") // of servers with errors of their own
+	}
+	return &OAuthError{
+		Server: f.config.Server, Request: request, host: hostOf(endpoint), Status: res.Status, Code: a.code(),
+		said: describe(said, secrets...), RetryAfter: retryAfter(res.Header),
+	}
 }
 
 // retryAfter returns how long an authorization server wants to be left alone.

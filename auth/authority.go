@@ -44,6 +44,9 @@ type Authority struct {
 	// DPoPAlgorithms are the algorithms it takes for DPoP; empty if it does not
 	// support DPoP.
 	DPoPAlgorithms []string `json:"dpop_algorithms,omitempty"`
+
+	// guessed is set if nothing speaks for it: what there was at each place that was looked at.
+	guessed placesError
 }
 
 // An endpoint is one of an authorization server: the field of Authority that holds it, and

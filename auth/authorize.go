@@ -24,10 +24,10 @@ const pendingLife = 10 * time.Minute
 // authorization endpoint and redirectURI, and [*IssuerMismatchError].
 func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []string) (*Pending, error) {
 	if c.Issuer != a.Issuer {
-		return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: a.Issuer, got: c.Issuer}
+		return nil, f.mismatch("registered client", a.Issuer, c.Issuer)
 	}
 	if a.AuthorizationEndpoint == "" {
-		return nil, &metadataError{f.config.Server, a.Issuer, "authorization_endpoint", "is missing, so users cannot log in with a browser"}
+		return nil, f.metadataError(a.Issuer, "authorization_endpoint", "is missing, so users cannot log in with a browser")
 	}
 	page, err := f.browserURL("authorization_endpoint", a.AuthorizationEndpoint)
 	if err != nil {
@@ -40,6 +40,7 @@ func (f *Flow) Begin(a *Authority, c *Client, redirectURI string, scopes []strin
 	if _, err := f.browserURL("redirect URI", redirectURI); err != nil {
 		return nil, err
 	}
+	scopes = c.registered(scopes)
 	p := &Pending{
 		Server:      f.config.Server,
 		Grant:       AuthorizationCode,
@@ -94,7 +95,7 @@ func (f *Flow) bindingKey(a *Authority) (Secret, error) {
 		return "", nil
 	}
 	if !slices.Contains(a.DPoPAlgorithms, dpopAlgorithm) {
-		return "", &metadataError{f.config.Server, a.Issuer, "dpop_signing_alg_values_supported", "lacks " + dpopAlgorithm + ", and tokens are to be bound to a key"}
+		return "", f.metadataError(a.Issuer, "dpop_signing_alg_values_supported", "lacks "+dpopAlgorithm+", and tokens are to be bound to a key")
 	}
 	key, err := newDPoPKey()
 	if err != nil {
@@ -137,21 +138,22 @@ func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Toke
 		"redirect_uri":  {p.RedirectURI},
 		"code_verifier": {p.Verifier.Reveal()},
 	}
-	token, scopes, err := f.token(ctx, &clientPost{request: "token", authority: &p.Authority, client: &p.Client, form: form, key: p.DPoPKey})
+	post := &clientPost{request: "token", authority: &p.Authority, client: &p.Client, form: form, key: p.DPoPKey}
+	token, scopes, err := f.token(ctx, post)
 	if err != nil {
 		return nil, err
 	}
-	return newTokenSet(p, token, scopes), nil
+	return newTokenSet(p, post.client, token, scopes), nil
 }
 
-// newTokenSet returns what a login has brought. scopes are those of the answer.
-func newTokenSet(p *Pending, t *Token, scopes []string) *TokenSet {
+// newTokenSet returns what a login has brought to a client. scopes are those of the answer.
+func newTokenSet(p *Pending, c *Client, t *Token, scopes []string) *TokenSet {
 	if scopes == nil {
 		scopes = slices.Clone(p.Scopes)
 	}
 	return &TokenSet{
 		Authority: p.Authority,
-		Client:    bare(&p.Client),
+		Client:    bare(c),
 		Token:     *t,
 		Scopes:    scopes,
 		Requested: slices.Clone(p.Scopes),
@@ -162,10 +164,10 @@ func newTokenSet(p *Pending, t *Token, scopes []string) *TokenSet {
 // sameIssuer refuses an authority that the Config has left since.
 func (f *Flow) sameIssuer(a *Authority) error {
 	if want := f.config.Issuer; want != "" && want != a.Issuer {
-		return &IssuerMismatchError{server: f.config.Server, what: "session", want: want, got: a.Issuer}
+		return f.mismatch("session", want, a.Issuer)
 	}
 	if given := f.config.Authority; given != nil && given.TokenEndpoint != a.TokenEndpoint {
-		return &IssuerMismatchError{server: f.config.Server, what: "token endpoint of the session", want: given.TokenEndpoint, got: a.TokenEndpoint}
+		return f.mismatch("token endpoint of the session", given.TokenEndpoint, a.TokenEndpoint)
 	}
 	return nil
 }

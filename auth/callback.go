@@ -102,7 +102,10 @@ func (r *response) namesIssuer(p *Pending) error {
 // code returns the authorization code of a response.
 func (r *response) code(p *Pending) (string, error) {
 	if r.query.Has("error") {
-		return "", &OAuthError{Server: p.Server, Request: "authorization", Code: cleanCode(r.query.Get("error"))}
+		return "", &OAuthError{
+			Server: p.Server, Request: "authorization", host: hostOf(p.Authority.AuthorizationEndpoint), Code: cleanCode(r.query.Get("error")),
+			said: describe(r.query.Get("error_description"), p.State.Reveal(), p.Verifier.Reveal(), r.query.Get("code")),
+		}
 	}
 	code := r.query.Get("code")
 	if code == "" {

@@ -67,7 +67,7 @@ func (r *challengeReader) param(name string) {
 	if strings.HasPrefix(r.rest, `"`) {
 		value, ok = r.quoted()
 	} else {
-		value = r.take(func(c byte) bool { return c != ' ' && c != '\t' && c != ',' })
+		value = strings.Trim(r.take(func(c byte) bool { return c != ' ' && c != '\t' && c != ',' }), "'") // qwen-code#5343
 	}
 	if !ok || len(r.found) == 0 {
 		return

@@ -120,6 +120,10 @@ type Config struct {
 
 	// Network says which addresses may be spoken to.
 	Network Network
+
+	// Names are what errors call fields of the Config, such as "Client.Issuer", where the user has
+	// written them in another form. Default: the fields' own names.
+	Names map[string]string
 }
 
 // A Network says which addresses a login may speak to besides https addresses on

@@ -57,7 +57,7 @@ func (c *Config) clone() *Config {
 		own.Client.RedirectURIs = slices.Clone(c.Client.RedirectURIs)
 	}
 	own.Scopes, own.Network.Allow = slices.Clone(c.Scopes), slices.Clone(c.Network.Allow)
-	own.LoginParams = url.Values(http.Header(c.LoginParams).Clone())
+	own.LoginParams, own.Names = url.Values(http.Header(c.LoginParams).Clone()), maps.Clone(c.Names)
 	if c.Network.TLS != nil {
 		own.Network.TLS = c.Network.TLS.Clone()
 	}
@@ -106,7 +106,7 @@ type configCheck struct {
 
 func (k *configCheck) fail(field, format string, a ...any) {
 	if k.err == nil {
-		k.err = &ConfigError{Server: k.config.Server, Field: field, Problem: fmt.Sprintf(format, a...)}
+		k.err = &ConfigError{Server: k.config.Server, Field: field, Problem: fmt.Sprintf(format, a...), name: k.config.Names[field]}
 	}
 }
 

@@ -38,8 +38,7 @@ const (
 // for addresses that no browser should open, [*OAuthError] and [*RequestError].
 func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes []string) (*Pending, error) {
 	if a.DeviceEndpoint == "" {
-		return nil, &metadataError{server: f.config.Server, issuer: a.Issuer,
-			field: "device_authorization_endpoint", problem: "is missing: it offers no login by device code"}
+		return nil, f.metadataError(a.Issuer, "device_authorization_endpoint", "is missing: it offers no login by device code")
 	}
 	client, err := f.whole(c, a.Issuer)
 	if err != nil {
@@ -50,6 +49,7 @@ func (f *Flow) BeginDevice(ctx context.Context, a *Authority, c *Client, scopes 
 		return nil, err
 	}
 	form := url.Values{"client_id": {c.ID}} // also beside other authentication
+	scopes = c.registered(scopes)
 	f.demand(form, a, scopes)
 	p := &Pending{
 		Server: f.config.Server, Grant: DeviceCode, Authority: *a, Client: bare(c),
@@ -125,7 +125,7 @@ func (f *Flow) Poll(ctx context.Context, p *Pending) (*TokenSet, error) {
 	}
 	var g *TokenSet
 	err := poll(ctx, p.Device.Interval, p.Expires, func() error {
-		token, scopes, err := f.token(ctx, &clientPost{
+		post := &clientPost{
 			request:   "token",
 			authority: &p.Authority,
 			client:    &p.Client,
@@ -135,9 +135,10 @@ func (f *Flow) Poll(ctx context.Context, p *Pending) (*TokenSet, error) {
 				"client_id":   {p.Client.ID}, // also beside other authentication
 			},
 			key: p.DPoPKey,
-		})
+		}
+		token, scopes, err := f.token(ctx, post)
 		if err == nil {
-			g = newTokenSet(p, token, scopes)
+			g = newTokenSet(p, post.client, token, scopes)
 		}
 		return err
 	})

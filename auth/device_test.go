@@ -147,7 +147,7 @@ func TestBeginDeviceRefuses(t *testing.T) {
 		})
 	}
 	t.Run("refusal", func(t *testing.T) {
-		as := newPeer(t, sends(400, `{"error":"unauthorized_client","error_description":"`+canary+`"}`))
+		as := newPeer(t, sends(400, `{"error":"unauthorized_client","error_uri":"`+canary+`"}`))
 		_, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
 		wantRefused(t, err, "device authorization", 400, "unauthorized_client")
 		keepsSecrets(t, err, canary)
@@ -217,7 +217,7 @@ func TestPollEnds(t *testing.T) {
 		body   string
 		code   string // of an OAuthError; empty for a RequestError
 	}{
-		"refused by the user": {400, `{"error":"access_denied","error_description":"` + canary + `"}`, "access_denied"},
+		"refused by the user": {400, `{"error":"access_denied","error_uri":"` + canary + `"}`, "access_denied"},
 		"too late":            {400, `{"error":"expired_token"}`, "expired_token"},
 		"used before":         {400, `{"error":"invalid_grant"}`, "invalid_grant"},
 		"with status 200":     {200, `{"error":"access_denied"}`, "access_denied"},

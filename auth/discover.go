@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,17 +36,17 @@ type DiscoverOptions struct {
 }
 
 // Discover finds the authorization server: the protected resource metadata that
-// a challenge names, or else at the well-known addresses for the server's path
+// challenges name, or else at the well-known addresses for the server's path
 // and for its root; then the metadata of the authorization servers it names, in
 // the order of the specification, each at all of its well-known addresses, until
-// one works. The next is tried when one cannot be had, whatever the reason, not
-// when its metadata is wrong; of more than eight the rest is not looked at. The
-// error says what there was at each address.
+// one works. The next is tried when one cannot be had or read, whatever the reason, or
+// lacks what is needed, not when its metadata must not be used: that of another resource or issuer,
+// or with addresses that are refused. Of more than eight authorization servers the rest is not
+// looked at. The error says what there was at each address.
 //
-// Where a server certainly has no protected resource metadata, Config.Issuer is
-// its authorization server, or else the server itself (revision 2025-03-26). With
-// Config.Issuer it also counts as having none if it answers with something else,
-// such as a page.
+// Where the server names no authorization server, Config.Issuer is its authorization server, or
+// else the server itself, with metadata at its root or for its path; or, where it certainly has
+// none of all that, with endpoints at the default paths of revision 2025-03-26.
 //
 // With Config.Authority it returns that, and requests nothing.
 //
@@ -62,71 +63,75 @@ func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, er
 	if err != nil {
 		return nil, f.discoveryError(resourceStage, errors.New("the server's own address is no URL"))
 	}
-	m, none, err := f.findResource(ctx, server, o)
-	switch {
-	case err != nil && none && !o.HadMetadata && f.config.Issuer != "":
-		m = &resourceMetadata{resource: canonicalResource(server)}
-	case err != nil && none && !o.HadMetadata:
-		return f.fallBack(ctx, server)
-	case err != nil && none && o.HadMetadata:
-		if r := (*RequestError)(nil); errors.As(err, &r) {
-			r.err = fmt.Errorf("%w, although the server had some before", r.err)
-		}
-		return nil, err
-	case err != nil:
-		return nil, err
-	}
-	a, err := f.findAuthority(ctx, m, o)
+	m, tried, err := f.findResource(ctx, server, o.Challenges)
 	if err != nil {
 		return nil, err
 	}
-	a.Resource = m.resource
-	a.ResourceScopes = m.scopes
-	a.DPoPRequired = m.dpopRequired
-	a.HasMetadata = !none
+	found := m != nil
+	if !found {
+		m = &resourceMetadata{resource: canonicalResource(server)}
+	}
+	named := len(m.issuers) > 0 || found && f.config.Issuer != ""
+	var a *Authority
+	switch {
+	case !named && ctx.Err() != nil:
+		return nil, f.discoveryError(resourceStage, tried)
+	case !named && o.HadMetadata:
+		return nil, f.discoveryError(resourceStage, fmt.Errorf("%w, although the server had some before", tried))
+	case !named && f.config.Issuer == "":
+		_, claimed := param(o.Challenges, "resource_metadata")
+		a, err = f.fallBack(ctx, server, tried, !claimed)
+		found = false
+	default:
+		a, err = f.findAuthority(ctx, m, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Resource, a.ResourceScopes, a.DPoPRequired, a.HasMetadata = m.resource, m.scopes, m.dpopRequired, found
 	return a, nil
 }
 
-// findResource gets the server's protected resource metadata. none, beside an
-// error, says that it certainly has none.
-func (f *Flow) findResource(ctx context.Context, server *url.URL, o *DiscoverOptions) (m *resourceMetadata, none bool, err error) {
-	field, places := "URL", resourcePlaces(server)
-	named, challenged := param(o.Challenges, "resource_metadata")
-	if challenged {
-		field, places = "resource_metadata", []string{named}
+// findResource gets the server's protected resource metadata: the first that names an authorization
+// server, or else the first of all; nil if there is none that can be used. tried says what there was
+// at each place. The error is that of metadata that must not be used.
+func (f *Flow) findResource(ctx context.Context, server *url.URL, challenges []Challenge) (m *resourceMetadata, tried placesError, err error) {
+	var places []string
+	for _, c := range challenges {
+		if named, ok := c.Params["resource_metadata"]; ok && !slices.Contains(places, named) {
+			places = append(places, named)
+		}
 	}
-	none = !challenged
-	var failed error
-	for _, at := range places {
+	named := len(places)
+	for i, at := range append(places, resourcePlaces(server)...) {
+		field := "URL"
+		if i < named {
+			field = "resource_metadata"
+		} else if slices.Contains(places[:named], at) {
+			continue
+		}
 		d, err := f.fetch(ctx, field, at)
-		var absent *absentError
-		switch {
-		case err == nil:
-			if m = newResourceMetadata(d); m != nil {
-				return m, false, f.checkResource(server, m)
+		if err == nil {
+			r := newResourceMetadata(d)
+			switch {
+			case r == nil:
+				err = f.notMetadata(at)
+			case f.checkResource(server, r) != nil:
+				return nil, nil, f.checkResource(server, r)
+			case len(r.issuers) > 0:
+				return r, nil, nil
+			default:
+				m, err = cmp.Or(m, r), errors.New("it names no authorization server")
 			}
-			err = f.notMetadata(at)
-		case errors.As(err, new(*URLError)):
-			return nil, false, err
 		}
-		none = none && f.saysNone(err)
-		// The first failure says more than that there was nothing at all.
-		if failed == nil || errors.As(failed, &absent) {
-			failed = err
+		if errors.As(err, new(*URLError)) {
+			return nil, nil, err
 		}
-		if ctx.Err() != nil {
+		if tried = append(tried, placeError{at, err}); ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, none, f.discoveryError(resourceStage, failed)
-}
-
-// saysNone reports whether an error means that there is no protected resource
-// metadata at an address. An answer that is no such metadata, as the one page with which
-// many programs answer everything, is enough only if the Config knows the authorization
-// server.
-func (f *Flow) saysNone(err error) bool {
-	return errors.As(err, new(*absentError)) || f.config.Issuer != "" && errors.As(err, new(*unreadableError))
+	return m, tried, nil
 }
 
 // resourcePlaces returns the well-known addresses of protected resource metadata
@@ -153,7 +158,8 @@ func (f *Flow) checkResource(server *url.URL, m *resourceMetadata) error {
 		resourceOrigin(u) == resourceOrigin(server) && above(u.EscapedPath(), server.EscapedPath()) {
 		return nil
 	}
-	return &metadataError{f.config.Server, "", "resource", fmt.Sprintf("is %q, and not %q", shown(m.resource), canonicalResource(server))}
+	return f.metadataError("", "resource", fmt.Sprintf("is %q, and not %q: if the former is where the server is meant to be reached, give it as %s",
+		shown(m.resource), canonicalResource(server), f.name("URL")))
 }
 
 // above reports whether a path is another or one of those above it.
@@ -189,23 +195,17 @@ func (f *Flow) findAuthority(ctx context.Context, m *resourceMetadata, o *Discov
 	if err != nil {
 		return nil, err
 	}
-	var failed error
+	var tried placesError
 	for _, issuer := range issuers {
-		a, err := f.lookUp(ctx, "authorization_servers", issuer)
-		if err == nil {
-			return a, f.checkGrant(a)
+		a, places, err := f.search(ctx, "authorization_servers", f.checkGrant, issuer)
+		if a != nil || err != nil {
+			return a, err
 		}
-		if !errors.As(err, new(*discoveryError)) {
-			return nil, err
-		}
-		if failed == nil {
-			failed = err
-		}
-		if ctx.Err() != nil {
+		if tried = append(tried, places...); ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, failed
+	return nil, f.discoveryError(authorityStage, tried)
 }
 
 // candidates returns the authorization servers to be tried, out of those that the
@@ -213,12 +213,9 @@ func (f *Flow) findAuthority(ctx context.Context, m *resourceMetadata, o *Discov
 func (f *Flow) candidates(named []string, before string) ([]string, error) {
 	if own := f.config.Issuer; own != "" {
 		if len(named) > 0 && !names(named, own) {
-			return nil, &IssuerMismatchError{server: f.config.Server, what: "protected resource", want: own, got: shown(named[0])}
+			return nil, f.mismatch("protected resource", own, shown(named[0]))
 		}
 		return []string{own}, nil
-	}
-	if len(named) == 0 {
-		return nil, f.discoveryError(resourceStage, errors.New("it names no authorization server"))
 	}
 	if i := slices.Index(named, before); i > 0 {
 		named = slices.Concat([]string{before}, named[:i], named[i+1:])
@@ -239,30 +236,52 @@ func names(named []string, issuer string) bool {
 // comes from. The error is a [*discoveryError] if there is none, or none that can
 // be got now.
 func (f *Flow) lookUp(ctx context.Context, field, issuer string) (*Authority, error) {
-	u, err := f.check(field, issuer)
+	a, tried, err := f.search(ctx, field, func(*Authority) error { return nil }, issuer)
+	if a == nil && err == nil {
+		err = f.discoveryError(authorityStage, tried)
+	}
+	return a, err
+}
+
+// search looks for the metadata of an authorization server at all its well-known addresses. It may
+// call itself by any of issuers; the addresses are those of the first. The first metadata
+// that is good and enough is returned, else the error of what is not enough or must not be used; if
+// there is none, what there was at each address.
+func (f *Flow) search(ctx context.Context, field string, enough func(*Authority) error, issuers ...string) (a *Authority, tried placesError, err error) {
+	u, err := f.check(field, issuers[0])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if u.RawQuery != "" || u.ForceQuery {
-		return nil, f.urlError(field, &guardhttp.Refusal{Origin: resourceOrigin(u), Problem: "has a query, which no issuer has"})
+		return nil, nil, f.urlError(field, &guardhttp.Refusal{Origin: resourceOrigin(u), Problem: "has a query, which no issuer has"})
 	}
-	var failed placesError
+	var lacking *metadataError
 	for _, at := range authorityPlaces(u) {
 		d, err := f.fetch(ctx, field, at)
 		if err == nil {
-			if d["issuer"] != nil || d["token_endpoint"] != nil {
-				return f.acceptAuthority(d, issuer)
+			if d["issuer"] == nil && d["token_endpoint"] == nil {
+				err = f.notMetadata(at)
+			} else if a, err = f.acceptAuthority(d, issuers...); err == nil {
+				if err = enough(a); err == nil {
+					return a, nil, nil
+				}
 			}
-			err = f.notMetadata(at)
 		}
-		if !errors.As(err, new(*RequestError)) {
-			return nil, f.lookUpError(err)
+		var missing *metadataError
+		switch {
+		case errors.As(err, &missing):
+			lacking = cmp.Or(lacking, missing)
+		case errors.As(err, new(*URLError)), errors.As(err, new(*IssuerMismatchError)):
+			return nil, nil, err
 		}
-		if failed = append(failed, placeError{at, err}); ctx.Err() != nil {
+		if tried = append(tried, placeError{at, err}); ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, f.lookUpError(failed)
+	if lacking != nil {
+		return nil, nil, lacking
+	}
+	return nil, tried, nil
 }
 
 // A placeError is why there is no document at an address that can be used.
@@ -304,45 +323,46 @@ func authorityPlaces(issuer *url.URL) []string {
 	return places
 }
 
-// acceptAuthority decodes metadata that has to be that of issuer, byte for byte.
-func (f *Flow) acceptAuthority(d answer, issuer string) (*Authority, error) {
-	if got, _ := d.text("issuer"); got != issuer {
-		return nil, &IssuerMismatchError{server: f.config.Server, what: "metadata", want: issuer, got: shown(got)}
+// acceptAuthority decodes metadata that has to be that of one of issuers, byte for byte.
+func (f *Flow) acceptAuthority(d answer, issuers ...string) (*Authority, error) {
+	got, _ := d.text("issuer")
+	if !slices.Contains(issuers, got) {
+		return nil, f.mismatch("metadata", issuers[0], shown(got))
 	}
-	return f.newAuthority(d, issuer)
+	return f.newAuthority(d, got)
 }
 
-// fallBack finds the authorization server as revision 2025-03-26 does: it is the
-// server itself, with metadata at its root or with endpoints at default paths.
-func (f *Flow) fallBack(ctx context.Context, server *url.URL) (*Authority, error) {
-	issuer := resourceOrigin(server)
-	root := server.Scheme + "://" + server.Host
-	d, err := f.fetch(ctx, "URL", root+"/.well-known/oauth-authorization-server")
-	var a *Authority
-	switch {
-	case err == nil && (d["issuer"] != nil || d["token_endpoint"] != nil):
-		// The server has not named the issuer, so it may end in a slash or not.
-		if got, _ := d.text("issuer"); got == issuer+"/" {
-			issuer = got
+// fallBack finds the authorization server of a server that names none. It is the server itself, as
+// in revision 2025-03-26, whose issuer may end in a slash or not: it has not named it. tried is what
+// there was where it could have named one. guess allows endpoints that no metadata names.
+func (f *Flow) fallBack(ctx context.Context, server *url.URL, tried placesError, guess bool) (*Authority, error) {
+	root, path := server.Scheme+"://"+server.Host, strings.TrimSuffix(server.EscapedPath(), "/")
+	a, places, err := f.search(ctx, "URL", f.checkGrant, root, root+"/", resourceOrigin(server), resourceOrigin(server)+"/")
+	if a != nil || err != nil {
+		return a, err
+	}
+	tried = append(tried, places...)
+	for _, e := range tried[:len(tried)-len(places)+1] { // what that revision looks at
+		guess = guess && errors.As(e, new(*absentError))
+	}
+	if path != "" && ctx.Err() == nil {
+		a, places, err = f.search(ctx, "URL", f.checkGrant, root+path, root+path+"/", resourceOrigin(server)+path)
+		if a != nil || err != nil {
+			return a, err
 		}
-		a, err = f.acceptAuthority(d, issuer)
-	case err == nil:
-		err = f.lookUpError(f.notMetadata(root))
-	case errors.As(err, new(*absentError)):
-		a, err = &Authority{
-			Issuer:                issuer,
-			AuthorizationEndpoint: root + "/authorize",
-			TokenEndpoint:         root + "/token",
-			RegistrationEndpoint:  root + "/register",
-			PKCE:                  true, // that revision requires it of everybody
-		}, nil
-	default:
-		err = f.lookUpError(err)
+		tried = append(tried, places...)
 	}
-	if err != nil {
-		return nil, err
+	if !guess {
+		return nil, f.discoveryError(authorityStage, tried)
 	}
-	a.Resource = canonicalResource(server)
+	a = &Authority{
+		Issuer:                resourceOrigin(server),
+		AuthorizationEndpoint: root + "/authorize",
+		TokenEndpoint:         root + "/token",
+		RegistrationEndpoint:  root + "/register",
+		PKCE:                  true, // that revision requires it of everybody
+		guessed:               tried,
+	}
 	return a, f.checkGrant(a)
 }
 
@@ -407,16 +427,12 @@ func (f *Flow) metadataRequestError(host string, err error) error {
 	return &RequestError{server: f.config.Server, request: "metadata", host: host, err: err}
 }
 
-func (f *Flow) discoveryError(stage string, err error) error {
-	return &discoveryError{server: f.config.Server, stage: stage, err: err}
-}
-
-// lookUpError makes a [*discoveryError] of what is not an error about an address.
-func (f *Flow) lookUpError(err error) error {
-	if errors.As(err, new(*URLError)) {
-		return err
+func (f *Flow) discoveryError(stage string, err error) *discoveryError {
+	e := &discoveryError{server: f.config.Server, stage: stage, err: err}
+	if stage == authorityStage {
+		e.cure = "; if it has none, give its endpoints as " + f.name("Authority")
 	}
-	return f.discoveryError(authorityStage, err)
+	return e
 }
 
 // check parses an address from metadata. The error is a

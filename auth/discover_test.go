@@ -179,22 +179,22 @@ func TestResourceInOtherForms(t *testing.T) {
 	}
 }
 
-// A challenge's address is the only one: no other is guessed when it fails.
+// A challenge's address that is of no use only leads on to the well-known ones.
 func TestChallengesAddressFails(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"absent": nil, "broken": status(500), "HTML": html, "other JSON": jsonDoc(members{"a": 1}), "list": jsonDoc([]int{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := newSite(t)
-			server.resource(pathPRM, server.url+"/mcp", server.url)
+			server.put("/custom", h)
+			f, o := flowOf(t, &Config{URL: server.url + "/mcp"}), &DiscoverOptions{Challenges: challenge(server.url + "/custom")}
+			err := wantAs[*discoveryError](t, errOf(f.Discover(t.Context(), o)))
+			assert.Contains(t, err.Error(), server.url+"/custom: ") // and no endpoints are guessed
+			assert.Contains(t, err.Error(), server.url+rootPRM+": HTTP status 404")
+			server.resource(rootPRM, server.url+"/mcp", server.url)
 			server.put(rootAS, jsonDoc(authorityDoc(server.url, nil)))
-			if h != nil {
-				server.put("/custom", h)
-			}
-			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), &DiscoverOptions{Challenges: challenge(server.url + "/custom")})
-			assert.Equal(t, wantAs[*discoveryError](t, err).stage, resourceStage, "stage")
-			wantAs[*RequestError](t, err)
-			server.wantAsked(t, "/custom")
+			a := assert.Value(f.Discover(t.Context(), o))(t)
+			assert.Equal(t, [...]any{a.Issuer, a.HasMetadata}, [...]any{server.url, true}, "authority")
 		})
 	}
 }
@@ -288,10 +288,10 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	server.put(rootPRM, nil)
 	_, err := f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
 	wantAs[*discoveryError](t, err)
-	const want = `auth: server "HOST": no usable protected resource metadata: metadata request to HOST: HTTP status 404, although the server had some before`
+	const want = `auth: server "HOST": no usable protected resource metadata: http://HOST/.well-known/oauth-protected-resource/mcp: HTTP status 404; http://HOST/.well-known/oauth-protected-resource: HTTP status 404, although the server had some before`
 	assert.Equal(t, err.Error(), strings.ReplaceAll(want, "HOST", parsed(t, server.url).Host))
 	server.put(pathPRM, status(503))
-	wantAs[*discoveryError](t, errOf(f.Discover(t.Context(), nil)))
+	assert.Equal(t, assert.Value(f.Discover(t.Context(), nil))(t).Issuer, as.url, "issuer")
 }
 
 // A client that was registered by hand is known at its own authorization server
@@ -332,6 +332,7 @@ func TestDiscoverUntilTheContextEnds(t *testing.T) {
 
 // O7: no one can force the login of revision 2025-03-26.
 func TestFallback(t *testing.T) {
+	none := []string{pathPRM, rootPRM, rootAS, rootOIC, rootAS + "/mcp", rootOIC + "/mcp", "/mcp" + rootOIC} // nothing is found
 	for _, test := range []struct {
 		name   string
 		docs   map[string]http.HandlerFunc
@@ -341,21 +342,26 @@ func TestFallback(t *testing.T) {
 		want   string // the authorization endpoint, or the error's type
 		asked  []string
 	}{
-		{name: "default endpoints", want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "default endpoints", want: "/authorize", asked: none},
 		{name: "metadata at the root", root: func(at string) members { return members{"authorization_endpoint": at + "/login", "issuer": at + "/"} },
-			want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "refused", docs: map[string]http.HandlerFunc{pathPRM: status(401), rootPRM: status(405)}, want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "had metadata", had: true, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "server error", docs: map[string]http.HandlerFunc{pathPRM: status(500)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "server error at the root", docs: map[string]http.HandlerFunc{rootPRM: status(503)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "throttled", docs: map[string]http.HandlerFunc{pathPRM: status(429)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "HTML", docs: map[string]http.HandlerFunc{pathPRM: html}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "other JSON", docs: map[string]http.HandlerFunc{rootPRM: jsonDoc(members{"x": 1})}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM}},
-		{name: "broken metadata", docs: map[string]http.HandlerFunc{rootAS: status(500)}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "HTML for metadata", docs: map[string]http.HandlerFunc{rootAS: html}, want: "*auth.discoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "without PKCE", root: func(string) members { return members{"code_challenge_methods_supported": nil} }, want: "*auth.metadataError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "other issuer", root: func(string) members { return members{"issuer": "https://other.example"} }, want: "*auth.IssuerMismatchError", asked: []string{pathPRM, rootPRM, rootAS}},
-		{name: "no device endpoint", config: Config{Grant: DeviceCode}, want: "*auth.metadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+			want: "/login", asked: none[:3]},
+		{name: "refused", docs: map[string]http.HandlerFunc{pathPRM: status(401), rootPRM: status(405)}, want: "/authorize", asked: none},
+		{name: "had metadata", had: true, want: "*auth.discoveryError", asked: none[:2]},
+		{name: "server error", docs: map[string]http.HandlerFunc{pathPRM: status(500)}, want: "*auth.discoveryError", asked: none},
+		{name: "server error at the root", docs: map[string]http.HandlerFunc{rootPRM: status(503)}, want: "*auth.discoveryError", asked: none},
+		{name: "throttled", docs: map[string]http.HandlerFunc{pathPRM: status(429)}, want: "*auth.discoveryError", asked: none},
+		{name: "HTML", docs: map[string]http.HandlerFunc{pathPRM: html}, want: "*auth.discoveryError", asked: none},
+		{name: "other JSON", docs: map[string]http.HandlerFunc{rootPRM: jsonDoc(members{"x": 1})}, want: "*auth.discoveryError", asked: none},
+		{name: "broken metadata", docs: map[string]http.HandlerFunc{rootAS: status(500)}, want: "*auth.discoveryError", asked: none},
+		{name: "HTML for metadata", docs: map[string]http.HandlerFunc{rootAS: html}, want: "*auth.discoveryError", asked: none},
+		{name: "without PKCE", root: func(string) members { return members{"code_challenge_methods_supported": nil} }, want: "*auth.metadataError", asked: none[:4]},
+		{name: "metadata for the path", docs: map[string]http.HandlerFunc{rootOIC + "/mcp": func(w http.ResponseWriter, r *http.Request) {
+			jsonDoc(authorityDoc("http://"+r.Host+"/mcp", nil))(w, r)
+		}}, want: "/mcp/authorize", asked: none[:6]},
+		{name: "metadata beside a server error", docs: map[string]http.HandlerFunc{pathPRM: status(500), rootPRM: html}, root: func(string) members { return nil },
+			want: "/authorize", asked: none[:3]},
+		{name: "other issuer", root: func(string) members { return members{"issuer": "https://other.example"} }, want: "*auth.IssuerMismatchError", asked: none[:3]},
+		{name: "no device endpoint", config: Config{Grant: DeviceCode}, want: "*auth.metadataError", asked: none},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := newSite(t)
@@ -490,7 +496,7 @@ func TestIssuerWithASlashTooMuch(t *testing.T) {
 		})))
 		mismatch := wantAs[*IssuerMismatchError](t, errOf(server.discover(t, Config{})))
 		assert.Equal(t, mismatch.what, "metadata")
-		assert.Contains(t, mismatch.Error(), "set Issuer")
+		assert.Contains(t, mismatch.Error(), "as Config.Issuer")
 		for _, c := range []Config{{Issuer: issuer}, {Client: &Client{ID: "c", Issuer: issuer}}} {
 			assert.Equal(t, assert.Value(server.discover(t, c))(t).Issuer, issuer, "issuer")
 		}
@@ -522,7 +528,7 @@ func TestGivenAuthority(t *testing.T) {
 	assert.Equal(t, len(as.requests()), 0, "requests")
 	assert.Equal(t, a.Issuer, as.url, "the issuer")
 	assert.Equal(t, a.Resource, as.url+"/mcp", "the resource")
-	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
+	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t)
 	p := begin(t, f, a, c)
 	assert.Contains(t, p.URL, as.url+"/login/authorize?", "page")
 	for _, want := range []string{"code_challenge_method=S256", "access_type=offline", "client_id=client"} {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +20,17 @@ type ConfigError struct {
 	Field string
 	// Problem says what is wrong, and what would be right.
 	Problem string
+
+	name string // what the user calls the field; empty if the same
+}
+
+// configError reports a field of the Config, as what the user calls it.
+func (f *Flow) configError(field, problem string) *ConfigError {
+	return &ConfigError{Server: f.config.Server, Field: field, Problem: problem, name: f.config.Names[field]}
 }
 
 func (e *ConfigError) Error() string {
-	return printed("auth: server %q: %s %s", e.Server, e.Field, e.Problem)
+	return printed("auth: server %q: %s %s", e.Server, cmp.Or(e.name, e.Field), e.Problem)
 }
 
 // A URLError reports an address that was refused before anything was sent there:
@@ -50,13 +58,23 @@ type discoveryError struct {
 	// stage is what was looked for: "protected resource metadata" or
 	// "authorization server metadata".
 	stage string
-	// err is what happened last.
+	// err is what there was at each place that was tried.
 	err error
+	// noOAuth says that the server wants credentials, and has never spoken of OAuth.
+	noOAuth bool
+	cure    string // what the user can do; empty for nothing
 }
 
 func (e *discoveryError) Error() string {
-	return printed("auth: server %q: no usable %s: %s", e.server, e.stage, whatOf(e.err))
+	if e.noOAuth {
+		return printed("auth: server %q wants credentials, and has no login that can be found: it may want a token in a header such as Authorization (tried: %s)", e.server, whatOf(e.err))
+	}
+	return printed("auth: server %q: no usable %s: %s%s", e.server, e.stage, whatOf(e.err), e.cure)
 }
+
+// NoOAuth reports whether the server wants credentials and has never spoken of OAuth: it may want
+// a token that is set by hand.
+func (e *discoveryError) NoOAuth() bool { return e.noOAuth }
 
 // Unwrap returns the cause.
 func (e *discoveryError) Unwrap() error { return e.err }
@@ -91,17 +109,36 @@ type IssuerMismatchError struct {
 	what string
 	// want and got are the issuers. got is empty if none is named.
 	want, got string
+	cure      string // what the user can do; empty for nothing
 }
 
 func (e *IssuerMismatchError) Error() string {
 	if e.got == "" {
-		return printed("auth: server %q: the %s names no issuer; it must be %q", e.server, e.what, e.want)
+		return printed("auth: server %q: the %s names no issuer; it must be %q%s", e.server, e.what, e.want, e.cure)
 	}
-	if e.what == "metadata" && strings.TrimSuffix(e.got, "/") == strings.TrimSuffix(e.want, "/") {
-		return printed("auth: server %q: the metadata is of issuer %q, and the server names %q: if that is a mistake of its, set Issuer to the former", e.server, e.got, e.want)
-	}
-	return printed("auth: server %q: the %s is of issuer %q; it must be %q", e.server, e.what, e.got, e.want)
+	return printed("auth: server %q: the %s is of issuer %q; it must be %q%s", e.server, e.what, e.got, e.want, e.cure)
 }
+
+// mismatch returns the error that reports something of another issuer, with its cure.
+func (f *Flow) mismatch(what, want, got string) *IssuerMismatchError {
+	e := &IssuerMismatchError{server: f.config.Server, what: what, want: want, got: got}
+	switch {
+	case what == "metadata" && strings.TrimSuffix(got, "/") == strings.TrimSuffix(want, "/"):
+		e.cure = ": if the server names it wrongly, give the former as " + f.name("Issuer")
+	case what == "metadata":
+		e.cure = ": if both are one authorization server that you trust, give its endpoints as " + f.name("Authority")
+	case what == "protected resource":
+		e.cure = ": correct " + f.name("Issuer") + ", or give the endpoints of the latter as " + f.name("Authority")
+	case what == "registered client" && f.config.Client != nil:
+		e.cure = ": correct " + f.name("Client.Issuer")
+	default:
+		e.cure = ": log in again"
+	}
+	return e
+}
+
+// name returns what the user calls a field of the Config.
+func (f *Flow) name(field string) string { return cmp.Or(f.config.Names[field], "Config."+field) }
 
 // A ScopeError reports that the server wants more rights than the user is asked for.
 type ScopeError struct {
@@ -157,21 +194,19 @@ type RegistrationError struct {
 	// issuer is the authorization server.
 	issuer string
 	// err is why registration failed, or that it is not offered.
-	err error
+	err  error
+	cure string // what the user can do; empty for nothing
 }
 
 func (e *RegistrationError) Error() string {
-	if refused, ok := e.err.(*OAuthError); ok {
-		return printed("auth: server %q: no client at %q: %s; register one by hand and set Client", e.server, e.issuer, refused.what())
-	}
-	return printed("auth: server %q: no client at %q: %s", e.server, e.issuer, whatOf(e.err))
+	return printed("auth: server %q: no client at %q: %s%s", e.server, e.issuer, whatOf(e.err), e.cure)
 }
 
 // Unwrap returns the cause.
 func (e *RegistrationError) Unwrap() error { return e.err }
 
 // An OAuthError reports that an authorization server has refused a request. It
-// holds nothing of the answer but its code.
+// holds nothing of the answer but its code and, in its text, what it says for people.
 type OAuthError struct {
 	// Server is the MCP server's name.
 	Server string
@@ -185,6 +220,9 @@ type OAuthError struct {
 	Code string
 	// RetryAfter is how long the authorization server wants to be left alone.
 	RetryAfter time.Duration
+
+	host string // that has refused it
+	said string // for people, see describe
 }
 
 func (e *OAuthError) Error() string {
@@ -192,14 +230,18 @@ func (e *OAuthError) Error() string {
 }
 
 func (e *OAuthError) what() string {
-	code := e.Code
-	if code == "" {
-		code = "no error code"
+	text := e.Request + " refused"
+	if e.host != "" {
+		text += " by " + e.host
 	}
-	if e.Status == 0 {
-		return printed("%s refused: %s", e.Request, code)
+	text += ": " + cmp.Or(e.Code, "no error code")
+	if e.said != "" {
+		text += fmt.Sprintf(": %q", e.said)
 	}
-	return printed("%s refused: %s (HTTP status %d)", e.Request, code, e.Status)
+	if e.Status != 0 {
+		text += fmt.Sprintf(" (HTTP status %d)", e.Status)
+	}
+	return plain.Text(text)
 }
 
 // A RequestError reports a request to an authorization server, or for metadata,

@@ -39,7 +39,7 @@ func ExampleFlow_Complete() {
 		log.Fatal(err)
 	}
 	const redirectURI = "http://127.0.0.1:4711/callback"
-	client, err := flow.Register(ctx, authority, redirectURI, nil)
+	client, err := flow.Register(ctx, authority, redirectURI, nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func ExampleFlow_Register() {
 	defer as.Close()
 	defer flow.Close()
 
-	client, err := flow.Register(context.Background(), &pending.Authority, pending.RedirectURI, &pending.Client)
+	client, err := flow.Register(context.Background(), &pending.Authority, pending.RedirectURI, nil, &pending.Client)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func newFlow(o *authtest.Options, c auth.Config, redirectURI string) (*authtest.
 	if err != nil {
 		log.Fatal(err)
 	}
-	client, err := flow.Register(context.Background(), authority, redirectURI, nil)
+	client, err := flow.Register(context.Background(), authority, redirectURI, nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -245,8 +245,9 @@ func ExampleFlow_Poll() {
 		log.Fatal(err)
 	}
 	_, err = flow.Poll(context.Background(), &stored)
-	fmt.Println(err)
-	// Output: auth: server "files": token refused: access_denied (HTTP status 400)
+	var refused *auth.OAuthError
+	fmt.Println(errors.As(err, &refused), refused.Code)
+	// Output: true access_denied
 }
 
 func ExampleNew() {
@@ -340,7 +341,7 @@ func ExampleFlow_Obtain() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client, err := flow.Register(ctx, authority, "", nil)
+	client, err := flow.Register(ctx, authority, "", nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

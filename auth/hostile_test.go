@@ -164,7 +164,7 @@ func TestHostileEndpointNames(t *testing.T) {
 		})))
 		a := assert.Value(f.Discover(t.Context(), nil))(t)
 		grant := &TokenSet{Authority: *a, Client: Client{Issuer: a.Issuer, ID: "c", Source: Dynamic}, Token: Token{Access: "SECRET", Refresh: "SECRET", Type: "Bearer"}}
-		wantURLError(t, errOf(f.Register(t.Context(), a, "http://127.0.0.1/cb", nil)), "registration_endpoint", raw)
+		wantURLError(t, errOf(f.Register(t.Context(), a, "http://127.0.0.1/cb", nil, nil)), "registration_endpoint", raw)
 		wantURLError(t, errOf(f.Refresh(t.Context(), grant)), "token_endpoint", raw)
 		wantURLError(t, f.Revoke(t.Context(), grant), "revocation_endpoint", raw)
 	}

@@ -49,7 +49,7 @@ func beginLogin(t testing.TB, o *authtest.Options, change func(c *auth.Config, a
 	l := &loginTest{as: as, flow: assert.Value(auth.New(c))(t)}
 	t.Cleanup(l.flow.Close)
 	l.authority = assert.Value(l.flow.Discover(t.Context(), nil))(t)
-	l.client = assert.Value(l.flow.Register(t.Context(), l.authority, loginURI, nil))(t)
+	l.client = assert.Value(l.flow.Register(t.Context(), l.authority, loginURI, nil, nil))(t)
 	l.pending = assert.Value(l.flow.Begin(l.authority, l.client, loginURI, []string{"read"}))(t)
 	return l
 }
@@ -188,7 +188,7 @@ func TestRegistrationIsGone(t *testing.T) {
 	g := assert.Value(l.complete(t))(t)
 	l.as.Purge()
 	assert.Equal(t, assert.As[*auth.OAuthError](t, errOf(l.flow.Refresh(t.Context(), g))).Code, "invalid_client")
-	again := assert.Value(l.flow.Register(t.Context(), l.authority, loginURI, nil))(t)
+	again := assert.Value(l.flow.Register(t.Context(), l.authority, loginURI, nil, nil))(t)
 	assert.True(t, again.ID != l.client.ID, "has the same client again")
 	l.pending = assert.Value(l.flow.Begin(l.authority, again, loginURI, nil))(t)
 	assert.Value(l.complete(t))(t)
@@ -204,7 +204,7 @@ func newClient(t *testing.T, at *authtest.Resource, c auth.Config) *loginTest {
 	l := &loginTest{flow: assert.Value(auth.New(&c))(t)}
 	t.Cleanup(l.flow.Close)
 	l.authority = assert.Value(l.flow.Discover(t.Context(), nil))(t)
-	l.client = assert.Value(l.flow.Register(t.Context(), l.authority, "", nil))(t)
+	l.client = assert.Value(l.flow.Register(t.Context(), l.authority, "", nil, nil))(t)
 	return l
 }
 

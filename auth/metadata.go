@@ -127,7 +127,7 @@ func (f *Flow) checkGrant(a *Authority) error {
 		}
 		if !a.PKCE {
 			return f.metadataError(a.Issuer, "code_challenge_methods_supported",
-				"does not have S256: without PKCE, codes can be stolen; if it is known to support that nevertheless, name its endpoints in Authority")
+				"does not have S256: without PKCE, codes can be stolen; if it is known to support that nevertheless, give its endpoints as "+f.name("Authority"))
 		}
 	case DeviceCode:
 		if a.DeviceEndpoint == "" {

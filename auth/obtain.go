@@ -19,7 +19,7 @@ import (
 // identity provider of EnterpriseManaged is an [*OAuthError] for a "token exchange".
 func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []string) (*TokenSet, error) {
 	if c.Issuer != a.Issuer {
-		return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: a.Issuer, got: c.Issuer}
+		return nil, f.mismatch("registered client", a.Issuer, c.Issuer)
 	}
 	if err := f.sameIssuer(a); err != nil {
 		return nil, err
@@ -53,11 +53,12 @@ func (f *Flow) Obtain(ctx context.Context, a *Authority, c *Client, scopes []str
 		form.Set("grant_type", grantJWTBearer)
 		form.Set("assertion", assertion.Reveal())
 	}
-	token, granted, err := f.token(ctx, &clientPost{request: "token", authority: a, client: c, form: form, key: key})
+	post := &clientPost{request: "token", authority: a, client: c, form: form, key: key}
+	token, granted, err := f.token(ctx, post)
 	if err != nil {
 		return nil, err
 	}
-	return newTokenSet(&Pending{Authority: *a, Client: *c, Scopes: scopes, DPoPKey: key}, token, granted), nil
+	return newTokenSet(&Pending{Authority: *a, Scopes: scopes, DPoPKey: key}, post.client, token, granted), nil
 }
 
 // own asks the program for a token.

@@ -50,7 +50,7 @@ func TestClientCredentials(t *testing.T) {
 			f := flow(t, Config{Grant: ClientCredentials, Client: &test.client, SigningKey: test.key})
 			a := as.authority()
 			a.AuthMethods = test.methods
-			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
+			c := assert.Value(f.Register(t.Context(), a, "", nil, nil))(t)
 			g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read", "write"}))(t)
 			got := as.only(t)
 			assert.Equal(t, got.path+" "+got.form.Get("grant_type"), "/token client_credentials", "asked")
@@ -116,7 +116,7 @@ func TestEnterpriseManaged(t *testing.T) {
 	e := newEnterprise(t, sends(200, exchanged))
 	f := flow(t, e.config())
 	a := e.as.authority()
-	c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
+	c := assert.Value(f.Register(t.Context(), a, "", nil, nil))(t)
 	g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read"}))(t)
 	first, second := e.idp.only(t), e.as.only(t)
 	wantPosted(t, first, "/token", "grant_type", "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -192,7 +192,7 @@ func TestEnterpriseRefused(t *testing.T) {
 		as     any
 		text   string
 	}{
-		"refused":       {400, `{"error":"invalid_grant","error_description":"` + canary + `"}`, &refused, "token exchange refused: invalid_grant"},
+		"refused":       {400, `{"error":"invalid_grant","error_description":"` + canary + `"}`, &refused, "token exchange refused by 127.0.0.1"},
 		"access token":  {200, `{"issued_token_type":"urn:ietf:params:oauth:token-type:access_token","access_token":"` + canary + `","token_type":"Bearer"}`, &failed, "issued_token_type"},
 		"no type":       {200, `{"access_token":"` + canary + `","token_type":"N_A"}`, &failed, "issued_token_type"},
 		"type a number": {200, `{"issued_token_type":1,"access_token":"` + canary + `"}`, &failed, "issued_token_type"},
@@ -254,7 +254,7 @@ func TestWorkloadIdentity(t *testing.T) {
 					assert.Equal(t, [...]any{issuer, tokenEndpoint}, [...]any{as.url, as.url + "/token"}, "asked for")
 					return "workload.jwt.1\n", nil
 				}})
-			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
+			c := assert.Value(f.Register(t.Context(), a, "", nil, nil))(t)
 			g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read"}))(t)
 			want := []string{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion", "workload.jwt.1", "scope", "read", "resource", a.Resource}
 			if client != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
@@ -16,19 +17,22 @@ import (
 
 // Register returns the client as which to speak to a: the Config's own; else its
 // metadata document, where a takes such; else known, if a issued it, its secret
-// has not expired and it has redirectURI; else one that it registers. redirectURI
-// is empty for logins without one.
+// has not expired, it has redirectURI and may ask for the scopes; else one that it
+// registers. redirectURI is empty for logins without one. The scopes are those that the
+// login will ask for: many authorization servers hold a client to those that it was
+// registered for. Where they take no registration that names some, it names none.
 //
 // The client may be stored. One that the Config gives holds no secret: it is
 // looked up in the Config where it is needed.
 //
 // Its errors are [*IssuerMismatchError] if the Config's client is another
 // authorization server's, [*RegistrationError] if there is no client to be had,
-// and those of requests.
-func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, known *Client) (*Client, error) {
+// and those of requests. It also fails if nothing but the guess of [Flow.Discover] speaks for
+// a, and that registers no clients.
+func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, scopes []string, known *Client) (*Client, error) {
 	if own := f.config.Client; own != nil {
 		if own.Issuer != a.Issuer && own.Issuer != "" {
-			return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: a.Issuer, got: own.Issuer}
+			return nil, f.mismatch("registered client", a.Issuer, own.Issuer)
 		}
 		client := bare(own)
 		client.Issuer = a.Issuer
@@ -45,17 +49,21 @@ func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, k
 		return client, nil
 	}
 	if known.serves(a, redirectURI, wallTime()) {
-		client := bare(known)
-		return &client, nil
+		if len(known.Scopes) == 0 || len(union(known.Scopes, known.registered(scopes))) == len(known.Scopes) {
+			client := bare(known)
+			return &client, nil
+		}
+		scopes = union(known.Scopes, scopes) // all who share it need no third
 	}
 	if a.RegistrationEndpoint == "" {
-		return nil, f.noClient(a, errors.New("it registers no clients by itself: register one by hand and set Client"))
+		return nil, f.noClient(a, errors.New("it registers no clients by itself"))
 	}
-	return f.registerNew(ctx, a, redirectURI)
+	return f.registerNew(ctx, a, redirectURI, scopes)
 }
 
 func (f *Flow) noClient(a *Authority, err error) *RegistrationError {
-	return &RegistrationError{server: f.config.Server, issuer: a.Issuer, err: err}
+	return &RegistrationError{server: f.config.Server, issuer: a.Issuer, err: err,
+		cure: ": register one there by hand, and give it as " + f.name("Client")}
 }
 
 // serves reports whether a client that was registered before can be used for a
@@ -81,6 +89,7 @@ type registration struct {
 	GrantTypes      []string `json:"grant_types"`
 	ResponseTypes   []string `json:"response_types,omitempty"`
 	AuthMethod      string   `json:"token_endpoint_auth_method"`
+	Scope           string   `json:"scope,omitempty"`
 	DPoP            bool     `json:"dpop_bound_access_tokens,omitempty"`
 }
 
@@ -108,8 +117,9 @@ func (f *Flow) registration(a *Authority, redirectURI string) *registration {
 			r.ApplicationType = "web"
 		}
 	}
-	// A program in the hands of its users keeps no secret from them.
-	for _, method := range []string{authNone, authBasic, authPost} {
+	// A program in the hands of its users keeps no secret from them. Many servers that list both
+	// others look for the client in the form alone (python-sdk#1315).
+	for _, method := range []string{authNone, authPost, authBasic} {
 		if slices.Contains(a.AuthMethods, method) {
 			r.AuthMethod = method
 			break
@@ -119,31 +129,70 @@ func (f *Flow) registration(a *Authority, redirectURI string) *registration {
 }
 
 // registerNew registers a client (RFC 7591).
-func (f *Flow) registerNew(ctx context.Context, a *Authority, redirectURI string) (*Client, error) {
-	const request = "registration"
+func (f *Flow) registerNew(ctx context.Context, a *Authority, redirectURI string, scopes []string) (*Client, error) {
 	wanted := f.registration(a, redirectURI)
+	wanted.Scope = strings.Join(scopes, " ")
+	client, err := f.registerAs(ctx, a, wanted)
+	if wanted.Scope != "" && refusesScopes(err) {
+		wanted.Scope = ""
+		client, err = f.registerAs(ctx, a, wanted)
+	}
+	refused, failed := (*OAuthError)(nil), (*RequestError)(nil)
+	switch {
+	case a.guessed != nil && (errors.As(err, &refused) && refused.Code == "" && !refused.passes() || errors.As(err, &failed) && failed.answered):
+		e := f.discoveryError(authorityStage, append(a.guessed, placeError{a.RegistrationEndpoint, err}))
+		e.noOAuth = true
+		return nil, e
+	case errors.As(err, &refused):
+		return nil, f.noClient(a, refused)
+	}
+	return client, err
+}
+
+// refusesScopes reports whether an authorization server may register a client that names no scopes:
+// some take none in a registration (muster#1086), others only those that they know
+// (mcp-remote#204, keycloak#43654).
+func refusesScopes(err error) bool {
+	refused := (*OAuthError)(nil)
+	return errors.As(err, &refused) && refused.Status < 500 && slices.Contains(
+		[]string{"invalid_client_metadata", "invalid_scope", "insufficient_scope", "invalid_request"}, refused.Code)
+}
+
+func (f *Flow) registerAs(ctx context.Context, a *Authority, wanted *registration) (*Client, error) {
+	const request = "registration"
 	body, err := json.Marshal(wanted)
 	if err != nil {
 		return nil, f.noClient(a, err)
 	}
 	res, err := f.client().PostJSON(ctx, a.RegistrationEndpoint, nil, body)
+	if failed := (*guardhttp.Failure)(nil); errors.As(err, &failed) && failed.Status != 0 {
+		return nil, &RequestError{server: f.config.Server, request: request, host: failed.Host, err: failed.Err, answered: true}
+	}
 	if err != nil {
 		return nil, f.requestError(request, err)
 	}
-	client := &Client{Issuer: a.Issuer, RedirectURIs: wanted.RedirectURIs, Source: Dynamic}
-	err = f.read(request, a.RegistrationEndpoint, res, func(r *reader) { client.read(r, a) })
-	if refused := (*OAuthError)(nil); errors.As(err, &refused) {
-		return nil, f.noClient(a, refused)
-	}
-	if err != nil {
+	client := &Client{Issuer: a.Issuer, RedirectURIs: wanted.RedirectURIs, Scopes: scopesOf(wanted.Scope), Source: Dynamic}
+	if err := f.read(request, a.RegistrationEndpoint, res, func(r *reader) { client.read(r, a) }); err != nil {
 		return nil, err
 	}
 	return client, nil
 }
 
+// registered returns those of scopes that a client may ask for. Only the one that nobody but
+// this package asks for is left out, where the client was registered for others.
+func (c *Client) registered(scopes []string) []string {
+	if len(c.Scopes) == 0 || slices.Contains(c.Scopes, offlineAccess) {
+		return scopes
+	}
+	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s == offlineAccess })
+}
+
 // read reads the answer to a registration (RFC 7591, section 3.2.1).
 func (c *Client) read(r *reader, a *Authority) {
 	c.ID, c.Secret = r.needed("client_id", " ").Reveal(), r.credential("client_secret", " ")
+	if said, _ := r.members.text("scope"); said != "" && !slices.Contains(scopesOf(said), offlineAccess) {
+		c.Scopes = slices.DeleteFunc(c.Scopes, func(s string) bool { return s == offlineAccess }) // see registered
+	}
 	switch c.AuthMethod = r.text("token_endpoint_auth_method"); c.AuthMethod {
 	case "":
 		c.AuthMethod = authMethod(a, c, nil)
@@ -182,13 +231,13 @@ func (f *Flow) authenticate(form url.Values, header http.Header, a *Authority, c
 	if c.ID == "" { // a workload, which has none
 		return nil
 	}
-	server, key := f.config.Server, f.signingKey(c)
+	key := f.signingKey(c)
 	switch method := authMethod(a, c, key); method {
 	case authNone:
 		form.Set("client_id", c.ID)
 	case authBasic, authPost:
 		if c.Secret == "" {
-			return &ConfigError{server, "Client.Secret", "is empty, and the client authenticates itself by " + method}
+			return f.configError("Client.Secret", "is empty, and the client authenticates itself by "+method)
 		}
 		if method == authPost {
 			form.Set("client_id", c.ID)
@@ -196,23 +245,27 @@ func (f *Flow) authenticate(form url.Values, header http.Header, a *Authority, c
 			break
 		}
 		// Both parts are encoded as in a form first (RFC 6749, section 2.3.1).
-		pair := url.QueryEscape(c.ID) + ":" + url.QueryEscape(c.Secret.Reveal())
-		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
+		header.Set("Authorization", "Basic "+c.pair())
 	case authKey:
 		if key == nil {
-			return &ConfigError{server, "SigningKey", "is missing, and the client authenticates itself by " + method}
+			return f.configError("SigningKey", "is missing, and the client authenticates itself by "+method)
 		}
 		assertion, err := key.assertion(c.ID, a.Issuer, time.Now())
 		if err != nil {
-			return &ConfigError{server, "SigningKey", "cannot sign: " + err.Error()}
+			return f.configError("SigningKey", "cannot sign: "+err.Error())
 		}
 		form.Set("client_id", c.ID)
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion.Reveal())
 	default:
-		return &ConfigError{server, "Client.AuthMethod", fmt.Sprintf("is %q; it can be %s, %s, %s or %s", method, authNone, authBasic, authPost, authKey)}
+		return f.configError("Client.AuthMethod", fmt.Sprintf("is %q; it can be %s, %s, %s or %s", method, authNone, authBasic, authPost, authKey))
 	}
 	return nil
+}
+
+// pair returns the id and the secret of a client as client_secret_basic has them.
+func (c *Client) pair() string {
+	return base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(c.ID) + ":" + url.QueryEscape(c.Secret.Reveal())))
 }
 
 // signingKey returns what a client of the Config signs with; nil for nothing.
@@ -256,7 +309,7 @@ var errNoClient = errors.New("the configuration has no longer the client of this
 // issuer.
 func (f *Flow) whole(c *Client, issuer string) (*Client, error) {
 	if c.Issuer != issuer {
-		return nil, &IssuerMismatchError{server: f.config.Server, what: "registered client", want: issuer, got: c.Issuer}
+		return nil, f.mismatch("registered client", issuer, c.Issuer)
 	}
 	if c.Source != Preregistered || c.ID == "" && f.config.Grant == WorkloadIdentity {
 		return c, nil
@@ -266,6 +319,9 @@ func (f *Flow) whole(c *Client, issuer string) (*Client, error) {
 		return nil, &RegistrationError{server: f.config.Server, issuer: issuer, err: errNoClient}
 	}
 	own.Issuer = c.Issuer
+	if own.AuthMethod == "" && own.Secret != "" { // it was found out
+		own.AuthMethod = c.AuthMethod
+	}
 	return own, nil
 }
 
@@ -275,6 +331,6 @@ func bare(c *Client) Client {
 	if stored.Source == Preregistered {
 		stored.Secret = ""
 	}
-	stored.RedirectURIs = slices.Clone(stored.RedirectURIs)
+	stored.RedirectURIs, stored.Scopes = slices.Clone(stored.RedirectURIs), slices.Clone(stored.Scopes)
 	return stored
 }

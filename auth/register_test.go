@@ -55,7 +55,7 @@ func TestRegistrationOrder(t *testing.T) {
 			before := len(as.requests())
 			a := as.authority()
 			a.MetadataDocuments = c.documents
-			got, err := flow(t, c.config).Register(t.Context(), a, c.redirect, c.known)
+			got, err := flow(t, c.config).Register(t.Context(), a, c.redirect, nil, c.known)
 			assert.OK(t, err)
 			assert.Equal(t, [...]any{got.ID, got.Source, got.Issuer}, [...]any{c.want, c.source, as.url}, "got")
 			assert.Equal(t, len(as.requests()) > before, (c.want == "new"), "registers")
@@ -67,9 +67,9 @@ func TestRegisterWithNothingOffered(t *testing.T) {
 	as := newPeer(t, sends(500, ""))
 	a := as.authority()
 	a.RegistrationEndpoint = ""
-	none := assert.As[*RegistrationError](t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)))
+	none := assert.As[*RegistrationError](t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil, nil)))
 	assert.Equal(t, none.issuer+" "+none.server, as.url+" files")
-	assert.Contains(t, none.Error(), "set Client")
+	assert.Contains(t, none.Error(), "give it as Config.Client")
 }
 
 // TestConfiguredClientOfAnotherIssuer: the server names another authorization
@@ -78,7 +78,7 @@ func TestRegisterWithNothingOffered(t *testing.T) {
 func TestConfiguredClientOfAnotherIssuer(t *testing.T) {
 	evil := newPeer(t, sends(201, `{"client_id":"new"}`))
 	f := flow(t, Config{Client: &Client{Issuer: "https://as.example.com", ID: "own", Secret: "s"}})
-	_, err := f.Register(t.Context(), evil.authority(), redirectURI, nil)
+	_, err := f.Register(t.Context(), evil.authority(), redirectURI, nil, nil)
 	mismatch := assert.As[*IssuerMismatchError](t, err)
 	assert.Equal(t, [...]any{mismatch.what, mismatch.want, mismatch.got}, [...]any{"registered client", evil.url, "https://as.example.com"}, "mismatch")
 	assert.Equal(t, len(evil.requests()), 0)
@@ -90,7 +90,7 @@ func TestMetadataDocumentWithKey(t *testing.T) {
 	a.MetadataDocuments = true
 	config := Config{ClientMetadataURL: "https://agent.example.com/client.json"}
 	for _, want := range []string{authNone, authKey} {
-		assert.Equal(t, assert.Value(flow(t, config).Register(t.Context(), a, redirectURI, nil))(t).AuthMethod, want)
+		assert.Equal(t, assert.Value(flow(t, config).Register(t.Context(), a, redirectURI, nil, nil))(t).AuthMethod, want)
 		config.SigningKey = signingKey(t)
 	}
 }
@@ -108,7 +108,7 @@ func TestRegistrationRequest(t *testing.T) {
 		{"terminal", Config{}, "", redirectURI, false,
 			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://127.0.0.1:4711/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
 		{"web", Config{ClientName: "Agent <1>"}, "client_secret_post client_secret_basic", web, false,
-			`{"client_name":"Agent <1>","application_type":"web","redirect_uris":["https://agent.example.com/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"client_secret_basic"}`},
+			`{"client_name":"Agent <1>","application_type":"web","redirect_uris":["https://agent.example.com/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"client_secret_post"}`},
 		{"none listed last", Config{}, "client_secret_basic none", "http://localhost:1/cb", false,
 			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://localhost:1/cb"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
 		{"post only", Config{}, "private_key_jwt client_secret_post", "http://[::1]:1/cb", false,
@@ -122,7 +122,7 @@ func TestRegistrationRequest(t *testing.T) {
 			as := newPeer(t, sends(201, `{"client_id":"new"}`))
 			a := as.authority()
 			a.AuthMethods, a.DPoPRequired = strings.Fields(c.methods), c.dpop
-			assert.Value(flow(t, c.config).Register(t.Context(), a, c.redirect, nil))(t)
+			assert.Value(flow(t, c.config).Register(t.Context(), a, c.redirect, nil, nil))(t)
 			r := as.only(t)
 			assert.Equal(t, r.path+" "+r.header.Get("Content-Type"), "/register application/json")
 			assert.Equal(t, r.header.Get("Authorization"), "")
@@ -157,13 +157,13 @@ func TestRegistrationAnswers(t *testing.T) {
 			as := newPeer(t, sends(status, c.body))
 			a := as.authority()
 			a.AuthMethods = strings.Fields(c.methods)
-			got, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
+			got, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil, nil)
 			assert.OK(t, err, "%s", c.body)
 			want := c.want
 			want.Issuer, want.Source, want.RedirectURIs = as.url, Dynamic, []string{redirectURI}
 			assert.True(t, reflect.DeepEqual(*got, want), "%s", c.body)
 			// It can be stored, found again and used for the next login.
-			assert.Equal(t, assert.Value(flow(t, Config{}).Register(t.Context(), a, redirectURI, got))(t).ID, "id", "%s: again", c.body)
+			assert.Equal(t, assert.Value(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil, got))(t).ID, "id", "%s: again", c.body)
 			as.only(t)
 		}
 	}
@@ -175,18 +175,18 @@ func TestRegistrationRefusals(t *testing.T) {
 		body   string
 		code   string
 	}{
-		{400, `{"error":"invalid_redirect_uri","error_description":"CANARY"}`, "invalid_redirect_uri"},
+		{400, `{"error":"invalid_redirect_uri","error_uri":"CANARY"}`, "invalid_redirect_uri"},
 		{400, `{"error":"invalid_client_metadata"}`, "invalid_client_metadata"},
 		{200, `{"error":"invalid_client_metadata","client_id":"CANARY"}`, "invalid_client_metadata"},
 		{403, `<html>CANARY`, ""},
 		{500, ``, ""},
 	} {
 		as := newPeer(t, sends(c.status, c.body))
-		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
+		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil, nil)
 		assert.Equal(t, assert.As[*RegistrationError](t, err, "%s", c.body).issuer, as.url, "%s", c.body)
 		wantRefused(t, err, "registration", c.status, c.code, "%s", c.body)
 		assert.Equal(t, strings.Count(err.Error(), "auth:"), 1, "times that it is said")
-		assert.Contains(t, err.Error(), "set Client", "the cure")
+		assert.Contains(t, err.Error(), "give it as Config.Client", "the cure")
 		keepsSecrets(t, err, "CANARY")
 	}
 	for _, body := range []string{
@@ -197,7 +197,7 @@ func TestRegistrationRefusals(t *testing.T) {
 		`{"client_id":"a","client_secret":"CANARY","client_secret_expires_at":"NaN"}`,
 	} {
 		as := newPeer(t, sends(201, body))
-		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
+		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil, nil)
 		wantFailed(t, err, "registration", false, "%s", body)
 		keepsSecrets(t, err, "CANARY")
 	}
@@ -206,10 +206,10 @@ func TestRegistrationRefusals(t *testing.T) {
 func TestRegistrationIsNotRedirected(t *testing.T) {
 	canary := newPeer(t, sends(201, `{"client_id":"new"}`))
 	a := newPeer(t, redirects(http.StatusTemporaryRedirect, canary.url)).authority()
-	wantFailed(t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)), "registration", false)
+	wantFailed(t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil, nil)), "registration", false)
 	assert.Equal(t, len(canary.requests()), 0)
 	a.RegistrationEndpoint = "http://192.168.0.1/register"
-	err := errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil))
+	err := errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil, nil))
 	assert.Equal(t, assert.As[*URLError](t, err).Field, "registration_endpoint", "refused")
 }
 
@@ -218,9 +218,9 @@ func TestRegisterSharesNothing(t *testing.T) {
 	own := &Client{Issuer: "https://as.example.com", ID: "own", RedirectURIs: []string{redirectURI}}
 	f := flow(t, Config{Client: own})
 	a := &Authority{Issuer: "https://as.example.com"}
-	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
+	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t)
 	c.RedirectURIs[0] = "changed"
-	assert.Equal(t, fmt.Sprint(assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t).RedirectURIs), fmt.Sprint([]string{redirectURI}))
+	assert.Equal(t, fmt.Sprint(assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t).RedirectURIs), fmt.Sprint([]string{redirectURI}))
 }
 
 // TestClientAuthentication looks at each method on the wire, with characters that
@@ -303,7 +303,7 @@ func TestConfiguredClient(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	given := &Client{Issuer: as.url, ID: "id", Secret: "old CANARY", RedirectURIs: []string{redirectURI}}
 	f, a := flow(t, Config{Client: given}), as.authority()
-	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
+	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil, nil))(t)
 	p := begin(t, f, a, c)
 	given.Secret = "changed behind its back"
 	p.Client.Secret = "old CANARY" // as if another version had stored it
@@ -370,7 +370,7 @@ func TestWorkloadHasNoClient(t *testing.T) {
 	as := newPeer(t, sends(200, `{"access_token":"A","token_type":"Bearer"}`))
 	f := flow(t, Config{Grant: WorkloadIdentity, Assertion: noAssertion})
 	a := as.authority()
-	c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
+	c := assert.Value(f.Register(t.Context(), a, "", nil, nil))(t)
 	_, _, err := f.token(t.Context(), &clientPost{request: "token", authority: a, client: c, form: url.Values{"assertion": {"JWT"}}, key: ""})
 	assert.OK(t, err)
 	r := as.only(t)

@@ -25,7 +25,7 @@ type clientPost struct {
 	request   string // what errors call it, as in OAuthError
 	authority *Authority
 	endpoint  string
-	client    *Client // with its secret; see Flow.whole
+	client    *Client // with its secret, see Flow.whole; after Flow.token as it was taken
 	form      url.Values
 	key       Secret // for a proof of possession; empty for none
 	anyBody   bool   // the body of an answer to the good means nothing
@@ -76,7 +76,16 @@ func (f *Flow) ask(ctx context.Context, p *clientPost, read func(*reader)) error
 	if err != nil {
 		return err
 	}
-	return f.read(p.request, p.endpoint, res, read)
+	var sent []string
+	for name, values := range p.form {
+		switch name {
+		case "grant_type", "scope", "resource", "client_id", "redirect_uri", "audience", "token_type_hint",
+			"requested_token_type", "subject_token_type":
+		default:
+			sent = append(sent, values...)
+		}
+	}
+	return f.read(p.request, p.endpoint, res, read, append(sent, p.client.Secret.Reveal(), p.client.pair())...)
 }
 
 // demand names what a token is to be for: the scopes, if there are any, and the resource
@@ -91,7 +100,9 @@ func (f *Flow) demand(form url.Values, a *Authority, scopes []string) {
 }
 
 // token posts a form to the token endpoint, for a token for the resource of the authority.
-// scopes are those that the answer names; nil if it names none.
+// scopes are those that the answer names; nil if it names none. A client with a secret that was
+// not told how to show it shows it in the other way if it is not known by the first: many
+// authorization servers list a way that they do not take.
 func (f *Flow) token(ctx context.Context, p *clientPost) (t *Token, scopes []string, err error) {
 	whole := *p
 	if whole.client, err = f.whole(p.client, p.authority.Issuer); err != nil {
@@ -100,18 +111,45 @@ func (f *Flow) token(ctx context.Context, p *clientPost) (t *Token, scopes []str
 	whole.endpoint, whole.form = p.authority.TokenEndpoint, maps.Clone(p.form)
 	f.demand(whole.form, p.authority, nil)
 	obtained := wallTime() // the token is no younger
-	err = f.ask(ctx, &whole, func(r *reader) {
+	read := func(r *reader) {
 		t, scopes = readToken(r, p.key != "")
 		t.Obtained = obtained
 		// A hint: that it cannot be read is no reason to lose the rest.
 		if lifetime, err := r.members.lifetime("expires_in"); err == nil && lifetime > 0 {
 			t.Expires = obtained.Add(lifetime)
 		}
-	})
+	}
+	err = f.ask(ctx, &whole, read)
+	if other := f.otherMethod(&whole, err); other != "" {
+		client := *whole.client
+		client.AuthMethod = other
+		if whole.client = &client; f.ask(ctx, &whole, read) == nil {
+			p.client, err = &client, nil
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return t, scopes, nil
+}
+
+// otherMethod returns how a client could also authenticate itself after a request was refused;
+// empty if that is told, or not the reason.
+func (f *Flow) otherMethod(p *clientPost, err error) string {
+	c, refused := p.client, (*OAuthError)(nil)
+	told := c.Source == Preregistered && c.AuthMethod != "" && (f.config.Client == nil || f.config.Client.AuthMethod != "")
+	switch {
+	case c.Secret == "" || told || !errors.As(err, &refused) || refused.Status/100 == 5:
+		return ""
+	case refused.Code == "invalid_client", p.request == "token" && p.form.Has("code") && (refused.Code == "invalid_request" || refused.Code == ""):
+		switch authMethod(p.authority, c, f.signingKey(c)) {
+		case authBasic:
+			return authPost
+		case authPost:
+			return authBasic
+		}
+	}
+	return ""
 }
 
 // wallTime returns the time, to be compared with times that come from storage or
@@ -121,6 +159,10 @@ func wallTime() time.Time { return time.Now().Round(0).UTC() }
 // readToken reads the answer to a token request (RFC 6749, section 5.1), all but
 // the times. The access token is safe in a header.
 func readToken(r *reader, bound bool) (*Token, []string) {
+	if user, err := readAnswer(r.members["authed_user"]); err == nil && r.members["access_token"] == nil && user["access_token"] != nil {
+		delete(user, "token_type") // Slack has the token of a user there, of type "user"
+		r.members = user
+	}
 	t := &Token{Access: r.needed("access_token", ""), Refresh: r.credential("refresh_token", " "), Type: "Bearer"}
 	kind := r.text("token_type")
 	switch {
@@ -170,15 +212,13 @@ func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 	if g.RefreshWithScopes && len(g.Scopes) > 0 {
 		form.Set("scope", strings.Join(g.Scopes, " "))
 	}
-	refresh := func() (*Token, []string, error) {
-		return f.token(ctx, &clientPost{request: "refresh", authority: &g.Authority, client: &g.Client, form: form, key: g.DPoPKey})
-	}
-	token, scopes, err := refresh()
+	post := &clientPost{request: "refresh", authority: &g.Authority, client: &g.Client, form: form, key: g.DPoPKey}
+	token, scopes, err := f.token(ctx, post)
 	named := g.RefreshWithScopes
 	if wantsScopes(err) && !form.Has("scope") && len(g.Scopes) > 0 {
 		form.Set("scope", strings.Join(g.Scopes, " "))
 		named = true
-		token, scopes, err = refresh()
+		token, scopes, err = f.token(ctx, post)
 	}
 	if refused := (*OAuthError)(nil); errors.As(err, &refused) && refused.Status < 500 && endsLogin(refused.Code) {
 		refused.Code = "invalid_grant"
@@ -187,7 +227,7 @@ func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 		return nil, err
 	}
 	fresh := *g
-	fresh.Token, fresh.RefreshWithScopes = *token, named
+	fresh.Token, fresh.Client, fresh.RefreshWithScopes = *token, bare(post.client), named
 	if fresh.Token.Refresh == "" {
 		fresh.Token.Refresh = g.Token.Refresh
 	}
@@ -258,5 +298,5 @@ func (f *Flow) revoke(ctx context.Context, g *TokenSet, client *Client, kind str
 	case code == "unsupported_token_type" && kind == "access_token":
 		return nil // it ends by itself
 	}
-	return f.refusal("revocation", res, a)
+	return f.refusal("revocation", g.Authority.RevocationEndpoint, res, a, token.Reveal(), client.Secret.Reveal())
 }

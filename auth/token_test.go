@@ -110,13 +110,13 @@ func TestTokenRefusals(t *testing.T) {
 		body   string
 		code   string
 	}{
-		{400, `{"error":"invalid_grant","error_description":"CANARY","error_uri":"https://as/CANARY"}`, "invalid_grant"},
+		{400, `{"error":"invalid_grant","error_uri":"https://as/CANARY"}`, "invalid_grant"},
 		{401, `{"error":"invalid_client"}`, "invalid_client"},
 		{200, `{"error":"invalid_grant","access_token":"CANARY"}`, "invalid_grant"},
 		{200, `{"error":{"CANARY":1},"access_token":"CANARY","token_type":"Bearer"}`, ""},
 		{400, `{"error":"CANARY <b>"}`, ""},
 		{400, `{"error":["CANARY"]}`, ""},
-		{400, `{"message":"CANARY"}`, ""},
+		{400, `{"message":["CANARY"]}`, ""},
 		{400, `CANARY`, ""},
 		{400, `{"error":"a","error":"CANARY"}`, ""},
 		{500, ``, ""},
@@ -181,7 +181,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 		g := grantOf(a, c)
 		g.Token.Refresh, g.Token.Access = Secret(secrets[2]), Secret(secrets[4])
 		_, err2 := f.Refresh(t.Context(), g)
-		_, err3 := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
+		_, err3 := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil, nil)
 		for i, err := range []error{err1, err2, err3, f.Revoke(t.Context(), g)} {
 			assert.True(t, err != nil || i == 3, "request %d fails", i)
 			keepsSecrets(t, err, secrets...)
@@ -530,7 +530,7 @@ func TestRevokeOneOfTwo(t *testing.T) {
 	} {
 		as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.PostFormValue("token_type_hint") == c.hint {
-				sends(c.status, `{"error":"`+c.code+`","error_description":"CANARY"}`)(w, r)
+				sends(c.status, `{"error":"`+c.code+`","error_uri":"CANARY"}`)(w, r)
 			}
 		})
 		err := flow(t, Config{}).Revoke(t.Context(), grantOf(as.authority(), as.public()))

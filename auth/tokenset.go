@@ -28,6 +28,8 @@ type Client struct {
 	// RedirectURIs are the redirect URIs that it was registered with. Empty
 	// means that any may be used.
 	RedirectURIs []string `json:"redirect_uris,omitempty"`
+	// Scopes are those that it was registered for. Empty means that it may ask for any.
+	Scopes []string `json:"scopes,omitempty"`
 	// Source is where it comes from.
 	Source ClientSource `json:"source,omitempty"`
 }

@@ -39,7 +39,7 @@ func (m *Manager) SetHeader(ctx context.Context, key Key, header map[string]auth
 			}
 			return r.with(func(r *record) {
 				r.Header, r.URL = maps.Clone(header), config.URL
-				r.Grant, r.Ended, r.Journal, r.Login, r.DeclinedReason = nil, "", nil, nil, ""
+				r.Grant, r.Ended, r.Journal, r.Login, r.DeclinedReason, r.Failed = nil, "", nil, nil, "", ""
 			})
 		})
 		if len(header) > 0 && err == nil {

@@ -295,7 +295,7 @@ func (a *answer) apply(r *record) *record {
 		r.HadMetadata = r.HadMetadata || a.grant.Authority.HasMetadata
 		if a.login {
 			r.Logins++
-			r.Login, r.DeclinedReason, r.Unanswered, r.Header = nil, "", false, nil
+			r.Login, r.DeclinedReason, r.Failed, r.Unanswered, r.Header = nil, "", "", false, nil
 		}
 	})
 }

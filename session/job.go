@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -24,6 +26,8 @@ var (
 
 const (
 	renewCeiling = 60 * time.Second
+	// mendTime is how long a server is left alone where no program can register itself.
+	mendTime = 10 * time.Minute
 	// maxRefusals is how many new tokens in a row a server may refuse before the
 	// login counts as ended.
 	maxRefusals = 3
@@ -198,7 +202,7 @@ func (j *job) do(ctx context.Context) error {
 	case j.request.quiet:
 		return nil // the server's 401 will tell whether a login is needed
 	}
-	return j.beginLogin(ctx, cmp.Or(j.reason, j.record.Ended))
+	return j.beginLogin(ctx, cmp.Or(j.reason, j.record.why()))
 }
 
 // judgeRefusal decides what it means that the server refuses a token. It reports true
@@ -224,6 +228,9 @@ func (j *job) judgeRefusal(ctx context.Context, grant *auth.TokenSet) (over bool
 // end notes that the present grant cannot be renewed.
 func (j *job) end(ctx context.Context, reason string) error {
 	j.manager.opts.Logger.Info("session: ended", "user", j.key.User, "server", j.key.Server, "reason", reason)
+	j.mu.Lock()
+	j.forgiveLocked() // what failed is over
+	j.mu.Unlock()
 	return j.put(ctx, func(r *record) { r.Ended, r.Journal = reason, nil })
 }
 
@@ -248,7 +255,7 @@ func (j *job) discoverOptions() *auth.DiscoverOptions {
 // refresh renews the token by its refresh token. It reports true if that cannot be
 // done any more, so that another login is needed.
 func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err error) {
-	if wait := j.resting(); wait != nil {
+	if wait := j.resting(); wait != nil && !(j.request.rejected && isLasting(j.lastFailure())) {
 		return false, wait
 	}
 	lost := j.record.Journal != nil // a request whose answer was not saved
@@ -277,7 +284,7 @@ func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err
 	var refused *auth.OAuthError
 	switch {
 	case errors.As(err, &refused) && refused.Code == "invalid_grant":
-		reason := "the authorization server no longer knows it"
+		reason := "the authorization server no longer knows it: " + j.words(err)
 		if lost {
 			reason = "the answer to an earlier renewal was lost"
 		}
@@ -285,10 +292,10 @@ func (j *job) refresh(ctx context.Context, grant *auth.TokenSet) (over bool, err
 	case unknownClient(&grant.Client, err):
 		j.record = j.record.with(func(r *record) { r.Client = nil })
 		j.manager.forgetClient(ctx, j.config, &grant.Client)
-		return true, j.end(ctx, "the authorization server no longer knows this program")
+		return true, j.end(ctx, "the authorization server no longer knows this program: "+j.words(err))
 	}
-	if refused != nil && isLasting(refused) && (refused.Code != "" || j.failures() >= maxRefusals-1) {
-		return true, j.end(ctx, "the authorization server refuses to renew it: "+cmp.Or(refused.Code, "HTTP status "+strconv.Itoa(refused.Status)))
+	if isLasting(err) && (refused.Code != "" || j.failures() >= maxRefusals-1) {
+		return true, j.end(ctx, "the authorization server refuses to renew it: "+j.words(err))
 	}
 	unfit := errors.As(err, new(*auth.IssuerMismatchError)) || errors.As(err, new(*auth.RegistrationError))
 	_ = j.put(ctx, func(r *record) {
@@ -328,9 +335,19 @@ func (j *job) failures() int {
 	return j.fails
 }
 
-// isLasting reports whether a refusal does not pass by itself, so that only a login helps, whatever its code
-// is (obot#7501, codex#39054).
-func isLasting(refused *auth.OAuthError) bool {
+// words returns what an error says, in one line, without the name of the server: it stands beside it.
+func (e *entry) words(err error) string {
+	text := strings.TrimPrefix(err.Error(), "auth: ")
+	return plain.Line(strings.TrimPrefix(text, fmt.Sprintf("server %q: ", e.key.Server)))
+}
+
+// isLasting reports whether an error is a refusal that does not pass by itself, so that only a
+// login helps, whatever its code is (obot#7501, codex#39054).
+func isLasting(err error) bool {
+	refused := (*auth.OAuthError)(nil)
+	if !errors.As(err, &refused) {
+		return false
+	}
 	switch refused.Status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
@@ -398,6 +415,10 @@ func (e *entry) pause(err error) error {
 	if errors.As(err, &refused) {
 		wait = refused.RetryAfter
 	}
+	if noOAuth := (interface{ NoOAuth() bool })(nil); errors.As(err, &noOAuth) && noOAuth.NoOAuth() ||
+		errors.As(err, new(*auth.RegistrationError)) && isLasting(err) {
+		wait = mendTime
+	}
 	e.mu.Lock()
 	e.fails++
 	e.lastErr = err
@@ -417,11 +438,11 @@ func (j *job) obtain(ctx context.Context, more []string) error {
 	if err != nil {
 		return j.failed(err)
 	}
-	c, err := j.register(ctx, a, "")
+	scopes := j.flow.ChooseScopes(a, j.request.challenges, more)
+	c, err := j.register(ctx, a, "", scopes)
 	if err != nil {
 		return j.failed(err)
 	}
-	scopes := j.flow.ChooseScopes(a, j.request.challenges, more)
 	ctx, stop := j.manager.lasting(j.key)
 	defer stop()
 	asking, stopAsking := j.manager.request(ctx)

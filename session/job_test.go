@@ -61,11 +61,9 @@ func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
 }
 
 func TestFailedRefreshKeepsTheSession(t *testing.T) {
-	//report: Logins | obot-platform/obot#7501, openai/codex#39054 | a refresh is refused for ever with another code than invalid_grant | the login ends, and the user is asked; without a code after the third refusal
 	for name, fault := range map[string]authtest.Fault{
 		"503":                {Status: 503},
 		"500 with a page":    {Status: 500, Body: "<html>"},
-		"400 without a code": {Status: 400, Body: "{}"},
 		"temporarily":        {Status: 400, Body: `{"error":"temporarily_unavailable"}`},
 		"429 with a wait": {Answer: func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Retry-After", "3600")
@@ -94,18 +92,41 @@ func TestFailedRefreshKeepsTheSession(t *testing.T) {
 	}
 }
 
-// A refusal that says why does not pass by itself: the user is asked, and not every later call is failed
-// (obot#7501, codex#39054).
+// A refusal that does not pass by itself ends the login by the third call, and the user is asked.
 func TestRefusedRefreshEndsTheLogin(t *testing.T) {
-	//report: Logins | obot-platform/obot#7501, openai/codex#39054 | a refresh is refused for ever with another code than invalid_grant | the login ends, and the user is asked; without a code after the third refusal
-	for _, code := range []string{"invalid_request", "unauthorized_client", "invalid_scope", "access_denied", "unsupported_grant_type", "of_its_own"} {
-		t.Run(code, func(t *testing.T) {
+	//report: Logins | obot-platform/obot#7501, openai/codex#39054 | a refresh is refused for ever with another code than invalid_grant, or with none | the login ends by the third call, the user is asked at an address, and the reason is the refusal with its code, its words, its status and its host
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		calls  int
+		reason string
+	}{
+		"invalid_request":        {400, `{"error":"invalid_request","error_description":"refresh_token is invalid"}`, 1, `invalid_request: "refresh_token is invalid" (HTTP status 400)`},
+		"unauthorized_client":    {401, `{"error":"unauthorized_client"}`, 1, "unauthorized_client"},
+		"invalid_scope":          {400, `{"error":"invalid_scope"}`, 1, "invalid_scope"},
+		"access_denied":          {403, `{"error":"access_denied"}`, 1, "access_denied"},
+		"unsupported_grant_type": {400, `{"error":"unsupported_grant_type"}`, 1, "unsupported_grant_type"},
+		"a code of its own":      {422, `{"error":"of_its_own"}`, 1, "of_its_own"},
+		"with status 200":        {200, `{"error":"invalid_request"}`, 1, "invalid_request"},
+		"no code":                {400, `{}`, 3, "no error code (HTTP status 400)"},
+		"a page":                 {403, `<html>`, 3, "no error code (HTTP status 403)"},
+		"words alone":            {400, `{"message":"Session not found"}`, 3, `no error code: "Session not found" (HTTP status 400)`},
+		"nothing":                {404, ``, 3, "no error code (HTTP status 404)"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			env, m := loggedIn(t, nil, nil)
 			env.as.ExpireAll()
-			env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Body: `{"error":"` + code + `"}`})
+			env.as.Fail(authtest.TokenEndpoint, -1, authtest.Fault{Status: test.status, Body: test.body})
+			for range test.calls - 1 {
+				env.mustFailToRefresh(m)
+			}
 			required := env.mustNeedLogin(m, alice)
-			assert.Contains(t, required.Error(), code)
-			env.mustLogIn(m, alice)
+			assert.True(t, required.URL != "", "there is an address")
+			assert.Contains(t, required.Error(), "refresh refused by 127.0.0.1:")
+			assert.Contains(t, required.Reason, test.reason)
+			assert.Contains(t, assert.Value(m.Status(env.ctx, alice))(t).Reason, test.reason)
+			env.as.Fail(authtest.TokenEndpoint, 0, authtest.Fault{})
+			env.approve(m, required.URL)
 			env.mustCall(m, alice)
 		})
 	}
@@ -132,7 +153,8 @@ func TestEndOfTheLogin(t *testing.T) {
 	env, m := loggedIn(t, nil, nil)
 	env.as.EndAll()
 	required := env.mustNeedLogin(m, alice)
-	assert.Equal(t, required.Reason, "the authorization server no longer knows it", "reason")
+	assert.Contains(t, required.Reason, "the authorization server no longer knows it: refresh refused by 127.0.0.1:", "reason")
+	assert.Contains(t, required.Reason, `: invalid_grant: "the refresh token was revoked" (HTTP status 400)`, "reason")
 	assert.True(t, required.URL != "", "there is an address")
 	env.wantRegistrations(1, "after the end")
 	env.approve(m, required.URL)

@@ -78,7 +78,7 @@ func (l *Login) Wait(ctx context.Context) error {
 		case failed != nil && !errors.Is(failed, context.Canceled):
 			return failed
 		case ended == nil && r.Login == nil:
-			return l.over(r.DeclinedReason)
+			return l.over(cmp.Or(r.DeclinedReason, r.Failed))
 		case ended == nil && r.Login.Name != l.name:
 			return l.over("another login was begun")
 		}
@@ -121,8 +121,8 @@ func (j *job) beginLogin(ctx context.Context, reason string) error {
 		return j.loginRequired(j.record.DeclinedReason)
 	}
 	if !j.request.asked {
-		if wait := j.resting(); wait != nil {
-			return wait
+		if j.resting() != nil {
+			return j.lastFailure()
 		}
 	}
 	if j.request.challenges == nil && j.record.Challenges == nil {
@@ -212,9 +212,9 @@ func (j *job) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client
 	var c *auth.Client
 	var err error
 	if device || j.manager.opts.Prompt == nil {
-		c, err = j.register(ctx, a, redirect)
+		c, err = j.register(ctx, a, redirect, scopes)
 	} else { // the address may be another one each time: the client stays that of the session
-		c, err = j.flow.Register(ctx, a, redirect, known)
+		c, err = j.flow.Register(ctx, a, redirect, scopes, known)
 	}
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (j *job) loginRequired(reason string) error {
 
 // loginRequired returns the error that reports that the session in state r needs a login.
 func (e *entry) loginRequired(r *record) *auth.LoginRequiredError {
-	err := &auth.LoginRequiredError{Server: e.key.Server, User: e.key.User, Reason: cmp.Or(r.DeclinedReason, r.Ended), Done: e.nextChange()}
+	err := &auth.LoginRequiredError{Server: e.key.Server, User: e.key.User, Reason: cmp.Or(r.DeclinedReason, r.why()), Done: e.nextChange()}
 	if l := r.Login; l != nil {
 		err.URL, err.UserCode, err.Expires = l.URL, l.UserCode, l.Expires
 	}

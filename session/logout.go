@@ -28,7 +28,7 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 			}
 			return r.with(func(r *record) {
 				r.Grant, r.Ended, r.Journal, r.Login, r.StepUps, r.Header = nil, "", nil, nil, 0, nil
-				r.DeclinedReason = loggedOut
+				r.DeclinedReason, r.Failed = loggedOut, ""
 			})
 		})
 		if unsaved := e.takeUnsaved(); err == nil && unsaved != nil {

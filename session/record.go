@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -51,6 +52,7 @@ type record struct {
 	Logins         int    `json:"logins,omitempty"` // how often the user has logged in
 	Login          *login `json:"login,omitempty"`
 	DeclinedReason string `json:"silent,omitempty"`   // why the user is not asked again
+	Failed         string `json:"failed,omitempty"`   // why the last login brought nothing
 	StepUps        int    `json:"step_ups,omitempty"` // logins for more rights since the user last asked for a login
 
 	// Header holds secrets that are sent instead of a token.
@@ -106,6 +108,9 @@ func (r *record) live(url string) *auth.TokenSet {
 	}
 	return r.Grant
 }
+
+// why returns why a login is needed: the newest of what is known.
+func (r *record) why() string { return cmp.Or(r.Failed, r.Ended) }
 
 // newerLogin reports whether the record has a login or headers that before has not.
 func (r *record) newerLogin(before *record) bool {

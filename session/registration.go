@@ -61,7 +61,7 @@ func (m *Manager) saveRegistration(ctx context.Context, name string, c *auth.Cli
 
 // register returns the client to log in as: that of all sessions, or a new one that is
 // theirs from then on.
-func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) (*auth.Client, error) {
+func (j *job) register(ctx context.Context, a *auth.Authority, redirect string, scopes []string) (*auth.Client, error) {
 	m, name := j.manager, registrationName(j.config, a.Issuer, redirect)
 	unlock, err := m.registering.Lock(ctx, name)
 	if err != nil {
@@ -82,7 +82,7 @@ func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) 
 		if known != nil && own != nil && known.ID == own.ID && j.request.asked && j.record.Unanswered {
 			known = nil // perhaps it was forgotten, which only the user is told
 		}
-		c, err := j.flow.Register(ctx, a, redirect, known)
+		c, err := j.flow.Register(ctx, a, redirect, scopes, known)
 		if err != nil || c.Source != auth.Dynamic || r.Client != nil && r.Client.ID == c.ID {
 			return c, err
 		}

@@ -163,9 +163,9 @@ func (e *entry) conclude(p *pending, g *auth.TokenSet, why error) error {
 			}
 			ask := !r.Login.Prompt && !declined(why) // nothing is shown unless the user clicks on it
 			return r.with(func(r *record) {
-				r.Login, r.DeclinedReason = nil, ""
+				r.Login, r.DeclinedReason, r.Failed = nil, "", e.silence(why)
 				if !ask && e.manager.requests.Err() == nil { // else the next process may ask
-					r.DeclinedReason = silence(why)
+					r.DeclinedReason = r.Failed
 				}
 				if refused := (*auth.OAuthError)(nil); errors.As(why, &refused) {
 					r.Unanswered = false
@@ -204,15 +204,15 @@ func declined(why error) bool {
 // unanswered is why a user who did not come back is not asked again.
 const unanswered = "the login was not answered"
 
-// silence says why the user is not asked again.
-func silence(why error) string {
+// silence says why a login has failed, after which the user may not be asked again.
+func (e *entry) silence(why error) string {
 	switch {
 	case declined(why):
 		return "the login was declined"
 	case errors.Is(why, context.DeadlineExceeded):
 		return unanswered
 	}
-	return "the login failed"
+	return "the login failed: " + e.words(why)
 }
 
 func loginName(p *auth.Pending) string {

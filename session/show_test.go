@@ -86,7 +86,7 @@ func TestPromptThatReturnsNonsense(t *testing.T) {
 			u := &testPrompt{answer: func(context.Context, string) (string, error) { return callback, nil }}
 			m := env.manager(&Options{Prompt: u})
 			assert.Fails(t, assert.Value(m.Login(env.ctx, alice))(t).Wait(env.ctx))
-			assert.Equal(t, env.mustNeedLogin(m, alice).Reason, "the login failed", "reason")
+			assert.Contains(t, env.mustNeedLogin(m, alice).Reason, "the login failed: response to no login: it", "reason")
 			assert.Equal(t, u.shown.Load(), 1, "logins shown")
 		})
 	}

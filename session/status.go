@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -88,10 +89,7 @@ func (m *Manager) Status(ctx context.Context, key Key) (Status, error) {
 }
 
 func (m *Manager) status(key Key, r *record) Status {
-	s := Status{Key: key, Reason: r.DeclinedReason}
-	if r.Ended != "" {
-		s.Reason = r.Ended
-	}
+	s := Status{Key: key, Reason: cmp.Or(r.why(), r.DeclinedReason)}
 	config, err := m.config(key)
 	if err != nil {
 		return s

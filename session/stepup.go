@@ -18,7 +18,7 @@ const (
 // stepUp asks for more rights because an operation lacks them.
 func (j *job) stepUp(ctx context.Context, grant *auth.TokenSet) error {
 	if grant == nil {
-		return j.beginLogin(ctx, j.record.Ended)
+		return j.beginLogin(ctx, j.record.why())
 	}
 	if grant.Token.Access != j.request.sent && len(lacking(grant.Scopes, j.request.stepUp)) == 0 {
 		return nil // they were granted meanwhile
