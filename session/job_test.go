@@ -62,9 +62,9 @@ func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
 
 func TestFailedRefreshKeepsTheSession(t *testing.T) {
 	for name, fault := range map[string]authtest.Fault{
-		"503":                {Status: 503},
-		"500 with a page":    {Status: 500, Body: "<html>"},
-		"temporarily":        {Status: 400, Body: `{"error":"temporarily_unavailable"}`},
+		"503":             {Status: 503},
+		"500 with a page": {Status: 500, Body: "<html>"},
+		"temporarily":     {Status: 400, Body: `{"error":"temporarily_unavailable"}`},
 		"429 with a wait": {Answer: func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusTooManyRequests)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -92,9 +93,19 @@ func (t *trouble) ofStatus(u *url.URL) {
 	if errors.As(t.err, &status) {
 		code = status.Code
 	}
+	var required *auth.LoginRequiredError
 	switch {
+	case errors.As(t.err, &required) && required.Reason != "":
+		t.hint(hintLoginRequired, fmt.Sprintf("The server wants the user to log in (%s). Begin a login, and have them open its address in a browser.", required.Reason))
+		return
 	case wantsLogin(t.err):
 		t.hint(hintLoginRequired, "The server wants the user to log in. Begin a login, and have them open its address in a browser.")
+		return
+	case wantsToken(t.err):
+		t.hint(hintCredentialsRefused, "The server lets no one in without credentials (HTTP status 401), and offers no login. It may want a token: write the header that its documentation names, such as Authorization, in \"headers\" of the entry.")
+		return
+	case errors.As(t.err, new(*auth.RegistrationError)), errors.As(t.err, new(*auth.IssuerMismatchError)):
+		t.hint(hintLoginRequired, "The server wants the user to log in, and no login can begin: "+t.err.Error())
 		return
 	case code == http.StatusUnauthorized && len(t.entry.Headers) > 0:
 		t.hint(hintCredentialsRefused, "The server does not accept the credentials in the headers of the entry (HTTP status 401): they may have ended, be those of another server, or lack the word Bearer. Set new ones.")

@@ -126,6 +126,8 @@ func cureOfConnection(err error) Action {
 	var dns *net.DNSError
 	var isolation *host.IsolationError
 	switch {
+	case wantsToken(err):
+		return actionSetSecret
 	case errors.As(err, &start), errors.As(err, &exit), errors.As(err, &redirect), errors.As(err, &option), errors.As(err, &isolation):
 		return actionConfigure
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -139,6 +141,12 @@ func cureOfConnection(err error) Action {
 		}
 	}
 	return actionWait
+}
+
+// wantsToken reports whether an error is that of a server that wants credentials, and has no login.
+func wantsToken(err error) bool {
+	var silent interface{ NoOAuth() bool }
+	return errors.As(err, &silent) && silent.NoOAuth()
 }
 
 // judgeUndiscovered sums up how a server does whose tools are read with the first login,

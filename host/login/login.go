@@ -211,7 +211,7 @@ func (l *Logins) complete(e *config.Server, c *auth.Config) (err error) {
 
 // server makes what an entry says into what sessions need.
 func (l *Logins) server(e *config.Server, facts string) *loginServer {
-	c := &auth.Config{Server: e.Name, URL: e.URL}
+	c := &auth.Config{Server: e.Name, URL: e.URL, Names: names()}
 	if a := e.Auth; a != nil {
 		c.Scopes, c.Issuer, c.RedirectURL, c.NoResource = slices.Clone(a.Scopes), a.Issuer, a.RedirectURL, a.NoResource
 		if a.ClientID != "" {

@@ -1,0 +1,117 @@
+package login_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// What keeps a user of a file from logging in is told to them where they look for it, with its
+// cure in words of the file.
+func TestReasonsReachUsersOfFiles(t *testing.T) {
+	for name, test := range map[string]struct {
+		as    authtest.Options
+		fault func(as *authtest.Server, rs *authtest.Resource)
+		auth  config.Auth
+		says  []string // in the error of a call, in Servers and in the diagnosis
+		hint  string
+	}{
+		//report: Logins | mcpjungle/MCPJungle#289 | a server with a fixed token answers 401 without a word of OAuth, and 404 to all that a client looks for | it is asked once whether it registers clients; the error says that it may want a token in a header, and the hint says where to write it
+		"never spoke of OAuth": {
+			fault: func(_ *authtest.Server, rs *authtest.Resource) {
+				rs.Fail(authtest.MetadataEndpoint, -1, authtest.Fault{Status: 404})
+				rs.Fail(authtest.ResourceEndpoint, -1, authtest.Fault{Status: 401, Body: `{"error":"API key missing"}`})
+			},
+			says: []string{"it may want a token in a header such as Authorization", "/.well-known/oauth-protected-resource/mcp: HTTP status 404", "/register: registration refused by 127.0.0.1:"},
+			hint: `in "headers" of the entry`,
+		},
+		//report: Logins | modelcontextprotocol/inspector#167, punkpeye/mcp-remote#53, anthropics/claude-code#3273 | the authorization server registers no clients by itself | the error names it, and the key of the entry for a client that was registered by hand
+		"no registration": {
+			as:   authtest.Options{NoRegistration: true},
+			says: []string{"it registers no clients by itself: register one there by hand", `"clientId" in "auth" of the entry`},
+			hint: `"clientId" in "auth"`,
+		},
+		//report: Logins | elgorro/aiquila#457 | registration wants a token of its own and answers 401 | the error has the status, the words and the host of the refusal, and the key of the entry for a client that was registered by hand; it is asked again after ten minutes
+		"registration is refused": {
+			fault: func(as *authtest.Server, _ *authtest.Resource) {
+				as.Fail(authtest.RegistrationEndpoint, -1, authtest.Fault{Status: 401, Body: `{"error":"invalid_token","error_description":"initial access token required"}`})
+			},
+			says: []string{`registration refused by 127.0.0.1:`, `: invalid_token: "initial access token required" (HTTP status 401)`, `"clientId" in "auth" of the entry`},
+			hint: `"clientId" in "auth"`,
+		},
+		//report: Logins | anthropics/claude-code#13275, anthropics/claude-code#35846, anthropics/claude-ai-mcp#946, empires-security/mcp-oauth2-aws-cognito#9 | Cognito supports PKCE and does not say so in its metadata | without PKCE codes can be stolen, so the specification has it refused; the error names the keys of the entry by which the user can vouch for it
+		"no PKCE": {
+			as:   authtest.Options{Metadata: func(d map[string]any) { delete(d, "code_challenge_methods_supported") }},
+			says: []string{"code_challenge_methods_supported does not have S256", `"authorizationUrl" and "tokenUrl" in "auth" of the entry`},
+		},
+		//report: Logins | github/copilot-cli#4606, anomalyco/opencode#50036, atlassian/atlassian-mcp-server#148 | the server names the issuer with a slash that its metadata does not have, or with a path of a tenant | the specification has it refused; the error has both, and the key of the entry that makes the former right
+		"slash too much": {
+			as:   authtest.Options{Metadata: func(d map[string]any) { d["issuer"] = d["issuer"].(string) + "/" }},
+			says: []string{`the metadata is of issuer "http://127.0.0.1:`, `as "issuer" in "auth" of the entry`},
+			hint: `"issuer" in "auth"`,
+		},
+		"path too much": {
+			as:   authtest.Options{Metadata: func(d map[string]any) { d["issuer"] = d["issuer"].(string) + "/tenant" }},
+			says: []string{`it must be "http://127.0.0.1:`, `"authorizationUrl" and "tokenUrl" in "auth" of the entry`},
+			hint: `"authorizationUrl"`,
+		},
+		"another issuer than the entry's": {
+			auth: config.Auth{Issuer: "https://login.example.com"},
+			says: []string{`the protected resource is of issuer "http://127.0.0.1:`, `it must be "https://login.example.com"`, `"issuer" in "auth" of the entry`},
+			hint: `"issuer" in "auth"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // a client waits before it tries again
+			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer stop()
+			as := authtest.NewServer(t, &test.as)
+			rs := as.Protect(http.NotFoundHandler(), nil)
+			if test.fault != nil {
+				test.fault(as, rs)
+			}
+			logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
+			h := host.New(&host.Options{Logins: logins, StateDir: host.NoState})
+			t.Cleanup(func() { _ = h.Close(); _ = logins.Close() })
+			entry := &config.Server{Name: "s", Title: "s", Enabled: true, Transport: config.TransportHTTP, URL: rs.URL, Auth: &test.auth}
+			assert.Value(h.Apply(ctx, &config.Config{Path: "mcp.json", Servers: []*config.Server{entry}}))(t)
+			client := assert.Value(h.Client(ctx, session.Key{Server: "s"}))(t)
+			var err error
+			for range 2 {
+				err = client.Ready(ctx)
+			}
+			_, byHand := h.Login(ctx, session.Key{Server: "s"})
+			d := assert.Value(doctor.Diagnose(ctx, h, "s"))(t)
+			for _, says := range test.says {
+				for where, text := range map[string]string{
+					"call": err.Error(), "Login": byHand.Error(), "Servers": h.Servers()[0].Err.Error(), "Diagnose": d.Err.Error(), "Health": d.Health.Error,
+				} {
+					assert.Contains(t, text, says, "%s", where)
+					assert.Lacks(t, text, "Config.", "%s", where)
+				}
+			}
+			var hints []string
+			for _, hint := range d.Hints {
+				hints = append(hints, hint.Text)
+			}
+			assert.Contains(t, strings.Join(hints, "\n"), test.hint, "hints")
+			n := 0 // registrations, of which Login has asked for one
+			for _, r := range append(as.Requests(), rs.Requests()...) {
+				if r.Method == http.MethodPost && r.Endpoint != authtest.ResourceEndpoint {
+					n++
+				}
+			}
+			assert.True(t, n <= 2, "%d registrations are few", n)
+		})
+	}
+}
