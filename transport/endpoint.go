@@ -39,6 +39,8 @@ type endpoint struct {
 
 	auth  Authenticator // nil: none
 	sends int           // how often a request may be sent because of logins
+
+	cookies cookies
 }
 
 // newEndpoint returns the endpoint of a recipe, of the given kind, which errors name.
@@ -186,7 +188,7 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 		if err != nil {
 			return nil, nil, err
 		}
-		req, f := e.newRequest(ctx, method, to, fields, frame)
+		req, f := e.newRequest(ctx, method, to, e.cookies.with(fields, to), frame)
 		resp, err := e.roundTrip(req)
 		if err != nil {
 			return req, nil, e.explain(ctx, err, f)
@@ -199,6 +201,7 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 		if resp.Request == nil { // not every round tripper says which it was
 			resp.Request = req
 		}
+		e.cookies.keep(to, resp)
 		e.observe(resp)
 		if !redirected(resp) {
 			return req, resp, nil
