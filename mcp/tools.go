@@ -20,7 +20,7 @@ const maxListings = 3
 // A toolCache holds the tools as last listed.
 type toolCache struct {
 	asked *life     // where the list was asked for last; this and the next two are guarded by the lock "list"
-	at    time.Time // when that was
+	at    time.Time // when the answer was there
 	heard int64     // notifications of changes up to then
 
 	// The following are guarded by the client's lock.
@@ -30,6 +30,7 @@ type toolCache struct {
 	byName     map[string]knownTool
 	begun      uint64    // how often the list was read, or begun to be read
 	reading    uint64    // the one of these that the tools are from
+	source     *life     // which they were read on
 	stalest    freshness // of the pages with a hint
 	unhinted   bool      // there was a page without one
 }
@@ -86,13 +87,14 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 			return nil, err
 		}
 		version, announced, mended := before.ToolsVersion, l.changes.Load(), l.mended.Load()
-		c.tools.asked, c.tools.at, c.tools.heard = l, time.Now(), announced
+		c.tools.asked, c.tools.heard = l, announced
 		reading := c.beginTools()
 		tasks := make(map[string]taskSupport)
 		pages := c.toolPages(l, tasks)
 		tools, err := pages.whole(ctx)
-		// The version tells too late: notifications are passed on one by one.
-		changed := c.life() != l || l.changes.Load() != announced || l.mended.Load() != mended
+		c.tools.at = time.Now()
+		// The version tells too late: notifications are passed on one by one. One page is of one time.
+		changed := c.life() != l || (pages.pages != 1 || err != nil) && (l.changes.Load() != announced || l.mended.Load() != mended)
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
 			continue // or pages of two lists might be mixed
@@ -101,7 +103,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(version, reading, tools, tasks, pages)
+		c.keepTools(l, version, reading, tools, tasks, pages)
 		l.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
@@ -114,7 +116,7 @@ func (c *Client) freshTools(since uint64) (tools []*Tool, begun uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
-	if c.state.Phase == Ready && t.version == c.state.ToolsVersion && (t.reading > since || t.good(c.current)) {
+	if c.state.Phase == Ready && (t.reading > since && t.source == c.current || t.version == c.state.ToolsVersion && t.good(c.current)) {
 		tools = slices.Clip(t.tools)
 	}
 	return tools, t.begun
@@ -142,7 +144,7 @@ func (c *Client) beginTools() uint64 {
 	return c.tools.begun
 }
 
-func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
+func (c *Client) keepTools(l *life, version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
 		headers, _ := paramheader.Find(t.InputSchema)
@@ -151,7 +153,7 @@ func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[str
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &c.tools
-	t.version, t.reading, t.tools, t.byName = version, reading, tools, byName
+	t.source, t.version, t.reading, t.tools, t.byName = l, version, reading, tools, byName
 	t.stalest, t.unhinted = pages.stalest, pages.unhinted
 }
 
