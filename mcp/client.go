@@ -180,7 +180,7 @@ func (c *Client) Reconnect(ctx context.Context) error {
 	}
 	c.startLocked()
 	c.mu.Unlock()
-	_, err := c.await(ctx, present, attempts)
+	_, err := c.await(ctx, present, attempts, true)
 	return err
 }
 
@@ -274,7 +274,7 @@ func (c *Client) Close() error {
 // while a connection is being made. A life equal to not is waited out. A life that
 // needs a login is good enough: whoever sends something finds out.
 func (c *Client) acquire(ctx context.Context, not *life) (*life, error) {
-	return c.await(ctx, not, -1)
+	return c.await(ctx, not, -1, true)
 }
 
 // life returns the present life, or nil.
@@ -285,8 +285,9 @@ func (c *Client) life() *life {
 }
 
 // await is acquire for a caller that has asked for a new attempt when the given number
-// of them had ended: only the failure of one that ended later is returned.
-func (c *Client) await(ctx context.Context, not *life, before int) (*life, error) {
+// of them had ended: only the failure of one that ended later is returned. Wakes brings the
+// next attempt forward.
+func (c *Client) await(ctx context.Context, not *life, before int, wakes bool) (*life, error) {
 	if c.transport == nil {
 		return nil, WithOutcome(errZero, NotSent)
 	}
@@ -319,7 +320,9 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 			if attempts > before {
 				return nil, &UnavailableError{Server: c.name, RetryAt: state.RetryAt, Err: state.Err}
 			}
-			c.tell(serverNeeded)
+			if wakes {
+				c.tell(serverNeeded)
+			}
 		}
 		select {
 		case <-changed:

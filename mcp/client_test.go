@@ -347,3 +347,40 @@ func TestOnChange(t *testing.T) {
 		}
 	})
 }
+
+// A server whose connections end soon is connected to less and less often, also if somebody reads its
+// tools whenever there is a new connection, as a host does. The lists are read no more often.
+func TestShortConnectionsAreSpacedOut(t *testing.T) {
+	for life, bound := range map[time.Duration][2]int{
+		//report: Processes | github/copilot-cli#3782, NousResearch/hermes-agent#98763, ferro-labs/ai-gateway#361 | a program ends right after its start, whatever is done | it is started again after growing waits up to a minute, and only a connection of a minute makes them short again
+		0: {1, 150},
+		//report: Transports | h3js/h3#903, dnakov/claude-mcp#6 | a platform cuts the stream of HTTP+SSE, which is the connection, after some seconds | each connection that ends sooner than after a minute counts as a failure: the next ones are spaced out up to a minute
+		10 * time.Second: {1, 150},
+	} {
+		runInBubble(t, life.String(), func(t *testing.T) {
+			server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+				if life == 0 {
+					c.Disconnect()
+					return
+				}
+				c.Result(`{"tools":[]}`)
+				pause(life)
+				c.Disconnect()
+			}}), nil)
+			ctx := within(t, time.Hour)
+			ready(t, c)
+			version := uint64(0)
+			for s := range c.Watch(ctx) {
+				if s.Phase == mcp.Ready && s.ToolsVersion != version {
+					version = s.ToolsVersion
+					_, _ = c.Tools(ctx)
+				}
+			}
+			assert.OK(t, c.Close())
+			synctest.Wait()
+			t.Logf("%d connections and %d lists in an hour", server.Connections(), len(server.Received("tools/list")))
+			wantBetween(t, server.Connections(), bound[0], bound[1], "connections in an hour")
+			wantBetween(t, len(server.Received("tools/list")), 1, 2*bound[1], "lists in an hour")
+		})
+	}
+}

@@ -120,7 +120,7 @@ func (f *flight) expire() {
 	if !time.Now().Before(f.request.until) {
 		timeout = &TimeoutError{"total", f.request.total}
 	}
-	f.cancel(context.Canceled, timeout)
+	f.cancel(context.Canceled, f.life.withStrays(timeout))
 }
 
 // progress hands a notification on. What the caller does with it takes none of

@@ -115,8 +115,20 @@ func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*ser
 }
 
 // initialize makes the handshake of the revisions before 2026-07-28, and offers the given
-// one.
+// one. A server that refuses it, instead of naming another in its answer, is offered one
+// other, once.
 func (l *life) initialize(ctx context.Context, revision string) (*serverInfo, error) {
+	info, err := l.offer(ctx, revision)
+	if other := otherRevision(err, revision); other != "" && !l.client.pinned() && !l.gone() {
+		if info, err := l.offer(ctx, other); err == nil {
+			return info, nil
+		}
+	}
+	return info, err
+}
+
+// offer is initialize with one revision.
+func (l *life) offer(ctx context.Context, revision string) (*serverInfo, error) {
 	params, err := l.client.initializeParams(revision)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent) // settings of an extension that are no JSON

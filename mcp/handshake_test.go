@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // handshakeRevisions are the revisions that begin with a handshake.
@@ -373,4 +375,83 @@ func TestProbeOverHTTP(t *testing.T) {
 			assert.Equal(t, len(s.of("server/discover")), 1, "probed times")
 		})
 	}
+}
+
+// A server that refuses the revision that it is offered gets the newest of those that it names, or
+// else the next older one, once.
+func TestInitializeOffersAnotherRevision(t *testing.T) {
+	data := func(code int, message, data string) func(*webRequest) {
+		return func(v *webRequest) {
+			v.reply(http.StatusOK, fmt.Sprintf(`"error":{"code":%d,"message":%q,"data":%s}`, code, message, data))
+		}
+	}
+	status := func(code int, text string) func(*webRequest) {
+		return func(v *webRequest) { http.Error(v.ResponseWriter, text, code) }
+	}
+	for name, test := range map[string]struct {
+		refuse    func(*webRequest)
+		want      string // revision that is agreed on; empty: none
+		handshake int    // initialize requests
+	}{
+		//report: Revisions | cl-ai-project/cl-mcp#26 | a server refuses to initialize with 2025-11-25, and lists what it has in data.supportedVersions | the newest revision of the list is offered next
+		"supportedVersions": {data(-32602, "Unsupported protocolVersion 2025-11-25", `{"supportedVersions":["2025-06-18","2024-11-05"]}`), "2025-06-18", 2},
+		//report: Revisions | gtapps/claude-code-hermit#912 | the same with the error and the data.supported of revision 2026-07-28, which came after it | the same
+		"supported": {data(unsupportedVersion, "Unsupported protocol version", `{"supported":["2025-03-26"],"requested":"2025-11-25"}`), "2025-03-26", 2},
+		//report: Revisions | sickn33/agentic-awesome-skills#1003 | the server names the one revision that it takes under a word of its own, data.expected | a revision that a refusal names anywhere is offered next
+		"expected": {data(-32602, "Unsupported protocol version", `{"code":"VERSION_INCOMPATIBLE","expected":"2025-06-18"}`), "2025-06-18", 2},
+		//report: Revisions | milind-soni/OpenMausBot#517 | the server names the revision that it takes in the text of the error | the same
+		"message": {data(-32602, "Unsupported protocol version: 2025-11-25. Supported: 2024-11-05", "null"), "2024-11-05", 2},
+		//report: Revisions | xpzouying/xiaohongshu-mcp#697 | the HTTP layer refuses what it does not know with status 400 and a text that lists the revisions it has | the text is read; nothing is tried over the older HTTP+SSE transport
+		"text": {status(400, "Bad Request: Unsupported protocol version \n(supported versions: 2025-06-18, 2025-03-26, 2024-11-05)"), "2025-06-18", 2},
+		//report: Revisions | hkr04/cpp-mcp#10 | the refusal says that the revision is not supported, and no more | the next older revision is tried once
+		"nothing named": {data(-32602, "Unsupported protocol version", "null"), "2025-06-18", 2},
+		//report: Revisions | Effect-TS/effect#7388 | status 400 with a text about the version, and no list | the same
+		"text without names": {status(400, "Bad Request: Unsupported protocol version"), "2025-06-18", 2},
+		"only newer ones":    {data(unsupportedVersion, "no", `{"supported":["2027-01-01"]}`), "", 1},
+		"something else":     {data(-32603, "missing API key", "null"), "", 1},
+		"another status":     {status(400, "missing API key"), "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newWebServer(t, cmp.Or(test.want, mcp.Revision20251125), nil)
+			accept := s.script["initialize"]
+			s.script["server/discover"] = rpcError(200, methodNotFound, "")
+			if name != "only newer ones" {
+				s.script["server/discover"] = test.refuse
+			}
+			s.script["initialize"] = func(v *webRequest) {
+				if test.want == "" || !strings.Contains(string(v.Params), `"protocolVersion":"`+test.want) {
+					test.refuse(v)
+					return
+				}
+				accept(v)
+			}
+			for _, to := range []mcp.Transport{&s.HTTP, &transport.Auto{URL: s.URL}} {
+				before := len(s.of("initialize"))
+				c := newClient(t, to, nil)
+				err := c.Ready(t.Context())
+				assert.Equal(t, err == nil, test.want != "", "ready: %v", err)
+				if err == nil {
+					wantRevision(t, c, test.want)
+					assert.Equal(t, s.of("notifications/initialized")[0].Header.Get("Mcp-Protocol-Version"), test.want, "revision of the next request")
+				} else if outcome := mcp.OutcomeOf(err); outcome == mcp.Unknown {
+					t.Errorf("got the outcome %v", outcome)
+				}
+				assert.OK(t, c.Close())
+				assert.Equal(t, len(s.of("initialize"))-before, test.handshake, "initialize requests")
+				if test.want != "" && name != "text without names" { // each session has one
+					assert.Equal(t, len(s.of(http.MethodGet)), len(s.of("notifications/initialized")), "streams")
+				}
+			}
+		})
+	}
+}
+
+// A pinned revision is not given up for another.
+func TestPinnedRevisionIsNotReplaced(t *testing.T) {
+	server, c := withClient(t, mcptest.NewServer(t, mcptest.Script{
+		"initialize": mcptest.Error(-32602, "Unsupported protocol version. Supported: 2024-11-05"),
+	}), &mcp.ClientOptions{ProtocolVersion: "2025-06-18"})
+	assert.Fails(t, c.Ready(t.Context()))
+	assert.OK(t, c.Close())
+	wantCount(t, server, "initialize", 1)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -47,14 +48,23 @@ func (l *life) take(m jsonrpc.Message, call int64) {
 	l.pulse.Beat()
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		l.listened(m)
+		if !l.listened(m) {
+			l.strayed(m.ID)
+		}
 	case *jsonrpc.Request:
-		if jsonscan.Valid(m.Params) != nil && len(m.Params) > 0 {
-			m.Params = nil // what is asked for will be missing
+		var flaw error
+		if len(m.Params) > 0 {
+			flaw = jsonscan.Valid(m.Params)
+		}
+		if flaw != nil {
+			m.Params = nil
 		}
 		if m.IsCall() {
-			l.serve(m, call)
+			l.serve(m, call, flaw)
 			return
+		}
+		if flaw != nil {
+			l.client.opts.Logger.Warn("mcp: a notification cannot be read", "server", l.client.name, "method", harmless([]byte(m.Method)), "error", flaw)
 		}
 		_, o := l.open(l.alive, m, true, true)
 		if m.Method == protocol.NoteMessage {
@@ -152,8 +162,31 @@ func (l *life) elsewhereLocked(of *asked) bool {
 	return tasks > 0 || l.pulse.MayBeBusy()
 }
 
-// serve answers a request of the server, on a goroutine of its own.
-func (l *life) serve(req *jsonrpc.Request, call int64) {
+// strayed notes an answer to a request that nobody made.
+func (l *life) strayed(id jsonrpc.ID) {
+	text := []byte("null")
+	if id.IsValid() {
+		text, _ = json.Marshal(id.Raw()) // a string or number always encodes
+	}
+	said := harmless(text)
+	l.strayID.Store(&said)
+	if l.strays.Add(1) == 1 {
+		l.client.opts.Logger.Warn("mcp: the server answers a request that nobody made", "server", l.client.name, "id", said)
+	}
+}
+
+// withStrays adds to the error of a wait for an answer that other answers have come instead.
+func (l *life) withStrays(err error) error {
+	id := l.strayID.Load()
+	if id == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the server has answered requests that nobody made %d times, the last with id %s", err, l.strays.Load(), *id)
+}
+
+// serve answers a request of the server, on a goroutine of its own. Flaw says why its params
+// cannot be read; nil if they can.
+func (l *life) serve(req *jsonrpc.Request, call int64, flaw error) {
 	if l.ready.Load() && l.modern() {
 		// Revision 2026-07-28 has no such requests, and forbids answers.
 		l.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", l.client.name, "method", harmless([]byte(req.Method)))
@@ -175,7 +208,7 @@ func (l *life) serve(req *jsonrpc.Request, call int64) {
 	l.mu.Unlock()
 	serve := func() {
 		defer cancel()
-		l.answer(ctx, req, s, of)
+		l.answer(ctx, req, s, of, flaw)
 	}
 	if twice || full || !l.goes(serve) {
 		cancel()
@@ -184,10 +217,16 @@ func (l *life) serve(req *jsonrpc.Request, call int64) {
 
 // answer answers a request that was made in the course of the request that of belongs to;
 // nil if that is not known.
-func (l *life) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked) {
+func (l *life) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked, flaw error) {
 	resp := &jsonrpc.Response{ID: req.ID}
 	ctx, o := l.open(ctx, req, true, false)
-	result, err := l.grant(ctx, req.Method, req.Params, of)
+	var result json.RawMessage
+	var err error
+	if flaw != nil {
+		err = &JSONRPCError{Code: jsonrpc.CodeParseError, Message: "the request cannot be read: " + flaw.Error()}
+	} else {
+		result, err = l.grant(ctx, req.Method, req.Params, of)
+	}
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errTooManyQuestions) { // of which it was told
 			l.client.opts.Logger.Warn("mcp: a request of the server failed", "server", l.client.name, "method", harmless([]byte(req.Method)), "error", err)

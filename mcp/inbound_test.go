@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -285,4 +287,30 @@ func (c *askerConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	c.answers.Add(1)
 	<-c.closed
 	return io.ErrClosedPipe
+}
+
+// A request of the server whose params cannot be read is refused by its id, and logged; a
+// notification is logged, and counts.
+func TestUnreadableRequestIsRefused(t *testing.T) {
+	var log strings.Builder
+	refused := make(chan error, 1)
+	_, c := withReady(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		_, err := c.Ask("ping", `{"a":1,"a":2}`)
+		refused <- err
+		c.Notify("notifications/tools/list_changed", `{"a":`)
+		c.Result(`{"content":[]}`)
+	}}), &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	before := c.State().ToolsVersion
+	mustCall(t, c, "x")
+	answer := assert.As[*mcp.JSONRPCError](t, <-refused)
+	assert.Equal(t, answer.Code, -32700, "code")
+	assert.Contains(t, answer.Message, "duplicate key")
+	for s := range c.Watch(within(t, time.Minute)) {
+		if s.ToolsVersion != before {
+			break
+		}
+	}
+	assert.OK(t, c.Close())
+	assert.Contains(t, log.String(), "a request of the server failed")
+	assert.Contains(t, log.String(), "a notification cannot be read")
 }

@@ -47,6 +47,9 @@ type life struct {
 	unannounced atomic.Bool           // the server does not announce other tools, whatever it says
 	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
 
+	strays  atomic.Int64           // answers to requests that nobody made
+	strayID atomic.Pointer[string] // id of the last of them; nil if there is none
+
 	pulse     pulse.Pulse
 	signs     uint64 // of work, as seen last by working
 	sick      error  // why the server must be given up; guarded by the client's lock
@@ -362,7 +365,9 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	l := newLife(c, conn)
 	l.roots = roots
 	if l.info, err = l.handshake(ctx, version, patience, false); err != nil {
-		err = l.blame(ctx, err)
+		if err = l.blame(ctx, err); ctx.Err() != nil {
+			err = l.withStrays(err)
+		}
 		l.close(err)
 		return l, err
 	}

@@ -43,17 +43,17 @@ type listener struct {
 
 	// The following are guarded by the lock of the life.
 	made      int           // requests
+	idle      bool          // several ended soon one after the other: no list is read for the next
 	present   *subscription // nil if there is none
 	cancelled *subscription // the one before it, while that has not ended
 }
 
 // A subscription is one such request.
 type subscription struct {
-	id     jsonrpc.ID
-	asked  json.RawMessage // what is to be announced; nil: nothing, and there is no request
-	made   time.Time
-	agreed int        // times that the server has agreed to it; guarded by the lock of the life
-	ended  chan error // capacity 1: the server has ended it; nil: in good order
+	id    jsonrpc.ID
+	asked json.RawMessage // what is to be announced; nil: nothing, and there is no request
+	made  time.Time
+	ended chan error // capacity 1: the server has ended it; nil: in good order
 }
 
 // listen begins to listen, as far as the server announces anything, and returns
@@ -132,6 +132,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		if time.Since(s.made) >= steadyListen {
 			ends = 0
 		}
+		n.setIdle(ends > 0)
 		ends++
 		switch refused := err != nil && refusesForGood(err); {
 		case refused || ends > maxListens:
@@ -171,7 +172,7 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 	l := n.life
 	l.mu.Lock()
 	n.made++
-	again := n.made > 1
+	again := n.made > 1 && !n.idle
 	s.id, _ = jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made)) // a string always is one
 	n.present = s
 	l.mu.Unlock()
@@ -188,6 +189,12 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 		n.missed()
 	}
 	return s
+}
+
+func (n *listener) setIdle(idle bool) {
+	n.life.mu.Lock()
+	defer n.life.mu.Unlock()
+	n.idle = idle
 }
 
 // stop cancels the request, if there is one, and waits for its end where that matters.
@@ -220,11 +227,13 @@ func (n *listener) missed() {
 	n.client.listChanged(listTools | listResources | listPrompts)
 }
 
-// listened takes the answer to a subscription, which ends it.
-func (l *life) listened(m *jsonrpc.Response) {
-	if id, ok := m.ID.Raw().(string); ok && strings.HasPrefix(id, protocol.Listen) {
+// listened takes the answer to a subscription, which ends it, and reports whether it is one.
+func (l *life) listened(m *jsonrpc.Response) bool {
+	id, ok := m.ID.Raw().(string)
+	if ok = ok && strings.HasPrefix(id, protocol.Listen); ok {
 		l.endListening(m.ID, m.Error)
 	}
+	return ok
 }
 
 // endListening notes that a subscription has ended, if the id is that of one.
@@ -253,8 +262,7 @@ func (l *life) acknowledged(params json.RawMessage) {
 		return
 	}
 	s := n.present
-	s.agreed++
-	again := n.made > 1 || s.agreed > 1 // by then the transport has mended the stream
+	again := n.made > 1 && !n.idle // a transport that mends the stream says itself what it may have missed
 	l.mu.Unlock()
 	if again {
 		n.missed()

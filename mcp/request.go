@@ -109,7 +109,8 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 	var spent *life
 	var failed error // of the first attempt
 	for {
-		l, err := c.acquire(ctx, spent)
+		// A list with which the connection ended, such as one that is read on each new one, can wait.
+		l, err := c.await(ctx, spent, -1, spent == nil || !listsItems(r.method))
 		if err != nil {
 			return nil, nil, c.explain(r, graver(failed, err))
 		}

@@ -293,9 +293,39 @@ func offersRevision(err error) bool {
 // to support; nil if there is none.
 func answerIn(err error) (answer *JSONRPCError, supported []string) {
 	if errors.As(err, &answer) {
-		supported, _ = versionsIn(answer.Data, "supported")
+		for _, member := range []string{"supported", "supportedVersions"} {
+			if versions, ok := versionsIn(answer.Data, member); ok {
+				supported = versions
+			}
+		}
 	}
 	return answer, supported
+}
+
+// otherRevision returns the revision to offer to a server that has refused, with err, to
+// initialize with the given one: the newest of those that the refusal names, or else the next
+// older one if the refusal is about the revision. It is empty if there is nothing to offer.
+func otherRevision(err error, refused string) string {
+	var body interface{ Text() string }
+	text, refuses := "", false
+	if answer, _ := answerIn(err); answer != nil {
+		text = answer.Message + string(answer.Data)
+		refuses = answer.Code == jsonrpc.CodeInvalidParams
+	} else if errors.As(err, &body) {
+		text = body.Text()
+	}
+	refuses = refuses || codeOf(err) != sdk.CodeUnsupportedProtocolVersion && strings.Contains(strings.ToLower(text), "version")
+	older := ""
+	for _, known := range sdk.SupportedProtocolVersions() { // newest first
+		switch {
+		case known >= Revision20260728 || known == refused:
+		case strings.Contains(text, known):
+			return known
+		case refuses && older == "" && known < refused:
+			older = known
+		}
+	}
+	return older
 }
 
 // codeOf returns the code of the error with which a server answered, or 0, which is none.

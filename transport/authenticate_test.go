@@ -343,7 +343,7 @@ func TestAuthenticatorListeningRefused(t *testing.T) {
 		least, most int // requests for the stream in an hour
 		then, later int // and until a minute after the login
 	}{
-		"login":                {http.StatusUnauthorized, false, false, 50, 500, 0, 0},
+		"login":                {http.StatusUnauthorized, false, false, 10, 500, 0, 0},
 		"login that is told":   {http.StatusUnauthorized, false, true, 1, 1, 2, 30},
 		"rights":               {http.StatusForbidden, true, false, 1, 1, 1, 1},
 		"rights that are told": {http.StatusForbidden, true, true, 1, 1, 1, 1},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -57,12 +58,16 @@ func (c *autoConn) present() mcp.Caller {
 	return c.http
 }
 
+// revisionName is the name of a revision in a text.
+var revisionName = regexp.MustCompile(`\b202\d-\d\d-\d\d\b`)
+
 // fallBack returns the connection over HTTP+SSE with which to initialize, after streamable
 // HTTP was refused with err; else nil, and the error to tell.
 func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
 	var status *StatusError
-	if !errors.As(err, &status) {
-		return nil, err
+	var refused *refusedError
+	if !errors.As(err, &status) || errors.As(err, &refused) && revisionName.MatchString(refused.text) {
+		return nil, err // the second refuses the revision, not the transport
 	}
 	switch status.Code {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:

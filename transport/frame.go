@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -131,8 +132,10 @@ func (r *router) route(data []byte, deliver func(jsonrpc.Message)) error {
 		}
 	}
 	message, err := jsonrpc.DecodeMessage(data)
-	if err != nil {
+	if err != nil && !m.IsResponse() {
 		return err
+	} else if err != nil {
+		message = &jsonrpc.Response{Error: err} // to no request: its id is null
 	}
 	deliver(message)
 	return nil
@@ -161,14 +164,54 @@ func apart(part, message []byte) []byte {
 	return bytes.Clone(part)
 }
 
-// failAnswer ends the request that a broken message was meant to answer, if the
-// message says which, so that its caller need not wait for its deadline.
-func (r *router) failAnswer(text []byte, err error) {
+// unread takes a message that cannot be read, or of which only the ends are left, because of err,
+// and reports whether it says what it was meant to be. The request that it was meant to answer
+// ends, so that its caller need not wait for its deadline. A request or notification
+// goes to deliver with params that are no JSON, so that it is refused and logged there.
+func (r *router) unread(text []byte, err error, deliver func(jsonrpc.Message)) bool {
 	for _, id := range answeredBy(text) {
 		if r.table.FailOne(id, err) {
-			return
+			return true
 		}
 	}
+	m := begunRequest(text)
+	if m == nil {
+		return false
+	}
+	if jsonscan.Valid(text) == nil { // by chance, of the ends of a longer text
+		m.Params = m.Params[1:]
+	}
+	deliver(m)
+	return true
+}
+
+// The members with which all known servers begin a request: params come after the method. The id
+// may be the last.
+var (
+	requestHead = regexp.MustCompile(`^\{\s*(?:"(?:jsonrpc|id)"\s*:[^,{}\[\]]*,\s*)*"method"\s*:\s*"([^"\\]{1,128})"\s*,?\s*(?:"(?:jsonrpc|id)"\s*:[^,{}\[\]]*,\s*)*`)
+	idInHead    = regexp.MustCompile(`"id"\s*:\s*(\d{1,15}|"[^"\\]{1,128}")\s*,`)
+	idAtEnd     = regexp.MustCompile(`"id"\s*:\s*(\d{1,15}|"[^"\\]{1,128}")\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}\s*$`)
+)
+
+// begunRequest returns the request or notification that text was meant to be, as far as it can be
+// known, or nil. All of the text stands for its params.
+func begunRequest(text []byte) *jsonrpc.Request {
+	const near = 512
+	end := text[max(0, len(text)-near):]
+	head := requestHead.FindSubmatch(text[:min(near, len(text))])
+	if head == nil || !bytes.Contains(head[0], []byte(`"jsonrpc"`)) && !bytes.Contains(end, []byte(`"jsonrpc"`)) {
+		return nil
+	}
+	m := &jsonrpc.Request{Method: string(head[1]), Params: bytes.Clone(text)}
+	id := idInHead.FindSubmatch(head[0])
+	if id == nil {
+		id = idAtEnd.FindSubmatch(end)
+	}
+	var raw any
+	if id != nil && json.Unmarshal(id[1], &raw) == nil {
+		m.ID, _ = jsonrpc.MakeID(raw) // of a number or string
+	}
+	return m
 }
 
 // result turns the answer to a request into what mcp.Caller returns.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -185,6 +187,11 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	}
 	c.enter()
 	defer c.leave()
+	var other *jsonrpc.Response // to a request that is not this one
+	note := func(m jsonrpc.Message) {
+		other, _ = m.(*jsonrpc.Response)
+		deliver(m)
+	}
 	reqCtx, release := c.bind(ctx)
 	resp, err := c.post(reqCtx, frame, header, true)
 	if err != nil {
@@ -194,14 +201,14 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	kind := mediaType(resp)
 	switch {
 	case kind == kindEvents:
-		resp, err = c.resumable(reqCtx, resp, header == nil, deliver, done)
+		resp, err = c.resumable(reqCtx, resp, header == nil, note, done)
 		if err == nil && resp.Body != http.NoBody && c.goes(func() { finish(resp); release() }) {
 			return nil
 		}
 	case kind == kindJSON:
 		var body []byte
 		if body, err = readBody(resp, c.limit); err == nil {
-			if err = c.route(body, deliver); err != nil {
+			if err = c.route(body, note); err != nil {
 				err = invalidAnswer("", err)
 			}
 		}
@@ -216,6 +223,9 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	release()
 	if err == nil && !done() {
 		err = errNoAnswer
+	}
+	if other != nil && errors.Is(err, errNoAnswer) {
+		err = fmt.Errorf("%w: what it answered has the id %s, which is not that of the request", err, plain.Line(fmt.Sprint(other.ID.Raw())))
 	}
 	return c.because(ctx, err)
 }
@@ -346,7 +356,11 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session str
 	if isRPC {
 		_, answer = result("", inflight.Answer{Error: m.Error})
 	}
-	if session != "" && sessionGone(resp.StatusCode, isRPC, m.ID, answer) {
+	gone := sessionGone(resp.StatusCode, isRPC, m.ID, answer)
+	if resp.StatusCode == http.StatusUnauthorized && resp.Header.Get("WWW-Authenticate") == "" {
+		gone = strings.Contains(strings.ToLower(string(body)), "session not found") // no login would help
+	}
+	if session != "" && gone {
 		err := mcp.WithOutcome(fmt.Errorf("HTTP status %d: %w", resp.StatusCode, mcp.ErrSessionLost), mcp.NotSent)
 		c.lose(ctx, err)
 		return err
@@ -360,17 +374,24 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session str
 	}
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return &refusedError{answer}
+		if isRPC {
+			body = nil
+		}
+		return &refusedError{answer, string(body)}
 	}
 	return answer
 }
 
 // A refusedError is an error that came with a status by which servers turn away
 // what they do not understand, such as requests of another revision.
-type refusedError struct{ error }
+type refusedError struct {
+	error
+	text string // of a body that is no JSON-RPC
+}
 
-// Refused reports true, for mcp.Client.
+// Refused reports true, and Text returns the body, for mcp.Client.
 func (e *refusedError) Refused() bool { return true }
+func (e *refusedError) Text() string  { return e.text }
 func (e *refusedError) Unwrap() error { return e.error }
 
 // sessionGone reports whether a refusal of a request that named a session means

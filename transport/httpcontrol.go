@@ -20,7 +20,7 @@ const (
 	methodListen      = "subscriptions/listen"
 	noteInitialized   = "notifications/initialized"
 	noteCancelled     = "notifications/cancelled"
-	noteToolsChanged  = "notifications/tools/list_changed"
+	noteAcknowledged  = "notifications/subscriptions/acknowledged"
 	listenHeadersWait = time.Second
 )
 
@@ -119,7 +119,7 @@ func (c *httpConn) request(req *jsonrpc.Request, frame []byte, fields http.Heade
 	if req.Method == methodListen {
 		err = c.keepListening(ctx, req, frame)
 	} else {
-		err = c.control(ctx, req, frame)
+		err = c.control(ctx, req, frame, c.deliver)
 	}
 	switch {
 	case err == nil, ctx.Err() != nil:
@@ -137,16 +137,16 @@ func needsLogin(err error) bool {
 	return errors.As(err, &login) || errors.As(err, &status) && status.Code == http.StatusUnauthorized
 }
 
-// control exchanges one request.
-func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
+// control exchanges one request. Messages go to deliver.
+func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []byte, deliver func(jsonrpc.Message)) error {
 	answered := false
-	deliver := func(m jsonrpc.Message) {
+	note := func(m jsonrpc.Message) {
 		if resp, ok := m.(*jsonrpc.Response); ok && resp.ID == req.ID {
 			answered = true
 		}
-		c.deliver(m)
+		deliver(m)
 	}
-	return c.exchange(ctx, frame, requestHeader(req.Method, req.Params), deliver, func() bool { return answered })
+	return c.exchange(ctx, frame, requestHeader(req.Method, req.Params), note, func() bool { return answered })
 }
 
 // keepVersion notes the result of initialize, which agrees on a revision.
@@ -166,9 +166,19 @@ func (c *httpConn) keepVersion(initialized json.RawMessage) {
 // is opened again, with a notification that the lists may have changed.
 func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
 	opened := false
-	var again reopening
-	for attempt := 0; ; attempt++ {
-		err := c.control(ctx, req, frame)
+	var stream listening
+	deliver := func(m jsonrpc.Message) {
+		if note, ok := m.(*jsonrpc.Request); !ok || note.Method != noteAcknowledged {
+			stream.brings = true
+		}
+		if stream.tell() { // what is read now is not read before the server announces again
+			c.listChanged()
+		}
+		c.deliver(m)
+	}
+	for {
+		stream.open(time.Now())
+		err := c.control(ctx, req, frame, deliver)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, errNoAnswer) && mcp.OutcomeOf(err) == mcp.Answered {
 			return err
 		}
@@ -177,17 +187,20 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 			return err
 		}
 		if errors.Is(err, errNoAnswer) {
-			opened, attempt = true, 0
+			opened = true
+		} else {
+			stream.opened = time.Time{}
 		}
-		if !awaitLogin(ctx, err) || !pause(ctx, again.delay(attempt)) {
+		if !awaitLogin(ctx, err) || !pause(ctx, stream.next(0)) {
 			return err
 		}
-		c.listChanged()
 	}
 }
 
-// listChanged makes the client read its tools again, since a notification may have
+// listChanged makes the client read its lists again, since a notification may have
 // been lost while no stream was open.
 func (c *httpConn) listChanged() {
-	c.deliver(&jsonrpc.Request{Method: noteToolsChanged})
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		c.deliver(&jsonrpc.Request{Method: "notifications/" + list + "/list_changed"})
+	}
 }

@@ -26,30 +26,63 @@ const (
 	// set none; longestRetry bounds the waits of repeated attempts.
 	defaultRetry = time.Second
 	longestRetry = 30 * time.Second
-	// shortestRetry bounds the wait that a server can ask for before the
-	// listening stream is opened again, of which there is no end.
-	shortestRetry = 100 * time.Millisecond
+	// steadyStream is how long a listening stream must last for those that ended before
+	// it to be forgotten, and idleRetry bounds the waits for one after streams that
+	// ended sooner and brought nothing, of which there is no end.
+	steadyStream = 30 * time.Second
+	idleRetry    = 5 * time.Minute
+	// reopenSoon is the wait after a stream that lasted. A server that is being stopped may
+	// cut its streams a moment before it stops to listen, and would wait for another one.
+	reopenSoon = 15 * time.Millisecond
 )
 
-func reopenDelay(attempt int) time.Duration {
-	return backoff.Full(attempt, defaultRetry/2, defaultRetry, longestRetry)
+func reopenDelay(attempt int, longest time.Duration) time.Duration {
+	return backoff.Full(attempt, defaultRetry/2, defaultRetry, longest)
 }
 
-// A reopening is when a listening stream that broke was opened again at once.
-type reopening struct{ last time.Time }
+// A listening is a listening stream, which is opened again and again.
+type listening struct {
+	short  int       // streams and failures one after the other since one lasted
+	opened time.Time // when the present stream was asked for; zero if there is none
+	brings bool      // it has brought a message
+	missed bool      // a change may have been missed since the lists were said to have changed
+}
 
-// reopenSoon is the wait after a stream that broke. A server that is being stopped may cut
-// its streams a moment before it stops to listen, and would wait for another one.
-const reopenSoon = 15 * time.Millisecond
+// open notes that a stream was opened. It lasts since it was asked for: some proxies hold its
+// headers back until there is an event.
+func (l *listening) open(asked time.Time) { l.opened, l.brings = asked, false }
 
-// delay is the wait before a stream is opened again. A stream that breaks is opened almost
-// at once, unless that was done within the last second; attempts that fail are spread.
-func (r *reopening) delay(attempt int) time.Duration {
-	if attempt == 0 && time.Since(r.last) >= defaultRetry {
-		r.last = time.Now()
-		return reopenSoon
+// next returns the wait before the stream is opened again, which the server wants to be no shorter
+// than asked, after the present one ended or could not be opened. One that lasted is opened
+// again almost at once. Those that end at once are no better than failures: the waits grow,
+// and lists are not read for them.
+func (l *listening) next(asked time.Duration) time.Duration {
+	ended := !l.opened.IsZero()
+	if ended && time.Since(l.opened) >= steadyStream {
+		l.short = 0
 	}
-	return reopenDelay(attempt)
+	l.missed = l.missed || ended && (l.short == 0 || l.brings)
+	longest := idleRetry
+	if ended && l.brings {
+		longest = longestRetry
+		if asked > 0 {
+			longest = defaultRetry
+		}
+	}
+	wait := reopenSoon
+	if !ended || l.short > 0 {
+		wait = reopenDelay(l.short, longest)
+	}
+	l.short++
+	l.opened = time.Time{}
+	return max(wait, asked)
+}
+
+// tell reports, once, whether the lists may have changed while there was no stream.
+func (l *listening) tell() bool {
+	missed := l.missed
+	l.missed = false
+	return missed
 }
 
 // pause waits for d and reports whether ctx lasted that long.
@@ -133,7 +166,7 @@ func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.
 
 func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
 	events := newEventReader(resp.Body, c.limit)
-	for {
+	for stray := 0; ; {
 		ev, err := events.next()
 		if err != nil {
 			return err
@@ -142,8 +175,15 @@ func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jso
 		if len(ev.data) == 0 || ev.name != "" && ev.name != "message" {
 			continue
 		}
-		if err := c.route(ev.data, deliver); err != nil {
+		switch err := c.route(ev.data, deliver); {
+		case err == nil, begunRequest(ev.data) != nil && c.unread(ev.data, err, deliver):
+			stray = 0
+		case done != nil && ev.data[0] == '{' && (!errors.Is(err, errNotJSONRPC) || answeredBy(ev.data) != nil): // it may be the answer
 			return invalidAnswer("", fmt.Errorf("event: %w", err))
+		default: // such as a sign of life
+			if stray++; stray == maxStray {
+				return invalidAnswer("", fmt.Errorf("%d events in a row: %w", maxStray, err))
+			}
 		}
 		if done != nil && done() {
 			if events.lines.over { // so that nothing is left to be read
@@ -161,13 +201,13 @@ func (c *httpConn) resume(ctx context.Context, at cursor, attempt *int) (*http.R
 	for {
 		wait := at.retry
 		if wait == 0 {
-			wait = reopenDelay(*attempt)
+			wait = reopenDelay(*attempt, longestRetry)
 		}
 		*attempt++
 		if !pause(ctx, wait) {
 			return nil, ctx.Err()
 		}
-		resp, err := c.get(ctx, at.lastID)
+		resp, err := c.get(ctx, at.lastID, true)
 		if err == nil {
 			return resp, nil
 		}
@@ -179,8 +219,8 @@ func (c *httpConn) resume(ctx context.Context, at cursor, attempt *int) (*http.R
 	}
 }
 
-// get opens an event stream of the session.
-func (c *httpConn) get(ctx context.Context, lastID string) (*http.Response, error) {
+// get opens an event stream of the session, which was open before if again or lastID is set.
+func (c *httpConn) get(ctx context.Context, lastID string, again bool) (*http.Response, error) {
 	header, session := c.bareHeader()
 	header.Set("Accept", kindEvents)
 	if lastID != "" {
@@ -194,7 +234,7 @@ func (c *httpConn) get(ctx context.Context, lastID string) (*http.Response, erro
 		return resp, nil
 	}
 	defer finish(resp)
-	if resp.StatusCode == http.StatusNotFound && lastID != "" {
+	if resp.StatusCode == http.StatusNotFound && (again || lastID != "") {
 		return nil, c.refusal(ctx, resp, session)
 	}
 	return nil, statusError(resp)
@@ -225,39 +265,41 @@ func (c *httpConn) listen() {
 // first attempt.
 func (c *httpConn) keepStream(opened chan struct{}) {
 	var at cursor
-	var again reopening
-	for attempt := 0; ; attempt++ {
+	var stream listening
+	deliver := func(m jsonrpc.Message) {
+		stream.brings = true
+		c.deliver(m)
+	}
+	again := false
+	for first := true; ; first = false {
 		c.enter()
 		asked := time.Now()
-		resp, err := c.get(c.ended, at.lastID)
+		resp, err := c.get(c.ended, at.lastID, again)
 		c.leave()
 		var unreachable *unreachableError
 		var status *StatusError
-		if attempt == 0 {
+		if first {
 			close(opened)
 		}
 		switch {
 		case err == nil:
-			if attempt > 0 || time.Since(asked) >= c.listenWait() { // nothing has waited for it
+			again = true
+			stream.open(asked)
+			if stream.tell() || first && time.Since(asked) >= c.listenWait() { // nothing has waited for it
 				c.listChanged()
 			}
-			attempt = 0
-			// An event that is no JSON-RPC ends this stream, not the session.
-			_ = c.events(resp, &at, c.deliver, nil)
+			// What is no JSON-RPC may end this stream, but not the session.
+			_ = c.events(resp, &at, deliver, nil)
 			_ = resp.Body.Close()
 		case errors.As(err, &unreachable):
 			c.fail(err)
 			return
+		case again && errors.As(err, &status) && (status.Code == http.StatusBadRequest || status.Code == http.StatusConflict):
+			// The server takes the stream that broke for one that is open still.
 		case needsRights(err), errors.As(err, &status) && !status.passing() && status.Code != http.StatusUnauthorized:
 			return
 		}
-		wait := max(at.retry, shortestRetry)
-		if at.retry == 0 && err == nil {
-			wait = again.delay(attempt)
-		} else if err != nil {
-			wait = reopenDelay(attempt)
-		}
-		if !awaitLogin(c.ended, err) || !pause(c.ended, wait) {
+		if !awaitLogin(c.ended, err) || !pause(c.ended, stream.next(at.retry)) {
 			return
 		}
 	}

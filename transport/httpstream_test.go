@@ -1,13 +1,16 @@
 package transport_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -104,6 +107,10 @@ func TestHTTPListeningStream(t *testing.T) {
 	}
 }
 
+// reopenedNotes are what comes of it: every list may have changed meanwhile.
+var reopenedNotes = []string{"notifications/first", "notifications/tools/list_changed",
+	"notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/second"}
+
 // reopening answers the first request for a stream by one event, and later ones by another.
 func reopening(first string) func(p *post) {
 	var opened atomic.Int32
@@ -127,7 +134,7 @@ func TestHTTPListeningStreamReopens(t *testing.T) {
 		open := reopening(first)
 		s := &script{get: func(w http.ResponseWriter, r *http.Request) { open(&post{ResponseWriter: w, r: r}) }}
 		l := shakeWith(t, s)
-		wantNotes(t, l, "notifications/first", "notifications/tools/list_changed", "notifications/second")
+		wantNotes(t, l, reopenedNotes...)
 		assert.Equal(t, s.last().Header.Get("Last-Event-Id"), last, "Last-Event-Id")
 	}
 }
@@ -137,7 +144,7 @@ func TestHTTPSubscriptionReopens(t *testing.T) {
 	s := &script{call: reopening("")}
 	l := dial(t, &transport.HTTP{URL: listen(t, s)})
 	control(t, l, "subscriptions/listen", modernMeta)
-	wantNotes(t, l, "notifications/first", "notifications/tools/list_changed", "notifications/second")
+	wantNotes(t, l, reopenedNotes...)
 	for _, r := range s.requests(http.MethodPost) {
 		assert.Equal(t, r.Header.Get("Mcp-Method"), "subscriptions/listen", "Mcp-Method")
 	}
@@ -245,6 +252,126 @@ func TestHTTPListeningStreamOpensLate(t *testing.T) {
 		}
 		t.Error("got no change of the tools, want one")
 	})
+}
+
+// idle counts what a client that only follows its tools costs a server whose streams bring nothing
+// and end after a while: requests for a stream, and lists, in each ten minutes.
+func idle(t *testing.T, revision string, life time.Duration, end func(*post)) (streams, lists [3]int) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		now := func() int { return int(time.Since(began)/(10*time.Minute)) % len(streams) }
+		var mu sync.Mutex
+		count := func(of *[3]int) { mu.Lock(); defer mu.Unlock(); of[now()]++ }
+		open := func(p *post) {
+			count(&streams)
+			if end != nil && time.Since(began) > time.Minute {
+				end(p)
+				return
+			}
+			p.stream("")
+			if p.Method != "" {
+				p.stream(event(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":$ID},"notifications":{"toolsListChanged":true}}}`))
+			}
+			select {
+			case <-time.After(life):
+			case <-p.r.Context().Done():
+			}
+		}
+		s := &script{get: func(w http.ResponseWriter, r *http.Request) { open(&post{ResponseWriter: w, r: r}) }, tools: true}
+		s.call = func(p *post) {
+			switch {
+			case p.Method == "server/discover" && revision == mcp.Revision20260728:
+				p.json(200, `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`)
+			case p.Method == "subscriptions/listen":
+				open(p)
+			case p.Method == "tools/list":
+				count(&lists)
+				p.json(200, `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","tools":[],"ttlMs":3600000}}`)
+			default:
+				p.json(200, unknown)
+			}
+		}
+		recipe := &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}
+		c := newClient(t, connecting(recipe.Connect), mcp.ClientOptions{})
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Minute-time.Nanosecond)
+		defer stop()
+		for range c.Watch(ctx) { // as a host does
+			_, _ = c.Tools(ctx)
+		}
+		assert.Equal(t, c.State().Connections, 1, "connections")
+		_ = c.Close()
+	})
+	return streams, lists
+}
+
+// A stream that ends without having brought anything is spaced out like a failure, and no list is
+// read for it. One that lasts is opened again at once, and lists are read for it.
+func TestIdleStreamsAreSpacedOut(t *testing.T) {
+	for _, c := range []struct {
+		life        time.Duration
+		least, most int // requests for a stream in the last ten minutes
+		lists       int // lists in them
+	}{
+		//report: Transports | modelcontextprotocol/python-sdk#3257, modelcontextprotocol/python-sdk#3356, modelcontextprotocol/kotlin-sdk#715 | a server on a serverless platform accepts the listening stream and ends it at once | waits between the attempts grow up to five minutes, and no list is read for them; calls are not affected
+		{0, 1, 15, 0},
+		//report: Transports | mattzcarey/cloudflare-mcp#5, modelcontextprotocol/typescript-sdk#2682 | a stateless server ends its listening streams after a second, again and again | the same: the count of attempts goes on for as long as no stream lasts
+		{time.Second, 1, 15, 0},
+		//report: Transports | vercel/mcp-handler#40 | a platform cuts each stream after some ten seconds, the longest time that a function may run | the same; a stream must last half a minute to count as sound
+		{10 * time.Second, 1, 15, 0},
+		//report: Transports | anthropics/claude-code#38631 | a balancer cuts a quiet stream after its idle time of a minute | the stream is opened again within 50 ms, the session goes on, and lists are read, since a change may have been missed
+		{time.Minute, 9, 10, 10},
+		//report: Transports | google-gemini/gemini-cli#4333, triggerdotdev/trigger.dev#2134, cloudflare/agents#1583, robhunter/agentdeals#1098 | a proxy cuts a quiet stream after two to five minutes | the same; no call fails because of it
+		{5 * time.Minute, 1, 2, 2},
+	} {
+		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
+			t.Run(c.life.String()+" "+revision, func(t *testing.T) {
+				streams, lists := idle(t, revision, c.life, nil)
+				t.Logf("streams end after %v: %d, %d, %d requests for one and %d, %d, %d lists in ten minutes each", c.life,
+					streams[0], streams[1], streams[2], lists[0], lists[1], lists[2])
+				if n := streams[2]; n < c.least || n > c.most {
+					t.Errorf("got %d streams in the last ten minutes, want %d to %d", n, c.least, c.most)
+				}
+				if n := lists[2]; n > c.lists || c.lists > 0 && n < c.least {
+					t.Errorf("got %d lists in the last ten minutes, want %d to %d", n, min(c.least, c.lists), c.lists)
+				}
+			})
+		}
+	}
+}
+
+// A server that refuses to open a stream again which was open is asked again, unless the session
+// is gone: it may not have noticed yet that the one before has ended.
+func TestReopenedStreamRefused(t *testing.T) {
+	for code, again := range map[int]bool{
+		//report: Transports | kaeawc/auto-mobile#1942, danny-avila/LibreChat#14816, punkpeye/mcp-remote#159 | a server allows one listening stream for each session, and answers 409 to the next for as long as it holds the one that broke at a proxy | the stream is asked for again after growing waits; session and calls go on
+		409: true,
+		//report: Transports | render-oss/render-mcp-server#26, IvanMurzak/MCP-Plugin-dotnet#105 | the same with status 400 and a text, for two minutes | the same
+		400: true,
+		503: true,
+		405: false,
+	} {
+		streams, _ := idle(t, mcp.Revision20251125, time.Minute, func(p *post) { p.WriteHeader(code) })
+		assert.Equal(t, streams[2] > 0, again, "%d: asked again at all", code)
+		assert.True(t, streams[2] < 30, "%d: asked less than 30 times in ten minutes: %d", code, streams[2])
+	}
+	//report: Transports | danny-avila/LibreChat#11869 | a server that was restarted answers 404 to the request for the listening stream of its former session | the session counts as lost, and a new one begins before any call fails
+	var inits atomic.Int32
+	s := once(func(p *post) { p.json(200, called) })
+	s.get = func(w http.ResponseWriter, _ *http.Request) {
+		if inits.Add(1) == 2 {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		openStream(w)
+	}
+	c := newClient(t, &transport.HTTP{URL: listen(t, s)}, mcp.ClientOptions{})
+	assert.OK(t, c.Ready(bounded(t)))
+	for state := range c.Watch(bounded(t)) {
+		if state.Phase == mcp.Ready && state.Connections > 1 {
+			return
+		}
+	}
+	t.Error("got no second session, want one")
 }
 
 // A refused probe fails as an answer does, and the connection lives for the

@@ -259,6 +259,7 @@ type script struct {
 	noted  func(*post)      // a notification other than initialized; default: status 202
 
 	revision string // default: 2025-11-25
+	tools    bool   // it says to have some
 
 	mu   sync.Mutex
 	seen []*http.Request // in the order of arrival
@@ -282,7 +283,11 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 	case p.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", sessionID)
-		p.json(http.StatusOK, strings.Replace(initialized, mcp.Revision20251125, cmp.Or(s.revision, mcp.Revision20251125), 1))
+		text := strings.Replace(initialized, mcp.Revision20251125, cmp.Or(s.revision, mcp.Revision20251125), 1)
+		if s.tools {
+			text = strings.Replace(text, `"capabilities":{}`, `"capabilities":{"tools":{"listChanged":true}}`, 1)
+		}
+		p.json(http.StatusOK, text)
 	case p.ID == nil:
 		s.mu.Lock()
 		s.note = append(s.note, p.Method)

@@ -116,14 +116,13 @@ func (c *sseConn) readStream(events *eventReader) error {
 			continue
 		}
 		if ev.oversize {
-			c.failAnswer(ev.data, tooLarge(c.limit))
+			c.unread(ev.data, tooLarge(c.limit), c.deliver)
 			continue
 		}
-		if err = c.route(ev.data, c.deliver); err == nil {
+		if err = c.route(ev.data, c.deliver); err == nil || c.unread(ev.data, invalidAnswer("", err), c.deliver) {
 			stray = 0
 			continue
 		}
-		c.failAnswer(ev.data, invalidAnswer("", err))
 		if stray++; stray == maxStray {
 			return fmt.Errorf("the server sent %d events in a row that are not JSON-RPC", maxStray)
 		}
@@ -157,7 +156,11 @@ func (c *sseConn) send(ctx context.Context, frame []byte) error {
 	}
 	defer finish(resp)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return statusError(resp)
+		err := statusError(resp)
+		if resp.StatusCode == http.StatusNotFound { // its address is the session
+			c.fail(mcp.WithOutcome(fmt.Errorf("%w: %w", mcp.ErrSessionLost, err), mcp.NotSent))
+		}
+		return err
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (s *stream) readAll() {
 		switch {
 		case err != nil || len(text) == 0:
 		case oversize:
-			s.failAnswer(line, tooLarge(s.limit))
+			s.unread(line, tooLarge(s.limit), s.deliver)
 		case s.take(text):
 			stray = 0
 		default:
@@ -115,8 +115,8 @@ func (s *stream) take(text []byte) bool {
 	if err == nil {
 		return true
 	}
-	if text[0] == '{' {
-		s.failAnswer(text, invalidAnswer("", err))
+	if text[0] == '{' && s.unread(text, invalidAnswer("", err), s.deliver) && begunRequest(text) != nil {
+		return true
 	}
 	if s.stray != nil {
 		s.stray(text)
