@@ -50,12 +50,21 @@ func (b *Belt) Save(folder, name, text string, data []byte, media, uri string) (
 	}
 }
 
-// Show writes parts as text.
+// Show writes parts as text: at a terminal safe and aligned, and else as the server sent it.
 func (b *Belt) Show(parts []Part) {
 	for _, p := range parts {
 		text := p.Text
 		if p.File != "" {
 			text = "wrote " + p.File
+		}
+		if !b.Env.OutTerminal {
+			if !strings.HasSuffix(text, "\n") {
+				text += "\n"
+			}
+			if !b.Out.AsJSON {
+				b.Out.Exactly(text)
+			}
+			continue
 		}
 		b.Out.Printf("%s\n", strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    "), "\n"))
 	}

@@ -97,7 +97,7 @@ func TypeOf(value any) string {
 	case bool:
 		return "boolean"
 	case json.Number:
-		if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+		if _, fraction, _ := strings.Cut(v.String(), "."); !strings.ContainsAny(v.String(), "eE") && strings.Trim(fraction, "0") == "" {
 			return "integer"
 		}
 		return "number"

@@ -52,7 +52,7 @@ func (r *argumentReader) add(arg string) error {
 	case arg == "-":
 		return r.object("standard input", r.belt.Env.Stdin)
 	case strings.HasPrefix(arg, "@"):
-		text, err := r.file(arg)
+		text, err := r.file("", arg)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (r *argumentReader) add(arg string) error {
 		return cli.UsageError("the argument %q is not key=value, key:=json, a JSON object, @file or -", arg)
 	}
 	key, asJSON := strings.CutSuffix(key, ":")
-	value, err := r.file(value)
+	value, err := r.file(key, value)
 	switch {
 	case err != nil:
 		return err
@@ -79,14 +79,18 @@ func (r *argumentReader) add(arg string) error {
 }
 
 // file returns the content of the file that a value names as @file, and any other value as it is.
-func (r *argumentReader) file(value string) (string, error) {
+func (r *argumentReader) file(key, value string) (string, error) {
 	path, named := strings.CutPrefix(value, "@")
 	if !named {
 		return value, nil
 	}
 	f, err := os.Open(r.belt.Abs(path))
 	if err != nil {
-		return "", cli.UsageError("an argument cannot be read: %v", err)
+		e := cli.UsageError("an argument cannot be read: %v", err)
+		if key != "" {
+			e.Cure = "@ names a file; the text itself is written " + key + `:='"` + value + `"'`
+		}
+		return "", e
 	}
 	defer f.Close()
 	data, err := readAll(f)
@@ -192,8 +196,15 @@ func (r *argumentReader) text(key, text string) error {
 func literal(types []string, text string) json.RawMessage {
 	if json.Valid([]byte(text)) && types != nil {
 		kind := schema.TypeOf(schema.Decode([]byte(text)))
-		if kind != "string" && slices.Contains(types, kind) || kind == "integer" && slices.Contains(types, "number") {
-			return json.RawMessage(strings.TrimSpace(text))
+		text := strings.TrimSpace(text)
+		switch {
+		case kind == "integer" && slices.Contains(types, "number"):
+			return json.RawMessage(text)
+		case kind == "integer" && slices.Contains(types, kind):
+			text, _, _ = strings.Cut(text, ".") // as not all take 1.0
+			return json.RawMessage(text)
+		case kind != "string" && slices.Contains(types, kind):
+			return json.RawMessage(text)
 		}
 	}
 	if types == nil || slices.Contains(types, "string") {
@@ -208,11 +219,37 @@ const maxDepth = 16
 
 // property returns the schema of a property, nil if there is none.
 func (r *argumentReader) property(key string) any {
-	root := schema.Resolve(r.root, r.root)
-	if p := schema.Get(schema.Get(root, "properties"), key); p != nil {
-		return p
+	switch found := r.properties(r.root, key, 0); len(found) {
+	case 0:
+		return schema.Get(schema.Resolve(r.root, r.root), "additionalProperties")
+	case 1:
+		return found[0]
+	default:
+		return map[string]any{"anyOf": found}
 	}
-	return schema.Get(root, "additionalProperties")
+}
+
+// properties returns the schemas that a schema and its parts have for a property.
+func (r *argumentReader) properties(of any, key string, depth int) (found []any) {
+	of = schema.Resolve(r.root, of)
+	if depth > maxDepth {
+		return nil
+	}
+	if p := schema.Get(schema.Get(of, "properties"), key); p != nil {
+		return []any{p}
+	}
+	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
+		parts, _ := schema.Get(of, word).([]any)
+		for _, part := range parts {
+			found = append(found, r.properties(part, key, depth+1)...)
+		}
+	}
+	for _, word := range []string{"then", "else"} {
+		if part := schema.Get(of, word); part != nil {
+			found = append(found, r.properties(part, key, depth+1)...)
+		}
+	}
+	return found[:min(len(found), 100)]
 }
 
 // types returns the types that a schema allows; nil if it does not say.
