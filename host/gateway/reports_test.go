@@ -63,7 +63,7 @@ func (s *rawServer) serve(conn sdk.Connection) {
 }
 
 func (s *rawServer) answer(conn sdk.Connection, m *jsonrpc.Request, answers *sync.Map) {
-	var named struct{ Name, URI string }
+	var named struct{ Name, URI, Cursor string }
 	_ = json.Unmarshal(m.Params, &named)
 	resp := &jsonrpc.Response{ID: m.ID}
 	var texts []string
@@ -84,7 +84,7 @@ func (s *rawServer) answer(conn sdk.Connection, m *jsonrpc.Request, answers *syn
 		_ = conn.Write(context.Background(), req)
 		texts = append(texts, <-waits)
 	}
-	switch result := s.results[strings.TrimSpace(m.Method+" "+named.Name+named.URI)]; {
+	switch result := s.results[strings.TrimSpace(m.Method+" "+named.Name+named.URI+named.Cursor)]; {
 	case result != "":
 		resp.Result = json.RawMessage(result)
 	case m.Method == "tools/call":
@@ -298,6 +298,126 @@ func TestStdioClientIsGone(t *testing.T) {
 			synctest.Wait()
 			assert.Equal(t, s.server.waited.Load(), 1, "%s: cancelled calls", name)
 		})
+	}
+}
+
+// rawText returns the result of tools/call with a text.
+func rawText(text string) string { return fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, text) }
+
+// A list of a server is read to its end, however that is said.
+func TestListsInPages(t *testing.T) {
+	//report: Gateway | agentgateway/agentgateway#3476, IBM/mcp-context-forge#6635, philschmid/mcp-cli#206 | a server lists in pages, the last with an empty cursor | all tools are there, each once, and no page is asked for twice
+	page := func(tools, cursor string) string {
+		return strings.TrimSuffix(tools, "}") + fmt.Sprintf(`,"nextCursor":%q}`, cursor)
+	}
+	raw := &rawServer{results: map[string]string{"tools/list": page(toolsNamed("a", "b"), "2"), "tools/list 2": page(toolsNamed("c"), "3"), "tools/list 3": page(toolsNamed("d"), "")}}
+	assert.Equal(t, openRaw(t, map[string]*rawServer{"raw": raw}).connect(t, &client{}).names(t), "raw__a raw__b raw__c raw__d")
+}
+
+// Tools of the same name are told apart, and a server that fails takes nothing from others.
+func TestSeveralServers(t *testing.T) {
+	said := func(text string) *rawServer {
+		return &rawServer{results: map[string]string{"tools/list": toolsNamed("execute_sql"), "tools/call execute_sql": rawText(text), "resources/list": `{"resources":[{"name":"r","uri":"x:1"}]}`}}
+	}
+	broken := said("")
+	broken.results["tools/list"], broken.results["resources/list"] = `{"tools":7}`, `[]`
+	c := openRaw(t, map[string]*rawServer{"ob": said("from ob"), "ck": said("from ck"), "broken": broken}).connect(t, &client{})
+	//report: Gateway | samanhappy/mcphub#139, spring-projects/spring-ai#2393, Arthur-Ficial/apfel#239, docker/mcp-gateway#11, anthropics/claude-code#18472 | two servers have a tool of the same name, and calls go to one of them | the tools are `ob__execute_sql` and `ck__execute_sql`, and each call goes to its own server
+	c.wantText(t, "ob__execute_sql", `{}`, "from ob")
+	c.wantText(t, "ck__execute_sql", `{}`, "from ck")
+	//report: Gateway | T4cceptor/centian#41, api7/aisix#661, BerriAI/litellm#31684, metatool-ai/metamcp#329 | one server fails or lists nonsense, and the lists of all others are empty | the others are listed and called, and a call of the one that fails says so
+	assert.Equal(t, c.names(t), "ck__execute_sql ob__execute_sql")
+	assert.Equal(t, strings.Count(c.do(t, "resources/list", "").at("resources"), `"uri"`), 2, "resources of the others")
+	assert.Equal(t, c.call(t, "broken__execute_sql", `{}`).code()+len(c.call(t, "broken__execute_sql", `{}`).at("isError")) != 0, true, "a call of the one that fails: an error")
+}
+
+// Ids are those of the client that made the request, whatever others use at the same time.
+func TestSameIDs(t *testing.T) {
+	//report: Gateway | domdomegg/computer-use-mcp#64, abir-taheer/mcp-runner#4, agnt-gg/agnt#9 | two clients use the same ids at one time, and one gets the other's answer | each gets its own, also in the middle of the other's call
+	s := openSite(t, nil)
+	var all sync.WaitGroup
+	for i := range assert.Cases(4, 40) {
+		c, text := s.connect(t, &client{user: fmt.Sprint("u", i)}), fmt.Sprint("text of ", i)
+		all.Go(func() {
+			for range 5 {
+				q := query{user: c.user, session: c.session, body: callOf(7, "tools/call", "{"+toolParams("one__echo", fmt.Sprintf(`{"text":%q}`, text))+"}")}
+				assert.Equal(t, s.do(t, q).message(t).text(), text)
+			}
+		})
+	}
+	all.Wait()
+	//report: Gateway | modelcontextprotocol/python-sdk#3137, modelcontextprotocol/typescript-sdk#2433, anthropics/claude-ai-mcp#539, cloudflare/agents#1632 | one session has two requests of the same id under way, and their answers are mixed up | the second is refused as long as the first is under way, and neither gets the answer of the other
+	c := s.connect(t, &client{})
+	waiting := query{user: c.user, session: c.session, body: callOf(9, "tools/call", "{"+toolParams("one__wait", `{}`)+"}")}
+	all.Go(func() { s.do(t, waiting) })
+	s.server.waits(t, 1)
+	second := query{user: c.user, session: c.session, body: callOf(9, "tools/call", "{"+toolParams("one__echo", `{"text":"x"}`)+"}")}
+	m := s.do(t, second).message(t)
+	assert.Equal(t, m.code(), -32600, "the code of the second: %s", m.Result)
+	c.delete(t)
+	all.Wait()
+}
+
+// Pings are answered in both directions.
+func TestPings(t *testing.T) {
+	//report: Gateway | trycua/cua#4001, Barnett-Studios/cxpak#110, vshulcz/deja-vu#1720 | a client pings to see whether the server lives, is told that there is no such method, and starts it anew | ping is answered with an empty result, before initialize, too
+	raw := &rawServer{results: map[string]string{"tools/list": toolsNamed("pings")}, sends: map[string]string{"pings": "ping {}"}}
+	c := openRaw(t, map[string]*rawServer{"raw": raw}).stdio(t, "")
+	assert.Equal(t, string(c.do(t, "ping", "").Result), `{}`, "before initialize")
+	c.begin(t)
+	assert.Equal(t, string(c.do(t, "ping", "").Result), `{}`)
+	//report: Gateway | modelcontextprotocol/csharp-sdk#1390, modelcontextprotocol/java-sdk#246 | a server pings its client in the course of a call | it is answered, and the client of the gateway hears nothing of it
+	assert.Equal(t, c.do(t, "tools/call", toolParams("raw__pings", `{}`)).text(), `{}`)
+}
+
+// What a page in a browser needs to know is exposed to it.
+func TestBrowserClients(t *testing.T) {
+	//report: Gateway | envoyproxy/ai-gateway#2307, netdata/netdata#22258, wanaku-ai/wanaku#1303, ihor-sokoliuk/mcp-searxng#77 | a client in a browser may not send Mcp-Protocol-Version, nor read the id of its session | a preflight without a key allows all fields of the protocol, and answers expose the session, refusals, too
+	s := openSite(t, nil)
+	for _, method := range []string{"OPTIONS", "POST", "GET"} {
+		h := s.do(t, query{method: method, user: "a", body: callOf(1, "initialize", `{}`)}.with("Origin", s.url)).header
+		for _, field := range []string{"Mcp-Protocol-Version", "Mcp-Session-Id", "Last-Event-ID", "Authorization", "Mcp-Method"} {
+			assert.Contains(t, h.Get("Access-Control-Allow-Headers"), field, "%s: allowed", method)
+		}
+		assert.Contains(t, h.Get("Access-Control-Expose-Headers"), "Mcp-Session-Id", "%s: exposed", method)
+	}
+}
+
+// A session goes on when its stream is opened anew, and one that is not known is an answer by which clients begin again.
+func TestSessionsOfClients(t *testing.T) {
+	//report: Gateway | markmhendrickson/neotoma#2312, markmhendrickson/neotoma#2100, modelcontextprotocol/python-sdk#1676, sparfenyuk/mcp-proxy#149 | a gateway was started anew, and answers requests of old sessions with 503 or 400, upon which clients do not begin again | 404, with which the specification has them initialize
+	s := openSite(t, nil)
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		s.wantStatus(t, 404, query{method: method, user: "a", session: "of before", body: callOf(2, "ping", "{}")}.with("Accept", "application/json, text/event-stream"), "%s", method)
+	}
+	//report: Gateway | supercorp-ai/supergateway#126, supercorp-ai/supergateway#112, supercorp-ai/supergateway#138 | a client opens its stream again while the gateway still has the old one, and the gateway ends | the old stream ends, and the new one has what comes from then on
+	c := s.connect(t, &client{})
+	first := c.listen(t)
+	second := c.listen(t)
+	assert.Equal(t, first.next("data"), "", "the first stream after the second")
+	addNative(t, s, "native")
+	assert.Equal(t, second.message(t).Method, "notifications/tools/list_changed", "the second stream")
+	//report: Gateway | fiberplane/mcp-gateway#29 | a proxy passes POST alone, so sessions neither listen nor end | GET listens, DELETE ends the session and its streams
+	c.delete(t)
+	assert.Equal(t, second.next("data"), "", "the stream after the end of the session")
+}
+
+// Results reach the client byte by byte.
+func TestResultsPass(t *testing.T) {
+	for name, result := range map[string]string{
+		//report: Gateway | mcpmux/mcp-mux#206, BerriAI/litellm#17561, mcp-use/mcp-use#2562, mastra-ai/mastra#23068, stacklok/toolhive#6180 | a gateway makes a result anew of its content, so structuredContent and _meta are lost, and strict clients refuse it | results pass byte by byte
+		"structured": `{"content":[{"type":"text","text":"sum","_meta":{"b":1}}],"structuredContent":{"n":9007199254740993,"f":1.0},"_meta":{"ui":{"a":[]},"x":null}}`,
+		//report: Gateway | langchain-ai/langchain-mcp-adapters#619, anthropics/anthropic-sdk-python#1840 | what an error says in structuredContent is lost | it passes with isError
+		"structured error": `{"isError":true,"content":[],"structuredContent":{"code":"RATE_LIMITED","retry_after":30}}`,
+		//report: Gateway | giantswarm/muster#972, IBM/mcp-context-forge#4042 | blocks and members that a gateway does not know vanish | they pass as they are
+		"unknown": `{"content":[{"type":"hologram","data":"x","annotations":{"audience":["user"]}},{"type":"resource_link","uri":"a:b","name":"n","icons":[{"src":"data:,"}]}],"later":{"a":1e400}}`,
+	} {
+		raw := &rawServer{results: map[string]string{"tools/list": toolsNamed("do"), "tools/call do": result}}
+		s := openRaw(t, map[string]*rawServer{"raw": raw})
+		for _, path := range []string{"/mcp", "/s/raw/mcp"} {
+			tool := map[string]string{"/mcp": "raw__do", "/s/raw/mcp": "do"}[path]
+			assert.Equal(t, string(s.connect(t, &client{path: path}).call(t, tool, `{}`).Result), result, "%s at %s", name, path)
+		}
 	}
 }
 
