@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -177,6 +178,8 @@ func TestCallIsCancelled(t *testing.T) {
 }
 
 // No server outlives a command that was killed.
+//
+// report: Command | github/github-mcp-server#2323, github/copilot-cli#4461, modelcontextprotocol/typescript-sdk#547, docker/mcp-gateway#483 | a client is killed in the middle of a call, and the servers that it started live on | they end with it
 func TestKilledCallLeavesNoProcess(t *testing.T) {
 	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark DIR/mark"}}`)
 	call := w.start("call", "lab", "hang", "--yes")
@@ -194,4 +197,28 @@ func TestResourcesWatch(t *testing.T) {
 	w.write("news.txt", "second")
 	watch.await("changed docs://news")
 	assert.Equal(t, watch.end(syscall.SIGTERM), 143, "the exit")
+}
+
+// Serve over standard input ends when its parent is gone, though its input stays open, and leaves no server.
+func TestServeEndsWithItsParent(t *testing.T) {
+	//report: Gateway | DeusData/codebase-memory-mcp#406, hangwin/mcp-chrome#304, a-bonus/google-docs-mcp#112, openags/paper-search-mcp#114 | the program that has started a server is gone, and the pipe does not end since another process holds it | serve --stdio sees that it has another parent within a second, and ends with its servers
+	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark DIR/mark"}}`)
+	w.run("tools", "lab")
+	shell := exec.Command("sh", "-c", `exec 3<&0; "$0" serve --stdio <&3 >/dev/null & echo $! >served; wait`, w.program)
+	shell.Args[2] = strings.Replace(shell.Args[2], `"$0"`, "mcpbelt", 1)
+	assert.OK(t, os.Symlink(w.program, filepath.Join(w.dir, "mcpbelt")))
+	shell.Dir, shell.Env = w.dir, append(w.env, "PATH="+w.dir+":"+os.Getenv("PATH"))
+	in := assert.Value(shell.StdinPipe())(t)
+	defer in.Close()
+	assert.OK(t, shell.Start())
+	for _, m := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"lab__hang","arguments":{}}}`} {
+		assert.Value(io.WriteString(in, m+"\n"))(t)
+	}
+	server := w.awaitFile("mark", "called")
+	served := strings.TrimSpace(string(assert.Value(os.ReadFile(filepath.Join(w.dir, "served")))(t)))
+	assert.OK(t, shell.Process.Kill())
+	_ = shell.Wait()
+	awaitGone(t, served)
+	awaitGone(t, server)
 }

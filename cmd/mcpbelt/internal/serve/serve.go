@@ -212,6 +212,9 @@ const maxKeyFile = 64 << 10
 // run serves until the context ends.
 func (s *station) run(ctx context.Context, l net.Listener, key string, noKey bool, ask string) error {
 	if l == nil {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go endWithParent(ctx, cancel)
 		err := s.gateway.ServeStdio(ctx, "", s.belt.Env.Stdin, s.belt.Env.Stdout)
 		if ctx.Err() != nil {
 			return nil
@@ -261,6 +264,21 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 	})
 	end()
 	return errors.Join(err, <-control)
+}
+
+// endWithParent ends a context when the process that has started this one is gone: the other end of standard input may
+// be held by others, such as a child of that. On Windows it does nothing.
+func endWithParent(ctx context.Context, end context.CancelFunc) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for parent := os.Getppid(); os.Getppid() == parent; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	end()
 }
 
 // keyed lets in requests with the key, and those of other commands, which come over a socket that no other user
