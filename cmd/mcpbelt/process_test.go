@@ -178,9 +178,8 @@ func TestCallIsCancelled(t *testing.T) {
 }
 
 // No server outlives a command that was killed.
-//
-// report: Command | github/github-mcp-server#2323, github/copilot-cli#4461, modelcontextprotocol/typescript-sdk#547, docker/mcp-gateway#483 | a client is killed in the middle of a call, and the servers that it started live on | they end with it
 func TestKilledCallLeavesNoProcess(t *testing.T) {
+	//report: Command | github/github-mcp-server#2323, github/copilot-cli#4461, modelcontextprotocol/typescript-sdk#547, docker/mcp-gateway#483 | a client is killed in the middle of a call, and the servers that it started live on | they end with it
 	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark DIR/mark"}}`)
 	call := w.start("call", "lab", "hang", "--yes")
 	pid := w.awaitFile("mark", "called")

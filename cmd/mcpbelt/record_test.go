@@ -228,6 +228,7 @@ func main() {
 
 // What gen go writes compiles, vets and calls, whatever the server says.
 func TestGeneratedCode(t *testing.T) {
+	//report: Command | openclaw/mcporter#102 | clients that are generated do not compile where names of tools or properties are words of the language, or the same but for their case | names are told apart, and the code compiles and runs
 	if testing.Short() {
 		t.Skip("it compiles")
 	}

@@ -80,6 +80,12 @@ func TestMain(m *testing.M) {
 // What a command shows at a terminal, on both outputs, is the standard output of pty, and its exit
 // that of pty.
 func TestScripts(t *testing.T) {
+	//report: Command | webstudio-is/webstudio#6049 | lines of a log stand before the JSON of a command | with `--json` standard output has one JSON value and nothing else; what servers say is on standard error (call_json.txtar)
+	//report: Command | anthropics/claude-code#65463, anthropics/claude-code#62332 | several programs change the config file at one time, and entries are lost | no entry is lost (add_together.txtar)
+	//report: Command | anthropics/claude-code#17791 | a list of servers says that there are none, since the file cannot be read | `list` names the file, line and column, and shows the servers of the other files (list_files.txtar)
+	//report: Command | microsoft/azure-devops-mcp#147, metatool-ai/metamcp#128, supercorp-ai/supergateway#139 | a server ends at its start, and the client waits, or says that the connection was closed | each command says so at once with what the server wrote, and its exit tells that nothing was sent (each_down.txtar, test.txtar)
+	//report: Command | firecrawl/firecrawl-mcp-server#39 | a server has no resources or prompts, and each list of them is an error | servers without them are not asked, and the lists of the others are shown (resources.txtar)
+	//report: Command | knowsuchagency/mcp2cli#76 | a command that was ended by a signal, or whose reader has gone, says that it went well | it exits with 128 and the number of the signal, and cancels the call at the server (signals_call.txtar, pipe_call.txtar)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *updateScripts,

@@ -19,6 +19,7 @@ import (
 
 // TestFileErrors has the faults that make a whole file useless.
 func TestFileErrors(t *testing.T) {
+	//report: Config files | anthropics/claude-code#55966 | a file is said to be no valid JSON, and not where | the error has the line, the column and what was expected there
 	for _, test := range []struct{ in, want string }{
 		{"[]", `f.json:1:1: the file must hold an object such as {"mcpServers": {}}, not an array`},
 		{"{}", `f.json:1:1: the file has no "mcpServers" object: put the servers in {"mcpServers": {}}`},
@@ -46,6 +47,7 @@ func TestFileErrors(t *testing.T) {
 // TestEntryErrors has the faults that put one server out of use. Each entry
 // stands on line 2, behind `"s": `, that is from column 6 on.
 func TestEntryErrors(t *testing.T) {
+	//report: Config files | anthropics/claude-code#39039, affaan-m/ECC#1003, aaronsb/obsidian-mcp-plugin#124 | one entry that cannot be used takes all others with it, or is skipped without a word | the others are used, and the error names file, line, column and key, and the cure
 	long := strings.Repeat("x", 200)
 	for _, test := range []struct{ in, want string }{
 		{`"npx"`, `2:6: mcpServers.s: must be an object such as {"command": "npx", "args": []}, not a string`},

@@ -84,6 +84,7 @@ IronClaw ironclaw user /home/ann/.ironclaw/mcp-servers.json`
 
 // TestFindGoesUpToTheRepository and no further.
 func TestFindGoesUpToTheRepository(t *testing.T) {
+	//report: Config files | google-gemini/gemini-cli#13765 | a project has its servers in the `.mcp.json` of another program | that of the folder and of those above it, up to the repository, is read, beside the user's files
 	for _, test := range []struct {
 		goos, project, root string
 		want                []string

@@ -74,6 +74,8 @@ func goldenLookup(name string) (string, bool) {
 // TestEditsLeaveFilesAlone changes every file of testdata and changes it back, as it is
 // and in the forms that editors give it.
 func TestEditsLeaveFilesAlone(t *testing.T) {
+	//report: Config files | microsoft/vscode#281583, microsoft/vscode#253554, microsoft/vscode#335813, TradingGoose/TradingGoose-Studio#172 | a program that adds a server writes the file anew, and comments and forms are lost | an entry is added and removed, and the file is what it was, byte for byte
+	//report: Config files | tradesdontlie/tradingview-mcp#419, homeassistant-ai/ha-mcp#281, microsoft/playwright#39420, getpaseo/paseo#4695 | a file begins with the mark of UTF-8, has CRLF or tabs, as editors on Windows write it | it is read, and keeps all of that when it is changed
 	t.Parallel()
 	used := map[int]bool{}
 	const forms = 6 // beside the file as it is
@@ -301,6 +303,7 @@ func (o *otherSyntax) withComments(data []byte) []byte {
 // TestGoldenOfOtherSyntaxes compares what is read of each file, with places and masked
 // secrets, with the file of the same name that ends in .golden.
 func TestGoldenOfOtherSyntaxes(t *testing.T) {
+	//report: Config files | openai/codex#4317, openai/codex#5073 | Codex names the variable of a token in `bearer_token_env_var` | the header is made of it
 	for _, o := range otherSyntaxes() {
 		t.Run(o.folder, func(t *testing.T) {
 			t.Chdir(o.folder)

@@ -105,6 +105,7 @@ func TestProposed(t *testing.T) {
 }
 
 func TestEnvFile(t *testing.T) {
+	//report: Config files | langchain-ai/langchain-mcp-adapters#437 | variables come from a file with quotes, comments, `export` and CRLF | they are read as shells mean them; `env` wins
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

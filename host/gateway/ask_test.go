@@ -101,6 +101,8 @@ func wantAsk(t *testing.T, c *mcp.Client, user, want string) {
 // Elicitation passes between clients and servers of all revisions, each to the user whose call
 // caused it, whatever the user does.
 func TestElicitationCells(t *testing.T) {
+	//report: Gateway | Kuadrant/mcp-gateway#1317, Kuadrant/mcp-gateway#115 | a server of revision 2026-07-28 asks by a result, one of an older revision by a request, and the client speaks the other | the client is asked in the way of its own revision, and its answer reaches the server in the way of that
+	//report: Gateway | mastra-ai/mastra#15233 | what a client says it can be asked is lost on the way | a client is asked for what it declared and for nothing else; else the server or the client is told what is missing
 	users := assert.Cases(3, 50)
 	for _, serverModern := range []bool{false, true} {
 		s := openEntries(t, nil, "asking", newAskingServer(t, serverModern))

@@ -125,6 +125,7 @@ func TestReadByURI(t *testing.T) {
 
 // A client that follows a resource by its server's URI hears of changes under that URI.
 func TestFollowByURI(t *testing.T) {
+	//report: Gateway | IBM/mcp-context-forge#4303, IBM/mcp-context-forge#5345 | a gateway does not pass subscriptions on, or tells of a change under a name that the client does not know | the client hears of each change once, by the address under which it subscribed
 	server := newSDKServer()
 	addNote(server, "test://note")
 	s := openServer(t, nil, server)

@@ -191,6 +191,7 @@ func TestShutdownDrains(t *testing.T) {
 
 // All views and sessions use one process of a server.
 func TestOneProcess(t *testing.T) {
+	//report: Gateway | metatool-ai/metamcp#324, metatool-ai/metamcp#162, supercorp-ai/supergateway#108, docker/mcp-gateway#65 | a gateway starts a server for each client or call, so that what it holds is lost and processes pile up | all clients and views share one process, or one for each user where an entry says so
 	profiles := map[string]gateway.Profile{}
 	for i := range assert.Cases(2, 18) {
 		profiles[fmt.Sprint("p", i)] = gateway.Profile{}

@@ -83,6 +83,7 @@ func TestClientRows(t *testing.T) {
 
 // The names of tools leave the room that a client has for them and the name of its server.
 func TestNameRoomOfClients(t *testing.T) {
+	//report: Gateway | ChromeDevTools/chrome-devtools-mcp#1169 | a client counts its own name of the server to the 64 bytes, another one 60 of server and tool | the room is what the client is known to leave
 	s := openHinted(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.ClientPrefix = 0 }))
 	addTool(s.server.Server, strings.Repeat("n", 70), nil)
 	hosttest.Eventually(t, "the long name is listed", func() bool { return hasTool(s.host, "nnn") })

@@ -15,6 +15,7 @@ import (
 
 // Whatever a client writes, each line that is no notification is answered, and the next is read.
 func TestStdioGarbage(t *testing.T) {
+	//report: Gateway | google-antigravity/antigravity-cli#252 | one message that cannot be read ends the connection | it is answered with an error, and the next one is read
 	c := openSite(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.MaxMessage = 1 << 16 })).stdio(t, "")
 	for what, line := range map[string]struct {
 		text string

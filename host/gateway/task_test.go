@@ -99,6 +99,7 @@ func TestModernTaskOfClient(t *testing.T) {
 
 // A call that takes too long for its client is answered with an id, by which its own client gets the rest. It is made once.
 func TestAwaitCall(t *testing.T) {
+	//report: Gateway | modelcontextprotocol/typescript-sdk#245, modelcontextprotocol/typescript-sdk#2250, anthropics/claude-ai-mcp#115 | a client gives a call up after a minute, whatever its progress | before that the call is answered with an id, by which its result is fetched; it runs once
 	for _, revision := range both {
 		server := newSDKServer()
 		goOn := make(chan struct{})
@@ -134,6 +135,7 @@ func TestAwaitCall(t *testing.T) {
 // A caller that asked for progress hears something every Heartbeat; a question that is not answered within
 // InputWait is one that the client did not answer.
 func TestTimesOfCalls(t *testing.T) {
+	//report: Gateway | anthropics/claude-code#470, anomalyco/opencode#14501, CherryHQ/cherry-studio#18097, can1357/oh-my-pi#12259 | a client waits for as long as there is progress, and the server or a person is silent | a client that asked for progress hears a sign of life while the call waits
 	synctest.Test(t, func(t *testing.T) {
 		s := openInMemory(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.Heartbeat = time.Minute; l.InputWait = 3 * time.Minute }))
 		c := s.connect(t, &client{})

@@ -167,6 +167,7 @@ func addNative(t testing.TB, s *site, name string) {
 // A tool's name leaves the room that clients take, and leads to the tool; the gateway says of itself what the
 // options say.
 func TestNames(t *testing.T) {
+	//report: Gateway | sparfenyuk/mcp-proxy#45, microsoft/vscode#243602, BerriAI/litellm#26733, anthropics/claude-code#19882, redpanda-data/ai-sdk-go#133 | the name of a server before that of a tool makes more than 64 bytes, and the model refuses the request | names are cut to what is left beside the prefix of the client, with a hash, and lead to their tools
 	for prefix, most := range map[int]int{11: 53, 20: 44, 0: 64, 60: 24} {
 		s := openSite(t, gateway.WithLimits(&gateway.Options{Implementation: &mcp.Implementation{Name: "me", Version: "7"}, Instructions: "Be kind."}, func(l *gateway.Limits) { l.ClientPrefix = prefix }))
 		long := strings.Repeat("a", 70)
@@ -252,6 +253,7 @@ func TestListIsOnePage(t *testing.T) {
 // Tools that a server has for its apps are for clients that show these and keep them from their
 // models, in the list that such clients get whole.
 func TestToolsForAppsAreForClientsThatShowThem(t *testing.T) {
+	//report: Gateway | modelcontextprotocol/ext-apps#745, modelcontextprotocol/ext-apps#753 | a tool is meant for the page of an app alone, and a gateway shows it to models, or to nobody | clients that show such pages are given it and call it; others and searches are not
 	server := newSDKServer()
 	server.AddTool(&sdk.Tool{Name: "poll", InputSchema: map[string]any{"type": "object"}, Meta: sdk.Meta{"ui": map[string]any{"visibility": []string{"app"}}}},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -21,6 +21,7 @@ import (
 
 // Clients hear of a changed tool if, and only if, it is one of their view.
 func TestOnlyViewsThatChanged(t *testing.T) {
+	//report: Gateway | Kuadrant/mcp-gateway#555, NousResearch/hermes-agent#115502 | list_changed comes without a change, or for tools that the client does not see | a client hears of a change of its own view, once
 	s := openSite(t, &gateway.Options{Profiles: map[string]gateway.Profile{"part": {Servers: []string{"one"}}}})
 	all, part := s.connect(t, &client{}).listen(t), s.connect(t, &client{path: "/p/part/mcp"}).listen(t)
 	const changed = "notifications/tools/list_changed"

@@ -145,6 +145,7 @@ func TestEditEndsWithItsContext(t *testing.T) {
 
 // Many change one file at once: nothing is lost.
 func TestEditTogether(t *testing.T) {
+	//report: Config files | anthropics/claude-code#1944, anthropics/claude-code#590 | several programs write one file, and the last one wins | each change is made on top of the others
 	t.Parallel()
 	path := editFile(t, editStart)
 	const writers, each = 4, 5

@@ -47,6 +47,7 @@ func update(t *testing.T, s record.Store, name, patch string) {
 }
 
 func TestFileStoreKeepsTheRest(t *testing.T) {
+	//report: Config files | mcp-router/mcp-router#61, Rhongomiant1227/Windsurf_Ask_Continue#7, software-mansion/argent#441 | a program that adds its server replaces the whole file, or removes what is empty elsewhere | all else in the file stays, comments and empty lists, too
 	s := place(t, "mcp.json", `// who wrote it
 {
   "other": [1, 2,], /* not ours */
