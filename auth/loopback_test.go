@@ -64,6 +64,7 @@ func get(t *testing.T, method, target, host string) (*http.Response, string) {
 }
 
 func TestLoopback(t *testing.T) {
+	//report: Logins | nicobailon/pi-mcp-adapter#60, anthropics/claude-code#90370 | Datadog and others take a redirect URI of 127.0.0.1 with a port, and none of the name localhost | that is the default, with the port that was registered
 	l := show(t)
 	port := assert.Value(url.Parse(l.RedirectURI()))(t).Port()
 	assert.Equal(t, l.RedirectURI(), "http://127.0.0.1:"+port+"/callback", "redirect URI")
@@ -314,6 +315,7 @@ func TestLoopbackRedirectURIs(t *testing.T) {
 
 // Of two addresses of localhost no other program has one.
 func TestLoopbackLocalhost(t *testing.T) {
+	//report: Logins | apify/mcpc#269, cognizant-ai-lab/nsflow#233, anomalyco/opencode#31033 | Salesforce and firewalls of AWS take a redirect URI of localhost, and none of 127.0.0.1 | a redirect URI that is configured so is used, and both addresses of localhost are listened at
 	other, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
 		t.Skip("no IPv6: ", err)

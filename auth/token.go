@@ -159,7 +159,7 @@ func wallTime() time.Time { return time.Now().Round(0).UTC() }
 // readToken reads the answer to a token request (RFC 6749, section 5.1), all but
 // the times. The access token is safe in a header.
 func readToken(r *reader, bound bool) (*Token, []string) {
-	if user, err := readAnswer(r.members["authed_user"]); err == nil && r.members["access_token"] == nil && user["access_token"] != nil {
+	if user, err := readAnswer(r.members["authed_user"]); err == nil && r.text("access_token") == "" {
 		delete(user, "token_type") // Slack has the token of a user there, of type "user"
 		r.members = user
 	}

@@ -18,6 +18,7 @@ import (
 const lostReason = "the answer to an earlier renewal was lost"
 
 func TestManyRefusalsOneRefresh(t *testing.T) {
+	//report: Logins | anomalyco/opencode#34074 | many calls at once are refused for a token that has ended, and refresh tokens are good once | one of them renews it, for all
 	env, m := loggedIn(t, nil, nil)
 	env.mustCall(m, alice)
 	for round := range 2 {
@@ -40,6 +41,7 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 }
 
 func TestOldRefreshTokenIsKept(t *testing.T) {
+	//report: Logins | modelcontextprotocol/python-sdk#2270, modelcontextprotocol/rust-sdk#921, openai/codex#26520, activepieces/activepieces#14450, knowsuchagency/mcp2cli#58, NousResearch/hermes-agent#106185 | a renewal brings no new refresh token | the old one is kept, and renews the next token
 	env, m := loggedIn(t, &authtest.Options{KeepRefresh: true}, nil)
 	for range 3 {
 		env.as.ExpireAll()
@@ -49,6 +51,7 @@ func TestOldRefreshTokenIsKept(t *testing.T) {
 }
 
 func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
+	//report: Logins | anthropics/claude-code#84440, anthropics/claude-code#91641, anomalyco/opencode#49439, can1357/oh-my-pi#5072 | several processes share a login, and a refresh token that is used twice ends it | one process renews the token under a lock, and the others take what it got
 	env, one := loggedIn(t, nil, nil)
 	two := env.manager(nil)
 	env.mustCall(two, alice)
@@ -150,6 +153,7 @@ func TestLostAnswer(t *testing.T) {
 }
 
 func TestEndOfTheLogin(t *testing.T) {
+	//report: Logins | can1357/oh-my-pi#1908, zonlabs/mcp-ts#150, CherryHQ/cherry-studio#12598 | a refresh token was revoked, and the renewal is refused with invalid_grant | the login ends at once, and the user is asked at an address, with the words of the refusal
 	env, m := loggedIn(t, nil, nil)
 	env.as.EndAll()
 	required := env.mustNeedLogin(m, alice)
@@ -255,6 +259,7 @@ func TestShortLife(t *testing.T) {
 // Whatever the authorization server says of their life, tokens are not renewed
 // for each request.
 func TestNoStampede(t *testing.T) {
+	//report: Logins | QwenLM/qwen-code#5355 | a token lives for 0 seconds by its answer | it is used until the server refuses it, and is not renewed for each request
 	for _, life := range []any{1, 0, "1", -5, nil} {
 		env, m := loggedIn(t, &authtest.Options{Answer: func(_ *http.Request, a map[string]any) {
 			delete(a, "expires_in")

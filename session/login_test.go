@@ -42,6 +42,7 @@ func TestManyRefusalsOneLogin(t *testing.T) {
 }
 
 func TestLoginIsCompletedElsewhere(t *testing.T) {
+	//report: Logins | openai/codex#14144 | the user logs in at one process while another runs | the running one takes the login, and its calls go on
 	env := newEnv(t, nil, nil)
 	here, there := env.manager(nil), env.manager(nil)
 	l, callback := env.begin(here, alice)
@@ -125,6 +126,7 @@ func TestServerMovesBack(t *testing.T) {
 // An authorization server that has forgotten the program says so to the user and
 // to no one else.
 func TestForgottenClientIsNoDeadEnd(t *testing.T) {
+	//report: Logins | supabase/mcp#355, anthropics/claude-code#84614, punkpeye/mcp-remote#36, nicobailon/pi-mcp-adapter#90 | an authorization server has forgotten a client that had registered itself, and tells only the browser | the next login that the user asks for registers a new one
 	env, m := loggedIn(t, nil, nil)
 	env.as.Purge()
 	env.as.EndAll()

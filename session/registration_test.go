@@ -121,6 +121,7 @@ func TestRegistrationsOfTwoAddresses(t *testing.T) {
 // An authorization server that has forgotten the client is registered at once more, by the
 // first who learns of it, for all.
 func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
+	//report: Logins | NousResearch/hermes-agent#52936, speakeasy-api/gram#6341 | a renewal or a login is refused with invalid_client, as the registration was wiped | the client is registered once more, once for all users, and the user is asked to log in
 	keys := crowd(3)
 	for name, learn := range map[string]func(env *env, m *Manager){
 		"by a renewal": func(env *env, m *Manager) {

@@ -33,6 +33,7 @@ func (env *env) mustStepUp(m *Manager, tool string) *auth.LoginRequiredError {
 }
 
 func TestStepUpKeepsWhatWasGranted(t *testing.T) {
+	//report: Logins | anthropics/claude-code#28258, anthropics/claude-code#68720, modelcontextprotocol/modelcontextprotocol#2349 | a call lacks a scope, and the challenge names that scope alone | the user is asked for it together with all that was granted before, and the token is not renewed in vain; other calls go on meanwhile
 	env, m := newStepUpEnv(t, nil)
 	env.mustCall(m, alice)
 	for _, tool := range []string{"write", "delete"} {
