@@ -63,8 +63,8 @@ type Config struct {
 	// Client is a client that was registered by hand. Its Issuer is required if it has
 	// a secret, or SigningKey is set: that is sent to no other authorization server.
 	Client *Client
-	// RedirectURL is where the browser of a user at this machine comes back to, in the
-	// place of what a [Prompt] chooses. Without a port it stands for any port.
+	// RedirectURL is where the browser of a user comes back to on their own machine, in the
+	// place of what a [Prompt] or the program chooses. Without a port it stands for any port.
 	RedirectURL string
 	// SigningKey authenticates Client, or the client of ClientMetadataURL, by
 	// private_key_jwt.

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
 // freshLogin is how long a login that is shown to a user must still last.
@@ -177,7 +179,7 @@ func (j *job) begin(ctx context.Context) (*auth.Pending, auth.PromptSession, err
 	if known != nil && (known.Issuer != a.Issuer || j.request.asked && j.record.Unanswered) {
 		known = nil
 	}
-	redirect := j.manager.opts.RedirectURL
+	redirect := j.redirectURL()
 	var ps auth.PromptSession
 	if prompt := j.manager.opts.Prompt; prompt != nil {
 		var registered []string
@@ -200,6 +202,20 @@ func (j *job) begin(ctx context.Context) (*auth.Pending, auth.PromptSession, err
 	}
 	j.record = j.record.with(func(r *record) { r.HadMetadata = r.HadMetadata || a.HasMetadata })
 	return p, ps, err
+}
+
+// redirectURL returns where a browser comes back to without a Prompt. A client that comes back to
+// this machine only does so, and the user gives the program the address at which they ended.
+func (j *job) redirectURL() string {
+	own, err := url.Parse(j.config.RedirectURL)
+	program, programErr := url.Parse(j.manager.opts.RedirectURL)
+	switch {
+	case j.config.RedirectURL == "" || err != nil || programErr != nil || !guardhttp.Loopback(own.Hostname()):
+		return j.manager.opts.RedirectURL
+	case own.Port() == "" && guardhttp.Loopback(program.Hostname()): // it stands for any
+		own.Host += ":" + program.Port()
+	}
+	return own.String()
 }
 
 func (j *job) beginAt(ctx context.Context, a *auth.Authority, known *auth.Client, redirect string, scopes []string) (*auth.Pending, error) {

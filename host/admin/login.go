@@ -19,6 +19,7 @@ func loginRoutes() []*route {
 		on("GET", "/api/v1/me", View, "Show who makes the request, and their roles", (*request).showMe),
 		on("GET", "/api/v1/sessions", View, "List the logins of users at servers, at most 1000", (*request).listSessions),
 		on("POST", "/api/v1/sessions/{server}/login", Operate, "Begin the login of the caller at a server", (*request).beginLogin),
+		with("POST", "/api/v1/sessions/complete", Operate, "Complete the login, of the caller or of all, that a browser has come back from", (*request).completeLogin),
 		with("POST", "/api/v1/sessions/{server}/logout", Operate, "End the login of a user at a server; of the caller, if the body names none", (*request).logout),
 		on("GET", "/api/v1/keys", View, "List the API keys", (*request).listKeys),
 		with("POST", "/api/v1/keys", StdioWrite, "Make an API key, with any rights; its secret is shown this once", (*request).makeKey),
@@ -40,6 +41,13 @@ type begunLogin struct {
 	URL      string    `json:"url,omitempty"` // empty: they need not
 	UserCode string    `json:"userCode,omitempty"`
 	Expires  time.Time `json:"expires,omitzero"`
+}
+
+// A completedLogin has the address at which the browser came back, and then whose login it is.
+type completedLogin struct {
+	Callback string `json:"callback,omitempty"`
+	Server   string `json:"server,omitempty"`
+	User     string `json:"user,omitempty"`
 }
 
 type logoutInput struct {
@@ -90,9 +98,30 @@ func (q *request) listSessions() ([]session.Status, error) {
 func (q *request) beginLogin() (begunLogin, error) {
 	l, err := q.host.Login(q.forUser(), session.Key{Server: q.PathValue("server")})
 	if err != nil {
-		return begunLogin{}, err
+		return begunLogin{}, loginFailed(err)
 	}
 	return begunLogin{l.URL, l.UserCode, l.Expires}, nil
+}
+
+// completeLogin completes no login of another user: they would get the account of the caller.
+func (q *request) completeLogin(in *completedLogin) (completedLogin, error) {
+	key, err := q.host.Complete(q.Context(), in.Callback, &session.CompleteOptions{})
+	if isA[*session.UserError](err) && q.caller.User != "" {
+		key, err = q.host.Complete(q.Context(), in.Callback, &session.CompleteOptions{User: q.caller.User})
+	}
+	if isA[*session.UserError](err) {
+		err = &failure{status: http.StatusForbidden, code: codeForbidden, detail: "another user has begun this login"}
+	}
+	return completedLogin{Server: key.Server, User: key.User}, loginFailed(err)
+}
+
+// loginFailed says why a login failed where it would only be said that it did: errors about
+// logins hold no secrets, but for those of the store.
+func loginFailed(err error) error {
+	if err == nil || isA[*session.StoreError](err) || failureOf(err).code != "internal" {
+		return err
+	}
+	return &failure{status: http.StatusBadGateway, code: "login_failed", detail: err.Error()}
 }
 
 func (q *request) logout(in *logoutInput) (logoutInput, error) {

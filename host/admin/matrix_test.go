@@ -97,6 +97,7 @@ var samples = map[string]sample{
 	"POST /api/v1/launches/{fingerprint}/forget": {"/api/v1/launches/{launch}/forget", "", false, 0},
 	"POST /api/v1/calls/{id}/approve":            {"/api/v1/calls/{call}/approve", `{}`, true, 0},
 	"POST /api/v1/calls/{id}/deny":               {"/api/v1/calls/{call}/deny", `{}`, false, 0},
+	"POST /api/v1/sessions/complete":             {"/api/v1/sessions/complete", `{"callback":"http://127.0.0.1/callback?state=x&code=y"}`, false, http.StatusBadGateway},
 	"POST /api/v1/sessions/{server}/login":       {"/api/v1/sessions/runs/login", "", false, http.StatusConflict},
 	"POST /api/v1/sessions/{server}/logout":      {"/api/v1/sessions/runs/logout", `{}`, false, http.StatusConflict},
 	"POST /api/v1/keys":                          {"/api/v1/keys", `{"label":"new","grant":{"manage":true}}`, false, 0},

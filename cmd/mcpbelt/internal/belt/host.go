@@ -33,6 +33,9 @@ type OpenOptions struct {
 	// Prompt shows logins to the user. Default: no login is begun, and one that is kept
 	// is used.
 	Prompt auth.Prompt
+	// RedirectURL is where browsers come back to if there is no Prompt: the program completes
+	// these logins.
+	RedirectURL string
 	// More has the ledger and logins opened even if none of the servers can want them: others may be added.
 	More bool
 	// Cold has servers started even if a daemon holds them, and lets others than those of the
@@ -92,7 +95,7 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	}
 	ho.Consents = book
 	if o.More || slices.ContainsFunc(servers, func(s *config.Server) bool { return s.NoLogin() == "" }) {
-		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt)
+		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt, o.RedirectURL)
 		if err != nil {
 			return nil, err
 		}

@@ -17,9 +17,9 @@ import (
 )
 
 // OpenLogins opens the logins of an account, which are kept in the database or the state folder, or
-// without one end with the program. Without a prompt no login is begun. Close the logins,
-// and then what is returned with them.
-func (b *Belt) OpenLogins(ctx context.Context, account string, prompt auth.Prompt) (*login.Logins, io.Closer, error) {
+// without one end with the program. Browsers come back to a prompt, or else to a URL; without both
+// no login is begun. Close the logins, and then what is returned with them.
+func (b *Belt) OpenLogins(ctx context.Context, account string, prompt auth.Prompt, redirectURL string) (*login.Logins, io.Closer, error) {
 	folder, err := b.sessions(account)
 	if err != nil {
 		return nil, nil, err
@@ -34,10 +34,10 @@ func (b *Belt) OpenLogins(ctx context.Context, account string, prompt auth.Promp
 	if err != nil {
 		return nil, nil, err
 	}
-	if prompt == nil {
+	if prompt == nil && redirectURL == "" {
 		prompt = noPrompt{}
 	}
-	logins, err := login.New(store, &login.Options{Session: session.Options{Prompt: prompt}})
+	logins, err := login.New(store, &login.Options{Session: session.Options{Prompt: prompt, RedirectURL: redirectURL}})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}

@@ -166,7 +166,7 @@ The server can be one that is not configured any more.`,
 			if findErr == nil {
 				name = s.Name
 			}
-			logins, store, err := b.OpenLogins(ctx, b.Account, nil)
+			logins, store, err := b.OpenLogins(ctx, b.Account, nil, "")
 			if err != nil {
 				return err
 			}
@@ -236,7 +236,7 @@ authorization server, and whether they are renewed by themselves. It shows no to
 
 // sessionsOf returns the sessions of an account.
 func sessionsOf(ctx context.Context, b *belt.Belt, c *belt.Catalog, account string) (list []shown, err error) {
-	logins, store, err := b.OpenLogins(ctx, account, nil)
+	logins, store, err := b.OpenLogins(ctx, account, nil, "")
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/loginpage"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 )
 
@@ -96,10 +97,18 @@ func (s *station) front() http.Handler {
 		return s.public.handler(gateway)
 	}
 	return s.public.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); first == "admin" || first == "api" {
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		switch {
+		case first == "admin" || first == "api":
 			s.page.ServeHTTP(w, r)
-			return
+		case r.URL.Path == callbackPath: // the page knows who has come back
+			loginpage.Protect(w.Header())
+			http.Redirect(w, r, "/admin/logins?"+r.URL.RawQuery, http.StatusSeeOther)
+		default:
+			gateway.ServeHTTP(w, r)
 		}
-		gateway.ServeHTTP(w, r)
 	}))
 }
+
+// callbackPath is where browsers come back to from a login.
+const callbackPath = "/callback"

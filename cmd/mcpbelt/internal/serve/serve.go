@@ -106,7 +106,9 @@ second one ends it at once.`,
 				}
 				so.authenticate = access.Any(append(ways, keyed(key))...)
 			}
-			so.roles = rolesOf(adminRole)
+			if so.roles = rolesOf(adminRole); so.roles != nil {
+				so.callback = p.base(l) + callbackPath
+			}
 			s, err := newStation(ctx, b, so)
 			if err != nil {
 				return err

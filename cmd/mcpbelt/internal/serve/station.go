@@ -84,6 +84,7 @@ type options struct {
 	authenticate access.Authenticator // nil: whoever reaches this machine's addresses is served
 	keys         *access.Keys         // nil: there are none
 	roles        []admin.Role         // of those with the key of the page; none: there is no page
+	callback     string               // the URL at which the page takes browsers that come back from a login
 	tokens       tokens               // that let callers in besides
 	public       public               // how clients reach it
 	variables    []string             // that entries of operators may name
@@ -109,7 +110,7 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		return nil, errors.Join(err, s.member.Close(ctx))
 	}
 	s.log = activity.New(nil, sinks...)
-	o := &belt.OpenOptions{Cold: true, Client: &mcp.ClientOptions{}, More: s.feed != nil || b.Database != nil, Prepare: func(o *host.Options) {
+	o := &belt.OpenOptions{Cold: true, RedirectURL: so.callback, Client: &mcp.ClientOptions{}, More: s.feed != nil || b.Database != nil, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		if so.commands {
 			//lint:ignore SA1019 Prepare has set it, and they have none

@@ -48,11 +48,22 @@ export function mount(root, ctx) {
       ctx.say(`You are logged in at ${server}.`);
       return;
     }
+    const pasted = h('input', {type: 'url', 'aria-label': 'Address at which the browser ended', placeholder: 'http://localhost/callback?code=…'});
+    const finish = () => { if (pasted.value) complete(pasted.value); };
     open(`Log in at ${server}`, [
       h('p', {}, 'The login goes on at ', said(begun.url), begun.expires && [', and expires ', time(begun.expires)], '.'),
       begun.userCode && h('p', {}, 'Enter this code there: ', h('strong', {}, said(begun.userCode))),
-      h('form', {method: 'dialog', class: 'actions'}, h('a', {class: 'button primary', href: begun.url, target: '_blank', rel: 'noopener noreferrer'}, 'Go on'), h('button', {}, 'Close')),
+      !begun.userCode && h('p', {}, 'It ends on this page. If the browser ends at a page that cannot be reached, copy its whole address, and paste it here.'),
+      h('form', {method: 'dialog', class: 'actions', onsubmit: finish}, !begun.userCode && pasted, h('a', {class: 'button primary', href: begun.url, ...(begun.userCode && {target: '_blank', rel: 'noopener noreferrer'})}, 'Go on'), h('button', {}, 'Close')),
     ], load);
+  }
+  // complete completes the login that a browser has come back from.
+  async function complete(callback) {
+    await ctx.attempt(async () => {
+      const key = await post('sessions/complete', {callback});
+      ctx.say(`Logged in at ${key.server}.`);
+    });
+    await load();
   }
   async function logout(key) {
     if (!await confirm(`Log out at ${key.server}?`, h('p', {}, key.user ? said(key.user) : 'The program', ' has to log in again to use its tools.'), {yes: 'Log out', danger: true})) return;
@@ -61,6 +72,11 @@ export function mount(root, ctx) {
       ctx.say(`Logged out at ${key.server}.`);
     });
     await load();
+  }
+  if (ctx.query.has('state')) {
+    const callback = location.href;
+    history.replaceState(null, '', '/admin/logins'); // the code is good once
+    complete(callback);
   }
   follow(load, ctx.signal, (e) => ['login', 'logout', 'state', 'config'].includes(e.kind));
 }
