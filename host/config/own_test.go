@@ -202,7 +202,7 @@ func TestOAuthOfOthers(t *testing.T) {
 		{"mcp.json", `"oauth":{"clientId":"c","scopes":"a"},"auth":{"clientId":"ours","issuer":"https://as"}`, &Auth{ClientID: "ours", Issuer: "https://as", Scopes: []string{"a"}}, `a.auth: "clientId" in it counts, and not that of "oauth": remove one of them`},
 		{"mcp.json", `"oauth":{"clientId":"c","callbackPort":3118},"auth":{"issuer":"https://as"}`, &Auth{ClientID: "c", Issuer: "https://as", RedirectURL: "http://localhost:3118/callback"}, ""},
 		{"mcp.json", `"oauth":true`, nil, ""},
-		//report: Config files | OpenCode, https://opencode.ai/docs/mcp-servers/ | OpenCode has "oauth": false for a server that wants a key and no login | no login begins there, and the error says that the entry switches logins off
+		//report: Config files | OpenCode https://opencode.ai/docs/mcp-servers/ | OpenCode has "oauth": false for a server that wants a key and no login | no login begins there, and the error says that the entry switches logins off
 		{"mcp.json", `"oauth":false`, &Auth{Off: true}, ""},
 		{"mcp.json", `"oauth":false,"auth":{"clientId":"c"}`, &Auth{Off: true, ClientID: "c"}, "a.auth: has no effect: logins are switched off beside it"},
 		{"mcp.json", `"oauth":{"clientId":"c"},"headers":{"authorization":"Bearer x"}`, &Auth{ClientID: "c"}, "a.oauth: has no effect: its entry has an Authorization header of its own, which is sent instead: remove that to log in"},

@@ -62,11 +62,11 @@ func byHand(secret, method string, redirects ...string) []authtest.Client {
 
 func providers() []provider {
 	list := []provider{
-		//report: Logins | Microsoft Entra, https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow, zed-industries/zed#60358, anthropics/claude-code#73460, modelcontextprotocol/csharp-sdk#648 | its metadata does not say that it supports PKCE, it registers no clients, and refuses the resource parameter | a client id in the file is enough: it is known to support PKCE, and gets no resource parameter
+		//report: Logins | Microsoft Entra https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow, zed-industries/zed#60358, anthropics/claude-code#73460, modelcontextprotocol/csharp-sdk#648 | its metadata does not say that it supports PKCE, it registers no clients, and refuses the resource parameter | a client id in the file is enough: it is known to support PKCE, and gets no resource parameter
 		{name: "Entra", file: ".mcp.json", entry: `"oauth": {"clientId": "mine", "callbackPort": 8123, "scopes": "api://acme/mcp.read offline_access"}`,
 			mcp: "https://mcp.acme.example/mcp", issuer: "https://login.microsoftonline.com/tenant/v2.0", metadata: "/tenant/v2.0" + oidcMetadata, lacks: []string{noPKCE},
 			options: authtest.Options{NoRegistration: true, ResourceRefused: true, Clients: byHand("", "", "http://localhost:8123/callback")}, asks: "mcp.read", never: "resource="},
-		//report: Logins | Amazon Cognito, https://docs.aws.amazon.com/cognito/latest/developerguide/authorization-endpoint.html, anthropics/claude-code#13275, modelcontextprotocol/python-sdk#976 | its metadata is that of OpenID, and does not say that it supports PKCE | a client id in the file is enough: it is known to support PKCE
+		//report: Logins | Amazon Cognito https://docs.aws.amazon.com/cognito/latest/developerguide/authorization-endpoint.html, anthropics/claude-code#13275, modelcontextprotocol/python-sdk#976 | its metadata is that of OpenID, and does not say that it supports PKCE | a client id in the file is enough: it is known to support PKCE
 		{name: "Cognito", file: ".vscode/mcp.json", entry: `"oauth": {"clientId": "mine"}`,
 			mcp: "https://mcp.acme.example/mcp", issuer: "https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Pool", metadata: "/eu-west-1_Pool" + oidcMetadata, lacks: []string{noPKCE},
 			options: authtest.Options{NoRegistration: true, ResourceOptional: true, Clients: byHand("", "", "http://127.0.0.1:33418/")}},
@@ -74,40 +74,40 @@ func providers() []provider {
 		{name: "Google", file: "mcp.json", entry: `"auth": {"clientId": "mine", "clientSecret": "s3cret", "issuer": "https://accounts.google.com", "loginParams": {"access_type": "offline", "prompt": "consent"}}`,
 			mcp: "https://gmailmcp.googleapis.com/mcp/v1", issuer: "https://accounts.google.com", named: "https://accounts.google.com/", metadata: oidcMetadata,
 			options: authtest.Options{NoRegistration: true, ResourceOptional: true, Clients: byHand("s3cret", "client_secret_basic")}, asks: "access_type=offline"},
-		//report: Logins | GitHub, https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps | it registers no clients, and wants the secret of one as a form field | a client id and a secret in the file, and the issuer that has them
+		//report: Logins | GitHub https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps | it registers no clients, and wants the secret of one as a form field | a client id and a secret in the file, and the issuer that has them
 		{name: "GitHub", file: ".cursor/mcp.json", entry: `"auth": {"CLIENT_ID": "mine", "CLIENT_SECRET": "s3cret", "issuer": "https://github.com/login/oauth", "authMethod": "client_secret_post"}`,
 			mcp: "https://api.githubcopilot.com/mcp", issuer: "https://github.com/login/oauth", metadata: oauthMetadata + "/login/oauth",
 			options: authtest.Options{NoRegistration: true, ResourceOptional: true, Clients: byHand("s3cret", "client_secret_post", "http://localhost:8787/callback")}},
-		//report: Logins | Slack, https://docs.slack.dev/ai/slack-mcp-server/, mastra-ai/mastra#19467 | it gives users a block with a public client and the port to come back to | the block works as it is
+		//report: Logins | mastra-ai/mastra#19467 | it gives users a block with a public client and the port to come back to | the block works as it is
 		{name: "Slack", file: ".mcp.json", entry: `"oauth": {"clientId": "mine", "callbackPort": 3118}`,
 			mcp: "https://mcp.slack.com/mcp", issuer: "https://slack.com", metadata: oauthMetadata,
 			options: authtest.Options{NoRegistration: true, Clients: byHand("", "", "http://localhost:3118/callback")}},
-		//report: Logins | Auth0, https://auth0.com/docs/get-started/applications/dynamic-client-registration | its issuer ends with a slash, clients are registered only if that is switched on, and a token is for an API only if audience names it | a client id in the file, with loginParams for the audience
+		//report: Logins | Auth0 https://auth0.com/docs/api-auth/dynamic-client-registration | its issuer ends with a slash, clients are registered only if that is switched on, and a token is for an API only if audience names it | a client id in the file, with loginParams for the audience
 		{name: "Auth0", file: "mcp.json", entry: `"auth": {"clientId": "mine", "noResource": true, "loginParams": {"audience": "https://api.acme.example"}}`,
 			mcp: "https://mcp.acme.example/mcp", issuer: "https://acme.us.auth0.com/", metadata: oidcMetadata,
 			options: authtest.Options{NoRegistration: true, ResourceOptional: true, Clients: byHand("", "", "http://127.0.0.1:5555/callback")}, asks: "audience=https", never: "resource="},
-		//report: Logins | Okta, https://developer.okta.com/docs/api/openapi/okta-oauth/oauth/tag/Client/ | registering a client takes a token of an administrator, and the authorization server has a path | a client id in the file, with the port that the administrator has entered
+		//report: Logins | modelcontextprotocol/modelcontextprotocol#695 | registering a client takes a token of an administrator, and the authorization server has a path | a client id in the file, with the port that the administrator has entered
 		{name: "Okta", file: "mcp.json", entry: `"auth": {"clientId": "mine", "redirectUrl": "http://localhost:8400/callback", "scopes": ["openid", "offline_access"]}`,
 			mcp: "https://mcp.acme.example/mcp", issuer: "https://acme.okta.com/oauth2/default", metadata: "/oauth2/default" + oidcMetadata,
 			options: authtest.Options{NoRegistration: true, ResourceOptional: true, Clients: byHand("", "", "http://localhost:8400/callback")}, asks: "offline_access"},
-		//report: Logins | Keycloak, https://www.keycloak.org/securing-apps/client-registration | a realm is a path, its metadata is below it, and its policy refuses clients from unknown hosts | a client id in the file
+		//report: Logins | OKDP/platform-packages#30, keycloak/keycloak#39629 | a realm is a path, its metadata is below it, and its policy refuses clients from unknown hosts | a client id in the file
 		{name: "Keycloak", file: "opencode.json", entry: `"type": "remote", "oauth": {"clientId": "mine", "scope": "openid"}`,
 			mcp: "https://mcp.acme.example/mcp", issuer: "https://sso.acme.example/realms/acme", metadata: "/realms/acme" + oidcMetadata,
 			options: authtest.Options{ResourceOptional: true, Clients: byHand("", "", "http://127.0.0.1:19876/mcp/oauth/callback")}, asks: "scope=openid"},
-		//report: Logins | Salesforce, https://developer.salesforce.com/docs/platform/hosted-mcp-servers/guide/create-external-client-app.html | an app that an administrator has made has the scopes mcp_api and refresh_token, and its key is the client id | the client id, the scopes and the port in the file
+		//report: Logins | Salesforce https://developer.salesforce.com/docs/platform/hosted-mcp-servers/guide/create-external-client-app.html | an app that an administrator has made has the scopes mcp_api and refresh_token, and its key is the client id | the client id, the scopes and the port in the file
 		{name: "Salesforce", file: ".mcp.json", entry: `"oauth": {"clientId": "mine", "callbackPort": 8080, "scopes": "mcp_api refresh_token"}`,
 			mcp: "https://api.salesforce.com/platform/mcp/v1/sobject", issuer: "https://login.salesforce.com", metadata: oidcMetadata,
 			options: authtest.Options{NoRegistration: true, ResourceOptional: true, Scopes: []string{"mcp_api", "refresh_token"}, Clients: byHand("", "", "http://localhost:8080/callback")}, asks: "mcp_api"},
-		//report: Logins | HubSpot, https://developers.hubspot.com/docs/apps/developer-platform/build-apps/integrate-with-hubspot-mcp-server, cursor/plugins#201 | an app that the user makes has a client id and a secret, and no client is registered otherwise | both in the file, with the issuer; without it the error says what to add
+		//report: Logins | HubSpot https://developers.hubspot.com/docs/apps/developer-platform/build-apps/integrate-with-hubspot-mcp-server, cursor/plugins#201 | an app that the user makes has a client id and a secret, and no client is registered otherwise | both in the file, with the issuer; without it the error says what to add
 		{name: "HubSpot", file: ".gemini/settings.json", entry: `"oauth": {"enabled": true, "clientId": "mine", "clientSecret": "s3cret"}, "auth": {"issuer": "https://mcp.hubspot.com"}`,
 			mcp: "https://mcp.hubspot.com/", issuer: "https://mcp.hubspot.com", metadata: oauthMetadata,
 			options: authtest.Options{NoRegistration: true, Clients: byHand("s3cret", "client_secret_basic", "http://localhost:7777/oauth/callback")}},
-		//report: Logins | Figma, https://kiro.dev/fr/changelog/cli/2-12 | only known programs are registered, and the client of another one has a secret and a path to come back to | all of it in the file
+		//report: Logins | Figma https://kiro.dev/fr/changelog/cli/2-12 | only known programs are registered, and the client of another one has a secret and a path to come back to | all of it in the file
 		{name: "Figma", file: "mcp.json", entry: `"oauth": {"clientId": "mine", "clientSecret": "s3cret", "redirectUri": "http://localhost:7778/oauth/callback"}, "auth": {"issuer": "https://api.figma.com"}`,
 			mcp: "https://mcp.figma.com/mcp", issuer: "https://api.figma.com", metadata: oauthMetadata,
 			options: authtest.Options{NoRegistration: true, Clients: byHand("s3cret", "client_secret_basic", "http://localhost:7778/oauth/callback")}},
 	}
-	//report: Logins | Atlassian, https://support.atlassian.com/atlassian-rovo-mcp-server/, Notion, https://developers.notion.com/docs/mcp, Linear, https://linear.app/docs/mcp, Sentry, https://docs.sentry.io/product/sentry-mcp/, Stripe, https://docs.stripe.com/mcp, Supabase, https://supabase.com/docs/guides/getting-started/mcp, Cloudflare, https://developers.cloudflare.com/agents/model-context-protocol/mcp-servers-for-cloudflare/ | the server is its own authorization server, or names one, and registers clients | the url in the file is enough
+	//report: Logins | Claude Code commands https://mcpbundles.com/blog/claude-code-mcp-tools, maximhq/bifrost#6114 | Atlassian, Notion, Linear, Sentry, Stripe, Supabase and Cloudflare register clients at the authorization server that they name | the url in the file is enough
 	for name, mcp := range map[string]string{"Atlassian": "https://mcp.atlassian.com/v1/mcp", "Notion": "https://mcp.notion.com/mcp", "Linear": "https://mcp.linear.app/mcp",
 		"Sentry": "https://mcp.sentry.dev/mcp", "Stripe": "https://mcp.stripe.com/", "Supabase": "https://mcp.supabase.com/mcp", "Cloudflare": "https://observability.mcp.cloudflare.com/mcp"} {
 		u, _ := url.Parse(mcp)
