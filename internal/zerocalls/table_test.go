@@ -103,7 +103,6 @@ var functions = []function{
 	{"gateway.Prepare", gateway.Prepare},
 	{"landlock.New", landlock.New},
 	{"login.New", login.New},
-	{"login.Unavailable", login.Unavailable},
 	{"manage.New", manage.New},
 	{"manage.Open", manage.Open},
 	{"manage.OpenStore", manage.OpenStore},
