@@ -29,6 +29,7 @@ func everyHandshake(t *testing.T, test func(t *testing.T, revision string, p pla
 
 // After the probe come initialize, which says who asks and for what revision,
 // then notifications/initialized, and only then anything else.
+// report: Revisions | punkpeye/mcp-remote#66, OpenDigitalProductFactory/opendigitalproductfactory#705 | a server answers initialize with the one revision that it has, whatever was offered | each known revision is spoken
 func TestHandshakeOrder(t *testing.T) {
 	for _, revision := range handshakeRevisions() {
 		everyPlaneInBubble(t, func(t *testing.T, p plane) {
@@ -53,6 +54,7 @@ func TestHandshakeOrder(t *testing.T) {
 
 // A server that wants a revision that nobody here knows is left, and hears
 // nothing more on that connection.
+// report: Revisions | strowk/mcp-k8s-go#40 | a server wants a revision that was never published | the connection ends, as the specification demands, and the error names it
 func TestUnknownRevisionIsLeft(t *testing.T) {
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		left := make(chan struct{}, 8)
@@ -98,6 +100,7 @@ func (c lingeringConn) Close() error {
 }
 
 // A server may ask whether the client is there, at any time.
+// report: Transports | vercel/ai#6282, PrefectHQ/fastmcp#1212 | a server pings its clients, and drops those that do not answer | answered at any time
 func TestPingIsAnswered(t *testing.T) {
 	everyHandshake(t, func(t *testing.T, revision string, p plane) {
 		answered := make(chan string, 2)
@@ -114,6 +117,25 @@ func TestPingIsAnswered(t *testing.T) {
 		mustCall(t, c, "x")
 		<-answered
 		<-answered
+	})
+}
+
+// A server may send what it likes before it answers initialize.
+func TestMessagesBeforeTheHandshake(t *testing.T) {
+	//report: Processes | modelcontextprotocol/rust-sdk#412, tim-smart/effect-mcp#18, modelcontextprotocol/python-sdk#192 | a server sends notifications, logs and requests before it has answered initialize | notifications are taken, requests answered, and the handshake goes on
+	everyPlane(t, func(t *testing.T, p plane) {
+		shake := mcptest.Handshake(mcp.Revision20251125, "")["initialize"]
+		_, c := p.withReady(t, legacy(t, mcptest.Script{"initialize": func(c *mcptest.Call) {
+			c.Notify("notifications/resources/list_changed", "")
+			c.Notify("notifications/message", `{"level":"info","data":"starting"}`)
+			c.Notify("notifications/of/nobody", `[1]`)
+			_, err := c.Ask("ping", "")
+			assert.OK(t, err, "ping")
+			_, err = c.Ask("roots/list", "")
+			assert.As[*mcp.JSONRPCError](t, err)
+			shake(c)
+		}, "tools/call": text("done")}), nil)
+		mustCall(t, c, "x")
 	})
 }
 
@@ -330,6 +352,7 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 
 // An HTTP server is taken for an old one when it refuses the probe, but not if
 // the body holds an error of revision 2026-07-28.
+// report: Revisions | modelcontextprotocol/csharp-sdk#1765, rahmanef63/mso#42, 0xMassi/webclaw#108 | an older server refuses server/discover with a status of HTTP, or with any error of JSON-RPC and status 200 | it is initialized on the same connection
 func TestProbeOverHTTP(t *testing.T) {
 	rpc := func(status int, code int64) func(*webRequest) {
 		return func(v *webRequest) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"m"}`, code)) }

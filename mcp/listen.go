@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -39,11 +40,11 @@ const (
 type listener struct {
 	client *Client
 	life   *life
-	lists  []member // that are announced; nil: none
+	lists  []member    // that are announced; nil: none
+	idle   atomic.Bool // several ended soon one after the other: no list is read for the next
 
 	// The following are guarded by the lock of the life.
 	made      int           // requests
-	idle      bool          // several ended soon one after the other: no list is read for the next
 	present   *subscription // nil if there is none
 	cancelled *subscription // the one before it, while that has not ended
 }
@@ -132,7 +133,7 @@ func (n *listener) run(begun chan<- struct{}) {
 		if time.Since(s.made) >= steadyListen {
 			ends = 0
 		}
-		n.setIdle(ends > 0)
+		n.idle.Store(ends > 0)
 		ends++
 		switch refused := err != nil && refusesForGood(err); {
 		case refused || ends > maxListens:
@@ -172,7 +173,7 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 	l := n.life
 	l.mu.Lock()
 	n.made++
-	again := n.made > 1 && !n.idle
+	again := n.made > 1 && !n.idle.Load()
 	s.id, _ = jsonrpc.MakeID(fmt.Sprintf("%s %d", protocol.Listen, n.made)) // a string always is one
 	n.present = s
 	l.mu.Unlock()
@@ -191,12 +192,6 @@ func (n *listener) start(filter json.RawMessage) *subscription {
 	return s
 }
 
-func (n *listener) setIdle(idle bool) {
-	n.life.mu.Lock()
-	defer n.life.mu.Unlock()
-	n.idle = idle
-}
-
 // stop cancels the request, if there is one, and waits for its end where that matters.
 func (n *listener) stop() {
 	l := n.life
@@ -207,6 +202,7 @@ func (n *listener) stop() {
 	if s == nil {
 		return
 	}
+	n.idle.Store(false)
 	params, _ := json.Marshal(map[string]any{"requestId": s.id.Raw()})
 	err := l.conn.Write(l.alive, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
 	if err != nil || l.stateless() {
@@ -262,7 +258,7 @@ func (l *life) acknowledged(params json.RawMessage) {
 		return
 	}
 	s := n.present
-	again := n.made > 1 && !n.idle // a transport that mends the stream says itself what it may have missed
+	again := n.made > 1 && !n.idle.Load() // a transport that mends the stream says itself what it may have missed
 	l.mu.Unlock()
 	if again {
 		n.missed()

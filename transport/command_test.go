@@ -29,21 +29,31 @@ func TestCommandReadsAnswersIn(t *testing.T) {
 		steps []string
 	}{
 		{"byte order mark", []string{`write:\ufeff` + answer + `\n`}},
+		//report: Processes | chroma-core/chroma-mcp#66, Aas-ee/open-webSearch#23, hustcc/mcp-mermaid#25, azizmazrou/ews-mcp#133, homeassistant-ai/ha-mcp#2374, microsoft/azure-devops-mcp#147 | a server writes a banner or a greeting to standard output before it answers | lines that are no message are passed over and kept for the log; a hundred in a row end the connection
 		{"noise", []string{"say:starting up", "say:[1,2]", "say:{", "say:{}", "say:null", "say:" + answer}},
+		//report: Processes | Azure/azure-mcp#644 | a line on standard output is JSON, but no message | the same
+		{"status in JSON", []string{`say:{"status":200,"message":"Success","results":[],"duration":1189}`, "say:" + answer}},
+		//report: Processes | aryamthecodebreaker/FixMap#637 | notifications are answered with an error whose id is null | it answers no request; it is counted, and named if an answer does not come in time
+		{"answer to a notification", []string{`say:{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`, "say:" + answer}},
+		//report: Processes | modelcontextprotocol/go-sdk#665, Taxuspt/garmin_mcp#162, chongdashu/unreal-mcp#41 | on Windows lines end with CR LF | read
 		{"CRLF", []string{`write:` + answer + `\r\n`}},
 		{"blank lines", []string{`write:\n\r\n  \t\n` + answer + `\n`}},
+		//report: Processes | kdr/overcast#74, modelcontextprotocol/python-sdk#961 | the id of an answer is a string in the place of a number | taken for that of the request
 		{"string id", []string{`say:{"jsonrpc":"2.0","id":"$ID","result":{"ok":true}}`}},
 		{"floating id", []string{`say:{"jsonrpc":"2.0","id":$ID.0,"result":{"ok":true}}`}},
 		{"id last", []string{`say:{"result":{"ok":true},"jsonrpc":"2.0","id":$ID}`}},
 		{"null error", []string{`say:{"jsonrpc":"2.0","id":$ID,"error":null,"result":{"ok":true}}`}},
 		{"batch", []string{`say:[` + someNote + `,` + answer + `]`}},
+		//report: Processes | anthropics/claude-code#51073, strands-agents/harness-sdk#1221, Minidoracat/mcp-feedback-enhanced#202 | an answer comes to a request that has ended | it is dropped; the connection goes on
 		{"duplicate answers", []string{"say:" + answer, `say:{"jsonrpc":"2.0","id":$ID,"result":{"ok":false}}`}},
 		{"other ids", []string{`say:{"jsonrpc":"2.0","id":7,"result":{}}`, `say:{"jsonrpc":"2.0","id":1999999999,"result":{}}`, "say:" + answer}},
 		{"two writes", []string{`write:{"jsonrpc":"2.0","id":$ID,"result":`, `write:{"ok":true}}\n`}},
+		//report: Processes | sansan0/TrendRadar#1204 | the banner has sixty lines | the same: fewer than a hundred
 		{"99 lines of noise", []string{"lines:99:noise", "say:" + answer}},
 		{"echoed request", []string{`say:got {"jsonrpc":"2.0","id":$ID,"method":"tools/list"}`, "say:" + answer}},
 		{"cut echo", []string{`say:{"jsonrpc":"2.0","id":$ID,"method":"tools/li`, "say:" + answer}},
 		{"log line with id", []string{`say:{"level":"debug","msg":"received","id":$ID}`, "say:" + answer}},
+		//report: Processes | Kapeli/dash-mcp-server#10, yoshiko-pg/o3-search-mcp#11, modelcontextprotocol/rust-sdk#412 | lines of a log stand between the answers, some of them JSON with ids | none is taken for an answer
 		{"log line of error", []string{`say:{"level":"error","error":"disk full","id":$ID}`, "say:" + answer}},
 		{"log line of result", []string{`say:{"result":"none yet","id":$ID}`, "say:" + answer}},
 	}
@@ -92,6 +102,7 @@ func TestCommandReturnsTheServersError(t *testing.T) {
 
 // The oversize line answers the second of two calls: it must fail, and the
 // first one and the connection must not.
+// report: Processes | modelcontextprotocol/typescript-sdk#2245, rust-mcp-stack/rust-mcp-sdk#151 | a line is longer than any limit | it is not kept in memory; the call that it answers fails, and no other
 func TestCommandOversizeLineFailsItsCall(t *testing.T) {
 	for name, line := range map[string]string{
 		"id first": `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 5000) + `"}`,
@@ -117,6 +128,7 @@ func TestCommandOversizeLineFailsItsCall(t *testing.T) {
 	}
 }
 
+// report: Processes | TokenRhythm/opensquilla#953 | a message is longer than 64 KiB | read up to the limit of a message, 16 MiB by default
 func TestCommandLimitCountsTheMessage(t *testing.T) {
 	const limit = 100_000
 	const envelope = len(`{"jsonrpc":"2.0","id":1000000000,"result":""}`)
@@ -149,6 +161,7 @@ func TestCommandTellsOfNoise(t *testing.T) {
 	}
 }
 
+// report: Processes | mark3labs/mcp-go#956, openai/codex#7155, kubestellar/console#7960, activeing123/mcptoon#19, simonx1/ruby-mcp-client#142 | a server writes more to standard error than a pipe holds | it is read all the time; the last 4 KiB are kept for errors
 func TestCommandStderrFlood(t *testing.T) {
 	wantResult(t, dial(t, child("flood:1000000", "serve")), `{}`)
 }

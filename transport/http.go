@@ -374,9 +374,6 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session str
 	}
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		if isRPC {
-			body = nil
-		}
 		return &refusedError{answer, string(body)}
 	}
 	return answer
@@ -386,7 +383,7 @@ func (c *httpConn) refusal(ctx context.Context, resp *http.Response, session str
 // what they do not understand, such as requests of another revision.
 type refusedError struct {
 	error
-	text string // of a body that is no JSON-RPC
+	text string // the body
 }
 
 // Refused reports true, and Text returns the body, for mcp.Client.

@@ -34,23 +34,36 @@ func streams(text string) func(*post) { return func(p *post) { p.stream(text) } 
 // Bodies that hold the answer, in all shapes that count.
 func TestHTTPReadsAnswersIn(t *testing.T) {
 	for name, respond := range map[string]func(*post){
-		"JSON":               nil,
-		"JSON with charset":  jsonAs("application/json; charset=utf-8"),
-		"upper case type":    jsonAs("Application/JSON"),
-		"201":                func(p *post) { p.json(201, answer) },
-		"batch":              func(p *post) { p.json(200, "["+someNote+","+answer+"]") },
-		"stream":             streams(event(answer)),
-		"messages before":    streams(event(someNote) + event(someNote) + event(answer)),
-		"no event name":      streams("data: " + answer + "\n\n"),
-		"no blank":           streams("data:" + answer + "\n\n"),
-		"split data":         streams("data: " + strings.Replace(answer, ",", ",\ndata: ", 1) + "\n\n"),
-		"comments":           streams(": hi\n\n:\n\nevent: ping\ndata: {}\n\n" + event(answer)),
-		"CR":                 streams(strings.ReplaceAll(event(answer), "\n", "\r")),
+		//report: Transports | postmanlabs/postman-app-support#13683, modelcontextprotocol/rust-sdk#754 | a server answers each post with JSON alone, never with an event stream | read like a stream with one event
+		"JSON":              nil,
+		"JSON with charset": jsonAs("application/json; charset=utf-8"),
+		"upper case type":   jsonAs("Application/JSON"),
+		"201":               func(p *post) { p.json(201, answer) },
+		//report: Transports | modelcontextprotocol/typescript-sdk#2670, modelcontextprotocol/python-sdk#934 | an answer comes in a JSON array with other messages, as revision 2025-03-26 allowed | each element is taken, whatever the revision
+		"batch":           func(p *post) { p.json(200, "["+someNote+","+answer+"]") },
+		"stream":          streams(event(answer)),
+		"messages before": streams(event(someNote) + event(someNote) + event(answer)),
+		"no event name":   streams("data: " + answer + "\n\n"),
+		//report: Transports | envoyproxy/ai-gateway#2463 | there is no blank behind the colon of a field | read
+		"no blank": streams("data:" + answer + "\n\n"),
+		//report: Transports | FellouAI/eko#287 | an event has several data lines, as servers that print their JSON over several lines send it | they are joined before they are read
+		"split data": streams("data: " + strings.Replace(answer, ",", ",\ndata: ", 1) + "\n\n"),
+		//report: Transports | IBM/mcp-context-forge#689, UsefulSoftwareCo/executor#1632 | comments and events of other names keep the stream alive | they are passed over
+		"comments": streams(": hi\n\n:\n\nevent: ping\ndata: {}\n\n" + event(answer)),
+		//report: Transports | a2aproject/a2a-js#714 | lines of the event stream end with CR alone | read, as the standard for event streams says
+		"CR": streams(strings.ReplaceAll(event(answer), "\n", "\r")),
+		//report: Transports | envoyproxy/ai-gateway#1398, iOfficeAI/aionrs#134, modelcontextprotocol/php-sdk#401, Hmbown/Codewhale#1309, zhu1090093659/deepseek-pp#471 | lines of the event stream end with CR LF, which may be cut between two reads; servers of the Python SDK do so | events are found at each of the three ends of a line
 		"CR LF split":        func(p *post) { p.stream("data: " + answer + "\r"); p.stream("\n\r"); p.stream("\n") },
 		"byte order mark":    streams("\ufeffdata: " + answer + "\n\n"),
 		"field without data": streams("data\n\nnonsense\nevent\n\n" + event(answer)),
 		"id with NUL":        streams("id: a\x00b\n" + event(answer)),
-		"never closed":       func(p *post) { p.stream(event(answer)); p.hangs() },
+		//report: Transports | modelcontextprotocol/rust-sdk#1017, modelcontextprotocol/python-sdk#1720 | a gateway gives the number of the request's id back as a string | the answer is taken for that of the request
+		"string id": func(p *post) { p.json(200, strings.Replace(answer, "$ID", `"$ID"`, 1)) },
+		//report: Transports | modelcontextprotocol/python-sdk#1672, modelcontextprotocol/java-sdk#765, gravitational/teleport#63805, koala73/worldmonitor#4781 | the stream of an answer begins with an event that has an id and no data, to be resumed behind | it is no message; its id is kept
+		"priming event": streams("id: x:0\nretry: 1000\ndata: \n\nid: x:1\n" + event(answer)),
+		//report: Transports | modelcontextprotocol/java-sdk#1136, kagent-dev/kagent#1480 | text holds U+2028, U+2029 or U+0085, at which some readers break lines | only CR and LF end a line
+		"separators":   streams(event(`{"jsonrpc":"2.0","method":"notifications/x","params":{"t":"a\u2028b\u2029c\u0085d"}}`) + event(answer)),
+		"never closed": func(p *post) { p.stream(event(answer)); p.hangs() },
 		"never quiet": func(p *post) {
 			p.stream(event(answer))
 			for p.r.Context().Err() == nil {
@@ -95,18 +108,32 @@ func TestHTTPWithoutAnswer(t *testing.T) {
 		respond func(*post)
 		outcome mcp.Outcome
 	}{
-		"202":                {status(202), mcp.Unknown},
-		"204":                {status(204), mcp.Unknown},
-		"HTML":               {jsonAs("text/html"), mcp.Answered},
-		"no type":            {func(p *post) { p.Header()["Content-Type"] = nil; _, _ = io.WriteString(p, "x") }, mcp.Answered},
-		"broken JSON":        {body(200, `{"jsonrpc":"2.0","id":$ID,`), mcp.Answered},
-		"other id":           {body(200, `{"jsonrpc":"2.0","id":5,"result":{}}`), mcp.Unknown},
-		"empty stream":       {streams(""), mcp.Unknown},
-		"stream cut":         {streams("data: " + answer[:20]), mcp.Unknown},
-		"broken event":       {func(p *post) { p.stream("data: {]\n\n"); p.hangs() }, mcp.Answered},
-		"body cut":           {func(p *post) { p.Header().Set("Content-Length", "500"); p.json(200, answer) }, mcp.Unknown},
-		"connection cut":     {func(*post) { panic(http.ErrAbortHandler) }, mcp.Unknown},
-		"500":                {status(500), mcp.Unknown},
+		"202": {status(202), mcp.Unknown},
+		"204": {status(204), mcp.Unknown},
+		//report: Transports | modelcontextprotocol/python-sdk#1382, modelcontextprotocol/python-sdk#1072 | a page in HTML comes with status 200 | the request fails at once, and the error names the content type
+		"HTML": {jsonAs("text/html"), mcp.Answered},
+		//report: Transports | ballerina-platform/ballerina-library#8090 | the answer to a request has the type text/plain | refused, as the specification allows two types only; the error names the type
+		"text/plain": {jsonAs("text/plain; charset=utf-8"), mcp.Answered},
+		//report: Transports | microsoft/agent-framework#1744 | an answer has neither a result nor an error | its request fails at once with what is missing
+		"no result": {streams(event(`{"id":$ID,"jsonrpc":"2.0"}`)), mcp.Answered},
+		//report: Transports | jenkinsci/mcp-server-plugin#22, serpapi/serpapi-mcp#56, simonx1/ruby-mcp-client#19 | a proxy gives up a slow call with status 504 and a page | the error says the status and that the outcome is unknown; nothing of the page is shown
+		"504 with page": {func(p *post) { http.Error(p, "<html>504 s3cret</html>", http.StatusGatewayTimeout) }, mcp.Unknown},
+		//report: Transports | obot-platform/obot#3266 | the same by Cloudflare, with status 524 | the same
+		"524 with page": {func(p *post) { http.Error(p, "<html>524 s3cret</html>", 524) }, mcp.Unknown},
+		//report: Transports | helidon-io/helidon-mcp#97, junjiem/dify-plugin-agent-mcp_sse#79 | an answer has no content type | refused, as the specification demands one of two; the error says so
+		"no type":     {func(p *post) { p.Header()["Content-Type"] = nil; _, _ = io.WriteString(p, "x") }, mcp.Answered},
+		"broken JSON": {body(200, `{"jsonrpc":"2.0","id":$ID,`), mcp.Answered},
+		"other id":    {body(200, `{"jsonrpc":"2.0","id":5,"result":{}}`), mcp.Unknown},
+		//report: Transports | ggg123124/vrchat-assistant#37 | a request that the server does not know is answered with an empty event stream | it fails at once: the stream ended without an answer
+		"empty stream": {streams(""), mcp.Unknown},
+		"stream cut":   {streams("data: " + answer[:20]), mcp.Unknown},
+		"broken event": {func(p *post) { p.stream("data: {]\n\n"); p.hangs() }, mcp.Answered},
+		"body cut":     {func(p *post) { p.Header().Set("Content-Length", "500"); p.json(200, answer) }, mcp.Unknown},
+		//report: Transports | modelcontextprotocol/python-sdk#1577, HolmesGPT/holmesgpt#1916 | the server dies during a call | the call fails at once with an unknown outcome, and is not repeated unless the tool is marked as harmless and trusted
+		"connection cut": {func(*post) { panic(http.ErrAbortHandler) }, mcp.Unknown},
+		//report: Transports | PrefectHQ/fastmcp#2595, strands-agents/harness-sdk#1169 | a call is answered with a status of 500 | it fails at once; the connection goes on
+		"500": {status(500), mcp.Unknown},
+		//report: Transports | pgEdge/pgedge-postgres-mcp#47, anthropics/claude-code#42509 | a proxy before a server that is down answers with status 502 and a page | the error says the status, and nothing of the page
 		"502 with page":      {func(p *post) { http.Error(p, "<html>s3cret</html>", http.StatusBadGateway) }, mcp.Unknown},
 		"500 with an error":  {body(500, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-1,"message":"m"}}`), mcp.Answered},
 		"500 JSON of others": {body(500, `{"status":500,"error":"Internal"}`), mcp.Unknown},
@@ -128,6 +155,7 @@ func TestHTTPWithoutAnswer(t *testing.T) {
 	}
 }
 
+// report: Transports | basicmachines-co/basic-memory#1378, brave/brave-search-mcp-server#162 | a call is refused with status 429 and Retry-After | not sent, in the eyes of the caller; the error says how long to wait, and repeats nothing by itself
 func TestHTTPTooManyRequests(t *testing.T) {
 	for _, respond := range []func(*post){
 		func(p *post) { p.WriteHeader(429) },

@@ -67,6 +67,10 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case noteCancelled:
 		return nil // the server may have answered, and forgotten the request
 	case noteInitialized:
+		var status *StatusError
+		if errors.As(err, &status) && !errors.Is(err, mcp.ErrSessionLost) && !needsLogin(err) && status.Code != http.StatusForbidden {
+			err = nil // it asks for nothing; the first request shows what the server is worth
+		}
 		if err == nil {
 			c.listen()
 		}
@@ -186,9 +190,7 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 		if !opened && (needsRights(err) || errors.As(err, &status) && !status.passing()) {
 			return err
 		}
-		if errors.Is(err, errNoAnswer) {
-			opened = true
-		} else {
+		if opened = opened || errors.Is(err, errNoAnswer); !errors.Is(err, errNoAnswer) {
 			stream.opened = time.Time{}
 		}
 		if !awaitLogin(ctx, err) || !pause(ctx, stream.next(0)) {

@@ -258,6 +258,8 @@ type script struct {
 	remove http.HandlerFunc // DELETE; default: status 200
 	noted  func(*post)      // a notification other than initialized; default: status 202
 
+	initialized func(*post) // the notification initialized; default: status 202
+
 	revision string // default: 2025-11-25
 	tools    bool   // it says to have some
 
@@ -294,6 +296,10 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.mu.Unlock()
 		if s.noted != nil && p.Method != "notifications/initialized" {
 			s.noted(p)
+			return
+		}
+		if s.initialized != nil && p.Method == "notifications/initialized" {
+			s.initialized(p)
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)

@@ -5,6 +5,7 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -20,6 +21,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
+// report: Transports | anthropics/claude-code#45368, f/mcptools#69, punkpeye/mcp-remote#223, XS-MLVP/UCAgent#127 | a server answers 406 unless the Accept field names both content types | every post names both, whatever is configured
+// report: Revisions | modelcontextprotocol/csharp-sdk#1724, OpenLiberty/open-liberty#32520, wso2/carbon-apimgt#13988 | a server checks the field MCP-Protocol-Version of each request against the handshake, or refuses it with the request to initialize | initialize has no such field; all requests after it have the revision that was agreed on
 func TestHTTPSessionHeaders(t *testing.T) {
 	s := &script{get: keepOpen}
 	l := shake(t, &transport.HTTP{URL: listen(t, s), Header: http.Header{"x-api-key": {"k"}, "accept": {"text/html"}}})
@@ -44,13 +47,17 @@ func TestHTTPSessionHeaders(t *testing.T) {
 // unknownSessions are the statuses and bodies by which servers say that a session is unknown.
 func unknownSessions() map[string]func(*post) {
 	return map[string]func(*post){
+		//report: Transports | modelcontextprotocol/python-sdk#1676, punkpeye/mcp-remote#106, markmhendrickson/neotoma#2100 | a server that was started again answers 404 to requests of its former sessions | a new session begins, and the request is sent once more in it
 		"404":              func(p *post) { p.WriteHeader(404) },
 		"404 with page":    func(p *post) { http.Error(p, "Not found", 404) },
 		"404 with id null": func(p *post) { p.json(404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"m"}}`) },
 		"404 with id of its own": func(p *post) {
 			p.json(404, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"m"}}`)
 		},
-		"400":                  func(p *post) { p.WriteHeader(400) },
+		"400": func(p *post) { p.WriteHeader(400) },
+		//report: Transports | modelcontextprotocol/rust-sdk#559 | the same with status 401, no challenge and a text that says that the session was not found | the same; any other 401 means a login
+		"401 with text": func(p *post) { http.Error(p, "Unauthorized: Session not found", 401) },
+		//report: Transports | punkpeye/fastmcp#121, DAWNCR0W/affine-mcp-server#301, mcp-use/mcp-use#1133, punkpeye/mcp-proxy#14 | the same with status 400 and error -32000, though the specification wants 404 | the same
 		"400 with id null":     func(p *post) { p.json(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"m"}}`) },
 		"400 with code -32000": func(p *post) { p.json(400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"m"}}`) },
 	}
@@ -112,6 +119,40 @@ func TestHTTPNotificationRefused(t *testing.T) {
 	err := l.Write(bounded(t), &jsonrpc.Request{Method: "x/unknown"})
 	assert.Equal(t, assert.As[*transport.StatusError](t, err).Code, 400, "status")
 	wantResult(t, l, okResult)
+}
+
+// Whatever a server answers to notifications, above all to the first one, which asks for nothing: if
+// it takes calls, it is used.
+func TestHTTPNotificationAnswers(t *testing.T) {
+	plain := func(code int, kind, body string) func(*post) {
+		return func(p *post) {
+			p.Header().Set("Content-Type", kind)
+			p.WriteHeader(code)
+			_, _ = io.WriteString(p, body)
+		}
+	}
+	for name, answered := range map[string]func(*post){
+		//report: Transports | egoist/chatwise-releases#1360, modelcontextprotocol/rust-sdk#497 | a notification is answered with status 204 | as good as 202
+		"204": func(p *post) { p.WriteHeader(204) },
+		//report: Transports | Leantime/leantime#3785, modelcontextprotocol/conformance#274, modelcontextprotocol/ruby-sdk#158, opgginc/laravel-mcp-server#43 | a notification is answered with status 200 and a result that answers no request | the same
+		"200 JSON": plain(200, "application/json", `{"jsonrpc":"2.0","result":{}}`),
+		//report: Transports | helidon-io/helidon-mcp#175 | a notification is answered with status 200 and nothing | the same
+		"200": func(p *post) { p.WriteHeader(200) },
+		//report: Transports | modelcontextprotocol/java-sdk#748 | a notification is answered with a text of the type text/plain | the same
+		"text": plain(200, "text/plain; charset=utf-8", "Accepted"),
+		//report: Transports | outline/outline#12572, fredericbarthelet/middy-mcp#7 | the first notification is answered with status 500 or 502, and everything else works | it is passed over
+		"500": plain(500, "text/plain", "Internal Server Error"),
+		//report: Transports | outline/outline#13775 | a proxy answers the first notification with status 400 and no body | the same
+		"400": func(p *post) { p.WriteHeader(400) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := once(func(p *post) { p.json(200, called) })
+			s.initialized = answered
+			client := ours(t, &transport.HTTP{URL: listen(t, s)})
+			client.again(t)
+			assert.Equal(t, len(s.requests(http.MethodGet)), 1, "requests for the listening stream")
+		})
+	}
 }
 
 // When the session is lost, each call in flight is told so by the server: none
@@ -208,8 +249,9 @@ func TestHTTPCloseCancelsCalls(t *testing.T) {
 }
 
 // A server may refuse to end a session. That is no error.
+// report: Transports | ballerina-platform/ballerina-library#9161, supabase/mcp#400, mrexodia/ida-pro-mcp#517, openclaw/openclaw#144915, higress-group/wasm-go#46 | a server answers the request that ends a session with 400, 404, 405 or 501 | closing is no failure, and nothing is said of it
 func TestHTTPDeleteRefused(t *testing.T) {
-	for _, code := range []int{404, 405, 500} {
+	for _, code := range []int{400, 404, 405, 500, 501} {
 		s := &script{remove: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }}
 		closeWithin(t, shakeWith(t, s))
 		assert.Equal(t, len(s.requests(http.MethodDelete)), 1, "%d: requests", code)

@@ -92,6 +92,7 @@ func dialOld(t *testing.T, s *oldServer, limit int64) mcp.Caller {
 	return dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: limit})
 }
 
+// report: Transports | wong2/mcp-cli#9 | the event stream names a path, a relative path or a whole URL | resolved against the address of the stream
 func TestSSEAddress(t *testing.T) {
 	s := newOldServer(accept)
 	url := listen(t, s)
@@ -104,6 +105,7 @@ func TestSSEAddress(t *testing.T) {
 	var leaked atomic.Int32
 	other := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { leaked.Add(1) }))
 	for name, address := range map[string]string{
+		//report: Transports | haierkeys/fast-note-sync-service#273 | behind a proxy the event stream names an address on an internal host | refused, since posts carry the user's credentials; the error names the other origin
 		"other origin": other + "/messages?key=s3cret",
 		"other scheme": "https" + strings.TrimPrefix(url, "http") + "/messages",
 		"no network":   "file:///etc/passwd",
@@ -209,6 +211,7 @@ func TestSSEBrokenAnswer(t *testing.T) {
 	}
 }
 
+// report: Transports | modelcontextprotocol/typescript-sdk#470, modelcontextprotocol/python-sdk#2255, modelcontextprotocol/modelcontextprotocol#319, samanhappy/mcphub#127 | behind a proxy with a path of its own the stream names an address without that path | the address is taken as the standard for URLs says; the error says the status of the post
 func TestSSEPostRefused(t *testing.T) {
 	for code, want := range map[int]mcp.Outcome{400: mcp.NotSent, 404: mcp.NotSent, 401: mcp.NotSent, 500: mcp.Unknown} {
 		err := wantFailure(t, dialOld(t, newOldServer(func(p *post, _ chan<- string) { p.WriteHeader(code) }), 0), want)
@@ -264,4 +267,24 @@ func TestSSEOutlivesItsConnecting(t *testing.T) {
 	if !client.ends(t) {
 		mended(t, "transport/sse.go")
 	}
+}
+
+// A session that the server forgot while its stream stays open, at a proxy, is replaced by a new one.
+func TestSSEForgottenSession(t *testing.T) {
+	//report: Transports | spring-projects/spring-ai#2785 | a server of HTTP+SSE was deployed anew, and answers 404 to the posts of the sessions before | the session counts as lost, though its stream is open: a new one begins, and the call is sent in it
+	var posts atomic.Int32
+	s := newOldServer(func(p *post, events chan<- string) {
+		text := map[string]string{"initialize": initialized, "tools/call": called, "server/discover": unknown}[p.Method]
+		if p.Method == "tools/call" && posts.Add(1) == 1 {
+			p.WriteHeader(http.StatusNotFound)
+			return
+		}
+		if text != "" {
+			events <- p.fill(text)
+		}
+		p.WriteHeader(http.StatusAccepted)
+	})
+	client := ours(t, &transport.SSE{URL: listen(t, s)})
+	assert.OK(t, client.call(bounded(t), "x"))
+	assert.Equal(t, client.connections(), 2, "connections")
 }
