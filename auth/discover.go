@@ -338,6 +338,9 @@ func (f *Flow) acceptAuthority(d answer, issuers ...string) (*Authority, error) 
 func (f *Flow) fallBack(ctx context.Context, server *url.URL, tried placesError, guess bool) (*Authority, error) {
 	root, path := server.Scheme+"://"+server.Host, strings.TrimSuffix(server.EscapedPath(), "/")
 	a, places, err := f.search(ctx, "URL", f.checkGrant, root, root+"/", resourceOrigin(server), resourceOrigin(server)+"/")
+	if other := (*IssuerMismatchError)(nil); errors.As(err, &other) { // the server has named none: the user can
+		other.cure = ": if the former is one that you trust, give it as " + f.name("Issuer")
+	}
 	if a != nil || err != nil {
 		return a, err
 	}

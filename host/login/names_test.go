@@ -2,11 +2,13 @@ package login_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -114,4 +116,46 @@ func TestReasonsReachUsersOfFiles(t *testing.T) {
 			assert.True(t, n <= 2, "%d registrations are few", n)
 		})
 	}
+}
+
+// A login that ends in the middle is asked for again, and the reason stands wherever one looks.
+func TestEndOfALoginIsTold(t *testing.T) {
+	//report: Logins | openai/codex#39054, usenotra/notra#516 | a login ends while a host runs, as its renewal is refused, and the host shows the server as ready for ever | the call fails with the address of a login, and the list of servers and the diagnosis show that the user has to log in, and why
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	as := authtest.NewServer(t, nil)
+	rs := as.NewMCP(nil)
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
+	h := host.New(&host.Options{Logins: logins, StateDir: host.NoState})
+	t.Cleanup(func() { _ = h.Close(); _ = logins.Close() })
+	entry := &config.Server{Name: "s", Title: "s", Enabled: true, Transport: config.TransportHTTP, URL: rs.URL}
+	assert.Value(h.Apply(ctx, &config.Config{Path: "mcp.json", Servers: []*config.Server{entry}}))(t)
+	begun := assert.Value(h.Login(ctx, session.Key{Server: "s"}))(t)
+	assert.Value(h.Complete(ctx, assert.Value(as.Approve(ctx, begun.URL))(t), nil))(t)
+	client := assert.Value(h.Client(ctx, session.Key{Server: "s"}))(t)
+	call := func() error {
+		_, err := client.CallTool(ctx, "whoami", []byte(`{}`), nil)
+		return err
+	}
+	assert.OK(t, call())
+	as.ExpireAll()
+	as.Fail(authtest.TokenEndpoint, -1, authtest.Fault{Status: 400, Body: `{"error":"invalid_request","error_description":"refresh_token is invalid"}`})
+	required := assert.As[*auth.LoginRequiredError](t, call())
+	assert.True(t, required.URL != "", "there is an address")
+	const why = `: invalid_request: "refresh_token is invalid" (HTTP status 400)`
+	assert.Contains(t, required.Error(), why)
+	for s := range client.Watch(ctx) {
+		if s.LoginURL != "" {
+			break
+		}
+	}
+	d := assert.Value(doctor.Diagnose(ctx, h, "s"))(t)
+	for where, text := range map[string]string{"Servers": fmt.Sprint(h.Servers()[0].Err), "Diagnose": fmt.Sprint(d.Err), "Health": d.Health.Error, "hints": fmt.Sprint(d.Hints)} {
+		assert.Contains(t, text, why, "%s", where)
+	}
+	assert.Equal(t, h.Servers()[0].Stage, host.StageLogin)
+	as.Fail(authtest.TokenEndpoint, 0, authtest.Fault{})
+	assert.Value(h.Complete(ctx, assert.Value(as.Approve(ctx, required.URL))(t), nil))(t)
+	assert.OK(t, client.Ready(ctx))
+	assert.OK(t, call())
 }
