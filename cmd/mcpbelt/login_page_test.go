@@ -50,7 +50,7 @@ func TestServeLogins(t *testing.T) {
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res := assert.Value(browser.Get(callback))(t)
 	_ = res.Body.Close()
-	assert.Equal(t, res.Header.Get("Location"), "/admin/logins?"+strings.SplitN(callback, "?", 2)[1], "the page it comes to")
+	assert.Equal(t, res.Header.Get("Location"), "/admin/logins?at=/callback&"+strings.SplitN(callback, "?", 2)[1], "the page it comes to")
 	s.complete(s.AdminKey, callback, http.StatusOK)
 	s.complete(s.AdminKey, callback, http.StatusBadGateway) // a code is good once
 	s.awaitText("/api/v1/tools?q=whoami", "acme__whoami")

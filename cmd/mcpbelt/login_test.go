@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -109,6 +111,34 @@ func TestLoginByPaste(t *testing.T) {
 		return callback + "\n"
 	}}
 	d.run(t, cli.OK, "login", "acme", "--no-browser")
+	d.run(t, cli.OK, "tools", "acme")
+}
+
+// TestLoginWithoutBrowser: no browser opens here, so the user can paste where one elsewhere ended, and is told
+// of the code that the server has. The address is the one that the entry names.
+func TestLoginWithoutBrowser(t *testing.T) {
+	d, server := newLoginDesk(t, &authtest.Options{Device: time.Second})
+	free := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	redirect := "http://" + free.Addr().String() + "/back"
+	assert.OK(t, free.Close())
+	d.write(t, ".config/mcpbelt/mcp.json", `{"mcpServers": {"acme": {"type": "http", "url": "`+server.NewMCP(nil).URL+`", "oauth": {"redirectUri": "`+redirect+`"}}}}`)
+	in, typed, err := os.Pipe()
+	assert.OK(t, err)
+	defer in.Close()
+	defer typed.Close()
+	d.env.Browse = func(context.Context, string) error { return errors.New("there is no browser") }
+	d.env.Stdin, d.env.InTerminal = in, true
+	y := &typist{match: regexp.MustCompile(`paste it here(?s:.*)`), in: typed}
+	y.answer = func(string) string {
+		page := regexp.MustCompile(`http://\S+[?&]state=\S+`).FindString(y.shown.String())
+		callback, err := server.Approve(t.Context(), page)
+		assert.Equal(t, err, nil)
+		assert.True(t, strings.HasPrefix(callback, redirect+"?"), "it comes back to the address of the entry: %.60s", callback)
+		return callback + "\n"
+	}
+	d.env.Stderr = y
+	d.run(t, cli.OK, "login", "acme")
+	assert.Contains(t, y.shown.String(), "mcpbelt login acme --device")
 	d.run(t, cli.OK, "tools", "acme")
 }
 

@@ -94,8 +94,24 @@ func TestDecisions(t *testing.T) {
 
 	p.open("/logins")
 	p.button("li", "vault", "Log in")
-	p.Await("dialog a[target=_blank][rel~=noopener]")
-	p.button("dialog", "Log in at vault", "Close")
+	// The user gives the page the address at which their browser ended.
+	var address string
+	p.Await("dialog a.primary")
+	assert.OK(t, p.Eval("document.querySelector('dialog a.primary').href", &address))
+	p.Fill("dialog input", assert.Value(s.as.ApproveAs(t.Context(), "ada", address))(t))
+	p.button("dialog", "Log in at vault", "Done")
+	p.awaitText("Logged in at vault.")
+	p.button("tr", "vault", "Log out")
+	p.button("dialog", "Log out at vault?", "Log out")
+	p.awaitText("Logged out at vault.")
+	// The browser comes back to the page, which completes the login and forgets the code.
+	p.button("li", "vault", "Log in")
+	p.Await("dialog a.primary")
+	assert.OK(t, p.Eval("document.querySelector('dialog a.primary').href", &address))
+	_, query, _ := strings.Cut(assert.Value(s.as.ApproveAs(t.Context(), "ada", address))(t), "?")
+	p.open("/logins?at=/callback&" + query)
+	p.awaitText("Logged in at vault.")
+	p.AwaitTrue("location.search === ''")
 	p.button("tr", "calendar", "Log out")
 	p.button("dialog", "Log out at calendar?", "Log out")
 	p.awaitText("Logged out at calendar.")

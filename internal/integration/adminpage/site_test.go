@@ -51,6 +51,7 @@ type site struct {
 	owner   string // a key that may do anything
 	viewer  string // a key that may look
 	notes   *sdk.Server
+	as      *authtest.Server // of the servers that want a login
 }
 
 // local is the record of a server that is this test program.
@@ -162,7 +163,7 @@ func openBusy(t *testing.T) *site {
 		&record.Record{Name: "broken", Command: "no-such-command", Args: []string{"--port", "7"}},
 		vault, calendar, off, proposed,
 	)
-	s.notes = notes
+	s.notes, s.as = notes, as
 	ctx := session.WithUser(hosttest.Watchdog(t), "ada")
 	ready := func(name string) {
 		hosttest.Until(t, s.host, name, "ready", func(st host.Status) bool { return st.Stage == host.StageReady })

@@ -33,8 +33,8 @@ func loginCommand(b *belt.Belt) *cobra.Command {
 		Use:   "login SERVER|URL",
 		Short: "Log in at a server",
 		Long: `Login opens the page of the server's login in your browser, waits until you are done, and
-keeps the login for later commands. With --no-browser it shows the address, and you paste
-the one at which a browser on any machine ended. With --device it shows a short code that
+keeps the login for later commands. If no browser opens, or with --no-browser, it shows the
+address, and you paste the one at which a browser on any machine ended. With --device it shows a short code that
 you type on any device. Another account at the same server is kept by --as.`,
 		Example:           "  mcpbelt login github\n  mcpbelt login github --as work",
 		Args:              cli.Args(1, 1),
@@ -50,7 +50,7 @@ you type on any device. Another account at the same server is kept by --as.`,
 			if err != nil {
 				return err
 			}
-			var prompt auth.Prompt = &auth.Loopback{Open: b.Env.Browse, Out: b.Env.Stderr}
+			var prompt auth.Prompt = &eitherWay{b.Env}
 			if noBrowser {
 				prompt = &auth.PasteURL{In: b.Env.Stdin, Out: b.Env.Stderr}
 			}

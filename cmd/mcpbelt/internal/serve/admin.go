@@ -103,7 +103,7 @@ func (s *station) front() http.Handler {
 			s.page.ServeHTTP(w, r)
 		case r.URL.Path == callbackPath: // the page knows who has come back
 			loginpage.Protect(w.Header())
-			http.Redirect(w, r, "/admin/logins?"+r.URL.RawQuery, http.StatusSeeOther)
+			http.Redirect(w, r, "/admin/logins?at="+callbackPath+"&"+r.URL.RawQuery, http.StatusSeeOther)
 		default:
 			gateway.ServeHTTP(w, r)
 		}

@@ -54,7 +54,7 @@ export function mount(root, ctx) {
       h('p', {}, 'The login goes on at ', said(begun.url), begun.expires && [', and expires ', time(begun.expires)], '.'),
       begun.userCode && h('p', {}, 'Enter this code there: ', h('strong', {}, said(begun.userCode))),
       !begun.userCode && h('p', {}, 'It ends on this page. If the browser ends at a page that cannot be reached, copy its whole address, and paste it here.'),
-      h('form', {method: 'dialog', class: 'actions', onsubmit: finish}, !begun.userCode && pasted, h('a', {class: 'button primary', href: begun.url, ...(begun.userCode && {target: '_blank', rel: 'noopener noreferrer'})}, 'Go on'), h('button', {}, 'Close')),
+      h('form', {method: 'dialog', class: 'actions', onsubmit: finish}, !begun.userCode && pasted, h('a', {class: 'button primary', href: begun.url, ...(begun.userCode && {target: '_blank', rel: 'noopener noreferrer'})}, 'Go on'), h('button', {}, begun.userCode ? 'Close' : 'Done')),
     ], load);
   }
   // complete completes the login that a browser has come back from.
@@ -74,7 +74,10 @@ export function mount(root, ctx) {
     await load();
   }
   if (ctx.query.has('state')) {
-    const callback = location.href;
+    const query = new URLSearchParams(ctx.query);
+    const at = query.get('at') ?? location.pathname; // where the browser came to first
+    query.delete('at');
+    const callback = `${at}?${query}`;
     history.replaceState(null, '', '/admin/logins'); // the code is good once
     complete(callback);
   }
