@@ -100,7 +100,7 @@ func (r *request) readResource(ctx context.Context) *job {
 			err = j.withLogin(ctx, read)
 		}
 		if first := err; v.server == "" && isNotFound(err) {
-			own, itsURI, failed := r.serverWith(ctx, server, uri, address)
+			own, itsURI, failed := r.serverWith(ctx, address)
 			if failed != nil {
 				return nil, failed
 			}
@@ -156,77 +156,30 @@ func (r *request) locate(ctx context.Context, address string) (server, uri strin
 	if v.server != "" || err == nil && r.gateway.statusOf(server) != nil {
 		return server, uri, nil
 	}
-	if server, uri, failed = r.serverWith(ctx, "", "", address); server == "" && failed == nil {
+	if server, uri, failed = r.serverWith(ctx, address); server == "" && failed == nil {
 		failed = r.noResource(address)
 	}
 	return server, uri, failed
 }
 
-// serverWith returns the one server of the view that has a resource of the given URI, or a template that expands to it: a
-// result of a tool names resources so, without the server. It also finds what the client's parser of URLs has made
-// of an address, of which server and uri are the parts. It returns no server if none has it, and
-// fails if several have.
-func (r *request) serverWith(ctx context.Context, server, uri, address string) (_, itsURI string, failed *mcp.JSONRPCError) {
-	c, o := r.gateway.content, r.peer.listOptions()
+// serverWith returns the one server of the view that has a resource by its own URI, as results of tools name it, or by an
+// address that the client has written anew. It returns no server if none has it, and fails if several have.
+func (r *request) serverWith(ctx context.Context, address string) (server, uri string, failed *mcp.JSONRPCError) {
+	o := r.peer.listOptions()
 	if o != nil && len(o.Servers) == 0 || len(address) > maxURI {
 		return "", "", nil
 	}
-	var found, addresses []string
-	for _, res := range c.Resources(ctx, o).Items {
-		switch its := res.Resource.URI; {
-		case res.Server == server && its != uri && escaped(its) == escaped(uri):
-			return server, its, nil
-		case its == address:
-			found = append(found, res.Server)
+	found := r.gateway.content.FindResource(ctx, address, o)
+	if len(found) > 1 {
+		for i, its := range found {
+			found[i] = fmt.Sprintf("%.500q", its)
 		}
+		return "", "", message.InvalidParams("several servers have this resource: read one of %s", strings.Join(found, ", "))
 	}
-	for _, t := range c.ResourceTemplates(ctx, o).Items {
-		if !slices.Contains(found, t.Server) && expandsTo(t.Template.URITemplate, address) {
-			found = append(found, t.Server)
-		}
+	for _, its := range found {
+		server, uri, _ = content.ParseAddress(its)
 	}
-	switch len(found) {
-	case 0:
-		return "", "", nil
-	case 1:
-		return found[0], address, nil
-	}
-	for _, name := range found {
-		addresses = append(addresses, fmt.Sprintf("%.500q", content.Address(name, address)))
-	}
-	return "", "", message.InvalidParams("several servers have this resource: read one of %s", strings.Join(addresses, ", "))
-}
-
-// escaped returns a URI as parsers of URLs write it.
-func escaped(uri string) string {
-	var out strings.Builder
-	for _, b := range []byte(uri) {
-		if b <= ' ' || b >= 0x7f || b == '"' || b == '<' || b == '>' || b == '`' {
-			fmt.Fprintf(&out, "%%%02X", b)
-		} else {
-			out.WriteByte(b)
-		}
-	}
-	return out.String()
-}
-
-// expandsTo reports whether a URI template (RFC 6570) may expand to a URI. It looks at each part once.
-func expandsTo(template, uri string) bool {
-	literal, rest, more := strings.Cut(template, "{")
-	uri, ok := strings.CutPrefix(uri, literal)
-	for ok && more {
-		var expression, value string
-		expression, rest, _ = strings.Cut(rest, "}")
-		if literal, rest, more = strings.Cut(rest, "{"); more {
-			value, uri, ok = strings.Cut(uri, literal)
-		} else {
-			value, ok = strings.CutSuffix(uri, literal)
-			uri = ""
-		}
-		reserved := expression != "" && strings.Contains("+#/?&;.", expression[:1])
-		ok = ok && (reserved || !strings.ContainsAny(value, "/?#"))
-	}
-	return ok && uri == ""
+	return server, uri, nil
 }
 
 // noResource is the answer to a request for a resource that does not exist.

@@ -123,6 +123,8 @@ type limits struct {
 	AnswerWithin time.Duration
 	// InputWait is how long a server, an approval or a login waits for the user of a client.
 	InputWait time.Duration
+	// HangUp is for how long calls go on whose client over stdio writes no more: it may still read, or be gone.
+	HangUp time.Duration
 	// MaxWaiting bounds the bytes of answers that wait for a client on the one stream of its connection: while
 	// there are more, it makes no further requests.
 	MaxWaiting int
@@ -132,7 +134,7 @@ func defaultLimits() limits {
 	return limits{
 		// mcp__belt__ also keeps the 60 bytes that Cursor has for server and tool together.
 		ClientPrefix: len("mcp__belt__"), PageBytes: 32 << 20, MaxMessage: 16 << 20, MaxBodies: 256 << 20, MaxSessions: 20_000, MaxStreams: 20_000,
-		SessionIdle: time.Hour, Heartbeat: 15 * time.Second, InputWait: 10 * time.Minute, MaxWaiting: 16 << 20,
+		SessionIdle: time.Hour, Heartbeat: 15 * time.Second, InputWait: 10 * time.Minute, HangUp: 3 * time.Second, MaxWaiting: 16 << 20,
 	}
 }
 

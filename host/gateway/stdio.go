@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
@@ -84,7 +83,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 		case <-c.room:
 		case err := <-read:
 			hangUp()
-			ctx, stop := context.WithTimeout(readable, answersWithin)
+			ctx, stop := context.WithTimeout(readable, c.gateway.limits.HangUp)
 			defer stop()
 			c.drain(ctx)
 			return err
@@ -98,9 +97,6 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 		}
 	}
 }
-
-// answersWithin is for how long calls go on whose client writes no more: it may still read, or be gone.
-const answersWithin = 3 * time.Second
 
 // A pipe is a client that is connected by two streams of bytes.
 type pipe struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -67,7 +68,7 @@ func TestStdioFinishes(t *testing.T) {
 		"shutdown":     func(s *site, _ *stdioClient) { go func() { _ = s.gateway.Shutdown(context.Background()) }() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := openSite(t, nil)
+			s := openSite(t, gateway.WithLimits(&gateway.Options{}, func(l *gateway.Limits) { l.HangUp = time.Minute }))
 			c := s.stdio(t, "")
 			c.begin(t)
 			c.say(t, callOf(10, "tools/call", "{"+toolParams("one__flood", `{"n":500}`)+`,"_meta":{"progressToken":"p"}}`))
