@@ -44,6 +44,13 @@ func ironclawFields(e *dialect.Entry) []dialect.Field {
 			continue // of a list
 		case f.Key == "metadata" || f.Key == "cached_tools":
 			f.Foreign = true
+			if f.Key == "metadata" && f.Value.Kind == jsonc.Object && e.Value.Member("description") == nil {
+				for _, of := range f.Inside(nil) {
+					if of.Key == "description" {
+						fields = append(fields, of)
+					}
+				}
+			}
 		case f.Key == "transport" && f.Value.Kind == jsonc.Object:
 			for _, f := range f.Inside(map[string]string{"socket_path": "url"}) {
 				if f.Written == "socket_path" && f.Value.Kind == jsonc.String {

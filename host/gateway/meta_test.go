@@ -307,7 +307,7 @@ func TestServersTool(t *testing.T) {
 				Tools               int
 			}
 		}
-		assert.OK(t, json.Unmarshal([]byte(c.call(t, "upstream_servers", `{"operation":"list"}`).text()), &got))
+		assert.OK(t, json.Unmarshal([]byte(c.call(t, "upstream_servers", `{"action":"list"}`).text()), &got))
 		rows := map[string]string{}
 		for _, r := range got.Servers {
 			rows[r.Name] = fmt.Sprintf("%s, %d: %s", r.State, r.Tools, r.Reason)

@@ -66,7 +66,9 @@ func ironclawServer(t *testing.T, more mcptest.Script) *mcptest.Server {
 func ironclawHost(t *testing.T, more mcptest.Script) (*host.Host, *mcptest.Server) {
 	t.Helper()
 	server := ironclawServer(t, more)
-	return open(t, "mcp_servers.json", `{"servers": {"postgres": {"url": "http://localhost:3000", "metadata": {"description": "Local PostgreSQL MCP server"}}}}`, fakes(fakeServers{"postgres": server})), server
+	h := open(t, "mcp_servers.json", `{"servers": {"postgres": {"url": "http://localhost:3000", "metadata": {"description": "Local PostgreSQL MCP server"}}}}`, fakes(fakeServers{"postgres": server}))
+	assert.Equal(t, assert.Value(h.Inspect("postgres"))(t).Entry.Description, "Local PostgreSQL MCP server", "what metadata says of the server")
+	return h, server
 }
 
 // ironclawAnswer is what a tool's answer becomes.

@@ -12,11 +12,18 @@ import (
 
 // Scope reads the value of the flag --scope.
 func Scope(text string) (config.Scope, error) {
-	scopes := []config.Scope{config.ScopeProject, config.ScopeRC, config.ScopeUser}
-	if s := config.Scope(text); slices.Contains(scopes, s) {
+	scopes := []config.Scope{config.ScopeLocal, config.ScopeProject, config.ScopeRC, config.ScopeUser}
+	s := config.Scope(text)
+	switch text { // as Kode has them
+	case "global":
+		s = config.ScopeUser
+	case "mcprc":
+		s = config.ScopeRC
+	}
+	if slices.Contains(scopes, s) {
 		return s, nil
 	}
-	return "", UsageError("the scope %q is none of project, rc and user", text)
+	return "", UsageError("the scope %q is none of local, project, rc and user", text)
 }
 
 // FixedFlag has the values of a flag of the command completed.

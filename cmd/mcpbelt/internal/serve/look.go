@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
 // ask asks all stations that run, and calls f with the answer of each.
@@ -52,7 +54,11 @@ one it lets the call go on; with --deny it refuses it.`,
 				}
 				return nil
 			}
-			return &cli.Error{Exit: cli.NotFound, Message: "no call waits under " + strconv.Quote(args[0]), Cure: "mcpbelt approve lists those that do"}
+			e := &cli.Error{Exit: cli.NotFound, Message: "no call waits under " + strconv.Quote(args[0]), Cure: "mcpbelt approve lists those that do"}
+			if c, err := b.Load(cmd.Context()); err == nil && slices.ContainsFunc(c.Config.Servers, func(s *config.Server) bool { return s.Title == args[0] }) {
+				e.Cure = "it is a server: mcpbelt allow " + args[0] + " lets it be started"
+			}
+			return e
 		},
 	}
 	cmd.Flags().BoolVar(&deny, "deny", false, "refuse the call")

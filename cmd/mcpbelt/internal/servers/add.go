@@ -54,7 +54,7 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 			if b.ConfigFile != "" {
 				scope = ""
 			}
-			if _, err := record.Add(cmd.Context(), openStore(file, scope, ""), r); err != nil {
+			if _, err := record.Add(cmd.Context(), openStore(b, file, scope, ""), r); err != nil {
 				return explain(r.Name, err)
 			}
 			if scope.NeedsApproval() {
@@ -64,12 +64,12 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.scope, "scope", "user", "whose file: project, rc or user")
+	f.StringVar(&a.scope, "scope", "user", "whose file: local (the user's, for this folder), project, rc or user")
 	f.StringVar(&a.command, "command", "", "the command with its arguments as one text")
 	f.StringVar(&a.transport, "transport", "", "stdio, http, sse, auto or unix (default: as the entry shows)")
 	f.StringArrayVar(&a.env, "env", nil, "a variable of the server's environment, `NAME=value`; can be repeated")
 	f.StringArrayVar(&a.headers, "header", nil, "a header of each request, `Name:value`; can be repeated")
-	cli.FixedFlag(cmd, "scope", "project", "rc", "user")
+	cli.FixedFlag(cmd, "scope", "local", "project", "rc", "user")
 	cli.FixedFlag(cmd, "transport", "stdio", "http", "sse", "auto", "unix")
 	return cmd
 }

@@ -108,11 +108,11 @@ func storeOf(b *belt.Belt, c *belt.Catalog, s *config.Server) (record.Store, err
 			Cure: "change it there, or take it over with mcpbelt import",
 		}
 	}
-	return openStore(file, s.Source.Scope, s.Source.Format), nil
+	return openStore(b, file, s.Source.Scope, s.Source.Format), nil
 }
 
-func openStore(file string, scope config.Scope, format string) record.Store {
-	return edit.OpenFileStore(file, &config.Options{Scope: scope, Format: format, Formats: belt.Formats()})
+func openStore(b *belt.Belt, file string, scope config.Scope, format string) record.Store {
+	return edit.OpenFileStore(file, &config.Options{Scope: scope, Project: b.Env.Dir, Format: format, Formats: belt.Formats()})
 }
 
 // explain returns an error of a store with its exit.

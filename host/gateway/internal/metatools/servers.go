@@ -34,11 +34,11 @@ type Servers struct {
 	Off *sync.Map
 }
 
-// Call answers a call of upstream_servers. The error is that of ctx.
+// Call answers a call of upstream_servers, whose operation MCPProxy calls action. The error is that of ctx.
 func (s *Servers) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	var operation, name string
 	var server object
-	if err := read(args, `{"operation":"…","name":"…","server":{…}}`, map[string]any{"operation": &operation, "name": &name, "server": &server}); err != nil {
+	if err := read(args, `{"operation":"…","name":"…","server":{…}}`, map[string]any{"operation": &operation, "action": &operation, "name": &name, "server": &server}); err != nil {
 		return Failed(err), nil
 	}
 	do, known := operations()[operation]
