@@ -452,7 +452,7 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 // What stands in front of an authorization server may answer at one well-known address with anything; the
 // metadata is at the next (typescript-sdk#1631, xpzouying/xiaohongshu-mcp#540).
 func TestMetadataIsAtTheNextAddress(t *testing.T) {
-	//report: Logins | modelcontextprotocol/typescript-sdk#1631, xpzouying/xiaohongshu-mcp#540 | a gateway before the authorization server answers 502, or a page, at the first well-known address; the metadata is at the next | all addresses of an issuer are tried; if none has it, the error says what there was at each
+	//report: Logins | modelcontextprotocol/typescript-sdk#1631, xpzouying/xiaohongshu-mcp#540, anthropics/claude-code#84123 | a gateway before the authorization server answers 502, or a page, at the first well-known address; the metadata is at the next | all addresses of an issuer are tried; if none has it, the error says what there was at each
 	for name, answer := range map[string]http.HandlerFunc{
 		"502": status(502), "500": status(500), "503": status(503), "429": status(429), "404": status(404), "401": status(401),
 		"a page":           func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },

@@ -188,6 +188,7 @@ func TestRedirectedMetadata(t *testing.T) {
 
 // A server on this machine may use others on this machine, and nothing inside.
 func TestLocalServerOpensThisMachineOnly(t *testing.T) {
+	//report: Logins | danny-avila/LibreChat#12254 | a server is on this machine, and so is its authorization server | the configuration names the former, which opens the machine to logins, and nothing else inside
 	server, as := newSite(t), newSite(t)
 	f := flowOf(t, &Config{URL: server.url + "/mcp"})
 	f.http = guardhttp.New(guardhttp.Options{Trusted: f.config.hosts(), Resolver: allHere(t)})

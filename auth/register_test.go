@@ -17,6 +17,7 @@ import (
 // TestRegistrationOrder has several ways open at once: the first of the
 // specification's order is taken.
 func TestRegistrationOrder(t *testing.T) {
+	//report: Logins | MoonshotAI/kimi-code#2606, nicobailon/pi-mcp-adapter#97, punkpeye/mcp-remote#72, NousResearch/hermes-agent#16653 | a login comes back to another port than the one that its client was registered with, and is refused | a client is used only with the redirect URIs that it was registered with; for another one there is another client
 	const document = "https://agent.example.com/client.json"
 	as := newPeer(t, sends(201, `{"client_id":"new"}`))
 	known := &Client{Issuer: as.url, ID: "known", Source: Dynamic, AuthMethod: authNone, RedirectURIs: []string{redirectURI}}
@@ -134,6 +135,7 @@ func TestRegistrationRequest(t *testing.T) {
 }
 
 func TestRegistrationAnswers(t *testing.T) {
+	//report: Logins | punkpeye/mcp-remote#292, freelawproject/courtlistener#7225, GluuFederation/oxAuth#1790 | a registration is answered with status 200, with redirect URIs of the server, or with a secret and no end of it | what is needed is read, and the login keeps to its own redirect URI
 	at := time.Date(2035, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, c := range []struct {
 		body, methods string
@@ -204,6 +206,7 @@ func TestRegistrationRefusals(t *testing.T) {
 }
 
 func TestRegistrationIsNotRedirected(t *testing.T) {
+	//report: Logins | CALLE-AI/call-e-integrations#155 | a registration is answered with a redirect | it is not followed, as what is posted is for the address that was named; the error has the status
 	canary := newPeer(t, sends(201, `{"client_id":"new"}`))
 	a := newPeer(t, redirects(http.StatusTemporaryRedirect, canary.url)).authority()
 	wantFailed(t, errOf(flow(t, Config{}).Register(t.Context(), a, redirectURI, nil, nil)), "registration", false)

@@ -139,6 +139,7 @@ func TestCallbackHandlerOneUser(t *testing.T) {
 }
 
 func TestCallbackHandlerFails(t *testing.T) {
+	//report: Logins | smart-mcp-proxy/mcpproxy-go#1067 | the page that the browser comes back to says that all went well whatever became of the code | it says whether the user is logged in
 	env, m := withManager(t, nil, nil)
 	h := m.CallbackHandler(nil)
 	key := Key{Server: "s"}

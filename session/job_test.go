@@ -154,6 +154,7 @@ func TestLostAnswer(t *testing.T) {
 
 func TestEndOfTheLogin(t *testing.T) {
 	//report: Logins | can1357/oh-my-pi#1908, zonlabs/mcp-ts#150, CherryHQ/cherry-studio#12598 | a refresh token was revoked, and the renewal is refused with invalid_grant | the login ends at once, and the user is asked at an address, with the words of the refusal
+	//report: Logins | anthropics/claude-code#59460, anomalyco/opencode#35625 | each login registers another client, which leaves the refresh tokens of the last one without theirs | the client is kept for the next login
 	env, m := loggedIn(t, nil, nil)
 	env.as.EndAll()
 	required := env.mustNeedLogin(m, alice)
@@ -234,6 +235,7 @@ func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 }
 
 func TestTokenIsRenewedByTheClock(t *testing.T) {
+	//report: Logins | NousResearch/hermes-agent#107059 | a token has ended overnight, and a login is shown while it is renewed | it is renewed before it is sent, and no login begins
 	env, m := loggedIn(t, nil, nil)
 	env.setTimes(alice, -2*clockPause, -2*clockPause+shortLife-time.Second) // too short a life for the keeper
 	ended := "Bearer " + env.tokenOf(m, alice).Reveal()

@@ -126,7 +126,7 @@ func TestServerMovesBack(t *testing.T) {
 // An authorization server that has forgotten the program says so to the user and
 // to no one else.
 func TestForgottenClientIsNoDeadEnd(t *testing.T) {
-	//report: Logins | supabase/mcp#355, anthropics/claude-code#84614, punkpeye/mcp-remote#36, nicobailon/pi-mcp-adapter#90 | an authorization server has forgotten a client that had registered itself, and tells only the browser | the next login that the user asks for registers a new one
+	//report: Logins | supabase/mcp#355, anthropics/claude-code#84614, punkpeye/mcp-remote#36, nicobailon/pi-mcp-adapter#90, diillson/chatcli#1308 | an authorization server has forgotten a client that had registered itself, and tells only the browser | the next login that the user asks for registers a new one
 	env, m := loggedIn(t, nil, nil)
 	env.as.Purge()
 	env.as.EndAll()

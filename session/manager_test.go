@@ -13,6 +13,7 @@ import (
 )
 
 func TestRestartNeedsNoLogin(t *testing.T) {
+	//report: Logins | damianvtran/local-operator#185, vellum-ai/vellum-assistant#37851 | a program that was started anew does not know where to renew a token, and asks the user | the endpoints are kept with the login, and the token is renewed
 	env, m := loggedIn(t, nil, nil)
 	env.as.ExpireAll()
 	env.mustCall(env.restart(m), alice)

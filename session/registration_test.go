@@ -106,6 +106,7 @@ func TestUsersShareOneRegistration(t *testing.T) {
 
 // Programs with addresses of their own that share a store keep to their clients.
 func TestRegistrationsOfTwoAddresses(t *testing.T) {
+	//report: Logins | BerriAI/litellm#32473 | the address that browsers come back to changes, and the client stays registered with the old one | there is a client for each address
 	env := newEnv(t, nil, nil)
 	here, there := env.manager(nil), env.manager(&Options{RedirectURL: "http://127.0.0.1:1/elsewhere"})
 	for _, key := range crowd(3) {

@@ -56,6 +56,13 @@ func TestReportedDiscovery(t *testing.T) {
 		"the server itself": {alone: true, rules: append(absent("{RS}"+prm, "{RS}"+prm+"/mcp"),
 			challenge(`Bearer realm="OAuth", error="invalid_token"`),
 			rule{at: "GET {RS}" + asm, status: 200, body: metadata("{RS}", "")})},
+		//report: Logins | decocms/studio#2124, logiscape/mcp-sdk-php#56 | the metadata of a server names no authorization server | the server itself is looked at, at its root
+		"no authorization server in the metadata": {alone: true, rules: []rule{
+			{at: "GET {RS}" + prm + "/mcp", status: 200, body: `{"resource":"{RS}/mcp","authorization_servers":[]}`},
+			{at: "GET {RS}" + asm, status: 200, body: metadata("{RS}", "")}}},
+		//report: Logins | BuilderIO/agent-native#5268 | the server publishes no metadata, and its authorization server is on another host | with the issuer in the configuration the user logs in
+		"another host, configured": {auth: auth.Config{Issuer: "{AS}"}, rules: append(absent("{RS}"+prm, "{RS}"+prm+"/mcp"),
+			rule{at: "POST {RS}/mcp", lacks: []string{"Bearer "}, status: 401})},
 		//report: Logins | coder/xum#3734 | the server is at a path of GitLab, and the issuer is the origin | the issuer is held against the origin, not against the address of the server
 		"the origin is the issuer": {alone: true, rules: append(absent("{RS}"+prm, "{RS}"+prm+"/mcp", "{RS}"+asm+"/mcp"),
 			rule{at: "GET {RS}" + oidc, status: 200, body: metadata("{RS}", "")})},

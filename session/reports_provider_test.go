@@ -38,7 +38,7 @@ func TestReportedProviders(t *testing.T) {
 		return r
 	}
 	runReports(t, map[string]reported{
-		//report: Logins | atlassian/atlassian-mcp-server#205, github/copilot-cli#4480, can1357/oh-my-pi#3551, github/app#2863 | Atlassian's server has the metadata of an authorization server on another host at its own root | the specification has it refused; the error says by which setting the user can name that authorization server
+		//report: Logins | atlassian/atlassian-mcp-server#205, github/copilot-cli#4480, can1357/oh-my-pi#3551, github/app#2863, forcedotcom/mcp-hosted#44 | Atlassian's server has the metadata of an authorization server on another host at its own root | the specification has it refused; the error says by which setting the user can name that authorization server
 		"Atlassian": {
 			rules: []rule{{at: "GET {RS}" + prm + "/mcp", status: 404}, {at: "GET {RS}" + prm, status: 404}, metadata("{RS}"+asm, "{AS}", s256),
 				{at: "POST {RS}/mcp", lacks: []string{"Bearer "}, status: 401, field: `WWW-Authenticate: Bearer realm="OAuth", error="invalid_token"`}},
@@ -73,7 +73,7 @@ func TestReportedProviders(t *testing.T) {
 		//report: Logins | Google https://developers.google.com/identity/protocols, home-assistant/core#180546, github/copilot-cli#4606 | Google registers no clients, has its issuer named with a slash too much, gives refresh tokens for access_type=offline alone, and no new one at a renewal | with client, issuer and that parameter in the configuration the user logs in once
 		"Google": {as: registered("client_secret_basic", authtest.Options{KeepRefresh: true}), auth: own(auth.Config{LoginParams: url.Values{"access_type": {"offline"}, "prompt": {"consent"}}}, ownSecret),
 			rules: []rule{names("{AS}/")}, sent: []string{"access_type=offline&"}},
-		//report: Logins | anthropics/claude-code#3273, vercel/ai#10899, modelcontextprotocol/python-sdk#1523 | GitHub registers no clients, publishes no metadata for its issuer, and answers token requests in form encoding with commas between scopes | with client and endpoints in the configuration the user logs in
+		//report: Logins | anthropics/claude-code#3273, google-gemini/gemini-cli#13643, vercel/ai#10899 | GitHub registers no clients, publishes no metadata for its issuer, and answers token requests in form encoding with commas between scopes | with client and endpoints in the configuration the user logs in
 		"GitHub": {as: registered("client_secret_basic", authtest.Options{}), auth: own(auth.Config{Authority: endpoints}, ownSecret), rules: []rule{
 			names("{AS}/login/oauth"), token("access_token={ACCESS}&refresh_token={REFRESH}&expires_in=28800&scope=gist%2Crepo&token_type=bearer")}},
 		//report: Logins | Entra https://learn.microsoft.com/et-EE/azure/active-directory/develop/v2-oauth2-auth-code-flow, punkpeye/mcp-remote#217, punkpeye/mcp-remote#357, LibreChat-AI/librechat.ai#420 | Entra registers no clients, does not list S256, takes no resource parameter, has lifetimes as text, and renews no token without scopes | with client and endpoints in the configuration, and the resource parameter off, the user logs in once

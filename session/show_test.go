@@ -12,6 +12,7 @@ import (
 )
 
 func TestPromptIsShownOnce(t *testing.T) {
+	//report: Logins | punkpeye/mcp-remote#68, neondatabase/mcp-server-neon#186, makeplane/plane#8926, NousResearch/hermes-agent#103198 | each request that is refused opens another window of the browser | one login is shown for all calls that wait
 	env := newEnv(t, nil, nil)
 	u, release := env.newHeldPrompt()
 	m := env.manager(&Options{Prompt: u})
@@ -41,6 +42,7 @@ func TestPromptIsShownByOneProcess(t *testing.T) {
 }
 
 func TestDeclinedLoginIsRemembered(t *testing.T) {
+	//report: Logins | smart-mcp-proxy/mcpproxy-go#49, NousResearch/hermes-agent#96358, nicobailon/pi-mcp-adapter#121 | a login that was left alone is shown again at each reconnection and each start, by night, too | it is not shown again before the user asks for it; the calls say why
 	returns := func(err error) func(*env) *testPrompt {
 		return func(*env) *testPrompt {
 			return &testPrompt{answer: func(context.Context, string) (string, error) { return "", err }}
@@ -145,6 +147,7 @@ func TestWaitForALoginThatIsCalledOff(t *testing.T) {
 // In a web program only a user who has said no is not asked again: nothing is
 // shown there that they have not clicked on.
 func TestLoginThatFailsInAWebProgram(t *testing.T) {
+	//report: Logins | cloudflare/agents#833, simstudioai/sim#4441 | a callback that comes too late, or with an error, leaves the login half done, and no other can begin | the login is over, the next call begins another, and says why the last one failed
 	for name, test := range map[string]struct{ late, deny bool }{
 		"authorization server fails": {},
 		"too late":                   {late: true},

@@ -215,6 +215,7 @@ func certify(t *testing.T, name string, ends time.Time) (tls.Certificate, *x509.
 
 // A test uses the login there is, and begins none.
 func TestTestUsesLogins(t *testing.T) {
+	//report: Logins | NousResearch/hermes-agent#60313 | a look at the state of a server opens a login in the browser | a test uses the login there is, and begins none
 	as := authtest.NewServer(t, nil)
 	rs := as.NewMCP(nil)
 	c := &auth.Config{Server: "s", URL: rs.URL}
