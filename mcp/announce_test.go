@@ -14,33 +14,63 @@ import (
 )
 
 // A server that announces other tools all the time, also while they are read, is not
-// asked for them all the time.
+// asked for them all the time, however long it takes to answer.
 func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 	const distance = 250 * time.Millisecond
+	for _, slow := range []time.Duration{0, 400 * time.Millisecond} {
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			var asked, answered []time.Time // one list at a time
+			c := newReady(t, p.to(legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+				asked = append(asked, time.Now())
+				for range 3 {
+					c.Notify("notifications/tools/list_changed", "")
+				}
+				pause(slow)
+				answered = append(answered, time.Now())
+				c.Result(`{"tools":[]}`)
+			}})), nil)
+			ctx := within(t, 5*time.Second)
+			began := time.Now()
+			for range c.Watch(ctx) {
+				if _, err := c.Tools(ctx); err != nil && ctx.Err() == nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait() // a list may be under way
+			wantBetween(t, len(asked), 5, math.MaxInt, "asked")
+			if !asked[0].Equal(began) {
+				t.Errorf("got the first list after %v, want it at once", asked[0].Sub(began))
+			}
+			for i, at := range asked[1:] {
+				wantBetween(t, at.Sub(answered[i]), distance, math.MaxInt, "list %d: after the answer before", i+2)
+			}
+			pass(slow)
+		})
+	}
+}
+
+// Callers that come while the tools are read, and other ones are announced, wait for the end of that
+// reading and for one more, all of them for the same.
+func TestCallersWaitForOneReading(t *testing.T) {
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
-		var asked []time.Time // one list at a time
-		c := newReady(t, p.to(legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
-			asked = append(asked, time.Now())
-			for range 3 {
-				c.Notify("notifications/tools/list_changed", "")
-			}
-			c.Result(`{"tools":[]}`)
-		}})), nil)
-		ctx := within(t, 5*time.Second)
+		server, c := p.withReady(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			c.Notify("notifications/tools/list_changed", "")
+			pause(time.Second)
+			c.Notify("notifications/tools/list_changed", "")
+			c.Result(page("", "a"))
+		}}), nil)
 		began := time.Now()
-		for range c.Watch(ctx) {
-			if _, err := c.Tools(ctx); err != nil && ctx.Err() == nil {
-				t.Fatal(err)
-			}
+		list := func() error { return errOf(c.Tools(t.Context())) }
+		ends := []<-chan error{inBackground(list)}
+		pass(500 * time.Millisecond)
+		for range 5 {
+			ends = append(ends, inBackground(list))
 		}
-		synctest.Wait() // a list may be under way
-		wantBetween(t, len(asked), 5, math.MaxInt, "asked")
-		if !asked[0].Equal(began) {
-			t.Errorf("got the first list after %v, want it at once", asked[0].Sub(began))
+		for _, end := range ends {
+			assert.OK(t, <-end)
 		}
-		for i, at := range asked[1:] {
-			wantBetween(t, at.Sub(asked[i]), distance, math.MaxInt, "list %d: sub", i+2)
-		}
+		assert.Equal(t, time.Since(began), 2250*time.Millisecond, "time for all")
+		wantCount(t, server, "tools/list", 2)
 	})
 }
 

@@ -163,7 +163,7 @@ func (f *flight) Err() error {
 // ended returns how and why the flight was cancelled, if it was.
 func (f *flight) ended() (err, cause error) {
 	if err := f.Context.Err(); err != nil {
-		f.cancel(err, context.Cause(f.Context))
+		f.cancel(err, f.life.withStrays(context.Cause(f.Context)))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -54,12 +54,8 @@ func (c *cookies) with(fields http.Header, to *url.URL) http.Header {
 	if c.jar == nil {
 		return fields
 	}
-	found := c.jar.Cookies(to)
-	if len(found) == 0 {
-		return fields
-	}
 	req := &http.Request{Header: fields.Clone()}
-	for _, cookie := range found {
+	for _, cookie := range c.jar.Cookies(to) {
 		req.AddCookie(cookie)
 	}
 	return req.Header

@@ -172,9 +172,7 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 	opened := false
 	var stream listening
 	deliver := func(m jsonrpc.Message) {
-		if note, ok := m.(*jsonrpc.Request); !ok || note.Method != noteAcknowledged {
-			stream.brings = true
-		}
+		stream.note(m)
 		if stream.tell() { // what is read now is not read before the server announces again
 			c.listChanged()
 		}

@@ -52,6 +52,12 @@ type listening struct {
 // headers back until there is an event.
 func (l *listening) open(asked time.Time) { l.opened, l.brings = asked, false }
 
+// note notes a message. A sign of life brings nothing.
+func (l *listening) note(m jsonrpc.Message) {
+	req, ok := m.(*jsonrpc.Request)
+	l.brings = l.brings || !ok || req.Method != "ping" && req.Method != noteAcknowledged
+}
+
 // next returns the wait before the stream is opened again, which the server wants to be no shorter
 // than asked, after the present one ended or could not be opened. One that lasted is opened
 // again almost at once. Those that end at once are no better than failures: the waits grow,
@@ -267,7 +273,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 	var at cursor
 	var stream listening
 	deliver := func(m jsonrpc.Message) {
-		stream.brings = true
+		stream.note(m)
 		c.deliver(m)
 	}
 	again := false

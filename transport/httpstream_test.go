@@ -272,7 +272,7 @@ func idle(t *testing.T, revision string, life time.Duration, end func(*post)) (s
 				end(p)
 				return
 			}
-			p.stream("")
+			p.stream(event(`{"jsonrpc":"2.0","id":"p","method":"ping"}`))
 			if p.Method != "" {
 				p.stream(event(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":$ID},"notifications":{"toolsListChanged":true}}}`))
 			}
