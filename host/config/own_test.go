@@ -184,12 +184,14 @@ func TestOAuthOfOthers(t *testing.T) {
 		//report: Config files | mastra-ai/mastra#19467 | the block that Slack gives to users of Claude Code has a client without a secret, and a port | the login begins as that client, and comes back to that port; no issuer has to be named
 		{".mcp.json", `"oauth":{"clientId":"1601185624273.8899143856786","callbackPort":3118}`, &Auth{ClientID: "1601185624273.8899143856786", RedirectURL: "http://localhost:3118/callback"}, ""},
 		{".mcp.json", `"oauth":{"clientId":"c"}`, &Auth{ClientID: "c", RedirectURL: "http://localhost/callback"}, ""},
+		//report: Config files | Claude Code https://zuplo.com/learn/mcp/compatibility/clients/claude-code.md | an entry of Claude Code names the address of the metadata, so that nothing else is looked up | the issuer in that address is the only one that is taken; an address that has none is ignored with a warning
 		{".mcp.json", `"oauth":{"authServerMetadataUrl":"https://as/.well-known/oauth-authorization-server/t"}`, &Auth{Issuer: "https://as/t"}, ""},
 		{".mcp.json", `"oauth":{"authServerMetadataUrl":"https://as/t/.well-known/openid-configuration"}`, &Auth{Issuer: "https://as/t"}, ""},
 		{".mcp.json", `"oauth":{"authServerMetadataUrl":"https://as/metadata.json"}`, nil, `a.oauth.authServerMetadataUrl: is ignored, as it does not say whose metadata it is: write the "issuer" that stands in it`},
 		{".gemini/settings.json", `"oauth":{"enabled":true,"clientId":"c","clientSecret":"${SECRET}","scopes":["a"],"redirectUri":"http://localhost:7777/x","authorizationUrl":"https://x/a","tokenUrl":"https://x/t","registrationUrl":"https://x/r","audiences":["d","e"]}`,
 			&Auth{ClientID: "c", ClientSecret: "s3cret", Scopes: []string{"a"}, RedirectURL: "http://localhost:7777/x", AuthorizationURL: "https://x/a", TokenURL: "https://x/t", RegistrationURL: "https://x/r", LoginParams: map[string]string{"audience": "d e"}},
 			`a.oauth: "registrationUrl" has no effect beside "clientId"`},
+		//report: Config files | Gemini CLI redirect URIs https://docs.zuora.com/zuora-ai/zuora-mcp-server/zuora-mcp-server/configure-zuora-remote-mcp-server/redirect-uris-by-mcp-client, microsoft/vscode#278512 | a client is registered with the address at which its program listens, which the file does not name | the browser comes back to that address: of Claude Code, Cursor, VS Code, Gemini CLI, OpenCode and Codex
 		{".gemini/settings.json", `"oauth":{"clientId":"c"}`, &Auth{ClientID: "c", RedirectURL: "http://localhost:7777/oauth/callback"}, ""},
 		{".gemini/settings.json", `"oauth":{"enabled":false}`, &Auth{Off: true}, ""},
 		{".gemini/settings.json", `"oauth":{"tokenParamName":"t"}`, nil, "a.oauth.tokenParamName: unknown key, which is ignored"},
@@ -197,9 +199,12 @@ func TestOAuthOfOthers(t *testing.T) {
 		{".cursor/mcp.json", `"auth":{"CLIENT_ID":"c","CLIENT_SECRET":"${SECRET}","scopes":["a"]}`, &Auth{ClientID: "c", ClientSecret: "s3cret", Scopes: []string{"a"}, RedirectURL: "http://localhost:8787/callback"}, ""},
 		{".cursor/mcp.json", `"auth":{"clientId":"c"}`, &Auth{ClientID: "c"}, ""},
 		{"mcp.json", `"oauth":{"client_id":"c"}`, &Auth{ClientID: "c"}, ""},
+		//report: Config files | OpenAI Codex https://www.developersdigest.tech/mcp-servers/clients/openai-codex-cli | Codex has a callback_url without a port, and a callback_port | the browser comes back to the address with that port
+		{"mcp.json", `"oauth":{"client_id":"c","callback_url":"http://127.0.0.1/callback","callback_port":9}`, &Auth{ClientID: "c", RedirectURL: "http://127.0.0.1:9/callback"}, ""},
 		{"mcp.json", `"oauth":{"clientId":"c","redirectUri":"http://127.0.0.1/x","callbackPort":9}`, &Auth{ClientID: "c", RedirectURL: "http://127.0.0.1:9/x"}, ""},
 		{"mcp.json", `"oauth":{"redirectUri":"http://127.0.0.1:8/x","callbackPort":9}`, &Auth{RedirectURL: "http://127.0.0.1:8/x"}, `a.oauth: "callbackPort" has no effect beside the URL that the browser comes back to`},
 		{"mcp.json", `"oauth":{"clientId":"c","scopes":"a"},"auth":{"clientId":"ours","issuer":"https://as"}`, &Auth{ClientID: "ours", Issuer: "https://as", Scopes: []string{"a"}}, `a.auth: "clientId" in it counts, and not that of "oauth": remove one of them`},
+		//report: Config files | microsoft/vscode#308648, microsoft/vscode#257415 | oauth has a client id alone, and what else the provider needs has no key there | "auth" beside it adds the rest, and both count
 		{"mcp.json", `"oauth":{"clientId":"c","callbackPort":3118},"auth":{"issuer":"https://as"}`, &Auth{ClientID: "c", Issuer: "https://as", RedirectURL: "http://localhost:3118/callback"}, ""},
 		{"mcp.json", `"oauth":true`, nil, ""},
 		//report: Config files | OpenCode https://opencode.ai/docs/mcp-servers/ | OpenCode has "oauth": false for a server that wants a key and no login | no login begins there, and the error says that the entry switches logins off

@@ -29,6 +29,31 @@ func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {
 	}
 }
 
+// The secret of a client goes to no one but the authorization server that the file names.
+func TestSecretNeedsIssuer(t *testing.T) {
+	for file, entry := range map[string]string{
+		//report: Config files | PipesHub https://docs.pipeshub.com/mcp/cursor.md, cursor/plugins#201 | a block for Cursor has a client and its secret, and does not say whose they are | no login begins: the secret goes to no server that another one names; the error says to add "auth": {"issuer": ...}, which works beside the block
+		".cursor/mcp.json": `"auth": {"CLIENT_ID": "c", "CLIENT_SECRET": "hunter2"ISSUER}`,
+		//report: Config files | PipesHub https://docs.pipeshub.com/mcp/gemini-cli.md | a block for Gemini CLI has a client and its secret, and no endpoints | likewise
+		".gemini/settings.json": `"oauth": {"clientId": "c", "clientSecret": "hunter2"}OWN`,
+	} {
+		for _, named := range []bool{false, true} {
+			text := strings.NewReplacer("ISSUER", "", "OWN", "").Replace(entry)
+			if named {
+				text = strings.NewReplacer("ISSUER", `, "issuer": "https://as.example"`, "OWN", `, "auth": {"issuer": "https://as.example"}`).Replace(entry)
+			}
+			c := assert.Value(config.Parse(t.Context(), file, []byte(`{"mcpServers": {"s": {"type": "http", "url": "http://127.0.0.1:9/mcp", `+text+`}}}`), &config.Options{Scope: config.ScopeUser}))(t)
+			logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
+			logins.Use(c.Servers[0])
+			_, err := logins.Sessions().Login(t.Context(), session.Key{Server: "s"})
+			assert.OK(t, logins.Close())
+			assert.Fails(t, err)
+			assert.Equal(t, strings.Contains(err.Error(), `add "auth": {"issuer": "https://..."} to the entry`), !named, "%s: %v", file, err)
+			assert.Lacks(t, err.Error(), "hunter2")
+		}
+	}
+}
+
 // loginKeys returns a value of each key by which a file speaks of logins: ours, and those of
 // others.
 func loginKeys(t *testing.T) map[string]string {

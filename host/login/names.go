@@ -12,12 +12,17 @@ func names() map[string]string {
 		"Client.Secret": `"clientSecret"` + place,
 		"Client.Issuer": `"issuer"` + place,
 		"Scopes":        `"scopes"` + place,
+		"RedirectURL":   `"redirectUrl"` + place,
 		"LoginParams":   `"loginParams"` + place,
 		"Authority":     `"authorizationUrl" and "tokenUrl"` + place,
 
 		"Authority.AuthorizationEndpoint": `"authorizationUrl"` + place,
 		"Authority.TokenEndpoint":         `"tokenUrl"` + place,
 		"Authority.DeviceEndpoint":        `"deviceUrl"` + place,
-		"Authority.Issuer":                `"issuer"` + place,
+		"Client.AuthMethod":               `"authMethod"` + place,
+		"Authority.RegistrationEndpoint":  `"registrationUrl"` + place,
+		"Authority.RevocationEndpoint":    `"revocationUrl"` + place,
+
+		"Authority.Issuer": `"issuer"` + place,
 	}
 }

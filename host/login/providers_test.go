@@ -45,6 +45,7 @@ type provider struct {
 	metadata          string // the path of the metadata of the issuer
 	named             string // the issuer as the server names it, if otherwise
 	lacks             []string
+	paths             map[string]string // of endpoints that have other ones than the fake
 	options           authtest.Options
 	asks              string // what the address has where users log in
 	never             string // what it has not
@@ -107,6 +108,10 @@ func providers() []provider {
 			mcp: "https://mcp.figma.com/mcp", issuer: "https://api.figma.com", metadata: oauthMetadata,
 			options: authtest.Options{NoRegistration: true, Clients: byHand("s3cret", "client_secret_basic", "http://localhost:7778/oauth/callback")}},
 	}
+	//report: Logins | Webex https://developer.webex.com/docs/webex-agentic-mcp-servers-gemini-cli | it gives users of Gemini CLI a block with a client, its secret and both endpoints | the block works as it is: the endpoints say whose the secret is
+	list = append(list, provider{name: "Webex", file: ".gemini/settings.json", entry: `"oauth": {"enabled": true, "clientId": "mine", "clientSecret": "s3cret", "authorizationUrl": "https://webexapis.com/v1/authorize", "tokenUrl": "https://webexapis.com/v1/access_token", "scopes": ["spark:mcp"]}`,
+		mcp: "https://mcp.webexapis.com/mcp", issuer: "https://webexapis.com", metadata: "none", paths: map[string]string{"/v1/authorize": "/authorize", "/v1/access_token": "/token"},
+		options: authtest.Options{ResourceOptional: true, Clients: byHand("s3cret", "client_secret_basic", "http://localhost:7777/oauth/callback")}, asks: "scope=spark"})
 	//report: Logins | Claude Code commands https://mcpbundles.com/blog/claude-code-mcp-tools, maximhq/bifrost#6114 | Atlassian, Notion, Linear, Sentry, Stripe, Supabase and Cloudflare register clients at the authorization server that they name | the url in the file is enough
 	for name, mcp := range map[string]string{"Atlassian": "https://mcp.atlassian.com/v1/mcp", "Notion": "https://mcp.notion.com/mcp", "Linear": "https://mcp.linear.app/mcp",
 		"Sentry": "https://mcp.sentry.dev/mcp", "Stripe": "https://mcp.stripe.com/", "Supabase": "https://mcp.supabase.com/mcp", "Cloudflare": "https://observability.mcp.cloudflare.com/mcp"} {
@@ -167,7 +172,7 @@ func (p *provider) logIn(t *testing.T) {
 		case strings.Contains(path, "/.well-known/"):
 			return "/nothing"
 		}
-		return strings.ReplaceAll(path, "//", "/")
+		return cmp.Or(p.paths[path], strings.ReplaceAll(path, "//", "/"))
 	}, nil)
 	belt := forward(t, inside, func(path string) string { return path }, func(res *http.Response) error {
 		for i, challenge := range res.Header["Www-Authenticate"] {
@@ -195,7 +200,7 @@ func (p *provider) logIn(t *testing.T) {
 	assert.OK(t, c.Servers[0].Err)
 	assert.Equal(t, fmt.Sprint(c.Servers[0].Warnings), "[]", "warnings")
 
-	user := &user{as: as, real: strings.TrimSuffix(p.issuer, issuer.Path), fake: origin, redirect: redirect}
+	user := &user{as: as, paths: p.paths, real: strings.TrimSuffix(p.issuer, issuer.Path), fake: origin, redirect: redirect}
 	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{Prompt: user}}))(t)
 	defer func() { _ = logins.Close() }()
 	h := host.New(&host.Options{StateDir: host.NoState, Logins: logins})
@@ -214,6 +219,7 @@ func (p *provider) logIn(t *testing.T) {
 // A user agrees to each login, and gives the address at which their browser ends.
 type user struct {
 	as                   *authtest.Server
+	paths                map[string]string
 	real, fake, redirect string
 }
 
@@ -229,7 +235,8 @@ type shown struct {
 func (s *shown) RedirectURI() string { return s.redirect }
 func (s *shown) Close() error        { return nil }
 func (s *shown) Show(ctx context.Context, p *auth.Pending) (string, error) {
-	page := s.user.fake + strings.ReplaceAll(strings.TrimPrefix(p.URL, s.user.real), "//authorize", "/authorize")
+	path, query, _ := strings.Cut(strings.TrimPrefix(p.URL, s.user.real), "?")
+	page := s.user.fake + cmp.Or(s.user.paths[path], strings.ReplaceAll(path, "//", "/")) + "?" + query
 	return s.user.as.Approve(ctx, page)
 }
 
