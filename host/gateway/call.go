@@ -97,7 +97,10 @@ func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
 
 // callResult returns the answer to a call that a registry made.
 func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (json.RawMessage, *mcp.JSONRPCError) {
-	if err == nil {
+	switch {
+	case r.peer.handsai && (err != nil || res.IsError):
+		return nil, r.handsaiError(name, res, err)
+	case err == nil:
 		return r.complete2026(rawOf(res)), nil
 	}
 	var needs *mcp.InputRequiredError

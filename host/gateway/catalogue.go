@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
@@ -116,7 +115,7 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 		}
 		item := toolJSON(d, name)
 		if v.server == "" && d.Origin.Server != "" {
-			item = withPageAddress(d.Origin.Server, item)
+			item = listing.WithPageAddress(d.Origin.Server, item)
 		}
 		item = v.mark(item, form, asked[d])
 		c.tools = append(c.tools, item)
@@ -230,25 +229,6 @@ func toolJSON(d *registry.Definition, name string) json.RawMessage {
 		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 		Annotations  json.RawMessage `json:"annotations,omitempty"`
 	}{name, d.Title, d.Description, d.InputSchema, d.OutputSchema, annotations})
-}
-
-// withPageAddress puts an address in the place of the URI by which a tool names its page, as MCP Apps and others do.
-func withPageAddress(server string, tool json.RawMessage) json.RawMessage {
-	meta := message.Member(tool, "_meta")
-	if meta == nil {
-		return tool
-	}
-	at := func(in json.RawMessage, key string) json.RawMessage {
-		if uri, ok := message.Text(in, key); ok {
-			return message.WithMember(in, key, message.Quoted(content.Address(server, uri)))
-		}
-		return in
-	}
-	meta = at(at(meta, "ui/resourceUri"), "openai/outputTemplate")
-	if ui := message.Member(meta, "ui"); ui != nil {
-		meta = message.WithMember(meta, "ui", at(ui, "resourceUri"))
-	}
-	return message.WithMember(tool, "_meta", meta)
 }
 
 // listTools answers tools/list.

@@ -1,13 +1,18 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // The paths of HandsAI below a view.
@@ -18,9 +23,9 @@ const (
 
 // serveHandsAI serves the two paths of HandsAI: the tools by GET, and a call by POST, each as one
 // JSON-RPC message, without a session. An id is a string; one of another kind is
-// sent back as it is.
+// sent back as it is. All answers have the status 200.
 func (x *exchange) serveHandsAI(path string) {
-	p := (&peer{shown: x.shown, caller: x.caller, revision: protocol.Revision20251125, mode: modes.Direct}).from(x.r)
+	p := (&peer{shown: x.shown, caller: x.caller, revision: protocol.Revision20251125, mode: modes.Direct, handsai: true}).from(x.r)
 	p.session = newSession("", p)
 	defer p.session.end()
 	ctx := p.context(x.r.Context())
@@ -38,19 +43,20 @@ func (x *exchange) serveHandsAI(path string) {
 	if !ok {
 		return
 	}
-	m, ok := x.scan(body)
-	if !ok {
-		return
-	}
+	m, err := jsonscan.Scan(body)
+	failed := message.Check(&m)
 	switch {
-	case m.IsResponse():
-		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), message.Failure(message.CodeInvalidRequest, "not a JSON-RPC request"))
-		return
-	case m.Method != protocol.CallTool:
-		x.fail(http.StatusNotFound, m.ID, message.Failure(message.CodeNoMethod, "method not found: %.100s", m.Method))
-		return
-	case m.Params == nil:
-		x.fail(http.StatusBadRequest, m.ID, message.InvalidParams("params is missing"))
+	case err != nil && jsonscan.Valid(body) != nil:
+		failed = message.Failure(message.CodeParse, "the message cannot be read: %v", err)
+	case err != nil || failed == nil && m.IsResponse():
+		failed = message.Failure(message.CodeInvalidRequest, "not a JSON-RPC request")
+	case failed == nil && m.Method != protocol.CallTool:
+		failed = message.Failure(message.CodeNoMethod, "method not found: %.100s", m.Method)
+	case failed == nil && m.Params == nil:
+		failed = message.InvalidParams("params is missing")
+	}
+	if failed != nil {
+		x.fail(http.StatusOK, message.ValidOr(m.ID), failed)
 		return
 	}
 	r := p.newRequest(&m, message.ParamsOf(m.Params), stream.New(""))
@@ -61,4 +67,17 @@ func (x *exchange) serveHandsAI(path string) {
 	case <-x.r.Context().Done():
 		j.cancel()
 	}
+}
+
+// handsaiError returns the error of a call that failed, which is none of a tool there.
+func (r *request) handsaiError(name string, res *mcp.CallToolResult, err error) *mcp.JSONRPCError {
+	switch {
+	case errors.As(err, new(*registry.ArgumentsError)):
+		return message.InvalidParams("%s", strings.TrimSpace(registry.ErrorResult(err).Text()))
+	case errors.As(err, new(*registry.UnknownToolError)):
+		return message.Failure(message.CodeInternal, "%s", r.unknownTool(name, err).Message)
+	case err != nil:
+		res = registry.ErrorResult(err)
+	}
+	return message.Failure(message.CodeInternal, "%s", strings.TrimSpace(res.WithContent().Text()))
 }

@@ -47,6 +47,7 @@ type peer struct {
 	requests *underWay        // which it can withdraw by their ids; nil: none
 	host     string           // by which the client reaches the gateway; empty: it is not known
 	secure   bool             // it does so by https
+	handsai  bool             // it has errors where the protocol has results of tools
 }
 
 // abilities are what a client can do for a server.

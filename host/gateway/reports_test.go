@@ -40,6 +40,8 @@ func (s *rawServer) Connect(ctx context.Context) (mcp.Conn, error) {
 
 func (s *rawServer) serve(conn sdk.Connection) {
 	var answers sync.Map // channels of texts, by id
+	gone := make(chan struct{})
+	defer close(gone)
 	for {
 		m, err := conn.Read(context.Background())
 		if err != nil {
@@ -56,13 +58,13 @@ func (s *rawServer) serve(conn sdk.Connection) {
 			}
 		case *jsonrpc.Request:
 			if m.IsCall() {
-				go s.answer(conn, m, &answers)
+				go s.answer(conn, m, &answers, gone)
 			}
 		}
 	}
 }
 
-func (s *rawServer) answer(conn sdk.Connection, m *jsonrpc.Request, answers *sync.Map) {
+func (s *rawServer) answer(conn sdk.Connection, m *jsonrpc.Request, answers *sync.Map, gone <-chan struct{}) {
 	var named struct{ Name, URI, Cursor string }
 	_ = json.Unmarshal(m.Params, &named)
 	resp := &jsonrpc.Response{ID: m.ID}
@@ -82,7 +84,12 @@ func (s *rawServer) answer(conn sdk.Connection, m *jsonrpc.Request, answers *syn
 		req.ID = must(jsonrpc.MakeID(id))
 		answers.Store(id, waits)
 		_ = conn.Write(context.Background(), req)
-		texts = append(texts, <-waits)
+		select {
+		case text := <-waits:
+			texts = append(texts, text)
+		case <-gone:
+			return
+		}
 	}
 	switch result := s.results[strings.TrimSpace(m.Method+" "+named.Name+named.URI+named.Cursor)]; {
 	case result != "":
