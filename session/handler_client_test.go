@@ -5,6 +5,7 @@ package session_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -169,6 +170,37 @@ func TestClientProvesPossession(t *testing.T) {
 		c.mustLogIn(c.call("whoami"))
 		c.mustCall("whoami")
 	})
+}
+
+// A server may let everybody list its tools, and ask for a login at the first call.
+func TestClientLogsInForACall(t *testing.T) {
+	//report: Logins | anomalyco/opencode#36946, punkpeye/mcp-remote#286, langgenius/dify#36230 | everything but calls of tools is open, so that the first request that is refused is a call | the client connects without a login, the call begins one, and goes through after it
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "echo"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "in"}}}, nil, nil
+	})
+	open := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	as := authtest.NewServer(t, nil)
+	rs := as.Protect(open, nil)
+	rs.Fail(authtest.ResourceEndpoint, -1, authtest.Fault{Answer: func(w http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get("Authorization") != "" || strings.Contains(string(body), `"tools/call"`) {
+			return false
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		open.ServeHTTP(w, r)
+		return true
+	}})
+	c := &clientTest{t: t, ctx: ctx, as: as, manager: assert.Value(newManager(session.Memory(), &auth.Config{Server: "s", URL: rs.URL}))(t)}
+	t.Cleanup(func() { _ = c.manager.Close() })
+	c.client = mcp.NewClient("s", &transport.HTTP{URL: rs.URL, OAuth: c.manager.Handler(session.Key{Server: "s"})}, nil)
+	t.Cleanup(func() { _ = c.client.Close() })
+	assert.OK(t, c.client.Ready(ctx), "without a login")
+	c.mustLogIn(errOf(c.client.CallTool(ctx, "echo", json.RawMessage(`{}`), nil)))
+	c.await("ready", ready)
+	assert.OK(t, errOf(c.client.CallTool(ctx, "echo", json.RawMessage(`{}`), nil)))
 }
 
 // errOf returns the error of a call that returns a value as well.

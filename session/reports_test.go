@@ -108,7 +108,7 @@ func tokensOf(r *http.Request, body []byte) *strings.Replacer {
 		Access  string `json:"access_token"`
 		Refresh string `json:"refresh_token"`
 	}
-	if resp, err := http.DefaultTransport.RoundTrip(right); err == nil {
+	if resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(right); err == nil {
 		_ = json.NewDecoder(resp.Body).Decode(&tokens)
 		_ = resp.Body.Close()
 	}
@@ -183,7 +183,9 @@ func runReports(t *testing.T, reports map[string]reported) {
 			for _, says := range c.fails {
 				assert.Contains(t, fmt.Sprint(err), p.origins.Replace(says))
 			}
+			p.mu.Lock()
 			all := strings.Join(p.seen, "\n")
+			p.mu.Unlock()
 			for _, sent := range c.sent {
 				assert.Contains(t, all, p.origins.Replace(sent), "requests")
 			}
