@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -105,16 +107,26 @@ func decodeContent(c *jsonscan.Cursor) (Content, error) {
 		}
 	}
 	raw := c.From(start)
-	if b.unknown() {
+	var content Content
+	if bad == nil && !b.unknown() {
+		content, bad = b.content()
+	}
+	switch {
+	case errors.Is(bad, errNotBase64), (bad != nil || b.unknown()) && len(b.data)+len(b.blob) > maxUnreadData:
+		// A model can do nothing with it but pay.
+		return &TextContent{Text: fmt.Sprintf("[A block of the type %.40q cannot be shown: its data, %d bytes, cannot be read.]", b.kind, len(b.data)+len(b.blob))}, nil
+	case bad != nil:
+		return nil, bad
+	case b.unknown():
 		// A kind that is not known yet stays readable instead of spoiling the
 		// rest of the answer.
 		return &TextContent{Text: string(raw)}, nil
 	}
-	if bad != nil {
-		return nil, bad
-	}
-	return b.content()
+	return content, nil
 }
+
+// maxUnreadData is the size up to which the data of a block that cannot be read is shown.
+const maxUnreadData = 256
 
 // take takes a member of the block.
 func (b *block) take(key, value []byte) (err error) {
@@ -137,19 +149,43 @@ func (b *block) take(key, value []byte) (err error) {
 		b.data = value
 	case "blob":
 		b.blob = value
-	case "size":
-		b.size, err = decodeAs[*int64](value)
+	case "source":
+		err = b.takeSource(value)
 	case "resource":
 		b.resource, err = decodeResource(value)
+	case "size":
+		optional(&b.size, value)
 	case "annotations":
-		b.annotations, err = decodeAs[*Annotations](value)
+		optional(&b.annotations, value)
 	case "_meta":
-		b.meta, err = decodeAs[Meta](value)
+		optional(&b.meta, value)
 	case "icons":
-		b.icons, err = decodeIcons(value)
+		b.icons, _ = decodeIcons(value)
 	}
 	if err != nil {
 		return at(string(key), err)
+	}
+	return nil
+}
+
+// optional decodes what a block can do without: nothing of it is taken if it cannot be read.
+func optional[T any](into *T, value []byte) {
+	if read, err := decodeAs[T](value); err == nil {
+		*into = read
+	}
+}
+
+// takeSource takes the data of an image in the form of a model's API.
+func (b *block) takeSource(value []byte) error {
+	for key, value := range jsonscan.Fields(value) {
+		switch string(key) {
+		case "data", "url":
+			b.data = value
+		case "media_type":
+			if err := decodeMIMEType(&b.mimeType, key, value); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -177,12 +213,16 @@ func (b *block) content() (Content, error) {
 	switch string(b.kind) {
 	case "text":
 		return &TextContent{Text: b.text, Meta: b.meta, Annotations: b.annotations}, nil
-	case "image":
-		data, err := decodeBase64(b.data)
-		return &ImageContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, at("data", err)
-	case "audio":
-		data, err := decodeBase64(b.data)
-		return &AudioContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, at("data", err)
+	case "image", "audio":
+		if address, _ := jsonscan.String(b.data); strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://") {
+			return &ResourceLink{URI: address, Name: string(b.kind), MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, nil
+		}
+		data, mimeType, err := decodeData(b.data)
+		mimeType = cmp.Or(b.mimeType, mimeType)
+		if string(b.kind) == "audio" {
+			return &AudioContent{Data: data, MIMEType: mimeType, Meta: b.meta, Annotations: b.annotations}, at("data", err)
+		}
+		return &ImageContent{Data: data, MIMEType: mimeType, Meta: b.meta, Annotations: b.annotations}, at("data", err)
 	case "resource_link":
 		return &ResourceLink{
 			URI: b.uri, Name: b.name, Title: b.title, Description: b.description, MIMEType: b.mimeType,
@@ -214,25 +254,52 @@ func decodeResource(raw []byte) (*ResourceContents, error) {
 		field{name: "mime_type", into: &mimeType},
 		field{name: "text", into: &r.Text},
 		field{name: "blob", into: by(&r.Blob, decodeBase64)},
-		field{name: "_meta", into: &r.Meta},
+		field{name: "_meta", into: func(value []byte) error { optional(&r.Meta, value); return nil }},
 	)
 	r.MIMEType = cmp.Or(r.MIMEType, mimeType)
 	return decoded(r, err)
 }
 
-// decodeBase64 decodes a string of base64, or nothing of no value.
+// errNotBase64 is the error of data that is in no form that is known.
+var errNotBase64 = errors.New("not base64")
+
+// decodeBase64 is decodeData without the type.
 func decodeBase64(value []byte) ([]byte, error) {
+	data, _, err := decodeData(value)
+	return data, err
+}
+
+// decodeData decodes a string of base64, or nothing of no value. It may also be a data URL, of
+// which it returns the type, for URLs and file names, without its padding, or broken by blanks.
+func decodeData(value []byte) (data []byte, mimeType string, err error) {
 	if value == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	text, ok := jsonscan.Text(value)
 	if !ok && !isNull(value) {
-		return nil, wrongKind(value, aString)
+		return nil, "", wrongKind(value, aString)
 	}
-	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	data = make([]byte, base64.StdEncoding.DecodedLen(len(text)+2))
 	n, err := base64.StdEncoding.Decode(data, text)
-	if err != nil {
-		return nil, errors.New("not base64")
+	if err == nil {
+		return data[:n], "", nil
 	}
-	return data[:n], nil
+	if head, rest, found := bytes.Cut(text, []byte(";base64,")); found && bytes.HasPrefix(head, []byte("data:")) && len(head) < 256 {
+		mimeType, text = string(head[len("data:"):]), rest
+	}
+	plain := bytes.TrimRight(bytes.Map(func(r rune) rune {
+		switch r {
+		case '-':
+			return '+'
+		case '_':
+			return '/'
+		case ' ', '\t', '\r', '\n':
+			return -1
+		}
+		return r
+	}, text), "=")
+	if n, err = base64.RawStdEncoding.Decode(data, plain); err != nil {
+		return nil, "", errNotBase64
+	}
+	return data[:n], mimeType, nil
 }

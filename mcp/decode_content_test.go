@@ -78,9 +78,9 @@ func sameJSON(t *testing.T, got, want string) bool {
 func TestCallToolUnreadableBlock(t *testing.T) {
 	for _, raw := range []string{
 		`{"type":"hologram","data":"no base64"}`, `{"type":"hologram","text":7,"uri":{},"resource":[]}`,
-		`{"type":"image","data":"!"}`, `{"type":"audio","data":7}`, `{"type":"text","text":{"a":[1]}}`, `{"type":"text","annotations":7}`,
+		`{"type":"audio","data":7}`, `{"type":"text","text":{"a":[1]}}`,
 		`{"type":"resource"}`, `{"type":"resource","resource":7}`, `{"type":"resource","resource":{"uri":7},"uri":"a:b"}`,
-		`{"type":"resource","uri":"a:b","blob":"!"}`, `{"type":"resource_link","size":"big"}`, `{"type":7}`, `{}`, `7`, `"plain"`, `null`, `[{"type":"text"}]`,
+		`{"type":7}`, `{}`, `7`, `"plain"`, `null`, `[{"type":"text"}]`,
 		`{},7`, // stand together
 	} {
 		res := loosely(t, `{"content":[{"type":"text","text":"before"}, `+raw+` ,{"type":"text","text":"after"}]}`)
@@ -91,6 +91,38 @@ func TestCallToolUnreadableBlock(t *testing.T) {
 			}
 		}
 		assert.Equal(t, strings.Join(got, "|"), "before|"+raw+"|after")
+	}
+}
+
+// Data that has not the form of the protocol is decoded where it can be; what cannot be is one
+// short line, and no flaw in what is optional costs a block.
+func TestCallToolData(t *testing.T) {
+	long := strings.Repeat("A", 5_000)
+	for raw, want := range map[string]string{
+		//report: Results | nota/gyazo-mcp-server#129 | a server puts a data URL where the protocol wants base64 | the image is decoded, and its type is that of the URL if the block names none
+		`{"type":"image","data":"data:image/png;base64,+/8="}`:                 `{"type":"image","mimeType":"image/png","data":"+/8="}`,
+		`{"type":"image","mimeType":"a/b","data":"data:image/png;base64,-_8"}`: `{"type":"image","mimeType":"a/b","data":"+/8="}`,
+		//report: Results | modelcontextprotocol/python-sdk#342, modelcontextprotocol/inspector#435 | a server of Python encodes blobs in the alphabet for URLs | they are decoded
+		`{"type":"audio","data":"-_8=","mimeType":"audio/wav"}`:     `{"type":"audio","mimeType":"audio/wav","data":"+/8="}`,
+		`{"type":"resource","resource":{"uri":"a:b","blob":"-_8"}}`: `{"type":"resource","resource":{"uri":"a:b","blob":"+/8="}}`,
+		`{"type":"image","data":" +/\n8= ","mimeType":"a/b"}`:       `{"type":"image","mimeType":"a/b","data":"+/8="}`,
+		//report: Results | openclaw/openclaw#90743 | an image has the form of a model's API, with a "source" | it is an image all the same
+		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"+/8="}}`: `{"type":"image","mimeType":"image/png","data":"+/8="}`,
+		//report: Results | agentscope-ai/agentscope-java#3052 | an image's data is the address of the image | it is a link
+		`{"type":"image","data":"https://a.example/i.png","mimeType":"image/png"}`: `{"type":"resource_link","uri":"https://a.example/i.png","name":"image","mimeType":"image/png"}`,
+		//report: Results | Epistates/MCPSafari#38 | what a screenshot brings is no base64 at all | one short line says so, and the other blocks are there
+		`{"type":"image","data":"` + strings.Repeat("!", 5_000) + `"}`:                  `{"type":"text","text":"[A block of the type \"image\" cannot be shown: its data, 5002 bytes, cannot be read.]"}`,
+		`{"type":"video","data":"` + long + `"}`:                                        `{"type":"text","text":"[A block of the type \"video\" cannot be shown: its data, 5002 bytes, cannot be read.]"}`,
+		`{"type":"resource","uri":"a:b","blob":"!"}`:                                    `{"type":"text","text":"[A block of the type \"resource\" cannot be shown: its data, 3 bytes, cannot be read.]"}`,
+		`{"type":"resource","resource":{"uri":"a:b","blob":"!"}}`:                       `{"type":"text","text":"[A block of the type \"resource\" cannot be shown: its data, 0 bytes, cannot be read.]"}`,
+		`{"type":"text","text":"a","annotations":7,"_meta":[],"size":"big","icons":{}}`: `{"type":"text","text":"a"}`,
+		`{"type":"text","text":"a","annotations":{"priority":"high"}}`:                  `{"type":"text","text":"a"}`,
+		`{"type":"resource_link","uri":"a:b","name":"n","size":"big"}`:                  `{"type":"resource_link","uri":"a:b","name":"n"}`,
+	} {
+		res := loosely(t, `{"content":[`+raw+`]}`)
+		wantLen(t, res.Content, 1, "%.200s", raw)
+		got := assert.Value(json.Marshal(res.Content[0]))(t)
+		assert.True(t, sameJSON(t, string(got), want), "%.200s: got %s, want %s", raw, got, want)
 	}
 }
 

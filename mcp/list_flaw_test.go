@@ -137,7 +137,7 @@ func TestFlawedListIsRefused(t *testing.T) {
 func TestBadCharacterCostsItself(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for _, c := range []struct{ sent, want string }{
-			//report: Results | microsoft/playwright-mcp#1410, anomalyco/opencode#17758 | a server of JavaScript cuts a text in the middle of an emoji, and sends half a surrogate pair | the text is there with U+FFFD where it was cut
+			//report: Results | microsoft/playwright-mcp#1410, elizaOS/eliza#23686 | a server of JavaScript cuts a text in the middle of an emoji, and sends half a surrogate pair | the text is there with U+FFFD where it was cut
 			{`cut \ud83d`, "cut \uFFFD"},
 			{`\ude00 swapped \ud83d, whole \ud83d\ude00`, "\uFFFD swapped \uFFFD, whole \U0001F600"},
 			{"Gr\xf6\xdfe", "Gr\uFFFDe"},

@@ -221,7 +221,6 @@ func TestGetPromptRefused(t *testing.T) {
 		`{"messages":[{"role":"user","content":[]}]}`:                                        "messages[0].content",
 		`{"messages":[{"role":"user","content":{"text":"x"}}]}`:                              "messages[0].content.type",
 		`{"messages":[{"role":"user","content":{"type":"text","text":7}}]}`:                  "messages[0].content.text",
-		`{"messages":[{"role":"user","content":{"type":"image","data":"%"}}]}`:               "messages[0].content.data",
 		`{"messages":[{"role":"user","content":{"type":"resource","resource":{"text":7}}}]}`: "messages[0].content.resource.text",
 		`{"messages":[],"resultType":"later"}`:                                               "resultType",
 	}, `{"messages":[]}`)

@@ -38,8 +38,9 @@ type Tool struct {
 }
 
 // UnmarshalJSON decodes a tool as [Client.Tools] does, and keeps a copy of the JSON in
-// Raw. It fails with a [*ProtocolError] if there is no name or a member is of another
-// type than the protocol says.
+// Raw. It fails with a [*ProtocolError] if there is no name, or if the name, the description or
+// the input schema is of another type than the protocol says. Another member that is so is left
+// out, and Raw is nil then.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	if err := jsonscan.Valid(data); err != nil {
 		return at("tool", err)
@@ -51,7 +52,7 @@ func (t *Tool) UnmarshalJSON(data []byte) error {
 	return at("tool", err)
 }
 
-// decodeTool decodes a tool. To revision 2026-07-28 one is invalid whose schema
+// decodeTool decodes a tool. A flaw in what is optional does not cost the tool. To revision 2026-07-28 one is invalid whose schema
 // asks for header fields in a way that the protocol does not allow.
 func decodeTool(raw []byte, modern bool) (*Tool, error) {
 	if !isObject(raw) {
@@ -59,24 +60,35 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 	}
 	t := &Tool{Raw: raw}
 	for key, value := range jsonscan.Fields(raw) {
-		var err error
+		var err, flaw error // flaw: in what a tool can do without
 		switch string(key) {
 		case "name":
 			err = decodeString(&t.Name, value)
 		case "title":
-			err = decodeString(&t.Title, value)
+			flaw = decodeString(&t.Title, value)
 		case "description":
 			err = decodeString(&t.Description, value)
 		case "inputSchema":
+			if isEmptyList(value) { // as PHP writes an empty object
+				t.Raw = nil
+				continue
+			}
 			t.InputSchema, err = decodeSchema(value)
 		case "outputSchema":
-			t.OutputSchema, err = decodeSchema(value)
+			t.OutputSchema, flaw = decodeSchema(value)
 		case "annotations":
-			t.Annotations, err = decodeAs[*ToolAnnotations](value)
+			if t.Annotations, flaw = decodeAs[*ToolAnnotations](value); flaw != nil {
+				t.Annotations = nil
+			}
 		case "icons":
-			t.Icons, err = decodeIcons(value)
+			t.Icons, flaw = decodeIcons(value)
 		case "_meta":
-			t.Meta, err = decodeAs[Meta](value)
+			if t.Meta, flaw = decodeAs[Meta](value); flaw != nil {
+				t.Meta = nil
+			}
+		}
+		if flaw != nil {
+			t.Raw = nil // it is not handed on
 		}
 		if err != nil {
 			return nil, at(string(key), err)
@@ -91,6 +103,13 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		}
 	}
 	return t, nil
+}
+
+func isEmptyList(value []byte) bool {
+	for range jsonscan.Elements(value) {
+		return false
+	}
+	return value[0] == '['
 }
 
 // decodeSchema keeps a schema as it is. Null stands for no schema.

@@ -127,13 +127,29 @@ func TestToolsWithinLimits(t *testing.T) {
 func TestInvalidToolIsLeftOut(t *testing.T) {
 	var log bytes.Buffer
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
-		`{"tools":[{"name":"a"},7,{"name":1},{"description":"x"},{"name":"b","inputSchema":[]},{"name":"c","annotations":"x"},{"name":"d","annotations":[]},` +
-			`{"name":"e","annotations":{"readOnlyHint":"true"}},{"name":"z"},{"name":"f","annotations":{"read_only_hint":"true"}}]}`)})
+		`{"tools":[{"name":"a"},7,{"name":1},{"description":"x"},{"name":"b","inputSchema":[1]},{"name":"c","description":["x"]},{"name":"d","inputSchema":"x"},{"name":"z"}]}`)})
 	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	wantTools(t, c, "a z f")
-	for i := 1; i < 8; i++ {
+	wantTools(t, c, "a z")
+	for i := 1; i < 7; i++ {
 		assert.Contains(t, log.String(), fmt.Sprintf("tools[%d]", i))
 	}
+}
+
+// What is optional and cannot be read is left out, and the tool is there; what its server wrote is
+// not handed on.
+func TestFlawedToolIsListed(t *testing.T) {
+	for _, flaw := range []string{
+		`"annotations":"x"`, `"annotations":[]`, `"annotations":{"readOnlyHint":"true"}`, `"icons":{}`, `"icons":[{"src":7}]`, `"_meta":[]`, `"title":7`, `"outputSchema":7`, `"outputSchema":[]`, `"inputSchema":[]`,
+	} {
+		c := newClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[{` + flaw + `,"name":"a","description":"d"}]}`)}), nil)
+		tools := assert.Value(c.Tools(t.Context()))(t)
+		wantLen(t, tools, 1, flaw)
+		got := tools[0]
+		assert.Equal(t, got.Name+" "+got.Description, "a d", "%s", flaw)
+		assert.True(t, got.Annotations == nil && got.Icons == nil && got.Meta == nil && got.Title == "" && got.InputSchema == nil && got.OutputSchema == nil && got.Raw == nil, "%s is left out: %+v", flaw, got)
+	}
+	c := newClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[{"name":"f","annotations":{"read_only_hint":"true"}}]}`)}), nil)
+	assert.True(t, assert.Value(c.Tools(t.Context()))(t)[0].Raw != nil, "an unknown hint is no flaw")
 }
 
 func TestToolsCached(t *testing.T) {

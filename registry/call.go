@@ -89,7 +89,12 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 
 // carryOut makes a call that was decided: the last three stages.
 func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage, forward bool) (*mcp.CallToolResult, error) {
-	res, err := r.run(ctx, e, args, forward) // the middleware and the tool
+	res, err := r.run(ctx, e, args, forward)      // the middleware and the tool
+	if output, ok := err.(*mcp.OutputError); ok { // a model may see what it holds
+		own := *output
+		own.Result = r.shape(ctx, e, output.Result)
+		return res, &own
+	}
 	if err != nil {
 		return res, err
 	}

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -25,10 +27,15 @@ import (
 // others, those of connections, logins and panics, may hold secrets. Of them the
 // model gets a fixed text that says whether the call may have run, see [mcp.OutcomeOf]. The message of a server that
 // refused the call ([*mcp.ServerError]) is quoted, without secrets of known forms, on
-// one line and cut off if it is long. Show the error itself to people.
+// one line and cut off if it is long. The content for models of a result that does not fit its
+// output schema ([*mcp.OutputError] of Call) comes through, marked as not checked. Show the error
+// itself to people.
 func ErrorResult(err error) *mcp.CallToolResult {
 	if err == nil {
 		return nil
+	}
+	if output, ok := err.(*mcp.OutputError); ok && output.Result != nil {
+		return unchecked(output)
 	}
 	var quarantined *QuarantinedError
 	said, ok := forModel(err)
@@ -39,6 +46,21 @@ func ErrorResult(err error) *mcp.CallToolResult {
 		said = reasonOf(err) + " " + consequence(mcp.OutcomeOf(err))
 	}
 	return &mcp.CallToolResult{IsError: true, Content: text(said)}
+}
+
+// unchecked returns what a tool answered without the structured content that its output schema
+// promises, or with another one: the content for models alone, and why it is not checked. It has
+// IsError, since a client that knows the output schema would refuse it otherwise.
+func unchecked(e *mcp.OutputError) *mcp.CallToolResult {
+	why := "does not have the structured content that its output schema promises"
+	if problem, ok := errors.AsType[*schemagate.Problem](e.Err); ok {
+		why = "does not fit its output schema: " + problem.Error()
+	}
+	said := "The tool has run. Its answer " + why
+	if len(e.Result.Content) == 0 {
+		return &mcp.CallToolResult{IsError: true, Content: text(said + ". It says nothing else; calling it again in the same way will not help.")}
+	}
+	return &mcp.CallToolResult{IsError: true, Content: append(text(said+". What it says is not checked:"), e.Result.Content...)}
 }
 
 // forModel returns the text of an error that was made for models. The error that a panic
@@ -70,12 +92,11 @@ func as[E error](err error) error {
 }
 
 // retryTime says when a call of a server that is busy is to be tried again.
-func retryTime(err error) string {
-	busy, ok := errors.AsType[*mcp.BusyError](err)
-	if !ok || busy.RetryAfter <= 0 {
+func retryTime(wait time.Duration) string {
+	if wait <= 0 {
 		return "later"
 	}
-	return "in " + plain.Number(int((busy.RetryAfter+time.Second-1)/time.Second), "second")
+	return "in " + plain.Number(int((wait+time.Second-1)/time.Second), "second")
 }
 
 // consequence says what the outcome of a failed call means.
@@ -94,6 +115,10 @@ func consequence(o mcp.Outcome) string {
 func reasonOf(err error) string {
 	const what = "The tool"
 	var server *mcp.ServerError
+	var busy *mcp.BusyError
+	var web interface {
+		HTTPStatus() (code int, retryAfter time.Duration)
+	}
 	class := failure.Of(err)
 	switch {
 	case errors.As(err, new(*PanicError)):
@@ -110,16 +135,44 @@ func reasonOf(err error) string {
 		return what + " gave an answer that is too large; ask it for less."
 	case errors.As(err, &server):
 		return what + rejection(server.Err)
-	case class == failure.Busy:
-		return what + " is on a server that is busy; try again " + retryTime(err) + "."
+	case errors.As(err, &busy):
+		return what + " is on a server that is busy; try again " + retryTime(busy.RetryAfter) + "."
+	case errors.As(err, &web): // also where it is why there is no connection
+		code, wait := web.HTTPStatus()
+		return what + statusReason(code, wait)
+	case class == failure.Denied:
+		return what + " is not allowed for this user."
 	case class == failure.Unreachable:
 		return what + " is on a server that cannot be reached now; try again later."
 	case class == failure.Timeout:
 		return what + " took too long."
 	case class == failure.Cancelled:
 		return what + " was interrupted."
+	case class == failure.Lost:
+		return what + " is on a server to which the connection broke before the answer was there."
+	case class == failure.Closed:
+		return what + " is on a server that was stopped here."
 	}
 	return what + " failed."
+}
+
+// statusReason says what an HTTP status in the place of an answer means.
+func statusReason(code int, wait time.Duration) string {
+	switch {
+	case code == http.StatusUnauthorized:
+		return " is on a server that does not accept the credentials which it was given; the user has to correct or renew them."
+	case code == http.StatusForbidden:
+		return " is on a server that does not allow it with these credentials; the user needs more rights there."
+	case code == http.StatusNotFound, code == http.StatusGone, code == http.StatusMethodNotAllowed:
+		return fmt.Sprintf(" is at an address where no such server answers (HTTP status %d); the user has to look at the address.", code)
+	case code == http.StatusRequestEntityTooLarge:
+		return " was given more than its server takes; send less."
+	case code == http.StatusTooManyRequests:
+		return " is on a server that wants to be asked less often; try again " + retryTime(wait) + "."
+	case code >= 500:
+		return fmt.Sprintf(" is on a server that fails now (HTTP status %d); try again %s.", code, retryTime(wait))
+	}
+	return fmt.Sprintf(" was refused by its server (HTTP status %d).", code)
 }
 
 // rejection says what a server's error means. The message is the server's, as its

@@ -218,6 +218,55 @@ func TestSelfCheckingTools(t *testing.T) {
 	assert.True(t, plain.calls == nil, "calls")
 }
 
+// What a tool says beside structured content that is missing or does not fit reaches the model,
+// marked, and like all of its results without what people cannot see.
+func TestUncheckedAnswerReachesTheModel(t *testing.T) {
+	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
+	for _, c := range []struct{ schema, answer, want string }{
+		//report: Results | modelcontextprotocol/python-sdk#2626, IBM/mcp-context-forge#4042, cristianuibar/bricks-mcp#45, oculairmedia/Letta-MCP-server#102, robert7/remnote-mcp-server#7 | a tool with an output schema answers with text alone | the specification lets a client refuse it; the text reaches the model, marked as not checked
+		{schema, `"content":[{"type":"text","text":"six\u200b rows"}]`, "The tool has run. Its answer does not have the structured content that its output schema promises. What it says is not checked:|six rows"},
+		//report: Results | NousResearch/hermes-agent#101330 | the structured content does not fit the output schema, and a client throws the rest away with it | the text reaches the model with the place that does not fit
+		{schema, `"content":[{"type":"text","text":"six"}],"structuredContent":{"n":"six"}`, "The tool has run. Its answer does not fit its output schema: n: want an integer, got a string. What it says is not checked:|six"},
+		//report: Results | HexSleeves/tailscale-mcp#101, cyanheads/git-mcp-server#40, ArcadeAI/arcade-mcp#817 | a failure has structured content of another form than the output schema | it is not checked, and the model reads the failure
+		{schema, `"content":[{"type":"text","text":"needs admin"}],"isError":true,"structuredContent":{"error":{}}`, "needs admin"},
+		//report: Schemas | anthropics/claude-code#76040, google-labs-code/stitch-sdk#367, kaeawc/auto-mobile#3542, anomalyco/opencode#26614 | an output schema refers to a definition that is not there | the tool is listed without it and with a warning, and its results are not checked
+		{`{"type":"object","properties":{"p":{"$ref":"#/$defs/ScreenInstance"}}}`, `"content":[{"type":"text","text":"ok"}],"structuredContent":{"p":1}`, "ok"},
+		//report: Schemas | ThinkInAIXYZ/deepchat#2075 | an output schema has a type that does not exist | the tool is listed without it and with a warning
+		{`{"type":"object","properties":{"a":{"type":"Long"}}}`, `"content":[{"type":"text","text":"ok"}]`, "ok"},
+		//report: Schemas | anthropics/claude-code#86142, marianfoo/sap-mcp-servers#52, pascalorg/editor#696, nicobailon/pi-mcp-adapter#217 | an output schema says that it is of draft-07 | it is checked by the rules of draft-07
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"n":{"type":"integer"}},"type":"object","properties":{"n":{"$ref":"#/definitions/n","type":"string"}}}`,
+			`"content":[{"type":"text","text":"ok"}],"structuredContent":{"n":7}`, "ok"},
+		//report: Schemas | google-labs-code/stitch-sdk#367 | an output schema refers to itself | values are checked as deep as they are
+		{`{"type":"object","$defs":{"S":{"type":"object","properties":{"s":{"$ref":"#/$defs/S"},"n":{"type":"integer"}}}},"properties":{"s":{"$ref":"#/$defs/S"}}}`,
+			`"content":[],"structuredContent":{"s":{"s":{"n":"x"}}}`, "The tool has run. Its answer does not fit its output schema: s.s.n: want an integer, got a string. It says nothing else; calling it again in the same way will not help."},
+		//report: Results | Dokploy/mcp#13 | the structured content has a member that the output schema excludes | the text reaches the model, and it is told which member
+		{`{"type":"object","properties":{"success":{"type":"boolean"}},"additionalProperties":false}`, `"content":[{"type":"text","text":"{}"}],"structuredContent":{"success":true,"data":1}`,
+			"The tool has run. Its answer does not fit its output schema: data: not known. What it says is not checked:|{}"},
+		//report: Schemas | Azure/Azure-Resource-Manager-MCP#21 | a property of an output schema is the schema true | it takes any value
+		{`{"type":"object","properties":{"result":true},"required":["result"]}`, `"content":[{"type":"text","text":"ok"}],"structuredContent":{"result":[1]}`, "ok"},
+		//report: Schemas | modelcontextprotocol/php-sdk#411 | a server of PHP has an empty list for the properties of an output schema | it counts as absent
+		{`{"type":"object","properties":[]}`, `"content":[{"type":"text","text":"ok"}],"structuredContent":{}`, "ok"},
+	} {
+		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
+			"tools/list": mcptest.Result(`{"tools":[{"name":"tool","inputSchema":{"type":"object"},"outputSchema":` + c.schema + `}]}`),
+			"tools/call": mcptest.Result(`{` + c.answer + `}`),
+		})
+		r := registry.New(nil)
+		mustReplace(t, r, "s", remotes(t, "s", newClient(t, "s", server))...)
+		res, err := r.Call(t.Context(), "s__tool", nil)
+		assert.Equal(t, err != nil, strings.HasPrefix(c.want, "The tool"), "%s: an error", c.answer)
+		if err != nil {
+			res = registry.ErrorResult(err)
+			assert.True(t, res.IsError, "%s: isError", c.answer)
+		}
+		var got []string
+		for _, block := range res.Content {
+			got = append(got, block.(*mcp.TextContent).Text)
+		}
+		assert.Equal(t, strings.Join(got, "|"), c.want, "%s", c.answer)
+	}
+}
+
 // What a model wrote reaches the server as it was written, and what the server
 // answered comes back as it was answered.
 func TestBytesPassUnchanged(t *testing.T) {

@@ -56,10 +56,28 @@ func BaseEnv() []string {
 
 func isProxy(name string) bool { return strings.HasSuffix(strings.ToUpper(name), "_PROXY") }
 
+// ProgramEnv returns the part of this process's environment that a [Command] with this Path
+// passes on: [BaseEnv] and, to docker and podman, the variables that say where their daemon is:
+// CONTAINER_CONNECTION, CONTAINER_HOST, DOCKER_API_VERSION, DOCKER_CERT_PATH, DOCKER_CONFIG,
+// DOCKER_CONTEXT, DOCKER_HOST, DOCKER_TLS_VERIFY and XDG_RUNTIME_DIR.
+func ProgramEnv(path string) []string {
+	env := BaseEnv()
+	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
+	switch strings.TrimSuffix(name, ".exe") {
+	case "docker", "podman":
+		for _, name := range []string{"CONTAINER_CONNECTION", "CONTAINER_HOST", "DOCKER_API_VERSION", "DOCKER_CERT_PATH", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR"} {
+			if value, ok := os.LookupEnv(name); ok {
+				env = append(env, name+"="+value)
+			}
+		}
+	}
+	return env
+}
+
 // withBaseEnv returns the environment of a process that is given some variables: these
-// behind [BaseEnv], without the proxies there that they name in other letters.
-func withBaseEnv(given []string) []string {
-	base := slices.DeleteFunc(BaseEnv(), func(entry string) bool {
+// behind [ProgramEnv], without the proxies there that they name in other letters.
+func withBaseEnv(path string, given []string) []string {
+	base := slices.DeleteFunc(ProgramEnv(path), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return isProxy(name) && slices.ContainsFunc(given, func(other string) bool {
 			other, _, _ = strings.Cut(other, "=")

@@ -49,3 +49,14 @@ func TestBaseEnv(t *testing.T) {
 		}
 	}
 }
+
+// What says where the daemon is comes along to docker, however it is named, and to nothing else.
+func TestProgramEnv(t *testing.T) {
+	//report: Processes | docker/mcp-gateway#578 | docker is started with PATH alone, and does not find the daemon that DOCKER_HOST names | docker and podman get the variables that say where their daemon is
+	t.Setenv("DOCKER_HOST", "ssh://me@there")
+	for path, passes := range map[string]bool{
+		"docker": true, "/usr/local/bin/docker": true, `C:\Program Files\Docker\docker.EXE`: true, "podman": true, "docker-mcp": false, "npx": false, "/docker/run": false, "": false,
+	} {
+		assert.Equal(t, slices.Contains(transport.ProgramEnv(path), "DOCKER_HOST=ssh://me@there"), passes, "%s", path)
+	}
+}

@@ -93,6 +93,9 @@ func (e *StatusError) Outcome() mcp.Outcome {
 	return mcp.Unknown
 }
 
+// HTTPStatus returns Code and RetryAfter, for code that tells a model what it can do.
+func (e *StatusError) HTTPStatus() (code int, retryAfter time.Duration) { return e.Code, e.RetryAfter }
+
 // Class returns failure.Denied for statuses 401 and 403, and failure.ServerError for
 // all others.
 func (e *StatusError) Class() failure.Class {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,9 +65,56 @@ func (t *trouble) ofExit(exit *transport.ExitError) {
 	default:
 		t.hint(hintExited, fmt.Sprintf("%q ended with code %d before it had answered. Look at what it wrote to its standard error; arguments, variables or files that it needs may be missing.%s", command, exit.Code, words))
 	}
-	if exit.Code > 0 && exit.Code != exitMissing && exit.Code != exitContainer {
+	if kept := t.keptVariables(exit.Stderr); kept != "" {
+		t.hint(hintUnsetVariable, kept)
+	} else if exit.Code > 0 && exit.Code != exitMissing && exit.Code != exitContainer {
 		t.hint(hintUnsetVariable, "A local server gets only a few variables of this program's environment, such as PATH and HOME, and those that the entry has in \"env\". If it needs others, such as a token, write them there: \"env\": {\"NAME\": \"${NAME}\"}.")
 	}
+}
+
+// troubles name the variables by which programs find what they need, and the words, in small
+// letters, in which they complain without.
+var troubles = []struct{ names, words []string }{
+	{[]string{"DOCKER_HOST", "DOCKER_CONTEXT"}, []string{"docker daemon", "docker.sock", "docker api", "docker_engine"}},
+	{[]string{"KUBECONFIG"}, []string{"kubeconfig", "kube/config", "kubernetes", "current-context", "localhost:8080"}},
+	{[]string{"JAVA_HOME"}, []string{"java_home", "java: not found", "java runtime", "jvm"}},
+	{[]string{"SSH_AUTH_SOCK"}, []string{"publickey", "ssh-agent", "authentication agent"}},
+	{[]string{"AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_CONFIG_FILE", "AWS_REGION"}, []string{"credentials", "region"}},
+	{[]string{"GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG"}, []string{"default credentials", "gcloud"}},
+	{[]string{"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"}, []string{"display", "x server", "headed browser"}},
+	{[]string{"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"}, []string{"d-bus", "dbus", "keyring", "secret service"}},
+	{[]string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"},
+		[]string{"proxy", "econnrefused", "etimedout", "eai_again", "enotfound", "timed out", "unreachable", "name resolution", "failed to fetch"}},
+	{[]string{"npm_config_registry", "NPM_CONFIG_REGISTRY", "NPM_TOKEN", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_INDEX_URL"},
+		[]string{"e401", "e404", "registry", "package index"}},
+}
+
+// variableName is a word of a program that can be the name of a variable.
+var variableName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
+
+// keptVariables names the variables that are set here, that the server does not get, and that
+// what it wrote to its standard error is about; empty if there are none.
+func (t *trouble) keptVariables(stderr string) string {
+	words := t.stderr + "\n" + stderr
+	small := strings.ToLower(words)
+	names := variableName.FindAllString(words, -1)
+	for _, trouble := range troubles {
+		if slices.ContainsFunc(trouble.words, func(word string) bool { return strings.Contains(small, word) }) {
+			names = append(names, trouble.names...)
+		}
+	}
+	passed := transport.ProgramEnv(t.entry.Command)
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		value, set := os.LookupEnv(name)
+		_, given := t.entry.Env[name]
+		return !set || given || slices.Contains(passed, name+"="+value)
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	names = names[:min(len(names), 4)]
+	return fmt.Sprintf("What it wrote is about something for which %s is set where this program runs, and a local server gets only a few variables of that environment. To pass it on, write \"env\": {%[2]q: \"${%[2]s}\"} in the entry.", strings.Join(names, ", "), names[0])
 }
 
 // lastWords quotes the end of standard error.

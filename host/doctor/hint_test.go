@@ -158,6 +158,48 @@ func TestHintForVariables(t *testing.T) {
 	assert.Lacks(t, codes(newTrouble(remote, refused("environment"), newCleaner(remote)).diagnose()), string(hintUnsetVariable), "remote: got hints")
 }
 
+// TestHintForKeptVariables: a variable that this program has and its server does not is named where
+// the failure is about it, and only there.
+func TestHintForKeptVariables(t *testing.T) {
+	for name, value := range map[string]string{
+		"DOCKER_HOST": "unix:///run/user/1000/docker.sock", "KUBECONFIG": "/k", "JAVA_HOME": "/j", "SSH_AUTH_SOCK": "/s", "ACME_API_KEY": "v4lue", "AWS_PROFILE": "p", "DISPLAY": ":1",
+		"HTTPS_PROXY": "http://ann:hunter2@proxy.example", "npm_config_registry": "https://r.example",
+	} {
+		t.Setenv(name, value)
+	}
+	for _, c := range []struct{ command, stderr, want string }{
+		//report: Processes | containers/kubernetes-mcp-server#67, gke-labs/devops-bench#167, Flux159/mcp-server-kubernetes#148 | a server started by npx does not find the cluster that KUBECONFIG of the shell names | the hint names KUBECONFIG, and how to pass it on
+		{"npx", "Error: no configuration has been provided, try setting KUBERNETES_MASTER or kubernetes context", "KUBECONFIG"},
+		//report: Processes | QuantGeekDev/docker-mcp#21 | a server of npx that talks to docker does not get DOCKER_HOST, and tries the usual socket | the hint names DOCKER_HOST
+		{"npx", "Error: connect ENOENT /var/run/docker.sock", "DOCKER_HOST"},
+		{"uvx", "ERROR: JAVA_HOME is not set and no 'java' command could be found in your PATH.", "JAVA_HOME"},
+		{"uvx", "git@github.com: Permission denied (publickey).", "SSH_AUTH_SOCK"},
+		//report: Processes | anthropics/claude-code#38381, anthropics/claude-code#44316, kirodotdev/Kiro#7555 | a server says that a variable is missing, and the shell has it | the hint names that variable
+		{"npx", "Missing required environment variable ACME_API_KEY", "ACME_API_KEY"},
+		//report: Processes | kirodotdev/Kiro#10118 | uvx cannot reach its registry, since the proxy is not passed on | proxies are passed on; one with a password is not, and the hint names it
+		{"uvx", "error: Failed to fetch: https://pypi.org/simple/x/ operation timed out", "HTTPS_PROXY"},
+		{"npx", "npm error code E404 - not found in the registry", "npm_config_registry"},
+		{"python", "botocore.exceptions.NoCredentialsError: Unable to locate credentials", "AWS_PROFILE"},
+		{"npx", "Looks like you launched a headed browser without having a XServer running.", "DISPLAY"},
+		// docker has it, so that it is not the reason.
+		{"docker", "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.", ""},
+		{"npx", "TypeError: undefined is not a function", ""},
+		{"npx", "Missing OTHER_API_KEY", ""},
+	} {
+		e := &config.Server{Transport: config.TransportStdio, Command: c.command}
+		said := fmt.Sprint(newTrouble(e, &transport.ExitError{Path: c.command, Code: 1, Stderr: c.stderr}, newCleaner(e)).diagnose())
+		assert.Equal(t, strings.Contains(said, "is set where this program runs"), c.want != "", "%s: %s: %s", c.command, c.stderr, said)
+		assert.Contains(t, said, c.want, "%s: %s", c.command, c.stderr)
+		assert.Lacks(t, said, "v4lue", "%s: %s", c.command, c.stderr)
+		assert.Lacks(t, said, "hunter2", "%s: %s", c.command, c.stderr)
+		if c.want != "" {
+			e.Env = map[string]config.Secret{c.want: "own"}
+			said = fmt.Sprint(newTrouble(e, &transport.ExitError{Path: c.command, Code: 1, Stderr: c.stderr}, newCleaner(e)).diagnose())
+			assert.Lacks(t, said, "is set where this program runs", "%s: with its own %s", c.command, c.want)
+		}
+	}
+}
+
 // TestHintsShowNoReferencedSecret: hints, and what is shown beside them, hold nothing that a
 // reference to a secret stands for, however short it is.
 func TestHintsShowNoReferencedSecret(t *testing.T) {
