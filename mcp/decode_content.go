@@ -49,7 +49,19 @@ func decodeRequests(value []byte) (json.RawMessage, error) {
 // most of the answer. Blocks that cannot be read become a text, as they stand there;
 // those that stand together become one, so that many do not need much memory.
 func decodeContents(c *jsonscan.Cursor, contents []Content) ([]Content, error) {
-	if kind := c.Kind(); kind != '[' && kind != 'n' {
+	switch kind := c.Kind(); kind {
+	case '[', 'n':
+	case '"': // of servers that know of texts alone
+		text, _ := jsonscan.String(c.Value())
+		return append(contents, &TextContent{Text: text}), nil
+	case '{':
+		start := c.Pos()
+		content, err := decodeContent(c)
+		if err != nil {
+			return appendUnread(contents, c.From(start)), nil
+		}
+		return append(contents, content), nil
+	default:
 		return nil, at("content", &kindError{kind, anArray})
 	}
 	var unread []byte

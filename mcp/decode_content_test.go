@@ -147,6 +147,7 @@ func TestUnknownContentIsKept(t *testing.T) {
 
 // A number in a structured result has the value that the server wrote.
 func TestNumbersKeepTheirValue(t *testing.T) {
+	//report: Results | StarRocks/mcp-server-starrocks#36, bytebase/dbhub#279, benborla/mcp-server-mysql#131 | a client rounds the 19 digits of an id in structured content | numbers keep their digits on the whole way
 	const number = `9007199254740993` // 2^53 + 1
 	server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":[],"structuredContent":{"n":` + number + `}}`)})
 	want := json.RawMessage(`{"n":` + number + `}`)

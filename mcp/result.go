@@ -144,7 +144,7 @@ func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult,
 	res.Content = whole.room[:0]
 	var need inputRequired
 	kind := kindComplete
-	task, content := false, false
+	task, content, foreign := false, false, false
 	var err error
 	c := jsonscan.Walk(raw)
 	for key := range c.Members() {
@@ -169,7 +169,7 @@ func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult,
 			failed, err = decodeBool(value)
 			res.IsError = res.IsError || failed
 		case "_meta":
-			res.Meta, err = decodeAs[Meta](value)
+			optional(&res.Meta, value)
 		case "resultType":
 			if !isNull(value) {
 				err = decodeString(&kind, value)
@@ -182,6 +182,8 @@ func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult,
 			}
 		case "task":
 			task = true
+		default:
+			foreign = true
 		}
 		if err != nil {
 			return nil, nil, at(string(key), err)
@@ -191,6 +193,9 @@ func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult,
 	case kind == kindComplete && task && !content && !modern:
 		return nil, nil, at("task", errUnaskedTask)
 	case kind == kindComplete:
+		if foreign && !content && res.StructuredContent == nil { // in a form of the server's own
+			res.Content = append(res.Content, &TextContent{Text: string(raw)})
+		}
 		res.raw, res.modern, res.skips, res.sentFailed = raw, modern, skips, res.IsError
 		res.sentText, res.sentPlain = res.plainText()
 		return res, nil, nil

@@ -116,7 +116,7 @@ func TestResultSkipsContent(t *testing.T) {
 // schema has it.
 func TestResultSkipsContentOfErrors(t *testing.T) {
 	skip := &mcp.RequestOptions{SkipContent: true}
-	c := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":{}}`)}), nil)
+	c := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":7}`)}), nil)
 	_, err := c.CallTool(t.Context(), "x", nil, skip)
 	assert.As[*mcp.ProtocolError](t, err)
 	c = newClient(t, modern(t, mcptest.Script{

@@ -30,7 +30,7 @@ type fitting struct {
 // fit returns res within its limit and the envelope.
 func (r *Shaper) fit(ctx context.Context, from From, res *mcp.CallToolResult, env *envelope) *mcp.CallToolResult {
 	raw := structured(res)
-	hasText := hasText(res.Content)
+	hasText := saysAll(res.Content, len(raw))
 	if !r.leavesOut(res.Content) && (env == nil || raw == nil || hasText) && textSize(res.Content, raw, hasText, env) <= r.maxBytes {
 		if env == nil {
 			return res
@@ -79,7 +79,7 @@ func (f *fitting) parts(room int, raw json.RawMessage, beside bool) (parts []par
 	if raw == nil {
 		return parts, false
 	}
-	hasText := hasText(f.res.Content)
+	hasText := saysAll(f.res.Content, len(raw))
 	stays = len(raw) <= room && (beside || len(raw)+1+total <= room)
 	switch index := len(f.res.Content); {
 	case !hasText && (!stays || beside):

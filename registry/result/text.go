@@ -27,8 +27,8 @@ type Piece struct {
 }
 
 // Pieces returns a result in the order in which a model reads it. Blocks of text and
-// embedded texts come as they are. If none of them has text, structured content
-// comes last, as JSON. Nil has none.
+// embedded texts come as they are. If none of them has text, or if all of it is so short that
+// it can only be a summary, structured content comes last, as JSON. Nil has none.
 //
 // The words are the server's: they may hold anything, see [Options].Wrap.
 // Whether the tool failed is not part of them.
@@ -51,10 +51,8 @@ func Pieces(res *mcp.CallToolResult) []Piece {
 		}
 		blocks = append(blocks, b)
 	}
-	if !hasText(res.Content) {
-		if raw := structured(res); raw != nil {
-			blocks = append(blocks, Piece{Text: string(raw)})
-		}
+	if raw := structured(res); raw != nil && !saysAll(res.Content, len(raw)) {
+		blocks = append(blocks, Piece{Text: string(raw)})
 	}
 	return blocks
 }
@@ -102,19 +100,27 @@ func textIn(c mcp.Content) (text string, ok bool) {
 	return "", false
 }
 
-// hasText reports whether any block has text that is more than white space.
-func hasText(content []mcp.Content) bool {
+// saysAll reports whether blocks have text that can say what structured content of so many bytes
+// does: servers write both, or a summary such as "returned 6 items". A small one is said by any
+// text, and a large one is for programs.
+func saysAll(content []mcp.Content, structured int) bool {
+	const small, large, summary = 128, 8 << 10, 4
+	said := 0
 	for _, c := range content {
-		if text, ok := textIn(c); ok && strings.TrimSpace(text) != "" {
-			return true
+		if text, ok := textIn(c); ok {
+			said += len(strings.TrimSpace(text))
 		}
 	}
-	return false
+	return said > 0 && (structured <= small || structured > large || said > structured/summary)
 }
 
 // blockText returns what [Text] shows of a block that is present.
 func blockText(c mcp.Content) string {
-	if text, ok := textIn(c); ok {
+	text, ok := textIn(c)
+	if embedded, is := c.(*mcp.EmbeddedResource); is && ok && text == "" { // to be read by its address
+		return linkText(&mcp.ResourceLink{URI: embedded.Resource.URI, MIMEType: embedded.Resource.MIMEType})
+	}
+	if ok {
 		return text
 	}
 	if link, ok := c.(*mcp.ResourceLink); ok {
