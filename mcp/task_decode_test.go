@@ -76,7 +76,7 @@ func TestTaskInvalidEnd(t *testing.T) {
 		{"no result", ``, "completed", "result", mcp.Answered},
 		{"null result", `,"result":null`, "completed", "result", mcp.Answered},
 		{"result of wrong type", `,"result":[]`, "completed", "result", mcp.Answered},
-		{"bad result", `,"result":{"content":"text"}`, "completed", "result.content", mcp.Answered},
+		{"bad result", `,"result":{"content":7}`, "completed", "result.content", mcp.Answered},
 		{"result that needs input", `,"result":{"resultType":"input_required"}`, "completed", "result.resultType", mcp.Answered},
 		{"result that is a task", `,"result":{"resultType":"task","taskId":"t2"}`, "completed", "result.resultType", mcp.Answered},
 		{"no error", ``, "failed", "", mcp.Answered},

@@ -36,9 +36,12 @@ func TestHintForTime(t *testing.T) {
 		want    string
 		text    string
 	}{
+		//report: Processes | aj47/SpeakMCP#144, NVIDIA/NemoClaw#5670, ChromeDevTools/chrome-devtools-mcp#215 | npx waits for a yes before it installs | the hint of the timeout names the argument -y
 		{"npx", testSpawned, "timeout", "-y"},
+		//report: Processes | MervinPraison/PraisonAI#5099, thedotmack/claude-mem#2920, palewire/datawrapper-mcp#82, BlockRunAI/blockrun-mcp#146 | the first start downloads packages for longer than a client waits | the hint says so, and names "connectTimeoutSeconds"
 		{"/usr/bin/uvx", testSpawned, "timeout", "connectTimeoutSeconds"},
-		{"docker", testSpawned, "timeout", ""},
+		//report: Processes | jmrplens/gitlab-mcp-server#60, stickerdaniel/linkedin-mcp-server#771 | a container listens at a port, or has no standard input, and never answers | the hint says that an entry of a server at a port needs "url"
+		{"docker", testSpawned, "timeout", "listens at a port"},
 		{"npx", testInitialized, "timeout", "readTimeoutSeconds"},
 		{"server", testConnected, "timeout", `"url"`},
 	} {

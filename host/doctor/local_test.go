@@ -114,25 +114,33 @@ func TestTestOfBadLocalServers(t *testing.T) {
 		hints   string
 		text    string // in the first hint
 	}{
-		"no such program":       {command("no-such-program-at-all"), "", "command_not_found", os.Getenv("PATH")},
-		"no such file":          {command(filepath.Join(dir, "servr")), "resolved", "command_not_found", "There is no file"},
-		"a folder":              {command(dir), "resolved", "command_not_executable", "executable"},
-		"not executable":        {command(file("plain.sh", "#!/bin/sh\n", 0o600)), "resolved", "command_not_executable", "chmod +x"},
-		"no interpreter":        {command(file("script", "#!/no/such/interpreter\n", 0o700)), "resolved", "command_not_found", "interpreter"},
-		"line ends of Windows":  {command(file("dos.sh", "#!/bin/sh\r\nexit 0\r\n", 0o700)), "resolved", "command_not_found", "interpreter"},
-		"neither program":       {command(file("neither", "exit 0\n", 0o700)), "resolved", "command_not_executable", "#!/bin/sh"},
-		"for another machine":   {command(file("riscv", string(elf), 0o700)), "resolved", "command_not_executable", "this machine"},
-		"no such cwd":           {command("sh", fmt.Sprintf(`"cwd": %q`, filepath.Join(dir, "gone"))), "resolved", "command_not_found", `"cwd"`},
-		"env without its word":  {command(file("via-env", "#!/usr/bin/env no-such-node\n", 0o700)), "spawned", "command_not_found", "127"},
-		"exits with an error":   {scripted(t, rand.Text(), "stderr:no licence found", "exit:3"), "spawned", "exited", "no licence found"},
-		"exits at once":         {scripted(t, rand.Text(), "stderr:usage: server serve", "exit:0"), "spawned", "exited", `"serve"`},
-		"is killed":             {scripted(t, rand.Text(), "kill"), "spawned", "exited", "killed"},
-		"only noise":            {scripted(t, rand.Text(), "lines:100:server is up", "hang"), "spawned", "stdout_noise", "server is up"},
-		"an unknown revision":   {scripted(t, rand.Text(), "read", `say:{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"?"}}`, "read", `answer:{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`, "hang"), "connected", "protocol", "1999-01-01"},
-		"an echo":               {command("cat"), "connected", "protocol", "repeats"},
-		"an unset variable":     {command("sh", `"args": ["${NO_SUCH_VARIABLE_AT_ALL}"]`), "", "unset_variable", "NO_SUCH_VARIABLE_AT_ALL"},
-		"no entry":              {probed(t, `{"comand": "x"}`), "", "invalid_entry", ""},
-		"no isolation":          {command("sh", `"isolation": {"kind": "landlock"}`), "", "", ""},
+		//report: Processes | bun913/mcp-testrail#136, modelcontextprotocol/servers#64, github/CopilotForXcode#282, cline/cline#1948, tomaspavlin/rohlik-mcp#6 | npx was installed by a version manager, and a program that is started from a menu has another PATH | the hint shows the PATH that was searched, and names the absolute path as the cure
+		"no such program": {command("no-such-program-at-all"), "", "command_not_found", os.Getenv("PATH")},
+		"no such file":    {command(filepath.Join(dir, "servr")), "resolved", "command_not_found", "There is no file"},
+		"a folder":        {command(dir), "resolved", "command_not_executable", "executable"},
+		//report: Processes | modelcontextprotocol/mcpb#42, antvis/mcp-server-chart#90, anthony-chaudhary/fak#5009 | the file of a server is not marked as executable | the hint names chmod +x, and that the interpreter can be the command
+		"not executable": {command(file("plain.sh", "#!/bin/sh\n", 0o600)), "resolved", "command_not_executable", "chmod +x"},
+		"no interpreter": {command(file("script", "#!/no/such/interpreter\n", 0o700)), "resolved", "command_not_found", "interpreter"},
+		//report: Processes | illuminaresolutions/n8n-mcp-server#8, imjac0b/iconify-mcp-server#1, PrefectHQ/fastmcp-ts#100 | a script has no first line that names its interpreter | the hint says so, with an example
+		"neither program":      {command(file("neither", "exit 0\n", 0o700)), "resolved", "command_not_executable", "#!/bin/sh"},
+		"line ends of Windows": {command(file("dos.sh", "#!/bin/sh\r\nexit 0\r\n", 0o700)), "resolved", "command_not_found", "interpreter"},
+		"for another machine":  {command(file("riscv", string(elf), 0o700)), "resolved", "command_not_executable", "this machine"},
+		"no such cwd":          {command("sh", fmt.Sprintf(`"cwd": %q`, filepath.Join(dir, "gone"))), "resolved", "command_not_found", `"cwd"`},
+		//report: Processes | varandrew/moor#49, aaddrick/claude-desktop-debian#247 | npx is found, and does not find node | the hint says that a program which the server wanted to run is not in its PATH, and where to add the folder
+		"env without its word": {command(file("via-env", "#!/usr/bin/env no-such-node\n", 0o700)), "spawned", "command_not_found", "127"},
+		//report: Processes | microsoft/azure-devops-mcp#209 | a server lacks an argument, says so on its standard error, and ends | the hint has its last words
+		"exits with an error": {scripted(t, rand.Text(), "stderr:no licence found", "exit:3"), "spawned", "exited", "no licence found"},
+		//report: Processes | modelcontextprotocol/servers#879, ihor-sokoliuk/mcp-searxng#21 | a program ends without an error and without an answer | the hint says that it is no server, or becomes one with another argument
+		"exits at once": {scripted(t, rand.Text(), "stderr:usage: server serve", "exit:0"), "spawned", "exited", `"serve"`},
+		"is killed":     {scripted(t, rand.Text(), "kill"), "spawned", "exited", "killed"},
+		//report: Processes | IvanMurzak/Unity-MCP#202, tsmztech/mcp-server-salesforce#67 | a server, or a library of it, logs to its standard output | the lines are passed over, and the hint quotes one and says where logs belong
+		"only noise":          {scripted(t, rand.Text(), "lines:100:server is up", "hang"), "spawned", "stdout_noise", "server is up"},
+		"an unknown revision": {scripted(t, rand.Text(), "read", `say:{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"?"}}`, "read", `answer:{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`, "hang"), "connected", "protocol", "1999-01-01"},
+		"an echo":             {command("cat"), "connected", "protocol", "repeats"},
+		"an unset variable":   {command("sh", `"args": ["${NO_SUCH_VARIABLE_AT_ALL}"]`), "", "unset_variable", "NO_SUCH_VARIABLE_AT_ALL"},
+		"no entry":            {probed(t, `{"comand": "x"}`), "", "invalid_entry", ""},
+		"no isolation":        {command("sh", `"isolation": {"kind": "landlock"}`), "", "", ""},
+		//report: Processes | github/github-mcp-server#232, github/github-mcp-server#1821 | the docker daemon does not run | the hint has the words of docker, and asks for no variable
 		"a docker that is none": {probed(t, fmt.Sprintf(`{"command": %q, "args": ["run", "image"]}`, file("docker", "#!/bin/sh\necho no daemon >&2\nexit 125\n", 0o700))), "spawned", "exited", "no daemon"},
 	} {
 		t.Run(name, func(t *testing.T) {
