@@ -76,8 +76,8 @@ func TestCallersWaitForOneReading(t *testing.T) {
 
 // A server that announces other tools without end costs no more than one change
 // every quarter of a second, and the last announcement counts.
-// report: Transports | browseros-ai/BrowserOS#1005 | a server announces other tools several times a second, without end | announcements are gathered: one change in 250 ms at most, and the last one counts
 func TestAnnouncementsAreGathered(t *testing.T) {
+	//report: Transports | browseros-ai/BrowserOS#1005 | a server announces other tools several times a second, without end | announcements are gathered: one change in 250 ms at most, and the last one counts
 	const every, storm = 250 * time.Millisecond, time.Second
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		server, c := p.withReady(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}), nil)

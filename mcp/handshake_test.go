@@ -29,8 +29,8 @@ func everyHandshake(t *testing.T, test func(t *testing.T, revision string, p pla
 
 // After the probe come initialize, which says who asks and for what revision,
 // then notifications/initialized, and only then anything else.
-// report: Revisions | punkpeye/mcp-remote#66, OpenDigitalProductFactory/opendigitalproductfactory#705 | a server answers initialize with the one revision that it has, whatever was offered | each known revision is spoken
 func TestHandshakeOrder(t *testing.T) {
+	//report: Revisions | punkpeye/mcp-remote#66, OpenDigitalProductFactory/opendigitalproductfactory#705 | a server answers initialize with the one revision that it has, whatever was offered | each known revision is spoken
 	for _, revision := range handshakeRevisions() {
 		everyPlaneInBubble(t, func(t *testing.T, p plane) {
 			initialize := mcptest.Handshake(revision, "")["initialize"]
@@ -54,8 +54,8 @@ func TestHandshakeOrder(t *testing.T) {
 
 // A server that wants a revision that nobody here knows is left, and hears
 // nothing more on that connection.
-// report: Revisions | strowk/mcp-k8s-go#40 | a server wants a revision that was never published | the connection ends, as the specification demands, and the error names it
 func TestUnknownRevisionIsLeft(t *testing.T) {
+	//report: Revisions | strowk/mcp-k8s-go#40 | a server wants a revision that was never published | the connection ends, as the specification demands, and the error names it
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		left := make(chan struct{}, 8)
 		initialize := mcptest.Handshake("1999-01-01", "")["initialize"]
@@ -100,8 +100,8 @@ func (c lingeringConn) Close() error {
 }
 
 // A server may ask whether the client is there, at any time.
-// report: Transports | vercel/ai#6282, PrefectHQ/fastmcp#1212 | a server pings its clients, and drops those that do not answer | answered at any time
 func TestPingIsAnswered(t *testing.T) {
+	//report: Transports | vercel/ai#6282, PrefectHQ/fastmcp#1212 | a server pings its clients, and drops those that do not answer | answered at any time
 	everyHandshake(t, func(t *testing.T, revision string, p plane) {
 		answered := make(chan string, 2)
 		ping := func(c *mcptest.Call) {
@@ -352,8 +352,8 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 
 // An HTTP server is taken for an old one when it refuses the probe, but not if
 // the body holds an error of revision 2026-07-28.
-// report: Revisions | modelcontextprotocol/csharp-sdk#1765, rahmanef63/mso#42, 0xMassi/webclaw#108 | an older server refuses server/discover with a status of HTTP, or with any error of JSON-RPC and status 200 | it is initialized on the same connection
 func TestProbeOverHTTP(t *testing.T) {
+	//report: Revisions | modelcontextprotocol/csharp-sdk#1765, rahmanef63/mso#42, 0xMassi/webclaw#108 | an older server refuses server/discover with a status of HTTP, or with any error of JSON-RPC and status 200 | it is initialized on the same connection
 	rpc := func(status int, code int64) func(*webRequest) {
 		return func(v *webRequest) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"m"}`, code)) }
 	}

@@ -249,8 +249,8 @@ func TestHandshakeOfALateCaller(t *testing.T) {
 }
 
 // A real process that is killed is noticed and replaced without anybody calling.
-// report: Processes | PrefectHQ/fastmcp#1908, juspay/neurolink#1610, lmstudio-ai/lmstudio-bug-tracker#731 | a server's process dies between two calls | it is started again, and the next call works
 func TestProcessKilled(t *testing.T) {
+	//report: Processes | PrefectHQ/fastmcp#1908, juspay/neurolink#1610, lmstudio-ai/lmstudio-bug-tracker#731 | a server's process dies between two calls | it is started again, and the next call works
 	t.Parallel()
 	c := newReady(t, &transport.Command{Path: assert.Value(os.Executable())(t), Env: childOf("1")}, nil)
 	first := c.State()

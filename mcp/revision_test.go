@@ -325,8 +325,8 @@ func TestProbeRefused(t *testing.T) {
 }
 
 // A server that does not answer the probe is initialized on the same connection.
-// report: Revisions | MayDay-wpf/snow-app#56 | an older server does not answer server/discover at all | it is initialized after a short while, on the same connection
 func TestProbeUnanswered(t *testing.T) {
+	//report: Revisions | MayDay-wpf/snow-app#56 | an older server does not answer server/discover at all | it is initialized after a short while, on the same connection
 	for _, answer := range []mcptest.Handler{
 		mcptest.Hang,
 		slowly(11*time.Second, mcptest.Error(methodNotFound, "late")),
@@ -347,8 +347,8 @@ func TestProbeUnanswered(t *testing.T) {
 }
 
 // A server that ends because of the probe is tried at once without it.
-// report: Revisions | 0xMassi/webclaw#107, github/copilot-cli#4809 | an older program ends when the first message is server/discover | it is started once more and initialized; that is remembered
 func TestProbeKills(t *testing.T) {
+	//report: Revisions | 0xMassi/webclaw#107, github/copilot-cli#4809 | an older program ends when the first message is server/discover | it is started once more and initialized; that is remembered
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		server, c := p.withClient(t, legacy(t, mcptest.Script{"server/discover": mcptest.Disconnect}), nil)
 		start := time.Now()

@@ -57,8 +57,8 @@ func TestAutoFallsBack(t *testing.T) {
 	}
 }
 
-// report: Transports | labring/FastGPT#7154 | a client tries the older HTTP+SSE transport after any failure, and shows its error | only after 400, 404 and 405 to initialize, whose text names no revisions; if both fail the error says both
 func TestAutoDoesNotFallBack(t *testing.T) {
+	//report: Transports | labring/FastGPT#7154 | a client tries the older HTTP+SSE transport after any failure, and shows its error | only after 400, 404 and 405 to initialize, whose text names no revisions; if both fail the error says both
 	for _, r := range []refusal{
 		{401, ""}, {403, ""}, {429, ""}, {500, ""}, {503, ""},
 		{400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`},
@@ -105,8 +105,8 @@ func TestAutoForgets(t *testing.T) {
 // A client whose probe and handshake an old server refuses in its way finds that
 // server's transport; one that is refused by an error of revision 2026-07-28
 // does not look for it.
-// report: Transports | NousResearch/hermes-agent#106432, modelstudioai/cli#153 | a server speaks HTTP+SSE alone, and the entry has nothing but its URL | found out by the refusal of initialize, within the same connection
 func TestAutoClient(t *testing.T) {
+	//report: Transports | NousResearch/hermes-agent#106432, modelstudioai/cli#153 | a server speaks HTTP+SSE alone, and the entry has nothing but its URL | found out by the refusal of initialize, within the same connection
 	const modernError = `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32022,"message":"unsupported version"}}`
 	for r, isOld := range map[refusal]bool{
 		{400, ""}: true, {404, "Not found"}: true, {405, ""}: true, {400, modernError}: false, {404, modernError}: false,

@@ -27,8 +27,8 @@ import (
 const soon = 20 * time.Millisecond
 
 // The server ignores all requests to stop.
-// report: Processes | CommandCodeAI/command-code#515 | a server does not end when its input does | it is told to, and killed after the grace time; closing is bounded
 func TestCommandCloseKills(t *testing.T) {
+	//report: Processes | CommandCodeAI/command-code#515 | a server does not end when its input does | it is told to, and killed after the grace time; closing is bounded
 	recipe := child("deaf", "ready", "hang")
 	recipe.CloseTimeout = soon
 	l, out := dialWatched(t, recipe)
@@ -81,8 +81,8 @@ func TestCommandGroupDiesWithoutMark(t *testing.T) {
 }
 
 // A bare client of the SDK leaves the process behind.
-// report: Processes | samanhappy/mcphub#920, ihor-sokoliuk/mcp-searxng#60, zoharbabin/google-researcher-mcp#108 | npx and uvx start the server as a child of a child, and pass no signal on | the whole group ends with the connection
 func TestCommandLeavesNoGrandchild(t *testing.T) {
+	//report: Processes | samanhappy/mcphub#920, ihor-sokoliuk/mcp-searxng#60, zoharbabin/google-researcher-mcp#108 | npx and uvx start the server as a child of a child, and pass no signal on | the whole group ends with the connection
 	t.Parallel()
 	tr := bareCommand(child("spawn:hang", "serve"))
 	stderr, write, err := os.Pipe()
@@ -188,8 +188,8 @@ func TestCommandExitDuringACall(t *testing.T) {
 	}
 }
 
-// report: Processes | modelcontextprotocol/csharp-sdk#1332, mark3labs/mcp-go#498, can1357/oh-my-pi#12476, modelcontextprotocol/typescript-sdk#1049 | a program ends right after its start | the error has its exit code and its last lines on standard error, at once
 func TestCommandExitIsAnEvent(t *testing.T) {
+	//report: Processes | modelcontextprotocol/csharp-sdk#1332, mark3labs/mcp-go#498, can1357/oh-my-pi#12476, modelcontextprotocol/typescript-sdk#1049 | a program ends right after its start | the error has its exit code and its last lines on standard error, at once
 	l := dial(t, child("flood:300000", "stderr:the\x1b[31m reason", "exit:3"))
 	_, err := l.Read(bounded(t))
 	exit := assert.As[*transport.ExitError](t, err)

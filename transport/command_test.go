@@ -102,8 +102,8 @@ func TestCommandReturnsTheServersError(t *testing.T) {
 
 // The oversize line answers the second of two calls: it must fail, and the
 // first one and the connection must not.
-// report: Processes | modelcontextprotocol/typescript-sdk#2245, rust-mcp-stack/rust-mcp-sdk#151 | a line is longer than any limit | it is not kept in memory; the call that it answers fails, and no other
 func TestCommandOversizeLineFailsItsCall(t *testing.T) {
+	//report: Processes | modelcontextprotocol/typescript-sdk#2245, rust-mcp-stack/rust-mcp-sdk#151 | a line is longer than any limit | it is not kept in memory; the call that it answers fails, and no other
 	for name, line := range map[string]string{
 		"id first": `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 5000) + `"}`,
 		"id last":  `{"result":{"id":12,"t":"` + strings.Repeat("x", 5000) + `"},"jsonrpc":"2.0","id":$ID}`,
@@ -128,8 +128,8 @@ func TestCommandOversizeLineFailsItsCall(t *testing.T) {
 	}
 }
 
-// report: Processes | TokenRhythm/opensquilla#953 | a message is longer than 64 KiB | read up to the limit of a message, 16 MiB by default
 func TestCommandLimitCountsTheMessage(t *testing.T) {
+	//report: Processes | TokenRhythm/opensquilla#953 | a message is longer than 64 KiB | read up to the limit of a message, 16 MiB by default
 	const limit = 100_000
 	const envelope = len(`{"jsonrpc":"2.0","id":1000000000,"result":""}`)
 	recipe := child("read", "big:"+strconv.Itoa(limit-envelope), "read", "big:"+strconv.Itoa(limit-envelope+1), "serve")
@@ -161,8 +161,8 @@ func TestCommandTellsOfNoise(t *testing.T) {
 	}
 }
 
-// report: Processes | mark3labs/mcp-go#956, openai/codex#7155, kubestellar/console#7960, activeing123/mcptoon#19, simonx1/ruby-mcp-client#142 | a server writes more to standard error than a pipe holds | it is read all the time; the last 4 KiB are kept for errors
 func TestCommandStderrFlood(t *testing.T) {
+	//report: Processes | mark3labs/mcp-go#956, openai/codex#7155, kubestellar/console#7960, activeing123/mcptoon#19, simonx1/ruby-mcp-client#142 | a server writes more to standard error than a pipe holds | it is read all the time; the last 4 KiB are kept for errors
 	wantResult(t, dial(t, child("flood:1000000", "serve")), `{}`)
 }
 

@@ -34,9 +34,9 @@ func redirects(t *testing.T, s *script, code int, to func(r *http.Request) strin
 	return listen(t, mux) + "/old"
 }
 
-// report: Transports | modelcontextprotocol/python-sdk#732, anomalyco/opencode#6247, opensearch-project/opensearch-mcp-server-py#271, PrefectHQ/fastmcp#1867, sigbit/mcp-auth-proxy#115 | a server of Starlette sends /mcp on to /mcp/ with status 307 | followed within the origin, with method, body and fields
-// report: Transports | modelcontextprotocol/modelcontextprotocol#2755 | a proxy sends http on to https with status 301, which would turn a post into a GET | not followed; the error says where it leads and to configure that URL
 func TestHTTPRedirects(t *testing.T) {
+	//report: Transports | modelcontextprotocol/python-sdk#732, anomalyco/opencode#6247, opensearch-project/opensearch-mcp-server-py#271, PrefectHQ/fastmcp#1867, sigbit/mcp-auth-proxy#115 | a server of Starlette sends /mcp on to /mcp/ with status 307 | followed within the origin, with method, body and fields
+	//report: Transports | modelcontextprotocol/modelcontextprotocol#2755 | a proxy sends http on to https with status 301, which would turn a post into a GET | not followed; the error says where it leads and to configure that URL
 	var leaked atomic.Int32
 	other := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { leaked.Add(1) }))
 	for _, code := range []int{301, 302, 303, 307, 308} {

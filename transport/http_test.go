@@ -155,8 +155,8 @@ func TestHTTPWithoutAnswer(t *testing.T) {
 	}
 }
 
-// report: Transports | basicmachines-co/basic-memory#1378, brave/brave-search-mcp-server#162 | a call is refused with status 429 and Retry-After | not sent, in the eyes of the caller; the error says how long to wait, and repeats nothing by itself
 func TestHTTPTooManyRequests(t *testing.T) {
+	//report: Transports | basicmachines-co/basic-memory#1378, brave/brave-search-mcp-server#162 | a call is refused with status 429 and Retry-After | not sent, in the eyes of the caller; the error says how long to wait, and repeats nothing by itself
 	for _, respond := range []func(*post){
 		func(p *post) { p.WriteHeader(429) },
 		func(p *post) { p.json(429, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-1,"message":"m"}}`) },

@@ -44,8 +44,8 @@ func resumable(begin string, resume map[string]func(p *post)) (s *script, resume
 }
 
 // A broken answer stream is resumed behind the last event.
-// report: Transports | zed-industries/zed#56775, UsefulSoftwareCo/executor#1345, cloudflare/agents#1602 | a stream is cut while a call is running, and events have ids | the stream is resumed behind the last event, and the answer arrives
 func TestHTTPResumes(t *testing.T) {
+	//report: Transports | zed-industries/zed#56775, UsefulSoftwareCo/executor#1345, cloudflare/agents#1602 | a stream is cut while a call is running, and events have ids | the stream is resumed behind the last event, and the answer arrives
 	s, resumes := resumable("id: e1\nretry: 1\ndata: \n\n", map[string]func(p *post){
 		"e1": func(p *post) { p.stream("id: e2\nretry: 1\n" + event(someNote)) },
 		"e2": func(p *post) { p.stream(event(answer)) },
@@ -57,8 +57,8 @@ func TestHTTPResumes(t *testing.T) {
 }
 
 // A stream that cannot be resumed, or brings nothing new, ends the call.
-// report: Transports | modelcontextprotocol/python-sdk#2395 | each resumed stream brings an event without data at most, and ends | the call fails after five attempts
 func TestHTTPResumeFails(t *testing.T) {
+	//report: Transports | modelcontextprotocol/python-sdk#2395 | each resumed stream brings an event without data at most, and ends | the call fails after five attempts
 	for name, resume := range map[string]func(*post){
 		"refused":     func(p *post) { p.WriteHeader(405) },
 		"nothing new": func(p *post) { p.stream("") },

@@ -21,9 +21,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// report: Transports | anthropics/claude-code#45368, f/mcptools#69, punkpeye/mcp-remote#223, XS-MLVP/UCAgent#127 | a server answers 406 unless the Accept field names both content types | every post names both, whatever is configured
-// report: Revisions | modelcontextprotocol/csharp-sdk#1724, OpenLiberty/open-liberty#32520, wso2/carbon-apimgt#13988 | a server checks the field MCP-Protocol-Version of each request against the handshake, or refuses it with the request to initialize | initialize has no such field; all requests after it have the revision that was agreed on
 func TestHTTPSessionHeaders(t *testing.T) {
+	//report: Transports | anthropics/claude-code#45368, f/mcptools#69, punkpeye/mcp-remote#223, XS-MLVP/UCAgent#127 | a server answers 406 unless the Accept field names both content types | every post names both, whatever is configured
+	//report: Revisions | modelcontextprotocol/csharp-sdk#1724, OpenLiberty/open-liberty#32520, wso2/carbon-apimgt#13988 | a server checks the field MCP-Protocol-Version of each request against the handshake, or refuses it with the request to initialize | initialize has no such field; all requests after it have the revision that was agreed on
 	s := &script{get: keepOpen}
 	l := shake(t, &transport.HTTP{URL: listen(t, s), Header: http.Header{"x-api-key": {"k"}, "accept": {"text/html"}}})
 	assert.Equal(t, l.SessionID(), sessionID, "SessionID")
@@ -249,8 +249,8 @@ func TestHTTPCloseCancelsCalls(t *testing.T) {
 }
 
 // A server may refuse to end a session. That is no error.
-// report: Transports | ballerina-platform/ballerina-library#9161, supabase/mcp#400, mrexodia/ida-pro-mcp#517, openclaw/openclaw#144915, higress-group/wasm-go#46 | a server answers the request that ends a session with 400, 404, 405 or 501 | closing is no failure, and nothing is said of it
 func TestHTTPDeleteRefused(t *testing.T) {
+	//report: Transports | ballerina-platform/ballerina-library#9161, supabase/mcp#400, mrexodia/ida-pro-mcp#517, openclaw/openclaw#144915, higress-group/wasm-go#46 | a server answers the request that ends a session with 400, 404, 405 or 501 | closing is no failure, and nothing is said of it
 	for _, code := range []int{400, 404, 405, 500, 501} {
 		s := &script{remove: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }}
 		closeWithin(t, shakeWith(t, s))

@@ -92,8 +92,8 @@ func dialOld(t *testing.T, s *oldServer, limit int64) mcp.Caller {
 	return dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: limit})
 }
 
-// report: Transports | wong2/mcp-cli#9 | the event stream names a path, a relative path or a whole URL | resolved against the address of the stream
 func TestSSEAddress(t *testing.T) {
+	//report: Transports | wong2/mcp-cli#9 | the event stream names a path, a relative path or a whole URL | resolved against the address of the stream
 	s := newOldServer(accept)
 	url := listen(t, s)
 	for _, address := range []string{"/messages?session=1", "messages", url + "/messages"} {
@@ -211,8 +211,8 @@ func TestSSEBrokenAnswer(t *testing.T) {
 	}
 }
 
-// report: Transports | modelcontextprotocol/typescript-sdk#470, modelcontextprotocol/python-sdk#2255, modelcontextprotocol/modelcontextprotocol#319, samanhappy/mcphub#127 | behind a proxy with a path of its own the stream names an address without that path | the address is taken as the standard for URLs says; the error says the status of the post
 func TestSSEPostRefused(t *testing.T) {
+	//report: Transports | modelcontextprotocol/typescript-sdk#470, modelcontextprotocol/python-sdk#2255, modelcontextprotocol/modelcontextprotocol#319, samanhappy/mcphub#127 | behind a proxy with a path of its own the stream names an address without that path | the address is taken as the standard for URLs says; the error says the status of the post
 	for code, want := range map[int]mcp.Outcome{400: mcp.NotSent, 404: mcp.NotSent, 401: mcp.NotSent, 500: mcp.Unknown} {
 		err := wantFailure(t, dialOld(t, newOldServer(func(p *post, _ chan<- string) { p.WriteHeader(code) }), 0), want)
 		assert.Equal(t, assert.As[*transport.StatusError](t, err).Code, code, "status")

@@ -187,8 +187,8 @@ func (h *testHost) wantFamily(want int) {
 // A host that is killed leaves none of its servers, nor what they started: a
 // child in the group, one in a session of its own, and a daemon. Another host
 // next to it is not touched.
-// report: Processes | abhigyanpatwari/GitNexus#2209, a-bonus/google-docs-mcp#112, ooples/token-optimizer-mcp#177 | servers outlive a client that was killed, and pile up | a watchdog ends the group of each when its host is gone, however it went
 func TestWatchdogHostKilled(t *testing.T) {
+	//report: Processes | abhigyanpatwari/GitNexus#2209, a-bonus/google-docs-mcp#112, ooples/token-optimizer-mcp#177 | servers outlive a client that was killed, and pile up | a watchdog ends the group of each when its host is gone, however it went
 	t.Parallel()
 	other := startHost(t, "family")
 	other.await("ready")
