@@ -17,7 +17,7 @@ type Format = dialect.Dialect
 // Formats returns the formats that are always read: mcpServers, vscode, zed, kode,
 // ironclaw, opencode and crush, all of them JSON with comments.
 func Formats() []*Format {
-	return []*Format{mcpServers(), vscode(), dialect.Zed(), kode(), ironclaw(), dialect.OpenCode(), dialect.Crush()}
+	return []*Format{mcpServers(), vscode(), dialect.Zed(), kode(), dialect.IronClaw(), dialect.OpenCode(), dialect.Crush()}
 }
 
 // document parses a file and tells which dialect it is in.
