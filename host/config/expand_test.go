@@ -143,7 +143,7 @@ func TestExpandBudget(t *testing.T) {
 // TestExpandEverywhere: each field with references has them replaced, and no
 // other.
 func TestExpandEverywhere(t *testing.T) {
-	//report: Config files | omnigent-ai/omnigent#4404, langchain-ai/deepagents#4681, openclaw/openclaw#71035, mastra-ai/mastra#18177, agentscope-ai/QwenPaw#1629, esengine/DeepSeek-Reasonix#2233 | references to variables are replaced in headers, or in env, and sent as they stand elsewhere | `${VAR}`, `${env:VAR}` and `$VAR` are replaced in command, args, cwd, env, URL and headers
+	//report: Config files | omnigent-ai/omnigent#4404, langchain-ai/deepagents#4681, openclaw/openclaw#71035, mastra-ai/mastra#18177, agentscope-ai/QwenPaw#1629, esengine/DeepSeek-Reasonix#2233 | references to variables are replaced in headers, or in env, and sent as they stand elsewhere | `${VAR}` and `${env:VAR}` are replaced in command, args, cwd, env, URL and headers, and `$VAR` in files of programs that replace it
 	t.Setenv("MCPBELT_TEST", "v") // with the default Lookup
 	c := assert.Value(Parse(t.Context(), filepath.Join("sub", "settings.json"), []byte(`{"mcpServers": {
 		"a": {"command": "${MCPBELT_TEST}", "args": ["$MCPBELT_TEST"], "cwd": "${MCPBELT_TEST}/w", "env": {"$MCPBELT_TEST": "${env:MCPBELT_TEST}"}, "description": "$MCPBELT_TEST"},
