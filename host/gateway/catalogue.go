@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
@@ -115,7 +116,7 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 		}
 		item := toolJSON(d, name)
 		if v.server == "" && d.Origin.Server != "" {
-			item = listing.WithPageAddress(d.Origin.Server, item)
+			item = message.WithPage(item, func(uri string) string { return content.Address(d.Origin.Server, uri) })
 		}
 		item = v.mark(item, form, asked[d])
 		c.tools = append(c.tools, item)
