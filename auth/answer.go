@@ -238,10 +238,10 @@ func (f *Flow) refusal(request, endpoint string, res *guardhttp.Answer, a answer
 	if said == "" {
 		said, _ = a.text("message") // of servers with errors of their own
 	}
-	return &OAuthError{
+	return f.withCure(&OAuthError{
 		Server: f.config.Server, Request: request, host: hostOf(endpoint), Status: res.Status, Code: a.code(),
 		said: describe(said, secrets...), RetryAfter: retryAfter(res.Header),
-	}
+	})
 }
 
 // retryAfter returns how long an authorization server wants to be left alone.

@@ -128,7 +128,7 @@ func (f *Flow) Complete(ctx context.Context, p *Pending, callback string) (*Toke
 	if err := r.answers(p, wallTime()); err != nil {
 		return nil, err
 	}
-	code, err := r.code(p)
+	code, err := f.code(r, p)
 	if err != nil {
 		return nil, err
 	}

@@ -100,12 +100,12 @@ func (r *response) namesIssuer(p *Pending) error {
 }
 
 // code returns the authorization code of a response.
-func (r *response) code(p *Pending) (string, error) {
+func (f *Flow) code(r *response, p *Pending) (string, error) {
 	if r.query.Has("error") {
-		return "", &OAuthError{
+		return "", f.withCure(&OAuthError{
 			Server: p.Server, Request: "authorization", host: hostOf(p.Authority.AuthorizationEndpoint), Code: cleanCode(r.query.Get("error")),
 			said: describe(r.query.Get("error_description"), p.State.Reveal(), p.Verifier.Reveal(), r.query.Get("code")),
-		}
+		})
 	}
 	code := r.query.Get("code")
 	if code == "" {

@@ -223,6 +223,15 @@ type OAuthError struct {
 
 	host string // that has refused it
 	said string // for people, see describe
+	cure string // what the user can do; empty for nothing
+}
+
+// withCure adds the cure of a refusal that has one.
+func (f *Flow) withCure(e *OAuthError) *OAuthError {
+	if e.Code == "invalid_target" && !f.config.NoResource { // RFC 8707, section 2
+		e.cure = ": if it takes no resource parameter, leave that out by " + f.name("NoResource")
+	}
+	return e
 }
 
 func (e *OAuthError) Error() string {
@@ -241,7 +250,7 @@ func (e *OAuthError) what() string {
 	if e.Status != 0 {
 		text += fmt.Sprintf(" (HTTP status %d)", e.Status)
 	}
-	return plain.Text(text)
+	return plain.Text(text + e.cure)
 }
 
 // A RequestError reports a request to an authorization server, or for metadata,

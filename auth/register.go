@@ -154,8 +154,14 @@ func (f *Flow) registerNew(ctx context.Context, a *Authority, redirectURI string
 // (mcp-remote#204, keycloak#43654).
 func refusesScopes(err error) bool {
 	refused := (*OAuthError)(nil)
-	return errors.As(err, &refused) && refused.Status < 500 && slices.Contains(
-		[]string{"invalid_client_metadata", "invalid_scope", "insufficient_scope", "invalid_request"}, refused.Code)
+	if !errors.As(err, &refused) || refused.Status >= 500 {
+		return false
+	}
+	switch refused.Code {
+	case "invalid_client_metadata", "invalid_scope", "insufficient_scope", "invalid_request":
+		return true
+	}
+	return refused.Code == "" && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
 }
 
 func (f *Flow) registerAs(ctx context.Context, a *Authority, wanted *registration) (*Client, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -61,6 +62,54 @@ func TestRegistrationOrder(t *testing.T) {
 			assert.Equal(t, [...]any{got.ID, got.Source, got.Issuer}, [...]any{c.want, c.source, as.url}, "got")
 			assert.Equal(t, len(as.requests()) > before, (c.want == "new"), "registers")
 		})
+	}
+}
+
+// TestScopesOfARegistration: a client that may ask only for some scopes is replaced by one for all
+// that are asked for, and where no scopes are taken there is one for any.
+func TestScopesOfARegistration(t *testing.T) {
+	refusal, status := "", 0
+	as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if status != 0 && strings.Contains(string(body), `"scope"`) {
+			sends(status, refusal)(w, r)
+			return
+		}
+		sends(201, `{"client_id":"new"}`)(w, r)
+	})
+	for _, test := range []struct {
+		known, asked []string
+		status       int
+		refusal      string
+		sent         []string // scopes of the registrations
+	}{
+		{asked: []string{"read"}, sent: []string{"read"}},
+		{known: []string{"read", "write"}, asked: []string{"write"}},
+		{known: []string{"read"}, asked: []string{"write", "read"}, sent: []string{"read write"}},
+		{known: []string{"read"}, asked: []string{"read", "offline_access"}}, // which was not registered
+		{known: []string{}, asked: []string{"any"}},
+		{asked: []string{"read"}, status: 400, refusal: `{"error":"invalid_client_metadata"}`, sent: []string{"read", ""}},
+		{asked: []string{"read"}, status: 422, refusal: `{"detail":"extra fields not permitted"}`, sent: []string{"read", ""}},
+		{asked: []string{"read"}, status: 403, refusal: `{"error":"insufficient_scope"}`, sent: []string{"read", ""}},
+		{asked: nil, status: 400, refusal: `{"error":"invalid_client_metadata"}`, sent: []string{""}},
+	} {
+		before := len(as.requests())
+		refusal, status = test.refusal, test.status
+		var known *Client
+		if test.known != nil {
+			known = &Client{Issuer: as.url, ID: "known", Source: Dynamic, RedirectURIs: []string{redirectURI}, Scopes: test.known}
+		}
+		c := assert.Value(flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, test.asked, known))(t)
+		var sent []string
+		for _, r := range as.requests()[before:] {
+			var body struct{ Scope string }
+			assert.OK(t, json.Unmarshal([]byte(r.body), &body))
+			sent = append(sent, body.Scope)
+		}
+		assert.Equal(t, fmt.Sprintf("%q", sent), fmt.Sprintf("%q", test.sent), "%v", test)
+		if len(test.sent) > 0 {
+			assert.Equal(t, strings.Join(c.Scopes, " "), test.sent[len(test.sent)-1], "%v", test)
+		}
 	}
 }
 

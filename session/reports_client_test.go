@@ -119,7 +119,7 @@ func TestReportedScopesAndResources(t *testing.T) {
 		}},
 		//report: Logins | anthropics/claude-code#73460, punkpeye/mcp-remote#217, modelcontextprotocol/csharp-sdk#648, UsefulSoftwareCo/executor#1789 | Entra takes no resource parameter | the user reads the words of Entra; the parameter can be switched off
 		"no resource": {rules: []rule{refuses("resource=", "invalid_target", "AADSTS9010010: The resource parameter doesn't match with the requested scopes.")},
-			fails: []string{`the login failed: authorization refused by 127.0.0.1:`, `: invalid_target: "AADSTS9010010: The resource parameter doesn't match with the requested scopes."`}},
+			fails: []string{`the login failed: authorization refused by 127.0.0.1:`, `: invalid_target: "AADSTS9010010: The resource parameter doesn't match with the requested scopes.": if it takes no resource parameter, leave that out by Config.NoResource`}},
 		"no resource, switched off": {as: authtest.Options{ResourceRefused: true}, auth: auth.Config{NoResource: true}, never: []string{"resource="}},
 		//report: Logins | anthropics/claude-code#52871 | a slash at the end of the resource parameter is another resource for Entra | it is sent as the server's metadata has it
 		"resource as it is written": {sent: []string{"resource={RS}/mcp&"}, never: []string{"resource={RS}/mcp/&"}},

@@ -14,6 +14,7 @@ func names() map[string]string {
 		"Scopes":        `"scopes"` + place,
 		"RedirectURL":   `"redirectUrl"` + place,
 		"LoginParams":   `"loginParams"` + place,
+		"NoResource":    `"noResource"` + place,
 		"Authority":     `"authorizationUrl" and "tokenUrl"` + place,
 
 		"Authority.AuthorizationEndpoint": `"authorizationUrl"` + place,
