@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -212,4 +213,19 @@ func TestUnreadableToolsAreReported(t *testing.T) {
 		assert.Equal(t, tool.Findings[0].Token, wantUnreadable[tool.Name], "%s: the token", tool.Name)
 	}
 	assert.Equal(t, rejected, len(wantUnreadable), "tools rejected")
+}
+
+// An entry can say that its server's results are taken as they come.
+func TestSkipOutputCheck(t *testing.T) {
+	for entry, fails := range map[string]bool{`{"command":"x"}`: true, `{"command":"x","tools":{"skipOutputCheck":true}}`: false} {
+		h := newHost(t, scriptedHost(t, mcptest.Script{
+			"tools/list": mcptest.Result(`{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":["n"]}}]}`),
+			"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"x"}],"structuredContent":{"m":1}}`),
+		}), parseEntries(t, "s", entry))
+		res, err := h.Registry().Call(t.Context(), "s__t", nil)
+		assert.Equal(t, err != nil, fails, "%s: an error", entry)
+		if err == nil {
+			assert.Equal(t, string(res.StructuredContent.(json.RawMessage)), `{"m":1}`, "%s", entry)
+		}
+	}
 }

@@ -73,7 +73,11 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 			continue
 		}
 		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.RequestOptions) (*mcp.CallToolResult, error) {
-			return s.slot.call(ctx, o, args, opts)
+			res, err := s.slot.call(ctx, o, args, opts)
+			if output, ok := err.(*mcp.OutputError); ok && filter.SkipOutputCheck {
+				return output.Result, nil
+			}
+			return res, err
 		}
 		tool := registry.Remote(s.entry.Name, o.tool, call)
 		if alias, ok := filter.Rename[name]; ok {

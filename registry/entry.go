@@ -152,7 +152,12 @@ func listedForm(t Tool, def *Definition, trusted bool) (Tool, *Definition) {
 	if !trusted {
 		form.Title, form.Description = textguard.Strip(def.Title), textguard.Strip(def.Description)
 		form.InputSchema, form.OutputSchema = result.StripHiddenJSON(def.InputSchema), result.StripHiddenJSON(def.OutputSchema)
-		raw = result.StripHiddenJSON(raw)
+		form.RawAnnotations, raw = result.StripHiddenJSON(def.RawAnnotations), result.StripHiddenJSON(raw)
+		if a := def.Annotations; a != nil && a.Title != textguard.Strip(a.Title) {
+			shown := *a
+			shown.Title = textguard.Strip(a.Title)
+			form.Annotations = &shown
+		}
 	}
 	form.InputSchema, _, _ = schemagate.Modern(form.InputSchema)
 	if form.OutputSchema != nil {

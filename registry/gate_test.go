@@ -124,6 +124,21 @@ func (c *catalog) wanted() []string {
 	return lines
 }
 
+// The title in annotations is shown to people and to models, as the title is.
+func TestHiddenAnnotationTitleIsStripped(t *testing.T) {
+	const said = `{"name":"a","title":"Tit\u200ble","inputSchema":{"type":"object"},"annotations":{"title":"Re\u200bad","readOnlyHint":true}}`
+	for _, trusted := range []bool{false, true} {
+		var tool mcp.Tool
+		assert.OK(t, tool.UnmarshalJSON([]byte(said)))
+		r := registry.New(nil)
+		assert.Value(r.Replace(registry.Server{Name: "s", Trusted: trusted}, []registry.Tool{registry.Remote("s", &tool, new(mcp.Client).CallTool)}))(t)
+		def := only(t, r.Snapshot().Tools()).Definition()
+		all := def.Title + def.Annotations.Title + string(def.RawAnnotations) + string(def.Raw)
+		assert.Equal(t, strings.Contains(all, "\u200b") || strings.Contains(all, `\u200b`), trusted, "trusted %t: %q", trusted, all)
+		assert.True(t, def.Annotations.ReadOnlyHint, "trusted %t: the hint stays", trusted)
+	}
+}
+
 // Catalogs of hostile servers, on the way that they take from a server into the
 // registry, and directly.
 func TestHostileCatalogs(t *testing.T) {

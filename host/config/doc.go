@@ -96,7 +96,8 @@
 //	                            says, such as PATH, HOME, LANG and HTTPS_PROXY; any
 //	                            other has to stand here: "GITHUB_TOKEN": "${GITHUB_TOKEN}"
 //	envFile                     a file of lines NAME=value, which env wins over
-//	tools                       {"allow": [names], "deny": [names], "rename": {old: new}};
+//	tools                       {"allow": [names], "deny": [names], "rename": {old: new},
+//	                            "skipOutputCheck": true}, see ToolFilter;
 //	                            a list is allow, and ["*"] all of them (Copilot CLI)
 //	includeTools                like tools.allow (Gemini CLI)
 //	excludeTools, disabledTools like tools.deny (Gemini CLI, Windsurf)

@@ -102,7 +102,7 @@ func TestEntryErrors(t *testing.T) {
 		{`{"command": "x", "description": 5}`, `2:38: mcpServers.s.description: must be a string, not a number: put it in double quotes`},
 		{`{"command": "x", "tools": [1]}`, `2:33: mcpServers.s.tools[0]: must be a string, not a number: put it in double quotes`},
 		{`{"command": "x", "tools": "*"}`, `2:32: mcpServers.s.tools: must be an object, not a string`},
-		{`{"command": "x", "tools": {"denny": ["a"]}}`, `2:33: mcpServers.s.tools.denny: unknown key: write "allow", "deny" or "rename"`},
+		{`{"command": "x", "tools": {"denny": ["a"]}}`, `2:33: mcpServers.s.tools.denny: unknown key: write "allow", "deny", "rename" or "skipOutputCheck"`},
 		{`{"command": "x", "tools": {"deny": "a"}}`, `2:41: mcpServers.s.tools.deny: must be an array, not a string: put it in [ ]`},
 		{`{"command": "x", "tools": {"rename": {"a": "b c"}}}`, `2:49: mcpServers.s.tools.rename.a: is not a name for a tool: use 1 to 128 characters of A-Z, a-z, 0-9, ., _ and -`},
 		{`{"command": "x", "tools": {"rename": {"a": ""}}}`, `2:49: mcpServers.s.tools.rename.a: is not a name for a tool: use 1 to 128 characters of A-Z, a-z, 0-9, ., _ and -`},

@@ -99,7 +99,7 @@ func launchIdentity(s *Server) string {
 
 // launchTools says which tools of a server are used.
 func launchTools(f ToolFilter) string {
-	if f.Allow == nil && len(f.Deny) == 0 && len(f.Rename) == 0 {
+	if f.Allow == nil && len(f.Deny) == 0 && len(f.Rename) == 0 && !f.SkipOutputCheck {
 		return ""
 	}
 	if f.Allow != nil {

@@ -110,7 +110,7 @@ func TestSchemaKeys(t *testing.T) {
 		assert.True(t, slices.Contains(known, key), "%s is known", key)
 	}
 	for section, known := range map[string][]string{
-		"auth": {"askConsent", "authMethod", "authorizationUrl", "clientId", "clientSecret", "deviceUrl", "grant", "issuer", "loginParams", "noResource", "off", "redirectUrl", "registrationUrl", "revocationUrl", "scopes", "tokenUrl", "type"}, "tools": {"allow", "deny", "rename"},
+		"auth": {"askConsent", "authMethod", "authorizationUrl", "clientId", "clientSecret", "deviceUrl", "grant", "issuer", "loginParams", "noResource", "off", "redirectUrl", "registrationUrl", "revocationUrl", "scopes", "tokenUrl", "type"}, "tools": {"allow", "deny", "rename", "skipOutputCheck"},
 		"tls":       {"caFile", "certFile", "insecure", "keyFile"},
 		"isolation": {"args", "image", "kind", "mounts", "network"}, "limits": {"maxInFlight", "maxMessageBytes", "maxQueued", "maxTools"},
 	} {

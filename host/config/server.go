@@ -57,6 +57,8 @@ type ToolFilter struct {
 	Allow  []string          `json:"allow,omitzero"`   // only these; nil means all, empty means none
 	Deny   []string          `json:"deny,omitempty"`   // never these; stronger than Allow
 	Rename map[string]string `json:"rename,omitempty"` // the server's name to ours
+	// SkipOutputCheck lets results pass that do not fit the output schema of their tool.
+	SkipOutputCheck bool `json:"skipOutputCheck,omitempty"`
 }
 
 // A Server is one entry of a config file, with all references expanded.

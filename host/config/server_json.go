@@ -63,7 +63,7 @@ func (s *Server) said(show bool) []said {
 		auth = &authJSON{s.Auth, s.Auth.ClientSecret.Reveal()}
 	}
 	var tools *ToolFilter
-	if t := s.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 {
+	if t := s.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 || t.SkipOutputCheck {
 		tools = &t
 	}
 	title, enabled := "", &s.Enabled

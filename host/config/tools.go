@@ -37,7 +37,8 @@ func (e *entry) tools(s *Server) {
 			f.Allow = append(append([]string{}, f.Allow...), e.texts(n, at)...)
 		}},
 		key{"deny", func(n *jsonc.Node, at jsonc.Path) { f.Deny = append(f.Deny, e.texts(n, at)...) }},
-		key{"rename", set(&f.Rename, e.rename)})
+		key{"rename", set(&f.Rename, e.rename)},
+		key{"skipOutputCheck", set(&f.SkipOutputCheck, e.boolOf)})
 }
 
 func (e *entry) rename(n *jsonc.Node, at jsonc.Path) map[string]string {
