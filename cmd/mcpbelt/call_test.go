@@ -17,10 +17,19 @@ import (
 // An echoing server says what arguments it got, byte for byte, to the tool show, and the text of its tool say.
 const echoing = `
 const lines = require('readline').createInterface({input: process.stdin})
+const object = text => {
+  let depth = 0, quoted = false
+  for (let i = 0; i < text.length; i++) {
+    if (quoted) { if (text[i] === '\\') i++; else if (text[i] === '"') quoted = false }
+    else if (text[i] === '"') quoted = true
+    else if (text[i] === '{') depth++
+    else if (text[i] === '}' && --depth === 0) return text.slice(0, i + 1)
+  }
+}
 const schema = JSON.parse(process.argv[1]), said = JSON.parse(process.argv[2])
 lines.on('line', line => {
   const m = JSON.parse(line); if (m.id === undefined) return
-  const text = m.method === 'tools/call' && (m.params.name === 'say' ? said.text : line.slice(line.indexOf('"arguments":') + 12))
+  const text = m.method === 'tools/call' && (m.params.name === 'say' ? said.text : object(line.slice(line.indexOf('"arguments":') + 12)))
   const results = {initialize: {protocolVersion: '2025-06-18', capabilities: {tools: {}}, serverInfo: {name: 'e', version: '1'}},
     'tools/list': {tools: [{name: 'show', inputSchema: schema}, {name: 'say', inputSchema: {type: 'object'}}]},
     'tools/call': {content: [{type: 'text', text}], isError: said.isError}}
@@ -60,7 +69,7 @@ func TestArgumentTypes(t *testing.T) {
 		//report: Command | openclaw/mcporter#212 | a value begins with @, which names a file | the file is read; where there is none the error says how the text itself is written, which works
 		"id=@alice": `{"id":"from a file"}`, `id:="@bob"`: `{"id":"@bob"}`,
 	} {
-		assert.Equal(t, strings.TrimSuffix(w.run("call", "e", "show", arg, "--yes"), "}\n"), want, "%s", arg)
+		assert.Equal(t, strings.TrimSuffix(w.run("call", "e", "show", arg, "--yes"), "\n"), want, "%s", arg)
 	}
 	for arg, says := range map[string]string{"id=@bob": `id:='"@bob"'`, "n=x": "integer", "depth=1.5": "integer"} {
 		out, err := w.command("call", "e", "show", arg, "--yes").CombinedOutput()
