@@ -76,6 +76,8 @@ func TestForgivenSpellings(t *testing.T) {
 		"RunTests": "run_tests", "run-tests": "run_tests", "RUN.TESTS": "run_tests", "runtests": "run_tests", "Shell": "shell",
 		"größe": "Größe", "files__page-1-2": "files/page_1_2", "web2_3D": "web2/3d", "1Password__get_item": "1password/getItem",
 		"日本::検索": "日本/検索",
+		//report: Models | respawn-llc/kent#45, google-gemini/gemini-cli#25952, lbjlaq/Antigravity-Manager#938 | models write functions., tools. or default_api: before the name of a tool | the prefix is forgiven
+		"functions.github__create_issue": "github/create_issue", "default_api:github__create_issue": "github/create_issue", "default_api.github__create_issue": "github/create_issue", "tools.github__create_issue": "github/create_issue",
 		// Other schemes.
 		"github:create_issue": "github/create_issue", "github.create_issue": "github/create_issue",
 		"github/create_issue": "github/create_issue", "github_create_issue": "github/create_issue",

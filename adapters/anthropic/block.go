@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,15 +19,26 @@ type view struct {
 	result bool          // that of a call of the program
 	over   bool          // another model takes over from the one before
 	found  []string      // names of the tools that the model has found
+	// thought says that the block is what the model thought.
+	thought bool
+	// empty says that the API does not take the block: it is a blank text, or a thought
+	// without its signature, which was cut off.
+	empty bool
 }
 
+// isEmpty reports whether a text, or a thought by its signature, is one that the API refuses.
+func isEmpty(text *string) bool { return text != nil && strings.TrimSpace(*text) == "" }
+
 func viewOf(b sdk.ContentBlockParamUnion) view {
-	var v view
+	v := view{
+		thought: b.OfThinking != nil || b.OfRedactedThinking != nil,
+		empty:   b.OfText != nil && isEmpty(b.GetText()) || b.OfThinking != nil && isEmpty(b.GetSignature()),
+	}
 	if id := b.GetToolUseID(); id != nil {
 		v.ends, v.result = *id, b.OfToolResult != nil
 	}
 	if use := b.OfToolUse; use != nil {
-		v.call, v.caller = &profile.Call{ID: use.ID, Name: use.Name}, callerOf(use.Caller)
+		v.call, v.caller = &profile.Call{ID: use.ID, Name: use.Name, Arguments: inputOf(use.Input)}, callerOf(use.Caller)
 	}
 	if b.OfServerToolUse != nil {
 		v.begins = b.OfServerToolUse.ID
@@ -42,12 +52,16 @@ func viewOf(b sdk.ContentBlockParamUnion) view {
 }
 
 func betaViewOf(b sdk.BetaContentBlockParamUnion) view {
-	v := view{over: b.OfFallback != nil}
+	v := view{
+		over:    b.OfFallback != nil,
+		thought: b.OfThinking != nil || b.OfRedactedThinking != nil,
+		empty:   b.OfText != nil && isEmpty(b.GetText()) || b.OfThinking != nil && isEmpty(b.GetSignature()),
+	}
 	if id := b.GetToolUseID(); id != nil {
 		v.ends, v.result = *id, b.OfToolResult != nil
 	}
 	if use := b.OfToolUse; use != nil {
-		v.call, v.caller = &profile.Call{ID: use.ID, Name: use.Name}, callerOf(use.Caller)
+		v.call, v.caller = &profile.Call{ID: use.ID, Name: use.Name, Arguments: inputOf(use.Input)}, callerOf(use.Caller)
 	}
 	switch {
 	case b.OfServerToolUse != nil:
@@ -83,8 +97,10 @@ type form[M, B any] struct {
 	// may point, stays as it is.
 	with func(M, []B) M
 	look func(B) view
-	// right returns a block of a model as the API takes it back, and false for none.
-	right func(B) (B, bool)
+	// called returns a call, or a result, as another call has it.
+	called func(B, profile.Call) B
+	// user returns a message of the user.
+	user func(...B) M
 	// failure returns the result of a call that failed.
 	failure func(id, text string) B
 }
@@ -120,14 +136,19 @@ func plain() *form[sdk.MessageParam, sdk.ContentBlockParamUnion] {
 			return m
 		},
 		look: viewOf,
-		right: func(b sdk.ContentBlockParamUnion) (sdk.ContentBlockParamUnion, bool) {
-			if b.OfToolUse != nil {
+		called: func(b sdk.ContentBlockParamUnion, c profile.Call) sdk.ContentBlockParamUnion {
+			switch {
+			case b.OfToolUse != nil:
 				use := *b.OfToolUse
-				use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
+				use.ID, use.Name, use.Input = c.ID, c.Name, c.Arguments
 				b.OfToolUse = &use
+			case b.OfToolResult != nil:
+				result := *b.OfToolResult
+				result.ToolUseID, b.OfToolResult = c.ID, &result
 			}
-			return b, b.OfText == nil || strings.TrimSpace(b.OfText.Text) != ""
+			return b
 		},
+		user:    sdk.NewUserMessage,
 		failure: func(id, text string) sdk.ContentBlockParamUnion { return sdk.NewToolResultBlock(id, text, true) },
 	}
 }
@@ -158,14 +179,19 @@ func beta() *form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion] {
 			return m
 		},
 		look: betaViewOf,
-		right: func(b sdk.BetaContentBlockParamUnion) (sdk.BetaContentBlockParamUnion, bool) {
-			if b.OfToolUse != nil {
+		called: func(b sdk.BetaContentBlockParamUnion, c profile.Call) sdk.BetaContentBlockParamUnion {
+			switch {
+			case b.OfToolUse != nil:
 				use := *b.OfToolUse
-				use.Name, use.Input = nameToSend(use.Name), inputToSend(use.Input)
+				use.ID, use.Name, use.Input = c.ID, c.Name, c.Arguments
 				b.OfToolUse = &use
+			case b.OfToolResult != nil:
+				result := *b.OfToolResult
+				result.ToolUseID, b.OfToolResult = c.ID, &result
 			}
-			return b, b.OfText == nil || strings.TrimSpace(b.OfText.Text) != ""
+			return b
 		},
+		user: sdk.NewBetaUserMessage,
 		failure: func(id, text string) sdk.BetaContentBlockParamUnion {
 			return sdk.NewBetaToolResultBlock(id, text, true)
 		},
@@ -192,55 +218,42 @@ func (f *form[M, B]) finished(content []B) []B {
 	})
 }
 
-// unanswered returns the calls in content that need a result and have none. Those of a
-// model that another one has taken over from do not.
-func (f *form[M, B]) unanswered(content, results []B) []profile.Call {
-	known := map[string]bool{}
-	for _, b := range results {
-		known[f.look(b).ends] = true
-	}
+// calls returns the calls of a message that need a result: not those of a model that another
+// one has taken over from.
+func (f *form[M, B]) calls(content []B) []profile.Call {
 	var calls []profile.Call
 	for _, b := range content {
-		switch v := f.look(b); {
-		case v.over:
+		v := f.look(b)
+		if v.over {
 			calls = nil
-		case v.call != nil && !known[v.call.ID]:
+		}
+		if v.call != nil {
 			calls = append(calls, *v.call)
 		}
 	}
 	return calls
 }
 
-// sendable returns what a model wrote as the API takes it back.
+// sendable returns what a model wrote as the API takes it back: without blocks that it
+// refuses, and thoughts that nothing stands behind.
 func (f *form[M, B]) sendable(content []B) []B {
 	var kept []B
 	for _, b := range content {
-		if b, ok := f.right(b); ok {
+		if !f.look(b).empty {
 			kept = append(kept, b)
 		}
+	}
+	for n := len(kept); n > 0 && f.look(kept[n-1]).thought; n-- {
+		kept = kept[:n-1]
 	}
 	return kept
 }
 
-// otherThanName matches what the name of a tool cannot have.
-var otherThanName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-
-// maxName is how long a name can be that stands in a call, in bytes.
-const maxName = 128
-
-func nameToSend(name string) string {
-	name = otherThanName.ReplaceAllString(name, "_")
-	if name == "" {
-		name = "_"
-	}
-	return name[:min(len(name), maxName)]
-}
-
-// inputToSend returns arguments as they can stand in a conversation.
-func inputToSend(input any) any {
+// inputOf returns the arguments of a call.
+func inputOf(input any) json.RawMessage {
 	data, err := json.Marshal(input)
-	if err == nil && profile.Object(data) == string(data) {
-		return input
+	if err != nil {
+		return nil
 	}
-	return json.RawMessage("{}")
+	return data
 }

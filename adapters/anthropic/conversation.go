@@ -9,78 +9,111 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
-// Append returns a conversation with more messages behind it, as the API takes it. Some of
-// what its models write the API refuses when it comes back, and every further request with
-// it: blank texts, names that no tool can have, arguments that are no object, a message
-// without content. That is put right, or left out.
-//
-// Where the user goes on and not the model, such as after a cancel or a refusal, the API
-// also refuses calls without results. Those of the last answer get one that says that
-// their outcome is not known, see [profile.Lost]; searches and other calls of the API's
-// own that it has not come to the end of are left out.
+// Append returns a conversation with more messages behind it, as the API takes it, see
+// [profile.Repairer]. Blank texts, thinking that was cut off, or that nothing stands behind, and
+// messages without content are left out; so are searches and other calls of the API's own that
+// it has not come to the end of, where the user goes on.
 //
 // The messages that are given, and what they share memory with, stay as they are.
 func Append(conversation []sdk.MessageParam, more ...sdk.MessageParam) []sdk.MessageParam {
-	return plain().extend(conversation, more)
+	return plain().repaired(slices.Concat(conversation, more), nil)
 }
 
 // BetaAppend is [Append] for the beta of the API.
 func BetaAppend(conversation []sdk.BetaMessageParam, more ...sdk.BetaMessageParam) []sdk.BetaMessageParam {
-	return beta().extend(conversation, more)
+	return beta().repaired(slices.Concat(conversation, more), nil)
 }
 
-// extend is Append.
-func (f *form[M, B]) extend(conversation, more []M) []M {
-	all := slices.Grow(slices.Clone(conversation), len(more))
-	for _, m := range more {
-		switch f.role(m) {
-		case assistant:
-			if content := f.sendable(f.content(m)); len(content) > 0 {
-				all = append(all, f.with(m, content))
+// A piece of a conversation is a message without its results, or one of these.
+type piece[M, B any] struct {
+	message M
+	content []B
+	results bool
+	lost    bool // the result has been made for a call that had none
+	behind  bool // it is the rest of the message with the results before it
+}
+
+// repaired returns a conversation as the API takes it. If missing is there, the user goes on,
+// and it returns the results of calls that have none.
+func (f *form[M, B]) repaired(conversation []M, missing func(profile.Call) B) []M {
+	r := &profile.Repairer[piece[M, B]]{
+		Provider: profile.Anthropic,
+		Ended:    missing != nil,
+		Look: func(p piece[M, B]) profile.Said {
+			if p.results {
+				return profile.Said{Result: &profile.Call{ID: f.look(p.content[0]).ends}}
 			}
-		case user:
-			all, m = f.settled(all, m)
-			all = append(all, m)
+			return profile.Said{Calls: f.calls(p.content)}
+		},
+		With: func(p piece[M, B], calls []profile.Call) piece[M, B] {
+			p.content = slices.Clone(p.content)
+			for i, b := range slices.Backward(p.content) {
+				if v := f.look(b); len(calls) > 0 && (p.results || v.call != nil) {
+					p.content[i] = f.called(b, calls[len(calls)-1])
+					calls = calls[:len(calls)-1]
+				}
+			}
+			return p
+		},
+		Lost: func(c profile.Call) piece[M, B] {
+			if missing == nil {
+				missing = func(c profile.Call) B { return f.failure(c.ID, result.Text(profile.Lost(c).Result)) }
+			}
+			return piece[M, B]{message: f.user(), content: []B{missing(c)}, results: true, lost: true}
+		},
+	}
+	var out []M
+	behind, lost := false, false // the message before is results, all of which were lost
+	for _, p := range r.Repair(f.pieces(conversation, r.Ended)) {
+		if last := len(out) - 1; behind && (p.results || p.behind || lost && f.role(p.message) == user && p.content != nil) {
+			out[last] = f.with(out[last], append(f.content(out[last]), p.content...))
+		} else if p.content != nil {
+			out = append(out, f.with(p.message, slices.Clone(p.content)))
+		} else {
+			out = append(out, p.message)
+		}
+		lost = p.lost && (lost || !behind)
+		behind = p.results
+	}
+	return out
+}
+
+// pieces takes a conversation apart.
+func (f *form[M, B]) pieces(conversation []M, ended bool) []piece[M, B] {
+	var all []piece[M, B]
+	goesOn := ended // the user says something behind the message
+	for _, m := range slices.Backward(conversation) {
+		content := f.content(m)
+		var results, rest []B
+		for _, b := range content {
+			if f.look(b).result {
+				results = append(results, b)
+			} else {
+				rest = append(rest, b)
+			}
+		}
+		switch {
+		case f.role(m) == assistant:
+			if content = f.sendable(content); goesOn {
+				content = f.finished(content)
+			}
+			if len(content) > 0 {
+				all = append(all, piece[M, B]{message: m, content: content})
+			}
+			goesOn = false
+		case results == nil:
+			all = append(all, piece[M, B]{message: m, content: content})
+			goesOn = goesOn || f.role(m) == user
 		default:
-			all = append(all, m)
+			if rest != nil {
+				all = append(all, piece[M, B]{message: m, content: rest, behind: true})
+				goesOn = true
+			}
+			for _, b := range slices.Backward(results) {
+				all = append(all, piece[M, B]{message: m, content: []B{b}, results: true})
+			}
 		}
 	}
+	slices.Reverse(all)
 	return all
-}
-
-// settled returns a conversation behind which a message of the user can stand, and that
-// message, behind the results that have to stand in it.
-func (f *form[M, B]) settled(all []M, m M) ([]M, M) {
-	content := f.content(m)
-	if f.onlyResults(content) {
-		return all, m // more of them may follow
-	}
-	last := len(all) - 1
-	for last >= 0 && f.role(all[last]) == user && f.onlyResults(f.content(all[last])) {
-		last--
-	}
-	if last < 0 || f.role(all[last]) != assistant {
-		return all, m
-	}
-	results := content
-	for i := last + 1; i < len(all); i++ {
-		results = slices.Concat(results, f.content(all[i]))
-	}
-	said := f.content(all[last])
-	var lost []B
-	for _, call := range f.unanswered(said, results) {
-		lost = append(lost, f.failure(call.ID, result.Text(profile.Lost(call).Result)))
-	}
-	switch {
-	case len(lost) == 0:
-	case last+1 < len(all):
-		all[last+1] = f.with(all[last+1], slices.Concat(f.content(all[last+1]), lost))
-	default:
-		m = f.with(m, slices.Concat(lost, content))
-	}
-	if said = f.finished(said); len(said) == 0 {
-		return slices.Delete(all, last, last+1), m
-	}
-	all[last] = f.with(all[last], said)
-	return all, m
 }

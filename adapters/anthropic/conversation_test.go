@@ -60,11 +60,18 @@ func TestAppend(t *testing.T) {
 		{"text", "end_turn", `{"type":"text","text":"so"}`, false, "a:text//so; " + theUser},
 		{"nothing", "end_turn", ``, false, theUser},
 		{"blank", "end_turn", blank, false, theUser},
+		//report: Models | anthropics/anthropic-sdk-python#461, BerriAI/litellm#22979, anthropics/claude-code#59812, run-llama/llama_index#17278 | Claude writes blank texts, which its API refuses when they come back | they are left out
 		{"blank beside a call", "tool_use", thought + "," + blank + "," + use("a", "it", `{}`), true,
 			"a:thinking// tool_use/it/; u:tool_result//; " + theUser},
 		{"no name", "tool_use", use("a", "", `{}`) + "," + use("b", "a.b c", `{}`) + "," + use("c", strings.Repeat("n", 200), `{}`), true,
 			"a:tool_use/_/ tool_use/a_b_c/ tool_use/" + strings.Repeat("n", 128) + "/; u:tool_result// tool_result// tool_result//; " + theUser},
 		{"no object", "tool_use", use("a", "it", `[1]`), true, "a:tool_use/it/; u:tool_result//; " + theUser},
+		//report: Models | tailcallhq/forgecode#3073, NousResearch/hermes-agent#11098, NousResearch/hermes-agent#16921, router-for-me/CLIProxyAPI#5321 | a message of the model ends with thinking, and Anthropic refuses it and each request after it | thinking that nothing stands behind is left out
+		{"thinking at the end", "end_turn", `{"type":"text","text":"so"},` + thought, false, "a:text//so; " + theUser},
+		{"thinking alone", "end_turn", thought, false, theUser},
+		{"thinking and a blank text", "end_turn", thought + "," + blank, false, theUser},
+		//report: Models | NousResearch/hermes-agent#26959 | thinking was changed, or was cut off before its signature, and Anthropic refuses the signature | thinking with a signature stays byte by byte, that without one is left out
+		{"thinking without its signature", "max_tokens", `{"type":"text","text":"so"},{"type":"thinking","thinking":"hm","signature":""}`, false, "a:text//so; " + theUser},
 		{"refusal", "refusal", `{"type":"text","text":"no"},` + use("a", "it", `{}`), false, "a:text//no tool_use/it/; u:tool_result// text//go on"},
 		{"paused", "pause_turn", searching, false, theUser},
 		{"paused behind a text", "pause_turn", `{"type":"text","text":"so"},` + searching, false, "a:text//so; " + theUser},

@@ -50,12 +50,17 @@ func (t *Turn) Calls(message *sdk.Message) []profile.Call {
 	if over(string(message.StopReason)) {
 		return nil
 	}
-	return calls
+	return profile.Anthropic.WithIDs(calls)
 }
 
 // BetaCalls is [Turn.Calls] for the beta of the API. Calls of a model that another one
 // has taken over from are not among them.
 func (t *Turn) BetaCalls(message *sdk.BetaMessage) []profile.Call {
+	return profile.Anthropic.WithIDs(betaCalls(message))
+}
+
+// betaCalls returns the calls with the ids that the model wrote.
+func betaCalls(message *sdk.BetaMessage) []profile.Call {
 	if message == nil {
 		return nil
 	}

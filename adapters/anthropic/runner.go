@@ -93,19 +93,39 @@ func (t *RunnerTools) prepare(ctx context.Context, runner toolRunner, params *sd
 	if atLimit(runner, params) {
 		return nil
 	}
-	putRight(params)
+	putRight(params, runner.LastMessage())
 	return t.answerCalls(ctx, runner.LastMessage(), params)
 }
 
-// putRight has the last answer of the model as the API takes it back, see [BetaAppend].
-func putRight(params *sdk.BetaToolRunnerParams) {
+// putRight has the last answer of the model as the API takes it back, see [BetaAppend], and
+// its calls with the ids by which the runner is to answer them.
+func putRight(params *sdk.BetaToolRunnerParams, message *sdk.BetaMessage) {
 	f := beta()
-	for i, m := range slices.Backward(params.Messages) {
-		if f.role(m) == assistant {
-			if content := f.sendable(f.content(m)); len(content) > 0 {
-				params.Messages[i] = f.with(m, content)
+	last := len(params.Messages) - 1
+	for last >= 0 && f.role(params.Messages[last]) != assistant {
+		last--
+	}
+	right := BetaAppend(params.Messages[:last+1])
+	if len(right) == 0 || f.role(right[len(right)-1]) != assistant || len(f.sendable(f.content(params.Messages[last]))) == 0 {
+		return
+	}
+	params.Messages[last] = right[len(right)-1]
+	if message == nil {
+		return
+	}
+	calls := f.calls(f.content(params.Messages[last]))
+	for i := len(message.Content) - 1; i >= 0 && len(calls) > 0; i-- {
+		b := &message.Content[i]
+		if b.Type != "tool_use" {
+			continue
+		}
+		var raw map[string]json.RawMessage
+		id := calls[len(calls)-1].ID
+		if calls = calls[:len(calls)-1]; b.ID != id && json.Unmarshal([]byte(b.RawJSON()), &raw) == nil {
+			raw["id"], _ = json.Marshal(id)
+			if data, err := json.Marshal(raw); err == nil {
+				_ = json.Unmarshal(data, b) // it is what it was, with another id
 			}
-			return
 		}
 	}
 }
@@ -118,7 +138,7 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 	var answers []profile.Answer
 	var err error
 	if message != t.message {
-		calls := slices.DeleteFunc(t.turn.BetaCalls(message), func(c profile.Call) bool {
+		calls := slices.DeleteFunc(betaCalls(message), func(c profile.Call) bool {
 			_, ours := t.turn.Set().Lookup(c.Name)
 			return !ours
 		})
@@ -140,18 +160,19 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 
 // keep keeps the answers for the runner.
 func (t *RunnerTools) keep(message *sdk.BetaMessage, answers []profile.Answer) {
-	inputs := map[string]string{}
+	inputs := map[string][]string{} // of the calls with one id
 	for _, b := range message.Content {
 		if b.Type == "tool_use" {
 			input, _ := json.Marshal(b.AsToolUse().Input) // as the runner does
-			inputs[b.ID] = string(input)
+			inputs[b.ID] = append(inputs[b.ID], string(input))
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.message, t.answered = message, nil
 	for _, a := range answers {
-		t.answered = append(t.answered, answered{answer: a, input: inputs[a.Call.ID]})
+		input := inputs[a.Call.ID]
+		t.answered, inputs[a.Call.ID] = append(t.answered, answered{answer: a, input: input[0]}), input[1:]
 	}
 }
 

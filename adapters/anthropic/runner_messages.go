@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"errors"
-	"slices"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -35,32 +34,10 @@ func (t *RunnerTools) MessagesStreaming(runner *sdk.BetaToolRunnerStreaming) []s
 }
 
 func (t *RunnerTools) messages(runner toolRunner, params *sdk.BetaToolRunnerParams) []sdk.BetaMessageParam {
-	f := beta()
-	messages := runner.Messages()
-	last := len(messages) - 1
-	for last >= 0 && f.role(messages[last]) != assistant {
-		last--
-	}
-	if last < 0 {
-		return messages
-	}
-	content := f.finished(f.sendable(f.content(messages[last])))
-	if len(content) == 0 {
-		return slices.Delete(messages, last, last+1) // the API takes it at the end only
-	}
-	messages[last] = f.with(messages[last], content)
-	var results []sdk.BetaContentBlockParamUnion
-	for _, m := range messages[last+1:] {
-		results = append(results, f.content(m)...)
-	}
-	var missing []profile.Answer
-	for _, call := range f.unanswered(content, results) {
-		missing = append(missing, t.answer(call, runner, params))
-	}
-	if missing == nil {
-		return messages
-	}
-	return f.behind(messages, last+1, t.turn.BetaResults(missing...)[0])
+	return beta().repaired(runner.Messages(), func(c profile.Call) sdk.BetaContentBlockParamUnion {
+		results := t.turn.BetaResults(t.answer(c, runner, params))
+		return beta().content(results[0])[0]
+	})
 }
 
 // answer returns what there is to say of a call whose result the runner has not sent.
@@ -83,19 +60,4 @@ func (t *RunnerTools) answer(call profile.Call, runner toolRunner, params *sdk.B
 // atLimit reports whether the runner makes no more requests, nor the calls for them.
 func atLimit(runner toolRunner, params *sdk.BetaToolRunnerParams) bool {
 	return params.MaxIterations > 0 && runner.IterationCount() >= params.MaxIterations
-}
-
-// behind puts results at a place of a conversation, where others of the same message may
-// stand already.
-func (f *form[M, B]) behind(messages []M, at int, results M) []M {
-	if at == len(messages) || f.role(messages[at]) != user {
-		return slices.Insert(messages, at, results)
-	}
-	there := f.content(messages[at])
-	n := slices.IndexFunc(there, func(b B) bool { return !f.look(b).result })
-	if n < 0 {
-		n = len(there)
-	}
-	messages[at] = f.with(messages[at], slices.Concat(there[:n], f.content(results), there[n:]))
-	return messages
 }

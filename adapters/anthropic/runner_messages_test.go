@@ -246,8 +246,8 @@ func TestMessagesBesideOthers(t *testing.T) {
 		texts []string
 	}{
 		{"text", []anthropic.BetaContentBlockParamUnion{note}, []string{"may have run", "may have run"}},
-		{"result", []anthropic.BetaContentBlockParamUnion{result}, []string{"ours", "may have run"}},
-		{"both", []anthropic.BetaContentBlockParamUnion{result, note}, []string{"ours", "may have run"}},
+		{"result", []anthropic.BetaContentBlockParamUnion{result}, []string{"may have run", "ours"}},
+		{"both", []anthropic.BetaContentBlockParamUnion{result, note}, []string{"may have run", "ours"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			messages := runner.Messages()

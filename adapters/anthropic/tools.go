@@ -54,15 +54,17 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 // tools; nil if there are none. The schemas are raw JSON, which the fields of
 // InputSchema do not show.
 //
-// If tools are deferred, give it the messages of the request too: the API refuses a
-// conversation in which the model has found a tool that is not declared any more.
-// Params declares it, so that the model can be told that it is gone.
+// Give it the messages of the request too: the API refuses a conversation with calls and no
+// tools, and one in which the model has found a tool that is not declared any more.
+// Params declares it, so that the model can be told that it is gone, or one tool that says that
+// there are none.
 func (t *Turn) Params(conversation ...sdk.MessageParam) []sdk.ToolUnionParam {
 	return t.params(gone(plain(), t, conversation))
 }
 
-// params returns the tools, with some that are gone.
-func (t *Turn) params(gone []string) []sdk.ToolUnionParam {
+// params returns the tools, with some that are gone, for a conversation in which some were
+// called, or not.
+func (t *Turn) params(gone []string, called bool) []sdk.ToolUnionParam {
 	var params []sdk.ToolUnionParam
 	searching := t.Searching() || len(gone) > 0
 	switch {
@@ -88,6 +90,11 @@ func (t *Turn) params(gone []string) []sdk.ToolUnionParam {
 			last = len(params)
 		}
 		params = append(params, sdk.ToolUnionParam{OfTool: p})
+	}
+	if called && len(params) == 0 {
+		params = []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{
+			Name: "no_tools", Description: sdk.String("There are no tools now. Do not call this."), InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{}},
+		}}}
 	}
 	for _, name := range gone {
 		params = append(params, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
@@ -159,17 +166,18 @@ func betaParam(p sdk.ToolUnionParam) sdk.BetaToolUnionParam {
 }
 
 // gone returns the names of the tools that the model has found in a conversation and that are
-// not among the tools any more, each once.
-func gone[M, B any](f *form[M, B], t *Turn, conversation []M) []string {
-	var gone []string
+// not among the tools any more, each once, and whether it has called any.
+func gone[M, B any](f *form[M, B], t *Turn, conversation []M) (gone []string, called bool) {
 	for _, m := range conversation {
 		for _, b := range f.content(m) {
-			for _, name := range f.look(b).found {
+			v := f.look(b)
+			called = called || v.call != nil
+			for _, name := range v.found {
 				if _, ok := t.Set().Lookup(name); !ok && !slices.Contains(gone, name) {
 					gone = append(gone, name)
 				}
 			}
 		}
 	}
-	return gone
+	return gone, called
 }

@@ -109,6 +109,7 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 }
 
 func TestConverse(t *testing.T) {
+	//report: Models | langgenius/dify#17545, vxcontrol/pentagi#196, onyx-dot-app/onyx#7842, vercel/ai#7537, aws-samples/bedrock-access-gateway#239 | Bedrock wants tools in a request whose conversation has calls, also if there are none any more | one tool says that there are none
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "bedrock", Runtime: "Converse", Framework: "github.com/aws/aws-sdk-go-v2/service/bedrockruntime",
 		Wire: adaptertest.Bedrock{}, Start: start(claude, false, &belt.Options{Model: claude}), Interrupt: "`WaitingError`",

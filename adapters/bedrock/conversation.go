@@ -2,39 +2,153 @@ package bedrock
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // noAnswer stands where a model has not answered.
 const noAnswer = "(no answer)"
 
-// Append returns a conversation with more messages behind it, as Bedrock takes it: roles
-// alternate there, and the results of a message's calls stand in one message, which for
-// some models must have nothing else. So a message that has the role of the one before is
-// joined to it. But where one of them has results and the other has none, such as when a
-// call was cancelled and the user goes on, the results come first, and a message in which
-// the model does not answer parts them.
+// Append returns a conversation with more messages behind it, as Bedrock takes it, see
+// [profile.Repairer]: roles alternate there, and the results of a message's calls stand in one
+// message, which for some models must have nothing else. So a message that has the role of the
+// one before is joined to it. But where results are there and more that did not come with them,
+// such as when a call was cancelled and the user goes on, a message in which the model does not
+// answer parts the two. Of what a model wrote, blank texts and reasoning that was cut off, or
+// that nothing stands behind, are left out.
 //
 // The messages that are given, and what they share memory with, stay as they are.
 func Append(messages []types.Message, more ...types.Message) []types.Message {
-	all := slices.Grow(slices.Clone(messages), len(more))
-	for _, m := range more {
+	var all []types.Message
+	for _, p := range repairer.Repair(partsOf(slices.Concat(messages, more))) {
 		last := len(all) - 1
 		switch {
-		case last < 0 || all[last].Role != m.Role:
-			all = append(all, m)
-		case m.Role == types.ConversationRoleAssistant:
-			all[last] = types.Message{Role: m.Role, Content: slices.Concat(all[last].Content, m.Content)}
-		case hasResults(all[last]) == hasResults(m):
-			all[last] = join(all[last], m)
-		case hasResults(m):
-			all = append(all[:last], m, unanswered(), all[last])
+		case last < 0 || all[last].Role != p.Role:
+			all = append(all, p.Message)
+		case p.Role == types.ConversationRoleAssistant:
+			all[last] = types.Message{Role: p.Role, Content: slices.Concat(all[last].Content, p.Content)}
+		case p.behind || hasResults(all[last]) == hasResults(p.Message):
+			all[last] = join(all[last], p.Message)
 		default:
-			all = append(all, unanswered(), m)
+			all = append(all, unanswered(), p.Message)
 		}
 	}
 	return all
+}
+
+// A part is a message, one result of a message, or the rest behind its results.
+type part struct {
+	types.Message
+	behind bool
+}
+
+// partsOf takes messages apart.
+func partsOf(messages []types.Message) []part {
+	var all []part
+	for _, m := range messages {
+		if m.Role == types.ConversationRoleAssistant {
+			all = append(all, part{types.Message{Role: m.Role, Content: sendable(m.Content)}, false})
+			continue
+		}
+		var rest []types.ContentBlock
+		results := 0
+		for _, block := range m.Content {
+			if isResult(block) {
+				all = append(all, part{types.Message{Role: m.Role, Content: []types.ContentBlock{block}}, false})
+				results++
+			} else {
+				rest = append(rest, block)
+			}
+		}
+		if rest != nil || results == 0 {
+			all = append(all, part{types.Message{Role: m.Role, Content: rest}, results > 0})
+		}
+	}
+	return all
+}
+
+// sendable returns what a model wrote without what Bedrock refuses when it comes back.
+func sendable(blocks []types.ContentBlock) []types.ContentBlock {
+	var kept []types.ContentBlock
+	last := 0 // how many there are up to the last that is no reasoning
+	for _, block := range blocks {
+		switch b := block.(type) {
+		case *types.ContentBlockMemberText:
+			if strings.TrimSpace(b.Value) == "" {
+				continue
+			}
+		case *types.ContentBlockMemberReasoningContent:
+			if text, ok := b.Value.(*types.ReasoningContentBlockMemberReasoningText); !ok || aws.ToString(text.Value.Signature) != "" {
+				kept = append(kept, block)
+			}
+			continue
+		}
+		kept = append(kept, block)
+		last = len(kept)
+	}
+	if last == 0 {
+		return unanswered().Content
+	}
+	return kept[:last]
+}
+
+var repairer = &profile.Repairer[part]{
+	Provider: profile.Bedrock,
+	Look: func(p part) profile.Said {
+		var said profile.Said
+		for _, block := range p.Content {
+			switch b := block.(type) {
+			case *types.ContentBlockMemberToolUse:
+				if b.Value.Type != types.ToolUseTypeServerToolUse {
+					said.Calls = append(said.Calls, callOf(&b.Value))
+				}
+			case *types.ContentBlockMemberToolResult: // of a tool of Bedrock itself in a message of the model
+				if p.Role == types.ConversationRoleUser {
+					said.Result = &profile.Call{ID: aws.ToString(b.Value.ToolUseId)}
+				}
+			}
+		}
+		return said
+	},
+	With: func(p part, calls []profile.Call) part {
+		p.Content = slices.Clone(p.Content)
+		for i, block := range p.Content {
+			switch b := block.(type) {
+			case *types.ContentBlockMemberToolUse:
+				if b.Value.Type == types.ToolUseTypeServerToolUse {
+					continue
+				}
+				use := b.Value
+				use.ToolUseId, use.Name, use.Input = aws.String(calls[0].ID), aws.String(calls[0].Name), newInput(calls[0].Arguments)
+				p.Content[i], calls = &types.ContentBlockMemberToolUse{Value: use}, calls[1:]
+			case *types.ContentBlockMemberToolResult:
+				if p.Role != types.ConversationRoleUser {
+					continue
+				}
+				result := b.Value
+				result.ToolUseId = aws.String(calls[0].ID)
+				p.Content[i] = &types.ContentBlockMemberToolResult{Value: result}
+			}
+		}
+		return p
+	},
+	Lost: func(c profile.Call) part {
+		return part{types.Message{Role: types.ConversationRoleUser, Content: []types.ContentBlock{
+			&types.ContentBlockMemberToolResult{Value: types.ToolResultBlock{ToolUseId: aws.String(c.ID), Content: []types.ToolResultContentBlock{
+				&types.ToolResultContentBlockMemberText{Value: profile.Failed(result.Text(profile.Lost(c).Result))},
+			}}},
+		}}, false}
+	},
+}
+
+// callOf returns the call that a block is.
+func callOf(use *types.ToolUseBlock) profile.Call {
+	return profile.Call{ID: aws.ToString(use.ToolUseId), Name: aws.ToString(use.Name), Arguments: argumentsOf(use.Input)}
 }
 
 // unanswered returns the message of a model that has not answered.

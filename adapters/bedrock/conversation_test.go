@@ -13,17 +13,25 @@ import (
 )
 
 // messagesOf reads messages of the user, u, and the model, m, with one letter for each
-// block: upper case for a result.
+// block: upper case for a result, and for a call behind a star.
 func messagesOf(script string) []types.Message {
 	var messages []types.Message
 	for role := range strings.FieldsSeq(script) {
 		m := types.Message{Role: map[byte]types.ConversationRole{'u': "user", 'm': "assistant"}[role[0]]}
+		call := false
 		for _, letter := range role[2:] {
+			if letter == '*' {
+				call = true
+				continue
+			}
 			block := said(string(letter))
-			if letter >= 'A' && letter <= 'Z' {
+			if call {
+				block = &types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{ToolUseId: aws.String(string(letter)), Name: aws.String("it")}}
+			} else if letter >= 'A' && letter <= 'Z' {
 				block = &types.ContentBlockMemberToolResult{Value: types.ToolResultBlock{ToolUseId: aws.String(string(letter))}}
 			}
 			m.Content = append(m.Content, block)
+			call = false
 		}
 		messages = append(messages, m)
 	}
@@ -38,6 +46,8 @@ func scriptOf(messages []types.Message) string {
 			switch b := block.(type) {
 			case *types.ContentBlockMemberText:
 				field += strings.ReplaceAll(b.Value, "(no answer)", "-")
+			case *types.ContentBlockMemberToolUse:
+				field += "*" + *b.Value.ToolUseId
 			case *types.ContentBlockMemberToolResult:
 				field += *b.Value.ToolUseId
 			}
@@ -55,12 +65,14 @@ func TestAppend(t *testing.T) {
 		{"u:a", "m:b u:c m:d", "u:a m:b u:c m:d"},
 		{"u:a", "u:b u:c", "u:abc"},
 		{"u:a m:b", "m:c u:d", "u:a m:bc u:d"},
-		{"u:a m:b", "u:CD u:e", "u:a m:b u:CD m:- u:e"},
-		{"u:a m:b u:C", "u:d u:e", "u:a m:b u:C m:- u:de"},
-		{"u:a m:b u:C", "u:D", "u:a m:b u:CD"},
-		{"u:a m:b u:Cd", "u:E u:f", "u:a m:b u:CEd m:- u:f"},
-		{"u:a m:b u:C", "m:- u:d u:e", "u:a m:b u:C m:- u:de"},
-		{"u:a m:b u:c", "u:D", "u:a m:b u:D m:- u:c"},
+		{"u:a m:b*C*D", "u:CD u:e", "u:a m:b*C*D u:CD m:- u:e"},
+		{"u:a m:b*C u:C", "u:d u:e", "u:a m:b*C u:C m:- u:de"},
+		{"u:a m:b*C*D u:C", "u:D", "u:a m:b*C*D u:CD"},
+		{"u:a m:b*C*E u:Cd", "u:E u:f", "u:a m:b*C*E u:CEd m:- u:f"},
+		{"u:a m:b*C u:C", "m:- u:d u:e", "u:a m:b*C u:C m:- u:de"},
+		{"u:a m:b*D u:c", "u:D", "u:a m:b*D u:D m:- u:c"},
+		{"u:a m:b u:C", "u:d", "u:a m:b u:d"}, // a result of no call
+		{"u:a m:b*C", "u:d", "u:a m:b*C u:C m:- u:d"},
 		{"u:a m:bC", "m:d", "u:a m:bCd"}, // results of Bedrock's own tools
 		{"u:a m:b", "m:cDe", "u:a m:bcDe"},
 	} {

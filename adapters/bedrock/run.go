@@ -2,62 +2,16 @@ package bedrock
 
 import (
 	"context"
-	"regexp"
-	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// Message returns the message of a model as it can go into the conversation. Bedrock
-// refuses some of what its models write when it comes back: tools with a name that none
-// can have, arguments that are no object, blank texts, no content at all. That is put
-// right; all else is as it came.
+// Message returns the message of a model as it can go into the conversation, see [Append].
 func Message(out *bedrockruntime.ConverseOutput) types.Message {
-	m := types.Message{Role: types.ConversationRoleAssistant}
-	for _, block := range blocksOf(out) {
-		switch b := block.(type) {
-		case *types.ContentBlockMemberText:
-			if strings.TrimSpace(b.Value) == "" {
-				continue
-			}
-		case *types.ContentBlockMemberToolUse:
-			use := b.Value
-			use.Name = aws.String(nameToSend(aws.ToString(use.Name)))
-			use.Input = inputToSend(&use)
-			block = &types.ContentBlockMemberToolUse{Value: use}
-		}
-		m.Content = append(m.Content, block)
-	}
-	if len(m.Content) == 0 {
-		return unanswered()
-	}
-	return m
-}
-
-// otherThanName matches what the name of a tool cannot have.
-var otherThanName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-
-// maxName is how long the name of a tool can be, in bytes.
-const maxName = 64
-
-func nameToSend(name string) string {
-	name = otherThanName.ReplaceAllString(name, "_")
-	if name == "" {
-		name = "_"
-	}
-	return name[:min(len(name), maxName)]
-}
-
-// inputToSend returns arguments that Bedrock takes back.
-func inputToSend(use *types.ToolUseBlock) *raw {
-	if r, ok := use.Input.(*raw); ok {
-		return r
-	}
-	return newInput(argumentsOf(use.Input))
+	return Append(nil, types.Message{Role: types.ConversationRoleAssistant, Content: blocksOf(out)})[0]
 }
 
 // blocksOf returns what a model wrote.
@@ -81,15 +35,12 @@ func (t *Turn) Calls(out *bedrockruntime.ConverseOutput) []profile.Call {
 	blocks := blocksOf(out)
 	for i, block := range blocks {
 		if b, ok := block.(*types.ContentBlockMemberToolUse); ok && b.Value.Type != types.ToolUseTypeServerToolUse {
-			calls = append(calls, profile.Call{
-				ID:         aws.ToString(b.Value.ToolUseId),
-				Name:       aws.ToString(b.Value.Name),
-				Arguments:  argumentsOf(b.Value.Input),
-				Incomplete: cutOff(out.StopReason, i == len(blocks)-1),
-			})
+			call := callOf(&b.Value)
+			call.Incomplete = cutOff(out.StopReason, i == len(blocks)-1)
+			calls = append(calls, call)
 		}
 	}
-	return calls
+	return profile.Bedrock.WithIDs(calls)
 }
 
 // cutOff reports whether a call may lack arguments: its model was stopped in the last

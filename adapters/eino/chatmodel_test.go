@@ -51,6 +51,7 @@ type wireCall struct {
 type wireMessage struct {
 	Role       string     `json:"role"`
 	Content    any        `json:"content"`
+	Reasoning  string     `json:"reasoning_content,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
 }
@@ -87,7 +88,7 @@ func (m *chatModel) request(in []*schema.Message, stream bool, opts []model.Opti
 }
 
 func wireOf(m *schema.Message) (wireMessage, error) {
-	w := wireMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+	w := wireMessage{Role: string(m.Role), Content: m.Content, Reasoning: m.ReasoningContent, ToolCallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
 		call := wireCall{ID: c.ID, Type: "function"}
 		call.Function.Name, call.Function.Arguments = c.Function.Name, c.Function.Arguments
@@ -141,6 +142,7 @@ func (m *chatModel) post(ctx context.Context, body []byte) (*http.Response, erro
 
 type wireAnswer struct {
 	Content   string     `json:"content"`
+	Reasoning string     `json:"reasoning_content"`
 	ToolCalls []wireCall `json:"tool_calls"`
 }
 
@@ -149,7 +151,9 @@ func (a wireAnswer) message() *schema.Message {
 	for _, c := range a.ToolCalls {
 		calls = append(calls, schema.ToolCall{Index: c.Index, ID: c.ID, Type: c.Type, Function: schema.FunctionCall{Name: c.Function.Name, Arguments: c.Function.Arguments}})
 	}
-	return schema.AssistantMessage(a.Content, calls)
+	m := schema.AssistantMessage(a.Content, calls)
+	m.ReasoningContent = a.Reasoning
+	return m
 }
 
 func (m *chatModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
@@ -195,7 +199,7 @@ func (m *chatModel) Stream(ctx context.Context, in []*schema.Message, opts ...mo
 			return nil, err
 		}
 		// The empty ones in front make the agent of react believe that there is text.
-		if message := chunk.Choices[0].Delta.message(); message.Content != "" || len(message.ToolCalls) > 0 {
+		if message := chunk.Choices[0].Delta.message(); message.Content != "" || message.ReasoningContent != "" || len(message.ToolCalls) > 0 {
 			chunks = append(chunks, message)
 		}
 	}

@@ -2,78 +2,52 @@ package eino
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// completed returns a conversation in which each call has its result directly behind its
-// message, in the order of the calls. A result belongs to the last call with its id that
-// has none yet; those of no call stay where they are.
+// completed returns a conversation as the provider takes it, see [profile.Repairer]. Results
+// alone, without the message that they are of, stay.
 func (b *Belt) completed(in []*schema.Message) []*schema.Message {
-	type place struct{ message, call int }
-	var (
-		open    = map[string][]place{}                // calls by id, the last one last
-		asked   = make([]*schema.Message, len(in))    // messages as they can stand there
-		results = make([][]*schema.Message, len(in))  // of the calls of each
-		placed  = make([]bool, len(in))               // messages that are in results
-		out     = make([]*schema.Message, 0, len(in)) // the conversation
-	)
-	for i, m := range in {
-		asked[i] = m
-		if m == nil {
-			continue
-		}
-		if m.Role == schema.Tool {
-			for left := open[m.ToolCallID]; len(left) > 0 && !placed[i]; left = open[m.ToolCallID] {
-				at := left[len(left)-1]
-				open[m.ToolCallID] = left[:len(left)-1]
-				if result := &results[at.message][at.call]; *result == nil {
-					*result, placed[i] = answering(m, asked[at.message].ToolCalls[at.call].ID), true
-				}
-			}
-			continue
-		}
-		asked[i] = withCalls(identified(m), func(c *schema.ToolCall) {
-			c.Function.Arguments = profile.Object(json.RawMessage(c.Function.Arguments))
-		})
-		results[i] = make([]*schema.Message, len(m.ToolCalls))
-		for j := len(m.ToolCalls) - 1; j >= 0; j-- { // the first of those with one id is the last here
-			id, said := asked[i].ToolCalls[j].ID, m.ToolCalls[j].ID
-			open[id] = append(open[id], place{i, j})
-			if said != id { // no other code has given it an id
-				open[said] = append(open[said], place{i, j})
-			}
-		}
+	if !slices.ContainsFunc(in, func(m *schema.Message) bool { return m != nil && len(m.ToolCalls) > 0 }) {
+		return in
 	}
-	for i, m := range asked {
-		if !placed[i] {
-			out = append(out, m)
-		}
-		for j, result := range results[i] {
-			if result == nil {
-				result = b.unanswered(m.ToolCalls[j])
+	r := &profile.Repairer[*schema.Message]{
+		Provider: b.opts.Provider,
+		Look: func(m *schema.Message) profile.Said {
+			var said profile.Said
+			if m == nil {
+				return said
 			}
-			out = append(out, result)
-		}
+			if m.Role == schema.Tool {
+				return profile.Said{Result: &profile.Call{ID: m.ToolCallID, Name: m.ToolName}}
+			}
+			for _, c := range m.ToolCalls {
+				said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+			}
+			return said
+		},
+		With: func(m *schema.Message, calls []profile.Call) *schema.Message {
+			if m.Role != schema.Tool {
+				return withCalls(m, func(i int, c *schema.ToolCall) {
+					c.ID, c.Function.Name, c.Function.Arguments = calls[i].ID, calls[i].Name, string(calls[i].Arguments)
+				})
+			}
+			if m.ToolCallID == calls[0].ID && (m.ToolName == "" || m.ToolName == calls[0].Name) {
+				return m
+			}
+			with := *m
+			with.ToolCallID, with.ToolName = calls[0].ID, calls[0].Name
+			return &with
+		},
+		Lost: func(c profile.Call) *schema.Message {
+			text, _ := profile.Apart(failed(profile.Parts(b.opts.Provider, profile.Lost(c).Result)))
+			return schema.ToolMessage(text, c.ID, schema.WithToolName(c.Name))
+		},
+		Ended: true,
 	}
-	return out
-}
-
-// answering returns a result as that of the call with an id.
-func answering(m *schema.Message, id string) *schema.Message {
-	if m.ToolCallID == id {
-		return m
-	}
-	with := *m
-	with.ToolCallID = id
-	return &with
-}
-
-// unanswered returns the message for a call that has no result.
-func (b *Belt) unanswered(c schema.ToolCall) *schema.Message {
-	a := profile.Lost(profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
-	text, _ := profile.Apart(failed(profile.Parts(b.opts.Provider, a.Result)))
-	return schema.ToolMessage(text, c.ID, schema.WithToolName(c.Function.Name))
+	return r.Repair(in)
 }

@@ -93,23 +93,23 @@ func TestCompleteConversation(t *testing.T) {
 		"u a:1,2,3 t:2 u":             "u a:1,2,3 lost:1 t:2 lost:3 u",
 		"u a:1,2 u a:3 t:3 a:":        "u a:1,2 lost:1 lost:2 u a:3 t:3 a:",
 		"u a:1 a:2 t:2":               "u a:1 lost:1 a:2 t:2",
-		"u a:1,2,3 t:3 t:1 t:2":       "u a:1,2,3 t:1 t:2 t:3",     // as they were over
-		"u a:1,2 t:2 u t:1 a:":        "u a:1,2 t:1 t:2 u a:",      // it came later
-		"u a:1 u a:2 t:2 t:1":         "u a:1 t:1 u a:2 t:2",       // it came much later
-		"u a:1 u a:1 t:1 a:":          "u a:1 lost:1 u a:1 t:1 a:", // ids that a provider uses again
-		"u a:1 t:1 u a:1 u":           "u a:1 t:1 u a:1 lost:1 u",
+		"u a:1,2,3 t:3 t:1 t:2":       "u a:1,2,3 t:1 t:2 t:3",               // as they were over
+		"u a:1,2 t:2 u t:1 a:":        "u a:1,2 t:1 t:2 u a:",                // it came later
+		"u a:1 u a:2 t:2 t:1":         "u a:1 t:1 u a:2 t:2",                 // it came much later
+		"u a:1 u a:1 t:1 a:":          "u a:1 lost:1 u a:call_0 t:call_0 a:", // ids that a provider uses again
+		"u a:1 t:1 u a:1 u":           "u a:1 t:1 u a:call_0 lost:call_0 u",
 		"u a:1,1 t:1 u":               "u a:1,call_1 t:1 lost:call_1 u", // one id for several
 		"u a:1,1 t:1 t:1 u":           "u a:1,call_1 t:1 t:call_1 u",
 		"u a:1,1 t:call_1 t:1 u":      "u a:1,call_1 t:1 t:call_1 u",
 		"u a:call_1,x,x t:x! u":       "u a:call_1,x,call_2 lost:call_1 t:x" + image + " lost:call_2 m u",
-		"u a:call_1,call_1 u":         "u a:call_1,call_1_ lost:call_1 lost:call_1_ u",
+		"u a:call_1,call_1 u":         "u a:call_1,call_2 lost:call_1 lost:call_2 u",
 		"u a:_,_ t:_ u":               "u a:call_0,call_1 t:call_0 lost:call_1 u", // no ids
 		"u a:_,_ t:call_1 t:call_0 u": "u a:call_0,call_1 t:call_0 t:call_1 u",
-		"u a:_ t:_ u a:_ u t:_":       "u a:call_0 t:call_0 u a:call_0 t:call_0 u",
-		"u a:_ t:call_0 t:_ u":        "u a:call_0 t:call_0 t: u",
-		"u t:9 a:1 t:8 t:1 u":         "u t:9 a:1 t:1 t:8 u", // of calls that are not there
-		"u a:1 t:1 t:1 u":             "u a:1 t:1 t:1 u",
-		"t:1 a:1 u":                   "t:1 a:1 lost:1 u", // nothing answers what was not asked yet
+		"u a:_ t:_ u a:_ u t:_":       "u a:call_0 t:call_0 u a:call_1 t:call_1 u",
+		"u a:_ t:call_0 t:_ u":        "u a:call_0 t:call_0 u",
+		"u t:9 a:1 t:8 t:1 u":         "u a:1 t:1 u", // of calls that are not there
+		"u a:1 t:1 t:1 u":             "u a:1 t:1 u",
+		"t:1 a:1 u":                   "a:1 lost:1 u", // nothing answers what was not asked yet
 		"u a:1 nil t:1 nil u":         "u a:1 t:1 nil nil u",
 		"u a:1,2,3 t:3! t:1! u":       "u a:1,2,3 t:1" + image + " lost:2 t:3" + image + " m u",
 		"u a:1,2 t:2! u t:1! a:":      "u a:1,2 t:1" + image + " t:2" + image + " m u a:",

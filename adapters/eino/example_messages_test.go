@@ -53,15 +53,17 @@ func runGraph(ctx context.Context, b *belt.Belt, chatModel model.ToolCallingChat
 // from tools.
 func ExampleBelt_Messages() {
 	data := "iVBORw0KGgo="
+	said := schema.AssistantMessage("", []schema.ToolCall{{ID: "call_1", Function: schema.FunctionCall{Name: "chart", Arguments: "{}"}}})
 	result := schema.ToolMessage("", "call_1")
 	result.UserInputMultiContent = []schema.MessageInputPart{
 		{Type: schema.ChatMessagePartTypeText, Text: "The chart:"},
 		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: &data, MIMEType: "image/png"}}},
 	}
-	for _, m := range belt.New(registry.New(nil), nil).Messages([]*schema.Message{result}) {
+	for _, m := range belt.New(registry.New(nil), nil).Messages([]*schema.Message{said, result}) {
 		fmt.Printf("%s: %q, %d parts\n", m.Role, m.Content, len(m.UserInputMultiContent))
 	}
 	// Output:
+	// assistant: "", 0 parts
 	// tool: "The chart:\n[image image/png, 8 bytes, attached]", 0 parts
 	// user: "", 2 parts
 }

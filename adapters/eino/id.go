@@ -5,77 +5,65 @@ import (
 	"slices"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // An identity gives the calls of one message ids that no other one has. Some models have
 // none, or the name of the tool; eino keeps results, and what waits, by id, and would take
 // those of one call for those of another. The same calls have the same ids each time.
 type identity struct {
-	taken   map[string]bool
-	indexed map[int]string // ids of calls that come in pieces
-	n       int            // how many there are without an index
+	places profile.Places
+	taken  map[string]bool
+	ids    []string // of the calls that have begun
 }
 
-func newIdentity() *identity { return &identity{taken: map[string]bool{}, indexed: map[int]string{}} }
+func newIdentity() *identity { return &identity{taken: map[string]bool{}} }
 
 // next returns the id of the next call of a message.
-func (d *identity) next(c *schema.ToolCall) string {
-	at := d.n
-	if c.Index != nil {
-		at = *c.Index
-	} else {
-		d.n++
-	}
-	id := c.ID
-	if id == "" || d.taken[id] {
+func (d *identity) next(id string, at int) string {
+	for ; id == "" || d.taken[id]; at++ {
 		id = fmt.Sprintf("call_%d", at)
-	}
-	for d.taken[id] {
-		id += "_"
 	}
 	d.taken[id] = true
 	return id
 }
 
-// piece returns a piece of a message in a stream. A call with an index has the id that its
-// first piece has.
+// piece returns a piece of a message in a stream, whose calls have the index and the id of
+// the call that they belong to: eino joins calls by their index alone.
 func (d *identity) piece(m *schema.Message) (*schema.Message, error) {
-	return withCalls(m, func(c *schema.ToolCall) {
-		if c.Index == nil {
-			c.ID = d.next(c)
+	return withCalls(m, func(_ int, c *schema.ToolCall) {
+		if c.Index == nil && c.ID == "" && c.Function.Name == "" {
 			return
 		}
-		id, known := d.indexed[*c.Index]
-		if !known {
-			id = d.next(c)
-			d.indexed[*c.Index] = id
+		at := d.places.Of(c.ID, c.Index, c.Function.Name, c.Function.Arguments)
+		if at == len(d.ids) {
+			c.ID = d.next(c.ID, at)
+			d.ids = append(d.ids, c.ID)
+		} else if c.ID != "" {
+			c.ID = d.ids[at]
 		}
-		if !known || c.ID != "" {
-			c.ID = id
-		}
+		c.Index = &at
 	}), nil
 }
 
 // identified returns a message whose calls have ids of their own.
 func identified(m *schema.Message) *schema.Message {
-	if m == nil || len(m.ToolCalls) == 0 {
-		return m
-	}
 	ids := newIdentity()
-	return withCalls(m, func(c *schema.ToolCall) { c.ID = ids.next(c) })
+	return withCalls(m, func(i int, c *schema.ToolCall) { c.ID = ids.next(c.ID, i) })
 }
 
 // withCalls returns a message with its calls as edit leaves them: a copy, if that changes
 // any.
-func withCalls(m *schema.Message, edit func(*schema.ToolCall)) *schema.Message {
+func withCalls(m *schema.Message, edit func(int, *schema.ToolCall)) *schema.Message {
 	if m == nil {
 		return nil
 	}
 	var calls []schema.ToolCall
 	for i := range m.ToolCalls {
 		c := m.ToolCalls[i]
-		edit(&c)
-		if c.ID == m.ToolCalls[i].ID && c.Function == m.ToolCalls[i].Function {
+		edit(i, &c)
+		if c.ID == m.ToolCalls[i].ID && c.Function == m.ToolCalls[i].Function && c.Index == m.ToolCalls[i].Index {
 			continue
 		}
 		if calls == nil {

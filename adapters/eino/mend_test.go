@@ -157,8 +157,8 @@ func TestEndedWhileApprovedCallRuns(t *testing.T) {
 func TestContentBesideParts(t *testing.T) {
 	m := schema.ToolMessage("first", "1")
 	m.UserInputMultiContent = []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "second"}}
-	if out := belt.New(registry.New(nil), nil).Messages([]*schema.Message{m}); out[0].Content != "first\nsecond" {
-		t.Errorf("the content is %q", out[0].Content)
+	if out := belt.New(registry.New(nil), nil).Messages([]*schema.Message{asking("1"), m}); out[1].Content != "first\nsecond" {
+		t.Errorf("the content is %q", out[1].Content)
 	}
 }
 

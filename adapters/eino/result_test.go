@@ -118,7 +118,7 @@ func TestMessages(t *testing.T) {
 	}
 	in := []*schema.Message{
 		schema.UserMessage("a"), asked, of("1", part("one"), picture, part("two")), schema.ToolMessage("plain", "2"), of("3", linked), of("4", part("text")),
-		schema.AssistantMessage("b", nil), of("5", picture), nil,
+		schema.AssistantMessage("b", []schema.ToolCall{{ID: "5", Function: schema.FunctionCall{Name: "it", Arguments: "{}"}}}), of("5", picture), nil,
 	}
 	before := assert.Value(json.Marshal(in))(t)
 	out := belt.New(registry.New(nil), nil).Messages(in)

@@ -113,6 +113,15 @@ func texts(b *belt.Belt, messages []*schema.Message) []string {
 	return all
 }
 
+// asking returns the message of a model with calls of these ids.
+func asking(ids ...string) *schema.Message {
+	m := schema.AssistantMessage("", nil)
+	for _, id := range ids {
+		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: id, Function: schema.FunctionCall{Name: "it"}})
+	}
+	return m
+}
+
 // mustWait runs the node until calls wait.
 func (r *rig) mustWait(t *testing.T, ctx context.Context, m *schema.Message, n int) []belt.Wait {
 	t.Helper()

@@ -44,7 +44,11 @@ type outcome struct {
 }
 
 func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.over = make(chan outcome, 1)
+	if c.end != nil {
+		c.end(nil) // a tool may still wait
+	}
+	over := make(chan outcome, 1)
+	c.over = over
 	// The work lives longer than a request that comes back while a person is asked.
 	work, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	c.end = end
@@ -62,7 +66,7 @@ func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Tu
 				c.messages = append(c.messages, step.Messages...)
 			}
 		}
-		c.over <- o
+		over <- o
 	}()
 	return c.Resume(ctx)
 }

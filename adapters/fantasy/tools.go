@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"charm.land/fantasy"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Options are the options of [PrepareStep] and [Tools]. Nil and the zero value mean the
@@ -29,11 +31,20 @@ type Options struct {
 
 // PrepareStep returns the function for fantasy.WithPrepareStep that gives each step of an
 // agent the tools of the moment, for the user of its context. They take the place of those
-// that the agent was made with.
+// that the agent was made with. The messages of the step are as APIs take them, see
+// [profile.Repairer].
 func PrepareStep(r *registry.Registry, opts *Options) fantasy.PrepareStepFunction {
-	return func(ctx context.Context, _ fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
+	return func(ctx context.Context, step fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
 		tools, err := Tools(ctx, r, opts)
-		return ctx, fantasy.PrepareStepResult{Tools: tools}, err
+		messages := repaired(step.Messages)
+		called := slices.ContainsFunc(messages, func(m fantasy.Message) bool { return m.Role == fantasy.MessageRoleTool })
+		if called && err == nil && len(tools) == 0 { // some APIs refuse a conversation with calls and no tools
+			tools = []fantasy.AgentTool{fantasy.NewAgentTool("no_tools", "There are no tools now. Do not call this.",
+				func(context.Context, struct{}, fantasy.ToolCall) (fantasy.ToolResponse, error) {
+					return fantasy.NewTextErrorResponse("There are no tools now."), nil
+				})}
+		}
+		return ctx, fantasy.PrepareStepResult{Tools: tools, Messages: messages}, err
 	}
 }
 
@@ -111,4 +122,68 @@ func (t *tool) response(a profile.Answer) fantasy.ToolResponse {
 		res.Content = profile.Failed(res.Content)
 	}
 	return res
+}
+
+// repaired returns a conversation as APIs take it: fantasy sends ids and names as the model
+// wrote them.
+func repaired(messages []fantasy.Message) []fantasy.Message {
+	var pieces []fantasy.Message
+	for _, m := range messages {
+		if m.Role == fantasy.MessageRoleAssistant {
+			m.Content = slices.DeleteFunc(slices.Clone(m.Content), func(p fantasy.MessagePart) bool {
+				text, ok := fantasy.AsMessagePart[fantasy.TextPart](p)
+				return ok && strings.TrimSpace(text.Text) == ""
+			})
+		}
+		if m.Role != fantasy.MessageRoleTool {
+			pieces = append(pieces, m)
+			continue
+		}
+		for _, p := range m.Content {
+			pieces = append(pieces, fantasy.Message{Role: m.Role, Content: []fantasy.MessagePart{p}, ProviderOptions: m.ProviderOptions})
+		}
+	}
+	var all []fantasy.Message
+	for _, m := range repairer.Repair(pieces) {
+		if last := len(all) - 1; m.Role == fantasy.MessageRoleTool && last >= 0 && all[last].Role == m.Role {
+			all[last].Content = append(all[last].Content, m.Content...)
+		} else {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+var repairer = &profile.Repairer[fantasy.Message]{
+	Provider: profile.Bedrock, // whose names and ids all others take
+	Look: func(m fantasy.Message) profile.Said {
+		var said profile.Said
+		for _, p := range m.Content {
+			if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
+				said.Calls = append(said.Calls, profile.Call{ID: c.ToolCallID, Name: c.ToolName, Arguments: json.RawMessage(c.Input)})
+			}
+			if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
+				said.Result = &profile.Call{ID: r.ToolCallID}
+			}
+		}
+		return said
+	},
+	With: func(m fantasy.Message, calls []profile.Call) fantasy.Message {
+		m.Content = slices.Clone(m.Content)
+		for i, p := range m.Content {
+			if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
+				c.ToolCallID, c.ToolName, c.Input = calls[0].ID, calls[0].Name, string(calls[0].Arguments)
+				m.Content[i], calls = c, calls[1:]
+			} else if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
+				r.ToolCallID = calls[0].ID
+				m.Content[i] = r
+			}
+		}
+		return m
+	},
+	Lost: func(c profile.Call) fantasy.Message {
+		return fantasy.Message{Role: fantasy.MessageRoleTool, Content: []fantasy.MessagePart{fantasy.ToolResultPart{
+			ToolCallID: c.ID, Output: fantasy.ToolResultOutputContentText{Text: profile.Failed(result.Text(profile.Lost(c).Result))},
+		}}}
+	},
 }

@@ -16,7 +16,7 @@
 // what goes into the next request behind it.
 //
 //	results, err := tools.Run(ctx, response)
-//	contents = append(append(contents, belt.Content(response)), results...)
+//	contents = belt.Append(belt.Append(contents, belt.Content(response)), results...)
 //
 // No contents and no error: the model has called nothing. If ctx ends, the results come
 // with its error: without them Gemini refuses all that follows. Behind them stands what the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"google.golang.org/genai"
 
@@ -38,7 +37,7 @@ func answer(ctx context.Context, client *genai.Client, reg *registry.Registry, c
 		if results == nil && (content == nil || err != nil) {
 			return contents, err // there is nothing to keep
 		}
-		contents = append(append(contents, content), results...)
+		contents = belt.Append(belt.Append(contents, content), results...)
 		if results == nil || err != nil {
 			return contents, err
 		}
@@ -82,14 +81,14 @@ type chatting struct {
 }
 
 // send sends what is unsent. A chat takes one content with each message, so what stands in
-// front of the last goes into the history of another chat.
+// front of the last goes into the history of another chat, as the API takes it.
 func (c *chatting) send(ctx context.Context) (*genai.GenerateContentResponse, error) {
-	last := len(c.unsent) - 1
-	chat, err := c.client.Chats.Create(ctx, model, &c.config, slices.Concat(c.chat.History(true), c.unsent[:last]))
+	all := belt.Append(c.chat.History(false), c.unsent...)
+	chat, err := c.client.Chats.Create(ctx, model, &c.config, all[:len(all)-1])
 	if err != nil {
 		return nil, err
 	}
-	response, err := chat.Send(ctx, c.unsent[last].Parts...)
+	response, err := chat.Send(ctx, all[len(all)-1].Parts...)
 	if err != nil {
 		return nil, err
 	}

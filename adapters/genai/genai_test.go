@@ -3,7 +3,6 @@ package genai_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -39,7 +38,7 @@ type conversation struct {
 }
 
 func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.contents = append(c.contents, genai.NewContentFromText(message, genai.RoleUser))
+	c.contents = belt.Append(c.contents, genai.NewContentFromText(message, genai.RoleUser))
 	return c.run(ctx)
 }
 
@@ -55,9 +54,9 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 			return nil, err
 		}
 		answer := belt.Content(chunks...)
-		c.contents = append(c.contents, answer)
+		c.contents = belt.Append(c.contents, answer)
 		results, err := tools.Run(ctx, chunks...)
-		c.contents = append(c.contents, results...)
+		c.contents = belt.Append(c.contents, results...)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
@@ -78,7 +77,7 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.contents = append(c.contents, c.tools.Results(answers...)...)
+	c.contents = belt.Append(c.contents, c.tools.Results(answers...)...)
 	return c.run(ctx)
 }
 
@@ -167,14 +166,14 @@ func (c *chat) run(ctx context.Context) (*adaptertest.Turn, error) {
 }
 
 // send sends what is unsent. A chat takes one content with each message, so what stands in
-// front of the last goes into the history of another chat.
+// front of the last goes into the history of another chat, as the API takes it.
 func (c *chat) send(ctx context.Context, config *genai.GenerateContentConfig) (*genai.GenerateContentResponse, error) {
-	last := len(c.unsent) - 1
-	next, err := c.client.Chats.Create(ctx, "scripted", config, slices.Concat(c.chat.History(true), c.unsent[:last]))
+	all := belt.Append(c.chat.History(false), c.unsent...)
+	next, err := c.client.Chats.Create(ctx, "scripted", config, all[:len(all)-1])
 	if err != nil {
 		return nil, err
 	}
-	response, err := next.Send(ctx, c.unsent[last].Parts...)
+	response, err := next.Send(ctx, all[len(all)-1].Parts...)
 	if err != nil {
 		return nil, err
 	}

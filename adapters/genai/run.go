@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"google.golang.org/genai"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Run makes the calls of an answer of the model, see [profile.Turn.Run], and returns
@@ -41,7 +43,7 @@ func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, 
 		if c == nil {
 			continue
 		}
-		if len(c.PartialArgs) > 0 || c.WillContinue != nil && *c.WillContinue || c.Name == "" {
+		if len(c.PartialArgs) > 0 || c.WillContinue != nil && *c.WillContinue || c.Name == "" && c.Args == nil {
 			return nil, fmt.Errorf("genai: the arguments of a call of %q came in pieces, and no call was made; do not set StreamFunctionCallArguments", c.Name)
 		}
 		call := profile.Call{ID: c.ID, Name: c.Name, Incomplete: i == len(all)-1 && cutOff(chunks)}
@@ -54,6 +56,7 @@ func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, 
 		}
 		calls = append(calls, call)
 	}
+	calls = profile.Gemini.WithIDs(calls)
 	if len(calls) > 0 && t.model == "" {
 		t.apart.Store(before3(version(chunks)))
 	}
@@ -62,25 +65,123 @@ func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, 
 
 // Content returns an answer of the model for the next request: the chunks of a stream
 // in one content, with the signatures of their parts. It has no parts that hold
-// nothing, which the API refuses. Nil: the first candidate has no content.
+// nothing, which the API refuses: a signature that comes in one goes with the part before.
+// Nil: the first candidate has no content.
 func Content(chunks ...*genai.GenerateContentResponse) *genai.Content {
 	if p := parts(chunks); len(p) > 0 {
-		return &genai.Content{Role: genai.RoleModel, Parts: p}
+		return Append(nil, &genai.Content{Role: genai.RoleModel, Parts: p})[0]
 	}
 	return nil
+}
+
+// Append returns a conversation with more contents behind it, as the API takes it, see
+// [profile.Repairer]: such as the [Content] of an answer, the contents of [Turn.Run], or what
+// the user says. Contents without parts are left out. The contents that are given, and what
+// they share memory with, stay as they are.
+func Append(conversation []*genai.Content, more ...*genai.Content) []*genai.Content {
+	var pieces []*genai.Content
+	for _, c := range slices.Concat(conversation, more) {
+		var rest []*genai.Part
+		for i := 0; c != nil && i < len(c.Parts); i++ {
+			if p := c.Parts[i]; p.FunctionResponse != nil && c.Role != genai.RoleModel {
+				pieces = append(pieces, &genai.Content{Role: c.Role, Parts: []*genai.Part{p}})
+			} else {
+				rest = append(rest, p)
+			}
+		}
+		if c != nil && c.Role == genai.RoleModel {
+			rest = holding(rest)
+		}
+		if rest != nil {
+			pieces = append(pieces, &genai.Content{Role: c.Role, Parts: rest})
+		}
+	}
+	var all []*genai.Content
+	responses := false
+	for _, c := range repairer.Repair(pieces) {
+		is := c.Parts[0].FunctionResponse != nil && c.Role != genai.RoleModel
+		if is && responses {
+			all[len(all)-1].Parts = append(all[len(all)-1].Parts, c.Parts...)
+		} else {
+			all = append(all, c)
+		}
+		responses = is
+	}
+	return all
+}
+
+var repairer = &profile.Repairer[*genai.Content]{
+	Provider: profile.Gemini,
+	Look: func(c *genai.Content) profile.Said {
+		var said profile.Said
+		for _, p := range c.Parts {
+			if f := p.FunctionCall; f != nil {
+				said.Calls = append(said.Calls, profile.Call{ID: f.ID, Name: f.Name})
+			}
+			if f := p.FunctionResponse; f != nil && c.Role != genai.RoleModel {
+				said.Result = &profile.Call{ID: f.ID, Name: f.Name}
+			}
+		}
+		return said
+	},
+	With: func(c *genai.Content, calls []profile.Call) *genai.Content {
+		c = &genai.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
+		for i, p := range c.Parts {
+			part := *p
+			switch {
+			case p.FunctionCall != nil:
+				f := *p.FunctionCall
+				f.ID, f.Name, part.FunctionCall = calls[0].ID, calls[0].Name, &f
+				calls = calls[1:]
+			case p.FunctionResponse != nil && c.Role != genai.RoleModel:
+				f := *p.FunctionResponse
+				f.ID, f.Name, part.FunctionResponse = calls[0].ID, calls[0].Name, &f
+			}
+			c.Parts[i] = &part
+		}
+		return c
+	},
+	Lost: func(c profile.Call) *genai.Content {
+		return &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{
+			ID: c.ID, Name: c.Name, Response: map[string]any{"error": result.Text(profile.Lost(c).Result)},
+		}}}}
+	},
 }
 
 // parts returns the parts of the first candidate that hold something.
 func parts(chunks []*genai.GenerateContentResponse) []*genai.Part {
 	var all []*genai.Part
 	for _, chunk := range chunks {
-		if chunk == nil || len(chunk.Candidates) == 0 || chunk.Candidates[0] == nil || chunk.Candidates[0].Content == nil {
-			continue
+		if chunk != nil && len(chunk.Candidates) > 0 && chunk.Candidates[0] != nil && chunk.Candidates[0].Content != nil {
+			all = append(all, chunk.Candidates[0].Content.Parts...)
 		}
-		for _, p := range chunk.Candidates[0].Content.Parts {
-			if holds(p) {
-				all = append(all, p)
-			}
+	}
+	return holding(all)
+}
+
+// holding returns the parts that hold something. A signature of nothing goes with the part
+// before, or else the one behind, if that has none.
+func holding(parts []*genai.Part) []*genai.Part {
+	var all []*genai.Part
+	var first []byte // signature of nothing before the first part
+	sign := func(i int, signature []byte) {
+		if signature != nil && all[i].ThoughtSignature == nil {
+			signed := *all[i]
+			signed.ThoughtSignature = signature
+			all[i] = &signed
+		}
+	}
+	for _, p := range parts {
+		switch last := len(all) - 1; {
+		case holds(p):
+			all = append(all, p)
+			sign(last+1, first)
+			first = nil
+		case p == nil:
+		case last < 0:
+			first = p.ThoughtSignature
+		default:
+			sign(last, p.ThoughtSignature)
 		}
 	}
 	return all

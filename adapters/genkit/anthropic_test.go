@@ -14,7 +14,7 @@ import (
 
 func TestAnthropic(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
-		Name: "genkit", Runtime: "Anthropic", Framework: "github.com/firebase/genkit/go", Interrupt: "`ctx.Interrupt`",
+		Name: "genkit", Runtime: "Anthropic", Framework: "github.com/firebase/genkit/go", Interrupt: "`ctx.Interrupt`", Without: map[string]string{"thoughts": "the plugin for Anthropic gives up a request whose answer has redacted thinking"},
 		Wire: quoted{adaptertest.Anthropic{}},
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			g := genkit.Init(t.Context(), genkit.WithPlugins(&anthropic.Anthropic{APIKey: "key", BaseURL: url}), genkit.WithDefaultModel("anthropic/scripted"))

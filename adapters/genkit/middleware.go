@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/firebase/genkit/go/ai"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // errNoResponse reports a plugin that returns neither a message nor an error.
@@ -43,33 +45,113 @@ func (t *Turn) mended(req *ai.ModelRequest) *ai.ModelRequest {
 	out := *req
 	out.Tools = t.sorted(req.Tools)
 	out.Messages = nil
-	var calls []*ai.Part // of the message before
-	for _, m := range req.Messages {
-		mended := *m
-		mended.Content = make([]*ai.Part, len(m.Content))
-		for i, p := range m.Content {
-			mended.Content[i] = signed(named(p))
+	all := t.repaired(req.Messages)
+	for len(all) > 0 {
+		m := *all[0]
+		m.Content = nil
+		n := 0 // the results of one message of the model are one message
+		for ; n == 0 || m.Role == ai.RoleTool && n < len(all) && all[n].Role == m.Role; n++ {
+			m.Content = append(m.Content, all[n].Content...)
 		}
-		if m.Role == ai.RoleModel {
-			calls = mended.Content
-		}
-		out.Messages = append(out.Messages, &mended)
+		all = all[n:]
 		if m.Role != ai.RoleTool {
+			out.Messages = append(out.Messages, &m)
 			continue
 		}
-		slices.SortStableFunc(mended.Content, func(a, b *ai.Part) int { return cmp.Compare(place(calls, a), place(calls, b)) })
-		for i, p := range mended.Content {
-			mended.Content[i] = namedAs(p, calls)
-		}
-		images := unfoldAll(mended.Content)
+		images := unfoldAll(m.Content)
 		if t.opts.Provider == profile.Ollama {
-			out.Messages = append(out.Messages[:len(out.Messages)-1], apart(&mended)...)
+			out.Messages = append(out.Messages, apart(&m)...)
+		} else {
+			out.Messages = append(out.Messages, &m)
 		}
 		if images != nil {
 			out.Messages = append(out.Messages, ai.NewUserMessage(images...))
 		}
 	}
 	return &out
+}
+
+// repaired returns messages as the provider takes them, each result in one of its own.
+func (t *Turn) repaired(messages []*ai.Message) []*ai.Message {
+	r := &profile.Repairer[*ai.Message]{
+		Provider: t.opts.Provider,
+		Look: func(m *ai.Message) profile.Said {
+			var said profile.Said
+			for _, p := range m.Content {
+				switch {
+				case p.IsToolResponse() && m.Role == ai.RoleTool:
+					said.Result = &profile.Call{ID: p.ToolResponse.Ref, Name: p.ToolResponse.Name}
+				case p.IsToolRequest():
+					input, _ := json.Marshal(p.ToolRequest.Input)
+					said.Calls = append(said.Calls, profile.Call{ID: p.ToolRequest.Ref, Name: p.ToolRequest.Name, Arguments: input})
+				}
+			}
+			return said
+		},
+		With: func(m *ai.Message, calls []profile.Call) *ai.Message {
+			with := *m
+			with.Content = slices.Clone(m.Content)
+			for i, p := range m.Content {
+				part := *p
+				switch {
+				case p.IsToolResponse() && m.Role == ai.RoleTool:
+					res := *p.ToolResponse
+					res.Ref, res.Name, part.ToolResponse = calls[0].ID, calls[0].Name, &res
+				case p.IsToolRequest():
+					req := *p.ToolRequest
+					req.Ref, req.Name, part.ToolRequest = calls[0].ID, calls[0].Name, &req
+					if input, _ := json.Marshal(req.Input); string(input) != string(calls[0].Arguments) {
+						req.Input = calls[0].Arguments
+					}
+					calls = calls[1:]
+				}
+				with.Content[i] = &part
+			}
+			return &with
+		},
+		Lost: func(c profile.Call) *ai.Message {
+			output := t.output(result.Text(profile.Lost(c).Result), true)
+			return ai.NewMessage(ai.RoleTool, nil, ai.NewToolResponsePart(&ai.ToolResponse{Ref: c.ID, Name: c.Name, Output: output}))
+		},
+		Ended: true,
+	}
+	var pieces []*ai.Message
+	for _, m := range messages {
+		piece := *m
+		piece.Content = make([]*ai.Part, len(m.Content))
+		for i, p := range m.Content {
+			piece.Content[i] = signed(named(p))
+		}
+		switch {
+		case m.Role == ai.RoleTool:
+			pieces = append(pieces, apart(&piece)...)
+		case m.Role == ai.RoleModel && t.opts.Provider == profile.Anthropic && len(sendable(piece.Content)) == 0:
+		default:
+			if m.Role == ai.RoleModel && t.opts.Provider == profile.Anthropic {
+				piece.Content = sendable(piece.Content)
+			}
+			pieces = append(pieces, &piece)
+		}
+	}
+	return r.Repair(pieces)
+}
+
+// sendable returns what one of Anthropic's models wrote without what the API refuses: blank
+// texts, and thoughts without a signature or with nothing behind them.
+func sendable(parts []*ai.Part) []*ai.Part {
+	var kept []*ai.Part
+	last := 0 // how many there are up to the last that is no thought
+	for _, p := range parts {
+		signature, _ := p.Metadata["signature"].([]byte)
+		if p.IsText() && strings.TrimSpace(p.Text) == "" || p.IsReasoning() && len(signature) == 0 {
+			continue
+		}
+		kept = append(kept, p)
+		if !p.IsReasoning() {
+			last = len(kept)
+		}
+	}
+	return kept[:last]
 }
 
 // apart returns a message for each result: the plugin for Ollama would write all those
@@ -96,16 +178,6 @@ func (t *Turn) sorted(tools []*ai.ToolDefinition) []*ai.ToolDefinition {
 		return cmp.Or(cmp.Compare(at[a.Name], at[b.Name]), strings.Compare(a.Name, b.Name))
 	})
 	return tools
-}
-
-// place returns where in a message the call is that a part answers.
-func place(calls []*ai.Part, response *ai.Part) int {
-	for i, c := range calls {
-		if c.IsToolRequest() && response.IsToolResponse() && c.ToolRequest.Ref == response.ToolResponse.Ref {
-			return i
-		}
-	}
-	return len(calls)
 }
 
 // unfoldAll unfolds the responses in parts, and returns the images that follow them in
@@ -165,20 +237,8 @@ func signed(p *ai.Part) *ai.Part {
 	return &part
 }
 
-// namedAs returns a part that answers one of the calls with the name of that.
-func namedAs(p *ai.Part, calls []*ai.Part) *ai.Part {
-	at := place(calls, p)
-	if at == len(calls) || p.ToolResponse.Name != unlisted {
-		return p
-	}
-	part, res := *p, *p.ToolResponse
-	res.Name = calls[at].ToolRequest.Name
-	part.ToolResponse = &res
-	return &part
-}
-
 // listed returns a message of the model in which calls of tools that it was not told
-// of are calls of the tool that answers them.
+// of are calls of the tool that answers them, and each has an id of its own.
 func (t *Turn) listed(req *ai.ModelRequest, m *ai.Message) *ai.Message {
 	offered := make(map[string]bool, len(req.Tools))
 	for _, d := range req.Tools {
@@ -186,13 +246,30 @@ func (t *Turn) listed(req *ai.ModelRequest, m *ai.Message) *ai.Message {
 	}
 	out := *m
 	out.Content = slices.Clone(m.Content)
+	var calls []profile.Call
+	for _, p := range m.Content {
+		if p.IsToolRequest() {
+			calls = append(calls, profile.Call{ID: p.ToolRequest.Ref})
+		}
+	}
+	calls = t.opts.Provider.WithIDs(calls)
 	for i, p := range m.Content {
-		if !p.IsToolRequest() || offered[p.ToolRequest.Name] {
+		if !p.IsToolRequest() {
 			continue
 		}
+		ref := calls[0].ID
+		calls = calls[1:]
 		part := *p
+		if offered[p.ToolRequest.Name] {
+			if ref != p.ToolRequest.Ref {
+				request := *p.ToolRequest
+				request.Ref, part.ToolRequest = ref, &request
+				out.Content[i] = &part
+			}
+			continue
+		}
 		part.Metadata = maps.Clone(p.Metadata)
-		part.ToolRequest = &ai.ToolRequest{Name: unlisted, Ref: p.ToolRequest.Ref, Input: map[string]any{
+		part.ToolRequest = &ai.ToolRequest{Name: unlisted, Ref: ref, Input: map[string]any{
 			"name": p.ToolRequest.Name, "input": p.ToolRequest.Input,
 		}}
 		out.Content[i] = &part

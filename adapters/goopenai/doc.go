@@ -18,7 +18,7 @@
 //
 //	choice := response.Choices[0]
 //	results, err := tools.Run(ctx, choice)
-//	request.Messages = append(append(request.Messages, belt.Message(choice)), results...)
+//	request.Messages = belt.Append(belt.Append(request.Messages, belt.Message(choice)), results...)
 //
 // No messages and no error: the model has called nothing.
 //
@@ -28,7 +28,7 @@
 // has the answers to the other calls. Show a person what waits, and wait:
 //
 //	answers, err := tools.Wait(ctx, waiting)
-//	request.Messages = append(request.Messages, tools.Results(answers...)...)
+//	request.Messages = belt.Append(request.Messages, tools.Results(answers...)...)
 //
 // # Results
 //

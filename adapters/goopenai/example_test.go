@@ -1,12 +1,9 @@
 package goopenai_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -34,9 +31,7 @@ func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, 
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		if results != nil || choice.Message.Content != "" { // the API refuses to be told of nothing
-			request.Messages = append(append(request.Messages, belt.Message(choice)), results...)
-		}
+		request.Messages = belt.Append(belt.Append(request.Messages, belt.Message(choice)), results...)
 		if results == nil || err != nil {
 			return choice.Message.Content, err
 		}
@@ -45,36 +40,11 @@ func answer(ctx context.Context, client *openai.Client, reg *registry.Registry, 
 
 // streamed puts the answer of a stream together.
 func streamed(ctx context.Context, client *openai.Client, request openai.ChatCompletionRequest) (openai.ChatCompletionChoice, error) {
-	var choice openai.ChatCompletionChoice
 	stream, err := client.CreateChatCompletionStream(ctx, request)
 	if err != nil {
-		return choice, err
+		return openai.ChatCompletionChoice{}, err
 	}
-	defer stream.Close()
-	for {
-		chunk, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return choice, nil
-		}
-		if err != nil {
-			return choice, err
-		}
-		if len(chunk.Choices) == 0 {
-			continue // it has the usage
-		}
-		piece := chunk.Choices[0]
-		choice.FinishReason = cmp.Or(piece.FinishReason, choice.FinishReason)
-		choice.Message.Content += piece.Delta.Content
-		calls := &choice.Message.ToolCalls
-		for _, c := range piece.Delta.ToolCalls {
-			begun := func(o openai.ToolCall) bool { return c.Index != nil && o.Index != nil && *o.Index == *c.Index }
-			if at := slices.IndexFunc(*calls, begun); at >= 0 {
-				(*calls)[at].Function.Arguments += c.Function.Arguments
-			} else {
-				*calls = append(*calls, c)
-			}
-		}
-	}
+	return belt.Collect(stream, nil)
 }
 
 // ask shows what waits, and waits for the people.

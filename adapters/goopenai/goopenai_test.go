@@ -45,7 +45,7 @@ func start(opts *belt.Options, stream bool) func(t *testing.T, r *registry.Regis
 }
 
 func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: message})
+	c.messages = belt.Append(c.messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: message})
 	return c.run(ctx)
 }
 
@@ -60,9 +60,9 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.messages = append(c.messages, belt.Message(choice))
+		c.messages = belt.Append(c.messages, belt.Message(choice))
 		results, err := tools.Run(ctx, choice)
-		c.messages = append(c.messages, results...)
+		c.messages = belt.Append(c.messages, results...)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
@@ -91,7 +91,7 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.messages = append(c.messages, c.tools.Results(answers...)...)
+	c.messages = belt.Append(c.messages, c.tools.Results(answers...)...)
 	return c.run(ctx)
 }
 

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Run makes the calls of a choice of the model, see [profile.Turn.Run], and returns
@@ -42,25 +45,91 @@ func (t *Turn) Calls(choice openai.ChatCompletionChoice) []profile.Call {
 		call.Incomplete = cut && i == len(choice.Message.ToolCalls)-1 && !json.Valid(call.Arguments)
 		calls = append(calls, call)
 	}
-	return calls
+	return profile.OpenAI.WithIDs(calls)
 }
 
-// Message returns the message of a choice for the next request, see [profile.Object].
-// Go-openai itself leaves out arguments that are empty, without which the API refuses the
-// conversation. The choice does not change.
+// Append returns a conversation with more messages behind it, as the API takes it, see
+// [profile.Repairer]: such as the [Message] of a choice, the messages of [Turn.Run], or what
+// the user says. Messages of the model that say nothing are left out. The messages that are
+// given, and what they share memory with, stay as they are.
+func Append(conversation []openai.ChatCompletionMessage, more ...openai.ChatCompletionMessage) []openai.ChatCompletionMessage {
+	return repairer.Repair(slices.DeleteFunc(slices.Concat(conversation, more), func(m openai.ChatCompletionMessage) bool {
+		return m.Role == openai.ChatMessageRoleAssistant && m.Content == "" && m.MultiContent == nil && m.Refusal == "" && m.ToolCalls == nil
+	}))
+}
+
+var repairer = &profile.Repairer[openai.ChatCompletionMessage]{
+	Provider: profile.OpenAI,
+	Look: func(m openai.ChatCompletionMessage) profile.Said {
+		if m.Role == openai.ChatMessageRoleTool {
+			return profile.Said{Result: &profile.Call{ID: m.ToolCallID}}
+		}
+		var said profile.Said
+		for _, c := range m.ToolCalls {
+			said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+		}
+		return said
+	},
+	With: func(m openai.ChatCompletionMessage, calls []profile.Call) openai.ChatCompletionMessage {
+		if m.Role == openai.ChatMessageRoleTool {
+			m.ToolCallID = calls[0].ID
+			return m
+		}
+		m.ToolCalls = slices.Clone(m.ToolCalls)
+		for i, call := range calls {
+			c := &m.ToolCalls[i]
+			c.Index, c.ID = nil, call.ID // of a stream
+			c.Type = cmp.Or(c.Type, openai.ToolTypeFunction)
+			if c.Type == openai.ToolTypeFunction {
+				c.Function.Name, c.Function.Arguments = call.Name, string(call.Arguments)
+			}
+		}
+		return m
+	},
+	Lost: func(c profile.Call) openai.ChatCompletionMessage {
+		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: c.ID, Content: profile.Failed(result.Text(profile.Lost(c).Result))}
+	},
+}
+
+// Message returns the message of a choice for the next request, as the API takes it, see
+// [Append]. The choice does not change.
 func Message(choice openai.ChatCompletionChoice) openai.ChatCompletionMessage {
 	m := choice.Message
 	m.Role = cmp.Or(m.Role, openai.ChatMessageRoleAssistant)
-	m.ToolCalls = slices.Clone(m.ToolCalls)
-	for i := range m.ToolCalls {
-		c := &m.ToolCalls[i]
-		c.Index = nil // of a stream
-		c.Type = cmp.Or(c.Type, openai.ToolTypeFunction)
-		if c.Type == openai.ToolTypeFunction {
-			c.Function.Arguments = profile.Object(json.RawMessage(c.Function.Arguments))
+	return repairer.Repair([]openai.ChatCompletionMessage{m})[0]
+}
+
+// Collect reads a stream to its end, closes it, and returns the first choice as the API would
+// have sent it in one piece. Each, if it is not nil, gets every chunk as it comes, for text
+// that a user sees at once.
+func Collect(stream *openai.ChatCompletionStream, each func(openai.ChatCompletionStreamResponse)) (choice openai.ChatCompletionChoice, err error) {
+	defer func() { _ = stream.Close() }()
+	var pieces profile.Pieces
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return choice, json.Unmarshal(pieces.Message(), &choice.Message)
+		}
+		if err != nil {
+			return choice, err
+		}
+		if each != nil {
+			each(chunk)
+		}
+		for _, c := range chunk.Choices {
+			if c.Index != 0 {
+				continue
+			}
+			choice.FinishReason = cmp.Or(c.FinishReason, choice.FinishReason)
+			delta, err := json.Marshal(c.Delta)
+			if err == nil {
+				err = pieces.Add(delta)
+			}
+			if err != nil {
+				return choice, err
+			}
 		}
 	}
-	return m
 }
 
 // Results returns the answers to all calls of a message as messages for the next

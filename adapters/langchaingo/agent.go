@@ -76,15 +76,15 @@ func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 }
 
 // Model returns a model that tells an agent's model the true names, descriptions and
-// schemas of those functions that are tools of the turn. All else passes as it is, but
-// for calls that were cut off, or that a stream left in pieces. It is for
+// schemas of those functions that are tools of the turn, and the conversation as
+// [Turn.Append] has it. All else passes as it is, but for calls that were cut off, or that a stream left in pieces. It is for
 // agents.NewOpenAIFunctionsAgent, in whose own schema every tool has one string.
 func (t *Turn) Model(llm llms.Model) llms.Model {
 	offered := map[string]llms.FunctionDefinition{}
 	for _, tool := range t.Set().Tools() {
 		offered[tool.Name] = t.function(tool)
 	}
-	return &model{llm, func(o *llms.CallOptions) {
+	return &model{llm, t, func(o *llms.CallOptions) {
 		o.Functions = slices.Clone(o.Functions)
 		for i, f := range o.Functions {
 			if truth, ok := offered[f.Name]; ok {
@@ -96,11 +96,12 @@ func (t *Turn) Model(llm llms.Model) llms.Model {
 
 type model struct {
 	llms.Model
+	turn    *Turn
 	schemas llms.CallOption
 }
 
 func (m *model) GenerateContent(ctx context.Context, messages []llms.MessageContent, opts ...llms.CallOption) (*llms.ContentResponse, error) {
-	response, err := m.Model.GenerateContent(ctx, messages, append(slices.Clone(opts), m.schemas)...)
+	response, err := m.Model.GenerateContent(ctx, m.turn.Append(messages), append(slices.Clone(opts), m.schemas)...)
 	if err == nil && response != nil {
 		for _, choice := range response.Choices {
 			if choice != nil {

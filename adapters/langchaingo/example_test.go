@@ -36,7 +36,7 @@ func answer(ctx context.Context, llm llms.Model, reg *registry.Registry, message
 			answers, err = turn.Wait(ctx, waiting)
 			results = turn.Messages(response, answers...)
 		}
-		messages = append(messages, results...)
+		messages = turn.Append(messages, results...)
 		if err != nil {
 			return messages, err
 		}

@@ -3,6 +3,7 @@ package langchaingo
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -39,7 +40,7 @@ func (t *Turn) Calls(response *llms.ContentResponse) []profile.Call {
 		broken := (cutOff(end) || end.StopReason == "") && !json.Valid(last.Arguments)
 		last.Incomplete = broken || cutOff(end) && t.blocks() && len(end.ToolCalls) > 0
 	}
-	return calls
+	return t.Provider().WithIDs(calls)
 }
 
 // whole returns the calls that a model made. In a stream, langchaingo makes a call without
@@ -115,7 +116,7 @@ func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answe
 	var messages, results []llms.MessageContent
 	var images []llms.ContentPart
 	for _, a := range answers {
-		call := llms.ToolCall{ID: a.Call.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: a.Call.Name, Arguments: profile.Object(a.Call.Arguments)}}
+		call := llms.ToolCall{ID: a.Call.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: a.Call.Name, Arguments: string(a.Call.Arguments)}}
 		text, media := t.parts(a, true)
 		result := llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
 			llms.ToolCallResponse{ToolCallID: a.Call.ID, Name: a.Call.Name, Content: text},
@@ -138,7 +139,52 @@ func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answe
 	if images != nil {
 		messages = append(messages, llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: images})
 	}
-	return messages
+	return t.Append(messages)
+}
+
+// Append returns a conversation with more messages behind it, as the provider takes it, see
+// [profile.Repairer]: such as those of [Turn.Run], or what the user says. The messages that
+// are given, and what they share memory with, stay as they are.
+func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageContent) []llms.MessageContent {
+	r := &profile.Repairer[llms.MessageContent]{
+		Provider: t.Provider(),
+		Look: func(m llms.MessageContent) profile.Said {
+			var said profile.Said
+			for _, p := range m.Parts {
+				switch p := p.(type) {
+				case llms.ToolCall:
+					if p.FunctionCall == nil {
+						p.FunctionCall = &llms.FunctionCall{}
+					}
+					said.Calls = append(said.Calls, profile.Call{ID: p.ID, Name: p.FunctionCall.Name, Arguments: json.RawMessage(p.FunctionCall.Arguments)})
+				case llms.ToolCallResponse:
+					said.Result = &profile.Call{ID: p.ToolCallID, Name: p.Name}
+				}
+			}
+			return said
+		},
+		With: func(m llms.MessageContent, calls []profile.Call) llms.MessageContent {
+			m.Parts = slices.Clone(m.Parts)
+			for i, p := range m.Parts {
+				switch p := p.(type) {
+				case llms.ToolCall:
+					p.ID, p.FunctionCall = calls[0].ID, &llms.FunctionCall{Name: calls[0].Name, Arguments: string(calls[0].Arguments)}
+					m.Parts[i], calls = p, calls[1:]
+				case llms.ToolCallResponse:
+					p.ToolCallID, p.Name = calls[0].ID, calls[0].Name
+					m.Parts[i] = p
+				}
+			}
+			return m
+		},
+		Lost: func(c profile.Call) llms.MessageContent {
+			text, _ := t.parts(profile.Lost(c), false)
+			return llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
+				llms.ToolCallResponse{ToolCallID: c.ID, Name: c.Name, Content: text},
+			}}
+		},
+	}
+	return r.Repair(slices.Concat(conversation, more))
 }
 
 // parts returns an answer as the text, and the media if they are wanted, for which

@@ -19,7 +19,7 @@
 // returns the messages that go into the next request behind it.
 //
 //	results, err := tools.Run(ctx, message)
-//	request.Messages = append(append(request.Messages, message), results...)
+//	request.Messages = belt.Append(belt.Append(request.Messages, message), results...)
 //
 // No messages and no error: the model has called nothing.
 //

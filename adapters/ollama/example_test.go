@@ -37,7 +37,7 @@ func answer(ctx context.Context, client *api.Client, reg *registry.Registry, req
 		if results == nil && err != nil {
 			return "", err // there is nothing to keep
 		}
-		request.Messages = append(append(request.Messages, message), results...)
+		request.Messages = belt.Append(belt.Append(request.Messages, message), results...)
 		if results == nil || err != nil {
 			return message.Content, err
 		}

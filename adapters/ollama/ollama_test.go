@@ -45,7 +45,7 @@ func start(stream *bool, opts *belt.Options) func(t *testing.T, r *registry.Regi
 }
 
 func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = append(c.messages, api.Message{Role: "user", Content: message})
+	c.messages = belt.Append(c.messages, api.Message{Role: "user", Content: message})
 	return c.run(ctx)
 }
 
@@ -61,9 +61,9 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 		if err := c.client.Chat(ctx, request, belt.Collect(&message)); err != nil {
 			return nil, err
 		}
-		c.messages = append(c.messages, message)
+		c.messages = belt.Append(c.messages, message)
 		results, err := tools.Run(ctx, message)
-		c.messages = append(c.messages, results...)
+		c.messages = belt.Append(c.messages, results...)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
@@ -80,7 +80,7 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.messages = append(c.messages, c.tools.Results(answers...)...)
+	c.messages = belt.Append(c.messages, c.tools.Results(answers...)...)
 	return c.run(ctx)
 }
 

@@ -1,16 +1,21 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/respjson"
+	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Calls returns the calls of functions in a choice of the model, in their order.
@@ -26,7 +31,7 @@ func (t *ChatTurn) Calls(choice openai.ChatCompletionChoice) []profile.Call {
 		call.Incomplete = last && cutOff(choice.FinishReason) && !json.Valid(call.Arguments)
 		calls = append(calls, call)
 	}
-	return calls
+	return profile.OpenAI.WithIDs(calls)
 }
 
 // isFunction reports whether a call is that of a function. Some that copy the API leave
@@ -35,22 +40,94 @@ func isFunction(c openai.ChatCompletionMessageToolCallUnion) bool {
 	return c.Type == "function" || c.Type == ""
 }
 
-// Message returns the message of a choice for the next request, see [profile.Object].
-// The SDK's own ToParam loses calls that do not say their type.
+// Append returns a conversation with more messages behind it, as the API takes it, see
+// [profile.Repairer]: such as the [Message] of a choice, the messages of [ChatTurn.Run], or
+// what the user says. Messages of the model that say nothing are left out. The messages that
+// are given, and what they share memory with, stay as they are.
+func Append(conversation []openai.ChatCompletionMessageParamUnion, more ...openai.ChatCompletionMessageParamUnion) []openai.ChatCompletionMessageParamUnion {
+	return repairer().Repair(slices.DeleteFunc(slices.Concat(conversation, more), func(m openai.ChatCompletionMessageParamUnion) bool {
+		a := m.OfAssistant
+		return a != nil && a.Content.OfString.Value == "" && len(a.Content.OfArrayOfContentParts) == 0 && a.Refusal.Value == "" && len(a.ToolCalls) == 0
+	}))
+}
+
+func repairer() *profile.Repairer[openai.ChatCompletionMessageParamUnion] {
+	return &profile.Repairer[openai.ChatCompletionMessageParamUnion]{
+		Provider: profile.OpenAI,
+		Look: func(m openai.ChatCompletionMessageParamUnion) profile.Said {
+			if m.OfTool != nil {
+				return profile.Said{Result: &profile.Call{ID: m.OfTool.ToolCallID}}
+			}
+			var said profile.Said
+			for _, c := range m.GetToolCalls() {
+				call := profile.Call{ID: *c.GetID()}
+				if c.OfFunction != nil {
+					call.Name, call.Arguments = c.OfFunction.Function.Name, json.RawMessage(c.OfFunction.Function.Arguments)
+				}
+				said.Calls = append(said.Calls, call)
+			}
+			return said
+		},
+		With: func(m openai.ChatCompletionMessageParamUnion, calls []profile.Call) openai.ChatCompletionMessageParamUnion {
+			if m.OfTool != nil {
+				result := *m.OfTool
+				result.ToolCallID = calls[0].ID
+				return openai.ChatCompletionMessageParamUnion{OfTool: &result}
+			}
+			said := *m.OfAssistant
+			said.ToolCalls = slices.Clone(said.ToolCalls)
+			for i, call := range calls {
+				c := &said.ToolCalls[i]
+				if c.OfFunction != nil {
+					function := *c.OfFunction
+					function.ID, function.Function.Name, function.Function.Arguments = call.ID, call.Name, string(call.Arguments)
+					c.OfFunction = &function
+				} else if c.OfCustom != nil {
+					custom := *c.OfCustom
+					custom.ID, c.OfCustom = call.ID, &custom
+				}
+			}
+			return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
+		},
+		Lost: func(c profile.Call) openai.ChatCompletionMessageParamUnion {
+			return openai.ToolMessage(profile.Failed(result.Text(profile.Lost(c).Result)), c.ID)
+		},
+	}
+}
+
+// Message returns the message of a choice for the next request, as the API takes it, see
+// [Append], with the members that the SDK has no field for, such as the reasoning that some
+// that copy the API want back. The SDK's own ToParam loses these, and calls that do not say
+// their type.
 func Message(choice openai.ChatCompletionChoice) openai.ChatCompletionMessageParamUnion {
 	m := choice.Message.ToAssistantMessageParam()
+	extend(&m, choice.Message.RawJSON(), "role", "content", "refusal", "annotations", "audio", "function_call", "tool_calls")
 	for i, c := range choice.Message.ToolCalls {
 		if isFunction(c) {
-			m.ToolCalls[i].OfFunction = &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID: c.ID,
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name:      c.Function.Name,
-					Arguments: profile.Object(argumentsOf(c.Function.Arguments, c.Function.JSON.Arguments)),
-				},
-			}
+			function := &openai.ChatCompletionMessageFunctionToolCallParam{ID: c.ID}
+			function.Function.Name, function.Function.Arguments = c.Function.Name, string(argumentsOf(c.Function.Arguments, c.Function.JSON.Arguments))
+			extend(function, c.RawJSON(), "id", "type", "function", "custom", "index")
+			m.ToolCalls[i].OfFunction = function
 		}
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &m}
+	return repairer().Repair([]openai.ChatCompletionMessageParamUnion{{OfAssistant: &m}})[0]
+}
+
+// extend gives a part of a message the members of its JSON that the SDK has no field for.
+func extend(to interface{ SetExtraFields(map[string]any) }, raw string, known ...string) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &members) != nil {
+		return // it was not read from JSON
+	}
+	extra := map[string]any{}
+	for name, value := range members {
+		if string(value) != "null" && !slices.Contains(known, name) {
+			extra[name] = value
+		}
+	}
+	if len(extra) > 0 {
+		to.SetExtraFields(extra)
+	}
 }
 
 // argumentsOf returns the arguments of a call. They are JSON in a string; some that copy
@@ -67,6 +144,46 @@ func argumentsOf(text string, field respjson.Field) json.RawMessage {
 func cutOff(reason string) bool {
 	return reason == "length" || reason == "content_filter" || reason == ""
 }
+
+// Collect reads a stream to its end, closes it, and returns the first choice as the API
+// would have sent it in one piece, with what it has that the SDK has no field for. Each, if
+// it is not nil, gets every chunk as it comes, for text that a user sees at once.
+//
+// Use it in place of [openai.ChatCompletionAccumulator], which takes two calls for one if a
+// server that copies the API gives them one index.
+func Collect(stream *ssestream.Stream[openai.ChatCompletionChunk], each func(openai.ChatCompletionChunk)) (openai.ChatCompletionChoice, error) {
+	defer func() { _ = stream.Close() }()
+	var choice openai.ChatCompletionChoice
+	var pieces profile.Pieces
+	any := false
+	for stream.Next() {
+		chunk := stream.Current()
+		if each != nil {
+			each(chunk)
+		}
+		for _, c := range chunk.Choices {
+			if c.Index != 0 {
+				continue
+			}
+			any = true
+			choice.FinishReason = cmp.Or(c.FinishReason, choice.FinishReason)
+			if raw := c.Delta.RawJSON(); raw != "" {
+				if err := pieces.Add(json.RawMessage(raw)); err != nil {
+					return choice, err
+				}
+			}
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return choice, err
+	}
+	if !any {
+		return choice, errNoChoice
+	}
+	return choice, json.Unmarshal(pieces.Message(), &choice.Message)
+}
+
+var errNoChoice = errors.New("openai: the stream ended before the answer of the model began; make the request again")
 
 // Run makes the calls of functions in a choice of the model, see [profile.Turn.Run],
 // and returns the messages that go into the next request behind its [Message], in the

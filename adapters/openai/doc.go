@@ -21,7 +21,7 @@
 //	results, err := tools.Run(ctx, response)
 //	params.PreviousResponseID, input = openai.String(response.ID), results
 //	// or
-//	input = append(append(input, belt.Input(response)...), results...)
+//	input = belt.AppendInput(belt.AppendInput(input, belt.Input(response)...), results...)
 //
 // No results and no error: the model has called nothing. Calls of custom tools, of
 // functions in a namespace of the program's, and what the API runs itself are left

@@ -87,7 +87,7 @@ func stateless(ctx context.Context, client openai.Client, reg *registry.Registry
 		if errors.As(err, &waiting) {
 			results, err = ask(ctx, tools, waiting)
 		}
-		input = append(append(input, belt.Input(response)...), results...)
+		input = belt.AppendInput(belt.AppendInput(input, belt.Input(response)...), results...)
 		if results == nil || err != nil {
 			return input, err
 		}
@@ -119,19 +119,10 @@ func complete(ctx context.Context, client openai.Client, reg *registry.Registry,
 			return "", err
 		}
 		params.Tools = tools.Params()
-		stream := client.Chat.Completions.NewStreaming(ctx, *params)
-		var whole openai.ChatCompletionAccumulator
-		fits := true
-		for fits && stream.Next() {
-			fits = whole.AddChunk(stream.Current())
-		}
-		if err := errors.Join(stream.Err(), stream.Close()); err != nil {
+		choice, err := belt.Collect(client.Chat.Completions.NewStreaming(ctx, *params), nil)
+		if err != nil {
 			return "", err
 		}
-		if !fits || len(whole.Choices) == 0 {
-			return "", errors.New("the stream is no answer")
-		}
-		choice := whole.Choices[0]
 		results, err := tools.Run(ctx, choice)
 		var waiting *profile.WaitingError
 		if errors.As(err, &waiting) {
@@ -140,9 +131,7 @@ func complete(ctx context.Context, client openai.Client, reg *registry.Registry,
 			answers, err = tools.Wait(ctx, waiting)
 			results = tools.Results(answers...)
 		}
-		if results != nil || choice.Message.Content != "" { // the API refuses to be told of nothing
-			params.Messages = append(append(params.Messages, belt.Message(choice)), results...)
-		}
+		params.Messages = belt.Append(belt.Append(params.Messages, belt.Message(choice)), results...)
 		if results == nil || err != nil {
 			return choice.Message.Content, err
 		}

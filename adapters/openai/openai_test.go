@@ -38,7 +38,7 @@ type chat struct {
 }
 
 func (c *chat) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.messages = append(c.messages, openai.UserMessage(message))
+	c.messages = belt.Append(c.messages, openai.UserMessage(message))
 	return c.run(ctx)
 }
 
@@ -53,9 +53,9 @@ func (c *chat) run(ctx context.Context) (*adaptertest.Turn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.messages = append(c.messages, belt.Message(choice))
+		c.messages = belt.Append(c.messages, belt.Message(choice))
 		results, err := tools.Run(ctx, choice)
-		c.messages = append(c.messages, results...)
+		c.messages = belt.Append(c.messages, results...)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
@@ -75,16 +75,7 @@ func (c *chat) complete(ctx context.Context, params openai.ChatCompletionNewPara
 		}
 		return completion.Choices[0], nil
 	}
-	stream := c.client.Chat.Completions.NewStreaming(ctx, params)
-	defer func() { _ = stream.Close() }()
-	var whole openai.ChatCompletionAccumulator
-	for stream.Next() {
-		whole.AddChunk(stream.Current())
-	}
-	if err := stream.Err(); err != nil {
-		return openai.ChatCompletionChoice{}, err
-	}
-	return whole.Choices[0], nil
+	return belt.Collect(c.client.Chat.Completions.NewStreaming(ctx, params), nil)
 }
 
 func (c *chat) Resume(ctx context.Context) (*adaptertest.Turn, error) {
@@ -92,7 +83,7 @@ func (c *chat) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.messages = append(c.messages, c.tools.Results(answers...)...)
+	c.messages = belt.Append(c.messages, c.tools.Results(answers...)...)
 	return c.run(ctx)
 }
 
@@ -111,8 +102,22 @@ type conversation struct {
 }
 
 func (c *conversation) Ask(ctx context.Context, message string) (*adaptertest.Turn, error) {
-	c.input = append(c.input, responses.ResponseInputItemParamOfMessage(message, responses.EasyInputMessageRoleUser))
+	if c.kept && c.waiting != nil { // the API wants results in the next request
+		c.add(c.tools.Results(c.waiting.Answers...)...)
+		c.waiting = nil
+	}
+	c.add(responses.ResponseInputItemParamOfMessage(message, responses.EasyInputMessageRoleUser))
 	return c.run(ctx)
+}
+
+// add adds to what goes into the next request. The API keeps what was in the last one, or the
+// program does.
+func (c *conversation) add(items ...responses.ResponseInputItemUnionParam) {
+	if c.kept {
+		c.input = append(c.input, items...)
+	} else {
+		c.input = belt.AppendInput(c.input, items...)
+	}
 }
 
 func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
@@ -140,10 +145,10 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 		if c.kept {
 			c.previous, c.input = response.ID, nil
 		} else {
-			c.input = append(c.input, belt.Input(response)...)
+			c.add(belt.Input(response)...)
 		}
 		results, err := tools.Run(ctx, response)
-		c.input = append(c.input, results...)
+		c.add(results...)
 		switch {
 		case errors.As(err, &c.waiting):
 			return adaptertest.Waiting(c.waiting), nil
@@ -186,40 +191,44 @@ func (c *conversation) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.input = append(c.input, c.tools.Results(answers...)...)
+	c.waiting = nil
+	c.add(c.tools.Results(answers...)...)
 	return c.run(ctx)
 }
 
 // kit has a runtime pass the checks that all adapters pass.
-func kit(t *testing.T, runtime string, wire adaptertest.Wire, start func(r *registry.Registry, url string) adaptertest.Agent) {
+func kit(t *testing.T, runtime string, wire adaptertest.Wire, start func(r *registry.Registry, url string) adaptertest.Agent, without map[string]string) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "openai", Runtime: runtime, Framework: "github.com/openai/openai-go/v3", Wire: wire, Interrupt: "`WaitingError`",
-		Start: func(_ *testing.T, r *registry.Registry, url string) adaptertest.Agent { return start(r, url) },
+		Start:   func(_ *testing.T, r *registry.Registry, url string) adaptertest.Agent { return start(r, url) },
+		Without: without,
 	})
 }
 
 func TestChat(t *testing.T) {
 	kit(t, "Chat", adaptertest.OpenAIChat{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &chat{client: client(url), registry: r}
-	})
+	}, nil)
 }
 
 func TestChatStream(t *testing.T) {
 	kit(t, "ChatStream", adaptertest.OpenAIChat{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &chat{client: client(url), registry: r, stream: true}
-	})
+	}, nil)
 }
+
+const kept = "the API keeps the conversation, and what it takes is its own affair"
 
 func TestResponses(t *testing.T) {
 	kit(t, "Responses", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &conversation{client: client(url), registry: r, kept: true}
-	})
+	}, map[string]string{"ids": kept, "thoughts": kept, "last thoughts": kept})
 }
 
 func TestResponsesStream(t *testing.T) {
 	kit(t, "ResponsesStream", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &conversation{client: client(url), registry: r, stream: true}
-	})
+	}, nil)
 }
 
 // searching defers all tools.
@@ -234,7 +243,7 @@ func searching() *belt.Options {
 func TestResponsesSearch(t *testing.T) {
 	kit(t, "ResponsesSearch", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &conversation{client: client(url), registry: r, opts: searching()}
-	})
+	}, nil)
 }
 
 // programmatic lets programs call all tools, and nobody else.
@@ -248,5 +257,5 @@ func programmatic() *belt.Options {
 func TestResponsesPrograms(t *testing.T) {
 	kit(t, "ResponsesPrograms", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &conversation{client: client(url), registry: r, opts: programmatic()}
-	})
+	}, nil)
 }

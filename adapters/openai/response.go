@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -35,7 +36,7 @@ func (t *ResponseTurn) Calls(r *responses.Response) []profile.Call {
 			last && r.Status == responses.ResponseStatusIncomplete && !json.Valid(call.Arguments)
 		calls = append(calls, call)
 	}
-	return calls
+	return profile.OpenAI.WithIDs(calls)
 }
 
 // callerOf returns who makes a call, as the API wants it back; nil if it does not say.
@@ -65,18 +66,22 @@ func (t *ResponseTurn) Run(ctx context.Context, r *responses.Response) ([]respon
 func (t *ResponseTurn) Results(answers ...profile.Answer) []responses.ResponseInputItemUnionParam {
 	var items []responses.ResponseInputItemUnionParam
 	for _, a := range answers {
-		out := &responses.ResponseInputItemFunctionCallOutputParam{CallID: openai.String(a.Call.ID)}
-		if a.Call.Caller != nil {
-			out.Caller = param.Override[responses.ResponseInputItemFunctionCallOutputCallerUnionParam](a.Call.Caller)
+		said := responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: openai.String(t.structured(a))}
+		if said.OfString.Value == "" {
+			said = responseOutput(t.Parts(a.Result))
 		}
-		if text := t.structured(a); text != "" {
-			out.Output.OfString = openai.String(text)
-		} else {
-			out.Output = responseOutput(t.Parts(a.Result))
-		}
-		items = append(items, responses.ResponseInputItemUnionParam{OfFunctionCallOutput: out})
+		items = append(items, output(a.Call, said))
 	}
 	return items
+}
+
+// output returns the result of a call.
+func output(c profile.Call, said responses.ResponseInputItemFunctionCallOutputOutputUnionParam) responses.ResponseInputItemUnionParam {
+	out := &responses.ResponseInputItemFunctionCallOutputParam{CallID: openai.String(c.ID), Output: said}
+	if c.Caller != nil {
+		out.Caller = param.Override[responses.ResponseInputItemFunctionCallOutputCallerUnionParam](c.Caller)
+	}
+	return responses.ResponseInputItemUnionParam{OfFunctionCallOutput: out}
 }
 
 // structured returns the structured content of the result that a program gets, if the
@@ -120,9 +125,9 @@ func responseOutput(parts []profile.Part) responses.ResponseInputItemFunctionCal
 
 // Input returns the output of a response as input of the next request, for
 // conversations that the API does not keep: messages, reasoning, searches, programs
-// and calls, as they came. Reasoning that nothing came of, such as at the limit of
-// tokens, is left out: the API does not take it. Arguments that are no JSON object are
-// {}, see [profile.Object]. Without Store, ask for
+// and calls, as they came, but for what the API does not take back, see
+// [AppendInput]. Reasoning that nothing came of, such as at the limit of
+// tokens, is left out: the API does not take it. Without Store, ask for
 // reasoning.encrypted_content with each request, for reasoning cannot be sent back
 // otherwise.
 func Input(r *responses.Response) []responses.ResponseInputItemUnionParam {
@@ -135,38 +140,129 @@ func Input(r *responses.Response) []responses.ResponseInputItemUnionParam {
 	}
 	var items []responses.ResponseInputItemUnionParam
 	for _, item := range output {
-		items = append(items, param.Override[responses.ResponseInputItemUnionParam](asInput(item)))
+		items = append(items, asInput(item))
 	}
-	return items
+	return AppendInput(nil, items...)
 }
 
 // asInput takes from an item of an output what is not taken as input: what is null or
-// says who has made it, and arguments that are none, see [profile.Object].
-func asInput(item responses.ResponseOutputItemUnion) json.RawMessage {
-	raw := json.RawMessage(item.RawJSON())
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil {
-		return raw
+// says who has made it, and arguments that are no string.
+func asInput(item responses.ResponseOutputItemUnion) responses.ResponseInputItemUnionParam {
+	changes := map[string]any{"created_by": nil}
+	if item.Type == "function_call" {
+		changes["arguments"] = string(argumentsOf(item.Arguments.OfString, item.JSON.Arguments))
 	}
-	before := len(members)
-	for name, value := range members {
-		if name == "created_by" || string(value) == "null" {
-			delete(members, name)
+	return changed(json.RawMessage(item.RawJSON()), changes)
+}
+
+// changed returns an item with other members, and without those that are null. One that has
+// neither stays as it is, byte by byte.
+func changed(raw json.RawMessage, changes map[string]any) responses.ResponseInputItemUnionParam {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) == nil {
+		same := true
+		for name, value := range changes {
+			data, err := json.Marshal(value)
+			if err == nil && string(members[name]) != string(data) && (value != nil || members[name] != nil) {
+				members[name], same = data, false
+			}
+		}
+		for name, value := range members {
+			if string(value) == "null" {
+				delete(members, name)
+				same = false
+			}
+		}
+		if data, err := json.Marshal(members); err == nil && !same {
+			raw = data
 		}
 	}
-	arguments := item.Arguments.OfString
-	if item.Type == "function_call" {
-		arguments = profile.Object(argumentsOf(arguments, item.JSON.Arguments))
+	return param.Override[responses.ResponseInputItemUnionParam](raw)
+}
+
+// AppendInput returns a conversation that the API does not keep with more items behind it, as
+// the API takes it, see [profile.Repairer]: such as the [Input] of a response, the items of
+// [ResponseTurn.Run], or what the user says. The items that are given stay as they are.
+func AppendInput(conversation []responses.ResponseInputItemUnionParam, more ...responses.ResponseInputItemUnionParam) []responses.ResponseInputItemUnionParam {
+	// What a model wrote between two results or messages of others is one message.
+	var messages [][]responses.ResponseInputItemUnionParam
+	begun := false
+	for _, item := range slices.Concat(conversation, more) {
+		is := memberOf(item)
+		model := is.Type != "function_call_output" && (is.Role == "" || is.Role == "assistant")
+		if last := len(messages) - 1; begun && model {
+			messages[last] = append(messages[last], item)
+		} else {
+			messages = append(messages, []responses.ResponseInputItemUnionParam{item})
+		}
+		begun = model
 	}
-	if len(members) == before && arguments == item.Arguments.OfString {
-		return raw
+	return slices.Concat(inputRepairer.Repair(messages)...)
+}
+
+var inputRepairer = &profile.Repairer[[]responses.ResponseInputItemUnionParam]{
+	Provider: profile.OpenAI,
+	Look: func(items []responses.ResponseInputItemUnionParam) profile.Said {
+		var said profile.Said
+		for _, item := range items {
+			switch is := memberOf(item); is.Type {
+			case "function_call":
+				said.Calls = append(said.Calls, profile.Call{ID: is.CallID, Name: is.Name, Arguments: json.RawMessage(is.Arguments), Caller: is.Caller})
+			case "function_call_output":
+				said.Result = &profile.Call{ID: is.CallID}
+			}
+		}
+		return said
+	},
+	With: func(items []responses.ResponseInputItemUnionParam, calls []profile.Call) []responses.ResponseInputItemUnionParam {
+		items = slices.Clone(items)
+		for i, item := range items {
+			is := memberOf(item)
+			changes := map[string]any{"call_id": calls[0].ID}
+			switch is.Type {
+			case "function_call":
+				changes["name"], changes["arguments"] = calls[0].Name, string(calls[0].Arguments)
+				calls = calls[1:]
+			case "function_call_output":
+			default:
+				continue
+			}
+			if raw, err := json.Marshal(item); err == nil {
+				items[i] = changed(raw, changes)
+			}
+			if len(calls) == 0 {
+				break
+			}
+		}
+		return items
+	},
+	Lost: func(c profile.Call) []responses.ResponseInputItemUnionParam {
+		return []responses.ResponseInputItemUnionParam{output(c, responses.ResponseInputItemFunctionCallOutputOutputUnionParam{
+			OfString: openai.String(profile.Failed(result.Text(profile.Lost(c).Result))),
+		})}
+	},
+}
+
+// members are what matters of an item.
+type members struct {
+	Type      string          `json:"type"`
+	Role      string          `json:"role"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Caller    json.RawMessage `json:"caller"`
+}
+
+// memberOf reads an item, of which only calls and results matter if it is of the SDK's types.
+func memberOf(item responses.ResponseInputItemUnionParam) members {
+	var is members
+	_, override := item.Overrides()
+	if override || item.OfFunctionCall != nil || item.OfFunctionCallOutput != nil {
+		if raw, err := json.Marshal(item); err == nil {
+			_ = json.Unmarshal(raw, &is)
+		}
+	} else if role := item.GetRole(); role != nil {
+		is.Role = *role
 	}
-	if item.Type == "function_call" {
-		members["arguments"], _ = json.Marshal(arguments)
-	}
-	data, err := json.Marshal(members)
-	if err != nil {
-		return raw
-	}
-	return data
+	return is
 }

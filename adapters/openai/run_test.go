@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -351,6 +353,43 @@ func TestInput(t *testing.T) {
 	if belt.Input(nil) != nil {
 		t.Error("nothing says something")
 	}
+}
+
+// TestMembersOfOthers has what the SDK has no field for back in the conversation, of an answer in
+// one piece and of a stream.
+func TestMembersOfOthers(t *testing.T) {
+	const call = `{"id":"1","type":"function","function":{"name":"find","arguments":"{}"}`
+	for in, want := range map[string]string{
+		//report: Models | abhigyanpatwari/GitNexus#43, qwersyk/Newelle#404, SillyTavern/SillyTavern#4857, openai/openai-agents-python#2155, anomalyco/opencode#24722 | DeepSeek and Kimi refuse a call whose reasoning_content does not come back | it comes back, also of a stream
+		`"reasoning_content":"hm","tool_calls":[` + call + `}]`: `{"tool_calls":[{"id":"1","function":{"arguments":"{}","name":"find"},"type":"function"}],"role":"assistant","reasoning_content":"hm"}`,
+		//report: Models | earendil-works/pi#989, anomalyco/opencode#4367, doofinder/llm_composer#82 | OpenRouter wants reasoning_details back as they were, not only those that are encrypted | they come back whole
+		`"reasoning_details":[{"type":"reasoning.text","text":"hm","index":0}],"tool_calls":[` + call + `}]`: `{"tool_calls":[{"id":"1","function":{"arguments":"{}","name":"find"},"type":"function"}],"role":"assistant","reasoning_details":[{"type":"reasoning.text","text":"hm","index":0}]}`,
+		//report: Models | langroid/langroid#969, securo-finance/securo#884, Gitlawb/openclaude#67 | Gemini's compatible endpoint has a signature in the extra_content of a call, and refuses the call without it | it comes back
+		`"tool_calls":[` + call + `,"extra_content":{"google":{"thought_signature":"s"}}}]`: `{"tool_calls":[{"id":"1","function":{"arguments":"{}","name":"find"},"type":"function","extra_content":{"google":{"thought_signature":"s"}}}],"role":"assistant"}`,
+		//report: Models | vercel/ai#8057 | Groq's models that do not reason refuse the member, even if it is null or was there for another model | what is null is not sent
+		`"content":"a","reasoning":null`: `{"content":"a","role":"assistant"}`,
+		//report: Models | janhq/jan#8136, NousResearch/hermes-agent#11089, karthink/gptel#774, tashfeenahmed/freellmapi#1070 | Groq refuses reasoning_content, which it has not written | only what the API itself wrote comes back; a conversation that goes on with another provider has to be made anew, which the page says
+		`"content":"b"`: `{"content":"b","role":"assistant"}`,
+	} {
+		message := `{"role":"assistant",` + in + `}`
+		said := *decoded[openai.ChatCompletionChoice](t, `{"finish_reason":"stop","message":`+message+`}`)
+		assert.Equal(t, canonical(t, marshaled(t, belt.Message(said))), canonical(t, want), "of %s", in)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", message)
+		}))
+		c := client(server.URL)
+		streamed, err := belt.Collect(c.Chat.Completions.NewStreaming(t.Context(), openai.ChatCompletionNewParams{}), nil)
+		server.Close()
+		assert.OK(t, err)
+		assert.Equal(t, canonical(t, marshaled(t, belt.Message(streamed))), canonical(t, want), "streamed: of %s", in)
+	}
+}
+
+// canonical is JSON with its members sorted.
+func canonical(t *testing.T, text string) string {
+	t.Helper()
+	return marshaled(t, *decoded[any](t, text))
 }
 
 // TestMessage has what a model wrote back in the conversation.

@@ -131,7 +131,7 @@ const noArguments = `{"type":"object","properties":{}}`
 
 func (b *belt) addRemote() {
 	always := func(res *sdk.CallToolResult) func(context.Context) *sdk.CallToolResult {
-		return func(context.Context) *sdk.CallToolResult { return res }
+		return func(context.Context) *sdk.CallToolResult { is := *res; return &is } // the SDK writes to it
 	}
 	content := func(blocks ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: blocks} }
 	b.remote("echo", "echo", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`, always(content(&sdk.TextContent{Text: "echoed"})))

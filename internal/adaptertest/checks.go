@@ -40,6 +40,14 @@ func checks() []check {
 		{"afterwards", "a message after a cancel", (*kit).afterwards},
 		{"arguments", "wrong arguments", (*kit).arguments},
 		{"unknown", "a tool that is not there", (*kit).unknown},
+		{"names", "odd names", odd("names")},
+		{"ids", "odd ids", odd("ids")},
+		{"argument texts", "odd arguments", odd("argument texts")},
+		{"one index", "one index for two calls", odd("one index")},
+		{"thoughts", "thoughts before calls", odd("thoughts")},
+		{"last thoughts", "thoughts at the end", odd("last thoughts")},
+		{"gone", "tools that are gone", odd("gone")},
+		{"lost", "a call without its result", odd("lost")},
 	}
 }
 

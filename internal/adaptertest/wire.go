@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -57,8 +58,13 @@ type Media struct {
 
 // A Reply is what the model says: text, or calls, or both.
 type Reply struct {
-	Text  string
-	Calls []Call
+	// Thought is what the model thought before: nothing, "whole", or "redacted". "cut" is at
+	// its end, and was cut off.
+	Thought string
+	Text    string
+	Calls   []Call
+	// OneIndex says that a stream gives all calls one index.
+	OneIndex bool
 }
 
 // A Call is a call that the model writes.
@@ -80,6 +86,9 @@ type conversation struct {
 func begin(r *http.Request, path bool, body []byte, rule string) (*conversation, error) {
 	if r.Method != http.MethodPost || !path {
 		return nil, fmt.Errorf("no such endpoint: %s %s", r.Method, r.URL)
+	}
+	if err := jsonscan.Valid(body); err != nil {
+		return nil, fmt.Errorf("the request body is not valid JSON: %w", err)
 	}
 	n, problems := providercheck.Follow(rule, body)
 	if problems != nil {

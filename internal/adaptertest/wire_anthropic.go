@@ -37,7 +37,10 @@ func (Anthropic) Read(r *http.Request, body []byte) (*Request, error) {
 		}
 		return c.anthropicUser(m.Get("content"), begun)
 	}), c.answered())
-	if n := strings.Count(c.body.Get("messages").Write()+c.body.Get("tools").Write(), `"cache_control":`); n > 4 {
+	if err == nil && len(c.ids) > 0 && c.body.Get("tools") == nil {
+		err = errors.New("requests which include `tool_use` or `tool_result` blocks must define tools")
+	}
+	if n := strings.Count(c.body.Write(), `"cache_control":`); n > 4 {
 		err = fmt.Errorf("a maximum of 4 blocks with cache_control may be provided, found %d", n)
 	}
 	return c.Request, err
@@ -63,6 +66,9 @@ func (c *conversation) anthropicTools() error {
 func (c *conversation) anthropicAssistant(blocks []*providercheck.Node, begun map[string]bool) error {
 	if err := c.answered(); err != nil {
 		return err
+	}
+	if n := len(blocks); n > 0 && strings.HasSuffix(blocks[n-1].Str("type"), "thinking") {
+		return errors.New("the final block in an assistant message cannot be `thinking`")
 	}
 	for _, b := range blocks {
 		delete(begun, b.Str("tool_use_id"))
@@ -132,8 +138,21 @@ func (Anthropic) Refuse(w http.ResponseWriter, reason string) {
 func (Anthropic) Write(w http.ResponseWriter, req *Request, reply Reply) {
 	reason := "end_turn"
 	var content []object
+	think := func(signature string) {
+		content = append(content, object{"type": "thinking", "thinking": "hm", "signature": signature})
+	}
+	switch reply.Thought {
+	case "whole":
+		think("signed")
+	case "redacted":
+		content = append(content, object{"type": "redacted_thinking", "data": "c2VjcmV0"})
+	}
 	if reply.Text != "" {
 		content = append(content, object{"type": "text", "text": reply.Text})
+	}
+	if reply.Thought == "cut" {
+		reason = "max_tokens"
+		think("")
 	}
 	for _, c := range reply.Calls {
 		content = append(content, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": c.Arguments, "caller": object{"type": "direct"}})
@@ -162,7 +181,13 @@ func (Anthropic) Write(w http.ResponseWriter, req *Request, reply Reply) {
 				deltas = append(deltas, object{"type": "text_delta", "text": part})
 			}
 			block["text"] = ""
-		} else {
+		} else if thought, ok := block["thinking"]; ok {
+			deltas = []object{{"type": "thinking_delta", "thinking": thought}}
+			if block["signature"] != "" {
+				deltas = append(deltas, object{"type": "signature_delta", "signature": block["signature"]})
+			}
+			block["thinking"], block["signature"] = "", ""
+		} else if block["type"] == "tool_use" {
 			for _, part := range append([]string{""}, halves(string(block["input"].(json.RawMessage)))...) {
 				deltas = append(deltas, object{"type": "input_json_delta", "partial_json": part})
 			}

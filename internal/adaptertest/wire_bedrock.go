@@ -86,6 +86,11 @@ func (b *bedrockReader) message(i int, m *providercheck.Node) error {
 	case len(documents) > 0 && text == "":
 		return errors.New("a document needs a text block beside it")
 	}
+	for at, block := range having(blocks, "reasoningContent").Items {
+		if thought := block.Get("reasoningContent").Get("reasoningText"); thought != nil && thought.Str("signature") == "" || at == len(blocks.Items)-1 {
+			return errors.New("the final block in an assistant message cannot be `thinking`, and each needs its signature")
+		}
+	}
 	if i%2 == 0 && len(blocks.Items) == 1 && text != "" {
 		b.Users = append(b.Users, text)
 	}
@@ -130,8 +135,14 @@ func (Bedrock) Write(w http.ResponseWriter, req *Request, reply Reply) {
 		return
 	}
 	content := []any{}
+	for _, thought := range bedrockThoughts(reply, "whole", "redacted") {
+		content = append(content, object{"reasoningContent": thought})
+	}
 	if reply.Text != "" {
 		content = append(content, object{"text": reply.Text})
+	}
+	for _, thought := range bedrockThoughts(reply, "cut") {
+		content = append(content, object{"reasoningContent": thought})
 	}
 	for _, c := range reply.Calls {
 		content = append(content, object{"toolUse": object{"toolUseId": c.ID, "name": c.Name, "input": c.Arguments}})
@@ -150,7 +161,24 @@ func (Bedrock) Refuse(w http.ResponseWriter, reason string) {
 	writeJSON(w, http.StatusBadRequest, object{"message": reason})
 }
 
+// bedrockThoughts returns what a model thought, if it is one of the kinds.
+func bedrockThoughts(reply Reply, kinds ...string) []object {
+	text := object{"text": "hm"}
+	switch {
+	case !slices.Contains(kinds, reply.Thought):
+		return nil
+	case reply.Thought == "redacted":
+		return []object{{"redactedContent": "c2VjcmV0"}}
+	case reply.Thought == "whole":
+		text["signature"] = "signed"
+	}
+	return []object{{"reasoningText": text}}
+}
+
 func bedrockStop(reply Reply) string {
+	if reply.Thought == "cut" {
+		return "max_tokens"
+	}
 	if len(reply.Calls) > 0 {
 		return "tool_use"
 	}
@@ -169,10 +197,23 @@ func bedrockEvents(reply Reply) [][]byte {
 	delta := func(v object) {
 		events = append(events, bedrockEvent("contentBlockDelta", object{"contentBlockIndex": place, "delta": v}))
 	}
+	think := func(kinds ...string) {
+		for _, thought := range bedrockThoughts(reply, kinds...) {
+			if text, ok := thought["reasoningText"].(object); ok {
+				thought = text
+			}
+			for name, value := range thought {
+				delta(object{"reasoningContent": object{name: value}})
+			}
+			stop()
+		}
+	}
+	think("whole", "redacted")
 	if reply.Text != "" {
 		delta(object{"text": reply.Text})
 		stop()
 	}
+	think("cut")
 	for _, c := range reply.Calls {
 		start := object{"toolUse": object{"toolUseId": c.ID, "name": c.Name}}
 		events = append(events, bedrockEvent("contentBlockStart", object{"contentBlockIndex": place, "start": start}))

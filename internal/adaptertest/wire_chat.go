@@ -35,6 +35,9 @@ func (OpenAIChat) Read(r *http.Request, body []byte) (*Request, error) {
 			c.said(text, media)
 		case "assistant":
 			for _, call := range m.Get("tool_calls").List() {
+				if strings.HasPrefix(call.Str("id"), thoughtOf) && m.Str("reasoning_content") == "" {
+					err = errors.New("missing reasoning_content field in the assistant message")
+				}
 				err = errors.Join(err, c.call(call.Str("id"), call.Get("function").Str("name")))
 			}
 		}
@@ -42,6 +45,9 @@ func (OpenAIChat) Read(r *http.Request, body []byte) (*Request, error) {
 	}), c.answered())
 	return c.Request, err
 }
+
+// thoughtOf begins the ids of the calls of models that want back what they thought before.
+const thoughtOf = "thought_"
 
 func chatMedia(part *providercheck.Node) (kind, data string) {
 	return cutURL(part.Get("image_url").Str("url") + part.Get("file").Str("file_data"))
@@ -59,6 +65,9 @@ func (OpenAIChat) Write(w http.ResponseWriter, req *Request, reply Reply) {
 		message := object{"role": "assistant", "content": nil}
 		if reply.Text != "" {
 			message["content"] = reply.Text
+		}
+		if reply.Thought != "" {
+			message["reasoning_content"] = "hm"
 		}
 		if calls != nil {
 			message["tool_calls"] = calls
@@ -78,11 +87,20 @@ func (OpenAIChat) Write(w http.ResponseWriter, req *Request, reply Reply) {
 		})
 	}
 	chunk(object{"role": "assistant", "content": reply.Text}, nil)
+	if reply.Thought != "" {
+		chunk(object{"reasoning_content": "h"}, nil)
+		chunk(object{"reasoning_content": "m"}, nil)
+	}
 	for i, c := range calls {
+		at := i
+		if reply.OneIndex {
+			at = 0
+		}
+		c["index"] = at
 		parts := halves(string(reply.Calls[i].Arguments))
 		c["function"].(object)["arguments"] = parts[0]
 		chunk(object{"tool_calls": []object{c}}, nil)
-		chunk(object{"tool_calls": []object{{"index": i, "function": object{"arguments": parts[1]}}}}, nil)
+		chunk(object{"tool_calls": []object{{"index": at, "function": object{"arguments": parts[1]}}}}, nil)
 	}
 	chunk(object{}, reason)
 	_, _ = fmt.Fprint(w, "data: [DONE]\n\n")

@@ -77,6 +77,7 @@ func (g Gemini) call(c *conversation, p *providercheck.Node, first bool) error {
 	if g.Before3 && id != "" || signature != want {
 		return fmt.Errorf("function call is missing a thought_signature in functionCall parts, or has that or the id of another model: %s", p.Write())
 	}
+	delete(c.ids, id) // it need not be unique
 	return c.call(id, p.Get("functionCall").Str("name"))
 }
 
@@ -98,6 +99,9 @@ func (g Gemini) response(c *conversation, r *providercheck.Node) error {
 // last one has an empty text.
 func (g Gemini) Write(w http.ResponseWriter, req *Request, reply Reply) {
 	var parts []any
+	if reply.Thought != "" {
+		parts = append(parts, object{"text": "hm", "thought": true}, object{"text": "", "thoughtSignature": geminiSignature("thought")})
+	}
 	for text := range strings.SplitAfterSeq(reply.Text, " ") {
 		if text != "" {
 			parts = append(parts, object{"text": text})

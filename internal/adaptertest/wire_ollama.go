@@ -1,6 +1,8 @@
 package adaptertest
 
 import (
+	"cmp"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -66,6 +68,7 @@ func (o Ollama) Read(r *http.Request, body []byte) (*Request, error) {
 				if (call.Str("id") == "") != o.WithoutIDs {
 					err = fmt.Errorf("a call %s", call.Write())
 				}
+				delete(c.ids, call.Str("id")) // it need not be unique
 				err = errors.Join(err, c.call(call.Str("id"), call.Get("function").Str("name")))
 			}
 		}
@@ -81,12 +84,15 @@ func (o Ollama) Write(w http.ResponseWriter, req *Request, reply Reply) {
 	for i, c := range reply.Calls {
 		call := object{"function": object{"index": i, "name": c.Name, "arguments": c.Arguments}}
 		if !o.WithoutIDs {
-			call["id"] = c.ID
+			call["id"] = cmp.Or(c.ID, rand.Text()) // the server gives each one
 		}
 		calls = append(calls, call)
 	}
 	piece := func(text string, done bool, calls ...any) any {
 		message := object{"role": "assistant", "content": text}
+		if reply.Thought != "" {
+			message["thinking"] = "hm"
+		}
 		if calls != nil {
 			message["tool_calls"] = calls
 		}

@@ -236,7 +236,7 @@ func (c *conversation) responsesOutput(number int, reply Reply) []object {
 			add("po", object{"type": "program_output", "call_id": item.Str("call_id"), "result": "ran", "status": "completed"})
 		}
 	}
-	if len(reply.Calls) > 0 {
+	if len(reply.Calls) > 0 || reply.Thought != "" {
 		add("rs", object{"type": "reasoning", "summary": []any{}, "encrypted_content": "secret"})
 	}
 	for _, call := range reply.Calls {

@@ -84,18 +84,23 @@ func (n Name) Strong() bool {
 	return false
 }
 
-// WithoutMCP returns what follows if the first word is "mcp", else nothing.
+// WithoutMCP returns what follows if the name begins with a word that models write before the
+// names of tools, else nothing.
 func (n Name) WithoutMCP() Name {
-	const mcp = "mcp"
-	if len(n.Cuts) == 0 || n.Folded[:n.Cuts[0].End] != mcp {
-		return Name{}
+	for i, first := range n.Cuts {
+		switch n.Folded[:first.End] {
+		case "mcp", "functions", "tools", "defaultapi":
+		default:
+			continue
+		}
+		from := first.Next
+		rest := Name{Folded: n.Folded[from:]}
+		for _, c := range n.Cuts[i+1:] {
+			rest.Cuts = append(rest.Cuts, Cut{c.End - from, c.Next - from, c.Strong})
+		}
+		return rest
 	}
-	from := n.Cuts[0].Next
-	rest := Name{Folded: n.Folded[from:]}
-	for _, c := range n.Cuts[1:] {
-		rest.Cuts = append(rest.Cuts, Cut{c.End - from, c.Next - from, c.Strong})
-	}
-	return rest
+	return Name{}
 }
 
 // Splits yields the servers that the name may begin with, folded, and what of it is the

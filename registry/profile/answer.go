@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,16 +29,6 @@ type Call struct {
 	// its limit of tokens. It is not made then, whatever there is of its arguments, and
 	// the model is told so.
 	Incomplete bool
-}
-
-// Object returns the arguments of a call as they can stand in a conversation: what is no
-// JSON object is {}. Servers that read them again refuse each later request for such a
-// call; what was wrong with it the answer says.
-func Object(arguments json.RawMessage) string {
-	if !json.Valid(arguments) || bytes.TrimLeft(arguments, " \t\r\n")[0] != '{' {
-		return "{}"
-	}
-	return string(arguments)
 }
 
 // An Answer is what became of a [Call].
@@ -114,14 +103,6 @@ func (e *WaitingError) Unwrap() []error {
 		errs = append(errs, a.Err)
 	}
 	return errs
-}
-
-// Lost returns the answer to a call whose outcome is not known, such as one in a
-// conversation that was kept when the program broke down: a provider refuses a
-// conversation in which a call has no answer.
-func Lost(c Call) Answer {
-	err := mcp.WithOutcome(fmt.Errorf("profile: the outcome of the call of %q is not known", c.Name), mcp.Unknown)
-	return Answer{Call: c, Result: registry.ErrorResult(err), Err: err}
 }
 
 // Call makes one call, see [Set.Call], unless ctx has ended. If c.ID is not empty

@@ -80,6 +80,13 @@ var madeTools = sync.OnceValue(func() []registry.Tool {
 
 // Each provider takes what comes of each tool, and is told of each keyword, or a loss is.
 func TestCorpus(t *testing.T) {
+	//report: Models | router-for-me/CLIProxyAPI#1076, microsoft/azure-devops-mcp#139, microsoft/azure-devops-mcp#145, kensho-technologies/kfinance#128 | Gemini refuses enums of numbers | it is told of them in another form, and the server gets numbers
+	//report: Models | decolua/9router#359, google-gemini/gemini-cli#4400 | Gemini refuses an enum without a type | it is told of one with a type
+	//report: Models | mark3labs/mcphost#35, ooples/token-optimizer-mcp#153, ruvnet/ruflo#1294, nocobase/nocobase#9411 | a tool has an array without items, and OpenAI refuses the request with all tools | items are added for the providers that want them
+	//report: Models | makenotion/notion-mcp-server#340, makenotion/notion-mcp-server#341, dodopayments/dodopayments-typescript#189, zereight/gitlab-mcp#550 | a tool has anyOf at the root, and Anthropic, OpenAI and Bedrock refuse the request with all tools | the alternatives are one object for them, and the arguments are held against the tool's own schema
+	//report: Models | aliargun/mcp-server-gemini#12, ProfSynapse/nexus#6, opentokenz/mcpx#28 | the same of oneOf | the same
+	//report: Models | anthropics/claude-code#95504 | a client drops tools with allOf or if at the root without a word | they are declared without, and a loss says so
+	//report: Models | beautyfree/appstore-connect-mcp#1, erikmaday/unusual-whales-mcp#57, decocms/studio#6874, aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709 | Anthropic and Bedrock refuse the request with all tools for a property whose name has brackets or blanks | the property has another name for them, and the server gets its own
 	for _, p := range providers {
 		for name, tools := range map[string][]registry.Tool{"real": realTools(p), "odd": oddTools(), "made": madeTools()} {
 			t.Run(name+"/"+string(p), func(t *testing.T) {

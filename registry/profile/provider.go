@@ -58,6 +58,10 @@ type ruleset struct {
 
 	depth int // schemas within each other; 0: no limit
 
+	idMost  int  // bytes of the id of a call
+	idPlain bool // of letters, digits, underscores and dashes
+	idless  bool // calls need none
+
 	media     []string // types of data in results
 	mediaMost int      // bytes of one image or file
 	sideMost  int      // pixels of one side of an image
@@ -69,7 +73,7 @@ func rulesOf(p Provider) (*ruleset, bool) {
 	plain := nameRule{most: 64}
 	argument := nameRule{most: 64, also: "."}
 	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-	d := &ruleset{provider: p, name: plain, media: append(images, "application/pdf"), mediaMost: 16 << 20, sideMost: 16_384}
+	d := &ruleset{provider: p, name: plain, media: append(images, "application/pdf"), mediaMost: 16 << 20, sideMost: 16_384, idMost: 64}
 	switch p {
 	case OpenAI, OpenAIStrict:
 		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
@@ -77,17 +81,21 @@ func rulesOf(p Provider) (*ruleset, bool) {
 	case Anthropic:
 		d.family, d.refs, d.deferral, d.callers, d.property = whole, true, true, true, argument
 		d.name.most, d.deferredName = 128, 64
+		d.idPlain = true
 		d.rootNot, d.lookaround = true, true
 		d.mediaMost, d.sideMost, d.failure = 3750<<10, 8000, true
 	case Gemini:
 		d.family, d.depth, d.failure = documented, 10, true
+		d.idless = true
 		d.media = []string{"image/png", "image/jpeg", "image/webp", "application/pdf"}
 		d.name = nameRule{most: 64, also: ".", letterFirst: true}
 	case Bedrock:
 		d.family, d.property, d.bareRoot, d.depth = whole, argument, true, 24
+		d.idPlain = true
 		d.mediaMost, d.sideMost, d.failure = 3750<<10, 8000, true
 	case Ollama:
 		d.family, d.depth, d.bareRoot = structured, 24, true
+		d.idless = true
 		d.media = []string{"image/png", "image/jpeg", "image/webp"}
 	default:
 		return nil, false

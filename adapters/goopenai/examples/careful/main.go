@@ -87,7 +87,7 @@ func chat(ctx context.Context, tools *registry.Registry, question string) error 
 			fmt.Println(choice.Message.Content)
 			return nil
 		}
-		messages = append(append(messages, belt.Message(choice)), results...)
+		messages = belt.Append(belt.Append(messages, belt.Message(choice)), results...)
 	}
 }
 

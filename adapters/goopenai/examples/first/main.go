@@ -54,6 +54,6 @@ func main() {
 			fmt.Println(choice.Message.Content)
 			return
 		}
-		messages = append(append(messages, belt.Message(choice)), results...)
+		messages = belt.Append(belt.Append(messages, belt.Message(choice)), results...)
 	}
 }

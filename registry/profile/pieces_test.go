@@ -1,0 +1,64 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// TestPieces joins the deltas of streams as servers send them.
+func TestPieces(t *testing.T) {
+	const a, b = `{"function":{"arguments":"{\"q\":1}","name":"one"},"id":"a","type":"function"}`, `{"function":{"arguments":"{}","name":"two"},"id":"b","type":"function"}`
+	for name, c := range map[string]struct {
+		deltas []string
+		want   string
+	}{
+		"as OpenAI does": {[]string{
+			`{"role":"assistant","content":"hel"}`, `{"content":"lo"}`,
+			`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"one","arguments":""}}]}`,
+			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"q\":"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`,
+			`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"two","arguments":"{}"}}]}`,
+		}, `{"content":"hello","role":"assistant","tool_calls":[` + a + `,` + b + `]}`},
+		//report: Models | google-deepmind/amplio#3, ai-dynamo/dynamo#4723, sgl-project/sglang#7117, NousResearch/hermes-agent#101654 | a server gives several calls of a stream one index, with ids of their own | they are as many calls as there are ids
+		"one index": {[]string{
+			`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"one","arguments":"{\"q\":1}"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"b","type":"function","function":{"name":"two","arguments":"{}"}}]}`,
+		}, `{"role":"assistant","tool_calls":[` + a + `,` + b + `]}`},
+		//report: Models | spring-projects/spring-ai#5974, spring-projects/spring-ai#6000 | vLLM sends the id of a call with each piece | the pieces are one call
+		"the id with each piece": {[]string{
+			`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"one","arguments":"{\"q"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"arguments":"\":1}"}}]}`,
+		}, `{"role":"assistant","tool_calls":[` + a + `]}`},
+		//report: Models | oracle/langchain-oracle#254, oracle/langchain-oracle#108 | Grok gives two calls one index, and pieces behind them have no id | such a piece is of the last call with its index
+		"pieces behind": {[]string{
+			`{"tool_calls":[{"index":0,"id":"b","type":"function","function":{"name":"two","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"one","arguments":"{\"q"}}]}`,
+			`{"tool_calls":[{"index":0,"function":{"arguments":"\":1}"}}]}`,
+		}, `{"role":"assistant","tool_calls":[` + b + `,` + a + `]}`},
+		//report: Models | huggingface/smolagents#1569 | Ollama behind LiteLLM gives calls neither ids nor indexes of their own | a name behind whole arguments begins another call
+		"neither": {[]string{
+			`{"tool_calls":[{"index":0,"function":{"name":"one","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"function":{"name":"one","arguments":"{}"}}]}`,
+		}, `{"role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"one"}},{"function":{"arguments":"{}","name":"one"}}]}`},
+		//report: Models | vllm-project/vllm#28806 | vLLM sends no arguments at all of a tool that takes none | it is a call with none
+		"no arguments": {[]string{`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"one"}}]}`},
+			`{"role":"assistant","tool_calls":[{"function":{"name":"one"},"id":"a","type":"function"}]}`},
+		//report: Models | RooCodeInc/Roo-Code#9125, home-assistant/core#159812 | OpenRouter streams reasoning_details in pieces, and wants them back as they were | pieces of one index and type are one element
+		"details": {[]string{
+			`{"reasoning_details":[{"type":"reasoning.text","text":"h","index":0}]}`, `{"reasoning_details":[{"type":"reasoning.text","text":"m","index":0}]}`,
+			`{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","index":1}]}`,
+		}, `{"reasoning_details":[{"index":0,"text":"hm","type":"reasoning.text"},{"data":"x","index":1,"type":"reasoning.encrypted"}],"role":"assistant"}`},
+		"nulls": {[]string{`{"role":"assistant","content":null,"refusal":null}`, `{"content":"","reasoning_content":"hm"}`}, `{"content":"","reasoning_content":"hm","role":"assistant"}`},
+	} {
+		var p profile.Pieces
+		for _, delta := range c.deltas {
+			assert.OK(t, p.Add(json.RawMessage(delta)), "%s", name)
+		}
+		assert.Equal(t, string(p.Message()), c.want, "%s", name)
+	}
+	var p profile.Pieces
+	if p.Add(json.RawMessage(`{`)) == nil {
+		t.Error("got no error, want one of a delta that is no JSON")
+	}
+}
