@@ -116,7 +116,6 @@ func TestFollowABadFile(t *testing.T) {
 	whole := servers("a", "b")
 	assert.Value(f.change(whole))(t)
 	for i := range len(whole) {
-
 		_, err := f.change(whole[:i])
 		fault := assert.As[*config.Error](t, err, "%q", whole[:i])
 		assert.Equal(t, fault.File, f.path, "%q", whole[:i])

@@ -259,8 +259,7 @@ func TestRegisteredClient(t *testing.T) {
 	w.apply(without)
 
 	_, err = w.host.Login(watchdog(t), session.Key{Server: "s"})
-	wrong := assert.As[*auth.ConfigError](t, err, "without issuer")
-	assert.Equal(t, wrong.Field, "auth.issuer", "without issuer")
+	assert.Contains(t, fmt.Sprint(err), `add "auth": {"issuer": "https://..."} to the entry`, "without issuer")
 	assert.Lacks(t, fmt.Sprint(err), "hush-hush", "without issuer")
 }
 

@@ -83,7 +83,7 @@ type Command struct {
 	// Dir is its working directory; empty means this process's own.
 	Dir string
 	// Env holds further environment variables as "KEY=value". Of this process's
-	// environment the child gets only what [ProgramEnv] says: what locates programs
+	// environment the child gets only what [BaseEnv] says: what locates programs
 	// and the user's files, language, time zone, certificates, and proxies without
 	// a password. All else, such as GITHUB_TOKEN, has to stand here. A proxy here
 	// takes the place of the same one in large or small letters.

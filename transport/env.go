@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// baseEnvNames returns the names of the variables that [BaseEnv] passes on.
+// baseEnvNames returns the names of the variables that [BaseEnv] passes on to every program.
 func baseEnvNames() []string {
 	return slices.Concat(systemEnvNames(), proxyNames(), []string{
 		"TMPDIR",
@@ -28,8 +28,8 @@ func proxyNames() []string {
 	return names
 }
 
-// BaseEnv returns the part of this process's environment that every [Command]
-// passes on, as "KEY=value", as far as these variables are set:
+// BaseEnv returns the part of this process's environment that a [Command] with this Path passes
+// on, as "KEY=value", as far as these variables are set:
 //
 //   - where programs and the user's files are: HOME, LOGNAME, PATH, SHELL, TERM, TMPDIR
 //     and USER; on Windows APPDATA, HOMEDRIVE, HOMEPATH, LOCALAPPDATA, PATH, PATHEXT,
@@ -39,13 +39,21 @@ func proxyNames() []string {
 //   - certificates: CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE,
 //     SSL_CERT_DIR and SSL_CERT_FILE;
 //   - proxies: ALL_PROXY, HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in large and small
-//     letters.
+//     letters;
+//   - to docker and podman, where their daemon is: CONTAINER_CONNECTION, CONTAINER_HOST,
+//     DOCKER_API_VERSION, DOCKER_CERT_PATH, DOCKER_CONFIG, DOCKER_CONTEXT, DOCKER_HOST,
+//     DOCKER_TLS_VERIFY and XDG_RUNTIME_DIR.
 //
 // Values that are shell functions are left out, and proxies whose value has a user or a
 // password in it: a server that is to know these gets them by [Command].Env.
-func BaseEnv() []string {
+func BaseEnv(path string) []string {
+	names := baseEnvNames()
+	program := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
+	if program = strings.TrimSuffix(program, ".exe"); program == "docker" || program == "podman" {
+		names = append(names, "CONTAINER_CONNECTION", "CONTAINER_HOST", "DOCKER_API_VERSION", "DOCKER_CERT_PATH", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR")
+	}
 	var env []string
-	for _, name := range baseEnvNames() {
+	for _, name := range names {
 		value, ok := os.LookupEnv(name)
 		if ok && !strings.HasPrefix(value, "()") && !(isProxy(name) && strings.Contains(value, "@")) {
 			env = append(env, name+"="+value)
@@ -56,28 +64,10 @@ func BaseEnv() []string {
 
 func isProxy(name string) bool { return strings.HasSuffix(strings.ToUpper(name), "_PROXY") }
 
-// ProgramEnv returns the part of this process's environment that a [Command] with this Path
-// passes on: [BaseEnv] and, to docker and podman, the variables that say where their daemon is:
-// CONTAINER_CONNECTION, CONTAINER_HOST, DOCKER_API_VERSION, DOCKER_CERT_PATH, DOCKER_CONFIG,
-// DOCKER_CONTEXT, DOCKER_HOST, DOCKER_TLS_VERIFY and XDG_RUNTIME_DIR.
-func ProgramEnv(path string) []string {
-	env := BaseEnv()
-	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
-	switch strings.TrimSuffix(name, ".exe") {
-	case "docker", "podman":
-		for _, name := range []string{"CONTAINER_CONNECTION", "CONTAINER_HOST", "DOCKER_API_VERSION", "DOCKER_CERT_PATH", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR"} {
-			if value, ok := os.LookupEnv(name); ok {
-				env = append(env, name+"="+value)
-			}
-		}
-	}
-	return env
-}
-
 // withBaseEnv returns the environment of a process that is given some variables: these
-// behind [ProgramEnv], without the proxies there that they name in other letters.
+// behind [BaseEnv], without the proxies there that they name in other letters.
 func withBaseEnv(path string, given []string) []string {
-	base := slices.DeleteFunc(ProgramEnv(path), func(entry string) bool {
+	base := slices.DeleteFunc(BaseEnv(path), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return isProxy(name) && slices.ContainsFunc(given, func(other string) bool {
 			other, _, _ = strings.Cut(other, "=")

@@ -39,7 +39,7 @@ func TestBaseEnv(t *testing.T) {
 		"() { evil; }":                        false,
 	} {
 		t.Setenv("HTTPS_PROXY", value)
-		env := transport.BaseEnv()
+		env := transport.BaseEnv("")
 		assert.Equal(t, slices.Contains(env, "HTTPS_PROXY="+value), passes, "HTTPS_PROXY=%s: passed on", value)
 		if !passes {
 			assert.Lacks(t, strings.Join(env, "\n"), value, "HTTPS_PROXY=%s", value)
@@ -57,6 +57,6 @@ func TestProgramEnv(t *testing.T) {
 	for path, passes := range map[string]bool{
 		"docker": true, "/usr/local/bin/docker": true, `C:\Program Files\Docker\docker.EXE`: true, "podman": true, "docker-mcp": false, "npx": false, "/docker/run": false, "": false,
 	} {
-		assert.Equal(t, slices.Contains(transport.ProgramEnv(path), "DOCKER_HOST=ssh://me@there"), passes, "%s", path)
+		assert.Equal(t, slices.Contains(transport.BaseEnv(path), "DOCKER_HOST=ssh://me@there"), passes, "%s", path)
 	}
 }

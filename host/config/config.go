@@ -205,13 +205,8 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 // open parses a file, tells its dialect and finds its servers. If it has no place for them
 // there is a parser beside the error.
 func open(filename string, data []byte, opts *Options) (*parser, []dialect.Section, *Error) {
-	blank := len(bytes.TrimSpace(data)) == 0 // as some programs make it
-	if blank {
-		if empty, format, err := emptyFile(filename, opts); err == nil {
-			o := *opts
-			o.Format = format
-			data, opts = empty, &o
-		}
+	if len(bytes.TrimSpace(data)) == 0 { // as some programs make it, or as it is while it is written
+		return nil, nil, &Error{File: filename, Line: 1, Column: 1, Err: &NoServersError{cure: "the file is empty"}}
 	}
 	dir, err := filepath.Abs(filepath.Dir(filename))
 	if err != nil {
@@ -232,7 +227,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	}
 	p.write = p.client.writing(p.dialect, p.dialect.Write(&p.doc.Root))
 	sections, fault := p.dialect.Sections(&p.doc.Root)
-	if fault != nil && !(blank && fault.Absent) {
+	if fault != nil {
 		var why error = errors.New(fault.Text)
 		if fault.Absent {
 			why = &NoServersError{format: p.dialect.Name, cure: fault.Text}

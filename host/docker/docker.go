@@ -132,7 +132,7 @@ func (d *Isolator) program() (string, error) {
 // than the servers get.
 func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = transport.ProgramEnv(program)
+	cmd.Env = transport.BaseEnv(program)
 	cmd.WaitDelay = time.Second
 	return cmd
 }

@@ -229,7 +229,7 @@ func TestDockerHasTheBaseEnvironment(t *testing.T) {
 	}
 	hosttest.WantStage(t, runDockered(t, e), host.StageReady)
 	known := []string{"MCPBELT_PROCESS", "PWD", "OLDPWD", "SHLVL", "_"}
-	for _, variable := range transport.BaseEnv() {
+	for _, variable := range transport.BaseEnv("docker") {
 		name, _, _ := strings.Cut(variable, "=")
 		known = append(known, name)
 	}

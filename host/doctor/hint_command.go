@@ -103,7 +103,7 @@ func (t *trouble) keptVariables(stderr string) string {
 			names = append(names, trouble.names...)
 		}
 	}
-	passed := transport.ProgramEnv(t.entry.Command)
+	passed := transport.BaseEnv(t.entry.Command)
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool {
 		value, set := os.LookupEnv(name)

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/hmac"
@@ -53,7 +54,7 @@ func OpenFileStore(path string, opts *config.Options) *FileStore {
 func (f *FileStore) Path() string { return f.path }
 
 // Config returns what Records does, as servers: it is [config.Load], with the places in the file. A
-// file that does not exist has no servers. If opts leaves out Format, Formats or Project
+// file that does not exist, is empty or has no place for servers has none. If opts leaves out Format, Formats or Project
 // they are as [OpenFileStore] was told; of the two scopes the one that trusts less
 // counts.
 func (f *FileStore) Config(ctx context.Context, opts *config.Options) (*config.Config, error) {
@@ -67,7 +68,7 @@ func (f *FileStore) Config(ctx context.Context, opts *config.Options) (*config.C
 		o.Scope = f.opts.Scope.Stricter(o.Scope)
 	}
 	c, err := config.Load(ctx, f.path, &o)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*config.NoServersError)) {
 		return &config.Config{Path: f.path, Format: o.Format}, nil
 	}
 	return c, err
@@ -86,7 +87,7 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	if err != nil {
 		return nil, &config.Error{File: f.path, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
 	}
-	if data == nil {
+	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil
 	}
 	o := f.opts
