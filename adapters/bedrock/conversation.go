@@ -25,7 +25,7 @@ const noAnswer = "(no answer)"
 // The messages that are given, and what they share memory with, stay as they are.
 func Append(messages []types.Message, more ...types.Message) []types.Message {
 	var all []types.Message
-	for _, p := range repairer.Repair(partsOf(slices.Concat(messages, more))) {
+	for _, p := range repairer().Repair(partsOf(slices.Concat(messages, more))) {
 		last := len(all) - 1
 		switch {
 		case last < 0 || all[last].Role != p.Role:
@@ -97,53 +97,55 @@ func sendable(blocks []types.ContentBlock) []types.ContentBlock {
 	return kept[:last]
 }
 
-var repairer = &profile.Repairer[part]{
-	Provider: profile.Bedrock,
-	Look: func(p part) profile.Said {
-		var said profile.Said
-		for _, block := range p.Content {
-			switch b := block.(type) {
-			case *types.ContentBlockMemberToolUse:
-				if b.Value.Type != types.ToolUseTypeServerToolUse {
-					said.Calls = append(said.Calls, callOf(&b.Value))
-				}
-			case *types.ContentBlockMemberToolResult: // of a tool of Bedrock itself in a message of the model
-				if p.Role == types.ConversationRoleUser {
-					said.Result = &profile.Call{ID: aws.ToString(b.Value.ToolUseId)}
+func repairer() *profile.Repairer[part] {
+	return &profile.Repairer[part]{
+		Provider: profile.Bedrock,
+		Look: func(p part) profile.Said {
+			var said profile.Said
+			for _, block := range p.Content {
+				switch b := block.(type) {
+				case *types.ContentBlockMemberToolUse:
+					if b.Value.Type != types.ToolUseTypeServerToolUse {
+						said.Calls = append(said.Calls, callOf(&b.Value))
+					}
+				case *types.ContentBlockMemberToolResult: // of a tool of Bedrock itself in a message of the model
+					if p.Role == types.ConversationRoleUser {
+						said.Result = &profile.Call{ID: aws.ToString(b.Value.ToolUseId)}
+					}
 				}
 			}
-		}
-		return said
-	},
-	With: func(p part, calls []profile.Call) part {
-		p.Content = slices.Clone(p.Content)
-		for i, block := range p.Content {
-			switch b := block.(type) {
-			case *types.ContentBlockMemberToolUse:
-				if b.Value.Type == types.ToolUseTypeServerToolUse {
-					continue
+			return said
+		},
+		With: func(p part, calls []profile.Call) part {
+			p.Content = slices.Clone(p.Content)
+			for i, block := range p.Content {
+				switch b := block.(type) {
+				case *types.ContentBlockMemberToolUse:
+					if b.Value.Type == types.ToolUseTypeServerToolUse {
+						continue
+					}
+					use := b.Value
+					use.ToolUseId, use.Name, use.Input = aws.String(calls[0].ID), aws.String(calls[0].Name), newInput(calls[0].Arguments)
+					p.Content[i], calls = &types.ContentBlockMemberToolUse{Value: use}, calls[1:]
+				case *types.ContentBlockMemberToolResult:
+					if p.Role != types.ConversationRoleUser {
+						continue
+					}
+					result := b.Value
+					result.ToolUseId = aws.String(calls[0].ID)
+					p.Content[i] = &types.ContentBlockMemberToolResult{Value: result}
 				}
-				use := b.Value
-				use.ToolUseId, use.Name, use.Input = aws.String(calls[0].ID), aws.String(calls[0].Name), newInput(calls[0].Arguments)
-				p.Content[i], calls = &types.ContentBlockMemberToolUse{Value: use}, calls[1:]
-			case *types.ContentBlockMemberToolResult:
-				if p.Role != types.ConversationRoleUser {
-					continue
-				}
-				result := b.Value
-				result.ToolUseId = aws.String(calls[0].ID)
-				p.Content[i] = &types.ContentBlockMemberToolResult{Value: result}
 			}
-		}
-		return p
-	},
-	Lost: func(c profile.Call) part {
-		return part{types.Message{Role: types.ConversationRoleUser, Content: []types.ContentBlock{
-			&types.ContentBlockMemberToolResult{Value: types.ToolResultBlock{ToolUseId: aws.String(c.ID), Content: []types.ToolResultContentBlock{
-				&types.ToolResultContentBlockMemberText{Value: profile.Failed(result.Text(profile.Lost(c).Result))},
-			}}},
-		}}, false}
-	},
+			return p
+		},
+		Lost: func(c profile.Call) part {
+			return part{types.Message{Role: types.ConversationRoleUser, Content: []types.ContentBlock{
+				&types.ContentBlockMemberToolResult{Value: types.ToolResultBlock{ToolUseId: aws.String(c.ID), Content: []types.ToolResultContentBlock{
+					&types.ToolResultContentBlockMemberText{Value: profile.Failed(result.Text(profile.Lost(c).Result))},
+				}}},
+			}}, false}
+		},
+	}
 }
 
 // callOf returns the call that a block is.

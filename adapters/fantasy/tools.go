@@ -144,7 +144,7 @@ func repaired(messages []fantasy.Message) []fantasy.Message {
 		}
 	}
 	var all []fantasy.Message
-	for _, m := range repairer.Repair(pieces) {
+	for _, m := range repairer().Repair(pieces) {
 		if last := len(all) - 1; m.Role == fantasy.MessageRoleTool && last >= 0 && all[last].Role == m.Role {
 			all[last].Content = append(all[last].Content, m.Content...)
 		} else {
@@ -154,36 +154,38 @@ func repaired(messages []fantasy.Message) []fantasy.Message {
 	return all
 }
 
-var repairer = &profile.Repairer[fantasy.Message]{
-	Provider: profile.Bedrock, // whose names and ids all others take
-	Look: func(m fantasy.Message) profile.Said {
-		var said profile.Said
-		for _, p := range m.Content {
-			if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
-				said.Calls = append(said.Calls, profile.Call{ID: c.ToolCallID, Name: c.ToolName, Arguments: json.RawMessage(c.Input)})
+func repairer() *profile.Repairer[fantasy.Message] {
+	return &profile.Repairer[fantasy.Message]{
+		Provider: profile.Bedrock, // whose names and ids all others take
+		Look: func(m fantasy.Message) profile.Said {
+			var said profile.Said
+			for _, p := range m.Content {
+				if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
+					said.Calls = append(said.Calls, profile.Call{ID: c.ToolCallID, Name: c.ToolName, Arguments: json.RawMessage(c.Input)})
+				}
+				if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
+					said.Result = &profile.Call{ID: r.ToolCallID}
+				}
 			}
-			if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
-				said.Result = &profile.Call{ID: r.ToolCallID}
+			return said
+		},
+		With: func(m fantasy.Message, calls []profile.Call) fantasy.Message {
+			m.Content = slices.Clone(m.Content)
+			for i, p := range m.Content {
+				if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
+					c.ToolCallID, c.ToolName, c.Input = calls[0].ID, calls[0].Name, string(calls[0].Arguments)
+					m.Content[i], calls = c, calls[1:]
+				} else if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
+					r.ToolCallID = calls[0].ID
+					m.Content[i] = r
+				}
 			}
-		}
-		return said
-	},
-	With: func(m fantasy.Message, calls []profile.Call) fantasy.Message {
-		m.Content = slices.Clone(m.Content)
-		for i, p := range m.Content {
-			if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
-				c.ToolCallID, c.ToolName, c.Input = calls[0].ID, calls[0].Name, string(calls[0].Arguments)
-				m.Content[i], calls = c, calls[1:]
-			} else if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
-				r.ToolCallID = calls[0].ID
-				m.Content[i] = r
-			}
-		}
-		return m
-	},
-	Lost: func(c profile.Call) fantasy.Message {
-		return fantasy.Message{Role: fantasy.MessageRoleTool, Content: []fantasy.MessagePart{fantasy.ToolResultPart{
-			ToolCallID: c.ID, Output: fantasy.ToolResultOutputContentText{Text: profile.Failed(result.Text(profile.Lost(c).Result))},
-		}}}
-	},
+			return m
+		},
+		Lost: func(c profile.Call) fantasy.Message {
+			return fantasy.Message{Role: fantasy.MessageRoleTool, Content: []fantasy.MessagePart{fantasy.ToolResultPart{
+				ToolCallID: c.ID, Output: fantasy.ToolResultOutputContentText{Text: profile.Failed(result.Text(profile.Lost(c).Result))},
+			}}}
+		},
+	}
 }

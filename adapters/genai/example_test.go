@@ -219,3 +219,17 @@ func Example() {
 	// true
 	// true 1
 }
+
+// A call that a program never answered, since it broke down, is answered before the user goes on.
+func ExampleAppend() {
+	kept := genai.NewContentFromFunctionCall("now", map[string]any{}, genai.RoleModel)
+	question := genai.NewContentFromText("What time is it?", genai.RoleUser)
+	for _, c := range belt.Append([]*genai.Content{question, kept}, genai.NewContentFromText("Are you there?", genai.RoleUser)) {
+		fmt.Println(c.Role, len(c.Parts))
+	}
+	// Output:
+	// user 1
+	// model 1
+	// user 1
+	// user 1
+}

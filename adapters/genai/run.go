@@ -98,7 +98,7 @@ func Append(conversation []*genai.Content, more ...*genai.Content) []*genai.Cont
 	}
 	var all []*genai.Content
 	responses := false
-	for _, c := range repairer.Repair(pieces) {
+	for _, c := range repairer().Repair(pieces) {
 		is := c.Parts[0].FunctionResponse != nil && c.Role != genai.RoleModel
 		if is && responses {
 			all[len(all)-1].Parts = append(all[len(all)-1].Parts, c.Parts...)
@@ -110,42 +110,44 @@ func Append(conversation []*genai.Content, more ...*genai.Content) []*genai.Cont
 	return all
 }
 
-var repairer = &profile.Repairer[*genai.Content]{
-	Provider: profile.Gemini,
-	Look: func(c *genai.Content) profile.Said {
-		var said profile.Said
-		for _, p := range c.Parts {
-			if f := p.FunctionCall; f != nil {
-				said.Calls = append(said.Calls, profile.Call{ID: f.ID, Name: f.Name})
+func repairer() *profile.Repairer[*genai.Content] {
+	return &profile.Repairer[*genai.Content]{
+		Provider: profile.Gemini,
+		Look: func(c *genai.Content) profile.Said {
+			var said profile.Said
+			for _, p := range c.Parts {
+				if f := p.FunctionCall; f != nil {
+					said.Calls = append(said.Calls, profile.Call{ID: f.ID, Name: f.Name})
+				}
+				if f := p.FunctionResponse; f != nil && c.Role != genai.RoleModel {
+					said.Result = &profile.Call{ID: f.ID, Name: f.Name}
+				}
 			}
-			if f := p.FunctionResponse; f != nil && c.Role != genai.RoleModel {
-				said.Result = &profile.Call{ID: f.ID, Name: f.Name}
+			return said
+		},
+		With: func(c *genai.Content, calls []profile.Call) *genai.Content {
+			c = &genai.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
+			for i, p := range c.Parts {
+				part := *p
+				switch {
+				case p.FunctionCall != nil:
+					f := *p.FunctionCall
+					f.ID, f.Name, part.FunctionCall = calls[0].ID, calls[0].Name, &f
+					calls = calls[1:]
+				case p.FunctionResponse != nil && c.Role != genai.RoleModel:
+					f := *p.FunctionResponse
+					f.ID, f.Name, part.FunctionResponse = calls[0].ID, calls[0].Name, &f
+				}
+				c.Parts[i] = &part
 			}
-		}
-		return said
-	},
-	With: func(c *genai.Content, calls []profile.Call) *genai.Content {
-		c = &genai.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
-		for i, p := range c.Parts {
-			part := *p
-			switch {
-			case p.FunctionCall != nil:
-				f := *p.FunctionCall
-				f.ID, f.Name, part.FunctionCall = calls[0].ID, calls[0].Name, &f
-				calls = calls[1:]
-			case p.FunctionResponse != nil && c.Role != genai.RoleModel:
-				f := *p.FunctionResponse
-				f.ID, f.Name, part.FunctionResponse = calls[0].ID, calls[0].Name, &f
-			}
-			c.Parts[i] = &part
-		}
-		return c
-	},
-	Lost: func(c profile.Call) *genai.Content {
-		return &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{
-			ID: c.ID, Name: c.Name, Response: map[string]any{"error": result.Text(profile.Lost(c).Result)},
-		}}}}
-	},
+			return c
+		},
+		Lost: func(c profile.Call) *genai.Content {
+			return &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{
+				ID: c.ID, Name: c.Name, Response: map[string]any{"error": result.Text(profile.Lost(c).Result)},
+			}}}}
+		},
+	}
 }
 
 // parts returns the parts of the first candidate that hold something.

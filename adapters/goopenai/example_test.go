@@ -117,8 +117,22 @@ func Example() {
 		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: "What is new?"}},
 	}
 	_, err := answer(ctx, client, reg, &request)
-	request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: "Never mind. What time is it?"})
+	request.Messages = belt.Append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: "Never mind. What time is it?"})
 	_, stream := streamed(ctx, client, request)
 	fmt.Println(errors.Is(err, context.Canceled), errors.Is(stream, context.Canceled))
 	// Output: true true
+}
+
+// The text of a stream is shown as it comes; the choice is what Run and Message take.
+func ExampleCollect() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is sent here
+	stream, err := openai.NewClient("key").CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{Model: "gpt-5.4-mini"})
+	if err != nil {
+		fmt.Println(errors.Is(err, context.Canceled))
+		return
+	}
+	choice, err := belt.Collect(stream, func(chunk openai.ChatCompletionStreamResponse) { fmt.Print(chunk.Choices[0].Delta.Content) })
+	fmt.Println(len(choice.Message.ToolCalls), err)
+	// Output: true
 }

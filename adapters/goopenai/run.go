@@ -53,42 +53,44 @@ func (t *Turn) Calls(choice openai.ChatCompletionChoice) []profile.Call {
 // the user says. Messages of the model that say nothing are left out. The messages that are
 // given, and what they share memory with, stay as they are.
 func Append(conversation []openai.ChatCompletionMessage, more ...openai.ChatCompletionMessage) []openai.ChatCompletionMessage {
-	return repairer.Repair(slices.DeleteFunc(slices.Concat(conversation, more), func(m openai.ChatCompletionMessage) bool {
+	return repairer().Repair(slices.DeleteFunc(slices.Concat(conversation, more), func(m openai.ChatCompletionMessage) bool {
 		return m.Role == openai.ChatMessageRoleAssistant && m.Content == "" && m.MultiContent == nil && m.Refusal == "" && m.ToolCalls == nil
 	}))
 }
 
-var repairer = &profile.Repairer[openai.ChatCompletionMessage]{
-	Provider: profile.OpenAI,
-	Look: func(m openai.ChatCompletionMessage) profile.Said {
-		if m.Role == openai.ChatMessageRoleTool {
-			return profile.Said{Result: &profile.Call{ID: m.ToolCallID}}
-		}
-		var said profile.Said
-		for _, c := range m.ToolCalls {
-			said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
-		}
-		return said
-	},
-	With: func(m openai.ChatCompletionMessage, calls []profile.Call) openai.ChatCompletionMessage {
-		if m.Role == openai.ChatMessageRoleTool {
-			m.ToolCallID = calls[0].ID
-			return m
-		}
-		m.ToolCalls = slices.Clone(m.ToolCalls)
-		for i, call := range calls {
-			c := &m.ToolCalls[i]
-			c.Index, c.ID = nil, call.ID // of a stream
-			c.Type = cmp.Or(c.Type, openai.ToolTypeFunction)
-			if c.Type == openai.ToolTypeFunction {
-				c.Function.Name, c.Function.Arguments = call.Name, string(call.Arguments)
+func repairer() *profile.Repairer[openai.ChatCompletionMessage] {
+	return &profile.Repairer[openai.ChatCompletionMessage]{
+		Provider: profile.OpenAI,
+		Look: func(m openai.ChatCompletionMessage) profile.Said {
+			if m.Role == openai.ChatMessageRoleTool {
+				return profile.Said{Result: &profile.Call{ID: m.ToolCallID}}
 			}
-		}
-		return m
-	},
-	Lost: func(c profile.Call) openai.ChatCompletionMessage {
-		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: c.ID, Content: profile.Failed(result.Text(profile.Lost(c).Result))}
-	},
+			var said profile.Said
+			for _, c := range m.ToolCalls {
+				said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+			}
+			return said
+		},
+		With: func(m openai.ChatCompletionMessage, calls []profile.Call) openai.ChatCompletionMessage {
+			if m.Role == openai.ChatMessageRoleTool {
+				m.ToolCallID = calls[0].ID
+				return m
+			}
+			m.ToolCalls = slices.Clone(m.ToolCalls)
+			for i, call := range calls {
+				c := &m.ToolCalls[i]
+				c.Index, c.ID = nil, call.ID // of a stream
+				c.Type = cmp.Or(c.Type, openai.ToolTypeFunction)
+				if c.Type == openai.ToolTypeFunction {
+					c.Function.Name, c.Function.Arguments = call.Name, string(call.Arguments)
+				}
+			}
+			return m
+		},
+		Lost: func(c profile.Call) openai.ChatCompletionMessage {
+			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: c.ID, Content: profile.Failed(result.Text(profile.Lost(c).Result))}
+		},
+	}
 }
 
 // Message returns the message of a choice for the next request, as the API takes it, see
@@ -96,7 +98,7 @@ var repairer = &profile.Repairer[openai.ChatCompletionMessage]{
 func Message(choice openai.ChatCompletionChoice) openai.ChatCompletionMessage {
 	m := choice.Message
 	m.Role = cmp.Or(m.Role, openai.ChatMessageRoleAssistant)
-	return repairer.Repair([]openai.ChatCompletionMessage{m})[0]
+	return repairer().Repair([]openai.ChatCompletionMessage{m})[0]
 }
 
 // Collect reads a stream to its end, closes it, and returns the first choice as the API would

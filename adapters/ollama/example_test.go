@@ -154,3 +154,16 @@ func Example() {
 	// Not much.
 	// 1
 }
+
+// A call that a program never answered, since it broke down, is answered before the user goes on.
+func ExampleAppend() {
+	kept := api.Message{Role: "assistant", ToolCalls: []api.ToolCall{{Function: api.ToolCallFunction{Name: "now"}}}}
+	for _, m := range belt.Append([]api.Message{{Role: "user", Content: "What time is it?"}, kept}, api.Message{Role: "user", Content: "Are you there?"}) {
+		fmt.Println(m.Role)
+	}
+	// Output:
+	// user
+	// assistant
+	// tool
+	// user
+}

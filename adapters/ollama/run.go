@@ -83,37 +83,39 @@ func (t *Turn) Calls(message api.Message) ([]profile.Call, error) {
 // the user says. Messages of the model that say nothing are left out. The messages that are
 // given, and what they share memory with, stay as they are.
 func Append(conversation []api.Message, more ...api.Message) []api.Message {
-	return repairer.Repair(slices.DeleteFunc(slices.Concat(conversation, more), func(m api.Message) bool {
+	return repairer().Repair(slices.DeleteFunc(slices.Concat(conversation, more), func(m api.Message) bool {
 		return m.Role == "assistant" && strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0
 	}))
 }
 
-var repairer = &profile.Repairer[api.Message]{
-	Provider: profile.Ollama,
-	Look: func(m api.Message) profile.Said {
-		if m.Role == "tool" {
-			return profile.Said{Result: &profile.Call{ID: m.ToolCallID, Name: m.ToolName}}
-		}
-		var said profile.Said
-		for _, c := range m.ToolCalls {
-			said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name})
-		}
-		return said
-	},
-	With: func(m api.Message, calls []profile.Call) api.Message {
-		if m.Role == "tool" {
-			m.ToolCallID, m.ToolName = calls[0].ID, calls[0].Name
+func repairer() *profile.Repairer[api.Message] {
+	return &profile.Repairer[api.Message]{
+		Provider: profile.Ollama,
+		Look: func(m api.Message) profile.Said {
+			if m.Role == "tool" {
+				return profile.Said{Result: &profile.Call{ID: m.ToolCallID, Name: m.ToolName}}
+			}
+			var said profile.Said
+			for _, c := range m.ToolCalls {
+				said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name})
+			}
+			return said
+		},
+		With: func(m api.Message, calls []profile.Call) api.Message {
+			if m.Role == "tool" {
+				m.ToolCallID, m.ToolName = calls[0].ID, calls[0].Name
+				return m
+			}
+			m.ToolCalls = slices.Clone(m.ToolCalls)
+			for i, call := range calls {
+				m.ToolCalls[i].ID, m.ToolCalls[i].Function.Name = call.ID, call.Name
+			}
 			return m
-		}
-		m.ToolCalls = slices.Clone(m.ToolCalls)
-		for i, call := range calls {
-			m.ToolCalls[i].ID, m.ToolCalls[i].Function.Name = call.ID, call.Name
-		}
-		return m
-	},
-	Lost: func(c profile.Call) api.Message {
-		return api.Message{Role: "tool", Content: profile.Failed(result.Text(profile.Lost(c).Result)), ToolName: c.Name, ToolCallID: c.ID}
-	},
+		},
+		Lost: func(c profile.Call) api.Message {
+			return api.Message{Role: "tool", Content: profile.Failed(result.Text(profile.Lost(c).Result)), ToolName: c.Name, ToolCallID: c.ID}
+		},
+	}
 }
 
 // Results returns the answers to all calls of a message as messages for the next

@@ -258,3 +258,36 @@ func Example() {
 	// true
 	// true
 }
+
+// A call that a program never answered, since it broke down, is answered before the user goes on.
+func ExampleAppend() {
+	var kept openai.ChatCompletionMessageParamUnion
+	_ = json.Unmarshal([]byte(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"now","arguments":"{}"}}]}`), &kept)
+	for _, m := range belt.Append([]openai.ChatCompletionMessageParamUnion{openai.UserMessage("What time is it?"), kept}, openai.UserMessage("Are you there?")) {
+		fmt.Println(m.OfUser != nil, m.OfAssistant != nil, m.OfTool != nil)
+	}
+	// Output:
+	// true false false
+	// false true false
+	// false false true
+	// true false false
+}
+
+func ExampleAppendInput() {
+	call := responses.ResponseInputItemParamOfFunctionCall("{}", "a", "now")
+	question := responses.ResponseInputItemParamOfMessage("Are you there?", responses.EasyInputMessageRoleUser)
+	input := belt.AppendInput([]responses.ResponseInputItemUnionParam{call}, question)
+	fmt.Println(len(input), input[1].OfFunctionCallOutput.CallID) // the call got an answer
+	// Output: 3 a
+}
+
+// The text of a stream is shown as it comes; the choice is what Run and Message take.
+func ExampleCollect() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is sent here
+	client := openai.NewClient(option.WithAPIKey("key"))
+	stream := client.Chat.Completions.NewStreaming(ctx, openai.ChatCompletionNewParams{Model: "gpt-5.4-mini"})
+	_, err := belt.Collect(stream, func(chunk openai.ChatCompletionChunk) { fmt.Print(chunk.Choices[0].Delta.Content) })
+	fmt.Println(errors.Is(err, context.Canceled))
+	// Output: true
+}

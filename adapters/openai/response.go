@@ -197,50 +197,52 @@ func AppendInput(conversation []responses.ResponseInputItemUnionParam, more ...r
 		}
 		begun = model
 	}
-	return slices.Concat(inputRepairer.Repair(messages)...)
+	return slices.Concat(inputRepairer().Repair(messages)...)
 }
 
-var inputRepairer = &profile.Repairer[[]responses.ResponseInputItemUnionParam]{
-	Provider: profile.OpenAI,
-	Look: func(items []responses.ResponseInputItemUnionParam) profile.Said {
-		var said profile.Said
-		for _, item := range items {
-			switch is := memberOf(item); is.Type {
-			case "function_call":
-				said.Calls = append(said.Calls, profile.Call{ID: is.CallID, Name: is.Name, Arguments: json.RawMessage(is.Arguments), Caller: is.Caller})
-			case "function_call_output":
-				said.Result = &profile.Call{ID: is.CallID}
+func inputRepairer() *profile.Repairer[[]responses.ResponseInputItemUnionParam] {
+	return &profile.Repairer[[]responses.ResponseInputItemUnionParam]{
+		Provider: profile.OpenAI,
+		Look: func(items []responses.ResponseInputItemUnionParam) profile.Said {
+			var said profile.Said
+			for _, item := range items {
+				switch is := memberOf(item); is.Type {
+				case "function_call":
+					said.Calls = append(said.Calls, profile.Call{ID: is.CallID, Name: is.Name, Arguments: json.RawMessage(is.Arguments), Caller: is.Caller})
+				case "function_call_output":
+					said.Result = &profile.Call{ID: is.CallID}
+				}
 			}
-		}
-		return said
-	},
-	With: func(items []responses.ResponseInputItemUnionParam, calls []profile.Call) []responses.ResponseInputItemUnionParam {
-		items = slices.Clone(items)
-		for i, item := range items {
-			is := memberOf(item)
-			changes := map[string]any{"call_id": calls[0].ID}
-			switch is.Type {
-			case "function_call":
-				changes["name"], changes["arguments"] = calls[0].Name, string(calls[0].Arguments)
-				calls = calls[1:]
-			case "function_call_output":
-			default:
-				continue
+			return said
+		},
+		With: func(items []responses.ResponseInputItemUnionParam, calls []profile.Call) []responses.ResponseInputItemUnionParam {
+			items = slices.Clone(items)
+			for i, item := range items {
+				is := memberOf(item)
+				changes := map[string]any{"call_id": calls[0].ID}
+				switch is.Type {
+				case "function_call":
+					changes["name"], changes["arguments"] = calls[0].Name, string(calls[0].Arguments)
+					calls = calls[1:]
+				case "function_call_output":
+				default:
+					continue
+				}
+				if raw, err := json.Marshal(item); err == nil {
+					items[i] = changed(raw, changes)
+				}
+				if len(calls) == 0 {
+					break
+				}
 			}
-			if raw, err := json.Marshal(item); err == nil {
-				items[i] = changed(raw, changes)
-			}
-			if len(calls) == 0 {
-				break
-			}
-		}
-		return items
-	},
-	Lost: func(c profile.Call) []responses.ResponseInputItemUnionParam {
-		return []responses.ResponseInputItemUnionParam{output(c, responses.ResponseInputItemFunctionCallOutputOutputUnionParam{
-			OfString: openai.String(profile.Failed(result.Text(profile.Lost(c).Result))),
-		})}
-	},
+			return items
+		},
+		Lost: func(c profile.Call) []responses.ResponseInputItemUnionParam {
+			return []responses.ResponseInputItemUnionParam{output(c, responses.ResponseInputItemFunctionCallOutputOutputUnionParam{
+				OfString: openai.String(profile.Failed(result.Text(profile.Lost(c).Result))),
+			})}
+		},
+	}
 }
 
 // members are what matters of an item.

@@ -85,7 +85,7 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 		alone := identity{rules: d}
 		for n, c := range look.Calls {
 			back := c
-			back.ID, back.Name, back.Arguments = ids.next(n, c.ID), d.nameBack(c.Name), json.RawMessage(Object(c.Arguments))
+			back.ID, back.Name, back.Arguments = ids.next(n, c.ID), d.nameBack(c.Name), json.RawMessage(object(c.Arguments))
 			w := &written{said: c, local: alone.next(n, c.ID), call: back, at: i}
 			said[i], open = append(said[i], w), append(open, w)
 		}
@@ -204,11 +204,11 @@ func (d *ruleset) nameBack(name string) string {
 	return name[:min(len(name), d.name.most)]
 }
 
-// Object returns the arguments of a call as they can stand in a conversation: what is no
+// object returns the arguments of a call as they can stand in a conversation: what is no
 // JSON object is {}. Servers that read them again refuse each later request for such a
 // call; what was wrong with it the answer says. Half a surrogate pair, which some read and
 // others refuse, becomes U+FFFD.
-func Object(arguments json.RawMessage) string {
+func object(arguments json.RawMessage) string {
 	if !json.Valid(arguments) || bytes.TrimLeft(arguments, " \t\r\n")[0] != '{' {
 		return "{}"
 	}
