@@ -22,6 +22,9 @@ import (
 // The chunks are one response, or all of a stream. Of several candidates the first
 // counts. No call is made if the arguments of one came in pieces, which the model was asked
 // for by FunctionCallingConfig.StreamFunctionCallArguments: leave it out.
+//
+// An answer without calls that has ended otherwise than by STOP or MAX_TOKENS, such as by
+// MALFORMED_FUNCTION_CALL or SAFETY, and a prompt that was blocked, are an error that says how.
 func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse) ([]*genai.Content, error) {
 	calls, err := t.Calls(chunks...)
 	if err != nil {
@@ -34,7 +37,7 @@ func (t *Turn) Run(ctx context.Context, chunks ...*genai.GenerateContentResponse
 // Calls returns the calls in an answer of the model, in their order. A program with
 // functions of its own beside those of the registry takes its calls out, gives the
 // others to [profile.Turn.Run], and all answers to [Turn.Results]. It fails if the arguments
-// of a call came in pieces.
+// of a call came in pieces, or as [Turn.Run] says if there are none.
 func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, error) {
 	var calls []profile.Call
 	all := parts(chunks)
@@ -56,8 +59,11 @@ func (t *Turn) Calls(chunks ...*genai.GenerateContentResponse) ([]profile.Call, 
 		}
 		calls = append(calls, call)
 	}
+	if len(calls) == 0 {
+		return nil, ending(chunks)
+	}
 	calls = profile.Gemini.WithIDs(calls)
-	if len(calls) > 0 && t.model == "" {
+	if t.model == "" {
 		t.apart.Store(before3(version(chunks)))
 	}
 	return calls, nil
@@ -203,6 +209,25 @@ func cutOff(chunks []*genai.GenerateContentResponse) bool {
 		}
 	}
 	return false
+}
+
+// ending returns an error if the model was stopped before its answer was done.
+func ending(chunks []*genai.GenerateContentResponse) error {
+	for _, chunk := range chunks {
+		switch {
+		case chunk == nil:
+		case len(chunk.Candidates) > 0 && chunk.Candidates[0] != nil:
+			c := chunk.Candidates[0]
+			switch c.FinishReason {
+			case "", genai.FinishReasonUnspecified, genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+			default:
+				return fmt.Errorf("genai: the model gave no answer: finishReason %s: %q", c.FinishReason, c.FinishMessage)
+			}
+		case chunk.PromptFeedback != nil && chunk.PromptFeedback.BlockReason != "":
+			return fmt.Errorf("genai: the model gave no answer: the prompt was blocked: %s: %q", chunk.PromptFeedback.BlockReason, chunk.PromptFeedback.BlockReasonMessage)
+		}
+	}
+	return nil
 }
 
 // version returns the name of the model that has answered.

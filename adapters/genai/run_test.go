@@ -157,6 +157,43 @@ func TestNothingCalled(t *testing.T) {
 	}
 }
 
+// TestEndings has answers that are none, and some that are.
+func TestEndings(t *testing.T) {
+	const malformed = genai.FinishReasonMalformedFunctionCall
+	ended := func(reason genai.FinishReason, parts ...*genai.Part) *genai.GenerateContentResponse {
+		r := answers(parts...)
+		r.Candidates[0].FinishReason, r.Candidates[0].FinishMessage = reason, "print(default_api.look("
+		return r
+	}
+	blocked := &genai.GenerateContentResponse{PromptFeedback: &genai.GenerateContentResponsePromptFeedback{BlockReason: genai.BlockedReasonSafety, BlockReasonMessage: "not this"}}
+	tools := turn(t, nil, picture(t))
+	for _, test := range []struct {
+		chunks []*genai.GenerateContentResponse
+		want   []string // in the error; none: there is no error
+	}{
+		//report: Models | langchain-ai/langgraph#6574, NousResearch/hermes-agent#83886, NousResearch/hermes-agent#83882, google-gemini/gemini-cli#11661 | Gemini writes a call that is none, ends with MALFORMED_FUNCTION_CALL and an empty answer, and the agent stops without a word | Run has an error with the reason and the message of the API
+		{[]*genai.GenerateContentResponse{ended(malformed)}, []string{"MALFORMED_FUNCTION_CALL", "print(default_api.look("}},
+		//report: Models | inngest/agent-kit#178 | such an answer has a content without parts, or none | the same
+		{[]*genai.GenerateContentResponse{{Candidates: []*genai.Candidate{{FinishReason: malformed}}}}, []string{"MALFORMED_FUNCTION_CALL"}},
+		{[]*genai.GenerateContentResponse{answers(&genai.Part{Text: "I look."}), ended(malformed)}, []string{"MALFORMED_FUNCTION_CALL"}},
+		{[]*genai.GenerateContentResponse{ended(genai.FinishReasonUnexpectedToolCall)}, []string{"UNEXPECTED_TOOL_CALL"}},
+		{[]*genai.GenerateContentResponse{blocked}, []string{"blocked", "SAFETY", "not this"}},
+		{[]*genai.GenerateContentResponse{ended(malformed, calls("look", "1", nil))}, nil}, // whole calls are made
+		{[]*genai.GenerateContentResponse{ended(genai.FinishReasonStop, &genai.Part{Text: "done"})}, nil},
+		{[]*genai.GenerateContentResponse{ended(genai.FinishReasonMaxTokens, &genai.Part{Text: "do"})}, nil},
+	} {
+		contents, err := tools.Run(t.Context(), test.chunks...)
+		if (err != nil) != (test.want != nil) {
+			t.Errorf("got the error %v, want one with %q", err, test.want)
+			continue
+		}
+		for _, text := range test.want {
+			assert.Contains(t, err.Error(), text, "the error")
+			assert.Equal(t, len(contents), 0, "contents")
+		}
+	}
+}
+
 // TestPieces has arguments in pieces, of which no call is made.
 func TestPieces(t *testing.T) {
 	ran := false
