@@ -75,6 +75,34 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestRenamedSaysItsName has names that providers do not take in the descriptions.
+func TestRenamedSaysItsName(t *testing.T) {
+	const pair = `{"type":"object","properties":{"番号":{"type":"string"},"日付":{"type":"string","description":"日付 of it"},"filter[id]":{"type":"integer","description":"Which."},"plain":{"type":"string"}}}`
+	//report: Models | freee/freee-mcp#35, freee/freee-mcp#15, saidsurucu/ihale-mcp#2, ComposioHQ/composio#3500 | Anthropic refuses names of properties beyond ASCII or with $ and @; other names that servers or clients make up tell the model nothing | the description begins with the name that the property had
+	for p, want := range map[profile.Provider]int{profile.Anthropic: 1, profile.Bedrock: 1, profile.OpenAI: 0} {
+		schema := string(compiled(t, p, pair).Schema)
+		assert.Equal(t, strings.Count(schema, `"description":"番号"`), want, "%s: descriptions that are the name alone: %s", p, schema)
+		assert.Equal(t, strings.Count(schema, `"description":"日付 of it"`), 1, "%s: a description that has the name: %s", p, schema)
+		assert.Equal(t, strings.Count(schema, `"description":"filter[id]: Which."`), want, "%s: a name before a description: %s", p, schema)
+		assert.Equal(t, strings.Count(schema, `"description"`), 2+want, "%s: descriptions: %s", p, schema)
+	}
+	for _, c := range []struct{ name, tool, title, description, want string }{
+		//report: Models | CherryHQ/cherry-studio#18202, CherryHQ/cherry-studio#6547, alibaba/spring-ai-alibaba#1445, CherryHQ/cherry-studio#11697 | a tool whose name is Chinese gets one of letters that says nothing, or that of another tool, and the model cannot choose it | two such tools stay two, and one without a description is told with its title or its own name
+		{"server__tool_hr2j4qnh33", "检索", "", " ", "检索"},
+		{"server__tool_hr2j4qnh33", "检索", "Find", "", "Find"},
+		{"server__tool_hr2j4qnh33", "检索", "Find", "Finds.", "Finds."},
+		{"检索", "", "", "", "检索"},
+		{"server__find", "find", "Find", "", ""},
+	} {
+		def := registry.Definition{Name: c.name, Title: c.title, Description: c.description, InputSchema: json.RawMessage(`{"type":"object"}`)}
+		if c.tool != "" {
+			def.Origin = registry.Origin{Server: "server", Tool: c.tool}
+		}
+		set := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{&described{def: def}}, nil))(t)
+		assert.Equal(t, set.Tools()[0].Description, c.want, "%+v", c)
+	}
+}
+
 // TestTakenName has a tool that is called as another one would be.
 func TestTakenName(t *testing.T) {
 	changed := namesOf(t, profile.OpenAI, nil, "a.b")[0]

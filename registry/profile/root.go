@@ -2,6 +2,7 @@ package profile
 
 import (
 	"slices"
+	"strings"
 )
 
 // rootObject returns the plain schema of an object that the arguments have to fit,
@@ -122,7 +123,8 @@ func (c *compiler) mergedAway(out *node, objects []*node) {
 }
 
 // renameArguments gives the properties of the root names that the provider takes,
-// and returns how they are called back; nil if they keep theirs.
+// and returns how they are called back; nil if they keep theirs. The description has the
+// name that a property had.
 func (c *compiler) renameArguments(out, root *node) *codec {
 	rule := c.rules.property
 	if rule.most == 0 {
@@ -141,7 +143,7 @@ func (c *compiler) renameArguments(out, root *node) *codec {
 		}
 		at := root.get("properties").get(names[i])
 		c.losses.add(Recoded, at, "the provider does not take the name %s; it is called %s", quoted(names[i]), name)
-		properties.members[i].name = name
+		properties.members[i] = member{name, named(properties.members[i].value, names[i])}
 		renamed[names[i]] = name
 		k.fields[name] = field{name: names[i]}
 	}
@@ -169,4 +171,19 @@ func (c *compiler) renameArguments(out, root *node) *codec {
 		c.losses.add(Looser, value, "%s would look at names that were changed", keyword)
 	}
 	return k
+}
+
+// named returns the schema of a property with the name that it had in its description.
+func named(n *node, name string) *node {
+	said := ""
+	if d := n.get("description"); d != nil {
+		said = d.text
+	}
+	name = description(name)
+	if n.kind != '{' || strings.Contains(said, name) {
+		return n
+	}
+	out := copyOf(n)
+	out.set("description", textNode(strings.TrimSuffix(name+": "+said, ": ")))
+	return out
 }

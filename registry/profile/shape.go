@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -63,6 +64,9 @@ func (s *shaper) tool(t *Tool, def *registry.Definition) error {
 	}
 	t.Deferred = s.rules.deferral && s.opts.Deferred != nil && s.opts.Deferred(def)
 	t.Description, t.Schema, t.Strict, t.codec = sh.description, sh.schema, sh.strict, sh.codec
+	if t.Description == "" && !strings.ContainsFunc(cmp.Or(def.Origin.Tool, def.Name), isLatin) {
+		t.Description = cmp.Or(description(def.Title), description(def.Origin.Tool), description(def.Name))
+	}
 	t.OutputSchema, t.Losses = sh.output, sh.losses
 	return nil
 }
@@ -114,6 +118,9 @@ func (s *shaper) newShape(def *registry.Definition, output, examined bool) *shap
 func refusedShape(def *registry.Definition, err error) *shape {
 	return &shape{err: &registry.DefinitionError{Tool: def.Name, Field: "InputSchema", Err: err}}
 }
+
+// isLatin reports whether a provider takes a letter in a name.
+func isLatin(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
 // description returns a description that every provider takes: UTF-8 without NUL,
 // and empty if there is nothing to read.
