@@ -78,6 +78,10 @@ func TestForgivenSpellings(t *testing.T) {
 		"日本::検索": "日本/検索",
 		//report: Models | respawn-llc/kent#45, google-gemini/gemini-cli#25952, lbjlaq/Antigravity-Manager#938 | models write functions., tools. or default_api: before the name of a tool | the prefix is forgiven
 		"functions.github__create_issue": "github/create_issue", "default_api:github__create_issue": "github/create_issue", "default_api.github__create_issue": "github/create_issue", "tools.github__create_issue": "github/create_issue",
+		//report: Models | RooCodeInc/Roo-Code#10642, anthropics/claude-code#80065, NousResearch/hermes-agent#82876, cloudflare/agents#806 | models write underscores for the hyphens of a server or tool, or hyphens where the client made underscores | both are forgiven
+		"mcp__google_drive__list": "google-drive/list", "mcp--google-drive--list": "google-drive/list", "google-drive-list": "google-drive/list",
+		//report: Models | anomalyco/opencode#31506 | the name of a server has a capital, and the model or a client writes it without | case does not count
+		"Github_create_issue": "github/create_issue",
 		// Other schemes.
 		"github:create_issue": "github/create_issue", "github.create_issue": "github/create_issue",
 		"github/create_issue": "github/create_issue", "github_create_issue": "github/create_issue",

@@ -99,11 +99,17 @@ func TestRepair(t *testing.T) {
 		{profile.OpenAI, `t x | u | a y~it~{} | t y`, `u | a y~it~{} | t y`},
 		//report: Models | bolna-ai/bolna#538 | a result is there twice, or somewhere behind | each call has one result, behind its message
 		{profile.OpenAI, `a x~it~{} | u | t x | t x | u`, `a x~it~{} | t x | u | u`},
+		//report: Models | vercel/ai#16577, strands-agents/harness-sdk#2340, can1357/oh-my-pi#11179 | results stand in the order in which tools end: the prompt's cache is lost, and models read them by place | they stand in the order of the calls
 		{profile.OpenAI, `a x~it~{},,y~it~{} | t y | t x`, `a x~it~{},,y~it~{} | t x | t y`},
 		//report: Models | prefect-archive/ControlFlow#107, craft-ai-agents/craft-agents-oss#449 | GPT calls multi_tool_use.parallel, which is no tool, and OpenAI refuses the name when it comes back | the call is answered, and goes back under a name that the API takes
 		{profile.OpenAI, `a x~multi_tool_use.parallel~{} | t x`, `a x~multi_tool_use_parallel~{} | t x`},
 		//report: Models | vercel/ai#2786 | a model writes a name that no tool can have | the same: the conversation goes on
 		{profile.Bedrock, `a x~a b!~{} | t x`, `a x~a_b_~{} | t x`},
+		//report: Models | BerriAI/litellm#28825 | Kimi behind Bedrock calls "functions read_file", and Bedrock refuses each request after it | it goes back as functions_read_file
+		{profile.Bedrock, `a x~functions read_file~{} | t x`, `a x~functions_read_file~{} | t x`},
+		//report: Models | vercel/ai#17781, NousResearch/hermes-agent#90008 | a model behind Bedrock calls $READFILE, or a name without any letter that Bedrock takes | what it does not take is an underscore
+		{profile.Bedrock, `a x~$READFILE~{},,y~检索~{} | t x | t y`, `a x~_READFILE~{},,y~_~{} | t x | t y`},
+		//report: Models | tailcallhq/forgecode#1141, esengine/DeepSeek-Reasonix#4778 | Kimi calls a tool without a name, and DeepSeek refuses a call that has none | it is an underscore
 		{profile.OpenAI, `a x~~{} | t x`, `a x~_~{} | t x`},
 		{profile.Gemini, `a .~1.a~{} | t .~1.a`, `a .~_1.a~{} | t .`},
 		//report: Models | vllm-project/vllm#19419, sigoden/aichat#1217, simonw/llm#1164, brave/brave-browser#56601 | of a tool without arguments a model writes an empty text, which is no JSON when it comes back | it goes back as an empty object
@@ -112,6 +118,18 @@ func TestRepair(t *testing.T) {
 		{profile.Ollama, `a x~it~null | t x`, `a x~it~{} | t x`},
 		//report: Models | ggml-org/llama.cpp#22072, continuedev/continue#7491 | llama.cpp refuses the next request, for it parses arguments again that were cut off or no JSON | such arguments go back as an empty object; the result has said what was wrong
 		{profile.OpenAI, `a x~it~{"fi | t x`, `a x~it~{} | t x`},
+		//report: Models | mistralai/mistral-vibe#216, mistralai/mistral-vibe#615 | a model writes a Windows path with single backslashes, and vLLM refuses each request that has it | the arguments go back as an empty object
+		{profile.OpenAI, `a x~it~{"path":"C:\Users"} | t x`, `a x~it~{} | t x`},
+		//report: Models | vllm-project/vllm#47761 | a text with line feeds in it, not escaped, ends vLLM's reading of the history | the same
+		{profile.OpenAI, "a x~it~{\"text\":\"a\nb\"} | t x", `a x~it~{} | t x`},
+		//report: Models | vllm-project/vllm#25729, vllm-project/vllm#54964 | Granite writes its arguments as JSON in a text | the model is told so, and they go back as an empty object
+		{profile.OpenAI, `a x~it~"{\"city\":\"Bengaluru\"}" | t x`, `a x~it~{} | t x`},
+		//report: Models | BerriAI/litellm#33678, unslothai/unsloth#9817 | two objects stand in the arguments of one call, since a proxy has joined two calls; the next request fails | the same
+		{profile.Ollama, `a x~it~{"path":"a.rs"}{"path":"b.rs"} | t x`, `a x~it~{} | t x`},
+		//report: Models | run-llama/llama_index#22775, awsl-project/maxx#557 | calls have no id, or one with a character that Bedrock does not take, when a conversation goes on there | each has one that Bedrock takes, and its result with it
+		{profile.Bedrock, `a .~it~{},,a.b~it~{} | t . | t a.b`, `a call_0~it~{},,a_b_e74uovg6~it~{} | t call_0 | t a_b_e74uovg6`},
+		//report: Models | musistudio/claude-code-router#599, BerriAI/litellm#23510 | a proxy gives several calls of one message one id, and Claude refuses them | the second has another
+		{profile.Anthropic, `a x~it~{},,x~it~{} | t x | t x`, `a x~it~{},,call_1~it~{} | t x | t call_1`},
 		//report: Models | anthropics/claude-code#61670, anthropics/claude-code#3277, anthropics/claude-code#6273, link-assistant/hive-mind#1204 | a model writes half a surrogate pair, and Anthropic takes no request that has it | it goes back as U+FFFD
 		{profile.Anthropic, `a x~it~{"q":"sun \ud83d"} | t x`, `a x~it~{"q":"sun �"} | t x`},
 		{profile.OpenAI, `a x~it~{"a":1,"a":2} | t x`, `a x~it~{"a":2} | t x`},

@@ -141,8 +141,14 @@ func (p *Places) Of(id string, index *int, name, arguments string) int {
 	if at >= 0 && (id == "" || p.begun[at].id == "") && index == nil && at != len(p.begun)-1 {
 		at = len(p.begun) - 1
 	}
-	if at >= 0 && (id == "" || index == nil) && name != "" && p.begun[at].name != "" && json.Valid(p.begun[at].arguments) {
+	if at >= 0 && (id == "" || index == nil) && name != "" && p.begun[at].name != "" && json.Valid(p.begun[at].arguments) &&
+		(index == nil || arguments != "" || name != p.begun[at].name) {
 		at = -1
+	}
+	for i, c := range slices.Backward(p.begun) {
+		if at < 0 && name == "" && arguments != "" && index != nil && c.index != nil && *index == *c.index && !json.Valid(c.arguments) {
+			at = i
+		}
 	}
 	if at < 0 {
 		at = len(p.begun)
