@@ -166,7 +166,6 @@ var functions = []function{
 	{"profile.Failed", profile.Failed},
 	{"profile.Lost", profile.Lost},
 	{"profile.NewTurn", profile.NewTurn},
-	{"profile.Object", profile.Object},
 	{"profile.Parts", profile.Parts},
 	{"openapi.Parse", openapi.Parse},
 	{"rest.Export", rest.Export},
