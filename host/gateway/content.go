@@ -99,23 +99,27 @@ func (r *request) readResource(ctx context.Context) *job {
 		if err == nil {
 			err = j.withLogin(ctx, read)
 		}
-		if first := err; v.server == "" && isNotFound(err) {
-			own, itsURI, failed := r.serverWith(ctx, address)
-			if failed != nil {
+		if v.server == "" && isNotFound(err) {
+			its, itsURI, failed := r.serverWith(ctx, address)
+			switch names := address == content.Address(server, uri) && r.gateway.statusOf(server) != nil; {
+			case failed != nil:
 				return nil, failed
-			}
-			others := []string{own}
-			if uri = itsURI; own == "" { // a result has named it, of whichever server
-				others, uri = v.withResources(), address
-			}
-			for _, server = range others {
-				if err = j.withLogin(ctx, read); err == nil || errors.As(err, new(*mcp.InputRequiredError)) {
-					first = err
-					break
+			case its != "":
+				server, uri = its, itsURI
+				err = j.withLogin(ctx, read)
+			case !names: // a result has named it, of whichever server
+				var found []string
+				for _, its := range v.withResources() {
+					var answer json.RawMessage
+					plain := &mcp.RequestOptions{Raw: &answer, Meta: r.meta()}
+					if _, e := r.gateway.content.ReadResource(ctx, content.Address(its, address), plain); e == nil {
+						found = append(found, content.Address(its, address))
+						server, uri, raw, err = its, address, answer, nil
+					}
 				}
-			}
-			if own == "" {
-				err = first
+				if len(found) > 1 {
+					return nil, severalHave(found)
+				}
 			}
 		}
 		if errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, new(*content.AddressError)) {
@@ -171,15 +175,20 @@ func (r *request) serverWith(ctx context.Context, address string) (server, uri s
 	}
 	found := r.gateway.content.FindResource(ctx, address, o)
 	if len(found) > 1 {
-		for i, its := range found {
-			found[i] = fmt.Sprintf("%.500q", its)
-		}
-		return "", "", message.InvalidParams("several servers have this resource: read one of %s", strings.Join(found, ", "))
+		return "", "", severalHave(found)
 	}
 	for _, its := range found {
 		server, uri, _ = content.ParseAddress(its)
 	}
 	return server, uri, nil
+}
+
+// severalHave is the answer to a request for a resource that several servers have, at the given addresses.
+func severalHave(addresses []string) *mcp.JSONRPCError {
+	for i, its := range addresses {
+		addresses[i] = fmt.Sprintf("%.500q", its)
+	}
+	return message.InvalidParams("several servers have this resource: read one of %s", strings.Join(addresses, ", "))
 }
 
 // noResource is the answer to a request for a resource that does not exist.

@@ -284,6 +284,27 @@ func TestAddressesOutsideOfLists(t *testing.T) {
 	assert.Equal(t, c.do(t, "resources/read", `"uri":"made://down"`).code(), -32002, "what no server has")
 }
 
+// A server that answers for every URI does not take those of another.
+func TestReadWhatTwoHave(t *testing.T) {
+	any := map[string]string{"resources/read": `{"contents":[{"uri":"made://up","text":"any's"}]}`}
+	its := map[string]string{"resources/read made://up": `{"contents":[{"uri":"made://up","text":"its"}]}`}
+	c := openRaw(t, map[string]*rawServer{"any": {results: any}, "its": {results: its}}).connect(t, &client{})
+	for uri, want := range map[string]string{
+		"made://up":             `-32602 several servers have this resource: read one of "mcpbelt:any/made://up", "mcpbelt:its/made://up"`,
+		"mcpbelt:its/made://up": `"its"`,
+		"mcpbelt:any/made://up": `"any's"`,
+		"mcpbelt:its/made://no": "-32002 Resource not found: mcpbelt:its/made://no", // the address names who is asked
+		"made://no":             `"any's"`,
+	} {
+		m := c.do(t, "resources/read", fmt.Sprintf(`"uri":%q`, uri))
+		got := m.at("contents")
+		if m.Error != nil {
+			got = fmt.Sprint(m.Error.Code, " ", m.Error.Message)
+		}
+		assert.Contains(t, got, want, "%s", uri)
+	}
+}
+
 // A program that serves a client over stdio does not outlive it, whatever is under way.
 func TestStdioClientIsGone(t *testing.T) {
 	for name, gone := range map[string]func(*stdioClient){
