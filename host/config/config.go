@@ -205,9 +205,6 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 // open parses a file, tells its dialect and finds its servers. If it has no place for them
 // there is a parser beside the error.
 func open(filename string, data []byte, opts *Options) (*parser, []dialect.Section, *Error) {
-	if len(bytes.TrimSpace(data)) == 0 { // as some programs make it, or as it is while it is written
-		return nil, nil, &Error{File: filename, Line: 1, Column: 1, Err: &NoServersError{cure: "the file is empty"}}
-	}
 	dir, err := filepath.Abs(filepath.Dir(filename))
 	if err != nil {
 		return nil, nil, &Error{File: filename, Line: 1, Column: 1, Err: fmt.Errorf("cannot tell the folder of the config file: %w", err)}
@@ -220,6 +217,9 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 		p.project = projectOf(dir)
 	}
 	if fault := p.document(data, opts); fault != nil {
+		if len(bytes.TrimSpace(data)) == 0 { // as some programs make it, or as it is while it is written
+			fault.Err = &NoServersError{cure: "the file is empty"}
+		}
 		return nil, nil, fault
 	}
 	if err := checkLocal(opts, p.dialect.Name); err != nil {
