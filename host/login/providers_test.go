@@ -266,6 +266,7 @@ func newNet(t *testing.T, hosts []string, site http.Handler) (proxy, ca string) 
 	inside.StartTLS()
 	t.Cleanup(inside.Close)
 	var pipes sync.WaitGroup
+	var mu sync.Mutex // orders the first pipe and the wait for all: Close does not wait for connections that are hijacked
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, _, _ := net.SplitHostPort(r.Host); r.Method != http.MethodConnect || !slices.Contains(hosts, name) {
 			http.Error(w, "there is no such host", http.StatusBadGateway)
@@ -286,9 +287,17 @@ func newNet(t *testing.T, hosts []string, site http.Handler) (proxy, ca string) 
 			_, _ = io.Copy(to, from)
 			_, _ = to.Close(), from.Close()
 		}
+		mu.Lock()
 		pipes.Go(func() { pipe(here, there) })
 		pipes.Go(func() { pipe(there, here) })
+		mu.Unlock()
 	}))
-	t.Cleanup(func() { outside.Close(); inside.CloseClientConnections(); pipes.Wait() })
+	t.Cleanup(func() {
+		outside.Close()
+		inside.CloseClientConnections()
+		mu.Lock()
+		defer mu.Unlock()
+		pipes.Wait()
+	})
 	return outside.URL, ca
 }
