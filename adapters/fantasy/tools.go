@@ -35,7 +35,8 @@ type Options struct {
 // [profile.Repairer].
 func PrepareStep(r *registry.Registry, opts *Options) fantasy.PrepareStepFunction {
 	return func(ctx context.Context, step fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
-		tools, err := Tools(ctx, r, opts)
+		google := step.Model != nil && step.Model.Provider() == "google" // the name of fantasy's package
+		tools, err := toolsFor(ctx, r, opts, google)
 		messages := repaired(step.Messages)
 		called := slices.ContainsFunc(messages, func(m fantasy.Message) bool { return m.Role == fantasy.MessageRoleTool })
 		if called && err == nil && len(tools) == 0 { // some APIs refuse a conversation with calls and no tools
@@ -50,7 +51,15 @@ func PrepareStep(r *registry.Registry, opts *Options) fantasy.PrepareStepFunctio
 
 // Tools returns the tools of a registry that the user of ctx may call, at this moment; an
 // empty slice, and not nil, if there are none. Agents that stream run them at the same time.
+// For models of Google's use [PrepareStep], which tells them schemas as fantasy's
+// converter takes them.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]fantasy.AgentTool, error) {
+	return toolsFor(ctx, r, opts, false)
+}
+
+// toolsFor is Tools. For google, whose converter drops what has no single type, each value
+// has one.
+func toolsFor(ctx context.Context, r *registry.Registry, opts *Options, google bool) ([]fantasy.AgentTool, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -63,11 +72,15 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]fantasy.
 	}
 	tools := []fantasy.AgentTool{} // for nil the agent would keep what it had
 	for _, t := range turn.Set().Tools() {
+		schema := t.Schema
+		if google {
+			schema, _ = json.Marshal(profile.OneType(schema)) // it was JSON
+		}
 		root := struct {
 			Properties map[string]any `json:"properties"`
 			Required   []string       `json:"required"`
 		}{map[string]any{}, []string{}}
-		if err := json.Unmarshal(t.Schema, &root); err != nil {
+		if err := json.Unmarshal(schema, &root); err != nil {
 			return nil, err
 		}
 		tools = append(tools, &tool{turn: turn, waiting: o.Waiting, info: fantasy.ToolInfo{

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,6 +25,50 @@ type returning struct{ res *mcp.CallToolResult }
 
 func (returning) Definition() *registry.Definition {
 	return &registry.Definition{Name: "look", Description: "looks", InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+// A shaped tool has a schema.
+type shaped struct {
+	returning
+	schema string
+}
+
+func (s shaped) Definition() *registry.Definition {
+	return &registry.Definition{Name: "look", InputSchema: json.RawMessage(s.schema)}
+}
+
+// A named model has nothing but the name of its provider.
+type named struct {
+	fantasy.LanguageModel
+	provider string
+}
+
+func (n named) Provider() string { return n.provider }
+
+// TestSchemasForGoogle has schemas of which fantasy's converter for Google keeps one type,
+// or text, and what is required.
+func TestSchemasForGoogle(t *testing.T) {
+	for _, test := range []struct{ provider, schema, want string }{
+		//report: Models | taylorwilsdon/google_workspace_mcp#1099 | a server writes an optional argument as a number or null, and the converter for Gemini, which reads one type, tells the model text | the number is told as a number that may be null
+		{"google", `{"type":"object","properties":{"days":{"anyOf":[{"type":"integer"},{"type":"null"}],"description":"how many"}}}`,
+			`{"days":{"description":"how many\nMay be null.","type":"integer"}} []`},
+		//report: Models | google-gemini/gemini-cli#21094, t8y2/dbx#6233 | a list of types, with null among them, stands where the converter for Gemini reads one name | the first type that is not null is told, with the items of lists
+		{"google", `{"type":"object","properties":{"days":{"type":["array","null"],"items":{"type":["integer","null"]}}}}`,
+			`{"days":{"description":"May be null.","items":{"description":"May be null.","type":"integer"},"type":"array"}} []`},
+		//report: Models | moltis-org/moltis#747, anomalyco/opencode#3140, iBUHub/AIStudioToAPI#154 | one tool requires an argument that its schema does not have, and Gemini refuses the request with all tools | the name is left out of what is required, and the request is taken
+		{"google", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a","b"]}`, `{"a":{"type":"string"}} [a]`},
+		{"anthropic", `{"type":"object","properties":{"days":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`,
+			`{"days":{"anyOf":[{"type":"integer"},{"type":"null"}]}} []`},
+	} {
+		prepare := belt.PrepareStep(filled(t, nil, shaped{schema: test.schema}), nil)
+		_, step, err := prepare(t.Context(), fantasy.PrepareStepFunctionOptions{Model: named{provider: test.provider}})
+		if err != nil || len(step.Tools) != 1 {
+			t.Fatalf("got %d tools, %v", len(step.Tools), err)
+		}
+		info := step.Tools[0].Info()
+		properties := assert.Value(json.Marshal(info.Parameters))(t)
+		assert.Equal(t, fmt.Sprint(string(properties), " ", info.Required), test.want, test.provider+" "+test.schema)
+	}
 }
 
 func (r returning) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {

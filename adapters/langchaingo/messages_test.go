@@ -249,7 +249,7 @@ func TestAlternativesForGoogle(t *testing.T) {
 		"m":{"anyOf":[{"type":"object","properties":{"n":{"type":"boolean"}},"required":["n"]},{"type":"null"}]},"o":{"type":"array","items":{}},
 		"p":{"anyOf":[{"type":"integer","description":"inner"},{"type":"string"}]}}}`
 	got, err := json.Marshal(newTurn(t, profile.Gemini, raw{"one", "", schema}).Params()[0].Function.Parameters)
-	const want = `{"properties":{"h":{"description":"outer","minimum":1,"type":"integer"},"m":{"properties":{"n":{"type":"boolean"}},"required":["n"],"type":"object"},"o":{"items":{"type":"string"},"type":"array"},"p":{"description":"inner","type":"integer"}},"type":"object"}`
+	const want = `{"properties":{"h":{"description":"outer","minimum":1,"type":"integer"},"m":{"description":"May be null.","properties":{"n":{"type":"boolean"}},"required":["n"],"type":"object"},"o":{"items":{"type":"string"},"type":"array"},"p":{"description":"inner","type":"integer"}},"type":"object"}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -2,7 +2,6 @@ package langchaingo
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -71,60 +70,7 @@ func (t *Turn) function(tool *profile.Tool) llms.FunctionDefinition {
 		Strict:      tool.Strict,
 	}
 	if t.Provider() == profile.Gemini {
-		f.Parameters = decoded(tool.Schema)
+		f.Parameters = profile.OneType(tool.Schema) // what googleai takes
 	}
 	return f
-}
-
-// decoded returns a schema as langchaingo's googleai takes it: decoded, and in a form that
-// has one type where JSON Schema allows many.
-func decoded(schema json.RawMessage) map[string]any {
-	var root map[string]any
-	if json.Unmarshal(schema, &root) != nil {
-		root = map[string]any{"type": "object", "properties": map[string]any{}}
-	}
-	oneType(root)
-	return root
-}
-
-// oneType leaves the first type, or alternative, to a schema and those in it. googleai
-// leaves out alternatives, and Gemini refuses the request for a schema without a type, or
-// an array without items. A value of any type is a string.
-func oneType(schema map[string]any) {
-	for {
-		alternatives, ok := schema["anyOf"].([]any)
-		if !ok || len(alternatives) == 0 {
-			break
-		}
-		delete(schema, "anyOf")
-		first, _ := alternatives[0].(map[string]any)
-		for keyword, value := range first {
-			if schema[keyword] == nil {
-				schema[keyword] = value
-			}
-		}
-	}
-	if types, ok := schema["type"].([]any); ok && len(types) > 0 {
-		schema["type"] = types[0] // null is the last one
-	}
-	if name, _ := schema["type"].(string); name == "" || name == "null" {
-		schema["type"] = "string"
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	for name := range properties {
-		properties[name] = inner(properties[name])
-	}
-	if schema["type"] == "array" {
-		schema["items"] = inner(schema["items"])
-	}
-}
-
-// inner returns a schema inside another.
-func inner(schema any) map[string]any {
-	object, ok := schema.(map[string]any)
-	if !ok {
-		object = map[string]any{}
-	}
-	oneType(object)
-	return object
 }
