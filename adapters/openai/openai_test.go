@@ -135,6 +135,7 @@ func (c *conversation) run(ctx context.Context) (*adaptertest.Turn, error) {
 			params.PreviousResponseID = openai.String(c.previous)
 		}
 		if !c.kept {
+			//report: Models | vercel/ai#7543, anomalyco/opencode#7724, earendil-works/pi#5059, ag2ai/ag2#3080, openai/openai-agents-js#546 | OpenAI, told not to store, does not find the reasoning of a conversation that comes back by its id | the loop of the page asks for reasoning.encrypted_content, which comes back with each item
 			params.Store = openai.Bool(false)
 			params.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
 		}

@@ -237,7 +237,11 @@ func (c *conversation) responsesOutput(number int, reply Reply) []object {
 		}
 	}
 	if len(reply.Calls) > 0 || reply.Thought != "" {
-		add("rs", object{"type": "reasoning", "summary": []any{}, "encrypted_content": "secret"})
+		thought := object{"type": "reasoning", "summary": []any{}}
+		if slices.ContainsFunc(c.body.Get("include").List(), func(n *providercheck.Node) bool { return n.Says("reasoning.encrypted_content") }) {
+			thought["encrypted_content"] = "secret"
+		}
+		add("rs", thought)
 	}
 	for _, call := range reply.Calls {
 		item := object{"type": "function_call", "status": "completed", "call_id": call.ID, "name": call.Name, "arguments": string(call.Arguments)}
