@@ -51,7 +51,9 @@ const (
 // Data that it refuses, and would refuse the whole conversation for, is one line of
 // text instead: of another type, too large, or not what its first bytes say. So is
 // what a result has beside text and data, and data behind the first 20 pieces or 16 MiB.
-// The order stays.
+// The order stays. Text that is longer than the provider takes is cut, and a line at the
+// end says so; [registry.Options].Results bound it much sooner, and keep the whole for the
+// model to read on.
 //
 // Where the provider has no place of its own to say that a tool failed, the first
 // part is [Failure]. An unknown provider takes nothing but text.
@@ -79,6 +81,30 @@ func Parts(p Provider, res *mcp.CallToolResult) []Part {
 	}
 	if len(parts) == 0 || parts[0].Text == Failure && len(parts) == 1 {
 		parts = append(parts, Part{Text: "The tool returned nothing."})
+	}
+	if d.textMost > 0 {
+		return within(parts, d.textMost)
+	}
+	return parts
+}
+
+// within returns parts whose texts, and what [Apart] adds to them, have at most so many bytes.
+func within(parts []Part, most int) []Part {
+	const note, attached = 100, len(", attached")
+	for i, p := range parts {
+		size := len(p.Text) + len("\n")
+		if p.Data != nil {
+			size += attached
+		}
+		if size <= most-note {
+			most -= size
+			continue
+		}
+		kept := ""
+		if p.Data == nil {
+			kept = strings.ToValidUTF8(p.Text[:min(len(p.Text), most-note)], "") + "\n"
+		}
+		return append(parts[:i], Part{Text: kept + "[the rest is left out: it is more than the provider takes in one result]"})
 	}
 	return parts
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -160,6 +161,33 @@ func TestApart(t *testing.T) {
 	assert.Equal(t, string(media[0].Data), string(image), "the data")
 	assert.Equal(t, media[0].Text, lines[1], "the text of the media")
 	assert.Lacks(t, parts[1].Text, "attached", "Apart changed its argument")
+}
+
+// TestPartsOfLongText has results whose text is as long as the provider takes, or longer, in
+// one part or several.
+func TestPartsOfLongText(t *testing.T) {
+	const most = 1 << 20
+	image := &mcp.ImageContent{MIMEType: "image/png", Data: picture(t, 1, 1)}
+	for _, test := range []struct {
+		name    string
+		p       profile.Provider
+		content []mcp.Content
+		cut     bool
+	}{
+		//report: Models | modelcontextprotocol/csharp-sdk#76, Shopify/roast#52 | a tool returns two million characters of text, and the API refuses the conversation with them for ever, as a string that is too long | the text is cut at what the API takes, and a line at the end says so
+		{"one", profile.OpenAI, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 2_045_715)}}, true},
+		{"one more", profile.OpenAIStrict, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", most+1)}}, true},
+		{"of several bytes", profile.OpenAI, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("ä", most)}}, true},
+		{"several", profile.OpenAI, slices.Repeat([]mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 300)}, image}, 4000), true},
+		{"enough", profile.OpenAI, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", most-1000)}, image}, false},
+		{"no limit", profile.Gemini, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 2*most)}}, false},
+	} {
+		text, _ := profile.Apart(profile.Parts(test.p, &mcp.CallToolResult{Content: test.content}))
+		cut := strings.HasSuffix(text, "in one result]")
+		if cut != test.cut || cut && (len(text) > most || len(text) < most-500) || !utf8.ValidString(text) {
+			t.Errorf("%s: %d bytes, cut: %v, want %v", test.name, len(text), cut, test.cut)
+		}
+	}
 }
 
 func TestTurnOfText(t *testing.T) {

@@ -65,6 +65,7 @@ type ruleset struct {
 	media     []string // types of data in results
 	mediaMost int      // bytes of one image or file
 	sideMost  int      // pixels of one side of an image
+	textMost  int      // bytes of the text of a result; 0: no limit
 	failure   bool     // has a place of its own for whether a tool failed
 }
 
@@ -78,6 +79,7 @@ func rulesOf(p Provider) (*ruleset, bool) {
 	case OpenAI, OpenAIStrict:
 		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
 		d.callers, d.output, d.strict = true, true, p == OpenAIStrict
+		d.textMost = 1 << 20 // of a message's content, as Azure says; OpenAI itself takes ten times as many characters
 	case Anthropic:
 		d.family, d.refs, d.deferral, d.callers, d.property = whole, true, true, true, argument
 		d.name.most, d.deferredName = 128, 64
