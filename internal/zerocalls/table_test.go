@@ -166,6 +166,7 @@ var functions = []function{
 	{"profile.Failed", profile.Failed},
 	{"profile.Lost", profile.Lost},
 	{"profile.NewTurn", profile.NewTurn},
+	{"profile.OneType", profile.OneType},
 	{"profile.Parts", profile.Parts},
 	{"openapi.Parse", openapi.Parse},
 	{"rest.Export", rest.Export},
