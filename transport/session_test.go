@@ -56,7 +56,7 @@ func unknownSessions() map[string]func(*post) {
 		},
 		"400": func(p *post) { p.WriteHeader(400) },
 		//report: Transports | modelcontextprotocol/rust-sdk#559 | the same with status 401, no challenge and a text that says that the session was not found | the same; any other 401 means a login
-		"401 with text": func(p *post) { http.Error(p, "Unauthorized: Session not found", 401) },
+		"401 with text": func(p *post) { http.Error(p, "Unauthorized: Session not found", http.StatusUnauthorized) },
 		//report: Transports | punkpeye/fastmcp#121, DAWNCR0W/affine-mcp-server#301, mcp-use/mcp-use#1133, punkpeye/mcp-proxy#14 | the same with status 400 and error -32000, though the specification wants 404 | the same
 		"400 with id null":     func(p *post) { p.json(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"m"}}`) },
 		"400 with code -32000": func(p *post) { p.json(400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"m"}}`) },

@@ -198,11 +198,6 @@ func beta() *form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion] {
 	}
 }
 
-// onlyResults reports whether content is results of the program's calls and nothing else.
-func (f *form[M, B]) onlyResults(content []B) bool {
-	return !slices.ContainsFunc(content, func(b B) bool { return !f.look(b).result })
-}
-
 // finished returns content without the calls that the API makes itself and has not come to
 // the end of: it has paused there, and takes nothing but the same again, or the limit of
 // tokens has come. A program that waits for results of ours stays.
