@@ -54,7 +54,7 @@ func (c *call) misbehave(deed string) {
 			c.hang()
 			return
 		}
-		deed = "bad text"
+		deed = "twice a key"
 	}
 	c.run()
 	switch deed {
@@ -208,9 +208,9 @@ func (c *call) malformed(deed string) string {
 	case "result and error":
 		return `{"jsonrpc":"2.0","id":` + c.id + `,"result":` + result + `,"error":{"code":1,"message":"no"}}`
 	case "wrong type":
-		return answer(c.id, `{"content":"did `+c.nonce+`"}`)
+		return answer(c.id, `["did `+c.nonce+`"]`)
 	case "bad text":
-		return answer(c.id, "{\"content\":[{\"type\":\"text\",\"text\":\"\xff\xfe\"}]}")
+		return answer(c.id, "{\"_meta\":{\"x\":\"\xff\xfe\"},"+result[1:])
 	case "deep":
 		return answer(c.id, strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000))
 	}
