@@ -184,8 +184,8 @@ func (f *Flow) registerAs(ctx context.Context, a *Authority, wanted *registratio
 	return client, nil
 }
 
-// registered returns those of scopes that a client may ask for. Only the one that nobody but
-// this package asks for is left out, where the client was registered for others.
+// registered returns the scopes that a client may ask for: offline_access, which this package
+// adds by itself, is left out if the client was registered for other scopes alone.
 func (c *Client) registered(scopes []string) []string {
 	if len(c.Scopes) == 0 || slices.Contains(c.Scopes, offlineAccess) {
 		return scopes
