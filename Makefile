@@ -13,6 +13,8 @@ export GORACE := atexit_sleep_ms=10
 # What the go command inherits in tests, too: nothing is compiled with and without it.
 RACE        := GOFLAGS="$${GOFLAGS:-} $(shell .ci/goflags .)"
 
+# What takes longest begins first, or it runs alone at the end.
+LONGEST     := ./host/gateway ./transport ./host ./internal/layers ./mcp
 # Tests wait at times: two packages more than there are processors keep these busy.
 PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2)))
 
@@ -79,7 +81,7 @@ unit:
 	@echo '== go vet and go test, with the race detector (the first packages take two minutes to compile on a new machine)'
 	@.ci/staticcheck -version >/dev/null 2>&1 & \
 	status=0; \
-	$(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 60m ./... | $(QUIET) || status=$$?; \
+	$(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 60m $(LONGEST) ./... | $(QUIET) || status=$$?; \
 	wait; exit $$status
 
 # It reads what the compiler made of imported packages: with -race it is there already.

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -45,6 +46,7 @@ func TestMain(m *testing.M) {
 	}
 	run := func() int {
 		code := m.Run()
+		http.DefaultClient.CloseIdleConnections()
 		if err := goleak.Find(); err != nil && code == 0 {
 			fmt.Fprintln(os.Stderr, "goleak:", err)
 			return 1
