@@ -135,7 +135,7 @@ func TestProxiesOfDocs(t *testing.T) {
 	for program, run := range map[string]func(dir, to, at string) *exec.Cmd{
 		"nginx": func(dir, to, at string) *exec.Cmd {
 			server := strings.ReplaceAll(block("nginx"), "127.0.0.1:7411", to)
-			conf := fmt.Sprintf("daemon off; pid %[1]s/pid; error_log stderr; events {}\nhttp { access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s; server { listen %[2]s; %[3]s } }", dir, at, server)
+			conf := fmt.Sprintf("daemon off; master_process off; pid %[1]s/pid; error_log stderr; events {}\nhttp { access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s; server { listen %[2]s; %[3]s } }", dir, at, server)
 			assert.OK(t, os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600))
 			return exec.Command("nginx", "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
 		},
