@@ -229,12 +229,9 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 		return nil
 	}
 	content, _ := res.StructuredContent.(json.RawMessage)
-	if content != nil && c.unlisted() && !c.listForOutput(ctx, until, tool) {
-		return nil
-	}
 	schema, stale := c.knownOutput(l, tool)
 	err := c.checkContent(ctx, tool, schema, content, l.modern())
-	if err != nil && stale {
+	if stale && (err != nil || content != nil && c.unlisted()) {
 		c.forgetTools()
 		if c.listForOutput(ctx, until, tool) {
 			schema, _ = c.knownOutput(l, tool)

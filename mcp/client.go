@@ -59,7 +59,6 @@ type Client struct {
 	pages    pages
 	topics   topics
 	roots    atomic.Int64 // times that RootsChanged was called
-	cache    cache
 	tokens   atomic.Int64 // progress tokens given out
 	awaiting atomic.Int64 // calls that wait for a task
 	tools    toolCache

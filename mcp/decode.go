@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // The functions here decode what the protocol's reader has checked already. They look at
@@ -37,20 +40,9 @@ type kindError struct {
 }
 
 func (e *kindError) Error() string {
-	got := aNumber
-	switch e.got {
-	case 0:
-		got = "nothing"
-	case '{':
-		got = anObject
-	case '[':
-		got = anArray
-	case '"':
-		got = aString
-	case 't', 'f':
-		got = aBool
-	case 'n':
-		got = "null"
+	got := "nothing"
+	if e.got != 0 {
+		got = plain.Article(jsonscan.TypeOf(e.got))
 	}
 	return "got " + got + ", want " + e.want
 }
@@ -115,6 +107,20 @@ func decodeObject(raw []byte, fields ...field) error {
 		}
 	}
 	return nil
+}
+
+// fieldsOf returns the fields of a struct by their JSON names, without those that can be
+// anything, and lists of structs. The one that need names must not be empty.
+func fieldsOf(into any, need string) (fields []field) {
+	v := reflect.ValueOf(into).Elem()
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if kind := f.Type.Kind(); kind != reflect.Interface && (kind != reflect.Slice || f.Type.Elem().Kind() != reflect.Pointer) {
+			fields = append(fields, field{name: name, into: v.Field(i).Addr().Interface(), need: name == need})
+		}
+	}
+	return fields
 }
 
 // decodeInto decodes a value into what into of a [field] says.

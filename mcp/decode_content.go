@@ -147,7 +147,7 @@ func (b *block) take(key, value []byte) (err error) {
 		b.kind, err = decodeText(value)
 	case "text":
 		err = decodeString(&b.text, value)
-	case "mimeType", "mime_type":
+	case "mimeType", "mime_type", "media_type":
 		err = decodeMIMEType(&b.mimeType, key, value)
 	case "uri":
 		err = decodeString(&b.uri, value)
@@ -157,12 +157,16 @@ func (b *block) take(key, value []byte) (err error) {
 		err = decodeString(&b.title, value)
 	case "description":
 		err = decodeString(&b.description, value)
-	case "data":
+	case "data", "url":
 		b.data = value
 	case "blob":
 		b.blob = value
 	case "source":
-		err = b.takeSource(value)
+		for key, value := range jsonscan.Fields(value) { // as in the API of a model
+			if string(key) != "type" && err == nil {
+				err = b.take(key, value)
+			}
+		}
 	case "resource":
 		b.resource, err = decodeResource(value)
 	case "size":
@@ -187,25 +191,10 @@ func optional[T any](into *T, value []byte) {
 	}
 }
 
-// takeSource takes the data of an image in the form of a model's API.
-func (b *block) takeSource(value []byte) error {
-	for key, value := range jsonscan.Fields(value) {
-		switch string(key) {
-		case "data", "url":
-			b.data = value
-		case "media_type":
-			if err := decodeMIMEType(&b.mimeType, key, value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // decodeMIMEType decodes what the protocol calls mimeType and some servers
 // mime_type. Of both the protocol's counts.
 func decodeMIMEType(dst *string, key, value []byte) error {
-	if *dst != "" && string(key) == "mime_type" {
+	if *dst != "" && string(key) != "mimeType" {
 		return nil
 	}
 	return decodeString(dst, value)

@@ -115,14 +115,10 @@ const maxCompletions = 100
 // decodeCompletion decodes an answer to completion/complete. Values beyond those
 // that the protocol allows are cut off.
 func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
-	if !isObject(raw) {
-		return nil, at("result", wrongKind(raw, anObject))
-	}
 	res := &CompleteResult{}
 	details := &res.Completion
-	var kind *string
 	var total int64
-	err := decodeObject(raw,
+	_, err := decodeResult(raw, false,
 		field{name: "completion", into: func(value []byte) error {
 			return decodeObject(value,
 				field{name: "values", into: arrayOf(&details.Values, func(value []byte) (string, error) {
@@ -137,13 +133,10 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 			)
 		}},
 		field{name: "_meta", into: &res.Meta},
-		field{name: "resultType", into: &kind},
 	)
 	switch {
 	case err != nil:
 		return nil, err
-	case kind != nil && *kind != kindComplete:
-		return nil, at("resultType", unknownResult(*kind))
 	case details.Values == nil:
 		return nil, at("completion.values", errMissing)
 	}
@@ -158,70 +151,31 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 // decodeIcons decodes icons. Those that could not be shown without danger are
 // left out: a picture comes from the web or stands in the address itself, and
 // never from a file, a script or elsewhere.
-func decodeIcons(value []byte) ([]sdk.Icon, error) {
-	var icons []sdk.Icon
-	err := arrayOf(&icons, decodeAs[sdk.Icon])(value)
-	return safeIcons(icons), err
-}
-
-func safeIcons(icons []sdk.Icon) []sdk.Icon {
-	var safe []sdk.Icon
-	for _, icon := range icons {
+func decodeIcons(value []byte) (icons []sdk.Icon, err error) {
+	var all []sdk.Icon
+	err = arrayOf(&all, decodeAs[sdk.Icon])(value)
+	for _, icon := range all {
 		scheme, _, found := strings.Cut(icon.Source, ":")
 		if found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")) {
-			safe = append(safe, icon)
+			icons = append(icons, icon)
 		}
 	}
-	return safe
+	return icons, err
 }
 
-func decodeListedResource(raw []byte, _ bool) (*Resource, error) {
-	r := &Resource{}
-	return decoded(r, decodeObject(raw,
-		field{name: "uri", into: &r.URI, need: true},
-		field{name: "name", into: &r.Name},
-		field{name: "title", into: &r.Title},
-		field{name: "description", into: &r.Description},
-		field{name: "mimeType", into: &r.MIMEType},
-		field{name: "size", into: &r.Size},
-		field{name: "annotations", into: &r.Annotations},
-		field{name: "icons", into: &r.Icons},
-		field{name: "_meta", into: &r.Meta},
-	))
-}
-
-func decodeResourceTemplate(raw []byte, _ bool) (*ResourceTemplate, error) {
-	t := &ResourceTemplate{}
-	return decoded(t, decodeObject(raw,
-		field{name: "uriTemplate", into: &t.URITemplate, need: true},
-		field{name: "name", into: &t.Name},
-		field{name: "title", into: &t.Title},
-		field{name: "description", into: &t.Description},
-		field{name: "mimeType", into: &t.MIMEType},
-		field{name: "annotations", into: &t.Annotations},
-		field{name: "icons", into: &t.Icons},
-		field{name: "_meta", into: &t.Meta},
-	))
+// decodeStruct decodes a type of the official SDK. The member need must not be empty.
+func decodeStruct[T any](raw []byte, need string, more ...field) (*T, error) {
+	v := new(T)
+	return decoded(v, decodeObject(raw, append(fieldsOf(v, need), more...)...))
 }
 
 func decodePrompt(raw []byte, _ bool) (*Prompt, error) {
-	p := &Prompt{}
-	return decoded(p, decodeObject(raw,
-		field{name: "name", into: &p.Name, need: true},
-		field{name: "title", into: &p.Title},
-		field{name: "description", into: &p.Description},
-		field{name: "arguments", into: arrayOf(&p.Arguments, decodePromptArgument)},
-		field{name: "icons", into: &p.Icons},
-		field{name: "_meta", into: &p.Meta},
-	))
-}
-
-func decodePromptArgument(raw []byte) (*sdk.PromptArgument, error) {
-	a := &sdk.PromptArgument{}
-	return decoded(a, decodeObject(raw,
-		field{name: "name", into: &a.Name, need: true},
-		field{name: "title", into: &a.Title},
-		field{name: "description", into: &a.Description},
-		field{name: "required", into: &a.Required},
-	))
+	var arguments []*sdk.PromptArgument
+	p, err := decodeStruct[Prompt](raw, "name", field{name: "arguments", into: arrayOf(&arguments, func(raw []byte) (*sdk.PromptArgument, error) {
+		return decodeStruct[sdk.PromptArgument](raw, "name")
+	})})
+	if err == nil {
+		p.Arguments = arguments
+	}
+	return p, err
 }

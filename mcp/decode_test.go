@@ -19,7 +19,7 @@ func TestDecodeErrors(t *testing.T) {
 	read := func(raw string) error { _, _, err := decodeReadResult([]byte(raw), true); return err }
 	prompt := func(raw string) error { _, _, err := decodePromptResult([]byte(raw), true); return err }
 	completion := func(raw string) error { return ignore(decodeCompletion([]byte(raw))) }
-	resource := func(raw string) error { return ignore(decodeListedResource([]byte(raw), true)) }
+	resource := func(raw string) error { return ignore(decodeStruct[Resource]([]byte(raw), "uri")) }
 	listed := func(raw string) error { return ignore(decodePrompt([]byte(raw), true)) }
 	sample := func(raw string) error { return ignore(decodeSample([]byte(raw))) }
 	task := func(raw string) error { return ignore(decodeTask([]byte(raw), true)) }
@@ -273,9 +273,9 @@ func FuzzDecodeResults(f *testing.F) {
 		check(prompt, prompt != nil || need != nil && modern, err)
 		completion, err := decodeCompletion(data)
 		check(completion, completion != nil, err)
-		resource, err := decodeListedResource(data, modern)
+		resource, err := decodeStruct[Resource](data, "uri")
 		check(resource, err == nil, err)
-		template, err := decodeResourceTemplate(data, modern)
+		template, err := decodeStruct[ResourceTemplate](data, "uriTemplate")
 		check(template, err == nil, err)
 		item, err := decodePrompt(data, modern)
 		check(item, err == nil, err)

@@ -62,8 +62,7 @@
 //		...
 //	}
 //
-// [Client.Complete] completes an argument. What a server allows to be kept is not asked for
-// again.
+// [Client.Complete] completes an argument.
 //
 // # Server requests
 //

@@ -95,24 +95,21 @@ func settled(res *ElicitResult) *ElicitResult {
 
 // decodeElicit decodes the parameters of elicitation/create.
 func decodeElicit(raw json.RawMessage) (*ElicitParams, error) {
-	params := &ElicitParams{}
 	if !isObject(raw) {
-		return params, nil
+		return &ElicitParams{}, nil
 	}
-	return decoded(params, decodeObject(raw,
-		field{name: "mode", into: &params.Mode},
-		field{name: "message", into: &params.Message},
-		field{name: "requestedSchema", into: func(value []byte) error {
-			if !isObject(value) && !isNull(value) {
-				return wrongKind(value, anObject)
-			}
-			params.RequestedSchema = json.RawMessage(value)
-			return nil
-		}},
-		field{name: "url", into: &params.URL},
-		field{name: "elicitationId", into: &params.ElicitationID},
-		field{name: "_meta", into: &params.Meta},
-	))
+	var schema json.RawMessage
+	params, err := decodeStruct[ElicitParams](raw, "", field{name: "requestedSchema", into: func(value []byte) error {
+		if !isObject(value) && !isNull(value) {
+			return wrongKind(value, anObject)
+		}
+		schema = value
+		return nil
+	}})
+	if schema != nil && err == nil {
+		params.RequestedSchema = schema
+	}
+	return params, err
 }
 
 // An ElicitURLRequest asks the user to open a URL, to enter data that must not pass

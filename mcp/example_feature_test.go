@@ -361,30 +361,23 @@ func ExampleClient_ResumeTask() {
 	// bread
 }
 
-func ExampleClient_Task() {
+// How far a task is, and its end, are requests of their own.
+func ExampleClient_Request_task() {
 	ctx := context.Background()
 	c := mcp.NewClient("bakery", bakery(), nil)
 	defer c.Close()
 
-	task, err := c.Task(ctx, "bread-1")
+	bread := json.RawMessage(`{"taskId":"bread-1"}`)
+	task, err := c.Request(ctx, "tasks/get", bread, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(task.Status, task.StatusMessage, task.TTL, task.Status.Ended())
+	var now struct{ Status, StatusMessage string }
+	fmt.Println(json.Unmarshal(task, &now), now.Status, now.StatusMessage)
+	_, err = c.Request(ctx, "tasks/cancel", bread, nil)
+	fmt.Println(err)
 	// Output:
-	// working in the oven 1m0s false
-}
-
-func ExampleClient_CancelTask() {
-	ctx := context.Background()
-	c := mcp.NewClient("bakery", bakery(), nil)
-	defer c.Close()
-
-	fmt.Println(c.CancelTask(ctx, "bread-1"))
-	err := c.CancelTask(ctx, strings.Repeat("bread", 1000))
-	fmt.Println(mcp.SafeToRetry(err))
-	// Output:
+	// <nil> working in the oven
 	// <nil>
-	// true
 }

@@ -32,16 +32,12 @@ type RequestOptions struct {
 	Progress func(*ProgressParams)
 	// IdleTimeout and CallTimeout replace those of [ClientOptions]. Negative: none.
 	IdleTimeout, CallTimeout time.Duration
-	// Meta holds further members of the request's _meta. With any, the answer
-	// is neither one that was kept nor is it kept.
+	// Meta holds further members of the request's _meta.
 	Meta Meta
 	// Input, if not nil, makes the caller get what the server needs before it answers,
 	// instead of the handlers. [Client.Request] and [Client.Complete] ignore it.
 	Input *InputRound
 
-	// Fresh makes [Client.ReadResource] ask the server even if an answer is kept that is
-	// fresh.
-	Fresh bool
 	// Raw, if not nil, receives the result as the server wrote it, which may share memory
 	// with others: do not change it. Only ReadResource and GetPrompt heed it.
 	Raw *json.RawMessage

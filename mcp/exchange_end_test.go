@@ -28,8 +28,8 @@ func everyVerb() map[string]func(context.Context, *mcp.Client) error {
 		"completion/complete": func(ctx context.Context, c *mcp.Client) error {
 			return errOf(c.Complete(ctx, typed("a"), nil))
 		},
-		"tasks/get":        func(ctx context.Context, c *mcp.Client) error { return errOf(c.Task(ctx, "t")) },
-		"tasks/cancel":     func(ctx context.Context, c *mcp.Client) error { return c.CancelTask(ctx, "t") },
+		"tasks/get":        func(ctx context.Context, c *mcp.Client) error { return errOf(askTask(ctx, c, "tasks/get", "t")) },
+		"tasks/cancel":     func(ctx context.Context, c *mcp.Client) error { return cancelTask(ctx, c, "t") },
 		"logging/setLevel": func(ctx context.Context, c *mcp.Client) error { return c.SetLogLevel(ctx, "info") },
 		"com.example/any": func(ctx context.Context, c *mcp.Client) error {
 			return errOf(c.Request(ctx, "com.example/any", nil, nil))

@@ -229,29 +229,12 @@ func decodeImplementation(object []byte) (*Implementation, error) {
 	if isNull(object) {
 		return nil, nil
 	}
-	server := &Implementation{}
-	return decoded(server, decodeObject(object,
-		field{name: "name", into: &server.Name},
-		field{name: "title", into: &server.Title},
-		field{name: "description", into: &server.Description},
-		field{name: "version", into: &server.Version},
-		field{name: "websiteUrl", into: &server.WebsiteURL},
-		field{name: "icons", into: &server.Icons},
-	))
+	return decodeStruct[Implementation](object, "")
 }
 
 func decodeCapabilities(object []byte) (*ServerCapabilities, error) {
-	caps := &ServerCapabilities{}
 	if isNull(object) {
-		return caps, nil
+		return &ServerCapabilities{}, nil
 	}
-	return decoded(caps, decodeObject(object,
-		field{name: "experimental", into: &caps.Experimental},
-		field{name: "extensions", into: &caps.Extensions},
-		field{name: "completions", into: &caps.Completions},
-		field{name: "logging", into: &caps.Logging},
-		field{name: "prompts", into: &caps.Prompts},
-		field{name: "resources", into: &caps.Resources},
-		field{name: "tools", into: &caps.Tools},
-	))
+	return decodeStruct[ServerCapabilities](object, "")
 }

@@ -389,3 +389,12 @@ func wantDeep(t testing.TB, got, want any, what ...any) {
 		assert.Equal(t, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want), what...)
 	}
 }
+
+// askTask makes a request about a task.
+func askTask(ctx context.Context, c *mcp.Client, method, id string) (json.RawMessage, error) {
+	return c.Request(ctx, method, json.RawMessage(fmt.Sprintf(`{"taskId":%q}`, id)), nil)
+}
+
+func cancelTask(ctx context.Context, c *mcp.Client, id string) error {
+	return errOf(askTask(ctx, c, "tasks/cancel", id))
+}

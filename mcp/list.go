@@ -198,12 +198,10 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 				return page, p.invalid("nextCursor", wrongKind(value, aString))
 			}
 		case "resultType":
-			value := walk.Value()
-			if string(value) == "null" {
-				break
-			}
-			if err := word(&kind)(value); err != nil {
-				return page, p.invalid("resultType", err)
+			if value := walk.Value(); !isNull(value) {
+				if err := decodeString(&kind, value); err != nil {
+					return page, p.invalid("resultType", err)
+				}
 			}
 		}
 	}
@@ -351,14 +349,7 @@ func (p *pager[T]) problemOf(raw []byte, path string, err error) ListProblem {
 	token := "invalid"
 	var syntax *jsonscan.SyntaxError
 	if errors.As(err, &syntax) {
-		switch syntax.Reason {
-		case jsonscan.TooDeep:
-			token = "too_deep"
-		case jsonscan.DuplicateKey:
-			token = "duplicate_key"
-		case jsonscan.InvalidUTF8:
-			token = "invalid_utf8"
-		}
+		token = cmp.Or(map[string]string{jsonscan.TooDeep: "too_deep", jsonscan.DuplicateKey: "duplicate_key", jsonscan.InvalidUTF8: "invalid_utf8"}[syntax.Reason], token)
 	}
 	return ListProblem{p.list.method, path, nameOf(raw), token, err}
 }

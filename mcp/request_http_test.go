@@ -67,8 +67,8 @@ func askAll(t *testing.T, c *mcp.Client) {
 	assert.OK(t, errOf(collect(c.ResourceTemplates(ctx))), "templates")
 	assert.OK(t, errOf(c.ReadResource(ctx, "file:///r", nil)), "resource")
 	assert.OK(t, errOf(c.Complete(ctx, typed("x"), nil)), "completion")
-	assert.OK(t, errOf(c.Task(ctx, "tä")), "task")
-	assert.OK(t, c.CancelTask(ctx, "tä"), "cancelled task")
+	assert.OK(t, errOf(askTask(ctx, c, "tasks/get", "tä")), "task")
+	assert.OK(t, cancelTask(ctx, c, "tä"), "cancelled task")
 	assert.OK(t, errOf(c.Request(ctx, "com.example/x", nil, nil)), "request")
 }
 

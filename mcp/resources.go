@@ -32,7 +32,7 @@ func (c *Client) Resources(ctx context.Context) iter.Seq2[*Resource, error] {
 		member:  "resources",
 		noun:    "resource",
 		offered: offersResources,
-		decode:  decodeListedResource,
+		decode:  func(raw []byte, _ bool) (*Resource, error) { return decodeStruct[Resource](raw, "uri") },
 		key:     func(r *Resource) string { return r.URI },
 	})
 }
@@ -45,51 +45,36 @@ func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTempl
 		member:  "resourceTemplates",
 		noun:    "resourceTemplate",
 		offered: offersResources,
-		decode:  decodeResourceTemplate,
-		key:     func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
+		decode: func(raw []byte, _ bool) (*ResourceTemplate, error) {
+			return decodeStruct[ResourceTemplate](raw, "uriTemplate")
+		},
+		key: func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
 	})
 }
 
-// ReadResource reads a resource. What a server of revision 2026-07-28 allows to
-// be kept comes from memory, unless the options say otherwise.
-//
-// The error is [ErrResourceNotFound] if the server has no such resource, and
-// otherwise as for [Client.CallTool].
+// ReadResource reads a resource. The error is [ErrResourceNotFound] if the server has no such
+// resource, and otherwise as for [Client.CallTool].
 func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOptions) (*ReadResourceResult, error) {
-	read := &exchange{}
-	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
-	l, err := c.enterConnected(ctx, &read.request)
-	if err != nil {
-		return nil, err
+	if err := c.enter(); err != nil {
+		return nil, c.explain(&request{method: protocol.ReadResource}, err)
 	}
 	defer c.leave()
-	kept, changes := c.cache.look(uri)
+	read := &exchange{}
+	read.begin(c, protocol.ReadResource, opts, member{"uri", appendQuoted(nil, uri)})
 	var res *ReadResourceResult
-	var last json.RawMessage
-	decode := func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
-		last = raw
-		res, need, err = decodeReadResult(raw, l.modern())
+	err := read.run(ctx, func(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+		if res, need, err = decodeReadResult(raw, l.modern()); res != nil {
+			opts.handRaw(raw)
+		}
 		return need, err
+	})
+	switch {
+	case err == nil:
+		return res, nil
+	case read.missing(err):
+		err = &notFoundError{err}
 	}
-	round := read.input
-	special := len(read.request.meta) > 0 || round != nil && len(round.Responses)+len(round.State) > 0 // the answer may be for nothing else
-	if kept != nil && l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
-		if _, err := decode(kept, l); err == nil {
-			opts.handRaw(kept)
-			return res, nil
-		}
-	}
-	if err := read.run(ctx, decode); err != nil {
-		if read.missing(err) {
-			err = &notFoundError{err}
-		}
-		return nil, err
-	}
-	if read.rounds == 1 && !special && read.life.modern() {
-		c.cache.keep(uri, changes, last, freshnessOf(last))
-	}
-	opts.handRaw(last)
-	return res, nil
+	return nil, err
 }
 
 // missing reports whether a server says that it has no such resource.

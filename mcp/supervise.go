@@ -126,9 +126,6 @@ func (c *Client) park(l *life) bool {
 
 // began publishes a new life.
 func (c *Client) began(l *life) {
-	if c.State().Connections > 0 {
-		c.cache.forget(everything) // nobody announced what changed meanwhile
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told &^= renewalWanted // this life is the renewal

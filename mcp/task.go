@@ -107,9 +107,14 @@ func (e *TaskError) Outcome() Outcome {
 // process, and returns the result of that call, as [Client.CallTool] would. Its
 // errors about the task are [*TaskError]. A server of revision 2026-07-28 can be
 // asked only if [ClientOptions].Tasks is set, one of revision 2025-11-25 only if
-// it offers tasks; else the error is [errors.ErrUnsupported].
+// it offers tasks; else the error is [errors.ErrUnsupported]. How far a task is, without waiting
+// for it, tells [Client.Request] of tasks/get, and tasks/cancel ends it.
 func (c *Client) ResumeTask(ctx context.Context, id string, opts *RequestOptions) (*CallToolResult, error) {
-	if _, err := c.enterTasks(ctx, protocol.GetTask, id); err != nil {
+	if err := checkTaskID(id); err != nil {
+		return nil, c.explain(&request{method: protocol.GetTask}, WithOutcome(fmt.Errorf("the task's id: %w", err), NotSent))
+	}
+	l, err := c.enterConnected(ctx, &request{method: protocol.GetTask})
+	if err != nil {
 		return nil, err
 	}
 	defer c.leave()
@@ -118,80 +123,19 @@ func (c *Client) ResumeTask(ctx context.Context, id string, opts *RequestOptions
 	}
 	call := &toolCall{}
 	call.begin(c, protocol.GetTask, opts)
+	if l.modern() && !c.declaresTasks() || !l.modern() && !l.info.tasks.any {
+		err := fmt.Errorf("the server has no tasks, or ClientOptions.Tasks is not set: %w", errors.ErrUnsupported)
+		return nil, c.explain(&call.request, WithOutcome(err, NotSent))
+	}
 	if err := call.await(ctx, &taskState{Task: Task{ID: id}}, opts.Task); err != nil {
 		return nil, err
 	}
 	return call.result, nil
 }
 
-// Task asks the server how far a task is. It is subject to the same conditions
-// as [Client.ResumeTask].
-func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
-	if _, err := c.enterTasks(ctx, protocol.GetTask, id); err != nil {
-		return nil, err
-	}
-	defer c.leave()
-	r := c.taskRequest(protocol.GetTask, id)
-	raw, l, err := c.send(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := decodePolled(raw, id, l.modern())
-	if err != nil {
-		return nil, c.explain(r, err)
-	}
-	return &s.Task, nil
-}
-
-// CancelTask asks the server to end a task, and returns when it has agreed. In
-// revision 2026-07-28 the task may go on for a while, or even to its end. It is
-// subject to the same conditions as [Client.ResumeTask]; a server of revision
-// 2025-11-25 must offer cancelling as well.
-func (c *Client) CancelTask(ctx context.Context, id string) error {
-	l, err := c.enterTasks(ctx, protocol.CancelTask, id)
-	if err != nil {
-		return err
-	}
-	defer c.leave()
-	if !l.modern() && !l.info.tasks.cancel {
-		return c.noTasks(protocol.CancelTask, "the server does not offer it")
-	}
-	_, _, err = c.send(ctx, c.taskRequest(protocol.CancelTask, id))
-	return err
-}
-
 // taskRequest returns a request about a task.
 func (c *Client) taskRequest(method, id string) *request {
 	return c.newRequest(method, member{"taskId", appendQuoted(nil, id)})
-}
-
-// enterTasks begins a use of the client for a task of which only the id is
-// known, as enter does, and returns the present life.
-func (c *Client) enterTasks(ctx context.Context, method, id string) (*life, error) {
-	r := &request{method: method}
-	if err := checkTaskID(id); err != nil {
-		return nil, c.explain(r, WithOutcome(fmt.Errorf("the task's id: %w", err), NotSent))
-	}
-	if err := c.enter(); err != nil {
-		return nil, c.explain(r, err)
-	}
-	l, err := c.present(ctx)
-	switch {
-	case err != nil:
-		err = c.explain(r, err)
-	case l.modern() && !c.declaresTasks():
-		err = c.noTasks(method, "ClientOptions.Tasks is not set")
-	case !l.modern() && !l.info.tasks.any:
-		err = c.noTasks(method, "the server has no tasks")
-	default:
-		return l, nil
-	}
-	c.leave()
-	return nil, err
-}
-
-func (c *Client) noTasks(method, why string) error {
-	return WithOutcome(fmt.Errorf("mcp: server %q: %s not sent: %s: %w", c.name, method, why, errors.ErrUnsupported), NotSent)
 }
 
 // declaresTasks reports whether a server of revision 2026-07-28 is told that it

@@ -78,17 +78,8 @@ func decodeTask(raw []byte, modern bool) (*taskState, error) {
 
 // decodePolled decodes an answer to tasks/get about the task with the given id.
 func decodePolled(raw []byte, id string, modern bool) (*taskState, error) {
-	if !isObject(raw) {
-		return nil, at("result", wrongKind(raw, anObject))
-	}
-	kind := ""
-	if modern {
-		if err := decodeObject(raw, field{name: "resultType", into: &kind}); err != nil {
-			return nil, err
-		}
-	}
-	if kind != "" && kind != kindComplete {
-		return nil, at("resultType", unknownResult(kind))
+	if _, err := decodeResult(raw, false); err != nil && (modern || !isObject(raw)) {
+		return nil, err
 	}
 	s, err := decodeTask(raw, modern)
 	if err == nil && s.ID != id {
@@ -120,12 +111,7 @@ func decodeFailure(raw []byte) (*JSONRPCError, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
-	e := &JSONRPCError{}
-	return decoded(e, decodeObject(raw,
-		field{name: "code", into: &e.Code},
-		field{name: "message", into: &e.Message},
-		field{name: "data", into: &e.Data},
-	))
+	return decodeStruct[JSONRPCError](raw, "")
 }
 
 // moment decodes a time, which is zero if it is none: nothing depends on it.
@@ -176,23 +162,10 @@ func decodeTaskAbilities(result []byte) taskAbilities {
 // the request does, if it does to any. That is what revision 2025-11-25 wants.
 func relate(result, params json.RawMessage) json.RawMessage {
 	task := memberOf(params, "_meta", protocol.MetaTask)
-	if task == nil || len(result) == 0 || result[0] != '{' {
+	if task == nil || !isObject(result) {
 		return result
 	}
-	var members, meta []member
-	for key, value := range jsonscan.Fields(result) {
-		if string(key) != "_meta" {
-			members = append(members, member{string(key), value})
-			continue
-		}
-		for key, value := range jsonscan.Fields(value) {
-			if string(key) != protocol.MetaTask {
-				meta = append(meta, member{string(key), value})
-			}
-		}
-	}
-	meta = append(meta, member{protocol.MetaTask, task})
-	return object(append(members, member{"_meta", object(meta...)})...)
+	return withMeta(result, member{protocol.MetaTask, task})
 }
 
 func declared(value []byte) bool {

@@ -98,7 +98,7 @@ func TestTaskHTTP(t *testing.T) {
 		<-updated
 		stop()
 		taskError(t, <-ended, mcp.Unknown)
-		assert.OK(t, c.CancelTask(t.Context(), id))
+		assert.OK(t, cancelTask(t.Context(), c, id))
 		for method, want := range map[string]string{"tools/call": "tool", "tasks/get": name, "tasks/update": name, "tasks/cancel": name} {
 			for _, v := range s.of(method) {
 				assert.Equal(t, v.Header.Get("Mcp-Method")+" "+v.Header.Get("Mcp-Name"), method+" "+want, "header fields")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -290,25 +291,27 @@ func (l *life) open(ctx context.Context, m *jsonrpc.Request, incoming, notificat
 	if !incoming {
 		info.Attempts, info.SentAt = 1, time.Now()
 		if len(info.meta) > 0 {
-			m.Params = withMeta(m.Params, info.appendMeta(nil))
+			m.Params = withMeta(m.Params, info.meta...)
 		}
 	}
 	return ctx, info
 }
 
-// withMeta returns params with further members of _meta, each followed by a comma.
-func withMeta(params json.RawMessage, more []byte) json.RawMessage {
-	out := append([]byte(`{"_meta":{`), more...)
+// withMeta returns an object with further members of _meta, in the place of those of their names.
+func withMeta(params json.RawMessage, more ...member) json.RawMessage {
+	members, meta := []member{{}}, more[:len(more):len(more)]
 	for key, value := range jsonscan.Fields(memberOf(params, "_meta")) {
-		out = append(append(append(appendQuoted(out, string(key)), ':'), value...), ',')
-	}
-	out[len(out)-1] = '}'
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) != "_meta" {
-			out = append(append(appendQuoted(append(out, ','), string(key)), ':'), value...)
+		if !slices.ContainsFunc(more, func(m member) bool { return m.key == string(key) }) {
+			meta = append(meta, member{string(key), value})
 		}
 	}
-	return append(out, '}')
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) != "_meta" {
+			members = append(members, member{string(key), value})
+		}
+	}
+	members[0] = member{"_meta", object(meta...)}
+	return object(members...)
 }
 
 // endRequest ends the trace of a request of the handshake.

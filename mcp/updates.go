@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -182,9 +183,13 @@ func (s *topics) fail(uri string, err error) {
 // resourceUpdated takes an announcement.
 func (c *Client) resourceUpdated(params json.RawMessage) {
 	if uri, ok := jsonscan.String(memberOf(params, "uri")); ok {
-		c.forgetResource(uri)
 		c.topics.tell(uri)
 	}
+}
+
+// partOf reports whether a resource is another one, or a part of it.
+func partOf(uri, whole string) bool {
+	return uri == whole || strings.HasPrefix(uri, strings.TrimSuffix(whole, "/")+"/")
 }
 
 // announcesUpdates reports whether the server says that it announces changes.
@@ -231,7 +236,6 @@ func (c *Client) agreedOn(asked, filter []byte) {
 	c.topics.disagree("")
 	for uri := range resourcesOf(asked) {
 		if agreed[uri] {
-			c.forgetResource(uri) // it may have changed when nobody announced it
 			c.topics.agree(uri)
 		} else {
 			c.topics.fail(uri, WithOutcome(fmt.Errorf("mcp: server %q does not announce changes of %q: %w", c.name, uri, errors.ErrUnsupported), Answered))
