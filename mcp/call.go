@@ -89,11 +89,7 @@ func oneLine(value json.RawMessage) json.RawMessage {
 		return value
 	}
 	line := bytes.Clone(value)
-	for i, c := range line {
-		if c == '\n' || c == '\r' {
-			line[i] = ' '
-		}
-	}
+	jsonscan.OneLine(line)
 	return line
 }
 

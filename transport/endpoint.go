@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"github.com/mcpbelt/mcpbelt/internal/scratch"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -382,12 +383,9 @@ func finish(resp *http.Response) {
 // readBody reads the whole body of a response, of at most limit bytes, decoded. With an error
 // it returns the beginning.
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	const trusted = 1 << 20 // of Content-Length: more than that must have come to be believed
-	var body bytes.Buffer
-	body.Grow(int(min(max(resp.ContentLength, 0), limit, trusted)) + bytes.MinRead) // it looks for the end
-	_, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1))
-	if int64(body.Len()) > limit {
+	body, err := scratch.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if int64(len(body)) > limit {
 		err = tooLarge(limit)
 	}
-	return body.Bytes(), err
+	return body, err
 }

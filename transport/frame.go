@@ -55,11 +55,7 @@ func requestFrame(id int64, method string, params json.RawMessage) []byte {
 		frame = append(frame, `,"params":`...)
 		start := len(frame)
 		frame = append(frame, params...)
-		for i, b := range frame[start:] {
-			if b == '\n' || b == '\r' {
-				frame[start+i] = ' '
-			}
-		}
+		jsonscan.OneLine(frame[start:])
 	}
 	return append(frame, '}')
 }

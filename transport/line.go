@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/scratch"
 	"github.com/mcpbelt/mcpbelt/internal/stall"
 )
 
@@ -44,11 +45,15 @@ type lineReader struct {
 // limit. At the end of input it returns the reader's error; an unfinished line is lost, since
 // it may not be whole.
 func (l *lineReader) next() (line []byte, oversize bool, err error) {
+	shared := false
 	for {
 		part, whole := l.part()
 		size := int64(len(part))
 		if oversize { // its beginning is kept already
 			part = part[max(0, len(part)-keptOfOversize):]
+		}
+		if line == nil && !whole {
+			line, shared = scratch.Get(), true
 		}
 		if cap(line)-len(line) < len(part) {
 			line = slices.Grow(line, max(len(line), len(part)))
@@ -61,6 +66,9 @@ func (l *lineReader) next() (line []byte, oversize bool, err error) {
 			line, oversize = ends(line), true
 		}
 		if whole {
+			if shared {
+				line = scratch.Own(line)
+			}
 			return line, oversize, nil
 		}
 		if err := l.read(line); err != nil {
@@ -95,10 +103,15 @@ func (l *lineReader) part() (part []byte, whole bool) {
 func (l *lineReader) read(begun []byte) error {
 	room := l.small[:]
 	if len(begun) < readRoom {
+		scratch.Put(l.large)
 		l.large = nil
 	} else {
 		if len(l.large) < min(len(begun), longRead) {
-			l.large = make([]byte, min(2*len(begun), longRead))
+			if l.large == nil {
+				l.large = scratch.Get()
+			}
+			l.large = slices.Grow(l.large[:0], min(2*len(begun), longRead))
+			l.large = l.large[:min(cap(l.large), longRead)]
 		}
 		room = l.large
 	}

@@ -16,6 +16,9 @@ import (
 // with a session can resume.
 const openAfter = 5 * time.Second
 
+// atOnce is how large an answer is at most that arrives as a whole or not at all, so that there is nothing to be resumed.
+const atOnce = 16 << 10
+
 // wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
 // returns the answer and its HTTP status, or 0 if the request was withdrawn. What the request says before that e writes; nil:
 // another goroutine does. Gone is closed when the client's connection has ended.
@@ -106,7 +109,7 @@ func (r *request) outcome(j *job) (answer message.Message, status int) {
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
-// by a stream. In the revisions from 2025-11-25 on results are streams, which a client with a session can resume.
+// by a stream. In revision 2025-11-25 large ones are streams, which the client can resume.
 func (x *exchange) await(r *request) {
 	var e *eventWriter // nil: the client takes no stream
 	if x.accepts(typeEvents) {
@@ -122,7 +125,7 @@ func (x *exchange) await(r *request) {
 		r.out.End()
 	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
-	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision >= newestSession && j.isDone() && j.err == nil):
+	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision == newestSession && j.isDone() && answer.Size() > atOnce):
 		e.open()
 		r.out.Answer(answer)
 		r.out.End()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/scratch"
 )
 
 // get opens the listening stream of a session, or resumes a stream that the client has lost.
@@ -122,6 +123,9 @@ func (e *eventWriter) drain() bool {
 
 // text adds text to what is to be written.
 func (e *eventWriter) text(text string) {
+	if e.buf == nil {
+		e.buf = scratch.Get()
+	}
 	e.buf = append(e.buf, text...)
 }
 
@@ -148,5 +152,6 @@ func (e *eventWriter) write(last bool) {
 		err = e.exchange.control.Flush()
 	}
 	e.failed = err != nil
+	scratch.Put(e.buf)
 	e.buf = nil
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
+	"github.com/mcpbelt/mcpbelt/internal/scratch"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -199,7 +199,8 @@ func (x *exchange) fail(status int, id json.RawMessage, err *mcp.JSONRPCError) {
 }
 
 func (x *exchange) json(status int, m message.Message) {
-	body := m.AppendTo(nil)
+	body := m.AppendTo(scratch.Get())
+	defer scratch.Put(body)
 	x.w.Header().Set("Content-Type", typeJSON)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -274,15 +275,13 @@ func (x *exchange) take(body []byte) {
 	}
 }
 
-// readBody reads a body of bounded size, in bounded time. It takes little memory for what is
-// announced, and more as it comes. If it cannot be read, readBody answers, and ok is false.
+// readBody reads a body of bounded size, in bounded time. It takes no memory for what is only announced. If it cannot be read, readBody answers, and ok is false.
 func (x *exchange) readBody() (data []byte, ok bool) {
 	n, most := x.r.ContentLength, x.gateway.limits.MaxMessage
-	body := bytes.NewBuffer(make([]byte, 0, min(max(n, 0), 64<<10)+bytes.MinRead))
 	_ = x.control.SetReadDeadline(time.Now().Add(readWithin))
 	var err error
 	if n <= most {
-		_, err = body.ReadFrom(bodyReader{x, http.MaxBytesReader(nil, x.r.Body, most)})
+		data, err = scratch.ReadAll(bodyReader{x, http.MaxBytesReader(nil, x.r.Body, most)})
 	}
 	switch large := (*http.MaxBytesError)(nil); {
 	case n > most || errors.As(err, &large):
@@ -297,7 +296,7 @@ func (x *exchange) readBody() (data []byte, ok bool) {
 		return nil, false
 	}
 	_ = x.control.SetReadDeadline(time.Time{}) // else the server would wait for the rest
-	return body.Bytes(), true
+	return data, true
 }
 
 // A bodyReader reads a body as far as there is room for it.

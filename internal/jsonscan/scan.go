@@ -508,3 +508,17 @@ func (s *scanner) part(key, value span) error {
 	}
 	return nil
 }
+
+// OneLine makes line breaks of JSON spaces: they stand between tokens only.
+func OneLine(json []byte) {
+	for _, b := range []byte("\n\r") {
+		for rest := json; ; {
+			i := bytes.IndexByte(rest, b)
+			if i < 0 {
+				break
+			}
+			rest[i] = ' '
+			rest = rest[i:]
+		}
+	}
+}

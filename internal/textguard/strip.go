@@ -45,6 +45,11 @@ func hides(text string) bool {
 // IsASCII reports whether all of text is ASCII, in which there is nothing for [Strip]. It costs
 // a fraction of what looking for hidden characters does.
 func IsASCII[T string | []byte](text T) bool {
+	for ; len(text) >= 8; text = text[8:] {
+		if text[0]|text[1]|text[2]|text[3]|text[4]|text[5]|text[6]|text[7] >= utf8.RuneSelf {
+			return false
+		}
+	}
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
 			return false

@@ -1,11 +1,11 @@
 package message
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -85,16 +85,7 @@ func (m *Message) AppendTo(out []byte) []byte {
 	}
 	at := len(out)
 	out = append(append(out, m.result...), '}')
-	for _, b := range []byte("\n\r") {
-		for rest := out[at:]; ; {
-			i := bytes.IndexByte(rest, b)
-			if i < 0 {
-				break
-			}
-			rest[i] = ' '
-			rest = rest[i:]
-		}
-	}
+	jsonscan.OneLine(out[at:])
 	return out
 }
 

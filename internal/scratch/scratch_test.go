@@ -1,0 +1,34 @@
+package scratch_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/iotest"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/scratch"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What was read stays as it is when the memory is used again.
+func TestReadAll(t *testing.T) {
+	broken := errors.New("broken")
+	for _, size := range []int{0, 1, 100_000, 1<<20 + 1} {
+		text := bytes.Repeat([]byte{'x'}, size)
+		got, err := scratch.ReadAll(io.MultiReader(bytes.NewReader(text), iotest.ErrReader(broken)))
+		assert.Is(t, err, broken)
+		other, err := scratch.ReadAll(bytes.NewReader(bytes.Repeat([]byte{'y'}, size)))
+		assert.OK(t, err)
+		taken := scratch.Get()
+		_ = append(taken, make([]byte, cap(taken))...)
+		if !bytes.Equal(got, text) || bytes.Contains(other, []byte{'x'}) || len(other) != size {
+			t.Errorf("%d bytes: they changed, or are %d and %d", size, len(got), len(other))
+		}
+		scratch.Put(taken)
+	}
+}
