@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // maxMoves is how often a call follows its server to another connection, or to a
@@ -24,14 +25,34 @@ func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, o
 	err := errPanicked
 	end := sl.meter.begin()
 	defer func() { end(res, err) }()
+	var tried error // how an attempt failed that may have run and is harmless to repeat, once
 	for range maxMoves {
 		var moved bool
-		if res, moved, err = sl.try(ctx, o, args, opts); !moved {
+		if res, moved, err = sl.try(ctx, o, args, opts); !moved || mcp.OutcomeOf(err) != mcp.NotSent && tried != nil {
 			break
 		}
+		if mcp.OutcomeOf(err) != mcp.NotSent {
+			tried = err
+		}
+	}
+	if tried != nil && mcp.SafeToRetry(err) {
+		err = tried
+	}
+	if exit, ok := errors.AsType[*transport.ExitError](err); ok {
+		how, said := exit.Exit()
+		err = &maskedExit{err, how, sl.host.masked(sl.name, said)}
 	}
 	return res, err
 }
+
+// A maskedExit says how a server's process has ended, without the secrets of its entry.
+type maskedExit struct {
+	error
+	how, said string
+}
+
+func (e *maskedExit) Unwrap() error            { return e.error }
+func (e *maskedExit) Exit() (how, said string) { return e.how, e.said }
 
 // busy returns the error of a call with so many bytes of arguments that the client for ctx's
 // user would refuse now, since too many wait, and counts that call. Without a client there
@@ -63,8 +84,8 @@ func (s *server) connOf(ctx context.Context) *conn {
 // errPanicked is how a call ended whose progress function panicked.
 var errPanicked = errors.New("the call panicked")
 
-// try is one attempt of call. It reports whether the call has to go somewhere else: it
-// was not sent, since its server or its connection ended.
+// try is one attempt of call. It reports whether the call has to go somewhere else, since its
+// server or its connection ended: it was not sent, or does no harm when it is made once more.
 func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, opts *mcp.RequestOptions) (res *mcp.CallToolResult, moved bool, err error) {
 	s, err := sl.get()
 	if err != nil {
@@ -86,8 +107,8 @@ func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, op
 	}
 	with.Connection = known.connection
 	res, err = c.client.CallTool(ctx, o.tool.Name, args, &with)
-	moved = errors.Is(err, mcp.ErrOtherConnection) || s.disown(c, err) && served
-	return res, moved && mcp.OutcomeOf(err) == mcp.NotSent, err
+	moved = errors.Is(err, mcp.ErrOtherConnection) || s.disown(c, err) && served && mcp.SafeToRetry(err)
+	return res, moved, err
 }
 
 // connFor returns the conn for calls of ctx's user, taken, and the context to make
@@ -120,7 +141,7 @@ func (s *server) verify(ctx context.Context, c *conn, o *listedTool) (*listing, 
 	var err error
 	switch {
 	case known == nil || state.Phase != mcp.Ready || known.connection != state.Connections:
-		known, err = s.list(ctx, c)
+		known, err = s.list(ctx, c, 0)
 	case known.version != state.ToolsVersion:
 		known, err = s.listAnnounced(ctx, c, known, o)
 	}

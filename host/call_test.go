@@ -1,4 +1,4 @@
-// Tests of call.go: calls that a server has no room for.
+// Tests of call.go: calls that a server has no room for, or ends at.
 
 package host_test
 
@@ -7,18 +7,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A turnServer is a server with the tool a, which runs one call at a time, and that when it
@@ -42,7 +48,7 @@ func openTurnHost(t *testing.T, queue int, more string, opts *host.Options) (*ho
 	})
 	opts.StateDir = host.NoState
 	opts.Transport = inPipe(server.Serve)
-	entry := fmt.Sprintf(`{"url":"https://s.example/mcp","limits":{"maxInFlight":1,"maxQueued":%d}%s}`, queue, more)
+	entry := fmt.Sprintf(`{"url":"https://s.example/mcp","limits":{"maxInFlight":1,"maxQueued":%d,"maxArgumentBytes":-1}%s}`, queue, more)
 	return open(t, write(t, "s", entry), opts), s
 }
 
@@ -143,4 +149,92 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 		assert.OK(t, <-done)
 	}
 	assert.Equal(t, slices.IndexFunc(order, func(params string) bool { return strings.Contains(params, "ben") }), 1, "calls before ben's")
+}
+
+// A call that is too large for its server ends it once, whoever made it, and says why; a bound
+// keeps it from being sent.
+func TestCallThatTheServerCannotRead(t *testing.T) {
+	//report: Processes | lilhammerfun/clumsies#100, NatLabRockies/openstudio-mcp#98 | a server ends, with exit code 0 or 1, at a message that is longer than its buffer, and the client shows no more than a closed connection | arguments of more than 8 MiB are not sent, or of more than maxArgumentBytes of the entry; a request that a server ended at is not sent to the next one by itself, and error, status and the text for the model have the exit code and the server's last words
+	t.Parallel()
+	large := json.RawMessage(`{"text":"` + strings.Repeat("x", 17<<20) + `"}`)
+	h := open(t, hosttest.Write(t, "s", hosttest.Child(t, "s", `"limits":{"maxArgumentBytes":-1}`), "bounded", hosttest.Child(t, "b")), &host.Options{StateDir: host.NoState, Client: mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}})
+	starts := func(server string) int { return assert.Value(h.Inspect(server))(t).Client.State().Connections }
+	before := starts("s")
+	_, err := h.Registry().Call(watchdog(t), "s__echo", large)
+	assert.Is(t, err, mcp.ErrCutOff)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
+	assert.Equal(t, assert.As[*transport.ExitError](t, err).Code, 1, "exit code")
+	assert.Contains(t, err.Error(), "line")
+	said := registry.ErrorResult(err).Text()
+	assert.Contains(t, said, "may be too large for it; do not send them again. Its process exited with code 1; its last words")
+	assert.Contains(t, assert.Value(h.Inspect("s"))(t).LastFailure.Err.Error(), "exited with code 1")
+	assert.Value(call(t, h, "s__echo", `{"text":"again"}`))(t)
+	assert.Equal(t, starts("s"), before+1, "starts")
+
+	_, err = h.Registry().Call(watchdog(t), "bounded__echo", large)
+	assert.Equal(t, assert.As[*mcp.LimitError](t, assert.As[*registry.ArgumentsError](t, err)).Max, 8<<20, "bound")
+	assert.Equal(t, starts("bounded"), before, "starts of the bounded")
+}
+
+// A server that ends at its n-th call, under eight users: no call runs twice, none is lost that
+// was not sent, and the server is started no more often than it has ended.
+func TestServerEndsAtNthCall(t *testing.T) {
+	//report: Processes | tya5/reyn#2600, mcheemaa/mistri#26, NousResearch/hermes-agent#10776 | a server's process ends at calls, and a client makes them again on each new connection | a call that may have run is not made again; one of a tool that a trusted server calls read-only once, whatever layer makes it again
+	for n := 1; n <= 20; n++ {
+		for _, trust := range []bool{false, true} { // of what its tools claim: that they only read
+			synctest.Test(t, func(t *testing.T) {
+				var calls, ends atomic.Int64
+				ran := make(map[string]int)
+				var mu sync.Mutex
+				server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
+					"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`),
+					"tools/call": func(c *mcptest.Call) {
+						_, of, _ := strings.Cut(string(c.Params), `"of":`) // which is not in what a client adds
+						mu.Lock()
+						ran[of]++
+						mu.Unlock()
+						if calls.Add(1)%int64(n) == 0 {
+							ends.Add(1)
+							c.Disconnect()
+							return
+						}
+						c.Result(`{"content":[]}`)
+					},
+				})
+				h := open(t, write(t, "s", fmt.Sprintf(`{"url":"https://s.example/mcp","trust":%v}`, trust)),
+					&host.Options{StateDir: host.NoState, Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil }})
+				outcomes := make(map[string]mcp.Outcome)
+				var users sync.WaitGroup
+				for user := range 8 {
+					users.Go(func() {
+						for i := range 5 {
+							ctx := session.WithUser(t.Context(), fmt.Sprint("user", user))
+							args := json.RawMessage(fmt.Sprintf(`{"of":"%d.%d"}`, user, i))
+							_, err := h.Registry().Call(ctx, "s__a", args)
+							_, of, _ := strings.Cut(string(args), `"of":`)
+							mu.Lock()
+							outcomes[of+"}"] = mcp.OutcomeOf(err)
+							mu.Unlock()
+						}
+					})
+				}
+				users.Wait()
+				mu.Lock()
+				defer mu.Unlock()
+				most := 1
+				if trust {
+					most = 2
+				}
+				for call, times := range ran {
+					assert.True(t, times <= most, "n = %d: %s ran %d times", n, call, times)
+				}
+				for call, outcome := range outcomes {
+					assert.True(t, outcome == mcp.Unknown || (outcome == mcp.Answered) == (ran[call] > 0), "n = %d: %s: %v, ran %d times", n, call, outcome, ran[call])
+				}
+				assert.Equal(t, len(outcomes), 40, "n = %d: calls", n)
+				starts := assert.Value(h.Inspect("s"))(t).Client.State().Connections
+				assert.True(t, starts <= int(ends.Load())+1, "n = %d: %d starts after %d ends", n, starts, ends.Load())
+			})
+		}
+	}
 }

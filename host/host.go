@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -57,7 +58,7 @@ type Host struct {
 	slots   map[string]*slot
 	scopes  scopes
 	order   []string // the names of slots, as configured; replaced, never changed
-	changed chan struct{}
+	changed feed.Bell
 	closed  bool
 }
 
@@ -69,7 +70,6 @@ func New(opts *Options) *Host {
 		gone:      make(chan struct{}),
 		slots:     map[string]*slot{},
 		scopes:    scopes{},
-		changed:   make(chan struct{}),
 	}
 	if opts != nil {
 		h.opts = *opts
@@ -135,14 +135,13 @@ func (h *Host) made() error {
 func (h *Host) nextChange() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.changed
+	return h.changed.Rung()
 }
 
 func (h *Host) broadcast() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	close(h.changed)
-	h.changed = make(chan struct{})
+	h.changed.Ring()
 }
 
 // current returns the servers there are, in the order of the configuration.
@@ -242,29 +241,14 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// withoutCuts returns an error without those parts of it that say that calls were cut
-// off, or nil if that is all.
-func withoutCuts(err error) error {
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		var others []error
-		for _, e := range list.Unwrap() {
-			others = append(others, withoutCuts(e))
-		}
-		return errors.Join(others...)
-	}
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
 // Close ends all servers and the calls under way. It returns when no process
 // and no goroutine of the host is left, within the time that the transports
 // take to close. Later calls do nothing.
 func (h *Host) Close() error {
 	cut, cancel := context.WithCancel(context.Background())
 	cancel()
-	return withoutCuts(h.Shutdown(cut))
+	_ = h.Shutdown(cut) // which says that calls were cut off, and nothing else
+	return nil
 }
 
 // traceCalls has the tracer of the clients record the calls of tools, if it can.

@@ -91,7 +91,7 @@ func (s *server) listOnce(ctx context.Context, c *conn, limit time.Duration) boo
 		return true
 	}
 	if known := c.known.Load(); known == nil || known.version != state.ToolsVersion {
-		if _, err := s.listWithin(ctx, c, limit); err != nil {
+		if _, err := s.list(ctx, c, limit); err != nil {
 			return ctx.Err() != nil
 		}
 		return s.inRegistry()
@@ -115,14 +115,9 @@ type readFail struct {
 
 // list reads the tools by a conn, and takes them over if the conn is the one for
 // all users. Tools that were read already are not read again, and a call that waits while
-// another fails to read them fails with it.
-func (s *server) list(ctx context.Context, c *conn) (*listing, error) {
-	return s.listWithin(ctx, c, 0)
-}
-
-// listWithin is list, with a limit for the reading of tools in the place of others that
-// the connection had; 0: none but that of any request.
-func (s *server) listWithin(ctx context.Context, c *conn, limit time.Duration) (*listing, error) {
+// another fails to read them fails with it. Limit bounds the reading of tools in the place of
+// others that the connection had; 0: as any request is.
+func (s *server) list(ctx context.Context, c *conn, limit time.Duration) (*listing, error) {
 	came := time.Now()
 	if err := c.client.Ready(ctx); err != nil {
 		return nil, err
@@ -175,7 +170,7 @@ func (s *server) listWithin(ctx context.Context, c *conn, limit time.Duration) (
 func (s *server) listAnnounced(ctx context.Context, c *conn, before *listing, o *listedTool) (*listing, error) {
 	waiting, stop := context.WithTimeout(ctx, listPatience)
 	defer stop()
-	known, err := s.list(waiting, c)
+	known, err := s.list(waiting, c, 0)
 	state := c.client.State()
 	if err == nil || ctx.Err() != nil || state.Phase != mcp.Ready || state.Connections != before.connection {
 		return known, err

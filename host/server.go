@@ -151,6 +151,7 @@ func (s *server) options(user string) *mcp.ClientOptions {
 	e := s.entry
 	o.ConnectTimeout = cmp.Or(max(0, e.ConnectTimeout), o.ConnectTimeout)
 	o.IdleTimeout = cmp.Or(max(0, e.ReadTimeout), o.IdleTimeout)
+	o.MaxArguments = cmp.Or(e.Limits.MaxArguments, o.MaxArguments)
 	o.MaxTools = cmp.Or(e.Limits.MaxTools, o.MaxTools)
 	o.MaxInFlight = cmp.Or(e.Limits.MaxInFlight, o.MaxInFlight)
 	o.MaxQueued = cmp.Or(e.Limits.MaxQueued, o.MaxQueued)

@@ -106,7 +106,7 @@ func (s *server) relist(ctx context.Context) error {
 		return err
 	}
 	defer drop()
-	known, err := s.list(ctx, c)
+	known, err := s.list(ctx, c, 0)
 	if err != nil {
 		s.disown(c, err)
 		return err

@@ -38,8 +38,15 @@ var ErrSessionLost = errors.New("the server no longer knows the session")
 // run.
 var ErrAnswerLost = errors.New("the answer was lost")
 
+// ErrCutOff is wrapped by the errors of a transport whose connection ended while it wrote a
+// request, so that the server cannot have read the whole of it. Perhaps it ended because of
+// the request: servers do that which take no message of that size. The client sends the request
+// once more at most, and not if it was meant for that connection.
+var ErrCutOff = errors.New("the connection ended while the request was written")
+
 // ErrOtherConnection is returned for a call that is meant for a connection which has
-// ended. It was not sent, or does no harm when it is made again.
+// ended. If its outcome is [NotSent] it was not sent; else it may have run, and does no harm
+// when it is made once more.
 var ErrOtherConnection = errors.New("the connection that the call is meant for has ended")
 
 // WithHTTPHeader returns a context whose HTTP requests have further header fields,

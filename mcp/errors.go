@@ -195,7 +195,8 @@ func (e *ProtocolVersionError) Unwrap() error { return e.err }
 // Outcome returns [NotSent]: there is no connection for a request.
 func (e *ProtocolVersionError) Outcome() Outcome { return NotSent }
 
-// A LimitError reports that a peer sent more than a limit allows.
+// A LimitError reports that a peer sent more than a limit allows, or, if the outcome is
+// [NotSent], that a request has more and was not sent.
 type LimitError struct {
 	Limit string // name of the limit, such as "message bytes"
 	Max   int64  // its value

@@ -235,6 +235,10 @@ func (l *life) answer(ctx context.Context, req *jsonrpc.Request, s *service, of 
 	} else {
 		resp.Result = relate(result, req.Params)
 	}
+	if err := l.client.fits(int64(len(resp.Result))); err != nil {
+		l.client.opts.Logger.Warn("mcp: an answer to the server is too large", "server", l.client.name, "error", err)
+		resp.Result, resp.Error = nil, refuse(err)
+	}
 	l.mu.Lock()
 	wanted := l.serving[req.ID] == s // or the server does not want to know any more
 	l.mu.Unlock()

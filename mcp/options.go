@@ -127,6 +127,11 @@ type ClientOptions struct {
 	// have as many waiting, in number and bytes, as are left for the others: half of the queue
 	// alone, a third beside one other. Requests of no user can fill it. Default: 1,024.
 	MaxQueued int
+	// MaxArguments bounds the parameters of a request, such as the arguments of a tool, and what
+	// a handler answers a server, in bytes. More is not sent, and fails with a [*LimitError]: many
+	// servers end at a message that is too large for them, with the calls of all users. The
+	// official libraries for TypeScript and Go take 10 and 16 MiB. Default: 8 MiB.
+	MaxArguments int64
 	// MaxTools bounds the server's list of tools. Default: 5,000.
 	MaxTools int
 	// TrustAnnotations lets the client repeat a call of unknown outcome if the server
@@ -142,6 +147,7 @@ const (
 	defaultMaxInFlight    = 64
 	defaultMaxQueued      = 1_024
 	defaultMaxTools       = 5_000
+	defaultMaxArguments   = 8 << 20
 	defaultMaxQuestions   = 16
 
 	// closeTimeout is how long Close waits for handlers, such as Elicit, that do not return
@@ -178,6 +184,7 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	}
 	setLimit(&c.MaxInFlight, defaultMaxInFlight, math.MaxInt)
 	setLimit(&c.MaxQueued, defaultMaxQueued, math.MaxInt)
+	setLimit(&c.MaxArguments, defaultMaxArguments, math.MaxInt64)
 	setLimit(&c.MaxTools, defaultMaxTools, math.MaxInt)
 	setLimit(&c.MaxQuestions, defaultMaxQuestions, math.MaxInt)
 	if c.LogLevel != "" {

@@ -102,7 +102,11 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (resul
 }
 
 func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {
-	if err := c.takeTurn(ctx, r); err != nil {
+	err := c.fits(r.size())
+	if err == nil {
+		err = c.takeTurn(ctx, r)
+	}
+	if err != nil {
 		return nil, nil, c.explain(r, err)
 	}
 	defer c.queue.Leave()
@@ -115,7 +119,11 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 			return nil, nil, c.explain(r, graver(failed, err))
 		}
 		if r.life != 0 && r.life != l.number {
-			return nil, nil, c.explain(r, WithOutcome(ErrOtherConnection, NotSent))
+			err, outcome := ErrOtherConnection, NotSent
+			if failed != nil {
+				err, outcome = fmt.Errorf("%w: %w", err, failed), OutcomeOf(failed)
+			}
+			return nil, nil, c.explain(r, WithOutcome(err, outcome))
 		}
 		f := first
 		if failed != nil {
@@ -151,6 +159,9 @@ func (c *Client) mayRepeat(l *life, r *request, err error) bool {
 	if !l.gone() && !isRevisionError(err) {
 		return errors.Is(err, ErrAnswerLost) && r.repeatable()
 	}
+	if r.life != 0 && errors.Is(err, ErrCutOff) {
+		return false // or its caller would follow the server from one end to the next
+	}
 	return SafeToRetry(err) || OutcomeOf(err) == Unknown && r.repeatable()
 }
 
@@ -170,12 +181,27 @@ func (c *Client) takeTurn(ctx context.Context, r *request) error {
 	return WithOutcome(err, NotSent)
 }
 
+// fits returns the error of a request with so many bytes of parameters, or nil.
+func (c *Client) fits(bytes int64) error {
+	if bytes <= c.opts.MaxArguments {
+		return nil
+	}
+	return WithOutcome(fmt.Errorf("it has %d bytes of arguments: %w: set maxArgumentBytes in \"limits\" of the server's entry, or MaxArguments of ClientOptions, if the server takes more",
+		bytes, &LimitError{"argument bytes", c.opts.MaxArguments}), NotSent)
+}
+
 // Busy returns the [*BusyError] with which a call with so many bytes of arguments would fail
-// now, or nil if there is room. It reserves nothing and is cheap: it is for callers with
-// work to do before a request.
+// now, the error of one that has too many, or nil if there is room. It reserves nothing and is
+// cheap: it is for callers with work to do before a request.
 func (c *Client) Busy(ctx context.Context, bytes int) error {
-	if c.transport == nil || c.closing.Err() != nil || c.queue.IsFree() {
-		return nil // the request itself says what else is wrong
+	if c.transport == nil || c.closing.Err() != nil {
+		return nil // the request itself says what is wrong
+	}
+	if err := c.fits(int64(bytes)); err != nil {
+		return c.explain(&request{method: protocol.CallTool}, err)
+	}
+	if c.queue.IsFree() {
+		return nil
 	}
 	if full := c.queue.Look(onbehalf.Owner(ctx), int64(bytes)); full.Bound != "" {
 		return c.busyError(full)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -266,7 +267,7 @@ func TestQueueOfUsers(t *testing.T) {
 // What waits is bounded in bytes as well.
 func TestQueueOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1})
+		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxArguments: -1})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() { _, _ = c.CallTool(ctx, "slow", nil, nil) }()
@@ -312,4 +313,28 @@ func TestCallersDataIsOnlyRead(t *testing.T) {
 	if params.Meta == nil && params.Arguments == nil {
 		mended(t, "mcp/request.go")
 	}
+}
+
+// What a request brings along is bounded, whatever it asks for, and so is an answer of a handler.
+func TestMaxArguments(t *testing.T) {
+	large := strings.Repeat("x", 2000)
+	server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		_, err := c.Ask("elicitation/create", question)
+		c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, fmt.Sprint(err)))
+	}}), &mcp.ClientOptions{MaxArguments: 1000, Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": large}}, nil
+	}})
+	args, before := json.RawMessage(`{"a":"`+large+`"}`), len(server.Received(""))
+	for name, err := range map[string]error{
+		"call":     errOf(c.CallTool(t.Context(), "x", args, nil)),
+		"look":     c.Busy(t.Context(), len(args)),
+		"prompt":   errOf(c.GetPrompt(t.Context(), "x", map[string]string{"a": large}, nil)),
+		"resource": errOf(c.ReadResource(t.Context(), "a:"+large, nil)),
+		"request":  errOf(c.Request(t.Context(), "com.example/x", args, nil)),
+	} {
+		assert.Equal(t, assert.As[*mcp.LimitError](t, err, "%s", name).Max, 1000, "%s", name)
+		wantOutcome(t, err, mcp.NotSent)
+	}
+	wantCount(t, server, "", before)
+	assert.Contains(t, textOf(t, mustCall(t, c, "x")), "the client could not do that")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -61,7 +62,11 @@ func (e *entry) busy(ctx context.Context, args json.RawMessage) error {
 	if e.server == nil || e.server.Busy == nil {
 		return nil
 	}
-	return e.server.Busy(ctx, len(args))
+	err := e.server.Busy(ctx, len(args))
+	if limit, ok := errors.AsType[*mcp.LimitError](err); ok {
+		return &ArgumentsError{Tool: e.def.Name, Err: fmt.Errorf("must have fewer bytes than %d, which is more than the server is sent: %w", len(args), limit)}
+	}
+	return err
 }
 
 // An offer is a tool that was put into the registry. Its entry depends on the other

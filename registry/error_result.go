@@ -131,6 +131,8 @@ func reasonOf(err error) string {
 		return what + " is defined in a way that cannot be used."
 	case errors.As(err, new(*ResultError)), class == failure.Protocol:
 		return what + " gave an answer that cannot be used."
+	case class == failure.TooLarge && mcp.SafeToRetry(err):
+		return what + " was given more than its server is sent; send less."
 	case class == failure.TooLarge:
 		return what + " gave an answer that is too large; ask it for less."
 	case errors.As(err, &server):
@@ -140,6 +142,8 @@ func reasonOf(err error) string {
 	case errors.As(err, &web): // also where it is why there is no connection
 		code, wait := web.HTTPStatus()
 		return what + statusReason(code, wait)
+	case errors.Is(err, mcp.ErrCutOff):
+		return what + " is on a server that ended while it was given the arguments, which may be too large for it; do not send them again." + exitOf(err)
 	case class == failure.Denied:
 		return what + " is not allowed for this user."
 	case class == failure.Unreachable:
@@ -149,11 +153,25 @@ func reasonOf(err error) string {
 	case class == failure.Cancelled:
 		return what + " was interrupted."
 	case class == failure.Lost:
-		return what + " is on a server to which the connection broke before the answer was there."
+		return what + " is on a server to which the connection broke before the answer was there." + exitOf(err)
 	case class == failure.Closed:
 		return what + " is on a server that was stopped here."
 	}
 	return what + " failed."
+}
+
+// exitOf says how the process of a server ended, if that is in an error: by what it wrote last in
+// the server's words, in which secrets of known forms are hidden.
+func exitOf(err error) string {
+	var exit interface{ Exit() (how, said string) }
+	if !errors.As(err, &exit) {
+		return ""
+	}
+	how, said := exit.Exit()
+	if said = strings.TrimSpace(said); said == "" {
+		return " Its process " + how + "."
+	}
+	return fmt.Sprintf(" Its process %s; its last words, not the user's: %s.", how, strconv.Quote(plain.Line(redact.Known().Text(said))))
 }
 
 // statusReason says what an HTTP status in the place of an answer means.

@@ -37,11 +37,19 @@ type ExitError struct {
 	Stderr string
 }
 
-func (e *ExitError) Error() string {
-	how := fmt.Sprintf("exited with code %d", e.Code)
+// Exit returns how the process ended, and the last line of Stderr, for code that tells a model
+// what has happened.
+func (e *ExitError) Exit() (how, said string) {
+	how = fmt.Sprintf("exited with code %d", e.Code)
 	if e.Signal != "" {
 		how = "was ended by signal: " + e.Signal
 	}
+	lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
+	return how, lines[len(lines)-1]
+}
+
+func (e *ExitError) Error() string {
+	how, _ := e.Exit()
 	if e.Stderr == "" {
 		return fmt.Sprintf("server process %q %s", e.Path, how)
 	}

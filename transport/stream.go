@@ -197,8 +197,11 @@ func (s *stream) send(ctx context.Context, frame []byte) error {
 		return mcp.Unknown // perhaps it reads the frame without its newline
 	}
 	for {
-		if s.ended.Err() != nil {
-			return mcp.WithOutcome(context.Cause(s.ended), outcome())
+		if err := context.Cause(s.ended); err != nil {
+			if len(rest) < whole {
+				err = fmt.Errorf("%w: %w", mcp.ErrCutOff, err)
+			}
+			return mcp.WithOutcome(err, outcome())
 		}
 		n, err := s.write(ctx, rest)
 		rest = rest[n:]

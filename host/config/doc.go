@@ -90,7 +90,7 @@
 //	                            "write"}], "network", "args"}, see Isolation. In a list
 //	                            without "kind" it is mcpproxy's, and ignored
 //	limits                      {"maxTools", "maxInFlight", "maxQueued",
-//	                            "maxMessageBytes"}, see Limits
+//	                            "maxMessageBytes", "maxArgumentBytes"}, see Limits
 //	env                         variables for the process, {"NAME": "value"}. Of this
 //	                            program's environment it has only what transport.BaseEnv
 //	                            says, such as PATH, HOME, LANG and HTTPS_PROXY; any

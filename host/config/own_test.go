@@ -41,7 +41,7 @@ func TestOwnKeyFaults(t *testing.T) {
 		{local + `"isolation": {"kind": "landlock", "mounts": [{"target": "x"}]}`, `isolation.mounts[0]: has no "path": write the folder of this machine
 isolation.mounts[0].target: must be an absolute path in the container, such as /data`},
 		{local + `"isolation": {"kind": "landlock", "mounts": [{"path": "/a", "writable": true}]}`, `isolation.mounts[0].writable: unknown key: write "path", "target" or "write"`},
-		{local + `"limits": {"maxTool": 1}`, `limits.maxTool: unknown key: write "maxTools", "maxInFlight", "maxQueued" or "maxMessageBytes"`},
+		{local + `"limits": {"maxTool": 1}`, `limits.maxTool: unknown key: write "maxTools", "maxInFlight", "maxQueued", "maxMessageBytes" or "maxArgumentBytes"`},
 		{local + `"limits": {"maxTools": 1.5}`, "limits.maxTools: must be a whole number from -1 to 1048576"},
 		{local + `"limits": {"maxTools": 1e999}`, "limits.maxTools: must be a whole number from -1 to 1048576"},
 		{local + `"limits": {"maxQueued": -2}`, "limits.maxQueued: must be a whole number from -1 to 1048576"},

@@ -112,7 +112,7 @@ func TestSchemaKeys(t *testing.T) {
 	for section, known := range map[string][]string{
 		"auth": {"askConsent", "authMethod", "authorizationUrl", "clientId", "clientSecret", "deviceUrl", "grant", "issuer", "loginParams", "noResource", "off", "redirectUrl", "registrationUrl", "revocationUrl", "scopes", "tokenUrl", "type"}, "tools": {"allow", "deny", "rename", "skipOutputCheck"},
 		"tls":       {"caFile", "certFile", "insecure", "keyFile"},
-		"isolation": {"args", "image", "kind", "mounts", "network"}, "limits": {"maxInFlight", "maxMessageBytes", "maxQueued", "maxTools"},
+		"isolation": {"args", "image", "kind", "mounts", "network"}, "limits": {"maxArgumentBytes", "maxInFlight", "maxMessageBytes", "maxQueued", "maxTools"},
 	} {
 		got := schemaProperties(t, append(slices.Clone(server), "properties", section)...)
 		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", known), "%s", section)

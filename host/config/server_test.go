@@ -65,6 +65,7 @@ func TestHash(t *testing.T) {
 		`{` + local + `, "limits": {"maxInFlight": 1}}`,
 		`{` + local + `, "limits": {"maxQueued": 1}}`,
 		`{` + local + `, "limits": {"maxMessageBytes": 1}}`,
+		`{` + local + `, "limits": {"maxArgumentBytes": 1}}`,
 		`{` + local + `, "isolation": {"kind": "none"}}`,
 		`{` + local + `, "isolation": {"kind": "landlock"}}`,
 		`{` + local + `, "isolation": {"kind": "landlock", "network": true}}`,

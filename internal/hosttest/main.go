@@ -72,6 +72,7 @@ func serve(mode string) {
 		}
 	}
 	if err := NewServer(mode).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }

@@ -106,7 +106,7 @@ func ofNode(err error) Class {
 		return Timeout
 	case mcp.ErrClosed:
 		return Closed
-	case mcp.ErrSessionLost, mcp.ErrAnswerLost:
+	case mcp.ErrSessionLost, mcp.ErrAnswerLost, mcp.ErrCutOff:
 		return Lost
 	}
 	if is, ok := err.(interface{ Is(error) bool }); ok && is.Is(context.DeadlineExceeded) { // such as *mcp.TimeoutError
