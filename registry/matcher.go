@@ -104,7 +104,8 @@ func (m *matcher) ofServer(server string) fits {
 // or more than one.
 //
 // A tool fits if the name has the words of its server and then its own, with a
-// separator between the two and maybe an "mcp__" before them, or just its own.
+// separator between the two and maybe an "mcp__" before them, or just its own. Those of its
+// server may have "mcp server" behind them, as titles do.
 // Words fit as a whole or not at all: this is no search for what is near. A name
 // that speaks of a server means none but that one, so that a call to the tool of a
 // server that went away does not end at another's tool that took the name.
@@ -127,12 +128,12 @@ func (m *matcher) find(asked toolname.Name) *entry {
 	}
 
 	for server, tool := range asked.Splits() {
-		consider(m.servers[server], tool)
+		consider(m.servers[m.titled(server)], tool)
 	}
 	claimed, strong := m.claims(asked, ""), asked.Strong()
 	if !claimed {
 		for server, tool := range asked.WithoutMCP().Splits() {
-			consider(m.servers[server], tool)
+			consider(m.servers[m.titled(server)], tool)
 		}
 	}
 	if !strong || !claimed {
@@ -152,10 +153,20 @@ func (m *matcher) find(asked toolname.Name) *entry {
 	return found
 }
 
+// titled returns the server that a folded name means: the one of that name, or else the one
+// whose title it may be, such as "GitHub MCP Server" of the server github.
+func (m *matcher) titled(name string) string {
+	if server, ok := strings.CutSuffix(name, "mcpserver"); ok && m.servers[name] == nil && m.servers[server] != nil {
+		return server
+	}
+	return name
+}
+
 // claims reports whether the asked name begins with that of a server other than
 // own.
 func (m *matcher) claims(asked toolname.Name, own string) bool {
 	for server := range asked.Splits() {
+		server = m.titled(server)
 		if _, ok := m.servers[server]; ok && server != own {
 			return true
 		}

@@ -80,6 +80,9 @@ func TestForgivenSpellings(t *testing.T) {
 		"functions.github__create_issue": "github/create_issue", "default_api:github__create_issue": "github/create_issue", "default_api.github__create_issue": "github/create_issue", "tools.github__create_issue": "github/create_issue",
 		//report: Models | RooCodeInc/Roo-Code#10642, anthropics/claude-code#80065, NousResearch/hermes-agent#82876, cloudflare/agents#806 | models write underscores for the hyphens of a server or tool, or hyphens where the client made underscores | both are forgiven
 		"mcp__google_drive__list": "google-drive/list", "mcp--google-drive--list": "google-drive/list", "google-drive-list": "google-drive/list",
+		//report: Models | github/copilot-sdk#861, archestra-ai/archestra#2216 | other clients call a server by its title, such as github-mcp-server, and a model writes that before the name of a tool | it is forgiven, unless there is a server of that name
+		"github-mcp-server__create_issue": "github/create_issue", "GitHub MCP Server: create_issue": "github/create_issue", "github_mcp_server_create_issue": "github/create_issue", "mcp__github_mcp_server__create_issue": "github/create_issue",
+		"github-server__create_issue": "", "mcp_server__create_issue": "", "other-mcp-server__create_issue": "",
 		//report: Models | anomalyco/opencode#31506 | the name of a server has a capital, and the model or a client writes it without | case does not count
 		"Github_create_issue": "github/create_issue",
 		// Other schemes.
@@ -135,6 +138,9 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 		{"the server went away", names.ServerTool, []string{"git/hub__create_issue", "evil/github__create_issue", "other/github_create_issue"}, map[string]string{
 			"github__create_issue": "", "GitHub__create_issue": "", "github:create_issue": "", "github.create_issue": "",
 			"mcp__github__create_issue": "", "GitHubCreateIssue": "", "githubcreateissue": "",
+		}},
+		{"a server has the name of another's title", names.ServerTool, []string{"github/list", "github-mcp-server/other"}, map[string]string{
+			"github-mcp-server__list": "", "github_mcp_server_list": "", "github-mcp-server__other": "github-mcp-server/other",
 		}},
 		{"the tool went away", names.ServerTool, []string{"github/list", "evil/github_create_issue"}, map[string]string{
 			"github__create_issue": "", "github_create_issue": "", "github-create-issue": "", "githubCreateIssue": "",
