@@ -12,7 +12,7 @@ import (
 
 // givenArgs returns args, and {} for empty or null.
 func givenArgs(args json.RawMessage) json.RawMessage {
-	if first := firstByte(args); first == 0 || first == 'n' && isNull(args) {
+	if first := firstByte(args); first == 0 && bytes.IndexByte(args, 0) < 0 || first == 'n' && isNull(args) {
 		return json.RawMessage("{}")
 	}
 	return args

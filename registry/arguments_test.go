@@ -62,6 +62,7 @@ func TestFuncArguments(t *testing.T) {
 		{echo[nested](t), `"{\"big\":1}"`, `arguments of tool "tool": must be a JSON object, not a string`},
 		{echo[nested](t), `true`, `arguments of tool "tool": must be a JSON object, not a boolean`},
 		{echo[nested](t), `-1`, `arguments of tool "tool": must be a JSON object, not a number`},
+		{echo[nested](t), "\x00", `arguments of tool "tool": must be a JSON object, but are not valid JSON: invalid character '\x00' looking for beginning of value (after byte 1)`},
 		{echo[nested](t), "null\v", `arguments of tool "tool": must be a JSON object, but are not valid JSON: invalid character '\v' after top-level value (after byte 5)`},
 		{echo[struct {
 			V any `json:"v"`
