@@ -61,6 +61,10 @@ func (r *Registry) makeCall(ctx context.Context, name string, args json.RawMessa
 		return r.call(ctx, name, args, new(Observation), forward)
 	}
 	o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
+	if call := onbehalf.CallOf(ctx); call.Mended != nil { // calls within it are none of the model's
+		o.Mended, call.Mended = call.Mended, nil
+		ctx = onbehalf.WithCall(ctx, call)
+	}
 	return r.observed(ctx, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o, false) })
 }
 

@@ -48,6 +48,11 @@ type Observation struct {
 	// CallID is that of [WithCallID]. For Approved and Denied it is that of the call
 	// which waited; the context of the [Observer] says so, too.
 	CallID string
+	// Mended are the parts of the call, as its model wrote them, that cannot go back to the
+	// model's API, which would refuse the conversation from then on, and that package profile
+	// sends back in another form: "id", "name", "arguments", in that order. Nil: none, or the
+	// call is not one of a profile.Turn.
+	Mended []string
 	// Approval is the id of the call that waits for approval now, was approved or was
 	// denied; empty: none. It may suffice to approve the call: keep it from others.
 	Approval string

@@ -213,35 +213,20 @@ func (f *form[M, B]) finished(content []B) []B {
 	})
 }
 
-// calls returns the calls of a message that need a result: not those of a model that another
-// one has taken over from.
-func (f *form[M, B]) calls(content []B) []profile.Call {
-	var calls []profile.Call
-	for _, b := range content {
-		v := f.look(b)
-		if v.over {
-			calls = nil
-		}
-		if v.call != nil {
-			calls = append(calls, *v.call)
+// over returns where the content of the last of several models begins: the calls of one that
+// another has taken over from need no result.
+func (f *form[M, B]) over(content []B) int {
+	for i, b := range slices.Backward(content) {
+		if f.look(b).over {
+			return i
 		}
 	}
-	return calls
+	return 0
 }
 
-// sendable returns what a model wrote as the API takes it back: without blocks that it
-// refuses, and thoughts that nothing stands behind.
+// sendable returns what a model wrote as the API takes it back.
 func (f *form[M, B]) sendable(content []B) []B {
-	var kept []B
-	for _, b := range content {
-		if !f.look(b).empty {
-			kept = append(kept, b)
-		}
-	}
-	for n := len(kept); n > 0 && f.look(kept[n-1]).thought; n-- {
-		kept = kept[:n-1]
-	}
-	return kept
+	return profile.Sendable(content, func(b B) (thought, empty bool) { v := f.look(b); return v.thought, v.empty })
 }
 
 // inputOf returns the arguments of a call.

@@ -6,7 +6,6 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Append returns a conversation with more messages behind it, as the API takes it, see
@@ -39,27 +38,24 @@ func (f *form[M, B]) repaired(conversation []M, missing func(profile.Call) B) []
 	r := &profile.Repairer[piece[M, B]]{
 		Provider: profile.Anthropic,
 		Ended:    missing != nil,
-		Look: func(p piece[M, B]) profile.Said {
-			if p.results {
-				return profile.Said{Result: &profile.Call{ID: f.look(p.content[0]).ends}}
-			}
-			return profile.Said{Calls: f.calls(p.content)}
-		},
-		With: func(p piece[M, B], calls []profile.Call) piece[M, B] {
+		Each: func(p piece[M, B], call, result func(profile.Call) profile.Call) piece[M, B] {
 			p.content = slices.Clone(p.content)
-			for i, b := range slices.Backward(p.content) {
-				if v := f.look(b); len(calls) > 0 && (p.results || v.call != nil) {
-					p.content[i] = f.called(b, calls[len(calls)-1])
-					calls = calls[:len(calls)-1]
+			for i := f.over(p.content); i < len(p.content); i++ {
+				b := p.content[i]
+				if v := f.look(b); p.results {
+					p.content[i] = f.called(b, result(profile.Call{ID: v.ends}))
+				} else if v.call != nil {
+					p.content[i] = f.called(b, call(*v.call))
 				}
 			}
 			return p
 		},
-		Lost: func(c profile.Call) piece[M, B] {
-			if missing == nil {
-				missing = func(c profile.Call) B { return f.failure(c.ID, result.Text(profile.Lost(c).Result)) }
+		Lost: func(c profile.Call, text string) piece[M, B] {
+			block := f.failure(c.ID, text)
+			if missing != nil {
+				block = missing(c)
 			}
-			return piece[M, B]{message: f.user(), content: []B{missing(c)}, results: true, lost: true}
+			return piece[M, B]{message: f.user(), content: []B{block}, results: true, lost: true}
 		},
 	}
 	var out []M

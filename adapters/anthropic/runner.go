@@ -113,15 +113,22 @@ func putRight(params *sdk.BetaToolRunnerParams, message *sdk.BetaMessage) {
 	if message == nil {
 		return
 	}
-	calls := f.calls(f.content(params.Messages[last]))
-	for i := len(message.Content) - 1; i >= 0 && len(calls) > 0; i-- {
+	sent := f.content(params.Messages[last])
+	at := len(sent) - 1 // of the call that is next, from behind
+	for i := range slices.Backward(message.Content) {
 		b := &message.Content[i]
 		if b.Type != "tool_use" {
 			continue
 		}
+		for at >= 0 && sent[at].OfToolUse == nil {
+			at--
+		}
+		if at < 0 {
+			return
+		}
 		var raw map[string]json.RawMessage
-		id := calls[len(calls)-1].ID
-		if calls = calls[:len(calls)-1]; b.ID != id && json.Unmarshal([]byte(b.RawJSON()), &raw) == nil {
+		id := sent[at].OfToolUse.ID
+		if at--; b.ID != id && json.Unmarshal([]byte(b.RawJSON()), &raw) == nil {
 			raw["id"], _ = json.Marshal(id)
 			if data, err := json.Marshal(raw); err == nil {
 				_ = json.Unmarshal(data, b) // it is what it was, with another id

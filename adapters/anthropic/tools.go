@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -38,10 +39,7 @@ type Turn struct {
 // Tools returns the tools of a registry that the user of ctx may call, for one
 // request.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	turn, err := profile.NewTurn(ctx, r, profile.Anthropic, &o.Turn)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // noAnswer stands where a model has not answered.
@@ -72,76 +71,50 @@ func partsOf(messages []types.Message) []part {
 	return all
 }
 
-// sendable returns what a model wrote without what Bedrock refuses when it comes back.
+// sendable returns what a model wrote as Bedrock takes it back.
 func sendable(blocks []types.ContentBlock) []types.ContentBlock {
-	var kept []types.ContentBlock
-	last := 0 // how many there are up to the last that is no reasoning
-	for _, block := range blocks {
+	kept := profile.Sendable(blocks, func(block types.ContentBlock) (thought, empty bool) {
 		switch b := block.(type) {
 		case *types.ContentBlockMemberText:
-			if strings.TrimSpace(b.Value) == "" {
-				continue
-			}
+			return false, strings.TrimSpace(b.Value) == ""
 		case *types.ContentBlockMemberReasoningContent:
-			if text, ok := b.Value.(*types.ReasoningContentBlockMemberReasoningText); !ok || aws.ToString(text.Value.Signature) != "" {
-				kept = append(kept, block)
-			}
-			continue
+			text, ok := b.Value.(*types.ReasoningContentBlockMemberReasoningText)
+			return true, ok && aws.ToString(text.Value.Signature) == ""
 		}
-		kept = append(kept, block)
-		last = len(kept)
-	}
-	if last == 0 {
+		return false, false
+	})
+	if len(kept) == 0 {
 		return unanswered().Content
 	}
-	return kept[:last]
+	return kept
 }
 
 func repairer() *profile.Repairer[part] {
 	return &profile.Repairer[part]{
 		Provider: profile.Bedrock,
-		Look: func(p part) profile.Said {
-			var said profile.Said
-			for _, block := range p.Content {
-				switch b := block.(type) {
-				case *types.ContentBlockMemberToolUse:
-					if b.Value.Type != types.ToolUseTypeServerToolUse {
-						said.Calls = append(said.Calls, callOf(&b.Value))
-					}
-				case *types.ContentBlockMemberToolResult: // of a tool of Bedrock itself in a message of the model
-					if p.Role == types.ConversationRoleUser {
-						said.Result = &profile.Call{ID: aws.ToString(b.Value.ToolUseId)}
-					}
-				}
-			}
-			return said
-		},
-		With: func(p part, calls []profile.Call) part {
+		Each: func(p part, call, result func(profile.Call) profile.Call) part {
 			p.Content = slices.Clone(p.Content)
 			for i, block := range p.Content {
 				switch b := block.(type) {
 				case *types.ContentBlockMemberToolUse:
-					if b.Value.Type == types.ToolUseTypeServerToolUse {
-						continue
+					if use := b.Value; use.Type != types.ToolUseTypeServerToolUse {
+						back := call(callOf(&use))
+						use.ToolUseId, use.Name, use.Input = aws.String(back.ID), aws.String(back.Name), newInput(back.Arguments)
+						p.Content[i] = &types.ContentBlockMemberToolUse{Value: use}
 					}
-					use := b.Value
-					use.ToolUseId, use.Name, use.Input = aws.String(calls[0].ID), aws.String(calls[0].Name), newInput(calls[0].Arguments)
-					p.Content[i], calls = &types.ContentBlockMemberToolUse{Value: use}, calls[1:]
 				case *types.ContentBlockMemberToolResult:
-					if p.Role != types.ConversationRoleUser {
-						continue
+					if is := b.Value; p.Role == types.ConversationRoleUser { // else it is of a tool of Bedrock itself
+						is.ToolUseId = aws.String(result(profile.Call{ID: aws.ToString(is.ToolUseId)}).ID)
+						p.Content[i] = &types.ContentBlockMemberToolResult{Value: is}
 					}
-					result := b.Value
-					result.ToolUseId = aws.String(calls[0].ID)
-					p.Content[i] = &types.ContentBlockMemberToolResult{Value: result}
 				}
 			}
 			return p
 		},
-		Lost: func(c profile.Call) part {
+		Lost: func(c profile.Call, text string) part {
 			return part{types.Message{Role: types.ConversationRoleUser, Content: []types.ContentBlock{
 				&types.ContentBlockMemberToolResult{Value: types.ToolResultBlock{ToolUseId: aws.String(c.ID), Content: []types.ToolResultContentBlock{
-					&types.ToolResultContentBlockMemberText{Value: profile.Failed(result.Text(profile.Lost(c).Result))},
+					&types.ToolResultContentBlockMemberText{Value: profile.Failed(text)},
 				}}},
 			}}, false}
 		},
@@ -163,15 +136,9 @@ func unanswered() types.Message {
 
 // join returns one message of two of the user, results first.
 func join(a, b types.Message) types.Message {
-	var results, rest []types.ContentBlock
-	for _, block := range slices.Concat(a.Content, b.Content) {
-		if isResult(block) {
-			results = append(results, block)
-		} else {
-			rest = append(rest, block)
-		}
-	}
-	return types.Message{Role: a.Role, Content: append(results, rest...)}
+	all := slices.Concat(a.Content, b.Content)
+	rest := func(block types.ContentBlock) bool { return !isResult(block) }
+	return types.Message{Role: a.Role, Content: append(slices.DeleteFunc(slices.Clone(all), rest), slices.DeleteFunc(all, isResult)...)}
 }
 
 func hasResults(m types.Message) bool { return slices.ContainsFunc(m.Content, isResult) }

@@ -63,7 +63,6 @@ func cutOff(stop types.StopReason, last bool) bool {
 // calls in one message: the error is a [*profile.WaitingError] then. If ctx ends, Run
 // returns its error, and the messages all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, out *bedrockruntime.ConverseOutput) ([]types.Message, error) {
-	calls := t.Calls(out)
-	answers, err := t.Turn.Run(ctx, calls)
+	answers, err := t.Turn.Run(ctx, t.Calls(out))
 	return t.Results(answers...), err
 }

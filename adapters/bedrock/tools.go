@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -35,10 +36,7 @@ type Turn struct {
 // Tools returns the tools of a registry for one request, on behalf of the user of ctx.
 // The error is that of [profile.NewTurn].
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	turn, err := profile.NewTurn(ctx, r, profile.Bedrock, &o.Turn)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package eino
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -52,13 +53,8 @@ type Belt struct {
 // New returns a belt with the tools of a registry. Nothing is asked of the registry
 // yet.
 func New(r *registry.Registry, opts *Options) *Belt {
-	b := &Belt{registry: r, id: rand.Text(), redone: map[string]*redo{}}
-	if opts != nil {
-		b.opts = *opts
-	}
-	if b.opts.Provider == "" {
-		b.opts.Provider = profile.OpenAI
-	}
+	b := &Belt{registry: r, opts: *cmp.Or(opts, &Options{}), id: rand.Text(), redone: map[string]*redo{}}
+	b.opts.Provider = cmp.Or(b.opts.Provider, profile.OpenAI)
 	b.opts.Turn.ProviderSearch, b.opts.Turn.Deferred = false, nil
 	return b
 }

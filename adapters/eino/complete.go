@@ -17,35 +17,23 @@ func (b *Belt) completed(in []*schema.Message) []*schema.Message {
 	}
 	r := &profile.Repairer[*schema.Message]{
 		Provider: b.opts.Provider,
-		Look: func(m *schema.Message) profile.Said {
-			var said profile.Said
-			if m == nil {
-				return said
-			}
-			if m.Role == schema.Tool {
-				return profile.Said{Result: &profile.Call{ID: m.ToolCallID, Name: m.ToolName}}
-			}
-			for _, c := range m.ToolCalls {
-				said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
-			}
-			return said
-		},
-		With: func(m *schema.Message, calls []profile.Call) *schema.Message {
-			if m.Role != schema.Tool {
-				return withCalls(m, func(i int, c *schema.ToolCall) {
-					c.ID, c.Function.Name, c.Function.Arguments = calls[i].ID, calls[i].Name, string(calls[i].Arguments)
+		Each: func(m *schema.Message, call, result func(profile.Call) profile.Call) *schema.Message {
+			if m == nil || m.Role != schema.Tool {
+				return withCalls(m, func(_ int, c *schema.ToolCall) {
+					back := call(profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+					c.ID, c.Function.Name, c.Function.Arguments = back.ID, back.Name, string(back.Arguments)
 				})
 			}
-			if m.ToolCallID == calls[0].ID && (m.ToolName == "" || m.ToolName == calls[0].Name) {
+			of := result(profile.Call{ID: m.ToolCallID, Name: m.ToolName})
+			if m.ToolCallID == of.ID && (m.ToolName == "" || m.ToolName == of.Name) {
 				return m
 			}
 			with := *m
-			with.ToolCallID, with.ToolName = calls[0].ID, calls[0].Name
+			with.ToolCallID, with.ToolName = of.ID, of.Name
 			return &with
 		},
-		Lost: func(c profile.Call) *schema.Message {
-			text, _ := profile.Apart(failed(profile.Parts(b.opts.Provider, profile.Lost(c).Result)))
-			return schema.ToolMessage(text, c.ID, schema.WithToolName(c.Name))
+		Lost: func(c profile.Call, text string) *schema.Message {
+			return schema.ToolMessage(profile.Failed(text), c.ID, schema.WithToolName(c.Name))
 		},
 		Ended: true,
 	}

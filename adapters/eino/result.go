@@ -22,10 +22,8 @@ func (b *Belt) parts(t *profile.Turn, a *profile.Answer) []profile.Part {
 	if a.Result.IsError {
 		parts = failed(parts)
 	}
-	for i, p := range parts {
-		if kind := kindOf(p.Type); kind != schema.ToolPartTypeImage && !b.opts.Files {
-			parts[i].Data, parts[i].Type = nil, ""
-		}
+	if !b.opts.Files {
+		return profile.Images(parts)
 	}
 	return parts
 }

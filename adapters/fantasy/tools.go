@@ -1,6 +1,7 @@
 package fantasy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Options are the options of [PrepareStep] and [Tools]. Nil and the zero value mean the
@@ -35,8 +35,11 @@ type Options struct {
 // [profile.Repairer].
 func PrepareStep(r *registry.Registry, opts *Options) fantasy.PrepareStepFunction {
 	return func(ctx context.Context, step fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
-		google := step.Model != nil && step.Model.Provider() == "google" // the name of fantasy's package
-		tools, err := toolsFor(ctx, r, opts, google)
+		provider := ""
+		if step.Model != nil {
+			provider = step.Model.Provider()
+		}
+		tools, err := toolsFor(ctx, r, opts, provider)
 		messages := repaired(step.Messages)
 		called := slices.ContainsFunc(messages, func(m fantasy.Message) bool { return m.Role == fantasy.MessageRoleTool })
 		if called && err == nil && len(tools) == 0 { // some APIs refuse a conversation with calls and no tools
@@ -54,26 +57,28 @@ func PrepareStep(r *registry.Registry, opts *Options) fantasy.PrepareStepFunctio
 // For models of Google's use [PrepareStep], which tells them schemas as fantasy's
 // converter takes them.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) ([]fantasy.AgentTool, error) {
-	return toolsFor(ctx, r, opts, false)
+	return toolsFor(ctx, r, opts, "")
 }
 
-// toolsFor is Tools. For google, whose converter drops what has no single type, each value
-// has one.
-func toolsFor(ctx context.Context, r *registry.Registry, opts *Options, google bool) ([]fantasy.AgentTool, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+// toolsFor is Tools for a provider, by fantasy's name of it, which may take no more than some
+// tools. For google, whose converter drops what has no single type, each value has one.
+func toolsFor(ctx context.Context, r *registry.Registry, opts *Options, provider string) ([]fantasy.AgentTool, error) {
+	o := *cmp.Or(opts, &Options{})
 	// Whatever the model, a schema has to be of Bedrock's form: the agent keeps the
 	// properties of the root, and what is required, and nothing else of it.
 	turn, err := profile.NewTurn(ctx, r, profile.Bedrock, &o.Turn)
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := map[string]profile.Provider{"google": profile.Gemini, "openai": profile.OpenAI, "azure": profile.OpenAI}[provider]; ok {
+		if _, err := profile.NewTurn(ctx, r, p, &o.Turn); err != nil { // there are too many
+			return nil, err
+		}
+	}
 	tools := []fantasy.AgentTool{} // for nil the agent would keep what it had
 	for _, t := range turn.Set().Tools() {
 		schema := t.Schema
-		if google {
+		if provider == "google" {
 			schema, _ = json.Marshal(profile.OneType(schema)) // it was JSON
 		}
 		root := struct {
@@ -170,34 +175,23 @@ func repaired(messages []fantasy.Message) []fantasy.Message {
 func repairer() *profile.Repairer[fantasy.Message] {
 	return &profile.Repairer[fantasy.Message]{
 		Provider: profile.Bedrock, // whose names and ids all others take
-		Look: func(m fantasy.Message) profile.Said {
-			var said profile.Said
-			for _, p := range m.Content {
-				if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
-					said.Calls = append(said.Calls, profile.Call{ID: c.ToolCallID, Name: c.ToolName, Arguments: json.RawMessage(c.Input)})
-				}
-				if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
-					said.Result = &profile.Call{ID: r.ToolCallID}
-				}
-			}
-			return said
-		},
-		With: func(m fantasy.Message, calls []profile.Call) fantasy.Message {
+		Each: func(m fantasy.Message, call, result func(profile.Call) profile.Call) fantasy.Message {
 			m.Content = slices.Clone(m.Content)
 			for i, p := range m.Content {
 				if c, ok := fantasy.AsMessagePart[fantasy.ToolCallPart](p); ok && !c.ProviderExecuted {
-					c.ToolCallID, c.ToolName, c.Input = calls[0].ID, calls[0].Name, string(calls[0].Arguments)
-					m.Content[i], calls = c, calls[1:]
+					back := call(profile.Call{ID: c.ToolCallID, Name: c.ToolName, Arguments: json.RawMessage(c.Input)})
+					c.ToolCallID, c.ToolName, c.Input = back.ID, back.Name, string(back.Arguments)
+					m.Content[i] = c
 				} else if r, ok := fantasy.AsMessagePart[fantasy.ToolResultPart](p); ok && m.Role == fantasy.MessageRoleTool {
-					r.ToolCallID = calls[0].ID
+					r.ToolCallID = result(profile.Call{ID: r.ToolCallID}).ID
 					m.Content[i] = r
 				}
 			}
 			return m
 		},
-		Lost: func(c profile.Call) fantasy.Message {
+		Lost: func(c profile.Call, text string) fantasy.Message {
 			return fantasy.Message{Role: fantasy.MessageRoleTool, Content: []fantasy.MessagePart{fantasy.ToolResultPart{
-				ToolCallID: c.ID, Output: fantasy.ToolResultOutputContentText{Text: profile.Failed(result.Text(profile.Lost(c).Result))},
+				ToolCallID: c.ID, Output: fantasy.ToolResultOutputContentText{Text: profile.Failed(text)},
 			}}}
 		},
 	}

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Run makes the calls of an answer of the model, see [profile.Turn.Run], and returns
@@ -89,7 +88,7 @@ func Append(conversation []*genai.Content, more ...*genai.Content) []*genai.Cont
 	for _, c := range slices.Concat(conversation, more) {
 		var rest []*genai.Part
 		for i := 0; c != nil && i < len(c.Parts); i++ {
-			if p := c.Parts[i]; p.FunctionResponse != nil && c.Role != genai.RoleModel {
+			if p := c.Parts[i]; isResponse(c, p) {
 				pieces = append(pieces, &genai.Content{Role: c.Role, Parts: []*genai.Part{p}})
 			} else {
 				rest = append(rest, p)
@@ -105,7 +104,7 @@ func Append(conversation []*genai.Content, more ...*genai.Content) []*genai.Cont
 	var all []*genai.Content
 	responses := false
 	for _, c := range repairer().Repair(pieces) {
-		is := c.Parts[0].FunctionResponse != nil && c.Role != genai.RoleModel
+		is := isResponse(c, c.Parts[0])
 		if is && responses {
 			all[len(all)-1].Parts = append(all[len(all)-1].Parts, c.Parts...)
 		} else {
@@ -119,52 +118,57 @@ func Append(conversation []*genai.Content, more ...*genai.Content) []*genai.Cont
 func repairer() *profile.Repairer[*genai.Content] {
 	return &profile.Repairer[*genai.Content]{
 		Provider: profile.Gemini,
-		Look: func(c *genai.Content) profile.Said {
-			var said profile.Said
-			for _, p := range c.Parts {
-				if f := p.FunctionCall; f != nil {
-					said.Calls = append(said.Calls, profile.Call{ID: f.ID, Name: f.Name})
-				}
-				if f := p.FunctionResponse; f != nil && c.Role != genai.RoleModel {
-					said.Result = &profile.Call{ID: f.ID, Name: f.Name}
-				}
-			}
-			return said
-		},
-		With: func(c *genai.Content, calls []profile.Call) *genai.Content {
+		Each: func(c *genai.Content, call, result func(profile.Call) profile.Call) *genai.Content {
 			c = &genai.Content{Role: c.Role, Parts: slices.Clone(c.Parts)}
 			for i, p := range c.Parts {
 				part := *p
 				switch {
 				case p.FunctionCall != nil:
 					f := *p.FunctionCall
-					f.ID, f.Name, part.FunctionCall = calls[0].ID, calls[0].Name, &f
-					calls = calls[1:]
-				case p.FunctionResponse != nil && c.Role != genai.RoleModel:
+					back := call(profile.Call{ID: f.ID, Name: f.Name})
+					f.ID, f.Name, part.FunctionCall = back.ID, back.Name, &f
+				case isResponse(c, p):
 					f := *p.FunctionResponse
-					f.ID, f.Name, part.FunctionResponse = calls[0].ID, calls[0].Name, &f
+					of := result(profile.Call{ID: f.ID, Name: f.Name})
+					f.ID, f.Name, part.FunctionResponse = of.ID, of.Name, &f
 				}
 				c.Parts[i] = &part
 			}
 			return c
 		},
-		Lost: func(c profile.Call) *genai.Content {
+		Lost: func(c profile.Call, text string) *genai.Content {
 			return &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{
-				ID: c.ID, Name: c.Name, Response: map[string]any{"error": result.Text(profile.Lost(c).Result)},
+				ID: c.ID, Name: c.Name, Response: map[string]any{"error": text},
 			}}}}
 		},
 	}
 }
 
+// isResponse reports whether a part of a content is the response to a call of ours.
+func isResponse(c *genai.Content, p *genai.Part) bool {
+	return p.FunctionResponse != nil && c.Role != genai.RoleModel
+}
+
 // parts returns the parts of the first candidate that hold something.
 func parts(chunks []*genai.GenerateContentResponse) []*genai.Part {
 	var all []*genai.Part
-	for _, chunk := range chunks {
-		if chunk != nil && len(chunk.Candidates) > 0 && chunk.Candidates[0] != nil && chunk.Candidates[0].Content != nil {
-			all = append(all, chunk.Candidates[0].Content.Parts...)
+	for _, c := range candidates(chunks) {
+		if c.Content != nil {
+			all = append(all, c.Content.Parts...)
 		}
 	}
 	return holding(all)
+}
+
+// candidates returns the first candidate of each chunk that has one.
+func candidates(chunks []*genai.GenerateContentResponse) []*genai.Candidate {
+	var all []*genai.Candidate
+	for _, chunk := range chunks {
+		if chunk != nil && len(chunk.Candidates) > 0 && chunk.Candidates[0] != nil {
+			all = append(all, chunk.Candidates[0])
+		}
+	}
+	return all
 }
 
 // holding returns the parts that hold something. A signature of nothing goes with the part
@@ -203,27 +207,20 @@ func holds(p *genai.Part) bool {
 
 // cutOff reports whether the model came to its limit of tokens.
 func cutOff(chunks []*genai.GenerateContentResponse) bool {
-	for _, chunk := range chunks {
-		if chunk != nil && len(chunk.Candidates) > 0 && chunk.Candidates[0] != nil && chunk.Candidates[0].FinishReason == genai.FinishReasonMaxTokens {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(candidates(chunks), func(c *genai.Candidate) bool { return c.FinishReason == genai.FinishReasonMaxTokens })
 }
 
 // ending returns an error if the model was stopped before its answer was done.
 func ending(chunks []*genai.GenerateContentResponse) error {
+	for _, c := range candidates(chunks) {
+		switch c.FinishReason {
+		case "", genai.FinishReasonUnspecified, genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+		default:
+			return fmt.Errorf("genai: the model gave no answer: finishReason %s: %q", c.FinishReason, c.FinishMessage)
+		}
+	}
 	for _, chunk := range chunks {
-		switch {
-		case chunk == nil:
-		case len(chunk.Candidates) > 0 && chunk.Candidates[0] != nil:
-			c := chunk.Candidates[0]
-			switch c.FinishReason {
-			case "", genai.FinishReasonUnspecified, genai.FinishReasonStop, genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
-			default:
-				return fmt.Errorf("genai: the model gave no answer: finishReason %s: %q", c.FinishReason, c.FinishMessage)
-			}
-		case chunk.PromptFeedback != nil && chunk.PromptFeedback.BlockReason != "":
+		if chunk != nil && chunk.PromptFeedback != nil && chunk.PromptFeedback.BlockReason != "" {
 			return fmt.Errorf("genai: the model gave no answer: the prompt was blocked: %s: %q", chunk.PromptFeedback.BlockReason, chunk.PromptFeedback.BlockReasonMessage)
 		}
 	}

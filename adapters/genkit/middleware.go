@@ -13,7 +13,6 @@ import (
 	"github.com/firebase/genkit/go/ai"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // errNoResponse reports a plugin that returns neither a message nor an error.
@@ -75,20 +74,7 @@ func (t *Turn) mended(req *ai.ModelRequest) *ai.ModelRequest {
 func (t *Turn) repaired(messages []*ai.Message) []*ai.Message {
 	r := &profile.Repairer[*ai.Message]{
 		Provider: t.opts.Provider,
-		Look: func(m *ai.Message) profile.Said {
-			var said profile.Said
-			for _, p := range m.Content {
-				switch {
-				case p.IsToolResponse() && m.Role == ai.RoleTool:
-					said.Result = &profile.Call{ID: p.ToolResponse.Ref, Name: p.ToolResponse.Name}
-				case p.IsToolRequest():
-					input, _ := json.Marshal(p.ToolRequest.Input)
-					said.Calls = append(said.Calls, profile.Call{ID: p.ToolRequest.Ref, Name: p.ToolRequest.Name, Arguments: input})
-				}
-			}
-			return said
-		},
-		With: func(m *ai.Message, calls []profile.Call) *ai.Message {
+		Each: func(m *ai.Message, call, result func(profile.Call) profile.Call) *ai.Message {
 			with := *m
 			with.Content = slices.Clone(m.Content)
 			for i, p := range m.Content {
@@ -96,22 +82,23 @@ func (t *Turn) repaired(messages []*ai.Message) []*ai.Message {
 				switch {
 				case p.IsToolResponse() && m.Role == ai.RoleTool:
 					res := *p.ToolResponse
-					res.Ref, res.Name, part.ToolResponse = calls[0].ID, calls[0].Name, &res
+					of := result(profile.Call{ID: res.Ref, Name: res.Name})
+					res.Ref, res.Name, part.ToolResponse = of.ID, of.Name, &res
 				case p.IsToolRequest():
 					req := *p.ToolRequest
-					req.Ref, req.Name, part.ToolRequest = calls[0].ID, calls[0].Name, &req
-					if input, _ := json.Marshal(req.Input); string(input) != string(calls[0].Arguments) {
-						req.Input = calls[0].Arguments
+					input, _ := json.Marshal(req.Input)
+					back := call(profile.Call{ID: req.Ref, Name: req.Name, Arguments: input})
+					if string(input) != string(back.Arguments) {
+						req.Input = back.Arguments
 					}
-					calls = calls[1:]
+					req.Ref, req.Name, part.ToolRequest = back.ID, back.Name, &req
 				}
 				with.Content[i] = &part
 			}
 			return &with
 		},
-		Lost: func(c profile.Call) *ai.Message {
-			output := t.output(result.Text(profile.Lost(c).Result), true)
-			return ai.NewMessage(ai.RoleTool, nil, ai.NewToolResponsePart(&ai.ToolResponse{Ref: c.ID, Name: c.Name, Output: output}))
+		Lost: func(c profile.Call, text string) *ai.Message {
+			return ai.NewMessage(ai.RoleTool, nil, ai.NewToolResponsePart(&ai.ToolResponse{Ref: c.ID, Name: c.Name, Output: t.output(text, true)}))
 		},
 		Ended: true,
 	}
@@ -122,36 +109,25 @@ func (t *Turn) repaired(messages []*ai.Message) []*ai.Message {
 		for i, p := range m.Content {
 			piece.Content[i] = signed(named(p))
 		}
-		switch {
-		case m.Role == ai.RoleTool:
+		claude := m.Role == ai.RoleModel && t.opts.Provider == profile.Anthropic
+		if claude {
+			piece.Content = sendable(piece.Content)
+		}
+		if m.Role == ai.RoleTool {
 			pieces = append(pieces, apart(&piece)...)
-		case m.Role == ai.RoleModel && t.opts.Provider == profile.Anthropic && len(sendable(piece.Content)) == 0:
-		default:
-			if m.Role == ai.RoleModel && t.opts.Provider == profile.Anthropic {
-				piece.Content = sendable(piece.Content)
-			}
+		} else if !claude || len(piece.Content) > 0 {
 			pieces = append(pieces, &piece)
 		}
 	}
 	return r.Repair(pieces)
 }
 
-// sendable returns what one of Anthropic's models wrote without what the API refuses: blank
-// texts, and thoughts without a signature or with nothing behind them.
+// sendable returns what one of Anthropic's models wrote as the API takes it back.
 func sendable(parts []*ai.Part) []*ai.Part {
-	var kept []*ai.Part
-	last := 0 // how many there are up to the last that is no thought
-	for _, p := range parts {
+	return profile.Sendable(parts, func(p *ai.Part) (thought, empty bool) {
 		signature, _ := p.Metadata["signature"].([]byte)
-		if p.IsText() && strings.TrimSpace(p.Text) == "" || p.IsReasoning() && len(signature) == 0 {
-			continue
-		}
-		kept = append(kept, p)
-		if !p.IsReasoning() {
-			last = len(kept)
-		}
-	}
-	return kept[:last]
+		return p.IsReasoning(), p.IsText() && strings.TrimSpace(p.Text) == "" || p.IsReasoning() && len(signature) == 0
+	})
 }
 
 // apart returns a message for each result: the plugin for Ollama would write all those

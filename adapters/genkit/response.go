@@ -22,7 +22,7 @@ const textKey = "mcpbelt:text"
 // response returns an answer as Genkit's result. With whole all of it is in the
 // output.
 func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse {
-	text, media := profile.Apart(t.opts.parts(a.Result))
+	text, media := profile.Apart(t.parts(a.Result))
 	res := &ai.MultipartToolResponse{Output: t.output(text, a.Result.IsError)}
 	var packed []any
 	for _, m := range media {
@@ -44,14 +44,11 @@ func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse 
 }
 
 // parts returns a result in the parts that the plugins take.
-func (o *Options) parts(res *mcp.CallToolResult) []profile.Part {
-	parts := profile.Parts(o.Provider, res)
-	for i, p := range parts {
-		if o.Turn.TextOnly || !strings.HasPrefix(p.Type, "image/") && o.Provider != profile.Gemini {
-			parts[i].Data = nil
-		}
+func (t *Turn) parts(res *mcp.CallToolResult) []profile.Part {
+	if t.opts.Provider == profile.Gemini {
+		return t.Parts(res)
 	}
-	return parts
+	return profile.Images(t.Parts(res))
 }
 
 // mediaPart returns a part that keeps the line of text that stands for it.

@@ -1,6 +1,7 @@
 package genkit
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -53,13 +54,8 @@ const defaultParallel = 16
 // request, so that the request has the tools that are listed by then. The error is a
 // [*profile.UnknownProviderError].
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.Provider == "" {
-		o.Provider = profile.OpenAI
-	}
+	o := *cmp.Or(opts, &Options{})
+	o.Provider = cmp.Or(o.Provider, profile.OpenAI)
 	o.Tools = slices.Clone(o.Tools)
 	o.Middleware = slices.Clone(o.Middleware)
 	o.Turn.ProviderSearch, o.Turn.Deferred = false, nil

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Run makes the calls of a choice of the model, see [profile.Turn.Run], and returns
@@ -25,8 +23,7 @@ import (
 // a last call that was cut off is not made. Without a reason the stream broke off, and
 // a last call without arguments counts as cut off.
 func (t *Turn) Run(ctx context.Context, choice openai.ChatCompletionChoice) ([]openai.ChatCompletionMessage, error) {
-	calls := t.Calls(choice)
-	answers, err := t.Turn.Run(ctx, calls)
+	answers, err := t.Turn.Run(ctx, t.Calls(choice))
 	return t.Results(answers...), err
 }
 
@@ -61,34 +58,25 @@ func Append(conversation []openai.ChatCompletionMessage, more ...openai.ChatComp
 func repairer() *profile.Repairer[openai.ChatCompletionMessage] {
 	return &profile.Repairer[openai.ChatCompletionMessage]{
 		Provider: profile.OpenAI,
-		Look: func(m openai.ChatCompletionMessage) profile.Said {
+		Each: func(m openai.ChatCompletionMessage, call, result func(profile.Call) profile.Call) openai.ChatCompletionMessage {
 			if m.Role == openai.ChatMessageRoleTool {
-				return profile.Said{Result: &profile.Call{ID: m.ToolCallID}}
-			}
-			var said profile.Said
-			for _, c := range m.ToolCalls {
-				said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
-			}
-			return said
-		},
-		With: func(m openai.ChatCompletionMessage, calls []profile.Call) openai.ChatCompletionMessage {
-			if m.Role == openai.ChatMessageRoleTool {
-				m.ToolCallID = calls[0].ID
+				m.ToolCallID = result(profile.Call{ID: m.ToolCallID}).ID
 				return m
 			}
 			m.ToolCalls = slices.Clone(m.ToolCalls)
-			for i, call := range calls {
+			for i := range m.ToolCalls {
 				c := &m.ToolCalls[i]
-				c.Index, c.ID = nil, call.ID // of a stream
+				back := call(profile.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+				c.Index, c.ID = nil, back.ID // of a stream
 				c.Type = cmp.Or(c.Type, openai.ToolTypeFunction)
 				if c.Type == openai.ToolTypeFunction {
-					c.Function.Name, c.Function.Arguments = call.Name, string(call.Arguments)
+					c.Function.Name, c.Function.Arguments = back.Name, string(back.Arguments)
 				}
 			}
 			return m
 		},
-		Lost: func(c profile.Call) openai.ChatCompletionMessage {
-			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: c.ID, Content: profile.Failed(result.Text(profile.Lost(c).Result))}
+		Lost: func(c profile.Call, text string) openai.ChatCompletionMessage {
+			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: c.ID, Content: profile.Failed(text)}
 		},
 	}
 }
@@ -141,13 +129,7 @@ func (t *Turn) Results(answers ...profile.Answer) []openai.ChatCompletionMessage
 	var messages []openai.ChatCompletionMessage
 	var images []openai.ChatMessagePart
 	for _, a := range answers {
-		parts := t.Parts(a.Result)
-		for i, p := range parts {
-			if !strings.HasPrefix(p.Type, "image/") {
-				parts[i].Data = nil
-			}
-		}
-		text, media := profile.Apart(parts)
+		text, media := profile.Apart(profile.Images(t.Parts(a.Result)))
 		messages = append(messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: a.Call.ID, Content: text})
 		for _, m := range media {
 			images = append(images,

@@ -1,6 +1,7 @@
 package goopenai
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/sashabaranov/go-openai"
@@ -28,10 +29,7 @@ type Turn struct {
 // Tools returns the tools of a registry that the user of ctx may call, for one
 // request.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	provider := profile.OpenAI
 	if o.Strict {
 		provider = profile.OpenAIStrict

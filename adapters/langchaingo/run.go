@@ -16,8 +16,7 @@ import (
 // there are none yet: the error is a [*profile.WaitingError] then. If ctx ends, Run
 // returns its error, and the messages all the same, so that the conversation can go on.
 func (t *Turn) Run(ctx context.Context, response *llms.ContentResponse) ([]llms.MessageContent, error) {
-	calls := t.Calls(response)
-	answers, err := t.Turn.Run(ctx, calls)
+	answers, err := t.Turn.Run(ctx, t.Calls(response))
 	return t.Messages(response, answers...), err
 }
 
@@ -148,39 +147,28 @@ func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answe
 func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageContent) []llms.MessageContent {
 	r := &profile.Repairer[llms.MessageContent]{
 		Provider: t.Provider(),
-		Look: func(m llms.MessageContent) profile.Said {
-			var said profile.Said
-			for _, p := range m.Parts {
+		Each: func(m llms.MessageContent, call, result func(profile.Call) profile.Call) llms.MessageContent {
+			m.Parts = slices.Clone(m.Parts)
+			for i, p := range m.Parts {
 				switch p := p.(type) {
 				case llms.ToolCall:
 					if p.FunctionCall == nil {
 						p.FunctionCall = &llms.FunctionCall{}
 					}
-					said.Calls = append(said.Calls, profile.Call{ID: p.ID, Name: p.FunctionCall.Name, Arguments: json.RawMessage(p.FunctionCall.Arguments)})
+					back := call(profile.Call{ID: p.ID, Name: p.FunctionCall.Name, Arguments: json.RawMessage(p.FunctionCall.Arguments)})
+					p.ID, p.FunctionCall = back.ID, &llms.FunctionCall{Name: back.Name, Arguments: string(back.Arguments)}
+					m.Parts[i] = p
 				case llms.ToolCallResponse:
-					said.Result = &profile.Call{ID: p.ToolCallID, Name: p.Name}
-				}
-			}
-			return said
-		},
-		With: func(m llms.MessageContent, calls []profile.Call) llms.MessageContent {
-			m.Parts = slices.Clone(m.Parts)
-			for i, p := range m.Parts {
-				switch p := p.(type) {
-				case llms.ToolCall:
-					p.ID, p.FunctionCall = calls[0].ID, &llms.FunctionCall{Name: calls[0].Name, Arguments: string(calls[0].Arguments)}
-					m.Parts[i], calls = p, calls[1:]
-				case llms.ToolCallResponse:
-					p.ToolCallID, p.Name = calls[0].ID, calls[0].Name
+					of := result(profile.Call{ID: p.ToolCallID, Name: p.Name})
+					p.ToolCallID, p.Name = of.ID, of.Name
 					m.Parts[i] = p
 				}
 			}
 			return m
 		},
-		Lost: func(c profile.Call) llms.MessageContent {
-			text, _ := t.parts(profile.Lost(c), false)
+		Lost: func(c profile.Call, text string) llms.MessageContent {
 			return llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
-				llms.ToolCallResponse{ToolCallID: c.ID, Name: c.Name, Content: text},
+				llms.ToolCallResponse{ToolCallID: c.ID, Name: c.Name, Content: profile.Failed(text)},
 			}}
 		},
 	}
@@ -191,8 +179,11 @@ func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageCo
 // langchaingo has places.
 func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profile.Part) {
 	parts := t.Parts(a.Result)
-	for i, p := range parts {
-		if !wanted || !strings.HasPrefix(p.Type, "image/") && t.Provider() != profile.Gemini {
+	if t.Provider() != profile.Gemini {
+		parts = profile.Images(parts)
+	}
+	for i := range parts {
+		if !wanted {
 			parts[i].Data = nil
 		}
 	}

@@ -1,6 +1,7 @@
 package langchaingo
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/tmc/langchaingo/llms"
@@ -37,13 +38,8 @@ type Turn struct {
 // Tools returns the tools of a registry that the user of ctx may call, for one
 // request. The error is a [*profile.UnknownProviderError].
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.Provider == "" {
-		o.Provider = profile.OpenAI
-	}
+	o := *cmp.Or(opts, &Options{})
+	o.Provider = cmp.Or(o.Provider, profile.OpenAI)
 	o.Turn.ProviderSearch, o.Turn.Deferred, o.Turn.AllowedCallers = false, nil, nil
 	turn, err := profile.NewTurn(ctx, r, o.Provider, &o.Turn)
 	if err != nil {

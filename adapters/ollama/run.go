@@ -12,7 +12,6 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Collect returns a function for [api.Client.Chat] that puts the pieces of an answer
@@ -91,29 +90,22 @@ func Append(conversation []api.Message, more ...api.Message) []api.Message {
 func repairer() *profile.Repairer[api.Message] {
 	return &profile.Repairer[api.Message]{
 		Provider: profile.Ollama,
-		Look: func(m api.Message) profile.Said {
+		Each: func(m api.Message, call, result func(profile.Call) profile.Call) api.Message {
 			if m.Role == "tool" {
-				return profile.Said{Result: &profile.Call{ID: m.ToolCallID, Name: m.ToolName}}
-			}
-			var said profile.Said
-			for _, c := range m.ToolCalls {
-				said.Calls = append(said.Calls, profile.Call{ID: c.ID, Name: c.Function.Name})
-			}
-			return said
-		},
-		With: func(m api.Message, calls []profile.Call) api.Message {
-			if m.Role == "tool" {
-				m.ToolCallID, m.ToolName = calls[0].ID, calls[0].Name
+				of := result(profile.Call{ID: m.ToolCallID, Name: m.ToolName})
+				m.ToolCallID, m.ToolName = of.ID, of.Name
 				return m
 			}
 			m.ToolCalls = slices.Clone(m.ToolCalls)
-			for i, call := range calls {
-				m.ToolCalls[i].ID, m.ToolCalls[i].Function.Name = call.ID, call.Name
+			for i := range m.ToolCalls {
+				c := &m.ToolCalls[i]
+				back := call(profile.Call{ID: c.ID, Name: c.Function.Name})
+				c.ID, c.Function.Name = back.ID, back.Name
 			}
 			return m
 		},
-		Lost: func(c profile.Call) api.Message {
-			return api.Message{Role: "tool", Content: profile.Failed(result.Text(profile.Lost(c).Result)), ToolName: c.Name, ToolCallID: c.ID}
+		Lost: func(c profile.Call, text string) api.Message {
+			return api.Message{Role: "tool", Content: profile.Failed(text), ToolName: c.Name, ToolCallID: c.ID}
 		},
 	}
 }

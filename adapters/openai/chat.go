@@ -15,7 +15,6 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/mcpbelt/mcpbelt/registry/profile"
-	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // Calls returns the calls of functions in a choice of the model, in their order.
@@ -54,43 +53,32 @@ func Append(conversation []openai.ChatCompletionMessageParamUnion, more ...opena
 func repairer() *profile.Repairer[openai.ChatCompletionMessageParamUnion] {
 	return &profile.Repairer[openai.ChatCompletionMessageParamUnion]{
 		Provider: profile.OpenAI,
-		Look: func(m openai.ChatCompletionMessageParamUnion) profile.Said {
+		Each: func(m openai.ChatCompletionMessageParamUnion, call, result func(profile.Call) profile.Call) openai.ChatCompletionMessageParamUnion {
 			if m.OfTool != nil {
-				return profile.Said{Result: &profile.Call{ID: m.OfTool.ToolCallID}}
+				is := *m.OfTool
+				is.ToolCallID = result(profile.Call{ID: is.ToolCallID}).ID
+				return openai.ChatCompletionMessageParamUnion{OfTool: &is}
 			}
-			var said profile.Said
-			for _, c := range m.GetToolCalls() {
-				call := profile.Call{ID: *c.GetID()}
-				if c.OfFunction != nil {
-					call.Name, call.Arguments = c.OfFunction.Function.Name, json.RawMessage(c.OfFunction.Function.Arguments)
-				}
-				said.Calls = append(said.Calls, call)
-			}
-			return said
-		},
-		With: func(m openai.ChatCompletionMessageParamUnion, calls []profile.Call) openai.ChatCompletionMessageParamUnion {
-			if m.OfTool != nil {
-				result := *m.OfTool
-				result.ToolCallID = calls[0].ID
-				return openai.ChatCompletionMessageParamUnion{OfTool: &result}
+			if len(m.GetToolCalls()) == 0 {
+				return m
 			}
 			said := *m.OfAssistant
 			said.ToolCalls = slices.Clone(said.ToolCalls)
-			for i, call := range calls {
+			for i := range said.ToolCalls {
 				c := &said.ToolCalls[i]
 				if c.OfFunction != nil {
-					function := *c.OfFunction
-					function.ID, function.Function.Name, function.Function.Arguments = call.ID, call.Name, string(call.Arguments)
-					c.OfFunction = &function
+					is := *c.OfFunction
+					back := call(profile.Call{ID: is.ID, Name: is.Function.Name, Arguments: json.RawMessage(is.Function.Arguments)})
+					is.ID, is.Function.Name, is.Function.Arguments, c.OfFunction = back.ID, back.Name, string(back.Arguments), &is
 				} else if c.OfCustom != nil {
-					custom := *c.OfCustom
-					custom.ID, c.OfCustom = call.ID, &custom
+					is := *c.OfCustom
+					is.ID, c.OfCustom = call(profile.Call{ID: is.ID}).ID, &is
 				}
 			}
 			return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
 		},
-		Lost: func(c profile.Call) openai.ChatCompletionMessageParamUnion {
-			return openai.ToolMessage(profile.Failed(result.Text(profile.Lost(c).Result)), c.ID)
+		Lost: func(c profile.Call, text string) openai.ChatCompletionMessageParamUnion {
+			return openai.ToolMessage(profile.Failed(text), c.ID)
 		},
 	}
 }

@@ -203,43 +203,28 @@ func AppendInput(conversation []responses.ResponseInputItemUnionParam, more ...r
 func inputRepairer() *profile.Repairer[[]responses.ResponseInputItemUnionParam] {
 	return &profile.Repairer[[]responses.ResponseInputItemUnionParam]{
 		Provider: profile.OpenAI,
-		Look: func(items []responses.ResponseInputItemUnionParam) profile.Said {
-			var said profile.Said
-			for _, item := range items {
-				switch is := memberOf(item); is.Type {
-				case "function_call":
-					said.Calls = append(said.Calls, profile.Call{ID: is.CallID, Name: is.Name, Arguments: json.RawMessage(is.Arguments), Caller: is.Caller})
-				case "function_call_output":
-					said.Result = &profile.Call{ID: is.CallID}
-				}
-			}
-			return said
-		},
-		With: func(items []responses.ResponseInputItemUnionParam, calls []profile.Call) []responses.ResponseInputItemUnionParam {
+		Each: func(items []responses.ResponseInputItemUnionParam, call, result func(profile.Call) profile.Call) []responses.ResponseInputItemUnionParam {
 			items = slices.Clone(items)
 			for i, item := range items {
-				is := memberOf(item)
-				changes := map[string]any{"call_id": calls[0].ID}
-				switch is.Type {
+				var changes map[string]any
+				switch is := memberOf(item); is.Type {
 				case "function_call":
-					changes["name"], changes["arguments"] = calls[0].Name, string(calls[0].Arguments)
-					calls = calls[1:]
+					back := call(profile.Call{ID: is.CallID, Name: is.Name, Arguments: json.RawMessage(is.Arguments), Caller: is.Caller})
+					changes = map[string]any{"call_id": back.ID, "name": back.Name, "arguments": string(back.Arguments)}
 				case "function_call_output":
+					changes = map[string]any{"call_id": result(profile.Call{ID: is.CallID}).ID}
 				default:
 					continue
 				}
 				if raw, err := json.Marshal(item); err == nil {
 					items[i] = changed(raw, changes)
 				}
-				if len(calls) == 0 {
-					break
-				}
 			}
 			return items
 		},
-		Lost: func(c profile.Call) []responses.ResponseInputItemUnionParam {
+		Lost: func(c profile.Call, text string) []responses.ResponseInputItemUnionParam {
 			return []responses.ResponseInputItemUnionParam{output(c, responses.ResponseInputItemFunctionCallOutputOutputUnionParam{
-				OfString: openai.String(profile.Failed(result.Text(profile.Lost(c).Result))),
+				OfString: openai.String(profile.Failed(text)),
 			})}
 		},
 	}

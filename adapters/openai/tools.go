@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/openai/openai-go/v3"
@@ -41,10 +42,7 @@ type ResponseTurn struct {
 // ResponseTools returns the tools of a registry that the user of ctx may call, for
 // one request of the Responses API.
 func ResponseTools(ctx context.Context, r *registry.Registry, opts *Options) (*ResponseTurn, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	turn, err := o.turn(ctx, r)
 	if err != nil {
 		return nil, err
@@ -82,10 +80,7 @@ type ChatTurn struct {
 // ChatTools returns the tools of a registry that the user of ctx may call, for one
 // request of Chat Completions.
 func ChatTools(ctx context.Context, r *registry.Registry, opts *Options) (*ChatTurn, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	o.Turn.ProviderSearch, o.Turn.Deferred, o.Turn.AllowedCallers = false, nil, nil
 	turn, err := o.turn(ctx, r)
 	if err != nil {

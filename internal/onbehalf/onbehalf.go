@@ -75,8 +75,9 @@ func ConversationOf(ctx context.Context) string {
 
 // A Call is the call that something is done for.
 type Call struct {
-	ID     string // empty: no call is known
-	Parent string // the ID of what the call is a part of; may be empty
+	ID     string   // empty: no call is known
+	Parent string   // the ID of what the call is a part of; may be empty
+	Mended []string // what of it goes back to its model otherwise than it was written
 }
 
 type callKey struct{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -29,6 +30,8 @@ type Call struct {
 	// its limit of tokens. It is not made then, whatever there is of its arguments, and
 	// the model is told so.
 	Incomplete bool
+
+	newID bool // the ID is not the one that the model wrote
 }
 
 // An Answer is what became of a [Call].
@@ -107,6 +110,8 @@ func (e *WaitingError) Unwrap() []error {
 
 // Call makes one call, see [Set.Call], unless ctx has ended. If c.ID is not empty
 // the call has it, as by [registry.WithCallID]. Every failure is told in the answer.
+// Observers are told what of the call cannot go back as it is, see
+// [registry.Observation].Mended.
 func (t *Turn) Call(ctx context.Context, c Call) Answer {
 	if ctx.Err() != nil {
 		return t.Answer(ctx, c, nil, mcp.WithOutcome(context.Cause(ctx), mcp.NotSent))
@@ -114,15 +119,32 @@ func (t *Turn) Call(ctx context.Context, c Call) Answer {
 	if c.Incomplete {
 		return t.Answer(ctx, c, nil, &registry.ArgumentsError{Tool: c.Name, Err: errIncomplete})
 	}
-	under := ctx
+	call := onbehalf.CallOf(ctx)
 	if c.ID != "" {
-		under = registry.WithCallID(ctx, c.ID)
+		call = onbehalf.Call{ID: c.ID, Parent: call.ID}
 	}
+	call.Mended = t.mended(c)
+	under := onbehalf.WithCall(ctx, call)
 	if t.progress != nil {
 		under = registry.WithProgress(under, func(p *mcp.ProgressParams) { t.progress(c, p) })
 	}
 	res, err := t.set.Call(under, t.registry, c.Name, c.Arguments)
 	return t.Answer(ctx, c, res, err)
+}
+
+// mended returns what of a call goes back in another form, see [Repairer].
+func (t *Turn) mended(c Call) []string {
+	var parts []string
+	if c.newID {
+		parts = append(parts, "id")
+	}
+	if d, ok := rulesOf(t.provider); ok && d.nameBack(c.Name) != c.Name {
+		parts = append(parts, "name")
+	}
+	if len(c.Arguments) > 0 && object(c.Arguments) != string(c.Arguments) {
+		parts = append(parts, "arguments")
+	}
+	return parts
 }
 
 var errIncomplete = errors.New("the call was cut off before it was complete, and was not made; write it again, shorter if it was long")

@@ -390,3 +390,35 @@ func TestObject(t *testing.T) {
 		assert.Equal(t, profile.Object([]byte(arguments)), want, "%.40q", arguments)
 	}
 }
+
+// TestMendedIsObserved tells observers what of a call goes back in another form, and nothing of
+// a call that goes back as it is, or that a tool makes.
+func TestMendedIsObserved(t *testing.T) {
+	r := registry.New(nil)
+	assert.OK(t, r.Add(nativeTool("inner", says("ok"))))
+	assert.OK(t, r.Add(registry.MustFunc("outer", "", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := r.Call(ctx, "inner", nil)
+		return "", err
+	})))
+	var seen []string
+	r.Observe(func(_ context.Context, o *registry.Observation) {
+		seen = append(seen, fmt.Sprint(o.Name, " ", o.CallID, " ", o.Mended))
+	})
+	for _, test := range []struct {
+		provider profile.Provider
+		calls    []profile.Call
+		want     []string
+	}{
+		{profile.OpenAI, []profile.Call{{ID: "x", Name: "inner", Arguments: json.RawMessage(`{}`)}}, []string{"inner x []"}},
+		{profile.OpenAI, []profile.Call{{ID: "x", Name: "inner"}, {ID: "x", Name: "inner"}}, []string{"inner x []", "inner call_1 [id]"}},
+		{profile.Anthropic, []profile.Call{{ID: "a:1", Name: "in.ner", Arguments: json.RawMessage(`{"a":"\ud83d"}`)}}, []string{"inner a_1_ihmepbjs [id name arguments]"}},
+		{profile.Gemini, []profile.Call{{Name: "in.ner", Arguments: json.RawMessage(`[]`)}}, []string{"inner  [arguments]"}},
+		{profile.OpenAI, []profile.Call{{ID: "x", Name: "outer", Arguments: json.RawMessage(`null`)}}, []string{"inner x []", "outer x [arguments]"}},
+	} {
+		seen = nil
+		turn := assert.Value(profile.NewTurn(t.Context(), r, test.provider, &profile.TurnOptions{MaxParallel: 1}))(t)
+		_, err := turn.Run(t.Context(), test.provider.WithIDs(test.calls))
+		assert.OK(t, err)
+		assert.Equal(t, fmt.Sprintf("%q", seen), fmt.Sprintf("%q", test.want), "%s %v", test.provider, test.calls)
+	}
+}

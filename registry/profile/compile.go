@@ -1,11 +1,13 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -35,10 +37,7 @@ func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool,
 	if !ok {
 		return nil, &UnknownProviderError{p}
 	}
-	o := Options{}
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	s := &Set{tools: make([]*Tool, 0, len(tools)), byName: make(map[string]*Tool, len(tools))}
 	made := make([]Tool, 0, len(tools)) // in one piece: most of the work of a turn is to make them
 	shaper := newShaper(snapshot, d, &o)
@@ -134,11 +133,14 @@ func (s *Set) Call(ctx context.Context, r *registry.Registry, name string, args 
 	if def, ok := s.meant(r, name); ok {
 		name = def.Name
 	}
-	name, args, err := s.Unmap(name, args)
-	if err != nil {
+	own, mapped, err := s.Unmap(name, args)
+	if err != nil && schemagate.CheckSyntax(args) == nil {
 		return nil, err
 	}
-	return r.Call(ctx, name, args)
+	if err != nil {
+		mapped = args // the registry refuses them, too, and its observers hear of it
+	}
+	return r.Call(ctx, own, mapped)
 }
 
 // meant returns the definition of the tool that a model calls by a name.

@@ -12,15 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Said is what a [Repairer] has to know of a message of a conversation.
-type Said struct {
-	// Calls are those that the model wrote in it, in their order.
-	Calls []Call
-	// Result is the call whose result the message is, by its ID, or its Name where the
-	// provider has no ids; nil if the message is something else.
-	Result *Call
-}
-
 // A Repairer makes the conversations of one provider, in the messages of one SDK, such that
 // the API takes them. A model writes what its API refuses when it comes back, and every
 // further request with it; a conversation that was kept has calls without results if the
@@ -31,13 +22,13 @@ type Said struct {
 type Repairer[M any] struct {
 	// Provider is whose API it is.
 	Provider Provider
-	// Look returns what there is in a message.
-	Look func(m M) Said
-	// With returns a message with its calls, or the call whose result it is, by other ids
-	// and names, and calls with other arguments. The message that is given stays as it is.
-	With func(m M, calls []Call) M
-	// Lost returns the result of a call that has none.
-	Lost func(c Call) M
+	// Each calls call for each call that the model wrote in a message, in their order; or
+	// result for the one whose result the message is, by its ID, or its Name where the
+	// provider has no ids. It returns the message with the ids, names and arguments of what
+	// these return. The message that is given stays as it is.
+	Each func(m M, call, result func(Call) Call) M
+	// Lost returns the result of a call that has none, with a text that says so.
+	Lost func(c Call, text string) M
 	// Ended says that the user goes on behind the conversation: the last calls need
 	// results, too.
 	Ended bool
@@ -70,10 +61,12 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 	before := make([]int, len(messages)) // of results whose id no call has: where what they are behind ends
 	last := -1                           // the last message that is no result
 	for i, m := range messages {
-		look := r.Look(m)
-		if look.Result != nil {
+		var calls []Call
+		var result *Call
+		r.Each(m, func(c Call) Call { calls = append(calls, c); return c }, func(c Call) Call { result = &c; return c })
+		if result != nil {
 			isResult[i] = true
-			if n := answered(open, look.Result); n >= 0 {
+			if n := answered(open, result); n >= 0 {
 				open[n].found, open[n].place = true, i
 				open = slices.Delete(open, n, n+1)
 			} else {
@@ -83,7 +76,7 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 		}
 		last = i
 		alone := identity{rules: d}
-		for n, c := range look.Calls {
+		for n, c := range calls {
 			back := c
 			back.ID, back.Name, back.Arguments = ids.next(n, c.ID), d.nameBack(c.Name), json.RawMessage(object(c.Arguments))
 			w := &written{said: c, local: alone.next(n, c.ID), call: back, at: i}
@@ -111,19 +104,29 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 			calls = append(calls, w.call)
 		}
 		if calls != nil {
-			m = r.With(m, calls)
+			m = r.with(m, calls...)
 		}
 		out = append(out, m)
 		for _, w := range said[i] {
 			switch {
 			case w.found:
-				out = append(out, r.With(messages[w.place], []Call{w.call}))
+				out = append(out, r.with(messages[w.place], w.call))
 			case i < last || r.Ended:
-				out = append(out, r.Lost(w.call))
+				out = append(out, r.Lost(w.call, lost))
 			}
 		}
 	}
 	return out
+}
+
+// with returns a message with its calls, or the call whose result it is.
+func (r *Repairer[M]) with(m M, calls ...Call) M {
+	next := func(Call) Call {
+		c := calls[0]
+		calls = calls[1:]
+		return c
+	}
+	return r.Each(m, next, next)
 }
 
 // answered returns which of the open calls a result is that of: the first of the last
@@ -143,6 +146,25 @@ func answered(open []*written, result *Call) int {
 	return found
 }
 
+// Sendable returns the blocks that a model wrote without those that its API refuses when they
+// come back: empty ones, such as a blank text or a thought without the signature that it
+// needs, and thoughts that nothing stands behind.
+func Sendable[B any](blocks []B, look func(b B) (thought, empty bool)) []B {
+	var kept []B
+	last := 0 // how many there are up to the last that is no thought
+	for _, b := range blocks {
+		thought, empty := look(b)
+		if empty {
+			continue
+		}
+		kept = append(kept, b)
+		if !thought {
+			last = len(kept)
+		}
+	}
+	return kept[:last]
+}
+
 // WithIDs returns the calls of one message with ids that the provider takes, and that no
 // other of them has. Those that are so already stay, and the same calls get the same ids each
 // time. Where the provider needs no ids, they stay as they are.
@@ -153,7 +175,8 @@ func (p Provider) WithIDs(calls []Call) []Call {
 	}
 	ids := identity{rules: d}
 	for i := range calls {
-		calls[i].ID = ids.next(i, calls[i].ID)
+		id := ids.next(i, calls[i].ID)
+		calls[i].ID, calls[i].newID = id, id != calls[i].ID
 	}
 	return calls
 }
@@ -234,6 +257,8 @@ func object(arguments json.RawMessage) string {
 func Lost(c Call) Answer {
 	err := mcp.WithOutcome(fmt.Errorf("profile: the outcome of the call of %q is not known", c.Name), mcp.Unknown)
 	return Answer{Call: c, Err: err, Result: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{
-		Text: "What came of the call is not known: its result was lost. It may have run or not; check before you call it again.",
+		Text: lost,
 	}}}}
 }
+
+const lost = "What came of the call is not known: its result was lost. It may have run or not; check before you call it again."

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,14 +41,18 @@ func conversation(script string) []line {
 func repaired(p profile.Provider, script string) string {
 	r := profile.Repairer[line]{
 		Provider: p,
-		Look: func(l line) profile.Said {
-			if l.what == "t" {
-				return profile.Said{Result: &l.calls[0]}
+		Each: func(l line, call, result func(profile.Call) profile.Call) line {
+			l.calls = slices.Clone(l.calls)
+			for i, c := range l.calls {
+				if l.what == "t" {
+					l.calls[i] = result(c)
+				} else {
+					l.calls[i] = call(c)
+				}
 			}
-			return profile.Said{Calls: l.calls}
+			return l
 		},
-		With: func(l line, calls []profile.Call) line { return line{l.what, calls} },
-		Lost: func(c profile.Call) line { return line{"lost", []profile.Call{c}} },
+		Lost: func(c profile.Call, _ string) line { return line{"lost", []profile.Call{c}} },
 	}
 	var out []string
 	for _, l := range r.Repair(conversation(script)) {

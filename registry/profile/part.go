@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -88,11 +89,12 @@ func Parts(p Provider, res *mcp.CallToolResult) []Part {
 	return parts
 }
 
-// within returns parts whose texts, and what [Apart] adds to them, have at most so many bytes.
+// within returns parts whose texts, and what [Apart] adds to them, have at most so many
+// characters, which is what OpenAI's API counts: it is the maxLength of JSON Schema.
 func within(parts []Part, most int) []Part {
 	const note, attached = 100, len(", attached")
 	for i, p := range parts {
-		size := len(p.Text) + len("\n")
+		size := utf8.RuneCountInString(p.Text) + len("\n")
 		if p.Data != nil {
 			size += attached
 		}
@@ -102,7 +104,7 @@ func within(parts []Part, most int) []Part {
 		}
 		kept := ""
 		if p.Data == nil {
-			kept = strings.ToValidUTF8(p.Text[:min(len(p.Text), most-note)], "") + "\n"
+			kept = cutText(p.Text, most-note) + "\n"
 		}
 		return append(parts[:i], Part{Text: kept + "[the rest is left out: it is more than the provider takes in one result]"})
 	}
@@ -167,6 +169,17 @@ func ends(kind string, data []byte) bool {
 		return uint64(binary.LittleEndian.Uint32(data[4:])) <= uint64(len(data)-8)
 	}
 	return true
+}
+
+// Images returns parts in which no data is left but images: for where a model, or a program's
+// SDK, takes no files.
+func Images(parts []Part) []Part {
+	for i, p := range parts {
+		if !strings.HasPrefix(p.Type, "image/") {
+			parts[i].Data, parts[i].Type = nil, ""
+		}
+	}
+	return parts
 }
 
 // Failed returns the text of a tool that failed with [Failure] before it, once: for where

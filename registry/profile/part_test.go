@@ -178,14 +178,16 @@ func TestPartsOfLongText(t *testing.T) {
 		{"one", profile.OpenAI, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 2_045_715)}}, true},
 		{"one more", profile.OpenAIStrict, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", most+1)}}, true},
 		{"of several bytes", profile.OpenAI, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("ä", most)}}, true},
+		//report: Models | VectorlyApp/bluebox#31 | OpenAI counts the length of a text in characters, as JSON Schema does, and not in bytes | a text of several bytes a character is cut no sooner
+		{"of several bytes, and few enough", profile.OpenAI, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("ä", most-200)}}, false},
 		{"several", profile.OpenAI, slices.Repeat([]mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 300)}, image}, 4000), true},
 		{"enough", profile.OpenAI, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", most-1000)}, image}, false},
 		{"no limit", profile.Gemini, []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 2*most)}}, false},
 	} {
 		text, _ := profile.Apart(profile.Parts(test.p, &mcp.CallToolResult{Content: test.content}))
 		cut := strings.HasSuffix(text, "in one result]")
-		if cut != test.cut || cut && (len(text) > most || len(text) < most-500) || !utf8.ValidString(text) {
-			t.Errorf("%s: %d bytes, cut: %v, want %v", test.name, len(text), cut, test.cut)
+		if n := utf8.RuneCountInString(text); cut != test.cut || cut && (n > most || n < most-500) || !utf8.ValidString(text) {
+			t.Errorf("%s: %d characters, cut: %v, want %v", test.name, n, cut, test.cut)
 		}
 	}
 }
