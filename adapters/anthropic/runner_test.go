@@ -76,7 +76,7 @@ func TestToolRunner(t *testing.T) {
 	adaptertest.Test(t, adaptertest.Adapter{
 		Name: "anthropic", Runtime: "ToolRunner", Framework: framework,
 		Wire: adaptertest.Anthropic{}, Interrupt: "`WaitingError` of `Prepare`",
-		Without: map[string]string{"unknown": "the runner itself answers such a call, and does not say what is alike"},
+		Without: map[string]string{"unknown": "the runner itself answers such a call, and does not say what is alike", "mended": "the runner itself answers such calls"},
 		Start: func(_ *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			return &running{client: newClient(url), registry: r}
 		},

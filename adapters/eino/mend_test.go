@@ -36,7 +36,7 @@ func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
 func TestDefaults(t *testing.T) {
 	reg := registry.New(nil)
 	finder := assert.Value(toolset.New(reg, nil))(t)
-	for i := range 200 {
+	for i := range 100 {
 		assert.OK(t, reg.Add(returning(fmt.Sprintf("tool.%03d", i), nil)))
 	}
 	plain := assert.Value(belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder}}))(t)

@@ -122,7 +122,7 @@ func TestSignatureOfHistory(t *testing.T) {
 func TestProviderSearch(t *testing.T) {
 	reg := registry.New(nil)
 	finder := assert.Value(toolset.New(reg, nil))(t)
-	for i := range 200 {
+	for i := range 100 {
 		assert.OK(t, reg.Add(registry.MustFunc(fmt.Sprintf("tool_%03d", i), "a tool", func(context.Context, struct{}) (string, error) { return "", nil })))
 	}
 	var counts []int

@@ -91,7 +91,7 @@ func TestExecutor(t *testing.T) {
 		Name: "langchaingo", Runtime: "Executor", Framework: "github.com/tmc/langchaingo",
 		Wire: adaptertest.OpenAIChat{}, Interrupt: "`Options.Waiting` is told, and the tool waits",
 		InOrder: true, TextOnly: true,
-		Without: map[string]string{"unknown": "the executor itself answers such a call, and names no other", "thoughts": noThoughts},
+		Without: map[string]string{"unknown": "the executor itself answers such a call, and names no other", "mended": "the executor itself answers such calls", "thoughts": noThoughts},
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			return &employee{llm: newModel(t, url), registry: r, waiting: make(chan *profile.WaitingError, 1)}
 		},

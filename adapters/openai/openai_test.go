@@ -223,7 +223,7 @@ const kept = "the API keeps the conversation, and what it takes is its own affai
 func TestResponses(t *testing.T) {
 	kit(t, "Responses", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &conversation{client: client(url), registry: r, kept: true}
-	}, map[string]string{"ids": kept, "thoughts": kept, "last thoughts": kept})
+	}, map[string]string{"ids": kept, "thoughts": kept, "last thoughts": kept, "mended": kept})
 }
 
 func TestResponsesStream(t *testing.T) {
@@ -244,7 +244,7 @@ func searching() *belt.Options {
 func TestResponsesSearch(t *testing.T) {
 	kit(t, "ResponsesSearch", &adaptertest.OpenAIResponses{}, func(r *registry.Registry, url string) adaptertest.Agent {
 		return &conversation{client: client(url), registry: r, opts: searching()}
-	}, nil)
+	}, map[string]string{"many": "OpenAI searches them"})
 }
 
 // programmatic lets programs call all tools, and nobody else.

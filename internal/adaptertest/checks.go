@@ -48,6 +48,8 @@ func checks() []check {
 		{"last thoughts", "thoughts at the end", odd("last thoughts")},
 		{"gone", "tools that are gone", odd("gone")},
 		{"lost", "a call without its result", odd("lost")},
+		{"mended", "what was mended is observed", (*kit).mended},
+		{"many", "129 and 513 tools", (*kit).many},
 	}
 }
 
@@ -297,7 +299,7 @@ func (k *kit) longName() {
 }
 
 func (k *kit) schema() {
-	const args = `{"when":"2026-01-31","owner":{"name":"Ada"},"note":null,"parent":{"name":"Ida"}}`
+	const args = `{"when":"2026-01-31","owner":{"name":"Ada"},"note":null,"marks":[1,2],"mode":"fast","free":"x","gone":1,"parent":{"name":"Ida"}}`
 	req := k.ask("plan", k.calls(want{"plan", args}), text("done"))
 	k.contains(k.results(req, 1)[0], "planned")
 	got := k.belt.calls("plan")
@@ -305,7 +307,7 @@ func (k *kit) schema() {
 		k.Errorf("the tool got %q", got)
 	}
 	schema := string(toolFor(req, "plan").Schema)
-	for _, part := range []string{"owner", "name", "parent", "a day, or a number of days"} {
+	for _, part := range []string{"owner", "name", "parent", "a day, or a number of days", "integer", "fast"} {
 		assert.Contains(k, schema, part, "the schema of the model")
 	}
 }

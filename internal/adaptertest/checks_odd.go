@@ -3,10 +3,12 @@ package adaptertest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -103,6 +105,66 @@ func (k *kit) goesOn(o oddity) {
 	for _, r := range k.belt.registry.Approvals(k.Context()) { // the tool of a framework may still wait
 		_ = k.belt.registry.Deny(k.Context(), r.ID, "it is too late")
 	}
+}
+
+// mended has calls that cannot go back as they are, of which observers are told: an id that
+// another call has, a name that no API takes, and arguments that are no object. Frameworks
+// that run the calls themselves have given them ids of their own by then.
+func (k *kit) mended() {
+	want := []string{"name"}
+	k.ask("odd", func(req *Request) Reply {
+		calls := []Call{{"x", "crew__echo", json.RawMessage(`{"text":"x"}`)}, {"x", "crew/echo", json.RawMessage(`{"text":"x"}`)}}
+		if k.writesText(req) {
+			calls = append(calls, Call{"y", "crew__echo", json.RawMessage(`[1]`)})
+			want = append(want, "arguments")
+		}
+		return Reply{Calls: calls}
+	}, text("done"))
+	wire := fmt.Sprintf("%#v", k.a.Wire) // some are within another
+	idless := strings.Contains(wire, "Gemini") || strings.Contains(wire, "Ollama")
+	if strings.Contains(k.a.Interrupt, "WaitingError") && !idless {
+		want = append(want, "id")
+	}
+	k.belt.mu.Lock()
+	defer k.belt.mu.Unlock()
+	slices.Sort(want)
+	assert.Equal(k, fmt.Sprint(slices.Compact(slices.Sorted(slices.Values(k.belt.mended)))), fmt.Sprint(want), "observed")
+}
+
+// many has as many tools as the provider takes, and one more: the model is told of all, or the
+// program is told what to do before anything is sent.
+func (k *kit) many() {
+	for _, n := range []int{128, 129, 512, 513} {
+		k.Run(fmt.Sprint(n), func(t *testing.T) {
+			k := newKit(t, k.a)
+			for i := len(k.belt.registry.Callable(t.Context())); i < n; i++ {
+				assert.OK(t, k.belt.registry.Add(registry.MustFunc(fmt.Sprintf("more_%d", i), "does more", func(context.Context, struct{}) (string, error) { return "", nil })))
+			}
+			if k.a.Fixed {
+				k.agent = k.a.Start(t, k.belt.registry, k.model.URL)
+			}
+			k.model.Then(text("done"))
+			_, err := k.agent.Ask(t.Context(), "many")
+			if most := k.mostTools(); most > 0 && n > most {
+				assert.Contains(t, fmt.Sprint(err), fmt.Sprintf("takes %d tools in one request, and there are %d: set TurnOptions.Finder", most, n))
+				assert.Equal(t, len(k.model.Requests())+len(k.model.Refused()), 0, "requests")
+				return
+			}
+			assert.OK(t, err)
+			assert.Equal(t, len(k.last().Tools), n, "tools that the model is told of")
+		})
+	}
+}
+
+// mostTools returns how many tools the provider takes; 0: any number.
+func (k *kit) mostTools() int {
+	switch name := fmt.Sprintf("%#v", k.a.Wire); {
+	case strings.Contains(name, "OpenAI"):
+		return 128
+	case strings.Contains(name, "Gemini"):
+		return 512
+	}
+	return 0
 }
 
 // writesText reports whether a model writes the arguments of calls as text: where it writes

@@ -68,7 +68,7 @@
 // # Limits
 //
 // A schema is compiled in bounded time, whatever it refers to; so are arguments
-// turned back. Providers also limit how many tools a request may have: 128 in
-// OpenAI's Chat Completions, 512 in Gemini. The program that chooses the tools has to
-// heed that.
+// turned back. Providers also limit how many tools a request may have: OpenAI 128, Gemini
+// 512. With more, [NewTurn] has the model search if there is a Finder, and is an error
+// otherwise, before anything is sent; [Compile] takes any number.
 package profile

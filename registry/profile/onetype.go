@@ -3,12 +3,14 @@ package profile
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // OneType returns a compiled schema for frameworks whose converters, mostly those for
 // Gemini, know one type for each value and nothing else: the first of the alternatives
 // that is not null, text for any value, items for each array, and nothing required that is
-// not a property. Where null is the only other one, the description says so. The registry holds
+// not a property. Where null is the only other one, the description says so, and which values
+// there are where the schema lists them: some converters drop that. The registry holds
 // arguments against the tool's own schema, whatever the model was told. It is another copy
 // each time.
 func OneType(schema json.RawMessage) map[string]any {
@@ -74,12 +76,16 @@ func oneType(schema map[string]any) map[string]any {
 			return properties[text] == nil
 		})
 	}
+	description, _ := out["description"].(string)
+	if enum, ok := out["enum"].([]any); ok {
+		values, _ := json.Marshal(enum) // they were JSON
+		description += "\nOne of " + string(values) + "."
+	}
 	if null {
-		description, _ := out["description"].(string)
-		if description != "" {
-			description += "\n"
-		}
-		out["description"] = description + "May be null."
+		description += "\nMay be null."
+	}
+	if description != "" {
+		out["description"] = strings.TrimPrefix(description, "\n")
 	}
 	return out
 }

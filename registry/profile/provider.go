@@ -56,7 +56,8 @@ type ruleset struct {
 	emptyMaps  bool // wants properties at the root, and items, even if empty
 	lookaround bool // takes it in regular expressions
 
-	depth int // schemas within each other; 0: no limit
+	depth     int // schemas within each other; 0: no limit
+	toolsMost int // of one request, without deferred ones; 0: no limit is known
 
 	idMost  int  // bytes of the id of a call
 	idPlain bool // of letters, digits, underscores and dashes
@@ -65,7 +66,7 @@ type ruleset struct {
 	media     []string // types of data in results
 	mediaMost int      // bytes of one image or file
 	sideMost  int      // pixels of one side of an image
-	textMost  int      // bytes of the text of a result; 0: no limit
+	textMost  int      // characters of the text of a result; 0: no limit
 	failure   bool     // has a place of its own for whether a tool failed
 }
 
@@ -79,7 +80,8 @@ func rulesOf(p Provider) (*ruleset, bool) {
 	case OpenAI, OpenAIStrict:
 		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
 		d.callers, d.output, d.strict = true, true, p == OpenAIStrict
-		d.textMost = 1 << 20 // of a message's content, as Azure says; OpenAI itself takes ten times as many characters
+		d.toolsMost = 128    // "Invalid 'tools': array too long. Expected an array with maximum length 128"
+		d.textMost = 1 << 20 // of a message's content, as Azure says; OpenAI itself takes ten times as many (string_above_max_length)
 	case Anthropic:
 		d.family, d.refs, d.deferral, d.callers, d.property = whole, true, true, true, argument
 		d.name.most, d.deferredName = 128, 64
@@ -89,6 +91,7 @@ func rulesOf(p Provider) (*ruleset, bool) {
 	case Gemini:
 		d.family, d.depth, d.failure = documented, 10, true
 		d.idless = true
+		d.toolsMost = 512 // "At most 512 function declarations can be specified"
 		d.media = []string{"image/png", "image/jpeg", "image/webp", "application/pdf"}
 		d.name = nameRule{most: 64, also: ".", letterFirst: true}
 	case Bedrock:

@@ -1,8 +1,10 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -17,10 +19,13 @@ type TurnOptions struct {
 	// Options say how the tools are compiled.
 	Options
 	// Finder lets the model search for tools if there are too many for one request. It
-	// is one of the registry. Nil: all tools go with the request.
+	// is one of the registry. Nil: all tools go with the request, and it is an error if they
+	// are more than the provider takes: 128 for [OpenAI] and [OpenAIStrict], deferred ones
+	// not counted, and 512 for [Gemini].
 	Finder *toolset.Finder
-	// Toolset says when there are too many tools for one request. It has no effect
-	// without a Finder or ProviderSearch. Nil: its defaults.
+	// Toolset says when there are too many tools for one request. Without a Finder or
+	// ProviderSearch it has one effect: MaxTools, if it is negative or more than the provider
+	// is known to take, says that the server takes as many as there are. Nil: its defaults.
 	Toolset *toolset.SetOptions
 	// ProviderSearch lets the provider search in place of the Finder, which may be nil:
 	// all tools go with the request, and those that it would have to search for are deferred. It has an
@@ -72,12 +77,9 @@ type Turn struct {
 // NewTurn returns the tools of a registry for the user of ctx, as a provider takes
 // them. The registry remembers the compiled form of a tool until the tool changes, in at
 // most 8 forms: one for each provider and use by programs. The error is an
-// [*UnknownProviderError].
+// [*UnknownProviderError], or says that there are more tools than the provider takes.
 func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOptions) (*Turn, error) {
-	var o TurnOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &TurnOptions{})
 	if r == nil {
 		return nil, errors.New("profile: NewTurn: the registry is nil")
 	}
@@ -95,7 +97,11 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 		o.MaxParallel = math.MaxInt
 	}
 	snapshot := r.Snapshot()
-	tools := o.offered(ctx, r, o.ProviderSearch && d.deferral)
+	most := d.toolsMost
+	if o.Toolset != nil && (o.Toolset.MaxTools < 0 || o.Toolset.MaxTools > most) {
+		most = 0
+	}
+	tools := o.offered(ctx, r, o.ProviderSearch && d.deferral, most)
 	if o.Keep != nil {
 		tools = slices.DeleteFunc(slices.Clone(tools), func(t registry.Tool) bool { return !o.Keep(t.Definition()) })
 	}
@@ -104,16 +110,25 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 		return nil, err
 	}
 	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly, direct: o.Direct, progress: o.Progress}
+	told := 0
 	for _, tool := range set.Tools() {
 		t.search = t.search || tool.Deferred
 		t.programs = t.programs || tool.Programs()
+		if !tool.Deferred {
+			told++
+		}
+	}
+	if most > 0 && told > most {
+		return nil, fmt.Errorf("profile: %s takes %d tools in one request, and there are %d: set TurnOptions.Finder, by which the model searches for them, "+
+			"leave some out by Keep, or set Toolset.MaxTools if the server takes more", p, most, told)
 	}
 	return t, nil
 }
 
-// offered returns the tools that the model is told of. If the provider searches, these
-// are all callable ones, and those that it searches for are deferred.
-func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search bool) []registry.Tool {
+// offered returns the tools that the model is told of, of which a request takes so many; 0:
+// any number. If the provider searches, these are all callable ones, and those that it
+// searches for are deferred.
+func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search bool, most int) []registry.Tool {
 	if o.Finder == nil && !search {
 		return r.Callable(ctx)
 	}
@@ -122,11 +137,18 @@ func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search 
 		how = *o.Toolset
 	}
 	how.ProviderSearch = search
-	var set *toolset.Set
+	sets := func() *toolset.Set { return toolset.Of(ctx, r, &how) }
 	if o.Finder != nil {
-		set = o.Finder.Toolset(ctx, &how)
-	} else {
-		set = toolset.Of(ctx, r, &how)
+		sets = func() *toolset.Set { return o.Finder.Toolset(ctx, &how) }
+	}
+	set := sets()
+	if most > 0 && len(set.Tools) > most {
+		how.Share = -1 // it has to search, whatever they say
+		set = sets()
+	}
+	if most > 0 && len(set.Tools) > most && how.Always == nil {
+		how.Always = func(*registry.Definition, registry.Hints) bool { return false } // for native tools, too
+		set = sets()
 	}
 	if !search || !set.Searching {
 		return set.Tools

@@ -75,6 +75,63 @@ func TestTurnProviderSearchAlone(t *testing.T) {
 	assert.Equal(t, len(turn.Set().Tools()), 200, "tools of a provider that cannot search")
 }
 
+// TestTurnTooManyTools has more tools than a request may have: the model searches if it can,
+// or it is an error before anything is sent.
+func TestTurnTooManyTools(t *testing.T) {
+	all := func(*registry.Definition, registry.Hints) bool { return true }
+	for _, c := range []struct {
+		name     string
+		provider profile.Provider
+		n        int
+		finder   bool
+		opts     profile.TurnOptions
+		want     string // of the error
+		told     int
+	}{
+		{name: "as many as it takes", provider: profile.OpenAI, n: 128, told: 128},
+		//report: Models | zed-industries/zed#32946, anomalyco/opencode#4909, keinsaasforever/better-chatbot#197, musistudio/claude-code-router#686 | OpenAI refuses a request with more than 128 tools, and so each message of the user | with a Finder the model searches; without one it is an error before the request, which says what to do
+		{name: "one more", provider: profile.OpenAI, n: 129, want: "profile: openai takes 128 tools in one request, and there are 129: set TurnOptions.Finder"},
+		{name: "one more, strict", provider: profile.OpenAIStrict, n: 129, want: "openai-strict takes 128 tools"},
+		//report: Models | google-gemini/gemini-cli#19083, google-gemini/gemini-cli#25440 | Gemini refuses a request with more than 512 function declarations | the same with its own number
+		{name: "Gemini", provider: profile.Gemini, n: 513, want: "gemini takes 512 tools in one request, and there are 513"},
+		{name: "Gemini takes more", provider: profile.Gemini, n: 512, told: 512},
+		{name: "Anthropic takes any number", provider: profile.Anthropic, n: 513, told: 513},
+		{name: "a Finder", provider: profile.OpenAI, n: 129, finder: true, told: 3},
+		{name: "a Finder that is not to be used", provider: profile.OpenAI, n: 129, finder: true, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{Share: 1}}, told: 3},
+		{name: "a Finder, and native tools", provider: profile.OpenAI, n: 129, finder: true, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{ContextWindow: 1}}, told: 3},
+		{name: "Always has too many", provider: profile.OpenAI, n: 129, finder: true, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{Always: all}}, want: "there are 129"},
+		{name: "the provider searches, but is told not to", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{ProviderSearch: true, Toolset: &toolset.SetOptions{Share: 1}}, told: 129},
+		{name: "some are deferred", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{Options: profile.Options{
+			Deferred: func(d *registry.Definition) bool { return d.Name == "tool_7" },
+		}}, told: 129},
+		{name: "some are left out", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{Keep: func(d *registry.Definition) bool { return d.Name != "tool_7" }}, told: 128},
+		//report: Models | microsoft/vscode-copilot-release#13065 | a client has 128 as a fixed number, also for servers that take more | MaxTools of the toolset, negative or larger, says that the server takes them
+		{name: "the server takes more", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{MaxTools: -1}}, told: 129},
+		{name: "the server takes fewer", provider: profile.OpenAI, n: 129, opts: profile.TurnOptions{Toolset: &toolset.SetOptions{MaxTools: 5}}, want: "there are 129"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, finder := many(t, c.n)
+			never := func(*registry.Definition, registry.Hints) bool { return false }
+			if c.finder {
+				c.opts.Finder = finder
+			}
+			if c.finder && c.opts.Toolset == nil {
+				c.opts.Toolset = &toolset.SetOptions{}
+			}
+			if c.opts.Toolset != nil && c.opts.Toolset.Always == nil && c.opts.Toolset.ContextWindow == 0 {
+				c.opts.Toolset.Always = never
+			}
+			turn, err := profile.NewTurn(t.Context(), r, c.provider, &c.opts)
+			if c.want != "" {
+				assert.Contains(t, fmt.Sprint(err), c.want)
+				return
+			}
+			assert.OK(t, err)
+			assert.Equal(t, len(turn.Set().Tools()), c.told, "tools")
+		})
+	}
+}
+
 func TestTurnFewTools(t *testing.T) {
 	r, finder := many(t, 3)
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.Anthropic, &profile.TurnOptions{Finder: finder, ProviderSearch: true}))(t)
