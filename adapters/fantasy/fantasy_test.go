@@ -1,17 +1,26 @@
 package fantasy_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 	"testing"
 
 	"charm.land/fantasy"
 	"charm.land/fantasy/providers/anthropic"
+	"charm.land/fantasy/providers/google"
+	"charm.land/fantasy/providers/openai"
+	"charm.land/fantasy/providers/openaicompat"
 	"go.uber.org/goleak"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/fantasy"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -26,6 +35,103 @@ func newModel(t *testing.T, url string) fantasy.LanguageModel {
 	provider := assert.Value(anthropic.New(anthropic.WithAPIKey("key"), anthropic.WithBaseURL(url), anthropic.WithHTTPClient(&http.Client{Transport: transport})))(t)
 	model := assert.Value(provider.LanguageModel(t.Context(), "scripted"))(t)
 	return model
+}
+
+// A wire is one of Google's in the older of two forms, as fantasy speaks it: types are in
+// capitals. The member of a result may have any name.
+type wire struct{ adaptertest.Gemini }
+
+func (w wire) Read(r *http.Request, body []byte) (*adaptertest.Request, error) {
+	body = bytes.ReplaceAll(body, []byte(`"parameters":`), []byte(`"parametersJsonSchema":`))
+	body = bytes.ReplaceAll(body, []byte(`{"result":`), []byte(`{"output":`))
+	return w.Gemini.Read(r, regexp.MustCompile(`"type":"[A-Z]+"`).ReplaceAllFunc(body, bytes.ToLower))
+}
+
+// newModelOf returns a model of one of fantasy's providers.
+func newModelOf(t *testing.T, name, url string) fantasy.LanguageModel {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	client := &http.Client{Transport: transport}
+	var provider fantasy.Provider
+	var err error
+	switch name {
+	case "google":
+		provider, err = google.New(google.WithGeminiAPIKey("key"), google.WithBaseURL(url), google.WithHTTPClient(client))
+	case "openai":
+		provider, err = openai.New(openai.WithAPIKey("key"), openai.WithBaseURL(url), openai.WithHTTPClient(client))
+	case "openai-compat":
+		provider, err = openaicompat.New(openaicompat.WithAPIKey("key"), openaicompat.WithBaseURL(url), openaicompat.WithHTTPClient(client))
+	default:
+		return newModel(t, url)
+	}
+	assert.OK(t, err)
+	return assert.Value(provider.LanguageModel(t.Context(), "scripted"))(t)
+}
+
+// TestProviders has the converters of fantasy's providers make of a schema what they will: the
+// API takes it, the model can fill it, and the server gets that.
+func TestProviders(t *testing.T) {
+	const schema = `{"type":"object","properties":{
+		"days":{"anyOf":[{"type":"integer"},{"type":"null"}]},
+		"marks":{"type":["array","null"],"items":{"type":["integer","null"]}},
+		"mode":{"enum":["fast","slow"]},"free":{}},"required":["days","gone"]}`
+	for _, test := range []struct {
+		provider string
+		wire     adaptertest.Wire
+		told     string // of the schema; empty: as it is
+		most     int    // tools
+	}{
+		//report: Models | danny-avila/LibreChat#13623, github/copilot-cli#4623, google/adk-js#75 | a client's own converter for Gemini fails for a union, a list of types, or a value without a type, and no tool is left | it gets one type for each value, and what the converter drops, such as the values of an enum, stands in the description
+		{"google", wire{adaptertest.Gemini{}}, `{"properties":{"days":{"description":"May be null.","type":"integer"},"free":{"type":"string"},"marks":{"description":"May be null.","items":{"description":"May be null.","type":"integer"},"type":"array"},"mode":{"description":"One of [\"fast\",\"slow\"].","type":"string"}},"required":["days"],"type":"object"}`, 512},
+		{"openai", adaptertest.OpenAIChat{}, "", 128},
+		{"openai-compat", adaptertest.OpenAIChat{}, "", 0},
+		{"anthropic", adaptertest.Anthropic{}, "", 0},
+	} {
+		t.Run(test.provider, func(t *testing.T) {
+			model := adaptertest.NewModel(t, test.wire)
+			const args = `{"days":3,"gone":1,"marks":[1,2],"mode":"fast"}`
+			tool := &noted{shaped: shaped{returning{&mcp.CallToolResult{}}, schema}}
+			r := filled(t, nil, tool)
+			prepare := belt.PrepareStep(r, nil)
+			agent := &conversation{agent: fantasy.NewAgent(newModelOf(t, test.provider, model.URL), fantasy.WithPrepareStep(prepare))}
+			model.Then(func(req *adaptertest.Request) adaptertest.Reply {
+				return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "call_1", Name: req.Tools[0].Name, Arguments: json.RawMessage(args)}}}
+			}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
+			turn, err := agent.Ask(t.Context(), "look")
+			if err != nil {
+				t.Fatalf("%v; the model refused: %q", err, model.Refused())
+			}
+			assert.Equal(t, turn.Text, "done", "the answer")
+			assert.Equal(t, tool.got, args, "the tool got")
+			told := string(model.Requests()[0].Tools[0].Schema)
+			if test.told != "" {
+				assert.Equal(t, told, test.told, "the model is told")
+			}
+			assert.Contains(t, told, `"integer"`, "the model is told")
+			for n := 1; test.most > 0 && n <= test.most; n++ {
+				assert.OK(t, r.Add(registry.MustFunc(fmt.Sprint("more", n), "", func(context.Context, struct{}) (string, error) { return "", nil })))
+				if n < test.most-1 {
+					continue
+				}
+				_, _, err := prepare(t.Context(), fantasy.PrepareStepFunctionOptions{Model: named{provider: test.provider}})
+				if got, want := fmt.Sprint(err), fmt.Sprintf("takes %d tools in one request", test.most); strings.Contains(got, want) != (n == test.most) {
+					t.Errorf("with %d tools got %s", n+1, got)
+				}
+			}
+		})
+	}
+}
+
+// A noted tool notes what it gets.
+type noted struct {
+	shaped
+	got string
+}
+
+func (n *noted) Call(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	n.got = string(args)
+	return n.res, nil
 }
 
 // A conversation has an agent work for each message of the user.
@@ -93,7 +199,7 @@ func TestAgent(t *testing.T) {
 		t.Run(runtime, func(t *testing.T) {
 			adaptertest.Test(t, adaptertest.Adapter{
 				Name: "fantasy", Runtime: runtime, Framework: "charm.land/fantasy",
-				Wire: adaptertest.Anthropic{}, Interrupt: "`Options.Waiting` is told, and the tool waits", InOrder: !stream, Unordered: stream,
+				Wire: adaptertest.Anthropic{}, Interrupt: "`Options.Waiting` is told, and the tool waits", Without: map[string]string{"mended": "fantasy answers such calls itself"}, InOrder: !stream, Unordered: stream,
 				Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 					waiting := make(chan *profile.WaitingError, 8)
 					opts := &belt.Options{Waiting: func(_ context.Context, w *profile.WaitingError) error {

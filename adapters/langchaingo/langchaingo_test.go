@@ -3,12 +3,14 @@ package langchaingo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/tmc/langchaingo/agents"
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/anthropic"
 	"github.com/tmc/langchaingo/llms/openai"
 	"go.uber.org/goleak"
 
@@ -95,6 +97,44 @@ func TestGenerateContent(t *testing.T) {
 			return &conversation{llm: newModel(t, url), registry: r}
 		},
 	})
+}
+
+// The converters of langchaingo's packages make of a schema what they will: the API takes it,
+// the model can fill it, and the server gets that.
+func TestProviders(t *testing.T) {
+	const args = `{"days":3,"marks":[1,2],"mode":"fast"}`
+	for _, test := range []struct {
+		provider profile.Provider
+		wire     adaptertest.Wire
+		llm      func(url string) (llms.Model, error)
+	}{
+		{profile.OpenAI, adaptertest.OpenAIChat{}, func(url string) (llms.Model, error) {
+			return openai.New(openai.WithBaseURL(url), openai.WithToken("key"), openai.WithModel("scripted"))
+		}},
+		{profile.Anthropic, adaptertest.Anthropic{}, func(url string) (llms.Model, error) {
+			return anthropic.New(anthropic.WithBaseURL(url+"/v1"), anthropic.WithToken("key"), anthropic.WithModel("scripted"))
+		}},
+	} {
+		t.Run(string(test.provider), func(t *testing.T) {
+			model := adaptertest.NewModel(t, test.wire)
+			llm := assert.Value(test.llm(model.URL))(t)
+			r := newRegistry(t, nil, raw{"look", "", `{"type":"object","properties":{
+				"days":{"anyOf":[{"type":"integer"},{"type":"null"}]},"marks":{"type":["array","null"],"items":{"type":["integer","null"]}},
+				"mode":{"enum":["fast","slow"]},"free":{}},"required":["days","mode"]}`})
+			var got string
+			r.Observe(func(_ context.Context, o *registry.Observation) { got = fmt.Sprint(string(o.Arguments), o.Err) })
+			model.Then(func(req *adaptertest.Request) adaptertest.Reply {
+				assert.Contains(t, string(req.Tools[0].Schema), `"integer"`, "the model is told")
+				return adaptertest.Reply{Calls: []adaptertest.Call{call("call_1", req.Tools[0].Name, args)}}
+			}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
+			c := &conversation{llm: llm, registry: r, opts: &belt.Options{Provider: test.provider}}
+			turn, err := c.Ask(t.Context(), "look")
+			if err != nil || turn.Text != "done" {
+				t.Fatalf("%+v, %v; the model refused: %q", turn, err, model.Refused())
+			}
+			assert.Equal(t, got, args+"<nil>", "the tool got")
+		})
+	}
 }
 
 // In a stream, langchaingo makes a call of a piece that has no arguments. The API refuses a
