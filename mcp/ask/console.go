@@ -166,15 +166,15 @@ func (d *dialog) ask(prompt string) (string, error) {
 	}
 }
 
-// agree asks until the user says yes, or no, which ends the dialog.
-func (d *dialog) agree(question string) error {
+// agree asks until the user says yes, or what is short for it, or no, which ends the dialog.
+func (d *dialog) agree(question, short string) error {
 	for {
 		text, err := d.ask(question + " Type yes or no: ")
 		if err != nil {
 			return err
 		}
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "yes":
+		switch text = strings.ToLower(strings.TrimSpace(text)); text {
+		case "yes", short:
 			return nil
 		case "no", "n":
 			return left(decline)

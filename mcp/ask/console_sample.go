@@ -25,25 +25,46 @@ var errNoAnswer = errors.New("ask: the model gave no answer")
 
 // Sample returns a handler of sampling requests. It shows the request to the user,
 // calls model if they agree, shows them the answer, and asks again before the answer
-// goes to the server. If they do not agree the error is [mcp.ErrRejected].
+// goes to the server. If they do not agree the error is [mcp.ErrRejected]. A nil model is
+// the user, who types the answer.
 //
 // Other questions can be asked while the model works.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.
 func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+	if model == nil {
+		return c.sampleByHand
+	}
 	return model.consented(func(ctx context.Context, r *mcp.SampleRequest, reply *mcp.SampleResult) (action string, err error) {
 		return c.hold(ctx, func(d *dialog) error {
 			if reply == nil {
 				d.showSample(r)
-				return d.agree("Let the model answer?")
+				return d.agree("Let the model answer?", "y")
 			}
 			server := strconv.Quote(line(r.Server))
 			d.say("\nThe model answers what server %s wanted to know:\n", server)
 			d.contents(reply.Content)
-			return d.agree(fmt.Sprintf("Send this to %s?", server))
+			return d.agree(fmt.Sprintf("Send this to %s?", server), "y")
 		})
 	})
+}
+
+// sampleByHand has the user answer in the place of a model.
+func (c *Console) sampleByHand(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+	var text string
+	action, err := c.hold(ctx, func(d *dialog) (err error) {
+		d.showSample(r)
+		text, err = d.ask("You are the model. Type the answer, or /decline: ")
+		return err
+	})
+	if err == nil && action != accept {
+		err = mcp.ErrRejected
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.SampleResult{Model: "user", Role: "assistant", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 }
 
 // consented is model with the user's consent to the request, before, and to the reply,

@@ -35,7 +35,7 @@ func (d *dialog) consent(r *mcp.ElicitURLRequest) error {
 	for _, warning := range r.Warnings {
 		d.say("  Warning: %s\n", line(warning))
 	}
-	return d.agree("Visit this page?")
+	return d.agree("Visit this page?", "yes")
 }
 
 func (d *dialog) open(r *mcp.ElicitURLRequest) {

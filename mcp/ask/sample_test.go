@@ -41,10 +41,10 @@ func TestConsoleSample(t *testing.T) {
 	} {
 		assert.Contains(t, before, want)
 	}
-	u.types(t, "y")
+	u.types(t, "ok")
 	u.await(t, "Let the model answer? Type yes or no: ")
 	assert.Equal(t, len(asked), 0, "the model was asked before the user agreed")
-	u.types(t, "yes")
+	u.types(t, "y")
 	u.await(t, "The model answers what server \"notes\" wanted to know:\n  | Hello<U+001B>[2J")
 	u.await(t, `Send this to "notes"? Type yes or no: `)
 	assert.Equal(t, len(answer), 0, "the server got the answer before the user agreed")
