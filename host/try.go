@@ -61,8 +61,8 @@ func (s *server) tryTransport(ctx context.Context, observe func(mcp.Transport) (
 	if s.entry.Err != nil {
 		return nil, s.entry.Err
 	}
-	if denied := s.host.notAllowed(ctx, s.entry); denied != nil {
-		return nil, denied
+	if _, err := s.host.allowedLaunch(ctx, s.entry); err != nil { // or it cannot be told what would be started
+		return nil, err
 	}
 	key := session.Key{Server: s.entry.Name}
 	if s.perUser() {

@@ -24,7 +24,7 @@ import (
 
 // ImportOptions are settings of [PlanImport].
 type ImportOptions struct {
-	From *config.Options // how the source is read: Format, Formats and Project count
+	From *config.Options // how the source is read: Format, Formats, Scope and Project count
 	To   *config.Options // likewise for the target, which may be a new file
 
 	// Names are the servers to take, as written in the source. Nil means all.
@@ -33,6 +33,10 @@ type ImportOptions struct {
 	// Replace puts servers in the place of those of their name. Default: they are left
 	// out.
 	Replace bool
+
+	// Variable returns the variable of the environment that stands for ${input:ID} in the target. Nil: the
+	// reference stays, and the plan says that the target needs that input, too.
+	Variable func(id string) string
 
 	// OwnKeys writes what the target's program does not know under the keys of this
 	// package, which reads them there. Default: it is lost, which the plan says.
@@ -89,7 +93,7 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	}
 	var readAs config.Options
 	if o.From != nil {
-		readAs = config.Options{Format: o.From.Format, Formats: o.From.Formats, Project: o.From.Project}
+		readAs = config.Options{Format: o.From.Format, Formats: o.From.Formats, Scope: o.From.Scope, Project: o.From.Project}
 	}
 	readAs.AsWritten = true
 	from, err := parseWritten(source, data, &readAs)
@@ -217,6 +221,10 @@ func (i *importer) server(s *config.Server) {
 		out.Skipped = fmt.Errorf("it cannot be used in its own file either: %w", s.Err)
 		return
 	}
+	if s.Source.Scope == config.ScopeLocal && i.target.opts.Scope != config.ScopeLocal {
+		out.Skipped = errors.New("it is for this folder alone: import it with the scope local")
+		return
+	}
 	title := ""
 	if i.target.find(s.Title) != nil {
 		if !i.opts.Replace {
@@ -334,7 +342,7 @@ func (i *importer) carry(out *Imported, r *record.Record) {
 	}
 	x := &translation{
 		fromLiteral: i.source.Dialect.Literal, toLiteral: i.target.doc.Dialect.Literal,
-		forms: write.References, from: replaced, dir: i.source.Folder,
+		forms: write.References, from: replaced, dir: i.source.Folder, variable: i.opts.Variable,
 	}
 	x.record(r, func(key, reference string) {
 		text := fmt.Sprintf("holds %s, which the program of the format %s does not replace: it would take the text as it is", reference, name)
@@ -343,6 +351,9 @@ func (i *importer) carry(out *Imported, r *record.Record) {
 		}
 		out.Remarks = append(out.Remarks, Remark{Key: key, Lost: true, Text: text})
 	})
+	for _, name := range x.variables {
+		out.Remarks = append(out.Remarks, Remark{Key: "inputs", Text: "the answer is the value of the environment variable " + name})
+	}
 	entry, err := r.Entry()
 	if err != nil {
 		out.Skipped = err

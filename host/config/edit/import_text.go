@@ -3,6 +3,7 @@ package edit
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -17,6 +18,9 @@ type translation struct {
 	forms                  dialect.References // that the program of the target replaces
 	from                   dialect.References // that the program of the source does
 	dir                    string             // where relative paths of the source start
+
+	variable  func(id string) string // that stands for an input; nil: none does
+	variables []string               // that stand for inputs now
 
 	unknown []string // references that the program of the target does not replace
 }
@@ -59,6 +63,13 @@ func (x *translation) text(s string) string {
 // braced returns ${inner} in the target's form.
 func (x *translation) braced(inner string) string {
 	kind, rest, prefixed := strings.Cut(inner, ":")
+	if prefixed && kind == "input" && x.variable != nil {
+		name := x.variable(rest)
+		if !slices.Contains(x.variables, name) {
+			x.variables = append(x.variables, name)
+		}
+		return x.braced(name)
+	}
 	special := prefixed && (kind == "file" || kind == "keyring" || kind == "input")
 	switch {
 	case prefixed && kind == "file" && rest != "" && !filepath.IsAbs(rest):
