@@ -32,7 +32,9 @@ func commands(cmd *cobra.Command) []*cobra.Command {
 		if c.Runnable() && !c.Hidden && c.Name() != "help" {
 			list = append(list, c)
 		}
-		list = append(list, commands(c)...)
+		if !c.Hidden {
+			list = append(list, commands(c)...)
+		}
 	}
 	return list
 }

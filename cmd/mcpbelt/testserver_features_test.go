@@ -122,6 +122,10 @@ func (c *testServer) addFeatures(s *mcp.Server) {
 		}
 		return &mcp.CallToolResult{Content: answer.Content}, nil
 	})
+	yes := true
+	mcp.AddTool(s, &mcp.Tool{Name: "wipe", Description: "Wipe a text", Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}}, func(_ context.Context, _ *mcp.CallToolRequest, in featuresInput) (*mcp.CallToolResult, any, error) {
+		return say("wiped " + in.Text), nil, nil
+	})
 	mcp.AddTool(s, &mcp.Tool{Name: "sum", Title: "Sum", Description: "Add numbers\twith a tab", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
 		A int `json:"a" jsonschema:"the first"`
 		B int `json:"b" jsonschema:"the second"`

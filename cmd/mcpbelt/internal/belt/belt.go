@@ -3,11 +3,15 @@
 package belt
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,9 +44,14 @@ type Belt struct {
 	Database *database.Database
 	shared   databaseFlags
 
+	adHoc adHocFlags
+
 	hidden []string // files that no entry reads, see HideFile
 	cancel context.CancelFunc
 	ends   []func() // called by End
+
+	lookMu sync.Mutex // guards looks
+	looks  map[string]Look
 }
 
 // New returns a belt in an environment.
@@ -116,40 +125,53 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 func (b *Belt) choose(ctx context.Context, c *Catalog) {
 	c.Servers = c.Config.Servers
 	usable := func(s *config.Server) bool { return s.Enabled && s.Err == nil }
+	over := map[*config.Server]*config.Server{} // of the user, by what hides it when that is allowed
 	for _, shadow := range c.Shadowed {
-		i := slices.Index(c.Servers, shadow.By)
-		if i < 0 || !shadow.By.Source.Scope.NeedsApproval() || shadow.Server.Source.Scope.NeedsApproval() || !usable(shadow.By) || !usable(shadow.Server) {
-			continue
+		by := shadow.By.Source.Scope.NeedsApproval() && !shadow.Server.Source.Scope.NeedsApproval() && usable(shadow.By) && usable(shadow.Server)
+		if by && over[shadow.By] == nil && slices.Contains(c.Servers, shadow.By) {
+			over[shadow.By] = shadow.Server
 		}
-		if waits, err := b.Blocked(ctx, c, shadow.By); err == nil && len(waits) == 0 {
-			continue
+	}
+	allowed := map[*config.Server]bool{} // one whose launch cannot even be told is not
+	_ = b.tryLaunches(ctx, c, slices.Collect(maps.Keys(over)), func(s *config.Server, err error) { allowed[s] = err == nil })
+	c.Servers = slices.Clone(c.Servers)
+	for i, s := range c.Servers {
+		if over[s] != nil && !allowed[s] {
+			c.Servers[i], c.Waiting = over[s], append(c.Waiting, s)
 		}
-		c.Servers = slices.Clone(c.Servers)
-		c.Servers[i], c.Waiting = shadow.Server, append(c.Waiting, shadow.By)
 	}
 }
 
-// Blocked returns the launches of servers that are not allowed. Nothing is started for it.
-func (b *Belt) Blocked(ctx context.Context, c *Catalog, servers ...*config.Server) ([]*host.LaunchNotAllowedError, error) {
+// Blocked returns the launches of servers that are not allowed. Nothing is started for it. It is an error
+// if it cannot be told what the only one would start.
+func (b *Belt) Blocked(ctx context.Context, c *Catalog, servers ...*config.Server) (list []*host.LaunchNotAllowedError, err error) {
+	var unknown error
+	err = b.tryLaunches(ctx, c, servers, func(s *config.Server, err error) {
+		switch e, ok := errors.AsType[*host.LaunchNotAllowedError](err); {
+		case ok && e.Err == nil:
+			list = append(list, e)
+		case err != nil && (ok || len(servers) == 1):
+			unknown = Explain(s, err)
+		}
+	})
+	return list, cmp.Or(err, unknown)
+}
+
+// tryLaunches calls f for each of the servers whose launches have to be allowed, with why that is not so.
+func (b *Belt) tryLaunches(ctx context.Context, c *Catalog, servers []*config.Server, f func(*config.Server, error)) error {
+	servers = slices.DeleteFunc(slices.Clone(servers), func(s *config.Server) bool { return s.Err != nil || !s.Source.Scope.NeedsApproval() })
+	if len(servers) == 0 {
+		return ctx.Err()
+	}
 	h, err := b.Open(ctx, c, servers, &OpenOptions{Cold: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer h.Close()
-	var list []*host.LaunchNotAllowedError
 	for _, s := range servers {
-		if s.Err != nil || !s.Source.Scope.NeedsApproval() {
-			continue
-		}
-		err := h.Try(ctx, s, nil, func(context.Context, mcp.Transport, *mcp.ClientOptions) error { return nil })
-		if e, ok := errors.AsType[*host.LaunchNotAllowedError](err); ok {
-			if e.Err != nil {
-				return nil, Explain(s, e)
-			}
-			list = append(list, e)
-		}
+		f(s, h.Try(ctx, s, nil, func(context.Context, mcp.Transport, *mcp.ClientOptions) error { return nil }))
 	}
-	return list, ctx.Err()
+	return ctx.Err()
 }
 
 // Formats returns the formats of config files that need a parser of their own.
@@ -161,17 +183,22 @@ func Formats() []*config.Format {
 // variable of the environment.
 func (b *Belt) Reading() *config.Options {
 	return &config.Options{Lookup: b.lookup, File: b.mayRead, Formats: Formats(), Input: func(_ context.Context, in config.Input) (config.Secret, error) {
-		name := "MCPBELT_INPUT_" + strings.Map(func(r rune) rune {
-			if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-				return r
-			}
-			return '_'
-		}, strings.ToUpper(in.ID))
+		name := InputVariable(in.ID)
 		if value, ok := b.Env.Lookup(name); ok {
 			return config.Secret(value), nil
 		}
 		return "", errors.New("set the environment variable " + name)
 	}}
+}
+
+// InputVariable returns the variable of the environment whose value ${input:ID} stands for.
+func InputVariable(id string) string {
+	return "MCPBELT_INPUT_" + strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(id))
 }
 
 // withoutGateway leaves out the entries that mcpbelt connect has written into the files of
@@ -215,6 +242,25 @@ func (c *Catalog) Client(file string) string {
 	return ""
 }
 
+// ClientName returns how a program is called on the command line: claude-desktop.
+func ClientName(client string) string { return strings.ReplaceAll(strings.ToLower(client), " ", "-") }
+
+// Without returns the catalogue without the servers that a program has in a file of its own, and the names of those.
+func (c *Catalog) Without(client string) (*Catalog, []string) {
+	has := func(s *config.Server) bool { return ClientName(c.Client(s.Source.File)) == client }
+	var names []string
+	kept, rest := *c, *c.Config
+	rest.Servers = slices.DeleteFunc(slices.Clone(rest.Servers), func(s *config.Server) bool {
+		own := has(s) || slices.ContainsFunc(c.Shadowed, func(x config.Shadow) bool { return x.By == s && has(x.Server) })
+		if own {
+			names = append(names, s.Name)
+		}
+		return own
+	})
+	kept.Config, kept.Servers = &rest, slices.DeleteFunc(slices.Clone(c.Servers), func(s *config.Server) bool { return slices.Contains(names, s.Name) })
+	return &kept, names
+}
+
 // Find returns the server of a name. The error says which one may have been meant.
 func (c *Catalog) Find(name string) (*config.Server, error) {
 	var names []string
@@ -244,22 +290,41 @@ func (c *Catalog) FindLaunch(name string) (*config.Server, error) {
 
 // Failed returns the error of a command that went on after the errors of some servers. It
 // writes them to standard error, except for the first one, which it returns, if the
-// servers were named and their errors are those of the command.
+// servers were named and their errors are those of the command. Else it writes one line of those
+// that wait to be allowed, and one of more than two others.
 func (b *Belt) Failed(errs []error, named bool) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	rest := errs
 	if named {
-		rest = errs[1:]
-	}
-	for _, err := range rest {
-		cli.Explain(context.Background(), err).Print(b.Env.Stderr, b.Out.AsJSON)
-	}
-	if named {
+		defer b.printAll(errs[1:])
 		return errs[0]
 	}
+	var waiting, others []error
+	var names []string
+	for _, err := range errs {
+		if e := cli.Explain(context.Background(), err); e.Exit == cli.ApprovalNeeded && strings.HasPrefix(e.Cure, "mcpbelt allow ") {
+			waiting = append(waiting, err)
+		} else {
+			others, names = append(others, err), append(names, e.Server)
+		}
+	}
+	const few = 2
+	if n := len(waiting); n > 1 {
+		waiting = []error{&cli.Error{Exit: cli.ApprovalNeeded, Message: strconv.Itoa(n) + " servers wait to be allowed", Cure: "mcpbelt allow"}}
+	}
+	if n := len(others); n > few && !slices.Contains(names, "") && !b.Out.AsJSON {
+		slices.Sort(names)
+		others = []error{&cli.Error{Message: strconv.Itoa(n) + " servers cannot be used, " + strings.Join(names, ", "), Cure: "mcpbelt doctor"}}
+	}
+	b.printAll(append(waiting, others...))
 	return nil
+}
+
+func (b *Belt) printAll(errs []error) {
+	for _, err := range errs {
+		cli.Explain(context.Background(), err).Print(b.Env.Stderr, b.Out.AsJSON)
+	}
 }
 
 // split returns the errors that errors.Join has joined.

@@ -63,10 +63,8 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 	return slices.Concat(lists...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// WasListed reports whether a server listed a tool when it was asked last.
-func (b *Belt) WasListed(s *config.Server, tool string) bool {
-	return slices.ContainsFunc(b.cached(s), func(t [2]string) bool { return t[0] == tool })
-}
+// WasListed reports whether a server listed tools when it was asked last.
+func (b *Belt) WasListed(s *config.Server) bool { return len(b.cached(s)) > 0 }
 
 // cached returns names and descriptions of the tools that a server listed last.
 func (b *Belt) cached(s *config.Server) [][2]string {

@@ -1,6 +1,7 @@
 package belt
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -35,6 +37,9 @@ func Explain(s *config.Server, err error) error {
 	switch {
 	case waits && launch.Err == nil:
 		e.Exit, e.Message, e.Cure = cli.ApprovalNeeded, "the launch of server "+quote(s.Name)+" has to be allowed", "mcpbelt allow "+s.Name
+		if launch.Verdict == consent.Rejected {
+			e.Message, e.Cure = "the launch of server "+quote(s.Name)+" was denied", "mcpbelt allow "+s.Name+" lets it start after all"
+		}
 	case quarantined, isOther, errors.Is(err, host.ErrQuarantined):
 		e.Exit, e.Cure = cli.ApprovalNeeded, "mcpbelt diff "+s.Name
 		if quarantined && held.Change != nil {
@@ -48,8 +53,14 @@ func Explain(s *config.Server, err error) error {
 		e.Exit, e.Cure = cli.InvalidConfig, ""
 	case failure.Of(err) == failure.LoginRequired, errors.Is(err, auth.ErrDeclined), unauthorized && status.Code == http.StatusUnauthorized:
 		e.Exit, e.Message, e.Cure = cli.LoginNeeded, "server "+quote(s.Name)+" wants a login", "mcpbelt login "+named(s)
-		if s.NoLogin() != "" {
+		credentials := s.NoLogin() != ""
+		if credentials {
 			e.Message, e.Cure = "server "+quote(s.Name)+" does not take the credentials of its entry", "mcpbelt get "+s.Name
+		}
+		if credentials && IsAdHoc(s) {
+			e.Cure = "look at --key and --header"
+		} else if IsAdHoc(s) {
+			e.Cure += ", or --key KEY if it wants a key, as mcpbelt serve does"
 		}
 	}
 	return e
@@ -63,8 +74,14 @@ func named(s *config.Server) string {
 	case masked.URL != "":
 		return masked.URL
 	default:
-		return strings.Join(append([]string{"--", masked.Command}, masked.Args...), " ")
+		return "-- " + What(s)
 	}
+}
+
+// What returns the command or the URL of a server, with secrets masked.
+func What(s *config.Server) string {
+	masked := s.Masked()
+	return cmp.Or(masked.URL, strings.Join(append([]string{masked.Command}, masked.Args...), " "))
 }
 
 // WhyHeld says in one line why the ledger holds something back.

@@ -84,7 +84,7 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	if o.Client != nil {
 		ho.Client = *o.Client
 	} else {
-		refuse(&ho.Client)
+		refuse(&ho.Client, nil)
 	}
 	if ho.StateDir == "" {
 		ho.StateDir = host.NoState
@@ -211,6 +211,7 @@ func (b *Belt) Visit(ctx context.Context, c *Catalog, servers []*config.Server, 
 	var calls sync.Mutex
 	return b.Each(ctx, c, servers, o, text, func(h *Opened, s *config.Server) {
 		status, err := visit(ctx, h.Host, s)
+		b.Looked(s, status.Tools, err)
 		calls.Lock()
 		f(h, s, status, err)
 		calls.Unlock()
@@ -252,7 +253,7 @@ type Offer struct {
 func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error) {
 	var offer Offer
 	err := h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, o *mcp.ClientOptions) (err error) {
-		refuse(o)
+		refuse(o, nil)
 		client := mcp.NewClient(s.Name, t, o)
 		defer func() { err = errors.Join(err, client.Close()) }()
 		if err := client.Ready(ctx); err != nil {

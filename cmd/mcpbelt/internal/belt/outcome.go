@@ -38,10 +38,7 @@ func ExplainCall(s *config.Server, err error) error {
 	wanted := wantedInput(err)
 	switch {
 	case wanted != "":
-		e.Exit, e.Message, e.Cure = cli.InputNeeded, fmt.Sprintf("server %q %s", s.Name, wanted), "run it at a terminal"
-		if strings.Contains(wanted, "model") {
-			e.Cure += ", and name a --model"
-		}
+		return InputNeeded(s, wanted)
 	case arguments:
 		e.Exit, e.Cure = cli.Usage, "mcpbelt describe has the parameters"
 	case unknown:
@@ -65,7 +62,16 @@ func ExplainCall(s *config.Server, err error) error {
 	case outcome == mcp.Answered:
 		e.Exit = cli.ToolError
 	default:
-		e.Exit, e.Cure = cli.OutcomeUnknown, "it may have run: look before you try again"
+		e.Exit, e.Cure = cli.OutcomeUnknown, "look before you try again"
+	}
+	return e
+}
+
+// InputNeeded returns the error of a request in the course of which a server wanted to ask.
+func InputNeeded(s *config.Server, wanted string) error {
+	e := &cli.Error{Exit: cli.InputNeeded, Server: s.Name, Message: fmt.Sprintf("server %q %s", s.Name, wanted), Cure: "run it at a terminal"}
+	if wanted == fromModel {
+		e.Cure += ", or with --model and --yes"
 	}
 	return e
 }
@@ -76,8 +82,6 @@ func wantedInput(err error) string {
 	const (
 		pageToVisit       = -32042
 		missingCapability = -32021
-		fromUser          = "wants to ask the user something"
-		fromModel         = "wants to ask a model something"
 	)
 	invalid, asked := errors.AsType[*mcp.ProtocolError](err)
 	if asked && strings.HasPrefix(invalid.Path, "inputRequests[") && strings.HasSuffix(invalid.Path, ".method") {
@@ -121,7 +125,7 @@ func (o *Opened) LostAt(s *config.Server, res *mcp.CallToolResult) error {
 	if !o.Warm[s.Name] || outcome == "" {
 		return nil
 	}
-	e := &cli.Error{Exit: cli.OutcomeUnknown, Server: s.Name, Message: s.MaskError(errors.New(res.Text())), Cure: "it may have run: look before you try again"}
+	e := &cli.Error{Exit: cli.OutcomeUnknown, Server: s.Name, Message: s.MaskError(errors.New(res.Text())), Cure: "look before you try again"}
 	if outcome == mcp.NotSent.String() || outcome == "not_sent" {
 		e.Exit, e.Cure = cli.NotSent, "mcpbelt doctor "+s.Name
 	}

@@ -23,27 +23,29 @@ import (
 )
 
 // A Talk lets servers ask the user at the terminal while a command waits for them, and
-// shows a spinner when no question is asked. Without a terminal it asks nothing, and
-// servers are not told that they could. Its methods are safe for concurrent use.
+// shows a spinner when no question is asked. Without a terminal it asks nothing, and notes
+// what servers wanted. Its methods are safe for concurrent use.
 type Talk struct {
 	belt    *Belt
 	console *ask.Console
 	model   []string // the command that answers sampling requests; empty: none
+	yes     bool     // it does so without asking
 
 	agreed atomic.Bool // to log in
 
 	mu      sync.Mutex // guards the following
 	text    string     // of the spinner
 	spinner *cli.Spinner
-	asking  int // questions that are asked now
+	asking  int    // questions that are asked now
+	wanted  string // see Wanted
 	ended   bool
 }
 
 // NewTalk begins a talk with the text of its spinner. The model is a command that answers
-// sampling requests which the user agrees to: it gets the request as JSON and writes the
-// text of the answer. Empty: sampling is not offered. End the talk.
-func (b *Belt) NewTalk(text, model string) (*Talk, error) {
-	t := &Talk{belt: b, text: text, console: &ask.Console{In: b.Env.Stdin, Out: b.Env.Stderr, Open: b.Env.Browse}}
+// sampling requests which the user agrees to, all with yes: it gets the request as JSON and writes the
+// text of the answer. Empty: the user types it. End the talk.
+func (b *Belt) NewTalk(text, model string, yes bool) (*Talk, error) {
+	t := &Talk{belt: b, text: text, yes: yes, console: &ask.Console{In: b.Env.Stdin, Out: b.Env.Stderr, Open: b.Env.Browse}}
 	if model != "" {
 		words, err := cli.SplitWords(model)
 		if err != nil {
@@ -111,25 +113,54 @@ func (t *Talk) pause() func() {
 	}
 }
 
-// Confirm asks the user a question that is answered with yes or no.
-func (t *Talk) Confirm(ctx context.Context, question string) (bool, error) {
+// Ask asks the user a question.
+func (t *Talk) Ask(ctx context.Context, question string) (string, error) {
 	defer t.pause()()
-	return t.belt.Out.Confirm(ctx, question)
+	return t.belt.Out.Ask(ctx, question)
 }
 
-// refuse lets servers ask the user and a model, in vain.
-func refuse(o *mcp.ClientOptions) {
-	refused := errors.New("no one can be asked")
-	o.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, refused }
-	o.ElicitURL = func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return nil, refused }
-	o.Sample = func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, refused }
+// What servers want when they ask.
+const (
+	fromUser  = "wants to ask the user something"
+	fromModel = "wants to ask a model something"
+)
+
+// refuse lets servers ask the user and a model, in vain. Note, if there is one, gets what they wanted.
+func refuse(o *mcp.ClientOptions, note func(wanted string)) {
+	refused := func(wanted string) error {
+		if note != nil {
+			note(wanted)
+		}
+		return errors.New("no one can be asked")
+	}
+	o.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, refused(fromUser) }
+	o.ElicitURL = func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+		return nil, refused(fromUser)
+	}
+	o.Sample = func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, refused(fromModel) }
 	o.SampleTools, o.Tasks = true, true
 }
 
-// Client returns the options of clients with which servers can ask the user.
+// Wanted returns what a server wanted to ask and could not, without a terminal; empty if it asked nothing.
+func (t *Talk) Wanted() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.wanted
+}
+
+// Client returns the options of clients with which servers can ask the user: at a terminal, and else in vain. The
+// user is the model if no command is.
 func (t *Talk) Client() mcp.ClientOptions {
 	o := mcp.ClientOptions{Tasks: true}
 	if !t.belt.Out.CanAsk() {
+		refuse(&o, func(wanted string) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.wanted = wanted
+		})
+		if len(t.model) > 0 && t.yes {
+			o.Sample = t.sample
+		}
 		return o
 	}
 	o.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -140,12 +171,16 @@ func (t *Talk) Client() mcp.ClientOptions {
 		defer t.pause()()
 		return t.console.ElicitURL(ctx, r)
 	}
-	if len(t.model) > 0 {
-		sample := t.console.Sample(t.sample)
-		o.Sample = func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
-			defer t.pause()()
-			return sample(ctx, r)
-		}
+	sample := t.console.Sample(nil)
+	switch {
+	case len(t.model) > 0 && t.yes:
+		sample = t.sample
+	case len(t.model) > 0:
+		sample = t.console.Sample(t.sample)
+	}
+	o.SampleTools, o.Sample = true, func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		defer t.pause()()
+		return sample(ctx, r)
 	}
 	return o
 }
@@ -182,9 +217,13 @@ func (b *Belt) Use(ctx context.Context, c *Catalog, s *config.Server, t *Talk, r
 	if NeedsLogin(err) && b.Out.CanAsk() && h.Logins != nil {
 		err = t.logIn(ctx, h, s, err)
 	}
+	err = explainReady(ctx, s, err)
+	if !h.Warm[s.Name] && (err == nil || ctx.Err() == nil) {
+		b.Looked(s, len(h.Registry().Snapshot().Tools()), err)
+	}
 	if err != nil {
 		_ = h.Close()
-		return nil, explainReady(ctx, s, err)
+		return nil, err
 	}
 	return h, nil
 }
@@ -206,11 +245,11 @@ func (p *agreedPrompt) Start(ctx context.Context, redirects []string) (auth.Prom
 // logIn asks the user whether they want to log in, and does it. The error is why if they
 // do not.
 func (t *Talk) logIn(ctx context.Context, h *Opened, s *config.Server, why error) error {
-	agreed, err := t.Confirm(ctx, "Server "+quote(s.Name)+" wants a login. Log in now?")
+	answer, err := t.Ask(ctx, "Server "+quote(s.Name)+" wants a login. Log in now? [y/N]")
 	if err != nil {
 		return err
 	}
-	if !agreed {
+	if !cli.IsYes(answer) {
 		return why
 	}
 	defer t.pause()()

@@ -15,10 +15,11 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 )
 
-// adHoc is the file that the servers of the command line come from.
-const adHoc = "command line"
+// commandLine is the file that the servers of the command line come from.
+const commandLine = "command line"
 
 // LoadServers reads the config files, and returns the servers that the arguments of a command
 // name: each is the name of a configured one, or a URL; what stands behind -- is a command that
@@ -58,7 +59,7 @@ func (b *Belt) LoadFirst(cmd *cobra.Command, args []string) (*Catalog, *config.S
 		return nil, nil, nil, err
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
-		s, err := CommandTarget(cmd.Context(), args[dash:])
+		s, err := b.CommandTarget(cmd.Context(), args[dash:])
 		return c, s, args[:dash], err
 	}
 	if len(args) == 0 {
@@ -84,6 +85,9 @@ func SplitArgs(cmd *cobra.Command, args []string) (names, command []string, err 
 // Without any it returns all that are configured and switched on.
 func (b *Belt) Servers(ctx context.Context, c *Catalog, names, command []string) ([]*config.Server, error) {
 	var servers []*config.Server
+	if err := b.adHoc.unused(); err != nil && len(names) == 0 && command == nil {
+		return nil, err
+	}
 	for _, s := range c.Servers {
 		if s.Enabled && len(names) == 0 && command == nil {
 			servers = append(servers, s)
@@ -97,7 +101,7 @@ func (b *Belt) Servers(ctx context.Context, c *Catalog, names, command []string)
 		servers = include(servers, s)
 	}
 	if command != nil {
-		s, err := CommandTarget(ctx, command)
+		s, err := b.CommandTarget(ctx, command)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +128,10 @@ func include(servers []*config.Server, s *config.Server) []*config.Server {
 // Target returns the server that an argument names: a configured one, or that at a URL.
 func (b *Belt) Target(ctx context.Context, c *Catalog, arg string) (*config.Server, error) {
 	if strings.Contains(arg, "://") {
-		return urlTarget(ctx, arg)
+		return b.urlTarget(ctx, arg)
+	}
+	if err := b.adHoc.unused(); err != nil {
+		return nil, err
 	}
 	return c.Find(arg)
 }
@@ -132,7 +139,7 @@ func (b *Belt) Target(ctx context.Context, c *Catalog, arg string) (*config.Serv
 // CommandTarget returns a server that is started by a command of the command line. It is
 // called like the program or, if that only runs others, like the first argument that is no
 // flag.
-func CommandTarget(ctx context.Context, command []string) (*config.Server, error) {
+func (b *Belt) CommandTarget(ctx context.Context, command []string) (*config.Server, error) {
 	runners := []string{"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "go", "docker"}
 	name := baseName(command[0])
 	if slices.Contains(runners, name) {
@@ -143,7 +150,7 @@ func CommandTarget(ctx context.Context, command []string) (*config.Server, error
 			}
 		}
 	}
-	return target(ctx, name, map[string]any{"command": command[0], "args": command[1:]})
+	return b.target(ctx, name, map[string]any{"command": command[0], "args": command[1:]})
 }
 
 // baseName returns the last part of a path or a package without version and extension.
@@ -158,7 +165,7 @@ func baseName(text string) string {
 	return name
 }
 
-func urlTarget(ctx context.Context, text string) (*config.Server, error) {
+func (b *Belt) urlTarget(ctx context.Context, text string) (*config.Server, error) {
 	name := "server"
 	if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
 		name = u.Hostname()
@@ -166,17 +173,20 @@ func urlTarget(ctx context.Context, text string) (*config.Server, error) {
 			name = "host-" + name
 		}
 	}
-	return target(ctx, name, map[string]any{"url": text})
+	return b.target(ctx, name, map[string]any{"url": text})
 }
 
 // target reads an entry of the command line. It is the program's own: the user has named
 // it just now. References are not replaced, since a shell has had its turn.
-func target(ctx context.Context, name string, entry map[string]any) (*config.Server, error) {
+func (b *Belt) target(ctx context.Context, name string, entry map[string]any) (*config.Server, error) {
+	if err := b.adHoc.addTo(b, entry); err != nil {
+		return nil, err
+	}
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Parse(ctx, adHoc, data, &config.Options{Format: "mcpServers", AsWritten: true, Scope: config.ScopeProgram})
+	c, err := config.Parse(ctx, commandLine, data, &config.Options{Format: "mcpServers", AsWritten: true, Scope: config.ScopeProgram})
 	if err != nil {
 		return nil, cli.UsageError("%v", err)
 	}
@@ -187,5 +197,77 @@ func target(ctx context.Context, name string, entry map[string]any) (*config.Ser
 	return s, nil
 }
 
+// adHocFlags are the flags of [Belt.AddTargetFlags].
+type adHocFlags struct {
+	headers, env []string
+	cwd, key     string
+}
+
+// AddTargetFlags gives a command that takes servers of the command line the flags for them.
+func (b *Belt) AddTargetFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVarP(&b.adHoc.headers, "header", "H", nil, "send a URL this `header`, Name: value; can be repeated")
+	f.StringVar(&b.adHoc.key, "key", "", "send a URL this `key`, as mcpbelt serve wants it; @FILE reads it")
+	f.StringArrayVarP(&b.adHoc.env, "env", "e", nil, "give a command behind -- this `variable`, NAME=value; can be repeated")
+	f.StringVar(&b.adHoc.cwd, "cwd", "", "start a command behind -- in this `folder`")
+}
+
+// unused returns an error if there are flags and no server for them.
+func (a *adHocFlags) unused() error {
+	if len(a.headers)+len(a.env) > 0 || a.cwd != "" || a.key != "" {
+		return cli.UsageError("--header, --key, --env and --cwd are for a URL, or a command behind --: mcpbelt set changes the entry of a server")
+	}
+	return nil
+}
+
+// addTo adds what the flags say to the entry of a server.
+func (a *adHocFlags) addTo(b *Belt, entry map[string]any) error {
+	if a.cwd != "" {
+		entry["cwd"] = b.Abs(a.cwd)
+	}
+	headers := a.headers
+	if path, named := strings.CutPrefix(a.key, "@"); named {
+		data, err := ownfile.Read(b.Abs(path), 64<<10, ownfile.Own)
+		if err != nil {
+			return cli.UsageError("the key cannot be read: %v", err)
+		}
+		headers = append(headers, "Authorization: Bearer "+strings.TrimSpace(string(data)))
+	} else if a.key != "" {
+		headers = append(headers, "Authorization: Bearer "+a.key)
+	}
+	for key, of := range map[string]struct {
+		texts     []string
+		separator string
+	}{"headers": {headers, ":"}, "env": {a.env, "="}} {
+		values, err := Pairs(nil, of.texts, of.separator)
+		if err != nil {
+			return err
+		}
+		clear := map[string]string{}
+		for name, value := range values {
+			clear[name] = value.Reveal()
+		}
+		if len(clear) > 0 {
+			entry[key] = clear
+		}
+	}
+	return nil
+}
+
+// Pairs adds what was given as NAME=value or Name: value to a map.
+func Pairs(to map[string]config.Secret, texts []string, separator string) (map[string]config.Secret, error) {
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, separator)
+		if !ok || name == "" {
+			return nil, cli.UsageError("there is no %q between a name and a value: write NAME%sVALUE", separator, separator)
+		}
+		if to == nil {
+			to = map[string]config.Secret{}
+		}
+		to[strings.TrimSpace(name)] = config.Secret(strings.TrimLeft(value, " "))
+	}
+	return to, nil
+}
+
 // IsAdHoc reports whether a server was named on the command line, and is not configured.
-func IsAdHoc(s *config.Server) bool { return s.Source.File == adHoc }
+func IsAdHoc(s *config.Server) bool { return s.Source.File == commandLine }

@@ -29,10 +29,19 @@ func (o *Out) Agree(ctx context.Context, yes bool, question, done string) error 
 }
 
 // Confirm asks the user at the terminal a question that is answered with yes or no, and
-// reports whether they said yes. Only y and yes are a yes. If the context ends first the
-// error is its own; the goroutine that reads then ends with the process.
+// reports whether they said yes. Only y and yes are a yes.
 func (o *Out) Confirm(ctx context.Context, question string) (bool, error) {
-	fmt.Fprintf(o.env.Stderr, "%s [y/N] ", plain.Text(question))
+	answer, err := o.Ask(ctx, question+" [y/N]")
+	return IsYes(answer), err
+}
+
+// IsYes reports whether an answer is a yes.
+func IsYes(answer string) bool { return answer == "y" || answer == "yes" }
+
+// Ask asks the user at the terminal a question, and returns the answer in lower case. If the context ends
+// first the error is its own; the goroutine that reads then ends with the process.
+func (o *Out) Ask(ctx context.Context, question string) (string, error) {
+	fmt.Fprintf(o.env.Stderr, "%s ", plain.Text(question))
 	answers := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(o.env.Stdin).ReadString('\n')
@@ -41,8 +50,8 @@ func (o *Out) Confirm(ctx context.Context, question string) (bool, error) {
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(o.env.Stderr)
-		return false, ctx.Err()
+		return "", ctx.Err()
 	case answer := <-answers:
-		return answer == "y" || answer == "yes", nil
+		return answer, nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -73,3 +74,11 @@ func (e *Env) Var(name string) string {
 
 // colors reports whether escape sequences may go to the terminal.
 func (e *Env) colors() bool { return e.Var("NO_COLOR") == "" && e.Var("TERM") != "dumb" }
+
+// Version returns the version of the module that the program was built from.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

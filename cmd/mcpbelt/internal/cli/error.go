@@ -55,10 +55,18 @@ func (e *SignalError) exit() Exit { return Exit(128 + int(e.Signal)) }
 // failure that any command can have. The context is that of the command.
 func Explain(ctx context.Context, err error) *Error {
 	var ended *SignalError
+	explained, ok := errors.AsType[*Error](err)
 	if errors.As(context.Cause(ctx), &ended) {
-		return &Error{Exit: ended.exit(), Message: ended.Error(), Err: err}
+		e := &Error{Exit: ended.exit(), Message: ended.Error(), Err: err}
+		switch {
+		case ok && explained.Exit == NotSent:
+			e.Message += ": nothing was sent"
+		case ok && explained.Exit == OutcomeUnknown:
+			e.Message, e.Cure = e.Message+": the call was cancelled, and may have run", "look before you try again"
+		}
+		return e
 	}
-	if explained, ok := errors.AsType[*Error](err); ok {
+	if ok {
 		return explained
 	}
 	switch {

@@ -21,9 +21,7 @@ func Commands(b *belt.Belt) []*cobra.Command {
 }
 
 // clientName returns how a program is called on the command line: claude-desktop.
-func clientName(l config.Location) string {
-	return strings.ReplaceAll(strings.ToLower(l.Client), " ", "-")
-}
+func clientName(l config.Location) string { return belt.ClientName(l.Client) }
 
 // places returns the files of other programs, in their order.
 func places(b *belt.Belt) []config.Location {
@@ -40,14 +38,34 @@ func names(b *belt.Belt) []string {
 	return slices.Compact(list)
 }
 
-// placesOf returns the files of the program of a name.
+// placesOf returns the files of the program of a name, as people type it: vscode and vs-code, codex-cli and
+// codex, and the beginning of a name if it is that of one program, or of one that has a file here.
 func placesOf(b *belt.Belt, name string) ([]config.Location, error) {
-	found := slices.DeleteFunc(places(b), func(l config.Location) bool { return clientName(l) != strings.ToLower(name) && l.Client != name })
-	if len(found) > 0 {
-		return found, nil
+	bare := func(name string) string {
+		return strings.TrimSuffix(strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name)), "cli")
+	}
+	all := places(b)
+	fit := func(is func(config.Location) bool) (found []config.Location, clients []string) {
+		for _, l := range all {
+			if is(l) {
+				found, clients = append(found, l), append(clients, clientName(l))
+			}
+		}
+		slices.Sort(clients)
+		return found, slices.Compact(clients)
+	}
+	begins := func(l config.Location) bool { return strings.HasPrefix(bare(l.Client), bare(name)) && name != "" }
+	for _, is := range []func(config.Location) bool{
+		func(l config.Location) bool { return bare(l.Client) == bare(name) }, begins, func(l config.Location) bool { return begins(l) && l.Exists },
+	} {
+		if found, clients := fit(is); len(clients) == 1 {
+			return found, nil
+		}
 	}
 	e := &cli.Error{Exit: cli.NotFound, Message: "there is no program " + name + " whose config file is known", Cure: "it is one of " + strings.Join(names(b), ", ")}
-	if near := nearest.Names(name, names(b), 1); len(near) > 0 {
+	if _, clients := fit(begins); len(clients) > 1 {
+		e.Message, e.Cure = name+" may be more than one program", "name one: "+strings.Join(clients, ", ")
+	} else if near := nearest.Names(name, names(b), 1); len(near) > 0 {
 		e.Cure = "did you mean " + near[0] + "?"
 	}
 	return nil, e

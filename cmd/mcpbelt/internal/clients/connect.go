@@ -33,6 +33,7 @@ type connection struct {
 	File    string   `json:"file"`
 	Launch  string   `json:"launch,omitempty"` // of connect: what the program would start
 	Remarks []string `json:"remarks,omitempty"`
+	Without []string `json:"without,omitempty"` // servers that the program has itself
 	Written bool     `json:"written"`
 	Exact   bool     `json:"exact,omitempty"` // of disconnect: the file is byte for byte what it was
 }
@@ -40,10 +41,11 @@ type connection struct {
 func connectCommand(b *belt.Belt) *cobra.Command {
 	var yes, dryRun, project bool
 	cmd := &cobra.Command{
-		Use:   "connect CLIENT",
+		Use:   "connect [CLIENT]",
 		Short: "Give another program all servers by one entry",
 		Long: `Connect writes one entry into the config file of another program, which starts mcpbelt as
-a server that has the tools of all others. It shows first what that starts and, unless
+a server that has the tools of all others, but for those of servers that the program has itself.
+Without a program it lists those that are connected. It shows first what that starts and, unless
 --yes is there, how the file would change, without secrets. It keeps the file as it was
 for mcpbelt disconnect. The entry holds no secret.
 
@@ -51,9 +53,12 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 		Example: `  mcpbelt connect cursor --dry-run
   mcpbelt connect codex --yes
   mcpbelt connect claude-code --project --dry-run`,
-		Args:              cli.Args(1, 1),
+		Args:              cli.Args(0, 1),
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return showConnected(cmd.Context(), b)
+			}
 			l, err := clientFile(b, args[0], project)
 			if err != nil {
 				return err
@@ -67,10 +72,16 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 				if err := edit.Change(cmd.Context(), l.Path, editOptions(b, l), func(f *edit.File) error { return foreign(f, l, "rename") }); err != nil {
 					return err
 				}
-				return &cli.Error{Exit: cli.Usage, Message: to.Skipped.Error(), Cure: "mcpbelt disconnect " + clientName(l), Err: to.Skipped}
+				b.Out.Printf("%s is connected already; to undo it: mcpbelt disconnect %s\n", l.Client, clientName(l))
+				return b.Out.Result(&connection{Client: l.Client, File: l.Path})
 			}
 			c := &connection{Client: l.Client, File: l.Path, Launch: to.Launch.String(), Remarks: texts(to.Remarks)}
 			b.Out.Printf("%s would start, by an entry in %s:\n  %s\n", l.Client, l.Path, c.Launch)
+			if all, err := b.Load(cmd.Context()); err == nil {
+				if _, c.Without = all.Without(clientName(l)); len(c.Without) > 0 {
+					b.Out.Printf("It has these itself, so they are left out: %s\n", strings.Join(c.Without, ", "))
+				}
+			}
 			if dryRun || !yes {
 				p.show(cmd.Context(), b, l)
 			}
@@ -94,6 +105,23 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be written, and write nothing")
 	f.BoolVar(&project, "project", false, "write the program's file in this folder, in place of the user's")
 	return cmd
+}
+
+// showConnected lists the programs that are connected.
+func showConnected(ctx context.Context, b *belt.Belt) error {
+	list := []connection{}
+	t := &cli.Table{Headings: []string{"CLIENT", "SCOPE", "FILE"}, Empty: "No program is connected: mcpbelt connect CLIENT"}
+	for _, l := range places(b) {
+		o := editOptions(b, l)
+		o.AsWritten = true
+		c, err := config.Load(ctx, l.Path, o)
+		if err == nil && slices.ContainsFunc(c.Servers, func(s *config.Server) bool { return s.Title == entryName && slices.Contains(s.Args, "serve") }) {
+			list = append(list, connection{Client: l.Client, File: l.Path})
+			t.Add(clientName(l), string(l.Scope), l.Path)
+		}
+	}
+	b.Out.Table(t)
+	return b.Out.Result(map[string][]connection{"connections": list})
 }
 
 func disconnectCommand(b *belt.Belt) *cobra.Command {
@@ -163,7 +191,7 @@ func planConnection(ctx context.Context, b *belt.Belt, l config.Location) (*conn
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"serve", "--stdio"}
+	args := []string{"serve", "--stdio", "--client", clientName(l)}
 	if b.ConfigFile != "" {
 		args = append(args, "--config", b.Abs(b.ConfigFile))
 	}

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"strconv"
@@ -21,6 +22,8 @@ type source struct {
 	File    string       `json:"file"`
 	Scope   config.Scope `json:"scope"`
 	Servers []string     `json:"servers"`
+
+	location config.Location
 }
 
 // A plan is the output of import.
@@ -40,16 +43,21 @@ type planned struct {
 	Remarks []string `json:"remarks,omitempty"`
 }
 
+// An importing is what the flags of import say.
+type importing struct {
+	scope                     string
+	yes, dryRun, replace, all bool
+}
+
 func importCommand(b *belt.Belt) *cobra.Command {
-	var scope string
-	var yes, dryRun, replace bool
+	o := &importing{}
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT|FILE [SERVER...]]",
 		Short: "Take servers over from another program",
 		Long: `Import copies servers from the config file of another program, or from any file, into a
 file of mcpbelt: the user's own, or that of --scope or --config. It shows first what the
 servers would start, and what does not come along. Without arguments it shows where there are
-servers to take over.
+servers to take over; --all takes those of all files of yours.
 
 At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 		Example: `  mcpbelt import
@@ -58,83 +66,110 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
   mcpbelt import servers.json files --yes`,
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case o.all && len(args) > 0:
+				return cli.UsageError("--all takes the servers of all programs: name none")
+			case o.all:
+				return o.runAll(cmd, b)
+			case len(args) == 0:
 				return showSources(cmd, b)
 			}
-			from, format, err := sourceOf(b, args[0])
+			from, err := sourceOf(b, args[0])
 			if err != nil {
 				return err
 			}
-			to, err := targetOf(b, scope)
+			p, err := o.run(cmd, b, from, args[1:])
 			if err != nil {
 				return err
-			}
-			o := &edit.ImportOptions{
-				From:    &config.Options{Format: format, Formats: belt.Formats(), Project: b.Env.Dir},
-				To:      &config.Options{Formats: belt.Formats(), Project: b.Env.Dir},
-				Replace: replace, OwnKeys: true,
-			}
-			if len(args) > 1 {
-				o.Names = args[1:]
-			}
-			i, err := edit.PlanImport(from, to, o)
-			if err != nil {
-				return &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
-			}
-			for _, s := range i.Servers {
-				if errors.Is(s.Skipped, &record.Error{Code: record.CodeNotFound}) {
-					return &cli.Error{Exit: cli.NotFound, Message: s.Skipped.Error(), Cure: "mcpbelt import " + args[0] + " --dry-run", Err: s.Skipped}
-				}
-			}
-			p := planOf(i)
-			p.show(b)
-			if i.Changes() && !dryRun {
-				if err := b.Out.Agree(cmd.Context(), yes, "Write "+to+"?", "written"); err != nil {
-					return err
-				}
-				if err := i.Apply(cmd.Context()); err != nil {
-					return err
-				}
-				p.Written = true
-			}
-			if p.Written {
-				b.Out.Printf("written: %s\n", to)
 			}
 			return b.Out.Result(p)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&scope, "scope", "user", "whose file to write: project, rc or user")
-	f.BoolVarP(&yes, "yes", "y", false, "write without asking")
-	f.BoolVar(&dryRun, "dry-run", false, "show what would be written, and write nothing")
-	f.BoolVar(&replace, "replace", false, "put servers in the place of those of their name")
-	cli.FixedFlag(cmd, "scope", "project", "rc", "user")
+	f.StringVarP(&o.scope, "scope", "s", "user", "whose file to write: local, project, rc or user")
+	f.BoolVarP(&o.yes, "yes", "y", false, "write without asking")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be written, and write nothing")
+	f.BoolVar(&o.replace, "replace", false, "put servers in the place of those of their name")
+	f.BoolVar(&o.all, "all", false, "take the servers of all files of yours")
+	cli.FixedFlag(cmd, "scope", "local", "project", "rc", "user")
 	return cmd
 }
 
-// sourceOf returns the file that an argument of import means, and its format if that is
-// known.
-func sourceOf(b *belt.Belt, arg string) (file, format string, err error) {
+// runAll takes over the servers of all files of the user.
+func (o *importing) runAll(cmd *cobra.Command, b *belt.Belt) error {
+	plans := []*plan{}
+	for _, s := range sources(cmd, b) {
+		if s.Scope != config.ScopeUser {
+			continue
+		}
+		p, err := o.run(cmd, b, s.location, nil)
+		if err != nil {
+			return err
+		}
+		plans = append(plans, p)
+	}
+	return b.Out.Result(map[string][]*plan{"imports": plans})
+}
+
+// run takes over servers of a file, all if none is named.
+func (o *importing) run(cmd *cobra.Command, b *belt.Belt, from config.Location, names []string) (*plan, error) {
+	scope, err := cli.Scope(o.scope)
+	if err != nil && b.ConfigFile == "" {
+		return nil, err
+	}
+	to, err := b.WrittenFile(scope)
+	if err != nil {
+		return nil, err
+	}
+	if scope != config.ScopeLocal || b.ConfigFile != "" {
+		scope = ""
+	}
+	io := &edit.ImportOptions{
+		From:    &config.Options{Format: from.Format, Formats: belt.Formats(), Scope: from.Scope, Project: b.Env.Dir},
+		To:      &config.Options{Formats: belt.Formats(), Scope: scope, Project: b.Env.Dir},
+		Replace: o.replace, OwnKeys: true, Variable: belt.InputVariable,
+	}
+	if len(names) > 0 {
+		io.Names = names
+	}
+	i, err := edit.PlanImport(from.Path, to, io)
+	if err != nil {
+		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
+	}
+	for _, s := range i.Servers {
+		if errors.Is(s.Skipped, &record.Error{Code: record.CodeNotFound}) {
+			return nil, &cli.Error{Exit: cli.NotFound, Message: s.Skipped.Error(), Cure: "mcpbelt import " + cmp.Or(clientName(from), from.Path) + " --dry-run", Err: s.Skipped}
+		}
+	}
+	p := planOf(i)
+	p.show(b)
+	if i.Changes() && !o.dryRun {
+		if err := b.Out.Agree(cmd.Context(), o.yes, "Write "+to+"?", "written"); err != nil {
+			return nil, err
+		}
+		if err := i.Apply(cmd.Context()); err != nil {
+			return nil, err
+		}
+		p.Written = true
+		b.Out.Printf("written: %s\n", to)
+	}
+	return p, nil
+}
+
+// sourceOf returns the file that an argument of import means; its format may not be known.
+func sourceOf(b *belt.Belt, arg string) (config.Location, error) {
 	if strings.ContainsAny(arg, `/\.`) {
-		return b.Abs(arg), "", nil
+		return config.Location{Path: b.Abs(arg)}, nil
 	}
 	found, err := placesOf(b, arg)
 	if err != nil {
-		return "", "", err
+		return config.Location{}, err
 	}
 	l := pick(found)
 	if !l.Exists {
-		return "", "", &cli.Error{Exit: cli.NotFound, Message: l.Client + " has no config file here", Cure: "name a file"}
+		err = &cli.Error{Exit: cli.NotFound, Message: l.Client + " has no config file here", Cure: "name a file"}
 	}
-	return l.Path, l.Format, nil
-}
-
-func targetOf(b *belt.Belt, scope string) (string, error) {
-	s, err := cli.Scope(scope)
-	if err != nil && b.ConfigFile == "" {
-		return "", err
-	}
-	return b.WrittenFile(s)
+	return l, err
 }
 
 func planOf(i *edit.Import) *plan {
@@ -179,8 +214,8 @@ func (p *plan) show(b *belt.Belt) {
 	}
 }
 
-// showSources writes where there are servers to take over.
-func showSources(cmd *cobra.Command, b *belt.Belt) error {
+// sources returns where there are servers to take over.
+func sources(cmd *cobra.Command, b *belt.Belt) []source {
 	list := []source{}
 	for _, l := range places(b) {
 		base := filepath.Base(l.Path)
@@ -191,12 +226,18 @@ func showSources(cmd *cobra.Command, b *belt.Belt) error {
 		if err != nil || len(c.Servers) == 0 {
 			continue
 		}
-		s := source{Client: clientName(l), File: l.Path, Scope: l.Scope}
+		s := source{Client: clientName(l), File: l.Path, Scope: l.Scope, location: l}
 		for _, e := range c.Servers {
 			s.Servers = append(s.Servers, e.Title)
 		}
 		list = append(list, s)
 	}
+	return list
+}
+
+// showSources writes where there are servers to take over.
+func showSources(cmd *cobra.Command, b *belt.Belt) error {
+	list := sources(cmd, b)
 	t := &cli.Table{Headings: []string{"CLIENT", "SCOPE", "SERVERS", "NAMES", "FILE"}, Empty: "No other program has servers here."}
 	for _, s := range list {
 		t.Add(s.Client, string(s.Scope), strconv.Itoa(len(s.Servers)), strings.Join(s.Servers, ", "), s.File)

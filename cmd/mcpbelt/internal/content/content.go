@@ -123,7 +123,7 @@ func list(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.
 
 // use starts a server and calls f with its client.
 func use(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, text string, f func(context.Context, *mcp.Client, *belt.Talk) error) error {
-	talk, err := b.NewTalk(text, "")
+	talk, err := b.NewTalk(text, "", false)
 	if err != nil {
 		return err
 	}
@@ -134,6 +134,9 @@ func use(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, t
 	}
 	defer h.Close()
 	err = h.WithClient(ctx, session.Key{Server: s.Name}, func(ctx context.Context, client *mcp.Client) error { return f(ctx, client, talk) })
+	if wanted := talk.Wanted(); wanted != "" && ctx.Err() == nil {
+		return belt.InputNeeded(s, wanted)
+	}
 	return belt.ExplainCall(s, err)
 }
 
@@ -169,9 +172,9 @@ func follow(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 func readCommand(b *belt.Belt) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use:   "read SERVER|URL URI | read URI -- COMMAND ARG...",
-		Short: "Read a resource",
-		Long: `Read writes a resource of a server. At a terminal control characters are shown as their
+		Use:   "read SERVER|URL [URI] | read [URI] -- COMMAND ARG...",
+		Short: "List the resources of a server, or read one",
+		Long: `Read writes a resource of a server, or lists what it has to read. At a terminal control characters are shown as their
 numbers; else a text is written as it is. What is no text is written into a file.`,
 		Example:           "  mcpbelt read notes docs://readme\n  mcpbelt read notes docs://readme --json",
 		ValidArgsFunction: b.CompleteServers(1),
@@ -180,7 +183,11 @@ numbers; else a text is written as it is. What is no text is written into a file
 			if err != nil {
 				return err
 			}
-			if len(rest) != 1 {
+			switch len(rest) {
+			case 0:
+				return list(cmd.Context(), b, c, []*config.Server{s}, true)
+			case 1:
+			default:
 				return cli.UsageError("the command is: mcpbelt read SERVER URI")
 			}
 			return read(cmd.Context(), b, c, s, rest[0], out)

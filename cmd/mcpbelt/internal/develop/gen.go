@@ -69,6 +69,7 @@ json.RawMessage in results.`,
 				if err := writeCode(cmd.Context(), b.Abs(out), code); err != nil {
 					return err
 				}
+				b.Out.Printf("written: %s\n", b.Abs(out))
 			} else if shape["code"] = string(code); !b.Out.AsJSON {
 				b.Out.Exactly(string(code))
 			}

@@ -46,7 +46,7 @@ at the file before you share it.`,
 			}
 			var s *config.Server
 			if cmd.ArgsLenAtDash() == 1 {
-				s, err = belt.CommandTarget(cmd.Context(), args[1:])
+				s, err = b.CommandTarget(cmd.Context(), args[1:])
 			} else if len(args) > 2 {
 				err = cli.UsageError("record takes one server")
 			} else {
@@ -122,7 +122,7 @@ call that was not recorded fails.`,
 			if err != nil {
 				return &cli.Error{Exit: cli.InvalidConfig, Message: strings.TrimPrefix(err.Error(), "cassette: "), Err: err}
 			}
-			s, err := belt.CommandTarget(cmd.Context(), []string{"recording"})
+			s, err := b.CommandTarget(cmd.Context(), []string{"recording"})
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -82,7 +81,7 @@ you name by a URL or a command.`,
 		Example: `  mcpbelt list
   mcpbelt tools notes
   mcpbelt help exit-codes`,
-		Version:           version(),
+		Version:           cli.Version(),
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -125,7 +124,7 @@ you name by a URL or a command.`,
 		commands []*cobra.Command
 	}{
 		{"Servers:", servers.Commands(b)}, {"Other programs:", clients.Commands(b)}, {"Logins:", people.Commands(b)},
-		{"Tools:", append(tools.Commands(b), content.Commands(b)...)}, {"Trust:", trust.Commands(b)}, {"Long-lived:", serve.Commands(b)},
+		{"Tools:", append(tools.Commands(b), content.Commands(b)...)}, {"Trust:", append(trust.Commands(b), inboxCommand(b))}, {"Long-lived:", serve.Commands(b)},
 		{"For programs:", develop.Commands(b)},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
@@ -135,16 +134,9 @@ you name by a URL or a command.`,
 		}
 	}
 	root.AddCommand(completionCommand(root))
+	fold(b, root)
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root
-}
-
-// version returns the version of the module that the program was built from.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // unknown returns the error of a command that does not exist.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
@@ -49,10 +50,8 @@ one it lets the call go on; with --deny it refuses it.`,
 				if err != nil || !answer.Found {
 					continue
 				}
-				if b.Out.AsJSON {
-					return b.Out.JSON(map[string]string{"id": args[0], "verdict": verdict})
-				}
-				return nil
+				b.Out.Printf("%s\n", map[bool]string{false: "approved", true: "denied"}[deny])
+				return b.Out.Result(map[string]string{"id": args[0], "verdict": verdict})
 			}
 			e := &cli.Error{Exit: cli.NotFound, Message: "no call waits under " + strconv.Quote(args[0]), Cure: "mcpbelt approve lists those that do"}
 			if c, err := b.Load(cmd.Context()); err == nil && slices.ContainsFunc(c.Config.Servers, func(s *config.Server) bool { return s.Title == args[0] }) {
@@ -65,15 +64,26 @@ one it lets the call go on; with --deny it refuses it.`,
 	return cmd
 }
 
-// showWaiting lists the calls that wait.
-func showWaiting(ctx context.Context, b *belt.Belt) error {
-	calls := []waiting{}
+// Waiting returns the calls that wait at the stations, and the servers there at which the user has to log in.
+func Waiting(ctx context.Context, b *belt.Belt) (calls []waiting, logins map[string]bool) {
+	calls, logins = []waiting{}, map[string]bool{}
 	ask(ctx, b, "approvals", func(s *belt.Station, list []waiting) {
 		for _, w := range list {
 			w.Station = s.Name
 			calls = append(calls, w)
 		}
 	})
+	ask(ctx, b, "status", func(_ *belt.Station, list []status) {
+		for _, one := range list {
+			logins[one.Server] = logins[one.Server] || one.Stage == string(host.StageLogin)
+		}
+	})
+	return calls, logins
+}
+
+// showWaiting lists the calls that wait.
+func showWaiting(ctx context.Context, b *belt.Belt) error {
+	calls, _ := Waiting(ctx, b)
 	if b.Out.AsJSON {
 		return b.Out.JSON(map[string]any{"calls": calls})
 	}

@@ -27,7 +27,7 @@ import (
 
 func serveCommand(b *belt.Belt) *cobra.Command {
 	var stdio, reachable, noKey bool
-	var listen, keyFile, adminRole, replicaURL, ask string
+	var listen, keyFile, adminRole, replicaURL, ask, client string
 	var variables []string
 	var t tokens
 	var p public
@@ -90,7 +90,7 @@ second one ends it at once.`,
 				return err
 			}
 			edit := func(s *config.Server) { s.Required = false }
-			so := options{asks: approver, scripts: true, edit: edit, replica: replicaURL, tokens: t, public: p, variables: variables}
+			so := options{asks: approver, scripts: true, edit: edit, replica: replicaURL, tokens: t, public: p, variables: variables, client: client}
 			if l != nil && (!noKey || adminRole != "") {
 				if so.keys, err = openKeys(ctx, b); err != nil {
 					return err
@@ -115,7 +115,7 @@ second one ends it at once.`,
 			}
 			s.stop = stop
 			var aside sync.WaitGroup
-			aside.Go(func() { s.follow(ctx, edit) })
+			aside.Go(func() { s.follow(ctx) })
 			err = s.run(ctx, l, key, noKey, ask)
 			stop()
 			aside.Wait()
@@ -127,6 +127,7 @@ second one ends it at once.`,
 	f.StringSliceVar(&variables, "admin-variable", nil, "let those with the role operate name this `variable` of the environment in entries; can be repeated")
 	f.StringVar(&replicaURL, "replica", "", "tell the others that share the database this `URL`, under which they reach this one")
 	f.BoolVar(&stdio, "stdio", false, "serve standard input and output")
+	f.StringVar(&client, "client", "", "leave out the servers that this `program` has in a file of its own, as connect says")
 	f.StringVar(&listen, "listen", "127.0.0.1:7411", "listen on this `address`")
 	f.BoolVar(&reachable, "public", false, "allow an address that other machines can reach")
 	f.StringVar(&p.text, "public-url", "", "say that clients reach it by this `URL`, as through a proxy")
@@ -347,7 +348,7 @@ the daemon serves, and says its process and socket; --stop ends it.`,
 			s.stop = cancel
 			s.lastUse.Store(time.Now().UnixNano())
 			var aside sync.WaitGroup
-			aside.Go(func() { s.follow(ctx, edit) })
+			aside.Go(func() { s.follow(ctx) })
 			aside.Go(func() { s.endIdle(ctx, idle) })
 			err = s.listen(ctx, b.DaemonName(), func(l net.Listener) error {
 				if b.Out.AsJSON {
@@ -402,8 +403,6 @@ func stopDaemon(ctx context.Context, b *belt.Belt) error {
 	for err := error(nil); err == nil && ctx.Err() == nil; err = station.Ask(ctx, http.MethodGet, "servers", new(any)) {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(answer)
-	}
-	return nil
+	b.Out.Printf("the daemon has ended\n")
+	return b.Out.Result(answer)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"math"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -65,6 +66,11 @@ type station struct {
 	adminKey string      // of the page
 	feed     *admin.Feed // nil likewise
 
+	client   string               // see options
+	edit     func(*config.Server) // likewise
+	early    map[string]bool      // by name, whether tools that were listed before are offered while the server starts
+	starting sync.WaitGroup       // those
+
 	mu   sync.Mutex
 	held map[string]belt.Held // the servers, by name
 
@@ -89,18 +95,19 @@ type options struct {
 	public       public               // how clients reach it
 	variables    []string             // that entries of operators may name
 	replica      string               // the URL by which others that share the database reach it; empty: they do not
+	client       string               // the program whose own servers are left out; empty: none are
 }
 
 // newStation opens a host with the servers of the config files and a gateway to it. Close it.
 func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error) {
-	c, err := b.Load(ctx)
+	s := &station{belt: b, public: so.public, client: so.client, edit: so.edit, early: map[string]bool{}}
+	c, err := s.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range c.Problems {
 		(&cli.Error{Exit: cli.InvalidConfig, Message: p.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
-	s := &station{belt: b, public: so.public}
 	approvals, err := s.join(ctx, so.replica)
 	if err != nil {
 		return nil, err
@@ -131,14 +138,14 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	if s.member != nil {
 		err = s.member.Attach(s.opened.Registry())
 	}
-	const startWait = 2 * time.Second // servers that take longer go on to be started
+	const startWait = 5 * time.Second // servers that take longer go on to be started, some clients wait for 10 s
 	starting, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
 	if err == nil {
-		_, err = s.opened.Apply(starting, s.entries(c, so.edit))
+		_, err = s.opened.Apply(starting, s.entries(c))
 	}
 	if err == nil || ctx.Err() == nil {
-		g := &gateway.Options{Replica: s.member.ID(), Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode,
+		g := &gateway.Options{Implementation: &mcp.Implementation{Name: "mcpbelt", Version: cli.Version()}, Replica: s.member.ID(), Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode,
 			Hosts: so.public.names(), Origins: so.public.origins, PublicURL: so.public.text}
 		if so.tokens.issuers != nil {
 			g.Resource = &access.Resource{AuthorizationServers: so.tokens.issuers, URL: so.public.text}
@@ -150,6 +157,13 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	}
 	if err == nil && s.feed != nil {
 		err = s.openPage(ctx, so)
+	}
+	for name, early := range s.early {
+		if early && err == nil { // its tools are listed, and it is started meanwhile
+			s.starting.Go(func() {
+				_ = s.opened.WithClient(ctx, session.Key{Server: name}, func(ctx context.Context, c *mcp.Client) error { return c.Ready(ctx) })
+			})
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.endScripts(), s.member.Close(context.WithoutCancel(ctx)), s.opened.Close(), s.log.Close(context.WithoutCancel(ctx)))
@@ -222,15 +236,29 @@ func logPath(b *belt.Belt) string {
 	return filepath.Join(b.Env.StateDir, "activity.jsonl")
 }
 
-// entries returns the entries that the station uses, and remembers them.
-func (s *station) entries(c *belt.Catalog, edit func(*config.Server)) *config.Config {
+// load reads the config files, without the servers that its client has itself.
+func (s *station) load(ctx context.Context) (*belt.Catalog, error) {
+	c, err := s.belt.Load(ctx)
+	if err == nil && s.client != "" {
+		c, _ = c.Without(s.client)
+	}
+	return c, err
+}
+
+// entries returns the entries that the station uses, and remembers them. What a server listed at an earlier time
+// is there at once, since many clients list tools once.
+func (s *station) entries(c *belt.Catalog) *config.Config {
 	entries := *c.Config
 	entries.Servers, entries.Shadowed = nil, slices.Clone(entries.Shadowed)
 	held := map[string]belt.Held{}
 	for _, entry := range c.Config.Servers {
 		e := *entry
-		if edit != nil {
-			edit(&e)
+		s.edit(&e)
+		if _, known := s.early[e.Name]; !known {
+			s.early[e.Name] = !e.Lazy && e.Enabled && s.belt.Database == nil && s.belt.WasListed(entry)
+		}
+		if s.early[e.Name] {
+			e.Lazy, e.IdleTimeout = true, math.MaxInt64
 		}
 		entries.Servers = append(entries.Servers, &e)
 		for i := range entries.Shadowed {
@@ -250,7 +278,7 @@ func (s *station) entries(c *belt.Catalog, edit func(*config.Server)) *config.Co
 
 // follow applies the config files, or the servers in the database, again when they change, and heeds what is accepted
 // elsewhere, until the context ends.
-func (s *station) follow(ctx context.Context, edit func(*config.Server)) {
+func (s *station) follow(ctx context.Context) {
 	var ledgers sync.WaitGroup
 	defer ledgers.Wait()
 	if s.opened.Ledger != nil {
@@ -261,11 +289,11 @@ func (s *station) follow(ctx context.Context, edit func(*config.Server)) {
 		return
 	}
 	_ = s.opened.Follow(ctx, changes, func(ctx context.Context) (*config.Config, error) {
-		c, err := s.belt.Load(ctx)
+		c, err := s.load(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return s.entries(c, edit), nil
+		return s.entries(c), nil
 	}, nil)
 }
 
@@ -305,6 +333,7 @@ func (s *station) drain() {
 // close drains the station and ends its servers.
 func (s *station) close(ctx context.Context) error {
 	s.drain()
+	s.starting.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	return errors.Join(s.endScripts(), s.member.Close(ctx), s.manager.Close(), s.opened.Close(), s.log.Close(ctx))
@@ -369,7 +398,7 @@ func (s *station) start(ctx context.Context, name string) belt.Started {
 	if entry == nil { // there is no such server
 		return belt.Started{Error: err.Error()}
 	}
-	return belt.Started{Error: entry.MaskError(err), Login: belt.NeedsLogin(belt.Explain(entry, err))}
+	return belt.Started{Error: belt.Explain(entry, err).Error(), Login: belt.NeedsLogin(belt.Explain(entry, err))}
 }
 
 // listen serves the socket of a name until the context ends.
@@ -396,7 +425,7 @@ func (s *station) serve(ctx context.Context, l net.Listener, handler http.Handle
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	go s.drain() // ends the streams, which the server waits for; close waits for it
+	s.drain() // who comes meanwhile is told so
 	if server.Shutdown(ending) != nil {
 		_ = server.Close()
 	}
@@ -427,7 +456,7 @@ func (s *station) status() []status {
 			total := i.Calls.Total
 			one.InFlight, one.Calls, one.Failed = i.Calls.InFlight, total.Ended(), total.Failed+total.TimedOut+total.Unknown+total.Unavailable
 			if server.Err != nil {
-				one.Error = i.Entry.MaskError(server.Err)
+				one.Error = belt.Explain(i.Entry, server.Err).Error()
 			}
 		}
 		list = append(list, one)

@@ -1,8 +1,14 @@
 package servers
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,15 +17,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
-// An addition is what the command line of add says.
+// An addition is what the command line of add or set says.
 type addition struct {
 	scope     string
 	command   string
 	transport string
+	name      string
 	env       []string
 	headers   []string
+	unset     []string
+
+	trust, lazy, enabled, force bool
 }
 
 func addCommand(b *belt.Belt) *cobra.Command {
@@ -35,10 +46,10 @@ one is a URL. JSON is an entry as it stands in a file; - reads it from standard 
 Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`,
 		Example: `  mcpbelt add files -- npx -y @modelcontextprotocol/server-filesystem .
   mcpbelt add myserver --command="python -m my_mcp_server"
-  mcpbelt add tracker https://example.com/mcp --header 'Authorization:${TRACKER_AUTH}'
+  mcpbelt add tracker https://example.com/mcp -H 'Authorization: ${TRACKER_AUTH}'
   mcpbelt add local '{"command":"server","lazy":true}' --scope project`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.record(b, cmd, args)
+			r, _, err := a.record(b, cmd, args, nil)
 			if err != nil {
 				return err
 			}
@@ -54,8 +65,16 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 			if b.ConfigFile != "" {
 				scope = ""
 			}
-			if _, err := record.Add(cmd.Context(), openStore(b, file, scope, ""), r); err != nil {
-				return explain(r.Name, err)
+			store := openStore(b, file, scope, "")
+			_, err = record.Add(cmd.Context(), store, r)
+			if a.force && errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
+				_, _, err = record.Update(cmd.Context(), store, r.Name, &record.Patch{Keys: allKeys(), Values: *r})
+			}
+			if err = explain(r.Name, err); errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
+				err.(*cli.Error).Cure += ", or add it with --force"
+			}
+			if err != nil {
+				return err
 			}
 			if scope.NeedsApproval() {
 				note = "Before it starts its launch has to be allowed: mcpbelt allow " + r.ServerName()
@@ -64,54 +83,129 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.scope, "scope", "user", "whose file: local (the user's, for this folder), project, rc or user")
-	f.StringVar(&a.command, "command", "", "the command with its arguments as one text")
-	f.StringVar(&a.transport, "transport", "", "stdio, http, sse, auto or unix (default: as the entry shows)")
-	f.StringArrayVar(&a.env, "env", nil, "a variable of the server's environment, `NAME=value`; can be repeated")
-	f.StringArrayVar(&a.headers, "header", nil, "a header of each request, `Name:value`; can be repeated")
+	f.StringVarP(&a.scope, "scope", "s", "user", "whose file: local (the user's, for this folder), project, rc or user")
+	f.BoolVar(&a.force, "force", false, "put it in the place of a server of that name")
 	cli.FixedFlag(cmd, "scope", "local", "project", "rc", "user")
-	cli.FixedFlag(cmd, "transport", "stdio", "http", "sse", "auto", "unix")
+	a.addFlags(cmd)
 	return cmd
 }
 
-// record returns the server that the command line describes.
-func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string) (*record.Record, error) {
+// addFlags adds the flags that add and set have.
+func (a *addition) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&a.command, "command", "", "the command with its arguments as one text")
+	f.StringVarP(&a.transport, "transport", "t", "", "stdio, http, sse, auto or unix (default: as the entry shows)")
+	f.StringArrayVarP(&a.env, "env", "e", nil, "a variable of the server's environment, `NAME=value`; can be repeated")
+	f.StringArrayVarP(&a.headers, "header", "H", nil, "a header of each request, `Name: value`; can be repeated")
+	f.BoolVar(&a.trust, "trust", false, "believe what the server says of its tools")
+	f.BoolVar(&a.lazy, "lazy", false, "start it when it is first used")
+	cli.FixedFlag(cmd, "transport", "stdio", "http", "sse", "auto", "unix")
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &cli.Error{Exit: cli.Usage, Message: err.Error(), Cure: cmd.CommandPath() + " --help; what belongs to the command of the server stands behind --", Err: err}
+	})
+}
+
+func setCommand(b *belt.Belt) *cobra.Command {
+	a := &addition{}
+	var cmd *cobra.Command
+	cmd = changeCommand(b, "changed", 1, math.MaxInt, func(ctx context.Context, store record.Store, name string, args []string) error {
+		old, err := record.Find(ctx, store, name)
+		if err != nil {
+			return err
+		}
+		r, keys, err := a.record(b, cmd, args, old.Record)
+		if err != nil {
+			return err
+		}
+		_, _, err = record.Update(ctx, store, name, &record.Patch{Keys: keys, Values: *r})
+		return err
+	}, cobra.Command{
+		Use: "set SERVER [URL | JSON | -] | set SERVER -- COMMAND ARG...", Short: "Change the entry of a server",
+		Long: `Set changes what it is told of a server in its config file, and leaves the rest: the command, the URL,
+or with JSON all of it; variables and headers of --env and --header are added to those there.
+--unset clears a key of the entry, such as env.`,
+		Example: "  mcpbelt set notes --trust\n  mcpbelt set notes --enabled=false\n  mcpbelt set notes --unset env -e TOKEN='${TOKEN}'",
+	})
+	f := cmd.Flags()
+	f.StringVar(&a.name, "name", "", "give it another `name`")
+	f.BoolVar(&a.enabled, "enabled", true, "switch it on, or off with --enabled=false")
+	f.StringArrayVar(&a.unset, "unset", nil, "clear this `key` of the entry; can be repeated")
+	a.addFlags(cmd)
+	return cmd
+}
+
+// allKeys returns the keys of an entry that a command line can change.
+func allKeys() (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[record.Record]()) {
+		if key := f.Tag.Get("key"); key != "" && key != "builtin" && key != "proposed" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// record returns the server that the command line describes, and the keys that it names. Of the server that is changed,
+// nil if one is added, variables and headers stay.
+func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string, old *record.Record) (*record.Record, []string, error) {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		args, command = args[:dash], args[dash:]
 	}
-	r := &record.Record{}
+	r, keys := &record.Record{}, slices.Clone(a.unset)
 	var err error
 	switch both := command != nil && a.command != ""; {
 	case len(args) == 0:
-		return nil, cli.UsageError("add needs the name of the server")
+		return nil, nil, cli.UsageError("%s needs the name of the server", cmd.Name())
 	case len(args) > 2:
-		return nil, cli.UsageError("there is more than a name and a URL: write a command behind --")
+		return nil, nil, cli.UsageError("there is more than a name and a URL: write a command behind --: mcpbelt %s %s -- %s", cmd.Name(), args[0], strings.Join(args[1:], " "))
+	case old != nil && len(args) == 1 && command == nil && a.command == "":
 	case both || (len(args) == 2) == (command != nil || a.command != ""):
-		return nil, cli.UsageError("add needs one of a URL, JSON, --command, and a command behind --")
+		return nil, nil, cli.UsageError("%s needs one of a URL, JSON, --command, and a command behind --", cmd.Name())
 	case a.command != "":
 		command, err = cli.SplitWords(a.command)
 	case command != nil:
 	case args[1] == "-" || strings.HasPrefix(args[1], "{"):
+		keys = allKeys()
 		r, err = a.readJSON(cmd.Context(), b, args[0], args[1])
+	case !strings.Contains(args[1], ":") && !strings.HasPrefix(args[1], "$"):
+		return nil, nil, cli.UsageError("%q is no URL: write a command behind --: mcpbelt %s %s -- %s", args[1], cmd.Name(), args[0], args[1])
 	default:
-		r.URL = args[1]
+		r.URL, keys = args[1], append(keys, "url")
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(command) > 0 {
-		r.Command, r.Args = command[0], command[1:]
+		r.Command, r.Args, keys = command[0], command[1:], append(keys, "command", "args")
 	}
-	r.Name = args[0]
+	if r.Name = args[0]; old != nil {
+		r.Name = cmp.Or(a.name, old.Name)
+		for key, of := range map[string]struct{ to, from *map[string]config.Secret }{"env": {&r.Env, &old.Env}, "headers": {&r.Headers, &old.Headers}} {
+			if !slices.Contains(keys, key) {
+				*of.to = maps.Clone(*of.from)
+			}
+		}
+	}
+	for flag, key := range map[string]string{"name": "name", "transport": "transport", "env": "env", "header": "headers", "trust": "trust", "lazy": "lazy", "enabled": "enabled"} {
+		if cmd.Flags().Changed(flag) {
+			keys = append(keys, key)
+		}
+	}
 	if a.transport != "" {
 		r.Transport = a.transport
 	}
-	if r.Env, err = pairs(r.Env, a.env, "="); err != nil {
-		return nil, err
+	r.Trust, r.Lazy, r.Disabled = r.Trust || a.trust, r.Lazy || a.lazy, r.Disabled || cmd.Flags().Changed("enabled") && !a.enabled
+	if r.Env, err = belt.Pairs(r.Env, a.env, "="); err == nil {
+		r.Headers, err = belt.Pairs(r.Headers, a.headers, ":")
 	}
-	r.Headers, err = pairs(r.Headers, a.headers, ":")
-	return r, err
+	for where, values := range map[string]map[string]config.Secret{"variable": r.Env, "header": r.Headers} {
+		for name, value := range values {
+			if text := value.Reveal(); !strings.Contains(text, "$") && (mask.IsSecretName(name) || mask.LooksRandom(text)) && (old == nil || slices.Contains(keys, map[string]string{"variable": "env", "header": "headers"}[where])) {
+				(&cli.Error{Message: "the " + where + " " + name + " is written as it is: better name a variable of your environment, such as ${" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "}"}).Print(b.Env.Stderr, b.Out.AsJSON)
+			}
+		}
+	}
+	return r, keys, err
 }
 
 // readJSON reads an entry as it stands in a file of any program, or a whole file with one server.
@@ -132,19 +226,4 @@ func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string
 		(&cli.Error{Message: w.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
 	return record.Of(s), nil
-}
-
-// pairs adds what was given as NAME=value or Name:value to a map.
-func pairs(to map[string]config.Secret, texts []string, separator string) (map[string]config.Secret, error) {
-	for _, text := range texts {
-		name, value, ok := strings.Cut(text, separator)
-		if !ok || name == "" {
-			return nil, cli.UsageError("%q has no name and value with %q between them", name, separator)
-		}
-		if to == nil {
-			to = map[string]config.Secret{}
-		}
-		to[strings.TrimSpace(name)] = config.Secret(strings.TrimLeft(value, " "))
-	}
-	return to, nil
 }

@@ -35,30 +35,31 @@ func changeCommands(b *belt.Belt) []*cobra.Command {
 		return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}}
 	}
 	return []*cobra.Command{
-		changeCommand(b, "removed", 1, remove, cobra.Command{
+		setCommand(b),
+		changeCommand(b, "removed", 1, 1, remove, cobra.Command{
 			Use: "remove SERVER", Short: "Remove a server from its config file", Example: "  mcpbelt remove notes",
 			Long: `Remove takes a server out of the config file that it stands in, with its comments. What
 was accepted of its tools stays in the ledger.`,
 		}),
-		changeCommand(b, "renamed", 2, update(rename), cobra.Command{
+		changeCommand(b, "renamed", 2, 2, update(rename), cobra.Command{
 			Use: "rename SERVER NAME", Short: "Give a server another name", Example: "  mcpbelt rename notes memos",
 			Long: `Rename changes the name of a server in its config file, at its place. Its tools are
 called by the new name, have to be accepted again, and its logins are those of the old one.`,
 		}),
-		changeCommand(b, "enabled", 1, update(disabled(false)), cobra.Command{
+		changeCommand(b, "enabled", 1, 1, update(disabled(false)), cobra.Command{
 			Use: "enable SERVER", Short: "Switch a server on", Example: "  mcpbelt enable docs",
 			Long: `Enable switches a server on in its config file. Nothing is started.`,
 		}),
-		changeCommand(b, "disabled", 1, update(disabled(true)), cobra.Command{
+		changeCommand(b, "disabled", 1, 1, update(disabled(true)), cobra.Command{
 			Use: "disable SERVER", Short: "Switch a server off", Example: "  mcpbelt disable notes",
 			Long: `Disable switches a server off in its config file, and leaves the entry as it is.`,
 		}),
 	}
 }
 
-// changeCommand returns a command with so many arguments that does something to the entry of a server, and tells of it.
-func changeCommand(b *belt.Belt, action string, n int, do func(context.Context, record.Store, string, []string) error, cmd cobra.Command) *cobra.Command {
-	cmd.Args, cmd.ValidArgsFunction = cli.Args(n, n), b.CompleteServers(1)
+// changeCommand returns a command with least to most arguments that does something to the entry of a server, and tells of it.
+func changeCommand(b *belt.Belt, action string, least, most int, do func(context.Context, record.Store, string, []string) error, cmd cobra.Command) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = cli.Args(least, most), b.CompleteServers(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := b.Load(cmd.Context())
 		if err != nil {
@@ -117,6 +118,9 @@ func openStore(b *belt.Belt, file string, scope config.Scope, format string) rec
 
 // explain returns an error of a store with its exit.
 func explain(server string, err error) error {
+	if _, ok := errors.AsType[*cli.Error](err); ok || err == nil {
+		return err
+	}
 	e := &cli.Error{Exit: cli.Failed, Server: server, Message: err.Error(), Err: err}
 	if r, ok := errors.AsType[*record.Error](err); ok {
 		e.Exit = cli.Usage
@@ -124,7 +128,7 @@ func explain(server string, err error) error {
 			e.Exit = cli.NotFound
 		}
 		if r.Code == record.CodeNameTaken {
-			e.Cure = "mcpbelt get " + r.Name
+			e.Cure = "mcpbelt set " + r.Name
 		}
 	} else if _, ok := errors.AsType[*config.Error](err); ok {
 		e.Exit = cli.InvalidConfig

@@ -26,7 +26,9 @@ func doctorCommand(b *belt.Belt) *cobra.Command {
 		Short: "Find out what is wrong with servers, and how to cure it",
 		Long: `Doctor tests each of the named servers, or all that are configured and switched on, at
 most 8 at a time, and says of each that does not work what is probably the matter and
-what to do. It also names config files that cannot be read.`,
+what to do. It also names config files that cannot be read. Of one server that is named it says how
+far it comes and what becomes of its tools; with --tool why a tool is offered, or is not; and with --models
+what the providers of models lose. Nothing is kept: not in the ledger either.`,
 		Example:           "  mcpbelt doctor\n  mcpbelt doctor notes",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +40,7 @@ what to do. It also names config files that cannot be read.`,
 			if err != nil {
 				return err
 			}
-			if err := showExamined(b, c, list); err != nil {
+			if err := showExamined(b, c, list, len(args) > 0 && len(list) == 1); err != nil {
 				return err
 			}
 			unhealthy := 0
@@ -70,22 +72,25 @@ func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*confi
 		case len(report.Hints) > 0:
 			e.Level = doctor.LevelDegraded
 		}
+		b.Looked(s, len(report.Tools), belt.Explain(s, report.Err))
 		list[slices.Index(servers, s)] = e
 	})
-	if err == nil {
-		err = cmd.Context().Err() // also after --timeout: a server was not tested
-	}
 	return list, err
 }
 
-func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {
+func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined, detailed bool) error {
 	for _, e := range list {
 		style := map[doctor.Level]cli.Style{doctor.LevelHealthy: cli.Good, doctor.LevelDegraded: cli.Warning, doctor.LevelUnhealthy: cli.Bad}[e.Level]
+		const widest = len(doctor.LevelUnhealthy)
 		b.Out.Style(style, string(e.Level))
-		b.Out.Printf("  ")
+		b.Out.Printf("%*s", widest-len(e.Level)+2, "")
 		b.Out.StyleLine(cli.Heading, e.Name)
 		if e.Report.Error != "" {
 			b.Out.Printf("  %s\n", e.Report.Error)
+		}
+		if detailed {
+			showDetails(b, e.Report, e.Report.Hints)
+			continue
 		}
 		for _, h := range e.Report.Hints {
 			b.Out.Printf("  %s\n", h.Text)

@@ -3,9 +3,11 @@
 package servers
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,13 +29,15 @@ type listing struct {
 	Title       string       `json:"title,omitempty"` // as written, if that is another one
 	Description string       `json:"description,omitempty"`
 	Transport   string       `json:"transport,omitempty"`
+	What        string       `json:"what,omitempty"` // command or URL, with secrets masked
 	Status      string       `json:"status"`
 	Scope       config.Scope `json:"scope,omitempty"`
 	File        string       `json:"file"`
 	Line        int          `json:"line,omitempty"`
 	Client      string       `json:"client,omitempty"`
 	HiddenBy    string       `json:"hiddenBy,omitempty"` // file:line of the entry that counts
-	Tools       *int         `json:"tools,omitempty"`    // with --live, if the server is ready
+	Tools       *int         `json:"tools,omitempty"`    // if the server is ready, or was when it was seen
+	Seen        *belt.Look   `json:"seen,omitempty"`     // how it stood when a command last looked
 	Error       string       `json:"error,omitempty"`
 	Exit        string       `json:"exit,omitempty"` // with --live: the code of the error
 	server      *config.Server
@@ -55,7 +59,8 @@ func listCommand(b *belt.Belt) *cobra.Command {
 		Short: "List the configured servers",
 		Long: `List shows which servers are configured, and where. It starts nothing and connects to
 nothing, unless --live says so: then each server is started, asked for its tools, and
-ended, at most 8 at a time. A server that fails does not make list fail.
+ended, at most 8 at a time. A server that fails does not make list fail. Otherwise the
+status and the tools are those that a command saw last.
 
 The project's files come first (.mcp.json and those of other programs, then .mcprc),
 then the user's: our own, and those of other programs. Of entries of one name the
@@ -73,7 +78,9 @@ first one counts; --all shows the others, too.`,
 			if err != nil {
 				return err
 			}
-			if live {
+			if !live {
+				remember(b, rows)
+			} else {
 				if err := ask(cmd, b, c, rows); err != nil {
 					return err
 				}
@@ -123,7 +130,7 @@ func listings(c *belt.Catalog, names []string, all bool) ([]*listing, error) {
 
 func listingOf(c *belt.Catalog, s *config.Server) *listing {
 	row := &listing{
-		Name: s.Name, Description: s.Description, Transport: s.Transport, Status: statusConfigured,
+		Name: s.Name, Description: s.Description, Transport: s.Transport, What: belt.What(s), Status: statusConfigured,
 		Scope: s.Source.Scope, File: s.Source.File, Line: s.Source.Line, Client: c.Client(s.Source.File), server: s,
 	}
 	if s.Title != s.Name {
@@ -150,7 +157,7 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 	}
 	return b.Visit(cmd.Context(), c, servers, nil, "asking "+plain.Number(len(servers), "server"), func(_ *belt.Opened, s *config.Server, status host.Status, err error) {
 		row := of[s]
-		row.Status = string(status.Stage)
+		row.Status, row.Error = string(status.Stage), ""
 		if status.Stage == host.StageReady {
 			row.Tools = &status.Tools
 		}
@@ -168,19 +175,38 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 	})
 }
 
+// remember adds how the servers stood when they were seen last.
+func remember(b *belt.Belt, rows []*listing) {
+	looks := b.Looks()
+	for _, row := range rows {
+		if l, ok := belt.LookAt(looks, row.server); ok && row.Status == statusConfigured {
+			row.Seen = &l
+			if l.Status == string(host.StageReady) {
+				row.Tools = &l.Tools
+			}
+		}
+	}
+}
+
 // show writes the rows.
 func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
-	t := &cli.Table{Headings: []string{"NAME", "STATUS", "TRANSPORT", "TOOLS", "FROM"}}
+	t := &cli.Table{Headings: []string{"NAME", "STATUS", "TOOLS", "WHAT", "FROM"}}
 	for _, row := range rows {
-		tools := ""
+		tools, status := "", cli.Cell{Text: row.Status, Style: styleOf(row.Status)}
 		if row.Tools != nil {
 			tools = strconv.Itoa(*row.Tools)
 		}
-		from := row.File
-		if row.Client != "" {
-			from = row.Client + ", " + string(row.Scope)
+		if row.Seen != nil {
+			status = cli.Cell{Text: row.Seen.Status + ", " + ago(b.Env.Now().Sub(row.Seen.At)), Style: styleOf(row.Seen.Status)}
 		}
-		t.Rows = append(t.Rows, []cli.Cell{{Text: row.Name}, {Text: row.Status, Style: styleOf(row.Status)}, {Text: row.Transport}, {Text: tools}, {Text: from, Style: cli.Faint}})
+		from := cmp.Or(row.Client, row.File)
+		if row.Scope != config.ScopeUser {
+			from += ", " + string(row.Scope)
+		}
+		if row.HiddenBy != "" {
+			from += ", by " + row.HiddenBy
+		}
+		t.Rows = append(t.Rows, []cli.Cell{{Text: row.Name}, status, {Text: tools}, {Text: row.What}, {Text: from, Style: cli.Faint}})
 	}
 	b.Out.Table(t)
 	for _, row := range rows {
@@ -189,6 +215,19 @@ func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 		}
 	}
 	return showProblems(b, c, rows)
+}
+
+// ago writes how long ago something was.
+func ago(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d >= unit.of {
+			return strconv.Itoa(int(d/unit.of)) + unit.name + " ago"
+		}
+	}
+	return "now"
 }
 
 // showProblems says that there are no servers if that is so, and which files cannot be read. It ends
@@ -212,11 +251,11 @@ func styleOf(status string) cli.Style {
 	switch status {
 	case string(host.StageReady):
 		return cli.Good
-	case statusInvalid, statusFailed:
+	case statusInvalid, statusFailed, cli.NotSent.Code():
 		return cli.Bad
 	case statusDisabled, statusHidden:
 		return cli.Faint
-	case string(host.StageLogin), string(host.StageNotAllowed), string(host.StageQuarantined):
+	case string(host.StageLogin), string(host.StageNotAllowed), string(host.StageQuarantined), cli.LoginNeeded.Code(), cli.ApprovalNeeded.Code():
 		return cli.Warning
 	}
 	return cli.Normal

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,12 +15,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 func testCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test SERVER | test URL | test -- COMMAND ARG...",
-		Short: "Start a server once and say how far it comes",
+		Short: "Start a server and say how far it comes",
 		Long: `Test starts a server, or connects to it, asks for its tools, and ends it. It says how
 long each stage took, what would become of each tool and, if something is wrong, what is
 probably the matter. A server that is switched off is tested, too. Nothing is kept: not
@@ -49,23 +52,41 @@ in the ledger either.`,
 	}
 }
 
-// examineOne tests a server. Hints that name a function say the command in its place.
+// examineOne tests a server. What names a function says the command in its place, and what its process has
+// written stands once in the report.
 func examineOne(ctx context.Context, h *host.Host, s *config.Server) (*doctor.TestReport, error) {
 	report, err := doctor.Test(ctx, h, s)
 	if err != nil {
 		return nil, err
 	}
+	exit, exited := errors.AsType[*transport.ExitError](report.Err)
+	_, waits := errors.AsType[*host.LaunchNotAllowedError](report.Err)
+	switch {
+	case waits:
+		report.Error = belt.Explain(s, report.Err).(*cli.Error).Message
+	case exited && report.Stderr != "":
+		silent := *exit
+		silent.Stderr = ""
+		report.Error = s.MaskError(&silent)
+	case errors.Is(report.Err, context.DeadlineExceeded) && ctx.Err() != nil:
+		report.Error = "it was not ready within --timeout"
+	}
 	for i, hint := range report.Hints {
+		text := hint.Text
 		switch hint.Code {
 		case "launch_not_allowed":
-			report.Hints[i].Text = "The entry comes from a file of a project, or was added by a client of serve. Nothing of it is started before you have looked at the exact command: mcpbelt allow " + s.Name
+			text = "The entry comes from a file of a project, or was added by a client of serve. Nothing of it is started before you have looked at the exact command: mcpbelt allow " + s.Name
 		case "login_required":
-			report.Hints[i].Text = "The server wants you to log in: mcpbelt login " + s.Name
+			text = "The server wants you to log in: mcpbelt login " + s.Name
 		case "tools_quarantined":
-			report.Hints[i].Text = "Some tools are held back since they are not those that were accepted: mcpbelt diff " + s.Name
+			text = "Some tools are held back since they are not those that were accepted: mcpbelt diff " + s.Name
 		}
+		report.Hints[i].Text = text
 	}
-	return report, ctx.Err()
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return report, err
+	}
+	return report, nil
 }
 
 // testError returns why a test failed, with the likeliest cure.
@@ -78,9 +99,9 @@ func testError(s *config.Server, report *doctor.TestReport) error {
 	if !ok || e.Exit != cli.NotSent && e.Exit != cli.InvalidConfig {
 		return err
 	}
-	e.Message, e.Cure = report.Error, ""
-	if len(report.Hints) > 0 {
-		e.Cure = report.Hints[0].Text
+	e.Message, e.Cure = "server "+strconv.Quote(s.Name)+": "+report.Error, ""
+	if len(report.Hints) > 0 && !strings.HasSuffix(report.Hints[0].Text, report.Error) {
+		e.Cure = withoutWords(report.Hints[0].Text)
 	}
 	return e
 }
@@ -97,6 +118,16 @@ func showTest(b *belt.Belt, r *doctor.TestReport) error {
 		b.Out.Printf(" (%s %s, protocol %s)", r.Program, r.Version, r.Protocol)
 	}
 	b.Out.Printf("\n")
+	hints := r.Hints
+	if !r.Success && len(hints) > 0 {
+		hints = hints[1:] // the first one is the cure of the error
+	}
+	showDetails(b, r, hints)
+	return b.Out.Result(r)
+}
+
+// showDetails writes how far a server came, what it offers, and what may be the matter.
+func showDetails(b *belt.Belt, r *doctor.TestReport, hints []doctor.Hint) {
 	for _, stage := range r.Stages {
 		b.Out.Printf("  %s\n", stage)
 	}
@@ -114,15 +145,16 @@ func showTest(b *belt.Belt, r *doctor.TestReport) error {
 		}
 		b.Out.Printf("\n")
 	}
-	hints := r.Hints
-	if !r.Success && len(hints) > 0 {
-		hints = hints[1:] // the first one is the cure of the error
-	}
 	for _, h := range hints {
-		b.Out.StyleLine(cli.Warning, h.Text)
+		b.Out.StyleLine(cli.Warning, withoutWords(h.Text))
 	}
 	if r.Stderr != "" && !r.Success {
 		b.Out.Printf("standard error:\n%s\n", r.Stderr)
 	}
-	return b.Out.Result(r)
+}
+
+// withoutWords returns a hint without what stands on standard error, which is shown as a whole.
+func withoutWords(hint string) string {
+	text, _, _ := strings.Cut(hint, " Its last words: ")
+	return text
 }

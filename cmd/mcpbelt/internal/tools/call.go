@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -11,10 +10,10 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
-	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -28,7 +27,8 @@ type called struct {
 }
 
 func callCommand(b *belt.Belt) *cobra.Command {
-	var yes, task bool
+	var task bool
+	var a approver
 	var idle, limit time.Duration
 	var out, model string
 	cmd := &cobra.Command{
@@ -42,23 +42,23 @@ SERVER.TOOL or as mcpbelt tools lists it. The arguments of the tool are
   key:=json   a value as JSON; key:=@file reads it from a file
   {"k": 1}    an object of many; @file and - read one from a file or standard input
 
-They are checked before anything is sent. A tool that is not known to be read-only, since
-it does not say so or its server is not trusted ("trust" in its entry), is called when you
-agree at the terminal, or with --yes; without either the exit is 8. Images, sounds and
-files in the result are written into files.
+They are checked before anything is sent. A tool that says that it may destroy something is
+called when you agree at the terminal, or with --yes; without either the exit is 8. The answer
+always is kept as long as the server says the same of the tool; --ask asks all the same, and
+forgets it. Images, sounds and files in the result are written into files.
 
 Ctrl-C cancels the call, a second one ends the program at once. The exit says whether the
 call was not sent (4), failed (5) or may have run (6).`,
-		Example: `  mcpbelt call notes echo text=hello --yes
-  mcpbelt call notes.echo '{"text": "hello"}' --yes
-  mcpbelt call notes__echo text:='"hello"' --yes --json`,
+		Example: `  mcpbelt call notes echo text=hello
+  mcpbelt call notes.echo '{"text": "hello"}'
+  mcpbelt call notes__echo text:='"hello"' --json`,
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, t, err := findTarget(b, cmd, args)
 			if err != nil {
 				return err
 			}
-			talk, err := b.NewTalk("calling "+t.tool+" of "+t.server.Name, model)
+			talk, err := b.NewTalk("calling "+t.tool+" of "+t.server.Name, model, a.yes)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,8 @@ call was not sent (4), failed (5) or may have run (6).`,
 			if task {
 				o.Task = &mcp.TaskOptions{Update: func(t *mcp.Task) { talk.Say(strings.TrimSpace("task " + string(t.Status) + " " + t.StatusMessage)) }}
 			}
-			res, err := t.call(cmd.Context(), b, c, talk, o, yes)
+			a.belt, a.talk, a.server = b, talk, t.server
+			res, err := t.call(cmd.Context(), b, c, &a, o)
 			talk.End()
 			if err != nil {
 				return err
@@ -76,27 +77,24 @@ call was not sent (4), failed (5) or may have run (6).`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&yes, "yes", "y", false, "call it without asking")
+	f.BoolVarP(&a.yes, "yes", "y", false, "call it without asking")
+	f.BoolVar(&a.ask, "ask", false, "ask about it, whatever was answered before")
 	f.BoolVar(&task, "task", false, "make it a task if the tool can be one")
 	f.DurationVar(&idle, "idle", 0, "how `long` the server may be silent (default 1m, negative: for ever)")
 	f.DurationVar(&limit, "limit", 0, "how `long` the call may take in all (default 10m, negative: for ever)")
 	f.StringVar(&out, "out", ".", "write images and other files into this `folder`")
-	f.StringVar(&model, "model", "", "answer sampling requests that you agree to by this `command`: it gets JSON and writes text")
+	f.StringVar(&model, "model", "", "answer sampling requests that you agree to, or all with --yes, by this `command`: it gets JSON and writes text (default: you type it)")
 	return cmd
 }
 
 // call starts the server and calls the tool.
-func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, talk *belt.Talk, o *mcp.RequestOptions, yes bool) (*mcp.CallToolResult, error) {
-	listed := b.WasListed(t.server, t.tool)
-	h, err := b.Use(ctx, c, t.server, talk, registry.Options{Approver: &approver{belt: b, talk: talk, server: t.server.Name, yes: yes}})
+func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, a *approver, o *mcp.RequestOptions) (*mcp.CallToolResult, error) {
+	h, err := b.Use(ctx, c, t.server, a.talk, registry.Options{Approver: a})
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
 	d, err := t.definition(h.Registry())
-	if e, ok := errors.AsType[*cli.Error](err); ok && e.Exit == cli.NotFound && listed {
-		e.Message, e.Cure = e.Message+", or not for a client that cannot ask", "call it at a terminal, or with --model"
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,39 +102,50 @@ func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, talk *
 	if err != nil {
 		return nil, err
 	}
-	ctx = registry.WithProgress(registry.WithCallOptions(ctx, o), talk.Progress)
+	ctx = registry.WithProgress(registry.WithCallOptions(ctx, o), a.talk.Progress)
 	res, err := h.Registry().Call(ctx, d.Name, args)
+	if wanted := a.talk.Wanted(); wanted != "" && ctx.Err() == nil {
+		return nil, belt.InputNeeded(t.server, wanted)
+	}
 	if err != nil {
 		return nil, belt.ExplainCall(t.server, err)
 	}
 	return res, h.LostAt(t.server, res)
 }
 
-// An approver asks the user about calls that are not known to change nothing.
+// An approver asks the user about calls that may destroy something, as the tool says. Whoever types
+// another call has agreed to it.
 type approver struct {
-	belt   *belt.Belt
-	talk   *belt.Talk
-	server string
-	yes    bool
+	belt     *belt.Belt
+	talk     *belt.Talk
+	server   *config.Server
+	yes, ask bool // the flags
 }
 
 // Approve implements registry.Approver.
 func (a *approver) Approve(ctx context.Context, r *registry.ApprovalRequest) (approval.Decision, error) {
-	d := policy.Cautious().Decide(r)
-	if a.yes || d.Verdict == approval.Allow {
-		return approval.Decision{Verdict: approval.Allow}, nil
+	allow, kept := approval.Decision{Verdict: approval.Allow}, a.belt.ApprovalOf(a.server, r.Tool)
+	if a.ask {
+		kept.Forget()
 	}
+	if a.yes || !a.ask && (!r.Hints.Annotated || !r.Hints.Destructive || kept.IsKept()) {
+		return allow, nil
+	}
+	refused := &cli.Error{Exit: cli.ApprovalNeeded, Server: a.server.Name, Message: "tool " + strconv.Quote(r.Tool.Name) + " may destroy something", Cure: "call it with --yes, or at a terminal"}
 	if !a.belt.Out.CanAsk() {
-		return d, &cli.Error{Exit: cli.ApprovalNeeded, Server: a.server, Message: "tool " + strconv.Quote(r.Tool.Name) + " is not known to be read-only", Cure: "call it with --yes, or at a terminal"}
+		return approval.Decision{}, refused
 	}
-	agreed, err := a.talk.Confirm(ctx, "Call "+r.Tool.Name+" with "+string(r.Args)+"?")
-	if err != nil {
-		return d, err
+	answer, err := a.talk.Ask(ctx, "Call "+r.Tool.Name+" with "+string(r.Args)+"? [y/N/always]")
+	switch {
+	case err != nil:
+		return approval.Decision{}, err
+	case answer == "always":
+		return allow, kept.Keep()
+	case cli.IsYes(answer):
+		return allow, nil
 	}
-	if !agreed {
-		return d, &cli.Error{Exit: cli.Declined, Server: a.server, Message: "the tool was not called: the user said no"}
-	}
-	return approval.Decision{Verdict: approval.Allow}, nil
+	refused.Exit, refused.Message, refused.Cure = cli.Declined, "the tool was not called: the user said no", ""
+	return approval.Decision{}, refused
 }
 
 // showResult writes what a tool has returned.

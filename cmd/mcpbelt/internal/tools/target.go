@@ -36,7 +36,7 @@ func targetIn(b *belt.Belt, c *belt.Catalog, cmd *cobra.Command, args []string) 
 		if dash == 0 || dash == len(args) {
 			return nil, cli.UsageError("the command is: mcpbelt %s TOOL [...] -- COMMAND ARG...", cmd.Name())
 		}
-		s, err := belt.CommandTarget(cmd.Context(), args[dash:])
+		s, err := b.CommandTarget(cmd.Context(), args[dash:])
 		return &target{server: s, tool: args[0], rest: args[1:dash]}, err
 	}
 	named := len(args) > 0 && strings.Contains(args[0], "://")

@@ -106,7 +106,7 @@ func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *conf
 	}
 	tools := slices.DeleteFunc(offer.Tools, func(t registry.Tool) bool { return t.Definition().Origin.Tool != i.Tool })
 	if len(tools) == 1 {
-		i.policy(tools[0].Definition(), s)
+		i.policy(tools[0].Definition())
 		i.providers(tools)
 	}
 	return nil
@@ -166,15 +166,12 @@ func (i *inquiry) tool(report *doctor.TestReport, s *config.Server) bool {
 	return false
 }
 
-// policy says whether a call is approved by a person.
-func (i *inquiry) policy(d *registry.Definition, s *config.Server) {
-	switch h := d.Hints(); {
-	case h.ReadOnly && s.Trust:
-		i.add("policy", checkOK, "the tool only reads, and the server is trusted: a call does not ask", "")
-	case h.ReadOnly:
-		i.add("policy", checkNote, "the server says that the tool only reads", "")
-	default:
-		i.add("policy", checkNote, "the tool is not known to be read-only: a call asks at a terminal, and needs --yes elsewhere", "")
+// policy says whether a call is asked about.
+func (i *inquiry) policy(d *registry.Definition) {
+	if h := d.Hints(); h.Annotated && h.Destructive {
+		i.add("policy", checkNote, "the tool may destroy something: a call asks at a terminal, and needs --yes elsewhere", "")
+	} else {
+		i.add("policy", checkOK, "a call that you type does not ask", "")
 	}
 }
 

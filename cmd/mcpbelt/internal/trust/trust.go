@@ -2,7 +2,10 @@
 package trust
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -33,15 +37,15 @@ type launch struct {
 }
 
 func allowCommand(b *belt.Belt) *cobra.Command {
-	var yes, deny bool
+	var yes, deny, all bool
 	cmd := &cobra.Command{
 		Use:   "allow [SERVER]",
 		Short: "Let a server of a project's file start",
 		Long: `The servers of a file in a project, and those that a client of serve has added, start when you
-have allowed exactly what would be run. Allow shows that for a server and asks, or for all servers that wait if none is named. With
---deny the server is not started, or has to be allowed again. If anything of the launch changes it has to be allowed
-again.`,
-		Example:           "  mcpbelt allow",
+have allowed exactly what would be run. Allow shows that for a server and asks, or shows it for all servers that wait if none
+is named, and with --all asks about each. With --deny the server is not started, or has to be allowed again. If anything of
+the launch changes it has to be allowed again. Tools are accepted by mcpbelt accept, calls approved by mcpbelt approve.`,
+		Example:           "  mcpbelt allow\n  mcpbelt allow --all --yes",
 		Args:              cli.Args(0, 1),
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +53,12 @@ again.`,
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 {
+			switch {
+			case all && (len(args) > 0 || deny || b.Out.AsJSON):
+				return cli.UsageError("--all allows all launches that wait, and goes with --yes alone")
+			case all:
+				return allowAll(cmd.Context(), b, c, yes)
+			case len(args) == 0:
 				return showLaunches(cmd.Context(), b, c)
 			}
 			s, err := c.FindLaunch(args[0])
@@ -61,6 +70,7 @@ again.`,
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "allow it without asking")
 	cmd.Flags().BoolVar(&deny, "deny", false, "deny it")
+	cmd.Flags().BoolVar(&all, "all", false, "decide about all that wait")
 	return cmd
 }
 
@@ -68,8 +78,8 @@ func launchOf(l *consent.Launch, v consent.Verdict) launch {
 	return launch{l.Server, l.Source, l.String(), l.Fingerprint(), string(v)}
 }
 
-// showLaunches shows the launches that wait.
-func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog) error {
+// Launches returns the launches that wait.
+func Launches(ctx context.Context, b *belt.Belt, c *belt.Catalog) ([]launch, error) {
 	var enabled []*config.Server
 	for _, s := range c.Config.Servers {
 		if s.Enabled {
@@ -77,14 +87,41 @@ func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog) error {
 		}
 	}
 	list, err := b.Blocked(ctx, c, enabled...)
-	if err != nil {
-		return err
-	}
 	waiting := []launch{}
 	for _, e := range list {
 		if e.Verdict == consent.Pending {
 			waiting = append(waiting, launchOf(e.Launch, e.Verdict))
 		}
+	}
+	return waiting, err
+}
+
+// allowAll decides about all launches that wait.
+func allowAll(ctx context.Context, b *belt.Belt, c *belt.Catalog, yes bool) error {
+	list, err := Launches(ctx, b, c)
+	if len(list) == 0 && err == nil {
+		b.Out.Printf("No launch waits to be allowed.\n")
+	}
+	for _, l := range list {
+		s, findErr := c.FindLaunch(l.Server)
+		if err = findErr; err == nil {
+			err = decideLaunch(ctx, b, c, s, yes, false)
+		}
+		if e, ok := errors.AsType[*cli.Error](err); ok && e.Exit == cli.Declined {
+			err = nil // the others are asked about all the same
+		}
+		if err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// showLaunches shows the launches that wait.
+func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog) error {
+	waiting, err := Launches(ctx, b, c)
+	if err != nil {
+		return err
 	}
 	if b.Out.AsJSON {
 		return b.Out.JSON(map[string]any{"launches": waiting})
@@ -110,7 +147,7 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 		return &cli.Error{Exit: cli.Failed, Message: "there is no state folder to keep the decision in", Cure: "set HOME or XDG_STATE_HOME"}
 	}
 	list, err := b.Blocked(ctx, c, s)
-	if err != nil {
+	if e, ok := errors.AsType[*cli.Error](err); err != nil && !(deny && ok && e.Exit == cli.NotSent) {
 		return err
 	}
 	book, err := b.Consents(ctx)
@@ -144,6 +181,7 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 		if err := book.Decide(ctx, b.User(), l, verdict); err != nil {
 			return err
 		}
+		b.Out.Printf("%s %s\n", map[bool]string{false: "allowed", true: "denied"}[deny], s.Name)
 	}
 	if b.Out.AsJSON && l != nil {
 		return b.Out.JSON(launchOf(l, verdict))
@@ -274,6 +312,30 @@ func waiting(l *ledger.Ledger, s *config.Server, o offer) []ledger.Change {
 	return changes
 }
 
+// A held says what the ledger holds back of a server.
+type held struct{ Server, Why string }
+
+// Held returns what waits in the ledger, by server.
+func Held(ctx context.Context, b *belt.Belt, c *belt.Catalog) ([]held, error) {
+	l, err := b.OpenLedger(ctx, c.Config.Servers)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	var list []held
+	for _, s := range c.Servers {
+		changes := slices.DeleteFunc(pending(l, s), func(c ledger.Change) bool { return c.Kind == ledger.ToolRejected })
+		if len(changes) == 0 || !s.Enabled {
+			continue
+		}
+		why := belt.WhyHeld(&changes[0])
+		if n := len(changes) - 1; n > 0 {
+			why += ", and " + strconv.Itoa(n) + " more"
+		}
+		list = append(list, held{s.Name, why})
+	}
+	return list, nil
+}
+
 // pending returns what waits of a server in the ledger.
 func pending(l *ledger.Ledger, s *config.Server) []ledger.Change {
 	place := placeOf(l, s)
@@ -304,13 +366,13 @@ func showChanges(b *belt.Belt, changes []ledger.Change) error {
 		b.Out.Printf("Nothing waits to be accepted.\n")
 	}
 	for i := range changes {
-		writeChange(b, &changes[i])
+		writeChange(b, &changes[i], false)
 	}
 	return nil
 }
 
-// writeChange writes a change, and its fields below it.
-func writeChange(b *belt.Belt, c *ledger.Change) {
+// writeChange writes a change, and its fields below it. Of a new tool brief is the beginning.
+func writeChange(b *belt.Belt, c *ledger.Change, brief bool) {
 	b.Out.StyleLine(cli.Heading, belt.WhyHeld(c))
 	for _, f := range c.Fields {
 		b.Out.Printf("  %s\n", f.Field)
@@ -324,9 +386,24 @@ func writeChange(b *belt.Belt, c *ledger.Change) {
 	if c.More > 0 {
 		b.Out.Printf("  and %d more\n", c.More)
 	}
-	if len(c.Fields) == 0 && c.Surface != nil {
-		b.Out.Printf("  %s\n", plain.Cut(string(c.Surface), 2000))
+	if len(c.Fields) > 0 || c.Surface == nil {
+		return
 	}
+	var said struct {
+		Description string
+		InputSchema json.RawMessage
+	}
+	var all bytes.Buffer
+	if json.Unmarshal(c.Surface, &said) != nil || json.Indent(&all, c.Surface, "  ", "  ") != nil {
+		all.Write(c.Surface)
+	}
+	b.Out.Printf("  %s%s\n", c.Tool, toolbrief.Signature(said.InputSchema))
+	if brief {
+		line, _, _ := strings.Cut(strings.TrimSpace(said.Description), "\n")
+		b.Out.Printf("  %s\n", plain.Cut(line, 200))
+		return
+	}
+	b.Out.Printf("  %s\n", plain.Cut(all.String(), 4000))
 }
 
 // decideCommand returns the command accept, or reject.
@@ -337,7 +414,7 @@ func decideCommand(b *belt.Belt, accept bool) *cobra.Command {
 		Short: "Accept what a server offers now",
 		Long: `Accept shows what waits of a server or, if nothing does, what it offers otherwise than it was
 accepted, and accepts all of it, or the named tools, when you agree; a tool that was rejected only
-if it is named. What the server changes again after that is held back. Reject takes it back.`,
+if it is named. What the server changes again after that is held back. mcpbelt reject refuses, and takes it back.`,
 		Example:           "  mcpbelt diff notes\n  mcpbelt accept notes --yes",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -368,6 +445,7 @@ if it is named. What the server changes again after that is held back. Reject ta
 				if err := d.decide(cmd.Context(), b.User()); err != nil {
 					return err
 				}
+				b.Out.Printf("%s %s of %s\n", map[bool]string{true: "accepted", false: "rejected"}[accept], plain.Number(len(changes), "change"), args[0])
 			}
 			if b.Out.AsJSON {
 				return showChanges(b, changes)

@@ -130,7 +130,7 @@ func writeText(b *belt.Belt, findings []*finding) error {
 		b.Out.Printf(": ")
 		b.Out.StyleLine(styles[f.Status], f.Status)
 		for i := range f.Changes {
-			writeChange(b, &f.Changes[i])
+			writeChange(b, &f.Changes[i], true)
 		}
 	}
 	return nil

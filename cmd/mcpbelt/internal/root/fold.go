@@ -1,0 +1,79 @@
+package root
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/develop"
+)
+
+// hidden are the commands that help does not list: another one has what they do, and names them.
+func hidden() []string {
+	return strings.Fields("approve reject enable disable rename test why lint sessions record replay gen agent-help resources logs completion")
+}
+
+// fold gives commands what hidden ones do, and hides those.
+func fold(b *belt.Belt, root *cobra.Command) {
+	named := map[string]*cobra.Command{}
+	for _, c := range root.Commands() {
+		named[c.Name()] = c
+		c.Hidden = c.Hidden || slices.Contains(hidden(), c.Name())
+		own := c.Name() == "add" || c.Name() == "set"
+		if !own && (strings.Contains(c.Use, "|URL") || strings.Contains(c.Use, "-- COMMAND")) {
+			b.AddTargetFlags(c)
+		}
+	}
+	var tool string
+	var models, list bool
+	doctor, login := named["doctor"], named["login"]
+	doctor.Flags().StringVar(&tool, "tool", "", "say of this `tool` of the server why it is offered, or is not")
+	doctor.Flags().BoolVar(&models, "models", false, "say what the providers of models lose of the tools")
+	instead(doctor, func(cmd *cobra.Command, args []string) (*cobra.Command, []string) {
+		switch {
+		case tool != "":
+			return named["why"], append(slices.Clone(args), tool)
+		case models:
+			return named["lint"], args
+		}
+		return nil, nil
+	})
+	login.Flags().BoolVar(&list, "list", false, "list the logins that are kept")
+	login.Args = func(cmd *cobra.Command, args []string) error {
+		if list {
+			return cli.Args(0, 0)(cmd, args)
+		}
+		return cli.Args(1, 1)(cmd, args)
+	}
+	instead(login, func(*cobra.Command, []string) (*cobra.Command, []string) {
+		if list {
+			return named["sessions"], nil
+		}
+		return nil, nil
+	})
+	dev := &cobra.Command{Use: "dev", Short: "Record, replay and generate code, for those who write programs", GroupID: named["record"].GroupID}
+	dev.AddCommand(develop.Commands(b)...)
+	root.AddCommand(dev)
+	for _, name := range []string{"ledger", "no-ledger", "as", "no-daemon"} {
+		_ = root.PersistentFlags().MarkHidden(name) // they are there
+	}
+	for _, name := range []string{"login", "logout", "keys"} {
+		for _, flag := range []string{"database", "database-key-file"} {
+			_ = named[name].PersistentFlags().MarkHidden(flag)
+		}
+	}
+}
+
+// instead has a command run another one where that is chosen.
+func instead(cmd *cobra.Command, choose func(*cobra.Command, []string) (*cobra.Command, []string)) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if other, args := choose(cmd, args); other != nil {
+			return other.RunE(cmd, args)
+		}
+		return run(cmd, args)
+	}
+}
