@@ -48,7 +48,7 @@ func (r *Registry) Approve(ctx context.Context, id string, opts *ApproveOptions)
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	o := *cmp.Or(opts, new(ApproveOptions))
-	return r.observed(ctx, &Observation{Kind: Approved, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+	return r.observed(ctx, &Observation{Kind: Approved, Approval: id}, func(ctx context.Context, seen *Observation) (*mcp.CallToolResult, error) {
 		return r.resume(ctx, id, o, seen)
 	})
 }
@@ -144,7 +144,7 @@ func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	_, err := r.observed(ctx, &Observation{Kind: Denied, Approval: id}, func(seen *Observation) (*mcp.CallToolResult, error) {
+	_, err := r.observed(ctx, &Observation{Kind: Denied, Approval: id}, func(ctx context.Context, seen *Observation) (*mcp.CallToolResult, error) {
 		return nil, r.approvals.refuse(ctx, id, reason, seen)
 	})
 	return err

@@ -65,7 +65,9 @@ func (r *Registry) makeCall(ctx context.Context, name string, args json.RawMessa
 		o.Mended, call.Mended = call.Mended, nil
 		ctx = onbehalf.WithCall(ctx, call)
 	}
-	return r.observed(ctx, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o, false) })
+	return r.observed(ctx, o, func(ctx context.Context, o *Observation) (*mcp.CallToolResult, error) {
+		return r.call(ctx, name, args, o, false)
+	})
 }
 
 // call makes a call, stage by stage, and notes in o which call it is.
@@ -217,14 +219,18 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, for
 	case now == nil:
 		return nil, r.unknown(ctx, s, e.def.Name)
 	case now.change != nil:
-		return nil, &QuarantinedError{Name: e.def.Name, Change: now.change}
+		return nil, quarantined(now)
 	case subjectOf(now) == subjectOf(e):
 		e = now // by a new client perhaps
 	case r.approvals.approver != nil:
 		return nil, &approval.StaleError{Tool: e.def.Name}
 	}
 	if r.scrubber != nil && e.server != nil {
-		args = r.scrubber.JSON(args)
+		scrubbed := r.scrubber.JSON(args)
+		if !bytes.Equal(args, scrubbed) {
+			redactionsOf(ctx).arguments.Store(true)
+		}
+		args = scrubbed
 	}
 	call := e.tool.Call
 	if t, ok := e.tool.(*remote); ok && forward && r.results == nil && e.checks.output.none {
@@ -254,7 +260,9 @@ func (r *Registry) shape(ctx context.Context, e *entry, res *mcp.CallToolResult)
 	if r.results == nil || isReader(e.tool) {
 		return res
 	}
-	return r.results.Shape(ctx, result.From{Server: e.def.Origin.Server, Tool: e.def.Origin.Tool, Trusted: e.trusted()}, res)
+	from := result.From{Server: e.def.Origin.Server, Tool: e.def.Origin.Tool, Trusted: e.trusted()}
+	from.Redacted = func() { redactionsOf(ctx).result.Store(true) }
+	return r.results.Shape(ctx, from, res)
 }
 
 // Resolve returns the definition of the tool that [Registry.Call] calls for a name: the
@@ -310,7 +318,7 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 		if denied := r.deniedTo(ctx)(e); denied != nil {
 			return nil, denied
 		}
-		return nil, &QuarantinedError{Name: e.def.Name, Change: e.change}
+		return nil, quarantined(e)
 	}
 	return e, nil
 }

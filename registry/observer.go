@@ -69,6 +69,9 @@ type Observation struct {
 	Duration time.Duration
 	// ResultBytes is about how much content the result holds; 0 if there is none.
 	ResultBytes int
+	// RedactedArguments and RedactedResult say that secrets were taken out: of the arguments on
+	// their way to the server, and of the result, see [Options].
+	RedactedArguments, RedactedResult bool
 	// IsError is that of the result.
 	IsError bool
 	// Err is the error of the call. What [Registry.Call] says of errors tells why.
@@ -135,16 +138,18 @@ var errObservedPanic = errors.New("the call was broken off by a panic")
 
 // observed does something and tells the observers of it, if there are any. Do fills in what it
 // finds out.
-func (r *Registry) observed(ctx context.Context, o *Observation, do func(*Observation) (*mcp.CallToolResult, error)) (res *mcp.CallToolResult, err error) {
+func (r *Registry) observed(ctx context.Context, o *Observation, do func(context.Context, *Observation) (*mcp.CallToolResult, error)) (res *mcp.CallToolResult, err error) {
 	observers := r.observers.all()
 	if observers == nil {
-		return do(o)
+		return do(ctx, o)
 	}
+	var seen redactions
 	o.Began = time.Now()
 	err = errObservedPanic // unless there is none
 	defer func() {
 		o.Duration = time.Since(o.Began)
 		o.Err = err
+		o.RedactedArguments, o.RedactedResult = seen.arguments.Load(), seen.result.Load()
 		if err == nil && res != nil {
 			o.ResultBytes, o.IsError = sizeOf(res), res.IsError
 		}
@@ -166,7 +171,20 @@ func (r *Registry) observed(ctx context.Context, o *Observation, do func(*Observ
 			tell(ctx, *observer, &own)
 		}
 	}()
-	return do(o)
+	return do(context.WithValue(ctx, redactionsKey{}, &seen), o)
+}
+
+// redactions are what secrets were taken out of in the course of a call, for its observers.
+type redactions struct{ arguments, result atomic.Bool }
+
+type redactionsKey struct{}
+
+// redactionsOf returns where to note them.
+func redactionsOf(ctx context.Context) *redactions {
+	if seen, ok := ctx.Value(redactionsKey{}).(*redactions); ok {
+		return seen
+	}
+	return new(redactions)
 }
 
 // tell tells one observer.

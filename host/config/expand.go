@@ -94,6 +94,7 @@ type expander struct {
 
 	seen    []string // references of the value at hand, as they may be shown
 	secrets []string // what those of them stand for that are references to secrets
+	literal string   // a name behind $ in it that looks like a variable, and stays as it is
 	waits   bool     // the entry has one that waits
 }
 
@@ -162,6 +163,9 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 	case !strings.HasPrefix(s, "${"):
 		length = 1 + dialect.NameLength(s[1:])
 		if length == 1 || x.dialect.Literal {
+			if length > 1 && !x.opts.AsWritten && standsAlone(s[1:length], s[length:], before) {
+				x.literal = s[1:length]
+			}
 			return 0, "", nil
 		}
 		if value, err = x.lookup(s[1:length]); err != nil {
@@ -298,13 +302,17 @@ func (x *expander) ask(kind, name string) (string, error) {
 // after a dollar looks the same, so the name is told only if it is in capitals
 // and stands alone.
 func unsetBare(name, after string, before byte) error {
-	alone := strings.ToUpper(name) == name && len(name) <= dialect.MaxVariable &&
-		(before == 0 || strings.IndexByte(" :=/,;@", before) >= 0) &&
-		(after == "" || strings.IndexByte(" :=/,;@.-", after[0]) >= 0)
-	if !alone {
+	if !standsAlone(name, after, before) {
 		return errors.New("a $VAR names a variable that is not set: set it or write ${VAR:-default}; a literal $ before a letter is written as ${DOLLAR:-$}")
 	}
 	return &UnsetVariableError{name}
+}
+
+// standsAlone reports whether $name is unlikely to be a part of a password.
+func standsAlone(name, after string, before byte) bool {
+	return strings.ToUpper(name) == name && len(name) <= dialect.MaxVariable &&
+		(before == 0 || strings.IndexByte(" :=/,;@", before) >= 0) &&
+		(after == "" || strings.IndexByte(" :=/,;@.-", after[0]) >= 0)
 }
 
 // file returns the content of the file at path without one line break at its

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -90,6 +92,32 @@ func projects(root *jsonc.Node) []dialect.Section {
 }
 
 // mcpServersFields reads an entry, which in a list has the keys of mcpproxy.
+// mateclawValue reads a value of MateClaw, which has it as JSON in a text. In variables and headers $VAR without
+// braces is a reference there.
+func mateclawValue(text *jsonc.Node) (*jsonc.Node, error) {
+	doc, err := jsonc.Parse([]byte(text.Text))
+	if err != nil {
+		return &jsonc.Node{Kind: jsonc.Null, Offset: text.Offset}, err
+	}
+	root := &doc.Root
+	bare := regexp.MustCompile(`\$\$|\$([A-Za-z_][A-Za-z0-9_]*)`)
+	root.Offset = text.Offset
+	for i := range root.Members {
+		m := &root.Members[i]
+		m.Offset, m.Value.Offset = text.Offset, text.Offset
+		m.Value.Text = bare.ReplaceAllStringFunc(m.Value.Text, func(found string) string {
+			if found == "$$" {
+				return found
+			}
+			return "${" + found[1:] + "}"
+		})
+	}
+	for i := range root.Elems {
+		root.Elems[i].Offset = text.Offset
+	}
+	return root, nil
+}
+
 func mcpServersFields(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault) {
 	keys := map[string]string{"oauthScopes": dialect.Scopes} // of Kiro and Amazon Q
 	if e.Listed {
@@ -101,6 +129,14 @@ func mcpServersFields(e *dialect.Entry) (fields []dialect.Field, faults []dialec
 	fields = dialect.Fields(e, keys)
 	for i := range fields {
 		f := &fields[i]
+		if key, ok := strings.CutSuffix(f.Key, "Json"); ok && f.Value.Kind == jsonc.String && slices.Contains([]string{"args", "env", "headers"}, key) {
+			value, err := mateclawValue(f.Value)
+			if err != nil {
+				faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Text: "is a text that is no JSON: write \"" + key + "\" and the value itself"})
+			}
+			f.Key, f.Value = key, value
+			continue
+		}
 		if f.Key != "isolation" || !e.Listed || f.Value.Kind != jsonc.Object || f.Value.Member("kind") != nil {
 			continue
 		}

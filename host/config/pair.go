@@ -46,7 +46,7 @@ func (e *entry) pair(p pair) (string, bool) {
 	if !e.check(p.value, p.at, jsonc.String) || e.tooMany() {
 		return "", false
 	}
-	e.expand.mayWait = true
+	e.expand.mayWait, e.expand.literal = true, ""
 	written := p.value.Text
 	text, err := e.expand.expand(written)
 	unset := errors.As(err, new(*UnsetVariableError))
@@ -57,6 +57,9 @@ func (e *entry) pair(p pair) (string, bool) {
 		}
 	}
 	e.expand.mayWait = false
+	if name := e.expand.literal; name != "" {
+		e.warn(p.value.Offset, p.at, "$%[1]s stays as it is, as in the file's program: write ${%[1]s} for what the variable holds", name)
+	}
 	e.refer(p.at)
 	if err != nil {
 		if !unset || !p.field.Optional {

@@ -1,6 +1,7 @@
 package seedrows
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -266,7 +267,10 @@ var handsai = []row{
 		r := handsaiRegistry(t, &registry.Options{
 			RedactArguments: true, Results: &result.Options{Redact: true, Wrap: true},
 		}, handsaiService(t, 0, web.URL, nil, nil))
+		var seen []registry.Observation
+		r.Observe(func(_ context.Context, o *registry.Observation) { seen = append(seen, *o) })
 		res := assert.Value(handsaiCall(t, r, strings.Replace(handsaiCreateIssue, "Found an issue with...", secret, 1)))(t)
+		assert.True(t, len(seen) == 1 && seen[0].RedactedArguments && seen[0].RedactedResult, "observers see that secrets were taken out")
 		assert.Contains(t, result.Text(res), "<untrusted-content nonce=", "wrapped")
 		assert.False(t, strings.Contains(result.Text(res), secret), "the secret is in the result")
 		assert.Contains(t, sent, "[redacted", "what was sent")

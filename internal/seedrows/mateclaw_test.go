@@ -132,9 +132,12 @@ var mateclaw = []row{
 		at := remote(t, "Authorization").URL
 		request := strings.NewReplacer("https://mcp.example.com", at, "Bearer your-api-key", "Bearer ${MCP_API_KEY}").Replace(mateclawRemote)
 		assert.Equal(t, call(t, mateclawHost(t, nil, request).Host(), "remote-tools__Authorization", ``), "Bearer made-up-key{}", "the header")
-		// The document has $VAR, too. Here it is read in the files of programs that do so.
-		c := assert.Value(config.Parse(t.Context(), ".gemini/settings.json", []byte(`{"mcpServers":{"s":{"command":"npx","env":{"K":"$MCP_API_KEY $MCP_API_KEY_ID"}}}}`), nil))(t)
-		assert.Equal(t, c.Servers[0].Env["K"].Reveal(), "made-up-key another", "variables of similar names")
+		// $VAR is read in its fields as they are written there.
+		c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"s":{"command":"npx","argsJson":"[\"-y\",\"$X\"]",
+			"envJson":"{\"K\":\"$MCP_API_KEY ${MCP_API_KEY_ID} $MCP_API_KEY_ID\"}"},"r":{"url":"https://a.example","headersJson":"{\"Authorization\":\"Bearer $MCP_API_KEY\"}"}}}`), nil))(t)
+		assert.Equal(t, c.Servers[0].Env["K"].Reveal(), "made-up-key another another", "variables of similar names")
+		assert.Equal(t, strings.Join(c.Servers[0].Args, " "), "-y $X", "arguments")
+		assert.Equal(t, c.Servers[1].Headers["Authorization"].Reveal(), "Bearer made-up-key", "a header")
 	}},
 	{13, func(t *testing.T) {
 		assert.Equal(t, mask.String("sk-0123456789abcd"), "****abcd", "the form of masks")

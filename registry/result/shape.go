@@ -46,6 +46,7 @@ func newShaper(opts Options, b bounds) *Shaper {
 type From struct {
 	Server, Tool string // configured name of the server, and the tool's name there; empty for a native tool
 	Trusted      bool   // its words are not wrapped
+	Redacted     func() `json:"-"` // is called if the result has secrets, which are taken out; nil: nothing is
 }
 
 type wholeKey struct{}
@@ -67,7 +68,10 @@ func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) 
 		return res
 	}
 	if r.redactor != nil {
-		res = redactResult(r.redactor, res)
+		whole := res
+		if res = redactResult(r.redactor, res); res != whole && from.Redacted != nil {
+			from.Redacted()
+		}
 	}
 	if IsWhole(ctx) {
 		return res

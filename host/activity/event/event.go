@@ -20,6 +20,7 @@ import (
 //	by            the user who did it, where it was not User
 //	via           "call_tool" for a call by way of that tool
 //	ran           whether a call that failed has run: "no", "yes" or "perhaps"
+//	redacted      what secrets were taken out of on the way: "arguments", "result" or "both"
 //	from, to      what has changed, of the kind "state"
 //	source        file and line of a server's entry
 //	change        what was done, such as "set" for the kind "config"

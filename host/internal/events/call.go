@@ -85,6 +85,12 @@ func ofCall(o *registry.Observation) event.Event {
 	if o.Relayed {
 		e.Detail["via"] = "call_tool"
 	}
+	if o.RedactedArguments || o.RedactedResult {
+		e.Detail["redacted"] = map[bool]string{true: "arguments", false: "result"}[o.RedactedArguments]
+		if o.RedactedArguments && o.RedactedResult {
+			e.Detail["redacted"] = "both"
+		}
+	}
 	if o.Err != nil {
 		e.Error = o.Err.Error()
 	} else if o.IsError {

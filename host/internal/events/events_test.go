@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -54,7 +55,7 @@ func recorded(t *testing.T, o *registry.Options) (reg *registry.Registry, rec *R
 // line shows what matters of an event.
 func line(e activity.Event) string {
 	text := fmt.Sprintf("%s %s/%s: %s by %q", e.Kind, e.Server, e.Tool, e.Outcome, e.User)
-	for _, key := range []string{"name", "via", "ran", "by", "conversation"} {
+	for _, key := range []string{"name", "via", "ran", "by", "redacted", "conversation"} {
 		if v, ok := e.Detail[key]; ok {
 			text += ", " + key + " " + v
 		}
@@ -94,7 +95,7 @@ func static(name string, err error) *staticTool {
 // Every outcome of a call has its own name in the log.
 func TestRecordedCalls(t *testing.T) {
 	reg, _, take := recorded(t, &registry.Options{
-		Ledger: ledger.New(nil),
+		Ledger: ledger.New(nil), RedactArguments: true, Results: &result.Options{Redact: true},
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			if req.Tool.Origin.Tool == "forbidden" {
 				return approval.Decision{Verdict: approval.Deny}, nil
@@ -114,8 +115,10 @@ func TestRecordedCalls(t *testing.T) {
 		static("torn", &mcp.OutcomeUnknownError{Server: "s", Err: errors.New("EOF")}),
 		static("busy", &mcp.BusyError{Server: "s"}),
 		static("closed", fmt.Errorf("authorize: %w", &auth.LoginRequiredError{Server: "s", URL: "https://login.example/?state=hidden"})),
-		static("changed", nil),
+		static("leaking", nil), static("changed", nil),
 	}
+	secret := "gh" + "p_" + strings.Repeat("a1B2", 9)
+	tools[len(tools)-2].(*staticTool).res.Content = []mcp.Content{&mcp.TextContent{Text: secret}}
 	assert.Value(reg.Replace(registry.Server{Name: "s"}, tools))(t)
 	changed := static("changed", nil)
 	changed.def.Description = "Otherwise."
@@ -124,6 +127,9 @@ func TestRecordedCalls(t *testing.T) {
 	for _, test := range []struct{ tool, args, want string }{
 		{"s__fine", `{"a":1}`, `call s/fine: ok by "ann", name s__fine`},
 		{"call_tool", `{"name":"s__fine"}`, `call s/fine: ok by "ann", name s__fine, via call_tool`},
+		{"s__fine", `{"a":"` + secret + `"}`, `call s/fine: ok by "ann", name s__fine, redacted arguments`},
+		{"s__leaking", `{}`, `call s/leaking: ok by "ann", name s__leaking, redacted result`},
+		{"s__leaking", `{"a":"` + secret + `"}`, `call s/leaking: ok by "ann", name s__leaking, redacted both`},
 		{"s__failing", `{}`, `call s/failing: tool_error by "ann", name s__failing`},
 		{"s__forbidden", `{}`, `denied s/forbidden: denied by "ann", name s__forbidden`},
 		{"s__changed", `{}`, `quarantined s/changed: quarantined by "ann", name s__changed`},
