@@ -29,12 +29,10 @@ const (
 func commands(cmd *cobra.Command) []*cobra.Command {
 	var list []*cobra.Command
 	for _, c := range cmd.Commands() {
-		if c.Runnable() && !c.Hidden && c.Name() != "help" {
+		if c.Runnable() && c.Name() != "help" {
 			list = append(list, c)
 		}
-		if !c.Hidden {
-			list = append(list, commands(c)...)
-		}
+		list = append(list, commands(c)...)
 	}
 	return list
 }
@@ -49,6 +47,9 @@ func TestPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| command | what it does |\n|---|---|\n")
 	for _, c := range commands(newRoot()) {
+		if c.Hidden || c.Parent().Hidden {
+			continue
+		}
 		use := strings.TrimPrefix(c.Parent().CommandPath()+" "+c.Use, "mcpbelt ")
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(use, "|", `\|`), c.Short)
 	}

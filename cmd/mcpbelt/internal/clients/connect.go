@@ -41,18 +41,7 @@ type connection struct {
 func connectCommand(b *belt.Belt) *cobra.Command {
 	var yes, dryRun, project bool
 	cmd := &cobra.Command{
-		Use:   "connect [CLIENT]",
-		Short: "Give another program all servers by one entry",
-		Long: `Connect writes one entry into the config file of another program, which starts mcpbelt as
-a server that has the tools of all others, but for those of servers that the program has itself.
-Without a program it lists those that are connected. It shows first what that starts and, unless
---yes is there, how the file would change, without secrets. It keeps the file as it was
-for mcpbelt disconnect. The entry holds no secret.
-
-At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
-		Example: `  mcpbelt connect cursor --dry-run
-  mcpbelt connect codex --yes
-  mcpbelt connect claude-code --project --dry-run`,
+		Use:               "connect",
 		Args:              cli.Args(0, 1),
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -127,11 +116,7 @@ func showConnected(ctx context.Context, b *belt.Belt) error {
 func disconnectCommand(b *belt.Belt) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
-		Use:   "disconnect CLIENT",
-		Short: "Undo what connect did",
-		Long: `Disconnect takes the entry out of the config file of another program again. If the file
-was not changed since, it is byte for byte what it was; otherwise the entry alone goes.`,
-		Example:           "  mcpbelt connect codex --yes\n  mcpbelt disconnect codex",
+		Use:               "disconnect",
 		Args:              cli.Args(1, 1),
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {

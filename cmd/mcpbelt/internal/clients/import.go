@@ -52,18 +52,7 @@ type importing struct {
 func importCommand(b *belt.Belt) *cobra.Command {
 	o := &importing{}
 	cmd := &cobra.Command{
-		Use:   "import [CLIENT|FILE [SERVER...]]",
-		Short: "Take servers over from another program",
-		Long: `Import copies servers from the config file of another program, or from any file, into a
-file of mcpbelt: the user's own, or that of --scope or --config. It shows first what the
-servers would start, and what does not come along. Without arguments it shows where there are
-servers to take over; --all takes those of all files of yours.
-
-At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
-		Example: `  mcpbelt import
-  mcpbelt import codex --dry-run
-  mcpbelt import servers.json --dry-run
-  mcpbelt import servers.json files --yes`,
+		Use:               "import",
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -56,12 +56,7 @@ type argument struct {
 func resourcesCommand(b *belt.Belt) *cobra.Command {
 	var watch string
 	cmd := &cobra.Command{
-		Use:   "resources [SERVER|URL...] [-- COMMAND ARG...]",
-		Short: "List the resources of servers, or follow one",
-		Long: `Resources lists what the named servers, or all that are configured and switched on, have to
-read. With --watch URI it follows a resource of one server: it writes a line whenever the
-server says that the resource has changed, until you press Ctrl-C.`,
-		Example:           "  mcpbelt resources\n  mcpbelt resources notes --json",
+		Use:               "resources",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if watch != "" {
@@ -172,11 +167,7 @@ func follow(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 func readCommand(b *belt.Belt) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use:   "read SERVER|URL [URI] | read [URI] -- COMMAND ARG...",
-		Short: "List the resources of a server, or read one",
-		Long: `Read writes a resource of a server, or lists what it has to read. At a terminal control characters are shown as their
-numbers; else a text is written as it is. What is no text is written into a file.`,
-		Example:           "  mcpbelt read notes docs://readme\n  mcpbelt read notes docs://readme --json",
+		Use:               "read",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, rest, err := b.LoadFirst(cmd, args)
@@ -233,11 +224,7 @@ func read(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, 
 
 func promptCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "prompt SERVER|URL [NAME [KEY=VALUE...]] | prompt [NAME [KEY=VALUE...]] -- COMMAND ARG...",
-		Short: "List the prompts of a server, or fill one in",
-		Long: `Prompt lists the prompts of a server. With the name of one it fills it in with the
-arguments, and writes its messages, which are the server's words for a model.`,
-		Example:           "  mcpbelt prompt notes\n  mcpbelt prompt notes review text=hello",
+		Use:               "prompt",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, rest, err := b.LoadFirst(cmd, args)

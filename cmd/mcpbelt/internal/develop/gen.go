@@ -23,16 +23,10 @@ import (
 )
 
 func genCommand(b *belt.Belt) *cobra.Command {
-	gen := &cobra.Command{Use: "gen", Short: "Generate code from the tools of a server"}
+	gen := &cobra.Command{Use: "gen"}
 	var name, out string
 	goCommand := &cobra.Command{
-		Use:   "go SERVER|URL | go -- COMMAND ARG...",
-		Short: "Generate a typed client in Go",
-		Long: `Go writes a Go package with a method for each tool of a server, with types for what it takes
-and, if the server says so, for what it returns; other tools return the result as it is. The
-package needs this module alone. What types cannot say is an any in arguments and a
-json.RawMessage in results.`,
-		Example:           "  mcpbelt gen go notes\n  mcpbelt gen go notes --package notes --out notes.go",
+		Use:               "go",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := b.LoadServer(cmd, args)

@@ -25,17 +25,7 @@ func Commands(b *belt.Belt) []*cobra.Command {
 
 func recordCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "record FILE SERVER|URL | record FILE -- COMMAND ARG...",
-		Short: "Serve a server and record what passes",
-		Long: `Record is the named server, over standard input and output, for any client. When the client
-ends it, what has passed is in the file, for mcpbelt replay and for tests in Go (package
-mcp/cassette), as in
-
-  mcpbelt call echo text=hello --yes -- mcpbelt record notes.json notes
-
-Secrets are replaced as it is written: those of the entry, and what has the form of one. Look
-at the file before you share it.`,
-		Example: "  mcpbelt record notes.json notes",
+		Use: "record",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || cmd.ArgsLenAtDash() == 0 {
 				return cli.UsageError("the command is: mcpbelt record FILE SERVER")
@@ -111,12 +101,8 @@ func serve(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server,
 
 func replayCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "replay FILE",
-		Short: "Serve what was recorded",
-		Long: `Replay is the server of a recording, over standard input and output, without that server. A
-call that was not recorded fails.`,
-		Example: "  mcpbelt record notes.json notes\n  mcpbelt replay notes.json",
-		Args:    cli.Args(1, 1),
+		Use:  "replay",
+		Args: cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := cassette.Replay(b.Abs(args[0]), redaction())
 			if err != nil {

@@ -30,13 +30,7 @@ type shown struct {
 func loginCommand(b *belt.Belt) *cobra.Command {
 	var noBrowser, device bool
 	cmd := &cobra.Command{
-		Use:   "login SERVER|URL",
-		Short: "Log in at a server",
-		Long: `Login opens the page of the server's login in your browser, waits until you are done, and
-keeps the login for later commands. If no browser opens, or with --no-browser, it shows the
-address, and you paste the one at which a browser on any machine ended. With --device it shows a short code that
-you type on any device. Another account at the same server is kept by --as.`,
-		Example:           "  mcpbelt login github\n  mcpbelt login github --as work",
+		Use:               "login",
 		Args:              cli.Args(1, 1),
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -145,11 +139,7 @@ func failed(ctx context.Context, s *config.Server, err error) error {
 
 func logoutCommand(b *belt.Belt) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "logout SERVER|URL",
-		Short: "End a login",
-		Long: `Logout removes the login at a server, and revokes its tokens where the server offers that.
-The server can be one that is not configured any more.`,
-		Example:           "  mcpbelt login github\n  mcpbelt logout github",
+		Use:               "logout",
 		Args:              cli.Args(1, 1),
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -206,12 +196,8 @@ The server can be one that is not configured any more.`,
 
 func sessionsCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "sessions",
-		Short: "List the logins that are kept",
-		Long: `Sessions lists the logins of all accounts, or of that of --as: at which server, by which
-authorization server, and whether they are renewed by themselves. It shows no token.`,
-		Example: "  mcpbelt sessions\n  mcpbelt sessions --json",
-		Args:    cli.Args(0, 0),
+		Use:  "sessions",
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := b.Load(cmd.Context())
 			if err != nil {

@@ -21,17 +21,7 @@ fi
 // completionCommand returns the command that writes the completion script of a shell.
 func completionCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Write a script that completes command lines in a shell",
-		Long: `Completion writes a script for a shell, which completes commands, flags, and the names of
-servers and tools. Names come from the config files and from what servers listed when
-they were asked last: nothing is started.
-
-  bash        source <(mcpbelt completion bash)          in ~/.bashrc
-  zsh         mcpbelt completion zsh > "${fpath[1]}/_mcpbelt"
-  fish        mcpbelt completion fish > ~/.config/fish/completions/mcpbelt.fish
-  powershell  mcpbelt completion powershell | Out-String | Invoke-Expression`,
-		Example:   "  mcpbelt completion bash",
+		Use:       "completion",
 		Args:      cli.Args(1, 1),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package root
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -16,8 +17,36 @@ func hidden() []string {
 	return strings.Fields("approve reject enable disable rename test why lint sessions record replay gen agent-help resources logs completion")
 }
 
+//go:embed help.txt
+var helpText string
+
+// describe gives a command and those below it the texts of help.txt: behind "# PATH" the lines of its use and
+// its short description, the long one, and examples.
+func describe(cmd *cobra.Command) {
+	texts := map[string]string{}
+	for _, text := range strings.Split("\n"+helpText, "\n# ")[1:] {
+		path, rest, _ := strings.Cut(text, "\n")
+		texts[path] = rest
+	}
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		path := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpbelt"), " "), "dev ")
+		if text, ok := texts[path]; ok {
+			cmd.Use, text, _ = strings.Cut(text, "\n")
+			cmd.Short, text, _ = strings.Cut(text, "\n")
+			long, example, _ := strings.Cut(text, "\nExamples:\n")
+			cmd.Long, cmd.Example = strings.Trim(long, "\n"), strings.TrimRight(example, "\n")
+		}
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+	}
+	walk(cmd)
+}
+
 // fold gives commands what hidden ones do, and hides those.
 func fold(b *belt.Belt, root *cobra.Command) {
+	describe(root)
 	named := map[string]*cobra.Command{}
 	for _, c := range root.Commands() {
 		named[c.Name()] = c
@@ -57,6 +86,7 @@ func fold(b *belt.Belt, root *cobra.Command) {
 	dev := &cobra.Command{Use: "dev", Short: "Record, replay and generate code, for those who write programs", GroupID: named["record"].GroupID}
 	dev.AddCommand(develop.Commands(b)...)
 	root.AddCommand(dev)
+	describe(dev)
 	for _, name := range []string{"ledger", "no-ledger", "as", "no-daemon"} {
 		_ = root.PersistentFlags().MarkHidden(name) // they are there
 	}

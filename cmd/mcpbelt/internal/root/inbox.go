@@ -25,13 +25,8 @@ type letter struct {
 func inboxCommand(b *belt.Belt) *cobra.Command {
 	var no bool
 	cmd := &cobra.Command{
-		Use:   "inbox [NUMBER]",
-		Short: "Show all that waits for you, and decide it",
-		Long: `Inbox shows what waits: launches of a project's servers, tools that are new or have changed, calls
-that serve asks about, and logins. With its number one is shown, and decided at a terminal;
-with --no it is refused. Each line has the command that does the same, for scripts. Nothing is started for the list.`,
-		Example: "  mcpbelt inbox",
-		Args:    cli.Args(0, 1),
+		Use:  "inbox",
+		Args: cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			letters, err := inbox(cmd.Context(), b)
 			if err != nil {

@@ -73,14 +73,7 @@ func Run(ctx context.Context, env *cli.Env, args []string) int {
 // Command returns the root command with all others below it.
 func Command(b *belt.Belt) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "mcpbelt",
-		Short: "List, test and call the tools of MCP servers",
-		Long: `mcpbelt works with MCP servers from a terminal or a script: those of its own
-config files, those that other programs on this machine have configured, and any that
-you name by a URL or a command.`,
-		Example: `  mcpbelt list
-  mcpbelt tools notes
-  mcpbelt help exit-codes`,
+		Use:               "mcpbelt",
 		Version:           cli.Version(),
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,

@@ -59,12 +59,8 @@ func needKeys(ctx context.Context, b *belt.Belt) (*access.Keys, error) {
 
 func keysCommand(b *belt.Belt) *cobra.Command {
 	keys := &cobra.Command{
-		Use:   "keys",
-		Short: "List the keys that let clients use serve",
-		Long: `Keys lists the keys that serve takes, beside the one that it prints. Each may be for some servers
-and tools only. Clients send a key as "Authorization: Bearer KEY"; what is kept is a hash of it.`,
-		Example: "  mcpbelt keys\n  mcpbelt keys --json",
-		Args:    cli.Args(0, 0),
+		Use:  "keys",
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := needKeys(cmd.Context(), b)
 			if err != nil {
@@ -132,12 +128,8 @@ func createKeyCommand(b *belt.Belt) *cobra.Command {
 	var user string
 	var lasts time.Duration
 	cmd := &cobra.Command{
-		Use:   "create LABEL",
-		Short: "Make a key",
-		Long: `Create makes a key and prints it, this once. Without a flag it is for all servers, with the logins of
-the user that is called like it: mcpbelt login --as LABEL. A pattern is a name in which * stands for any part.`,
-		Example: "  mcpbelt keys create laptop\n  mcpbelt keys create ci --server github --read-only --expires 720h",
-		Args:    cli.Args(1, 1),
+		Use:  "create",
+		Args: cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lasts < 0 {
 				return cli.UsageError("--expires is negative")
@@ -181,11 +173,8 @@ the user that is called like it: mcpbelt login --as LABEL. A pattern is a name i
 
 func revokeKeyCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   "Take a key back",
-		Long:    "Revoke removes a key. It is good for no request that begins more than two seconds later.",
-		Example: "  mcpbelt keys create old\n  mcpbelt keys",
-		Args:    cli.Args(1, 1),
+		Use:  "revoke",
+		Args: cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := needKeys(cmd.Context(), b)
 			if err != nil {

@@ -17,12 +17,7 @@ func logsCommand(b *belt.Belt) *cobra.Command {
 	var limit int
 	var follow bool
 	cmd := &cobra.Command{
-		Use:   "logs [SERVER]",
-		Short: "Show what daemon and serve have done",
-		Long: `Logs shows the last calls, refusals, logins and changes that mcpbelt daemon and serve have
-written down, the oldest first. Arguments and results are not in it. With --follow it shows
-further ones as they come, a line for each, with --json as JSON, until you press Ctrl-C.`,
-		Example:           "  mcpbelt logs\n  mcpbelt logs notes --limit 10 --json",
+		Use:               "logs",
 		Args:              cli.Args(0, 1),
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -32,12 +32,8 @@ func ask[T any](ctx context.Context, b *belt.Belt, path string, f func(*belt.Sta
 func approveCommand(b *belt.Belt) *cobra.Command {
 	var deny bool
 	cmd := &cobra.Command{
-		Use:   "approve [ID]",
-		Short: "Approve a call that waits",
-		Long: `Approve lists the calls that wait at mcpbelt serve --ask, with their arguments. With the id of
-one it lets the call go on; with --deny it refuses it.`,
-		Example: "  mcpbelt approve",
-		Args:    cli.Args(0, 1),
+		Use:  "approve",
+		Args: cli.Args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return showWaiting(cmd.Context(), b)
@@ -100,12 +96,8 @@ func showWaiting(ctx context.Context, b *belt.Belt) error {
 func topCommand(b *belt.Belt) *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
-		Use:   "top",
-		Short: "Show what daemon and serve are doing",
-		Long: `Top shows the servers of mcpbelt daemon and serve: how far each is, its process, and how many
-calls it has had. At a terminal it does so again and again, until you press Ctrl-C.`,
-		Example: "  mcpbelt top",
-		Args:    cli.Args(0, 0),
+		Use:  "top",
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for {
 				rows := []status{}

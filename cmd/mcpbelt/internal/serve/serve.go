@@ -32,38 +32,8 @@ func serveCommand(b *belt.Belt) *cobra.Command {
 	var t tokens
 	var p public
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve all servers as one",
-		Long: `Serve is an MCP server that has the tools, resources and prompts of all configured servers,
-over HTTP or, with --stdio, for the program that has started it. It prints the URL and a key,
-which clients send as "Authorization: Bearer KEY", and which is a new one each time unless
---key-file names one; mcpbelt keys makes others. At /s/SERVER/mcp clients see one server.
-
-It listens on a loopback address only, unless --public says otherwise. Behind a proxy say with
---public-url by which URL it is reached; what the proxy says of that itself is not believed. Clients that take
-few tools search for them, and at /mcp/code they run scripts over them.
-
-Most clients ask their users about calls, so serve does not, but for calls of scripts and of clients
-that are known to ask nobody, if they may destroy something. With --ask=destructive all of those are
-asked about, with --ask all that are not known to be read-only. The user of the client is asked; where the
-client cannot ask, they wait for mcpbelt approve.
-
-With --admin there is a page to manage the servers, too, at /admin/, and its API at /api/v1/, for
-those who have the key that is printed for it. It changes the config file that add does, and
-starts programs of this machine only as --admin=stdio:write.
-
-With --issuer clients may come with tokens of an authorization server in place of a key, and with
---jwt-key-file programs of yours may use the API with tokens that they sign themselves.
-
-With --database the servers, logins, accepted tools, keys and activity are in SQLite or PostgreSQL,
-and other processes with the same database have them, too. It gets the servers of the config file once;
-from then on the page changes them. mcpbelt keys, login and logout take the same flags, and
-other commands go on to use files.
-
-SIGTERM and Ctrl-C let calls under way finish for ten seconds; a
-second one ends it at once.`,
-		Example: "  mcpbelt serve --stdio",
-		Args:    cli.Args(0, 0),
+		Use:  "serve",
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
@@ -316,18 +286,8 @@ func daemonCommand(b *belt.Belt) *cobra.Command {
 	var stop, inBackground bool
 	var idle time.Duration
 	cmd := &cobra.Command{
-		Use:   "daemon",
-		Short: "Keep connections to servers for other commands",
-		Long: `Daemon starts servers when they are first used, or at once if their tools were never listed,
-and keeps them running, so that later calls need not wait for that. Other commands of the same user use it by themselves, over a socket
-that no other user can reach; --no-daemon has them start servers of their own. Servers of a
-project are those of the folder that the daemon was started in.
-
-It ends when it was not used for the time of --idle, and then no server is left. A server
-that was not used for ten minutes is ended before. With --background the command returns when
-the daemon serves, and says its process and socket; --stop ends it.`,
-		Example: "  mcpbelt daemon --idle 1s",
-		Args:    cli.Args(0, 0),
+		Use:  "daemon",
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case stop && inBackground:

@@ -36,18 +36,7 @@ type addition struct {
 func addCommand(b *belt.Belt) *cobra.Command {
 	a := &addition{}
 	cmd := &cobra.Command{
-		Use:   "add NAME (URL | JSON | -) | add NAME -- COMMAND ARG...",
-		Short: "Add a server to a config file",
-		Long: `Add writes a server into a config file: the user's own, or with --scope the .mcp.json or
-the .mcprc of the folder, or the file of --config. Nothing is started.
-
-A local server is a command behind --, or all of it as one text with --command. A remote
-one is a URL. JSON is an entry as it stands in a file; - reads it from standard input.
-Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`,
-		Example: `  mcpbelt add files -- npx -y @modelcontextprotocol/server-filesystem .
-  mcpbelt add myserver --command="python -m my_mcp_server"
-  mcpbelt add tracker https://example.com/mcp -H 'Authorization: ${TRACKER_AUTH}'
-  mcpbelt add local '{"command":"server","lazy":true}' --scope project`,
+		Use: "add",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, _, err := a.record(b, cmd, args, nil)
 			if err != nil {
@@ -120,11 +109,7 @@ func setCommand(b *belt.Belt) *cobra.Command {
 		_, _, err = record.Update(ctx, store, name, &record.Patch{Keys: keys, Values: *r})
 		return err
 	}, cobra.Command{
-		Use: "set SERVER [URL | JSON | -] | set SERVER -- COMMAND ARG...", Short: "Change the entry of a server",
-		Long: `Set changes what it is told of a server in its config file, and leaves the rest: the command, the URL,
-or with JSON all of it; variables and headers of --env and --header are added to those there.
---unset clears a key of the entry, such as env.`,
-		Example: "  mcpbelt set notes --trust\n  mcpbelt set notes --enabled=false\n  mcpbelt set notes --unset env -e TOKEN='${TOKEN}'",
+		Use: "set",
 	})
 	f := cmd.Flags()
 	f.StringVar(&a.name, "name", "", "give it another `name`")

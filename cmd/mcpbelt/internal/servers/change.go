@@ -37,22 +37,16 @@ func changeCommands(b *belt.Belt) []*cobra.Command {
 	return []*cobra.Command{
 		setCommand(b),
 		changeCommand(b, "removed", 1, 1, remove, cobra.Command{
-			Use: "remove SERVER", Short: "Remove a server from its config file", Example: "  mcpbelt remove notes",
-			Long: `Remove takes a server out of the config file that it stands in, with its comments. What
-was accepted of its tools stays in the ledger.`,
+			Use: "remove",
 		}),
 		changeCommand(b, "renamed", 2, 2, update(rename), cobra.Command{
-			Use: "rename SERVER NAME", Short: "Give a server another name", Example: "  mcpbelt rename notes memos",
-			Long: `Rename changes the name of a server in its config file, at its place. Its tools are
-called by the new name, have to be accepted again, and its logins are those of the old one.`,
+			Use: "rename",
 		}),
 		changeCommand(b, "enabled", 1, 1, update(disabled(false)), cobra.Command{
-			Use: "enable SERVER", Short: "Switch a server on", Example: "  mcpbelt enable docs",
-			Long: `Enable switches a server on in its config file. Nothing is started.`,
+			Use: "enable",
 		}),
 		changeCommand(b, "disabled", 1, 1, update(disabled(true)), cobra.Command{
-			Use: "disable SERVER", Short: "Switch a server off", Example: "  mcpbelt disable notes",
-			Long: `Disable switches a server off in its config file, and leaves the entry as it is.`,
+			Use: "disable",
 		}),
 	}
 }

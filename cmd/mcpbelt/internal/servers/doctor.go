@@ -22,14 +22,7 @@ type examined struct {
 
 func doctorCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor [SERVER|URL...] [-- COMMAND ARG...]",
-		Short: "Find out what is wrong with servers, and how to cure it",
-		Long: `Doctor tests each of the named servers, or all that are configured and switched on, at
-most 8 at a time, and says of each that does not work what is probably the matter and
-what to do. It also names config files that cannot be read. Of one server that is named it says how
-far it comes and what becomes of its tools; with --tool why a tool is offered, or is not; and with --models
-what the providers of models lose. Nothing is kept: not in the ledger either.`,
-		Example:           "  mcpbelt doctor\n  mcpbelt doctor notes",
+		Use:               "doctor",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, servers, err := b.LoadServers(cmd, args)

@@ -18,11 +18,7 @@ type shown struct {
 
 func getCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "get SERVER",
-		Short: "Show the entry of a server",
-		Long: `Get shows where a server is configured, and its entry with the keys of mcpbelt. Secrets
-are masked; references such as ${TOKEN} are shown as they are written.`,
-		Example:           "  mcpbelt get notes\n  mcpbelt get --json notes",
+		Use:               "get",
 		Args:              cli.Args(1, 1),
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

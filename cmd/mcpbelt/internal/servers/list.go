@@ -55,19 +55,7 @@ const (
 func listCommand(b *belt.Belt) *cobra.Command {
 	var live, all bool
 	cmd := &cobra.Command{
-		Use:   "list [SERVER...]",
-		Short: "List the configured servers",
-		Long: `List shows which servers are configured, and where. It starts nothing and connects to
-nothing, unless --live says so: then each server is started, asked for its tools, and
-ended, at most 8 at a time. A server that fails does not make list fail. Otherwise the
-status and the tools are those that a command saw last.
-
-The project's files come first (.mcp.json and those of other programs, then .mcprc),
-then the user's: our own, and those of other programs. Of entries of one name the
-first one counts; --all shows the others, too.`,
-		Example: `  mcpbelt list
-  mcpbelt list --live
-  mcpbelt list --json notes`,
+		Use:               "list",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := b.Load(cmd.Context())

@@ -20,13 +20,7 @@ import (
 
 func testCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "test SERVER | test URL | test -- COMMAND ARG...",
-		Short: "Start a server and say how far it comes",
-		Long: `Test starts a server, or connects to it, asks for its tools, and ends it. It says how
-long each stage took, what would become of each tool and, if something is wrong, what is
-probably the matter. A server that is switched off is tested, too. Nothing is kept: not
-in the ledger either.`,
-		Example:           "  mcpbelt test notes\n  mcpbelt test --json notes",
+		Use:               "test",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := b.LoadServer(cmd, args)

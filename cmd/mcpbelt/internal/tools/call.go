@@ -32,26 +32,7 @@ func callCommand(b *belt.Belt) *cobra.Command {
 	var idle, limit time.Duration
 	var out, model string
 	cmd := &cobra.Command{
-		Use:   "call SERVER|URL TOOL [ARG...] | call TOOL [ARG...] -- COMMAND ARG...",
-		Short: "Call a tool",
-		Long: `Call calls a tool and writes what it returns. A tool can be named SERVER TOOL,
-SERVER.TOOL or as mcpbelt tools lists it. The arguments of the tool are
-
-  key=value   a value of the type that the tool wants for key
-  key=@file   such a value, read from a file
-  key:=json   a value as JSON; key:=@file reads it from a file
-  {"k": 1}    an object of many; @file and - read one from a file or standard input
-
-They are checked before anything is sent. A tool that says that it may destroy something is
-called when you agree at the terminal, or with --yes; without either the exit is 8. The answer
-always is kept as long as the server says the same of the tool; --ask asks all the same, and
-forgets it. Images, sounds and files in the result are written into files.
-
-Ctrl-C cancels the call, a second one ends the program at once. The exit says whether the
-call was not sent (4), failed (5) or may have run (6).`,
-		Example: `  mcpbelt call notes echo text=hello
-  mcpbelt call notes.echo '{"text": "hello"}'
-  mcpbelt call notes__echo text:='"hello"' --json`,
+		Use:               "call",
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, t, err := findTarget(b, cmd, args)

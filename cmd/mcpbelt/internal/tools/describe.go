@@ -27,11 +27,7 @@ type described struct {
 
 func describeCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "describe SERVER|URL TOOL | describe TOOL -- COMMAND ARG...",
-		Short: "Show what a tool takes and returns",
-		Long: `Describe shows all that a server says of a tool: its description, what it takes and
-returns, and what it says that it does. These are the server's words.`,
-		Example:           "  mcpbelt describe notes echo\n  mcpbelt describe notes__echo --json",
+		Use:               "describe",
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, t, err := findTarget(b, cmd, args)
@@ -117,11 +113,7 @@ func searchCommand(b *belt.Belt) *cobra.Command {
 	var names []string
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "search WORD... [-- COMMAND ARG...]",
-		Short: "Find tools by what they do",
-		Long: `Search asks servers for their tools and shows those that fit the words, the best first.
-All servers that are configured and switched on are asked, or those of --server.`,
-		Example: "  mcpbelt search write a note\n  mcpbelt search echo --server notes --json",
+		Use: "search",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, command, err := belt.SplitArgs(cmd, args)
 			if err != nil {

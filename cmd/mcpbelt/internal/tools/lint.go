@@ -40,16 +40,7 @@ func lintCommand(b *belt.Belt) *cobra.Command {
 	var chosen []string
 	var all, strict bool
 	cmd := &cobra.Command{
-		Use:   "lint [SERVER|URL...] [-- COMMAND ARG...]",
-		Short: "Say what the providers of models lose of tools",
-		Long: `Lint starts the named servers, or all that are configured and switched on, and says for
-each tool which part of its schema a provider does not take. Looser: the model may write
-arguments that the tool does not take. Narrower: there are arguments that the model
-cannot write. Rejected: the tool cannot be told to the provider at all. What changes
-nothing for calls is shown with --all.
-
-The exit is 13 if a tool is rejected, and with --strict if anything is lost.`,
-		Example:           "  mcpbelt lint notes\n  mcpbelt lint --provider anthropic --strict notes",
+		Use:               "lint",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wanted []profile.Provider

@@ -47,17 +47,7 @@ type tool struct {
 func toolsCommand(b *belt.Belt) *cobra.Command {
 	var brief bool
 	cmd := &cobra.Command{
-		Use:   "tools [SERVER|URL...] [-- COMMAND ARG...]",
-		Short: "List the tools of servers",
-		Long: `Tools starts the named servers, or all that are configured and switched on, asks
-each for its tools, and ends it, at most 8 at a time. A server can be the name of a
-configured one, a URL, or a command behind --.
-
-If a server that was named cannot be asked, the exit says why. Of all servers one
-that fails is told of, and the others are listed.`,
-		Example: `  mcpbelt tools
-  mcpbelt tools notes
-  mcpbelt tools --brief notes`,
+		Use:               "tools",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, servers, err := b.LoadServers(cmd, args)

@@ -46,14 +46,7 @@ func (i *inquiry) add(name, state, detail, cure string) {
 
 func whyCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "why TOOL | why SERVER TOOL",
-		Short: "Say why a tool is offered, or is not",
-		Long: `Why follows a tool from the config file to a model, and says at each place whether it is
-let through: the file and its scope, whether the server is switched on, its launch, the
-connection, the list of the server, the filter of the entry, the gate, the ledger, whether
-a call has to be approved, and what each provider makes of the schema. The server is
-started for it; nothing is kept.`,
-		Example: "  mcpbelt why notes__echo\n  mcpbelt why notes write",
+		Use: "why",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if _, _, ok := splitName(append(args, "")[0]); len(args) == 1 && !ok {
 				return &cli.Error{Exit: cli.Usage, Message: strconv.Quote(args[0]) + " does not say which server's tool it is", Cure: "mcpbelt why SERVER TOOL"}

@@ -39,13 +39,7 @@ type launch struct {
 func allowCommand(b *belt.Belt) *cobra.Command {
 	var yes, deny, all bool
 	cmd := &cobra.Command{
-		Use:   "allow [SERVER]",
-		Short: "Let a server of a project's file start",
-		Long: `The servers of a file in a project, and those that a client of serve has added, start when you
-have allowed exactly what would be run. Allow shows that for a server and asks, or shows it for all servers that wait if none
-is named, and with --all asks about each. With --deny the server is not started, or has to be allowed again. If anything of
-the launch changes it has to be allowed again. Tools are accepted by mcpbelt accept, calls approved by mcpbelt approve.`,
-		Example:           "  mcpbelt allow\n  mcpbelt allow --all --yes",
+		Use:               "allow",
 		Args:              cli.Args(0, 1),
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -229,12 +223,7 @@ func openLedger(ctx context.Context, b *belt.Belt) (*belt.Catalog, *ledger.Ledge
 
 func diffCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:   "diff [SERVER...]",
-		Short: "Show what waits to be accepted",
-		Long: `Diff starts the named servers, or all that are configured and switched on, and shows what
-they offer otherwise than it was accepted, field by field, and what waits since another
-program has seen it. It accepts nothing, and writes nothing. These are the servers' words.`,
-		Example:           "  mcpbelt diff\n  mcpbelt diff notes --json",
+		Use:               "diff",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, l, err := openLedger(cmd.Context(), b)
@@ -410,12 +399,7 @@ func writeChange(b *belt.Belt, c *ledger.Change, brief bool) {
 func decideCommand(b *belt.Belt, accept bool) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "accept SERVER [TOOL...]",
-		Short: "Accept what a server offers now",
-		Long: `Accept shows what waits of a server or, if nothing does, what it offers otherwise than it was
-accepted, and accepts all of it, or the named tools, when you agree; a tool that was rejected only
-if it is named. What the server changes again after that is held back. mcpbelt reject refuses, and takes it back.`,
-		Example:           "  mcpbelt diff notes\n  mcpbelt accept notes --yes",
+		Use:               "accept",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -454,10 +438,7 @@ if it is named. What the server changes again after that is held back. mcpbelt r
 		},
 	}
 	if !accept {
-		cmd.Use, cmd.Short, cmd.Example = "reject SERVER [TOOL...]", "Refuse what a server offers now", "  mcpbelt diff notes\n  mcpbelt reject notes write --yes"
-		cmd.Long = `Reject shows what waits of a server or, if nothing does, what it offers otherwise than it was
-accepted, and refuses all of it, or the named tools, when you agree. A named tool that was accepted is refused as well. Accept, with the name of
-the tool, takes it back.`
+		cmd.Use = "reject"
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "decide without asking")
 	return cmd

@@ -29,15 +29,7 @@ type finding struct {
 func verifyCommand(b *belt.Belt) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:   "verify [SERVER...]",
-		Short: "Check that servers offer what was accepted",
-		Long: `Verify starts the named servers, or all that are configured and switched on, and compares
-what they offer with the ledger, without changing that. It is for continuous integration,
-where mcp.lock.json is committed. The exit is 0 if all is as it was accepted, 10 if
-anything has changed, 12 if a server or a tool was never accepted or was rejected, and 11
-if a server cannot be reached; of several it is the first of these. The format is text,
-json, sarif or junit.`,
-		Example:           "  mcpbelt tools notes\n  mcpbelt verify notes\n  mcpbelt verify notes --format sarif",
+		Use:               "verify",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, l, err := openLedger(cmd.Context(), b)
