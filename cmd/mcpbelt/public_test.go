@@ -181,3 +181,21 @@ func TestProxiesOfDocs(t *testing.T) {
 		})
 	}
 }
+
+// While calls under way are finished, who comes is told that the gateway ends.
+func TestServeTellsThatItEnds(t *testing.T) {
+	w := newWorld(t, labServer)
+	s := &served{t: t, running: w.start("serve", "--listen", "127.0.0.1:0", "--json")}
+	assert.OK(t, json.Unmarshal([]byte(s.await("url")), s))
+	at := assert.Value(url.Parse(s.URL))(t).Host
+	call := w.start("call", s.URL, "lab__hang", "text="+filepath.Join(w.dir, "go"), "--key", s.Key)
+	w.awaitFile("mark", "called")
+	assert.OK(t, s.Process.Signal(os.Interrupt))
+	status := 0
+	for status != http.StatusServiceUnavailable && t.Context().Err() == nil {
+		status, _ = s.reach(at, "/mcp")
+	}
+	w.write("go", "")
+	call.await("waited")
+	assert.OK(t, call.Wait())
+}

@@ -1,6 +1,7 @@
 package belt
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -65,6 +67,28 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 
 // WasListed reports whether a server listed tools when it was asked last.
 func (b *Belt) WasListed(s *config.Server) bool { return len(b.cached(s)) > 0 }
+
+// ServerOf returns the name of the server that listed a tool when it was asked last.
+func (b *Belt) ServerOf(ctx context.Context, tool string) (string, error) {
+	c, err := b.Load(ctx)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, s := range c.Servers {
+		if slices.ContainsFunc(b.cached(s), func(t [2]string) bool { return t[0] == tool }) {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 1 {
+		return names[0], nil
+	}
+	e := &cli.Error{Exit: cli.Usage, Message: quote(tool) + " does not say which server's tool it is", Cure: "mcpbelt why SERVER TOOL"}
+	if len(names) > 1 {
+		e.Message += ": " + strings.Join(names, ", ") + " have one"
+	}
+	return "", e
+}
 
 // cached returns names and descriptions of the tools that a server listed last.
 func (b *Belt) cached(s *config.Server) [][2]string {

@@ -47,14 +47,16 @@ func (i *inquiry) add(name, state, detail, cure string) {
 func whyCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
 		Use: "why",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if _, _, ok := splitName(append(args, "")[0]); len(args) == 1 && !ok {
-				return &cli.Error{Exit: cli.Usage, Message: strconv.Quote(args[0]) + " does not say which server's tool it is", Cure: "mcpbelt why SERVER TOOL"}
-			}
-			return cli.Args(1, 2)(cmd, args)
-		},
+		Args:              cli.Args(1, 2),
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, _, ok := splitName(args[0]); len(args) == 1 && !ok {
+				server, err := b.ServerOf(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				args = []string{server, args[0]}
+			}
 			c, t, err := findTarget(b, cmd, args)
 			if err != nil {
 				return err
@@ -64,7 +66,11 @@ func whyCommand(b *belt.Belt) *cobra.Command {
 				return err
 			}
 			i.show(b)
-			return b.Out.Result(i)
+			err = b.Out.Result(i)
+			if at := i.Checks[len(i.Checks)-1]; err == nil && at.Check == "list" && at.State == checkStops {
+				err = &cli.Error{Exit: cli.NotFound, Server: i.Server, Message: at.Detail, Shown: true}
+			}
+			return err
 		},
 	}
 }

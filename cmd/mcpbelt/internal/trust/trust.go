@@ -34,6 +34,7 @@ type launch struct {
 	Launch      string `json:"launch"` // exactly what would be started
 	Fingerprint string `json:"fingerprint"`
 	Verdict     string `json:"verdict"` // pending, approved or rejected
+	shown       string // for people
 }
 
 func allowCommand(b *belt.Belt) *cobra.Command {
@@ -69,7 +70,7 @@ func allowCommand(b *belt.Belt) *cobra.Command {
 }
 
 func launchOf(l *consent.Launch, v consent.Verdict) launch {
-	return launch{l.Server, l.Source, l.String(), l.Fingerprint(), string(v)}
+	return launch{l.Server, l.Source, l.String(), l.Fingerprint(), string(v), belt.ShowLaunch(l)}
 }
 
 // Launches returns the launches that wait.
@@ -125,7 +126,7 @@ func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog) error {
 	}
 	for _, l := range waiting {
 		b.Out.Style(cli.Heading, l.Server)
-		b.Out.Printf("\n%s\nTo let it start: mcpbelt allow %s\n", l.Launch, l.Server)
+		b.Out.Printf("\n%s\nTo let it start: mcpbelt allow %s\n", l.shown, l.Server)
 	}
 	return nil
 }
@@ -163,10 +164,8 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 	case l == nil:
 		b.Out.Printf("Server %s is allowed already.\n", s.Name)
 	default:
-		b.Out.Printf("%s\n", l)
-		if l.Accepted != "" {
-			b.Out.Printf("%s\n", l.Accepted)
-		}
+		b.Out.StyleLine(cli.Heading, s.Name)
+		b.Out.Printf("%s\n", belt.ShowLaunch(l))
 	}
 	if was != verdict {
 		if err := b.Out.Agree(ctx, yes || deny, "Let it start?", "decided"); err != nil {
