@@ -142,7 +142,7 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)
 	}
-	if err := c.send(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
+	if err := writeOn(ctx, c.goes, c.Conn, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
 		if ctx.Err() != nil && !SafeToRetry(err) {
 			c.cancel(method, call.ID)
 		}
@@ -174,10 +174,11 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 	return nil, &refused
 }
 
-// send does not wait for a connection that goes on writing after ctx has ended.
-func (c *foreignCaller) send(ctx context.Context, m *jsonrpc.Request) error {
+// writeOn writes a message on a goroutine of its own, and does not wait for a connection that
+// goes on writing after ctx has ended.
+func writeOn(ctx context.Context, goes func(func()) bool, conn Conn, m *jsonrpc.Request) error {
 	written := make(chan error, 1)
-	if !c.goes(func() { written <- c.Conn.Write(ctx, m) }) {
+	if !goes(func() { written <- conn.Write(ctx, m) }) {
 		return WithOutcome(errEnded, NotSent)
 	}
 	select {

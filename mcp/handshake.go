@@ -197,15 +197,7 @@ func (l *life) begin(ctx context.Context, method string, params json.RawMessage)
 // does.
 func (l *life) notify(ctx context.Context, m *jsonrpc.Request) error {
 	ctx, o := l.open(ctx, m, false, true)
-	written := make(chan error, 1)
-	err := WithOutcome(errEnded, NotSent)
-	if l.goes(func() { written <- l.conn.Write(ctx, m) }) {
-		select {
-		case err = <-written:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-	}
+	err := writeOn(ctx, l.goes, l.conn, m)
 	o.end(nil, err)
 	return err
 }

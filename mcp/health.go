@@ -68,7 +68,7 @@ func (l *life) occupied() bool {
 // answers when it is done. For what its requests were, see occupied.
 func (c *Client) watchHealth(l *life) {
 	interval := c.opts.HealthInterval
-	if interval < 0 || l.stateless() {
+	if interval < 0 || l.conn.Info().Stateless {
 		return
 	}
 	l.working() // the handshake was

@@ -267,17 +267,6 @@ func (l *life) leave(f *flight) {
 	}
 }
 
-// carries reports whether a request is on its way.
-func (l *life) carries() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.flights) > 0
-}
-
-// stateless reports whether nothing is lost with the connection, nor gained by a
-// new one.
-func (l *life) stateless() bool { return l.conn.Info().Stateless }
-
 // working reports whether the server has shown that it is at work since the last time
 // it was asked. It is called by one goroutine at a time.
 func (l *life) working() bool {

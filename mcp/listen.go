@@ -205,7 +205,7 @@ func (n *listener) stop() {
 	n.idle.Store(false)
 	params, _ := json.Marshal(map[string]any{"requestId": s.id.Raw()})
 	err := l.conn.Write(l.alive, &jsonrpc.Request{Method: protocol.NoteCancelled, Params: params})
-	if err != nil || l.stateless() {
+	if err != nil || l.conn.Info().Stateless {
 		return // each request is a connection of its own
 	}
 	timer := time.NewTimer(listenGrace)

@@ -134,9 +134,6 @@ func (c *Client) greetWithLevel(l *life) {
 	})
 }
 
-// size returns what a message holds, in bytes.
-func (m *LogMessage) size() int { return len(m.Raw) }
-
 type logKey struct{}
 
 // WithLog has fn receive the log messages that servers send in the course of calls and other
@@ -190,12 +187,12 @@ type logQueue struct {
 func (q *logQueue) add(m *LogMessage) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) > 0 && (len(q.waiting) == maxLogs || q.bytes+m.size() > maxLogBytes) {
+	for len(q.waiting) > 0 && (len(q.waiting) == maxLogs || q.bytes+len(m.Raw) > maxLogBytes) {
 		q.dropped++
 		q.takeLocked()
 	}
 	q.waiting = append(q.waiting, m)
-	q.bytes += m.size()
+	q.bytes += len(m.Raw)
 	start := !q.running
 	q.running = true
 	return start
@@ -205,7 +202,7 @@ func (q *logQueue) takeLocked() *LogMessage {
 	m := q.waiting[0]
 	q.waiting[0] = nil
 	q.waiting = q.waiting[1:]
-	q.bytes -= m.size()
+	q.bytes -= len(m.Raw)
 	return m
 }
 

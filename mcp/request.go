@@ -194,13 +194,13 @@ func (c *Client) fits(bytes int64) error {
 // now, the error of one that has too many, or nil if there is room. It reserves nothing and is
 // cheap: it is for callers with work to do before a request.
 func (c *Client) Busy(ctx context.Context, bytes int) error {
-	if c.transport == nil || c.closing.Err() != nil {
-		return nil // the request itself says what is wrong
-	}
-	if err := c.fits(int64(bytes)); err != nil {
+	err := c.fits(int64(bytes))
+	switch {
+	case c.transport == nil || c.closing.Err() != nil:
+		return nil // the request itself says what else is wrong
+	case err != nil:
 		return c.explain(&request{method: protocol.CallTool}, err)
-	}
-	if c.queue.IsFree() {
+	case c.queue.IsFree():
 		return nil
 	}
 	if full := c.queue.Look(onbehalf.Owner(ctx), int64(bytes)); full.Bound != "" {

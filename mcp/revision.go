@@ -170,15 +170,17 @@ func (l *life) retired() *revisionError {
 
 // drain waits until a retired life carries no request any more, or d is over.
 func (l *life) drain(d time.Duration, until <-chan struct{}) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	if l.carries() {
-		select {
-		case <-l.landed:
-		case <-timer.C:
-		case <-l.ended:
-		case <-until:
-		}
+	l.mu.Lock()
+	carries := len(l.flights) > 0
+	l.mu.Unlock()
+	if !carries {
+		return
+	}
+	select {
+	case <-l.landed:
+	case <-time.After(d):
+	case <-l.ended:
+	case <-until:
 	}
 }
 
