@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -310,6 +311,7 @@ func scopeKey(file, name string) string {
 // keep returns the entry in the stricter one of its scope and that which was known, and
 // keeps that.
 func (s scopes) keep(e *config.Server) *config.Server {
+	e = whole(e)
 	key := scopeKey(e.Source.File, e.Name)
 	known := s[key]
 	switch {
@@ -322,6 +324,23 @@ func (s scopes) keep(e *config.Server) *config.Server {
 		return &strict
 	}
 	return e
+}
+
+// whole returns an entry that was made in Go as one of a file is, which has a transport.
+func whole(e *config.Server) *config.Server {
+	if e.Transport != "" || e.Err != nil {
+		return e
+	}
+	own := *e
+	switch {
+	case e.Command != "":
+		own.Transport = config.TransportStdio
+	case strings.HasPrefix(e.URL, "unix:"):
+		own.Transport = config.TransportUnix
+	default:
+		own.Transport = config.TransportAuto
+	}
+	return &own
 }
 
 // KnownScope returns the scope, one that has to be allowed, of which the host was told that

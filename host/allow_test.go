@@ -465,8 +465,8 @@ func TestErrorsNameTheirServerOnce(t *testing.T) {
 	errs := map[string]error{"unapproved": report.Failed["notes"]}
 	errs["refresh of an unapproved server"] = h.Refresh(watchdog(t), "notes")
 	report = assert.Value(h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
-		{Name: "boxed", Transport: config.TransportStdio, Command: "x", Enabled: true, Isolation: &config.Isolation{Kind: "no-such-kind"}},
-		{Name: "dying", Transport: config.TransportStdio, Command: "false", Enabled: true},
+		{Name: "boxed", Transport: config.TransportStdio, Command: "x", Isolation: &config.Isolation{Kind: "no-such-kind"}},
+		{Name: "dying", Transport: config.TransportStdio, Command: "false"},
 	}}))(t)
 	errs["isolated"], errs["dying"] = report.Failed["boxed"], report.Failed["dying"]
 	for what, err := range errs {

@@ -270,7 +270,7 @@ func (h *Host) plan(c *config.Config) ([]*step, error) {
 // candidates returns an entry of a config and, if it is a sound one whose launch has to be allowed,
 // the sound ones that it hides.
 func (h *Host) candidates(c *config.Config, e *config.Server) []*config.Server {
-	usable := func(e *config.Server) bool { return e != nil && e.Enabled && e.Err == nil }
+	usable := func(e *config.Server) bool { return e != nil && !e.Disabled && e.Err == nil }
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := []*config.Server{h.scopes.keep(e)}

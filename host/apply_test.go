@@ -96,7 +96,7 @@ func TestBrokenServerIsReplacedAnyway(t *testing.T) {
 func TestApplyServersFails(t *testing.T) {
 	h := host.New(fakes(&host.Options{}))
 	defer func() { _ = h.Close() }()
-	entry := &config.Server{Name: "a", Command: "x", Transport: config.TransportStdio, Enabled: true}
+	entry := &config.Server{Name: "a", Command: "x", Transport: config.TransportStdio}
 	for want, load := range map[string]func(context.Context) (map[string]*config.Server, error){
 		"it is not there": func(context.Context) (map[string]*config.Server, error) { return nil, errors.New("it is not there") },
 		`load returned the server "a" as "b"`: func(context.Context) (map[string]*config.Server, error) {
@@ -130,7 +130,7 @@ func TestApplyOfAConfigMadeByHand(t *testing.T) {
 	made := func(names ...string) *config.Config {
 		c := &config.Config{}
 		for _, name := range names {
-			c.Servers = append(c.Servers, &config.Server{Name: name, Transport: config.TransportStdio, Command: "y", Enabled: true})
+			c.Servers = append(c.Servers, &config.Server{Name: name, Transport: config.TransportStdio, Command: "y"})
 		}
 		return c
 	}

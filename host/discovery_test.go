@@ -51,7 +51,7 @@ func newLoginHost(t *testing.T, store *seal.Store, opts *login.Options) (h *host
 
 // personal is the entry of a server at which each user has a login of their own.
 func personal(rs *authtest.Resource) *config.Server {
-	return &config.Server{Name: "s", Title: "s", URL: rs.URL, Transport: config.TransportHTTP, Enabled: true, Identity: config.IdentityUser}
+	return &config.Server{Name: "s", Title: "s", URL: rs.URL, Transport: config.TransportHTTP, Identity: config.IdentityUser}
 }
 
 func applyServers(t *testing.T, h *host.Host, servers ...*config.Server) {
@@ -205,7 +205,7 @@ func TestStoredLoginMakesToolsAppear(t *testing.T) {
 		},
 		"enabled": func(t *testing.T, h *host.Host, rs *authtest.Resource) {
 			entry := personal(rs)
-			entry.Enabled = false
+			entry.Disabled = true
 			applyServers(t, h, entry)
 			assert.OK(t, h.Enable(watchdog(t), "s"))
 		},

@@ -155,6 +155,27 @@ func ExampleHost_Apply() {
 	// Output: [diary] [notes] <nil>
 }
 
+// Servers need no config file, and a transport of the program's own is named by the scheme of
+// the URL. In a file such an entry is {"url": "notes://home"}, if Transports of
+// [config.Options] has the word "notes".
+func ExampleHost_Apply_withoutFile() {
+	ctx := context.Background()
+	h := host.New(exampleOptions()) // whose Transport makes the connections
+	defer func() { _ = h.Close() }()
+	report, err := h.Apply(ctx, &config.Config{Servers: []*config.Server{{Name: "notes", URL: "notes://home"}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := h.Registry().Call(ctx, "notes__create", json.RawMessage(`{"text": "milk"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Started, res.Text())
+	// Output: [notes] kept: milk
+}
+
 func ExampleHost_Disable() {
 	ctx := context.Background()
 	h := exampleApply(exampleOptions(), `{"command": "notes-server"}`)

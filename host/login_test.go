@@ -77,7 +77,7 @@ func (w *loginHost) log() string {
 func (w *loginHost) apply(servers ...*config.Server) host.Report {
 	w.t.Helper()
 	for _, s := range servers {
-		s.Title, s.Transport, s.Enabled = s.Name, config.TransportHTTP, true
+		s.Title, s.Transport = s.Name, config.TransportHTTP
 	}
 	return assert.Value(w.host.Apply(watchdog(w.t), &config.Config{Path: "mcp.json", Servers: servers}))(w.t)
 }
@@ -321,7 +321,7 @@ func TestLoginOutlivesAFailedReplacement(t *testing.T) {
 	done := make(chan host.Report)
 	go func() {
 		report, _ := w.host.Apply(context.WithoutCancel(t.Context()), &config.Config{Path: "mcp.json", Servers: []*config.Server{
-			{Name: "s", Title: "s", URL: dead.URL, Transport: config.TransportHTTP, Enabled: true},
+			{Name: "s", Title: "s", URL: dead.URL, Transport: config.TransportHTTP},
 		}})
 		done <- report
 	}()

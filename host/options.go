@@ -70,8 +70,9 @@ type Options struct {
 	// Transport, if set, makes the transport for a server, and for the user of the
 	// key if users have connections of their own there. It is not to wait for anything:
 	// what takes time belongs into Connect, which has a context. If it returns nil and no
-	// error the host makes it as the entry says. It is asked only about entries that may
-	// be started now, and must not change them.
+	// error the host makes it as the entry says. It is asked about all entries that may
+	// be started now, those with a type or a URL of Transports of Config among them, and must
+	// not change them.
 	Transport func(session.Key, *config.Server) (mcp.Transport, error)
 	// OpenWait is how long Open waits for servers to be ready or to fail
 	// their first attempt. Those that are required are waited for in any case, as long as

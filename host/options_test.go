@@ -86,7 +86,7 @@ func TestTransportOfTheProgramFails(t *testing.T) {
 			Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return own() },
 		})
 		report, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
-			{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true},
+			{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1"},
 		}})
 		assert.OK(t, err, "%s", want)
 		assert.Contains(t, fmt.Sprint(report.Failed["s"]), want)

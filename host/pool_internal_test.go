@@ -28,7 +28,7 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 		s.host.inBackground(s.stop(true))
 		return http.Header{"X-User": {"anna"}}, nil
 	}})
-	s = (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
+	s = (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
 	s.start(true)
 	_, err := s.pool.take(t.Context(), "anna")
 	assert.Is(t, err, errEnded)
@@ -40,7 +40,7 @@ func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 // TestPoolEvictsTheLongestIdle: who was here last may well be here next.
 func TestPoolEvictsTheLongestIdle(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 3, idleTimeout: -1})
-	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser, Enabled: true})
+	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser})
 	s.start(true)
 	for _, user := range []string{"anna", "berta", "clara", "anna", "dora"} {
 		s.pool.drop(assert.Value(s.pool.take(t.Context(), user))(t))
@@ -90,7 +90,7 @@ func TestPoolCounts(t *testing.T) {
 	sl := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)})
 	var pools []*pool
 	serve := func() *server {
-		s := sl.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
+		s := sl.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader})
 		s.start(true)
 		pools = append(pools, s.pool)
 		return s
@@ -156,7 +156,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
 	}})
-	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser, Enabled: true})
+	s := (&slot{host: h, name: "s", meter: new(callMeter), changing: make(chan struct{}, 1)}).newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser})
 	s.start(true)
 	for i := range assert.Cases(200, 2000) {
 		c := assert.Value(s.pool.take(t.Context(), fmt.Sprint(i)))(t)

@@ -101,7 +101,7 @@ func fieldChanges() []fieldChange {
 		remoteChange("Headers", "a secret that stands in the entry", `,"headers":{"Authorization":"Bearer tok-0123456789abcd"}`, `,"headers":{"Authorization":"Bearer tok-0xxxxxx789abcd"}`),
 		remoteChange("Headers", "another reference", `,"headers":{"Authorization":"Bearer ${HOME}"}`, `,"headers":{"Authorization":"Bearer ${PATH}"}`),
 		header,
-		harmless("Enabled", "switched off", "", `,"enabled":false`, "nothing is started"),
+		harmless("Disabled", "switched off", "", `,"enabled":false`, "nothing is started"),
 		harmless("Required", "`required`", "", `,"required":true`, "it says what a failure means"),
 		harmless("Builtin", "`builtin`", "", `,"builtin":true`, ignored),
 		harmless("Proposed", "`proposed`", "", `,"proposed":true`, "a launch of a project's file has to be allowed anyway"),

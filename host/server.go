@@ -77,7 +77,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 
 		discovering: make(chan struct{}, 1),
 		said:        entry,
-		enabled:     entry.Enabled && entry.Err == nil,
+		enabled:     !entry.Disabled && entry.Err == nil,
 		err:         entry.Err,
 	}
 	s.settle = sync.OnceFunc(func() { close(s.settled) })

@@ -116,7 +116,7 @@ func (s *server) status() Status {
 // the tools are known, or why they are not.
 func (s *server) stageLocked(state mcp.State) Stage {
 	switch {
-	case !s.enabled && (s.entry.Err == nil || !s.entry.Enabled):
+	case !s.enabled && (s.entry.Err == nil || s.entry.Disabled):
 		return StageDisabled
 	case s.entry.Err != nil:
 		return StageInvalid

@@ -13,6 +13,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -33,6 +34,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // A testCA is a private certificate authority, with its files.
@@ -276,4 +281,41 @@ func TestOneWatchdog(t *testing.T) {
 	assert.Equal(t, strings.Join(watchdogs(t), " "), strings.Join(all, " "), "watchdogs")
 	assert.OK(t, h.Close())
 	assert.Equal(t, len(watchdogs(t)), 0, "watchdogs")
+}
+
+// A program's own transport is named by the type of an entry or by the scheme of its URL; without
+// Transports these are mistakes, as before.
+func TestTransportsOfTheProgram(t *testing.T) {
+	path := write(t, "typed", `{"type":"frame","frame":"a:1"}`, "addressed", `{"url":"tcp://b:2"}`, "run", `{"type":"frame","command":"c"}`, "wrong", `{"type":"fram"}`)
+	var mu sync.Mutex
+	asked := map[string]string{}
+	pipe := inPipe(mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}).Serve)
+	own := func(key session.Key, e *config.Server) (mcp.Transport, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[e.Name] = fmt.Sprint(e.Transport, " ", e.URL, e.Command, string(e.Extra["frame"]))
+		return pipe(key, e)
+	}
+	h := open(t, path, &host.Options{StateDir: host.NoState, Transport: own, Config: &config.Options{Transports: []string{"frame", "tcp"}}})
+	assert.Equal(t, fmt.Sprint(asked), `map[addressed:tcp tcp://b:2 run:frame c typed:frame "a:1"]`)
+	for name, stage := range map[string]host.Stage{"typed": host.StageReady, "addressed": host.StageReady, "run": host.StageReady, "wrong": host.StageInvalid} {
+		assert.Equal(t, status(t, h, name).Stage, stage, "%s", name)
+	}
+	h = open(t, path, &host.Options{StateDir: host.NoState, Transport: own})
+	for name, mistake := range map[string]string{"typed": "unknown transport", "addressed": "must start with https:// or http://"} {
+		assert.Contains(t, fmt.Sprint(status(t, h, name).Err), mistake, "%s", name)
+	}
+}
+
+// An entry that is made in Go needs a name and where its server is, and nothing else.
+func TestEntryMadeInGo(t *testing.T) {
+	h := host.New(&host.Options{StateDir: host.NoState})
+	t.Cleanup(func() { assert.OK(t, h.Close()) })
+	report := assert.Value(h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
+		{Name: "lab", Command: assert.Value(os.Executable())(t), Env: map[string]config.Secret{hosttest.ServerMode: "lab", "GORACE": "atexit_sleep_ms=0"}},
+		{Name: "off", Command: "x", Disabled: true},
+	}}))(t)
+	assert.Equal(t, fmt.Sprint(report.Started, report.Stopped), "[lab] []")
+	assert.Value(call(t, h, "lab__echo", `{"text":"a"}`))(t)
+	assert.Equal(t, [...]any{status(t, h, "lab").Transport, status(t, h, "off").Stage}, [...]any{config.TransportStdio, host.StageDisabled})
 }

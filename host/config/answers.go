@@ -55,7 +55,7 @@ func (s *Server) Answered(ctx context.Context) (*Server, error) {
 	if full.Err != nil {
 		return nil, full.Err
 	}
-	full.Name, full.Source, full.Enabled = s.Name, s.Source, s.Enabled
+	full.Name, full.Source, full.Disabled = s.Name, s.Source, s.Disabled
 	return full, nil
 }
 

@@ -87,13 +87,13 @@ func TestAnswered(t *testing.T) {
 	assert.Equal(t, full.URL, "https://said/a.example")
 	assert.Equal(t, full.Headers["X"], "Bearer key")
 	off := assert.Value(servers["off"].Answered(t.Context()))(t)
-	assert.False(t, off.Enabled, "enabled")
+	assert.True(t, off.Disabled, "disabled")
 	assert.Equal(t, off.Args[0], "said")
 	renamed := *all // as Merge does
-	renamed.Name, renamed.Enabled = "all_2", false
+	renamed.Name, renamed.Disabled = "all_2", true
 	full = assert.Value(renamed.Answered(t.Context()))(t)
 	assert.Equal(t, full.Name, "all_2")
-	assert.False(t, full.Enabled, "enabled")
+	assert.True(t, full.Disabled, "disabled")
 	_, err := servers["editor"].Answered(t.Context())
 	assert.Contains(t, fmt.Sprint(err), "command of the editor")
 }

@@ -65,6 +65,11 @@ type Options struct {
 	// package host/config/codex.
 	Formats []*Format
 
+	// Transports are words for transports of the program's own, such as "frame". An entry may have
+	// one as its type, or as the scheme of its url, which is not looked at further; it is then
+	// its [Server].Transport, and Transport of host.Options makes it. Default: none.
+	Transports []string
+
 	// Project is the folder of the project that the servers are for: ${workspaceFolder}
 	// is it, and of a file with sections for single projects its own is read. Default:
 	// the folder of the file, or the one around it if that is .vscode or the like; of a
@@ -182,7 +187,7 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 		x := &expander{lookups: source, off: !isOpen(e.Title) || opts.Only != "" && opts.Only != e.Title,
 			later: p.scopeOf(e).NeedsApproval() && !opts.AsWritten}
 		s := p.read(e, names[i], x)
-		s.Enabled = s.Enabled && isOpen(s.Title)
+		s.Disabled = s.Disabled || !isOpen(s.Title)
 		if x.waits {
 			s.unanswered = &unanswered{turn: make(chan struct{}, 1), lookups: source, found: e, name: names[i], answers: map[string]resolved{}}
 		}

@@ -40,7 +40,7 @@ func describe(c *config.Config, err error) string {
 }
 
 func describeServer(b *strings.Builder, what string, s *config.Server) {
-	fmt.Fprintf(b, "%s %s line %d, enabled %v\n\t", what, s.Name, s.Source.Line, s.Enabled)
+	fmt.Fprintf(b, "%s %s line %d, enabled %v\n\t", what, s.Name, s.Source.Line, !s.Disabled)
 	entry, err := s.Entry()
 	var text bytes.Buffer
 	if err = errors.Join(err, json.Indent(&text, entry, "\t", "\t")); err != nil {

@@ -16,8 +16,20 @@ import (
 func (e *entry) endpoint(s *Server) {
 	command := cmp.Or(e.field("command"), e.field(dialect.CommandLine))
 	address := e.address()
-	s.Transport = e.transport()
+	if s.Transport = e.transport(); s.Transport == "" && address != nil {
+		if scheme, _, _ := strings.Cut(address.Value.Text, ":"); slices.Contains(e.opts.Transports, scheme) {
+			s.Transport = scheme
+		}
+	}
 	switch {
+	case slices.Contains(e.opts.Transports, s.Transport):
+		if command != nil {
+			e.command(s, command)
+		}
+		if address != nil {
+			s.URL = e.text(address.Value, address.At, noNUL)
+		}
+		return
 	case command == nil && address == nil:
 		e.missing = len(e.faults) == 0 // else one of them may be what is missing
 		return
@@ -114,6 +126,9 @@ func (e *entry) transport() string {
 		switch t {
 		case TransportStdio, TransportHTTP, TransportSSE, TransportAuto, TransportUnix:
 		default:
+			if t = m.Value.Text; slices.Contains(e.opts.Transports, t) {
+				break
+			}
 			e.fail(m.Value.Offset, m.At, "unknown transport: write %s", e.kinds())
 			continue
 		}

@@ -50,10 +50,9 @@ func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
 	e := &entry{parser: p, expand: x, scope: p.scopeOf(found), at: found.At, offset: found.Offset, templates: map[string]string{}}
 	before := len(p.warnings)
 	s := &Server{
-		Name:    name.name,
-		Title:   found.Title,
-		Source:  p.place(found, e.scope),
-		Enabled: true,
+		Name:   name.name,
+		Title:  found.Title,
+		Source: p.place(found, e.scope),
 	}
 	switch {
 	case found.Fault != nil:
@@ -64,7 +63,7 @@ func (p *parser) read(found *dialect.Entry, name claim, x *expander) *Server {
 	if found.Value.Kind == jsonc.Object {
 		e.translate(found)
 		e.switches(s)
-		e.expand.off = e.expand.off || !s.Enabled
+		e.expand.off = e.expand.off || s.Disabled
 		e.endpoint(s)
 		e.envFile(s)
 		e.env(s)
@@ -186,7 +185,7 @@ func (e *entry) boolean(key string) bool { return own(e, key, e.boolOf) }
 func (e *entry) switches(s *Server) {
 	on, off := e.field("enabled"), e.field("disabled")
 	enabled, disabled := e.boolean("enabled") || on == nil || on.Value.Kind != jsonc.Bool, e.boolean("disabled")
-	s.Enabled = enabled && !disabled
+	s.Disabled = disabled || !enabled
 	if on != nil && off != nil && on.Value.Kind == jsonc.Bool && off.Value.Kind == jsonc.Bool && enabled == disabled {
 		e.fail(off.Offset, off.At, "says the opposite of %q: remove one of them", on.Written)
 	}

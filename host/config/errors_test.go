@@ -116,7 +116,7 @@ func TestEntryErrors(t *testing.T) {
 		assert.OK(t, err, "%.80s: the whole file failed", test.in)
 		assert.Equal(t, fmt.Sprint(c.Servers[0].Err), "f.json:"+test.want, "%.80s", test.in)
 		good := c.Servers[1]
-		assert.Equal(t, [...]any{len(c.Servers), good.Name, good.Err, good.Enabled}, [...]any{2, "good", nil, true}, "%.80s: the good server", test.in)
+		assert.Equal(t, [...]any{len(c.Servers), good.Name, good.Err, !good.Disabled}, [...]any{2, "good", nil, true}, "%.80s: the good server", test.in)
 	}
 }
 

@@ -158,7 +158,7 @@ trusted,trusted,x,repo/.mcp.json,project
 rc,rc,rc,repo/sub/.mcprc,rc
 mine,mine,user,home/.cursor/mcp.json,user`, "servers")
 	assert.False(t, merged.Servers[2].Trust, "merged.Servers[2].Trust")
-	assert.False(t, merged.Servers[3].Enabled, "merged.Servers[3].Enabled")
+	assert.True(t, merged.Servers[3].Disabled, "merged.Servers[3].Disabled")
 	got = nil
 	for _, s := range merged.Shadowed {
 		got = append(got, strings.ReplaceAll(filepath.ToSlash(s.String()), filepath.ToSlash(dir)+"/", ""))

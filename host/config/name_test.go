@@ -67,7 +67,7 @@ func TestGate(t *testing.T) {
 			"a": {"command": "x"}, "b d": {"command": "x"}, "c": {"command": "x"}, "off": {"command": "x", "disabled": true}}}`), nil))(t)
 		on := ""
 		for _, s := range c.Servers {
-			if s.Enabled {
+			if !s.Disabled {
 				on += s.Name[:1]
 			}
 		}

@@ -70,7 +70,9 @@ type Server struct {
 	Title  string // the name as written in the file
 	Source Source // where the entry stands
 
-	Transport string // one of the Transport constants; may be "" if Err is set
+	// Transport is one of the Transport constants, or of [Options.Transports]. It may be "" if Err
+	// is set; in an entry made in Go it is then stdio with a Command, else as URL says.
+	Transport string
 
 	Command string            // of stdio: as written, see the package comment on folders
 	Args    []string          // may hold secrets
@@ -82,7 +84,7 @@ type Server struct {
 	Proxy   string            // goes in the place of the environment's; may hold a password
 	TLS     *TLS              // nil: as the machine has it; its files are read when the server starts
 
-	Enabled     bool   // what the file says, default true; see also Err
+	Disabled    bool   // it is not to run; see also Err
 	Required    bool   // its failure is the failure of the whole
 	Builtin     bool   // it belongs to the program: it can be changed, but not removed
 	Proposed    bool   // its launch has to be allowed, wherever the entry stands, see [ScopeProposed]

@@ -66,10 +66,10 @@ func (s *Server) said(show bool) []said {
 	if t := s.Tools; t.Allow != nil || len(t.Deny) > 0 || len(t.Rename) > 0 || t.SkipOutputCheck {
 		tools = &t
 	}
-	title, enabled := "", &s.Enabled
-	if show {
+	title, enabled := "", new(bool)
+	if *enabled = !s.Disabled; show {
 		title = s.Title
-	} else if s.Enabled {
+	} else if *enabled {
 		enabled = nil
 	}
 	return []said{

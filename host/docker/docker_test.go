@@ -94,7 +94,7 @@ func dockered(t testing.TB, i config.Isolation) *config.Server {
 		i.Image = "image:1"
 	}
 	return &config.Server{
-		Name: "notes", Title: "notes", Transport: config.TransportStdio, Enabled: true, Command: self, Args: []string{"--one", "two words"},
+		Name: "notes", Title: "notes", Transport: config.TransportStdio, Command: self, Args: []string{"--one", "two words"},
 		Env:       map[string]config.Secret{"GORACE": "atexit_sleep_ms=0", serverMode: "stdio", "API_KEY": "s3cret of # two=words "},
 		Source:    config.Source{File: "user.json", Line: 3, Scope: config.ScopeUser},
 		Isolation: &i,

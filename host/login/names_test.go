@@ -85,7 +85,7 @@ func TestReasonsReachUsersOfFiles(t *testing.T) {
 			logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 			h := host.New(&host.Options{Logins: logins, StateDir: host.NoState})
 			t.Cleanup(func() { _ = h.Close(); _ = logins.Close() })
-			entry := &config.Server{Name: "s", Title: "s", Enabled: true, Transport: config.TransportHTTP, URL: rs.URL, Auth: &test.auth}
+			entry := &config.Server{Name: "s", Title: "s", Transport: config.TransportHTTP, URL: rs.URL, Auth: &test.auth}
 			assert.Value(h.Apply(ctx, &config.Config{Path: "mcp.json", Servers: []*config.Server{entry}}))(t)
 			client := assert.Value(h.Client(ctx, session.Key{Server: "s"}))(t)
 			var err error
@@ -128,7 +128,7 @@ func TestEndOfALoginIsTold(t *testing.T) {
 	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 	h := host.New(&host.Options{Logins: logins, StateDir: host.NoState})
 	t.Cleanup(func() { _ = h.Close(); _ = logins.Close() })
-	entry := &config.Server{Name: "s", Title: "s", Enabled: true, Transport: config.TransportHTTP, URL: rs.URL}
+	entry := &config.Server{Name: "s", Title: "s", Transport: config.TransportHTTP, URL: rs.URL}
 	assert.Value(h.Apply(ctx, &config.Config{Path: "mcp.json", Servers: []*config.Server{entry}}))(t)
 	begun := assert.Value(h.Login(ctx, session.Key{Server: "s"}))(t)
 	assert.Value(h.Complete(ctx, assert.Value(as.Approve(ctx, begun.URL))(t), nil))(t)

@@ -86,7 +86,7 @@ func Of(s *config.Server) *Record {
 	}
 	r := &Record{}
 	copyFields(reflect.ValueOf(r).Elem(), reflect.ValueOf(s.Clone()).Elem())
-	r.Name, r.Disabled = s.Title, !s.Enabled
+	r.Name, r.Disabled = s.Title, s.Disabled
 	return r
 }
 
@@ -94,7 +94,7 @@ func Of(s *config.Server) *Record {
 func (r *Record) server() *config.Server {
 	s := &config.Server{}
 	copyFields(reflect.ValueOf(s).Elem(), reflect.ValueOf(r).Elem())
-	s.Name, s.Title, s.Enabled = "", r.Name, !r.Disabled
+	s.Name, s.Title, s.Disabled = "", r.Name, r.Disabled
 	return s
 }
 

@@ -364,7 +364,7 @@ func checkServers(p *twoStores) {
 	assert.Equal(p, len(c.Servers), 3, "ReadStore")
 	s := c.Servers[0]
 	assert.Equal(p, [...]string{s.Title, s.Args[3]}, [...]string{"A b_c.d-9", "--token=value-of-TOKEN"}, "ReadStore")
-	assert.False(p, s.Enabled, "Enabled")
+	assert.True(p, s.Disabled, "Disabled")
 	assert.True(p, s.Builtin, "Builtin")
 	s = c.Servers[1]
 	assert.OK(p, s.Err, "ReadStore")

@@ -62,11 +62,11 @@ func TestSwitchOff(t *testing.T) {
 		}
 		c, err := config.Parse(t.Context(), test.path, []byte(off), nil)
 		assert.OK(t, err, "%s: after off", test.path)
-		assert.False(t, c.Servers[0].Enabled, "%s: after off: c.Servers[0].Enabled", test.path)
+		assert.True(t, c.Servers[0].Disabled, "%s: after off: c.Servers[0].Disabled", test.path)
 		assert.OK(t, c.Servers[0].Err, "%s: after off", test.path)
 		on := turnText(t, test.path, off, "a", false)
 		c, err = config.Parse(t.Context(), test.path, []byte(on), nil)
-		assert.True(t, err == nil && c.Servers[0].Enabled, "%s: on again: %v", test.path, err)
+		assert.True(t, err == nil && !c.Servers[0].Disabled, "%s: on again: %v", test.path, err)
 		assert.Equal(t, turnText(t, test.path, on, "a", true), off, "%s: off, on and off", test.path)
 	}
 }
@@ -88,7 +88,7 @@ func TestSwitchOn(t *testing.T) {
 			t.Errorf("%s: on: got\n%s, want\n%s", test.path, on, test.on)
 		}
 		c, err := config.Parse(t.Context(), test.path, []byte(on), nil)
-		assert.True(t, err == nil && c.Servers[0].Enabled, "%s: on: %v", test.path, err)
+		assert.True(t, err == nil && !c.Servers[0].Disabled, "%s: on: %v", test.path, err)
 	}
 }
 

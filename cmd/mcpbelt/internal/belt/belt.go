@@ -124,7 +124,7 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 // allowed, and not before, as a host has it.
 func (b *Belt) choose(ctx context.Context, c *Catalog) {
 	c.Servers = c.Config.Servers
-	usable := func(s *config.Server) bool { return s.Enabled && s.Err == nil }
+	usable := func(s *config.Server) bool { return !s.Disabled && s.Err == nil }
 	over := map[*config.Server]*config.Server{} // of the user, by what hides it when that is allowed
 	for _, shadow := range c.Shadowed {
 		by := shadow.By.Source.Scope.NeedsApproval() && !shadow.Server.Source.Scope.NeedsApproval() && usable(shadow.By) && usable(shadow.Server)

@@ -148,7 +148,7 @@ func Startable(s *config.Server) error {
 	switch {
 	case s.Err != nil:
 		return Explain(s, s.Err)
-	case !s.Enabled:
+	case s.Disabled:
 		return &cli.Error{Exit: cli.NotSent, Message: "server " + quote(s.Name) + " is disabled", Server: s.Name, Cure: "mcpbelt enable " + s.Name}
 	}
 	return nil

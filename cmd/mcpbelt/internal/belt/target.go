@@ -89,7 +89,7 @@ func (b *Belt) Servers(ctx context.Context, c *Catalog, names, command []string)
 		return nil, err
 	}
 	for _, s := range c.Servers {
-		if s.Enabled && len(names) == 0 && command == nil {
+		if !s.Disabled && len(names) == 0 && command == nil {
 			servers = append(servers, s)
 		}
 	}

@@ -76,7 +76,7 @@ func find(b *belt.Belt, cmd *cobra.Command, arg string) (*belt.Catalog, *config.
 // device codes if that is wanted.
 func entry(s *config.Server, device bool) *config.Server {
 	e := *s
-	e.Lazy, e.Enabled = true, true
+	e.Lazy, e.Disabled = true, false
 	if device {
 		a := config.Auth{}
 		if e.Auth != nil {

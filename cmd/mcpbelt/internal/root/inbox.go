@@ -74,7 +74,7 @@ func inbox(ctx context.Context, b *belt.Belt) ([]letter, error) {
 	}
 	looks := b.Looks()
 	for _, s := range c.Servers {
-		if l, _ := belt.LookAt(looks, s); s.Enabled && (l.Status == cli.LoginNeeded.Code() || logins[s.Name]) {
+		if l, _ := belt.LookAt(looks, s); !s.Disabled && (l.Status == cli.LoginNeeded.Code() || logins[s.Name]) {
 			letters = append(letters, letter{"login", s.Name, "it wants you to log in", "mcpbelt login " + s.Name, ""})
 		}
 	}

@@ -255,7 +255,7 @@ func (s *station) entries(c *belt.Catalog) *config.Config {
 		e := *entry
 		s.edit(&e)
 		if _, known := s.early[e.Name]; !known {
-			s.early[e.Name] = !e.Lazy && e.Enabled && s.belt.Database == nil && s.belt.WasListed(entry)
+			s.early[e.Name] = !e.Lazy && !e.Disabled && s.belt.Database == nil && s.belt.WasListed(entry)
 		}
 		if s.early[e.Name] {
 			e.Lazy, e.IdleTimeout = true, math.MaxInt64
@@ -266,7 +266,7 @@ func (s *station) entries(c *belt.Catalog) *config.Config {
 				entries.Shadowed[i].By = &e
 			}
 		}
-		if e.Enabled && e.Err == nil {
+		if !e.Disabled && e.Err == nil {
 			held[e.Name] = belt.HeldOf(entry)
 		}
 	}

@@ -125,7 +125,7 @@ func listingOf(c *belt.Catalog, s *config.Server) *listing {
 		row.Title = s.Title
 	}
 	switch {
-	case !s.Enabled:
+	case s.Disabled:
 		row.Status = statusDisabled
 	case s.Err != nil:
 		row.Status, row.Error = statusInvalid, s.MaskError(s.Err)

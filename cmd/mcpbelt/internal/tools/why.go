@@ -128,7 +128,7 @@ func (i *inquiry) config(c *belt.Catalog, s *config.Server) {
 			i.add("scope", checkNote, "it hides "+hidden.Server.Source.String(), "")
 		}
 	}
-	if s.Enabled {
+	if !s.Disabled {
 		i.add("enabled", checkOK, "the server is switched on", "")
 	} else {
 		i.add("enabled", checkStops, "the server is switched off", "mcpbelt enable "+s.Name)

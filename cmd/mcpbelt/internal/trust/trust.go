@@ -77,7 +77,7 @@ func launchOf(l *consent.Launch, v consent.Verdict) launch {
 func Launches(ctx context.Context, b *belt.Belt, c *belt.Catalog) ([]launch, error) {
 	var enabled []*config.Server
 	for _, s := range c.Config.Servers {
-		if s.Enabled {
+		if !s.Disabled {
 			enabled = append(enabled, s)
 		}
 	}
@@ -312,7 +312,7 @@ func Held(ctx context.Context, b *belt.Belt, c *belt.Catalog) ([]held, error) {
 	var list []held
 	for _, s := range c.Servers {
 		changes := slices.DeleteFunc(pending(l, s), func(c ledger.Change) bool { return c.Kind == ledger.ToolRejected })
-		if len(changes) == 0 || !s.Enabled {
+		if len(changes) == 0 || s.Disabled {
 			continue
 		}
 		why := belt.WhyHeld(&changes[0])
