@@ -46,7 +46,7 @@ func (i *inquiry) add(name, state, detail, cure string) {
 
 func whyCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use: "why",
+		Use:               "why",
 		Args:              cli.Args(1, 2),
 		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
