@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -28,10 +27,10 @@ func (b *Belt) ApprovalOf(s *config.Server, d *registry.Definition) Approval {
 // IsKept reports whether the user has given it.
 func (a Approval) IsKept() bool { return a != "" && exists(string(a)) }
 
-// Keep keeps it.
+// Keep keeps it, where there is a place for it.
 func (a Approval) Keep() error {
 	if a == "" {
-		return &cli.Error{Exit: cli.Failed, Message: "there is no place to keep the approval in"}
+		return nil
 	}
 	err := os.MkdirAll(filepath.Dir(string(a)), 0o700)
 	if err == nil {

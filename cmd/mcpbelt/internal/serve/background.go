@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,7 +19,7 @@ import (
 
 // A background is the output of daemon --background.
 type background struct {
-	PID    int    `json:"pid"`
+	PID    int    `json:"pid,omitempty"` // absent if one ran already
 	Socket string `json:"socket"`
 }
 
@@ -26,6 +27,14 @@ type background struct {
 // terminal, and returns when it serves. If it does not come to that, or the context ends first, it
 // is ended, and the error is its own.
 func startBackground(cmd *cobra.Command, b *belt.Belt) error {
+	if s, err := b.Station(b.DaemonName()); err == nil {
+		defer s.Close()
+		if s.Ask(cmd.Context(), http.MethodGet, "servers", new(any)) == nil {
+			b.Out.Printf("the daemon runs already\n")
+			path, _ := b.SocketPath(s.Name)
+			return b.Out.Result(background{Socket: path})
+		}
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
