@@ -132,7 +132,7 @@ func ExampleOptions() {
 		Turn:  profile.TurnOptions{ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 50}},
 		Cache: anthropic.CacheControlEphemeralTTLTTL1h,
 	})
-	fmt.Println(len(tools.Params()), tools.Searching())
+	fmt.Println(len(tools.Params()), tools.Set().Searching())
 	// Output: 1 false
 }
 

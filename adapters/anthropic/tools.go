@@ -64,7 +64,7 @@ func (t *Turn) Params(conversation ...sdk.MessageParam) []sdk.ToolUnionParam {
 // called, or not.
 func (t *Turn) params(gone []string, called bool) []sdk.ToolUnionParam {
 	var params []sdk.ToolUnionParam
-	searching := t.Searching() || len(gone) > 0
+	searching := t.Set().Searching() || len(gone) > 0
 	switch {
 	case searching && t.regex:
 		params = append(params, sdk.ToolUnionParamOfToolSearchToolRegex20251119(sdk.ToolSearchToolRegex20251119TypeToolSearchToolRegex20251119))

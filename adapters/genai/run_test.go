@@ -352,8 +352,8 @@ func TestNoSearch(t *testing.T) {
 		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
 	}}
 	tools := turn(t, opts, picture(t), tool{"bare", anything, nil})
-	if got := tools.Params()[0].FunctionDeclarations; len(got) != 2 || tools.Searching() {
-		t.Errorf("the model is told of %d tools; searching: %v", len(got), tools.Searching())
+	if got := tools.Params()[0].FunctionDeclarations; len(got) != 2 || tools.Set().Searching() {
+		t.Errorf("the model is told of %d tools; searching: %v", len(got), tools.Set().Searching())
 	}
 }
 

@@ -184,7 +184,7 @@ func TestOptionsOfOtherAPIs(t *testing.T) {
 		{Options: profile.Options{AllowedCallers: func(*registry.Definition) []string { return []string{"programmatic"} }}},
 	} {
 		tools, err := belt.Tools(t.Context(), r, &belt.Options{Turn: turn})
-		if err != nil || tools.Searching() || tools.Programs() || len(tools.Params()) != 2 || utf8.RuneCountInString(tools.Params()[0].Function.Description) > 1024 {
+		if err != nil || tools.Set().Searching() || tools.Set().Programs() || len(tools.Params()) != 2 || utf8.RuneCountInString(tools.Params()[0].Function.Description) > 1024 {
 			t.Errorf("%+v, %v", tools.Params(), err)
 		}
 	}

@@ -290,7 +290,7 @@ func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 	opts.Turn.Toolset = &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
 	opts.Turn.Deferred = func(*registry.Definition) bool { return true }
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}, raw{"two", "", two}), opts)
-	if err != nil || turn.Searching() || len(turn.Params()) != 2 {
+	if err != nil || turn.Set().Searching() || len(turn.Params()) != 2 {
 		t.Errorf("%v, %v", turn, err)
 	}
 	if opts.Turn.Deferred == nil {

@@ -39,7 +39,7 @@ func (t *Turn) Calls(response *llms.ContentResponse) []profile.Call {
 		broken := (cutOff(end) || end.StopReason == "") && !json.Valid(last.Arguments)
 		last.Incomplete = broken || cutOff(end) && t.blocks() && len(end.ToolCalls) > 0
 	}
-	return t.Provider().WithIDs(calls)
+	return t.Set().Provider().WithIDs(calls)
 }
 
 // whole returns the calls that a model made. In a stream, langchaingo makes a call without
@@ -91,7 +91,7 @@ func (t *Turn) choices(response *llms.ContentResponse) []*llms.ContentChoice {
 // blocks reports whether langchaingo's package for the provider makes a choice of each
 // block of an answer, and sends nothing but the first part of a message.
 func (t *Turn) blocks() bool {
-	return t.Provider() == profile.Anthropic || t.Provider() == profile.Bedrock
+	return t.Set().Provider() == profile.Anthropic || t.Set().Provider() == profile.Bedrock
 }
 
 // Messages returns the message of the model that a response is, and the answers to all
@@ -146,7 +146,7 @@ func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answe
 // are given, and what they share memory with, stay as they are.
 func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageContent) []llms.MessageContent {
 	r := &profile.Repairer[llms.MessageContent]{
-		Provider: t.Provider(),
+		Provider: t.Set().Provider(),
 		Each: func(m llms.MessageContent, call, result func(profile.Call) profile.Call) llms.MessageContent {
 			m.Parts = slices.Clone(m.Parts)
 			for i, p := range m.Parts {
@@ -179,7 +179,7 @@ func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageCo
 // langchaingo has places.
 func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profile.Part) {
 	parts := t.Parts(a.Result)
-	if t.Provider() != profile.Gemini {
+	if t.Set().Provider() != profile.Gemini {
 		parts = profile.Images(parts)
 	}
 	for i := range parts {
@@ -197,7 +197,7 @@ func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profil
 // image returns data in the one of langchaingo's two forms that its package for the
 // provider takes.
 func (t *Turn) image(m profile.Part) llms.ContentPart {
-	switch t.Provider() {
+	switch t.Set().Provider() {
 	case profile.OpenAI, profile.OpenAIStrict:
 		return llms.ImageURLPart(m.DataURL())
 	}

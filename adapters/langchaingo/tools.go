@@ -65,7 +65,7 @@ func (t *Turn) function(tool *profile.Tool) llms.FunctionDefinition {
 		Parameters:  tool.Schema,
 		Strict:      tool.Strict,
 	}
-	if t.Provider() == profile.Gemini {
+	if t.Set().Provider() == profile.Gemini {
 		f.Parameters = profile.OneType(tool.Schema) // what googleai takes
 	}
 	return f

@@ -240,7 +240,7 @@ func TestNoSearch(t *testing.T) {
 	opts := &belt.Options{Turn: profile.TurnOptions{
 		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
 	}}
-	if tools := turn(t, opts, picture(t), tool{"bare", "does nothing", anything, nil}); tools.Searching() {
+	if tools := turn(t, opts, picture(t), tool{"bare", "does nothing", anything, nil}); tools.Set().Searching() {
 		t.Error("the API is to search")
 	}
 }

@@ -175,7 +175,7 @@ func ExampleOptions() {
 		}},
 	}}
 	tools, err := belt.ResponseTools(context.Background(), adding(), opts)
-	fmt.Println(tools.Searching(), tools.Programs(), err)
+	fmt.Println(tools.Set().Searching(), tools.Set().Programs(), err)
 	// Output: false false <nil>
 }
 

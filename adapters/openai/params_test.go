@@ -145,8 +145,8 @@ func TestParamsOfOpenAI(t *testing.T) {
 		{Options: profile.Options{AllowedCallers: opts.Turn.AllowedCallers}},
 	} {
 		chat := chatTools(t, &belt.Options{Turn: turn}, tool("a", schema, says("")), b)
-		if chat.Searching() || chat.Programs() || len(chat.Params()) != 2 {
-			t.Errorf("Chat Completions searches: %v, has programs: %v, and %d tools", chat.Searching(), chat.Programs(), len(chat.Params()))
+		if chat.Set().Searching() || chat.Set().Programs() || len(chat.Params()) != 2 {
+			t.Errorf("Chat Completions searches: %v, has programs: %v, and %d tools", chat.Set().Searching(), chat.Set().Programs(), len(chat.Params()))
 		}
 	}
 	got = marshaled(t, chatTools(t, opts, tool("a", schema, says("")), b).Params())

@@ -60,10 +60,10 @@ func (t *ResponseTurn) Params() []responses.ToolUnionParam {
 		f := param.Override[responses.FunctionToolParam](tool.Declaration())
 		params = append(params, responses.ToolUnionParam{OfFunction: &f})
 	}
-	if t.Searching() {
+	if t.Set().Searching() {
 		params = append(params, responses.ToolUnionParam{OfToolSearch: &responses.ToolSearchToolParam{}})
 	}
-	if t.Programs() {
+	if t.Set().Programs() {
 		programs := responses.NewToolProgrammaticToolCallingParam()
 		params = append(params, responses.ToolUnionParam{OfProgrammaticToolCalling: &programs})
 	}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,8 +54,7 @@ type Answer struct {
 // Approval returns what a person has to approve before the call is made; nil if the
 // call does not wait for that.
 func (a *Answer) Approval() *registry.ApprovalRequest {
-	var asks *registry.ApprovalRequiredError
-	if errors.As(a.Err, &asks) {
+	if asks, ok := errors.AsType[*registry.ApprovalRequiredError](a.Err); ok {
 		return asks.Request
 	}
 	return nil
@@ -138,7 +138,7 @@ func (t *Turn) mended(c Call) []string {
 	if c.newID {
 		parts = append(parts, "id")
 	}
-	if d, ok := rulesOf(t.provider); ok && d.nameBack(c.Name) != c.Name {
+	if d, ok := rulesOf(t.set.provider); ok && d.nameBack(c.Name) != c.Name {
 		parts = append(parts, "name")
 	}
 	if len(c.Arguments) > 0 && object(c.Arguments) != string(c.Arguments) {
@@ -153,9 +153,7 @@ var errIncomplete = errors.New("the call was cut off before it was complete, and
 // other ways than [Turn.Call], such as [registry.Registry.Await]. A result for the user
 // goes to [TurnOptions].Direct.
 func (t *Turn) Answer(ctx context.Context, c Call, res *mcp.CallToolResult, err error) Answer {
-	if res == nil {
-		res = &mcp.CallToolResult{}
-	}
+	res = cmp.Or(res, new(mcp.CallToolResult))
 	a := Answer{Call: c, Result: res, Err: err}
 	if err != nil {
 		a.Result = registry.ErrorResult(err)

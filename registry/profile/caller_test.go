@@ -98,6 +98,6 @@ func TestTurnPrograms(t *testing.T) {
 			return nil
 		}}}
 		turn := assert.Value(profile.NewTurn(t.Context(), reg, profile.OpenAI, opts))(t)
-		assert.Equal(t, turn.Programs(), programs, "%s: Programs", caller)
+		assert.Equal(t, turn.Set().Programs(), programs, "%s: Programs", caller)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -15,6 +16,7 @@ import (
 // A Set is what [Compile] made of some tools. It does not change, and is safe for
 // concurrent use.
 type Set struct {
+	provider Provider
 	tools    []*Tool
 	rejected []Rejection
 	byName   map[string]*Tool // by what the provider calls them, and else by the registry's names
@@ -37,8 +39,8 @@ func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool,
 	if !ok {
 		return nil, &UnknownProviderError{p}
 	}
-	o := *cmp.Or(opts, &Options{})
-	s := &Set{tools: make([]*Tool, 0, len(tools)), byName: make(map[string]*Tool, len(tools))}
+	o := *cmp.Or(opts, new(Options))
+	s := &Set{provider: p, tools: make([]*Tool, 0, len(tools)), byName: make(map[string]*Tool, len(tools))}
 	made := make([]Tool, 0, len(tools)) // in one piece: most of the work of a turn is to make them
 	shaper := newShaper(snapshot, d, &o)
 	for _, t := range tools {
@@ -98,6 +100,19 @@ func (s *Set) name(d *ruleset) {
 
 // Tools returns the tools in the order in which they came. Do not change the slice.
 func (s *Set) Tools() []*Tool { return s.tools }
+
+// Provider returns whose form the tools have.
+func (s *Set) Provider() Provider { return s.provider }
+
+// Searching reports whether a tool is deferred: the request needs the provider's
+// own search tool then.
+func (s *Set) Searching() bool {
+	return slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Deferred })
+}
+
+// Programs reports whether programs may call a tool: the request needs the
+// provider's own tool that runs them then.
+func (s *Set) Programs() bool { return slices.ContainsFunc(s.tools, (*Tool).Programs) }
 
 // Rejected returns the tools that cannot be told to the provider, and why: those
 // whose schema cannot be used or takes no object, and those whose name is there

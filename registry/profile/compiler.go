@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 )
@@ -148,9 +149,7 @@ func (c *compiler) define(target *node) *definition {
 	if target.parent == nil {
 		name = "root"
 	}
-	if name == "" {
-		name = "def"
-	}
+	name = cmp.Or(name, "def")
 	unique := name
 	for c.defNames[unique] > 0 {
 		c.defNames[name]++

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,12 +154,7 @@ func (c *compiler) typed(a *node, t typeSet, values []*node, listed bool, said m
 }
 
 // enumOf returns the keyword that lists the values of a schema.
-func enumOf(a *node) *node {
-	if enum := a.get("enum"); enum != nil {
-		return enum
-	}
-	return a.get("const")
-}
+func enumOf(a *node) *node { return cmp.Or(a.get("enum"), a.get("const")) }
 
 // combine makes one form of those that the alternatives of n have.
 func (c *compiler) combine(n *node, forms []form, null bool) form {

@@ -1,6 +1,9 @@
 package profile
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // array makes the form of a list.
 func (c *compiler) array(a *node, said map[string]bool) form {
@@ -32,7 +35,7 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 		}
 	}
 	if items.schema == nil && out.get("prefixItems") == nil {
-		items = c.anyItem(a, rest)
+		items = c.any(cmp.Or(rest, a), map[string]bool{})
 	}
 	if items.schema != nil {
 		out.set("items", items.schema)
@@ -118,13 +121,4 @@ func (c *compiler) positions(out *node, prefix []*node, rest *node) form {
 		return form{}
 	}
 	return c.value(rest)
-}
-
-// anyItem makes the form of the elements of a list that says nothing about them.
-func (c *compiler) anyItem(a, rest *node) form {
-	place := a
-	if rest != nil {
-		place = rest
-	}
-	return c.any(place, map[string]bool{})
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 )
@@ -119,12 +120,8 @@ func (c *compiler) mergeValues(out, a, b *node) *node {
 	if len(va) == 0 {
 		return nil
 	}
-	enum := a.get("enum")
-	if enum == nil {
-		enum = b.get("enum")
-	}
 	list := listNode(va...)
-	if enum != nil {
+	if enum := cmp.Or(a.get("enum"), b.get("enum")); enum != nil {
 		placed(list, enum)
 	}
 	out.set("enum", list)
@@ -136,12 +133,9 @@ func (c *compiler) mergeValues(out, a, b *node) *node {
 func (c *compiler) mergeProperties(out, a, b *node) {
 	pa, pb := a.get("properties"), b.get("properties")
 	ra, rb := a.get("additionalProperties"), b.get("additionalProperties")
-	rest := ra
-	switch {
-	case ra != nil && rb != nil:
+	rest := cmp.Or(ra, rb)
+	if ra != nil && rb != nil {
 		rest = bothNode(ra, rb)
-	case rb != nil:
-		rest = rb
 	}
 	if rest != nil {
 		out.set("additionalProperties", rest)
@@ -156,12 +150,7 @@ func (c *compiler) mergeProperties(out, a, b *node) {
 	if patterns != nil && (ra != nil || rb != nil) {
 		c.losses.add(Looser, patterns, "patternProperties and additionalProperties are in schemas that all have to fit; the model is told of them as if they were in one")
 	}
-	all := objectNode()
-	if pa != nil {
-		placed(all, pa)
-	} else {
-		placed(all, pb)
-	}
+	all := placed(objectNode(), cmp.Or(pa, pb))
 	index := map[string]int{}
 	for _, m := range pa.list() {
 		index[m.name] = len(all.members)

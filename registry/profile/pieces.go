@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -155,12 +156,7 @@ func (p *Places) Of(id string, index *int, name, arguments string) int {
 		p.begun = append(p.begun, begun{id: id, index: index})
 	}
 	c := &p.begun[at]
-	if c.id == "" {
-		c.id = id
-	}
-	if name != "" {
-		c.name = name
-	}
+	c.id, c.name = cmp.Or(c.id, id), cmp.Or(name, c.name)
 	c.arguments = append(c.arguments, arguments...)
 	return at
 }

@@ -22,7 +22,7 @@ type Options struct {
 	// the model itself, and the only one if the list is empty. A program that the
 	// model writes is "programmatic" in OpenAI's Responses API, and
 	// "code_execution_20260120" or the like for Anthropic; the request needs the
-	// provider's tool that runs programs then, see [Turn.Programs]. It has an effect on
+	// provider's tool that runs programs then, see [Set.Programs]. It has an effect on
 	// [OpenAI], [OpenAIStrict] and [Anthropic]. Nil: the model calls all tools itself.
 	// It is called once for each tool.
 	AllowedCallers func(*registry.Definition) []string

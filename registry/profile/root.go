@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -43,12 +44,7 @@ func (c *compiler) rootAlternatives(root *node) []*node {
 // mergeObjects makes one schema of alternatives: all of their properties, of which
 // those are required that each of them requires.
 func (c *compiler) mergeObjects(objects []*node) *node {
-	at := c.doc.root
-	for _, keyword := range []string{"oneOf", "anyOf"} {
-		if union := c.doc.root.get(keyword); union != nil {
-			at = union
-		}
-	}
+	at := cmp.Or(c.doc.root.get("anyOf"), c.doc.root.get("oneOf"), c.doc.root)
 	c.losses.reshaped(Looser, at, "the provider takes no alternatives for the arguments as a whole; the model is told of all properties, and which of them belong together is not said")
 	out := objectNode()
 	properties := objectNode()

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -204,10 +205,7 @@ func (s *stricter) union(n *node, keyword string, union *node) (*node, *codec) {
 // typesWithin returns the types of the values that fit a compiled schema, as far as can be seen soon.
 func typesWithin(schema *node, depth int) typeSet {
 	const deepest = 8
-	union := schema.get("anyOf")
-	if union == nil {
-		union = schema.get("oneOf")
-	}
+	union := cmp.Or(schema.get("anyOf"), schema.get("oneOf"))
 	switch {
 	case depth == deepest:
 		return anyType

@@ -65,13 +65,10 @@ const defaultParallel = 16
 type Turn struct {
 	set      *Set
 	registry *registry.Registry
-	provider Provider
 	parallel int
-	search   bool
 	textOnly bool
 	direct   func(context.Context, Answer)
 	progress func(Call, *mcp.ProgressParams)
-	programs bool
 }
 
 // NewTurn returns the tools of a registry for the user of ctx, as a provider takes
@@ -79,7 +76,7 @@ type Turn struct {
 // most 8 forms: one for each provider and use by programs. The error is an
 // [*UnknownProviderError], or says that there are more tools than the provider takes.
 func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOptions) (*Turn, error) {
-	o := *cmp.Or(opts, &TurnOptions{})
+	o := *cmp.Or(opts, new(TurnOptions))
 	if r == nil {
 		return nil, errors.New("profile: NewTurn: the registry is nil")
 	}
@@ -109,11 +106,8 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if err != nil {
 		return nil, err
 	}
-	t := &Turn{set: set, registry: r, provider: p, parallel: o.MaxParallel, textOnly: o.TextOnly, direct: o.Direct, progress: o.Progress}
 	told := 0
 	for _, tool := range set.Tools() {
-		t.search = t.search || tool.Deferred
-		t.programs = t.programs || tool.Programs()
 		if !tool.Deferred {
 			told++
 		}
@@ -122,7 +116,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 		return nil, fmt.Errorf("profile: %s takes %d tools in one request, and there are %d: set TurnOptions.Finder, by which the model searches for them, "+
 			"leave some out by Keep, or set Toolset.MaxTools if the server takes more", p, most, told)
 	}
-	return t, nil
+	return &Turn{set: set, registry: r, parallel: o.MaxParallel, textOnly: o.TextOnly, direct: o.Direct, progress: o.Progress}, nil
 }
 
 // offered returns the tools that the model is told of, of which a request takes so many; 0:
@@ -169,7 +163,7 @@ func (t *Turn) Set() *Set { return t.set }
 
 // Parts returns a result in the parts that the turn's provider takes, see [Parts].
 func (t *Turn) Parts(res *mcp.CallToolResult) []Part {
-	parts := Parts(t.provider, res)
+	parts := Parts(t.set.provider, res)
 	for i := range parts {
 		if t.textOnly {
 			parts[i].Data, parts[i].Type = nil, ""
@@ -177,14 +171,3 @@ func (t *Turn) Parts(res *mcp.CallToolResult) []Part {
 	}
 	return parts
 }
-
-// Provider returns whose the turn is.
-func (t *Turn) Provider() Provider { return t.provider }
-
-// Searching reports whether a tool is deferred: the request needs the provider's
-// own search tool then.
-func (t *Turn) Searching() bool { return t.search }
-
-// Programs reports whether programs may call a tool: the request needs the
-// provider's own tool that runs them then.
-func (t *Turn) Programs() bool { return t.programs }

@@ -50,7 +50,7 @@ func TestTurnProviderSearch(t *testing.T) {
 		}
 		assert.Equal(t, len(turn.Set().Tools()), c.tools, "%s, provider search %v: tools", c.provider, c.search)
 		assert.Equal(t, deferred, c.deferred, "%s, provider search %v: deferred tools", c.provider, c.search)
-		assert.Equal(t, turn.Searching(), deferred > 0, "%s, provider search %v: Searching", c.provider, c.search)
+		assert.Equal(t, turn.Set().Searching(), deferred > 0, "%s, provider search %v: Searching", c.provider, c.search)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestTurnProviderSearchAlone(t *testing.T) {
 		Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_7" },
 	}}
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.OpenAI, opts))(t)
-	assert.True(t, turn.Searching(), "Searching")
+	assert.True(t, turn.Set().Searching(), "Searching")
 	assert.Equal(t, len(turn.Set().Tools()), 200, "tools")
 	var names []string
 	for _, tool := range turn.Set().Tools() {
@@ -71,7 +71,7 @@ func TestTurnProviderSearchAlone(t *testing.T) {
 	assert.True(t, slices.IsSorted(names), "the names are sorted: %q", names)
 	assert.False(t, opts.Toolset.ProviderSearch, "the caller's options are changed")
 	turn = assert.Value(profile.NewTurn(t.Context(), r, profile.Gemini, opts))(t)
-	assert.False(t, turn.Searching(), "Searching of a provider that cannot search")
+	assert.False(t, turn.Set().Searching(), "Searching of a provider that cannot search")
 	assert.Equal(t, len(turn.Set().Tools()), 200, "tools of a provider that cannot search")
 }
 
@@ -136,7 +136,7 @@ func TestTurnFewTools(t *testing.T) {
 	r, finder := many(t, 3)
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.Anthropic, &profile.TurnOptions{Finder: finder, ProviderSearch: true}))(t)
 	assert.Equal(t, len(turn.Set().Tools()), 3, "tools")
-	assert.False(t, turn.Searching(), "Searching")
+	assert.False(t, turn.Set().Searching(), "Searching")
 }
 
 func TestTurnKeep(t *testing.T) {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -41,9 +42,7 @@ func (c *compiler) wholeRoot() (*compiled, error) {
 
 // dropped notes that a keyword of the root is not sent.
 func (c *compiler) dropped(name string, was, made *node) {
-	if was == nil {
-		was = made
-	}
+	was = cmp.Or(was, made)
 	if _, refuses := concerns(name); refuses && was.kind != 't' {
 		c.losses.add(Looser, was, "the provider does not take %s for the arguments as a whole", name)
 	}
