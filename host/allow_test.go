@@ -366,7 +366,7 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 
 // A flakyStore lives in memory, and cannot be read while it is down.
 type flakyStore struct {
-	storage.Memory
+	storage.Store
 	down atomic.Bool
 }
 
@@ -376,14 +376,14 @@ func (f *flakyStore) Load(ctx context.Context, name string, known storage.Revisi
 	if f.down.Load() {
 		return storage.Record{}, errStoreDown
 	}
-	return f.Memory.Load(ctx, name, known)
+	return f.Store.Load(ctx, name, known)
 }
 
 // While nobody knows what is approved a changed entry does not start, and what runs
 // goes on.
 func TestApplyWhileBookIsDown(t *testing.T) {
 	p := newProject(t)
-	store := &flakyStore{Memory: storage.NewMemory()}
+	store := &flakyStore{Store: storage.NewMemory()}
 	book := assert.Value(consent.Load(t.Context(), store, "consents"))(t)
 	h := newApprovalHost(t, book)
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)

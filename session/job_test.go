@@ -293,7 +293,7 @@ func TestTokenEndpointMoves(t *testing.T) {
 func TestStoreWithLeases(t *testing.T) {
 	env := newEnv(t, nil, nil)
 	driver := storage.NewMemory()
-	env.store = sealed(t, leasing{driver, driver})
+	env.store = sealed(t, leasing{driver, driver.(storage.Leaser)})
 	managers := []*Manager{env.manager(nil), env.manager(nil), env.manager(nil)}
 	env.mustLogIn(managers[0], alice)
 	for round := range 3 {

@@ -9,7 +9,7 @@
 //
 // # Which stores there are
 //
-// [Memory] keeps records no longer than the program runs, package session/filestore
+// [NewMemory] keeps records no longer than the program runs, package session/filestore
 // keeps sessions in files, and package sqlstore keeps all of it in a database. Test
 // another Store with package storage/storagetest.
 //

@@ -41,7 +41,7 @@ func ExampleWatcher() {
 	ctx := context.Background()
 	store := storage.NewMemory()
 	defer store.Close()
-	watcher, ok := storage.Store(store).(storage.Watcher)
+	watcher, ok := store.(storage.Watcher)
 	if !ok {
 		return // read the records now and then
 	}
@@ -65,12 +65,16 @@ func ExampleLeaser() {
 	ctx := context.Background()
 	store := storage.NewMemory()
 	defer store.Close()
-	number, err := store.TakeLease(ctx, "clock-server", 30*time.Second)
+	leaser, ok := store.(storage.Leaser)
+	if !ok {
+		return // another way to find out who does it
+	}
+	number, err := leaser.TakeLease(ctx, "clock-server", 30*time.Second)
 	fmt.Println(number, err)
-	_, err = store.TakeLease(ctx, "clock-server", 30*time.Second)
+	_, err = leaser.TakeLease(ctx, "clock-server", 30*time.Second)
 	fmt.Println(errors.Is(err, storage.ErrHeld))
-	fmt.Println(store.RenewLease(ctx, "clock-server", number, 30*time.Second)) // every 10 seconds
-	fmt.Println(store.ReleaseLease(ctx, "clock-server", number))
+	fmt.Println(leaser.RenewLease(ctx, "clock-server", number, 30*time.Second)) // every 10 seconds
+	fmt.Println(leaser.ReleaseLease(ctx, "clock-server", number))
 	// Output:
 	// 1 <nil>
 	// true

@@ -14,15 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 )
 
-// A Memory keeps records no longer than the program runs: see [NewMemory].
-type Memory interface {
-	Store
-	Locker
-	Watcher
-	Leaser
-}
-
-// A memory is a [Memory].
+// A memory keeps records no longer than the program runs.
 type memory struct {
 	locks   keylock.Set
 	changed feed.Bell // rung after each change of the records, and by Close
@@ -40,8 +32,9 @@ type lease struct {
 	until  time.Time
 }
 
-// NewMemory returns a Memory without records. It is safe for concurrent use.
-func NewMemory() Memory { return &memory{records: map[string]Record{}} }
+// NewMemory returns a store without records, which keeps them no longer than the program
+// runs. It is a [Locker], a [Watcher] and a [Leaser].
+func NewMemory() Store { return &memory{records: map[string]Record{}} }
 
 // begin locks m for a call, which has to unlock it.
 func (m *memory) begin(ctx context.Context, name string) error {

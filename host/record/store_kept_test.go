@@ -117,10 +117,10 @@ func (f ofFile) Path() string { return f.path }
 // does not, and of a file.
 func TestChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	for name, open := range map[string]func(storage.Memory) record.Store{
-		"told":   func(m storage.Memory) record.Store { return record.NewStore(m, "servers") },
-		"polled": func(m storage.Memory) record.Store { return record.NewStore(struct{ storage.Store }{m}, "servers") },
-		"file":   func(m storage.Memory) record.Store { return ofFile{record.NewStore(m, "servers"), path} },
+	for name, open := range map[string]func(storage.Store) record.Store{
+		"told":   func(m storage.Store) record.Store { return record.NewStore(m, "servers") },
+		"polled": func(m storage.Store) record.Store { return record.NewStore(struct{ storage.Store }{m}, "servers") },
+		"file":   func(m storage.Store) record.Store { return ofFile{record.NewStore(m, "servers"), path} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

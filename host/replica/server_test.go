@@ -68,8 +68,7 @@ func (s *leasingStore) RenewLease(ctx context.Context, name string, number int64
 // add adds a replica, whose servers say where they run.
 func (c *cluster) add(t *testing.T, host string) (*replica.Member, *leasingStore) {
 	t.Helper()
-	memory := c.store.(storage.Memory)
-	store := &leasingStore{stuckStore: stuckStore{Store: memory}, Leaser: memory}
+	store := &leasingStore{stuckStore: stuckStore{Store: c.store}, Leaser: c.store.(storage.Leaser)}
 	m := assert.Value(replica.Join(t.Context(), store, &replica.Options{
 		URL: "http://" + host,
 		Servers: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

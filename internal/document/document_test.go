@@ -124,9 +124,9 @@ func TestUnsound(t *testing.T) {
 // A Watch yields each state that it sees, and an error once, whether or not the keeper tells of
 // changes.
 func TestWatch(t *testing.T) {
-	for name, hide := range map[string]func(storage.Memory) Keeper{
-		"told":   func(m storage.Memory) Keeper { return m },
-		"polled": func(m storage.Memory) Keeper { return struct{ storage.Store }{m} },
+	for name, hide := range map[string]func(storage.Store) Keeper{
+		"told":   func(m storage.Store) Keeper { return m },
+		"polled": func(m storage.Store) Keeper { return struct{ storage.Store }{m} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

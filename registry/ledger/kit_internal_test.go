@@ -161,13 +161,13 @@ func entriesIn(t *testing.T, path string) map[string]bool {
 
 // A countingStore is a store in memory that can fail.
 type countingStore struct {
-	storage.Memory
+	storage.Store
 	data   []byte // that were saved last
 	saves  int
 	before func() error // called by Save
 }
 
-func newCountingStore() *countingStore { return &countingStore{Memory: storage.NewMemory()} }
+func newCountingStore() *countingStore { return &countingStore{Store: storage.NewMemory()} }
 
 func (s *countingStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
 	if s.before != nil {
@@ -175,7 +175,7 @@ func (s *countingStore) Save(ctx context.Context, name string, data []byte, old 
 			return "", err
 		}
 	}
-	at, err := s.Memory.Save(ctx, name, data, old)
+	at, err := s.Store.Save(ctx, name, data, old)
 	if err == nil {
 		s.data, s.saves = slices.Clone(data), s.saves+1
 	}

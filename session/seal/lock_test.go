@@ -32,7 +32,7 @@ func TestLockByLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := storage.NewMemory()
 		open := func() (*seal.Store, *leaser) {
-			l := &leaser{Store: memory, Leaser: memory}
+			l := &leaser{Store: memory, Leaser: memory.(storage.Leaser)}
 			s := assert.Value(seal.NewStore(t.Context(), l, seal.StaticKey("0123456789abcdef0123456789abcdef")))(t)
 			return s, l
 		}

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -21,10 +22,7 @@ type Options struct {
 // one each time; it has to close it when the test ends. If the stores are
 // storage.Lockers, Run checks their locks, too.
 func Run(t *testing.T, open func(t testing.TB) storage.Store, opts *Options) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
 			c.run(newPair(t, open, o.Reopen))
