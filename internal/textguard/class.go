@@ -1,6 +1,8 @@
 package textguard
 
 import (
+	_ "embed" // the tables
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -17,67 +19,36 @@ const (
 	goods
 )
 
-// lexicon names the classes, and has their words; a word can be of several. The first are
-// those above, which other things than words can be of.
-var lexicon = []struct{ name, words string }{
-	{"keyFile", ""},
-	{"envFile", ""},
-	{"address", ""},
-	{"goods", "everything copy all every also always credentials secrets passwords tokens keys history conversation chat dialog dialogue transcript"}, // what is worth stealing, and words that widen
-	{"ignore", "ignore disregard forget bypass discard"},
-	{"former", "earlier preceding former prior previous"},
-	{"above", "above"},
-	{"article", "the this a an its"},
-	{"own", "your safety system"}, // your, system, safety
-	{"orders", "instruction instructions directive directives guideline guidelines guardrails restrictions prompt prompts rules policies"},
-	{"totality", "everything anything"},
-	{"never", "not dont never mustnt shouldnt"},
-	{"without", "without"},
-	{"tell", "tell telling inform informing mention mentioning reveal revealing notify notifying alert alerting disclose disclosing"},
-	{"person", "user human operator"},
-	{"toward", "to"}, // what follows "the user" in an order to them
-	{"handOver", "content contents include attach append pass insert paste upload send forward transmit copy put add provide supply fill submit record"},
-	{"readOut", "read reading cat dump exfiltrate steal content contents include attach append pass insert paste upload send forward transmit copy"},
-	{"send", "upload send forward transmit copy bcc cc post redirect leak deliver email mail"},
-	{"talk", "history conversation chat dialog dialogue transcript"},
-	{"entire", "prior previous all full entire whole complete verbatim"},
-	{"modal", "must should"},
-	{"notice", "know see notice aware learn told"},
-	{"hide", "hide keep conceal"},
-	{"from", "from"},
-	{"furtively", "secretly silently covertly discreetly quietly"},
-	{"use", "use call invoke run trust"},
-	{"other", "other another"},
-	{"tool", "tool tools"},
-	{"instead", "instead rather"},
-	{"than", "of than"},
-	{"before", "prior before"},
-	{"every", "all every any each"},
-	{"first", "first"},
-	{"always", "always must"},
-	{"already", "already"},
-	{"consent", "consented approved authorized authorised agreed granted"},
-	{"ask", "ask asking seek seeking"},
-	{"permission", "permission confirmation approval consent"},
-	{"you", "you"},
-	{"are", "are"},
-	{"now", "now"},
-	{"whenever", "when whenever if once"},
-	{"used", "invoked called used executed"},
-	{"swap", "change replace alter substitute"},
-	{"receiver", "recipient recipients destination receiver payee"},
-	{"system", "system"},
-	{"prompt", "prompt prompts"},
-	{"override", "override overrule"},
-	{"bcc", "bcc cc"},
-	{"ever", "ever circumstances circumstance event"},
+//go:embed lexicon.txt
+var lexiconText string
+
+// lexicon has the classes and their words, see the file.
+var lexicon = sync.OnceValue(func() (rows []classWords) {
+	for line := range rowsOf(lexiconText) {
+		name, words, _ := strings.Cut(line, ":")
+		rows = append(rows, classWords{name, words})
+	}
+	return rows
+})
+
+type classWords struct{ name, words string }
+
+// rowsOf yields the lines of a table but for its comments.
+func rowsOf(table string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(table) {
+			if line[0] != '#' && !yield(strings.TrimSuffix(line, "\n")) {
+				return
+			}
+		}
+	}
 }
 
 // classNamed returns a class of the lexicon, or several with | between them; 0 for a name
 // that is none.
 func classNamed(names string) (all class) {
 	for name := range strings.SplitSeq(names, "|") {
-		if i := slices.IndexFunc(lexicon, func(row struct{ name, words string }) bool { return row.name == name }); i >= 0 {
+		if i := slices.IndexFunc(lexicon(), func(row classWords) bool { return row.name == name }); i >= 0 {
 			all |= 1 << i
 		}
 	}
@@ -135,7 +106,7 @@ func classOf(text string) class { return classes()[text] }
 // classes are the classes of words.
 var classes = sync.OnceValue(func() map[string]class {
 	known := map[string]class{}
-	for i, row := range lexicon {
+	for i, row := range lexicon() {
 		for word := range strings.FieldsSeq(row.words) {
 			known[word] |= 1 << i
 		}

@@ -1,6 +1,7 @@
 package textguard
 
 import (
+	_ "embed" // the table of letters
 	"sync"
 	"unicode/utf8"
 )
@@ -72,38 +73,14 @@ const (
 // lookalike folds the letters of other alphabets that are drawn like Latin ones.
 func lookalike(r rune) byte { return lookalikes()[r] }
 
+//go:embed lookalikes.txt
+var lookalikesText string
+
 var lookalikes = sync.OnceValue(func() map[rune]byte {
 	latin := map[rune]byte{}
-	for letter, alike := range map[byte]string{
-		'a': "аАαΑɑᴀᵃ",
-		'b': "ВΒЬьʙᵇ",
-		'c': "сСϲϹᴄᶜ",
-		'd': "ԁɗᴅᵈ",
-		'e': "еЕёΕєҽᴇᵉ",
-		'f': "ꜰᶠ",
-		'g': "ɡցɢᵍ",
-		'h': "һҺНΗհʜʰ",
-		'i': "іІιΙıɩɪⁱ",
-		'j': "јЈϳᴊʲ",
-		'k': "КкΚκᴋᵏ",
-		'l': "ӏӀǀʟˡ",
-		'm': "МмΜᴍᵐ",
-		'n': "Νոпɴⁿ",
-		'o': "оОοΟօσᴏᵒ",
-		'p': "рРρΡᴘᵖ",
-		'q': "ԛզ",
-		'r': "гʀʳ",
-		's': "ѕЅꜱˢ",
-		't': "ТтΤτᴛᵗ",
-		'u': "υսцᴜᵘ",
-		'v': "νѵᴠᵛ",
-		'w': "ԝѡωᴡʷ",
-		'x': "хХχΧˣ",
-		'y': "уУγΥүʏʸ",
-		'z': "Ζᴢᶻ",
-	} {
-		for _, r := range alike {
-			latin[r] = letter
+	for line := range rowsOf(lookalikesText) {
+		for _, r := range line[1:] {
+			latin[r] = line[0]
 		}
 	}
 	return latin

@@ -1,6 +1,7 @@
 package textguard
 
 import (
+	_ "embed" // the table of phrases
 	"strconv"
 	"strings"
 	"sync"
@@ -45,51 +46,18 @@ type book struct {
 	any     class // of all of them
 }
 
+//go:embed phrases.tsv
+var phrasesText string
+
 // phrases are those that are looked for, with the classes of all of them.
 var phrases = sync.OnceValue(func() (b book) {
-	const (
-		forget  = "asks to forget what the model was told"
-		hushed  = "asks to keep something from the user"
-		steals  = "asks for the content of files that hold secrets"
-		exports = "asks to send something elsewhere"
-		spies   = "asks for the conversation"
-		jealous = "asks to avoid other tools"
-		urgent  = "asks to be called before others"
-		assumes = "takes the user's consent for granted"
-		recast  = "gives the model another role"
-		shadows = "changes what other tools are given"
-	)
-	b.phrases = []phrase{
-		{what: forget, says: "ignore|override 3 former|above 2 orders"},
-		{what: forget, says: "ignore 3 own 1 orders"},
-		{what: forget, says: "ignore 1 totality 2 former|notice"},
-		{what: forget, says: "ignore 1 totality above", unless: "article"},
-		{what: hushed, says: "never|without 2 tell 6 person", unless: "toward", clause: true},
-		{what: hushed, says: "never 3 ever 1 tell 6 person", unless: "toward"},
-		{what: hushed, says: "person 2 modal 1 never 2 notice"},
-		{what: hushed, says: "hide 4 from 1 person"},
-		{what: hushed, says: "furtively 3 readOut|send"},
-		{what: steals, says: "readOut 14 keyFile"},
-		{what: steals, says: "keyFile 5 handOver"},
-		{what: steals, says: "readOut 8 envFile 8 handOver"},
-		{what: exports, says: "goods 8 send 12 address"},
-		{what: exports, says: "send 8 goods 10 address"},
-		{what: exports, says: "bcc 4 address"},
-		{what: spies, says: "handOver 6 entire 3 talk"},
-		{what: spies, says: "own|entire 2 system prompt"},
-		{what: jealous, says: "never 2 use 2 other 1 tool"},
-		{what: jealous, says: "instead than 1 every 1 other 2 tool"},
-		{what: urgent, says: "before 3 every 1 other 1 tool", mild: true},
-		{what: urgent, says: "always 2 use 5 first", mild: true},
-		{what: assumes, says: "person 2 already 2 consent"},
-		{what: assumes, says: "never 2 ask 4 permission"},
-		{what: assumes, says: "without 1 ask 4 permission", mild: true},
-		{what: recast, says: "you are now article"},
-		{what: recast, says: "system override"},
-		{what: shadows, says: "whenever 5 used 8 swap 4 receiver"},
-	}
-	for i := range b.phrases {
-		p := &b.phrases[i]
+	for line := range rowsOf(phrasesText) {
+		columns := strings.Split(line, "\t")
+		p := phrase{what: columns[0], says: columns[1]}
+		for flag := range strings.FieldsSeq(columns[2]) {
+			name, class, _ := strings.Cut(flag, "=")
+			p.mild, p.clause, p.unless = p.mild || name == "mild", p.clause || name == "clause", p.unless+class
+		}
 		p.not = classNamed(p.unless)
 		gap := 0
 		for word := range strings.FieldsSeq(p.says) {
@@ -101,6 +69,7 @@ var phrases = sync.OnceValue(func() (b book) {
 			p.any |= classNamed(word)
 			gap = 0
 		}
+		b.phrases = append(b.phrases, p)
 		b.any |= p.any
 	}
 	return b
