@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,10 +102,7 @@ func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, op
 	if err != nil {
 		return nil, s.disown(c, err) && served, err
 	}
-	with := mcp.RequestOptions{}
-	if opts != nil {
-		with = *opts
-	}
+	with := *cmp.Or(opts, new(mcp.RequestOptions))
 	with.Connection = known.connection
 	res, err = c.client.CallTool(ctx, o.tool.Name, args, &with)
 	moved = errors.Is(err, mcp.ErrOtherConnection) || s.disown(c, err) && served && mcp.SafeToRetry(err)

@@ -149,8 +149,7 @@ func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Re
 		if p.Token == "too_deep" {
 			found.Token = "too_deep"
 		}
-		var invalid *mcp.ProtocolError
-		if errors.As(p.Err, &invalid) {
+		if invalid, ok := errors.AsType[*mcp.ProtocolError](p.Err); ok {
 			found.Field, found.Detail = "/"+invalid.Path, invalid.Err.Error()
 		}
 		name := cmp.Or(p.Name, p.Path)

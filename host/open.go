@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,7 @@ import (
 // Unless Options.StateDir says otherwise the host keeps files in the user's state folder,
 // also if opts is nil.
 func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	seen := filewatch.Look(path) // before it is read: what changes meanwhile is seen later
 	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, o.Config) }
 	return OpenConfig(ctx, load, filewatch.Changes([]string{path}, []os.FileInfo{seen}), &o)

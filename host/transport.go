@@ -217,8 +217,7 @@ func (h *Host) isolate(ctx context.Context, e *config.Server, c *transport.Comma
 	confined, err := isolator.Isolate(ctx, e, c)
 	switch {
 	case err != nil:
-		var known *IsolationError
-		if errors.As(err, &known) {
+		if errors.As(err, new(*IsolationError)) {
 			return nil, err
 		}
 		return nil, isolationError(e, err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -213,15 +215,6 @@ func rejection(err *mcp.JSONRPCError) string {
 	return what
 }
 
-// The codes of JSON-RPC 2.0, section 5.1, that [ErrorCode] returns.
-const (
-	codeParseError     = -32700
-	codeInvalidRequest = -32600
-	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
-	codeInternalError  = -32603
-)
-
 // ErrorCode returns the JSON-RPC code with which a server that serves this registry
 // answers an error of [Registry.Call]; 0 for nil:
 //
@@ -243,19 +236,19 @@ func ErrorCode(err error) int64 {
 	answered, _ := errors.AsType[*mcp.JSONRPCError](err)
 	switch {
 	case as[*PanicError](err) != nil, as[*NotReadyError](err) != nil: // what they wrap is not about this call
-		return codeInternalError
+		return jsonrpc.CodeInternalError
 	case arguments != nil && as[*json.SyntaxError](arguments.Err) != nil:
-		return codeParseError
+		return jsonrpc.CodeParseError
 	case arguments != nil && as[*notObjectError](arguments.Err) != nil:
-		return codeInvalidRequest
+		return jsonrpc.CodeInvalidRequest
 	case arguments != nil, as[*UnknownToolError](err) != nil:
-		return codeInvalidParams
+		return jsonrpc.CodeInvalidParams
 	case answered != nil && answered.Code != 0:
 		return answered.Code
 	case errors.Is(err, errors.ErrUnsupported):
-		return codeMethodNotFound
+		return jsonrpc.CodeMethodNotFound
 	}
-	return codeInternalError
+	return jsonrpc.CodeInternalError
 }
 
 // A notObjectError reports arguments that are JSON, but no object.

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
@@ -151,13 +151,10 @@ func encode[Out any](out Out) (*mcp.CallToolResult, error) {
 		return v, nil
 	}
 	// Text for a model reads better without \u003c for "<".
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
+	data, err := canonjson.Marshal(out)
+	if err != nil {
 		return nil, err
 	}
-	data := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if string(data) == "null" {
 		if reflect.TypeFor[Out]().Kind() != reflect.Map {
 			return &mcp.CallToolResult{Content: text("null")}, nil

@@ -110,8 +110,7 @@ func (m *mistakes) Error() string {
 
 func newArgumentsError(tool string, err error) *ArgumentsError {
 	e := &ArgumentsError{Tool: tool, Err: err}
-	var m *mistakes
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*mistakes](err); ok {
 		e.Problems = m.problems
 	}
 	return e

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -47,10 +48,7 @@ type CallbackOptions struct {
 // It needs no protection against requests across sites, as only the user who has begun
 // the login has its state. Options may be nil.
 func (m *Manager) CallbackHandler(o *CallbackOptions) http.Handler {
-	var opts CallbackOptions
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, new(CallbackOptions))
 	return &callbackHandler{m, opts}
 }
 

@@ -362,8 +362,7 @@ func isLasting(err error) bool {
 // mayBeUsedUp reports whether an authorization server may have taken a refresh
 // token although the request failed.
 func mayBeUsedUp(err error) bool {
-	var refused *auth.OAuthError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*auth.OAuthError](err); ok {
 		return refused.Status >= 500
 	}
 	var failed *auth.RequestError

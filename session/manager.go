@@ -150,10 +150,7 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 // Options may be nil. With Options.Prompt or RedirectURL logins are shown so; Options.Config
 // must be nil.
 func Open(ctx context.Context, dir string, o *Options, servers ...*auth.Config) (*Manager, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
-	}
+	opts := *cmp.Or(o, new(Options))
 	if opts.Config != nil {
 		return nil, errors.New("session: Open: Options.Config is set: name the servers, or use NewManager")
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,8 +142,7 @@ func read(path string, regular bool, limit int64) (data []byte, err error) {
 		defer f.Close()
 		data, err = io.ReadAll(io.LimitReader(f, limit+1))
 	}
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
 	return data, err
@@ -150,13 +150,8 @@ func read(path string, regular bool, limit int64) (data []byte, err error) {
 
 // orDefaults returns the options with their defaults for a file.
 func (o *Options) orDefaults(file string) *Options {
-	full := Options{}
-	if o != nil {
-		full = *o
-	}
-	if full.Scope == "" {
-		full.Scope = scopeOfFile(file)
-	}
+	full := *cmp.Or(o, new(Options))
+	full.Scope = cmp.Or(full.Scope, scopeOfFile(file))
 	if full.Lookup == nil {
 		full.Lookup = os.LookupEnv
 	}
@@ -286,8 +281,7 @@ func (p *parser) whole(format string, args ...any) *Error {
 
 // syntax is the fault of a file that cannot be parsed.
 func (p *parser) syntax(err error) *Error {
-	var syntax *jsonc.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsonc.SyntaxError](err); ok {
 		return &Error{p.file, syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
 	}
 	return p.whole("%w", err)

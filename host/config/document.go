@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -51,10 +52,7 @@ func ReadDocument(filename string, data []byte, opts *Options) (*dialect.Documen
 // emptyFile returns the text of a file that is not there yet, and the name of its format:
 // that of the options, of the place, or of the file's extension.
 func emptyFile(path string, o *Options) ([]byte, string, error) {
-	format := o.Format
-	if format == "" {
-		format = clientOf(path).format
-	}
+	format := cmp.Or(o.Format, clientOf(path).format)
 	if format == "" && dialect.BaseName(path) == "mcp-servers.json" {
 		format = "ironclaw"
 	}

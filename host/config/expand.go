@@ -225,8 +225,7 @@ func (x *expander) secret(s string) (length int, value string, err error) {
 		return 0, "", errors.New("unknown reference ${{…}}: write ${{ secrets.NAME }}")
 	}
 	value, err = x.braced(name)
-	var unset *UnsetVariableError
-	if errors.As(err, &unset) {
+	if errors.As(err, new(*UnsetVariableError)) {
 		value, err = x.braced("keyring:" + name)
 	}
 	return len(inner) + len("${{}}"), value, err

@@ -98,10 +98,7 @@ type finder struct {
 }
 
 func newFinder(opts *FindOptions) *finder {
-	f := &finder{}
-	if opts != nil {
-		f.FindOptions = *opts
-	}
+	f := &finder{FindOptions: *cmp.Or(opts, new(FindOptions))}
 	f.GOOS = cmp.Or(f.GOOS, runtime.GOOS)
 	if f.Project != "" && f.GOOS == runtime.GOOS {
 		if folder, err := filepath.Abs(f.Project); err == nil {
@@ -111,9 +108,7 @@ func newFinder(opts *FindOptions) *finder {
 	if f.Lookup == nil {
 		f.Lookup = os.LookupEnv
 	}
-	if f.Home == "" {
-		f.Home = f.variable(homeVariable(f.GOOS), "")
-	}
+	f.Home = cmp.Or(f.Home, f.variable(homeVariable(f.GOOS), ""))
 	f.exists = func(path string) bool {
 		info, err := os.Stat(path)
 		return err == nil && !info.IsDir()

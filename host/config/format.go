@@ -39,7 +39,7 @@ func (p *parser) document(data []byte, opts *Options) *Error {
 	if len(candidates) == 0 {
 		return p.noFormat(all, opts.Format, extension)
 	}
-	doc, err := candidates[0].Syntax.OrJSON().Parse(data)
+	doc, err := candidates[0].Syntax.Read(data)
 	if err != nil {
 		return p.syntax(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
@@ -131,6 +132,6 @@ func launchIsolation(i *Isolation) string {
 
 // jsonText returns what an entry says of a key, which always can be encoded.
 func jsonText(v any) string {
-	text, _ := encodeJSON(v)
+	text, _ := canonjson.Marshal(v)
 	return string(text)
 }

@@ -35,10 +35,7 @@ func LoadAll(ctx context.Context, locations []Location, opts *Options) ([]*Confi
 		if !location.Exists {
 			continue
 		}
-		o := Options{}
-		if opts != nil {
-			o = *opts
-		}
+		o := *cmp.Or(opts, new(Options))
 		o.Format, o.usual, o.Scope = "", location.Format, location.Scope
 		if location.Project != "" {
 			o.Project = location.Project

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -56,10 +57,7 @@ func nameFaulty(claims []claim, members []dialect.Entry, taken map[string]string
 		}
 		base := dialect.Sanitize(members[i].Title)
 		const room = 10 // for the number
-		base = strings.TrimRight(base[:min(len(base), dialect.MaxName-room)], "_")
-		if base == "" {
-			base = "server"
-		}
+		base = cmp.Or(strings.TrimRight(base[:min(len(base), dialect.MaxName-room)], "_"), "server")
 		for used := true; used; {
 			last[base]++
 			claims[i].name = fmt.Sprintf("%s_%d", base, last[base]+1)

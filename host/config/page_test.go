@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 )
 
 // checkPage fails the test unless the table of a page of documentation, between the lines
@@ -83,7 +84,7 @@ func (s *sample) options() *config.Options {
 
 // with returns the server of the file if its entry has one more key, nil if it has not.
 func (s *sample) with(key, value string) *config.Server {
-	text, err := s.format.Syntax.OrJSON().Edit.Set(s.text, []byte(value), append(slices.Clone(s.entry), key)...)
+	text, err := jsonedit.Of(s.format.Syntax).Set(s.text, []byte(value), append(slices.Clone(s.entry), key)...)
 	if err != nil {
 		return nil
 	}

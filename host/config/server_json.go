@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
@@ -109,20 +109,12 @@ func (s *Server) encode(show bool, more map[string]string) ([]byte, error) {
 		if len(object) > len("{") {
 			object = append(object, ',')
 		}
-		key, _ := encodeJSON(m.key) // a string never fails
-		value, err := encodeJSON(m.value)
+		key, _ := canonjson.Marshal(m.key) // a string never fails
+		value, err := canonjson.Marshal(m.value)
 		object = slices.Concat(object, key, []byte{':'}, value)
 		errs = append(errs, err)
 	}
 	return append(object, '}'), errors.Join(errs...)
-}
-
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 func revealed(values map[string]Secret) map[string]string {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -27,9 +28,7 @@ func isSocket(f *dialect.Field) bool {
 
 // socket reads the address of a server behind a Unix socket.
 func (e *entry) socket(s *Server, f *dialect.Field) {
-	if s.Transport == "" {
-		s.Transport = TransportUnix
-	}
+	s.Transport = cmp.Or(s.Transport, TransportUnix)
 	s.URL = e.text(f.Value, f.At, noNUL, func(text string) string {
 		path, unix := strings.CutPrefix(text, unixScheme)
 		switch {

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -48,12 +49,7 @@ type wireBook struct {
 
 // render returns what is kept of records.
 func render(records []Record) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(wireBook{formatVersion, records})
-	return b.Bytes(), err
+	return canonjson.MarshalLines(wireBook{formatVersion, records})
 }
 
 // parse reads what render has written, and nothing else, by fingerprint.

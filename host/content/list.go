@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,10 +145,7 @@ func listAll[S, T any](ctx context.Context, c *Content, opts *ListOptions, what 
 	if ctx == nil {
 		panic("content: the context is nil") // and not on a goroutine of its own
 	}
-	var o ListOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(ListOptions))
 	servers, notAsked := askedServers(ctx, c.host, &o)
 	items := make([][]T, len(servers))
 	var wg sync.WaitGroup

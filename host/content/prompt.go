@@ -60,8 +60,7 @@ func (e *UnknownPromptError) Unwrap() error { return e.err }
 // Outcome returns [mcp.Answered] if it is the server that does not know the prompt, and
 // otherwise [mcp.NotSent].
 func (e *UnknownPromptError) Outcome() mcp.Outcome {
-	var refused *mcp.ServerError
-	if errors.As(e.err, &refused) {
+	if errors.As(e.err, new(*mcp.ServerError)) {
 		return mcp.Answered
 	}
 	return mcp.NotSent
@@ -167,8 +166,7 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 		return c.lookForPrompt(ctx, name)
 	}
 	_, err = c.host.Inspect(server)
-	var unknown *host.UnknownServerError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*host.UnknownServerError](err); ok {
 		wrong := &UnknownPromptError{Name: name, err: err}
 		for _, near := range nearest(server, unknown.Known) {
 			wrong.Suggestions = append(wrong.Suggestions, names.of(near, prompt))

@@ -194,8 +194,7 @@ func quarantinedTool(q registry.Quarantined) Tool {
 
 func rejectedTool(r registry.Rejection) Tool {
 	t := Tool{Name: r.Name, RegisteredName: r.Name, State: toolRejected, Reason: r.Err.Error()}
-	var gate *gate.Error
-	if errors.As(r.Err, &gate) {
+	if gate, ok := errors.AsType[*gate.Error](r.Err); ok {
 		t.Name, t.Findings = gate.Tool, gate.Findings
 	}
 	return t

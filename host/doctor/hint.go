@@ -133,8 +133,7 @@ func (p *probe) hints(r *TestReport, clean *cleaner) []Hint {
 func (t *trouble) ofEntry() bool {
 	before := len(t.list)
 	for _, fault := range entryFaults(t.entry.Err) {
-		var unset *config.UnsetVariableError
-		if errors.As(fault, &unset) {
+		if unset, ok := errors.AsType[*config.UnsetVariableError](fault); ok {
 			t.hint(hintUnsetVariable, "The entry uses the environment variable "+unset.Name+", which is not set where this program runs. Set it there, or give it a value in the entry as ${"+unset.Name+":-value}. A service or an app started from a menu does not have the variables of a terminal.")
 			continue
 		}

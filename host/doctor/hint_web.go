@@ -84,8 +84,7 @@ func (t *trouble) ofTLS(u *url.URL) {
 
 // ofStatus tells what a status means that is no answer, and of a login that is needed.
 func (t *trouble) ofStatus(u *url.URL) {
-	var redirect *transport.RedirectError
-	if errors.As(t.err, &redirect) {
+	if redirect, ok := errors.AsType[*transport.RedirectError](t.err); ok {
 		t.hint(hintWrongPath, fmt.Sprintf("The server sends all requests to %s (HTTP status %d), which is not followed, since the credentials are for the configured address alone. Write the new address in \"url\" of the entry, if it is right. An address that is redirected to a login page wants a login in another way.", redirect.To, redirect.Code))
 	}
 	code := 0

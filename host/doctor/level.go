@@ -108,8 +108,7 @@ func judgeCalls(c *host.Calls) (Level, Action) {
 
 // cureOfEntry returns what helps an entry that cannot be used.
 func cureOfEntry(err error) Action {
-	var unset *config.UnsetVariableError
-	if errors.As(err, &unset) {
+	if errors.As(err, new(*config.UnsetVariableError)) {
 		return actionSetSecret
 	}
 	return actionConfigure

@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -62,10 +63,7 @@ type loginServer struct {
 // New returns logins whose sessions are kept in a store. Close them after the
 // host; they do not close the store.
 func New(store *seal.Store, opts *Options) (*Logins, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	if o.Session.Config != nil {
 		return nil, errors.New("login: Options.Session.Config must be nil: the configuration of the servers says how to log in")
 	}

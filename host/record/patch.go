@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"slices"
@@ -46,9 +47,7 @@ func (p *Patch) Says(key string) bool { return p != nil && slices.Contains(p.Key
 // The result is validated, but for a name that stays: files have names that no new
 // record may have. The error is of [*Error]s, joined.
 func (r *Record) Apply(p *Patch) (*Record, error) {
-	if p == nil {
-		p = &Patch{}
-	}
+	p = cmp.Or(p, new(Patch))
 	next := p.onto(r)
 	e := &echo{old: r, next: next}
 	e.restore(p.Says)

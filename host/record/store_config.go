@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,10 +35,7 @@ func Read(ctx context.Context, store Store, opts *config.Options) (*config.Confi
 	if err != nil {
 		return nil, err
 	}
-	var o config.Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(config.Options))
 	o.Format = "mcpServers"
 	c, err := config.Parse(ctx, StoreFile, data, &o)
 	if err != nil {
@@ -57,10 +55,7 @@ func Read(ctx context.Context, store Store, opts *config.Options) (*config.Confi
 // ReadServer returns the server of one record, as [Read] does. No user is asked for the
 // inputs of others. If there is no such record, the error is of [CodeNotFound].
 func ReadServer(ctx context.Context, store Store, name string, opts *config.Options) (*config.Server, error) {
-	var o config.Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(config.Options))
 	o.Only = name
 	c, err := Read(ctx, store, &o)
 	if err != nil {

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/document"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -177,11 +177,7 @@ func (c catalogue) encode() ([]byte, error) {
 			*list.to = append(*list.to, wireStored{s, encoded})
 		}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(w)
-	return b.Bytes(), err
+	return canonjson.Marshal(w)
 }
 
 // decodeCatalogue reads what encode returned. Its errors hold no secret.

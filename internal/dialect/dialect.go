@@ -31,16 +31,16 @@ type Syntax struct {
 	// Parse reads a whole file. Its error is a [*jsonc.SyntaxError]; it bounds size,
 	// depth and the number of values as [jsonc.Parse] does.
 	Parse func(data []byte) (*jsonc.Document, error)
-	// Edit changes a text.
+	// Edit changes a text; nil for JSON, which package jsonedit changes.
 	Edit *Edit
 }
 
-// OrJSON returns s, or the functions of JSON for the zero Syntax.
-func (s Syntax) OrJSON() Syntax {
+// Read is Parse, or that of JSON for the zero Syntax.
+func (s Syntax) Read(data []byte) (*jsonc.Document, error) {
 	if s.Parse == nil {
-		return Syntax{Parse: jsonc.Parse, Edit: &Edit{Set: jsonc.Set, Remove: jsonc.Remove, Rename: jsonc.Rename}}
+		return jsonc.Parse(data)
 	}
-	return s
+	return s.Parse(data)
 }
 
 // A Dialect is one kind of config file: all that is known of the format stands in it. It is

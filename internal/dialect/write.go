@@ -3,7 +3,7 @@ package dialect
 import "strings"
 
 // An Edit changes a text of one syntax in place. A path is a list of keys of objects
-// and decimal indexes of arrays, "-" being a new element, as for [jsonc.Set], whose
+// and decimal indexes of arrays, "-" being a new element, as for jsonedit.Set, whose
 // promises the functions keep: they leave alone all that they are not asked to change.
 type Edit struct {
 	// Set puts value, which is JSON, at path.

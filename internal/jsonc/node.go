@@ -160,19 +160,6 @@ func New(data []byte, root Node) *Document {
 	return &Document{Root: root, Data: data, lines: starts}
 }
 
-// stringEnd returns the offset after the string that starts at start, which
-// the parser has already accepted.
-func stringEnd(data []byte, start int) int {
-	for i := start + 1; ; i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-}
-
 // A Position is a place in a file. Line and Column count from 1; Column counts
 // bytes, as the Go compiler does, and a byte order mark does not count.
 type Position struct {
@@ -187,7 +174,7 @@ func (d *Document) Position(offset int) Position {
 	if !found {
 		line--
 	}
-	return Position{line + 1, offset - max(int(d.lines[line]), markEnd(d.Data, offset)) + 1}
+	return Position{line + 1, offset - max(int(d.lines[line]), MarkEnd(d.Data, offset)) + 1}
 }
 
 // Offset returns the byte offset of a line and a column, which count from 1; the nearest in
@@ -195,14 +182,14 @@ func (d *Document) Position(offset int) Position {
 func (d *Document) Offset(line, column int) int {
 	start := int(d.lines[min(max(line, 1), len(d.lines))-1])
 	if start == 0 {
-		start = markEnd(d.Data, len(d.Data))
+		start = MarkEnd(d.Data, len(d.Data))
 	}
 	return min(start+max(column, 1)-1, len(d.Data))
 }
 
-// markEnd returns the offset after the byte order mark if offset is behind
+// MarkEnd returns the offset after the byte order mark if offset is behind
 // one, else 0.
-func markEnd(data []byte, offset int) int {
+func MarkEnd(data []byte, offset int) int {
 	if bytes.HasPrefix(data[:offset], bom()) {
 		return len(bom())
 	}

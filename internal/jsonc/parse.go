@@ -57,7 +57,7 @@ func Parse(data []byte) (*Document, error) {
 	if err := CheckText(data); err != nil {
 		return nil, err
 	}
-	p := &parser{data: data, pos: markEnd(data, len(data))}
+	p := &parser{data: data, pos: MarkEnd(data, len(data))}
 	var root Node
 	if err := p.document(&root); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
@@ -127,13 +128,8 @@ func JSON(data []byte, all bool) ([]byte, bool) {
 	if err := d.Decode(&v); err != nil || d.More() {
 		return nil, false
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value(v, all)); err != nil {
-		return nil, false
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), true
+	shown, err := canonjson.Marshal(value(v, all))
+	return shown, err == nil
 }
 
 // value masks the strings in a decoded JSON value. Numbers under the name of a secret

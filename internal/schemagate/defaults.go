@@ -1,13 +1,13 @@
 package schemagate
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -74,8 +74,8 @@ func (p *parts) addDefaults(s *jsonschema.Schema) {
 		if value == nil || *value == nil || p.kindsOf(property)&kindsOfValue(*value) == 0 {
 			continue
 		}
-		quoted, err := encode(name)
-		text, err2 := encode(*value)
+		quoted, err := canonjson.Marshal(name)
+		text, err2 := canonjson.Marshal(*value)
 		if err == nil && err2 == nil && jsonscan.Valid(text) == nil {
 			all = append(all, fallback{name, append(append(quoted, ':'), text...)})
 		}
@@ -299,15 +299,4 @@ func (r *round) holding(schemas []*jsonschema.Schema, kind kinds) []*jsonschema.
 		}
 	}
 	return all
-}
-
-// encode writes a decoded value as JSON, with its numbers as they were.
-func encode(value any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -126,9 +126,7 @@ func (m *modern) object() {
 
 // absent notes a keyword, or a property, that says nothing.
 func (m *modern) absent(name, written string) {
-	if m.flaw == "" {
-		m.flaw = shorten(fmt.Sprintf("%q is written as %s, and counts as absent", name, written))
-	}
+	m.flaw = cmp.Or(m.flaw, shorten(fmt.Sprintf("%q is written as %s, and counts as absent", name, written)))
 }
 
 // list writes a keyword that should be no list, unless the list is empty.

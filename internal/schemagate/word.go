@@ -1,6 +1,7 @@
 package schemagate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,10 +16,7 @@ import (
 // word puts one line of a report into words.
 func (r *report) word(l line) Problem {
 	path, value := place(r.value, l.at)
-	s := r.byLocation[l.err.SchemaURL]
-	if s == nil {
-		s = &jsonschema.Schema{}
-	}
+	s := cmp.Or(r.byLocation[l.err.SchemaURL], new(jsonschema.Schema))
 	p := Problem{Path: path}
 	switch k := l.err.ErrorKind.(type) {
 	case *kind.Required:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -122,12 +123,7 @@ func (e *replayedError) Unwrap() error { return e.is }
 
 // encode returns the file. Equal recordings have equal files.
 func (c *recording) encode() ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(c)
-	return out.Bytes(), err
+	return canonjson.MarshalLines(c)
 }
 
 // A fileError reports a file that cannot be replayed.
@@ -175,8 +171,7 @@ func parse(file string, data []byte) (*recording, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	err := d.Decode(c)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil, at(wrong.Offset, fmt.Errorf("%s must not be a JSON %s", wrong.Field, wrong.Value))
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,10 +211,7 @@ func (c *recordedConn) Close() error {
 // Call implements mcp.Caller.
 func (c *recordedConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
 	t := c.begin(true, method, params)
-	var o mcp.CallOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(mcp.CallOptions))
 	o.Progress = func(params json.RawMessage) {
 		c.recorder.mu.Lock()
 		c.progress(t, params)

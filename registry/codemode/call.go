@@ -66,8 +66,7 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 	}
 	ctx = r.plan.pass(context.WithValue(ctx, scriptKey{}, true), def, want.Arguments)
 	res, err := r.make(registry.WithCallID(ctx, r.parent+"/"+strconv.Itoa(number)), name, want.Arguments)
-	var asks *registry.ApprovalRequiredError
-	if errors.As(err, &asks) {
+	if asks, ok := errors.AsType[*registry.ApprovalRequiredError](err); ok {
 		res, err = r.await(ctx, call, asks.Request)
 	}
 	if err != nil {

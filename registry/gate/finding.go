@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -129,11 +130,7 @@ type Finding struct {
 
 // String returns the finding on one line that is safe to print.
 func (f Finding) String() string {
-	where := f.Field
-	if where == "" {
-		where = "the tool"
-	}
-	text := fmt.Sprintf("%v %s at %s: %s", f.Severity, f.Token, where, f.Detail)
+	text := fmt.Sprintf("%v %s at %s: %s", f.Severity, f.Token, cmp.Or(f.Field, "the tool"), f.Detail)
 	if f.Evidence != "" {
 		text += " (" + f.Evidence + ")"
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -31,9 +32,7 @@ type Surface struct {
 
 // NewSurface returns the surface of a server's tool, which it keeps.
 func NewSurface(tool *Tool) *Surface {
-	if tool == nil {
-		tool = &Tool{}
-	}
+	tool = cmp.Or(tool, new(Tool))
 	return &Surface{Tool: tool.Name, Hash: hashOf(canonicalSurface(tool)), said: tool}
 }
 

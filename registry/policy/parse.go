@@ -40,8 +40,7 @@ import (
 func Parse(data []byte) (*Policy, error) {
 	doc, err := jsonc.Parse(data)
 	if err != nil {
-		var syntax *jsonc.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*jsonc.SyntaxError](err); ok {
 			return nil, &ruleError{line: syntax.Line, column: syntax.Column, key: string(syntax.Path), index: -1, err: errors.New(syntax.Message)}
 		}
 		return nil, &ruleError{line: 1, column: 1, index: -1, err: err}

@@ -1,12 +1,12 @@
 package rest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
 // Export writes APIs as [Parse] reads them, always in the same way and without
@@ -54,14 +54,10 @@ func Export(apis ...*API) (data []byte, secrets []string, err error) {
 		})
 		file.APIs = append(file.APIs, c)
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(file); err != nil {
+	if data, err = canonjson.MarshalLines(file); err != nil {
 		return nil, nil, fmt.Errorf("rest: export: %w", err)
 	}
-	return text.Bytes(), secrets, nil
+	return data, secrets, nil
 }
 
 // placeholder returns the name of a secret that no other has.

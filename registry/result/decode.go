@@ -106,8 +106,7 @@ func unmarshalExact(raw []byte, value any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	err := dec.Decode(value)
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		// Its own text may hold the value.
 		if mismatch.Field == "" {
 			return fmt.Errorf("the value does not fit %v", mismatch.Type)

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"errors"
 	"sync/atomic"
 
@@ -43,10 +44,7 @@ func New(r *registry.Registry, opts *Options) (*Finder, error) {
 	if r == nil {
 		return nil, errors.New("toolset: New: the registry is nil")
 	}
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	f := &Finder{registry: r, index: newSearchIndex(r.Names(), o.About)}
 	if o.NoTools {
 		return f, nil

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,10 +86,7 @@ func newLookTool[In any](name, title, description, input string, fn func(context
 }
 
 func (f *Finder) searchTools(ctx context.Context, in searchToolsArgs) (*mcp.CallToolResult, error) {
-	limit := min(max(in.Limit, 0), maxToolHits)
-	if limit == 0 {
-		limit = defaultMatches
-	}
+	limit := cmp.Or(min(max(in.Limit, 0), maxToolHits), defaultMatches)
 	q := Query{Limit: limit + alsoNamed}
 	if in.Server != "" {
 		server, ok := findServer(in.Server, f.servers(ctx))

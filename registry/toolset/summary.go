@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,10 +17,7 @@ const maxHitSummary = 200
 // sentences of its description, or its title.
 func summaryOf(def *registry.Definition) string {
 	// Text far behind the end needs no work.
-	text := oneLine(plain.Cut(def.Description, 16*maxHitSummary))
-	if text == "" {
-		text = oneLine(plain.Cut(def.Title, 16*maxHitSummary))
-	}
+	text := cmp.Or(oneLine(plain.Cut(def.Description, 16*maxHitSummary)), oneLine(plain.Cut(def.Title, 16*maxHitSummary)))
 	if utf8.RuneCountInString(text) <= maxHitSummary {
 		return text
 	}

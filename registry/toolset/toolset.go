@@ -82,10 +82,7 @@ func (f *Finder) Toolset(ctx context.Context, opts *SetOptions) *Set {
 	if err := f.made(); err != nil {
 		panic(err.Error())
 	}
-	var o SetOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(SetOptions))
 	snapshot, callable := f.registry.Snapshot(), f.registry.Callable(ctx)
 	if o.Keep != nil {
 		callable = slices.DeleteFunc(slices.Clone(callable), func(t registry.Tool) bool {

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,10 +39,7 @@ const staleTemp = time.Hour
 //
 // Several processes, and several stores of one process, may have a folder open.
 func Open(ctx context.Context, dir string, opts *Options) (*seal.Store, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	f, err := openFolder(dir, o.Logger)
 	if err != nil {
 		return nil, err

@@ -72,8 +72,7 @@ func (a *asker) get() (*seal.Keys, error) {
 		return nil, err
 	}
 	keys, err := seal.ParseKeys(auth.Secret(text))
-	var key *seal.KeyError
-	if errors.As(err, &key) {
+	if key, ok := errors.AsType[*seal.KeyError](err); ok {
 		key.Source = a.source()
 	}
 	return keys, err

@@ -125,8 +125,7 @@ func (s *Store) tryRecord(ctx context.Context) error {
 		if err == nil {
 			_, err = s.keys.Load().open(forRecord, name, r.Data)
 		}
-		var unknown *KeyError
-		if errors.As(err, &unknown) {
+		if errors.As(err, new(*KeyError)) {
 			return &KeyError{record: name, Problem: "it is sealed with another one, and the record that tells which keys the store has is missing"}
 		}
 		if err == nil {

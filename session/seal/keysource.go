@@ -118,8 +118,7 @@ func ParseKeys(text auth.Secret) (*Keys, error) {
 // parseFrom is ParseKeys with a source for the error.
 func parseFrom(source, text string) (*Keys, error) {
 	keys, err := ParseKeys(auth.Secret(text))
-	var key *KeyError
-	if errors.As(err, &key) {
+	if key, ok := errors.AsType[*KeyError](err); ok {
 		key.Source = source
 	}
 	return keys, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
@@ -17,7 +18,7 @@ import (
 // value changes, but for what it has in common with the old one; all other lines stay. Lists
 // of tables, and tables that dotted keys make, are left to the user.
 func edits() *dialect.Edit {
-	r := &dialect.Rewriter{Parse: parse, Set: set, Remove: remove, Rename: rename}
+	r := &jsonedit.Rewriter{Parse: parse, Set: set, Remove: remove, Rename: rename}
 	return r.Edit()
 }
 
@@ -298,7 +299,7 @@ func (t *text) value(dst []byte, n, have *jsonc.Node) []byte {
 // array appends an array. Elements that it has in common with have at the start and at the
 // end stay as they are there, with the comments beside them.
 func (t *text) array(dst []byte, n, have *jsonc.Node) []byte {
-	first, last := jsonc.Common(have, n)
+	first, last := jsonedit.Common(have, n)
 	var fresh []byte
 	for i := range n.Elems[first : len(n.Elems)-last] {
 		if i > 0 {

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -345,11 +344,6 @@ func quoteJSON(text string) json.RawMessage { return canonjson.AppendString(nil,
 
 // marshalJSON encodes lists and maps of text, which cannot fail.
 func marshalJSON(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil
-	}
-	return bytes.TrimSpace(b.Bytes())
+	data, _ := canonjson.Marshal(v)
+	return data
 }

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 )
 
 // An editError says why a config file is not changed as asked. The file is as it was.
@@ -59,10 +61,7 @@ type draft struct {
 
 // newDraft returns a draft of data, or of a new file if data is nil.
 func newDraft(path string, data []byte, opts *config.Options) (*draft, error) {
-	d := &draft{path: path}
-	if opts != nil {
-		d.opts = *opts
-	}
+	d := &draft{path: path, opts: *cmp.Or(opts, new(config.Options))}
 	d.opts.AsWritten = true
 	return d, d.take(data)
 }
@@ -82,7 +81,7 @@ func (d *draft) take(data []byte) error {
 	if err != nil && !d.hasRoom(doc) {
 		return err
 	}
-	d.data, d.doc, d.write, d.edit, d.said = data, doc, doc.Writing, doc.Dialect.Syntax.OrJSON().Edit, nil
+	d.data, d.doc, d.write, d.edit, d.said = data, doc, doc.Writing, jsonedit.Of(doc.Dialect.Syntax), nil
 	return nil
 }
 

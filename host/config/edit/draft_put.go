@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 )
 
 // put makes the entry called title say what entry says, in our words, and be called
@@ -40,8 +41,7 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 	}
 	data, err := d.written(s, was)
 	if err != nil {
-		var edit *editError
-		if errors.As(err, &edit) {
+		if edit, ok := errors.AsType[*editError](err); ok {
 			edit.title = newTitle
 			return edit
 		}
@@ -108,12 +108,12 @@ func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
 	if !s.at.named {
 		object = marshalJSON(map[string]string{"name": s.title})
 	}
-	object, err := applyChanges(object, s.changes, nil, dialect.Syntax{}.OrJSON().Edit)
+	object, err := applyChanges(object, s.changes, nil, jsonedit.Of(dialect.Syntax{}))
 	if err != nil {
 		return nil, err
 	}
 	if name := d.write.Name; s.at.named && name != "" {
-		if object, err = jsonc.Set(object, quoteJSON(s.title), name); err != nil {
+		if object, err = jsonedit.Set(object, quoteJSON(s.title), name); err != nil {
 			return nil, err
 		}
 	}

@@ -136,8 +136,7 @@ func readForEdit(resolved string) ([]byte, error) {
 
 // plainPathError leaves out the path, which the error around it says.
 func plainPathError(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

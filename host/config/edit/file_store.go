@@ -41,12 +41,9 @@ type FileStore struct {
 // format it has and how values are read; the defaults are those of [config.Load]. Nothing is
 // read yet.
 func OpenFileStore(path string, opts *config.Options) *FileStore {
-	f := &FileStore{path: path, key: make([]byte, sha256.Size)}
+	f := &FileStore{path: path, key: make([]byte, sha256.Size), opts: *cmp.Or(opts, new(config.Options))}
 	f.keepHistory(storage.NewMemory(), "in memory")
 	_, _ = rand.Read(f.key) // never fails
-	if opts != nil {
-		f.opts = *opts
-	}
 	return f
 }
 

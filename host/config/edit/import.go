@@ -83,10 +83,7 @@ func (r Remark) String() string { return plain.Line(r.Key) + ": " + r.Text }
 // the files as a whole. A nil opts means the defaults. A program that shows the plan
 // shows the Launch of each server.
 func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
-	var o ImportOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(ImportOptions))
 	data, err := readSource(source)
 	if err != nil {
 		return nil, &config.Error{File: source, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
@@ -374,10 +371,7 @@ func (i *importer) carry(out *Imported, r *record.Record) {
 			out.Skipped = fmt.Errorf("it is switched off, which a file of the format %s cannot say: its program would start it", name)
 			return
 		default:
-			if note == "" {
-				note = fmt.Sprintf("has no place in a file of the format %s", name)
-			}
-			out.lost(key, note)
+			out.lost(key, cmp.Or(note, fmt.Sprintf("has no place in a file of the format %s", name)))
 			delete(members, key)
 		}
 	}

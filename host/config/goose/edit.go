@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 	"github.com/mcpbelt/mcpbelt/internal/yamljson"
 	"go.yaml.in/yaml/v4"
 )
@@ -16,7 +17,7 @@ import (
 // edits returns the edits of YAML. What changes is written again, as little as can be: the
 // lines of one key, or of one element of a list. All other lines stay.
 func edits() *dialect.Edit {
-	r := &dialect.Rewriter{Parse: yamljson.Parse, Set: set, Remove: remove, Rename: rename}
+	r := &jsonedit.Rewriter{Parse: yamljson.Parse, Set: set, Remove: remove, Rename: rename}
 	return r.Edit()
 }
 

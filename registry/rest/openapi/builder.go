@@ -127,8 +127,7 @@ func refusedAPI(api *rest.API) string {
 
 func refusals(api *rest.API) []rest.Problem {
 	_, err := rest.New(api, nil)
-	var refused *rest.APIError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*rest.APIError](err); ok {
 		return refused.Problems
 	}
 	return nil

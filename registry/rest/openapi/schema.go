@@ -101,8 +101,7 @@ func (d *document) schema(at *node, how manner) (raw json.RawMessage, defs []*de
 	}
 	if err := schemagate.Check(whole); err != nil {
 		reason := err.Error()
-		var refused *schemagate.SchemaError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*schemagate.SchemaError](err); ok {
 			reason = fmt.Sprintf("%s (%s)", refused.Detail, refused.Token)
 		}
 		return nil, nil, lost(at, "the schema cannot be used: "+reason)

@@ -169,8 +169,7 @@ func (s *script) bounded(value string) Result {
 // thrown returns what an error of the engine says.
 func thrown(err error) *Thrown {
 	t := &Thrown{Name: "Error", Message: err.Error()}
-	var js *quickjs.Error
-	if errors.As(err, &js) {
+	if js, ok := errors.AsType[*quickjs.Error](err); ok {
 		t = &Thrown{Name: js.Name, Message: js.Message, Stack: js.Stack}
 		if t.Name == "" {
 			t.Name, t.Message = "Error", js.Error()

@@ -1,4 +1,4 @@
-package jsonc
+package jsonedit
 
 import (
 	"bytes"
@@ -8,8 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Each edit is made twice: the second time there is nothing to do.
 func TestSet(t *testing.T) {
@@ -145,7 +150,7 @@ func TestEditErrors(t *testing.T) {
 		_, err := Remove([]byte(data), path...)
 		return err
 	}
-	deep := strings.Repeat("[", MaxDepth)
+	deep := strings.Repeat("[", jsonc.MaxDepth)
 	for _, c := range []struct {
 		err  error
 		want string
@@ -155,8 +160,8 @@ func TestEditErrors(t *testing.T) {
 		{set(`[1]`, `1`, "01"), `is an array of 1 elements: write an index in it, or - for a new one`},
 		{set(`[1]`, `1`, "-1"), `is an array of 1 elements: write an index in it, or - for a new one`},
 		{set(`{}`, `{"a"}`, "b"), `b: the new value is not JSON: 1:5: a: expected ':' after the key, found '}'`},
-		{set(`{"a": `+deep+strings.Repeat("]", MaxDepth)+`}`, `1`), `1:134: `},
-		{set(`[]`, deep+strings.Repeat("]", MaxDepth), "-"), `the document would not be readable any more: `},
+		{set(`{"a": `+deep+strings.Repeat("]", jsonc.MaxDepth)+`}`, `1`), `1:134: `},
+		{set(`[]`, deep+strings.Repeat("]", jsonc.MaxDepth), "-"), `the document would not be readable any more: `},
 		{set(`{`, `1`), `1:1: the object is not closed: add }`},
 		{remove(`{`, "a"), `1:1: the object is not closed: add }`},
 		{remove(`{}`), `the whole document cannot be removed`},
@@ -165,7 +170,7 @@ func TestEditErrors(t *testing.T) {
 	} {
 		assert.Contains(t, fmt.Sprint(c.err), c.want)
 		if !errors.As(c.err, new(*EditError)) {
-			assert.As[*SyntaxError](t, c.err)
+			assert.As[*jsonc.SyntaxError](t, c.err)
 		}
 	}
 }

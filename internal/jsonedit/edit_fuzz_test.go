@@ -1,6 +1,6 @@
 // Tests of edit.go and splice.go with documents by chance.
 
-package jsonc
+package jsonedit
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A token is what stands in a document besides white space and commas.
@@ -25,25 +26,22 @@ func (t token) comment() bool { return t.text[0] == '/' }
 
 // tokens returns the tokens of a text that parses.
 func tokens(data []byte) (list []token) {
-	p := &parser{data: data, pos: markEnd(data, len(data))}
-	for p.pos < len(data) {
-		start := p.pos
-		switch c := data[p.pos]; c {
+	for at := jsonc.MarkEnd(data, len(data)); at < len(data); {
+		start := at
+		switch c := data[at]; c {
 		case ' ', '\t', '\n', '\r', ',':
-			p.pos++
+			at++
 			continue
 		case '/':
-			_ = p.comment()
+			at = commentEnd(data, at)
 		case '"':
-			_, _ = p.string()
+			at = stringEnd(data, at)
 		case '{', '}', '[', ']', ':':
-			p.pos++
+			at++
 		default:
-			for p.pos < len(data) && (wordByte(data[p.pos]) || data[p.pos] == '-' || data[p.pos] == '+') {
-				p.pos++
-			}
+			at += len(data[at:]) - len(bytes.TrimLeft(data[at:], "+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"))
 		}
-		text := bytes.TrimRight(data[start:p.pos], "\r")
+		text := bytes.TrimRight(data[start:at], "\r")
 		list = append(list, token{start, string(text)})
 	}
 	return list
@@ -65,7 +63,7 @@ func missing(have, want []token) (gone []token, ok bool) {
 // generic returns what a text means to encoding/json.
 func generic(t *testing.T, data []byte) any {
 	t.Helper()
-	d, err := Parse(data)
+	d, err := parse(data)
 	assert.OK(t, err, "%s", data)
 	canonical, err := canonjson.Append(nil, d.Root.JSON()) // 1.0 is 1
 	assert.OK(t, err)
@@ -77,7 +75,7 @@ func generic(t *testing.T, data []byte) any {
 }
 
 // places returns the path of each member and element of n.
-func places(n *Node, at []string) (list [][]string) {
+func places(n *jsonc.Node, at []string) (list [][]string) {
 	for i := range n.Members {
 		path := append(slices.Clone(at), n.Members[i].Key)
 		list = append(append(list, path), places(&n.Members[i].Value, path)...)
@@ -112,11 +110,11 @@ func without(v any, path []string) any {
 
 // around returns where the item of n that key names starts and ends, and where the
 // one before it ends and the next one starts.
-func around(d *Document, n *Node, key string) (from, start, end, to int) {
+func around(d *document, n *jsonc.Node, key string) (from, start, end, to int) {
 	items := d.items(n)
 	i, _ := strconv.Atoi(key)
-	if n.Kind == Object {
-		i = slices.IndexFunc(n.Members, func(m Member) bool { return m.Key == key })
+	if n.Kind == jsonc.Object {
+		i = slices.IndexFunc(n.Members, func(m jsonc.Member) bool { return m.Key == key })
 	}
 	from, to = n.Offset+1, n.End-1
 	if i > 0 {
@@ -141,11 +139,11 @@ func FuzzEdit(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, value []byte) {
-		d, err := Parse(data)
+		d, err := parse(data)
 		if err != nil || bytes.Contains(data, []byte(`\u`)) { // half a pair is another text for encoding/json
 			return
 		}
-		if _, err := Parse(value); err != nil {
+		if _, err := parse(value); err != nil {
 			return
 		}
 		all := places(&d.Root, nil)
@@ -160,7 +158,7 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-func checkRemove(t *testing.T, d *Document, data []byte, path []string) {
+func checkRemove(t *testing.T, d *document, data []byte, path []string) {
 	got := assert.Value(Remove(data, path...))(t)
 	if want := without(generic(t, data), path); !reflect.DeepEqual(generic(t, got), want) {
 		t.Fatalf("%q removed from\n%s\nis\n%s", path, data, got)
@@ -192,12 +190,12 @@ func checkRemove(t *testing.T, d *Document, data []byte, path []string) {
 	outside(t, data, got, parent)
 }
 
-func checkSet(t *testing.T, d *Document, data, value []byte, path []string) {
+func checkSet(t *testing.T, d *document, data, value []byte, path []string) {
 	got, err := Set(data, value, path...)
 	if err != nil {
 		return // too deep
 	}
-	again, _ := Parse(got)
+	again, _ := parse(got)
 	node, _, rest, err := again.reach(path)
 	if err != nil || len(rest) > 0 || !reflect.DeepEqual(generic(t, again.Data[node.Offset:node.End]), generic(t, value)) {
 		t.Fatalf("%q set to %s in\n%s\nis\n%s", path, value, data, got)
@@ -209,10 +207,10 @@ func checkSet(t *testing.T, d *Document, data, value []byte, path []string) {
 	outside(t, data, got, old)
 }
 
-func checkAdd(t *testing.T, d *Document, data, value []byte, path []string) {
+func checkAdd(t *testing.T, d *document, data, value []byte, path []string) {
 	parent, at, _, _ := d.reach(path[:len(path)-1])
 	key := "-"
-	if parent.Kind == Object {
+	if parent.Kind == jsonc.Object {
 		for key = "added"; parent.Member(key) != nil; key += "x" {
 		}
 	}
@@ -230,7 +228,7 @@ func checkAdd(t *testing.T, d *Document, data, value []byte, path []string) {
 			t.Fatalf("%q added to\n%s\nadds the comment %q:\n%s", path, data, g.text, got)
 		}
 	}
-	if parent.Kind == Array {
+	if parent.Kind == jsonc.Array {
 		path[len(path)-1] = strconv.Itoa(len(parent.Elems))
 	}
 	if !reflect.DeepEqual(without(generic(t, got), path), generic(t, data)) {
@@ -244,7 +242,7 @@ func checkAdd(t *testing.T, d *Document, data, value []byte, path []string) {
 }
 
 // outside fails if a byte before or behind n changed.
-func outside(t *testing.T, data, got []byte, n *Node) {
+func outside(t *testing.T, data, got []byte, n *jsonc.Node) {
 	t.Helper()
 	assert.True(t, bytes.HasPrefix(got, data[:n.Offset]), "what is before the change stays")
 	assert.True(t, bytes.HasSuffix(got, data[n.End:]), "what is behind the change stays")

@@ -1,10 +1,11 @@
-package jsonc
+package jsonedit
 
 import (
 	"bytes"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // maxColumns is how long a line gets before an array is written on many.
@@ -21,7 +22,7 @@ type look struct {
 }
 
 // look returns the look of d, which its first item shows.
-func (d *Document) look() *look {
+func (d *document) look() *look {
 	l := &look{newline: "\n", unit: "  ", colon: ": ", comma: ", "}
 	if i := bytes.IndexByte(d.Data, '\n'); i > 0 && d.Data[i-1] == '\r' {
 		l.newline = "\r\n"
@@ -47,15 +48,15 @@ func (d *Document) look() *look {
 	case ownLine(d.Data, items[0].start) && len(indent) > 0:
 		l.unit = string(indent)
 	}
-	if d.Root.Kind == Object {
+	if d.Root.Kind == jsonc.Object {
 		l.colon = between(stringEnd(d.Data, items[0].start), d.Root.Members[0].Value.Offset, ":", l.colon)
 	}
 	return l
 }
 
-func scalars(n *Node) bool {
+func scalars(n *jsonc.Node) bool {
 	for i := range n.Elems {
-		if n.Elems[i].Kind >= Array {
+		if n.Elems[i].Kind >= jsonc.Array {
 			return false
 		}
 	}
@@ -74,7 +75,7 @@ func indentAt(data []byte, offset int) []byte {
 }
 
 // replacement returns the change that writes want in the place of have.
-func (d *Document) replacement(have, want *Node, l *look) splice {
+func (d *document) replacement(have, want *jsonc.Node, l *look) splice {
 	indent := string(indentAt(d.Data, have.Offset))
 	before := bytes.TrimRight(d.Data[:have.Offset], " \t")
 	flat := l.oneLine || len(before) > 0 && (before[len(before)-1] == '[' || before[len(before)-1] == ',')
@@ -83,7 +84,7 @@ func (d *Document) replacement(have, want *Node, l *look) splice {
 
 // insertion returns the changes that put fresh behind the item of n with the index
 // after, which is -1 for the start. Keys of elements of arrays are not used.
-func (d *Document) insertion(n *Node, after int, fresh []Member, l *look) []splice {
+func (d *document) insertion(n *jsonc.Node, after int, fresh []jsonc.Member, l *look) []splice {
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -129,12 +130,12 @@ func (d *Document) insertion(n *Node, after int, fresh []Member, l *look) []spli
 }
 
 // firstItems returns the change that fills n, which is empty but for comments.
-func (d *Document) firstItems(n *Node, fresh []Member, l *look) splice {
+func (d *document) firstItems(n *jsonc.Node, fresh []jsonc.Member, l *look) splice {
 	outer := string(indentAt(d.Data, n.Offset))
 	inner := outer + l.unit
 	comments, _ := d.trivia(n.Offset + 1)
 	var b []byte
-	flat := n.Kind == Array && len(fresh) == 1 && fresh[0].Value.Kind < Array && n.End == n.Offset+len("[]")
+	flat := n.Kind == jsonc.Array && len(fresh) == 1 && fresh[0].Value.Kind < jsonc.Array && n.End == n.Offset+len("[]")
 	if (l.oneLine || flat) && len(comments) == 0 {
 		return splice{n.Offset, n.End, l.list(nil, n.Kind, fresh, outer, true)}
 	}
@@ -157,27 +158,27 @@ func (d *Document) firstItems(n *Node, fresh []Member, l *look) splice {
 }
 
 // item appends a member of an object, or an element of an array.
-func (l *look) item(dst []byte, kind Kind, m *Member, indent string, flat bool) []byte {
-	if kind == Object {
+func (l *look) item(dst []byte, kind jsonc.Kind, m *jsonc.Member, indent string, flat bool) []byte {
+	if kind == jsonc.Object {
 		dst = append(visibleText(dst, m.Key), l.colon...)
 	}
 	return l.value(dst, &m.Value, indent, flat)
 }
 
 // value appends a value that begins on a line with the given indentation.
-func (l *look) value(dst []byte, n *Node, indent string, flat bool) []byte {
+func (l *look) value(dst []byte, n *jsonc.Node, indent string, flat bool) []byte {
 	switch n.Kind {
-	case Null:
+	case jsonc.Null:
 		return append(dst, "null"...)
-	case Bool, Number:
+	case jsonc.Bool, jsonc.Number:
 		return append(dst, n.Text...)
-	case String:
+	case jsonc.String:
 		return visibleText(dst, n.Text)
 	}
-	if n.Kind == Object {
+	if n.Kind == jsonc.Object {
 		return l.list(dst, n.Kind, n.Members, indent, flat)
 	}
-	elems := make([]Member, len(n.Elems))
+	elems := make([]jsonc.Member, len(n.Elems))
 	for i := range n.Elems {
 		elems[i].Value = n.Elems[i]
 	}
@@ -188,9 +189,9 @@ func (l *look) value(dst []byte, n *Node, indent string, flat bool) []byte {
 }
 
 // list appends an object, or an array whose elements are members without keys.
-func (l *look) list(dst []byte, kind Kind, list []Member, indent string, flat bool) []byte {
+func (l *look) list(dst []byte, kind jsonc.Kind, list []jsonc.Member, indent string, flat bool) []byte {
 	brackets, pad := "[]", ""
-	if kind == Object {
+	if kind == jsonc.Object {
 		brackets = "{}"
 		if flat {
 			pad = l.pad
@@ -222,4 +223,17 @@ func (l *look) list(dst []byte, kind Kind, list []Member, indent string, flat bo
 // that turn the direction of writing, are escaped.
 func visibleText(dst []byte, text string) []byte {
 	return canonjson.AppendVisible(dst, canonjson.AppendString(nil, text))
+}
+
+// stringEnd returns the offset after the string that starts at start, which
+// the parser has already accepted.
+func stringEnd(data []byte, start int) int {
+	for i := start + 1; ; i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
 }

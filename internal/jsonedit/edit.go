@@ -1,4 +1,4 @@
-package jsonc
+package jsonedit
 
 import (
 	"fmt"
@@ -6,12 +6,24 @@ import (
 	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
+
+// A document is a text that is changed, and what it says.
+type document struct{ *jsonc.Document }
+
+func parse(data []byte) (*document, error) {
+	d, err := jsonc.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return &document{d}, nil
+}
 
 // An EditError says why a document cannot be changed as asked.
 type EditError struct {
-	Path    Path   // where in the document
-	Message string // what is wrong and how to cure it
+	Path    jsonc.Path // where in the document
+	Message string     // what is wrong and how to cure it
 }
 
 func (e *EditError) Error() string {
@@ -31,14 +43,14 @@ func (e *EditError) Error() string {
 // belong to a member or element that goes, see [Remove]. New members are indented as
 // their neighbours are. If nothing differs, the result is data itself.
 //
-// The error is a [*SyntaxError] if data does not parse, else an [*EditError]. data
+// The error is a [*jsonc.SyntaxError] if data does not parse, else an [*EditError]. data
 // is not changed.
 func Set(data, value []byte, path ...string) ([]byte, error) {
-	want, err := Parse(value)
+	want, err := parse(value)
 	if err != nil {
-		return nil, &EditError{PathOf(path), "the new value is not JSON: " + err.Error()}
+		return nil, &EditError{jsonc.PathOf(path), "the new value is not JSON: " + err.Error()}
 	}
-	d, err := Parse(data)
+	d, err := parse(data)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +60,11 @@ func Set(data, value []byte, path ...string) ([]byte, error) {
 	}
 	goal := &want.Root
 	switch {
-	case len(rest) > 0 && n.Kind == Array: // only "-" is not there yet
-		goal = &Node{Kind: Array, Elems: append(slices.Clone(n.Elems), *goal.Wrap(rest[1:]))}
-	case len(rest) > 0 && n.Kind == Object:
+	case len(rest) > 0 && n.Kind == jsonc.Array: // only "-" is not there yet
+		goal = &jsonc.Node{Kind: jsonc.Array, Elems: append(slices.Clone(n.Elems), *goal.Wrap(rest[1:]))}
+	case len(rest) > 0 && n.Kind == jsonc.Object:
 		goal = goal.Wrap(rest)
-		goal = &Node{Kind: Object, Members: append(slices.Clone(n.Members), goal.Members...)}
+		goal = &jsonc.Node{Kind: jsonc.Object, Members: append(slices.Clone(n.Members), goal.Members...)}
 	case len(rest) > 0:
 		goal = goal.Wrap(rest)
 	}
@@ -66,7 +78,7 @@ func Set(data, value []byte, path ...string) ([]byte, error) {
 //
 // The error is like that of [Set]. data is not changed.
 func Remove(data []byte, path ...string) ([]byte, error) {
-	d, err := Parse(data)
+	d, err := parse(data)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +91,12 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 		return data, err
 	}
 	switch n.Kind {
-	case Object:
+	case jsonc.Object:
 		less := slices.Clone(n.Members)
-		less = slices.DeleteFunc(less, func(m Member) bool { return m.Key == last })
-		return d.become(&Node{Kind: Object, Members: less}, at)
-	case Array:
-		i, err := elementIndex(n, last, PathOf(at))
+		less = slices.DeleteFunc(less, func(m jsonc.Member) bool { return m.Key == last })
+		return d.become(&jsonc.Node{Kind: jsonc.Object, Members: less}, at)
+	case jsonc.Array:
+		i, err := elementIndex(n, last, jsonc.PathOf(at))
 		if err != nil || i >= len(n.Elems) {
 			return data, err
 		}
@@ -96,18 +108,18 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 
 // reach follows path as far as it leads: at is where n stands, and rest what is
 // not there.
-func (d *Document) reach(path []string) (n *Node, at, rest []string, err error) {
+func (d *document) reach(path []string) (n *jsonc.Node, at, rest []string, err error) {
 	n = &d.Root
 	for i, key := range path {
 		switch n.Kind {
-		case Object:
+		case jsonc.Object:
 			m := n.Member(key)
 			if m == nil {
 				return n, path[:i], path[i:], nil
 			}
 			n = &m.Value
-		case Array:
-			index, err := elementIndex(n, key, PathOf(path[:i]))
+		case jsonc.Array:
+			index, err := elementIndex(n, key, jsonc.PathOf(path[:i]))
 			if err != nil {
 				return nil, nil, nil, err
 			}
@@ -115,10 +127,10 @@ func (d *Document) reach(path []string) (n *Node, at, rest []string, err error) 
 				return n, path[:i], path[i:], nil
 			}
 			n = &n.Elems[index]
-		case Null:
+		case jsonc.Null:
 			return n, path[:i], path[i:], nil
 		default:
-			return nil, nil, nil, &EditError{PathOf(path[:i]), fmt.Sprintf("is %s, which has no members", n.Kind)}
+			return nil, nil, nil, &EditError{jsonc.PathOf(path[:i]), fmt.Sprintf("is %s, which has no members", n.Kind)}
 		}
 	}
 	return n, path, nil, nil
@@ -126,7 +138,7 @@ func (d *Document) reach(path []string) (n *Node, at, rest []string, err error) 
 
 // elementIndex returns the element of n that key names; the one after the last for
 // "-".
-func elementIndex(n *Node, key string, at Path) (int, error) {
+func elementIndex(n *jsonc.Node, key string, at jsonc.Path) (int, error) {
 	if key == "-" {
 		return len(n.Elems), nil
 	}
@@ -139,29 +151,29 @@ func elementIndex(n *Node, key string, at Path) (int, error) {
 
 // become returns the text in which the value at path is like want. New members are put in
 // first, so that they find neighbours to look like.
-func (d *Document) become(want *Node, path []string) ([]byte, error) {
+func (d *document) become(want *jsonc.Node, path []string) ([]byte, error) {
 	l := d.look()
-	for _, changes := range []func(d *Document, have, want *Node, l *look) []splice{(*Document).growth, (*Document).shrinkage} {
+	for _, changes := range []func(d *document, have, want *jsonc.Node, l *look) []splice{(*document).growth, (*document).shrinkage} {
 		n, _, _, err := d.reach(path)
 		if err != nil {
 			return nil, err
 		}
-		if d, err = Parse(d.splices(changes(d, n, want, l))); err != nil { // too large, or too deep
-			return nil, &EditError{PathOf(path), "the document would not be readable any more: " + err.Error()}
+		if d, err = parse(d.splices(changes(d, n, want, l))); err != nil { // too large, or too deep
+			return nil, &EditError{jsonc.PathOf(path), "the document would not be readable any more: " + err.Error()}
 		}
 	}
 	return d.Data, nil
 }
 
 // growth returns what must be inserted so that have gets what want has.
-func (d *Document) growth(have, want *Node, l *look) (list []splice) {
+func (d *document) growth(have, want *jsonc.Node, l *look) (list []splice) {
 	if have.Kind != want.Kind {
 		return nil
 	}
 	switch have.Kind {
-	case Object:
-		var fresh []Member
-		there := have.index()
+	case jsonc.Object:
+		var fresh []jsonc.Member
+		there := index(have)
 		for i := range want.Members {
 			m := &want.Members[i]
 			if old := there[m.Key]; old != nil {
@@ -171,11 +183,11 @@ func (d *Document) growth(have, want *Node, l *look) (list []splice) {
 			}
 		}
 		return append(list, d.insertion(have, len(have.Members)-1, fresh, l)...)
-	case Array:
+	case jsonc.Array:
 		first, last := Common(have, want)
-		var fresh []Member
+		var fresh []jsonc.Member
 		for i := range want.Elems[first : len(want.Elems)-last] {
-			fresh = append(fresh, Member{Value: want.Elems[first+i]})
+			fresh = append(fresh, jsonc.Member{Value: want.Elems[first+i]})
 		}
 		return d.insertion(have, first-1, fresh, l)
 	}
@@ -184,7 +196,7 @@ func (d *Document) growth(have, want *Node, l *look) (list []splice) {
 
 // shrinkage returns what must be removed or replaced so that have, which has all
 // that want has, is like it.
-func (d *Document) shrinkage(have, want *Node, l *look) (list []splice) {
+func (d *document) shrinkage(have, want *jsonc.Node, l *look) (list []splice) {
 	if same(have, want) {
 		return nil
 	}
@@ -192,8 +204,8 @@ func (d *Document) shrinkage(have, want *Node, l *look) (list []splice) {
 		return []splice{d.replacement(have, want, l)}
 	}
 	switch have.Kind {
-	case Object:
-		wanted := want.index()
+	case jsonc.Object:
+		wanted := index(want)
 		for i := range have.Members {
 			m := &have.Members[i]
 			if value := wanted[m.Key]; value != nil {
@@ -201,7 +213,7 @@ func (d *Document) shrinkage(have, want *Node, l *look) (list []splice) {
 			}
 		}
 		return append(list, d.removals(have, func(i int) bool { return wanted[have.Members[i].Key] == nil })...)
-	case Array:
+	case jsonc.Array:
 		first, last := Common(have, want)
 		return d.removals(have, func(i int) bool { return i >= first && i < len(have.Elems)-last })
 	default:
@@ -211,7 +223,7 @@ func (d *Document) shrinkage(have, want *Node, l *look) (list []splice) {
 
 // Common returns how many elements two arrays have in common at the start, and how many
 // of the others at the end.
-func Common(a, b *Node) (first, last int) {
+func Common(a, b *jsonc.Node) (first, last int) {
 	n := min(len(a.Elems), len(b.Elems))
 	for first < n && same(&a.Elems[first], &b.Elems[first]) {
 		first++
@@ -223,11 +235,11 @@ func Common(a, b *Node) (first, last int) {
 }
 
 // same reports whether two values mean the same.
-func same(a, b *Node) bool { return a.Kind == b.Kind && canonjson.Same(a.JSON(), b.JSON()) }
+func same(a, b *jsonc.Node) bool { return a.Kind == b.Kind && canonjson.Same(a.JSON(), b.JSON()) }
 
 // index returns the values of the members of n by key.
-func (n *Node) index() map[string]*Node {
-	values := make(map[string]*Node, len(n.Members))
+func index(n *jsonc.Node) map[string]*jsonc.Node {
+	values := make(map[string]*jsonc.Node, len(n.Members))
 	for i := range n.Members {
 		values[n.Members[i].Key] = &n.Members[i].Value
 	}
@@ -238,7 +250,7 @@ func (n *Node) index() map[string]*Node {
 // place. If there is no such member, the result is data itself; if another one has the
 // key already, that is an error. Errors are like those of [Set].
 func Rename(data []byte, key string, path ...string) ([]byte, error) {
-	d, err := Parse(data)
+	d, err := parse(data)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +267,7 @@ func Rename(data []byte, key string, path ...string) ([]byte, error) {
 	case m == nil || key == last:
 		return data, nil
 	case n.Member(key) != nil:
-		return nil, &EditError{PathOf(at).Key(key), "is there already"}
+		return nil, &EditError{jsonc.PathOf(at).Key(key), "is there already"}
 	}
 	text := visibleText(nil, key)
 	return d.splices([]splice{{m.Offset, stringEnd(d.Data, m.Offset), text}}), nil

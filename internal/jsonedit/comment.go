@@ -1,6 +1,10 @@
-package jsonc
+package jsonedit
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
 
 // An item is a member of an object or an element of an array, and the text that
 // belongs to it.
@@ -16,7 +20,7 @@ type item struct {
 type span struct{ start, end int }
 
 // items returns the members or elements of n.
-func (d *Document) items(n *Node) []item {
+func (d *document) items(n *jsonc.Node) []item {
 	list := make([]item, 0, len(n.Members)+len(n.Elems))
 	for i := range n.Members {
 		list = append(list, item{start: n.Members[i].Offset, end: n.Members[i].Value.End})
@@ -40,28 +44,44 @@ func (d *Document) items(n *Node) []item {
 }
 
 // trivia returns the comments between from and the next token, and where that is.
-func (d *Document) trivia(from int) (comments []span, next int) {
-	p := &parser{data: d.Data, pos: from}
-	for p.pos < len(d.Data) {
-		switch d.Data[p.pos] {
+func (d *document) trivia(from int) (comments []span, next int) {
+	for next = from; next < len(d.Data); {
+		switch d.Data[next] {
 		case ' ', '\t', '\n', '\r':
-			p.pos++
+			next++
 		case '/':
-			start := p.pos
-			_ = p.comment()                                    // which the parser has accepted before
-			text := bytes.TrimRight(d.Data[start:p.pos], "\r") // of a line break
+			start := next
+			next = commentEnd(d.Data, start)
+			text := bytes.TrimRight(d.Data[start:next], "\r") // of a line break
 			comments = append(comments, span{start, start + len(text)})
 		default:
-			return comments, p.pos
+			return comments, next
 		}
 	}
-	return comments, p.pos
+	return comments, next
+}
+
+// commentEnd returns the offset after the comment that starts at start, which the parser
+// has accepted.
+func commentEnd(data []byte, start int) int {
+	text, mark := data[start+2:], "*/"
+	if data[start+1] == '/' {
+		mark = "\n"
+	}
+	at := bytes.Index(text, []byte(mark))
+	switch {
+	case at < 0:
+		return len(data)
+	case mark == "\n":
+		mark = "" // the line break is not of the comment
+	}
+	return start + 2 + at + len(mark)
 }
 
 // tail returns the end of the comments that stand on the line of from, which is
 // behind an item or its comma. Where another item follows on the line, they are that
 // one's.
-func (d *Document) tail(from int) int {
+func (d *document) tail(from int) int {
 	comments, next := d.trivia(from)
 	end := from
 	for _, c := range comments {
@@ -79,7 +99,7 @@ func (d *Document) tail(from int) int {
 // lead returns where the comments of the item at start begin: on its line and
 // directly above. The text before them ends at after. Behind a bracket, comments on
 // its line are about all items.
-func (d *Document) lead(after, start int) int {
+func (d *document) lead(after, start int) int {
 	comments, _ := d.trivia(after)
 	bound := d.tail(after)
 	lead := start

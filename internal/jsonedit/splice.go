@@ -1,9 +1,11 @@
-package jsonc
+package jsonedit
 
 import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A splice puts text in the place of the bytes between from and to.
@@ -14,7 +16,7 @@ type splice struct {
 
 // splices returns the text with the changes of list, of which none lie within each
 // other. Removals may overlap.
-func (d *Document) splices(list []splice) []byte {
+func (d *document) splices(list []splice) []byte {
 	if len(list) == 0 {
 		return d.Data
 	}
@@ -33,7 +35,7 @@ func (d *Document) splices(list []splice) []byte {
 
 // removals returns what takes the items of n away for which gone is true, with
 // their comments, commas and lines.
-func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
+func (d *document) removals(n *jsonc.Node, gone func(i int) bool) (list []splice) {
 	items := d.items(n)
 	kept := -1 // the last that stays
 	for i := range items {
@@ -71,7 +73,7 @@ func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
 // removal returns what takes away the bytes between from and to, which are inside
 // of n, and the white space that only they needed. The text before them ends at before, or
 // that is -1.
-func (d *Document) removal(n *Node, from, to, before int) splice {
+func (d *document) removal(n *jsonc.Node, from, to, before int) splice {
 	line := lineStart(d.Data, from)
 	first := line > n.Offset && blank(d.Data[line:from])
 	end := to + len(leadingBlanks(d.Data[to:]))
@@ -122,5 +124,5 @@ func trailingBlanks(text []byte) []byte { return text[len(bytes.TrimRight(text, 
 // lineStart returns where the line of the byte at offset starts, behind a byte
 // order mark.
 func lineStart(data []byte, offset int) int {
-	return max(bytes.LastIndexByte(data[:offset], '\n')+1, markEnd(data, offset))
+	return max(bytes.LastIndexByte(data[:offset], '\n')+1, jsonc.MarkEnd(data, offset))
 }
