@@ -40,8 +40,7 @@ type written struct {
 	local string // its id, if its message was alone
 	call  Call   // as it can go back
 	at    int    // the place of its message
-	found bool
-	place int // of the message with its result, if it is found
+	place int    // of the message with its result, which is behind it; 0: none
 }
 
 // Repair returns a conversation as the API takes it. Each call has a name that a tool can
@@ -60,6 +59,10 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 	var open []*written
 	before := make([]int, len(messages)) // of results whose id no call has: where what they are behind ends
 	last := -1                           // the last message that is no result
+	answer := func(n, place int) {
+		open[n].place = place
+		open = slices.Delete(open, n, n+1)
+	}
 	for i, m := range messages {
 		var calls []Call
 		var result *Call
@@ -67,8 +70,7 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 		if result != nil {
 			isResult[i] = true
 			if n := answered(open, result); n >= 0 {
-				open[n].found, open[n].place = true, i
-				open = slices.Delete(open, n, n+1)
+				answer(n, i)
 			} else {
 				before[i] = last + 1
 			}
@@ -90,8 +92,7 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 			continue
 		}
 		if at := slices.IndexFunc(open, func(w *written) bool { return w.at == n-1 }); at >= 0 {
-			open[at].found, open[at].place = true, i
-			open = slices.Delete(open, at, at+1)
+			answer(at, i)
 		}
 	}
 	out := make([]M, 0, len(messages))
@@ -109,7 +110,7 @@ func (r *Repairer[M]) Repair(messages []M) []M {
 		out = append(out, m)
 		for _, w := range said[i] {
 			switch {
-			case w.found:
+			case w.place > 0:
 				out = append(out, r.with(messages[w.place], w.call))
 			case i < last || r.Ended:
 				out = append(out, r.Lost(w.call, lost))
