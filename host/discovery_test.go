@@ -211,7 +211,7 @@ func TestStoredLoginMakesToolsAppear(t *testing.T) {
 		},
 		"replaced": func(t *testing.T, h *host.Host, rs *authtest.Resource) {
 			shared := personal(rs)
-			shared.Identity = config.IdentityShared
+			shared.Identity = "shared"
 			applyServers(t, h, shared)
 			applyServers(t, h, personal(rs))
 		},

@@ -54,7 +54,7 @@ func (t *Turn) BetaResults(answers ...profile.Answer) []sdk.BetaMessageParam {
 // told returns what the model is told of a result, and whether is_error says that the
 // tool failed. The API takes nothing but text beside that.
 func (t *Turn) told(res *mcp.CallToolResult) (parts []profile.Part, failed bool) {
-	parts = t.Parts(res)
+	parts = t.Set().Parts(res)
 	if !res.IsError {
 		return parts, false
 	}

@@ -43,7 +43,7 @@ func (t *Turn) Results(answers ...profile.Answer) []types.Message {
 
 // result returns the result of a call, and what stands behind all results.
 func (t *Turn) result(a *profile.Answer, room *room) (types.ContentBlock, []types.ContentBlock) {
-	parts := t.Parts(a.Result)
+	parts := t.Set().Parts(a.Result)
 	block := types.ToolResultBlock{ToolUseId: aws.String(a.Call.ID)}
 	if a.Result.IsError {
 		if t.native {

@@ -72,8 +72,8 @@ func (b *Belt) turn(ctx context.Context) (*profile.Turn, error) {
 }
 
 // Tools returns the tools that the user of ctx may call at this moment. They do not
-// change; each call of one goes to the registry. The error is a
-// [*profile.UnknownProviderError].
+// change; each call of one goes to the registry. The error says
+// that the provider is not known, or that there are more tools than it takes.
 func (b *Belt) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	t, err := b.turn(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // parts returns what the model is told, with images, and files if they are wanted. A
 // message of eino has no other place for a failure, whatever the provider has.
 func (b *Belt) parts(t *profile.Turn, a *profile.Answer) []profile.Part {
-	parts := t.Parts(a.Result)
+	parts := t.Set().Parts(a.Result)
 	if a.Result.IsError {
 		parts = failed(parts)
 	}

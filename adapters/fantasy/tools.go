@@ -127,7 +127,7 @@ func (t *tool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResp
 // response returns an answer with one image, if it has any and the tool did not fail.
 func (t *tool) response(a profile.Answer) fantasy.ToolResponse {
 	res := fantasy.ToolResponse{Type: "text", IsError: a.Result.IsError}
-	parts := t.turn.Parts(a.Result)
+	parts := t.turn.Set().Parts(a.Result)
 	for i, p := range parts {
 		if res.Data == nil && !res.IsError && strings.HasPrefix(p.Type, "image/") {
 			res.Type, res.Data, res.MediaType = "image", p.Data, p.Type

@@ -247,7 +247,7 @@ func (t *Turn) Results(answers ...profile.Answer) []*genai.Content {
 	behind := &genai.Content{Role: genai.RoleUser}
 	apart := t.apart.Load()
 	for _, a := range answers {
-		text, media := profile.Apart(t.Parts(a.Result))
+		text, media := profile.Apart(t.Set().Parts(a.Result))
 		key := "output"
 		if a.Result.IsError {
 			key = "error"

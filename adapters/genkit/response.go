@@ -46,9 +46,9 @@ func (t *Turn) response(a profile.Answer, whole bool) *ai.MultipartToolResponse 
 // parts returns a result in the parts that the plugins take.
 func (t *Turn) parts(res *mcp.CallToolResult) []profile.Part {
 	if t.opts.Provider == profile.Gemini {
-		return t.Parts(res)
+		return t.Set().Parts(res)
 	}
-	return profile.Images(t.Parts(res))
+	return profile.Images(t.Set().Parts(res))
 }
 
 // mediaPart returns a part that keeps the line of text that stands for it.

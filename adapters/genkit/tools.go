@@ -51,8 +51,8 @@ type Turn struct {
 const defaultParallel = 16
 
 // Tools returns the tools of a registry for the user of ctx. Call it once for each
-// request, so that the request has the tools that are listed by then. The error is a
-// [*profile.UnknownProviderError].
+// request, so that the request has the tools that are listed by then. The error says
+// that the provider is not known, or that there are more tools than it takes.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
 	o := *cmp.Or(opts, &Options{})
 	o.Provider = cmp.Or(o.Provider, profile.OpenAI)

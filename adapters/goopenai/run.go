@@ -129,7 +129,7 @@ func (t *Turn) Results(answers ...profile.Answer) []openai.ChatCompletionMessage
 	var messages []openai.ChatCompletionMessage
 	var images []openai.ChatMessagePart
 	for _, a := range answers {
-		text, media := profile.Apart(profile.Images(t.Parts(a.Result)))
+		text, media := profile.Apart(profile.Images(t.Set().Parts(a.Result)))
 		messages = append(messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: a.Call.ID, Content: text})
 		for _, m := range media {
 			images = append(images,

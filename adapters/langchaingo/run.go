@@ -178,7 +178,7 @@ func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageCo
 // parts returns an answer as the text, and the media if they are wanted, for which
 // langchaingo has places.
 func (t *Turn) parts(a profile.Answer, wanted bool) (text string, media []profile.Part) {
-	parts := t.Parts(a.Result)
+	parts := t.Set().Parts(a.Result)
 	if t.Set().Provider() != profile.Gemini {
 		parts = profile.Images(parts)
 	}

@@ -36,7 +36,8 @@ type Turn struct {
 }
 
 // Tools returns the tools of a registry that the user of ctx may call, for one
-// request. The error is a [*profile.UnknownProviderError].
+// request. The error says that the provider is not known, or that there are more
+// tools than it takes.
 func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, error) {
 	o := *cmp.Or(opts, &Options{})
 	o.Provider = cmp.Or(o.Provider, profile.OpenAI)

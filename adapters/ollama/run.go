@@ -116,7 +116,7 @@ func repairer() *profile.Repairer[api.Message] {
 func (t *Turn) Results(answers ...profile.Answer) []api.Message {
 	var messages, images []api.Message
 	for _, a := range answers {
-		text, media := profile.Apart(t.Parts(a.Result))
+		text, media := profile.Apart(t.Set().Parts(a.Result))
 		messages = append(messages, api.Message{Role: "tool", Content: unmark(text), ToolName: a.Call.Name, ToolCallID: a.Call.ID})
 		for _, m := range media {
 			images = append(images, api.Message{Role: "user", Content: unmark(m.Text), Images: []api.ImageData{m.Data}})

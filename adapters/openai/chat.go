@@ -194,7 +194,7 @@ func (t *ChatTurn) Results(answers ...profile.Answer) []openai.ChatCompletionMes
 	var messages []openai.ChatCompletionMessageParamUnion
 	var attached []openai.ChatCompletionContentPartUnionParam
 	for _, a := range answers {
-		text, media := profile.Apart(t.Parts(a.Result))
+		text, media := profile.Apart(t.Set().Parts(a.Result))
 		messages = append(messages, openai.ToolMessage(text, a.Call.ID))
 		for _, m := range media {
 			attached = append(attached, openai.TextContentPart(m.Text), chatPart(m))

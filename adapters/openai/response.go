@@ -68,7 +68,7 @@ func (t *ResponseTurn) Results(answers ...profile.Answer) []responses.ResponseIn
 	for _, a := range answers {
 		said := responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: openai.String(t.structured(a))}
 		if said.OfString.Value == "" {
-			said = responseOutput(t.Parts(a.Result))
+			said = responseOutput(t.Set().Parts(a.Result))
 		}
 		items = append(items, output(a.Call, said))
 	}

@@ -227,5 +227,5 @@ func TestIDTokenOfLogin(t *testing.T) {
 	claims := assert.Value(base64.RawURLEncoding.DecodeString(parts[1]))(t)
 	assert.Contains(t, string(claims), `"sub":"alice"`, "claims")
 	assert.Contains(t, string(claims), a.id, "claims")
-	assert.Equal(t, len(a.document(s.URL(authtest.KeysEndpoint))["keys"].([]any)), 1, "keys")
+	assert.Equal(t, len(a.document(s.URL("jwks"))["keys"].([]any)), 1, "keys")
 }

@@ -40,7 +40,7 @@ func (s *Server) metadata() map[string]any {
 		"authorization_endpoint":                s.URL(AuthorizationEndpoint),
 		"token_endpoint":                        s.URL(TokenEndpoint),
 		"revocation_endpoint":                   s.URL(RevocationEndpoint),
-		"jwks_uri":                              s.URL(KeysEndpoint),
+		"jwks_uri":                              s.URL(keysEndpoint),
 		"response_types_supported":              []string{"code"},
 		"grant_types_supported":                 s.grantTypes(),
 		"code_challenge_methods_supported":      []string{"S256"},

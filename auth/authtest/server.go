@@ -132,8 +132,8 @@ const (
 	RegistrationEndpoint Endpoint = "register"
 	// RevocationEndpoint revokes tokens.
 	RevocationEndpoint Endpoint = "revoke"
-	// KeysEndpoint has the public key that signs ID tokens.
-	KeysEndpoint Endpoint = "jwks"
+	// keysEndpoint has the public key that signs ID tokens.
+	keysEndpoint Endpoint = "jwks"
 	// DeviceEndpoint begins logins by device code.
 	DeviceEndpoint Endpoint = "device_authorization"
 	// ResourceEndpoint is the protected address of a Resource.
@@ -149,7 +149,7 @@ func (s *Server) endpoint(path string) Endpoint {
 		return ""
 	}
 	switch e := Endpoint(rest); e {
-	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, KeysEndpoint:
+	case AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, keysEndpoint:
 		return e
 	case DeviceEndpoint:
 		if s.options.Device != 0 {
@@ -192,7 +192,7 @@ func (s *Server) answer(e Endpoint, w http.ResponseWriter, r *http.Request) {
 		err = s.serveRevocation(w, r)
 	case DeviceEndpoint:
 		err = s.serveDevice(w, r)
-	case KeysEndpoint:
+	case keysEndpoint:
 		err = s.serveKeys(w)
 	default:
 		http.NotFound(w, r)

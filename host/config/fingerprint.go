@@ -37,7 +37,7 @@ func (e *entry) fingerprint(s *Server) string {
 	if file := e.verbatim("envFile"); file != "" {
 		d.list("envFile", file)
 	}
-	if s.Identity != "" && s.Identity != IdentityShared {
+	if s.Identity != "" && s.Identity != identityShared {
 		d.list("identity", s.Identity, http.CanonicalHeaderKey(s.UserHeader))
 	}
 	if f := e.field("isolation"); f != nil {

@@ -7,7 +7,7 @@ import (
 
 // identity reads on whose behalf connections are made.
 func (e *entry) identity(s *Server) {
-	s.Identity = own(e, "identity", e.choice("identity", IdentityShared, IdentityUser, IdentityHeader))
+	s.Identity = own(e, "identity", e.choice("identity", identityShared, IdentityUser, IdentityHeader))
 	if s.Identity == IdentityHeader && (s.Transport == TransportStdio || s.Transport == TransportUnix) {
 		f := e.field("identity")
 		e.fail(f.Value.Offset, f.At, "a server of the type %s has no headers: write user for a process or connection of each user, or shared", s.Transport)

@@ -87,7 +87,7 @@ func launchValues(l *consent.Launch, s *Server) {
 
 func launchIdentity(s *Server) string {
 	switch s.Identity {
-	case "", IdentityShared:
+	case "", identityShared:
 		return ""
 	case IdentityHeader:
 		if s.UserHeader != "" {

@@ -25,8 +25,8 @@ const (
 
 // Values of [Server.Identity].
 const (
-	// IdentityShared is one connection for all users, with no identity of theirs.
-	IdentityShared = "shared"
+	// identityShared is one connection for all users, with no identity of theirs.
+	identityShared = "shared"
 	// IdentityUser is a connection for each user, with their own login.
 	IdentityUser = "user"
 	// IdentityHeader is a connection for each user, with headers that name them.
@@ -102,7 +102,7 @@ type Server struct {
 	Ledger string
 
 	// Identity says on whose behalf connections are made, one of the Identity
-	// constants; "" is [IdentityShared].
+	// constants; "" is "shared": one connection for all users.
 	Identity string
 	// UserHeader is the header that names the user, of [IdentityHeader]. It may be
 	// empty if the program makes the headers.

@@ -352,7 +352,6 @@ var types = []any{
 	(*profile.Set)(nil),
 	(*profile.Tool)(nil),
 	(*profile.Turn)(nil),
-	(*profile.UnknownProviderError)(nil),
 	(*profile.WaitingError)(nil),
 	(*openapi.Problem)(nil),
 	(*rest.API)(nil),

@@ -38,10 +38,10 @@ type Report struct {
 	// Calls are the calls that it has made, in their order; after a dry run also those that it
 	// would make.
 	Calls []CallReport
-	// DryRun says that it was one.
-	DryRun bool
 	// Duration is how long it took, or has taken so far.
 	Duration time.Duration
+
+	dry bool // it was a dry run
 }
 
 // A CallReport says what became of one call.
@@ -247,7 +247,7 @@ func (r *run) report() *Report {
 	over := r.isOver()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	report := &Report{Log: r.log.String(), DryRun: r.dry, Duration: time.Since(r.began)}
+	report := &Report{Log: r.log.String(), dry: r.dry, Duration: time.Since(r.began)}
 	for _, call := range r.calls {
 		report.Calls = append(report.Calls, *call)
 	}

@@ -144,10 +144,10 @@ func answerOf(report *Report) (*mcp.CallToolResult, error) {
 	if report.Err != nil {
 		a.Error, a.At = failureOf(report.Err)
 	}
-	if report.Err != nil || report.DryRun {
+	if report.Err != nil || report.dry {
 		a.Calls = report.Calls
 	}
-	if report.DryRun {
+	if report.dry {
 		a.Say = "This was a dry run: calls that are \"planned\" were not made, and returned null."
 	}
 	if report.ID != "" {

@@ -17,6 +17,7 @@ import (
 // concurrent use.
 type Set struct {
 	provider Provider
+	textOnly bool // see TurnOptions
 	tools    []*Tool
 	rejected []Rejection
 	byName   map[string]*Tool // by what the provider calls them, and else by the registry's names
@@ -27,7 +28,7 @@ type Set struct {
 // same each time, and its cache of the prompt stays of use.
 //
 // A tool that cannot be told to the provider is not in the set; see [Set.Rejected].
-// The error is an [*UnknownProviderError].
+// The error says that the provider is not known.
 func Compile(p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
 	return compileFrom(nil, p, tools, opts)
 }
@@ -37,7 +38,7 @@ func Compile(p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
 func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
 	d, ok := rulesOf(p)
 	if !ok {
-		return nil, &UnknownProviderError{p}
+		return nil, unknownProvider(p)
 	}
 	o := *cmp.Or(opts, new(Options))
 	s := &Set{provider: p, tools: make([]*Tool, 0, len(tools)), byName: make(map[string]*Tool, len(tools))}
@@ -113,6 +114,18 @@ func (s *Set) Searching() bool {
 // Programs reports whether programs may call a tool: the request needs the
 // provider's own tool that runs them then.
 func (s *Set) Programs() bool { return slices.ContainsFunc(s.tools, (*Tool).Programs) }
+
+// Parts returns a result in the parts that the provider takes, see [Parts], and those without
+// data if [TurnOptions].TextOnly says so.
+func (s *Set) Parts(res *mcp.CallToolResult) []Part {
+	parts := Parts(s.provider, res)
+	for i := range parts {
+		if s.textOnly {
+			parts[i].Data, parts[i].Type = nil, ""
+		}
+	}
+	return parts
+}
 
 // Rejected returns the tools that cannot be told to the provider, and why: those
 // whose schema cannot be used or takes no object, and those whose name is there

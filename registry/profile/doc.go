@@ -20,7 +20,7 @@
 //	turn, err := profile.NewTurn(ctx, reg, profile.Anthropic, nil)
 //	// send turn.Set().Tools(), receive calls
 //	answers, err := turn.Run(ctx, calls)
-//	// send turn.Parts(answers[i].Result) for each
+//	// send turn.Set().Parts(answers[i].Result) for each
 //
 // The adapters of this module stand on that, one for each SDK.
 //

@@ -174,7 +174,7 @@ func ExampleTurn_Run() {
 		return
 	}
 	for _, a := range answers {
-		for _, part := range turn.Parts(a.Result) {
+		for _, part := range turn.Set().Parts(a.Result) {
 			fmt.Println(a.Call.ID, part.Text)
 		}
 	}

@@ -196,7 +196,7 @@ func TestTurnOfText(t *testing.T) {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: picture(t, 1, 1)}}}
 	for _, only := range []bool{true, false} {
 		turn := newTurn(t, registry.New(nil), &profile.TurnOptions{TextOnly: only})
-		part := turn.Parts(res)[0]
+		part := turn.Set().Parts(res)[0]
 		assert.Equal(t, part.Data == nil && part.Type == "", only, "TextOnly %v: there is no data", only)
 		assert.True(t, part.Text != "", "TextOnly %v: there is a text", only)
 	}

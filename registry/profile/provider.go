@@ -1,6 +1,10 @@
 package profile
 
-import "github.com/mcpbelt/mcpbelt/registry"
+import (
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
 
 // A Provider is a way to tell a model about tools.
 type Provider string
@@ -117,14 +121,9 @@ func (d *ruleset) nameOf(deferred bool) nameRule {
 	return rule
 }
 
-// An UnknownProviderError reports a [Provider] that is none of the constants.
-type UnknownProviderError struct {
-	// provider is what was asked for.
-	provider Provider
-}
-
-func (e *UnknownProviderError) Error() string {
-	return "profile: unknown provider " + quoted(string(e.provider)) + "; use one of openai, openai-strict, anthropic, gemini, bedrock, ollama"
+// unknownProvider reports a [Provider] that is none of the constants.
+func unknownProvider(p Provider) error {
+	return errors.New("profile: unknown provider " + quoted(string(p)) + "; use one of openai, openai-strict, anthropic, gemini, bedrock, ollama")
 }
 
 // A Rejection is a tool that cannot be told to the provider at all.

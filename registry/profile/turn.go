@@ -66,15 +66,14 @@ type Turn struct {
 	set      *Set
 	registry *registry.Registry
 	parallel int
-	textOnly bool
 	direct   func(context.Context, Answer)
 	progress func(Call, *mcp.ProgressParams)
 }
 
 // NewTurn returns the tools of a registry for the user of ctx, as a provider takes
 // them. The registry remembers the compiled form of a tool until the tool changes, in at
-// most 8 forms: one for each provider and use by programs. The error is an
-// [*UnknownProviderError], or says that there are more tools than the provider takes.
+// most 8 forms: one for each provider and use by programs. The error says that the provider
+// is not known, or that there are more tools than it takes.
 func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOptions) (*Turn, error) {
 	o := *cmp.Or(opts, new(TurnOptions))
 	if r == nil {
@@ -85,7 +84,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	}
 	d, ok := rulesOf(p)
 	if !ok {
-		return nil, &UnknownProviderError{p}
+		return nil, unknownProvider(p)
 	}
 	switch {
 	case o.MaxParallel == 0:
@@ -116,7 +115,8 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 		return nil, fmt.Errorf("profile: %s takes %d tools in one request, and there are %d: set TurnOptions.Finder, by which the model searches for them, "+
 			"leave some out by Keep, or set Toolset.MaxTools if the server takes more", p, most, told)
 	}
-	return &Turn{set: set, registry: r, parallel: o.MaxParallel, textOnly: o.TextOnly, direct: o.Direct, progress: o.Progress}, nil
+	set.textOnly = o.TextOnly
+	return &Turn{set: set, registry: r, parallel: o.MaxParallel, direct: o.Direct, progress: o.Progress}, nil
 }
 
 // offered returns the tools that the model is told of, of which a request takes so many; 0:
@@ -160,14 +160,3 @@ func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search 
 
 // Set returns the tools as the provider takes them.
 func (t *Turn) Set() *Set { return t.set }
-
-// Parts returns a result in the parts that the turn's provider takes, see [Parts].
-func (t *Turn) Parts(res *mcp.CallToolResult) []Part {
-	parts := Parts(t.set.provider, res)
-	for i := range parts {
-		if t.textOnly {
-			parts[i].Data, parts[i].Type = nil, ""
-		}
-	}
-	return parts
-}
