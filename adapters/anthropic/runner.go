@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
@@ -290,9 +289,6 @@ func (r *runnerTool) Execute(ctx context.Context, input json.RawMessage) ([]sdk.
 	if !failed {
 		return betaBlocks(parts), nil
 	}
-	var lines []string
-	for _, p := range parts {
-		lines = append(lines, p.Text)
-	}
-	return nil, errors.New(strings.Join(lines, "\n"))
+	text, _ := profile.Apart(parts)
+	return nil, errors.New(text)
 }

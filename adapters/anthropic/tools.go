@@ -73,7 +73,11 @@ func (t *Turn) params(gone []string, called bool) []sdk.ToolUnionParam {
 	}
 	params = append(params, t.programRunners()...)
 	last := -1 // of those that are not deferred
-	for _, tool := range t.Set().Tools() {
+	tools := t.Set().Tools()
+	if called && len(params)+len(tools) == 0 {
+		tools = []*profile.Tool{profile.NoTools()}
+	}
+	for _, tool := range tools {
 		p := &sdk.ToolParam{Name: tool.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](tool.Schema)}
 		if tool.Description != "" {
 			p.Description = sdk.String(tool.Description)
@@ -88,11 +92,6 @@ func (t *Turn) params(gone []string, called bool) []sdk.ToolUnionParam {
 			last = len(params)
 		}
 		params = append(params, sdk.ToolUnionParam{OfTool: p})
-	}
-	if called && len(params) == 0 {
-		params = []sdk.ToolUnionParam{{OfTool: &sdk.ToolParam{
-			Name: "no_tools", Description: sdk.String("There are no tools now. Do not call this."), InputSchema: sdk.ToolInputSchemaParam{Properties: map[string]any{}},
-		}}}
 	}
 	for _, name := range gone {
 		params = append(params, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{

@@ -53,9 +53,11 @@ func native(model string) bool {
 
 // Params returns the tools of the turn, sorted by name; nil if there are none. A request
 // takes those of [Turn.Config].
-func (t *Turn) Params() []types.Tool {
+func (t *Turn) Params() []types.Tool { return specs(t.Set().Tools()) }
+
+func specs(list []*profile.Tool) []types.Tool {
 	var tools []types.Tool
-	for _, tool := range t.Set().Tools() {
+	for _, tool := range list {
 		spec := types.ToolSpecification{
 			Name:        aws.String(tool.Name),
 			InputSchema: &types.ToolInputSchemaMemberJson{Value: newRaw(tool.Schema)},
@@ -74,11 +76,7 @@ func (t *Turn) Params() []types.Tool {
 func (t *Turn) Config(messages []types.Message) *types.ToolConfiguration {
 	tools := t.Params()
 	if len(tools) == 0 && speaksOfCalls(messages) {
-		tools = []types.Tool{&types.ToolMemberToolSpec{Value: types.ToolSpecification{
-			Name:        aws.String("no_tools"),
-			Description: aws.String("There are no tools now. Do not call this."),
-			InputSchema: &types.ToolInputSchemaMemberJson{Value: newRaw([]byte(`{"type":"object","properties":{}}`))},
-		}}}
+		tools = specs([]*profile.Tool{profile.NoTools()})
 	}
 	if len(tools) == 0 {
 		return nil

@@ -1,11 +1,13 @@
 package eino_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
@@ -192,5 +194,43 @@ func TestArgumentsInConversation(t *testing.T) {
 		if a := got[0].ToolCalls[0].Function.Arguments; a != want || m.ToolCalls[0].Function.Arguments != arguments {
 			t.Errorf("%q became %q, and in the messages of the caller %q", arguments, a, m.ToolCalls[0].Function.Arguments)
 		}
+	}
+}
+
+// A toldModel keeps what it was told.
+type toldModel struct {
+	tools []*schema.ToolInfo
+	in    []*schema.Message
+}
+
+func (m *toldModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
+	m.tools = tools
+	return m, nil
+}
+
+func (m *toldModel) Generate(_ context.Context, in []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	m.in = in
+	return schema.AssistantMessage("done", nil), nil
+}
+
+func (m *toldModel) Stream(context.Context, []*schema.Message, ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	return nil, nil
+}
+
+// TestWithoutToolsOrWords has a conversation with calls and no tools any more, and with a message
+// in which the model says nothing, both of which Claude's API refuses.
+func TestWithoutToolsOrWords(t *testing.T) {
+	//report: Models | langgenius/dify#7328 | an agent has tools at first and none later, and Bedrock refuses a request without tools whose conversation has calls | with eino and langchaingo, too, one tool says that there are none
+	in := append(spoken("u a:x t:x"), &schema.Message{Role: schema.Assistant, Content: "\n", ReasoningContent: "hm"})
+	in = append(in, spoken("u")...)
+	for provider, want := range map[profile.Provider]string{profile.Anthropic: "no_tools", profile.Bedrock: "no_tools", profile.OpenAI: ""} {
+		m := &toldModel{}
+		assert.Value(belt.New(registry.New(nil), &belt.Options{Provider: provider}).Model(m).Generate(t.Context(), in))(t)
+		var names []string
+		for _, info := range m.tools {
+			names = append(names, info.Name)
+		}
+		assert.Equal(t, strings.Join(names, " "), want, "%s: the model is told of", provider)
+		assert.Equal(t, said(m.in), "u a:x t:x u", "%s: the messages", provider)
 	}
 }

@@ -1,7 +1,6 @@
 package eino
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/cloudwego/eino/schema"
@@ -14,19 +13,7 @@ import (
 // those of one call for those of another. The same calls have the same ids each time.
 type identity struct {
 	places profile.Places
-	taken  map[string]bool
-	ids    []string // of the calls that have begun
-}
-
-func newIdentity() *identity { return &identity{taken: map[string]bool{}} }
-
-// next returns the id of the next call of a message.
-func (d *identity) next(id string, at int) string {
-	for ; id == "" || d.taken[id]; at++ {
-		id = fmt.Sprintf("call_%d", at)
-	}
-	d.taken[id] = true
-	return id
+	calls  []profile.Call // that have begun; they have ids alone
 }
 
 // piece returns a piece of a message in a stream, whose calls have the index and the id of
@@ -37,11 +24,12 @@ func (d *identity) piece(m *schema.Message) (*schema.Message, error) {
 			return
 		}
 		at := d.places.Of(c.ID, c.Index, c.Function.Name, c.Function.Arguments)
-		if at == len(d.ids) {
-			c.ID = d.next(c.ID, at)
-			d.ids = append(d.ids, c.ID)
-		} else if c.ID != "" {
-			c.ID = d.ids[at]
+		begins := at == len(d.calls)
+		if begins {
+			d.calls = profile.OpenAI.WithIDs(append(d.calls, profile.Call{ID: c.ID}))
+		}
+		if begins || c.ID != "" {
+			c.ID = d.calls[at].ID
 		}
 		c.Index = &at
 	}), nil
@@ -49,8 +37,11 @@ func (d *identity) piece(m *schema.Message) (*schema.Message, error) {
 
 // identified returns a message whose calls have ids of their own.
 func identified(m *schema.Message) *schema.Message {
-	ids := newIdentity()
-	return withCalls(m, func(i int, c *schema.ToolCall) { c.ID = ids.next(c.ID, i) })
+	var calls []profile.Call
+	return withCalls(m, func(i int, c *schema.ToolCall) {
+		calls = profile.OpenAI.WithIDs(append(calls, profile.Call{ID: c.ID}))
+		c.ID = calls[i].ID
+	})
 }
 
 // withCalls returns a message with its calls as edit leaves them: a copy, if that changes

@@ -3,10 +3,13 @@ package eino
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 // Model returns a model that is told, with each request, of the tools that the user of
@@ -41,7 +44,7 @@ func (m *liveModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatMo
 
 // Generate asks the model.
 func (m *liveModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	inner, opts, err := m.now(ctx, opts)
+	inner, opts, err := m.now(ctx, in, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +54,7 @@ func (m *liveModel) Generate(ctx context.Context, in []*schema.Message, opts ...
 
 // Stream asks the model for a stream.
 func (m *liveModel) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	inner, opts, err := m.now(ctx, opts)
+	inner, opts, err := m.now(ctx, in, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +62,7 @@ func (m *liveModel) Stream(ctx context.Context, in []*schema.Message, opts ...mo
 	if err != nil {
 		return nil, err
 	}
-	return schema.StreamReaderWithConvert(out, newIdentity().piece), nil
+	return schema.StreamReaderWithConvert(out, new(identity).piece), nil
 }
 
 // GetType returns that of the model.
@@ -73,7 +76,7 @@ func (m *liveModel) IsCallbacksEnabled() bool { return components.IsCallbacksEna
 
 // now returns the model with the tools of the moment. Tools in opts go before those of
 // WithTools, in this model as in others.
-func (m *liveModel) now(ctx context.Context, opts []model.Option) (model.ToolCallingChatModel, []model.Option, error) {
+func (m *liveModel) now(ctx context.Context, in []*schema.Message, opts []model.Option) (model.ToolCallingChatModel, []model.Option, error) {
 	given := model.GetCommonOptions(nil, opts...).Tools
 	before := m.tools
 	if given != nil {
@@ -82,6 +85,14 @@ func (m *liveModel) now(ctx context.Context, opts []model.Option) (model.ToolCal
 	tools, err := m.belt.infos(ctx, before)
 	if err != nil {
 		return nil, nil, err
+	}
+	called := func(m *schema.Message) bool { return m != nil && m.Role == schema.Tool }
+	if p := m.belt.opts.Provider; len(tools) == 0 && (p == profile.Anthropic || p == profile.Bedrock) && slices.ContainsFunc(in, called) {
+		none, err := infoOf(profile.NoTools())
+		if err != nil {
+			return nil, nil, err
+		}
+		tools = append(tools, none)
 	}
 	if given != nil {
 		opts = append(slices.Clip(opts), model.WithTools(tools))
@@ -139,6 +150,9 @@ func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
 		behind = nil
 	}
 	for _, m := range b.completed(in) {
+		if saysNothing(m) {
+			continue
+		}
 		if m == nil || m.Role != schema.Tool {
 			flush()
 			out = append(out, m)
@@ -150,6 +164,12 @@ func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
 	}
 	flush()
 	return out
+}
+
+// saysNothing reports whether a message of the model has nothing but thoughts, as which some
+// APIs do not take it.
+func saysNothing(m *schema.Message) bool {
+	return m != nil && m.Role == schema.Assistant && strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 && len(m.MultiContent) == 0 && len(m.AssistantGenMultiContent) == 0
 }
 
 // toolMessage returns a message of a tool whose content is text, and its media with a

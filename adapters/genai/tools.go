@@ -47,14 +47,12 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	t.apart.Store(before3(o.Model))
 	for _, tool := range turn.Set().Tools() {
 		var d struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"parametersJsonSchema"`
+			Parameters json.RawMessage `json:"parametersJsonSchema"`
 		}
 		if err := json.Unmarshal(tool.Declaration(), &d); err != nil {
 			return nil, err
 		}
-		f := &genai.FunctionDeclaration{Name: d.Name, Description: d.Description}
+		f := &genai.FunctionDeclaration{Name: tool.Name, Description: tool.Description}
 		if d.Parameters != nil {
 			f.ParametersJsonSchema = d.Parameters
 		}

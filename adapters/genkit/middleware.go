@@ -109,24 +109,25 @@ func (t *Turn) repaired(messages []*ai.Message) []*ai.Message {
 		for i, p := range m.Content {
 			piece.Content[i] = signed(named(p))
 		}
-		claude := m.Role == ai.RoleModel && t.opts.Provider == profile.Anthropic
-		if claude {
-			piece.Content = sendable(piece.Content)
+		said := m.Role == ai.RoleModel && t.opts.Provider != profile.Gemini // which takes all of it
+		if said {
+			piece.Content = t.sendable(piece.Content)
 		}
 		if m.Role == ai.RoleTool {
 			pieces = append(pieces, apart(&piece)...)
-		} else if !claude || len(piece.Content) > 0 {
+		} else if !said || len(piece.Content) > 0 {
 			pieces = append(pieces, &piece)
 		}
 	}
 	return r.Repair(pieces)
 }
 
-// sendable returns what one of Anthropic's models wrote as the API takes it back.
-func sendable(parts []*ai.Part) []*ai.Part {
+// sendable returns what a model wrote as its API takes it back.
+func (t *Turn) sendable(parts []*ai.Part) []*ai.Part {
 	return profile.Sendable(parts, func(p *ai.Part) (thought, empty bool) {
 		signature, _ := p.Metadata["signature"].([]byte)
-		return p.IsReasoning(), p.IsText() && strings.TrimSpace(p.Text) == "" || p.IsReasoning() && len(signature) == 0
+		unsigned := p.IsReasoning() && len(signature) == 0 && t.opts.Provider == profile.Anthropic
+		return p.IsReasoning(), p.IsText() && strings.TrimSpace(p.Text) == "" || unsigned
 	})
 }
 

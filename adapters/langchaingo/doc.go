@@ -9,7 +9,7 @@
 // and the results.
 //
 //	turn, err := belt.Tools(ctx, reg, nil)
-//	response, err := llm.GenerateContent(ctx, messages, llms.WithTools(turn.Params()))
+//	response, err := llm.GenerateContent(ctx, messages, llms.WithTools(turn.Params(messages...)))
 //	results, err := turn.Run(ctx, response)
 //	messages = append(messages, results...)
 //

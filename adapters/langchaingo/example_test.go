@@ -24,7 +24,7 @@ func answer(ctx context.Context, llm llms.Model, reg *registry.Registry, message
 		if err != nil {
 			return messages, err
 		}
-		response, err := llm.GenerateContent(ctx, messages, llms.WithTools(turn.Params()))
+		response, err := llm.GenerateContent(ctx, messages, llms.WithTools(turn.Params(messages...)))
 		if err != nil {
 			return messages, err
 		}

@@ -142,8 +142,9 @@ func (t *Turn) Messages(response *llms.ContentResponse, answers ...profile.Answe
 }
 
 // Append returns a conversation with more messages behind it, as the provider takes it, see
-// [profile.Repairer]: such as those of [Turn.Run], or what the user says. The messages that
-// are given, and what they share memory with, stay as they are.
+// [profile.Repairer]: such as those of [Turn.Run], or what the user says. Blank texts of the
+// model, and messages in which it says nothing, are left out. The messages that are given, and
+// what they share memory with, stay as they are.
 func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageContent) []llms.MessageContent {
 	r := &profile.Repairer[llms.MessageContent]{
 		Provider: t.Set().Provider(),
@@ -172,7 +173,19 @@ func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageCo
 			}}
 		},
 	}
-	return r.Repair(slices.Concat(conversation, more))
+	var all []llms.MessageContent
+	for _, m := range slices.Concat(conversation, more) {
+		if m.Role == llms.ChatMessageTypeAI {
+			m.Parts = profile.Sendable(m.Parts, func(p llms.ContentPart) (thought, empty bool) {
+				text, ok := p.(llms.TextContent)
+				return false, ok && strings.TrimSpace(text.Text) == ""
+			})
+		}
+		if m.Role != llms.ChatMessageTypeAI || len(m.Parts) > 0 {
+			all = append(all, m)
+		}
+	}
+	return r.Repair(all)
 }
 
 // parts returns an answer as the text, and the media if they are wanted, for which

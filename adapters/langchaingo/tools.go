@@ -3,6 +3,7 @@ package langchaingo
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -49,10 +50,17 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	return &Turn{turn, o}, nil
 }
 
-// Params returns the tools for [llms.WithTools]; nil if there are none.
-func (t *Turn) Params() []llms.Tool {
+// Params returns the tools for [llms.WithTools]; nil if there are none. Give it the messages of
+// the request, too: Anthropic refuses a conversation with calls and no tools, and gets one tool
+// that says that there are none.
+func (t *Turn) Params(conversation ...llms.MessageContent) []llms.Tool {
 	var params []llms.Tool
-	for _, tool := range t.Set().Tools() {
+	tools := t.Set().Tools()
+	called := func(m llms.MessageContent) bool { return m.Role == llms.ChatMessageTypeTool }
+	if t.blocks() && len(tools) == 0 && slices.ContainsFunc(conversation, called) {
+		tools = []*profile.Tool{profile.NoTools()}
+	}
+	for _, tool := range tools {
 		f := t.function(tool)
 		params = append(params, llms.Tool{Type: "function", Function: &f})
 	}

@@ -97,28 +97,22 @@ func (t *ResponseTurn) structured(a profile.Answer) string {
 
 // responseOutput returns the parts of a result as the output of a function.
 func responseOutput(parts []profile.Part) responses.ResponseInputItemFunctionCallOutputOutputUnionParam {
-	var (
-		texts []string
-		list  responses.ResponseFunctionCallOutputItemListParam
-		data  bool
-	)
+	if !slices.ContainsFunc(parts, func(p profile.Part) bool { return p.Data != nil }) {
+		text, _ := profile.Apart(parts)
+		return responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: openai.String(text)}
+	}
+	var list responses.ResponseFunctionCallOutputItemListParam
 	for _, p := range parts {
 		var item responses.ResponseFunctionCallOutputItemUnionParam
 		switch {
 		case p.Data == nil:
-			texts = append(texts, p.Text)
 			item.OfInputText = &responses.ResponseInputTextContentParam{Text: p.Text}
 		case strings.HasPrefix(p.Type, "image/"):
-			data = true
 			item.OfInputImage = &responses.ResponseInputImageContentParam{ImageURL: openai.String(p.DataURL())}
 		default:
-			data = true
 			item.OfInputFile = &responses.ResponseInputFileContentParam{Filename: openai.String(fileName(p)), FileData: openai.String(p.DataURL())}
 		}
 		list = append(list, item)
-	}
-	if !data {
-		return responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfString: openai.String(strings.Join(texts, "\n"))}
 	}
 	return responses.ResponseInputItemFunctionCallOutputOutputUnionParam{OfResponseFunctionCallOutputItemArray: list}
 }
@@ -134,12 +128,10 @@ func Input(r *responses.Response) []responses.ResponseInputItemUnionParam {
 	if r == nil {
 		return nil
 	}
-	output := r.Output
-	for len(output) > 0 && output[len(output)-1].Type == "reasoning" {
-		output = output[:len(output)-1]
-	}
 	var items []responses.ResponseInputItemUnionParam
-	for _, item := range output {
+	for _, item := range profile.Sendable(r.Output, func(item responses.ResponseOutputItemUnion) (thought, empty bool) {
+		return item.Type == "reasoning", false
+	}) {
 		items = append(items, asInput(item))
 	}
 	return AppendInput(nil, items...)

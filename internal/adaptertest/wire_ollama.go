@@ -41,8 +41,8 @@ func (o Ollama) Read(r *http.Request, body []byte) (*Request, error) {
 			if json.Unmarshal(declaration, &shown) != nil || ollamaMark.MatchString(fmt.Sprint(shown)) {
 				problems = append(problems, "invalid image index")
 			}
-			if seen, err := providercheck.SeenByOllama(declaration); err == nil && seen.Write() != schema.Write() {
-				problems = append(problems, "the server would drop some of "+schema.Write())
+			if seen, err := providercheck.SeenByOllama(declaration); err == nil && !sameJSON(seen.Write(), schema.Write()) {
+				problems = append(problems, "of "+schema.Write()+" the server would keep "+seen.Write())
 			}
 			return problems
 		})

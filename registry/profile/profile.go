@@ -57,3 +57,12 @@ type Tool struct {
 	provider Provider
 	codec    *codec // nil: the arguments are as the tool wants them
 }
+
+// NoTools returns a tool that says that there are none, for a request without tools whose
+// conversation has calls, which Anthropic and Bedrock refuse. No registry has it.
+func NoTools() *Tool {
+	return &Tool{
+		Name: "no_tools", Description: "There are no tools now. Do not call this.", Schema: json.RawMessage(`{"type":"object","properties":{}}`),
+		Definition: &registry.Definition{Name: "no_tools"}, provider: Anthropic,
+	}
+}
