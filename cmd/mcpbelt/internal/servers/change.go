@@ -18,36 +18,23 @@ import (
 
 // changeCommands returns the commands that change the entry of a server.
 func changeCommands(b *belt.Belt) []*cobra.Command {
-	update := func(patch func(args []string) *record.Patch) func(context.Context, record.Store, string, []string) error {
-		return func(ctx context.Context, store record.Store, name string, args []string) error {
-			_, _, err := record.Update(ctx, store, name, patch(args))
-			return err
-		}
-	}
-	disabled := func(off bool) func([]string) *record.Patch {
-		return func([]string) *record.Patch { return record.Switch(!off) }
-	}
 	remove := func(ctx context.Context, store record.Store, name string, _ []string) error {
 		_, err := record.Remove(ctx, store, name)
 		return err
 	}
-	rename := func(args []string) *record.Patch {
-		return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}}
+	update := func(name, action string, n int, patch func(args []string) *record.Patch) *cobra.Command {
+		return changeCommand(b, action, n, n, func(ctx context.Context, store record.Store, name string, args []string) error {
+			_, _, err := record.Update(ctx, store, name, patch(args))
+			return err
+		}, cobra.Command{Use: name})
 	}
 	return []*cobra.Command{
-		setCommand(b),
-		changeCommand(b, "removed", 1, 1, remove, cobra.Command{
-			Use: "remove",
+		setCommand(b), changeCommand(b, "removed", 1, 1, remove, cobra.Command{Use: "remove"}),
+		update("rename", "renamed", 2, func(args []string) *record.Patch {
+			return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}}
 		}),
-		changeCommand(b, "renamed", 2, 2, update(rename), cobra.Command{
-			Use: "rename",
-		}),
-		changeCommand(b, "enabled", 1, 1, update(disabled(false)), cobra.Command{
-			Use: "enable",
-		}),
-		changeCommand(b, "disabled", 1, 1, update(disabled(true)), cobra.Command{
-			Use: "disable",
-		}),
+		update("enable", "enabled", 1, func([]string) *record.Patch { return record.Switch(true) }),
+		update("disable", "disabled", 1, func([]string) *record.Patch { return record.Switch(false) }),
 	}
 }
 

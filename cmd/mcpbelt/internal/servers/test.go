@@ -27,17 +27,11 @@ func testCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			h, err := b.Open(cmd.Context(), c, []*config.Server{s}, &belt.OpenOptions{Cold: true})
+			list, err := examine(cmd, b, c, []*config.Server{s})
 			if err != nil {
 				return err
 			}
-			defer h.Close()
-			spinner := b.Out.Spin("testing " + s.Name)
-			report, err := examineOne(cmd.Context(), h.Host, s)
-			spinner.End()
-			if err != nil {
-				return err
-			}
+			report := list[0].Report
 			if err := showTest(b, report); err != nil {
 				return err
 			}
