@@ -6,7 +6,9 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -14,8 +16,8 @@ import (
 )
 
 // Registry records the calls of r's tools from now on, until stop: one span
-// execute_tool for each, also for those that are not made because they are denied,
-// wait for approval or are wrong. A call of a server's tool has the span of its
+// execute_tool and one measurement for each, also for those that are not made because they are
+// denied, wait for approval or are wrong. A call of a server's tool has the span of its
 // request as a child. The span has the id of [registry.WithCallID]. Call it once for a
 // registry, before other middleware is added that is to be measured. A host calls it for
 // its own registry.
@@ -99,8 +101,7 @@ func (t *Telemetry) refused(ctx context.Context, o *registry.Observation) {
 	if o.Passed || o.Kind == registry.Denied {
 		return
 	}
-	var f facts
-	name := executeTool
+	f, name := newFacts(), executeTool
 	if o.Tool != nil {
 		f, name = t.tool(o.Tool, o.Arguments)
 	} else {
@@ -112,10 +113,13 @@ func (t *Telemetry) refused(ctx context.Context, o *registry.Observation) {
 	t.callID(&f, o.CallID)
 	var waits *registry.ApprovalRequiredError
 	if errors.As(o.Err, &waits) {
-		t.detail(&f, keyApproval.String(approvalWaiting))
+		t.both(&f, keyApproval.String(approvalWaiting))
 	}
 	fate := fateOfCall(nil, o.Err)
 	t.addFate(&f, fate)
+	if t.tools.Enabled(ctx) {
+		t.tools.Record(ctx, o.Duration.Seconds(), metric.WithAttributeSet(attribute.NewSet(f.metric...)))
+	}
 	_, span := t.tracer.Start(ctx, name, trace.WithTimestamp(o.Began), trace.WithAttributes(f.span...))
 	if fate.kind != "" {
 		span.SetStatus(codes.Error, "")

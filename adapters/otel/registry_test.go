@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -190,9 +192,54 @@ func TestCallsNotMade(t *testing.T) {
 			t.Errorf("resumed twice: %s", says(span.Attributes))
 		}
 	}
-	if got := b.series(t, "gen_ai.execute_tool.duration"); len(got) != 2 {
-		t.Errorf("measured %q, want the one that was made, and the one whose tool looks at its arguments itself", got)
+	const operation, notes = "gen_ai.operation.name=execute_tool", " gen_ai.tool.type=extension mcpbelt.server.name=notes"
+	assert.Equal(t, strings.Join(b.series(t, "gen_ai.execute_tool.duration"), "\n"), strings.Join([]string{
+		"1 error.type=approval_void " + operation,
+		"1 error.type=denied " + operation + " gen_ai.tool.name=notes__fails" + notes,
+		"1 error.type=invalid_arguments " + operation + " gen_ai.tool.name=add gen_ai.tool.type=function",
+		"1 error.type=login_required " + operation,
+		"1 error.type=policy_failed " + operation + " gen_ai.tool.name=notes__hangs" + notes,
+		"1 error.type=server_not_ready " + operation,
+		"1 error.type=unknown_tool " + operation,
+		"1 " + operation + " gen_ai.tool.name=notes__echo" + notes,
+		"1 " + operation + " gen_ai.tool.name=notes__echo gen_ai.tool.type=extension mcpbelt.server.name=notes mcpbelt.tool.approval=required",
+	}, "\n"), "the measurements: those that were not made have no call of a tool in them")
+}
+
+// The dashboard of the page asks for what is measured, and for nothing else.
+func TestDashboard(t *testing.T) {
+	page := string(assert.Value(os.ReadFile("../../docs/adapters/otel-dashboard.json"))(t))
+	known := map[string]bool{}
+	for _, name := range []string{"mcp.client.operation.duration", "mcp.client.session.duration", "mcp.server.operation.duration", "gen_ai.execute_tool.duration"} {
+		known[strings.ReplaceAll(name, ".", "_")+"_seconds"] = true
+		assert.Contains(t, string(assert.Value(os.ReadFile("telemetry.go"))(t)), `"`+name+`"`)
 	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	assert.OK(t, json.Unmarshal([]byte(page), &dashboard))
+	labels := map[string]bool{"le": true}
+	for _, key := range belt.DefaultAttributes() {
+		labels[strings.ReplaceAll(string(key), ".", "_")] = true
+	}
+	asked := 0
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			for _, name := range regexp.MustCompile(`\b[a-z_]+_seconds(?:_bucket|_count|_sum)\b`).FindAllString(target.Expr, -1) {
+				asked++
+				assert.True(t, known[name[:strings.LastIndex(name, "_")]], "%s: %s is not measured", p.Title, name)
+			}
+			for _, list := range regexp.MustCompile(`by \(([^)]*)\)|([a-z_]+)[!=]~?"`).FindAllStringSubmatch(target.Expr, -1) {
+				for label := range strings.SplitSeq(list[1]+list[2], ",") {
+					assert.True(t, labels[strings.TrimSpace(label)], "%s: %q is no attribute", p.Title, label)
+				}
+			}
+		}
+	}
+	assert.True(t, asked >= 6, "%d metrics asked for", asked)
 }
 
 // The spans of calls have the id that the model gave them, whether they are made, are
