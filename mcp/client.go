@@ -287,8 +287,11 @@ func (c *Client) life() *life {
 // of them had ended: only the failure of one that ended later is returned. Wakes brings the
 // next attempt forward.
 func (c *Client) await(ctx context.Context, not *life, before int, wakes bool) (*life, error) {
-	if c.transport == nil {
+	switch {
+	case c.transport == nil:
 		return nil, WithOutcome(errZero, NotSent)
+	case ctx == nil:
+		return nil, WithOutcome(errors.New("mcp: the context is nil"), NotSent)
 	}
 	renewing, again := before >= 0, false
 	for {

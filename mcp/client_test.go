@@ -4,6 +4,7 @@ package mcp_test
 
 import (
 	"context"
+	"fmt"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -382,5 +383,19 @@ func TestShortConnectionsAreSpacedOut(t *testing.T) {
 			wantBetween(t, server.Connections(), bound[0], bound[1], "connections in an hour")
 			wantBetween(t, len(server.Received("tools/list")), 1, 2*bound[1], "lists in an hour")
 		})
+	}
+}
+
+// A nil context is an error in words, whatever is asked.
+func TestNoContext(t *testing.T) {
+	var none context.Context
+	for _, c := range []*mcp.Client{newClient(t, legacy(t), nil), newReady(t, legacy(t), nil)} {
+		for name, err := range map[string]error{
+			"call": errOf(c.CallTool(none, "x", nil, nil)), "tools": errOf(c.Tools(none)), "ping": c.Ping(none),
+			"prompt": errOf(c.GetPrompt(none, "x", nil, nil)), "resource": errOf(c.ReadResource(none, "a:a", nil)),
+		} {
+			assert.Contains(t, fmt.Sprint(err), "the context is nil", "%s", name)
+			wantOutcome(t, err, mcp.NotSent)
+		}
 	}
 }

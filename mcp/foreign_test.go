@@ -93,7 +93,7 @@ func (f *foreignConn) Write(context.Context, jsonrpc.Message) error { return nil
 func (f *foreignConn) Close() error                                 { return nil }
 func (f *foreignConn) SessionID() string                            { return "" }
 
-// A context that is nil panics where the call is made, and leaves the client as it was.
+// A call without a context leaves the client as it was.
 func TestNilContext(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		c := newReady(t, p.to(featured(t, revision, mcptest.Script{

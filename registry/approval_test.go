@@ -214,3 +214,15 @@ func TestBusyServerDoesNotAllocate(t *testing.T) {
 		assert.Equal(t, errorOf(r.Call(ctx, "files__read", args)), busy)
 	}), 0, "allocations")
 }
+
+// A function or a context that is nil is an error in words.
+func TestNilThings(t *testing.T) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(nil)})
+	assert.OK(t, r.Add(registry.MustFunc("add", "Add", func(context.Context, struct{}) (int, error) { return 1, nil })))
+	var none context.Context
+	for want, ctx := range map[string]context.Context{"the ApproverFunc is nil": t.Context(), "the context is nil": none} {
+		_, err := r.Call(ctx, "add", nil)
+		assert.Contains(t, fmt.Sprint(err), want)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s", want)
+	}
+}

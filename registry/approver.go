@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -79,6 +80,9 @@ type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (approval.Deci
 
 // Approve calls f.
 func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (approval.Decision, error) {
+	if f == nil {
+		return approval.Decision{}, errors.New("registry: the ApproverFunc is nil")
+	}
 	return f(ctx, req)
 }
 

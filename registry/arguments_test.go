@@ -38,6 +38,8 @@ func TestFuncArguments(t *testing.T) {
 		{echo[search](t), `{}`, `arguments of tool "tool": "query" is missing; it must be a string; "what to look for"`},
 		{echo[search](t), ``, `arguments of tool "tool": "query" is missing; it must be a string; "what to look for"`},
 		{echo[search](t), `{"query":null}`, `arguments of tool "tool": "query" must be a string, not null`},
+		{echo[search](t), `{"queries":"x"}`, `arguments of tool "tool": "queries" is not known; did you mean "query"? known are "limit", "near", "query", "tags"; ` +
+			`"query" is missing; it must be a string; "what to look for"`},
 		{echo[search](t), `{"Query":"x"}`, `arguments of tool "tool": "Query" is not known; did you mean "query"? known are "limit", "near", "query", "tags"; ` +
 			`"query" is missing; it must be a string; "what to look for"`},
 		{echo[search](t), `{"query":"x","limit":"5"}`, `arguments of tool "tool": "limit" must be an integer from -128 to 127, not a string`},

@@ -54,7 +54,11 @@ func (r *Registry) Forward(ctx context.Context, name string, args json.RawMessag
 
 // makeCall makes a call, which observers hear of.
 func (r *Registry) makeCall(ctx context.Context, name string, args json.RawMessage, forward bool) (*mcp.CallToolResult, error) {
-	if err := r.made(); err != nil {
+	err := r.made()
+	if err == nil && ctx == nil {
+		err = errors.New("registry: the context is nil")
+	}
+	if err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	if r.observers.all() == nil {

@@ -64,7 +64,13 @@ func mistakesOf(found []schemagate.Problem) *mistakes {
 // knownHint says which names are known, and which of them may be meant.
 func knownHint(name string, names []string) string {
 	text := "known are " + known(names)
-	if near := nearest.Names(name, names[:min(len(names), 1_000)], 1); near != nil {
+	near := nearest.Names(name, names[:min(len(names), 1_000)], 1)
+	for _, one := range names { // of which name may be the plural, or a longer form
+		if near == nil && len(one) > 3 && strings.HasPrefix(name, one[:len(one)-1]) {
+			near = []string{one}
+		}
+	}
+	if near != nil {
 		text = "did you mean " + plain.Quote(near[0]) + "? " + text
 	}
 	return text

@@ -194,6 +194,9 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if h == nil || h.Registry() == nil {
 		return nil, errors.New("gateway: the host is nil, or was not made by package host")
 	}
+	if _, err := h.Inspect(""); errors.Is(err, host.ErrClosed) {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
 	g := &Gateway{
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, limits: defaultLimits(),
 		views: map[string]*view{}, sessions: map[string]*clientSession{},

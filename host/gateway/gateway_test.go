@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
@@ -282,4 +283,12 @@ func FuzzPost(f *testing.F) {
 			assert.True(t, json.Valid(w.Body.Bytes()), "JSON: %s", w.Body)
 		}
 	})
+}
+
+// A host that was closed has nothing to serve.
+func TestGatewayOfAClosedHost(t *testing.T) {
+	h := host.New(&host.Options{StateDir: host.NoState})
+	assert.OK(t, h.Close())
+	_, err := gateway.New(h, &gateway.Options{Anonymous: true})
+	assert.Is(t, err, host.ErrClosed)
 }

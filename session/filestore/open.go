@@ -39,6 +39,9 @@ const staleTemp = time.Hour
 //
 // Several processes, and several stores of one process, may have a folder open.
 func Open(ctx context.Context, dir string, opts *Options) (*seal.Store, error) {
+	if ctx == nil {
+		return nil, errors.New("filestore: Open: the context is nil")
+	}
 	o := *cmp.Or(opts, new(Options))
 	f, err := openFolder(dir, o.Logger)
 	if err != nil {

@@ -81,6 +81,8 @@ func TestOpenAfterTheEnd(t *testing.T) {
 
 // No folder is not the working directory.
 func TestOpenWithoutFolder(t *testing.T) {
+	var none context.Context
+	assert.Contains(t, errOf(filestore.Open(none, t.TempDir(), nil)).Error(), "the context is nil")
 	t.Chdir(t.TempDir())
 	assert.As[*filestore.Error](t, errOf(filestore.Open(t.Context(), "", nil)))
 	assert.Equal(t, len(assert.Value(os.ReadDir("."))(t)), 0, "files in the working directory")
