@@ -152,6 +152,7 @@ var sideways = map[[2]string]string{
 	{"internal/schemagate", "internal/plain"}:                                "what it quotes of a schema is shown to people",
 	{"internal/schemagate", "internal/lru"}:                                  "it keeps the schemas that were used last",
 	{"internal/bm25", "internal/nearest"}:                                    "it counts slips as all do",
+	{"internal/bm25", "internal/textguard"}:                                  "accents do not count, as there",
 	{"mcp/failure", "mcp"}:                                                   "it tells the errors of the client apart",
 	{"host/config", "host/consent"}:                                          "an entry says what its launch is",
 	{"host/access/oidc", "host/access"}:                                      "its tokens let callers in",

@@ -40,14 +40,20 @@ func fold(r rune) byte {
 
 // unaccented returns what fold does, and the letter without its accent.
 func unaccented(r rune) byte {
-	var c byte
+	if r >= 0xc0 && r < 0x180 || r >= 0x1e00 && r < 0x1f00 {
+		return Unaccented(r)
+	}
+	return fold(r)
+}
+
+// Unaccented returns a Latin letter with an accent in lower case without it; 0 for all else.
+func Unaccented(r rune) byte {
+	c := byte('.')
 	switch {
 	case r >= 0xc0 && r < 0x180:
 		c = accents[r-0xc0]
 	case r >= 0x1e00 && r < 0x1f00:
 		c = moreAccents[r-0x1e00]
-	default:
-		return fold(r)
 	}
 	if c == '.' {
 		return 0
@@ -66,7 +72,7 @@ const (
 		"lllnnnnnnnnnoooooo..rrrrrrssssssssttttttuuuuuuuuuuuuwwyyyzzzzzzs"
 	moreAccents = "aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmm" +
 		"mmmmnnnnnnnnoooooooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvv" +
-		"wwwwwwwwwwxxxxyyzzzzzzhtwy.s....aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeee" +
+		"wwwwwwwwwwxxxxyyzzzzzzhtwya.ss..aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeee" +
 		"eeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy......"
 )
 

@@ -3,6 +3,7 @@ package profile
 import (
 	"math"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -154,12 +155,7 @@ func concerns(keyword string) (typeSet, bool) {
 
 // onlyAnnotates reports whether no keyword of a schema can refuse a value.
 func onlyAnnotates(schema *node) bool {
-	for _, m := range schema.members {
-		if _, refuses := concerns(m.name); refuses {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(schema.members, func(m member) bool { _, refuses := concerns(m.name); return refuses })
 }
 
 // isIdentity reports whether a keyword names or defines something and says nothing
@@ -179,17 +175,9 @@ func tooLarge(value *node) bool {
 		f, err := strconv.ParseFloat(value.text, 64)
 		return err != nil || math.IsInf(f, 0)
 	case '{':
-		for _, m := range value.members {
-			if tooLarge(m.value) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(value.members, func(m member) bool { return tooLarge(m.value) })
 	case '[':
-		for _, e := range value.elems {
-			if tooLarge(e) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(value.elems, tooLarge)
 	}
 	return false
 }
@@ -245,10 +233,5 @@ func (d *ruleset) takesPattern(pattern string) bool {
 }
 
 func hasLookaround(pattern string) bool {
-	for _, at := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
-		if strings.Contains(pattern, at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"(?=", "(?!", "(?<=", "(?<!"}, func(at string) bool { return strings.Contains(pattern, at) })
 }
