@@ -124,7 +124,7 @@ func (e *ServersError) Error() string {
 		names, parts = append(names, strconv.Quote(name)), append(parts, e.Failed[name].Error())
 	}
 	if e.err != nil {
-		return fmt.Sprintf("host: not ready are the servers %s: %v", strings.Join(names, ", "), e.err)
+		return fmt.Sprintf("host: the servers %s are not ready: %v", strings.Join(names, ", "), e.err)
 	}
 	return "host: required: " + strings.Join(parts, "; ")
 }

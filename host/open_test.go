@@ -205,7 +205,7 @@ func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
 			assert.Is(t, err, stopped)
 
 			servers := assert.As[*host.ServersError](t, err)
-			assert.Equal(t, servers.Error(), `host: not ready are the servers "hung", "stuck": context canceled`)
+			assert.Equal(t, servers.Error(), `host: the servers "hung", "stuck" are not ready: context canceled`)
 			assert.Equal(t, len(opts.Registry.Snapshot().Tools()), 0, "tools in the registry")
 			close(stuck.release) // it had not ended when Open returned
 			<-stuck.ended

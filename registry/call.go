@@ -34,7 +34,7 @@ import (
 //
 // A name that is not listed fails with an [*UnknownToolError]; if its server is known
 // not to be ready, see [Registry.Explain], with a [*NotReadyError]; or, if the ledger
-// holds the tool back and the [policy.Policy] does not deny it to the user of ctx, with a
+// holds the tool back and the policy.Policy does not deny it to the user of ctx, with a
 // [*QuarantinedError]; arguments that do not fit with an
 // [*ArgumentsError]; a call that may not be made with an [*ApprovalRequiredError],
 // a [*approval.DeniedError] or a [*approval.PolicyError]. In all these cases neither middleware nor

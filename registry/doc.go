@@ -52,7 +52,7 @@
 // # Decide which calls are made
 //
 // An [Approver] sees user, server, tool and arguments. Package
-// registry/policy makes one of rules, an [ApproverFunc] is anything else. [Ask] lets a call fail with an
+// registry/policy makes one of rules, an [ApproverFunc] is anything else. [approval.Ask] lets a call fail with an
 // [*ApprovalRequiredError], which [Registry.Approve] and [Registry.Deny] answer
 // from anywhere; [Registry.Approvals] and [Registry.WatchApprovals] show what
 // waits, and [Registry.Await] waits for the answer. Annotations are claims: those of

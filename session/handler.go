@@ -154,7 +154,7 @@ func (e *noTokenError) Unwrap() []error {
 // [*auth.LoginRequiredError] at once; the login is begun then, but not waited
 // for. Many who ask at once cause one renewal, or one login.
 //
-// Other errors are [*RefreshError], [*RefusedError], [*StoreError] and those of
+// Other errors are [*RefreshError], [*StoreError] and those of
 // the steps of package auth. It closes the response's body.
 func (h *Handler) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	_ = resp.Body.Close()

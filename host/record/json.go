@@ -58,7 +58,7 @@ func (r *Record) Entry() (json.RawMessage, error) {
 
 // Decode reads what [Record.Encode] returned. Keys that it does not know become
 // Extra. It checks the form of data and not what [Record.Validate] does. The error, if
-// any, is of [*Error]s, and holds no value from data.
+// any, is of [*Error] values, and holds no value from data.
 func Decode(data []byte) (*Record, error) {
 	var p Patch
 	extra := map[string]json.RawMessage{}
@@ -83,7 +83,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a patch. Its errors are [*Error]s, joined, and hold no value.
+// UnmarshalJSON reads a patch. Its errors are [*Error] values, joined, and hold no value.
 func (p *Patch) UnmarshalJSON(data []byte) error {
 	*p = Patch{}
 	return p.decode(data, nil)

@@ -45,7 +45,7 @@ func (p *Patch) Says(key string) bool { return p != nil && slices.Contains(p.Key
 // stored is an error of the code "mask_unmatched".
 //
 // The result is validated, but for a name that stays: files have names that no new
-// record may have. The error is of [*Error]s, joined.
+// record may have. The error is of [*Error] values, joined.
 func (r *Record) Apply(p *Patch) (*Record, error) {
 	p = cmp.Or(p, new(Patch))
 	next := p.onto(r)

@@ -26,12 +26,12 @@ type Stored struct {
 func (s Stored) isCalled(name string) bool { return s.Record != nil && s.Record.Name == name }
 
 // A Store keeps the records of servers, and for some time those that were deleted. There
-// are [NewStore] over a storage.Store, [NewMemoryStore], and [edit.OpenFileStore] over a config
+// are [NewStore] over a storage.Store, [NewMemoryStore], and OpenFileStore of package host/config/edit over a config
 // file.
 //
 // All methods are safe for concurrent use, also by several processes, and return soon
 // after ctx ends; they do nothing if it has ended before. Their errors wrap ctx's error
-// or are [*Error]s where these fit, and hold no secret. A Store checks no more of
+// or are [*Error] values where these fit, and hold no secret. A Store checks no more of
 // a record than its name against the others: its user validates.
 type Store interface {
 	// Records returns all records in an order that stays the same while they do: new

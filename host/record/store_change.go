@@ -19,7 +19,7 @@ const maxRetries = 100
 func (r *Record) ServerName() string { return dialect.ServerName(r.Name) }
 
 // Add validates a record and adds it to a store. Its name must not become that of
-// another server, see [Record.ServerName]. The error is of [*Error]s, or of the
+// another server, see [Record.ServerName]. The error is of [*Error] values, or of the
 // store.
 func Add(ctx context.Context, store Store, r *Record) (Stored, error) {
 	if err := r.Validate(); err != nil {
@@ -56,7 +56,7 @@ func nameFree(all []Stored, r *Record, except string) error {
 // Update applies a patch to the record of a store that has that name or ID, and returns
 // what it was and what it is. If another process changes the record meanwhile the patch is
 // applied to what that made of it, unless [Patch.Revision] says which one is meant. A
-// patch that changes nothing saves nothing. The error is of [*Error]s, or of the
+// patch that changes nothing saves nothing. The error is of [*Error] values, or of the
 // store.
 func Update(ctx context.Context, store Store, name string, p *Patch) (before, after Stored, err error) {
 	for range maxRetries {
@@ -155,7 +155,7 @@ func sameRecord(a, b *Record) (bool, error) {
 
 // Restore takes back that the record of an ID was deleted, and returns it. Its name
 // must not become that of another server, see [Record.ServerName]. The error is of
-// [*Error]s, or of the store.
+// [*Error] values, or of the store.
 func Restore(ctx context.Context, store Store, id string) (Stored, error) {
 	if store == nil {
 		return Stored{}, errNoStore

@@ -27,7 +27,7 @@ func checkTitle(name string) Code {
 // Validate returns what keeps r from being a server's record: its name, its transport
 // and what that needs, and each value that could not be read from a file either. What
 // references stand for is not looked at. A secret that is masked is refused: it was shown
-// to a user, and is not the secret. The error is of [*Error]s, joined.
+// to a user, and is not the secret. The error is of [*Error] values, joined.
 func (r *Record) Validate() error {
 	if r == nil {
 		return errNoRecord

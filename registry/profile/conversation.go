@@ -44,7 +44,7 @@ type written struct {
 }
 
 // Repair returns a conversation as the API takes it. Each call has a name that a tool can
-// have, an id that no other has where the provider needs one, and arguments that are a JSON object, see [Object]. Its
+// have, an id that no other has where the provider needs one, and arguments that are a JSON object. Its
 // result is behind its message, in the order of the calls; a call without one gets what
 // Lost returns, unless the results of the last message are still to come. A result of no
 // call is left out. A conversation that the API takes stays as it is.
