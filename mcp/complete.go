@@ -38,7 +38,9 @@ func (c *Client) Complete(ctx context.Context, params *CompleteParams, opts *Req
 	}
 	var res *CompleteResult
 	err = x.run(ctx, func(raw json.RawMessage, _ *life) (_ *inputRequired, err error) {
-		res, err = decodeCompletion(raw)
+		if res, err = decodeCompletion(raw); err == nil {
+			opts.handRaw(raw)
+		}
 		return nil, err
 	})
 	if err != nil {

@@ -54,7 +54,9 @@ func TestComplete(t *testing.T) {
 func TestCompleteCutsOff(t *testing.T) {
 	values := `"x"` + strings.Repeat(`,"x"`, 100)
 	server := featured(t, mcp.Revision20260728, mcptest.Script{"completion/complete": mcptest.Result(`{"completion":{"values":[` + values + `]}}`)})
-	res := assert.Value(newClient(t, server, nil).Complete(t.Context(), typed("x"), nil))(t)
+	var raw json.RawMessage
+	res := assert.Value(newClient(t, server, nil).Complete(t.Context(), typed("x"), &mcp.RequestOptions{Raw: &raw}))(t)
+	assert.Contains(t, string(raw), values, "the result as it came")
 	assert.Equal(t, [...]any{len(res.Completion.Values), res.Completion.HasMore}, [...]any{100, true})
 }
 

@@ -39,7 +39,7 @@ type RequestOptions struct {
 	Input *InputRound
 
 	// Raw, if not nil, receives the result as the server wrote it, which may share memory
-	// with others: do not change it. Only ReadResource and GetPrompt heed it.
+	// with others: do not change it. Only ReadResource, GetPrompt and Complete heed it.
 	Raw *json.RawMessage
 
 	// The following are for [Client.CallTool], and Task is for [Client.ResumeTask] as well.

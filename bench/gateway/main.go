@@ -25,13 +25,14 @@ import (
 // Roles of a process that this program starts, as its first argument.
 const (
 	roleServer  = "serve"
-	roleGateway = "gateway" // the URL of its server follows
+	roleStdio   = "stdio"   // the server, over stdio
+	roleGateway = "gateway" // the entry of its server follows
 )
 
 // options are the flags of the command.
 type options struct {
 	calls, rounds, clients int
-	out                    string
+	out, npm               string
 }
 
 func main() {
@@ -46,6 +47,8 @@ func run(args []string) error {
 		switch args[0] {
 		case roleServer:
 			return listen("/mcp", server{largeResult()})
+		case roleStdio:
+			return serveStdio()
 		case roleGateway:
 			return serveGateway(args[1])
 		}
@@ -56,6 +59,7 @@ func run(args []string) error {
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds")
 	flags.IntVar(&o.clients, "clients", 2000, "clients that do nothing")
 	flags.StringVar(&o.out, "out", "", "file for the table; none: it is printed")
+	flags.StringVar(&o.npm, "npm", "gateway/npm", "folder with the package of the other gateway; empty: that is not measured")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -77,21 +81,22 @@ func measure(o *options) (*table, error) {
 		return nil, err
 	}
 	defer stop()
-	through, stop, err := benchprocess.Start(roleGateway, server)
+	through, stop, err := benchprocess.Start(roleGateway, entryOf(server))
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
 	t := &table{options: o}
+	at := func(url string) mcp.Transport { return &transport.HTTP{URL: url} }
 	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 		for _, kind := range kinds() {
 			r := row{revision: revision, kind: kind}
 			for range o.rounds {
-				direct, err := median(server, revision, kind, o.calls)
+				direct, err := median(at(server), revision, kind, o.calls)
 				if err != nil {
 					return nil, err
 				}
-				hop, err := median(through, revision, kind, o.calls)
+				hop, err := median(at(through), revision, kind, o.calls)
 				if err != nil {
 					return nil, err
 				}
@@ -100,14 +105,19 @@ func measure(o *options) (*table, error) {
 			t.rows = append(t.rows, r)
 		}
 	}
-	t.costs, err = idleCosts(server, o)
+	if t.costs, err = idleCosts(entryOf(server), o); err == nil {
+		err = measurePeer(t)
+	}
 	return t, err
 }
 
-// serveGateway serves a gateway to the server at a URL, and what the process holds at /weight.
-func serveGateway(upstream string) (err error) {
+// entryOf is the entry of a server in a config file.
+func entryOf(url string) string { return fmt.Sprintf(`{"url":%q}`, url) }
+
+// serveGateway serves a gateway to the server of an entry, and what the process holds at /weight.
+func serveGateway(entry string) (err error) {
 	ctx := context.Background()
-	c, err := config.Parse(ctx, "mcp.json", fmt.Appendf(nil, `{"mcpServers":{"bench":{"url":%q}}}`, upstream), nil)
+	c, err := config.Parse(ctx, "mcp.json", fmt.Appendf(nil, `{"mcpServers":{"bench":%s}}`, entry), nil)
 	if err != nil {
 		return err
 	}
@@ -161,9 +171,9 @@ func kinds() []kind {
 }
 
 // median returns the median of the times of calls, in microseconds.
-func median(url, revision string, k kind, calls int) (float64, error) {
+func median(to mcp.Transport, revision string, k kind, calls int) (float64, error) {
 	ctx := context.Background()
-	c := mcp.NewClient("bench", &transport.HTTP{URL: url}, &mcp.ClientOptions{ProtocolVersion: revision})
+	c := mcp.NewClient("bench", to, &mcp.ClientOptions{ProtocolVersion: revision})
 	defer c.Close()
 	if err := c.Ready(ctx); err != nil {
 		return 0, err

@@ -18,6 +18,8 @@ type row struct {
 type table struct {
 	options *options
 	rows    []row
+	peer    string // the other gateway, and its version; empty: it was not measured
+	beside  []peerRow
 	costs   []cost
 }
 
@@ -50,6 +52,13 @@ library's, so a direct call holds all of its work, and a call through the gatewa
 gateway's client too.
 
 `)
+	if t.peer != "" {
+		fmt.Fprintf(&b, "| calls, server over stdio | direct, µs | through mcpbelt, µs | through %s, µs |\n|---|--:|--:|--:|\n", t.peer)
+		for _, r := range t.beside {
+			fmt.Fprintf(&b, "| 2025-11-25, %s | %.0f | %.0f | %.0f |\n", r.kind.name, middle(r.direct), middle(r.ours), middle(r.other))
+		}
+		b.WriteByte('\n')
+	}
 	fmt.Fprintf(&b, "| one of %d | |\n|---|--:|\n", o.clients)
 	for _, c := range t.costs {
 		fmt.Fprintf(&b, "| %s | %.3g %s |\n", c.about, c.value, c.unit)

@@ -16,8 +16,14 @@ import (
 // with a session can resume.
 const openAfter = 5 * time.Second
 
-// atOnce is how large an answer is at most that arrives as a whole or not at all, so that there is nothing to be resumed.
-const atOnce = 16 << 10
+const (
+	// shortEvent is how large an answer is at most for which an event costs nothing: long ones take clients, which look for the
+	// ends of lines, twice the time of JSON.
+	shortEvent = 16 << 10
+	// atOnce is how large an answer is at most that is on its way as soon as it is written: there is hardly a moment in which a
+	// client could lose the rest of it.
+	atOnce = 256 << 10
+)
 
 // wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
 // returns the answer and its HTTP status, or 0 if the request was withdrawn. What the request says before that e writes; nil:
@@ -109,7 +115,7 @@ func (r *request) outcome(j *job) (answer message.Message, status int) {
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
-// by a stream. In revision 2025-11-25 large ones are streams, which the client can resume.
+// by a stream, as isEvent says of revisions from 2025-11-25 on.
 func (x *exchange) await(r *request) {
 	var e *eventWriter // nil: the client takes no stream
 	if x.accepts(typeEvents) {
@@ -125,7 +131,7 @@ func (x *exchange) await(r *request) {
 		r.out.End()
 	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
-	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision == newestSession && j.isDone() && answer.Size() > atOnce):
+	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision >= newestSession && j.isDone() && j.err == nil && isEvent(r.out, answer.Size())):
 		e.open()
 		r.out.Answer(answer)
 		r.out.End()
@@ -136,6 +142,12 @@ func (x *exchange) await(r *request) {
 	default:
 		x.json(status, answer)
 	}
+}
+
+// isEvent reports whether an answer of so many bytes is an event: if it is short, or may get lost in the middle and the client can
+// resume the stream then.
+func isEvent(out *stream.Stream, size int) bool {
+	return size <= shortEvent || out.ID != "" && size > atOnce
 }
 
 // respond answers a request into its stream, on a goroutine of work, unless it is withdrawn.

@@ -269,6 +269,7 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 }
 
 const (
+	maxCompleted = 100 // values, by the specification
 	maxListPages = 1000
 	maxListBytes = 32 << 20
 )
@@ -349,9 +350,10 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 			known = p.Context.Arguments
 		}
 		var res *mcp.CompleteResult
+		opts := &mcp.RequestOptions{Raw: &result}
 		switch {
 		case p.Ref.Type == "ref/prompt" && v.hasPrompt(ctx, p.Ref.Name):
-			res, err = c.CompletePrompt(ctx, p.Ref.Name, p.Argument, known, nil)
+			res, err = c.CompletePrompt(ctx, p.Ref.Name, p.Argument, known, opts)
 		case p.Ref.Type == "ref/prompt":
 			err = &content.UnknownPromptError{Name: p.Ref.Name}
 		default:
@@ -359,9 +361,11 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 			if failed != nil {
 				return nil, failed
 			}
-			res, err = c.CompleteTemplate(ctx, content.Address(server, uri), p.Argument, known, nil)
+			res, err = c.CompleteTemplate(ctx, content.Address(server, uri), p.Argument, known, opts)
 		}
-		result = message.Marshal(res)
+		if err == nil && len(res.Completion.Values) >= maxCompleted { // some may have been left out
+			result = message.Marshal(res)
+		}
 	}
 	if err != nil {
 		return nil, requestError(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// An answer that a client may lose in the middle is an event which it can resume, in revision 2025-11-25, and else JSON. It
-// has a length if nothing was said before.
+// From revision 2025-11-25 on a short answer is an event, a longer one JSON, and one that a client may lose in the middle an
+// event if it can be resumed. It has a length if nothing was said before.
 func TestFormOfAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openInMemory(t, nil)
@@ -23,8 +23,9 @@ func TestFormOfAnswers(t *testing.T) {
 			size     int
 			want     string
 		}{
-			{"2025-03-26", 100_000, "application/json"}, {mcp.Revision20251125, 100_000, "text/event-stream"},
-			{mcp.Revision20251125, 1000, "application/json"}, {mcp.Revision20260728, 100_000, "application/json"},
+			{"2025-03-26", 100_000, "application/json"}, {mcp.Revision20251125, 300_000, "text/event-stream"},
+			{mcp.Revision20251125, 100_000, "application/json"},
+			{mcp.Revision20251125, 1000, "text/event-stream"}, {mcp.Revision20260728, 1000, "text/event-stream"}, {mcp.Revision20260728, 100_000, "application/json"},
 		} {
 			r := s.do(t, s.connect(t, &client{revision: c.revision}).query("tools/call", toolParams("one__big", fmt.Sprintf(`{"n":%d}`, c.size))))
 			assert.Equal(t, r.header.Get("Content-Type"), c.want, "%v: the type", c)
@@ -54,13 +55,13 @@ func TestClientThatDoesNotRead(t *testing.T) {
 func TestStreamOfAnother(t *testing.T) {
 	s := openSite(t, nil)
 	mine := s.connect(t, &client{})
-	l := s.listen(t, mine.query("tools/call", toolParams("one__big", `{"n":20000}`)))
+	l := s.listen(t, mine.query("tools/call", toolParams("one__big", `{"n":300000}`)))
 	event := l.next("id")
 	for _, other := range []*client{{user: "a"}, {user: "b"}} {
 		s.wantStatus(t, http.StatusNotFound, s.connect(t, other).get().with("Last-Event-ID", event), "another session of %s", other.user)
 	}
 	said := l.message(t).text()
-	assert.Equal(t, len(said), 20_000, "bytes of text")
+	assert.Equal(t, len(said), 300_000, "bytes of text")
 	// Behind the event that has no message there is all that was sent.
 	assert.Equal(t, s.do(t, mine.get().with("Last-Event-ID", event)).message(t).text(), said, "resumed")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"net/http"
@@ -20,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/quota"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -180,10 +180,10 @@ type Gateway struct {
 	sessions  map[string]*clientSession
 	listeners map[*listener]struct{}
 	jobs      parkedJobs
-	busy      quota         // requests under way
-	bodies    quota         // bytes of their bodies
-	opened    quota         // sessions over HTTP
-	followed  quota         // subscriptions to resources
+	busy      quota.Quota   // requests under way
+	bodies    quota.Quota   // bytes of their bodies
+	opened    quota.Quota   // sessions over HTTP
+	followed  quota.Quota   // subscriptions to resources
 	idle      chan struct{} // closed when draining and nothing is under way; nil: no one waits
 }
 
@@ -200,7 +200,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	g := &Gateway{
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, limits: defaultLimits(),
 		views: map[string]*view{}, sessions: map[string]*clientSession{},
-		jobs:      parkedJobs{byID: map[string]*job{}, count: newQuota(maxParked, maxParkedOf)},
+		jobs:      parkedJobs{byID: map[string]*job{}, count: quota.New(maxParked, maxParkedOf)},
 		listeners: map[*listener]struct{}{},
 	}
 	if opts != nil {
@@ -209,8 +209,8 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if g.opts.limits != nil {
 		g.limits = *g.opts.limits
 	}
-	g.busy, g.opened, g.followed = newQuota(g.limits.MaxStreams, 0), newQuota(g.limits.MaxSessions, 0), newQuota(maxFollowed, 0)
-	g.bodies = newQuota(g.limits.MaxBodies, 0)
+	g.busy, g.opened, g.followed = quota.New(g.limits.MaxStreams, 0), quota.New(g.limits.MaxSessions, 0), quota.New(maxFollowed, 0)
+	g.bodies = quota.New(g.limits.MaxBodies, 0)
 	o := &g.opts
 	if o.Authenticate != nil && o.Anonymous {
 		return nil, errors.New("gateway: Options has both Authenticate and Anonymous: set one")
@@ -247,7 +247,7 @@ func (g *Gateway) Shutdown(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	g.drain()
-	if g.busy.taken > 0 && g.idle == nil {
+	if g.busy.Taken > 0 && g.idle == nil {
 		g.idle = make(chan struct{})
 	}
 	idle := g.idle
@@ -293,43 +293,7 @@ func (g *Gateway) begin(owner string) error {
 	if g.serving.Err() != nil {
 		return ErrClosed
 	}
-	return g.busy.take(owner, 1, "requests are under way")
-}
-
-var errTooMany = errors.New("gateway: too many")
-
-// A quota counts what is bounded. Each owner has a part of it at most, so that no one keeps others out.
-type quota struct {
-	most, part, taken int
-	of                map[string]int // by owner
-}
-
-// newQuota returns a quota. The part of an owner is a quarter unless it is given.
-func newQuota(most, part int) quota {
-	return quota{most: most, part: cmp.Or(part, max(most/4, 1)), of: map[string]int{}}
-}
-
-// take counts n more, or says that there are too many of what.
-func (q *quota) take(owner string, n int, what string) error {
-	switch {
-	case q.taken+n > q.most:
-		return fmt.Errorf("%w %s", errTooMany, what)
-	case owner != "" && q.of[owner]+n > q.part:
-		return fmt.Errorf("%w %s of this user or key", errTooMany, what)
-	}
-	q.taken += n
-	if owner != "" {
-		q.of[owner] += n
-	}
-	return nil
-}
-
-// give counts n less.
-func (q *quota) give(owner string, n int) {
-	q.taken -= n
-	if q.of[owner] -= n; q.of[owner] <= 0 {
-		delete(q.of, owner)
-	}
+	return g.busy.Take(owner, 1, "requests are under way")
 }
 
 // spawn calls f on a goroutine that Close waits for. It reports false if the gateway is closed.
@@ -347,9 +311,9 @@ func (g *Gateway) spawn(f func()) bool {
 func (g *Gateway) end(owner string, bytes int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.busy.give(owner, 1)
-	g.bodies.give(owner, bytes)
-	if g.serving.Err() != nil && g.busy.taken == 0 && g.idle != nil {
+	g.busy.Give(owner, 1)
+	g.bodies.Give(owner, bytes)
+	if g.serving.Err() != nil && g.busy.Taken == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/quota"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
@@ -287,7 +288,7 @@ func (x *exchange) readBody() (data []byte, ok bool) {
 	case n > most || errors.As(err, &large):
 		x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", most))
 		return nil, false
-	case errors.Is(err, errTooMany):
+	case errors.Is(err, quota.ErrTooMany):
 		x.w.Header().Set("Retry-After", "1")
 		writeText(x.w, http.StatusServiceUnavailable, err.Error())
 		return nil, false
@@ -310,7 +311,7 @@ func (b bodyReader) Read(p []byte) (int, error) {
 	g := b.x.gateway
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if full := g.bodies.take(b.x.caller.Owner(), n, "bytes are under way"); full != nil {
+	if full := g.bodies.Take(b.x.caller.Owner(), n, "bytes are under way"); full != nil {
 		return 0, full
 	}
 	b.x.read += n
@@ -380,7 +381,7 @@ func (g *Gateway) addSession(p *peer, said *stream.Stream) (*clientSession, erro
 		if g.serving.Err() != nil {
 			return nil, ErrClosed
 		}
-		if err := g.opened.take(p.caller.Owner(), 1, "sessions are open"); err != nil {
+		if err := g.opened.Take(p.caller.Owner(), 1, "sessions are open"); err != nil {
 			return nil, err
 		}
 	}
@@ -396,7 +397,7 @@ func (g *Gateway) endSession(id string) {
 	s := g.sessions[id]
 	delete(g.sessions, id)
 	if s != nil && !s.piped {
-		g.opened.give(s.peer.caller.Owner(), 1)
+		g.opened.Give(s.peer.caller.Owner(), 1)
 	}
 	g.mu.Unlock()
 	if s != nil {

@@ -1,6 +1,10 @@
 package gateway
 
-import "time"
+import (
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/quota"
+)
 
 // Bounds of the jobs that wait to be asked for by their ids.
 const (
@@ -17,7 +21,7 @@ const (
 // parkedJobs are the jobs that clients can ask for by their ids. The mutex of the Gateway guards them.
 type parkedJobs struct {
 	byID  map[string]*job
-	count quota
+	count quota.Quota
 	bytes int // of the results, and of what goes with them
 }
 
@@ -28,7 +32,7 @@ func (p *parkedJobs) remove(j *job) {
 	delete(p.byID, j.id)
 	p.bytes -= j.weight
 	j.weight = 0
-	p.count.give(j.peer.caller.Owner(), 1)
+	p.count.Give(j.peer.caller.Owner(), 1)
 }
 
 // park keeps the job for a client that will ask for it by its id. It reports false if there are too
@@ -39,7 +43,7 @@ func (g *Gateway) park(j *job) bool {
 	defer g.mu.Unlock()
 	p := &g.jobs
 	if p.byID[j.id] == nil {
-		if p.count.take(j.peer.caller.Owner(), 1, "calls wait") != nil {
+		if p.count.Take(j.peer.caller.Owner(), 1, "calls wait") != nil {
 			return false
 		}
 		p.byID[j.id] = j

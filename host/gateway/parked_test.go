@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/quota"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -19,7 +20,7 @@ import (
 
 // newParking returns a gateway that has jobs only.
 func newParking() *Gateway {
-	return &Gateway{jobs: parkedJobs{byID: map[string]*job{}, count: newQuota(maxParked, maxParkedOf)}}
+	return &Gateway{jobs: parkedJobs{byID: map[string]*job{}, count: quota.New(maxParked, maxParkedOf)}}
 }
 
 // peerOf returns the peer of a caller.
@@ -75,12 +76,12 @@ func TestParkedBounds(t *testing.T) {
 	}
 	assert.Equal(t, len(g.jobs.byID), maxParked, "jobs")
 	g.sweepAt(began.Add(2 * time.Hour))
-	assert.Equal(t, [3]int{len(g.jobs.byID), len(g.jobs.count.of), g.jobs.bytes}, [3]int{}, "jobs, users and bytes")
+	assert.Equal(t, [3]int{len(g.jobs.byID), len(g.jobs.count.Of), g.jobs.bytes}, [3]int{}, "jobs, users and bytes")
 }
 
 // The subscriptions of all are bounded, and those of one user; one that has ended counts no more.
 func TestSubscriptionsBound(t *testing.T) {
-	g := &Gateway{followed: newQuota(maxFollowed, 0)}
+	g := &Gateway{followed: quota.New(maxFollowed, 0)}
 	follow := func(user string) string {
 		ctx, cancel := context.WithCancel(session.WithUser(t.Context(), user))
 		cancel()
@@ -88,13 +89,13 @@ func TestSubscriptionsBound(t *testing.T) {
 		return g.follow(ctx, ctx, "one", "note://1", "note://1", nil).Error()
 	}
 	for range maxFollowed / 4 {
-		assert.OK(t, g.followed.take("a", 1, ""))
+		assert.OK(t, g.followed.Take("a", 1, ""))
 	}
 	assert.Contains(t, follow("a"), "of this user or key", "more of one user")
 	assert.Equal(t, follow("b"), ErrClosed.Error(), "another user")
-	assert.Equal(t, g.followed.taken, maxFollowed/4, "subscriptions")
-	for user := 0; g.followed.taken < maxFollowed; user++ {
-		_ = g.followed.take(strconv.Itoa(user), 1, "")
+	assert.Equal(t, g.followed.Taken, maxFollowed/4, "subscriptions")
+	for user := 0; g.followed.Taken < maxFollowed; user++ {
+		_ = g.followed.Take(strconv.Itoa(user), 1, "")
 	}
 	assert.Contains(t, follow("b"), "too many", "with all taken")
 }

@@ -68,7 +68,7 @@ func (s shown) hasAllServers() bool {
 // call the tools of all of the belt, are there where all of it is.
 func (s shown) sees(d *registry.Definition) bool {
 	isPart := s.filter.IsPart() || s.may.IsPart()
-	return (s.server == "" || s.server == d.Origin.Server) && s.filter.HasTool(d) && s.may.HasTool(d) && !(isPart && s.gateway.isHidden(d))
+	return (s.server == "" || s.server == d.Origin.Server) && s.filter.HasTool(d) && s.may.HasTool(d) && !(isPart && filter.IsHidden(s.gateway.host.Registry().Snapshot(), d))
 }
 
 // authenticate returns who makes a request, and what they may.

@@ -81,7 +81,7 @@ func (r *request) unsubscribe() json.RawMessage {
 func (g *Gateway) follow(ctx, waits context.Context, server, uri, called string, changed func(address string)) error {
 	owner := onbehalf.Owner(ctx)
 	g.mu.Lock()
-	err := g.followed.take(owner, 1, "resources are followed")
+	err := g.followed.Take(owner, 1, "resources are followed")
 	g.mu.Unlock()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (g *Gateway) follow(ctx, waits context.Context, server, uri, called string,
 	end := func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.followed.give(owner, 1)
+		g.followed.Give(owner, 1)
 	}
 	agreed := make(chan error, 2)
 	if !g.spawn(func() {

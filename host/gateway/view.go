@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/filter"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // A view is what a client sees at one URL: all servers, those of a profile, or one server
@@ -86,19 +85,6 @@ func (g *Gateway) statusOf(server string) *host.Status {
 		return &all[i]
 	}
 	return nil
-}
-
-// isHidden reports whether a tool of the program is one that [registry.Registry.AddHidden] added.
-func (g *Gateway) isHidden(d *registry.Definition) bool {
-	if d.Origin.Server != "" {
-		return false
-	}
-	s := g.host.Registry().Snapshot()
-	_, known := s.Lookup(d.Name)
-	_, listed := slices.BinarySearchFunc(s.Tools(), d.Name, func(t registry.Tool, name string) int {
-		return strings.Compare(t.Definition().Name, name)
-	})
-	return known && !listed
 }
 
 // uri returns the server of a resource, and what that calls it, by what a client of the view calls it.

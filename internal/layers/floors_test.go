@@ -101,6 +101,7 @@ var house = []room{
 	{path: "host/gateway/internal/modes", floor: 0, wing: hall},
 	{path: "host/gateway/internal/metatools", floor: 5, wing: joint},
 	{path: "host/gateway/internal/pages", floor: 5, wing: joint},
+	{path: "host/gateway/internal/quota", floor: 0, wing: hall},
 	{path: "host/gateway/internal/stream", floor: 3, wing: hall},
 	{path: "host/admin", floor: 5, wing: joint},
 	{path: "host/replica", floor: 5, wing: joint},

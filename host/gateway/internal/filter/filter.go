@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -58,4 +59,16 @@ func (f *Filter) HasServer(name string) bool { return Fits(f.servers, name) }
 // HasTool reports whether the filter has the tool.
 func (f *Filter) HasTool(d *registry.Definition) bool {
 	return f.HasServer(d.Origin.Server) && Fits(f.tools, d.Name) && (!f.readOnly || d.Hints().ReadOnly)
+}
+
+// IsHidden reports whether a tool of the program is one that [registry.Registry.AddHidden] added.
+func IsHidden(s *registry.Snapshot, d *registry.Definition) bool {
+	if d.Origin.Server != "" {
+		return false
+	}
+	_, known := s.Lookup(d.Name)
+	_, listed := slices.BinarySearchFunc(s.Tools(), d.Name, func(t registry.Tool, name string) int {
+		return strings.Compare(t.Definition().Name, name)
+	})
+	return known && !listed
 }
