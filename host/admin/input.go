@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -60,12 +61,23 @@ func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
 	if in.Revision != nil {
 		p.Revision = *in.Revision
 	}
-	return p, errors.Join(
+	err := errors.Join(
 		sayJSON(p, "headers", "an object of texts", &v.Headers, in.HeadersJSON),
 		sayJSON(p, "env", "an object of texts", &v.Env, in.EnvJSON),
 		sayJSON(p, "args", "an array of texts", &v.Args, in.ArgsJSON),
 		saySeconds(p, "connectTimeoutSeconds", &v.ConnectTimeout, in.ConnectTimeout),
 		saySeconds(p, "readTimeoutSeconds", &v.ReadTimeout, in.ReadTimeout))
+	if old == nil {
+		old = &record.Record{}
+	}
+	for values, before := range map[*map[string]config.Secret]map[string]config.Secret{&v.Headers: old.Headers, &v.Env: old.Env} {
+		for name, value := range *values { // what was a text before, as in a file, stays one
+			if value != before[name] {
+				(*values)[name] = config.Secret(dialect.Braced(value.Reveal()))
+			}
+		}
+	}
+	return p, err
 }
 
 // say has a patch change a field, if the input has it, and reports whether it has.

@@ -337,6 +337,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		{"ends at once", shell("echo it broke >&2; exit 3"), "exited", "spawned"},
 		{"says other things", shell("echo hello; read request; exit 3"), "stdout_noise", "spawned"},
 		{"variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"${MCPBELT_NO_SUCH_VARIABLE}"}`}, "unset_variable", ""},
+		{"bare variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"$MCPBELT_NO_SUCH_VARIABLE","B":"pa$word"}`}, "unset_variable", ""},
 		{"nothing listens", remote(deadport.URL(t) + "/mcp"), "connection_refused", "resolved"},
 		{"wrong path", remote(answers(404, "text/plain", "no")), "wrong_path", "connected"},
 		{"a web page", remote(answers(200, "text/html", "<html>hi</html>")), "web_page", "connected"},

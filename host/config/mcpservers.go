@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -100,17 +99,11 @@ func mateclawValue(text *jsonc.Node) (*jsonc.Node, error) {
 		return &jsonc.Node{Kind: jsonc.Null, Offset: text.Offset}, err
 	}
 	root := &doc.Root
-	bare := regexp.MustCompile(`\$\$|\$([A-Za-z_][A-Za-z0-9_]*)`)
 	root.Offset = text.Offset
 	for i := range root.Members {
 		m := &root.Members[i]
 		m.Offset, m.Value.Offset = text.Offset, text.Offset
-		m.Value.Text = bare.ReplaceAllStringFunc(m.Value.Text, func(found string) string {
-			if found == "$$" {
-				return found
-			}
-			return "${" + found[1:] + "}"
-		})
+		m.Value.Text = dialect.Braced(m.Value.Text)
 	}
 	for i := range root.Elems {
 		root.Elems[i].Offset = text.Offset

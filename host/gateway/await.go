@@ -115,7 +115,8 @@ func (r *request) outcome(j *job) (answer message.Message, status int) {
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
-// by a stream, as isEvent says of revisions from 2025-11-25 on.
+// by a stream. In the revisions from 2025-11-25 on short answers are events, and those that the client may lose in the middle, if
+// it can resume the stream then.
 func (x *exchange) await(r *request) {
 	var e *eventWriter // nil: the client takes no stream
 	if x.accepts(typeEvents) {
@@ -131,7 +132,7 @@ func (x *exchange) await(r *request) {
 		r.out.End()
 	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
-	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision >= newestSession && j.isDone() && j.err == nil && isEvent(r.out, answer.Size())):
+	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision >= newestSession && j.isDone() && j.err == nil && (answer.Size() <= shortEvent || r.out.ID != "" && answer.Size() > atOnce)):
 		e.open()
 		r.out.Answer(answer)
 		r.out.End()
@@ -142,12 +143,6 @@ func (x *exchange) await(r *request) {
 	default:
 		x.json(status, answer)
 	}
-}
-
-// isEvent reports whether an answer of so many bytes is an event: if it is short, or may get lost in the middle and the client can
-// resume the stream then.
-func isEvent(out *stream.Stream, size int) bool {
-	return size <= shortEvent || out.ID != "" && size > atOnce
 }
 
 // respond answers a request into its stream, on a goroutine of work, unless it is withdrawn.

@@ -28,7 +28,7 @@ func (r *request) callTool(ctx context.Context) *job {
 	if name == "" {
 		return refused(message.InvalidParams("params.name is missing"))
 	}
-	if name == awaitName {
+	if name == metatools.AwaitCall {
 		id, _ := message.Text(r.params.Arguments, "id")
 		if j := r.await(ctx, id); j != nil {
 			return j
@@ -175,19 +175,11 @@ func (r *request) logs(j *job) func(*mcp.LogMessage) {
 	}
 }
 
-const awaitName = "await_call"
-
-// awaitTool is listed for clients that give up calls after a minute.
-const awaitTool = `{"name":"` + awaitName + `",` +
-	`"description":"Get the result of a call that was answered with an id. Call it again if the call still runs.",` +
-	`"inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
-	`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
-
 // stillRuns is the answer to a call that took too long.
 func (j *job) stillRuns() json.RawMessage {
 	if j.peer.can.tasks {
 		return j.task(true)
 	}
-	said := fmt.Sprintf("The call of %s still runs. Call %s with the id %q to get its result. Do not make the call again: it would be done twice.", j.name, awaitName, j.id)
+	said := fmt.Sprintf("The call of %s still runs. Call %s with the id %q to get its result. Do not make the call again: it would be done twice.", j.name, metatools.AwaitCall, j.id)
 	return rawOf(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}, Meta: mcp.Meta{MetaOutcome: "running", "mcpbelt/call": j.id}})
 }

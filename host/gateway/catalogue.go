@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
@@ -114,16 +115,15 @@ func (v *view) build(tools []*registry.Definition, asked map[*registry.Definitio
 		if headers, _ := paramheader.Find(d.InputSchema); headers != nil {
 			c.headers[name] = headers
 		}
-		item := toolJSON(d, name)
+		item := metatools.JSON(d, name)
 		if v.server == "" && d.Origin.Server != "" {
 			item = message.WithPage(item, func(uri string) string { return content.Address(d.Origin.Server, uri) })
 		}
 		item = v.mark(item, form, asked[d])
 		c.tools = append(c.tools, item)
-		size += len(item) + 1
 	}
-	for _, item := range own {
-		c.tools = append(c.tools, item)
+	c.tools = append(c.tools, own...)
+	for _, item := range c.tools {
 		size += len(item) + 1
 	}
 	c.hash = listing.Hash(v.gateway.seed, c.tools, func(item json.RawMessage) string { return string(item) })
@@ -207,29 +207,6 @@ func (p *peer) mayAskFor(name string) bool {
 		}
 	}
 	return some
-}
-
-// toolJSON returns a tool as it is listed: as its server sent it, with another name where that
-// is needed, if nothing of it was changed here.
-func toolJSON(d *registry.Definition, name string) json.RawMessage {
-	if d.Raw != nil {
-		if name == d.Origin.Tool {
-			return d.Raw
-		}
-		return message.WithMember(d.Raw, "name", message.Quoted(name))
-	}
-	annotations := d.RawAnnotations
-	if annotations == nil && d.Annotations != nil {
-		annotations = message.Marshal(d.Annotations)
-	}
-	return message.Marshal(struct {
-		Name         string          `json:"name"`
-		Title        string          `json:"title,omitempty"`
-		Description  string          `json:"description,omitempty"`
-		InputSchema  json.RawMessage `json:"inputSchema"`
-		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-		Annotations  json.RawMessage `json:"annotations,omitempty"`
-	}{name, d.Title, d.Description, d.InputSchema, d.OutputSchema, annotations})
 }
 
 // listTools answers tools/list.

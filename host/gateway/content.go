@@ -269,7 +269,6 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 }
 
 const (
-	maxCompleted = 100 // values, by the specification
 	maxListPages = 1000
 	maxListBytes = 32 << 20
 )
@@ -363,7 +362,7 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 			}
 			res, err = c.CompleteTemplate(ctx, content.Address(server, uri), p.Argument, known, opts)
 		}
-		if err == nil && len(res.Completion.Values) >= maxCompleted { // some may have been left out
+		if err == nil && len(res.Completion.Values) >= 100 { // as many as there may be: some may have been left out
 			result = message.Marshal(res)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -111,7 +112,7 @@ func (r *request) await(ctx context.Context, id string) *job {
 		j.attach(r)
 		return j
 	}
-	return r.gateway.start(ctx, r, awaitName, func(ctx context.Context, _ *job) (json.RawMessage, *mcp.JSONRPCError) {
+	return r.gateway.start(ctx, r, metatools.AwaitCall, func(ctx context.Context, _ *job) (json.RawMessage, *mcp.JSONRPCError) {
 		waiting, stop := context.WithTimeout(ctx, r.gateway.limits.InputWait)
 		defer stop()
 		res, err, _ := d.Outcome(waiting, e, true)

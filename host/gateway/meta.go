@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -46,20 +45,12 @@ func (g *Gateway) asked(ctx context.Context, form listForm, tools []*registry.De
 func (v *view) mark(tool json.RawMessage, form listForm, asked bool) json.RawMessage {
 	// Only the registry's own limit keeps results from filling the client's context without the first.
 	if _, bounded := v.gateway.host.Registry().Snapshot().Lookup(result.ReaderName); bounded && form.size > 0 {
-		tool = withMark(tool, "anthropic/maxResultSizeChars", strconv.AppendInt(nil, int64(form.size), 10))
+		tool = metatools.Mark(tool, "anthropic/maxResultSizeChars", strconv.AppendInt(nil, int64(form.size), 10))
 	}
 	if asked {
-		tool = withMark(tool, "anthropic/requiresUserInteraction", []byte("true"))
+		tool = metatools.Mark(tool, "anthropic/requiresUserInteraction", []byte("true"))
 	}
 	return tool
-}
-
-// withMark returns a tool with a member in its _meta, unless that has one of the name.
-func withMark(tool json.RawMessage, key string, value []byte) json.RawMessage {
-	if message.Member(tool, "_meta", key) != nil {
-		return tool
-	}
-	return message.WithMeta(tool, key, value)
 }
 
 // ownTools returns the tools of the gateway itself, as the client's list has them. Tools are those that the
@@ -75,31 +66,26 @@ func (p *peer) ownTools(tools []*registry.Definition) (all []json.RawMessage) {
 	}
 	if p.mode == modes.Code {
 		if t := p.view.gateway.opts.Code(p.sees); t != nil {
-			all = append(all, alwaysLoad(toolJSON(t.Definition(), t.Definition().Name)))
+			all = append(all, metatools.AlwaysLoad(metatools.JSON(t.Definition(), t.Definition().Name)))
 		}
 		add(metatools.RetrieveTools, metatools.DescribeTool)
 	}
 	if p.mode == modes.Search || p.mode == modes.Code {
 		if i := slices.IndexFunc(tools, func(d *registry.Definition) bool { return d.Origin.Server == "" && d.Name == result.ReaderName }); i >= 0 {
-			all = append(all, alwaysLoad(toolJSON(tools[i], result.ReaderName)))
+			all = append(all, metatools.AlwaysLoad(metatools.JSON(tools[i], result.ReaderName)))
 		}
 	}
 	if p.manages() {
 		add(metatools.ServersTool)
 	}
 	if p.awaits() {
-		await := json.RawMessage(awaitTool)
+		await := json.RawMessage(metatools.Await)
 		if p.mode != modes.Direct {
-			await = alwaysLoad(await)
+			await = metatools.AlwaysLoad(await)
 		}
 		all = append(all, await)
 	}
 	return all
-}
-
-// alwaysLoad has clients that search among tools themselves keep this one in sight.
-func alwaysLoad(tool json.RawMessage) json.RawMessage {
-	return withMark(tool, "anthropic/alwaysLoad", []byte("true"))
 }
 
 // ownCall returns what makes a call of a tool of the gateway itself, within a job; nil if it is no such call.

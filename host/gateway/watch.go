@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
 	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -35,7 +36,7 @@ func (g *Gateway) watchTools() {
 			switch old := before[d.Name]; {
 			case old == nil:
 				changed = append(changed, d)
-			case old != d && !bytes.Equal(toolJSON(old, d.Name), toolJSON(d, d.Name)):
+			case old != d && !bytes.Equal(metatools.JSON(old, d.Name), metatools.JSON(d, d.Name)):
 				changed = append(changed, old, d)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -120,6 +121,17 @@ func Transport(text string) string {
 		return "auto"
 	}
 	return text
+}
+
+// Braced returns a text with each $NAME in capitals written as ${NAME}, but for $$ and what stands in
+// braces. A name with small letters is more likely a part of a password.
+func Braced(text string) string {
+	return regexp.MustCompile(`\$\$|\$\{[^}]*\}|\$[A-Za-z_][A-Za-z0-9_]*`).ReplaceAllStringFunc(text, func(found string) string {
+		if found == "$$" || found[1] == '{' || strings.ToUpper(found) != found {
+			return found
+		}
+		return "${" + found[1:] + "}"
+	})
 }
 
 // NameLength returns the length of the variable name at the start of s.

@@ -1,0 +1,53 @@
+package metatools
+
+import (
+	"encoding/json"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// AwaitCall is the tool that gets the result of a call which was answered with an id.
+const AwaitCall = "await_call"
+
+// Await is AwaitCall as it is listed for clients that give up calls after a minute.
+const Await = `{"name":"` + AwaitCall + `",` +
+	`"description":"Get the result of a call that was answered with an id. Call it again if the call still runs.",` +
+	`"inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
+	`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
+
+// JSON returns a tool as it is listed: as its server sent it, with another name where that
+// is needed, if nothing of it was changed here.
+func JSON(d *registry.Definition, name string) json.RawMessage {
+	if d.Raw != nil {
+		if name == d.Origin.Tool {
+			return d.Raw
+		}
+		return message.WithMember(d.Raw, "name", message.Quoted(name))
+	}
+	annotations := d.RawAnnotations
+	if annotations == nil && d.Annotations != nil {
+		annotations = message.Marshal(d.Annotations)
+	}
+	return message.Marshal(struct {
+		Name         string          `json:"name"`
+		Title        string          `json:"title,omitempty"`
+		Description  string          `json:"description,omitempty"`
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+		Annotations  json.RawMessage `json:"annotations,omitempty"`
+	}{name, d.Title, d.Description, d.InputSchema, d.OutputSchema, annotations})
+}
+
+// Mark returns a tool with a member in its _meta, unless that has one of the name.
+func Mark(tool json.RawMessage, key string, value []byte) json.RawMessage {
+	if message.Member(tool, "_meta", key) != nil {
+		return tool
+	}
+	return message.WithMeta(tool, key, value)
+}
+
+// AlwaysLoad has clients that search among tools themselves keep this one in sight.
+func AlwaysLoad(tool json.RawMessage) json.RawMessage {
+	return Mark(tool, "anthropic/alwaysLoad", []byte("true"))
+}
