@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"net/http"
