@@ -218,7 +218,7 @@ func (s *stream) send(ctx context.Context, frame []byte) error {
 			s.end(errTorn)
 			s.broke(errTorn)
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && s.ended.Err() == nil { // the end of the stream, which ends the context too, says more
 			return mcp.WithOutcome(ctx.Err(), outcome())
 		}
 	}
