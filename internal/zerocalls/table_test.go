@@ -160,7 +160,6 @@ var functions = []function{
 	{"names.CleanServer", names.CleanServer},
 	{"policy.Cautious", policy.Cautious},
 	{"policy.New", policy.New},
-	{"policy.Parse", policy.Parse},
 	{"profile.Apart", profile.Apart},
 	{"profile.Compile", profile.Compile},
 	{"profile.Failed", profile.Failed},

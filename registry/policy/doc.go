@@ -6,6 +6,6 @@
 //	r := registry.New(&registry.Options{Approver: p})
 //
 // A [Policy] is an approver of package registry: the first [Rule] that is for a call
-// decides it, and the default of [New] any other call. [Parse] reads a policy that
-// people write, [Cautious] is one that is ready for use.
+// decides it, and the default of [New] any other call. [Cautious] is one that is ready
+// for use.
 package policy

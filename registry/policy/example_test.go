@@ -33,45 +33,6 @@ func ExampleNew() {
 	// tool "add" of server "notes": ask "no rule of the policy is for it"
 }
 
-func ExampleParse() {
-	_, err := policy.Parse([]byte(`{
-	  "rules": [
-	    {"verdict": "deny", "sever": "prod-*"},
-	  ],
-	  "default": "ask",
-	}`))
-	fmt.Println(err)
-
-	policy, err := policy.Parse([]byte(`{
-	  // The first rule that is for a call decides it.
-	  "rules": [
-	    {"verdict": "deny", "server": "prod-*"},
-	    {"verdict": "allow", "read_only": true, "trusted": true},
-	  ],
-	  "default": "ask",
-	}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	req := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "prod-eu__drop", Origin: registry.Origin{Server: "prod-eu", Tool: "drop"}}}
-	fmt.Println(policy.Decide(req).Verdict)
-	// Output:
-	// policy:3:26: rules[0].sever: there is no such key; did you mean "server"?
-	// deny
-}
-
-func ExamplePolicy_MarshalJSON() {
-	policy, err := policy.New(approval.Ask, policy.Rule{Verdict: approval.AllowForSession, Server: "notes", Tool: "{get,list}_*"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	text, err := json.Marshal(policy)
-	fmt.Println(string(text), err)
-	// Output: {"rules":[{"verdict":"allow_for_session","server":"notes","tool":"{get,list}_*"}],"default":"ask"} <nil>
-}
-
 func ExampleCautious() {
 	r := registry.New(&registry.Options{Approver: policy.Cautious()})
 	read, _ := registry.With(registry.MustFunc("add", "Add two numbers", add), func(d *registry.Definition) {

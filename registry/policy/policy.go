@@ -22,7 +22,7 @@ const maxRules = 1000
 // not for them.
 //
 // A Policy never changes and is safe for concurrent use. The zero value denies
-// everything. Make one with [New], [Parse] or [Cautious].
+// everything. Make one with [New] or [Cautious].
 type Policy struct {
 	rules     []*rule
 	byDefault approval.Verdict // of calls that no rule is for
@@ -32,21 +32,13 @@ type Policy struct {
 // It fails with one error for each field of a rule that is wrong, such as a
 // pattern that is malformed.
 func New(byDefault approval.Verdict, rules ...Rule) (*Policy, error) {
-	p, faults := newPolicy(byDefault, rules)
-	if faults != nil {
-		return nil, joined(faults)
-	}
-	return p, nil
-}
-
-func newPolicy(byDefault approval.Verdict, rules []Rule) (*Policy, []*ruleError) {
-	var faults []*ruleError
+	var faults []error
 	if !isVerdict(byDefault) {
-		faults = append(faults, &ruleError{index: -1, err: fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
+		faults = append(faults, fmt.Errorf("policy: default: %v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault))
 	}
 	if len(rules) > maxRules {
-		err := fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), maxRules)
-		return nil, append(faults, &ruleError{index: maxRules, err: err})
+		err := fmt.Errorf("policy: there are %d rules, at most %d are allowed: join some by patterns", len(rules), maxRules)
+		return nil, errors.Join(append(faults, err)...)
 	}
 	p := &Policy{byDefault: byDefault}
 	for i, r := range rules {
@@ -54,16 +46,10 @@ func newPolicy(byDefault approval.Verdict, rules []Rule) (*Policy, []*ruleError)
 		p.rules = append(p.rules, c)
 		faults = append(faults, wrong...)
 	}
-	return p, faults
-}
-
-// joined returns faults as one error.
-func joined(faults []*ruleError) error {
-	errs := make([]error, len(faults))
-	for i, fault := range faults {
-		errs[i] = fault
+	if faults != nil {
+		return nil, errors.Join(faults...)
 	}
-	return errors.Join(errs...)
+	return p, nil
 }
 
 // Cautious lets calls of tools through that their annotations call

@@ -26,76 +26,43 @@ import (
 // that are not trusted.
 type Rule struct {
 	// Verdict is what becomes of the calls. The zero value is [approval.Deny].
-	Verdict approval.Verdict `json:"verdict"`
+	Verdict approval.Verdict
 	// Server is a pattern for the configured name of the tool's server. A native
 	// tool has none and does not fit any pattern, not even *.
-	Server string `json:"server,omitempty"`
+	Server string
 	// Tool is a pattern for the name of the tool: its name in the catalogue or the
 	// one that it has at its server. The latter is the choice of the server, so a
 	// rule that allows looks at it only if it has a Server too; * there means
 	// that the tool of that name may be of any server.
-	Tool string `json:"tool,omitempty"`
+	Tool string
 	// User is a pattern for the user of [registry.ApprovalRequest]. If no user was named
 	// that is the empty text, which * fits.
-	User string `json:"user,omitempty"`
+	User string
 
 	// Native tells native tools (true) from those of servers (false).
-	Native *bool `json:"native,omitempty"`
+	Native *bool
 	// Trusted tells tools whose claims are believed, which are those of trusted
 	// servers and native ones, from the others.
-	Trusted *bool `json:"trusted,omitempty"`
+	Trusted *bool
 	// Annotated tells tools with a hint from those without any.
-	Annotated *bool `json:"annotated,omitempty"`
+	Annotated *bool
 	// ReadOnly is about Hints.ReadOnly.
-	ReadOnly *bool `json:"readOnly,omitempty"`
+	ReadOnly *bool
 	// Destructive is about Hints.Destructive. Tools that say nothing of it are
 	// destructive unless they are read-only.
-	Destructive *bool `json:"destructive,omitempty"`
+	Destructive *bool
 	// Idempotent is about Hints.Idempotent.
-	Idempotent *bool `json:"idempotent,omitempty"`
+	Idempotent *bool
 	// OpenWorld is about Hints.OpenWorld.
-	OpenWorld *bool `json:"openWorld,omitempty"`
+	OpenWorld *bool
 	// SideEffects is about Hints.SideEffects.
-	SideEffects *bool `json:"sideEffects,omitempty"`
+	SideEffects *bool
 	// ExecutionTime is about Hints.ExecutionTime: [registry.Fast], [registry.Medium] or [registry.Slow].
-	ExecutionTime registry.ExecutionTime `json:"executionTime,omitempty"`
+	ExecutionTime registry.ExecutionTime
 
 	// Reason becomes that of the [approval.Decision]. Empty: it names the rule.
-	Reason string `json:"reason,omitempty"`
+	Reason string
 }
-
-// A ruleError is one thing wrong with a policy: with a field of a [Rule] given to [New], or with a
-// text that [Parse] reads.
-type ruleError struct {
-	// line and column say where it stands in the text, from 1, column in bytes; 0: there is none.
-	line, column int
-	// key is the path of the value there, such as rules[2].server; empty for the whole.
-	key string
-	// index is the place of the rule that cannot work, from 0; -1: it is not about one rule.
-	index int
-	// field is the field of the rule that is wrong; empty if it is the whole rule.
-	field string
-	// err says what is wrong, and what to do about it.
-	err error
-}
-
-// Error returns "policy:line:column: key: what is wrong", or names the rule and the field.
-func (e *ruleError) Error() string {
-	text := "policy: default"
-	switch {
-	case e.line > 0 && e.key != "":
-		text = fmt.Sprintf("policy:%d:%d: %s", e.line, e.column, e.key)
-	case e.line > 0:
-		text = fmt.Sprintf("policy:%d:%d", e.line, e.column)
-	case e.index >= 0 && e.field != "":
-		text = fmt.Sprintf("policy: rules[%d].%s", e.index, e.field)
-	case e.index >= 0:
-		text = fmt.Sprintf("policy: rules[%d]", e.index)
-	}
-	return text + ": " + e.err.Error()
-}
-
-func (e *ruleError) Unwrap() error { return e.err }
 
 // A situation is what the conditions of a rule look at, beside names.
 type situation struct {
@@ -112,7 +79,7 @@ type rule struct {
 
 // compile returns the rule, which keeps nothing of what the caller can change, and
 // what is wrong with its fields one by one.
-func (r Rule) compile(index int) (*rule, []*ruleError) {
+func (r Rule) compile(index int) (*rule, []error) {
 	c := &rule{Rule: r, why: r.Reason}
 	switch {
 	case r.Reason != "":
@@ -121,14 +88,16 @@ func (r Rule) compile(index int) (*rule, []*ruleError) {
 	case r.Verdict == approval.Ask:
 		c.why = fmt.Sprintf("rules[%d] of the policy asks the user", index)
 	}
-	for _, f := range c.flags() {
-		if *f.at != nil {
-			value := **f.at
-			*f.at = &value
+	for _, condition := range c.conditions() {
+		if *condition != nil {
+			value := **condition
+			*condition = &value
 		}
 	}
-	var errs []*ruleError
-	fail := func(field string, err error) { errs = append(errs, &ruleError{index: index, field: field, err: err}) }
+	var errs []error
+	fail := func(field string, err error) {
+		errs = append(errs, fmt.Errorf("policy: rules[%d].%s: %w", index, field, err))
+	}
 	if !isVerdict(r.Verdict) {
 		fail("Verdict", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", r.Verdict))
 	}
@@ -167,18 +136,9 @@ func isVerdict(v approval.Verdict) bool { return v >= approval.Deny && v <= appr
 // loosens reports whether a verdict lets calls through.
 func loosens(v approval.Verdict) bool { return v == approval.Allow || v == approval.AllowForSession }
 
-// A flag is a field of a Rule that holds true, false or nil.
-type flag struct {
-	field string
-	at    **bool
-}
-
-func (r *Rule) flags() []flag {
-	return []flag{
-		{"Native", &r.Native}, {"Trusted", &r.Trusted}, {"Annotated", &r.Annotated},
-		{"ReadOnly", &r.ReadOnly}, {"Destructive", &r.Destructive}, {"Idempotent", &r.Idempotent},
-		{"OpenWorld", &r.OpenWorld}, {"SideEffects", &r.SideEffects},
-	}
+// conditions returns the fields that hold true, false or nil.
+func (r *Rule) conditions() []**bool {
+	return []**bool{&r.Native, &r.Trusted, &r.Annotated, &r.ReadOnly, &r.Destructive, &r.Idempotent, &r.OpenWorld, &r.SideEffects}
 }
 
 // matches reports whether the rule is for the call of a tool in a situation.

@@ -188,28 +188,28 @@ func TestRuleErrors(t *testing.T) {
 		want  string
 		rules []policy.Rule
 	}{
-		{"0 Verdict: Verdict(4) is no verdict", []policy.Rule{{Verdict: 4}}},
-		{"1 Verdict: Verdict(-1) is no verdict", []policy.Rule{{Server: "a"}, {Verdict: -1}}},
-		{"0 ExecutionTime: no tool takes \"quick\"", []policy.Rule{{ExecutionTime: "quick"}}},
-		{"0 ExecutionTime: no tool takes \"Fast\"", []policy.Rule{{ExecutionTime: "Fast"}}},
+		{"policy: rules[0].Verdict: Verdict(4) is no verdict", []policy.Rule{{Verdict: 4}}},
+		{"policy: rules[1].Verdict: Verdict(-1) is no verdict", []policy.Rule{{Server: "a"}, {Verdict: -1}}},
+		{"policy: rules[0].ExecutionTime: no tool takes \"quick\"", []policy.Rule{{ExecutionTime: "quick"}}},
+		{"policy: rules[0].ExecutionTime: no tool takes \"Fast\"", []policy.Rule{{ExecutionTime: "Fast"}}},
 
-		{"0 Server: the pattern \"a[\" has a [ that is not closed", []policy.Rule{{Server: "a["}}},
-		{"0 Tool: the pattern \"{}\" has an alternative that is empty", []policy.Rule{{Tool: "{}"}}},
-		{"0 User: the pattern \"[b-a]\" has the range", []policy.Rule{{User: "[b-a]"}}},
-		{"0 Tool: the pattern \" get\" has white space", []policy.Rule{{Tool: " get"}}},
-		{"0 Server: the pattern \"a\\n\" has white space", []policy.Rule{{Server: "a\n"}}},
-		{"0 Tool: the pattern \"a\\x00b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
+		{"policy: rules[0].Server: the pattern \"a[\" has a [ that is not closed", []policy.Rule{{Server: "a["}}},
+		{"policy: rules[0].Tool: the pattern \"{}\" has an alternative that is empty", []policy.Rule{{Tool: "{}"}}},
+		{"policy: rules[0].User: the pattern \"[b-a]\" has the range", []policy.Rule{{User: "[b-a]"}}},
+		{"policy: rules[0].Tool: the pattern \" get\" has white space", []policy.Rule{{Tool: " get"}}},
+		{"policy: rules[0].Server: the pattern \"a\\n\" has white space", []policy.Rule{{Server: "a\n"}}},
+		{"policy: rules[0].Tool: the pattern \"a\\x00b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
 	} {
 		_, err := policy.New(approval.Ask, tt.rules...)
-		if got := policy.Fault(err); !strings.HasPrefix(got, tt.want) {
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%q: got the error %q, want it to begin with %q", fmt.Sprintf("%+v", tt.rules), got, tt.want)
 		}
 	}
 
 	_, err := policy.New(7)
-	assert.Contains(t, policy.Fault(err), "-1 ", "default 7")
+	assert.Contains(t, err.Error(), "policy: default", "default 7")
 	_, err = policy.New(ask, make([]policy.Rule, 1001)...)
-	assert.Contains(t, policy.Fault(err), "1001 rules, at most 1000", "too many")
+	assert.Contains(t, err.Error(), "1001 rules, at most 1000", "too many")
 
 	// All of them are reported.
 	_, err = policy.New(ask, policy.Rule{Server: "["}, policy.Rule{Tool: "]", User: "{"})

@@ -151,6 +151,9 @@ func answered(open []*written, result *Call) int {
 // come back: empty ones, such as a blank text or a thought without the signature that it
 // needs, and thoughts that nothing stands behind.
 func Sendable[B any](blocks []B, look func(b B) (thought, empty bool)) []B {
+	if look == nil {
+		return blocks
+	}
 	var kept []B
 	last := 0 // how many there are up to the last that is no thought
 	for _, b := range blocks {
