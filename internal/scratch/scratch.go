@@ -11,15 +11,10 @@ import (
 // most bounds what is kept for others, in bytes.
 const most = 1 << 20
 
-var unused sync.Pool // of *[]byte
+var unused = sync.Pool{New: func() any { return &[]byte{} }}
 
 // Get returns an empty slice, with room that is left from others.
-func Get() []byte {
-	if b, ok := unused.Get().(*[]byte); ok {
-		return *b
-	}
-	return []byte{}
-}
+func Get() []byte { return *unused.Get().(*[]byte) }
 
 // Put takes memory that nothing refers to any more.
 func Put(b []byte) {
