@@ -200,10 +200,8 @@ func (k *Keys) change(ctx context.Context, edit func(map[string]*record) error) 
 	}
 	var made map[string]*record
 	err := k.kept.Change(ctx, func(now map[string]*record) (map[string]*record, bool, error) {
-		made = maps.Clone(now)
-		if made == nil {
-			made = map[string]*record{}
-		}
+		made = map[string]*record{}
+		maps.Copy(made, now)
 		err := edit(made)
 		return made, err == nil, err
 	})

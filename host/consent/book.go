@@ -130,10 +130,7 @@ func (b *Book) refresh(ctx context.Context) (map[string]Record, error) {
 		return nil, b.fail(errNoStore)
 	}
 	records, err := b.kept.Load(ctx)
-	if err != nil {
-		return nil, b.fail(err)
-	}
-	return records, nil
+	return records, b.fail(err)
 }
 
 // commit changes what is kept, again if another process was faster.
@@ -141,20 +138,19 @@ func (b *Book) commit(ctx context.Context, edit func(map[string]Record) bool) er
 	if b.kept == nil {
 		return b.fail(errNoStore)
 	}
-	err := b.kept.Change(ctx, func(now map[string]Record) (map[string]Record, bool, error) {
-		next := maps.Clone(now)
-		if next == nil {
-			next = map[string]Record{}
-		}
+	return b.fail(b.kept.Change(ctx, func(now map[string]Record) (map[string]Record, bool, error) {
+		next := map[string]Record{}
+		maps.Copy(next, now)
 		return next, edit(next), nil
-	})
-	if err != nil {
-		return b.fail(err)
-	}
-	return nil
+	}))
 }
 
-func (b *Book) fail(err error) error { return &Error{b.file, err} }
+func (b *Book) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{b.file, err}
+}
 
 func sorted(records map[string]Record) []Record {
 	list := slices.Collect(maps.Values(records))

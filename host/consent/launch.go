@@ -97,11 +97,8 @@ func (l *Launch) Fingerprint() string {
 
 // spellHeader returns a header with its name in its one spelling.
 func spellHeader(header string) string {
-	name, value, ok := strings.Cut(header, ":")
-	if !ok {
-		return http.CanonicalHeaderKey(name)
-	}
-	return http.CanonicalHeaderKey(name) + ":" + value
+	name, _, _ := strings.Cut(header, ":")
+	return http.CanonicalHeaderKey(name) + header[len(name):]
 }
 
 // A digest hashes texts and lists, each with its length in front, so that no two

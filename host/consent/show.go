@@ -60,28 +60,21 @@ func (l *Launch) connection() string {
 		}
 		text += " " + quoteASCII(header)
 	}
-	if l.Route != "" {
-		text += ", reached by " + quoteASCII(l.Route)
-	}
-	if l.Login != "" {
-		text += ", with the login " + quoteASCII(l.Login)
-	}
-	if l.ClientSecret != "" {
-		secret := "****"
-		if inner, ok := strings.CutPrefix(l.ClientSecret, "${"); ok && strings.Index(inner, "}") == len(inner)-1 && !strings.Contains(inner, ":-") {
-			secret = l.ClientSecret
+	say := func(what, value string, quote func(string) string) {
+		if value != "" {
+			text += what + quote(value)
 		}
-		text += ", with the client's secret " + quoteASCII(secret)
 	}
-	if l.Identity != "" {
-		text += ", with the identity " + quoteASCII(l.Identity)
+	say(", reached by ", l.Route, quoteASCII)
+	say(", with the login ", l.Login, quoteASCII)
+	secret := l.ClientSecret
+	if inner, ok := strings.CutPrefix(secret, "${"); secret != "" && (!ok || strings.Index(inner, "}") != len(inner)-1 || strings.Contains(inner, ":-")) {
+		secret = "****"
 	}
-	if l.Tools != "" {
-		text += ", with the tools " + quote(l.Tools)
-	}
-	if l.Accepted != "" {
-		text += ", with the tools accepted " + quote(l.Accepted)
-	}
+	say(", with the client's secret ", secret, quoteASCII)
+	say(", with the identity ", l.Identity, quoteASCII)
+	say(", with the tools ", l.Tools, quote)
+	say(", with the tools accepted ", l.Accepted, quote)
 	for _, reference := range l.References {
 		text += ", which reads " + quoteASCII(reference)
 	}

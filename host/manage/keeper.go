@@ -1,8 +1,8 @@
 package manage
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
 	"time"
@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -26,7 +27,7 @@ type keeper struct {
 	host    *host.Host
 	records record.Store
 	store   record.StatusStore
-	logger  *slog.Logger // may be nil
+	logger  *slog.Logger
 
 	stop context.CancelFunc
 	done chan struct{} // closed when the goroutine has ended
@@ -38,7 +39,7 @@ type keeper struct {
 func newKeeper(m *Manager, store record.StatusStore, logger *slog.Logger) *keeper {
 	ctx, stop := context.WithCancel(context.Background())
 	k := &keeper{
-		host: m.host, records: m.store, store: store, logger: logger,
+		host: m.host, records: m.store, store: store, logger: cmp.Or(logger, slog.New(slog.DiscardHandler)),
 		stop: stop, done: make(chan struct{}), seen: map[string]bool{},
 	}
 	go k.run(ctx)
@@ -51,13 +52,7 @@ func (k *keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for servers := range k.host.Watch(ctx) {
 		k.keep(servers, false)
-		pause := time.NewTimer(statusPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-		}
-		if ctx.Err() != nil {
+		if feed.Sleep(ctx, statusPause) != nil {
 			break
 		}
 	}
@@ -131,16 +126,10 @@ func (k *keeper) save(now map[string]record.LastStatus) {
 	ctx, cancel := context.WithTimeout(context.Background(), statusPatience)
 	defer cancel()
 	if err := k.store.SaveStatuses(ctx, changes); err != nil {
-		k.complain(fmt.Errorf("manage: keeping the status of servers: %w", err))
+		k.logger.Warn("manage: keeping the status of servers: " + err.Error())
 		return
 	}
 	k.kept = now
-}
-
-func (k *keeper) complain(err error) {
-	if k.logger != nil {
-		k.logger.Warn(err.Error())
-	}
 }
 
 // load reads what the store has, and reports whether it could be read. Statuses of servers
@@ -153,13 +142,11 @@ func (k *keeper) load() bool {
 	defer cancel()
 	kept, err := k.store.Statuses(ctx)
 	if err != nil {
-		k.complain(fmt.Errorf("manage: reading the status of servers: %w", err))
+		k.logger.Warn("manage: reading the status of servers: " + err.Error())
 		return false
 	}
-	k.kept = maps.Clone(kept)
-	if k.kept == nil {
-		k.kept = map[string]record.LastStatus{}
-	}
+	k.kept = map[string]record.LastStatus{}
+	maps.Copy(k.kept, kept)
 	records, err := k.records.Records(ctx)
 	if err != nil {
 		return true // who has a record is found out next time

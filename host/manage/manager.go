@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -42,7 +43,7 @@ var errZero = errors.New("manage: the zero Manager is not usable: make it with N
 // Options.Host.StateDir says otherwise, the IDs of records and what was removed, with its
 // secrets, are kept there.
 func Open(ctx context.Context, path string, opts *Options) (*Manager, error) {
-	o := own(opts)
+	o := *cmp.Or(opts, new(Options))
 	h, err := host.Open(ctx, path, &o.Host)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Manager, error) {
 // those of a file, and manages them. With Options.Host.Follow it applies the records again when
 // they have changed, see [record.Changes]. The store stays open when the manager is closed.
 func OpenStore(ctx context.Context, store record.Store, opts *Options) (*Manager, error) {
-	o := own(opts)
+	o := *cmp.Or(opts, new(Options))
 	load := func(ctx context.Context) (*config.Config, error) { return record.Read(ctx, store, o.Host.Config) }
 	h, err := host.OpenConfig(ctx, load, record.Changes(store), &o.Host)
 	if err != nil {
@@ -74,14 +75,7 @@ func OpenStore(ctx context.Context, store record.Store, opts *Options) (*Manager
 // New returns a manager of the records in a store whose servers run in h, if any do yet. It
 // starts none. The host is closed with the manager, and the store is not.
 func New(h *host.Host, store record.Store, opts *Options) *Manager {
-	return newManager(h, store, own(opts), "")
-}
-
-func own(opts *Options) Options {
-	if opts == nil {
-		return Options{}
-	}
-	return *opts
+	return newManager(h, store, *cmp.Or(opts, new(Options)), "")
 }
 
 // newManager returns a manager that keeps statuses by default if its records are in a file
@@ -146,10 +140,7 @@ func (m *Manager) Close() error {
 // readOptions returns the options by which a record is read once more: they say its scope
 // before a secret of it is asked for. The names are those that it has and had.
 func (m *Manager) readOptions(names ...string) *config.Options {
-	var o config.Options
-	if m.config != nil {
-		o = *m.config
-	}
+	o := *cmp.Or(m.config, new(config.Options))
 	file := pathOf(m.store)
 	for _, name := range names {
 		if known := m.host.KnownScope(file, name); known != "" && !o.Scope.NeedsApproval() {

@@ -113,32 +113,26 @@ func Remove(ctx context.Context, store Store, name string) (removed Stored, err 
 			return Stored{}, &Error{Code: CodeBuiltinReadOnly, Name: name}
 		}
 		err = store.Delete(ctx, removed.Record.Name, removed.Revision)
+		if err == nil {
+			return removed, nil
+		}
 		if !errors.Is(err, &Error{Code: CodeConflict}) {
 			break
 		}
 	}
-	if err != nil {
-		return Stored{}, err
-	}
-	return removed, nil
+	return Stored{}, err
 }
 
 // recordOf returns the record that has name as its ID, is called name or, if there is
 // none, the one whose server is.
 func recordOf(all []Stored, name string) (Stored, bool) {
-	for _, s := range all {
-		if isID(name) && s.ID == name {
-			return s, true
-		}
-	}
-	for _, s := range all {
-		if s.Record.Name == name {
-			return s, true
-		}
-	}
-	for _, s := range all {
-		if s.Record.ServerName() == name {
-			return s, true
+	for _, is := range []func(Stored) bool{
+		func(s Stored) bool { return strings.HasPrefix(name, "~") && s.ID == name }, // which no new record's name has
+		func(s Stored) bool { return s.Record.Name == name },
+		func(s Stored) bool { return s.Record.ServerName() == name },
+	} {
+		if i := slices.IndexFunc(all, is); i >= 0 {
+			return all[i], true
 		}
 	}
 	return Stored{}, false
@@ -180,6 +174,3 @@ func Restore(ctx context.Context, store Store, id string) (Stored, error) {
 	}
 	return Find(ctx, store, id)
 }
-
-// isID reports whether text has the form of an ID, which no new record's name has.
-func isID(text string) bool { return strings.HasPrefix(text, "~") }

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,20 +48,9 @@ func (c *Console) setUpLocked() {
 		return
 	}
 	c.ready = true
-	in := c.In
-	if in == nil {
-		in = os.Stdin
-	}
-	c.lines = lines.New(in)
+	c.lines = lines.New(cmp.Or[io.Reader](c.In, os.Stdin))
 	c.turn = make(chan struct{}, 1)
 	c.closed = make(chan struct{})
-}
-
-func (c *Console) out() io.Writer {
-	if c.Out == nil {
-		return os.Stderr
-	}
-	return c.Out
 }
 
 // Close cancels the question that is being asked and all later ones. Of the
@@ -131,7 +121,7 @@ func (d *dialog) say(format string, args ...any) { fmt.Fprintf(&d.pending, forma
 func (d *dialog) flush() error {
 	text := d.pending.String()
 	d.pending.Reset()
-	if _, err := io.WriteString(d.console.out(), text); err != nil {
+	if _, err := io.WriteString(cmp.Or[io.Writer](d.console.Out, os.Stderr), text); err != nil {
 		return fmt.Errorf("%w: %w", lines.ErrEnded, err)
 	}
 	return nil

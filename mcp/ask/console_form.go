@@ -130,8 +130,8 @@ func (d *dialog) field(i int, f *form.Field, content map[string]any) error {
 			return nil
 		}
 		value, err := f.Parse(text)
-		if err != nil {
-			d.say("Your answer %s.\n", line(problem(err)))
+		if wrong, ok := errors.AsType[*form.FieldError](err); ok {
+			d.say("Your answer %s.\n", line(wrong.Problem))
 			continue
 		}
 		content[f.Name] = value
@@ -154,15 +154,6 @@ func (d *dialog) review(r *mcp.ElicitRequest, content map[string]any) {
 		}
 		d.say("%d. %s: %s\n", i+1, line(f.Label()), what)
 	}
-}
-
-// problem is what is wrong with an answer, going on after it.
-func problem(err error) string {
-	var wrong *form.FieldError
-	if errors.As(err, &wrong) && wrong.Problem != "" {
-		return wrong.Problem
-	}
-	return "does not fit"
 }
 
 // wanted says what a field wants, in a few words.

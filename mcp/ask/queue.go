@@ -210,15 +210,10 @@ func (q *Queue) findLocked(id string) (*pending, error) {
 
 func (q *Queue) removeLocked(p *pending) {
 	i := slices.Index(q.open, p)
-	if i < 0 {
-		return
-	}
 	q.open = slices.Delete(q.open, i, i+1)
 	q.held.Remove(p.owner, 0)
-	if len(q.past) == maxPast {
-		q.past = slices.Delete(q.past, 0, 1)
-	}
 	q.past = append(q.past, p.ID)
+	q.past = q.past[max(0, len(q.past)-maxPast):]
 	q.changed.Ring()
 }
 

@@ -31,12 +31,7 @@ type Options struct {
 	Redact func(key, value string) string
 }
 
-func newRedactor(opts *Options) *redactor {
-	if opts == nil {
-		return &redactor{}
-	}
-	return &redactor{opts.Redact}
-}
+func newRedactor(opts *Options) *redactor { return &redactor{cmp.Or(opts, new(Options)).Redact} }
 
 // A Recorder is a transport that keeps what passes over the connections of another:
 // what the client sent and how the server answered, what the server sent by itself,
@@ -153,8 +148,8 @@ func (r *Recorder) clean(method string, raw json.RawMessage) json.RawMessage {
 
 // refusal returns an error that one side answered with. The Recorder is locked.
 func (r *Recorder) refusal(method string, err error) json.RawMessage {
-	var refused *mcp.JSONRPCError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*mcp.JSONRPCError](err)
+	if !ok {
 		refused = &mcp.JSONRPCError{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
 	raw := fmt.Appendf(nil, `{"code":%d,"message":%s`, refused.Code, canonjson.AppendString(nil, refused.Message))
@@ -214,7 +209,8 @@ func (c *recordedConn) Call(ctx context.Context, method string, params json.RawM
 	o := *cmp.Or(opts, new(mcp.CallOptions))
 	o.Progress = func(params json.RawMessage) {
 		c.recorder.mu.Lock()
-		c.progress(t, params)
+		clean := c.recorder.clean(protocol.NoteProgress, params)
+		t.During = append(t.During, &aside{Progress: without(clean, "progressToken")})
 		c.recorder.mu.Unlock()
 		if opts != nil && opts.Progress != nil {
 			opts.Progress(params)
@@ -265,11 +261,6 @@ func (c *recordedConn) heard(m *jsonrpc.Request) {
 	*c.last = append(*c.last, a)
 }
 
-func (c *recordedConn) progress(t *turn, params json.RawMessage) {
-	clean := c.recorder.clean(protocol.NoteProgress, params)
-	t.During = append(t.During, &aside{Progress: without(clean, "progressToken")})
-}
-
 // begin keeps a message that the client is about to send.
 func (c *recordedConn) begin(request bool, method string, params json.RawMessage) *turn {
 	c.recorder.mu.Lock()
@@ -301,9 +292,8 @@ func (c *recordedConn) answered(t *turn, result json.RawMessage, err error) {
 func (c *recordedConn) failed(ctx context.Context, t *turn, err, over error) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
-	var refused *mcp.JSONRPCError
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(err, new(*mcp.JSONRPCError)):
 		c.answered(t, nil, err)
 		return
 	case c.closed || ctx.Err() != nil && errors.Is(err, ctx.Err()):
@@ -315,20 +305,16 @@ func (c *recordedConn) failed(ctx context.Context, t *turn, err, over error) {
 	if over != nil && !c.ended {
 		c.end(&t.During, over)
 	}
-	if c.ended && mcp.OutcomeOf(err) == mcp.NotSent && !hasEnd(t.During) {
+	end := slices.IndexFunc(t.During, func(a *aside) bool { return a.End != nil })
+	if c.ended && mcp.OutcomeOf(err) == mcp.NotSent && end < 0 {
 		c.forget(t) // it came to a dead connection, which another time it may not
 		return
 	}
 	f := c.recorder.failure(err)
-	if i := slices.IndexFunc(t.During, func(a *aside) bool { return a.End != nil }); i >= 0 && *t.During[i].End == f.Message && mcp.OutcomeOf(err) == mcp.Unknown {
+	if end >= 0 && *t.During[end].End == f.Message && mcp.OutcomeOf(err) == mcp.Unknown {
 		return // its end says it
 	}
 	t.Failure = f
-}
-
-// hasEnd reports whether the connection ended with one of the asides.
-func hasEnd(asides []*aside) bool {
-	return slices.ContainsFunc(asides, func(a *aside) bool { return a.End != nil })
 }
 
 func (c *recordedConn) forget(t *turn) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -155,9 +156,6 @@ func (p *player) note(method string) *turn {
 
 // repeats reports whether a client asks this as often as it likes.
 func repeats(method string) bool {
-	switch method {
-	case "initialize", "server/discover", "ping", "subscriptions/listen", "logging/setLevel":
-		return true
-	}
-	return strings.HasSuffix(method, "/list")
+	return strings.HasSuffix(method, "/list") ||
+		slices.Contains([]string{"initialize", "server/discover", "ping", "subscriptions/listen", "logging/setLevel"}, method)
 }

@@ -109,15 +109,6 @@ func (c *replayedConn) Close() error {
 	return nil
 }
 
-// goes runs f on a goroutine that Close waits for, unless the connection ended.
-func (c *replayedConn) goes(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended == nil {
-		c.wg.Go(f)
-	}
-}
-
 // Write implements mcp.Conn.
 func (c *replayedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err := cmp.Or(ctx.Err(), c.Info().Err); err != nil {
@@ -147,7 +138,12 @@ func (c *replayedConn) request(m *jsonrpc.Request) error {
 		c.performEnds(t)
 		return t.Failure.err()
 	}
-	c.goes(func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended != nil {
+		return nil
+	}
+	c.wg.Go(func() {
 		result, err := c.play(c.ctx, t, "", nil)
 		if c.ctx.Err() != nil {
 			return

@@ -2,6 +2,7 @@ package form
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,10 +74,7 @@ type Choice struct {
 
 // Label returns what to call the field: its title or, without one, its name.
 func (f *Field) Label() string {
-	if f.Title != "" {
-		return f.Title
-	}
-	return f.Name
+	return cmp.Or(f.Title, f.Name)
 }
 
 // The errors of the following functions go on after the field's name.
@@ -300,9 +298,7 @@ func titledChoices(key, value []byte) ([]Choice, error) {
 		if !given {
 			return nil, fmt.Errorf("has a %s that is no list of choices", key)
 		}
-		if c.Title == "" {
-			c.Title = c.Value
-		}
+		c.Title = cmp.Or(c.Title, c.Value)
 		choices = append(choices, c)
 		if len(choices) > maxChoices {
 			return nil, fmt.Errorf("has more than %d choices", maxChoices)

@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -65,15 +66,9 @@ func New(ctx context.Context, o *Options) (access.Authenticator, error) {
 	}
 	v := &verifier{
 		base: strings.TrimRight(o.Resource, "/"), audiences: slices.Clone(o.Audiences),
-		grant: o.Grant, userClaim: o.UserClaim, issuers: map[string]*issuer{},
+		grant: o.Grant, userClaim: cmp.Or(o.UserClaim, "sub"), issuers: map[string]*issuer{},
 	}
-	if v.userClaim == "" {
-		v.userClaim = "sub"
-	}
-	client := o.Client
-	if client == nil {
-		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	}
+	client := cmp.Or(o.Client, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
 	for _, name := range o.Issuers {
 		if !isSecure(name) {
 			return nil, fmt.Errorf("oidc: the issuer %q is not reached by https", name)
@@ -181,9 +176,7 @@ func (c *Claims) read() (why string) {
 			return "the token has the claim " + folded + " in another case"
 		}
 	}
-	if c.Client = text(c.All["client_id"]); c.Client == "" {
-		c.Client = text(c.All["azp"])
-	}
+	c.Client = cmp.Or(text(c.All["client_id"]), text(c.All["azp"]))
 	for _, name := range []string{"scope", "scp"} {
 		var list []string
 		if json.Unmarshal(c.All[name], &list) != nil {
