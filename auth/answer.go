@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -240,9 +239,6 @@ func (f *Flow) refusal(request, endpoint string, res *guardhttp.Answer, a answer
 	}
 	return f.withCure(&OAuthError{
 		Server: f.config.Server, Request: request, host: hostOf(endpoint), Status: res.Status, Code: a.code(),
-		said: describe(said, secrets...), RetryAfter: retryAfter(res.Header),
+		said: describe(said, secrets...), RetryAfter: min(httpfield.RetryAfter(res.Header), maxRetryAfter),
 	})
 }
-
-// retryAfter returns how long an authorization server wants to be left alone.
-func retryAfter(h http.Header) time.Duration { return min(httpfield.RetryAfter(h), maxRetryAfter) }

@@ -51,7 +51,7 @@ func (r *challengeReader) read() {
 			r.param(word)
 			continue
 		}
-		if !r.atEndOfWord() {
+		if r.rest != "" && strings.IndexByte(" \t,", r.rest[0]) < 0 {
 			r.skip()
 			continue
 		}
@@ -127,10 +127,6 @@ func (r *challengeReader) skip() {
 	}
 }
 
-func (r *challengeReader) atEndOfWord() bool {
-	return r.rest == "" || r.rest[0] == ' ' || r.rest[0] == '\t' || r.rest[0] == ','
-}
-
 // take reads as far as the characters are wanted.
 func (r *challengeReader) take(wanted func(byte) bool) string {
 	i := 0
@@ -179,7 +175,7 @@ func (f *Flow) ChooseScopes(a *Authority, challenges []Challenge, before []strin
 	demanded := scopesOf(named)
 	var chosen []string
 	switch {
-	case insufficient(challenges):
+	case slices.ContainsFunc(challenges, func(c Challenge) bool { return c.Params["error"] == "insufficient_scope" }):
 		chosen = union(before, f.config.Scopes)
 		if len(demanded) == 0 && len(f.config.Scopes) == 0 {
 			chosen = union(chosen, a.ResourceScopes)
@@ -196,10 +192,6 @@ func (f *Flow) ChooseScopes(a *Authority, challenges []Challenge, before []strin
 		chosen = union(chosen, []string{offlineAccess})
 	}
 	return chosen
-}
-
-func insufficient(challenges []Challenge) bool {
-	return slices.ContainsFunc(challenges, func(c Challenge) bool { return c.Params["error"] == "insufficient_scope" })
 }
 
 // maxScopes bounds lists of scopes, in bytes.

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 )
 
 const (
@@ -150,17 +152,12 @@ func (f *Flow) Poll(ctx context.Context, p *Pending) (*TokenSet, error) {
 		return nil, expired
 	}
 	if err != nil {
-		return nil, f.endOfWait(ctx, err)
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = fmt.Errorf("auth: server %q: gave up waiting for the login by device code: %w", f.config.Server, ctx.Err())
+		}
+		return nil, err
 	}
 	return g, nil
-}
-
-// endOfWait says what was waited for if the context has ended it.
-func (f *Flow) endOfWait(ctx context.Context, err error) error {
-	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
-		return err
-	}
-	return fmt.Errorf("auth: server %q: gave up waiting for the login by device code: %w", f.config.Server, ctx.Err())
 }
 
 // A pollExpired says that the time for a login is over. last is why the last
@@ -176,16 +173,11 @@ func poll(ctx context.Context, interval time.Duration, expires time.Time, ask fu
 	}
 	pause, last := interval, error(nil)
 	for {
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !time.Now().Add(pause).Before(expires):
+		if ctx.Err() == nil && !time.Now().Add(pause).Before(expires) {
 			return &pollExpired{last}
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := feed.Sleep(ctx, pause); err != nil {
+			return err
 		}
 		err := ask()
 		if err == nil {

@@ -53,9 +53,7 @@ type DiscoverOptions struct {
 // It fails if there is no metadata that can be used. Of its errors, [*IssuerMismatchError]
 // and [*URLError] have types. If ctx has ended, errors.Is finds that.
 func (f *Flow) Discover(ctx context.Context, o *DiscoverOptions) (*Authority, error) {
-	if o == nil {
-		o = &DiscoverOptions{}
-	}
+	o = cmp.Or(o, new(DiscoverOptions))
 	if given := f.config.Authority; given != nil {
 		return copyOf(given), nil
 	}
@@ -419,11 +417,7 @@ type unreadableError struct{ problem string }
 func (e *unreadableError) Error() string { return e.problem }
 
 func (f *Flow) notMetadata(at string) error {
-	host := ""
-	if u, err := url.Parse(at); err == nil {
-		host = u.Host
-	}
-	return f.metadataRequestError(host, &unreadableError{"the answer is not the metadata that was asked for"})
+	return f.metadataRequestError(hostOf(at), &unreadableError{"the answer is not the metadata that was asked for"})
 }
 
 func (f *Flow) metadataRequestError(host string, err error) error {

@@ -94,7 +94,8 @@ type loopbackServer struct {
 	serving    sync.WaitGroup // who listens
 	conns      sync.WaitGroup // who serves a connection
 	callback   chan string    // room for the one callback
-	closed     chan struct{}  // closed by Close
+	closing    sync.Once
+	closed     chan struct{} // closed by Close
 
 	mu    sync.Mutex // guards the following
 	open  int        // connections
@@ -143,13 +144,7 @@ func (b *loopbackServer) Show(ctx context.Context, p *Pending) (callback string,
 
 // Close ends all goroutines of the login.
 func (b *loopbackServer) Close() error {
-	b.mu.Lock()
-	select {
-	case <-b.closed:
-	default:
-		close(b.closed)
-	}
-	b.mu.Unlock()
+	b.closing.Do(func() { close(b.closed) })
 	err := b.server.Close()
 	b.serving.Wait()
 	b.conns.Wait()

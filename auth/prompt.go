@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -55,11 +56,7 @@ type output struct{ w io.Writer }
 
 // say writes a text as a whole.
 func (o output) say(text string) error {
-	w := o.w
-	if w == nil {
-		w = os.Stderr
-	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(cmp.Or[io.Writer](o.w, os.Stderr), text)
 	return err
 }
 
@@ -118,11 +115,7 @@ func (p *PasteURL) Start(ctx context.Context, registered []string) (PromptSessio
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lines == nil {
-		in := p.In
-		if in == nil {
-			in = os.Stdin
-		}
-		p.lines = lines.New(in)
+		p.lines = lines.New(cmp.Or[io.Reader](p.In, os.Stdin))
 		p.turn = make(chan struct{}, 1)
 	}
 	redirect := pasteURI

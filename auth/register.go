@@ -157,11 +157,8 @@ func refusesScopes(err error) bool {
 	if !errors.As(err, &refused) || refused.Status >= 500 {
 		return false
 	}
-	switch refused.Code {
-	case "invalid_client_metadata", "invalid_scope", "insufficient_scope", "invalid_request":
-		return true
-	}
-	return refused.Code == "" && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
+	return slices.Contains([]string{"invalid_client_metadata", "invalid_scope", "insufficient_scope", "invalid_request"}, refused.Code) ||
+		refused.Code == "" && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
 }
 
 func (f *Flow) registerAs(ctx context.Context, a *Authority, wanted *registration) (*Client, error) {

@@ -249,11 +249,7 @@ func wantsScopes(err error) bool {
 // those of OpenID Connect Core, section 3.1.2.6, which Entra has here too, and that
 // of GitHub.
 func endsLogin(code string) bool {
-	switch code {
-	case "interaction_required", "login_required", "consent_required", "bad_refresh_token":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"interaction_required", "login_required", "consent_required", "bad_refresh_token"}, code)
 }
 
 // Revoke revokes the tokens of a token set (RFC 7009), the refresh token first, where
@@ -292,11 +288,8 @@ func (f *Flow) revoke(ctx context.Context, g *TokenSet, client *Client, kind str
 		return nil
 	}
 	a, _ := answerOf(res)
-	switch code := a.code(); {
-	case code == "invalid_token":
-		return nil // it is revoked already, perhaps with the other one
-	case code == "unsupported_token_type" && kind == "access_token":
-		return nil // it ends by itself
+	if code := a.code(); code == "invalid_token" || code == "unsupported_token_type" && kind == "access_token" {
+		return nil // it is revoked already, perhaps with the other one, or ends by itself
 	}
 	return f.refusal("revocation", g.Authority.RevocationEndpoint, res, a, token.Reveal(), client.Secret.Reveal())
 }

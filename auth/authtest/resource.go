@@ -54,11 +54,8 @@ type Resource struct {
 // the server. The handler finds the user and the client of a request in its header
 // fields Authtest-User and Authtest-Client, and the granted scopes in Authtest-Scope.
 func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
-	if o == nil {
-		o = &ResourceOptions{}
-	}
-	r := &Resource{server: s, options: *o, handler: h}
-	r.options.Path = cmp.Or(o.Path, "/mcp")
+	r := &Resource{server: s, options: *cmp.Or(o, new(ResourceOptions)), handler: h}
+	r.options.Path = cmp.Or(r.options.Path, "/mcp")
 	r.listen(&s.options, r.serve, func(origin string) {
 		r.origin, r.URL = origin, origin+r.options.Path
 	})

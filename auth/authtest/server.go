@@ -73,9 +73,7 @@ func New(o *Options) (*Server, error) {
 	s.options.Clients = slices.Clone(o.Clients)
 	s.options.Scopes = slices.Clone(o.Scopes)
 	s.options.ResourceOptional = o.ResourceOptional || o.ResourceRefused
-	if s.options.TokenLifetime == 0 {
-		s.options.TokenLifetime = time.Hour
-	}
+	s.options.TokenLifetime = cmp.Or(o.TokenLifetime, time.Hour)
 	if p := o.Path; p != "" && (p[0] != '/' || strings.HasSuffix(p, "/")) {
 		return nil, fmt.Errorf("authtest: Options.Path %q: it begins with a slash and does not end with one", p)
 	}
@@ -217,14 +215,11 @@ func refusef(code, format string, args ...any) error {
 
 // refuse answers with an error.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
-	var e *refusal
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*refusal](err)
+	if !ok {
 		e = &refusal{code: "server_error", status: http.StatusInternalServerError, text: err.Error()}
 	}
-	status := e.status
-	if status == 0 {
-		status = http.StatusBadRequest
-	}
+	status := cmp.Or(e.status, http.StatusBadRequest)
 	if e.code == "invalid_client" {
 		status = http.StatusUnauthorized
 		w.Header().Set("WWW-Authenticate", `Basic realm="authtest"`)
