@@ -48,8 +48,7 @@ type CallbackOptions struct {
 // It needs no protection against requests across sites, as only the user who has begun
 // the login has its state. Options may be nil.
 func (m *Manager) CallbackHandler(o *CallbackOptions) http.Handler {
-	opts := *cmp.Or(o, new(CallbackOptions))
-	return &callbackHandler{m, opts}
+	return &callbackHandler{m, *cmp.Or(o, new(CallbackOptions))}
 }
 
 type callbackHandler struct {
@@ -111,16 +110,11 @@ func (h *callbackHandler) fail(w http.ResponseWriter, r *http.Request, key Key, 
 
 // statusOf says what the user can be told of an error.
 func statusOf(err error) (status int, text string) {
-	var (
-		unknown *unknownUserError
-		other   *UserError
-		state   *auth.StateError
-		refused *auth.OAuthError
-	)
+	var refused *auth.OAuthError
 	switch {
-	case errors.As(err, &unknown), errors.As(err, &other):
+	case errors.As(err, new(*unknownUserError)), errors.As(err, new(*UserError)):
 		return http.StatusForbidden, "Another user has begun this login. Log in to this program as that user, and reload the page."
-	case errors.As(err, &state):
+	case errors.As(err, new(*auth.StateError)):
 		return http.StatusBadRequest, "This login is not known, or it is over. Begin it again."
 	case errors.As(err, &refused) && refused.Status == 0:
 		return http.StatusForbidden, "The login was not approved. Begin it again if you want to."
@@ -207,12 +201,8 @@ func (e *entry) complete(flow *auth.Flow, p *pending, at storage.Revision, callb
 	asking, stopAsking := e.manager.request(ctx)
 	defer stopAsking()
 	grant, err := flow.Complete(asking, p.Login, callback)
-	var failed *auth.RequestError
-	if errors.As(err, &failed) && failed.NotSent {
-		// The code was not used: the user can reload the page.
-		if e.manager.putPending(ctx, p) == nil {
-			return err
-		}
+	if failed, ok := errors.AsType[*auth.RequestError](err); ok && failed.NotSent && e.manager.putPending(ctx, p) == nil {
+		return err // the code was not used: the user can reload the page
 	}
 	return e.conclude(p, grant, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
@@ -58,8 +57,4 @@ func (m *Manager) SetHeader(ctx context.Context, key Key, header map[string]auth
 // by other means. It is SetHeader with an Authorization field.
 func (m *Manager) SetToken(ctx context.Context, key Key, token auth.Secret) error {
 	return m.SetHeader(ctx, key, map[string]auth.Secret{"Authorization": "Bearer " + token})
-}
-
-func sortedNames(header map[string]auth.Secret) []string {
-	return slices.Sorted(maps.Keys(header))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/internal/secret"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -147,11 +148,10 @@ func (e *entry) load(ctx context.Context) (*record, storage.Revision, error) {
 func (m *Manager) load(ctx context.Context, key Key, name string) (*record, storage.Revision, error) {
 	kept, err := m.store.Load(ctx, name, "")
 	at := kept.Revision
-	var corrupt *seal.CorruptError
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return newRecord(key), "", nil
-	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
+	case errors.As(err, new(*seal.CorruptError)) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
 		m.opts.Logger.Error("session: lost", "user", key.User, "server", key.Server, "error", err)
 		r := newRecord(key)
 		r.Ended = "what was kept of the session cannot be read"
@@ -168,7 +168,7 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, stor
 
 // save replaces the session and makes it known.
 func (e *entry) save(ctx context.Context, r *record, old storage.Revision) (storage.Revision, error) {
-	data, err := r.encode()
+	data, err := secret.Encode(r)
 	if err != nil {
 		return old, &StoreError{key: e.key, op: "save", err: err}
 	}

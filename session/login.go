@@ -170,11 +170,7 @@ func (j *job) begin(ctx context.Context) (*auth.Pending, auth.PromptSession, err
 		before = append(before, l.Scopes...) // one login for all that is asked for
 	}
 	before = append(before, j.request.stepUp...)
-	challenges := j.request.challenges
-	if challenges == nil {
-		challenges = j.record.Challenges
-	}
-	scopes := j.flow.ChooseScopes(a, challenges, before)
+	scopes := j.flow.ChooseScopes(a, j.discoverOptions().Challenges, before)
 	known := j.record.Client
 	if known != nil && (known.Issuer != a.Issuer || j.request.asked && j.record.Unanswered) {
 		known = nil

@@ -121,9 +121,7 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	}
 	opts := *o
 	opts.MaxCached = cmp.Or(opts.MaxCached, defaultMaxCached)
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	closing, end := context.WithCancel(context.Background())
 	requests, cut := context.WithCancel(context.Background())
 	m := &Manager{

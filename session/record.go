@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/internal/secret"
 )
 
 // recordFormat is the newest format of records. Older ones are read.
@@ -136,8 +135,6 @@ func (r *record) at(url string) *record {
 		r.About = url
 	})
 }
-
-func (r *record) encode() ([]byte, error) { return secret.Encode(r) }
 
 func decodeRecord(data []byte, key Key) (*record, error) {
 	r := &record{}

@@ -32,11 +32,10 @@ func (m *Manager) loadRegistration(ctx context.Context, name string) (*registrat
 	r := &registration{}
 	kept, err := m.store.Load(ctx, name, "")
 	at := kept.Revision
-	var corrupt *seal.CorruptError
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return r, "", nil
-	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
+	case errors.As(err, new(*seal.CorruptError)) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
 		return r, at, nil // the next one replaces it
 	case err != nil:
 		return nil, at, err

@@ -181,11 +181,10 @@ func (e *entry) conclude(p *pending, g *auth.TokenSet, why error) error {
 	if unknownClient(&p.Login.Client, why) {
 		e.manager.forgetClient(ctx, config, &p.Login.Client)
 	}
-	var over *auth.StateError
 	switch {
 	case why != nil:
 		return why
-	case errors.As(err, &over):
+	case errors.As(err, new(*auth.StateError)):
 		asking, stopAsking := e.manager.request(ctx)
 		defer stopAsking()
 		_ = flow.Revoke(asking, g) // no session keeps it

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +109,7 @@ func (m *Manager) status(key Key, r *record) Status {
 		}
 	}
 	if len(r.Header) > 0 && r.URL == config.URL {
-		s.Phase, s.Headers = LoggedIn, sortedNames(r.Header)
+		s.Phase, s.Headers = LoggedIn, slices.Sorted(maps.Keys(r.Header))
 	}
 	return s
 }

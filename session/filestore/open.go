@@ -59,10 +59,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*seal.Store, error) {
 
 // openFolder opens the driver.
 func openFolder(dir string, log *slog.Logger) (*folder, error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	f := &folder{dir: dir, log: log}
+	f := &folder{dir: dir, log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 	if dir == "" {
 		return nil, f.fail("open", "", errors.New("the path is empty: name a folder of its own for the sessions"))
 	}

@@ -72,9 +72,8 @@ func (s *Store) takeKeys(ctx context.Context, info *keyInfo) (*keyset, error) {
 		return nil, err
 	}
 	check, err := keys.open(forCheck, keysRecord, info.Check)
-	var unknown *KeyError
 	switch {
-	case errors.As(err, &unknown):
+	case errors.As(err, new(*KeyError)):
 		return nil, &KeyError{Problem: "the store was sealed with another one; if the key was replaced, return the one before as an old one until Rotate has run"}
 	case err != nil:
 		return nil, err
