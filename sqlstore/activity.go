@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -49,11 +50,7 @@ var _ activity.Sink = (*Activity)(nil)
 
 // Activity returns the sink for events.
 func (d *Database) Activity(opts *ActivityOptions) *Activity {
-	a := &Activity{db: d}
-	if opts != nil {
-		a.opts = *opts
-	}
-	return a
+	return &Activity{db: d, opts: *cmp.Or(opts, new(ActivityOptions))}
 }
 
 const activityColumns = `at_ns, event_id, parent, kind, user_name, server, tool, outcome, error, ` +

@@ -48,12 +48,13 @@ var prefixForm = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31}\.)?[a-z_][a-z0-9_]{
 
 // New returns a Database over db, which stays the caller's. It does not connect.
 func New(db *sql.DB, dialect Dialect, opts *Options) (*Database, error) {
-	d := &Database{db: db, dialect: dialect, prefix: defaultPrefix, poll: pollServer, watches: watches{all: map[*watch]bool{}, notified: map[string]time.Time{}}}
+	o := *cmp.Or(opts, new(Options))
+	d := &Database{
+		db: db, dialect: dialect, prefix: cmp.Or(o.Prefix, defaultPrefix), waitForNotification: o.WaitForNotification, poll: pollServer,
+		watches: watches{all: map[*watch]bool{}, notified: map[string]time.Time{}},
+	}
 	if dialect == SQLite {
 		d.poll = pollFile
-	}
-	if opts != nil {
-		d.prefix, d.waitForNotification = cmp.Or(opts.Prefix, d.prefix), opts.WaitForNotification
 	}
 	switch {
 	case db == nil:

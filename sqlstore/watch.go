@@ -258,8 +258,7 @@ func (d *Database) listenOnce(ctx context.Context) error {
 func (d *Database) awaitNotification(ctx context.Context, conn *sql.Conn) (namespace string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listenTime)
 	defer cancel()
-	err = conn.Raw(func(driverConn any) error {
-		var err error
+	err = conn.Raw(func(driverConn any) (err error) {
 		namespace, err = d.waitForNotification(ctx, driverConn)
 		return err
 	})

@@ -34,7 +34,7 @@ type lease struct {
 
 // NewMemory returns a store without records, which keeps them no longer than the program
 // runs. It is a [Locker], a [Watcher] and a [Leaser].
-func NewMemory() Store { return &memory{records: map[string]Record{}} }
+func NewMemory() Store { return &memory{records: map[string]Record{}, leases: map[string]lease{}} }
 
 // begin locks m for a call, which has to unlock it.
 func (m *memory) begin(ctx context.Context, name string) error {
@@ -83,9 +83,6 @@ func (m *memory) Save(ctx context.Context, name string, data []byte, old Revisio
 	}
 	m.saved++
 	r := Record{Data: bytes.Clone(data), Revision: Revision(strconv.FormatUint(m.saved, 10))}
-	if m.records == nil {
-		m.records = map[string]Record{}
-	}
 	m.records[name] = r
 	m.changed.Ring()
 	return r.Revision, nil
@@ -184,25 +181,12 @@ func (m *memory) TakeLease(ctx context.Context, name string, ttl time.Duration) 
 	if now.Before(l.until) {
 		return 0, fmt.Errorf("%w: %q", ErrHeld, name)
 	}
-	if m.leases == nil {
-		m.leases = map[string]lease{}
-	}
 	m.leases[name] = lease{l.number + 1, now.Add(ttl)}
 	return l.number + 1, nil
 }
 
 // RenewLease implements [Leaser].
 func (m *memory) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
-	return m.prolong(ctx, name, number, ttl)
-}
-
-// ReleaseLease implements [Leaser].
-func (m *memory) ReleaseLease(ctx context.Context, name string, number int64) error {
-	return m.prolong(ctx, name, number, 0)
-}
-
-// prolong has a lease end that time from now.
-func (m *memory) prolong(ctx context.Context, name string, number int64, ttl time.Duration) error {
 	if err := m.begin(ctx, name); err != nil {
 		return err
 	}
@@ -213,6 +197,11 @@ func (m *memory) prolong(ctx context.Context, name string, number int64, ttl tim
 	}
 	m.leases[name] = lease{number, now.Add(ttl)}
 	return nil
+}
+
+// ReleaseLease implements [Leaser].
+func (m *memory) ReleaseLease(ctx context.Context, name string, number int64) error {
+	return m.RenewLease(ctx, name, number, 0)
 }
 
 // Close implements [Store]. The records go with the Memory, not before.

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -75,15 +76,10 @@ type outlet struct {
 // New returns a log with these sinks; nil ones are skipped. It keeps them open when
 // it is closed: the caller that opened one closes it afterwards.
 func New(opts *Options, sinks ...Sink) *Log {
+	o := *cmp.Or(opts, new(Options))
 	l := &Log{
-		logger: slog.New(slog.DiscardHandler), key: make([]byte, 32), redactor: redact.Known(),
+		keepArguments: o.KeepArguments, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), key: make([]byte, 32), redactor: redact.Known(),
 		queue: make(chan *queued, maxQueued), closing: make(chan struct{}), ended: make(chan struct{}),
-	}
-	if opts != nil {
-		l.keepArguments = opts.KeepArguments
-		if opts.Logger != nil {
-			l.logger = opts.Logger
-		}
 	}
 	_, _ = rand.Read(l.key) // never fails
 	for _, sink := range sinks {

@@ -25,11 +25,6 @@ func (c *Content) naming() naming {
 	return naming{names.ServerTool, "", "__"}
 }
 
-// of returns what a prompt or a resource of a server is called.
-func (n naming) of(server, own string) string {
-	return n.Name(server, own)
-}
-
 // split returns the server and the prompt of a plain name.
 func (n naming) split(name string) (server, prompt string, ok bool) {
 	rest, ok := strings.CutPrefix(name, n.prefix)

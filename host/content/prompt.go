@@ -47,8 +47,7 @@ type UnknownPromptError struct {
 // Error names the prompt, safe to print and cut off if it is long.
 func (e *UnknownPromptError) Error() string {
 	text := "content: no prompt " + shown(e.Name) + didYouMean(e.Suggestions)
-	var unknown *host.UnknownServerError
-	if e.err != nil && !errors.As(e.err, &unknown) {
+	if e.err != nil && !errors.As(e.err, new(*host.UnknownServerError)) {
 		text += fmt.Sprintf(" (%v)", e.err)
 	}
 	return text
@@ -77,7 +76,7 @@ func (c *Content) Prompts(ctx context.Context, opts *ListOptions) *Listing[Promp
 				found = append(found, findings(fmt.Sprintf("/arguments/%d", i), a.Name, a.Title, a.Description)...)
 			}
 		}
-		return p.Name, Prompt{Server: server, Name: names.of(server, p.Name), Prompt: p, Findings: gate.Merge(found)}
+		return p.Name, Prompt{Server: server, Name: names.Name(server, p.Name), Prompt: p, Findings: gate.Merge(found)}
 	})
 	tellApartPrompts(l)
 	return l
@@ -147,8 +146,7 @@ func (c *Content) atPrompt(ctx context.Context, name string, f func(ctx context.
 		return err
 	}
 	err = c.host.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, prompt) })
-	var refused *mcp.ServerError
-	if errors.As(err, &refused) && refused.Err.Code == jsonrpc.CodeInvalidParams {
+	if refused, ok := errors.AsType[*mcp.ServerError](err); ok && refused.Err.Code == jsonrpc.CodeInvalidParams {
 		return c.explainPrompt(ctx, name, server, err)
 	}
 	return err
@@ -169,7 +167,7 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 	if unknown, ok := errors.AsType[*host.UnknownServerError](err); ok {
 		wrong := &UnknownPromptError{Name: name, err: err}
 		for _, near := range nearest(server, unknown.Known) {
-			wrong.Suggestions = append(wrong.Suggestions, names.of(near, prompt))
+			wrong.Suggestions = append(wrong.Suggestions, names.Name(near, prompt))
 		}
 		return "", "", wrong
 	}

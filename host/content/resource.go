@@ -55,7 +55,7 @@ func (c *Content) Resources(ctx context.Context, opts *ListOptions) *Listing[Res
 	names := c.naming()
 	return listAll(ctx, c, opts, "resources", (*mcp.Client).Resources, func(server string, r *mcp.Resource) (string, Resource) {
 		found := gate.Merge(gate.Text("/uri", r.URI, false), findings("", r.Name, r.Title, r.Description), gate.Text("/mimeType", r.MIMEType, false))
-		return r.URI, Resource{Server: server, Name: names.of(server, r.Name), Address: Address(server, r.URI), Resource: r, Findings: found}
+		return r.URI, Resource{Server: server, Name: names.Name(server, r.Name), Address: Address(server, r.URI), Resource: r, Findings: found}
 	})
 }
 
@@ -65,7 +65,7 @@ func (c *Content) ResourceTemplates(ctx context.Context, opts *ListOptions) *Lis
 	names := c.naming()
 	return listAll(ctx, c, opts, "resource templates", (*mcp.Client).ResourceTemplates, func(server string, t *mcp.ResourceTemplate) (string, ResourceTemplate) {
 		found := gate.Merge(gate.Text("/uriTemplate", t.URITemplate, false), findings("", t.Name, t.Title, t.Description), gate.Text("/mimeType", t.MIMEType, false))
-		return t.URITemplate, ResourceTemplate{Server: server, Name: names.of(server, t.Name), Address: Address(server, t.URITemplate), Template: t, Findings: found}
+		return t.URITemplate, ResourceTemplate{Server: server, Name: names.Name(server, t.Name), Address: Address(server, t.URITemplate), Template: t, Findings: found}
 	})
 }
 
@@ -120,8 +120,8 @@ func (c *Content) at(ctx context.Context, address string, f func(ctx context.Con
 
 // noSuchServer makes an AddressError of the error about an unknown server.
 func noSuchServer(address, server, uri string, err error) error {
-	var unknown *host.UnknownServerError
-	if !errors.As(err, &unknown) {
+	unknown, ok := errors.AsType[*host.UnknownServerError](err)
+	if !ok {
 		return err
 	}
 	wrong := &AddressError{Address: address, problem: "there is no server " + shown(server), err: err}

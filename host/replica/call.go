@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -77,9 +78,7 @@ func (m *Member) insist(do func() error) {
 		if err := do(); err == nil || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrTooLarge) {
 			return
 		}
-		select {
-		case <-time.After(m.opts.Every):
-		case <-m.ctx.Done():
+		if feed.Sleep(m.ctx, m.opts.Every) != nil {
 			return
 		}
 	}

@@ -106,10 +106,8 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	m := &Member{
 		id: strings.ToLower(rand.Text()[:idLength]), store: store, wake: make(chan struct{}, 1),
 		bodies: share.Book{Max: share.Amount{Bytes: maxBodies}},
+		opts:   *cmp.Or(opts, new(Options)),
 		peers:  map[string]peer{}, shown: map[string]bool{}, taken: map[string]*answer{}, holds: map[string]holding{},
-	}
-	if opts != nil {
-		m.opts = *opts
 	}
 	m.logger = cmp.Or(m.opts.Logger, slog.New(slog.DiscardHandler))
 	if m.opts.Every <= 0 {
@@ -393,9 +391,7 @@ func (m *Member) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	m.cancel()
-	if t, ok := m.proxy.(*http.Transport); ok {
-		t.CloseIdleConnections()
-	}
+	(&http.Client{Transport: m.proxy}).CloseIdleConnections()
 	<-made
 	m.tasks.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -435,10 +431,8 @@ func isMoot(err error) bool {
 func load[T any](ctx context.Context, m *Member, name string) (T, storage.Revision, error) {
 	var v T
 	r, err := m.store.Load(ctx, name, "")
-	if err == nil {
-		if json.Unmarshal(r.Data, &v) != nil {
-			err = fmt.Errorf("%w: %q", storage.ErrDamaged, name)
-		}
+	if err == nil && json.Unmarshal(r.Data, &v) != nil {
+		err = fmt.Errorf("%w: %q", storage.ErrDamaged, name)
 	}
 	return v, r.Revision, err
 }

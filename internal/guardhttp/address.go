@@ -127,7 +127,7 @@ func (p *places) checkURL(u *url.URL) (problem string) {
 		if problem := p.checkAddr(host, addr); problem != "" {
 			return problem
 		}
-	} else if isLocal(host) && !p.allowsLoopback() {
+	} else if isLocal(host) && !slices.ContainsFunc(usualLoopback(), p.allows) { // it may lead nowhere
 		return refusal(loopback)
 	}
 	if u.Scheme == "http" && !p.http && !(len(p.loopback) > 0 && isLocal(host)) {
@@ -147,11 +147,7 @@ func (p *places) checkAddr(host string, addr netip.Addr) (problem string) {
 		return "is this machine's own name but leads elsewhere"
 	}
 	switch {
-	case kind == public:
-		return ""
-	case slices.ContainsFunc(p.networks, func(n netip.Prefix) bool { return n.Contains(addr) }):
-		return ""
-	case slices.Contains(p.loopback, addr):
+	case kind == public, p.allows(addr):
 		return ""
 	case slices.Contains(p.trusted, host) && !isLocal(host):
 		// An address that the configuration writes as a number is meant. A name that it
@@ -164,11 +160,9 @@ func (p *places) checkAddr(host string, addr netip.Addr) (problem string) {
 	return refusal(kind)
 }
 
-// allowsLoopback reports whether the machine's own name may lead anywhere.
-func (p *places) allowsLoopback() bool {
-	return slices.ContainsFunc(usualLoopback(), func(a netip.Addr) bool {
-		return slices.Contains(p.loopback, a) || slices.ContainsFunc(p.networks, func(n netip.Prefix) bool { return n.Contains(a) })
-	})
+// allows reports whether an address is one of those that are allowed by themselves.
+func (p *places) allows(a netip.Addr) bool {
+	return slices.Contains(p.loopback, a) || slices.ContainsFunc(p.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
 // usualLoopback returns the addresses to which localhost leads.

@@ -14,10 +14,6 @@ import (
 // the function that chooses the proxy is called once.
 type proxyKey struct{}
 
-func withProxy(ctx context.Context, by *url.URL) context.Context {
-	return context.WithValue(ctx, proxyKey{}, by)
-}
-
 func proxyOf(req *http.Request) (*url.URL, error) {
 	by, _ := req.Context().Value(proxyKey{}).(*url.URL)
 	return by, nil

@@ -7,6 +7,7 @@
 package guardhttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -72,10 +73,7 @@ func New(o Options) *Client {
 	if c.proxy == nil {
 		c.proxy = http.ProxyFromEnvironment
 	}
-	settings := &tls.Config{}
-	if o.TLS != nil {
-		settings = o.TLS.Clone()
-	}
+	settings := cmp.Or(o.TLS, new(tls.Config)).Clone()
 	settings.MinVersion = max(settings.MinVersion, tls.VersionTLS12)
 	settings.NextProtos = nil
 	c.get = c.newTransport(settings)
@@ -198,7 +196,7 @@ func (c *Client) exchange(ctx context.Context, tr *http.Transport, method string
 	if err != nil {
 		return nil, &Failure{Host: to.Host, NotSent: true, Err: errors.New("the proxy's address cannot be used")}
 	}
-	resp, err := tr.RoundTrip(req.WithContext(withProxy(traced, by)))
+	resp, err := tr.RoundTrip(req.WithContext(context.WithValue(traced, proxyKey{}, by)))
 	if err != nil {
 		return fail(connected.Load(), 0, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
@@ -91,12 +92,10 @@ func sendable(r *Request) (http.Header, error) {
 // ofConnection reports whether a header is about the connection and the framing
 // of messages (RFC 9110, section 7.6.1), or about how answers are compressed.
 func ofConnection(name string) bool {
-	switch name {
-	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade",
-		"Expect", "Proxy-Connection", "Proxy-Authorization", "Accept-Encoding":
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade",
+		"Expect", "Proxy-Connection", "Proxy-Authorization", "Accept-Encoding",
+	}, name)
 }
 
 // read reads the answer to the request, up to its bound. Its errors show nothing of the body.

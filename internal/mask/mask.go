@@ -36,10 +36,7 @@ const (
 // in the query whose names or looks are those of secrets, and parts of the path that
 // look like one are masked. For the arguments of a command use [Args].
 func String(s string) string {
-	switch {
-	case s == "":
-		return ""
-	case IsURL(s):
+	if IsURL(s) {
 		return URL(s)
 	}
 	if scheme, rest, ok := AuthScheme(s); ok {

@@ -2,6 +2,7 @@ package mask
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/redact"
@@ -126,11 +127,7 @@ func hideIn(u SplitURL, hide func(string) string) string {
 // secretFollows reports whether what stands behind a part of a path is likely to be a secret. Parts such as auth
 // and session stand in paths for what is done there.
 func secretFollows(part string) bool {
-	switch part {
-	case "auth", "code", "session":
-		return false
-	}
-	return IsSecretName(part)
+	return !slices.Contains([]string{"auth", "code", "session"}, part) && IsSecretName(part)
 }
 
 // Unescape returns s without the escapes of a query, or s if it cannot be read.
