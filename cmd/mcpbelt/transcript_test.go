@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func TestTranscripts(t *testing.T) {
 
 // runSession runs the commands of a session in one shell and returns the session with what
 // they show today. A command that ends in & goes on, and the next one waits until it shows
-// something.
+// as many lines as in the session, for half a minute at most.
 func runSession(t *testing.T, session string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -84,7 +85,8 @@ func runSession(t *testing.T, session string) string {
 	}
 	var script strings.Builder
 	script.WriteString("exec </dev/null\ntrap 'kill $pids 2>/dev/null; wait' EXIT\n")
-	for line := range strings.Lines(session) {
+	lines := strings.Split(strings.TrimSuffix(session, "\n"), "\n")
+	for i, line := range lines {
 		command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ ")
 		if !ok {
 			continue
@@ -92,7 +94,8 @@ func runSession(t *testing.T, session string) string {
 		fmt.Fprintf(&script, "printf '%%s\\n' %s\n", "'$ "+strings.ReplaceAll(command, "'", `'\''`)+"'")
 		command = strings.NewReplacer(toReal...).Replace(command)
 		if started, ok := strings.CutSuffix(command, " &"); ok {
-			command = started + ` >shown 2>&1 & pids="$pids $!"; until [ -s shown ]; do sleep 0.02; done; cat shown`
+			shows := slices.IndexFunc(append(lines[i+1:], "$ "), func(line string) bool { return strings.HasPrefix(line, "$ ") })
+			command = ": >shown; " + started + fmt.Sprintf(` >shown 2>&1 & pids="$pids $!"; n=0; until [ $(wc -l <shown) -ge %d ] || [ $n -ge 1500 ]; do sleep 0.02; n=$((n+1)); done; cat shown`, max(1, shows))
 		}
 		script.WriteString(command + "\n")
 	}
