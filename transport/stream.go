@@ -218,7 +218,8 @@ func (s *stream) send(ctx context.Context, frame []byte) error {
 			s.end(errTorn)
 			s.broke(errTorn)
 		}
-		if ctx.Err() != nil && s.ended.Err() == nil { // the end of the stream, which ends the context too, says more
+		// The end of a stream ends the context, too, and says more.
+		if ended := context.Cause(s.ended); ctx.Err() != nil && (ended == nil || errors.Is(ended, errTorn)) {
 			return mcp.WithOutcome(ctx.Err(), outcome())
 		}
 	}
