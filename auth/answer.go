@@ -146,14 +146,8 @@ func (a answer) code() string {
 // is text of an untrusted party that ends up in errors and logs. All codes in use
 // are lower-case words; tokens and keys are not.
 func cleanCode(code string) string {
-	if len(code) > maxCode {
+	if len(code) > maxCode || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return ""
-	}
-	for i := range len(code) {
-		c := code[i]
-		if (c < 'a' || c > 'z') && c != '_' {
-			return ""
-		}
 	}
 	return code
 }

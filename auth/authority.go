@@ -95,9 +95,7 @@ func (k *configCheck) authority(a *Authority) {
 	}
 	k.issuer("Authority.Issuer", a.Issuer)
 	for _, e := range a.endpoints() {
-		if *e.url != "" {
-			k.address("Authority."+e.field, *e.url)
-		}
+		k.address("Authority."+e.field, *e.url)
 	}
 	if a.AuthorizationEndpoint != "" {
 		flow := &Flow{config: *k.config}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -119,9 +120,5 @@ func (f *Flow) code(r *response, p *Pending) (string, error) {
 
 // place returns what addresses are compared by: scheme, host, port and path.
 func place(u *url.URL) string {
-	path := u.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
-	return resourceOrigin(u) + path
+	return resourceOrigin(u) + cmp.Or(u.EscapedPath(), "/")
 }

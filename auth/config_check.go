@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,9 +25,7 @@ func New(c *Config) (*Flow, error) {
 		own.Server = u.Host
 	}
 	own.completeAuthority(u)
-	if own.ClientName == "" {
-		own.ClientName = "MCP client"
-	}
+	own.ClientName = cmp.Or(own.ClientName, "MCP client")
 	guard := guardhttp.New(guardhttp.Options{
 		Trusted:   own.hosts(),
 		Networks:  own.Network.Allow,
@@ -121,9 +120,7 @@ func (k *configCheck) all() {
 			k.fail(fmt.Sprintf("Network.Allow[%d]", i), "is no network")
 		}
 	}
-	if c.Issuer != "" {
-		k.issuer("Issuer", c.Issuer)
-	}
+	k.issuer("Issuer", c.Issuer)
 	if c.Authority != nil {
 		k.authority(c.Authority)
 	}
@@ -150,7 +147,7 @@ func (k *configCheck) all() {
 
 // address checks an address that requests go to.
 func (k *configCheck) address(field, raw string) {
-	if _, err := k.guard.Check(raw); err != nil {
+	if _, err := k.guard.Check(raw); err != nil && raw != "" {
 		k.fail(field, "%s", problemOf(err))
 	}
 }
@@ -185,9 +182,7 @@ func (k *configCheck) client(field string, c *Client, key *SigningKey) {
 	if c.ID == "" {
 		k.fail(field+".ID", "is empty: give the client_id")
 	}
-	if c.Issuer != "" {
-		k.issuer(field+".Issuer", c.Issuer)
-	}
+	k.issuer(field+".Issuer", c.Issuer)
 	switch c.AuthMethod {
 	case "", "none":
 	case "client_secret_basic", "client_secret_post":
@@ -232,29 +227,21 @@ func (k *configCheck) signingKey(field string, key *SigningKey) {
 
 // grant checks what the grant type needs, and what only another one uses.
 func (k *configCheck) grant() {
-	c := k.config
-	if c.Grant < AuthorizationCode || c.Grant > WorkloadIdentity {
+	switch c := k.config; {
+	case c.Grant < AuthorizationCode || c.Grant > WorkloadIdentity:
 		k.fail("Grant", "is no grant type")
-	}
-	if c.Grant == ClientCredentials {
-		switch {
-		case c.Client == nil:
-			k.fail("Client", "is nil, but Grant is ClientCredentials")
-		case c.Client.Secret == "" && c.SigningKey == nil:
-			k.fail("Client.Secret", "is empty and SigningKey is nil, but Grant is ClientCredentials")
-		}
-	}
-	if c.Enterprise != nil && c.Grant != EnterpriseManaged {
+	case c.Grant == ClientCredentials && c.Client == nil:
+		k.fail("Client", "is nil, but Grant is ClientCredentials")
+	case c.Grant == ClientCredentials && c.Client.Secret == "" && c.SigningKey == nil:
+		k.fail("Client.Secret", "is empty and SigningKey is nil, but Grant is ClientCredentials")
+	case c.Enterprise != nil && c.Grant != EnterpriseManaged:
 		k.fail("Enterprise", "is set, but Grant is not EnterpriseManaged")
-	}
-	if c.Grant == EnterpriseManaged {
-		k.enterprise()
-	}
-	if c.Assertion != nil && c.Grant != WorkloadIdentity {
+	case c.Assertion != nil && c.Grant != WorkloadIdentity:
 		k.fail("Assertion", "is set, but Grant is not WorkloadIdentity")
-	}
-	if c.Assertion == nil && c.Grant == WorkloadIdentity {
+	case c.Assertion == nil && c.Grant == WorkloadIdentity:
 		k.fail("Assertion", "is nil, but Grant is WorkloadIdentity")
+	case c.Grant == EnterpriseManaged:
+		k.enterprise()
 	}
 }
 
@@ -267,12 +254,8 @@ func (k *configCheck) enterprise() {
 	if e.Issuer == "" && e.TokenEndpoint == "" {
 		k.fail("Enterprise.Issuer", "is empty: name the identity provider")
 	}
-	if e.Issuer != "" {
-		k.issuer("Enterprise.Issuer", e.Issuer)
-	}
-	if e.TokenEndpoint != "" {
-		k.address("Enterprise.TokenEndpoint", e.TokenEndpoint)
-	}
+	k.issuer("Enterprise.Issuer", e.Issuer)
+	k.address("Enterprise.TokenEndpoint", e.TokenEndpoint)
 	k.signingKey("Enterprise.SigningKey", e.SigningKey)
 	k.client("Enterprise.Client", &e.Client, e.SigningKey)
 	if e.Client.Issuer != "" && e.Issuer != "" && e.Client.Issuer != e.Issuer {

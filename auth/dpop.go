@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -162,11 +163,7 @@ func proofTarget(raw string) (string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return "", errors.New("the request is not for an http or https address")
 	}
-	path := u.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
-	return strings.TrimSuffix(resourceOrigin(u), ":") + path, nil
+	return strings.TrimSuffix(resourceOrigin(u), ":") + cmp.Or(u.EscapedPath(), "/"), nil
 }
 
 // tokenHash returns the hash of an access token, the claim ath.

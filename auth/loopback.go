@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -68,11 +69,8 @@ func (l *Loopback) Start(ctx context.Context, registered []string) (PromptSessio
 		return nil, fmt.Errorf("auth: no port for the browser to come back to: %w", err)
 	}
 	b := &loopbackServer{
-		prompt: l, redirect: redirect, host: strings.TrimSuffix(redirect.Host, ":80"), path: redirect.EscapedPath(),
+		prompt: l, redirect: redirect, host: strings.TrimSuffix(redirect.Host, ":80"), path: cmp.Or(redirect.EscapedPath(), "/"),
 		callback: make(chan string, 1), closed: make(chan struct{}),
-	}
-	if b.path == "" {
-		b.path = "/"
 	}
 	b.server = &http.Server{
 		Handler: b, ConnState: b.connState, ErrorLog: log.New(io.Discard, "", 0),

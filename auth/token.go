@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -228,9 +229,7 @@ func (f *Flow) Refresh(ctx context.Context, g *TokenSet) (*TokenSet, error) {
 	}
 	fresh := *g
 	fresh.Token, fresh.Client, fresh.RefreshWithScopes = *token, bare(post.client), named
-	if fresh.Token.Refresh == "" {
-		fresh.Token.Refresh = g.Token.Refresh
-	}
+	fresh.Token.Refresh = cmp.Or(token.Refresh, g.Token.Refresh)
 	if scopes == nil {
 		scopes = slices.Clone(g.Scopes)
 	}

@@ -1,6 +1,7 @@
 package authtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -105,9 +106,7 @@ func (s *Server) exchangeAssertion(c *client, form url.Values, thumb string) (ma
 			return nil, refusef("invalid_grant", "%v", err)
 		}
 		g.User = j.claims.Subject
-		if g.Resource == "" {
-			g.Resource = j.claims.Resource
-		}
+		g.Resource = cmp.Or(g.Resource, j.claims.Resource)
 		if g.Resource != j.claims.Resource {
 			return nil, refusef("invalid_target", "resource differs from that of the assertion")
 		}

@@ -1,6 +1,7 @@
 package authtest
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"net/url"
@@ -128,9 +129,7 @@ func (s *Server) exchangeCode(c *client, form url.Values, thumb string) (map[str
 	case held.login.thumb != "" && held.login.thumb != thumb:
 		return nil, refusef(codeProof, "the code is bound to another key")
 	}
-	if held.login.Resource == "" {
-		held.login.Resource = form.Get("resource")
-	}
+	held.login.Resource = cmp.Or(held.login.Resource, form.Get("resource"))
 	held.used, held.login.thumb, held.login.final = true, thumb, c.mayUse(grantRefresh) != nil
 	return s.complete(held.login), nil
 }
