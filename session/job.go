@@ -143,22 +143,16 @@ func (j *job) work(ctx context.Context) (err error) {
 		return err
 	}
 	for {
-		err := j.attempt(ctx)
+		r, at, err := j.load(ctx)
+		if err == nil {
+			j.record, j.at, j.reason = r.at(j.config.URL), at, ""
+			err = j.do(ctx)
+		}
 		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
 		// A process has changed the session that does not hold its lock.
 	}
-}
-
-// attempt does what is needed, unless the session is changed meanwhile.
-func (j *job) attempt(ctx context.Context) error {
-	r, at, err := j.load(ctx)
-	if err != nil {
-		return err
-	}
-	j.record, j.at, j.reason = r.at(j.config.URL), at, ""
-	return j.do(ctx)
 }
 
 // put saves what f makes of the record.

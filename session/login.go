@@ -122,10 +122,8 @@ func (j *job) beginLogin(ctx context.Context, reason string) error {
 	if j.record.DeclinedReason != "" && !j.request.asked {
 		return j.loginRequired(j.record.DeclinedReason)
 	}
-	if !j.request.asked {
-		if j.resting() != nil {
-			return j.lastFailure()
-		}
+	if !j.request.asked && j.resting() != nil {
+		return j.lastFailure()
 	}
 	if j.request.challenges == nil && j.record.Challenges == nil {
 		challenges, err := j.flow.Probe(ctx)

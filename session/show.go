@@ -110,7 +110,6 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, ps auth.P
 	}
 	callback := ""
 	if ps != nil {
-		var err error
 		callback, err = ps.Show(ctx, p.Login)
 		defer func() { _ = ps.Close() }()
 		if err != nil {

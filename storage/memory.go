@@ -126,14 +126,10 @@ func (m *memory) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 
 // revisions returns the revisions of the records that begin with prefix.
 func (m *memory) revisions(ctx context.Context, prefix string) (map[string]Revision, error) {
-	if err := ctx.Err(); err != nil {
+	if err := m.begin(ctx, "any"); err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
-		return nil, ErrClosed
-	}
 	all := map[string]Revision{}
 	for name, r := range m.records {
 		if strings.HasPrefix(name, prefix) {

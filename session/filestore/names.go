@@ -39,11 +39,8 @@ func (f *folder) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 
 // namesIn returns the names in a folder of records.
 func (f *folder) namesIn(ctx context.Context, dir, prefix string) (names []string, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := f.begin(ctx, "any"); err != nil {
 		return nil, err
-	}
-	if f.closed.Load() {
-		return nil, storage.ErrClosed
 	}
 	entries, err := fs.ReadDir(f.root.FS(), path.Join(recordsDir, dir))
 	for _, e := range entries {
@@ -76,14 +73,11 @@ func (f *folder) Watch(ctx context.Context, _ string) iter.Seq2[string, error] {
 // stamps returns what the folders of records look like from outside, under the name of all
 // records. It never looks the same while a folder has just changed.
 func (f *folder) stamps(ctx context.Context) (map[string]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	var all strings.Builder
 	now := time.Now()
 	for i := range 256 {
-		if f.closed.Load() {
-			return nil, storage.ErrClosed
+		if err := f.begin(ctx, "any"); err != nil {
+			return nil, err
 		}
 		info, err := f.root.Lstat(path.Join(recordsDir, fmt.Sprintf("%02x", i)))
 		if err != nil { // there is none yet

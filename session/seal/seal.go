@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/crypto/chacha20poly1305"
 )
@@ -57,19 +58,12 @@ type keyset struct {
 // newKeyset returns the keyset of keys, which have the right length.
 func newKeyset(k *Keys) *keyset {
 	ks := &keyset{current: idOf(k.Current.Reveal()), ciphers: map[keyID]cipher.AEAD{}}
-	ks.add(k.Current.Reveal())
-	for _, old := range k.Old {
-		ks.add(old.Reveal())
+	for _, key := range slices.Insert(slices.Clone(k.Old), 0, k.Current) {
+		if c, err := chacha20poly1305.NewX([]byte(key.Reveal())); err == nil { // Keys.check has seen to the length
+			ks.ciphers[idOf(key.Reveal())] = c
+		}
 	}
 	return ks
-}
-
-func (ks *keyset) add(key string) {
-	c, err := chacha20poly1305.NewX([]byte(key))
-	if err != nil {
-		return // of another length; Keys.check has seen to that
-	}
-	ks.ciphers[idOf(key)] = c
 }
 
 func idOf(key string) keyID {
