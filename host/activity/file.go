@@ -3,6 +3,7 @@ package activity
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -46,10 +47,10 @@ func OpenFile(path string) (*File, error) {
 		return nil, f.failed(err)
 	}
 	resolved, err := atomicfile.Resolve(path)
-	if err != nil {
-		return nil, f.failed(err)
+	if err == nil {
+		resolved, err = filepath.Abs(resolved)
 	}
-	if resolved, err = filepath.Abs(resolved); err != nil {
+	if err != nil {
 		return nil, f.failed(err)
 	}
 	f.path = resolved
@@ -115,10 +116,7 @@ func (f *File) append(lines []byte) (err error) {
 	if _, err = file.Write(lines); err != nil {
 		_ = file.Truncate(size) // no other process has written meanwhile
 	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return errors.Join(err, file.Close())
 }
 
 // openAppending opens or makes the file, and returns its size.

@@ -102,14 +102,8 @@ func (l *Launch) assignments() string {
 }
 
 func isIdentifier(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != ""
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
+	return name != "" && (name[0] < '0' || name[0] > '9') && strings.Trim(name, characters) == ""
 }
 
 // quote returns one word of a shell.

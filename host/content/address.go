@@ -61,14 +61,8 @@ func ParseAddress(address string) (server, uri string, err error) {
 }
 
 func isServerName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	return name != "" && len(name) <= 64 && strings.Trim(name, characters) == ""
 }
 
 // An AddressError reports an address that leads to no resource of any server. Nothing

@@ -82,15 +82,6 @@ func (c *Content) Prompts(ctx context.Context, opts *ListOptions) *Listing[Promp
 	return l
 }
 
-// serverNames returns the names of the servers there are.
-func (c *Content) serverNames() []string {
-	var names []string
-	for _, s := range c.host.Servers() {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
 // tellApartPrompts leaves out prompts whose names are the same though they are different,
 // which takes a search for such names: their hashes are equal.
 func tellApartPrompts(l *Listing[Prompt]) {
@@ -158,7 +149,11 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 	names := c.naming()
 	server, prompt, ok := names.split(name)
 	if !ok {
-		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, c.serverNames())}
+		var servers []string
+		for _, s := range c.host.Servers() {
+			servers = append(servers, s.Name)
+		}
+		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, servers)}
 	}
 	if names.Name(server, prompt) != name {
 		return c.lookForPrompt(ctx, name)

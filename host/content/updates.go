@@ -52,16 +52,10 @@ func (c *Content) ResourceUpdates(ctx context.Context, address string) iter.Seq2
 				client, err = c.clientAfter(ctx, address, server, uri, client)
 			}
 		}
-		if err != nil && ctx.Err() == nil && !c.isClosed(server) {
+		if _, gone := c.host.Inspect(server); err != nil && ctx.Err() == nil && !errors.Is(gone, host.ErrClosed) {
 			yield("", err)
 		}
 	}
-}
-
-// isClosed reports whether the host is closed, asking for a server that it has or had.
-func (c *Content) isClosed(server string) bool {
-	_, err := c.host.Inspect(server)
-	return errors.Is(err, host.ErrClosed)
 }
 
 // contextAt returns the context to make requests of a server with.

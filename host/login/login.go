@@ -71,7 +71,12 @@ func New(store *seal.Store, opts *Options) (*Logins, error) {
 	o.Session.Config = l.config
 	told := o.Session.OnLogin
 	o.Session.OnLogin = func(key session.Key) {
-		l.tell(key)
+		l.mu.RLock()
+		others := l.told
+		l.mu.RUnlock()
+		for _, f := range others {
+			(*f)(key)
+		}
 		if told != nil {
 			told(key)
 		}
@@ -110,16 +115,6 @@ func (l *Logins) OnLogin(f func(session.Key)) (stop func()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.told = slices.DeleteFunc(slices.Clone(l.told), func(other *func(session.Key)) bool { return other == told })
-	}
-}
-
-// tell tells of a login.
-func (l *Logins) tell(key session.Key) {
-	l.mu.RLock()
-	told := l.told
-	l.mu.RUnlock()
-	for _, f := range told {
-		(*f)(key)
 	}
 }
 
@@ -218,7 +213,8 @@ func (l *Logins) server(e *config.Server, facts string) *loginServer {
 		configureLogin(a, c)
 	}
 	s := &loginServer{facts: facts, config: c}
-	if s.err = configureNetwork(e, c); s.err == nil {
+	c.Network.Proxy = e.ProxyFunc()
+	if c.Network.TLS, s.err = e.TLSConfig(true); s.err == nil {
 		s.err = l.complete(e, c)
 	}
 	if s.err == nil && c.Client != nil && c.Client.Secret != "" && c.Client.Issuer == "" && c.Authority == nil {
@@ -261,16 +257,4 @@ func configureLogin(a *config.Auth, c *auth.Config) {
 		c.Authority = &auth.Authority{Issuer: a.Issuer, AuthorizationEndpoint: a.AuthorizationURL, TokenEndpoint: a.TokenURL,
 			DeviceEndpoint: a.DeviceURL, RegistrationEndpoint: a.RegistrationURL, RevocationEndpoint: a.RevocationURL}
 	}
-}
-
-// configureNetwork has logins go the way that an entry says.
-func configureNetwork(e *config.Server, c *auth.Config) error {
-	if proxy := e.ProxyFunc(); proxy != nil {
-		c.Network.Proxy = proxy
-	}
-	settings, err := e.TLSConfig(true)
-	if settings != nil {
-		c.Network.TLS = settings
-	}
-	return err
 }

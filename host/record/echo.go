@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -31,12 +32,8 @@ func (e *echo) restore(says func(key string) bool) {
 	e.values("headers", e.old.Headers, e.next.Headers, says("headers"), sameHost, http.CanonicalHeaderKey)
 	e.values("env", e.old.Env, e.next.Env, says("env"), sameProgram, strings.Clone)
 	e.args("args", e.old.Args, e.next.Args, says("args"), sameProgram)
-	var oldArgs []string
-	if e.old.Isolation != nil {
-		oldArgs = e.old.Isolation.Args
-	}
 	if e.next.Isolation != nil {
-		e.args("isolation.args", oldArgs, e.next.Isolation.Args, says("isolation"), sameProgram)
+		e.args("isolation.args", cmp.Or(e.old.Isolation, new(config.Isolation)).Args, e.next.Isolation.Args, says("isolation"), sameProgram)
 	}
 	e.clientSecret(says("auth"), sameHost)
 }
@@ -84,12 +81,9 @@ func (e *echo) clientSecret(said, sameHost bool) {
 	if next == nil {
 		return
 	}
-	before, issuer, tokens, had := "", "", "", false
-	if old := e.old.Auth; old != nil {
-		before, issuer, tokens, had = old.ClientSecret.Reveal(), old.Issuer, old.TokenURL, old.ClientSecret != ""
-	}
-	same := sameHost && issuer == next.Issuer && tokens == next.TokenURL
-	value, code := restored(next.ClientSecret.Reveal(), before, had, said, same, mask.String)
+	old := cmp.Or(e.old.Auth, new(config.Auth))
+	same := sameHost && old.Issuer == next.Issuer && old.TokenURL == next.TokenURL
+	value, code := restored(next.ClientSecret.Reveal(), old.ClientSecret.Reveal(), old.ClientSecret != "", said, same, mask.String)
 	if code != "" {
 		e.fail(code, "auth.clientSecret")
 	}
@@ -208,11 +202,5 @@ func (e *echo) route() bool {
 	if mask.IsMasked(next.Proxy) && next.Proxy != old.Proxy {
 		e.fail(codeMaskUnmatched, "proxy")
 	}
-	tls := func(t *config.TLS) config.TLS {
-		if t == nil {
-			return config.TLS{}
-		}
-		return *t
-	}
-	return old.Proxy == next.Proxy && tls(old.TLS) == tls(next.TLS)
+	return old.Proxy == next.Proxy && *cmp.Or(old.TLS, new(config.TLS)) == *cmp.Or(next.TLS, new(config.TLS))
 }

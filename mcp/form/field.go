@@ -325,10 +325,8 @@ func itemChoices(value []byte) (choices []Choice, err error) {
 			choices, err = plainChoices(part)
 		case "anyOf", "oneOf":
 			choices, err = titledChoices(key, part)
-		case "minLength", "maxLength", "pattern", "minimum", "maximum":
-			err = fmt.Errorf("has the keyword %s in its items, which a form cannot have", key)
 		default:
-			if asserts(string(key)) {
+			if asserts(string(key), "minLength", "maxLength", "pattern", "minimum", "maximum") {
 				err = fmt.Errorf("has the keyword %s in its items, which a form cannot have", key)
 			}
 		}

@@ -102,10 +102,8 @@ func Parse(schema json.RawMessage) (*Form, error) {
 			if string(value) != `"#"` { // which says nothing but itself
 				err = invalid("has the keyword $ref, which a form cannot have")
 			}
-		case "minProperties", "maxProperties":
-			err = invalid("has the keyword %s, which a form cannot have", key)
 		default:
-			if asserts(string(key)) {
+			if asserts(string(key), "minProperties", "maxProperties") {
 				err = invalid("has the keyword %s, which a form cannot have", key)
 			}
 		}
@@ -222,15 +220,11 @@ func (f *Form) Warnings() []string {
 }
 
 // asserts reports whether a keyword of JSON Schema says something about values
-// that no form can say. Unknown keywords say nothing.
-func asserts(keyword string) bool {
-	switch keyword {
-	case "$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
+// that no form can say, or is one of those others. Unknown keywords say nothing.
+func asserts(keyword string, others ...string) bool {
+	return slices.Contains(append(others, "$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
 		"const", "multipleOf", "exclusiveMinimum", "exclusiveMaximum",
 		"properties", "patternProperties", "propertyNames", "additionalProperties", "required",
 		"dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
-		"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains":
-		return true
-	}
-	return false
+		"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"), keyword)
 }
