@@ -71,9 +71,10 @@ func newApprovals(approver Approver, opts approval.Options) *approvals {
 // [*ApprovalRequiredError], a [*approval.DeniedError] or a [*approval.PolicyError].
 //
 // The approver is asked each time, also for what was allowed for the session: a
-// grant answers its question, and does not outrun a policy that says no by now.
+// grant answers its question, and does not outrun a policy that says no by now. A hidden
+// tool needs no approval: one that finds tools shows no more than a list of them would.
 func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) error {
-	if a.approver == nil {
+	if a.approver == nil || e.hidden {
 		return nil
 	}
 	key, subject := grantOf(ctx, e), subjectOf(e)
@@ -94,7 +95,7 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 		if err := ctx.Err(); err != nil { // the caller has gone
 			return &approval.PolicyError{Tool: e.def.Name, Err: err}
 		}
-		if ask, ok := ctx.Value(askKey{}).(askFunc); ok && ask != nil {
+		if ask, ok := ctx.Value(askKey{}).(ApproverFunc); ok && ask != nil {
 			return a.ask(ctx, ask, e, args, d.Reason, since)
 		}
 		return a.hold(ctx, e, args, d.Reason)

@@ -36,13 +36,12 @@ const (
 // A callKey tells calls apart. Models repeat themselves: a call that waits already
 // is not put before the user a second time.
 type callKey struct {
-	owner, conversation string
-	tool                string // its name in the catalogue
-	args                [sha256.Size]byte
+	grantKey
+	args [sha256.Size]byte
 }
 
-func callKeyOf(ctx context.Context, req *ApprovalRequest) callKey {
-	return callKey{onbehalf.Owner(ctx), req.Conversation, req.Tool.Name, sha256.Sum256(req.Args)}
+func callKeyOf(ctx context.Context, e *entry, args json.RawMessage) callKey {
+	return callKey{grantOf(ctx, e), sha256.Sum256(args)}
 }
 
 // A pending is a call that needs approval. All fields but those below
@@ -96,7 +95,7 @@ func (p *pending) owner() share.Owner {
 // hold keeps a call until it is approved or denied.
 func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, reason string) error {
 	req := requestOf(ctx, e, args)
-	key := callKeyOf(ctx, req)
+	key := callKeyOf(ctx, e, args)
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -213,21 +212,6 @@ func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observa
 	}
 	a.end(p, refused, p.denied(text))
 	return nil
-}
-
-func (a *approvals) endConversation(owner, conversation string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.grants.forget(func(key grantKey) bool { return key.owner == owner && key.conversation == conversation })
-	for _, p := range a.byID {
-		switch {
-		case p.key.owner != owner || p.key.conversation != conversation:
-		case p.phase == waits:
-			a.end(p, over, p.denied(string(over)))
-		case p.phase == runs:
-			p.dropped = true
-		}
-	}
 }
 
 func (p *pending) denied(reason string) outcome {
@@ -347,16 +331,14 @@ func (d *Definition) memory() int {
 	return total
 }
 
-// errorOverhead is what an error takes in memory beside what it holds.
-const errorOverhead = 512
-
 // memoryOfError returns about how many bytes an error takes, as far as that can be
 // known: those that hold what a server sent are.
 func memoryOfError(err error) int {
 	if err == nil {
 		return 0
 	}
-	total := errorOverhead + len(err.Error())
+	const overhead = 512 // what an error takes beside what it holds
+	total := overhead + len(err.Error())
 	if answered, _ := errors.AsType[*mcp.JSONRPCError](err); answered != nil {
 		total += len(answered.Message) + len(answered.Data)
 	}

@@ -174,13 +174,12 @@ func (r *Registry) Await(ctx context.Context, id string) (*mcp.CallToolResult, e
 	if err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(time.Until(p.req.Expires))
-	defer timer.Stop()
+	expires := time.After(time.Until(p.req.Expires))
 	for {
 		select {
 		case <-p.ended:
 			return shared(p.outcome.res), p.outcome.err
-		case <-timer.C: // one that runs by now is waited for
+		case <-expires: // one that runs by now is waited for
 			a.mu.Lock()
 			a.expire(time.Now())
 			a.mu.Unlock()

@@ -33,23 +33,16 @@ func (r *Registry) WatchApprovals(ctx context.Context) iter.Seq[[]*ApprovalReque
 				return
 			}
 			before = list
-			await(ctx, changed, list)
+			var expires <-chan time.Time // the oldest call does
+			if len(list) > 0 {
+				expires = time.After(time.Until(list[0].Expires))
+			}
+			select {
+			case <-changed:
+			case <-expires:
+			case <-ctx.Done():
+			}
 		}
-	}
-}
-
-// await returns when there is a change, or the oldest call expires.
-func await(ctx context.Context, changed <-chan struct{}, list []*ApprovalRequest) {
-	var expires <-chan time.Time
-	if len(list) > 0 {
-		timer := time.NewTimer(time.Until(list[0].Expires))
-		defer timer.Stop()
-		expires = timer.C
-	}
-	select {
-	case <-changed:
-	case <-expires:
-	case <-ctx.Done():
 	}
 }
 

@@ -88,8 +88,6 @@ func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (approv
 
 type askKey struct{}
 
-type askFunc = func(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)
-
 // WithAsk returns a context whose calls put their question to a person before they wait. When
 // the [Approver] returns [approval.Ask], ask is called with the request and the reason. Its
 // decision counts as one of the Approver, and with [approval.Ask] the call waits as it does
@@ -99,14 +97,14 @@ type askFunc = func(ctx context.Context, req *ApprovalRequest) (approval.Decisio
 // ran, that decision counts: the error of the call is the [*ApprovalRequiredError] of the equal call, and
 // [Registry.Await] returns the outcome. So the call is not made twice.
 func WithAsk(ctx context.Context, ask func(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)) context.Context {
-	return context.WithValue(ctx, askKey{}, ask)
+	return context.WithValue(ctx, askKey{}, ApproverFunc(ask))
 }
 
 // ask has the function of [WithAsk] decide, and returns what decide does.
-func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.RawMessage, reason string, since uint64) error {
+func (a *approvals) ask(ctx context.Context, ask ApproverFunc, e *entry, args json.RawMessage, reason string, since uint64) error {
 	req := requestOf(ctx, e, args)
 	req.Reason = reason
-	key := callKeyOf(ctx, req)
+	key := callKeyOf(ctx, e, args)
 	before, wait := a.equal(key, req.Subject)
 	if before != nil && wait == nil {
 		return &ApprovalRequiredError{before} // it is being made
@@ -129,7 +127,7 @@ func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.Ra
 	}
 	switch d.Verdict {
 	case approval.AllowForSession:
-		a.grant(grantOf(ctx, e), subjectOf(e), since)
+		a.grant(key.grantKey, req.Subject, since)
 		return nil
 	case approval.Allow:
 		return nil
@@ -139,18 +137,18 @@ func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.Ra
 
 // equal returns the request of the call of that key that waits or runs, and the call itself if
 // it waits.
-func (a *approvals) equal(key callKey, subject string) (*ApprovalRequest, *pending) {
+func (a *approvals) equal(key callKey, subject string) (request *ApprovalRequest, waiting *pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expire(time.Now())
 	p := a.byCall[key]
-	switch {
-	case p == nil || p.req.Subject != subject:
+	if p == nil || p.req.Subject != subject {
 		return nil, nil
-	case p.phase == runs:
-		return p.req.copy(), nil
 	}
-	return p.req.copy(), p
+	if request = p.req.copy(); p.phase == waits {
+		waiting = p
+	}
+	return request, waiting
 }
 
 // settle ends the call of that key that waits, since its question was answered. It fails if the one

@@ -38,17 +38,3 @@ func objectArgs(args json.RawMessage) (json.RawMessage, error) {
 func isNull(data json.RawMessage) bool {
 	return string(bytes.Trim(data, " \t\r\n")) == "null"
 }
-
-// unmarshalArgs decodes checked args. It still fails where a schema says less, such as
-// the range of a Go type.
-func unmarshalArgs(args json.RawMessage, in any) error {
-	err := json.Unmarshal(args, in)
-	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		// Its own text holds the value.
-		if mismatch.Field == "" {
-			return fmt.Errorf("a value does not fit %v", mismatch.Type)
-		}
-		return fmt.Errorf("%s does not fit %v", plain.Quote(mismatch.Field), mismatch.Type)
-	}
-	return err
-}

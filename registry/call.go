@@ -61,7 +61,7 @@ func (r *Registry) makeCall(ctx context.Context, name string, args json.RawMessa
 	if err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
-	if r.observers.all() == nil {
+	if len(r.observers.all()) == 0 {
 		return r.call(ctx, name, args, new(Observation), forward)
 	}
 	o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
@@ -90,7 +90,7 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 	if o.Kind != "" { // observers get a copy, since the tool may write to the arguments
 		o.Arguments = bytes.Clone(args)
 	}
-	if err := r.decide(ctx, e, args); err != nil { // may it be called
+	if err := r.approvals.decide(ctx, e, args); err != nil { // may it be called
 		return nil, err
 	}
 	o.Passed = true
@@ -135,23 +135,6 @@ func relayOf(e *entry) (relay, bool) {
 	return t, ok
 }
 
-// target returns the tool that a call of a relay is for, and its arguments. The error
-// is an [*ArgumentsError].
-func target(t relay, called string, args json.RawMessage) (name string, inner json.RawMessage, err error) {
-	args, err = objectArgs(args)
-	if err == nil {
-		if found := schemagate.CheckSyntax(args); found != nil {
-			err = mistakesOf([]schemagate.Problem{*found})
-		} else {
-			name, inner, err = t.Target(args)
-		}
-	}
-	if err != nil {
-		return "", nil, newArgumentsError(called, err)
-	}
-	return name, inner, nil
-}
-
 // resolve returns the tool that a call is for, and its arguments: a call of a relay is
 // one of the tool that it names, for everybody.
 func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessage, o *Observation) (*entry, json.RawMessage, error) {
@@ -164,8 +147,15 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 		return e, args, nil
 	}
 	called := e.def.Name
-	if name, args, err = target(relay, called, args); err != nil {
-		return nil, nil, err
+	if args, err = objectArgs(args); err == nil {
+		if found := schemagate.CheckSyntax(args); found != nil {
+			err = mistakesOf([]schemagate.Problem{*found})
+		} else {
+			name, args, err = relay.Target(args)
+		}
+	}
+	if err != nil {
+		return nil, nil, newArgumentsError(called, err)
 	}
 	o.Name, o.Arguments, o.Relayed = name, args, true
 	if e, err = r.find(ctx, name); err != nil {
@@ -191,15 +181,6 @@ func (r *Registry) check(e *entry, args json.RawMessage) (json.RawMessage, error
 	}
 	_, err := objectArgs(args) // says why not: it is no JSON, or another value
 	return nil, &ArgumentsError{Tool: e.def.Name, Err: err}
-}
-
-// decide asks the approver. A hidden tool needs no approval: one that finds tools shows
-// no more than a list of them would.
-func (r *Registry) decide(ctx context.Context, e *entry, args json.RawMessage) error {
-	if e.hidden {
-		return nil
-	}
-	return r.approvals.decide(ctx, e, args)
 }
 
 // run passes a call through the middleware to its tool.
@@ -236,11 +217,12 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, for
 		}
 		args = scrubbed
 	}
-	call := e.tool.Call
-	if t, ok := e.tool.(*remote); ok && forward && r.results == nil && e.checks.output.none {
-		call = t.forward
+	var res *mcp.CallToolResult
+	if t, ok := e.tool.(*remote); ok && forward && r.results == nil && e.checks.output == nil {
+		res, err = t.callWith(ctx, args, true)
+	} else {
+		res, err = e.tool.Call(ctx, args)
 	}
-	res, err := call(ctx, args)
 	if wrong, ok := err.(*ArgumentsError); ok && wrong.Tool == e.def.Origin.Tool && wrong.Tool != e.def.Name {
 		renamed := *wrong // as the caller knows the tool
 		renamed.Tool = e.def.Name

@@ -18,10 +18,10 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 	if _, ok := r.approvals.approver.(decider); !ok && !onbehalf.ShowsApps(ctx) {
 		return s.Tools()
 	}
-	callable := r.callableBy(ctx)
+	denied := r.deniedTo(ctx)
 	tools := make([]Tool, 0, len(s.entries))
 	for _, e := range s.entries {
-		if e.listedFor(ctx) && callable(e) {
+		if e.listedFor(ctx) && denied(e) == nil {
 			tools = append(tools, e.tool)
 		}
 	}
@@ -52,13 +52,6 @@ func (r *Registry) foreseen(ctx context.Context, e *entry) *ApprovalRequest {
 // A decider is an Approver that decides without the arguments, and at once.
 type decider interface {
 	Decide(req *ApprovalRequest) approval.Decision
-}
-
-// callableBy returns a function that reports whether a listed tool is worth showing
-// to a model on behalf of the user of ctx.
-func (r *Registry) callableBy(ctx context.Context) func(*entry) bool {
-	denied := r.deniedTo(ctx)
-	return func(e *entry) bool { return denied(e) == nil }
 }
 
 // deniedTo returns a function that returns an error for a tool, listed or not, that

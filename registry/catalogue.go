@@ -114,7 +114,7 @@ func (c *catalogue) judge(o *offer) *ledger.Change {
 	if c.ledger == nil || o.server == nil {
 		return nil
 	}
-	return c.ledger.Judge(o.server.ledger(), o.seen())
+	return c.ledger.Judge(o.server.ledger(), o.surface)
 }
 
 func compareNames(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) }

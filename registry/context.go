@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -59,15 +60,12 @@ func callOptions(ctx context.Context, skipContent bool) *mcp.RequestOptions {
 	if fn == nil && !skipContent && (opts == nil || !opts.SkipContent) {
 		return opts
 	}
-	with := &mcp.RequestOptions{}
-	if opts != nil {
-		*with = *opts
-	}
+	with := *cmp.Or(opts, new(mcp.RequestOptions))
 	with.SkipContent = skipContent // see Registry.Forward
 	if fn != nil {
 		with.Progress = fn
 	}
-	return with
+	return &with
 }
 
 func progressOf(ctx context.Context) func(*mcp.ProgressParams) {

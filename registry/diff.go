@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // A Diff tells what [Registry.Replace] did to the catalogue. All lists are sorted
@@ -34,11 +33,10 @@ func (d *Diff) reject(name string, err error) {
 func (d *Diff) compare(before, after []*entry) (differs bool) {
 	for len(before) > 0 || len(after) > 0 {
 		var b, a *entry // of one name; nil: there is none
-		c := compareFirst(before, after)
-		if c <= 0 {
+		if len(after) == 0 || len(before) > 0 && before[0].def.Name <= after[0].def.Name {
 			b, before = before[0], before[1:]
 		}
-		if c >= 0 {
+		if len(after) > 0 && (b == nil || b.def.Name == after[0].def.Name) {
 			a, after = after[0], after[1:]
 		}
 		if b == a {
@@ -61,17 +59,6 @@ func (d *Diff) compare(before, after []*entry) (differs bool) {
 		differs = true
 	}
 	return differs
-}
-
-// compareFirst compares the first names of two lists; an empty list comes last.
-func compareFirst(a, b []*entry) int {
-	switch {
-	case len(a) == 0:
-		return 1
-	case len(b) == 0:
-		return -1
-	}
-	return strings.Compare(a[0].def.Name, b[0].def.Name)
 }
 
 // finish completes a diff for what a server offers; nil: nothing.

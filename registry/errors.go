@@ -15,18 +15,14 @@ type UnknownToolError struct {
 }
 
 func (e *UnknownToolError) Error() string {
-	text := "unknown tool " + plain.Quote(e.Name)
+	text, before := "unknown tool "+plain.Quote(e.Name), "; did you mean "
 	for i, s := range e.Suggestions {
-		between := ", "
-		switch {
-		case i == 0:
-			between = "; did you mean "
-		case i == len(e.Suggestions)-1:
-			between = " or "
+		text += before + plain.Quote(s)
+		if before = ", "; i == len(e.Suggestions)-2 {
+			before = " or "
 		}
-		text += between + plain.Quote(s)
 	}
-	if len(e.Suggestions) > 0 {
+	if e.Suggestions != nil {
 		text += "?"
 	}
 	return text

@@ -58,11 +58,10 @@ func (r *Registry) Explain(f func(ctx context.Context, name string) error) (stop
 func (r *Registry) seek(ctx context.Context, name string, lookup func(*Snapshot) *entry) (*Snapshot, *entry, error) {
 	s := r.Snapshot()
 	e := lookup(s)
-	explainers := r.explainers.all()
-	if e != nil || explainers == nil {
+	if e != nil {
 		return s, e, nil
 	}
-	for _, explain := range slices.Backward(explainers) {
+	for _, explain := range slices.Backward(r.explainers.all()) {
 		if err := (*explain)(ctx, name); err != nil {
 			if !mcp.SafeToRetry(err) {
 				err = mcp.WithOutcome(err, mcp.NotSent)

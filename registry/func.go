@@ -135,7 +135,15 @@ func (f *function[In, Out]) decode(args json.RawMessage, in *In) error {
 	if found := schema.Problems(args); found != nil {
 		return mistakesOf(found)
 	}
-	return unmarshalArgs(args, in)
+	err = json.Unmarshal(args, in) // it still fails where a schema says less, such as the range of a Go type
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		what := "a value" // its own text holds the value
+		if mismatch.Field != "" {
+			what = plain.Quote(mismatch.Field)
+		}
+		return fmt.Errorf("%s does not fit %v", what, mismatch.Type)
+	}
+	return err
 }
 
 func encode[Out any](out Out) (*mcp.CallToolResult, error) {

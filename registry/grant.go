@@ -18,11 +18,8 @@ func subjectOf(e *entry) string {
 		return *known
 	}
 	d, surface, fingerprint, annotations := e.def, "", "", ""
-	if e.surface != nil {
-		surface = e.surface.Hash
-	}
 	if e.server != nil {
-		fingerprint = e.server.Fingerprint
+		surface, fingerprint = e.surface.Hash, e.server.Fingerprint
 	}
 	if d.Annotations != nil {
 		annotations = string(annotationsJSON(d.Annotations))
@@ -64,7 +61,30 @@ type grants struct {
 	forgotten uint64
 }
 
-func (g *grants) add(key grantKey, subject string) {
+func (g *grants) remove(key grantKey) {
+	g.subjects.Delete(key)
+	g.held.Remove(share.Owner{User: key.owner}, 0)
+}
+
+// forget takes back the grants that are meant.
+func (g *grants) forget(meant func(grantKey) bool) {
+	g.forgotten++
+	for key := range g.subjects.Oldest() {
+		if meant(key) {
+			g.remove(key)
+		}
+	}
+}
+
+// grant remembers that a tool is allowed, unless grants were taken back since the
+// decision began: the one who took them back cannot have meant to spare this one.
+func (a *approvals) grant(key grantKey, subject string, since uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g := a.grants
+	if g.forgotten != since {
+		return
+	}
 	_, known := g.subjects.Peek(key)
 	g.subjects.Put(key, subject)
 	if known {
@@ -85,47 +105,16 @@ func (g *grants) add(key grantKey, subject string) {
 	}
 }
 
-func (g *grants) remove(key grantKey) {
-	g.subjects.Delete(key)
-	g.held.Remove(share.Owner{User: key.owner}, 0)
-}
-
-// has reports whether there is a grant for this very tool. One for a tool that is
-// not what it was is over.
-func (g *grants) has(key grantKey, subject string) bool {
-	known, ok := g.subjects.Get(key)
-	if ok && known != subject {
-		g.remove(key)
-	}
-	return ok && known == subject
-}
-
-// forget takes back the grants that are meant.
-func (g *grants) forget(meant func(grantKey) bool) {
-	g.forgotten++
-	for key := range g.subjects.Oldest() {
-		if meant(key) {
-			g.remove(key)
-		}
-	}
-}
-
-// grant remembers that a tool is allowed, unless grants were taken back since the
-// decision began: the one who took them back cannot have meant to spare this one.
-func (a *approvals) grant(key grantKey, subject string, since uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.grants.forgotten == since {
-		a.grants.add(key, subject)
-	}
-}
-
-// granted reports whether a tool is allowed, and how often grants were taken back
-// so far.
+// granted reports whether this very tool is allowed, and how often grants were taken back
+// so far. A grant for a tool that is not what it was is over.
 func (a *approvals) granted(key grantKey, subject string) (ok bool, forgotten uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.grants.has(key, subject), a.grants.forgotten
+	known, ok := a.grants.subjects.Get(key)
+	if ok && known != subject {
+		a.grants.remove(key)
+	}
+	return ok && known == subject, a.grants.forgotten
 }
 
 // EndConversation forgets what the user of ctx, as by session.WithUser, was asked
@@ -134,7 +123,21 @@ func (a *approvals) granted(key grantKey, subject string) (ok bool, forgotten ui
 // process calls it at the end of each conversation.
 func (r *Registry) EndConversation(ctx context.Context) {
 	r.mustBeMade()
-	r.approvals.endConversation(onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx))
+	owner, conversation := onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx)
+	meant := func(key grantKey) bool { return key.owner == owner && key.conversation == conversation }
+	a := r.approvals
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.grants.forget(meant)
+	for _, p := range a.byID {
+		switch {
+		case !meant(p.key.grantKey):
+		case p.phase == waits:
+			a.end(p, over, p.denied(string(over)))
+		case p.phase == runs:
+			p.dropped = true
+		}
+	}
 }
 
 // RevokeGrants takes back what the user of ctx, as by session.WithUser, has allowed for

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -41,16 +40,37 @@ type Hints struct {
 //
 // RawAnnotations is what counts if there is one, and Annotations otherwise.
 func (d *Definition) Hints() Hints {
-	var c claims
-	c.read(annotationsOf(d))
-	return c.hints()
-}
-
-// claims are what annotations say, and whether they say it.
-type claims struct {
-	readOnly, destructive, idempotent, openWorld, sideEffects claim
-
-	time ExecutionTime
+	var readOnly, destructive, idempotent, openWorld, sideEffects claim
+	var time ExecutionTime
+	// Those of native tools may be anything; what is no JSON object says nothing.
+	if raw := annotationsOf(d); isObject(raw) {
+		for key, value := range jsonscan.Fields(raw) {
+			switch string(key) {
+			case "readOnlyHint", "read_only_hint":
+				readOnly.read(value, false)
+			case "destructiveHint", "destructive_hint":
+				destructive.read(value, true)
+			case "idempotentHint", "idempotent_hint":
+				idempotent.read(value, false)
+			case "openWorldHint", "open_world_hint":
+				openWorld.read(value, true)
+			case "sideEffectsHint", "side_effects_hint":
+				sideEffects.read(value, true)
+			case "executionTimeHint", "execution_time_hint":
+				time = time.orLonger(value)
+			}
+		}
+	}
+	reads := readOnly.or(false) && !destructive.or(false) && !sideEffects.or(false)
+	return Hints{
+		Annotated:     readOnly.said || destructive.said || idempotent.said || openWorld.said || sideEffects.said || time != "",
+		ReadOnly:      reads,
+		Destructive:   destructive.or(!reads),
+		Idempotent:    idempotent.or(reads),
+		OpenWorld:     openWorld.or(true),
+		SideEffects:   sideEffects.or(!reads) || destructive.or(false),
+		ExecutionTime: time,
+	}
 }
 
 // A claim is a hint that is true, false or missing.
@@ -62,45 +82,6 @@ func (c claim) or(otherwise bool) bool {
 		return c.value
 	}
 	return otherwise
-}
-
-func (c claims) hints() Hints {
-	harms := c.destructive.or(false) || c.sideEffects.or(false)
-	readOnly := c.readOnly.or(false) && !harms
-	return Hints{
-		Annotated: c.readOnly.said || c.destructive.said || c.idempotent.said || c.openWorld.said ||
-			c.sideEffects.said || c.time != "",
-		ReadOnly:      readOnly,
-		Destructive:   c.destructive.or(!readOnly),
-		Idempotent:    c.idempotent.or(readOnly),
-		OpenWorld:     c.openWorld.or(true),
-		SideEffects:   c.sideEffects.or(!readOnly) || c.destructive.or(false),
-		ExecutionTime: c.time,
-	}
-}
-
-// read reads annotations as a server sent them. Those of native tools may be
-// anything; what is no JSON object says nothing.
-func (c *claims) read(raw json.RawMessage) {
-	if !isObject(raw) {
-		return
-	}
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "readOnlyHint", "read_only_hint":
-			c.readOnly.read(value, false)
-		case "destructiveHint", "destructive_hint":
-			c.destructive.read(value, true)
-		case "idempotentHint", "idempotent_hint":
-			c.idempotent.read(value, false)
-		case "openWorldHint", "open_world_hint":
-			c.openWorld.read(value, true)
-		case "sideEffectsHint", "side_effects_hint":
-			c.sideEffects.read(value, true)
-		case "executionTimeHint", "execution_time_hint":
-			c.readTime(value)
-		}
-	}
 }
 
 // read notes what the tool says. If it says the opposite too, the stricter value counts.
@@ -115,13 +96,13 @@ func (c *claim) read(text []byte, strict bool) {
 	}
 }
 
-// readTime notes the execution time, the longest if there are several.
-func (c *claims) readTime(value []byte) {
+// orLonger returns t or the execution time that value names, the longer one.
+func (t ExecutionTime) orLonger(value []byte) ExecutionTime {
 	text, _ := jsonscan.Text(value)
-	for _, t := range []ExecutionTime{Slow, Medium, Fast} {
-		if c.time == t || strings.EqualFold(string(text), string(t)) {
-			c.time = t
-			return
+	for _, known := range []ExecutionTime{Slow, Medium, Fast} {
+		if t == known || strings.EqualFold(string(text), string(known)) {
+			return known
 		}
 	}
+	return t
 }

@@ -62,8 +62,9 @@ func (m *matcher) add(e *entry, server foldedServer) {
 		m.known[server.folded] = true
 	}
 	if e.change == nil {
-		for _, n := range nearNamesOf(e.def) {
-			m.near = append(m.near, nearEntry{n, e, server.folded})
+		m.near = append(m.near, nearEntry{newNearName(e.def.Name), e, server.folded})
+		if local := e.def.localName(); toolname.HasHash(e.def.Name) && len(local) <= maxName { // and what it would be called without
+			m.near = append(m.near, nearEntry{newNearName(server.name + "__" + local), e, server.folded})
 		}
 	}
 	name := toolname.Fold(e.def.Name)
@@ -179,8 +180,8 @@ const maxSuggestions = 3
 // unknown reports a name that no tool of s has, with the names that the caller may have
 // meant, without those that the user of ctx may not call.
 func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *UnknownToolError {
-	callable := r.callableBy(ctx)
-	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || !e.def.appOnly && callable(e) })}
+	denied := r.deniedTo(ctx)
+	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || !e.def.appOnly && denied(e) == nil })}
 }
 
 // suggest returns the names, of tools to keep, that the caller may have meant by name,
@@ -192,7 +193,14 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 		return nil
 	}
 	m := s.matcherOf()
-	named := m.serversIn(name)
+	var named []string // folded names of servers with tools that the name begins with
+	if folded := toolname.Fold(name); folded.Strong() {
+		for server := range folded.Splits() {
+			if m.known[server] {
+				named = append(named, server)
+			}
+		}
+	}
 	asked := newNearName(name)
 	type suggestion struct {
 		name     string
@@ -217,17 +225,4 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 		}
 	}
 	return nearest
-}
-
-// serversIn returns the folded names of servers with tools that a name begins with, if a
-// separator follows that is made to stand there.
-func (m *matcher) serversIn(name string) (servers []string) {
-	if folded := toolname.Fold(name); folded.Strong() {
-		for server := range folded.Splits() {
-			if m.known[server] {
-				servers = append(servers, server)
-			}
-		}
-	}
-	return servers
 }

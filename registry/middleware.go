@@ -79,12 +79,10 @@ func (r *Registry) use(looks bool, middleware []Middleware) {
 // run carries out the call from the given position of its chain on.
 func (c *Call) run(ctx context.Context, position int) (*mcp.CallToolResult, error) {
 	if c == nil || c.entry == nil {
-		return nil, errForeignCall
+		return nil, errors.New("registry: middleware passed on a Call of its own making; pass on the one that it got, or a copy")
 	}
 	if position < len(c.chain.handlers) {
 		return c.chain.handlers[position](ctx, c)
 	}
 	return c.registry.pass(ctx, c.entry, c.Args, c.forward)
 }
-
-var errForeignCall = errors.New("registry: middleware passed on a Call of its own making; pass on the one that it got, or a copy")

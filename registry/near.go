@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
-	"github.com/mcpbelt/mcpbelt/internal/toolname"
 )
 
 // A nearName is a name made comparable: lower case, one separator.
@@ -19,24 +18,13 @@ type nearEntry struct {
 	server string // folded; empty: a native tool
 }
 
-// nearNamesOf returns the names by which a tool may be asked for: its own and, if that
-// ends in a hash, the one that it would have without.
-func nearNamesOf(def *Definition) []nearName {
-	own := []nearName{newNearName(def.Name)}
-	if toolname.HasHash(def.Name) && len(def.localName()) <= maxName {
-		own = append(own, newNearName(def.Origin.Server+"__"+def.localName()))
-	}
-	return own
-}
-
 func newNearName(name string) nearName {
 	name = strings.ToLower(name)
-	n := nearName{whole: normalize(name)}
-	if n.bare = n.whole; strings.Contains(name, "__") {
-		_, bare, _ := strings.Cut(name, "__")
-		n.bare = normalize(bare)
+	whole := normalize(name)
+	if _, bare, ok := strings.Cut(name, "__"); ok {
+		return nearName{whole, normalize(bare)}
 	}
-	return n
+	return nearName{whole, whole}
 }
 
 // normalize returns the words of a name with one underscore between them.

@@ -128,24 +128,19 @@ func (c *callbacks[F]) change(change func([]*F) []*F) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := change(slices.Clone(c.all()))
-	if len(list) == 0 {
-		list = nil
-	}
 	c.list.Store(&list)
 }
-
-var errObservedPanic = errors.New("the call was broken off by a panic")
 
 // observed does something and tells the observers of it, if there are any. Do fills in what it
 // finds out.
 func (r *Registry) observed(ctx context.Context, o *Observation, do func(context.Context, *Observation) (*mcp.CallToolResult, error)) (res *mcp.CallToolResult, err error) {
 	observers := r.observers.all()
-	if observers == nil {
+	if len(observers) == 0 {
 		return do(ctx, o)
 	}
 	var seen redactions
 	o.Began = time.Now()
-	err = errObservedPanic // unless there is none
+	err = errors.New("the call was broken off by a panic") // unless there is none
 	defer func() {
 		o.Duration = time.Since(o.Began)
 		o.Err = err
@@ -153,8 +148,7 @@ func (r *Registry) observed(ctx context.Context, o *Observation, do func(context
 		if err == nil && res != nil {
 			o.ResultBytes, o.IsError = sizeOf(res), res.IsError
 		}
-		var asks *ApprovalRequiredError
-		if o.Kind == Called && errors.As(err, &asks) && asks.Request != nil {
+		if asks, ok := errors.AsType[*ApprovalRequiredError](err); ok && o.Kind == Called && asks.Request != nil {
 			o.Approval = asks.Request.ID
 		}
 		if o.Tool == nil && o.Name != "" { // held back, or denied

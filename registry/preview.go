@@ -53,7 +53,7 @@ func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 			continue
 		}
 		holders[o.def.Name] = o.def.Origin
-		if change := judge(o.seen()); change != nil {
+		if change := judge(o.surface); change != nil {
 			p.Quarantined = append(p.Quarantined, Quarantined{Tool: o.def, Change: change})
 			continue
 		}

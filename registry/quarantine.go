@@ -87,7 +87,7 @@ func (e *QuarantinedError) definition() string {
 		return ""
 	}
 	d := e.tool.asServed()
-	said, err := json.Marshal(struct {
+	said, _ := json.Marshal(struct {
 		Name        string          `json:"name"`
 		Title       string          `json:"title,omitempty"`
 		Description string          `json:"description,omitempty"`
@@ -95,9 +95,6 @@ func (e *QuarantinedError) definition() string {
 		Input       json.RawMessage `json:"inputSchema,omitempty"`
 		Output      json.RawMessage `json:"outputSchema,omitempty"`
 	}{d.called(), d.Title, d.Description, annotationsOf(d), d.InputSchema, d.OutputSchema})
-	if err != nil {
-		return ""
-	}
 	return plain.Cut(plain.Text(textguard.Strip(string(said))), maxDefinition)
 }
 
@@ -182,15 +179,12 @@ func annotationsOf(def *Definition) json.RawMessage {
 // annotationsJSON leaves out what a server need not have said, so that it is the
 // same whether raw annotations were kept or not.
 func annotationsJSON(a *mcp.ToolAnnotations) json.RawMessage {
-	raw, err := json.Marshal(struct {
+	raw, _ := json.Marshal(struct { // there are only texts and booleans
 		Destructive *bool  `json:"destructiveHint,omitempty"`
 		Idempotent  bool   `json:"idempotentHint,omitempty"`
 		OpenWorld   *bool  `json:"openWorldHint,omitempty"`
 		ReadOnly    bool   `json:"readOnlyHint,omitempty"`
 		Title       string `json:"title,omitempty"`
 	}{a.DestructiveHint, a.IdempotentHint, a.OpenWorldHint, a.ReadOnlyHint, a.Title})
-	if err != nil { // cannot be: there are only texts and booleans
-		return nil
-	}
 	return raw
 }

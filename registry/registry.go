@@ -153,10 +153,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		var seen uint64
 		for ctx.Err() == nil {
-			var judged <-chan struct{} // never ready without a ledger
-			if r.ledger != nil {
-				_, judged = r.ledger.Generation()
-			}
+			_, judged := r.ledger.Generation() // never ready without a ledger
 			s := r.Snapshot()
 			if s.version != seen && !yield(s) {
 				return

@@ -33,7 +33,12 @@ func Remote(server string, t *mcp.Tool, call RemoteCall) Tool {
 	def := &Definition{Name: name, Title: t.Title, Description: t.Description, Origin: Origin{Server: server, Tool: t.Name}, appOnly: isAppOnly(t.Meta), derived: true}
 	if sent, ok := asSent(t); ok { // a copy: t can be a part of a whole page of the server's list
 		def.InputSchema, def.OutputSchema, def.Annotations = sent.InputSchema, sent.OutputSchema, sent.Annotations
-		def.Raw, def.RawAnnotations = sent.Raw, memberOf(sent.Raw, "annotations")
+		def.Raw = sent.Raw
+		for key, value := range jsonscan.Fields(sent.Raw) {
+			if string(key) == "annotations" && string(value) != "null" {
+				def.RawAnnotations = value
+			}
+		}
 	} else {
 		def.InputSchema, def.OutputSchema, def.Annotations = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema), cloneAnnotations(t.Annotations)
 	}
@@ -65,16 +70,6 @@ func asSent(t *mcp.Tool) (sent mcp.Tool, ok bool) {
 	return sent, reflect.DeepEqual(&compared, &sent)
 }
 
-// memberOf returns a member of a checked object, or nil if there is none or it is null.
-func memberOf(object json.RawMessage, name string) json.RawMessage {
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) == name && string(value) != "null" {
-			return value
-		}
-	}
-	return nil
-}
-
 type remote struct {
 	call RemoteCall
 	name string // at the server
@@ -87,11 +82,6 @@ func (t *remote) redefine(def *Definition) Tool { return &remote{t.call, t.name,
 
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
 	return t.callWith(ctx, args, false)
-}
-
-// forward is Call for a caller that looks at no content.
-func (t *remote) forward(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	return t.callWith(ctx, args, true)
 }
 
 func (t *remote) callWith(ctx context.Context, args json.RawMessage, skipContent bool) (*mcp.CallToolResult, error) {

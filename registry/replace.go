@@ -43,10 +43,7 @@ func (r *Registry) addAll(tools []Tool, hidden bool) error {
 		}
 		o.complete(nil, nil)
 	}
-	unlock, err := r.replacing.Lock(context.Background(), "")
-	if err != nil {
-		return err
-	}
+	unlock, _ := r.replacing.Lock(context.Background(), "") // it fails if its context ends
 	defer unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,16 +109,17 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 	if err != nil {
 		return Diff{}, err
 	}
-	unlock, err := r.replacing.Lock(context.Background(), name)
-	if err != nil {
-		return Diff{}, err
-	}
+	unlock, _ := r.replacing.Lock(context.Background(), name)
 	defer unlock()
 	var diff Diff
 	known := r.offering(name).offers
 	offers = r.examine(facts, append(staying(known, offers), offers...), known, &diff)
-	// The ledger does not let pass what it could not note.
-	unnoted := r.record(facts, offers)
+	// A server that offers nothing is not made known by it, unless it has instructions: it may
+	// only have gone away, before anything of it was seen.
+	var unnoted error // the ledger does not let pass what it could not note
+	if r.ledger != nil && facts != nil && (len(offers) > 0 || server.Instructions != nil && *server.Instructions != "") {
+		unnoted = r.ledger.Record(context.Background(), server.ledger(), surfacesOf(offers))
+	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,17 +153,14 @@ func (r *Registry) Remove(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.current()
-	for name, s := range r.catalogue.servers {
-		stay := slices.DeleteFunc(slices.Clone(s.offers), func(o *offer) bool { return slices.Contains(names, o.def.Name) })
-		if len(stay) == len(s.offers) {
-			continue
-		}
+	named := func(o *offer) bool { return slices.Contains(names, o.def.Name) }
+	for _, s := range r.catalogue.servers {
 		for _, o := range s.offers {
-			if slices.Contains(names, o.def.Name) {
+			if named(o) {
 				r.catalogue.withdraw(o)
 			}
 		}
-		r.catalogue.servers[name] = &offering{server: s.server, offers: stay}
+		s.offers = slices.DeleteFunc(slices.Clone(s.offers), named)
 	}
 	if len(r.catalogue.gone) > 0 {
 		r.publish("", new(Diff))
@@ -248,29 +243,11 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 	return stays
 }
 
-// record makes the ledger know what a server offers. A server that offers nothing
-// is not made known by it, unless it has instructions: it may only have gone away, before
-// anything of it was seen.
-func (r *Registry) record(server *Server, offers []*offer) error {
-	if r.ledger == nil || server == nil || len(offers) == 0 && (server.Instructions == nil || *server.Instructions == "") {
-		return nil
-	}
-	return r.ledger.Record(context.Background(), server.ledger(), surfacesOf(offers))
-}
-
 // surfacesOf returns what a server says of its tools.
 func surfacesOf(offers []*offer) []*ledger.Surface {
 	surfaces := make([]*ledger.Surface, len(offers))
 	for i, o := range offers {
-		surfaces[i] = o.seen()
+		surfaces[i] = o.surface
 	}
 	return surfaces
-}
-
-// seen returns the surface of an entry.
-func (e *entry) seen() *ledger.Surface {
-	if e.surface == nil {
-		return e.def.asServed().Surface()
-	}
-	return e.surface
 }

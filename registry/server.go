@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
@@ -65,22 +66,17 @@ func (s *Server) ledger() ledger.Server {
 // The ledger treats instructions as it does tools. Under [ledger.Pin] the first that it
 // hears of are approved, those of a server without any included.
 func (r *Registry) Instructions(server string) string {
-	if r.made() != nil {
+	if r.made() != nil || server == "" {
 		return ""
 	}
-	s := r.offering(server).server
-	if s == nil && server != "" {
-		s = &Server{Name: server}
-	}
+	s := cmp.Or(r.offering(server).server, &Server{Name: server})
 	text := ""
-	switch {
-	case s == nil:
-	case r.ledger != nil:
+	if r.ledger != nil {
 		text = r.ledger.Instructions(s.ledger())
-	case s.Instructions != nil:
+	} else if s.Instructions != nil {
 		text = *s.Instructions
 	}
-	if s == nil || s.Trusted {
+	if s.Trusted {
 		return text
 	}
 	return textguard.Strip(text)

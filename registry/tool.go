@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -248,9 +247,8 @@ func isObject(data json.RawMessage) bool {
 
 // firstByte returns the first byte of data that is not JSON white space, or 0.
 func firstByte(data []byte) byte {
-	i := slices.IndexFunc(data, func(b byte) bool { return b != ' ' && b != '\t' && b != '\r' && b != '\n' })
-	if i < 0 {
-		return 0
+	if data = bytes.TrimLeft(data, " \t\r\n"); len(data) > 0 {
+		return data[0]
 	}
-	return data[i]
+	return 0
 }

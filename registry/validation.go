@@ -14,25 +14,16 @@ const maxCompiled = 256
 
 // checks say how the arguments and results of a tool are checked. Nothing is compiled before
 // the first call.
-type checks struct{ input, output check }
-
-// A check is how one side of a tool is checked.
-type check struct {
-	none bool // not by a schema
-	key  schemagate.Key
-}
+type checks struct{ input, output *schemagate.Key } // nil: not by a schema
 
 // checksOf prepares what is needed to check a tool's arguments and results.
 func checksOf(t Tool, def *Definition) checks {
-	var c checks
-	_, c.input.none = t.(selfChecking)
-	_, remote := t.(*remote)
-	c.output.none = c.input.none || remote || len(def.OutputSchema) == 0
-	if !c.input.none {
-		c.input.key = schemagate.KeyOf(def.InputSchema)
+	if _, itself := t.(selfChecking); itself {
+		return checks{}
 	}
-	if !c.output.none {
-		c.output.key = schemagate.KeyOf(def.OutputSchema)
+	c := checks{input: new(schemagate.KeyOf(def.InputSchema))}
+	if _, remote := t.(*remote); !remote && len(def.OutputSchema) > 0 {
+		c.output = new(schemagate.KeyOf(def.OutputSchema))
 	}
 	return c
 }
@@ -47,13 +38,13 @@ type selfChecking interface{ checksItself() }
 //
 // The error is an [*ArgumentsError], or a [*DefinitionError] if the schema cannot be used.
 func (r *Registry) arguments(e *entry, args json.RawMessage) (json.RawMessage, error) {
-	if e.checks.input.none { // a value that two programs can read in two ways is refused even so
+	if e.checks.input == nil { // a value that two programs can read in two ways is refused even so
 		if found := schemagate.CheckSyntax(args); found != nil {
 			return nil, newArgumentsError(e.def.Name, mistakesOf([]schemagate.Problem{*found}))
 		}
 		return args, nil
 	}
-	schema, err := r.schemas.Compile(e.checks.input.key, e.def.InputSchema)
+	schema, err := r.schemas.Compile(*e.checks.input, e.def.InputSchema)
 	if err != nil {
 		return nil, &DefinitionError{Tool: e.def.Name, Field: "InputSchema", Err: fmt.Errorf("cannot be used: %w", err)}
 	}
@@ -73,7 +64,7 @@ func (r *Registry) verify(e *entry, res *mcp.CallToolResult) error {
 	switch {
 	case res == nil:
 		return fail(errNoResult)
-	case res.IsError || e.checks.output.none:
+	case res.IsError || e.checks.output == nil:
 		return nil
 	case res.StructuredContent == nil:
 		return fail(errors.New("structuredContent is missing, but there is an output schema"))
@@ -85,7 +76,7 @@ func (r *Registry) verify(e *entry, res *mcp.CallToolResult) error {
 			return fail(fmt.Errorf("structuredContent: %w", err))
 		}
 	}
-	schema, err := r.schemas.Compile(e.checks.output.key, e.def.OutputSchema)
+	schema, err := r.schemas.Compile(*e.checks.output, e.def.OutputSchema)
 	if err != nil {
 		return fail(fmt.Errorf("structuredContent cannot be checked: the output schema cannot be used: %w", err))
 	}
