@@ -337,8 +337,7 @@ func memoryOfError(err error) int {
 	if err == nil {
 		return 0
 	}
-	const overhead = 512 // what an error takes beside what it holds
-	total := overhead + len(err.Error())
+	total := 512 + len(err.Error()) // what it takes beside what it holds, and its text
 	if answered, _ := errors.AsType[*mcp.JSONRPCError](err); answered != nil {
 		total += len(answered.Message) + len(answered.Data)
 	}

@@ -128,11 +128,11 @@ func (a *approvals) ask(ctx context.Context, ask ApproverFunc, e *entry, args js
 	switch d.Verdict {
 	case approval.AllowForSession:
 		a.grant(key.grantKey, req.Subject, since)
-		return nil
 	case approval.Allow:
-		return nil
+	default:
+		return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
 	}
-	return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
+	return nil
 }
 
 // equal returns the request of the call of that key that waits or runs, and the call itself if

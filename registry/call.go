@@ -270,14 +270,10 @@ func (r *Registry) Find(ctx context.Context, name string) (Tool, error) {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	e, err := r.find(ctx, name)
-	denied := (*approval.DeniedError)(nil)
-	if err == nil && !e.hidden {
-		denied = r.deniedTo(ctx)(e)
-	}
-	switch {
-	case denied != nil, errors.As(err, &denied):
+	if err == nil && !e.hidden && r.deniedTo(ctx)(e) != nil || as[*approval.DeniedError](err) != nil {
 		return nil, r.unknown(ctx, r.Snapshot(), name)
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
 	}
 	return e.tool, nil
@@ -289,12 +285,9 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e != nil && e.change != nil {
-		// Another process may have approved it.
-		if err := r.ledger.Reload(ctx); err == nil {
-			s = r.Snapshot()
-			e = s.lookup(name)
-		}
+	if e != nil && e.change != nil && r.ledger.Reload(ctx) == nil { // another process may have approved it
+		s = r.Snapshot()
+		e = s.lookup(name)
 	}
 	switch {
 	case e == nil, e.def.appOnly && !e.listedFor(ctx) && e.change == nil:

@@ -39,12 +39,11 @@ func ErrorResult(err error) *mcp.CallToolResult {
 	if output, ok := err.(*mcp.OutputError); ok && output.Result != nil {
 		return unchecked(output)
 	}
-	var quarantined *QuarantinedError
 	said, ok := forModel(err)
-	switch {
-	case ok && errors.As(err, &quarantined):
-		return quarantined.analysis()
-	case !ok:
+	if held, isHeld := errors.AsType[*QuarantinedError](err); ok && isHeld {
+		return held.analysis()
+	}
+	if !ok {
 		said = reasonOf(err) + " " + consequence(mcp.OutcomeOf(err))
 	}
 	return &mcp.CallToolResult{IsError: true, Content: text(said)}
@@ -115,7 +114,6 @@ func consequence(o mcp.Outcome) string {
 
 // reasonOf says why a call failed, in words of ours only.
 func reasonOf(err error) string {
-	const what = "The tool"
 	var server *mcp.ServerError
 	var busy *mcp.BusyError
 	var web interface {
@@ -124,42 +122,42 @@ func reasonOf(err error) string {
 	class := failure.Of(err)
 	switch {
 	case errors.As(err, new(*PanicError)):
-		return what + " broke down."
+		return "The tool broke down."
 	case class == failure.LoginRequired:
-		return what + " needs the user to log in first."
+		return "The tool needs the user to log in first."
 	case errors.As(err, new(*approval.PolicyError)):
 		return "Whether the tool may be called could not be decided."
 	case errors.As(err, new(*DefinitionError)):
-		return what + " is defined in a way that cannot be used."
+		return "The tool is defined in a way that cannot be used."
 	case errors.As(err, new(*ResultError)), class == failure.Protocol:
-		return what + " gave an answer that cannot be used."
+		return "The tool gave an answer that cannot be used."
 	case class == failure.TooLarge && mcp.SafeToRetry(err):
-		return what + " was given more than its server is sent; send less."
+		return "The tool was given more than its server is sent; send less."
 	case class == failure.TooLarge:
-		return what + " gave an answer that is too large; ask it for less."
+		return "The tool gave an answer that is too large; ask it for less."
 	case errors.As(err, &server):
-		return what + rejection(server.Err)
+		return "The tool" + rejection(server.Err)
 	case errors.As(err, &busy):
-		return what + " is on a server that is busy; try again " + retryTime(busy.RetryAfter) + "."
+		return "The tool is on a server that is busy; try again " + retryTime(busy.RetryAfter) + "."
 	case errors.As(err, &web): // also where it is why there is no connection
 		code, wait := web.HTTPStatus()
-		return what + statusReason(code, wait)
+		return "The tool" + statusReason(code, wait)
 	case errors.Is(err, mcp.ErrCutOff):
-		return what + " is on a server that ended while it was given the arguments, which may be too large for it; do not send them again." + exitOf(err)
+		return "The tool is on a server that ended while it was given the arguments, which may be too large for it; do not send them again." + exitOf(err)
 	case class == failure.Denied:
-		return what + " is not allowed for this user."
+		return "The tool is not allowed for this user."
 	case class == failure.Unreachable:
-		return what + " is on a server that cannot be reached now; try again later."
+		return "The tool is on a server that cannot be reached now; try again later."
 	case class == failure.Timeout:
-		return what + " took too long."
+		return "The tool took too long."
 	case class == failure.Cancelled:
-		return what + " was interrupted."
+		return "The tool was interrupted."
 	case class == failure.Lost:
-		return what + " is on a server to which the connection broke before the answer was there." + exitOf(err)
+		return "The tool is on a server to which the connection broke before the answer was there." + exitOf(err)
 	case class == failure.Closed:
-		return what + " is on a server that was stopped here."
+		return "The tool is on a server that was stopped here."
 	}
-	return what + " failed."
+	return "The tool failed."
 }
 
 // exitOf says how the process of a server ended, if that is in an error: by what it wrote last in

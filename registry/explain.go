@@ -36,9 +36,6 @@ func (e *NotReadyError) Unwrap() error { return e.Err }
 // Outcome returns [mcp.NotSent]: nothing ran.
 func (e *NotReadyError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// An explainer says why there is no tool of a name, see [Registry.Explain].
-type explainer func(ctx context.Context, name string) error
-
 // Explain has f asked whenever a call, [Registry.Approve] or describe_tool wants a tool
 // of a name that no tool has: the package that adds the tools of servers knows why they
 // are not there. If f returns an error, usually a [*NotReadyError], that is what the
@@ -58,10 +55,10 @@ func (r *Registry) Explain(f func(ctx context.Context, name string) error) (stop
 func (r *Registry) seek(ctx context.Context, name string, lookup func(*Snapshot) *entry) (*Snapshot, *entry, error) {
 	s := r.Snapshot()
 	e := lookup(s)
-	if e != nil {
-		return s, e, nil
-	}
 	for _, explain := range slices.Backward(r.explainers.all()) {
+		if e != nil {
+			break
+		}
 		if err := (*explain)(ctx, name); err != nil {
 			if !mcp.SafeToRetry(err) {
 				err = mcp.WithOutcome(err, mcp.NotSent)
@@ -69,9 +66,7 @@ func (r *Registry) seek(ctx context.Context, name string, lookup func(*Snapshot)
 			return s, nil, err
 		}
 		s = r.Snapshot()
-		if e = lookup(s); e != nil {
-			break
-		}
+		e = lookup(s)
 	}
 	return s, e, nil
 }

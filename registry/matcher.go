@@ -211,7 +211,7 @@ func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 		if named != nil && n.server != "" && !slices.Contains(named, n.server) {
 			continue
 		}
-		if d, ok := asked.distance(n.nearName, maxDistance); ok && keep(n.entry) {
+		if d, ok := asked.distance(n.nearName); ok && keep(n.entry) {
 			found = append(found, suggestion{n.entry.def.Name, d})
 		}
 	}

@@ -36,15 +36,13 @@ func normalize(name string) string {
 // maxEdits is how many mistakes a name may have; beyond that it is a different one.
 const maxEdits = 6
 
-// maxDistance is the largest distance of names that are near.
-const maxDistance = 2*maxEdits + 1
-
 // distance returns how far the name have is from the asked one, and whether that is
-// near at all, and at most most. An edit counts two; another server, or none, counts one,
+// near at all. An edit counts two; another server, or none, counts one,
 // whatever its name.
-func (asked nearName) distance(have nearName, most int) (least int, near bool) {
+func (asked nearName) distance(have nearName) (least int, near bool) {
 	const otherEnd = 3
-	if most >= otherEnd && (endsWith(have.whole, asked.whole) || endsWith(asked.whole, have.whole)) {
+	most := 2*maxEdits + 1
+	if endsWith(have.whole, asked.whole) || endsWith(asked.whole, have.whole) {
 		most, least, near = otherEnd, otherEnd, true
 	}
 	if edits, ok := edits(asked.whole, have.whole, most/2); ok {

@@ -32,8 +32,8 @@ type Registry struct {
 	snapshot   atomic.Pointer[Snapshot]
 	chain      atomic.Pointer[chain]
 	observers  callbacks[Observer]
-	explainers callbacks[explainer]
-	mu         sync.Mutex // held to store any of these but callbacks; guards catalogue
+	explainers callbacks[func(ctx context.Context, name string) error] // see Explain
+	mu         sync.Mutex                                              // held to store any of these but callbacks; guards catalogue
 	catalogue  catalogue
 }
 
@@ -82,12 +82,10 @@ func New(opts *Options) *Registry {
 	return r
 }
 
-var errZero = errors.New("registry: there is no Registry, or it is the zero one: make it with New")
-
-// made returns errZero for the zero Registry.
+// made returns an error for the zero Registry.
 func (r *Registry) made() error {
 	if r == nil || r.approvals == nil {
-		return errZero
+		return errors.New("registry: there is no Registry, or it is the zero one: make it with New")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -250,4 +251,131 @@ func surfacesOf(offers []*offer) []*ledger.Surface {
 		surfaces[i] = o.surface
 	}
 	return surfaces
+}
+
+// A Diff tells what [Registry.Replace] did to the catalogue. All lists are sorted
+// by name.
+type Diff struct {
+	Added    []string    // names that are new
+	Removed  []string    // names that are gone
+	Changed  []string    // names whose definition is a different one now
+	Rejected []Rejection // tools that are not known to the registry
+	// Quarantined are the tools of the server that wait for approval,
+	// whether they were known before or not.
+	Quarantined []Quarantined
+}
+
+// A Rejection is a tool that [Registry.Replace] did not take.
+type Rejection struct {
+	Name string // name of the tool
+	Err  error  // why: a [*DuplicateError], a [*DefinitionError] or a [*gate.Error]
+}
+
+// reject adds a rejection.
+func (d *Diff) reject(name string, err error) {
+	d.Rejected = append(d.Rejected, Rejection{name, err})
+}
+
+// compare notes the differences between two sorted lists, and reports whether
+// there are any, in quarantine or out of it.
+func (d *Diff) compare(before, after []*entry) (differs bool) {
+	for len(before) > 0 || len(after) > 0 {
+		var b, a *entry // of one name; nil: there is none
+		if len(after) == 0 || len(before) > 0 && before[0].def.Name <= after[0].def.Name {
+			b, before = before[0], before[1:]
+		}
+		if len(after) > 0 && (b == nil || b.def.Name == after[0].def.Name) {
+			a, after = after[0], after[1:]
+		}
+		if b == a {
+			continue
+		}
+		was, is := b != nil && b.change == nil, a != nil && a.change == nil
+		switch {
+		case was && !is:
+			d.Removed = append(d.Removed, b.def.Name)
+		case is && !was:
+			d.Added = append(d.Added, a.def.Name)
+		case b == nil || a == nil: // it is, or was, in quarantine
+		case !b.def.equal(a.def):
+			if is {
+				d.Changed = append(d.Changed, a.def.Name)
+			}
+		case b.change.Same(a.change):
+			continue
+		}
+		differs = true
+	}
+	return differs
+}
+
+// finish completes a diff for what a server offers; nil: nothing.
+func (d *Diff) finish(s *offering) {
+	if s != nil {
+		for _, o := range s.offers {
+			if e := o.placed; e != nil && e.change != nil {
+				d.Quarantined = append(d.Quarantined, Quarantined{Tool: e.def, Change: e.change})
+			}
+		}
+	}
+	slices.SortFunc(d.Quarantined, func(a, b Quarantined) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
+	slices.SortStableFunc(d.Rejected, func(a, b Rejection) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// A Preview is what [Registry.Replace] would make of the tools of a server.
+// All lists are in the order in which the tools were given.
+type Preview struct {
+	// Listed are the tools that would be listed.
+	Listed []Previewed
+	// Quarantined are those that the ledger would hold back.
+	Quarantined []Quarantined
+	// Rejected are those that would not be taken.
+	Rejected []Rejection
+}
+
+// A Previewed is a tool that would be listed.
+type Previewed struct {
+	Tool *Definition // under the name that it would have
+	// Findings is what the gate would say of it, though it would let it in.
+	Findings []gate.Finding
+}
+
+// Preview says what would become of the tools of a server if they were given to
+// [Registry.Replace] now. It changes nothing: neither the catalogue nor the
+// ledger, of which it asks what it knows by now, without reading its file again.
+func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
+	if err := r.made(); err != nil {
+		return Preview{}, err
+	}
+	offers, err := r.newOffers(server.Name, tools)
+	if err != nil {
+		return Preview{}, err
+	}
+	var diff Diff
+	offers = r.examine(&server, offers, nil, &diff)
+	judge := func(*ledger.Surface) *ledger.Change { return nil }
+	if r.ledger != nil && len(offers) > 0 {
+		judge = r.ledger.Foresee(server.ledger(), surfacesOf(offers))
+	}
+	holders := map[string]Origin{}
+	snapshot := r.Snapshot()
+	var p Preview
+	for _, o := range offers {
+		holder, taken := holders[o.def.Name]
+		if e := snapshot.find(o.def.Name); e != nil && e.def.Origin.Server != server.Name {
+			holder, taken = e.def.Origin, true
+		}
+		if taken {
+			diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: holder, Refused: o.def.Origin})
+			continue
+		}
+		holders[o.def.Name] = o.def.Origin
+		if change := judge(o.surface); change != nil {
+			p.Quarantined = append(p.Quarantined, Quarantined{Tool: o.def, Change: change})
+			continue
+		}
+		p.Listed = append(p.Listed, Previewed{Tool: o.def, Findings: o.findings})
+	}
+	p.Rejected = diff.Rejected
+	return p, nil
 }

@@ -19,9 +19,6 @@ import (
 
 // inferInput returns the schema of a tool's arguments.
 func inferInput(t reflect.Type) (json.RawMessage, error) {
-	if t.Kind() != reflect.Struct && (t.Kind() != reflect.Map || t.Key().Kind() != reflect.String) {
-		return nil, fmt.Errorf("cannot be had from %v; use a struct or a map with string keys", t)
-	}
 	forms := forms{}
 	// The form of the root is always that of its fields: an UnmarshalJSON there
 	// is the way to set defaults.

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -145,26 +146,17 @@ func (t *redefined) redefine(def *Definition) Tool { return &redefined{t.Tool, d
 
 // called returns what the tool is called at its server, as far as is known.
 func (d *Definition) called() string {
-	if d.Origin.Tool != "" {
-		return d.Origin.Tool
-	}
-	return d.Name
+	return cmp.Or(d.Origin.Tool, d.Name)
 }
 
 // localName returns what the tool is called among those of its server.
 func (d *Definition) localName() string {
-	if d.Alias != "" {
-		return d.Alias
-	}
-	return d.Origin.Tool
+	return cmp.Or(d.Alias, d.Origin.Tool)
 }
 
 // asServed returns the definition in the server's own words.
 func (d *Definition) asServed() *Definition {
-	if d.served != nil {
-		return d.served
-	}
-	return d
+	return cmp.Or(d.served, d)
 }
 
 // DisplayName returns what the tool is called before people: "github:create_issue
@@ -174,10 +166,7 @@ func (d *Definition) DisplayName() string {
 	if d.Origin.Server != "" {
 		return plain.Line(d.Origin.Server+":"+d.Origin.Tool) + " (MCP)"
 	}
-	if title := strings.TrimSpace(d.Title); title != "" {
-		return plain.Line(title)
-	}
-	return plain.Line(d.Name)
+	return plain.Line(cmp.Or(strings.TrimSpace(d.Title), d.Name))
 }
 
 // saysAs reports whether models are told the same by both definitions, but for the name.

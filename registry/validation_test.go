@@ -1,4 +1,4 @@
-// Tests of validation.go and problem.go: arguments and results that do not fit their schema.
+// Tests of validation.go: arguments and results that do not fit their schema.
 
 package registry_test
 
