@@ -101,8 +101,7 @@ func clone[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}
-	c := *p
-	return &c
+	return new(*p)
 }
 
 // trimmed returns a copy of JSON without white space around it; nil if it is empty.
@@ -186,6 +185,5 @@ func (o *operation) annotations() *mcp.ToolAnnotations {
 	if o.Method == http.MethodGet {
 		return &mcp.ToolAnnotations{ReadOnlyHint: true}
 	}
-	yes := true
-	return &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: o.Method == http.MethodPut || o.Method == http.MethodDelete}
+	return &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: o.Method == http.MethodPut || o.Method == http.MethodDelete}
 }

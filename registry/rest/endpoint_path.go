@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -154,10 +155,6 @@ func decode(text string) string {
 // ambiguous reports whether an escaped value has a character that some servers take
 // for a separator, or decode twice.
 func ambiguous(escaped string) bool {
-	for _, sign := range []string{"%2F", "%5C", "%25", "%3B", "%3F", "%23"} {
-		if strings.Contains(escaped, sign) {
-			return true
-		}
-	}
-	return false
+	signs := []string{"%2F", "%5C", "%25", "%3B", "%3F", "%23"}
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(escaped, sign) })
 }

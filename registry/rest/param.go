@@ -94,19 +94,16 @@ func checkName(name string) string {
 
 // headerProblem says why a header cannot be a parameter.
 func (s *Service) headerProblem(name string) string {
-	switch http.CanonicalHeaderKey(name) {
-	case "Authorization", "Cookie", "Set-Cookie":
+	switch known := http.CanonicalHeaderKey(name); {
+	case known == "Authorization", known == "Cookie", known == "Set-Cookie":
 		return "is for a login, which auth and headers of the API describe, not a model"
-	case "Content-Type":
+	case known == "Content-Type":
 		return "is set from body.contentType"
-	}
-	if !httpfield.ValidName(name) {
+	case !httpfield.ValidName(name):
 		return "is not the name of a header"
-	}
-	if !headerMaySet(name) {
+	case !headerMaySet(name):
 		return "is a header that belongs to the connection"
-	}
-	if s.hasHeader(name) {
+	case s.hasHeader(name):
 		return "is among the headers of the API already"
 	}
 	return ""

@@ -156,9 +156,7 @@ func textOf(raw []byte) string {
 // compact returns a checked JSON value without white space.
 func compact(raw []byte) []byte {
 	var text bytes.Buffer
-	if err := json.Compact(&text, raw); err != nil {
-		return raw
-	}
+	_ = json.Compact(&text, raw)
 	return text.Bytes()
 }
 

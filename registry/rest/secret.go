@@ -243,10 +243,9 @@ func (k *keyring) hide(text string) {
 // token_type is not.
 func soundsSecret(name string) bool {
 	name = strings.ToLower(name)
-	for _, end := range []string{"type", "use", "hint", "url", "uri"} {
-		if strings.HasSuffix(name, end) {
-			return false
-		}
+	ends := []string{"type", "use", "hint", "url", "uri"}
+	if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		return false
 	}
 	words := []string{"key", "token", "secret", "passw", "pwd", "auth", "credential", "cookie", "session", "signature", "assertion", "bearer"}
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })

@@ -94,10 +94,7 @@ func (t *TokenRequest) request(ctx context.Context, k *keyring, at *target) (*gu
 	}
 	switch {
 	case t.JSON:
-		data, err := json.Marshal(object)
-		if err != nil {
-			return nil, err
-		}
+		data, _ := json.Marshal(object) // of strings there is always JSON
 		r.Body = string(data)
 		r.Header.Set("Content-Type", "application/json")
 	case form != nil:

@@ -182,9 +182,7 @@ func (b *builder) field(p *rest.Param, at, encoding *node, fields bool) *loss {
 	if style := encoding.get("style").text(); style != "" && style != "form" {
 		return lost(encoding, "the style "+plain.Quote(style)+" cannot be sent in a form")
 	}
-	if explode := encoding.get("explode").flag(); explode != nil {
-		p.Explode = explode
-	}
+	p.Explode = encoding.get("explode").flag()
 	return nil
 }
 
@@ -234,11 +232,8 @@ func (b *builder) members(schema *node, bodyRequired, fields bool) ([]member, *l
 		if b.readOnly(p) {
 			continue
 		}
-		// Without them there may still be a request without a body.
-		if required[p.key] && !bodyRequired && !fields {
-			return nil, nil
-		}
-		if taken[p.key] {
+		// Without what is required there may still be a request without a body.
+		if taken[p.key] || required[p.key] && !bodyRequired && !fields {
 			return nil, nil
 		}
 		members = append(members, member{p, required[p.key]})

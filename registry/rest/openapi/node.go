@@ -104,26 +104,19 @@ func (n *node) isTrue() bool { return n.kind() == 't' }
 
 // flag returns a boolean, or nil if there is none.
 func (n *node) flag() *bool {
-	switch n.kind() {
-	case 't', 'f':
-		b := n.kind() == 't'
-		return &b
+	if kind := n.kind(); kind == 't' || kind == 'f' {
+		return new(kind == 't')
 	}
 	return nil
 }
 
 // pointer returns the JSON pointer of the value, as RFC 6901 has it.
 func (n *node) pointer() string {
-	var keys []string
+	text := ""
 	for ; n != nil && n.parent != nil; n = n.parent {
-		keys = append(keys, n.key)
+		text = "/" + escapeKey(n.key) + text
 	}
-	var b strings.Builder
-	for i := len(keys) - 1; i >= 0; i-- {
-		b.WriteByte('/')
-		b.WriteString(escapeKey(keys[i]))
-	}
-	return b.String()
+	return text
 }
 
 func escapeKey(key string) string {
