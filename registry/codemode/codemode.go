@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,10 +69,7 @@ func New(r *registry.Registry, finder *toolset.Finder, opts *Options) (*Runner, 
 	if r == nil {
 		return nil, errors.New("codemode: New: the registry is nil")
 	}
-	c := &Runner{registry: r, finder: finder, changed: make(chan struct{})}
-	if opts != nil {
-		c.opts = *opts
-	}
+	c := &Runner{registry: r, finder: finder, opts: *cmp.Or(opts, new(Options)), changed: make(chan struct{})}
 	var err error
 	if c.opts.Limits, err = c.opts.Limits.filled(); err != nil {
 		return nil, err

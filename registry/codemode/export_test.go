@@ -34,7 +34,7 @@ func (b Bridge) Request(ctx context.Context, method, params string) (json.RawMes
 
 // WithPass returns a context under which one call of a tool, without arguments, is allowed.
 func WithPass(ctx context.Context, def *registry.Definition) context.Context {
-	return newPlan(&Plan{Calls: []PlannedCall{{Tool: def}}}).pass(ctx, def, nil)
+	return (&plan{left: map[string]int{keyOf(def, nil): 1}}).pass(ctx, def, nil)
 }
 
 // LimitOf returns the name of the limit that a script has reached.

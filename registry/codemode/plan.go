@@ -42,7 +42,10 @@ func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Repo
 		return nil, report, nil
 	}
 	shown := &Plan{Code: code, Input: s.Input, Calls: r.listed}
-	p := newPlan(shown)
+	p := &plan{left: map[string]int{}}
+	for _, call := range shown.Calls {
+		p.left[keyOf(call.Tool, call.Arguments)]++
+	}
 	if len(shown.Calls) == 0 {
 		return p, nil, nil
 	}
@@ -85,14 +88,6 @@ func keyOf(def *registry.Definition, args json.RawMessage) string {
 type plan struct {
 	mu   sync.Mutex
 	left map[string]int
-}
-
-func newPlan(shown *Plan) *plan {
-	p := &plan{left: map[string]int{}}
-	for _, call := range shown.Calls {
-		p.left[keyOf(call.Tool, call.Arguments)]++
-	}
-	return p
 }
 
 // A pass lets one call through an [Approver].

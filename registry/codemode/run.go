@@ -203,9 +203,7 @@ func (r *run) change() {
 func (r *run) wait(ctx context.Context, patience time.Duration) (*Report, error) {
 	var over <-chan time.Time
 	if patience > 0 {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		over = timer.C
+		over = time.After(patience)
 	}
 	for {
 		r.mu.Lock()
