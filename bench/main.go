@@ -47,7 +47,11 @@ func run(args []string) error {
 			return runClient(args[1:])
 		}
 	}
-	return runBench(args)
+	o, err := parseOptions(args)
+	if err != nil {
+		return err
+	}
+	return o.run()
 }
 
 // options are the flags of the program.
@@ -107,14 +111,6 @@ func (o *options) chosen() ([]work, error) {
 	return list, nil
 }
 
-func runBench(args []string) error {
-	o, err := parseOptions(args)
-	if err != nil {
-		return err
-	}
-	return o.run()
-}
-
 // run measures and writes the results.
 func (o *options) run() error {
 	chosen, err := o.chosen()
@@ -133,7 +129,7 @@ func (o *options) run() error {
 	if o.out == "" {
 		return r.writeTable(os.Stdout)
 	}
-	return r.writeFile(o.out)
+	return os.WriteFile(o.out, []byte(r.page()), 0o644)
 }
 
 // interleave gives each client its turn in every round.

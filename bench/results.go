@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,33 +24,23 @@ func newResults(o *options, when time.Time) *results {
 	return &results{opts: o, when: when, peers: strings.Split(o.peers, ","), rounds: map[string][]round{}}
 }
 
-func (r *results) writeFile(name string) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.writeMarkdown(f), f.Close())
-}
-
-// writeMarkdown writes the tables and all that is needed to read them.
-func (r *results) writeMarkdown(w io.Writer) error {
-	p := &printer{w: w}
+// page returns the tables and all that is needed to read them.
+func (r *results) page() string {
+	p := &printer{}
 	p.line("# Side by side")
 	p.line("")
 	p.line("Written by `make bench`; change nothing by hand.")
 	p.line("")
 	r.facts(p)
 	p.line("")
-	if p.err == nil {
-		p.err = r.writeTable(w)
-	}
-	p.text(method)
+	r.medians(p)
+	p.WriteString(method)
 	p.line("## Spread")
 	p.line("")
 	p.line("The least and the greatest of the rounds.")
 	p.line("")
 	r.table(p, spread.span, spread.span)
-	return p.err
+	return p.String()
 }
 
 // table writes a row for each figure, of which there are forms for the cells and for the ratio.
@@ -91,7 +79,13 @@ func (r *results) figures() []figure {
 
 // writeTable writes the medians.
 func (r *results) writeTable(w io.Writer) error {
-	p := &printer{w: w}
+	p := &printer{}
+	r.medians(p)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+func (r *results) medians(p *printer) {
 	r.table(p, func(s spread) string { return short(s.median) }, func(s spread) string {
 		if math.IsNaN(s.median) {
 			return noFigure
@@ -99,7 +93,6 @@ func (r *results) writeTable(w io.Writer) error {
 		return fmt.Sprintf("%.2f", s.median)
 	})
 	p.line("")
-	return p.err
 }
 
 func (s spread) span() string {
@@ -112,19 +105,10 @@ func (s spread) span() string {
 	return short(s.min) + " to " + short(s.max)
 }
 
-// A printer writes lines until the first error.
-type printer struct {
-	w   io.Writer
-	err error
-}
+// A printer holds the lines of a page.
+type printer struct{ strings.Builder }
 
-func (p *printer) text(s string) {
-	if p.err == nil {
-		_, p.err = io.WriteString(p.w, s)
-	}
-}
-
-func (p *printer) line(format string, args ...any) { p.text(fmt.Sprintf(format, args...) + "\n") }
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 func (p *printer) row(title string, cells []string) {
 	p.line("| %s | %s |", title, strings.Join(cells, " | "))

@@ -41,16 +41,13 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 	if *out == "" {
-		return writeTable(stdout, r.rows)
+		_, err = io.WriteString(stdout, table(r.rows))
+		return err
 	}
 	if r.answers, err = measureAnswers(); err != nil {
 		return err
 	}
-	f, err := os.Create(*out)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.write(f), f.Close())
+	return os.WriteFile(*out, []byte(r.page()), 0o644)
 }
 
 // A contender is a search to be measured.

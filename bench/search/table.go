@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -10,14 +9,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
-func writeTable(w io.Writer, rows []row) error {
+func table(rows []row) string {
 	var b strings.Builder
-	table(&b, rows)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func table(b *strings.Builder, rows []row) {
 	b.WriteString("| search | half | nDCG@5 | recall@5 | recall@15 | right@5 | right@15 |\n")
 	b.WriteString("|---|---|--:|--:|--:|--:|--:|\n")
 	for _, half := range []struct {
@@ -30,9 +23,10 @@ func table(b *strings.Builder, rows []row) {
 	} {
 		for _, r := range rows {
 			m := half.of(r)
-			fmt.Fprintf(b, "| %s | %s | %.3f | %.3f | %.3f | %.3f | %.3f |\n", r.name, half.name, m.NDCG5, m.Recall5, m.Recall15, m.Right5, m.Right15)
+			fmt.Fprintf(&b, "| %s | %s | %.3f | %.3f | %.3f | %.3f | %.3f |\n", r.name, half.name, m.NDCG5, m.Recall5, m.Recall15, m.Right5, m.Right15)
 		}
 	}
+	return b.String()
 }
 
 // A report is all that was measured.
@@ -41,8 +35,8 @@ type report struct {
 	answers answers
 }
 
-// write writes the tables and all that is needed to read them.
-func (r *report) write(w io.Writer) error {
+// page returns the tables and all that is needed to read them.
+func (r *report) page() string {
 	servers := toolcorpus.Servers()
 	tools := 0
 	for _, s := range servers {
@@ -52,7 +46,7 @@ func (r *report) write(w io.Writer) error {
 	b.WriteString("# Finding tools\n\nWritten by `make bench`; change nothing by hand.\n\n")
 	fmt.Fprintf(&b, "%d tools of %d servers; %d queries to tune with, %d held out, %d of these unseen; bleve %s.\n\n",
 		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, benchprocess.Version("github.com/blevesearch/bleve/v2"))
-	table(&b, r.rows)
+	b.WriteString(table(r.rows))
 	a := r.answers
 	fmt.Fprintf(&b, `
 ## What a search costs
@@ -68,8 +62,7 @@ func (r *report) write(w io.Writer) error {
 | the slowest | %v |
 `, a.all, a.fixed, a.mean, a.largest, a.first.Round(time.Millisecond), a.median.Round(10*time.Microsecond), a.slowest.Round(10*time.Microsecond))
 	b.WriteString(method)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // method is the part of the file that does not depend on the figures.
