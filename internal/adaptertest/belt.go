@@ -21,10 +21,7 @@ import (
 
 // png returns the image that the tool picture returns: one pixel.
 func png() []byte {
-	data, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-	if err != nil {
-		panic(err)
-	}
+	data, _ := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	return data
 }
 
@@ -85,7 +82,8 @@ func newBelt(t *testing.T) *belt {
 	b.client = mcp.NewClient("crew", &transport.Pipe{Serve: b.server.Run}, nil)
 	t.Cleanup(func() { _ = b.client.Close() })
 	b.refresh(t)
-	b.addNative(t)
+	panics := registry.MustFunc("panics", "does panic", func(context.Context, struct{}) (string, error) { panic("secret 4711") })
+	assert.OK(t, b.registry.Add(locked{b}, panics))
 	return b
 }
 
@@ -192,16 +190,6 @@ func (b *belt) addLate(t *testing.T) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "better late"}}}
 	})
 	b.refresh(t)
-}
-
-func (b *belt) addNative(t *testing.T) {
-	t.Helper()
-	type none struct{}
-	err := b.registry.Add(
-		locked{b},
-		registry.MustFunc("panics", "does panic", func(context.Context, none) (string, error) { panic("secret 4711") }),
-	)
-	assert.OK(t, err)
 }
 
 // A locked tool needs a login first.

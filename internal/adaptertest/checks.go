@@ -181,6 +181,12 @@ func (k *kit) results(req *Request, n int) []Result {
 	return results
 }
 
+// one has a turn with one call, and returns its result.
+func (k *kit) one(message, what, args string) Result {
+	k.Helper()
+	return k.results(k.ask(message, k.calls(want{what, args}), text("done")), 1)[0]
+}
+
 func (k *kit) contains(r Result, text string) {
 	k.Helper()
 	assert.Contains(k, r.Text, text, "the model got")
@@ -194,11 +200,10 @@ func (k *kit) ran(what string, times int) {
 }
 
 func (k *kit) turns() {
-	req := k.ask("first", k.calls(want{"echo", `{"text":"one"}`}), text("done"))
-	r := k.results(req, 1)[0]
+	r := k.one("first", "echo", `{"text":"one"}`)
 	k.contains(r, "echoed")
 	assert.False(k, r.failed(), "a result that is good is told as a failure: %+v", r)
-	req = k.ask("second", k.calls(want{"echo", `{"text":"two"}`}), k.calls(want{"echo", `{"text":"three"}`}), text("done"))
+	req := k.ask("second", k.calls(want{"echo", `{"text":"two"}`}), k.calls(want{"echo", `{"text":"three"}`}), text("done"))
 	assert.Equal(k, len(req.Results), 3, "results that the model has before it")
 	assert.Equal(k, fmt.Sprintf("%q", req.Users), fmt.Sprintf("%q", []string{"first", "second"}), "the model has the messages")
 	assert.Equal(k, fmt.Sprintf("%q", k.belt.calls("echo")), fmt.Sprintf("%q", []string{`{"text":"one"}`, `{"text":"two"}`, `{"text":"three"}`}), "the tool got")
@@ -232,8 +237,7 @@ func (k *kit) parallel() {
 func (k *kit) image() {
 	before := 0 // media in messages that are no results
 	for _, what := range []string{"picture", "bare picture"} {
-		req := k.ask(what, k.calls(want{what, `{}`}), text("done"))
-		r := k.results(req, 1)[0]
+		r, req := k.one(what, what, `{}`), k.last()
 		if what == "picture" {
 			k.contains(r, "a picture:")
 		}
@@ -247,10 +251,9 @@ func (k *kit) image() {
 		}
 		before = len(req.Media)
 	}
-	req := k.ask("fake", k.calls(want{"fake picture", `{}`}), text("done"))
-	r := k.results(req, 1)[0]
+	r := k.one("fake", "fake picture", `{}`)
 	k.contains(r, "[image image/png, 8 bytes")
-	if len(r.Media) > 0 || len(req.Media) > before {
+	if len(r.Media) > 0 || len(k.last().Media) > before {
 		k.Errorf("the model gets an image that is none, for which it refuses the conversation")
 	}
 }
@@ -260,8 +263,7 @@ func (k *kit) content() {
 		"sound": "[audio audio/wav, 12 bytes]", "link": "[resource plan <file:///plan.txt>", "structure": `{"answer":42}`,
 		"nothing": "The tool returned nothing.", "blank": "The tool returned nothing.",
 	} {
-		req := k.ask(what, k.calls(want{what, `{}`}), text("done"))
-		r := k.results(req, 1)[0]
+		r := k.one(what, what, `{}`)
 		if what == "structure" {
 			if !strings.Contains(r.Text, "answer") || !strings.Contains(r.Text, "42") {
 				k.Errorf("the model got %q", r.Text)
@@ -274,39 +276,35 @@ func (k *kit) content() {
 }
 
 func (k *kit) failure() {
-	req := k.ask("break", k.calls(want{"failure", `{}`}), text("done"))
-	r := k.results(req, 1)[0]
+	r := k.one("break", "failure", `{}`)
 	k.contains(r, "the disk is full")
 	if !r.failed() {
 		k.Errorf("the model cannot see that the tool failed: %+v", r)
 	}
-	req = k.ask("panic", k.calls(want{"panic", `{}`}), text("done"))
-	r = k.results(req, 1)[0]
+	r = k.one("panic", "panic", `{}`)
 	if !r.failed() || strings.Contains(r.Text, "4711") {
 		k.Errorf("of a panic the model is told %+v", r)
 	}
 }
 
 func (k *kit) longName() {
-	req := k.ask("list", k.calls(want{"a long list", `{}`}), text("done"))
-	k.contains(k.results(req, 1)[0], "all of it")
+	k.contains(k.one("list", "a long list", `{}`), "all of it")
 	k.ran("a long list", 1)
 	most := 64
 	if w, ok := k.a.Wire.(interface{ NameLimit() int }); ok {
 		most = w.NameLimit()
 	}
-	assert.True(k, len(nameOf(req, "a long list")) <= most, "the name has at most %d bytes", most)
+	assert.True(k, len(nameOf(k.last(), "a long list")) <= most, "the name has at most %d bytes", most)
 }
 
 func (k *kit) schema() {
 	const args = `{"when":"2026-01-31","owner":{"name":"Ada"},"note":null,"marks":[1,2],"mode":"fast","free":"x","gone":1,"parent":{"name":"Ida"}}`
-	req := k.ask("plan", k.calls(want{"plan", args}), text("done"))
-	k.contains(k.results(req, 1)[0], "planned")
+	k.contains(k.one("plan", "plan", args), "planned")
 	got := k.belt.calls("plan")
 	if len(got) != 1 || !sameJSON(got[0], args) {
 		k.Errorf("the tool got %q", got)
 	}
-	schema := string(toolFor(req, "plan").Schema)
+	schema := string(toolFor(k.last(), "plan").Schema)
 	for _, part := range []string{"owner", "name", "parent", "a day, or a number of days", "integer", "fast"} {
 		assert.Contains(k, schema, part, "the schema of the model")
 	}
@@ -318,22 +316,25 @@ func sameJSON(a, b string) bool {
 }
 
 func (k *kit) change() {
-	req := k.ask("before", k.calls(want{"echo", `{"text":"x"}`}), text("done"))
-	if toolFor(req, "lateness") != nil {
+	k.one("before", "echo", `{"text":"x"}`)
+	if toolFor(k.last(), "lateness") != nil {
 		k.Fatal("the tool is there before it was added")
 	}
 	k.belt.addLate(k.T)
-	if k.a.Fixed {
-		k.agent = k.a.Start(k.T, k.belt.registry, k.model.URL)
-	}
-	req = k.ask("after", k.calls(want{"lateness", `{}`}), text("done"))
-	k.contains(k.results(req, 1)[0], "better late")
+	k.changed()
+	k.contains(k.one("after", "lateness", `{}`), "better late")
 	k.ran("lateness", 1)
 }
 
+// changed has the agent know the tools that are there now.
+func (k *kit) changed() {
+	if k.a.Fixed {
+		k.agent = k.a.Start(k.T, k.belt.registry, k.model.URL)
+	}
+}
+
 func (k *kit) arguments() {
-	req := k.ask("wrong arguments", k.calls(want{"echo", `{"txet":"x"}`}), text("done"))
-	r := k.results(req, 1)[0]
+	r := k.one("wrong arguments", "echo", `{"txet":"x"}`)
 	k.contains(r, "text")
 	if !r.failed() {
 		k.Errorf("wrong arguments are told as a success: %+v", r)

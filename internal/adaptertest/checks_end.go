@@ -44,30 +44,26 @@ func (k *kit) interrupt(ctx context.Context, end func(), want1 error) {
 		_, err := k.agent.Ask(ctx, "wait")
 		over <- err
 	}()
-	k.within(k.belt.began, "the tool to run")
+	within(k, k.belt.began, "the tool to run")
 	end()
-	k.within(k.belt.ended, "the tool to be told")
-	select {
-	case err := <-over:
-		assert.Is(k, err, want1, "the turn ended")
-	case <-time.After(patience):
-		k.Fatal("the turn goes on")
-	}
+	within(k, k.belt.ended, "the tool to be told")
+	assert.Is(k, within(k, over, "the turn to end"), want1, "the turn ended")
 }
 
-func (k *kit) within(c <-chan struct{}, what string) {
+// within waits for a value.
+func within[T any](k *kit, c <-chan T, what string) (v T) {
 	k.Helper()
 	select {
-	case <-c:
+	case v = <-c:
 	case <-time.After(patience):
 		k.Fatalf("waited in vain for %s; the model refused: %q", what, k.model.Refused())
 	}
+	return v
 }
 
 // afterwards has the user go on with a conversation in which a call was cancelled.
 func (k *kit) afterwards() {
 	k.cancel()
-	req := k.ask("again", k.calls(want{"echo", `{"text":"x"}`}), text("done"))
-	k.contains(k.results(req, 1)[0], "echoed")
+	k.contains(k.one("again", "echo", `{"text":"x"}`), "echoed")
 	k.ran("wait", 1)
 }

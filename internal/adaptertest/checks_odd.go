@@ -86,11 +86,7 @@ func (k *kit) goesOn(o oddity) {
 			_, _ = k.agent.Ask(ctx, "odd") // it may be an error that the model has not said anything
 			cancel()
 		} else if o.name == "a call without its result" {
-			k.model.Then(reply)
-			turn, err := k.agent.Ask(k.Context(), "odd")
-			if err != nil || len(turn.Waits) != 1 {
-				k.Fatalf("the turn waits for %+v, %v", turn, err)
-			}
+			k.wait(k.Context(), "odd", reply)
 		} else if req := k.ask("odd", reply, text("done")); len(req.Results) < len(o.reply.Calls) {
 			k.Fatalf("the model got %+v", req.Results)
 		}
@@ -140,9 +136,7 @@ func (k *kit) many() {
 			for i := len(k.belt.registry.Callable(t.Context())); i < n; i++ {
 				assert.OK(t, k.belt.registry.Add(registry.MustFunc(fmt.Sprintf("more_%d", i), "does more", func(context.Context, struct{}) (string, error) { return "", nil })))
 			}
-			if k.a.Fixed {
-				k.agent = k.a.Start(t, k.belt.registry, k.model.URL)
-			}
+			k.changed()
 			k.model.Then(text("done"))
 			_, err := k.agent.Ask(t.Context(), "many")
 			if most := k.mostTools(); most > 0 && n > most {
@@ -181,11 +175,7 @@ func (k *kit) writesText(req *Request) bool {
 
 // dismiss has all tools go away.
 func (k *kit) dismiss() {
-	if _, err := k.belt.registry.Replace(registry.Server{Name: "crew"}, nil); err != nil {
-		k.Fatal(err)
-	}
+	assert.Value(k.belt.registry.Replace(registry.Server{Name: "crew"}, nil))(k)
 	k.belt.registry.Remove("locked", "panics")
-	if k.a.Fixed {
-		k.agent = k.a.Start(k.T, k.belt.registry, k.model.URL)
-	}
+	k.changed()
 }

@@ -1,8 +1,6 @@
 package adaptertest
 
-import (
-	"testing"
-)
+import "testing"
 
 // Test has an adapter pass all checks, and keeps what came of it.
 func Test(t *testing.T, a Adapter) {
