@@ -1,6 +1,7 @@
 package bm25
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -213,17 +214,6 @@ func (ix *Index) best(s *scratch, limit int) []Hit {
 		s.scores[d] = 0
 	}
 	s.found = s.found[:0]
-	slices.SortFunc(hits, compareHits)
+	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID)) })
 	return hits[:min(len(hits), limit)]
-}
-
-// compareHits orders the better hit before the worse.
-func compareHits(a, b Hit) int {
-	switch {
-	case a.Score > b.Score:
-		return -1
-	case a.Score < b.Score:
-		return 1
-	}
-	return strings.Compare(a.ID, b.ID)
 }
