@@ -22,7 +22,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/codex"
 	"github.com/mcpbelt/mcpbelt/host/config/goose"
-	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -114,7 +113,9 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 	}
 	c := &Catalog{Locations: b.Locations()}
 	configs, err := config.LoadAll(ctx, c.Locations, b.Reading())
-	c.Problems = split(err)
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		c.Problems = joined.Unwrap()
+	}
 	c.Config = withoutGateway(config.Merge(configs...))
 	b.choose(ctx, c)
 	return c, nil
@@ -270,29 +271,22 @@ func (c *Catalog) Find(name string) (*config.Server, error) {
 		}
 		names = append(names, s.Name)
 	}
-	e := &cli.Error{Exit: cli.NotFound, Message: "there is no server " + quote(name), Server: name, Cure: "mcpbelt list shows those there are"}
-	if near := nearest.Names(name, names, 1); len(near) > 0 {
-		e.Cure = "did you mean " + quote(near[0]) + "?"
-	}
-	return nil, e
+	return nil, &cli.Error{Exit: cli.NotFound, Message: "there is no server " + quote(name), Server: name, Cure: cli.DidYouMean(name, names, "mcpbelt list shows those there are")}
 }
 
 // FindLaunch returns the server of a name whose launch is decided about: one that waits comes before
 // the one that counts until then.
 func (c *Catalog) FindLaunch(name string) (*config.Server, error) {
-	for _, s := range c.Waiting {
-		if s.Name == name || s.Title == name {
-			return s, nil
-		}
-	}
-	return c.Find(name)
+	all := Catalog{Servers: slices.Concat(c.Waiting, c.Servers)}
+	return all.Find(name)
 }
 
-// Failed returns the error of a command that went on after the errors of some servers. It
+// Failed returns the error of a command that went on after the errors of some servers, which are nil for the others. It
 // writes them to standard error, except for the first one, which it returns, if the
 // servers were named and their errors are those of the command. Else it writes one line of those
 // that wait to be allowed, and one of more than two others.
 func (b *Belt) Failed(errs []error, named bool) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 0 {
 		return nil
 	}
@@ -325,18 +319,4 @@ func (b *Belt) printAll(errs []error) {
 	for _, err := range errs {
 		cli.Explain(context.Background(), err).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
-}
-
-// split returns the errors that errors.Join has joined.
-func split(err error) []error {
-	if joined, ok := errors.AsType[interface {
-		error
-		Unwrap() []error
-	}](err); ok {
-		return joined.Unwrap()
-	}
-	if err != nil {
-		return []error{err}
-	}
-	return nil
 }

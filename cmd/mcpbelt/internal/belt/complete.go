@@ -1,7 +1,6 @@
 package belt
 
 import (
-	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,11 +68,7 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 func (b *Belt) WasListed(s *config.Server) bool { return len(b.cached(s)) > 0 }
 
 // ServerOf returns the name of the server that listed a tool when it was asked last.
-func (b *Belt) ServerOf(ctx context.Context, tool string) (string, error) {
-	c, err := b.Load(ctx)
-	if err != nil {
-		return "", err
-	}
+func (b *Belt) ServerOf(c *Catalog, tool string) (string, error) {
 	var names []string
 	for _, s := range c.Servers {
 		if slices.ContainsFunc(b.cached(s), func(t [2]string) bool { return t[0] == tool }) {

@@ -20,8 +20,8 @@ import (
 // databaseFlags are the flags of [Belt.OpenDatabase].
 type databaseFlags struct{ value, keyFile string }
 
-// AddDatabaseFlags gives a command, and those below it, the flags of a database. Such a command calls
-// [Belt.OpenDatabase].
+// AddDatabaseFlags gives a command, and those below it, the flags of a database, for
+// [Belt.WithDatabase].
 func (b *Belt) AddDatabaseFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&b.shared.value, "database", "", "use this `database`: sqlite (if none is named), sqlite:PATH or postgres://USER@HOST/NAME; or "+database.EnvName)
@@ -43,6 +43,16 @@ func (b *Belt) OpenDatabase(ctx context.Context) error {
 	b.Database = d
 	b.ends = append(b.ends, func() { _ = d.Close() })
 	return nil
+}
+
+// WithDatabase has a command open the database first.
+func (b *Belt) WithDatabase(run Run) Run {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := b.OpenDatabase(cmd.Context()); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
 }
 
 // Records returns the store of the servers in the database.
@@ -103,22 +113,18 @@ func (b *Belt) ImportServers(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, whose servers go into the database", Err: err}
 	}
-	var list []*record.Record
-	for _, s := range all {
-		r := *s.Record
-		if r.Cwd != "" && !filepath.IsAbs(r.Cwd) && !strings.HasPrefix(r.Cwd, "$") {
-			r.Cwd = filepath.Join(filepath.Dir(file.Path()), r.Cwd)
-		}
-		list = append(list, &r)
-	}
-	if len(list) == 0 {
+	if len(all) == 0 {
 		return 0, nil
 	}
 	// Made elsewhere first, they are there at once or not at all.
 	draft := storage.NewMemory()
 	store := record.NewStore(draft, recordsName)
-	for _, r := range list {
-		if _, err := store.Save(ctx, "", r, ""); err != nil {
+	for _, s := range all {
+		r := *s.Record
+		if r.Cwd != "" && !filepath.IsAbs(r.Cwd) && !strings.HasPrefix(r.Cwd, "$") {
+			r.Cwd = filepath.Join(filepath.Dir(file.Path()), r.Cwd)
+		}
+		if _, err := store.Save(ctx, "", &r, ""); err != nil {
 			return 0, err
 		}
 	}
@@ -129,5 +135,5 @@ func (b *Belt) ImportServers(ctx context.Context) (int, error) {
 	if errors.Is(err, storage.ErrConflict) {
 		return 0, nil
 	}
-	return len(list), database.Unusable(err)
+	return len(all), database.Unusable(err)
 }

@@ -24,60 +24,44 @@ func (b *Belt) UserFile() string {
 	return filepath.Join(folder, "mcp.json")
 }
 
-// ScopeFile returns the path of the file that --scope means: .mcp.json of the project,
-// .mcprc of the rc scope, and the user's own file.
-func (b *Belt) ScopeFile(scope config.Scope) string {
-	switch scope {
-	case config.ScopeProject:
-		return filepath.Join(b.Env.Dir, ".mcp.json")
-	case config.ScopeRC:
-		return filepath.Join(b.Env.Dir, ".mcprc")
-	}
-	return b.UserFile()
-}
-
 // ledgerName is the name of a ledger's file.
 const ledgerName = "mcp.lock.json"
 
-// WrittenFile returns the file into which servers are written: that of --config, or that of a scope.
+// WrittenFile returns the file into which servers are written: that of --config, or that of a scope, .mcp.json of
+// the project, .mcprc of the rc scope, and the user's own file.
 func (b *Belt) WrittenFile(scope config.Scope) (string, error) {
-	if b.ConfigFile != "" {
+	switch {
+	case b.ConfigFile != "":
 		return b.Abs(b.ConfigFile), nil
+	case scope == config.ScopeProject:
+		return filepath.Join(b.Env.Dir, ".mcp.json"), nil
+	case scope == config.ScopeRC:
+		return filepath.Join(b.Env.Dir, ".mcprc"), nil
 	}
-	file := b.ScopeFile(scope)
+	file := b.UserFile()
 	if file == "" {
 		return "", &cli.Error{Exit: cli.Failed, Message: "there is no folder for the user's config file", Cure: "set HOME, or name a file with --config"}
 	}
 	return file, nil
 }
 
-// LedgerPath returns the file of the ledger: that of --ledger, or mcp.lock.json beside
-// the file of --config or in the user's folder. It is empty if there is none.
-func (b *Belt) LedgerPath() string {
-	switch {
-	case b.NoLedger:
-		return ""
-	case b.LedgerFile != "":
-		return b.Abs(b.LedgerFile)
-	case b.ConfigFile != "":
-		return filepath.Join(filepath.Dir(b.Abs(b.ConfigFile)), ledgerName)
-	}
-	if folder := b.userFolder(); folder != "" {
-		return filepath.Join(folder, ledgerName)
-	}
-	return ""
-}
-
-// OpenLedger opens the ledger of some servers, or that in the database; nil if there is none.
+// OpenLedger opens the ledger of some servers, or that in the database; nil if there is none. Its file is that of
+// --ledger, or mcp.lock.json beside the file of --config or in the user's folder.
 // Without --ledger and --config the servers of a project's file have one beside that file. If that
 // is not sound they are held back, which is said; it is an error if there are no other servers.
 func (b *Belt) OpenLedger(ctx context.Context, servers []*config.Server) (*ledger.Ledger, error) {
-	if b.Database != nil && b.LedgerFile == "" && !b.NoLedger {
+	path := filepath.Join(b.userFolder(), ledgerName)
+	switch {
+	case b.NoLedger:
+		return nil, nil
+	case b.LedgerFile != "":
+		path = b.Abs(b.LedgerFile)
+	case b.Database != nil:
 		l, err := ledger.Load(ctx, b.Database.Kept(), "ledger", nil)
 		return l, database.Unusable(err)
-	}
-	path := b.LedgerPath()
-	if path == "" {
+	case b.ConfigFile != "":
+		path = filepath.Join(filepath.Dir(b.Abs(b.ConfigFile)), ledgerName)
+	case b.userFolder() == "":
 		return nil, nil
 	}
 	o := &ledger.Options{}

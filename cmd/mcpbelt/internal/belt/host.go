@@ -73,9 +73,9 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	if !o.Cold {
 		opened.Warm, ho.Transport = b.warm(ctx, servers)
 	}
+	var err error
 	r := o.Registry
 	if o.More || !allAdHoc(servers) {
-		var err error
 		if r.Ledger, err = b.OpenLedger(ctx, servers); err != nil {
 			return nil, err
 		}
@@ -89,17 +89,14 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	if ho.StateDir == "" {
 		ho.StateDir = host.NoState
 	}
-	book, err := b.Consents(ctx)
-	if err != nil {
+	if ho.Consents, err = b.Consents(ctx); err != nil {
 		return nil, err
 	}
-	ho.Consents = book
 	if o.More || slices.ContainsFunc(servers, func(s *config.Server) bool { return s.NoLogin() == "" }) {
-		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt, o.RedirectURL)
-		if err != nil {
+		if opened.Logins, opened.sessions, err = b.OpenLogins(ctx, b.Account, o.Prompt, o.RedirectURL); err != nil {
 			return nil, err
 		}
-		opened.Logins, opened.sessions, ho.Logins = logins, sessions, logins
+		ho.Logins = opened.Logins
 	}
 	if o.Prepare != nil {
 		o.Prepare(ho)
@@ -124,13 +121,11 @@ func allAdHoc(servers []*config.Server) bool {
 // Start starts servers in a host and waits until each is ready. The error is that of the
 // first one which is not.
 func Start(ctx context.Context, h *host.Host, servers ...*config.Server) error {
-	for _, s := range servers {
-		if err := Startable(s); err != nil {
-			return err
-		}
-	}
 	c := &config.Config{}
 	for _, s := range servers {
+		if err := startable(s); err != nil {
+			return err
+		}
 		c.Servers = append(c.Servers, eager(s))
 	}
 	report, err := h.Apply(ctx, c)
@@ -142,9 +137,9 @@ func Start(ctx context.Context, h *host.Host, servers ...*config.Server) error {
 	return err
 }
 
-// Startable returns why a server cannot be started, or nil: its entry is not sound, or it is
+// startable returns why a server cannot be started, or nil: its entry is not sound, or it is
 // switched off.
-func Startable(s *config.Server) error {
+func startable(s *config.Server) error {
 	switch {
 	case s.Err != nil:
 		return Explain(s, s.Err)
@@ -223,7 +218,7 @@ func (b *Belt) Visit(ctx context.Context, c *Catalog, servers []*config.Server, 
 
 // visit starts a server and returns where it stands.
 func visit(ctx context.Context, h *host.Host, s *config.Server) (host.Status, error) {
-	if err := Startable(s); err != nil {
+	if err := startable(s); err != nil {
 		return host.Status{Name: s.Name}, err
 	}
 	report, err := h.ApplyServers(ctx, "start", s.Name, func(context.Context) (map[string]*config.Server, error) {
@@ -244,14 +239,26 @@ func visit(ctx context.Context, h *host.Host, s *config.Server) (host.Status, er
 type Offer struct {
 	Tools        []registry.Tool
 	Instructions string
+	Err          error // why it could not be asked
+}
+
+// Offers asks servers for their tools, see [Offered].
+func (b *Belt) Offers(ctx context.Context, c *Catalog, servers ...*config.Server) ([]Offer, error) {
+	offers := make([]Offer, len(servers))
+	err := b.Each(ctx, c, servers, &OpenOptions{Cold: true}, "asking for tools", func(h *Opened, s *config.Server) {
+		o := &offers[slices.Index(servers, s)]
+		if o.Err = startable(s); o.Err == nil {
+			*o = Offered(ctx, h.Host, s)
+		}
+	})
+	return offers, err
 }
 
 // Offered returns the tools that a server lists, as a registry would have them, whether the
 // ledger accepts them or not. The server is started for it, and nothing is kept; the tools
 // cannot be called. The error is that of the context if that was cancelled, and else explained, see
 // [Explain].
-func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error) {
-	var offer Offer
+func Offered(ctx context.Context, h *host.Host, s *config.Server) (offer Offer) {
 	err := h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, o *mcp.ClientOptions) (err error) {
 		refuse(o, nil)
 		client := mcp.NewClient(s.Name, t, o)
@@ -272,5 +279,6 @@ func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error)
 	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
 		err = ctx.Err()
 	}
-	return offer, explainReady(ctx, s, err)
+	offer.Err = explainReady(ctx, s, err)
+	return offer
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -80,9 +81,7 @@ func (b *Belt) keepLooks() {
 	if len(looks) > most {
 		clear(looks)
 	}
-	for key, l := range b.looks {
-		looks[key] = l
-	}
+	maps.Copy(looks, b.looks)
 	if data, err := json.Marshal(looks); err == nil {
 		_, _ = atomicfile.Replace(ctx, b.looksFile(), data, 0o600)
 	}

@@ -21,52 +21,67 @@ import (
 // commandLine is the file that the servers of the command line come from.
 const commandLine = "command line"
 
-// LoadServers reads the config files, and returns the servers that the arguments of a command
-// name: each is the name of a configured one, or a URL; what stands behind -- is a command that
-// is started. Without arguments it returns all that are configured and switched on.
-func (b *Belt) LoadServers(cmd *cobra.Command, args []string) (*Catalog, []*config.Server, error) {
-	names, command, err := SplitArgs(cmd, args)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := b.Load(cmd.Context())
-	if err != nil {
-		return nil, nil, err
-	}
-	servers, err := b.Servers(cmd.Context(), c, names, command)
-	return c, servers, err
-}
+// A Run is what a command does.
+type Run = func(cmd *cobra.Command, args []string) error
 
-// LoadServer is LoadServers for a command that takes one server.
-func (b *Belt) LoadServer(cmd *cobra.Command, args []string) (*Catalog, *config.Server, error) {
-	if len(args) > 0 {
-		c, servers, err := b.LoadServers(cmd, args)
+// WithCatalog has a command read the config files first.
+func (b *Belt) WithCatalog(run func(cmd *cobra.Command, c *Catalog, args []string) error) Run {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := b.Load(cmd.Context())
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		if len(servers) == 1 {
-			return c, servers[0], nil
-		}
+		return run(cmd, c, args)
 	}
-	return nil, nil, cli.UsageError("%s needs one server: a name, a URL, or a command behind --", cmd.Name())
 }
 
-// LoadFirst reads the config files, and returns the server that the first argument names, or the
-// command behind --, and the other arguments.
-func (b *Belt) LoadFirst(cmd *cobra.Command, args []string) (*Catalog, *config.Server, []string, error) {
-	c, err := b.Load(cmd.Context())
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
-		s, err := b.CommandTarget(cmd.Context(), args[dash:])
-		return c, s, args[:dash], err
-	}
-	if len(args) == 0 {
-		return nil, nil, nil, cli.UsageError("%s needs a server: a name, a URL, or a command behind --", cmd.Name())
-	}
-	s, err := b.Target(cmd.Context(), c, args[0])
-	return c, s, args[1:], err
+// WithServers has a command read the config files, and work on the servers that its arguments
+// name: each is the name of a configured one, or a URL; what stands behind -- is a command that
+// is started. Without arguments these are all that are configured and switched on.
+func (b *Belt) WithServers(run func(cmd *cobra.Command, c *Catalog, servers []*config.Server, named bool) error) Run {
+	return b.WithCatalog(func(cmd *cobra.Command, c *Catalog, args []string) error {
+		names, command, err := SplitArgs(cmd, args)
+		if err != nil {
+			return err
+		}
+		servers, err := b.Servers(cmd.Context(), c, names, command)
+		if err != nil {
+			return err
+		}
+		return run(cmd, c, servers, len(args) > 0)
+	})
+}
+
+// WithServer is WithServers for a command that takes one server.
+func (b *Belt) WithServer(run func(cmd *cobra.Command, c *Catalog, s *config.Server) error) Run {
+	return b.WithServers(func(cmd *cobra.Command, c *Catalog, servers []*config.Server, named bool) error {
+		if !named || len(servers) != 1 {
+			return cli.UsageError("%s needs one server: a name, a URL, or a command behind --", cmd.Name())
+		}
+		return run(cmd, c, servers[0])
+	})
+}
+
+// WithFirst has a command read the config files, and work on the server that its first argument names, or the
+// command behind --, with the other arguments.
+func (b *Belt) WithFirst(run func(cmd *cobra.Command, c *Catalog, s *config.Server, rest []string) error) Run {
+	return b.WithCatalog(func(cmd *cobra.Command, c *Catalog, args []string) error {
+		var s *config.Server
+		var err error
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
+			s, err = b.CommandTarget(cmd.Context(), args[dash:])
+			args = args[:dash]
+		} else if len(args) == 0 {
+			err = cli.UsageError("%s needs a server: a name, a URL, or a command behind --", cmd.Name())
+		} else {
+			s, err = b.Target(cmd.Context(), c, args[0])
+			args = args[1:]
+		}
+		if err != nil {
+			return err
+		}
+		return run(cmd, c, s, args)
+	})
 }
 
 // SplitArgs returns the arguments before -- and those behind it, which are nil if there is no --.

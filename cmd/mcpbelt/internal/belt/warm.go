@@ -120,22 +120,15 @@ func HeldOf(s *config.Server) Held {
 // warm returns which of the servers a daemon holds as they are configured, and the function
 // that makes transports to them. Without a daemon it is nil.
 func (b *Belt) warm(ctx context.Context, servers []*config.Server) (map[string]bool, func(session.Key, *config.Server) (mcp.Transport, error)) {
-	path, err := b.SocketPath(b.DaemonName())
-	if err != nil || b.NoDaemon || allAdHoc(servers) {
-		return nil, nil
-	}
-	if _, err := os.Lstat(path); err != nil {
-		return nil, nil
-	}
 	station, err := b.Station(b.DaemonName())
-	if err != nil {
+	if err != nil || b.NoDaemon || allAdHoc(servers) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var held map[string]Held
 	if err := station.Ask(ctx, http.MethodGet, "servers", &held); err != nil {
-		return nil, nil // such as one that was killed
+		return nil, nil // there is none, or it was killed
 	}
 	there := map[string]bool{}
 	for _, s := range servers {

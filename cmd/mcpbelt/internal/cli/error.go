@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -38,6 +40,15 @@ func (e *Error) Unwrap() error { return e.Err }
 // UsageError returns an error for a command line that is not right.
 func UsageError(format string, args ...any) *Error {
 	return &Error{Exit: Usage, Message: fmt.Sprintf(format, args...)}
+}
+
+// DidYouMean returns the cure of an error about a name that there is not: the nearest of those that there are
+// or, if none is near, another one.
+func DidYouMean(name string, names []string, cure string) string {
+	if near := nearest.Names(name, names, 1); len(near) > 0 {
+		cure = "did you mean " + strconv.Quote(near[0]) + "?"
+	}
+	return cure
 }
 
 // A SignalError is the cause of a context that ended with a signal.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,15 +11,12 @@ import (
 
 // Scope reads the value of the flag --scope.
 func Scope(text string) (config.Scope, error) {
-	scopes := []config.Scope{config.ScopeLocal, config.ScopeProject, config.ScopeRC, config.ScopeUser}
-	s := config.Scope(text)
-	switch text { // as Kode has them
-	case "global":
-		s = config.ScopeUser
+	switch s := config.Scope(text); s {
+	case "global": // as Kode has it, and the next
+		return config.ScopeUser, nil
 	case "mcprc":
-		s = config.ScopeRC
-	}
-	if slices.Contains(scopes, s) {
+		return config.ScopeRC, nil
+	case config.ScopeLocal, config.ScopeProject, config.ScopeRC, config.ScopeUser:
 		return s, nil
 	}
 	return "", UsageError("the scope %q is none of local, project, rc and user", text)

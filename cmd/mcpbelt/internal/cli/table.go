@@ -39,6 +39,12 @@ const (
 	narrowest = 10 // columns that a cell is cut to at least
 )
 
+// Found writes what a command has found: a table or, for a program, a value.
+func (o *Out) Found(t *Table, value any) error {
+	o.Table(t)
+	return o.Result(value)
+}
+
 // Table writes a table.
 func (o *Out) Table(t *Table) {
 	if o.AsJSON {

@@ -42,7 +42,6 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 	var yes, dryRun, project bool
 	cmd := &cobra.Command{
 		Use:               "connect",
-		Args:              cli.Args(0, 1),
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -82,8 +81,6 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 					return err
 				}
 				c.Written = true
-			}
-			if c.Written {
 				b.Out.Printf("connected %s. Start it again; to undo it: mcpbelt disconnect %s\n", l.Client, clientName(l))
 			}
 			return b.Out.Result(c)
@@ -109,15 +106,13 @@ func showConnected(ctx context.Context, b *belt.Belt) error {
 			t.Add(clientName(l), string(l.Scope), l.Path)
 		}
 	}
-	b.Out.Table(t)
-	return b.Out.Result(map[string][]connection{"connections": list})
+	return b.Out.Found(t, map[string][]connection{"connections": list})
 }
 
 func disconnectCommand(b *belt.Belt) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
 		Use:               "disconnect",
-		Args:              cli.Args(1, 1),
 		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := clientFile(b, args[0], project)

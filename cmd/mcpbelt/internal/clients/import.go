@@ -232,6 +232,5 @@ func showSources(cmd *cobra.Command, b *belt.Belt) error {
 	for _, s := range list {
 		t.Add(s.Client, string(s.Scope), strconv.Itoa(len(s.Servers)), strings.Join(s.Servers, ", "), s.File)
 	}
-	b.Out.Table(t)
-	return b.Out.Result(map[string][]source{"sources": list})
+	return b.Out.Found(t, map[string][]source{"sources": list})
 }

@@ -56,21 +56,16 @@ type argument struct {
 func resourcesCommand(b *belt.Belt) *cobra.Command {
 	var watch string
 	cmd := &cobra.Command{
-		Use:               "resources",
-		ValidArgsFunction: b.CompleteServers(-1),
+		Use: "resources",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if watch != "" {
-				c, s, err := b.LoadServer(cmd, args)
-				if err != nil {
-					return err
-				}
-				return follow(cmd.Context(), b, c, s, watch)
+				return b.WithServer(func(cmd *cobra.Command, c *belt.Catalog, s *config.Server) error {
+					return follow(cmd.Context(), b, c, s, watch)
+				})(cmd, args)
 			}
-			c, servers, err := b.LoadServers(cmd, args)
-			if err != nil {
-				return err
-			}
-			return list(cmd.Context(), b, c, servers, len(args) > 0)
+			return b.WithServers(func(cmd *cobra.Command, c *belt.Catalog, servers []*config.Server, named bool) error {
+				return list(cmd.Context(), b, c, servers, named)
+			})(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&watch, "watch", "", "follow the resource of this `URI`")
@@ -94,9 +89,7 @@ func list(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.
 			}
 			err = belt.ExplainCall(s, errors.Join(resources.Err(), templates.Err()))
 		}
-		if err != nil {
-			failed = append(failed, err)
-		}
+		failed = append(failed, err)
 	})
 	if err != nil {
 		return err
@@ -109,8 +102,7 @@ func list(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.
 	for _, r := range rows {
 		t.Add(r.Server, r.URI+r.Template, r.Name, r.Description)
 	}
-	b.Out.Table(t)
-	if err := b.Out.Result(map[string]any{"resources": rows}); err != nil {
+	if err := b.Out.Found(t, map[string]any{"resources": rows}); err != nil {
 		return err
 	}
 	return b.Failed(failed, named)
@@ -167,13 +159,8 @@ func follow(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 func readCommand(b *belt.Belt) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use:               "read",
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, s, rest, err := b.LoadFirst(cmd, args)
-			if err != nil {
-				return err
-			}
+		Use: "read",
+		RunE: b.WithFirst(func(cmd *cobra.Command, c *belt.Catalog, s *config.Server, rest []string) error {
 			switch len(rest) {
 			case 0:
 				return list(cmd.Context(), b, c, []*config.Server{s}, true)
@@ -182,7 +169,7 @@ func readCommand(b *belt.Belt) *cobra.Command {
 				return cli.UsageError("the command is: mcpbelt read SERVER URI")
 			}
 			return read(cmd.Context(), b, c, s, rest[0], out)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&out, "out", ".", "write what is no text into this `folder`")
 	return cmd
@@ -224,13 +211,8 @@ func read(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, 
 
 func promptCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:               "prompt",
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, s, rest, err := b.LoadFirst(cmd, args)
-			if err != nil {
-				return err
-			}
+		Use: "prompt",
+		RunE: b.WithFirst(func(cmd *cobra.Command, c *belt.Catalog, s *config.Server, rest []string) error {
 			if len(rest) == 0 {
 				return listPrompts(cmd.Context(), b, c, s)
 			}
@@ -243,7 +225,7 @@ func promptCommand(b *belt.Belt) *cobra.Command {
 				values[key] = value
 			}
 			return fillIn(cmd.Context(), b, c, s, rest[0], values)
-		},
+		}),
 	}
 }
 
@@ -283,8 +265,7 @@ func listPrompts(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.S
 		}
 		t.Add(p.Name, strings.Join(arguments, " "), p.Description)
 	}
-	b.Out.Table(t)
-	return b.Out.Result(map[string]any{"prompts": found})
+	return b.Out.Found(t, map[string]any{"prompts": found})
 }
 
 // fillIn writes the messages of a prompt.

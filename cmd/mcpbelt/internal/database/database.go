@@ -119,10 +119,7 @@ func connect(env *cli.Env, value string) (*sql.DB, sqlstore.Dialect, error) {
 	}
 	file := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(1000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"}
 	pool, err := sql.Open("sqlite", file.String())
-	if err != nil {
-		return nil, 0, Unusable(err)
-	}
-	return pool, sqlstore.SQLite, nil
+	return pool, sqlstore.SQLite, Unusable(err)
 }
 
 // Remote reports whether the database is one of PostgreSQL, whose driver reads the variables PGPASSWORD and
@@ -151,10 +148,8 @@ func keysOf(env *cli.Env, value, keyFile string) (seal.KeySource, error) {
 		return seal.KeyFile(filepath.Join(env.Dir, keyFile)), nil
 	case set:
 		return seal.KeyEnv(KeyEnvName), nil
-	case isURL(value):
+	case isURL(value), env.StateDir == "":
 		return nil, nil // which is an error when a key is wanted
-	case env.StateDir == "":
-		return nil, nil
 	case StateKeys(env) != nil:
 		return StateKeys(env), nil
 	}
@@ -187,10 +182,7 @@ func (d *Database) sealed(ctx context.Context, namespace string) (*seal.Store, e
 			Cure: "name its file with --database-key-file, or set " + KeyEnvName + " (openssl rand -base64 32 makes one)"}
 	}
 	s, err := seal.NewStore(ctx, d.Store(namespace), d.keys)
-	if err != nil {
-		return nil, Unusable(err)
-	}
-	return s, nil
+	return s, Unusable(err)
 }
 
 // Close closes all connections. All that uses the database ends before.

@@ -16,8 +16,7 @@ var skill string
 
 func agentHelpCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:  "agent-help",
-		Args: cli.Args(0, 0),
+		Use: "agent-help",
 		RunE: func(*cobra.Command, []string) error {
 			b.Out.Printf("%s%s", skill, cli.ExitTable())
 			return b.Out.Result(map[string]string{"skill": skill + cli.ExitTable()})

@@ -2,6 +2,7 @@ package develop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"go/format"
@@ -26,38 +27,24 @@ func genCommand(b *belt.Belt) *cobra.Command {
 	gen := &cobra.Command{Use: "gen"}
 	var name, out string
 	goCommand := &cobra.Command{
-		Use:               "go",
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, s, err := b.LoadServer(cmd, args)
-			if err != nil {
-				return err
-			}
+		Use: "go",
+		RunE: b.WithServer(func(cmd *cobra.Command, c *belt.Catalog, s *config.Server) error {
 			if name == "" {
 				name = packageName(s.Name)
 			}
 			if !token.IsIdentifier(name) || name == "_" {
 				return cli.UsageError("%q is no name of a Go package", name)
 			}
-			if err := belt.Startable(s); err != nil {
+			offers, err := b.Offers(cmd.Context(), c, s)
+			if err = cmp.Or(offers[0].Err, err); err != nil {
 				return err
 			}
-			h, err := b.Open(cmd.Context(), c, []*config.Server{s}, &belt.OpenOptions{Cold: true})
+			tools := offers[0].Tools
+			code, err := generate(name, s.Name, tools)
 			if err != nil {
 				return err
 			}
-			defer h.Close()
-			spinner := b.Out.Spin("asking " + s.Name)
-			offer, err := belt.Offered(cmd.Context(), h.Host, s)
-			spinner.End()
-			if err != nil {
-				return err
-			}
-			code, err := generate(name, s.Name, offer.Tools)
-			if err != nil {
-				return err
-			}
-			shape := map[string]any{"package": name, "tools": len(offer.Tools)}
+			shape := map[string]any{"package": name, "tools": len(tools)}
 			if out != "" {
 				shape["file"] = b.Abs(out)
 				if err := writeCode(cmd.Context(), b.Abs(out), code); err != nil {
@@ -68,7 +55,7 @@ func genCommand(b *belt.Belt) *cobra.Command {
 				b.Out.Exactly(string(code))
 			}
 			return b.Out.Result(shape)
-		},
+		}),
 	}
 	goCommand.Flags().StringVar(&name, "package", "", "the `name` of the package (default: that of the server)")
 	goCommand.Flags().StringVar(&out, "out", "", "write it into this `file`")
@@ -104,7 +91,10 @@ func generate(name, server string, tools []registry.Tool) ([]byte, error) {
 	g := &generator{names: map[string]bool{"Client": true, "New": true, "Caller": true}}
 	var methods bytes.Buffer
 	used := map[string]bool{}
-	for _, method := range wellKnown() {
+	for _, method := range []string{ // whose signatures go vet checks
+		"GobDecode", "GobEncode", "MarshalJSON", "MarshalXML", "ReadByte", "ReadRune", "Seek", "UnmarshalJSON", "UnmarshalXML",
+		"UnreadByte", "UnreadRune", "WriteByte",
+	} {
 		used[method] = true
 	}
 	typed := false
@@ -186,14 +176,6 @@ func (c *Client) call(ctx context.Context, tool string, in any) (*mcp.CallToolRe
 	code.Write(methods.Bytes())
 	code.WriteString(strings.Join(g.types, ""))
 	return format.Source(code.Bytes())
-}
-
-// wellKnown returns names of methods whose signatures go vet checks.
-func wellKnown() []string {
-	return []string{
-		"GobDecode", "GobEncode", "MarshalJSON", "MarshalXML", "ReadByte", "ReadRune", "Seek", "UnmarshalJSON", "UnmarshalXML",
-		"UnreadByte", "UnreadRune", "WriteByte",
-	}
 }
 
 // packageName returns a name for the package of a server.

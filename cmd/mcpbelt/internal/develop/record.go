@@ -26,27 +26,23 @@ func Commands(b *belt.Belt) []*cobra.Command {
 func recordCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
 		Use: "record",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 || cmd.ArgsLenAtDash() == 0 {
-				return cli.UsageError("the command is: mcpbelt record FILE SERVER")
-			}
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) (err error) {
 			var s *config.Server
-			if cmd.ArgsLenAtDash() == 1 {
+			switch dash := cmd.ArgsLenAtDash(); {
+			case len(args) < 2 || dash == 0:
+				return cli.UsageError("the command is: mcpbelt record FILE SERVER")
+			case dash == 1:
 				s, err = b.CommandTarget(cmd.Context(), args[1:])
-			} else if len(args) > 2 {
-				err = cli.UsageError("record takes one server")
-			} else {
+			case len(args) > 2:
+				return cli.UsageError("record takes one server")
+			default:
 				s, err = b.Target(cmd.Context(), c, args[1])
 			}
 			if err != nil {
 				return err
 			}
 			return record(cmd.Context(), b, c, s, b.Abs(args[0]))
-		},
+		}),
 	}
 }
 
@@ -101,8 +97,7 @@ func serve(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server,
 
 func replayCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:  "replay",
-		Args: cli.Args(1, 1),
+		Use: "replay",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := cassette.Replay(b.Abs(args[0]), redaction())
 			if err != nil {

@@ -285,9 +285,7 @@ func literal(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return "?"
-	}
+	_ = enc.Encode(v) // which was decoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

@@ -2,6 +2,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -30,62 +31,37 @@ type shown struct {
 func loginCommand(b *belt.Belt) *cobra.Command {
 	var noBrowser, device bool
 	cmd := &cobra.Command{
-		Use:               "login",
-		Args:              cli.Args(1, 1),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use: "login",
+		RunE: b.WithDatabase(b.WithFirst(func(cmd *cobra.Command, c *belt.Catalog, s *config.Server, _ []string) error {
 			if noBrowser && device {
 				return cli.UsageError("--no-browser and --device are two ways to log in: choose one")
 			}
-			if err := b.OpenDatabase(cmd.Context()); err != nil {
-				return err
+			if s.Err != nil {
+				return belt.Explain(s, s.Err)
 			}
-			c, s, err := find(b, cmd, args[0])
-			if err != nil {
-				return err
+			if why := s.NoLogin(); why != "" {
+				return &cli.Error{Exit: cli.Usage, Server: s.Name, Message: "server " + s.Name + " has no logins: " + why}
 			}
 			var prompt auth.Prompt = &eitherWay{b.Env}
 			if noBrowser {
 				prompt = &auth.PasteURL{In: b.Env.Stdin, Out: b.Env.Stderr}
 			}
-			return logIn(cmd.Context(), b, c, entry(s, device), prompt)
-		},
+			e := *s
+			e.Lazy, e.Disabled = true, false // it is started by the login
+			if device {
+				e.Auth = &config.Auth{}
+				if s.Auth != nil {
+					*e.Auth = *s.Auth
+				}
+				e.Auth.Grant = "device_code"
+			}
+			return logIn(cmd.Context(), b, c, &e, prompt)
+		})),
 	}
 	b.AddDatabaseFlags(cmd)
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "show the address, and paste where the browser ended")
 	cmd.Flags().BoolVar(&device, "device", false, "show a code to type on any device")
 	return cmd
-}
-
-// find returns the server that an argument names, at which users log in.
-func find(b *belt.Belt, cmd *cobra.Command, arg string) (*belt.Catalog, *config.Server, error) {
-	c, s, _, err := b.LoadFirst(cmd, []string{arg})
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.Err != nil {
-		return nil, nil, belt.Explain(s, s.Err)
-	}
-	if why := s.NoLogin(); why != "" {
-		return nil, nil, &cli.Error{Exit: cli.Usage, Server: s.Name, Message: "server " + s.Name + " has no logins: " + why}
-	}
-	return c, s, nil
-}
-
-// entry returns the entry of a server that is not started by itself, with the grant of
-// device codes if that is wanted.
-func entry(s *config.Server, device bool) *config.Server {
-	e := *s
-	e.Lazy, e.Disabled = true, false
-	if device {
-		a := config.Auth{}
-		if e.Auth != nil {
-			a = *e.Auth
-		}
-		a.Grant = "device_code"
-		e.Auth = &a
-	}
-	return &e
 }
 
 func logIn(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, prompt auth.Prompt) error {
@@ -139,19 +115,9 @@ func failed(ctx context.Context, s *config.Server, err error) error {
 
 func logoutCommand(b *belt.Belt) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:               "logout",
-		Args:              cli.Args(1, 1),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			if err := b.OpenDatabase(ctx); err != nil {
-				return err
-			}
-			c, err := b.Load(ctx)
-			if err != nil {
-				return err
-			}
-			name := args[0]
+		Use: "logout",
+		RunE: b.WithDatabase(b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
+			ctx, name := cmd.Context(), args[0]
 			s, findErr := b.Target(ctx, c, name)
 			if findErr == nil {
 				name = s.Name
@@ -188,7 +154,7 @@ func logoutCommand(b *belt.Belt) *cobra.Command {
 			}
 			b.Out.Printf("logged out at %s\n", name)
 			return b.Out.Result(map[string]string{"loggedOut": name})
-		},
+		})),
 	}
 	b.AddDatabaseFlags(cmd)
 	return cmd
@@ -196,13 +162,8 @@ func logoutCommand(b *belt.Belt) *cobra.Command {
 
 func sessionsCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:  "sessions",
-		Args: cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
+		Use: "sessions",
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, _ []string) error {
 			accounts := b.Accounts()
 			if b.Account != "" {
 				accounts = []string{b.Account}
@@ -215,8 +176,13 @@ func sessionsCommand(b *belt.Belt) *cobra.Command {
 				}
 				list = append(list, of...)
 			}
-			return showSessions(b, list)
-		},
+			t := &cli.Table{Headings: []string{"SERVER", "ACCOUNT", "STATE", "RENEWED", "SCOPES", "BY"}, Empty: "There are no logins."}
+			for _, s := range list {
+				renewed := map[bool]string{false: "no", true: "yes"}[s.Renewable]
+				t.Add(s.Key.Server, s.Account, cmp.Or(s.Problem, s.Phase.String()), renewed, strings.Join(s.Scopes, " "), s.Issuer)
+			}
+			return b.Out.Found(t, map[string][]shown{"sessions": list})
+		}),
 	}
 }
 
@@ -244,20 +210,4 @@ func sessionsOf(ctx context.Context, b *belt.Belt, c *belt.Catalog, account stri
 		list = append(list, one)
 	}
 	return list, nil
-}
-
-func showSessions(b *belt.Belt, list []shown) error {
-	t := &cli.Table{Headings: []string{"SERVER", "ACCOUNT", "STATE", "RENEWED", "SCOPES", "BY"}, Empty: "There are no logins."}
-	for _, s := range list {
-		renewed, state := "no", s.Phase.String()
-		if s.Renewable {
-			renewed = "yes"
-		}
-		if s.Problem != "" {
-			state = s.Problem
-		}
-		t.Add(s.Key.Server, s.Account, state, renewed, strings.Join(s.Scopes, " "), s.Issuer)
-	}
-	b.Out.Table(t)
-	return b.Out.Result(map[string][]shown{"sessions": list})
 }

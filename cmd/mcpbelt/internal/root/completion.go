@@ -22,7 +22,6 @@ fi
 func completionCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion",
-		Args:      cli.Args(1, 1),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write := map[string]func(io.Writer) error{

@@ -13,16 +13,14 @@ import (
 )
 
 // hidden are the commands that help does not list: another one has what they do, and names them.
-func hidden() []string {
-	return strings.Fields("approve reject enable disable rename test why lint sessions record replay gen agent-help resources logs completion")
-}
+const hidden = "approve reject enable disable rename test why lint sessions record replay gen agent-help resources logs completion"
 
 //go:embed help.txt
 var helpText string
 
 // describe gives a command and those below it the texts of help.txt: behind "# PATH" the lines of its use and
 // its short description, the long one, and examples.
-func describe(cmd *cobra.Command) {
+func describe(b *belt.Belt, cmd *cobra.Command) {
 	texts := map[string]string{}
 	for _, text := range strings.Split("\n"+helpText, "\n# ")[1:] {
 		path, rest, _ := strings.Cut(text, "\n")
@@ -36,6 +34,7 @@ func describe(cmd *cobra.Command) {
 			cmd.Short, text, _ = strings.Cut(text, "\n")
 			long, example, _ := strings.Cut(text, "\nExamples:\n")
 			cmd.Long, cmd.Example = strings.Trim(long, "\n"), strings.TrimRight(example, "\n")
+			take(b, cmd)
 		}
 		for _, c := range cmd.Commands() {
 			walk(c)
@@ -44,13 +43,29 @@ func describe(cmd *cobra.Command) {
 	walk(cmd)
 }
 
+// take has a command take the arguments that its use names, and completes servers among them.
+func take(b *belt.Belt, cmd *cobra.Command) {
+	_, arguments, _ := strings.Cut(cmd.Use, " ")
+	first, optional := strings.CutPrefix(arguments, "[")
+	if cmd.ValidArgsFunction == nil && strings.HasPrefix(first, "SERVER") {
+		most := 1
+		if optional && strings.Contains(first, "...]") {
+			most = -1
+		}
+		cmd.ValidArgsFunction = b.CompleteServers(most)
+	}
+	if words := strings.Fields(arguments); cmd.Args == nil && !strings.Contains(arguments, "...") && !strings.Contains(arguments, " | ") {
+		cmd.Args = cli.Args(len(words)-strings.Count(arguments, "["), len(words))
+	}
+}
+
 // fold gives commands what hidden ones do, and hides those.
 func fold(b *belt.Belt, root *cobra.Command) {
-	describe(root)
+	describe(b, root)
 	named := map[string]*cobra.Command{}
 	for _, c := range root.Commands() {
 		named[c.Name()] = c
-		c.Hidden = c.Hidden || slices.Contains(hidden(), c.Name())
+		c.Hidden = c.Hidden || slices.Contains(strings.Fields(hidden), c.Name())
 		own := c.Name() == "add" || c.Name() == "set"
 		if !own && (strings.Contains(c.Use, "|URL") || strings.Contains(c.Use, "-- COMMAND")) {
 			b.AddTargetFlags(c)
@@ -86,7 +101,7 @@ func fold(b *belt.Belt, root *cobra.Command) {
 	dev := &cobra.Command{Use: "dev", Short: "Record, replay and generate code, for those who write programs", GroupID: named["record"].GroupID}
 	dev.AddCommand(develop.Commands(b)...)
 	root.AddCommand(dev)
-	describe(dev)
+	describe(b, dev)
 	for _, name := range []string{"ledger", "no-ledger", "as", "no-daemon"} {
 		_ = root.PersistentFlags().MarkHidden(name) // they are there
 	}

@@ -25,8 +25,7 @@ type letter struct {
 func inboxCommand(b *belt.Belt) *cobra.Command {
 	var no bool
 	cmd := &cobra.Command{
-		Use:  "inbox",
-		Args: cli.Args(0, 1),
+		Use: "inbox",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			letters, err := inbox(cmd.Context(), b)
 			if err != nil {
@@ -39,8 +38,7 @@ func inboxCommand(b *belt.Belt) *cobra.Command {
 			for i, l := range letters {
 				t.Add(strconv.Itoa(i+1), l.Kind, l.Server, l.Text, l.Command)
 			}
-			b.Out.Table(t)
-			return b.Out.Result(map[string][]letter{"waiting": letters})
+			return b.Out.Found(t, map[string][]letter{"waiting": letters})
 		},
 	}
 	cmd.Flags().BoolVar(&no, "no", false, "refuse it")

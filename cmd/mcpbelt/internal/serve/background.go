@@ -64,11 +64,8 @@ func startBackground(cmd *cobra.Command, b *belt.Belt) error {
 	if err := daemon.Process.Release(); err != nil {
 		return err
 	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(shown)
-	}
 	b.Out.Printf("process %d is listening on %s\n", shown.PID, shown.Socket)
-	return nil
+	return b.Out.Result(shown)
 }
 
 // backgroundArgs returns the command line of the daemon: that of this command without what only

@@ -19,18 +19,8 @@ import (
 
 // A shownKey is a key in the output of keys.
 type shownKey struct {
-	ID      string        `json:"id"`
-	Label   string        `json:"label"`
-	User    string        `json:"user,omitempty"`
-	Grant   *access.Grant `json:"grant,omitempty"`
-	Created time.Time     `json:"created"`
-	Expires time.Time     `json:"expires,omitzero"`
-	Used    time.Time     `json:"used,omitzero"`
-	Secret  string        `json:"secret,omitempty"` // of one that was just made
-}
-
-func newShownKey(k access.Key) shownKey {
-	return shownKey{ID: k.ID, Label: k.Label, User: k.User, Grant: k.Grant, Created: k.Created, Expires: k.Expires, Used: k.Used}
+	access.Key
+	Secret string `json:"secret,omitempty"` // of one that was just made
 }
 
 // openKeys opens the keys in the database or, without one, those of the user; nil without a state folder.
@@ -45,57 +35,40 @@ func openKeys(ctx context.Context, b *belt.Belt) (*access.Keys, error) {
 	return access.OpenKeys(ctx, filepath.Join(b.Env.StateDir, "keys.json"))
 }
 
-// needKeys is openKeys for a command that is of no use without.
-func needKeys(ctx context.Context, b *belt.Belt) (*access.Keys, error) {
-	if err := b.OpenDatabase(ctx); err != nil {
-		return nil, err
-	}
-	keys, err := openKeys(ctx, b)
-	if err == nil && keys == nil {
-		err = &cli.Error{Exit: cli.Failed, Message: "there is no folder to keep keys in", Cure: "set HOME or XDG_STATE_HOME"}
-	}
-	return keys, err
+// withKeys has a command open the keys first.
+func withKeys(b *belt.Belt, run func(cmd *cobra.Command, keys *access.Keys, args []string) error) belt.Run {
+	return b.WithDatabase(func(cmd *cobra.Command, args []string) error {
+		keys, err := openKeys(cmd.Context(), b)
+		if err == nil && keys == nil {
+			err = &cli.Error{Exit: cli.Failed, Message: "there is no folder to keep keys in", Cure: "set HOME or XDG_STATE_HOME"}
+		}
+		if err != nil {
+			return err
+		}
+		return run(cmd, keys, args)
+	})
 }
 
 func keysCommand(b *belt.Belt) *cobra.Command {
 	keys := &cobra.Command{
-		Use:  "keys",
-		Args: cli.Args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := needKeys(cmd.Context(), b)
-			if err != nil {
-				return err
-			}
+		Use: "keys",
+		RunE: withKeys(b, func(cmd *cobra.Command, all *access.Keys, _ []string) error {
 			list, err := all.List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return showKeys(b, list)
-		},
+			shown := []shownKey{}
+			t := &cli.Table{Headings: []string{"ID", "LABEL", "USER", "FOR", "EXPIRES", "USED"}, Empty: "There are no keys."}
+			for _, k := range list {
+				shown = append(shown, shownKey{Key: k})
+				t.Add(k.ID, k.Label, k.User, grantText(k.Grant), dayOf(k.Expires), dayOf(k.Used))
+			}
+			return b.Out.Found(t, map[string][]shownKey{"keys": shown})
+		}),
 	}
 	b.AddDatabaseFlags(keys)
 	keys.AddCommand(createKeyCommand(b), revokeKeyCommand(b))
 	return keys
-}
-
-func showKeys(b *belt.Belt, list []access.Key) error {
-	if b.Out.AsJSON {
-		shown := []shownKey{}
-		for _, k := range list {
-			shown = append(shown, newShownKey(k))
-		}
-		return b.Out.JSON(map[string][]shownKey{"keys": shown})
-	}
-	if len(list) == 0 {
-		b.Out.Printf("There are no keys.\n")
-		return nil
-	}
-	t := &cli.Table{Headings: []string{"ID", "LABEL", "USER", "FOR", "EXPIRES", "USED"}}
-	for _, k := range list {
-		t.Add(k.ID, k.Label, k.User, grantText(k.Grant), dayOf(k.Expires), dayOf(k.Used))
-	}
-	b.Out.Table(t)
-	return nil
 }
 
 func dayOf(at time.Time) string {
@@ -128,15 +101,10 @@ func createKeyCommand(b *belt.Belt) *cobra.Command {
 	var user string
 	var lasts time.Duration
 	cmd := &cobra.Command{
-		Use:  "create",
-		Args: cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use: "create",
+		RunE: withKeys(b, func(cmd *cobra.Command, keys *access.Keys, args []string) error {
 			if lasts < 0 {
 				return cli.UsageError("--expires is negative")
-			}
-			keys, err := needKeys(cmd.Context(), b)
-			if err != nil {
-				return err
 			}
 			o := access.KeyOptions{Label: args[0], User: args[0]}
 			if cmd.Flags().Changed("user") {
@@ -152,14 +120,9 @@ func createKeyCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if b.Out.AsJSON {
-				shown := newShownKey(key)
-				shown.Secret = secret
-				return b.Out.JSON(shown)
-			}
 			b.Out.Printf("%s\n", secret)
-			return nil
-		},
+			return b.Out.Result(shownKey{key, secret})
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&user, "user", "", "use the logins and approvals of this `user`; empty: of nobody but the key (default: LABEL)")
@@ -173,21 +136,16 @@ func createKeyCommand(b *belt.Belt) *cobra.Command {
 
 func revokeKeyCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:  "revoke",
-		Args: cli.Args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := needKeys(cmd.Context(), b)
-			if err != nil {
-				return err
-			}
-			err = keys.Revoke(cmd.Context(), args[0])
+		Use: "revoke",
+		RunE: withKeys(b, func(cmd *cobra.Command, keys *access.Keys, args []string) error {
+			err := keys.Revoke(cmd.Context(), args[0])
 			if errors.Is(err, access.ErrNoKey) {
 				return &cli.Error{Exit: cli.NotFound, Message: "there is no key " + strconv.Quote(args[0]), Cure: "mcpbelt keys lists them"}
 			}
-			if err == nil && b.Out.AsJSON {
-				err = b.Out.JSON(map[string]string{"id": args[0]})
+			if err != nil {
+				return err
 			}
-			return err
-		},
+			return b.Out.Result(map[string]string{"id": args[0]})
+		}),
 	}
 }

@@ -17,9 +17,7 @@ func logsCommand(b *belt.Belt) *cobra.Command {
 	var limit int
 	var follow bool
 	cmd := &cobra.Command{
-		Use:               "logs",
-		Args:              cli.Args(0, 1),
-		ValidArgsFunction: b.CompleteServers(1),
+		Use: "logs",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &logReader{path: logPath(b)}
 			if len(args) > 0 {
@@ -35,15 +33,11 @@ func logsCommand(b *belt.Belt) *cobra.Command {
 			if follow {
 				return followLog(cmd.Context(), b, r, events)
 			}
-			if b.Out.AsJSON {
-				return b.Out.JSON(map[string]any{"events": events})
-			}
 			t := &cli.Table{Headings: []string{"TIME", "KIND", "SERVER", "TOOL", "OUTCOME", "TOOK", "ERROR"}}
 			for i := range events {
 				t.Add(cellsOf(&events[i])...)
 			}
-			b.Out.Table(t)
-			return nil
+			return b.Out.Found(t, map[string]any{"events": events})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 100, "show at most this `number` of events")

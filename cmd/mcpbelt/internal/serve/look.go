@@ -32,8 +32,7 @@ func ask[T any](ctx context.Context, b *belt.Belt, path string, f func(*belt.Sta
 func approveCommand(b *belt.Belt) *cobra.Command {
 	var deny bool
 	cmd := &cobra.Command{
-		Use:  "approve",
-		Args: cli.Args(0, 1),
+		Use: "approve",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return showWaiting(cmd.Context(), b)
@@ -80,9 +79,6 @@ func Waiting(ctx context.Context, b *belt.Belt) (calls []waiting, logins map[str
 // showWaiting lists the calls that wait.
 func showWaiting(ctx context.Context, b *belt.Belt) error {
 	calls, _ := Waiting(ctx, b)
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string]any{"calls": calls})
-	}
 	if len(calls) == 0 {
 		b.Out.Printf("No call waits.\n")
 	}
@@ -90,14 +86,13 @@ func showWaiting(ctx context.Context, b *belt.Belt) error {
 		b.Out.Style(cli.Heading, w.ID)
 		b.Out.Printf(" %s with %s\n", w.Tool, w.Args)
 	}
-	return nil
+	return b.Out.Result(map[string]any{"calls": calls})
 }
 
 func topCommand(b *belt.Belt) *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
-		Use:  "top",
-		Args: cli.Args(0, 0),
+		Use: "top",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for {
 				rows := []status{}

@@ -32,8 +32,7 @@ func serveCommand(b *belt.Belt) *cobra.Command {
 	var t tokens
 	var p public
 	cmd := &cobra.Command{
-		Use:  "serve",
-		Args: cli.Args(0, 0),
+		Use: "serve",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
@@ -286,8 +285,7 @@ func daemonCommand(b *belt.Belt) *cobra.Command {
 	var stop, inBackground bool
 	var idle time.Duration
 	cmd := &cobra.Command{
-		Use:  "daemon",
-		Args: cli.Args(0, 0),
+		Use: "daemon",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case stop && inBackground:

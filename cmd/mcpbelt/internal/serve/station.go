@@ -306,13 +306,12 @@ func (s *station) changes(ctx context.Context) (func(context.Context) iter.Seq[[
 		}
 		return record.Changes(store), nil
 	}
-	var paths []string
 	if s.belt.ConfigFile != "" {
-		paths = append(paths, s.belt.Abs(s.belt.ConfigFile))
-	} else {
-		for _, l := range s.belt.Locations() {
-			paths = append(paths, l.Path)
-		}
+		return host.FileChanges(s.belt.Abs(s.belt.ConfigFile)), nil
+	}
+	var paths []string
+	for _, l := range s.belt.Locations() {
+		paths = append(paths, l.Path)
 	}
 	return host.FileChanges(paths...), nil
 }

@@ -97,7 +97,7 @@ func (a *addition) addFlags(cmd *cobra.Command) {
 func setCommand(b *belt.Belt) *cobra.Command {
 	a := &addition{}
 	var cmd *cobra.Command
-	cmd = changeCommand(b, "changed", 1, math.MaxInt, func(ctx context.Context, store record.Store, name string, args []string) error {
+	cmd = changeCommand(b, "set", "changed", 1, math.MaxInt, func(ctx context.Context, store record.Store, name string, args []string) error {
 		old, err := record.Find(ctx, store, name)
 		if err != nil {
 			return err
@@ -108,8 +108,6 @@ func setCommand(b *belt.Belt) *cobra.Command {
 		}
 		_, _, err = record.Update(ctx, store, name, &record.Patch{Keys: keys, Values: *r})
 		return err
-	}, cobra.Command{
-		Use: "set",
 	})
 	f := cmd.Flags()
 	f.StringVar(&a.name, "name", "", "give it another `name`")

@@ -23,13 +23,13 @@ func changeCommands(b *belt.Belt) []*cobra.Command {
 		return err
 	}
 	update := func(name, action string, n int, patch func(args []string) *record.Patch) *cobra.Command {
-		return changeCommand(b, action, n, n, func(ctx context.Context, store record.Store, name string, args []string) error {
+		return changeCommand(b, name, action, n, n, func(ctx context.Context, store record.Store, name string, args []string) error {
 			_, _, err := record.Update(ctx, store, name, patch(args))
 			return err
-		}, cobra.Command{Use: name})
+		})
 	}
 	return []*cobra.Command{
-		setCommand(b), changeCommand(b, "removed", 1, 1, remove, cobra.Command{Use: "remove"}),
+		setCommand(b), changeCommand(b, "remove", "removed", 1, 1, remove),
 		update("rename", "renamed", 2, func(args []string) *record.Patch {
 			return &record.Patch{Keys: []string{"name"}, Values: record.Record{Name: args[1]}}
 		}),
@@ -39,13 +39,8 @@ func changeCommands(b *belt.Belt) []*cobra.Command {
 }
 
 // changeCommand returns a command with least to most arguments that does something to the entry of a server, and tells of it.
-func changeCommand(b *belt.Belt, action string, least, most int, do func(context.Context, record.Store, string, []string) error, cmd cobra.Command) *cobra.Command {
-	cmd.Args, cmd.ValidArgsFunction = cli.Args(least, most), b.CompleteServers(1)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := b.Load(cmd.Context())
-		if err != nil {
-			return err
-		}
+func changeCommand(b *belt.Belt, name, action string, least, most int, do func(context.Context, record.Store, string, []string) error) *cobra.Command {
+	return &cobra.Command{Use: name, Args: cli.Args(least, most), RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
 		s, err := c.Find(args[0])
 		if err != nil {
 			return err
@@ -58,8 +53,7 @@ func changeCommand(b *belt.Belt, action string, least, most int, do func(context
 			return explain(s.Name, err)
 		}
 		return changed{Action: action, Server: s.Name, File: s.Source.File}.show(b)
-	}
-	return &cmd
+	})}
 }
 
 // A changed is the output of the commands that change a config file.

@@ -22,18 +22,13 @@ type examined struct {
 
 func doctorCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:               "doctor",
-		ValidArgsFunction: b.CompleteServers(-1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, servers, err := b.LoadServers(cmd, args)
-			if err != nil {
-				return err
-			}
+		Use: "doctor",
+		RunE: b.WithServers(func(cmd *cobra.Command, c *belt.Catalog, servers []*config.Server, named bool) error {
 			list, err := examine(cmd, b, c, servers)
 			if err != nil {
 				return err
 			}
-			if err := showExamined(b, c, list, len(args) > 0 && len(list) == 1); err != nil {
+			if err := showExamined(b, c, list, named && len(list) == 1); err != nil {
 				return err
 			}
 			unhealthy := 0
@@ -46,7 +41,7 @@ func doctorCommand(b *belt.Belt) *cobra.Command {
 				return &cli.Error{Exit: cli.Unhealthy, Message: strconv.Itoa(unhealthy) + " of " + strconv.Itoa(len(list)) + " servers do not work", Shown: true}
 			}
 			return nil
-		},
+		}),
 	}
 }
 

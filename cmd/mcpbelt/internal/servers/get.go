@@ -18,14 +18,8 @@ type shown struct {
 
 func getCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:               "get",
-		Args:              cli.Args(1, 1),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
+		Use: "get",
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
 			s, err := c.Find(args[0])
 			if err != nil {
 				return err
@@ -54,6 +48,6 @@ func getCommand(b *belt.Belt) *cobra.Command {
 				b.Out.StyleLine(cli.Warning, s.MaskError(w))
 			}
 			return b.Out.Result(shown{row, entry})
-		},
+		}),
 	}
 }

@@ -55,26 +55,20 @@ const (
 func listCommand(b *belt.Belt) *cobra.Command {
 	var live, all bool
 	cmd := &cobra.Command{
-		Use:               "list",
-		ValidArgsFunction: b.CompleteServers(-1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
+		Use: "list",
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
 			rows, err := listings(c, args, all)
+			if err == nil && live {
+				err = ask(cmd, b, c, rows)
+			}
 			if err != nil {
 				return err
 			}
 			if !live {
 				remember(b, rows)
-			} else {
-				if err := ask(cmd, b, c, rows); err != nil {
-					return err
-				}
 			}
 			return show(b, c, rows)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "start the servers, and say how each does")
 	cmd.Flags().BoolVar(&all, "all", false, "show entries that are hidden by others of their name, too")

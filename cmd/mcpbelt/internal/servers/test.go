@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,13 +21,8 @@ import (
 
 func testCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:               "test",
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, s, err := b.LoadServer(cmd, args)
-			if err != nil {
-				return err
-			}
+		Use: "test",
+		RunE: b.WithServer(func(cmd *cobra.Command, c *belt.Catalog, s *config.Server) error {
 			list, err := examine(cmd, b, c, []*config.Server{s})
 			if err != nil {
 				return err
@@ -36,7 +32,7 @@ func testCommand(b *belt.Belt) *cobra.Command {
 				return err
 			}
 			return testError(s, report)
-		},
+		}),
 	}
 }
 
@@ -123,11 +119,7 @@ func showDetails(b *belt.Belt, r *doctor.TestReport, hints []doctor.Hint) {
 		b.Out.Printf("%s\n", plain.Number(len(r.Tools), "tool"))
 	}
 	for _, t := range r.Tools {
-		name := t.RegisteredName
-		if name == "" {
-			name = t.Name
-		}
-		b.Out.Printf("  %s", name)
+		b.Out.Printf("  %s", cmp.Or(t.RegisteredName, t.Name))
 		if t.State != "listed" {
 			b.Out.Style(cli.Warning, fmt.Sprintf(" (%s: %s)", t.State, t.Reason))
 		}

@@ -6,14 +6,12 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/schema"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -156,10 +154,7 @@ func (r *argumentReader) known(key string) error {
 		}
 	}
 	e := cli.UsageError("tool %q has no parameter %q", r.tool, key)
-	e.Cure = key + ":=JSON sends it all the same"
-	if near := nearest.Names(key, slices.Sorted(maps.Keys(properties)), 3); len(near) > 0 {
-		e.Cure = "did you mean " + strconv.Quote(near[0]) + "? " + e.Cure
-	}
+	e.Cure = strings.TrimSpace(cli.DidYouMean(key, slices.Sorted(maps.Keys(properties)), "") + " " + key + ":=JSON sends it all the same")
 	return e
 }
 

@@ -34,8 +34,8 @@ func callCommand(b *belt.Belt) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "call",
 		ValidArgsFunction: b.CompleteTools,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, t, err := findTarget(b, cmd, args)
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
+			t, err := findTarget(b, c, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func callCommand(b *belt.Belt) *cobra.Command {
 				return err
 			}
 			return showResult(b, t, res, out)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&a.yes, "yes", "y", false, "call it without asking")

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -29,8 +30,8 @@ func describeCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
 		Use:               "describe",
 		ValidArgsFunction: b.CompleteTools,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, t, err := findTarget(b, cmd, args)
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
+			t, err := findTarget(b, c, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -43,32 +44,26 @@ func describeCommand(b *belt.Belt) *cobra.Command {
 			}
 			showDescribed(b, d)
 			return b.Out.Result(d)
-		},
+		}),
 	}
 }
 
 func describe(ctx context.Context, b *belt.Belt, c *belt.Catalog, t *target) (*described, error) {
-	var found *described
+	var d *registry.Definition
 	var why error
+	state := "listed"
 	err := b.Visit(ctx, c, []*config.Server{t.server}, nil, "asking "+t.server.Name, func(h *belt.Opened, _ *config.Server, _ host.Status, failed error) {
 		if why = failed; failed != nil {
 			return
 		}
-		d, held := t.definition(h.Registry())
-		if d == nil {
-			why = held
-			return
-		}
-		state := "listed"
-		if held != nil {
+		if d, why = t.definition(h.Registry()); why != nil {
 			state = "quarantined"
 		}
-		found = &described{tool: toolOf(d, state, ""), OutputSchema: d.OutputSchema, Hints: d.Hints()}
 	})
-	if err == nil {
-		err = why
+	if d == nil || err != nil {
+		return nil, cmp.Or(err, why)
 	}
-	return found, err
+	return &described{tool: toolOf(d, state, ""), OutputSchema: d.OutputSchema, Hints: d.Hints()}, nil
 }
 
 func showDescribed(b *belt.Belt, d *described) {
@@ -114,7 +109,7 @@ func searchCommand(b *belt.Belt) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "search",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
 			words, command, err := belt.SplitArgs(cmd, args)
 			if err != nil {
 				return err
@@ -122,16 +117,12 @@ func searchCommand(b *belt.Belt) *cobra.Command {
 			if len(words) == 0 {
 				return cli.UsageError("search needs words that say what the tool is to do")
 			}
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
 			servers, err := b.Servers(cmd.Context(), c, names, command)
 			if err != nil {
 				return err
 			}
 			return search(cmd, b, c, servers, strings.Join(words, " "), limit, len(names) > 0)
-		},
+		}),
 	}
 	cmd.Flags().StringArrayVar(&names, "server", nil, "ask this `server` only; can be repeated")
 	cmd.Flags().IntVar(&limit, "limit", 10, "show at most this `number` of tools, up to 100")
@@ -174,8 +165,7 @@ func search(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config
 		found = append(found, t)
 		t.addTo(table)
 	}
-	b.Out.Table(table)
-	if err := b.Out.Result(map[string]any{"tools": found}); err != nil {
+	if err := b.Out.Found(table, map[string]any{"tools": found}); err != nil {
 		return err
 	}
 	return b.Failed(failed, named)

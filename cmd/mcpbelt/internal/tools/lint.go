@@ -40,9 +40,8 @@ func lintCommand(b *belt.Belt) *cobra.Command {
 	var chosen []string
 	var all, strict bool
 	cmd := &cobra.Command{
-		Use:               "lint",
-		ValidArgsFunction: b.CompleteServers(-1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use: "lint",
+		RunE: b.WithServers(func(cmd *cobra.Command, c *belt.Catalog, servers []*config.Server, named bool) error {
 			var wanted []profile.Provider
 			for _, name := range chosen {
 				if !slices.Contains(providers(), profile.Provider(name)) {
@@ -53,21 +52,27 @@ func lintCommand(b *belt.Belt) *cobra.Command {
 			if wanted == nil {
 				wanted = providers()
 			}
-			c, servers, err := b.LoadServers(cmd, args)
+			offers, err := b.Offers(cmd.Context(), c, servers...)
 			if err != nil {
 				return err
 			}
-			losses, failed, err := lint(cmd, b, c, servers, wanted)
-			if err != nil {
-				return err
+			losses := []*loss{}
+			var failed []error
+			for i, s := range servers {
+				losses = append(losses, lossesOf(s.Name, offers[i].Tools, wanted)...)
+				failed = append(failed, offers[i].Err)
 			}
 			if !all {
 				losses = slices.DeleteFunc(losses, func(l *loss) bool { return !l.matters() })
 			}
-			if err := showLosses(b, losses); err != nil {
+			t := &cli.Table{Headings: []string{"SERVER", "TOOL", "PROVIDER", "EFFECT", "WHERE", "WHAT"}, Empty: "Nothing is lost."}
+			for _, l := range losses {
+				t.Add(l.Server, l.Tool, string(l.Provider), l.Effect, l.Path, l.Detail)
+			}
+			if err := b.Out.Found(t, map[string]any{"losses": losses}); err != nil {
 				return err
 			}
-			if err := b.Failed(failed, len(args) > 0); err != nil {
+			if err := b.Failed(failed, named); err != nil {
 				return err
 			}
 			bad := 0
@@ -80,7 +85,7 @@ func lintCommand(b *belt.Belt) *cobra.Command {
 				return &cli.Error{Exit: cli.Unhealthy, Message: strconv.Itoa(bad) + " losses", Shown: true}
 			}
 			return nil
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&chosen, "provider", nil, "look at this `provider` alone; can be repeated: "+providerNames())
@@ -96,24 +101,6 @@ func providerNames() string {
 		names = append(names, string(p))
 	}
 	return strings.Join(names, ", ")
-}
-
-// lint asks the servers for their tools and returns what is lost, in the order of the
-// servers, and why some cannot be asked.
-func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server, wanted []profile.Provider) (losses []*loss, failed []error, err error) {
-	found := make([][]*loss, len(servers))
-	errs := make([]error, len(servers))
-	err = b.Each(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(h *belt.Opened, s *config.Server) {
-		i := slices.Index(servers, s)
-		if errs[i] = belt.Startable(s); errs[i] != nil {
-			return
-		}
-		var offer belt.Offer
-		offer, errs[i] = belt.Offered(cmd.Context(), h.Host, s)
-		found[i] = lossesOf(s.Name, offer.Tools, wanted)
-	})
-	failed = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	return slices.Concat(found...), failed, err
 }
 
 // lossesOf returns what the providers do not get of tools.
@@ -134,13 +121,4 @@ func lossesOf(server string, tools []registry.Tool, wanted []profile.Provider) [
 		}
 	}
 	return losses
-}
-
-func showLosses(b *belt.Belt, losses []*loss) error {
-	t := &cli.Table{Headings: []string{"SERVER", "TOOL", "PROVIDER", "EFFECT", "WHERE", "WHAT"}, Empty: "Nothing is lost."}
-	for _, l := range losses {
-		t.Add(l.Server, l.Tool, string(l.Provider), l.Effect, l.Path, l.Detail)
-	}
-	b.Out.Table(t)
-	return b.Out.Result(map[string]any{"losses": append([]*loss{}, losses...)})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -22,16 +21,7 @@ type target struct {
 
 // findTarget reads SERVER TOOL, URL TOOL, SERVER__TOOL, SERVER.TOOL or, with a command
 // behind --, TOOL.
-func findTarget(b *belt.Belt, cmd *cobra.Command, args []string) (*belt.Catalog, *target, error) {
-	c, err := b.Load(cmd.Context())
-	if err != nil {
-		return nil, nil, err
-	}
-	t, err := targetIn(b, c, cmd, args)
-	return c, t, err
-}
-
-func targetIn(b *belt.Belt, c *belt.Catalog, cmd *cobra.Command, args []string) (*target, error) {
+func findTarget(b *belt.Belt, c *belt.Catalog, cmd *cobra.Command, args []string) (*target, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == 0 || dash == len(args) {
 			return nil, cli.UsageError("the command is: mcpbelt %s TOOL [...] -- COMMAND ARG...", cmd.Name())
@@ -87,9 +77,8 @@ func (t *target) definition(r *registry.Registry) (*registry.Definition, error) 
 			return q.Tool, belt.Explain(t.server, &registry.QuarantinedError{Name: q.Tool.Name, Change: q.Change})
 		}
 	}
-	e := &cli.Error{Exit: cli.NotFound, Server: t.server.Name, Message: "server " + strconv.Quote(t.server.Name) + " has no tool " + strconv.Quote(t.tool), Cure: "mcpbelt tools " + t.server.Name}
-	if near := nearest.Names(t.tool, names, 1); len(near) > 0 {
-		e.Cure = "did you mean " + strconv.Quote(near[0]) + "?"
+	return nil, &cli.Error{
+		Exit: cli.NotFound, Server: t.server.Name, Message: "server " + strconv.Quote(t.server.Name) + " has no tool " + strconv.Quote(t.tool),
+		Cure: cli.DidYouMean(t.tool, names, "mcpbelt tools "+t.server.Name),
 	}
-	return nil, e
 }

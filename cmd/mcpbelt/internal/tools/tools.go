@@ -3,7 +3,6 @@ package tools
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -47,13 +46,8 @@ type tool struct {
 func toolsCommand(b *belt.Belt) *cobra.Command {
 	var brief bool
 	cmd := &cobra.Command{
-		Use:               "tools",
-		ValidArgsFunction: b.CompleteServers(-1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, servers, err := b.LoadServers(cmd, args)
-			if err != nil {
-				return err
-			}
+		Use: "tools",
+		RunE: b.WithServers(func(cmd *cobra.Command, c *belt.Catalog, servers []*config.Server, named bool) error {
 			offers, err := read(cmd, b, c, servers)
 			if err != nil {
 				return err
@@ -63,12 +57,10 @@ func toolsCommand(b *belt.Belt) *cobra.Command {
 			}
 			var failed []error
 			for _, o := range offers {
-				if o.err != nil {
-					failed = append(failed, o.err)
-				}
+				failed = append(failed, o.err)
 			}
-			return b.Failed(failed, len(args) > 0)
-		},
+			return b.Failed(failed, named)
+		}),
 	}
 	cmd.Flags().BoolVar(&brief, "brief", false, "one line for each tool, with its parameters")
 	return cmd
@@ -82,10 +74,7 @@ func read(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.S
 		o := &offer{Server: s.Name, Tools: []tool{}, err: err}
 		offers[slices.Index(servers, s)] = o
 		if err != nil {
-			o.Error = err.Error()
-			if e, ok := errors.AsType[*cli.Error](err); ok {
-				o.Exit = e.Exit.Code()
-			}
+			o.Error, o.Exit = err.Error(), cli.Explain(cmd.Context(), err).Exit.Code()
 			return
 		}
 		o.add(h.Registry().Snapshot(), status)

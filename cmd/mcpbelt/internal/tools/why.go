@@ -49,15 +49,15 @@ func whyCommand(b *belt.Belt) *cobra.Command {
 		Use:               "why",
 		Args:              cli.Args(1, 2),
 		ValidArgsFunction: b.CompleteTools,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
 			if _, _, ok := splitName(args[0]); len(args) == 1 && !ok {
-				server, err := b.ServerOf(cmd.Context(), args[0])
+				server, err := b.ServerOf(c, args[0])
 				if err != nil {
 					return err
 				}
 				args = []string{server, args[0]}
 			}
-			c, t, err := findTarget(b, cmd, args)
+			t, err := findTarget(b, c, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func whyCommand(b *belt.Belt) *cobra.Command {
 				err = &cli.Error{Exit: cli.NotFound, Server: i.Server, Message: at.Detail, Shown: true}
 			}
 			return err
-		},
+		}),
 	}
 }
 
@@ -99,16 +99,13 @@ func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *conf
 	if !i.tool(report, s) {
 		return nil
 	}
-	offer, err := belt.Offered(cmd.Context(), h.Host, s)
-	if err != nil {
-		return err
-	}
+	offer := belt.Offered(cmd.Context(), h.Host, s)
 	tools := slices.DeleteFunc(offer.Tools, func(t registry.Tool) bool { return t.Definition().Origin.Tool != i.Tool })
 	if len(tools) == 1 {
 		i.policy(tools[0].Definition())
 		i.providers(tools)
 	}
-	return nil
+	return offer.Err
 }
 
 // config tells of the file and the entry.

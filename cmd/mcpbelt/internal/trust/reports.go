@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"encoding/xml"
 	"path/filepath"
 	"strings"
@@ -14,16 +15,9 @@ import (
 func explained(c *ledger.Change) string {
 	text := belt.WhyHeld(c)
 	for _, f := range c.Fields {
-		text += "; " + f.Field + ": was " + orNothing(f.Before) + ", is " + orNothing(f.After)
+		text += "; " + f.Field + ": was " + cmp.Or(f.Before, "not there") + ", is " + cmp.Or(f.After, "not there")
 	}
 	return plain.Cut(plain.Text(text), 4000)
-}
-
-func orNothing(value string) string {
-	if value == "" {
-		return "not there"
-	}
-	return value
 }
 
 // writeSARIF writes findings in the Static Analysis Results Interchange Format 2.1.0.
@@ -40,11 +34,7 @@ func writeSARIF(b *belt.Belt, findings []*finding) error {
 	add := func(f *finding, rule, text, key string) {
 		if !seen[rule] {
 			seen[rule] = true
-			description := rules[rule]
-			if description == "" {
-				description = rule
-			}
-			used = append(used, object{"id": rule, "shortDescription": object{"text": description}})
+			used = append(used, object{"id": rule, "shortDescription": object{"text": cmp.Or(rules[rule], rule)}})
 		}
 		result := object{"ruleId": rule, "level": "error", "message": object{"text": text}, "partialFingerprints": object{"mcpbelt/v1": key}}
 		if file := f.entry.Source.File; file != "" {
@@ -79,18 +69,19 @@ func relative(b *belt.Belt, file string) string {
 // The elements of a JUnit report.
 type (
 	junitSuites struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
+		XMLName xml.Name `xml:"testsuites"`
+		junitCounts
+		Suites []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Cases    []junitCase `xml:"testcase"`
+		Name string `xml:"name,attr"`
+		junitCounts
+		Cases []junitCase `xml:"testcase"`
+	}
+	junitCounts struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`

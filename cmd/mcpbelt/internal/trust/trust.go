@@ -3,6 +3,7 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,28 +41,16 @@ type launch struct {
 func allowCommand(b *belt.Belt) *cobra.Command {
 	var yes, deny, all bool
 	cmd := &cobra.Command{
-		Use:               "allow",
-		Args:              cli.Args(0, 1),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
+		Use: "allow",
+		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
 			switch {
 			case all && (len(args) > 0 || deny || b.Out.AsJSON):
 				return cli.UsageError("--all allows all launches that wait, and goes with --yes alone")
-			case all:
-				return allowAll(cmd.Context(), b, c, yes)
 			case len(args) == 0:
-				return showLaunches(cmd.Context(), b, c)
+				return showLaunches(cmd.Context(), b, c, all, yes)
 			}
-			s, err := c.FindLaunch(args[0])
-			if err != nil {
-				return err
-			}
-			return decideLaunch(cmd.Context(), b, c, s, yes, deny)
-		},
+			return decideLaunch(cmd.Context(), b, c, args[0], yes, deny)
+		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "allow it without asking")
 	cmd.Flags().BoolVar(&deny, "deny", false, "deny it")
@@ -75,12 +64,7 @@ func launchOf(l *consent.Launch, v consent.Verdict) launch {
 
 // Launches returns the launches that wait.
 func Launches(ctx context.Context, b *belt.Belt, c *belt.Catalog) ([]launch, error) {
-	var enabled []*config.Server
-	for _, s := range c.Config.Servers {
-		if !s.Disabled {
-			enabled = append(enabled, s)
-		}
-	}
+	enabled := slices.DeleteFunc(slices.Clone(c.Config.Servers), func(s *config.Server) bool { return s.Disabled })
 	list, err := b.Blocked(ctx, c, enabled...)
 	waiting := []launch{}
 	for _, e := range list {
@@ -91,49 +75,35 @@ func Launches(ctx context.Context, b *belt.Belt, c *belt.Catalog) ([]launch, err
 	return waiting, err
 }
 
-// allowAll decides about all launches that wait.
-func allowAll(ctx context.Context, b *belt.Belt, c *belt.Catalog, yes bool) error {
-	list, err := Launches(ctx, b, c)
-	if len(list) == 0 && err == nil {
-		b.Out.Printf("No launch waits to be allowed.\n")
-	}
-	for _, l := range list {
-		s, findErr := c.FindLaunch(l.Server)
-		if err = findErr; err == nil {
-			err = decideLaunch(ctx, b, c, s, yes, false)
-		}
-		if e, ok := errors.AsType[*cli.Error](err); ok && e.Exit == cli.Declined {
-			err = nil // the others are asked about all the same
-		}
-		if err != nil {
-			break
-		}
-	}
-	return err
-}
-
-// showLaunches shows the launches that wait.
-func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog) error {
+// showLaunches shows the launches that wait, or decides about all of them.
+func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog, decide, yes bool) error {
 	waiting, err := Launches(ctx, b, c)
-	if err != nil {
+	if err != nil && !(decide && len(waiting) > 0) {
 		return err
-	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string]any{"launches": waiting})
 	}
 	if len(waiting) == 0 {
 		b.Out.Printf("No launch waits to be allowed.\n")
 	}
 	for _, l := range waiting {
-		b.Out.Style(cli.Heading, l.Server)
-		b.Out.Printf("\n%s\nTo let it start: mcpbelt allow %s\n", l.shown, l.Server)
+		if !decide {
+			b.Out.StyleLine(cli.Heading, l.Server)
+			b.Out.Printf("%s\nTo let it start: mcpbelt allow %s\n", l.shown, l.Server)
+			continue
+		}
+		err := decideLaunch(ctx, b, c, l.Server, yes, false)
+		if e, ok := errors.AsType[*cli.Error](err); err != nil && !(ok && e.Exit == cli.Declined) {
+			return err // but those behind one that was declined are asked about
+		}
 	}
-	return nil
+	return b.Out.Result(map[string]any{"launches": waiting})
 }
 
 // decideLaunch shows the launch of a server, asks, and keeps the answer.
-func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, yes, deny bool) error {
+func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, name string, yes, deny bool) error {
+	s, err := c.FindLaunch(name)
 	switch {
+	case err != nil:
+		return err
 	case s.Err != nil:
 		return belt.Explain(s, s.Err)
 	case !s.Source.Scope.NeedsApproval():
@@ -159,14 +129,12 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 	} else if deny {
 		return forget(ctx, b, book, s)
 	}
-	switch {
-	case b.Out.AsJSON:
-	case l == nil:
+	if l == nil {
 		b.Out.Printf("Server %s is allowed already.\n", s.Name)
-	default:
-		b.Out.StyleLine(cli.Heading, s.Name)
-		b.Out.Printf("%s\n", belt.ShowLaunch(l))
+		return b.Out.Result(launch{Server: s.Name, Source: s.Source.String(), Verdict: string(was)})
 	}
+	b.Out.StyleLine(cli.Heading, s.Name)
+	b.Out.Printf("%s\n", belt.ShowLaunch(l))
 	if was != verdict {
 		if err := b.Out.Agree(ctx, yes || deny, "Let it start?", "decided"); err != nil {
 			return err
@@ -176,13 +144,7 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 		}
 		b.Out.Printf("%s %s\n", map[bool]string{false: "allowed", true: "denied"}[deny], s.Name)
 	}
-	if b.Out.AsJSON && l != nil {
-		return b.Out.JSON(launchOf(l, verdict))
-	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(launch{Server: s.Name, Source: s.Source.String(), Verdict: string(was)})
-	}
-	return nil
+	return b.Out.Result(launchOf(l, verdict))
 }
 
 // forget takes back that a server was allowed: its next start asks.
@@ -200,79 +162,60 @@ func forget(ctx context.Context, b *belt.Belt, book *consent.Book, s *config.Ser
 	if err := book.Forget(ctx, prints...); err != nil {
 		return err
 	}
-	if b.Out.AsJSON {
-		return b.Out.JSON(launch{Server: s.Name, Source: s.Source.String(), Verdict: string(consent.Pending)})
-	}
 	b.Out.Printf("Server %s has to be allowed again before it starts.\n", s.Name)
-	return nil
+	return b.Out.Result(launch{Server: s.Name, Source: s.Source.String(), Verdict: string(consent.Pending)})
 }
 
-// openLedger reads the config files and opens their ledger.
-func openLedger(ctx context.Context, b *belt.Belt) (*belt.Catalog, *ledger.Ledger, error) {
-	c, err := b.Load(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := b.OpenLedger(ctx, c.Config.Servers)
-	if err == nil && l == nil {
-		err = cli.UsageError("there is no ledger: nothing was accepted, and nothing is held back")
-	}
-	return c, l, err
+// withLedger has a command read the config files and open their ledger.
+func withLedger(b *belt.Belt, run func(cmd *cobra.Command, c *belt.Catalog, l *ledger.Ledger, args []string) error) belt.Run {
+	return b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
+		l, err := b.OpenLedger(cmd.Context(), c.Config.Servers)
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			return cli.UsageError("there is no ledger: nothing was accepted, and nothing is held back")
+		}
+		return run(cmd, c, l, args)
+	})
+}
+
+// withOffers is withLedger for a command that asks the servers of its arguments, or all, what they offer.
+func withOffers(b *belt.Belt, run func(l *ledger.Ledger, servers []*config.Server, offers []belt.Offer, named bool) error) belt.Run {
+	return withLedger(b, func(cmd *cobra.Command, c *belt.Catalog, l *ledger.Ledger, args []string) error {
+		servers, err := b.Servers(cmd.Context(), c, args, nil)
+		if err != nil {
+			return err
+		}
+		offers, err := b.Offers(cmd.Context(), c, servers...)
+		if err != nil {
+			return err
+		}
+		return run(l, servers, offers, len(args) > 0)
+	})
 }
 
 func diffCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:               "diff",
-		ValidArgsFunction: b.CompleteServers(-1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, l, err := openLedger(cmd.Context(), b)
-			if err != nil {
-				return err
-			}
-			servers, err := b.Servers(cmd.Context(), c, args, nil)
-			if err != nil {
-				return err
-			}
-			offers, err := ask(cmd.Context(), b, c, servers)
-			if err != nil {
-				return err
-			}
+		Use: "diff",
+		RunE: withOffers(b, func(l *ledger.Ledger, servers []*config.Server, offers []belt.Offer, named bool) error {
 			changes := []ledger.Change{}
 			var failed []error
 			for i, s := range servers {
 				changes = append(changes, waiting(l, s, offers[i])...)
-				if offers[i].err != nil {
-					failed = append(failed, offers[i].err)
-				}
+				failed = append(failed, offers[i].Err)
 			}
-			if err := showChanges(b, changes); err != nil {
+			showChanges(b, changes)
+			if err := b.Out.Result(map[string]any{"changes": changes}); err != nil {
 				return err
 			}
-			return b.Failed(failed, len(args) > 0)
-		},
+			return b.Failed(failed, named)
+		}),
 	}
 }
 
-// An offer is what a server says when it is asked.
-type offer struct {
-	belt.Offer
-	err error // why it could not be asked
-}
-
-// ask asks servers what they offer, and writes none of it down.
-func ask(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.Server) ([]offer, error) {
-	offers := make([]offer, len(servers))
-	err := b.Each(ctx, c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(h *belt.Opened, s *config.Server) {
-		o := &offers[slices.Index(servers, s)]
-		if o.err = belt.Startable(s); o.err == nil {
-			o.Offer, o.err = belt.Offered(ctx, h.Host, s)
-		}
-	})
-	return offers, err
-}
-
 // ledgerServer returns what the ledger knows a server by.
-func ledgerServer(s *config.Server, o *offer) registry.Server {
+func ledgerServer(s *config.Server, o *belt.Offer) registry.Server {
 	return registry.Server{
 		Name: s.Name, Place: s.Source.ProjectFolder(), Fingerprint: s.Fingerprint(), Instructions: &o.Instructions,
 		Mode: ledger.Mode(s.Ledger), Quarantined: s.Quarantined,
@@ -281,9 +224,9 @@ func ledgerServer(s *config.Server, o *offer) registry.Server {
 
 // waiting returns what waits of a server: what it offers otherwise than it was accepted, and what has
 // waited before.
-func waiting(l *ledger.Ledger, s *config.Server, o offer) []ledger.Change {
+func waiting(l *ledger.Ledger, s *config.Server, o belt.Offer) []ledger.Change {
 	var changes []ledger.Change
-	if o.err == nil {
+	if o.Err == nil {
 		for _, c := range registry.Verify(l, ledgerServer(s, &o), o.Tools) {
 			trusted := ledger.Mode(s.Ledger) == ledger.Trust && c.Kind != ledger.ToolRejected
 			if c.Kind != ledger.ToolRemoved && !trusted {
@@ -346,17 +289,13 @@ func placeOf(l *ledger.Ledger, s *config.Server) string {
 }
 
 // showChanges writes changes with their fields.
-func showChanges(b *belt.Belt, changes []ledger.Change) error {
-	if b.Out.AsJSON {
-		return b.Out.JSON(map[string]any{"changes": append([]ledger.Change{}, changes...)})
-	}
+func showChanges(b *belt.Belt, changes []ledger.Change) {
 	if len(changes) == 0 {
 		b.Out.Printf("Nothing waits to be accepted.\n")
 	}
 	for i := range changes {
 		writeChange(b, &changes[i], false)
 	}
-	return nil
 }
 
 // writeChange writes a change, and its fields below it. Of a new tool brief is the beginning.
@@ -398,46 +337,30 @@ func writeChange(b *belt.Belt, c *ledger.Change, brief bool) {
 func decideCommand(b *belt.Belt, accept bool) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use:               "accept",
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use: map[bool]string{true: "accept", false: "reject"}[accept],
+		RunE: withLedger(b, func(cmd *cobra.Command, c *belt.Catalog, l *ledger.Ledger, args []string) error {
 			if len(args) == 0 {
 				return cli.UsageError("%s needs the name of a server", cmd.Name())
-			}
-			c, l, err := openLedger(cmd.Context(), b)
-			if err != nil {
-				return err
 			}
 			d, err := decisionAbout(cmd.Context(), b, c, l, args[0], args[1:], accept)
 			if err != nil {
 				return err
 			}
-			changes := d.changes
-			if !b.Out.AsJSON {
-				if err := showChanges(b, changes); err != nil {
-					return err
-				}
-			}
-			if rejected := d.rejected(); len(changes) == 0 && accept && len(rejected) > 0 && !b.Out.AsJSON {
+			showChanges(b, d.changes)
+			if rejected := d.rejected(); len(d.changes) == 0 && accept && len(rejected) > 0 {
 				b.Out.Printf("Rejected: %s. Name them to accept them.\n", strings.Join(rejected, ", "))
 			}
-			if len(changes) > 0 {
+			if len(d.changes) > 0 {
 				if err := b.Out.Agree(cmd.Context(), yes, map[bool]string{true: "Accept it?", false: "Reject it?"}[accept], "decided"); err != nil {
 					return err
 				}
 				if err := d.decide(cmd.Context(), b.User()); err != nil {
 					return err
 				}
-				b.Out.Printf("%s %s of %s\n", map[bool]string{true: "accepted", false: "rejected"}[accept], plain.Number(len(changes), "change"), args[0])
+				b.Out.Printf("%s %s of %s\n", map[bool]string{true: "accepted", false: "rejected"}[accept], plain.Number(len(d.changes), "change"), args[0])
 			}
-			if b.Out.AsJSON {
-				return showChanges(b, changes)
-			}
-			return nil
-		},
-	}
-	if !accept {
-		cmd.Use = "reject"
+			return b.Out.Result(map[string]any{"changes": append([]ledger.Change{}, d.changes...)})
+		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "decide without asking")
 	return cmd
@@ -450,7 +373,7 @@ type decision struct {
 	changes []ledger.Change
 	entries []ledger.Entry // of the server
 	server  *config.Server // that was asked; nil: it was not needed
-	offer   offer
+	offer   belt.Offer
 }
 
 // decisionAbout returns what there is to decide: about what waits of a server, or about the named tools
@@ -471,11 +394,8 @@ func decisionAbout(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger
 	if err != nil {
 		return nil, err
 	}
-	offers, err := ask(ctx, b, c, []*config.Server{s})
-	if err == nil {
-		err = offers[0].err
-	}
-	if err != nil {
+	offers, err := b.Offers(ctx, c, s)
+	if err = cmp.Or(err, offers[0].Err); err != nil {
 		return nil, err
 	}
 	d.server, d.offer = s, offers[0]

@@ -1,8 +1,7 @@
 package trust
 
 import (
-	"context"
-	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -29,17 +28,8 @@ type finding struct {
 func verifyCommand(b *belt.Belt) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:               "verify",
-		ValidArgsFunction: b.CompleteServers(-1),
+		Use: "verify",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, l, err := openLedger(cmd.Context(), b)
-			if err != nil {
-				return err
-			}
-			servers, err := b.Servers(cmd.Context(), c, args, nil)
-			if err != nil {
-				return err
-			}
 			if b.Out.AsJSON && format == "text" {
 				format = "json"
 			}
@@ -47,14 +37,13 @@ func verifyCommand(b *belt.Belt) *cobra.Command {
 			if !ok {
 				return cli.UsageError("the format %q is none of text, json, sarif and junit", format)
 			}
-			findings, err := verify(cmd.Context(), b, c, l, servers)
-			if err != nil {
-				return err
-			}
-			if err := write(b, findings); err != nil {
-				return err
-			}
-			return verdict(findings)
+			return withOffers(b, func(l *ledger.Ledger, servers []*config.Server, offers []belt.Offer, _ bool) error {
+				findings := verify(l, servers, offers)
+				if err := write(b, findings); err != nil {
+					return err
+				}
+				return verdict(findings)
+			})(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "write it in this `format`: text, json, sarif or junit")
@@ -63,14 +52,13 @@ func verifyCommand(b *belt.Belt) *cobra.Command {
 }
 
 // verify compares what servers offer with the ledger.
-func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger, servers []*config.Server) ([]*finding, error) {
-	offers, err := ask(ctx, b, c, servers)
+func verify(l *ledger.Ledger, servers []*config.Server, offers []belt.Offer) []*finding {
 	findings := make([]*finding, len(servers))
 	for i, s := range servers {
 		f, offered := &finding{Server: s.Name, Status: "clean", Tools: []string{}, Changes: []ledger.Change{}, entry: s}, &offers[i]
 		findings[i] = f
-		if offered.err != nil {
-			f.Status, f.Error, f.exit = "unreachable", offered.err.Error(), cli.Unreachable
+		if offered.Err != nil {
+			f.Status, f.Error, f.exit = "unreachable", offered.Err.Error(), cli.Unreachable
 			continue
 		}
 		for _, t := range offered.Tools {
@@ -92,25 +80,24 @@ func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger
 			f.Status, f.exit = "not_accepted", cli.NotAccepted
 		}
 	}
-	return findings, err
+	return findings
 }
 
 // verdict returns the error of the command.
 func verdict(findings []*finding) error {
 	for _, exit := range []cli.Exit{cli.Changed, cli.NotAccepted, cli.Unreachable} {
-		for _, f := range findings {
-			if f.exit != exit {
-				continue
-			}
-			e := &cli.Error{Exit: exit, Server: f.Server, Message: "server " + strconv.Quote(f.Server) + " offers something else than was accepted", Cure: "mcpbelt diff " + f.Server}
-			switch exit {
-			case cli.NotAccepted:
-				e.Message = "server " + strconv.Quote(f.Server) + " offers what was never accepted"
-			case cli.Unreachable:
-				e.Message, e.Cure, e.Err = f.Error, "", errors.New(f.Error)
-			}
-			return e
+		i := slices.IndexFunc(findings, func(f *finding) bool { return f.exit == exit })
+		if i < 0 {
+			continue
 		}
+		server := findings[i].Server
+		switch exit {
+		case cli.Changed:
+			return &cli.Error{Exit: exit, Server: server, Message: "server " + strconv.Quote(server) + " offers something else than was accepted", Cure: "mcpbelt diff " + server}
+		case cli.NotAccepted:
+			return &cli.Error{Exit: exit, Server: server, Message: "server " + strconv.Quote(server) + " offers what was never accepted", Cure: "mcpbelt diff " + server}
+		}
+		return &cli.Error{Exit: exit, Server: server, Message: findings[i].Error}
 	}
 	return nil
 }
