@@ -30,14 +30,14 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	if e == nil {
 		return errors.New("host: no server to try: the entry is nil")
 	}
-	if f == nil {
-		return errors.New("host: Try: f is nil")
-	}
 	leave, err := h.visit()
 	if err != nil {
 		return err
 	}
 	defer leave()
+	if f == nil {
+		return errors.New("host: Try: f is nil")
+	}
 	h.mu.Lock()
 	e = h.scopes.keep(e)
 	h.mu.Unlock()

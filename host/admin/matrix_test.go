@@ -84,6 +84,7 @@ var samples = map[string]sample{
 	"GET " + servers + "/{id}/tools":             {servers + "/runs/tools", "", false, 0},
 	"POST /api/v1/removed/{id}/restore":          {"/api/v1/removed/{gone}/restore", "", true, 0},
 	"POST /api/v1/test":                          {"/api/v1/test", `{"name":"new","command":"x"}`, true, 0},
+	"POST /api/v1/entry":                         {"/api/v1/entry", `{"text":"{\"command\":\"x\"}","name":"new"}`, false, 0},
 	"GET /api/v1/tools/{name}":                   {"/api/v1/tools/lazy__echo", "", false, 0},
 	"POST /api/v1/tools/{name}/call":             {"/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`, true, 0},
 	"GET /api/v1/why":                            {"/api/v1/why?name=lazy__echo", "", false, 0},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
@@ -14,6 +15,7 @@ func recordRoutes() []*route {
 		on("GET", "/api/v1/removed", View, "List the servers that can be restored, the last one at the end", (*request).listRemoved),
 		on("POST", restorePath+"{id}/restore", Operate, "Restore a server; a local one takes stdio:write", (*request).restoreServer),
 		with("POST", "/api/v1/test", Operate, "Try a server that is not added yet, and keep nothing; a local one takes stdio:write", (*request).testInput),
+		with("POST", "/api/v1/entry", Operate, "Read an entry as it stands in a config file of any program, as a record, and keep nothing", (*request).readEntry),
 		on("GET", "/api/v1/undo", View, "Show the last change of a record that was made here, null if there is none", (*request).showUndo),
 		on("POST", "/api/v1/undo", Operate, "Undo that change; of a local server it takes stdio:write", (*request).undo,
 			param{"at", "date-time", "of the change as it was shown; it fails if there is another one now"}),
@@ -101,6 +103,30 @@ func (q *request) restoreServer() (server, error) {
 	}
 	_, err = q.manager.Restore(q.forUser(), id)
 	return q.showNamed(id, err)
+}
+
+// An entryInput is the entry of a server in the text of a config file.
+type entryInput struct {
+	Text string `json:"text"`
+	Name string `json:"name,omitempty"` // if the text has none
+}
+
+// A readEntry is an entry as a record, with the secrets that were sent.
+type readEntry struct {
+	Entry    server   `json:"entry"`
+	Warnings []string `json:"warnings"`
+}
+
+func (q *request) readEntry(in *entryInput) (readEntry, error) {
+	e, err := config.ParseEntry(q.Context(), in.Name, []byte(in.Text), q.opts.Config)
+	if err != nil {
+		return readEntry{}, &failure{status: http.StatusBadRequest, code: string(record.CodeValueInvalid), detail: err.Error()}
+	}
+	read := readEntry{Entry: q.show(&manage.Server{Stored: record.Stored{Record: record.Of(e)}}), Warnings: []string{}}
+	for _, w := range e.Warnings {
+		read.Warnings = append(read.Warnings, w.Error())
+	}
+	return read, nil
 }
 
 func (q *request) testInput(in *serverInput) (testResult, error) {

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -182,4 +183,34 @@ func TestEchoKeepsSecrets(t *testing.T) {
 	shown := s.data("GET", servers+"/a", "")
 	body, _ := json.Marshal(map[string]any{"url": "https://evil.example/mcp", "headersJson": shown["headersJson"]})
 	assert.Equal(t, s.do("owner", "PUT", servers+"/a", string(body), nil).status, http.StatusBadRequest, "a masked secret for another host")
+}
+
+// An entry of any program's file is read as it is when a file is read.
+func TestEntryOfAnyProgram(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{})
+	for text, want := range map[string]string{
+		`{"mcpServers": {"a": {"command": "x", "args": ["y"], "env": {"K": "secret-of-a"}}}}`:         `"name":"a","transport":"stdio","command":"x","argsJson":"[\"y\"]","envJson":"{\"K\":\"secret-of-a\"}"`,
+		`{"servers": {"a": {"type": "http", "url": "https://a.example/mcp", "headers": {"H": "v"}}}}`: `"name":"a","transport":"streamable_http","url":"https://a.example/mcp","headersJson":"{\"H\":\"v\"}"`,
+		`{"mcp": {"a": {"type": "local", "command": ["x", "y"], "environment": {"K": "v"}}}}`:         `"name":"a","transport":"stdio","command":"x","argsJson":"[\"y\"]","envJson":"{\"K\":\"v\"}"`,
+		`{"context_servers": {"a": {"command": {"path": "x", "args": ["y"]}}}}`:                       `"name":"a","transport":"stdio","command":"x","argsJson":"[\"y\"]"`,
+		`{"mcpServers": {"a": {"serverUrl": "https://a.example/mcp"}}}`:                               `"name":"a","transport":"auto","url":"https://a.example/mcp"`,
+		`{"mcpServers": {"a": {"httpUrl": "https://a.example/mcp"}}}`:                                 `"name":"a","transport":"streamable_http","url":"https://a.example/mcp"`,
+		`{"command": "x", // a comment
+			"cwd": "/tmp",}`: `"name":"new","transport":"stdio","command":"x","cwd":"/tmp"`,
+	} {
+		got := s.do("owner", "POST", "/api/v1/entry", string(assert.Value(json.Marshal(map[string]string{"text": text, "name": "new"}))(t)), nil)
+		assert.Equal(t, got.status, 200, "%s", text)
+		for field := range strings.SplitSeq(want, `,"`) {
+			assert.Contains(t, got.body, strings.TrimPrefix(field, `"`), "%s", text)
+		}
+	}
+	for text, want := range map[string]string{
+		`x`: "not a JSON object", `[]`: "must be an object", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`: "more than one server",
+		`{"command": 7, "env": {"K": "secret-of-a"}}`: "command",
+	} {
+		got := s.do("owner", "POST", "/api/v1/entry", string(assert.Value(json.Marshal(map[string]string{"text": text}))(t)), nil)
+		assert.Equal(t, got.status, 400, "%s", text)
+		assert.Contains(t, got.body, want, "%s", text)
+		assert.Lacks(t, got.body, "secret-of-a")
+	}
 }

@@ -85,6 +85,7 @@ var functions = []function{
 	{"config.Merge", config.Merge},
 	{"config.NewSecrets", config.NewSecrets},
 	{"config.Parse", config.Parse},
+	{"config.ParseEntry", config.ParseEntry},
 	{"config.ReadDocument", config.ReadDocument},
 	{"config.Schema", config.Schema},
 	{"consent.Load", consent.Load},

@@ -201,9 +201,9 @@ func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string
 			return nil, err
 		}
 	}
-	s, err := b.ParseEntry(ctx, name, data)
+	s, err := config.ParseEntry(ctx, name, data, b.Reading())
 	if err != nil {
-		return nil, err
+		return nil, cli.UsageError("%v: mcpbelt import takes whole files", err)
 	}
 	for _, w := range s.Warnings {
 		(&cli.Error{Message: w.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)

@@ -210,42 +210,21 @@ function linesOf(form, value) {
 }
 
 // paste takes an entry as it is in the files of other programs.
-function paste(fill, wrong) {
+function paste(fill, say) {
   const id = uid();
   const area = h('textarea', {id, spellcheck: 'false', placeholder: '{"mcpServers": {"name": {"command": "…"}}}'});
+  const none = {description: '', url: '', headersJson: '', command: '', argsJson: '', envJson: '', cwd: ''};
   return h('details', {class: 'card'}, h('summary', {}, 'Paste an entry'),
-    h('div', {class: 'field'}, h('label', {for: id}, 'An entry of a config file, as JSON'), area),
-    h('div', {}, button('Fill in the form', () => {
-      wrong('');
+    h('div', {class: 'field'}, h('label', {for: id}, 'An entry of a config file of any program, as JSON'), area),
+    h('div', {}, button('Fill in the form', async () => {
+      say('');
       try {
-        fill(entryOf(JSON.parse(area.value)));
+        const read = await api.post('entry', {text: area.value});
+        fill({...none, ...read.entry});
+        say(read.warnings.join('\n'));
       } catch (err) {
-        wrong(err instanceof SyntaxError ? `This is not JSON: ${err.message.slice(0, 200)}` : err.message);
+        if (!(err instanceof api.APIError)) throw err;
+        say(err.message);
       }
     })));
-}
-
-// entryOf returns the record of an entry, which may be in a list of one.
-function entryOf(value) {
-  const servers = value?.mcpServers ?? value?.servers ?? value?.mcp?.servers;
-  let name;
-  if (servers && typeof servers === 'object') {
-    const names = Object.keys(servers);
-    if (names.length !== 1) throw new Wrong(`Paste one entry: there are ${names.length}.`);
-    [name] = names;
-    value = servers[name];
-  } else if (value && typeof value === 'object' && Object.keys(value).length === 1 && typeof Object.values(value)[0] === 'object') {
-    [[name, value]] = Object.entries(value);
-  }
-  if (!value || typeof value !== 'object' || Array.isArray(value)) throw new Wrong('This is not an entry.');
-  const url = value.url ?? value.serverUrl ?? value.httpUrl;
-  const [first, ...rest] = Array.isArray(value.command) ? value.command : [value.command];
-  const args = value.args ?? rest;
-  const type = String(value.transport ?? value.type ?? '').toLowerCase();
-  const json = (given, text) => text ?? (given && Object.keys(given).length ? JSON.stringify(given) : '');
-  return {
-    name: value.name ?? name, description: value.description ?? '', url: url ?? '', command: first ?? '', cwd: value.cwd ?? '',
-    transport: first ? 'stdio' : type === 'sse' ? 'sse' : type === 'auto' ? 'auto' : 'streamable_http',
-    argsJson: json(args, value.argsJson), envJson: json(value.env, value.envJson), headersJson: json(value.headers, value.headersJson),
-  };
 }
