@@ -29,7 +29,7 @@ func inferInput(t reflect.Type) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Type != "object" {
+	if s.Type != "object" || t.Kind() == reflect.Map && t.Key().Kind() != reflect.String {
 		return nil, fmt.Errorf("cannot be had from %v, which is not an object in JSON; use a struct or a map with string keys", t)
 	}
 	return json.Marshal(s)
