@@ -105,7 +105,7 @@ func TestDecisions(t *testing.T) {
 	p.button("dialog", "Log out at vault?", "Log out")
 	p.awaitText("Logged out at vault.")
 	// The browser comes back to the page, which completes the login and forgets the code.
-	p.button("li", "vault", "Log in")
+	p.button("tr", "vault", "Log in")
 	p.Await("dialog a.primary")
 	assert.OK(t, p.Eval("document.querySelector('dialog a.primary').href", &address))
 	_, query, _ := strings.Cut(assert.Value(s.as.ApproveAs(t.Context(), "ada", address))(t), "?")
