@@ -10,8 +10,8 @@ import (
 // Gemini, know one type for each value and nothing else: the first of the alternatives
 // that is not null, text for any value, items for each array, and nothing required that is
 // not a property. Where null is the only other one, the description says so, and which values
-// there are where the schema lists them: some converters drop that. The registry holds
-// arguments against the tool's own schema, whatever the model was told. It is another copy
+// there are where the schema lists them: some converters drop that, and fail if one is no
+// text, so that the description alone has these. The registry holds arguments against the tool's own schema, whatever the model was told. It is another copy
 // each time.
 func OneType(schema json.RawMessage) map[string]any {
 	root := map[string]any{}
@@ -55,12 +55,15 @@ func oneType(schema map[string]any) map[string]any {
 			out[keyword] = all
 		case "items":
 			out[keyword] = oneTypeOf(value)
+		case "const":
+			out["enum"] = []any{value}
 		default:
 			out[keyword] = value
 		}
 	}
+	enum, _ := out["enum"].([]any)
 	if out["type"] == nil {
-		out["type"] = "string"
+		out["type"] = listedType(enum)
 	}
 	if out["type"] == "array" && out["items"] == nil {
 		var first any
@@ -77,9 +80,12 @@ func oneType(schema map[string]any) map[string]any {
 		})
 	}
 	description, _ := out["description"].(string)
-	if enum, ok := out["enum"].([]any); ok {
+	if enum != nil {
 		values, _ := json.Marshal(enum) // they were JSON
 		description += "\nOne of " + string(values) + "."
+		if slices.ContainsFunc(enum, func(v any) bool { _, text := v.(string); return !text }) {
+			delete(out, "enum") // converters take text alone, and fail with all tools
+		}
 	}
 	if null {
 		description += "\nMay be null."
@@ -94,6 +100,22 @@ func oneType(schema map[string]any) map[string]any {
 func oneTypeOf(schema any) map[string]any {
 	object, _ := schema.(map[string]any)
 	return oneType(object)
+}
+
+// listedType returns the type of the first simple value that an enum has; that of text, if there
+// is none.
+func listedType(enum []any) string {
+	for _, value := range enum {
+		switch value.(type) {
+		case string:
+			return "string"
+		case float64:
+			return "number"
+		case bool:
+			return "boolean"
+		}
+	}
+	return "string"
 }
 
 // typeIn returns the type that a schema writes; nil: none.

@@ -23,6 +23,12 @@ func TestOneType(t *testing.T) {
 			`{"items":{"description":"x\nMay be null.","minimum":1,"type":"number"},"type":"array"}`},
 		{`{"type":"array","items":{"type":"string","format":"uri"}}`, `{"items":{"type":"string"},"type":"array"}`},
 		{`{"type":"array","items":{"type":"string","format":"date-time"}}`, `{"items":{"format":"date-time","type":"string"},"type":"array"}`},
+		{`{"type":"array","items":{"enum":["a","b"]}}`, `{"items":{"description":"One of [\"a\",\"b\"].","enum":["a","b"],"type":"string"},"type":"array"}`},
+		//report: Models | NousResearch/hermes-agent#15082, anomalyco/opencode#12784, agno-agi/agno#9833 | the values that an argument may have are numbers, and Gemini, or the converter for it, takes text alone and refuses the request with all tools | the values stand in the description, and the argument stays a number
+		{`{"type":"array","items":{"type":"integer","enum":[60,1440]}}`, `{"items":{"description":"One of [60,1440].","type":"integer"},"type":"array"}`},
+		{`{"type":"array","items":{"enum":[null,2]}}`, `{"items":{"description":"One of [null,2].","type":"number"},"type":"array"}`},
+		{`{"type":"array","items":{"const":true}}`, `{"items":{"description":"One of [true].","type":"boolean"},"type":"array"}`},
+		{`{"type":"array","items":{"enum":[{}]}}`, `{"items":{"description":"One of [{}].","type":"string"},"type":"array"}`},
 	} {
 		got := assert.Value(json.Marshal(profile.OneType(json.RawMessage(test.schema))))(t)
 		assert.Equal(t, string(got), test.want, test.schema)
