@@ -1,20 +1,22 @@
 package fantasy_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
 	"charm.land/fantasy"
 	"charm.land/fantasy/providers/anthropic"
+	"charm.land/fantasy/providers/azure"
+	"charm.land/fantasy/providers/bedrock"
 	"charm.land/fantasy/providers/google"
 	"charm.land/fantasy/providers/openai"
 	"charm.land/fantasy/providers/openaicompat"
+	"charm.land/fantasy/providers/openrouter"
+	"charm.land/fantasy/providers/vercel"
 	"go.uber.org/goleak"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/fantasy"
@@ -37,14 +39,16 @@ func newModel(t *testing.T, url string) fantasy.LanguageModel {
 	return model
 }
 
-// A wire is one of Google's in the older of two forms, as fantasy speaks it: types are in
-// capitals. The member of a result may have any name.
-type wire struct{ adaptertest.Gemini }
+// A redirected transport sends each request to one host.
+type redirected struct {
+	http.RoundTripper
+	host string
+}
 
-func (w wire) Read(r *http.Request, body []byte) (*adaptertest.Request, error) {
-	body = bytes.ReplaceAll(body, []byte(`"parameters":`), []byte(`"parametersJsonSchema":`))
-	body = bytes.ReplaceAll(body, []byte(`{"result":`), []byte(`{"output":`))
-	return w.Gemini.Read(r, regexp.MustCompile(`"type":"[A-Z]+"`).ReplaceAllFunc(body, bytes.ToLower))
+func (r redirected) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL.Scheme, req.URL.Host = "http", r.host
+	return r.RoundTripper.RoundTrip(req)
 }
 
 // newModelOf returns a model of one of fantasy's providers.
@@ -60,6 +64,18 @@ func newModelOf(t *testing.T, name, url string) fantasy.LanguageModel {
 		provider, err = google.New(google.WithGeminiAPIKey("key"), google.WithBaseURL(url), google.WithHTTPClient(client))
 	case "openai":
 		provider, err = openai.New(openai.WithAPIKey("key"), openai.WithBaseURL(url), openai.WithHTTPClient(client))
+	case "responses":
+		provider, err = openai.New(openai.WithAPIKey("key"), openai.WithBaseURL(url), openai.WithHTTPClient(client),
+			openai.WithUseResponsesAPI(), openai.WithResponsesAPIFunc(func(string) bool { return true }))
+	case "azure":
+		provider, err = azure.New(azure.WithAPIKey("key"), azure.WithBaseURL(url), azure.WithHTTPClient(client))
+	case "vercel":
+		provider, err = vercel.New(vercel.WithAPIKey("key"), vercel.WithBaseURL(url), vercel.WithHTTPClient(client))
+	case "openrouter": // has one address
+		client.Transport = redirected{transport, strings.TrimPrefix(url, "http://")}
+		provider, err = openrouter.New(openrouter.WithAPIKey("key"), openrouter.WithHTTPClient(client))
+	case "bedrock":
+		provider, err = bedrock.New(bedrock.WithAPIKey("key"), bedrock.WithBaseURL(url), bedrock.WithHTTPClient(client))
 	case "openai-compat":
 		provider, err = openaicompat.New(openaicompat.WithAPIKey("key"), openaicompat.WithBaseURL(url), openaicompat.WithHTTPClient(client))
 	default:
@@ -83,10 +99,15 @@ func TestProviders(t *testing.T) {
 		most     int    // tools
 	}{
 		//report: Models | danny-avila/LibreChat#13623, github/copilot-cli#4623, google/adk-js#75 | a client's own converter for Gemini fails for a union, a list of types, or a value without a type, and no tool is left | it gets one type for each value, and what the converter drops, such as the values of an enum, stands in the description
-		{"google", wire{adaptertest.Gemini{}}, `{"properties":{"days":{"description":"May be null.","type":"integer"},"free":{"type":"string"},"marks":{"description":"May be null.","items":{"description":"May be null.","type":"integer"},"type":"array"},"mode":{"description":"One of [\"fast\",\"slow\"].","type":"string"}},"required":["days"],"type":"object"}`, 512},
+		{"google", adaptertest.Gemini{Older: true}, `{"properties":{"days":{"description":"May be null.","type":"integer"},"free":{"type":"string"},"marks":{"description":"May be null.","items":{"description":"May be null.","type":"integer"},"type":"array"},"mode":{"description":"One of [\"fast\",\"slow\"].","type":"string"}},"required":["days"],"type":"object"}`, 512},
 		{"openai", adaptertest.OpenAIChat{}, "", 128},
 		{"openai-compat", adaptertest.OpenAIChat{}, "", 0},
 		{"anthropic", adaptertest.Anthropic{}, "", 0},
+		{"responses", &adaptertest.OpenAIResponses{}, "", 0},
+		{"azure", adaptertest.OpenAIChat{}, "", 128},
+		{"vercel", adaptertest.OpenAIChat{}, "", 0},
+		{"openrouter", adaptertest.OpenAIChat{}, "", 0},
+		{"bedrock", adaptertest.InvokeModel{}, "", 0},
 	} {
 		t.Run(test.provider, func(t *testing.T) {
 			model := adaptertest.NewModel(t, test.wire)

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,21 @@ func (Anthropic) Read(r *http.Request, body []byte) (*Request, error) {
 		err = fmt.Errorf("a maximum of 4 blocks with cache_control may be provided, found %d", n)
 	}
 	return c.Request, err
+}
+
+// InvokeModel is the wire of a model of Anthropic's on Amazon Bedrock: the name of the model is
+// in the path, and the version of the API in the body. The signature of a request is not checked.
+type InvokeModel struct{ Anthropic }
+
+// Read refuses what the API would answer with status 400.
+func (w InvokeModel) Read(r *http.Request, body []byte) (*Request, error) {
+	if !strings.HasPrefix(r.URL.Path, "/model/") || !strings.HasSuffix(r.URL.Path, "/invoke") {
+		return nil, fmt.Errorf("no such endpoint: %s", r.URL)
+	}
+	r.URL.Path = "/v1/messages"
+	r.Header.Set("Anthropic-Version", "2023-06-01")
+	r.Header.Set("X-Api-Key", r.Header.Get("Authorization"))
+	return w.Anthropic.Read(r, bytes.Replace(body, []byte(`"anthropic_version":"bedrock-2023-05-31"`), []byte(`"model":"scripted"`), 1))
 }
 
 func (c *conversation) anthropicTools() error {

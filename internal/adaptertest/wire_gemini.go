@@ -1,10 +1,13 @@
 package adaptertest
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
@@ -16,11 +19,39 @@ type Gemini struct {
 	// Before3 is a model before Gemini 3: its calls have no ids and no signatures, and
 	// it takes no media within the response of a function.
 	Before3 bool
+	// Older says that the runtime writes the older of two forms of schemas, with types in
+	// capitals or as numbers, and of results, which may have any name and a role of their own.
+	Older bool
+}
+
+var (
+	geminiType   = regexp.MustCompile(`"type":("[A-Z]+"|[1-6])`)
+	geminiResult = regexp.MustCompile(`"response":\{"(result|response)":`)
+)
+
+// newer returns a request of the older form in the newer one.
+func newer(body []byte) []byte {
+	var out bytes.Buffer
+	if json.Compact(&out, body) != nil {
+		return body
+	}
+	body = geminiType.ReplaceAllFunc(out.Bytes(), func(member []byte) []byte {
+		if n := member[len(member)-1] - '1'; n < 6 {
+			return []byte(`"type":"` + []string{"string", "number", "integer", "boolean", "array", "object"}[n] + `"`)
+		}
+		return bytes.ToLower(member)
+	})
+	body = geminiResult.ReplaceAll(body, []byte(`"response":{"output":`))
+	body = bytes.ReplaceAll(body, []byte(`"role":"tool"`), []byte(`"role":"user"`))
+	return bytes.ReplaceAll(body, []byte(`"parameters":`), []byte(`"parametersJsonSchema":`))
 }
 
 // Read refuses what the API would answer with status 400.
 func (g Gemini) Read(r *http.Request, body []byte) (*Request, error) {
 	stream := strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && r.URL.Query().Get("alt") == "sse"
+	if g.Older {
+		body = newer(body)
+	}
 	c, err := begin(r, stream || strings.HasSuffix(r.URL.Path, ":generateContent"), body, "geminiRequest")
 	if err != nil {
 		return nil, err

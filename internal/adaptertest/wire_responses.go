@@ -108,7 +108,7 @@ func (c *conversation) responsesItems(items []*providercheck.Node) error {
 			thoughts[response] = true
 		case "function_call":
 			switch name := item.Str("name"); {
-			case !thoughts[response]:
+			case item.Str("id") != "" && !thoughts[response]: // one without an id is of no response
 				err = fmt.Errorf("call %s was provided without its required reasoning item", item.Str("id"))
 			case found[name] && item.Get("namespace") == nil:
 				err = fmt.Errorf("no namespace of function_call %q", name)
