@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) {
 	schema.RegisterName[*conversation]("test_conversation") // eino takes it once
-	goleak.VerifyTestMain(m)
+	// genai links what starts this one.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
 // A store keeps checkpoints as bytes, as a database does.

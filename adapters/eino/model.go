@@ -88,7 +88,7 @@ func (m *liveModel) now(ctx context.Context, in []*schema.Message, opts []model.
 	}
 	called := func(m *schema.Message) bool { return m != nil && m.Role == schema.Tool }
 	if p := m.belt.opts.Provider; len(tools) == 0 && (p == profile.Anthropic || p == profile.Bedrock) && slices.ContainsFunc(in, called) {
-		none, err := infoOf(profile.NoTools())
+		none, err := infoOf(profile.NoTools(), p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -123,7 +123,7 @@ func (b *Belt) infos(ctx context.Context, before []*schema.ToolInfo) ([]*schema.
 		if taken[declared.Name] {
 			continue
 		}
-		info, err := infoOf(declared)
+		info, err := infoOf(declared, b.opts.Provider)
 		if err != nil {
 			return nil, err
 		}

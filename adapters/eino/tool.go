@@ -24,7 +24,7 @@ func (b *base) Info(context.Context) (*schema.ToolInfo, error) {
 	if b.bare {
 		return &schema.ToolInfo{Name: b.tool.Name}, nil
 	}
-	return infoOf(b.tool)
+	return infoOf(b.tool, b.belt.opts.Provider)
 }
 
 // A textTool returns text.
@@ -61,8 +61,13 @@ func (t *mediaTool) InvokableRun(ctx context.Context, argument *schema.ToolArgum
 // name there. It sets them apart from other tools.
 const originKey = "mcpbelt_tool"
 
-func infoOf(t *profile.Tool) (*schema.ToolInfo, error) {
-	parameters, err := schemaOf(t.Schema)
+// infoOf returns what a model is told of a tool, in what the converter for its provider takes.
+func infoOf(t *profile.Tool, p profile.Provider) (*schema.ToolInfo, error) {
+	raw := t.Schema
+	if p == profile.Gemini { // it fails with all tools, or drops types, for more
+		raw, _ = json.Marshal(profile.OneType(raw)) // it was JSON
+	}
+	parameters, err := schemaOf(raw)
 	if err != nil {
 		return nil, err
 	}

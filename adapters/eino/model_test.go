@@ -1,0 +1,83 @@
+package eino_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/cloudwego/eino-ext/components/model/gemini"
+	"github.com/cloudwego/eino-ext/components/model/openai"
+	"github.com/cloudwego/eino/components/model"
+	"google.golang.org/genai"
+
+	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// newModelOf returns a model of eino-ext's.
+func newModelOf(t *testing.T, p profile.Provider, url string) model.ToolCallingChatModel {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	if p != profile.Gemini {
+		return assert.Value(openai.NewChatModel(t.Context(), &openai.ChatModelConfig{BaseURL: url, APIKey: "key", Model: "scripted", HTTPClient: client}))(t)
+	}
+	api := assert.Value(genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: url}}))(t)
+	return assert.Value(gemini.NewChatModel(t.Context(), &gemini.Config{Client: api, Model: "scripted"}))(t)
+}
+
+// TestProviders has the converters of eino-ext's models make of a schema what they will: the
+// API takes it, the model can fill it, and the server gets that.
+func TestProviders(t *testing.T) {
+	const schema = `{"type":"object","properties":{
+		"days":{"anyOf":[{"type":"integer"},{"type":"null"}]},"marks":{"type":["array","null"],"items":{"type":["integer","null"]}},
+		"mode":{"enum":["fast","slow"]},"size":{"enum":[1,2]},"free":{},
+		"in":{"type":"object","properties":{"of":{"type":["string","null"]}},"required":["of"]}},"required":["days","gone"]}`
+	const args = `{"days":3,"gone":1,"in":{"of":"x"},"marks":[1,2],"mode":"fast","size":2}`
+	for _, test := range []struct {
+		provider profile.Provider
+		wire     adaptertest.Wire
+		told     string
+	}{
+		{profile.OpenAI, adaptertest.OpenAIChat{}, `"size":{"enum":[1,2]}`},
+		{profile.OpenAIStrict, adaptertest.OpenAIChat{}, `"size":{"enum":[1,2]}`},
+		{profile.Gemini, adaptertest.Gemini{Before3: true, Older: true}, `"size":{"description":"One of [1,2].","type":"integer"}`},
+	} {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprint(test.provider, stream), func(t *testing.T) {
+				script := adaptertest.NewModel(t, test.wire)
+				r := registry.New(nil)
+				var got string
+				assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{registry.Remote("s", &mcp.Tool{Name: "look", InputSchema: json.RawMessage(schema)}, func(_ context.Context, _ string, args json.RawMessage, _ *mcp.RequestOptions) (*mcp.CallToolResult, error) {
+					var in any // a converter may have another order
+					assert.OK(t, json.Unmarshal(args, &in))
+					sorted := assert.Value(json.Marshal(in))(t)
+					got = string(sorted)
+					return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "seen"}}}, nil
+				})}))(t)
+				calls := func(req *adaptertest.Request) adaptertest.Reply {
+					return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "call_1", Name: req.Tools[0].Name, Arguments: json.RawMessage(args)}}}
+				}
+				done := func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} }
+				script.Then(calls, done, calls, done)
+				agent := &adkAgent{belt: belt.New(r, &belt.Options{Provider: test.provider}), model: newModelOf(t, test.provider, script.URL), store: newStore(), streaming: stream}
+				for range 2 {
+					turn, err := agent.Ask(t.Context(), "look")
+					if err != nil {
+						t.Fatalf("%v; the model refused: %q", err, script.Refused())
+					}
+					assert.Equal(t, turn.Text, "done", "the answer")
+				}
+				assert.Equal(t, got, args, "the tool got")
+				told := string(script.Requests()[0].Tools[0].Schema)
+				assert.Contains(t, told, test.told, "the model is told")
+			})
+		}
+	}
+}
