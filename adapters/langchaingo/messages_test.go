@@ -70,7 +70,7 @@ func TestMessages(t *testing.T) {
 			"ai(ToolCall) tool(ToolCallResponse)"},
 		{profile.Gemini,
 			[]*llms.ContentChoice{{Content: " ", ToolCalls: []llms.ToolCall{toolCall("", "one", `{"city":"a"}`), toolCall("", "one", `{"city":"b"}`)}}},
-			"ai(ToolCall ToolCall) tool(ToolCallResponse) tool(ToolCallResponse)"},
+			"ai(ToolCall ToolCall) tool(ToolCallResponse ToolCallResponse)"},
 		{profile.Bedrock,
 			[]*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}, {ToolCalls: []llms.ToolCall{toolCall("2", "one", `{"city":"b"}`)}}},
 			"ai(ToolCall) tool(ToolCallResponse) ai(ToolCall) tool(ToolCallResponse)"},

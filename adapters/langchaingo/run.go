@@ -181,11 +181,28 @@ func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageCo
 				return false, ok && strings.TrimSpace(text.Text) == ""
 			})
 		}
-		if m.Role != llms.ChatMessageTypeAI || len(m.Parts) > 0 {
+		if m.Role == llms.ChatMessageTypeTool {
+			for _, p := range m.Parts {
+				all = append(all, llms.MessageContent{Role: m.Role, Parts: []llms.ContentPart{p}})
+			}
+		} else if m.Role != llms.ChatMessageTypeAI || len(m.Parts) > 0 {
 			all = append(all, m)
 		}
 	}
-	return r.Repair(all)
+	all = r.Repair(all)
+	if t.Set().Provider() != profile.Gemini {
+		return all
+	}
+	// Gemini takes the results of one message together, and googleai does not join them.
+	var joined []llms.MessageContent
+	for _, m := range all {
+		if last := len(joined) - 1; m.Role == llms.ChatMessageTypeTool && last >= 0 && joined[last].Role == m.Role {
+			joined[last].Parts = slices.Concat(joined[last].Parts, m.Parts)
+		} else {
+			joined = append(joined, m)
+		}
+	}
+	return joined
 }
 
 // parts returns an answer as the text, and the media if they are wanted, for which
