@@ -64,7 +64,7 @@ func (e *entry) busy(ctx context.Context, args json.RawMessage) error {
 	}
 	err := e.server.Busy(ctx, len(args))
 	if limit, ok := errors.AsType[*mcp.LimitError](err); ok {
-		return &ArgumentsError{Tool: e.def.Name, Err: fmt.Errorf("must have fewer bytes than %d, which is more than the server is sent: %w", len(args), limit)}
+		return &ArgumentsError{Tool: e.def.Name, Err: fmt.Errorf("must be shorter: they have %d bytes: %w", len(args), limit)}
 	}
 	return err
 }

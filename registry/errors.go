@@ -22,7 +22,7 @@ func (e *UnknownToolError) Error() string {
 			before = " or "
 		}
 	}
-	if e.Suggestions != nil {
+	if len(e.Suggestions) > 0 {
 		text += "?"
 	}
 	return text

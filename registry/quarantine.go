@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -72,7 +71,7 @@ type analysis struct {
 	Name   string         `json:"name"`
 	Change *ledger.Change `json:"change,omitempty"` // with short fields, and without the surface
 	// Findings are those of the gate, and Definition is the tool as its server describes it now, as JSON
-	// without hidden characters, cut at maxDefinition.
+	// with numbers in the place of hidden characters, cut at maxDefinition.
 	Findings   []gate.Finding `json:"findings,omitempty"`
 	Definition string         `json:"definition,omitempty"`
 	Action     string         `json:"action"`
@@ -95,7 +94,7 @@ func (e *QuarantinedError) definition() string {
 		Input       json.RawMessage `json:"inputSchema,omitempty"`
 		Output      json.RawMessage `json:"outputSchema,omitempty"`
 	}{d.called(), d.Title, d.Description, annotationsOf(d), d.InputSchema, d.OutputSchema})
-	return plain.Cut(plain.Text(textguard.Strip(string(said))), maxDefinition)
+	return plain.Cut(plain.Text(string(said)), maxDefinition)
 }
 
 // analysis returns the error as a result: IsError is set, the text is that of
