@@ -126,13 +126,15 @@ func (x *exchange) await(r *request) {
 	}
 	j := r.serve(x.r.Context())
 	answer, status := r.wait(j, e, x.r.Context().Done())
+	resumable := r.out.ID != "" && answer.Size() > atOnce
+	isEvent := r.peer.revision >= newestSession && j.isDone() && j.err == nil && (answer.Size() <= shortEvent || resumable)
 	switch {
 	case status == 0 && e != nil:
 		e.drain() // a response without an answer
 		r.out.End()
 	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
-	case e != nil && (e.opened || r.out.State().HasMore || r.peer.revision >= newestSession && j.isDone() && j.err == nil && (answer.Size() <= shortEvent || r.out.ID != "" && answer.Size() > atOnce)):
+	case e != nil && (e.opened || r.out.State().HasMore || isEvent):
 		e.open()
 		r.out.Answer(answer)
 		r.out.End()

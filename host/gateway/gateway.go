@@ -195,7 +195,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if h == nil || h.Registry() == nil {
 		return nil, errors.New("gateway: the host is nil, or was not made by package host")
 	}
-	if _, err := h.Inspect(""); errors.Is(err, host.ErrClosed) {
+	if _, err := h.Inspect(""); errors.Is(err, host.ErrClosed) { // there is no such server in any case
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	g := &Gateway{
