@@ -41,7 +41,7 @@ func TestAddEntries(t *testing.T) {
 		//report: Config files | egoist/chatwise-releases#910, amxv/mcp-manager#5 | the JSON of a page has a comment, or is the whole file | both are read; a file with several servers is for `mcpbelt import`
 		"comment":      {"{\"command\":\"uv\", // optional\n}", `{"command":"uv"}`, ""},
 		"whole file":   {`{"servers":{"github":{"type":"http","url":"https://x.example/mcp/"}},"inputs":[]}`, `{"type":"http","url":"https://x.example/mcp/"}`, ""},
-		"many servers": {`{"mcpServers":{"a":{"command":"x"},"b":{"command":"y"}}}`, "", "mcpbelt import takes a file"},
+		"many servers": {`{"mcpServers":{"a":{"command":"x"},"b":{"command":"y"}}}`, "", "import the file (mcpbelt import)"},
 		//report: Config files | tailcallhq/forgecode#1763 | an empty object is imported without a word | the error says what an entry needs
 		"empty": {`{}`, "", `has neither "command" nor "url"`},
 	} {

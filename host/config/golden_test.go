@@ -23,6 +23,7 @@ var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 // TestGolden reads every file below testdata/<format> and compares all that was read,
 // with places and masked secrets, to the file of the same name that ends in .golden.
 func TestGolden(t *testing.T) {
+	//report: Config files | MateClaw https://claw.mate.vip/docs/en/mcp.html | an entry has its arguments, variables and headers as JSON in texts, with $VAR for a variable | they are read so in files and in the REST API; elsewhere `$VAR` stays a text, and a warning says so
 	for _, f := range config.Formats() {
 		files := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name, "*")))(t)
 		deeper := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name, "*", "*")))(t)

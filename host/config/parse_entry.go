@@ -24,7 +24,7 @@ func ParseEntry(ctx context.Context, name string, data []byte, opts *Options) (*
 	case err == nil && len(whole.Servers) == 1:
 		return whole.Servers[0], nil
 	case err == nil && len(whole.Servers) > 1:
-		return nil, errors.New("there is more than one server in it")
+		return nil, errors.New("there is more than one server in it: give one of them, or import the file (mcpbelt import)")
 	}
 	quoted, _ := json.Marshal(name)
 	var first *Server

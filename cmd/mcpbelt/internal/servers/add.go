@@ -203,7 +203,7 @@ func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string
 	}
 	s, err := config.ParseEntry(ctx, name, data, b.Reading())
 	if err != nil {
-		return nil, cli.UsageError("%v (mcpbelt import takes a file)", err)
+		return nil, cli.UsageError("%v", err)
 	}
 	for _, w := range s.Warnings {
 		(&cli.Error{Message: w.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
