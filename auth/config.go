@@ -50,6 +50,20 @@ func (g GrantType) String() string {
 // Interactive reports whether a human takes part.
 func (g GrantType) Interactive() bool { return g == AuthorizationCode || g == DeviceCode }
 
+// A Registration says how authorization servers know the program, and where they send its users back.
+type Registration struct {
+	// ClientMetadataURL is the address of a Client ID Metadata Document of the
+	// program, https and with a path. It is used where the authorization server
+	// supports that and there is no Client.
+	ClientMetadataURL string
+	// ClientName is what dynamic registration calls the program. Default: "MCP
+	// client".
+	ClientName string
+	// RedirectURL is where the browser of a user comes back to on their own machine, in the
+	// place of what a [Prompt] or the program chooses. Without a port it stands for any port.
+	RedirectURL string
+}
+
 // A Config says how to log in at one MCP server. Only URL is required.
 type Config struct {
 	// Server is what errors call the server, usually the name under which it is
@@ -63,19 +77,11 @@ type Config struct {
 	// Client is a client that was registered by hand. Its Issuer is required if it has
 	// a secret, or SigningKey is set: that is sent to no other authorization server.
 	Client *Client
-	// RedirectURL is where the browser of a user comes back to on their own machine, in the
-	// place of what a [Prompt] or the program chooses. Without a port it stands for any port.
-	RedirectURL string
 	// SigningKey authenticates Client, or the client of ClientMetadataURL, by
 	// private_key_jwt.
 	SigningKey *SigningKey
-	// ClientMetadataURL is the address of a Client ID Metadata Document of the
-	// program, https and with a path. It is used where the authorization server
-	// supports that and there is no Client.
-	ClientMetadataURL string
-	// ClientName is what dynamic registration calls the program. Default: "MCP
-	// client".
-	ClientName string
+
+	Registration
 
 	// Scopes are asked for instead of those that the server proposes.
 	Scopes []string

@@ -81,12 +81,12 @@ func TestConfigIsChecked(t *testing.T) {
 		{"P-224", Config{URL: mcp, SigningKey: &SigningKey{Signer: ecdsaKey(t, elliptic.P224())}}, "SigningKey"},
 		{"no signer", Config{URL: mcp, SigningKey: &SigningKey{}}, "SigningKey"},
 
-		{"document", Config{URL: mcp, ClientMetadataURL: "https://app.example/client.json"}, ""},
-		{"document by http", Config{URL: mcp, ClientMetadataURL: "http://app.example/client.json"}, "ClientMetadataURL"},
-		{"document without path", Config{URL: mcp, ClientMetadataURL: "https://app.example/"}, "ClientMetadataURL"},
-		{"document with fragment", Config{URL: mcp, ClientMetadataURL: "https://app.example/c#"}, "ClientMetadataURL"},
-		{"document with user", Config{URL: mcp, ClientMetadataURL: "https://u:SECRET@app.example/c"}, "ClientMetadataURL"},
-		{"document with dots", Config{URL: mcp, ClientMetadataURL: "https://app.example/a/../c"}, "ClientMetadataURL"},
+		{"document", Config{URL: mcp, Registration: Registration{ClientMetadataURL: "https://app.example/client.json"}}, ""},
+		{"document by http", Config{URL: mcp, Registration: Registration{ClientMetadataURL: "http://app.example/client.json"}}, "ClientMetadataURL"},
+		{"document without path", Config{URL: mcp, Registration: Registration{ClientMetadataURL: "https://app.example/"}}, "ClientMetadataURL"},
+		{"document with fragment", Config{URL: mcp, Registration: Registration{ClientMetadataURL: "https://app.example/c#"}}, "ClientMetadataURL"},
+		{"document with user", Config{URL: mcp, Registration: Registration{ClientMetadataURL: "https://u:SECRET@app.example/c"}}, "ClientMetadataURL"},
+		{"document with dots", Config{URL: mcp, Registration: Registration{ClientMetadataURL: "https://app.example/a/../c"}}, "ClientMetadataURL"},
 
 		{"scope", Config{URL: mcp, Scopes: []string{"a b"}}, "Scopes"},
 

@@ -254,7 +254,7 @@ func ExampleNew() {
 	flow, err := auth.New(&auth.Config{
 		Server:            "files",
 		URL:               "https://mcp.example.com/mcp",
-		ClientMetadataURL: "https://agent.example.com/client.json",
+		Registration: auth.Registration{ClientMetadataURL: "https://agent.example.com/client.json"},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -37,9 +37,9 @@ func TestRegistrationOrder(t *testing.T) {
 		want      string
 		source    ClientSource
 	}{
-		{"all", Config{Client: own, ClientMetadataURL: document}, true, known, redirectURI, "own", Preregistered},
-		{"no own", Config{ClientMetadataURL: document}, true, known, redirectURI, document, MetadataDocument},
-		{"document not taken", Config{ClientMetadataURL: document}, false, known, redirectURI, "known", Dynamic},
+		{"all", Config{Client: own, Registration: Registration{ClientMetadataURL: document}}, true, known, redirectURI, "own", Preregistered},
+		{"no own", Config{Registration: Registration{ClientMetadataURL: document}}, true, known, redirectURI, document, MetadataDocument},
+		{"document not taken", Config{Registration: Registration{ClientMetadataURL: document}}, false, known, redirectURI, "known", Dynamic},
 		{"no document", Config{}, true, known, redirectURI, "known", Dynamic},
 		{"nothing known", Config{}, false, nil, redirectURI, "new", Dynamic},
 		{"of another issuer", Config{}, false, changed(func(c *Client) { c.Issuer = "https://as.example.com" }), redirectURI, "new", Dynamic},
@@ -138,7 +138,7 @@ func TestMetadataDocumentWithKey(t *testing.T) {
 	as := newPeer(t, sends(500, ""))
 	a := as.authority()
 	a.MetadataDocuments = true
-	config := Config{ClientMetadataURL: "https://agent.example.com/client.json"}
+	config := Config{Registration: Registration{ClientMetadataURL: "https://agent.example.com/client.json"}}
 	for _, want := range []string{authNone, authKey} {
 		assert.Equal(t, assert.Value(flow(t, config).Register(t.Context(), a, redirectURI, nil, nil))(t).AuthMethod, want)
 		config.SigningKey = signingKey(t)
@@ -157,7 +157,7 @@ func TestRegistrationRequest(t *testing.T) {
 	}{
 		{"terminal", Config{}, "", redirectURI, false,
 			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://127.0.0.1:4711/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},
-		{"web", Config{ClientName: "Agent <1>"}, "client_secret_post client_secret_basic", web, false,
+		{"web", Config{Registration: Registration{ClientName: "Agent <1>"}}, "client_secret_post client_secret_basic", web, false,
 			`{"client_name":"Agent <1>","application_type":"web","redirect_uris":["https://agent.example.com/callback"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"client_secret_post"}`},
 		{"none listed last", Config{}, "client_secret_basic none", "http://localhost:1/cb", false,
 			`{"client_name":"MCP client","application_type":"native","redirect_uris":["http://localhost:1/cb"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`},

@@ -177,7 +177,7 @@ func unreadableOptions(t *testing.T) *host.Options {
 const unreadableEntry = `{"command": "x", "tools": {"deny": ["denied"]}}`
 
 // wantUnreadable are the tools of unreadableOptions that are rejected, and the tokens.
-var wantUnreadable = map[string]gate.Token{
+var wantUnreadable = map[string]string{
 	"deep": "too_deep", "twice": "unreadable", "typed": "unreadable", "tools[5]": "unreadable",
 }
 
@@ -186,7 +186,7 @@ var wantUnreadable = map[string]gate.Token{
 func TestUnreadableToolsAreRejected(t *testing.T) {
 	h := open(t, write(t, "bad", unreadableEntry), unreadableOptions(t))
 	until(t, h, "bad", "listed", func(s host.Status) bool { return s.Tools == 1 })
-	got := map[string]gate.Token{}
+	got := map[string]string{}
 	for _, r := range status(t, h, "bad").Rejected {
 
 		gate := assert.As[*gate.Error](t, r.Err)

@@ -223,7 +223,7 @@ func TestIdleAfterProgress(t *testing.T) {
 func TestMaxInFlight(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang}),
-			&mcp.ClientOptions{MaxInFlight: 2, IdleTimeout: time.Minute})
+			&mcp.ClientOptions{IdleTimeout: time.Minute, Limits: mcp.Limits{MaxInFlight: 2}})
 		for range 5 {
 			go func() { _, _ = call(t, c, "x") }()
 		}
@@ -300,7 +300,7 @@ func TestProgressPanics(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/call": mcptest.Sequence(func(c *mcptest.Call) { c.Progress(1); c.Result(`{}`) }, text("next")),
-		})), &mcp.ClientOptions{MaxInFlight: 1})
+		})), &mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: 1}})
 		func() {
 			defer func() { assert.Equal(t, recover(), "oops") }()
 			_, err := c.CallTool(t.Context(), "x", nil, &mcp.RequestOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})

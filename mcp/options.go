@@ -118,6 +118,15 @@ type ClientOptions struct {
 	// for as long as CallTimeout. Default: 1 min. Negative: never.
 	HealthInterval time.Duration
 
+	Limits
+
+	// TrustAnnotations lets the client repeat a call of unknown outcome if the server
+	// annotates the tool as read-only or idempotent. Set it only for a trusted server.
+	TrustAnnotations bool
+}
+
+// Limits bound what a client sends and keeps. Zero: the default. Negative: none.
+type Limits struct {
 	// MaxInFlight bounds the requests that wait for the server at one time;
 	// further ones wait for their turn. Default: 64.
 	MaxInFlight int
@@ -134,9 +143,6 @@ type ClientOptions struct {
 	MaxArguments int64
 	// MaxTools bounds the server's list of tools. Default: 5,000.
 	MaxTools int
-	// TrustAnnotations lets the client repeat a call of unknown outcome if the server
-	// annotates the tool as read-only or idempotent. Set it only for a trusted server.
-	TrustAnnotations bool
 }
 
 const (

@@ -83,8 +83,8 @@ func TestNoRequestLimit(t *testing.T) {
 		opts          mcp.ClientOptions
 		calls, flying int
 	}{
-		"in flight": {mcp.ClientOptions{MaxInFlight: -1}, 70, 70},                 // 64 by default
-		"queued":    {mcp.ClientOptions{MaxInFlight: 1, MaxQueued: -1}, 1_030, 1}, // 1,024 by default
+		"in flight": {mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: -1}}, 70, 70},                 // 64 by default
+		"queued":    {mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: 1, MaxQueued: -1}}, 1_030, 1}, // 1,024 by default
 	} {
 		runInBubble(t, name, func(t *testing.T) {
 			release := make(chan struct{})
@@ -114,6 +114,6 @@ func TestNoToolLimit(t *testing.T) {
 			next = fmt.Sprintf(`"%d"`, c.Number)
 		}
 		c.Result(page(next, tools...))
-	}}), &mcp.ClientOptions{MaxTools: -1})
+	}}), &mcp.ClientOptions{Limits: mcp.Limits{MaxTools: -1}})
 	assert.Equal(t, len(assert.Value(c.Tools(t.Context()))(t)), pages*each, "tools")
 }

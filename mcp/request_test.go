@@ -170,7 +170,7 @@ func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const waits = 3
 		release := make(chan struct{})
-		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": held(release, text("done"))}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: waits})
+		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": held(release, text("done"))}), &mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: 2, MaxQueued: waits}})
 		var wg sync.WaitGroup
 		for range 2 + waits {
 			wg.Go(func() { assert.Is(t, errOf(call(t, c, "slow")), nil) })
@@ -199,7 +199,7 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		runInBubble(t, takes.String(), func(t *testing.T) {
 			c := newClient(t, legacy(t, mcptest.Script{"tools/call": slowly(takes, text("done"))}),
-				&mcp.ClientOptions{MaxInFlight: 2, MaxQueued: 3, IdleTimeout: time.Hour, CallTimeout: time.Hour, HealthInterval: -1})
+				&mcp.ClientOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour, HealthInterval: -1, Limits: mcp.Limits{MaxInFlight: 2, MaxQueued: 3}})
 			mustCall(t, c, "slow")
 			var wg sync.WaitGroup
 			for range 5 {
@@ -215,7 +215,7 @@ func TestRetryAfter(t *testing.T) {
 // One that gives up while it waits makes room in the queue.
 func TestQueueIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 1})
+		server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: 1, MaxQueued: 1}})
 		ctx, stop := context.WithCancel(t.Context())
 		first := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
 		synctest.Wait()
@@ -237,7 +237,7 @@ func TestQueueOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := make(chan struct{})
 		c := newReady(t, legacy(t, mcptest.Script{"tools/call": held(turns, text("done"))}),
-			&mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, HealthInterval: -1})
+			&mcp.ClientOptions{HealthInterval: -1, Limits: mcp.Limits{MaxInFlight: 1, MaxQueued: 6}})
 		var served []string
 		enter := func(name string) {
 			ctx := onbehalf.With(t.Context(), name)
@@ -267,7 +267,7 @@ func TestQueueOfUsers(t *testing.T) {
 // What waits is bounded in bytes as well.
 func TestQueueOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxArguments: -1})
+		c := newReady(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{Limits: mcp.Limits{MaxInFlight: 1, MaxArguments: -1}})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() { _, _ = c.CallTool(ctx, "slow", nil, nil) }()
@@ -321,7 +321,7 @@ func TestMaxArguments(t *testing.T) {
 	server, c := withReady(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		_, err := c.Ask("elicitation/create", question)
 		c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, fmt.Sprint(err)))
-	}}), &mcp.ClientOptions{MaxArguments: 1000, Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	}}), &mcp.ClientOptions{Limits: mcp.Limits{MaxArguments: 1000}, Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": large}}, nil
 	}})
 	args := json.RawMessage(`{"a":"` + large + `"}`)

@@ -45,7 +45,7 @@ func TestStress(t *testing.T) {
 				c.Result(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, params.Arguments.ID))
 			},
 		})
-		c := mcp.NewClient("scripted", p.to(server), &mcp.ClientOptions{MaxInFlight: 8, IdleTimeout: 2 * time.Second})
+		c := mcp.NewClient("scripted", p.to(server), &mcp.ClientOptions{IdleTimeout: 2 * time.Second, Limits: mcp.Limits{MaxInFlight: 8}})
 		watching, stop := context.WithCancel(t.Context())
 		var users sync.WaitGroup
 		for range 2 {

@@ -103,7 +103,7 @@ func TestToolsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		list mcptest.Handler
 		opts mcp.ClientOptions
-	}{"circles": {circles, mcp.ClientOptions{}}, "tools": {endless, mcp.ClientOptions{MaxTools: 3}}} {
+	}{"circles": {circles, mcp.ClientOptions{}}, "tools": {endless, mcp.ClientOptions{Limits: mcp.Limits{MaxTools: 3}}}} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t, legacy(t, mcptest.Script{"tools/list": test.list}), &test.opts)
 			_, err := c.Tools(t.Context())
@@ -121,7 +121,7 @@ func TestToolsRefused(t *testing.T) {
 func TestToolsWithinLimits(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(
 		mcptest.Result(page(`"1"`, "a")), mcptest.Result(page(`"2"`, "b")), mcptest.Result(page("", "c")))})
-	wantTools(t, newClient(t, server, &mcp.ClientOptions{MaxTools: 3}), "a b c")
+	wantTools(t, newClient(t, server, &mcp.ClientOptions{Limits: mcp.Limits{MaxTools: 3}}), "a b c")
 }
 
 func TestInvalidToolIsLeftOut(t *testing.T) {

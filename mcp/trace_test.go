@@ -254,7 +254,7 @@ func TestTracerCountsAttempts(t *testing.T) {
 		c := newClient(t, legacy(t, mcptest.Script{
 			"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`)),
 			"tools/call":  mcptest.Disconnect,
-		}), &mcp.ClientOptions{Tracer: n, MaxInFlight: 1, MaxQueued: -1})
+		}), &mcp.ClientOptions{Tracer: n, Limits: mcp.Limits{MaxInFlight: 1, MaxQueued: -1}})
 		assert.Value(c.GetPrompt(t.Context(), "p", nil, nil))(t)
 		r := n.one(t, "prompts/get")
 		assert.OK(t, r.Err)

@@ -241,7 +241,7 @@ func TestOldSchemas(t *testing.T) {
 	assert.Equal(t, len(accepted.Pending()), 0)
 }
 
-func has(findings []gate.Finding, token gate.Token) bool {
+func has(findings []gate.Finding, token string) bool {
 	return slices.ContainsFunc(findings, func(f gate.Finding) bool { return f.Token == token })
 }
 

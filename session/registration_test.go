@@ -114,7 +114,7 @@ func TestRegistrationsOfTwoAddresses(t *testing.T) {
 		env.mustLogIn(there, key)
 	}
 	env.wantRegistrations(2, "for two addresses")
-	env.config = &auth.Config{Server: "s", URL: env.rs.URL, ClientName: "another name"}
+	env.config = &auth.Config{Server: "s", URL: env.rs.URL, Registration: auth.Registration{ClientName: "another name"}}
 	env.logInAll(here, crowd(3)...)
 	env.wantRegistrations(3, "after the program got another name")
 }

@@ -57,7 +57,7 @@ func TestReportedProviders(t *testing.T) {
 			fails: []string{"registration refused by 127.0.0.1:", "no error code (HTTP status 403)", "register one there by hand", "Config.Client"},
 		},
 		//report: Logins | github/copilot-cli#4906, craft-ai-agents/craft-agents-oss#190 | Figma knows its partners by client_name, and gives them a secret that it wants back | the name of the program can be configured, and the secret is shown as the answer says
-		"Figma, of a partner": {as: authtest.Options{ClientAuth: "client_secret_post"}, auth: auth.Config{ClientName: "Partner"}, rules: []rule{
+		"Figma, of a partner": {as: authtest.Options{ClientAuth: "client_secret_post"}, auth: auth.Config{Registration: auth.Registration{ClientName: "Partner"}}, rules: []rule{
 			{at: "POST {AS}/register", lacks: []string{`"client_name":"Partner"`}, status: 403, body: "Forbidden"},
 			{at: "POST {AS}/token", lacks: []string{"client_secret="}, status: 401, body: "Unauthorized"}}},
 		//report: Logins | HubSpot https://developers.hubspot.com/docs/apps/developer-platform/build-apps/integrate-with-the-remote-hubspot-mcp-server, NousResearch/hermes-agent#112023, macro-inc/macro#5598, openclaw/mcporter#132 | HubSpot registers no clients, and takes client_secret_post alone | with the client that was made there the user logs in

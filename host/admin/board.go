@@ -48,8 +48,8 @@ type standing struct {
 }
 
 // cureOf says what would make a server better, empty if nothing is to be done.
-func cureOf(a doctor.Action) string {
-	return map[doctor.Action]string{
+func cureOf(a string) string {
+	return map[string]string{
 		"wait":       "Wait: it is being connected, or tried again by itself.",
 		"login":      "Log in at the server.",
 		"allow":      "Look at its exact command, and allow the launch.",

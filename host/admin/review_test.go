@@ -328,8 +328,8 @@ func TestBrokenServersAreStaged(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		entry map[string]any
-		hint  doctor.HintCode
-		stage doctor.TestStage // the last one that it reached
+		hint  string
+		stage string // the last one that it reached
 	}{
 		{"no such command", map[string]any{"command": "mcpbelt-no-such-command"}, "command_not_found", ""},
 		{"no program", map[string]any{"command": plain}, "command_not_executable", "resolved"},
@@ -349,7 +349,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 			Success bool
 			Message string
 			Report  struct {
-				Reached doctor.TestStage
+				Reached string
 				Hints   []doctor.Hint
 			}
 		}

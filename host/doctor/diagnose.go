@@ -129,7 +129,7 @@ func hintsOf(entry *config.Server, err error) []Hint {
 }
 
 // unconnected is how far a server came that has no connection.
-func unconnected(entry *config.Server) TestStage {
+func unconnected(entry *config.Server) string {
 	if entry.Transport == config.TransportStdio {
 		return testSpawned // or the error says that it was not
 	}

@@ -25,5 +25,5 @@
 // # Hints
 //
 // A [Hint] says in a sentence or two what is probably the matter, and what to do. Its
-// [HintCode] names the cure, and is stable.
+// [string] names the cure, and is stable.
 package doctor

@@ -21,8 +21,12 @@ type Health struct {
 	Status host.Status `json:"-"`
 	// Level sums up how the server does.
 	Level Level `json:"level"`
-	// Action is what would make it better.
-	Action Action `json:"action"`
+	// Action is what would make it healthier. Actions are stable: they may be stored, compared and
+	// shown as buttons: "none"; "wait", it is being connected, or tried again by itself; "login",
+	// the user has to log in; "allow", its launch waits to be allowed; "accept", tools of it wait
+	// to be accepted; "restart", it runs and fails; "enable", it is switched off; "configure", its
+	// entry has to be changed; "set_secret", a variable or a credential is missing or no good.
+	Action string `json:"action"`
 	// Since is when the client that all users share came to be as it is; zero if there
 	// is none now.
 	Since time.Time `json:"since,omitzero"`

@@ -12,53 +12,49 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A HintCode names a usual trouble with a server by its cure. Codes are stable: they may
-// be stored and compared.
-//
-// Of entries: invalid_entry, unset_variable, launch_not_allowed, isolation_unavailable,
-// login_required. Of local servers: command_not_found, command_not_executable, exited,
-// stdout_noise. Of remote servers: dns, connection_refused, tls, proxy, credentials_refused,
-// forbidden, wrong_path, web_page. Of all: timeout, server_error, protocol, no_tools,
-// tools_quarantined, tools_rejected.
-type HintCode string
-
 // The codes that a program acts upon.
 const (
-	hintLaunchNotAllowed HintCode = "launch_not_allowed" // the launch was not allowed, or was denied
-	hintLoginRequired    HintCode = "login_required"     // the user has to log in, or it is not said which user
-	hintToolsQuarantined HintCode = "tools_quarantined"  // some tools are held back
+	hintLaunchNotAllowed string = "launch_not_allowed" // the launch was not allowed, or was denied
+	hintLoginRequired    string = "login_required"     // the user has to log in, or it is not said which user
+	hintToolsQuarantined string = "tools_quarantined"  // some tools are held back
 )
 
 const (
-	hintInvalidEntry         HintCode = "invalid_entry"         // the entry cannot be used, or has what looks like a mistake
-	hintUnsetVariable        HintCode = "unset_variable"        // it uses a variable that is not set, or its server may lack one
-	hintIsolationUnavailable HintCode = "isolation_unavailable" // the server is to be confined, and cannot be
+	hintInvalidEntry         string = "invalid_entry"         // the entry cannot be used, or has what looks like a mistake
+	hintUnsetVariable        string = "unset_variable"        // it uses a variable that is not set, or its server may lack one
+	hintIsolationUnavailable string = "isolation_unavailable" // the server is to be confined, and cannot be
 
-	hintCommandNotFound      HintCode = "command_not_found"      // the program, its interpreter or its working directory is not there
-	hintCommandNotExecutable HintCode = "command_not_executable" // the system does not execute the file
-	hintExited               HintCode = "exited"                 // the server ended before it answered
-	hintStdoutNoise          HintCode = "stdout_noise"           // the server writes other things than messages to stdout
+	hintCommandNotFound      string = "command_not_found"      // the program, its interpreter or its working directory is not there
+	hintCommandNotExecutable string = "command_not_executable" // the system does not execute the file
+	hintExited               string = "exited"                 // the server ended before it answered
+	hintStdoutNoise          string = "stdout_noise"           // the server writes other things than messages to stdout
 
-	hintDNS                HintCode = "dns"                 // the name has no address
-	hintConnectionRefused  HintCode = "connection_refused"  // nothing listens there, or the machine does not answer
-	hintTLS                HintCode = "tls"                 // there is no agreement on TLS, or the scheme is the wrong one
-	hintProxy              HintCode = "proxy"               // the proxy failed
-	hintCredentialsRefused HintCode = "credentials_refused" // the server does not accept the credentials (HTTP status 401)
-	hintForbidden          HintCode = "forbidden"           // the credentials do not allow that (HTTP status 403)
-	hintWrongPath          HintCode = "wrong_path"          // no server answers at that address by that transport
-	hintWebPage            HintCode = "web_page"            // a web page answers
+	hintDNS                string = "dns"                 // the name has no address
+	hintConnectionRefused  string = "connection_refused"  // nothing listens there, or the machine does not answer
+	hintTLS                string = "tls"                 // there is no agreement on TLS, or the scheme is the wrong one
+	hintProxy              string = "proxy"               // the proxy failed
+	hintCredentialsRefused string = "credentials_refused" // the server does not accept the credentials (HTTP status 401)
+	hintForbidden          string = "forbidden"           // the credentials do not allow that (HTTP status 403)
+	hintWrongPath          string = "wrong_path"          // no server answers at that address by that transport
+	hintWebPage            string = "web_page"            // a web page answers
 
-	hintTimeout       HintCode = "timeout"        // it took too long
-	hintServerError   HintCode = "server_error"   // the server fails, breaks the connection, or wants to be asked less often
-	hintProtocol      HintCode = "protocol"       // the server says what the protocol, or a limit, does not allow
-	hintNoTools       HintCode = "no_tools"       // it has no tools
-	hintToolsRejected HintCode = "tools_rejected" // some tools are not let in
+	hintTimeout       string = "timeout"        // it took too long
+	hintServerError   string = "server_error"   // the server fails, breaks the connection, or wants to be asked less often
+	hintProtocol      string = "protocol"       // the server says what the protocol, or a limit, does not allow
+	hintNoTools       string = "no_tools"       // it has no tools
+	hintToolsRejected string = "tools_rejected" // some tools are not let in
 )
 
 // A Hint is what is probably the matter with a server, and how to cure it.
 type Hint struct {
-	// Code says what it is.
-	Code HintCode `json:"code"`
+	// Code names the trouble by its cure. Codes are stable: they may be stored and compared.
+	//
+	// Of entries: invalid_entry, unset_variable, launch_not_allowed, isolation_unavailable,
+	// login_required. Of local servers: command_not_found, command_not_executable, exited,
+	// stdout_noise. Of remote servers: dns, connection_refused, tls, proxy, credentials_refused,
+	// forbidden, wrong_path, web_page. Of all: timeout, server_error, protocol, no_tools,
+	// tools_quarantined, tools_rejected.
+	Code string `json:"code"`
 	// Text is one or a few sentences for a person, which end with the cure. It is
 	// safe to show, and has no secrets of the entry.
 	Text string `json:"text"`
@@ -69,7 +65,7 @@ type trouble struct {
 	entry    *config.Server
 	warnings []*config.Error // of the entry, as it is in the file now
 	err      error           // nil if nothing has failed
-	reached  TestStage
+	reached  string
 	clean    *cleaner
 	stderr   string // clean
 	noise    []string
@@ -84,7 +80,7 @@ func newTrouble(e *config.Server, err error, clean *cleaner) *trouble {
 }
 
 // hint adds a hint, or what it says to the hint of that code.
-func (t *trouble) hint(code HintCode, text string) {
+func (t *trouble) hint(code string, text string) {
 	text = t.clean.text(text)
 	for i := range t.list {
 		if h := &t.list[i]; h.Code == code {

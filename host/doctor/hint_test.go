@@ -32,7 +32,7 @@ func TestHintForTime(t *testing.T) {
 	late := &mcp.UnavailableError{Server: "s", Err: context.DeadlineExceeded}
 	for _, c := range []struct {
 		command string
-		reached TestStage
+		reached string
 		want    string
 		text    string
 	}{

@@ -25,24 +25,17 @@ const (
 	LevelUnhealthy Level = "unhealthy"
 )
 
-// An Action is what would make a server healthier. Actions are stable: they may be
-// stored, compared and shown as buttons: "none"; "wait", it is being connected, or tried again by
-// itself; "login", the user has to log in; "allow", its launch waits to be allowed; "accept", tools of
-// it wait to be accepted; "restart", it runs and fails; "enable", it is switched off; "configure", its
-// entry has to be changed; "set_secret", a variable or a credential is missing or no good.
-type Action string
-
-// The actions.
+// The actions, see [Health].
 const (
-	actionNone      Action = "none"       // nothing is to be done
-	actionWait      Action = "wait"       // it is being connected, or tried again by itself
-	actionLogin     Action = "login"      // the user has to log in
-	actionAllow     Action = "allow"      // the launch of the server waits to be allowed
-	actionAccept    Action = "accept"     // tools of the server wait to be accepted
-	actionRestart   Action = "restart"    // it runs and fails: start it anew
-	actionEnable    Action = "enable"     // it is switched off
-	actionConfigure Action = "configure"  // its entry has to be changed
-	actionSetSecret Action = "set_secret" // a variable or a credential is missing or no good
+	actionNone      string = "none"       // nothing is to be done
+	actionWait      string = "wait"       // it is being connected, or tried again by itself
+	actionLogin     string = "login"      // the user has to log in
+	actionAllow     string = "allow"      // the launch of the server waits to be allowed
+	actionAccept    string = "accept"     // tools of the server wait to be accepted
+	actionRestart   string = "restart"    // it runs and fails: start it anew
+	actionEnable    string = "enable"     // it is switched off
+	actionConfigure string = "configure"  // its entry has to be changed
+	actionSetSecret string = "set_secret" // a variable or a credential is missing or no good
 )
 
 const (
@@ -55,7 +48,7 @@ const (
 )
 
 // judge sums up how a server does, and says what would make it better.
-func judge(h *Health) (Level, Action) {
+func judge(h *Health) (Level, string) {
 	status := &h.Status
 	switch status.Stage {
 	case host.StageDisabled:
@@ -93,7 +86,7 @@ func judge(h *Health) (Level, Action) {
 	return LevelHealthy, actionNone
 }
 
-func judgeCalls(c *host.Calls) (Level, Action) {
+func judgeCalls(c *host.Calls) (Level, string) {
 	if c.ErrorRate == nil || c.Recent.Judged() < judgedCalls {
 		return LevelHealthy, actionNone
 	}
@@ -107,7 +100,7 @@ func judgeCalls(c *host.Calls) (Level, Action) {
 }
 
 // cureOfEntry returns what helps an entry that cannot be used.
-func cureOfEntry(err error) Action {
+func cureOfEntry(err error) string {
 	if errors.As(err, new(*config.UnsetVariableError)) {
 		return actionSetSecret
 	}
@@ -116,7 +109,7 @@ func cureOfEntry(err error) Action {
 
 // cureOfConnection returns what helps a server to which there is no connection. It is
 // to wait, unless trying again cannot help.
-func cureOfConnection(err error) Action {
+func cureOfConnection(err error) string {
 	var start *transport.StartError
 	var exit *transport.ExitError
 	var status *transport.StatusError
@@ -150,7 +143,7 @@ func wantsToken(err error) bool {
 
 // judgeUndiscovered sums up how a server does whose tools are read with the first login,
 // by how that failed.
-func judgeUndiscovered(err error) (Level, Action) {
+func judgeUndiscovered(err error) (Level, string) {
 	if err == nil || wantsLogin(err) {
 		return LevelDegraded, actionLogin
 	}

@@ -110,7 +110,7 @@ func TestTestOfBadLocalServers(t *testing.T) {
 	elf := []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xf3\x00\x01\x00\x00\x00" + strings.Repeat("\x00", 28) + "\x40\x00\x38\x00\x00\x00\x40\x00\x00\x00\x00\x00")
 	for name, c := range map[string]struct {
 		entry   *config.Server
-		reached doctor.TestStage
+		reached string
 		hints   string
 		text    string // in the first hint
 	}{

@@ -11,26 +11,17 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
-// A TestStage is how far the test of a server came:
-//
-//	resolved     the entry can be used, and its program was found
-//	spawned      its process runs; a remote server has none
-//	connected    a local server has sent its first message; to a remote one there
-//	             is a connection, with TLS if its address says so
-//	initialized  the server and the client have agreed on a protocol
-//	listed       the server has said what its tools are
-type TestStage string
-
+// The stages of a test, see [TestReport].
 const (
-	testResolved    TestStage = "resolved"
-	testSpawned     TestStage = "spawned"
-	testConnected   TestStage = "connected"
-	testInitialized TestStage = "initialized"
-	testListed      TestStage = "listed"
+	testResolved    string = "resolved"
+	testSpawned     string = "spawned"
+	testConnected   string = "connected"
+	testInitialized string = "initialized"
+	testListed      string = "listed"
 )
 
-func testStages() []TestStage {
-	return []TestStage{testResolved, testSpawned, testConnected, testInitialized, testListed}
+func testStages() []string {
+	return []string{testResolved, testSpawned, testConnected, testInitialized, testListed}
 }
 
 // Values of [Tool].State.
@@ -65,10 +56,18 @@ type TestReport struct {
 	// Success says that the server gave its list of tools. Look at Tools all the same:
 	// the registry may take none of them.
 	Success bool `json:"success"`
-	// Reached is the last stage that was reached; empty if there was none.
-	Reached TestStage `json:"reached,omitempty"`
+	// Reached is the last stage that was reached; empty if there was none. The stages are stable:
+	// they may be stored and compared.
+	//
+	//	resolved     the entry can be used, and its program was found
+	//	spawned      its process runs; a remote server has none
+	//	connected    a local server has sent its first message; to a remote one there
+	//	             is a connection, with TLS if its address says so
+	//	initialized  the server and the client have agreed on a protocol
+	//	listed       the server has said what its tools are
+	Reached string `json:"reached,omitempty"`
 	// Stages are those that were reached, in their order.
-	Stages []TestStage `json:"stages"`
+	Stages []string `json:"stages"`
 	// TookSeconds is how long the test took, up to its success or failure.
 	TookSeconds float64 `json:"tookSeconds"`
 	// Protocol is the revision that was agreed on.
@@ -103,7 +102,7 @@ func (p *probe) report(ctx context.Context) *TestReport {
 		Protocol: p.ready.ProtocolVersion,
 		LoginURL: p.state.LoginURL,
 		Tools:    p.testedTools(clean),
-		Stages:   []TestStage{},
+		Stages:   []string{},
 		Stderr:   clean.text(string(seen.stderr)),
 		Err:      seen.err,
 	}

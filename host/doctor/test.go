@@ -42,7 +42,7 @@ func Test(ctx context.Context, h *host.Host, e *config.Server) (*TestReport, err
 	limit := cmp.Or(e.ConnectTimeout, testConnectTimeout) + cmp.Or(e.ReadTimeout, testReadTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTestTime)
 	defer cancel()
-	p := &probe{host: h, entry: e, begun: time.Now(), seen: sightings{reached: map[TestStage]bool{}}}
+	p := &probe{host: h, entry: e, begun: time.Now(), seen: sightings{reached: map[string]bool{}}}
 	err := h.Try(ctx, e, func(t mcp.Transport) (mcp.Transport, error) { return p.observed(ctx, t) }, p.run)
 	if errors.Is(err, host.ErrClosed) {
 		return nil, err

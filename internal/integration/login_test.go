@@ -46,7 +46,7 @@ type app struct {
 func (n *notes) start(t *testing.T, dir string, prompt auth.Prompt) *app {
 	t.Helper()
 	store := assert.Value(filestore.Open(ctxFor(t), dir, nil))(t)
-	config := &auth.Config{Server: "notes", URL: n.url, ClientName: "integration test"}
+	config := &auth.Config{Server: "notes", URL: n.url, Registration: auth.Registration{ClientName: "integration test"}}
 	manager := assert.Value(session.NewManager(store, &session.Options{
 		Config: func(session.Key) (*auth.Config, error) { return config, nil },
 		Prompt: prompt,
@@ -191,7 +191,7 @@ func serveApp(t *testing.T, n *notes) *webApp {
 	listener := httptest.NewServer(mux)
 	t.Cleanup(listener.Close)
 	app := &webApp{url: listener.URL, notes: n}
-	config := &auth.Config{Server: "notes", URL: n.url, ClientName: "integration test"}
+	config := &auth.Config{Server: "notes", URL: n.url, Registration: auth.Registration{ClientName: "integration test"}}
 	store := session.Memory()
 	app.manager = assert.Value(session.NewManager(store, &session.Options{
 		Config:      func(session.Key) (*auth.Config, error) { return config, nil },

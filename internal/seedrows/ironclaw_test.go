@@ -29,7 +29,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
-	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -379,7 +378,7 @@ var ironclaw = []row{
 		for _, r := range status(t, h, "postgres").Rejected {
 			tokens = append(tokens, r.Err.Error())
 		}
-		for _, want := range []gate.Token{"bidi_characters", "remote_ref", "name_too_long"} {
+		for _, want := range []string{"bidi_characters", "remote_ref", "name_too_long"} {
 			assert.Contains(t, strings.Join(tokens, " "), string(want), "tokens")
 		}
 	}},

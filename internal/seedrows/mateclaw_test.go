@@ -323,7 +323,7 @@ var mateclaw = []row{
 		t.Cleanup(secure.Close)
 		m := mateclawHost(t, nil)
 		h := m.Host()
-		for request, want := range map[string]doctor.HintCode{
+		for request, want := range map[string]string{
 			`{"name":"a","command":"no-such-npx"}`:            "command_not_found",
 			`{"name":"a","url":"` + secure.URL + `/mcp"}`:     "tls",
 			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     "connection_refused",

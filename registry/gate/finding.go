@@ -36,9 +36,72 @@ func (s Severity) String() string {
 // MarshalText returns what String does.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// A Token names the kind of a finding. Tokens are stable: they may be stored and
-// compared.
+const (
+	tokenInvalidSchema string = "invalid_schema"
+
+	// What is too much is blocked: 5,000 tools of a server, 32 MiB of them, names of 128 bytes,
+	// and texts of 16 KiB.
+	tokenTooManyTools    string = "too_many_tools"
+	tokenCatalogTooLarge string = "catalog_too_large"
+	tokenNameTooLong     string = "name_too_long"
+	tokenTextTooLong     string = "text_too_long"
+
+	// tokenInvalidName: the name has characters that the protocol advises against: a
+	// note, or a warning if they are not ASCII. An empty name, or one that is not
+	// UTF-8, is blocked.
+	tokenInvalidName string = "invalid_name"
+	// tokenConfusableName: the name looks like that of a tool that the same server
+	// lists before it. A warning.
+	tokenConfusableName string = "confusable_name"
+	// tokenStuffed: a sentence stands three times or more in one text, to be found by. A warning.
+	tokenStuffed string = "stuffed"
+	// tokenOldSchema: a schema has keywords of draft 4 of JSON Schema, as OpenAPI 3.0 does,
+	// such as "exclusiveMinimum": true. A note: models and validators get it with the keywords
+	// of today.
+	tokenOldSchema string = "old_schema"
+	// tokenFlawedSchema: a schema has a keyword that is null, or another flaw that changes nothing
+	// of what it asks. A note: models and validators get it without.
+	tokenFlawedSchema string = "flawed_schema"
+	// tokenBrokenText: a text has U+FFFD in the place of a character that could not be read. A note.
+	tokenBrokenText string = "broken_text"
+)
+
+// The tokens of texts with characters that people do not see. All strings of a
+// tool are texts: names of properties, enums and defaults, too.
+const (
+	// tokenANSIEscape: a terminal would obey it. Blocked.
+	tokenANSIEscape string = "ansi_escape"
+	// tokenControlCharacters: other control characters than tab and line ends, such as
+	// a carriage return without a line feed.
+	// Blocked; a warning for those of C1, which come of a broken encoding.
+	tokenControlCharacters string = "control_characters"
+	// tokenTagCharacters: letters that only models see. Blocked.
+	tokenTagCharacters string = "tag_characters"
+	// tokenBidiCharacters: the direction of writing is overridden, so that a text
+	// reads as another. Blocked.
+	tokenBidiCharacters string = "bidi_characters"
+	// tokenHiddenCharacters: other characters that take no room, where no script and
+	// no emoji needs them. A warning by default, blocked if they can hold a message.
+	tokenHiddenCharacters string = "hidden_characters"
+)
+
+// The tokens of texts that speak to the model. They are heuristics: silence proves
+// nothing, and honest tools are met at times. Warnings.
+const (
+	// tokenInstructionLikeText: a text urges the model to act against its user. A
+	// note if it only asks to be called before others.
+	tokenInstructionLikeText string = "instruction_like_text"
+	// tokenEncodedPayload: base64 or hexadecimal digits that, decoded, do so.
+	tokenEncodedPayload string = "encoded_payload"
+	// tokenCrossServerReference: a text speaks of another server, or of its tools.
+	tokenCrossServerReference string = "cross_server_reference"
+)
+
+// A Finding is something that the gate saw in a tool of a server. Of one tool at
+// most 16 are kept, the severest, and of one token four, so that no kind can hide
+// another.
 //
+// Token names the kind. Tokens are stable: they may be stored and compared.
 // Those of tools that cannot be used, which are always blocked, are "unreadable" (the server
 // lists it in a form that is no tool, or breaks the rules for JSON), "too_deep" (its schema is
 // nested deeper than 64 levels), "invalid_schema" (it is not JSON, not an object, or no schema of
@@ -48,74 +111,8 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 // large, or none of RE2), "too_large" (256 KiB), "too_many_nodes" (8,192 JSON values) and
 // "too_complex" (written out, with all references, it is too large). An output schema like that is
 // a warning: the tool is listed without it.
-type Token string
-
-const (
-	tokenInvalidSchema Token = "invalid_schema"
-
-	// What is too much is blocked: 5,000 tools of a server, 32 MiB of them, names of 128 bytes,
-	// and texts of 16 KiB.
-	tokenTooManyTools    Token = "too_many_tools"
-	tokenCatalogTooLarge Token = "catalog_too_large"
-	tokenNameTooLong     Token = "name_too_long"
-	tokenTextTooLong     Token = "text_too_long"
-
-	// tokenInvalidName: the name has characters that the protocol advises against: a
-	// note, or a warning if they are not ASCII. An empty name, or one that is not
-	// UTF-8, is blocked.
-	tokenInvalidName Token = "invalid_name"
-	// tokenConfusableName: the name looks like that of a tool that the same server
-	// lists before it. A warning.
-	tokenConfusableName Token = "confusable_name"
-	// tokenStuffed: a sentence stands three times or more in one text, to be found by. A warning.
-	tokenStuffed Token = "stuffed"
-	// tokenOldSchema: a schema has keywords of draft 4 of JSON Schema, as OpenAPI 3.0 does,
-	// such as "exclusiveMinimum": true. A note: models and validators get it with the keywords
-	// of today.
-	tokenOldSchema Token = "old_schema"
-	// tokenFlawedSchema: a schema has a keyword that is null, or another flaw that changes nothing
-	// of what it asks. A note: models and validators get it without.
-	tokenFlawedSchema Token = "flawed_schema"
-	// tokenBrokenText: a text has U+FFFD in the place of a character that could not be read. A note.
-	tokenBrokenText Token = "broken_text"
-)
-
-// The tokens of texts with characters that people do not see. All strings of a
-// tool are texts: names of properties, enums and defaults, too.
-const (
-	// tokenANSIEscape: a terminal would obey it. Blocked.
-	tokenANSIEscape Token = "ansi_escape"
-	// tokenControlCharacters: other control characters than tab and line ends, such as
-	// a carriage return without a line feed.
-	// Blocked; a warning for those of C1, which come of a broken encoding.
-	tokenControlCharacters Token = "control_characters"
-	// tokenTagCharacters: letters that only models see. Blocked.
-	tokenTagCharacters Token = "tag_characters"
-	// tokenBidiCharacters: the direction of writing is overridden, so that a text
-	// reads as another. Blocked.
-	tokenBidiCharacters Token = "bidi_characters"
-	// tokenHiddenCharacters: other characters that take no room, where no script and
-	// no emoji needs them. A warning by default, blocked if they can hold a message.
-	tokenHiddenCharacters Token = "hidden_characters"
-)
-
-// The tokens of texts that speak to the model. They are heuristics: silence proves
-// nothing, and honest tools are met at times. Warnings.
-const (
-	// tokenInstructionLikeText: a text urges the model to act against its user. A
-	// note if it only asks to be called before others.
-	tokenInstructionLikeText Token = "instruction_like_text"
-	// tokenEncodedPayload: base64 or hexadecimal digits that, decoded, do so.
-	tokenEncodedPayload Token = "encoded_payload"
-	// tokenCrossServerReference: a text speaks of another server, or of its tools.
-	tokenCrossServerReference Token = "cross_server_reference"
-)
-
-// A Finding is something that the gate saw in a tool of a server. Of one tool at
-// most 16 are kept, the severest, and of one token four, so that no kind can hide
-// another.
 type Finding struct {
-	Token    Token    `json:"token"`    // what it is
+	Token    string   `json:"token"`    // what it is
 	Severity Severity `json:"severity"` // what becomes of the tool
 	// Field is where it is: a JSON pointer into the tool as its server sent it,
 	// such as "/inputSchema/properties/path/description". Empty: the whole tool.

@@ -27,12 +27,12 @@ type findings struct {
 
 // A kind is what two findings have in common.
 type kind struct {
-	token    Token
+	token    string
 	severity Severity
 }
 
 // add adds a finding. The place is in text, from start to end.
-func (fs *findings) add(token Token, severity Severity, field, text string, start, end int, detail string) {
+func (fs *findings) add(token string, severity Severity, field, text string, start, end int, detail string) {
 	k := kind{token, severity}
 	if fs.count[k] == maxAlike {
 		return
@@ -52,7 +52,7 @@ func Merge(lists ...[]Finding) []Finding {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return int(b.Severity) - int(a.Severity) })
-	count := map[Token]int{}
+	count := map[string]int{}
 	all = slices.DeleteFunc(all, func(f Finding) bool { count[f.Token]++; return count[f.Token] > maxAlike })
 	return slices.Clip(all[:min(len(all), maxFindings)])
 }

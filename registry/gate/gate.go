@@ -90,11 +90,11 @@ func checkSchema(raw json.RawMessage) *schemagate.SchemaError {
 }
 
 // tokenOf returns the gate's token for a schema that was refused.
-func tokenOf(err *schemagate.SchemaError) Token {
+func tokenOf(err *schemagate.SchemaError) string {
 	if err.Token == schemagate.Invalid {
 		return tokenInvalidSchema
 	}
-	return Token(err.Token)
+	return string(err.Token)
 }
 
 // Admit holds all the tools of a server against the limits on their number and

@@ -81,7 +81,7 @@ func TestGateKeepsLittle(t *testing.T) {
 	}
 	def := gated("a", "", `{"type":"object","x":[`+strings.Join(values, ",")+`]}`)
 	got := Check(def)
-	count := map[Token]int{}
+	count := map[string]int{}
 	for _, f := range got {
 		count[f.Token]++
 		assert.Equal(t, f.Severity, Block, "severity")

@@ -110,7 +110,7 @@ func (found *findings) hidden(path []byte, text string) {
 }
 
 // judge says what is to be thought of hidden characters.
-func judge(s textguard.Sight) (Token, Severity, string) {
+func judge(s textguard.Sight) (string, Severity, string) {
 	seen := fmt.Sprintf("%d characters such as U+%04X", s.Count, s.First)
 	if s.Count == 1 {
 		seen = fmt.Sprintf("the character U+%04X", s.First)
