@@ -275,7 +275,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 // forbid stops a server that must not run any more, unless it was allowed meanwhile. Calls under way may finish until ctx ends.
 func (h *Host) forbid(ctx context.Context, name string) error {
 	if sl, err := h.slot(name); err == nil {
-		sl.interrupt(false)
+		sl.interrupt(nil)
 	}
 	return h.change(ctx, "deny", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		denied := h.notAllowed(h.ctx, old.entry)

@@ -315,7 +315,7 @@ func (h *Host) take(ctx context.Context, st *step) {
 func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 	defer close(st.begun)
 	defer st.slot.stepped()
-	st.slot.interrupt(true)
+	st.slot.interrupt(st)
 	own, leave, err := st.slot.enter(ctx, false)
 	if err != nil {
 		return failed, nil, err

@@ -46,7 +46,7 @@ func (s *server) untilStarted() wait {
 func (h *Host) Disable(ctx context.Context, name string) error {
 	need(ctx)
 	if sl, err := h.slot(name); err == nil {
-		sl.interrupt(false)
+		sl.interrupt(nil)
 	}
 	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		s := sl.newServer(sl.configured(old))

@@ -29,6 +29,7 @@ type slot struct {
 	pendingSteps  int                     // steps that have claimed the slot and not changed it yet
 	cancelChange  context.CancelCauseFunc // cancels the change that holds the token of changing; nil: there is none
 	interruptible bool                    // that change is cancelled by Disable, too, and not by an Apply alone
+	applying      string                  // hash of the entry that the change brings about; empty: of none
 
 	unapplied *Unapplied  // the configured entry that does not work; nil: the server runs as configured
 	retry     *time.Timer // of that; may be nil
@@ -57,7 +58,7 @@ func (sl *slot) enter(ctx context.Context, interruptible bool) (own context.Cont
 	sl.mu.Unlock()
 	leave = func() {
 		sl.mu.Lock()
-		sl.cancelChange = nil
+		sl.cancelChange, sl.applying = nil, ""
 		sl.mu.Unlock()
 		stop()
 		cancel(nil)
@@ -71,11 +72,12 @@ func (sl *slot) enter(ctx context.Context, interruptible bool) (own context.Cont
 }
 
 // interrupt cancels what the present change of the server waits for, if there is one and it is
-// interruptible; an Apply cancels any.
-func (sl *slot) interrupt(apply bool) {
+// interruptible. The step of an Apply cancels any, unless it brings about the entry that the step wants.
+func (sl *slot) interrupt(by *step) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	if sl.cancelChange != nil && (sl.interruptible || apply) {
+	isSame := by != nil && by.entry != nil && hashOf(by.entry) == sl.applying
+	if sl.cancelChange != nil && !isSame && (sl.interruptible || by != nil) {
 		sl.cancelChange(ErrOvertaken)
 	}
 }
@@ -160,7 +162,15 @@ const (
 // apply makes the slot run an entry, or nothing if it is nil, and returns what is to be
 // waited for then. The caller has entered.
 func (sl *slot) apply(ctx context.Context, entry *config.Server) (outcome, wait, error) {
+	if entry != nil {
+		sl.mu.Lock()
+		sl.applying = hashOf(entry)
+		sl.mu.Unlock()
+	}
 	did, until, err := sl.transition(ctx, entry)
+	if err != nil && context.Cause(ctx) == ErrOvertaken { // what has overtaken it says how the server stands
+		return did, until, err
+	}
 	unapplied := err
 	if s := sl.now(); did != failed || s == nil || s.hash == hashOf(entry) {
 		unapplied = nil

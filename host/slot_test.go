@@ -331,6 +331,7 @@ type failingServers struct {
 	pipeServers
 	broken atomic.Bool // no transport is made
 	down   atomic.Bool // no connection is made
+	slow   atomic.Bool // a connection takes ten seconds
 }
 
 var errOutOfOrder = errors.New("out of order")
@@ -353,6 +354,13 @@ type failingTransport struct {
 func (t *failingTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 	if t.pipes.down.Load() {
 		return nil, errOutOfOrder
+	}
+	if t.pipes.slow.Load() {
+		select {
+		case <-time.After(10 * time.Second):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	return t.inner.Connect(ctx)
 }

@@ -80,6 +80,34 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 	})
 }
 
+// A change that a later one overtakes has not failed; the same change again, as of a file that is watched, waits for
+// the first.
+func TestOvertakenChangeHasNotFailed(t *testing.T) {
+	for later, seconds := range map[string]int{"2": 10, "3": 15} { // until the server is as it is to be
+		synctest.Test(t, func(t *testing.T) {
+			pipes := &failingServers{}
+			h := newHost(t, patient(pipes.options()), parseEntries(t, "s", `{"command": "x"}`))
+			pipes.slow.Store(true)
+			apply := func(arg string) <-chan error {
+				return background(func() error {
+					return errOf(h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "args": ["`+arg+`"]}`)))
+				})
+			}
+			first := apply("2")
+			hosttest.Sleep(5 * time.Second)
+			second := apply(later)
+			for range seconds - 5 {
+				assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), "", "args %s: answer meanwhile", later)
+				assert.True(t, status(t, h, "s").Unapplied == nil, "args %s: nothing is said to have failed", later)
+				hosttest.Sleep(time.Second)
+			}
+			assert.OK(t, <-first)
+			assert.OK(t, <-second)
+			assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), later, "answer")
+		})
+	}
+}
+
 // Whatever starts the server anew takes what is configured, and what takes the change
 // back ends it.
 func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
