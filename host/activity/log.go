@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/internal/eventlog"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
@@ -89,7 +90,7 @@ func New(opts *Options, sinks ...Sink) *Log {
 	}
 	var ctx context.Context
 	ctx, l.stop = context.WithCancel(context.Background())
-	go l.run(ctx)
+	go l.run(eventlog.With(ctx, l))
 	return l
 }
 

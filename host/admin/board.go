@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -82,10 +83,10 @@ func (q *request) listOverviews() ([]overview, error) {
 	for _, h := range doctor.HealthOfAll(q.host) {
 		name, total := h.Status.Name, h.Calls.Total
 		one := overview{
-			Name: name, ID: ids[name], Local: !isRemote(h.Status.Transport), Stage: h.Status.Stage, State: h.Level,
+			Name: name, ID: ids[name], Local: !isRemote(h.Status.Transport), Stage: stageOf(&h.Status), State: h.Level,
 			Tools: h.Status.Tools, Held: h.Status.Quarantined, Tokens: tokens[name],
 			Calls:     callCounts{total.Ended(), total.Failed + total.TimedOut + total.Unknown + total.Unavailable, h.Calls.InFlight},
-			Latencies: append([]int64{}, latencies[name]...), Error: h.Error,
+			Latencies: append([]int64{}, latencies[name]...), Error: cmp.Or(q.hideError(name, h.Status.Err), h.Error),
 		}
 		if h.Level != doctor.LevelHealthy || h.Error != "" {
 			one.Cure = cureOf(h.Action)

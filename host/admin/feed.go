@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/internal/eventlog"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 )
 
 const (
@@ -40,6 +43,7 @@ type Feed struct {
 	recent    []feedEvent // the newest last
 	listeners map[*listener]bool
 	closed    bool
+	log       eventlog.Log // which writes to the feed; nil before it has
 }
 
 // A feedEvent is an event under an id that is the same wherever it was read.
@@ -80,7 +84,7 @@ func timeOf(id string) (time.Time, bool) {
 
 // Write implements [activity.Sink]. It waits for no listener: one that is too slow is cut off, and
 // comes again.
-func (f *Feed) Write(_ context.Context, events []activity.Event) error {
+func (f *Feed) Write(ctx context.Context, events []activity.Event) error {
 	made := make([]feedEvent, len(events))
 	for i, e := range events {
 		one, err := feedEventOf(e)
@@ -91,6 +95,7 @@ func (f *Feed) Write(_ context.Context, events []activity.Event) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.log = cmp.Or(eventlog.Of(ctx), f.log)
 	for _, one := range made {
 		f.recent = append(f.recent, one)
 		for l := range f.listeners {
@@ -105,6 +110,17 @@ func (f *Feed) Write(_ context.Context, events []activity.Event) error {
 		f.recent = slices.Delete(f.recent, 0, over)
 	}
 	return nil
+}
+
+// record records an event in the log of the feed, which may be nil.
+func (f *Feed) record(ctx context.Context, e activity.Event) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	log := f.log
+	f.mu.Unlock()
+	events.NewRecorder(log, func(_, text string) string { return text }).Record(ctx, e)
 }
 
 // drop ends a listener. The mutex is held.
@@ -198,9 +214,22 @@ func (f *Feed) leave(l *listener) {
 	f.drop(l)
 }
 
-// find returns the newest events that a filter wants, the newest first.
-func (f *Feed) find(ctx context.Context, filter *activity.Filter, most int) ([]feedEvent, error) {
+// find returns the newest events that a filter wants and that have a text, the newest first; of those before that of an
+// id, if it is not empty.
+func (f *Feed) find(ctx context.Context, filter *activity.Filter, most int, text, before string) ([]feedEvent, error) {
 	found := []feedEvent{}
+	if at, ok := timeOf(before); ok && (filter.Until.IsZero() || at.Before(filter.Until)) {
+		filter.Until = at.Add(feedSlack)
+	}
+	wants := func(e feedEvent) bool {
+		if before != "" {
+			if e.id == before {
+				before = ""
+			}
+			return false
+		}
+		return hasText(&e.event, text)
+	}
 	if f.past == nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -208,7 +237,7 @@ func (f *Feed) find(ctx context.Context, filter *activity.Filter, most int) ([]f
 			if len(found) == most {
 				break
 			}
-			if filter.Match(&e.event) {
+			if filter.Match(&e.event) && wants(e) {
 				found = append(found, e)
 			}
 		}
@@ -225,9 +254,18 @@ func (f *Feed) find(ctx context.Context, filter *activity.Filter, most int) ([]f
 		if err != nil {
 			return nil, err
 		}
+		if !wants(one) {
+			continue
+		}
 		if found = append(found, one); len(found) == most {
 			break
 		}
 	}
 	return found, nil
+}
+
+// hasText reports whether a text is in what an event says of who did what where, in any case of letters.
+func hasText(e *activity.Event, text string) bool {
+	all := strings.Join([]string{e.Server, e.Tool, e.Server + "__" + e.Tool, e.Detail["name"], e.User, e.Detail["by"], e.Error}, "\n")
+	return strings.Contains(strings.ToLower(all), strings.ToLower(text))
 }

@@ -198,6 +198,7 @@ func TestActivity(t *testing.T) {
 		}{
 			{"server=s1", 2}, {"tool=t3", 1}, {"kind=call&outcome=ok", 5}, {"kind=login", 0}, {"kind=login&kind=call&limit=4", 4},
 			{"until=2020-01-01T00:00:00Z", 0}, {"since=2020-01-01T00:00:00Z&user=%3Cb%3Eann", 5},
+			{"q=S1", 2}, {"q=0__t", 3}, {"q=%3Eann", 5}, {"q=nothing", 0},
 		} {
 			var got []struct {
 				Cursor string
@@ -212,6 +213,18 @@ func TestActivity(t *testing.T) {
 				l.close()
 			}
 		}
+		var pages []string
+		for before := ""; len(pages) < 6; {
+			list := s.get("viewer", "/api/v1/activity?kind=call&limit=2&before="+before)
+			if len(list) == 0 {
+				break
+			}
+			for _, one := range list {
+				before = one["cursor"].(string)
+				pages = append(pages, one["event"].(map[string]any)["tool"].(string))
+			}
+		}
+		assert.Equal(t, strings.Join(pages, " "), "t4 t3 t2 t1 t0", "events in pages of two")
 		for _, bad := range []string{"limit=0", "limit=x", "since=yesterday", "until=x"} {
 			a := s.do("viewer", "GET", "/api/v1/activity?"+bad, "", nil)
 			assert.Equal(t, a.status, http.StatusBadRequest, "%s", bad)

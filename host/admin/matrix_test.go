@@ -87,6 +87,7 @@ var samples = map[string]sample{
 	"POST /api/v1/entry":                         {"/api/v1/entry", `{"text":"{\"command\":\"x\"}","name":"new"}`, false, 0},
 	"GET /api/v1/tools/{name}":                   {"/api/v1/tools/lazy__echo", "", false, 0},
 	"POST /api/v1/tools/{name}/call":             {"/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`, true, 0},
+	"GET /api/v1/tools/{name}/calls/{id}":        {"/api/v1/tools/lazy__echo/calls/none", "", false, http.StatusNotFound},
 	"GET /api/v1/why":                            {"/api/v1/why?name=lazy__echo", "", false, 0},
 	"POST /api/v1/undo":                          {"/api/v1/undo", "", true, 0},
 	"PUT /api/v1/keys/{id}":                      {"/api/v1/keys/{key}", `{"label":"other"}`, false, 0},

@@ -18,7 +18,7 @@ func recordRoutes() []*route {
 		with("POST", "/api/v1/entry", Operate, "Read an entry as it stands in a config file of any program, as a record, and keep nothing", (*request).readEntry),
 		on("GET", "/api/v1/undo", View, "Show the last change of a record that was made here, null if there is none", (*request).showUndo),
 		on("POST", "/api/v1/undo", Operate, "Undo that change; of a local server it takes stdio:write", (*request).undo,
-			param{"at", "date-time", "of the change as it was shown; it fails if there is another one now"}),
+			param{"at", "date-time", "of the change as it was shown; it fails if there is another one now"}, acceptParam),
 	}
 }
 
@@ -77,6 +77,9 @@ func (q *request) undo() (lastChange, error) {
 		}
 	}
 	_, err := q.manager.Undo(q.forUser(), c)
+	if err == nil {
+		err = q.acceptEntry((&record.Record{Name: shown.Server}).ServerName())
+	}
 	return shown, unlessKept(err)
 }
 

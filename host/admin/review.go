@@ -3,12 +3,17 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -24,7 +29,8 @@ func reviewRoutes() []*route {
 			param{"rejected", "boolean", "what was rejected, which can be accepted after all"}),
 		with("POST", "/api/v1/changes/accept", Operate, "Accept a change as it was shown, or what was rejected; of a local server it takes stdio:write", (*request).acceptChange),
 		with("POST", "/api/v1/changes/reject", Operate, "Reject a change as it was shown, or what was accepted, which of a local server takes stdio:write", (*request).rejectChange),
-		on("GET", "/api/v1/launches", View, "List the servers that wait to be allowed; their exact commands take stdio:write", (*request).listLaunches),
+		on("GET", "/api/v1/launches", View, "List the servers that wait to be allowed; their exact commands take stdio:write", (*request).listLaunches,
+			param{"denied", "boolean", "those that were denied, which can be allowed after all"}),
 		on("POST", "/api/v1/launches/{fingerprint}/allow", StdioWrite, "Allow a launch as it was shown, and start its server", (*request).allowLaunch),
 		on("POST", "/api/v1/launches/{fingerprint}/deny", StdioWrite, "Deny a launch as it was shown", (*request).denyLaunch),
 		on("POST", "/api/v1/launches/{fingerprint}/forget", StdioWrite, "Take back what was decided about a launch, so that it waits again, and stop its server", (*request).forgetLaunch),
@@ -90,7 +96,73 @@ func (q *request) listChanges() ([]ledger.Change, error) {
 	if q.URL.Query().Get("rejected") == "true" {
 		return decided(l, true, names...), nil
 	}
-	return append([]ledger.Change{}, l.Pending(names...)...), nil
+	changes := append([]ledger.Change{}, l.Pending(names...)...)
+	for i := range changes {
+		q.describe(&changes[i])
+	}
+	return changes, nil
+}
+
+// acceptParam is the parameter of changes of a record.
+var acceptParam = param{"accept", "boolean", "whether the server is accepted as the change makes it, so that tools which are as they were accepted stay offered"}
+
+// remember keeps what a server is before it is changed, if it is as it was accepted.
+func (q *request) remember(s *manage.Server) {
+	if name := s.Record.ServerName(); q.pendingEntry(name) == nil {
+		q.accepted.Store(name, q.show(s))
+	}
+}
+
+// pendingEntry returns that a server is another one than was accepted, or nil.
+func (q *request) pendingEntry(name string) *ledger.Change {
+	for _, c := range q.host.Registry().Ledger().Pending(name) {
+		if c.Kind == ledger.ServerChanged {
+			return &c
+		}
+	}
+	return nil
+}
+
+// acceptEntry accepts a server as the caller has changed it, if they say so.
+func (q *request) acceptEntry(name string) error {
+	c := q.pendingEntry(name)
+	if c == nil || q.URL.Query().Get("accept") != "true" {
+		return nil
+	}
+	return q.decided(c, true, q.host.Registry().Ledger().Accept(q.forUser(), q.by(), *c))
+}
+
+// decided records what the caller has decided.
+func (q *request) decided(c *ledger.Change, accepted bool, err error) error {
+	q.opts.Feed.record(q.forUser(), events.OfDecision(c, accepted, err))
+	return err
+}
+
+// describe puts what a server was and is in the place of the hashes of both.
+func (q *request) describe(c *ledger.Change) {
+	if c.Kind != ledger.ServerChanged && c.Kind != ledger.ServerQuarantined {
+		return
+	}
+	s, err := q.manager.Server(q.Context(), c.Server)
+	if err != nil { // it is one of another file
+		is, err := q.host.Inspect(c.Server)
+		if err != nil {
+			return
+		}
+		s.Record = record.Of(is.Entry.Masked())
+	}
+	before, _ := q.accepted.Load(c.Server)
+	was, _ := before.(server)
+	now := q.show(&s)
+	c.Fields = nil
+	for _, f := range []struct{ name, was, is string }{
+		{"command", was.Command, now.Command}, {"args", was.ArgsJSON, now.ArgsJSON}, {"env", was.EnvJSON, now.EnvJSON}, {"cwd", was.Cwd, now.Cwd},
+		{"url", was.URL, now.URL}, {"headers", was.HeadersJSON, now.HeadersJSON},
+	} {
+		if f.was != f.is {
+			c.Fields = append(c.Fields, ledger.FieldChange{Field: "/" + f.name, Before: f.was, After: f.is})
+		}
+	}
 }
 
 // decided returns what was rejected, or accepted, as changes by which that is taken back.
@@ -128,27 +200,40 @@ func (q *request) decideChange(in *decidedChange, accept bool, decide func(conte
 		if err := q.mayStart(c.Server); err != nil && (accept || !waits) {
 			return err
 		}
-		return decide(q.forUser(), q.by(), c)
+		return q.decided(&c, accept, decide(q.forUser(), q.by(), c))
 	}
 	return &ledger.StaleChangeError{Server: in.Server, Tool: in.Tool, Hash: in.Hash}
 }
 
 func (q *request) listLaunches() ([]launch, error) {
+	return q.showLaunches(q.URL.Query().Get("denied") == "true"), nil
+}
+
+// showLaunches returns the launches that wait, or those that were denied.
+func (q *request) showLaunches(denied bool) []launch {
 	shown := []launch{}
-	for _, l := range q.host.PendingLaunches() {
+	list := q.host.PendingLaunches()
+	if denied {
+		list = nil
+		for _, s := range q.host.Servers() {
+			if e := (*host.LaunchNotAllowedError)(nil); errors.As(s.Err, &e) && e.Verdict == consent.Rejected {
+				list = append(list, e.Launch)
+			}
+		}
+	}
+	for _, l := range list {
 		one := launch{Fingerprint: l.Fingerprint(), Server: l.Server, Source: l.Source, Transport: l.Transport}
 		if q.need(StdioWrite) == nil {
 			one.Command = l.String()
 		}
 		shown = append(shown, one)
 	}
-	return shown, nil
+	return shown
 }
 
-// launch returns the launch that the path names, as far as it waits.
+// launch returns the launch that the path names, as far as it waits or was denied.
 func (q *request) launch() launch {
-	all, _ := q.listLaunches()
-	for _, l := range all {
+	for _, l := range append(q.showLaunches(false), q.showLaunches(true)...) {
 		if l.Fingerprint == q.PathValue("fingerprint") {
 			return l
 		}
@@ -230,7 +315,7 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 		}
 		approve = m.Approve
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), callTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.forOthers()), callTime)
 	defer cancel()
 	res, err := approve(ctx, id, &registry.ApproveOptions{ForSession: in.ForSession})
 	if err != nil {
@@ -258,8 +343,9 @@ func (q *request) waitingCall(id string) (waitingCall, error) {
 
 func (q *request) denyCall(in *denyInput) (callResult, error) {
 	id := q.PathValue("id")
+	ctx := events.Note(q.forOthers(), "reason", in.Reason)
 	if m := q.opts.Replicas; m != nil {
-		return callResult{ID: id}, m.Deny(q.Context(), id, in.Reason)
+		return callResult{ID: id}, m.Deny(ctx, id, in.Reason)
 	}
-	return callResult{ID: id}, q.host.Registry().Deny(q.Context(), id, in.Reason)
+	return callResult{ID: id}, q.host.Registry().Deny(ctx, id, in.Reason)
 }

@@ -25,6 +25,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // get reads a list as the owner.
@@ -88,6 +90,31 @@ func TestDecisionsOfChangesAreTakenBack(t *testing.T) {
 	assert.Equal(t, len(s.get("viewer", "/api/v1/changes?server=held")), 0, "what waits")
 }
 
+// A server that is changed by a person who accepts what it becomes keeps its tools; else the change is told in words.
+func TestChangedServerIsAccepted(t *testing.T) {
+	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)})}, &admin.Options{},
+		&record.Record{Name: "a", Command: "x"})
+	tools := func(want int, after string) {
+		t.Helper()
+		assert.Equal(t, len(s.manager.Host().Registry().Snapshot().Tools()), want, "tools after %s", after)
+	}
+	hosttest.Until(t, s.manager.Host(), "a", "ready", func(st host.Status) bool { return st.Stage == host.StageReady })
+	tools(1, "the start")
+	s.data("PUT", servers+"/a?accept=true", `{"argsJson":"[\"1\"]"}`)
+	tools(1, "a change that is accepted")
+	s.data("PUT", servers+"/a", `{"argsJson":"[\"2\"]"}`)
+	tools(0, "a change that is not")
+	assert.Equal[any](t, s.data("GET", servers+"/a", "")["stage"], "quarantined", "stage of a server that offers nothing")
+	changes := s.get("viewer", "/api/v1/changes")
+	assert.Equal(t, len(changes), 1, "changes")
+	assert.Equal(t, fmt.Sprint(changes[0]["fields"]), `[map[after:["2"] before:["1"] field:/args]]`, "what has changed")
+	s.data("PUT", servers+"/a", `{"argsJson":"[\"3\"]"}`)
+	changes = s.get("viewer", "/api/v1/changes")
+	assert.Equal(t, fmt.Sprint(changes[0]["fields"]), `[map[after:["3"] before:["1"] field:/args]]`, "what has changed since it was accepted")
+	assert.Equal(t, s.do("owner", "POST", "/api/v1/undo?accept=true", "", nil).status, http.StatusOK, "undo")
+	tools(1, "a change that is undone")
+}
+
 // A launch that was denied can be allowed, and what was decided about it can be forgotten.
 func TestDecisionsOfLaunchesAreTakenBack(t *testing.T) {
 	s := openBusy(t)
@@ -106,6 +133,7 @@ func TestDecisionsOfLaunchesAreTakenBack(t *testing.T) {
 		got := s.do("owner", "POST", path+c.verb, "", nil)
 		assert.Equal(t, got.status, http.StatusOK, "%s: %s", c.verb, got.body)
 		waits(c.waits)
+		assert.Equal(t, len(s.get("viewer", "/api/v1/launches?denied=true")) == 1, c.verb == "deny", "%s: launches that were denied", c.verb)
 		assert.Equal(t, s.launches.Load() > started, c.runs, "%s: it was started", c.verb)
 	}
 	for _, st := range s.manager.Host().Servers() {
@@ -119,7 +147,9 @@ func TestCallIsMadeOnce(t *testing.T) {
 	calls := s.get("viewer", "/api/v1/calls")
 	assert.Equal(t, len(calls), 1, "calls")
 	assert.Contains(t, s.do("viewer", "GET", "/api/v1/calls", "", nil).body, `"arguments":{"text":"\u003cb\u003e12345678901234567890\u003c/b\u003e"}`, "calls")
-	path := "/api/v1/calls/" + calls[0]["id"].(string)
+	id := calls[0]["id"].(string)
+	assert.Equal(t, s.do("owner", "GET", "/api/v1/tools/lazy__echo/calls/"+id, "", nil).status, http.StatusNotFound, "what comes of the call of another")
+	path := "/api/v1/calls/" + id
 	assert.Equal(t, s.do("owner", "POST", path+"/approve", `{"forSession":true}`, nil).status, http.StatusBadRequest, "for a session that there is none of")
 	got := s.do("owner", "POST", path+"/approve", `{}`, nil)
 	assert.Equal(t, got.status, http.StatusOK, "approve")
@@ -127,6 +157,56 @@ func TestCallIsMadeOnce(t *testing.T) {
 	for _, verb := range []string{"/approve", "/deny"} {
 		assert.Equal(t, s.do("owner", "POST", path+verb, `{}`, nil).status, http.StatusNotFound, "%s again", verb)
 	}
+}
+
+// What comes of a call that waits for approval is for the caller who has tried it.
+func TestTriedCallIsAnswered(t *testing.T) {
+	s := openBusy(t)
+	for verb, want := range map[string]string{"approve": `"text":"x `, "deny": `"outcome":"denied"`} {
+		tried := s.do("owner", "POST", "/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"x"}}`, nil)
+		var out struct{ Outcome, Waiting, Error string }
+		assert.OK(t, json.Unmarshal([]byte(tried.body), &out))
+		assert.Equal(t, out.Outcome+out.Error, "asked", "the call")
+		path := "/api/v1/tools/lazy__echo/calls/" + out.Waiting
+		answered := make(chan answer, 1)
+		go func() { answered <- s.do("owner", "GET", path, "", nil) }()
+		assert.Equal(t, s.do("operator", "GET", path, "", nil).status, http.StatusNotFound, "as another")
+		assert.Equal(t, s.do("owner", "POST", "/api/v1/calls/"+out.Waiting+"/"+verb, `{}`, nil).status, http.StatusOK, "%s", verb)
+		assert.Contains(t, (<-answered).body, want, "%s", verb)
+	}
+}
+
+// Who has decided and changed something is in the activity, also if the caller is no user.
+func TestActivityNamesWhoDecides(t *testing.T) {
+	s := openBusy(t)
+	for _, c := range []struct{ path, body, kind, want string }{
+		{"/api/v1/changes/reject", "{change}", "accept", `"outcome":"refused","detail":{"by":"owner","change":"server_quarantined"}`},
+		{"/api/v1/changes/accept", `{rejected}`, "accept", `"outcome":"approved","detail":{"by":"owner","change":"rejected"}`},
+		{"/api/v1/calls/{call}/deny", `{"reason":"too late"}`, "approval", `"by":"owner","name":"lazy__echo","reason":"too late"`},
+		{"/api/v1/servers/runs/restart", "", "config", `"by":"owner","change":"restart"`},
+	} {
+		if c.body == "{rejected}" {
+			data := assert.Value(json.Marshal(s.get("viewer", "/api/v1/changes?rejected=true")[0]))(t)
+			c.body = string(assert.Value(jsonWithout(data, "place", "since"))(t))
+		}
+		got := s.do("owner", "POST", s.fill(c.path), s.fill(c.body), nil)
+		assert.Equal(t, got.status, http.StatusOK, "%s: %s", c.path, got.body)
+		hosttest.Eventually(t, c.path+" is recorded as "+c.want, func() bool {
+			return strings.Contains(s.do("viewer", "GET", "/api/v1/activity?kind="+c.kind, "", nil).body, c.want)
+		})
+	}
+}
+
+// jsonWithout returns a JSON object without some of its keys.
+func jsonWithout(data []byte, keys ...string) ([]byte, error) {
+	var object map[string]any
+	if err := json.Unmarshal(data, &object); err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		delete(object, key)
+	}
+	return json.Marshal(object)
 }
 
 // The command of a launch, which may hold secrets, is for those who decide about it.

@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -26,6 +28,7 @@ type admin struct {
 	mux     *http.ServeMux
 
 	redactor *redact.Redactor // of what is logged
+	accepted sync.Map         // by the name of a server that was changed: as what the ledger has accepted it, a server
 }
 
 // A route is one way to use the API. The mux is made of the routes.
@@ -97,12 +100,15 @@ type request struct {
 	data  []byte // the body
 }
 
+// forOthers returns the context of what the caller does on behalf of others.
+func (q *request) forOthers() context.Context { return events.Note(q.Context(), "by", q.by()) }
+
 // forUser returns the context of what is done on behalf of the caller.
 func (q *request) forUser() context.Context {
 	if q.caller.User == "" {
-		return q.Context()
+		return q.forOthers()
 	}
-	return session.WithUser(q.Context(), q.caller.User)
+	return session.WithUser(q.forOthers(), q.caller.User)
 }
 
 // decode reads the body. It has nothing of the body in its error.

@@ -8,11 +8,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // serversPath is below which the records of servers are.
@@ -29,7 +32,7 @@ func serverRoutes() []*route {
 		on("GET", serversPath, View, "List the servers", (*request).listServers),
 		with("POST", serversPath, Operate, "Add a server; a local one takes stdio:write", (*request).addServer),
 		on("GET", one, View, "Show a server", (*request).showServer),
-		with("PUT", one, Operate, "Change what the body names; a local server takes stdio:write", (*request).changeServer),
+		with("PUT", one, Operate, "Change what the body names; a local server takes stdio:write", (*request).changeServer, acceptParam),
 		on("DELETE", one, Operate, "Remove a server, which can be restored; a local one takes stdio:write", (*request).removeServer),
 		on("PUT", one+"/toggle", Operate, "Switch a server on or off; a local one takes stdio:write to be switched on", (*request).toggleServer,
 			param{"enabled", "boolean", "whether it is to run"}),
@@ -140,7 +143,7 @@ func (a *admin) show(s *manage.Server) server {
 
 // showStatus puts where a server stands now in the place of what was kept, which is older.
 func (a *admin) showStatus(shown *server, s *host.Status) {
-	shown.Stage = s.Stage
+	shown.Stage = stageOf(s)
 	if s.Stage == host.StageStarting && s.Err == nil {
 		return // it is not clear yet what becomes of it
 	}
@@ -161,6 +164,15 @@ func (a *admin) showStatus(shown *server, s *host.Status) {
 	}
 }
 
+// stageOf returns where a server stands: one that is ready and offers nothing, since all of its tools are held back, is
+// in quarantine.
+func stageOf(s *host.Status) host.Stage {
+	if s.Stage == host.StageReady && s.Tools == 0 && s.Quarantined > 0 {
+		return host.StageQuarantined
+	}
+	return s.Stage
+}
+
 // hideError returns the text of an error about a server, without the secrets of its entry.
 func (a *admin) hideError(name string, err error) string {
 	if err == nil {
@@ -170,7 +182,24 @@ func (a *admin) hideError(name string, err error) string {
 	if inspectErr != nil {
 		return "it failed"
 	}
-	return is.Entry.MaskError(err)
+	return is.Entry.MaskError(plainly(err))
+}
+
+// plainly returns an error about a server without the words that are for programs.
+func plainly(err error) error {
+	if denied, ok := errors.AsType[*host.LaunchNotAllowedError](err); ok && denied.Err == nil {
+		if denied.Verdict == consent.Rejected {
+			return errors.New("its launch was denied")
+		}
+		return errors.New("its launch has to be allowed")
+	}
+	if login, ok := errors.AsType[*auth.LoginRequiredError](err); ok && !login.StepUp() {
+		return errors.New(cmp.Or(login.Reason, "the user has to log in"))
+	}
+	if away, ok := errors.AsType[*mcp.UnavailableError](err); ok {
+		return away.Err
+	}
+	return err
 }
 
 func secretsText(m map[string]config.Secret) string {
@@ -310,7 +339,11 @@ func (q *request) changeServer(in *serverInput) (server, error) {
 	if err != nil {
 		return server{}, err
 	}
+	q.remember(&s)
 	_, err = q.manager.Update(q.forUser(), idOf(&s), p)
+	if err == nil {
+		err = q.acceptEntry((&record.Record{Name: cmp.Or(p.Values.Name, s.Record.Name)}).ServerName())
+	}
 	return q.showNamed(cmp.Or(s.ID, p.Values.Name, s.Record.Name), err)
 }
 

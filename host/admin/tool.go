@@ -9,8 +9,11 @@ import (
 	"net/http"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
@@ -22,6 +25,7 @@ func toolRoutes() []*route {
 		on("GET", "/api/v1/tools", View, "List the tools of all servers in short, also those that are held back", (*request).listAllTools),
 		on("GET", "/api/v1/tools/{name}", View, "Show a tool with its schemas", (*request).showTool),
 		with("POST", "/api/v1/tools/{name}/call", Operate, "Call a tool as the caller's user; one of a local server takes stdio:write", (*request).callTool),
+		on("GET", "/api/v1/tools/{name}/calls/{id}", Operate, "Wait for what comes of a call of the caller's that waits for approval", (*request).awaitCall),
 		on("GET", "/api/v1/why", View, "Say why a tool is offered, or is not", (*request).showWhy,
 			param{"name", "string", "of the tool"}),
 	}
@@ -160,25 +164,52 @@ func (q *request) callTool(in *callInput) (callOutput, error) {
 	if err := q.mayStart(serversOf(d.Origin.Server)...); err != nil {
 		return callOutput{}, err
 	}
-	ctx, cancel := context.WithTimeout(q.forUser(), callTime)
+	ctx, cancel := q.ofCall()
 	defer cancel()
 	res, err := r.Call(ctx, d.Name, in.Arguments)
-	out := callOutput{Outcome: events.OutcomeOf(err)}
-	if waits := (*registry.ApprovalRequiredError)(nil); errors.As(err, &waits) {
-		out.Waiting = waits.Request.ID
+	return q.output(d.Origin.Server, res, err)
+}
+
+// ofCall returns the context of a call of the caller's, in which no other has a part.
+func (q *request) ofCall() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(onbehalf.WithOwner(q.forUser(), q.caller.Owner()), callTime)
+}
+
+// awaitCall waits for a call that the caller has tried, and whose result is theirs.
+func (q *request) awaitCall() (callOutput, error) {
+	ctx, cancel := q.ofCall()
+	defer cancel()
+	server := ""
+	if t := q.tool(q.PathValue("name")); t != nil {
+		server = t.server
 	}
+	res, err := q.host.Registry().Await(ctx, q.PathValue("id"))
+	if isA[*approval.UnknownError](err) {
+		return callOutput{}, err
+	}
+	if err != nil && ctx.Err() != nil {
+		return callOutput{Outcome: "asked", Waiting: q.PathValue("id")}, nil
+	}
+	return q.output(server, res, err)
+}
+
+// output shows what came of a call.
+func (q *request) output(server string, res *mcp.CallToolResult, err error) (callOutput, error) {
+	out := callOutput{Outcome: events.OutcomeOf(err)}
+	waits := (*registry.ApprovalRequiredError)(nil)
 	switch {
-	case err != nil && d.Origin.Server != "":
-		out.Error = q.hideError(d.Origin.Server, err)
+	case errors.As(err, &waits): // whose text is for a model
+		out.Waiting = waits.Request.ID
+	case err != nil && server != "":
+		out.Error = q.hideError(server, err)
 	case err != nil:
 		out.Error = q.redactor.Text(err.Error())
-	case res.IsError:
-		out.Outcome = "tool_error"
-	}
-	if err == nil {
-		if out.Result, err = json.Marshal(res); err != nil {
-			return callOutput{}, err
+	default:
+		if res.IsError {
+			out.Outcome = "tool_error"
 		}
+		out.Result, err = json.Marshal(res)
+		return out, err
 	}
 	return out, nil
 }

@@ -26,7 +26,8 @@ func watchRoutes() []*route {
 			param{"since", "date-time", "not before it"}, param{"until", "date-time", "before it"}, param{"kind", "string", "of this kind; may be repeated"},
 			param{"outcome", "string", "with this outcome; may be repeated"}, param{"id", "string", "of this event"}, param{"parent", "string", "as a part of this one"},
 			param{"user", "string", "on behalf of this user"}, param{"server", "string", "at this server"}, param{"tool", "string", "of this tool"},
-			param{"limit", "integer", "at most so many, 100 by default and 1000 at most"}),
+			param{"q", "string", "with this text in the name of the server, the tool or the user, or in the error"},
+			param{"before", "string", "before the event of this cursor"}, param{"limit", "integer", "at most so many, 100 by default and 1000 at most"}),
 		on("GET", "/api/v1/openapi.json", View, "Show this document", (*request).document),
 		{method: "GET", path: "/api/v1/events", role: View, summary: "Tell what happens, as server-sent events; resumes after Last-Event-ID", stream: (*request).streamEvents,
 			params: []param{{"after", "string", "the cursor of an event; what came after it is told first"}}},
@@ -62,7 +63,7 @@ func (q *request) listActivity() ([]pastEvent, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := q.opts.Feed.find(q.Context(), filter, most)
+	events, err := q.opts.Feed.find(q.Context(), filter, most, q.URL.Query().Get("q"), q.URL.Query().Get("before"))
 	if err != nil {
 		return nil, err
 	}

@@ -230,6 +230,9 @@ func doing(s *host.Status, n int) string {
 		host.StageWaiting:     "It is connected, but its tools could not be listed. That is tried again by itself.",
 		host.StageLogin:       "It waits for the user to log in.",
 	}[s.Stage]
+	if s.Stage == host.StageReady && s.Tools == 0 && s.Quarantined > 0 {
+		text = "It is connected, and none of its tools is offered before they are accepted."
+	}
 	if n > 0 {
 		text += fmt.Sprintf(" %d users have connections of their own.", n)
 	}

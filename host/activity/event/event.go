@@ -17,7 +17,8 @@ import (
 //	name          the name under which a tool was called, if its server calls it otherwise
 //	conversation  see registry.WithConversation
 //	approval      equal for the events about one call that waited for approval
-//	by            the user who did it, where it was not User
+//	by            who did it, a user or a credential, where it was not User
+//	reason        why a call was denied, as the one who denied it says
 //	via           "call_tool" for a call by way of that tool
 //	ran           whether a call that failed has run: "no", "yes" or "perhaps"
 //	redacted      what secrets were taken out of on the way: "arguments", "result" or "both"
@@ -50,6 +51,7 @@ type Event struct {
 	//	replace      a server was replaced by one that is configured otherwise
 	//	state        the state of a server changed, such as to ready
 	//	consent      a user decided whether a server may be started
+	//	accept       a user accepted or rejected what is new or has changed at a server
 	//	dropped      events are missing here
 	Kind string `json:"kind"`
 	// User is on whose behalf; empty: the program's, or not known.

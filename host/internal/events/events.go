@@ -3,31 +3,58 @@
 package events
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity/event"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/eventlog"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A Log keeps events. Record does not wait.
-type Log interface {
-	Record(ctx context.Context, e event.Event)
-}
-
 // A Recorder records events in a log, if there is one.
 type Recorder struct {
-	log  Log // may be nil
+	log  eventlog.Log // may be nil
 	mask func(server, text string) string
 }
 
 // NewRecorder returns a recorder for a log, which may be nil. Mask returns the text of an
 // error without the secrets of a server's entry, which have no form by which the log could
 // tell them.
-func NewRecorder(log Log, mask func(server, text string) string) *Recorder {
+func NewRecorder(log eventlog.Log, mask func(server, text string) string) *Recorder {
 	return &Recorder{log, mask}
+}
+
+type notesKey struct{}
+
+// Note returns a context under which events get a detail that they do not have, such as "by", which is left
+// out where it is their user.
+func Note(ctx context.Context, detail, text string) context.Context {
+	notes := map[string]string{detail: text}
+	if before, ok := ctx.Value(notesKey{}).(map[string]string); ok {
+		maps.Copy(notes, before)
+	}
+	return context.WithValue(ctx, notesKey{}, notes)
+}
+
+// noted returns the details of an event with those of [Note].
+func noted(ctx context.Context, e event.Event) map[string]string {
+	notes, ok := ctx.Value(notesKey{}).(map[string]string)
+	if !ok {
+		return e.Detail
+	}
+	notes = maps.Clone(notes)
+	user, _ := session.UserOf(ctx)
+	if by := notes["by"]; by == cmp.Or(e.User, user) {
+		delete(notes, "by")
+	}
+	maps.DeleteFunc(notes, func(_, text string) bool { return text == "" })
+	maps.Copy(notes, e.Detail)
+	return notes
 }
 
 // Record records an event; the caller of ctx has done it: the user and the call ID are
@@ -40,6 +67,7 @@ func (r *Recorder) Record(ctx context.Context, e event.Event) {
 	if e.Server != "" && e.Error != "" {
 		e.Error = r.mask(e.Server, e.Error)
 	}
+	e.Detail = noted(ctx, e)
 	r.log.Record(ctx, e)
 }
 
@@ -78,6 +106,18 @@ func OfStage(server, from, to string, err error) event.Event {
 // OfLogin returns the event that a user has logged in or out, or is to.
 func OfLogin(kind string, key session.Key, err error) event.Event {
 	return withOutcome(event.Event{Kind: kind, User: key.User, Server: key.Server}, err)
+}
+
+// OfDecision returns the event that a person has accepted or rejected what is new or has changed at a server.
+func OfDecision(c *ledger.Change, accepted bool, err error) event.Event {
+	e := event.Event{Kind: "accept", Server: c.Server, Tool: c.Tool, Outcome: "refused", Detail: map[string]string{"change": string(c.Kind)}}
+	if accepted {
+		e.Outcome = "approved"
+	}
+	if err != nil {
+		e = withOutcome(e, err)
+	}
+	return e
 }
 
 // OfConfig returns the event that the entry of a server was changed, or all entries if
