@@ -52,8 +52,11 @@ func (s *Server) Masked() *Server {
 	c.Args = mask.Args(s.allAsWritten(c.Args))
 	var clientSecret Secret
 	c.Env, c.Headers, clientSecret = s.written()
-	maskValues(c.Headers)
-	maskValues(c.Env)
+	for _, values := range []map[string]Secret{c.Headers, c.Env} {
+		for name, value := range values {
+			values[name] = Secret(mask.Named(name, value.Reveal()))
+		}
+	}
 	if c.Auth != nil {
 		c.Auth.ClientSecret = Secret(mask.String(clientSecret.Reveal()))
 	}
@@ -61,7 +64,7 @@ func (s *Server) Masked() *Server {
 		c.Isolation.Args = mask.Args(s.allAsWritten(c.Isolation.Args))
 	}
 	for key, raw := range c.Extra {
-		masked, ok := mask.JSON(raw, true)
+		masked, ok := mask.JSON(key, raw)
 		if !ok {
 			masked = []byte(`"` + mask.Stars + `"`)
 		}
@@ -71,12 +74,6 @@ func (s *Server) Masked() *Server {
 	return c
 }
 
-func maskValues(values map[string]Secret) {
-	for name, value := range values {
-		values[name] = Secret(mask.String(value.Reveal()))
-	}
-}
-
 func (s *Server) allAsWritten(values []string) []string {
 	for i := range values {
 		values[i] = s.asWritten(values[i])
@@ -84,24 +81,8 @@ func (s *Server) allAsWritten(values []string) []string {
 	return values
 }
 
-// asWritten returns a value with the references that it was written with, if it was, and
-// without their defaults.
-func (s *Server) asWritten(value string) string {
-	text, ok := s.templates["text "+value]
-	if !ok {
-		return value
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		length, shown := mask.Reference(text[i:])
-		if length == 0 {
-			length, shown = 1, text[i:i+1]
-		}
-		b.WriteString(shown)
-		i += length
-	}
-	return b.String()
-}
+// asWritten returns a value with the references that it was written with, if it was.
+func (s *Server) asWritten(value string) string { return cmp.Or(s.templates["text "+value], value) }
 
 // shortestSecret is how short a text can be to be taken for a secret wherever it stands:
 // shorter ones are in any text.
@@ -143,9 +124,9 @@ func standsForSecret(reference, value string) bool {
 // maxErrorText bounds the text of one error as it is kept, in bytes.
 const maxErrorText = 2 << 10
 
-// Masker returns a function that returns a text about s as it may be shown: values of
-// its environment and headers and secrets in its arguments and URL, of so many bytes or more,
-// [Server.Secrets], and what has the form of a secret are masked.
+// Masker returns a function that returns a text about s as it may be shown: secrets in
+// its environment, headers, arguments and URL, of so many bytes or more, what references in environment and headers
+// stand for unless it is a path, [Server.Secrets], and what has the form of a secret are masked.
 func (s *Server) Masker(shortest int) func(text string) string {
 	secrets := s.Secrets()
 	note := func(value string) {
@@ -153,10 +134,15 @@ func (s *Server) Masker(shortest int) func(text string) string {
 			secrets = append(secrets, value)
 		}
 	}
-	for _, values := range []map[string]Secret{s.Env, s.Headers} {
-		for _, value := range values {
-			note(value.Reveal())
-			if _, rest, ok := mask.AuthScheme(value.Reveal()); ok {
+	env, headers, _ := s.written()
+	for i, values := range []map[string]Secret{s.Env, s.Headers} {
+		for name, value := range values {
+			text, literal := value.Reveal(), []map[string]Secret{env, headers}[i][name] == value
+			if mask.Named(name, text) == text && (literal || mask.LooksLikePath(text)) {
+				continue
+			}
+			note(text)
+			if _, rest, ok := mask.AuthScheme(text); ok {
 				note(rest)
 			}
 		}

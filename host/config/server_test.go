@@ -214,7 +214,7 @@ func TestServerShowsWhatIsWritten(t *testing.T) {
 	assert.OK(t, os.WriteFile(filepath.Join(dir, "part"), []byte("pw7x"), 0o600))
 	const text = `{"mcpServers":{
 		"argument":{"command":"x","args":["login","${file:key}","${API_TOKEN}","plain","${MODE}"]},
-		"default":{"command":"x","args":["${UNSET:-pw 7!}"]},
+		"default":{"command":"x","args":["${UNSET_KEY:-pw 7!}","${MODE:-slow}"]},
 		"container":{"command":"x","isolation":{"kind":"docker","image":"i","args":["--label=${file:key}"]}},
 		"value":{"command":"x","env":{"HOOK":"https://h.example/${file:part}","MODE":"${MODE}"}},
 		"path":{"url":"https://h.example/s/${file:part}/mcp"},
@@ -226,7 +226,7 @@ func TestServerShowsWhatIsWritten(t *testing.T) {
 	}}))(t)
 	for i, want := range []string{
 		`"args":["login","${file:key}","${API_TOKEN}","plain","${MODE}"]`,
-		`"args":["${UNSET:-****}"]`,
+		`"args":["${UNSET_KEY:-****}","${MODE:-slow}"]`,
 		`"args":["--label=${file:key}"]`,
 		`"env":{"HOOK":"https://h.example/${file:part}","MODE":"${MODE}"}`,
 		`"url":"https://h.example/s/${file:part}/mcp"`,

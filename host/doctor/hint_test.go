@@ -61,15 +61,15 @@ func TestHintForProxies(t *testing.T) {
 
 // Secrets of an entry are found wherever it may hold them, and what is no secret stays.
 func TestCleaner(t *testing.T) {
-	home := t.TempDir()
+	const home = "/home/ann"
 	e := &config.Server{
 		URL:     "https://mcp.example/x?apikey=urlsecret1",
 		Args:    []string{"--api-key", "argsecret1", "--token=argsecret2", "--verbose", "ordinary"},
-		Env:     map[string]config.Secret{"TOKEN": "envsecret1", "HOME": config.Secret(home), "DEBUG": "1", "LONG": "envsecret1-and-more"},
+		Env:     map[string]config.Secret{"TOKEN": "envsecret1", "HOME": home, "DEBUG": "1", "LONG_KEY": "envsecret1-and-more"},
 		Headers: map[string]config.Secret{"Authorization": "Bearer headersecret1"},
 	}
-	text := newCleaner(e).text("urlsecret1 argsecret1 argsecret2 ordinary envsecret1 envsecret1-and-more " + home + " 1 headersecret1 Bearer headersecret1 \x1b[1m")
-	want := "**** **** **** ordinary **** **** **** 1 **** **** <U+001B>[1m"
+	text := newCleaner(e).text("urlsecret1 argsecret1 argsecret2 ordinary envsecret1 envsecret1-and-more " + home + "/x 1 headersecret1 Bearer headersecret1 \x1b[1m")
+	want := "**** **** **** ordinary **** **** " + home + "/x 1 **** **** <U+001B>[1m"
 	assert.Equal(t, text, want)
 	for _, c := range []struct {
 		entry *config.Server

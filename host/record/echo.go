@@ -46,7 +46,7 @@ func (e *echo) values(field string, old, next map[string]config.Secret, said, sa
 	}
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		before, had := stored[spell(name)]
-		value, code := restored(next[name].Reveal(), before, had, said, same, mask.String)
+		value, code := restored(name, next[name].Reveal(), before, had, said, same)
 		if code != "" {
 			e.fail(code, field+"."+name)
 		}
@@ -54,18 +54,20 @@ func (e *echo) values(field string, old, next map[string]config.Secret, said, sa
 	}
 }
 
-// restored returns what a value stands for: stored if it is the mask of that. The code
-// is not empty if it cannot stand for anything.
-func restored(value, stored string, had, said, same bool, hide func(string) string) (string, Code) {
-	secret := had && hide(stored) != stored
+// restored returns what the value of a key stands for: stored if it is the mask of that. The code
+// is not empty if it cannot stand for anything. What nothing is said of moves only if it is no
+// literal, whatever it is called.
+func restored(name, value, stored string, had, said, same bool) (string, Code) {
+	shown := mask.Named(name, stored)
+	secret := had && shown != stored
 	switch {
 	case !said:
-		if secret && !same {
+		if had && mask.String(stored) != stored && !same {
 			return "", codeSecretMoved
 		}
 	case had && value == stored:
 		// A user who gives it in clear knows it. A text with stars may be its own mask.
-	case secret && value == hide(stored):
+	case secret && value == shown:
 		if !same {
 			return "", codeSecretMoved
 		}
@@ -83,7 +85,7 @@ func (e *echo) clientSecret(said, sameHost bool) {
 	}
 	old := cmp.Or(e.old.Auth, new(config.Auth))
 	same := sameHost && old.Issuer == next.Issuer && old.TokenURL == next.TokenURL
-	value, code := restored(next.ClientSecret.Reveal(), old.ClientSecret.Reveal(), old.ClientSecret != "", said, same, mask.String)
+	value, code := restored("clientSecret", next.ClientSecret.Reveal(), old.ClientSecret.Reveal(), old.ClientSecret != "", said, same)
 	if code != "" {
 		e.fail(code, "auth.clientSecret")
 	}

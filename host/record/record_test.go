@@ -36,7 +36,7 @@ func fullRecord() *record.Record {
 func localRecord() *record.Record {
 	return &record.Record{
 		Name: "files", Command: "npx", Args: []string{"-y", "server", "--token", longSecret, "--pass", "hunter2", "--pwd", "hunter3"},
-		Env: map[string]config.Secret{"KEY": longSecret, "SHORT": "hunter2", "REF": "${REF}"}, Cwd: "/srv",
+		Env: map[string]config.Secret{"KEY": longSecret, "SHORT_PASS": "hunter2", "MODE": "fast", "REF": "${REF}"}, Cwd: "/srv",
 		Disabled: true,
 		Isolation: &config.Isolation{Kind: config.IsolationDocker, Image: "node:22", Network: true, Args: []string{"-e", "K=" + longSecret},
 			Mounts: []config.Mount{{Path: "/a", Target: "/b", Write: true}}},
@@ -79,6 +79,7 @@ func TestRecordShowsNoSecret(t *testing.T) {
 		}
 		assert.Contains(t, string(data), "****abcd")
 		assert.Contains(t, string(data), `"enabled":`)
+		assert.Equal(t, strings.Contains(string(data), `"MODE":"fast"`), r.Command != "", "what is no secret")
 	}
 	assert.False(t, strings.ContainsAny(fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}), "\x1b\n"), "contains any")
 }

@@ -125,7 +125,7 @@ func TestMaskError(t *testing.T) {
 	s := &config.Server{
 		URL:     "https://h/?key=" + longSecret,
 		Args:    []string{"--token", "argument-secret", "visible"},
-		Env:     map[string]config.Secret{"A": "env-secret", "B": "env-secret-longer", "C": "x"},
+		Env:     map[string]config.Secret{"A_KEY": "env-secret", "B_KEY": "env-secret-longer", "C": "x"},
 		Headers: map[string]config.Secret{"Authorization": "Bearer header-secret"},
 		Auth:    &config.Auth{ClientSecret: "client-secret"},
 	}

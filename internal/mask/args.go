@@ -72,12 +72,12 @@ func flagValue(flag, value string) (string, bool) {
 	case "H", "header", "headers":
 		if name, text, ok := strings.Cut(value, ":"); ok {
 			blanks := len(text) - len(strings.TrimLeft(text, " "))
-			return name + ":" + text[:blanks] + String(text[blanks:]), true
+			return name + ":" + text[:blanks] + Named(name, text[blanks:]), true
 		}
 		return String(value), true
 	case "e", "env":
 		if name, text, ok := strings.Cut(value, "="); ok {
-			return name + "=" + String(text), true
+			return name + "=" + Named(name, text), true
 		}
 		return "", false // the name of a variable
 	case "u", "user":
@@ -103,7 +103,7 @@ func free(s string) string {
 	case IsURL(s):
 		return URL(s)
 	case strings.HasPrefix(s, "{") || strings.HasPrefix(s, "["):
-		if shown, ok := JSON([]byte(s), false); ok {
+		if shown, ok := JSON("", []byte(s)); ok {
 			return string(shown)
 		}
 	}
@@ -116,42 +116,43 @@ func free(s string) string {
 	if LooksRandom(s) {
 		return maskParts(s)
 	}
-	return s
+	_, shown := references(s)
+	return shown
 }
 
-// JSON masks a JSON value: all its strings, or those that are secrets by their name
-// or their look. It reports false for what is not JSON.
-func JSON(data []byte, all bool) ([]byte, bool) {
+// JSON masks a JSON value that bears a name: each string as [Named] does, and all in what bears the
+// name of a secret. It reports false for what is not JSON.
+func JSON(name string, data []byte) ([]byte, bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil || d.More() {
 		return nil, false
 	}
-	shown, err := canonjson.Marshal(value(v, all))
+	shown, err := canonjson.Marshal(value(name, v))
 	return shown, err == nil
 }
 
-// value masks the strings in a decoded JSON value. Numbers under the name of a secret
-// are masked too.
-func value(v any, all bool) any {
+// value masks the strings in a decoded JSON value, and numbers under the name of a secret.
+func value(name string, v any) any {
 	switch v := v.(type) {
 	case string:
-		if all {
-			return String(v)
-		}
-		return free(v)
+		return Named(name, v)
 	case json.Number:
-		if all {
+		if IsSecretName(name) {
 			return maskText(v.String())
 		}
 	case []any:
 		for i := range v {
-			v[i] = value(v[i], all)
+			v[i] = value(name, v[i])
 		}
 	case map[string]any:
-		for name, member := range v {
-			v[name] = value(member, all || IsSecretName(name))
+		for key, member := range v {
+			if IsSecretName(name) {
+				v[key] = value(name, member)
+			} else {
+				v[key] = value(key, member)
+			}
 		}
 	}
 	return v

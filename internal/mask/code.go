@@ -12,10 +12,7 @@ func Value(name, separator, value string) (string, bool) {
 	if separator == "=" && showsCode(name, value) {
 		return "", false
 	}
-	shown, ok := strings.CutPrefix(Args([]string{name + separator + value})[0], name+separator)
-	if !ok {
-		return "****", true
-	}
+	shown := Named(name, value)
 	return shown, shown != value
 }
 
@@ -35,12 +32,12 @@ func showsCode(name, value string) bool {
 	if !scheme {
 		rest = value
 	}
-	return !isPEM(value) && (looksLikePath(value) || strings.HasPrefix(value, "-") || strings.ContainsAny(rest, " \t\n;|&<>()`"))
+	return !isPEM(value) && (LooksLikePath(value) || strings.HasPrefix(value, "-") || strings.ContainsAny(rest, " \t\n;|&<>()`"))
 }
 
-// looksLikePath reports whether a program might take s for a file, a list of folders, or
+// LooksLikePath reports whether a program might take s for a file, a list of folders, or
 // for what a file would hold.
-func looksLikePath(s string) bool {
+func LooksLikePath(s string) bool {
 	for _, start := range []string{"/", ".", "~", "data:"} {
 		if strings.HasPrefix(s, start) {
 			return true

@@ -15,7 +15,7 @@ func TestMaskedValue(t *testing.T) {
 		{"API_KEY", "=", "${API_KEY}", "${API_KEY}"},
 		{"API_KEY", "=", "${API_KEY:-sk-0123456789abcd}", "${API_KEY:-****abcd}"},
 		{"MODE", "=", "production", "production"},
-		{"DATABASE_URL", "=", "postgres://me:pw@db.example/x", "postgres://[redacted: URL credentials]@db.example/x"},
+		{"DATABASE_URL", "=", "postgres://me:pw@db.example/x", "postgres://****:****@db.example/x"},
 		{"OPENAI_BASE_URL", "=", "https://evil.example/v1", "https://evil.example/v1"},
 		{"NODE_OPTIONS", "=", "--import=data:text/javascript;base64,YWxlcnQoMSk0123456789", "--import=data:text/javascript;base64,YWxlcnQoMSk0123456789"},
 		{"BASH_FUNC_token%%", "=", "() { evil; }", "() { evil; }"},

@@ -45,6 +45,54 @@ func String(s string) string {
 	return maskParts(s)
 }
 
+// Named returns the value of a variable, a header or another key as it may be shown: as
+// [String] does if the name or the form of the value is that of a secret, else as it is. The default of
+// a reference is judged by the name of the reference.
+//
+//	API_KEY       hunter2               ****
+//	LOG_LEVEL     debug                 debug
+//	DATA_FILE     ${userHome}/data.json ${userHome}/data.json
+//	ID            ${API_KEY:-hunter2}   ${API_KEY:-****}
+func Named(name, value string) string {
+	switch {
+	case IsSecretName(name):
+		return String(value)
+	case IsURL(value):
+		return URL(value)
+	case strings.HasPrefix(value, "{") || strings.HasPrefix(value, "["):
+		if shown, ok := JSON("", []byte(value)); ok {
+			return string(shown)
+		}
+	}
+	literal, shown := references(value)
+	if hasSecretForm(literal) {
+		return String(value)
+	}
+	return shown
+}
+
+// references returns s without its references, and with those of their defaults masked that
+// are secrets by name or form.
+func references(s string) (literal, shown string) {
+	var l, b strings.Builder
+	for i := 0; i < len(s); {
+		length, masked := Reference(s[i:])
+		if length == 0 {
+			l.WriteByte(s[i])
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		text := s[i : i+length]
+		i += length
+		if name, fallback, ok := strings.Cut(strings.TrimSuffix(text, "}"), ":-"); ok && masked != text {
+			masked = name + ":-" + Named(strings.TrimPrefix(strings.Trim(name, "${"), "env:"), fallback) + "}"
+		}
+		b.WriteString(masked)
+	}
+	return l.String(), b.String()
+}
+
 // maskText masks all of s.
 func maskText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")

@@ -72,6 +72,46 @@ func TestMask(t *testing.T) {
 	}
 }
 
+// TestNamed: what is a secret neither by the name of its key nor by its form is shown.
+func TestNamed(t *testing.T) {
+	for _, c := range [][3]string{
+		//report: Config files | smart-mcp-proxy/mcpproxy-go#872 | a listing of servers that masks either nothing or all hides which folder, level or reference an entry has | paths, levels, options and references with their defaults are shown as written, in `list`, `get`, the page and errors alike
+		{"MEMORY_FILE_PATH", "${userHome}/notes/memory.json", ""},
+		{"ROOT", "${workspaceFolder}", ""},
+		{"ROOT", "${DATA:-/srv/data}/x", ""},
+		{"LOG_LEVEL", "${LEVEL:-debug}", ""},
+		{"LEVEL", "none", ""}, {"TZ", "Europe/Berlin", ""}, {"PORT", "8080", ""}, {"LIST", "a,b=c d", ""},
+		{"FLAGS", "--max-old-space-size=4096 -v", ""}, {"IMAGE", "ghcr.io/a/b:v1.2.3", ""}, {"PATH", "/usr/key:/usr/bin", ""},
+		{"X-Api-Version", "2022-06-28", ""}, {"type", "stdio", ""}, {"", "stdio", ""},
+		{"HOST", "https://h.example/${REGION:-eu}/x", ""}, {"CONFIG", `{"level":1,"mode":"fast"}`, ""},
+
+		//report: Config files | anthropics/claude-code#87838, openai/codex#5524 | a command that shows an entry prints its keys and tokens | what a key calls a secret is masked whatever it looks like, and what looks like one whatever it is called
+		{"API_KEY", "hunter2", "****"}, {"API_KEY", "/etc/hunter2", "****"}, {"API_KEY", "${API_KEY:-none}", "${API_KEY:-****}"},
+		{"ID", "${API_KEY:-hunter2}", "${API_KEY:-****}"}, {"ID", "${env:TOKEN:-hunter2}", "${env:TOKEN:-****}"},
+		{"ID", "${OTHER:-sk-0123456789abcdef01234}", "${OTHER:-sk****1234}"},
+		{"HOST", "https://h.example/${TOKEN:-hunter2}/x", "https://h.example/${TOKEN:-****}/x"},
+		{"HOST", "https://u:${P:-hunter2}@h.example", "https://****:${P:-****}@h.example"},
+		//report: Config files | anthropics/claude-code#64043 | a database's address stands with user and password in a variable whose name says nothing of that | user and password of the address are masked, and host and database are shown
+		{"DATABASE_URI", "postgresql://alice:s3cret@db.example/prod", "postgresql://****:****@db.example/prod"},
+		{"ID", "Bearer hunter2", "Bearer ****"}, {"ID", "Bearer ${X:-hunter2}", "Bearer ${X:-****}"},
+		{"AWS", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY", "wJ****EKEY"},
+		{"ID", "a8Fk29xQ", "****"}, {"ID", "team/a8Fk29xQ", "****"}, {"ID", "/srv/0123456789abcdefghij", "/s****ghij"},
+		{"ID", "6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0", "6f****e1f0"},
+		{"CONNECTION", "Server=db;User Id=sa;Password=hunter2;", "Se****er2;"}, {"LINE", "--port 1 --token hunter2", "--****ter2"},
+		{"LINE", "token: hunter2", "****"}, {"LINE", "password=hunter2", "****ter2"}, {"ICON", "sk-0123456789abcd", "****abcd"},
+		{"CONFIG", `{"apiKey":"hunter2","env":{"MODE":"fast","auth":{"x":["hunter2",7]}}}`, `{"apiKey":"****","env":{"MODE":"fast","auth":{"x":["****","****"]}}}`},
+		{"PRIVATE", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----", "---****----"},
+	} {
+		want := c[2]
+		if want == "" {
+			want = c[1]
+		}
+		got := mask.Named(c[0], c[1])
+		assert.Equal(t, got, want, "%s of %s", c[0], c[1])
+		assert.Equal(t, mask.Named(c[0], got), got, "the mask of a mask")
+	}
+}
+
 func TestMaskArgs(t *testing.T) {
 	const secret = "sk-0123456789abcd"
 	github := "ghp_" + strings.Repeat("a1", 18)
@@ -84,8 +124,9 @@ func TestMaskArgs(t *testing.T) {
 		{{"--auth", "--token", secret}, {"--auth", "****", "****abcd"}},
 		{{"--key-file", "/etc/key", "--author", "me"}, {"--key-file", "/etc/key", "--author", "me"}},
 		{{"--token=a", secret + "z"}, {"--token=****", secret + "z"}},
-		{{"-e", "GITHUB_TOKEN", "-e", "MODE=production"}, {"-e", "GITHUB_TOKEN", "-e", "MODE=****"}},
-		{{"--env=MODE=production"}, {"--env=MODE=****"}},
+		{{"-e", "GITHUB_TOKEN", "-e", "MODE=production"}, {"-e", "GITHUB_TOKEN", "-e", "MODE=production"}},
+		{{"--env=TOKEN=production"}, {"--env=TOKEN=****"}},
+		{{"${MODE:-production}", "${TOKEN:-production}", "--token", "${MODE:-production}"}, {"${MODE:-production}", "${TOKEN:-****}", "--token", "${MODE:-****}"}},
 		{{"--header", "X-Api-Key: " + secret}, {"--header", "X-Api-Key: ****abcd"}},
 		{{"--header", "Authorization:${AUTH}"}, {"--header", "Authorization:${AUTH}"}},
 		{{"--header=Authorization:Bearer " + secret}, {"--header=Authorization:Bearer ****abcd"}},

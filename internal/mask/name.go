@@ -28,7 +28,7 @@ func IsSecretName(name string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		switch word {
 		case "key", "keys", "pass", "passphrase", "pwd", "pw", "auth", "cred", "creds", "sig", "signature",
-			"code", "session", "sessionid", "cookie", "jwt", "bearer", "pat", "sas", "dsn":
+			"code", "session", "sessionid", "cookie", "jwt", "bearer", "pat", "sas", "dsn", "otp", "totp", "pin", "mnemonic":
 			return true
 		}
 		return false
@@ -68,6 +68,48 @@ func nameWords(name string) []string {
 // a long run of letters and digits, a UUID, or 8 letters and digits that take turns 3 times or more.
 func secretLooking(s string) bool {
 	return s != "" && (LooksRandom(s) || takesTurns(s) || redact.Known().Text(s) != s)
+}
+
+// hasSecretForm reports whether a text holds what has the form of a secret, such as a word of
+// 12 letters and digits, 4 of these at least, or is called one in it: as a login, after the name of
+// a secret and = or :, or behind the flag of one.
+func hasSecretForm(s string) bool {
+	if _, _, ok := AuthScheme(s); ok || secretLooking(s) || IsMasked(s) {
+		return true
+	}
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r < 0x80 && !isAlnum(byte(r)) }) {
+		digits := len(word) - len(strings.Map(withoutDigit, word))
+		if takesTurns(word) || len(word) >= 12 && digits >= 4 && digits < len(word) {
+			return true
+		}
+	}
+	flag := false // the field before is the flag of a secret
+	for _, field := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n;,&\"'", r) }) {
+		if flag || isBase64(field) {
+			return true
+		}
+		name := field[:len(field)-len(strings.TrimLeft(field, "-"))+strings.IndexAny(strings.TrimLeft(field, "-")+"=", "=:")]
+		flag = IsSecretName(name) && !strings.ContainsAny(name, "/\\.")
+		if flag && len(name) < len(field)-1 {
+			return true
+		}
+		flag = flag && (strings.HasPrefix(field, "-") || len(name) < len(field))
+	}
+	return false
+}
+
+func withoutDigit(r rune) rune {
+	if '0' <= r && r <= '9' {
+		return -1
+	}
+	return r
+}
+
+// isBase64 reports whether a word without seams has 24 characters or more, capitals, small letters and digits.
+func isBase64(s string) bool {
+	const capitals, small, digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	return len(s) >= 24 && !LooksLikePath(s) && strings.Trim(s, capitals+small+digits+"+/=_-") == "" &&
+		strings.ContainsAny(s, capitals) && strings.ContainsAny(s, small) && strings.ContainsAny(s, digits)
 }
 
 func takesTurns(s string) bool {

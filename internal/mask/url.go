@@ -81,6 +81,7 @@ func URL(s string) string {
 	if !IsURL(s) {
 		return maskParts(s)
 	}
+	_, s = references(s)
 	return hideIn(CutURL(s), maskParts)
 }
 
@@ -127,7 +128,7 @@ func hideIn(u SplitURL, hide func(string) string) string {
 // secretFollows reports whether what stands behind a part of a path is likely to be a secret. Parts such as auth
 // and session stand in paths for what is done there.
 func secretFollows(part string) bool {
-	return !slices.Contains([]string{"auth", "code", "session"}, part) && IsSecretName(part)
+	return !slices.Contains([]string{"auth", "code", "session"}, part) && !strings.Contains(part, "$") && IsSecretName(part)
 }
 
 // Unescape returns s without the escapes of a query, or s if it cannot be read.

@@ -30,8 +30,8 @@ func Redact(servers ...*config.Server) func(text string) string {
 		for _, values := range []map[string]config.Secret{s.Env, s.Headers} {
 			for name, value := range values {
 				text := value.Reveal()
-				scheme, rest, ok := mask.AuthScheme(text)
-				if mask.IsSecretName(name) || mask.LooksRandom(text) || ok {
+				if mask.Named(name, text) != text {
+					scheme, rest, _ := mask.AuthScheme(text)
 					note(strings.TrimPrefix(text, scheme))
 					note(rest)
 				}
