@@ -18,6 +18,9 @@ const (
 	// longRead bounds one read of a longer line: as much as a pipe holds, if the system
 	// allows it to be widened.
 	longRead = 128 << 10
+	// longRoom is what a line that is longer than that gets at once: growing by steps costs
+	// more than all of it, and scratch keeps as much for the next one.
+	longRoom = 1 << 20
 )
 
 // A lineReader cuts a byte stream into lines. Each line gets memory of its own, since
@@ -56,7 +59,11 @@ func (l *lineReader) next() (line []byte, oversize bool, err error) {
 			line, shared = scratch.Get(), true
 		}
 		if cap(line)-len(line) < len(part) {
-			line = slices.Grow(line, max(len(line), len(part)))
+			room := max(len(line), len(part))
+			if len(line) >= longRead {
+				room = max(room, longRoom-len(line))
+			}
+			line = slices.Grow(line, room)
 		}
 		line = append(line, part...)
 		if int64(len(line)) > l.limit || oversize {
@@ -106,12 +113,8 @@ func (l *lineReader) read(begun []byte) error {
 		scratch.Put(l.large)
 		l.large = nil
 	} else {
-		if len(l.large) < min(len(begun), longRead) {
-			if l.large == nil {
-				l.large = scratch.Get()
-			}
-			l.large = slices.Grow(l.large[:0], min(2*len(begun), longRead))
-			l.large = l.large[:min(cap(l.large), longRead)]
+		if l.large == nil {
+			l.large = slices.Grow(scratch.Get(), longRead)[:longRead]
 		}
 		room = l.large
 	}
