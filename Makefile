@@ -119,7 +119,7 @@ norace:
 # them.
 strangers:
 	@echo '== programs that get the modules'
-	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 60m -run '^TestStrangers$$' ./internal/release
+	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 60m -run '^Test(Strangers|InstallLines)$$' ./internal/release
 
 # The same version makes the same bytes, whatever the folders and caches.
 reproducible:

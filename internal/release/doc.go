@@ -7,7 +7,9 @@
 // stranger does: in a folder of its own, with go get, without replace. All packages of the
 // module are loaded; the programs in testdata, and the command, are built and run.
 //
-//	go test -tags release -run TestStrangers -v -timeout 60m ./internal/release
+//	go test -tags release -run 'TestStrangers|TestInstallLines' -v -timeout 60m ./internal/release
+//
+// TestInstallLines runs the lines with go get that stand in the pages.
 //
 // The archives of the command (internal/release/binaries) are made twice if MCPBELT_FULL
 // is set, and have to be the same bytes.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -37,17 +38,7 @@ func TestStrangers(t *testing.T) {
 	if len(wanted) == 0 {
 		wanted = all
 	}
-	proxy, version := newProxy(t, all)
-	env := []string{
-		"GOWORK=off",
-		"GOPROXY=file://" + filepath.ToSlash(proxy) + "," + command{}.run(t, "go", "env", "GOPROXY"),
-		"GONOSUMDB=" + path.Dir(module) + "/*," + command{}.run(t, "go", "env", "GONOSUMDB"),
-		"GOPRIVATE=", "GONOPROXY=", // the proxy is asked for every module
-	}
-	cache := command{}.run(t, "go", "env", "GOMODCACHE")
-	t.Cleanup(func() {
-		assert.OK(t, forget(cache, version))
-	})
+	env, version := publish(t, all)
 	for _, folder := range wanted {
 		t.Run(folder, func(t *testing.T) {
 			flags := "GOFLAGS=-mod=mod -buildvcs=false " + command{}.run(t, root+"/.ci/goflags", folder)
@@ -62,6 +53,62 @@ func TestStrangers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// publish makes a proxy of the files of this repository, and returns the variables with which the go
+// command gets the modules from there. What it keeps of them goes when the test ends.
+func publish(t *testing.T, all []string) (env []string, version string) {
+	t.Helper()
+	proxy, version := newProxy(t, all)
+	cache := command{}.run(t, "go", "env", "GOMODCACHE")
+	t.Cleanup(func() {
+		assert.OK(t, forget(cache, version))
+	})
+	return []string{
+		"GOWORK=off",
+		"GOPROXY=file://" + filepath.ToSlash(proxy) + "," + command{}.run(t, "go", "env", "GOPROXY"),
+		"GONOSUMDB=" + path.Dir(module) + "/*," + command{}.run(t, "go", "env", "GONOSUMDB"),
+		"GOPRIVATE=", "GONOPROXY=", // the proxy is asked for every module
+	}, version
+}
+
+// TestInstallLines runs the lines with go get of each page in a new module, with no flag and no further step:
+// afterwards all is there that the page's program needs, or one with a host where the page has none.
+func TestInstallLines(t *testing.T) {
+	env, _ := publish(t, allModules(t))
+	pages := []string{"README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/adapters/*.md"} {
+		found, _ := filepath.Glob(filepath.Join(root, pattern))
+		for _, page := range found {
+			pages = append(pages, strings.TrimPrefix(filepath.ToSlash(page), root+"/"))
+		}
+	}
+	tried := 0
+	for _, page := range pages {
+		text := string(assert.Value(os.ReadFile(filepath.Join(root, page)))(t))
+		line := regexp.MustCompile(`(?m)^    (go get [^#\n]*)`).FindStringSubmatch(text)
+		if line == nil {
+			continue
+		}
+		tried++
+		t.Run(page, func(t *testing.T) {
+			source := "package main\n\nimport (\n\t_ \"" + module + "/host\"\n"
+			for _, name := range strings.Fields(line[1])[2:] {
+				source += "\t_ \"" + name + "\"\n"
+			}
+			source += ")\n\nfunc main() {}\n"
+			if _, program, ok := strings.Cut(text, "\n```go\npackage main\n"); ok {
+				program, _, _ = strings.Cut(program, "\n```")
+				source = "package main\n" + program + "\n"
+			}
+			c := command{t.TempDir(), append(slices.Clone(env), "GOFLAGS=")}
+			c.run(t, "go", "mod", "init", "example.com/stranger")
+			c.run(t, "go", strings.Fields(line[1])[1:]...)
+			write(t, c.dir, map[string]string{"main.go": source})
+			c.run(t, "go", "list", "-deps", ".")
+		})
+	}
+	assert.True(t, tried > 10, "%d pages with such a line", tried)
 }
 
 // newProxy has the script make a module proxy of the files of this repository, in a
