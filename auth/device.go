@@ -33,8 +33,8 @@ const (
 )
 
 // BeginDevice makes a login by device code (RFC 8628, section 3.1) that waits for
-// the user: they open Pending.URL anywhere and type the code of Pending.Device, or
-// opens the address that has it.
+// the user: they open Pending.URL anywhere and type the code of Pending.Device, or open
+// the address that has it.
 //
 // It fails if the authorization server does not offer that. Other errors are [*URLError]
 // for addresses that no browser should open, [*OAuthError] and [*RequestError].

@@ -2,6 +2,17 @@
 // profiles it, as steps that keep nothing. A [Flow] owns no goroutine, no storage
 // and no browser; package session does, and is what most programs use.
 //
+//	flow, err := auth.New(&auth.Config{Server: "files", URL: "https://files.example.com/mcp"})
+//	if err != nil {
+//		return err
+//	}
+//	defer flow.Close()
+//	authority, err := flow.Discover(ctx, nil) // each step has an error to look at
+//	client, err := flow.Register(ctx, authority, redirectURI, nil, nil)
+//	pending, err := flow.Begin(authority, client, redirectURI, []string{"read"})
+//	fmt.Println("Visit", pending.URL) // the browser comes back to redirectURI: callback
+//	tokens, err := flow.Complete(ctx, pending, callback)
+//
 // # The steps of a login
 //
 // A [Flow] is made of the [Config] of one server. [Flow.Discover] finds the

@@ -1,7 +1,6 @@
-// Package host keeps the MCP servers of a program connected and their tools in
-// one registry.
-//
-// # Opening
+// Package host keeps the MCP servers of a program connected and their tools in one registry: it
+// reads the config file, starts the servers side by side, and starts again what ends. A call
+// goes to the registry, whichever server has the tool.
 //
 //	h, err := host.Open(ctx, "mcp.json", nil)
 //	if err != nil {
@@ -10,6 +9,8 @@
 //	defer h.Close()
 //	h.Registry().Add(registry.MustFunc("add", "Add two numbers", add))
 //	res, err := h.Registry().Call(ctx, "notes__create", json.RawMessage(`{"text":"hi"}`))
+//
+// # Opening
 //
 // Open reads a config file of any format that package config knows, and starts all
 // servers in parallel. It returns when each is ready or has failed once, and after

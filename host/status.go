@@ -25,7 +25,8 @@ type Status struct {
 	Transport string
 	// Enabled says whether the server is meant to run.
 	Enabled bool
-	// Stage is how far the server is from being of use.
+	// Stage is how far the server is from being of use: whether its tools can be called. The Phase of
+	// State is that of its connection alone.
 	Stage Stage
 	// State is the state of the client that all users share. Its phase is Idle for a
 	// server that does not run now, and for one with a client for each user. Its

@@ -1,5 +1,16 @@
 // Package mcp is a client of the Model Context Protocol, for one server and any number
-// of connections to it.
+// of connections to it: it connects when it is used, and again when a connection is lost, and
+// says of each call that failed whether it ran.
+//
+//	c := mcp.NewClient("notes", &transport.Command{Path: "notes-server"}, nil)
+//	defer c.Close()
+//	res, err := c.CallTool(ctx, "create", json.RawMessage(`{"text":"hi"}`), nil)
+//	if err != nil {
+//		return fmt.Errorf("%w (%v)", err, mcp.OutcomeOf(err)) // answered, not sent, or unknown
+//	}
+//	fmt.Println(res.Text())
+//
+// Package transport has the ways to a server. For the servers of a config file, see package host.
 //
 // # One server, many connections
 //
@@ -7,10 +18,6 @@
 // (or on [Client.Ready]), notices the end of a connection as an event, connects
 // again with growing waits, and works until [Client.Close]. Each connection is made
 // from the same [Transport]; the Client that the caller holds stays.
-//
-//	c := mcp.NewClient("notes", &transport.Command{Path: "notes-server"}, nil)
-//	defer c.Close()
-//	res, err := c.CallTool(ctx, "create", json.RawMessage(`{"text":"hi"}`), nil)
 //
 // [Client.State] returns the state of the client as a value, and [Client.Watch] yields
 // its changes.
@@ -95,19 +102,23 @@
 // 2026-07-28, and falls back to initialize of the older ones, on a new connection if
 // discover ended the first. It remembers the result. Callers see no difference.
 //
+// # Header fields of one call
+//
+// [WithHTTPHeader] returns a context whose calls carry further header fields to a server that is
+// reached by HTTP, also through a host and a registry.
+//
 // # For transports and hosts
 //
-// Programs that call tools have no use for what follows. A transport implements
+// What follows is for programs that implement a transport, a host or telemetry. A transport implements
 // [Transport] and [Conn]; one that matches answers to requests itself implements [Caller],
 // with [CallOptions]. It reports what became of a request by [WithOutcome],
-// [ErrSessionLost] and [ErrAnswerLost], and sends the fields of [HTTPHeader], which
-// [WithHTTPHeader] sets. A host binds a call to one connection by the field Connection of
+// [ErrSessionLost] and [ErrAnswerLost], and sends the fields of [HTTPHeader]. A host binds a call to one connection by the field Connection of
 // [RequestOptions], and calls again after [ErrOtherConnection]. An adapter for telemetry
 // implements [Tracer] and perhaps [RetryTracer] and [SessionTracer], and gets a
 // [RequestInfo] or a [SessionInfo] with a [ConnInfo].
 //
-// Package mcptest has a scripted server, and package cassette records what passes over a
-// connection.
+// Package mcptest has a scripted server. Package cassette records what passes over a
+// connection, message by message, to read or to play back.
 //
 // # What the official SDK does
 //

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A Phase is a stage of a [Client].
+// A Phase is what a [Client] does about its connection. Ready says that the server answers, not
+// that its tools were listed: a host tells that by the Stage of its Status.
 type Phase int
 
 const (
@@ -80,7 +81,8 @@ type State struct {
 	// answers, such as the guard that ends its processes should this process
 	// be killed. It is nil if nothing is amiss.
 	Degraded error
-	// PID is the process id of a server that runs as a child process.
+	// PID is the process id of a server that runs as a child process; 0 if there is none, and 0 is
+	// no process to signal.
 	PID int
 }
 

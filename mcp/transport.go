@@ -33,7 +33,7 @@ type Transport = sdk.Transport
 //	Refused() bool // by HTTP status 400, 404 or 405, whether or not there is a JSON-RPC error
 type Conn = sdk.Connection
 
-// A Caller is a [Conn] that carries requests. All connections of package transport are.
+// A Caller is a [Conn] that carries requests; who asks for them is an access.Caller. All connections of package transport are.
 // One that wraps another embeds the Caller, so that nothing of it is hidden.
 //
 // All methods are safe for concurrent use.

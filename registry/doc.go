@@ -1,5 +1,21 @@
-// Package registry keeps one catalogue of tools: the tools of any number of MCP
-// servers next to an agent's own Go functions.
+// Package registry keeps one catalogue of tools, the tools of any number of MCP servers next to
+// an agent's own Go functions, and one way to call them all: arguments are checked, people are
+// asked, and results bounded. A host fills it with the tools of servers, and keeps them up to date.
+//
+//	type point struct{ X, Y int }
+//	sum := func(_ context.Context, p point) (int, error) { return p.X + p.Y, nil }
+//
+//	r := registry.New(nil)
+//	if err := r.Add(registry.MustFunc("sum", "Add two integers", sum)); err != nil {
+//		return err
+//	}
+//	res, err := r.Call(ctx, "sum", json.RawMessage(`{"X":1,"Y":2}`))
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(result.Text(res)) // 3
+//
+// The model is told of r.Callable(ctx); package profile and the adapters do that for providers and frameworks.
 //
 // # Make a tool
 //

@@ -1,16 +1,14 @@
 // Package session keeps the logins of users at MCP servers: it gets them, renews
 // them before they end, and keeps them in a store that several processes can
-// share.
-//
-// # In a program on the user's machine
-//
-// Open a [Manager], and give its [Handler] to a transport:
+// share. Open a [Manager], and give its [Handler] to a transport:
 //
 //	m, err := session.Open(ctx, dir, nil, &auth.Config{Server: "github", URL: url})
 //	defer m.Close()
 //	t := &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "github"})}
 //	client := mcp.NewClient("github", t, nil)
 //	err = auth.AwaitLogin(ctx, client.Ready)
+//
+// # In a program on the user's machine
 //
 // The first request that the server refuses opens the user's browser, once. A
 // request does not wait for the user: it returns an [auth.LoginRequiredError], and

@@ -1,4 +1,14 @@
-// Package transport connects to MCP servers.
+// Package transport connects to MCP servers: it starts a child process, or reaches a server by
+// HTTP or by a socket of this machine. A transport is a struct to fill in and to hand to
+// mcp.NewClient, which connects, and connects again when that ends.
+//
+//	t := &transport.HTTP{
+//		URL:    "https://mcp.example.com/mcp",
+//		Header: http.Header{"Authorization": {"Bearer " + os.Getenv("TOKEN")}},
+//	}
+//	c := mcp.NewClient("example", t, nil)
+//	defer c.Close()
+//	tools, err := c.Tools(ctx)
 //
 // # Choosing a transport
 //
@@ -7,11 +17,11 @@
 //   - [HTTP] speaks streamable HTTP, the protocol's transport for remote servers.
 //   - [SSE] speaks the older HTTP+SSE transport of revision 2024-11-05.
 //   - [Auto] tries HTTP and falls back to SSE where the protocol says so.
+//   - [Socket] speaks with a server that listens on a Unix domain socket.
 //   - [Pipe] runs a server in this process.
 //
-// Each is a plain struct: fill in the fields, and hand a pointer to
-// mcp.NewClient. Such a recipe must not be changed after its first use; it may be
-// used for any number of connections, also concurrently.
+// None may be changed after its first use. Each may be used for any number of connections,
+// also concurrently. One of your own implements mcp.Transport; package transporttest tests it.
 //
 // # Messages and calls
 //

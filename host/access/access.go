@@ -2,7 +2,8 @@ package access
 
 import "net/http"
 
-// A Caller is who makes a request. It does not change.
+// A Caller is who makes a request: a user, a credential, or both. It does not change. (An mcp.Caller is a
+// connection.)
 type Caller struct {
 	// User is on whose behalf servers are used, with the logins of that user. Empty: on
 	// behalf of no user.

@@ -59,7 +59,7 @@ type Key struct {
 	KeyOptions
 	// Created is when the key was made, in UTC and whole seconds.
 	Created time.Time `json:"created"`
-	// Used is when the key was used last, about an hour exactly. Zero: never.
+	// Used is when the key was used last, to within an hour. Zero: never.
 	Used time.Time `json:"used,omitzero"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// A Error reports a ledger that cannot be read or written. Nothing was
+// An Error reports a ledger that cannot be read or written. Nothing was
 // changed, and what was accepted before stays accepted.
 type Error struct {
 	file   string // path of the file; empty if the ledger is kept elsewhere
