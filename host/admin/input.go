@@ -1,9 +1,14 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -27,6 +32,7 @@ type serverInput struct {
 	Enabled        *bool            `json:"enabled,omitempty"`
 	ConnectTimeout *float64         `json:"connectTimeoutSeconds,omitempty"`
 	ReadTimeout    *float64         `json:"readTimeoutSeconds,omitempty"`
+	MoreJSON       *string          `json:"moreJson,omitempty"`
 	Revision       *record.Revision `json:"revision,omitempty"` // if given, the record is changed only while it has it
 
 	ID            any `json:"id,omitempty"`
@@ -45,6 +51,9 @@ type serverInput struct {
 // is shown changes nothing, and neither does an empty field that is empty.
 func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
 	p := &record.Patch{}
+	if err := in.more(p); err != nil {
+		return nil, err
+	}
 	v := &p.Values
 	say(p, "name", &v.Name, in.Name)
 	say(p, "description", &v.Description, in.Description)
@@ -78,6 +87,47 @@ func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
 		}
 	}
 	return p, err
+}
+
+// moreKeys are the keys of an entry that have no field of their own here. The first ones take StdioWrite: they decide
+// what a server may do, and who is sent what.
+var moreKeys = []string{
+	"auth", "identity", "isolation", "proxy", "tls", "trust", "userHeader", "idleTimeoutSeconds", "lazy", "limits", "required", "tools",
+}
+
+const strictKeys = 7
+
+// more has a patch make the other keys of an entry what the input says; what it leaves out of them is cleared.
+func (in *serverInput) more(p *record.Patch) error {
+	if in.MoreJSON == nil {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(cmp.Or(*in.MoreJSON, "{}")), p); err != nil {
+		if e, ok := errors.AsType[*record.Error](err); ok {
+			return e
+		}
+		return invalid("moreJson", "an object in JSON")
+	}
+	for _, key := range p.Keys {
+		if !slices.Contains(moreKeys, key) {
+			return &record.Error{Code: record.CodeValueInvalid, Field: "moreJson", Err: fmt.Errorf("has the key %q, which is none of %s", key, strings.Join(moreKeys, ", "))}
+		}
+	}
+	p.Revision, p.Keys = "", slices.Clone(moreKeys)
+	return nil
+}
+
+// moreOf returns what some keys of a record are, as JSON with its secrets masked; empty if it has none of them.
+func moreOf(r *record.Record, keys []string) string {
+	all := map[string]json.RawMessage{}
+	if data, err := json.Marshal(r); err != nil || json.Unmarshal(data, &all) != nil {
+		return ""
+	}
+	maps.DeleteFunc(all, func(key string, _ json.RawMessage) bool { return !slices.Contains(keys, key) })
+	if len(all) == 0 {
+		return ""
+	}
+	return jsonText(all)
 }
 
 // say has a patch change a field, if the input has it, and reports whether it has.

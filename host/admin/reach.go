@@ -40,6 +40,19 @@ func (q *request) mayReach(before, after *record.Record) error {
 	return nil
 }
 
+// maySay fails if a record that the caller writes says another thing than before in the keys that take StdioWrite. Before is
+// nil if there was no record.
+func (q *request) maySay(before, after *record.Record) error {
+	had := ""
+	if before != nil {
+		had = moreOf(before, moreKeys[:strictKeys])
+	}
+	if moreOf(after, moreKeys[:strictKeys]) == had {
+		return nil
+	}
+	return q.need(StdioWrite)
+}
+
 // reachOf returns what decides where a remote server is and what it is sent, as JSON.
 func reachOf(r *record.Record) ([]byte, error) {
 	return (&record.Record{

@@ -48,6 +48,11 @@ func TestOperatorsReadNothingOfTheProcess(t *testing.T) {
 		{"one that is not closed", header("${PGPASSWORD"), true},
 		{"in the URL", `"url":"https://evil.example/${PGPASSWORD}"`, true},
 		{"in the name of a header", fmt.Sprintf(`"headersJson":%q`, `{"${PGPASSWORD}":"x"}`), true},
+		{"a filter of tools", `"moreJson":"{\"tools\":{\"deny\":[\"x\"]},\"lazy\":true}"`, false},
+		{"a proxy", `"moreJson":"{\"proxy\":\"http://proxy.example\"}"`, true},
+		{"belief", `"moreJson":"{\"trust\":true}"`, true},
+		{"a key that has a field", `"moreJson":"{\"builtin\":true}"`, true},
+		{"what is no object", `"moreJson":"[1]"`, true},
 		{"a socket of this machine", `"transport":"unix","url":"unix:///var/run/docker.sock"`, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -72,6 +77,7 @@ func TestOperatorsReadNothingOfTheProcess(t *testing.T) {
 	for body, refused := range map[string]bool{
 		`{"description":"another"}`:                       false,
 		`{"readTimeoutSeconds":7}`:                        false,
+		`{"moreJson":"{\"limits\":{\"maxTools\":7}}"}`:    false,
 		`{"url":"https://evil.example/mcp"}`:              true,
 		`{"name":"kept","url":"https://a.example/other"}`: true,
 	} {

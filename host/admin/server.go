@@ -57,6 +57,7 @@ type server struct {
 	Enabled        bool            `json:"enabled"`
 	ConnectTimeout float64         `json:"connectTimeoutSeconds,omitempty"`
 	ReadTimeout    float64         `json:"readTimeoutSeconds,omitempty"`
+	MoreJSON       string          `json:"moreJson,omitempty"` // the keys of its entry that have no field here
 	Builtin        bool            `json:"builtin"`
 	LastStatus     string          `json:"lastStatus"`
 	LastError      string          `json:"lastError,omitempty"`
@@ -135,6 +136,7 @@ func (a *admin) show(s *manage.Server) server {
 	if len(r.Args) > 0 {
 		shown.ArgsJSON = jsonText(r.Args)
 	}
+	shown.MoreJSON = moreOf(r, moreKeys)
 	if s.Status != nil {
 		a.showStatus(&shown, s.Status)
 	}
@@ -282,7 +284,7 @@ func (q *request) addServer(in *serverInput) (server, error) {
 	if err != nil {
 		return server{}, err
 	}
-	if err := q.mayWrite(r); err != nil {
+	if err := cmp.Or(q.mayWrite(r), q.maySay(nil, r)); err != nil {
 		return server{}, err
 	}
 	_, err = q.manager.Add(q.forUser(), r)
@@ -320,7 +322,7 @@ func (q *request) edit(in *serverInput, s *manage.Server) (*record.Patch, error)
 	}
 	if q.need(StdioWrite) != nil {
 		if becomes, err = s.Record.Apply(p); err == nil {
-			err = q.mayReach(s.Record, becomes)
+			err = cmp.Or(q.mayReach(s.Record, becomes), q.maySay(s.Record, becomes))
 		}
 		if err != nil {
 			return nil, err

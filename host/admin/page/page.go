@@ -26,7 +26,7 @@ const (
 )
 
 // policy is the Content-Security-Policy of the document.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // A Page serves the page below /admin/, and the API below /api/v1/. It is an [http.Handler], and

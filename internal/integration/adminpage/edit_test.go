@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
@@ -30,6 +32,104 @@ func TestEditKeepsSecrets(t *testing.T) {
 	for name, want := range map[string]string{"API_TOKEN": hosttest.Secret, "MORE": "1"} {
 		assert.Equal(t, is.Entry.Env[name].Reveal(), want, "variable %s", name)
 	}
+}
+
+// TestEditedServerKeepsItsTools saves other arguments and a description: nothing is said to have failed, the tools stay offered,
+// and what was not accepted waits in words.
+func TestEditedServerKeepsItsTools(t *testing.T) {
+	s, p := openPage(t, local(t, "files", "files"))
+	hosttest.Until(t, s.host, "files", "ready", func(st host.Status) bool { return st.Stage == host.StageReady })
+	edit := func(add string) {
+		t.Helper()
+		p.open("/servers/files/edit")
+		p.reach("Arguments")
+		p.Type(add)
+	}
+	edit("one")
+	p.awaitText("This is started until now:")
+	p.awaitText("Accept the server as it becomes")
+	p.accessible("an edited entry")
+	p.button("form", "Variables", "Save")
+	p.awaitText("files was changed.")
+	assert.Equal(t, hosttest.Names(s.host), "files__list files__read", "tools after a change that is accepted")
+	assert.False(t, p.has("document.querySelector('main .note.bad')"), "a change that is well is said to have failed")
+	edit("two ")
+	p.reach("Accept the server as it becomes")
+	p.Press(" ")
+	p.button("form", "Variables", "Save")
+	p.awaitText("files was changed.")
+	assert.Equal(t, hosttest.Names(s.host), "", "tools after a change that is not accepted")
+	p.open("/changes")
+	p.awaitText("changed entry")
+	p.AwaitTrue("[...document.querySelectorAll('.diff td')].map((el) => el.innerText.trim()).join(' ').includes('[\"one\"]')")
+	assert.False(t, p.has("/[0-9a-f]{20}/.test(document.querySelector('.diff').innerText)"), "a hash that no person can judge")
+	p.button(".card", "changed entry", "Accept")
+	p.awaitText("files: accepted.")
+	hosttest.Eventually(t, "the tools are back", func() bool { return hosttest.Names(s.host) == "files__list files__read" })
+}
+
+// TestStaleForm has another change a server while its form is open, and the user leave a form: what was typed is kept.
+func TestStaleForm(t *testing.T) {
+	s, p := openPage(t, remote("weather", serveHTTP(t, weatherServer())))
+	edit := func(text string) {
+		t.Helper()
+		p.settled("/servers/weather/edit")
+		p.reach("Description")
+		p.Type(text)
+	}
+	p.open("/servers/weather/edit")
+	edit("mine")
+	p.Click("nav a[href='/admin/servers']")
+	p.settled("/servers")
+	assert.OK(t, p.Eval("history.back()", nil))
+	p.awaitText("What you typed here before is shown.")
+	assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Keys: []string{"description"}, Values: record.Record{Description: "theirs"}}))(t)
+	p.button("form", "Address", "Save")
+	p.awaitText("was changed elsewhere")
+	p.button("form", "Address", "Keep what is written here")
+	p.awaitText("What is written here is kept")
+	p.button("form", "Address", "Save")
+	p.awaitText("weather was changed.")
+	is := assert.Value(s.manager.Server(t.Context(), "weather"))(t)
+	assert.Equal(t, is.Record.Description, "mine", "description")
+}
+
+// TestFieldsOfAnEntry fills in what an entry has besides, and takes a command line apart.
+func TestFieldsOfAnEntry(t *testing.T) {
+	s, p := openPage(t, local(t, "files", "files"))
+	hosttest.Until(t, s.host, "files", "ready", func(st host.Status) bool { return st.Stage == host.StageReady })
+	p.open("/servers/files/edit")
+	assert.OK(t, p.Eval("document.querySelector('form details').open = true", nil))
+	p.reach("Tools that are left out")
+	p.Type("list")
+	p.reach("Start it when a tool of it is called")
+	p.Press(" ")
+	p.reach("Other keys of its entry")
+	p.Type(`{"limits": {"maxTools": 7}}`)
+	p.accessible("all fields of an entry")
+	p.button("form", "Variables", "Save")
+	p.awaitText("files was changed.")
+	is := assert.Value(s.host.Inspect("files"))(t)
+	assert.Equal(t, strings.Join(is.Entry.Tools.Deny, " "), "list", "tools that are left out")
+	assert.True(t, is.Entry.Lazy, "lazy")
+	assert.Equal(t, is.Entry.Limits.MaxTools, 7, "limit")
+	assert.Equal(t, is.Entry.Env["API_TOKEN"].Reveal(), hosttest.Secret, "secret")
+	p.open("/servers/files/edit") // it shows what was saved, and clears it
+	p.AwaitTrue("[...document.querySelectorAll('textarea')].some((area) => area.value === 'list')")
+	assert.OK(t, p.Eval("(() => { const area = [...document.querySelectorAll('textarea')].find((a) => a.value === 'list'); area.value = ''; area.dispatchEvent(new Event('input', {bubbles: true})); return 0 })()", nil))
+	p.button("form", "Variables", "Save")
+	p.awaitText("files was changed.")
+	is = assert.Value(s.host.Inspect("files"))(t)
+	assert.Equal(t, len(is.Entry.Tools.Deny), 0, "tools that are left out")
+	assert.Equal(t, is.Entry.Limits.MaxTools, 7, "limit")
+
+	p.open("/add")
+	p.reach("Command")
+	p.Type(`npx -y "a package" it\'s`)
+	p.button("form", "The command has blanks", "Put them there")
+	var got []string
+	assert.OK(t, p.Eval("[...document.querySelectorAll('form input[type=text], form textarea')].slice(2, 4).map((el) => el.value)", &got))
+	assert.Equal(t, strings.Join(got, "|"), "npx|-y\na package\nit's", "the command and its arguments")
 }
 
 // TestStagedTest tries a server that cannot be started: the page says how far it came, why no further, and what to do, and keeps

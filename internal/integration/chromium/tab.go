@@ -113,7 +113,7 @@ type key struct {
 // keys returns the keys that Press knows, by what the protocol calls them.
 func keys() map[string]key {
 	return map[string]key{
-		"Tab": {9, ""}, "Enter": {13, "\r"}, "ArrowDown": {40, ""},
+		"Tab": {9, ""}, "Enter": {13, "\r"}, "ArrowDown": {40, ""}, " ": {32, " "},
 	}
 }
 

@@ -17,7 +17,18 @@ const fields = [
   {name: 'headersJson', kind: 'remote', label: 'Headers', hint: 'Name: value in each line. Masked values stay what they are.', form: ':'},
   {name: 'connectTimeoutSeconds', label: 'Connect within (seconds)', form: 'number', rare: true},
   {name: 'readTimeoutSeconds', label: 'Answer within (seconds)', form: 'number', rare: true},
+  {name: 'allow', path: ['tools', 'allow'], label: 'Tools that are offered', hint: 'Their names, one in each line. Empty: all.', form: 'lines', rare: true},
+  {name: 'deny', path: ['tools', 'deny'], label: 'Tools that are left out', hint: 'Their names, one in each line.', form: 'lines', rare: true},
+  {name: 'clientId', path: ['auth', 'clientId'], kind: 'remote', label: 'Client ID', hint: 'Of a login by OAuth, if the program is registered there by hand.', rare: true},
+  {name: 'scopes', path: ['auth', 'scopes'], kind: 'remote', label: 'Scopes', hint: 'That a login asks for, one in each line. Empty: those that the server names.', form: 'lines', rare: true},
+  {name: 'lazy', path: ['lazy'], label: 'Start it when a tool of it is called', form: 'check', rare: true},
+  {name: 'required', path: ['required'], label: 'The program does not start without it', form: 'check', rare: true},
+  {name: 'trust', path: ['trust'], label: 'Believe what its tools say of themselves, such as that they only read', form: 'check', rare: true},
+  {name: 'rest', path: [], label: 'Other keys of its entry', hint: 'An object in JSON: auth, identity, idleTimeoutSeconds, isolation, limits, proxy, tls, tools, userHeader.', form: 'json', rare: true},
 ];
+
+// drafts has what was typed into forms that were left, by their paths.
+const drafts = new Map();
 
 const transports = [
   ['stdio', 'A program on this machine'], ['streamable_http', 'At an address (HTTP)'], ['sse', 'At an address (SSE, older)'], ['auto', 'At an address (HTTP, else SSE)'],
@@ -31,7 +42,7 @@ export function mount(root, ctx) {
   }
   ctx.attempt(() => api.get(api.at`mcp/servers/${ctx.params.id}`, {signal: ctx.signal})).then((record) => {
     if (ctx.signal.aborted) return;
-    if (record) show(root, ctx, record, record);
+    if (record) show(root, ctx, record, {...record, ...partsOf(record.moreJson)});
     else replace(root, h('p', {class: 'empty'}, 'There is no such server.'));
   });
 }
@@ -45,16 +56,39 @@ function show(root, ctx, old, start) {
   const error = h('p', {class: 'error', role: 'alert'});
   const result = h('section', {class: 'card', 'aria-label': 'Test', hidden: true});
   const exact = h('div', {class: 'view'});
+  const enabled = h('input', {type: 'checkbox', checked: start.enabled ?? true});
+  const accept = h('input', {type: 'checkbox', checked: true});
+  const consent = h('div', {class: 'note', hidden: true},
+    h('label', {class: 'check'}, accept, 'Accept the server as it becomes'),
+    h('p', {}, 'Then its tools stay offered, as far as they are what was accepted; those that are new or differ wait to be looked at. Without it all of its tools are held back.'));
+  const fault = h('div', {class: 'actions', hidden: true});
+  const draft = h('div', {class: 'note warn', hidden: true}, 'What you typed here before is shown. ',
+    h('button', {type: 'button', class: 'link', onclick: () => { forget(); fill(start); }}, 'Show what is saved'));
+  const path = location.pathname;
+  let typed = false; // something was, and is not saved
   const buttons = h('div', {class: 'actions'});
   let works = false; // a test says so
   const form = h('form', {class: 'card', novalidate: true, onsubmit: (event) => event.preventDefault(), oninput: () => {
       works = false;
+      typed = true;
       arrange();
     }},
+    draft,
     h('div', {class: 'field'}, h('label', {for: transport.id}, 'Where it runs'), transport),
     fields.filter((f) => !f.rare).map((f) => controls.get(f.name).el),
     h('details', {}, h('summary', {}, 'More'), fields.filter((f) => f.rare).map((f) => controls.get(f.name).el)),
-    exact, error, buttons);
+    h('label', {class: 'check'}, enabled, 'Switched on'),
+    exact, consent, error, fault, buttons);
+  ctx.signal.addEventListener('abort', () => {
+    if (typed) drafts.set(path, Object.fromEntries([['transport', transport.value], ['enabled', enabled.checked], ...fields.map((f) => [f.name, controls.get(f.name).text()])]));
+  });
+  addEventListener('beforeunload', (event) => { if (typed) event.preventDefault(); }, {signal: ctx.signal});
+
+  function forget() {
+    typed = false;
+    drafts.delete(path);
+    draft.hidden = true;
+  }
 
   // arrange shows what belongs to where the server runs, and how it would be started.
   function arrange() {
@@ -71,7 +105,23 @@ function show(root, ctx, old, start) {
     } catch {
       record = {};
     }
-    replace(exact, local && record.command && [h('p', {class: 'weak'}, 'This is started, exactly:'), code(command(record))]);
+    const was = old?.command && command(old);
+    const is = local && record.command && command(record);
+    replace(exact,
+      local && !record.argsJson && /\S\s+\S/.test(record.command ?? '') && h('p', {class: 'note warn'}, 'The command has blanks in it. Its arguments belong into the field below. ',
+        h('button', {type: 'button', class: 'link', onclick: split}, 'Put them there')),
+      was && was !== is && [h('p', {class: 'weak'}, 'This is started until now:'), code(was)],
+      is && [h('p', {class: 'weak'}, was && was !== is ? 'This will be started, exactly:' : 'This is started, exactly:'), code(is)]);
+    consent.hidden = !old || !isAnother(record, old);
+  }
+
+  // split makes a command line that was typed as a command into a command and its arguments.
+  function split() {
+    const words = wordsOf(controls.get('command').text());
+    controls.get('command').set(words[0]);
+    controls.get('argsJson').set(JSON.stringify(words.slice(1)));
+    arrange();
+    controls.get('argsJson').input.focus();
   }
 
   // read returns the record that the form says. Of a server of the other kind, the fields are cleared.
@@ -82,7 +132,9 @@ function show(root, ctx, old, start) {
       const isOther = field.kind && (field.kind === 'local') !== local;
       record[field.name] = isOther ? '' : controls.get(field.name).get();
     }
-    return record;
+    record.moreJson = moreOf(record);
+    for (const field of fields) if (field.path) delete record[field.name];
+    return {...record, enabled: enabled.checked};
   }
 
   // input returns what is sent: all that is not empty or, of a change, what has changed.
@@ -93,7 +145,7 @@ function show(root, ctx, old, start) {
       if (field.required && !controls.get(field.name).el.hidden && !record[field.name]) throw new Wrong(`${field.label} is missing.`, field.name);
     }
     const before = old ?? {};
-    const entries = Object.entries(record).filter(([name, value]) => (old ? !isSame(value, before[name]) : value !== '' && value !== 0));
+    const entries = Object.entries(record).filter(([name, value]) => (old ? !isSame(value, before[name]) : value !== '' && value !== 0 && value !== true));
     if (old?.revision) entries.push(['revision', old.revision]);
     return Object.fromEntries(entries);
   }
@@ -104,7 +156,8 @@ function show(root, ctx, old, start) {
       await f();
     } catch (err) {
       if (!(err instanceof Wrong) && !(err instanceof api.APIError)) throw err;
-      error.textContent = err.code === 'conflict' ? `${err.message} Open the settings again to see what they are now.` : err.message;
+      fault.hidden = err.code !== 'conflict';
+      error.textContent = fault.hidden ? err.message : 'This server was changed elsewhere since you opened its settings. Nothing was saved.';
       const at = controls.get(err.field)?.input;
       at?.setAttribute('aria-invalid', 'true');
       at?.focus();
@@ -129,21 +182,97 @@ function show(root, ctx, old, start) {
 
   const save = () => attempt(async () => {
     const body = input();
-    const saved = old ? await api.put(api.at`mcp/servers/${old.id}`, body) : await api.post('mcp/servers', body);
+    const saved = old ? await api.put(api.at`mcp/servers/${old.id}?accept=${accept.checked && !consent.hidden}`, body) : await api.post('mcp/servers', body);
+    forget();
     ctx.changed();
     ctx.say(old ? `${saved.name} was changed.` : `${saved.name} was added.`);
     ctx.go(api.at`/admin/servers/${saved.id}`);
   });
 
+  // again takes the server as it is by now; keep says whether what is written in the form stays.
+  async function again(keep) {
+    const now = await ctx.attempt(() => api.get(api.at`mcp/servers/${old.id}`, {signal: ctx.signal}));
+    if (!now) return;
+    old = now;
+    start = {...now, ...partsOf(now.moreJson)};
+    fault.hidden = true;
+    error.textContent = keep ? 'What is written here is kept, and nothing was saved yet. Save puts it in the place of what is there now.' : '';
+    if (keep) arrange();
+    else {
+      forget();
+      fill(start);
+    }
+  }
+  replace(fault, button('Keep what is written here', () => again(true)), button('Show it as it is now', () => again(false)));
+
   function fill(record) {
+    if (record.enabled !== undefined) enabled.checked = record.enabled;
     if (record.transport) transport.value = record.transport;
     for (const field of fields) if (record[field.name] !== undefined) controls.get(field.name).set(record[field.name]);
     arrange();
   }
 
   fill(start);
+  if (drafts.has(path)) {
+    const {transport: kind, enabled: on, ...texts} = drafts.get(path);
+    transport.value = kind;
+    enabled.checked = on;
+    for (const [name, text] of Object.entries(texts)) controls.get(name).restore(text);
+    arrange();
+    typed = true;
+    draft.hidden = false;
+  }
   root.classList.add('slim');
   replace(root, old ? null : paste(fill, (text) => { error.textContent = text; }), form, result);
+}
+
+// isAnother reports whether a record starts or connects to another thing than before, as the ledger sees it.
+function isAnother(record, before) {
+  const names = (json) => { try { return Object.keys(JSON.parse(json || '{}')).sort().join(); } catch { return json; } };
+  return ['command', 'argsJson', 'cwd', 'url'].some((name) => !isSame(record[name], before[name])) ||
+    ['envJson', 'headersJson'].some((name) => names(record[name]) !== names(before[name])) || isLocal(record) !== isLocal(before);
+}
+
+// wordsOf returns the words of a command line, without the quotes around them.
+function wordsOf(line) {
+  return (line.match(/(?:"(?:\\.|[^"])*"|'[^']*'|\\.|[^\s"'\\])+/g) ?? [line]).map((word) =>
+    word.replace(/"((?:\\.|[^"])*)"|'([^']*)'|\\(.)/g, (_, double, single, char) => (double?.replace(/\\(["\\$`])/g, '$1') ?? single ?? char)));
+}
+
+// partsOf returns the values of the fields that are keys of moreJson, and the rest of it.
+function partsOf(json) {
+  const rest = JSON.parse(json || '{}');
+  const values = {};
+  for (const {name, path, form} of fields) {
+    if (!path?.length) continue;
+    const parent = path.slice(0, -1).reduce((at, key) => at?.[key], rest);
+    const value = parent?.[path.at(-1)];
+    if (value === undefined) values[name] = '';
+    else {
+      values[name] = form === 'lines' ? JSON.stringify(value) : value;
+      delete parent[path.at(-1)];
+    }
+    if (path.length > 1 && parent && Object.keys(parent).length === 0) delete rest[path[0]];
+  }
+  values.rest = Object.keys(rest).length > 0 ? JSON.stringify(rest, null, 2) : '';
+  return values;
+}
+
+// moreOf returns moreJson for the values of the fields that are keys of it.
+function moreOf(record) {
+  let all;
+  try {
+    all = JSON.parse(record.rest || '{}');
+  } catch (err) {
+    throw new Wrong(`Other keys of its entry: ${err.message}`, 'rest');
+  }
+  for (const {name, path, form} of fields) {
+    const value = form === 'lines' && record[name] ? JSON.parse(record[name]) : record[name];
+    if (!path?.length || !value || value.length === 0) continue;
+    const parent = path.slice(0, -1).reduce((at, key) => (at[key] ??= {}), all);
+    parent[path.at(-1)] = value;
+  }
+  return Object.keys(all).length > 0 ? JSON.stringify(all) : '';
 }
 
 // A Wrong is what is wrong with a field.
@@ -159,8 +288,9 @@ function isSame(a, b) {
 }
 
 function canonical(text) {
+  const isObject = (v) => v && typeof v === 'object' && !Array.isArray(v);
   try {
-    return JSON.stringify(JSON.parse(text || '""'));
+    return JSON.stringify(JSON.parse(text || '""'), (_, v) => (isObject(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v));
   } catch {
     return text;
   }
@@ -169,7 +299,11 @@ function canonical(text) {
 // control makes the control of a field. Texts that hold JSON are written as lines, if they can be.
 function control(field) {
   const id = uid();
-  const input = ['lines', '=', ':'].includes(field.form)
+  if (field.form === 'check') {
+    const box = h('input', {type: 'checkbox', id});
+    return {input: box, el: h('label', {class: 'check'}, box, field.label), get: () => box.checked, text: () => box.checked, set: (value) => { box.checked = Boolean(value); }, restore: (value) => { box.checked = value; }};
+  }
+  const input = ['lines', '=', ':', 'json'].includes(field.form)
     ? h('textarea', {id, spellcheck: 'false', rows: '3'})
     : h('input', {id, type: 'text', inputmode: field.form === 'number' ? 'decimal' : null, autocomplete: 'off', spellcheck: 'false', 'aria-required': field.required && 'true'});
   const hint = h('div', {class: 'hint', id: `${id}-hint`}, field.hint);
@@ -177,13 +311,15 @@ function control(field) {
   return {
     input,
     el: h('div', {class: 'field'}, h('label', {for: id}, field.label), field.hint && hint, input),
+    text: () => input.value,
+    restore: (text) => { input.value = text; },
     get() {
       const text = input.value.trim();
       if (field.form === 'number') {
         if (text && !(Number(text) >= 0)) throw new Wrong(`${field.label} has to be a number.`, field.name);
         return Number(text);
       }
-      if (!field.form || text === '' || /^[[{]/.test(text)) return text;
+      if (!field.form || field.form === 'json' || text === '' || /^[[{]/.test(text)) return text;
       const lines = input.value.split('\n').filter((line) => line !== '');
       if (field.form === 'lines') return JSON.stringify(lines);
       return JSON.stringify(Object.fromEntries(lines.map((line) => {
@@ -220,7 +356,7 @@ function paste(fill, say) {
       say('');
       try {
         const read = await api.post('entry', {text: area.value});
-        fill({...none, ...read.entry});
+        fill({...none, ...read.entry, ...partsOf(read.entry.moreJson)});
         say(read.warnings.join('\n'));
       } catch (err) {
         if (!(err instanceof api.APIError)) throw err;

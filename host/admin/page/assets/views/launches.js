@@ -7,8 +7,11 @@ import {h, replace, button, said} from '../dom.js';
 
 export function mount(root, ctx) {
   const body = h('div');
-  replace(root, h('p', {class: 'weak'}, 'A local server runs with your rights on this machine. Allow a command only if you know what it does.'), body);
-  const update = cards(body, {
+  const refused = h('div');
+  const denied = h('details', {class: 'card', hidden: true}, h('summary', {}, 'Denied'), refused);
+  const why = ctx.may('operate', 'stdio:write');
+  replace(root, h('p', {class: 'weak'}, 'A local server runs with your rights on this machine. Allow a command only if you know what it does.'), body, denied);
+  const listOf = (place, isDenied) => cards(place, {
     key: (l) => l.server,
     sign: (l) => l.fingerprint,
     render: (l) => [
@@ -16,19 +19,25 @@ export function mount(root, ctx) {
       h('p', {class: 'weak'}, 'of ', said(l.source), ' by ', said(l.transport)),
       l.command ? said(l.command, {tag: 'pre', class: 'command'}) : h('p', {class: 'weak'}, 'The exact command is shown to those with the role stdio:write.'),
       h('div', {class: 'actions'},
-        button('Allow', () => decide(l, 'allow'), {class: 'primary', why: ctx.may('operate', 'stdio:write')}),
-        button('Deny', () => decide(l, 'deny'), {class: 'danger', why: ctx.may('operate', 'stdio:write')})),
+        button(isDenied ? 'Allow it after all' : 'Allow', () => decide(l, 'allow'), {class: isDenied ? '' : 'primary', why}),
+        isDenied ? button('Decide later', () => decide(l, 'forget'), {why}) : button('Deny', () => decide(l, 'deny'), {class: 'danger', why})),
     ],
-    empty: 'No server waits to be allowed.',
+    empty: isDenied ? 'No launch was denied.' : 'No server waits to be allowed.',
   });
+  const update = listOf(body, false);
+  const showDenied = listOf(refused, true);
   async function load(options) {
-    const all = await ctx.attempt(() => get('launches', {signal: ctx.signal}));
-    if (all) update(all, options);
+    const [all, no] = (await ctx.attempt(() => Promise.all([get('launches', {signal: ctx.signal}), get('launches?denied=true', {signal: ctx.signal})]))) ?? [];
+    if (!all) return;
+    update(all, options);
+    denied.hidden = no.length === 0;
+    showDenied(no, options);
   }
   async function decide(l, verb) {
     await ctx.attempt(async () => {
       await post(at`launches/${l.fingerprint}/${verb}`);
-      ctx.say(`${l.server}: ${verb === 'allow' ? 'allowed and started' : 'denied'}.`);
+      const done = {allow: 'allowed and started', deny: 'denied', forget: 'it waits again'};
+      ctx.say(`${l.server}: ${done[verb]}.`, {back: verb === 'deny' && {text: 'Undo', action: () => decide(l, 'forget')}});
     });
     await load({fresh: true});
   }

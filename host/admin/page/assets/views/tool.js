@@ -3,6 +3,7 @@
 import * as api from '../api.js';
 import {h, replace, said, code, number, button} from '../dom.js';
 import {form, parse} from '../form.js';
+import {shown} from '../result.js';
 import {milliseconds} from '../spark.js';
 
 export function mount(root, ctx) {
@@ -50,35 +51,108 @@ function about(tool) {
       .map(([title, schema]) => h('details', {}, h('summary', {}, title), code(schema))));
 }
 
+const mostCalls = 20; // of one tool that are kept
+const calls = new Map(); // by the name of a tool: the calls that were tried in this tab, the newest first
+
 // attempt is a form that calls the tool.
 function attempt(ctx, name, tool, local) {
   const args = form(tool.inputSchema ?? {type: 'object'});
   const result = h('div', {class: 'view', 'aria-live': 'polite'});
-  const call = async () => {
+  const history = h('details', {hidden: true}, h('summary', {}, 'Calls that were tried here'));
+  const list = h('ol', {class: 'log', reversed: true});
+  const why = local ? ctx.may('operate', 'stdio:write') : ctx.may('operate');
+  history.append(list);
+  let cancel = null; // ends the call that runs
+
+  // ask makes a request that answers what came of a call, and shows that.
+  async function ask(one, method, path, body, doing) {
+    const end = new AbortController();
+    cancel?.abort();
+    cancel = end;
+    const seconds = h('span', {class: 'weak'});
+    const ticker = setInterval(() => { seconds.textContent = ` for ${Math.round((performance.now() - one.began) / 1000)} s`; }, 1000);
+    replace(result, h('div', {class: 'row', role: 'status'}, h('span', {class: 'weak'}, doing), seconds,
+      button(method === 'POST' ? 'Cancel' : 'Do not wait', () => end.abort(), {class: 'quiet'})), one.decision);
+    try {
+      const res = await api.send(method, path, {body, signal: AbortSignal.any([end.signal, ctx.signal])});
+      return parse(await res.text());
+    } catch (err) {
+      if (err.name !== 'AbortError') return {outcome: 'error', error: err.message};
+      return end === cancel && !ctx.signal.aborted ? {outcome: 'cancelled'} : null;
+    } finally {
+      clearInterval(ticker);
+    }
+  }
+  async function call() {
     const given = args.read();
     if (given === undefined) return;
-    replace(result, h('p', {class: 'weak'}, 'Calling …'));
-    const began = performance.now();
-    try {
-      const res = await api.send('POST', api.at`tools/${name}/call`, {body: {arguments: given}, signal: ctx.signal});
-      replace(result, outcome(parse(await res.text()), performance.now() - began));
-    } catch (err) {
-      replace(result, err.name !== 'AbortError' && h('p', {class: 'note bad'}, said(err.message)));
+    const one = {given, began: performance.now()};
+    calls.set(name, [one, ...calls.get(name) ?? []].slice(0, mostCalls));
+    one.came = await ask(one, 'POST', api.at`tools/${name}/call`, {arguments: given}, 'Calling …');
+    if (one.came) finish(one);
+  }
+  // finish shows what came of a call; of one that waits for approval, when that was decided.
+  async function finish(one) {
+    while (one.came.waiting) {
+      const id = one.came.waiting;
+      one.decision = decide(ctx, id);
+      remember();
+      const came = await ask(one, 'GET', api.at`tools/${name}/calls/${id}`, undefined, 'The call waits for approval …');
+      if (!came) return;
+      if (came.outcome === 'cancelled') {
+        replace(result, h('p', {class: 'weak'}, 'The call still waits for approval, among the ', h('a', {href: '/admin/inbox'}, 'waiting calls'), '.'));
+        return;
+      }
+      one.came = came;
     }
-  };
+    one.took = performance.now() - one.began;
+    replace(result, outcome(one, tool));
+    remember();
+  }
+  function remember() {
+    const made = calls.get(name) ?? [];
+    history.hidden = made.length === 0;
+    replace(list, made.map((one) => h('li', {}, badgeOf(one.came?.outcome), ' ', said(JSON.stringify(one.given), {class: 'mono', clamp: 120}), ' ',
+      button('Fill in', () => args.set(one.given), {class: 'link'}), ' ',
+      one.took !== undefined && button('Show', () => replace(result, outcome(one, tool)), {class: 'link'}))));
+  }
+  remember();
+  const waits = calls.get(name)?.find((one) => one.came?.waiting);
+  if (waits) finish(waits);
   return h('section', {class: 'card', 'aria-label': 'Call'}, h('h2', {}, 'Try it'), args.el,
-    h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why: local ? ctx.may('operate', 'stdio:write') : ctx.may('operate')})), result);
+    h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why})), result, history);
+}
+
+// decide is how a call that waits is decided about where it was tried.
+function decide(ctx, id) {
+  const why = ctx.may('operate');
+  const act = (verb) => async () => { await ctx.attempt(() => api.post(api.at`calls/${id}/${verb}`, {})); };
+  return h('div', {class: 'note'}, h('p', {}, 'A person has to approve this call, here or among the ', h('a', {href: '/admin/inbox'}, 'waiting calls'), '.'),
+    h('div', {class: 'actions'}, button('Approve', act('approve'), {class: 'primary', why}), button('Deny', act('deny'), {why})));
+}
+
+const words = {ok: 'done', tool_error: 'the tool says that it failed', asked: 'waits for approval', cancelled: 'cancelled', denied: 'denied'};
+
+function badgeOf(what = 'running') {
+  const kind = what === 'ok' ? 'good' : ['asked', 'cancelled', 'denied', 'running'].includes(what) ? 'warn' : 'bad';
+  return h('span', {class: `badge ${kind}`}, said(words[what] ?? String(what).replaceAll('_', ' '), {clamp: 60}));
 }
 
 // outcome shows what came of a call. The result is the server's: it is shown as text.
-function outcome({outcome: what, result, error, waiting}, took) {
-  const texts = (Array.isArray(result?.content) ? result.content : []).filter((block) => block?.type === 'text');
-  const isGood = what === 'ok';
+function outcome({came: {outcome: what, result, error}, given, took}, tool) {
+  const parts = shown(result).flat(3).filter(Boolean);
   return [
-    h('p', {}, h('span', {class: isGood ? 'badge good' : 'badge bad'}, said(what, {clamp: 40})), ` in ${milliseconds(took)}`),
+    h('p', {}, badgeOf(what), ` in ${milliseconds(took)}`),
     error && h('p', {class: 'note bad'}, said(error)),
-    waiting && h('p', {}, 'The call waits for approval. ', h('a', {href: '/admin/inbox'}, 'Waiting calls')),
-    texts.map((block) => code(String(block.text))),
-    result && h('details', {open: texts.length === 0}, h('summary', {}, 'The whole result'), code(result)),
+    parts,
+    result && h('details', {open: parts.length === 0}, h('summary', {}, 'The whole result'), code(result)),
+    tool.server && h('details', {}, h('summary', {}, 'The same call in a terminal'), code(commandOf(tool, given))),
   ];
+}
+
+// commandOf returns the call as a line for a shell.
+function commandOf(tool, given) {
+  const quote = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const args = Object.entries(given ?? {}).map(([key, value]) => quote(typeof value === 'string' ? `${key}=${value}` : `${key}:=${JSON.stringify(value)}`));
+  return ['mcpbelt call', quote(tool.server), quote(tool.tool || tool.name), ...args].join(' ');
 }
