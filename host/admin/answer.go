@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -97,12 +99,28 @@ func isA[E error](err error) bool {
 }
 
 // write answers a request that succeeded.
-func write(w http.ResponseWriter, route *route, data any) {
+func write(w http.ResponseWriter, r *http.Request, route *route, data any) {
 	if isEnveloped(route.path) {
 		data = envelope{Code: http.StatusOK, Data: data}
 	}
+	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		if err == nil {
+			defer packed.Close()
+			w.Header().Set("Content-Encoding", "gzip")
+			w = packedWriter{w, packed}
+		}
+	}
 	writeJSON(w, http.StatusOK, "application/json", data)
 }
+
+// A packedWriter compresses what is written.
+type packedWriter struct {
+	http.ResponseWriter
+	packed *gzip.Writer
+}
+
+func (w packedWriter) Write(data []byte) (int, error) { return w.packed.Write(data) }
 
 // writeFailure answers a request that failed.
 func writeFailure(w http.ResponseWriter, enveloped bool, f *failure) {

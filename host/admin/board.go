@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
@@ -15,6 +16,8 @@ const maxLatencies = 30
 func boardRoutes() []*route {
 	return []*route{
 		on("GET", "/api/v1/servers", View, "Say how all servers stand, with their tools, tokens and calls", (*request).listOverviews),
+		on("GET", "/api/v1/connect", View, "Write the entries that connect programs to the gateway, for their config files", (*request).listConnections,
+			param{"url", "string", "the address of the gateway"}),
 		on("POST", "/api/v1/servers/{server}/restart", Operate, "Connect to a server again; a local one takes stdio:write", (*request).restartServer),
 	}
 }
@@ -23,16 +26,21 @@ func boardRoutes() []*route {
 type overview struct {
 	Name      string       `json:"name"`
 	ID        string       `json:"id,omitempty"` // of its record, if it has one
-	Local     bool         `json:"local"`        // changes take stdio:write
+	About     string       `json:"description,omitempty"`
+	Builtin   bool         `json:"builtin"` // it has no record that can be changed
+	Local     bool         `json:"local"`   // changes take stdio:write
 	Stage     host.Stage   `json:"stage"`
 	State     doctor.Level `json:"state"`
 	Tools     int          `json:"tools"`
 	Held      int          `json:"quarantined"`
-	Tokens    int          `json:"tokens"` // that the definitions of its tools take, estimated
+	Decisions int          `json:"decisions"` // changes that wait to be accepted
+	Tokens    int          `json:"tokens"`    // that the definitions of its tools take, estimated
 	Calls     callCounts   `json:"calls"`
 	Latencies []int64      `json:"latencyMs"` // of the last calls, the newest last
 	Error     string       `json:"error,omitempty"`
-	Cure      string       `json:"cure,omitempty"`
+
+	Action string `json:"action,omitempty"` // what helps
+	Cure   string `json:"cure,omitempty"`   // likewise, in words
 }
 
 type callCounts struct {
@@ -67,9 +75,13 @@ func (q *request) listOverviews() ([]overview, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := make(map[string]string, len(records))
+	recordOf := make(map[string]*manage.Server, len(records))
 	for i := range records {
-		ids[records[i].Record.ServerName()] = idOf(&records[i])
+		recordOf[records[i].Record.ServerName()] = &records[i]
+	}
+	decisions := map[string]int{}
+	for _, c := range q.host.Registry().Ledger().Pending() {
+		decisions[c.Server]++
 	}
 	tokens := map[string]int{}
 	snapshot := q.host.Registry().Snapshot()
@@ -83,16 +95,28 @@ func (q *request) listOverviews() ([]overview, error) {
 	for _, h := range doctor.HealthOfAll(q.host) {
 		name, total := h.Status.Name, h.Calls.Total
 		one := overview{
-			Name: name, ID: ids[name], Local: !isRemote(h.Status.Transport), Stage: stageOf(&h.Status), State: h.Level,
-			Tools: h.Status.Tools, Held: h.Status.Quarantined, Tokens: tokens[name],
+			Name: name, Builtin: true, Local: !isRemote(h.Status.Transport), Stage: stageOf(&h.Status), State: h.Level,
+			Tools: h.Status.Tools, Held: h.Status.Quarantined, Decisions: decisions[name], Tokens: tokens[name],
 			Calls:     callCounts{total.Ended(), total.Failed + total.TimedOut + total.Unknown + total.Unavailable, h.Calls.InFlight},
 			Latencies: append([]int64{}, latencies[name]...), Error: cmp.Or(q.hideError(name, h.Status.Err), h.Error),
 		}
+		if s := recordOf[name]; s != nil {
+			one.ID, one.About, one.Builtin = idOf(s), s.Record.Description, s.Record.Builtin
+			delete(recordOf, name)
+		}
 		if h.Level != doctor.LevelHealthy || h.Error != "" {
-			one.Cure = cureOf(h.Action)
+			one.Action, one.Cure = h.Action, cureOf(h.Action)
 		}
 		shown = append(shown, one)
 	}
+	for name, s := range recordOf { // the host has not taken them
+		r := q.show(s)
+		shown = append(shown, overview{
+			Name: name, ID: r.ID, About: r.Description, Builtin: r.Builtin, Local: isLocal(s.Record),
+			Stage: cmp.Or(r.Stage, map[bool]host.Stage{true: host.StageInvalid, false: host.StageDisabled}[r.Enabled]), Error: r.LastError, Latencies: []int64{},
+		})
+	}
+	slices.SortFunc(shown, func(a, b overview) int { return cmp.Compare(a.Name, b.Name) })
 	return shown, nil
 }
 

@@ -171,7 +171,7 @@ func (a *admin) serve(w http.ResponseWriter, r *http.Request, route *route) {
 		data, err = route.serve(q)
 	}
 	if err == nil {
-		write(w, route, data)
+		write(w, r, route, data)
 		return
 	}
 	f := failureOf(err)

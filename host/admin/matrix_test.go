@@ -89,6 +89,7 @@ var samples = map[string]sample{
 	"POST /api/v1/tools/{name}/call":             {"/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`, true, 0},
 	"GET /api/v1/tools/{name}/calls/{id}":        {"/api/v1/tools/lazy__echo/calls/none", "", false, http.StatusNotFound},
 	"GET /api/v1/why":                            {"/api/v1/why?name=lazy__echo", "", false, 0},
+	"GET /api/v1/connect":                        {"/api/v1/connect?url=http://127.0.0.1/mcp", "", false, 0},
 	"POST /api/v1/undo":                          {"/api/v1/undo", "", true, 0},
 	"PUT /api/v1/keys/{id}":                      {"/api/v1/keys/{key}", `{"label":"other"}`, false, 0},
 	"POST /api/v1/servers/{server}/restart":      {"/api/v1/servers/runs/restart", "", true, 0},

@@ -62,12 +62,12 @@ func TestOverviews(t *testing.T) {
 	assert.Equal(t, len(lazy["latencyMs"].([]any)), 1, "latencies of lazy")
 	delete(lazy, "latencyMs")
 	delete(lazy, "stage") // it may rest again
-	expectFields(t, "lazy", lazy, `{"name":"lazy","id":"*","local":true,"state":"healthy","tools":1,"quarantined":0,"tokens":`+number(lazy["tokens"])+`,
+	expectFields(t, "lazy", lazy, `{"name":"lazy","id":"*","builtin":false,"local":true,"state":"healthy","tools":1,"quarantined":0,"decisions":0,"tokens":`+number(lazy["tokens"])+`,
 		"calls":{"ended":1,"failed":0,"inFlight":0}}`)
 	n, _ := lazy["tokens"].(float64)
 	assert.True(t, n >= 10 && n <= 200, "%v tokens are those of a small tool", n)
-	expectFields(t, "held", all["held"], `{"name":"held","id":"*","local":true,"stage":"quarantined","state":"unhealthy","tools":0,"quarantined":1,"tokens":0,
-		"calls":{"ended":0,"failed":0,"inFlight":0},"latencyMs":[],"cure":"*"}`)
+	expectFields(t, "held", all["held"], `{"name":"held","id":"*","builtin":false,"local":true,"stage":"quarantined","state":"unhealthy","tools":0,"quarantined":1,"decisions":1,"tokens":0,
+		"calls":{"ended":0,"failed":0,"inFlight":0},"latencyMs":[],"action":"accept","cure":"*"}`)
 	assert.True(t, all["proposed"]["error"] != nil, "an error of proposed")
 	assert.Contains(t, fmt.Sprint(all["proposed"]["cure"]), "allow the launch", "the cure of proposed")
 	assert.Equal[any](t, all["remote"]["local"], false, "remote: local")

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -40,8 +41,8 @@ type Page struct {
 
 // An asset is a file that is served.
 type asset struct {
-	data       []byte
-	kind, etag string
+	data, packed []byte // packed is compressed
+	kind, etag   string
 }
 
 // New returns a page for an API, which is the handler of package admin. The error is that of a
@@ -91,7 +92,11 @@ func kindOf(name string) string {
 
 func newAsset(data []byte, kind string) asset {
 	sum := sha256.Sum256(data)
-	return asset{data, kind, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	_, _ = w.Write(data) // a buffer takes all
+	_ = w.Close()
+	return asset{data, packed.Bytes(), kind, base64.RawURLEncoding.EncodeToString(sum[:12])}
 }
 
 // ServeHTTP serves the page and the API; there is nothing elsewhere.
@@ -137,6 +142,12 @@ func serveAsset(w http.ResponseWriter, r *http.Request, a asset, keep string) {
 	h := w.Header()
 	h.Set("Content-Type", a.kind)
 	h.Set("Cache-Control", keep)
-	h.Set("ETag", a.etag)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.data))
+	h.Set("Vary", "Accept-Encoding")
+	data, etag := a.data, a.etag
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		data, etag = a.packed, etag+"-gzip"
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("ETag", `"`+etag+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 }

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"bytes"
+	"compress/gzip"
 	"io"
 	"io/fs"
 	"net/http"
@@ -8,6 +10,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -70,9 +73,16 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-var imports = regexp.MustCompile(`(?m)(?:^import .*|^} )from '([^']+)';$`)
+var (
+	imports = regexp.MustCompile(`(?m)(?:^import .*|^} )from '([^']+)';$`)
+	lazy    = regexp.MustCompile(`\bimport\('([^']+)'\)`)
+)
 
-// Each asset that another refers to is served, as what it is and for good.
+// maxFirst bounds the scripts and styles of the first view, compressed; its data come besides.
+const maxFirst = 40_000
+
+// Each asset that another refers to is served, as what it is and for good. What the first view needs is named in the
+// document, so that it comes at once, and is small.
 func TestAssets(t *testing.T) {
 	p, _ := newPage(t)
 	document := body(t, do(p, "GET", "/admin/", "", browser{}, nil))
@@ -82,6 +92,7 @@ func TestAssets(t *testing.T) {
 	}
 	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 	seen := map[string]bool{}
+	sum := 0
 	for len(wait) > 0 {
 		name := wait[0]
 		if wait = wait[1:]; seen[name] {
@@ -95,11 +106,27 @@ func TestAssets(t *testing.T) {
 		}
 		assert.Equal(t, res.Header.Get("Content-Type"), kinds[path.Ext(name)], "%s: the type", name)
 		assert.Contains(t, res.Header.Get("Cache-Control"), "immutable", "%s: got Cache-Control", name)
-		for _, m := range imports.FindAllStringSubmatch(body(t, res), -1) {
+		text := body(t, res)
+		packed := do(p, "GET", name, "", browser{}, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br, gzip") })
+		assert.Equal(t, packed.Header.Get("Content-Encoding"), "gzip", "%s: the coding", name)
+		assert.True(t, packed.Header.Get("ETag") != res.Header.Get("ETag"), "%s: the ETag is that of the coding", name)
+		data := assert.Value(io.ReadAll(packed.Body))(t)
+		unpacked := assert.Value(gzip.NewReader(bytes.NewReader(data)))(t)
+		assert.Equal(t, string(assert.Value(io.ReadAll(unpacked))(t)), text, "%s: what was compressed", name)
+		first := strings.Contains(document, name)
+		if first {
+			sum += len(data)
+		}
+		for _, m := range imports.FindAllStringSubmatch(text, -1) {
+			wait = append(wait, path.Join(path.Dir(name), m[1]))
+			assert.True(t, !first || strings.Contains(document, wait[len(wait)-1]), "%s: the document names %s", name, m[1])
+		}
+		for _, m := range lazy.FindAllStringSubmatch(text, -1) {
 			wait = append(wait, path.Join(path.Dir(name), m[1]))
 		}
 	}
 	assert.True(t, len(seen) >= 20, "%d assets are used, at least 20", len(seen))
+	assert.True(t, sum <= maxFirst, "the first view has %d bytes, at most %d", sum, maxFirst)
 }
 
 // No script makes elements, code or styles of a text.

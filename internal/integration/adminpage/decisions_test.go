@@ -130,10 +130,9 @@ func TestDecisions(t *testing.T) {
 	p.AwaitTrue("saved.length === 2")
 	assert.True(t, p.has("saved.every((text) => text.includes('forecast')) && saved.some((text) => text.startsWith('time,kind,')) && saved.some((text) => text.trim().split('\\n').every((line) => JSON.parse(line).server === 'weather'))"), "the events are exported as JSON and CSV")
 
-	p.open("/health")
-	p.button(".card", "broken", "Diagnose")
+	p.open("/servers/broken")
 	p.awaitText("no-such-command")
-	p.Await(".card .note li")
+	p.Await(".card .note.bad")
 }
 
 func quoted(text string) string { return strconv.Quote(text) }
@@ -170,9 +169,9 @@ func TestSignIn(t *testing.T) {
 			assert.OK(t, s.keys.Revoke(t.Context(), k.ID))
 		}
 	}
-	other.Click("nav a[href='/admin/health']")
+	other.Click("nav a[href='/admin/keys']")
 	other.awaitText("Your session has ended.")
-	p.open("/health") // that of the other key goes on
+	p.open("/tools") // that of the other key goes on
 	p.Await("nav")
 	p.button("header", "", "Sign out")
 	p.Await("#credential")
@@ -237,7 +236,7 @@ func TestKeyboard(t *testing.T) {
 	p.reach("Address")
 	p.Type(serveHTTP(t, weatherServer()))
 	p.press("Test")
-	p.awaitText("It works: 1 tools")
+	p.awaitText("It works: 1 tool in")
 	p.awaitText("Nothing was kept.")
 	assert.Equal(t, s.names(), "notes", "servers after the test")
 	p.press("Add")
@@ -246,10 +245,13 @@ func TestKeyboard(t *testing.T) {
 	p.awaitText("Enable")
 	p.press("Enable")
 	p.awaitText("Disable")
-	p.press("Remove")
+	p.press("More for weather")
+	p.Press("ArrowDown") // the menu has the focus: its second entry removes
+	p.Press("Enter")
 	p.awaitText("weather was removed.")
 	assert.Equal(t, s.names(), "notes", "servers after it was removed")
-	p.press("Undo")
+	p.AwaitTrue("document.activeElement.textContent === 'Undo'") // at the place, with the focus
+	p.Press("Enter")
 	p.AwaitTrue("!document.body.innerText.includes('There is no such server')")
 	p.press("Servers")
 	p.awaitText("weather")
@@ -287,7 +289,7 @@ func TestHostileTexts(t *testing.T) {
 	assert.Fails(t, err, "call")
 	p := s.tab(chromium.Start(t))
 	p.signIn(s.owner)
-	for _, path := range []string{"/servers", "/servers/hostile", "/tools", "/tools/hostile__trap", "/tools/hostile__hidden", "/inbox", "/activity", "/health", "/logins"} {
+	for _, path := range []string{"/servers", "/servers/hostile", "/tools", "/tools/hostile__trap", "/tools/hostile__hidden", "/inbox", "/activity", "/logins"} {
 		p.open(path)
 		p.harmless(path)
 	}
@@ -314,9 +316,9 @@ func TestHostileTexts(t *testing.T) {
 	p.harmless("a name in the address")
 }
 
-// card is an expression that is true if the card of a server on the board has a text.
-func card(server, text string) string {
-	return fmt.Sprintf("[...document.querySelectorAll('.card')].some((c) => c.querySelector('h2')?.textContent === %q && c.innerText.includes(%q))", server, text)
+// row is an expression that is true if the row of a server in the list of all has a text.
+func row(server, text string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('.window [role=row]')].some((r) => r.querySelector('a')?.textContent === %q && r.innerText.includes(%q))", server, text)
 }
 
 // TestLiveBoard has a server die for good while the board is open.
@@ -331,17 +333,17 @@ func TestLiveBoard(t *testing.T) {
 	p := s.tab(chromium.Start(t))
 	p.signIn(s.owner)
 	p.settled("/servers")
-	p.AwaitTrue(card("files", "ready"))
-	assert.OK(t, p.Eval("window.same = document.querySelector('.card')", nil))
+	p.AwaitTrue(row("files", "ready"))
+	assert.OK(t, p.Eval("window.same = document.querySelector('.window [role=row]')", nil))
 	assert.OK(t, os.Remove(link))
 	health, err := doctor.HealthOf(s.host, "files")
 	assert.OK(t, err)
 	hosttest.Kill(t, health.PID)
-	p.AwaitTrue(card("files", "Cause: cannot start"))
+	p.AwaitTrue(row("files", "cannot start"))
 	p.accessible("a board with a failure")
 	assert.OK(t, os.Symlink(program, link))
-	p.AwaitTrue(card("files", "ready"))
-	assert.True(t, p.has("document.querySelector('.card') === window.same"), "the card, which may have the focus, is the same")
+	p.AwaitTrue(row("files", "ready"))
+	assert.True(t, p.has("document.querySelector('.window [role=row]') === window.same"), "the row, which may have the focus, is the same")
 }
 
 // TestOtherPort has the browser of a session visit another program of the same host: it gets the cookie, and can do
@@ -382,20 +384,20 @@ func TestOtherPort(t *testing.T) {
 func TestProgramRestarts(t *testing.T) {
 	s, p := openPage(t, remote("weather", serveHTTP(t, weatherServer())))
 	p.settled("/servers")
-	p.AwaitTrue(card("weather", "ready"))
+	p.AwaitTrue(row("weather", "ready"))
 	s.listenAgain(s.page, func() {
 		p.AwaitTrue("document.querySelector('.state').dataset.state === 'lost'")
 		assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", record.Switch(false)))(t)
 	})
 	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
-	p.AwaitTrue(card("weather", "disabled"))
+	p.AwaitTrue(row("weather", "disabled"))
 
 	another := assert.Value(page.New(s.api))(t)
 	s.listenAgain(another, func() {})
 	p.awaitText("Your session has ended.")
 	p.Fill("#credential", s.owner)
 	p.Press("Enter")
-	p.AwaitTrue(card("weather", "disabled"))
+	p.AwaitTrue(row("weather", "disabled"))
 }
 
 // listenAgain ends what listens, and has a page listen at the same address after what is done meanwhile.

@@ -20,12 +20,23 @@ export function setTab(tab) {
   else sessionStorage.removeItem('tab');
 }
 
+// hasTab reports whether this tab was signed in, as far as it knows.
+export const hasTab = () => sessionStorage.getItem('tab') !== null;
+
 // ended is called when the session has ended.
 let ended = () => {};
 
 // onEnd sets what is done when the API does not know the session any more.
 export function onEnd(f) {
   ended = f;
+}
+
+// changed is called when a request has changed something.
+let changed = () => {};
+
+// onChange sets what is done when something was changed from here.
+export function onChange(f) {
+  changed = f;
 }
 
 // send makes a request and returns the answer, which is one that succeeded.
@@ -43,7 +54,10 @@ export async function send(method, path, {body, signal, headers = {}} = {}) {
     if (err.name === 'AbortError') throw err;
     throw new APIError(0, 'unreachable', 'The program cannot be reached.');
   }
-  if (res.ok) return res;
+  if (res.ok) {
+    if (method !== 'GET' && !path.startsWith('/admin/')) changed();
+    return res;
+  }
   const failure = await failureOf(res);
   if (res.status === 401 && !path.startsWith('/admin/')) ended(failure);
   throw failure;

@@ -2,14 +2,17 @@
 
 import * as api from './api.js';
 import * as events from './events.js';
+import * as store from './store.js';
 import {h, replace, button, said} from './dom.js';
+import {icon} from './icons.js';
 import {routes} from './views/index.js';
 
 const undoFor = 10000; // milliseconds that a message with a way back is shown; others are shown half as long
 const longestIdle = 3600000; // milliseconds that a page may go without use
 let me = null; // who is signed in
 let leave = () => {}; // ends the view that is shown
-let main, live, toasts, links, undo, state;
+let keep = () => ({}); // returns what else is kept of the place in the view that is shown
+let main, live, toasts, links, nav, undo, state, away;
 
 // may returns nothing if the caller has the roles, or why they may not.
 function may(...roles) {
@@ -39,15 +42,17 @@ async function attempt(f) {
   try {
     return await f();
   } catch (err) {
-    if (err.name !== 'AbortError' && err.status !== 401) say(err.message, {failed: true});
+    if (err.name !== 'AbortError' && err.status !== 401 && !(err.status === 0 && !away.hidden)) say(err.message, {failed: true});
     if (!(err instanceof api.APIError) && err.name !== 'AbortError') throw err;
     return undefined;
   }
 }
 
-// go shows the view of a path below /admin/.
-function go(path, {replace: instead = false} = {}) {
-  history[instead ? 'replaceState' : 'pushState'](null, '', path);
+// go shows the view of a path below /admin/. Where the reader was is kept for when they come back.
+function go(path) {
+  history.replaceState({place: {...keep(), top: scrollY}}, '');
+  history.pushState(null, '', path);
+  for (const old of toasts.querySelectorAll('.failed')) old.remove(); // it is about what was shown before
   show();
 }
 
@@ -59,7 +64,7 @@ function setQuery(values) {
     if (value) url.searchParams.set(name, value);
     else url.searchParams.delete(name);
   }
-  history.replaceState(null, '', url);
+  history.replaceState(history.state, '', url);
 }
 
 // find returns the route of a path, and the parameters in it.
@@ -87,6 +92,8 @@ function unescaped(text) {
 // show shows the view of the address.
 function show() {
   leave();
+  keep = () => ({});
+  nav.classList.remove('open');
   const found = find(location.pathname);
   const end = new AbortController();
   const heading = h('h1', {tabindex: '-1'}, found?.route.title ?? 'Not found');
@@ -111,12 +118,18 @@ function show() {
   heading.focus({preventScroll: true});
   window.scrollTo(0, 0);
   if (!found) {
-    replace(body, h('p', {}, 'There is no such view.'));
+    replace(body, h('p', {class: 'empty'}, 'There is no such view. ', h('a', {href: '/admin/servers'}, 'All servers')));
     return;
   }
-  unmount = found.route.view.mount(body, {
-    me, may, say, tell, attempt, go, setQuery, title, actions, changed: showUndo, signal: end.signal,
-    params: found.params, query: new URLSearchParams(location.search),
+  const place = history.state?.place;
+  const ctx = {
+    me, may, say, tell, attempt, go, setQuery, title, actions, place, changed: showUndo, signal: end.signal,
+    keep: (f) => { keep = f; }, params: found.params, query: new URLSearchParams(location.search),
+  };
+  Promise.resolve(found.route.load()).then((view) => {
+    if (!end.signal.aborted) unmount = view.mount(body, ctx);
+  }, () => {
+    if (!end.signal.aborted) replace(body, h('div', {class: 'empty'}, h('p', {}, 'The program cannot be reached.'), button('Try again', show, {class: 'primary'})));
   });
 }
 
@@ -130,23 +143,20 @@ async function showUndo() {
   }
   undo.hidden = !last;
   if (!last) return;
-  const text = `Undo: ${last.what} ${last.server}`.slice(0, 100);
-  undo.title = text;
+  undo.textContent = `Undo: ${last.what} ${last.server}`.slice(0, 60);
   undo.dataset.at = last.at;
 }
 
-// showWaiting shows in the navigation how much waits to be decided.
-async function showWaiting() {
-  for (const {path, nav, waiting} of routes.filter((route) => route.waiting)) {
-    let count = 0;
-    try {
-      count = waiting[1](await api.get(waiting[0], {signal: session.signal}));
-    } catch {
-      // What cannot be seen is not counted.
-    }
+// showWaiting shows in the navigation how many decisions wait.
+function showWaiting(now) {
+  let all = 0;
+  for (const {path, nav: name, icon: drawing, waiting} of routes.filter((route) => route.waiting)) {
+    const count = waiting(now);
+    all += count;
     const link = links.find((one) => one.pathname === `/admin${path}`);
-    replace(link, nav, count > 0 && h('span', {class: 'badge warn'}, String(count), h('span', {class: 'sr'}, ' waiting')));
+    replace(link, icon(drawing), name, count > 0 && h('span', {class: 'badge warn'}, String(count), h('span', {class: 'sr'}, ' waiting')));
   }
+  nav.toggleAttribute('data-waiting', all > 0);
 }
 
 async function takeBack() {
@@ -166,21 +176,27 @@ function frame() {
   state = h('span', {class: 'state', role: 'status'});
   undo = button('Undo', takeBack, {class: 'quiet', why: may('operate')});
   undo.hidden = true;
-  links = routes.filter((route) => route.nav).map((route) => h('a', {href: `/admin${route.path}`, 'data-nav': route.nav}, route.nav));
+  links = routes.filter((route) => route.nav).map((route) => h('a', {href: `/admin${route.path}`, 'data-nav': route.nav, 'data-group': route.group}, icon(route.icon), route.nav));
+  const groups = [...new Set(links.map((link) => link.dataset.group ?? ''))];
+  nav = h('nav', {'aria-label': 'Views'}, groups.map((group) => [group && h('p', {class: 'group', 'aria-hidden': 'true'}, group),
+    h('ul', {'aria-label': group || null}, links.filter((link) => (link.dataset.group ?? '') === group).map((link) => h('li', {}, link)))]));
   const brand = h('a', {class: 'brand', href: '/admin/servers'}, 'mcpbelt');
+  const fold = h('button', {type: 'button', class: 'fold', 'aria-label': 'Menu', onclick: () => nav.classList.toggle('open')}, '☰');
   const who = h('span', {class: 'who'}, said(me.user || me.credential || 'signed in', {clamp: 60}), may('operate') && h('span', {class: 'badge'}, 'may view only'));
+  away = h('p', {class: 'note bad away', role: 'status', hidden: true}, 'The program cannot be reached. What is shown may be old; the page goes on by itself when the program is back.');
   replace(document.body,
     h('a', {class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); main.querySelector('h1')?.focus(); }}, 'Skip to content'),
-    h('header', {}, brand, state, h('div', {class: 'actions'}, undo, themes(), who, button('Sign out', () => signOut(), {class: 'quiet'}))),
-    h('nav', {'aria-label': 'Views'}, h('ul', {}, links.map((link) => h('li', {}, link)))),
-    main, live, toasts);
+    h('header', {}, fold, brand, state, h('div', {class: 'actions'}, undo, themes(), who, button('Sign out', () => signOut(), {class: 'quiet'}))),
+    nav, h('div', {class: 'column'}, away, main), live, toasts);
   const texts = {live: 'live', lost: 'connection lost, trying again', polling: 'refreshed every 5 seconds'};
   events.listen((event) => {
     if (event.type !== 'state') return;
     state.textContent = texts[event.state] ?? '';
     state.dataset.state = event.state;
+    away.hidden = event.state !== 'lost' || document.hidden;
   }, session.signal);
-  events.follow(showWaiting, session.signal, (event) => ['approval', 'quarantined', 'consent', 'config', 'state'].includes(event.kind), Boolean(me.replica));
+  store.begin(session.signal, Boolean(me.replica));
+  store.watch(showWaiting, session.signal);
   showUndo();
   show();
 }
@@ -274,9 +290,13 @@ async function start() {
   if (/^\/admin\/?$/.test(location.pathname)) history.replaceState(null, '', '/admin/servers');
   try {
     if (once) await signIn({once});
-    else if ((await (await api.send('GET', '/admin/session')).json()).signedIn) await enter();
+    else if (api.hasTab()) await enter();
     else askCredential();
   } catch (err) {
+    if (once && api.hasTab()) { // a link that was used, in a tab that is signed in
+      await enter().catch(() => askCredential(err.message));
+      return;
+    }
     askCredential(err.status === 401 && !once ? '' : err.message);
   }
 }

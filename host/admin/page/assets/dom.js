@@ -48,6 +48,14 @@ export function replace(el, ...children) {
   return el;
 }
 
+// renew is replace for what may hold the focus: the control in the same place has it afterwards.
+export function renew(el, ...children) {
+  const at = [...el.querySelectorAll('a, button, input')].indexOf(document.activeElement);
+  replace(el, ...children);
+  if (at >= 0) (el.querySelectorAll('a, button, input')[at] ?? el.querySelector('a, button'))?.focus({preventScroll: true});
+  return el;
+}
+
 // said returns an element with a text that a server or a user wrote: isolated from the direction of what
 // is around it, with its invisible characters shown, and clamped if it is long.
 export function said(text, {tag = 'bdi', class: name, clamp = shownFirst} = {}) {
@@ -114,9 +122,26 @@ export function button(text, action, {class: name, why, title} = {}) {
   return el;
 }
 
+// copier returns a button that copies a text; say tells that it did.
+export function copier(text, say, title = 'Copy') {
+  return button('Copy', async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      say('Copied.');
+    } catch { // the page is not at an address that may
+      say('Copy the text by hand: the browser does not let this page do it.', {failed: true});
+    }
+  }, {title});
+}
+
 // number formats a number for people.
 export function number(n) {
   return Number(n ?? 0).toLocaleString('en');
+}
+
+// plural counts things: "1 tool", "2 tools".
+export function plural(n, one) {
+  return `${number(n)} ${one}${n === 1 ? '' : one.endsWith('ch') ? 'es' : 's'}`;
 }
 
 // time returns an element with a time, and how long ago that was.

@@ -1,11 +1,11 @@
 // What came of the test of a server.
 
-import {h, said, number, code} from './dom.js';
+import {h, said, plural, code} from './dom.js';
 import {milliseconds} from './spark.js';
 import {trouble} from './servers.js';
 
 const names = {
-  resolved: 'Settings resolved', spawned: 'Program started', connected: 'Connected', initialized: 'Spoken to', listed: 'Tools listed',
+  resolved: 'Settings resolved', spawned: 'Program started', connected: 'Connected', initialized: 'Handshake done', listed: 'Tools listed',
 };
 
 // report shows the stages of a test, and where it ended.
@@ -22,12 +22,12 @@ export function report(result, local) {
   };
   return h('div', {class: 'view', role: 'group', 'aria-label': 'Result of the test'},
     h('p', {role: 'status'}, h('strong', {}, result.success
-      ? `It works: ${number(result.toolCount)} tools in ${milliseconds(result.latencyMs)}.`
+      ? `It works: ${plural(result.toolCount, 'tool')} in ${milliseconds(result.latencyMs)}.`
       : 'It does not work yet.')),
     h('ol', {class: 'steps plain'}, stages.map(step)),
     trouble(result.success ? '' : r.error || result.message, (r.hints ?? []).map((hint) => hint.text)),
     r.program && h('p', {class: 'weak'}, 'It says that it is ', said(`${r.program} ${r.version ?? ''}`, {clamp: 100}), '.'),
-    result.discoveredTools?.length > 0 && h('details', {}, h('summary', {}, `${number(result.discoveredTools.length)} tools`),
+    result.discoveredTools?.length > 0 && h('details', {}, h('summary', {}, plural(result.discoveredTools.length, 'tool')),
       h('ul', {}, result.discoveredTools.slice(0, 500).map((name) => h('li', {}, said(name, {clamp: 100}))))),
     r.stderr && h('details', {}, h('summary', {}, 'What it wrote to standard error'), code(r.stderr)),
     r.noise?.length > 0 && h('details', {}, h('summary', {}, 'What it wrote to standard output'), code(r.noise.join('\n'))));

@@ -1,21 +1,26 @@
 // What the views of servers share: how a server is described, and what can be done to it.
 
 import * as api from './api.js';
-import {h, said, button, number} from './dom.js';
+import {h, said, button, plural} from './dom.js';
 
-// stages are what the stages of a server are called, and how they look.
+// stages are what the stages of a server are called, how they look, and how early they come in a list.
 const stages = {
-  ready: ['good', '●', 'ready'],
-  starting: ['', '◌', 'starting'],
-  cached: ['', '○', 'starts when called'],
-  configured: ['', '○', 'not started'],
-  disabled: ['', '–', 'disabled'],
-  waiting: ['bad', '▲', 'failed, tried again'],
-  invalid: ['bad', '▲', 'cannot be used'],
-  login: ['warn', '◆', 'wants a login'],
-  not_allowed: ['warn', '◆', 'not allowed'],
-  quarantined: ['warn', '◆', 'in quarantine'],
+  invalid: ['bad', '▲', 'cannot be used', 0],
+  waiting: ['bad', '▲', 'failing', 1],
+  login: ['warn', '◆', 'needs a login', 2],
+  not_allowed: ['warn', '◆', 'not allowed yet', 3],
+  quarantined: ['warn', '◆', 'held back', 4],
+  starting: ['', '◌', 'starting', 5],
+  ready: ['good', '●', 'ready', 6],
+  cached: ['', '○', 'starts when called', 7],
+  configured: ['', '○', 'not started', 8],
+  disabled: ['', '–', 'off', 9],
 };
+
+// rank says how early a server comes in a list: those that need a person come first.
+export function rank(stage) {
+  return stages[stage]?.[3] ?? 5;
+}
 
 // badge shows the stage of a server.
 export function badge(stage) {
@@ -26,6 +31,20 @@ export function badge(stage) {
 // stageText returns what a stage is called.
 export function stageText(stage) {
   return stages[stage]?.[2] ?? String(stage ?? 'unknown');
+}
+
+// toolStates are what the states of a tool are called, how they look, and what their kind is called.
+const toolStates = {listed: ['good', '●', 'offered', 'Offered'], quarantined: ['warn', '◆', 'held back', 'Held back'], rejected: ['bad', '▲', 'not let in', 'Not let in']};
+
+// toolText returns what the state of a tool is called; title begins with a capital.
+export function toolText(state, title = false) {
+  return toolStates[state]?.[title ? 3 : 2] ?? String(state);
+}
+
+// toolBadge shows the state of a tool.
+export function toolBadge(state) {
+  const [name, sign] = toolStates[state] ?? ['', '○'];
+  return h('span', {class: `badge ${name}`}, h('span', {'aria-hidden': 'true'}, sign), toolText(state));
 }
 
 // isLocal reports whether a record is that of a process.
@@ -42,31 +61,38 @@ function mayStart(ctx, record) {
   return isLocal(record) ? ctx.may('operate', 'stdio:write') : ctx.may('operate');
 }
 
-// actions returns the buttons for a server; after is called when one of them has done something, gone when the
-// server was removed.
-export function actions(ctx, record, after, gone = after) {
+// actions returns what can be done to a server, by name, as {text, act, why, danger}. after is called when something was
+// done; of a removal it gets the path that takes it back.
+export function actions(ctx, record, after) {
   const why = mayChange(ctx, record);
-  const act = (text, f, options) => button(text, async () => {
-    const then = await ctx.attempt(async () => (await f(), text === 'Remove' ? gone : after));
+  const act = (text, f, options) => ({text, why, ...options, act: async () => {
+    const done = await ctx.attempt(async () => ({back: await f()}));
     ctx.changed();
-    await (then ?? after)();
-  }, {why, ...options});
-  return [
-    act(record.enabled ? 'Disable' : 'Enable', () => api.put(api.at`mcp/servers/${record.id}/toggle?enabled=${!record.enabled}`),
-      {why: record.enabled && !record.builtin ? ctx.may('operate') : why}),
-    record.enabled && act('Restart', async () => {
+    await after(done?.back);
+  }});
+  return {
+    toggle: act(record.enabled ? 'Disable' : 'Enable', async () => {
+      await api.put(api.at`mcp/servers/${record.id}/toggle?enabled=${!record.enabled}`);
+    }, {why: record.enabled && !record.builtin ? ctx.may('operate') : why}),
+    restart: record.enabled && act('Restart', async () => {
       const {stage, error} = await api.post(api.at`servers/${record.name}/restart`);
       ctx.say(error ? `${record.name}: ${error}` : `${record.name} is ${stageText(stage)}.`, {failed: Boolean(error)});
     }, {why: mayStart(ctx, record)}),
-    act('Remove', async () => {
+    remove: act('Remove', async () => {
       const {restore} = await api.del(api.at`mcp/servers/${record.id}`);
-      const back = restore && {text: 'Undo', action: async () => {
-        if (await ctx.attempt(() => api.post(restore))) ctx.say(`${record.name} is back.`);
-        ctx.changed();
-      }};
-      ctx.say(`${record.name} was removed.`, {back});
-    }, {class: 'danger'}),
-  ];
+      ctx.tell(`${record.name} was removed.`);
+      return {restore};
+    }, {danger: true}),
+  };
+}
+
+// removed says at its place that a server was removed; after is called when that was taken back.
+export function removed(ctx, name, {restore}, after) {
+  return h('div', {class: 'row'}, h('span', {}, said(name, {clamp: 100}), ' was removed.'), restore && button('Undo', async () => {
+    if (await ctx.attempt(() => api.post(restore))) ctx.tell(`${name} is back.`);
+    ctx.changed();
+    await after();
+  }, {why: ctx.may('operate')}));
 }
 
 // command returns the exact command of a record, one argument in each line if there are many.
@@ -92,27 +118,13 @@ export function trouble(error, cures = [], clamp = 400) {
 
 // next returns a link to where a person goes on, if a server waits for one.
 export function next(live) {
-  if (live.stage === 'login') return h('a', {href: '/admin/logins'}, 'Log in');
+  if (live.stage === 'login') return h('a', {href: api.at`/admin/logins?server=${live.name}`}, 'Log in');
   if (live.stage === 'not_allowed') return h('a', {href: '/admin/launches'}, 'Look at its command');
   const held = live.quarantined || live.stage === 'quarantined';
-  return held ? h('a', {href: api.at`/admin/changes?server=${live.name}`}, live.quarantined ? `Look at what waits to be accepted: ${number(live.quarantined)}` : 'Look at its tools') : null;
+  return held ? h('a', {href: api.at`/admin/changes?server=${live.name}`}, live.quarantined ? `Review what is held back: ${plural(live.quarantined, 'tool')}` : 'Review its tools') : null;
 }
 
-// load returns the servers: their records, with how they do now.
-export async function load(signal) {
-  const [records, live] = await Promise.all([api.get('mcp/servers', {signal}), api.get('servers', {signal})]);
-  const byID = new Map(live.map((row) => [row.id ?? row.name, row]));
-  const merged = records.map((record) => ({record, live: byID.get(record.id) ?? liveOf(record)}));
-  const known = new Set(records.map((record) => record.id));
-  return [...merged, ...live.filter((row) => !known.has(row.id ?? row.name)).map((row) => ({record: recordOf(row), live: row}))];
-}
-
-// liveOf tells how a server does from its record alone.
-function liveOf(record) {
-  return {name: record.name, id: record.id, stage: record.stage ?? (record.enabled ? '' : 'disabled'), tools: record.toolCount, error: record.lastError};
-}
-
-// recordOf returns what is known of a server without a record: it is one of the program, which the page cannot change.
-function recordOf(row) {
-  return {id: row.id ?? row.name, name: row.name, enabled: row.stage !== 'disabled', builtin: true, local: row.local};
+// recordOf returns the record of a server as far as it can be told from how it does.
+export function recordOf(row) {
+  return {id: row.id ?? row.name, name: row.name, enabled: row.stage !== 'disabled', builtin: row.builtin ?? true, local: row.local};
 }

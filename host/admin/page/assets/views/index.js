@@ -1,35 +1,25 @@
-// The views, by their paths below /admin. nav is what a view is called in the navigation; under names
-// the entry of the navigation that one without has, and waiting where the API has what waits to be decided there, and how
-// much of it that is.
+// The views, by their paths below /admin. nav is what a view is called in the navigation, below group; under names the entry of
+// the navigation that one without has, and waiting counts what waits to be decided there. The code of a view is loaded when it
+// is first shown, but for that of the first one.
 
-import * as board from './board.js';
-import * as server from './server.js';
-import * as edit from './edit.js';
-import * as tools from './tools.js';
-import * as tool from './tool.js';
-import * as changes from './changes.js';
-import * as launches from './launches.js';
-import * as inbox from './inbox.js';
-import * as logins from './logins.js';
-import * as keys from './keys.js';
-import * as activity from './activity.js';
-import * as health from './health.js';
+import * as home from './home.js';
 
-const length = (all) => all.length;
-const held = (servers) => servers.reduce((sum, server) => sum + server.quarantined, 0); // the changes themselves are long
+const sum = (f) => ({servers}) => (servers ?? []).reduce((total, server) => total + f(server), 0);
+const length = (part) => (now) => now[part].length;
+const form = () => import('./edit.js');
 
 export const routes = [
-  {path: '/servers', title: 'Servers', nav: 'Servers', view: board},
-  {path: '/add', title: 'Add a server', under: 'Servers', view: edit},
-  {path: '/servers/:id', title: 'Server', under: 'Servers', view: server},
-  {path: '/servers/:id/edit', title: 'Settings', under: 'Servers', view: edit},
-  {path: '/tools', title: 'Tools', nav: 'Tools', view: tools},
-  {path: '/tools/:name', title: 'Tool', under: 'Tools', view: tool},
-  {path: '/changes', title: 'Changes', nav: 'Changes', waiting: ['servers', held], view: changes},
-  {path: '/launches', title: 'Launches', nav: 'Launches', waiting: ['launches', length], view: launches},
-  {path: '/inbox', title: 'Waiting calls', nav: 'Inbox', waiting: ['calls', length], view: inbox},
-  {path: '/logins', title: 'Logins', nav: 'Logins', view: logins},
-  {path: '/keys', title: 'API keys', nav: 'Keys', view: keys},
-  {path: '/activity', title: 'Activity', nav: 'Activity', view: activity},
-  {path: '/health', title: 'Health', nav: 'Health', view: health},
+  {path: '/servers', title: 'Servers', nav: 'Servers', icon: 'servers', load: () => home},
+  {path: '/add', title: 'Add a server', under: 'Servers', load: form},
+  {path: '/servers/:id', title: 'Server', under: 'Servers', load: () => import('./server.js')},
+  {path: '/servers/:id/edit', title: 'Settings', under: 'Servers', load: form},
+  {path: '/tools', title: 'Tools', nav: 'Tools', icon: 'tools', load: () => import('./tools.js')},
+  {path: '/tools/:name', title: 'Tool', under: 'Tools', load: () => import('./tool.js')},
+  {path: '/connect', title: 'Connect a client', nav: 'Connect', icon: 'connect', load: () => import('./connect.js')},
+  {path: '/changes', title: 'Changes', nav: 'Changes', icon: 'changes', group: 'Decide', waiting: sum((s) => s.decisions ?? 0), load: () => import('./changes.js')},
+  {path: '/launches', title: 'Launches', nav: 'Launches', icon: 'launches', group: 'Decide', waiting: length('launches'), load: () => import('./launches.js')},
+  {path: '/inbox', title: 'Waiting calls', nav: 'Waiting calls', icon: 'calls', group: 'Decide', waiting: length('calls'), load: () => import('./inbox.js')},
+  {path: '/logins', title: 'Logins', nav: 'Logins', icon: 'logins', group: 'Access', waiting: sum((s) => (s.action === 'login' ? 1 : 0)), load: () => import('./logins.js')},
+  {path: '/keys', title: 'API keys', nav: 'API keys', icon: 'keys', group: 'Access', load: () => import('./keys.js')},
+  {path: '/activity', title: 'Activity', nav: 'Activity', icon: 'activity', group: 'Access', load: () => import('./activity.js')},
 ];

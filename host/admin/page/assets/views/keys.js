@@ -77,7 +77,7 @@ export function mount(root, ctx) {
     field.select();
   }
   async function revoke(k) {
-    if (!await confirm('Revoke this key?', h('p', {}, said(k.label || k.id), ' stops to work at once. That cannot be undone.'), {yes: 'Revoke', danger: true})) return;
+    if (!await confirm('Revoke this key?', h('p', {}, said(k.label || k.id), ' stops working at once. That cannot be undone.'), {yes: 'Revoke', danger: true})) return;
     await ctx.attempt(async () => {
       await del(at`keys/${k.id}`);
       ctx.say(`${k.label || k.id} was revoked.`);

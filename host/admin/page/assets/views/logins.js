@@ -1,7 +1,8 @@
 // Who is logged in at which server: logins begin and end here.
 
 import {get, post, at, isMissing} from '../api.js';
-import {open, confirm} from '../dialog.js';
+import {confirm} from '../dialog.js';
+import {begin, complete} from '../login.js';
 import {follow} from '../events.js';
 import {h, replace, button, said, time} from '../dom.js';
 
@@ -27,7 +28,7 @@ export function mount(root, ctx) {
     shown = found;
     wanting.hidden = lacking.length === 0;
     replace(wanting, h('h2', {}, 'Servers that want a login'), h('ul', {class: 'stack'}, lacking.map((server) =>
-      h('li', {class: 'row'}, said(server), button('Log in', () => login(server), {why, title: `Log in at ${server}`})))));
+      h('li', {class: 'row'}, said(server), button('Log in', () => begin(ctx, server, load), {why, title: `Log in at ${server}`})))));
     replace(table, sessions.length === 0 ? h('p', {class: 'empty'}, none) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Logins'},
       h('table', {}, h('thead', {}, h('tr', {}, ['Server', 'User', 'Login', 'Rights', 'Expires', 'Actions'].map((text) => h('th', {scope: 'col'}, text)))),
         h('tbody', {}, sessions.map((s) => h('tr', {},
@@ -39,31 +40,7 @@ export function mount(root, ctx) {
           h('td', {}, h('div', {class: 'actions'},
             s.phase === 'logged_in'
               ? button('Log out', () => logout(s.key), {class: 'danger', why, title: `Log out ${s.key.user ?? ''} at ${s.key.server}`})
-              : button('Log in', () => login(s.key.server), {why, title: `Log in at ${s.key.server}`})))))))));
-  }
-  async function login(server) {
-    const begun = await ctx.attempt(() => post(at`sessions/${server}/login`));
-    if (!begun) return;
-    if (!begun.url) {
-      ctx.say(`You are logged in at ${server}.`);
-      return;
-    }
-    const pasted = h('input', {type: 'url', 'aria-label': 'Address at which the browser ended', placeholder: 'http://localhost/callback?code=…'});
-    const finish = () => { if (pasted.value) complete(pasted.value); };
-    open(`Log in at ${server}`, [
-      h('p', {}, 'The login goes on at ', said(begun.url), begun.expires && [', and expires ', time(begun.expires)], '.'),
-      begun.userCode && h('p', {}, 'Enter this code there: ', h('strong', {}, said(begun.userCode))),
-      !begun.userCode && h('p', {}, 'It ends on this page. If the browser ends at a page that cannot be reached, copy its whole address, and paste it here.'),
-      h('form', {method: 'dialog', class: 'actions', onsubmit: finish}, !begun.userCode && pasted, h('a', {class: 'button primary', href: begun.url, ...(begun.userCode && {target: '_blank', rel: 'noopener noreferrer'})}, 'Go on'), h('button', {}, begun.userCode ? 'Close' : 'Done')),
-    ], load);
-  }
-  // complete completes the login that a browser has come back from.
-  async function complete(callback) {
-    await ctx.attempt(async () => {
-      const key = await post('sessions/complete', {callback});
-      ctx.say(`Logged in at ${key.server}.`);
-    });
-    await load();
+              : button('Log in', () => begin(ctx, s.key.server, load), {why, title: `Log in at ${s.key.server}`})))))))));
   }
   async function logout(key) {
     if (!await confirm(`Log out at ${key.server}?`, h('p', {}, key.user ? said(key.user) : 'The program', ' has to log in again to use its tools.'), {yes: 'Log out', danger: true})) return;
@@ -79,7 +56,7 @@ export function mount(root, ctx) {
     query.delete('at');
     const callback = `${at}?${query}`;
     history.replaceState(null, '', '/admin/logins'); // the code is good once
-    complete(callback);
+    complete(ctx, callback, load);
   }
   follow(load, ctx.signal, (e) => ['login', 'logout', 'state', 'config'].includes(e.kind));
 }

@@ -1,58 +1,76 @@
 // One server: how it does, its settings and its tools.
 
 import * as api from '../api.js';
-import {follow} from '../events.js';
-import {h, replace, said, number, time, code, button} from '../dom.js';
+import {listen} from '../events.js';
+import {h, replace, renew, said, number, plural, time, code, button} from '../dom.js';
 import {list} from '../list.js';
+import {menu} from '../menu.js';
 import {spark} from '../spark.js';
-import {actions, badge, command, isLocal, load, mayChange, next, trouble} from '../servers.js';
+import {actions, badge, command, isLocal, mayChange, next, recordOf, removed, toolBadge, toolText, trouble} from '../servers.js';
 import {report} from '../report.js';
+import {watch} from '../store.js';
 
 export function mount(root, ctx) {
   const status = h('section', {class: 'card', 'aria-label': 'State'});
   const settings = h('section', {class: 'card', 'aria-label': 'Settings'});
   const tested = h('section', {class: 'card', 'aria-label': 'Test', hidden: true});
   const tools = list({
-    label: 'Tools', none: 'It has no tools now.', key: (tool) => tool.registeredName || tool.name,
-    search: (tool) => `${tool.name} ${tool.registeredName ?? ''} ${tool.title ?? ''} ${tool.description ?? ''} ${tool.state}`,
+    label: 'Tools', one: 'tool', none: 'It has no tools now.', ctx, key: (tool) => tool.registeredName || tool.name,
+    search: (tool) => `${tool.name} ${tool.registeredName ?? ''} ${tool.title ?? ''} ${tool.description ?? ''} ${toolText(tool.state)}`,
     open: (tool) => ctx.go(api.at`/admin/tools/${tool.registeredName || tool.name}`),
     columns: [
-      {title: 'Tool', class: 'wide', cell: (tool) => said(tool.registeredName || tool.name, {clamp: 100})},
-      {title: 'Description', class: 'wide wide-only', cell: (tool) => said(tool.title || tool.description, {clamp: 200})},
-      {title: 'State', cell: (tool) => said(tool.reason ? `${tool.state}: ${tool.reason}` : tool.state, {clamp: 120})},
+      {title: 'Tool', class: 'wide', sort: (tool) => tool.name, cell: (tool) => h('a', {href: api.at`/admin/tools/${tool.registeredName || tool.name}`, tabindex: '-1'}, said(tool.registeredName || tool.name, {clamp: 100}))},
+      {title: 'Description', class: 'wide wide-only weak', cell: (tool) => said(tool.title || tool.description, {clamp: 200})},
+      {title: 'State', class: 'state-column', sort: (tool) => tool.state, cell: (tool) => [toolBadge(tool.state), tool.reason && said(` ${tool.reason}`, {clamp: 120})]},
     ],
   });
   const parts = [status, tested, settings, h('section', {class: 'view', 'aria-label': 'Tools'}, h('h2', {}, 'Tools'), tools.el)];
-  let last = '';
+  let live = null; // how it does
+  let health = null;
+  let last = ''; // what the settings were
+  let known = ''; // what it was like when the rest was asked for
+  let gone = null; // how it is taken back that it was removed here
 
-  async function refresh() {
-    const all = await ctx.attempt(() => load(ctx.signal));
-    if (!all || ctx.signal.aborted) return;
-    const found = all.find(({record}) => record.id === ctx.params.id) ?? all.find(({record}) => record.name === ctx.params.id);
-    if (!found) {
-      replace(root, h('p', {class: 'empty'}, 'There is no such server. ', h('a', {href: '/admin/servers'}, 'All servers')));
+  function update({servers}) {
+    if (!servers) return;
+    live = servers.find((s) => s.id === ctx.params.id) ?? servers.find((s) => s.name === ctx.params.id);
+    if (!live) {
+      last = known = '';
       replace(ctx.actions);
-      last = '';
+      replace(root, gone ? h('div', {class: 'card'}, removed(ctx, gone.name, gone, () => {})) : h('p', {class: 'empty'}, 'There is no such server. ', h('a', {href: '/admin/servers'}, 'All servers')));
+      if (gone) root.querySelector('button')?.focus();
       return;
     }
-    if (!status.isConnected) replace(root, parts); // it was removed, and is back
-    const {record} = found;
-    const [health, had] = await Promise.all([
-      api.get(api.at`health/${record.name}`, {signal: ctx.signal}).catch(() => null),
-      (record.transport
-        ? api.get(api.at`mcp/servers/${record.id}/tools`, {signal: ctx.signal})
-        : api.get('tools', {signal: ctx.signal}).then((all) => all.filter((tool) => tool.server === record.name))).catch(() => []),
+    gone = null;
+    if (!status.isConnected) replace(root, parts);
+    showStatus();
+    const sign = JSON.stringify([live.stage, live.tools, live.quarantined, live.decisions, live.tokens, live.error]);
+    if (sign === known) return;
+    known = sign;
+    ask();
+  }
+
+  // ask asks for what the list of all servers does not have.
+  async function ask() {
+    const {id, name} = live;
+    const [record, found, had] = await Promise.all([
+      id ? api.get(api.at`mcp/servers/${id}`, {signal: ctx.signal}).catch(() => recordOf(live)) : recordOf(live),
+      api.get(api.at`health/${name}`, {signal: ctx.signal}).catch(() => null),
+      (id
+        ? api.get(api.at`mcp/servers/${id}/tools`, {signal: ctx.signal})
+        : api.get('tools', {signal: ctx.signal}).then((all) => all.filter((tool) => tool.server === name))).catch(() => []),
     ]);
-    if (ctx.signal.aborted) return;
-    showStatus(record, found.live, health);
+    if (ctx.signal.aborted || !live) return;
+    health = found;
+    showStatus();
     const data = JSON.stringify(record);
-    if (data !== last) showSettings(record);
+    if (data !== last) showSettings({local: live.local, ...record});
     last = data;
     tools.show(had);
   }
 
-  function showStatus(record, live, health) {
-    const calls = live.calls ?? health?.health.calls;
+  function showStatus() {
+    const is = health?.health;
     replace(status,
       h('div', {class: 'row'}, h('h2', {class: 'grow'}, 'State'), badge(live.stage)),
       health && h('p', {}, said(health.doing)),
@@ -60,29 +78,38 @@ export function mount(root, ctx) {
       next(live),
       h('dl', {class: 'figures'},
         pair('Tools', number(live.tools)),
-        live.tokens !== undefined && pair('Tokens of context', number(live.tokens)),
-        calls && pair('Calls', number(calls.ended)),
-        calls && pair('Failed', number(calls.failed)),
+        pair('Tokens of context', number(live.tokens)),
+        pair('Calls', number(live.calls.ended), live.calls.inFlight > 0 && ` +${live.calls.inFlight} running`),
+        pair('Failed', number(live.calls.failed)),
+        live.latencyMs?.length > 0 && pair('Latency', spark(live.latencyMs)),
         health?.program && pair('Program', said(`${health.program} ${health.version ?? ''}`, {clamp: 100})),
         health?.protocol && pair('Protocol', health.protocol),
-        health?.health.process && pair('Process', String(health.health.process.pid)),
-        health?.health.retryAt && pair('Next attempt', time(health.health.retryAt))),
-      live.latencyMs && spark(live.latencyMs),
-      h('p', {}, h('a', {href: api.at`/admin/activity?server=${record.name}`}, 'What happened at this server')));
+        is?.since && pair('Since', time(is.since)),
+        is?.restarts > 0 && pair('Restarts', number(is.restarts)),
+        is?.process && pair('Process', String(is.process.pid), is.process.memoryBytes && `, ${number(Math.round(is.process.memoryBytes / 1e6))} MB`),
+        is?.retryAt && pair('Next attempt', time(is.retryAt), is.failures > 0 && ` after ${plural(is.failures, 'failure')}`),
+        is?.lastError && !live.error && pair('Last failure', time(is.lastErrorAt))),
+      is?.users?.length > 0 && h('dl', {}, is.users.map((u) => pair(['User ', said(u.user)], u.phase, u.error && [': ', said(u.error)]))),
+      h('p', {}, h('a', {href: api.at`/admin/activity?server=${live.name}`}, 'Activity of this server')));
   }
 
   function showSettings(record) {
     ctx.title(said(record.name, {clamp: 100}));
     const why = mayChange(ctx, record);
-    replace(ctx.actions,
+    const {toggle, restart, remove} = actions(ctx, record, async (back) => {
+      if (back?.restore) gone = {name: record.name, ...back};
+      else await ask();
+    });
+    renew(ctx.actions,
       button('Test', async () => {
         const result = await ctx.attempt(() => api.post(api.at`mcp/servers/${record.id}/test`));
         if (!result) return;
         tested.hidden = false;
         replace(tested, h('h2', {}, 'Test'), report(result, isLocal(record)));
       }, {why}),
-      button('Edit', () => ctx.go(api.at`/admin/servers/${record.id}/edit`), {why}),
-      actions(ctx, record, refresh, () => ctx.go('/admin/servers')));
+      button('Edit', () => ctx.go(api.at`/admin/servers/${record.name}/edit`), {why}),
+      button(toggle.text, toggle.act, {why: toggle.why}),
+      menu(`More for ${record.name}`, () => [restart, remove]));
     replace(settings, h('h2', {}, 'Settings'), h('dl', {},
       pair('Transport', said(record.transport || 'a part of the program')),
       record.url && pair('Address', said(record.url, {class: 'mono'})),
@@ -96,8 +123,11 @@ export function mount(root, ctx) {
       record.updateTime && pair('Changed', time(`${record.updateTime}Z`))));
   }
 
-  replace(root, parts);
-  follow(refresh, ctx.signal, (event) => !event.server || event.server === ctx.params.id || last.includes(JSON.stringify(event.server)));
+  replace(root, h('p', {class: 'weak'}, 'Loading …'));
+  watch(update, ctx.signal);
+  listen((event) => {
+    if (live && event.type === 'event' && event.data.kind === 'config' && event.data.server === live.name) ask();
+  }, ctx.signal);
 }
 
 function pair(name, ...value) {

@@ -1,40 +1,47 @@
 // The tools of all servers.
 
 import * as api from '../api.js';
-import {follow} from '../events.js';
-import {h, replace, said, number} from '../dom.js';
+import {h, replace, said, number, plural} from '../dom.js';
 import {list} from '../list.js';
+import {watch} from '../store.js';
+import {toolText, toolBadge} from '../servers.js';
 
 export function mount(root, ctx) {
+  const summary = h('p', {class: 'weak'}, 'Loading …');
   const table = list({
-    label: 'Tools', none: 'No server has tools now.', filter: ctx.query.get('q') ?? '',
-    onfilter: (q) => ctx.setQuery({q}),
+    label: 'Tools', one: 'tool', ctx,
+    none: [h('p', {}, 'No server has tools now.'), h('a', {class: 'button primary', href: '/admin/servers'}, 'Look at the servers')],
     key: (tool) => `${tool.server}\n${tool.name}`,
-    search: (tool) => `${tool.name} ${tool.server} ${tool.title ?? ''} ${tool.description ?? ''} ${tool.state}`,
+    search: (tool) => `${tool.name} ${tool.server} ${tool.title ?? ''} ${tool.description ?? ''} ${toolText(tool.state)}`,
     open: (tool) => ctx.go(api.at`/admin/tools/${tool.name}`),
+    chips: ['listed', 'quarantined', 'rejected'].map((value) => ({value, text: toolText(value, true), has: (tool) => tool.state === value})),
     columns: [
-      {title: 'Tool', class: 'wide', cell: (tool) => said(tool.name, {clamp: 100})},
-      {title: 'Server', class: 'wide-only', cell: (tool) => said(tool.server, {clamp: 60})},
-      {title: 'Description', class: 'wide wide-only', cell: (tool) => said(tool.title || tool.description, {clamp: 200})},
-      {title: 'Tokens', class: 'narrow num', cell: (tool) => number(tool.tokens)},
-      {title: 'State', class: 'state-column', cell: (tool) => said(tool.state, {clamp: 40})},
+      {title: 'Tool', class: 'wide', sort: (tool) => tool.name, cell: (tool) => h('a', {href: api.at`/admin/tools/${tool.name}`, tabindex: '-1'}, said(tool.name, {clamp: 100}))},
+      {title: 'Server', class: 'wide-only', sort: (tool) => tool.server, cell: (tool) => said(tool.server, {clamp: 60})},
+      {title: 'Description', class: 'wide wide-only weak', cell: (tool) => said(tool.title || tool.description, {clamp: 200})},
+      {title: 'Tokens', class: 'narrow num', sort: (tool) => tool.tokens, cell: (tool) => number(tool.tokens)},
+      {title: 'State', class: 'state-column', sort: (tool) => tool.state, cell: (tool) => toolBadge(tool.state)},
     ],
   });
-  const summary = h('p', {class: 'weak'}, 'Loading …');
-  let last = '';
   replace(root, summary, table.el);
 
-  follow(async () => {
+  async function load() {
     const tools = await ctx.attempt(() => api.get('tools', {signal: ctx.signal}));
+    if (ctx.signal.aborted) return;
     if (!tools) {
       summary.textContent = '';
       return;
     }
-    const data = JSON.stringify(tools);
-    if (data === last || ctx.signal.aborted) return;
-    last = data;
     const tokens = tools.reduce((sum, tool) => sum + (tool.state === 'listed' ? tool.tokens : 0), 0);
-    summary.textContent = `${number(tools.length)} tools; the schemas of those that are listed take about ${number(tokens)} tokens of context.`;
+    summary.textContent = tools.length === 0 ? '' : `The definitions of the tools that are offered take about ${plural(tokens, 'token')} of context.`;
     table.show(tools);
-  }, ctx.signal, (event) => event.kind !== 'call');
+  }
+
+  let last;
+  watch(({servers}) => { // the tools of all servers are many: they are read again only if they may be others
+    const sign = JSON.stringify((servers ?? []).map((s) => [s.name, s.tools, s.quarantined, s.decisions, s.tokens]));
+    if (!servers || sign === last) return;
+    last = sign;
+    load();
+  }, ctx.signal);
 }
