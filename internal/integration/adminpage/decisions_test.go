@@ -245,7 +245,7 @@ func TestKeyboard(t *testing.T) {
 	p.awaitText("Enable")
 	p.press("Enable")
 	p.awaitText("Disable")
-	p.press("More for weather")
+	p.press("⋯More for weather")
 	p.Press("ArrowDown") // the menu has the focus: its second entry removes
 	p.Press("Enter")
 	p.awaitText("weather was removed.")
@@ -390,14 +390,14 @@ func TestProgramRestarts(t *testing.T) {
 		assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", record.Switch(false)))(t)
 	})
 	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
-	p.AwaitTrue(row("weather", "disabled"))
+	p.AwaitTrue(row("weather", "off"))
 
 	another := assert.Value(page.New(s.api))(t)
 	s.listenAgain(another, func() {})
 	p.awaitText("Your session has ended.")
 	p.Fill("#credential", s.owner)
 	p.Press("Enter")
-	p.AwaitTrue(row("weather", "disabled"))
+	p.AwaitTrue(row("weather", "off"))
 }
 
 // listenAgain ends what listens, and has a page listen at the same address after what is done meanwhile.

@@ -94,7 +94,9 @@ function visible(text) {
 // code returns a block with a text, or with a value as JSON.
 export function code(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-  return said(text, {tag: 'pre'});
+  const el = said(text, {tag: 'pre'});
+  if (text.length > 400 || text.split('\n').length > 12) el.tabIndex = 0; // it may scroll
+  return el;
 }
 
 let lastID = 0;

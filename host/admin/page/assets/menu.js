@@ -4,7 +4,8 @@ import {h, button} from './dom.js';
 
 // menu returns a button that shows others. items returns them, as [{text, act, why, danger}] or null.
 export function menu(label, items) {
-  const el = h('button', {type: 'button', class: 'quiet dots', title: label, 'aria-label': label, 'aria-haspopup': 'menu', 'aria-expanded': 'false', onclick: show}, '⋯');
+  const el = h('button', {type: 'button', class: 'quiet dots', title: label, 'aria-haspopup': 'menu', 'aria-expanded': 'false', onclick: show},
+    h('span', {'aria-hidden': 'true'}, '⋯'), h('span', {class: 'sr'}, label));
   function show() {
     const panel = h('div', {class: 'menu', role: 'menu', popover: 'auto', 'aria-label': label}, items().filter(Boolean).map(({text, act, why, danger}) => {
       const item = button(text, () => {
