@@ -29,14 +29,15 @@ type input struct {
 // An Asker says what inputs are: what was given on the command line or else, at a terminal, what the
 // user answers. Secrets are not asked for: they become references to variables of the environment.
 type Asker struct {
-	Out           *cli.Out
-	Given         map[string][]string // values by the names of inputs
-	Args, Env     []string            // those of Given that have to be inputs, and those that are variables
-	Used, Secrets []string            // those of Given that were inputs, and the variables that the entry refers to
+	Out       *cli.Out
+	Given     map[string][]string // values by the names of inputs; those of arguments without dashes before them
+	Args, Env []string            // those of Given that have to be inputs, and those that are variables
+	Secrets   []string            // the variables that the entry refers to
 
 	prefix    string // of such variables
 	reference *regexp.Regexp
 	variables map[string]*input   // what values may refer to
+	fixed     map[string]string   // likewise, and is known
 	answers   map[string][]string // by name; each is asked for once
 	missing   []string
 }
@@ -48,7 +49,7 @@ var (
 )
 
 // begin makes the asker ready for one server.
-func (a *Asker) begin(server string, reference *regexp.Regexp, inputs ...*input) {
+func (a *Asker) begin(server string, reference *regexp.Regexp, inputs ...input) {
 	a.prefix, a.reference, a.variables, a.answers = variable(server)+"_", reference, map[string]*input{}, map[string][]string{}
 	for _, in := range inputs {
 		maps.Copy(a.variables, in.Variables) // one that another argument has declared is meant, too
@@ -65,8 +66,9 @@ func (a *Asker) end() error {
 	if len(a.missing) > 0 {
 		return failed(cli.Usage, "give each with --arg NAME=VALUE, -e NAME=VALUE or -H 'Name: value', or add it at a terminal", "it needs to know %s", strings.Join(a.missing, ", "))
 	}
+	known := slices.Sorted(maps.Keys(a.answers))
 	for _, name := range a.Args {
-		if known := slices.Sorted(maps.Keys(a.answers)); !slices.Contains(a.Used, name) {
+		if !slices.Contains(known, name) {
 			return failed(cli.Usage, cli.DidYouMean(name, known, "it has "+cmp.Or(strings.Join(known, ", "), "none")), "it has no argument %q", name)
 		}
 	}
@@ -85,8 +87,9 @@ func (a *Asker) values(ctx context.Context, name string, in *input) ([]string, e
 	end := 0
 	for _, at := range a.reference.FindAllStringSubmatchIndex(in.Value, -1) {
 		name := in.Value[at[2]:at[3]]
-		answers, ok := a.answers[name]
-		if known := a.variables[name]; known != nil && !ok {
+		fixed, ok := a.fixed[name]
+		answers := []string{literal(fixed)}
+		if known := a.variables[name]; known != nil {
 			one := *known
 			one.IsRequired = one.IsRequired || in.IsRequired
 			var err error
@@ -130,14 +133,11 @@ func (a *Asker) answer(ctx context.Context, name string, in *input) (values []st
 		values = append(values, value)
 		return nil
 	}
-	for key, given := range a.Given {
-		if strings.EqualFold(strings.TrimLeft(key, "-"), strings.TrimLeft(name, "-")) {
-			for _, value := range given {
-				err = cmp.Or(err, check(value))
-			}
-			a.Used = append(a.Used, key)
-			return values, err
+	if given := a.Given[name]; given != nil {
+		for _, value := range given {
+			err = cmp.Or(err, check(value))
 		}
+		return values, err
 	}
 	question := plain.Line(name + ": " + in.Description)
 	if secret {
@@ -176,13 +176,14 @@ func (a *Asker) answer(ctx context.Context, name string, in *input) (values []st
 }
 
 // arguments returns the words that a list of arguments stands for, without those that are usual.
-func (a *Asker) arguments(ctx context.Context, list []*input, usual ...string) (words []string, err error) {
-	for i, in := range list {
+func (a *Asker) arguments(ctx context.Context, list []input, usual ...string) (words []string, err error) {
+	for i := range list { // of a null there is an input that says nothing
+		in := &list[i]
 		flag := in.Name != "" && in.Type != "positional"
 		if flag && !in.IsRequired && in.Value+in.Default+in.Description == "" && len(in.Choices) == 0 {
 			in.Format, in.Value = "boolean", "true" // a flag that has no value
 		}
-		values, err := a.values(ctx, cmp.Or(in.Name, in.ValueHint, fmt.Sprint("argument ", i+1)), in)
+		values, err := a.values(ctx, strings.TrimLeft(cmp.Or(in.Name, in.ValueHint, fmt.Sprint("argument ", i+1)), "-"), in)
 		if err != nil {
 			return nil, err
 		}
@@ -203,15 +204,15 @@ func (a *Asker) arguments(ctx context.Context, list []*input, usual ...string) (
 }
 
 // pairs returns variables or headers.
-func (a *Asker) pairs(ctx context.Context, list []*input, own bool) (map[string]config.Secret, error) {
+func (a *Asker) pairs(ctx context.Context, list []input, own bool) (map[string]config.Secret, error) {
 	pairs := map[string]config.Secret{}
 	for _, in := range list {
 		in.own = own
-		values, err := a.values(ctx, in.Name, in)
+		values, err := a.values(ctx, in.Name, &in)
 		if err != nil {
 			return nil, err
 		}
-		if len(values) > 0 {
+		if len(values) > 0 && in.Name != "" {
 			pairs[in.Name] = config.Secret(strings.Join(values, ","))
 		}
 	}

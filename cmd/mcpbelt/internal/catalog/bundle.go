@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -42,21 +41,17 @@ type Keeper struct {
 	program string // file of it that is run
 }
 
-type launch struct {
-	Command string
-	Args    []string
-	Env     map[string]string
-}
-
 // A manifest is what a bundle says of itself.
 type manifest struct {
 	Name, Version string
 	Server        struct {
 		Type   string
 		Entry  string `json:"entry_point"`
-		Config struct {
-			launch
-			Overrides map[string]launch `json:"platform_overrides"`
+		Launch struct {
+			Command   string
+			Args      []string
+			Env       map[string]string
+			Overrides map[string]json.RawMessage `json:"platform_overrides"`
 		} `json:"mcp_config"`
 	}
 	Options map[string]struct {
@@ -88,36 +83,31 @@ func (k *Keeper) Bundle(ctx context.Context, a *Asker, data []byte, name, from s
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256(data))
 	k.dir = filepath.Join(k.Folder, hash)
-	run, here := m.Server.Config.launch, m.Server.Config.Overrides[system]
+	run := &m.Server.Launch
 	if m.Server.Type == "uv" && run.Command == "" { // which a client knows by itself
-		run = launch{"uv", []string{"run", "--directory", "${__dirname}", m.Server.Entry}, run.Env}
+		run.Command, run.Args = "uv", []string{"run", "--directory", "${__dirname}", m.Server.Entry}
 	}
-	if run.Command = cmp.Or(here.Command, run.Command); here.Args != nil {
-		run.Args = here.Args
-	}
-	if here.Env != nil {
-		run.Env = here.Env
-	}
+	_ = json.Unmarshal(run.Overrides[system], run) // if there are any
 	k.program = path.Clean(strings.TrimPrefix(strings.ReplaceAll(run.Command, `\`, "/"), "${__dirname}/"))
 	if _, err := fs.Stat(k.archive, k.program+".exe"); err == nil && runtime.GOOS == "windows" {
 		k.program += ".exe"
 	}
 	if info, err := fs.Stat(k.archive, k.program); err == nil && info.Mode().IsRegular() {
 		run.Command = "${__dirname}/" + k.program
-	} else if run.Command == "" || !filepath.IsAbs(run.Command) && strings.ContainsAny(run.Command, `$\/`) {
+	} else if k.program = ""; run.Command == "" || !filepath.IsAbs(run.Command) && strings.ContainsAny(run.Command, `$\/`) {
 		return fail("it has no file %q, which it wants to run", run.Command)
 	}
-	w := &way{PackageArguments: []*input{{Value: run.Command}}}
-	for _, arg := range run.Args {
-		w.PackageArguments = append(w.PackageArguments, &input{Value: arg})
+	var words, variables []input
+	for _, word := range append([]string{run.Command}, run.Args...) {
+		words = append(words, input{Value: word})
 	}
 	for name, value := range run.Env {
-		w.EnvironmentVariables = append(w.EnvironmentVariables, &input{Name: name, Value: value})
+		variables = append(variables, input{Name: name, Value: value})
 	}
 	a.begin(name, mustache)
-	for name, path := range map[string]string{"__dirname": k.dir, "HOME": k.Home, "DESKTOP": filepath.Join(k.Home, "Desktop"), "DOCUMENTS": filepath.Join(k.Home, "Documents"),
-		"DOWNLOADS": filepath.Join(k.Home, "Downloads"), "pathSeparator": string(filepath.Separator), "/": string(filepath.Separator)} {
-		a.answers[name] = []string{literal(path)}
+	a.fixed = map[string]string{"__dirname": k.dir, "HOME": k.Home, "pathSeparator": string(filepath.Separator), "/": string(filepath.Separator)}
+	for _, folder := range []string{"Desktop", "Documents", "Downloads"} {
+		a.fixed[strings.ToUpper(folder)] = filepath.Join(k.Home, folder)
 	}
 	for name, o := range m.Options {
 		in := &input{Description: cmp.Or(o.Description, o.Title), IsRequired: o.Required, IsSecret: o.Sensitive, IsRepeated: o.Multiple, Format: o.Type}
@@ -134,82 +124,42 @@ func (k *Keeper) Bundle(ctx context.Context, a *Asker, data []byte, name, from s
 		}
 		a.variables["user_config."+name] = in
 	}
-	words, err := a.arguments(ctx, w.PackageArguments)
+	args, err := a.arguments(ctx, words)
 	if err != nil {
 		return nil, err
 	}
-	env, err := a.pairs(ctx, w.EnvironmentVariables, true)
+	env, err := a.pairs(ctx, variables, true)
 	if err = cmp.Or(err, a.end()); err != nil {
 		return nil, err
 	}
-	return &config.Server{Title: name, Transport: config.TransportStdio, Command: filepath.FromSlash(words[0]), Args: words[1:], Env: env, Cwd: k.dir, Proposed: true,
+	return &config.Server{Title: name, Transport: config.TransportStdio, Command: filepath.FromSlash(args[0]), Args: args[1:], Env: env, Cwd: k.dir, Proposed: true,
 		Description: fmt.Sprintf("bundle %s %s from %s, SHA-256 %s", m.Name, m.Version, from, hash)}, nil
 }
 
-// Keep unpacks the bundle, if there is one, in the place of what was unpacked of it before.
+// Keep unpacks the bundle, if there is one, in the place of what was unpacked of it before. Names that lead out of
+// its folder lead into it, and links are refused.
 func (k *Keeper) Keep() error {
 	if k.archive == nil {
 		return nil
 	}
+	size := uint64(0) // of which no file has more than it says
+	for _, f := range k.archive.File {
+		size += f.UncompressedSize64
+	}
 	err := os.MkdirAll(k.Folder, 0o700)
+	switch {
+	case size > maxUnpacked || len(k.archive.File) > maxFiles:
+		err = fmt.Errorf("it has %d files of %d bytes, more than the limits of %d and %d", len(k.archive.File), size, maxFiles, maxUnpacked)
+	case err == nil:
+		err = cmp.Or(os.RemoveAll(k.dir), os.CopyFS(k.dir, k.archive))
+	}
+	if program := filepath.Join(k.dir, k.program); err == nil && k.program != "" { // of which archives that were made on Windows do not say that it is one
+		err = os.Chmod(program, 0o700)
+	}
 	if err != nil {
-		return err
+		return errors.Join(failed(cli.Failed, "ask those who made it", "the bundle is not unpacked: %w", err), os.RemoveAll(k.dir))
 	}
-	dir, err := os.MkdirTemp(k.Folder, ".new")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	left := int64(maxUnpacked)
-	for i, f := range k.archive.File {
-		name := filepath.FromSlash(strings.TrimSuffix(f.Name, "/"))
-		switch mode := f.Mode(); {
-		case i == maxFiles:
-			err = fmt.Errorf("it has more than %d files", maxFiles)
-		case !filepath.IsLocal(name) || strings.Contains(f.Name, `\`) || !isClean(f.Name):
-			err = fmt.Errorf("it has a file %q, which would lie elsewhere", f.Name)
-		case mode.IsDir():
-			err = root.MkdirAll(name, 0o700)
-		case !mode.IsRegular():
-			err = fmt.Errorf("it has a link or device, %q", f.Name)
-		default:
-			left, err = copyFile(root, name, f, left, mode&0o111 != 0 || f.Name == k.program)
-		}
-		if err != nil {
-			return errors.Join(failed(cli.Failed, "ask those who made it", "the bundle is not unpacked: %w", err), root.Close())
-		}
-	}
-	to := k.dir
-	return cmp.Or(root.Close(), os.RemoveAll(to), os.Rename(dir, to))
-}
-
-// copyFile unpacks one file, and returns how many bytes others may have.
-func copyFile(root *os.Root, name string, f *zip.File, left int64, program bool) (int64, error) {
-	perm := fs.FileMode(0o600)
-	if program { // which archives that were made on Windows do not say
-		perm = 0o700
-	}
-	from, err := f.Open()
-	if err != nil {
-		return 0, err
-	}
-	defer from.Close()
-	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return 0, err
-	}
-	to, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
-		return 0, err
-	}
-	n, err := io.Copy(to, io.LimitReader(from, left+1))
-	if n > left {
-		err = fmt.Errorf("it has more than %d MiB", maxUnpacked>>20)
-	}
-	return left - n, errors.Join(err, to.Close())
+	return nil
 }
 
 // bundle fetches a bundle that the registry names, wherever that leads. What comes must have the hash that the registry
@@ -222,11 +172,9 @@ func (r *Registry) bundle(ctx context.Context, a *Asker, w *way, name string, ke
 			problem = err.Error()
 			break
 		}
-		if answer.Status/100 == 3 {
-			from, _ := url.Parse(to)
-			if next, err := from.Parse(answer.Header.Get("Location")); err == nil {
-				to = next.String()
-			}
+		if location, err := url.Parse(answer.Header.Get("Location")); answer.Status/100 == 3 && err == nil {
+			from, _ := url.Parse(to) // which was requested
+			to = from.ResolveReference(location).String()
 			continue
 		}
 		if answer.Status == http.StatusOK && fmt.Sprintf("%x", sha256.Sum256(answer.Body)) == w.FileSHA256 {

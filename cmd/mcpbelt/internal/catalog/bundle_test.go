@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,8 +35,8 @@ func bundled(t *testing.T, manifest string, files map[string]string) []byte {
 	if manifest != "" {
 		add("manifest.json", manifest)
 	}
-	for name, text := range files {
-		add(name, text)
+	for _, name := range slices.Sorted(maps.Keys(files)) { // the same bytes each time
+		add(name, files[name])
 	}
 	assert.OK(t, w.Close())
 	return out.Bytes()
@@ -121,7 +123,7 @@ func TestKeep(t *testing.T) {
 	assert.OK(t, keep(t, k, files))
 	//report: Command | modelcontextprotocol/mcpb#294, modelcontextprotocol/mcpb#13, modelcontextprotocol/mcpb#42 | the program of a bundle cannot be run once it is unpacked, since the archive or the client has lost its mode | what the manifest runs can be run, whatever the archive says
 	assert.Equal(t, assert.Value(os.Stat(filepath.Join(k.dir, "bin/serve")))(t).Mode().Perm(), fs.FileMode(0o700))
-	assert.Equal(t, assert.Value(os.Stat(filepath.Join(k.dir, "lib/data")))(t).Mode().Perm(), fs.FileMode(0o600))
+	assert.Equal(t, assert.Value(os.Stat(filepath.Join(k.dir, "lib/data")))(t).Mode()&0o111, fs.FileMode(0))
 	assert.OK(t, os.WriteFile(filepath.Join(k.dir, "lib/data"), []byte("changed"), 0o600))
 	assert.OK(t, keep(t, k, files))
 	assert.Equal(t, string(assert.Value(os.ReadFile(filepath.Join(k.dir, "lib/data")))(t)), "1")
@@ -130,34 +132,31 @@ func TestKeep(t *testing.T) {
 
 // Nothing of a bundle lies outside its folder, and what is refused leaves nothing.
 func TestHostileBundles(t *testing.T) {
-	for name, files := range map[string]map[string]string{
-		//report: Command | huangjunsen0406/xiaozhi-mcphub#29 | the files of a bundle, or the name in its manifest, lead out of the folder in which it is unpacked | such a file is refused; the folder is named by the hash of the bundle, and by nothing that it says
-		"slip":          {"../../../evil": ""},
-		"absolute":      {"/etc/evil": ""},
-		"backslash":     {`..\evil`: ""},
-		"link":          {"lib@": "/etc"},
-		"link and file": {"lib@": "/tmp", "lib/evil": ""},
-		"hidden":        {"a\u202eb": ""},
-		"escape":        {"a\x1b[2J": ""},
+	for name, c := range map[string]struct {
+		files map[string]string
+		evil  string // where the file evil lies then; empty if the bundle is refused
+	}{
+		//report: Command | huangjunsen0406/xiaozhi-mcphub#29 | the files of a bundle, or the name in its manifest, lead out of the folder in which it is unpacked | such a file lies inside of that folder, which is named by the hash of the bundle, and by nothing that it says; a link is refused
+		"slip":          {map[string]string{"../../../evil": ""}, "evil"},
+		"absolute":      {map[string]string{"/etc/evil": ""}, "etc/evil"},
+		"backslash":     {map[string]string{`..\evil`: ""}, ""},
+		"link":          {map[string]string{"lib@": "/etc"}, ""},
+		"link and file": {map[string]string{"lib@": "/tmp", "lib/evil": ""}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKeeper(t)
-			files["bin/serve"] = ""
-			err := keep(t, k, files)
+			c.files["bin/serve"] = ""
+			err := keep(t, k, c.files)
+			if c.evil != "" {
+				assert.OK(t, err)
+				assert.Value(os.Stat(filepath.Join(k.dir, c.evil)))(t)
+				return
+			}
 			assert.Fails(t, err)
-			assert.Contains(t, err.Error(), "the bundle is not unpacked: it has a")
+			assert.Contains(t, err.Error(), "the bundle is not unpacked: ")
 			assert.Equal(t, len(assert.Value(os.ReadDir(k.Folder))(t)), 0, "folders")
 		})
 	}
-	k := newKeeper(t)
-	root := assert.Value(os.OpenRoot(k.Folder))(t)
-	defer root.Close()
-	archive := assert.Value(zip.NewReader(bytes.NewReader(bundled(t, "", map[string]string{"x": "12345"})), int64(len(bundled(t, "", map[string]string{"x": "12345"})))))(t)
-	left, err := copyFile(root, "a", archive.File[0], 5, false)
-	assert.OK(t, err)
-	assert.Equal(t, left, 0)
-	_, err = copyFile(root, "b", archive.File[0], 4, false)
-	assert.Fails(t, err, "one byte more than there may be")
 }
 
 // A bundle of a registry is the file whose hash the registry says, wherever it lies.

@@ -20,13 +20,13 @@ type way struct {
 	RegistryType, RegistryBaseURL, Identifier, Version, FileSHA256, RuntimeHint string
 
 	Transport                                                transport
-	RuntimeArguments, PackageArguments, EnvironmentVariables []*input
+	RuntimeArguments, PackageArguments, EnvironmentVariables []input
 }
 
 // A transport is where a server is reached.
 type transport struct {
 	Type, URL string // Type is stdio, streamable-http or sse
-	Headers   []*input
+	Headers   []input
 	Variables map[string]*input
 }
 
@@ -97,11 +97,9 @@ func (w *way) what() string {
 // problem returns why a way cannot be used, or an empty text.
 func (w *way) problem() string {
 	r, known := runners[w.RegistryType]
-	switch stdio := w.Transport.Type == "" || w.Transport.Type == "stdio"; {
-	case w.RegistryType == "remote" && !slices.Contains([]string{"streamable-http", "sse"}, w.Transport.Type):
-		return "its transport is another one than streamable-http and sse"
+	switch {
 	case w.RegistryType == "remote":
-	case !stdio:
+	case w.Transport.Type != "" && w.Transport.Type != "stdio":
 		return "it serves HTTP on this machine: start it, and add its URL"
 	case w.RegistryType == "mcpb":
 		for system, words := range systems {
@@ -123,7 +121,7 @@ func (w *way) problem() string {
 
 // remote makes the entry of a server elsewhere.
 func (r *Registry) remote(ctx context.Context, a *Asker, t *transport, name string) (*config.Server, error) {
-	a.begin(name, curly, append(slices.Clone(t.Headers), &input{Variables: t.Variables})...)
+	a.begin(name, curly, append(slices.Clone(t.Headers), input{Variables: t.Variables})...)
 	address, err := a.values(ctx, "url", &input{Value: t.URL, IsRequired: true})
 	if err != nil {
 		return nil, err

@@ -148,7 +148,9 @@ func parse(data []byte) (*Server, error) {
 	_ = json.Unmarshal(answer.Meta["io.modelcontextprotocol.registry/official"], s) // which other registries need not have
 	slices.SortStableFunc(s.Remotes, func(a, b transport) int { return strings.Compare(a.Type, b.Type) })
 	for _, t := range s.Remotes { // sse, the older one, comes last
-		s.Packages = slices.Insert(s.Packages, 0, &way{RegistryType: "remote", Transport: t})
+		if t.Type == "sse" || t.Type == "streamable-http" {
+			s.Packages = slices.Insert(s.Packages, 0, &way{RegistryType: "remote", Transport: t})
+		}
 	}
 	return s, nil
 }

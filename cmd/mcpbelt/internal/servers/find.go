@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -43,9 +42,7 @@ func findCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			spin := b.Out.Spin("asking the registry")
 			found, more, err := r.Find(cmd.Context(), words)
-			spin.End()
 			if err != nil {
 				return err
 			}
@@ -92,10 +89,7 @@ func isBundle(arg string) bool {
 func (a *addition) find(ctx context.Context, b *belt.Belt, args []string) (*config.Server, error) {
 	arg := args[len(args)-1]
 	name, version, _ := catalog.Named(arg)
-	title := regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(strings.TrimSuffix(filepath.Base(name), filepath.Ext(arg)), "-")
-	if !isBundle(arg) {
-		title = filepath.Base(name)
-	}
+	title := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".mcpb"), ".dxt")
 	if len(args) == 2 {
 		title = args[0]
 	}
@@ -103,27 +97,20 @@ func (a *addition) find(ctx context.Context, b *belt.Belt, args []string) (*conf
 	if b.Env.StateDir != "" {
 		a.keeper.Folder = filepath.Join(b.Env.StateDir, "bundles")
 	}
-	a.asker = &catalog.Asker{Out: b.Out, Given: map[string][]string{}}
-	for _, given := range []struct {
-		texts     *[]string
-		separator string
-		names     *[]string
-	}{{&a.args, "=", &a.asker.Args}, {&a.env, "=", &a.asker.Env}, {&a.headers, ":", new([]string)}} {
-		for _, text := range *given.texts {
-			name, value, ok := strings.Cut(text, given.separator)
-			if !ok || name == "" {
-				return nil, cli.UsageError("there is no %q between a name and a value: write NAME%sVALUE", given.separator, given.separator)
-			}
-			a.asker.Given[name] = append(a.asker.Given[name], strings.TrimLeft(value, " "))
-			*given.names = append(*given.names, name)
-		}
+	if _, err := belt.Pairs(nil, a.args, "="); err != nil {
+		return nil, err
 	}
-	defer func() { // what was an input stands in the entry
-		used := func(text string) bool {
-			return slices.ContainsFunc(a.asker.Used, func(name string) bool { return strings.HasPrefix(text, name+"=") || strings.HasPrefix(text, name+":") })
+	a.asker = &catalog.Asker{Out: b.Out, Given: map[string][]string{}}
+	given := func(texts []string, separator string) (names []string) {
+		for _, text := range texts {
+			name, value, _ := strings.Cut(strings.TrimLeft(text, "-"), separator)
+			a.asker.Given[name] = append(a.asker.Given[name], strings.TrimLeft(value, " "))
+			names = append(names, name)
 		}
-		a.env, a.headers = slices.DeleteFunc(a.env, used), slices.DeleteFunc(a.headers, used)
-	}()
+		return names
+	}
+	a.asker.Args, a.asker.Env = given(a.args, "="), given(a.env, "=")
+	given(a.headers, ":")
 	if isBundle(arg) {
 		data, _, err := atomicfile.Read(b.Abs(arg), catalog.MaxBundle)
 		if err != nil {
