@@ -272,6 +272,16 @@ func answeredBy(text []byte) (ids []int64) {
 	return ids
 }
 
+// A foreignAnswer is the media type of an answer that is none of MCP.
+type foreignAnswer string
+
+func (kind foreignAnswer) Error() string {
+	return fmt.Sprintf("content type %q is neither JSON nor an event stream", string(kind))
+}
+
+// WebPage reports whether the answer is a page for people.
+func (kind foreignAnswer) WebPage() bool { return kind == "text/html" }
+
 func invalidAnswer(path string, err error) error {
 	return &mcp.ProtocolError{Path: path, Err: err}
 }

@@ -215,7 +215,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
 		err = errNoAnswer
 	default:
-		err = invalidAnswer("", fmt.Errorf("content type %q is neither JSON nor an event stream", kind))
+		err = invalidAnswer("", foreignAnswer(kind))
 	}
 	if resp != nil {
 		_ = resp.Body.Close()

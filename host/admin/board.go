@@ -7,6 +7,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
@@ -106,6 +107,11 @@ func (q *request) listOverviews() ([]overview, error) {
 		}
 		if h.Level != doctor.LevelHealthy || h.Error != "" {
 			one.Action, one.Cure = h.Action, cureOf(h.Action)
+		}
+		if failed := h.Status.Stage == host.StageWaiting || h.Status.Stage == host.StageInvalid; failed && h.Status.State.Phase != mcp.Ready {
+			if d, err := doctor.Diagnose(q.forUser(), q.host, name); err == nil && len(d.Hints) > 0 {
+				one.Cure = d.Hints[0].Text
+			}
 		}
 		shown = append(shown, one)
 	}

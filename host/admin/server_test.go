@@ -2,15 +2,23 @@ package admin_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
 const servers = "/api/v1/mcp/servers"
@@ -213,4 +221,37 @@ func TestEntryOfAnyProgram(t *testing.T) {
 		assert.Contains(t, got.body, want, "%s", text)
 		assert.Lacks(t, got.body, "secret-of-a")
 	}
+}
+
+// What would cure a server is what its failure says, and its tokens stay when it is connected again.
+func TestBoardTellsCures(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html>Welcome")
+	}))
+	defer page.Close()
+	well := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return hosttest.NewServer("well") }, nil))
+	defer well.Close()
+	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(
+		&record.Record{Name: "page", URL: page.URL}, &record.Record{Name: "closed", URL: deadport.URL(t)},
+		&record.Record{Name: "typo", URL: "http://a.example/${NOT_SET}"}, &record.Record{Name: "well", URL: well.URL},
+	), &manage.Options{Host: *hosttest.Patient(&host.Options{StateDir: host.NoState})}))(t)
+	defer m.Close()
+	s := (&site{t: t}).serve(m, &admin.Options{})
+	cell := func(server, key string) string {
+		for _, row := range s.get("viewer", "/api/v1/servers") {
+			if row["name"] == server {
+				return fmt.Sprint(row[key])
+			}
+		}
+		return ""
+	}
+	for server, want := range map[string]string{"page": "A web page answers", "closed": "Nothing listens", "typo": "NOT_SET, which is not set"} {
+		hosttest.Eventually(t, server+": "+want, func() bool { return strings.Contains(cell(server, "cure"), want) })
+		assert.Lacks(t, cell(server, "error"), "is unavailable", "%s: the cause", server)
+	}
+	before := cell("well", "tokens")
+	assert.Equal(t, s.do("owner", "POST", "/api/v1/servers/well/restart", "", nil).status, http.StatusOK, "restart")
+	assert.Equal(t, cell("well", "tokens"), before, "tokens after a restart")
+	assert.False(t, before == "0", "tokens of a server with a tool")
 }

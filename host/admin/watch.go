@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -51,6 +52,9 @@ func (q *request) diagnose() (doctor.Diagnosis, error) {
 	}
 	if q.need(Operate) != nil {
 		d.LoginURL = ""
+	}
+	for i, hint := range d.Hints { // whose text is for a program
+		d.Hints[i].Text = cmp.Or(map[string]string{"launch_not_allowed": cureOf("allow"), "login_required": cureOf("login")}[string(hint.Code)], hint.Text)
 	}
 	return *d, nil
 }

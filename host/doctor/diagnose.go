@@ -139,7 +139,7 @@ func unconnected(entry *config.Server) string {
 // hints says what may be wrong with the server.
 func (d *Diagnosis) hints(i *host.Inspection, clean *cleaner) []Hint {
 	err, stage := d.Err, d.Health.Status.Stage
-	if err == nil && i.Entry.Err == nil {
+	if err == nil && i.Entry.Err == nil && !d.Health.Since.After(d.Health.LastErrorAt) { // else it was connected since
 		err = d.lastErr
 	}
 	t := newTrouble(i.Entry, err, clean)

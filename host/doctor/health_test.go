@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -159,6 +163,32 @@ func TestDiagnose(t *testing.T) {
 }
 
 // A ping that is not answered is told, and changes nothing.
+func TestDiagnoseForgetsWhatIsOver(t *testing.T) {
+	var isBack atomic.Bool
+	mcp, page := site(sdk.NewServer(&sdk.Implementation{Name: "s"}, nil)), statusOf(200, "<html>Welcome", "Content-Type", "text/html")
+	web := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isBack.Load() {
+			mcp.ServeHTTP(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	}))
+	h := newHost(t, nil)
+	_, err := h.Apply(hosttest.Watchdog(t), &config.Config{Servers: []*config.Server{remote(t, web.URL, "http")}})
+	assert.OK(t, err)
+	name := h.Servers()[0].Name
+	diagnosed := func() *doctor.Diagnosis { return assert.Value(doctor.Diagnose(t.Context(), h, name))(t) }
+	hosttest.Until(t, h, name, "failed", func(st host.Status) bool { return st.Err != nil })
+	d := diagnosed()
+	assert.Equal(t, d.Health.Action, "configure", "what helps against a web page")
+	assert.Contains(t, d.Hints[0].Text, "A web page answers", "hint")
+	isBack.Store(true)
+	assert.OK(t, h.Restart(hosttest.Watchdog(t), name))
+	d = diagnosed()
+	assert.False(t, d.Health.LastError == "", "the last failure is told")
+	assert.Lacks(t, fmt.Sprint(d.Hints), "A web page", "hints when all is well")
+}
+
 func TestDiagnoseOfASilentServer(t *testing.T) {
 	h := open(t, write(t, "s", child(t, "s")), nil)
 	pid := status(t, h, "s").State.PID

@@ -118,7 +118,7 @@ func (t *trouble) ofStatus(u *url.URL) {
 	case code == http.StatusTooManyRequests, code >= 500: // gateways say so in a web page
 		t.hint(hintServerError, fmt.Sprintf("The server fails, or wants to be asked less often: %v. Try again later; if it goes on, look at its log, its status page, or the limits of the account.", status))
 		return
-	case t.answersKind("text/html"):
+	case t.answersKind("text/html"), isWebPage(t.err):
 		t.hint(hintWebPage, fmt.Sprintf("A web page answers at %s, and no MCP server. Look up the address of the server's MCP endpoint, which often ends with /mcp or /sse, and write it in \"url\" of the entry.", u.Host+t.shownPath()))
 	}
 	noEvents := t.entry.Transport == config.TransportSSE && len(t.answers) > 0 && !t.answersKind("text/event-stream")
@@ -135,6 +135,12 @@ func (t *trouble) shownPath() string {
 		return rest[i:]
 	}
 	return ""
+}
+
+// isWebPage reports whether an error is that of an address at which a web page is.
+func isWebPage(err error) bool {
+	var page interface{ WebPage() bool }
+	return errors.As(err, &page) && page.WebPage()
 }
 
 func (t *trouble) answersKind(kind string) bool {

@@ -122,7 +122,7 @@ func cureOfConnection(err error) string {
 		return actionSetSecret
 	case errors.As(err, &start), errors.As(err, &exit), errors.As(err, &redirect), errors.As(err, &option), errors.As(err, &isolation):
 		return actionConfigure
-	case errors.As(err, &dns) && dns.IsNotFound:
+	case errors.As(err, &dns) && dns.IsNotFound, isWebPage(err):
 		return actionConfigure
 	case errors.As(err, &status):
 		switch status.Code {
