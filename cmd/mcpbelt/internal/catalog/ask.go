@@ -40,6 +40,7 @@ type Asker struct {
 	fixed     map[string]string   // likewise, and is known
 	answers   map[string][]string // by name; each is asked for once
 	missing   []string
+	err       error // the first one, after which nothing is asked
 }
 
 var (
@@ -61,24 +62,24 @@ func variable(text string) string {
 	return strings.Trim(noName.ReplaceAllString(strings.ToUpper(text), "_"), "_")
 }
 
-// end returns the error of inputs that are needed and were not given, or of an argument that was given and is none.
+// end returns what was wrong, or the error of inputs that were not given, or of an argument that was given and is none.
 func (a *Asker) end() error {
-	if len(a.missing) > 0 {
+	if len(a.missing) > 0 && a.err == nil {
 		return failed(cli.Usage, "give each with --arg NAME=VALUE, -e NAME=VALUE or -H 'Name: value', or add it at a terminal", "it needs to know %s", strings.Join(a.missing, ", "))
 	}
 	known := slices.Sorted(maps.Keys(a.answers))
 	for _, name := range a.Args {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && a.err == nil {
 			return failed(cli.Usage, cli.DidYouMean(name, known, "it has "+cmp.Or(strings.Join(known, ", "), "none")), "it has no argument %q", name)
 		}
 	}
-	return nil
+	return a.err
 }
 
 // values returns the values of an input, which the user calls by a name; none if it is left out.
-func (a *Asker) values(ctx context.Context, name string, in *input) ([]string, error) {
-	if !isClean(name + in.Value + in.Default + strings.Join(in.Choices, "")) {
-		return nil, failed(cli.Failed, "ask those who publish it", "what is said of %s has characters that cannot be seen, or a reference of another program", plain.Line(name))
+func (a *Asker) values(ctx context.Context, name string, in *input) []string {
+	if !isClean(name+in.Value+in.Default+strings.Join(in.Choices, "")) && a.err == nil {
+		a.err = failed(cli.Failed, "ask those who publish it", "what is said of %s has characters that cannot be seen, or a reference of another program", plain.Line(name))
 	}
 	if in.Value == "" {
 		return a.answer(ctx, name, in)
@@ -92,103 +93,86 @@ func (a *Asker) values(ctx context.Context, name string, in *input) ([]string, e
 		if known := a.variables[name]; known != nil {
 			one := *known
 			one.IsRequired = one.IsRequired || in.IsRequired
-			var err error
-			if answers, err = a.values(ctx, strings.TrimPrefix(name, "user_config."), &one); err != nil {
-				return nil, err
-			}
+			answers = a.values(ctx, strings.TrimPrefix(name, "user_config."), &one)
 		} else if !ok {
 			continue // it stands for itself
 		}
 		if len(answers) == 0 || at[1]-at[0] == len(in.Value) {
-			return answers, nil // what has a hole is of no use
+			return answers // what has a hole is of no use
 		}
 		out.WriteString(literal(in.Value[end:at[0]]) + strings.Join(answers, ","))
 		end = at[1]
 	}
-	return []string{out.String() + literal(in.Value[end:])}, nil
+	return []string{out.String() + literal(in.Value[end:])}
 }
 
 // answer is values for an input without a value of its own.
-func (a *Asker) answer(ctx context.Context, name string, in *input) (values []string, err error) {
-	if known, ok := a.answers[name]; ok {
-		return known, nil
+func (a *Asker) answer(ctx context.Context, name string, in *input) []string {
+	values, known := a.answers[name]
+	if known || a.err != nil {
+		return values
 	}
-	defer func() {
-		if a.answers[name] = values; len(values) == 0 && in.IsRequired {
-			a.missing = append(a.missing, name)
-		}
-	}()
 	defaults := in.defaults
 	if in.Default != "" {
 		defaults = []string{literal(in.Default)}
 	}
-	secret := in.IsSecret || mask.IsSecretName(name) && len(defaults) == 0 && len(in.Choices) == 0 && in.Format != "number" && in.Format != "boolean"
-	check := func(value string) error {
-		switch {
-		case secret && !strings.Contains(value, "${"):
-			return cli.UsageError("%s is a secret, and is not written into the file: give a reference to a variable, such as '${%s}'", name, variable(name))
-		case len(in.Choices) > 0 && !slices.Contains(in.Choices, value):
-			return cli.UsageError("%s is one of %s, not %q", name, strings.Join(in.Choices, ", "), value)
-		}
-		values = append(values, value)
-		return nil
-	}
-	if given := a.Given[name]; given != nil {
-		for _, value := range given {
-			err = cmp.Or(err, check(value))
-		}
-		return values, err
-	}
 	question := plain.Line(name + ": " + in.Description)
-	if secret {
-		needed := in.IsRequired
-		if !needed && a.Out.CanAsk() {
-			needed, err = a.Out.Confirm(ctx, question+" (a secret). Is it needed?")
-		}
-		if !needed || err != nil {
-			return nil, err
-		}
-		reference := variable(name)
+	secret := in.IsSecret || mask.IsSecretName(name) && len(defaults) == 0 && len(in.Choices) == 0 && in.Format != "number" && in.Format != "boolean"
+	values = a.Given[name]
+	switch {
+	case values != nil:
+	case secret:
+		reference, needed := variable(name), in.IsRequired
 		if !in.own {
 			reference = a.prefix + reference
 		}
-		a.Secrets = append(a.Secrets, reference)
-		return []string{"${" + reference + "}"}, nil
-	}
-	if len(in.Choices) > 0 {
-		question += " (" + strings.Join(in.Choices, ", ") + ")"
-	}
-	question += " [" + strings.Join(defaults, ", ") + "]"
-	for again := a.Out.CanAsk(); again; again = in.IsRepeated && again {
-		line, err := a.Out.Line(ctx, question)
-		if again = line != ""; err == nil && again {
-			err = check(line)
+		if !needed && a.Out.CanAsk() {
+			needed, a.err = a.Out.Confirm(ctx, question+" (a secret). Is it needed?")
 		}
-		if err != nil {
-			return nil, err
+		if needed {
+			a.Secrets, values = append(a.Secrets, reference), []string{"${" + reference + "}"}
 		}
-		question = "one more:"
+	default:
+		if len(in.Choices) > 0 {
+			question += " (" + strings.Join(in.Choices, ", ") + ")"
+		}
+		question += " [" + strings.Join(defaults, ", ") + "]"
+		for again := a.Out.CanAsk(); again; question = "one more:" {
+			var line string
+			if line, a.err = a.Out.Line(ctx, question); line != "" {
+				values = append(values, line)
+			}
+			again = in.IsRepeated && line != "" && a.err == nil
+		}
 	}
-	if len(values) == 0 {
+	for _, value := range values {
+		switch {
+		case secret && !strings.Contains(value, "${"):
+			a.err = cli.UsageError("%s is a secret, and is not written into the file: give a reference to a variable, such as '${%s}'", name, variable(name))
+		case len(in.Choices) > 0 && !slices.Contains(in.Choices, value):
+			a.err = cli.UsageError("%s is one of %s, not %q", name, strings.Join(in.Choices, ", "), value)
+		}
+	}
+	if values == nil && !secret {
 		values = defaults
 	}
-	return values, nil
+	if len(values) == 0 && in.IsRequired {
+		a.missing = append(a.missing, name)
+	}
+	a.answers[name] = values
+	return values
 }
 
 // arguments returns the words that a list of arguments stands for, without those that are usual.
-func (a *Asker) arguments(ctx context.Context, list []input, usual ...string) (words []string, err error) {
+func (a *Asker) arguments(ctx context.Context, list []input, usual ...string) (words []string) {
 	for i := range list { // of a null there is an input that says nothing
 		in := &list[i]
 		flag := in.Name != "" && in.Type != "positional"
 		if flag && !in.IsRequired && in.Value+in.Default+in.Description == "" && len(in.Choices) == 0 {
 			in.Format, in.Value = "boolean", "true" // a flag that has no value
 		}
-		values, err := a.values(ctx, strings.TrimLeft(cmp.Or(in.Name, in.ValueHint, fmt.Sprint("argument ", i+1)), "-"), in)
-		if err != nil {
-			return nil, err
-		}
 		var one []string
-		for _, value := range values {
+		for _, value := range a.values(ctx, strings.TrimLeft(cmp.Or(in.Name, in.ValueHint, fmt.Sprint("argument ", i+1)), "-"), in) {
 			if flag && (in.Format != "boolean" || value == "true") {
 				one = append(one, literal(in.Name))
 			}
@@ -200,21 +184,17 @@ func (a *Asker) arguments(ctx context.Context, list []input, usual ...string) (w
 			words = append(words, one...)
 		}
 	}
-	return words, nil
+	return words
 }
 
 // pairs returns variables or headers.
-func (a *Asker) pairs(ctx context.Context, list []input, own bool) (map[string]config.Secret, error) {
+func (a *Asker) pairs(ctx context.Context, list []input, own bool) map[string]config.Secret {
 	pairs := map[string]config.Secret{}
 	for _, in := range list {
 		in.own = own
-		values, err := a.values(ctx, in.Name, &in)
-		if err != nil {
-			return nil, err
-		}
-		if len(values) > 0 && in.Name != "" {
+		if values := a.values(ctx, in.Name, &in); len(values) > 0 && in.Name != "" {
 			pairs[in.Name] = config.Secret(strings.Join(values, ","))
 		}
 	}
-	return pairs, nil
+	return pairs
 }

@@ -99,7 +99,7 @@ func (k *Keeper) Bundle(ctx context.Context, a *Asker, data []byte, name, from s
 	}
 	var words, variables []input
 	for _, word := range append([]string{run.Command}, run.Args...) {
-		words = append(words, input{Value: word})
+		words = append(words, input{Value: word, IsRequired: len(words) == 0})
 	}
 	for name, value := range run.Env {
 		variables = append(variables, input{Name: name, Value: value})
@@ -116,20 +116,13 @@ func (k *Keeper) Bundle(ctx context.Context, a *Asker, data []byte, name, from s
 			list = []any{o.Default}
 		}
 		for _, value := range list {
-			words, err := a.values(ctx, name, &input{Value: fmt.Sprint(value)})
-			if err != nil {
-				return nil, err
-			}
-			in.defaults = append(in.defaults, words...)
+			in.defaults = append(in.defaults, a.values(ctx, name, &input{Value: fmt.Sprint(value)})...)
 		}
 		a.variables["user_config."+name] = in
 	}
-	args, err := a.arguments(ctx, words)
-	if err != nil {
-		return nil, err
-	}
-	env, err := a.pairs(ctx, variables, true)
-	if err = cmp.Or(err, a.end()); err != nil {
+	args := a.arguments(ctx, words)
+	env := a.pairs(ctx, variables, true)
+	if err := a.end(); err != nil {
 		return nil, err
 	}
 	return &config.Server{Title: name, Transport: config.TransportStdio, Command: filepath.FromSlash(args[0]), Args: args[1:], Env: env, Cwd: k.dir, Proposed: true,

@@ -77,6 +77,7 @@ func TestBundles(t *testing.T) {
 		//report: Command | jacob-bd/gemini-notebook-mcp-cli#78, Servosity/msp-skills#188 | a bundle names a program that is not in it, and the client says later that the server was disconnected | the error says so when it is added
 		"no program":        {manifest: manifest(`{"command":"${__dirname}/bin/other"}`, ""), says: `it has no file "${__dirname}/bin/other", which it wants to run`},
 		"outside":           {manifest: manifest(`{"command":"../../bin/sh"}`, ""), says: "it has no file"},
+		"half a command":    {manifest: manifest(`{"command":"/opt/${user_config.dir}/x"}`, `"dir":{}`), says: "it needs to know dir"},
 		"no command":        {manifest: manifest(`{}`, ""), says: "it has no file"},
 		"a secret of ours":  {manifest: manifest(`{"command":"node","env":{"A":"${GITHUB_TOKEN}"}}`, ""), want: "node | A: ${DOLLAR:-$}{GITHUB_TOKEN}"},
 		"the other way":     {manifest: manifest(`{"command":"node","args":["\u202ex"]}`, ""), says: "cannot be seen"},

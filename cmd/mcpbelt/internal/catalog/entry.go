@@ -122,12 +122,9 @@ func (w *way) problem() string {
 // remote makes the entry of a server elsewhere.
 func (r *Registry) remote(ctx context.Context, a *Asker, t *transport, name string) (*config.Server, error) {
 	a.begin(name, curly, append(slices.Clone(t.Headers), input{Variables: t.Variables})...)
-	address, err := a.values(ctx, "url", &input{Value: t.URL, IsRequired: true})
-	if err != nil {
-		return nil, err
-	}
-	headers, err := a.pairs(ctx, t.Headers, false)
-	if err = cmp.Or(err, a.end()); err != nil {
+	address := a.values(ctx, "url", &input{Value: t.URL, IsRequired: true})
+	headers := a.pairs(ctx, t.Headers, false)
+	if err := a.end(); err != nil {
 		return nil, err
 	}
 	whole := strings.Join(address, "")
@@ -141,16 +138,10 @@ func (r *Registry) remote(ctx context.Context, a *Asker, t *transport, name stri
 func (w *way) local(ctx context.Context, a *Asker, name string) (*config.Server, error) {
 	r := runners[w.RegistryType]
 	a.begin(name, curly, slices.Concat(w.RuntimeArguments, w.PackageArguments, w.EnvironmentVariables)...)
-	args, err := a.arguments(ctx, w.RuntimeArguments, append([]string{"-it", "--yes"}, r.usual...)...)
-	if err != nil {
-		return nil, err
-	}
-	own, err := a.arguments(ctx, w.PackageArguments)
-	if err != nil {
-		return nil, err
-	}
-	env, err := a.pairs(ctx, w.EnvironmentVariables, true)
-	if err = cmp.Or(err, a.end()); err != nil {
+	args := a.arguments(ctx, w.RuntimeArguments, append([]string{"-it", "--yes"}, r.usual...)...)
+	own := a.arguments(ctx, w.PackageArguments)
+	env := a.pairs(ctx, w.EnvironmentVariables, true)
+	if err := a.end(); err != nil {
 		return nil, err
 	}
 	all := slices.Concat(r.usual, args)

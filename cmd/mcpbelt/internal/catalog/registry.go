@@ -125,8 +125,8 @@ func (r *Registry) Server(ctx context.Context, name, version string) (*Server, e
 	}
 }
 
-// names is the form of a server's name in the schema of server.json.
-var names = regexp.MustCompile(`^[a-zA-Z0-9.-]{1,100}/[a-zA-Z0-9._-]{1,100}$`)
+// names is the form of a server's name in the schema of server.json, but for one that begins like a relative path.
+var names = regexp.MustCompile(`^[a-zA-Z0-9-][a-zA-Z0-9.-]{0,99}/[a-zA-Z0-9._-]{1,100}$`)
 
 // Named splits a text of the form NAME or NAME@VERSION, and reports whether it is one.
 func Named(text string) (name, version string, ok bool) {

@@ -165,7 +165,7 @@ func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string, old *
 	switch both := command != nil && a.command != ""; {
 	case len(args) == 0:
 		return nil, nil, cli.UsageError("%s needs the name of the server", cmd.Name())
-	case old == nil && len(args) <= 2 && command == nil && a.command == "" && isCatalogued(args[len(args)-1]):
+	case old == nil && len(args) <= 2 && command == nil && a.command == "" && a.isCatalogued(b, args[len(args)-1]):
 		s, err := a.find(cmd.Context(), b, args)
 		if err != nil {
 			return nil, nil, err

@@ -38,7 +38,7 @@ func findCommand(b *belt.Belt) *cobra.Command {
 			if len(words) == 0 {
 				return cli.UsageError("find needs a word: mcpbelt find WORD...")
 			}
-			r, err := openRegistry(b, address)
+			r, err := catalog.Open(addressOf(b, address))
 			if err != nil {
 				return err
 			}
@@ -70,14 +70,15 @@ func registryFlag(cmd *cobra.Command, address *string) {
 	cmd.Flags().StringVar(address, "registry", "", "the `URL` of another registry than the official one (default: MCPBELT_REGISTRY of the environment)")
 }
 
-func openRegistry(b *belt.Belt, address string) (*catalog.Registry, error) {
-	return catalog.Open(cmp.Or(address, b.Env.Var("MCPBELT_REGISTRY"), catalog.Official))
+func addressOf(b *belt.Belt, address string) string {
+	return cmp.Or(address, b.Env.Var("MCPBELT_REGISTRY"), catalog.Official)
 }
 
-// isCatalogued reports whether an argument of add names a server of a registry, or the file of a bundle.
-func isCatalogued(arg string) bool {
-	_, _, named := catalog.Named(arg)
-	return named || isBundle(arg)
+// isCatalogued reports whether an argument of add names a server of a registry, or the file of a bundle. Names of the
+// official registry have a domain; what has none is rather a path.
+func (a *addition) isCatalogued(b *belt.Belt, arg string) bool {
+	name, _, named := catalog.Named(arg)
+	return isBundle(arg) || named && (strings.Contains(filepath.Dir(name), ".") || addressOf(b, a.registry) != catalog.Official)
 }
 
 func isBundle(arg string) bool {
@@ -118,7 +119,7 @@ func (a *addition) find(ctx context.Context, b *belt.Belt, args []string) (*conf
 		}
 		return a.keeper.Bundle(ctx, a.asker, data, title, b.Abs(arg))
 	}
-	r, err := openRegistry(b, a.registry)
+	r, err := catalog.Open(addressOf(b, a.registry))
 	if err != nil {
 		return nil, err
 	}
