@@ -177,6 +177,9 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 // writeOn writes a message on a goroutine of its own, and does not wait for a connection that
 // goes on writing after ctx has ended.
 func writeOn(ctx context.Context, goes func(func()) bool, conn Conn, m *jsonrpc.Request) error {
+	if err := ctx.Err(); err != nil {
+		return WithOutcome(err, NotSent)
+	}
 	written := make(chan error, 1)
 	if !goes(func() { written <- conn.Write(ctx, m) }) {
 		return WithOutcome(errEnded, NotSent)
