@@ -252,8 +252,8 @@ func ExampleFlow_Poll() {
 
 func ExampleNew() {
 	flow, err := auth.New(&auth.Config{
-		Server:            "files",
-		URL:               "https://mcp.example.com/mcp",
+		Server:       "files",
+		URL:          "https://mcp.example.com/mcp",
 		Registration: auth.Registration{ClientMetadataURL: "https://agent.example.com/client.json"},
 	})
 	if err != nil {

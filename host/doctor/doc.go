@@ -4,7 +4,7 @@
 // # Looking at what runs
 //
 // [HealthOf] and [HealthOfAll] sum up how servers do, in a word ([Level]), what would help
-// ([Action]), and numbers: calls, failures, processes. [Diagnose] says more of one server,
+// (Action), and numbers: calls, failures, processes. [Diagnose] says more of one server,
 // with a ping and hints. None of them starts, connects or ends anything.
 //
 //	d, err := doctor.Diagnose(ctx, h, "github")

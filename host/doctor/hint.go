@@ -14,35 +14,35 @@ import (
 
 // The codes that a program acts upon.
 const (
-	hintLaunchNotAllowed string = "launch_not_allowed" // the launch was not allowed, or was denied
-	hintLoginRequired    string = "login_required"     // the user has to log in, or it is not said which user
-	hintToolsQuarantined string = "tools_quarantined"  // some tools are held back
+	hintLaunchNotAllowed = "launch_not_allowed" // the launch was not allowed, or was denied
+	hintLoginRequired    = "login_required"     // the user has to log in, or it is not said which user
+	hintToolsQuarantined = "tools_quarantined"  // some tools are held back
 )
 
 const (
-	hintInvalidEntry         string = "invalid_entry"         // the entry cannot be used, or has what looks like a mistake
-	hintUnsetVariable        string = "unset_variable"        // it uses a variable that is not set, or its server may lack one
-	hintIsolationUnavailable string = "isolation_unavailable" // the server is to be confined, and cannot be
+	hintInvalidEntry         = "invalid_entry"         // the entry cannot be used, or has what looks like a mistake
+	hintUnsetVariable        = "unset_variable"        // it uses a variable that is not set, or its server may lack one
+	hintIsolationUnavailable = "isolation_unavailable" // the server is to be confined, and cannot be
 
-	hintCommandNotFound      string = "command_not_found"      // the program, its interpreter or its working directory is not there
-	hintCommandNotExecutable string = "command_not_executable" // the system does not execute the file
-	hintExited               string = "exited"                 // the server ended before it answered
-	hintStdoutNoise          string = "stdout_noise"           // the server writes other things than messages to stdout
+	hintCommandNotFound      = "command_not_found"      // the program, its interpreter or its working directory is not there
+	hintCommandNotExecutable = "command_not_executable" // the system does not execute the file
+	hintExited               = "exited"                 // the server ended before it answered
+	hintStdoutNoise          = "stdout_noise"           // the server writes other things than messages to stdout
 
-	hintDNS                string = "dns"                 // the name has no address
-	hintConnectionRefused  string = "connection_refused"  // nothing listens there, or the machine does not answer
-	hintTLS                string = "tls"                 // there is no agreement on TLS, or the scheme is the wrong one
-	hintProxy              string = "proxy"               // the proxy failed
-	hintCredentialsRefused string = "credentials_refused" // the server does not accept the credentials (HTTP status 401)
-	hintForbidden          string = "forbidden"           // the credentials do not allow that (HTTP status 403)
-	hintWrongPath          string = "wrong_path"          // no server answers at that address by that transport
-	hintWebPage            string = "web_page"            // a web page answers
+	hintDNS                = "dns"                 // the name has no address
+	hintConnectionRefused  = "connection_refused"  // nothing listens there, or the machine does not answer
+	hintTLS                = "tls"                 // there is no agreement on TLS, or the scheme is the wrong one
+	hintProxy              = "proxy"               // the proxy failed
+	hintCredentialsRefused = "credentials_refused" // the server does not accept the credentials (HTTP status 401)
+	hintForbidden          = "forbidden"           // the credentials do not allow that (HTTP status 403)
+	hintWrongPath          = "wrong_path"          // no server answers at that address by that transport
+	hintWebPage            = "web_page"            // a web page answers
 
-	hintTimeout       string = "timeout"        // it took too long
-	hintServerError   string = "server_error"   // the server fails, breaks the connection, or wants to be asked less often
-	hintProtocol      string = "protocol"       // the server says what the protocol, or a limit, does not allow
-	hintNoTools       string = "no_tools"       // it has no tools
-	hintToolsRejected string = "tools_rejected" // some tools are not let in
+	hintTimeout       = "timeout"        // it took too long
+	hintServerError   = "server_error"   // the server fails, breaks the connection, or wants to be asked less often
+	hintProtocol      = "protocol"       // the server says what the protocol, or a limit, does not allow
+	hintNoTools       = "no_tools"       // it has no tools
+	hintToolsRejected = "tools_rejected" // some tools are not let in
 )
 
 // A Hint is what is probably the matter with a server, and how to cure it.

@@ -27,15 +27,15 @@ const (
 
 // The actions, see [Health].
 const (
-	actionNone      string = "none"       // nothing is to be done
-	actionWait      string = "wait"       // it is being connected, or tried again by itself
-	actionLogin     string = "login"      // the user has to log in
-	actionAllow     string = "allow"      // the launch of the server waits to be allowed
-	actionAccept    string = "accept"     // tools of the server wait to be accepted
-	actionRestart   string = "restart"    // it runs and fails: start it anew
-	actionEnable    string = "enable"     // it is switched off
-	actionConfigure string = "configure"  // its entry has to be changed
-	actionSetSecret string = "set_secret" // a variable or a credential is missing or no good
+	actionNone      = "none"       // nothing is to be done
+	actionWait      = "wait"       // it is being connected, or tried again by itself
+	actionLogin     = "login"      // the user has to log in
+	actionAllow     = "allow"      // the launch of the server waits to be allowed
+	actionAccept    = "accept"     // tools of the server wait to be accepted
+	actionRestart   = "restart"    // it runs and fails: start it anew
+	actionEnable    = "enable"     // it is switched off
+	actionConfigure = "configure"  // its entry has to be changed
+	actionSetSecret = "set_secret" // a variable or a credential is missing or no good
 )
 
 const (

@@ -13,11 +13,11 @@ import (
 
 // The stages of a test, see [TestReport].
 const (
-	testResolved    string = "resolved"
-	testSpawned     string = "spawned"
-	testConnected   string = "connected"
-	testInitialized string = "initialized"
-	testListed      string = "listed"
+	testResolved    = "resolved"
+	testSpawned     = "spawned"
+	testConnected   = "connected"
+	testInitialized = "initialized"
+	testListed      = "listed"
 )
 
 func testStages() []string {

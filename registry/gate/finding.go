@@ -37,52 +37,52 @@ func (s Severity) String() string {
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 const (
-	tokenInvalidSchema string = "invalid_schema"
+	tokenInvalidSchema = "invalid_schema"
 
 	// What is too much is blocked: 5,000 tools of a server, 32 MiB of them, names of 128 bytes,
 	// and texts of 16 KiB.
-	tokenTooManyTools    string = "too_many_tools"
-	tokenCatalogTooLarge string = "catalog_too_large"
-	tokenNameTooLong     string = "name_too_long"
-	tokenTextTooLong     string = "text_too_long"
+	tokenTooManyTools    = "too_many_tools"
+	tokenCatalogTooLarge = "catalog_too_large"
+	tokenNameTooLong     = "name_too_long"
+	tokenTextTooLong     = "text_too_long"
 
 	// tokenInvalidName: the name has characters that the protocol advises against: a
 	// note, or a warning if they are not ASCII. An empty name, or one that is not
 	// UTF-8, is blocked.
-	tokenInvalidName string = "invalid_name"
+	tokenInvalidName = "invalid_name"
 	// tokenConfusableName: the name looks like that of a tool that the same server
 	// lists before it. A warning.
-	tokenConfusableName string = "confusable_name"
+	tokenConfusableName = "confusable_name"
 	// tokenStuffed: a sentence stands three times or more in one text, to be found by. A warning.
-	tokenStuffed string = "stuffed"
+	tokenStuffed = "stuffed"
 	// tokenOldSchema: a schema has keywords of draft 4 of JSON Schema, as OpenAPI 3.0 does,
 	// such as "exclusiveMinimum": true. A note: models and validators get it with the keywords
 	// of today.
-	tokenOldSchema string = "old_schema"
+	tokenOldSchema = "old_schema"
 	// tokenFlawedSchema: a schema has a keyword that is null, or another flaw that changes nothing
 	// of what it asks. A note: models and validators get it without.
-	tokenFlawedSchema string = "flawed_schema"
+	tokenFlawedSchema = "flawed_schema"
 	// tokenBrokenText: a text has U+FFFD in the place of a character that could not be read. A note.
-	tokenBrokenText string = "broken_text"
+	tokenBrokenText = "broken_text"
 )
 
 // The tokens of texts with characters that people do not see. All strings of a
 // tool are texts: names of properties, enums and defaults, too.
 const (
 	// tokenANSIEscape: a terminal would obey it. Blocked.
-	tokenANSIEscape string = "ansi_escape"
+	tokenANSIEscape = "ansi_escape"
 	// tokenControlCharacters: other control characters than tab and line ends, such as
 	// a carriage return without a line feed.
 	// Blocked; a warning for those of C1, which come of a broken encoding.
-	tokenControlCharacters string = "control_characters"
+	tokenControlCharacters = "control_characters"
 	// tokenTagCharacters: letters that only models see. Blocked.
-	tokenTagCharacters string = "tag_characters"
+	tokenTagCharacters = "tag_characters"
 	// tokenBidiCharacters: the direction of writing is overridden, so that a text
 	// reads as another. Blocked.
-	tokenBidiCharacters string = "bidi_characters"
+	tokenBidiCharacters = "bidi_characters"
 	// tokenHiddenCharacters: other characters that take no room, where no script and
 	// no emoji needs them. A warning by default, blocked if they can hold a message.
-	tokenHiddenCharacters string = "hidden_characters"
+	tokenHiddenCharacters = "hidden_characters"
 )
 
 // The tokens of texts that speak to the model. They are heuristics: silence proves
@@ -90,11 +90,11 @@ const (
 const (
 	// tokenInstructionLikeText: a text urges the model to act against its user. A
 	// note if it only asks to be called before others.
-	tokenInstructionLikeText string = "instruction_like_text"
+	tokenInstructionLikeText = "instruction_like_text"
 	// tokenEncodedPayload: base64 or hexadecimal digits that, decoded, do so.
-	tokenEncodedPayload string = "encoded_payload"
+	tokenEncodedPayload = "encoded_payload"
 	// tokenCrossServerReference: a text speaks of another server, or of its tools.
-	tokenCrossServerReference string = "cross_server_reference"
+	tokenCrossServerReference = "cross_server_reference"
 )
 
 // A Finding is something that the gate saw in a tool of a server. Of one tool at
