@@ -18,7 +18,8 @@ import (
 //
 // The entry counts as it does for a server of the configuration: one whose launch
 // has to be allowed and is not is not started, and one that is to be confined is not started
-// without. By the options the client declares nothing that asks the user or a model. If
+// without. By the options the client declares what those of the host do, since servers list tools by that, and declines
+// what a server asks the user or a model. If
 // observe is not nil it gets the transport that the entry describes, such as a
 // [*transport.Command], made for this call of Try alone, and returns the one to use.
 //
@@ -46,10 +47,11 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	s := (&slot{host: h, name: e.Name}).newServer(e) // which is never started
 	t, err := s.tryTransport(ctx, observe)
 	if err == nil {
-		o := s.options("") // without all that asks the user or a model, or writes to the log
-		o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil
+		o := s.options("")
+		declineAll(o)
+		o.Logger = nil
 		//lint:ignore SA1019 older servers use them
-		o.Log, o.LogLevel, o.Sample = nil, "", nil
+		o.Log, o.LogLevel = nil, ""
 		o.HealthInterval = -1
 		err = f(ctx, t, o)
 	}
@@ -57,6 +59,23 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 		return ErrClosed
 	}
 	return err
+}
+
+// declineAll has a client decline all that a server asks the user or a model.
+func declineAll(o *mcp.ClientOptions) {
+	if o.Elicit != nil {
+		o.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, nil }
+	}
+	if o.ElicitURL != nil {
+		o.ElicitURL = func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return nil, nil }
+	}
+	//lint:ignore SA1019 older servers use it
+	if o.Sample != nil {
+		//lint:ignore SA1019 older servers use it
+		o.Sample = func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			return nil, errors.New("host: no model answers while a server is tried")
+		}
+	}
 }
 
 // tryTransport returns the transport for a try, if one may be made.

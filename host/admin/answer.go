@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -131,6 +132,21 @@ func writeFailure(w http.ResponseWriter, enveloped bool, f *failure) {
 	writeJSON(w, f.status, "application/problem+json", problem{
 		Type: "about:blank", Title: http.StatusText(f.status), Status: f.status, Detail: f.detail, Code: f.code,
 	})
+}
+
+// A refusal writes what [access.Refuse] says in the form of failures.
+type refusal struct {
+	http.ResponseWriter
+	enveloped bool
+	status    int
+}
+
+func (r *refusal) WriteHeader(status int) { r.status = status }
+
+func (r *refusal) Write(text []byte) (int, error) {
+	code := map[int]string{http.StatusForbidden: codeForbidden, http.StatusServiceUnavailable: "unavailable"}[r.status]
+	writeFailure(r.ResponseWriter, r.enveloped, &failure{r.status, cmp.Or(code, "unauthorized"), strings.TrimSpace(string(text))})
+	return len(text), nil
 }
 
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {

@@ -131,7 +131,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			credential = refused.Credential
 		}
 		a.refused(r, err.Error(), credential)
-		access.Refuse(w, r, nil, err)
+		access.Refuse(&refusal{ResponseWriter: w, enveloped: isEnveloped(r.URL.Path)}, r, nil, err)
 		return
 	}
 	roles := a.opts.Roles(caller)
@@ -203,8 +203,9 @@ func (q *request) read(w http.ResponseWriter) error {
 	}
 	_ = control.SetReadDeadline(time.Time{})
 	if len(data) > 0 || q.route.in != nil && !q.route.optional {
-		kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type"))
-		if err != nil || kind != "application/json" {
+		kind, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type"))
+		byBrowser := q.Header.Get("Origin") != "" || q.Header.Get("Sec-Fetch-Site") != "" // whose pages send a body without a type anywhere
+		if kind != "application/json" && (q.Header.Get("Content-Type") != "" || byBrowser) {
 			return &failure{status: http.StatusUnsupportedMediaType, code: "type_unsupported", detail: "the body has to be application/json"}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,8 @@ type serverInput struct {
 	Revision       *record.Revision `json:"revision,omitempty"` // if given, the record is changed only while it has it
 
 	ID            any `json:"id,omitempty"`
+	Source        any `json:"source,omitempty"`
+	Elsewhere     any `json:"elsewhere,omitempty"`
 	Builtin       any `json:"builtin,omitempty"`
 	LastStatus    any `json:"lastStatus,omitempty"`
 	LastError     any `json:"lastError,omitempty"`
@@ -148,12 +151,26 @@ func sayJSON[T any](p *record.Patch, key, form string, to *T, text *string) erro
 	var value T
 	if *text != "" {
 		data := []byte(*text)
-		if jsonscan.Valid(data) != nil || json.Unmarshal(data, &value) != nil {
+		if jsonscan.Valid(data) != nil || json.Unmarshal(textual(data), &value) != nil {
 			return invalid(key+"Json", form+" in JSON")
 		}
 	}
 	say(p, key, to, &value)
 	return nil
+}
+
+// textual returns a JSON object whose numbers, true and false are texts, as they are written; other values are left alone.
+func textual(data []byte) []byte {
+	values := map[string]json.RawMessage{}
+	if json.Unmarshal(data, &values) != nil {
+		return data
+	}
+	for name, value := range values {
+		if c := value[0]; c == 't' || c == 'f' || c == '-' || '0' <= c && c <= '9' {
+			values[name] = json.RawMessage(strconv.Quote(string(value)))
+		}
+	}
+	return []byte(jsonText(values))
 }
 
 func saySeconds(p *record.Patch, key string, to *time.Duration, seconds *float64) error {

@@ -59,6 +59,10 @@ func TestRoutesRefuse(t *testing.T) {
 			}
 			got := s.do(c.key, r.Method, path, c.body, c.edit)
 			assert.Equal(t, got.status, c.status, "%s %s, %s: %s", r.Method, path, c.what, got.body)
+			if got.status == 401 {
+				assert.Contains(t, got.body, "unauthorized", "%s %s, %s", r.Method, path, c.what)
+				assert.Contains(t, got.header.Get("Content-Type"), "json", "%s %s, %s", r.Method, path, c.what)
+			}
 			assert.Lacks(t, got.body, "goroutine", "%s %s, %s", r.Method, path, c.what)
 			assert.Lacks(t, got.body, ".go:", "%s %s, %s", r.Method, path, c.what)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/manage"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -143,13 +142,9 @@ func (q *request) describe(c *ledger.Change) {
 	if c.Kind != ledger.ServerChanged && c.Kind != ledger.ServerQuarantined {
 		return
 	}
-	s, err := q.manager.Server(q.Context(), c.Server)
-	if err != nil { // it is one of another file
-		is, err := q.host.Inspect(c.Server)
-		if err != nil {
-			return
-		}
-		s.Record = record.Of(is.Entry.Masked())
+	s, err := q.anyServer(c.Server)
+	if err != nil {
+		return
 	}
 	before, _ := q.accepted.Load(c.Server)
 	was, _ := before.(server)

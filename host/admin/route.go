@@ -2,11 +2,14 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -16,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -117,12 +121,46 @@ func (q *request) decode(v any) error {
 	if jsonscan.Valid(q.data) != nil || !bytes.HasPrefix(bytes.TrimSpace(q.data), []byte("{")) {
 		return bad
 	}
+	known := reflect.TypeOf(v).Elem()
+	for name := range jsonscan.Fields(q.data) {
+		if !hasField(known, string(name)) {
+			bad.detail = "the body has the field " + plain.Quote(string(name)) + ", which is unknown here"
+			return bad
+		}
+	}
 	d := json.NewDecoder(bytes.NewReader(q.data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	err := d.Decode(v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		bad.detail = "the field " + wrong.Field + " of the body has to be " + formOf(wrong.Type)
+	}
+	if err != nil {
 		return bad
 	}
 	return nil
+}
+
+// hasField reports whether a struct has a field for a name in JSON, in any case of letters, as package json reads it.
+func hasField(t reflect.Type, name string) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return strings.EqualFold(cmp.Or(tag, f.Name), name)
+	})
+}
+
+// formOf returns what a value of a type is in JSON.
+func formOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "a number"
 }
 
 // need fails unless the caller has a role.

@@ -57,7 +57,9 @@ type server struct {
 	Enabled        bool            `json:"enabled"`
 	ConnectTimeout float64         `json:"connectTimeoutSeconds,omitempty"`
 	ReadTimeout    float64         `json:"readTimeoutSeconds,omitempty"`
-	MoreJSON       string          `json:"moreJson,omitempty"` // the keys of its entry that have no field here
+	Source         string          `json:"source,omitempty"`    // where its entry stands
+	Elsewhere      bool            `json:"elsewhere,omitempty"` // which is not changed here
+	MoreJSON       string          `json:"moreJson,omitempty"`  // the keys of its entry that have no field here
 	Builtin        bool            `json:"builtin"`
 	LastStatus     string          `json:"lastStatus"`
 	LastError      string          `json:"lastError,omitempty"`
@@ -244,8 +246,32 @@ func (q *request) server() (manage.Server, error) {
 	return q.manager.Server(q.Context(), q.PathValue("id"))
 }
 
+// anyServer is server, also of one whose entry stands in a file that is not changed here.
+func (q *request) anyServer(name string) (manage.Server, error) {
+	s, err := q.manager.Server(q.Context(), name)
+	is, inspectErr := q.host.Inspect(name)
+	if err == nil || inspectErr != nil {
+		return s, err
+	}
+	s.Record = record.Of(is.Entry.Masked())
+	for _, status := range q.host.Servers() {
+		if status.Name == name {
+			s.Status = &status
+		}
+	}
+	return s, nil
+}
+
 func (q *request) showServer() (server, error) {
-	return q.showNamed(q.PathValue("id"), nil)
+	s, err := q.anyServer(q.PathValue("id"))
+	if err != nil {
+		return server{}, err
+	}
+	shown := q.show(&s)
+	if is, err := q.host.Inspect(shown.Name); err == nil && s.Revision == "" {
+		shown.Source, shown.Elsewhere = is.Entry.Source.String(), true
+	}
+	return shown, nil
 }
 
 // showNamed returns the server of a name or ID after a change, which is made also if the host
@@ -410,7 +436,7 @@ func (q *request) removeServer() (removal, error) {
 }
 
 func (q *request) testServer(in *serverInput) (testResult, error) {
-	s, err := q.server()
+	s, err := q.anyServer(q.PathValue("id"))
 	if err != nil {
 		return testResult{}, err
 	}
@@ -451,6 +477,8 @@ func (q *request) test(entry *config.Server) (testResult, error) {
 	if err != nil {
 		return testResult{}, err
 	}
+	report.Error = cmp.Or(entry.MaskError(plainly(report.Err)), report.Error)
+	plainHints(report.Hints)
 	result := testResult{
 		Success: report.Success, Message: "Connected", LatencyMs: int64(report.TookSeconds * 1000),
 		DiscoveredTools: []string{}, Timestamp: localTime(time.Now()), Report: report,
@@ -485,7 +513,7 @@ func (q *request) refreshServers() (refreshed, error) {
 }
 
 func (q *request) listTools() ([]tool, error) {
-	s, err := q.server()
+	s, err := q.anyServer(q.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -136,6 +136,7 @@ func TestSeedErrors(t *testing.T) {
 		{"POST", servers, `{"name":"a","transport":"sse"}`, 400, "http_url_required"},
 		{"POST", servers, `{"name":"a","command":"x","argsJson":"{}"}`, 400, "value_invalid"},
 		{"POST", servers, `{"name":"a","url":"https://a.example","headersJson":"[1]"}`, 400, "value_invalid"},
+		{"POST", servers, `{"name":"a","url":"https://a.example","headersJson":"{\"a\":[1]}"}`, 400, "value_invalid"},
 		{"POST", servers, `{"name":"a","url":"https://a.example","headersJson":"{\"Authorization\":\"Bearer ab****cdef\"}"}`, 400, "mask_unmatched"},
 		{"POST", servers, `{"name":"a","readTimeoutSeconds":-1,"url":"https://a.example"}`, 400, "value_invalid"},
 		{"POST", servers, `{"name":"a","nonsense":1}`, 400, "value_invalid"},
@@ -162,6 +163,26 @@ func TestSeedErrors(t *testing.T) {
 		assert.Equal(t, e.Error, "err.mcp."+c.code, "%s %s %s", c.method, c.path, c.body)
 		assert.False(t, e.Msg == "", "%s %s %s: no msg", c.method, c.path, c.body)
 	}
+}
+
+// Bodies of other clients are taken as far as they are clear, and what is wrong with one is named.
+func TestBodiesOfClients(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{})
+	untyped := func(r *http.Request) { r.Header.Del("Content-Type") }
+	got := s.do("owner", "POST", servers, `{"name":"a","command":"x","envJson":"{\"PORT\":8080,\"ON\":true,\"T\":\"1\"}"}`, untyped)
+	assert.Equal(t, got.status, http.StatusOK, "a body without a type")
+	env := assert.Value(s.manager.Host().Inspect("a"))(t).Entry.Env
+	assert.Equal(t, env["PORT"].Reveal()+env["ON"].Reveal()+env["T"].Reveal(), "8080true1", "numbers of a variable")
+	for body, want := range map[string]string{
+		`{"nam":"b"}`: `"nam\", which is unknown`, `{"readTimeoutSeconds":"15"}`: "readTimeoutSeconds of the body has to be a number",
+		`{"enabled":1}`: "enabled of the body has to be true or false", `{"name":"b","transport":"pigeon"}`: "streamable_http",
+	} {
+		got = s.do("owner", "POST", servers, body, nil)
+		assert.Equal(t, got.status, http.StatusBadRequest, "%s", body)
+		assert.Contains(t, got.body, want, "%s", body)
+	}
+	got = s.do("owner", "POST", servers, `{}`, func(r *http.Request) { untyped(r); r.Header.Set("Sec-Fetch-Site", "same-origin") })
+	assert.Equal(t, got.status, http.StatusUnsupportedMediaType, "a body without a type of a browser")
 }
 
 // What GET shows can be put back: nothing is lost by it, and no secret is sent elsewhere.

@@ -53,10 +53,16 @@ func (q *request) diagnose() (doctor.Diagnosis, error) {
 	if q.need(Operate) != nil {
 		d.LoginURL = ""
 	}
-	for i, hint := range d.Hints { // whose text is for a program
-		d.Hints[i].Text = cmp.Or(map[string]string{"launch_not_allowed": cureOf("allow"), "login_required": cureOf("login")}[string(hint.Code)], hint.Text)
-	}
+	plainHints(d.Hints)
 	return *d, nil
+}
+
+// plainHints puts words for people in the place of those for programs.
+func plainHints(hints []doctor.Hint) {
+	plain := map[string]string{"launch_not_allowed": cureOf("allow"), "login_required": cureOf("login")}
+	for i, hint := range hints {
+		hints[i].Text = cmp.Or(plain[string(hint.Code)], hint.Text)
+	}
 }
 
 func (q *request) listActivity() ([]pastEvent, error) {

@@ -73,7 +73,7 @@ func (c Code) text() string {
 	case CodeNameTaken:
 		return "there is a server of that name: choose another name, or change that server"
 	case codeTransportUnsupported:
-		return "unknown transport: write stdio, http, sse, auto or unix"
+		return "unknown transport: write stdio, http (streamable_http), sse, auto or unix"
 	case codeCommandRequired:
 		return "a stdio server needs a command: write the program to run"
 	case codeURLRequired:

@@ -5,10 +5,12 @@
 package adminpage
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
@@ -130,6 +132,39 @@ func TestFieldsOfAnEntry(t *testing.T) {
 	var got []string
 	assert.OK(t, p.Eval("[...document.querySelectorAll('form input[type=text], form textarea')].slice(2, 4).map((el) => el.value)", &got))
 	assert.Equal(t, strings.Join(got, "|"), "npx|-y\na package\nit's", "the command and its arguments")
+}
+
+// TestServerOfAnotherFile tests a server whose entry stands in a file that the page does not change, and copies it.
+func TestServerOfAnotherFile(t *testing.T) {
+	s, p := openPage(t)
+	c := assert.Value(config.Parse(t.Context(), "/srv/servers.json", []byte(`{"mcpServers": {"other": {"url": "`+serveHTTP(t, weatherServer())+`", "headers": {"X-Key": "`+hosttest.Secret+`", "X-Team": "a"}}}}`), nil))(t)
+	assert.Value(s.host.ApplyServers(hosttest.Watchdog(t), "add", "other", func(context.Context) (map[string]*config.Server, error) {
+		return map[string]*config.Server{"other": c.Servers[0]}, nil
+	}))(t)
+	p.open("/servers/other")
+	p.awaitText("/srv/servers.json")
+	p.accessible("a server of another file")
+	p.button(".heading", "other", "Test")
+	p.awaitText("It works: 1 tool")
+	p.button(".heading", "other", "Copy")
+	p.awaitText("This is a copy of the entry of other")
+	assert.True(t, p.has("[...document.querySelectorAll('textarea')].some((area) => area.value === 'X-Key: \\nX-Team: a')"), "headers without their secrets")
+	p.AwaitTrue("[...document.querySelectorAll('input')].some((field) => field.value === 'other')")
+}
+
+// TestPasteOfSeveral takes one of the servers of a pasted file.
+func TestPasteOfSeveral(t *testing.T) {
+	_, p := openPage(t)
+	p.open("/add")
+	p.Click("details.card summary")
+	p.Fill("details.card textarea", `{"mcpServers": {"one": {"command": "x"}, "two": {"command": "y", "args": ["1", "2"]}}}`)
+	p.button("details.card", "Paste", "Fill in the form")
+	p.awaitText("There are 2 servers.")
+	p.button("details.card", "Paste", "two")
+	p.awaitText("y 1 2")
+	p.Fill("details.card textarea", `{"mcpServers": {"one": `)
+	p.button("details.card", "Paste", "Fill in the form")
+	p.AwaitTrue("document.querySelector('details.card [role=alert]').textContent !== ''")
 }
 
 // TestStagedTest tries a server that cannot be started: the page says how far it came, why no further, and what to do, and keeps

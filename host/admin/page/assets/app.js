@@ -251,7 +251,7 @@ function askCredential(why = '') {
       field.select();
     }
   }}, h('h1', {}, 'Sign in'), h('input', {type: 'text', autocomplete: 'username', hidden: true}),
-  h('label', {for: 'credential'}, 'API key or token'), field, error, h('button', {class: 'primary'}, 'Sign in'));
+  h('label', {for: 'credential'}, 'API key or token'), h('div', {class: 'hint'}, 'That of this page: mcpbelt serve prints it as “Key of the page”. The key of the gateway is another one.'), field, error, h('button', {class: 'primary'}, 'Sign in'));
   replace(document.body, h('main', {}, form));
   field.focus();
 }

@@ -54,6 +54,7 @@ export function isLocal(record) {
 
 // mayChange says why the caller may not change a server, or nothing.
 export function mayChange(ctx, record) {
+  if (record.elsewhere) return `its entry stands in ${record.source}: change it there, or copy it`;
   return record.builtin ? 'it is a part of the program' : mayStart(ctx, record);
 }
 

@@ -37,7 +37,14 @@ const transports = [
 export function mount(root, ctx) {
   if (!ctx.params.id) {
     const local = !ctx.may('operate', 'stdio:write');
-    show(root, ctx, null, {transport: local ? 'stdio' : 'streamable_http'});
+    const from = ctx.query.get('from');
+    const copied = from ? ctx.attempt(() => api.get(api.at`mcp/servers/${from}`, {signal: ctx.signal})) : Promise.resolve(null);
+    copied.then((record) => {
+      if (ctx.signal.aborted) return;
+      show(root, ctx, null, record ? {...unmasked(record), ...partsOf(record.moreJson)} : {transport: local ? 'stdio' : 'streamable_http'});
+      if (record) root.prepend(h('p', {class: 'note warn'}, 'This is a copy of the entry of ', said(record.name, {clamp: 100}), ' in ', said(record.source),
+        '. Secrets are not copied: write them anew. While both have one name, one of them runs.'));
+    });
     return;
   }
   ctx.attempt(() => api.get(api.at`mcp/servers/${ctx.params.id}`, {signal: ctx.signal})).then((record) => {
@@ -239,6 +246,12 @@ function wordsOf(line) {
     word.replace(/"((?:\\.|[^"])*)"|'([^']*)'|\\(.)/g, (_, double, single, char) => (double?.replace(/\\(["\\$`])/g, '$1') ?? single ?? char)));
 }
 
+// unmasked returns a record without the secrets that it has masked.
+function unmasked(record) {
+  const clear = (json) => json && JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(json)).map(([name, value]) => [name, value.includes('****') ? '' : value])));
+  return {...record, envJson: clear(record.envJson), headersJson: clear(record.headersJson)};
+}
+
 // partsOf returns the values of the fields that are keys of moreJson, and the rest of it.
 function partsOf(json) {
   const rest = JSON.parse(json || '{}');
@@ -349,18 +362,42 @@ function linesOf(form, value) {
 function paste(fill, say) {
   const id = uid();
   const area = h('textarea', {id, spellcheck: 'false', placeholder: '{"mcpServers": {"name": {"command": "…"}}}'});
+  const many = h('div', {class: 'view'});
+  const wrong = h('p', {class: 'error', role: 'alert'});
+  async function read(text, name) {
+    wrong.textContent = '';
+    try {
+      const {entry, warnings} = await api.post('entry', {text, name});
+      fill({...none, ...entry, ...partsOf(entry.moreJson)});
+      say(warnings.join('\n'));
+    } catch (err) {
+      if (!(err instanceof api.APIError)) throw err;
+      wrong.textContent = err.message;
+    }
+  }
   const none = {description: '', url: '', headersJson: '', command: '', argsJson: '', envJson: '', cwd: ''};
   return h('details', {class: 'card'}, h('summary', {}, 'Paste an entry'),
     h('div', {class: 'field'}, h('label', {for: id}, 'An entry of a config file of any program, as JSON'), area),
+    many, wrong,
     h('div', {}, button('Fill in the form', async () => {
-      say('');
-      try {
-        const read = await api.post('entry', {text: area.value});
-        fill({...none, ...read.entry, ...partsOf(read.entry.moreJson)});
-        say(read.warnings.join('\n'));
-      } catch (err) {
-        if (!(err instanceof api.APIError)) throw err;
-        say(err.message);
+      const all = entriesOf(area.value);
+      if (all.length > 1) {
+        wrong.textContent = '';
+        replace(many, h('p', {}, `There are ${all.length} servers. Fill in the form for one of them:`),
+          h('div', {class: 'actions'}, all.map(([name, entry]) => button(name, () => read(JSON.stringify(entry), name)))));
+        return;
       }
+      await read(area.value);
     })));
+}
+
+// entriesOf returns the servers of a config file, by their names, as far as it is plain JSON.
+function entriesOf(text) {
+  try {
+    const file = JSON.parse(text);
+    const servers = file.mcpServers ?? file.servers ?? file.context_servers ?? file.mcp?.servers ?? file.mcp ?? {};
+    return Object.entries(servers).filter(([, entry]) => entry && typeof entry === 'object');
+  } catch {
+    return [];
+  }
 }

@@ -54,7 +54,7 @@ export function mount(root, ctx) {
   async function ask() {
     const {id, name} = live;
     const [record, found, had] = await Promise.all([
-      id ? api.get(api.at`mcp/servers/${id}`, {signal: ctx.signal}).catch(() => recordOf(live)) : recordOf(live),
+      api.get(api.at`mcp/servers/${id || name}`, {signal: ctx.signal}).catch(() => recordOf(live)),
       api.get(api.at`health/${name}`, {signal: ctx.signal}).catch(() => null),
       (id
         ? api.get(api.at`mcp/servers/${id}/tools`, {signal: ctx.signal})
@@ -106,12 +106,14 @@ export function mount(root, ctx) {
         if (!result) return;
         tested.hidden = false;
         replace(tested, h('h2', {}, 'Test'), report(result, isLocal(record)));
-      }, {why}),
-      button('Edit', () => ctx.go(api.at`/admin/servers/${record.name}/edit`), {why}),
+      }, {why: record.elsewhere ? isLocal(record) ? ctx.may('operate', 'stdio:write') : ctx.may('operate') : why}),
+      record.elsewhere && button('Copy', () => ctx.go(api.at`/admin/add?from=${record.name}`), {why: ctx.may('operate'), title: 'Copy its entry into one that can be changed here'}),
+      !record.elsewhere && button('Edit', () => ctx.go(api.at`/admin/servers/${record.name}/edit`), {why}),
       button(toggle.text, toggle.act, {why: toggle.why}),
       menu(`More for ${record.name}`, () => [restart, remove]));
     replace(settings, h('h2', {}, 'Settings'), h('dl', {},
       pair('Transport', said(record.transport || 'a part of the program')),
+      record.source && pair('Its entry stands in', said(record.source, {class: 'mono'})),
       record.url && pair('Address', said(record.url, {class: 'mono'})),
       record.command && pair('Command', code(command(record))),
       record.cwd && pair('Folder', said(record.cwd, {class: 'mono'})),
