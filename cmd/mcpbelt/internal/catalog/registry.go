@@ -6,6 +6,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,14 +101,11 @@ func (r *Registry) Find(ctx context.Context, words []string) (found []*Server, m
 
 // Server returns a version of a server; an empty one is the latest.
 func (r *Registry) Server(ctx context.Context, name, version string) (*Server, error) {
-	asked := url.PathEscape(version)
-	if version == "" {
-		asked = "latest"
-	}
+	version = cmp.Or(version, "latest")
 	var data json.RawMessage
-	err := r.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions/"+asked, &data)
+	err := r.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version), &data)
 	if e, ok := errors.AsType[*cli.Error](err); ok && e.Exit == cli.NotFound {
-		e.Message = fmt.Sprintf("the registry %s has no server %s", r.base, strings.TrimSuffix(name+"@"+version, "@"))
+		e.Message = fmt.Sprintf("the registry %s has no server %s@%s", r.base, name, version)
 		e.Cure = "mcpbelt find WORD; a command stands behind --, and a URL begins with https://"
 	}
 	if err != nil {
@@ -116,8 +114,8 @@ func (r *Registry) Server(ctx context.Context, name, version string) (*Server, e
 	switch s, err := parse(data); {
 	case err != nil:
 		return nil, failed(cli.Failed, otherRegistry, "the registry %s cannot be used: %w", r.base, err)
-	case s.Name != name || version != "" && s.Version != version:
-		return nil, failed(cli.Failed, otherRegistry, "the registry %s was asked for %s, and answers with %s@%s", r.base, name, s.Name, s.Version)
+	case s.Name != name || version != "latest" && s.Version != version:
+		return nil, failed(cli.Failed, otherRegistry, "the registry %s was asked for %s@%s, and answers with %s@%s", r.base, name, version, s.Name, s.Version)
 	case s.Status == "deleted":
 		return nil, failed(cli.NotFound, "mcpbelt find WORD", "%s %s was deleted from the registry: %s", name, s.Version, s.StatusMessage)
 	default:

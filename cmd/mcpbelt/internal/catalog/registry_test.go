@@ -90,7 +90,8 @@ func TestRegistryErrors(t *testing.T) {
 	}{
 		"good":            {answering(good), "", cli.OK, ""},
 		"good version":    {answering(good), "1.0", cli.OK, ""},
-		"another version": {answering(good), "2.0", cli.Failed, "was asked for a.b/x, and answers with a.b/x@1.0"},
+		"latest":          {answering(good), "latest", cli.OK, ""},
+		"another version": {answering(good), "2.0", cli.Failed, "was asked for a.b/x@2.0, and answers with a.b/x@1.0"},
 		"another server":  {answering(strings.Replace(good, "a.b/x", "a.b/evil", 1)), "", cli.Failed, "answers with a.b/evil@1.0"},
 		"deleted":         {answering(strings.Replace(good, `active"`, `deleted","statusMessage":"malware"`, 1)), "", cli.NotFound, "a.b/x 1.0 was deleted from the registry: malware"},
 		"not there":       {status(404), "1.0", cli.NotFound, "has no server a.b/x@1.0: mcpbelt find WORD"},

@@ -49,6 +49,9 @@ func addCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.asker == nil && (len(a.args) > 0 || a.kind != "" || a.remote) {
+				return cli.UsageError("--arg, --package and --remote are for a server of a registry, or a bundle")
+			}
 			scope, err := cli.Scope(a.scope)
 			if err != nil {
 				return err
