@@ -116,8 +116,12 @@ func (a *Asker) answer(ctx context.Context, name string, in *input) []string {
 	if in.Default != "" {
 		defaults = []string{literal(in.Default)}
 	}
+	choices := in.Choices
+	if in.Format == "boolean" {
+		choices = []string{"true", "false"}
+	}
 	question := plain.Line(name + ": " + in.Description)
-	secret := in.IsSecret || mask.IsSecretName(name) && len(defaults) == 0 && len(in.Choices) == 0 && in.Format != "number" && in.Format != "boolean"
+	secret := in.IsSecret || mask.IsSecretName(name) && len(defaults) == 0 && len(choices) == 0 && in.Format != "number"
 	values = a.Given[name]
 	switch {
 	case values != nil:
@@ -133,8 +137,8 @@ func (a *Asker) answer(ctx context.Context, name string, in *input) []string {
 			a.Secrets, values = append(a.Secrets, reference), []string{"${" + reference + "}"}
 		}
 	default:
-		if len(in.Choices) > 0 {
-			question += " (" + strings.Join(in.Choices, ", ") + ")"
+		if len(choices) > 0 {
+			question += " (" + strings.Join(choices, ", ") + ")"
 		}
 		question += " [" + strings.Join(defaults, ", ") + "]"
 		for again := a.Out.CanAsk(); again; question = "one more:" {
@@ -149,8 +153,8 @@ func (a *Asker) answer(ctx context.Context, name string, in *input) []string {
 		switch {
 		case secret && !strings.Contains(value, "${"):
 			a.err = cli.UsageError("%s is a secret, and is not written into the file: give a reference to a variable, such as '${%s}'", name, variable(name))
-		case len(in.Choices) > 0 && !slices.Contains(in.Choices, value):
-			a.err = cli.UsageError("%s is one of %s, not %q", name, strings.Join(in.Choices, ", "), value)
+		case len(choices) > 0 && !slices.Contains(choices, value):
+			a.err = cli.UsageError("%s is one of %s, not %q", name, strings.Join(choices, ", "), value)
 		}
 	}
 	if values == nil && !secret {
