@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -47,7 +48,7 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 			res.CacheScope, _ = jsonscan.String(value)
 			return nil
 		}},
-		field{name: "_meta", into: &res.Meta},
+		field{name: "_meta", into: func(value []byte) error { optional(&res.Meta, value); return nil }},
 	)
 	switch {
 	case need != nil || err != nil:
@@ -77,7 +78,7 @@ func decodePromptResult(raw json.RawMessage, modern bool) (*GetPromptResult, *in
 	need, err := decodeResult(raw, modern,
 		field{name: "description", into: &res.Description},
 		field{name: "messages", into: arrayOf(&res.Messages, decodePromptMessage)},
-		field{name: "_meta", into: &res.Meta},
+		field{name: "_meta", into: func(value []byte) error { optional(&res.Meta, value); return nil }},
 	)
 	switch {
 	case need != nil || err != nil:
@@ -132,7 +133,7 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 				field{name: "hasMore", into: &details.HasMore},
 			)
 		}},
-		field{name: "_meta", into: &res.Meta},
+		field{name: "_meta", into: func(value []byte) error { optional(&res.Meta, value); return nil }},
 	)
 	switch {
 	case err != nil:
@@ -169,13 +170,40 @@ func decodeStruct[T any](raw []byte, need string, more ...field) (*T, error) {
 	return decoded(v, decodeObject(raw, append(fieldsOf(v, need), more...)...))
 }
 
-func decodePrompt(raw []byte, _ bool) (*Prompt, error) {
+// decodeItem decodes an item of a list. A flaw in what is optional, which is all that is no text, does not cost the item.
+func decodeItem[T any](raw []byte, need string, more ...field) (v *T, flawed bool, err error) {
+	v = new(T)
+	listed := 0 // icons
+	fields := fieldsOf(v, need)
+	for i, f := range fields {
+		if _, isText := f.into.(*string); isText {
+			continue
+		}
+		fields[i].into = func(value []byte) error {
+			if decodeInto(f.into, value) != nil {
+				reflect.ValueOf(f.into).Elem().SetZero()
+				flawed = true
+			}
+			if icons, ok := f.into.(*[]sdk.Icon); ok {
+				for range jsonscan.Elements(value) {
+					listed++
+				}
+				flawed = flawed || len(*icons) < listed // some are not safe to show
+			}
+			return nil
+		}
+	}
+	v, err = decoded(v, decodeObject(raw, append(fields, more...)...))
+	return v, flawed, err
+}
+
+func decodePrompt(raw []byte, _ bool) (*Prompt, bool, error) {
 	var arguments []*sdk.PromptArgument
-	p, err := decodeStruct[Prompt](raw, "name", field{name: "arguments", into: arrayOf(&arguments, func(raw []byte) (*sdk.PromptArgument, error) {
+	p, flawed, err := decodeItem[Prompt](raw, "name", field{name: "arguments", into: arrayOf(&arguments, func(raw []byte) (*sdk.PromptArgument, error) {
 		return decodeStruct[sdk.PromptArgument](raw, "name")
 	})})
 	if err == nil {
 		p.Arguments = arguments
 	}
-	return p, err
+	return p, flawed, err
 }

@@ -19,8 +19,8 @@ func TestDecodeErrors(t *testing.T) {
 	read := func(raw string) error { _, _, err := decodeReadResult([]byte(raw), true); return err }
 	prompt := func(raw string) error { _, _, err := decodePromptResult([]byte(raw), true); return err }
 	completion := func(raw string) error { return ignore(decodeCompletion([]byte(raw))) }
-	resource := func(raw string) error { return ignore(decodeStruct[Resource]([]byte(raw), "uri")) }
-	listed := func(raw string) error { return ignore(decodePrompt([]byte(raw), true)) }
+	resource := func(raw string) error { _, _, err := decodeItem[Resource]([]byte(raw), "uri"); return err }
+	listed := func(raw string) error { _, _, err := decodePrompt([]byte(raw), true); return err }
 	sample := func(raw string) error { return ignore(decodeSample([]byte(raw))) }
 	task := func(raw string) error { return ignore(decodeTask([]byte(raw), true)) }
 	elicit := func(raw string) error { return ignore(decodeElicit([]byte(raw))) }
@@ -42,9 +42,7 @@ func TestDecodeErrors(t *testing.T) {
 		{completion, `{"completion":{"values":["a",null]}}`, "completion.values[1]", "got null, want a string"},
 		{completion, `{"completion":{"total":1.5}}`, "completion.total", "got a number, want a whole number"},
 		{completion, `{"completion":{"hasMore":"no"}}`, "completion.hasMore", "got a string, want a boolean"},
-		{resource, `{"uri":"u","annotations":{"priority":"high"}}`, "annotations.priority", "wrong type"},
-		{resource, `{"uri":"u","icons":[{"src":"https:"},{"src":7}]}`, "icons[1].src", "wrong type"},
-		{resource, `{"uri":"u","_meta":[]}`, "_meta", "wrong type"},
+		{resource, `{"uri":"u","title":[]}`, "title", "got an array, want a string"},
 		{resource, `{"name":"n"}`, "uri", "missing"},
 		{listed, `{"name":"n","arguments":[{"name":"a"},{"name":"b","required":1}]}`, "arguments[1].required", "got a number, want a boolean"},
 		{sample, `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":[]}]}]}`, "messages[0].content[1].text", "got an array, want a string"},
@@ -273,11 +271,11 @@ func FuzzDecodeResults(f *testing.F) {
 		check(prompt, prompt != nil || need != nil && modern, err)
 		completion, err := decodeCompletion(data)
 		check(completion, completion != nil, err)
-		resource, err := decodeStruct[Resource](data, "uri")
+		resource, _, err := decodeItem[Resource](data, "uri")
 		check(resource, err == nil, err)
-		template, err := decodeStruct[ResourceTemplate](data, "uriTemplate")
+		template, _, err := decodeItem[ResourceTemplate](data, "uriTemplate")
 		check(template, err == nil, err)
-		item, err := decodePrompt(data, modern)
+		item, _, err := decodePrompt(data, modern)
 		check(item, err == nil, err)
 		if f := freshnessOf(data); f.ttl < 0 || f.ttl > maxTTL {
 			t.Errorf("to be kept for %v", f.ttl)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -217,16 +218,38 @@ func decodeServerInfo(result []byte) (*serverInfo, error) {
 	))
 }
 
+// decodeImplementation decodes what a server says of itself, as far as it can be read: all of it is optional.
 func decodeImplementation(object []byte) (*Implementation, error) {
-	if isNull(object) {
+	if !isObject(object) {
 		return nil, nil
 	}
-	return decodeStruct[Implementation](object, "")
+	return decodeLoosely[Implementation](object)
 }
 
+// decodeCapabilities decodes what a server offers. What is there in another form than the protocol's, such as the empty list
+// that PHP writes for an empty object, is offered without more.
 func decodeCapabilities(object []byte) (*ServerCapabilities, error) {
-	if isNull(object) {
+	if !isObject(object) {
 		return &ServerCapabilities{}, nil
 	}
-	return decodeStruct[ServerCapabilities](object, "")
+	return decodeLoosely[ServerCapabilities](object)
+}
+
+// decodeLoosely decodes a type of the official SDK, of which a flawed member is empty.
+func decodeLoosely[T any](object []byte) (*T, error) {
+	v := new(T)
+	fields := fieldsOf(v, "")
+	for i, f := range fields {
+		fields[i].into = func(value []byte) error {
+			if decodeInto(f.into, value) == nil {
+				return nil
+			}
+			into := reflect.ValueOf(f.into).Elem()
+			if into.SetZero(); into.Kind() == reflect.Pointer && string(value) != "false" {
+				into.Set(reflect.New(into.Type().Elem()))
+			}
+			return nil
+		}
+	}
+	return v, decodeObject(object, fields...)
 }

@@ -167,6 +167,26 @@ func handshakeWith(revision string) string {
 	return "initialize " + revision
 }
 
+// What a server writes of itself in another form than the protocol's costs nothing else of it.
+func TestLooseHandshake(t *testing.T) {
+	everyPin(t, func(t *testing.T, revision string, p plane) {
+		for capabilities, want := range map[string]bool{
+			//report: Revisions | logiscape/mcp-sdk-php#1 | a server of PHP answers initialize with empty lists for empty objects | what it offers so is offered, without more, and the connection stands; nothing else of its answer is lost
+			`{"tools":[],"logging":[],"experimental":[]}`: true, `{"tools":true}`: true, `{"tools":{"listChanged":"yes"}}`: true, `{"tools":false}`: false, `{"tools":null}`: false, `[]`: false,
+		} {
+			about := `"capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":1,"icons":7,"title":[]},"instructions":"i"}`
+			server := mcptest.NewServer(t, mcptest.Script{
+				"initialize":      mcptest.Result(`{"protocolVersion":"` + revision + `",` + about),
+				"server/discover": mcptest.Result(`{"resultType":"complete","supportedVersions":["` + revision + `"],` + about),
+			})
+			c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision})
+			assert.OK(t, c.Ready(t.Context()), "%s", capabilities)
+			assert.Equal(t, c.State().Capabilities.Tools != nil, want, "%s: tools are offered", capabilities)
+			assert.Equal(t, c.State().Server.Name+c.State().Instructions, "si", "%s", capabilities)
+		}
+	})
+}
+
 // A client with a pinned revision offers that and nothing else.
 func TestPinnedRevision(t *testing.T) {
 	everyPin(t, func(t *testing.T, revision string, p plane) {

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/listed"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 )
 
@@ -23,8 +24,8 @@ type list[T any] struct {
 	noun   string // for one item, such as "tool"
 	// offered reports whether the server says that it has the list; else it is empty.
 	offered func(*life) bool
-	// decode takes one item. What it refuses is left out.
-	decode func(raw []byte, modern bool) (*T, error)
+	// decode takes one item. What it refuses is left out. An item is flawed if something that is optional was.
+	decode func(raw []byte, modern bool) (item *T, flawed bool, err error)
 	// key names an item among those of the list.
 	key func(*T) string
 	// max bounds the items; 0: by nothing but their bytes.
@@ -101,7 +102,7 @@ func (p *pager[T]) ask(ctx context.Context) (page listPage[T], err error) {
 	if l.modern() {
 		fresh = freshnessOf(result)
 	}
-	page, err = p.decode(result, l.modern())
+	page, err = p.decode(ctx, result, l.modern())
 	page.freshness, page.life = fresh, l
 	return page, err
 }
@@ -161,7 +162,7 @@ func (p *pager[T]) count(page *listPage[T]) error {
 }
 
 // decode decodes one page.
-func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T], err error) {
+func (p *pager[T]) decode(ctx context.Context, result json.RawMessage, modern bool) (page listPage[T], err error) {
 	page.bytes = len(result)
 	found := false
 	kind := kindComplete
@@ -176,8 +177,9 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 			for i := range walk.Elements() {
 				raw, err := walk.Checked() // its JSON breaks rules if only the item is spoilt by it
 				var item *T
+				flawed := false
 				if err == nil {
-					item, err = p.list.decode(raw, modern)
+					item, flawed, err = p.list.decode(raw, modern)
 				}
 				if err != nil {
 					path := fmt.Sprintf("%s[%d]", p.list.member, i)
@@ -188,6 +190,9 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 					p.client.opts.Logger.Warn("mcp: leaving out an invalid "+p.list.noun, "server", p.client.name, p.list.noun, nameOf(raw), "error", err)
 				} else {
 					page.items = append(page.items, item)
+					if !flawed {
+						listed.Note(ctx, item, raw)
+					}
 				}
 			}
 		case "nextCursor":

@@ -76,6 +76,22 @@ func TestFlawedItemIsLeftOut(t *testing.T) {
 	})
 }
 
+// What is optional does not cost the item.
+func TestItemWithOptionalFlawIsListed(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, l := range lists {
+			for _, member := range []string{
+				//report: Schemas | modelcontextprotocol/inspector#1909, BaseIntelligence/bounty-challenge#12086 | a server writes the annotations of a resource or a template as an empty list, as PHP has empty objects, or its size as a text | the item is listed without that; a client that validates the whole list has none
+				`"annotations":[]`, `"annotations":{"priority":"high"}`, `"size":"12"`, `"_meta":[]`, `"icons":[{"src":"https:"},{"src":7}]`, `"icons":{}`,
+			} {
+				list := `{"` + l.member + `":[` + strings.Replace(flawed(member), "bad", "good", 1) + `],"resultType":"complete"}`
+				n := assert.Value(l.read(t.Context(), newClient(t, p.to(featured(t, revision, mcptest.Script{l.method: mcptest.Result(list)})), nil)))(t)
+				assert.Equal(t, n, 1, "%s with %s: items", l.method, member)
+			}
+		}
+	})
+}
+
 // wantProblem fails the test unless one item was left out of the client's lists, for a
 // reason.
 func wantProblem(t *testing.T, c *mcp.Client, want mcp.ListProblem, reason string) {

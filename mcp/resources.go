@@ -32,7 +32,7 @@ func (c *Client) Resources(ctx context.Context) iter.Seq2[*Resource, error] {
 		member:  "resources",
 		noun:    "resource",
 		offered: offersResources,
-		decode:  func(raw []byte, _ bool) (*Resource, error) { return decodeStruct[Resource](raw, "uri") },
+		decode:  func(raw []byte, _ bool) (*Resource, bool, error) { return decodeItem[Resource](raw, "uri") },
 		key:     func(r *Resource) string { return r.URI },
 	})
 }
@@ -45,8 +45,8 @@ func (c *Client) ResourceTemplates(ctx context.Context) iter.Seq2[*ResourceTempl
 		member:  "resourceTemplates",
 		noun:    "resourceTemplate",
 		offered: offersResources,
-		decode: func(raw []byte, _ bool) (*ResourceTemplate, error) {
-			return decodeStruct[ResourceTemplate](raw, "uriTemplate")
+		decode: func(raw []byte, _ bool) (*ResourceTemplate, bool, error) {
+			return decodeItem[ResourceTemplate](raw, "uriTemplate")
 		},
 		key: func(t *ResourceTemplate) string { return t.URITemplate + "\x00" + t.Name },
 	})

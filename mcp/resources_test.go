@@ -95,7 +95,7 @@ func TestResourceDecodedExactly(t *testing.T) {
 	c := newClient(t, server, nil)
 	resources, err := collect(c.Resources(t.Context()))
 	assert.OK(t, err)
-	assert.Equal(t, uris(resources), "a:1 a:2 a:5")
+	assert.Equal(t, uris(resources), "a:1 a:2 a:3 a:4 a:5")
 	r := resources[0]
 	assert.Equal(t, [...]any{r.Name, r.Title, r.Description, r.MIMEType, r.Size, resources[1].Size, r.Annotations.Priority, r.Annotations.LastModified, r.Meta["k"]},
 		[...]any{"n", "T", "d", "m", int64(9007199254740993), int64(1000), 0.5, "2026-01-01T00:00:00Z", json.Number("1")})
@@ -133,7 +133,6 @@ func TestReadResourceRefused(t *testing.T) {
 		`{"contents":[{"uri":"a","blob":"%"}]}`:                                     "contents[0].blob",
 		`{"contents":[{"uri":"a","blob":{}}]}`:                                      "contents[0].blob",
 		`{"contents":[{"uri":"a","text":"x"},{"uri":"a","text":"x","mimeType":1}]}`: "contents[1].mimeType",
-		`{"contents":[],"_meta":7}`:                                                 "_meta",
 		`{"contents":[],"resultType":"later"}`:                                      "resultType",
 		`{"contents":[],"resultType":7}`:                                            "resultType",
 	}, `{"contents":[],"resultType":"complete"}`)

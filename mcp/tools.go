@@ -198,12 +198,12 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 			member:  "tools",
 			noun:    "tool",
 			offered: func(l *life) bool { return l.info.capabilities.Tools != nil },
-			decode: func(raw []byte, modern bool) (*Tool, error) {
+			decode: func(raw []byte, modern bool) (*Tool, bool, error) {
 				t, err := decodeTool(raw, modern)
 				if err == nil {
 					l.info.tasks.note(tasks, t.Name, raw)
 				}
-				return t, err
+				return t, false, err
 			},
 			key: func(t *Tool) string { return t.Name },
 			max: c.opts.MaxTools,

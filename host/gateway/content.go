@@ -1,17 +1,20 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/listed"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -308,9 +311,15 @@ func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 	if o != nil && len(o.Servers) == 0 {
 		return nil
 	}
+	var said sync.Map // the items as their servers wrote them
+	ctx = listed.With(ctx, func(item any, raw json.RawMessage) { said.Store(item, raw) })
 	add := func(item any, name, member, value string) {
-		raw := message.WithMember(message.Marshal(item), "name", message.Quoted(name))
-		items = append(items, message.WithMember(raw, member, message.Quoted(value)))
+		raw, ok := said.Load(item)
+		if !ok { // it has flaws
+			raw = message.Marshal(item)
+		}
+		named := message.WithMember(raw.(json.RawMessage), "name", message.Quoted(name))
+		items = append(items, message.WithMember(named, member, message.Quoted(value)))
 	}
 	switch r.method {
 	case protocol.ListPrompts:
@@ -336,7 +345,7 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 	var err error
 	if v.server != "" {
 		err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) (err error) {
-			result, err = c.Request(ctx, r.method, message.WithoutMeta(r.params.All), nil)
+			result, err = c.Request(ctx, r.method, message.WithoutMeta(r.params.All), &mcp.RequestOptions{Meta: r.meta()})
 			return err
 		})
 	} else {
@@ -348,11 +357,10 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 		if p.Context != nil {
 			known = p.Context.Arguments
 		}
-		var res *mcp.CompleteResult
-		opts := &mcp.RequestOptions{Raw: &result}
+		opts := &mcp.RequestOptions{Raw: &result, Meta: r.meta()}
 		switch {
 		case p.Ref.Type == "ref/prompt" && v.hasPrompt(ctx, p.Ref.Name):
-			res, err = c.CompletePrompt(ctx, p.Ref.Name, p.Argument, known, opts)
+			_, err = c.CompletePrompt(ctx, p.Ref.Name, p.Argument, known, opts)
 		case p.Ref.Type == "ref/prompt":
 			err = &content.UnknownPromptError{Name: p.Ref.Name}
 		default:
@@ -360,14 +368,24 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 			if failed != nil {
 				return nil, failed
 			}
-			res, err = c.CompleteTemplate(ctx, content.Address(server, uri), p.Argument, known, opts)
-		}
-		if err == nil && len(res.Completion.Values) >= 100 { // as many as there may be: some may have been left out
-			result = message.Marshal(res)
+			_, err = c.CompleteTemplate(ctx, content.Address(server, uri), p.Argument, known, opts)
 		}
 	}
 	if err != nil {
 		return nil, requestError(err)
 	}
-	return result, nil
+	return firstCompletions(result), nil
+}
+
+// firstCompletions cuts off the values beyond those that the protocol allows: clients that validate refuse all.
+func firstCompletions(result json.RawMessage) json.RawMessage {
+	const most = 100
+	completion := message.Member(result, "completion")
+	values := slices.Collect(jsonscan.Elements(message.Member(completion, "values")))
+	if len(values) <= most {
+		return result
+	}
+	first := append(append([]byte("["), bytes.Join(values[:most], []byte(","))...), ']')
+	completion = message.WithMember(message.WithMember(completion, "values", first), "hasMore", []byte("true"))
+	return message.WithMember(result, "completion", completion)
 }

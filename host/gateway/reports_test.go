@@ -93,7 +93,7 @@ func (s *rawServer) answer(conn sdk.Connection, m *jsonrpc.Request, answers *syn
 	}
 	switch result := s.results[strings.TrimSpace(m.Method+" "+named.Name+named.URI+named.Cursor)]; {
 	case result != "":
-		resp.Result = json.RawMessage(result)
+		resp.Result = json.RawMessage(strings.ReplaceAll(result, "$PARAMS", string(m.Params)))
 	case m.Method == "tools/call":
 		resp.Result, _ = json.Marshal(&sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Join(texts, "\n")}}})
 	case s.results[m.Method] != "":
@@ -445,6 +445,92 @@ func TestResultsPass(t *testing.T) {
 		for _, path := range []string{"/mcp", "/s/raw/mcp"} {
 			tool := map[string]string{"/mcp": "raw__do", "/s/raw/mcp": "do"}[path]
 			assert.Equal(t, string(s.connect(t, &client{path: path}).call(t, tool, `{}`).Result), result, "%s at %s", name, path)
+		}
+	}
+}
+
+// What servers list and complete reaches the client as they wrote it, under the names of the view.
+func TestListsPass(t *testing.T) {
+	//report: Gateway | agentgateway/agentgateway#445, IBM/mcp-context-forge#3050, archestra-ai/archestra#3150, mastra-ai/mastra#19157 | a gateway makes what servers list anew of the members that it knows | resources, templates, prompts and tools keep the tokens of all others, and _meta; name and URI are those of the view. Icons that are neither https nor data are left out
+	const more = `"title":"T","x":{"n":1.0,"e":[]},"annotations":{"priority":0.50,"y":null},"_meta":{"vendor/a":9007199254740993,"ui":{"csp":{}}}`
+	raw := &rawServer{results: map[string]string{
+		"initialize":               `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{}},"serverInfo":{"name":"raw","version":"1"}}`,
+		"resources/list":           `{"resources":[{"uri":"a:b","name":"n",` + more + `,"icons":[{"src":"data:,","z":1}]},{"uri":"a:c","name":"i","x":1,"icons":[{"src":"file:///a"}]}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"a:{b}","name":"n",` + more + `}]}`,
+		"prompts/list":             `{"prompts":[{"name":"n","arguments":[{"name":"a","x":[1]}],` + more + `}]}`,
+		"tools/list":               `{"tools":[{"name":"n","inputSchema":{"type":"object","x":1.0},` + more + `}]}`,
+		//report: Gateway | IBM/mcp-context-forge#5254, IBM/mcp-context-forge#5318 | a gateway answers completion itself, or keeps the values alone | the server that has the prompt or the template is asked, and its answer passes; of more values than the protocol allows the first 100
+		"completion/complete": `{"completion":{"values":["v"],"total":1.0,"x":1},"_meta":{"k":1},"y":[]}`,
+	}}
+	c := openRaw(t, map[string]*rawServer{"raw": raw}).connect(t, &client{})
+	for _, row := range []struct{ method, params, want string }{
+		{"resources/list", "", `{"resources":[{"uri":"mcpbelt:raw/a:b","name":"raw__n",` + more + `,"icons":[{"src":"data:,","z":1}]},{"name":"raw__i","uri":"mcpbelt:raw/a:c"}]}`},
+		{"resources/templates/list", "", `{"resourceTemplates":[{"uriTemplate":"mcpbelt:raw/a:{b}","name":"raw__n",` + more + `}]}`},
+		{"prompts/list", "", `{"prompts":[{"name":"raw__n","arguments":[{"name":"a","x":[1]}],` + more + `}]}`},
+		{"tools/list", "", `{"tools":[{"name":"raw__n","inputSchema":{"type":"object","x":1.0},` + more + `}]}`},
+		{"completion/complete", `"ref":{"type":"ref/prompt","name":"raw__n"},"argument":{"name":"a","value":""}`, raw.results["completion/complete"]},
+	} {
+		assert.Equal(t, string(c.do(t, row.method, row.params).Result), row.want, "%s", row.method)
+	}
+}
+
+// What a client says in _meta reaches the server with every request that has one server.
+func TestMetaPasses(t *testing.T) {
+	//report: Gateway | IBM/mcp-context-forge#2332, IBM/mcp-context-forge#4141 | _meta of a client reaches a server with calls of tools alone | with reads, prompts and completions, too, but for what is between neighbours
+	raw := &rawServer{results: map[string]string{
+		"initialize":          `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{}},"serverInfo":{"name":"raw","version":"1"}}`,
+		"tools/list":          toolsNamed("n"),
+		"tools/call n":        `{"content":[],"got":$PARAMS}`,
+		"prompts/get n":       `{"messages":[],"got":$PARAMS}`,
+		"resources/read a:b":  `{"contents":[{"uri":"a:b","text":""}],"got":$PARAMS}`,
+		"completion/complete": `{"completion":{"values":["v"]},"got":$PARAMS}`,
+	}}
+	s := openRaw(t, map[string]*rawServer{"raw": raw})
+	for path, prefix := range map[string][2]string{"/mcp": {"raw__", "mcpbelt:raw/"}, "/s/raw/mcp": {}} {
+		c := s.connect(t, &client{path: path})
+		for _, row := range [][2]string{
+			{"tools/call", fmt.Sprintf(`"name":"%sn","arguments":{}`, prefix[0])},
+			{"prompts/get", fmt.Sprintf(`"name":"%sn"`, prefix[0])},
+			{"resources/read", fmt.Sprintf(`"uri":"%sa:b"`, prefix[1])},
+			{"completion/complete", fmt.Sprintf(`"ref":{"type":"ref/prompt","name":"%sn"},"argument":{"name":"a","value":""}`, prefix[0])},
+		} {
+			m := c.do(t, row[0], row[1]+`,"_meta":{"k/a":[1.0],"progressToken":"mine"}`)
+			assert.Contains(t, m.at("got", "_meta"), `"k/a":[1.0]`, "%s at %s", row[0], path)
+			assert.Lacks(t, m.at("got", "_meta"), "mine", "%s at %s", row[0], path)
+		}
+	}
+}
+
+// Values of a completion beyond those that the protocol allows are cut off, and nothing else is changed.
+func TestManyCompletions(t *testing.T) {
+	for n, want := range map[int]string{100: `],"total":1.0},"x":1}`, 101: `"hasMore":true`} {
+		raw := &rawServer{results: map[string]string{"completion/complete": `{"completion":{"values":["` + strings.Repeat(`v","`, n-1) + `"],"total":1.0},"x":1}`}}
+		s := openRaw(t, map[string]*rawServer{"raw": raw})
+		for path, prefix := range map[string]string{"/mcp": "mcpbelt:raw/", "/s/raw/mcp": ""} {
+			m := s.connect(t, &client{path: path}).do(t, "completion/complete", fmt.Sprintf(`"ref":{"type":"ref/resource","uri":"%sa:{b}"},"argument":{"name":"b","value":""}`, prefix))
+			assert.Equal(t, strings.Count(m.at("completion", "values"), `"`), 200, "%d at %s", n, path)
+			assert.Contains(t, string(m.Result), want, "%d at %s", n, path)
+		}
+	}
+}
+
+// The empty lists of clients in PHP, which are empty objects, count as these.
+func TestEmptyLists(t *testing.T) {
+	raw := &rawServer{results: map[string]string{"tools/list": toolsNamed("do"), "tools/call do": `{"content":[],"got":$PARAMS}`}}
+	s := openRaw(t, map[string]*rawServer{"raw": raw})
+	for _, path := range []string{"/mcp", "/mcp/search"} {
+		//report: Gateway | elgorro/aiquila#442, php-mcp/schema#2 | a client of PHP writes the params of tools/list, or the capabilities that it has without more, as an empty list | an empty list counts as an empty object; other lists are refused, as the specification has it
+		c := s.connect(t, &client{path: path, caps: `{"elicitation":[],"roots":[],"experimental":[]}`})
+		list := query{path: path, user: c.user, session: c.session}
+		for params, code := range map[string]int{`[]`: 0, `[ ]`: 0, `[1]`: -32602} {
+			list.body = callOf(9, "tools/list", params)
+			assert.Equal(t, s.do(t, list).message(t).code(), code, "params %s at %s", params, path)
+		}
+		//report: Gateway | modelcontextprotocol/php-sdk#284, nextcloud/integration_openai#244 | a client of PHP calls a tool without arguments, and writes an empty list | the tool is called with none, by call_tool, too
+		assert.Equal(t, c.call(t, "raw__do", `[]`).at("got", "arguments"), `{}`, "at %s", path)
+		assert.Equal(t, c.call(t, "raw__do", `[1]`).code(), -32602, "[1] at %s", path)
+		if path == "/mcp/search" {
+			assert.Equal(t, c.call(t, "call_tool", `{"tool":"raw__do","arguments":[]}`).at("got", "arguments"), `{}`)
 		}
 	}
 }

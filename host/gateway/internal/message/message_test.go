@@ -45,6 +45,7 @@ func TestObject(t *testing.T) {
 		{"with a new member", one(message.WithMember), `{"a": 1.0}`, `{"k":1,"a": 1.0}`},
 		{"with the only member", one(message.AddMember), ` { } `, `{"k":1 } `},
 		{"with a member of an array", one(message.AddMember), `[1]`, `[1]`},
+		{"with a member of an empty list", one(message.AddMember), ` [ ] `, `{"k":1}`},
 		{"with new meta", one(message.WithMeta), `{"a":1}`, `{"_meta":{"k":1},"a":1}`},
 		{"with meta", one(message.WithMeta), `{"_meta":{"x":2},"a":1}`, `{"_meta":{"k":1,"x":2},"a":1}`},
 		{"without meta", message.WithoutMeta, `{"a": 1.0,"_meta":{"x":2},"b":2}`, `{"a":1.0,"b":2}`},

@@ -41,6 +41,9 @@ func AddMember(object json.RawMessage, key string, value []byte) json.RawMessage
 		return object
 	}
 	open := bytes.IndexByte(object, '{')
+	if open < 0 {
+		object, open = json.RawMessage(`{}`), 0
+	}
 	rest := object[open+1:]
 	out := make([]byte, 0, len(object)+len(key)+len(value)+4)
 	out = append(append(append(append(out, `{"`...), key...), `":`...), value...)
@@ -114,13 +117,14 @@ func Text(object json.RawMessage, path ...string) (string, bool) {
 	return jsonscan.String(Member(object, path...))
 }
 
-// IsObject reports whether a value that was scanned is an object.
+// IsObject reports whether a value that was scanned is an object, or the empty list that PHP writes for an empty one.
 func IsObject(value json.RawMessage) bool {
-	if len(value) == 0 {
+	walk := jsonscan.Walk(value)
+	kind := walk.Kind()
+	for range walk.Elements() {
 		return false
 	}
-	walk := jsonscan.Walk(value)
-	return walk.Kind() == '{'
+	return kind == '{' || kind == '['
 }
 
 // String returns a member that is a string; empty if it is not there or no string.

@@ -88,5 +88,8 @@ func ParamsOf(object json.RawMessage) Params {
 		}
 		*into = walk.Value()
 	}
+	if p.Arguments != nil && p.Arguments[0] == '[' && IsObject(p.Arguments) {
+		p.Arguments = nil
+	}
 	return p
 }

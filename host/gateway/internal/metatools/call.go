@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -64,10 +65,12 @@ func (o *object) UnmarshalJSON(value []byte) error {
 			return err
 		}
 	}
-	if value[0] != '{' {
+	if !message.IsObject(value) {
 		return errNoObject
 	}
-	*o = value
+	if value[0] == '{' {
+		*o = value
+	}
 	return nil
 }
 
