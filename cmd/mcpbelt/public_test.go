@@ -131,6 +131,15 @@ func TestProxiesOfDocs(t *testing.T) {
 		text, _, _ := strings.Cut(rest, "```")
 		return text
 	}
+	for language, names := range map[string][]string{
+		"nginx": {"http://127.0.0.1:7411;"}, "caddy": {"belt.example", "127.0.0.1:7411"}, "yaml": {"Host(`belt.example`)", "http://127.0.0.1:7411", "flushInterval"},
+	} {
+		for _, name := range names {
+			assert.Contains(t, block(language), name, "the %s block", language)
+		}
+	}
+	//report: Gateway | traefik/traefik#13820, traefik/traefik#10991 | Traefik ends every request after 60 s by default, a stream too | the page about the gateway says by which setting it does not
+	assert.Contains(t, docs, "respondingTimeouts.readTimeout: 0")
 	//report: Gateway | markmhendrickson/neotoma#1486, QwenLM/qwen-code#10835 | a proxy buffers streams, so answers come late or not at all | the blocks for nginx and Caddy in docs/gateway.md were run with both: sessions, answers and streams pass
 	for program, run := range map[string]func(dir, to, at string) *exec.Cmd{
 		"nginx": func(dir, to, at string) *exec.Cmd {

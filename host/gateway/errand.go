@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,9 +30,10 @@ const (
 // newDesk returns what asks people, and serves the pages on which they log in and decide about calls.
 func (g *Gateway) newDesk() *pages.Desk {
 	o := &g.opts
+	u, _ := url.Parse(o.PublicURL) // it was checked
 	return pages.New(pages.Options{
 		Login: g.host.Login, Complete: g.host.Complete, Opener: o.Opener, Authenticate: o.Authenticate,
-		NewID: o.newPlacedID, Registry: g.host.Registry(), InputWait: g.limits.InputWait, Secure: strings.HasPrefix(o.PublicURL, "https:"), Logger: o.Logger,
+		NewID: o.newPlacedID, Registry: g.host.Registry(), InputWait: g.limits.InputWait, URL: *u, Logger: o.Logger,
 		Spawn: func(f func(context.Context)) bool { return g.spawn(func() { f(g.ctx) }) },
 	})
 }
@@ -47,7 +49,10 @@ func publicURL(text string) (string, error) {
 
 // from notes how the client reaches the gateway.
 func (p *peer) from(r *http.Request) *peer {
-	p.host, p.secure = r.Host, r.TLS != nil
+	p.base = "http://" + r.Host + pages.Prefix(r)
+	if r.TLS != nil {
+		p.base = "https://" + r.Host + pages.Prefix(r)
+	}
 	return p
 }
 
@@ -67,17 +72,10 @@ func (j *job) Caller() *access.Caller { return j.peer.caller }
 // About returns what else is known of the client.
 func (j *job) About() pages.About {
 	p := j.peer
-	is := pages.About{
+	return pages.About{
 		Endpoint: p.view.path + "/mcp", Session: p.session != nil && p.session.id != "",
-		Forms: p.can.form, Pages: p.can.url, URL: p.view.gateway.opts.PublicURL,
+		Forms: p.can.form, Pages: p.can.url, URL: cmp.Or(p.view.gateway.opts.PublicURL, p.base),
 	}
-	if is.URL == "" && p.host != "" {
-		is.URL = "http://" + p.host
-		if p.secure {
-			is.URL = "https://" + p.host
-		}
-	}
-	return is
 }
 
 // call makes a call of a tool, in the course of which the user may be asked.

@@ -45,8 +45,7 @@ type peer struct {
 	quirks   clients.Client   // what is known of the client
 	session  *clientSession   // nil in revision 2026-07-28
 	requests *underWay        // which it can withdraw by their ids; nil: none
-	host     string           // by which the client reaches the gateway; empty: it is not known
-	secure   bool             // it does so by https
+	base     string           // the URL by which the client reaches the gateway; empty: it is not known
 	handsai  bool             // it has errors where the protocol has results of tools
 }
 

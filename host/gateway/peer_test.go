@@ -4,6 +4,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -31,6 +32,32 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
+
+// Below a path the pages are there, and their cookies are for that path alone.
+func TestBelowPath(t *testing.T) {
+	for name, c := range map[string]struct{ mount, public, host, cookie string }{
+		"a mux takes the path away":   {"/belt/", "", "", "/belt/"},
+		"a proxy takes the path away": {"/", "https://localhost/deep/", "localhost", "/deep/"},
+		"past the proxy":              {"/", "https://localhost/deep", "", "/"},
+	} {
+		d := newApprovalSite(t, false, &gateway.Options{PublicURL: c.public})
+		mux := http.NewServeMux()
+		mount := strings.TrimSuffix(c.mount, "/")
+		mux.Handle(c.mount, http.StripPrefix(mount, d.gateway))
+		web := httptest.NewServer(mux)
+		t.Cleanup(web.Close)
+		d.url = web.URL + mount
+		_, page := waiting(t, d.delete(t, d.newUser(t, "/mcp", "a", both[1], nil), "x"))
+		path, below := strings.CutPrefix(page, cmp.Or(strings.TrimSuffix(c.public, "/"), d.url))
+		assert.True(t, below && strings.HasPrefix(path, "/approve/"), "%s: the page %s is below %s", name, page, d.url)
+		got := d.do(t, query{method: http.MethodGet, path: path, user: "a"}.with("Host", c.host))
+		assert.Contains(t, got.header.Get("Set-Cookie")+";", "; Path="+c.cookie+";", "%s", name)
+		if c.public == "" {
+			assert.OK(t, newBrowser(t, "a").decide(hosttest.Watchdog(t), page, "approve", ""), "%s", name)
+			assert.Equal(t, d.ran("x"), 1, "%s: calls", name)
+		}
+	}
+}
 
 // newWireServer is what HTTP and stdio servers of these tests are.
 func newWireServer() *sdk.Server {

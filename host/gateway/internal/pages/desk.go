@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -98,8 +99,8 @@ type Options struct {
 	Spawn func(func(context.Context)) bool
 	// NewID returns an id that cannot be guessed.
 	NewID func() string
-	// Secure says that browsers reach the gateway by https, whatever it sees itself.
-	Secure bool
+	// URL is by which browsers reach the gateway; the zero URL if that is not known.
+	URL url.URL
 	// Logger receives what was refused. Required.
 	Logger *slog.Logger
 }

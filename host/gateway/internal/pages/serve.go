@@ -154,10 +154,7 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request, e *Errand) {
 		say(w, http.StatusOK, "Logged in", "You are logged in. You can close this page.")
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: visitCookie + e.id, Value: d.visited(e), Path: "/", MaxAge: int(time.Until(e.Expires).Seconds()) + 1,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil || d.opts.Secure,
-	})
+	d.setCookie(w, r, &http.Cookie{Name: visitCookie + e.id, Value: d.visited(e), MaxAge: int(time.Until(e.Expires).Seconds()) + 1, SameSite: http.SameSiteLaxMode})
 	if r.Method == http.MethodGet && l.UserCode == "" {
 		loginpage.Protect(w.Header())
 		http.Redirect(w, r, l.URL, http.StatusSeeOther)
@@ -249,12 +246,35 @@ func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, proven bo
 	if len(cookie) != len(rand.Text()) { // it has none of ours
 		cookie = rand.Text()
 	}
-	http.SetCookie(w, &http.Cookie{Name: formCookie, Value: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || d.opts.Secure})
+	d.setCookie(w, r, &http.Cookie{Name: formCookie, Value: cookie, SameSite: http.SameSiteStrictMode})
 	page, token := keyPage, d.give(e, ticket{cookie, proven})
 	if proven {
 		page = callPage
 	}
 	_ = loginpage.WriteForms(w, page(e, token))
+}
+
+// setCookie gives a browser a cookie for the paths of the gateway alone.
+func (d *Desk) setCookie(w http.ResponseWriter, r *http.Request, c *http.Cookie) {
+	path, public := Prefix(r), d.opts.URL
+	if public.Host == r.Host { // a proxy may have taken the path away
+		path = strings.TrimRight(public.EscapedPath(), "/")
+	}
+	c.Path, c.HttpOnly, c.Secure = path+"/", true, r.TLS != nil || public.Scheme == "https"
+	http.SetCookie(w, c)
+}
+
+// Prefix returns the path that handlers before the gateway have taken away from a request, such as /belt; "" if none did.
+func Prefix(r *http.Request) string {
+	u, err := url.ParseRequestURI(r.RequestURI)
+	if err != nil {
+		return ""
+	}
+	prefix, ok := strings.CutSuffix(u.EscapedPath(), r.URL.EscapedPath())
+	if !ok || len(prefix) > 200 { // it is kept as long as a session
+		return ""
+	}
+	return prefix
 }
 
 // cookieOf returns the cookie of a browser that got a form, or "".
