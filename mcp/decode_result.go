@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -170,30 +171,40 @@ func decodeStruct[T any](raw []byte, need string, more ...field) (*T, error) {
 	return decoded(v, decodeObject(raw, append(fieldsOf(v, need), more...)...))
 }
 
-// decodeItem decodes an item of a list. A flaw in what is optional, which is all that is no text, does not cost the item.
-func decodeItem[T any](raw []byte, need string, more ...field) (v *T, flawed bool, err error) {
-	v = new(T)
-	listed := 0 // icons
-	fields := fieldsOf(v, need)
+// loosely has fields take what can be read. What cannot is zero, and told of.
+func loosely(fields []field, flaw func(into reflect.Value, value []byte)) []field {
 	for i, f := range fields {
-		if _, isText := f.into.(*string); isText {
-			continue
-		}
 		fields[i].into = func(value []byte) error {
-			if decodeInto(f.into, value) != nil {
-				reflect.ValueOf(f.into).Elem().SetZero()
-				flawed = true
-			}
-			if icons, ok := f.into.(*[]sdk.Icon); ok {
-				for range jsonscan.Elements(value) {
-					listed++
-				}
-				flawed = flawed || len(*icons) < listed // some are not safe to show
+			if into := reflect.ValueOf(f.into).Elem(); decodeInto(f.into, value) != nil {
+				into.SetZero()
+				flaw(into, value)
 			}
 			return nil
 		}
 	}
-	v, err = decoded(v, decodeObject(raw, append(fields, more...)...))
+	return fields
+}
+
+// decodeItem decodes an item of a list. A flaw in what is optional, which is all that is no text, does not cost the item.
+func decodeItem[T any](raw []byte, need string, more ...field) (v *T, flawed bool, err error) {
+	v = new(T)
+	var loose []field
+	for _, f := range fieldsOf(v, need) {
+		switch into := f.into.(type) {
+		case *string:
+			more = append(more, f)
+		case *[]sdk.Icon:
+			more = append(more, field{name: f.name, into: func(value []byte) (err error) {
+				*into, err = decodeIcons(value)
+				flawed = flawed || err != nil || len(*into) < len(slices.Collect(jsonscan.Elements(value)))
+				return nil
+			}})
+		default:
+			loose = append(loose, f)
+		}
+	}
+	more = append(more, loosely(loose, func(reflect.Value, []byte) { flawed = true })...)
+	v, err = decoded(v, decodeObject(raw, more...))
 	return v, flawed, err
 }
 

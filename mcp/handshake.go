@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,7 +111,7 @@ func (l *life) discovered(ctx context.Context, discover *handshakeRequest) (*ser
 	}
 	info.revision = Revision20260728
 	if raw := memberOf(discover.result, "_meta", protocol.MetaServer); raw != nil {
-		info.server, _ = decodeImplementation(raw)
+		info.server = decodeLoosely[Implementation](raw)
 	}
 	return info, nil
 }
@@ -213,43 +214,25 @@ func decodeServerInfo(result []byte) (*serverInfo, error) {
 	return decoded(info, decodeObject(result,
 		field{name: "protocolVersion", into: &info.revision},
 		field{name: "instructions", into: &info.instructions},
-		field{name: "serverInfo", into: by(&info.server, decodeImplementation)},
-		field{name: "capabilities", into: by(&info.capabilities, decodeCapabilities)},
+		field{name: "serverInfo", into: func(value []byte) error { info.server = decodeLoosely[Implementation](value); return nil }},
+		field{name: "capabilities", into: func(value []byte) error {
+			info.capabilities = cmp.Or(decodeLoosely[ServerCapabilities](value), info.capabilities)
+			return nil
+		}},
 	))
 }
 
-// decodeImplementation decodes what a server says of itself, as far as it can be read: all of it is optional.
-func decodeImplementation(object []byte) (*Implementation, error) {
+// decodeLoosely decodes what a server says of itself, as far as it can be read; nil if it is no object. What is there in another
+// form than the protocol's, such as the empty list that PHP writes for an empty object, is there without more.
+func decodeLoosely[T any](object []byte) *T {
 	if !isObject(object) {
-		return nil, nil
+		return nil
 	}
-	return decodeLoosely[Implementation](object)
-}
-
-// decodeCapabilities decodes what a server offers. What is there in another form than the protocol's, such as the empty list
-// that PHP writes for an empty object, is offered without more.
-func decodeCapabilities(object []byte) (*ServerCapabilities, error) {
-	if !isObject(object) {
-		return &ServerCapabilities{}, nil
-	}
-	return decodeLoosely[ServerCapabilities](object)
-}
-
-// decodeLoosely decodes a type of the official SDK, of which a flawed member is empty.
-func decodeLoosely[T any](object []byte) (*T, error) {
 	v := new(T)
-	fields := fieldsOf(v, "")
-	for i, f := range fields {
-		fields[i].into = func(value []byte) error {
-			if decodeInto(f.into, value) == nil {
-				return nil
-			}
-			into := reflect.ValueOf(f.into).Elem()
-			if into.SetZero(); into.Kind() == reflect.Pointer && string(value) != "false" {
-				into.Set(reflect.New(into.Type().Elem()))
-			}
-			return nil
+	_ = decodeObject(object, loosely(fieldsOf(v, ""), func(into reflect.Value, value []byte) {
+		if into.Kind() == reflect.Pointer && string(value) != "false" {
+			into.Set(reflect.New(into.Type().Elem()))
 		}
-	}
-	return v, decodeObject(object, fields...)
+	})...)
+	return v
 }

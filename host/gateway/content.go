@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -255,14 +256,16 @@ func (v shown) listOptions() *content.ListOptions {
 	return o
 }
 
-// listContent answers the lists of resources, resource templates and prompts.
-func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+// listContent answers the lists of resources, resource templates and prompts, which are empty if no server has any.
+func (r *request) listContent(ctx context.Context, some bool) (json.RawMessage, *mcp.JSONRPCError) {
 	kind := map[string]string{protocol.ListResources: "resources", protocol.ListTemplates: "resourceTemplates", protocol.ListPrompts: "prompts"}[r.method]
 	var items []json.RawMessage
 	var err error
-	if r.peer.view.server != "" {
-		items, err = r.listOne(ctx, kind)
-	} else {
+	switch {
+	case !some:
+	case r.peer.view.server != "":
+		items, err = r.listOne(ctx)
+	default:
 		items = r.listAll(ctx)
 	}
 	if err != nil {
@@ -271,36 +274,43 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 	return r.page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }))
 }
 
-const (
-	maxListPages = 1000
-	maxListBytes = 32 << 20
-)
-
 // listOne returns what the view's one server lists, as it sent it.
-func (r *request) listOne(ctx context.Context, kind string) (items []json.RawMessage, err error) {
-	err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) error {
-		var params json.RawMessage
-		size := 0
-		for range maxListPages {
-			result, err := c.Request(ctx, r.method, params, nil)
-			if err != nil {
-				return err
-			}
-			if size += len(result); size > maxListBytes {
-				return errors.New("the list is too large")
-			}
-			for item := range jsonscan.Elements(message.Member(result, kind)) {
-				items = append(items, item)
-			}
-			next, ok := message.Text(result, "nextCursor")
-			if !ok || next == "" || string(params) == string(message.Marshal(map[string]string{"cursor": next})) {
-				return nil
-			}
-			params = message.Marshal(map[string]string{"cursor": next})
+func (r *request) listOne(ctx context.Context) (items []json.RawMessage, err error) {
+	ctx, raw := asSaid(ctx)
+	err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) (err error) {
+		switch r.method {
+		case protocol.ListPrompts:
+			items, err = collect(c.Prompts(ctx), raw)
+		case protocol.ListResources:
+			items, err = collect(c.Resources(ctx), raw)
+		default:
+			items, err = collect(c.ResourceTemplates(ctx), raw)
 		}
-		return nil
+		return err
 	})
 	return items, err
+}
+
+// asSaid returns a context to read lists in, and what returns the JSON of an item that was read in it.
+func asSaid(ctx context.Context) (context.Context, func(item any) json.RawMessage) {
+	var said sync.Map
+	return listed.With(ctx, func(item any, raw json.RawMessage) { said.Store(item, raw) }), func(item any) json.RawMessage {
+		if raw, ok := said.Load(item); ok {
+			return raw.(json.RawMessage)
+		}
+		return message.Marshal(item) // it has flaws
+	}
+}
+
+// collect returns the JSON of the items of a list.
+func collect[T any](list iter.Seq2[*T, error], raw func(any) json.RawMessage) (items []json.RawMessage, err error) {
+	for item, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, raw(item))
+	}
+	return items, nil
 }
 
 // listAll returns what all servers of the view list, under the names of the view. A server that fails takes
@@ -311,14 +321,9 @@ func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 	if o != nil && len(o.Servers) == 0 {
 		return nil
 	}
-	var said sync.Map // the items as their servers wrote them
-	ctx = listed.With(ctx, func(item any, raw json.RawMessage) { said.Store(item, raw) })
+	ctx, raw := asSaid(ctx)
 	add := func(item any, name, member, value string) {
-		raw, ok := said.Load(item)
-		if !ok { // it has flaws
-			raw = message.Marshal(item)
-		}
-		named := message.WithMember(raw.(json.RawMessage), "name", message.Quoted(name))
+		named := message.WithMember(raw(item), "name", message.Quoted(name))
 		items = append(items, message.WithMember(named, member, message.Quoted(value)))
 	}
 	switch r.method {

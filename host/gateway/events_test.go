@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -48,6 +50,27 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, s.server.flooded.Load(), 1, "floods that have ended")
 		l.close()
+	})
+}
+
+// A stream on which nothing happens stays open.
+func TestIdleStream(t *testing.T) {
+	//report: Gateway | agentgateway/agentgateway#3393, langfuse/langfuse#15100, scrypster/muninndb#332, IBM/mcp-context-forge#689 | what stands between client and gateway closes a stream on which nothing is sent for a minute, and clients take a sign of life in an event for a message | every 30 s there is a comment, which is no event
+	synctest.Test(t, func(t *testing.T) {
+		s := openInMemory(t, nil)
+		for _, revision := range both {
+			l := s.connect(t, &client{revision: revision}).listen(t)
+			begun, lines := time.Now(), 0
+			for lines == 0 && l.scanner.Scan() {
+				if line := l.scanner.Text(); strings.HasPrefix(line, ":") {
+					lines++
+				} else if strings.HasPrefix(line, "event: ") || strings.HasPrefix(line, "data: {") {
+					t.Errorf("%s: got the line %q, want comments alone", revision, line)
+				}
+			}
+			assert.True(t, lines == 1 && time.Since(begun) <= 30*time.Second, "%s: %d comments in %v", revision, lines, time.Since(begun))
+			l.close()
+		}
 	})
 }
 

@@ -462,7 +462,8 @@ func TestListsPass(t *testing.T) {
 		//report: Gateway | IBM/mcp-context-forge#5254, IBM/mcp-context-forge#5318 | a gateway answers completion itself, or keeps the values alone | the server that has the prompt or the template is asked, and its answer passes; of more values than the protocol allows the first 100
 		"completion/complete": `{"completion":{"values":["v"],"total":1.0,"x":1},"_meta":{"k":1},"y":[]}`,
 	}}
-	c := openRaw(t, map[string]*rawServer{"raw": raw}).connect(t, &client{})
+	s := openRaw(t, map[string]*rawServer{"raw": raw})
+	c := s.connect(t, &client{})
 	for _, row := range []struct{ method, params, want string }{
 		{"resources/list", "", `{"resources":[{"uri":"mcpbelt:raw/a:b","name":"raw__n",` + more + `,"icons":[{"src":"data:,","z":1}]},{"name":"raw__i","uri":"mcpbelt:raw/a:c"}]}`},
 		{"resources/templates/list", "", `{"resourceTemplates":[{"uriTemplate":"mcpbelt:raw/a:{b}","name":"raw__n",` + more + `}]}`},
@@ -471,6 +472,9 @@ func TestListsPass(t *testing.T) {
 		{"completion/complete", `"ref":{"type":"ref/prompt","name":"raw__n"},"argument":{"name":"a","value":""}`, raw.results["completion/complete"]},
 	} {
 		assert.Equal(t, string(c.do(t, row.method, row.params).Result), row.want, "%s", row.method)
+		if own := strings.NewReplacer("mcpbelt:raw/", "", "raw__", "").Replace(row.want); row.params == "" && row.method != "resources/list" {
+			assert.Equal(t, string(s.connect(t, &client{path: "/s/raw/mcp"}).do(t, row.method, "").Result), own, "%s of the server alone", row.method)
+		}
 	}
 }
 
@@ -494,8 +498,10 @@ func TestMetaPasses(t *testing.T) {
 			{"resources/read", fmt.Sprintf(`"uri":"%sa:b"`, prefix[1])},
 			{"completion/complete", fmt.Sprintf(`"ref":{"type":"ref/prompt","name":"%sn"},"argument":{"name":"a","value":""}`, prefix[0])},
 		} {
-			m := c.do(t, row[0], row[1]+`,"_meta":{"k/a":[1.0],"progressToken":"mine"}`)
+			m := c.do(t, row[0], row[1]+`,"_meta":{"k/a":[1.0],"progressToken":"mine","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`)
 			assert.Contains(t, m.at("got", "_meta"), `"k/a":[1.0]`, "%s at %s", row[0], path)
+			//report: Gateway | agentgateway/agentgateway#2520, stacklok/toolhive#5758, Kuadrant/mcp-gateway#575 | the trace of a client ends at the gateway, whose servers over stdio have no fields of HTTP | traceparent in _meta reaches the server with every such request, over stdio, too
+			assert.Contains(t, m.at("got", "_meta"), `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-`, "%s at %s", row[0], path)
 			assert.Lacks(t, m.at("got", "_meta"), "mine", "%s at %s", row[0], path)
 		}
 	}

@@ -61,9 +61,10 @@ func (r *request) serve(ctx context.Context) *job {
 		return r.readResource(ctx)
 	case method == protocol.ListTools:
 		result, failed = r.listTools(ctx)
-	case method == protocol.ListPrompts && has.Prompts.Listed,
-		(method == protocol.ListResources || method == protocol.ListTemplates) && has.Resources.Listed:
-		result, failed = r.listContent(ctx)
+	case method == protocol.ListPrompts && (has.Prompts.Listed || older): // clients of sessions ask whatever is declared
+		result, failed = r.listContent(ctx, has.Prompts.Listed)
+	case (method == protocol.ListResources || method == protocol.ListTemplates) && (has.Resources.Listed || older):
+		result, failed = r.listContent(ctx, has.Resources.Listed)
 	case method == protocol.Complete && has.Completions != nil:
 		result, failed = r.complete(ctx)
 	case method == protocol.Discover:

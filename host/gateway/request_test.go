@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -300,4 +301,36 @@ func keepsTokens(t *testing.T, way string, first uint64, count int, do func(meth
 		}
 		assert.OK(t, wildtest.SameTokens(do("tools/call", call).Result, []byte(want)), "%s: result %d", way, seed)
 	}
+}
+
+// A server's stream passes whole, however its bytes come.
+func TestStreamInPieces(t *testing.T) {
+	//report: Gateway | FellouAI/eko#287, api7/aisix#111, iansinnott/obsidian-claude-code-mcp#15 | a chunk of a server's stream ends within a character, lines end in CR LF, and an event has several data lines | the bytes are put together before they are read, and the text arrives as it was sent
+	const text = "修复方法 🌍 é"
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		result := map[string]string{
+			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`,
+			"tools/list": toolsNamed("say"), "tools/call": rawText(text),
+		}[m.Method]
+		if m.ID == nil || result == "" {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, b := range []byte(": hi\r\n\r\nevent: message\r\ndata: {\"jsonrpc\":\"2.0\",\r\ndata: \"id\":" + string(m.ID) + ",\r\ndata: \"result\":" + result + "}\r\n\r\n") {
+			_, _ = w.Write([]byte{b})
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	t.Cleanup(web.Close)
+	s := openEntries(t, nil, "s", httpEntry(web.URL))
+	assert.Equal(t, s.connect(t, &client{}).call(t, "s__say", `{}`).text(), text)
 }

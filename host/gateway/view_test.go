@@ -193,6 +193,35 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A client learns what the servers of its view offer and say of themselves, and no more.
+func TestViewsOfServers(t *testing.T) {
+	about := func(capabilities, instructions string) *rawServer {
+		return &rawServer{results: map[string]string{"tools/list": toolsNamed("t"), "initialize": fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":%s,"serverInfo":{"name":"raw","version":"1"},"instructions":%q}`, capabilities, instructions)}}
+	}
+	s := openRaw(t, map[string]*rawServer{"one": about(`{"tools":{}}`, "Use one."), "two": about(`{"tools":{},"prompts":{}}`, "Use two.")})
+	hello := func(path string) rpc {
+		return s.do(t, query{path: path, user: "a", body: callOf(1, "initialize", `{"protocolVersion":"2025-11-25"}`)}).message(t)
+	}
+	//report: Gateway | maximhq/bifrost#4743, sparfenyuk/mcp-proxy#206, PrefectHQ/fastmcp#4511, agentgateway/agentgateway#1346, BerriAI/litellm#28231 | a gateway keeps the instructions of its servers to itself, or has them only once a list was read | initialize has those of all servers of the view, each under the name of its server, and in the view of one server those alone
+	assert.Contains(t, hello("/mcp").at("instructions"), "# one\n\nUse one.")
+	assert.Contains(t, hello("/mcp").at("instructions"), "# two\n\nUse two.")
+	assert.Equal(t, hello("/s/one/mcp").at("instructions"), "Use one.")
+	//report: Gateway | PrefectHQ/fastmcp#3948 | a proxy declares prompts and resources whatever its server has | what is declared is what the servers of the view offer
+	assert.Equal(t, hello("/s/one/mcp").at("capabilities", "prompts"), "", "prompts of a server without")
+	assert.True(t, hello("/mcp").at("capabilities", "prompts") != "", "prompts of both are declared")
+	//report: Gateway | DeusData/codebase-memory-mcp#1015, upstash/context7#2534, gustavoeenriquez/MakerAi#109 | Cline and opencode ask for prompts and resources whatever is declared, and drop a server that does not know the method | a client with a session gets an empty list; revision 2026-07-28 wants the error
+	for _, revision := range both {
+		c := s.connect(t, &client{path: "/s/one/mcp", revision: revision})
+		for method, member := range map[string]string{"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"} {
+			if m := c.do(t, method, ""); revision == both[0] {
+				assert.Equal(t, string(m.Result), `{"`+member+`":[]}`, "%s in %s", method, revision)
+			} else {
+				assert.Equal(t, m.code(), -32601, "%s in %s", method, revision)
+			}
+		}
+	}
+}
+
 // page reads a page of the list of tools: their names, and the cursor of the next one.
 func (c *client) page(t *testing.T, cursor string) (names []string, next string) {
 	t.Helper()
