@@ -92,15 +92,11 @@ func measure(o *options) (*table, error) {
 		for _, kind := range kinds() {
 			r := row{revision: revision, kind: kind}
 			for range o.rounds {
-				direct, err := median(at(server), revision, kind, o.calls)
+				took, err := medians(revision, kind, o.calls, at(server), at(through))
 				if err != nil {
 					return nil, err
 				}
-				hop, err := median(at(through), revision, kind, o.calls)
-				if err != nil {
-					return nil, err
-				}
-				r.direct, r.through = append(r.direct, direct), append(r.through, hop)
+				r.direct, r.through = append(r.direct, took[0]), append(r.through, took[1])
 			}
 			t.rows = append(t.rows, r)
 		}
@@ -170,28 +166,37 @@ func kinds() []kind {
 	}
 }
 
-// median returns the median of the times of calls, in microseconds.
-func median(to mcp.Transport, revision string, k kind, calls int) (float64, error) {
+// medians returns the medians of the times of calls, in microseconds, by each of several ways. The calls alternate, so that
+// what else the machine does is in the times of all ways alike.
+func medians(revision string, k kind, calls int, ways ...mcp.Transport) ([]float64, error) {
 	ctx := context.Background()
-	c := mcp.NewClient("bench", to, &mcp.ClientOptions{ProtocolVersion: revision})
-	defer c.Close()
-	if err := c.Ready(ctx); err != nil {
-		return 0, err
-	}
-	times := make([]time.Duration, 0, calls)
-	for i := range calls + calls/10 { // the first tenth does not count
-		begun := time.Now()
-		res, err := c.CallTool(ctx, k.tool, json.RawMessage(k.args), nil)
-		if err == nil && (res.IsError || len(res.Text()) == 0) {
-			err = errors.New(res.Text())
-		}
-		if err != nil {
-			return 0, err
-		}
-		if i >= calls/10 {
-			times = append(times, time.Since(begun))
+	clients, times := make([]*mcp.Client, len(ways)), make([][]time.Duration, len(ways))
+	for i, to := range ways {
+		clients[i] = mcp.NewClient("bench", to, &mcp.ClientOptions{ProtocolVersion: revision})
+		defer clients[i].Close()
+		if err := clients[i].Ready(ctx); err != nil {
+			return nil, err
 		}
 	}
-	slices.Sort(times)
-	return float64(times[len(times)/2].Nanoseconds()) / 1000, nil
+	for n := range calls + calls/10 { // the first tenth does not count
+		for i, c := range clients {
+			begun := time.Now()
+			res, err := c.CallTool(ctx, k.tool, json.RawMessage(k.args), nil)
+			if err == nil && (res.IsError || len(res.Text()) == 0) {
+				err = errors.New(res.Text())
+			}
+			if err != nil {
+				return nil, err
+			}
+			if n >= calls/10 {
+				times[i] = append(times[i], time.Since(begun))
+			}
+		}
+	}
+	took := make([]float64, len(ways))
+	for i, all := range times {
+		slices.Sort(all)
+		took[i] = float64(all[len(all)/2].Nanoseconds()) / 1000
+	}
+	return took, nil
 }

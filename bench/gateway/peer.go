@@ -71,16 +71,12 @@ func measurePeer(t *table) error {
 	for _, kind := range kinds() {
 		r := peerRow{kind: kind}
 		for range t.options.rounds {
-			for _, way := range []struct {
-				to   mcp.Transport
-				into *[]float64
-			}{{&transport.Command{Path: self, Args: []string{roleStdio}}, &r.direct}, {&transport.HTTP{URL: ours}, &r.ours}, {&transport.HTTP{URL: other}, &r.other}} {
-				took, err := median(way.to, mcp.Revision20251125, kind, t.options.calls)
-				if err != nil {
-					return fmt.Errorf("%s: %w", kind.name, err)
-				}
-				*way.into = append(*way.into, took)
+			took, err := medians(mcp.Revision20251125, kind, t.options.calls,
+				&transport.Command{Path: self, Args: []string{roleStdio}}, &transport.HTTP{URL: ours}, &transport.HTTP{URL: other})
+			if err != nil {
+				return fmt.Errorf("%s: %w", kind.name, err)
 			}
+			r.direct, r.ours, r.other = append(r.direct, took[0]), append(r.ours, took[1]), append(r.other, took[2])
 		}
 		t.beside = append(t.beside, r)
 	}

@@ -49,7 +49,9 @@ Written by `+"`make bench`"+`; change nothing by hand.
 Client, gateway and server are a process each on the same cores, over loopback HTTP, with one
 caller. The server uses no SDK and answers from bytes made beforehand; the client is this
 library's, so a direct call holds all of its work, and a call through the gateway that of the
-gateway's client too.
+gateway's client too. Direct calls and those through the gateway alternate. A large message is
+received and sent once more on a hop, which is about what a direct call is; what the hop adds to
+that is one validating scan of an answer and three of arguments.
 
 `)
 	if t.peer != "" {
