@@ -10,7 +10,7 @@ const compare = new Intl.Collator('en', {numeric: true}).compare;
 // shown in place of the cells, if it returns something, and open does what a click on a row or Enter does. chips are kinds of
 // rows, [{value, text, has}], of which one can be chosen. ctx is that of the view: the filter, the order and the chip are in
 // the address, the place is kept for those who come back. none is what is shown if there are no rows at all. The result has
-// el, and show(rows), which keeps the place.
+// el, show(rows), which keeps the place, rows(), which are those that the filter lets through, and focus(key).
 export function list({label, one = 'row', columns, key, search, open, ctx, chips = [], whole = () => null, height = 44, none = 'There is nothing here.'}) {
   const id = uid();
   const view = h('div', {class: 'window', role: 'rowgroup'});
@@ -173,6 +173,7 @@ export function list({label, one = 'row', columns, key, search, open, ctx, chips
       place = null;
       draw();
     },
+    rows: () => rows,
     // focus gives the focus to the first control of a row, as far as it is in sight.
     focus: (k) => (drawn.get(k)?.el.querySelector('a, button') ?? grid).focus({preventScroll: true}),
   };

@@ -34,7 +34,10 @@ export function stageText(stage) {
 }
 
 // toolStates are what the states of a tool are called, how they look, and what their kind is called.
-const toolStates = {listed: ['good', '●', 'offered', 'Offered'], quarantined: ['warn', '◆', 'held back', 'Held back'], rejected: ['bad', '▲', 'not let in', 'Not let in']};
+const toolStates = {
+  off: ['', '–', 'switched off', 'Switched off'],
+ listed: ['good', '●', 'offered', 'Offered'], quarantined: ['warn', '◆', 'held back', 'Held back'], rejected: ['bad', '▲', 'not let in', 'Not let in'],
+};
 
 // toolText returns what the state of a tool is called; title begins with a capital.
 export function toolText(state, title = false) {

@@ -51,10 +51,11 @@ function matters(e) {
     return false;
   }
   if (e.kind === 'state') {
+    const text = (e.error ?? '').replace(/\d+/g, '');
+    const before = failures.get(e.server);
+    if (text) failures.set(e.server, text);
     const isTry = row && tries.includes(row.stage) && tries.includes(e.detail?.to);
-    const same = !e.error || failures.get(e.server) === e.error.replace(/\d+/g, '');
-    if (e.error) failures.set(e.server, e.error.replace(/\d+/g, ''));
-    if (!isTry || !same) return true;
+    if (!isTry || (text && before !== undefined && before !== text) || (text && !row.error)) return true;
     return false; // it is as bad as before
   }
   return e.kind !== 'dropped';

@@ -11,10 +11,10 @@ const fields = [
   {name: 'description', label: 'Description'},
   {name: 'command', kind: 'local', label: 'Command', hint: 'A program, by its path or as found in PATH. No shell reads it.', required: true},
   {name: 'argsJson', kind: 'local', label: 'Arguments', hint: 'One in each line.', form: 'lines'},
-  {name: 'envJson', kind: 'local', label: 'Variables', hint: 'NAME=value in each line. Masked values stay what they are.', form: '='},
+  {name: 'envJson', kind: 'local', label: 'Variables', hint: 'NAME=value in each line.', masked: true, form: '='},
   {name: 'cwd', kind: 'local', label: 'Folder'},
   {name: 'url', kind: 'remote', label: 'Address', hint: 'Such as https://example.com/mcp', required: true},
-  {name: 'headersJson', kind: 'remote', label: 'Headers', hint: 'Name: value in each line. Masked values stay what they are.', form: ':'},
+  {name: 'headersJson', kind: 'remote', label: 'Headers', hint: 'Name: value in each line.', masked: true, form: ':'},
   {name: 'connectTimeoutSeconds', label: 'Connect within (seconds)', form: 'number', rare: true},
   {name: 'readTimeoutSeconds', label: 'Answer within (seconds)', form: 'number', rare: true},
   {name: 'allow', path: ['tools', 'allow'], label: 'Tools that are offered', hint: 'Their names, one in each line. Empty: all.', form: 'lines', rare: true},
@@ -59,7 +59,7 @@ function show(root, ctx, old, start) {
   if (old) ctx.title('Settings of ', said(old.name, {clamp: 100}));
   const transport = h('select', {id: uid(), onchange: arrange}, transports.map(([value, text]) => h('option', {value}, text)));
   if (start.transport && !transports.some(([value]) => value === start.transport)) transport.append(h('option', {value: start.transport}, start.transport));
-  const controls = new Map(fields.map((field) => [field.name, control(field)]));
+  const controls = new Map(fields.map((field) => [field.name, control(field, old)]));
   const error = h('p', {class: 'error', role: 'alert'});
   const result = h('section', {class: 'card', 'aria-label': 'Test', hidden: true});
   const exact = h('div', {class: 'view'});
@@ -310,7 +310,7 @@ function canonical(text) {
 }
 
 // control makes the control of a field. Texts that hold JSON are written as lines, if they can be.
-function control(field) {
+function control(field, old) {
   const id = uid();
   if (field.form === 'check') {
     const box = h('input', {type: 'checkbox', id});
@@ -319,7 +319,7 @@ function control(field) {
   const input = ['lines', '=', ':', 'json'].includes(field.form)
     ? h('textarea', {id, spellcheck: 'false', rows: '3'})
     : h('input', {id, type: 'text', inputmode: field.form === 'number' ? 'decimal' : null, autocomplete: 'off', spellcheck: 'false', 'aria-required': field.required && 'true'});
-  const hint = h('div', {class: 'hint', id: `${id}-hint`}, field.hint);
+  const hint = h('div', {class: 'hint', id: `${id}-hint`}, field.hint, old && field.masked && ' Masked values stay what they are.');
   if (field.hint) input.setAttribute('aria-describedby', hint.id);
   return {
     input,

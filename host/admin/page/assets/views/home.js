@@ -15,7 +15,7 @@ const waits = (s) => s.action === 'login' || ['login', 'not_allowed', 'quarantin
 
 export function mount(root, ctx) {
   const why = ctx.may('operate');
-  const gone = new Map(); // by name: {row, restore} of servers that were removed here
+  const gone = new Map(); // by name: rows of servers that were removed here
   const summary = h('p', {class: 'weak'}, 'Loading …');
   const todo = needs(ctx, {isFailing, login: (name) => login(ctx, name)});
   const table = list({
@@ -24,7 +24,10 @@ export function mount(root, ctx) {
       h('div', {class: 'actions'}, button('Add a server', () => ctx.go('/admin/add'), {class: 'primary', why}))],
     search: (s) => `${s.name} ${stageText(s.stage)} ${s.error ?? ''} ${s.description ?? ''}`,
     open: (s) => ctx.go(api.at`/admin/servers/${s.name}`),
-    whole: (s) => s.removed && removed(ctx, s.name, s.removed, () => gone.delete(s.name)),
+    whole: (s) => s.removed && removed(ctx, s.name, s.removed, () => {
+      gone.delete(s.name);
+      update(now);
+    }),
     chips: [
       {value: 'failing', text: 'Failing', has: isFailing},
       {value: 'waiting', text: 'Waits for you', has: waits},
@@ -66,8 +69,12 @@ export function mount(root, ctx) {
       summary.textContent = error;
       return;
     }
-    for (const {name} of servers) gone.delete(name); // it is back
-    const shown = [...servers, ...gone.values()].sort((a, b) => order(a) - order(b) || a.name.localeCompare(b.name));
+    const there = new Set(servers.map(({name}) => name));
+    for (const [name, one] of gone) {
+      if (!there.has(name)) one.absent = true;
+      else if (one.absent) gone.delete(name); // it is back
+    }
+    const shown = [...servers.filter(({name}) => !gone.has(name)), ...gone.values()].sort((a, b) => order(a) - order(b) || a.name.localeCompare(b.name));
     const sum = (f) => servers.reduce((total, s) => total + (f(s) || 0), 0);
     summary.textContent = servers.length === 0 ? '' : `${sum((s) => s.stage === 'ready')} of ${plural(servers.length, 'server')} ready · ${plural(sum((s) => s.tools), 'tool')} · about ${plural(sum((s) => s.tokens), 'token')} of context`;
     todo.update(now);

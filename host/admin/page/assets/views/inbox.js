@@ -20,7 +20,7 @@ export function mount(root, ctx) {
     key: (c) => c.id,
     sign: (c) => JSON.stringify(c),
     render: (c) => card(c, ctx, decide),
-    empty: 'No call waits for approval.',
+    empty: 'No call waits for approval. Those that do are shown here as they come.',
   });
   async function load() {
     const res = await ctx.attempt(() => send('GET', 'calls', {signal: ctx.signal}));

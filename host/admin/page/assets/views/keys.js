@@ -14,10 +14,10 @@ export function mount(root, ctx) {
     try {
       keys = await get('keys', {signal: ctx.signal});
     } catch (err) {
-      if (err.name !== 'AbortError') replace(root, h('p', {class: 'empty'}, isMissing(err) ? 'The program has no keys.' : err.message));
+      if (err.name !== 'AbortError') replace(root, h('p', {class: 'empty'}, isMissing(err) ? 'This program keeps no keys of its own: those that may use it are said where it is started.' : err.message));
       return;
     }
-    replace(root, keys.length === 0 ? h('p', {class: 'empty'}, 'There are no keys.') : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Keys'},
+    replace(root, keys.length === 0 ? h('div', {class: 'empty'}, h('p', {}, 'There are no keys. A client that connects to the gateway needs one.'), button('New key', () => edit(null), {class: 'primary', why: may.make})) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Keys'},
       h('table', {}, h('thead', {}, h('tr', {}, ['Key', 'User', 'What it allows', 'Last used', 'Expires', 'Actions'].map((text) => h('th', {scope: 'col'}, text)))),
         h('tbody', {}, keys.map((k) => h('tr', {},
           h('th', {scope: 'row'}, said(k.label || 'no label'), h('div', {class: 'mono weak'}, k.id)),
@@ -67,7 +67,7 @@ export function mount(root, ctx) {
   function show({key, secret}) {
     const field = h('input', {type: 'text', readonly: true, class: 'mono', value: secret, 'aria-label': 'The secret of the key'});
     open(`The key ${key.label || key.id}`, [
-      h('p', {}, 'Copy it now: it is not shown again.'), field,
+      h('p', {}, 'Copy it now: it is not shown again. Clients use it with the address of the gateway: ', h('a', {href: '/admin/connect', target: '_blank'}, 'Connect a client'), '.'), field,
       h('form', {method: 'dialog', class: 'actions'},
         button('Copy', async () => {
           field.select();

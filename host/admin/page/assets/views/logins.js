@@ -5,6 +5,7 @@ import {confirm} from '../dialog.js';
 import {begin, complete} from '../login.js';
 import {follow} from '../events.js';
 import {h, replace, button, said, time} from '../dom.js';
+import {watch} from '../store.js';
 
 export function mount(root, ctx) {
   const wanting = h('section', {class: 'card', hidden: true});
@@ -12,11 +13,10 @@ export function mount(root, ctx) {
   replace(root, wanting, table);
   const why = ctx.may('operate');
   let shown = '';
+  let lacking = []; // servers that need a login
   async function load() {
-    const health = (await ctx.attempt(() => get('health', {signal: ctx.signal}))) ?? [];
-    const lacking = health.filter((s) => s.action === 'login').map((s) => s.server);
     let sessions = [];
-    let none = 'No user is logged in.';
+    let none = 'No user is logged in. A server that needs a login is shown here and on the first view, with the button to log in.';
     try {
       sessions = await get('sessions', {signal: ctx.signal});
     } catch (err) {
@@ -27,7 +27,7 @@ export function mount(root, ctx) {
     if (found === shown) return; // what has the focus keeps it
     shown = found;
     wanting.hidden = lacking.length === 0;
-    replace(wanting, h('h2', {}, 'Servers that want a login'), h('ul', {class: 'stack'}, lacking.map((server) =>
+    replace(wanting, h('h2', {}, 'Servers that need a login'), h('ul', {class: 'stack'}, lacking.map((server) =>
       h('li', {class: 'row'}, said(server), button('Log in', () => begin(ctx, server, load), {why, title: `Log in at ${server}`})))));
     replace(table, sessions.length === 0 ? h('p', {class: 'empty'}, none) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Logins'},
       h('table', {}, h('thead', {}, h('tr', {}, ['Server', 'User', 'Login', 'Rights', 'Expires', 'Actions'].map((text) => h('th', {scope: 'col'}, text)))),
@@ -58,5 +58,10 @@ export function mount(root, ctx) {
     history.replaceState(null, '', '/admin/logins'); // the code is good once
     complete(ctx, callback, load);
   }
-  follow(load, ctx.signal, (e) => ['login', 'logout', 'state', 'config'].includes(e.kind));
+  follow(load, ctx.signal, (e) => ['login', 'logout', 'config'].includes(e.kind));
+  watch(({servers}) => {
+    const before = lacking.join();
+    lacking = (servers ?? []).filter((s) => s.action === 'login').map((s) => s.name);
+    if (lacking.join() !== before) load();
+  }, ctx.signal);
 }

@@ -19,13 +19,16 @@ export function mount(root, ctx) {
     search: (tool) => `${tool.name} ${tool.registeredName ?? ''} ${tool.title ?? ''} ${tool.description ?? ''} ${toolText(tool.state)}`,
     open: (tool) => ctx.go(api.at`/admin/tools/${tool.registeredName || tool.name}`),
     columns: [
+      {title: 'Use', class: 'switch', cell: (tool) => switchOf(tool)},
       {title: 'Tool', class: 'wide', sort: (tool) => tool.name, cell: (tool) => h('a', {href: api.at`/admin/tools/${tool.registeredName || tool.name}`, tabindex: '-1'}, said(tool.registeredName || tool.name, {clamp: 100}))},
       {title: 'Description', class: 'wide wide-only weak', cell: (tool) => said(tool.title || tool.description, {clamp: 200})},
       {title: 'State', class: 'state-column', sort: (tool) => tool.state, cell: (tool) => [toolBadge(tool.state), tool.reason && said(` ${tool.reason}`, {clamp: 120})]},
     ],
   });
-  const parts = [status, tested, settings, h('section', {class: 'view', 'aria-label': 'Tools'}, h('h2', {}, 'Tools'), tools.el)];
+  const bulk = h('div', {class: 'actions'});
+  const parts = [status, tested, settings, h('section', {class: 'view', 'aria-label': 'Tools'}, h('div', {class: 'row'}, h('h2', {class: 'grow'}, 'Tools'), bulk), tools.el)];
   let live = null; // how it does
+  let record = null; // its settings
   let health = null;
   let last = ''; // what the settings were
   let known = ''; // what it was like when the rest was asked for
@@ -53,7 +56,7 @@ export function mount(root, ctx) {
   // ask asks for what the list of all servers does not have.
   async function ask() {
     const {id, name} = live;
-    const [record, found, had] = await Promise.all([
+    const [shown, found, had] = await Promise.all([
       api.get(api.at`mcp/servers/${id || name}`, {signal: ctx.signal}).catch(() => recordOf(live)),
       api.get(api.at`health/${name}`, {signal: ctx.signal}).catch(() => null),
       (id
@@ -63,10 +66,46 @@ export function mount(root, ctx) {
     if (ctx.signal.aborted || !live) return;
     health = found;
     showStatus();
+    record = {local: live.local, ...shown};
     const data = JSON.stringify(record);
-    if (data !== last) showSettings({local: live.local, ...record});
+    if (data !== last) showSettings();
     last = data;
-    tools.show(had);
+    const {allow, deny = []} = more().tools ?? {};
+    const known = new Set(had.map((tool) => tool.name));
+    tools.show([...had, ...deny.filter((tool) => !known.has(tool)).map((tool) => ({name: tool, state: 'off', reason: ''}))]);
+    const act = (text, on) => button(text, () => choose(tools.rows().filter((tool) => (tool.state === 'off') === on).map((tool) => tool.name), on), {why: mayChoose()});
+    renew(bulk, allow && h('span', {class: 'weak'}, `Its entry offers ${plural(allow.length, 'tool')} by name and no others.`), had.length + deny.length > 1 && [act('Use all that are shown', true), act('Use none of them', false)]);
+  }
+
+  // more returns the keys of the entry that have no field of their own.
+  function more() {
+    return JSON.parse(record?.moreJson || '{}');
+  }
+
+  function mayChoose() {
+    return mayChange(ctx, record);
+  }
+
+  function switchOf(tool) {
+    const why = mayChoose();
+    return h('input', {type: 'checkbox', role: 'switch', 'aria-label': `Use ${tool.name}`, checked: tool.state !== 'off', disabled: Boolean(why), title: why || null, onchange: () => choose([tool.name], tool.state === 'off')});
+  }
+
+  // choose switches tools on or off, in the entry of the server.
+  async function choose(names, on) {
+    if (names.length === 0) return;
+    const all = more();
+    const filter = {...all.tools};
+    const deny = new Set(filter.deny);
+    for (const tool of names) deny[on ? 'delete' : 'add'](tool);
+    filter.deny = [...deny];
+    if (deny.size === 0) delete filter.deny;
+    if (on && filter.allow) filter.allow = [...new Set([...filter.allow, ...names])];
+    if (Object.keys(filter).length > 0) all.tools = filter;
+    else delete all.tools;
+    await ctx.attempt(() => api.put(api.at`mcp/servers/${record.id}`, {moreJson: JSON.stringify(all), revision: record.revision}));
+    ctx.changed();
+    await ask();
   }
 
   function showStatus() {
@@ -93,7 +132,7 @@ export function mount(root, ctx) {
       h('p', {}, h('a', {href: api.at`/admin/activity?server=${live.name}`}, 'Activity of this server')));
   }
 
-  function showSettings(record) {
+  function showSettings() {
     ctx.title(said(record.name, {clamp: 100}));
     const why = mayChange(ctx, record);
     const {toggle, restart, remove} = actions(ctx, record, async (back) => {

@@ -4,6 +4,7 @@ import * as api from '../api.js';
 import {h, replace, said, code, number, button} from '../dom.js';
 import {form, parse} from '../form.js';
 import {shown} from '../result.js';
+import {toolBadge} from '../servers.js';
 import {milliseconds} from '../spark.js';
 
 export function mount(root, ctx) {
@@ -44,9 +45,9 @@ function about(tool) {
       hints.map((hint) => h('span', {class: /destructive/.test(hint) ? 'badge warn' : 'badge'}, said(hint, {clamp: 40})))),
     said(tool.description, {tag: 'p', class: 'quote'}),
     h('dl', {class: 'figures'},
-      h('div', {}, h('dt', {}, 'Server'), h('dd', {}, said(tool.server || '–'))),
+      h('div', {}, h('dt', {}, 'Server'), h('dd', {}, tool.server ? h('a', {href: api.at`/admin/servers/${tool.server}`}, said(tool.server)) : '–')),
       h('div', {}, h('dt', {}, 'Tokens of context'), h('dd', {}, number(tool.tokens))),
-      h('div', {}, h('dt', {}, 'State'), h('dd', {}, said(tool.state, {clamp: 60})))),
+      h('div', {}, h('dt', {}, 'State'), h('dd', {}, toolBadge(tool.state)))),
     [['Schema of the arguments', tool.inputSchema], ['Schema of the result', tool.outputSchema]].filter(([, schema]) => schema)
       .map(([title, schema]) => h('details', {}, h('summary', {}, title), code(schema))));
 }

@@ -1,0 +1,111 @@
+// Tests of what the page costs: bytes and requests, of the first view and of one that is left open.
+
+//go:build integration && unix
+
+package adminpage
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
+)
+
+// maxFirstView bounds what comes over the wire for the first view of a hundred servers, in bytes.
+const maxFirstView = 60_000
+
+// TestHundredServers opens the first view of a host with a hundred servers, of which ten fail and are tried again, and leaves
+// it open while they are. With -v it prints how fast that was.
+func TestHundredServers(t *testing.T) {
+	var records []*record.Record
+	address := serveHTTP(t, notesServer())
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	defer down.Close()
+	const failing = 10
+	for i := range 100 {
+		at := address
+		if i < failing {
+			at = down.URL
+		}
+		records = append(records, remote(fmt.Sprintf("server-%02d", i), at))
+	}
+	s := open(t, records...)
+	for i, r := range records {
+		hosttest.Until(t, s.host, r.Name, "settled", func(st host.Status) bool {
+			return i >= failing && st.Stage == host.StageReady || i < failing && st.State.Failures > 0
+		})
+	}
+	p := s.tab(chromium.Start(t))
+	var mu sync.Mutex
+	var bytes float64
+	var asked []string
+	p.Listen(func(method string, params json.RawMessage) {
+		var e struct {
+			EncodedDataLength float64
+			Request           struct{ URL string }
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if json.Unmarshal(params, &e) != nil {
+			return
+		}
+		switch method {
+		case "Network.loadingFinished":
+			bytes += e.EncodedDataLength
+		case "Network.requestWillBeSent":
+			asked = append(asked, e.Request.URL)
+		}
+	})
+	p.signIn(s.owner)
+	p.settled("/servers")
+	p.AwaitTrue("document.querySelectorAll('.window [role=row]').length > 5")
+	p.quiet()
+	var at float64
+	assert.OK(t, p.Eval("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/api/v1/servers'))[0].responseEnd", &at))
+	mu.Lock()
+	first := bytes
+	asked = nil
+	mu.Unlock()
+	t.Logf("100 servers: %.0f bytes, the servers after %.0f ms", first, at)
+	assert.True(t, first <= maxFirstView, "the first view has %.0f bytes, at most %d", first, maxFirstView)
+	assert.True(t, p.has("document.body.innerText.includes('90 of 100 servers ready') && document.querySelectorAll('.need').length === 1"), "servers that fail for one reason are one thing to look at")
+
+	p.open("/servers") // with what the browser has kept
+	mu.Lock()
+	asked, bytes = nil, 0
+	mu.Unlock()
+	before := len(s.tries(t))
+	hosttest.Eventually(t, "the servers are tried again", func() bool { return len(s.tries(t)) >= before+2*failing })
+	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
+	mu.Lock()
+	defer mu.Unlock()
+	for _, url := range asked {
+		assert.True(t, strings.HasSuffix(url, "/events"), "an idle page has asked for %s", url)
+	}
+}
+
+// tries returns the events of servers that come from one stage to another.
+func (s *site) tries(t *testing.T) []activity.Event {
+	t.Helper()
+	r := httptest.NewRequest("GET", s.url+"/api/v1/activity?kind=state&limit=1000", nil)
+	r.Header.Set("Authorization", "Bearer "+s.owner)
+	w := httptest.NewRecorder()
+	s.api.ServeHTTP(w, r)
+	var all []struct{ Event activity.Event }
+	assert.OK(t, json.Unmarshal(w.Body.Bytes(), &all))
+	var events []activity.Event
+	for _, one := range all {
+		events = append(events, one.Event)
+	}
+	return events
+}
