@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
@@ -104,34 +105,19 @@ func write(w http.ResponseWriter, r *http.Request, route *route, data any) {
 	if isEnveloped(route.path) {
 		data = envelope{Code: http.StatusOK, Data: data}
 	}
-	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-		if err == nil {
-			defer packed.Close()
-			w.Header().Set("Content-Encoding", "gzip")
-			w = packedWriter{w, packed}
-		}
-	}
-	writeJSON(w, http.StatusOK, "application/json", data)
+	packed := r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
+	writeJSON(w, http.StatusOK, "application/json", data, packed)
 }
-
-// A packedWriter compresses what is written.
-type packedWriter struct {
-	http.ResponseWriter
-	packed *gzip.Writer
-}
-
-func (w packedWriter) Write(data []byte) (int, error) { return w.packed.Write(data) }
 
 // writeFailure answers a request that failed.
 func writeFailure(w http.ResponseWriter, enveloped bool, f *failure) {
 	if enveloped {
-		writeJSON(w, f.status, "application/json", envelope{Code: f.status, Msg: f.detail, Error: "err.mcp." + f.code})
+		writeJSON(w, f.status, "application/json", envelope{Code: f.status, Msg: f.detail, Error: "err.mcp." + f.code}, false)
 		return
 	}
 	writeJSON(w, f.status, "application/problem+json", problem{
 		Type: "about:blank", Title: http.StatusText(f.status), Status: f.status, Detail: f.detail, Code: f.code,
-	})
+	}, false)
 }
 
 // A refusal writes what [access.Refuse] says in the form of failures.
@@ -149,12 +135,19 @@ func (r *refusal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
+func writeJSON(w http.ResponseWriter, status int, kind string, v any, packed bool) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"code":500,"msg":"the answer cannot be written"}`)
 	}
 	w.Header().Set("Content-Type", kind)
+	var out io.Writer = w
+	if packed {
+		w.Header().Set("Content-Encoding", "gzip")
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // which there is
+		defer z.Close()
+		out = z
+	}
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
+	_, _ = out.Write(append(data, '\n'))
 }

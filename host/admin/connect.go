@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"os"
@@ -49,10 +50,6 @@ func (q *request) listConnections() ([]connection, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	var formats []*config.Format
-	if o := q.opts.Config; o != nil {
-		formats = o.Formats
-	}
 	list := []connection{}
 	for _, c := range clients {
 		r := &record.Record{Name: "mcpbelt", URL: at.String(), Transport: c.transport, Headers: map[string]config.Secret{"Authorization": "Bearer " + keyToCome}}
@@ -61,7 +58,7 @@ func (q *request) listConnections() ([]connection, error) {
 		}
 		written := errors.New("nothing is to be kept")
 		path, text := filepath.Join(dir, c.file), ""
-		err := edit.Change(q.Context(), path, &config.Options{Format: c.format, Formats: formats}, func(f *edit.File) error {
+		err := edit.Change(q.Context(), path, &config.Options{Format: c.format, Formats: cmp.Or(q.opts.Config, &config.Options{}).Formats}, func(f *edit.File) error {
 			if err := f.Add(r); err != nil {
 				return err
 			}

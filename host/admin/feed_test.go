@@ -32,12 +32,13 @@ type stream struct {
 	body   interface{ Close() error }
 	lines  *bufio.Scanner
 	last   string // the id of the last event
+	tool   string // of the last event
 }
 
 // listen opens a stream of events after that of an id.
-func (s *site) listen(after string) (*stream, error) {
+func (s *site) listen(after string, query ...string) (*stream, error) {
 	ctx, cancel := context.WithCancel(hosttest.Watchdog(s.t))
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/events", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/events"+strings.Join(query, ""), nil)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -83,7 +84,7 @@ func (l *stream) next() (string, error) {
 			if err := json.Unmarshal([]byte("{\""+rest), &e); err != nil {
 				return "", err
 			}
-			l.last = id
+			l.last, l.tool = id, e.Tool
 			return e.Server, nil
 		}
 	}
@@ -175,6 +176,31 @@ func TestListenerReset(t *testing.T) {
 		log.Record(t.Context(), activity.Event{Kind: "test", Server: "new"})
 		assert.Equal(t, assert.Value(l.next())(t), "new", "after %s", id)
 		l.close()
+	}
+}
+
+// A listener that folds is told once that a server fails, as long as it fails as before.
+func TestListenerFolds(t *testing.T) {
+	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
+	l := assert.Value(s.listen("", "?fold=true"))(t)
+	defer l.close()
+	var want []string
+	for i, e := range []struct {
+		kind, to, err string
+		told          bool
+	}{
+		{"state", "waiting", "refused at 1", true}, {"state", "starting", "", false}, {"state", "waiting", "refused at 2", false}, {"call", "", "", true},
+		{"state", "starting", "", false}, {"state", "waiting", "not found", true}, {"state", "ready", "", true}, {"state", "starting", "", true}, {"call", "", "", true},
+	} {
+		tool := fmt.Sprint(i)
+		log.Record(t.Context(), activity.Event{Kind: e.kind, Server: "down", Tool: tool, Error: e.err, Detail: map[string]string{"to": e.to}})
+		if e.told {
+			want = append(want, tool)
+		}
+	}
+	for _, tool := range want {
+		assert.Value(l.next())(t)
+		assert.Equal(t, l.tool, tool, "the event that is told")
 	}
 }
 

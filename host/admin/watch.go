@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 )
@@ -31,7 +33,10 @@ func watchRoutes() []*route {
 			param{"before", "string", "before the event of this cursor"}, param{"limit", "integer", "at most so many, 100 by default and 1000 at most"}),
 		on("GET", "/api/v1/openapi.json", View, "Show this document", (*request).document),
 		{method: "GET", path: "/api/v1/events", role: View, summary: "Tell what happens, as server-sent events; resumes after Last-Event-ID", stream: (*request).streamEvents,
-			params: []param{{"after", "string", "the cursor of an event; what came after it is told first"}}},
+			params: []param{
+				{"after", "string", "the cursor of an event; what came after it is told first"},
+				{"fold", "boolean", "whether to leave out that a server which fails is tried again, as long as it fails as before"},
+			}},
 	}
 }
 
@@ -135,7 +140,11 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 		_, err := fmt.Fprintf(w, format, values...)
 		return err == nil
 	}
-	tell := func(e feedEvent) bool { return send("id: %s\ndata: %s\n\n", e.id, e.data) }
+	tries := tries{}
+	fold := q.URL.Query().Get("fold") == "true"
+	tell := func(e feedEvent) bool {
+		return fold && tries.repeat(&e.event) || send("id: %s\ndata: %s\n\n", e.id, e.data)
+	}
 	first := ": open\n\n"
 	if !whole {
 		first = "event: reset\ndata: {}\n\n" // the listener asks again for what there is
@@ -160,6 +169,28 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 		}
 	}
 	return nil
+}
+
+// tries are the errors of the last attempts of servers that fail, by their names.
+type tries map[string]string
+
+var digits = regexp.MustCompile(`\d+`)
+
+// repeat reports whether an event says of a server what is known: that it is tried again, and fails as before.
+func (t tries) repeat(e *activity.Event) bool {
+	to := host.Stage(e.Detail["to"])
+	if e.Kind != "state" {
+		return false
+	}
+	if to != host.StageStarting && to != host.StageWaiting {
+		delete(t, e.Server)
+		return false
+	}
+	before, failed := t[e.Server]
+	if to == host.StageWaiting {
+		t[e.Server] = digits.ReplaceAllString(e.Error, "")
+	}
+	return failed && t[e.Server] == before
 }
 
 // stillMay reports whether the caller of a stream may still view: a key may have been revoked.

@@ -79,10 +79,10 @@ func TestListOfServers(t *testing.T) {
 	p.button(".menu", "", "Remove")
 	p.AwaitTrue("document.activeElement.textContent === 'Undo' && document.activeElement.closest('[role=row]').innerText.includes('bee was removed.')")
 	assert.True(t, p.has("[...document.querySelectorAll('.window [role=row]')].map((row) => row.offsetTop).length === 3"), "no row has moved")
-	assert.Equal(t, s.names(), "ant cat", "servers")
+	assert.Equal(t, s.names(), "cat ant", "servers")
 	p.Press("Enter")
 	p.AwaitTrue(rowNames + " === 'cat bee ant'")
-	assert.Equal(t, s.names(), "ant bee cat", "servers after that was undone")
+	assert.Equal(t, s.names(), "cat ant bee", "servers after that was undone")
 }
 
 // TestSwitches switches tools off and on, one by one and those that a filter shows.
@@ -105,6 +105,7 @@ func TestSwitches(t *testing.T) {
 	p.Fill("main input[type=search]", "find")
 	p.button("section", "Tools", "Use none of them")
 	is("notes__add notes__read")
+	assert.OK(t, p.Eval("document.querySelector('main input[type=search]').value = ''", nil))
 	p.Fill("main input[type=search]", "for")
 	p.AwaitTrue("document.querySelectorAll('[role=switch]').length === 1")
 	p.button("section", "Tools", "Use all that are shown")

@@ -82,7 +82,7 @@ func (p *tab) watch(method string, params json.RawMessage) {
 	case "Page.frameNavigated":
 		clear(p.waiting)
 	case "Network.requestWillBeSent":
-		if !strings.HasSuffix(e.Request.URL, "/api/v1/events") {
+		if !strings.Contains(e.Request.URL, "/api/v1/events") {
 			p.waiting[e.RequestID] = e.Request.URL
 		}
 		if url := e.Request.URL; !strings.HasPrefix(url, p.site.url+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"+p.site.url) {

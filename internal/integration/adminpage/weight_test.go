@@ -81,16 +81,21 @@ func TestHundredServers(t *testing.T) {
 	assert.True(t, p.has("document.body.innerText.includes('90 of 100 servers ready') && document.querySelectorAll('.need').length === 1"), "servers that fail for one reason are one thing to look at")
 
 	p.open("/servers") // with what the browser has kept
+	p.AwaitTrue("[...document.querySelectorAll('.chip')].some((chip) => chip.textContent === 'Failing 10')")
+	p.AwaitTrue("performance.getEntriesByType('resource').every((e) => performance.now() - e.responseEnd > 2000)") // what was to be asked is
 	mu.Lock()
 	asked, bytes = nil, 0
 	mu.Unlock()
 	before := len(s.tries(t))
-	hosttest.Eventually(t, "the servers are tried again", func() bool { return len(s.tries(t)) >= before+2*failing })
-	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
+	hosttest.Eventually(t, "servers are tried again", func() bool { return len(s.tries(t)) >= before+failing })
+	for range 3 {
+		assert.Value(s.host.Registry().Call(hosttest.Watchdog(t), "server-99__add", json.RawMessage(`{"text":"x"}`)))(t)
+	}
+	p.AwaitTrue("[...document.querySelectorAll('.window [role=row]')].length > 0 && document.querySelector('.state').dataset.state === 'live'")
 	mu.Lock()
 	defer mu.Unlock()
 	for _, url := range asked {
-		assert.True(t, strings.HasSuffix(url, "/events"), "an idle page has asked for %s", url)
+		assert.True(t, strings.Contains(url, "/events"), "an idle page has asked for %s", url)
 	}
 }
 

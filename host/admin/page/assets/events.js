@@ -92,7 +92,7 @@ async function read(signal) {
   const comesAgain = state === 'lost';
   try {
     const headers = lastID ? {'Last-Event-ID': lastID} : {};
-    const res = await send('GET', 'events', {signal: both, headers});
+    const res = await send('GET', 'events?fold=true', {signal: both, headers});
     tell({type: 'state', state: 'live'});
     if (comesAgain && !lastID) tell({type: 'reset'});
     const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();

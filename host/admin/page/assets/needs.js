@@ -60,7 +60,7 @@ export function needs(ctx, {isFailing, login}) {
       const one = {
         el: h('li', {class: 'need'}, details), body,
         rename: (now) => { name.textContent = now; },
-        settle: () => { name.textContent = text.replace(/:.*|^.*$/, (rest) => (rest.startsWith(':') ? ': decided' : 'Nothing waits here any more')); },
+        settle: () => { name.textContent = query.server ? `${query.server}: decided` : 'Nothing waits here any more'; },
       };
       let mounted = false;
       const open = async () => {
