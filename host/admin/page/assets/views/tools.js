@@ -23,12 +23,12 @@ export function mount(root, ctx) {
       {title: 'State', class: 'state-column', sort: (tool) => tool.state, cell: (tool) => toolBadge(tool.state)},
     ],
   });
-  const missing = h('input', {type: 'text', 'aria-label': 'Name of a tool that is missing', placeholder: 'server__tool', spellcheck: 'false', autocomplete: 'off'});
+  const missing = h('input', {type: 'text', 'aria-label': 'Name of a tool that is missing', placeholder: 'A tool that is not in the list', spellcheck: 'false', autocomplete: 'off'});
   const ask = h('form', {class: 'row', onsubmit: (event) => {
     event.preventDefault();
     if (missing.value.trim()) ctx.go(api.at`/admin/tools/${missing.value.trim()}`);
-  }}, h('span', {class: 'weak'}, 'A tool is not in the list?'), h('div', {class: 'grow'}, missing), h('button', {}, 'Why is it not offered?'));
-  replace(root, summary, table.el, ask);
+  }}, h('div', {class: 'grow'}, missing), h('button', {}, 'Why is it not offered?'));
+  replace(root, h('div', {class: 'row'}, h('div', {class: 'grow'}, summary), ask), table.el);
 
   async function load() {
     const tools = await ctx.attempt(() => api.get('tools', {signal: ctx.signal}));
