@@ -85,6 +85,8 @@ func TestMain(m *testing.M) {
 // What a command shows at a terminal, on both outputs, is the standard output of pty, and its exit
 // that of pty.
 func TestScripts(t *testing.T) {
+	//report: Command | avelino/mcp#5, modelcontextprotocol/inspector#2434, github/copilot-cli#3752 | the names of servers, tools and arguments have to be typed from memory | the shell completes them, arguments too, from what each server listed last, and starts nothing (completion.txtar)
+	//report: Command | avelino/mcp#84, philschmid/mcp-cli#5 | each command starts its server anew, which takes seconds, and what the server held is gone | `mcpbelt daemon` keeps the servers, and all commands use those that it has (daemon_background.txtar)
 	//report: Command | webstudio-is/webstudio#6049 | lines of a log stand before the JSON of a command | with `--json` standard output has one JSON value and nothing else; what servers say is on standard error (call_json.txtar)
 	//report: Command | anthropics/claude-code#65463, anthropics/claude-code#62332 | several programs change the config file at one time, and entries are lost | no entry is lost (add_together.txtar)
 	//report: Command | anthropics/claude-code#17791 | a list of servers says that there are none, since the file cannot be read | `list` names the file, line and column, and shows the servers of the other files (list_files.txtar)

@@ -1,7 +1,6 @@
 package belt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // What completion needs to know comes from files: no server is started or asked.
@@ -26,7 +26,7 @@ func (b *Belt) CompleteServers(most int) cobra.CompletionFunc {
 		}
 		var list []cobra.Completion
 		for _, s := range c.Servers {
-			list = append(list, describe(s.Name, s.Description))
+			list = append(list, Completion(s.Name, s.Description))
 		}
 		return list, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -39,7 +39,6 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 	if err != nil || len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	name := regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`) // nothing that a shell would obey
 	lists := make([][]cobra.Completion, len(c.Servers))
 	var all sync.WaitGroup
 	for i, s := range c.Servers {
@@ -47,15 +46,15 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 		switch {
 		case len(args) == 1 && args[0] == s.Name:
 		case len(args) == 0 && (strings.HasPrefix(s.Name, start) || strings.HasPrefix(start, s.Name)):
-			lists[i] = append(lists[i], describe(s.Name, s.Description))
+			lists[i] = append(lists[i], Completion(s.Name, s.Description))
 			prefix = s.Name + "__"
 		default:
 			continue
 		}
 		all.Go(func() { // to read a large catalogue takes a while
-			for _, t := range b.cached(s) {
-				if name.MatchString(t[0]) {
-					lists[i] = append(lists[i], describe(prefix+t[0], t[1]))
+			for _, t := range b.Cached(s) {
+				if ShellSafe(t.Name) {
+					lists[i] = append(lists[i], Completion(prefix+t.Name, t.Description))
 				}
 			}
 		})
@@ -65,13 +64,13 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 }
 
 // WasListed reports whether a server listed tools when it was asked last.
-func (b *Belt) WasListed(s *config.Server) bool { return len(b.cached(s)) > 0 }
+func (b *Belt) WasListed(s *config.Server) bool { return len(b.Cached(s)) > 0 }
 
 // ServerOf returns the name of the server that listed a tool when it was asked last.
 func (b *Belt) ServerOf(c *Catalog, tool string) (string, error) {
 	var names []string
 	for _, s := range c.Servers {
-		if slices.ContainsFunc(b.cached(s), func(t [2]string) bool { return t[0] == tool }) {
+		if slices.ContainsFunc(b.Cached(s), func(t *mcp.Tool) bool { return t.Name == tool }) {
 			names = append(names, s.Name)
 		}
 	}
@@ -85,22 +84,23 @@ func (b *Belt) ServerOf(c *Catalog, tool string) (string, error) {
 	return "", e
 }
 
-// cached returns names and descriptions of the tools that a server listed last.
-func (b *Belt) cached(s *config.Server) [][2]string {
+// Cached returns the tools that a server listed last.
+func (b *Belt) Cached(s *config.Server) []*mcp.Tool {
 	state := b.Env.StateDir
 	if state == "" {
 		state = host.NoState
 	}
 	tools, _ := host.CachedTools(state, s)
-	var list [][2]string
-	for _, t := range tools {
-		list = append(list, [2]string{t.Name, t.Description})
-	}
-	return list
+	return tools
 }
 
-// describe returns a completion with the first line of a description.
-func describe(name, description string) cobra.Completion {
+// ShellSafe reports whether a name has nothing that a shell would obey.
+func ShellSafe(name string) bool {
+	return name != "" && len(name) <= 128 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
+}
+
+// Completion returns a completion with the first line of a description.
+func Completion(name, description string) cobra.Completion {
 	line, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
 	const most = 60
 	return cobra.CompletionWithDesc(name, plain.Cut(plain.Line(line), most))

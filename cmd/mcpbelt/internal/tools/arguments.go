@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/schema"
@@ -274,4 +276,52 @@ func (r *argumentReader) types(of any, depth int) []string {
 		}
 	}
 	return list
+}
+
+// completeCall completes a server and a tool, and behind them the arguments of the tool that are not given yet, the
+// required ones first.
+func completeCall(b *belt.Belt) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		list, directive := b.CompleteTools(cmd, args, start)
+		c, err := b.Load(cmd.Context())
+		dash := cmd.ArgsLenAtDash() // completion puts one behind all
+		if len(list) > 0 || len(args) == 0 || err != nil || dash >= 0 && dash < len(args) {
+			return list, directive
+		}
+		server, name, ok := splitName(args[0])
+		given := args[1:]
+		if s, err := c.Find(args[0]); err == nil && len(given) > 0 {
+			server, name, given = s.Name, given[0], given[1:]
+		} else if !ok {
+			return nil, directive
+		}
+		s, err := c.Find(server)
+		if err != nil {
+			return nil, directive
+		}
+		var optional []cobra.Completion
+		for _, tool := range b.Cached(s) {
+			if tool.Name != name {
+				continue
+			}
+			text, _ := json.Marshal(tool.InputSchema)
+			root := schema.Decode(text)
+			properties, _ := schema.Get(root, "properties").(map[string]any)
+			required, _ := schema.Get(root, "required").([]any)
+			for _, key := range slices.Sorted(maps.Keys(properties)) {
+				isGiven := slices.ContainsFunc(given, func(arg string) bool { return strings.HasPrefix(arg, key+"=") || strings.HasPrefix(arg, key+":=") })
+				property := schema.Resolve(root, properties[key])
+				if !belt.ShellSafe(key) || isGiven && !slices.Contains(schema.Types(property), "array") {
+					continue
+				}
+				description, _ := schema.Get(property, "description").(string)
+				into := &optional
+				if slices.Contains(required, any(key)) {
+					into = &list
+				}
+				*into = append(*into, belt.Completion(key+"=", description))
+			}
+		}
+		return append(list, optional...), directive | cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
+	}
 }

@@ -33,7 +33,7 @@ func callCommand(b *belt.Belt) *cobra.Command {
 	var out, model string
 	cmd := &cobra.Command{
 		Use:               "call",
-		ValidArgsFunction: b.CompleteTools,
+		ValidArgsFunction: completeCall(b),
 		RunE: b.WithCatalog(func(cmd *cobra.Command, c *belt.Catalog, args []string) error {
 			t, err := findTarget(b, c, cmd, args)
 			if err != nil {
