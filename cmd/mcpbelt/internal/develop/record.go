@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/cassette"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -83,6 +84,16 @@ func serve(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server,
 	if err := belt.Start(ctx, h.Host, s); err != nil {
 		return err
 	}
+	h.Registry().Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			res, err := next(ctx, call)
+			if missing, ok := errors.AsType[*cassette.UnrecordedError](err); ok {
+				text := strings.TrimPrefix(missing.Error(), "cassette: ")
+				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+			}
+			return res, err
+		}
+	})
 	g, err := gateway.New(h.Host, &gateway.Options{Mode: "direct"}) // a client of the server itself has all its tools
 	if err != nil {
 		return err
