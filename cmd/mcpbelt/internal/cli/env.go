@@ -82,3 +82,10 @@ func Version() string {
 	}
 	return "(devel)"
 }
+
+// CollectAt has garbage collected when the memory in use has grown by a percentage, unless the user says when.
+func CollectAt(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}

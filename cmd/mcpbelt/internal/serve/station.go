@@ -100,6 +100,7 @@ type options struct {
 
 // newStation opens a host with the servers of the config files and a gateway to it. Close it.
 func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error) {
+	cli.CollectAt(100)
 	s := &station{belt: b, public: so.public, client: so.client, edit: so.edit, early: map[string]bool{}}
 	c, err := s.load(ctx)
 	if err != nil {
