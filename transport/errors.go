@@ -1,8 +1,10 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -18,7 +20,11 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	return fmt.Sprintf("cannot start %q: %v", e.Path, e.Err)
+	why := e.Err
+	if looked, ok := errors.AsType[*exec.Error](why); ok {
+		why = looked.Err // its text names the program again
+	}
+	return fmt.Sprintf("cannot start %q: %v", e.Path, why)
 }
 
 func (e *StartError) Unwrap() error { return e.Err }

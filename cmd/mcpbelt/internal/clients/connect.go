@@ -51,6 +51,9 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if info, err := os.Stat(filepath.Dir(l.Path)); !project && (err != nil || !info.IsDir()) {
+				return &cli.Error{Exit: cli.NotFound, Message: l.Client + " was never used here: there is no folder " + filepath.Dir(l.Path), Cure: "start it once"}
+			}
 			p, err := planConnection(cmd.Context(), b, l)
 			if err != nil {
 				return err
@@ -141,14 +144,13 @@ func clientFile(b *belt.Belt, name string, project bool) (config.Location, error
 		return config.Location{}, err
 	}
 	fit := slices.DeleteFunc(slices.Clone(found), func(l config.Location) bool { return (l.Scope != config.ScopeUser) != project })
-	if len(fit) == 0 {
-		return config.Location{}, &cli.Error{Exit: cli.NotFound, Message: found[0].Client + " has no such file", Cure: "--project says which one is meant"}
+	switch {
+	case len(fit) > 0:
+		return pick(fit), nil
+	case project:
+		return config.Location{}, &cli.Error{Exit: cli.NotFound, Message: found[0].Client + " has no file for one folder", Cure: "leave out --project"}
 	}
-	l := pick(fit)
-	if info, err := os.Stat(filepath.Dir(l.Path)); !project && (err != nil || !info.IsDir()) {
-		return l, &cli.Error{Exit: cli.NotFound, Message: l.Client + " was never used here: there is no folder " + filepath.Dir(l.Path), Cure: "start it once"}
-	}
-	return l, nil
+	return config.Location{}, &cli.Error{Exit: cli.NotFound, Message: found[0].Client + " has files for single folders alone", Cure: "add --project for the one in this folder"}
 }
 
 // A connecting is what writing the entry does to the file of a program.
@@ -286,6 +288,9 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 		_ = json.Unmarshal(data, &kept) // what is not sound counts as none
 	}
 	notConnected := &cli.Error{Exit: cli.NotFound, Message: l.Client + " is not connected", Cure: "mcpbelt connect " + clientName(l)}
+	if _, err := os.Stat(l.Path); errors.Is(err, os.ErrNotExist) {
+		return false, notConnected
+	}
 	resolved, err := atomicfile.Resolve(l.Path)
 	if err != nil {
 		return false, err
@@ -308,9 +313,6 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 		return true, err
 	}
 	unlock()
-	if err == nil && !exists {
-		return false, notConnected
-	}
 	err = edit.Change(ctx, l.Path, editOptions(b, l), func(f *edit.File) error {
 		if err := foreign(f, l, "remove"); err != nil {
 			return err

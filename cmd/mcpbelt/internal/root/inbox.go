@@ -57,7 +57,11 @@ func inbox(ctx context.Context, b *belt.Belt) ([]letter, error) {
 		return nil, err
 	}
 	for _, l := range launches {
-		letters = append(letters, letter{"launch", l.Server, l.Launch, "mcpbelt allow " + l.Server, "mcpbelt allow --deny " + l.Server})
+		s, err := c.FindLaunch(l.Server)
+		if err != nil {
+			return nil, err
+		}
+		letters = append(letters, letter{"launch", l.Server, "it wants to start " + belt.What(s), "mcpbelt allow " + l.Server, "mcpbelt allow --deny " + l.Server})
 	}
 	held, err := trust.Held(ctx, b, c)
 	if err != nil {
@@ -92,9 +96,9 @@ func decide(cmd *cobra.Command, b *belt.Belt, letters []letter, number string, n
 	}
 	switch {
 	case line == "":
-		return cli.UsageError("a login is not refused: it is not begun")
+		return cli.UsageError("a login waits for you alone, and needs no refusal: mcpbelt inbox lists what else waits")
 	case !b.Out.CanAsk(): // the number may be another one's by now
-		return &cli.Error{Exit: cli.ApprovalNeeded, Server: l.Server, Message: "by its number it is decided at a terminal", Cure: line}
+		return &cli.Error{Exit: cli.ApprovalNeeded, Server: l.Server, Message: "numbers change, and decide at a terminal only", Cure: line}
 	case l.Kind == "call" && !no:
 		if err := b.Out.Agree(cmd.Context(), false, "Make the call "+l.Text+"?", "decided"); err != nil {
 			return err

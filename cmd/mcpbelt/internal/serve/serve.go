@@ -157,7 +157,7 @@ func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, 
 	case !loopback && !public:
 		return "", nil, cli.UsageError("other machines can reach %s: say so with --public", listen)
 	case !loopback && noKey:
-		return "", nil, cli.UsageError("without a key it listens on a loopback address only")
+		return "", nil, cli.UsageError("without a key it listens on a loopback address only: leave out --no-key, or choose --listen 127.0.0.1:PORT")
 	}
 	key := rand.Text()
 	if keyFile != "" {
@@ -355,7 +355,7 @@ func stopDaemon(ctx context.Context, b *belt.Belt) error {
 	defer station.Close()
 	var answer any
 	if err := station.Ask(ctx, http.MethodPost, "stop", &answer); err != nil {
-		return &cli.Error{Exit: cli.NotFound, Message: "no daemon runs", Err: err}
+		return &cli.Error{Exit: cli.NotFound, Message: "no daemon runs", Cure: "mcpbelt daemon --background", Err: err}
 	}
 	// Then another one can begin; what is under way may take longer.
 	for err := error(nil); err == nil && ctx.Err() == nil; err = station.Ask(ctx, http.MethodGet, "servers", new(any)) {

@@ -92,7 +92,7 @@ func addCommand(b *belt.Belt) *cobra.Command {
 			if a.asker != nil && len(a.asker.Secrets) > 0 {
 				done.Note += "\nIts secrets are these variables of your environment: " + strings.Join(a.asker.Secrets, ", ")
 			}
-			return done.show(b)
+			return done.show(cmd.Context(), b)
 		},
 	}
 	f := cmd.Flags()
@@ -239,9 +239,6 @@ func (a *addition) readJSON(ctx context.Context, b *belt.Belt, name, text string
 	s, err := config.ParseEntry(ctx, name, data, b.Reading())
 	if err != nil {
 		return nil, cli.UsageError("%v", err)
-	}
-	for _, w := range s.Warnings {
-		(&cli.Error{Message: w.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
 	return record.Of(s), nil
 }

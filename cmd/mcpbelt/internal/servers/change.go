@@ -52,7 +52,7 @@ func changeCommand(b *belt.Belt, name, action string, least, most int, do func(c
 		if err := do(cmd.Context(), store, s.Title, args); err != nil {
 			return explain(s.Name, err)
 		}
-		return changed{Action: action, Server: s.Name, File: s.Source.File}.show(b)
+		return changed{Action: action, Server: s.Name, File: s.Source.File}.show(cmd.Context(), b)
 	})}
 }
 
@@ -65,8 +65,19 @@ type changed struct {
 	Note   string `json:"note,omitempty"`
 }
 
-func (c changed) show(b *belt.Belt) error {
+// show tells of the change, and of what in the entry has no effect.
+func (c changed) show(ctx context.Context, b *belt.Belt) error {
 	b.Out.Printf("%s %s in %s\n", c.Action, c.Server, c.File)
+	if all, err := b.Load(ctx); err == nil {
+		for _, s := range all.Config.Servers {
+			if s.Name != c.Server || s.Source.File != c.File {
+				continue
+			}
+			for _, w := range s.Warnings {
+				(&cli.Error{Message: s.MaskError(w)}).Print(b.Env.Stderr, b.Out.AsJSON)
+			}
+		}
+	}
 	if c.Note != "" {
 		b.Out.Printf("%s\n", c.Note)
 	}

@@ -29,13 +29,15 @@ func getCommand(b *belt.Belt) *cobra.Command {
 				return err
 			}
 			row := listingOf(c, s)
+			remember(b, []*listing{row})
+			status := statusCell(b, row)
 			var text bytes.Buffer
 			if err := json.Indent(&text, entry, "", "  "); err != nil {
 				return err
 			}
 			b.Out.Style(cli.Heading, row.Name)
 			b.Out.Printf("\nstatus: ")
-			b.Out.Style(styleOf(row.Status), row.Status)
+			b.Out.Style(status.Style, status.Text)
 			b.Out.Printf("\nfrom:   %s", s.Source)
 			if row.Client != "" {
 				b.Out.Printf(" (%s, %s)", row.Client, row.Scope)

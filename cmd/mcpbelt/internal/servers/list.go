@@ -174,12 +174,9 @@ func remember(b *belt.Belt, rows []*listing) {
 func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 	t := &cli.Table{Headings: []string{"NAME", "STATUS", "TOOLS", "WHAT", "FROM"}}
 	for _, row := range rows {
-		tools, status := "", cli.Cell{Text: row.Status, Style: styleOf(row.Status)}
+		tools := ""
 		if row.Tools != nil {
 			tools = strconv.Itoa(*row.Tools)
-		}
-		if row.Seen != nil {
-			status = cli.Cell{Text: row.Seen.Status + ", " + ago(b.Env.Now().Sub(row.Seen.At)), Style: styleOf(row.Seen.Status)}
 		}
 		from := cmp.Or(row.Client, row.File)
 		if row.Scope != config.ScopeUser {
@@ -188,7 +185,7 @@ func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 		if row.HiddenBy != "" {
 			from += ", by " + row.HiddenBy
 		}
-		t.Rows = append(t.Rows, []cli.Cell{{Text: row.Name}, status, {Text: tools}, {Text: row.What}, {Text: from, Style: cli.Faint}})
+		t.Rows = append(t.Rows, []cli.Cell{{Text: row.Name}, statusCell(b, row), {Text: tools}, {Text: row.What}, {Text: from, Style: cli.Faint}})
 	}
 	b.Out.Table(t)
 	for _, row := range rows {
@@ -197,6 +194,14 @@ func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 		}
 	}
 	return showProblems(b, c, rows)
+}
+
+// statusCell returns how a server stands, or stood when it was seen last.
+func statusCell(b *belt.Belt, row *listing) cli.Cell {
+	if row.Seen != nil {
+		return cli.Cell{Text: row.Seen.Status + ", " + ago(b.Env.Now().Sub(row.Seen.At)), Style: styleOf(row.Seen.Status)}
+	}
+	return cli.Cell{Text: row.Status, Style: styleOf(row.Status)}
 }
 
 // ago writes how long ago something was.

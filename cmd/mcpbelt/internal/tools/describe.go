@@ -36,7 +36,7 @@ func describeCommand(b *belt.Belt) *cobra.Command {
 				return err
 			}
 			if len(t.rest) > 0 {
-				return cli.UsageError("describe takes one tool")
+				return cli.UsageError("the command is: mcpbelt describe SERVER TOOL")
 			}
 			d, err := describe(cmd.Context(), b, c, t)
 			if err != nil {
