@@ -97,8 +97,7 @@ func (h *Host) notAllowed(ctx context.Context, e *config.Server) *LaunchNotAllow
 
 // denial returns the [*LaunchNotAllowedError] that an error is, or nil.
 func denial(err error) *LaunchNotAllowedError {
-	var denied *LaunchNotAllowedError
-	_ = errors.As(err, &denied)
+	denied, _ := errors.AsType[*LaunchNotAllowedError](err)
 	return denied
 }
 
@@ -263,13 +262,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(slots))
-	var wg sync.WaitGroup
-	for i, sl := range slots {
-		wg.Go(func() { errs[i] = act(sl) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return atOnce(slots, act)
 }
 
 // forbid stops a server that must not run any more, unless it was allowed meanwhile. Calls under way may finish until ctx ends.

@@ -108,20 +108,12 @@ func (m *callMeter) fail(entry *config.Server, err error) {
 	}
 }
 
-func (m *callMeter) lastFailure() Failure {
-	if last := m.last.Load(); last != nil {
-		return *last
-	}
-	return Failure{}
-}
-
 // calls returns what was counted until now.
 func (m *callMeter) calls() Calls {
 	r := m.Read()
 	c := Calls{InFlight: r.InFlight, Total: countsOf(r.Total), Recent: countsOf(r.Recent)}
 	if n := c.Recent.Judged(); n > 0 {
-		rate := float64(n-c.Recent.Done-c.Recent.ToolErrors) / float64(n)
-		c.ErrorRate = &rate
+		c.ErrorRate = new(float64(n-c.Recent.Done-c.Recent.ToolErrors) / float64(n))
 	}
 	if n := r.Measured(); n > 0 {
 		c.Latency = &Latency{n, r.Quantile(0.5).Seconds(), r.Quantile(0.9).Seconds(), r.Quantile(0.99).Seconds(), r.Max().Seconds()}
@@ -164,15 +156,11 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 // unsentOutcome tells why a call was not sent, or was refused unread.
 func unsentOutcome(err error) meter.Outcome {
 	class := failure.Of(err)
-	var noUser *NoUserError
-	var quarantined *registry.QuarantinedError
-	var unknown *UnknownServerError
-	var status *transport.StatusError
 	switch {
-	case class == failure.Busy, class == failure.LoginRequired, errors.As(err, &noUser), denial(err) != nil,
-		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
+	case class == failure.Busy, class == failure.LoginRequired, errors.As(err, new(*NoUserError)), denial(err) != nil,
+		errors.As(err, new(*registry.QuarantinedError)), errors.As(err, new(*UnknownServerError)), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return meter.Refused
-	case errors.As(err, &status):
+	case errors.As(err, new(*transport.StatusError)):
 		return meter.Failed
 	}
 	return meter.Unavailable

@@ -81,7 +81,7 @@ func TestCallsOfAMeter(t *testing.T) {
 		assert.Equal(t, c.Total, want, "total")
 		assert.Equal(t, *c.ErrorRate, 0.5, "error rate")
 		assert.Equal(t, c.Latency.Count, 3, "calls of the latency")
-		last := m.lastFailure()
+		last := m.last.Load()
 		assert.Contains(t, fmt.Sprint(last.Err), "down", "last failure")
 		assert.True(t, last.At.Equal(time.Now()), "last failure at")
 	})

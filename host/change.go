@@ -108,14 +108,19 @@ func (h *Host) Refresh(ctx context.Context, names ...string) error {
 			}
 		}
 	}
-	errs := make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			errs[i] = h.change(ctx, "refresh", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
-				return sl.refresh(ctx, s)
-			})
+	return atOnce(names, func(name string) error {
+		return h.change(ctx, "refresh", name, func(ctx context.Context, sl *slot, s *server) (wait, error) {
+			return sl.refresh(ctx, s)
 		})
+	})
+}
+
+// atOnce calls f with each of a list, at the same time, and joins the errors.
+func atOnce[T any](list []T, f func(T) error) error {
+	errs := make([]error, len(list))
+	var wg sync.WaitGroup
+	for i, one := range list {
+		wg.Go(func() { errs[i] = f(one) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,8 +144,7 @@ func (d *discovery) try(ctx context.Context, users []string) error {
 			break
 		}
 		if err != nil {
-			var corrupt *seal.CorruptError
-			if !errors.As(err, &corrupt) {
+			if !errors.As(err, new(*seal.CorruptError)) {
 				unread = err
 			}
 			continue
@@ -157,9 +157,7 @@ func (d *discovery) try(ctx context.Context, users []string) error {
 			return nil
 		}
 	}
-	if failed == nil {
-		failed = unread
-	}
+	failed = cmp.Or(failed, unread)
 	return failed
 }
 

@@ -101,8 +101,7 @@ func (h *Host) notReady(ctx context.Context, name string) (reason string, err er
 
 // unreached returns the reason for a server to which there is no connection.
 func unreached(err error) string {
-	var status *transport.StatusError
-	if errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
+	if status, ok := errors.AsType[*transport.StatusError](err); ok && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
 		return "it does not accept the credentials that it is sent"
 	}
 	return reasonWaiting

@@ -66,7 +66,7 @@ func (h *Host) Follow(ctx context.Context, changes func(context.Context) iter.Se
 
 // reload applies a configuration that may have changed.
 func (h *Host) reload(ctx context.Context, names []string, load func(context.Context) (*config.Config, error)) (Report, error) {
-	logger := h.logger()
+	logger := h.opts.Client.Logger
 	c, err := load(ctx)
 	if err == nil && c == nil {
 		err = errors.New("host: there is no configuration")

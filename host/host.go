@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"maps"
 	"math"
 	"slices"
@@ -53,13 +54,13 @@ type Host struct {
 	stopFollowing func()        // ends the news of logins; nil without Logins
 	detach        []func()      // end what the host does for the registry
 	loading       chan struct{} // holds a token while ApplyServers loads servers
+	changed       feed.Bell     // rung when what Servers returns has changed
 
-	mu      sync.Mutex // guards the following
-	slots   map[string]*slot
-	scopes  scopes
-	order   []string // the names of slots, as configured; replaced, never changed
-	changed feed.Bell
-	closed  bool
+	mu     sync.Mutex // guards the following
+	slots  map[string]*slot
+	scopes scopes
+	order  []string // the names of slots, as configured; replaced, never changed
+	closed bool
 }
 
 // New returns a host without servers.
@@ -75,6 +76,7 @@ func New(opts *Options) *Host {
 		h.opts = *opts
 	}
 	o := &h.opts
+	o.Client.Logger = cmp.Or(o.Client.Logger, slog.New(slog.DiscardHandler))
 	o.toolGrace = cmp.Or(o.toolGrace, toolGrace)
 	o.idleTimeout = cmp.Or(o.idleTimeout, idleTimeout)
 	o.OpenWait = cmp.Or(o.OpenWait, defaultOpenWait)
@@ -108,7 +110,7 @@ func (h *Host) Registry() *registry.Registry { return h.registry }
 func (h *Host) Watch(ctx context.Context) iter.Seq[[]Status] {
 	return func(yield func([]Status) bool) {
 		for {
-			changed := h.nextChange()
+			changed := h.changed.Rung()
 			if !yield(h.Servers()) {
 				return
 			}
@@ -129,19 +131,6 @@ func (h *Host) made() error {
 		return errZero
 	}
 	return nil
-}
-
-// nextChange returns what is closed when something changes.
-func (h *Host) nextChange() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.changed.Rung()
-}
-
-func (h *Host) broadcast() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.changed.Ring()
 }
 
 // current returns the servers there are, in the order of the configuration.
@@ -224,21 +213,16 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	}
 	wg.Wait()
 	close(h.withdrawn)
-	errs := make([]error, len(slots))
-	for i, until := range finish {
-		if until != nil {
-			wg.Go(func() { errs[i] = until(ctx) })
-		}
-	}
-	wg.Wait()
+	finish = slices.DeleteFunc(finish, func(until wait) bool { return until == nil })
+	err := atOnce(finish, func(until wait) error { return until(ctx) })
 	h.ending.Wait()
 	h.catalogs.Close()
 	h.cancel()
 	for _, detach := range h.detach {
 		detach()
 	}
-	h.broadcast()
-	return errors.Join(errs...)
+	h.changed.Ring()
+	return err
 }
 
 // Close ends all servers and the calls under way. It returns when no process

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -56,7 +57,7 @@ func (c *conn) look() {
 // tell tells who watches the host, and the log if the server is at another stage.
 func (c *conn) tell() {
 	s := c.server
-	s.host.broadcast()
+	s.host.changed.Ring()
 	if now := s.status(); now.Stage != c.stage {
 		s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, string(c.stage), string(now.Stage), now.Err))
 		c.stage = now.Stage
@@ -73,11 +74,7 @@ func (c *conn) keepListed() {
 			return
 		}
 		c.tell()
-		timer := time.NewTimer(backoff.Full(attempt, listRetryBase/2, listRetryBase, listRetryCeiling))
-		select {
-		case <-timer.C:
-		case <-c.ctx.Done():
-			timer.Stop()
+		if feed.Sleep(c.ctx, backoff.Full(attempt, listRetryBase/2, listRetryBase, listRetryCeiling)) != nil {
 			return
 		}
 	}
@@ -161,7 +158,7 @@ func (s *server) list(ctx context.Context, c *conn, limit time.Duration) (*listi
 		s.takeOver(known)
 	}
 	c.known.Store(known)
-	s.host.broadcast()
+	s.host.changed.Ring()
 	return known, nil
 }
 

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -119,7 +118,7 @@ func call[Result any](h *Host, name string, f func() (Result, error)) (res Resul
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s panics: %v", name, v)
-			h.logger().Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
+			h.opts.Client.Logger.Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
 	return f()
@@ -133,17 +132,9 @@ func need(ctx context.Context) {
 	}
 }
 
-// logger returns the host's logger, which may discard everything.
-func (h *Host) logger() *slog.Logger {
-	if l := h.opts.Client.Logger; l != nil {
-		return l
-	}
-	return slog.New(slog.DiscardHandler)
-}
-
 // warn tells the logger what looks like a mistake in a config.
 func (h *Host) warn(warnings []*config.Error) {
 	for _, warning := range warnings {
-		h.logger().Warn("host: configuration", "warning", warning)
+		h.opts.Client.Logger.Warn("host: configuration", "warning", warning)
 	}
 }

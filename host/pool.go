@@ -67,7 +67,7 @@ func (p *pool) take(ctx context.Context, user string) (*conn, error) {
 	c.take()
 	c.gone = func() { p.free(c) }
 	p.conns[user], placed = c, true
-	p.server.host.broadcast()
+	p.server.host.changed.Ring()
 	return c, nil
 }
 
@@ -143,21 +143,11 @@ func (p *pool) evictLocked() {
 	}
 }
 
-// closeIdle ends an idle conn.
-func (p *pool) closeIdle(c *conn) {
+// close ends a conn when its calls have finished; if ifIdle is set, only if it has none.
+func (p *pool) close(c *conn, ifIdle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.end(true) {
-		p.closeLocked(c)
-	}
-}
-
-// abandon ends a conn when its calls have finished.
-func (p *pool) abandon(c *conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.conns[c.key.User] == c {
-		c.end(false)
+	if c.end(ifIdle) {
 		p.closeLocked(c)
 	}
 }
@@ -172,7 +162,7 @@ func (p *pool) removeLocked(c *conn) {
 	p.idle.Delete(c)
 	if p.conns[c.key.User] == c {
 		delete(p.conns, c.key.User)
-		p.server.host.broadcast()
+		p.server.host.changed.Ring()
 	}
 }
 

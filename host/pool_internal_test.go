@@ -111,7 +111,7 @@ func TestPoolCounts(t *testing.T) {
 		c.client.Connect()
 		switch rand.IntN(8) {
 		case 0:
-			s.pool.abandon(c)
+			s.pool.close(c, false)
 		case 1:
 			h.inBackground(closing(s.pool.end(false)))
 		}

@@ -128,7 +128,7 @@ func (s *server) start(public bool) {
 		}
 	}
 	s.settle()
-	s.host.broadcast()
+	s.host.changed.Ring()
 }
 
 // hindrance returns why the server must not be started, or nil.
@@ -224,7 +224,7 @@ func (s *server) closeIdle(c *conn) {
 	}
 	s.conn = nil
 	s.host.ending.Go(func() { // counted before the server can be stopped and waited for
-		s.host.broadcast()
+		s.host.changed.Ring()
 		_ = c.close(s.host.ctx)
 	})
 }
@@ -287,20 +287,14 @@ func (s *server) stop(removeTools bool) wait {
 	s.discovery.end()
 	s.origin.End()
 	s.withdraw(removeTools)
-	s.host.broadcast()
+	s.host.changed.Ring()
 	return closing(conns)
 }
 
 // closing returns what closes conns when their calls have finished.
 func closing(conns []*conn) wait {
 	return func(ctx context.Context) error {
-		errs := make([]error, len(conns))
-		var wg sync.WaitGroup
-		for i, c := range conns {
-			wg.Go(func() { errs[i] = c.close(ctx) })
-		}
-		wg.Wait()
-		return errors.Join(errs...)
+		return atOnce(conns, func(c *conn) error { return c.close(ctx) })
 	}
 }
 
@@ -340,8 +334,7 @@ func (s *server) outcome() error {
 
 // namesItsServer reports whether the text of an error says which server it is about.
 func namesItsServer(err error) bool {
-	var isolation *IsolationError
-	return denial(err) != nil || errors.As(err, &isolation)
+	return denial(err) != nil || errors.As(err, new(*IsolationError))
 }
 
 // move notes that the entry, which says the same, stands elsewhere now, and what the file

@@ -137,7 +137,7 @@ func (s *server) listFailed(err error, always bool) {
 		s.listErr = err
 	}
 	s.mu.Unlock()
-	s.host.broadcast()
+	s.host.changed.Ring()
 }
 
 // toolsKnown reports whether the tools are known.
@@ -212,7 +212,7 @@ func (s *server) vanish() {
 	s.grace, s.tools, s.unread = nil, nil, nil
 	s.mu.Unlock()
 	s.update()
-	s.host.broadcast()
+	s.host.changed.Ring()
 }
 
 // withdraw keeps the server from writing to the registry and the catalogue cache. It takes its

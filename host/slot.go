@@ -113,7 +113,7 @@ func (sl *slot) set(s *server) {
 	sl.mu.Lock()
 	sl.server = s
 	sl.mu.Unlock()
-	sl.host.broadcast()
+	sl.host.changed.Ring()
 	sl.host.followConsents()
 }
 

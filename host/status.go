@@ -208,7 +208,9 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 		AwaitsLogin: s.discovery.wanted(),
 		Calls:       s.slot.meter.calls(),
 		Users:       map[string]*mcp.Client{},
-		LastFailure: s.slot.meter.lastFailure(),
+	}
+	if last := s.slot.meter.last.Load(); last != nil {
+		i.LastFailure = *last
 	}
 	if c := s.running(); c != nil {
 		i.Client = c.client

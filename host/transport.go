@@ -45,8 +45,14 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, sha
 	if e.Err != nil {
 		return nil, e.Err
 	}
-	if t, err := h.ownTransport(key, e); t != nil || err != nil {
-		return t, err
+	if own := h.opts.Transport; own != nil {
+		t, err := call(h, "Options.Transport", func() (mcp.Transport, error) { return own(key, e) })
+		switch {
+		case err == nil && t != nil && nils.Is(t):
+			return nil, fmt.Errorf("Options.Transport returns a nil %T", t)
+		case err != nil || t != nil:
+			return t, err
+		}
 	}
 	var handler auth.OAuthHandler
 	if l := h.opts.Logins; l != nil && e.Transport != config.TransportStdio && e.Transport != config.TransportUnix {
@@ -57,23 +63,10 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, sha
 	})
 }
 
-// ownTransport returns what the program makes for an entry, or nil.
-func (h *Host) ownTransport(key session.Key, e *config.Server) (mcp.Transport, error) {
-	if h.opts.Transport == nil {
-		return nil, nil
-	}
-	const name = "Options.Transport"
-	t, err := call(h, name, func() (mcp.Transport, error) { return h.opts.Transport(key, e) })
-	if err == nil && t != nil && nils.Is(t) {
-		return nil, fmt.Errorf("%s returns a nil %T", name, t)
-	}
-	return t, err
-}
-
 // logStderr has the lines of a server's standard error be logged, if they would be.
 func (s *server) logStderr(t mcp.Transport) (mcp.Transport, error) {
 	logger := s.host.opts.Client.Logger
-	if c, ok := t.(*transport.Command); ok && c.Stderr == nil && logger != nil && logger.Enabled(s.host.ctx, slog.LevelDebug) {
+	if c, ok := t.(*transport.Command); ok && c.Stderr == nil && logger.Enabled(s.host.ctx, slog.LevelDebug) {
 		c.Stderr = func(line string) { logger.Debug("mcp: stderr", "server", s.entry.Name, "line", line) }
 	}
 	return t, nil
@@ -153,7 +146,7 @@ func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
 	c, local := inner.(*transport.Command)
 	if !local {
 		if isolated(g.entry) {
-			return nil, isolationError(g.entry, errNoProcess)
+			return nil, isolationError(g.entry, errors.New("only a local server, with a command, can be confined: remove the key"))
 		}
 		return inner.Connect(ctx)
 	}
@@ -196,8 +189,6 @@ func (e *IsolationError) Unwrap() error { return e.Err }
 
 // Outcome returns [mcp.NotSent].
 func (e *IsolationError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-var errNoProcess = errors.New("only a local server, with a command, can be confined: remove the key")
 
 // isolated reports whether an entry wants to be confined.
 func isolated(e *config.Server) bool {

@@ -43,7 +43,7 @@ func (sl *slot) note(entry *config.Server, err error) {
 	}
 	sl.mu.Unlock()
 	if err != nil || last != nil {
-		sl.host.broadcast()
+		sl.host.changed.Ring()
 	}
 }
 

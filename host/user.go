@@ -113,7 +113,7 @@ func (s *server) relist(ctx context.Context) error {
 	}
 	if s.perUser() {
 		s.takeOver(known)
-		s.host.broadcast()
+		s.host.changed.Ring()
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
 	c := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.options(key.User)))
-	c.idleAfter, c.idle = s.idleTimeout(), s.pool.closeIdle
+	c.idleAfter, c.idle = s.idleTimeout(), func(c *conn) { s.pool.close(c, true) }
 	return c, nil
 }
 
@@ -163,7 +163,7 @@ func (s *server) disown(c *conn, err error) bool {
 		s.host.opts.UserHeaders == nil || s.entry.Identity != config.IdentityHeader {
 		return false
 	}
-	s.pool.abandon(c)
+	s.pool.close(c, false)
 	return true
 }
 
