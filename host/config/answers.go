@@ -58,9 +58,3 @@ func (s *Server) Answered(ctx context.Context) (*Server, error) {
 	full.Name, full.Source, full.Disabled = s.Name, s.Source, s.Disabled
 	return full, nil
 }
-
-// referenced returns all references of the entry as written, in the order of their
-// keys, such as "headers.Authorization: ${env:TOKEN}": what of this machine, and of the
-// user's secrets, the server gets to see. The default in ${VAR:-default} is masked.
-// It is empty for a Server that was not read from a file.
-func (s *Server) referenced() []string { return append([]string(nil), s.references...) }

@@ -48,9 +48,9 @@ func TestReferences(t *testing.T) {
 		"all": {"command: ${A}", "args[1]: ${input:i}", "args[2]: ${file:f}", "envFile: e", "env.K: ${keyring:k}", "env.D: ${NONE:-****}"},
 		"web": {"url: ${A}", "url: ${input:i}", "headers.X: ${keyring:k}"},
 	} {
-		assert.Equal(t, fmt.Sprintf("%q", servers[name].referenced()), fmt.Sprintf("%q", want), "%s", name)
+		assert.Equal(t, fmt.Sprintf("%q", servers[name].references), fmt.Sprintf("%q", want), "%s", name)
 	}
-	assert.Equal(t, len((&Server{}).referenced()), 0)
+	assert.Equal(t, len((&Server{}).references), 0)
 }
 
 // Nobody is asked for what needs approval when the file is read, and what was read is

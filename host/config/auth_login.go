@@ -10,21 +10,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// ownParams are the parameters of a login that this library sets itself.
-func ownParams() []string {
-	return []string{"", "response_type", "response_mode", "client_id", "redirect_uri", "state", "code_challenge",
-		"code_challenge_method", "scope", "resource", "dpop_jkt", "request", "request_uri"}
-}
-
 func (e *entry) loginParams(n *jsonc.Node, at jsonc.Path) map[string]string {
 	if !e.check(n, at, jsonc.Object) || len(n.Members) == 0 {
 		return nil
 	}
+	own := []string{"", "response_type", "response_mode", "client_id", "redirect_uri", "state", "code_challenge",
+		"code_challenge_method", "scope", "resource", "dpop_jkt", "request", "request_uri"} // that this library sets itself
 	params := make(map[string]string, len(n.Members))
-	for i := range n.Members {
-		m := &n.Members[i]
+	for _, m := range n.Members {
 		at := at.Key(m.Key)
-		if slices.Contains(ownParams(), m.Key) {
+		if slices.Contains(own, m.Key) {
 			e.fail(m.Offset, at, "is a parameter that is set otherwise: remove it")
 			continue
 		}

@@ -187,9 +187,7 @@ func parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 			s.unanswered = &unanswered{turn: make(chan struct{}, 1), lookups: source, found: e, name: names[i], answers: map[string]resolved{}}
 		}
 		c.Servers = append(c.Servers, s)
-		if byTitle[s.Title] == nil {
-			byTitle[s.Title] = s
-		}
+		byTitle[s.Title] = cmp.Or(byTitle[s.Title], s)
 	}
 	for i := range hidden {
 		by := byTitle[hidden[i].Title]
@@ -218,7 +216,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	}
 	if fault := p.document(data, opts); fault != nil {
 		if len(bytes.TrimSpace(data)) == 0 { // as some programs make it, or as it is while it is written
-			fault.Err = &NoServersError{cure: "the file is empty"}
+			fault.Err = &NoServersError{"the file is empty"}
 		}
 		return nil, nil, fault
 	}
@@ -230,7 +228,7 @@ func open(filename string, data []byte, opts *Options) (*parser, []dialect.Secti
 	if fault != nil {
 		var why error = errors.New(fault.Text)
 		if fault.Absent {
-			why = &NoServersError{format: p.dialect.Name, cure: fault.Text}
+			why = &NoServersError{fault.Text}
 		}
 		return p, nil, p.fault(fault.Offset, fault.At, "%w", why)
 	}

@@ -23,7 +23,7 @@ type entry struct {
 	variables, headerPairs []pair // as written
 
 	missing    bool              // it says neither command nor URL, for all that is known so far
-	references []string          // see Server.References
+	references []string          // see Server.references
 	templates  map[string]string // see Server.written
 	secrets    []string          // see Server.Secrets
 }
@@ -219,14 +219,15 @@ func (e *entry) extra(s *Server) {
 	hints, left := append(known, e.dialect.Keys...), 100 // a hint takes time: thousands of keys are no slips
 	for i := range e.fields {
 		f := &e.fields[i]
-		if f.Value.Kind == jsonc.Null || !e.isForeign(f) && slices.Contains(known, f.Key) {
+		unread := f.Key == "envFile" && e.opts.AsWritten // what the file holds is not written here
+		if f.Value.Kind == jsonc.Null || !e.isForeign(f) && !unread && slices.Contains(known, f.Key) {
 			continue
 		}
 		if s.Extra == nil {
 			s.Extra = make(map[string]json.RawMessage)
 		}
 		s.Extra[f.Written] = f.Value.JSON()
-		if left == 0 || e.isForeign(f) || slices.Contains(e.dialect.Keys, f.Written) {
+		if left == 0 || unread || e.isForeign(f) || slices.Contains(e.dialect.Keys, f.Written) {
 			continue
 		}
 		left--

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,14 +10,7 @@ import (
 // after them and win. Values are taken as they stand: no reference is replaced.
 func (e *entry) envFile(s *Server) {
 	f := e.field("envFile")
-	if f == nil {
-		return
-	}
-	if e.opts.AsWritten { // what the file holds is not written here
-		if s.Extra == nil {
-			s.Extra = make(map[string]json.RawMessage)
-		}
-		s.Extra["envFile"] = f.Value.JSON()
+	if f == nil || e.opts.AsWritten { // then it stays in Extra
 		return
 	}
 	path := e.system(f.Value, f.At)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // An Error is one thing wrong with a config file.
@@ -26,18 +25,14 @@ type Error struct {
 
 // Error returns "file:line:column: key: what is wrong".
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
+	text := e.File
 	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+		text += fmt.Sprintf(":%d:%d", e.Line, e.Column)
 	}
-	b.WriteString(": ")
 	if e.Key != "" {
-		b.WriteString(e.Key)
-		b.WriteString(": ")
+		text += ": " + e.Key
 	}
-	b.WriteString(e.Err.Error())
-	return b.String()
+	return text + ": " + e.Err.Error()
 }
 
 // Unwrap returns e.Err.
@@ -62,9 +57,6 @@ func (e *UnsetVariableError) Error() string {
 
 // A NoServersError says that a file has no place for servers at all: it may be the
 // settings of a program, and nothing be wrong with it.
-type NoServersError struct {
-	format string // the name of the [Format] that it was read in
-	cure   string
-}
+type NoServersError struct{ cure string }
 
 func (e *NoServersError) Error() string { return e.cure }

@@ -130,16 +130,11 @@ func (f *finder) folders() []string {
 	}
 	const deepest = 64
 	var list []string
-	for folder := f.Project; len(list) < deepest; {
+	for folder := f.Project; len(list) < deepest && (len(list) == 0 || folder != list[len(list)-1]); folder = filepath.Dir(folder) {
 		list = append(list, folder)
 		if f.isRoot(folder) {
 			return list
 		}
-		above := filepath.Dir(folder)
-		if above == folder {
-			break
-		}
-		folder = above
 	}
 	return list[:1] // no repository: what lies above belongs to others
 }

@@ -76,11 +76,7 @@ func fits(s dialect.Syntax, extension string) bool {
 }
 
 func (p *parser) noFormat(formats []*Format, wanted, extension string) *Error {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.Name
-	}
-	known := strings.Join(names, ", ")
+	known := strings.Join(formatNames(formats), ", ")
 	const others = "codex.Format() of the package host/config/codex, or goose.Format() or goose.Continue() of host/config/goose"
 	if wanted != "" {
 		return p.whole("no format is called %q: Options.Format may be %s; Options.Formats may add %s", wanted, known, others)
@@ -114,11 +110,14 @@ func (p *parser) likeliest(candidates []*dialect.Dialect, named bool, usual stri
 	case 1:
 		return found[0], nil
 	default:
-		names := make([]string, len(found))
-		for i, d := range found {
-			names[i] = d.Name
-		}
 		return nil, p.fault(p.doc.Root.Offset, "", "the file may be of the formats %s: say which one with Options.Format",
-			strings.Join(names, " and "))
+			strings.Join(formatNames(found), " and "))
 	}
+}
+
+func formatNames(formats []*Format) (names []string) {
+	for _, f := range formats {
+		names = append(names, f.Name)
+	}
+	return names
 }

@@ -20,8 +20,7 @@ func (p *parser) inputs() []Input {
 	}
 	var inputs []Input
 	taken := make(map[string]bool)
-	for i := range list.Elems {
-		n := &list.Elems[i]
+	for i, n := range list.Elems {
 		in := Input{ID: n.MemberText("id"), Type: n.MemberText("type"), Description: n.MemberText("description"), Default: n.MemberText("default"),
 			Password: n.MemberText("password") == "true", Options: options(n.Member("options"))}
 		why := ""

@@ -29,7 +29,7 @@ func (s *Server) Launch() *consent.Launch {
 		Identity:  launchIdentity(s),
 		Tools:     launchTools(s.Tools),
 
-		References: s.referenced(),
+		References: slices.Clone(s.references),
 	}
 	launchValues(l, s)
 	if s.Transport != TransportStdio {

@@ -52,15 +52,14 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	if len(sections) > 0 {
 		return sections, nil
 	}
-	for i := range root.Members {
-		m := &root.Members[i]
+	for _, m := range root.Members {
 		if _, isSlip := near.Edits([]byte(m.Key), []byte(serversKey), 2); isSlip || strings.EqualFold(m.Key, "mcp_servers") {
 			return nil, &dialect.Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
 				Text: "the file has no \"mcpServers\": rename this key to it"}
 		}
 	}
-	for i := range root.Members {
-		if m := &root.Members[i]; m.Value.Member("command") != nil || m.Value.Member("url") != nil {
+	for _, m := range root.Members {
+		if m.Value.Member("command") != nil || m.Value.Member("url") != nil {
 			return nil, &dialect.Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
 				Text: "looks like a server, but the file has no \"mcpServers\" object: put the servers in it, or set Options.Format to \"kode\" if the file is a .mcprc"}
 		}
@@ -77,8 +76,7 @@ func projects(root *jsonc.Node) []dialect.Section {
 		return nil
 	}
 	var sections []dialect.Section
-	for i := range m.Value.Members {
-		project := &m.Value.Members[i]
+	for _, project := range m.Value.Members {
 		own := project.Value.Member(serversKey)
 		if own == nil || own.Value.Kind != jsonc.Object {
 			continue
@@ -90,7 +88,6 @@ func projects(root *jsonc.Node) []dialect.Section {
 	return sections
 }
 
-// mcpServersFields reads an entry, which in a list has the keys of mcpproxy.
 // mateclawValue reads a value of MateClaw, which has it as JSON in a text. In variables and headers $VAR without
 // braces is a reference there.
 func mateclawValue(text *jsonc.Node) (*jsonc.Node, error) {
@@ -111,6 +108,7 @@ func mateclawValue(text *jsonc.Node) (*jsonc.Node, error) {
 	return root, nil
 }
 
+// mcpServersFields reads an entry, which in a list has the keys of mcpproxy.
 func mcpServersFields(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault) {
 	keys := map[string]string{"oauthScopes": dialect.Scopes} // of Kiro and Amazon Q
 	if e.Listed {

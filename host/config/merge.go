@@ -41,9 +41,8 @@ func LoadAll(ctx context.Context, locations []Location, opts *Options) ([]*Confi
 			o.Project = location.Project
 		}
 		c, err := Load(ctx, location.Path, &o)
-		var none *NoServersError
 		switch {
-		case errors.As(err, &none): // nothing to load, and nothing wrong
+		case errors.As(err, new(*NoServersError)): // nothing to load, and nothing wrong
 		case err != nil:
 			errs = append(errs, err)
 		default:
@@ -65,7 +64,6 @@ func LoadAll(ctx context.Context, locations []Location, opts *Options) ([]*Confi
 func Merge(configs ...*Config) *Config {
 	merged := &Config{}
 	var all []*Server
-	asked := make(map[string]bool)
 	for _, c := range configs {
 		if c == nil {
 			continue
@@ -74,12 +72,6 @@ func Merge(configs ...*Config) *Config {
 		merged.Shadowed = append(merged.Shadowed, c.Shadowed...)
 		merged.Skipped = append(merged.Skipped, c.Skipped...)
 		merged.Warnings = append(merged.Warnings, c.Warnings...)
-		for _, in := range c.inputs {
-			if !asked[in.ID] {
-				asked[in.ID] = true
-				merged.inputs = append(merged.inputs, in)
-			}
-		}
 	}
 	slices.SortStableFunc(all, func(a, b *Server) int { return cmp.Compare(a.Source.Scope.rank(), b.Source.Scope.rank()) })
 	taken := make(map[string]*Server, len(all))

@@ -16,9 +16,6 @@ const (
 	maxSecret = 64 << 10
 )
 
-// errSecretName is wrapped by the errors for a name that no secret can have.
-var errSecretName = errors.New("invalid name of a secret")
-
 // A SecretStore keeps secrets by name: ${keyring:name} reads it, and the answers to
 // inputs are remembered in it. It is safe for concurrent use and returns soon after
 // ctx ends. Its errors hold no secret. There are [NewSecrets] in memory and the
@@ -32,12 +29,11 @@ type SecretStore interface {
 	SetSecret(ctx context.Context, name string, value Secret) error
 }
 
-// checkSecretName returns an error that wraps [errSecretName] unless name may be that of a
-// secret.
+// checkSecretName returns an error unless name may be that of a secret.
 func checkSecretName(name string) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '{' || r == '}' })
 	if name == "" || len(name) > maxSecretName || bad || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
-		return fmt.Errorf("%w: use 1 to %d bytes without control characters and braces", errSecretName, maxSecretName)
+		return fmt.Errorf("invalid name of a secret: use 1 to %d bytes without control characters and braces", maxSecretName)
 	}
 	return nil
 }
@@ -75,9 +71,6 @@ func (s *secretMemory) SetSecret(ctx context.Context, name string, value Secret)
 	if value == "" {
 		delete(s.byName, name)
 		return nil
-	}
-	if s.byName == nil {
-		s.byName = map[string]Secret{}
 	}
 	s.byName[name] = value
 	return nil

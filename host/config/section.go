@@ -35,8 +35,7 @@ func (e *entry) object(n *jsonc.Node, at jsonc.Path, strict bool, keys ...key) {
 	const most = 100 // hints take time, see extra
 	unknown := 0
 	seen := make(map[int]bool)
-	for i := range n.Members {
-		m := &n.Members[i]
+	for _, m := range n.Members {
 		at := at.Key(m.Key)
 		name := e.ours(m.Key, known)
 		row := slices.IndexFunc(keys, func(k key) bool { return slices.Contains(strings.Fields(k.names), name) })

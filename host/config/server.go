@@ -127,11 +127,14 @@ type Server struct {
 	// Warnings are those of [Config.Warnings] that are about this entry.
 	Warnings []*Error
 
-	fingerprint string
-	references  []string          // see References
-	templates   map[string]string // by key and name, or by value, where that has references: see written
-	secrets     []string          // see Secrets
-	unanswered  *unanswered       // nil if all references have been replaced
+	fingerprint string // see Fingerprint
+	// references are those of the entry as written, in the order of their keys, such as
+	// "headers.Authorization: ${env:TOKEN}": what of this machine, and of the user's secrets, the
+	// server gets to see. The default in ${VAR:-default} is masked.
+	references []string
+	templates  map[string]string // by key and name, or by value, where that has references: see written
+	secrets    []string          // see Secrets
+	unanswered *unanswered       // nil if all references have been replaced
 }
 
 // Fingerprint returns the SHA-256, in hexadecimal, of what the file says of which

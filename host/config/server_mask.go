@@ -21,18 +21,15 @@ func (s *Server) Clone() *Server {
 	c.Tools.Allow, c.Tools.Deny = slices.Clone(s.Tools.Allow), slices.Clone(s.Tools.Deny)
 	c.Tools.Rename = maps.Clone(s.Tools.Rename)
 	if s.Auth != nil {
-		auth := *s.Auth
-		auth.Scopes, auth.LoginParams = slices.Clone(auth.Scopes), maps.Clone(auth.LoginParams)
-		c.Auth = &auth
+		c.Auth = new(*s.Auth)
+		c.Auth.Scopes, c.Auth.LoginParams = slices.Clone(s.Auth.Scopes), maps.Clone(s.Auth.LoginParams)
 	}
 	if s.TLS != nil {
-		tls := *s.TLS
-		c.TLS = &tls
+		c.TLS = new(*s.TLS)
 	}
 	if s.Isolation != nil {
-		isolation := *s.Isolation
-		isolation.Mounts, isolation.Args = slices.Clone(isolation.Mounts), slices.Clone(isolation.Args)
-		c.Isolation = &isolation
+		c.Isolation = new(*s.Isolation)
+		c.Isolation.Mounts, c.Isolation.Args = slices.Clone(s.Isolation.Mounts), slices.Clone(s.Isolation.Args)
 	}
 	return &c
 }

@@ -47,8 +47,7 @@ func (e *entry) rename(n *jsonc.Node, at jsonc.Path) map[string]string {
 	}
 	names := make(map[string]string, len(n.Members))
 	from := make(map[string]string, len(n.Members))
-	for i := range n.Members {
-		m := &n.Members[i]
+	for _, m := range n.Members {
 		at := at.Key(m.Key)
 		if !e.check(&m.Value, at, jsonc.String) {
 			continue

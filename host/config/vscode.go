@@ -62,7 +62,7 @@ func vscodeHolder(root *jsonc.Node) (*jsonc.Node, jsonc.Path) {
 
 func vscodeLike(filename string, root *jsonc.Node) dialect.Likeness {
 	holder, at := vscodeHolder(root)
-	if !isObject(holder, "servers") || dialect.IsOpenCode(filename, root) {
+	if !isObject(holder, "servers") || dialect.OpenCode().Like(filename, root) == dialect.Certain {
 		return dialect.Foreign
 	}
 	base := strings.ToLower(dialect.BaseName(filename))

@@ -10,15 +10,11 @@ import (
 
 const serversKey = "mcp_servers"
 
-func syntax() dialect.Syntax {
-	return dialect.Syntax{Extensions: []string{".toml"}, Parse: parse, Edit: edits()}
-}
-
 // Format returns the format of the config.toml of Codex, called "codex".
 func Format() *config.Format {
 	return &dialect.Dialect{
 		Name:   "codex",
-		Syntax: syntax(),
+		Syntax: dialect.Syntax{Extensions: []string{".toml"}, Parse: parse, Edit: edits()},
 		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
 			return dialect.CertainIf(root.Member(serversKey) != nil)
 		},

@@ -136,11 +136,6 @@ func (d *draft) find(title string) *spot {
 	return nil
 }
 
-// skips reports whether the file has an entry of that name that is no server.
-func (d *draft) skips(title string) bool {
-	return slices.Contains(d.doc.Skipped, title)
-}
-
 // fresh returns the place of a new entry.
 func (d *draft) fresh(title string) *spot {
 	for _, section := range slices.Backward(d.doc.Sections) { // that for all projects comes last

@@ -29,7 +29,7 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 		return &editError{file: d.path, title: newTitle, key: key, err: err}
 	}
 	_, taken := before[newTitle]
-	if taken = taken || d.skips(newTitle); taken && title != newTitle {
+	if taken = taken || slices.Contains(d.doc.Skipped, newTitle); taken && title != newTitle {
 		return fail("", &record.Error{Code: record.CodeNameTaken, Name: newTitle})
 	}
 	s := &scribe{draft: d, title: newTitle, entry: membersOf(entry)}
