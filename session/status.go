@@ -26,15 +26,7 @@ const (
 )
 
 func (p Phase) String() string {
-	switch p {
-	case LoggedOut:
-		return "logged out"
-	case LoginPending:
-		return "login pending"
-	case LoggedIn:
-		return "logged in"
-	}
-	return "unknown"
+	return cmp.Or(map[Phase]string{LoggedOut: "logged out", LoginPending: "login pending", LoggedIn: "logged in"}[p], "unknown")
 }
 
 // MarshalText returns the name of the phase with underscores, such as "logged_in".

@@ -113,7 +113,7 @@ func Replace(ctx context.Context, path string, data []byte, perm fs.FileMode) (f
 		_ = os.Remove(tmp) // the next Replace tries again
 		return nil, err
 	}
-	return info, syncDir(filepath.Dir(path))
+	return info, SyncDir(os.Open, filepath.Dir(path))
 }
 
 // stamp sets the time of a file to now, in nanoseconds: file systems count in ticks of
@@ -144,16 +144,4 @@ func Clean(path string) error {
 func Dirty(path string) bool {
 	_, err := os.Lstat(temp(path))
 	return err == nil
-}
-
-// pause waits for the next try.
-func pause(ctx context.Context) error {
-	t := time.NewTimer(retryEvery)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 )
 
 // Lock waits until no other process, and no other caller in this one, holds the lock
@@ -27,7 +29,7 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 // lockBeside locks a file that is made for it.
 func lockBeside(ctx context.Context, path string) (unlock func(), err error) {
 	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".lock")
-	l := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow), flock.SetPermissions(0o600))
+	l := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR|NoFollow), flock.SetPermissions(0o600))
 	for {
 		if err := try(ctx, l); err != nil {
 			return nil, err
@@ -49,7 +51,7 @@ func try(ctx context.Context, l *flock.Flock) error {
 		if ok || err != nil {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := feed.Sleep(ctx, retryEvery); err != nil {
 			return err
 		}
 	}

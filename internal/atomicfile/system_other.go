@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 )
 
-const noFollow = 0
+const NoFollow = 0
 
 // Unwritable reports whether an error of [Lock] or [Replace] says that nothing can
 // be written there at all, now or later.
@@ -27,14 +29,14 @@ func rename(ctx context.Context, from, to string) error {
 		if err == nil || time.Now().After(end) {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := feed.Sleep(ctx, retryEvery); err != nil {
 			return err
 		}
 	}
 }
 
-// syncDir does nothing: folders cannot be synced here.
-func syncDir(string) error { return nil }
+// SyncDir does nothing: folders cannot be synced here.
+func SyncDir(func(string) (*os.File, error), string) error { return nil }
 
 // removeLocked unlocks first: a file that is open cannot be removed here, and so not
 // while another process has it.

@@ -12,8 +12,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// noFollow makes opening a symbolic link an error.
-const noFollow = syscall.O_NOFOLLOW
+// NoFollow makes opening a symbolic link an error.
+const NoFollow = syscall.O_NOFOLLOW
 
 // Unwritable reports whether an error of [Lock] or [Replace] says that nothing can
 // be written there at all, now or later.
@@ -23,9 +23,9 @@ func Unwritable(err error) bool {
 
 func rename(_ context.Context, from, to string) error { return os.Rename(from, to) }
 
-// syncDir makes the names in a folder survive a loss of power.
-func syncDir(name string) error {
-	d, err := os.Open(name)
+// SyncDir makes the names in a folder, which open opens, survive a loss of power.
+func SyncDir(open func(string) (*os.File, error), name string) error {
+	d, err := open(name)
 	if err != nil {
 		return err
 	}

@@ -122,6 +122,7 @@ var house = []room{
 // sideways lists the imports between packages of one floor, importer first, each
 // with its reason. A package imports its own children without one.
 var sideways = map[[2]string]string{
+	{"internal/atomicfile", "internal/feed"}:                                 "it waits as that does",
 	{"internal/canonjson", "internal/jsonscan"}:                              "it writes what the scan has checked",
 	{"internal/changed", "internal/modulelist"}:                              "it looks at the modules of the list",
 	{"internal/jsonc", "internal/canonjson"}:                                 "it writes texts and compares numbers as that does",

@@ -14,6 +14,7 @@ import (
 	"path"
 	"sync/atomic"
 
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -167,7 +168,7 @@ func (f *folder) setAside(name string, problem damage) error {
 	}
 	f.log.Error("a session's file is damaged and was moved aside", "dir", f.dir,
 		"record", name, "problem", string(problem), "file", to)
-	return errors.Join(syncFolder(f.root, damagedDir), syncFolder(f.root, path.Dir(from)))
+	return errors.Join(atomicfile.SyncDir(f.root.Open, damagedDir), atomicfile.SyncDir(f.root.Open, path.Dir(from)))
 }
 
 // Close implements storage.Store.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 )
 
 const (
@@ -39,7 +41,7 @@ func (f *folder) lock(ctx context.Context, file string, retry time.Duration) (un
 	if err != nil {
 		return nil, err
 	}
-	l := flock.New(filepath.Join(f.dir, locksDir, file), flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow), flock.SetPermissions(0o600))
+	l := flock.New(filepath.Join(f.dir, locksDir, file), flock.SetFlag(os.O_CREATE|os.O_RDWR|atomicfile.NoFollow), flock.SetPermissions(0o600))
 	if _, err := l.TryLockContext(ctx, retry); err != nil {
 		release()
 		return nil, err

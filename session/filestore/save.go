@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -46,7 +47,7 @@ func (f *folder) save(ctx context.Context, name string, raw []byte, old storage.
 		}
 		return err
 	}
-	return syncFolder(f.root, dir)
+	return atomicfile.SyncDir(f.root.Open, dir)
 }
 
 // replace puts tmp in the place of a record, if its revision is old.
@@ -93,7 +94,7 @@ func (f *folder) delete(ctx context.Context, name string, old storage.Revision) 
 	if err := f.root.Remove(file(name)); err != nil {
 		return err
 	}
-	return syncFolder(f.root, path.Dir(file(name)))
+	return atomicfile.SyncDir(f.root.Open, path.Dir(file(name)))
 }
 
 // makeDir makes a folder, unless it is there.
@@ -105,7 +106,7 @@ func (f *folder) makeDir(name string) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(f.root, path.Dir(name))
+	return atomicfile.SyncDir(f.root.Open, path.Dir(name))
 }
 
 // writeTemp writes a new file, syncs it and returns its path.
