@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/tls"
@@ -32,19 +33,10 @@ const (
 )
 
 func (g GrantType) String() string {
-	switch g {
-	case AuthorizationCode:
-		return "authorization code"
-	case DeviceCode:
-		return "device code"
-	case ClientCredentials:
-		return "client credentials"
-	case EnterpriseManaged:
-		return "enterprise-managed authorization"
-	case WorkloadIdentity:
-		return "workload identity"
-	}
-	return "unknown grant type"
+	return cmp.Or(map[GrantType]string{
+		AuthorizationCode: "authorization code", DeviceCode: "device code", ClientCredentials: "client credentials",
+		EnterpriseManaged: "enterprise-managed authorization", WorkloadIdentity: "workload identity",
+	}[g], "unknown grant type")
 }
 
 // Interactive reports whether a human takes part.

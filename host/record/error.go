@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -65,31 +66,18 @@ func (e *Error) Is(target error) bool {
 
 // text is what a code means and how to cure it.
 func (c Code) text() string {
-	switch c {
-	case codeNameRequired:
-		return "a server needs a name"
-	case codeNameInvalid:
-		return "a name has 1 to 128 characters of A-Z, a-z, 0-9, _, -, . and blanks inside, at least one a letter or digit"
-	case CodeNameTaken:
-		return "there is a server of that name: choose another name, or change that server"
-	case codeTransportUnsupported:
-		return "unknown transport: write stdio, http (streamable_http), sse, auto or unix"
-	case codeCommandRequired:
-		return "a stdio server needs a command: write the program to run"
-	case codeURLRequired:
-		return "a remote server needs a URL: write its https address"
-	case CodeNotFound:
-		return "there is no such server"
-	case CodeBuiltinReadOnly:
-		return "it belongs to the program and cannot be removed: disable it instead"
-	case CodeConflict:
-		return "it has changed meanwhile: read it again and repeat the change"
-	case codeFieldUnknown:
-		return "there is no such field"
-	case codeMaskUnmatched:
-		return "is masked, and is not the mask of what is stored there: enter the value itself"
-	case codeSecretMoved:
-		return "what is stored was entered for another address or program: enter it anew, or remove it"
-	}
-	return "is not a value that it can have"
+	return cmp.Or(map[Code]string{
+		codeNameRequired:         "a server needs a name",
+		codeNameInvalid:          "a name has 1 to 128 characters of A-Z, a-z, 0-9, _, -, . and blanks inside, at least one a letter or digit",
+		CodeNameTaken:            "there is a server of that name: choose another name, or change that server",
+		codeTransportUnsupported: "unknown transport: write stdio, http (streamable_http), sse, auto or unix",
+		codeCommandRequired:      "a stdio server needs a command: write the program to run",
+		codeURLRequired:          "a remote server needs a URL: write its https address",
+		CodeNotFound:             "there is no such server",
+		CodeBuiltinReadOnly:      "it belongs to the program and cannot be removed: disable it instead",
+		CodeConflict:             "it has changed meanwhile: read it again and repeat the change",
+		codeFieldUnknown:         "there is no such field",
+		codeMaskUnmatched:        "is masked, and is not the mask of what is stored there: enter the value itself",
+		codeSecretMoved:          "what is stored was entered for another address or program: enter it anew, or remove it",
+	}[c], "is not a value that it can have")
 }

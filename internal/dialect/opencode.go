@@ -28,11 +28,6 @@ func OpenCode() *Dialect {
 	}
 }
 
-// IsOpenCode reports whether a file is certainly OpenCode's.
-func IsOpenCode(filename string, root *jsonc.Node) bool {
-	return openCodeLike(filename, root) == Certain
-}
-
 func openCodeLike(filename string, root *jsonc.Node) Likeness {
 	named := hasName(filename, "opencode.json", "opencode.jsonc")
 	m := root.Member(mcpKey)

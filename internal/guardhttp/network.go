@@ -13,15 +13,7 @@ const (
 )
 
 func (k kind) String() string {
-	switch k {
-	case public:
-		return "a public address"
-	case private:
-		return "a private network"
-	case loopback:
-		return "this machine"
-	}
-	return "an address for special purposes"
+	return [...]string{public: "a public address", private: "a private network", loopback: "this machine", special: "an address for special purposes"}[k]
 }
 
 // Special reports whether a host of a URL is, by its form, an address without servers: of

@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,18 +41,10 @@ func Patient(opts *host.Options) *host.Options {
 	if opts != nil {
 		o = *opts
 	}
-	if o.OpenWait == 0 {
-		o.OpenWait = -1
-	}
-	if o.Client.ConnectTimeout == 0 {
-		o.Client.ConnectTimeout = 10 * time.Minute
-	}
-	if o.Client.IdleTimeout == 0 {
-		o.Client.IdleTimeout = 10 * time.Minute
-	}
-	if o.Client.HealthInterval == 0 {
-		o.Client.HealthInterval = -1
-	}
+	o.OpenWait = cmp.Or(o.OpenWait, -1)
+	o.Client.ConnectTimeout = cmp.Or(o.Client.ConnectTimeout, 10*time.Minute)
+	o.Client.IdleTimeout = cmp.Or(o.Client.IdleTimeout, 10*time.Minute)
+	o.Client.HealthInterval = cmp.Or(o.Client.HealthInterval, -1)
 	return &o
 }
 

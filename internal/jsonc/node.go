@@ -24,20 +24,7 @@ const (
 
 // String returns the kind with its article, as error texts need it.
 func (k Kind) String() string {
-	switch k {
-	case Bool:
-		return "a boolean"
-	case Number:
-		return "a number"
-	case String:
-		return "a string"
-	case Array:
-		return "an array"
-	case Object:
-		return "an object"
-	default:
-		return "null"
-	}
+	return [...]string{Null: "null", Bool: "a boolean", Number: "a number", String: "a string", Array: "an array", Object: "an object"}[k]
 }
 
 // A Node is one value of a [Document]. It is not changed after [Parse].

@@ -8,13 +8,10 @@ import (
 // A Cursor walks through a value that has passed [Scan] or [Valid]. It goes down
 // into what it is asked for and passes over the rest, so that no byte is looked
 // at more often than needed, however deep it lies.
-type Cursor struct {
-	data []byte
-	pos  int
-}
+type Cursor struct{ reader }
 
 // Walk returns a cursor at value.
-func Walk(value []byte) Cursor { return Cursor{data: value} }
+func Walk(value []byte) Cursor { return Cursor{reader{data: value}} }
 
 // Kind returns the first byte of the value at the cursor, which tells its type:
 // one of { [ " t f n, a minus or a digit; 0 at the end.
@@ -92,7 +89,7 @@ func (c *Cursor) Value() []byte {
 // [ScanLists]. The error is that of [Valid].
 func (c *Cursor) Checked() (value []byte, err error) {
 	c.space()
-	s := scanner{data: c.data[c.pos:]}
+	s := scanner{reader: reader{data: c.data[c.pos:]}}
 	if err = s.value(0); err == nil {
 		s.data = s.data[:s.pos:s.pos]
 		err = s.characters()
@@ -138,23 +135,6 @@ func endsScalar(b byte) bool {
 		return true
 	}
 	return false
-}
-
-func (c *Cursor) space() {
-	if c.pos < len(c.data) && c.data[c.pos] <= ' ' {
-		c.spaces()
-	}
-}
-
-func (c *Cursor) spaces() {
-	for c.pos < len(c.data) {
-		switch c.data[c.pos] {
-		case ' ', '\t', '\n', '\r':
-			c.pos++
-		default:
-			return
-		}
-	}
 }
 
 func (c *Cursor) skipNested() {

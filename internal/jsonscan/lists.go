@@ -69,7 +69,7 @@ func (f *frame) rest() []byte { return append(f.out, f.data[f.done:]...) }
 // between the quotes of its strings but for keys. It takes a byte for each level of
 // nesting, of which there may be any number.
 func wellFormed(data []byte) bool {
-	s := scanner{data: data, halves: true}
+	s := scanner{reader: reader{data: data}, halves: true}
 	var open []byte // the brackets, innermost last
 	for {
 		s.space()

@@ -51,7 +51,7 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Rea
 
 // Valid checks that data is one JSON value and nothing else.
 func Valid(data []byte) error {
-	s := scanner{data: data}
+	s := scanner{reader: reader{data: data}}
 	_, err := s.whole()
 	return err
 }
@@ -59,7 +59,7 @@ func Valid(data []byte) error {
 // ValidHalves is [Valid] for what is written here: it also accepts halves of
 // surrogate pairs, which stand for bytes that are no UTF-8.
 func ValidHalves(data []byte) error {
-	s := scanner{data: data, halves: true}
+	s := scanner{reader: reader{data: data}, halves: true}
 	_, err := s.whole()
 	return err
 }
@@ -67,7 +67,7 @@ func ValidHalves(data []byte) error {
 // Scan checks that data is one JSON object and nothing else, and returns its
 // JSON-RPC parts. Keys other than the six of JSON-RPC are checked and left out.
 func Scan(data []byte) (Message, error) {
-	s := scanner{data: data, keep: true}
+	s := scanner{reader: reader{data: data}, keep: true}
 	kind, err := s.whole()
 	if err != nil {
 		return Message{}, err
@@ -122,8 +122,7 @@ func invalidUTF8(data []byte) int {
 // A scanner holds places in the data instead of parts of it, and most of the
 // keys in itself, so that a scan needs no memory from the heap.
 type scanner struct {
-	data []byte
-	pos  int
+	reader
 	high uint64 // what of the strings was looked at, each eight bytes upon the last
 
 	// The keys of all open objects, innermost last, with their quotes.
@@ -151,17 +150,24 @@ func (p span) of(data []byte) []byte {
 
 func (s *scanner) fail(reason string) error { return &SyntaxError{s.pos, reason} }
 
-func (s *scanner) space() {
-	if s.pos < len(s.data) && s.data[s.pos] <= ' ' {
-		s.spaces()
+// A reader is at a place of a text.
+type reader struct {
+	data []byte
+	pos  int
+}
+
+// space passes over white space.
+func (r *reader) space() {
+	if r.pos < len(r.data) && r.data[r.pos] <= ' ' {
+		r.spaces()
 	}
 }
 
-func (s *scanner) spaces() {
-	for s.pos < len(s.data) {
-		switch s.data[s.pos] {
+func (r *reader) spaces() {
+	for r.pos < len(r.data) {
+		switch r.data[r.pos] {
 		case ' ', '\t', '\n', '\r':
-			s.pos++
+			r.pos++
 		default:
 			return
 		}

@@ -36,31 +36,12 @@ const (
 
 // String returns the name of the class, such as "login_required".
 func (c Class) String() string {
-	switch c {
-	case None:
-		return "none"
-	case Cancelled:
-		return "cancelled"
-	case Timeout:
-		return "timeout"
-	case LoginRequired:
-		return "login_required"
-	case Denied:
-		return "denied"
-	case Busy:
-		return "busy"
-	case Closed:
-		return "closed"
-	case Unreachable:
-		return "unreachable"
-	case Lost:
-		return "lost"
-	case TooLarge:
-		return "too_large"
-	case Protocol:
-		return "protocol"
-	case ServerError:
-		return "server_error"
+	names := [...]string{
+		None: "none", Other: "other", Cancelled: "cancelled", Timeout: "timeout", LoginRequired: "login_required", Denied: "denied", Busy: "busy",
+		Closed: "closed", Unreachable: "unreachable", Lost: "lost", TooLarge: "too_large", Protocol: "protocol", ServerError: "server_error",
 	}
-	return "other"
+	if c < 0 || int(c) >= len(names) {
+		return names[Other]
+	}
+	return names[c]
 }

@@ -3,6 +3,8 @@
 // of other packages have both without linking a client.
 package outcome
 
+import "cmp"
+
 // An Outcome says what is known about a request that returned an error.
 type Outcome int
 
@@ -16,12 +18,5 @@ const (
 )
 
 func (o Outcome) String() string {
-	switch o {
-	case NotSent:
-		return "not sent"
-	case Answered:
-		return "answered"
-	default:
-		return "unknown"
-	}
+	return cmp.Or(map[Outcome]string{NotSent: "not sent", Answered: "answered"}[o], "unknown")
 }

@@ -73,8 +73,7 @@ func CheckSyntax(value []byte) *Problem {
 	if err == nil {
 		return nil
 	}
-	p := unreadable(value, err)
-	return &p
+	return new(unreadable(value, err))
 }
 
 // A report collects what is wrong with a value.

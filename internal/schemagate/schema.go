@@ -61,8 +61,7 @@ func survey(raw json.RawMessage) (*graph, error) {
 		return nil, err
 	}
 	g, err := newGraph(root, d)
-	var refused *SchemaError
-	if object["$schema"] == nil && errors.As(err, &refused) && refused.Token == Invalid && listsItems(root) {
+	if refused, ok := errors.AsType[*SchemaError](err); object["$schema"] == nil && ok && refused.Token == Invalid && listsItems(root) {
 		const seventh = 2
 		if old, second := newGraph(root, drafts()[seventh]); second == nil {
 			return old, nil

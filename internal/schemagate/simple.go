@@ -97,8 +97,7 @@ func addBound(to **int64, bound *big.Rat) bool {
 	if bound == nil {
 		return true
 	}
-	n := bound.Num().Int64()
-	*to = &n
+	*to = new(bound.Num().Int64())
 	return bound.IsInt() && bound.Num().IsInt64()
 }
 

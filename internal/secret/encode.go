@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -75,9 +76,7 @@ func revealStruct(v reflect.Value) (any, error) {
 		if name == "-" || options == "omitempty" && v.Field(i).IsZero() {
 			continue
 		}
-		if name == "" {
-			name = field.Name
-		}
+		name = cmp.Or(name, field.Name)
 		var err error
 		if members[name], err = reveal(v.Field(i)); err != nil {
 			return nil, err

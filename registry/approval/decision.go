@@ -41,17 +41,11 @@ const (
 
 // String returns "deny", "ask", "allow" or "allow_for_session".
 func (v Verdict) String() string {
-	switch v {
-	case Deny:
-		return "deny"
-	case Ask:
-		return "ask"
-	case Allow:
-		return "allow"
-	case AllowForSession:
-		return "allow_for_session"
+	names := [...]string{Deny: "deny", Ask: "ask", Allow: "allow", AllowForSession: "allow_for_session"}
+	if v < 0 || int(v) >= len(names) {
+		return fmt.Sprintf("Verdict(%d)", int(v))
 	}
-	return fmt.Sprintf("Verdict(%d)", int(v))
+	return names[v]
 }
 
 // MarshalText returns what String does.

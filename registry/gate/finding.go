@@ -22,15 +22,7 @@ const (
 
 // String returns "note", "warn" or "block".
 func (s Severity) String() string {
-	switch s {
-	case Note:
-		return "note"
-	case Warn:
-		return "warn"
-	case Block:
-		return "block"
-	}
-	return fmt.Sprintf("Severity(%d)", int(s))
+	return cmp.Or(map[Severity]string{Note: "note", Warn: "warn", Block: "block"}[s], fmt.Sprintf("Severity(%d)", int(s)))
 }
 
 // MarshalText returns what String does.

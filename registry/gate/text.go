@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -71,10 +72,7 @@ func repeated(text string) (start, end, times int) {
 	var most place
 	seen := map[string]place{}
 	for at := 0; at < len(text); {
-		length := strings.IndexAny(text[at:], ".!?;\n") + 1
-		if length == 0 {
-			length = len(text) - at
-		}
+		length := cmp.Or(strings.IndexAny(text[at:], ".!?;\n")+1, len(text)-at)
 		sentence := strings.Trim(text[at:at+length], " \t\r\n.!?;-*")
 		if len(sentence) >= minSentence && !strings.ContainsAny(sentence, "{}\"`") { // examples are alike
 			p, again := seen[sentence]

@@ -7,6 +7,7 @@ package chromium
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -170,9 +171,7 @@ const patience = 2 * time.Minute
 // of another user. If url is empty the tab is blank.
 func (b *Browser) Open(t *testing.T, url string) *Tab {
 	t.Helper()
-	if url == "" {
-		url = "about:blank"
-	}
+	url = cmp.Or(url, "about:blank")
 	var context struct{ BrowserContextID string }
 	assert.OK(t, b.call(t, "", "Target.createBrowserContext", map[string]any{}, &context))
 	var target struct{ TargetID string }
