@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -171,9 +172,7 @@ type reader struct {
 }
 
 func (r *reader) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
+	r.err = cmp.Or(r.err, err)
 }
 
 func (r *reader) text(name string) string {

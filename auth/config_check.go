@@ -67,8 +67,7 @@ func copyOf[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}
-	own := *p
-	return &own
+	return new(*p)
 }
 
 // hosts returns the hosts that the Config itself names, which may be on private

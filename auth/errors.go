@@ -271,11 +271,7 @@ type RequestError struct {
 }
 
 func (e *RequestError) Error() string {
-	return printed("auth: server %q: %s", e.server, e.what())
-}
-
-func (e *RequestError) what() string {
-	return printed("%s request to %s: %v", e.request, e.host, e.err)
+	return printed("auth: server %q: %s", e.server, printed("%s request to %s: %v", e.request, e.host, e.err))
 }
 
 // Unwrap returns the cause.

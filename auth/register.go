@@ -50,8 +50,7 @@ func (f *Flow) Register(ctx context.Context, a *Authority, redirectURI string, s
 	}
 	if known.serves(a, redirectURI, wallTime()) {
 		if len(known.Scopes) == 0 || len(union(known.Scopes, known.registered(scopes))) == len(known.Scopes) {
-			client := bare(known)
-			return &client, nil
+			return new(bare(known)), nil
 		}
 		scopes = union(known.Scopes, scopes) // all who share it need no third
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,10 +187,7 @@ func (f *floorHTTP) post(ctx context.Context, request []byte) ([]byte, error) {
 	}
 	// The server says how long its JSON answers are. One byte more lets the end be
 	// read without another buffer. A stream gets the room for its one event.
-	size := response.ContentLength + 1
-	if size == 0 {
-		size = bigSize * 5 / 4
-	}
+	size := cmp.Or(response.ContentLength+1, bigSize*5/4)
 	return readAll(make([]byte, 0, size), response.Body)
 }
 

@@ -244,8 +244,7 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 		own.StructuredContent = json.RawMessage(bytes.Clone(content))
 	}
 	invalid := &OutputError{Server: c.name, Tool: tool, Result: &own, Err: err}
-	var wrong *schemagate.Problem
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*schemagate.Problem](err); ok {
 		invalid.Path = wrong.Path
 	}
 	return invalid

@@ -64,8 +64,7 @@ func at(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var inner *ProtocolError
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*ProtocolError](err); ok {
 		switch {
 		case path == "" || inner.Path == "" || inner.Path[0] == '[':
 			path += inner.Path

@@ -34,8 +34,7 @@ func OutcomeOf(err error) Outcome {
 	if errors.As(err, &knows) {
 		return knows.Outcome()
 	}
-	var answer *JSONRPCError
-	if errors.As(err, &answer) {
+	if errors.As(err, new(*JSONRPCError)) {
 		return Answered
 	}
 	return Unknown
@@ -136,8 +135,7 @@ func (e *ServerError) Unwrap() error { return e.Err }
 // refusalCode returns the code with which a server refused a request, or 0 if that is not
 // what err reports.
 func refusalCode(err error) int64 {
-	var refused *ServerError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*ServerError](err); ok {
 		return refused.Err.Code
 	}
 	return 0

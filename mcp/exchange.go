@@ -306,8 +306,7 @@ func (x *exchange) repeatable() bool {
 
 // answered gives its final form to an error about what the server answered.
 func (x *exchange) answered(err error) error {
-	var invalid *ProtocolError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*ProtocolError](err); ok {
 		invalid = &ProtocolError{Server: x.client.name, Method: x.request.method, Path: invalid.Path, Err: invalid.Err}
 		if errors.Is(err, errUnaskedTask) {
 			return &OutcomeUnknownError{Server: x.client.name, Method: x.request.method, Tool: x.request.tool, Err: invalid}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,9 +120,7 @@ func (c *foreignCaller) Info() ConnInfo {
 	info.Signs += c.signs.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if info.Err == nil {
-		info.Err = c.err
-	}
+	info.Err = cmp.Or(info.Err, c.err)
 	return info
 }
 

@@ -299,11 +299,9 @@ func within(d time.Duration, f func()) {
 		defer close(finished)
 		f()
 	}()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-finished:
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
 

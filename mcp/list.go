@@ -352,8 +352,7 @@ func (c *Client) keepProblems(method string, problems []ListProblem) {
 // problemOf returns the problem of an element that has been left out because of err.
 func (p *pager[T]) problemOf(raw []byte, path string, err error) ListProblem {
 	token := "invalid"
-	var syntax *jsonscan.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
 		token = cmp.Or(map[string]string{jsonscan.TooDeep: "too_deep", jsonscan.DuplicateKey: "duplicate_key", jsonscan.InvalidUTF8: "invalid_utf8"}[syntax.Reason], token)
 	}
 	return ListProblem{p.list.method, path, nameOf(raw), token, err}

@@ -208,11 +208,9 @@ func (n *listener) stop() {
 	if err != nil || l.conn.Info().Stateless {
 		return // each request is a connection of its own
 	}
-	timer := time.NewTimer(listenGrace)
-	defer timer.Stop()
 	select {
 	case <-s.ended:
-	case <-timer.C:
+	case <-time.After(listenGrace):
 	case <-l.alive.Done():
 	}
 }

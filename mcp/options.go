@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -176,18 +177,12 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	if o != nil {
 		c = *o
 	}
-	if c.Implementation == nil {
-		c.Implementation = &Implementation{Name: "mcpbelt", Version: "0"}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Implementation = cmp.Or(c.Implementation, &Implementation{Name: "mcpbelt", Version: "0"})
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	setLimit(&c.ConnectTimeout, defaultConnectTimeout, noTimeout)
 	setLimit(&c.IdleTimeout, defaultIdleTimeout, noTimeout)
 	setLimit(&c.CallTimeout, defaultCallTimeout, noTimeout)
-	if c.HealthInterval == 0 {
-		c.HealthInterval = defaultHealthInterval
-	}
+	c.HealthInterval = cmp.Or(c.HealthInterval, defaultHealthInterval)
 	setLimit(&c.MaxInFlight, defaultMaxInFlight, math.MaxInt)
 	setLimit(&c.MaxQueued, defaultMaxQueued, math.MaxInt)
 	setLimit(&c.MaxArguments, defaultMaxArguments, math.MaxInt64)

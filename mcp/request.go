@@ -318,14 +318,12 @@ func appendQuoted(out []byte, text string) []byte {
 // explain gives an error its final form: it names the server and the request,
 // and tells the outcome.
 func (c *Client) explain(r *request, err error) error {
-	var unavailable *UnavailableError
-	var busy *BusyError
 	var answer *JSONRPCError
 	var invalid *ProtocolError
 	outcome := OutcomeOf(err)
 	answered := outcome == Answered // else what is inside ended the connection, and answers another request
 	switch {
-	case errors.As(err, &unavailable), errors.As(err, &busy):
+	case errors.As(err, new(*UnavailableError)), errors.As(err, new(*BusyError)):
 		return err
 	case answered && errors.As(err, &invalid):
 		return &ProtocolError{Server: c.name, Method: r.method, Path: invalid.Path, Err: invalid.Err}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,7 @@ func (e *revisionError) Error() string {
 }
 
 func isRevisionError(err error) bool {
-	var other *revisionError
-	return errors.As(err, &other)
+	return errors.As(err, new(*revisionError))
 }
 
 // doubts reports whether the error with which a request has ended is one of a server
@@ -141,9 +141,7 @@ func (c *Client) aside(ctx context.Context, l *life, method string, meta []byte)
 // retire lets the life carry no further requests and has it ended.
 func (l *life) retire(because *revisionError) {
 	l.mu.Lock()
-	if l.over == nil {
-		l.over = because
-	}
+	l.over = cmp.Or(l.over, error(because))
 	l.mu.Unlock()
 	l.fallSick(because)
 }

@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,12 +185,8 @@ func sampled(res *SampleResult, tools bool, mode string) (*SampleResult, error) 
 		return nil, errors.New("is missing")
 	}
 	answer := *res
-	if answer.Role == "" {
-		answer.Role = roleAssistant
-	}
-	if answer.Model == "" {
-		answer.Model = "unknown"
-	}
+	answer.Role = cmp.Or(answer.Role, roleAssistant)
+	answer.Model = cmp.Or(answer.Model, "unknown")
 	switch {
 	case answer.Role != roleAssistant:
 		return nil, fmt.Errorf("has the role %q, must have %q", answer.Role, roleAssistant)

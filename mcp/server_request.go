@@ -187,8 +187,7 @@ func (c *Client) handleInput(ctx context.Context, l *life, of *asked, requests j
 // notHandled says which request could not be handled. A request that is wrong itself makes
 // the answer invalid with which it came.
 func notHandled(path string, err error) error {
-	var invalid *ProtocolError
-	if _, ok := refusalOf(err); ok || errors.As(err, &invalid) {
+	if _, ok := refusalOf(err); ok || errors.As(err, new(*ProtocolError)) {
 		return at(path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -275,8 +275,7 @@ func (c *Client) endLife(l *life, err error) {
 
 // wakeAfter is how soon after the last attempt the next may be.
 func wakeAfter(err error, failures int) time.Duration {
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout() {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" && !dial.Timeout() {
 		return min(wakeRefused<<min(failures/wakeDoubling, 10), wakeCeiling)
 	}
 	return min(wakeBase<<min(failures-1, 10), wakeCeiling)

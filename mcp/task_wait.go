@@ -114,8 +114,7 @@ func (t *toolCall) await(ctx context.Context, task *taskState, o *TaskOptions) e
 	if (over || w.helpless) && !w.opts.Keep && !errors.Is(err, ErrClosed) { // the task may outlive the client
 		t.client.abandonTask(w.task.ID)
 	}
-	last := w.task
-	return &TaskError{Server: t.client.name, Tool: t.request.tool, Task: &last, Err: err, gone: w.gone}
+	return &TaskError{Server: t.client.name, Tool: t.request.tool, Task: new(w.task), Err: err, gone: w.gone}
 }
 
 // run waits for the task, whose first state comes without its details.
@@ -148,8 +147,7 @@ func (w *taskWait) see(s *taskState) {
 	news := s.Status != w.task.Status || s.StatusMessage != w.task.StatusMessage
 	w.task = s.Task
 	if news && w.opts.Update != nil {
-		told := s.Task
-		w.opts.Update(&told)
+		w.opts.Update(new(s.Task))
 	}
 }
 

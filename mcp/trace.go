@@ -337,8 +337,7 @@ func (l *life) endRequest(info *RequestInfo, id int64, result json.RawMessage, e
 // handshakeError returns the error of a handshake as the callers of the client get it:
 // what is no answer of the server makes it unavailable.
 func (l *life) handshakeError(err error) error {
-	var answered *JSONRPCError
-	if err == nil || errors.As(err, &answered) {
+	if err == nil || errors.As(err, new(*JSONRPCError)) {
 		return err
 	}
 	return &UnavailableError{Server: l.client.name, Err: err}

@@ -258,7 +258,6 @@ func (c *Client) subscribe(l *life) {
 				continue
 			}
 			err := tell(subscribe, uri)
-			var refused *ServerError
 			switch {
 			case err == nil:
 				have[uri] = true
@@ -266,7 +265,7 @@ func (c *Client) subscribe(l *life) {
 			case l.gone(), l.alive.Err() != nil:
 				return // the next connection is asked
 			default:
-				if !errors.As(err, &refused) {
+				if !errors.As(err, new(*ServerError)) {
 					c.opts.Logger.Warn("mcp: no subscription", "server", c.name, "uri", uri, "error", err)
 				}
 				c.topics.fail(uri, err)

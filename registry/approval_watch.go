@@ -65,8 +65,7 @@ func (a *approvals) list(owner string) ([]*ApprovalRequest, <-chan struct{}) {
 	var list []*ApprovalRequest
 	for _, p := range a.waiting {
 		if p.phase == waits && (owner == "" || owner == p.key.owner) {
-			req := p.req
-			list = append(list, &req)
+			list = append(list, new(p.req))
 		}
 	}
 	return list, a.changed

@@ -127,8 +127,7 @@ func (c *callbacks[F]) add(f F) (stop func()) {
 func (c *callbacks[F]) change(change func([]*F) []*F) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := change(slices.Clone(c.all()))
-	c.list.Store(&list)
+	c.list.Store(new(change(slices.Clone(c.all()))))
 }
 
 // observed does something and tells the observers of it, if there are any. Do fills in what it

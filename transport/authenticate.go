@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -198,9 +199,7 @@ func (e *endpoint) authenticate(ctx context.Context, header http.Header, method 
 	}
 	target := *to
 	target.Fragment, target.RawFragment = "", ""
-	if target.Path == "" {
-		target.Path = "/"
-	}
+	target.Path = cmp.Or(target.Path, "/")
 	header = header.Clone()
 	authenticate := func() (err error) {
 		defer caught("OAuth.Authenticate", &err)

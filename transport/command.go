@@ -384,12 +384,10 @@ func (c *commandConn) exits(within time.Duration) bool {
 		return true
 	default:
 	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
 	select {
 	case <-c.exited:
 		return true
-	case <-timer.C:
+	case <-time.After(within):
 		return false
 	}
 }

@@ -245,9 +245,8 @@ func (c *httpConn) bind(ctx context.Context) (bound context.Context, release fun
 // the reason for it, and says of others whether they mean that just this answer
 // was lost.
 func (c *httpConn) because(ctx context.Context, err error) error {
-	var status *StatusError
 	if err == nil || !errors.Is(err, context.Canceled) {
-		if mcp.OutcomeOf(err) == mcp.Unknown && !errors.As(err, &status) && ctx.Err() == nil && c.ended.Err() == nil {
+		if mcp.OutcomeOf(err) == mcp.Unknown && !errors.As(err, new(*StatusError)) && ctx.Err() == nil && c.ended.Err() == nil {
 			return fmt.Errorf("%w: %w", mcp.ErrAnswerLost, err)
 		}
 		return err
@@ -267,9 +266,8 @@ func (c *httpConn) because(ctx context.Context, err error) error {
 func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header, asks bool) (*http.Response, error) {
 	full, session := c.postHeader(header)
 	resp, err := c.do(ctx, http.MethodPost, c.url, full, frame)
-	var unreachable *unreachableError
 	switch {
-	case errors.As(err, &unreachable):
+	case errors.As(err, new(*unreachableError)):
 		c.fail(err)
 		return nil, err
 	case err != nil:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -67,8 +68,7 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case noteCancelled:
 		return nil // the server may have answered, and forgotten the request
 	case noteInitialized:
-		var status *StatusError
-		if errors.As(err, &status) && !errors.Is(err, mcp.ErrSessionLost) && !needsLogin(err) && status.Code != http.StatusForbidden {
+		if status, ok := errors.AsType[*StatusError](err); ok && !errors.Is(err, mcp.ErrSessionLost) && !needsLogin(err) && status.Code != http.StatusForbidden {
 			err = nil // it asks for nothing; the first request shows what the server is worth
 		}
 		if err == nil {
@@ -137,8 +137,7 @@ func (c *httpConn) request(req *jsonrpc.Request, frame []byte, fields http.Heade
 // needsLogin reports whether an error says that nothing is let in before a login.
 func needsLogin(err error) bool {
 	var status *StatusError
-	var login *authorizeError
-	return errors.As(err, &login) || errors.As(err, &status) && status.Code == http.StatusUnauthorized
+	return errors.As(err, new(*authorizeError)) || errors.As(err, &status) && status.Code == http.StatusUnauthorized
 }
 
 // control exchanges one request. Messages go to deliver.
@@ -191,7 +190,7 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 		if opened = opened || errors.Is(err, errNoAnswer); !errors.Is(err, errNoAnswer) {
 			stream.opened = time.Time{}
 		}
-		if !awaitLogin(ctx, err) || !pause(ctx, stream.next(0)) {
+		if !awaitLogin(ctx, err) || feed.Sleep(ctx, stream.next(0)) != nil {
 			return err
 		}
 	}

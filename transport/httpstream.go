@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -91,18 +92,6 @@ func (l *listening) tell() bool {
 	return missed
 }
 
-// pause waits for d and reports whether ctx lasted that long.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // A cursor is a place in a server's event stream.
 type cursor struct {
 	lastID string        // empty if the stream cannot be resumed there
@@ -138,12 +127,10 @@ func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bo
 		if at.lastID != seen {
 			attempt = 0
 		}
-		var limit *mcp.LimitError
-		var invalid *mcp.ProtocolError
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.As(err, &limit), errors.As(err, &invalid):
+		case errors.As(err, new(*mcp.LimitError)), errors.As(err, new(*mcp.ProtocolError)):
 			return nil, err
 		case at.lastID == "" || !legacy || attempt == maxResumes:
 			return nil, errNoAnswer
@@ -205,20 +192,16 @@ func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jso
 // server asked for. attempt counts the tries since the last progress.
 func (c *httpConn) resume(ctx context.Context, at cursor, attempt *int) (*http.Response, error) {
 	for {
-		wait := at.retry
-		if wait == 0 {
-			wait = reopenDelay(*attempt, longestRetry)
-		}
+		wait := cmp.Or(at.retry, reopenDelay(*attempt, longestRetry))
 		*attempt++
-		if !pause(ctx, wait) {
+		if feed.Sleep(ctx, wait) != nil {
 			return nil, ctx.Err()
 		}
 		resp, err := c.get(ctx, at.lastID, true)
 		if err == nil {
 			return resp, nil
 		}
-		var status *StatusError
-		if ctx.Err() != nil || errors.As(err, &status) || errors.Is(err, mcp.ErrSessionLost) || *attempt >= maxResumes {
+		if ctx.Err() != nil || errors.As(err, new(*StatusError)) || errors.Is(err, mcp.ErrSessionLost) || *attempt >= maxResumes {
 			// The request itself was sent, whatever became of its stream.
 			return nil, mcp.WithOutcome(fmt.Errorf("resuming the answer's stream: %w", err), mcp.Unknown)
 		}
@@ -257,11 +240,9 @@ func (c *httpConn) listen() {
 	if !c.goes(func() { c.keepStream(opened) }) {
 		return
 	}
-	timer := time.NewTimer(c.listenWait())
-	defer timer.Stop()
 	select {
 	case <-opened:
-	case <-timer.C:
+	case <-time.After(c.listenWait()):
 	case <-c.ended.Done():
 	}
 }
@@ -282,7 +263,6 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		asked := time.Now()
 		resp, err := c.get(c.ended, at.lastID, again)
 		c.leave()
-		var unreachable *unreachableError
 		var status *StatusError
 		if first {
 			close(opened)
@@ -297,7 +277,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 			// What is no JSON-RPC may end this stream, but not the session.
 			_ = c.events(resp, &at, deliver, nil)
 			_ = resp.Body.Close()
-		case errors.As(err, &unreachable):
+		case errors.As(err, new(*unreachableError)):
 			c.fail(err)
 			return
 		case again && errors.As(err, &status) && (status.Code == http.StatusBadRequest || status.Code == http.StatusConflict):
@@ -305,7 +285,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		case needsRights(err), errors.As(err, &status) && !status.passing() && status.Code != http.StatusUnauthorized:
 			return
 		}
-		if !awaitLogin(c.ended, err) || !pause(c.ended, stream.next(at.retry)) {
+		if !awaitLogin(c.ended, err) || feed.Sleep(c.ended, stream.next(at.retry)) != nil {
 			return
 		}
 	}

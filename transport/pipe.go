@@ -62,14 +62,12 @@ type pipeConn struct {
 // cause explains the end of the connection by the error of Serve, if that
 // returns at once. The SDK's server closes its end before it returns.
 func (c *pipeConn) cause(err error) error {
-	timer := time.NewTimer(drainTimeout)
-	defer timer.Stop()
 	select {
 	case <-c.served:
 		if c.err != nil {
 			return c.err
 		}
-	case <-timer.C:
+	case <-time.After(drainTimeout):
 	}
 	return err
 }
@@ -81,11 +79,9 @@ func (c *pipeConn) Close() error {
 		_ = c.duplex.CloseWrite()
 		c.stop()
 		c.wait()
-		timer := time.NewTimer(c.closeTimeout)
-		defer timer.Stop()
 		select {
 		case <-c.served:
-		case <-timer.C:
+		case <-time.After(c.closeTimeout):
 		}
 	})
 	return nil

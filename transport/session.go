@@ -39,17 +39,13 @@ func (c *httpConn) leave() {
 // the same: cut off, they would count as possibly run. The caller has entered.
 func (c *httpConn) lose(ctx context.Context, err error) {
 	c.mu.Lock()
-	if c.lost == nil {
-		c.lost = err
-	}
+	c.lost = cmp.Or(c.lost, err)
 	c.mu.Unlock()
 	c.leave()
 	defer c.enter()
-	timer := time.NewTimer(cmp.Or(c.patience, lostWait))
-	defer timer.Stop()
 	select {
 	case <-c.ended.Done():
-	case <-timer.C:
+	case <-time.After(cmp.Or(c.patience, lostWait)):
 	case <-ctx.Done():
 	}
 	c.fail(err)
@@ -62,8 +58,7 @@ func (c *httpConn) deleteSession() {
 	c.mu.Lock()
 	lost := c.lost
 	c.mu.Unlock()
-	var unreachable *unreachableError
-	if session == "" || lost != nil || errors.As(context.Cause(c.ended), &unreachable) {
+	if session == "" || lost != nil || errors.As(context.Cause(c.ended), new(*unreachableError)) {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), cmp.Or(c.patience, deleteTimeout))

@@ -156,8 +156,7 @@ func (t *RunnerTools) answerCalls(ctx context.Context, message *sdk.BetaMessage,
 		}
 		answers, err = t.turn.Wait(ctx, &profile.WaitingError{Answers: answers})
 	}
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
+	if waiting, ok := errors.AsType[*profile.WaitingError](err); ok {
 		answers = waiting.Answers
 	}
 	t.keep(message, answers)
@@ -186,8 +185,7 @@ func (t *RunnerTools) keep(message *sdk.BetaMessage, answers []profile.Answer) {
 func (t *RunnerTools) call(ctx context.Context, name string, input json.RawMessage) (parts []profile.Part, failed bool) {
 	answer := t.take(name, string(input))
 	if answer == nil {
-		made := t.turn.Call(ctx, profile.Call{Name: name, Arguments: input})
-		answer = &made
+		answer = new(t.turn.Call(ctx, profile.Call{Name: name, Arguments: input}))
 	}
 	return t.turn.told(answer.Result)
 }

@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -90,9 +91,7 @@ type piece struct {
 
 func pieceAt(blocks map[int32]*piece, index *int32) *piece {
 	i := aws.ToInt32(index)
-	if blocks[i] == nil {
-		blocks[i] = &piece{}
-	}
+	blocks[i] = cmp.Or(blocks[i], &piece{})
 	return blocks[i]
 }
 

@@ -130,8 +130,7 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 // is what came of that.
 func (b *Belt) approve(ctx context.Context, t *profile.Turn, c profile.Call, id string, d *Decision) (profile.Answer, error) {
 	res, err := b.registry.Approve(ctx, id, &registry.ApproveOptions{ForSession: d.ForSession})
-	var over *approval.UnknownError
-	if errors.As(err, &over) {
+	if errors.As(err, new(*approval.UnknownError)) {
 		return b.awaited(ctx, t, c, &waiting{Approval: id})
 	}
 	// A call that was not sent goes on waiting, and the model is told that it failed: it

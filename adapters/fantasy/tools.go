@@ -110,8 +110,7 @@ func (t *tool) SetProviderOptions(opts fantasy.ProviderOptions) { t.options = op
 func (t *tool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 	answers, err := t.turn.Run(ctx, []profile.Call{{ID: call.ID, Name: call.Name, Arguments: json.RawMessage(call.Input)}})
 	stop := false
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
+	if waiting, ok := errors.AsType[*profile.WaitingError](err); ok {
 		answers = waiting.Answers
 		if t.waiting != nil {
 			if stop = t.waiting(ctx, waiting) != nil; !stop {

@@ -71,8 +71,7 @@ func (t *Turn) Params() []*genai.Tool {
 	}
 	functions := make([]*genai.FunctionDeclaration, len(t.params))
 	for i, f := range t.params {
-		c := *f
-		functions[i] = &c
+		functions[i] = new(*f)
 	}
 	return []*genai.Tool{{FunctionDeclarations: functions}}
 }

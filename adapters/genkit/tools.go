@@ -68,7 +68,7 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 	}
 	t := &Turn{Turn: inner, opts: o, places: make(chan struct{}, o.Turn.MaxParallel)}
 	for _, p := range inner.Set().Tools() {
-		t.tools = append(t.tools, newTool(t, p))
+		t.tools = append(t.tools, &tool{turn: t, name: p.Name, description: p.Description, schema: p.Schema})
 	}
 	t.gone, t.opts.History = t.missing(o.History), nil
 	return t, nil
@@ -143,9 +143,4 @@ func (t *Turn) offers(name string) bool { return name != unlisted && !slices.Con
 // middleware returns that of the program, and ours within it.
 func (t *Turn) middleware() []ai.ModelMiddleware {
 	return append(slices.Clone(t.opts.Middleware), t.mend)
-}
-
-// newTool returns a tool of a turn.
-func newTool(t *Turn, p *profile.Tool) *tool {
-	return &tool{turn: t, name: p.Name, description: p.Description, schema: p.Schema}
 }

@@ -61,8 +61,7 @@ func (a *agentTool) Call(ctx context.Context, input string) (string, error) {
 		return profile.Failure + "\nThe input of " + a.tool.Name + " has to be a JSON object of this schema: " + string(a.tool.Schema), nil
 	}
 	answers, err := a.turn.Turn.Run(ctx, []profile.Call{{Name: a.tool.Name, Arguments: args}})
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) && a.turn.opts.Waiting != nil {
+	if waiting, ok := errors.AsType[*profile.WaitingError](err); ok && a.turn.opts.Waiting != nil {
 		if err := a.turn.opts.Waiting(ctx, waiting); err != nil {
 			return "", err
 		}

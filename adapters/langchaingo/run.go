@@ -1,6 +1,7 @@
 package langchaingo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -153,9 +154,7 @@ func (t *Turn) Append(conversation []llms.MessageContent, more ...llms.MessageCo
 			for i, p := range m.Parts {
 				switch p := p.(type) {
 				case llms.ToolCall:
-					if p.FunctionCall == nil {
-						p.FunctionCall = &llms.FunctionCall{}
-					}
+					p.FunctionCall = cmp.Or(p.FunctionCall, &llms.FunctionCall{})
 					back := call(profile.Call{ID: p.ID, Name: p.FunctionCall.Name, Arguments: json.RawMessage(p.FunctionCall.Arguments)})
 					p.ID, p.FunctionCall = back.ID, &llms.FunctionCall{Name: back.Name, Arguments: string(back.Arguments)}
 					m.Parts[i] = p

@@ -61,8 +61,7 @@ func (t *Turn) Params(conversation ...llms.MessageContent) []llms.Tool {
 		tools = []*profile.Tool{profile.NoTools()}
 	}
 	for _, tool := range tools {
-		f := t.function(tool)
-		params = append(params, llms.Tool{Type: "function", Function: &f})
+		params = append(params, llms.Tool{Type: "function", Function: new(t.function(tool))})
 	}
 	return params
 }

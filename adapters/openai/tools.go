@@ -57,15 +57,13 @@ func ResponseTools(ctx context.Context, r *registry.Registry, opts *Options) (*R
 func (t *ResponseTurn) Params() []responses.ToolUnionParam {
 	var params []responses.ToolUnionParam
 	for _, tool := range t.Set().Tools() {
-		f := param.Override[responses.FunctionToolParam](tool.Declaration())
-		params = append(params, responses.ToolUnionParam{OfFunction: &f})
+		params = append(params, responses.ToolUnionParam{OfFunction: new(param.Override[responses.FunctionToolParam](tool.Declaration()))})
 	}
 	if t.Set().Searching() {
 		params = append(params, responses.ToolUnionParam{OfToolSearch: &responses.ToolSearchToolParam{}})
 	}
 	if t.Set().Programs() {
-		programs := responses.NewToolProgrammaticToolCallingParam()
-		params = append(params, responses.ToolUnionParam{OfProgrammaticToolCalling: &programs})
+		params = append(params, responses.ToolUnionParam{OfProgrammaticToolCalling: new(responses.NewToolProgrammaticToolCallingParam())})
 	}
 	return params
 }
@@ -94,8 +92,7 @@ func ChatTools(ctx context.Context, r *registry.Registry, opts *Options) (*ChatT
 func (t *ChatTurn) Params() []openai.ChatCompletionToolUnionParam {
 	var params []openai.ChatCompletionToolUnionParam
 	for _, tool := range t.Set().Tools() {
-		f := param.Override[openai.ChatCompletionFunctionToolParam](tool.ChatDeclaration())
-		params = append(params, openai.ChatCompletionToolUnionParam{OfFunction: &f})
+		params = append(params, openai.ChatCompletionToolUnionParam{OfFunction: new(param.Override[openai.ChatCompletionFunctionToolParam](tool.ChatDeclaration()))})
 	}
 	return params
 }

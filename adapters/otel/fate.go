@@ -39,8 +39,7 @@ func fateOf(err error) fate {
 	case failure.Timeout, failure.LoginRequired, failure.Denied, failure.Busy, failure.Closed:
 		return fate{kind: class.String()}
 	case failure.ServerError:
-		var answered *mcp.JSONRPCError
-		if errors.As(err, &answered) && answered != nil {
+		if answered, ok := errors.AsType[*mcp.JSONRPCError](err); ok && answered != nil {
 			code := strconv.FormatInt(answered.Code, 10)
 			return fate{code, code, answered.Message}
 		}
@@ -91,8 +90,7 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 
 // is reports whether an error is, or wraps, one of a type.
 func is[E error](err error) bool {
-	var e E
-	return errors.As(err, &e)
+	return errors.As(err, new(E))
 }
 
 // failed reports whether the result of tools/call, as it was sent, is a failure.

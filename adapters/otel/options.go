@@ -1,6 +1,7 @@
 package otel
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -87,22 +88,14 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		c = *o
 	}
-	if c.TracerProvider == nil {
-		c.TracerProvider = api.GetTracerProvider()
-	}
-	if c.MeterProvider == nil {
-		c.MeterProvider = api.GetMeterProvider()
-	}
-	if c.Propagator == nil {
-		c.Propagator = globalPropagator{}
-	}
+	c.TracerProvider = cmp.Or(c.TracerProvider, api.GetTracerProvider())
+	c.MeterProvider = cmp.Or(c.MeterProvider, api.GetMeterProvider())
+	c.Propagator = cmp.Or(c.Propagator, globalPropagator{})
 	if c.Attributes == nil {
 		c.Attributes = DefaultAttributes()
 	}
 	c.Attributes = slices.Clone(c.Attributes)
-	if c.MaxNames == 0 {
-		c.MaxNames = defaultMaxNames
-	}
+	c.MaxNames = cmp.Or(c.MaxNames, defaultMaxNames)
 	return c
 }
 

@@ -111,8 +111,7 @@ func (t *Telemetry) refused(ctx context.Context, o *registry.Observation) {
 		}
 	}
 	t.callID(&f, o.CallID)
-	var waits *registry.ApprovalRequiredError
-	if errors.As(o.Err, &waits) {
+	if errors.As(o.Err, new(*registry.ApprovalRequiredError)) {
 		t.both(&f, keyApproval.String(approvalWaiting))
 	}
 	fate := fateOfCall(nil, o.Err)

@@ -13,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -68,9 +69,7 @@ func run(ctx context.Context, out io.Writer, s setup) error {
 	if err != nil {
 		return err
 	}
-	if s.url == "" {
-		s.url = "http://" + listener.Addr().String()
-	}
+	s.url = cmp.Or(s.url, "http://"+listener.Addr().String())
 	b, err := newBackend(ctx, s)
 	if err != nil {
 		return errors.Join(err, listener.Close())

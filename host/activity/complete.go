@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -38,9 +39,7 @@ func (l *Log) complete(ctx context.Context, e Event) Event {
 	if e.ID == "" {
 		call := onbehalf.CallOf(ctx)
 		e.ID = call.ID
-		if e.Parent == "" {
-			e.Parent = call.Parent
-		}
+		e.Parent = cmp.Or(e.Parent, call.Parent)
 	}
 	if e.ID == "" {
 		e.ID = rand.Text()
@@ -48,9 +47,7 @@ func (l *Log) complete(ctx context.Context, e Event) Event {
 	if e.User == "" {
 		e.User, _ = onbehalf.User(ctx)
 	}
-	if e.ArgumentBytes == 0 {
-		e.ArgumentBytes = int64(len(e.Arguments))
-	}
+	e.ArgumentBytes = cmp.Or(e.ArgumentBytes, int64(len(e.Arguments)))
 	if len(e.Arguments) > 0 && e.ArgumentHash == "" {
 		e.ArgumentHash = hashArguments(l.key, e.Arguments)
 	}

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/csv"
@@ -114,10 +115,7 @@ func (r *run) end() {
 }
 
 func (d *Isolator) program() (string, error) {
-	name := d.Program
-	if name == "" {
-		name = "docker"
-	}
+	name := cmp.Or(d.Program, "docker")
 	found, err := exec.LookPath(name)
 	if err == nil {
 		found, err = filepath.Abs(found)
@@ -196,10 +194,7 @@ func runArgs(e *config.Server, c *transport.Command) ([]string, error) {
 }
 
 func mountArg(m config.Mount) (string, error) {
-	target := m.Target
-	if target == "" {
-		target = filepath.ToSlash(m.Path)
-	}
+	target := cmp.Or(m.Target, filepath.ToSlash(m.Path))
 	switch {
 	case !filepath.IsAbs(m.Path):
 		return "", fmt.Errorf("the path %q of \"isolation.mounts\" is not absolute", m.Path)
@@ -229,10 +224,7 @@ func dirInContainer(mounts []config.Mount, dir string) string {
 		if err != nil || rest == ".." || strings.HasPrefix(rest, ".."+string(filepath.Separator)) || len(m.Path) <= found {
 			continue
 		}
-		target := m.Target
-		if target == "" {
-			target = filepath.ToSlash(m.Path)
-		}
+		target := cmp.Or(m.Target, filepath.ToSlash(m.Path))
 		best, found = path.Join(target, filepath.ToSlash(rest)), len(m.Path)
 	}
 	if found < 0 {

@@ -135,13 +135,11 @@ func (t *trouble) ofEntry() bool {
 		}
 		t.hint(hintInvalidEntry, "The entry cannot be used: "+fault.Error())
 	}
-	var denied *host.LaunchNotAllowedError
 	var isolation *host.IsolationError
-	var noUser *host.NoUserError
 	switch {
-	case errors.As(t.err, &noUser):
+	case errors.As(t.err, new(*host.NoUserError)):
 		t.hint(hintLoginRequired, "Each user has their own connection to this server, and the context names no user. Ask under a context of session.WithUser.")
-	case errors.As(t.err, &denied):
+	case errors.As(t.err, new(*host.LaunchNotAllowedError)):
 		t.hint(hintLaunchNotAllowed, "The entry comes from a file in a project, or was added by a client of a gateway, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file in a project that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
 	case errors.As(t.err, &isolation):
 		t.hint(hintIsolationUnavailable, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
@@ -178,6 +176,5 @@ func isFolder(path string) bool {
 
 // tookTooLong reports whether an error is one of time.
 func tookTooLong(err error) bool {
-	var timeout *mcp.TimeoutError
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTestTime) || errors.As(err, &timeout)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTestTime) || errors.As(err, new(*mcp.TimeoutError))
 }

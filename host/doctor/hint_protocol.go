@@ -17,10 +17,8 @@ func (t *trouble) ofProtocol() {
 	var protocol *mcp.ProtocolError
 	var limit *mcp.LimitError
 	var answer *mcp.JSONRPCError
-	var unresponsive *mcp.UnresponsiveError
 	known := sdk.SupportedProtocolVersions()
 	refused := errors.As(t.err, &answer)
-	var echo interface{ NotMCP() bool }
 	switch {
 	case t.version != "" && !slices.Contains(known, t.version), refused && answer.Code == sdk.CodeUnsupportedProtocolVersion:
 		t.hint(hintProtocol, fmt.Sprintf("The server speaks none of the revisions of the protocol that this client does: %s; it wants %q. Update the server, or this program.", strings.Join(known, ", "), t.version))
@@ -28,12 +26,12 @@ func (t *trouble) ofProtocol() {
 		t.hint(hintProtocol, fmt.Sprintf("The server sends more than is allowed: %s is limited to %d. Raise it in \"limits\" of the entry if the server is to be trusted with that.", limit.Limit, limit.Max))
 	case errors.As(t.err, &protocol):
 		t.hint(hintProtocol, fmt.Sprintf("The server answers in a way that the protocol does not know: %v. It may be no MCP server, or a faulty one; look for a newer version.", protocol))
-	case errors.As(t.err, &echo),
+	case errors.As(t.err, new(interface{ NotMCP() bool })),
 		refused && answer.Code == jsonrpc.CodeMethodNotFound && t.reached != testInitialized && t.reached != testListed:
 		t.hint(hintProtocol, "What answers speaks JSON-RPC, but does not know how an MCP connection begins: it is no MCP server, or a program that repeats what it is sent. Look at \"command\" and \"args\", or \"url\", of the entry.")
 	case refused:
 		t.hint(hintServerError, fmt.Sprintf("The server answered with an error of its own, code %d. Its log may tell more.", answer.Code))
-	case errors.As(t.err, &unresponsive):
+	case errors.As(t.err, new(*mcp.UnresponsiveError)):
 		t.hint(hintTimeout, "The server runs, and does not answer any more, not even to a ping. Restart it; if that helps only for a while, look at its log.")
 	case errors.Is(t.err, mcp.ErrAnswerLost), errors.Is(t.err, mcp.ErrSessionLost):
 		t.hint(hintServerError, "The connection broke before the answer was there: the server was restarted, or what stands between ends long connections. Try again.")

@@ -71,13 +71,12 @@ func (t *trouble) ofRoute(u *url.URL) {
 func (t *trouble) ofTLS(u *url.URL) {
 	var verify *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	var alert tls.AlertError
 	switch {
 	case errors.As(t.err, &verify):
 		t.hint(hintTLS, fmt.Sprintf("The certificate of %s is not accepted: %v. If it is signed by the authority of a company or your own, add that to the certificates of this machine, or name its file in SSL_CERT_FILE; if it is not valid today, look at the clock of this machine; if it is for another name, write that in \"url\" of the entry.", u.Hostname(), verify.Err))
 	case errors.As(t.err, &record) && string(record.RecordHeader[:]) == "HTTP/", errors.Is(t.err, http.ErrSchemeMismatch):
 		t.hint(hintTLS, fmt.Sprintf("The server at %s does not speak TLS. Write \"http://\" in \"url\" of the entry if no one else can see its network, or the port at which it speaks TLS.", u.Host))
-	case errors.As(t.err, &record), errors.As(t.err, &alert):
+	case errors.As(t.err, &record), errors.As(t.err, new(tls.AlertError)):
 		t.hint(hintTLS, fmt.Sprintf("There is no agreement on TLS with %s: it may be no TLS server, want a certificate of the client, or speak only old versions.", u.Host))
 	}
 }

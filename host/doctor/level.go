@@ -110,17 +110,13 @@ func cureOfEntry(err error) string {
 // cureOfConnection returns what helps a server to which there is no connection. It is
 // to wait, unless trying again cannot help.
 func cureOfConnection(err error) string {
-	var start *transport.StartError
-	var exit *transport.ExitError
 	var status *transport.StatusError
-	var redirect *transport.RedirectError
-	var option *transport.OptionError
 	var dns *net.DNSError
-	var isolation *host.IsolationError
 	switch {
 	case wantsToken(err):
 		return actionSetSecret
-	case errors.As(err, &start), errors.As(err, &exit), errors.As(err, &redirect), errors.As(err, &option), errors.As(err, &isolation):
+	case errors.As(err, new(*transport.StartError)), errors.As(err, new(*transport.ExitError)), errors.As(err, new(*transport.RedirectError)),
+		errors.As(err, new(*transport.OptionError)), errors.As(err, new(*host.IsolationError)):
 		return actionConfigure
 	case errors.As(err, &dns) && dns.IsNotFound, isWebPage(err):
 		return actionConfigure

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -68,9 +69,7 @@ func (p *probe) reach(stage string) {
 func (p *probe) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.seen.err == nil {
-		p.seen.err = err
-	}
+	p.seen.err = cmp.Or(p.seen.err, err)
 }
 
 func (p *probe) onStderr(line string) {

@@ -20,10 +20,6 @@ const (
 	testListed      = "listed"
 )
 
-func testStages() []string {
-	return []string{testResolved, testSpawned, testConnected, testInitialized, testListed}
-}
-
 // Values of [Tool].State.
 const (
 	toolListed      = "listed"      // it would be in the registry
@@ -115,7 +111,7 @@ func (p *probe) report(ctx context.Context) *TestReport {
 	for _, line := range seen.noise {
 		r.Noise = append(r.Noise, clean.line(line))
 	}
-	for _, stage := range testStages() {
+	for _, stage := range []string{testResolved, testSpawned, testConnected, testInitialized, testListed} {
 		if seen.reached[stage] {
 			r.Reached, r.Stages = stage, append(r.Stages, stage)
 		}

@@ -151,8 +151,7 @@ func (m *Member) forward(w http.ResponseWriter, r *http.Request, target *url.URL
 		Transport:     m.proxy,
 		FlushInterval: -1, // streams
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			var op *net.OpError
-			if errors.As(err, &op) && op.Op == "dial" {
+			if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 				here() // nothing was sent
 				return
 			}

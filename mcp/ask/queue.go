@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -119,9 +120,7 @@ func (q *Queue) Watch(ctx context.Context) iter.Seq[[]Question] {
 // [*form.FieldError] and the question stays. The errors for other ids than those
 // of waiting questions wrap [ErrUnknown] or [ErrAnswered].
 func (q *Queue) Answer(id string, res *mcp.ElicitResult) error {
-	if res == nil {
-		res = &mcp.ElicitResult{Action: cancel}
-	}
+	res = cmp.Or(res, &mcp.ElicitResult{Action: cancel})
 	q.mu.Lock()
 	p, err := q.findLocked(id)
 	q.mu.Unlock()

@@ -167,7 +167,7 @@ func (r *Recorder) failure(err error) *failure {
 
 // reason returns the text of an error as it is written.
 func (r *Recorder) reason(text string) string {
-	return localPort.ReplaceAllString(r.redactor.text(text), "$1")
+	return localPort.ReplaceAllString((&pass{rule: r.redactor.rule}).plain(text, scope{}), "$1")
 }
 
 // A recordedConn is a connection whose calls and other messages are kept.
@@ -245,8 +245,7 @@ func (c *recordedConn) received(m jsonrpc.Message) {
 // end notes in list that the connection ended.
 func (c *recordedConn) end(list *[]*aside, err error) {
 	c.ended = true
-	reason := c.recorder.reason(err.Error())
-	*list = append(*list, &aside{End: &reason})
+	*list = append(*list, &aside{End: new(c.recorder.reason(err.Error()))})
 }
 
 // heard keeps a message that the server sent by itself.

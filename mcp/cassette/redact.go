@@ -69,12 +69,6 @@ func (r *redactor) json(value json.RawMessage) json.RawMessage {
 	return p.append(make([]byte, 0, len(value)), bytes.TrimSpace(value), scope{})
 }
 
-// text returns a text that is no JSON without secrets.
-func (r *redactor) text(text string) string {
-	p := pass{rule: r.rule}
-	return p.plain(text, scope{})
-}
-
 // A pass goes over one value.
 type pass struct {
 	rule    func(key, value string) string

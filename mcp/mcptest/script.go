@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -42,9 +43,7 @@ func Sequence(first Handler, others ...Handler) Handler {
 // offers the given capabilities, as JSON. Without any it offers tools, with
 // notifications of their changes. It answers pings if the revision has them.
 func Handshake(revision, capabilities string) Script {
-	if capabilities == "" {
-		capabilities = `{"tools":{"listChanged":true}}`
-	}
+	capabilities = cmp.Or(capabilities, `{"tools":{"listChanged":true}}`)
 	const info = `{"name":"scripted","version":"1"}`
 	if revision >= mcp.Revision20260728 {
 		return Script{

@@ -29,11 +29,6 @@ func (l *Ledger) mayWrite(server string, now time.Time) bool {
 	return true
 }
 
-// waits reports whether something of a server is still to be written.
-func (l *Ledger) waits(server string) bool {
-	return slices.ContainsFunc(l.journal, func(op ledgerOp) bool { return op.server == server })
-}
-
 // postpone puts op in the journal: it only notes what a server lists, so it takes
 // the place of an earlier note of that server.
 func (l *Ledger) postpone(op ledgerOp) {

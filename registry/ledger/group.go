@@ -111,7 +111,7 @@ func (l *Ledger) settle(r *request, sound bool) bool {
 	}
 	r.durable = r.seen.observe(e)
 	switch {
-	case !e.changed && !l.waits(name):
+	case !e.changed && !slices.ContainsFunc(l.journal, func(op ledgerOp) bool { return op.server == name }):
 	case !r.durable && sound && !l.mayWrite(name, time.Now()):
 		l.later(r.seen)
 	default:

@@ -109,8 +109,7 @@ func New(opts *Options) *Ledger {
 	l.mode, l.places.open = cmp.Or(o.Mode, Pin), o.Open
 	l.kept = &ledgerState{servers: map[string]*ledgerServer{}}
 	l.view.Store(&ledgerView{state: l.kept, n: 1, changed: make(chan struct{})})
-	err := errInMemory
-	l.trouble.Store(&err)
+	l.trouble.Store(new(errInMemory))
 	return l
 }
 

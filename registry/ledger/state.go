@@ -98,8 +98,7 @@ func (e *ledgerEdit) server(name string) *ledgerServer {
 	case e.own[srv]:
 		return srv
 	default:
-		c := *srv
-		srv = &c
+		srv = new(*srv)
 		srv.tools = maps.Clone(srv.tools)
 	}
 	e.own[srv] = true

@@ -90,8 +90,7 @@ func (r Rule) compile(index int) (*rule, []error) {
 	}
 	for _, condition := range c.conditions() {
 		if *condition != nil {
-			value := **condition
-			*condition = &value
+			*condition = new(**condition)
 		}
 	}
 	var errs []error

@@ -27,7 +27,7 @@ func (t *Tool) Declaration() json.RawMessage {
 		t.load(o)
 	case Gemini:
 		t.describe(o, t.Description)
-		if !withoutParameters(t.Schema) {
+		if string(t.Schema) != `{"type":"object","properties":{}}` { // else it has no parameters
 			o.set("parametersJsonSchema", schema.value)
 		}
 	case Bedrock:
@@ -84,12 +84,6 @@ func (t *Tool) load(o *node) {
 
 // rawNode returns a node that writes JSON as it is.
 func rawNode(raw json.RawMessage) *node { return &node{kind: '0', text: string(raw)} }
-
-// withoutParameters reports whether a compiled schema is that of a tool without
-// arguments.
-func withoutParameters(schema json.RawMessage) bool {
-	return string(schema) == `{"type":"object","properties":{}}`
-}
 
 // cutText cuts text to at most so many characters, with a mark at the end.
 func cutText(text string, most int) string {

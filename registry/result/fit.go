@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -31,7 +32,7 @@ type fitting struct {
 func (r *Shaper) fit(ctx context.Context, from From, res *mcp.CallToolResult, env *envelope) *mcp.CallToolResult {
 	raw := structured(res)
 	hasText := saysAll(res.Content, len(raw))
-	if !r.leavesOut(res.Content) && (env == nil || raw == nil || hasText) && textSize(res.Content, raw, hasText, env) <= r.maxBytes {
+	if !slices.ContainsFunc(res.Content, r.tooLarge) && (env == nil || raw == nil || hasText) && textSize(res.Content, raw, hasText, env) <= r.maxBytes {
 		if env == nil {
 			return res
 		}

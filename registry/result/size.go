@@ -2,7 +2,6 @@ package result
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -45,11 +44,6 @@ func sizeOf(c mcp.Content) int {
 
 // lineOfMedia is what [blockText] needs for an image or a sound, but for its type.
 const lineOfMedia = len("[binary , 9223372036854775807 bytes]\n")
-
-// leavesOut reports whether any block is left out, whatever there is room for.
-func (r *Shaper) leavesOut(content []mcp.Content) bool {
-	return slices.ContainsFunc(content, r.tooLarge)
-}
 
 // tooLarge reports whether a block has more bytes than may stay.
 func (r *Shaper) tooLarge(c mcp.Content) bool {

@@ -110,9 +110,8 @@ func (f *Finder) describeTools(ctx context.Context, in describeToolArgs) (*mcp.C
 // A tool that the user of ctx may not call is as unknown as one that does not exist.
 func (f *Finder) find(ctx context.Context, name string) (*registry.Definition, string) {
 	t, err := f.registry.Find(ctx, name)
-	var held *registry.QuarantinedError
 	switch {
-	case errors.As(err, &held):
+	case errors.As(err, new(*registry.QuarantinedError)):
 		return nil, "it is quarantined: it is new or has changed. It cannot be called before the user has reviewed and approved it."
 	case err != nil:
 		return nil, result.Text(registry.ErrorResult(err))

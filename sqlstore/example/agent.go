@@ -42,8 +42,7 @@ func (o *office) work(ctx context.Context, replica, prompt string) error {
 		return err
 	}
 	answers, err := turn.Run(ctx, model(prompt))
-	var waiting *profile.WaitingError
-	if errors.As(err, &waiting) {
+	if waiting, ok := errors.AsType[*profile.WaitingError](err); ok {
 		for _, a := range waiting.Waiting() {
 			if err := o.say(ctx, "agent at %s: %s waits for you", replica, a.Call.Name); err != nil {
 				return err

@@ -81,8 +81,7 @@ func newServer(log *slog.Logger) (*mcp.Server, error) {
 		Logger:       log,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	closed := false
-	reads := &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
+	reads := &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "now", Title: "Tell the time", Annotations: reads,
 		Description: "Return the time of day in a time zone.",

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -86,9 +87,7 @@ func addPrompts(s *mcp.Server, j *journal) {
 		if topic == "" {
 			return nil, invalid("the argument topic is missing")
 		}
-		if language == "" {
-			language = "English"
-		}
+		language = cmp.Or(language, "English")
 		return &mcp.GetPromptResult{
 			Description: "A review of the journal",
 			Messages: []*mcp.PromptMessage{

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,10 +164,7 @@ func introduce(_ context.Context, req *mcp.CallToolRequest, _ nothing) (*mcp.Cal
 	if name == "" {
 		return nil, nil, errors.New("the answer has no name")
 	}
-	greeting := map[any]string{"de": "Das ist", "fr": "Voici"}[answer.Content["language"]]
-	if greeting == "" {
-		greeting = "This is"
-	}
+	greeting := cmp.Or(map[any]string{"de": "Das ist", "fr": "Voici"}[answer.Content["language"]], "This is")
 	introduction := fmt.Sprintf("%s %s", greeting, name)
 	if years, ok := answer.Content["years"].(float64); ok {
 		introduction += fmt.Sprintf(" (%.0f)", years)
@@ -252,10 +250,7 @@ func listRoots(_ context.Context, req *mcp.CallToolRequest, _ nothing) (*mcp.Cal
 
 // research may run as a task or not; it need not know.
 func research(ctx context.Context, req *mcp.CallToolRequest, in researchInput) (*mcp.CallToolResult, any, error) {
-	steps := in.Steps
-	if steps == 0 {
-		steps = 3
-	}
+	steps := cmp.Or(in.Steps, 3)
 	for i := 1; i <= steps; i++ {
 		report(ctx, req, i-1, steps, fmt.Sprintf("reading source %d of %d", i, steps))
 		if err := pause(ctx); err != nil {

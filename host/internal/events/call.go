@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -47,8 +48,7 @@ func (r *Recorder) call(ctx context.Context, o *registry.Observation) {
 }
 
 func isUnknownApproval(err error) bool {
-	var unknown *approval.UnknownError
-	return errors.As(err, &unknown)
+	return errors.As(err, new(*approval.UnknownError))
 }
 
 // ofCall returns the event for an observation.
@@ -65,15 +65,12 @@ func ofCall(o *registry.Observation) event.Event {
 	if o.Tool != nil {
 		e.Server = o.Tool.Origin.Server
 		e.Tool = o.Tool.Origin.Tool
-		if e.Tool == "" {
-			e.Tool = o.Tool.Name
-		}
+		e.Tool = cmp.Or(e.Tool, o.Tool.Name)
 		if o.Name != e.Tool {
 			e.Detail["name"] = o.Name
 		}
 	}
-	var notReady *registry.NotReadyError
-	if e.Server == "" && errors.As(o.Err, &notReady) {
+	if notReady, ok := errors.AsType[*registry.NotReadyError](o.Err); e.Server == "" && ok {
 		e.Server = notReady.Server
 	}
 	if o.Conversation != "" {
@@ -139,33 +136,23 @@ func ranOf(err error) string {
 
 // OutcomeOf returns the outcome that an error means.
 func OutcomeOf(err error) string {
-	var (
-		unknownTool *registry.UnknownToolError
-		arguments   *registry.ArgumentsError
-		quarantined *registry.QuarantinedError
-		asks        *registry.ApprovalRequiredError
-		denied      *approval.DeniedError
-		policy      *approval.PolicyError
-		stale       *approval.StaleError
-		notReady    *registry.NotReadyError
-	)
 	class := failure.Of(err)
 	switch {
 	case err == nil:
 		return "ok"
-	case errors.As(err, &unknownTool):
+	case errors.As(err, new(*registry.UnknownToolError)):
 		return "unknown_tool"
-	case errors.As(err, &arguments):
+	case errors.As(err, new(*registry.ArgumentsError)):
 		return "bad_arguments"
-	case errors.As(err, &quarantined):
+	case errors.As(err, new(*registry.QuarantinedError)):
 		return "quarantined"
-	case errors.As(err, &asks):
+	case errors.As(err, new(*registry.ApprovalRequiredError)):
 		return "asked"
-	case errors.As(err, &denied), errors.As(err, &policy), errors.As(err, &stale):
+	case errors.As(err, new(*approval.DeniedError)), errors.As(err, new(*approval.PolicyError)), errors.As(err, new(*approval.StaleError)):
 		return "denied"
 	case class == failure.LoginRequired:
 		return "login_required"
-	case errors.As(err, &notReady): // whatever has become of its server
+	case errors.As(err, new(*registry.NotReadyError)): // whatever has become of its server
 		return "not_sent"
 	case class == failure.Busy:
 		return "busy"

@@ -66,14 +66,10 @@ func joined(texts []string) string {
 
 // rejectionOf returns a word for the reason of a rejection.
 func rejectionOf(err error) string {
-	var (
-		gate      *gate.Error
-		duplicate *registry.DuplicateError
-	)
-	switch {
-	case errors.As(err, &gate) && len(gate.Findings) > 0:
-		return string(gate.Findings[0].Token)
-	case errors.As(err, &duplicate):
+	if refused, ok := errors.AsType[*gate.Error](err); ok && len(refused.Findings) > 0 {
+		return string(refused.Findings[0].Token)
+	}
+	if errors.As(err, new(*registry.DuplicateError)) {
 		return "name taken"
 	}
 	return "not usable"

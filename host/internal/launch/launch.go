@@ -19,7 +19,7 @@ import (
 // [*transport.StartError] if there is no such program.
 func Of(e *config.Server) (*consent.Launch, error) {
 	l := RealMounts(e).Launch()
-	if e.Transport != config.TransportStdio || inContainer(e) {
+	if e.Transport != config.TransportStdio || e.Isolation != nil && e.Isolation.Kind == config.IsolationDocker {
 		return l, nil // the container has command and folder
 	}
 	var err error
@@ -30,12 +30,6 @@ func Of(e *config.Server) (*consent.Launch, error) {
 		return nil, &transport.StartError{Path: e.Command, Err: err}
 	}
 	return l, nil
-}
-
-// inContainer reports whether command and cwd are those of a container, and not of this
-// machine.
-func inContainer(e *config.Server) bool {
-	return e.Isolation != nil && e.Isolation.Kind == config.IsolationDocker
 }
 
 // program returns the absolute path of what os/exec would run as command in

@@ -31,10 +31,7 @@ func (b *builder) note(at *node, what string, reason string) {
 
 // add adds a parameter under an argument that no other has.
 func (b *builder) add(p rest.Param, at *node, defs []*def) {
-	name := nameOf(p.Name, maxName)
-	if name == "" {
-		name = "argument"
-	}
+	name := cmp.Or(nameOf(p.Name, maxName), "argument")
 	if name = b.arguments.take(name); name != p.Name {
 		p.Argument = name
 	}
@@ -71,10 +68,7 @@ func (b *builder) finish(api *rest.API) *loss {
 	if len(b.defs) > 0 {
 		b.endpoint.Defs = appendDefs(nil, b.defs)
 	}
-	name := nameOf(b.op.ID, maxName)
-	if name == "" {
-		name = nameOf(strings.ToLower(b.op.Method)+b.op.Path, maxName)
-	}
+	name := cmp.Or(nameOf(b.op.ID, maxName), nameOf(strings.ToLower(b.op.Method)+b.op.Path, maxName))
 	b.endpoint.Name = b.names.take(name)
 	for {
 		if l := b.look(b.op.at, b.size); l != nil {

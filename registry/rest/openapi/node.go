@@ -114,11 +114,7 @@ func (n *node) flag() *bool {
 func (n *node) pointer() string {
 	text := ""
 	for ; n != nil && n.parent != nil; n = n.parent {
-		text = "/" + escapeKey(n.key) + text
+		text = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(n.key) + text
 	}
 	return text
-}
-
-func escapeKey(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }

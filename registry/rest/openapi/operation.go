@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -107,9 +108,7 @@ func (b *builder) describe() *loss {
 		Path:        op.Path,
 		Description: described(op.at.get("summary").text(), op.at.get("description").text()),
 	}
-	if e.Description == "" {
-		e.Description = described(op.item.get("summary").text(), op.item.get("description").text())
-	}
+	e.Description = cmp.Or(e.Description, described(op.item.get("summary").text(), op.item.get("description").text()))
 	if op.at.get("deprecated").isTrue() {
 		e.Description = strings.TrimSpace("Deprecated. " + e.Description)
 	}

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,10 +51,7 @@ func (d *document) def(at *node, how manner) *def {
 	if d.defs == nil {
 		d.defs = map[defKey]*def{}
 	}
-	name := nameOf(at.key, maxName)
-	if name == "" {
-		name = "schema"
-	}
+	name := cmp.Or(nameOf(at.key, maxName), "schema")
 	one := &def{key: key, name: d.defNames.take(name)}
 	d.defs[key] = one
 	return one

@@ -71,8 +71,7 @@ func chat(ctx context.Context, tools *registry.Registry, question string) error 
 		}
 		choice := response.Choices[0]
 		results, err := turn.Run(ctx, choice)
-		var waiting *profile.WaitingError
-		if errors.As(err, &waiting) {
+		if waiting, ok := errors.AsType[*profile.WaitingError](err); ok {
 			if err := ask(ctx, tools, waiting, keyboard); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package belt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -86,10 +87,7 @@ func (b *Belt) ServerOf(c *Catalog, tool string) (string, error) {
 
 // Cached returns the tools that a server listed last.
 func (b *Belt) Cached(s *config.Server) []*mcp.Tool {
-	state := b.Env.StateDir
-	if state == "" {
-		state = host.NoState
-	}
+	state := cmp.Or(b.Env.StateDir, host.NoState)
 	tools, _ := host.CachedTools(state, s)
 	return tools
 }

@@ -1,6 +1,7 @@
 package belt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -59,9 +60,7 @@ type Opened struct {
 // [Belt.Visit]. The ledger is that of the catalogue, and none if all servers are those of the
 // command line. Logins are kept in the state folder. Close it.
 func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o *OpenOptions) (*Opened, error) {
-	if o == nil {
-		o = &OpenOptions{}
-	}
+	o = cmp.Or(o, &OpenOptions{})
 	opened := &Opened{}
 	ho := &host.Options{
 		StateDir: b.Env.StateDir,
@@ -86,9 +85,7 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	} else {
 		refuse(&ho.Client, nil)
 	}
-	if ho.StateDir == "" {
-		ho.StateDir = host.NoState
-	}
+	ho.StateDir = cmp.Or(ho.StateDir, host.NoState)
 	if ho.Consents, err = b.Consents(ctx); err != nil {
 		return nil, err
 	}

@@ -204,8 +204,7 @@ func (t *Talk) sample(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleRes
 // the server wants is begun if the user at the terminal agrees. Close the host, then end
 // the talk.
 func (b *Belt) Use(ctx context.Context, c *Catalog, s *config.Server, t *Talk, r registry.Options) (*Opened, error) {
-	client := t.Client()
-	o := &OpenOptions{Client: &client, Registry: r}
+	o := &OpenOptions{Client: new(t.Client()), Registry: r}
 	if b.Out.CanAsk() {
 		o.Prompt = &agreedPrompt{Prompt: &auth.Loopback{Open: b.Env.Browse, Out: b.Env.Stderr}, agreed: &t.agreed}
 	}

@@ -29,9 +29,7 @@ func genCommand(b *belt.Belt) *cobra.Command {
 	goCommand := &cobra.Command{
 		Use: "go",
 		RunE: b.WithServer(func(cmd *cobra.Command, c *belt.Catalog, s *config.Server) error {
-			if name == "" {
-				name = packageName(s.Name)
-			}
+			name = cmp.Or(name, packageName(s.Name))
 			if !token.IsIdentifier(name) || name == "_" {
 				return cli.UsageError("%q is no name of a Go package", name)
 			}

@@ -51,6 +51,5 @@ func (s *station) answer(ctx context.Context, id string, yes bool) bool {
 	} else {
 		err = r.Deny(ctx, id, "")
 	}
-	var unknown *approval.UnknownError
-	return !errors.As(err, &unknown)
+	return !errors.As(err, new(*approval.UnknownError))
 }

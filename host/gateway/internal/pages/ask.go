@@ -101,8 +101,7 @@ func (d *Desk) Call(ctx context.Context, c *Call) (*mcp.CallToolResult, error) {
 		return d.decide(ctx, c, req)
 	})
 	res, err := d.opts.Registry.Forward(asking, c.Tool, c.Args)
-	var needs *mcp.InputRequiredError
-	if c.approved != nil && errors.As(err, &needs) { // the client makes the call again with its input
+	if needs, ok := errors.AsType[*mcp.InputRequiredError](err); c.approved != nil && ok { // the client makes the call again with its input
 		state := ""
 		_ = json.Unmarshal(needs.State, &state)
 		e := errandOf(c.Client)
