@@ -23,15 +23,10 @@ type client struct {
 // clients are all programs that [Find] looks for. One may stand here several times, if it
 // has several files of the user.
 func clients() []client {
-	home := func(path string) func(*finder) string {
-		return func(f *finder) string { return f.home(path) }
+	in := func(folder func(f *finder, path string) string) func(path string) func(*finder) string {
+		return func(path string) func(*finder) string { return func(f *finder) string { return folder(f, path) } }
 	}
-	config := func(path string) func(*finder) string {
-		return func(f *finder) string { return f.config(path) }
-	}
-	code := func(path string) func(*finder) string { // of VS Code and its kin
-		return func(f *finder) string { return f.support(path) }
-	}
+	home, config, code := in((*finder).home), in((*finder).config), in((*finder).support) // code: of VS Code and its kin
 	const servers = "mcpServers"
 	extension := func(name, id, file string, project ...string) client {
 		return client{name: name, format: servers, off: dialect.OffDisabled, seconds: true, project: project, user: code("Code/User/globalStorage/" + id + "/settings/" + file)}

@@ -263,6 +263,14 @@ func (p *parser) fault(offset int, at jsonc.Path, format string, args ...any) *E
 	return &Error{p.file, where.Line, where.Column, string(at), fmt.Errorf(format, args...)}
 }
 
+// abs returns a path that may start at the folder of the file.
+func (p *parser) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.dir, path)
+}
+
 func (p *parser) warn(offset int, at jsonc.Path, format string, args ...any) {
 	switch {
 	case len(p.warnings) < maxFaults:

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -17,12 +16,8 @@ func (e *entry) envFile(s *Server) {
 	if path == "" {
 		return
 	}
-	full := path
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(e.dir, full)
-	}
 	e.references = append(e.references, "envFile: "+f.Value.Text)
-	content, err := e.expand.read(full)
+	content, err := e.expand.read(e.abs(path))
 	if err == nil {
 		if e.expand.left -= len(content); e.expand.left < 0 {
 			err = errTooMuch

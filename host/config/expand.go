@@ -323,11 +323,7 @@ func (x *expander) file(path string) (string, error) {
 	if path == "" || len(path) > dialect.MaxPath {
 		return "", fmt.Errorf("${file:path} has no path or one longer than %d bytes", dialect.MaxPath)
 	}
-	full := path
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(x.dir, full)
-	}
-	content, err := x.read(full)
+	content, err := x.read(x.abs(path))
 	if err != nil {
 		return "", fmt.Errorf("cannot read the file %q of ${file:path}: %w", path, err)
 	}

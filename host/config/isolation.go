@@ -104,11 +104,8 @@ func (e *entry) mounts(n *jsonc.Node, at jsonc.Path) []Mount {
 // folder of the file.
 func (e *entry) mountPath(n *jsonc.Node, at jsonc.Path) string {
 	text := e.text(n, at, noNUL, required("write the folder of this machine"))
-	switch {
-	case text == "":
+	if text == "" {
 		return ""
-	case !filepath.IsAbs(text):
-		return filepath.Join(e.dir, text)
 	}
-	return filepath.Clean(text)
+	return filepath.Clean(e.abs(text))
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,10 +73,10 @@ func (e *entry) proxy(n *jsonc.Node, at jsonc.Path) string {
 // the file.
 func (e *entry) certificateFile(n *jsonc.Node, at jsonc.Path) string {
 	text := e.text(n, at, noNUL, required("write the path of a file"))
-	if text == "" || filepath.IsAbs(text) || e.opts.AsWritten {
+	if text == "" || e.opts.AsWritten {
 		return text
 	}
-	return filepath.Join(e.dir, text)
+	return e.abs(text)
 }
 
 // launchRoute says all that an entry says of the way to the server, so that none of it

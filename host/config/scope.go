@@ -58,15 +58,10 @@ func (s Source) ProjectFolder() string {
 // that says anything.
 func (s Scope) Stricter(other Scope) Scope {
 	strictness := func(s Scope) int {
-		switch {
-		case s == "":
-			return 0
-		case s == ScopeProgram:
-			return 1
-		case !s.NeedsApproval():
-			return 2
+		if s.NeedsApproval() {
+			return 3
 		}
-		return 3
+		return map[Scope]int{"": 0, ScopeProgram: 1, ScopeLocal: 2, ScopeUser: 2}[s]
 	}
 	if strictness(other) > strictness(s) {
 		return other

@@ -167,8 +167,7 @@ func entriesByTitle(sections []dialect.Section) map[string]*dialect.Entry {
 	entries := make(map[string]*dialect.Entry)
 	for _, section := range sections {
 		for i := range section.Entries {
-			e := &section.Entries[i]
-			if entries[e.Title] == nil && e.Fault == nil {
+			if e := &section.Entries[i]; entries[e.Title] == nil && e.Fault == nil {
 				entries[e.Title] = e
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/yamljson"
+	"slices"
 )
 
 func syntax() dialect.Syntax {
@@ -86,9 +87,5 @@ func isBuiltin(n *jsonc.Node) bool {
 	if m := n.Member("config"); m != nil && n.Member("type") == nil {
 		n = &m.Value
 	}
-	switch n.MemberText("type") {
-	case "builtin", "platform", "frontend", "inline_python":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"builtin", "platform", "frontend", "inline_python"}, n.MemberText("type"))
 }
