@@ -389,8 +389,7 @@ func (f *Flow) fetch(ctx context.Context, field, at string) (answer, error) {
 	case got.Status != http.StatusOK:
 		return nil, f.metadataRequestError(u.Host, fmt.Errorf("HTTP status %d", got.Status))
 	}
-	d := make(map[string]json.RawMessage)
-	if json.Unmarshal(got.Body, &d) == nil && d != nil {
+	if d := make(map[string]json.RawMessage); json.Unmarshal(got.Body, &d) == nil && d != nil {
 		return d, nil
 	}
 	return nil, f.notMetadata(at)
@@ -399,11 +398,7 @@ func (f *Flow) fetch(ctx context.Context, field, at string) (answer, error) {
 // isAbsent reports whether a status says that there is no such document, and not
 // that it cannot be had now.
 func isAbsent(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return false
-	}
-	return status/100 == 4
+	return !slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, status) && status/100 == 4
 }
 
 // An absentError reports an address without a document.

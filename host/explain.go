@@ -38,12 +38,7 @@ func named(asked toolname.Name, servers []string) []string {
 			begins[server] = true
 		}
 	}
-	var found []string
-	for _, server := range servers {
-		if begins[toolname.Fold(server).Folded] {
-			found = append(found, server)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(servers), func(server string) bool { return !begins[toolname.Fold(server).Folded] })
 	slices.SortStableFunc(found, func(a, b string) int { return len(b) - len(a) })
 	return found
 }

@@ -73,8 +73,7 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 	}
 	var fresh []*entry
 	for _, o := range offers {
-		change := c.judge(o)
-		if o.placed == nil || !o.placed.change.Same(change) {
+		if change := c.judge(o); o.placed == nil || !o.placed.change.Same(change) {
 			fresh = append(fresh, o.place(change))
 			c.withdraw(o)
 		}

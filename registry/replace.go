@@ -232,8 +232,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 			}
 			// The server has this tool twice, and says two things of it.
 			called := o.surface.Tool
-			first := served[called]
-			if first != nil && first.surface.Hash != o.surface.Hash {
+			if first := served[called]; first != nil && first.surface.Hash != o.surface.Hash {
 				diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: first.def.Origin, Refused: o.def.Origin})
 				continue
 			}

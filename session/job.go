@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -346,11 +347,7 @@ func isLasting(err error) bool {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
 	}
-	switch refused.Code {
-	case "temporarily_unavailable", "server_error", "slow_down", "authorization_pending":
-		return false
-	}
-	return refused.Status/100 == 4 || refused.Code != "" && refused.Status < 500
+	return !slices.Contains([]string{"temporarily_unavailable", "server_error", "slow_down", "authorization_pending"}, refused.Code) && (refused.Status/100 == 4 || refused.Code != "" && refused.Status < 500)
 }
 
 // mayBeUsedUp reports whether an authorization server may have taken a refresh

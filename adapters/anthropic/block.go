@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -110,14 +111,11 @@ const (
 	assistant = "assistant"
 )
 
+func roleOf[M interface{ GetRole() *string }](m M) string { return *cmp.Or(m.GetRole(), new("")) }
+
 func plain() *form[sdk.MessageParam, sdk.ContentBlockParamUnion] {
 	return &form[sdk.MessageParam, sdk.ContentBlockParamUnion]{
-		role: func(m sdk.MessageParam) string {
-			if role := m.GetRole(); role != nil {
-				return *role
-			}
-			return ""
-		},
+		role: roleOf[sdk.MessageParam],
 		content: func(m sdk.MessageParam) []sdk.ContentBlockParamUnion {
 			if content, ok := m.GetContent().AsAny().(*[]sdk.ContentBlockParamUnion); ok {
 				return *content
@@ -139,12 +137,11 @@ func plain() *form[sdk.MessageParam, sdk.ContentBlockParamUnion] {
 		called: func(b sdk.ContentBlockParamUnion, c profile.Call) sdk.ContentBlockParamUnion {
 			switch {
 			case b.OfToolUse != nil:
-				use := *b.OfToolUse
-				use.ID, use.Name, use.Input = c.ID, c.Name, c.Arguments
-				b.OfToolUse = &use
+				b.OfToolUse = new(*b.OfToolUse)
+				b.OfToolUse.ID, b.OfToolUse.Name, b.OfToolUse.Input = c.ID, c.Name, c.Arguments
 			case b.OfToolResult != nil:
-				result := *b.OfToolResult
-				result.ToolUseID, b.OfToolResult = c.ID, &result
+				b.OfToolResult = new(*b.OfToolResult)
+				b.OfToolResult.ToolUseID = c.ID
 			}
 			return b
 		},
@@ -155,12 +152,7 @@ func plain() *form[sdk.MessageParam, sdk.ContentBlockParamUnion] {
 
 func beta() *form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion] {
 	return &form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion]{
-		role: func(m sdk.BetaMessageParam) string {
-			if role := m.GetRole(); role != nil {
-				return *role
-			}
-			return ""
-		},
+		role: roleOf[sdk.BetaMessageParam],
 		content: func(m sdk.BetaMessageParam) []sdk.BetaContentBlockParamUnion {
 			if content, ok := m.GetContent().AsAny().(*[]sdk.BetaContentBlockParamUnion); ok {
 				return *content
@@ -182,12 +174,11 @@ func beta() *form[sdk.BetaMessageParam, sdk.BetaContentBlockParamUnion] {
 		called: func(b sdk.BetaContentBlockParamUnion, c profile.Call) sdk.BetaContentBlockParamUnion {
 			switch {
 			case b.OfToolUse != nil:
-				use := *b.OfToolUse
-				use.ID, use.Name, use.Input = c.ID, c.Name, c.Arguments
-				b.OfToolUse = &use
+				b.OfToolUse = new(*b.OfToolUse)
+				b.OfToolUse.ID, b.OfToolUse.Name, b.OfToolUse.Input = c.ID, c.Name, c.Arguments
 			case b.OfToolResult != nil:
-				result := *b.OfToolResult
-				result.ToolUseID, b.OfToolResult = c.ID, &result
+				b.OfToolResult = new(*b.OfToolResult)
+				b.OfToolResult.ToolUseID = c.ID
 			}
 			return b
 		},

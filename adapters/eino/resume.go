@@ -106,8 +106,7 @@ func forgotten(err error) bool {
 // decided carries out a decision.
 func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *waiting, d *Decision) (profile.Answer, error) {
 	if !d.Approve {
-		err := b.registry.Deny(ctx, w.Approval, d.Reason)
-		if forgotten(err) && w.Belt != b.id {
+		if err := b.registry.Deny(ctx, w.Approval, d.Reason); forgotten(err) && w.Belt != b.id {
 			reason := "the user refused it"
 			if d.Reason != "" {
 				reason += ": " + d.Reason

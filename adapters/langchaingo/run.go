@@ -63,11 +63,7 @@ func whole(pieces []llms.ToolCall) []llms.ToolCall {
 // cutOff reports whether the model was stopped before it was done. Without a reason a
 // stream may have broken off.
 func cutOff(choice *llms.ContentChoice) bool {
-	switch strings.ToLower(choice.StopReason) {
-	case "length", "content_filter", "max_tokens", "model_context_window_exceeded", "finishreasonmaxtokens":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"length", "content_filter", "max_tokens", "model_context_window_exceeded", "finishreasonmaxtokens"}, strings.ToLower(choice.StopReason))
 }
 
 // choices returns those that are one message of the model. Of OpenAI and Gemini the

@@ -65,8 +65,7 @@ func repairer() *profile.Repairer[openai.ChatCompletionMessageParamUnion] {
 			said := *m.OfAssistant
 			said.ToolCalls = slices.Clone(said.ToolCalls)
 			for i := range said.ToolCalls {
-				c := &said.ToolCalls[i]
-				if c.OfFunction != nil {
+				if c := &said.ToolCalls[i]; c.OfFunction != nil {
 					is := *c.OfFunction
 					back := call(profile.Call{ID: is.ID, Name: is.Function.Name, Arguments: json.RawMessage(is.Function.Arguments)})
 					is.ID, is.Function.Name, is.Function.Arguments, c.OfFunction = back.ID, back.Name, string(back.Arguments), &is

@@ -3,6 +3,7 @@ package otel
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -118,11 +119,7 @@ func (t *Telemetry) connection(f *facts, c mcp.ConnInfo) {
 // isRevision reports whether a version is one of the protocol. The other side may say
 // anything.
 func isRevision(version string) bool {
-	switch version {
-	case "2024-11-05", "2025-03-26", "2025-06-18", mcp.Revision20251125, mcp.Revision20260728:
-		return true
-	}
-	return false
+	return slices.Contains([]string{"2024-11-05", "2025-03-26", "2025-06-18", mcp.Revision20251125, mcp.Revision20260728}, version)
 }
 
 // param returns a parameter of a request that is a text.

@@ -90,7 +90,7 @@ func (o *Options) withDefaults() Options {
 	}
 	c.TracerProvider = cmp.Or(c.TracerProvider, api.GetTracerProvider())
 	c.MeterProvider = cmp.Or(c.MeterProvider, api.GetMeterProvider())
-	c.Propagator = cmp.Or(c.Propagator, globalPropagator{})
+	c.Propagator = cmp.Or[propagation.TextMapPropagator](c.Propagator, globalPropagator{})
 	if c.Attributes == nil {
 		c.Attributes = DefaultAttributes()
 	}

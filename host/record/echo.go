@@ -154,8 +154,7 @@ func (e *echo) url(said bool) (sameHost bool) {
 	if !said || next == old {
 		return old == next
 	}
-	masked := mask.URL(old)
-	if masked != old && next == masked {
+	if masked := mask.URL(old); masked != old && next == masked {
 		e.next.URL = old
 		return true
 	}

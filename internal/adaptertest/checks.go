@@ -300,8 +300,7 @@ func (k *kit) longName() {
 func (k *kit) schema() {
 	const args = `{"when":"2026-01-31","owner":{"name":"Ada"},"note":null,"marks":[1,2],"mode":"fast","free":"x","gone":1,"parent":{"name":"Ida"}}`
 	k.contains(k.one("plan", "plan", args), "planned")
-	got := k.belt.calls("plan")
-	if len(got) != 1 || !sameJSON(got[0], args) {
+	if got := k.belt.calls("plan"); len(got) != 1 || !sameJSON(got[0], args) {
 		k.Errorf("the tool got %q", got)
 	}
 	schema := string(toolFor(k.last(), "plan").Schema)

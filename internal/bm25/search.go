@@ -53,7 +53,7 @@ func (ix *Index) Search(query []Term, limit int) []Hit {
 	most := 0.0
 	for _, t := range query[:min(len(query), MaxTerms)] {
 		for i, a := range t.Alternatives[:min(len(t.Alternatives), MaxAlternatives)] {
-			if !named(t.Alternatives[:i], a.Text) {
+			if !slices.ContainsFunc(t.Alternatives[:i], func(other Alternative) bool { return other.Text == a.Text }) {
 				ix.weigh(s, a)
 			}
 		}
@@ -69,11 +69,6 @@ func (ix *Index) Search(query []Term, limit int) []Hit {
 	hits := ix.best(s, limit)
 	ix.scratch.Put(s)
 	return hits
-}
-
-// named reports whether one of the alternatives has that text.
-func named(alternatives []Alternative, text string) bool {
-	return slices.ContainsFunc(alternatives, func(a Alternative) bool { return a.Text == text })
 }
 
 const (

@@ -96,8 +96,7 @@ func wellFormed(data []byte) bool {
 			if len(open) == 0 {
 				return s.pos == len(s.data)
 			}
-			bracket := open[len(open)-1]
-			if !s.peek(closing(bracket)) {
+			if bracket := open[len(open)-1]; !s.peek(closing(bracket)) {
 				break
 			}
 			s.pos++

@@ -162,8 +162,7 @@ func Reference(s string) (length int, shown string) {
 	}
 	if s[1] != '{' {
 		length = 1 + dialect.NameLength(s[1:])
-		name := s[1:length]
-		if name == "" || length > dialect.MaxVariable || name != strings.ToUpper(name) {
+		if name := s[1:length]; name == "" || length > dialect.MaxVariable || name != strings.ToUpper(name) {
 			return 0, ""
 		}
 		return length, s[:length]

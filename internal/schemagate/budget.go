@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"math/big"
-	"slices"
 )
 
 // A budget counts what it would cost the validator to check a value. It takes
@@ -155,12 +154,7 @@ func validatorHash(h *maphash.Hash, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		_ = h.WriteByte(0)
-		names := make([]string, 0, len(value))
-		for name := range value {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range sorted(value) {
 			validatorHash(h, name)
 			validatorHash(h, value[name])
 		}

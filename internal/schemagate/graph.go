@@ -2,6 +2,7 @@ package schemagate
 
 import (
 	"errors"
+	"maps"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -253,12 +254,7 @@ func (g *graph) hold(n *node, keyword, name, path string, schema any, known bool
 
 // sorted returns the names of members in order.
 func sorted[V any](members map[string]V) []string {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(members))
 }
 
 func isSchema(value any) bool {

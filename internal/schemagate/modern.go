@@ -215,18 +215,10 @@ func (m *modern) key(begin int, name string) {
 
 // holdsSchemas reports whether the members of a keyword's value are schemas by any name.
 func holdsSchemas(keyword string) bool {
-	switch keyword {
-	case "properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies"}, keyword)
 }
 
 // holdsData reports whether the value of a keyword is no schema.
 func holdsData(keyword string) bool {
-	switch keyword {
-	case "enum", "const", "default", "examples", "example":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"enum", "const", "default", "examples", "example"}, keyword)
 }

@@ -2,6 +2,8 @@ package schemagate
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -65,15 +67,11 @@ func children(s *jsonschema.Schema) []*jsonschema.Schema {
 	for _, more := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, list} {
 		subs = append(subs, more...)
 	}
-	for _, sub := range s.Properties {
-		subs = append(subs, sub)
-	}
+	subs = slices.AppendSeq(subs, maps.Values(s.Properties))
 	for _, sub := range s.PatternProperties {
 		subs = append(subs, sub)
 	}
-	for _, sub := range s.DependentSchemas {
-		subs = append(subs, sub)
-	}
+	subs = slices.AppendSeq(subs, maps.Values(s.DependentSchemas))
 	for _, sub := range s.Dependencies {
 		subs = append(subs, one(sub))
 	}

@@ -2,6 +2,7 @@ package textguard
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -124,19 +125,11 @@ func apart(text string, a, b piece) bool {
 }
 
 func isKind(word string) bool {
-	switch strings.ToLower(word) {
-	case "server", "mcp", "server's":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"server", "mcp", "server's"}, strings.ToLower(word))
 }
 
 func isArticle(word string) bool {
-	switch strings.ToLower(word) {
-	case "the", "from", "of", "via", "by", "on", "to", "with", "use", "using", "other", "trusted":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"the", "from", "of", "via", "by", "on", "to", "with", "use", "using", "other", "trusted"}, strings.ToLower(word))
 }
 
 // IsName reports whether a word is formed as no word of a language is.

@@ -45,8 +45,7 @@ func (r *reader) next(w *word) bool {
 	*w = word{}
 	lower := false // the character before was a small letter
 	for r.pos < len(r.text) {
-		c := r.text[r.pos]
-		if c < utf8.RuneSelf {
+		if c := r.text[r.pos]; c < utf8.RuneSelf {
 			switch {
 			case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
 				r.begin(w)

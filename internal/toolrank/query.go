@@ -270,11 +270,7 @@ func IsChanging(name string) bool {
 
 // isReading reports whether a stem is a word for finding and reading.
 func isReading(stem string) bool {
-	switch stem {
-	case "get", "list", "show", "find", "search", "read", "fetch", "view", "display", "see", "query", "look", "lookup", "retrieve", "describe", "explain", "count", "check", "inspect", "tell", "browse", "compare", "analyze":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"get", "list", "show", "find", "search", "read", "fetch", "view", "display", "see", "query", "look", "lookup", "retrieve", "describe", "explain", "count", "check", "inspect", "tell", "browse", "compare", "analyze"}, stem)
 }
 
 // isChange reports whether a stem is a word for changing something, as in names of tools.
@@ -290,9 +286,5 @@ func isChange(stem string) bool {
 
 // isDeletion reports whether a stem is a word for deleting something.
 func isDeletion(stem string) bool {
-	switch stem {
-	case "delete", "remove", "erase", "drop", "destroy", "discard", "trash", "purge", "wipe", "uninstall", "unset", "clear", "clean", "cleanup", "forget", "kill", "terminate", "cancel", "revoke", "overwrite", "reset", "flush", "truncate":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"delete", "remove", "erase", "drop", "destroy", "discard", "trash", "purge", "wipe", "uninstall", "unset", "clear", "clean", "cleanup", "forget", "kill", "terminate", "cancel", "revoke", "overwrite", "reset", "flush", "truncate"}, stem)
 }

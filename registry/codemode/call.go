@@ -70,7 +70,7 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 		res, err = r.await(ctx, call, asks.Request)
 	}
 	if err != nil {
-		return r.end(call, stateOf(mcp.OutcomeOf(err)), nil, exceptionOf(err))
+		return r.end(call, cmp.Or(map[mcp.Outcome]string{mcp.Answered: callAnswered, mcp.NotSent: callNotSent}[mcp.OutcomeOf(err)], callUnknown), nil, exceptionOf(err))
 	}
 	if res.IsError {
 		return r.end(call, callAnswered, nil, answered("tool_error", plain.Cut(result.Text(res), maxMessage)))

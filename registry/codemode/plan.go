@@ -37,8 +37,7 @@ func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Repo
 	if err != nil {
 		return nil, nil, err
 	}
-	report := r.attend(ctx)
-	if report.ID != "" || ctx.Err() != nil { // a read waits for approval, too
+	if report := r.attend(ctx); report.ID != "" || ctx.Err() != nil { // a read waits for approval, too
 		return nil, report, nil
 	}
 	shown := &Plan{Code: code, Input: s.Input, Calls: r.listed}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
@@ -69,11 +68,6 @@ const (
 	callPlanned  = "planned"
 	callWaiting  = "waiting"
 )
-
-// stateOf returns the state of a call that is over.
-func stateOf(o mcp.Outcome) string {
-	return cmp.Or(map[mcp.Outcome]string{mcp.Answered: callAnswered, mcp.NotSent: callNotSent}[o], callUnknown)
-}
 
 // A run is one script that runs.
 type run struct {

@@ -83,8 +83,7 @@ func (s *sighting) observe(e *ledgerEdit) (durable bool) {
 	for tool, sf := range s.tools {
 		m := before[tool]
 		known, held := s.heldElsewhere(first, tool, sf.Hash)
-		next := s.judged(cmp.Or(m, known), sf, first && !held)
-		if next != m {
+		if next := s.judged(cmp.Or(m, known), sf, first && !held); next != m {
 			e.setTool(name, tool, next)
 		}
 	}
@@ -224,8 +223,7 @@ func (s *sighting) heldElsewhere(first bool, tool, hash string) (known marks, he
 		return marks{}, false
 	}
 	for _, t := range s.twins {
-		m := t.tools[tool]
-		if m.rejected != nil || m.pending != nil && t.accepts() {
+		if m := t.tools[tool]; m.rejected != nil || m.pending != nil && t.accepts() {
 			return m, true
 		}
 	}

@@ -161,11 +161,7 @@ func onlyAnnotates(schema *node) bool {
 // isIdentity reports whether a keyword names or defines something and says nothing
 // about values.
 func isIdentity(keyword string) bool {
-	switch keyword {
-	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions"}, keyword)
 }
 
 // tooLarge reports whether a value holds a number that a float64 cannot hold.

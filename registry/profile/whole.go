@@ -129,7 +129,7 @@ func (c *compiler) editObject(n *node) *node {
 			out.set(m.name, c.editValue(m))
 		}
 	}
-	if c.unnamed(n) {
+	if slices.ContainsFunc(n.get("patternProperties").list(), func(m member) bool { return !c.rules.takesPattern(m.name) }) {
 		out.drop("additionalProperties")
 	}
 	if c.rules.emptyMaps && typesNamed(n)&typeArray != 0 && n.get("type") != nil && out.get("items") == nil {
@@ -196,11 +196,6 @@ func (c *compiler) editPatterns(out, n, patterns *node) {
 	if len(all.members) > 0 {
 		out.set("patternProperties", all)
 	}
-}
-
-// unnamed reports whether a schema has patterns for names that are not sent.
-func (c *compiler) unnamed(n *node) bool {
-	return slices.ContainsFunc(n.get("patternProperties").list(), func(m member) bool { return !c.rules.takesPattern(m.name) })
 }
 
 // refuses reports whether a keyword is not sent, and notes it if that matters to calls.

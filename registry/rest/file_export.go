@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,9 +104,5 @@ func isPlain(api *API, at string) bool {
 		}
 		return strings.HasSuffix(name, "-Version")
 	}
-	switch strings.TrimPrefix(at, "auth.token.fields.") {
-	case "grant_type", "response_type", "scope", "audience", "resource", "client_id":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"grant_type", "response_type", "scope", "audience", "resource", "client_id"}, strings.TrimPrefix(at, "auth.token.fields."))
 }

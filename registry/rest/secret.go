@@ -165,11 +165,7 @@ func (p *problems) checkText(place, raw string) {
 // it is in headers and logins. The user name of a login is not: results are full of
 // those.
 func secretByPlace(place string) bool {
-	switch place {
-	case "auth.user", "auth.token.user", "auth.token.fields.user":
-		return false
-	}
-	return strings.HasPrefix(place, "auth.") || strings.HasPrefix(place, "headers.")
+	return !slices.Contains([]string{"auth.user", "auth.token.user", "auth.token.fields.user"}, place) && (strings.HasPrefix(place, "auth.") || strings.HasPrefix(place, "headers."))
 }
 
 // A keyring holds the secrets of one call. Each is asked for once.

@@ -123,8 +123,7 @@ func (k *keyring) cleanStrings(body []byte, forms []string, depth int) []byte {
 		if !escaped || i >= len(body) || i-begin <= minHidden || json.Unmarshal(body[begin:i+1], &text) != nil {
 			continue
 		}
-		without := string(k.cleanStrings(k.without([]byte(text), forms), forms, depth+1))
-		if without != text {
+		if without := string(k.cleanStrings(k.without([]byte(text), forms), forms, depth+1)); without != text {
 			clean = canonjson.AppendString(append(clean, body[done:begin]...), without)
 			done = i + 1
 		}

@@ -139,8 +139,7 @@ func mapText(c mcp.Content, f func(string) string) mcp.Content {
 		}
 	case *mcp.EmbeddedResource:
 		contents := *c.Resource
-		changed := replaceText(&contents.Text, f)
-		if replaceText(&contents.URI, f) || changed {
+		if changed := replaceText(&contents.Text, f); replaceText(&contents.URI, f) || changed {
 			block := *c
 			block.Resource = &contents
 			return &block

@@ -100,8 +100,7 @@ func (s *search) byWords(ctx context.Context, words toolrank.Query, limit int) (
 		if err != nil {
 			return nil, err
 		}
-		kept := s.keep(ctx, found, limit)
-		if len(kept) == limit || len(found) < first {
+		if kept := s.keep(ctx, found, limit); len(kept) == limit || len(found) < first {
 			return kept, nil
 		}
 	}

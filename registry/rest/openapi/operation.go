@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -70,11 +71,7 @@ func (d *document) operations() []*operation {
 // isMethod reports whether a member of a path item is an operation. Package rest takes
 // some of them, and says so.
 func isMethod(key string) bool {
-	switch key {
-	case "get", "put", "post", "delete", "options", "head", "patch", "trace", "query":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}, key)
 }
 
 // endpoint makes an endpoint of an operation that package rest takes.

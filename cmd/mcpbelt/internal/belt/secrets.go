@@ -29,8 +29,7 @@ func Redact(servers ...*config.Server) func(text string) string {
 		}
 		for _, values := range []map[string]config.Secret{s.Env, s.Headers} {
 			for name, value := range values {
-				text := value.Reveal()
-				if mask.Named(name, text) != text {
+				if text := value.Reveal(); mask.Named(name, text) != text {
 					scheme, rest, _ := mask.AuthScheme(text)
 					note(strings.TrimPrefix(text, scheme))
 					note(rest)

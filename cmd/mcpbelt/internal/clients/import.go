@@ -208,8 +208,7 @@ func (p *plan) show(b *belt.Belt) {
 func sources(cmd *cobra.Command, b *belt.Belt) []source {
 	list := []source{}
 	for _, l := range places(b) {
-		base := filepath.Base(l.Path)
-		if !l.Exists || base == ".mcp.json" || base == ".mcprc" { // those are ours, too
+		if base := filepath.Base(l.Path); !l.Exists || base == ".mcp.json" || base == ".mcprc" { // those are ours, too
 			continue
 		}
 		c, err := config.Load(cmd.Context(), l.Path, &config.Options{Lookup: b.Env.Lookup, Format: l.Format, Formats: belt.Formats(), AsWritten: true})

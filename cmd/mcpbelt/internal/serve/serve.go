@@ -273,8 +273,7 @@ func bearer(key, credential string) access.Authenticator {
 		if err != nil && !errors.Is(err, access.ErrUnrecognized) {
 			return nil, err
 		}
-		got := sha256.Sum256([]byte(token))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		if got := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			return nil, &access.RefusedError{Reason: "the key is missing or wrong", Answer: "the key is missing or wrong: send it as Authorization: Bearer KEY", Err: err}
 		}
 		return &access.Caller{Credential: credential}, nil
