@@ -17,7 +17,7 @@ type Format = dialect.Dialect
 // Formats returns the formats that are always read: mcpServers, vscode, zed, kode,
 // ironclaw, opencode and crush, all of them JSON with comments.
 func Formats() []*Format {
-	return []*Format{mcpServers(), vscode(), dialect.Zed(), kode(), dialect.IronClaw(), dialect.OpenCode(), dialect.Crush()}
+	return []*Format{dialect.MCPServers(), dialect.VSCode(), dialect.Zed(), dialect.Kode(), dialect.IronClaw(), dialect.OpenCode(), dialect.Crush()}
 }
 
 // document parses a file and tells which dialect it is in.
@@ -109,10 +109,9 @@ func (p *parser) likeliest(candidates []*dialect.Dialect, named bool, usual stri
 		return candidates[0], nil // which says what is missing
 	case 1:
 		return found[0], nil
-	default:
-		return nil, p.fault(p.doc.Root.Offset, "", "the file may be of the formats %s: say which one with Options.Format",
-			strings.Join(formatNames(found), " and "))
 	}
+	return nil, p.fault(p.doc.Root.Offset, "", "the file may be of the formats %s: say which one with Options.Format",
+		strings.Join(formatNames(found), " and "))
 }
 
 func formatNames(formats []*Format) (names []string) {

@@ -31,7 +31,7 @@ func checkLocal(opts *Options, format string) error {
 		return nil
 	case !filepath.IsAbs(opts.Project):
 		return fmt.Errorf("Options.Scope is %q, which needs an absolute Options.Project", ScopeLocal)
-	case format != serversKey:
+	case format != "mcpServers":
 		return fmt.Errorf("a file of the format %s has no sections for projects: use another Options.Scope than %q", format, ScopeLocal)
 	}
 	return nil

@@ -118,9 +118,6 @@ func (s *Server) encode(show bool, more map[string]string) ([]byte, error) {
 }
 
 func revealed(values map[string]Secret) map[string]string {
-	if values == nil {
-		return nil
-	}
 	clear := make(map[string]string, len(values))
 	for name, value := range values {
 		clear[name] = value.Reveal()

@@ -133,6 +133,7 @@ var sideways = map[[2]string]string{
 	{"internal/jsonedit", "internal/jsonc"}:                                  "it changes that tree",
 	{"internal/yamljson", "internal/jsonc"}:                                  "every kind of config file becomes that tree",
 	{"internal/yamljson", "internal/plain"}:                                  "errors quote text of others",
+	{"internal/dialect", "internal/nearest"}:                                 "it tells a slip from another word",
 	{"internal/dialect", "internal/jsonc"}:                                   "every kind of config file becomes that tree",
 	{"internal/mask", "internal/dialect"}:                                    "references have the form that it knows",
 	{"internal/ownfile", "internal/atomicfile"}:                              "it reads a file as that does",

@@ -1,32 +1,31 @@
-package config
+package dialect
 
 import (
 	"slices"
 
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// kode is the dialect of .mcprc: an object with one member for each server and
+// Kode is the dialect of .mcprc: an object with one member for each server and
 // nothing else, which Copilot CLI takes in a .mcp.json too. The other files of Kode are
 // in the dialect mcpServers.
-func kode() *dialect.Dialect {
-	return &dialect.Dialect{
+func Kode() *Dialect {
+	return &Dialect{
 		Name: "kode",
-		Like: func(filename string, root *jsonc.Node) dialect.Likeness {
-			base := dialect.BaseName(filename)
-			return dialect.CertainIf(root.Kind == jsonc.Object && root.Member(serversKey) == nil &&
+		Like: func(filename string, root *jsonc.Node) Likeness {
+			base := BaseName(filename)
+			return CertainIf(root.Kind == jsonc.Object && root.Member(serversKey) == nil &&
 				(base == ".mcprc" || (base == ".mcp.json" || base == "mcp.json") && onlyServers(root)))
 		},
-		Sections: func(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
+		Sections: func(root *jsonc.Node) ([]Section, *Fault) {
 			if root.Kind != jsonc.Object {
-				return nil, dialect.NotServers(root, "")
+				return nil, NotServers(root, "")
 			}
-			return []dialect.Section{dialect.Named(root, "")}, nil
+			return []Section{Named(root, "")}, nil
 		},
 		Translate: mcpServersFields,
 		Literal:   true,
-		Write:     func(*jsonc.Node) *dialect.Writing { return writesShared() },
+		Write:     func(*jsonc.Node) *Writing { return writesShared() },
 	}
 }
 

@@ -1,52 +1,51 @@
-package config
+package dialect
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	near "github.com/mcpbelt/mcpbelt/internal/nearest"
 )
 
 const serversKey = "mcpServers"
 
-// mcpServers is the dialect of Claude Desktop, Claude Code, Cursor, Windsurf, Cline,
+// MCPServers is the dialect of Claude Desktop, Claude Code, Cursor, Windsurf, Cline,
 // Gemini CLI, Kode and many others.
-func mcpServers() *dialect.Dialect {
-	return &dialect.Dialect{
+func MCPServers() *Dialect {
+	return &Dialect{
 		Name: "mcpServers",
-		Like: func(_ string, root *jsonc.Node) dialect.Likeness {
-			return dialect.CertainIf(root.Member(serversKey) != nil || len(projects(root)) > 0)
+		Like: func(_ string, root *jsonc.Node) Likeness {
+			return CertainIf(root.Member(serversKey) != nil || len(projects(root)) > 0)
 		},
 		Sections:  mcpServersSections,
 		Translate: mcpServersFields,
 		Keys:      []string{"envFilter"}, // of 1mcp
 		Literal:   true,
-		Write:     func(*jsonc.Node) *dialect.Writing { return writesShared(serversKey) },
+		Write:     func(*jsonc.Node) *Writing { return writesShared(serversKey) },
 	}
 }
 
 // writesShared is for the files of ours, which others read too: all keys of ours stand in
 // them.
-func writesShared(container ...string) *dialect.Writing {
-	return &dialect.Writing{
+func writesShared(container ...string) *Writing {
+	return &Writing{
 		Container:  container,
-		Keys:       dialect.Spelled(strings.Join(dialect.OwnKeys(), " ") + " transport=type"),
-		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse", TransportAuto: "auto"},
-		References: dialect.AllOwnRefs,
+		Keys:       Spelled(strings.Join(OwnKeys(), " ") + " transport=type"),
+		Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse", "auto": "auto"},
+		References: AllOwnRefs,
 		Notes:      map[string]string{},
 	}
 }
 
-func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
+func mcpServersSections(root *jsonc.Node) ([]Section, *Fault) {
 	if root.Kind != jsonc.Object {
-		return nil, &dialect.Fault{Offset: root.Offset,
+		return nil, &Fault{Offset: root.Offset,
 			Text: "the file must hold an object such as {\"mcpServers\": {}}, not " + root.Kind.String()}
 	}
 	sections := projects(root)
 	if root.Member(serversKey) != nil {
-		list, fault := dialect.Under(root, "", serversKey, "", jsonc.Array)
+		list, fault := Under(root, "", serversKey, "", jsonc.Array)
 		return append(sections, list...), fault
 	}
 	if len(sections) > 0 {
@@ -54,34 +53,34 @@ func mcpServersSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
 	}
 	for _, m := range root.Members {
 		if _, isSlip := near.Edits([]byte(m.Key), []byte(serversKey), 2); isSlip || strings.EqualFold(m.Key, "mcp_servers") {
-			return nil, &dialect.Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
+			return nil, &Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
 				Text: "the file has no \"mcpServers\": rename this key to it"}
 		}
 	}
 	for _, m := range root.Members {
 		if m.Value.Member("command") != nil || m.Value.Member("url") != nil {
-			return nil, &dialect.Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
+			return nil, &Fault{Offset: m.Offset, At: jsonc.Path("").Key(m.Key),
 				Text: "looks like a server, but the file has no \"mcpServers\" object: put the servers in it, or set Options.Format to \"kode\" if the file is a .mcprc"}
 		}
 	}
-	return nil, &dialect.Fault{Offset: root.Offset,
+	return nil, &Fault{Offset: root.Offset,
 		Text: "the file has no \"mcpServers\" object: put the servers in {\"mcpServers\": {}}", Absent: true}
 }
 
 // projects returns the sections that Claude Code and Kode keep for single projects, in
 // the file of the user.
-func projects(root *jsonc.Node) []dialect.Section {
+func projects(root *jsonc.Node) []Section {
 	m := root.Member("projects")
 	if m == nil || m.Value.Kind != jsonc.Object {
 		return nil
 	}
-	var sections []dialect.Section
+	var sections []Section
 	for _, project := range m.Value.Members {
 		own := project.Value.Member(serversKey)
 		if own == nil || own.Value.Kind != jsonc.Object {
 			continue
 		}
-		section := dialect.Named(&own.Value, jsonc.Path("projects").Key(project.Key).Key(serversKey))
+		section := Named(&own.Value, jsonc.Path("projects").Key(project.Key).Key(serversKey))
 		section.Project = project.Key
 		sections = append(sections, section)
 	}
@@ -100,7 +99,7 @@ func mateclawValue(text *jsonc.Node) (*jsonc.Node, error) {
 	for i := range root.Members {
 		m := &root.Members[i]
 		m.Offset, m.Value.Offset = text.Offset, text.Offset
-		m.Value.Text = dialect.Braced(m.Value.Text)
+		m.Value.Text = Braced(m.Value.Text)
 	}
 	for i := range root.Elems {
 		root.Elems[i].Offset = text.Offset
@@ -109,21 +108,21 @@ func mateclawValue(text *jsonc.Node) (*jsonc.Node, error) {
 }
 
 // mcpServersFields reads an entry, which in a list has the keys of mcpproxy.
-func mcpServersFields(e *dialect.Entry) (fields []dialect.Field, faults []dialect.Fault) {
-	keys := map[string]string{"oauthScopes": dialect.Scopes} // of Kiro and Amazon Q
+func mcpServersFields(e *Entry) (fields []Field, faults []Fault) {
+	keys := map[string]string{"oauthScopes": Scopes} // of Kiro and Amazon Q
 	if e.Listed {
 		keys = map[string]string{
 			"name": "", "protocol": "type", "working_dir": "cwd",
 			"enabled_tools": "includeTools", "disabled_tools": "disabledTools",
 		}
 	}
-	fields = dialect.Fields(e, keys)
+	fields = Fields(e, keys)
 	for i := range fields {
 		f := &fields[i]
 		if key, ok := strings.CutSuffix(f.Key, "Json"); ok && f.Value.Kind == jsonc.String && slices.Contains([]string{"args", "env", "headers"}, key) {
 			value, err := mateclawValue(f.Value)
 			if err != nil {
-				faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Text: "is a text that is no JSON: write \"" + key + "\" and the value itself"})
+				faults = append(faults, Fault{Offset: f.Offset, At: f.At, Text: "is a text that is no JSON: write \"" + key + "\" and the value itself"})
 			}
 			f.Key, f.Value = key, value
 			continue
@@ -133,7 +132,7 @@ func mcpServersFields(e *dialect.Entry) (fields []dialect.Field, faults []dialec
 		}
 		f.Foreign = true
 		if m := f.Value.Member("enabled"); m == nil || m.Value.Text != "false" {
-			faults = append(faults, dialect.Fault{Offset: f.Offset, At: f.At, Warning: true,
+			faults = append(faults, Fault{Offset: f.Offset, At: f.At, Warning: true,
 				Text: "is the container of mcpproxy, which there is not here: the server runs without it; write a \"kind\" of isolation to confine it"})
 		}
 	}

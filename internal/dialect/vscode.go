@@ -1,17 +1,16 @@
-package config
+package dialect
 
 import (
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
-// vscode is the dialect of VS Code and Visual Studio: "servers" and "inputs" in an
+// VSCode is the dialect of VS Code and Visual Studio: "servers" and "inputs" in an
 // mcp.json of their own, below "mcp" in a settings.json, and below "settings" and
 // "mcp" in a .code-workspace file.
-func vscode() *dialect.Dialect {
-	return &dialect.Dialect{
+func VSCode() *Dialect {
+	return &Dialect{
 		Name:     "vscode",
 		Like:     vscodeLike,
 		Sections: vscodeSections,
@@ -32,13 +31,13 @@ func vscode() *dialect.Dialect {
 
 // vscodeFields says that a sandbox that is asked for is not there. A list of tools is
 // Copilot's, which VS Code does not heed.
-func vscodeFields(e *dialect.Entry) ([]dialect.Field, []dialect.Fault) {
-	var faults []dialect.Fault
+func vscodeFields(e *Entry) ([]Field, []Fault) {
+	var faults []Fault
 	if m := e.Value.Member("sandboxEnabled"); m != nil && m.Value.Text == "true" {
-		faults = append(faults, dialect.Fault{Offset: m.Offset, At: e.At.Key(m.Key), Warning: true,
+		faults = append(faults, Fault{Offset: m.Offset, At: e.At.Key(m.Key), Warning: true,
 			Text: "is the sandbox of VS Code, which there is not here: the server runs without it; write \"isolation\" to confine it"})
 	}
-	fields := dialect.Fields(e, nil)
+	fields := Fields(e, nil)
 	for i := range fields {
 		fields[i].Foreign = fields[i].Key == "tools" && fields[i].Value.Kind == jsonc.Array
 	}
@@ -60,29 +59,29 @@ func vscodeHolder(root *jsonc.Node) (*jsonc.Node, jsonc.Path) {
 	return root, ""
 }
 
-func vscodeLike(filename string, root *jsonc.Node) dialect.Likeness {
+func vscodeLike(filename string, root *jsonc.Node) Likeness {
 	holder, at := vscodeHolder(root)
-	if !isObject(holder, "servers") || dialect.OpenCode().Like(filename, root) == dialect.Certain {
-		return dialect.Foreign
+	if !isObject(holder, "servers") || openCodeLike(filename, root) == Certain {
+		return Foreign
 	}
-	base := strings.ToLower(dialect.BaseName(filename))
+	base := strings.ToLower(BaseName(filename))
 	if at != "" || holder.Member("inputs") != nil || root.Member(serversKey) != nil || base == "mcp.json" || base == ".mcp.json" {
-		return dialect.Certain
+		return Certain
 	}
-	return dialect.Possible
+	return Possible
 }
 
-func vscodeSections(root *jsonc.Node) ([]dialect.Section, *dialect.Fault) {
+func vscodeSections(root *jsonc.Node) ([]Section, *Fault) {
 	holder, at := vscodeHolder(root)
-	return dialect.Under(holder, at, "servers", "the file has no \"servers\" object: put the servers in {\"servers\": {}}")
+	return Under(holder, at, "servers", "the file has no \"servers\" object: put the servers in {\"servers\": {}}")
 }
 
-func writesVSCode(*jsonc.Node) *dialect.Writing {
-	return &dialect.Writing{
+func writesVSCode(*jsonc.Node) *Writing {
+	return &Writing{
 		Container:  []string{"servers"},
-		Keys:       dialect.Spelled("command args env cwd url headers transport=type"),
-		Transports: map[string]string{TransportStdio: "stdio", TransportHTTP: "http", TransportSSE: "sse"},
-		References: dialect.EditorRefs,
+		Keys:       Spelled("command args env cwd url headers transport=type"),
+		Transports: map[string]string{"stdio": "stdio", "http": "http", "sse": "sse"},
+		References: EditorRefs,
 		Notes: map[string]string{
 			"enabled":   "has no place in VS Code, which would start the server: leave it out there, or switch it off in the editor",
 			"transport": "VS Code knows http, which falls back to sse, and sse",
