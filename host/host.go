@@ -22,9 +22,6 @@ import (
 // ErrClosed is returned by the methods of a [Host] that was closed.
 var ErrClosed = errors.New("host: closed")
 
-// errZero is the error of the zero Host.
-var errZero = errors.New("host: the zero Host is not usable: make it with New or Open")
-
 // An UnknownServerError reports a name that is no server of the host.
 type UnknownServerError struct {
 	Name  string   // the name that was asked for
@@ -66,14 +63,12 @@ type Host struct {
 // New returns a host without servers.
 func New(opts *Options) *Host {
 	h := &Host{
+		opts:      *cmp.Or(opts, new(Options)),
 		withdrawn: make(chan struct{}),
 		loading:   make(chan struct{}, 1),
 		gone:      make(chan struct{}),
 		slots:     map[string]*slot{},
 		scopes:    scopes{},
-	}
-	if opts != nil {
-		h.opts = *opts
 	}
 	o := &h.opts
 	o.Client.Logger = cmp.Or(o.Client.Logger, slog.New(slog.DiscardHandler))
@@ -125,10 +120,10 @@ func (h *Host) Watch(ctx context.Context) iter.Seq[[]Status] {
 	}
 }
 
-// made returns errZero for the zero Host.
+// made returns an error for the zero Host.
 func (h *Host) made() error {
 	if h == nil || h.registry == nil {
-		return errZero
+		return errors.New("host: the zero Host is not usable: make it with New or Open")
 	}
 	return nil
 }
