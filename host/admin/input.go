@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -53,35 +50,42 @@ type serverInput struct {
 // patch returns what the input changes of a record; of none, for a new one. A transport that is said as it
 // is shown changes nothing, and neither does an empty field that is empty.
 func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
-	p := &record.Patch{}
-	if err := in.more(p); err != nil {
+	fields, err := in.more()
+	if err != nil {
 		return nil, err
 	}
-	v := &p.Values
-	say(p, "name", &v.Name, in.Name)
-	say(p, "description", &v.Description, in.Description)
-	say(p, "url", &v.URL, in.URL)
-	say(p, "command", &v.Command, in.Command)
-	say(p, "cwd", &v.Cwd, in.Cwd)
-	if in.Transport != nil && (old == nil || *in.Transport != transportOf(old)) {
-		kind := dialect.Transport(*in.Transport)
-		say(p, "transport", &v.Transport, &kind)
+	for key, text := range map[string]*string{"name": in.Name, "description": in.Description, "url": in.URL, "command": in.Command, "cwd": in.Cwd, "transport": in.Transport} {
+		if text != nil && (key != "transport" || old == nil || *text != transportOf(old)) {
+			fields[key] = json.RawMessage(jsonText(*text))
+		}
 	}
-	if say(p, "enabled", &v.Disabled, in.Enabled) {
-		v.Disabled = !v.Disabled
+	for key, text := range map[string]*string{"headers": in.HeadersJSON, "env": in.EnvJSON, "args": in.ArgsJSON} {
+		if text == nil {
+			continue
+		}
+		if fields[key] = textual([]byte(cmp.Or(*text, "null"))); jsonscan.Valid(fields[key]) != nil {
+			return nil, invalid(key+"Json", "JSON")
+		}
+	}
+	for key, seconds := range map[string]*float64{"connectTimeoutSeconds": in.ConnectTimeout, "readTimeoutSeconds": in.ReadTimeout} {
+		if seconds != nil {
+			fields[key] = json.RawMessage(jsonText(*seconds))
+		}
+	}
+	if in.Enabled != nil {
+		fields["enabled"] = json.RawMessage(jsonText(*in.Enabled))
+	}
+	p := &record.Patch{}
+	if err := p.UnmarshalJSON([]byte(jsonText(fields))); err != nil {
+		return nil, err
 	}
 	if in.Revision != nil {
 		p.Revision = *in.Revision
 	}
-	err := errors.Join(
-		sayJSON(p, "headers", "an object of texts", &v.Headers, in.HeadersJSON),
-		sayJSON(p, "env", "an object of texts", &v.Env, in.EnvJSON),
-		sayJSON(p, "args", "an array of texts", &v.Args, in.ArgsJSON),
-		saySeconds(p, "connectTimeoutSeconds", &v.ConnectTimeout, in.ConnectTimeout),
-		saySeconds(p, "readTimeoutSeconds", &v.ReadTimeout, in.ReadTimeout))
 	if old == nil {
 		old = &record.Record{}
 	}
+	v := &p.Values
 	for values, before := range map[*map[string]config.Secret]map[string]config.Secret{&v.Headers: old.Headers, &v.Env: old.Env} {
 		for name, value := range *values { // what was a text before, as in a file, stays one
 			if value != before[name] {
@@ -89,7 +93,7 @@ func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
 			}
 		}
 	}
-	return p, err
+	return p, nil
 }
 
 // moreKeys are the keys of an entry that have no field of their own here. The first ones take StdioWrite: they decide
@@ -100,24 +104,28 @@ var moreKeys = []string{
 
 const strictKeys = 7
 
-// more has a patch make the other keys of an entry what the input says; what it leaves out of them is cleared.
-func (in *serverInput) more(p *record.Patch) error {
+// more returns the other keys of an entry as the input says them; null for those that it leaves out.
+func (in *serverInput) more() (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
 	if in.MoreJSON == nil {
-		return nil
+		return fields, nil
 	}
-	if err := json.Unmarshal([]byte(cmp.Or(*in.MoreJSON, "{}")), p); err != nil {
-		if e, ok := errors.AsType[*record.Error](err); ok {
-			return e
-		}
-		return invalid("moreJson", "an object in JSON")
+	wrong := invalid("moreJson", "an object in JSON of "+strings.Join(moreKeys, ", "))
+	data := []byte(cmp.Or(*in.MoreJSON, "{}"))
+	if jsonscan.Valid(data) != nil || json.Unmarshal(data, &fields) != nil {
+		return nil, wrong
 	}
-	for _, key := range p.Keys {
+	for key := range fields {
 		if !slices.Contains(moreKeys, key) {
-			return &record.Error{Code: record.CodeValueInvalid, Field: "moreJson", Err: fmt.Errorf("has the key %q, which is none of %s", key, strings.Join(moreKeys, ", "))}
+			return nil, wrong
 		}
 	}
-	p.Revision, p.Keys = "", slices.Clone(moreKeys)
-	return nil
+	for _, key := range moreKeys {
+		if fields[key] == nil {
+			fields[key] = json.RawMessage("null")
+		}
+	}
+	return fields, nil
 }
 
 // moreOf returns what some keys of a record are, as JSON with its secrets masked; empty if it has none of them.
@@ -133,32 +141,6 @@ func moreOf(r *record.Record, keys []string) string {
 	return jsonText(all)
 }
 
-// say has a patch change a field, if the input has it, and reports whether it has.
-func say[T any](p *record.Patch, key string, to, from *T) bool {
-	if from == nil {
-		return false
-	}
-	p.Keys = append(p.Keys, key)
-	*to = *from
-	return true
-}
-
-// sayJSON is say for a field whose text is JSON. The empty text clears.
-func sayJSON[T any](p *record.Patch, key, form string, to *T, text *string) error {
-	if text == nil {
-		return nil
-	}
-	var value T
-	if *text != "" {
-		data := []byte(*text)
-		if jsonscan.Valid(data) != nil || json.Unmarshal(textual(data), &value) != nil {
-			return invalid(key+"Json", form+" in JSON")
-		}
-	}
-	say(p, key, to, &value)
-	return nil
-}
-
 // textual returns a JSON object whose numbers, true and false are texts, as they are written; other values are left alone.
 func textual(data []byte) []byte {
 	values := map[string]json.RawMessage{}
@@ -171,18 +153,6 @@ func textual(data []byte) []byte {
 		}
 	}
 	return []byte(jsonText(values))
-}
-
-func saySeconds(p *record.Patch, key string, to *time.Duration, seconds *float64) error {
-	if seconds == nil {
-		return nil
-	}
-	if *seconds < 0 || *seconds > float64(math.MaxInt64/int64(time.Second)) {
-		return invalid(key, "a number of seconds")
-	}
-	value := time.Duration(math.Round(*seconds * float64(time.Second)))
-	say(p, key, to, &value)
-	return nil
 }
 
 func invalid(field, want string) error {

@@ -132,7 +132,7 @@ func (q *request) decode(v any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		bad.detail = "the field " + wrong.Field + " of the body has to be " + formOf(wrong.Type)
+		bad.detail = "the field " + wrong.Field + " of the body is not of its form: openapi.json says which that is"
 	}
 	if err != nil {
 		return bad
@@ -146,21 +146,6 @@ func hasField(t reflect.Type, name string) bool {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return strings.EqualFold(cmp.Or(tag, f.Name), name)
 	})
-}
-
-// formOf returns what a value of a type is in JSON.
-func formOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a text"
-	case reflect.Slice:
-		return "an array"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	}
-	return "a number"
 }
 
 // need fails unless the caller has a role.
