@@ -258,7 +258,11 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	} else {
 		err = book.Decide(ctx, by, decided, v)
 	}
-	h.events.Record(ctx, events.OfConsent(by, decided.Server, fingerprint, v == consent.Approved, err))
+	e := events.OfConsent(by, decided.Server, fingerprint, v == consent.Approved, err)
+	if v == consent.Pending && err == nil {
+		e.Outcome, e.Detail["change"] = "ok", "forget"
+	}
+	h.events.Record(ctx, e)
 	if err != nil {
 		return err
 	}

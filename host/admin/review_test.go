@@ -179,10 +179,13 @@ func TestTriedCallIsAnswered(t *testing.T) {
 // Who has decided and changed something is in the activity, also if the caller is no user.
 func TestActivityNamesWhoDecides(t *testing.T) {
 	s := openBusy(t)
+	launch := s.fill("{launch}")
 	for _, c := range []struct{ path, body, kind, want string }{
 		{"/api/v1/changes/reject", "{change}", "accept", `"outcome":"refused","detail":{"by":"owner","change":"server_quarantined"}`},
 		{"/api/v1/changes/accept", `{rejected}`, "accept", `"outcome":"approved","detail":{"by":"owner","change":"rejected"}`},
 		{"/api/v1/calls/{call}/deny", `{"reason":"too late"}`, "approval", `"by":"owner","name":"lazy__echo","reason":"too late"`},
+		{"/api/v1/launches/{launch}/deny", "", "consent", `"server":"proposed","outcome":"refused"`},
+		{"/api/v1/launches/" + launch + "/forget", "", "consent", `"outcome":"ok","detail":{"change":"forget"`},
 		{"/api/v1/servers/runs/restart", "", "config", `"by":"owner","change":"restart"`},
 	} {
 		if c.body == "{rejected}" {
