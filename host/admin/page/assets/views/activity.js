@@ -148,6 +148,7 @@ function happened(e) {
 function row({event: e, times, since}) {
   const kind = e.outcome === 'ok' || e.outcome === 'approved' ? 'good' : ['error', 'timeout', 'tool_error', 'unknown'].includes(e.outcome) ? 'bad' : e.outcome ? 'warn' : '';
   const {by, ...others} = e.detail ?? {};
+  if (others.name === `${e.server}__${e.tool}`) delete others.name; // it is there already
   const detail = Object.entries(others);
   const who = e.user || by;
   return h('tr', {},
