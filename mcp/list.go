@@ -222,11 +222,7 @@ func (p *pager[T]) decode(ctx context.Context, result json.RawMessage, modern bo
 // listsItems reports whether a method asks for a list whose items are checked one
 // by one.
 func listsItems(method string) bool {
-	switch method {
-	case protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts:
-		return true
-	}
-	return false
+	return slices.Contains([]string{protocol.ListTools, protocol.ListResources, protocol.ListTemplates, protocol.ListPrompts}, method)
 }
 
 // nameOf returns the name of an invalid item for the log, as far as it has one.

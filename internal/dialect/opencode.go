@@ -99,12 +99,10 @@ func servers2(mcp *jsonc.Node) *jsonc.Node {
 
 // isServer reports whether an object describes a server, or is meant to.
 func isServer(n *jsonc.Node) bool {
-	for _, key := range []string{"type", "command", "url", "enabled"} {
-		if m := n.Member(key); m != nil && m.Value.Kind != jsonc.Object {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"type", "command", "url", "enabled"}, func(key string) bool {
+		m := n.Member(key)
+		return m != nil && m.Value.Kind != jsonc.Object
+	})
 }
 
 // onlySwitch reports whether an entry only switches a server on or off.

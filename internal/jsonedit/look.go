@@ -2,6 +2,7 @@ package jsonedit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -55,12 +56,7 @@ func (d *document) look() *look {
 }
 
 func scalars(n *jsonc.Node) bool {
-	for i := range n.Elems {
-		if n.Elems[i].Kind >= jsonc.Array {
-			return false
-		}
-	}
-	return len(n.Members) == 0
+	return len(n.Members) == 0 && !slices.ContainsFunc(n.Elems, func(e jsonc.Node) bool { return e.Kind >= jsonc.Array })
 }
 
 // ownLine reports whether nothing stands on the line of offset before it.

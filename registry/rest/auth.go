@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -106,12 +107,9 @@ func (l *login) sets(in Place, name string) bool {
 // headerMaySet reports whether an API may set a header. The others are about the
 // connection and the body.
 func headerMaySet(name string) bool {
-	switch http.CanonicalHeaderKey(name) {
-	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect",
-		"Accept-Encoding", "Content-Type", "Content-Encoding", "Http2-Settings":
-		return false
-	}
-	return httpfield.ValidName(name) && !strings.HasPrefix(strings.ToLower(name), "proxy-")
+	own := []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect",
+		"Accept-Encoding", "Content-Type", "Content-Encoding", "Http2-Settings"}
+	return httpfield.ValidName(name) && !slices.Contains(own, http.CanonicalHeaderKey(name)) && !strings.HasPrefix(strings.ToLower(name), "proxy-")
 }
 
 // apply adds the login to a request, whose header is its own.

@@ -98,11 +98,8 @@ func isPlain(api *API, at string) bool {
 		return api.Auth.Token.Password != ""
 	}
 	if name, ok := strings.CutPrefix(at, "headers."); ok {
-		switch name = http.CanonicalHeaderKey(name); name {
-		case "Accept", "Accept-Language", "Cache-Control", "Prefer", "User-Agent":
-			return true
-		}
-		return strings.HasSuffix(name, "-Version")
+		name = http.CanonicalHeaderKey(name)
+		return strings.HasSuffix(name, "-Version") || slices.Contains([]string{"Accept", "Accept-Language", "Cache-Control", "Prefer", "User-Agent"}, name)
 	}
 	return slices.Contains([]string{"grant_type", "response_type", "scope", "audience", "resource", "client_id"}, strings.TrimPrefix(at, "auth.token.fields."))
 }
