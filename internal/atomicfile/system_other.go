@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/feed"
 )
 
+// NoFollow is nothing here: symbolic links cannot be told from files when they are opened.
 const NoFollow = 0
 
 // Unwritable reports whether an error of [Lock] or [Replace] says that nothing can
