@@ -26,7 +26,7 @@ type conn struct {
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	gone    func() // called when it is closed; may be nil
+	gone    func() // called when it is closed
 	evicted bool   // it was ended for another user, who waits for its place; guarded by the pool
 
 	follower *again.Task        // looks at the state of the client; nil: it is that of one user
@@ -43,7 +43,7 @@ type conn struct {
 }
 
 func newConn(s *server, key session.Key, client *mcp.Client) *conn {
-	return &conn{server: s, key: key, client: client, reading: make(chan struct{}, 1), quiet: make(chan struct{})}
+	return &conn{server: s, key: key, client: client, gone: func() {}, reading: make(chan struct{}, 1), quiet: make(chan struct{})}
 }
 
 // take reports whether the conn can be used; the caller drops it then.
@@ -135,8 +135,6 @@ func (c *conn) close(ctx context.Context) error {
 	}
 	err := c.client.Shutdown(ctx)
 	c.server.origin.Rest()
-	if c.gone != nil {
-		c.gone()
-	}
+	c.gone()
 	return err
 }

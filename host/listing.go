@@ -56,10 +56,7 @@ func newListing(state mcp.State, c *mcp.Client, tools []*mcp.Tool) *listing {
 
 // definition returns the offer as a registry describes it.
 func (o *listedTool) definition(server string) *registry.Definition {
-	call := func(context.Context, string, json.RawMessage, *mcp.RequestOptions) (*mcp.CallToolResult, error) {
-		return nil, errEnded
-	}
-	return registry.Remote(server, o.tool, call).Definition()
+	return registry.Remote(server, o.tool, (*mcp.Client)(nil).CallTool).Definition() // which is not called
 }
 
 // registryTools makes registry tools of what a server lists, by the entry's filter. Their
