@@ -7,12 +7,16 @@ import (
 
 // Value returns how the value of a variable or header is shown if it is a secret.
 // A value that a program may run, or that names a file with more, is shown as it is,
-// whatever it is called.
+// whatever it is called: this is for the person who allows a launch, so of what [Named] masks by its
+// form it shows words that could be the name of a program.
 func Value(name, separator, value string) (string, bool) {
 	if separator == "=" && showsCode(name, value) {
 		return "", false
 	}
-	shown := Named(name, value)
+	shown, ok := strings.CutPrefix(Args([]string{name + separator + value})[0], name+separator)
+	if !ok {
+		return Stars, true
+	}
 	return shown, shown != value
 }
 

@@ -15,7 +15,7 @@ func TestMaskedValue(t *testing.T) {
 		{"API_KEY", "=", "${API_KEY}", "${API_KEY}"},
 		{"API_KEY", "=", "${API_KEY:-sk-0123456789abcd}", "${API_KEY:-****abcd}"},
 		{"MODE", "=", "production", "production"},
-		{"DATABASE_URL", "=", "postgres://me:pw@db.example/x", "postgres://****:****@db.example/x"},
+		{"DATABASE_URL", "=", "postgres://me:pw@db.example/x", "postgres://[redacted: URL credentials]@db.example/x"},
 		{"OPENAI_BASE_URL", "=", "https://evil.example/v1", "https://evil.example/v1"},
 		{"NODE_OPTIONS", "=", "--import=data:text/javascript;base64,YWxlcnQoMSk0123456789", "--import=data:text/javascript;base64,YWxlcnQoMSk0123456789"},
 		{"BASH_FUNC_token%%", "=", "() { evil; }", "() { evil; }"},
@@ -29,6 +29,7 @@ func TestMaskedValue(t *testing.T) {
 		{"PRIVATE_KEY", "=", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\nevil", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\nevil"},
 		{"Authorization", ": ", "Bearer sk-0123456789abcd", "Bearer ****abcd"},
 		{"Authorization", ": ", "Bearer ${TOKEN}", "Bearer ${TOKEN}"},
+		{"RUNNER", "=", "a1b2c3d4", "a1b2c3d4"},
 		{"X-Mode", ": ", "fast", "fast"},
 	} {
 		got, ok := Value(test.name, test.separator, test.value)
