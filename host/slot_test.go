@@ -331,7 +331,7 @@ type failingServers struct {
 	pipeServers
 	broken atomic.Bool // no transport is made
 	down   atomic.Bool // no connection is made
-	slow   atomic.Bool // a connection takes ten seconds
+	slow   atomic.Bool // a connection takes two minutes
 }
 
 var errOutOfOrder = errors.New("out of order")
@@ -357,7 +357,7 @@ func (t *failingTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 	}
 	if t.pipes.slow.Load() {
 		select {
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -85,6 +85,7 @@ var house = []room{
 	{path: "host/login", floor: 4, wing: who},
 	{path: "host", floor: 4, wing: joint},
 	{path: "host/internal/catalog", floor: 4, wing: joint},
+	{path: "host/internal/eventlog", floor: 4, wing: hall},
 	{path: "host/internal/events", floor: 4, wing: joint},
 	{path: "host/internal/launch", floor: 4, wing: joint},
 
@@ -166,6 +167,9 @@ var sideways = map[[2]string]string{
 	{"host/config/codex", "host/config"}:                                     "it is a format of config files",
 	{"host/config/goose", "host/config"}:                                     "it is a format of config files",
 	{"host/docker", "host/config"}:                                           "it reads what the entry wants",
+	{"host/activity", "host/internal/eventlog"}:                              "a log tells its sinks that it writes",
+	{"host/internal/eventlog", "host/activity/event"}:                        "its log keeps events",
+	{"host/internal/events", "host/internal/eventlog"}:                       "it records in such a log",
 	{"host/internal/events", "host/activity/event"}:                          "it makes the events of that log",
 	{"host/internal/events", "host/config"}:                                  "events are about entries",
 	{"host/internal/catalog", "host/config"}:                                 "a catalogue is named by the entry",
