@@ -123,13 +123,10 @@ func TestIndexes(t *testing.T) {
 			explain = "EXPLAIN "
 			assert.Value(conn.ExecContext(t.Context(), "SET enable_seqscan = off"))(t) // the tables are small
 		}
-		if len(r.seen) < 20 {
-			t.Errorf("got %d statements, want all", len(r.seen))
-		}
+		assert.True(t, len(r.seen) >= 20, "%d statements are all", len(r.seen))
 		for _, query := range slices.Sorted(maps.Keys(r.seen)) {
-			if plan := planOf(t, conn, explain+query, r.seen[query]); !isIndexed(plan, query) {
-				t.Errorf("%s\nhas no index:\n%s", query, plan)
-			}
+			plan := planOf(t, conn, explain+query, r.seen[query])
+			assert.True(t, isIndexed(plan, query), "%s\nhas an index:\n%s", query, plan)
 		}
 	})
 }

@@ -107,13 +107,11 @@ func TestResource(t *testing.T) {
 			Resource string
 			Servers  []string `json:"authorization_servers"`
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code == 200 && err != nil {
-			t.Errorf("%s: got %q, want JSON", c.path, w.Body)
-		}
+		err := json.Unmarshal(w.Body.Bytes(), &got)
+		assert.True(t, w.Code != 200 || err == nil, "%s: %q is JSON", c.path, w.Body)
 		assert.Equal(t, got.Resource, c.want, "%s: the resource", c.path)
-		if len(got.Servers) != len(c.resource.AuthorizationServers) && c.status == 200 {
-			t.Errorf("%s: got the servers %q, want %q", c.path, got.Servers, c.resource.AuthorizationServers)
-		}
+		same := len(got.Servers) == len(c.resource.AuthorizationServers)
+		assert.True(t, same || c.status != 200, "%s: the servers %q are %q", c.path, got.Servers, c.resource.AuthorizationServers)
 	}
 	for path, want := range map[string]string{
 		"/mcp":               "http://belt.example" + well + "/mcp",

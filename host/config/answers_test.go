@@ -145,9 +145,7 @@ func TestAnsweredAtOneTime(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if asked > 2 {
-		t.Errorf("asked %d times", asked)
-	}
+	assert.True(t, asked <= 2, "asked %d times", asked)
 }
 
 // looked counts the looks at a store.

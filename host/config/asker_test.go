@@ -81,25 +81,22 @@ func TestInputsAreAskedOnce(t *testing.T) {
 	two := server(t, c, "two")
 	assert.OK(t, two.Err)
 	assert.Equal(t, two.Headers["Authorization"], "Bearer ${HOME}$X")
-	if got := fmt.Sprint(a.asked); got != "[level key]" && got != "[key level]" {
-		t.Errorf("asked %s", got)
-	}
+	got := fmt.Sprint(a.asked)
+	assert.True(t, got == "[level key]" || got == "[key level]", "asked %s", got)
 
 	// The answers are remembered, for this file and this format.
 	b := &answers{byID: a.byID}
 	c = parseInputs(t, "/p/.vscode/mcp.json", inputOptions(b, secrets))
-	if one := server(t, c, "one"); one.Err != nil || one.Env["KEY"] != "${HOME}$X" || len(b.asked) != 0 {
-		t.Errorf("%v, asked %v", one.Err, b.asked)
-	}
+	one = server(t, c, "one")
+	assert.True(t, one.Err == nil && one.Env["KEY"] == "${HOME}$X" && len(b.asked) == 0, "%v, asked %v", one.Err, b.asked)
 	c = parseInputs(t, "/p/.vscode/mcp.json", inputOptions(nil, secrets))
 	assert.OK(t, server(t, c, "one").Err, "without anybody to ask")
 	parseInputs(t, "/q/.vscode/mcp.json", inputOptions(b, secrets))
 	assert.Equal(t, len(b.asked), 2)
 	assert.OK(t, secrets.SetSecret(t.Context(), config.InputSecret("/p/.vscode/mcp.json", "vscode", "key"), ""))
 	b.asked = nil
-	if parseInputs(t, "/p/.vscode/mcp.json", inputOptions(b, secrets)); fmt.Sprint(b.asked) != "[key]" {
-		t.Errorf("after one was forgotten it was asked %v", b.asked)
-	}
+	parseInputs(t, "/p/.vscode/mcp.json", inputOptions(b, secrets))
+	assert.Equal(t, fmt.Sprint(b.asked), "[key]", "asked after one was forgotten")
 }
 
 func TestInputsWithoutAnswer(t *testing.T) {

@@ -104,17 +104,13 @@ func TestFindGoesUpToTheRepository(t *testing.T) {
 			if l.Client == "Claude Code" && l.Scope == ScopeProject {
 				got = append(got, l.Path)
 			}
-			if l.Client != "Claude Desktop" && strings.HasSuffix(l.Path, ".mcprc") != (l.Scope == ScopeRC) || !l.Exists || l.Project != test.project {
-				t.Errorf("%+v", l)
-			}
+			assert.True(t, (l.Client == "Claude Desktop" || strings.HasSuffix(l.Path, ".mcprc") == (l.Scope == ScopeRC)) && l.Exists && l.Project == test.project, "%+v", l)
 		}
 		assert.Equal(t, fmt.Sprint(got), fmt.Sprint(test.want), "%s", test.project)
 	}
 	// A folder that is both: its file is the user's.
 	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/ann", Project: "/home/ann", Lookup: func(string) (string, bool) { return "", false }}) {
-		if l.Path == "/home/ann/.cursor/mcp.json" && l.Scope != ScopeUser {
-			t.Errorf("%+v", l)
-		}
+		assert.True(t, l.Path != "/home/ann/.cursor/mcp.json" || l.Scope == ScopeUser, "%+v", l)
 	}
 }
 

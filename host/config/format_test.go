@@ -66,8 +66,8 @@ func TestWhichFormat(t *testing.T) {
 			got = "f: " + text
 		} else {
 			got = c.Format
-			if len(c.Servers) == 1 && c.Servers[0].Source.Format != got {
-				t.Errorf("%s: server of %s in a file of %s", test.file, c.Servers[0].Source.Format, got)
+			for _, s := range c.Servers[:min(len(c.Servers), 1)] {
+				assert.Equal(t, s.Source.Format, got, "%s: server", test.file)
 			}
 		}
 		assert.Equal(t, got, test.want, "%s %s", test.file, test.in)
@@ -86,9 +86,8 @@ func TestUserFilesHaveNoProject(t *testing.T) {
 	const in = `{"mcpServers": {"a": {"command": "${workspaceFolder}/x"}}}`
 	for scope, fails := range map[Scope]bool{ScopeUser: true, ScopeProgram: false, ScopeProject: false} {
 		c := assert.Value(Parse(t.Context(), "/home/ann/.cursor/mcp.json", []byte(in), &Options{Scope: scope, Lookup: lookup}))(t)
-		if s := c.Servers[0]; (s.Err != nil) != fails || !fails && s.Command != "/home/ann/x" {
-			t.Errorf("%q: %q, %v", scope, s.Command, s.Err)
-		}
+		s := c.Servers[0]
+		assert.True(t, (s.Err != nil) == fails && (fails || s.Command == "/home/ann/x"), "%q: %q, %v", scope, s.Command, s.Err)
 	}
 }
 

@@ -39,9 +39,7 @@ func TestGolden(t *testing.T) {
 			seen++
 			t.Run(filepath.ToSlash(file), func(t *testing.T) { golden(t, file, f.Name) })
 		}
-		if seen < 2 {
-			t.Errorf("%s: %d files, want some that are right and some that are wrong", f.Name, seen)
-		}
+		assert.True(t, seen >= 2, "%s: of %d files some are right and some are wrong", f.Name, seen)
 	}
 }
 

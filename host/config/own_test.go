@@ -92,9 +92,9 @@ func TestProposed(t *testing.T) {
 		assert.False(t, s.Trust, "%s: trust", scope)
 		assert.Equal(t, s.Args[0], "${keyring:a}", "%s", scope)
 		for _, i := range []int{0, 2} {
-			if s := c.Servers[i]; s.Source.Scope != scope || scope != ScopeProject && (!s.Trust || s.Args[0] != "found") {
-				t.Errorf("%s: got %s with the scope %q, trust %t and %v, want it as in any file", scope, s.Name, s.Source.Scope, s.Trust, s.Args)
-			}
+			s := c.Servers[i]
+			assert.True(t, s.Source.Scope == scope && (scope == ScopeProject || s.Trust && s.Args[0] == "found"),
+				"%s: %s with the scope %q, trust %t and %v is as in any file", scope, s.Name, s.Source.Scope, s.Trust, s.Args)
 		}
 		assert.Fails(t, c.Servers[3].Err, "%s", scope)
 		full := assert.Value(c.Servers[1].Answered(t.Context()))(t)
@@ -164,9 +164,7 @@ func TestLedgerOfAnEntry(t *testing.T) {
 		s := all.Servers[0]
 		assert.Equal(t, [...]any{s.Quarantined, s.Ledger}, [...]any{c.quarantined, c.ledger}, "%s", c.name)
 		assert.Equal(t, len(s.Warnings) > 0, c.warning, "%s: a warning", c.name)
-		if c.fault == "" && s.Err != nil || c.fault != "" && (s.Err == nil || !strings.Contains(s.Err.Error(), c.fault)) {
-			t.Errorf("%s: got the error %v, want %q", c.name, s.Err, c.fault)
-		}
+		assert.True(t, (s.Err == nil) == (c.fault == "") && strings.Contains(fmt.Sprint(s.Err), c.fault), "%s: the error %v has %q", c.name, s.Err, c.fault)
 	}
 }
 

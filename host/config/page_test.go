@@ -3,7 +3,6 @@ package config_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonedit"
 )
 
@@ -26,11 +26,7 @@ import (
 func checkPage(t *testing.T, name string, formats ...*config.Format) {
 	t.Helper()
 	const page = "../../docs/configuration.md"
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was := string(data)
+	was := string(assert.Value(os.ReadFile(page))(t))
 	begin, end := fmt.Sprintf("<!-- %s programs: begin -->\n", name), fmt.Sprintf("<!-- %s programs: end -->\n", name)
 	head, rest, begins := strings.Cut(was, begin)
 	_, tail, ends := strings.Cut(rest, end)
@@ -41,9 +37,7 @@ func checkPage(t *testing.T, name string, formats ...*config.Format) {
 	switch {
 	case now == was:
 	case *updateGolden:
-		if err := os.WriteFile(page, []byte(now), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(page, []byte(now), 0o644))
 	default:
 		t.Errorf("%s: got another table than the formats give: run this test with -update", page)
 	}
@@ -68,9 +62,7 @@ func newSample(t *testing.T, f *config.Format, path string) *sample {
 		s.text = file.Bytes()
 		return errChecked
 	})
-	if !errors.Is(err, errChecked) {
-		t.Fatal(f.Name, err)
-	}
+	assert.Is(t, err, errChecked, "%s", f.Name)
 	s.entry = append(f.Write(nil).Container, "x")
 	if doc, err := config.ReadDocument(path, s.text, s.options()); err == nil && doc.Sections[0].Entries[0].Listed {
 		s.entry[len(s.entry)-1] = "0"
@@ -153,16 +145,12 @@ func userFiles(client string) string {
 func (s *sample) imported(t *testing.T, entry string) (edit.Imported, string) {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "ours.json")
-	if err := os.WriteFile(source, []byte(`{"mcpServers": {"x": `+entry+`}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(source, []byte(`{"mcpServers": {"x": `+entry+`}}`), 0o600))
 	plan, err := edit.PlanImport(source, s.path, &edit.ImportOptions{To: s.options()})
 	if err == nil {
 		err = plan.Apply(t.Context())
 	}
-	if err != nil {
-		t.Fatal(s.path, err)
-	}
+	assert.OK(t, err, "%s", s.path)
 	data, _ := os.ReadFile(s.path) // none if the server was left out
 	_ = os.Remove(s.path)
 	return plan.Servers[0], string(data)
@@ -175,9 +163,7 @@ func (s *sample) offWord(t *testing.T) string {
 	if got.Skipped != nil || slices.ContainsFunc(got.Remarks, func(r edit.Remark) bool { return r.Key == "enabled" }) {
 		return "none"
 	}
-	if err := os.WriteFile(s.path, s.text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(s.path, s.text, 0o600))
 	defer os.Remove(s.path)
 	var after string
 	err := edit.Change(t.Context(), s.path, s.options(), func(f *edit.File) error {
@@ -185,9 +171,7 @@ func (s *sample) offWord(t *testing.T) string {
 		after = string(f.Bytes())
 		return err
 	})
-	if err != nil {
-		t.Fatal(s.path, err)
-	}
+	assert.OK(t, err, "%s", s.path)
 	word := strings.Trim(difference(string(s.text), after), " ,\n")
 	word += strings.Repeat("}", strings.Count(word, "{")-strings.Count(word, "}"))
 	return "`" + strings.Join(strings.Fields(word), " ") + "`"

@@ -88,9 +88,7 @@ func schemaProperties(t *testing.T, path ...string) []string {
 	var properties map[string]struct{ Description string }
 	assert.OK(t, json.Unmarshal(raw, &properties))
 	for key, p := range properties {
-		if p.Description == "" {
-			t.Errorf("%s has no description", key)
-		}
+		assert.True(t, p.Description != "", "%s has a description", key)
 	}
 	return slices.Sorted(maps.Keys(properties))
 }

@@ -115,9 +115,8 @@ func TestLocalScope(t *testing.T) {
 		assert.Equal(t, got, "local", "%s", test.program)
 		assert.Equal(t, scope, ScopeLocal, "%s", test.program)
 		assert.False(t, scope.NeedsApproval(), "%s: it needs approval", test.program)
-		if got, scope := command(c, "b"); got != "of-the-repository" || !scope.NeedsApproval() {
-			t.Errorf("%s: got %q of scope %q, want that of the repository, which needs approval", test.program, got, scope)
-		}
+		got, scope = command(c, "b")
+		assert.True(t, got == "of-the-repository" && scope.NeedsApproval(), "%s: %q of scope %q needs approval", test.program, got, scope)
 		assert.Equal(t, len(c.Shadowed), 3, "%s: hidden servers", test.program)
 	}
 }

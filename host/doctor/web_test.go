@@ -274,9 +274,8 @@ func TestTestTouchesNothing(t *testing.T) {
 	assert.True(t, r.Success, "tools")
 	assert.Equal(t, hintsOf(r), "tools_rejected tools_quarantined", "hints")
 	for _, tool := range r.Tools {
-		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != "ansi_escape" || tool.Findings[0].Severity != gate.Block) {
-			t.Errorf("findings %+v", tool.Findings)
-		}
+		assert.True(t, tool.Name != "clean" || len(tool.Findings) == 1 && tool.Findings[0].Token == "ansi_escape" && tool.Findings[0].Severity == gate.Block,
+			"findings %+v", tool.Findings)
 	}
 }
 

@@ -15,9 +15,8 @@ func undo(t *testing.T, m *manage.Manager, want record.Code) {
 	t.Helper()
 	c, ok := m.LastChange()
 	assert.True(t, ok, "no last change, want one")
-	if _, err := m.Undo(watchdog(t), c); (err != nil || want != "") && !isCode(err, want) {
-		t.Errorf("undo: got %v, want %q", err, want)
-	}
+	_, err := m.Undo(watchdog(t), c)
+	assert.True(t, err == nil && want == "" || isCode(err, want), "undo: %v is %q", err, want)
 }
 
 // shown returns the records of a manager.
@@ -111,8 +110,7 @@ func TestUndoAtOnce(t *testing.T) {
 		}()
 	}
 	first, second := <-errs, <-errs
-	if (first == nil) == (second == nil) || !isCode(errors.Join(first, second), record.CodeConflict) {
-		t.Errorf("got %v and %v, want one conflict", first, second)
-	}
+	assert.True(t, (first == nil) != (second == nil), "one of %v and %v is an error", first, second)
+	assert.True(t, isCode(errors.Join(first, second), record.CodeConflict), "%v or %v is a conflict", first, second)
 	assert.Equal(t, shown(t, m), `a "one" true; `)
 }

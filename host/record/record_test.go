@@ -57,13 +57,9 @@ func TestRecordHasAllFields(t *testing.T) {
 	keys := map[string]bool{}
 	for i := range full.NumField() {
 		name := full.Type().Field(i).Name
-		if full.Field(i).IsZero() && local.Field(i).IsZero() {
-			t.Errorf("the records of these tests have no %s", name)
-		}
+		assert.True(t, !full.Field(i).IsZero() || !local.Field(i).IsZero(), "the records of these tests have %s", name)
 		key := full.Type().Field(i).Tag.Get("key")
-		if name != "Extra" && (key == "" || keys[key]) {
-			t.Errorf("no Patch can change the field %s: got the key %q", name, key)
-		}
+		assert.True(t, name == "Extra" || key != "" && !keys[key], "a Patch can change the field %s: the key %q", name, key)
 		keys[key] = true
 	}
 }

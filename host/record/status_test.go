@@ -91,9 +91,7 @@ func TestStatusFile(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
+	assert.True(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o600), "%v, %v", info, err)
 	// What changes nothing writes nothing.
 	save(map[string]record.LastStatus{"a": want["a"], "gone": {}})
 	assert.True(t, os.SameFile(info, assert.Value(os.Stat(path))(t)), "the file was replaced though nothing changed")

@@ -44,9 +44,7 @@ func TestTask(t *testing.T) {
 func TestTaskInParallel(t *testing.T) {
 	var changes, seen, running atomic.Int64
 	task := again.New(func() {
-		if running.Add(1) != 1 {
-			t.Error("got two runs at the same time")
-		}
+		assert.Equal(t, running.Add(1), 1, "runs at the same time")
 		seen.Store(changes.Load())
 		running.Add(-1)
 	})

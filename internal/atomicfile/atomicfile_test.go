@@ -28,31 +28,24 @@ func replace(t *testing.T, path, content string) {
 func alone(t *testing.T, path string) {
 	t.Helper()
 	files, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(files) != 1 || files[0].Name() != filepath.Base(path) {
-		t.Errorf("the folder holds %v, %v", files, err)
-	}
+	assert.True(t, err == nil && len(files) == 1 && files[0].Name() == filepath.Base(path), "the folder holds %v, %v", files, err)
 }
 
 func TestReplace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	replace(t, path, "one")
-	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("the new file is %v, %v", info, err)
-	}
+	info := assert.Value(os.Stat(path))(t)
+	assert.True(t, runtime.GOOS == "windows" || info.Mode().Perm() == 0o600, "the new file is %v", info)
 	assert.OK(t, os.Chmod(path, 0o644))
 	assert.OK(t, os.WriteFile(temp(path), []byte("of a killed process, and long"), 0o600))
 	replace(t, path, "two")
 	data, info, err := Read(path, 3)
-	if err != nil || string(data) != "two" || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
-		t.Errorf("%q, %v, %v", data, info, err)
-	}
+	assert.True(t, err == nil && string(data) == "two" && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o644), "%q, %v, %v", data, info, err)
 	alone(t, path)
-	if _, _, err := Read(path, 2); err == nil {
-		t.Error("a file that is too large was read")
-	}
-	if _, _, err := Read(filepath.Dir(path), 1<<20); err == nil {
-		t.Error("a folder was read")
-	}
+	_, _, err = Read(path, 2)
+	assert.Fails(t, err, "a file that is too large")
+	_, _, err = Read(filepath.Dir(path), 1<<20)
+	assert.Fails(t, err, "a folder")
 }
 
 // A symbolic link in the place of the temporary file leads nowhere.
@@ -65,22 +58,16 @@ func TestPlantedLink(t *testing.T) {
 		t.Skip(err)
 	}
 	replace(t, path, "one")
-	if data, err := os.ReadFile(victim); string(data) != "mine" {
-		t.Errorf("the victim holds %q, %v", data, err)
-	}
+	assert.Equal(t, string(assert.Value(os.ReadFile(victim))(t)), "mine", "the victim")
 	alone(t, path)
 }
 
 func TestClean(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	replace(t, path, "one")
-	if Dirty(path) || Clean(path) != nil {
-		t.Error("dirty after a replacement")
-	}
+	assert.True(t, !Dirty(path) && Clean(path) == nil, "clean after a replacement")
 	assert.OK(t, os.WriteFile(temp(path), nil, 0o600))
-	if !Dirty(path) || Clean(path) != nil || Dirty(path) {
-		t.Error("not cleaned")
-	}
+	assert.True(t, Dirty(path) && Clean(path) == nil && !Dirty(path), "dirty, and then clean")
 	alone(t, path)
 }
 
@@ -101,13 +88,10 @@ func TestResolve(t *testing.T) {
 		"none": "none", "one": filepath.Join("sub", "real"), "two": filepath.Join("sub", "real"),
 		filepath.Join("folder", "x"): filepath.Join("sub", "x"), filepath.Join("missing", "x"): filepath.Join("missing", "x"),
 	} {
-		if got, err := Resolve(filepath.Join(dir, name)); err != nil || got != filepath.Join(dir, want) {
-			t.Errorf("%s leads to %s, %v, want %s", name, got, err, want)
-		}
+		assert.Equal(t, assert.Value(Resolve(filepath.Join(dir, name)))(t), filepath.Join(dir, want), "%s leads to", name)
 	}
-	if got, err := Resolve(filepath.Join(dir, "loop")); err == nil {
-		t.Errorf("a loop leads to %s", got)
-	}
+	_, err := Resolve(filepath.Join(dir, "loop"))
+	assert.Fails(t, err, "a loop")
 }
 
 // TestLocks holds for both kinds of locks: one at a time, and waits end with ctx.
@@ -151,16 +135,11 @@ func TestLocks(t *testing.T) {
 				done <- err
 			}()
 			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Errorf("waiting ended with %v", err)
-			}
+			assert.Is(t, <-done, context.Canceled, "the end of the wait")
 			unlock()
-			if files, err := os.ReadDir(filepath.Dir(path)); len(files) != 0 {
-				t.Errorf("left: %v, %v", files, err)
-			}
+			assert.Equal(t, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)), 0, "files that are left")
 		})
 	}
-	if _, err := Lock(t.Context(), filepath.Join(t.TempDir(), "missing", "file")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a lock in a folder that is not there: %v", err)
-	}
+	_, err := Lock(t.Context(), filepath.Join(t.TempDir(), "missing", "file"))
+	assert.Is(t, err, fs.ErrNotExist, "a lock in a folder that is not there")
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,11 +23,7 @@ func TestFullStaysInItsRange(t *testing.T) {
 			}
 			longest = max(longest, d)
 		}
-		if longest < top/2 {
-			t.Errorf("attempt %d: the longest of 2000 waits is %v of at most %v", attempt, longest, top)
-		}
+		assert.True(t, longest >= top/2, "attempt %d: the longest of 2000 waits is %v of at most %v", attempt, longest, top)
 	}
-	if d := Full(1_000_000, 0, base, ceiling); d > ceiling {
-		t.Errorf("after many attempts: %v", d)
-	}
+	assert.True(t, Full(1_000_000, 0, base, ceiling) <= ceiling, "after many attempts")
 }

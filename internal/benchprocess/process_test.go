@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestMain lets this program be the process that the tests start.
@@ -29,13 +31,10 @@ func TestStart(t *testing.T) {
 	if err != nil || line != "ready" {
 		t.Fatalf("got %q, %v, want ready", line, err)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, stop())
 	t.Setenv("BENCH_PROCESS", "silent")
-	if _, _, err := Start(); !errors.Is(err, io.EOF) {
-		t.Errorf("got error %v, want %v", err, io.EOF)
-	}
+	_, _, err = Start()
+	assert.Is(t, err, io.EOF)
 }
 
 func TestTogether(t *testing.T) {
@@ -46,7 +45,5 @@ func TestTogether(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, broken) {
-		t.Errorf("got error %v, want %v", err, broken)
-	}
+	assert.Is(t, err, broken)
 }

@@ -35,9 +35,7 @@ func TestNearest(t *testing.T) {
 		var texts []string
 		for i, a := range near {
 			texts = append(texts, a.Text)
-			if !(a.Weight > 0 && a.Weight < 1) || i > 0 && a.Weight > near[i-1].Weight {
-				t.Errorf("%q: weights of %v", word, near)
-			}
+			assert.True(t, a.Weight > 0 && a.Weight < 1 && (i == 0 || a.Weight <= near[i-1].Weight), "%q: weights of %v", word, near)
 		}
 		assert.Equal(t, strings.Join(texts, " "), want, "%q", word)
 	}
@@ -69,9 +67,8 @@ func FuzzNearest(f *testing.F) {
 		for _, a := range ix.Nearest(word) {
 			assert.True(t, ix.Frequency(a.Text) > 0 && a.Text != word, "%q, near %q, is a term", a.Text, word)
 		}
-		if parts := ix.Split(word); parts != nil && strings.Join(parts, "") != word {
-			t.Errorf("%q is not made of %q", word, parts)
-		}
+		parts := ix.Split(word)
+		assert.True(t, parts == nil || strings.Join(parts, "") == word, "%q is made of %q", word, parts)
 	})
 }
 

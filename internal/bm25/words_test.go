@@ -49,9 +49,7 @@ func FuzzWords(f *testing.F) {
 		words := Words(text)
 		assert.False(t, len(words) > MaxWords, "%d are more than %d", len(words), MaxWords)
 		for _, w := range words {
-			if w == "" || !utf8.ValidString(w) || strings.ContainsAny(w, " \n_-./'") || w != strings.ToLower(w) {
-				t.Errorf("%q is no word", w)
-			}
+			assert.True(t, w != "" && utf8.ValidString(w) && !strings.ContainsAny(w, " \n_-./'") && w == strings.ToLower(w), "%q is a word", w)
 			stem := Stem(w)
 			assert.True(t, stem != "" && len(stem) <= len(w)+2, "%q is a stem of %q", stem, w)
 			assert.True(t, len(Words(w)) > 0, "%q has words", w)

@@ -50,9 +50,7 @@ func loadTable(t *testing.T) *table {
 	dec.DisallowUnknownFields()
 	assert.OK(t, dec.Decode(&tab), "scenarios.json")
 	for _, s := range tab.Scenarios {
-		if (s.Checks > 0) == (s.Unsupported != "") {
-			t.Errorf("scenarios.json: %s needs either a number of checks or a reason for not running it", s.Name)
-		}
+		assert.True(t, (s.Checks > 0) != (s.Unsupported != ""), "scenarios.json: %s needs either a number of checks or a reason for not running it", s.Name)
 	}
 	return &tab
 }
@@ -112,9 +110,7 @@ func (s scenario) try(t *testing.T, st *suite, r *row) {
 	for _, c := range checks.bad() {
 		t.Errorf("%s %s: %s: %s", c.Status, c.ID, c.Description, c.ErrorMessage)
 	}
-	if r.passed < s.Checks {
-		t.Errorf("%d checks succeeded, want at least %d", r.passed, s.Checks)
-	}
+	assert.True(t, r.passed >= s.Checks, "%d checks succeeded, of %d", r.passed, s.Checks)
 	if t.Failed() {
 		t.Logf("standard error of the client:\n%s", res.stderr(t, s.Name))
 		return
@@ -199,9 +195,8 @@ func TestIdleClientFails(t *testing.T) {
 			continue
 		}
 		checks := res.checks(t, s.Name)
-		if n, _ := checks.count(); n >= s.Checks && len(checks.bad()) == 0 {
-			t.Errorf("%s: a client that does nothing passes with %d checks", s.Name, n)
-		}
+		n, _ := checks.count()
+		assert.True(t, n < s.Checks || len(checks.bad()) != 0, "%s: a client that does nothing fails (%d checks)", s.Name, n)
 	}
 }
 
@@ -314,9 +309,7 @@ func TestGateway(t *testing.T) {
 						mu.Unlock()
 					}
 				}
-				if passed < len(names) {
-					t.Errorf("the server passes %d checks of %d scenarios, want more", passed, len(names))
-				}
+				assert.True(t, passed >= len(names), "the server passes %d checks of %d scenarios", passed, len(names))
 				t.Logf("%d scenarios, %d checks passed by the server and through the gateway", len(names), passed)
 			})
 		}

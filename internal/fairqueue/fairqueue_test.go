@@ -39,9 +39,7 @@ func TestUsersTakeTurns(t *testing.T) {
 		}
 		var got []string
 		done := func(name string, err error) {
-			if err != nil {
-				t.Errorf("%s: got %v, want no error", name, err)
-			}
+			assert.Equal(t, err, nil, "%s: error", name)
 			got = append(got, name) // one at a time
 		}
 		for i := range 1_000 {
@@ -58,13 +56,9 @@ func TestUsersTakeTurns(t *testing.T) {
 		for i := range 998 {
 			want = append(want, fmt.Sprint("ann ", i+2))
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %q …, want %q …", got[:10], want[:10])
-		}
+		assert.True(t, slices.Equal(got, want), "%q … is %q …", got[:10], want[:10])
 		q.Leave()
-		if !q.TryEnter() {
-			t.Error("the last has left: got no turn")
-		}
+		assert.True(t, q.TryEnter(), "the last has left: a turn")
 	})
 }
 
@@ -97,9 +91,7 @@ func TestBounds(t *testing.T) {
 						continue
 					}
 					got, err := q.Enter(ctx, e.user, e.bytes)
-					if !errors.Is(err, ErrFull) {
-						t.Errorf("%d: got error %v, want ErrFull", i, err)
-					}
+					assert.Is(t, err, ErrFull, "%d", i)
 					assert.Equal(t, got, (Refusal{e.want, waiting, bytes}), "%d", i)
 				}
 				stop()
@@ -113,9 +105,7 @@ func TestBounds(t *testing.T) {
 // wantEmpty checks that nothing waits in a queue.
 func wantEmpty(t *testing.T, q *Queue) {
 	t.Helper()
-	if q.waiting != 0 || q.bytes != 0 || len(q.lines) != 0 || q.turns.Len() != 0 {
-		t.Errorf("got %d that wait with %d bytes, %d lines and %d turns, want none", q.waiting, q.bytes, len(q.lines), q.turns.Len())
-	}
+	assert.Equal(t, fmt.Sprint(q.waiting, q.bytes, len(q.lines), q.turns.Len()), "0 0 0 0", "what waits, bytes, lines and turns")
 }
 
 // What waits in a queue that is closed fails.
@@ -128,9 +118,7 @@ func TestClosed(t *testing.T) {
 		enter(t, q, t.Context(), "ann", 1, "", func(_ string, err error) { got = err })
 		close(closed)
 		synctest.Wait()
-		if !errors.Is(got, ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", got)
-		}
+		assert.Is(t, got, ErrClosed)
 		wantEmpty(t, q)
 	})
 }
@@ -169,9 +157,7 @@ func TestTurnAndEndAtOneTime(t *testing.T) {
 				t.Fatalf("got %d that run, want none", got)
 			}
 		}
-		if ended == 0 {
-			t.Error("got no context that ended before the turn, want some")
-		}
+		assert.True(t, ended != 0, "some contexts ended before the turn")
 	})
 }
 

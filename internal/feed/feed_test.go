@@ -3,6 +3,7 @@ package feed_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/feed"
 )
 
@@ -38,25 +40,18 @@ func TestChanges(t *testing.T) {
 	if len(got) == 4 {
 		slices.Sort(got[2:])
 	}
-	if want := []string{"", "b", "a", "c"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if !errors.Is(last, over) {
-		t.Errorf("got the error %v, want %v", last, over)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got), `["" "b" "a" "c"]`)
+	assert.Is(t, last, over)
 }
 
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if err := feed.Sleep(t.Context(), time.Second); err != nil || time.Since(began) != time.Second {
-			t.Errorf("got %v after %v, want nil after a second", err, time.Since(began))
-		}
+		assert.OK(t, feed.Sleep(t.Context(), time.Second))
+		assert.Equal(t, time.Since(began), time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := feed.Sleep(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
-		}
+		assert.Is(t, feed.Sleep(ctx, time.Minute), context.DeadlineExceeded)
 	})
 }
 

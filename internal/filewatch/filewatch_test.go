@@ -101,9 +101,7 @@ func TestChangesOfAFileThatIsNeverLeftAlone(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		})
-		if want := "a a a"; got != want {
-			t.Errorf("got %q told, want %q: at first, and twice in 50 seconds", got, want)
-		}
+		assert.Equal(t, got, "a a a", "told at first, and twice in 50 seconds")
 	})
 }
 

@@ -27,24 +27,16 @@ func TestProgressComesBeforeTheAnswer(t *testing.T) {
 	var table Table
 	c := begin(t, &table, 5)
 	for i := range 3 {
-		if !table.Progress(fmt.Appendf(nil, `{"progressToken":5,"progress":%d}`, i)) {
-			t.Fatal("nobody took the progress")
-		}
+		assert.True(t, table.Progress(fmt.Appendf(nil, `{"progressToken":5,"progress":%d}`, i)), "progress: taken")
 	}
-	if table.Progress([]byte(`{"progressToken":6}`)) || table.Progress([]byte(`{"progressToken":"x"}`)) {
-		t.Error("progress for a foreign token was taken")
-	}
-	if !table.Answer(fmt.Appendf(nil, "%d", c.ID), Answer{Result: json.RawMessage(`1`)}) {
-		t.Fatal("answer not taken")
-	}
-	if table.Progress([]byte(`{"progressToken":5}`)) {
-		t.Error("progress after the answer was taken")
-	}
+	assert.False(t, table.Progress([]byte(`{"progressToken":6}`)), "progress for a foreign token is taken")
+	assert.False(t, table.Progress([]byte(`{"progressToken":"x"}`)), "progress for a foreign token is taken")
+	assert.True(t, table.Answer(fmt.Append(nil, c.ID), Answer{Result: json.RawMessage(`1`)}), "answer: taken")
+	assert.False(t, table.Progress([]byte(`{"progressToken":5}`)), "progress after the answer: taken")
 	var seen []string
 	a, err := c.Wait(t.Context(), func(p json.RawMessage) { seen = append(seen, string(p)) })
-	if err != nil || string(a.Result) != "1" || len(seen) != 3 || !strings.Contains(seen[2], `"progress":2`) {
-		t.Errorf("got %v %q %q", err, a.Result, seen)
-	}
+	assert.OK(t, err)
+	assert.True(t, string(a.Result) == "1" && len(seen) == 3 && strings.Contains(seen[2], `"progress":2`), "%q %q", a.Result, seen)
 }
 
 func TestAnswerKnowsItsIDs(t *testing.T) {
@@ -57,9 +49,7 @@ func TestAnswerKnowsItsIDs(t *testing.T) {
 		assert.Equal(t, table.Answer([]byte(id), Answer{}), want, "id %s: taken", id)
 	}
 	c.Drop()
-	if !table.Answer(fmt.Append(nil, c.ID), Answer{}) {
-		t.Error("a late answer must be taken, or the session sees it")
-	}
+	assert.True(t, table.Answer(fmt.Append(nil, c.ID), Answer{}), "a late answer must be taken, or the session sees it")
 }
 
 func TestFailEndsAllAndLaterOnes(t *testing.T) {
@@ -70,15 +60,12 @@ func TestFailEndsAllAndLaterOnes(t *testing.T) {
 	read := errors.New("read")
 	table.Fail(read, cause)
 	table.Fail(errors.New("second"), nil)
-	if _, err := a.Wait(t.Context(), nil); err == nil || err.Error() != "first" {
-		t.Errorf("got %v", err)
-	}
-	if _, err := b.Wait(t.Context(), nil); err != read {
-		t.Errorf("got %v", err)
-	}
-	if _, err := table.Begin(0); err != cause {
-		t.Errorf("Begin after Fail: got %v", err)
-	}
+	_, err := a.Wait(t.Context(), nil)
+	assert.Equal(t, fmt.Sprint(err), "first")
+	_, err = b.Wait(t.Context(), nil)
+	assert.Equal(t, err, read)
+	_, err = table.Begin(0)
+	assert.Equal(t, err, cause, "Begin after Fail")
 }
 
 func TestWaitEndsWithContext(t *testing.T) {
@@ -86,9 +73,8 @@ func TestWaitEndsWithContext(t *testing.T) {
 	c := begin(t, &table, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Wait(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	_, err := c.Wait(ctx, nil)
+	assert.Is(t, err, context.Canceled)
 }
 
 // A hookedContext is Hooked, and its caller's context never ends.
@@ -109,9 +95,8 @@ func TestWaitEndsWithHookedContext(t *testing.T) {
 	var table Table
 	c := begin(t, &table, 0)
 	go cancel()
-	if _, err := c.Wait(&hookedContext{Context: ctx}, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	_, err := c.Wait(&hookedContext{Context: ctx}, nil)
+	assert.Is(t, err, context.Canceled)
 }
 
 func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {
@@ -123,9 +108,8 @@ func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {
 	table.Answer(fmt.Append(nil, c.ID), Answer{Result: []byte("1")})
 	n, last := 0, ""
 	_, _ = c.Wait(t.Context(), func(p json.RawMessage) { n++; last = string(p) })
-	if n != maxProgress || !strings.Contains(last, fmt.Sprint(maxProgress+9)) {
-		t.Errorf("%d notifications, last %s", n, last)
-	}
+	assert.Equal(t, n, maxProgress, "notifications")
+	assert.Contains(t, last, fmt.Sprint(maxProgress+9), "the last")
 }
 
 // What waits for a slow callback is bounded in bytes as well.
@@ -135,9 +119,7 @@ func TestHugeProgressIsDropped(t *testing.T) {
 	for _, size := range []int{maxProgressBytes, maxProgressBytes + 1} {
 		params := []byte(`{"progressToken":1,"progress":1,"message":""}`)
 		params = append(params[:len(params)-2], strings.Repeat("x", size-len(params))+`"}`...)
-		if !table.Progress(params) || len(params) != size {
-			t.Errorf("%d bytes: not known", len(params))
-		}
+		assert.True(t, table.Progress(params) && len(params) == size, "%d bytes: known", len(params))
 	}
 	table.Answer(fmt.Append(nil, c.ID), Answer{Result: []byte("1")})
 	n := 0
@@ -158,9 +140,7 @@ func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 			defer c.Drop()
 			go table.Answer(fmt.Append(nil, c.ID), Answer{Result: fmt.Append(nil, c.ID)})
 			a, err := c.Wait(t.Context(), nil)
-			if err != nil || string(a.Result) != fmt.Sprint(c.ID) {
-				t.Errorf("call %d got %s, %v", c.ID, a.Result, err)
-			}
+			assert.True(t, err == nil && string(a.Result) == fmt.Sprint(c.ID), "call %d got %s, %v", c.ID, a.Result, err)
 		})
 	}
 	wg.Wait()
@@ -182,7 +162,5 @@ func TestIDs(t *testing.T) {
 	var table Table
 	a, b := begin(t, &table, 0), begin(t, &table, 0)
 	a.Drop()
-	if ids := table.IDs(); len(ids) != 1 || ids[0] != b.ID {
-		t.Errorf("got %d, want %d", ids, b.ID)
-	}
+	assert.Equal(t, fmt.Sprint(table.IDs()), fmt.Sprint([]int64{b.ID}))
 }

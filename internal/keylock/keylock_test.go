@@ -2,7 +2,6 @@ package keylock
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"testing"
@@ -46,12 +45,10 @@ func TestWaitIsBounded(t *testing.T) {
 		unlock := assert.Value(set.Lock(t.Context(), "a"))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if _, err := set.Lock(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a second lock: %v, want the end of its context", err)
-		}
-		if _, err := set.Lock(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a free lock after the end: %v", err)
-		}
+		_, err := set.Lock(ctx, "a")
+		assert.Is(t, err, context.DeadlineExceeded)
+		_, err = set.Lock(ctx, "b")
+		assert.Is(t, err, context.DeadlineExceeded, "a free lock after the end")
 		unlock()
 		assert.Equal(t, len(set.locks), 0, "locks remain")
 		again := assert.Value(set.Lock(t.Context(), "a"))(t)

@@ -266,9 +266,7 @@ func TestAdapterModules(t *testing.T) {
 				linked[p.Module.Path+" "+p.Module.Version] = true
 				continue // some SDKs import testing themselves
 			}
-			if i := slices.IndexFunc(p.Imports, forTests); i >= 0 {
-				t.Errorf("adapters/%s links %s, which imports %s", name, p.ImportPath, p.Imports[i])
-			}
+			assert.False(t, slices.ContainsFunc(p.Imports, forTests), "adapters/%s links %s, with imports for tests: %q", name, p.ImportPath, p.Imports)
 		}
 		for m := range linked {
 			lines = append(lines, name+" "+m)
@@ -341,9 +339,7 @@ func TestAdapterTableSeesProblems(t *testing.T) {
 		"| a, Node | an error | by a new agent | one by one | a line of text |\n",
 		"| a, Loop | ✓ | ✓ | – (1) | ✓ |", "\n1. it has no eyes\n2. it has no door\n",
 	} {
-		if !strings.Contains(table, want) {
-			t.Errorf("%q is missing in\n%s", want, table)
-		}
+		assert.Contains(t, table, want)
 	}
 
 	bad := &adapterRow{name: "b", runs: []adaptertest.Record{run("Loop"), run("Node")}}
@@ -370,7 +366,5 @@ func TestAdapterTableSeesProblems(t *testing.T) {
 		"docs/adapters/y.md is the page of no adapter in allmodules")
 
 	linked, extra := linkedBy([]byte("# a b c\na m v1\na n v1\nb m v1\n"), []byte("# m n\nm v2\n"))
-	if linked["a"] != 2 || extra["a"] != 1 || linked["b"] != 1 || extra["b"] != 0 {
-		t.Errorf("%v %v", linked, extra)
-	}
+	assert.True(t, linked["a"] == 2 && extra["a"] == 1 && linked["b"] == 1 && extra["b"] == 0, "%v %v", linked, extra)
 }

@@ -69,7 +69,5 @@ mcp: type Thing struct: Deep int
 mcp: type Thing struct: Error mcp.Error (embedded)
 mcp: var ErrGone mcp.Error`
 	got := slices.Sorted(slices.Values(describePackage(checked)))
-	if diff := diffSorted(strings.Split(want, "\n"), got); len(diff) > 0 {
-		t.Errorf("the description differs (- wanted, + got):\n\t%s", strings.Join(diff, "\n\t"))
-	}
+	assert.Equal(t, strings.Join(diffSorted(strings.Split(want, "\n"), got), "\n"), "", "the difference of the description (- wanted, + got)")
 }

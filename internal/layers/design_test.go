@@ -40,12 +40,9 @@ func TestDesignNamesWhatIsThere(t *testing.T) {
 		text := assert.Value(fs.ReadFile(fsys, name))(t)
 		problems, named := checkDesign(tr, name, string(text))
 		report(t, problems)
-		if !strings.HasPrefix(name, "docs/design/") && named == 0 {
-			t.Errorf("%s names no test: the check has nothing to do", name)
-		}
-		if lines := strings.Count(string(text), "\n"); strings.HasPrefix(name, "docs/design/") && lines > maxDesignLines {
-			t.Errorf("%s: got %d lines, want at most %d", name, lines, maxDesignLines)
-		}
+		assert.True(t, strings.HasPrefix(name, "docs/design/") || named != 0, "%s names tests, which the check needs", name)
+		lines := strings.Count(string(text), "\n")
+		assert.True(t, !strings.HasPrefix(name, "docs/design/") || lines <= maxDesignLines, "%s: %d lines, of at most %d", name, lines, maxDesignLines)
 	}
 }
 

@@ -55,9 +55,7 @@ func TestDocCode(t *testing.T) {
 			}
 		}
 	}
-	if slices.Contains(loadedModules(t), ".") && blocks < 10 {
-		t.Errorf("found %d blocks of code, want at least 10", blocks)
-	}
+	assert.True(t, !slices.Contains(loadedModules(t), ".") || blocks >= 10, "%d blocks of code, of at least 10", blocks)
 }
 
 // commonNames returns the packages that code in all comments can mean: those of the
@@ -212,17 +210,12 @@ func TestDocCodeSeesProblems(t *testing.T) {
 		"f, err := os.Open(path, ...)":                   -2,
 	} {
 		file, problem := codeFile(code)
-		if got := problem != ""; got != (want == -2) {
-			t.Errorf("%q: got the problem %q, want one: %t", code, problem, want == -2)
-		}
-		if got := file != ""; got != (want >= 0) {
-			t.Errorf("%q: took it for Go: got %t, want %t", code, got, want >= 0)
-		}
+		assert.Equal(t, problem != "", want == -2, "%q: the problem %q", code, problem)
+		assert.Equal(t, file != "", want >= 0, "%q: taken for Go", code)
 		if file == "" {
 			continue
 		}
-		if wrong := c.checkCode(file, byName); len(wrong) != want {
-			t.Errorf("%q: got %v, want %d problems", code, wrong, want)
-		}
+		wrong := c.checkCode(file, byName)
+		assert.Equal(t, len(wrong), want, "%q: problems %v", code, wrong)
 	}
 }

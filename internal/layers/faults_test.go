@@ -111,12 +111,8 @@ func TestFaultTable(t *testing.T) {
 	var run faultRun
 	assert.OK(t, json.Unmarshal(data, &run))
 	for _, r := range run.Rows {
-		if r.failures() > 0 {
-			t.Errorf("docs/faults.json: row %s, %s: %d failures", r.ID, r.Fault, r.failures())
-		}
-		if (r.NotApplicable == "") == (len(r.Cells) == 0) {
-			t.Errorf("docs/faults.json: row %s, %s, needs either cells or a reason", r.ID, r.Fault)
-		}
+		assert.Equal(t, r.failures(), 0, "docs/faults.json: row %s, %s: failures", r.ID, r.Fault)
+		assert.True(t, (r.NotApplicable == "") != (len(r.Cells) == 0), "docs/faults.json: row %s, %s, needs either cells or a reason", r.ID, r.Fault)
 	}
 	page := filepath.Join(root, "docs", "faults.md")
 	text := assert.Value(os.ReadFile(page))(t)
@@ -156,15 +152,11 @@ func TestFaultTableShowsFailures(t *testing.T) {
 		"80 runs with 20 seeds", "3 hangs, 0 wrong", "later than 12 ms",
 		"| 1 | exits | 40 ✓ | – | – |\n", "| 2 | hangs | – | 20 ✗ | 20 ✗ |\n", "Not run: burns, smokes (no fire).",
 	} {
-		if !strings.Contains(table, want) {
-			t.Errorf("%q is missing in\n%s", want, table)
-		}
+		assert.Contains(t, table, want)
 	}
 	text := "a\n" + faultsBegin + "old\n" + faultsEnd + "b\n"
-	if _, got, ok := replaceFaultTable(text, "new\n"); !ok || got != "a\n"+faultsBegin+"\nnew\n\n"+faultsEnd+"b\n" {
-		t.Errorf("%v %q", ok, got)
-	}
-	if _, _, ok := replaceFaultTable("a\n", "new\n"); ok {
-		t.Error("found a place in a text without marks")
-	}
+	_, got, ok := replaceFaultTable(text, "new\n")
+	assert.True(t, ok && got == "a\n"+faultsBegin+"\nnew\n\n"+faultsEnd+"b\n", "%v %q", ok, got)
+	_, _, ok = replaceFaultTable("a\n", "new\n")
+	assert.False(t, ok, "a place in a text without marks")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A wing is the half of the house that a package stands in.
@@ -306,20 +308,15 @@ func TestImportsPointDown(t *testing.T) { report(t, checkFloors(repository(t))) 
 func TestHouse(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range house {
-		if seen[r.path] {
-			t.Errorf("%s has two places", r.path)
-		}
+		assert.False(t, seen[r.path], "%s has two places", r.path)
 		seen[r.path] = true
 	}
 	for pair, reason := range sideways {
 		from, ok1 := roomOf(pair[0])
 		to, ok2 := roomOf(pair[1])
-		if !ok1 || !ok2 || from.floor != to.floor || reason == "" {
-			t.Errorf("sideways %v: want two packages of one floor and a reason", pair)
-		}
-		if _, both := sideways[[2]string{pair[1], pair[0]}]; both {
-			t.Errorf("sideways %v is listed in both directions", pair)
-		}
+		assert.True(t, ok1 && ok2 && from.floor == to.floor && reason != "", "sideways %v: two packages of one floor and a reason", pair)
+		_, both := sideways[[2]string{pair[1], pair[0]}]
+		assert.False(t, both, "sideways %v is listed in both directions", pair)
 	}
 }
 

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,10 +69,6 @@ func diffSorted(old, new []string) []string {
 
 func TestDiffSorted(t *testing.T) {
 	got := diffSorted([]string{"a", "b", "d"}, []string{"a", "c", "d", "e"})
-	if want := []string{"- b", "+ c", "+ e"}; !slices.Equal(got, want) {
-		t.Errorf("diff is %q, want %q", got, want)
-	}
-	if got := diffSorted([]string{"a"}, []string{"a"}); len(got) > 0 {
-		t.Errorf("diff of equal lists is %q", got)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got), `["- b" "+ c" "+ e"]`, "diff")
+	assert.Equal(t, len(diffSorted([]string{"a"}, []string{"a"})), 0, "diff of equal lists")
 }

@@ -147,9 +147,7 @@ func TestDesignIndex(t *testing.T) {
 	text := assert.Value(fs.ReadFile(os.DirFS(root), page))(t)
 	problems, named := checkNamedFuncs(repository(t), page, string(text))
 	report(t, problems)
-	if named < 5 {
-		t.Errorf("%s names %d functions behind links to files, want at least 5", page, named)
-	}
+	assert.True(t, named >= 5, "%s names %d functions behind links to files, of at least 5", page, named)
 }
 
 func TestLinksSeeProblems(t *testing.T) {

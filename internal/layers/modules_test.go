@@ -56,9 +56,7 @@ func TestLinkedModules(t *testing.T) {
 	linked := map[string]bool{}
 	for _, goos := range systems() {
 		for _, p := range goList(t, ".", goos, append([]string{"-deps"}, roots...)...) {
-			if forTests(p.ImportPath) {
-				t.Errorf("for %s the library links %s", goos, p.ImportPath)
-			}
+			assert.False(t, forTests(p.ImportPath), "for %s the library links %s", goos, p.ImportPath)
 			if p.Module != nil && p.Module.Path != module {
 				linked[p.Module.Path+" "+p.Module.Version] = true
 			}
@@ -83,9 +81,8 @@ func TestLibraryModulesUsePublicAPI(t *testing.T) {
 		}
 		for _, f := range p.production() {
 			for imported := range f.names {
-				if strings.HasPrefix(imported, module+"/") && strings.Contains(imported+"/", "/internal/") && !strings.HasPrefix(imported, module+"/"+holder+"/") {
-					t.Errorf("%s: got the import %s, want public API of other modules only", f.path, imported)
-				}
+				foreign := strings.HasPrefix(imported, module+"/") && !strings.HasPrefix(imported, module+"/"+holder+"/")
+				assert.False(t, foreign && strings.Contains(imported+"/", "/internal/"), "%s: the import %s is no public API of another module", f.path, imported)
 			}
 		}
 	}
@@ -249,9 +246,7 @@ func TestAllModules(t *testing.T) {
 	}))
 	slices.Sort(found)
 	listed := slices.Sorted(slices.Values(allModules(t)))
-	if diff := diffSorted(listed, found); len(diff) > 0 {
-		t.Errorf("allmodules differs from the tree (- listed, + found):\n\t%s", strings.Join(diff, "\n\t"))
-	}
+	assert.Equal(t, strings.Join(diffSorted(listed, found), "\n"), "", "the difference of allmodules and the tree (- listed, + found)")
 	for _, folder := range found {
 		assert.Equal(t, readGoMod(t, folder).Module.Path, path.Join(module, folder), "%s/go.mod: the module", folder)
 	}

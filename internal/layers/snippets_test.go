@@ -140,9 +140,7 @@ func TestSnippets(t *testing.T) {
 func TestFirstConfig(t *testing.T) {
 	page := assert.Value(os.ReadFile(filepath.Join(root, readme)))(t)
 	file := assert.Value(os.ReadFile(filepath.Join(root, "examples", "first", "mcp.json")))(t)
-	if !strings.Contains(string(page), "```json\n"+string(file)+"```\n") {
-		t.Error("README.md does not show examples/first/mcp.json as it is")
-	}
+	assert.Contains(t, string(page), "```json\n"+string(file)+"```\n", "README.md shows examples/first/mcp.json as it is")
 }
 
 func TestSnippetsSeeProblems(t *testing.T) {

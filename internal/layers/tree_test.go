@@ -140,9 +140,8 @@ func sketch(t *testing.T, files map[string]string) *tree {
 // expect fails the test unless a check of a sketch found exactly want.
 func expect(t *testing.T, got []string, want ...string) {
 	t.Helper()
-	if diff := diffSorted(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got))); len(diff) > 0 {
-		t.Errorf("the check found (- wanted, + got):\n\t%s", strings.Join(diff, "\n\t"))
-	}
+	diff := diffSorted(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got)))
+	assert.Equal(t, strings.Join(diff, "\n"), "", "what the check found (- wanted, + got)")
 }
 
 func astFiles(p *pkg) []*ast.File {

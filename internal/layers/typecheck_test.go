@@ -166,9 +166,7 @@ func (c *checker) checkPackage(t *testing.T, p *listed, byPath map[string]*types
 		IgnoreFuncBodies: !ours,
 		Sizes:            types.SizesFor("gc", "amd64"),
 		Error: func(err error) {
-			if ours {
-				t.Errorf("for %s: %v", c.goos, err)
-			}
+			assert.False(t, ours, "for %s: %v", c.goos, err)
 		},
 	}
 	if p.Module != nil && p.Module.GoVersion != "" {

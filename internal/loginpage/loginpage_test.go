@@ -21,9 +21,7 @@ func TestWrite(t *testing.T) {
 	assert.OK(t, loginpage.Write(w, http.StatusGone, "A <title>", `"text" & <b>`))
 	body := w.Body.String()
 	for _, want := range []string{"<title>A &lt;title&gt;</title>", "<h1>A &lt;title&gt;</h1>", "<p>&#34;text&#34; &amp; &lt;b&gt;</p>"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("no %s in %s", want, body)
-		}
+		assert.Contains(t, body, want)
 	}
 	_, rest, _ := strings.Cut(body, "<style>")
 	style, _, _ := strings.Cut(rest, "</style>")

@@ -25,20 +25,17 @@ func TestMap(t *testing.T) {
 	}
 	want("")
 	m.Delete("a")
-	if _, ok := m.Get("a"); ok {
-		t.Error("got a value of an empty map, want none")
-	}
+	_, ok := m.Get("a")
+	assert.False(t, ok, "a value of an empty map")
 	for i, key := range []string{"a", "b", "c"} {
 		m.Put(key, i)
 	}
 	want("a0b1c2")
-	if got, ok := m.Peek("a"); got != 0 || !ok {
-		t.Errorf("got %d, %v, want 0", got, ok)
-	}
+	got, ok := m.Peek("a")
+	assert.True(t, got == 0 && ok, "%d, %v", got, ok)
 	want("a0b1c2")
-	if got, ok := m.Get("a"); got != 0 || !ok {
-		t.Errorf("got %d, %v, want 0", got, ok)
-	}
+	got, ok = m.Get("a")
+	assert.True(t, got == 0 && ok, "%d, %v", got, ok)
 	want("b1c2a0")
 	m.Put("b", 7)
 	want("c2a0b7")

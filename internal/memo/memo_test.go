@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/memo"
 )
 
@@ -13,26 +14,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestCellKeepsTheNewest(t *testing.T) {
 	var c memo.Cell
-	if got := c.Get(1); got != nil {
-		t.Errorf("got %v of the empty cell, want nil", got)
-	}
+	assert.Equal(t, c.Get(1), nil)
 	for key := range 10 {
 		c.Put(key, key*2)
 	}
 	c.Put(5, "again")
 	for key, want := range []any{nil, nil, 4, 6, 8, "again", 12, 14, 16, 18} {
-		if got := c.Get(key); got != want {
-			t.Errorf("got %v for %d, want %v", got, key, want)
-		}
+		assert.Equal(t, c.Get(key), want, "%d", key)
 	}
 }
 
 func TestNilCellRemembersNothing(t *testing.T) {
 	var c *memo.Cell
 	c.Put(1, 2)
-	if got := c.Get(1); got != nil {
-		t.Errorf("got %v, want nil", got)
-	}
+	assert.Equal(t, c.Get(1), nil)
 }
 
 func TestCellInParallel(t *testing.T) {
@@ -42,9 +37,7 @@ func TestCellInParallel(t *testing.T) {
 		all.Go(func() {
 			for range 100 {
 				c.Put(key, key)
-				if got := c.Get(key); got != key {
-					t.Errorf("got %v, want %d", got, key)
-				}
+				assert.Equal[any](t, c.Get(key), key)
 			}
 		})
 	}

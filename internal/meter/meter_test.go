@@ -16,9 +16,8 @@ import (
 func TestCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Meter
-		if r := m.Read(); r.Measured() != 0 || r.Total != (Counts{}) {
-			t.Errorf("unused: got %+v, want nothing", r)
-		}
+		r := m.Read()
+		assert.True(t, r.Measured() == 0 && r.Total == (Counts{}), "unused: %+v is nothing", r)
 		record := func(took time.Duration, o Outcome) {
 			end := m.Begin()
 			assert.Equal(t, m.Read().InFlight, 1, "calls in flight")
@@ -31,16 +30,14 @@ func TestCounts(t *testing.T) {
 		record(20*time.Second, Cancelled)
 		record(0, Unavailable)
 		record(0, Refused)
-		r := m.Read()
+		r = m.Read()
 		want := Counts{Done: 1, ToolError: 1, TimedOut: 1, Unavailable: 1, Refused: 1, Cancelled: 1}
 		assert.Equal(t, r.Total, want, "total")
 		assert.Equal(t, r.Recent, want, "recent")
 		assert.Equal(t, r.InFlight, 0, "calls in flight")
 		assert.Equal(t, r.Measured(), 3, "measured calls")
 		assert.Equal(t, r.Max(), time.Second, "slowest")
-		if got := r.Quantile(0.5); got > 2*time.Millisecond {
-			t.Errorf("got median %v, want about 1ms", got)
-		}
+		assert.True(t, r.Quantile(0.5) <= 2*time.Millisecond, "the median %v is about 1ms", r.Quantile(0.5))
 	})
 }
 
@@ -89,9 +86,7 @@ func TestQuantiles(t *testing.T) {
 		for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.99, 1} {
 			rank := min(max(int(q*float64(len(all))+0.999999), 1), len(all))
 			want, got := all[rank-1], h.quantile(q)
-			if got < want || got > want+want/4+time.Microsecond {
-				t.Errorf("of %d: got quantile %v %v, want %v to a quarter more", len(all), q, got, want)
-			}
+			assert.True(t, got >= want && got <= want+want/4+time.Microsecond, "of %d: quantile %v %v is %v to a quarter more", len(all), q, got, want)
 		}
 		assert.Equal(t, h.max, all[len(all)-1], "slowest")
 	}
@@ -105,12 +100,8 @@ func TestBuckets(t *testing.T) {
 		if i < 0 || i >= buckets {
 			t.Fatalf("%v: got bucket %d, want one of %d", d, i, buckets)
 		}
-		if d < 1<<32*us && bucketEnd(i) <= d {
-			t.Errorf("%v: got a bucket that ends at %v, want a later one", d, bucketEnd(i))
-		}
-		if i > 0 && bucketEnd(i-1) > max(d, 0) {
-			t.Errorf("%v: got a bucket that begins at %v, want an earlier one", d, bucketEnd(i-1))
-		}
+		assert.True(t, d >= 1<<32*us || bucketEnd(i) > d, "%v: its bucket ends later, at %v", d, bucketEnd(i))
+		assert.True(t, i == 0 || bucketEnd(i-1) <= max(d, 0), "%v: its bucket begins earlier, at %v", d, bucketEnd(i-1))
 	}
 }
 
@@ -140,9 +131,8 @@ func TestConcurrently(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	var m Meter
 	m.Begin()(Done)
-	if got := testing.AllocsPerRun(1_000, func() { m.Begin()(Done) }); got > 1 {
-		t.Errorf("got %v allocations for a call, want at most 1", got)
-	}
+	got := testing.AllocsPerRun(1_000, func() { m.Begin()(Done) })
+	assert.True(t, got <= 1, "%v allocations for a call, of at most 1", got)
 }
 
 func BenchmarkMeter(b *testing.B) {

@@ -53,9 +53,7 @@ func TestSocketsFollowTheSettings(t *testing.T) {
 		before = now
 	}
 	o.End()
-	if got := o.Sockets("", nil, open); got != nil {
-		t.Errorf("got %v after the end, want none", got)
-	}
+	assert.Equal(t, o.Sockets("", nil, open), nil, "sockets after the end")
 }
 
 // TestEndClosesSockets leaves connections open that were used with former settings.
@@ -66,16 +64,12 @@ func TestEndClosesSockets(t *testing.T) {
 	for _, proxy := range []string{"", "of another name"} {
 		client := http.Client{Transport: o.Sockets(proxy, nil, func() *http.Transport { return &http.Transport{} })}
 		res := assert.Value(client.Get(server.URL))(t)
-		if err := res.Body.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, res.Body.Close())
 	}
 	o.End() // or goleak finds them
 }
 
 func TestNilOriginSharesNothing(t *testing.T) {
 	var o *Origin
-	if got := o.Sockets("", nil, nil); got != nil {
-		t.Errorf("got the sockets %v, want none", got)
-	}
+	assert.Equal(t, o.Sockets("", nil, nil), nil, "sockets")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A checker returns what a provider would refuse of a declaration.
@@ -94,14 +96,12 @@ func TestCheckersSeeSchemas(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"string"},"a":{"type":"number"}}}`, map[string]string{"openai": "twice", "anthropic": "twice", "gemini": "twice", "bedrock": "twice", "ollama": "twice"}, ""},
 	} {
 		for name, want := range test.refused {
-			if got := forms[name].check(fmt.Appendf(nil, forms[name].form, test.schema)); !strings.Contains(strings.Join(got, "\n"), want) {
-				t.Errorf("%s takes %.200s, want %q; got %q", name, test.schema, want, got)
-			}
+			got := forms[name].check(fmt.Appendf(nil, forms[name].form, test.schema))
+			assert.Contains(t, strings.Join(got, "\n"), want, "%s takes %.200s", name, test.schema)
 		}
 		for name := range strings.FieldsSeq(test.taken) {
-			if got := forms[name].check(fmt.Appendf(nil, forms[name].form, test.schema)); len(got) > 0 {
-				t.Errorf("%s refuses %.200s: %q", name, test.schema, got)
-			}
+			got := forms[name].check(fmt.Appendf(nil, forms[name].form, test.schema))
+			assert.Equal(t, strings.Join(got, "\n"), "", "%s and %.200s", name, test.schema)
 		}
 	}
 }
@@ -139,9 +139,7 @@ func TestCheckersSeeDeclarations(t *testing.T) {
 		{Ollama, `{"function":{"name":"a","parameters":%s}}`, "'type'"},
 	} {
 		got := strings.Join(test.check(fmt.Appendf(nil, test.form, empty)), "\n")
-		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-			t.Errorf("%.200s: %q, want %q", test.form, got, test.want)
-		}
+		assert.True(t, (got == "") == (test.want == "") && strings.Contains(got, test.want), "%.200s: %q, want %q", test.form, got, test.want)
 	}
 }
 
@@ -178,9 +176,7 @@ func TestCheckerCountsStrict(t *testing.T) {
 		{`{"type":"object","additionalProperties":false,"properties":{"a":{"$ref":"#"}},"required":["a"]}`, ""},
 	} {
 		got := strings.Join(OpenAI(fmt.Appendf(nil, declare()["strict"].form, test.schema)), "\n")
-		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-			t.Errorf("%.100s: %.300q, want %q", test.schema, got, test.want)
-		}
+		assert.True(t, (got == "") == (test.want == "") && strings.Contains(got, test.want), "%.100s: %.300q, want %q", test.schema, got, test.want)
 	}
 }
 
@@ -193,8 +189,7 @@ func TestCheckerKnowsPython(t *testing.T) {
 		`[\w-.]`: false, `[a-\d]`: false, `\x{41}`: false, `\x4`: false, `\z`: false, `a(?i)b`: false, `\Qa\E`: false, `[\A]`: false,
 		`(?U)a`: false, `\`: false, `[a`: false, `\h`: false,
 	} {
-		if problem := pythonProblem(pattern); (problem == "") != ok {
-			t.Errorf("%q: %q", pattern, problem)
-		}
+		problem := pythonProblem(pattern)
+		assert.True(t, (problem == "") == ok, "%q: %q", pattern, problem)
 	}
 }

@@ -20,15 +20,10 @@ func TestPulse(t *testing.T) {
 		p.Abandoned(time.Minute)
 		time.Sleep(59 * time.Second)
 		assert.Equal(t, p.Silence(), 59*time.Second, "a silence of")
-		if !p.MayBeBusy() {
-			t.Error("before the end of what was abandoned: got not busy, want busy")
-		}
+		assert.True(t, p.MayBeBusy(), "before the end of what was abandoned: busy")
 		time.Sleep(time.Second)
-		if p.MayBeBusy() {
-			t.Error("at the end of what was abandoned: got busy, want not")
-		}
-		if p.BeatAt(time.Now()); p.Heard() == first {
-			t.Error("got the same sign of life twice, want another")
-		}
+		assert.False(t, p.MayBeBusy(), "at the end of what was abandoned: busy")
+		p.BeatAt(time.Now())
+		assert.True(t, p.Heard() != first, "another sign of life")
 	})
 }

@@ -67,18 +67,16 @@ func TestComplete(t *testing.T) {
 func TestCompleteKeeps(t *testing.T) {
 	s := mustCompile(t, `{"properties":{"n":{"type":"integer","default":1},"s":{"type":"string"}}}`)
 	value := []byte(` {"s":"\u00e4","n":1.0}`)
-	if got, _ := s.Complete(value); &got[0] != &value[0] {
-		t.Error("the value was copied")
-	}
+	got, _ := s.Complete(value)
+	assert.True(t, &got[0] == &value[0], "the value is not copied")
 }
 
 // The problems that are told are those that defaults leave.
 func TestCompleteTellsWhatIsLeft(t *testing.T) {
 	s := mustCompile(t, `{"properties":{"m":{"default":1},"o":{"type":"null"}},"required":["m"]}`)
 	value := []byte(`{"o":7}`)
-	if _, problems := s.Complete(value); len(problems) != 1 || problems[0].Path != "o" {
-		t.Errorf("got problems %+v, want that of o", problems)
-	}
+	_, problems := s.Complete(value)
+	assert.True(t, len(problems) == 1 && problems[0].Path == "o", "problems %+v are that of o", problems)
 	assert.Equal(t, len(s.Problems(value)), 2)
 }
 
@@ -104,9 +102,7 @@ func TestCompleteTraps(t *testing.T) {
 			t.Parallel()
 			s := mustCompile(t, test.schema)
 			out, problems := s.Complete([]byte(test.value))
-			if len(out) > len(test.value)+maxDefaults || len(problems) > MaxProblems {
-				t.Errorf("%d bytes, problems %+v", len(out), problems)
-			}
+			assert.True(t, len(out) <= len(test.value)+maxDefaults && len(problems) <= MaxProblems, "%d bytes, problems %+v", len(out), problems)
 		})
 	}
 }

@@ -78,9 +78,7 @@ func TestSimpleAgreesWithTheValidator(t *testing.T) {
 			}
 		}
 	}
-	if accepted*3 < fitting {
-		t.Errorf("got %d values accepted in one pass, want more than a third of the %d that fit", accepted, fitting)
-	}
+	assert.True(t, accepted*3 >= fitting, "%d values accepted in one pass are more than a third of the %d that fit", accepted, fitting)
 }
 
 // Whatever is read, it ends, it does not panic, and the errors are of the types

@@ -26,9 +26,7 @@ func TestReadAll(t *testing.T) {
 		assert.OK(t, err)
 		taken := scratch.Get()
 		_ = append(taken, make([]byte, cap(taken))...)
-		if !bytes.Equal(got, text) || bytes.Contains(other, []byte{'x'}) || len(other) != size {
-			t.Errorf("%d bytes: they changed, or are %d and %d", size, len(got), len(other))
-		}
+		assert.True(t, bytes.Equal(got, text) && !bytes.Contains(other, []byte{'x'}) && len(other) == size, "%d bytes: they stay, and are %d and %d", size, len(got), len(other))
 		scratch.Put(taken)
 	}
 }

@@ -15,51 +15,33 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestBook(t *testing.T) {
 	b := Book{Max: Amount{Count: 8, Bytes: 800}}
-	if b.Exceeds(Owner{}, 4) || b.Exceeds(Owner{User: "ann"}, 4) || b.Full() {
-		t.Error("an empty book has something in it")
-	}
+	assert.True(t, !b.Exceeds(Owner{}, 4) && !b.Exceeds(Owner{User: "ann"}, 4) && !b.Full(), "an empty book has nothing in it")
 	ann := Owner{"ann", "s"}
 	b.Add(ann, 150)
 	b.Add(ann, 50)
-	if b.Exceeds(ann, 4) {
-		t.Error("got more than a share for what is just one")
-	}
+	assert.False(t, b.Exceeds(ann, 4), "just a share is more than one")
 	b.Add(ann, 0)
 	for _, o := range []Owner{ann, {User: "ann"}, {Server: "s"}} {
-		if !b.Exceeds(o, 4) {
-			t.Errorf("%+v: got no more than a share in numbers, want more", o)
-		}
-		if b.Exceeds(o, 2) {
-			t.Errorf("%+v: got more than a half", o)
-		}
+		assert.True(t, b.Exceeds(o, 4), "%+v: more than a share in numbers", o)
+		assert.False(t, b.Exceeds(o, 2), "%+v: more than a half", o)
 	}
 	b.Remove(ann, 0)
 	b.Add(Owner{User: "ben"}, 201)
-	if !b.Exceeds(Owner{User: "ben"}, 4) {
-		t.Error("got no more than a share in bytes, want more")
-	}
+	assert.True(t, b.Exceeds(Owner{User: "ben"}, 4), "more than a share in bytes")
 	b.Add(Owner{}, 399)
-	if b.Exceeds(Owner{}, 4) || b.Full() {
-		t.Error("what is nobody's exceeds a share, or the book is full too early")
-	}
+	assert.True(t, !b.Exceeds(Owner{}, 4) && !b.Full(), "what is nobody's exceeds no share, and the book is not full")
 	b.Add(Owner{}, 1)
-	if !b.Full() {
-		t.Errorf("got room beside %+v, want none", b.Total())
-	}
+	assert.True(t, b.Full(), "no room beside %+v", b.Total())
 	for o, bytes := range map[Owner]int{ann: 150, {User: "ben"}: 201, {}: 399} {
 		b.Remove(o, bytes)
 	}
 	b.Remove(ann, 50)
 	b.Remove(Owner{}, 1)
-	if b.Total() != (Amount{}) || len(b.held) != 0 {
-		t.Errorf("got %+v and %d owners, want nothing", b.Total(), len(b.held))
-	}
+	assert.True(t, b.Total() == (Amount{}) && len(b.held) == 0, "%+v and %d owners are nothing", b.Total(), len(b.held))
 	assert.Equal(t, b.Share(100), (Amount{1, 8}), "a share of")
 	unbound := Book{}
 	unbound.Add(ann, 1<<40)
-	if unbound.Full() || unbound.Exceeds(ann, 4) {
-		t.Error("a book without a bound is full")
-	}
+	assert.True(t, !unbound.Full() && !unbound.Exceeds(ann, 4), "a book without a bound is not full")
 }
 
 func TestFirst(t *testing.T) {

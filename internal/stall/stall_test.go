@@ -1,12 +1,14 @@
 package stall_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/stall"
 )
 
@@ -23,15 +25,11 @@ func TestWatch(t *testing.T) {
 		w.Start() // goes on
 		w.Stop()
 		time.Sleep(time.Minute)
-		if len(over) > 0 {
-			t.Errorf("got the end of a wait that was stopped, after %v", over)
-		}
+		assert.Equal(t, len(over), 0, "ends of a wait that was stopped")
 		begin = time.Now()
 		w.Start()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(over) != 1 || over[0] != 30*time.Second {
-			t.Errorf("got the end after %v, want once after 30s", over)
-		}
+		assert.Equal(t, fmt.Sprint(over), "[30s]", "ends")
 	})
 }

@@ -68,9 +68,7 @@ func TestMeasure(t *testing.T) {
 			asked, ndcg, recall = asked+1, ndcg+toolcorpus.NDCG5(q.Relevant, found), recall+toolcorpus.Recall5(q.Relevant, found)
 			return found, nil
 		})
-		if err != nil || m.Queries != asked || asked == 0 || ndcg == 0 {
-			t.Errorf("%s: %+v, %v after %d queries", half, m, err, asked)
-		}
+		assert.True(t, err == nil && m.Queries == asked && asked != 0 && ndcg != 0, "%s: %+v, %v after %d queries", half, m, err, asked)
 		near(t, half+": NDCG5", m.NDCG5, ndcg/float64(asked))
 		near(t, half+": Recall5", m.Recall5, recall/float64(asked))
 	}

@@ -33,17 +33,13 @@ func TestSynonymTable(t *testing.T) {
 		if len(words) == 0 {
 			continue
 		}
-		if seen[line] || len(words) < 2 || slices.Index(words, ">") == 0 || words[len(words)-1] == ">" {
-			t.Errorf("line %q says nothing", line)
-		}
+		assert.True(t, !seen[line] && len(words) >= 2 && slices.Index(words, ">") != 0 && words[len(words)-1] != ">", "line %q says something", line)
 		seen[line] = true
 		for i, w := range words {
 			if w == ">" {
 				continue
 			}
-			if bm25.Stem(w) != w || len(bm25.Words(w)) != 1 && bm25.Words(w)[0] != w {
-				t.Errorf("%q in %q is no stem: %q", w, line, bm25.Stem(w))
-			}
+			assert.True(t, bm25.Stem(w) == w && (len(bm25.Words(w)) == 1 || bm25.Words(w)[0] == w), "%q in %q is a stem: %q", w, line, bm25.Stem(w))
 			assert.False(t, isStopWord(w), "%q in %q is a stop word", w, line)
 			assert.False(t, slices.Contains(words[:i], w), "%q is twice in %q", w, line)
 		}

@@ -42,9 +42,8 @@ func TestForeign(t *testing.T) {
 		{loopback, "localhost:80", "null", nil, true},
 		{loopback, "localhost:80", "%", nil, true},
 	} {
-		if got := Foreign(at(c.local, c.host, c.origin), c.hosts, []string{"https://app.example"}); (got != "") != c.foreign {
-			t.Errorf("%v %s from %q: got %q, want it foreign: %t", c.local, c.host, c.origin, got, c.foreign)
-		}
+		got := Foreign(at(c.local, c.host, c.origin), c.hosts, []string{"https://app.example"})
+		assert.Equal(t, got != "", c.foreign, "%v %s from %q: %q", c.local, c.host, c.origin, got)
 	}
 }
 

@@ -75,9 +75,7 @@ func TestFileStoreKeepsTheRest(t *testing.T) {
 	assert.Lacks(t, got, "description")
 	assert.True(t, len(got) <= len(before)+2, "nothing is left")
 	info, err := os.Stat(s.Path())
-	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
-		t.Errorf("%v, %v", info, err)
-	}
+	assert.True(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o640), "%v, %v", info, err)
 }
 
 func TestFileStoreReadsReferencesAsWritten(t *testing.T) {
@@ -105,14 +103,10 @@ func TestFileStoreOfOtherFormats(t *testing.T) {
 
 func TestFileStoreMakesTheFile(t *testing.T) {
 	s := edit.OpenFileStore(filepath.Join(t.TempDir(), "mcp.json"), nil)
-	if c, err := s.Config(t.Context(), nil); err != nil || len(c.Servers) != 0 {
-		t.Errorf("%v, %v", c, err)
-	}
+	assert.Equal(t, len(assert.Value(s.Config(t.Context(), nil))(t).Servers), 0, "servers")
 	assert.Value(s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""))(t)
 	info, err := os.Stat(s.Path())
-	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
+	assert.True(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o600), "%v, %v", info, err)
 }
 
 func TestFileStoreLeavesABrokenFileAlone(t *testing.T) {
@@ -233,9 +227,8 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 	assert.Equal(t, find(files).Record.Name, "documents", "the record of the ID")
 	assert.Value(record.Remove(t.Context(), again(), files))(t)
 	info := assert.Value(os.Stat(path))(t)
-	if got := info.Mode().Perm(); got != 0o600 && os.PathSeparator == '/' {
-		t.Errorf("got the mode %o of the file with the deleted records, want 600", got)
-	}
+	got := info.Mode().Perm()
+	assert.True(t, got == 0o600 || os.PathSeparator != '/', "the mode %o of the file with the deleted records is 600", got)
 	if os.PathSeparator == '/' { // what others may have written brings no server back
 		assert.OK(t, os.Chmod(path, 0o666))
 		_, err := record.Restore(t.Context(), again(), files)

@@ -64,9 +64,8 @@ func TestEditOfTheLocalScope(t *testing.T) {
 				assert.Equal(t, got, "global")
 			}
 			assert.OK(t, Change(t.Context(), path, opts, func(f *File) error { return f.Remove("a") }))
-			if got, scope := command(mergedFor(t, home, project), "a"); scope == config.ScopeLocal {
-				t.Errorf("got %q of scope %q, want it gone", got, scope)
-			}
+			got, scope = command(mergedFor(t, home, project), "a")
+			assert.True(t, scope != config.ScopeLocal, "%q of scope %q is gone", got, scope)
 		})
 	}
 }
@@ -81,9 +80,7 @@ func TestLocalScopeThatCannotBe(t *testing.T) {
 		err := Change(t.Context(), path, opts, func(f *File) error { return f.Add(&record.Record{Name: "a", Command: "x"}) })
 		var wrong *config.Error
 		var edit *editError
-		if !errors.As(err, &wrong) && !errors.As(err, &edit) {
-			t.Errorf("%s: got %v, want an error", name, err)
-		}
+		assert.True(t, errors.As(err, &wrong) || errors.As(err, &edit), "%s: the error %v", name, err)
 		_, err = os.Stat(path)
 		assert.Fails(t, err, "%s", name)
 	}

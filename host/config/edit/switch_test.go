@@ -57,9 +57,7 @@ func TestSwitchOff(t *testing.T) {
 		{".zed/settings.json", `{"context_servers": {"a": {"command": "x", "enabled": true}}}`, ``},
 	} {
 		off := turnText(t, test.path, test.text, "a", true)
-		if test.off != "" && off != test.off {
-			t.Errorf("%s: off: got\n%s, want\n%s", test.path, off, test.off)
-		}
+		assert.True(t, test.off == "" || off == test.off, "%s: off:\n%s is\n%s", test.path, off, test.off)
 		c, err := config.Parse(t.Context(), test.path, []byte(off), nil)
 		assert.OK(t, err, "%s: after off", test.path)
 		assert.True(t, c.Servers[0].Disabled, "%s: after off: c.Servers[0].Disabled", test.path)
@@ -84,9 +82,7 @@ func TestSwitchOn(t *testing.T) {
 		{".gemini/settings.json", `{"mcp": {"excluded": ["b", "a"]}, "mcpServers": {"a": {"command": "x"}}}`, `{"mcp": {"excluded": ["b"]}, "mcpServers": {"a": {"command": "x"}}}`},
 	} {
 		on := turnText(t, test.path, test.text, "a", false)
-		if test.on != "" && on != test.on {
-			t.Errorf("%s: on: got\n%s, want\n%s", test.path, on, test.on)
-		}
+		assert.True(t, test.on == "" || on == test.on, "%s: on:\n%s is\n%s", test.path, on, test.on)
 		c, err := config.Parse(t.Context(), test.path, []byte(on), nil)
 		assert.True(t, err == nil && !c.Servers[0].Disabled, "%s: on: %v", test.path, err)
 	}
