@@ -74,7 +74,11 @@ type program struct {
 // something, and ends.
 func visit(ctx context.Context, folder, url string, prompt auth.Prompt, do func(*program) error) (err error) {
 	manager, err := session.Open(ctx, folder, &session.Options{Prompt: prompt},
-		&auth.Config{Server: "server", URL: url, Registration: auth.Registration{ClientName: "mcpbelt example"}}) // more servers have more
+		&auth.Config{
+			Server:       "server", // more servers have more
+			URL:          url,
+			Registration: auth.Registration{ClientName: "mcpbelt example"},
+		})
 	if err != nil {
 		return err
 	}

@@ -239,6 +239,7 @@ var types = []any{
 	(*auth.OAuthError)(nil),
 	(*auth.PasteURL)(nil),
 	(*auth.Pending)(nil),
+	(*auth.Registration)(nil),
 	(*auth.RegistrationError)(nil),
 	(*auth.RequestError)(nil),
 	(*auth.ScopeError)(nil),
