@@ -108,9 +108,6 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	variables := map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
-	registry := newRegistry([]byte(weather), "")
-	t.Cleanup(registry.Close)
-	variables["MCPBELT_REGISTRY"] = registry.URL
 	return &cli.Env{
 		Stdin:  strings.NewReader(""),
 		Browse: browse,

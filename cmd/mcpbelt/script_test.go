@@ -67,9 +67,6 @@ func TestMain(m *testing.M) {
 //	exits N mcpbelt ARG...     run a command that must end with the status N
 //	httpserver NAME FLAG...    start a server over HTTP that ends with the script, and set
 //	                           the variable NAME to its URL
-//	registry FILE              start a registry that has the servers of a file, see newRegistry, and
-//	                           set MCPBELT_REGISTRY to its URL
-//	bundle FILE FOLDER         make a bundle of the files of a folder
 //	json stdout|stderr PATH[=VALUE]...
 //	                           what was written last is one JSON object that has each
 //	                           member, such as servers.0.name, with that value
@@ -119,7 +116,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "httpserver": startHTTPServer, "json": hasMembers, "registry": startRegistry, "bundle": makeBundle,
+			"exits": exits, "httpserver": startHTTPServer, "json": hasMembers,
 		},
 	})
 }

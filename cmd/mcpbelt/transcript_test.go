@@ -79,10 +79,8 @@ func runSession(t *testing.T, session string) string {
 	}
 	program := assert.Value(exec.LookPath("mcpbelt"))(t)
 	acme := authtest.NewServer(t, nil)
-	registry := newRegistry([]byte(weather), "")
-	defer registry.Close()
-	real := []string{program, home, acme.NewMCP(nil).URL, acme.Issuer, registry.URL, "127.0.0.1:" + freePort(t)}
-	shown := []string{"/usr/local/bin/mcpbelt", "/home/ann", "https://acme.example/mcp", "https://login.acme.example", "https://registry.modelcontextprotocol.io", "127.0.0.1:7411"}
+	real := []string{program, home, acme.NewMCP(nil).URL, acme.Issuer, "127.0.0.1:" + freePort(t)}
+	shown := []string{"/usr/local/bin/mcpbelt", "/home/ann", "https://acme.example/mcp", "https://login.acme.example", "127.0.0.1:7411"}
 	var toReal, toShown []string
 	for i := range real {
 		toReal, toShown = append(toReal, shown[i], real[i]), append(toShown, real[i], shown[i])
@@ -106,7 +104,7 @@ func runSession(t *testing.T, session string) string {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script.String())
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=",
-		"TERM=dumb", "NO_COLOR=1", "DISPLAY=:0", "MCPBELT_REGISTRY="+registry.URL)
+		"TERM=dumb", "NO_COLOR=1", "DISPLAY=:0")
 	terminal := assert.Value(pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80}))(t)
 	defer terminal.Close()
 	var out bytes.Buffer

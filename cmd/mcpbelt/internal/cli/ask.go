@@ -38,20 +38,14 @@ func (o *Out) Confirm(ctx context.Context, question string) (bool, error) {
 // IsYes reports whether an answer is a yes.
 func IsYes(answer string) bool { return answer == "y" || answer == "yes" }
 
-// Ask is Line with the answer in lower case.
+// Ask asks the user at the terminal a question, and returns the answer in lower case. If the context ends
+// first the error is its own; the goroutine that reads then ends with the process.
 func (o *Out) Ask(ctx context.Context, question string) (string, error) {
-	answer, err := o.Line(ctx, question)
-	return strings.ToLower(answer), err
-}
-
-// Line asks the user at the terminal a question, and returns the line that they type, without blanks around it. If the
-// context ends first the error is its own; the goroutine that reads then ends with the process.
-func (o *Out) Line(ctx context.Context, question string) (string, error) {
 	fmt.Fprintf(o.env.Stderr, "%s ", plain.Text(question))
 	answers := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(o.env.Stdin).ReadString('\n')
-		answers <- strings.TrimSpace(line)
+		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
 	case <-ctx.Done():

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
-	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -32,12 +31,6 @@ type addition struct {
 	unset     []string
 
 	trust, lazy, enabled, force bool
-
-	registry, kind string
-	args           []string
-	remote         bool
-	asker          *catalog.Asker // of a server of a registry, or a bundle
-	keeper         catalog.Keeper
 }
 
 func addCommand(b *belt.Belt) *cobra.Command {
@@ -49,9 +42,6 @@ func addCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.asker == nil && (len(a.args) > 0 || a.kind != "" || a.remote) {
-				return cli.UsageError("--arg, --package and --remote are for a server of a registry, or a bundle")
-			}
 			scope, err := cli.Scope(a.scope)
 			if err != nil {
 				return err
@@ -60,25 +50,14 @@ func addCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			done := changed{Action: "added", Server: r.ServerName(), File: file}
+			note := ""
 			if b.ConfigFile != "" {
 				scope = ""
-			}
-			if a.asker != nil {
-				done.Launch = launchOf(r).String()
-				b.Out.Printf("%s\n\n", belt.ShowLaunch(launchOf(r)))
-				if err := a.keeper.Keep(); err != nil {
-					return err
-				}
 			}
 			store := openStore(b, file, scope, "")
 			_, err = record.Add(cmd.Context(), store, r)
 			if a.force && errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
-				keys := allKeys()
-				if r.Proposed {
-					keys = append(keys, "proposed")
-				}
-				_, _, err = record.Update(cmd.Context(), store, r.Name, &record.Patch{Keys: keys, Values: *r})
+				_, _, err = record.Update(cmd.Context(), store, r.Name, &record.Patch{Keys: allKeys(), Values: *r})
 			}
 			if err = explain(r.Name, err); errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
 				err.(*cli.Error).Cure += ", or add it with --force"
@@ -86,24 +65,16 @@ func addCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if scope.NeedsApproval() || r.Proposed {
-				done.Note = "Before it starts its launch has to be allowed: mcpbelt allow " + r.ServerName()
+			if scope.NeedsApproval() {
+				note = "Before it starts its launch has to be allowed: mcpbelt allow " + r.ServerName()
 			}
-			if a.asker != nil && len(a.asker.Secrets) > 0 {
-				done.Note += "\nIts secrets are these variables of your environment: " + strings.Join(a.asker.Secrets, ", ")
-			}
-			return done.show(cmd.Context(), b)
+			return changed{"added", r.ServerName(), file, note}.show(cmd.Context(), b)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&a.scope, "scope", "s", "user", "whose file: local (the user's, for this folder), project, rc or user")
 	f.BoolVar(&a.force, "force", false, "put it in the place of a server of that name")
-	f.StringArrayVar(&a.args, "arg", nil, "what a server of a registry, or a bundle, needs to know, `NAME=value`; can be repeated")
-	f.StringVar(&a.kind, "package", "", "choose the package of this `type`: "+strings.ReplaceAll(strings.TrimPrefix(catalog.Order, "remote "), " ", ", "))
-	f.BoolVar(&a.remote, "remote", false, "choose what runs elsewhere")
-	registryFlag(cmd, &a.registry)
 	cli.FixedFlag(cmd, "scope", "local", "project", "rc", "user")
-	cli.FixedFlag(cmd, "package", strings.Fields(catalog.Order)[1:]...)
 	a.addFlags(cmd)
 	return cmd
 }
@@ -168,12 +139,6 @@ func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string, old *
 	switch both := command != nil && a.command != ""; {
 	case len(args) == 0:
 		return nil, nil, cli.UsageError("%s needs the name of the server", cmd.Name())
-	case old == nil && len(args) <= 2 && command == nil && a.command == "" && a.isCatalogued(b, args[len(args)-1]):
-		s, err := a.find(cmd.Context(), b, args)
-		if err != nil {
-			return nil, nil, err
-		}
-		r, args = record.Of(s), []string{s.Title}
 	case len(args) > 2:
 		return nil, nil, cli.UsageError("there is more than a name and a URL: write a command behind --: mcpbelt %s %s -- %s", cmd.Name(), args[0], strings.Join(args[1:], " "))
 	case old != nil && len(args) == 1 && command == nil && a.command == "":

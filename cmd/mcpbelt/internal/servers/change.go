@@ -61,7 +61,6 @@ type changed struct {
 	Action string `json:"action"` // added, removed, renamed, enabled or disabled
 	Server string `json:"server"`
 	File   string `json:"file"`
-	Launch string `json:"launch,omitempty"` // what starting it means, of one that add has found
 	Note   string `json:"note,omitempty"`
 }
 
