@@ -20,10 +20,7 @@ func TestBegin(t *testing.T) {
 	u := parsed(t, p.URL)
 	challenge := sha256.Sum256([]byte(p.Verifier.Reveal()))
 	want := url.Values{
-		"response_type":         {"code"},
-		"client_id":             {"client"},
-		"redirect_uri":          {redirectURI},
-		"scope":                 {"read files:write"},
+		"response_type": {"code"}, "client_id": {"client"}, "redirect_uri": {redirectURI}, "scope": {"read files:write"},
 		"state":                 {p.State.Reveal()},
 		"code_challenge":        {base64.RawURLEncoding.EncodeToString(challenge[:])},
 		"code_challenge_method": {"S256"},
@@ -68,12 +65,9 @@ func TestEndpointHasItsOwnQuery(t *testing.T) {
 	a := &Authority{Issuer: "https://as.example.com", Resource: "https://mcp.example.com"}
 	c := &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}
 	for query, want := range map[string]string{
-		"?tenant=a%26b&p=1&p=2":                         "p=1&p=2&tenant=a%26b",
-		"?tenant=1&state=evil&state=evil2":              "tenant=1",
-		"?redirect_uri=https://evil.example.com&x":      "x=",
-		"?code_challenge_method=plain&response_type=id": "",
-		"?resource=https://evil.example.com":            "",
-		"?":                                             "",
+		"?tenant=a%26b&p=1&p=2": "p=1&p=2&tenant=a%26b", "?tenant=1&state=evil&state=evil2": "tenant=1",
+		"?redirect_uri=https://evil.example.com&x": "x=", "?code_challenge_method=plain&response_type=id": "",
+		"?resource=https://evil.example.com": "", "?": "",
 	} {
 		a.AuthorizationEndpoint = "https://as.example.com/authorize" + query
 		p, err := f.Begin(a, c, redirectURI, nil)
@@ -333,11 +327,9 @@ func TestStateOfResponse(t *testing.T) {
 // hand the address over.
 func TestCallbackForms(t *testing.T) {
 	for _, form := range []func(string) string{
-		func(s string) string { return s },
-		func(s string) string { return " " + s + "\r\n" },
+		func(s string) string { return s }, func(s string) string { return " " + s + "\r\n" },
 		func(s string) string { return s[strings.Index(s, "/callback"):] },
-		func(s string) string { return s[strings.Index(s, "?"):] },
-		func(s string) string { return s + "#_=_" },
+		func(s string) string { return s[strings.Index(s, "?"):] }, func(s string) string { return s + "#_=_" },
 		func(s string) string { return s + "&session_state=1&session_state=2" },
 		func(s string) string { return strings.Replace(s, "http://", "HTTP://", 1) },
 	} {
@@ -361,15 +353,9 @@ func TestResponseSaysNo(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	f, p := startLogin(t, as)
 	for code, want := range map[string]string{
-		"access_denied":                 "access_denied",
-		"":                              "",
-		"<script>":                      "",
-		"two words":                     "",
-		"line\nfeed":                    "",
-		strings.Repeat("x", maxCode):    strings.Repeat("x", maxCode),
-		strings.Repeat("x", maxCode+1):  "",
-		"urn:ietf:params:acme:error:no": "",
-		"interaction_required":          "interaction_required",
+		"access_denied": "access_denied", "": "", "<script>": "", "two words": "", "line\nfeed": "",
+		strings.Repeat("x", maxCode): strings.Repeat("x", maxCode), strings.Repeat("x", maxCode+1): "",
+		"urn:ietf:params:acme:error:no": "", "interaction_required": "interaction_required",
 	} {
 		_, err := f.Complete(t.Context(), p, callback(p, "error", code, "code", "CODE"))
 		wantRefused(t, err, "authorization", 0, want, "%q", code)
@@ -381,15 +367,9 @@ func TestResponseSaysNo(t *testing.T) {
 
 func TestStateOf(t *testing.T) {
 	for address, want := range map[string]string{
-		"https://agent.example.com/cb?state=S&code=C": "S",
-		"/cb?code=C&state=S%2B":                       "S+",
-		"?state=S":                                    "S",
-		"/cb?code=C":                                  "",
-		"/cb?state=":                                  "",
-		"/cb?state=a&state=b":                         "",
-		"/cb?state=" + strings.Repeat("x", 257):       "",
-		"/cb?state=S&x=%zz":                           "",
-		strings.Repeat("/", maxCallback) + "?state=S": "",
+		"https://agent.example.com/cb?state=S&code=C": "S", "/cb?code=C&state=S%2B": "S+", "?state=S": "S",
+		"/cb?code=C": "", "/cb?state=": "", "/cb?state=a&state=b": "", "/cb?state=" + strings.Repeat("x", 257): "",
+		"/cb?state=S&x=%zz": "", strings.Repeat("/", maxCallback) + "?state=S": "",
 	} {
 		state, err := StateOf(address)
 		assert.Equal(t, state, want, "%.60q", address)

@@ -165,13 +165,9 @@ func TestBeginDeviceRefuses(t *testing.T) {
 // pollLogin returns a login at a peer that is polled for without long waits.
 func pollLogin(as *peer) *Pending {
 	return &Pending{
-		Server:    "files",
-		Grant:     DeviceCode,
-		Authority: *deviceAuthority(as),
-		Client:    *as.public(),
-		Scopes:    []string{"read", "write"},
-		Expires:   time.Now().Add(time.Hour),
-		Device:    &Device{Code: "dc-1", Interval: time.Millisecond},
+		Server: "files", Grant: DeviceCode, Authority: *deviceAuthority(as), Client: *as.public(),
+		Scopes: []string{"read", "write"}, Expires: time.Now().Add(time.Hour),
+		Device: &Device{Code: "dc-1", Interval: time.Millisecond},
 	}
 }
 
@@ -337,8 +333,7 @@ func TestPollEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // while it asks
 		ctx, cancel := context.WithCancel(t.Context())
 		a := &asker{begin: time.Now()}
-		err := poll(ctx, 5*time.Second, time.Now().Add(6*time.Second), func() error { cancel(); return a.ask() })
-		assert.Is(t, err, context.Canceled)
+		assert.Is(t, poll(ctx, 5*time.Second, time.Now().Add(6*time.Second), func() error { cancel(); return a.ask() }), context.Canceled)
 		assert.Equal(t, len(a.asked), 1)
 	})
 }

@@ -272,13 +272,8 @@ func TestSignersThatGiveNoSignature(t *testing.T) {
 	}
 	one, large := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 256)
 	for name, der := range map[string][]byte{
-		"nothing":  nil,
-		"garbage":  []byte("garbage"),
-		"raw form": make([]byte, 64),
-		"zero":     pair(new(big.Int), one),
-		"negative": pair(one, big.NewInt(-1)),
-		"large":    pair(large, one),
-		"trailing": append(pair(one, one), 0),
+		"nothing": nil, "garbage": []byte("garbage"), "raw form": make([]byte, 64), "zero": pair(new(big.Int), one),
+		"negative": pair(one, big.NewInt(-1)), "large": pair(large, one), "trailing": append(pair(one, one), 0),
 	} {
 		k := &SigningKey{Signer: signer{public, func() ([]byte, error) { return der, nil }}}
 		assert.Fails(t, errOf(k.assertion("c", "a", time.Now())), "%s", name)
@@ -324,16 +319,14 @@ func TestParsePrivateKeyRefuses(t *testing.T) {
 	agreement := assert.Value(x509.MarshalPKCS8PrivateKey(x25519))(t)
 	p224 := assert.Value(x509.MarshalECPrivateKey(ecdsaKey(t, elliptic.P224())))(t)
 	for name, test := range map[string]struct{ text, want string }{
-		"nothing":     {"", "no private key"},
-		"not PEM":     {canary, "no private key"},
+		"nothing": {"", "no private key"}, "not PEM": {canary, "no private key"},
 		"certificate": {block("CERTIFICATE", canary), "no private key"},
-		"garbage":     {block("PRIVATE KEY", canary), "holds no"},
-		"PKCS #1":     {block("RSA PRIVATE KEY", canary), "holds no"},
-		"SEC 1":       {block("EC PRIVATE KEY", canary), "holds no"},
-		"agreement":   {block("PRIVATE KEY", string(agreement)), "holds no"},
-		"P-224":       {block("EC PRIVATE KEY", string(p224)), "P-256"},
-		"encrypted":   {block("ENCRYPTED PRIVATE KEY", canary), "encrypted"},
-		"OpenSSH":     {block("OPENSSH PRIVATE KEY", canary), "not supported"},
+		"garbage":     {block("PRIVATE KEY", canary), "holds no"}, "PKCS #1": {block("RSA PRIVATE KEY", canary), "holds no"},
+		"SEC 1":     {block("EC PRIVATE KEY", canary), "holds no"},
+		"agreement": {block("PRIVATE KEY", string(agreement)), "holds no"},
+		"P-224":     {block("EC PRIVATE KEY", string(p224)), "P-256"},
+		"encrypted": {block("ENCRYPTED PRIVATE KEY", canary), "encrypted"},
+		"OpenSSH":   {block("OPENSSH PRIVATE KEY", canary), "not supported"},
 		"old encryption": {string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY",
 			Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-256-CBC,00"}, Bytes: []byte(canary)})), "encrypted"},
 	} {

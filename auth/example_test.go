@@ -152,23 +152,11 @@ func ExampleFlow_Revoke() {
 // newFlow returns a server that knows its users by an authorization server, and a Flow
 // that has a client there.
 func newFlow(o *authtest.Options, c auth.Config, redirectURI string) (*authtest.Server, *auth.Flow, *auth.Authority, *auth.Client) {
-	as, err := authtest.New(o)
-	if err != nil {
-		log.Fatal(err)
-	}
+	as := must(authtest.New(o))
 	c.Server, c.URL = "files", as.NewMCP(&authtest.ResourceOptions{Scopes: []string{"files:read"}}).URL
-	flow, err := auth.New(&c)
-	if err != nil {
-		log.Fatal(err)
-	}
-	authority, err := flow.Discover(context.Background(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	client, err := flow.Register(context.Background(), authority, redirectURI, nil, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	flow := must(auth.New(&c))
+	authority := must(flow.Discover(context.Background(), nil))
+	client := must(flow.Register(context.Background(), authority, redirectURI, nil, nil))
 	return as, flow, authority, client
 }
 
@@ -176,25 +164,24 @@ func newFlow(o *authtest.Options, c auth.Config, redirectURI string) (*authtest.
 func begin() (*authtest.Server, *auth.Flow, *auth.Pending) {
 	const redirectURI = "http://127.0.0.1:4711/callback"
 	as, flow, authority, client := newFlow(nil, auth.Config{}, redirectURI)
-	pending, err := flow.Begin(authority, client, redirectURI, []string{"read"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	pending := must(flow.Begin(authority, client, redirectURI, []string{"read"}))
 	return as, flow, pending
 }
 
 // logIn goes the way to a grant.
 func logIn() (*authtest.Server, *auth.Flow, *auth.TokenSet) {
 	as, flow, pending := begin()
-	callback, err := as.Approve(context.Background(), pending.URL)
-	if err != nil {
-		log.Fatal(err)
-	}
-	grant, err := flow.Complete(context.Background(), pending, callback)
-	if err != nil {
-		log.Fatal(err)
-	}
+	callback := must(as.Approve(context.Background(), pending.URL))
+	grant := must(flow.Complete(context.Background(), pending, callback))
 	return as, flow, grant
+}
+
+// must ends the program if err is not nil.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
 }
 
 // The user of a program without a browser types a short code at another machine.

@@ -97,14 +97,9 @@ func (p *peer) only(t testing.TB) posted {
 // authority returns what discovery would say of the peer.
 func (p *peer) authority() *Authority {
 	return &Authority{
-		Resource:              "https://mcp.example.com/mcp",
-		HasMetadata:           true,
-		Issuer:                p.url,
-		AuthorizationEndpoint: p.url + "/authorize",
-		TokenEndpoint:         p.url + "/token",
-		RegistrationEndpoint:  p.url + "/register",
-		RevocationEndpoint:    p.url + "/revoke",
-		PKCE:                  true,
+		Resource: "https://mcp.example.com/mcp", HasMetadata: true, Issuer: p.url,
+		AuthorizationEndpoint: p.url + "/authorize", TokenEndpoint: p.url + "/token",
+		RegistrationEndpoint: p.url + "/register", RevocationEndpoint: p.url + "/revoke", PKCE: true,
 	}
 }
 

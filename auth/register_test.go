@@ -57,8 +57,7 @@ func TestRegistrationOrder(t *testing.T) {
 			before := len(as.requests())
 			a := as.authority()
 			a.MetadataDocuments = c.documents
-			got, err := flow(t, c.config).Register(t.Context(), a, c.redirect, nil, c.known)
-			assert.OK(t, err)
+			got := assert.Value(flow(t, c.config).Register(t.Context(), a, c.redirect, nil, c.known))(t)
 			assert.Equal(t, [...]any{got.ID, got.Source, got.Issuer}, [...]any{c.want, c.source, as.url}, "got")
 			assert.Equal(t, len(as.requests()) > before, (c.want == "new"), "registers")
 		})

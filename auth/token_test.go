@@ -130,14 +130,8 @@ func TestTokenRefusals(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	for value, want := range map[string]time.Duration{
-		"":                              0,
-		"7":                             7 * time.Second,
-		"-7":                            0,
-		"99999999":                      maxRetryAfter,
-		"99999999999999999999":          0,
-		"soon":                          0,
-		"Fri, 31 Dec 1999 23:59:59 GMT": 0,
-		"Fri, 31 Dec 9999 23:59:59 GMT": maxRetryAfter,
+		"": 0, "7": 7 * time.Second, "-7": 0, "99999999": maxRetryAfter, "99999999999999999999": 0, "soon": 0,
+		"Fri, 31 Dec 1999 23:59:59 GMT": 0, "Fri, 31 Dec 9999 23:59:59 GMT": maxRetryAfter,
 	} {
 		_, _, err := ask(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", value)
@@ -202,12 +196,9 @@ func TestTokenRequestThatCannotBeSent(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	a := as.authority()
 	for endpoint, want := range map[string]string{
-		"http://10.0.0.1/token":         "*auth.URLError",
-		"http://169.254.169.254/token":  "*auth.URLError",
-		"ftp://as.example.com/token":    "*auth.URLError",
-		"http://as.example.com/token":   "*auth.URLError",
-		"https://u:CANARY@as.example/t": "*auth.URLError",
-		"http://127.0.0.1:1/token":      "*auth.RequestError",
+		"http://10.0.0.1/token": "*auth.URLError", "http://169.254.169.254/token": "*auth.URLError",
+		"ftp://as.example.com/token": "*auth.URLError", "http://as.example.com/token": "*auth.URLError",
+		"https://u:CANARY@as.example/t": "*auth.URLError", "http://127.0.0.1:1/token": "*auth.RequestError",
 	} {
 		a.TokenEndpoint = endpoint
 		err := errOf(flow(t, Config{}).Refresh(t.Context(), grantOf(a, as.public())))
@@ -453,8 +444,7 @@ func TestRefreshByOtherCodes(t *testing.T) {
 		{400, "invalid_request", "invalid_request"},
 		{503, "login_required", "login_required"},
 	} {
-		err := refresh(t, newPeer(t, sends(c.status, `{"error":"`+c.code+`"}`)))
-		wantRefused(t, err, "refresh", c.status, c.want, "%s", c.code)
+		wantRefused(t, refresh(t, newPeer(t, sends(c.status, `{"error":"`+c.code+`"}`))), "refresh", c.status, c.want, "%s", c.code)
 	}
 }
 

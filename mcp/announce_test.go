@@ -38,9 +38,7 @@ func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 			}
 			synctest.Wait() // a list may be under way
 			wantBetween(t, len(asked), 5, math.MaxInt, "asked")
-			if !asked[0].Equal(began) {
-				t.Errorf("got the first list after %v, want it at once", asked[0].Sub(began))
-			}
+			assert.True(t, asked[0].Equal(began), "the first list is asked for at once, not after %v", asked[0].Sub(began))
 			for i, at := range asked[1:] {
 				wantBetween(t, at.Sub(answered[i]), distance, math.MaxInt, "list %d: after the answer before", i+2)
 			}

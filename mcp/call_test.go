@@ -97,12 +97,8 @@ func TestCallToolEmptyResult(t *testing.T) {
 
 func TestCallToolInvalidResult(t *testing.T) {
 	for raw, path := range map[string]string{
-		`7`:                      "result",
-		`null`:                   "result",
-		`{"content":7}`:          "content",
-		`{"isError":"yes"}`:      "isError",
-		`{"resultType":"tasks"}`: "resultType",
-		`{"resultType":7}`:       "resultType",
+		`7`: "result", `null`: "result", `{"content":7}`: "content", `{"isError":"yes"}`: "isError",
+		`{"resultType":"tasks"}`: "resultType", `{"resultType":7}`: "resultType",
 		`{"resultType":"complete","inputRequests":7}`:         "inputRequests",
 		`{"content":[{"type":"text","text":1}],"is_error":1}`: "is_error",
 	} {

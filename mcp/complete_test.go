@@ -45,9 +45,8 @@ func TestComplete(t *testing.T) {
 		assert.Equal(t, [...]any{got.Total, got.HasMore, res.Meta["k"]}, [...]any{9007199254740993, true, json.Number("1")})
 		params := string(server.Received("completion/complete")[0].Params)
 		const want = `"ref":{"type":"ref/resource","uri":"file:///{path}"},"argument":{"name":"path","value":"a\""},"context":{"arguments":{"owner":"ann"}}}`
-		if !strings.HasSuffix(params, want) || !strings.Contains(params, `"m":1`) {
-			t.Errorf("params %s", params)
-		}
+		assert.True(t, strings.HasSuffix(params, want), "params %s", params)
+		assert.Contains(t, params, `"m":1`)
 	})
 }
 

@@ -5,7 +5,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http/httptest"
 	"os/exec"
 	"runtime"
@@ -128,9 +127,7 @@ func TestOutputErrorLetsItsMessageGo(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "t", nil, nil)
 		return err
 	}
-	if err := call(); !errors.As(err, new(*mcp.OutputError)) {
-		t.Fatalf("got %v, want an OutputError", err)
-	}
+	assert.As[*mcp.OutputError](t, call())
 	before := heap()
 	var kept [4]error
 	for i := range kept {

@@ -57,11 +57,7 @@ func TestDecodeErrors(t *testing.T) {
 		{log, `{"level":"info","data":1,"logger":{}}`, "logger", "got an object, want a string"},
 		{log, `{"level":"info"}`, "data", "missing"},
 	} {
-		var invalid *ProtocolError
-		if err := test.decode(test.raw); !errors.As(err, &invalid) {
-			t.Errorf("%s: got %v, want a ProtocolError", test.raw, err)
-			continue
-		}
+		invalid := assert.As[*ProtocolError](t, test.decode(test.raw), "%s", test.raw)
 		assert.Equal(t, invalid.Path, test.path, "%s: got path", test.raw)
 		assert.Equal(t, invalid.Err.Error(), test.want, "%s", test.raw)
 	}
@@ -84,24 +80,15 @@ func FuzzDecodeCallResult(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, modern bool) {
 		res, need, err := decodeCallResult(data, modern, false)
-		var invalid *ProtocolError
-		if err != nil && !errors.As(err, &invalid) {
-			t.Errorf("error %T %v", err, err)
-		}
-		if err == nil && (res == nil) == (need == nil) {
-			t.Errorf("result %v, need %v", res, need)
-		}
-		if need != nil && !modern {
-			t.Error("an older revision needs input")
-		}
+		assert.True(t, err == nil || errors.As(err, new(*ProtocolError)), "%T %v is a ProtocolError", err, err)
+		assert.False(t, err == nil && (res == nil) == (need == nil), "neither or both of the result %v and the need %v", res, need)
+		assert.False(t, need != nil && !modern, "an older revision needs input")
 		if err != nil || jsonscan.Valid(data) != nil {
 			return
 		}
 		if need != nil {
 			for _, raw := range []json.RawMessage{need.requests, need.state} {
-				if raw != nil && !json.Valid(raw) {
-					t.Errorf("%q is not JSON", raw)
-				}
+				assert.True(t, raw == nil || json.Valid(raw), "%q is JSON", raw)
 			}
 			return
 		}
@@ -127,13 +114,9 @@ func FuzzDecodeTool(f *testing.F) {
 		if err != nil || jsonscan.Valid(data) != nil {
 			return
 		}
-		if tool.Name == "" {
-			t.Error("no name")
-		}
+		assert.False(t, tool.Name == "", "the tool has no name")
 		for _, schema := range []json.RawMessage{tool.InputSchema, tool.OutputSchema} {
-			if schema != nil && !json.Valid(schema) {
-				t.Errorf("got the schema %s, want JSON", schema)
-			}
+			assert.True(t, schema == nil || json.Valid(schema), "the schema %s is JSON", schema)
 		}
 	})
 }
@@ -187,23 +170,15 @@ func FuzzDecodeTask(f *testing.F) {
 			return
 		}
 		s, err := decodePolled(data, "a", modern)
-		var invalid *ProtocolError
 		if err != nil {
-			invalid = assert.As[*ProtocolError](t, err)
+			assert.False(t, assert.As[*ProtocolError](t, err).Path == "", "no path in %v", err)
 			assert.True(t, s == nil)
-			if invalid.Path == "" {
-				t.Errorf("task %v, error %T %v", s, err, err)
-			}
 			return
 		}
 		assert.Equal(t, s.ID, "a", "ID")
-		if s.Status == "" || s.TTL < 0 || s.PollInterval < 0 {
-			t.Errorf("task %+v", s)
-		}
+		assert.False(t, s.Status == "" || s.TTL < 0 || s.PollInterval < 0, "the task %+v is odd", s)
 		for _, raw := range []json.RawMessage{s.requests, s.result} {
-			if raw != nil && (!json.Valid(raw) || !modern) {
-				t.Errorf("%q came along", raw)
-			}
+			assert.True(t, raw == nil || json.Valid(raw) && modern, "%q is JSON of this revision", raw)
 		}
 	})
 }
@@ -222,13 +197,9 @@ func FuzzRelate(f *testing.F) {
 		assert.Equal(t, string(relate(data, json.RawMessage(`{"_meta":{}}`))), string(data))
 		got := relate(data, params)
 		assert.OK(t, jsonscan.Valid(got), "%s became %s", data, got)
-		if data[0] == '{' && string(memberOf(got, "_meta", protocol.MetaTask)) != `{"taskId":"a"}` {
-			t.Errorf("%s became %s", data, got)
-		}
+		assert.True(t, data[0] != '{' || string(memberOf(got, "_meta", protocol.MetaTask)) == `{"taskId":"a"}`, "%s became %s", data, got)
 		for key, value := range jsonscan.Fields(data) {
-			if string(key) != "_meta" && string(memberOf(got, string(key))) != string(value) {
-				t.Errorf("%s became %s", data, got)
-			}
+			assert.True(t, string(key) == "_meta" || string(memberOf(got, string(key))) == string(value), "%s became %s with its %s", data, got, key)
 		}
 	})
 }
@@ -277,14 +248,11 @@ func FuzzDecodeResults(f *testing.F) {
 		check(template, err == nil, err)
 		item, _, err := decodePrompt(data, modern)
 		check(item, err == nil, err)
-		if f := freshnessOf(data); f.ttl < 0 || f.ttl > maxTTL {
-			t.Errorf("to be kept for %v", f.ttl)
-		}
+		ttl := freshnessOf(data).ttl
+		assert.True(t, 0 <= ttl && ttl <= maxTTL, "the time to keep %v is within bounds", ttl)
 		if m, err := decodeLogMessage(data); err == nil {
 			for _, r := range harmless(m.Data) {
-				if r < ' ' || r == 0x7f {
-					t.Errorf("%q is in what was to be harmless", r)
-				}
+				assert.True(t, r >= ' ' && r != 0x7f, "%q is harmless", r)
 			}
 		}
 	})

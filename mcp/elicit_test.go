@@ -173,17 +173,10 @@ func TestFormRefused(t *testing.T) {
 		{`{"properties":{"f":{"type":"string","$ref":"#/x"}}}`, `field "f" must have a simple type, not a $ref`},
 	} {
 		asked, err := ask(test.schema)
-		var refused *mcp.JSONRPCError
-		switch {
-		case asked != nil:
-			t.Errorf("%s: the user was asked", test.schema)
-		case !errors.As(err, &refused):
-			t.Errorf("%s: got %v, want an error for the server", test.schema, err)
-		case refused.Code != -32602:
-			t.Errorf("%s: got code %d, want -32602", test.schema, refused.Code)
-		case !strings.Contains(refused.Message, test.want):
-			t.Errorf("%s: got %q, want %q", test.schema, refused.Message, test.want)
-		}
+		assert.True(t, asked == nil, "%s: nobody is asked", test.schema)
+		refused := assert.As[*mcp.JSONRPCError](t, err, "%s", test.schema)
+		assert.Equal(t, refused.Code, -32602, "%s: code", test.schema)
+		assert.Contains(t, refused.Message, test.want, "%s", test.schema)
 	}
 	asked := assert.Value(ask(`{"properties":{"password":{"type":"string"}}}`))(t)
 	assert.Equal(t, [...]any{asked.Form.Fields[0].Secret, len(asked.Form.Warnings())}, [...]any{true, 1})

@@ -87,9 +87,7 @@ func FuzzOutcome(f *testing.F) {
 			checkOutcome(t, now)
 			for _, method := range []string{"tools/call", "tools/list"} {
 				said := c.explain(&request{method: method}, now.err)
-				if SafeToRetry(said) && !SafeToRetry(now.err) {
-					t.Errorf("%v became safe to retry: %v", now.err, said)
-				}
+				assert.False(t, SafeToRetry(said) && !SafeToRetry(now.err), "%v became safe to retry: %v", now.err, said)
 			}
 		}
 	})

@@ -55,13 +55,10 @@ func TestWithOutcome(t *testing.T) {
 
 func TestTimeoutErrorIsADeadline(t *testing.T) {
 	err := fmt.Errorf("call: %w", &mcp.TimeoutError{Limit: "idle", After: time.Minute})
-	if !errors.Is(err, context.DeadlineExceeded) || !os.IsTimeout(errors.Unwrap(err)) {
-		t.Error("not a deadline")
-	}
+	assert.Is(t, err, context.DeadlineExceeded)
+	assert.True(t, os.IsTimeout(errors.Unwrap(err)), "it is a timeout")
 	for _, other := range []error{context.Canceled, io.EOF, os.ErrDeadlineExceeded, &net.DNSError{IsTimeout: true}} {
-		if errors.Is(err, other) {
-			t.Errorf("got an error that is %v, want one that is not", other)
-		}
+		assert.False(t, errors.Is(err, other), "the error is %v", other)
 	}
 }
 
@@ -130,9 +127,7 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 			listed = err
 		}
 		for what, err := range map[string]error{"tools/call": called, "prompts/get": got, "prompts/list": listed} {
-			if what == "tools/call" && err == nil {
-				t.Errorf("%s: got no error", what)
-			}
+			assert.False(t, what == "tools/call" && err == nil, "%s: no error", what)
 			if err == nil {
 				continue
 			}

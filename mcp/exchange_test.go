@@ -297,9 +297,8 @@ func TestInputOfEachCall(t *testing.T) {
 		} else {
 			assert.Is(t, errOf(fmt.Sscanf(params.RequestState, params.Name+" %d", &round)), nil)
 			want := fmt.Sprintf("%s %d", params.Name, round)
-			if len(params.InputResponses) != 1 || params.InputResponses[want].Content.Name != want {
-				t.Errorf("%s came with the input %v", want, params.InputResponses)
-			}
+			assert.Equal(t, len(params.InputResponses), 1, "inputs")
+			assert.Equal(t, params.InputResponses[want].Content.Name, want, "the input")
 		}
 		if round == rounds {
 			v.reply(200, fmt.Sprintf(`"result":{"resultType":"complete","content":[{"type":"text","text":%q}]}`, params.Name))

@@ -85,9 +85,9 @@ func TestFlightIsAContext(t *testing.T) {
 				case <-caller.Done(): // the hook is not for this end
 				}
 				synctest.Wait()
-				if err, cause := f.ended(); !errors.Is(err, end.err) || !errors.Is(f.Err(), end.err) || !errors.Is(cause, end.want) {
-					t.Errorf("ended by %v, because of %v", err, cause)
-				}
+				err, cause := f.ended()
+				ends := errors.Is(err, end.err) && errors.Is(f.Err(), end.err) && errors.Is(cause, end.want)
+				assert.True(t, ends, "ended by %v, because of %v", err, cause)
 				late := make(chan struct{}, 2)
 				f.Hook(func() { late <- struct{}{} })
 				context.AfterFunc(f, func() { late <- struct{}{} })

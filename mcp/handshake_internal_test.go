@@ -57,9 +57,7 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 	}()
 	methods := []string{<-log.methods, <-log.methods}
 	slices.Sort(methods)
-	if want := []string{protocol.Initialize, protocol.Discover}; !slices.Equal(methods, want) {
-		t.Errorf("got the requests %q, want %q", methods, want)
-	}
+	assert.Equal(t, fmt.Sprint(methods), fmt.Sprint([]string{protocol.Initialize, protocol.Discover}), "requests")
 	cancel()
 	assert.Equal(t, <-done, context.Canceled)
 	l.close(nil)

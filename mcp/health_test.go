@@ -107,12 +107,9 @@ func TestPings(t *testing.T) {
 		to       func(mcp.Transport) mcp.Transport
 		pings    int
 	}{
-		"silent":    {0, mcptest.Result(`{}`), same, 10},
-		"refused":   {0, mcptest.Error(-32601, "no such method"), same, 10},
-		"talking":   {0, mcptest.Result(`{}`), same, 0},
-		"off":       {-1, mcptest.Result(`{}`), same, 0},
-		"often":     {time.Second, mcptest.Result(`{}`), same, 600},
-		"stateless": {0, mcptest.Result(`{}`), stateless, 0},
+		"silent": {0, mcptest.Result(`{}`), same, 10}, "refused": {0, mcptest.Error(-32601, "no such method"), same, 10},
+		"talking": {0, mcptest.Result(`{}`), same, 0}, "off": {-1, mcptest.Result(`{}`), same, 0},
+		"often": {time.Second, mcptest.Result(`{}`), same, 600}, "stateless": {0, mcptest.Result(`{}`), stateless, 0},
 	} {
 		runInBubble(t, name, func(t *testing.T) {
 			server := legacy(t, mcptest.Script{"ping": test.ping})

@@ -114,9 +114,7 @@ type cost struct{ count, bytes uint64 }
 func (c cost) within(t *testing.T, most cost) {
 	t.Helper()
 	t.Logf("%d allocations, %d bytes", c.count, c.bytes)
-	if c.count > most.count || c.bytes > most.bytes {
-		t.Errorf("%d allocations and %d bytes, want at most %d and %d", c.count, c.bytes, most.count, most.bytes)
-	}
+	assert.True(t, c.count <= most.count && c.bytes <= most.bytes, "allocations and bytes are at most %d and %d", most.count, most.bytes)
 }
 
 // costOf returns what one run of f costs, on average over some and after others

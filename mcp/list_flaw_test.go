@@ -121,9 +121,7 @@ func TestListProblems(t *testing.T) {
 			},
 			"prompts/list": mcptest.Result(`{"prompts":[{"name":"a","name":"\u001b[2J"}],"resultType":"complete"}`),
 		})), nil)
-		if got := c.ListProblems(); len(got) > 0 {
-			t.Errorf("got %v before any list was read, want none", got)
-		}
+		assert.Equal(t, len(c.ListProblems()), 0, "problems before any list was read")
 		_, _ = collect(c.Prompts(t.Context()))
 		_, _ = collect(c.Resources(t.Context()))
 		assert.Equal(t, len(c.ListProblems()), 101, "problems")

@@ -157,8 +157,7 @@ func TestListBadCursor(t *testing.T) {
 					c.Error(-32602, "unknown cursor")
 				}
 			}}), nil)
-			_, err := l.read(t.Context(), c)
-			assert.Equal(t, assert.As[*mcp.ServerError](t, err, "%s", l.method).Err.Code, -32602, "%s: got code", l.method)
+			assert.Equal(t, assert.As[*mcp.ServerError](t, errOf(l.read(t.Context(), c)), "%s", l.method).Err.Code, -32602, "%s: got code", l.method)
 			wantCount(t, server, l.method, 4)
 			wantPhase(t, c, mcp.Ready)
 		}

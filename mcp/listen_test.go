@@ -84,9 +84,7 @@ func TestSubscriptionsAreToldApart(t *testing.T) {
 		resources.Result(`{"resultType":"complete"}`)
 		again := <-listens
 		pass(time.Second)
-		if c.State().ToolsVersion == version || again.ID() == resources.ID() {
-			t.Error("what changed meanwhile is not looked for")
-		}
+		assert.False(t, c.State().ToolsVersion == version || again.ID() == resources.ID(), "what changed meanwhile is not looked for")
 		updated(server, "file:///a")
 		f.want(t, "file:///a")
 		wantCount(t, server, "subscriptions/listen", 3)
@@ -128,9 +126,8 @@ func TestListenIsReplaced(t *testing.T) {
 			runInBubble(t, fmt.Sprint(p.name, tells), func(t *testing.T) {
 				var open atomic.Int64
 				server, c := p.withReady(t, announcesAll(t, func(c *mcptest.Call) {
-					if n := open.Add(1); n != 1 && tells {
-						t.Errorf("%d subscriptions at one time", n)
-					}
+					n := open.Add(1)
+					assert.False(t, n != 1 && tells, "%d subscriptions at one time", n)
 					agreeing()(c)
 					pause(100 * time.Millisecond)
 					open.Add(-1)

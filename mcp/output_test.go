@@ -41,9 +41,7 @@ func wantOutputError(t *testing.T, err error, path, words string) *mcp.OutputErr
 	assert.Contains(t, err.Error(), `"t"`, "the error does not tell enough")
 	assert.Fails(t, invalid.Unwrap(), "the error does not tell enough")
 	wantOutcome(t, err, mcp.Answered)
-	if invalid.Result == nil {
-		t.Fatal("no result")
-	}
+	assert.False(t, invalid.Result == nil, "no result")
 	return invalid
 }
 
@@ -96,9 +94,8 @@ func TestOutputChecked(t *testing.T) {
 				if test.wantsWords != "" {
 					assert.True(t, res == nil, "a result beside the error")
 					res = wantOutputError(t, err, test.wantPath, test.wantsWords).Result
-					if strings.Contains(err.Error(), "secret") || len(err.Error()) > 1000 {
-						t.Errorf("the error tells too much: %v", err)
-					}
+					assert.Lacks(t, err.Error(), "secret")
+					assert.True(t, len(err.Error()) <= 1000, "the error is short: %v", err)
 				} else if err != nil {
 					t.Fatalf("%s against %s: %v", test.result, test.schema, err)
 				}
@@ -120,9 +117,7 @@ func wantContent(t *testing.T, res *mcp.CallToolResult, raw string) {
 	t.Helper()
 	_, want, _ := strings.Cut(strings.TrimSuffix(raw, "}"), `"structuredContent":`)
 	got, _ := res.StructuredContent.(json.RawMessage)
-	if string(got) != want && !(want == "null" && got == nil) {
-		t.Errorf("structured content %s, want %s", got, want)
-	}
+	assert.True(t, string(got) == want || want == "null" && got == nil, "the structured content %s is %s", got, want)
 }
 
 func TestOutputByRevision(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -110,10 +109,7 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 				ClientInfo   struct{ Name, Version string } `json:"io.modelcontextprotocol/clientInfo"`
 			} `json:"_meta"`
 		}
-		if err := json.Unmarshal(v.Params, &params); err != nil {
-			t.Errorf("%s: params %s: %v", v.Method, v.Params, err)
-			continue
-		}
+		assert.OK(t, json.Unmarshal(v.Params, &params), "%s: params %s", v.Method, v.Params)
 		m := params.Meta
 		assert.Equal(t, [...]any{m.Version, m.ClientInfo.Name, m.ClientInfo.Version, string(m.Capabilities["elicitation"]), string(m.Capabilities["extensions"])},
 			[...]any{mcp.Revision20260728, "belt", "7", `{"form":{}}`, `{"io.modelcontextprotocol/tasks":{}}`}, "%s", v.Method)
@@ -148,9 +144,10 @@ func TestHeaderMismatch(t *testing.T) {
 		c := newClient(t, wrapped(&transport.Pipe{Serve: server.Serve}, func(conn mcp.Conn) mcp.Conn { return &headerConn{mcp.CallerOf(conn), conns} }), nil)
 		wantTools(t, c, "x")
 		_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{"region":"eu"}`), nil)
-		var refused *mcp.ServerError
-		if gives && err != nil || !gives && (!errors.As(err, &refused) || refused.Err.Code != mismatch) {
-			t.Errorf("error %v", err)
+		if gives {
+			assert.OK(t, err)
+		} else {
+			assert.Equal(t, assert.As[*mcp.ServerError](t, err).Err.Code, mismatch)
 		}
 		wantCount(t, server, "tools/list", 2)
 		wantCount(t, server, "tools/call", 2)
@@ -242,9 +239,7 @@ func TestHeaderMismatchBeforeList(t *testing.T) {
 	assert.Equal(t, len(s.of("tools/list")), 1, "tools/list")
 	wantOther(t, string(calls[0].ID), string(calls[1].ID), "ID")
 	assert.Equal(t, calls[1].Header.Get("Mcp-Param-Region"), "=?base64?PT9iYXNlNjQ/ZUE9PT89?=", "Mcp-Param-Region")
-	if _, sent := calls[1].Header["Mcp-Param-Zone"]; sent {
-		t.Error("null is repeated")
-	}
+	assert.Equal(t, len(calls[1].Header["Mcp-Param-Zone"]), 0, "a null is repeated: Mcp-Param-Zone")
 }
 
 // What can become of the stream of an answer in revision 2026-07-28, where none
@@ -297,9 +292,8 @@ func TestLostStream(t *testing.T) {
 					assert.Is(t, err, mcp.ErrAnswerLost)
 					wantReissued(t, s, "tools/call", 1)
 				}
-				if n := c.State().Connections; n != 1 || len(s.of("GET")) > 0 {
-					t.Errorf("%d connections, %d streams opened by GET", n, len(s.of("GET")))
-				}
+				assert.Equal(t, c.State().Connections, 1, "connections")
+				assert.Equal(t, len(s.of("GET")), 0, "streams opened by GET")
 			}
 		})
 	}

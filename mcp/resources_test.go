@@ -93,14 +93,12 @@ func TestResourceDecodedExactly(t *testing.T) {
 			"annotations":{"audience":["user"]},"_meta":{"k":1}}]}`),
 	})
 	c := newClient(t, server, nil)
-	resources, err := collect(c.Resources(t.Context()))
-	assert.OK(t, err)
+	resources := assert.Value(collect(c.Resources(t.Context())))(t)
 	assert.Equal(t, uris(resources), "a:1 a:2 a:3 a:4 a:5")
 	r := resources[0]
 	assert.Equal(t, [...]any{r.Name, r.Title, r.Description, r.MIMEType, r.Size, resources[1].Size, r.Annotations.Priority, r.Annotations.LastModified, r.Meta["k"]},
 		[...]any{"n", "T", "d", "m", int64(9007199254740993), int64(1000), 0.5, "2026-01-01T00:00:00Z", json.Number("1")})
-	templates, err := collect(c.ResourceTemplates(t.Context()))
-	assert.OK(t, err)
+	templates := assert.Value(collect(c.ResourceTemplates(t.Context())))(t)
 	assert.Equal(t, len(templates), 1, "templates")
 	u := templates[0]
 	assert.Equal(t, [...]any{u.URITemplate, u.Name, u.Title, u.Description, u.MIMEType, u.Annotations == nil, u.Meta["k"]},
@@ -202,9 +200,8 @@ func TestGetPromptArguments(t *testing.T) {
 		{map[string]string{"y": "2", "x": "a\"\n"}, `"name":"a\"é","arguments":{"x":"a\"\n","y":"2"}}`},
 	} {
 		assert.Value(c.GetPrompt(t.Context(), "a\"é", test.args, nil))(t)
-		if params := string(server.Received("prompts/get")[i].Params); !strings.HasSuffix(params, test.want) {
-			t.Errorf("params %s, want %s", params, test.want)
-		}
+		params := string(server.Received("prompts/get")[i].Params)
+		assert.True(t, strings.HasSuffix(params, test.want), "params %s end with %s", params, test.want)
 	}
 }
 

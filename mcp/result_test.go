@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"reflect"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -67,9 +65,7 @@ func TestResultRawOfChanged(t *testing.T) {
 	} {
 		res := callRaw(t, rawResult)
 		copied := *res
-		if copied.Raw() == nil {
-			t.Fatal("got no raw form of a copy, want that of the result")
-		}
+		assert.False(t, copied.Raw() == nil, "the copy has no raw form")
 		change(res)
 		assert.True(t, res.Raw() == nil, "%s: raw", what)
 	}
@@ -82,9 +78,7 @@ func TestResultCheckRaw(t *testing.T) {
 	var seen json.RawMessage
 	checked := res.CheckRaw(func(raw json.RawMessage) bool { seen = raw; return true })
 	assert.Equal(t, checked, res, "got another result, want the one that was checked")
-	if !bytes.Equal(seen, res.Raw()) {
-		t.Errorf("got %s to check, want %s", seen, res.Raw())
-	}
+	assert.Equal(t, string(seen), string(res.Raw()), "what is checked")
 	checked = res.CheckRaw(func(json.RawMessage) bool { return false })
 	assert.True(t, checked.Raw() == nil, "raw")
 	wantDeep(t, checked.Content, res.Content, "content")
@@ -107,9 +101,7 @@ func TestResultSkipsContent(t *testing.T) {
 	wantDeep(t, res.CheckRaw(func(json.RawMessage) bool { return false }).Content, whole.Content, "content")
 	res.IsError = true
 	assert.True(t, res.Raw() == nil, "raw")
-	if got := (*mcp.CallToolResult)(nil).WithContent(); got != nil {
-		t.Errorf("got %v of no result, want nothing", got)
-	}
+	assert.True(t, (*mcp.CallToolResult)(nil).WithContent() == nil, "nothing of no result")
 }
 
 // Content is skipped only if it is content, and the error for a result that does not match an output
@@ -149,12 +141,8 @@ func TestResultIsReadAgain(t *testing.T) {
 	var read mcp.CallToolResult
 	assert.OK(t, json.Unmarshal(data, &read))
 	assert.True(t, read.IsError, "is error")
-	if !reflect.DeepEqual(read.Content, sent.Content) || !reflect.DeepEqual(read.Meta, sent.Meta) || !reflect.DeepEqual(read.StructuredContent, sent.StructuredContent) {
-		t.Errorf("got %+v, want %+v", read, *sent)
-	}
-	if got := read.Raw(); !bytes.Equal(got, data) {
-		t.Errorf("got the raw form %s, want %s", got, data)
-	}
+	wantDeep(t, []any{read.Content, read.Meta, read.StructuredContent}, []any{sent.Content, sent.Meta, sent.StructuredContent})
+	assert.Equal(t, string(read.Raw()), string(data), "the raw form")
 	for _, bad := range []string{``, `7`, `{"content":7}`, `{"content":[]`, `{"content":[],"content":[]}`, `{"resultType":"input_required"}`} {
 		assert.As[*mcp.ProtocolError](t, new(mcp.CallToolResult).UnmarshalJSON([]byte(bad)), "%s", bad)
 	}
@@ -187,12 +175,8 @@ func TestResultTypes(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for _, m := range typedMethods {
 			for kind, valid := range map[string]bool{
-				``:                                true,
-				`"resultType":"complete",`:        true,
-				`"resultType":"bogus",`:           false,
-				`"resultType":"Complete",`:        false,
-				`"resultType":"",`:                false,
-				`"resultType":7,`:                 false,
+				``: true, `"resultType":"complete",`: true, `"resultType":"bogus",`: false,
+				`"resultType":"Complete",`: false, `"resultType":"",`: false, `"resultType":7,`: false,
 				`"RESULTTYPE":"bogus",`:           true, // no such member
 				`"_meta":{"resultType":"bogus"},`: true,
 			} {
@@ -232,11 +216,9 @@ func TestInputRequiredOf(t *testing.T) {
 // wantValid fails the test if an answer was taken for valid, or not, wrongly.
 func wantValid(t *testing.T, what string, err error, valid bool) {
 	t.Helper()
-	var invalid *mcp.ProtocolError
-	switch {
-	case valid && err != nil:
-		t.Errorf("%s: %v", what, err)
-	case !valid && (!errors.As(err, &invalid) || invalid.Path != "resultType"):
-		t.Errorf("%s: error %v, want one at resultType", what, err)
+	if valid {
+		assert.OK(t, err, "%s", what)
+	} else {
+		assert.Equal(t, assert.As[*mcp.ProtocolError](t, err, "%s", what).Path, "resultType", "%s", what)
 	}
 }

@@ -86,11 +86,8 @@ func TestRevisionGoesBack(t *testing.T) {
 		"400 -32000":         rpcError(400, -32000, ""),
 		"400 -32600":         rpcError(400, -32600, ""),
 		"400 -32022":         rpcError(400, unsupportedVersion, `,"data":{"supported":["2025-11-25"]}`),
-		"400 without a code": statusOnly(400),
-		"404":                statusOnly(404),
-		"404 -32601":         rpcError(404, methodNotFound, ""),
-		"405":                statusOnly(405),
-		"200 -32601":         rpcError(200, methodNotFound, ""),
+		"400 without a code": statusOnly(400), "404": statusOnly(404), "404 -32601": rpcError(404, methodNotFound, ""),
+		"405": statusOnly(405), "200 -32601": rpcError(200, methodNotFound, ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := newModernServer(t, rpcError(400, unsupportedVersion, ""))
@@ -132,13 +129,9 @@ func TestRevisionGoesBackInTheMiddle(t *testing.T) {
 func TestRevisionGoesOn(t *testing.T) {
 	for name, refuse := range map[string]func(*webRequest){
 		"400 -32022": rpcError(400, unsupportedVersion, `,"data":{"supported":["2026-07-28"]}`),
-		"400 -32020": rpcError(400, headerMismatch, ""),
-		"400 -32602": rpcError(400, -32602, ""),
-		"200 -32022": rpcError(200, unsupportedVersion, ""),
-		"404 -32601": rpcError(404, methodNotFound, ""),
-		"200 -32601": rpcError(200, methodNotFound, ""),
-		"400":        statusOnly(400),
-		"405":        statusOnly(405),
+		"400 -32020": rpcError(400, headerMismatch, ""), "400 -32602": rpcError(400, -32602, ""),
+		"200 -32022": rpcError(200, unsupportedVersion, ""), "404 -32601": rpcError(404, methodNotFound, ""),
+		"200 -32601": rpcError(200, methodNotFound, ""), "400": statusOnly(400), "405": statusOnly(405),
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAddress(t, newOldServer(t, rpcError(400, -32000, "")))
@@ -185,12 +178,9 @@ func TestRevisionStays(t *testing.T) {
 func TestRevisionStaysOverHTTP(t *testing.T) {
 	for _, revision := range revisions() {
 		for name, refuse := range map[string]func(*webRequest){
-			"400 -32000": rpcError(400, -32000, ""),
-			"400 -32602": rpcError(400, -32602, ""),
-			"404 -32601": rpcError(404, methodNotFound, ""),
-			"200 -32601": rpcError(200, methodNotFound, ""),
-			"400":        statusOnly(400),
-			"404":        statusOnly(404),
+			"400 -32000": rpcError(400, -32000, ""), "400 -32602": rpcError(400, -32602, ""),
+			"404 -32601": rpcError(404, methodNotFound, ""), "200 -32601": rpcError(200, methodNotFound, ""),
+			"400": statusOnly(400), "404": statusOnly(404),
 		} {
 			s := newWebServer(t, revision, map[string]func(*webRequest){"tools/call": refuse, "tools/list": result(`{"tools":[]}`)})
 			c := newClient(t, &s.HTTP, nil)
@@ -257,12 +247,10 @@ func TestRevisionGoesBackForBoundCall(t *testing.T) {
 	wantText(t, c, "new")
 	before := newOldServer(t, rpcError(400, -32000, ""))
 	a.server.Store(before)
-	_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.RequestOptions{Connection: 1})
-	wantNotSent(t, err, mcp.ErrOtherConnection)
+	wantNotSent(t, errOf(c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.RequestOptions{Connection: 1})), mcp.ErrOtherConnection)
 	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
-	if got := c.State().Err; got != nil && !strings.Contains(got.Error(), mcp.Revision20260728) {
-		t.Errorf("got the state's error %v, want it to name %s", got, mcp.Revision20260728)
-	}
+	failed := c.State().Err
+	assert.True(t, failed == nil || strings.Contains(failed.Error(), mcp.Revision20260728), "the state's error %v names the revision", failed)
 }
 
 // Whoever cannot speak with a server is told which revisions it has.

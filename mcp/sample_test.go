@@ -126,9 +126,9 @@ func TestSample(t *testing.T) {
 					Tools:         []*sdk.Tool{{Name: "f", Description: "d", InputSchema: json.RawMessage(`{"type":"object","x":12345678901234567890}`)}},
 					ToolChoice:    &sdk.ToolChoice{Mode: "auto"},
 				}
-				if hints := r.Params.ModelPreferences; hints == nil || len(hints.Hints) != 2 || hints.Hints[1].Name != "haiku" || hints.SpeedPriority != 0.25 {
-					t.Errorf("preferences %+v", hints)
-				}
+				hints := r.Params.ModelPreferences
+				named := hints != nil && len(hints.Hints) == 2 && hints.Hints[1].Name == "haiku"
+				assert.True(t, named && hints.SpeedPriority == 0.25, "preferences %+v", hints)
 				r.Params.ModelPreferences = nil
 				wantDeep(t, r.Params, want)
 				return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}, StopReason: "endTurn"}, nil
@@ -259,15 +259,12 @@ func TestSampleAnswerChecked(t *testing.T) {
 					assert.Contains(t, got, test.want)
 					return
 				}
-				var refused *mcp.JSONRPCError
-				switch {
-				case err == nil:
-					t.Errorf("the server got %s", got)
-				case revision == mcp.Revision20260728:
-					assert.Contains(t, err.Error(), test.want)
-				case !errors.As(err, &refused) || refused.Code != -32603 || strings.Contains(err.Error(), test.want):
-					t.Errorf("the server got the error %v", err)
+				if revision == mcp.Revision20260728 {
+					assert.Contains(t, fmt.Sprint(err), test.want, "the server got %s", got)
+					return
 				}
+				assert.Equal(t, assert.As[*mcp.JSONRPCError](t, err).Code, -32603, "code")
+				assert.Lacks(t, err.Error(), test.want)
 			})
 		})
 	}
@@ -280,9 +277,7 @@ func TestSampleRejected(t *testing.T) {
 		}, "sampling/createMessage", conversation(hi))
 		refused := assert.As[*mcp.JSONRPCError](t, err)
 		assert.Equal(t, [...]any{refused.Code, refused.Message}, [...]any{int64(-1), "User rejected sampling request"})
-		if revision == mcp.Revision20260728 && !errors.Is(err, mcp.ErrRejected) {
-			t.Errorf("error %v does not wrap ErrRejected", err)
-		}
+		assert.False(t, revision == mcp.Revision20260728 && !errors.Is(err, mcp.ErrRejected), "error %v does not wrap ErrRejected", err)
 	})
 }
 
@@ -292,8 +287,7 @@ func TestSampleUndeclared(t *testing.T) {
 		_, err := granted(t, revision, planes()[0], nil, "sampling/createMessage", conversation(hi))
 		var refused *mcp.JSONRPCError
 		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) && (!errors.As(err, &refused) || refused.Code != -32601) {
-			t.Errorf("error %v", err)
-		}
+		none := errors.As(err, &refused) && refused.Code == -32601
+		assert.True(t, none || errors.As(err, &invalid), "undeclared: the server got %v", err)
 	})
 }

@@ -242,8 +242,7 @@ func TestTaskCancelled(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working", "cancelled"}
 		server, c := p.withClient(t, s.server(t), withTasks())
-		_, err := call(t, c, "must")
-		assert.Equal(t, taskError(t, err, mcp.Answered).Task.Status, mcp.TaskStatus("cancelled"), "status")
+		assert.Equal(t, taskError(t, errOf(call(t, c, "must")), mcp.Answered).Task.Status, mcp.TaskStatus("cancelled"), "status")
 		wantCount(t, server, "tasks/cancel", 0)
 		wantCount(t, server, "tasks/result", 0)
 	})

@@ -70,8 +70,7 @@ func TestTaskClientCloses(t *testing.T) {
 		s.states = []string{"working"}
 		server, c := p.withClient(t, s.server(t), withTasks())
 		go func() { pause(1200 * time.Millisecond); _ = c.Close() }()
-		_, err := call(t, c, "must")
-		assert.Equal(t, taskError(t, err, mcp.Unknown).Err, mcp.ErrClosed)
+		assert.Equal(t, taskError(t, errOf(call(t, c, "must")), mcp.Unknown).Err, mcp.ErrClosed)
 		wantCount(t, server, "tasks/cancel", 0)
 	})
 }
@@ -198,10 +197,7 @@ func TestTaskInput(t *testing.T) {
 		wants(`{"a":`+inputRequest+`}`),
 		wants(`{"a":`+inputRequest+`}`), // not up to date yet
 		wants(`{"a":`+inputRequest+`,"b \"1\"":`+inputRequest+`,"c":`+inputRequest+`}`),
-		wants(`{"c":`+inputRequest+`}`),
-		wants(`{}`),
-		modernTask.get("input_required"),
-		modernTask.get("working"),
+		wants(`{"c":`+inputRequest+`}`), wants(`{}`), modernTask.get("input_required"), modernTask.get("working"),
 		modernTask.get("completed"),
 	)}, func(t *testing.T, server *mcptest.Server, c *mcp.Client, asked *int) {
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")

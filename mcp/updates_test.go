@@ -121,9 +121,7 @@ func TestResourceUpdates(t *testing.T) {
 		updated(server, "file:///else") // nobody asked
 		got := a.take()
 		assert.Equal(t, len(got), 2)
-		if !slices.Contains(got, "file:///a") || !slices.Contains(got, "file:///a/x") {
-			t.Errorf("yielded %q", got)
-		}
+		assert.True(t, slices.Contains(got, "file:///a") && slices.Contains(got, "file:///a/x"), "yielded %q", got)
 		assert.Equal(t, len(a2.take()), 2)
 		b.want(t, "file:///b/x")
 
@@ -151,9 +149,8 @@ func TestResourceUpdates(t *testing.T) {
 			wantCount(t, server, "resources/unsubscribe", 1)
 		}
 		last := server.Received(method)
-		if got := string(last[len(last)-1].Params); !strings.Contains(got, "file:///a") || strings.Contains(got, "file:///b") {
-			t.Errorf("asked for %s at last", got)
-		}
+		asked := string(last[len(last)-1].Params)
+		assert.True(t, strings.Contains(asked, "file:///a") && !strings.Contains(asked, "file:///b"), "asked for %s at last", asked)
 		_ = c.Close()
 		a2.want(t, "end")
 	})

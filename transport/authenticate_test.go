@@ -377,9 +377,8 @@ func TestAuthenticatorListeningRefused(t *testing.T) {
 						control(t, l, "subscriptions/listen", modernMeta)
 					}
 					within := func(when string, least, most int) {
-						if n := int(asked.Load()); n < least || n > most {
-							t.Errorf("%s: got %d requests for the stream, want from %d to %d", when, n, least, most)
-						}
+						n := int(asked.Load())
+						assert.True(t, least <= n && n <= most, "%s: %d requests for the stream, from %d to %d", when, n, least, most)
 					}
 					time.Sleep(time.Hour)
 					within("in an hour", c.least, c.most)

@@ -76,8 +76,7 @@ func TestCommandGroupDiesWithoutMark(t *testing.T) {
 	cleared := out.awaitPID(t)
 	assert.OK(t, syscall.Kill(pid(t, l), syscall.SIGKILL))
 	awaitEnd(t, "the process without mark", cleared)
-	_, err := l.Read(bounded(t))
-	assert.Fails(t, err, "Read")
+	assert.Fails(t, errOf(l.Read(bounded(t))), "Read")
 }
 
 // A bare client of the SDK leaves the process behind.
@@ -125,12 +124,9 @@ func TestCommandDetachedProcessHoldsStdout(t *testing.T) {
 	recipe.SetWaits(0, tooLong, time.Millisecond)
 	l, out := dialWatched(t, recipe)
 	escaped := out.awaitPID(t)
-	_, err := ask(t, l)
-	assert.Equal(t, assert.As[*transport.ExitError](t, err).Code, 5, "exit code")
+	assert.Equal(t, assert.As[*transport.ExitError](t, errOf(ask(t, l))).Code, 5, "exit code")
 	closeWithin(t, l)
-	if gone(escaped) {
-		t.Error("it did not escape: say so in the comment of Command")
-	}
+	assert.False(t, gone(escaped), "it did not escape (say so in the comment of Command)")
 }
 
 // A server that closes its stdout is gone for us though its process lives.
@@ -162,8 +158,7 @@ func TestCommandCallsWhileClosing(t *testing.T) {
 	closed := make(chan struct{})
 	go func() { _ = client.Close(); close(closed) }()
 	wantOutcome(t, receive(t, failed, "the end of the call"), mcp.Unknown)
-	_, err := client.CallTool(context.Background(), "x", nil, nil)
-	wantOutcome(t, err, mcp.NotSent)
+	wantOutcome(t, errOf(client.CallTool(context.Background(), "x", nil, nil)), mcp.NotSent)
 	select {
 	case <-closed:
 		t.Error("got a server that has ended, want one that lives")
@@ -195,9 +190,8 @@ func TestCommandExitIsAnEvent(t *testing.T) {
 	exit := assert.As[*transport.ExitError](t, err)
 	assert.As[*transport.ExitError](t, l.Info().Err)
 	assert.Equal(t, exit.Code, 3, "code")
-	if !strings.HasSuffix(strings.TrimSpace(exit.Stderr), "reason") || len(exit.Stderr) > 4<<10 {
-		t.Errorf("got %d bytes of stderr that end with %q, want its last 4 KiB", len(exit.Stderr), exit.Stderr[max(0, len(exit.Stderr)-40):])
-	}
+	tail := strings.TrimSpace(exit.Stderr[max(0, len(exit.Stderr)-40):])
+	assert.True(t, strings.HasSuffix(tail, "reason") && len(exit.Stderr) <= 4<<10, "the end of stderr: %d bytes with %q", len(exit.Stderr), tail)
 	assert.Lacks(t, err.Error(), "\x1b", "text of the error")
 }
 
@@ -246,8 +240,7 @@ func TestStartError(t *testing.T) {
 		wantOutcome(t, err, mcp.NotSent)
 		assert.Lacks(t, err.Error(), "s3cret", name)
 	}
-	_, err := (&transport.Command{}).Connect(t.Context())
-	assert.Contains(t, assert.As[*transport.OptionError](t, err).Error(), "Command.Path")
+	assert.Contains(t, assert.As[*transport.OptionError](t, errOf((&transport.Command{}).Connect(t.Context()))).Error(), "Command.Path")
 }
 
 // environment returns the variables that a child gets.
@@ -260,9 +253,8 @@ func environment(t *testing.T, variables ...string) map[string]string {
 	seen := map[string]string{}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if _, twice := seen[name]; twice {
-			t.Errorf("got %s twice, want it once", name)
-		}
+		_, twice := seen[name]
+		assert.False(t, twice, "%s came twice", name)
 		seen[name] = value
 	}
 	return seen
@@ -275,9 +267,7 @@ func TestCommandEnvironment(t *testing.T) {
 	env := environment(t, "GIVEN=yes", "HOME=/given")
 	own := []string{"HOME", "LOGNAME", "PATH", "SHELL", "USER", "GIVEN", "TRANSPORTTEST_CHILD", "GORACE", "MCPBELT_PROCESS"}
 	for name := range env {
-		if !slices.Contains(own, name) && !slices.Contains(transport.BaseEnvNames(), name) {
-			t.Errorf("got the variable %s in the child, want it kept from it", name)
-		}
+		assert.True(t, slices.Contains(own, name) || slices.Contains(transport.BaseEnvNames(), name), "the variable %s is for the child", name)
 	}
 	for name, want := range map[string]string{"GIVEN": "yes", "HOME": "/given", "PATH": os.Getenv("PATH")} {
 		assert.Equal(t, env[name], want, name)
@@ -313,9 +303,7 @@ func TestCommandOpenFiles(t *testing.T) {
 	assert.OK(t, json.Unmarshal([]byte(assert.Value(ask(t, second))(t)), &files))
 	for _, f := range files {
 		number, name, _ := strings.Cut(f, " ")
-		if own := number == "0" || number == "1" || number == "2"; !own && foreign[name] {
-			t.Errorf("got %s open in the child, want it closed", f)
-		}
+		assert.False(t, !slices.Contains([]string{"0", "1", "2"}, number) && foreign[name], "the child has %s open", f)
 	}
 }
 
@@ -381,7 +369,6 @@ func TestCommandTakesNoThread(t *testing.T) {
 	for range servers {
 		dial(t, watched(watchdog, "read", "hang"))
 	}
-	if more := entries(t, "/proc/self/task") - before; more > servers/2 {
-		t.Errorf("got %d more threads with %d servers, want at most %d", more, servers, servers/2)
-	}
+	more := entries(t, "/proc/self/task") - before
+	assert.True(t, more <= servers/2, "%d more threads with %d servers, at most %d", more, servers, servers/2)
 }

@@ -144,8 +144,7 @@ func TestCommandNoiseEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	l := dial(t, transporttest.Child("read", "lines:100:noise", "serve"))
 	assert.Contains(t, wantFailure(t, l, mcp.Unknown).Error(), "100 lines")
-	_, err := l.Read(bounded(t))
-	assert.Fails(t, err, "Read")
+	assert.Fails(t, errOf(l.Read(bounded(t))), "Read")
 	assert.Fails(t, l.Info().Err, "the connection")
 	wantFailure(t, l, mcp.NotSent)
 }
@@ -192,9 +191,7 @@ func TestCommandFramesDoNotMix(t *testing.T) {
 		wg.Go(func() {
 			for range 2 {
 				got, err := l.Call(bounded(t), "tools/call", params, nil)
-				if err != nil || !bytes.Equal(got, params) {
-					t.Errorf("got %d bytes, %v, want the params", len(got), err)
-				}
+				assert.True(t, err == nil && bytes.Equal(got, params), "the params came as %d bytes, %v", len(got), err)
 			}
 		})
 	}

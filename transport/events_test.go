@@ -65,12 +65,9 @@ func TestEventReader(t *testing.T) {
 
 func TestEventReaderLimit(t *testing.T) {
 	for in, fits := range map[string]bool{
-		"data: " + strings.Repeat("x", 100) + "\n\n":               true,
-		"data:" + strings.Repeat("x", 101) + "\n\n":                false,
-		"data:" + strings.Repeat("x", 200) + "\n\n":                false,
-		strings.Repeat("data: xxxxxxxxx\n", 30) + "\n":             false,
-		": " + strings.Repeat("x", 200) + "\n\n":                   false,
-		strings.Repeat(": xxxxxxxxx\n", 30) + "data: x\n\n":        true,
+		"data: " + strings.Repeat("x", 100) + "\n\n": true, "data:" + strings.Repeat("x", 101) + "\n\n": false,
+		"data:" + strings.Repeat("x", 200) + "\n\n": false, strings.Repeat("data: xxxxxxxxx\n", 30) + "\n": false,
+		": " + strings.Repeat("x", 200) + "\n\n": false, strings.Repeat(": xxxxxxxxx\n", 30) + "data: x\n\n": true,
 		strings.Repeat("data: "+strings.Repeat("x", 90)+"\n\n", 9): true,
 	} {
 		_, err := readEvents(strings.NewReader(in), 100)

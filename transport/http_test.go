@@ -303,8 +303,7 @@ func TestHTTPModernHeaders(t *testing.T) {
 			assert.Equal(t, s.last().Header.Get(name), want, "%s %s: %s", c.method, c.params, name)
 		}
 	}
-	_, err := l.Call(bounded(t), "tools/call", []byte(modernMeta), &mcp.CallOptions{Header: map[string]string{"X: Y": "a"}})
-	wantOutcome(t, err, mcp.NotSent)
+	wantOutcome(t, errOf(l.Call(bounded(t), "tools/call", []byte(modernMeta), &mcp.CallOptions{Header: map[string]string{"X: Y": "a"}})), mcp.NotSent)
 	assert.OK(t, l.Info().Err, "connection")
 }
 

@@ -65,9 +65,8 @@ func TestHTTPResumeFails(t *testing.T) {
 	} {
 		s, resumes := resumable("id: e1\nretry: 1\ndata: \n\n", map[string]func(p *post){"e1": resume})
 		wantFailure(t, shakeWith(t, s), mcp.Unknown)
-		if n := resumes.Load(); n < 1 || n > 5 {
-			t.Errorf("%s: got %d attempts to resume, want from 1 to 5", name, n)
-		}
+		n := resumes.Load()
+		assert.True(t, 1 <= n && n <= 5, "%s: %d attempts to resume, from 1 to 5", name, n)
 	}
 }
 
@@ -332,12 +331,9 @@ func TestIdleStreamsAreSpacedOut(t *testing.T) {
 				streams, lists := idle(t, revision, c.life, nil)
 				t.Logf("streams end after %v: %d, %d, %d requests for one and %d, %d, %d lists in ten minutes each", c.life,
 					streams[0], streams[1], streams[2], lists[0], lists[1], lists[2])
-				if n := streams[2]; n < c.least || n > c.most {
-					t.Errorf("got %d streams in the last ten minutes, want %d to %d", n, c.least, c.most)
-				}
-				if n := lists[2]; n > c.lists || c.lists > 0 && n < c.least {
-					t.Errorf("got %d lists in the last ten minutes, want %d to %d", n, min(c.least, c.lists), c.lists)
-				}
+				assert.True(t, c.least <= streams[2] && streams[2] <= c.most, "%d streams at last, %d to %d", streams[2], c.least, c.most)
+				least := min(c.least, c.lists)
+				assert.True(t, least <= lists[2] && lists[2] <= c.lists, "%d lists at last, %d to %d", lists[2], least, c.lists)
 			})
 		}
 	}

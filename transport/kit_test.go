@@ -113,6 +113,9 @@ func wantFailure(t *testing.T, l mcp.Caller, want mcp.Outcome) error {
 	return err
 }
 
+// errOf returns the error of a call alone.
+func errOf[T any](_ T, err error) error { return err }
+
 func wantOutcome(t *testing.T, err error, want mcp.Outcome) {
 	t.Helper()
 	if err == nil {
@@ -136,9 +139,8 @@ func wantNotes(t *testing.T, l mcp.Caller, methods ...string) {
 	t.Helper()
 	for _, want := range methods {
 		m := assert.Value(l.Read(bounded(t)))(t)
-		if req, ok := m.(*jsonrpc.Request); !ok || req.Method != want {
-			t.Fatalf("got the message %v, want %s", m, want)
-		}
+		req, ok := m.(*jsonrpc.Request)
+		assert.True(t, ok && req.Method == want, "the message %v is %s", m, want)
 	}
 }
 

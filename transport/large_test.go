@@ -26,17 +26,14 @@ func wantCost(t *testing.T, size int, most float64, f func()) {
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	if got := float64(after.TotalAlloc-before.TotalAlloc) / float64(size); got > most {
-		t.Errorf("got %.1f times %d bytes allocated, want at most %.1f", got, size, most)
-	}
+	got := float64(after.TotalAlloc-before.TotalAlloc) / float64(size)
+	assert.True(t, got <= most, "%.1f times %d bytes allocated, at most %.1f", got, size, most)
 }
 
 // wantBytes checks bytes without showing them.
 func wantBytes(t *testing.T, got, want []byte, what string, args ...any) {
 	t.Helper()
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s: got other %d bytes, want those %d that were sent", fmt.Sprintf(what, args...), len(got), len(want))
-	}
+	assert.True(t, bytes.Equal(got, want), "%s: the %d bytes are those %d that were sent", fmt.Sprintf(what, args...), len(got), len(want))
 }
 
 // A line is what a lineReader returns.

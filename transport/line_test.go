@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,9 +31,7 @@ func TestLineReader(t *testing.T) {
 			continue
 		}
 		got[3] = "" // how much is kept of the beginning depends on the reads
-		if !slices.Equal(got, want) {
-			t.Errorf("reads of %d: %q", size, got)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want), "reads of %d", size)
 	}
 }
 
@@ -54,9 +51,8 @@ func FuzzLineReader(f *testing.F) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 		for i := range got {
-			if strings.HasSuffix(want[i], " true") != strings.HasSuffix(got[i], " true") || strings.HasSuffix(want[i], " false") && got[i] != want[i] {
-				t.Fatalf("got %q, want %q", got, want)
-			}
+			assert.Equal(t, strings.HasSuffix(got[i], " true"), strings.HasSuffix(want[i], " true"), "oversize in %q, %q", got, want)
+			assert.False(t, strings.HasSuffix(want[i], " false") && got[i] != want[i], "%q is not %q", got, want)
 		}
 	})
 }

@@ -69,8 +69,7 @@ func TestHTTPSessionLost(t *testing.T) {
 			s := &script{call: respond}
 			l := shakeWith(t, s)
 			assert.Is(t, wantFailure(t, l, mcp.NotSent), mcp.ErrSessionLost)
-			_, err := l.Read(bounded(t))
-			assert.Is(t, err, mcp.ErrSessionLost, "Read")
+			assert.Is(t, errOf(l.Read(bounded(t))), mcp.ErrSessionLost, "Read")
 			_ = l.Close()
 			assert.Equal(t, len(s.requests(http.MethodDelete)), 0, "requests to end the lost session")
 		})
@@ -116,8 +115,7 @@ func TestHTTPForgottenSessionIsReplaced(t *testing.T) {
 // A server that refuses a notification which it does not know has not lost the session.
 func TestHTTPNotificationRefused(t *testing.T) {
 	l := shakeWith(t, &script{noted: func(p *post) { p.WriteHeader(400) }})
-	err := l.Write(bounded(t), &jsonrpc.Request{Method: "x/unknown"})
-	assert.Equal(t, assert.As[*transport.StatusError](t, err).Code, 400, "status")
+	assert.Equal(t, assert.As[*transport.StatusError](t, l.Write(bounded(t), &jsonrpc.Request{Method: "x/unknown"})).Code, 400, "status")
 	wantResult(t, l, okResult)
 }
 
@@ -218,8 +216,7 @@ func TestHTTPUnreachableDuringACall(t *testing.T) {
 	rt.CloseIdleConnections()
 	wantFailure(t, l, mcp.NotSent)
 	wantOutcome(t, <-failed, mcp.Unknown)
-	_, err := l.Read(bounded(t))
-	assert.Fails(t, err, "Read")
+	assert.Fails(t, errOf(l.Read(bounded(t))), "Read")
 }
 
 // Close waits for the DELETE, but not for ever.

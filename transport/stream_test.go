@@ -105,9 +105,7 @@ func readStream(t *testing.T, data []byte, size int, limit int64) string {
 	for _, call := range calls {
 		answer, err := call.Wait(context.Background(), func(params json.RawMessage) { fmt.Fprintf(&told, "progress: %s\n", params) })
 		fmt.Fprintf(&told, "%d: %s %s %v %v\n", call.ID, answer.Result, answer.Error, mcp.OutcomeOf(err), err)
-		if err != nil && mcp.OutcomeOf(err) == mcp.NotSent {
-			t.Errorf("a request that the server has read was not sent: %v", err)
-		}
+		assert.False(t, err != nil && mcp.OutcomeOf(err) == mcp.NotSent, "a request that the server has read was not sent: %v", err)
 		call.Drop()
 	}
 	return told.String()
@@ -136,9 +134,7 @@ func FuzzStream(f *testing.F) {
 		whole := readStream(t, data, len(data), limit)
 		assert.Equal(t, readStream(t, data, int(size)%61+1, limit), whole, "reads of %d", int(size)%61+1)
 		gaveUp := strings.Contains(whole, "lines in a row")
-		if !gaveUp && strings.Contains(whole, fmt.Sprintf("\n%d:   unknown", second)) {
-			t.Errorf("the last answer was lost:\n%s", whole)
-		}
+		assert.False(t, !gaveUp && strings.Contains(whole, fmt.Sprintf("\n%d:   unknown", second)), "the last answer was lost:\n%s", whole)
 	})
 }
 
@@ -196,12 +192,8 @@ func FuzzCutRequest(f *testing.F) {
 		_, err := s.Call(context.Background(), "tools/call", params, nil)
 		<-left
 		s.wait()
-		switch outcome := mcp.OutcomeOf(err); {
-		case err == nil:
-			t.Error("a request without an answer has succeeded")
-		case read >= frame && outcome == mcp.NotSent:
-			t.Errorf("%d of %d bytes were read: %v", read, frame, outcome)
-		}
+		assert.Fails(t, err, "a request without an answer")
+		assert.False(t, read >= frame && mcp.OutcomeOf(err) == mcp.NotSent, "%d of %d bytes were read, and not sent", read, frame)
 	})
 }
 

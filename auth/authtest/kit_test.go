@@ -94,12 +94,8 @@ func (a *app) read(response *http.Response, err error) (int, map[string]any) {
 func (a *app) query(changes ...string) url.Values {
 	sum := sha256.Sum256([]byte(verifier))
 	q := url.Values{
-		"response_type":         {"code"},
-		"client_id":             {a.id},
-		"redirect_uri":          {redirectURI},
-		"state":                 {"some-state"},
-		"scope":                 {"read write"},
-		"code_challenge":        {base64.RawURLEncoding.EncodeToString(sum[:])},
+		"response_type": {"code"}, "client_id": {a.id}, "redirect_uri": {redirectURI}, "state": {"some-state"},
+		"scope": {"read write"}, "code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])},
 		"code_challenge_method": {"S256"},
 	}
 	if a.resource != "" {

@@ -90,9 +90,8 @@ func TestKeysWithoutUser(t *testing.T) {
 	id, _ := waiting(t, d.delete(t, a, "x"))
 	assert.Contains(t, d.delete(t, b, "x").Text(), "refused", "the same call of another key")
 	reg := d.host.Registry()
-	if calls := reg.Approvals(t.Context()); len(calls) != 1 || calls[0].ID != id || calls[0].User != "" {
-		t.Errorf("got %v, want the call of the first key alone, which waits", calls)
-	}
+	calls := reg.Approvals(t.Context())
+	assert.True(t, len(calls) == 1 && calls[0].ID == id && calls[0].User == "", "only the call of the first key waits: %v", calls)
 	assert.Value(reg.Approve(t.Context(), id, &registry.ApproveOptions{ForSession: true}))(t)
 	assert.Contains(t, d.delete(t, b, "y").Text(), "refused", "a call of the tool that was allowed to another key")
 	assert.Equal(t, d.delete(t, a, "y").Text(), "deleted y")
@@ -159,9 +158,8 @@ func askedBy(t *testing.T, ability, action string, b *browser, questions chan<- 
 				<-ctx.Done()
 				return nil, ctx.Err()
 			case "accept":
-				if err := b.decide(ctx, r.URL, "approve", ""); err != nil && ctx.Err() == nil {
-					t.Errorf("the page %s: %v", r.URL, err)
-				}
+				err := b.decide(ctx, r.URL, "approve", "")
+				assert.True(t, err == nil || ctx.Err() != nil, "the page %s: %v", r.URL, err)
 			}
 			return &mcp.ElicitResult{Action: action}, nil
 		}
@@ -316,9 +314,8 @@ func TestApprovalRefusedWithNote(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "refuse", "note": "use\x1b[2J trash"}}, nil
 		}},
 		"url": {ElicitURL: func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-			if err := b.decide(ctx, r.URL, "refuse", "use\x1b[2J trash"); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
+			err := b.decide(ctx, r.URL, "refuse", "use\x1b[2J trash")
+			assert.True(t, err == nil || ctx.Err() != nil, "the page %s: %v", r.URL, err)
 			return &mcp.ElicitResult{Action: "accept"}, nil
 		}},
 	} {
@@ -388,8 +385,7 @@ func TestApprovalPageOfAnother(t *testing.T) {
 		assert.Equal(t, p.status, http.StatusForbidden, "user %q", user)
 		assert.Lacks(t, p.body, "text", "user %q", user)
 	}
-	_, err := awaitCall(t, d.newUser(t, "/mcp", "eve", mcp.Revision20260728, nil), id)
-	assert.Fails(t, err, "await_call of another")
+	assert.Fails(t, errOf(awaitCall(t, d.newUser(t, "/mcp", "eve", mcp.Revision20260728, nil), id)), "await_call of another")
 	assert.Contains(t, logged.String(), "refused to open a page", "the log")
 	assert.Lacks(t, logged.String(), id, "the log")
 	assert.Equal(t, len(d.host.Registry().Approvals(ctx)), 1, "calls that wait")
@@ -420,8 +416,7 @@ func TestApprovalAfterGrantShrinks(t *testing.T) {
 	id, _ := waiting(t, d.delete(t, c, "x"))
 	assert.Value(d.host.Registry().Approve(hosttest.Watchdog(t), id, nil))(t)
 	g.set("all", &access.Grant{Servers: []string{"one"}})
-	_, err := awaitCall(t, c, id)
-	assert.Fails(t, err, "after the grant shrank")
+	assert.Fails(t, errOf(awaitCall(t, c, id)), "after the grant shrank")
 	g.set("all", nil)
 	assert.Equal(t, assert.Value(awaitCall(t, c, id))(t).Text(), "deleted x", "with the old grant")
 }
@@ -480,8 +475,7 @@ func TestApprovalUnderRepeatedCalls(t *testing.T) {
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
-				_, err := c.CallTool(ctx, "files__delete", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil)
-				assert.Equal(t, err, nil)
+				assert.Equal(t, errOf(c.CallTool(ctx, "files__delete", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil)), nil)
 			})
 		}
 		all.Go(func() { assert.Equal(t, newBrowser(t, "ada").decide(ctx, page, "approve", ""), nil) })

@@ -289,6 +289,5 @@ func FuzzPost(f *testing.F) {
 func TestGatewayOfAClosedHost(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	assert.OK(t, h.Close())
-	_, err := gateway.New(h, &gateway.Options{Anonymous: true})
-	assert.Is(t, err, host.ErrClosed)
+	assert.Is(t, errOf(gateway.New(h, &gateway.Options{Anonymous: true})), host.ErrClosed)
 }

@@ -269,8 +269,7 @@ func TestHostsAndOrigins(t *testing.T) {
 func TestAnonymous(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer h.Close()
-	_, err := gateway.New(h, &gateway.Options{Anonymous: true, Authenticate: userOfField})
-	assert.Fails(t, err, "with both")
+	assert.Fails(t, errOf(gateway.New(h, &gateway.Options{Anonymous: true, Authenticate: userOfField})), "with both")
 	for _, c := range []struct {
 		anonymous bool
 		local     net.Addr

@@ -245,13 +245,14 @@ func (c *client) do(t testing.TB, method, params string) rpc {
 	return c.site.do(t, c.query(method, params)).message(t)
 }
 
+// errOf returns the error of a call alone.
+func errOf[T any](_ T, err error) error { return err }
+
 // want sends a request, and compares the code of its error, which is 0 if there is none.
 func (c *client) want(t testing.TB, code int, method, params string, what ...any) rpc {
 	t.Helper()
 	m := c.do(t, method, params)
-	if m.code() != code {
-		t.Errorf("%s %s at %s as %s: got %.300s %+v, want the code %d (%s)", method, params, c.path, c.user, m.Result, m.Error, code, fmt.Sprint(what...))
-	}
+	assert.Equal(t, m.code(), code, "%s %s at %s as %s: %.300s %+v (%s)", method, params, c.path, c.user, m.Result, m.Error, fmt.Sprint(what...))
 	return m
 }
 
@@ -265,9 +266,7 @@ func (c *client) call(t testing.TB, tool, args string) rpc {
 func (c *client) wantText(t testing.TB, tool, args, part string) rpc {
 	t.Helper()
 	m := c.call(t, tool, args)
-	if !strings.Contains(m.text(), part) {
-		t.Errorf("%s %s at %s in %s: got %s %+v, want %q in it", tool, args, c.path, c.revision, m.Result, m.Error, part)
-	}
+	assert.Contains(t, m.text(), part, "%s %s at %s in %s with %s %+v", tool, args, c.path, c.revision, m.Result, m.Error)
 	return m
 }
 

@@ -168,8 +168,7 @@ func TestModeIsSaid(t *testing.T) {
 	}
 	h := hosttest.Open(t, hosttest.Write(t), &host.Options{StateDir: host.NoState})
 	for _, mode := range []string{"code", "x"} {
-		_, err := gateway.New(h, &gateway.Options{Mode: mode})
-		assert.Fails(t, err, "the mode %s", mode)
+		assert.Fails(t, errOf(gateway.New(h, &gateway.Options{Mode: mode})), "the mode %s", mode)
 	}
 	stdio := s.stdio(t, "/mcp/direct")
 	stdio.begin(t)

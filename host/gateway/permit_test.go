@@ -57,10 +57,7 @@ func (g *grants) revoke(user string) { g.change(func() { delete(g.of, user) }) }
 // newGrants are those of five users: of all, of one server, of one tool, of what reads, and of one profile.
 func newGrants() *grants {
 	return &grants{of: map[string]*access.Grant{
-		"all":     nil,
-		"one":     {Servers: []string{"one"}},
-		"echo":    {Tools: []string{"one__echo"}},
-		"reads":   {ReadOnly: true},
+		"all": nil, "one": {Servers: []string{"one"}}, "echo": {Tools: []string{"one__echo"}}, "reads": {ReadOnly: true},
 		"profile": {Profiles: []string{"o*"}},
 	}}
 }

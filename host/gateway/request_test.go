@@ -223,9 +223,8 @@ func TestKilledServer(t *testing.T) {
 	}
 	allowed := map[string]bool{"answered 1": true, "not_sent 0": true, "unknown 0": true, "unknown 1": true}
 	for id, outcome := range outcomes {
-		if got := fmt.Sprint(outcome, " ", made[id]); !allowed[got] {
-			t.Errorf("call %s: got the outcome and how often it was made %s, want one of %v", id, got, allowed)
-		}
+		got := fmt.Sprint(outcome, " ", made[id])
+		assert.True(t, allowed[got], "call %s: the outcome and how often it was made %s is one of %v", id, got, allowed)
 	}
 }
 

@@ -97,13 +97,9 @@ func TestConsoleHarmless(t *testing.T) {
 	assert.Contains(t, <-granted(t, &mcp.ClientOptions{Elicit: c.Elicit}, elicit, params), "accept", "the server")
 	for _, line := range strings.Split(out.String(), "\n") {
 		for _, r := range line {
-			if r < ' ' || r >= 0x7f {
-				t.Errorf("%U in %q", r, line)
-			}
+			assert.True(t, ' ' <= r && r < 0x7f, "%U in %q is harmless", r, line)
 		}
-		if strings.HasPrefix(line, "Server") && !strings.HasPrefix(line, `Server "notes"`) {
-			t.Errorf("line %q", line)
-		}
+		assert.False(t, strings.HasPrefix(line, "Server") && !strings.HasPrefix(line, `Server "notes"`), "line %q", line)
 	}
 	for _, want := range []string{`  | <U+001B>[2J<U+202E>gnp.exe`, `  | Server "bank" asks you:<U+0007><U+009B><U+200B><U+2028>`} {
 		assert.Contains(t, out.String(), want)
@@ -152,9 +148,7 @@ func TestConsoleEnds(t *testing.T) {
 		synctest.Wait()
 		assert.Contains(t, out.String(), "Please type it again.")
 		assert.Equal(t, len(ended), 0, "ended")
-		if !strings.HasSuffix(strings.TrimSpace(out.String()), ":") {
-			t.Errorf("the line was taken for an answer: %s", &out)
-		}
+		assert.True(t, strings.HasSuffix(strings.TrimSpace(out.String()), ":"), "it asks again: %s", &out)
 		_, _ = io.WriteString(keys, "s\n")
 		assert.Equal(t, (<-ended).Error(), "accept")
 		_ = keys.Close()
@@ -213,9 +207,8 @@ func TestConsoleCloseWaits(t *testing.T) {
 		c := &ask.Console{In: in, Out: &screen{}}
 		go func() { _, _ = c.Elicit(t.Context(), &mcp.ElicitRequest{}) }()
 		synctest.Wait()
-		if err := c.Close(); err != nil || !over.Load() {
-			t.Errorf("error %v, the read is over: %v", err, over.Load())
-		}
+		assert.OK(t, c.Close())
+		assert.True(t, over.Load(), "the read is over")
 	})
 }
 

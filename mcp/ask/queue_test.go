@@ -145,9 +145,8 @@ func TestQueueSampleModelFails(t *testing.T) {
 		var q ask.Queue
 		ended := inBackground(func() error { return errOf(q.Sample(model)(t.Context(), &mcp.SampleRequest{})) })
 		assert.OK(t, q.Answer(next(t, &q).ID, yes(nil)))
-		if err := <-ended; err == nil || errors.Is(err, mcp.ErrRejected) {
-			t.Errorf("error %v", err)
-		}
+		err := <-ended
+		assert.False(t, err == nil || errors.Is(err, mcp.ErrRejected), "error %v", err)
 	}
 }
 
@@ -264,9 +263,8 @@ func TestQueueAnsweredOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got, want := <-ended, <-believed; got != want || len(believed) != 0 {
-		t.Errorf("the server gets %s, but %s was believed, and %d others", got, want, len(believed))
-	}
+	assert.Equal(t, <-ended, <-believed, "what the server gets, and what was believed")
+	assert.Equal(t, len(believed), 0, "others that were believed")
 }
 
 // A meddler answers a question while another answer to it is checked.

@@ -75,8 +75,7 @@ func TestSampleModelFails(t *testing.T) {
 		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, nil },
 	} {
 		c := &ask.Console{In: strings.NewReader("yes\nyes\n"), Out: &screen{}}
-		if _, err := c.Sample(model)(t.Context(), &mcp.SampleRequest{}); err == nil || errors.Is(err, mcp.ErrRejected) {
-			t.Errorf("error %v", err)
-		}
+		_, err := c.Sample(model)(t.Context(), &mcp.SampleRequest{})
+		assert.False(t, err == nil || errors.Is(err, mcp.ErrRejected), "error %v", err)
 	}
 }

@@ -54,16 +54,13 @@ func checkMatching(t *testing.T, r *redactor, recorded *turn) {
 	key := requestKey(recorded.Request, recorded.Params)
 	if recorded.Params != nil {
 		loose := bytes.ReplaceAll(recorded.Params, []byte(","), []byte(",\n "))
-		if jsonscan.Valid(loose) == nil && !bytes.Contains(recorded.Params, []byte(`"`)) && requestKey(recorded.Request, loose) != key {
-			t.Errorf("white space counts in %s", recorded.Params)
-		}
+		plain := jsonscan.Valid(loose) == nil && !bytes.Contains(recorded.Params, []byte(`"`))
+		assert.False(t, plain && requestKey(recorded.Request, loose) != key, "white space counts in %s", recorded.Params)
 		assert.OK(t, jsonscan.Valid(r.json(recorded.Params)))
 	}
 	e := newUnrecorded("f", recorded.Request, recorded.Params, 0, []*turn{recorded})
 	assert.Lacks(t, e.Error(), "\n\t", "%s differs from itself", recorded.Params)
-	if len(e.Error()) > 16<<10 && len(recorded.Request) < 100 {
-		t.Errorf("an error of %d bytes", len(e.Error()))
-	}
+	assert.False(t, len(e.Error()) > 16<<10 && len(recorded.Request) < 100, "an error of %d bytes", len(e.Error()))
 }
 
 // planted is a secret that fuzzing cannot write by itself.
@@ -101,9 +98,7 @@ func FuzzRedact(f *testing.F) {
 		r := &redactor{}
 		once := r.json(json.RawMessage(value))
 		assert.OK(t, validButForKeys(once), "%s redacted is %s", value, once)
-		if twice := r.json(once); !bytes.Equal(once, twice) {
-			t.Fatalf("%s\nonce:  %s\ntwice: %s", value, once, twice)
-		}
+		assert.Equal(t, string(r.json(once)), string(once), "%s redacted twice", value)
 		mark := marks[int(which)%len(marks)]
 		// Around each mark stands a blank, so that it is a word of its own.
 		text, ok := plant(value, " "+mark+" ")

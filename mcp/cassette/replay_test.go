@@ -77,9 +77,8 @@ func TestUnrecorded(t *testing.T) {
 	e := try(`{"city":"Rome","days":[1,9,3]}`)
 	const want = ": tools/call {\"name\":\"say\",\"arguments\":{\"city\":\"Rome\",\"days\":[1,9,3]}} was not recorded; nearest differs in\n" +
 		"\targuments.days[1]: recorded 2, got 9"
-	if got := e.Error(); !strings.HasSuffix(got, want) || !strings.Contains(got, file) {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	assert.True(t, strings.HasSuffix(e.Error(), want), "%s ends with %s", e, want)
+	assert.Contains(t, e.Error(), file)
 	e = try(`{"city":"` + strings.Repeat("x", 1<<13) + `"}`)
 	assert.True(t, len(e.Error()) < 4<<10 && strings.Count(e.Error(), "\n\t") == 3, "%d bytes, want three differences: %s", len(e.Error()), e.Error())
 	assert.Value(c.CallTool(t.Context(), "say", json.RawMessage(`{"city":"Paris","days":[1,2]}`), nil))(t)
@@ -164,9 +163,7 @@ func TestReplayedErrors(t *testing.T) {
 			})
 			_, got := newDiary(t, newReplay(t, file, nil)).c.CallTool(t.Context(), "x", nil, nil)
 			assert.Equal(t, fmt.Sprint(got), strings.ReplaceAll(want.Error(), ":4711", ""))
-			if !c.same(want) || !c.same(got) {
-				t.Errorf("recorded %v, replayed %v", want, got)
-			}
+			assert.True(t, c.same(want) && c.same(got), "recorded %v, replayed %v", want, got)
 		})
 	}
 }

@@ -72,9 +72,8 @@ func TestOf(t *testing.T) {
 func TestClassNames(t *testing.T) {
 	seen := map[string]failure.Class{}
 	for c := failure.None; c <= failure.ServerError; c++ {
-		if other, ok := seen[c.String()]; ok {
-			t.Errorf("classes %d and %d are both called %q", other, c, c)
-		}
+		other, ok := seen[c.String()]
+		assert.False(t, ok, "classes %d and %d are both called %q", other, c, c)
 		seen[c.String()] = c
 	}
 }

@@ -263,9 +263,8 @@ func TestFieldParse(t *testing.T) {
 			assert.Equal(t, wrong.Field, test.field.Name, "%s %q: field", test.field.Type, test.text)
 			continue
 		}
-		if err != nil || !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%s %q: %#v, %v, want %#v", test.field.Type, test.text, got, err, test.want)
-		}
+		assert.OK(t, err, "%s %q", test.field.Type, test.text)
+		assert.True(t, reflect.DeepEqual(got, test.want), "%s %q: %#v is %#v", test.field.Type, test.text, got, test.want)
 	}
 }
 

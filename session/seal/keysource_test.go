@@ -50,12 +50,8 @@ func TestKeyEnv(t *testing.T) {
 	hexOf := func(letter string) string { return hex.EncodeToString([]byte(testKey(letter).Reveal())) }
 	urlSafe := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\xfb", KeySize)))
 	for text, want := range map[string]string{
-		key64("k"):                           "k",
-		hexOf("k"):                           "k",
-		strings.TrimRight(key64("k"), "="):   "k",
-		key64("l") + "," + key64("k"):        "lk",
-		" " + key64("l") + "\n" + hexOf("k"): "lk",
-		"# new\n" + key64("l") + "\r\n # old\n, " + key64("k"): "lk",
+		key64("k"): "k", hexOf("k"): "k", strings.TrimRight(key64("k"), "="): "k", key64("l") + "," + key64("k"): "lk",
+		" " + key64("l") + "\n" + hexOf("k"): "lk", "# new\n" + key64("l") + "\r\n # old\n, " + key64("k"): "lk",
 		urlSafe: "\xfb",
 	} {
 		t.Setenv(name, text)

@@ -115,14 +115,10 @@ func TestFaultReport(t *testing.T) {
 		want = append(want, describe(r.result(kept.Seeds)))
 	}
 	for _, row := range want {
-		if !slices.Contains(got, row) {
-			t.Errorf("%s: got no row %s: run make faults", reportFile, row)
-		}
+		assert.True(t, slices.Contains(got, row), "%s has the row %s: run make faults", reportFile, row)
 	}
 	for _, row := range got {
-		if !slices.Contains(want, row) {
-			t.Errorf("%s: got the row %s, want none: run make faults", reportFile, row)
-		}
+		assert.True(t, slices.Contains(want, row), "%s has the row %s rightly: run make faults", reportFile, row)
 	}
 }
 
