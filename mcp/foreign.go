@@ -96,10 +96,7 @@ func (c *foreignCaller) Receive(message func(jsonrpc.Message, int64), ended func
 func (c *foreignCaller) takes(m jsonrpc.Message) bool {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		id, err := json.Marshal(m.ID.Raw())
-		if err != nil {
-			return false
-		}
+		id, _ := json.Marshal(m.ID.Raw()) // null, a number or a string has no error
 		if m.Error == nil {
 			return c.table.Answer(id, inflight.Answer{Result: m.Result})
 		}
@@ -137,19 +134,13 @@ func (c *foreignCaller) Call(ctx context.Context, method string, params json.Raw
 	if opts.Numbered != nil {
 		opts.Numbered(call.ID)
 	}
-	id, err := jsonrpc.MakeID(float64(call.ID))
-	if err != nil {
-		return nil, WithOutcome(err, NotSent)
+	id, _ := jsonrpc.MakeID(float64(call.ID)) // a number is an id
+	var answer inflight.Answer
+	if err = writeOn(ctx, c.goes, c.Conn, &jsonrpc.Request{ID: id, Method: method, Params: params}); err == nil {
+		answer, err = call.Wait(ctx, opts.Progress)
 	}
-	if err := writeOn(ctx, c.goes, c.Conn, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
+	if err != nil {
 		if ctx.Err() != nil && !SafeToRetry(err) {
-			c.cancel(method, call.ID)
-		}
-		return nil, err
-	}
-	answer, err := call.Wait(ctx, opts.Progress)
-	if err != nil {
-		if ctx.Err() != nil {
 			c.cancel(method, call.ID)
 		}
 		return nil, err
