@@ -56,9 +56,7 @@ func checkConfig(t *testing.T, c *Config) {
 		assert.True(t, (s.Command == "") != (s.URL == "") && s.Transport != "", "%s: it can be started", s.Name)
 		assert.Equal(t, s.Source.Format, c.Format, "%s: its format", s.Name)
 		for header, value := range s.Headers {
-			if strings.ContainsAny(header+value.Reveal(), "\r\n\x00") {
-				t.Fatalf("header %q breaks the line", header)
-			}
+			assert.False(t, strings.ContainsAny(header+value.Reveal(), "\r\n\x00"), "header %q breaks the line", header)
 		}
 	}
 	for _, w := range c.Warnings {
@@ -73,9 +71,7 @@ func place(t *testing.T, err error) {
 	assert.True(t, typed.File != "", "error without a place")
 	assert.True(t, typed.Line >= 1 && typed.Column >= 1, "%v has a place", err)
 	assert.Fails(t, typed.Err, "error without a place")
-	if strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {
-		t.Fatalf("control character in %q", err)
-	}
+	assert.False(t, strings.ContainsAny(err.Error(), "\r\n\x00\x1b"), "control character in %q", err)
 }
 
 // FuzzFormats reads data in each JSON format, and as the file that it looks like.

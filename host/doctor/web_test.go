@@ -186,9 +186,7 @@ func TestTestOfBadCertificates(t *testing.T) {
 			r := tested(t, h, remote(t, s.URL, "http"))
 			assert.Equal(t, hintsOf(r), c.hints, "hints")
 			assert.Contains(t, r.Hints[0].Text, c.text, "hints")
-			if r.Reached != "resolved" { // the connection has TLS, or there is none
-				t.Errorf("it came to %s", r.Reached)
-			}
+			assert.Equal(t, r.Reached, "resolved", "the connection has TLS, or there is none: it came to")
 		})
 	}
 }

@@ -121,14 +121,11 @@ func TestLocks(t *testing.T) {
 				}()
 			}
 			for range 8 {
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
+				assert.Equal(t, <-done, nil)
 			}
 			unlock, err := lock(t.Context(), path)
-			if err != nil || n.Load() != 160 {
-				t.Fatalf("%d, %v", n.Load(), err)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, n.Load(), 160, "locks")
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				_, err := lock(ctx, path)

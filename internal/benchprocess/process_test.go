@@ -28,9 +28,8 @@ func TestMain(m *testing.M) {
 func TestStart(t *testing.T) {
 	t.Setenv("BENCH_PROCESS", "says")
 	line, stop, err := Start()
-	if err != nil || line != "ready" {
-		t.Fatalf("got %q, %v, want ready", line, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, line, "ready")
 	assert.OK(t, stop())
 	t.Setenv("BENCH_PROCESS", "silent")
 	_, _, err = Start()

@@ -31,12 +31,8 @@ func enter(t *testing.T, q *Queue, ctx context.Context, user string, bytes int64
 func TestUsersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Limits{Running: 1, Waiting: 4_000, Bytes: 1 << 20}, nil)
-		if !q.TryEnter() {
-			t.Fatal("the first: got no turn")
-		}
-		if q.TryEnter() {
-			t.Fatal("the second: got a turn, want one to be under way at a time")
-		}
+		assert.True(t, q.TryEnter(), "the first: a turn")
+		assert.False(t, q.TryEnter(), "the second, with one under way: a turn")
 		var got []string
 		done := func(name string, err error) {
 			assert.Equal(t, err, nil, "%s: error", name)
@@ -129,9 +125,7 @@ func TestTurnAndEndAtOneTime(t *testing.T) {
 		q := New(Limits{Running: 1, Waiting: 1, Bytes: 1}, nil)
 		ended := 0
 		for range 100 { // it is by chance which of the two what waits sees first
-			if !q.TryEnter() {
-				t.Fatal("got no turn, want one")
-			}
+			assert.True(t, q.TryEnter(), "a turn")
 			ctx, stop := context.WithCancel(t.Context())
 			entered := make(chan error)
 			go func() {
@@ -153,9 +147,7 @@ func TestTurnAndEndAtOneTime(t *testing.T) {
 				t.Errorf("got %v, want a turn or the end of the context", err)
 			}
 			wantEmpty(t, q)
-			if got := q.running.Load(); got != 0 {
-				t.Fatalf("got %d that run, want none", got)
-			}
+			assert.Equal(t, q.running.Load(), 0, "what runs")
 		}
 		assert.True(t, ended != 0, "some contexts ended before the turn")
 	})

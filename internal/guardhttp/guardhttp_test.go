@@ -260,9 +260,7 @@ func TestConcurrentUse(t *testing.T) {
 	for i := range 16 {
 		users.Go(func() {
 			for range 8 {
-				if err := errors.Join(everything(t, c, at)...); err != nil {
-					t.Error(err)
-				}
+				assert.Equal(t, errors.Join(everything(t, c, at)...), nil)
 				if i == 0 {
 					c.Close()
 				}

@@ -135,29 +135,20 @@ func FuzzComplete(f *testing.F) {
 		before := bytes.Clone(value)
 		fits := s.Validate(value) == nil
 		out, problems := s.Complete(value)
-		if !bytes.Equal(value, before) {
-			t.Fatal("the value itself was changed")
-		}
+		assert.True(t, bytes.Equal(value, before), "the value itself stays")
 		assert.False(t, len(problems) > MaxProblems, "%d are more than %d", len(problems), MaxProblems)
 		for _, p := range problems {
-			if p.Want == "" && p.Got == "" || len(p.Path)+len(p.Want)+len(p.Got)+len(p.Note) > 10*maxText {
-				t.Fatalf("got problem %+v, want a short one with words", p)
-			}
+			assert.True(t, p.Want != "" || p.Got != "", "problem %+v has words", p)
+			assert.True(t, len(p.Path)+len(p.Want)+len(p.Got)+len(p.Note) <= 10*maxText, "problem %+v is short", p)
 		}
 		if problems != nil {
-			if fits {
-				t.Fatalf("a value that fits has problems: %+v", problems)
-			}
-			if !bytes.Equal(out, value) {
-				t.Fatalf("a value with problems came back as %s", out)
-			}
+			assert.False(t, fits, "a value that fits has problems: %+v", problems)
+			assert.True(t, bytes.Equal(out, value), "a value with problems stays, and came back as %s", out)
 			return
 		}
 		assert.OK(t, s.Validate(out), "%s", out)
 		again, problems := s.Complete(out)
-		if problems != nil || !bytes.Equal(again, out) {
-			t.Fatalf("completed to %s and then to %s: %+v", out, again, problems)
-		}
+		assert.True(t, problems == nil && bytes.Equal(again, out), "completed to %s and then to %s: %+v", out, again, problems)
 		assert.Equal(t, (s.Problems(value) == nil), fits)
 	})
 }

@@ -1,7 +1,6 @@
 package share
 
 import (
-	"iter"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -59,14 +58,7 @@ func TestFirst(t *testing.T) {
 		for _, o := range test.owners {
 			b.Add(o, 0)
 		}
-		all := func(yield func(int, Owner) bool) {
-			for i, o := range test.owners {
-				if !yield(i, o) {
-					return
-				}
-			}
-		}
-		assert.Equal(t, First(&b, iter.Seq2[int, Owner](all)), test.want, "%s: got element", name)
+		assert.Equal(t, First(&b, slices.All(test.owners)), test.want, "%s: got element", name)
 	}
 }
 
@@ -87,11 +79,10 @@ func TestFirstOfManyOwners(t *testing.T) {
 			want, most := 0, -1
 			for i, x := range things {
 				exceeded := 0
-				if book.Exceeds(Owner{User: x.owner.User}, 4) {
-					exceeded++
-				}
-				if book.Exceeds(Owner{Server: x.owner.Server}, 4) {
-					exceeded++
+				for _, o := range []Owner{{User: x.owner.User}, {Server: x.owner.Server}} {
+					if book.Exceeds(o, 4) {
+						exceeded++
+					}
 				}
 				if exceeded > most {
 					want, most = i, exceeded

@@ -159,12 +159,9 @@ func FuzzResult(f *testing.F) {
 		assert.Value(json.Marshal(res))(t)
 		assert.Equal(t, len(res.Content), 1)
 		assert.Equal(t, res.IsError, status < 200 || status > 299 || truncated)
-		if text, ok := res.Content[0].(*mcp.TextContent); ok && !utf8.ValidString(text.Text) {
-			t.Fatalf("text %q", text.Text)
-		}
-		if res.IsError && res.StructuredContent != nil {
-			t.Fatal("a failure has structured content")
-		}
+		text, ok := res.Content[0].(*mcp.TextContent)
+		assert.True(t, !ok || utf8.ValidString(text.Text), "valid text %q", res.Content)
+		assert.True(t, !res.IsError || res.StructuredContent == nil, "a failure has no structured content")
 	})
 }
 
@@ -187,15 +184,12 @@ func FuzzPath(f *testing.F) {
 				return // which New refuses
 			}
 		}
-		if strings.Count(got, "/") != len(template) || strings.ContainsAny(got, "?#\\ ") {
-			t.Fatalf("%q with %q and %q became %q", path, x, y, got)
-		}
+		assert.True(t, strings.Count(got, "/") == len(template) && !strings.ContainsAny(got, "?#\\ "), "%q with %q and %q became %q", path, x, y, got)
 		// As a server that decodes before it looks sees it.
 		depth := 0
 		for _, piece := range strings.FieldsFunc(decode(decode(got)), func(r rune) bool { return r == '/' || r == '\\' }) {
-			if depth++; piece == ".." || piece == "." {
-				t.Fatalf("%q with %q and %q became %q, which has a step in it", path, x, y, got)
-			}
+			depth++
+			assert.True(t, piece != ".." && piece != ".", "%q with %q and %q became %q without a step in it", path, x, y, got)
 		}
 	})
 }

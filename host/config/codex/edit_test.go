@@ -205,9 +205,7 @@ func FuzzEdit(f *testing.F) {
 		path := all[r.IntN(len(all))]
 		if got, err := edits().Remove(data, path...); err == nil {
 			want := withoutPath(treeOf(t, data), path)
-			if !reflect.DeepEqual(prune(treeOf(t, got)), prune(want)) {
-				t.Fatalf("%q removed from\n%s\nis\n%s", path, data, got)
-			}
+			assert.True(t, reflect.DeepEqual(prune(treeOf(t, got)), prune(want)), "%q removed from\n%s\nis\n%s", path, data, got)
 		}
 		value := []byte([]string{`"new"`, `{"x": [1, {"y": "z"}]}`, `["a", 2]`, `true`}[r.IntN(4)])
 		if got, err := edits().Set(data, value, path...); err == nil {
@@ -217,9 +215,8 @@ func FuzzEdit(f *testing.F) {
 		if got, err := edits().Set(data, value, path...); err == nil {
 			checkValue(t, data, got, value, path)
 			for line := range strings.SplitSeq(string(data), "\n") {
-				if !strings.Contains(string(got), strings.TrimSuffix(line, "\r")) && !strings.ContainsAny(line, "{}[]") {
-					t.Fatalf("the line %q has gone from\n%s\nwhich is now\n%s", line, data, got)
-				}
+				stays := strings.Contains(string(got), strings.TrimSuffix(line, "\r")) || strings.ContainsAny(line, "{}[]")
+				assert.True(t, stays, "the line %q stays in\n%s\nwhich is now\n%s", line, data, got)
 			}
 		}
 	})
@@ -234,17 +231,13 @@ func generic(data []byte) (v any) {
 func checkValue(t *testing.T, data, got, value []byte, path []string) {
 	t.Helper()
 	doc, err := parse(got)
-	if err != nil {
-		t.Fatalf("%q set to %s in\n%s\nis\n%s\n%v", path, value, data, got, err)
-	}
+	assert.OK(t, err, "%q set to %s in\n%s\nis\n%s", path, value, data, got)
 	node := doc.Root.At(path)
 	want, _ := jsonc.Parse(value)
-	if node == nil || !reflect.DeepEqual(generic(node.JSON()), generic(want.Root.JSON())) {
-		t.Fatalf("%q set to %s in\n%s\nis\n%s", path, value, data, got)
-	}
-	if !reflect.DeepEqual(prune(withoutPath(treeOf(t, got), path)), prune(withoutPath(treeOf(t, data), path))) {
-		t.Fatalf("%q set to %s changes more in\n%s\nwhich is now\n%s", path, value, data, got)
-	}
+	same := node != nil && reflect.DeepEqual(generic(node.JSON()), generic(want.Root.JSON()))
+	assert.True(t, same, "%q set to %s in\n%s\nis\n%s", path, value, data, got)
+	same = reflect.DeepEqual(prune(withoutPath(treeOf(t, got), path)), prune(withoutPath(treeOf(t, data), path)))
+	assert.True(t, same, "%q set to %s changes no more in\n%s\nwhich is now\n%s", path, value, data, got)
 }
 
 func FuzzParse(f *testing.F) {
