@@ -104,7 +104,8 @@ func TestFindGoesUpToTheRepository(t *testing.T) {
 			if l.Client == "Claude Code" && l.Scope == ScopeProject {
 				got = append(got, l.Path)
 			}
-			assert.True(t, (l.Client == "Claude Desktop" || strings.HasSuffix(l.Path, ".mcprc") == (l.Scope == ScopeRC)) && l.Exists && l.Project == test.project, "%+v", l)
+			assert.True(t, l.Client == "Claude Desktop" || strings.HasSuffix(l.Path, ".mcprc") == (l.Scope == ScopeRC), "%+v", l)
+			assert.True(t, l.Exists && l.Project == test.project, "%+v", l)
 		}
 		assert.Equal(t, fmt.Sprint(got), fmt.Sprint(test.want), "%s", test.project)
 	}
