@@ -135,9 +135,7 @@ func TestCompleteConversation(t *testing.T) {
 func TestLostCall(t *testing.T) {
 	for _, provider := range []profile.Provider{"", profile.Anthropic, profile.Gemini} {
 		got := belt.New(registry.New(nil), &belt.Options{Provider: provider}).Messages(spoken("u a:7 u"))[2]
-		if got.ToolName != "tool_7" || got.ToolCallID != "7" || got.Role != schema.Tool {
-			t.Errorf("%s: the message is %+v", provider, got)
-		}
+		assert.False(t, got.ToolName != "tool_7" || got.ToolCallID != "7" || got.Role != schema.Tool, "%s: the message is %+v", provider, got)
 		if !strings.HasPrefix(got.Content, "The tool failed:\n") || !strings.Contains(got.Content, "may have run or not") {
 			t.Errorf("%s: the model is told %q", provider, got.Content)
 		}
@@ -166,9 +164,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 	}
 	requests := model.Requests()
 	for i, r := range requests[len(requests)-1].Results {
-		if !strings.Contains(r.Text, "may have run or not") {
-			t.Errorf("in the meantime result %d is %+v", i, r)
-		}
+		assert.True(t, strings.Contains(r.Text, "may have run or not"), "in the meantime result %d is %+v", i, r)
 	}
 	assert.Value(reg.Approve(t.Context(), first.Waits[0].Approval, nil))(t)
 	model.Then(says("it is"))
@@ -177,9 +173,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 	}
 	requests = model.Requests()
 	got := requests[len(requests)-1].Results
-	if len(got) != 2 || !strings.Contains(got[0].Text, "attached") || got[1].Text != "removed a" {
-		t.Errorf("the results are %+v", got)
-	}
+	assert.False(t, len(got) != 2 || !strings.Contains(got[0].Text, "attached") || got[1].Text != "removed a", "the results are %+v", got)
 	if ran := l.calls(); !slices.Equal(ran, []string{"picture", "remove a"}) {
 		t.Errorf("the calls are %q", ran)
 	}

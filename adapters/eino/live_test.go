@@ -96,9 +96,7 @@ func TestListChangesWhileAgentOfADKRuns(t *testing.T) {
 		for _, m := range a.messages {
 			roles = append(roles, string(m.Role))
 		}
-		if !slices.Equal(roles, []string{"user", "assistant", "tool", "assistant", "tool", "assistant"}) {
-			t.Errorf("the events are %q", roles)
-		}
+		assert.True(t, slices.Equal(roles, []string{"user", "assistant", "tool", "assistant", "tool", "assistant"}), "the events are %q", roles)
 	}
 }
 

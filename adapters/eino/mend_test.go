@@ -44,9 +44,7 @@ func TestDefaults(t *testing.T) {
 		assert.Lacks(t, info.Name, ".", "OpenAI takes no name such as")
 	}
 	searched, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: true}})
-	if err != nil || len(searched) != len(plain) {
-		t.Errorf("%d tools, and %d if the provider is to search, %v", len(plain), len(searched), err)
-	}
+	assert.False(t, err != nil || len(searched) != len(plain), "%d tools, and %d if the provider is to search, %v", len(plain), len(searched), err)
 }
 
 // A call that its context ended is an error, which says whether it was made.
@@ -58,9 +56,7 @@ func TestEndedCall(t *testing.T) {
 	cancel(gone)
 	at := slices.IndexFunc(infosOf(t, tools), func(i *schema.ToolInfo) bool { return i.Name == "picture" })
 	res, err := tools[at].(tool.EnhancedInvokableTool).InvokableRun(ctx, &schema.ToolArgument{Text: "{}"})
-	if !errors.Is(err, gone) || mcp.OutcomeOf(err) != mcp.NotSent || res != nil || len(l.calls()) > 0 {
-		t.Errorf("%v, %v, %q", res, err, l.calls())
-	}
+	assert.False(t, !errors.Is(err, gone) || mcp.OutcomeOf(err) != mcp.NotSent || res != nil || len(l.calls()) > 0, "%v, %v, %q", res, err, l.calls())
 }
 
 // An approval for the session counts for the next call, after a restart as well.
@@ -184,7 +180,5 @@ func TestNameTaken(t *testing.T) {
 	node := assert.Value(compose.NewToolNode(t.Context(), &config))(t)
 	run := assert.Value(compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context()))(t)
 	out, err := run.Invoke(t.Context(), call("own", `{"name":"x"}`), b.Live(t.Context(), own))
-	if err != nil || out[0].Content != "mine" {
-		t.Errorf("%v, %v", out, err)
-	}
+	assert.False(t, err != nil || out[0].Content != "mine", "%v, %v", out, err)
 }

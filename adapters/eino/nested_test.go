@@ -160,9 +160,7 @@ func TestDirectThatFails(t *testing.T) {
 			t.Errorf("text=%v: the events are %q", text, got)
 		}
 		last := a.messages[len(a.messages)-1]
-		if texts(a.belt, []*schema.Message{last})[0] != "for your eyes" {
-			t.Errorf("text=%v: the last event is %v", text, last)
-		}
+		assert.True(t, texts(a.belt, []*schema.Message{last})[0] == "for your eyes", "text=%v: the last event is %v", text, last)
 	}
 }
 
@@ -194,12 +192,8 @@ func TestDirectAndApproval(t *testing.T) {
 				if turn, err = agent.Resume(t.Context()); err != nil || len(turn.Waits) > 0 {
 					t.Fatalf("%s: %q: %+v, %v, %q", name, said, turn, err, model.Refused())
 				}
-				if len(model.Requests()) != before+1 {
-					t.Errorf("%s: %q: the model was asked again", name, said)
-				}
-				if name == "react" && text && turn.Text != "for your eyes" {
-					t.Errorf("%s: %q: the user gets %q", name, said, turn.Text)
-				}
+				assert.True(t, len(model.Requests()) == before+1, "%s: %q: the model was asked again", name, said)
+				assert.False(t, name == "react" && text && turn.Text != "for your eyes", "%s: %q: the user gets %q", name, said, turn.Text)
 			}
 		}
 	}

@@ -55,18 +55,14 @@ func TestManyRuns(t *testing.T) {
 	for range runs {
 		running.Go(func() {
 			answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, agent.WithComposeOptions(b.Live(t.Context())))
-			if err != nil || answer.Content != "done" {
-				t.Errorf("%v, %v, %q", answer, err, model.Refused())
-			}
+			assert.False(t, err != nil || answer.Content != "done", "%v, %v, %q", answer, err, model.Refused())
 		})
 	}
 	running.Wait()
 	close(stop)
 	changing.Wait()
 	for _, req := range model.Requests() {
-		if len(req.Results) > 0 && (len(req.Results) != 4 || len(req.Media) < 2) {
-			t.Errorf("the model got %+v", req.Results)
-		}
+		assert.False(t, len(req.Results) > 0 && (len(req.Results) != 4 || len(req.Media) < 2), "the model got %+v", req.Results)
 	}
 	assert.Equal(t, len(l.calls()), 2*runs, "the tools ran times")
 }
@@ -79,9 +75,7 @@ func TestStreamOfTexts(t *testing.T) {
 	model.Then(calls("picture", `{}`, "picture", `{}`, "nobody", `{}`), says("done"))
 	a := startAgent(&belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, true)(t, newCautious(t, &l), model.URL)
 	turn, err := a.Ask(t.Context(), "go")
-	if err != nil || turn.Text != "done" || len(model.Requests()[1].Results) != 3 {
-		t.Errorf("%+v, %v, %q", turn, err, model.Refused())
-	}
+	assert.False(t, err != nil || turn.Text != "done" || len(model.Requests()[1].Results) != 3, "%+v, %v, %q", turn, err, model.Refused())
 }
 
 // Whatever a model writes as arguments: the tool returns a result, and no error.
@@ -94,13 +88,9 @@ func FuzzArguments(f *testing.F) {
 	tools := assert.Value(belt.Tools(context.Background(), reg, nil))(f)
 	f.Fuzz(func(t *testing.T, args string) {
 		res, err := tools[0].(tool.EnhancedInvokableTool).InvokableRun(t.Context(), &schema.ToolArgument{Text: args})
-		if err != nil || len(res.Parts) != 1 || res.Parts[0].Text == "" {
-			t.Errorf("%q: %+v, %v", args, res, err)
-		}
+		assert.False(t, err != nil || len(res.Parts) != 1 || res.Parts[0].Text == "", "%q: %+v, %v", args, res, err)
 		text, err := belt.New(reg, nil).Unknown(t.Context(), args, args)
-		if err != nil || text == "" {
-			t.Errorf("%q: %q, %v", args, text, err)
-		}
+		assert.False(t, err != nil || text == "", "%q: %q, %v", args, text, err)
 	})
 }
 
@@ -121,9 +111,7 @@ func TestInterruptsOfManyRuns(t *testing.T) {
 			}
 			ctx := compose.ResumeWithData(t.Context(), waits[0].InterruptID, belt.Decision{Approve: true})
 			out, _, err := r.run(ctx, nil)
-			if err != nil || texts(b, out)[0] != fmt.Sprintf("removed file %d", i) {
-				t.Errorf("%v, %v", out, err)
-			}
+			assert.False(t, err != nil || texts(b, out)[0] != fmt.Sprintf("removed file %d", i), "%v, %v", out, err)
 		})
 	}
 	wg.Wait()

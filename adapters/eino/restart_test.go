@@ -38,9 +38,7 @@ func TestRestart(t *testing.T) {
 			w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
 			ctx := compose.ResumeWithData(t.Context(), w.InterruptID, c.decision)
 			got := restarted(t, &l, s).mustEnd(t, ctx, nil)
-			if len(got) != 1 || !strings.Contains(got[0], c.want) {
-				t.Errorf("the results are %q", got)
-			}
+			assert.False(t, len(got) != 1 || !strings.Contains(got[0], c.want), "the results are %q", got)
 			if ran := l.calls(); !slices.Equal(ran, c.ran) {
 				t.Errorf("the calls are %q", ran)
 			}
@@ -63,9 +61,7 @@ func TestWaitsAfterRestart(t *testing.T) {
 	}
 	ctx := compose.ResumeWithData(t.Context(), waits[0].InterruptID, belt.Decision{Approve: true})
 	left := restarted(t, &l, s).mustWait(t, ctx, nil, 1)
-	if left[0].Approval != waits[1].Approval || len(l.calls()) != 1 {
-		t.Errorf("%+v waits, and the calls are %q", left, l.calls())
-	}
+	assert.False(t, left[0].Approval != waits[1].Approval || len(l.calls()) != 1, "%+v waits, and the calls are %q", left, l.calls())
 	ctx = compose.ResumeWithData(t.Context(), left[0].InterruptID, belt.Decision{Approve: true})
 	if got := restarted(t, &l, s).mustEnd(t, ctx, nil); !slices.Equal(got, []string{"removed a", "removed b"}) {
 		t.Errorf("the results are %q", got)
@@ -102,9 +98,7 @@ func TestLateDecision(t *testing.T) {
 		ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
 		r := restarted(t, &l, s)
 		again := r.mustWait(t, ctx, nil, 1)[0]
-		if again.Approval == w.Approval || len(l.calls()) > 0 {
-			t.Errorf("the call was made: %q", l.calls())
-		}
+		assert.False(t, again.Approval == w.Approval || len(l.calls()) > 0, "the call was made: %q", l.calls())
 		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 		ctx = compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
 		if still := r.mustWait(t, ctx, nil, 1)[0]; still.Approval != again.Approval {
@@ -163,9 +157,7 @@ func TestResumeTwiceAfterRestart(t *testing.T) {
 			for err == nil && len(waits) > 0 { // it came before the first one's approval
 				out, waits, err = r.run(t.Context(), nil)
 			}
-			if err != nil || texts(b, out)[0] != "removed a" {
-				t.Errorf("resume %d: %v, %v", i, out, err)
-			}
+			assert.False(t, err != nil || texts(b, out)[0] != "removed a", "resume %d: %v, %v", i, out, err)
 		})
 	}
 	wg.Wait()

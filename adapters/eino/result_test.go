@@ -145,9 +145,7 @@ func TestMessages(t *testing.T) {
 		"user:<[image image/png, 71 bytes, attached]><>image<[image, attached]><>image",
 		"assistant:b", "tool:[image image/png, 71 bytes, attached]", "user:<[image image/png, 71 bytes, attached]><>image", "nil",
 	}
-	if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
-		t.Errorf("the messages are\n%q, want\n%q", got, want)
-	}
+	assert.False(t, strings.Join(got, "\x00") != strings.Join(want, "\x00"), "the messages are\n%q, want\n%q", got, want)
 	kept := belt.New(registry.New(nil), &belt.Options{ToolImages: true}).Messages(in)
 	if len(kept) != len(in) || len(kept[2].UserInputMultiContent) != 3 || kept[5].Content != "text" || kept[5].UserInputMultiContent != nil {
 		t.Errorf("for a model that takes images from tools they are %+v", kept)
@@ -224,9 +222,7 @@ func TestEventsOfAgent(t *testing.T) {
 				}
 			}
 		}
-		if len(ids) != 2 {
-			t.Errorf("the events are of %v", ids)
-		}
+		assert.True(t, len(ids) == 2, "the events are of %v", ids)
 		for id, n := range ids {
 			assert.Equal(t, n, 1, "%s has events", id)
 		}

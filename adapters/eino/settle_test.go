@@ -222,9 +222,7 @@ func TestEndedWhileDecisionRuns(t *testing.T) {
 		}
 		for range 2 {
 			got := r.mustEnd(t, deciding(t.Context(), waits, belt.Decision{Approve: true}), nil)
-			if !strings.HasPrefix(got[0], "The tool failed:") {
-				t.Errorf("restart=%v: the results are %q", restart, got)
-			}
+			assert.True(t, strings.HasPrefix(got[0], "The tool failed:"), "restart=%v: the results are %q", restart, got)
 		}
 		if n := len(started); n > 0 {
 			t.Errorf("restart=%v: the call was made %d times more", restart, n)
@@ -242,9 +240,7 @@ func TestTwinsAfterRestart(t *testing.T) {
 		waits := restarted(t, &l, s).mustWait(t, t.Context(), call(append(same, same...)...), 2)
 		yes := belt.Decision{Approve: true}
 		got := restarted(t, &l, s).mustEnd(t, deciding(t.Context(), waits, yes, yes), nil)
-		if !slices.Equal(got, []string{"removed a", "removed a"}) {
-			t.Errorf("the results are %q", got)
-		}
+		assert.True(t, slices.Equal(got, []string{"removed a", "removed a"}), "the results are %q", got)
 		if asked := slices.Compact([]string{waits[0].Approval, waits[1].Approval}); len(l.calls()) != len(asked) {
 			t.Errorf("the calls are %q, and somebody was asked %d times", l.calls(), len(asked))
 		}
@@ -267,9 +263,7 @@ func TestOneAfterTheOther(t *testing.T) {
 		at := slices.IndexFunc(waits, func(w belt.Wait) bool { return string(w.Arguments) == args })
 		waits = r.mustWait(t, deciding(t.Context(), waits[at:], decisions[args]), nil, len(waits)-1)
 		for _, w := range waits {
-			if kept[string(w.Arguments)] != w.Approval {
-				t.Errorf("somebody is asked about %s again", w.Arguments)
-			}
+			assert.True(t, kept[string(w.Arguments)] == w.Approval, "somebody is asked about %s again", w.Arguments)
 		}
 		waits = r.mustWait(t, t.Context(), nil, len(waits))
 	}

@@ -69,9 +69,7 @@ func TestDecisionOfAnotherUser(t *testing.T) {
 			if c.ran != nil {
 				return
 			}
-			if waits[0].Approval == w.Approval {
-				t.Error("one user is asked in the name of another")
-			}
+			assert.False(t, waits[0].Approval == w.Approval, "one user is asked in the name of another")
 			// It is still for the one who was asked.
 			assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 			ctx = compose.ResumeWithData(onbehalf.With(t.Context(), "alice"), w.InterruptID, belt.Decision{Approve: true})
@@ -112,9 +110,7 @@ func TestDecisionOfAnotherTool(t *testing.T) {
 		return compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
 	}
 	again := r.mustWait(t, decide(w), nil, 1)[0]
-	if again.Approval == w.Approval || len(l.calls()) > 0 {
-		t.Errorf("the call was made: %q", l.calls())
-	}
+	assert.False(t, again.Approval == w.Approval || len(l.calls()) > 0, "the call was made: %q", l.calls())
 	if got := r.mustEnd(t, decide(again), nil); got[0] != "removed a" {
 		t.Errorf("the results are %q", got)
 	}

@@ -168,9 +168,7 @@ func TestResumeTooEarly(t *testing.T) {
 	}
 	assert.Value(reg.Approve(t.Context(), first.Approval, nil))(t)
 	got := r.mustEnd(t, t.Context(), nil)
-	if len(got) != 2 || got[0] != "removed a" || !strings.Contains(got[1], "attached") {
-		t.Errorf("the results are %q", got)
-	}
+	assert.False(t, len(got) != 2 || got[0] != "removed a" || !strings.Contains(got[1], "attached"), "the results are %q", got)
 	if ran := l.calls(); !slices.Equal(ran, []string{"picture", "remove a"}) {
 		t.Errorf("the calls are %q", ran)
 	}
@@ -268,9 +266,7 @@ func TestLogins(t *testing.T) {
 	})))
 	r := newRig(t, belt.New(reg, nil), newStore())
 	w := r.mustWait(t, t.Context(), call("mail", ``), 1)[0]
-	if !w.Login || w.LoginURL != "https://login.example/2" || w.Tool != "mail" || w.Approval != "" {
-		t.Errorf("it waits for %+v", w)
-	}
+	assert.False(t, !w.Login || w.LoginURL != "https://login.example/2" || w.Tool != "mail" || w.Approval != "", "it waits for %+v", w)
 	needed--
 	if w = r.mustWait(t, t.Context(), nil, 1)[0]; w.LoginURL != "https://login.example/1" {
 		t.Errorf("it waits for %+v", w)
@@ -294,7 +290,5 @@ func TestUnknownToolWaits(t *testing.T) {
 	}
 	assert.Value(reg.Approve(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil))(t)
 	out, err := run.Invoke(t.Context(), nil, compose.WithCheckPointID("x"))
-	if err != nil || out[0].Content != "removed a" {
-		t.Errorf("%v, %v", out, err)
-	}
+	assert.False(t, err != nil || out[0].Content != "removed a", "%v, %v", out, err)
 }

@@ -110,9 +110,7 @@ func TestMediaByModel(t *testing.T) {
 func TestTextOnly(t *testing.T) {
 	tools := turn(t, &belt.Options{Turn: profile.TurnOptions{TextOnly: true}}, picture(t))
 	contents, err := tools.Run(t.Context(), answers(calls("look", "1", nil)))
-	if err != nil || len(contents) != 1 || len(contents[0].Parts[0].FunctionResponse.Parts) != 0 {
-		t.Errorf("%+v, %v", contents, err)
-	}
+	assert.False(t, err != nil || len(contents) != 1 || len(contents[0].Parts[0].FunctionResponse.Parts) != 0, "%+v, %v", contents, err)
 }
 
 // TestArguments has numbers and texts come as they are.
@@ -131,18 +129,14 @@ func TestArguments(t *testing.T) {
 		{map[string]any{"n": float64(1 << 53), "f": 0.1, "z": nil, "s": "<ä\u2028\x00>"}, `{"f":0.1,"n":9007199254740992,"s":"\u003cä\u2028\u0000\u003e","z":null}`},
 	} {
 		assert.Value(tools.Run(t.Context(), answers(calls("take", "", test.args))))(t)
-		if got != test.want {
-			t.Errorf("the tool got %s, not %s", got, test.want)
-		}
+		assert.True(t, got == test.want, "the tool got %s, not %s", got, test.want)
 	}
 }
 
 // TestNothingCalled has answers without calls.
 func TestNothingCalled(t *testing.T) {
 	tools := turn(t, nil)
-	if tools.Params() != nil {
-		t.Error("there are tools")
-	}
+	assert.True(t, tools.Params() == nil, "there are tools")
 	for _, response := range []*genai.GenerateContentResponse{
 		nil, {}, {Candidates: []*genai.Candidate{nil}}, {Candidates: []*genai.Candidate{{}}}, answers(nil, &genai.Part{}), answers(&genai.Part{Text: "hello"}),
 		{Candidates: []*genai.Candidate{{}, answers(calls("second", "1", nil)).Candidates[0]}},
@@ -251,9 +245,7 @@ func TestContent(t *testing.T) {
 		}
 	}
 	contents, err := turn(t, nil, picture(t)).Run(t.Context(), chunks...)
-	if err != nil || len(contents) != 1 || len(contents[0].Parts) != 1 {
-		t.Errorf("%v, %v", contents, err)
-	}
+	assert.False(t, err != nil || len(contents) != 1 || len(contents[0].Parts) != 1, "%v, %v", contents, err)
 }
 
 // TestModelStays has the answer with the calls say what the model is, whatever the
@@ -339,9 +331,7 @@ func TestParams(t *testing.T) {
 	}
 	for _, f := range again[0].FunctionDeclarations {
 		data, err := json.Marshal(f)
-		if err != nil || f.Name == name || bytes.Contains(data, []byte("comment")) {
-			t.Errorf("%s, %v", data, err)
-		}
+		assert.False(t, err != nil || f.Name == name || bytes.Contains(data, []byte("comment")), "%s, %v", data, err)
 	}
 }
 
@@ -366,9 +356,7 @@ func TestTogether(t *testing.T) {
 			response := answers(calls("look", fmt.Sprint(i), nil))
 			response.ModelVersion = "gemini-2.5-flash"
 			contents, err := tools.Run(t.Context(), response)
-			if err != nil || contents[0].Parts[0].FunctionResponse.ID != fmt.Sprint(i) || len(contents) != 2 {
-				t.Errorf("%v, %v", contents, err)
-			}
+			assert.False(t, err != nil || contents[0].Parts[0].FunctionResponse.ID != fmt.Sprint(i) || len(contents) != 2, "%v, %v", contents, err)
 			_ = tools.Params()
 		})
 	}

@@ -153,9 +153,7 @@ func TestParamsOfOpenAI(t *testing.T) {
 	if strings.Contains(got, "defer") || strings.Contains(got, "search") || strings.Contains(got, "program") || strings.Count(got, `"function":`) != 2 {
 		t.Errorf("Chat Completions gets %s", got)
 	}
-	if opts.Turn.AllowedCallers == nil || !opts.Turn.ProviderSearch {
-		t.Error("the caller's options have changed")
-	}
+	assert.False(t, opts.Turn.AllowedCallers == nil || !opts.Turn.ProviderSearch, "the caller's options have changed")
 }
 
 // TestStrict has a model that is held to schemas write null for a missing property,

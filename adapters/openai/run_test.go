@@ -101,9 +101,7 @@ func TestOthersCalls(t *testing.T) {
 	}
 	assert.Equal(t, len(ran), 1, "calls ran")
 	results, err = turn.Run(t.Context(), response(t, `{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`))
-	if results != nil || err != nil {
-		t.Errorf("a refusal: %v, %v", results, err)
-	}
+	assert.False(t, results != nil || err != nil, "a refusal: %v, %v", results, err)
 	if results, err = turn.Run(t.Context(), nil); results != nil || err != nil {
 		t.Errorf("nothing: %v, %v", results, err)
 	}
@@ -173,9 +171,7 @@ func TestCutOffWithoutArguments(t *testing.T) {
 		f := tool("wipe", `{"type":"object"}`, says("wiped"))
 		f.args = ran
 		results, err := chatTools(t, nil, f).Run(t.Context(), choice(t, reason, `{"id":"1","function":{"name":"wipe","arguments":null}}`))
-		if err != nil || len(results) != 1 || len(ran) != runs {
-			t.Errorf("%s: %s, %v, ran %d times", reason, marshaled(t, results), err, len(ran))
-		}
+		assert.False(t, err != nil || len(results) != 1 || len(ran) != runs, "%s: %s, %v, ran %d times", reason, marshaled(t, results), err, len(ran))
 	}
 }
 
@@ -294,9 +290,7 @@ func TestDirect(t *testing.T) {
 	if got := marshaled(t, results); err != nil || strings.Contains(got, "eyes") || !strings.Contains(got, result.Withheld) {
 		t.Errorf("the model gets %s, %v", got, err)
 	}
-	if len(direct) != 1 || direct[0].Call.ID != "1" || len(direct[0].Direct.Content) != 3 {
-		t.Errorf("the user gets %+v", direct)
-	}
+	assert.False(t, len(direct) != 1 || direct[0].Call.ID != "1" || len(direct[0].Direct.Content) != 3, "the user gets %+v", direct)
 }
 
 // TestEnded has a context that has ended: there is a result for each call.
@@ -312,12 +306,8 @@ func TestEnded(t *testing.T) {
 		t.Errorf("%s, %v", marshaled(t, results), err)
 	}
 	messages, err := chatTools(t, nil, find).Run(ctx, choice(t, "tool_calls", chatCall("1", "find", `{}`), chatCall("2", "find", `{}`)))
-	if !errors.Is(err, cause) || len(messages) != 2 || messages[1].OfTool.ToolCallID != "2" {
-		t.Errorf("%s, %v", marshaled(t, messages), err)
-	}
-	if len(ran) > 0 {
-		t.Error("calls ran")
-	}
+	assert.False(t, !errors.Is(err, cause) || len(messages) != 2 || messages[1].OfTool.ToolCallID != "2", "%s, %v", marshaled(t, messages), err)
+	assert.False(t, len(ran) > 0, "calls ran")
 }
 
 // TestInput has what a response says come back as it was, but for what the API does
@@ -350,9 +340,7 @@ func TestInput(t *testing.T) {
 			t.Errorf("of the arguments %s: %s", args, got)
 		}
 	}
-	if belt.Input(nil) != nil {
-		t.Error("nothing says something")
-	}
+	assert.True(t, belt.Input(nil) == nil, "nothing says something")
 }
 
 // TestMembersOfOthers has what the SDK has no field for back in the conversation, of an answer in
