@@ -24,7 +24,7 @@ func TestConnections(t *testing.T) {
 	assert.OK(t, json.Unmarshal([]byte(got.body), &list))
 	assert.True(t, len(list) >= 10, "%d programs are at least ten", len(list))
 	for _, c := range list {
-		read := assert.Value(config.Parse(t.Context(), "/home/ada/"+c.File, []byte(c.Entry), &config.Options{Formats: formats, AsWritten: true}))(t)
+		read := assert.Value(config.Parse(t.Context(), "/home/me/"+c.File, []byte(c.Entry), &config.Options{Formats: formats, AsWritten: true}))(t)
 		if len(read.Servers) != 1 {
 			t.Errorf("%s: got %d servers, want one", c.Client, len(read.Servers))
 			continue
