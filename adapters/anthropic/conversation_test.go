@@ -196,9 +196,7 @@ func TestAppendAfterCancel(t *testing.T) {
 	}
 	params.Messages = belt.Append(params.Messages, userText("go on"))
 	message, err := answer(t.Context(), &client, r, &params)
-	if err != nil || message.Content[0].Text != "done" {
-		t.Errorf("%+v, %v", message, err)
-	}
+	assert.False(t, err != nil || message.Content[0].Text != "done", "%+v, %v", message, err)
 }
 
 // TestRunnerSendsBack has a runner send back what the API takes.
@@ -209,7 +207,5 @@ func TestRunnerSendsBack(t *testing.T) {
 	for step(t, tools, runner) != nil {
 	}
 	got := goOn(t, r, model, tools.Messages(runner)).Results
-	if len(got) != 2 || got[1].Text != "it done" || !strings.Contains(fmt.Sprint(got[0].Text), "not here") {
-		t.Errorf("%+v", got)
-	}
+	assert.False(t, len(got) != 2 || got[1].Text != "it done" || !strings.Contains(fmt.Sprint(got[0].Text), "not here"), "%+v", got)
 }

@@ -69,16 +69,12 @@ func TestRunStopReasons(t *testing.T) {
 			it := counted("it")
 			turn := turnOf(t, newRegistry(t, it))
 			results, err := turn.Run(t.Context(), message(t, test.stop, test.content))
-			if err != nil || len(it.calls()) != test.ran {
-				t.Errorf("%d calls, %v", len(it.calls()), err)
-			}
+			assert.False(t, err != nil || len(it.calls()) != test.ran, "%d calls, %v", len(it.calls()), err)
 			got := 0
 			for _, m := range results {
 				got += len(m.OfUser.Content)
 			}
-			if got != test.results || test.results == 0 && results != nil {
-				t.Errorf("%d results: %+v", got, results)
-			}
+			assert.False(t, got != test.results || test.results == 0 && results != nil, "%d results: %+v", got, results)
 			beta, err := turn.RunBeta(t.Context(), betaMessage(t, test.stop, test.content))
 			if err != nil {
 				t.Error(err)
@@ -153,17 +149,13 @@ func TestResults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data := string(mustJSON(t, turn.Results(answer(test.res))))
 			assert.Contains(t, data, test.want)
-			if strings.Contains(data, `"is_error":true`) && strings.Contains(data, `"image"`) {
-				t.Errorf("an image beside is_error: %s", data)
-			}
+			assert.False(t, strings.Contains(data, `"is_error":true`) && strings.Contains(data, `"image"`), "an image beside is_error: %s", data)
 			if beta := string(mustJSON(t, turn.BetaResults(answer(test.res)))); canonical(t, []byte(beta)) != canonical(t, []byte(data)) {
 				t.Errorf("the beta has %s", beta)
 			}
 		})
 	}
-	if turn.Results() != nil || turn.BetaResults() != nil {
-		t.Error("a message without results")
-	}
+	assert.False(t, turn.Results() != nil || turn.BetaResults() != nil, "a message without results")
 }
 
 // TestBeta has a conversation with the beta, in which a call has to be approved.
@@ -198,9 +190,7 @@ func TestBeta(t *testing.T) {
 		messages = append(messages, results...)
 	}
 	got := model.requests()[1].Results
-	if len(got) != 2 || got[0].Text != "danger done" || got[1].Text != "safe done" {
-		t.Errorf("%+v", got)
-	}
+	assert.False(t, len(got) != 2 || got[0].Text != "danger done" || got[1].Text != "safe done", "%+v", got)
 }
 
 // TestRunEnded has results for all calls even if the context ends.
@@ -210,9 +200,7 @@ func TestRunEnded(t *testing.T) {
 	cancel(reason)
 	turn := turnOf(t, newRegistry(t, tool("it")))
 	results, err := turn.Run(ctx, message(t, "tool_use", use("a", "it", `{}`)+","+use("b", "it", `{}`)))
-	if !errors.Is(err, reason) || len(results) != 1 || len(results[0].OfUser.Content) != 2 {
-		t.Errorf("%+v, %v", results, err)
-	}
+	assert.False(t, !errors.Is(err, reason) || len(results) != 1 || len(results[0].OfUser.Content) != 2, "%+v, %v", results, err)
 }
 
 // TestConcurrency has many conversations with one registry, whose tools change.
@@ -257,9 +245,7 @@ func FuzzRun(f *testing.F) {
 		}}
 		results := assert.Value(turnOf(t, r).Run(t.Context(), m))(t)
 		for _, m := range results {
-			if len(m.OfUser.Content) != 1 || len(m.OfUser.Content[0].OfToolResult.Content) == 0 {
-				t.Errorf("%+v", m)
-			}
+			assert.False(t, len(m.OfUser.Content) != 1 || len(m.OfUser.Content[0].OfToolResult.Content) == 0, "%+v", m)
 			mustJSON(t, m)
 		}
 	})

@@ -95,9 +95,7 @@ func TestMessagesOfFailed(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if len(it.calls()) != 2 {
-		t.Errorf("the tool ran with %q", it.calls())
-	}
+	assert.True(t, len(it.calls()) == 2, "the tool ran with %q", it.calls())
 }
 
 // TestMessagesOfStopped goes on where the runner does not make the calls.
@@ -128,9 +126,7 @@ func TestMessagesOfStopped(t *testing.T) {
 				t.Errorf("got %d results and %d calls, want %d and none", len(got), len(it.calls()), c.want)
 			}
 			for _, r := range got {
-				if !r.Failed || !strings.Contains(r.Text, "did not run") {
-					t.Errorf("got %+v, want that the call did not run", r)
-				}
+				assert.False(t, !r.Failed || !strings.Contains(r.Text, "did not run"), "got %+v, want that the call did not run", r)
 			}
 		})
 	}
@@ -149,9 +145,7 @@ func TestMessagesOfWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := goOn(t, r, model, tools.Messages(runner)).Results
-	if len(got) != 2 || !strings.Contains(got[0].Text, "approv") || got[1].Text != "safe done" {
-		t.Errorf("%+v", got)
-	}
+	assert.False(t, len(got) != 2 || !strings.Contains(got[0].Text, "approv") || got[1].Text != "safe done", "%+v", got)
 }
 
 // TestMessagesOfUnprepared knows nothing of calls for which there was no Prepare.
@@ -164,9 +158,7 @@ func TestMessagesOfUnprepared(t *testing.T) {
 	}
 	step(t, tools, runner)
 	got := goOn(t, r, model, tools.Messages(runner)).Results
-	if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "may have run or not") {
-		t.Errorf("%+v", got)
-	}
+	assert.False(t, len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "may have run or not"), "%+v", got)
 }
 
 // TestMessagesOfNothing leaves out an answer that holds nothing, which the API refuses
@@ -178,9 +170,7 @@ func TestMessagesOfNothing(t *testing.T) {
 	for step(t, tools, runner) != nil {
 	}
 	got := goOn(t, r, model, tools.Messages(runner))
-	if len(got.Results) != 1 || got.Results[0].Text != "it done" || len(got.Messages) != 4 {
-		t.Errorf("%+v", got)
-	}
+	assert.False(t, len(got.Results) != 1 || got.Results[0].Text != "it done" || len(got.Messages) != 4, "%+v", got)
 }
 
 // TestMessagesOfPaused leaves out what the API was about, but not a program that waits for
@@ -224,9 +214,7 @@ func TestMessagesOfPaused(t *testing.T) {
 					got = append(got, *b.GetType())
 				}
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("got %q", got)
-			}
+			assert.True(t, slices.Equal(got, c.want), "got %q", got)
 		})
 	}
 }
@@ -254,9 +242,7 @@ func TestMessagesBesideOthers(t *testing.T) {
 			defer func() { runner.Params.Messages = messages }()
 			runner.AppendMessages(anthropic.NewBetaUserMessage(slices.Grow(c.more, 4)...))
 			got := goOn(t, r, model, tools.Messages(runner)).Results
-			if len(got) != 2 || !strings.Contains(got[0].Text, c.texts[0]) || !strings.Contains(got[1].Text, c.texts[1]) {
-				t.Errorf("%+v", got)
-			}
+			assert.False(t, len(got) != 2 || !strings.Contains(got[0].Text, c.texts[0]) || !strings.Contains(got[1].Text, c.texts[1]), "%+v", got)
 			if now := runner.Params.Messages; len(now) != 3 || len(now[2].OfUser.Content) != len(c.more) {
 				t.Errorf("the runner has %+v", now)
 			}
@@ -274,9 +260,7 @@ func TestMessagesFallback(t *testing.T) {
 	step(t, tools, runner)
 	assert.OK(t, tools.Prepare(t.Context(), runner))
 	content := tools.Messages(runner)[2].OfUser.Content
-	if len(content) != 1 || content[0].OfToolResult.ToolUseID != "b" {
-		t.Errorf("%+v", content)
-	}
+	assert.False(t, len(content) != 1 || content[0].OfToolResult.ToolUseID != "b", "%+v", content)
 }
 
 // TestMessagesOfKept answers the last calls of a conversation that was kept when the
@@ -289,9 +273,7 @@ func TestMessagesOfKept(t *testing.T) {
 		Content: []anthropic.BetaContentBlockParamUnion{anthropic.NewBetaToolUseBlock("a", map[string]any{}, "it")},
 	}})
 	got := goOn(t, r, model, tools.Messages(runner)).Results
-	if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "may have run or not") {
-		t.Errorf("%+v", got)
-	}
+	assert.False(t, len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Text, "may have run or not"), "%+v", got)
 }
 
 // TestMessagesStreaming goes on when a stream was cancelled amid calls.
@@ -321,7 +303,5 @@ func TestMessagesStreaming(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := goOn(t, r, newEndpoint(t), tools.MessagesStreaming(runner)).Results
-	if len(got) != 1 || got[0].CallID != "a" || !got[0].Failed {
-		t.Errorf("%+v", got)
-	}
+	assert.False(t, len(got) != 1 || got[0].CallID != "a" || !got[0].Failed, "%+v", got)
 }

@@ -133,18 +133,14 @@ func TestRunnerTriesAgain(t *testing.T) {
 		t.Errorf("%+v", message)
 	}
 	got := it.calls()
-	if len(got) != 3 {
-		t.Errorf("the tool ran with %q", got)
-	}
+	assert.True(t, len(got) == 3, "the tool ran with %q", got)
 	exact := 0
 	for _, args := range got {
 		if args == `{"n":12345678901234567890}` {
 			exact++
 		}
 	}
-	if exact != 1 {
-		t.Errorf("the tool got %q", got)
-	}
+	assert.True(t, exact == 1, "the tool got %q", got)
 	last := model.requests()[3]
 	if len(last.Results) != 3 {
 		t.Fatalf("got %d results, want 3", len(last.Results))
@@ -269,9 +265,7 @@ func TestRunnerDeclares(t *testing.T) {
 		t.Errorf("%s", raw)
 	}
 	for _, tool := range first.Tools {
-		if tool.Deferred != (tool.Name == "later") {
-			t.Errorf("%+v", tool)
-		}
+		assert.True(t, tool.Deferred == (tool.Name == "later"), "%+v", tool)
 	}
 	if got := model.requests()[1].Results; len(got) != 1 || got[0].Text != "later done" {
 		t.Errorf("%+v", got)

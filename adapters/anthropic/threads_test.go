@@ -211,9 +211,7 @@ func TestRunnerAdded(t *testing.T) {
 	assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 	last := model.requests()[2]
 	assert.Equal(t, len(last.Results), 1, "results")
-	if !slices.Equal(last.Users, []string{"go", "hurry"}) {
-		t.Errorf("got texts %q, want go and hurry", last.Users)
-	}
+	assert.True(t, slices.Equal(last.Users, []string{"go", "hurry"}), "got texts %q, want go and hurry", last.Users)
 }
 
 // TestRunnerLatePrepare leaves the tools of a thread as they are, which the API does not

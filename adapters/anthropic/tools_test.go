@@ -84,9 +84,7 @@ func TestParams(t *testing.T) {
 	}))(t)
 	data := assert.Value(json.Marshal(tools.Params()))(t)
 	beta := assert.Value(json.Marshal(tools.BetaParams()))(t)
-	if canonical(t, data) != canonical(t, beta) {
-		t.Errorf("the beta differs:\n%s\n%s", data, beta)
-	}
+	assert.True(t, canonical(t, data) == canonical(t, beta), "the beta differs:\n%s\n%s", data, beta)
 	var got []map[string]json.RawMessage
 	assert.OK(t, json.Unmarshal(data, &got))
 	if len(got) != 5 || string(got[0]["type"]) != `"tool_search_tool_regex_20251119"` || string(got[1]["type"]) != `"code_execution_20260120"` {
@@ -96,13 +94,9 @@ func TestParams(t *testing.T) {
 		t.Errorf("%s", data)
 	}
 	for _, deferred := range got[3:] {
-		if string(deferred["defer_loading"]) != "true" || deferred["cache_control"] != nil {
-			t.Errorf("%v", deferred)
-		}
+		assert.False(t, string(deferred["defer_loading"]) != "true" || deferred["cache_control"] != nil, "%v", deferred)
 	}
-	if string(got[4]["allowed_callers"]) != `["direct","code_execution_20260120"]` {
-		t.Errorf("%s", data)
-	}
+	assert.True(t, string(got[4]["allowed_callers"]) == `["direct","code_execution_20260120"]`, "%s", data)
 }
 
 // canonical returns JSON in one form, with its numbers as they are.
@@ -140,9 +134,7 @@ func TestParamsPlain(t *testing.T) {
 
 func TestParamsEmpty(t *testing.T) {
 	tools := assert.Value(belt.Tools(t.Context(), registry.New(nil), &belt.Options{Cache: anthropic.CacheControlEphemeralTTLTTL5m}))(t)
-	if tools.Params() != nil || tools.BetaParams() != nil {
-		t.Error("there are tools")
-	}
+	assert.False(t, tools.Params() != nil || tools.BetaParams() != nil, "there are tools")
 }
 
 // TestSearch has the API find a tool, and the tool vanish.

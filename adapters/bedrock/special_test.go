@@ -140,9 +140,7 @@ func TestArgumentsKeepTheirDigits(t *testing.T) {
 		"input":{"big":12345678901234567890123,"exact":1.10,"small":1e-400,"t":"<&>"}}}]}},"stopReason":"tool_use"}`, []types.Message{ofUser("hi")}, turn.Config(nil))
 	results := assert.Value(turn.Run(t.Context(), out))(t)
 	for _, part := range []string{`"big":12345678901234567890123`, `"exact":1.10`, `"small":1e-400`} {
-		if len(made.got) != 1 || !strings.Contains(made.got[0], part) {
-			t.Errorf("the tool got %q, without %s", made.got, part)
-		}
+		assert.False(t, len(made.got) != 1 || !strings.Contains(made.got[0], part), "the tool got %q, without %s", made.got, part)
 	}
 	sent, _ := exchange(t, nothing, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil))
 	if !strings.Contains(sent, `"big":12345678901234567890123`) || strings.Contains(sent, `"12345678901234567890123"`) {
@@ -166,9 +164,7 @@ func TestMessageCanBeSentBack(t *testing.T) {
 	message := belt.Message(out)
 	results := assert.Value(turn.Run(t.Context(), out))(t)
 	req := accepted(t, claude, append([]types.Message{ofUser("hi"), message}, results...), turn.Config(nil))
-	if len(req.Results) != 3 || !strings.Contains(req.Results[0].Text, "READ FILE") {
-		t.Errorf("the results are %+v", req.Results)
-	}
+	assert.False(t, len(req.Results) != 3 || !strings.Contains(req.Results[0].Text, "READ FILE"), "the results are %+v", req.Results)
 	assert.Equal(t, aws.ToString(out.Output.(*types.ConverseOutputMemberMessage).Value.Content[1].(*types.ContentBlockMemberToolUse).Value.Name), "$READ FILE<|x|>", "the answer of the model was changed")
 	for _, empty := range []*bedrockruntime.ConverseOutput{nil, {}, answerOf(), answerOf(said(""))} {
 		accepted(t, claude, []types.Message{ofUser("hi"), belt.Message(empty), ofUser("and?")}, nil)
@@ -253,9 +249,7 @@ func TestMediaByModel(t *testing.T) {
 				in += len(r.Media)
 				assert.Contains(t, r.Text, "look:\n[binary application/pdf, 15 bytes", "the text")
 			}
-			if in != 4*c.in || len(req.Media) != 4*c.behind {
-				t.Errorf("%d media in results, %d behind them", in, len(req.Media))
-			}
+			assert.False(t, in != 4*c.in || len(req.Media) != 4*c.behind, "%d media in results, %d behind them", in, len(req.Media))
 			if c.behind > 0 && !bytes.Equal(req.Media[0].Data, pdf) {
 				t.Errorf("the document is %q", req.Media[0].Data)
 			}
@@ -297,13 +291,9 @@ func TestEndedRunLeavesAConversation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	results, err := turn.Run(ctx, out)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	assert.True(t, errors.Is(err, context.Canceled), "the error is %v", err)
 	req := accepted(t, mistral, belt.Append([]types.Message{ofUser("hi"), belt.Message(out)}, append(results, ofUser("and?"))...), turn.Config(nil))
-	if len(req.Results) != 2 || !slices.Equal(req.Users, []string{"hi", "and?"}) {
-		t.Errorf("the model is told %+v", req)
-	}
+	assert.False(t, len(req.Results) != 2 || !slices.Equal(req.Users, []string{"hi", "and?"}), "the model is told %+v", req)
 }
 
 // FuzzArguments: whatever a model writes into a stream, the tool gets it as it is or not
@@ -334,9 +324,7 @@ func FuzzArguments(f *testing.F) {
 		}
 		input := belt.Message(out).Content[0].(*types.ContentBlockMemberToolUse).Value.Input
 		sent, err := input.MarshalSmithyDocument()
-		if err != nil || !json.Valid(sent) || bytes.TrimSpace(sent)[0] != '{' {
-			t.Errorf("of %q is sent back %q, %v", written, sent, err)
-		}
+		assert.False(t, err != nil || !json.Valid(sent) || bytes.TrimSpace(sent)[0] != '{', "of %q is sent back %q, %v", written, sent, err)
 	})
 }
 
@@ -451,9 +439,7 @@ func TestTurnIsSafeForConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			results, err := turn.Run(t.Context(), answerOf(use("a", "tool", nil), use("b", "tool", nil), use("c", "tool", nil)))
-			if err != nil || len(turn.Config(results).Tools) != 1 {
-				t.Errorf("Run returned %v, %v", results, err)
-			}
+			assert.False(t, err != nil || len(turn.Config(results).Tools) != 1, "Run returned %v, %v", results, err)
 		})
 	}
 	wg.Wait()

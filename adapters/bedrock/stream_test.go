@@ -49,13 +49,9 @@ func TestCollectServersOwnResults(t *testing.T) {
 		t.Fatalf("the result is %+v", result)
 	}
 	structured, err := result.Content[1].(*types.ToolResultContentBlockMemberJson).Value.MarshalSmithyDocument()
-	if err != nil || !json.Valid(structured) || string(structured) != `{"n":1}` {
-		t.Errorf("the structured result is %s, %v", structured, err)
-	}
+	assert.False(t, err != nil || !json.Valid(structured) || string(structured) != `{"n":1}`, "the structured result is %s, %v", structured, err)
 	first, last := result.Content[0].(*types.ToolResultContentBlockMemberText), result.Content[2].(*types.ToolResultContentBlockMemberText)
-	if first.Value != "it rains" || last.Value != "here" {
-		t.Errorf("the texts are %q, %q", first.Value, last.Value)
-	}
+	assert.False(t, first.Value != "it rains" || last.Value != "here", "the texts are %q, %q", first.Value, last.Value)
 	if empty := content[3].(*types.ContentBlockMemberToolResult).Value; *empty.ToolUseId != "b" || empty.Content == nil {
 		t.Errorf("the result of nothing is %+v", empty)
 	}

@@ -83,9 +83,7 @@ func run(t *testing.T, r *registry.Registry, opts *belt.Options) fantasy.ToolRes
 		t.Fatalf("got %d tools, want 1", len(tools))
 	}
 	res, err := tools[0].Run(t.Context(), fantasy.ToolCall{ID: "call_1", Name: tools[0].Info().Name, Input: `{}`})
-	if err != nil {
-		t.Errorf("got the error %v, want none", err)
-	}
+	assert.Equal(t, err, nil, "got the error %v, want none", err)
 	return res
 }
 
@@ -157,7 +155,5 @@ func TestWaiting(t *testing.T) {
 // TestNoTools has an empty registry: an agent keeps its former tools for nil.
 func TestNoTools(t *testing.T) {
 	tools, err := belt.Tools(t.Context(), registry.New(nil), nil)
-	if tools == nil || len(tools) > 0 || err != nil {
-		t.Errorf("got %#v, %v, want an empty slice", tools, err)
-	}
+	assert.False(t, tools == nil || len(tools) > 0 || err != nil, "got %#v, %v, want an empty slice", tools, err)
 }

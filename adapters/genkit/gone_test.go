@@ -58,9 +58,7 @@ func TestMisspelledTool(t *testing.T) {
 	w.tool("x")
 	turn := w.turn(&belt.Options{Tools: []ai.ToolRef{ai.ToolName("mistake")}})
 	_, err := genkit.Generate(t.Context(), w.genkit, turn.Options(asking("go")...)...)
-	if err == nil || !strings.Contains(err.Error(), `"mistake" not found`) {
-		t.Errorf("the error is %v", err)
-	}
+	assert.False(t, err == nil || !strings.Contains(err.Error(), `"mistake" not found`), "the error is %v", err)
 }
 
 // login is a tool that wants a login until it is let in.
@@ -131,7 +129,5 @@ func TestResponsesGoOn(t *testing.T) {
 			t.Fatalf("the model got %+v", results)
 		}
 	}
-	if w.times("first") != 1 || w.times("second") != 1 || w.times("ask_me") != 1 {
-		t.Errorf("what ran: %q", w.ran)
-	}
+	assert.False(t, w.times("first") != 1 || w.times("second") != 1 || w.times("ask_me") != 1, "what ran: %q", w.ran)
 }

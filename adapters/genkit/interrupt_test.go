@@ -62,9 +62,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	assert.Equal(t, results[3].Name, "s__nowhere", "the unknown tool is called")
-	if w.times("ask_picture") != 1 || w.times("picture") != 1 || w.times("ask_other") != 0 {
-		t.Errorf("what ran: %q", w.ran)
-	}
+	assert.False(t, w.times("ask_picture") != 1 || w.times("picture") != 1 || w.times("ask_other") != 0, "what ran: %q", w.ran)
 }
 
 // TestResponsesWait has the person answer while Responses waits already.
@@ -135,9 +133,7 @@ func TestRestartIsRefused(t *testing.T) {
 	wait := belt.Interrupts(resp)[0]
 	at := slices.IndexFunc(turn.Tools(), func(t ai.Tool) bool { return t.Name() == "s__ask_me" })
 	tool := turn.Tools()[at]
-	if tool.Restart(wait.Part, nil) != nil || tool.Respond(nil, 1, nil) != nil {
-		t.Error("a call can be restarted")
-	}
+	assert.False(t, tool.Restart(wait.Part, nil) != nil || tool.Respond(nil, 1, nil) != nil, "a call can be restarted")
 	bare := ai.NewToolRequestPart(wait.Part.ToolRequest)
 	bare.Metadata = map[string]any{"resumed": map[string]any{"approved": true}}
 	_, err := genkit.Generate(t.Context(), w.genkit, turn.Options(ai.WithMessages(resp.History()...), ai.WithToolRestarts(bare))...)

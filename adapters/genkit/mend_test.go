@@ -43,9 +43,7 @@ func TestImageStays(t *testing.T) {
 			}
 		}
 	}
-	if len(w.requests) != 4 || media != 1 {
-		t.Errorf("request %d has %d images", len(w.requests), media)
-	}
+	assert.False(t, len(w.requests) != 4 || media != 1, "request %d has %d images", len(w.requests), media)
 }
 
 // The results of the program's own tools with media have no line before them, not even
@@ -57,9 +55,7 @@ func TestOwnMedia(t *testing.T) {
 	})
 	w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("own"))
 	last := w.last().Messages[len(w.last().Messages)-1]
-	if len(last.Content) != 1 || !last.Content[0].IsMedia() {
-		t.Errorf("the model gets %s", spelled(last.Content))
-	}
+	assert.False(t, len(last.Content) != 1 || !last.Content[0].IsMedia(), "the model gets %s", spelled(last.Content))
 }
 
 // What waits has the name that people know.
@@ -170,9 +166,7 @@ func TestGeminiSchemas(t *testing.T) {
 			agent := startGemini(t, w.registry, model.URL).(*conversation)
 			turn := w.turn(agent.opts)
 			resp, err := genkit.Generate(t.Context(), agent.genkit, turn.Options(ai.WithPrompt("go"))...)
-			if err != nil || resp.Text() != "done" {
-				t.Errorf("%v, %q", err, model.Refused())
-			}
+			assert.False(t, err != nil || resp.Text() != "done", "%v, %q", err, model.Refused())
 		})
 	}
 }

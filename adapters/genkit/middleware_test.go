@@ -46,9 +46,7 @@ func TestOrder(t *testing.T) {
 	w.generate(turn, asking("go"), calls(names...))
 	results, _ := outputs(w.last())
 	for i, r := range results {
-		if r.Output != fmt.Sprintf("tool%d", i) {
-			t.Errorf("result %d is %v", i, r.Output)
-		}
+		assert.True(t, r.Output == fmt.Sprintf("tool%d", i), "result %d is %v", i, r.Output)
 	}
 	var told []string
 	for _, d := range w.last().Tools {
@@ -71,9 +69,7 @@ func TestUnlisted(t *testing.T) {
 	})
 	own := ai.NewTool("own", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
 	resp := w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("delete_all", "mcpbelt:unlisted", "", "own"))
-	if ran {
-		t.Error("the model called a tool that it was not offered")
-	}
+	assert.False(t, ran, "the model called a tool that it was not offered")
 	results, _ := outputs(w.last())
 	for i, r := range results[:3] {
 		if text, _ := r.Output.(string); !strings.HasPrefix(text, "The tool failed:") || r.Name != []string{"delete_all", "mcpbelt_unlisted", "_"}[i] {
@@ -84,9 +80,7 @@ func TestUnlisted(t *testing.T) {
 		t.Errorf("the program's own tool says %v", results[3].Output)
 	}
 	for _, d := range w.last().Tools {
-		if strings.HasPrefix(d.Name, "mcpbelt") {
-			t.Errorf("the model is told of %s", d.Name)
-		}
+		assert.False(t, strings.HasPrefix(d.Name, "mcpbelt"), "the model is told of %s", d.Name)
 	}
 	// The history has Genkit's side of it, and can go on.
 	w.generate(w.turn(nil), []ai.GenerateOption{ai.WithMessages(resp.History()...)})
@@ -101,9 +95,7 @@ func TestNameTaken(t *testing.T) {
 	own := ai.NewTool("s__echo", "of the program", func(*ai.ToolContext, struct{}) (string, error) { return "own", nil })
 	w.generate(w.turn(&belt.Options{Tools: []ai.ToolRef{own}}), asking("go"), calls("s__echo", "s__other"))
 	results, _ := outputs(w.last())
-	if len(results) != 2 || results[0].Output != "own" || results[1].Output != "another" {
-		t.Errorf("the model got %+v", results)
-	}
+	assert.False(t, len(results) != 2 || results[0].Output != "own" || results[1].Output != "another", "the model got %+v", results)
 	if told := w.last().Tools; len(told) != 2 || w.times("echo") != 0 {
 		t.Errorf("the model was told of %+v; the server's ran %d times", told, w.times("echo"))
 	}
@@ -129,9 +121,7 @@ func TestConcurrent(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			text, err := genkit.GenerateText(t.Context(), w.genkit, turn.Options(ai.WithPrompt("go"), ai.WithModel(model))...)
-			if err != nil || text != "done" {
-				t.Errorf("%q, %v", text, err)
-			}
+			assert.False(t, err != nil || text != "done", "%q, %v", text, err)
 		})
 	}
 	wg.Wait()
@@ -196,13 +186,9 @@ func TestBare(t *testing.T) {
 		t.Errorf("the model got %+v", results[0])
 	}
 	res, err := tool.RunRawMultipart(t.Context(), map[string]any{})
-	if err != nil || len(res.Content) != 1 {
-		t.Errorf("%+v, %v", res, err)
-	}
+	assert.False(t, err != nil || len(res.Content) != 1, "%+v, %v", res, err)
 	out, err := tool.RunRaw(t.Context(), nil)
-	if err != nil || !strings.Contains(fmt.Sprint(out), "look") {
-		t.Errorf("%v, %v", out, err)
-	}
+	assert.False(t, err != nil || !strings.Contains(fmt.Sprint(out), "look"), "%v, %v", out, err)
 	if _, err := tool.RunRaw(t.Context(), func() {}); err == nil {
 		t.Error("a function is no input")
 	}
@@ -246,9 +232,7 @@ func TestSignature(t *testing.T) {
 		signature, _ := p.Metadata["signature"].([]byte)
 		got = append(got, string(signature))
 	}
-	if !slices.Equal(got, []string{"thought", "signed"}) {
-		t.Errorf("the model gets the signatures %q", got)
-	}
+	assert.True(t, slices.Equal(got, []string{"thought", "signed"}), "the model gets the signatures %q", got)
 }
 
 // TestNoResponse has a plugin that returns neither a message nor an error.
@@ -303,9 +287,7 @@ func TestMaxParallel(t *testing.T) {
 	})
 	turn := w.turn(&belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}})
 	w.generate(turn, asking("go"), calls("s__one", "s__one", "s__one", "s__one", "s__one", "s__one"))
-	if most != 1 || w.times("one") != 6 {
-		t.Errorf("%d ran at the same time, %d in all", most, w.times("one"))
-	}
+	assert.False(t, most != 1 || w.times("one") != 6, "%d ran at the same time, %d in all", most, w.times("one"))
 	w.replies = []*ai.Message{calls("s__last", "s__last", "s__last")}
 	if _, err := genkit.Generate(ctx, w.genkit, turn.Options(asking("go")...)...); !errors.Is(err, context.Canceled) || w.times("last") > 1 {
 		t.Errorf("got %v; %d calls were made", err, w.times("last"))

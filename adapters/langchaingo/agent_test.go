@@ -132,9 +132,7 @@ func FuzzInput(f *testing.F) {
 // The executor looks tools up by name, whatever the case.
 func TestNamesThatDifferInCase(t *testing.T) {
 	all := agentTools(t, newRegistry(t, nil, raw{"erase", "", none}, raw{"Erase", "", none}, raw{"other", "", none}), nil)
-	if len(all) != 2 || all["other"] == nil {
-		t.Errorf("the tools are %v", all)
-	}
+	assert.False(t, len(all) != 2 || all["other"] == nil, "the tools are %v", all)
 }
 
 func TestDescriptionOfAgentTool(t *testing.T) {
@@ -176,9 +174,7 @@ func TestReAct(t *testing.T) {
 		"tells the weather", `"days":{"type":"integer"}`, `Observation: {"city":"Bonn"}`,
 		"Observation: The tool failed:\nThe input of two has to be a JSON object of this schema: {", `Observation: {"city": "Bonn", "days": 3}`,
 	} {
-		if !strings.Contains(last, want) {
-			t.Errorf("the model has no %q before it:\n%s", want, last)
-		}
+		assert.True(t, strings.Contains(last, want), "the model has no %q before it:\n%s", want, last)
 	}
 }
 
@@ -215,9 +211,7 @@ func TestExecutorThatDoesNotWait(t *testing.T) {
 	llm, _ := scripted(t, adaptertest.Reply{Calls: []adaptertest.Call{call("a", "none", `{}`)}})
 	_, err = chains.Run(t.Context(), agents.NewExecutor(agents.NewOpenAIFunctionsAgent(turn.Model(llm), turn.AgentTools())), "go")
 	var waiting *profile.WaitingError
-	if !errors.As(err, &waiting) || len(waiting.Waiting()) != 1 {
-		t.Errorf("the program gets %v", err)
-	}
+	assert.False(t, !errors.As(err, &waiting) || len(waiting.Waiting()) != 1, "the program gets %v", err)
 }
 
 func TestWaitingRefuses(t *testing.T) {
@@ -237,9 +231,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	if got, err := all["none"].Call(ctx, "{}"); !errors.Is(err, gone) || got != "" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if len(r.Approvals(t.Context())) != 1 {
-		t.Error("the call does not wait any more")
-	}
+	assert.True(t, len(r.Approvals(t.Context())) == 1, "the call does not wait any more")
 }
 
 // The wrapper leaves alone what is not of the belt.
@@ -255,18 +247,14 @@ func TestModelKeepsOtherFunctions(t *testing.T) {
 	if len(told) != 2 || told[0].Description != "does mine" || told[1].Description != "does two" || !strings.Contains(string(told[1].Schema), "days") {
 		t.Errorf("%+v", told)
 	}
-	if mine[1].Description != "?" {
-		t.Error("the caller's own functions have changed")
-	}
+	assert.True(t, mine[1].Description == "?", "the caller's own functions have changed")
 }
 
 // An agent gets the line that stands for an image, and no image.
 func TestImageForAgent(t *testing.T) {
 	look := registry.Tool(pictures{raw{"look", "", none}})
 	got, err := agentTools(t, newRegistry(t, nil, look), nil)["look"].Call(t.Context(), "{}")
-	if err != nil || got != "[image image/gif, 35 bytes]" {
-		t.Errorf("%q, %v", got, err)
-	}
+	assert.False(t, err != nil || got != "[image image/gif, 35 bytes]", "%q, %v", got, err)
 }
 
 type pictures struct{ raw }

@@ -80,9 +80,7 @@ func TestMessages(t *testing.T) {
 	} {
 		turn := newTurn(t, c.provider, raw{"one", "", one})
 		messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: c.choices})
-		if err != nil || roles(messages) != c.want {
-			t.Errorf("%s: %s, %v; want %s", c.provider, roles(messages), err, c.want)
-		}
+		assert.False(t, err != nil || roles(messages) != c.want, "%s: %s, %v; want %s", c.provider, roles(messages), err, c.want)
 		for _, m := range messages {
 			for _, p := range m.Parts {
 				if call, ok := p.(llms.ToolCall); ok && !json.Valid([]byte(call.FunctionCall.Arguments)) {
@@ -168,15 +166,11 @@ func TestDirect(t *testing.T) {
 		got = append(got, result.Text(a.Direct))
 	}}}))(t)
 	messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}}})
-	if err != nil || messages[1].Parts[0].(llms.ToolCallResponse).Content != result.Withheld {
-		t.Errorf("%v, %v", messages, err)
-	}
+	assert.False(t, err != nil || messages[1].Parts[0].(llms.ToolCallResponse).Content != result.Withheld, "%v, %v", messages, err)
 	if text, err := turn.AgentTools()[0].Call(t.Context(), "b"); err != nil || text != result.Withheld {
 		t.Errorf("%q, %v", text, err)
 	}
-	if fmt.Sprint(got) != `[{"city":"a"} {"city":"b"}]` {
-		t.Errorf("the user gets %q", got)
-	}
+	assert.True(t, fmt.Sprint(got) == `[{"city":"a"} {"city":"b"}]`, "the user gets %q", got)
 }
 
 // The conversation can go on when the context has ended.
@@ -185,9 +179,7 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	messages, err := turn.Run(ctx, &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}}})
-	if err == nil || roles(messages) != "ai(ToolCall) tool(ToolCallResponse)" {
-		t.Errorf("%s, %v", roles(messages), err)
-	}
+	assert.False(t, err == nil || roles(messages) != "ai(ToolCall) tool(ToolCallResponse)", "%s, %v", roles(messages), err)
 }
 
 func TestMedia(t *testing.T) {
@@ -250,9 +242,7 @@ func TestAlternativesForGoogle(t *testing.T) {
 		"p":{"anyOf":[{"type":"integer","description":"inner"},{"type":"string"}]}}}`
 	got, err := json.Marshal(newTurn(t, profile.Gemini, raw{"one", "", schema}).Params()[0].Function.Parameters)
 	const want = `{"properties":{"h":{"description":"outer","minimum":1,"type":"integer"},"m":{"description":"May be null.","properties":{"n":{"type":"boolean"}},"required":["n"],"type":"object"},"o":{"items":{"type":"string"},"type":"array"},"p":{"description":"inner","type":"integer"}},"type":"object"}`
-	if err != nil || string(got) != want {
-		t.Errorf("%s, %v", got, err)
-	}
+	assert.False(t, err != nil || string(got) != want, "%s, %v", got, err)
 }
 
 // OpenAI takes descriptions of 1,024 characters.
@@ -290,12 +280,8 @@ func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 	opts.Turn.Toolset = &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
 	opts.Turn.Deferred = func(*registry.Definition) bool { return true }
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}, raw{"two", "", two}), opts)
-	if err != nil || turn.Set().Searching() || len(turn.Params()) != 2 {
-		t.Errorf("%v, %v", turn, err)
-	}
-	if opts.Turn.Deferred == nil {
-		t.Error("the caller's options have changed")
-	}
+	assert.False(t, err != nil || turn.Set().Searching() || len(turn.Params()) != 2, "%v, %v", turn, err)
+	assert.False(t, opts.Turn.Deferred == nil, "the caller's options have changed")
 	if _, err := belt.Tools(t.Context(), registry.New(nil), &belt.Options{Provider: "nobody"}); err == nil {
 		t.Error("a provider that nobody knows is taken")
 	}
