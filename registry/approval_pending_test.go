@@ -435,9 +435,7 @@ func TestApprovalsAtOnce(t *testing.T) {
 		for id, answer := range told {
 			assert.Equal(t, made[id], answer, "made")
 		}
-		if len(made) != int(ran.Load()) || len(made) < 20 {
-			t.Errorf("%d calls were approved, %d ran", len(made), ran.Load())
-		}
+		assert.False(t, len(made) != int(ran.Load()) || len(made) < 20, "%d calls were approved, %d ran", len(made), ran.Load())
 		time.Sleep(time.Hour)
 		r.approvals.idle(t)
 	})

@@ -127,14 +127,10 @@ func TestStrict(t *testing.T) {
 	if err != nil || turn.Text != "done" || len(got) != 1 || got[0] != "x" || len(model.Refused()) > 0 {
 		t.Errorf("%+v, %v, the tool got %q; refused: %q", turn, err, got, model.Refused())
 	}
-	if len(told) != 1 || !strings.Contains(string(told[0].Schema), `"required":["text","tags"]`) {
-		t.Errorf("the model is told %+v", told)
-	}
+	assert.False(t, len(told) != 1 || !strings.Contains(string(told[0].Schema), `"required":["text","tags"]`), "the model is told %+v", told)
 	for _, strict := range []bool{true, false} {
 		tools, err := belt.Tools(t.Context(), r, &belt.Options{Strict: strict})
-		if err != nil || tools.Params()[0].Function.Strict != strict {
-			t.Errorf("strict: %v, %v", strict, err)
-		}
+		assert.False(t, err != nil || tools.Params()[0].Function.Strict != strict, "strict: %v, %v", strict, err)
 	}
 }
 
@@ -218,9 +214,7 @@ func TestMessage(t *testing.T) {
 		r := registry.New(nil)
 		assert.OK(t, r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { return "ok", nil })))
 		turn, err := start(nil, stream)(t, r, model.URL).Ask(t.Context(), "wipe it")
-		if err != nil || turn.Text != "done" || len(model.Refused()) > 0 {
-			t.Errorf("%+v, %v; refused: %q", turn, err, model.Refused())
-		}
+		assert.False(t, err != nil || turn.Text != "done" || len(model.Refused()) > 0, "%+v, %v; refused: %q", turn, err, model.Refused())
 	}
 	index := 0
 	choice := openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
@@ -229,12 +223,8 @@ func TestMessage(t *testing.T) {
 	}}}
 	data, err := json.Marshal(belt.Message(choice))
 	const want = `{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"a","arguments":"{\"n\":1.0}"}},{"id":"2","type":"custom","function":{}}]}`
-	if err != nil || string(data) != want {
-		t.Errorf("%s, %v", data, err)
-	}
-	if choice.Message.ToolCalls[0].Index == nil || choice.Message.Role != "" {
-		t.Errorf("the choice became %+v", choice)
-	}
+	assert.False(t, err != nil || string(data) != want, "%s, %v", data, err)
+	assert.False(t, choice.Message.ToolCalls[0].Index == nil || choice.Message.Role != "", "the choice became %+v", choice)
 }
 
 // A call without arguments looks like one that was cut off before them.
@@ -248,9 +238,7 @@ func TestCallThatWasCutOff(t *testing.T) {
 		ran = 0
 		// The first of them was complete: the model went on to another.
 		results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{FinishReason: reason, Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{call, call}}})
-		if err != nil || len(results) != 2 || ran != want {
-			t.Errorf("after %s %d calls ran: %v, %v", reason, ran, results, err)
-		}
+		assert.False(t, err != nil || len(results) != 2 || ran != want, "after %s %d calls ran: %v, %v", reason, ran, results, err)
 	}
 }
 
@@ -264,7 +252,5 @@ func TestOtherCalls(t *testing.T) {
 	if results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{{ID: "1", Type: "custom"}}}}); results != nil || err != nil {
 		t.Errorf("%+v, %v", results, err)
 	}
-	if tools.Params() != nil || tools.Results() != nil {
-		t.Error("of nothing comes something")
-	}
+	assert.False(t, tools.Params() != nil || tools.Results() != nil, "of nothing comes something")
 }

@@ -103,9 +103,7 @@ func TestMarks(t *testing.T) {
 		"u":{"anyOf":[{"type":"string","description":"[img-10]"},{"type":"array","items":{"description":"[img-11]"}}]}}}`,
 		func(json.RawMessage) *mcp.CallToolResult { return says(&mcp.TextContent{Text: evil}) }})
 	messages, err := tools.Run(t.Context(), calls(t, `{"function":{"name":"evil","arguments":{}}}`))
-	if err != nil || messages[0].Content != clean {
-		t.Errorf("%+v, %v", messages, err)
-	}
+	assert.False(t, err != nil || messages[0].Content != clean, "%+v, %v", messages, err)
 	data, err := json.Marshal(tools.Params())
 	if text := string(data); err != nil || regexp.MustCompile(`\[img(-[0-9]+)?\]`).MatchString(text) || !strings.Contains(text, clean[:20]) || strings.Count(text, "[ img-") != 14 {
 		t.Errorf("the model is told %s, %v", text, err)
@@ -140,9 +138,7 @@ func TestArguments(t *testing.T) {
 	}})
 	for _, args := range []string{`{}`, `{"z":1,"a":[1.5,{"k":null}],"":"ä\u0000\u003c","\"q\"":true}`, `{"n":9007199254740992,"big":1e+21}`} {
 		assert.Value(tools.Run(t.Context(), calls(t, `{"function":{"name":"take","arguments":`+args+`}}`)))(t)
-		if got != args {
-			t.Errorf("the tool got %s, not %s", got, args)
-		}
+		assert.True(t, got == args, "the tool got %s, not %s", got, args)
 	}
 	// Those of calls that the program has made itself.
 	if _, err := tools.Run(t.Context(), api.Message{ToolCalls: []api.ToolCall{{Function: api.ToolCallFunction{Name: "take"}}}}); err != nil || got != "{}" {
@@ -201,9 +197,7 @@ func TestCollect(t *testing.T) {
 	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "hm", Images: []api.ImageData{{1}}}})
 	_ = collect(api.ChatResponse{Message: api.Message{Role: "critic"}})
 	_ = collect(api.ChatResponse{Message: api.Message{Thinking: "m"}, Done: true})
-	if message.Thinking != "hmm" || len(message.Images) != 1 || message.Role != "critic" || message.Content != "" {
-		t.Errorf("%+v", message)
-	}
+	assert.False(t, message.Thinking != "hmm" || len(message.Images) != 1 || message.Role != "critic" || message.Content != "", "%+v", message)
 }
 
 // TestBrokenOff has a connection end within an answer, of which the SDK says nothing.
@@ -253,9 +247,7 @@ func TestTogether(t *testing.T) {
 		message := calls(t, fmt.Sprintf(`{"id":"%d","function":{"name":"look","arguments":{}}}`, i))
 		wg.Go(func() {
 			messages, err := tools.Run(t.Context(), message)
-			if err != nil || messages[0].ToolCallID != fmt.Sprint(i) {
-				t.Errorf("%v, %v", messages, err)
-			}
+			assert.False(t, err != nil || messages[0].ToolCallID != fmt.Sprint(i), "%v, %v", messages, err)
 			_ = tools.Params().String()
 		})
 	}
@@ -281,8 +273,6 @@ func FuzzArguments(f *testing.F) {
 		if err != nil || len(messages) != 1 {
 			t.Fatalf("%v, %v", messages, err)
 		}
-		if got != nil && !json.Valid(got) {
-			t.Errorf("the tool got %q", got)
-		}
+		assert.False(t, got != nil && !json.Valid(got), "the tool got %q", got)
 	})
 }

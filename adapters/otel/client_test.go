@@ -50,9 +50,7 @@ func TestTraceJoins(t *testing.T) {
 				}
 				assert.Equal(t, ours.Status.Code, codes.Unset)
 				id := value(ours, "jsonrpc.request.id")
-				if id == "" {
-					t.Error("the client's span has no id")
-				}
+				assert.False(t, id == "", "the client's span has no id")
 				network := "network.transport=pipe"
 				if way == "HTTP" {
 					network = "network.protocol.name=http network.transport=tcp server.address=127.0.0.1 server.port=" + value(ours, "server.port")
@@ -184,15 +182,11 @@ func TestErrors(t *testing.T) {
 				_ = test.call(t.Context(), c)
 				span := l.one(t, "tools/call x", "client")
 				assert.Equal(t, value(span, "error.type"), test.want, "error.type")
-				if (span.Status.Code == codes.Error) != (test.want != "") {
-					t.Errorf("status %v", span.Status)
-				}
+				assert.False(t, (span.Status.Code == codes.Error) != (test.want != ""), "status %v", span.Status)
 				if name == "code" && (value(span, "rpc.response.status_code") != test.want || (span.Status.Description == secret) != open) {
 					t.Errorf("%s, status %v", says(span.Attributes), span.Status)
 				}
-				if !open && strings.Contains(l.everything(t), "hunter2") {
-					t.Error("the server's words are told")
-				}
+				assert.False(t, !open && strings.Contains(l.everything(t), "hunter2"), "the server's words are told")
 				series := strings.Join(l.series(t, "mcp.client.operation.duration"), "\n")
 				if test.want != "" && !strings.Contains(series, "error.type="+test.want+" gen_ai.operation.name=execute_tool gen_ai.tool.name=x") {
 					t.Errorf("measured:\n%s", series)
@@ -204,14 +198,10 @@ func TestErrors(t *testing.T) {
 	// No server at all: there is a span all the same.
 	l := newLab(t, belt.Options{})
 	c := newClient(t, &transport.HTTP{URL: "http://127.0.0.1:1/?token=sekret"}, mcp.ClientOptions{Tracer: l})
-	if callX(t.Context(), c) == nil {
-		t.Error("no error")
-	}
+	assert.False(t, callX(t.Context(), c) == nil, "no error")
 	_ = c.Close()
 	assert.Equal(t, value(l.one(t, "tools/call x", "client"), "error.type"), "unavailable", "error.type")
-	if strings.Contains(l.everything(t), "sekret") {
-		t.Error("the token is told")
-	}
+	assert.False(t, strings.Contains(l.everything(t), "sekret"), "the token is told")
 }
 
 func callX(ctx context.Context, c *mcp.Client) error {
@@ -234,9 +224,7 @@ func TestRetry(t *testing.T) {
 	}
 	_ = c.Close()
 	got := l.series(t, "mcp.client.session.duration")
-	if len(got) != 2 || !strings.Contains(strings.Join(got, "\n"), "error.type=_OTHER") {
-		t.Errorf("sessions %q", got)
-	}
+	assert.False(t, len(got) != 2 || !strings.Contains(strings.Join(got, "\n"), "error.type=_OTHER"), "sessions %q", got)
 }
 
 // What a server asks is a span of kind SERVER below the one in which it asks, and what the
@@ -308,27 +296,21 @@ func TestNoSecrets(t *testing.T) {
 				_, _ = c.ReadResource(t.Context(), "%zz?sekret", nil)
 				_ = c.Close()
 				all := l.everything(t)
-				if strings.Contains(all, token) {
-					t.Error("the token is told")
-				}
+				assert.False(t, strings.Contains(all, token), "the token is told")
 				shown := "sekret"
 				if open {
 					shown = "sekret-in"
 					if !strings.Contains(all, "sekret-argument") || strings.Count(all, "gen_ai.tool.call.result=") < 1 {
 						t.Error("what was asked for is not told")
 					}
-					if (version == mcp.Revision20251125) != strings.Contains(all, "mcp.session.id=") {
-						t.Error("session id")
-					}
+					assert.False(t, (version == mcp.Revision20251125) != strings.Contains(all, "mcp.session.id="), "session id")
 				} else if strings.Contains(all, "mcp.session.id") {
 					t.Error("the session's id is told")
 				}
 				if i := strings.Index(all, shown); i >= 0 {
 					t.Errorf("told: %s", all[max(0, i-100):i+30])
 				}
-				if !strings.Contains(all, "mcp.resource.uri=https://host/path/") {
-					t.Error("no URI")
-				}
+				assert.True(t, strings.Contains(all, "mcp.resource.uri=https://host/path/"), "no URI")
 			})
 		}
 	}
@@ -358,19 +340,13 @@ func TestNames(t *testing.T) {
 		}
 	}
 	called := l.of("tools/call")
-	if len(called) == 0 {
-		t.Error("no span without a name")
-	}
+	assert.False(t, len(called) == 0, "no span without a name")
 	for _, s := range l.spans.GetSpans() {
-		if len(s.Name) > 200 || !utf8.ValidString(s.Name) || strings.ContainsAny(s.Name, "\n\x1b") {
-			t.Errorf("span %q", s.Name)
-		}
+		assert.False(t, len(s.Name) > 200 || !utf8.ValidString(s.Name) || strings.ContainsAny(s.Name, "\n\x1b"), "span %q", s.Name)
 		if v := value(s, "gen_ai.tool.name"); len(v) > 128 || !utf8.ValidString(v) || strings.ContainsAny(v, "\n\x1b") || v == "_OTHER" {
 			t.Errorf("tool %q", v)
 		}
-		if strings.HasPrefix(s.Name, "notifications/message") {
-			t.Error("a span for a log message")
-		}
+		assert.False(t, strings.HasPrefix(s.Name, "notifications/message"), "a span for a log message")
 	}
 }
 
@@ -402,9 +378,7 @@ func TestNotSampled(t *testing.T) {
 	if got := string(server.Received("tools/call")[0].Params); !strings.Contains(got, `"traceparent":"00-`) || !strings.Contains(got, `-00"`) {
 		t.Errorf("params %s", got)
 	}
-	if len(l.spans.GetSpans()) > 0 {
-		t.Error("spans of another provider")
-	}
+	assert.False(t, len(l.spans.GetSpans()) > 0, "spans of another provider")
 }
 
 // Many callers at once; the race detector looks on.
@@ -436,9 +410,7 @@ func TestConcurrent(t *testing.T) {
 				wg.Go(func() { <-began[i]; cancel() })
 			}
 			_, err := c.CallTool(ctx, name, json.RawMessage(fmt.Sprintf(`{"call":%d}`, i)), nil)
-			if err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.False(t, err != nil && !errors.Is(err, context.Canceled), "%s: %v", name, err)
 			_, _ = c.Tools(ctx)
 		})
 	}

@@ -46,9 +46,7 @@ func TestCodesOfServer(t *testing.T) {
 	}
 	all := l.everything(t)
 	for _, want := range []string{"error.type=1001", "rpc.response.status_code=1001", "error.type=-32602", "error.type=_OTHER"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("%s is not told", want)
-		}
+		assert.True(t, strings.Contains(all, want), "%s is not told", want)
 	}
 }
 
@@ -79,9 +77,7 @@ func TestTraceOfStranger(t *testing.T) {
 	if got := asked.SpanContext.TraceID().String(); got != "0af7651916cd43dd8448eb211c80319c" || !asked.Parent.IsRemote() {
 		t.Errorf("trace %s, parent %v", got, asked.Parent)
 	}
-	if len(asked.Links) != 1 || !asked.Links[0].SpanContext.Equal(root.SpanContext()) {
-		t.Errorf("links %v", asked.Links)
-	}
+	assert.False(t, len(asked.Links) != 1 || !asked.Links[0].SpanContext.Equal(root.SpanContext()), "links %v", asked.Links)
 }
 
 // What is in a URI without a path may be anything.
@@ -96,12 +92,8 @@ func TestOpaqueURI(t *testing.T) {
 	if i := strings.Index(all, "sekret"); i >= 0 {
 		t.Errorf("told: %s", all[max(0, i-100):i+30])
 	}
-	if !strings.Contains(all, "mcp.resource.uri=data:") {
-		t.Error("the scheme is not told")
-	}
-	if !strings.Contains(all, "mcp.resource.uri=urn:isbn:1") {
-		t.Error("the name is not told")
-	}
+	assert.True(t, strings.Contains(all, "mcp.resource.uri=data:"), "the scheme is not told")
+	assert.True(t, strings.Contains(all, "mcp.resource.uri=urn:isbn:1"), "the name is not told")
 }
 
 // The id of a request is the server's choice.

@@ -102,9 +102,7 @@ func (l *lab) histogram(t testing.TB, name string) (points []metricdata.Histogra
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			if m.Name == name {
-				if m.Unit != "s" || m.Description == "" {
-					t.Errorf("%s has unit %q and description %q", name, m.Unit, m.Description)
-				}
+				assert.False(t, m.Unit != "s" || m.Description == "", "%s has unit %q and description %q", name, m.Unit, m.Description)
 				points = append(points, m.Data.(metricdata.Histogram[float64]).DataPoints...)
 			}
 		}

@@ -73,9 +73,7 @@ func TestToolOfServer(t *testing.T) {
 	// A tool that calls another one is not that.
 	b.spans.Reset()
 	assert.Value(b.registry.Call(t.Context(), "relays", nil))(t)
-	if value(b.one(t, "tools/call echo", "client"), "gen_ai.operation.name") != "execute_tool" {
-		t.Error("an execution is missing")
-	}
+	assert.False(t, value(b.one(t, "tools/call echo", "client"), "gen_ai.operation.name") != "execute_tool", "an execution is missing")
 }
 
 // Native tools are recorded too, and how they fail.
@@ -88,9 +86,7 @@ func TestNativeTool(t *testing.T) {
 		if value(span, "error.type") != kind || (span.Status.Code == codes.Error) != (kind != "") || value(span, "gen_ai.tool.type") != "function" || value(span, "mcpbelt.server.name") != "" {
 			t.Errorf("%s: %s, %v", args, says(span.Attributes), span.Status)
 		}
-		if b.of("inside")[0].Parent.SpanID() != span.SpanContext.SpanID() {
-			t.Error("what the tool does is not below it")
-		}
+		assert.True(t, b.of("inside")[0].Parent.SpanID() == span.SpanContext.SpanID(), "what the tool does is not below it")
 	}
 	_, _ = b.registry.Call(t.Context(), "panics", nil)
 	if span := b.one(t, "execute_tool panics", "internal"); value(span, "error.type") != "panic" {
@@ -102,12 +98,8 @@ func TestNativeTool(t *testing.T) {
 		"1 error.type=tool_error gen_ai.operation.name=execute_tool gen_ai.tool.name=add gen_ai.tool.type=function",
 		"1 gen_ai.operation.name=execute_tool gen_ai.tool.name=add gen_ai.tool.type=function",
 	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("measured %q, want %q", got, want)
-	}
-	if strings.Contains(b.everything(t), "sekret") {
-		t.Error("the words of a panic are told")
-	}
+	assert.False(t, strings.Join(got, "\n") != strings.Join(want, "\n"), "measured %q, want %q", got, want)
+	assert.False(t, strings.Contains(b.everything(t), "sekret"), "the words of a panic are told")
 	b.stop()
 	b.spans.Reset()
 	_, _ = b.registry.Call(t.Context(), "add", json.RawMessage(`{"A":1,"B":2}`))
@@ -160,15 +152,11 @@ func TestCallsNotMade(t *testing.T) {
 		if value(span, "error.type") != test.kind || (span.Status.Code == codes.Error) != (test.kind != "") {
 			t.Errorf("%s: %s, %v", test.name, says(span.Attributes), span.Status)
 		}
-		if (value(span, "mcpbelt.tool.approval") == "required") != (test.kind == "") {
-			t.Errorf("%s: %s", test.name, says(span.Attributes))
-		}
+		assert.False(t, (value(span, "mcpbelt.tool.approval") == "required") != (test.kind == ""), "%s: %s", test.name, says(span.Attributes))
 		if span.Parent.SpanID() != root.SpanContext().SpanID() || span.EndTime.Before(span.StartTime) {
 			t.Errorf("%s: parent %v, %v to %v", test.name, span.Parent, span.StartTime, span.EndTime)
 		}
-		if len(b.spans.GetSpans()) != 1 {
-			t.Errorf("%s: %v", test.name, b.names())
-		}
+		assert.True(t, len(b.spans.GetSpans()) == 1, "%s: %v", test.name, b.names())
 		if all := b.everything(t); strings.Contains(all, "sekret") || strings.Contains(all, "ghp_") {
 			t.Errorf("%s: a secret is told", test.name)
 		}
@@ -176,9 +164,7 @@ func TestCallsNotMade(t *testing.T) {
 		if !errors.As(err, &waits) {
 			continue
 		}
-		if strings.Contains(b.everything(t), waits.Request.ID) {
-			t.Error("the id of the approval is told")
-		}
+		assert.False(t, strings.Contains(b.everything(t), waits.Request.ID), "the id of the approval is told")
 		b.spans.Reset()
 		assert.Value(b.registry.Approve(ctx, waits.Request.ID, nil))(t)
 		if made := b.one(t, "execute_tool notes__echo", "internal"); value(made, "error.type") != "" || b.one(t, "tools/call echo", "client").Parent.SpanID() != made.SpanContext.SpanID() {

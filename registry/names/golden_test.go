@@ -64,8 +64,6 @@ func TestNamesInOtherProcesses(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestNamesNeverChange$")
 		cmd.Env = append(os.Environ(), printNames+"=1", "GOMAXPROCS="+procs, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 		out := assert.Value(cmd.Output())(t)
-		if !strings.HasPrefix(string(out), want) {
-			t.Errorf("with GOMAXPROCS=%s the names are\n%s", procs, out)
-		}
+		assert.True(t, strings.HasPrefix(string(out), want), "with GOMAXPROCS=%s the names are\n%s", procs, out)
 	}
 }

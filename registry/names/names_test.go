@@ -173,9 +173,7 @@ func TestHash(t *testing.T) {
 		{"a", "b", "c"}, {"ab", "", "c"}, {"", "ab", "c"}, {"a", "bc", ""}, {"a", "", "bc"}, {"", "", ""}, {"a", "b", "c\x01"},
 	} {
 		h := hash(Scheme(parts[0]), parts[1], parts[2])
-		if !toolname.IsHash(h) || seen[h] {
-			t.Errorf("hash of %q: %q", parts, h)
-		}
+		assert.False(t, !toolname.IsHash(h) || seen[h], "hash of %q: %q", parts, h)
 		seen[h] = true
 	}
 	for text, want := range map[string]bool{

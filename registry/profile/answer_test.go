@@ -286,9 +286,7 @@ func TestWaitForEndlessLogins(t *testing.T) {
 		waiting := runWaiting(t, turn, "mail")
 		answers := assert.Value(turn.Wait(t.Context(), waiting))(t)
 		assert.True(t, answers[0].Waits(), "the call waits")
-		if tries > 10 {
-			t.Errorf("got %d tries, want at most 10", tries)
-		}
+		assert.False(t, tries > 10, "got %d tries, want at most 10", tries)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 50 {

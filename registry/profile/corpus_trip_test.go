@@ -126,9 +126,7 @@ func (tr trip) checkBack(t *testing.T, args json.RawMessage) {
 	if err == nil {
 		err = tr.takes.Validate(back)
 	}
-	if err != nil && !tr.looser(back) {
-		t.Errorf("got %s of %s, want what fits: %v%v", back, args, err, tr)
-	}
+	assert.False(t, err != nil && !tr.looser(back), "got %s of %s, want what fits: %v%v", back, args, err, tr)
 }
 
 // checkAsItIs checks that arguments in the tool's own form are taken, though another was

@@ -84,7 +84,5 @@ func TestPieces(t *testing.T) {
 		assert.Equal(t, string(p.Message()), c.want, "%s", name)
 	}
 	var p profile.Pieces
-	if p.Add(json.RawMessage(`{`)) == nil {
-		t.Error("got no error, want one of a delta that is no JSON")
-	}
+	assert.False(t, p.Add(json.RawMessage(`{`)) == nil, "got no error, want one of a delta that is no JSON")
 }

@@ -32,9 +32,7 @@ func TestDecode(t *testing.T) {
 		"null and text":   {Content: textResult(raw).Content, StructuredContent: json.RawMessage(`null`)},
 	} {
 		got, err := result.Decode[issue](res)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
+		assert.False(t, err != nil || !reflect.DeepEqual(got, want), "%s: %+v, %v", name, got, err)
 	}
 	if n, err := result.Decode[int](textResult("5")); n != 5 || err != nil {
 		t.Errorf("%v, %v", n, err)
@@ -62,9 +60,7 @@ func TestDecode(t *testing.T) {
 		} else if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "1234") {
 			t.Errorf("%s: the error tells the value: %v", name, err)
 		}
-		if !reflect.DeepEqual(got, issue{}) {
-			t.Errorf("%s: half a value: %+v", name, got)
-		}
+		assert.True(t, reflect.DeepEqual(got, issue{}), "%s: half a value: %+v", name, got)
 	}
 	_, err := result.Decode[any](nil)
 	assert.Contains(t, fmt.Sprint(err), "interface {}")

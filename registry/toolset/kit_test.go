@@ -129,9 +129,7 @@ func found(t testing.TB, r *belt, q toolset.Query) []string {
 	names := []string{}
 	for i, m := range matches {
 		names = append(names, m.Tool.Definition().Name)
-		if m.Score <= 0 || i > 0 && m.Score > matches[i-1].Score {
-			t.Errorf("scores out of order: %v", matches)
-		}
+		assert.False(t, m.Score <= 0 || i > 0 && m.Score > matches[i-1].Score, "scores out of order: %v", matches)
 	}
 	return names
 }

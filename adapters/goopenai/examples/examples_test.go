@@ -28,9 +28,7 @@ func newModel(t *testing.T) string {
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			t.Error(err)
 		}
-		if len(request.Tools) < 5 {
-			t.Errorf("got %d tools in the request, want at least 5", len(request.Tools))
-		}
+		assert.False(t, len(request.Tools) < 5, "got %d tools in the request, want at least 5", len(request.Tools))
 		last := request.Messages[len(request.Messages)-1]
 		message := map[string]any{"role": "assistant", "content": "It said: " + last.Content}
 		script := []string{`{"name":"notes__create","arguments":"{\"text\":\"milk\"}"}`, `{"name":"notes__list","arguments":"{}"}`}
@@ -72,9 +70,7 @@ func TestAgents(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if !strings.Contains(string(out), c.want) {
-				t.Errorf("got\n%s\nwant %q in it", out, c.want)
-			}
+			assert.True(t, strings.Contains(string(out), c.want), "got\n%s\nwant %q in it", out, c.want)
 		})
 	}
 }

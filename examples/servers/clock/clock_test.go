@@ -142,9 +142,7 @@ func TestEveryZoneExists(t *testing.T) {
 		n++
 		assert.Value(time.LoadLocation(strings.TrimSuffix(name, "\n")))(t)
 	}
-	if n < 400 {
-		t.Errorf("%d zones", n)
-	}
+	assert.False(t, n < 400, "%d zones", n)
 }
 
 func TestCountdownReportsProgress(t *testing.T) {
@@ -165,9 +163,7 @@ func TestCountdownReportsProgress(t *testing.T) {
 	}
 	for _, seconds := range []string{"0", "11", "1.5"} {
 		res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "countdown", Arguments: json.RawMessage(`{"seconds":` + seconds + `}`)})
-		if err == nil && !res.IsError {
-			t.Errorf("countdown of %s seconds was allowed", seconds)
-		}
+		assert.False(t, err == nil && !res.IsError, "countdown of %s seconds was allowed", seconds)
 	}
 }
 
