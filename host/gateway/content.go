@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,13 +8,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
-	"github.com/mcpbelt/mcpbelt/internal/listed"
 	"github.com/mcpbelt/mcpbelt/internal/protocol"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -276,7 +273,7 @@ func (r *request) listContent(ctx context.Context, some bool) (json.RawMessage, 
 
 // listOne returns what the view's one server lists, as it sent it.
 func (r *request) listOne(ctx context.Context) (items []json.RawMessage, err error) {
-	ctx, raw := asSaid(ctx)
+	ctx, raw := message.AsSaid(ctx)
 	err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) (err error) {
 		switch r.method {
 		case protocol.ListPrompts:
@@ -289,17 +286,6 @@ func (r *request) listOne(ctx context.Context) (items []json.RawMessage, err err
 		return err
 	})
 	return items, err
-}
-
-// asSaid returns a context to read lists in, and what returns the JSON of an item that was read in it.
-func asSaid(ctx context.Context) (context.Context, func(item any) json.RawMessage) {
-	var said sync.Map
-	return listed.With(ctx, func(item any, raw json.RawMessage) { said.Store(item, raw) }), func(item any) json.RawMessage {
-		if raw, ok := said.Load(item); ok {
-			return raw.(json.RawMessage)
-		}
-		return message.Marshal(item) // it has flaws
-	}
 }
 
 // collect returns the JSON of the items of a list.
@@ -321,7 +307,7 @@ func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 	if o != nil && len(o.Servers) == 0 {
 		return nil
 	}
-	ctx, raw := asSaid(ctx)
+	ctx, raw := message.AsSaid(ctx)
 	add := func(item any, name, member, value string) {
 		named := message.WithMember(raw(item), "name", message.Quoted(name))
 		items = append(items, message.WithMember(named, member, message.Quoted(value)))
@@ -379,18 +365,5 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 	if err != nil {
 		return nil, requestError(err)
 	}
-	return firstCompletions(result), nil
-}
-
-// firstCompletions cuts off the values beyond those that the protocol allows: clients that validate refuse all.
-func firstCompletions(result json.RawMessage) json.RawMessage {
-	const most = 100
-	completion := message.Member(result, "completion")
-	values := slices.Collect(jsonscan.Elements(message.Member(completion, "values")))
-	if len(values) <= most {
-		return result
-	}
-	first := append(append([]byte("["), bytes.Join(values[:most], []byte(","))...), ']')
-	completion = message.WithMember(message.WithMember(completion, "values", first), "hasMore", []byte("true"))
-	return message.WithMember(result, "completion", completion)
+	return message.FirstCompletions(result), nil
 }
