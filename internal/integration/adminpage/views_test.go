@@ -183,6 +183,7 @@ func takePictures(t *testing.T) {
 	s := openBusy(t)
 	p := s.tab(chromium.Start(t))
 	p.signIn(s.owner)
+	t.Setenv("PATH", "/usr/local/bin:/usr/bin:/bin") // which a hint shows
 	assert.OK(t, os.MkdirAll(pictures, 0o755))
 	for name, path := range shots {
 		for _, theme := range []string{"light", "dark"} {
