@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Sampling is deprecated since revision 2026-07-28, and works.
+
 package host_test
 
 import (

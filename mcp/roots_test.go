@@ -41,7 +41,7 @@ func TestNoRoots(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{ListRoots: rootsAt()}, "roots/list", `{}`))(t)
 		assert.Equal(t, got, `{"roots":[]}`)
-		got, err := granted(t, revision, p, nil, "roots/list", `{}`)
+		_, err := granted(t, revision, p, nil, "roots/list", `{}`)
 		var refused *mcp.JSONRPCError
 		var invalid *mcp.ProtocolError
 		none := errors.As(err, &refused) && refused.Code == -32601

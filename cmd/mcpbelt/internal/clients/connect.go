@@ -299,7 +299,7 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 	if err != nil {
 		return false, err
 	}
-	now, exists, err := readFile(l.Path)
+	now, exists, _ := readFile(l.Path)
 	if exists && kept.File == l.Path && kept.After != nil && string(now) == string(kept.After) {
 		if kept.Existed {
 			_, err = atomicfile.Replace(ctx, resolved, kept.Before, 0o600)
