@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -158,9 +159,7 @@ func idIn(line string) string {
 // it keeps no state, and the older ones where it does.
 func sdkHTTP(state string) func(*testing.T, *peer) mcp.Transport {
 	return func(t *testing.T, _ *peer) mcp.Transport {
-		l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
-		addr := l.Addr().String()
-		l.Close()
+		addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 		run(t, exec.Command(program(t, sdkServer), "-http", addr, state))
 		eventually(t, "the server to listen", func() bool {
 			c, err := net.Dial("tcp", addr)
@@ -237,9 +236,7 @@ type server struct {
 // of the test.
 func listen(t *testing.T, mode string) *server {
 	t.Helper()
-	l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
-	s := &server{mode: mode, port: l.Addr().(*net.TCPAddr).Port}
-	l.Close()
+	s := &server{mode: mode, port: freePort(t)}
 	s.start(t)
 	t.Cleanup(func() {
 		s.kill()
@@ -248,6 +245,21 @@ func listen(t *testing.T, mode string) *server {
 		}
 	})
 	return s
+}
+
+// freePort returns a port for a server that is started later, and perhaps again. It is none of
+// those that the system gives to whoever asks for any: another test would listen there meanwhile.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for range 1000 {
+		port := 20_000 + rand.IntN(12_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
 }
 
 // start returns when the server accepts connections.
