@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"charm.land/lipgloss/v2"
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
@@ -41,7 +41,7 @@ func TestTableFits(t *testing.T) {
 		NewOut(env).Table(table)
 		for line := range strings.Lines(stdout.String()) {
 			// Narrower than a label and a word nothing fits.
-			if got := lipgloss.Width(strings.TrimSuffix(line, "\n")); got > max(width, 22) {
+			if got := displaywidth.String(strings.TrimSuffix(line, "\n")); got > max(width, 22) {
 				t.Errorf("width %d: got the line %q of %d columns", width, line, got)
 			}
 		}

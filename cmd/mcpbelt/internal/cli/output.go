@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -136,11 +134,9 @@ func (o *Out) styled(s Style, text string) string {
 	if s == Normal || !o.env.OutTerminal || !o.env.colors() || strings.TrimSpace(text) == "" {
 		return text
 	}
-	plain := lipgloss.NewStyle()
-	return map[Style]lipgloss.Style{
-		Heading: plain.Bold(true), Good: plain.Foreground(lipgloss.Green), Warning: plain.Foreground(lipgloss.Yellow),
-		Bad: plain.Foreground(lipgloss.Red), Faint: plain.Faint(true),
-	}[s].Inline(true).Render(text)
+	// The numbers of ECMA-48: bold, green, yellow, red, faint.
+	number := map[Style]int{Heading: 1, Good: 32, Warning: 33, Bad: 31, Faint: 2}[s]
+	return fmt.Sprintf("\x1b[%dm%s\x1b[m", number, strings.ReplaceAll(text, "\n", " "))
 }
 
 // visible replaces in JSON, which has them in strings only, characters that could

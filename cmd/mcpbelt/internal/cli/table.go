@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"charm.land/lipgloss/v2"
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
@@ -66,7 +66,7 @@ func (o *Out) Table(t *Table) {
 		rows[r] = slices.Clone(row)
 		for i := range rows[r] {
 			rows[r][i].Text = plain.Line(row[i].Text)
-			widths[i] = max(widths[i], lipgloss.Width(rows[r][i].Text))
+			widths[i] = max(widths[i], displaywidth.String(rows[r][i].Text))
 		}
 	}
 	if !shrink(widths, o.Width()) {
@@ -79,7 +79,7 @@ func (o *Out) Table(t *Table) {
 			text := cut(cell.Text, widths[i])
 			line.WriteString(o.styled(cell.Style, text))
 			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-lipgloss.Width(text)+gap))
+				line.WriteString(strings.Repeat(" ", widths[i]-displaywidth.String(text)+gap))
 			}
 		}
 		o.write(strings.TrimRight(line.String(), " ") + "\n")
@@ -134,7 +134,7 @@ func shrink(widths []int, width int) bool {
 
 // cut cuts text to a number of columns, with an ellipsis if anything is lost.
 func cut(text string, width int) string {
-	if width <= 0 || lipgloss.Width(text) <= width {
+	if width <= 0 || displaywidth.String(text) <= width {
 		return text
 	}
 	return head(text, width-1) + "…"
@@ -144,7 +144,7 @@ func cut(text string, width int) string {
 func head(text string, width int) string {
 	used := 0
 	for i, r := range text {
-		if used += lipgloss.Width(string(r)); used > width {
+		if used += displaywidth.String(string(r)); used > width {
 			return text[:i]
 		}
 	}
@@ -157,7 +157,7 @@ func (o *Out) Fitted(text string) {
 	width := o.Width()
 	var paragraph []string // lines without indentation that follow each other
 	end := func() {
-		if slices.ContainsFunc(paragraph, func(line string) bool { return lipgloss.Width(line) > width }) {
+		if slices.ContainsFunc(paragraph, func(line string) bool { return displaywidth.String(line) > width }) {
 			paragraph = wrap(strings.Join(paragraph, " "), width)
 		}
 		o.write(strings.Join(append(paragraph, ""), "\n"))
@@ -172,7 +172,7 @@ func (o *Out) Fitted(text string) {
 			continue
 		}
 		end()
-		if width == 0 || lipgloss.Width(line) <= width || strings.HasPrefix(line, "  mcpbelt") {
+		if width == 0 || displaywidth.String(line) <= width || strings.HasPrefix(line, "  mcpbelt") {
 			o.write(line + "\n")
 			continue
 		}
@@ -194,13 +194,13 @@ func wrap(text string, width int) []string {
 	for _, word := range strings.Fields(text) {
 		switch {
 		case line == "":
-		case lipgloss.Width(line)+1+lipgloss.Width(word) <= width:
+		case displaywidth.String(line)+1+displaywidth.String(word) <= width:
 			line += " " + word
 			continue
 		default:
 			lines = append(lines, line)
 		}
-		for lipgloss.Width(word) > width {
+		for displaywidth.String(word) > width {
 			_, first := utf8.DecodeRuneInString(word)
 			end := max(len(head(word, width)), first)
 			lines, word = append(lines, word[:end]), word[end:]
