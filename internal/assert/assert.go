@@ -13,8 +13,8 @@ import (
 
 // OK ends the test if err is not nil.
 func OK(t testing.TB, err error, what ...any) {
-	t.Helper()
 	if err != nil {
+		t.Helper() // which costs more than what benchmarks check
 		t.Fatalf("%sgot error: %v", label(what), err)
 	}
 }
@@ -25,18 +25,20 @@ func OK(t testing.TB, err error, what ...any) {
 //	client := assert.Value(mcp.NewClient(transport, nil))(t)
 func Value[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
-		t.Helper()
-		OK(t, err)
+		if err != nil {
+			t.Helper()
+			OK(t, err)
+		}
 		return v
 	}
 }
 
 // Equal reports an error if got and want differ.
 func Equal[T comparable](t testing.TB, got, want T, what ...any) {
-	t.Helper()
 	if got == want {
 		return
 	}
+	t.Helper()
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); strings.Contains(g+w, "\n") || len(g)+len(w) > 160 {
 		t.Errorf("%sgot\n\t%s\nwant\n\t%s", label(what), g, w)
 		return
@@ -46,14 +48,18 @@ func Equal[T comparable](t testing.TB, got, want T, what ...any) {
 
 // True reports an error if ok is false.
 func True(t testing.TB, ok bool, what ...any) {
-	t.Helper()
-	Equal(t, ok, true, what...)
+	if !ok {
+		t.Helper()
+		Equal(t, ok, true, what...)
+	}
 }
 
 // False reports an error if ok is true.
 func False(t testing.TB, ok bool, what ...any) {
-	t.Helper()
-	Equal(t, ok, false, what...)
+	if ok {
+		t.Helper()
+		Equal(t, ok, false, what...)
+	}
 }
 
 // Contains reports an error if text does not contain part.
