@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
@@ -18,56 +19,62 @@ const keyToCome = "YOUR_KEY"
 // A connection is how a program gets the tools of a gateway.
 type connection struct {
 	Client string `json:"client"`
-	File   string `json:"file"`  // its config file, in the home of the user or with a dot in the folder of a project
+	File   string `json:"file"`  // its config file as it is called on Linux; ~ is the home of the user
 	Entry  string `json:"entry"` // the text of that file, if it has nothing else
 }
 
-// clients are programs with the files that have their servers, and the formats of these. Those that cannot speak with an address
-// start a program that does.
-var clients = []struct{ name, file, format, transport string }{
-	{"Claude Code", ".mcp.json", "mcpServers", config.TransportHTTP},
-	{"Claude Desktop", "Claude/claude_desktop_config.json", "mcpServers", config.TransportStdio},
-	{"Codex", ".codex/config.toml", "codex", config.TransportHTTP},
-	{"Crush", ".config/crush/crush.json", "crush", config.TransportHTTP},
-	{"Cursor", ".cursor/mcp.json", "mcpServers", config.TransportHTTP},
-	{"Gemini CLI", ".gemini/settings.json", "mcpServers", config.TransportHTTP},
-	{"Goose", ".config/goose/config.yaml", "goose", config.TransportHTTP},
-	{"Kiro", ".kiro/settings/mcp.json", "mcpServers", config.TransportHTTP},
-	{"OpenCode", "opencode.json", "opencode", config.TransportAuto},
-	{"VS Code", ".vscode/mcp.json", "vscode", config.TransportHTTP},
-	{"Windsurf", ".codeium/windsurf/mcp_config.json", "mcpServers", config.TransportHTTP},
-	{"Zed", ".config/zed/settings.json", "zed", config.TransportAuto},
+// transports are what the entries of programs say. Claude Desktop cannot speak with an address, and starts a program that does;
+// two have no word for the transport. Programs that are not here call it otherwise than entries are written.
+var transports = map[string]string{
+	"Claude Code": config.TransportHTTP, "Claude Desktop": config.TransportStdio, "Codex": config.TransportHTTP,
+	"Crush": config.TransportHTTP, "Cursor": config.TransportHTTP, "Gemini CLI": config.TransportHTTP, "Goose": config.TransportHTTP,
+	"Kiro": config.TransportHTTP, "OpenCode": config.TransportAuto, "VS Code": config.TransportHTTP, "Windsurf": config.TransportHTTP,
+	"Zed": config.TransportAuto,
 }
 
-// listConnections returns the entries that connect programs to the gateway at an address.
+// listConnections returns the entries that connect programs to the gateway at an address, for the first file of the user that
+// each program has.
 func (q *request) listConnections() ([]connection, error) {
 	at, err := url.Parse(q.URL.Query().Get("url"))
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
 		return nil, invalid("url", "the http or https address of the gateway")
 	}
-	dir, err := os.MkdirTemp("", "mcpbelt-*")
+	home, err := os.MkdirTemp("", "mcpbelt-*")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(home)
 	list := []connection{}
-	for _, c := range clients {
-		r := &record.Record{Name: "mcpbelt", URL: at.String(), Transport: c.transport, Headers: map[string]config.Secret{"Authorization": "Bearer " + keyToCome}}
-		if c.transport == config.TransportStdio {
-			r = &record.Record{Name: "mcpbelt", Command: "npx", Args: []string{"-y", "mcp-remote", at.String(), "--header", "Authorization: Bearer " + keyToCome}}
+	for _, l := range config.Find(&config.FindOptions{GOOS: "linux", Home: home, Lookup: func(string) (string, bool) { return "", false }}) {
+		file, err := filepath.Rel(home, l.Path)
+		if err != nil || transports[l.Client] == "" || slices.ContainsFunc(list, func(c connection) bool { return c.Client == l.Client }) {
+			continue
 		}
-		written := errors.New("nothing is to be kept")
-		path, text := filepath.Join(dir, c.file), ""
-		err := edit.Change(q.Context(), path, &config.Options{Format: c.format, Formats: cmp.Or(q.opts.Config, &config.Options{}).Formats}, func(f *edit.File) error {
-			if err := f.Add(r); err != nil {
-				return err
-			}
-			text = string(f.Bytes())
-			return written
-		})
-		if errors.Is(err, written) { // else it has a format that the program does not know
-			list = append(list, connection{c.name, c.file, text})
+		entry, err := q.entryFor(l, at.String())
+		if err == nil { // else it has a format that the program does not know
+			list = append(list, connection{l.Client, "~/" + filepath.ToSlash(file), entry})
 		}
 	}
 	return list, nil
+}
+
+// entryFor returns the text of a new file that connects its program to a gateway.
+func (q *request) entryFor(l config.Location, gateway string) (text string, err error) {
+	r := &record.Record{Name: "mcpbelt", URL: gateway, Transport: transports[l.Client], Headers: map[string]config.Secret{"Authorization": "Bearer " + keyToCome}}
+	if r.Transport == config.TransportStdio {
+		r = &record.Record{Name: "mcpbelt", Command: "npx", Args: []string{"-y", "mcp-remote", gateway, "--header", "Authorization: Bearer " + keyToCome}}
+	}
+	written := errors.New("nothing is to be kept")
+	formats := cmp.Or(q.opts.Config, &config.Options{}).Formats
+	err = edit.Change(q.Context(), l.Path, &config.Options{Format: l.Format, Formats: formats}, func(f *edit.File) error {
+		if err := f.Add(r); err != nil {
+			return err
+		}
+		text = string(f.Bytes())
+		return written
+	})
+	if errors.Is(err, written) {
+		return text, nil
+	}
+	return "", err
 }

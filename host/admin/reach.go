@@ -45,9 +45,9 @@ func (q *request) mayReach(before, after *record.Record) error {
 func (q *request) maySay(before, after *record.Record) error {
 	had := ""
 	if before != nil {
-		had = moreOf(before, moreKeys[:strictKeys])
+		had = moreOf(before, strictKeys)
 	}
-	if moreOf(after, moreKeys[:strictKeys]) == had {
+	if moreOf(after, strictKeys) == had {
 		return nil
 	}
 	return q.need(StdioWrite)

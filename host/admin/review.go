@@ -128,6 +128,9 @@ func (q *request) acceptEntry(name string) error {
 	if c == nil || q.URL.Query().Get("accept") != "true" {
 		return nil
 	}
+	if err := q.mayStart(name); err != nil { // another caller may have made it a local one meanwhile
+		return err
+	}
 	return q.decided(c, true, q.host.Registry().Ledger().Accept(q.forUser(), q.by(), *c))
 }
 

@@ -68,7 +68,8 @@ func TestIdleStream(t *testing.T) {
 					t.Errorf("%s: got the line %q, want comments alone", revision, line)
 				}
 			}
-			assert.True(t, lines == 1 && time.Since(begun) <= 30*time.Second, "%s: %d comments in %v", revision, lines, time.Since(begun))
+			assert.Equal(t, lines, 1, "%s: comments", revision)
+			assert.True(t, time.Since(begun) <= 30*time.Second, "%s: the comment came after %v of virtual time", revision, time.Since(begun))
 			l.close()
 		}
 	})

@@ -44,7 +44,7 @@ export function mount(root, ctx) {
     const text = one.entry.replace(place, secret || place);
     const command = one.client.toLowerCase().replaceAll(' ', '-');
     replace(entry,
-      h('div', {class: 'row'}, h('p', {class: 'grow'}, 'Put this into ', h('code', {}, one.file.startsWith('.mcp') || one.file.startsWith('.vscode') || !one.file.includes('/') ? one.file : `~/${one.file}`),
+      h('div', {class: 'row'}, h('p', {class: 'grow'}, 'Put this into ', h('code', {}, one.file),
         ' beside what is there', secret ? '.' : [', with your key in the place of ', h('code', {}, place), '.']), copier(() => text, ctx.say, 'Copy the entry')),
       code(text),
       h('p', {class: 'weak'}, 'On this machine, ', h('code', {}, `mcpbelt connect ${command}`), ' writes an entry into the file of the client, and takes it out again: ', h('code', {}, `mcpbelt disconnect ${command}`), '.'));
