@@ -93,6 +93,7 @@ func TestOvertakenChangeHasNotFailed(t *testing.T) {
 					return errOf(h.Apply(t.Context(), parseEntries(t, "s", `{"command": "x", "args": ["`+arg+`"]}`)))
 				})
 			}
+			began := time.Now()
 			first := apply("2")
 			hosttest.Sleep(time.Minute)
 			second := apply(later)
@@ -103,6 +104,7 @@ func TestOvertakenChangeHasNotFailed(t *testing.T) {
 			}
 			assert.OK(t, <-first)
 			assert.OK(t, <-second)
+			assert.Equal(t, time.Since(began).Round(time.Minute), time.Duration(minutes)*time.Minute, "args %s: virtual time until it runs", later)
 			assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), later, "answer")
 		})
 	}
