@@ -263,7 +263,7 @@ func TestOneAfterTheOther(t *testing.T) {
 		at := slices.IndexFunc(waits, func(w belt.Wait) bool { return string(w.Arguments) == args })
 		waits = r.mustWait(t, deciding(t.Context(), waits[at:], decisions[args]), nil, len(waits)-1)
 		for _, w := range waits {
-			assert.True(t, kept[string(w.Arguments)] == w.Approval, "somebody is asked about %s again", w.Arguments)
+			assert.True(t, kept[string(w.Arguments)] == w.Approval, "the user is asked about %s again", w.Arguments)
 		}
 		waits = r.mustWait(t, t.Context(), nil, len(waits))
 	}

@@ -159,7 +159,7 @@ func TestCallIsMadeOnce(t *testing.T) {
 	}
 }
 
-// What comes of a call that waits for approval is for the caller who has tried it.
+// The answer of a call that waits for approval goes to the caller who tried it.
 func TestTriedCallIsAnswered(t *testing.T) {
 	s := openBusy(t)
 	for verb, want := range map[string]string{"approve": `"text":"x `, "deny": `"outcome":"denied"`} {
@@ -176,7 +176,7 @@ func TestTriedCallIsAnswered(t *testing.T) {
 	}
 }
 
-// Who has decided and changed something is in the activity, also if the caller is no user.
+// The activity names who decided or changed something, also a caller that is no user.
 func TestActivityNamesWhoDecides(t *testing.T) {
 	s := openBusy(t)
 	launch := s.fill("{launch}")

@@ -32,7 +32,7 @@ const (
 	actionLogin     = "login"      // the user has to log in
 	actionAllow     = "allow"      // the launch of the server waits to be allowed
 	actionAccept    = "accept"     // tools of the server wait to be accepted
-	actionRestart   = "restart"    // it runs and fails: start it anew
+	actionRestart   = "restart"    // it runs and fails
 	actionEnable    = "enable"     // it is switched off
 	actionConfigure = "configure"  // its entry has to be changed
 	actionSetSecret = "set_secret" // a variable or a credential is missing or no good
