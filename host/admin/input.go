@@ -96,11 +96,13 @@ func (in *serverInput) patch(old *record.Record) (*record.Patch, error) {
 	return p, nil
 }
 
-// strictKeys are keys of an entry that take StdioWrite: they decide what a server may do, and who is sent what.
-var strictKeys = []string{"auth", "identity", "isolation", "proxy", "tls", "trust", "userHeader"}
-
 // moreKeys are the keys of an entry that have no field of their own here.
-var moreKeys = append([]string{"idleTimeoutSeconds", "lazy", "limits", "required", "tools"}, strictKeys...)
+var moreKeys = []string{
+	"auth", "identity", "isolation", "proxy", "tls", "trust", "userHeader", "idleTimeoutSeconds", "lazy", "limits", "required", "tools",
+}
+
+// strictKeys are those of them that take StdioWrite: they decide what a server may do, and who is sent what.
+var strictKeys = []string{"auth", "identity", "isolation", "proxy", "tls", "trust", "userHeader"}
 
 // more returns the other keys of an entry as the input says them; null for those that it leaves out.
 func (in *serverInput) more() (map[string]json.RawMessage, error) {
