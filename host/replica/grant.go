@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -323,17 +322,16 @@ func (m *Member) forgetHere(ctx context.Context, a *answer) {
 }
 
 // sweepGrants deletes grants that have ended. Each minute one of the members, on average, looks at one part in 256 of
-// them, so that all are looked at in some hours.
+// them. Each member goes through the parts in order, from one that it draws, so that all are looked at in some hours.
 func (m *Member) sweepGrants(ctx context.Context) error {
-	const parts = 256
 	m.mu.Lock()
 	members := 1 + len(m.peers)
 	m.mu.Unlock()
-	part := rand.IntN(parts * members)
-	if part >= parts {
+	if m.sweeps++; m.sweeps%members != 0 {
 		return nil
 	}
-	return m.changeAll(ctx, fmt.Sprintf("%s%02x", grantPrefix, part), func(grants) {})
+	m.part++
+	return m.changeAll(ctx, fmt.Sprintf("%s%02x", grantPrefix, m.part), func(grants) {})
 }
 
 // changeAll changes the records of grants whose names begin with prefix.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -76,6 +77,8 @@ type Member struct {
 	wake    chan struct{}  // capacity 1: the calls that wait have changed
 	running sync.WaitGroup // the calls that answers have it make; Add with mu
 	locks   keylock.Set    // by server
+	sweeps  int            // of grants; run's alone
+	part    uint8          // of the grants, that was looked at last; run's alone
 
 	mu       sync.Mutex // guards the following
 	bodies   share.Book // that are looked at
@@ -105,6 +108,7 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	}
 	m := &Member{
 		id: strings.ToLower(rand.Text()[:idLength]), store: store, wake: make(chan struct{}, 1),
+		part:   uint8(mathrand.IntN(256)),
 		bodies: share.Book{Max: share.Amount{Bytes: maxBodies}},
 		opts:   *cmp.Or(opts, new(Options)),
 		peers:  map[string]peer{}, shown: map[string]bool{}, taken: map[string]*answer{}, holds: map[string]holding{},
