@@ -13,6 +13,8 @@ import (
 )
 
 // A ConfigError reports a Config that cannot be used.
+//
+//cure:set the field that it names as it says
 type ConfigError struct {
 	// Server is the server's name.
 	Server string
@@ -36,6 +38,8 @@ func (e *ConfigError) Error() string {
 // A URLError reports an address that was refused before anything was sent there:
 // its scheme, or the network that it leads to. It shows no more of it than
 // scheme and host.
+//
+//cure:enter an https address, or let the guard of the client reach the network that it names
 type URLError struct {
 	// Server is the server's name.
 	Server string
@@ -101,6 +105,8 @@ func (e *metadataError) Error() string {
 
 // An IssuerMismatchError reports something of another authorization server than
 // it has to be of. Nothing was sent.
+//
+//cure:enter the issuer that you mean; if the server names another each time, do not log in there
 type IssuerMismatchError struct {
 	// server is the server's name.
 	server string
@@ -141,6 +147,8 @@ func (f *Flow) mismatch(what, want, got string) *IssuerMismatchError {
 func (f *Flow) name(field string) string { return cmp.Or(f.config.Names[field], "Config."+field) }
 
 // A ScopeError reports that the server wants more rights than the user is asked for.
+//
+//cure:ask the user for the scopes in it by a new login, or do without the call
 type ScopeError struct {
 	// Server is the server's name.
 	Server string
@@ -173,6 +181,8 @@ func shownScopes(scopes []string) string {
 
 // A StateError reports a response that does not belong to a login: its state is
 // missing, wrong, used before or too old. Nothing was sent.
+//
+//cure:begin the login again: its address was used before, or is too old
 type StateError struct {
 	// Server is the server's name; empty if no login is known by that state.
 	Server string
@@ -188,6 +198,8 @@ func (e *StateError) Error() string {
 }
 
 // A RegistrationError reports that there is no client as which to log in.
+//
+//cure:register a client by hand at the provider, and enter its ID
 type RegistrationError struct {
 	// server is the server's name.
 	server string
@@ -207,6 +219,8 @@ func (e *RegistrationError) Unwrap() error { return e.err }
 
 // An OAuthError reports that an authorization server has refused a request. It
 // holds nothing of the answer but its code and, in its text, what it says for people.
+//
+//cure:see the code: invalid_grant wants a new login, invalid_client another client
 type OAuthError struct {
 	// Server is the MCP server's name.
 	Server string
@@ -255,6 +269,8 @@ func (e *OAuthError) what() string {
 
 // A RequestError reports a request to an authorization server, or for metadata,
 // that brought no answer, or one that cannot be read.
+//
+//cure:try again later; if it goes on, look at the address and the proxy
 type RequestError struct {
 	// server is the MCP server's name.
 	server string
@@ -279,6 +295,8 @@ func (e *RequestError) Unwrap() error { return e.err }
 
 // A LoginRequiredError reports that only a human can help: the request needs a
 // login, or a login with more rights.
+//
+//cure:send the user to the URL in it, or call Login of the host
 type LoginRequiredError struct {
 	// Server is the server's name.
 	Server string

@@ -20,6 +20,8 @@ import (
 )
 
 // ErrDeclined reports that the user does not want to log in.
+//
+//cure:begin a login again when the user wants one
 var ErrDeclined = errors.New("auth: the user declined to log in")
 
 // A Prompt shows logins to a user. [Loopback] and [PasteURL] are ready ones.

@@ -19,6 +19,8 @@ import (
 // A LaunchNotAllowedError reports a server that was not started or connected to, because
 // its entry comes from a file that others may have written, and it was not allowed here
 // as it is now.
+//
+//cure:show the user the launch of PendingLaunches, and call AllowLaunch
 type LaunchNotAllowedError struct {
 	// Launch is what would be started. Its String is the exact command, and is not
 	// part of the error's text, since it may hold secrets.
@@ -49,6 +51,8 @@ func (e *LaunchNotAllowedError) Outcome() mcp.Outcome { return mcp.NotSent }
 // A StaleLaunchError reports a fingerprint that is that of no server now: what would
 // be started has changed since it was looked at, or its server is gone. Nothing was
 // allowed or denied.
+//
+//cure:show the user the launch as it is now, and ask again
 type StaleLaunchError struct {
 	fingerprint string // that was asked for
 }

@@ -161,6 +161,8 @@ func (s *server) verify(ctx context.Context, c *conn, o *listedTool) (*listing, 
 
 // A NoUserError reports a call of a server where each user has a connection of their own,
 // under a context that does not say who the user is.
+//
+//cure:give the context a user by session.WithUser
 type NoUserError struct {
 	server string // configured name
 }

@@ -12,6 +12,8 @@ import (
 
 // ErrOvertaken is returned by a change of a server that waited for it to be ready when
 // another change stopped or replaced it.
+//
+//cure:see Servers for what became of the server, and change it again if need be
 var ErrOvertaken = errors.New("host: another change of the server has overtaken this one")
 
 // Enable starts a server and returns when it is ready, or with the error of its

@@ -20,9 +20,13 @@ import (
 )
 
 // ErrClosed is returned by the methods of a [Host] that was closed.
+//
+//cure:open a new Host
 var ErrClosed = errors.New("host: closed")
 
 // An UnknownServerError reports a name that is no server of the host.
+//
+//cure:take a name of Servers; the text proposes the nearest
 type UnknownServerError struct {
 	Name  string   // the name that was asked for
 	Known []string // the names there are

@@ -89,6 +89,8 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 
 // A ChangedError reports a call of a tool that turned out to be another one, or none,
 // when the connection for the call was made. Nothing ran.
+//
+//cure:list the tools again, and call what is there now
 type ChangedError struct {
 	server string // configured name
 	tool   string // name of the tool there

@@ -110,6 +110,8 @@ func (h *Host) abandon(ctx context.Context) error {
 
 // A ServersError reports servers that are not as they have to be: required ones that
 // failed, or those that were not ready when a context ended.
+//
+//cure:see each server in it, or let doctor.Diagnose say what is wrong and what helps
 type ServersError struct {
 	// Failed says what is wrong, by the names of the servers.
 	Failed map[string]error

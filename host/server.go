@@ -348,6 +348,8 @@ func (s *server) move(to *config.Server) {
 // ErrQuarantined is returned for what would use a server in quarantine, see
 // [StageQuarantined]. A call of one of its tools fails with a
 // [registry.QuarantinedError].
+//
+//cure:look at the tools of the server, and accept them
 var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, and accept what Ledger.Pending has of the server")
 
 // errNoLedger is why a server in quarantine cannot be started where its tools cannot be

@@ -173,6 +173,8 @@ type Isolator interface {
 
 // An IsolationError reports a server that was not started, because it could not be
 // confined as its entry says.
+//
+//cure:see the wrapped error; without isolation the server does not start
 type IsolationError struct {
 	Server string // configured name
 	Source string // where the entry stands, as file:line

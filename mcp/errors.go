@@ -57,11 +57,15 @@ func visible(err error) error {
 }
 
 // ErrClosed is returned by the methods of a [Client] that was closed.
+//
+//cure:make a new Client
 var ErrClosed = errors.New("mcp: client closed")
 
 // An OutcomeUnknownError reports that a request was sent and that it is unknown whether
 // the server ran it: the connection broke, or time ran out. Repeating it may repeat its
 // side effects, so the Client does not.
+//
+//cure:look whether the call had its effect before you make it again
 type OutcomeUnknownError struct {
 	Server string // name of the server, as configured
 	Method string // such as "tools/call"
@@ -81,6 +85,8 @@ func (e *OutcomeUnknownError) Outcome() Outcome { return Unknown }
 
 // An UnavailableError reports that there is no connection to the server. The
 // request was not sent.
+//
+//cure:call again later; State and the wrapped error say why there is no connection
 type UnavailableError struct {
 	Server  string    // name of the server, as configured
 	RetryAt time.Time // when the Client tries again by itself; zero if it does not
@@ -98,6 +104,8 @@ func (e *UnavailableError) Outcome() Outcome { return NotSent }
 
 // A BusyError reports that a request was refused by the client because too many are on
 // their way to the server and waiting for their turn. It was not sent.
+//
+//cure:wait as long as RetryAfter says, or raise MaxInFlight or MaxQueued of ClientOptions
 type BusyError struct {
 	Server     string        // name of the server, as configured
 	RetryAfter time.Duration // estimate of when those that wait will have been sent: 10 ms to 1 min; 1 s if nothing is known
@@ -118,6 +126,8 @@ func (e *BusyError) Outcome() Outcome { return NotSent }
 
 // A ServerError is an error with which the server answered a request, as
 // opposed to a tool's own failure, which is a [CallToolResult] with IsError set.
+//
+//cure:see the code and the message, which are those of the server
 type ServerError struct {
 	Server string        // name of the server, as configured
 	Method string        // such as "tools/call"
@@ -146,6 +156,8 @@ func (e *ServerError) Outcome() Outcome { return Answered }
 
 // A ProtocolError reports an answer that the protocol does not allow. The connection
 // stays. The server did answer, so the request has run.
+//
+//cure:tell the author of the server, with a recording by package cassette
 type ProtocolError struct {
 	Server string // name of the server, as configured
 	Method string // such as "tools/list"
@@ -171,6 +183,8 @@ func (e *ProtocolError) Outcome() Outcome { return Answered }
 
 // A ProtocolVersionError reports a server that does not speak the protocol revision that
 // [ClientOptions].ProtocolVersion pins, or one that this client does not know.
+//
+//cure:take another ProtocolVersion in ClientOptions, or none, or update the server
 type ProtocolVersionError struct {
 	want    string   // the pinned revision
 	offered []string // what the server has, as it says; empty if it does not say
@@ -195,6 +209,8 @@ func (e *ProtocolVersionError) Outcome() Outcome { return NotSent }
 
 // A LimitError reports that a peer sent more than a limit allows, or, if the outcome is
 // [NotSent], that a request has more and was not sent.
+//
+//cure:ask for less, or raise the limit that the text names
 type LimitError struct {
 	Limit string // name of the limit, such as "message bytes"
 	Max   int64  // its value
@@ -209,6 +225,8 @@ func (e *LimitError) Outcome() Outcome { return Answered }
 
 // A TimeoutError reports that a call ran into a time limit of the Client (not
 // of the caller's context, which returns the context's own error).
+//
+//cure:see Outcome; if the server needs longer, raise CallTimeout or IdleTimeout of ClientOptions
 type TimeoutError struct {
 	Limit string        // "idle" or "total"
 	After time.Duration // the limit's value

@@ -88,6 +88,8 @@ type InputRound struct {
 // An InputRequiredError reports that a server of revision 2026-07-28 needs input before it
 // answers a request that was made with an [InputRound]. It is no failure: the server waits
 // for the next round, which any client of the same server can make.
+//
+//cure:answer what it asks for, and make the next round with the answers
 type InputRequiredError struct {
 	server string // name of the server, as configured
 	method string // such as "tools/call"

@@ -19,6 +19,8 @@ const (
 // An UnresponsiveError reports a server that was given up because it gave no
 // sign of life for a long time, though nothing kept it busy as far as is known. See
 // HealthInterval of [ClientOptions].
+//
+//cure:call again: the client makes a new connection; if the server is merely slow, raise HealthInterval
 type UnresponsiveError struct {
 	For time.Duration // since the last sign of life
 }

@@ -13,6 +13,8 @@ import (
 
 // ErrResourceNotFound is wrapped by the error of [Client.ReadResource] if the server
 // has no such resource. The [*ServerError] has the server's message.
+//
+//cure:list the resources again: the address is wrong, or the resource is gone
 var ErrResourceNotFound = errors.New("mcp: resource not found")
 
 func offersResources(l *life) bool {

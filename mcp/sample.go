@@ -43,6 +43,8 @@ type SampleRequest struct {
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 // with older servers, and with newer ones that still use it.
+//
+//cure:none is needed: the user has said no
 var ErrRejected = errors.New("the user rejected the request")
 
 // maxSampleRounds bounds the rounds of tool use in one conversation that a server leads with

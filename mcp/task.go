@@ -65,6 +65,8 @@ type TaskOptions struct {
 }
 
 // A TaskError reports that a call became a task and that there is no result.
+//
+//cure:ask for the task by its ID; the text says whether it failed, was cancelled or is lost
 type TaskError struct {
 	// Server is the name of the server, as configured.
 	Server string

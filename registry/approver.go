@@ -15,6 +15,8 @@ import (
 // An ApprovalRequiredError reports a call that waits for approval. It
 // was not made. [Registry.Approve] makes it, [Registry.Deny] drops it, and
 // [Registry.Await] waits for either.
+//
+//cure:let a person decide by Approve or Deny, and wait by Await
 type ApprovalRequiredError struct {
 	Request *ApprovalRequest // what is asked; its ID names the call
 }

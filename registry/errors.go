@@ -9,6 +9,8 @@ import (
 
 // An UnknownToolError reports a call to a name that is not in the catalogue.
 // Its text is made for the model that chose the name.
+//
+//cure:take a name of the catalogue; the text proposes the nearest
 type UnknownToolError struct {
 	Name        string   // the name that was called
 	Suggestions []string // up to three names of the catalogue, the nearest first
@@ -34,6 +36,8 @@ func (e *UnknownToolError) Outcome() mcp.Outcome { return mcp.NotSent }
 // An ArgumentsError reports arguments that a tool does not accept. The tool did
 // not run. The text names each wrong property and what is expected there, but
 // no value; it is made for the model that wrote the arguments.
+//
+//cure:give the text to the model, which writes the arguments anew
 type ArgumentsError struct {
 	Tool     string    // name of the tool
 	Problems []Problem // what is wrong, by place, the first few; nil if Err has no places
@@ -50,6 +54,8 @@ func (e *ArgumentsError) Unwrap() error { return e.Err }
 func (e *ArgumentsError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // A DefinitionError reports a tool that cannot be listed as it is defined.
+//
+//cure:correct the definition as it says
 type DefinitionError struct {
 	Tool  string // name of the tool; empty if it has none
 	Field string // what is wrong, such as "Name" or "InputSchema"; may be empty
@@ -75,6 +81,8 @@ func (e *DefinitionError) Outcome() mcp.Outcome { return mcp.NotSent }
 // A DuplicateError reports a tool that was refused because its name is taken.
 // The holder keeps the name; give the other one a different name, with [With]
 // for instance.
+//
+//cure:give one of the tools another name, by With
 type DuplicateError struct {
 	Name    string // the name
 	Holder  Origin // whose it is
@@ -88,6 +96,8 @@ func (e *DuplicateError) Error() string {
 // A ResultError reports a tool that ran but returned no usable result: nil, a
 // value that JSON cannot hold, or one that does not match the tool's output
 // schema. It is a defect of the tool.
+//
+//cure:correct the tool, or its output schema
 type ResultError struct {
 	Tool     string              // name of the tool
 	Result   *mcp.CallToolResult // what the tool returned, if it can be had
@@ -106,6 +116,8 @@ func (e *ResultError) Outcome() mcp.Outcome { return mcp.Answered }
 
 // A PanicError reports a native tool that panicked. Its effects before that are not
 // known, so the outcome of the call is [mcp.Unknown].
+//
+//cure:correct the tool; the log has the stack
 type PanicError struct {
 	Tool  string // name of the tool
 	Value any    // what the tool panicked with

@@ -11,6 +11,8 @@ import (
 
 // A NotReadyError reports a call of a tool that is not listed because its server is not
 // ready. The tool did not run, and may not even exist.
+//
+//cure:call later; the reason says whether the server starts, waits for a login or has failed
 type NotReadyError struct {
 	Tool   string // the name that was called
 	Server string // the server whose tool that would be

@@ -13,6 +13,8 @@ import (
 
 // A QuarantinedError reports a call to a tool that is new or changed and was not
 // approved, or whose change cannot be read ([ledger.ToolUnread]). Nothing ran. Its text is an analysis of what changed.
+//
+//cure:show a person the change, and accept it in the ledger
 type QuarantinedError struct {
 	Name   string         // what the tool is called in the catalogue
 	Change *ledger.Change // what changed

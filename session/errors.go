@@ -10,6 +10,8 @@ import (
 
 // A RefreshError reports that a token could not be renewed for now. The session
 // lives on, and renewal is tried again.
+//
+//cure:none is needed at first: it is tried again; the wrapped error is that of the provider
 type RefreshError struct {
 	// key is whose token it is.
 	key Key
@@ -28,6 +30,8 @@ func (e *RefreshError) Unwrap() error { return e.err }
 
 // A StoreError reports a store that could not be read or written. The store still holds
 // what it held before.
+//
+//cure:repair the store that the wrapped error names
 type StoreError struct {
 	// key is whose session it was about; zero for a login of which that is not
 	// known.
@@ -69,6 +73,8 @@ func (e *refusedError) Class() outcome.Class { return outcome.Denied }
 
 // A UserError reports a request that was about to be made with the session of
 // another user. It was not sent.
+//
+//cure:give the context the user whose session it is, by WithUser
 type UserError struct {
 	// key is whose session it is.
 	key Key
@@ -87,4 +93,6 @@ func (e *UserError) Outcome() outcome.Outcome { return outcome.NotSent }
 func (e *UserError) Class() outcome.Class { return outcome.Denied }
 
 // ErrClosed is returned by the methods of a [Manager] that was closed.
+//
+//cure:make a new Manager
 var ErrClosed = errors.New("session: manager closed")

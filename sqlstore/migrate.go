@@ -52,6 +52,8 @@ var schema = []string{
 
 // A VersionError reports tables that a newer release of this package has made. They
 // are left as they are.
+//
+//cure:use the newer release that made the tables
 type VersionError struct{ found int }
 
 // Error says what to do.

@@ -9,31 +9,49 @@ import (
 )
 
 // ErrNotFound reports that there is no record of that name.
+//
+//cure:none is needed where a record may be missing
 var ErrNotFound = errors.New("no such record")
 
 // ErrConflict reports that a record has another revision than the caller knows.
+//
+//cure:load the record, and change what is there now
 var ErrConflict = errors.New("the record was changed meanwhile")
 
 // ErrDamaged reports bytes that are not those that were saved. A store that can tell moves
 // them aside, so that they can be examined; from then on there is no such record.
+//
+//cure:look at what the store moved aside; write the record anew
 var ErrDamaged = errors.New("the record is damaged")
 
 // ErrName reports a name that no record can have.
+//
+//cure:take a name as CheckName allows it
 var ErrName = errors.New("not a name of a record")
 
 // ErrReadOnly reports a place that cannot be written to, now or later.
+//
+//cure:give the process a place that it may write to
 var ErrReadOnly = errors.New("the store cannot be written")
 
 // ErrTooLarge reports more than MaxData bytes.
+//
+//cure:keep less in one record
 var ErrTooLarge = errors.New("the record is too large")
 
 // ErrHeld reports that another caller holds a lease.
+//
+//cure:try again when the lease of the other has ended
 var ErrHeld = errors.New("another caller holds the lease")
 
 // ErrLost reports a lease that has expired, was released, or was taken by another caller since.
+//
+//cure:stop what the lease was for, and acquire it again
 var ErrLost = errors.New("the lease was lost")
 
 // ErrClosed reports a call after Close.
+//
+//cure:open the store again
 var ErrClosed = errors.New("the store is closed")
 
 const (

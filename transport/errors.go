@@ -14,6 +14,8 @@ import (
 )
 
 // A StartError reports that a server's process could not be started.
+//
+//cure:see the wrapped error: install the command, or give its whole path; it is looked for in the PATH of the entry
 type StartError struct {
 	Path string // the program, as configured
 	Err  error  // from the operating system; errors.Is works with fs.ErrNotExist, exec.ErrNotFound
@@ -33,6 +35,8 @@ func (e *StartError) Unwrap() error { return e.Err }
 func (e *StartError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // An ExitError reports that a server's process ended.
+//
+//cure:see the last lines of stderr in it; run the command by hand in its folder
 type ExitError struct {
 	Path   string // the program, as configured
 	Code   int    // exit code; -1 if a signal ended the process
@@ -67,6 +71,8 @@ func indent(text string) string {
 }
 
 // A StatusError reports an HTTP status that is no answer to the request.
+//
+//cure:see the status and the text: 401 and 403 want a login, 404 another address, 5xx and 429 patience
 type StatusError struct {
 	Method     string        // HTTP method
 	Code       int           // status code
@@ -122,6 +128,8 @@ func (e *StatusError) Class() failure.Class {
 // A RedirectError reports a redirect that was not followed, because it leads to
 // another origin or would turn the request into a different one. Nothing was
 // sent there.
+//
+//cure:enter the address where the redirect leads, if you trust it
 type RedirectError struct {
 	Code int    // status code
 	To   string // scheme and host it leads to
@@ -141,6 +149,8 @@ func (e *RedirectError) Outcome() mcp.Outcome {
 }
 
 // An OptionError reports a field of a recipe that cannot be used.
+//
+//cure:correct the field that it names
 type OptionError struct {
 	field string // such as "HTTP.URL"
 	err   error  // what is wrong; never holds the value of a header

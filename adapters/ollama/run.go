@@ -37,6 +37,8 @@ func Collect(message *api.Message) api.ChatResponseFunc {
 
 // ErrBrokenOff reports that [Turn.Run] got a message without anything, not even a role:
 // the connection ended before the answer did. Ask again.
+//
+//cure:ask the model again
 var ErrBrokenOff = errors.New("ollama: the answer broke off before its end; ask again")
 
 // Run makes the calls of a message of the model, see [profile.Turn.Run], and returns

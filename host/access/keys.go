@@ -38,6 +38,8 @@ const (
 )
 
 // ErrNoKey reports that there is no key of an id.
+//
+//cure:list the keys
 var ErrNoKey = errors.New("access: there is no such key")
 
 // KeyOptions are what is decided about a key.

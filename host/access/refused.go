@@ -12,10 +12,14 @@ import (
 
 // ErrUnrecognized reports a request that has no credential, or one of another kind than an
 // [Authenticator] knows. [Any] asks the next one then.
+//
+//cure:send an API key, or a token that the gateway takes
 var ErrUnrecognized = errors.New("access: the request has no credential that is recognized")
 
 // A RefusedError refuses a request. Its fields but Scope and Answer are for the log: the
 // one who asks is not told why. None of them holds a credential.
+//
+//cure:see the fields in the log; the caller needs another key, or one with the scope that it names
 type RefusedError struct {
 	// Status is that of the answer: 401, 403 if the caller is known but may not do that, or 503
 	// if it cannot be found out now who the caller is. Default: 401.

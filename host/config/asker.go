@@ -19,6 +19,8 @@ var errNoAnswer = errors.New("has no answer: give Options.Input, which asks the 
 
 // ErrNotAnswered is wrapped by an error if the user was asked and did not answer:
 // a host asks again when the server is restarted or approved, not when it retries.
+//
+//cure:restart the server to be asked again
 var ErrNotAnswered = errors.New("was not answered")
 
 // inputError says why ${input:id} stands for nothing. It holds no answer.

@@ -7,6 +7,8 @@ import (
 )
 
 // An Error is one thing wrong with a config file.
+//
+//cure:correct the place that it names: file, line and key
 type Error struct {
 	File string // as given to [Load] or [Parse]
 
@@ -47,6 +49,8 @@ func sortErrors(errs []*Error) {
 
 // An UnsetVariableError says that a value uses an environment variable that is
 // not set.
+//
+//cure:set the variable, or give it a default as in ${NAME:-default}
 type UnsetVariableError struct {
 	Name string // of the variable
 }
@@ -57,6 +61,8 @@ func (e *UnsetVariableError) Error() string {
 
 // A NoServersError says that a file has no place for servers at all: it may be the
 // settings of a program, and nothing be wrong with it.
+//
+//cure:name the file that has the servers
 type NoServersError struct{ cure string }
 
 func (e *NoServersError) Error() string { return e.cure }

@@ -4,6 +4,8 @@ import "strconv"
 
 // An Error reports a book that cannot be read or written. While it cannot be read
 // nothing is approved, and what could not be written was not decided.
+//
+//cure:repair the file or the store that it names
 type Error struct {
 	File string // path of the file; empty if the book is kept elsewhere
 	err  error  // what is wrong, and how to put it right

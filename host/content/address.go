@@ -67,6 +67,8 @@ func isServerName(name string) bool {
 
 // An AddressError reports an address that leads to no resource of any server. Nothing
 // was sent.
+//
+//cure:take an address of the lists; the text proposes the nearest
 type AddressError struct {
 	// Address is what was asked for.
 	Address string

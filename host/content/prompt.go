@@ -33,6 +33,8 @@ type Prompt struct {
 }
 
 // An UnknownPromptError reports a name that no prompt of the servers has.
+//
+//cure:take a name of the lists; the text proposes the nearest
 type UnknownPromptError struct {
 	// Name is what was asked for.
 	Name string

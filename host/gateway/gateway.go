@@ -29,6 +29,8 @@ import (
 )
 
 // ErrClosed is returned by methods of a Gateway that is closed.
+//
+//cure:make a new Gateway
 var ErrClosed = errors.New("gateway: closed")
 
 // Options configure a Gateway. The zero value, and nil, mean the defaults.

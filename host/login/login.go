@@ -29,6 +29,8 @@ type Options struct {
 }
 
 // An Error reports a server at which no user can log in.
+//
+//cure:see the text: the entry needs a client of yours, or has no login
 type Error struct {
 	// Server is the name of the server.
 	Server string

@@ -31,6 +31,8 @@ const (
 // to [errors.Is] if the one that is looked for has no more than the other one's Code:
 //
 //	errors.Is(err, &record.Error{Code: record.CodeNotFound})
+//
+//cure:see its code: the record is not there, was changed meanwhile, or is not right
 type Error struct {
 	Code  Code   // what is wrong
 	Name  string // of the server, or empty

@@ -30,9 +30,13 @@ const (
 var (
 	// ErrUnknown is wrapped by the errors for an id that no question has or had
 	// of late.
+	//
+	//cure:take the id from the list of questions
 	ErrUnknown = errors.New("no such question")
 	// ErrAnswered is wrapped by the errors for the id of a question that was
 	// answered already, or withdrawn.
+	//
+	//cure:none is needed: show the list of questions again
 	ErrAnswered = errors.New("the question was answered or withdrawn already")
 )
 

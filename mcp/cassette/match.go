@@ -24,6 +24,8 @@ const (
 // An UnrecordedError reports a message that the recording does not have, or has
 // no more. Nothing in it is a secret that a [Recorder] would redact. Its text shows how the
 // message differs from the nearest one that was recorded.
+//
+//cure:record again, or make the program send what it sent then
 type UnrecordedError struct {
 	file   string          // as given to [Replay]
 	method string          // of the request

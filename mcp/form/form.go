@@ -28,6 +28,8 @@ const (
 
 // A SchemaError reports why a schema is not that of a form. Its text can be shown to
 // the server.
+//
+//cure:tell the author of the server
 type SchemaError struct {
 	// problem says what is wrong, such as "field \"f\" must have a simple type".
 	problem string
@@ -41,6 +43,8 @@ func invalid(format string, args ...any) error {
 
 // A FieldError reports what is wrong with a field of an answer to a form. Its
 // text never has the value: it can be shown to the server.
+//
+//cure:show it beside the field, and let the user correct it
 type FieldError struct {
 	// Field is the name of the field.
 	Field string

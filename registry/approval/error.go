@@ -10,6 +10,8 @@ import (
 // A DeniedError reports a call that is not allowed: by the registry.Approver, by the
 // user, or because no answer came in time. Its text is made for the model that made the
 // call.
+//
+//cure:do without the call; its text tells the model so
 type DeniedError struct {
 	Tool   string // name of the tool
 	Reason string // why; may be empty
@@ -29,6 +31,8 @@ func (e *DeniedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // A PolicyError reports a call that was not made because the policy could not decide
 // about it.
+//
+//cure:correct the policy; the wrapped error is its own
 type PolicyError struct {
 	Tool string // name of the tool
 	Err  error  // of the registry.Approver, or of the context
@@ -46,6 +50,8 @@ func (e *PolicyError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // An UnknownError reports an id under which no call waits, or none that
 // the user of the context may see. Nothing was done.
+//
+//cure:list what waits: the call was decided, or has timed out
 type UnknownError struct {
 	ID string // the id that was given; not part of the text
 	// Reason says what became of the call, such as "it was refused"; empty if
@@ -66,6 +72,8 @@ func (e *UnknownError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // A StaleError reports a call that was approved but not made: the tool is
 // not what it was when the call was decided. Calling again shows what it is now.
+//
+//cure:call again, and let the person decide about what the tool is now
 type StaleError struct {
 	Tool string // name of the tool
 }

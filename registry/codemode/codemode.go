@@ -196,6 +196,8 @@ func (c *Runner) Resume(ctx context.Context, id string, patience time.Duration) 
 
 // An UnknownRunError reports an id of no script that waits: it has ended, or waited too
 // long.
+//
+//cure:run the script again
 type UnknownRunError struct{}
 
 // Error says that the script is over.

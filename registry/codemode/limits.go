@@ -49,6 +49,8 @@ func (l Limits) filled() (Limits, error) {
 
 // A ScriptError reports what a script has thrown, or that it is no JavaScript. It holds the
 // script's words.
+//
+//cure:give the text to the model, which corrects the script
 type ScriptError struct {
 	name    string // such as "TypeError"
 	message string // what is wrong
@@ -61,6 +63,8 @@ func (e *ScriptError) Error() string {
 }
 
 // A LimitError reports a script that has reached one of its [Limits] and was ended.
+//
+//cure:let the script do less, or raise the limit that it names
 type LimitError struct {
 	limit string // the field of Limits, such as "CPU"
 	max   string // what is allowed, such as "10s"

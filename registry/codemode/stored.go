@@ -58,6 +58,8 @@ func (c *Runner) SetScripts(ctx context.Context, scripts []StoredScript) error {
 }
 
 // A QuarantinedError reports a stored script that was not accepted as it is.
+//
+//cure:show a person the script, and accept it
 type QuarantinedError struct {
 	name   string         // of the script
 	Change *ledger.Change // how it differs from what was accepted

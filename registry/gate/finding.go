@@ -128,6 +128,8 @@ func (f Finding) String() string {
 
 // An Error reports a tool of a server that the gate does not let into the
 // catalogue. Other tools of the server are not affected.
+//
+//cure:tell the author of the server; the findings in it say what is wrong
 type Error struct {
 	Server   string    // configured name of the server
 	Tool     string    // name of the tool there

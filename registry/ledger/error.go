@@ -8,6 +8,8 @@ import (
 
 // An Error reports a ledger that cannot be read or written. Nothing was
 // changed, and what was accepted before stays accepted.
+//
+//cure:repair the file or the store that it names
 type Error struct {
 	file   string // path of the file; empty if the ledger is kept elsewhere
 	line   int    // in the file, from 1; 0: the whole file
@@ -39,6 +41,8 @@ func (e *Error) Unwrap() error { return e.err }
 // A StaleChangeError reports an acceptance or rejection of something that is not
 // what waits any more: it has changed since, it was decided already, or it is
 // gone. Nothing was accepted or rejected for it.
+//
+//cure:show the person what waits now, and let them decide again
 type StaleChangeError struct {
 	Server string // configured name of the server
 	Tool   string // name of the tool there; empty if it was about the server

@@ -79,6 +79,8 @@ func (a *Answer) Waits() bool {
 
 // A WaitingError reports that calls of a message wait for a person. [Turn.Wait] waits
 // for them.
+//
+//cure:let a person decide, and call Wait of the turn
 type WaitingError struct {
 	// Answers are those to all calls of the message, in their order. The results of
 	// those that wait tell the model so, for agents that do not want to wait.

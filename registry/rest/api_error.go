@@ -9,6 +9,8 @@ import (
 
 // An APIError reports an [API] that cannot be used as it is described. It names all
 // that is wrong, up to a limit, and no secret.
+//
+//cure:correct all that it names in the description
 type APIError struct {
 	// api is the name of the API; empty if it has none.
 	api string

@@ -20,6 +20,8 @@ const (
 )
 
 // ErrNotSet is what [Options].Secrets returns for a name that it does not know.
+//
+//cure:set the variable that it names
 var ErrNotSet = errors.New("is not set: set the environment variable of that name, or have Options.Secrets give it")
 
 // A secretError reports a secret that an API refers to and that cannot be had or used.

@@ -22,6 +22,8 @@ import (
 var callTimeout = 30 * time.Second
 
 // ErrClosed is the reason why a [Service] that was closed sends nothing.
+//
+//cure:make a new Service
 var ErrClosed = errors.New("the service was closed")
 
 // connect checks the base URL, the headers and the login.

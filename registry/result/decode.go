@@ -13,6 +13,8 @@ import (
 )
 
 // A ToolFailedError reports a result with IsError set where a value was wanted.
+//
+//cure:see the text of the tool in it
 type ToolFailedError struct {
 	Text string // what the tool says, as by [Text]; all of it, and not made safe
 }
@@ -24,6 +26,8 @@ func (e *ToolFailedError) Error() string { return "the tool failed: " + plain.Li
 func (e *ToolFailedError) Outcome() mcp.Outcome { return mcp.Answered }
 
 // A DecodeError reports a result that does not hold the value that was wanted.
+//
+//cure:take a type that fits the result, or the text of the result
 type DecodeError struct {
 	typ string // the Go type that was wanted
 	err error  // why there is none; it names fields but no values

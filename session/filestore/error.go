@@ -13,6 +13,8 @@ import (
 // An Error reports what the file system did not do. The former content is
 // still kept. Errors that package storage has names for, such as storage.ErrConflict, and
 // the end of a context are not wrapped in it.
+//
+//cure:see the wrapped error: make room, or give the user of the process the folder
 type Error struct {
 	// op is what was to be done: "open", "load", "save", "delete", "list" or
 	// "lock".

@@ -36,6 +36,8 @@ type KeySource func(ctx context.Context) (*Keys, error)
 
 // A KeyError reports that the sealing keys could not be had, or are not those of
 // the store. It shows nothing of them.
+//
+//cure:give the key that sealed the store; without it the users log in again
 type KeyError struct {
 	// Source is where the keys come from, such as `file "/x/key"`; it may be
 	// empty.

@@ -99,6 +99,8 @@ func (ks *keyset) seal(use purpose, name string, o opened) []byte {
 
 // ErrFormat is wrapped by a [CorruptError] about a record that another version of this
 // package may be able to open.
+//
+//cure:use the newer release that wrote the record
 var ErrFormat = errors.New("seal: another format")
 
 // keyOf returns which key a record was sealed with. The error is a

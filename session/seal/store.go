@@ -235,6 +235,8 @@ func (s *Store) Close() error {
 // A CorruptError reports a record that cannot be opened: it was altered, belongs to
 // another name, or has a format that this program does not know; then it wraps
 // [ErrFormat]. The error shows nothing of what is in the record.
+//
+//cure:none brings the record back: let the user log in again
 type CorruptError struct {
 	// name is the name of the record in the store.
 	name string
