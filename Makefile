@@ -21,7 +21,7 @@ PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names full norace strangers reproducible binaries conformance integration integration-core \
+.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names full site norace strangers reproducible binaries conformance integration integration-core \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -56,6 +56,7 @@ help:
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
 	@echo 'make binaries     archives of mcpbelt for all systems: make binaries VERSION=v0.2.0, into bin/v0.2.0'
+	@echo 'make site         a site of docs, with a search, into bin/site'
 	@echo 'make cover        coverage, into bin/'
 	@echo 'make bench        our client beside others, search and the gateway, into bench/RESULTS.md, SEARCH.md and GATEWAY.md'
 	@echo 'make gobench      benchmarks'
@@ -219,6 +220,10 @@ cover:
 # Takes some minutes. Its flags go into BENCH: make bench BENCH='-rounds 21'.
 bench:
 	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md && $(GO) run ./gateway -out GATEWAY.md
+
+# VitePress comes from npm.
+site:
+	@.ci/site/build
 
 gobench:
 	@JOBS=1 .ci/each $(patsubst %,'cd % && $(GO) test -run "^$$" -bench . -benchmem ./...',$(MODULES))

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +68,39 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%s is not what the program says: run go test . -run TestPage -update", page)
 	}
 	assert.OK(t, os.WriteFile(page, []byte(before+pageBegin+b.String()+pageEnd+after), 0o644))
+}
+
+// TestPagesNameCommands looks up the commands and flags that stand in the pages.
+func TestPagesNameCommands(t *testing.T) {
+	named := 0
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md"} {
+		pages, _ := filepath.Glob(pattern)
+		for _, name := range pages {
+			if filepath.Base(name) == "CHANGELOG.md" {
+				continue
+			}
+			text := string(assert.Value(os.ReadFile(name))(t))
+			for _, m := range regexp.MustCompile("(?m)(?:`|^    |^\\$ |&& )mcpbelt ([^`\n]+)").FindAllStringSubmatch(text, -1) {
+				line, _, _ := strings.Cut(m[1], " # ")
+				line, _, _ = strings.Cut(line, " -- ")
+				words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ;,=()|", r) })
+				cmd := newRoot()
+				for _, word := range words {
+					flag, isFlag := strings.CutPrefix(word, "--")
+					switch below, _, err := cmd.Find([]string{word}); {
+					case isFlag:
+						known := cmd.Flags().Lookup(flag) != nil || cmd.InheritedFlags().Lookup(flag) != nil || slices.Contains([]string{"help", "version"}, flag)
+						assert.True(t, known, "%s: mcpbelt %s: %q has no flag --%s", name, line, cmd.CommandPath(), flag)
+					case err == nil && below != cmd && cmd.HasSubCommands():
+						cmd = below
+					}
+				}
+				assert.True(t, cmd.HasParent() || strings.HasPrefix(line, "-") || words[0] == "help" || words[0] == strings.ToUpper(words[0]), "%s: mcpbelt %s: no such command", name, line)
+				named++
+			}
+		}
+	}
+	assert.True(t, named > 100, "%d commands in the pages", named)
 }
 
 // TestExamples runs the examples in the help of each command, one after the other. They

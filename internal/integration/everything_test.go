@@ -142,7 +142,7 @@ func TestFirstProgram(t *testing.T) {
 	run.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOWORK=off", "npm_config_offline=true", "XDG_STATE_HOME="+t.TempDir())
 	out, err := run.CombinedOutput()
 	assert.OK(t, err, "%s", out)
-	for line := range strings.Lines(between(t, readme, "It prints\n\n", "\n\nThe servers of a file")) {
+	for line := range strings.Lines(between(t, readme, "It prints\n\n", "\n\nNext:")) {
 		line = strings.TrimSpace(line)
 		assert.Contains(t, string(out), line, "what it printed")
 	}

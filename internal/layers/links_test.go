@@ -121,7 +121,7 @@ func checkNamedFuncs(tr *tree, page, text string) (problems []string, named int)
 // linkedPages returns the pages whose links are looked at.
 func linkedPages(t *testing.T, fsys fs.FS) []string {
 	t.Helper()
-	pages := []string{readme, "CONTRIBUTING.md", "CHANGELOG.md"}
+	pages := []string{readme, readmeInChinese, "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md"}
 	for _, folder := range []string{"docs", "bench"} {
 		assert.OK(t, fs.WalkDir(fsys, folder, func(name string, d fs.DirEntry, err error) error {
 			if err == nil && path.Ext(name) == ".md" {

@@ -14,7 +14,6 @@ import (
 
 const (
 	readme     = "README.md"
-	firstSteps = "docs/getting-started.md"
 	configPage = "docs/configuration.md"
 	trustPage  = "docs/security.md"
 	// recipesPage is the page of docs/adapters for drafts, which nothing compiles.
@@ -74,20 +73,10 @@ func lean(code string) string {
 func homes(name string) []string {
 	folder, base := path.Split(name)
 	switch base = strings.TrimSuffix(base, ".md"); {
-	case name == readme:
+	case name == readme, name == readmeInChinese:
 		return []string{"examples/first/"}
-	case name == firstSteps:
-		return []string{"examples/", "adapters/", "host/"}
-	case name == configPage:
-		return []string{"examples/configs/", "host/config/"}
-	case name == trustPage, name == "docs/gateway.md", name == "docs/admin.md":
-		return []string{"host/"}
-	case name == "docs/scale.md":
-		return []string{"sqlstore/"}
-	case name == "docs/codemode.md":
-		return []string{"registry/codemode/"}
 	case folder == "docs/":
-		return []string{"adapters/"}
+		return []string{"adapters/", "auth/", "examples/", "host/", "mcp/", "registry/", "sqlstore/"}
 	}
 	return []string{"adapters/" + base + "/"}
 }
@@ -164,6 +153,6 @@ func TestSnippetsSeeProblems(t *testing.T) {
 		"docs/adapters/a.md:35: the block is empty",
 		"docs/adapters/a.md:38: the block has no end",
 	)
-	expect(t, checkSnippets(tr, "docs/adapters.md", block("go", "func six() {}")),
-		"docs/adapters.md:3: the code stands in no Go file in adapters/")
+	expect(t, checkSnippets(tr, "README.md", block("go", "func six() {}")),
+		"README.md:3: the code stands in no Go file in examples/first/")
 }
