@@ -114,7 +114,7 @@ norace:
 	@echo '== without the race detector'
 	@$(GO) test -run 'Cost$$' ./mcp
 	@MCPBELT_FULL=1 $(GO) test -run '^Test(FitAnything|ResultsWeigh.*|UnknownNameAllocates|.*NotAllocate)$$' ./host ./registry ./registry/result
-	@MCPBELT_FULL=1 $(GO) test ./registry/profile ./internal/schemagate ./internal/redact ./internal/jsonc ./internal/mask
+	@MCPBELT_FULL=1 $(GO) test ./registry/profile ./registry/rest/openapi ./host/config ./internal/schemagate ./internal/redact ./internal/jsonc ./internal/mask
 
 # Each module is released into a proxy in a folder, and got from there. MODULES limits
 # them.

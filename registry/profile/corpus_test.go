@@ -234,7 +234,7 @@ func saysNothing(key string, v *node) bool {
 // The same tools give the same bytes, in a set with others too: the cache of a
 // provider's prompt depends on it.
 func TestCorpusIsDeterministic(t *testing.T) {
-	for _, p := range providers {
+	for _, p := range providers[:assert.Cases(2, len(providers))] {
 		among := map[*registry.Definition]*profile.Tool{}
 		for _, c := range assert.Value(profile.Compile(p, slices.Concat(oddTools(), madeTools()), nil))(t).Tools() {
 			among[c.Definition] = c

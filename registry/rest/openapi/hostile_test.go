@@ -104,7 +104,7 @@ paths: {"/${a}": {get: {operationId: "${CANARY}", parameters: [{name: a, in: pat
 
 // Documents that ask for more than they hold.
 func TestHostileSizes(t *testing.T) {
-	n := assert.Cases(2_000, 50_000)
+	n, users := assert.Cases(1_100, 50_000), assert.Cases(15, 150)
 	many := func(n int, each func(i int) string) string {
 		var b strings.Builder
 		for i := range n {
@@ -139,9 +139,9 @@ func TestHostileSizes(t *testing.T) {
 		{"a chain of references", wrap(hops, "", op(0, param(ref("S0")))), 0, 1},
 		{"a wide schema", wrap(`"W": {"enum": [`+many(20_000, func(i int) string { return fmt.Sprint(i) })+`]}`, "", op(0, param(ref("W")))), 0, 1},
 		{"a wide schema for many", wrap(`"W": {"enum": [`+many(4_000, func(i int) string { return fmt.Sprint(i) })+`]}`, "",
-			many(150, func(i int) string { return op(i, param(ref("W"))) })), 150, 0},
+			many(users, func(i int) string { return op(i, param(ref("W"))) })), users, 0},
 		{"a large schema for many", wrap(`"W": {"description": "`+strings.Repeat("x", 200_000)+`"}`, "",
-			many(150, func(i int) string { return op(i, param(ref("W"))) })), 83, 67},
+			many(users, func(i int) string { return op(i, param(ref("W"))) })), min(users, 83), max(0, users-83)},
 		{"operations", wrap("", "", many(n, func(i int) string { return op(i, "") })), 1_000, 1},
 		{"operations that are none", wrap("", "", many(n, func(i int) string { return fmt.Sprintf(`"/p%d": {"get": 1}`, i) })), 0, 1_001},
 		{"parameters", wrap("", "", op(0, `, "parameters": [`+many(n, func(i int) string { return fmt.Sprintf(`{"name": "p%d", "in": "query"}`, i) })+`]`)), 0, 1},
@@ -171,7 +171,7 @@ func TestReferencesToLargeThings(t *testing.T) {
 	for i := range 1_000 {
 		fmt.Fprintf(&params, `{"name": "p%d", "in": "query"}, `, i)
 	}
-	for i := range assert.Cases(3_000, 30_000) {
+	for i := range assert.Cases(1_100, 30_000) {
 		fmt.Fprintf(&paths, `, "/p%d": {"$ref": "#/x-item"}`, i)
 	}
 	const bad = `{"name": "q", "in": "nowhere", "required": true}`
