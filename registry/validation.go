@@ -35,9 +35,9 @@ func checksOf(t Tool, def *Definition) checks {
 type selfChecking interface{ checksItself() }
 
 // arguments returns the arguments, a JSON object, as they are to be passed on: checked
-// against the input schema and with its defaults, unless they would not fit then. A default is
-// left out that is null, is of a type that the property does not allow, or stands in an
-// alternative that may not be meant. Nothing that is there is changed.
+// against the input schema and with the defaults of its properties, unless they would not fit
+// then. A default is left out that is null or of a type that the property does not allow, and so
+// is one of a schema farther within. Nothing that is there is changed.
 //
 // The error is an [*ArgumentsError], or a [*DefinitionError] if the schema cannot be used.
 func (r *Registry) arguments(e *entry, args json.RawMessage) (json.RawMessage, error) {

@@ -12,7 +12,6 @@ import (
 func TestComplete(t *testing.T) {
 	const (
 		draft7 = `"$schema":"http://json-schema.org/draft-07/schema#",`
-		union  = `{"oneOf":[{"properties":{"k":{"const":"x"},"n":{"type":"integer"}},"required":["k"]},{"properties":{"k":{"const":"y"},"m":{"default":3}},"required":["k"]}]}`
 	)
 	for _, test := range []struct {
 		schema string
@@ -27,25 +26,21 @@ func TestComplete(t *testing.T) {
 		{`{"properties":{"b":{"default":null}}}`, `{}`, ``},
 		{`{"properties":{"b":{"type":"string","default":7},"d":{"default":1}}}`, `{}`, `{"d":1}`},
 		{`{"properties":{"o":{"type":"object","properties":{"k":{"default":1}}}}}`, `{}`, ``},
-		{`{"properties":{"o":{"type":"object","properties":{"k":{"default":1}}}}}`, `{"o":{}}`, `{"o":{"k":1}}`},
-		{`{"properties":{"o":{"default":{},"properties":{"k":{"default":1}}}}}`, `{}`, `{"o":{"k":1}}`},
-		{`{"properties":{"l":{"items":{"properties":{"k":{"default":1}}}}}}`, `{"l":[{},{"k":2},7]}`, `{"l":[{"k":1},{"k":2},7]}`},
+		{`{"properties":{"o":{"type":"object","properties":{"k":{"default":1}}}}}`, `{"o":{}}`, ``}, // that is for the server
+		{`{"properties":{"o":{"default":{},"properties":{"k":{"default":1}}}}}`, `{}`, `{"o":{}}`},
 		{`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"default":{"y":1,"x":[]}}}}`, `{}`, `{"a":{"x":[],"y":1}}`},
-		{`{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"properties":{"a":{"allOf":[{"default":1}]}}}}}`, `{}`, `{"a":1}`},
-		{`{"allOf":[{"properties":{"a":{"default":1}}},{"properties":{"a":{"default":2}}}],"properties":{"a":{"default":3}}}`, `{}`, `{"a":3}`},
-		{`{"anyOf":[{"properties":{"a":{"default":1}}},{"properties":{"b":{"default":2}}}]}`, `{}`, ``},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"properties":{"a":{"default":1}}}}}`, `{}`, `{"a":1}`},
+		{`{"properties":{"a":{"default":1}}}`, `{ }`, `{"a":1 }`},
+		{`{"properties":{"a":{"default":1}}}`, `[]`, ``},
 		{`{"if":{},"then":{"properties":{"a":{"default":1}}}}`, `{}`, ``},
-		{`{"anyOf":[{"type":"object","properties":{"a":{"default":1}}},{"type":"null"}]}`, `{}`, `{"a":1}`},
-		{union, `{"k":"y"}`, ``}, // two alternatives are for objects
-		{union, `{"k":"x"}`, ``},
-		{`{"properties":{"a":{"$ref":"#","default":{}},"b":{"default":1}}}`, `{"a":{}}`, ``}, // it has no end
+		{`{"anyOf":[{"type":"object","properties":{"a":{"default":1}}},{"type":"null"}]}`, `{}`, ``},
+		{`{"properties":{"a":{"$ref":"#","default":{}},"b":{"default":1}}}`, `{"a":{}}`, `{"a":{},"b":1}`},
 		{`{"not":{"required":["a","b"]},"properties":{"a":{"default":1}}}`, `{"b":1}`, ``},
 		{`{"maxProperties":1,"properties":{"a":{"default":1},"b":{"type":"integer"}}}`, `{"b":1}`, ``},
 		{`{"properties":{"n":{"enum":["x"],"default":""},"d":{"default":1}}}`, `{}`, ``}, // it would not fit
 		{`{"properties":{"n":{"type":"integer"},"d":{"default":1}}}`, `{"n":"1"}`, `-`},
 		{`{"properties":{"n":{"type":"integer"},"d":{"default":1}}}`, `{"n":null}`, `-`},
 		{`{` + draft7 + `"properties":{"a":{"$ref":"#/definitions/a","default":7}},"definitions":{"a":{"default":1}}}`, `{}`, `{"a":1}`},
-		{`{"patternProperties":{"^x":{"properties":{"a":{"default":1}}}},"additionalProperties":{"properties":{"b":{"default":2}}}}`, `{"x":{},"y":{}}`, ``},
 		{`{"properties":{"a\"b<":{"default":1}}}`, `{}`, `{"a\"b<":1}`},
 	} {
 		s := mustCompile(t, test.schema)
@@ -80,31 +75,12 @@ func TestCompleteTellsWhatIsLeft(t *testing.T) {
 	assert.Equal(t, len(s.Problems(value)), 2)
 }
 
-// None of these ends, or fits into memory, without bounds.
-func TestCompleteTraps(t *testing.T) {
-	for _, test := range []struct{ name, schema, value string }{
-		{"doubling defaults", `{"$ref":"#/$defs/d0","$defs":{` + many(60, func(i int) string {
-			return fmt.Sprintf(`"d%d":{"type":"object","default":{},"properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1)
-		}) + `,"d60":{"default":1}}}`, `{}`},
-		{"one large default of many", `{"properties":{` + many(50, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/d"}`, i) }) +
-			`},"$defs":{"d":{"default":"` + strings.Repeat("x", 60_000) + `"}}}`, `{}`},
-		{"default that doubles", `{"default":1,"properties":{"p":{"$ref":"#/$defs/d","default":` + nested(40, `{"a":`, `1`, `}`) + `}},
-			"$defs":{"d":{"properties":{"a":{"allOf":[{"$ref":"#/$defs/d"},{"$ref":"#/$defs/d"}]}}}}}`, `{}`},
-		{"small value", `{"anyOf":[` + many(2, func(i int) string {
-			return fmt.Sprintf(`{"type":"object","required":["%d"],"additionalProperties":{"$ref":"#"}}`, i)
-		}) + `]}`, nested(16, `{"a":`, `1`, `}`)},
-		{"default of itself", `{"properties":{"a":{"$ref":"#","default":{}},"b":{"$ref":"#","default":{}}}}`, `{}`},
-		{"many elements with a large default", `{"items":{"properties":{"p":{"default":"` + strings.Repeat("x", 60_000) + `"}}}}`, `[` + many(assert.Cases(1_000, 10_000), func(int) string { return "{}" }) + `]`},
-		{"many wrong alternatives", `{"items":{"anyOf":[` + many(50, func(i int) string { return fmt.Sprintf(`{"type":"object","required":["%d"]}`, i) }) + `]}}`,
-			`[` + many(1_000, func(int) string { return "{}" }) + `]`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			s := mustCompile(t, test.schema)
-			out, problems := s.Complete([]byte(test.value))
-			assert.True(t, len(out) <= len(test.value)+maxDefaults && len(problems) <= MaxProblems, "%d bytes, problems %+v", len(out), problems)
-		})
-	}
+// A small value does not become a large one.
+func TestCompleteIsBounded(t *testing.T) {
+	s := mustCompile(t, `{"properties":{`+many(50, func(i int) string { return fmt.Sprintf(`"p%d":{"$ref":"#/$defs/d"}`, i) })+
+		`},"$defs":{"d":{"default":"`+strings.Repeat("x", 60_000)+`"}}}`)
+	got, problems := s.Complete([]byte(`{}`))
+	assert.Equal(t, string(got), `{}`, "%+v", problems)
 }
 
 // Whatever is completed, it is JSON, it lacks nothing more, it fits if it is said

@@ -15,9 +15,9 @@ type parts struct {
 	root       *Schema
 	byLocation map[string]*jsonschema.Schema
 	kinds      map[*jsonschema.Schema]kinds
-	defaults   map[*jsonschema.Schema][]fallback // of its properties, by name
-	simple     *simpleSchema                     // nil: the schema is not simple
-	any        *simpleSchema                     // in it, where anything goes
+	defaults   []fallback    // of the properties of the root, by name
+	simple     *simpleSchema // nil: the schema is not simple
+	any        *simpleSchema // in it, where anything goes
 }
 
 type partsOnce struct {
@@ -32,14 +32,13 @@ func (s *Schema) known() *parts {
 			root:       s,
 			byLocation: map[string]*jsonschema.Schema{},
 			kinds:      map[*jsonschema.Schema]kinds{},
-			defaults:   map[*jsonschema.Schema][]fallback{},
 			any:        anySchema(),
 		}
 		p.add(s.compiled)
 		for _, sub := range p.byLocation {
 			p.kindsOf(sub)
-			p.addDefaults(sub)
 		}
+		p.defaults = p.defaultsOf(s.compiled)
 		p.simple = p.newSimple(s.compiled)
 		s.parts.parts = p
 	})

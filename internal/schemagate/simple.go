@@ -12,8 +12,7 @@ import (
 )
 
 // A simpleSchema uses only keywords that can be checked in one pass over the JSON, as
-// most schemas of tools do. A value that it accepts fits and lacks no default; the
-// validator has to judge any other, and finds the words for what is wrong.
+// most schemas of tools do. A value that it accepts fits; the validator has to judge any other, and finds the words for what is wrong.
 type simpleSchema struct {
 	kinds       kinds
 	words       map[string]bool // nil: every string
@@ -21,15 +20,13 @@ type simpleSchema struct {
 
 	members  map[string]simpleMember
 	required int           // how many of the members are
-	defaults int           // how many of the members are required or have a default
 	rest     *simpleSchema // for other members; nil: the validator judges
 	elements *simpleSchema // nil: the validator judges
 }
 
 type simpleMember struct {
-	schema    *simpleSchema // nil: the validator judges
-	required  bool
-	defaulted bool // it has a default, or is required
+	schema   *simpleSchema // nil: the validator judges
+	required bool
 }
 
 // anySchema returns the schema that accepts everything, but for long numbers.
@@ -136,40 +133,25 @@ func (p *parts) addMembers(s *simpleSchema, schema *jsonschema.Schema) {
 		m.required = true
 		s.members[name] = m
 	}
-	for _, f := range p.defaults[schema] {
-		m := s.members[f.name]
-		m.defaulted = true
-		s.members[f.name] = m
-	}
-	for name, m := range s.members {
-		if m.required {
-			s.required++
-			m.defaulted = true
-		}
-		if m.defaulted {
-			s.defaults++
-		}
-		s.members[name] = m
-	}
+	s.required = len(schema.Required)
 }
 
-// fits reports whether checked JSON is known to fit and, if it has to be complete, to lack
-// no default.
-func (s *simpleSchema) fits(value []byte, complete bool) bool {
+// fits reports whether checked JSON is known to fit.
+func (s *simpleSchema) fits(value []byte) bool {
 	if s == nil || len(value) > MaxValues { // or there might be too many values
 		return false
 	}
 	c := jsonscan.Walk(value)
-	return s.accepts(&c, complete)
+	return s.accepts(&c)
 }
 
 // accepts is fits for the value at the cursor, which is behind it afterwards if it fits.
-func (s *simpleSchema) accepts(c *jsonscan.Cursor, complete bool) bool {
+func (s *simpleSchema) accepts(c *jsonscan.Cursor) bool {
 	switch c.Kind() {
 	case '{':
-		return s.kinds&object != 0 && s.acceptsObject(c, complete)
+		return s.kinds&object != 0 && s.acceptsObject(c)
 	case '[':
-		return s.kinds&array != 0 && s.acceptsArray(c, complete)
+		return s.kinds&array != 0 && s.acceptsArray(c)
 	case '"':
 		return s.kinds&text != 0 && s.acceptsText(c.Value())
 	case 't', 'f':
@@ -182,29 +164,26 @@ func (s *simpleSchema) accepts(c *jsonscan.Cursor, complete bool) bool {
 	return s.acceptsNumber(c.Value())
 }
 
-func (s *simpleSchema) acceptsObject(c *jsonscan.Cursor, complete bool) bool {
-	required, defaults := 0, 0
+func (s *simpleSchema) acceptsObject(c *jsonscan.Cursor) bool {
+	required := 0
 	for key := range c.Members() {
 		m, known := s.members[string(key)]
 		if !known {
 			m.schema = s.rest
 		}
-		if m.schema == nil || !m.schema.accepts(c, complete) {
+		if m.schema == nil || !m.schema.accepts(c) {
 			return false
 		}
 		if m.required {
 			required++
 		}
-		if m.defaulted {
-			defaults++
-		}
 	}
-	return required == s.required && (!complete || defaults == s.defaults)
+	return required == s.required
 }
 
-func (s *simpleSchema) acceptsArray(c *jsonscan.Cursor, complete bool) bool {
+func (s *simpleSchema) acceptsArray(c *jsonscan.Cursor) bool {
 	for range c.Elements() {
-		if s.elements == nil || !s.elements.accepts(c, complete) {
+		if s.elements == nil || !s.elements.accepts(c) {
 			return false
 		}
 	}

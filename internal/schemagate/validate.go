@@ -42,13 +42,18 @@ func (s *Schema) judge(value json.RawMessage, steps int) verdict {
 	if err := jsonscan.Valid(value); err != nil {
 		return verdict{syntax: err}
 	}
-	if s.known().simple.fits(value, false) {
+	return s.judgeChecked(value, steps)
+}
+
+// judgeChecked is judge for JSON that can be read in one way only.
+func (s *Schema) judgeChecked(value json.RawMessage, steps int) verdict {
+	if s.known().simple.fits(value) {
 		return verdict{}
 	}
 	return s.validate(value, steps)
 }
 
-// validate checks JSON that can be read in one way only.
+// validate has the validator check such JSON.
 func (s *Schema) validate(value json.RawMessage, steps int) (v verdict) {
 	defer func() {
 		if r := recover(); r != nil {
