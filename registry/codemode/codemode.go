@@ -3,6 +3,7 @@ package codemode
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
@@ -34,10 +34,6 @@ type Options struct {
 	// [Script].AskOnce; [approval.Allow] and [approval.AllowForSession] allow them, this once. It may take its time until ctx ends, and is
 	// safe for concurrent use. Nil: scripts with AskOnce are refused.
 	ApprovePlan func(ctx context.Context, p *Plan) (approval.Decision, error)
-	// Scripts are the scripts that can be run by name, see [Runner.SetScripts].
-	Scripts []StoredScript
-	// Ledger remembers which of them were accepted. Nil: all are.
-	Ledger *ledger.Ledger
 
 	execute func(*run) (*child.Result, error) // runs a script; nil: in a child process. For tests
 }
@@ -53,8 +49,7 @@ type Runner struct {
 
 	wg sync.WaitGroup // the runs
 
-	mu      sync.Mutex // guards the following
-	stored  map[string]StoredScript
+	mu      sync.Mutex    // guards the following
 	runs    []*run        // in the order of their beginning
 	kept    []*run        // that have paused, for Resume, in the order of that
 	changed chan struct{} // closed, and replaced, when there is room for another run
@@ -95,9 +90,6 @@ func New(r *registry.Registry, finder *toolset.Finder, opts *Options) (*Runner, 
 		}
 		c.execute = box.execute
 	}
-	if err := c.SetScripts(context.Background(), c.opts.Scripts); err != nil {
-		return nil, err
-	}
 	return c, nil
 }
 
@@ -129,8 +121,6 @@ type Script struct {
 	// Code is the body of an async function in JavaScript with the parameter input. What it
 	// returns is the result.
 	Code string
-	// Name is that of a stored script, in place of Code.
-	Name string
 	// Input is what the function gets, as JSON; nil: undefined.
 	Input []byte
 	// Timeout bounds the time that the script takes; zero, and more than Limits.Time: that.
@@ -155,22 +145,38 @@ type Script struct {
 // The calls that it makes are those of [registry.Registry.Call] under ctx, with ids of
 // their own, see [registry.WithCallID]. Their results are whole, see [result.WithWhole].
 func (c *Runner) Run(ctx context.Context, s *Script) (*Report, error) {
-	code, err := c.codeOf(s)
-	if err != nil {
+	if err := c.check(s); err != nil {
 		return nil, err
 	}
 	var p *plan
 	if s.AskOnce {
 		var report *Report
-		if p, report, err = c.plan(ctx, s, code); p == nil {
+		var err error
+		if p, report, err = c.plan(ctx, s); p == nil {
 			return report, err
 		}
 	}
-	r, err := c.begin(ctx, s, code, p)
+	r, err := c.begin(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
 	return r.attend(ctx), nil
+}
+
+// check returns an error if a script cannot be run.
+func (c *Runner) check(s *Script) error {
+	l := &c.opts.Limits
+	switch {
+	case s.Code == "":
+		return errors.New("codemode: a script without Code")
+	case len(s.Code) > l.Code:
+		return fmt.Errorf("codemode: the script has %d bytes, at most %d are allowed", len(s.Code), l.Code)
+	case len(s.Input) > l.Message || len(s.Input) > 0 && !json.Valid(s.Input):
+		return fmt.Errorf("codemode: the input is no JSON of at most %d bytes", l.Message)
+	case s.AskOnce && s.DryRun:
+		return errors.New("codemode: a dry run does not ask")
+	}
+	return nil
 }
 
 // Resume waits for a script that waits for approval, as [Runner.Run] does. If within
@@ -209,7 +215,7 @@ func (e *UnknownRunError) Error() string {
 const quarter = 4
 
 // begin begins a run as soon as there is room for it.
-func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*run, error) {
+func (c *Runner) begin(ctx context.Context, s *Script, p *plan) (*run, error) {
 	owner := registry.OwnerOf(ctx)
 	for {
 		c.mu.Lock()
@@ -225,7 +231,7 @@ func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*r
 		}
 		isOver := owner != "" && own >= max(c.opts.MaxRuns/quarter, 1)
 		if len(c.runs) < c.opts.MaxRuns && !isOver {
-			r := newRun(ctx, c, s, code, p)
+			r := newRun(ctx, c, s, p)
 			c.runs = append(c.runs, r)
 			c.wg.Go(r.do)
 			c.mu.Unlock()

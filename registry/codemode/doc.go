@@ -38,10 +38,6 @@
 // [registry.Registry.Call] by its user: the policy, the ledger and the observers see
 // them as they see others.
 //
-// # Stored scripts
-//
-// [StoredScript] is run by its name. [Runner.SetScripts] has those of a program. A ledger holds back what has changed.
-//
 // # Approval
 //
 // Where the registry's Approver asks a person right away, the script waits, and its clock

@@ -8,7 +8,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 type invoice struct {
@@ -108,26 +107,4 @@ func ExampleChild() {
 	codemode.Child()
 	fmt.Println("not a sandbox")
 	// Output: not a sandbox
-}
-
-// A person accepts what has changed in a stored script.
-func ExampleRunner_SetScripts() {
-	ctx := context.Background()
-	lock := ledger.New(nil)
-	scripts, _ := codemode.New(newInvoiceRegistry(nil), nil, &codemode.Options{
-		Ledger:  lock,
-		Scripts: []codemode.StoredScript{{Name: "count", Description: "Counts invoices.", Code: `return 0`}},
-	})
-	defer scripts.Close()
-	_ = scripts.SetScripts(ctx, []codemode.StoredScript{
-		{Name: "count", Description: "Counts invoices.", Code: `return (await tools.list_invoices()).length`},
-	})
-	_, err := scripts.Run(ctx, &codemode.Script{Name: "count"})
-	fmt.Println(err)
-	_ = lock.Accept(ctx, "ann", lock.Pending(codemode.LedgerServer)...)
-	report, _ := scripts.Run(ctx, &codemode.Script{Name: "count"})
-	fmt.Println(string(report.Value))
-	// Output:
-	// script "count" is new or has changed, and is not run before a person has accepted it
-	// 3
 }

@@ -27,20 +27,20 @@ type PlannedCall struct {
 
 // plan makes a dry run and has the person asked about it. Without a plan the report, or
 // the error, says why.
-func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Report, error) {
+func (c *Runner) plan(ctx context.Context, s *Script) (*plan, *Report, error) {
 	if c.opts.ApprovePlan == nil {
 		return nil, nil, errors.New("codemode: no one can be asked about a plan: Options.ApprovePlan is nil")
 	}
 	dry := *s
 	dry.DryRun = true
-	r, err := c.begin(ctx, &dry, code, nil)
+	r, err := c.begin(ctx, &dry, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	if report := r.attend(ctx); report.ID != "" || ctx.Err() != nil { // a read waits for approval, too
 		return nil, report, nil
 	}
-	shown := &Plan{Code: code, Input: s.Input, Calls: r.listed}
+	shown := &Plan{Code: s.Code, Input: s.Input, Calls: r.listed}
 	p := &plan{left: map[string]int{}}
 	for _, call := range shown.Calls {
 		p.left[keyOf(call.Tool, call.Arguments)]++

@@ -112,10 +112,10 @@ type run struct {
 type runKey struct{}
 
 // newRun returns a run that has not begun. It does not end with ctx by itself.
-func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *run {
+func newRun(ctx context.Context, c *Runner, s *Script, p *plan) *run {
 	r := &run{
 		runner: c, id: rand.Text(), owner: registry.OwnerOf(ctx), keep: s.Keep, dry: s.DryRun, plan: p, parent: cmp.Or(registry.CallIDOf(ctx), ToolName),
-		code: code, input: s.Input, limits: c.opts.Limits,
+		code: s.Code, input: s.Input, limits: c.opts.Limits,
 		began: time.Now(), done: make(chan struct{}), changed: make(chan struct{}), room: c.opts.Limits.Output,
 	}
 	if s.Timeout > 0 {

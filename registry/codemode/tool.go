@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,11 +35,6 @@ func (c *Runner) Tool(keep func(*registry.Definition) bool) registry.Tool {
 	} else {
 		text += "\n\nFind the tools by search."
 	}
-	c.mu.Lock()
-	for _, name := range slices.Sorted(maps.Keys(c.stored)) {
-		text += fmt.Sprintf("\nStored script %s: %s", plain.Quote(name), plain.Line(plain.Cut(c.stored[name].Description, maxSummary)))
-	}
-	c.mu.Unlock()
 	return &codeTool{runner: c, keep: keep, def: &registry.Definition{
 		Name: ToolName, Title: "Run a script", Description: text, InputSchema: json.RawMessage(inputSchema),
 	}}
@@ -57,7 +50,6 @@ console.log(...), input. Nothing else: no require, fetch, process or timers. Mak
 
 const inputSchema = `{"type":"object","additionalProperties":false,"properties":{` +
 	`"code":{"type":"string","description":"body of an async function"},` +
-	`"script":{"type":"string","description":"name of a stored script, in place of code"},` +
 	`"input":{"description":"value of input in the script"},` +
 	`"timeout":{"type":"number","exclusiveMinimum":0,"description":"seconds"},` +
 	`"dry":{"type":"boolean","description":"list the calls that the script would make; only those that read are made"},` +
@@ -80,7 +72,6 @@ func (t *codeTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToo
 	}
 	var in struct {
 		Code    string          `json:"code"`
-		Script  string          `json:"script"`
 		Input   json.RawMessage `json:"input"`
 		Timeout float64         `json:"timeout"`
 		Dry     bool            `json:"dry"`
@@ -92,9 +83,8 @@ func (t *codeTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToo
 	if err := dec.Decode(&in); err != nil {
 		return nil, &registry.ArgumentsError{Tool: ToolName, Err: err}
 	}
-	given := slices.DeleteFunc([]string{in.Code, in.Script, in.Resume}, func(text string) bool { return text == "" })
-	if len(given) != 1 {
-		return nil, &registry.ArgumentsError{Tool: ToolName, Err: errors.New(`want one of "code", "script" and "resume"`)}
+	if (in.Code == "") == (in.Resume == "") {
+		return nil, &registry.ArgumentsError{Tool: ToolName, Err: errors.New(`want either "code" or "resume"`)}
 	}
 	var report *Report
 	var err error
@@ -102,7 +92,7 @@ func (t *codeTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToo
 		report, err = t.runner.Resume(ctx, in.Resume, resumePatience)
 	} else {
 		report, err = t.runner.Run(ctx, &Script{
-			Code: in.Code, Name: in.Script, Input: in.Input, Timeout: time.Duration(in.Timeout * float64(time.Second)),
+			Code: in.Code, Input: in.Input, Timeout: time.Duration(in.Timeout * float64(time.Second)),
 			Keep: t.keep, DryRun: in.Dry, AskOnce: in.AskOnce,
 		})
 	}

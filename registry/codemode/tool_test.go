@@ -51,7 +51,6 @@ func TestTool(t *testing.T) {
 		{`{"code":"await call('read_result', {handle: 'x'})"}`, `{"error":"ToolError: `},
 		{`{"code":"throw new TypeError('x')"}`, `{"error":"TypeError: x","at":"at`},
 		{`{"code":"let x = ;"}`, `{"error":"SyntaxError: unexpected token in expression: ';'","at":"line 1, column`},
-		{`{"script":"nothing"}`, `codemode: there is no script "nothing"`},
 		{`{"resume":"nothing"}`, `no script waits under this id: it has ended, or has waited too long; run it again`},
 		{`{"code":"x","ask_once":true}`, `codemode: no one can be asked about a plan: Options.ApprovePlan is nil`},
 		{`{"code":"return await tools.s.structured({x: 1})","dry":true}`, `{"value":null,"calls":[{"tool":"s__structured","arguments":{"x":1},"state":"planned"}],"say":"This was a dry run: calls that are \"planned\" were not made, and returned null."}`},

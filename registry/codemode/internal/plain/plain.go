@@ -22,9 +22,6 @@ func Text(text string) string {
 	return out.String()
 }
 
-// Line is Text on one line.
-func Line(text string) string { return Text(strings.ReplaceAll(text, "\n", " ")) }
-
 // Cut returns text in at most so many bytes, with a mark where it is cut.
 func Cut(text string, most int) string {
 	const mark = "…"

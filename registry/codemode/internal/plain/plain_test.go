@@ -12,7 +12,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestTexts(t *testing.T) {
 	assert.Equal(t, Text("a\nb\x1b[2J\u202e\u034f\u3164\u2800\ufe0fé"), "a\nb<U+001B>[2J<U+202E><U+034F><U+3164><U+2800><U+FE0F>é")
-	assert.Equal(t, Line("a\nb"), "a b")
 	assert.Equal(t, Quote("a\nb\u034f"), `"a\nb<U+034F>"`)
 	for text, want := range map[string]string{"short": "short", "longer": "lo…", "ää": "ää", "äää": "ä…"} {
 		assert.Equal(t, Cut(text, 5), want, "of %q", text)
