@@ -160,14 +160,23 @@ func (c *compiler) expand(ref *node) []*node {
 	}
 	c.expanded += target.size
 	var all []*node
-	for _, a := range c.alternatives(target) {
-		if inner := a.get("$ref"); inner != nil {
-			all = append(all, c.both([]*node{withoutRef(a)}, c.expand(inner))...)
-			continue
-		}
+	for _, a := range c.writtenOut(target) {
 		made := copyOf(a)
 		made.via = append(slices.Clip(a.via), target)
 		all = append(all, made)
+	}
+	return all
+}
+
+// writtenOut returns the alternatives of a schema, none of which is a reference.
+func (c *compiler) writtenOut(n *node) []*node {
+	var all []*node
+	for _, a := range c.alternatives(n) {
+		if ref := a.get("$ref"); ref != nil {
+			all = append(all, c.both([]*node{withoutRef(a)}, c.expand(ref))...)
+		} else {
+			all = append(all, a)
+		}
 	}
 	return all
 }

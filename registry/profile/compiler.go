@@ -66,22 +66,18 @@ func (c *compiler) compile() (r *compiled, err error) {
 	for i, try := range []struct{ unroll, limit int }{{mostUnrolled, most}, {1, most}, {1, most / 4}, {1, 0}} {
 		c.losses.reset(mark)
 		c.unroll, c.limit = try.unroll, try.limit
-		r, err = c.attempt()
+		c.work, c.written, c.expanded, c.inlined, c.overflow, c.depth, c.within = 0, 0, 0, false, false, 0, 0
+		c.open, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, map[*node]*definition{}, map[string]int{}
+		if c.rules.family == whole {
+			r, err = c.wholeRoot()
+		} else {
+			r, err = c.formRoot()
+		}
 		if err != nil || !c.overflow && !c.inlined || (!c.overflow || i > 0) && len(r.schema.append(nil)) <= most {
 			break
 		}
 	}
 	return r, err
-}
-
-// attempt makes the schema once.
-func (c *compiler) attempt() (*compiled, error) {
-	c.work, c.written, c.expanded, c.inlined, c.overflow, c.depth, c.within = 0, 0, 0, false, false, 0, 0
-	c.open, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, map[*node]*definition{}, map[string]int{}
-	if c.rules.family == whole {
-		return c.wholeRoot()
-	}
-	return c.formRoot()
 }
 
 // spend counts what is looked at, and reports whether there was so much left.
@@ -167,16 +163,6 @@ func (d *definition) reference() *node {
 	n := objectNode(member{"$ref", textNode("#/$defs/" + d.name)})
 	n.def = d
 	return n
-}
-
-// definitions returns $defs. Making one may lead to others.
-func (c *compiler) definitions(compile func(*definition)) *node {
-	all := objectNode()
-	for i := 0; i < len(c.defs); i++ {
-		compile(c.defs[i])
-		all.set(c.defs[i].name, c.defs[i].out)
-	}
-	return all
 }
 
 // wrote counts about how many bytes a schema adds, without those within it.

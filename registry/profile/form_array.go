@@ -17,16 +17,15 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 	var items form
 	most := -1 // as many elements as there may be; less than 0: any number
 	switch {
-	case len(prefix) > 0 && c.rules.family == documented:
-		items = c.positions(out, prefix, rest)
-		if rest != nil && rest.kind == 'f' {
-			most = len(prefix)
-		}
 	case len(prefix) > 0:
-		c.losses.add(Looser, a, "the provider does not take a schema for each element")
 		if rest != nil && rest.kind == 'f' {
 			most = len(prefix)
 		}
+		if c.rules.family == documented {
+			items = c.positions(out, prefix, rest)
+			break
+		}
+		c.losses.add(Looser, a, "the provider does not take a schema for each element")
 		rest = nil
 	case rest != nil:
 		items = c.value(rest)

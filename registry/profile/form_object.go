@@ -87,16 +87,10 @@ func (c *compiler) others(out, a *node, root bool) {
 		c.losses.add(Looser, rest, "it would refuse the properties of a pattern, which the provider does not take")
 		return
 	}
-	f := form{}
-	if rest.kind != 'f' {
-		f = c.value(rest)
-		if len(f.schema.list()) == 0 && f.schema != nil {
-			return // any value
-		}
-	}
-	if f.schema == nil {
+	switch f := c.value(rest); {
+	case f.schema == nil:
 		out.set("additionalProperties", boolNode(false))
-		return
+	case len(f.schema.members) > 0: // else it is any value
+		out.set("additionalProperties", f.schema)
 	}
-	out.set("additionalProperties", f.schema)
 }

@@ -137,20 +137,19 @@ func formats(f family, t typeSet) []string {
 
 // any makes the form of any value at all.
 func (c *compiler) any(a *node, said map[string]bool) form {
-	switch c.rules.family {
-	case documented:
-		if c.written > c.limit {
-			c.losses.add(Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")
-			return form{schema: typed(typeString)}
-		}
-		c.losses.add(Narrower, a, "any value is allowed; lists within lists cannot be told of")
-		c.written += 360
-		all := c.kinds()
-		all.elems = append(all.elems, objectNode(member{"type", textNode("array")}, member{"items", objectNode(member{"anyOf", c.kinds()})}),
-			typed(typeNull))
-		return form{schema: objectNode(member{"anyOf", all}), null: true}
+	if c.rules.family != documented {
+		return form{schema: objectNode(), null: true}
 	}
-	return form{schema: objectNode(), null: true}
+	if c.written > c.limit {
+		c.losses.add(Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")
+		return form{schema: typed(typeString)}
+	}
+	c.losses.add(Narrower, a, "any value is allowed; lists within lists cannot be told of")
+	c.written += 360
+	all := c.kinds()
+	all.elems = append(all.elems, objectNode(member{"type", textNode("array")}, member{"items", objectNode(member{"anyOf", c.kinds()})}),
+		typed(typeNull))
+	return form{schema: objectNode(member{"anyOf", all}), null: true}
 }
 
 // kinds returns the schemas of all values but lists and null.

@@ -30,19 +30,6 @@ var typesByName = map[string]typeSet{
 	"object": typeObject, "array": typeArray, "null": typeNull,
 }
 
-// typeName returns the name of one type, or of both kinds of numbers.
-func typeName(t typeSet) string {
-	if t == typeFraction {
-		t = typeNumber
-	}
-	for name, other := range typesByName {
-		if other == t {
-			return name
-		}
-	}
-	return "null"
-}
-
 // typeOf returns the type of a value.
 func typeOf(value *node) typeSet {
 	switch value.kind {
@@ -156,12 +143,6 @@ func concerns(keyword string) (typeSet, bool) {
 // onlyAnnotates reports whether no keyword of a schema can refuse a value.
 func onlyAnnotates(schema *node) bool {
 	return !slices.ContainsFunc(schema.members, func(m member) bool { _, refuses := concerns(m.name); return refuses })
-}
-
-// isIdentity reports whether a keyword names or defines something and says nothing
-// about values.
-func isIdentity(keyword string) bool {
-	return slices.Contains([]string{"$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions"}, keyword)
 }
 
 // tooLarge reports whether a value holds a number that a float64 cannot hold.

@@ -80,11 +80,14 @@ func typesNode(types typeSet) *node {
 // typeNames returns the names of some types, in an order that is always the same.
 func typeNames(types typeSet) []string {
 	var names []string
-	for _, t := range splitTypes(types) {
-		names = append(names, typeName(t))
-	}
-	if types&typeNull != 0 {
-		names = append(names, "null")
+	for _, name := range []string{"string", "number", "boolean", "object", "array", "null"} {
+		switch types & typesByName[name] {
+		case 0:
+		case typeInteger:
+			names = append(names, "integer")
+		default:
+			names = append(names, name)
+		}
 	}
 	return names
 }

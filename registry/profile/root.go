@@ -11,7 +11,7 @@ import (
 func (c *compiler) rootObject() (*node, error) {
 	root := c.doc.root
 	var objects []*node
-	for _, a := range c.rootAlternatives(root) {
+	for _, a := range c.writtenOut(root) { // no provider takes a reference at the root
 		if typesNamed(a)&typeObject != 0 {
 			objects = append(objects, a)
 		}
@@ -26,19 +26,6 @@ func (c *compiler) rootObject() (*node, error) {
 		return objects[0], nil
 	}
 	return c.mergeObjects(objects), nil
-}
-
-// rootAlternatives never returns references: no provider takes one at the root.
-func (c *compiler) rootAlternatives(root *node) []*node {
-	var all []*node
-	for _, a := range c.alternatives(root) {
-		if ref := a.get("$ref"); ref != nil {
-			all = append(all, c.both([]*node{withoutRef(a)}, c.expand(ref))...)
-		} else {
-			all = append(all, a)
-		}
-	}
-	return all
 }
 
 // mergeObjects makes one schema of alternatives: all of their properties, of which

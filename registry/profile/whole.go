@@ -22,7 +22,10 @@ func (c *compiler) wholeRoot() (*compiled, error) {
 		case m.name == "type":
 		case m.name == "enum" || m.name == "const" || m.name == "not" && !c.rules.rootNot,
 			c.rules.bareRoot && m.name != "properties" && m.name != "required":
-			c.dropped(m.name, root.get(m.name), m.value)
+			was := cmp.Or(root.get(m.name), m.value)
+			if _, refuses := concerns(m.name); refuses && was.kind != 't' {
+				c.losses.add(Looser, was, "the provider does not take %s for the arguments as a whole", m.name)
+			}
 		default:
 			out.members = append(out.members, m)
 		}
@@ -34,18 +37,15 @@ func (c *compiler) wholeRoot() (*compiled, error) {
 		out.drop("required")
 	}
 	keys := c.renameArguments(out, root)
-	if defs := c.definitions(func(d *definition) { d.out = c.edit(d.target) }); len(defs.members) > 0 {
+	defs := objectNode()
+	for i := 0; i < len(c.defs); i++ { // one may lead to others
+		c.defs[i].out = c.edit(c.defs[i].target)
+		defs.set(c.defs[i].name, c.defs[i].out)
+	}
+	if len(c.defs) > 0 {
 		out.set("$defs", defs)
 	}
 	return &compiled{schema: out, codec: keys}, nil
-}
-
-// dropped notes that a keyword of the root is not sent.
-func (c *compiler) dropped(name string, was, made *node) {
-	was = cmp.Or(was, made)
-	if _, refuses := concerns(name); refuses && was.kind != 't' {
-		c.losses.add(Looser, was, "the provider does not take %s for the arguments as a whole", name)
-	}
 }
 
 // edit returns a schema as one of 2020-12, without what the provider does not take.
@@ -122,9 +122,11 @@ func (c *compiler) editObject(n *node) *node {
 			values, _ := valuesOf(objectNode(member{"enum", m.value}))
 			out.set("enum", placed(listNode(values...), m.value))
 		case "additionalProperties":
-			if out.get(m.name) == nil {
-				out.set(m.name, c.editRest(m.value))
+			rest := m.value
+			if rest.kind == '{' { // every provider knows the boolean forms here
+				rest = c.edit(rest)
 			}
+			out.set(m.name, rest)
 		default:
 			out.set(m.name, c.editValue(m))
 		}
@@ -137,14 +139,6 @@ func (c *compiler) editObject(n *node) *node {
 	}
 	c.wrote(out)
 	return out
-}
-
-// editRest keeps the boolean forms, which every provider knows here.
-func (c *compiler) editRest(rest *node) *node {
-	if rest.kind != '{' {
-		return rest
-	}
-	return c.edit(rest)
 }
 
 func (c *compiler) editValue(m member) *node {
@@ -200,10 +194,12 @@ func (c *compiler) editPatterns(out, n, patterns *node) {
 
 // refuses reports whether a keyword is not sent, and notes it if that matters to calls.
 func (c *compiler) refuses(n *node, m member) bool {
-	if isIdentity(m.name) || !c.doc.knows(m.name) || !wellFormed(m) {
+	if !c.doc.knows(m.name) || !wellFormed(m) {
 		return true
 	}
 	switch m.name {
+	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions":
+		return true // they say nothing about values
 	case "$ref", "$dynamicRef", "$recursiveRef":
 		return true // it is written elsewhere
 	case "pattern":
