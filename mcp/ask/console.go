@@ -14,6 +14,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
+// The actions of an answer.
+const (
+	accept  = "accept"
+	decline = "decline"
+	cancel  = "cancel"
+)
+
 // A Console asks the user at a terminal, one question at a time: others wait
 // until their turn comes or their context ends. Its methods are safe for
 // concurrent use. The fields must not be changed once it is in use.

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// A Model goes on with a conversation. It is what [Console.Sample] and
-// [Queue.Sample] put behind the user's consent. It must respect MaxTokens, and
+// A Model goes on with a conversation. It is what [Console.Sample] puts behind the
+// user's consent. It must respect MaxTokens, and
 // end with its context.
 //
 // Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
@@ -36,64 +36,55 @@ func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) 
 	if model == nil {
 		return c.sampleByHand
 	}
-	return model.consented(func(ctx context.Context, r *mcp.SampleRequest, reply *mcp.SampleResult) (action string, err error) {
-		return c.hold(ctx, func(d *dialog) error {
-			if reply == nil {
-				d.showSample(r)
-				return d.agree("Let the model answer?", "y")
-			}
+	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		err := c.agreed(ctx, func(d *dialog) error {
+			d.showSample(r)
+			return d.agree("Let the model answer?", "y")
+		})
+		if err != nil {
+			return nil, err
+		}
+		reply, err := model(ctx, r)
+		if err == nil && reply == nil {
+			err = errNoAnswer
+		}
+		if err != nil {
+			return nil, err
+		}
+		err = c.agreed(ctx, func(d *dialog) error {
 			server := strconv.Quote(line(r.Server))
 			d.say("\nThe model answers what server %s wanted to know:\n", server)
 			d.contents(reply.Content)
 			return d.agree(fmt.Sprintf("Send this to %s?", server), "y")
 		})
-	})
+		if err != nil {
+			return nil, err
+		}
+		return reply, nil
+	}
 }
 
 // sampleByHand has the user answer in the place of a model.
 func (c *Console) sampleByHand(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 	var text string
-	action, err := c.hold(ctx, func(d *dialog) (err error) {
+	err := c.agreed(ctx, func(d *dialog) (err error) {
 		d.showSample(r)
 		text, err = d.ask("You are the model. Type the answer, or /decline: ")
 		return err
 	})
-	if err == nil && action != accept {
-		err = mcp.ErrRejected
-	}
 	if err != nil {
 		return nil, err
 	}
 	return &mcp.SampleResult{Model: "user", Role: "assistant", StopReason: "endTurn", Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 }
 
-// consented is model with the user's consent to the request, before, and to the reply,
-// behind it. Ask asks for one of them and returns what the user does; reply is nil before
-// there is one.
-func (model Model) consented(ask func(ctx context.Context, r *mcp.SampleRequest, reply *mcp.SampleResult) (action string, err error)) Model {
-	return func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
-		agreed := func(reply *mcp.SampleResult) error {
-			action, err := ask(ctx, r, reply)
-			if err == nil && action != accept {
-				err = mcp.ErrRejected
-			}
-			return err
-		}
-		if err := agreed(nil); err != nil {
-			return nil, err
-		}
-		res, err := model(ctx, r)
-		if err == nil && res == nil {
-			err = errNoAnswer
-		}
-		if err == nil {
-			err = agreed(res)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return res, nil
+// agreed holds a dialog, and returns [mcp.ErrRejected] if the user does not agree.
+func (c *Console) agreed(ctx context.Context, talk func(*dialog) error) error {
+	action, err := c.hold(ctx, talk)
+	if err == nil && action != accept {
+		return mcp.ErrRejected
 	}
+	return err
 }
 
 // showSample shows a sampling request.

@@ -1,11 +1,6 @@
 // Package ask has handlers for elicitation and sampling: the fields Elicit, ElicitURL
-// and Sample of [mcp.ClientOptions].
-//
-//   - A [Console] asks at a terminal.
-//   - A [Queue] keeps questions until they are answered, such as by the user of a web
-//     page.
-//
-// One Console or Queue can serve any number of clients:
+// and Sample of [mcp.ClientOptions]. A [Console] asks at a terminal, and can serve any
+// number of clients:
 //
 //	console := &ask.Console{In: os.Stdin, Out: os.Stderr, Open: ask.OpenURL}
 //	defer console.Close()

@@ -4,10 +4,7 @@ package ask_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -88,64 +85,6 @@ func ExampleConsole_ElicitURL() {
 	//   Warning: The connection to this page is not encrypted.
 	// Visit this page? Type yes or no:
 	// decline <nil>
-}
-
-// A web page fetches the questions and posts the answers. Who may do so is for
-// the program to check, before these handlers.
-func ExampleQueue() {
-	queue := &ask.Queue{}
-	web := http.NewServeMux()
-	web.HandleFunc("GET /questions", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(queue.Questions())
-	})
-	web.HandleFunc("POST /questions/{id}", func(w http.ResponseWriter, r *http.Request) {
-		var answer mcp.ElicitResult
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&answer); err != nil {
-			http.Error(w, "not JSON", http.StatusBadRequest)
-			return
-		}
-		err := queue.Answer(r.PathValue("id"), &answer)
-		var wrong *form.FieldError
-		switch {
-		case errors.As(err, &wrong):
-			http.Error(w, wrong.Error(), http.StatusUnprocessableEntity)
-		case errors.Is(err, ask.ErrUnknown):
-			http.Error(w, "no such question", http.StatusNotFound)
-		case errors.Is(err, ask.ErrAnswered):
-			http.Error(w, "answered already", http.StatusGone)
-		case err != nil:
-			http.Error(w, "no such action", http.StatusBadRequest)
-		}
-	})
-	opts := &mcp.ClientOptions{Elicit: queue.Elicit, ElicitURL: queue.ElicitURL}
-	fmt.Println(opts.Elicit != nil, len(queue.Questions()))
-	// Output:
-	// true 0
-}
-
-func ExampleQueue_Answer() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var queue ask.Queue
-	go func() {
-		for questions := range queue.Watch(ctx) { // the user
-			for _, question := range questions {
-				_ = queue.Answer(question.ID, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}})
-			}
-		}
-	}()
-	res, err := queue.Elicit(ctx, &mcp.ElicitRequest{Server: "notes"})
-	fmt.Printf("%s %s %v\n", res.Action, res.Content["name"], err)
-	// Output:
-	// accept "Ann" <nil>
-}
-
-func ExampleQueue_Done() {
-	var queue ask.Queue
-	fmt.Println(queue.Done("id"))
-	// Output:
-	// ask: page "id": no such question
 }
 
 func ExampleOpenURL() {

@@ -135,6 +135,21 @@ func formParams(message, properties, required string) string {
 	return `{"message":` + string(quoted) + `,"requestedSchema":{"type":"object","properties":` + properties + `,"required":` + required + `}}`
 }
 
+// actionsOf asks n questions at one time, and tells what the users do.
+func actionsOf(t *testing.T, elicit func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error), n int) <-chan string {
+	actions := make(chan string, n)
+	for range n {
+		go func() {
+			if res, err := elicit(t.Context(), &mcp.ElicitRequest{}); err != nil {
+				t.Error(err)
+			} else {
+				actions <- res.Action
+			}
+		}()
+	}
+	return actions
+}
+
 // newPaywall returns a client of a server that wants a page to be visited before
 // it runs the first call.
 func newPaywall(t *testing.T, calls *atomic.Int64, opts *mcp.ClientOptions) *mcp.Client {
