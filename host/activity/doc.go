@@ -8,7 +8,7 @@
 // [New] makes a [Log] of sinks, and host.Options.Activity has a host record to it:
 //
 //	file, err := activity.OpenFile("activity.jsonl")
-//	log := activity.New(nil, file, activity.Slog(slog.Default()))
+//	log := activity.New(nil, file)
 //	defer log.Close(ctx)
 //	h, err := host.Open(ctx, "mcp.json", &host.Options{Activity: log})
 //

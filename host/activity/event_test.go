@@ -1,11 +1,9 @@
 package activity_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
@@ -155,28 +153,6 @@ func TestMemory(t *testing.T) {
 	assert.Equal(t, ids(m.Recent(nil, 0)), "4 3 2", "recent")
 	assert.Equal(t, ids(m.Recent(nil, 1)), "4", "the newest")
 	assert.Equal(t, ids(m.Recent(&activity.Filter{ID: "3"}, 1)), "3", "number 3")
-}
-
-// Every field is an attribute, and one that is empty is none.
-func TestSlog(t *testing.T) {
-	var out bytes.Buffer
-	l := activity.New(&activity.Options{KeepArguments: true}, activity.Slog(slog.New(slog.NewJSONHandler(&out, nil))))
-	full := activity.Event{
-		Time: time.Unix(5, 0), ID: "i", Parent: "p", Kind: "call", User: "u", Server: "s", Tool: "t", Outcome: "denied",
-		Error: "e\nlevel=ERROR", Duration: time.Second, ResultBytes: 3, ArgumentHash: "h", Arguments: json.RawMessage(`{}`), Detail: map[string]string{"k": "v"},
-	}
-	l.Record(t.Context(), full)
-	l.Record(t.Context(), activity.Event{Time: time.Unix(5, 0), ID: "i", Kind: "start", Outcome: "ok"})
-	assert.OK(t, l.Close(t.Context()))
-	got := strings.Split(strings.TrimSpace(out.String()), "\n")
-	want := []string{
-		`"level":"WARN","msg":"mcp: call","id":"i","parent":"p","user":"u","server":"s","tool":"t","outcome":"denied","error":"e\nlevel=ERROR","duration":1000000000,"argumentBytes":2,"resultBytes":3,"argumentHash":"h","arguments":"{}","detail":{"k":"v"}}`,
-		`"level":"INFO","msg":"mcp: start","id":"i","outcome":"ok"}`,
-	}
-	assert.Equal(t, len(got), 2, "lines")
-	assert.Contains(t, got[0]+"\n", want[0]+"\n")
-	assert.Contains(t, got[1]+"\n", want[1]+"\n")
-	assert.Contains(t, got[0], `{"time":"1970-01-01T00:00:05Z"`)
 }
 
 // A secret is taken out before an error is cut: no half of it is left.

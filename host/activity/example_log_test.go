@@ -67,8 +67,19 @@ func ExampleEvents() {
 	// Output:
 }
 
-// A log of the program's own format, without the times.
-func ExampleSlog() {
+// A slogSink logs events by package log/slog.
+type slogSink struct{ logger *slog.Logger }
+
+// Write implements activity.Sink.
+func (s slogSink) Write(ctx context.Context, events []activity.Event) error {
+	for _, e := range events {
+		s.logger.InfoContext(ctx, e.Kind, "server", e.Server, "tool", e.Tool, "outcome", e.Outcome)
+	}
+	return nil
+}
+
+// A sink of the program's own is a few lines.
+func ExampleSink() {
 	ctx := context.Background()
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -76,8 +87,8 @@ func ExampleSlog() {
 		}
 		return a
 	}}))
-	log := activity.New(nil, activity.Slog(logger))
-	log.Record(ctx, activity.Event{ID: "call_1", Kind: "call", Server: "github", Tool: "create_issue", Outcome: "timeout"})
+	log := activity.New(nil, slogSink{logger})
+	log.Record(ctx, activity.Event{Kind: "call", Server: "github", Tool: "create_issue", Outcome: "timeout"})
 	_ = log.Close(ctx)
-	// Output: level=WARN msg="mcp: call" id=call_1 server=github tool=create_issue outcome=timeout
+	// Output: level=INFO msg=call server=github tool=create_issue outcome=timeout
 }
