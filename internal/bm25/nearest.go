@@ -122,38 +122,17 @@ func addNear(near []nearTerm, t nearTerm) []nearTerm {
 	return slices.Insert(near, at, t)
 }
 
-// Split returns the terms of the index that a word is made of, such as pull and request for
-// pullrequest: two, or three if it is not made of two and has 40 bytes at most; nil if it is
-// made of none. Of several ways it is the one whose rarest term is in the most documents.
-func (ix *Index) Split(word string) []string {
-	if len(word) > 4*maxNearWord {
-		return nil
-	}
-	best, _ := ix.split(word)
-	if best != nil || len(word) > 40 {
-		return best
-	}
+// Split returns the two terms of the index that a word is made of, such as pull and request
+// for pullrequest; nil if it is made of none. Of several ways it is the one whose rarer term is
+// in the most documents.
+func (ix *Index) Split(word string) (best []string) {
 	most := 0
-	for i := 3; i <= len(word)-6; i++ {
-		first := ix.Frequency(word[:i])
-		if first <= most {
-			continue
-		}
-		if rest, have := ix.split(word[i:]); min(first, have) > most {
-			best, most = append([]string{word[:i]}, rest...), min(first, have)
-		}
-	}
-	return best
-}
-
-// split returns the two terms that a word is made of, and how many documents have the rarer.
-func (ix *Index) split(word string) (best []string, most int) {
-	for i := 3; i <= len(word)-3; i++ {
+	for i := 3; i <= min(len(word), 4*maxNearWord)-3; i++ {
 		if have := min(ix.Frequency(word[:i]), ix.Frequency(word[i:])); have > most {
 			best, most = []string{word[:i], word[i:]}, have
 		}
 	}
-	return best, most
+	return best
 }
 
 // lettersOf returns a set of the characters in a text: characters that it does not
