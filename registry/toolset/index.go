@@ -13,8 +13,7 @@ import (
 )
 
 // A searchIndex ranks the listed tools by their words. It follows the catalogue at each
-// search, and before that in the background once a model is told of tools by which it
-// searches, see warm. It costs nothing before.
+// search, and costs nothing before the first one.
 type searchIndex struct {
 	names names.Scheme // of the registry
 	about func(def *registry.Definition) string
@@ -61,14 +60,9 @@ func (ix *searchIndex) follow(ctx context.Context, s *registry.Snapshot) error {
 	select {
 	case <-ix.turn:
 		defer func() { ix.turn <- struct{}{} }()
-		return ix.update(ctx, s)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// update is follow for the holder of turn.
-func (ix *searchIndex) update(ctx context.Context, s *registry.Snapshot) error {
 	if ix.version >= s.Version() { // no other goroutine writes it now
 		return nil
 	}
@@ -96,27 +90,6 @@ func (ix *searchIndex) update(ctx context.Context, s *registry.Snapshot) error {
 	ix.version = s.Version()
 	ix.mu.Unlock()
 	return nil
-}
-
-// warm begins to make the index one of s, unless it is already or another goroutine
-// changes it now. The goroutine that it starts is the only one at a time, for it holds
-// turn, and it ends when the tools of s are read, which takes some 30 us a tool the first
-// time and what has changed the next. A search that comes meanwhile waits for turn.
-func (ix *searchIndex) warm(s *registry.Snapshot) {
-	ix.mu.RLock()
-	current := ix.version >= s.Version()
-	ix.mu.RUnlock()
-	if current {
-		return
-	}
-	select {
-	case <-ix.turn:
-		go func() {
-			defer func() { ix.turn <- struct{}{} }()
-			_ = ix.update(context.Background(), s) // it fails only if the context ends
-		}()
-	default:
-	}
 }
 
 func (ix *searchIndex) put(def *registry.Definition, most int) {

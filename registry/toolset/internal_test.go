@@ -122,61 +122,6 @@ func TestSearchKeepsToItsSnapshot(t *testing.T) {
 	}
 }
 
-// A model that has to search is told of its tools, and they are read in the background for
-// its first search; again when they have changed. Nothing is read where no search comes.
-func TestToolsetReadsToolsInTheBackground(t *testing.T) {
-	r, f := newFinder(t, nil)
-	replace := func(tools int) {
-		t.Helper()
-		names := make([]string, tools)
-		for i := range names {
-			names[i] = fmt.Sprintf("tool%d", i)
-		}
-		offer(t, r, "s", names...)
-	}
-	indexed := func() int { // once nothing is read any more
-		<-f.index.turn
-		defer func() { f.index.turn <- struct{}{} }()
-		return f.index.words.Len()
-	}
-	replace(10)
-	f.Toolset(t.Context(), nil)
-	assert.Equal(t, indexed(), 0, "a model that sees all tools: in the index")
-	for _, want := range []int{500, 501, 400} {
-		replace(want)
-		for range 3 {
-			f.Toolset(t.Context(), nil)
-		}
-		assert.Equal(t, indexed(), want, "tools in the index")
-		assert.Equal(t, f.index.version, r.Snapshot().Version(), "%d tools: the index of version", want)
-	}
-}
-
-// A search that comes while the tools are read waits for that, and does not read them
-// itself.
-func TestSearchWaitsForWhatIsRead(t *testing.T) {
-	r, f := newFinder(t, nil)
-	assert.OK(t, r.Add(&bareTool{&registry.Definition{Name: "count", InputSchema: json.RawMessage(`{}`)}}))
-	<-f.index.turn // as if they were read now
-	found := make(chan int)
-	go func() {
-		matches, err := f.Search(t.Context(), Query{Text: "count"})
-		assert.Equal(t, err, nil, "Search")
-		found <- len(matches)
-	}()
-	f.index.warm(r.Snapshot()) // starts nothing
-	select {
-	case n := <-found:
-		t.Errorf("got %d matches before the tools were read", n)
-	default:
-	}
-	assert.OK(t, f.index.update(t.Context(), r.Snapshot()))
-	read := f.index.read["count"]
-	f.index.turn <- struct{}{}
-	assert.Equal(t, <-found, 1, "matches")
-	assert.Equal(t, f.index.read["count"], read, "the tools were read twice")
-}
-
 // aTool returns a definition with parameters.
 func aTool(name, parameters string) registry.Tool {
 	return &bareTool{&registry.Definition{Name: name, InputSchema: json.RawMessage(`{"type":"object","properties":` + parameters + `}`)}}

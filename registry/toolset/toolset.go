@@ -74,9 +74,6 @@ const (
 // A toolset that changes costs the provider's cache of the prompt: ask again at the
 // beginning of a conversation, or when [registry.Snapshot.Version] has changed.
 //
-// If the model has to search, the tools are read for that in the background, so that its
-// first search does not have to wait for it.
-//
 // Toolset panics for the zero Finder.
 func (f *Finder) Toolset(ctx context.Context, opts *SetOptions) *Set {
 	if err := f.made(); err != nil {
@@ -106,7 +103,6 @@ func (f *Finder) Toolset(ctx context.Context, opts *SetOptions) *Set {
 	}
 	if !o.ProviderSearch {
 		f.addTools(set, deferred)
-		f.index.warm(snapshot)
 	}
 	return set
 }
