@@ -63,5 +63,5 @@ func ExampleOf() {
 	r := registry.New(nil)
 	_, _ = r.Replace(registry.Server{Name: "clock"}, []registry.Tool{serverTool("clock", "now", "Tell the time.")})
 	fmt.Println(toolset.Of(context.Background(), r, nil).All, "tokens")
-	// Output: 22 tokens
+	// Output: 19 tokens
 }
