@@ -21,7 +21,7 @@ PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names full site norace strangers reproducible binaries conformance integration integration-core \
+.PHONY: help test check long fmt-check unit staticcheck lint vuln bench-compare site package tidy-check systems cross race-sqlstore names full norace strangers reproducible binaries conformance integration integration-core \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -36,6 +36,8 @@ help:
 	@echo 'make test         the core and its examples: gofmt, vet, staticcheck, tests with the race detector, fuzz seeds'
 	@echo 'make check        what a change must pass: make test, and all that follows up to the line. It skips'
 	@echo '                  modules whose inputs did not change; ALL=1 checks and records all'
+	@echo '  lint            golangci-lint, with the linters of .golangci.yml'
+	@echo '  vuln            govulncheck on all modules; make check passes without a network'
 	@echo '  tidy-check      go.mod and go.sum of the core are tidy'
 	@echo '  systems         the types and the exported API of all packages on linux, windows and darwin'
 	@echo '  norace          what is slow with the race detector: allocations, bombs'
@@ -57,9 +59,11 @@ help:
 	@echo 'make fmt          gofmt -w'
 	@echo 'make binaries     archives of mcpbelt for all systems: make binaries VERSION=v0.2.0, into bin/v0.2.0'
 	@echo 'make site         a site of docs, with a search, into bin/site'
+	@echo 'make package      all that a release of the command offers: make package VERSION=v0.2.0, into bin/v0.2.0'
 	@echo 'make cover        coverage, into bin/'
 	@echo 'make bench        our client beside others, search and the gateway, into bench/RESULTS.md, SEARCH.md and GATEWAY.md'
 	@echo 'make gobench      benchmarks'
+	@echo 'make bench-compare COMMIT=main PACKAGES=./registry   benchmarks of a commit and of now, by benchstat'
 
 test: fmt-check unit staticcheck
 	@echo 'make test: all passed'
@@ -80,7 +84,7 @@ fmt-check:
 # of a package in another order each time, and so runs those, too, that did not change.
 unit:
 	@echo '== go vet and go test, with the race detector (the first packages take two minutes to compile on a new machine)'
-	@.ci/staticcheck -version >/dev/null 2>&1 & \
+	@.ci/tool staticcheck -version >/dev/null 2>&1 & \
 	status=0; \
 	$(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 60m $(LONGEST) ./... | $(QUIET) || status=$$?; \
 	wait; exit $$status
@@ -88,7 +92,17 @@ unit:
 # It reads what the compiler made of imported packages: with -race it is there already.
 staticcheck:
 	@echo '== staticcheck'
-	@$(RACE) .ci/staticcheck -tags $(TAGS) ./...
+	@$(RACE) .ci/tool staticcheck -tags $(TAGS) ./...
+
+# The core's and the command's.
+lint:
+	@echo '== golangci-lint'
+	@$(RACE) .ci/tool golangci-lint run ./...
+	@cd cmd/mcpbelt && GOFLAGS="$${GOFLAGS:-} $$(../../.ci/goflags cmd/mcpbelt)" ../../.ci/tool golangci-lint run ./...
+
+vuln:
+	@echo '== govulncheck'
+	@.ci/vuln
 
 # The core's; the other modules are looked at by .ci/module.
 tidy-check:
@@ -129,6 +143,10 @@ reproducible:
 # The archives of a published version.
 binaries:
 	@$(GO) run ./internal/release/binaries $(VERSION) bin/$(VERSION)
+
+# Those, and packages, an image and what else a release has.
+package:
+	@.ci/package $(VERSION) bin/$(VERSION)
 
 conformance:
 	@echo '== conformance'
@@ -224,6 +242,10 @@ bench:
 # VitePress comes from npm.
 site:
 	@.ci/site/build
+
+# COUNT=10 rounds, BENCH=. chooses benchmarks.
+bench-compare:
+	@.ci/benchcompare $(COMMIT) $(PACKAGES)
 
 gobench:
 	@JOBS=1 .ci/each $(patsubst %,'cd % && $(GO) test -run "^$$" -bench . -benchmem ./...',$(MODULES))

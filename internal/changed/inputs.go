@@ -19,7 +19,7 @@ import (
 const repository = "github.com/mcpbelt/mcpbelt"
 
 // checks are the files that say how a module is checked.
-func checks() []string { return []string{".ci/goflags", ".ci/module", ".ci/staticcheck"} }
+func checks() []string { return []string{".ci/goflags", ".ci/module", ".ci/tool"} }
 
 // A source is a repository whose files are hashed.
 type source struct {
