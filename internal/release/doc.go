@@ -11,8 +11,8 @@
 //
 // TestInstallLines runs the lines with go get that stand in the pages.
 //
-// The archives of the command (internal/release/binaries) are made twice if MCPBELT_FULL
-// is set, and have to be the same bytes.
+// What a release offers of the command (.ci/package) is made twice if MCPBELT_FULL is set, and
+// has to be the same bytes; then the program of its image runs as the user that the image names.
 //
 // The programs are in testdata, in folders named after those of the modules. The last
 // line of each is a comment with what it prints. The variable MODULES of the environment

@@ -1,6 +1,6 @@
 // Command binaries builds the archives of mcpbelt that a release offers:
 //
-//	go run ./internal/release/binaries [-targets "linux/amd64 ..."] VERSION DIR
+//	go run ./internal/release/binaries [-targets "linux/amd64 ..."] [-with DIR] [-programs DIR] VERSION DIR
 //
 // It builds what go install builds of the module cmd/mcpbelt in that version, so it needs
 // no clone of the tag. The same version of Go makes the same bytes on every machine.
@@ -19,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -38,17 +39,20 @@ const (
 func main() {
 	log.SetFlags(0)
 	wanted := flag.String("targets", targets, "`list` of systems and architectures")
+	with := flag.String("with", "", "`folder` of files that go into each archive")
+	programs := flag.String("programs", "", "`folder` that gets the files of each archive, too")
 	flag.Parse()
 	if flag.NArg() != 2 {
-		log.Fatal("usage: binaries [-targets LIST] VERSION DIR")
+		log.Fatal("usage: binaries [-targets LIST] [-with DIR] [-programs DIR] VERSION DIR")
 	}
-	if err := release(flag.Arg(0), flag.Arg(1), strings.Fields(*wanted)); err != nil {
+	if err := release(flag.Arg(0), flag.Arg(1), strings.Fields(*wanted), *with, *programs); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// release writes an archive for each target, and SHA256SUMS, into a folder.
-func release(version, dir string, targets []string) error {
+// release writes an archive for each target, and SHA256SUMS, into a folder. What is in the folder with
+// goes into each.
+func release(version, dir string, targets []string, with, programs string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -70,9 +74,17 @@ func release(version, dir string, targets []string) error {
 		if len(program) > limit {
 			return fmt.Errorf("%s: the program has %d bytes, and at most %d are allowed", target, len(program), limit)
 		}
-		files, err := archived(own[0], program, system)
+		files, err := archived(own[0], program, system, with)
 		if err != nil {
 			return fmt.Errorf("%s: %w", target, err)
+		}
+		for _, f := range files {
+			if programs != "" {
+				name := filepath.Join(programs, system+"_"+arch, f.name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, f.data, os.FileMode(f.mode))); err != nil {
+					return err
+				}
+			}
 		}
 		name, pack := "mcpbelt_"+version+"_"+system+"_"+arch+".tar.gz", writeTar
 		if system == "windows" {
@@ -176,15 +188,30 @@ type file struct {
 	data []byte
 }
 
-// archived returns the files of an archive: the program, its license, and those of what it
-// is made of.
-func archived(own *downloaded, program []byte, system string) ([]file, error) {
+// archived returns the files of an archive: the program, its license, those of what it is made
+// of, and the files of a folder.
+func archived(own *downloaded, program []byte, system, with string) ([]file, error) {
 	license, err := os.ReadFile(filepath.Join(own.Dir, "LICENSE"))
 	if err != nil {
 		return nil, err
 	}
 	others, err := licenses(program)
-	return []file{{programName(system), 0o755, program}, {"LICENSE", 0o644, license}, {"LICENSES-of-others", 0o644, others}}, err
+	if err != nil {
+		return nil, err
+	}
+	files := []file{{programName(system), 0o755, program}, {"LICENSE", 0o644, license}, {"LICENSES-of-others", 0o644, others}}
+	if with == "" {
+		return files, nil
+	}
+	err = fs.WalkDir(os.DirFS(with), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(with, name))
+		files = append(files, file{name, 0o644, data})
+		return err
+	})
+	return files, err
 }
 
 // licenses returns the licenses of Go, and of other people's modules that are in a program.
