@@ -117,7 +117,7 @@ func TestApproval(t *testing.T) {
 	assert.Equal(t, mcp.OutcomeOf(unapproved), mcp.NotSent, "the error")
 	pending := onlyPending(t, h)
 	program := filepath.Join(p.dir, "bin", "notes")
-	assert.Equal(t, pending.String(), fmt.Sprintf(`: 'server notes' && cd %s && KEY='****' %s 'a b'`, p.dir, program), "shown")
+	assert.Equal(t, pending.String(), fmt.Sprintf("cd %s && KEY='****' %s 'a b'\n# server notes", p.dir, program), "shown")
 	approvePending(t, h)
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(program + " a b")

@@ -37,7 +37,8 @@ func ExampleHost_PendingLaunches() {
 	}
 	// Output:
 	// .mcp.json:1 wants to start
-	// : 'server notes' && cd /srv && /opt/notes --dir 'my notes'
+	// cd /srv && /opt/notes --dir 'my notes'
+	// # server notes
 }
 
 func ExampleHost_AllowLaunch() {

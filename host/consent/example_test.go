@@ -35,7 +35,8 @@ func Example() {
 	fmt.Println("after a change:", verdict)
 	// Output:
 	// pending
-	// : 'server notes' && cd /home/ann/notes && NOTES_KEY='${NOTES_KEY}' /usr/bin/npx -y notes-server --motto 'it'\''s; rm -rf ~'
+	// cd /home/ann/notes && NOTES_KEY='${NOTES_KEY}' /usr/bin/npx -y notes-server --motto 'it'\''s; rm -rf ~'
+	// # server notes
 	// approved
 	// after a change: pending
 }

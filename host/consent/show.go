@@ -8,10 +8,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// String returns the command on one line, for the person who decides: never cut, quoted
-// so that a POSIX shell with $” takes it for what it is,
-// and with all characters escaped that hide or turn what is seen. Of a remote server
-// it is the URL as it is used.
+// String returns the command on a line, for the person who decides: never cut, quoted
+// so that bash and shells like it take it for what it is,
+// and with all characters escaped that hide or turn what is seen. What else there is to know follows in lines that
+// begin with "# ", which no argument can look like. Of a remote server it is the URL as it is used, on one line.
 //
 // Values of variables and headers are shown as written, and those in Masked as they are
 // there. Arguments and URL may hold secrets, and the decision is about them, so they are
@@ -21,9 +21,17 @@ func (l *Launch) String() string {
 		return l.connection()
 	}
 	var b strings.Builder
+	if l.Dir != "" {
+		b.WriteString("cd " + quoteOperand(l.Dir) + " && ")
+	}
+	b.WriteString(l.assignments())
+	b.WriteString(quoteCommand(l.Path))
+	for _, arg := range l.Args {
+		b.WriteString(" " + quote(arg))
+	}
 	say := func(what, text string) {
 		if text != "" {
-			b.WriteString(": " + quote(what+text) + " && ")
+			b.WriteString("\n# " + quoteUnless(what+text, visible, true))
 		}
 	}
 	say("server ", l.Server)
@@ -33,14 +41,6 @@ func (l *Launch) String() string {
 	say("confined by ", l.Isolation)
 	for _, reference := range l.References {
 		say("reads ", reference)
-	}
-	if l.Dir != "" {
-		b.WriteString("cd " + quoteOperand(l.Dir) + " && ")
-	}
-	b.WriteString(l.assignments())
-	b.WriteString(quoteCommand(l.Path))
-	for _, arg := range l.Args {
-		b.WriteString(" " + quote(arg))
 	}
 	return b.String()
 }
@@ -107,12 +107,12 @@ func isIdentifier(name string) bool {
 }
 
 // quote returns one word of a shell.
-func quote(word string) string { return quoteUnless(word, visible) }
+func quote(word string) string { return quoteUnless(word, visible, false) }
 
 // quoteASCII quotes where all else than ASCII is out of place: in a URL, where
 // letters of other alphabets pass for Latin ones.
 func quoteASCII(word string) string {
-	return quoteUnless(word, func(r rune) bool { return r >= ' ' && r < 0x7f })
+	return quoteUnless(word, func(r rune) bool { return r >= ' ' && r < 0x7f }, false)
 }
 
 // quoteCommand quotes the first word of a command, which must be neither a reserved
@@ -138,7 +138,8 @@ func visible(r rune) bool {
 	return r != '\n' && plain.Text(s) == s
 }
 
-func quoteUnless(word string, shows func(rune) bool) string {
+// quoteUnless quotes what has a meaning to a shell, unless it is a comment, or does not show itself.
+func quoteUnless(word string, shows func(rune) bool, comment bool) string {
 	bare, hidden := word != "", false
 	for i, r := range word {
 		if r == utf8.RuneError && !strings.HasPrefix(word[i:], "\ufffd") || !shows(r) {
@@ -151,7 +152,7 @@ func quoteUnless(word string, shows func(rune) bool) string {
 	switch {
 	case hidden:
 		return escape(word, shows)
-	case bare:
+	case bare || comment:
 		return word
 	case strings.Contains(word, "'"):
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

@@ -20,17 +20,17 @@ func TestString(t *testing.T) {
 		{`/usr/bin/npx -y notes`, consent.Launch{Path: "/usr/bin/npx", Args: []string{"-y", "notes"}}},
 		{`cd /p && KEY='${KEY}' NODE_OPTIONS='--require ./x' TOKEN='to****1234' /usr/bin/npx`, consent.Launch{Path: "/usr/bin/npx", Dir: "/p",
 			Env: []string{"KEY=${KEY}", "NODE_OPTIONS=--require ./x", "TOKEN=tok-01234"}, Masked: map[string]string{"TOKEN": "to****1234"}}},
-		{`: 'server notes' && : 'identity: each user' && : 'tools: only read' && /bin/x`,
+		{"/bin/x\n# server notes\n# identity: each user\n# tools: only read",
 			consent.Launch{Server: "notes", Path: "/bin/x", Identity: "each user", Tools: "only read"}},
-		{`: 'server notes' && : 'tools accepted: 1 by "ann"' && /bin/x`, consent.Launch{Server: "notes", Path: "/bin/x", Accepted: `1 by "ann"`}},
+		{"/bin/x\n# server notes\n# tools accepted: 1 by \"ann\"", consent.Launch{Server: "notes", Path: "/bin/x", Accepted: `1 by "ann"`}},
 		{`connect by http to https://a.example/, with the tools accepted '1 by "ann"'`, consent.Launch{Transport: "http", URL: "https://a.example/", Accepted: `1 by "ann"`}},
 		{`/bin/echo '' 'a b' 'it'\''s' '$HOME' ';rm' '#x' '*'`, consent.Launch{Path: "/bin/echo", Args: []string{"", "a b", "it's", "$HOME", ";rm", "#x", "*"}}},
 		{`/bin/echo $'a\nb' $'\x1b[2K' $'\xe2\x80\xae' $'\xff' $'\xe2\x80\x8b' $'\xf3\xa0\x81\x81' $'\xc2\xa0'`, consent.Launch{Path: "/bin/echo", Args: []string{"a\nb", "\x1b[2K", "\u202e", "\xff", "\u200b", "\U000e0041", "\u00a0"}}},
 		{`/bin/echo 'größe 日本'`, consent.Launch{Path: "/bin/echo", Args: []string{"größe 日本"}}},
 		{`/bin/echo $'it\'s\\\x00'`, consent.Launch{Path: "/bin/echo", Args: []string{"it's\\\x00"}}},
 		{`KEY=v env 'a b=' '1=2' /bin/x`, consent.Launch{Path: "/bin/x", Env: []string{"KEY=v", "a b", "1=2"}}},
-		{`: 'confined by docker, image "x"' && 'if'`, consent.Launch{Path: "if", Isolation: `docker, image "x"`}},
-		{`: 'reads env.K: ${keyring:k}' && : $'reads env.L: ${file:\xe2\x80\xae}' && cd /p && /bin/x`,
+		{"'if'\n# confined by docker, image \"x\"", consent.Launch{Path: "if", Isolation: `docker, image "x"`}},
+		{"cd /p && /bin/x\n# reads env.K: ${keyring:k}\n# $'reads env.L: ${file:\\xe2\\x80\\xae}'",
 			consent.Launch{Path: "/bin/x", Dir: "/p", References: []string{"env.K: ${keyring:k}", "env.L: ${file:\u202e}"}}},
 		{`connect by http to https://a.example/, which reads 'headers.X: ${env:KEY}'`,
 			consent.Launch{Transport: "http", URL: "https://a.example/", References: []string{"headers.X: ${env:KEY}"}}},
@@ -89,7 +89,13 @@ func FuzzString(f *testing.F) {
 			{Path: text, Args: []string{text}, Dir: text, Env: []string{text, "A=" + text}, Isolation: text, Server: text, Identity: text, Tools: text, Masked: map[string]string{"A": text}},
 			{Transport: text, URL: "https://" + text, Headers: []string{text, "A: " + text}, Login: text, ClientSecret: text, Server: text, Identity: text, Tools: text},
 		} {
-			for _, r := range l.String() {
+			shown := strings.Split(l.String(), "\n")
+			for at, line := range shown {
+				if comment := strings.HasPrefix(line, "# "); comment != (at > 0) {
+					t.Fatalf("%q: line %d of %q", text, at, shown)
+				}
+			}
+			for _, r := range strings.Join(shown, "") {
 				if r != ' ' && !unicode.IsPrint(r) || r == 0x2800 || unicode.Is(unicode.Variation_Selector, r) {
 					t.Fatalf("%q shows %U", text, r)
 				}

@@ -62,7 +62,7 @@ func TestImportToCodex(t *testing.T) {
 		"events": {"url": "https://example.com/sse", "type": "sse"}}}`
 	assert.OK(t, os.WriteFile(source, []byte(text), 0o600))
 	plan := assert.Value(edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []*config.Format{Format()}}}))(t)
-	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + ` : 'server files' && : 'tools: {"deny":["rm"]}' && TOKEN='****9876' 'npx'}` +
+	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + " TOKEN='****9876' 'npx'\n# server files\n# tools: {\"deny\":[\"rm\"]}}" +
 		" {events the transport sse has no place in a file of the format codex [] <nil>}]"
 	assert.Equal(t, fmt.Sprint(plan.Servers), want, "the servers")
 	assert.OK(t, plan.Apply(t.Context()))

@@ -85,7 +85,8 @@ func ExamplePlanImport() {
 	fmt.Printf("%s", text)
 	// Output:
 	// files [lazy: has no place in a file of the format vscode]
-	// : 'server files' && TOKEN='****' 'npx'
+	// TOKEN='****' 'npx'
+	// # server files
 	// {
 	//   "servers": {
 	//     "files": {

@@ -53,7 +53,7 @@ func TestImportToGoose(t *testing.T) {
 		"web": {"url": "https://example.com/mcp"}}}`
 	assert.OK(t, os.WriteFile(source, []byte(text), 0o600))
 	plan := assert.Value(edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []*config.Format{Format()}}}))(t)
-	want := "[{files <nil> [lazy: has no place in a file of the format goose] : 'server files' && TOKEN='****9876' 'npx'}" +
+	want := "[{files <nil> [lazy: has no place in a file of the format goose] TOKEN='****9876' 'npx'\n# server files}" +
 		" {web <nil> [transport: becomes http: the program needs to be told, and knows no auto] connect server web by http to https://example.com/mcp}]"
 	assert.Equal(t, fmt.Sprint(plan.Servers), want, "the servers")
 	assert.OK(t, plan.Apply(t.Context()))

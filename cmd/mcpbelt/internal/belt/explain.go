@@ -11,7 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
-	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -116,23 +115,4 @@ func WhyHeld(c *ledger.Change) string {
 		return "the instructions of server " + quote(c.Server) + " were not accepted as they are"
 	}
 	return tool + " is held back: " + string(c.Kind)
-}
-
-// ShowLaunch returns a launch for a person who decides: the whole command, and in lines below it what else
-// there is to know of it.
-func ShowLaunch(l *consent.Launch) string {
-	if l.URL != "" || l.Path == "" {
-		return l.String()
-	}
-	bare := *l
-	bare.Server, bare.Identity, bare.Tools, bare.Accepted, bare.Isolation, bare.References = "", "", "", "", "", nil
-	lines := []string{bare.String()}
-	for _, label := range []struct{ what, text string }{
-		{"identity", l.Identity}, {"tools", l.Tools}, {"tools accepted", l.Accepted}, {"confined by", l.Isolation}, {"reads", strings.Join(l.References, ", ")},
-	} {
-		if label.text != "" {
-			lines = append(lines, label.what+" "+plain.Line(label.text))
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -41,7 +41,6 @@ type planned struct {
 	Skipped string   `json:"skipped,omitempty"` // why it is left out
 	Launch  string   `json:"launch,omitempty"`  // what starting it means
 	Remarks []string `json:"remarks,omitempty"`
-	shown   string   // the launch for people
 }
 
 // An importing is what the flags of import say.
@@ -170,7 +169,7 @@ func planOf(i *edit.Import) *plan {
 			one.Skipped = s.Skipped.Error()
 		}
 		if s.Launch != nil {
-			one.Launch, one.shown = s.Launch.String(), belt.ShowLaunch(s.Launch)
+			one.Launch = s.Launch.String()
 		}
 		p.Servers = append(p.Servers, one)
 	}
@@ -192,7 +191,7 @@ func (p *plan) show(b *belt.Belt) {
 		if s.Skipped != "" {
 			b.Out.StyleLine(cli.Warning, "  left out: "+s.Skipped)
 		}
-		for line := range strings.Lines(s.shown) {
+		for line := range strings.Lines(s.Launch) {
 			b.Out.Printf("  %s\n", strings.TrimSuffix(line, "\n"))
 		}
 		for _, r := range s.Remarks {

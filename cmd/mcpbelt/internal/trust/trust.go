@@ -35,7 +35,6 @@ type launch struct {
 	Launch      string `json:"launch"` // exactly what would be started
 	Fingerprint string `json:"fingerprint"`
 	Verdict     string `json:"verdict"` // pending, approved or rejected
-	shown       string // for people
 }
 
 func allowCommand(b *belt.Belt) *cobra.Command {
@@ -59,7 +58,7 @@ func allowCommand(b *belt.Belt) *cobra.Command {
 }
 
 func launchOf(l *consent.Launch, v consent.Verdict) launch {
-	return launch{l.Server, l.Source, l.String(), l.Fingerprint(), string(v), belt.ShowLaunch(l)}
+	return launch{l.Server, l.Source, l.String(), l.Fingerprint(), string(v)}
 }
 
 // Launches returns the launches that wait.
@@ -87,7 +86,7 @@ func showLaunches(ctx context.Context, b *belt.Belt, c *belt.Catalog, decide, ye
 	for _, l := range waiting {
 		if !decide {
 			b.Out.StyleLine(cli.Heading, l.Server)
-			b.Out.Printf("%s\nTo let it start: mcpbelt allow %s\n", l.shown, l.Server)
+			b.Out.Printf("%s\nTo let it start: mcpbelt allow %s\n", l.Launch, l.Server)
 			continue
 		}
 		err := decideLaunch(ctx, b, c, l.Server, yes, false)
@@ -134,7 +133,7 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, name strin
 		return b.Out.Result(launch{Server: s.Name, Source: s.Source.String(), Verdict: string(was)})
 	}
 	b.Out.StyleLine(cli.Heading, s.Name)
-	b.Out.Printf("%s\n", belt.ShowLaunch(l))
+	b.Out.Printf("%s\n", l)
 	if was != verdict {
 		if err := b.Out.Agree(ctx, yes || deny, "Let it start?", "decided"); err != nil {
 			return err
