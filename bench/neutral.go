@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,6 +166,9 @@ func (n *neutral) handler() http.Handler {
 			return
 		}
 		x.answer = n.answer(x.answer[:0], x.body)
+		if r.URL.Path == "/"+linkListen { // which announces its tools, or clients need not listen
+			x.answer = bytes.Replace(x.answer, []byte(`"tools":{}`), []byte(`"tools":{"listChanged":true}`), 1)
+		}
 		if len(x.answer) == 0 {
 			w.WriteHeader(http.StatusAccepted)
 			return

@@ -87,6 +87,7 @@ type httpConn struct {
 	mu        sync.Mutex
 	session   string      // session id of a legacy session
 	version   string      // protocol version of a legacy session
+	silent    bool        // of a legacy session: nothing is to be missed on its listening stream, since neither side has declared what could come
 	fields    http.Header // of its posts; never changed; nil if not known yet
 	modern    bool        // a request of revision 2026-07-28 was sent last
 	exchanges map[jsonrpc.ID]context.CancelFunc
@@ -128,7 +129,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	answer, ended, failed := call.Poll(opts.Progress)
 	if ended && failed == nil {
 		if method == methodInitialize && answer.Error == nil {
-			c.keepVersion(answer.Result)
+			c.keepInitialized(params, answer.Result)
 		}
 		return result(method, answer)
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ const (
 	noteCancelled     = "notifications/cancelled"
 	noteAcknowledged  = "notifications/subscriptions/acknowledged"
 	listenHeadersWait = time.Second
+	listenLater       = 100 * time.Millisecond // after the handshake, where nothing is to be missed
 )
 
 // isHandshake reports whether a method is of the handshake, whose requests must not be
@@ -152,17 +154,38 @@ func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []by
 	return c.exchange(ctx, frame, requestHeader(req.Method, req.Params), note, func() bool { return answered })
 }
 
-// keepVersion notes the result of initialize, which agrees on a revision.
-func (c *httpConn) keepVersion(initialized json.RawMessage) {
-	for key, value := range jsonscan.Fields(initialized) {
-		if string(key) == "protocolVersion" {
+// keepInitialized notes what initialize has agreed on: the revision, and what either side can do.
+func (c *httpConn) keepInitialized(params, result json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, value := range jsonscan.Fields(result) {
+		switch string(key) {
+		case "protocolVersion":
 			if version, ok := jsonscan.String(value); ok && httpfield.ValidValue(version) {
-				c.mu.Lock()
 				c.version, c.fields = version, nil
-				c.mu.Unlock()
 			}
+		case "capabilities":
+			c.silent = bytes.Contains(params, []byte(`"capabilities":{}`)) && isSilent(value)
 		}
 	}
+}
+
+// isSilent reports whether a server with these capabilities sends nothing by itself to a client without any: it
+// announces no changes, and says of nothing else that it has that could come.
+func isSilent(capabilities json.RawMessage) bool {
+	declared := false
+	for key, value := range jsonscan.Fields(capabilities) {
+		declared = true
+		switch string(key) {
+		case "tools", "prompts", "resources", "completions":
+			if bytes.Contains(value, []byte("true")) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return declared
 }
 
 // keepListening holds a subscriptions/listen stream open: a stream that breaks

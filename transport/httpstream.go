@@ -234,10 +234,18 @@ func (c *httpConn) listenWait() time.Duration { return cmp.Or(c.patience, listen
 
 // listen opens the stream on which a legacy session receives what the server
 // sends by itself, and waits a moment for it, so that a server which answers
-// the next request by asking back finds it open.
+// the next request by asking back finds it open. Where nothing is to be missed the first requests go before it.
 func (c *httpConn) listen() {
+	c.mu.Lock()
+	silent := c.silent
+	c.mu.Unlock()
 	opened := make(chan struct{})
-	if !c.goes(func() { c.keepStream(opened) }) {
+	begun := c.goes(func() {
+		if !silent || feed.Sleep(c.ended, listenLater) == nil {
+			c.keepStream(opened)
+		}
+	})
+	if silent || !begun {
 		return
 	}
 	select {

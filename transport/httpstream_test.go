@@ -230,6 +230,44 @@ func TestHTTPListeningStreamWithoutResponse(t *testing.T) {
 	}
 }
 
+// The first call goes before the request for a listening stream where neither side has declared anything
+// that could come over it, and only there.
+func TestHTTPListensLaterWhereNothingIsMissed(t *testing.T) {
+	elicit := mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, nil }}
+	for _, c := range []struct {
+		capabilities string
+		client       mcp.ClientOptions
+		before       int // requests for a stream, when the call arrives
+	}{
+		{`{"tools":{}}`, mcp.ClientOptions{}, 0},
+		{`{"tools":{"listChanged":false},"completions":{}}`, mcp.ClientOptions{}, 0},
+		{`{"tools":{}}`, elicit, 1},
+		{`{"tools":{"listChanged":true}}`, mcp.ClientOptions{}, 1},
+		{`{"tools":{},"logging":{}}`, mcp.ClientOptions{}, 1},
+		{`{}`, mcp.ClientOptions{}, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			before := -1
+			s := &script{capabilities: c.capabilities}
+			s.call = func(p *post) {
+				if p.Method != "tools/call" {
+					p.json(200, unknown)
+					return
+				}
+				before = len(s.requests(http.MethodGet))
+				p.json(200, called)
+			}
+			recipe := &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}
+			client := newClient(t, connecting(recipe.Connect), c.client)
+			_, err := client.CallTool(bounded(t), "x", nil, nil)
+			assert.OK(t, err)
+			assert.Equal(t, before, c.before, "%s: requests for a stream before the call", c.capabilities)
+			time.Sleep(time.Second)
+			s.wantRequests(t, 4, 1, 0)
+		})
+	}
+}
+
 // Tools that changed before a listening stream was open are read again, if the handshake
 // has not waited for it.
 func TestHTTPListeningStreamOpensLate(t *testing.T) {
@@ -280,7 +318,7 @@ func idle(t *testing.T, revision string, life time.Duration, end func(*post)) (s
 			case <-p.r.Context().Done():
 			}
 		}
-		s := &script{get: func(w http.ResponseWriter, r *http.Request) { open(&post{ResponseWriter: w, r: r}) }, tools: true}
+		s := &script{get: func(w http.ResponseWriter, r *http.Request) { open(&post{ResponseWriter: w, r: r}) }, capabilities: `{"tools":{"listChanged":true}}`}
 		s.call = func(p *post) {
 			switch {
 			case p.Method == "server/discover" && revision == mcp.Revision20260728:

@@ -262,8 +262,8 @@ type script struct {
 
 	initialized func(*post) // the notification initialized; default: status 202
 
-	revision string // default: 2025-11-25
-	tools    bool   // it says to have some
+	revision     string // default: 2025-11-25
+	capabilities string // default: {}
 
 	mu   sync.Mutex
 	seen []*http.Request // in the order of arrival
@@ -288,10 +288,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case p.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", sessionID)
 		text := strings.Replace(initialized, mcp.Revision20251125, cmp.Or(s.revision, mcp.Revision20251125), 1)
-		if s.tools {
-			text = strings.Replace(text, `"capabilities":{}`, `"capabilities":{"tools":{"listChanged":true}}`, 1)
-		}
-		p.json(http.StatusOK, text)
+		p.json(http.StatusOK, strings.Replace(text, `"capabilities":{}`, `"capabilities":`+cmp.Or(s.capabilities, "{}"), 1))
 	case p.ID == nil:
 		s.mu.Lock()
 		s.note = append(s.note, p.Method)
