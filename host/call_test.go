@@ -121,6 +121,21 @@ func TestRefusalDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// A call through the registry and the host takes a few allocations more than one of the client.
+func TestCallCost(t *testing.T) {
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`),
+		"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"hi"}]}`),
+	})
+	h := open(t, write(t, "s", `{"url":"https://s.example/mcp"}`), &host.Options{StateDir: host.NoState, Transport: inPipe(server.Serve)})
+	client := assert.Value(h.Client(t.Context(), session.Key{Server: "s"}))(t)
+	args := json.RawMessage(`{"path":"a"}`)
+	own := testing.AllocsPerRun(200, func() { assert.Value(client.CallTool(t.Context(), "a", args, nil))(t) })
+	through := testing.AllocsPerRun(200, func() { assert.Value(h.Registry().Call(t.Context(), "s__a", args))(t) })
+	assert.True(t, through <= own+8, "a call takes %v allocations, and the client's %v", through, own)
+	t.Log(through, own)
+}
+
 // The users of a shared server take turns: one who has many calls waiting does not keep
 // another one waiting for all of them.
 func TestUsersOfSharedServerTakeTurns(t *testing.T) {
