@@ -30,7 +30,7 @@ const (
 // Options configure a [Log]. The zero value, and nil, mean the defaults.
 type Options struct {
 	// KeepArguments has events hold the arguments of calls, without secrets of known
-	// forms; those of more than 16 KiB bytes are left out. A secret without a form of its
+	// forms; those of more than 16 KiB are left out. A secret without a form of its
 	// own, such as a password, stays in. Default: false.
 	KeepArguments bool
 	// Logger is told when a sink begins to fail and when it works again. Default: nothing
