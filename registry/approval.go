@@ -13,7 +13,7 @@ import (
 )
 
 // WithConversation returns a context for calls that belong to one conversation
-// with a model. It bounds what [approval.AllowForSession] allows, and who can read results
+// with a model. It bounds what [approval.AllowForConversation] allows, and who can read results
 // that are kept. The id is any text; a program with one conversation needs none.
 func WithConversation(ctx context.Context, id string) context.Context {
 	return onbehalf.WithConversation(ctx, id)
@@ -30,7 +30,7 @@ func userOf(ctx context.Context) string {
 	return user
 }
 
-// approvals holds the calls that wait, and what was allowed for sessions. It runs
+// approvals holds the calls that wait, and what was allowed for conversations. It runs
 // nothing by itself: it drops what is past its time at the next access.
 type approvals struct {
 	approver Approver // nil: everything is allowed
@@ -70,7 +70,7 @@ func newApprovals(approver Approver, opts approval.Options) *approvals {
 // decide returns nil if the call may be made now. Otherwise the error is an
 // [*ApprovalRequiredError], a [*approval.DeniedError] or a [*approval.PolicyError].
 //
-// The approver is asked each time, also for what was allowed for the session: a
+// The approver is asked each time, also for what was allowed for the conversation: a
 // grant answers its question, and does not outrun a policy that says no by now. A hidden
 // tool needs no approval: one that finds tools shows no more than a list of them would.
 func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) error {
@@ -86,7 +86,7 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 		return err
 	}
 	switch d.Verdict {
-	case approval.AllowForSession:
+	case approval.AllowForConversation:
 		a.grant(key, subject, since)
 	case approval.Ask:
 		if still, _ := a.granted(key, subject); still {
@@ -111,7 +111,7 @@ func (a *approvals) consult(ctx context.Context, req *ApprovalRequest) (approval
 		return d, &approval.PolicyError{Tool: name, Err: err}
 	}
 	switch d.Verdict {
-	case approval.Ask, approval.Allow, approval.AllowForSession:
+	case approval.Ask, approval.Allow, approval.AllowForConversation:
 		return d, nil
 	}
 	return d, &approval.DeniedError{Tool: name, Reason: d.Reason}

@@ -17,10 +17,10 @@ import (
 
 // ApproveOptions are the options of [Registry.Approve]. Nil means none.
 type ApproveOptions struct {
-	// ForSession allows later calls to the same tool too, as [approval.AllowForSession]
+	// ForConversation allows later calls to the same tool too, as [approval.AllowForConversation]
 	// does: of the user who asked, in that conversation, until the tool changes,
 	// [Registry.EndConversation] or [Registry.RevokeGrants].
-	ForSession bool
+	ForConversation bool
 }
 
 // Approve approves a call that waits under an id, see [ApprovalRequiredError], and
@@ -95,7 +95,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	if err := ctx.Err(); err != nil {
 		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", plain.Quote(e.def.Name), err), mcp.NotSent)
 	}
-	if o.ForSession || verdict == approval.AllowForSession {
+	if o.ForConversation || verdict == approval.AllowForConversation {
 		a.grant(grantOf(ctx, e), p.req.Subject, since)
 	}
 	back = false
@@ -123,7 +123,7 @@ func (r *Registry) confirm(ctx context.Context, p *pending, o ApproveOptions) (*
 		return nil, approval.Deny, err
 	}
 	req := requestOf(ctx, e, p.req.Args)
-	req.Approved, req.ForSession = true, o.ForSession
+	req.Approved, req.ForConversation = true, o.ForConversation
 	req.ID, req.Reason, req.Asked, req.Expires = p.req.ID, p.req.Reason, p.req.Asked, p.req.Expires
 	d, err := r.approvals.consult(ctx, req)
 	return e, d.Verdict, err

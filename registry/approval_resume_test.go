@@ -181,7 +181,7 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		mustReplace(t, w.Registry, "files", tool)
 		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 		mustReplace(t, w.Registry, "files", assert.Value(registry.With(tool, edit))(t))
-		assert.Equal(t, wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}))).Tool, "files__delete", "%s", name)
+		assert.Equal(t, wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForConversation: true}))).Tool, "files__delete", "%s", name)
 		wantError[*approval.StaleError](t, errorOf(w.Await(ctx, asked.ID)))
 
 		// Asked anew, nothing is left of before.
@@ -203,12 +203,12 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	ctx := t.Context()
 	tools := w.Snapshot().Tools()
 	assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: "one"}, tools))(t)
-	w.allowForSession(t, ctx, "files__delete")
+	w.allowForConversation(t, ctx, "files__delete")
 	asked := w.mustAsk(t, ctx, "files__move", `{}`)
 	assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: "two"}, tools))(t)
 	wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
 	assert.False(t, w.isAllowed(t, ctx, "files__delete"), "the grant holds for another server")
-	w.wantReached(t, `{"for":"session"}`)
+	w.wantReached(t, `{"for":"conversation"}`)
 }
 
 // A tool that was quarantined since then is not called, and the approval holds
@@ -281,7 +281,7 @@ func TestApprovalOutcomes(t *testing.T) {
 }
 
 // A context that has ended calls nothing, whatever the tool thinks of contexts,
-// and allows nothing for the session.
+// and allows nothing for the conversation.
 func TestApprovalUnderAnEndedContext(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	calls := 0
@@ -292,11 +292,11 @@ func TestApprovalUnderAnEndedContext(t *testing.T) {
 	asked := w.mustAsk(t, t.Context(), "heedless", `{}`)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := w.Approve(ended, asked.ID, &registry.ApproveOptions{ForSession: true})
+	_, err := w.Approve(ended, asked.ID, &registry.ApproveOptions{ForConversation: true})
 	assert.Is(t, err, context.Canceled)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
 	assert.Equal(t, calls, 0)
-	assert.False(t, w.isAllowed(t, t.Context(), "heedless"), "allowed for the session")
+	assert.False(t, w.isAllowed(t, t.Context(), "heedless"), "allowed for the conversation")
 }
 
 // A policy that was tightened meanwhile wins over the approval.
@@ -305,7 +305,7 @@ func TestApprovalDeniedByNow(t *testing.T) {
 		w := newApprovalServer(t, approval.Options{})
 		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 		w.setVerdict(v)
-		wantError[*approval.DeniedError](t, errorOf(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true})))
+		wantError[*approval.DeniedError](t, errorOf(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForConversation: true})))
 		wantError[*approval.DeniedError](t, errorOf(w.Await(t.Context(), asked.ID)))
 		wantError[*approval.UnknownError](t, errorOf(w.Approve(t.Context(), asked.ID, nil)))
 		w.setVerdict(approval.Ask)
@@ -321,12 +321,12 @@ func TestApprovalAskedAgain(t *testing.T) {
 	var seen *registry.ApprovalRequest
 	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		seen = req
-		return approval.Decision{Verdict: approval.AllowForSession}, nil
+		return approval.Decision{Verdict: approval.AllowForConversation}, nil
 	})
 	assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
 	assert.Equal(t, fmt.Sprint(seen.ID, seen.Approved, seen.Reason, seen.Asked, seen.Expires), fmt.Sprint(asked.ID, true, "because", asked.Asked, asked.Expires), "the request")
 	assert.False(t, asked.Approved, "the former request is approved")
-	w.setVerdict(approval.Ask) // what the approver allowed for the session holds
+	w.setVerdict(approval.Ask) // what the approver allowed for the conversation holds
 	assert.Value(w.Call(t.Context(), "files__delete", nil))(t)
 }
 

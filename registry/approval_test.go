@@ -64,7 +64,7 @@ func TestApprovalRequest(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("%q %t %q %t %t", req.ID, req.Approved, req.Reason, req.Asked.IsZero(), req.Expires.IsZero()), `"" false "" true true`, "what a request has that waits")
 		copy(req.Args, `{"path":"b"}`)
 		req.User, req.Conversation = "bob", "c2"
-		return approval.Decision{Verdict: approval.AllowForSession}, nil
+		return approval.Decision{Verdict: approval.AllowForConversation}, nil
 	})
 	assert.Value(w.Call(inConversation(t.Context(), "ann", "c1"), "files__delete", json.RawMessage(`{"path":"a"}`)))(t)
 	w.wantReached(t, `{"path":"a"}`)
@@ -122,7 +122,7 @@ func TestWithAsk(t *testing.T) {
 		again    int    // requests after a second call
 	}{
 		{approval.Decision{Verdict: approval.Allow}, nil, "<nil>", 2},
-		{approval.Decision{Verdict: approval.AllowForSession}, nil, "<nil>", 1},
+		{approval.Decision{Verdict: approval.AllowForConversation}, nil, "<nil>", 1},
 		{approval.Decision{Verdict: approval.Deny, Reason: "no"}, nil, "*approval.DeniedError", 2},
 		{approval.Decision{Verdict: approval.Ask}, nil, "*registry.ApprovalRequiredError", 2},
 		{approval.Decision{}, errors.New("gone"), "*approval.PolicyError", 2},
@@ -134,7 +134,7 @@ func TestWithAsk(t *testing.T) {
 		got := only(t, *seen)
 		assert.Equal(t, got.User+string(got.Args), `ann{"path":"a"}`, "the request")
 		assert.True(t, got.Reason != "", "a request has a reason")
-		// What is allowed for the session is not asked about again.
+		// What is allowed for the conversation is not asked about again.
 		_, _ = w.Call(ctx, "files__delete", json.RawMessage(`{"path":"b"}`))
 		assert.Equal(t, len(*seen), test.again, "%v: asked times after a second call", test.decision)
 	}

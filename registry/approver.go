@@ -34,7 +34,7 @@ type ApprovalRequest struct {
 	// ID names the request once it waits for approval, see
 	// [ApprovalRequiredError]. Empty before that.
 	ID string `json:"id,omitempty"`
-	// Approved says that this call is approved already, or the tool for the session. An
+	// Approved says that this call is approved already, or the tool for the conversation. An
 	// Approver that asks people need not do so again: it is asked whether anything
 	// forbids the call by now, and [approval.Ask] lets it pass.
 	Approved bool `json:"approved"`
@@ -57,8 +57,8 @@ type ApprovalRequest struct {
 	// what its server says of it, of the server's Fingerprint and of Trusted. It is the same in all programs that
 	// have the same tool of the same server. Empty where a policy decides whether a tool is listed.
 	Subject string `json:"subject,omitempty"`
-	// ForSession says that the user has allowed the tool for the session, as [ApproveOptions].ForSession does.
-	ForSession bool `json:"forSession,omitempty"`
+	// ForConversation says that the user has allowed the tool for the conversation, as [ApproveOptions].ForConversation does.
+	ForConversation bool `json:"forConversation,omitempty"`
 	// Args are the arguments that the tool would get, a JSON object, checked
 	// and with defaults. The bytes are a copy; writing to them does not change the call.
 	Args json.RawMessage `json:"args"`
@@ -93,7 +93,7 @@ type askKey struct{}
 // WithAsk returns a context whose calls put their question to a person before they wait. When
 // the [Approver] returns [approval.Ask], ask is called with the request and the reason. Its
 // decision counts as one of the Approver, and with [approval.Ask] the call waits as it does
-// without WithAsk. The Approver is asked again about what ask allows for the session, and its [approval.Deny] wins.
+// without WithAsk. The Approver is asked again about what ask allows for the conversation, and its [approval.Deny] wins.
 //
 // An equal call that waits already ends with the decision. If it was decided elsewhere while ask
 // ran, that decision counts: the error of the call is the [*ApprovalRequiredError] of the equal call, and
@@ -118,8 +118,8 @@ func (a *approvals) ask(ctx context.Context, ask ApproverFunc, e *entry, args js
 	switch d.Verdict {
 	case approval.Ask:
 		return a.hold(ctx, e, args, reason)
-	case approval.AllowForSession: // the approver learns of it, and may forbid it by now
-		req.Approved, req.ForSession = true, true
+	case approval.AllowForConversation: // the approver learns of it, and may forbid it by now
+		req.Approved, req.ForConversation = true, true
 		if _, err := a.consult(ctx, req); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (a *approvals) ask(ctx context.Context, ask ApproverFunc, e *entry, args js
 		return err
 	}
 	switch d.Verdict {
-	case approval.AllowForSession:
+	case approval.AllowForConversation:
 		a.grant(key.grantKey, req.Subject, since)
 	case approval.Allow:
 	default:

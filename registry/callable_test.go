@@ -40,7 +40,7 @@ func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 		"cautious":        policy.Cautious(),
 		"read-only":       mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.Allow, ReadOnly: ptr(true)}),
 		"harmless":        mustPolicy(t, approval.Allow, policy.Rule{Verdict: approval.Ask, Destructive: ptr(true)}),
-		"no side effects": mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.AllowForSession, SideEffects: ptr(false)}),
+		"no side effects": mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.AllowForConversation, SideEffects: ptr(false)}),
 		"fast":            mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.Allow, ExecutionTime: registry.Fast}),
 		"annotated":       mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.Allow, Annotated: ptr(true)}),
 		"order":           mustPolicy(t, approval.Deny, policy.Rule{Verdict: approval.Allow, Destructive: ptr(false)}, policy.Rule{Verdict: approval.Ask}),

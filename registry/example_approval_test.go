@@ -60,7 +60,7 @@ func ExampleApproverFunc() {
 		case "yes":
 			return approval.Decision{Verdict: approval.Allow}, nil
 		case "always":
-			return approval.Decision{Verdict: approval.AllowForSession}, nil
+			return approval.Decision{Verdict: approval.AllowForConversation}, nil
 		}
 		return approval.Decision{Verdict: approval.Deny, Reason: "the user said no"}, nil
 	}
@@ -107,7 +107,7 @@ func ExampleApproveOptions() {
 	ctx := registry.WithConversation(context.Background(), "conversation 1")
 	r := guarded()
 	asked := deleteFile(ctx, r, "a.txt")
-	_, err := r.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
+	_, err := r.Approve(ctx, asked.ID, &registry.ApproveOptions{ForConversation: true})
 	fmt.Println(err)
 
 	res, err := r.Call(ctx, "delete", json.RawMessage(`{"path":"b.txt"}`))
@@ -198,7 +198,7 @@ func ExampleRegistry_RevokeGrants() {
 	ctx := context.Background()
 	r := guarded()
 	asked := deleteFile(ctx, r, "a.txt")
-	_, _ = r.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
+	_, _ = r.Approve(ctx, asked.ID, &registry.ApproveOptions{ForConversation: true})
 	r.RevokeGrants(ctx)
 	_, err := r.Call(ctx, "delete", json.RawMessage(`{"path":"b.txt"}`))
 	fmt.Println(err)

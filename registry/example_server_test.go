@@ -97,7 +97,7 @@ func ExampleDefinition_Hints() {
 	// true false slow
 }
 
-// What is allowed for the session is allowed in one conversation.
+// What is allowed for the conversation is allowed in one conversation.
 func ExampleWithConversation() {
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(
 		func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
@@ -105,7 +105,7 @@ func ExampleWithConversation() {
 			if req.Approved {
 				return approval.Decision{Verdict: approval.Ask}, nil // the grant answers
 			}
-			return approval.Decision{Verdict: approval.AllowForSession}, nil
+			return approval.Decision{Verdict: approval.AllowForConversation}, nil
 		})})
 	if err := r.Add(native("add")); err != nil {
 		fmt.Println(err)

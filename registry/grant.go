@@ -36,7 +36,7 @@ func subjectOf(e *entry) string {
 	return s
 }
 
-// maxGrants is how many tools are allowed for sessions at one time. The one that was not used
+// maxGrants is how many tools are allowed for conversations at one time. The one that was not used
 // for the longest time is forgotten; a user that is named has a quarter of them at most.
 const maxGrants = 10_000
 
@@ -50,7 +50,7 @@ func grantOf(ctx context.Context, e *entry) grantKey {
 	return grantKey{onbehalf.Owner(ctx), onbehalf.ConversationOf(ctx), e.def.Name}
 }
 
-// grants are the tools that are allowed for sessions, each with the subject of the approval. They need
+// grants are the tools that are allowed for conversations, each with the subject of the approval. They need
 // the lock of the approvals.
 type grants struct {
 	subjects lru.Map[grantKey, string]

@@ -17,7 +17,7 @@ import (
 func TestGrants(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	ann := inConversation(t.Context(), "ann", "c1")
-	w.allowForSession(t, ann, "files__delete")
+	w.allowForConversation(t, ann, "files__delete")
 	for _, c := range []struct {
 		ctx  context.Context
 		tool string
@@ -49,7 +49,7 @@ func TestGrants(t *testing.T) {
 // A grant is for the tool as it was.
 func TestGrantOfAToolThatChanged(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
-	w.allowForSession(t, t.Context(), "files__delete")
+	w.allowForConversation(t, t.Context(), "files__delete")
 	tool, _ := w.Snapshot().Lookup("files__delete")
 	mustReplace(t, w.Registry, "files", assert.Value(registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" }))(t))
 	assert.False(t, w.isAllowed(t, t.Context(), "files__delete"), "the grant holds for another tool")
@@ -58,7 +58,7 @@ func TestGrantOfAToolThatChanged(t *testing.T) {
 	assert.False(t, w.isAllowed(t, t.Context(), "files__delete"), "the grant came back")
 
 	// A server that comes back with the same tools is the same.
-	w.allowForSession(t, t.Context(), "files__delete")
+	w.allowForConversation(t, t.Context(), "files__delete")
 	w.connect(t)
 	assert.True(t, w.isAllowed(t, t.Context(), "files__delete"), "the grant outlives a connection")
 }
@@ -73,7 +73,7 @@ func TestRevokeGrants(t *testing.T) {
 		}
 	}
 	for _, ctx := range all {
-		w.allowForSession(t, ctx, "files__delete")
+		w.allowForConversation(t, ctx, "files__delete")
 	}
 	are(true, true, true)
 	w.EndConversation(all[1])
@@ -96,13 +96,13 @@ func TestGrantThatIsNone(t *testing.T) {
 	})
 	w.mustAsk(t, ctx, "files__delete", `{}`)
 	w.wantReached(t)
-	w.allowForSession(t, ctx, "files__delete")
+	w.allowForConversation(t, ctx, "files__delete")
 	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		w.RevokeGrants(ctx)
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	w.mustAsk(t, ctx, "files__delete", `{}`)
-	w.wantReached(t, `{"for":"session"}`)
+	w.wantReached(t, `{"for":"conversation"}`)
 }
 
 // What is taken back while somebody decides is not given by that decision.
@@ -111,7 +111,7 @@ func TestGrantThatComesTooLate(t *testing.T) {
 	ctx := inConversation(t.Context(), "ann", "c1")
 	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		w.EndConversation(ctx)
-		return approval.Decision{Verdict: approval.AllowForSession}, nil
+		return approval.Decision{Verdict: approval.AllowForConversation}, nil
 	})
 	assert.Value(w.Call(ctx, "files__delete", nil))(t)
 	w.setVerdict(approval.Ask)
@@ -122,12 +122,12 @@ func TestGrantThatComesTooLate(t *testing.T) {
 		w.RevokeGrants(t.Context())
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
-	assert.Value(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}))(t)
+	assert.Value(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForConversation: true}))(t)
 	w.setVerdict(approval.Ask)
 	assert.False(t, w.isAllowed(t, ctx, "files__delete"), "a grant outlived its being revoked")
 }
 
-// The approver learns of what the user allows for the session, however they are asked, and its denial wins.
+// The approver learns of what the user allows for the conversation, however they are asked, and its denial wins.
 func TestApproverLearnsOfSessions(t *testing.T) {
 	for _, deny := range []bool{false, true} {
 		for _, asked := range []string{"later", "at once"} {
@@ -135,9 +135,9 @@ func TestApproverLearnsOfSessions(t *testing.T) {
 			var seen []bool
 			subjects := map[string]bool{}
 			w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-				seen = append(seen, req.ForSession)
+				seen = append(seen, req.ForConversation)
 				subjects[req.Subject] = true
-				if deny && req.ForSession {
+				if deny && req.ForConversation {
 					return approval.Decision{Verdict: approval.Deny}, nil
 				}
 				return approval.Decision{Verdict: approval.Ask}, nil
@@ -146,9 +146,9 @@ func TestApproverLearnsOfSessions(t *testing.T) {
 			var err error
 			if asked == "later" {
 				waiting := w.mustAsk(t, ctx, "files__delete", `{}`)
-				_, err = w.Approve(ctx, waiting.ID, &registry.ApproveOptions{ForSession: true})
+				_, err = w.Approve(ctx, waiting.ID, &registry.ApproveOptions{ForConversation: true})
 			} else {
-				deciding, _ := deciding(ctx, approval.Decision{Verdict: approval.AllowForSession}, nil)
+				deciding, _ := deciding(ctx, approval.Decision{Verdict: approval.AllowForConversation}, nil)
 				_, err = w.Call(deciding, "files__delete", json.RawMessage(`{}`))
 			}
 			wantList(t, seen, []bool{false, true}, "asked %s", asked)

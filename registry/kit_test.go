@@ -279,10 +279,10 @@ func panicOf(f func()) (v any) {
 	return nil
 }
 
-// allowForSession answers a call that waits with "for this session".
-func (w *approvalServer) allowForSession(t *testing.T, ctx context.Context, tool string) {
+// allowForConversation answers a call that waits with "for this conversation".
+func (w *approvalServer) allowForConversation(t *testing.T, ctx context.Context, tool string) {
 	t.Helper()
-	assert.Value(w.Approve(t.Context(), w.mustAsk(t, ctx, tool, `{"for":"session"}`).ID, &registry.ApproveOptions{ForSession: true}))(t)
+	assert.Value(w.Approve(t.Context(), w.mustAsk(t, ctx, tool, `{"for":"conversation"}`).ID, &registry.ApproveOptions{ForConversation: true}))(t)
 }
 
 // isAllowed reports whether a call is made without asking the user. If not, it

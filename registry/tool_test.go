@@ -175,7 +175,7 @@ func TestMarshal(t *testing.T) {
 					ReturnDirect: true, Origin: registry.Origin{Server: "files", Tool: "rm"},
 				},
 				Hints:   registry.Hints{Annotated: true, ReadOnly: true, ExecutionTime: registry.Slow},
-				Trusted: true, Subject: "ab12", ForSession: true, Args: json.RawMessage(`{"path":"a"}`), Reason: "it destroys", Asked: at, Expires: at.Add(time.Minute),
+				Trusted: true, Subject: "ab12", ForConversation: true, Args: json.RawMessage(`{"path":"a"}`), Reason: "it destroys", Asked: at, Expires: at.Add(time.Minute),
 			},
 			`{"id":"A1","approved":true,"user":"ann","conversation":"c","callId":"call_1",` +
 				`"tool":{"name":"files__delete","alias":"delete","title":"Delete","description":"Deletes a file",` +
@@ -183,7 +183,7 @@ func TestMarshal(t *testing.T) {
 				`"annotations":{"idempotentHint":false,"readOnlyHint":true},"rawAnnotations":{"readOnlyHint":true},` +
 				`"returnDirect":true,"origin":{"server":"files","tool":"rm"}},` +
 				`"hints":{"annotated":true,"readOnly":true,"destructive":false,"idempotent":false,"openWorld":false,"sideEffects":false,"executionTime":"slow"},` +
-				`"trusted":true,"subject":"ab12","forSession":true,"args":{"path":"a"},"reason":"it destroys","asked":"2026-07-28T12:00:00Z","expires":"2026-07-28T12:01:00Z"}`,
+				`"trusted":true,"subject":"ab12","forConversation":true,"args":{"path":"a"},"reason":"it destroys","asked":"2026-07-28T12:00:00Z","expires":"2026-07-28T12:01:00Z"}`,
 		},
 		{
 			"a request that does not wait", &registry.ApprovalRequest{

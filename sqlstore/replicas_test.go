@@ -39,7 +39,7 @@ func TestReplicasShareGrants(t *testing.T) {
 		ann := registry.WithConversation(session.WithUser(t.Context(), "ann"), "c")
 		_, err := here.Call(ann, "send", nil)
 		asks := assert.As[*registry.ApprovalRequiredError](t, err)
-		assert.Value(here.Approve(ann, asks.Request.ID, &registry.ApproveOptions{ForSession: true}))(t)
+		assert.Value(here.Approve(ann, asks.Request.ID, &registry.ApproveOptions{ForConversation: true}))(t)
 		assert.Value(there.Call(ann, "send", nil))(t)
 		assert.OK(t, other.RevokeGrants(ann))
 		for _, r := range []*registry.Registry{here, there} {

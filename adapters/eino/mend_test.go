@@ -59,8 +59,8 @@ func TestEndedCall(t *testing.T) {
 	assert.False(t, !errors.Is(err, gone) || mcp.OutcomeOf(err) != mcp.NotSent || res != nil || len(l.calls()) > 0, "%v, %v, %q", res, err, l.calls())
 }
 
-// An approval for the session counts for the next call, after a restart as well.
-func TestForSession(t *testing.T) {
+// An approval for the conversation counts for the next call, after a restart as well.
+func TestForConversation(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		var l log
 		s := newStore()
@@ -69,7 +69,7 @@ func TestForSession(t *testing.T) {
 		if restart {
 			r = restarted(t, &l, s)
 		}
-		r.mustEnd(t, compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true, ForSession: true}), nil)
+		r.mustEnd(t, compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true, ForConversation: true}), nil)
 		if got := r.mustEnd(t, t.Context(), call("remove", `{"name":"b"}`)); got[0] != "removed b" {
 			t.Errorf("restart=%v: the results are %q", restart, got)
 		}

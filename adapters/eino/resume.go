@@ -128,7 +128,7 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 // approve has a call made that waits under an id. If a person was faster, the answer
 // is what came of that.
 func (b *Belt) approve(ctx context.Context, t *profile.Turn, c profile.Call, id string, d *Decision) (profile.Answer, error) {
-	res, err := b.registry.Approve(ctx, id, &registry.ApproveOptions{ForSession: d.ForSession})
+	res, err := b.registry.Approve(ctx, id, &registry.ApproveOptions{ForConversation: d.ForConversation})
 	if errors.As(err, new(*approval.UnknownError)) {
 		return b.awaited(ctx, t, c, &waiting{Approval: id})
 	}

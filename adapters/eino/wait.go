@@ -71,8 +71,8 @@ func Waits(interrupts []*compose.InterruptCtx) []Wait {
 type Decision struct {
 	// Approve has the call made. False refuses it.
 	Approve bool
-	// ForSession is that of [registry.ApproveOptions].
-	ForSession bool
+	// ForConversation is that of [registry.ApproveOptions].
+	ForConversation bool
 	// Reason is why it is refused, for the model; may be empty.
 	Reason string
 }

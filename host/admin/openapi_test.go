@@ -124,7 +124,7 @@ func TestAnswersConform(t *testing.T) {
 	known := append(strings.Fields(all), "runs", "rests", "lazy", "held", "remote", "lazy__echo", "remote__echo", "new1", "new2", "none", "%2F", "~")
 	change := s.fill("{change}")
 	bodies := []string{
-		"{}", "[]", "{", `{"x":1}`, change, `{"reason":"no"}`, `{"forSession":true}`, `{"arguments":{"text":"go"}}`, `{"arguments":[]}`, `{"user":"ann"}`, `{"label":"new"}`,
+		"{}", "[]", "{", `{"x":1}`, change, `{"reason":"no"}`, `{"forConversation":true}`, `{"arguments":{"text":"go"}}`, `{"arguments":[]}`, `{"user":"ann"}`, `{"label":"new"}`,
 		`{"label":"x","grant":{"manage":true,"servers":["a*"]},"expires":"2999-01-01T00:00:00Z"}`,
 		`{"name":"new1","command":"x","argsJson":"[\"--token\",\"sk-0123456789abcdef\"]","envJson":"{\"A\":\"b\"}","cwd":"/"}`,
 		`{"name":"new2","transport":"streamable_http","url":"https://a.example/mcp","headersJson":"{\"Authorization\":\"Bearer sk-0123456789abcdef\"}","readTimeoutSeconds":1.5}`,

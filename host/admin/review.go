@@ -72,7 +72,7 @@ type waitingCall struct {
 }
 
 type approveInput struct {
-	ForSession bool `json:"forSession,omitempty"` // and later calls of the tool in the conversation
+	ForConversation bool `json:"forConversation,omitempty"` // and later calls of the tool in the conversation
 }
 
 type denyInput struct {
@@ -297,8 +297,8 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 	if err != nil {
 		return callResult{}, err
 	}
-	if in.ForSession && call.Conversation == "" {
-		return callResult{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "forSession: the call is in no conversation"}
+	if in.ForConversation && call.Conversation == "" {
+		return callResult{}, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "forConversation: the call is in no conversation"}
 	}
 	if err := q.mayStart(serversOf(call.Server)...); err != nil {
 		return callResult{}, err
@@ -315,7 +315,7 @@ func (q *request) approveCall(in *approveInput) (callResult, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.forOthers()), callTime)
 	defer cancel()
-	res, err := approve(ctx, id, &registry.ApproveOptions{ForSession: in.ForSession})
+	res, err := approve(ctx, id, &registry.ApproveOptions{ForConversation: in.ForConversation})
 	if err != nil {
 		if f := failureOf(err); f.status != http.StatusInternalServerError {
 			return callResult{}, f

@@ -150,7 +150,7 @@ func TestCallIsMadeOnce(t *testing.T) {
 	id := calls[0]["id"].(string)
 	assert.Equal(t, s.do("owner", "GET", "/api/v1/tools/lazy__echo/calls/"+id, "", nil).status, http.StatusNotFound, "what comes of the call of another")
 	path := "/api/v1/calls/" + id
-	assert.Equal(t, s.do("owner", "POST", path+"/approve", `{"forSession":true}`, nil).status, http.StatusBadRequest, "for a session that there is none of")
+	assert.Equal(t, s.do("owner", "POST", path+"/approve", `{"forConversation":true}`, nil).status, http.StatusBadRequest, "for a conversation that there is none of")
 	got := s.do("owner", "POST", path+"/approve", `{}`, nil)
 	assert.Equal(t, got.status, http.StatusOK, "approve")
 	assert.Contains(t, got.body, `"made":true`, "approve")

@@ -92,7 +92,7 @@ func TestKeysWithoutUser(t *testing.T) {
 	reg := d.host.Registry()
 	calls := reg.Approvals(t.Context())
 	assert.True(t, len(calls) == 1 && calls[0].ID == id && calls[0].User == "", "only the call of the first key waits: %v", calls)
-	assert.Value(reg.Approve(t.Context(), id, &registry.ApproveOptions{ForSession: true}))(t)
+	assert.Value(reg.Approve(t.Context(), id, &registry.ApproveOptions{ForConversation: true}))(t)
 	assert.Contains(t, d.delete(t, b, "y").Text(), "refused", "a call of the tool that was allowed to another key")
 	assert.Equal(t, d.delete(t, a, "y").Text(), "deleted y")
 	assert.Equal(t, len(asked), 2, "questions to the second key")
@@ -281,14 +281,14 @@ func TestApprovalOfLongArguments(t *testing.T) {
 	assert.Contains(t, newBrowser(t, "ada").open(t, page).body, text+"&lt;end&gt;")
 }
 
-// A user who approves a tool for the session is not asked again in it, and is in another one.
-func TestApprovalForSession(t *testing.T) {
+// A user who approves a tool for the conversation is not asked again in it, and is in another one.
+func TestApprovalForConversation(t *testing.T) {
 	d := newApprovalSite(t, false, nil)
 	asks := 0
 	o := func() *mcp.ClientOptions {
 		return &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			asks++
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve for this session"}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve for this conversation"}}, nil
 		}}
 	}
 	for i := range 2 {
@@ -301,7 +301,7 @@ func TestApprovalForSession(t *testing.T) {
 	// Without sessions there is no such choice, in forms and on pages.
 	_, _ = d.newUser(t, "/mcp", "ada", mcp.Revision20260728, o()).CallTool(hosttest.Watchdog(t), "files__delete", json.RawMessage(`{"text":"y"}`), nil)
 	_, page := waiting(t, d.delete(t, d.newUser(t, "/mcp", "ada", mcp.Revision20260728, nil), "z"))
-	assert.Contains(t, fmt.Sprint(newBrowser(t, "ada").decide(t.Context(), page, "session", "")), "status 400", "a choice that the page does not offer")
+	assert.Contains(t, fmt.Sprint(newBrowser(t, "ada").decide(t.Context(), page, "conversation", "")), "status 400", "a choice that the page does not offer")
 	assert.Equal(t, d.ran("y")+d.ran("z"), 0, "runs")
 }
 

@@ -19,12 +19,12 @@ import (
 // An answer is a record for the member that holds a call. Who gives it writes it first; then the
 // member alone does, unless it was deleted before.
 type answer struct {
-	Call       string        `json:"call"` // its ID
-	Approve    bool          `json:"approve"`
-	ForSession bool          `json:"forSession,omitempty"`
-	Reason     string        `json:"reason,omitempty"` // of a denial
-	User       string        `json:"user,omitempty"`   // who answers; empty: no user is named
-	Within     time.Duration `json:"within,omitempty"` // for what the call may take; 0: no limit of its own
+	Call            string        `json:"call"` // its ID
+	Approve         bool          `json:"approve"`
+	ForConversation bool          `json:"forConversation,omitempty"`
+	Reason          string        `json:"reason,omitempty"` // of a denial
+	User            string        `json:"user,omitempty"`   // who answers; empty: no user is named
+	Within          time.Duration `json:"within,omitempty"` // for what the call may take; 0: no limit of its own
 	// TakeBack is what the member has to forget, in place of a call: takeConversation, that of User, or
 	// takeGrants, those of User or all.
 	TakeBack     string   `json:"takeBack,omitempty"`
@@ -100,7 +100,7 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 	case a.TakeBack != "":
 		err = m.forget(ctx, a)
 	case a.Approve:
-		res, err = m.attached().Approve(ctx, a.Call, &registry.ApproveOptions{ForSession: a.ForSession})
+		res, err = m.attached().Approve(ctx, a.Call, &registry.ApproveOptions{ForConversation: a.ForConversation})
 	default:
 		err = m.attached().Deny(ctx, a.Call, a.Reason)
 	}
@@ -120,12 +120,12 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 // waits makes the call, within the deadline of ctx if there is one. If ctx ends before that
 // replica has taken the answer, the call goes on waiting; after that the outcome is unknown here,
 // [Member.Await] tells it. If the replica has died the error says so, and what is known of the call. What
-// ForSession allows, it allows on that replica alone, unless its registry has a [Member.Approver].
+// ForConversation allows, it allows on that replica alone, unless its registry has a [Member.Approver].
 func (m *Member) Approve(ctx context.Context, id string, opts *registry.ApproveOptions) (*mcp.CallToolResult, error) {
 	if m.isHere(id) {
 		return m.attached().Approve(ctx, id, opts)
 	}
-	a := &answer{Call: id, Approve: true, ForSession: opts != nil && opts.ForSession}
+	a := &answer{Call: id, Approve: true, ForConversation: opts != nil && opts.ForConversation}
 	if deadline, ok := ctx.Deadline(); ok {
 		a.Within = time.Until(deadline)
 	}

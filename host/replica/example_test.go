@@ -70,14 +70,14 @@ func ExampleJoin() {
 	// sent to ada <nil>
 }
 
-// allow has the user of ctx allow the tool send for the session, on a replica.
+// allow has the user of ctx allow the tool send for the conversation, on a replica.
 func allow(ctx context.Context, r *registry.Registry) {
 	_, err := r.Call(ctx, "send", []byte(`{"To":"ada"}`))
 	var asks *registry.ApprovalRequiredError
 	if !errors.As(err, &asks) {
 		log.Fatal(err)
 	}
-	if _, err := r.Approve(ctx, asks.Request.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
+	if _, err := r.Approve(ctx, asks.Request.ID, &registry.ApproveOptions{ForConversation: true}); err != nil {
 		log.Fatal(err)
 	}
 }

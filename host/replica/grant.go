@@ -45,7 +45,7 @@ func (g grant) counts() bool {
 }
 
 // Approver returns an approver for the options of the registry of this member that decides as next does, and shares
-// what is allowed for the session of a user (see [registry.ApproveOptions]) with the other replicas: there next
+// what is allowed for the conversation of a user (see [registry.ApproveOptions]) with the other replicas: there next
 // is asked with Approved set, as it is here, and its [approval.Ask] lets the call pass. A denial by next always wins. Of nil it
 // returns nil, which allows all.
 //
@@ -98,15 +98,15 @@ func (s sharing) Approve(ctx context.Context, req *registry.ApprovalRequest) (ap
 		asked.Approved = true
 		d, err = s.next.Approve(ctx, &asked)
 		if err == nil && d.Verdict == approval.Ask {
-			d.Verdict = approval.AllowForSession
+			d.Verdict = approval.AllowForConversation
 		}
 		return d, err
 	}
 	// A call that is approved and does not wait is made under a grant already.
-	isNew := asked.ForSession
+	isNew := asked.ForConversation
 	switch d.Verdict {
 	case approval.Ask, approval.Allow:
-	case approval.AllowForSession:
+	case approval.AllowForConversation:
 		isNew = isNew || !asked.Approved || asked.ID != ""
 	default:
 		return d, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// A sharer is a replica that shares what is allowed for sessions.
+// A sharer is a replica that shares what is allowed for conversations.
 type sharer struct {
 	*replica.Member
 	registry *registry.Registry
@@ -90,10 +90,10 @@ func (s *sharer) asks(t *testing.T, ctx context.Context, tool string) string {
 	return required.Request.ID
 }
 
-// allows answers a call with "for this session".
+// allows answers a call with "for this conversation".
 func (s *sharer) allows(t *testing.T, ctx context.Context, tool string) {
 	t.Helper()
-	assert.Value(s.Member.Approve(ctx, s.asks(t, ctx, tool), &registry.ApproveOptions{ForSession: true}))(t)
+	assert.Value(s.Member.Approve(ctx, s.asks(t, ctx, tool), &registry.ApproveOptions{ForConversation: true}))(t)
 }
 
 // isFree reports whether a call is made without a question. If not, nothing is left that waits.
@@ -144,7 +144,7 @@ func TestGrantsAreShared(t *testing.T) {
 		assert.False(t, b.isFree(t, ann, "mail__send"), "a free call before anything was allowed")
 		id := a.asks(t, ann, "mail__send")
 		settled()
-		if _, err := b.Approve(ann, id, &registry.ApproveOptions{ForSession: true}); err != nil { // by way of b, at a
+		if _, err := b.Approve(ann, id, &registry.ApproveOptions{ForConversation: true}); err != nil { // by way of b, at a
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
@@ -194,10 +194,10 @@ func TestGrantsOfOthersAreShared(t *testing.T) {
 		store := storage.NewMemory()
 		a, b := newSharer(t, store, nil), newSharer(t, store, nil)
 		asking := registry.WithAsk(in(t, "ann", "asked"), func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-			return approval.Decision{Verdict: approval.AllowForSession}, nil
+			return approval.Decision{Verdict: approval.AllowForConversation}, nil
 		})
 		assert.True(t, a.isFree(t, asking, "mail__send"), "the answer counts")
-		a.says(approval.AllowForSession)
+		a.says(approval.AllowForConversation)
 		assert.True(t, a.isFree(t, in(t, "ann", "policy"), "mail__send"), "the policy counts")
 		for _, conversation := range []string{"asked", "policy"} {
 			assert.True(t, b.isFree(t, in(t, "ann", conversation), "mail__send"), "%s: a free call elsewhere", conversation)
@@ -330,7 +330,7 @@ func TestGrantsAreBounded(t *testing.T) {
 		store := storage.NewMemory()
 		a, b := newSharer(t, store, nil), newSharer(t, store, nil)
 		ask := a.Approver(registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-			return approval.Decision{Verdict: approval.AllowForSession}, nil
+			return approval.Decision{Verdict: approval.AllowForConversation}, nil
 		}))
 		allow := func(user, conversation, tool string) {
 			req := &registry.ApprovalRequest{User: user, Conversation: conversation, Tool: &registry.Definition{Name: tool}, Subject: "s"}
@@ -341,7 +341,7 @@ func TestGrantsAreBounded(t *testing.T) {
 			d := assert.Value(b.Approver(registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 				return approval.Decision{Verdict: approval.Ask}, nil
 			})).Approve(t.Context(), req))(t)
-			return d.Verdict == approval.AllowForSession
+			return d.Verdict == approval.AllowForConversation
 		}
 		for n := range 101 {
 			allow("ann", "c", fmt.Sprint(n))
@@ -475,7 +475,7 @@ func TestTakeBackWhileItIsDecided(t *testing.T) {
 		})
 		made := make(chan error)
 		go func() {
-			_, err := a.Approve(ann, id, &registry.ApproveOptions{ForSession: true})
+			_, err := a.Approve(ann, id, &registry.ApproveOptions{ForConversation: true})
 			made <- err
 		}()
 		synctest.Wait()

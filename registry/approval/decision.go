@@ -33,15 +33,15 @@ const (
 	Ask
 	// Allow: the call goes on.
 	Allow
-	// AllowForSession: the call goes on, and so do later ones of the same user
+	// AllowForConversation: the call goes on, and so do later ones of the same user
 	// and conversation (see registry.WithConversation) to the same tool, unless the
 	// Approver denies them, as long as the tool does not change.
-	AllowForSession
+	AllowForConversation
 )
 
-// String returns "deny", "ask", "allow" or "allow_for_session".
+// String returns "deny", "ask", "allow" or "allow_for_conversation".
 func (v Verdict) String() string {
-	names := [...]string{Deny: "deny", Ask: "ask", Allow: "allow", AllowForSession: "allow_for_session"}
+	names := [...]string{Deny: "deny", Ask: "ask", Allow: "allow", AllowForConversation: "allow_for_conversation"}
 	if v < 0 || int(v) >= len(names) {
 		return fmt.Sprintf("Verdict(%d)", int(v))
 	}

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestVerdict(t *testing.T) {
 	var zero approval.Decision
 	for verdict, want := range map[approval.Verdict]string{
-		zero.Verdict: "deny", approval.Ask: "ask", approval.Allow: "allow", approval.AllowForSession: "allow_for_session", 9: "Verdict(9)",
+		zero.Verdict: "deny", approval.Ask: "ask", approval.Allow: "allow", approval.AllowForConversation: "allow_for_conversation", 9: "Verdict(9)",
 	} {
 		assert.Equal(t, verdict.String(), want)
 	}

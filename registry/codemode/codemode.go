@@ -31,7 +31,7 @@ type Options struct {
 	// KeepPaused is how long a script waits for approval. Default: 10 minutes.
 	KeepPaused time.Duration
 	// ApprovePlan asks a person whether a script may make all calls of a plan, see
-	// [Script].AskOnce; [approval.Allow] and [approval.AllowForSession] allow them, this once. It may take its time until ctx ends, and is
+	// [Script].AskOnce; [approval.Allow] and [approval.AllowForConversation] allow them, this once. It may take its time until ctx ends, and is
 	// safe for concurrent use. Nil: scripts with AskOnce are refused.
 	ApprovePlan func(ctx context.Context, p *Plan) (approval.Decision, error)
 

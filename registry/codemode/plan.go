@@ -52,7 +52,7 @@ func (c *Runner) plan(ctx context.Context, s *Script) (*plan, *Report, error) {
 	if err != nil {
 		return nil, nil, &approval.PolicyError{Tool: ToolName, Err: err}
 	}
-	if decision.Verdict != approval.Allow && decision.Verdict != approval.AllowForSession {
+	if decision.Verdict != approval.Allow && decision.Verdict != approval.AllowForConversation {
 		return nil, nil, &approval.DeniedError{Tool: ToolName, Reason: decision.Reason}
 	}
 	return p, nil, nil

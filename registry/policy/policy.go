@@ -34,7 +34,7 @@ type Policy struct {
 func New(byDefault approval.Verdict, rules ...Rule) (*Policy, error) {
 	var faults []error
 	if !isVerdict(byDefault) {
-		faults = append(faults, fmt.Errorf("policy: default: %v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault))
+		faults = append(faults, fmt.Errorf("policy: default: %v is no verdict: use Deny, Ask, Allow or AllowForConversation", byDefault))
 	}
 	if len(rules) > maxRules {
 		err := fmt.Errorf("policy: there are %d rules, at most %d are allowed: join some by patterns", len(rules), maxRules)

@@ -18,7 +18,7 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 
 func randomRule(r *rand.Rand) Rule {
 	rule := Rule{
-		Verdict:       pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession),
+		Verdict:       pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForConversation),
 		Server:        pick(r, "", "", "", "a", "b", "*", "?"),
 		Tool:          pick(r, "", "", "", "x", "a__x", "*x", "?", "*"),
 		User:          pick(r, "", "", "", "u", "*"),
@@ -93,7 +93,7 @@ func TestClaimsNeverLoosen(t *testing.T) {
 	stricter, believed := 0, 0
 	silent := callsTo(nil, false)
 	for range assert.Cases(100, 600) {
-		p := compiled(t, pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession), randomRules(r))
+		p := compiled(t, pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForConversation), randomRules(r))
 		raw := randomAnnotations(r)
 		for i, claiming := range callsTo(raw, false) {
 			got, bound := p.Decide(claiming).Verdict, p.Decide(silent[i]).Verdict

@@ -98,7 +98,7 @@ func (r Rule) compile(index int) (*rule, []error) {
 		errs = append(errs, fmt.Errorf("policy: rules[%d].%s: %w", index, field, err))
 	}
 	if !isVerdict(r.Verdict) {
-		fail("Verdict", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", r.Verdict))
+		fail("Verdict", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForConversation", r.Verdict))
 	}
 	switch r.ExecutionTime {
 	case "", registry.Fast, registry.Medium, registry.Slow:
@@ -130,10 +130,14 @@ func pattern(text string) (*glob.Pattern, error) {
 }
 
 // isVerdict reports whether there is such a verdict.
-func isVerdict(v approval.Verdict) bool { return v >= approval.Deny && v <= approval.AllowForSession }
+func isVerdict(v approval.Verdict) bool {
+	return v >= approval.Deny && v <= approval.AllowForConversation
+}
 
 // loosens reports whether a verdict lets calls through.
-func loosens(v approval.Verdict) bool { return v == approval.Allow || v == approval.AllowForSession }
+func loosens(v approval.Verdict) bool {
+	return v == approval.Allow || v == approval.AllowForConversation
+}
 
 // conditions returns the fields that hold true, false or nil.
 func (r *Rule) conditions() []**bool {

@@ -67,11 +67,11 @@ func annotations() []string {
 func TestRuleHints(t *testing.T) {
 	nothing := (&registry.Definition{}).Hints()
 	for _, c := range hintRules() {
-		for _, verdict := range []approval.Verdict{approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession} {
+		for _, verdict := range []approval.Verdict{approval.Deny, approval.Ask, approval.Allow, approval.AllowForConversation} {
 			loosens := verdict >= approval.Allow
 			byDefault := approval.Deny
 			if !loosens {
-				byDefault = approval.AllowForSession
+				byDefault = approval.AllowForConversation
 			}
 			rule := c.rule
 			rule.Verdict = verdict
@@ -152,11 +152,11 @@ func TestRuleNames(t *testing.T) {
 		{policy.Rule{Server: "files", Tool: "get", User: "alice"}, "web", "get", "alice", false},
 	} {
 		req := &registry.ApprovalRequest{User: tt.user, Tool: toolDefinition(tt.server, tt.tool)}
-		want := approval.AllowForSession
+		want := approval.AllowForConversation
 		if tt.want {
 			want = approval.Deny
 		}
-		assert.Equal(t, mustPolicy(t, approval.AllowForSession, tt.rule).Decide(req).Verdict, want, "%+v: %s of %s for %q", tt.rule, tt.tool, tt.server, tt.user)
+		assert.Equal(t, mustPolicy(t, approval.AllowForConversation, tt.rule).Decide(req).Verdict, want, "%+v: %s of %s for %q", tt.rule, tt.tool, tt.server, tt.user)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestRuleNameIsAClaim(t *testing.T) {
 		forged, real approval.Verdict
 	}{
 		{policy.Rule{Verdict: approval.Allow, Tool: "github__*"}, approval.Ask, approval.Allow},
-		{policy.Rule{Verdict: approval.AllowForSession, Tool: "github__*"}, approval.Ask, approval.AllowForSession},
+		{policy.Rule{Verdict: approval.AllowForConversation, Tool: "github__*"}, approval.Ask, approval.AllowForConversation},
 		{policy.Rule{Verdict: approval.Allow, Tool: "get"}, approval.Ask, approval.Ask},
 		{policy.Rule{Verdict: approval.Allow, Server: "github", Tool: "get"}, approval.Ask, approval.Allow},
 		{policy.Rule{Verdict: approval.Allow, Server: "github", Tool: "github__get"}, approval.Ask, approval.Allow},

@@ -95,9 +95,9 @@ func TestCallToolAsks(t *testing.T) {
 	assert.Equal(t, asked.Request.Tool.Name+string(asked.Request.Args), "github__create_issue"+args, "the call that is asked about")
 	assert.Contains(t, err.Error(), `"github__create_issue"`, "the error")
 	assert.Equal(t, len(*calls), 0, "calls")
-	res := assert.Value(r.Approve(t.Context(), asked.Request.ID, &registry.ApproveOptions{ForSession: true}))(t)
+	res := assert.Value(r.Approve(t.Context(), asked.Request.ID, &registry.ApproveOptions{ForConversation: true}))(t)
 	assert.Equal(t, textOf(t, res), "got "+args)
-	// For the session means: that tool, called in either way.
+	// For the conversation means: that tool, called in either way.
 	ask(t, r, "call_tool", `{"name":"create_issue","arguments":{"title":"b"}}`)
 	ask(t, r, "github__create_issue", `{"title":"c"}`)
 	assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__delete"}`))), "another tool")

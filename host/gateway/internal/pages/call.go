@@ -38,7 +38,7 @@ func (d *Desk) resume(ctx context.Context, req *registry.ApprovalRequest, v appr
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(over, stop)()
-		_, err := d.opts.Registry.Approve(ctx, req.ID, &registry.ApproveOptions{ForSession: v == approval.AllowForSession})
+		_, err := d.opts.Registry.Approve(ctx, req.ID, &registry.ApproveOptions{ForConversation: v == approval.AllowForConversation})
 		made <- err
 	}) {
 		return context.Canceled

@@ -177,8 +177,8 @@ func TestDecision(t *testing.T) {
 		want           approval.Verdict
 	}{
 		{"accept", "approve", false, approval.Allow},
-		{"accept", "approve for this session", true, approval.AllowForSession},
-		{"accept", "approve for this session", false, approval.Ask},
+		{"accept", "approve for this conversation", true, approval.AllowForConversation},
+		{"accept", "approve for this conversation", false, approval.Ask},
 		{"accept", "refuse", false, approval.Deny},
 		{"accept", "", true, approval.Ask},
 		{"accept", "yes", true, approval.Ask},

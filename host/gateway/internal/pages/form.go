@@ -22,9 +22,9 @@ const (
 
 // The choices of the form.
 const (
-	chooseApprove = "approve"
-	chooseSession = "approve for this session"
-	chooseRefuse  = "refuse"
+	chooseApprove      = "approve"
+	chooseConversation = "approve for this conversation"
+	chooseRefuse       = "refuse"
 )
 
 // Form returns the form by which a client asks its user about a call. It is nil if the arguments
@@ -37,7 +37,7 @@ func Form(req *registry.ApprovalRequest, session bool) *mcp.ElicitParams {
 	if len(args) > 2*maxAsked {
 		return nil
 	}
-	choices := []string{chooseApprove, chooseSession, chooseRefuse}
+	choices := []string{chooseApprove, chooseConversation, chooseRefuse}
 	if !session {
 		choices = []string{chooseApprove, chooseRefuse}
 	}
@@ -77,8 +77,8 @@ func Decision(res *mcp.ElicitResult, session bool) approval.Decision {
 	case res.Action != "accept":
 	case choice == chooseApprove:
 		return approval.Decision{Verdict: approval.Allow}
-	case choice == chooseSession && session:
-		return approval.Decision{Verdict: approval.AllowForSession}
+	case choice == chooseConversation && session:
+		return approval.Decision{Verdict: approval.AllowForConversation}
 	case choice == chooseRefuse:
 		note, _ := res.Content["note"].(string)
 		return Verdict(approval.Deny, note)

@@ -33,7 +33,7 @@ To show that it is yours, give the API key that it uses for this gateway. The ke
 <input type="hidden" name="token" value="{token}">
 <button name="decision" value="approve">Approve</button>
 `
-	callSession = `<button name="decision" value="session">Approve for this session</button>
+	callConversation = `<button name="decision" value="conversation">Approve for this conversation</button>
 `
 	callRefuse = `</form>
 <form method="post">
@@ -69,7 +69,7 @@ func callPage(e *Errand, token string) string {
 		return ""
 	}
 	page := loginpage.Head + callTool + part(e.Call.Tool.Origin.Server != "", callServer) + "." + part(e.Call.Reason != "", callReason) +
-		callForm + part(e.Session, callSession) + callRefuse
+		callForm + part(e.Session, callConversation) + callRefuse
 	return loginpage.Fill(page, "title", "May this call be made?", "token", token,
 		"tool", plain.Line(e.Call.Tool.Name), "server", plain.Line(e.Call.Tool.Origin.Server), "reason", plain.Line(e.Call.Reason),
 		"args", shown(e.Call.Args), "expires", e.Expires.UTC().Format("15:04:05 MST"))

@@ -170,8 +170,8 @@ func (d *Desk) answer(w http.ResponseWriter, r *http.Request, e *Errand) {
 	switch decision := r.PostForm.Get("decision"); {
 	case decision == "approve":
 		v = approval.Allow
-	case decision == "session" && e.Session:
-		v = approval.AllowForSession
+	case decision == "conversation" && e.Session:
+		v = approval.AllowForConversation
 	case decision != "refuse":
 		say(w, http.StatusBadRequest, "Not done", "There is no such decision.")
 		return

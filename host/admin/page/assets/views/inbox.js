@@ -48,7 +48,7 @@ export function mount(root, ctx) {
 
 function card(c, ctx, decide) {
   const why = ctx.may('operate');
-  const session = h('input', {type: 'checkbox'});
+  const later = h('input', {type: 'checkbox'});
   const id = uid();
   const reason = h('input', {type: 'text', id, maxlength: 500});
   return [
@@ -60,10 +60,10 @@ function card(c, ctx, decide) {
     c.description && h('p', {class: 'weak'}, said(c.description, {clamp: 300})),
     h('h3', {}, 'Arguments'),
     code(c.arguments ?? {}),
-    c.conversation && h('label', {class: 'check'}, session, 'If approved: also later calls of this tool in the conversation'),
+    c.conversation && h('label', {class: 'check'}, later, 'If approved: also later calls of this tool in the conversation'),
     !why && h('div', {class: 'field slim'}, h('label', {for: id}, 'If denied: the reason, for the model'), reason),
     h('div', {class: 'actions'},
-      button('Approve', () => decide(c, 'approve', {forSession: session.checked}), {class: 'primary', why}),
+      button('Approve', () => decide(c, 'approve', {forConversation: later.checked}), {class: 'primary', why}),
       button('Deny', () => decide(c, 'deny', {reason: reason.value}), {class: 'danger', why})),
   ];
 }
