@@ -133,7 +133,6 @@ func TestCallCost(t *testing.T) {
 	own := testing.AllocsPerRun(200, func() { assert.Value(client.CallTool(t.Context(), "a", args, nil))(t) })
 	through := testing.AllocsPerRun(200, func() { assert.Value(h.Registry().Call(t.Context(), "s__a", args))(t) })
 	assert.True(t, through <= own+8, "a call takes %v allocations, and the client's %v", through, own)
-	t.Log(through, own)
 }
 
 // The users of a shared server take turns: one who has many calls waiting does not keep

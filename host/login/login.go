@@ -49,6 +49,8 @@ type Logins struct {
 	manager   *session.Manager
 	configure func(*config.Server, *auth.Config) error
 	prompts   bool // logins are shown to users
+	// handler makes a handler. It is a field, so that programs without logins do not link what logs users in.
+	handler func(key session.Key, e *config.Server, shared bool) sdkauth.OAuthHandler
 
 	mu      sync.RWMutex // guards the following
 	servers map[string]*loginServer
@@ -88,6 +90,9 @@ func New(store *seal.Store, opts *Options) (*Logins, error) {
 		return nil, err
 	}
 	l.manager = manager
+	l.handler = func(key session.Key, e *config.Server, shared bool) sdkauth.OAuthHandler {
+		return &loginHandler{logins: l, session: manager.Handler(key), server: e.Name, url: e.URL, facts: l.facts(e), shared: shared}
+	}
 	return l, nil
 }
 
@@ -238,7 +243,7 @@ func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler
 		key.User = ""
 	}
 	l.Know(e)
-	return &loginHandler{logins: l, session: l.manager.Handler(key), server: e.Name, url: e.URL, facts: l.facts(e), shared: shared}
+	return l.handler(key, e, shared)
 }
 
 // configureLogin sets how users log in, as an entry says.
