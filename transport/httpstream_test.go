@@ -94,7 +94,7 @@ func TestHTTPListeningStream(t *testing.T) {
 		"404":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
 		"500":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
 		"JSON": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") },
-		//report: Transports | kapishdima/fonttrio#9, nuxt-modules/mcp-toolkit#221 | the request for a listening stream is never answered | it holds up neither the handshake, but for a second, nor calls
+		//report: Transports | kapishdima/fonttrio#9, nuxt-modules/mcp-toolkit#221 | the request for a listening stream is never answered | it holds up no call, and the handshake for a second at most, where the server announces changes or the client answers questions
 		"hangs":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"cut":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"ends":   func(w http.ResponseWriter, _ *http.Request) { openStream(w) },
