@@ -481,8 +481,8 @@ func TestInitializeOffersAnotherRevision(t *testing.T) {
 				}
 				assert.OK(t, c.Close())
 				assert.Equal(t, len(s.of("initialize"))-before, test.handshake, "initialize requests")
-				if test.want != "" && name != "text without names" { // each session has one
-					assert.Equal(t, len(s.of(http.MethodGet)), len(s.of("notifications/initialized")), "streams")
+				if test.want != "" && name != "text without names" { // each session may have one, which is not waited for
+					assert.True(t, len(s.of(http.MethodGet)) <= len(s.of("notifications/initialized")), "more requests for streams than sessions")
 				}
 			}
 		})

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -83,11 +85,11 @@ func (h *HTTP) connect(kind string) (*httpConn, error) {
 type httpConn struct {
 	*webConn
 	patience time.Duration // of the recipe
+	silent   atomic.Bool   // of a legacy session: neither side has declared what could come on its listening stream
 
 	mu        sync.Mutex
 	session   string      // session id of a legacy session
 	version   string      // protocol version of a legacy session
-	silent    bool        // of a legacy session: nothing is to be missed on its listening stream, since neither side has declared what could come
 	fields    http.Header // of its posts; never changed; nil if not known yet
 	modern    bool        // a request of revision 2026-07-28 was sent last
 	exchanges map[jsonrpc.ID]context.CancelFunc
@@ -252,12 +254,8 @@ func (c *httpConn) because(ctx context.Context, err error) error {
 		}
 		return err
 	}
-	outcome := mcp.OutcomeOf(err)
-	switch {
-	case ctx.Err() != nil:
-		return mcp.WithOutcome(ctx.Err(), outcome)
-	case c.ended.Err() != nil:
-		return mcp.WithOutcome(context.Cause(c.ended), outcome)
+	if ended := cmp.Or(ctx.Err(), context.Cause(c.ended)); ended != nil {
+		return mcp.WithOutcome(ended, mcp.OutcomeOf(err))
 	}
 	return err
 }

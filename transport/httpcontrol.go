@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -154,7 +155,8 @@ func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []by
 	return c.exchange(ctx, frame, requestHeader(req.Method, req.Params), note, func() bool { return answered })
 }
 
-// keepInitialized notes what initialize has agreed on: the revision, and what either side can do.
+// keepInitialized notes what initialize has agreed on: the revision, and whether anything could come by itself, for
+// which the client takes requests, or the server announces changes or has what is not known here.
 func (c *httpConn) keepInitialized(params, result json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,27 +167,13 @@ func (c *httpConn) keepInitialized(params, result json.RawMessage) {
 				c.version, c.fields = version, nil
 			}
 		case "capabilities":
-			c.silent = bytes.Contains(params, []byte(`"capabilities":{}`)) && isSilent(value)
-		}
-	}
-}
-
-// isSilent reports whether a server with these capabilities sends nothing by itself to a client without any: it
-// announces no changes, and says of nothing else that it has that could come.
-func isSilent(capabilities json.RawMessage) bool {
-	declared := false
-	for key, value := range jsonscan.Fields(capabilities) {
-		declared = true
-		switch string(key) {
-		case "tools", "prompts", "resources", "completions":
-			if bytes.Contains(value, []byte("true")) {
-				return false
+			declares := len(value) > len("{}")
+			for key := range jsonscan.Fields(value) {
+				declares = declares && slices.Contains([]string{"tools", "prompts", "resources", "completions"}, string(key))
 			}
-		default:
-			return false
+			c.silent.Store(declares && !bytes.Contains(value, []byte("true")) && bytes.Contains(params, []byte(`"capabilities":{}`)))
 		}
 	}
-	return declared
 }
 
 // keepListening holds a subscriptions/listen stream open: a stream that breaks

@@ -236,16 +236,12 @@ func (c *httpConn) listenWait() time.Duration { return cmp.Or(c.patience, listen
 // sends by itself, and waits a moment for it, so that a server which answers
 // the next request by asking back finds it open. Where nothing is to be missed the first requests go before it.
 func (c *httpConn) listen() {
-	c.mu.Lock()
-	silent := c.silent
-	c.mu.Unlock()
-	opened := make(chan struct{})
-	begun := c.goes(func() {
+	opened, silent := make(chan struct{}), c.silent.Load()
+	if !c.goes(func() {
 		if !silent || feed.Sleep(c.ended, listenLater) == nil {
 			c.keepStream(opened)
 		}
-	})
-	if silent || !begun {
+	}) || silent {
 		return
 	}
 	select {

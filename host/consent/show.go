@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -83,22 +84,19 @@ func (l *Launch) connection() string {
 
 // assignments returns the variables in front of the command.
 func (l *Launch) assignments() string {
-	var plain, odd strings.Builder
+	plain, odd := "", ""
 	for _, variable := range l.Env {
 		name, value, _ := strings.Cut(variable, "=")
 		if masked := l.Masked[name]; masked != "" {
 			value = masked
 		}
 		if isIdentifier(name) {
-			plain.WriteString(name + "=" + quote(value) + " ")
+			plain += name + "=" + quote(value) + " "
 		} else {
-			odd.WriteString(quote(name+"="+value) + " ")
+			odd = cmp.Or(odd, "env ") + quote(name+"="+value) + " "
 		}
 	}
-	if odd.Len() > 0 {
-		return plain.String() + "env " + odd.String()
-	}
-	return plain.String()
+	return plain + odd
 }
 
 func isIdentifier(name string) bool {
@@ -154,10 +152,8 @@ func quoteUnless(word string, shows func(rune) bool, comment bool) string {
 		return escape(word, shows)
 	case bare || comment:
 		return word
-	case strings.Contains(word, "'"):
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return "'" + word + "'"
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // bareCharacters mean nothing to a shell, wherever in a word they stand.

@@ -234,8 +234,8 @@ func (l *Logins) server(e *config.Server, facts string) *loginServer {
 // transports that a program makes itself; or nil if no user logs in there. The host uses
 // it for those it makes.
 func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler {
-	if e.NoLogin() != "" {
-		return nil
+	if e.NoLogin() != "" || l.handler == nil {
+		return nil // or they are the zero Logins
 	}
 	key.Server = e.Name
 	shared := e.Identity != config.IdentityUser && e.Identity != config.IdentityHeader

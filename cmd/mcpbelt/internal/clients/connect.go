@@ -67,7 +67,7 @@ func connectCommand(b *belt.Belt) *cobra.Command {
 				return b.Out.Result(&connection{Client: l.Client, File: l.Path})
 			}
 			c := &connection{Client: l.Client, File: l.Path, Launch: to.Launch.String(), Remarks: texts(to.Remarks)}
-			b.Out.Printf("%s would start, by an entry in %s:\n  %s\n", l.Client, l.Path, to.Launch)
+			b.Out.Printf("%s would start, by an entry in %s:\n  %s\n", l.Client, l.Path, strings.ReplaceAll(c.Launch, "\n", "\n  "))
 			if all, err := b.Load(cmd.Context()); err == nil {
 				if _, c.Without = all.Without(clientName(l)); len(c.Without) > 0 {
 					b.Out.Printf("It has these itself, so they are left out: %s\n", strings.Join(c.Without, ", "))
