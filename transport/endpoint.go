@@ -383,7 +383,7 @@ func finish(resp *http.Response) {
 // readBody reads the whole body of a response, of at most limit bytes, decoded. With an error
 // it returns the beginning.
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	body, err := scratch.ReadAll(io.LimitReader(resp.Body, limit+1))
+	body, err := scratch.ReadAll(io.LimitReader(resp.Body, limit+1), min(resp.ContentLength, limit))
 	if int64(len(body)) > limit {
 		err = tooLarge(limit)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -165,10 +166,8 @@ func apart(part, message []byte) []byte {
 // ends, so that its caller need not wait for its deadline. A request or notification
 // goes to deliver with params that are no JSON, so that it is refused and logged there.
 func (r *router) unread(text []byte, err error, deliver func(jsonrpc.Message)) bool {
-	for _, id := range answeredBy(text) {
-		if r.table.FailOne(id, err) {
-			return true
-		}
+	if slices.ContainsFunc(answeredBy(text), func(id int64) bool { return r.table.FailOne(id, err) }) {
+		return true
 	}
 	m := begunRequest(text)
 	if m == nil {

@@ -3,7 +3,6 @@ package transport
 import (
 	"bytes"
 	"io"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/scratch"
 	"github.com/mcpbelt/mcpbelt/internal/stall"
@@ -18,9 +17,9 @@ const (
 	// longRead bounds one read of a longer line: as much as a pipe holds, if the system
 	// allows it to be widened.
 	longRead = 128 << 10
-	// longRoom is what a line that is longer than that gets at once: growing by steps costs
-	// more than all of it, and scratch keeps as much for the next one.
-	longRoom = 1 << 20
+	// longPiece bounds the pieces in which a long line is read. They are put together once:
+	// memory that grows with a line is copied and cleared again and again.
+	longPiece = 1 << 20
 )
 
 // A lineReader cuts a byte stream into lines. Each line gets memory of its own, since
@@ -38,10 +37,11 @@ type lineReader struct {
 	stall   *stall.Watch // waits for the rest of a message; may be nil
 
 	small   [readRoom]byte
-	large   []byte // in the place of small while a long line is read
-	unread  []byte // of one of them
-	afterCR bool   // the last line ended with CR
-	over    bool   // the end of the stream was read
+	unread  []byte   // of small, or behind a long line
+	pieces  [][]byte // of a long line, but for the last one
+	before  int      // bytes of them
+	afterCR bool     // the last line ended with CR
+	over    bool     // the end of the stream was read
 }
 
 // next returns the next line without its end, or the ends of one that is longer than the
@@ -55,30 +55,29 @@ func (l *lineReader) next() (line []byte, oversize bool, err error) {
 		if oversize { // its beginning is kept already
 			part = part[max(0, len(part)-keptOfOversize):]
 		}
-		if line == nil && !whole {
-			line, shared = scratch.Get(), true
+		if line == nil && !whole && size > 0 {
+			line, shared = scratch.Get(0), true
 		}
-		if cap(line)-len(line) < len(part) {
-			room := max(len(line), len(part))
-			if len(line) >= longRead {
-				room = max(room, longRoom-len(line))
-			}
-			line = slices.Grow(line, room)
+		line = append(line, part...) // read has put the rest of a long line there already
+		if whole && shared {
+			l.unread = bytes.Clone(l.unread) // which may stand behind the line
 		}
-		line = append(line, part...)
-		if int64(len(line)) > l.limit || oversize {
+		if int64(l.before+len(line)) > l.limit || oversize {
 			if l.skipped += size; !l.skips || l.most > 0 && l.skipped > l.most {
 				return nil, true, nil
+			}
+			if l.before > 0 {
+				line = l.join(line)
 			}
 			line, oversize = ends(line), true
 		}
 		if whole {
 			if shared {
-				line = scratch.Own(line)
+				line = l.join(line)
 			}
 			return line, oversize, nil
 		}
-		if err := l.read(line); err != nil {
+		if line, err = l.read(line); err != nil {
 			return nil, false, err
 		}
 	}
@@ -106,17 +105,28 @@ func (l *lineReader) part() (part []byte, whole bool) {
 	return part[:at], true
 }
 
-// read reads once, after the beginning of a line.
-func (l *lineReader) read(begun []byte) error {
-	room := l.small[:]
-	if len(begun) < readRoom {
-		scratch.Put(l.large)
-		l.large = nil
-	} else {
-		if l.large == nil {
-			l.large = slices.Grow(scratch.Get(), longRead)[:longRead]
+// join returns a line in memory of its own, of which last is the last piece.
+func (l *lineReader) join(last []byte) []byte {
+	l.pieces = append(l.pieces, last)
+	line := scratch.Join(l.pieces...)
+	clear(l.pieces)
+	l.pieces, l.before = l.pieces[:0], 0
+	return line
+}
+
+// read reads once, after the beginning of a line. It returns the last piece of that, behind
+// which it puts what comes if the line is long.
+func (l *lineReader) read(last []byte) ([]byte, error) {
+	room, begun := l.small[:], last
+	if l.before > 0 {
+		begun = l.pieces[0]
+	}
+	if l.before+len(last) >= readRoom {
+		if cap(last)-len(last) < readRoom {
+			l.pieces, l.before = append(l.pieces, last), l.before+len(last)
+			last = scratch.Get(min(max(l.before, longRead), longPiece))
 		}
-		room = l.large
+		room = last[len(last):min(cap(last), len(last)+longRead)]
 	}
 	waits := l.stall != nil && beginsMessage(begun)
 	if waits {
@@ -124,7 +134,7 @@ func (l *lineReader) read(begun []byte) error {
 	}
 	n, err := l.r.Read(room)
 	if n == 0 {
-		return err
+		return nil, err
 	}
 	l.unread, l.over = room[:n], err == io.EOF
 	if waits {
@@ -133,7 +143,7 @@ func (l *lineReader) read(begun []byte) error {
 	if l.heard != nil {
 		l.heard()
 	}
-	return nil
+	return last, nil
 }
 
 // ends returns the beginning and the end of a line that is too long, in its own memory.

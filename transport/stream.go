@@ -45,7 +45,9 @@ type stream struct {
 	router
 	duplex  duplex
 	limit   int64
-	writing chan struct{}     // holds a token while a frame is written
+	writing chan struct{}     // holds a token while a frame is written, and guards the following two
+	until   time.Time         // deadline of writes, that was set last
+	endless bool              // writes can have none
 	stray   func(line []byte) // gets lines that are no messages; may be nil
 
 	settled sync.Once
@@ -182,12 +184,16 @@ func (s *stream) send(ctx context.Context, frame []byte) error {
 	}
 	select {
 	case s.writing <- struct{}{}:
-		defer func() { <-s.writing }()
-	case <-s.ended.Done():
-		return s.afterEnd(ctx)
-	case <-ctx.Done():
-		return s.afterEnd(ctx)
+	default: // only now, since ctx.Done takes memory
+		select {
+		case s.writing <- struct{}{}:
+		case <-s.ended.Done():
+			return s.afterEnd(ctx)
+		case <-ctx.Done():
+			return s.afterEnd(ctx)
+		}
 	}
+	defer func() { <-s.writing }()
 	rest := append(frame, '\n')
 	whole := len(rest)
 	outcome := func() mcp.Outcome {
@@ -228,7 +234,11 @@ func (s *stream) send(ctx context.Context, frame []byte) error {
 // write writes what fits within a moment. A write that cannot be interrupted goes on in the
 // background when its caller does not wait for it any more, and that ends the stream.
 func (s *stream) write(ctx context.Context, frame []byte) (n int, err error) {
-	if s.duplex.SetWriteDeadline(time.Now().Add(fullPause)) == nil {
+	if now := time.Now(); s.until.Sub(now) < fullPause/2 { // each time would cost more than many a write
+		s.until = now.Add(fullPause)
+		s.endless = s.duplex.SetWriteDeadline(s.until) != nil
+	}
+	if !s.endless {
 		return s.duplex.Write(frame)
 	}
 	written, failed := 0, errClosed

@@ -124,7 +124,7 @@ func (e *eventWriter) drain() bool {
 // text adds text to what is to be written.
 func (e *eventWriter) text(text string) {
 	if e.buf == nil {
-		e.buf = scratch.Get()
+		e.buf = scratch.Get(0)
 	}
 	e.buf = append(e.buf, text...)
 }

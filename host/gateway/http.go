@@ -200,7 +200,7 @@ func (x *exchange) fail(status int, id json.RawMessage, err *mcp.JSONRPCError) {
 }
 
 func (x *exchange) json(status int, m message.Message) {
-	body := m.AppendTo(scratch.Get())
+	body := m.AppendTo(scratch.Get(0))
 	defer scratch.Put(body)
 	x.w.Header().Set("Content-Type", typeJSON)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -282,7 +282,7 @@ func (x *exchange) readBody() (data []byte, ok bool) {
 	_ = x.control.SetReadDeadline(time.Now().Add(readWithin))
 	var err error
 	if n <= most {
-		data, err = scratch.ReadAll(bodyReader{x, http.MaxBytesReader(nil, x.r.Body, most)})
+		data, err = scratch.ReadAll(bodyReader{x, http.MaxBytesReader(nil, x.r.Body, most)}, 0)
 	}
 	switch large := (*http.MaxBytesError)(nil); {
 	case n > most || errors.As(err, &large):
