@@ -254,7 +254,9 @@ func (g *graph) hold(n *node, keyword, name, path string, schema any, known bool
 
 // sorted returns the names of members in order.
 func sorted[V any](members map[string]V) []string {
-	return slices.Sorted(maps.Keys(members))
+	names := slices.AppendSeq(make([]string, 0, len(members)), maps.Keys(members))
+	slices.Sort(names)
+	return names
 }
 
 func isSchema(value any) bool {

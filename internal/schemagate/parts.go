@@ -67,9 +67,7 @@ func children(s *jsonschema.Schema) []*jsonschema.Schema {
 		subs = append(subs, more...)
 	}
 	subs = slices.AppendSeq(subs, maps.Values(s.Properties))
-	for _, sub := range s.PatternProperties {
-		subs = append(subs, sub)
-	}
+	subs = slices.AppendSeq(subs, maps.Values(s.PatternProperties))
 	subs = slices.AppendSeq(subs, maps.Values(s.DependentSchemas))
 	for _, sub := range s.Dependencies {
 		subs = append(subs, one(sub))
@@ -114,13 +112,7 @@ func (p *parts) kindsOf(s *jsonschema.Schema) kinds {
 }
 
 func (p *parts) kindsWithin(s *jsonschema.Schema) kinds {
-	k := kinds(anything)
-	if s.Types != nil && !s.Types.IsEmpty() {
-		k = 0
-		for _, name := range s.Types.ToStrings() {
-			k |= kindNames[name]
-		}
-	}
+	k := kindsOfTypes(s)
 	if s.Const != nil {
 		k &= kindsOfValue(*s.Const)
 	}
@@ -145,6 +137,18 @@ func (p *parts) kindsWithin(s *jsonschema.Schema) kinds {
 		if len(branches) > 0 {
 			k &= some
 		}
+	}
+	return k
+}
+
+// kindsOfTypes returns the kinds that the keyword type allows.
+func kindsOfTypes(s *jsonschema.Schema) kinds {
+	if s.Types == nil || s.Types.IsEmpty() {
+		return anything
+	}
+	k := kinds(0)
+	for _, name := range s.Types.ToStrings() {
+		k |= kindNames[name]
 	}
 	return k
 }

@@ -51,13 +51,7 @@ func (p *parts) newSimple(s *jsonschema.Schema) *simpleSchema {
 		s.ExclusiveMaximum != nil, s.ExclusiveMinimum != nil, s.MultipleOf != nil, s.MinLength != nil, s.MaxLength != nil, s.MinItems != nil, s.MaxItems != nil:
 		return nil
 	}
-	out := &simpleSchema{kinds: anything}
-	if s.Types != nil && !s.Types.IsEmpty() {
-		out.kinds = 0
-		for _, name := range s.Types.ToStrings() {
-			out.kinds |= kindNames[name]
-		}
-	}
+	out := &simpleSchema{kinds: kindsOfTypes(s)}
 	if !out.addWords(s) || !addBound(&out.least, s.Minimum) || !addBound(&out.most, s.Maximum) || !p.addElements(out, s) {
 		return nil
 	}
