@@ -125,15 +125,16 @@ func (p *Resource) metadata() map[string]any {
 func (p *Resource) guard(w http.ResponseWriter, r *http.Request, body []byte, n int) {
 	p.offerNonce(w)
 	token, e := p.check(r, body)
-	var call struct {
-		Method string `json:"method"`
-		Params struct {
-			Name string `json:"name"`
-		} `json:"params"`
-	}
-	if e == nil && p.options.ToolScopes != nil && json.Unmarshal(body, &call) == nil && call.Method == "tools/call" {
+	if e == nil && p.options.ToolScopes != nil {
+		var call struct {
+			Method string `json:"method"`
+			Params struct {
+				Name string `json:"name"`
+			} `json:"params"`
+		}
+		_ = json.Unmarshal(body, &call) // what is none is no call
 		needed := p.options.ToolScopes[call.Params.Name]
-		if slices.ContainsFunc(needed, func(scope string) bool { return !slices.Contains(token.scopes, scope) }) {
+		if call.Method == "tools/call" && slices.ContainsFunc(needed, func(scope string) bool { return !slices.Contains(token.scopes, scope) }) {
 			e = &challenge{status: http.StatusForbidden, code: "insufficient_scope", scopes: needed}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -29,6 +30,8 @@ type Request struct {
 	// Status is the status of the answer: 0 if there is none yet or if the
 	// connection was cut, 200 for all that a Resource lets in.
 	Status int
+
+	query string // of its address, for Form
 }
 
 // A Fault is what goes wrong with a request. The zero value is none.
@@ -98,7 +101,13 @@ func (s *site) close() {
 func (s *site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
+	all := slices.Clone(s.requests)
+	for i, q := range all {
+		r := http.Request{Method: q.Method, Header: q.Header, URL: &url.URL{RawQuery: q.query}, Body: io.NopCloser(strings.NewReader(q.Body))}
+		_ = r.ParseForm() // what can be read of it
+		all[i].Form = r.Form
+	}
+	return all
 }
 
 // Count returns the number of requests that have come to an endpoint.
@@ -141,9 +150,6 @@ func (s *site) Fail(e Endpoint, n int, f Fault) {
 
 // add records a request to an endpoint, and returns its number and the fault that is next for it.
 func (s *site) add(e Endpoint, r *http.Request, body []byte) (number int, f Fault) {
-	kept := r.Clone(context.Background())
-	kept.Body = io.NopCloser(bytes.NewReader(body))
-	_ = kept.ParseForm() // what can be read of it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[e]++
@@ -155,7 +161,7 @@ func (s *site) add(e Endpoint, r *http.Request, body []byte) (number int, f Faul
 		p.left = max(p.left-1, -1)
 		f = p.fault
 	}
-	s.requests = append(s.requests, Request{Endpoint: e, Method: r.Method, Header: kept.Header, Form: kept.Form, Body: string(body)})
+	s.requests = append(s.requests, Request{Endpoint: e, Method: r.Method, Header: r.Header.Clone(), Body: string(body), query: r.URL.RawQuery})
 	return len(s.requests) - 1, f
 }
 
@@ -180,13 +186,14 @@ func (s *site) serve(e Endpoint, w http.ResponseWriter, r *http.Request, right f
 		return
 	}
 	n, f := s.add(e, r, body)
-	again := func() { r.Body = io.NopCloser(bytes.NewReader(body)) }
-	again()
+	again := func() *http.Request {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		return r
+	}
 	var committed *httptest.ResponseRecorder
 	if f.Commit {
 		committed = httptest.NewRecorder()
-		right(committed, r, body, n)
-		again()
+		right(committed, again(), body, n)
 	}
 	if f.Wait != nil {
 		select {
@@ -207,14 +214,13 @@ func (s *site) serve(e Endpoint, w http.ResponseWriter, r *http.Request, right f
 		}
 		w.WriteHeader(f.Status)
 		_, _ = io.WriteString(w, f.Body)
-	case f.Answer != nil && f.Answer(w, r):
+	case f.Answer != nil && f.Answer(w, again()):
 	case committed != nil:
 		maps.Copy(w.Header(), committed.Header())
 		w.WriteHeader(committed.Code)
 		_, _ = w.Write(committed.Body.Bytes())
 	default:
-		again()
-		right(w, r, body, n)
+		right(w, again(), body, n)
 	}
 }
 
