@@ -213,12 +213,7 @@ func validScopes(list []string) []string {
 
 // validScope reports whether s is one scope (RFC 6749, section 3.3).
 func validScope(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' })
 }
 
 // union returns the scopes of all lists once, in order, in a list of its own.

@@ -45,10 +45,7 @@ func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *i
 			res.TTLMs = int(ttl)
 			return nil
 		}},
-		field{name: "cacheScope", into: func(value []byte) error {
-			res.CacheScope, _ = jsonscan.String(value)
-			return nil
-		}},
+		field{name: "cacheScope", into: func(value []byte) error { res.CacheScope, _ = jsonscan.String(value); return nil }},
 		field{name: "_meta", into: func(value []byte) error { optional(&res.Meta, value); return nil }},
 	)
 	switch {

@@ -111,14 +111,9 @@ func (r *RequestInfo) Param(name string) json.RawMessage {
 	if r.outgoing == nil {
 		return memberOf(r.params, name)
 	}
-	for _, m := range r.outgoing.params {
-		if m.key == name {
-			return m.value
-		}
-	}
-	for _, m := range r.outgoing.more {
-		if m.key == name {
-			return m.value
+	for _, members := range [][]member{r.outgoing.params[:], r.outgoing.more} {
+		if i := slices.IndexFunc(members, func(m member) bool { return m.key == name }); i >= 0 {
+			return members[i].value
 		}
 	}
 	return nil
@@ -248,13 +243,9 @@ func (r *RequestInfo) departs(l *life, opts *CallOptions) {
 
 // taken reports whether a key of _meta is not the tracer's to set.
 func (r *RequestInfo) taken(key string) bool {
-	if key == "progressToken" || isRequestMeta(key) || key == protocol.MetaLogLevel {
+	if key == "progressToken" || isRequestMeta(key) || key == protocol.MetaLogLevel ||
+		slices.ContainsFunc(r.meta, func(m member) bool { return m.key == key }) {
 		return true
-	}
-	for _, m := range r.meta {
-		if m.key == key {
-			return true
-		}
 	}
 	if r.outgoing == nil {
 		return memberOf(r.params, "_meta", key) != nil

@@ -86,12 +86,7 @@ func parse(raw string) (u *url.URL, problem string) {
 // A). Among the others are those that browsers take for a slash, and those that mean
 // something to shells and to the quoting of arguments.
 func Plain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte("\\\"<>^`{|}", c) >= 0 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("\\\"<>^`{|}", c) })
 }
 
 // isName reports whether a host is a name that can be looked up.

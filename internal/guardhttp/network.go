@@ -1,6 +1,9 @@
 package guardhttp
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // A kind is what an address is for.
 type kind int
@@ -72,10 +75,5 @@ func kindOf(a netip.Addr) kind {
 }
 
 func within(a netip.Addr, prefixes ...string) bool {
-	for _, p := range prefixes {
-		if netip.MustParsePrefix(p).Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p string) bool { return netip.MustParsePrefix(p).Contains(a) })
 }

@@ -23,12 +23,7 @@ func ValidName(name string) bool {
 
 // ValidValue reports whether value holds no control character but tabs.
 func ValidValue(value string) bool {
-	for _, c := range []byte(value) {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
 // RetryAfter returns the wait that the field Retry-After asks for (RFC 9110, section 10.2.3), or 0.

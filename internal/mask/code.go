@@ -2,6 +2,7 @@ package mask
 
 import (
 	"encoding/pem"
+	"slices"
 	"strings"
 )
 
@@ -42,12 +43,8 @@ func showsCode(name, value string) bool {
 // LooksLikePath reports whether a program might take s for a file, a list of folders, or
 // for what a file would hold.
 func LooksLikePath(s string) bool {
-	for _, start := range []string{"/", ".", "~", "data:"} {
-		if strings.HasPrefix(s, start) {
-			return true
-		}
-	}
-	return strings.Contains(s, ":/") && !strings.Contains(s, "://")
+	starts := func(with string) bool { return strings.HasPrefix(s, with) }
+	return slices.ContainsFunc([]string{"/", ".", "~", "data:"}, starts) || strings.Contains(s, ":/") && !strings.Contains(s, "://")
 }
 
 // isPEM reports whether s is one block of PEM, such as a private key, and nothing else.

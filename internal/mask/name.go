@@ -20,10 +20,9 @@ func IsSecretName(name string) bool {
 		return false // it says where the secret is
 	}
 	whole := strings.Join(words, "")
-	for _, part := range []string{"token", "secret", "passw", "apikey", "credential", "accesskey", "privatekey", "authorization"} {
-		if strings.Contains(whole, part) {
-			return true
-		}
+	parts := []string{"token", "secret", "passw", "apikey", "credential", "accesskey", "privatekey", "authorization"}
+	if slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(whole, part) }) {
+		return true
 	}
 	return slices.ContainsFunc(words, func(word string) bool {
 		switch word {

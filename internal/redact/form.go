@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	_ "embed" // the table of the forms
 	"fmt"
 	"strconv"
@@ -79,11 +80,7 @@ func (f *form) matcher(anchor int) func(string, int) (int, int) {
 				return 0, 0
 			}
 		}
-		secret := text[at+anchor : to]
-		if secret == "" {
-			secret = text[from:at]
-		}
-		if plainWord(secret) {
+		if plainWord(cmp.Or(text[at+anchor:to], text[from:at])) {
 			return 0, 0
 		}
 		if last := len(f.tail) - 1; last >= 0 && f.tail[last].most == 0 {

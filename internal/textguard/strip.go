@@ -1,6 +1,7 @@
 package textguard
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -31,15 +32,7 @@ func Strip(text string) string {
 
 // hides reports whether there is something for Strip.
 func hides(text string) bool {
-	if IsASCII(text) {
-		return false
-	}
-	for _, s := range Hidden(text) {
-		if s.Kind == Tag || s.Kind == Unseen {
-			return true
-		}
-	}
-	return false
+	return !IsASCII(text) && slices.ContainsFunc(Hidden(text), func(s Sight) bool { return s.Kind == Tag || s.Kind == Unseen })
 }
 
 // IsASCII reports whether all of text is ASCII, in which there is nothing for [Strip]. It costs

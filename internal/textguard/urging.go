@@ -2,6 +2,7 @@ package textguard
 
 import (
 	_ "embed" // the table of phrases
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -218,10 +219,6 @@ func isExample(text string) bool {
 	if !strings.Contains(host, ".") {
 		return true // localhost, or a placeholder
 	}
-	for _, name := range []string{"example.com", "example.org", "example.net", "example", "test", "invalid", "localhost", "127.0.0.1"} {
-		if host == name || strings.HasSuffix(host, "."+name) {
-			return true
-		}
-	}
-	return false
+	names := []string{"example.com", "example.org", "example.net", "example", "test", "invalid", "localhost", "127.0.0.1"}
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix("."+host, "."+name) })
 }

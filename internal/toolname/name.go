@@ -5,6 +5,7 @@ package toolname
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,12 +77,7 @@ func startsUpper(name string) bool {
 
 // Strong reports whether any separator is a strong one.
 func (n Name) Strong() bool {
-	for _, c := range n.Cuts {
-		if c.Strong {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Cuts, func(c Cut) bool { return c.Strong })
 }
 
 // WithoutMCP returns what follows if the name begins with a word that models write before the
