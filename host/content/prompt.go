@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,9 @@ func (c *Content) atPrompt(ctx context.Context, name string, f func(ctx context.
 	}
 	err = c.host.WithClient(ctx, session.Key{Server: server}, func(ctx context.Context, c *mcp.Client) error { return f(ctx, c, prompt) })
 	if refused, ok := errors.AsType[*mcp.ServerError](err); ok && refused.Err.Code == jsonrpc.CodeInvalidParams {
-		return c.explainPrompt(ctx, name, server, err)
+		if _, _, unknown := c.lookForPrompt(ctx, name, &ListOptions{Servers: []string{server}, Start: true}, err); unknown != nil {
+			return unknown
+		}
 	}
 	return err
 }
@@ -158,7 +161,7 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 		return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, servers)}
 	}
 	if names.Name(server, prompt) != name {
-		return c.lookForPrompt(ctx, name)
+		return c.lookForPrompt(ctx, name, nil, nil)
 	}
 	_, err = c.host.Inspect(server)
 	if unknown, ok := errors.AsType[*host.UnknownServerError](err); ok {
@@ -171,10 +174,13 @@ func (c *Content) findPrompt(ctx context.Context, name string) (server, prompt s
 	return server, prompt, nil // whatever else is wrong, the request says it
 }
 
-// lookForPrompt looks for a prompt in the lists of the servers that run.
-func (c *Content) lookForPrompt(ctx context.Context, name string) (server, prompt string, err error) {
-	wrong := &UnknownPromptError{Name: name}
-	l := c.Prompts(ctx, nil)
+// lookForPrompt looks for a prompt in the lists of the servers that run, or of those that opts
+// name. Err is why the list is asked for.
+func (c *Content) lookForPrompt(ctx context.Context, name string, opts *ListOptions, err error) (server, prompt string, _ error) {
+	l := c.Prompts(ctx, opts)
+	if err != nil && l.Err() != nil {
+		return "", "", err
+	}
 	var have []string
 	for _, p := range l.Items {
 		if p.Name == name {
@@ -182,23 +188,5 @@ func (c *Content) lookForPrompt(ctx context.Context, name string) (server, promp
 		}
 		have = append(have, p.Name)
 	}
-	wrong.Suggestions, wrong.err = nearest(name, have), l.Err()
-	return "", "", wrong
-}
-
-// explainPrompt makes an UnknownPromptError of the error of a server that does not
-// list the prompt.
-func (c *Content) explainPrompt(ctx context.Context, name, server string, err error) error {
-	l := c.Prompts(ctx, &ListOptions{Servers: []string{server}, Start: true})
-	if l.Err() != nil {
-		return err
-	}
-	var names []string
-	for _, p := range l.Items {
-		if p.Name == name {
-			return err
-		}
-		names = append(names, p.Name)
-	}
-	return &UnknownPromptError{Name: name, Suggestions: nearest(name, names), err: err}
+	return "", "", &UnknownPromptError{Name: name, Suggestions: nearest(name, have), err: cmp.Or(err, l.Err())}
 }

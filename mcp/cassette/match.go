@@ -113,33 +113,14 @@ func matches(recorded, key string) bool {
 // client says of itself does not: the name and version that it gives change with
 // each release, and newer revisions have it all in _meta.
 func decisive(method string, params json.RawMessage) json.RawMessage {
-	params = without(params, "_meta")
+	params = canonjson.Without(params, "_meta")
 	if method == "initialize" {
-		params = without(without(params, "clientInfo"), "capabilities")
+		params = canonjson.Without(canonjson.Without(params, "clientInfo"), "capabilities")
 	}
 	if params == nil {
 		return json.RawMessage("{}")
 	}
 	return params
-}
-
-// without returns an object without a member, in compact form if it had it.
-func without(object json.RawMessage, key string) json.RawMessage {
-	out, found := []byte{'{'}, false
-	for k, value := range jsonscan.Fields(object) {
-		if string(k) == key {
-			found = true
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(canonjson.AppendString(out, string(k)), ':'), value...)
-	}
-	if !found {
-		return object
-	}
-	return append(out, '}')
 }
 
 // leaves returns the canonical form of each value that holds no other, by path.

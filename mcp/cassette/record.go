@@ -210,7 +210,7 @@ func (c *recordedConn) Call(ctx context.Context, method string, params json.RawM
 	o.Progress = func(params json.RawMessage) {
 		c.recorder.mu.Lock()
 		clean := c.recorder.clean(protocol.NoteProgress, params)
-		t.During = append(t.During, &aside{Progress: without(clean, "progressToken")})
+		t.During = append(t.During, &aside{Progress: canonjson.Without(clean, "progressToken")})
 		c.recorder.mu.Unlock()
 		if opts != nil && opts.Progress != nil {
 			opts.Progress(params)
@@ -264,7 +264,7 @@ func (c *recordedConn) heard(m *jsonrpc.Request) {
 func (c *recordedConn) begin(request bool, method string, params json.RawMessage) *turn {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
-	t := &turn{Params: without(c.recorder.clean(method, params), "_meta")}
+	t := &turn{Params: canonjson.Without(c.recorder.clean(method, params), "_meta")}
 	c.track.Turns = append(c.track.Turns, t)
 	if request {
 		t.Request, c.last = method, &t.During

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -104,7 +105,7 @@ func (p *player) request(method string, params json.RawMessage) (*turn, error) {
 		if err := jsonscan.Valid(params); err != nil {
 			return nil, mcp.WithOutcome(fmt.Errorf("%s: %w", method, err), mcp.NotSent)
 		}
-		params = without(p.redactor.json(params), "_meta")
+		params = canonjson.Without(p.redactor.json(params), "_meta")
 	}
 	p.mu.Lock()
 	key := p.recordedKey(requestKey(method, params))

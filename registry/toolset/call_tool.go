@@ -78,7 +78,7 @@ func (t *relay) Target(args json.RawMessage) (name string, inner json.RawMessage
 	case len(beside) == 0:
 		return name, inner, nil
 	case inner == nil && t.takes(name, beside):
-		return name, without(args, "name"), nil
+		return name, canonjson.Without(args, "name"), nil
 	}
 	return "", nil, fmt.Errorf(`%s must not stand beside "name"; the arguments of the tool belong into "arguments": {"name":%s,"arguments":{…}}`, quoted(beside), plain.Quote(name))
 }
@@ -129,21 +129,4 @@ func (t *relay) takes(name string, members []string) bool {
 	}
 	return !parameters["name"] && !parameters["arguments"] &&
 		!slices.ContainsFunc(members, func(m string) bool { return !parameters[m] })
-}
-
-// without returns an object without one of its members. The values of the others keep
-// their bytes.
-func without(object json.RawMessage, member string) json.RawMessage {
-	rest := []byte{'{'}
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) == member {
-			continue
-		}
-		if len(rest) > 1 {
-			rest = append(rest, ',')
-		}
-		rest = append(canonjson.AppendString(rest, string(key)), ':')
-		rest = append(rest, value...)
-	}
-	return append(rest, '}')
 }
