@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,12 +195,7 @@ func (b *Belt) Reading() *config.Options {
 
 // InputVariable returns the variable of the environment whose value ${input:ID} stands for.
 func InputVariable(id string) string {
-	return "MCPBELT_INPUT_" + strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, strings.ToUpper(id))
+	return "MCPBELT_INPUT_" + regexp.MustCompile(`[^A-Z0-9]`).ReplaceAllString(strings.ToUpper(id), "_")
 }
 
 // withoutGateway leaves out the entries that mcpbelt connect has written into the files of

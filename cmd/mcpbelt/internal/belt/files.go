@@ -1,6 +1,7 @@
 package belt
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -114,12 +115,7 @@ func (b *Belt) Consents(ctx context.Context) (*consent.Book, error) {
 
 // User returns the name under which decisions of the user are kept.
 func (b *Belt) User() string {
-	for _, v := range []string{"USER", "LOGNAME", "USERNAME"} {
-		if name := b.Env.Var(v); name != "" {
-			return name
-		}
-	}
-	return "mcpbelt"
+	return cmp.Or(b.Env.Var("USER"), b.Env.Var("LOGNAME"), b.Env.Var("USERNAME"), "mcpbelt")
 }
 
 // userFolder returns the folder of the user's files of mcpbelt, empty if there is none.

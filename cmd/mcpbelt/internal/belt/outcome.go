@@ -30,7 +30,7 @@ func ExplainCall(s *config.Server, err error) error {
 		return e
 	}
 	e := &cli.Error{Server: s.Name, Message: strings.TrimPrefix(s.MaskError(err), "mcp: "), Err: err}
-	_, arguments := errors.AsType[*registry.ArgumentsError](err)
+	arguments, misfit := errors.AsType[*registry.ArgumentsError](err)
 	_, unknown := errors.AsType[*registry.UnknownToolError](err)
 	limit, limited := errors.AsType[*mcp.TimeoutError](err)
 	refused, answered := errors.AsType[*mcp.ServerError](err)
@@ -39,8 +39,8 @@ func ExplainCall(s *config.Server, err error) error {
 	switch {
 	case wanted != "":
 		return InputNeeded(s, wanted)
-	case arguments:
-		e.Exit, e.Cure = cli.Usage, "mcpbelt describe has the parameters"
+	case misfit:
+		e.Exit, e.Cure = cli.Usage, "mcpbelt describe "+s.Name+" "+strings.TrimPrefix(arguments.Tool, s.Name+"__")+" has the parameters"
 	case unknown:
 		e.Exit, e.Cure = cli.NotFound, "mcpbelt tools "+s.Name
 	case answered && refused.Err != nil:

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -72,13 +73,7 @@ func (b *Belt) Show(parts []Part) {
 
 // fileName returns a text of a server as a part of a file's name.
 func fileName(text string) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, text)
+	name := regexp.MustCompile(`[^A-Za-z0-9_-]`).ReplaceAllString(text, "_")
 	return strings.TrimLeft(name[:min(len(name), 60)], "-_") + map[bool]string{true: "file"}[strings.Trim(name, "-_") == ""]
 }
 

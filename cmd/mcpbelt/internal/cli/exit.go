@@ -93,10 +93,7 @@ func ExitTable() string {
 func ExitHelp() string {
 	var b strings.Builder
 	for _, i := range Exits() {
-		fmt.Fprintf(&b, "%4d  %s\n", i.Exit, i.Code)
-		for _, line := range wrap(i.Meaning, 60) {
-			b.WriteString("      " + line + "\n")
-		}
+		fmt.Fprintf(&b, "%4d  %s\n      %s\n", i.Exit, i.Code, i.Meaning)
 	}
 	return b.String()
 }

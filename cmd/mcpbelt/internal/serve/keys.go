@@ -145,6 +145,7 @@ func revokeKeyCommand(b *belt.Belt) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			b.Out.Printf("revoked %s\n", args[0])
 			return b.Out.Result(map[string]string{"id": args[0]})
 		}),
 	}

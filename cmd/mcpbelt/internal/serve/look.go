@@ -17,16 +17,14 @@ import (
 )
 
 // ask asks all stations that run, and calls f with the answer of each.
-func ask[T any](ctx context.Context, b *belt.Belt, path string, f func(*belt.Station, T)) (found bool) {
+func ask[T any](ctx context.Context, b *belt.Belt, path string, f func(*belt.Station, T)) {
 	for _, s := range b.Stations() {
 		var answer T
 		if s.Ask(ctx, http.MethodGet, path, &answer) == nil {
-			found = true
 			f(s, answer)
 		}
 		s.Close()
 	}
-	return found
 }
 
 func approveCommand(b *belt.Belt) *cobra.Command {

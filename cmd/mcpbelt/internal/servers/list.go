@@ -144,15 +144,10 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 			row.Tools = &status.Tools
 		}
 		if err != nil {
-			row.Status, row.Error = statusFailed, err.Error()
+			row.Error = err.Error()
 			e, _ := errors.AsType[*cli.Error](err)
 			row.Exit = e.Exit.Code()
-			switch e.Exit {
-			case cli.LoginNeeded:
-				row.Status = string(host.StageLogin)
-			case cli.ApprovalNeeded:
-				row.Status = string(host.StageNotAllowed)
-			}
+			row.Status = statusOf(row.Exit)
 		}
 	})
 }
@@ -198,10 +193,18 @@ func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 
 // statusCell returns how a server stands, or stood when it was seen last.
 func statusCell(b *belt.Belt, row *listing) cli.Cell {
+	status, when := row.Status, ""
 	if row.Seen != nil {
-		return cli.Cell{Text: row.Seen.Status + ", " + ago(b.Env.Now().Sub(row.Seen.At)), Style: styleOf(row.Seen.Status)}
+		status, when = statusOf(row.Seen.Status), ", "+ago(b.Env.Now().Sub(row.Seen.At))
 	}
-	return cli.Cell{Text: row.Status, Style: styleOf(row.Status)}
+	words := map[string]string{string(host.StageLogin): "needs login", string(host.StageNotAllowed): "not allowed"}
+	return cli.Cell{Text: cmp.Or(words[status], status) + when, Style: styleOf(status)}
+}
+
+// statusOf returns the status of a server that was asked, with the code of an exit or ready.
+func statusOf(code string) string {
+	known := map[string]host.Stage{string(host.StageReady): host.StageReady, cli.LoginNeeded.Code(): host.StageLogin, cli.ApprovalNeeded.Code(): host.StageNotAllowed}
+	return string(cmp.Or(known[code], statusFailed))
 }
 
 // ago writes how long ago something was.
@@ -214,7 +217,7 @@ func ago(d time.Duration) string {
 			return strconv.Itoa(int(d/unit.of)) + unit.name + " ago"
 		}
 	}
-	return "now"
+	return "just now"
 }
 
 // showProblems says that there are no servers if that is so, and which files cannot be read. It ends
@@ -238,11 +241,11 @@ func styleOf(status string) cli.Style {
 	switch status {
 	case string(host.StageReady):
 		return cli.Good
-	case statusInvalid, statusFailed, cli.NotSent.Code():
+	case statusInvalid, statusFailed:
 		return cli.Bad
 	case statusDisabled, statusHidden:
 		return cli.Faint
-	case string(host.StageLogin), string(host.StageNotAllowed), string(host.StageQuarantined), cli.LoginNeeded.Code(), cli.ApprovalNeeded.Code():
+	case string(host.StageLogin), string(host.StageNotAllowed), string(host.StageQuarantined):
 		return cli.Warning
 	}
 	return cli.Normal

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -279,7 +280,7 @@ func (r *argumentReader) types(of any, depth int) []string {
 }
 
 // completeCall completes a server and a tool, and behind them the arguments of the tool that are not given yet, the
-// required ones first.
+// required ones first, or the values of one that has begun.
 func completeCall(b *belt.Belt) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		list, directive := b.CompleteTools(cmd, args, start)
@@ -288,20 +289,13 @@ func completeCall(b *belt.Belt) cobra.CompletionFunc {
 		if len(list) > 0 || len(args) == 0 || err != nil || dash >= 0 && dash < len(args) {
 			return list, directive
 		}
-		server, name, ok := splitName(args[0])
-		given := args[1:]
-		if s, err := c.Find(args[0]); err == nil && len(given) > 0 {
-			server, name, given = s.Name, given[0], given[1:]
-		} else if !ok {
-			return nil, directive
-		}
-		s, err := c.Find(server)
+		t, err := namedTarget(cmd, b, c, args)
 		if err != nil {
 			return nil, directive
 		}
 		var optional []cobra.Completion
-		for _, tool := range b.Cached(s) {
-			if tool.Name != name {
+		for _, tool := range b.Cached(t.server) {
+			if tool.Name != t.tool {
 				continue
 			}
 			text, _ := json.Marshal(tool.InputSchema)
@@ -309,10 +303,13 @@ func completeCall(b *belt.Belt) cobra.CompletionFunc {
 			properties, _ := schema.Get(root, "properties").(map[string]any)
 			required, _ := schema.Get(root, "required").([]any)
 			for _, key := range slices.Sorted(maps.Keys(properties)) {
-				isGiven := slices.ContainsFunc(given, func(arg string) bool { return strings.HasPrefix(arg, key+"=") || strings.HasPrefix(arg, key+":=") })
+				isGiven := slices.ContainsFunc(t.rest, func(arg string) bool { return strings.HasPrefix(arg, key+"=") || strings.HasPrefix(arg, key+":=") })
 				property := schema.Resolve(root, properties[key])
 				if !belt.ShellSafe(key) || isGiven && !slices.Contains(schema.Types(property), "array") {
 					continue
+				}
+				if strings.HasPrefix(start, key+"=") {
+					return choices(root, property, key+"="), directive
 				}
 				description, _ := schema.Get(property, "description").(string)
 				into := &optional
@@ -324,4 +321,26 @@ func completeCall(b *belt.Belt) cobra.CompletionFunc {
 		}
 		return append(list, optional...), directive | cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
 	}
+}
+
+// choices returns the values that the schema of a property names, each behind a text.
+func choices(root, property any, before string) (list []cobra.Completion) {
+	parts := []any{property, schema.Get(property, "items")}
+	for _, word := range []string{"anyOf", "oneOf"} {
+		alternatives, _ := schema.Get(property, word).([]any)
+		parts = append(parts, alternatives...)
+	}
+	for _, part := range parts {
+		part = schema.Resolve(root, part)
+		values, _ := schema.Get(part, "enum").([]any)
+		if values == nil && slices.Contains(schema.Types(part), "boolean") {
+			values = []any{true, false}
+		}
+		for _, value := range values {
+			if text := fmt.Sprint(value); belt.ShellSafe(text) {
+				list = append(list, before+text)
+			}
+		}
+	}
+	return list
 }

@@ -87,10 +87,7 @@ func showDescribed(b *belt.Belt, d *described) {
 			says = append(says, hint.text)
 		}
 	}
-	if len(says) == 0 {
-		says = append(says, "nothing")
-	}
-	b.Out.Printf("\nThe server says of its effects: %s\n", strings.Join(says, ", "))
+	b.Out.Printf("\nThe server says of its effects: %s\n", cmp.Or(strings.Join(says, ", "), "nothing"))
 	for _, schema := range []struct {
 		name string
 		text json.RawMessage

@@ -29,6 +29,11 @@ func findTarget(b *belt.Belt, c *belt.Catalog, cmd *cobra.Command, args []string
 		s, err := b.CommandTarget(cmd.Context(), args[dash:])
 		return &target{server: s, tool: args[0], rest: args[1:dash]}, err
 	}
+	return namedTarget(cmd, b, c, args)
+}
+
+// namedTarget is findTarget without a command.
+func namedTarget(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, args []string) (*target, error) {
 	named := len(args) > 0 && strings.Contains(args[0], "://")
 	if len(args) > 0 && !named {
 		_, err := c.Find(args[0])

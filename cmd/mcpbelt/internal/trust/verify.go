@@ -90,14 +90,11 @@ func verdict(findings []*finding) error {
 		if i < 0 {
 			continue
 		}
-		server := findings[i].Server
-		switch exit {
-		case cli.Changed:
-			return &cli.Error{Exit: exit, Server: server, Message: "server " + strconv.Quote(server) + " offers something else than was accepted", Cure: "mcpbelt diff " + server}
-		case cli.NotAccepted:
-			return &cli.Error{Exit: exit, Server: server, Message: "server " + strconv.Quote(server) + " offers what was never accepted", Cure: "mcpbelt diff " + server}
+		e := &cli.Error{Exit: exit, Server: findings[i].Server, Message: findings[i].Error}
+		if offers := map[cli.Exit]string{cli.Changed: "something else than was accepted", cli.NotAccepted: "what was never accepted"}[exit]; offers != "" {
+			e.Message, e.Cure = "server "+strconv.Quote(e.Server)+" offers "+offers, "mcpbelt diff "+e.Server
 		}
-		return &cli.Error{Exit: exit, Server: server, Message: findings[i].Error}
+		return e
 	}
 	return nil
 }
