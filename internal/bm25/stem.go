@@ -1,6 +1,8 @@
 package bm25
 
 import (
+	"cmp"
+	_ "embed" // the table
 	"slices"
 	"strings"
 	"sync"
@@ -23,91 +25,42 @@ func Stem(word string) string {
 			return word
 		}
 	}
-	if isWhole(word) {
-		return word
-	}
-	if stem := irregular(word); stem != "" {
+	if stem, known := stems()[word]; known {
 		return stem
 	}
 	word = singular(word)
-	if isWhole(word) {
-		return word
+	if stem, known := stems()[word]; known || strings.HasSuffix(word, "eed") {
+		return cmp.Or(stem, word)
 	}
 	for _, ending := range [...]string{"ing", "ed"} {
-		if root, ok := strings.CutSuffix(word, ending); ok && len(root) >= 2 && hasVowel(root) {
+		if root, ok := strings.CutSuffix(word, ending); ok && len(root) >= 2 && syllables(root) > 0 {
 			return infinitive(root)
 		}
 	}
 	return word
 }
 
-// isWhole reports whether a word that ends like a plural, a past or an -ing form is
-// none.
-func isWhole(word string) bool {
-	switch word {
-	case "has", "was", "its", "this", "yes", "plus", "thus", "always", "perhaps",
-		"alias", "atlas", "bias", "canvas", "gas", "pandas", "texas", "kansas", "saas", "paas", "iaas",
-		"aws", "dns", "tls", "https", "sms", "gps", "cors", "nfs", "vps", "eks", "ecs", "rds", "sqs", "sns", "kms",
-		"chaos", "ios", "macos", "news", "lens", "series", "species", "kubernetes", "jenkins", "postgres", "analytics",
-		"setting", "meeting", "building", "sibling", "heading", "padding", "pricing", "during", "evening", "morning",
-		"nothing", "something", "anything", "everything", "string", "outing", "being",
-		"embed", "hundred", "indeed", "wicked", "sacred", "biped":
-		return true
-	}
-	return strings.HasSuffix(word, "eed")
-}
+//go:embed stems.txt
+var stemsText string
 
-// irregular returns the stem of a form that follows no rule; "" if it is not one.
-func irregular(word string) string {
-	switch word {
-	case "menus", "gpus", "cpus", "skus", "apis", "wikis", "emojis", "uris", "kpis", "guis", "clis",
-		"movies", "cookies", "selfies", "ties", "pies", "lies", "dies", "caches", "niches":
-		return word[:len(word)-1]
-	case "aliases", "canvases", "atlases", "biases", "lenses", "buses", "gases":
-		return word[:len(word)-2]
-	}
-	return irregulars()[word]
-}
-
-// irregulars are the stems of forms that follow no rule.
-var irregulars = sync.OnceValue(func() map[string]string {
-	stems := map[string]string{}
-	for stem, forms := range map[string]string{
-		"child":  "children",
-		"person": "people",
-		"index":  "indices",
-		"vertex": "vertices",
-		"matrix": "matrices",
-		"leave":  "leaves",
-		"do":     "does did done doing",
-		"go":     "goes gone went going",
-		"get":    "got gotten getting",
-		"send":   "sent",
-		"build":  "built",
-		"make":   "made",
-		"find":   "found",
-		"write":  "wrote written",
-		"run":    "ran",
-		"show":   "shown",
-		"hide":   "hidden hid",
-		"take":   "took taken",
-		"choose": "chose chosen",
-		"give":   "gave given",
-		"buy":    "bought",
-		"sell":   "sold",
-		"pay":    "paid",
-		"hold":   "held",
-		"keep":   "kept",
-		"draw":   "drew drawn",
-		"break":  "broke broken",
-		"lie":    "lying",
-		"tie":    "tying",
-	} {
-		for form := range strings.FieldsSeq(forms) {
-			stems[form] = stem
+// stems are the stems of the words in the table.
+var stems = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(stemsText) {
+		words := strings.Fields(line)
+		for _, word := range words[1:] {
+			switch stem, listed := strings.CutSuffix(words[0], ":"); {
+			case listed:
+				all[word] = stem
+			case stem == "=":
+				all[word] = word
+			case stem == "e":
+				root := strings.TrimSuffix(word, "e")
+				all[root+"ed"], all[root+"ing"] = word, word
+			}
 		}
 	}
-	return stems
+	return all
 })
 
 // singular returns a word without the ending -s of a plural, or of "he creates".
@@ -158,93 +111,20 @@ func infinitive(root string) string {
 	return root
 }
 
-// needsE reports whether a verb has lost its last letter, e, before -ing or -ed.
+// needsE reports whether a verb that the table does not have has lost its last letter, e,
+// before -ing or -ed: as far as can be told by the end of it.
 func needsE(root string) bool {
 	n := len(root)
-	last, before := root[n-1], root[n-2]
-	ends := endsWith(root)
-	if !isVowel(root, n-2) {
-		switch last {
-		case 'c': // announce
-			return root != "sync" && root != "async" && root != "resync"
-		case 'g': // merge, change
-			return before != 'n' || n > 4 && ends("ang", "eng")
-		case 's', 'v', 'z': // parse, serve
-			return true
-		case 'l': // handle
-			return before != 'r' && before != 'w'
-		case 'u': // queue
-			return true
-		}
-		return false
-	}
-	double := n > 2 && isVowel(root, n-3) && !(root[n-3] == 'u' && n > 3 && root[n-4] == 'q')
-	short := syllables(root) == 1
-	switch last {
-	case 'c', 'u', 'v', 'z': // trace, queue, save, resize
+	if strings.ContainsRune("cuvz", rune(root[n-1])) || endsWith(root)("iat", "uat", "ang", "rg", "rs", "dl", "bl", "gl") {
 		return true
-	case 's': // close, purchase
-		return !ends("focus", "virus", "bonus", "status")
-	case 'g': // manage
-		return !double
-	case 't':
-		switch before {
-		case 'a': // create, initiate, rotate
-			return !double || ends("creat", "iat", "uat")
-		case 'e':
-			return ends("delet", "complet", "deplet")
-		case 'i':
-			return ends("writ", "invit", "unit", "ignit") || root == "cit"
-		case 'u':
-			return !ends("out", "put") || ends("rout", "comput")
-		case 'o':
-			return !double && (short || ends("mot", "not"))
-		}
-	case 'd':
-		return !double && before != 'e' && !ends("pload") // provide, include
-	case 'r':
-		switch before {
-		case 'a', 'i', 'u':
-			return !double || ends("quir") // share, require, configure
-		case 'o':
-			return !double && (short && n > 2 || ends("stor", "plor", "gnor")) && !ends("monitor", "author")
-		}
-	case 'n':
-		switch before {
-		case 'i': // define
-			return !double && !ends("login", "admin", "begin", "pin")
-		case 'u', 'a', 'o':
-			return !double && short && n > 2
-		}
-	case 'l':
-		switch before {
-		case 'i', 'u': // compile, schedule
-			return !double
-		case 'a', 'o':
-			return !double && (short || ends("consol"))
-		}
-	case 'p':
-		switch before {
-		case 'a', 'y':
-			return !double
-		default:
-			return !double && short
-		}
-	case 'm':
-		switch before {
-		case 'a', 'u': // rename, resume
-			return !double && !ends("program")
-		default:
-			return !double && short
-		}
-	case 'b':
-		return !double && (short || ends("crib")) // describe
-	case 'k':
-		return !double && before != 'e' // invoke
-	case 'h':
+	}
+	if n < 3 || isVowel(root, n-1) || !isVowel(root, n-2) || isVowel(root, n-3) {
 		return false
 	}
-	return false
+	if syllables(root) == 1 { // else the last letter would be doubled
+		return !strings.ContainsRune("hkwxy", rune(root[n-1])) || root[n-1] == 'k' && root[n-2] != 'e'
+	}
+	return endsWith(root)("at", "id", "ud", "ur", "ir", "is", "us", "os", "ag", "ut", "il", "ul", "ok")
 }
 
 // isVowel reports whether the letter at i is a vowel; y is one after a consonant.
@@ -257,8 +137,6 @@ func isVowel(word string, i int) bool {
 	}
 	return false
 }
-
-func hasVowel(word string) bool { return syllables(word) > 0 }
 
 // syllables counts the groups of vowels.
 func syllables(word string) int {
