@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/again"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -372,6 +373,6 @@ func asking[Request, Result any](s *server, user string, res Result, err error, 
 		if user != "" {
 			ctx = session.WithUser(ctx, user)
 		}
-		return handle(ctx, r)
+		return onbehalf.HandlerOf(ctx, handle)(ctx, r)
 	}
 }

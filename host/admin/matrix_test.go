@@ -91,6 +91,8 @@ var samples = map[string]sample{
 	"POST /api/v1/entry":                         {"/api/v1/entry", `{"text":"{\"command\":\"x\"}","name":"new"}`, false, 0},
 	"GET /api/v1/tools/{name}":                   {"/api/v1/tools/lazy__echo", "", false, 0},
 	"POST /api/v1/tools/{name}/call":             {"/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`, true, 0},
+	"POST /api/v1/tools/{name}/try":              {"/api/v1/tools/lazy__echo/try", `{"arguments":{"text":"go"}}`, true, 0},
+	"POST /api/v1/tools/{name}/questions/{id}":   {"/api/v1/tools/lazy__echo/questions/none", `{"action":"decline"}`, false, http.StatusNotFound},
 	"GET /api/v1/tools/{name}/calls/{id}":        {"/api/v1/tools/lazy__echo/calls/none", "", false, http.StatusNotFound},
 	"GET /api/v1/why":                            {"/api/v1/why?name=lazy__echo", "", false, 0},
 	"GET /api/v1/connect":                        {"/api/v1/connect?url=http://127.0.0.1/mcp", "", false, 0},
@@ -137,7 +139,7 @@ func TestNothingIsLaunchedWithoutStdioWrite(t *testing.T) {
 				order = []string{"viewer", "writer", "owner", "operator"}
 			}
 			for _, key := range order {
-				if r.Stream {
+				if r.Stream && r.Method == http.MethodGet { // it has no end
 					s.stream(key)
 					continue
 				}
@@ -147,7 +149,9 @@ func TestNothingIsLaunchedWithoutStdioWrite(t *testing.T) {
 				assert.Equal(t, s.launches.Load() > before, c.launches && key == "owner", "%s: a process is started (%d %s)", key, got.status, got.body)
 				if key == "owner" {
 					assert.Equal(t, got.status, cmp.Or(c.status, http.StatusOK), "the status of %s", got.body)
-					assert.Equal(t, readDocument(t, s).check(r, got), nil)
+					if !r.Stream {
+						assert.Equal(t, readDocument(t, s).check(r, got), nil)
+					}
 				}
 			}
 		})

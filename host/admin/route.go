@@ -31,8 +31,9 @@ type admin struct {
 	host    *host.Host
 	mux     *http.ServeMux
 
-	redactor *redact.Redactor // of what is logged
-	accepted sync.Map         // by the name of a server that was changed: as what the ledger has accepted it, a server
+	redactor  *redact.Redactor // of what is logged
+	questions sync.Map         // by their IDs: what servers of tools that are tried ask, a *question
+	accepted  sync.Map         // by the name of a server that was changed: as what the ledger has accepted it, a server
 }
 
 // A route is one way to use the API. The mux is made of the routes.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"reflect"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -25,6 +26,8 @@ func toolRoutes() []*route {
 		on("GET", "/api/v1/tools", View, "List the tools of all servers in short, also those that are held back", (*request).listAllTools),
 		on("GET", "/api/v1/tools/{name}", View, "Show a tool with its schemas", (*request).showTool),
 		with("POST", "/api/v1/tools/{name}/call", Operate, "Call a tool as the caller's user; one of a local server takes stdio:write", (*request).callTool),
+		{method: "POST", path: "/api/v1/tools/{name}/try", role: Operate, summary: "Call a tool likewise, and tell its progress and what its server asks, as server-sent events", in: reflect.TypeFor[callInput](), stream: (*request).tryTool},
+		with("POST", "/api/v1/tools/{name}/questions/{id}", Operate, "Answer a question of the server of a tool that the caller tries", (*request).answerQuestion),
 		on("GET", "/api/v1/tools/{name}/calls/{id}", Operate, "Wait for what comes of a call of the caller's that waits for approval", (*request).awaitCall),
 		on("GET", "/api/v1/why", View, "Say why a tool is offered, or is not", (*request).showWhy,
 			param{"name", "string", "of the tool"}),
@@ -153,20 +156,25 @@ func (q *request) showTool() (shownTool, error) {
 	return shown, nil
 }
 
-// callTool calls a tool that is listed, and no other: to look for one could start its server.
-func (q *request) callTool(in *callInput) (callOutput, error) {
-	r := q.host.Registry()
-	t, ok := r.Snapshot().Lookup(q.PathValue("name"))
+// callable returns the tool that the path names, if it is listed and the caller may call it: to look for another one could
+// start its server.
+func (q *request) callable() (*registry.Definition, error) {
+	t, ok := q.host.Registry().Snapshot().Lookup(q.PathValue("name"))
 	if !ok {
-		return callOutput{}, noTool("no such tool is offered")
+		return nil, noTool("no such tool is offered")
 	}
 	d := t.Definition()
-	if err := q.mayStart(serversOf(d.Origin.Server)...); err != nil {
+	return d, q.mayStart(serversOf(d.Origin.Server)...)
+}
+
+func (q *request) callTool(in *callInput) (callOutput, error) {
+	d, err := q.callable()
+	if err != nil {
 		return callOutput{}, err
 	}
 	ctx, cancel := q.ofCall()
 	defer cancel()
-	res, err := r.Call(ctx, d.Name, in.Arguments)
+	res, err := q.host.Registry().Call(ctx, d.Name, in.Arguments)
 	return q.output(d.Origin.Server, res, err)
 }
 

@@ -132,14 +132,7 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 		return &failure{status: http.StatusServiceUnavailable, code: "busy", detail: "there are too many listeners, or the program ends"}
 	}
 	defer q.opts.Feed.leave(l)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no")
-	control := http.NewResponseController(w)
-	send := func(format string, values ...any) bool {
-		_ = control.SetWriteDeadline(time.Now().Add(writeWithin)) // not all writers have one
-		_, err := fmt.Fprintf(w, format, values...)
-		return err == nil
-	}
+	send, flush := eventStream(w)
 	tries := tries{}
 	fold := q.URL.Query().Get("fold") == "true"
 	tell := func(e feedEvent) bool {
@@ -155,7 +148,7 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 	}
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
-	for ok && control.Flush() == nil {
+	for ok && flush() {
 		select {
 		case <-q.Context().Done():
 			return nil
@@ -169,6 +162,19 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 		}
 	}
 	return nil
+}
+
+// eventStream begins an answer of server-sent events, and returns what writes to it and what sends that off. Both report whether
+// they could.
+func eventStream(w http.ResponseWriter) (send func(format string, values ...any) bool, flush func() bool) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	return func(format string, values ...any) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(writeWithin)) // not all writers have one
+		_, err := fmt.Fprintf(w, format, values...)
+		return err == nil
+	}, func() bool { return control.Flush() == nil }
 }
 
 // tries are the errors of the last attempts of servers that fail, by their names.

@@ -92,3 +92,19 @@ func CallOf(ctx context.Context) Call {
 	c, _ := ctx.Value(callKey{}).(Call)
 	return c
 }
+
+type handlerKey[Request any] struct{}
+
+// WithHandler returns a context in the course of whose calls handle answers a kind of server requests, in the place of the
+// handler of the program.
+func WithHandler[Request, Result any](ctx context.Context, handle func(context.Context, Request) (Result, error)) context.Context {
+	return context.WithValue(ctx, handlerKey[Request]{}, handle)
+}
+
+// HandlerOf returns the handler of [WithHandler], or else that of the program.
+func HandlerOf[Request, Result any](ctx context.Context, program func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
+	if handle, ok := ctx.Value(handlerKey[Request]{}).(func(context.Context, Request) (Result, error)); ok {
+		return handle
+	}
+	return program
+}

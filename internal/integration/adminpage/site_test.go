@@ -24,6 +24,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -93,10 +94,12 @@ func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *si
 	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 	s := &site{T: t}
 	var err error
-	s.manager, err = manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(records...), &manage.Options{Host: *hosttest.Patient(&host.Options{
+	ho := hosttest.Patient(&host.Options{
 		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(askForMail)}),
 		StateDir: t.TempDir(), Activity: log, Logins: logins,
-	})})
+	})
+	gateway.Prepare(ho) // as mcpbelt serve does
+	s.manager, err = manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(records...), &manage.Options{Host: *ho})
 	assert.OK(t, err)
 	s.host = s.manager.Host()
 	s.keys, err = access.LoadKeys(ctx, storage.NewMemory(), "keys")

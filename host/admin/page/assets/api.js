@@ -83,6 +83,28 @@ async function call(method, path, options) {
   return path.startsWith('mcp/servers') ? data.data : data;
 }
 
+// stream yields the server-sent events of an answer as {event, id, data}; signs of life are {}.
+export async function* stream(res) {
+  const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const {done, value} = await reader.read();
+    if (done) return;
+    rest += value;
+    if (!value.includes('\n')) continue; // a part of what is long
+    const blocks = rest.split('\n\n');
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const fields = {};
+      for (const line of block.split('\n')) {
+        const colon = line.indexOf(':');
+        if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 1).replace(/^ /, '');
+      }
+      yield fields;
+    }
+  }
+}
+
 export const get = (path, options) => call('GET', path, options);
 export const post = (path, body, options) => call('POST', path, {...options, body});
 export const put = (path, body, options) => call('PUT', path, {...options, body});

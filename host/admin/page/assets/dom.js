@@ -99,6 +99,14 @@ export function code(value) {
   return el;
 }
 
+// table returns a table in which a wide one scrolls. rows are its tr elements; on a narrow screen their cells are below each
+// other, with the titles of their columns.
+export function table(label, titles, rows) {
+  for (const row of rows) [...row.children].forEach((cell, i) => cell.setAttribute('data-title', titles[i]));
+  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label}, h('table', {class: 'stacked'},
+    h('thead', {}, h('tr', {}, titles.map((text) => h('th', {scope: 'col'}, text)))), h('tbody', {}, rows)));
+}
+
 let lastID = 0;
 
 // uid returns an ID that no other element has.

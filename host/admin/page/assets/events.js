@@ -1,6 +1,6 @@
 // What happens, as it happens. All views share one stream of server-sent events, which is open while one of them listens.
 
-import {send, isMissing} from './api.js';
+import {send, stream, isMissing} from './api.js';
 
 const firstWait = 500; // milliseconds until the stream is opened again
 const longestWait = 15000;
@@ -95,29 +95,19 @@ async function read(signal) {
     const res = await send('GET', 'events?fold=true', {signal: both, headers});
     tell({type: 'state', state: 'live'});
     if (comesAgain && !lastID) tell({type: 'reset'});
-    const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = '';
-    for (;;) {
-      const {done, value} = await reader.read();
-      if (done) return true;
+    for await (const fields of stream(res)) {
       clearTimeout(timer);
       timer = setTimeout(give, silence);
-      const blocks = (rest + value).split('\n\n');
-      rest = blocks.pop();
-      for (const block of blocks) take(block);
+      take(fields);
     }
+    return true;
   } finally {
     clearTimeout(timer);
   }
 }
 
 // take reads one event.
-function take(block) {
-  const fields = {};
-  for (const line of block.split('\n')) {
-    const colon = line.indexOf(':');
-    if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 1).replace(/^ /, '');
-  }
+function take(fields) {
   if (fields.event === 'reset') tell({type: 'reset'});
   if (!fields.id) return;
   lastID = fields.id;
@@ -139,9 +129,9 @@ function pause(ms, signal) {
 }
 
 // follow calls load at once, and again when what matters has happened, but not more often than once in
-// a second: for views that show what there is now. matters may be absent: all events matter. If elsewhere is true, load is
-// called every five seconds besides: no event tells what happens at other replicas.
-export function follow(load, signal, matters = () => true, elsewhere = false) {
+// a second: for views that show what there is now. matters may be absent: all events matter. While elsewhere returns true, load
+// is called every five seconds besides: no event tells what happens at other replicas.
+export function follow(load, signal, matters = () => true, elsewhere = null) {
   let timer = null;
   let last = 0;
   let busy = false;
@@ -170,7 +160,7 @@ export function follow(load, signal, matters = () => true, elsewhere = false) {
     if (event.type === 'reset' || (event.type === 'event' && matters(event.data))) soon();
   }, signal);
   if (elsewhere) {
-    const ticker = setInterval(() => document.hidden || soon(), polling);
+    const ticker = setInterval(() => { if (!document.hidden && elsewhere()) soon(); }, polling);
     signal.addEventListener('abort', () => clearInterval(ticker));
   }
   run();

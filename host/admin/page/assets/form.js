@@ -162,6 +162,9 @@ function make(schema, place, about) {
   const isNullable = Array.isArray(s.type) && s.type.length === 2 && s.type.includes('null');
   if (isNullable && (about.asked || !about.required)) return make({...s, type: s.type.find((type) => type !== 'null')}, inner, about); // leaving it out is as good
   const branches = s.oneOf ?? s.anyOf ?? (Array.isArray(s.type) ? s.type.toSorted((a, b) => (a === 'null') - (b === 'null')).map((type) => ({type})) : null);
+  if (Array.isArray(branches) && branches.length > 0 && branches.every((b) => Object.hasOwn(b ?? {}, 'const') && typeof b.title === 'string')) {
+    return choiceOf(branches.map((b) => b.const), s, about, branches.map((b) => b.title));
+  }
   if (Array.isArray(branches) && branches.length > 0 && branches.length <= mostFields) {
     const {oneOf, anyOf, type, ...base} = s;
     const kept = Array.isArray(type) && !oneOf && !anyOf ? base : {...base, type};
@@ -194,8 +197,10 @@ function framed(control, s, about, ...more) {
   control.id = id;
   const hints = [];
   if (typeof s.description === 'string') hints.push(said(s.description, {clamp: 300}));
-  const bounds = [['minimum', '≥'], ['maximum', '≤'], ['exclusiveMinimum', '>'], ['exclusiveMaximum', '<'], ['format', ''], ['pattern', 'pattern']]
+  const isRange = typeof s.minimum === 'number' && typeof s.maximum === 'number';
+  const bounds = [isRange ? [] : ['minimum', 'at least'], isRange ? [] : ['maximum', 'at most'], ['exclusiveMinimum', 'more than'], ['exclusiveMaximum', 'less than'], ['format', ''], ['pattern', 'pattern']]
     .filter(([key]) => ['string', 'number'].includes(typeof s[key])).map(([key, sign]) => `${sign} ${s[key]}`.trim());
+  if (isRange) bounds.unshift(`${s.minimum} to ${s.maximum}`);
   if (bounds.length) hints.push(said(bounds.join(', '), {clamp: 200}));
   const hint = h('div', {class: 'hint', id: `${id}-hint`}, hints.map((node, i) => [i ? ' · ' : '', node]));
   if (hints.length) control.setAttribute('aria-describedby', hint.id);
@@ -252,9 +257,9 @@ function numberField(s, about) {
   };
 }
 
-// choiceOf makes a field that has one of some values.
-function choiceOf(values, s, about) {
-  const texts = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+// choiceOf makes a field that has one of some values, which may have titles.
+function choiceOf(values, s, about, titles) {
+  const texts = titles ?? values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
   const control = h('select', {}, h('option', {value: ''}, about.required ? 'Choose' : 'Left out'),
     texts.map((text, i) => h('option', {value: i}, text.slice(0, 200))));
   const indexOf = (value) => values.findIndex((v) => JSON.stringify(v) === JSON.stringify(value));

@@ -34,8 +34,18 @@ function reasons(why) {
   const title = why.offered ? 'What holds calls back' : 'Why is it not offered?';
   const told = (why.reasons ?? []).filter(({where}) => !why.offered || where !== 'list');
   return told.length > 0 && h('section', {class: 'card', 'aria-label': title}, h('h2', {}, title),
-    told.map(({what, cure}) => h('div', {class: 'note warn'},
-      h('p', {}, said(what)), cure && h('p', {}, h('strong', {}, 'Cure: '), said(cure)))));
+    told.map(({what, cure, where}) => h('div', {class: 'note warn'},
+      h('p', {}, said(what)), cure && h('p', {}, h('strong', {}, 'Cure: '), said(cure), ' ', why.server && link(why.server, where)))));
+}
+
+// link leads to where what holds a tool of a server back is cured.
+function link(server, where) {
+  if (where === 'policy' || where === 'gate') return null;
+  const [path, text] = {
+    ledger: [api.at`/admin/changes?server=${server}`, 'Review it'], login: [api.at`/admin/logins?server=${server}`, 'Log in'], launch: ['/admin/launches', 'Look at its command'],
+    filter: [api.at`/admin/servers/${server}/edit`, 'Edit it'], entry: [api.at`/admin/servers/${server}/edit`, 'Edit it'],
+  }[where] ?? [api.at`/admin/servers/${server}`, 'Look at the server'];
+  return h('a', {href: path}, text);
 }
 
 function about(tool) {
@@ -58,7 +68,7 @@ const calls = new Map(); // by the name of a tool: the calls that were tried in 
 // attempt is a form that calls the tool.
 function attempt(ctx, name, tool, local) {
   const args = form(tool.inputSchema ?? {type: 'object'});
-  const result = h('div', {class: 'view', 'aria-live': 'polite'});
+  const result = h('div', {class: 'view', 'aria-live': 'polite'}, h('p', {class: 'weak'}, 'What the tool answers is shown here.'));
   const history = h('details', {hidden: true}, h('summary', {}, 'Calls that were tried here'));
   const list = h('ol', {class: 'log', reversed: true});
   const why = local ? ctx.may('operate', 'stdio:write') : ctx.may('operate');
@@ -71,12 +81,20 @@ function attempt(ctx, name, tool, local) {
     cancel?.abort();
     cancel = end;
     const seconds = h('span', {class: 'weak'});
+    const progress = h('div', {class: 'row', hidden: true});
+    const questions = h('div', {class: 'view'});
     const ticker = setInterval(() => { seconds.textContent = ` for ${Math.round((performance.now() - one.began) / 1000)} s`; }, 1000);
     replace(result, h('div', {class: 'row', role: 'status'}, h('span', {class: 'weak'}, doing), seconds,
-      button(method === 'POST' ? 'Cancel' : 'Do not wait', () => end.abort(), {class: 'quiet'})), one.decision);
+      button(method === 'POST' ? 'Cancel' : 'Do not wait', () => end.abort(), {class: 'quiet'})), progress, questions, one.decision);
     try {
       const res = await api.send(method, path, {body, signal: AbortSignal.any([end.signal, ctx.signal])});
-      return parse(await res.text());
+      if (method === 'GET') return parse(await res.text());
+      for await (const {event, data} of api.stream(res)) {
+        if (event === 'end') return parse(data);
+        if (event === 'progress') showProgress(progress, parse(data));
+        if (event === 'question') questions.append(question(ctx, api.at`tools/${name}`, parse(data)));
+      }
+      return {outcome: 'error', error: 'The program has ended the answer before its end.'};
     } catch (err) {
       if (err.name !== 'AbortError') return {outcome: 'error', error: err.message};
       return end === cancel && !ctx.signal.aborted ? {outcome: 'cancelled'} : null;
@@ -89,7 +107,7 @@ function attempt(ctx, name, tool, local) {
     if (given === undefined) return;
     const one = {given, began: performance.now()};
     calls.set(name, [one, ...calls.get(name) ?? []].slice(0, mostCalls));
-    one.came = await ask(one, 'POST', api.at`tools/${name}/call`, {arguments: given}, 'Calling …');
+    one.came = await ask(one, 'POST', api.at`tools/${name}/try`, {arguments: given}, 'Calling …');
     if (one.came) finish(one);
   }
   // finish shows what came of a call; of one that waits for approval, when that was decided.
@@ -120,8 +138,41 @@ function attempt(ctx, name, tool, local) {
   remember();
   const waits = calls.get(name)?.find((one) => one.came?.waiting);
   if (waits) finish(waits);
-  return h('section', {class: 'card', 'aria-label': 'Call'}, h('h2', {}, 'Try it'), args.el,
-    h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why})), result, history);
+  return h('section', {class: 'card', 'aria-label': 'Call'}, h('h2', {}, 'Try it'), h('div', {class: 'try'},
+    h('div', {class: 'view'}, args.el, h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why})), history), result));
+}
+
+// showProgress shows how far a call has come, as its server says.
+function showProgress(el, {progress, total, message}) {
+  const isPart = total > 0 && progress <= total;
+  el.hidden = false;
+  replace(el, h('progress', {'aria-label': 'Progress', ...(isPart && {max: total, value: progress})}),
+    h('span', {class: 'weak'}, isPart ? `${number(progress)} of ${number(total)}` : number(progress)), message && said(message, {clamp: 200}));
+}
+
+// question asks what a server wants to know in the course of a call: a form, or whether to visit a page.
+function question(ctx, path, {id, server, asked: {message, requestedSchema, url}, warnings}) {
+  const fields = !url && form(requestedSchema);
+  const wrong = h('p', {class: 'error', role: 'alert'});
+  const answer = (action) => async () => {
+    const content = action === 'accept' && fields ? fields.read() : undefined;
+    if (action === 'accept' && fields && content === undefined) return;
+    try {
+      await api.post(`${path}/${api.at`questions/${id}`}`, {action, content});
+      replace(el, h('p', {class: 'weak'}, {accept: url ? 'You agreed to visit the page.' : 'Your answer was sent.', decline: 'You declined.'}[action]));
+    } catch (err) {
+      if (!(err instanceof api.APIError)) throw err;
+      wrong.textContent = err.message;
+    }
+  };
+  const agree = url
+    ? h('a', {class: 'button primary', href: url, target: '_blank', rel: 'noopener noreferrer', onclick: answer('accept')}, 'Open the page')
+    : button('Send', answer('accept'), {class: 'primary'});
+  const el = h('section', {class: 'note', 'aria-label': 'A question'}, h('h3', {}, 'The server ', said(server, {clamp: 60}), ' asks'), said(message, {tag: 'p', class: 'quote'}),
+    (warnings ?? []).map((text) => h('p', {}, h('strong', {}, 'Beware: '), said(text))),
+    url && h('p', {}, 'A page of ', h('strong', {}, said(new URL(url).host)), ': ', said(url, {class: 'mono'})),
+    fields && fields.el, wrong, h('div', {class: 'actions'}, agree, button('Decline', answer('decline'))));
+  return el;
 }
 
 // decide is how a call that waits is decided about where it was tried.
