@@ -61,7 +61,7 @@ func (q *request) showWhy() (whyOffered, error) {
 	}
 	h, tool := q.serverOf(name)
 	if h == nil {
-		say("name", "No server has a name that begins so, and no tool is called so.", "")
+		say("name", "There is no tool of this name, and no server with whose name it begins.", "")
 		return answer, nil
 	}
 	answer.Server = h.Status.Name

@@ -34,6 +34,7 @@ func TestViews(t *testing.T) {
 		p.theme("light")
 		p.open(path)
 		p.accessible(path + " light")
+		assert.True(t, p.has("[...document.querySelectorAll('.scroll')].every((e) => e.scrollWidth <= e.clientWidth)"), "%s: a table fits a wide screen", path)
 		p.theme("dark")
 		p.size(380, 800)
 		p.open(path)

@@ -24,6 +24,9 @@ import (
 // maxFirstView bounds what comes over the wire for the first view of a hundred servers, in bytes.
 const maxFirstView = 60_000
 
+// maxIdle bounds what a page gets that is left open while all that fails is tried once more, in bytes.
+const maxIdle = 2000
+
 // TestHundredServers opens the first view of a host with a hundred servers, of which ten fail and are tried again, and leaves
 // it open while they are. With -v it prints how fast that was.
 func TestHundredServers(t *testing.T) {
@@ -47,7 +50,7 @@ func TestHundredServers(t *testing.T) {
 	}
 	p := s.tab(chromium.Start(t))
 	var mu sync.Mutex
-	var bytes float64
+	var bytes, streamed float64
 	var asked []string
 	p.Listen(func(method string, params json.RawMessage) {
 		var e struct {
@@ -62,6 +65,8 @@ func TestHundredServers(t *testing.T) {
 		switch method {
 		case "Network.loadingFinished":
 			bytes += e.EncodedDataLength
+		case "Network.dataReceived":
+			streamed += e.EncodedDataLength
 		case "Network.requestWillBeSent":
 			asked = append(asked, e.Request.URL)
 		}
@@ -84,10 +89,13 @@ func TestHundredServers(t *testing.T) {
 	p.AwaitTrue("[...document.querySelectorAll('.chip')].some((chip) => chip.textContent === 'Failing 10')")
 	p.AwaitTrue("performance.getEntriesByType('resource').every((e) => performance.now() - e.responseEnd > 2000)") // what was to be asked is
 	mu.Lock()
-	asked, bytes = nil, 0
+	asked, streamed = nil, 0
 	mu.Unlock()
 	before := len(s.tries(t))
 	hosttest.Eventually(t, "servers are tried again", func() bool { return len(s.tries(t)) >= before+failing })
+	mu.Lock()
+	assert.True(t, streamed <= maxIdle, "a page on which nothing happens but that servers are tried again has got %.0f bytes, at most %d", streamed, maxIdle)
+	mu.Unlock()
 	for range 3 {
 		assert.Value(s.host.Registry().Call(hosttest.Watchdog(t), "server-99__add", json.RawMessage(`{"text":"x"}`)))(t)
 	}

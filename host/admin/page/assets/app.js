@@ -195,7 +195,6 @@ function frame() {
     state.dataset.state = event.state;
     away.hidden = event.state !== 'lost' || document.hidden;
   }, session.signal);
-  store.begin(session.signal, Boolean(me.replica));
   store.watch(showWaiting, session.signal);
   showUndo();
   show();
@@ -207,7 +206,7 @@ function themes() {
     document.documentElement.dataset.theme = select.value;
     if (select.value) localStorage.setItem('theme', select.value);
     else localStorage.removeItem('theme');
-  }}, [['', 'System'], ['light', 'Light'], ['dark', 'Dark']].map(([value, text]) => h('option', {value}, text)));
+  }}, [['', 'Auto theme'], ['light', 'Light'], ['dark', 'Dark']].map(([value, text]) => h('option', {value}, text)));
   select.value = document.documentElement.dataset.theme ?? '';
   return select;
 }
@@ -262,9 +261,10 @@ async function signIn(body) {
 }
 
 async function enter() {
+  session = new AbortController();
+  store.begin(session.signal, () => Boolean(me?.replica)); // not after it is known who that is: the first view waits for it
   me = await api.get('me');
   if (me.roles.includes('operate') && !me.roles.includes('view')) me.roles.push('view');
-  session = new AbortController();
   watchUse();
   frame();
 }

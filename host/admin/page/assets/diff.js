@@ -1,6 +1,6 @@
 // Differences of texts.
 
-import {h, said} from './dom.js';
+import {h, said, table as tableOf} from './dom.js';
 
 const mostWords = 600; // of each text that are compared word by word
 
@@ -58,11 +58,16 @@ function common(a, b) {
 
 // table shows differences of fields, which are [{field, before, after}].
 export function table(fields) {
-  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Differences'},
-    h('table', {class: 'diff'},
-      h('thead', {}, h('tr', {}, ['Field', 'Was', 'Is'].map((text) => h('th', {scope: 'col'}, text)))),
-      h('tbody', {}, fields.map(({field, before, after}) => {
-        const [was, is] = sides(before, after);
-        return h('tr', {}, h('th', {scope: 'row'}, said(field)), h('td', {}, was), h('td', {}, is));
-      }))));
+  const rows = fields.map(({field, before, after}) => {
+    const [was, is] = before || after ? sides(before, after) : ['–', '–'];
+    return h('tr', {}, h('th', {scope: 'row', title: field}, said(nameOf(field))), h('td', {}, before ? was : '–'), h('td', {}, after ? is : '–'));
+  });
+  const el = tableOf('Differences', ['Field', 'Was', 'Is'], rows);
+  el.firstChild.classList.add('diff');
+  return el;
+}
+
+// nameOf returns what a field is called, whose path is a JSON Pointer.
+function nameOf(path) {
+  return path.slice(1).replace(/\/(properties\/)?/g, ' › ').replaceAll('~1', '/').replaceAll('~0', '~') || path;
 }

@@ -3,17 +3,22 @@
 import * as api from './api.js';
 import {h, replace, said, plural, button} from './dom.js';
 import {report} from './report.js';
-import {actions, mayChange, recordOf} from './servers.js';
+import {actions, mayChange, plainly, recordOf} from './servers.js';
+
+const mostCauses = 3; // of failures that are shown before someone asks for more
 
 // needs returns a list of what needs a person: el, and update, which gets what the store has.
 export function needs(ctx, {isFailing, login}) {
   const items = h('ul', {class: 'needs plain'});
-  const title = h('h2');
+  const title = h('h2', {tabindex: '-1'});
   const el = h('section', {class: 'view', 'aria-label': 'What needs you', hidden: true}, title, items);
   const shown = new Map(); // by key: {el, sign}
+  let everything = false; // all failures are shown
 
   function update(now) {
-    const all = [...decisions(now), ...now.servers.filter((s) => s.action === 'login').map(loginOf), ...causes(now.servers.filter(isFailing))];
+    const failures = causes(now.servers.filter(isFailing));
+    const first = everything || failures.length <= mostCauses + 1 ? failures : [...failures.slice(0, mostCauses), others(failures.slice(mostCauses), now)];
+    const all = [...decisions(now), ...now.servers.filter((s) => s.action === 'login').map(loginOf), ...first];
     const keys = new Set(all.map(({key}) => key));
     for (const [key, one] of shown) {
       if (keys.has(key)) continue;
@@ -35,7 +40,7 @@ export function needs(ctx, {isFailing, login}) {
       const {el: row} = shown.get(need.key);
       if (items.children[i] !== row) items.insertBefore(row, items.children[i] ?? null);
     });
-    const count = all.length;
+    const count = all.length - first.length + failures.length;
     replace(title, 'Needs you ', count > 0 && h('span', {class: 'badge warn'}, String(count)));
     el.hidden = shown.size === 0;
   }
@@ -95,9 +100,16 @@ export function needs(ctx, {isFailing, login}) {
       groups.get(cause).push(s);
     }
     return [...groups].map(([cause, all]) => ({
-      key: `failing ${cause}`, sign: JSON.stringify(all.map((s) => [s.name, s.stage === 'invalid', s.cure])),
+      key: `failing ${cause}`, servers: all.length, sign: JSON.stringify(all.map((s) => [s.name, s.stage === 'invalid', s.cure])),
       make: () => ({el: h('li', {class: 'need'}, failure(all))}),
     }));
+  }
+
+  // others is the row of the failures that are not shown.
+  function others(rest, now) {
+    const text = `${plural(rest.reduce((sum, {servers}) => sum + servers, 0), 'more server')} cannot be used`;
+    return {key: 'others', sign: text, make: () => ({el: h('li', {class: 'need row'}, mark('bad'), h('span', {class: 'grow'}, text),
+      button('Show all', () => { everything = true; update(now); title.focus(); }, {class: 'link'}))})};
   }
 
   function failure(all) {
@@ -116,7 +128,7 @@ export function needs(ctx, {isFailing, login}) {
     ];
     return [h('div', {class: 'row top'}, mark('bad'), h('div', {class: 'grow'},
       h('p', {}, all.length > 1 && [h('strong', {}, plural(all.length, 'server')), ': '], all.map((one, i) => [i > 0 && ', ', link(one)])),
-      h('p', {class: 'error'}, said(s.error, {clamp: 240})), s.cure && h('p', {class: 'weak'}, said(s.cure))),
+      h('p', {class: 'error'}, said(plainly(s.error), {clamp: 140})), s.cure && h('p', {class: 'weak'}, said(s.cure))),
     h('div', {class: 'actions'}, buttons)), tested];
   }
 

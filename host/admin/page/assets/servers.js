@@ -77,6 +77,7 @@ export function actions(ctx, record, after) {
   return {
     toggle: act(record.enabled ? 'Disable' : 'Enable', async () => {
       await api.put(api.at`mcp/servers/${record.id}/toggle?enabled=${!record.enabled}`);
+      return {};
     }, {why: record.enabled && !record.builtin ? ctx.may('operate') : why}),
     restart: record.enabled && act('Restart', async () => {
       const {stage, error} = await api.post(api.at`servers/${record.name}/restart`);
@@ -111,12 +112,17 @@ export function command(record) {
   return quoted.join(quoted.length > 6 ? ' \\\n  ' : ' ');
 }
 
+// plainly returns an error without the names of packages, which are for programmers.
+export function plainly(error) {
+  return String(error ?? '').replace(/(^|: )(?:(?:auth|host|mcp|session|transport): )+/g, '$1');
+}
+
 // trouble shows why a server does not work and what would cure that.
 export function trouble(error, cures = [], clamp = 400) {
   const given = cures.filter(Boolean);
   if (!error && given.length === 0) return null;
   return h('div', {class: error ? 'note bad' : 'note warn'},
-    error && h('p', {}, h('strong', {}, 'Cause: '), said(error, {clamp})),
+    error && h('p', {}, h('strong', {}, 'Cause: '), said(plainly(error), {clamp})),
     given.map((cure) => h('p', {}, error && h('strong', {}, 'Cure: '), said(cure, {clamp}))));
 }
 
@@ -130,5 +136,5 @@ export function next(live) {
 
 // recordOf returns the record of a server as far as it can be told from how it does.
 export function recordOf(row) {
-  return {id: row.id ?? row.name, name: row.name, enabled: row.stage !== 'disabled', builtin: row.builtin ?? true, local: row.local};
+  return {id: row.id ?? row.name, name: row.name, enabled: row.stage !== 'disabled', builtin: row.builtin ?? true, local: row.local, ...(!row.id && {elsewhere: true, source: 'another file, or is a part of the program'})};
 }

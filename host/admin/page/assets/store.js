@@ -10,7 +10,7 @@ const watchers = new Set();
 const failures = new Map(); // by server: the error of its last attempt
 let now = {servers: null, launches: [], calls: [], error: ''};
 
-// begin keeps it up until the session ends. If elsewhere is true calls may wait on other replicas.
+// begin keeps it up until the session ends. elsewhere reports whether calls may wait on other replicas.
 export function begin(signal, elsewhere) {
   now = {servers: null, launches: [], calls: [], error: ''};
   failures.clear();

@@ -3,6 +3,7 @@
 import {get, isMissing} from '../api.js';
 import {listen} from '../events.js';
 import {h, replace, button, said, time, uid} from '../dom.js';
+import {plainly, stageText} from '../servers.js';
 import {milliseconds} from '../spark.js';
 
 const kinds = ['call', 'denied', 'approval', 'quarantined', 'rejected', 'login', 'logout', 'config', 'start', 'stop', 'replace', 'state', 'consent', 'accept', 'dropped'];
@@ -23,12 +24,12 @@ export function mount(root, ctx) {
   const known = new Set(); // cursors of events
   const rows = h('tbody');
   const empty = h('p', {class: 'empty'});
-  const table = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Events'}, h('table', {},
+  const table = h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Events'}, h('table', {class: 'stacked events'},
     h('thead', {}, h('tr', {}, ['When', 'What', 'Where', 'Who', 'Took', 'Outcome'].map((text) => h('th', {scope: 'col'}, text)))), rows));
   const choose = (name, values) => h('select', {}, h('option', {value: ''}, 'all'), values.map((value) => h('option', {value}, value.replaceAll('_', ' '))));
   let waiting = null; // the timer of a search
   const fields = {
-    q: h('input', {type: 'search', spellcheck: 'false', placeholder: 'A part of a server, tool, user or error', oninput: () => {
+    q: h('input', {type: 'search', spellcheck: 'false', placeholder: 'Server, tool, user or error', oninput: () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => apply('q', fields.q.value.trim()), 200);
     }}),
@@ -141,23 +142,25 @@ function folded(events) {
 function happened(e) {
   const change = e.detail?.change;
   if (e.kind === 'config' && change) return `config: ${change}`;
-  if (e.kind === 'state' && e.detail?.to) return `is ${e.detail.to.replaceAll('_', ' ')}`;
-  return e.kind;
+  if (e.kind === 'state' && e.detail?.to) return e.error && e.detail.to === 'starting' ? stageText('waiting') : stageText(e.detail.to);
+  return e.kind.replaceAll('_', ' ');
 }
 
 function row({event: e, times, since}) {
   const kind = e.outcome === 'ok' || e.outcome === 'approved' ? 'good' : ['error', 'timeout', 'tool_error', 'unknown'].includes(e.outcome) ? 'bad' : e.outcome ? 'warn' : '';
   const {by, ...others} = e.detail ?? {};
+  if (e.kind === 'state') for (const name of ['from', 'to']) delete others[name]; // it is said already
   if (others.name === `${e.server}__${e.tool}`) delete others.name; // it is there already
+  if (others.tools) delete others.count; // they are counted by their names
   const detail = Object.entries(others);
   const who = e.user || by;
   return h('tr', {},
     h('td', {class: 'num'}, time(e.time)),
-    h('td', {}, h('a', {href: `/admin/activity?${new URLSearchParams({id: e.id})}`}, happened(e)), times > 1 && [` ×${times} since `, time(since)]),
+    h('td', {}, h('a', {href: `/admin/activity?${new URLSearchParams({id: e.id})}`}, happened(e)), times > 1 && h('div', {class: 'weak'}, `×${times} since `, time(since))),
     h('td', {}, e.server && said(e.server), e.server && e.tool && ' / ', e.tool && said(e.tool)),
-    h('td', {}, who ? said(who) : '–', e.user && by && [' by ', said(by)]),
+    h('td', {}, who && said(who), e.user && by && [' by ', said(by)]),
     h('td', {class: 'num'}, e.durationNs ? milliseconds(e.durationNs / 1e6) : ''),
-    h('td', {}, e.outcome && h('span', {class: `badge ${kind}`}, e.outcome.replaceAll('_', ' ')), ' ', e.error && said(e.error, {clamp: 300}),
+    h('td', {class: 'outcome'}, e.outcome && h('span', {class: `badge ${kind}`}, e.outcome.replaceAll('_', ' ')), ' ', e.error && said(plainly(e.error), {clamp: 200}),
       detail.length > 0 && h('div', {class: 'weak'}, detail.map(([name, value]) => [`${name} `, said(value, {clamp: 200}), ' ']))));
 }
 

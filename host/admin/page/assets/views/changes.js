@@ -68,13 +68,25 @@ export function mount(root, ctx) {
   follow(load, ctx.signal);
 }
 
+// isForgotten reports whether it is not known what the entry of a server was: the program was started since it was changed, or
+// the change was not made here.
+function isForgotten(c) {
+  return c.kind === 'server_changed' && c.fields.every(({before}) => !before);
+}
+
+// now shows what the entry of a server is.
+function now(c) {
+  return [h('p', {class: 'note warn'}, 'What it was when it was accepted is not known here: it was changed elsewhere, or before this program was started. This is all that it is now.'),
+    h('dl', {}, c.fields.map(({field, after}) => h('div', {}, h('dt', {}, field.slice(1)), h('dd', {}, code(after)))))];
+}
+
 function render(c, decide, ctx) {
   const why = ctx.may('operate');
   return [
     h('h2', {tabindex: '-1'}, c.tool ? [said(c.tool), ' at '] : null, h('a', {href: `/admin/servers/${encodeURIComponent(c.server)}`}, said(c.server))),
     h('p', {class: 'weak'}, h('span', {class: 'badge'}, kinds[c.kind] ?? c.kind), c.kind === 'rejected' ? ' ' : ' seen ', time(c.since)),
     about[c.kind] && h('p', {}, about[c.kind]),
-    c.fields?.length > 0 && table(c.fields),
+    c.fields?.length > 0 && (isForgotten(c) ? now(c) : table(c.fields)),
     c.more > 0 && h('p', {}, `and ${c.more} more differences`),
     c.surface && h('details', {open: !c.fields?.length}, h('summary', {}, 'All that the server says of it'), code(c.surface)),
     c.hash && h('div', {class: 'actions'},

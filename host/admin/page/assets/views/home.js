@@ -6,7 +6,7 @@ import {h, replace, said, number, plural, button} from '../dom.js';
 import {list} from '../list.js';
 import {menu} from '../menu.js';
 import {spark} from '../spark.js';
-import {actions, badge, rank, recordOf, removed, stageText} from '../servers.js';
+import {actions, badge, plainly, rank, recordOf, removed, stageText} from '../servers.js';
 import {watch} from '../store.js';
 import {needs} from '../needs.js';
 
@@ -36,16 +36,24 @@ export function mount(root, ctx) {
       {value: 'off', text: 'Off', has: (s) => s.stage === 'disabled'},
     ],
     columns: [
+      {title: 'On', class: 'switch wide-only', cell: (s) => switchOf(s)},
       {title: 'Name', class: 'name', sort: (s) => s.name, cell: (s) => h('a', {href: api.at`/admin/servers/${s.name}`}, said(s.name, {clamp: 100}))},
       {title: 'State', class: 'state-column', sort: (s) => rank(s.stage), cell: (s) => badge(s.stage)},
       {title: 'Tools', class: 'narrow num', sort: (s) => s.tools, cell: (s) => number(s.tools)},
       {title: 'Tokens', class: 'narrow num wide-only', sort: (s) => s.tokens, cell: (s) => number(s.tokens)},
       {title: 'Calls', class: 'narrow num wide-only', sort: (s) => s.calls.ended, cell: (s) => [number(s.calls.ended), s.calls.failed > 0 && h('span', {class: 'error'}, ` ▲${number(s.calls.failed)}`)]},
       {title: 'Latency', class: 'latency wide-only', cell: (s) => (s.latencyMs?.length ? spark(s.latencyMs) : h('span', {class: 'weak'}, '–'))},
-      {title: 'Last error', class: 'wide wide-only weak', cell: (s) => (s.error ? said(s.error, {clamp: 160}) : s.description && said(s.description, {clamp: 160}))},
+      {title: 'Last error', class: 'wide wide-only weak', cell: (s) => (s.error ? said(plainly(s.error), {clamp: 160}) : s.description && said(s.description, {clamp: 160}))},
       {title: '', class: 'end', cell: (s) => menu(`More for ${s.name}`, () => rowItems(s))},
     ],
   });
+
+  // switchOf switches a server on or off.
+  function switchOf(s) {
+    const {toggle} = actions(ctx, recordOf(s), (done) => { if (!done) box.checked = !box.checked; });
+    const box = h('input', {type: 'checkbox', role: 'switch', 'aria-label': `Use ${s.name}`, checked: s.stage !== 'disabled', disabled: Boolean(toggle.why), title: toggle.why || null, onchange: () => toggle.act()});
+    return box;
+  }
 
   function rowItems(s) {
     const {toggle, restart, remove} = actions(ctx, recordOf(s), (back) => {

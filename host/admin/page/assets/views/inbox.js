@@ -43,7 +43,7 @@ export function mount(root, ctx) {
     }
     await load();
   }
-  follow(load, ctx.signal, undefined, Boolean(ctx.me.replica));
+  follow(load, ctx.signal, undefined, () => Boolean(ctx.me.replica));
 }
 
 function card(c, ctx, decide) {

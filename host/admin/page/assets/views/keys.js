@@ -2,7 +2,7 @@
 
 import {get, post, put, del, at, isMissing} from '../api.js';
 import {open, confirm} from '../dialog.js';
-import {h, replace, button, said, time, uid} from '../dom.js';
+import {h, replace, button, said, table, time, uid} from '../dom.js';
 
 const patterns = {profiles: 'Profiles', servers: 'Servers', tools: 'Tools'};
 
@@ -17,9 +17,7 @@ export function mount(root, ctx) {
       if (err.name !== 'AbortError') replace(root, h('p', {class: 'empty'}, isMissing(err) ? 'This program keeps no keys of its own: those that may use it are said where it is started.' : err.message));
       return;
     }
-    replace(root, keys.length === 0 ? h('div', {class: 'empty'}, h('p', {}, 'There are no keys. A client that connects to the gateway needs one.'), button('New key', () => edit(null), {class: 'primary', why: may.make})) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Keys'},
-      h('table', {}, h('thead', {}, h('tr', {}, ['Key', 'User', 'What it allows', 'Last used', 'Expires', 'Actions'].map((text) => h('th', {scope: 'col'}, text)))),
-        h('tbody', {}, keys.map((k) => h('tr', {},
+    replace(root, keys.length === 0 ? h('div', {class: 'empty'}, h('p', {}, 'There are no keys. A client that connects to the gateway needs one.'), button('New key', () => edit(null), {class: 'primary', why: may.make})) : table('Keys', ['Key', 'User', 'What it allows', 'Last used', 'Expires', 'Actions'], keys.map((k) => h('tr', {},
           h('th', {scope: 'row'}, said(k.label || 'no label'), h('div', {class: 'mono weak'}, k.id)),
           h('td', {}, k.user ? said(k.user) : '–'),
           h('td', {}, said(allows(k.grant))),
@@ -27,19 +25,19 @@ export function mount(root, ctx) {
           h('td', {}, k.expires ? time(k.expires) : 'never'),
           h('td', {}, h('div', {class: 'actions'},
             button('Change', () => edit(k), {why: may.make, title: `Change ${k.label || k.id}`}),
-            button('Revoke', () => revoke(k), {class: 'danger', why: may.revoke, title: `Revoke ${k.label || k.id}`})))))))));
+            button('Revoke', () => revoke(k), {class: 'danger', why: may.revoke, title: `Revoke ${k.label || k.id}`})))))));
   }
   // edit changes a key, or makes one if it is null.
   function edit(key) {
     const grant = key?.grant ?? {};
     const value = {
-      label: input('Label', 'text', key?.label ?? '', 'what the key is for'),
-      user: input('User', 'text', key?.user ?? '', 'on whose behalf it is used; empty: of no user'),
+      label: input('Label', 'text', key?.label ?? '', 'What the key is for.'),
+      user: input('User', 'text', key?.user ?? '', 'On whose behalf it is used. Empty: no user.'),
       ...Object.fromEntries(Object.entries(patterns).map(([name, text]) =>
-        [name, input(text, 'text', (grant[name] ?? []).join(', '), 'patterns such as git*, with commas between them; empty: all')])),
-      expires: input('Expires', 'date', (key?.expires ?? '').slice(0, 10), 'at the beginning of that day, in UTC; empty: never'),
+        [name, input(text, 'text', (grant[name] ?? []).join(', '), 'Patterns such as git*, with commas between them. Empty: all.')])),
+      expires: input('Expires', 'date', (key?.expires ?? '').slice(0, 10), 'At the beginning of that day, in UTC. Empty: never.'),
     };
-    const flags = {readOnly: check('only tools that say that they only read', grant.readOnly), manage: check('may manage servers', grant.manage)};
+    const flags = {readOnly: check('Only tools that say that they only read', grant.readOnly), manage: check('May manage servers', grant.manage)};
     const error = h('p', {class: 'error', role: 'alert'});
     const form = h('form', {class: 'view', onsubmit: async (event) => {
       event.preventDefault();

@@ -4,13 +4,13 @@ import {get, post, at, isMissing} from '../api.js';
 import {confirm} from '../dialog.js';
 import {begin, complete} from '../login.js';
 import {follow} from '../events.js';
-import {h, replace, button, said, time} from '../dom.js';
+import {h, replace, button, said, table, time} from '../dom.js';
 import {watch} from '../store.js';
 
 export function mount(root, ctx) {
   const wanting = h('section', {class: 'card', hidden: true});
-  const table = h('div');
-  replace(root, wanting, table);
+  const list = h('div');
+  replace(root, wanting, list);
   const why = ctx.may('operate');
   let shown = '';
   let lacking = []; // servers that need a login
@@ -29,18 +29,20 @@ export function mount(root, ctx) {
     wanting.hidden = lacking.length === 0;
     replace(wanting, h('h2', {}, 'Servers that need a login'), h('ul', {class: 'stack'}, lacking.map((server) =>
       h('li', {class: 'row'}, said(server), button('Log in', () => begin(ctx, server, load), {why, title: `Log in at ${server}`})))));
-    replace(table, sessions.length === 0 ? h('p', {class: 'empty'}, none) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Logins'},
-      h('table', {}, h('thead', {}, h('tr', {}, ['Server', 'User', 'Login', 'Rights', 'Expires', 'Actions'].map((text) => h('th', {scope: 'col'}, text)))),
-        h('tbody', {}, sessions.map((s) => h('tr', {},
+    replace(list, sessions.length === 0 ? h('p', {class: 'empty'}, none) : table('Logins', ['Server', 'User', 'Login', 'Rights', 'Expires', 'Actions'], sessions.map((s) => h('tr', {},
           h('th', {scope: 'row'}, said(s.key.server)),
           h('td', {}, s.key.user ? said(s.key.user) : 'the program'),
           h('td', {}, h('span', {class: s.phase === 'logged_in' ? 'badge good' : 'badge warn'}, s.phase.replaceAll('_', ' ')), s.issuer && [' by ', said(s.issuer)], s.reason && h('p', {class: 'error'}, said(s.reason))),
-          h('td', {}, [...(s.scopes ?? []), ...(s.headers ?? [])].map((scope) => [said(scope), ' '])),
+          h('td', {}, rightsOf(s)),
           h('td', {}, s.renewable ? 'renewed by itself' : time(s.expires)),
           h('td', {}, h('div', {class: 'actions'},
             s.phase === 'logged_in'
               ? button('Log out', () => logout(s.key), {class: 'danger', why, title: `Log out ${s.key.user ?? ''} at ${s.key.server}`})
-              : button('Log in', () => begin(ctx, s.key.server, load), {why, title: `Log in at ${s.key.server}`})))))))));
+              : button('Log in', () => begin(ctx, s.key.server, load), {why, title: `Log in at ${s.key.server}`})))))));
+  }
+  function rightsOf(s) {
+    const rights = [...(s.scopes ?? []), ...(s.headers ?? [])];
+    return rights.length > 0 ? rights.map((right) => [said(right), ' ']) : '–';
   }
   async function logout(key) {
     if (!await confirm(`Log out at ${key.server}?`, h('p', {}, key.user ? said(key.user) : 'The program', ' has to log in again to use its tools.'), {yes: 'Log out', danger: true})) return;

@@ -26,7 +26,7 @@ export function mount(root, ctx) {
     ],
   });
   const bulk = h('div', {class: 'actions'});
-  const parts = [status, tested, settings, h('section', {class: 'view', 'aria-label': 'Tools'}, h('div', {class: 'row'}, h('h2', {class: 'grow'}, 'Tools'), bulk), tools.el)];
+  const parts = [status, tested, settings, h('section', {class: 'view', 'aria-label': 'Tools'}, h('div', {class: 'row'}, h('h2', {}, 'Tools'), bulk), tools.el)];
   let live = null; // how it does
   let record = null; // its settings
   let health = null;
@@ -112,7 +112,7 @@ export function mount(root, ctx) {
     const is = health?.health;
     replace(status,
       h('div', {class: 'row'}, h('h2', {class: 'grow'}, 'State'), badge(live.stage)),
-      health && h('p', {}, said(health.doing)),
+      health && h('p', {}, said(health.doing.replace(/\d{4}-\d\d-\d\dT[\d:]+Z/g, (at) => new Date(at).toLocaleTimeString()))),
       trouble(live.error, (health?.hints ?? []).map((hint) => hint.text)),
       next(live),
       h('dl', {class: 'figures'},
@@ -151,7 +151,7 @@ export function mount(root, ctx) {
       button(toggle.text, toggle.act, {why: toggle.why}),
       menu(`More for ${record.name}`, () => [restart, remove]));
     replace(settings, h('h2', {}, 'Settings'), h('dl', {},
-      pair('Transport', said(record.transport || 'a part of the program')),
+      pair('Transport', said(record.transport === 'streamable_http' ? 'HTTP' : record.transport || 'a part of the program')),
       record.source && pair('Its entry stands in', said(record.source, {class: 'mono'})),
       record.url && pair('Address', said(record.url, {class: 'mono'})),
       record.command && pair('Command', code(command(record))),

@@ -19,12 +19,12 @@ export function mount(root, ctx) {
       {title: 'Tool', class: 'wide', sort: (tool) => tool.name, cell: (tool) => h('a', {href: api.at`/admin/tools/${tool.name}`, tabindex: '-1'}, said(tool.name, {clamp: 100}))},
       {title: 'Server', class: 'wide-only', sort: (tool) => tool.server, cell: (tool) => said(tool.server, {clamp: 60})},
       {title: 'Description', class: 'wide wide-only weak', cell: (tool) => said(tool.title || tool.description, {clamp: 200})},
-      {title: 'Tokens', class: 'narrow num', sort: (tool) => tool.tokens, cell: (tool) => number(tool.tokens)},
       {title: 'State', class: 'state-column', sort: (tool) => tool.state, cell: (tool) => toolBadge(tool.state)},
+      {title: 'Tokens', class: 'narrow num', sort: (tool) => tool.tokens, cell: (tool) => number(tool.tokens)},
     ],
   });
-  const missing = h('input', {type: 'text', 'aria-label': 'Name of a tool that is missing', placeholder: 'A tool that is not in the list', spellcheck: 'false', autocomplete: 'off'});
-  const ask = h('form', {class: 'row', onsubmit: (event) => {
+  const missing = h('input', {type: 'text', 'aria-label': 'Name of a tool that is missing', placeholder: 'Name of a missing tool', spellcheck: 'false', autocomplete: 'off'});
+  const ask = h('form', {class: 'row ask', onsubmit: (event) => {
     event.preventDefault();
     if (missing.value.trim()) ctx.go(api.at`/admin/tools/${missing.value.trim()}`);
   }}, h('div', {class: 'grow'}, missing), h('button', {}, 'Why is it not offered?'));
