@@ -63,15 +63,7 @@ func appendScalar(dst, text []byte) []byte {
 
 // plainInteger reports whether a number is an integer that is canonical as it is.
 func plainInteger(text []byte) bool {
-	if len(text) > plainDigits || text[0] == '-' {
-		return false
-	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return len(text) <= plainDigits && len(bytes.Trim(text, "0123456789")) == 0
 }
 
 // shiftOf returns the value of an exponent, or false if it is so large that only
