@@ -49,12 +49,12 @@ func nextLine(t *testing.T, lines *lineReader) line {
 	return line{text, oversize}
 }
 
-// A large line is put together in memory that doubles.
+// A large line is read in pieces that are put together once.
 func TestLargeLineCost(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
 	lines := lineReader{r: &chunks{append(bytes.Clone(text), "\nnext\n"...), 60_001}, limit: largeMessage}
 	var got line
-	wantCost(t, largeMessage, 6, func() { got = nextLine(t, &lines) })
+	wantCost(t, largeMessage, 3, func() { got = nextLine(t, &lines) })
 	assert.False(t, got.oversize, "oversize")
 	wantBytes(t, got.bytes, text, "line")
 	assert.Equal(t, string(nextLine(t, &lines).bytes), "next", "next line")
@@ -73,14 +73,14 @@ func TestOversizeLineCost(t *testing.T) {
 	}
 }
 
-// A large event is put together in memory that doubles.
+// So is a large event.
 func TestLargeEventCost(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
 	in := slices.Concat([]byte("data: "), text, []byte("\r\n\r\n: a comment\ndata: next\n\n"))
 	for _, size := range []int{1000, 60_001, len(in)} {
 		events := newEventReader(&chunks{in, size}, largeMessage)
 		var got event
-		wantCost(t, largeMessage, 6, func() { got = assert.Value(events.next())(t) })
+		wantCost(t, largeMessage, 3, func() { got = assert.Value(events.next())(t) })
 		wantBytes(t, got.data, text, "event in reads of %d", size)
 		assert.Equal(t, string(assert.Value(events.next())(t).data), "next", "next event")
 		_, err := newEventReader(&chunks{in, size}, int64(len(text)-1)).next()
@@ -88,7 +88,7 @@ func TestLargeEventCost(t *testing.T) {
 	}
 }
 
-// Of the length of a body one part is believed: memory doubles for the rest.
+// Of the length of a body a part is believed, and the rest when that has come.
 func TestLargeBodyCost(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
 	for _, test := range []struct {
@@ -98,7 +98,7 @@ func TestLargeBodyCost(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			resp := &http.Response{Body: io.NopCloser(&chunks{text, 60_001}), ContentLength: test.length}
 			var got []byte
-			wantCost(t, largeMessage, 6, func() { got = assert.Value(readBody(resp, largeMessage))(t) })
+			wantCost(t, largeMessage, 3, func() { got = assert.Value(readBody(resp, largeMessage))(t) })
 			wantBytes(t, got, text, "body")
 			resp.Body = io.NopCloser(&chunks{text, 60_001})
 			_, err := readBody(resp, int64(len(text)-1))
