@@ -269,21 +269,23 @@ func (s *scanner) string() error {
 // backslash or a control character. It looks at eight bytes at a time, in which
 // long texts are mostly plain.
 func (s *scanner) plain() {
-	for ; len(s.data)-s.pos >= 8; s.pos += 8 {
-		w := binary.LittleEndian.Uint64(s.data[s.pos:])
-		s.high |= w
+	data, pos, high := s.data, s.pos, s.high // in registers
+	for ; len(data)-pos >= 8; pos += 8 {
+		w := binary.LittleEndian.Uint64(data[pos:])
+		high |= w
 		if found := special(w); found != 0 {
-			s.pos += bits.TrailingZeros64(found) / 8
+			s.pos, s.high = pos+bits.TrailingZeros64(found)/8, high
 			return
 		}
 	}
-	for ; s.pos < len(s.data); s.pos++ {
-		c := s.data[s.pos]
-		s.high |= uint64(c)
+	for ; pos < len(data); pos++ {
+		c := data[pos]
+		high |= uint64(c)
 		if c == '"' || c == '\\' || c < ' ' {
-			return
+			break
 		}
 	}
+	s.pos, s.high = pos, high
 }
 
 // Words of eight bytes. An operation on them that sets the high bit of the bytes
@@ -293,14 +295,26 @@ const (
 	highs = 0x8080808080808080
 )
 
-// zeros sets the high bit of the bytes of w that are zero.
-func zeros(w uint64) uint64 { return (w - ones) &^ w & highs }
-
 // special sets the high bit of the bytes of w that mean something in a string: one that
-// is a quote or a control character is less than 0x21 but for its second bit.
+// is a quote or a control character is less than 0x21 but for its second bit, and one that is
+// a backslash is zero but for its own bits.
 func special(w uint64) uint64 {
-	v := w ^ 2*ones
-	return (v-0x21*ones)&^v&highs | zeros(w^'\\'*ones)
+	v, x := w^2*ones, w^'\\'*ones
+	return ((v-0x21*ones)&^v | (x-ones)&^x) & highs
+}
+
+// IsPlain reports whether JSON is ASCII, and has no character that is escaped by its number.
+func IsPlain(json []byte) bool {
+	var found uint64
+	for ; len(json) > 8; json = json[8:] {
+		w, next := binary.LittleEndian.Uint64(json), binary.LittleEndian.Uint64(json[1:])
+		pair := (w ^ '\\'*ones) | (next ^ 'u'*ones)
+		found |= w | (pair-ones)&^pair
+	}
+	for _, c := range json {
+		found |= uint64(c)
+	}
+	return found&highs == 0 && !bytes.Contains(json, []byte(`\u`))
 }
 
 func (s *scanner) escape() error {

@@ -83,6 +83,20 @@ func TestStringsAtEveryPlace(t *testing.T) {
 	}
 }
 
+// Hidden characters are found at every place.
+func TestIsPlain(t *testing.T) {
+	for length := range 40 {
+		plain := []byte(strings.Repeat(`\nu~`, 10)[:length])
+		assert.True(t, IsPlain(plain), "%s", plain)
+		for at := range length {
+			for _, hidden := range []string{"\x80", `\u`} {
+				in := slices.Concat(plain[:at], []byte(hidden), plain[at:])
+				assert.False(t, IsPlain(in), "%q", in)
+			}
+		}
+	}
+}
+
 // Keys are compared with those of their own object, however many are open.
 func TestDuplicatesAmongManyOpenKeys(t *testing.T) {
 	for depth := range 2 * keyRoom {

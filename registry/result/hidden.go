@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -18,7 +17,7 @@ func StripHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
 		return nil
 	}
 	if len(res.Content) == 0 { // it may only be skipped
-		if raw := res.Raw(); raw != nil && !mayHide(raw) {
+		if raw := res.Raw(); raw != nil && jsonscan.IsPlain(raw) {
 			return res
 		}
 		res = res.WithContent()
@@ -30,7 +29,7 @@ func StripHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
 // StripHiddenJSON returns JSON without such characters in its strings, written out or escaped;
 // value itself if it has none, or is no JSON.
 func StripHiddenJSON(value json.RawMessage) json.RawMessage {
-	if !mayHide(value) || jsonscan.Valid(value) != nil {
+	if jsonscan.IsPlain(value) || jsonscan.Valid(value) != nil { // a hidden character is no ASCII, or escaped
 		return value
 	}
 	var out []byte
@@ -46,7 +45,7 @@ func StripHiddenJSON(value json.RawMessage) json.RawMessage {
 			}
 		}
 		quoted := value[start : at+1]
-		if !mayHide(quoted) {
+		if jsonscan.IsPlain(quoted) {
 			continue
 		}
 		text, ok := jsonscan.String(quoted)
@@ -62,10 +61,4 @@ func StripHiddenJSON(value json.RawMessage) json.RawMessage {
 		return value
 	}
 	return append(out, value[copied:]...)
-}
-
-// mayHide spares most JSON the search: a character that is hidden is written as more
-// than one byte, or escaped.
-func mayHide(value []byte) bool {
-	return !textguard.IsASCII(value) || bytes.Contains(value, []byte(`\u`))
 }
