@@ -31,16 +31,19 @@ type CallToolResult struct {
 	modern bool            // it is one of revision 2026-07-28
 	skips  bool            // Content was not decoded
 
-	// Of a result that is one text as it came, so that Raw need not decode it again.
+	// Of a result that is one text as it came, or without its content, so that Raw need not decode it again.
 	sentText   string
 	sentPlain  bool
 	sentFailed bool
 }
 
-// plainText returns the text of a result that is one text and nothing else.
+// plainText returns the text of a result that is one text and nothing else; empty where the content was skipped.
 func (r *CallToolResult) plainText() (text string, ok bool) {
-	if len(r.Content) != 1 || r.StructuredContent != nil || r.Meta != nil || r.Err != nil {
+	if r.StructuredContent != nil || r.Meta != nil || r.Err != nil {
 		return "", false
+	}
+	if r.skips || len(r.Content) != 1 {
+		return "", r.skips && len(r.Content) == 0
 	}
 	t, ok := r.Content[0].(*TextContent)
 	if !ok || t == nil || t.Meta != nil || t.Annotations != nil {
