@@ -135,13 +135,12 @@ func (x *exchange) await(r *request) {
 	case status == 0:
 		x.w.WriteHeader(http.StatusAccepted)
 	case e != nil && (e.opened || r.out.State().HasMore || isEvent):
-		e.open()
 		r.out.Answer(answer)
 		r.out.End()
-		e.drain()
-		if s := r.peer.session; s != nil {
+		if s := r.peer.session; s != nil && e.opened { // else drain does that
 			s.keep(r.out)
 		}
+		e.drain()
 	default:
 		x.json(status, answer)
 	}

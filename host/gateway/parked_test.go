@@ -114,7 +114,7 @@ func TestAnswersKept(t *testing.T) {
 	}
 	size := 0
 	for _, out := range s.answers {
-		size += out.State().Bytes
+		size += out.Size()
 	}
 	assert.True(t, size <= maxAnswerBytes+keptBytes, "%d bytes are in bounds", size)
 	for range 2 * maxAnswers {

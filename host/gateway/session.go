@@ -220,11 +220,11 @@ func (s *clientSession) keep(out *stream.Stream) {
 	s.answers = append(slices.DeleteFunc(s.answers, func(a *stream.Stream) bool { return a == out }), out)
 	size := 0
 	for _, a := range s.answers {
-		size += a.State().Bytes
+		size += a.Size()
 	}
 	for len(s.answers) > maxAnswers || len(s.answers) > 1 && size > maxAnswerBytes {
 		i := max(0, slices.IndexFunc(s.answers, func(a *stream.Stream) bool { return a.State().IsOver }))
-		size -= s.answers[i].State().Bytes
+		size -= s.answers[i].Size()
 		s.answers = slices.Delete(s.answers, i, i+1)
 	}
 }

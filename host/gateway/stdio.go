@@ -74,7 +74,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	}()
 	for {
 		next := lines
-		if c.out.State().Bytes >= c.gateway.limits.MaxWaiting {
+		if c.out.Size() >= c.gateway.limits.MaxWaiting {
 			next = nil // the client has to read first
 		}
 		select {

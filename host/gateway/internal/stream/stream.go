@@ -127,9 +127,15 @@ func (s *Stream) Detach(reader int) {
 	}
 }
 
+// Size returns how many bytes the stream holds.
+func (s *Stream) Size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}
+
 // A State is where a stream stands.
 type State struct {
-	Bytes     int  // that it holds
 	HasReader bool // a client reads it
 	IsLost    bool // the client has been away for too long: at once if it cannot resume the stream
 	HasMore   bool // there is something to take
@@ -142,5 +148,5 @@ func (s *Stream) State() State {
 	defer s.mu.Unlock()
 	more := s.next < s.first+len(s.events)
 	lost := !s.present && (s.ID == "" || time.Since(s.left) >= resumeWithin)
-	return State{Bytes: s.bytes, HasReader: s.present, IsLost: lost, HasMore: more, IsOver: s.ended && !more}
+	return State{HasReader: s.present, IsLost: lost, HasMore: more, IsOver: s.ended && !more}
 }
